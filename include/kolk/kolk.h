@@ -1,0 +1,9 @@
+/* kolk/kolk.h: the whole family. */
+#ifndef KOLK_H
+#define KOLK_H
+
+#include "base.h"
+#include "pool.h"
+#include "typed.h"
+
+#endif

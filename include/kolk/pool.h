@@ -1,0 +1,299 @@
+/* kolk/pool.h: objects of one size that are used again and again, and never move.
+ *
+ *     #include <kolk/kolk.h>
+ *     #include <stdio.h>
+ *
+ *     struct bullet { float x, y, dx, dy; };
+ *     KOLK_POOL_TYPE(bullets, struct bullet)
+ *
+ *     int main(void) {
+ *         bullets pool;
+ *         if (bullets_init(&pool, &(kolk_pool_desc){.name = "bullets", .capacity = 256}) != KOLK_OK) return 1;
+ *         struct bullet *bullet = bullets_alloc(&pool);               // NULL when all 256 fly
+ *         *bullet = (struct bullet){.dx = 1};
+ *         bullets_handle handle = bullets_handle_of(&pool, bullet);
+ *         KOLK_EACH(bullets, each, &pool) each->x += each->dx;        // only what is alive
+ *         bullets_free(&pool, bullet);
+ *         printf("%s\n", bullets_get(&pool, handle) ? "still there" : "gone");    // gone
+ *         bullets_deinit(&pool);
+ *     }
+ *
+ * (bullets_... come from typed.h: the same functions as below, with your type for void *.)
+ *
+ * Cost      alloc, free, get, is_live, index and at are O(1): a handful of instructions, no system call, no lock; with
+ *           KOLK_REUSE_LOWEST one step per factor 64 of max_capacity. An alloc that grows the pool calls the system.
+ *           init is O(1) and touches no slot. next is O(dead words skipped). clear, trim and is_valid are O(slots).
+ * Memory    on the caller's memory, or on pages of the system; never malloc. A slot costs its stride and 1 bit, 4 bytes
+ *           (LOWEST: another bit) for the order of reuse, 4 bytes for generations (none: 0), 1 bit if there is a setup
+ *           or teardown hook.
+ * Contents  alloc gives what the last life left, or what memory held: initialise all of it. free leaves the object as
+ *           it is. Nothing of the pool's own is ever stored in a slot.
+ * Threads   one at a time; any number may call the functions that take a const pool while nobody calls another.
+ * Design    the essay in src/pool.c; ARCHITECTURE.md.
+ */
+#ifndef KOLK_POOL_H
+#define KOLK_POOL_H
+
+#include "base.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* gcc -fanalyzer -DKOLK_EXTERN finds your double frees and leaks through this. */
+#if defined(KOLK_EXTERN) && defined(__GNUC__) && __GNUC__ >= 11 && !defined(__clang__)
+#define KOLK_ALLOCATES __attribute__((malloc, malloc(kolk_pool_free, 2)))
+#else
+#define KOLK_ALLOCATES
+#endif
+
+/* Whose body is in pool.inl. */
+#ifdef KOLK_EXTERN
+#define KOLK_INLINE KOLK_API
+#else
+#define KOLK_INLINE KOLK_API inline
+#endif
+
+typedef struct kolk_pool kolk_pool;
+
+/* ---- Descriptor ------------------------------------------------------------------------------------------------ */
+
+/* Which free slot is used next. Never-issued slots come in ascending order. */
+typedef enum kolk_reuse {
+    KOLK_REUSE_LIFO = 0, /* the one freed last: warm in the cache, and the fastest */
+    KOLK_REUSE_FIFO,     /* never-issued slots first, then the longest dead: stale pointers stay harmless longest */
+    KOLK_REUSE_LOWEST    /* the lowest: objects stay close together; 1 bit a slot instead of 4 bytes */
+} kolk_reuse;
+
+/* What happens to a slot after 2^32 - 1 lives, when its generations are used up. */
+typedef enum kolk_generations {
+    KOLK_GENERATIONS_RECYCLE = 0, /* it waits until the pool would otherwise be full, then starts at 1, oldest first */
+    KOLK_GENERATIONS_STRICT,      /* it is never used again: no old handle can ever come back to life */
+    KOLK_GENERATIONS_NONE         /* no handles, and 4 bytes less a slot */
+} kolk_generations;
+
+/* Zero means default for all but object_size. Use it as &(kolk_pool_desc){.object_size = 64, .capacity = 100}. */
+typedef struct kolk_pool_desc {
+    const char *name;             /* for sentences and statistics; outlives the pool */
+    size_t object_size;           /* bytes, from 1 */
+    size_t object_align;          /* a power of two up to 4096; 0: the largest that divides object_size, at most 16,
+                                     which suits every type of that size without an _Alignas of its own */
+    uint32_t capacity;            /* slots; 0: with memory as many as fit, with max_capacity it starts empty and
+                                     grows, else a pool that is always full */
+    uint32_t max_capacity;        /* grows up to it, addresses stay; 0: as capacity */
+    kolk_reuse reuse;
+    kolk_generations generations;
+    uint32_t tag;                 /* tells this pool's handles from others' as far as there are bits above those of
+                                     the index; 0: a hash of the name */
+    bool keep;                    /* contents survive between lives: objects made once and used as they are */
+    void *memory;                 /* yours, aligned to object_align and to 8, may be dirty; NULL: from the system */
+    size_t memory_size;           /* bytes of it */
+
+    void (*on_full)(kolk_pool *pool, void *context); /* called when an alloc finds no slot: may free, clear or reserve,
+                                     after which that alloc is tried once more. Must return. NULL: alloc gives NULL */
+    double (*cost)(const void *object, void *context); /* for kolk_pool_evict_cheapest: what losing it would cost */
+    bool (*setup)(void *object, void *context);   /* once per slot, before it is first handed out (again after a trim);
+                                     false: it could not, alloc gives NULL and the slot stays free */
+    void (*reset)(void *object, void *context);   /* at every free, clear, eviction and deinit of a live object, which
+                                     is dead by then: clear its references to others; may free others */
+    void (*teardown)(void *object, void *context); /* once per set-up slot, at deinit and trim */
+    void *context;                /* handed to each hook */
+} kolk_pool_desc;
+
+/* ---- Struct: read any field, write none ------------------------------------------------------------------------ */
+
+typedef struct kolk_slot {
+    uint32_t index;
+} kolk_slot;
+
+/* count == fresh - (top - stack) - held. All zero is a valid pool of capacity 0. Never copy or move it once initialised. */
+struct kolk_pool {
+    /* what alloc, free and get read */
+    unsigned char *slots;
+    uint64_t *live;        /* 1 bit a slot, valid below fresh */
+    uint32_t *generations; /* of the life that is or comes next, from 1; NULL with KOLK_GENERATIONS_NONE */
+    kolk_slot *top;        /* end of the stack of free slots (LIFO) */
+    kolk_slot *floor;      /* alloc leaves the fast path here: the stack's bottom, or top when all have to */
+    uintptr_t inverse;     /* stride = odd << shift; of odd, modulo the word */
+    uint32_t stride;       /* bytes from slot to slot */
+    uint32_t free_bound;   /* free leaves the fast path from here on */
+    uint32_t bound;        /* get, is_live, index ... find nothing from here on */
+    uint32_t tag;          /* XORed into the index of a handle */
+    uint8_t shift;
+
+    /* the rest */
+    uint8_t reuse;
+    uint8_t strict; /* KOLK_GENERATIONS_STRICT */
+    uint8_t keep;
+    uint8_t in_on_full;
+    uint8_t grows;   /* memory from the system, committed as capacity grows */
+    uint8_t foreign; /* the caller's memory */
+    uint8_t levels;  /* LOWEST: of summary words */
+    uint32_t fresh;  /* slots from here on were never handed out; only advances */
+    uint32_t held;   /* free slots below fresh that are not on the stack: ring or holes, and worn out */
+    uint32_t capacity, max_capacity;
+    uint32_t object_size;
+    uint32_t peak;      /* FIFO only: the others' is fresh */
+    uint32_t first;     /* FIFO: of the ring */
+    uint32_t worn_first, worn_last, worn; /* list through generations[], oldest first; its length */
+    uint32_t recycled, wrong_pool;
+    uint64_t failed, evictions;
+    kolk_slot *stack;   /* LIFO: bottom of the stack; FIFO: the ring, capacity entries */
+    uint64_t *ready;    /* 1 bit a slot that is set up; NULL without setup and teardown */
+    uint64_t *holes[6]; /* LOWEST: 1 bit a free slot below fresh; holes[k + 1]: 1 bit a word of holes[k] that has some */
+    unsigned char *block;
+    size_t block_size;
+    const char *name;
+    void (*on_full)(kolk_pool *pool, void *context);
+    double (*cost)(const void *object, void *context);
+    bool (*setup)(void *object, void *context);
+    void (*reset)(void *object, void *context);
+    void (*teardown)(void *object, void *context);
+    void *context;
+};
+
+/* ---- Life of a pool -------------------------------------------------------------------------------------------- */
+
+/* Anything but KOLK_OK (a broken rule of the descriptor, or KOLK_NO_MEMORY) leaves the pool all zero. */
+static inline kolk_status kolk_pool_init(kolk_pool *pool, const kolk_pool_desc *desc);
+
+/* Runs reset for what is alive and teardown for what is set up, gives the memory back, leaves the pool all zero. */
+KOLK_API void kolk_pool_deinit(kolk_pool *pool);
+
+/* Bytes that a pool of desc->capacity needs on the caller's memory; before any init. 0 for a bad descriptor. */
+KOLK_API size_t kolk_pool_memory_size(const kolk_pool_desc *desc);
+
+/* The same as a constant, enough for any descriptor of that size, alignment and capacity (see KOLK_POOL_STORAGE in typed.h). */
+#define KOLK_POOL_BYTES(size, align, n)                                                                                \
+    (KOLK_ROUND_UP((size_t)(n) * KOLK_ROUND_UP(size, align), 8) + 2 * 8 * (((size_t)(n) + 63) / 64) +                  \
+     2 * KOLK_ROUND_UP((size_t)(n) * 4, 8))
+#define KOLK_ROUND_UP(n, unit) (((size_t)(n) + (size_t)(unit) - 1) / (size_t)(unit) * (size_t)(unit))
+
+/* ---- Objects --------------------------------------------------------------------------------------------------- */
+
+/* Takes an object of this pool back, once; all its handles are stale from now on. NULL does nothing. A bug of the caller
+ * otherwise: a pointer that is not of this pool, not the start of an object, never handed out, or free already. */
+KOLK_INLINE void kolk_pool_free(kolk_pool *pool, void *object);
+
+/* An object, or NULL when the pool is full: after growing as far as it may and asking on_full. */
+KOLK_INLINE KOLK_ALLOCATES void *kolk_pool_alloc(kolk_pool *pool);
+
+/* The same with all bytes 0. */
+KOLK_API KOLK_ALLOCATES void *kolk_pool_alloc_zeroed(kolk_pool *pool);
+
+/* Up to n objects; how many. */
+KOLK_API uint32_t kolk_pool_alloc_n(kolk_pool *pool, void **objects, uint32_t n);
+
+/* Frees all that is alive; slots are then reused from the lowest. Handles are stale; worn-out slots stay so. */
+KOLK_API void kolk_pool_clear(kolk_pool *pool);
+
+/* ---- Handles: names that notice when their object is gone -------------------------------------------------------- */
+
+/* Of a live object of this pool: anything else is a bug of the caller and gives the null handle. */
+KOLK_INLINE kolk_handle kolk_pool_handle(const kolk_pool *pool, const void *object);
+
+/* The object, or NULL if this handle is null, stale, forged or of another pool. Never somebody else's object, but for
+ * the limits said at kolk_generations and kolk_pool_alloc_at. */
+KOLK_INLINE void *kolk_pool_get(const kolk_pool *pool, kolk_handle handle);
+
+/* Frees the object of a handle; false if there is none. */
+KOLK_API bool kolk_pool_free_handle(kolk_pool *pool, kolk_handle handle);
+
+/* For loading: an object in the slot and with the generation of this handle, so that get finds it. NULL if the slot is
+ * in use, beyond max_capacity, worn out for ever (STRICT), or the handle is of another pool or null. Makes slots up to
+ * it free where they were never handed out. Older handles of the slot may become valid again. O(1) in ascending order
+ * of slots without gaps, as kolk_pool_next gave them when saving; O(gap) or O(free slots) otherwise. */
+KOLK_API void *kolk_pool_alloc_at(kolk_pool *pool, kolk_handle handle);
+
+/* ---- Questions ------------------------------------------------------------------------------------------------- */
+
+/* Is it the start of a live object of this pool? Any pointer may be asked about, NULL too. (By index: kolk_pool_at;
+ * by handle: kolk_pool_get.) */
+KOLK_INLINE bool kolk_pool_is_live(const kolk_pool *pool, const void *object);
+
+/* Slot of a live object, from 0: for arrays beside the pool. Anything else is a bug of the caller and gives UINT32_MAX. */
+KOLK_INLINE uint32_t kolk_pool_index(const kolk_pool *pool, const void *object);
+
+/* The live object in a slot, or NULL. */
+KOLK_INLINE void *kolk_pool_at(const kolk_pool *pool, uint32_t index);
+
+/* Objects alive; and how many more could be without growing: capacity - count. */
+KOLK_INLINE uint32_t kolk_pool_count(const kolk_pool *pool);
+KOLK_INLINE uint32_t kolk_pool_available(const kolk_pool *pool);
+
+/* All counters; O(1). */
+KOLK_API void kolk_pool_stats(const kolk_pool *pool, kolk_stats *out);
+
+/* Checks every invariant of src/pool.c; O(slots), for tests. */
+KOLK_API bool kolk_pool_is_valid(const kolk_pool *pool);
+
+/* ---- Iteration: ascending slots; the current object, or any other, may be freed meanwhile; what is allocated meanwhile
+ *      may or may not be visited. Fastest by KOLK_EACH (typed.h) and by runs. ----------------------------------------- */
+
+/* The next live object after this one (which may have been freed since); NULL starts, NULL ends. */
+KOLK_API void *kolk_pool_next(const kolk_pool *pool, const void *object);
+
+/* The next run of live objects side by side (stride bytes apart), for inner loops over plain arrays and for splitting
+ * work over threads by ranges of slots. *index in: look from here, out: start of the run; *length in: slots to look at,
+ * out: length of the run. Returns its first object, or NULL when there is none (and *length 0).
+ *
+ *     for (uint32_t at = begin, n = end - begin; (o = kolk_pool_next_run(pool, &at, &n)); at += n, n = end - at) ... */
+KOLK_API void *kolk_pool_next_run(const kolk_pool *pool, uint32_t *index, uint32_t *length);
+
+/* A place in an iteration, for KOLK_EACH. */
+typedef struct kolk_cursor {
+    const kolk_pool *pool;
+    uint64_t pending; /* bits of the word that are still to visit */
+    uint32_t words;   /* words begun */
+    bool more;
+} kolk_cursor;
+
+KOLK_INLINE kolk_cursor kolk_pool_each(const kolk_pool *pool);
+KOLK_INLINE void *kolk_cursor_next(kolk_cursor *cursor);
+
+/* ---- Memory ---------------------------------------------------------------------------------------------------- */
+
+/* Room for so many slots without asking the system later. KOLK_ABOVE_MAX, KOLK_NO_MEMORY: nothing has changed. */
+KOLK_API kolk_status kolk_pool_reserve(kolk_pool *pool, uint32_t capacity);
+
+/* Gives whole pages without live objects back to the system (not on the caller's memory; not if keep is set without a
+ * setup hook that could make their contents anew), and makes a LIFO pool use low slots first. Bytes given back, where
+ * the system can tell; capacity, addresses and handles stay. */
+KOLK_API size_t kolk_pool_trim(kolk_pool *pool);
+
+/* ---- Ready-made hooks for on_full ------------------------------------------------------------------------------- */
+
+/* A bug of the caller (KOLK_FULL): says which pool, its capacity and how to raise it. */
+KOLK_API void kolk_pool_trap_full(kolk_pool *pool, void *context);
+
+/* Frees the live object of least cost (desc.cost; the lowest slot of equals): "the quietest sound". O(slots). */
+KOLK_API void kolk_pool_evict_cheapest(kolk_pool *pool, void *context);
+
+/* ---- Inside ---------------------------------------------------------------------------------------------------- */
+
+/* type_size and type_align are 0, or of the type of a typed pool. */
+KOLK_API kolk_status kolk_pool_init_type(kolk_pool *pool, const kolk_pool_desc *desc, size_t type_size,
+                                         size_t type_align, size_t pool_size, uint32_t abi);
+
+static inline kolk_status kolk_pool_init(kolk_pool *pool, const kolk_pool_desc *desc) {
+    return kolk_pool_init_type(pool, desc, 0, 0, sizeof *pool, KOLK_ABI);
+}
+
+/* The ways out of the fast paths of pool.inl. */
+KOLK_API void *kolk_pool_alloc_slow(kolk_pool *pool);
+KOLK_API void kolk_pool_free_slow(kolk_pool *pool, void *object);
+KOLK_API void *kolk_pool_get_failed(const kolk_pool *pool, kolk_handle handle);
+KOLK_API uint32_t kolk_pool_index_failed(const kolk_pool *pool, const void *object, const char *verb);
+
+#ifdef __cplusplus
+}
+#endif
+
+#ifndef KOLK_EXTERN
+#include "pool.inl"
+#else /* the calls that typed.h would make into pool.inl */
+#define kolk_pool_alloc_sized(pool, stride) kolk_pool_alloc(pool)
+#define kolk_pool_free_sized(pool, object, stride) kolk_pool_free(pool, object)
+#define kolk_pool_get_sized(pool, handle, stride) kolk_pool_get(pool, handle)
+#endif
+#endif

@@ -1,0 +1,173 @@
+/* kolk/pool.inl: the fast paths of pool.h. With -DKOLK_EXTERN they stay out, and calls go to the library, where each is
+ * emitted once: for other languages, and for gcc's -fanalyzer.
+ *
+ * The functions that end in _sized take the stride as an argument. A typed pool's stride is its type's size, so typed.h
+ * hands in a constant and the division below folds into a shift and a multiplication by constants. */
+#ifndef KOLK_POOL_INL
+#define KOLK_POOL_INL
+
+#if defined(__GNUC__)
+#define KOLK_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
+#else
+#define KOLK_UNLIKELY(condition) (condition)
+#endif
+
+#ifndef KOLK_GENERATION_MAX
+#define KOLK_GENERATION_MAX UINT32_MAX /* 2^n - 1; tests narrow it, in the library too, to wear slots out */
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Inverse of an odd number modulo the word: Newton's iteration doubles the 5 bits that are right at first (Warren,
+ * Hacker's Delight, 2nd ed. 2012, 10-16). */
+KOLK_INLINE uintptr_t kolk_inverse(uintptr_t odd) {
+    uintptr_t inverse = (3 * odd) ^ 2;
+    inverse *= 2 - odd * inverse;
+    inverse *= 2 - odd * inverse;
+    inverse *= 2 - odd * inverse;
+    inverse *= 2 - odd * inverse;
+    return inverse;
+}
+
+/* The slot that begins at `object`, or a number that is no slot: exact division by stride = odd << shift. Rotating right
+ * by shift moves stray low bits to the top, and multiplying by the inverse of odd maps the multiples of odd, and nothing
+ * else, to the small numbers. So one comparison with a bound refuses foreign, misaligned and interior pointers
+ * (Granlund and Montgomery, Division by Invariant Integers using Multiplication, 1994, section 9). */
+KOLK_INLINE uintptr_t kolk_exact_slot(uintptr_t offset, unsigned shift, uintptr_t inverse) {
+    unsigned width = 8 * (unsigned)sizeof offset;
+    return ((offset >> shift) | (offset << ((width - shift) % width))) * inverse;
+}
+
+KOLK_INLINE uintptr_t kolk_pool_slot(const kolk_pool *pool, const void *object) {
+    return kolk_exact_slot((uintptr_t)object - (uintptr_t)pool->slots, pool->shift, pool->inverse);
+}
+
+KOLK_INLINE uintptr_t kolk_pool_slot_sized(const kolk_pool *pool, const void *object, size_t stride) {
+    unsigned shift = (unsigned)__builtin_ctzll((unsigned long long)stride);
+    return kolk_exact_slot((uintptr_t)object - (uintptr_t)pool->slots, shift, kolk_inverse((uintptr_t)(stride >> shift)));
+}
+
+KOLK_INLINE bool kolk_pool_bit(const uint64_t *words, uintptr_t index) {
+    return words[index / 64] >> (index % 64) & 1;
+}
+
+KOLK_INLINE void *kolk_pool_alloc_sized(kolk_pool *pool, size_t stride) {
+    kolk_slot *top = pool->top;
+    if (KOLK_UNLIKELY(top == pool->floor)) return kolk_pool_alloc_slow(pool);
+    pool->top = --top;
+    size_t index = top->index;
+    pool->live[index / 64] |= UINT64_C(1) << (index % 64);
+    return pool->slots + index * stride;
+}
+
+KOLK_INLINE void *kolk_pool_alloc(kolk_pool *pool) {
+    return kolk_pool_alloc_sized(pool, pool->stride);
+}
+
+/* Free the object whose slot is `index`, if it is one. */
+KOLK_INLINE void kolk_pool_free_slot(kolk_pool *pool, void *object, uintptr_t index) {
+    if (KOLK_UNLIKELY(index >= pool->free_bound)) {
+        kolk_pool_free_slow(pool, object);
+        return;
+    }
+    uint64_t word = pool->live[index / 64];
+    uint64_t bit = UINT64_C(1) << (index % 64);
+#if KOLK_CHECKS
+    if (KOLK_UNLIKELY(!(word & bit))) {
+        kolk_pool_free_slow(pool, object);
+        return;
+    }
+#endif
+    if (pool->generations) {
+        uint32_t generation = (pool->generations[index] + 1) & KOLK_GENERATION_MAX;
+        if (KOLK_UNLIKELY(generation == 0)) {
+            kolk_pool_free_slow(pool, object);
+            return;
+        }
+        pool->generations[index] = generation;
+    }
+    pool->live[index / 64] = word & ~bit;
+    kolk_slot *top = pool->top;
+    top->index = (uint32_t)index;
+    pool->top = top + 1;
+}
+
+KOLK_INLINE void kolk_pool_free(kolk_pool *pool, void *object) {
+    kolk_pool_free_slot(pool, object, kolk_pool_slot(pool, object));
+}
+
+KOLK_INLINE void kolk_pool_free_sized(kolk_pool *pool, void *object, size_t stride) {
+    kolk_pool_free_slot(pool, object, kolk_pool_slot_sized(pool, object, stride));
+}
+
+KOLK_INLINE bool kolk_pool_is_live(const kolk_pool *pool, const void *object) {
+    uintptr_t index = kolk_pool_slot(pool, object);
+    return index < pool->bound && kolk_pool_bit(pool->live, index);
+}
+
+KOLK_INLINE uint32_t kolk_pool_index(const kolk_pool *pool, const void *object) {
+    uintptr_t index = kolk_pool_slot(pool, object);
+    if (KOLK_UNLIKELY(index >= pool->bound || !kolk_pool_bit(pool->live, index)))
+        return kolk_pool_index_failed(pool, object, "index");
+    return (uint32_t)index;
+}
+
+KOLK_INLINE void *kolk_pool_at(const kolk_pool *pool, uint32_t index) {
+    if (index >= pool->bound || !kolk_pool_bit(pool->live, index)) return NULL;
+    return pool->slots + (size_t)index * pool->stride;
+}
+
+KOLK_INLINE kolk_handle kolk_pool_handle(const kolk_pool *pool, const void *object) {
+    kolk_handle handle = {0};
+    uintptr_t index = kolk_pool_slot(pool, object);
+    if (KOLK_UNLIKELY(index >= pool->bound || !pool->generations || !kolk_pool_bit(pool->live, index)))
+        kolk_pool_index_failed(pool, object, "handle");
+    else
+        handle.bits = (uint64_t)pool->generations[index] << 32 | ((uint32_t)index ^ pool->tag);
+    return handle;
+}
+
+KOLK_INLINE void *kolk_pool_get_sized(const kolk_pool *pool, kolk_handle handle, size_t stride) {
+    size_t index = (uint32_t)handle.bits ^ pool->tag;
+    if (index < pool->bound && pool->generations && pool->generations[index] == handle.bits >> 32 &&
+        kolk_pool_bit(pool->live, index))
+        return pool->slots + index * stride;
+    return kolk_pool_get_failed(pool, handle);
+}
+
+KOLK_INLINE void *kolk_pool_get(const kolk_pool *pool, kolk_handle handle) {
+    return kolk_pool_get_sized(pool, handle, pool->stride);
+}
+
+KOLK_INLINE uint32_t kolk_pool_count(const kolk_pool *pool) {
+    return pool->fresh - (uint32_t)(pool->top - pool->stack) - pool->held;
+}
+
+KOLK_INLINE uint32_t kolk_pool_available(const kolk_pool *pool) {
+    return pool->capacity - kolk_pool_count(pool);
+}
+
+KOLK_INLINE kolk_cursor kolk_pool_each(const kolk_pool *pool) {
+    kolk_cursor cursor = {pool, 0, 0, true};
+    return cursor;
+}
+
+KOLK_INLINE void *kolk_cursor_next(kolk_cursor *cursor) {
+    const kolk_pool *pool = cursor->pool;
+    for (;;) {
+        while (cursor->pending) {
+            size_t index = (size_t)(cursor->words - 1) * 64 + (unsigned)__builtin_ctzll(cursor->pending);
+            cursor->pending &= cursor->pending - 1;
+            if (kolk_pool_bit(pool->live, index)) return pool->slots + index * pool->stride; /* not freed since */
+        }
+        if ((uint64_t)cursor->words * 64 >= pool->fresh) return NULL;
+        cursor->pending = pool->live[cursor->words++];
+    }
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,128 @@
+/* memory.c: see memory.h. Linux and other POSIX systems by mmap, Windows by VirtualAlloc. */
+#if defined(__linux__) || defined(__APPLE__) || defined(__unix__)
+#define _GNU_SOURCE /* mincore, MAP_ANONYMOUS, MAP_NORESERVE, MADV_DONTNEED */
+#endif
+#include "memory.h"
+
+#include <stdint.h>
+
+#if __STDC_HOSTED__ == 0
+
+size_t kolk_memory_page(void) {
+    return 4096;
+}
+
+void *kolk_memory_reserve(size_t size) {
+    (void)size;
+    return NULL;
+}
+
+bool kolk_memory_commit(void *start, size_t size) {
+    (void)start, (void)size;
+    return false;
+}
+
+size_t kolk_memory_discard(void *start, size_t size) {
+    (void)start, (void)size;
+    return 0;
+}
+
+void kolk_memory_release(void *start, size_t size) {
+    (void)start, (void)size;
+}
+
+#elif defined(_WIN32)
+
+#include <windows.h>
+
+size_t kolk_memory_page(void) {
+    SYSTEM_INFO info;
+    GetSystemInfo(&info);
+    return info.dwPageSize;
+}
+
+void *kolk_memory_reserve(size_t size) {
+    return VirtualAlloc(NULL, size, MEM_RESERVE, PAGE_NOACCESS);
+}
+
+bool kolk_memory_commit(void *start, size_t size) {
+    return VirtualAlloc(start, size, MEM_COMMIT, PAGE_READWRITE) != NULL;
+}
+
+size_t kolk_memory_discard(void *start, size_t size) {
+    size_t page = kolk_memory_page();
+    uintptr_t first = ((uintptr_t)start + page - 1) / page * page;
+    uintptr_t end = ((uintptr_t)start + size) / page * page;
+    if (first >= end) return 0;
+    /* Decommitting is the only way to get zero pages back; the commit right after it finds the charge just given up. */
+    if (!VirtualFree((void *)first, end - first, MEM_DECOMMIT)) return 0;
+    return kolk_memory_commit((void *)first, end - first) ? end - first : 0;
+}
+
+void kolk_memory_release(void *start, size_t size) {
+    (void)size;
+    VirtualFree(start, 0, MEM_RELEASE);
+}
+
+#else
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#ifndef MAP_NORESERVE
+#define MAP_NORESERVE 0
+#endif
+
+size_t kolk_memory_page(void) {
+    return (size_t)sysconf(_SC_PAGESIZE);
+}
+
+void *kolk_memory_reserve(size_t size) {
+    void *start = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return start == MAP_FAILED ? NULL : start;
+}
+
+bool kolk_memory_commit(void *start, size_t size) {
+    size_t skew = (uintptr_t)start % kolk_memory_page();
+    return mprotect((char *)start - skew, size + skew, PROT_READ | PROT_WRITE) == 0;
+}
+
+#ifdef __linux__
+/* Bytes of these whole pages that memory backs; all of them if the system does not tell. */
+static size_t resident(char *first, size_t size, size_t page) {
+    unsigned char states[512];
+    size_t bytes = 0;
+    for (size_t done = 0; done < size; done += sizeof states * page) {
+        size_t part = size - done < sizeof states * page ? size - done : sizeof states * page;
+        if (mincore(first + done, part, states) != 0) return size;
+        for (size_t i = 0; i < part / page; i++) bytes += (states[i] & 1) * page;
+    }
+    return bytes;
+}
+#else
+static size_t resident(char *first, size_t size, size_t page) {
+    (void)first, (void)page;
+    return size;
+}
+#endif
+
+size_t kolk_memory_discard(void *start, size_t size) {
+    size_t page = kolk_memory_page();
+    uintptr_t first = ((uintptr_t)start + page - 1) / page * page;
+    uintptr_t end = ((uintptr_t)start + size) / page * page;
+    if (first >= end) return 0;
+    size_t bytes = resident((char *)first, end - first, page);
+#ifdef __linux__
+    int failed = madvise((void *)first, end - first, MADV_DONTNEED);
+#else /* elsewhere MADV_DONTNEED may keep the contents: map new pages over the old ones */
+    int failed = mmap((void *)first, end - first, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
+                      0) == MAP_FAILED;
+#endif
+    return failed ? 0 : bytes;
+}
+
+void kolk_memory_release(void *start, size_t size) {
+    munmap(start, size);
+}
+
+#endif

@@ -1,0 +1,26 @@
+/* memory.h: pages of the operating system. memory.c and wait.c are the only files that know it.
+ *
+ * A block of address space is reserved once, committed from its start on or in parts, and released whole. On a target
+ * without virtual memory (and in freestanding builds) reserve gives NULL, and pools live on the caller's memory. */
+#ifndef KOLK_SRC_MEMORY_H
+#define KOLK_SRC_MEMORY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Bytes of a page; what follows is rounded out to whole pages. */
+size_t kolk_memory_page(void);
+
+/* Address space that may not be touched yet; NULL if there is none. */
+void *kolk_memory_reserve(size_t size);
+
+/* Lets a part be touched; it reads as 0 at first. False: nothing has changed. Committing again is harmless. */
+bool kolk_memory_commit(void *start, size_t size);
+
+/* Gives a committed part's contents back, whole pages inside it only; it stays committed and reads as 0. Bytes that had
+ * been backed by memory, as far as the system tells. */
+size_t kolk_memory_discard(void *start, size_t size);
+
+void kolk_memory_release(void *start, size_t size);
+
+#endif
