@@ -16,10 +16,6 @@ static inline unsigned kolk_bits_lowest(uint64_t word) { /* word != 0 */
     return (unsigned)__builtin_ctzll(word);
 }
 
-static inline unsigned kolk_bits_count(uint64_t word) {
-    return (unsigned)__builtin_popcountll(word);
-}
-
 /* Words that hold n bits. */
 static inline uint64_t kolk_bits_words(uint64_t n) {
     return (n + 63) / 64;

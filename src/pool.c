@@ -245,8 +245,7 @@ static kolk_status resolve(kolk_pool_desc *desc, size_t type_size, size_t type_a
     if ((unsigned)desc->generations > KOLK_GENERATIONS_NONE) return KOLK_BAD_GENERATIONS;
     if (desc->on_full == kolk_pool_evict_cheapest && !desc->cost) return KOLK_COST_MISSING;
     if (desc->max_capacity && desc->max_capacity < desc->capacity) return KOLK_MAX_BELOW_CAPACITY;
-    if (desc->object_size > PTRDIFF_MAX - MAX_ALIGN || desc->object_size > UINT32_MAX - MAX_ALIGN)
-        return KOLK_SIZE_OVERFLOW;
+    if (desc->object_size > INT32_MAX - MAX_ALIGN) return KOLK_SIZE_OVERFLOW; /* so that no product below can wrap */
     if (desc->memory) {
         if (desc->max_capacity && desc->max_capacity != desc->capacity) return KOLK_CANNOT_GROW;
         if ((uintptr_t)desc->memory % (desc->object_align > 8 ? desc->object_align : 8)) return KOLK_MEMORY_MISALIGNED;
@@ -264,6 +263,7 @@ static kolk_status resolve(kolk_pool_desc *desc, size_t type_size, size_t type_a
 }
 
 size_t kolk_pool_memory_size(const kolk_pool_desc *desc) {
+    if (!desc) return 0;
     kolk_pool_desc fixed = *desc;
     fixed.memory = NULL;
     fixed.memory_size = 0;
@@ -459,8 +459,9 @@ static bool take_this(kolk_pool *pool, uint32_t index) {
         return true;
     }
     if (pool->strict) return false;
-    uint32_t before = NO_SLOT, worn = pool->worn_first;
-    for (; worn != index; worn = pool->generations[worn]) before = worn;
+    uint32_t before = NO_SLOT, worn = pool->worn_first, n = 0;
+    for (; n < pool->worn && worn != index; n++, worn = pool->generations[worn]) before = worn;
+    if (n == pool->worn) return false; /* it is dying: its reset hook asked */
     if (before == NO_SLOT)
         pool->worn_first = pool->generations[index];
     else

@@ -56,7 +56,7 @@ extern "C" {
     X(KOLK_ZERO_SIZE, "object_size is 0")                                                                              \
     X(KOLK_BAD_ALIGN, "object_align is not a power of two")                                                            \
     X(KOLK_ALIGN_TOO_LARGE, "object_align is above 4096")                                                              \
-    X(KOLK_SIZE_OVERFLOW, "object_size times max_capacity is more than the address space holds")                       \
+    X(KOLK_SIZE_OVERFLOW, "object_size is above 2 GiB, or times max_capacity more than the address space holds")       \
     X(KOLK_MAX_BELOW_CAPACITY, "max_capacity is below capacity")                                                       \
     X(KOLK_CANNOT_GROW, "a pool on the caller's memory cannot grow: max_capacity must be 0 or capacity")               \
     X(KOLK_MEMORY_MISSING, "memory_size is given, memory is NULL")                                                     \

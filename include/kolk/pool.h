@@ -95,7 +95,8 @@ typedef struct kolk_pool_desc {
     bool (*setup)(void *object, void *context);   /* once per slot, before it is first handed out (again after a trim);
                                      false: it could not, alloc gives NULL and the slot stays free */
     void (*reset)(void *object, void *context);   /* at every free, clear, eviction and deinit of a live object, which
-                                     is dead by then: clear its references to others; may free others */
+                                     is dead by then: clear its references to others. Of this pool it may call alloc,
+                                     free and const functions; cost, setup and teardown const ones only */
     void (*teardown)(void *object, void *context); /* once per set-up slot, at deinit and trim */
     void *context;                /* handed to each hook */
 } kolk_pool_desc;
