@@ -244,8 +244,9 @@ KOLK_API void *kolk_pool_next_run(const kolk_pool *pool, uint32_t *index, uint32
 /* A place in an iteration, for KOLK_EACH. */
 typedef struct kolk_cursor {
     const kolk_pool *pool;
-    uint64_t pending; /* bits of the word that are still to visit */
-    uint32_t words;   /* words begun */
+    size_t stride;
+    size_t word;      /* that it is in; SIZE_MAX before the first */
+    uint64_t pending; /* bits of it that are still to visit */
     bool more;
 } kolk_cursor;
 

@@ -150,20 +150,24 @@ KOLK_INLINE uint32_t kolk_pool_available(const kolk_pool *pool) {
 }
 
 KOLK_INLINE kolk_cursor kolk_pool_each(const kolk_pool *pool) {
-    kolk_cursor cursor = {pool, 0, 0, true};
+    kolk_cursor cursor = {pool, pool->stride, SIZE_MAX, 0, true};
     return cursor;
 }
 
+/* The word is looked at again for each object, since the loop's body may have freed it; it must not be masked into
+ * `pending`, which would make each step wait for the body's stores. */
 KOLK_INLINE void *kolk_cursor_next(kolk_cursor *cursor) {
     const kolk_pool *pool = cursor->pool;
     for (;;) {
         while (cursor->pending) {
-            size_t index = (size_t)(cursor->words - 1) * 64 + (unsigned)__builtin_ctzll(cursor->pending);
+            unsigned bit = (unsigned)__builtin_ctzll(cursor->pending);
             cursor->pending &= cursor->pending - 1;
-            if (kolk_pool_bit(pool->live, index)) return pool->slots + index * pool->stride; /* not freed since */
+            if (KOLK_UNLIKELY(!(pool->live[cursor->word] >> bit & 1))) continue;
+            return pool->slots + (cursor->word * 64 + bit) * cursor->stride;
         }
-        if ((uint64_t)cursor->words * 64 >= pool->fresh) return NULL;
-        cursor->pending = pool->live[cursor->words++];
+        cursor->word++;
+        if (cursor->word * 64 >= pool->fresh) return NULL;
+        cursor->pending = pool->live[cursor->word];
     }
 }
 

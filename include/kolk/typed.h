@@ -60,6 +60,7 @@
     for (kolk_cursor it##_cursor = name##_each(pool_); it##_cursor.more; it##_cursor.more = false)                     \
         for (name##_object *it = name##_each_next(&it##_cursor); it; it = name##_each_next(&it##_cursor))
 
+/* Parameters end in _ so that a type may be called object, handle, pool ... */
 /* clang-format off */
 #define KOLK_TYPED_ static inline KOLK_UNUSED
 
@@ -67,25 +68,25 @@
     KOLK_POOL_TYPES_(name, T)                                                                                          \
     KOLK_POOL_COMMON_(name, T)                                                                                         \
     KOLK_POOL_DEFINE(name, T)                                                                                          \
-    KOLK_TYPED_ void name##_free(name *pool, T *object) { kolk_pool_free_sized(&pool->pool, object, sizeof(T)); }      \
-    KOLK_TYPED_ T *name##_get(const name *pool, name##_handle handle) { return (T *)kolk_pool_get_sized(&pool->pool, handle.untyped, sizeof(T)); }
+    KOLK_TYPED_ void name##_free(name *pool_, T *object_) { kolk_pool_free_sized(&pool_->pool, object_, sizeof(T)); }  \
+    KOLK_TYPED_ T *name##_get(const name *pool_, name##_handle handle_) { return (T *)kolk_pool_get_sized(&pool_->pool, handle_.untyped, sizeof(T)); }
 
 #define KOLK_POOL_DECLARE(name, T)                                                                                     \
     KOLK_POOL_TYPES_(name, T)                                                                                          \
     KOLK_POOL_COMMON_(name, T)                                                                                         \
-    KOLK_TYPED_ void name##_free(name *pool, T *object) { kolk_pool_free(&pool->pool, object); }                       \
-    KOLK_TYPED_ T *name##_get(const name *pool, name##_handle handle) { return (T *)kolk_pool_get(&pool->pool, handle.untyped); }
+    KOLK_TYPED_ void name##_free(name *pool_, T *object_) { kolk_pool_free(&pool_->pool, object_); }                   \
+    KOLK_TYPED_ T *name##_get(const name *pool_, name##_handle handle_) { return (T *)kolk_pool_get(&pool_->pool, handle_.untyped); }
 
 #define KOLK_POOL_DEFINE(name, T)                                                                                      \
-    KOLK_TYPED_ kolk_status name##_init(name *pool, const kolk_pool_desc *desc) { return kolk_pool_init_type(&pool->pool, desc, sizeof(T), KOLK_ALIGNOF(T), sizeof(kolk_pool), KOLK_ABI); } \
-    KOLK_TYPED_ T *name##_alloc(name *pool) { return (T *)kolk_pool_alloc_sized(&pool->pool, sizeof(T)); }             \
-    KOLK_TYPED_ T *name##_alloc_zeroed(name *pool) { return (T *)kolk_pool_alloc_zeroed(&pool->pool); }                \
-    KOLK_TYPED_ uint32_t name##_alloc_n(name *pool, T **objects, uint32_t n) { return kolk_pool_alloc_n(&pool->pool, (void **)objects, n); } \
-    KOLK_TYPED_ T *name##_alloc_at(name *pool, name##_handle handle) { return (T *)kolk_pool_alloc_at(&pool->pool, handle.untyped); }
+    KOLK_TYPED_ kolk_status name##_init(name *pool_, const kolk_pool_desc *desc_) { return kolk_pool_init_type(&pool_->pool, desc_, sizeof(T), KOLK_ALIGNOF(T), sizeof(kolk_pool), KOLK_ABI); } \
+    KOLK_TYPED_ T *name##_alloc(name *pool_) { return (T *)kolk_pool_alloc_sized(&pool_->pool, sizeof(T)); }           \
+    KOLK_TYPED_ T *name##_alloc_zeroed(name *pool_) { return (T *)kolk_pool_alloc_zeroed(&pool_->pool); }              \
+    KOLK_TYPED_ uint32_t name##_alloc_n(name *pool_, T **objects_, uint32_t n_) { return kolk_pool_alloc_n(&pool_->pool, (void **)objects_, n_); } \
+    KOLK_TYPED_ T *name##_alloc_at(name *pool_, name##_handle handle_) { return (T *)kolk_pool_alloc_at(&pool_->pool, handle_.untyped); }
 
 #define KOLK_POOL_MEMBER(name, T, member)                                                                              \
-    KOLK_TYPED_ T *name##_alloc_##member(name *pool) { (void)KOLK_SAME_TYPE(T, &((name##_object *)0)->member); return (T *)name##_alloc(pool); } \
-    KOLK_TYPED_ void name##_free_##member(name *pool, T *member) { name##_free(pool, (name##_object *)(void *)member); }
+    KOLK_TYPED_ T *name##_alloc_##member(name *pool_) { (void)KOLK_SAME_TYPE(T, &((name##_object *)0)->member); return (T *)name##_alloc(pool_); } \
+    KOLK_TYPED_ void name##_free_##member(name *pool_, T *object_) { name##_free(pool_, (name##_object *)(void *)object_); }
 
 #define KOLK_POOL_TYPES_(name, T)                                                                                      \
     typedef T name##_object;                                                                                           \
@@ -93,23 +94,23 @@
     typedef struct name##_handle { kolk_handle untyped; } name##_handle;
 
 #define KOLK_POOL_COMMON_(name, T)                                                                                     \
-    KOLK_TYPED_ void name##_deinit(name *pool) { kolk_pool_deinit(&pool->pool); }                                      \
-    KOLK_TYPED_ void name##_clear(name *pool) { kolk_pool_clear(&pool->pool); }                                        \
-    KOLK_TYPED_ kolk_status name##_reserve(name *pool, uint32_t capacity) { return kolk_pool_reserve(&pool->pool, capacity); } \
-    KOLK_TYPED_ size_t name##_trim(name *pool) { return kolk_pool_trim(&pool->pool); }                                 \
-    KOLK_TYPED_ bool name##_free_handle(name *pool, name##_handle handle) { return kolk_pool_free_handle(&pool->pool, handle.untyped); } \
-    KOLK_TYPED_ name##_handle name##_handle_of(const name *pool, const T *object) { name##_handle handle = {kolk_pool_handle(&pool->pool, object)}; return handle; } \
-    KOLK_TYPED_ T *name##_next(const name *pool, const T *object) { return (T *)kolk_pool_next(&pool->pool, object); } \
-    KOLK_TYPED_ T *name##_next_run(const name *pool, uint32_t *index, uint32_t *length) { return (T *)kolk_pool_next_run(&pool->pool, index, length); } \
-    KOLK_TYPED_ uint32_t name##_index(const name *pool, const T *object) { return kolk_pool_index(&pool->pool, object); } \
-    KOLK_TYPED_ T *name##_at(const name *pool, uint32_t index) { return (T *)kolk_pool_at(&pool->pool, index); }       \
-    KOLK_TYPED_ bool name##_is_live(const name *pool, const void *object) { return kolk_pool_is_live(&pool->pool, object); } \
-    KOLK_TYPED_ uint32_t name##_count(const name *pool) { return kolk_pool_count(&pool->pool); }                       \
-    KOLK_TYPED_ uint32_t name##_available(const name *pool) { return kolk_pool_available(&pool->pool); }               \
-    KOLK_TYPED_ void name##_stats(const name *pool, kolk_stats *out) { kolk_pool_stats(&pool->pool, out); }            \
-    KOLK_TYPED_ bool name##_is_valid(const name *pool) { return kolk_pool_is_valid(&pool->pool); }                     \
-    KOLK_TYPED_ kolk_cursor name##_each(const name *pool) { return kolk_pool_each(&pool->pool); }                      \
-    KOLK_TYPED_ T *name##_each_next(kolk_cursor *cursor) { return (T *)kolk_cursor_next(cursor); }
+    KOLK_TYPED_ void name##_deinit(name *pool_) { kolk_pool_deinit(&pool_->pool); }                                    \
+    KOLK_TYPED_ void name##_clear(name *pool_) { kolk_pool_clear(&pool_->pool); }                                      \
+    KOLK_TYPED_ kolk_status name##_reserve(name *pool_, uint32_t capacity_) { return kolk_pool_reserve(&pool_->pool, capacity_); } \
+    KOLK_TYPED_ size_t name##_trim(name *pool_) { return kolk_pool_trim(&pool_->pool); }                               \
+    KOLK_TYPED_ bool name##_free_handle(name *pool_, name##_handle handle_) { return kolk_pool_free_handle(&pool_->pool, handle_.untyped); } \
+    KOLK_TYPED_ name##_handle name##_handle_of(const name *pool_, const T *object_) { name##_handle handle_ = {kolk_pool_handle(&pool_->pool, object_)}; return handle_; } \
+    KOLK_TYPED_ T *name##_next(const name *pool_, const T *object_) { return (T *)kolk_pool_next(&pool_->pool, object_); } \
+    KOLK_TYPED_ T *name##_next_run(const name *pool_, uint32_t *index_, uint32_t *length_) { return (T *)kolk_pool_next_run(&pool_->pool, index_, length_); } \
+    KOLK_TYPED_ uint32_t name##_index(const name *pool_, const T *object_) { return kolk_pool_index(&pool_->pool, object_); } \
+    KOLK_TYPED_ T *name##_at(const name *pool_, uint32_t index_) { return (T *)kolk_pool_at(&pool_->pool, index_); }   \
+    KOLK_TYPED_ bool name##_is_live(const name *pool_, const void *object_) { return kolk_pool_is_live(&pool_->pool, object_); } \
+    KOLK_TYPED_ uint32_t name##_count(const name *pool_) { return kolk_pool_count(&pool_->pool); }                     \
+    KOLK_TYPED_ uint32_t name##_available(const name *pool_) { return kolk_pool_available(&pool_->pool); }             \
+    KOLK_TYPED_ void name##_stats(const name *pool_, kolk_stats *out_) { kolk_pool_stats(&pool_->pool, out_); }        \
+    KOLK_TYPED_ bool name##_is_valid(const name *pool_) { return kolk_pool_is_valid(&pool_->pool); }                   \
+    KOLK_TYPED_ kolk_cursor name##_each(const name *pool_) { return kolk_pool_each(&pool_->pool); }                    \
+    KOLK_TYPED_ T *name##_each_next(kolk_cursor *cursor_) { return (T *)kolk_cursor_next(cursor_); }
 /* clang-format on */
 
 #endif
