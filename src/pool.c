@@ -121,7 +121,7 @@ static void fail_object(const kolk_pool *pool, const void *object, const char *v
     uint64_t slot = failure.slot, inside = offset % pool->stride;
     if (inside) {
         failure.rule = KOLK_INTERIOR_POINTER;
-        kolk_fail(failure, "%s of a pointer that is %u bytes into slot %u", verb, inside, slot);
+        kolk_fail(failure, "%s of a pointer into slot %u, at byte %u of it", verb, slot, inside);
     } else if (slot >= pool->fresh) {
         failure.rule = KOLK_NEVER_ISSUED;
         kolk_fail(failure, "%s of slot %u, which was never handed out", verb, slot);
@@ -467,8 +467,10 @@ static bool take_this(kolk_pool *pool, uint32_t index) {
     else
         pool->generations[before] = pool->generations[index];
     if (pool->worn_last == index) pool->worn_last = before;
+    pool->generations[index] = 1;
     pool->worn--;
     pool->held--;
+    pool->recycled++;
     return true;
 }
 
@@ -512,6 +514,7 @@ static bool take_slot(kolk_pool *pool, uint32_t *index) {
 static void *issue(kolk_pool *pool, uint32_t index) {
     void *object = slot_at(pool, index);
     if (pool->ready && !kolk_bits_get(pool->ready, index)) {
+        show(pool); /* the hook may use the pool */
         if (pool->setup && !pool->setup(object, pool->context)) {
             put_free(pool, index);
             pool->failed++;
@@ -550,8 +553,11 @@ void *kolk_pool_alloc_zeroed(kolk_pool *pool) {
 }
 
 uint32_t kolk_pool_alloc_n(kolk_pool *pool, void **objects, uint32_t n) {
+    uint8_t before = pool->in_on_full;
     uint32_t count = 0;
-    while (count < n && (objects[count] = kolk_pool_alloc(pool))) count++;
+    for (; count < n && (objects[count] = kolk_pool_alloc(pool)); count++)
+        pool->in_on_full = true; /* it might evict what this call has just given */
+    pool->in_on_full = before;
     return count;
 }
 
@@ -572,8 +578,9 @@ void *kolk_pool_alloc_at(kolk_pool *pool, kolk_handle handle) {
         for (uint32_t n = 0; n < gap; n++) /* so that the lowest of them is used first */
             put_free(pool, pool->reuse == KOLK_REUSE_LIFO ? index - 1 - n : first + n);
     }
-    pool->generations[index] = generation;
-    return issue(pool, index);
+    void *object = issue(pool, index);
+    if (object) pool->generations[index] = generation;
+    return object;
 }
 
 /* Ends the life in a slot and its handles; until the caller has put the slot somewhere, it counts as alive (I1, I3
@@ -714,6 +721,7 @@ size_t kolk_pool_trim(kolk_pool *pool) {
 void kolk_pool_trap_full(kolk_pool *pool, void *context) {
     (void)context;
     uint64_t capacity = pool->capacity;
+    pool->in_on_full = false; /* the handler may longjmp */
     if (pool->capacity < pool->max_capacity)
         kolk_fail(failure_of(pool, KOLK_FULL), "full: all %u slots are in use, and the system gives no memory for more",
                   capacity);

@@ -139,7 +139,7 @@ typedef struct kolk_stats {
     uint64_t unused_bytes;    /* of slots that were never needed: (capacity - peak) * stride bytes too many */
     uint64_t bytes_reserved;  /* address space, metadata included */
     uint64_t bytes_committed; /* of these, may be touched; the system backs them with memory at first touch */
-    uint64_t failed;          /* allocations that gave NULL */
+    uint64_t failed;          /* allocations that gave NULL for want of room, or because setup failed */
     uint64_t evictions;       /* objects that on_full freed to make room */
     uint64_t wrong_pool;      /* handles of other pools that were looked up; a little low if several threads do so */
     uint32_t worn_out;        /* free slots whose generations are used up */

@@ -95,10 +95,10 @@ typedef struct kolk_pool_desc {
     bool (*setup)(void *object, void *context);   /* once per slot, before it is first handed out (again after a trim);
                                      false: it could not, alloc gives NULL and the slot stays free */
     void (*reset)(void *object, void *context);   /* at every free, clear, eviction and deinit of a live object, which
-                                     is dead by then: clear its references to others. Of this pool it may call alloc,
-                                     free and const functions; cost, setup and teardown const ones only */
+                                     is dead by then (though count still counts it): clear its references to others */
     void (*teardown)(void *object, void *context); /* once per set-up slot, at deinit and trim */
-    void *context;                /* handed to each hook */
+    void *context;                /* handed to each hook. Of this pool, setup and reset may call alloc and free, all
+                                     hooks const functions */
 } kolk_pool_desc;
 
 /* ---- Struct: read any field, write none ------------------------------------------------------------------------ */
@@ -161,7 +161,8 @@ static inline kolk_status kolk_pool_init(kolk_pool *pool, const kolk_pool_desc *
 /* Runs reset for what is alive and teardown for what is set up, gives the memory back, leaves the pool all zero. */
 KOLK_API void kolk_pool_deinit(kolk_pool *pool);
 
-/* Bytes that a pool of desc->capacity needs on the caller's memory; before any init. 0 for a bad descriptor. */
+/* Bytes that a pool of desc->capacity needs on the caller's memory; before any init. 0 for a bad descriptor, of which it
+ * looks at all but memory, memory_size and max_capacity. */
 KOLK_API size_t kolk_pool_memory_size(const kolk_pool_desc *desc);
 
 /* The same as a constant, enough for any descriptor of that size, alignment and capacity (see KOLK_POOL_STORAGE in typed.h). */
@@ -182,7 +183,7 @@ KOLK_INLINE KOLK_ALLOCATES void *kolk_pool_alloc(kolk_pool *pool);
 /* The same with all bytes 0. */
 KOLK_API KOLK_ALLOCATES void *kolk_pool_alloc_zeroed(kolk_pool *pool);
 
-/* Up to n objects; how many. */
+/* Up to n objects; how many. Asks on_full for the first of them only: it might evict the others. */
 KOLK_API uint32_t kolk_pool_alloc_n(kolk_pool *pool, void **objects, uint32_t n);
 
 /* Frees all that is alive; slots are then reused from the lowest. Handles are stale; worn-out slots stay so. */
@@ -193,15 +194,16 @@ KOLK_API void kolk_pool_clear(kolk_pool *pool);
 /* Of a live object of this pool: anything else is a bug of the caller and gives the null handle. */
 KOLK_INLINE kolk_handle kolk_pool_handle(const kolk_pool *pool, const void *object);
 
-/* The object, or NULL if this handle is null, stale, forged or of another pool. Never somebody else's object, but for
- * the limits said at kolk_generations and kolk_pool_alloc_at. */
+/* The object, or NULL if this handle is null, stale, forged or of another pool. Never somebody else's object, within the
+ * limits of the generations (kolk_generations, kolk_pool_alloc_at) and of the tag: pools of the same tag, which those
+ * without tag and name are, answer each other's handles. */
 KOLK_INLINE void *kolk_pool_get(const kolk_pool *pool, kolk_handle handle);
 
 /* Frees the object of a handle; false if there is none. */
 KOLK_API bool kolk_pool_free_handle(kolk_pool *pool, kolk_handle handle);
 
 /* For loading: an object in the slot and with the generation of this handle, so that get finds it. NULL if the slot is
- * in use, beyond max_capacity, worn out for ever (STRICT), or the handle is of another pool or null. Makes slots up to
+ * in use, beyond max_capacity, worn out for ever (STRICT) or fails its setup, or the handle is of another pool or null. Makes slots up to
  * it free where they were never handed out. Older handles of the slot may become valid again. O(1) in ascending order
  * of slots without gaps, as kolk_pool_next gave them when saving; O(gap) or O(free slots) otherwise. */
 KOLK_API void *kolk_pool_alloc_at(kolk_pool *pool, kolk_handle handle);
@@ -218,7 +220,7 @@ KOLK_INLINE uint32_t kolk_pool_index(const kolk_pool *pool, const void *object);
 /* The live object in a slot, or NULL. */
 KOLK_INLINE void *kolk_pool_at(const kolk_pool *pool, uint32_t index);
 
-/* Objects alive; and how many more could be without growing: capacity - count. */
+/* Objects alive; and how many more could be without growing: capacity - count (STRICT: less the worn-out slots). */
 KOLK_INLINE uint32_t kolk_pool_count(const kolk_pool *pool);
 KOLK_INLINE uint32_t kolk_pool_available(const kolk_pool *pool);
 

@@ -34,9 +34,11 @@
 #include "pool.h"
 
 #ifdef __cplusplus
+#define KOLK_ALIGNAS(n) alignas(n)
 #define KOLK_ALIGNOF(T) alignof(T)
 #define KOLK_SAME_TYPE(T, pointer) sizeof(static_cast<T *>(pointer))
 #else
+#define KOLK_ALIGNAS(n) _Alignas(n)
 #define KOLK_ALIGNOF(T) _Alignof(T)
 #define KOLK_SAME_TYPE(T, pointer) sizeof(_Generic((pointer), T * : 1))
 #endif
@@ -51,8 +53,7 @@
 #define KOLK_POOL_STORAGE(T, n)                                                                                        \
     union {                                                                                                            \
         T objects[n];                                                                                                  \
-        uint64_t words[(KOLK_POOL_BYTES(sizeof(T), KOLK_ALIGNOF(T), n) + 7) / 8];                                      \
-        unsigned char bytes[KOLK_POOL_BYTES(sizeof(T), KOLK_ALIGNOF(T), n)];                                           \
+        KOLK_ALIGNAS(8) unsigned char bytes[KOLK_POOL_BYTES(sizeof(T), KOLK_ALIGNOF(T), n)];                           \
     }
 
 /* For each live object: `it` is a T *, may be freed; break, continue and return work. */
