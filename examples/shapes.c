@@ -46,7 +46,7 @@ int main(void) {
         if (each->kind == CIRCLE) area += 3 * each->circle.radius * each->circle.radius;
         if (each->kind == BOX) area += each->box.width * each->box.height;
     }
-    printf("%u shapes of at most %zu bytes, area about %g\n", shapes_count(&pool), sizeof(union shape), area);
+    printf("%u shapes in slots of the largest's size, area about %g\n", shapes_count(&pool), area);
 
     shapes_free_circle(&pool, circle);
     shapes_free_box(&pool, box);

@@ -149,10 +149,8 @@ static layout layout_of(const kolk_pool_desc *desc, uint32_t max_capacity) {
     shape.stack = desc->reuse != KOLK_REUSE_LOWEST;
     shape.generations = desc->generations != KOLK_GENERATIONS_NONE;
     shape.ready = desc->setup || desc->teardown;
-    uint64_t bits = max_capacity;
-    do bits = kolk_bits_words(bits), shape.levels++;
-    while (bits > 1);
-    if (shape.stack) shape.levels = 0;
+    for (uint64_t words = max_capacity; !shape.stack && words > (shape.levels > 0); shape.levels++)
+        words = kolk_bits_words(words);
     return shape;
 }
 
@@ -300,7 +298,7 @@ kolk_status kolk_pool_init_type(kolk_pool *pool, const kolk_pool_desc *given, si
     pool->shift = (uint8_t)__builtin_ctz(pool->stride);
     pool->inverse = kolk_inverse(pool->stride >> pool->shift);
     pool->object_size = (uint32_t)desc.object_size;
-    place(pool, &shape, unit);
+    if (block) place(pool, &shape, unit);
     bool committed = pool->foreign || !block_size ||
                      (grows ? commit(pool, desc.capacity) : kolk_memory_commit(block, block_size));
     if (!committed) {

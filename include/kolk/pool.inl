@@ -88,7 +88,7 @@ KOLK_INLINE void kolk_pool_free_slot(kolk_pool *pool, void *object, uintptr_t in
         }
         pool->generations[index] = generation;
     }
-    pool->live[index / 64] = word & ~bit;
+    pool->live[index / 64] = word ^ bit;
     kolk_slot *top = pool->top;
     top->index = (uint32_t)index;
     pool->top = top + 1;

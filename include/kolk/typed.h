@@ -40,7 +40,7 @@
 #else
 #define KOLK_ALIGNAS(n) _Alignas(n)
 #define KOLK_ALIGNOF(T) _Alignof(T)
-#define KOLK_SAME_TYPE(T, pointer) sizeof(_Generic((pointer), T * : 1))
+#define KOLK_SAME_TYPE(T, pointer) sizeof(_Generic((pointer), T * : (char)0))
 #endif
 
 #if defined(__GNUC__)

@@ -1,0 +1,63 @@
+# The front door. Each target installs what it needs (tools/setup.sh), then leaves the work to CMake and to tools/.
+
+PREFIX ?= /usr/local
+SECONDS ?= 60
+
+.PHONY: help demo test matrix bench fuzz coverage format install clean
+.DEFAULT_GOAL := help
+
+help:
+	@echo 'make demo      a tour of the library: pools at work, and a real program served from them'
+	@echo 'make test      all tests'
+	@echo 'make matrix    all tests with every compiler, sanitizer and checker'
+	@echo 'make bench     the measurements, beside other allocators'
+	@echo 'make fuzz      each fuzzer for SECONDS=60'
+	@echo 'make coverage  the lines and branches that the tests reach'
+	@echo 'make format    clang-format over all files'
+	@echo 'make install   the library and the command under PREFIX=/usr/local; DESTDIR is put before it'
+	@echo 'make clean     remove build/'
+
+demo:
+	@tools/setup.sh demo
+	@tools/preset.sh release
+	@build/release/kolk demo
+	@build/release/kolk replay
+
+test:
+	@tools/setup.sh test
+	@rm -f build/default/tested
+	@tools/preset.sh default --output-log build/default/ctest.log
+	@grep 'tests passed' build/default/ctest.log > build/default/tested
+
+matrix:
+	@tools/setup.sh matrix
+	@tools/matrix.sh
+
+# jemalloc, loaded with dlopen, wants more of the static thread-local storage than glibc leaves.
+bench: export GLIBC_TUNABLES = glibc.rtld.optional_static_tls=20000
+bench:
+	@tools/setup.sh bench
+	@tools/preset.sh bench
+	@if [ -e bench/run.sh ]; then bench/run.sh build/bench/bench; \
+	else for program in bench/*.cc; do "build/bench/$${program%.cc}" || exit 1; done; fi
+
+fuzz:
+	@tools/setup.sh fuzz
+	@tools/preset.sh fuzz
+	@tools/fuzz.sh $(SECONDS)
+
+coverage:
+	@tools/setup.sh coverage
+	@tools/coverage.sh
+
+format:
+	@tools/setup.sh format
+	@tools/format.sh
+
+install:
+	@tools/setup.sh demo
+	@tools/preset.sh release
+	@DESTDIR="$(DESTDIR)" cmake --install build/release --prefix "$(PREFIX)"
+
+clean:
+	@rm -rf build

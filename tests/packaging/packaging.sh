@@ -1,0 +1,98 @@
+#!/bin/bash
+# Uses kolk as a program outside would, in one of the ways below. Every path has a space in it.
+# Usage: CC=... packaging.sh WAY BUILD
+set -euo pipefail
+build=$2
+work=$(mktemp -d "${TMPDIR:-/tmp}/kolk packaging.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+export CMAKE_BUILD_PARALLEL_LEVEL=2
+
+fail() {
+  echo "$*" >&2
+  exit 1
+}
+
+# The outside project, built with kolk as a static and as a shared library, and run: outside HOW [CMAKE OPTIONS]
+outside() {
+  local how=$1 kind needed
+  mkdir -p "$work/our game"
+  cp tests/packaging/outside/CMakeLists.txt tests/packaging/hello.c "$work/our game"
+  for kind in OFF ON; do
+    cmake -S "$work/our game" -B "$work/build $kind" -DCMAKE_C_COMPILER="$CC" -DHOW="$how" -DBUILD_SHARED_LIBS=$kind "${@:2}"
+    cmake --build "$work/build $kind"
+    "$work/build $kind/hello"
+    needed=$(readelf -d "$work/build $kind/hello" | grep -c 'NEEDED.*libkolk\.so' || true)
+    [[ $kind$needed == OFF0 || $kind$needed == ON1 ]] || fail "BUILD_SHARED_LIBS=$kind, and libkolk.so is asked for $needed times."
+  done
+}
+
+# A copy of what the library is built from, in the outside project; which must then install nothing of ours.
+inside() {
+  local third="$work/our game/third party/kolk"
+  mkdir -p "$third"
+  cp -R CMakeLists.txt VERSION cmake include src "$third"
+  outside "$1"
+  cmake --install "$work/build OFF" --prefix "$work/prefix" > /dev/null
+  [[ $(cd "$work/prefix" && find . -type f) == ./bin/hello ]] || fail "A project that contains kolk installs it as well."
+}
+
+# An installation that was moved afterwards.
+install_and_move() {
+  cmake --install "$build" --prefix "$work/a prefix" > /dev/null
+  mv "$work/a prefix" "$work/another prefix"
+}
+
+plain_cc() {
+  "$CC" -std=c11 -O2 -Iinclude src/*.c tests/packaging/hello.c -o "$work/hello" 2> "$work/said" || fail "$(cat "$work/said")"
+  [[ ! -s $work/said ]] || fail "The compiler was not silent: $(cat "$work/said")"
+  "$work/hello"
+}
+
+exports() {
+  local abi soname others
+  abi=$(sed -n 's/^#define KOLK_ABI *\([0-9]*\).*/\1/p' include/kolk/base.h)
+  soname=$(readelf -d "$build/libkolk.so" | sed -n 's/.*SONAME.*\[\(.*\)\]/\1/p')
+  [[ $soname == "libkolk.so.$abi" ]] || fail "The SONAME is $soname, not libkolk.so.$abi."
+  nm -D --defined-only "$build/libkolk.so" | grep -q ' T kolk_' || fail "The shared library exports no kolk_ function."
+  others=$(nm -D --defined-only "$build/libkolk.so" | awk '$3 !~ /^kolk_/ { print $3 }')
+  [[ -z $others ]] || fail "The shared library also exports: $others"
+  others=$(nm -g --defined-only "$build/libkolk.a" | awk 'NF == 3 && $3 !~ /^(kolk_|__x86)/ { print $3 }')
+  [[ -z $others ]] || fail "The static library also defines: $others"
+}
+
+subdirectory() { inside subdirectory; }
+fetch_content() { inside fetch_content; }
+build_tree() { outside package -Dkolk_DIR="$build"; }
+
+installed() {
+  install_and_move
+  outside package -DCMAKE_PREFIX_PATH="$work/another prefix"
+}
+
+pkg_config() {
+  local at libdir prefix found
+  install_and_move
+  at=$(dirname "$(find "$work/another prefix" -name kolk.pc)")
+  # pkg-config quotes for the shell; eval undoes it.
+  eval "\"\$CC\" tests/packaging/hello.c -o \"\$work/shared\" $(PKG_CONFIG_PATH=$at pkg-config --cflags --libs kolk)"
+  LD_LIBRARY_PATH=$(dirname "$at") "$work/shared"
+  eval "\"\$CC\" -static tests/packaging/hello.c -o \"\$work/static\" $(PKG_CONFIG_PATH=$at pkg-config --static --cflags --libs kolk)"
+  "$work/static"
+
+  # As distributions configure it: a libdir of several parts (the prefix follows kolk.pc), or an absolute one (it does not).
+  at="$work/moved/lib/some machine/pkgconfig"
+  mkdir -p "$at"
+  for libdir in "lib/some machine" /opt/kolk/lib; do
+    cmake -S . -B "$work/pc" -DCMAKE_C_COMPILER="$CC" -DKOLK_BUILD_CLI=OFF \
+      -DCMAKE_INSTALL_PREFIX=/opt/kolk -DCMAKE_INSTALL_LIBDIR="$libdir"
+    cp "$work/pc/kolk.pc" "$at"
+    prefix=$(PKG_CONFIG_PATH=$at pkg-config --variable=prefix kolk | tr -d '\\')
+    found=$(PKG_CONFIG_PATH=$at pkg-config --variable=libdir kolk | tr -d '\\')
+    case $libdir in
+      /*) [[ $prefix == /opt/kolk && $found == "$libdir" ]] ;;
+      *) [[ $(realpath "$prefix") == "$work/moved" && $(realpath "$found") == "$work/moved/$libdir" ]] ;;
+    esac || fail "With libdir $libdir, kolk.pc says prefix $prefix, libdir $found."
+  done
+}
+
+"$1"

@@ -1,0 +1,8 @@
+#!/bin/sh
+# Lists our C and C++ files, for the formatter and the checkers.
+# Usage: tools/files.sh [FOLDER...]
+set -eu
+[ $# -gt 0 ] || set -- include src cli tests fuzz bench examples
+for folder; do
+  [ ! -d "$folder" ] || find "$folder" -name '*.[ch]' -o -name '*.cc' -o -name '*.inl'
+done | sort

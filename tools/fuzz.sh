@@ -1,0 +1,12 @@
+#!/bin/sh
+# Runs each fuzzer of build/fuzz for some seconds, starting from its committed corpus. What it finds stays in build/fuzz:
+# new inputs in corpus/NAME, inputs that crash beside it.
+# Usage: tools/fuzz.sh [SECONDS]
+set -eu
+for fuzzer in build/fuzz/fuzz/fuzz_*[!.]; do
+  [ -x "$fuzzer" ] && [ -f "$fuzzer" ] || continue
+  name=${fuzzer##*/fuzz_}
+  mkdir -p "build/fuzz/corpus/$name"
+  echo "$name, ${1:-60} seconds:"
+  "$fuzzer" -max_total_time="${1:-60}" -artifact_prefix="build/fuzz/$name-" "build/fuzz/corpus/$name" "fuzz/corpus/$name"
+done

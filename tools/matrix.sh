@@ -1,0 +1,48 @@
+#!/bin/bash
+# Runs every row of the matrix: compilers, sanitizers, machines, checkers. One line a row; a row that fails shows the end
+# of its log, the others still run, and the last line names those that failed.
+# Usage: tools/matrix.sh
+set -euo pipefail
+mkdir -p build/matrix
+failed=()
+begin=$SECONDS
+
+# row NAME WHAT COMMAND...
+row() {
+  local name=$1 what=$2 log=build/matrix/$1.log start=$SECONDS result=ok
+  [[ -t 1 ]] && printf '%-14s %-66s ...' "$name" "$what"
+  if ! "${@:3}" > "$log" 2>&1 < /dev/null; then
+    result=FAILED
+    failed+=("$name")
+  fi
+  [[ -t 1 ]] && printf '\r'
+  printf '%-14s %-66s %4d s  %-6s %s\n' "$name" "$what" $((SECONDS - start)) $result "$(grep -o '^[0-9]*% tests passed.*' "$log" || true)"
+  [[ $result == ok ]] || tail -n 60 "$log" | sed 's/^/    | /'
+}
+
+# The tests of make test count when no source is younger than their success.
+tested() {
+  local stamp=build/default/tested
+  if [[ -e $stamp && -z $(find CMake* VERSION include src cli tests fuzz examples -newer $stamp 2> /dev/null) ]]; then
+    cat $stamp
+  else
+    tools/preset.sh default
+  fi
+}
+
+row gcc "-O2, checks on; headers, freestanding core, packages" tested
+row clang "-O2, checks on; headers, freestanding core, packages" tools/preset.sh clang
+row debug-asan "gcc Debug, AddressSanitizer, UndefinedBehaviorSanitizer" tools/preset.sh debug-asan
+row clang-asan "clang Debug, AddressSanitizer, UndefinedBehaviorSanitizer" tools/preset.sh clang-asan
+row checks0 "gcc -O2, KOLK_CHECKS=0" tools/preset.sh checks0
+row i686 "gcc -O2, 32 bits; headers, freestanding core, packages" tools/preset.sh i686
+row mingw-x86_64 "64-bit Windows: built, not run" tools/preset.sh mingw-x86_64
+row mingw-i686 "32-bit Windows: built, not run" tools/preset.sh mingw-i686
+row format "clang-format" tools/format.sh --check
+row tidy "clang-tidy, cppcheck" tools/tidy.sh
+
+if [[ ${#failed[@]} -gt 0 ]]; then
+  echo "matrix: $((SECONDS - begin)) s, failed: ${failed[*]} (logs in build/matrix)"
+  exit 1
+fi
+echo "matrix: all rows passed in $((SECONDS - begin)) s"

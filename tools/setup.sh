@@ -1,0 +1,130 @@
+#!/bin/sh
+# Installs what a group of work needs on Debian and Ubuntu: as root or with CI=true at once, otherwise after asking. Says
+# nothing when all is there; where it can't install, one sentence says what is missing.
+# Usage: tools/setup.sh demo|test|matrix|bench|fuzz|coverage|format
+set -u
+
+# ---- what is needed, by group: a package, and a command that succeeds when what it gives is there ----
+
+need_demo() {
+  need gcc command -v gcc
+  need libc6-dev header stdlib.h
+  need cmake command -v cmake
+  need ninja-build command -v ninja
+  need pkg-config command -v pkg-config
+  need libzstd-dev pkg-config --exists libzstd
+  need libpng-dev pkg-config --exists libpng
+}
+
+need_test() {
+  need_demo
+  need g++ command -v g++
+  need libcmocka-dev header cmocka.h
+}
+
+need_matrix() {
+  need_test
+  need_format
+  need clang command -v clang
+  need libclang-rt-dev links clang -fsanitize=address
+  need clang-tidy-14 command -v clang-tidy-14
+  need cppcheck command -v cppcheck
+  need gcc-i686-linux-gnu command -v i686-linux-gnu-gcc
+  need g++-i686-linux-gnu command -v i686-linux-gnu-g++
+  need libcmocka-dev:i386 links i686-linux-gnu-gcc -lcmocka
+  need gcc-mingw-w64-x86-64-win32 command -v x86_64-w64-mingw32-gcc
+  need gcc-mingw-w64-i686-win32 command -v i686-w64-mingw32-gcc
+}
+
+need_bench() {
+  need_demo
+  need g++ command -v g++
+  need libbenchmark-dev header benchmark/benchmark.h
+  need libboost-dev header boost/pool/pool.hpp
+  need libmimalloc-dev links gcc -lmimalloc
+  need libjemalloc-dev links gcc -ljemalloc
+}
+
+need_fuzz() {
+  need_demo
+  need clang command -v clang
+  need libclang-rt-dev links clang -fsanitize=address
+}
+
+need_coverage() {
+  need_test
+  need gcovr command -v gcovr
+}
+
+need_format() {
+  need clang-format-14 command -v clang-format-14
+}
+
+header() { echo "#include <$1>" | g++ -E -x c++ - || echo "#include <$1>" | gcc -E -; }
+
+links() {
+  compiler=$1
+  shift
+  echo 'int main(void) { return 0; }' | "$compiler" -x c - -x none "$@" -o /dev/null
+}
+
+need() {
+  package=$1
+  shift
+  "$@" > /dev/null 2>&1 && return
+  [ "$(dpkg-query -W -f '${db:Status-Status}' "$package" 2> /dev/null)" = installed ] && return
+  missing="$missing $package"
+}
+
+look() {
+  missing=
+  "need_$1"
+}
+
+give_up() {
+  echo "kolk: please install these by hand, $1:$missing" >&2
+  exit 1
+}
+
+# ---- install them ----
+
+case ${1:-} in
+  demo | test | matrix | bench | fuzz | coverage | format) ;;
+  *) sed -n 's/^# Usage: /usage: /p' "$0" >&2; exit 2 ;;
+esac
+look "$1"
+[ -n "$missing" ] || exit 0
+command -v apt-get > /dev/null || give_up "under the names that your system has for them"
+
+if [ "$(id -u)" = 0 ]; then
+  as_root=
+elif ! command -v sudo > /dev/null; then
+  give_up "as there is no sudo here"
+elif [ "${CI:-}" = true ]; then
+  as_root="sudo -n"
+elif [ -t 0 ] && [ -t 1 ]; then
+  echo "kolk: make $1 needs these packages:$missing"
+  printf 'Install them with sudo? [y/N] '
+  read -r answer
+  case $answer in y | Y | yes) as_root=sudo ;; *) give_up "then run make $1 again" ;; esac
+else
+  give_up "as there is no terminal to ask for sudo's password"
+fi
+
+echo "kolk: installing for make $1:$missing"
+case $missing in *:i386*) $as_root dpkg --add-architecture i386 ;; esac
+apt="$as_root env DEBIAN_FRONTEND=noninteractive apt-get"
+[ -t 1 ] || apt="$apt -qq -o Dpkg::Use-Pty=0" # on a terminal, let it show its progress
+$apt update || echo "kolk: apt-get update failed; going on with the lists that are there."
+known=
+for package in $missing; do
+  apt-cache show "$package" > /dev/null 2>&1 && known="$known $package"
+done
+install="$apt install -y --no-install-recommends $known"
+if [ -t 1 ]; then
+  $install
+else
+  said=$($install 2>&1) || echo "$said" >&2
+fi
+look "$1"
+[ -z "$missing" ] || give_up "as apt-get could not"
