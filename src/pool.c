@@ -37,8 +37,8 @@
 
 #include <string.h>
 
-#define NO_SLOT UINT32_MAX
-#define MAX_ALIGN 4096u
+#define NO_SLOT    UINT32_MAX
+#define MAX_ALIGN  4096u
 #define MAX_LEVELS 6u /* 64^6 > 2^32 */
 
 _Static_assert(sizeof(void *) != 8 || offsetof(kolk_pool, shift) == 64, "the fast paths read 64 bytes and the shift");
@@ -67,7 +67,6 @@ extern inline uint32_t kolk_pool_available(const kolk_pool *pool);
 extern inline kolk_cursor kolk_pool_each(const kolk_pool *pool);
 extern inline void *kolk_cursor_next(kolk_cursor *cursor);
 #endif
-
 
 /* ---- Leaves ---------------------------------------------------------------------------------------------------- */
 
@@ -130,7 +129,8 @@ static void fail_object(const kolk_pool *pool, const void *object, const char *v
         kolk_fail(failure, "%s of slot %u, but KOLK_GENERATIONS_NONE has no handles", verb, slot);
     } else {
         failure.rule = if_dead;
-        kolk_fail(failure, if_dead == KOLK_DOUBLE_FREE ? "double %s of slot %u" : "%s of slot %u, which is free", verb, slot);
+        kolk_fail(failure, if_dead == KOLK_DOUBLE_FREE ? "double %s of slot %u" : "%s of slot %u, which is free", verb,
+                  slot);
     }
 }
 
@@ -149,6 +149,7 @@ static layout layout_of(const kolk_pool_desc *desc, uint32_t max_capacity) {
     shape.stack = desc->reuse != KOLK_REUSE_LOWEST;
     shape.generations = desc->generations != KOLK_GENERATIONS_NONE;
     shape.ready = desc->setup || desc->teardown;
+    /* up to a level of one word; at least one, if there is a slot */
     for (uint64_t words = max_capacity; !shape.stack && words > (shape.levels > 0); shape.levels++)
         words = kolk_bits_words(words);
     return shape;
@@ -299,8 +300,8 @@ kolk_status kolk_pool_init_type(kolk_pool *pool, const kolk_pool_desc *given, si
     pool->inverse = kolk_inverse(pool->stride >> pool->shift);
     pool->object_size = (uint32_t)desc.object_size;
     if (block) place(pool, &shape, unit);
-    bool committed = pool->foreign || !block_size ||
-                     (grows ? commit(pool, desc.capacity) : kolk_memory_commit(block, block_size));
+    bool committed =
+        pool->foreign || !block_size || (grows ? commit(pool, desc.capacity) : kolk_memory_commit(block, block_size));
     if (!committed) {
         kolk_memory_release(block, block_size);
         memset(pool, 0, sizeof *pool);
@@ -785,9 +786,9 @@ static bool levels_are_valid(const kolk_pool *pool) { /* I6 */
 }
 
 bool kolk_pool_is_valid(const kolk_pool *pool) {
-    if (pool->fresh > pool->capacity || pool->capacity > pool->max_capacity) return false;         /* I2 */
-    if (pool->top < pool->stack || pool->held < pool->worn) return false;                          /* I1 */
-    bool fast = pool->reuse == KOLK_REUSE_LIFO && !pool->ready && !pool->reset;                    /* I4 */
+    if (pool->fresh > pool->capacity || pool->capacity > pool->max_capacity) return false; /* I2 */
+    if (pool->top < pool->stack || pool->held < pool->worn) return false;                  /* I1 */
+    bool fast = pool->reuse == KOLK_REUSE_LIFO && !pool->ready && !pool->reset;            /* I4 */
     if (pool->bound != pool->fresh || pool->free_bound != (fast ? pool->fresh : 0)) return false;
     if (pool->floor != (fast ? pool->stack : pool->top)) return false;
 
@@ -798,14 +799,14 @@ bool kolk_pool_is_valid(const kolk_pool *pool) {
             continue;
         }
         live++;
-        if (pool->generations && pool->generations[i] == 0) return false;                          /* I5 */
-        if (pool->ready && !kolk_bits_get(pool->ready, i)) return false;                           /* I7 */
+        if (pool->generations && pool->generations[i] == 0) return false; /* I5 */
+        if (pool->ready && !kolk_bits_get(pool->ready, i)) return false;  /* I7 */
     }
-    if (pool->fresh % 64 && pool->live[pool->fresh / 64] >> (pool->fresh % 64)) return false;      /* I2 */
-    if (kolk_pool_count(pool) != live) return false;                                               /* I1 */
+    if (pool->fresh % 64 && pool->live[pool->fresh / 64] >> (pool->fresh % 64)) return false; /* I2 */
+    if (kolk_pool_count(pool) != live) return false;                                          /* I1 */
     if (pool->reuse == KOLK_REUSE_FIFO && pool->peak < live) return false;
 
-    uint64_t free_count = 0, free_print = 0;                                                       /* I3 */
+    uint64_t free_count = 0, free_print = 0; /* I3 */
     if (!add_places(pool, &free_count, &free_print)) return false;
     return free_count == pool->fresh - live && free_print == dead && levels_are_valid(pool);
 }

@@ -19,7 +19,7 @@
 #include <stdint.h>
 
 #define KOLK_VERSION "0.1.0"
-#define KOLK_ABI 1 /* of the structs' layout; also the number in libkolk.so.1 */
+#define KOLK_ABI     1 /* of the structs' layout; also the number in libkolk.so.1 */
 
 /* -DKOLK_CHECKS=0 leaves out the double-free test of the inline kolk_pool_free (never the bounds). No layout depends on it. */
 #ifndef KOLK_CHECKS

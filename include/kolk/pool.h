@@ -74,31 +74,42 @@ typedef enum kolk_generations {
 
 /* Zero means default for all but object_size. Use it as &(kolk_pool_desc){.object_size = 64, .capacity = 100}. */
 typedef struct kolk_pool_desc {
-    const char *name;             /* for sentences and statistics; outlives the pool */
-    size_t object_size;           /* bytes, from 1 */
-    size_t object_align;          /* a power of two up to 4096; 0: the largest that divides object_size, at most 16,
-                                     which suits every type of that size without an _Alignas of its own */
-    uint32_t capacity;            /* slots; 0: with memory as many as fit, with max_capacity it starts empty and
-                                     grows, else a pool that is always full */
-    uint32_t max_capacity;        /* grows up to it, addresses stay; 0: as capacity */
+    const char *name;   /* for sentences and statistics; outlives the pool */
+    size_t object_size; /* bytes, from 1 */
+
+    /* A power of two up to 4096. 0: the largest that divides object_size, at most 16; this suits every type of that size
+     * that has no _Alignas of its own. */
+    size_t object_align;
+
+    /* Slots. 0: with memory, as many as fit; with max_capacity, it starts empty and grows; else it is always full. */
+    uint32_t capacity;
+    uint32_t max_capacity; /* it grows up to this, and no address changes; 0: as capacity */
+
     kolk_reuse reuse;
     kolk_generations generations;
-    uint32_t tag;                 /* tells this pool's handles from others' as far as there are bits above those of
-                                     the index; 0: a hash of the name */
-    bool keep;                    /* contents survive between lives: objects made once and used as they are */
-    void *memory;                 /* yours, aligned to object_align and to 8, may be dirty; NULL: from the system */
-    size_t memory_size;           /* bytes of it */
+    uint32_t
+        tag;   /* tells handles of this pool from others', in the bits that the index leaves; 0: a hash of the name */
+    bool keep; /* contents survive between lives: objects made once and used as they are */
 
-    void (*on_full)(kolk_pool *pool, void *context); /* called when an alloc finds no slot: may free, clear or reserve,
-                                     after which that alloc is tried once more. Must return. NULL: alloc gives NULL */
+    void *memory;       /* yours, aligned to object_align and to 8, may be dirty; NULL: pages of the system */
+    size_t memory_size; /* bytes of it */
+
+    /* Called when an alloc finds no slot: may free, clear or reserve; then that alloc is tried once more. It must return.
+     * NULL: alloc gives NULL. */
+    void (*on_full)(kolk_pool *pool, void *context);
     double (*cost)(const void *object, void *context); /* for kolk_pool_evict_cheapest: what losing it would cost */
-    bool (*setup)(void *object, void *context);   /* once per slot, before it is first handed out (again after a trim);
-                                     false: it could not, alloc gives NULL and the slot stays free */
-    void (*reset)(void *object, void *context);   /* at every free, clear, eviction and deinit of a live object, which
-                                     is dead by then (though count still counts it): clear its references to others */
+
+    /* Once per slot, before it is first handed out, and again after a trim. False: it could not; alloc gives NULL and the
+     * slot stays free. */
+    bool (*setup)(void *object, void *context);
+
+    /* At every free, clear, eviction and deinit of a live object, which is dead by then (though count still counts it):
+     * clear its references to others. */
+    void (*reset)(void *object, void *context);
     void (*teardown)(void *object, void *context); /* once per set-up slot, at deinit and trim */
-    void *context;                /* handed to each hook. Of this pool, setup and reset may call alloc and free, all
-                                     hooks const functions */
+
+    void *
+        context; /* handed to each hook. Of this pool, setup and reset may call alloc and free, all hooks const functions */
 } kolk_pool_desc;
 
 /* ---- Struct: read any field, write none ------------------------------------------------------------------------ */
@@ -134,14 +145,14 @@ struct kolk_pool {
     uint32_t held;   /* free slots below fresh that are not on the stack: ring or holes, and worn out */
     uint32_t capacity, max_capacity;
     uint32_t object_size;
-    uint32_t peak;      /* FIFO only: the others' is fresh */
-    uint32_t first;     /* FIFO: of the ring */
+    uint32_t peak;                        /* FIFO only: the others' is fresh */
+    uint32_t first;                       /* FIFO: of the ring */
     uint32_t worn_first, worn_last, worn; /* list through generations[], oldest first; its length */
     uint32_t recycled, wrong_pool;
     uint64_t failed, evictions;
     kolk_slot *stack;   /* LIFO: bottom of the stack; FIFO: the ring, capacity entries */
     uint64_t *ready;    /* 1 bit a slot that is set up; NULL without setup and teardown */
-    uint64_t *holes[6]; /* LOWEST: 1 bit a free slot below fresh; holes[k + 1]: 1 bit a word of holes[k] that has some */
+    uint64_t *holes[6]; /* LOWEST: 1 bit a free slot below fresh; in [k + 1], 1 bit a word of [k] that is not 0 */
     unsigned char *block;
     size_t block_size;
     const char *name;
@@ -166,10 +177,12 @@ KOLK_API void kolk_pool_deinit(kolk_pool *pool);
 KOLK_API size_t kolk_pool_memory_size(const kolk_pool_desc *desc);
 
 /* The same as a constant, enough for any descriptor of that size, alignment and capacity (see KOLK_POOL_STORAGE in typed.h). */
+/* clang-format off */
 #define KOLK_POOL_BYTES(size, align, n)                                                                                \
     (KOLK_ROUND_UP((size_t)(n) * KOLK_ROUND_UP(size, align), 8) + 2 * 8 * (((size_t)(n) + 63) / 64) +                  \
      2 * KOLK_ROUND_UP((size_t)(n) * 4, 8))
 #define KOLK_ROUND_UP(n, unit) (((size_t)(n) + (size_t)(unit) - 1) / (size_t)(unit) * (size_t)(unit))
+/* clang-format on */
 
 /* ---- Objects --------------------------------------------------------------------------------------------------- */
 
@@ -296,8 +309,8 @@ KOLK_API uint32_t kolk_pool_index_failed(const kolk_pool *pool, const void *obje
 #ifndef KOLK_EXTERN
 #include "pool.inl"
 #else /* the calls that typed.h would make into pool.inl */
-#define kolk_pool_alloc_sized(pool, stride) kolk_pool_alloc(pool)
+#define kolk_pool_alloc_sized(pool, stride)        kolk_pool_alloc(pool)
 #define kolk_pool_free_sized(pool, object, stride) kolk_pool_free(pool, object)
-#define kolk_pool_get_sized(pool, handle, stride) kolk_pool_get(pool, handle)
+#define kolk_pool_get_sized(pool, handle, stride)  kolk_pool_get(pool, handle)
 #endif
 #endif

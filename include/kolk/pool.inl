@@ -46,7 +46,8 @@ KOLK_INLINE uintptr_t kolk_pool_slot(const kolk_pool *pool, const void *object) 
 
 KOLK_INLINE uintptr_t kolk_pool_slot_sized(const kolk_pool *pool, const void *object, size_t stride) {
     unsigned shift = (unsigned)__builtin_ctzll((unsigned long long)stride);
-    return kolk_exact_slot((uintptr_t)object - (uintptr_t)pool->slots, shift, kolk_inverse((uintptr_t)(stride >> shift)));
+    return kolk_exact_slot((uintptr_t)object - (uintptr_t)pool->slots, shift,
+                           kolk_inverse((uintptr_t)(stride >> shift)));
 }
 
 KOLK_INLINE bool kolk_pool_bit(const uint64_t *words, uintptr_t index) {
