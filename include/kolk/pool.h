@@ -87,9 +87,8 @@ typedef struct kolk_pool_desc {
 
     kolk_reuse reuse;
     kolk_generations generations;
-    uint32_t
-        tag;   /* tells handles of this pool from others', in the bits that the index leaves; 0: a hash of the name */
-    bool keep; /* contents survive between lives: objects made once and used as they are */
+    uint32_t tag; /* tells handles of this pool from others', in the bits that the index leaves; 0: hash of the name */
+    bool keep;    /* contents survive between lives: objects made once and used as they are */
 
     void *memory;       /* yours, aligned to object_align and to 8, may be dirty; NULL: pages of the system */
     size_t memory_size; /* bytes of it */
@@ -108,8 +107,8 @@ typedef struct kolk_pool_desc {
     void (*reset)(void *object, void *context);
     void (*teardown)(void *object, void *context); /* once per set-up slot, at deinit and trim */
 
-    void *
-        context; /* handed to each hook. Of this pool, setup and reset may call alloc and free, all hooks const functions */
+    /* Handed to each hook. Of this pool, setup and reset may call alloc and free, all hooks const functions. */
+    void *context;
 } kolk_pool_desc;
 
 /* ---- Struct: read any field, write none ------------------------------------------------------------------------ */
