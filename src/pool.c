@@ -40,6 +40,7 @@
 #define NO_SLOT    UINT32_MAX
 #define MAX_ALIGN  4096u
 #define MAX_LEVELS 6u /* 64^6 > 2^32 */
+#define FEW_PAGES  4u
 
 _Static_assert(sizeof(void *) != 8 || offsetof(kolk_pool, shift) == 64, "the fast paths read 64 bytes and the shift");
 _Static_assert(sizeof(void *) != 8 || (sizeof(kolk_pool) == 272 && sizeof(kolk_pool_desc) == 112),
@@ -282,7 +283,9 @@ kolk_status kolk_pool_init_type(kolk_pool *pool, const kolk_pool_desc *given, si
     if (status != KOLK_OK) return status;
 
     layout shape = layout_of(&desc, desc.max_capacity);
-    bool grows = desc.max_capacity > desc.capacity;
+    /* A growing pool's regions take whole pages each; one that fits the few pages of these is committed at once. */
+    bool grows =
+        desc.max_capacity > desc.capacity && block_bytes(&shape, desc.max_capacity, 8) > FEW_PAGES * kolk_memory_page();
     uint64_t unit = grows ? kolk_memory_page() : 8;
     size_t block_size = (size_t)block_bytes(&shape, desc.max_capacity, unit);
     unsigned char *block = desc.memory;
@@ -478,7 +481,7 @@ static bool take_this(kolk_pool *pool, uint32_t index) {
 kolk_status kolk_pool_reserve(kolk_pool *pool, uint32_t capacity) {
     if (capacity <= pool->capacity) return KOLK_OK;
     if (capacity > pool->max_capacity) return KOLK_ABOVE_MAX;
-    if (!commit(pool, capacity)) return KOLK_NO_MEMORY;
+    if (pool->grows && !commit(pool, capacity)) return KOLK_NO_MEMORY;
     uint32_t head = pool->capacity - pool->first;
     if (pool->reuse == KOLK_REUSE_FIFO && waiting(pool) > head) { /* the ring goes round: move its beginning up */
         kolk_slot *first = pool->stack + capacity - head;

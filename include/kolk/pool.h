@@ -137,7 +137,7 @@ struct kolk_pool {
     uint8_t strict; /* KOLK_GENERATIONS_STRICT */
     uint8_t keep;
     uint8_t in_on_full;
-    uint8_t grows;   /* memory from the system, committed as capacity grows */
+    uint8_t grows;   /* memory from the system, committed region by region as capacity grows */
     uint8_t foreign; /* the caller's memory */
     uint8_t levels;  /* LOWEST: of summary words */
     uint32_t fresh;  /* slots from here on were never handed out; only advances */
@@ -198,7 +198,8 @@ KOLK_API KOLK_ALLOCATES void *kolk_pool_alloc_zeroed(kolk_pool *pool);
 /* Up to n objects; how many. Asks on_full for the first of them only: it might evict the others. */
 KOLK_API uint32_t kolk_pool_alloc_n(kolk_pool *pool, void **objects, uint32_t n);
 
-/* Frees all that is alive; slots are then reused from the lowest. Handles are stale; worn-out slots stay so. */
+/* Frees all that is alive, but for what a reset hook allocates meanwhile; slots are then reused from the lowest. Handles
+ * are stale; worn-out slots stay so. */
 KOLK_API void kolk_pool_clear(kolk_pool *pool);
 
 /* ---- Handles: names that notice when their object is gone -------------------------------------------------------- */
