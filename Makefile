@@ -20,7 +20,7 @@ help:
 demo:
 	@tools/setup.sh demo
 	@tools/preset.sh release
-	@build/release/kolk demo
+	@build/release/kolk demo build
 	@build/release/kolk replay
 
 test:

@@ -1,0 +1,99 @@
+/* cli/demo_sparkles.h: the spell of the chapter on object pools in Game Programming Patterns (Robert Nystrom, 2014):
+ * the hero waves the wand, sparkles burst, move for their frames and die, wave after wave. What happens follows from
+ * the seed alone and never from where a sparkle is stored, so every way of storing them must end with the same
+ * checksum. */
+#ifndef DEMO_SPARKLES_H
+#define DEMO_SPARKLES_H
+
+#include <kolk/kolk.h>
+#include <string.h>
+
+/* x goes from -1.78 to 1.78, y from -1 (below) to 1. */
+struct sparkle {
+    int32_t frames_left;
+    uint16_t lifetime; /* frames_left when it was born */
+    uint16_t tint;     /* of its wave */
+    union {
+        struct {
+            double x, y, x_velocity, y_velocity;
+        };
+        struct sparkle *next; /* only in the chapter's second pool, while it is dead */
+    };
+};
+
+KOLK_POOL_TYPE(sparkles, struct sparkle)
+
+struct spell {
+    uint32_t sparkles; /* alive at the peak */
+    uint32_t frames;
+    uint64_t seed;
+    bool physics;         /* gravity, wind and friction */
+    uint32_t *births;     /* asked for in each frame */
+    uint32_t most_births; /* in one frame */
+};
+
+bool spell_init(struct spell *spell); /* from the first four fields; false: no memory */
+void spell_deinit(struct spell *spell);
+
+/* The births of one frame after the other. */
+struct wand {
+    const struct spell *spell;
+    uint64_t random;
+    uint32_t frame;
+    struct sparkle *births; /* of the current frame */
+};
+
+bool wand_init(struct wand *wand, const struct spell *spell);
+void wand_deinit(struct wand *wand);
+uint32_t wand_wave(struct wand *wand); /* goes on by a frame; how many are born in it */
+
+/* One frame in the life of a sparkle; true if it was the last. */
+static inline bool sparkle_animate(struct sparkle *sparkle, bool physics) {
+    sparkle->frames_left--;
+    sparkle->x += sparkle->x_velocity;
+    sparkle->y += sparkle->y_velocity;
+    if (physics) {
+        const double friction = 0.985, wind = 0.00004, gravity = 0.00016;
+        sparkle->x_velocity = sparkle->x_velocity * friction + wind;
+        sparkle->y_velocity = sparkle->y_velocity * friction - gravity;
+    }
+    return sparkle->frames_left == 0;
+}
+
+/* SplitMix64 (Steele, Lea, Flood, Fast Splittable Pseudorandom Number Generators, 2014). */
+static inline uint64_t mix_bits(uint64_t bits) {
+    bits = (bits ^ (bits >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    bits = (bits ^ (bits >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return bits ^ (bits >> 31);
+}
+
+/* Of all bits of where it is. Their sum over many sparkles does not depend on the order. */
+static inline uint64_t sparkle_checksum(const struct sparkle *sparkle) {
+    uint64_t x, y;
+    memcpy(&x, &sparkle->x, sizeof x);
+    memcpy(&y, &sparkle->y, sizeof y);
+    return mix_bits(x + mix_bits(y + (uint64_t)sparkle->frames_left));
+}
+
+/* ---- Ways of storing them ---------------------------------------------------------------------------------------- */
+
+struct store;
+
+struct storage {
+    const char *name;
+    bool alone; /* in the heap; else the rest of a game is there too */
+    struct store *(*begin)(uint32_t capacity);
+    uint32_t (*create)(struct store *store, const struct sparkle *births,
+                       uint32_t count);                     /* how many there was no room for */
+    uint64_t (*animate)(struct store *store, bool physics); /* sum of the checksums of those that died */
+    uint64_t (*alive)(const struct store *store);           /* the same of those that are alive */
+    void (*end)(struct store *store);
+};
+
+enum { STORAGES = 5, STORAGE_KOLK = STORAGES - 1 };
+extern const struct storage storages[STORAGES];
+
+sparkles *store_pool(struct store *store); /* of storages[STORAGE_KOLK] */
+uint64_t store_allocations(void);          /* calls of malloc so far, of all stores */
+
+#endif

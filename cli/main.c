@@ -1,0 +1,7 @@
+/* main.c: the verbs of the kolk command. */
+#include "cli.h"
+
+int main(int argc, char **argv) {
+    static const cli_verb *const verbs[] = {&cli_demo, &cli_replay, NULL};
+    return cli_run(verbs, argc, argv);
+}

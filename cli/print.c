@@ -1,0 +1,227 @@
+/* print.c: what the verbs print with: sentences, numbers for people, tables, JSON. See cli.h. */
+#define _POSIX_C_SOURCE 200809L
+#include "cli.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Sentences and numbers --------------------------------------------------------------------------------------- */
+
+static bool progress_shown;
+
+static void hide_progress(void) {
+    if (progress_shown) fputs("\r\033[K", stderr);
+    progress_shown = false;
+}
+
+int cli_fail(int code, const char *format, ...) {
+    va_list arguments;
+    hide_progress();
+    fputs("kolk: ", stderr);
+    va_start(arguments, format);
+    vfprintf(stderr, format, arguments);
+    va_end(arguments);
+    fputc('\n', stderr);
+    return code;
+}
+
+void cli_progress(const cli_context *cli, const char *label, uint64_t done, uint64_t total) {
+    if (!cli->progress) return;
+    hide_progress();
+    if (total == 0) return;
+    fprintf(stderr, "%s %.0f %%", label, 100.0 * (double)done / (double)total);
+    progress_shown = true;
+}
+
+cli_text cli_count(uint64_t n) {
+    cli_text text;
+    char *digit = text.text + sizeof text.text - 1;
+    *digit = '\0';
+    unsigned digits = 0;
+    do {
+        if (digits > 0 && digits % 3 == 0) *--digit = ',';
+        *--digit = (char)('0' + n % 10);
+        n /= 10;
+        digits++;
+    } while (n > 0);
+    memmove(text.text, digit, strlen(digit) + 1);
+    return text;
+}
+
+cli_text cli_bytes(uint64_t bytes) {
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+    cli_text text;
+    double value = (double)bytes;
+    size_t unit = 0;
+    while (value >= 1023.95) {
+        value /= 1024;
+        unit++;
+    }
+    snprintf(text.text, sizeof text.text, "%.*f %s", unit > 0, value, units[unit]);
+    return text;
+}
+
+cli_text cli_share(double part, double whole) {
+    cli_text text = {"-"};
+    if (whole > 0) snprintf(text.text, sizeof text.text, "%.1f %%", 100 * part / whole);
+    return text;
+}
+
+const char *cli_bold(const cli_context *cli) {
+    return cli->color ? "\033[1m" : "";
+}
+
+const char *cli_dim(const cli_context *cli) {
+    return cli->color ? "\033[2m" : "";
+}
+
+const char *cli_plain(const cli_context *cli) {
+    return cli->color ? "\033[0m" : "";
+}
+
+/* ---- Tables ------------------------------------------------------------------------------------------------------ */
+
+enum { COLUMNS = 16 };
+
+void cli_table_begin(cli_table *table, const char *columns) {
+    assert(strlen(columns) <= COLUMNS);
+    *table = (cli_table){.columns = columns};
+    table->rows = open_memstream(&table->text, &table->length);
+    if (!table->rows) exit(cli_fail(CLI_FAILED, "there is no memory for a table"));
+}
+
+/* Characters, not bytes: UTF-8 continuation bytes take no place. */
+static size_t width_of(const char *cell, size_t length) {
+    size_t width = 0;
+    for (size_t i = 0; i < length; i++) width += (cell[i] & 0xc0) != 0x80;
+    return width;
+}
+
+static void print_spaces(FILE *out, size_t count) {
+    fprintf(out, "%*s", (int)count, "");
+}
+
+/* Prints the row at `row`, or, without `out`, widens the columns to it; the beginning of the next row. */
+static const char *print_row(FILE *out, const char *columns, size_t *widths, const char *row) {
+    for (size_t column = 0;; column++) {
+        assert(columns[column] != '\0');
+        size_t length = strcspn(row, "\t\n");
+        size_t width = width_of(row, length);
+        bool last = row[length] == '\n';
+        bool text = column == 0 && last; /* a line of its own, not a cell */
+        if (!out) {
+            if (width > widths[column] && !text) widths[column] = width;
+        } else {
+            size_t spaces = text ? 0 : widths[column] - width;
+            if (column > 0) print_spaces(out, 2);
+            if (columns[column] == 'r') print_spaces(out, spaces);
+            fwrite(row, 1, length, out);
+            if (columns[column] == 'l' && !last) print_spaces(out, spaces);
+        }
+        row += length + 1;
+        if (last) return row;
+    }
+}
+
+void cli_table_end(cli_table *table, const cli_context *cli) {
+    fclose(table->rows);
+    const char *end = table->text + table->length;
+    size_t widths[COLUMNS] = {0};
+    for (const char *row = table->text; row < end;) row = print_row(NULL, table->columns, widths, row);
+    for (const char *row = table->text; row < end;) {
+        bool heading = row == table->text;
+        fputs(heading ? cli_bold(cli) : "", cli->out);
+        row = print_row(cli->out, table->columns, widths, row);
+        fputs(heading ? cli_plain(cli) : "", cli->out);
+        fputc('\n', cli->out);
+    }
+    free(table->text);
+}
+
+/* ---- JSON -------------------------------------------------------------------------------------------------------- */
+
+/* Bytes of the UTF-8 character at `text`, or 0 if it is none. Overlong forms and surrogates are let through: what reads
+ * JSON refuses them by itself. */
+static size_t utf8_length(const unsigned char *text) {
+    size_t length = text[0] < 0x80   ? 1
+                    : text[0] < 0xc2 ? 0
+                    : text[0] < 0xe0 ? 2
+                    : text[0] < 0xf0 ? 3
+                    : text[0] < 0xf5 ? 4
+                                     : 0;
+    for (size_t i = 1; i < length; i++)
+        if ((text[i] & 0xc0) != 0x80) return 0;
+    return length;
+}
+
+static void print_string(FILE *out, const char *value) {
+    fputc('"', out);
+    for (const unsigned char *text = (const unsigned char *)value; *text;) {
+        size_t length = utf8_length(text);
+        if (length == 0)
+            fputs("\\ufffd", out); /* file names may hold any bytes */
+        else if (*text == '"' || *text == '\\')
+            fprintf(out, "\\%c", *text);
+        else if (*text < 0x20)
+            fprintf(out, "\\u%04x", *text);
+        else
+            fwrite(text, 1, length, out);
+        text += length > 0 ? length : 1;
+    }
+    fputc('"', out);
+}
+
+static void begin_line(cli_json *json) {
+    fputc('\n', json->out);
+    print_spaces(json->out, 2 * (size_t)json->depth);
+}
+
+static void begin_value(cli_json *json, const char *key) {
+    if (json->follows) fputc(',', json->out);
+    if (json->depth > 0) begin_line(json);
+    json->follows = true;
+    if (!key) return;
+    print_string(json->out, key);
+    fputs(": ", json->out);
+}
+
+void cli_json_open(cli_json *json, const char *key, char bracket) {
+    begin_value(json, key);
+    fputc(bracket, json->out);
+    json->depth++;
+    json->follows = false;
+}
+
+void cli_json_close(cli_json *json, char bracket) {
+    json->depth--;
+    if (json->follows) begin_line(json);
+    fputc(bracket, json->out);
+    json->follows = true;
+    if (json->depth == 0) fputc('\n', json->out);
+}
+
+void cli_json_text(cli_json *json, const char *key, const char *value) {
+    begin_value(json, key);
+    print_string(json->out, value);
+}
+
+void cli_json_count(cli_json *json, const char *key, uint64_t value) {
+    begin_value(json, key);
+    fprintf(json->out, "%llu", (unsigned long long)value);
+}
+
+void cli_json_number(cli_json *json, const char *key, double value) {
+    begin_value(json, key);
+    if (isfinite(value))
+        fprintf(json->out, "%.6g", value);
+    else
+        fputs("null", json->out);
+}
+
+void cli_json_flag(cli_json *json, const char *key, bool value) {
+    begin_value(json, key);
+    fputs(value ? "true" : "false", json->out);
+}

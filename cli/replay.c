@@ -1,0 +1,247 @@
+/* replay.c: the verb `replay`: a program's recorded allocations, served from pools and by malloc. */
+#define _POSIX_C_SOURCE 200809L
+#include "cli.h"
+#include "player.h"
+#include "trace.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* So that the command has something to show wherever it is. Made by
+ *     od -An -v -tu1 -w28 traces/sqlite.mtrace.zst | sed 's/  *\([0-9]*\)/\1,/g' > cli/replay_trace.inc */
+static const unsigned char default_trace[] = {
+#include "replay_trace.inc"
+};
+
+static const char details[] =
+    "TRACE is what glibc's mtrace writes, plain or compressed by zstd; - is stdin. Without\n"
+    "it, a recording of SQLite is replayed that is built in.\n"
+    "\n"
+    "Sizes of up to 1 KiB come from growing pools, one for each multiple of 16 bytes, the\n"
+    "rest from malloc; then the same operations run on malloc alone. Timed rounds alternate\n"
+    "and write the first word of each object; the medians are shown. Before them, each object\n"
+    "is filled and verified, and memory measured, in a process of its own.\n"
+    "\n"
+    "To record a program that calls mtrace() at its beginning (glibc 2.34 or newer):\n"
+    "  MALLOC_TRACE=my.mtrace LD_PRELOAD=libc_malloc_debug.so.0 ./my-program\n"
+    "For one that doesn't, preload mtrace.so too, made by\n"
+    "  echo 'void mtrace(void); __attribute__((constructor)) void f(void) { mtrace(); }' |\n"
+    "      cc -shared -fPIC -o mtrace.so -x c -\n";
+
+/* ---- Measuring --------------------------------------------------------------------------------------------------- */
+
+enum { POOLS, MALLOC, PLAYERS, ROUNDS_LEAST = 9, ROUNDS_MOST = 501 };
+static const uint64_t ROUNDS_TIME = UINT64_C(1000000000);
+
+struct replay {
+    const char *name;
+    struct trace trace;
+    struct player players[PLAYERS];
+    struct player_check checks[PLAYERS];
+    double ns[PLAYERS]; /* an operation, the median */
+    size_t rounds;
+};
+
+struct check_input {
+    struct player *player;
+    uint64_t seed;
+};
+
+static void check_one(const void *input, void *result) {
+    const struct check_input *check = input;
+    player_check(check->player, check->seed, result);
+}
+
+static int check(const cli_context *cli, struct replay *replay) {
+    static const char *const names[] = {"pools", "malloc"};
+    for (size_t i = 0; i < PLAYERS; i++) {
+        struct check_input input = {&replay->players[i], cli->seed};
+        struct player_check *check = &replay->checks[i];
+        cli_progress(cli, "checking", i, PLAYERS);
+        if (!cli_isolated(check_one, &input, check, sizeof *check)) return CLI_FAILED;
+        if (check->problem.text[0])
+            return cli_fail(CLI_FAILED, "%s: served from %s: %s", replay->name, names[i], check->problem.text);
+    }
+    return CLI_OK;
+}
+
+/* Rounds of one run each: what disturbs the machine for a while disturbs both. The first round is not counted: pools
+ * and malloc get their memory from the system there. */
+static int measure(const cli_context *cli, struct replay *replay) {
+    static double times[PLAYERS][ROUNDS_MOST];
+    uint64_t start = cli_now();
+    size_t round = 0;
+    for (; round <= ROUNDS_LEAST || (round <= ROUNDS_MOST && cli_now() - start < ROUNDS_TIME); round++) {
+        cli_progress(cli, "measuring", cli_now() - start, ROUNDS_TIME);
+        for (size_t i = 0; i < PLAYERS; i++) {
+            uint64_t before = cli_now();
+            if (!player_run(&replay->players[i]))
+                return cli_fail(CLI_FAILED, "%s: there is no memory to replay it", replay->name);
+            if (round > 0) times[i][round - 1] = (double)(cli_now() - before);
+        }
+    }
+    replay->rounds = round - 1;
+    for (size_t i = 0; i < PLAYERS; i++)
+        replay->ns[i] = cli_quantile(times[i], replay->rounds, 0.5) / (double)replay->players[i].count;
+    return CLI_OK;
+}
+
+/* ---- Printing ---------------------------------------------------------------------------------------------------- */
+
+static uint64_t committed(const struct player *player) {
+    uint64_t bytes = 0;
+    for (size_t i = 1; i < PLAYER_CLASSES; i++) {
+        kolk_stats stats;
+        kolk_pool_stats(&player->pools[i], &stats);
+        bytes += stats.bytes_committed;
+    }
+    return bytes;
+}
+
+static void print_classes(const cli_context *cli, const struct player *player) {
+    cli_table table;
+    cli_table_begin(&table, "rrrrrr");
+    fprintf(table.rows, "size\tcall sites\tallocations\tshare\tcapacity\tbytes\n");
+    for (size_t i = 1; i <= PLAYER_CLASSES; i++) { /* malloc's last */
+        const struct player_class *class = &player->classes[i % PLAYER_CLASSES];
+        if (class->allocations == 0) continue;
+        fprintf(table.rows, "%s\t%s\t%s\t%s\t%s\t%s\n", i < PLAYER_CLASSES ? cli_count(i * PLAYER_STEP).text : "malloc",
+                cli_count(class->callers).text, cli_count(class->allocations).text,
+                cli_share((double)class->allocations, (double)player->allocations).text, cli_count(class->peak).text,
+                cli_bytes(class->bytes).text);
+    }
+    cli_table_end(&table, cli);
+}
+
+static cli_text resident(const struct player_check *check) {
+    return check->resident > 0 ? cli_bytes(check->resident) : (cli_text){"unknown"};
+}
+
+static void print_left_out(const cli_context *cli, const struct trace *trace) {
+    if (trace->failed > 0) fprintf(cli->out, "Failed allocations, left out: %s\n", cli_count(trace->failed).text);
+    if (trace->unknown > 0)
+        fprintf(cli->out, "Frees and resizes of what was allocated before the recording, left out: %s\n",
+                cli_count(trace->unknown).text);
+}
+
+static void print_text(const cli_context *cli, const struct replay *replay) {
+    const struct player *player = &replay->players[POOLS];
+    uint64_t pooled = player->allocations - player->classes[0].allocations;
+    fprintf(cli->out, "%s: %s operations, %s call sites, at the peak %s blocks and %s\n", replay->name,
+            cli_count(player->count).text, cli_count(replay->trace.callers).text, cli_count(player->blocks).text,
+            cli_bytes(player->bytes).text);
+    print_left_out(cli, &replay->trace);
+    fputc('\n', cli->out);
+    print_classes(cli, player);
+    fprintf(cli->out, "%scapacity: the most objects alive at a time, which is what the pool of that size needs%s\n\n",
+            cli_dim(cli), cli_plain(cli));
+
+    cli_table table;
+    cli_table_begin(&table, "lrr");
+    fprintf(table.rows, "served from\tns per operation\tresident at the peak\n");
+    fprintf(table.rows, "pools\t%.2f\t%s\n", replay->ns[POOLS], resident(&replay->checks[POOLS]).text);
+    fprintf(table.rows, "malloc alone\t%.2f\t%s\n", replay->ns[MALLOC], resident(&replay->checks[MALLOC]).text);
+    cli_table_end(&table, cli);
+    fprintf(cli->out, "%sn = %zu rounds each, medians; resident: memory that came with the objects%s\n\n", cli_dim(cli),
+            replay->rounds, cli_plain(cli));
+
+    fprintf(cli->out,
+            "%s of the allocations came from pools that grew to %s; in all %s%.2f times%s as fast as malloc.\n",
+            cli_share((double)pooled, (double)player->allocations).text, cli_bytes(committed(player)).text,
+            cli_bold(cli), replay->ns[MALLOC] / replay->ns[POOLS], cli_plain(cli));
+    fprintf(cli->out, "%s objects were filled, and found whole when they were freed or resized.\n",
+            cli_count(replay->checks[POOLS].checked).text);
+}
+
+static void write_class(cli_json *json, const char *key, const struct player *player, size_t i) {
+    const struct player_class *class = &player->classes[i];
+    cli_json_open(json, key, '{');
+    if (i > 0) cli_json_count(json, "size", i * PLAYER_STEP);
+    cli_json_count(json, "call_sites", class->callers);
+    cli_json_count(json, "allocations", class->allocations);
+    cli_json_number(json, "share", (double)class->allocations / (double)player->allocations);
+    cli_json_count(json, "capacity", class->peak);
+    cli_json_count(json, "bytes", class->bytes);
+    cli_json_close(json, '}');
+}
+
+static void write_side(cli_json *json, const struct replay *replay, const char *key, size_t i) {
+    cli_json_open(json, key, '{');
+    cli_json_number(json, "ns_per_operation", replay->ns[i]);
+    cli_json_count(json, "resident_bytes_at_peak", replay->checks[i].resident);
+    cli_json_count(json, "objects_checked", replay->checks[i].checked);
+    cli_json_close(json, '}');
+}
+
+static void write_json(const cli_context *cli, const struct replay *replay) {
+    const struct player *player = &replay->players[POOLS];
+    cli_json json = {.out = cli->out};
+    cli_json_open(&json, NULL, '{');
+    cli_json_text(&json, "trace", replay->name);
+    cli_json_count(&json, "operations", player->count);
+    cli_json_count(&json, "allocations", player->allocations);
+    cli_json_count(&json, "call_sites", replay->trace.callers);
+    cli_json_count(&json, "blocks_at_peak", player->blocks);
+    cli_json_count(&json, "bytes_at_peak", player->bytes);
+    cli_json_count(&json, "failed_left_out", replay->trace.failed);
+    cli_json_count(&json, "unknown_left_out", replay->trace.unknown);
+    cli_json_open(&json, "pools", '[');
+    for (size_t i = 1; i < PLAYER_CLASSES; i++)
+        if (player->classes[i].allocations > 0) write_class(&json, NULL, player, i);
+    cli_json_close(&json, ']');
+    write_class(&json, "larger", player, 0);
+    cli_json_count(&json, "pool_bytes_committed", committed(player));
+    cli_json_number(&json, "share_from_pools",
+                    1 - (double)player->classes[0].allocations / (double)player->allocations);
+    cli_json_count(&json, "rounds", replay->rounds);
+    write_side(&json, replay, "from_pools", POOLS);
+    write_side(&json, replay, "from_malloc", MALLOC);
+    cli_json_number(&json, "times_as_fast", replay->ns[MALLOC] / replay->ns[POOLS]);
+    cli_json_close(&json, '}');
+}
+
+/* ---- The verb ---------------------------------------------------------------------------------------------------- */
+
+static FILE *open_trace(struct replay *replay, const char *path) {
+    if (!path) {
+        replay->name = "sqlite.mtrace.zst";
+        return fmemopen((void *)(uintptr_t)default_trace, sizeof default_trace, "rb");
+    }
+    replay->name = strcmp(path, "-") != 0 ? path : "stdin";
+    return strcmp(path, "-") != 0 ? fopen(path, "rb") : stdin;
+}
+
+static int load(struct replay *replay, const char *path) {
+    struct trace_problem problem;
+    FILE *file = open_trace(replay, path);
+    if (!file) return cli_fail(CLI_UNREADABLE, "%s: cannot be opened: %s", replay->name, strerror(errno));
+    bool read = trace_read(&replay->trace, file, &problem);
+    if (file != stdin) fclose(file);
+    if (!read) return cli_fail(CLI_UNREADABLE, "%s: %s", replay->name, problem.text);
+    if (replay->trace.count == 0) return cli_fail(CLI_UNREADABLE, "%s: no allocation is recorded in it", replay->name);
+    for (size_t i = 0; i < PLAYERS; i++)
+        if (!player_init(&replay->players[i], &replay->trace, i == POOLS, &problem))
+            return cli_fail(CLI_FAILED, "%s: %s", replay->name, problem.text);
+    return CLI_OK;
+}
+
+static int run(cli_context *cli, int count, char **arguments) {
+    static struct replay replay;
+    int code = load(&replay, count > 0 ? arguments[0] : NULL);
+    if (code == CLI_OK) code = check(cli, &replay);
+    if (code == CLI_OK) code = measure(cli, &replay);
+    if (code == CLI_OK) (cli->json ? write_json : print_text)(cli, &replay);
+    for (size_t i = 0; i < PLAYERS; i++) player_deinit(&replay.players[i]);
+    trace_free(&replay.trace);
+    return code;
+}
+
+const cli_verb cli_replay = {
+    .name = "replay",
+    .arguments = "[TRACE]",
+    .most_arguments = 1,
+    .summary = "serves a program's recorded allocations from pools, and compares with malloc",
+    .details = details,
+    .run = run,
+};

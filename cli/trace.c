@@ -1,0 +1,287 @@
+/* trace.c: see trace.h.
+ *
+ * A line is read from its end, because a CALLER may hold anything: folders have spaces in their names.
+ */
+#define _POSIX_C_SOURCE 200809L
+#include "trace.h"
+#include "input.h"
+#include "map.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct span {
+    const char *text;
+    size_t length;
+};
+
+struct record {
+    char verb; /* one of + - < > ! or = */
+    uint64_t address, size;
+    struct span caller;
+};
+
+struct reader {
+    struct trace *trace;
+    struct trace_problem *problem;
+    struct input *input;
+    size_t room;                /* for ops */
+    struct map blocks, callers; /* address to block, hash of CALLER to number */
+    uint32_t *unused;           /* block numbers that are free, the last one first */
+    size_t unused_count, unused_room;
+    bool resizes;     /* the line before was a '<' ... */
+    uint64_t resized; /* ... of this address */
+};
+
+/* ---- Sentences --------------------------------------------------------------------------------------------------- */
+
+__attribute__((format(printf, 2, 3))) static bool fail(struct reader *reader, const char *format, ...) {
+    char *text = reader->problem->text;
+    size_t room = sizeof reader->problem->text;
+    uint64_t line = input_line_number(reader->input); /* 0: the file gave not even one */
+    int length = line > 0 ? snprintf(text, room, "line %" PRIu64 ": ", line) : 0;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text + length, room - (size_t)length, format, arguments);
+    va_end(arguments);
+    return false;
+}
+
+static bool fail_memory(struct reader *reader) {
+    return fail(reader, "there is no memory for more");
+}
+
+/* What is in the file, fit for a sentence: short, and without bytes that would move a terminal's cursor. */
+struct quote {
+    char text[48];
+};
+
+static struct quote quoted(struct span span) {
+    struct quote quote;
+    size_t room = sizeof quote.text - 4;
+    size_t length = span.length < room ? span.length : room;
+    for (size_t i = 0; i < length; i++) quote.text[i] = span.text[i] >= ' ' && span.text[i] <= '~' ? span.text[i] : '?';
+    memcpy(quote.text + length, "...", 4);
+    if (length == span.length) quote.text[length] = '\0';
+    return quote;
+}
+
+/* ---- A line ------------------------------------------------------------------------------------------------------ */
+
+/* Takes the last word, and the space before it, off a line. */
+static struct span take_last(struct span *line) {
+    size_t begin = line->length;
+    while (begin > 0 && line->text[begin - 1] != ' ') begin--;
+    struct span word = {line->text + begin, line->length - begin};
+    line->length = begin > 0 ? begin - 1 : 0;
+    return word;
+}
+
+static bool is(struct span span, const char *text) {
+    return span.length == strlen(text) && memcmp(span.text, text, span.length) == 0;
+}
+
+static char verb_of(struct span word, const char *verbs) {
+    return word.length == 1 && memchr(verbs, word.text[0], strlen(verbs)) ? word.text[0] : '\0';
+}
+
+static bool parse_number(struct reader *reader, struct span word, uint64_t *number) {
+    struct span digits = word;
+    if (is(word, "(nil)")) digits = (struct span){"0", 1}; /* as printf writes a null pointer */
+    if (digits.length > 2 && memcmp(digits.text, "0x", 2) == 0) digits = (struct span){word.text + 2, word.length - 2};
+    *number = 0;
+    for (size_t i = 0; i < digits.length; i++) {
+        const char *hex = "0123456789abcdef";
+        const char *digit = memchr(hex, digits.text[i], 16);
+        if (!digit || *number >> 60)
+            return fail(reader, "'%s' is not a hexadecimal number of 64 bits", quoted(word).text);
+        *number = *number << 4 | (uint64_t)(digit - hex);
+    }
+    return digits.length > 0 || fail(reader, "a number is missing");
+}
+
+static bool parse_line(struct reader *reader, struct span line, struct record *record) {
+    *record = (struct record){.verb = '='};
+    if (is(line, "= Start") || is(line, "= End")) return true;
+    struct span rest = line;
+    struct span size = {0}, address = take_last(&rest), verb = take_last(&rest);
+    record->verb = verb_of(verb, "-<");
+    bool sized = record->verb == '\0';
+    if (sized) {
+        size = address;
+        address = verb;
+        record->verb = verb_of(take_last(&rest), "+>!");
+    }
+    bool placed = rest.length > 2 && memcmp(rest.text, "@ ", 2) == 0; /* there is a caller */
+    if (!record->verb || (rest.length > 0 && !placed))
+        return fail(reader, "expected '@ CALLER + ADDRESS SIZE' or its like, as glibc's mtrace writes it, not '%s'",
+                    quoted(line).text);
+    if (placed) record->caller = (struct span){rest.text + 2, rest.length - 2};
+    if (!parse_number(reader, address, &record->address)) return false;
+    return !sized || parse_number(reader, size, &record->size);
+}
+
+/* ---- Blocks ------------------------------------------------------------------------------------------------------ */
+
+/* Room for one more element in an array that doubles. */
+static bool have_room(void **array, size_t *room, size_t count, size_t size) {
+    if (count < *room) return true;
+    size_t more = *room ? 2 * *room : 1024;
+    void *moved = realloc(*array, more * size);
+    if (!moved) return false;
+    *array = moved;
+    *room = more;
+    return true;
+}
+
+static bool add_op(struct reader *reader, trace_op op) {
+    struct trace *trace = reader->trace;
+    if (trace->count == TRACE_OPS_MOST)
+        return fail(reader, "a trace may have no more than %d operations", TRACE_OPS_MOST);
+    void *ops = trace->ops;
+    if (!have_room(&ops, &reader->room, trace->count, sizeof op)) return fail_memory(reader);
+    trace->ops = ops;
+    trace->ops[trace->count++] = op;
+    return true;
+}
+
+/* The number of this caller. Callers are told apart by a hash of 64 bits (Fowler, Noll, Vo: FNV-1a), not by their text:
+ * with a million of them, the chance that two are taken for one is 1 in 40 million. */
+static bool number_caller(struct reader *reader, struct span caller, uint32_t *number) {
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    for (size_t i = 0; i < caller.length; i++) hash = (hash ^ (unsigned char)caller.text[i]) * UINT64_C(0x100000001b3);
+    if (hash == 0) hash = 1;
+    if (map_get(&reader->callers, hash, number)) return true;
+    *number = reader->trace->callers;
+    if (!map_put(&reader->callers, hash, *number)) return fail_memory(reader);
+    reader->trace->callers++;
+    return true;
+}
+
+static bool add_free(struct reader *reader, uint64_t address) {
+    uint32_t block;
+    if (!map_get(&reader->blocks, address, &block)) {
+        reader->trace->unknown++;
+        return true;
+    }
+    map_remove(&reader->blocks, address);
+    reader->unused[reader->unused_count++] = block; /* there is room: see take_number */
+    return add_op(reader, (trace_op){.kind = TRACE_FREE, .block = block});
+}
+
+/* A block that has the address that is handed out now was freed unseen. */
+static bool end_unseen(struct reader *reader, uint64_t address) {
+    uint32_t block;
+    return !map_get(&reader->blocks, address, &block) || add_free(reader, address);
+}
+
+/* A block number that is not in use. A new one comes with room for it in `unused`, so that add_free needs none. */
+static bool take_number(struct reader *reader, uint32_t *block) {
+    if (reader->unused_count == 0) {
+        void *unused = reader->unused;
+        if (!have_room(&unused, &reader->unused_room, reader->trace->blocks, sizeof *reader->unused))
+            return fail_memory(reader);
+        reader->unused = unused;
+        reader->unused[reader->unused_count++] = reader->trace->blocks++;
+    }
+    *block = reader->unused[--reader->unused_count];
+    return true;
+}
+
+static bool add_alloc(struct reader *reader, const struct record *record) {
+    trace_op op = {.kind = TRACE_ALLOC, .size = record->size};
+    if (!number_caller(reader, record->caller, &op.caller) || !end_unseen(reader, record->address)) return false;
+    if (!take_number(reader, &op.block)) return false;
+    return map_put(&reader->blocks, record->address, op.block) ? add_op(reader, op) : fail_memory(reader);
+}
+
+static bool add_realloc(struct reader *reader, const struct record *record) {
+    trace_op op = {.kind = TRACE_REALLOC, .size = record->size};
+    if (!map_get(&reader->blocks, reader->resized, &op.block)) {
+        reader->trace->unknown++;
+        return add_alloc(reader, record);
+    }
+    map_remove(&reader->blocks, reader->resized);
+    if (!number_caller(reader, record->caller, &op.caller) || !end_unseen(reader, record->address)) return false;
+    return map_put(&reader->blocks, record->address, op.block) ? add_op(reader, op) : fail_memory(reader);
+}
+
+/* ---- The trace --------------------------------------------------------------------------------------------------- */
+
+static bool apply(struct reader *reader, const struct record *record) {
+    if (reader->resizes != (record->verb == '>'))
+        return reader->resizes ? fail(reader, "expected the '>' that belongs to the '<' of the line before")
+                               : fail(reader, "a '>' needs a '<' in the line before");
+    reader->resizes = record->verb == '<';
+    if (record->size > TRACE_SIZE_MOST && record->address != 0 && record->verb != '!')
+        return fail(reader, "no block can be so large: 0x%" PRIx64 " bytes", record->size);
+    switch (record->verb) {
+    case '+':
+        if (record->address != 0) return add_alloc(reader, record);
+        reader->trace->failed++;
+        return true;
+    case '-':
+        return add_free(reader, record->address);
+    case '<':
+        reader->resized = record->address;
+        return true;
+    case '>':
+        if (record->address != 0) return add_realloc(reader, record);
+        return fail(reader, "a block cannot be moved to the address 0");
+    case '!':
+        reader->trace->failed++;
+        return true;
+    default:
+        return true;
+    }
+}
+
+static bool read_lines(struct reader *reader) {
+    struct span line;
+    while ((line.text = input_line(reader->input, &line.length))) {
+        struct record record;
+        if (!parse_line(reader, line, &record)) return false;
+        if (!apply(reader, &record)) return false;
+    }
+    const char *problem = input_problem(reader->input);
+    if (problem) return fail(reader, "%s", problem);
+    if (input_line_number(reader->input) == 1) return fail(reader, "the file is empty");
+    if (reader->resizes) return fail(reader, "the file ends before the '>' that belongs to the last '<'");
+    return true;
+}
+
+bool trace_read(struct trace *trace, FILE *file, struct trace_problem *problem) {
+    *trace = (struct trace){0};
+    struct reader reader = {.trace = trace, .problem = problem, .input = input_open(file)};
+    if (!reader.input) {
+        snprintf(problem->text, sizeof problem->text, "there is no memory to read it");
+        return false;
+    }
+    bool done = read_lines(&reader);
+    if (!done) trace_free(trace);
+    input_close(reader.input);
+    map_free(&reader.blocks);
+    map_free(&reader.callers);
+    free(reader.unused);
+    return done;
+}
+
+void trace_free(struct trace *trace) {
+    free(trace->ops);
+    *trace = (struct trace){0};
+}
+
+bool trace_is_valid(const struct trace *trace) {
+    bool *alive = calloc((size_t)trace->blocks + 1, sizeof *alive);
+    bool valid = alive != NULL;
+    for (size_t i = 0; valid && i < trace->count; i++) {
+        const trace_op *op = &trace->ops[i];
+        valid = op->block < trace->blocks && alive[op->block] == (op->kind != TRACE_ALLOC) &&
+                (op->kind == TRACE_FREE || (op->caller < trace->callers && op->size <= TRACE_SIZE_MOST));
+        if (valid) alive[op->block] = op->kind != TRACE_FREE;
+    }
+    free(alive);
+    return valid;
+}

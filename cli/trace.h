@@ -1,0 +1,62 @@
+/* cli/trace.h: what a program asked of malloc, read from the text that glibc's mtrace writes.
+ *
+ *     = Start
+ *     @ CALLER + ADDRESS SIZE      malloc, calloc, memalign; the address (nil): it failed
+ *     @ CALLER - ADDRESS           free
+ *     @ CALLER < ADDRESS           realloc, from here ...
+ *     @ CALLER > ADDRESS SIZE      ... to here: always the next line
+ *     @ CALLER ! ADDRESS SIZE      a realloc that failed
+ *     = End
+ *
+ * CALLER is a file with a function or a place in it; "@ CALLER" is missing where glibc did not know it. Numbers are
+ * hexadecimal. Programs that end without muntrace leave no "= End".
+ *
+ * Addresses become block numbers, which are used again as soon as a block is freed: so `blocks`, the number of
+ * different ones, is the most blocks that were alive at a time.
+ *
+ * What a real recording holds and no program can replay is left out and counted: failed allocations, and frees of what
+ * was allocated before the recording began. Where an address is handed out that is still alive (threads may be
+ * recorded in another order than they ran), its block is freed first.
+ */
+#ifndef CLI_TRACE_H
+#define CLI_TRACE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+enum { TRACE_OPS_MOST = 1 << 26 };          /* 1.5 GiB of them */
+#define TRACE_SIZE_MOST (UINT64_C(1) << 47) /* bytes a block: no address space holds more */
+
+typedef enum trace_kind { TRACE_ALLOC, TRACE_FREE, TRACE_REALLOC } trace_kind;
+
+typedef struct trace_op {
+    uint64_t size; /* not for TRACE_FREE */
+    uint32_t block;
+    uint32_t caller; /* a number for each different CALLER; not for TRACE_FREE */
+    trace_kind kind;
+} trace_op;
+
+/* All zero: an empty trace. */
+struct trace {
+    trace_op *ops;
+    size_t count;
+    uint32_t blocks, callers;
+    uint64_t failed;  /* allocations that gave NULL */
+    uint64_t unknown; /* frees and reallocs of blocks from before the recording */
+};
+
+/* "line 7: expected ...", without a full stop. */
+struct trace_problem {
+    char text[256];
+};
+
+/* Reads the file to its end. False: problem says what is wrong, and the trace is empty. */
+bool trace_read(struct trace *trace, FILE *file, struct trace_problem *problem);
+void trace_free(struct trace *trace);
+
+/* Every block is allocated before it is freed or resized, and numbers are below their bounds. */
+bool trace_is_valid(const struct trace *trace);
+
+#endif

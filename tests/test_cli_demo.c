@@ -1,0 +1,186 @@
+/* The demo: all ways of storing the sparkles store the same ones, the heap of 16 bytes refuses what the pool serves,
+ * the map of the slots is right, and pictures are what was drawn. */
+#include "kolk_test.h"
+
+#include <png.h>
+#include <unistd.h>
+
+#include "demo.h"
+
+/* ---- The spell --------------------------------------------------------------------------------------------------- */
+
+struct outcome {
+    uint64_t checksum;
+    uint32_t refused, peak;
+};
+
+static struct outcome cast(const struct storage *storage, const struct spell *spell) {
+    struct outcome outcome = {0};
+    struct wand wand;
+    uint64_t alive = 0;
+    assert_true(wand_init(&wand, spell));
+    struct store *store = storage->begin(spell->sparkles);
+    assert_non_null(store);
+    for (uint32_t frame = 0; frame < spell->frames; frame++) {
+        uint32_t births = wand_wave(&wand);
+        assert_int_equal(births, spell->births[frame]);
+        outcome.refused += storage->create(store, wand.births, births);
+        outcome.checksum += storage->animate(store, spell->physics);
+        if (storage != &storages[STORAGE_KOLK]) continue;
+        assert_true(sparkles_is_valid(store_pool(store)));
+        alive = sparkles_count(store_pool(store));
+    }
+    outcome.checksum += storage->alive(store);
+    if (storage == &storages[STORAGE_KOLK]) {
+        kolk_stats stats;
+        sparkles_stats(store_pool(store), &stats);
+        outcome.peak = stats.peak;
+        assert_int_equal(stats.count, alive);
+        assert_int_equal(stats.failed, outcome.refused);
+    }
+    storage->end(store);
+    wand_deinit(&wand);
+    return outcome;
+}
+
+static struct outcome cast_kolk(uint32_t most, uint32_t frames, uint64_t seed, bool physics) {
+    struct spell spell = {.sparkles = most, .frames = frames, .seed = seed, .physics = physics};
+    assert_true(spell_init(&spell));
+    struct outcome outcome = cast(&storages[STORAGE_KOLK], &spell);
+    spell_deinit(&spell);
+    return outcome;
+}
+
+static void all_store_the_same(void **state) {
+    static const uint32_t sizes[] = {1, 2, 64, 500, 3000};
+    (void)state;
+    for (size_t n = 0; n < LENGTH_OF(sizes); n++) {
+        struct spell spell = {.sparkles = sizes[n], .frames = 230, .seed = n, .physics = n % 2 != 0};
+        assert_true(spell_init(&spell));
+        struct outcome kolk = cast(&storages[STORAGE_KOLK], &spell);
+        for (int at = 0; at < STORAGES; at++) {
+            struct outcome outcome = cast(&storages[at], &spell);
+            assert_int_equal(outcome.checksum, kolk.checksum);
+            assert_int_equal(outcome.refused, kolk.refused);
+        }
+        spell_deinit(&spell);
+    }
+}
+
+static void peak_is_what_was_asked_for(void **state) {
+    (void)state;
+    assert_int_equal(cast_kolk(100000, 230, 1, false).peak, 100000);
+    assert_in_range(cast_kolk(100000, 20, 1, false).peak, 99000, 100000); /* a spell without a whole wave */
+    struct outcome one = cast_kolk(1, 1, 1, false);
+    assert_int_equal(one.peak + one.refused, 1);
+}
+
+static void seed_and_physics_decide(void **state) {
+    (void)state;
+    uint64_t checksum = cast_kolk(1000, 100, 1, false).checksum;
+    assert_int_equal(cast_kolk(1000, 100, 1, false).checksum, checksum);
+    assert_int_not_equal(cast_kolk(1000, 100, 2, false).checksum, checksum);
+    assert_int_not_equal(cast_kolk(1000, 100, 1, true).checksum, checksum);
+}
+
+static void checksum_has_no_order(void **state) {
+    struct sparkle a = {.frames_left = 3, .x = 0.5, .y = -0.25}, b = {.frames_left = 3, .x = -0.25, .y = 0.5}, c = a;
+    (void)state;
+    assert_int_not_equal(sparkle_checksum(&a), sparkle_checksum(&b));
+    c.frames_left = 2;
+    assert_int_not_equal(sparkle_checksum(&a), sparkle_checksum(&c));
+    c = a;
+    c.x = 0.5000000000000001;
+    assert_int_not_equal(sparkle_checksum(&a), sparkle_checksum(&c));
+}
+
+/* ---- What is shown ----------------------------------------------------------------------------------------------- */
+
+static void heap_refuses_and_pool_serves(void **state) {
+    struct demo demo = {.directory = "."};
+    char *text = NULL;
+    size_t length = 0;
+    cli_context cli = {.out = open_memstream(&text, &length)};
+    (void)state;
+    assert_int_equal(demo_fragments(&cli, &demo, NULL), CLI_OK);
+    fclose(cli.out);
+    assert_non_null(
+        strstr(text, "  C takes 6   AAAAAAAABBCCCCCC         [AAAAAAAA....][BB..........][CCCCCC......]\n"));
+    assert_non_null(
+        strstr(text, "  D takes 12  ........BB...... refused [............][BB..........][DDDDDDDDDDDD]\n"));
+    assert_non_null(strstr(text, "14 of 16 bytes are free, in holes of at most 8: D's 12 are refused.\n"));
+    assert_non_null(strstr(text, "1 of 3 are still free"));
+    free(text);
+}
+
+static void slot_map_counts(void **state) {
+    sparkles pool;
+    struct sparkle *objects[100];
+    float densities[100];
+    (void)state;
+    assert_int_equal(sparkles_init(&pool, &(kolk_pool_desc){.name = "map", .capacity = 100}), KOLK_OK);
+    slot_densities(&pool, densities, 3);
+    for (int n = 0; n < 3; n++) assert_true(densities[n] == 0);
+    assert_int_equal(sparkles_alloc_n(&pool, objects, 100), 100);
+    for (int n = 0; n < 50; n += 2) sparkles_free(&pool, objects[n]);
+    slot_densities(&pool, densities, 4);
+    assert_true(densities[0] == 0.48f); /* 12 of slots 0 to 24 */
+    assert_true(densities[1] == 0.52f);
+    assert_true(densities[2] == 1);
+    assert_true(densities[3] == 1);
+    slot_densities(&pool, densities, 100);
+    for (int n = 0; n < 100; n++) assert_true(densities[n] == (n < 50 && n % 2 == 0 ? 0 : 1));
+    sparkles_deinit(&pool);
+}
+
+static void pictures_are_what_was_drawn(void **state) {
+    enum { SIDE = 40 };
+    static struct light light[SIDE * SIDE];
+    static unsigned char bytes[SIDE * SIDE * 3];
+    char path[] = "/tmp/kolk-test-demo-XXXXXX";
+    struct picture picture = {SIDE, SIDE, light};
+    (void)state;
+    for (int n = 0; n < SIDE * SIDE; n++) { /* more than 256 colors */
+        float part = (float)n / (SIDE * SIDE);
+        light[n] = (struct light){3 * part, 2 * (1 - part), (float)(n % SIDE) / SIDE};
+    }
+    int file = mkstemp(path);
+    assert_true(file >= 0);
+    close(file);
+    assert_true(picture_write(&picture, path));
+    png_image image = {.version = PNG_IMAGE_VERSION};
+    assert_true(png_image_begin_read_from_file(&image, path));
+    assert_int_equal(image.width, SIDE);
+    assert_int_equal(image.height, SIDE);
+    image.format = PNG_FORMAT_RGB;
+    assert_true(png_image_finish_read(&image, NULL, bytes, 0, NULL));
+    unlink(path);
+    for (int n = 0; n < SIDE * SIDE; n++) {
+        assert_in_range(255 * exposed(light[n].red) + 24, bytes[3 * n], bytes[3 * n] + 48);
+        assert_in_range(255 * exposed(light[n].green) + 24, bytes[3 * n + 1], bytes[3 * n + 1] + 48);
+        assert_in_range(255 * exposed(light[n].blue) + 24, bytes[3 * n + 2], bytes[3 * n + 2] + 48);
+    }
+    assert_false(picture_write(&picture, "/nonexistent/kolk.png"));
+}
+
+static void one_color_is_a_picture(void **state) {
+    static struct light light[4];
+    char path[] = "/tmp/kolk-test-demo-XXXXXX";
+    struct picture picture = {2, 2, light};
+    (void)state;
+    int file = mkstemp(path);
+    assert_true(file >= 0);
+    close(file);
+    assert_true(picture_write(&picture, path));
+    unlink(path);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_store_the_same),           cmocka_unit_test(peak_is_what_was_asked_for),
+        cmocka_unit_test(seed_and_physics_decide),      cmocka_unit_test(checksum_has_no_order),
+        cmocka_unit_test(heap_refuses_and_pool_serves), cmocka_unit_test(slot_map_counts),
+        cmocka_unit_test(pictures_are_what_was_drawn),  cmocka_unit_test(one_color_is_a_picture),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

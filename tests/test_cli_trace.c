@@ -1,0 +1,345 @@
+/* The reader of traces: what it makes of each line, and the sentence for each thing that can be wrong.
+ *
+ * The linker hands each allocation of the reader to the functions below, so that any of them can be made to fail. */
+// link: -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+#define _POSIX_C_SOURCE 200809L
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+#include <zstd.h>
+
+#include "input.h"
+#include "map.h"
+#include "trace.h"
+
+/* ---- Allocations that fail --------------------------------------------------------------------------------------- */
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t count, size_t size);
+void *__real_realloc(void *object, size_t size);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_realloc(void *object, size_t size);
+
+static unsigned long allocations, failing; /* the failing-th fails, and all after it; 0: none */
+
+static bool may_allocate(void) {
+    allocations++;
+    return failing == 0 || allocations < failing;
+}
+
+void *__wrap_malloc(size_t size) {
+    return may_allocate() ? __real_malloc(size) : NULL;
+}
+
+void *__wrap_calloc(size_t count, size_t size) {
+    return may_allocate() ? __real_calloc(count, size) : NULL;
+}
+
+void *__wrap_realloc(void *object, size_t size) {
+    return may_allocate() ? __real_realloc(object, size) : NULL;
+}
+
+/* ---- Reading ----------------------------------------------------------------------------------------------------- */
+
+static struct trace_problem problem;
+
+static bool read_bytes(struct trace *trace, const void *bytes, size_t size) {
+    FILE *file = fmemopen((void *)(uintptr_t)bytes, size, "rb");
+    assert_non_null(file);
+    problem.text[0] = '\0';
+    bool read = trace_read(trace, file, &problem);
+    fclose(file);
+    if (read) assert_true(trace_is_valid(trace));
+    assert_int_equal(read, problem.text[0] == '\0');
+    return read;
+}
+
+static struct trace read_text(const char *text) {
+    struct trace trace;
+    if (!read_bytes(&trace, text, strlen(text))) fail_msg("%s", problem.text);
+    return trace;
+}
+
+/* One letter an operation, with block, size and caller: "+0 24 c0" and so on. */
+static void assert_ops(const struct trace *trace, const char *expected) {
+    char text[1024] = "";
+    for (size_t i = 0; i < trace->count; i++) {
+        const trace_op *op = &trace->ops[i];
+        size_t length = strlen(text);
+        if (op->kind == TRACE_FREE)
+            snprintf(text + length, sizeof text - length, "-%u;", op->block);
+        else
+            snprintf(text + length, sizeof text - length, "%c%u %llu c%u;", op->kind == TRACE_ALLOC ? '+' : '>',
+                     op->block, (unsigned long long)op->size, op->caller);
+    }
+    assert_string_equal(text, expected);
+}
+
+static void lines_become_operations(void **state) {
+    (void)state;
+    struct trace trace = read_text("= Start\n"
+                                   "@ ./my program:(make+12)[0x1] + 0x5581e2a0 0x18\n"
+                                   "@ ./my program:[0x2] + 0x5581e2d0 0x400\n"
+                                   "@ ./my program:(make+12)[0x1] + 0x5581f2d0 0\n"
+                                   "@ ./my program:[0x2] - 0x5581e2d0\n"
+                                   "@ ./my program:[0x2] < 0x5581e2a0\n"
+                                   "@ ./my program:[0x3] > 0x5581e2d0 0x20\n"
+                                   "+ 0xffffffffffffffff 0x10\n"
+                                   "- 0x5581e2d0\n"
+                                   "= End\n");
+    assert_ops(&trace, "+0 24 c0;+1 1024 c1;+2 0 c0;-1;>0 32 c2;+1 16 c3;-0;");
+    assert_int_equal(trace.blocks, 3);
+    assert_int_equal(trace.callers, 4); /* one of them unknown */
+    assert_int_equal(trace.failed, 0);
+    assert_int_equal(trace.unknown, 0);
+    trace_free(&trace);
+}
+
+static void what_cannot_be_replayed_is_counted(void **state) {
+    (void)state;
+    struct trace trace = read_text("@ a + (nil) 0x7fffffffffffffff\n"
+                                   "@ a + 0x10 0x8\n"
+                                   "@ a ! 0x10 0xffffffffffffffff\n"
+                                   "@ a - 0x99\n"
+                                   "@ a < 0x98\n"
+                                   "@ a > 0x20 0x9\n"
+                                   "@ a - (nil)\n");
+    assert_ops(&trace, "+0 8 c0;+1 9 c0;");
+    assert_int_equal(trace.failed, 2);
+    assert_int_equal(trace.unknown, 3);
+    trace_free(&trace);
+}
+
+static void an_address_given_out_twice_ends_its_block(void **state) {
+    (void)state;
+    struct trace trace = read_text("@ a + 0x10 0x1\n@ a + 0x10 0x2\n"
+                                   "@ a + 0x20 0x3\n@ a < 0x20\n@ a > 0x10 0x4\n"
+                                   "@ a < 0x10\n@ a > 0x10 0x5\n");
+    assert_ops(&trace, "+0 1 c0;-0;+0 2 c0;+1 3 c0;-0;>1 4 c0;>1 5 c0;");
+    assert_int_equal(trace.blocks, 2);
+    trace_free(&trace);
+}
+
+/* ---- What can be wrong ------------------------------------------------------------------------------------------- */
+
+#define NOT_A_LINE(line, text)                                                                                         \
+    "line " line ": expected '@ CALLER + ADDRESS SIZE' or its like, as glibc's mtrace writes it, not '" text "'"
+
+static void each_fault_has_its_sentence(void **state) {
+    (void)state;
+    static const struct {
+        const char *text, *sentence;
+    } faults[] = {
+        {"PK\003\004 a zip file\n", NOT_A_LINE("1", "PK?? a zip file")},
+        {"= Start\n#include <stdio.h>\n", NOT_A_LINE("2", "#include <stdio.h>")},
+        {"\n", NOT_A_LINE("1", "")},
+        {"@ a * 0x10 0x10\n", NOT_A_LINE("1", "@ a * 0x10 0x10")},
+        {"@ a +\n", NOT_A_LINE("1", "@ a +")},
+        {"a + 0x10 0x10\n", NOT_A_LINE("1", "a + 0x10 0x10")},
+        {"= Start\r\n", NOT_A_LINE("1", "= Start?")},
+        {"an endless line: 0123456789 0123456789 0123456789 0123456789\n",
+         NOT_A_LINE("1", "an endless line: 0123456789 0123456789 01234...")},
+        {"@ a + 0x10 0x1g\n", "line 1: '0x1g' is not a hexadecimal number of 64 bits"},
+        {"@ a + 0x10 -1\n", "line 1: '-1' is not a hexadecimal number of 64 bits"},
+        {"@ a + 0x 0x1\n", "line 1: '0x' is not a hexadecimal number of 64 bits"},
+        {"@ a - 0x10000000000000000\n", "line 1: '0x10000000000000000' is not a hexadecimal number of 64 bits"},
+        {"@ a + 0x10 \n", "line 1: a number is missing"},
+        {"@ a + 0x10 0x800000000001\n", "line 1: no block can be so large: 0x800000000001 bytes"},
+        {"@ a > 0x10 0x10\n", "line 1: a '>' needs a '<' in the line before"},
+        {"@ a < 0x10\n@ a - 0x10\n", "line 2: expected the '>' that belongs to the '<' of the line before"},
+        {"@ a < 0x10\n= End\n", "line 2: expected the '>' that belongs to the '<' of the line before"},
+        {"@ a < 0x10\n", "line 2: the file ends before the '>' that belongs to the last '<'"},
+        {"@ a < 0x10\n@ a > (nil) 0x10\n", "line 2: a block cannot be moved to the address 0"},
+        {"= Start\n@ a + 0x10 0x1", "line 2: the file ends within the line: it is cut off"},
+    };
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
+        struct trace trace;
+        assert_false(read_bytes(&trace, faults[i].text, strlen(faults[i].text)));
+        assert_string_equal(problem.text, faults[i].sentence);
+        assert_null(trace.ops);
+    }
+}
+
+static void a_file_may_hold_anything(void **state) {
+    (void)state;
+    struct trace trace;
+    assert_false(read_bytes(&trace, "= Start\n\0\0\0\n", 12));
+    assert_string_equal(problem.text, NOT_A_LINE("2", "???"));
+
+    FILE *empty = fopen("/dev/null", "rb");
+    assert_false(trace_read(&trace, empty, &problem));
+    assert_string_equal(problem.text, "line 1: the file is empty");
+    fclose(empty);
+
+    FILE *folder = fopen("/", "rb");
+    assert_non_null(folder);
+    assert_false(trace_read(&trace, folder, &problem));
+    assert_string_equal(problem.text, "it cannot be read: Is a directory");
+    fclose(folder);
+}
+
+static void lines_have_a_longest(void **state) {
+    (void)state;
+    for (int more = 0; more < 2; more++) {
+        char *text = NULL;
+        size_t length = 0;
+        FILE *out = open_memstream(&text, &length);
+        fprintf(out, "= Start\n@ %0*d + 0x10 0x10\n", INPUT_LINE_MOST - (int)strlen("@  + 0x10 0x10") + more, 0);
+        fclose(out);
+        struct trace trace;
+        assert_int_equal(read_bytes(&trace, text, length), more == 0);
+        if (more > 0) assert_string_equal(problem.text, "line 2: the line is too long for a trace");
+        trace_free(&trace);
+        free(text);
+    }
+}
+
+/* ---- Long ones, plain and compressed ----------------------------------------------------------------------------- */
+
+static char *long_text(size_t blocks, size_t *length) {
+    char *text = NULL;
+    FILE *out = open_memstream(&text, length);
+    fprintf(out, "= Start\n");
+    for (size_t i = 1; i <= blocks; i++) fprintf(out, "@ main:[%#zx] + %#zx %#zx\n", i % 1000, i * 16, i * 7919 % 5000);
+    for (size_t i = 1; i <= blocks; i++) fprintf(out, "@ main:[0x9] - %#zx\n", i * 16);
+    fclose(out);
+    return text;
+}
+
+/* Compressed in two frames, the border within a line. */
+static void assert_same_compressed(size_t blocks) {
+    size_t length;
+    char *text = long_text(blocks, &length);
+    size_t room = ZSTD_compressBound(length);
+    char *packed = malloc(2 * room);
+    size_t size = ZSTD_compress(packed, room, text, length / 2, 3);
+    size += ZSTD_compress(packed + size, room, text + length / 2, length - length / 2, 3);
+
+    struct trace plain, same;
+    assert_true(read_bytes(&plain, text, length));
+    assert_true(read_bytes(&same, packed, size));
+    assert_int_equal(plain.count, 2 * blocks);
+    assert_int_equal(plain.blocks, blocks);
+    assert_int_equal(plain.callers, blocks < 1000 ? blocks : 1000);
+    assert_int_equal(same.count, plain.count);
+    assert_int_equal(same.callers, plain.callers);
+    for (size_t i = 0; i < plain.count; i++) {
+        assert_int_equal(same.ops[i].kind, plain.ops[i].kind);
+        assert_int_equal(same.ops[i].block, plain.ops[i].block);
+        assert_int_equal(same.ops[i].caller, plain.ops[i].caller);
+        assert_int_equal(same.ops[i].size, plain.ops[i].size);
+    }
+    trace_free(&plain);
+    trace_free(&same);
+    free(text);
+    free(packed);
+}
+
+static void compressed_traces_are_the_same(void **state) {
+    (void)state;
+    assert_same_compressed(10);
+    assert_same_compressed(3000); /* the last block of the zstd data has more text than the reader has room */
+    assert_same_compressed(30000);
+}
+
+static void every_cut_is_noticed(void **state) {
+    (void)state;
+    size_t length;
+    char *text = long_text(40, &length);
+    size_t room = ZSTD_compressBound(length);
+    char *packed = malloc(room);
+    size_t size = ZSTD_compress(packed, room, text, length, 3);
+    struct trace trace;
+    for (size_t cut = 1; cut < size; cut++) assert_false(read_bytes(&trace, packed, cut));
+    assert_string_equal(problem.text, "line 1: its zstd data end too early");
+    for (size_t cut = 1; cut < length; cut++) {
+        bool read = read_bytes(&trace, text, cut);
+        assert_int_equal(read, text[cut - 1] == '\n'); /* whole lines: mtrace's recordings may end anywhere */
+        trace_free(&trace);
+    }
+    packed[size / 2] ^= 0x40;
+    assert_false(read_bytes(&trace, packed, size));
+    free(text);
+    free(packed);
+}
+
+static void no_memory_is_a_sentence(void **state) {
+    (void)state;
+    size_t length;
+    char *text = long_text(3000, &length);
+    bool read = false;
+    struct trace trace;
+    unsigned long n = 0;
+    while (!read) {
+        FILE *file = fmemopen(text, length, "rb");
+        allocations = 0;
+        failing = ++n;
+        problem.text[0] = '\0';
+        read = trace_read(&trace, file, &problem);
+        failing = 0;
+        fclose(file);
+        if (read) continue;
+        assert_non_null(strstr(problem.text, "there is no memory"));
+        assert_null(trace.ops);
+    }
+    assert_true(n > 10);
+    trace_free(&trace);
+    free(text);
+}
+
+/* ---- The map under it -------------------------------------------------------------------------------------------- */
+
+static void a_map_is_as_an_array(void **state) {
+    (void)state;
+    enum { KEYS = 3000, STEPS = 300000 };
+    static uint32_t model[KEYS + 1]; /* 0: not there */
+    struct map map = {0};
+    uint64_t random = 1;
+    size_t count = 0;
+    uint32_t value;
+    assert_false(map_get(&map, 5, &value));
+    map_remove(&map, 5);
+    for (uint32_t step = 1; step <= STEPS; step++) {
+        random = random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+        size_t key = 1 + (random >> 33) % KEYS;
+        if (random >> 40 & 1) {
+            assert_true(map_put(&map, key, step));
+            count += model[key] == 0;
+            model[key] = step;
+        } else {
+            map_remove(&map, key);
+            count -= model[key] != 0;
+            model[key] = 0;
+        }
+        assert_int_equal(map.count, count);
+        if (step % 1000 != 0) continue;
+        for (key = 1; key <= KEYS; key++) {
+            assert_int_equal(map_get(&map, key, &value), model[key] != 0);
+            if (model[key]) assert_int_equal(value, model[key]);
+        }
+    }
+    assert_false(map_get(&map, 0, &value));
+    map_free(&map);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lines_become_operations),
+        cmocka_unit_test(what_cannot_be_replayed_is_counted),
+        cmocka_unit_test(an_address_given_out_twice_ends_its_block),
+        cmocka_unit_test(each_fault_has_its_sentence),
+        cmocka_unit_test(a_file_may_hold_anything),
+        cmocka_unit_test(lines_have_a_longest),
+        cmocka_unit_test(compressed_traces_are_the_same),
+        cmocka_unit_test(every_cut_is_noticed),
+        cmocka_unit_test(no_memory_is_a_sentence),
+        cmocka_unit_test(a_map_is_as_an_array),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
