@@ -1,0 +1,135 @@
+// expect: ok
+// flags: -pedantic -Wconversion -Wshadow -Wcast-align -Wundef
+/* A C++17 program that uses every header: compiled, linked with the library and run. Its result is 0 if all went well. */
+#include <kolk/base.h>
+#include <kolk/kolk.h>
+#include <kolk/pool.h>
+#include <kolk/typed.h>
+
+#include <cstring>
+
+namespace {
+
+struct bullet {
+    float x, y;
+    bullet *next;
+};
+
+union shape {
+    bullet round;
+    double wide;
+};
+
+} // namespace
+
+KOLK_POOL_TYPE(bullets, bullet)
+KOLK_POOL_TYPE(shapes, union shape)
+KOLK_POOL_MEMBER(shapes, bullet, round)
+
+struct particle;
+KOLK_POOL_DECLARE(particles, particle)
+struct particle {
+    int frames;
+};
+KOLK_POOL_DEFINE(particles, particle)
+
+namespace {
+
+int failures_seen;
+
+void count_failure(const kolk_failure *failure, void *context) {
+    failures_seen++;
+    if (std::strcmp(failure->pool, static_cast<const char *>(context)) != 0) failures_seen += 100;
+}
+
+#define REQUIRE(condition)                                                                                             \
+    do {                                                                                                               \
+        if (!(condition)) return __LINE__;                                                                             \
+    } while (0)
+
+int base() {
+    REQUIRE(std::strcmp(kolk_status_text(KOLK_OK), "done") == 0);
+    kolk_handle handle = kolk_handle_unpack(7);
+    REQUIRE(kolk_handle_pack(handle) == 7 && !kolk_handle_is_null(handle));
+    REQUIRE(kolk_handle_equal(handle, kolk_handle_unpack(7)));
+    REQUIRE(kolk_deadline_after(-1).ns == KOLK_NOW.ns);
+    REQUIRE(kolk_deadline_after(INT64_MAX).ns == KOLK_FOREVER.ns);
+    return 0;
+}
+
+int untyped() {
+    static KOLK_POOL_STORAGE(double, 10) memory;
+    kolk_pool_desc desc = kolk_pool_desc();
+    desc.name = "doubles";
+    desc.object_size = sizeof(double);
+    desc.capacity = 10;
+    desc.memory = &memory;
+    desc.memory_size = sizeof memory;
+    kolk_pool pool;
+    REQUIRE(kolk_pool_init(&pool, &desc) == KOLK_OK);
+    double *number = static_cast<double *>(kolk_pool_alloc(&pool));
+    *number = 1;
+    kolk_handle handle = kolk_pool_handle(&pool, number);
+    REQUIRE(kolk_pool_get(&pool, handle) == number);
+    REQUIRE(kolk_pool_index(&pool, number) == 0 && kolk_pool_at(&pool, 0) == number);
+    REQUIRE(kolk_pool_count(&pool) == 1 && kolk_pool_available(&pool) == 9);
+    kolk_set_failure_handler(count_failure, const_cast<char *>("doubles"));
+    kolk_pool_free(&pool, &desc);
+    kolk_set_failure_handler(nullptr, nullptr);
+    REQUIRE(failures_seen == 1);
+    kolk_pool_free(&pool, number);
+    REQUIRE(!kolk_pool_is_live(&pool, number) && kolk_pool_is_valid(&pool));
+    kolk_pool_deinit(&pool);
+    return 0;
+}
+
+int typed() {
+    kolk_pool_desc desc = kolk_pool_desc();
+    desc.name = "bullets";
+    desc.max_capacity = 1000;
+    bullets all;
+    REQUIRE(bullets_init(&all, &desc) == KOLK_OK);
+    bullet *last = nullptr;
+    for (int i = 0; i < 1000; i++) {
+        bullet *one = bullets_alloc(&all);
+        one->next = last;
+        last = one;
+    }
+    REQUIRE(bullets_alloc(&all) == nullptr);
+    int visited = 0;
+    KOLK_EACH(bullets, each, &all) {
+        if (visited++ % 2) bullets_free(&all, each);
+    }
+    REQUIRE(visited == 1000 && bullets_count(&all) == 500);
+    bullets_handle handle = bullets_handle_of(&all, bullets_at(&all, 0));
+    REQUIRE(bullets_free_handle(&all, handle) && !bullets_get(&all, handle));
+    REQUIRE(bullets_is_valid(&all));
+    bullets_deinit(&all);
+    return 0;
+}
+
+int members_and_hidden() {
+    kolk_pool_desc desc = kolk_pool_desc();
+    desc.capacity = 3;
+    shapes all;
+    REQUIRE(shapes_init(&all, &desc) == KOLK_OK);
+    bullet *round = shapes_alloc_round(&all);
+    REQUIRE(round && shapes_count(&all) == 1);
+    shapes_free_round(&all, round);
+    shapes_deinit(&all);
+    particles hidden;
+    REQUIRE(particles_init(&hidden, &desc) == KOLK_OK);
+    particle *one = particles_alloc_zeroed(&hidden);
+    REQUIRE(one->frames == 0 && particles_index(&hidden, one) == 0);
+    particles_deinit(&hidden);
+    return 0;
+}
+
+} // namespace
+
+int main() {
+    int (*const parts[])() = {base, untyped, typed, members_and_hidden};
+    for (int (*part)() : parts)
+        if (int line = part()) return line;
+    return 0;
+}

@@ -1,0 +1,155 @@
+/* base.h: texts of statuses, handles as integers, deadlines, and the failure handler that is set. */
+#include "kolk_test.h"
+
+#include <time.h>
+
+/* ---- Status ---------------------------------------------------------------------------------------------------------------- */
+
+#define STATUS(status, sentence) status,
+static const kolk_status statuses[] = {KOLK_STATUS_LIST(STATUS)};
+#undef STATUS
+
+static void test_status_texts(void **state) {
+    (void)state;
+    for (size_t i = 0; i < LENGTH_OF(statuses); i++) {
+        const char *text = kolk_status_text(statuses[i]);
+        assert_int_equal(statuses[i], i);
+        assert_true(strlen(text) > 3);
+        assert_true(text[strlen(text) - 1] != '.'); /* a sentence without a full stop */
+        for (size_t n = 0; n < i; n++) assert_string_not_equal(text, kolk_status_text(statuses[n]));
+    }
+    assert_int_equal(KOLK_OK, 0);
+    static const int none[] = {-1, (int)LENGTH_OF(statuses), INT32_MAX};
+    for (size_t i = 0; i < LENGTH_OF(none); i++)
+        assert_string_equal(kolk_status_text((kolk_status)none[i]), "not a status of kolk");
+}
+
+/* ---- Handles ---------------------------------------------------------------------------------------------------------------- */
+
+static void test_handles_are_integers(void **state) {
+    (void)state;
+    static const uint64_t bits[] = {0, 1, UINT32_MAX, UINT64_C(1) << 32, UINT64_C(0x123456789abcdef0), UINT64_MAX};
+    for (size_t i = 0; i < LENGTH_OF(bits); i++) {
+        kolk_handle handle = kolk_handle_unpack(bits[i]);
+        assert_int_equal(handle.bits, bits[i]);
+        assert_int_equal(kolk_handle_pack(handle), bits[i]);
+        assert_int_equal(kolk_handle_is_null(handle), bits[i] == 0);
+        for (size_t n = 0; n < LENGTH_OF(bits); n++)
+            assert_int_equal(kolk_handle_equal(handle, kolk_handle_unpack(bits[n])), i == n);
+    }
+}
+
+/* The same bits in every run and on every platform: generation above; index below, XOR the tag shifted over it. */
+static void test_the_bits_of_a_handle(void **state) {
+    (void)state;
+    static const struct {
+        const char *name;
+        uint32_t tag, capacity, shift, expected; /* the tag in the handle, shifted over the bits of the index */
+    } rows[] = {
+        {NULL, 0, 100, 7, 0},
+        {NULL, 5, 100, 7, 5},
+        {"bullets", 5, 100, 7, 5},
+        {"", 0, 100, 7, 0x811c9dc5u}, /* FNV-1a of nothing */
+        {"a", 0, 100, 7, 0xe40c292cu},
+        {"foobar", 0, 100, 7, 0xbf9cf968u},
+        {"a", 0, 1, 0, 0xe40c292cu},
+        {"a", 0, 2, 1, 0xe40c292cu},
+        {"a", 0, 128, 7, 0xe40c292cu},
+        {"a", 0, 129, 8, 0xe40c292cu},
+        {"a", 0, 1u << 20, 20, 0xe40c292cu},
+        {NULL, UINT32_MAX, 65536, 16, UINT32_MAX},
+    };
+    for (size_t i = 0; i < LENGTH_OF(rows); i++) {
+        kolk_pool pool;
+        make_pool(&pool, &(kolk_pool_desc){
+                             .name = rows[i].name, .tag = rows[i].tag, .object_size = 1, .capacity = rows[i].capacity});
+        void *object = kolk_pool_alloc(&pool);
+        if (rows[i].capacity > 1) object = kolk_pool_alloc(&pool);
+        uint32_t index = kolk_pool_index(&pool, object);
+        kolk_pool_free(&pool, object);
+        assert_ptr_equal(kolk_pool_alloc(&pool), object); /* its second life */
+        uint64_t bits = kolk_handle_pack(kolk_pool_handle(&pool, object));
+        assert_int_equal(bits, UINT64_C(2) << 32 | (index ^ rows[i].expected << rows[i].shift));
+        assert_ptr_equal(kolk_pool_get(&pool, kolk_handle_unpack(bits)), object);
+        kolk_pool_deinit(&pool);
+    }
+}
+
+/* ---- Deadlines ---------------------------------------------------------------------------------------------------------------- */
+
+static int64_t now_ns(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static void test_deadlines(void **state) {
+    (void)state;
+    assert_int_equal(KOLK_NOW.ns, 0);
+    assert_int_equal(KOLK_FOREVER.ns, INT64_MAX);
+    static const int64_t past[] = {0, -1, -1000000, INT64_MIN};
+    for (size_t i = 0; i < LENGTH_OF(past); i++) assert_int_equal(kolk_deadline_after(past[i]).ns, 0);
+    static const int64_t never[] = {INT64_MAX, INT64_MAX - 1, INT64_MAX / 1000000, INT64_MAX / 1000000 + 1};
+    for (size_t i = 0; i < LENGTH_OF(never); i++) assert_int_equal(kolk_deadline_after(never[i]).ns, INT64_MAX);
+    static const int64_t sometime[] = {1, 20, 1000, 86400000, INT64_C(86400000) * 365 * 100};
+    for (size_t i = 0; i < LENGTH_OF(sometime); i++) {
+        int64_t before = now_ns(), deadline = kolk_deadline_after(sometime[i]).ns, after = now_ns();
+        assert_true(deadline >= before + sometime[i] * 1000000 && deadline <= after + sometime[i] * 1000000);
+    }
+}
+
+/* ---- The failure handler ------------------------------------------------------------------------------------------------------- */
+
+static void count_only(const kolk_failure *failure, void *context) {
+    (void)failure;
+    ++*(int *)context;
+}
+
+static void test_the_last_handler_set_is_called(void **state) {
+    (void)state;
+    notes taken;
+    int counted = 0, nothing = 0;
+    kolk_pool pool;
+    make_pool(&pool, &(kolk_pool_desc){.name = "base", .object_size = 8, .capacity = 1});
+    begin_notes(&taken);
+    kolk_pool_free(&pool, &nothing);
+    kolk_set_failure_handler(count_only, &counted);
+    kolk_pool_free(&pool, &nothing);
+    kolk_pool_free(&pool, &nothing);
+    assert_int_equal(taken.count, 1);
+    assert_int_equal(counted, 2);
+    begin_notes(&taken);
+    kolk_pool_free(&pool, &nothing);
+    assert_int_equal(taken.count, 1);
+    assert_int_equal(counted, 2);
+    kolk_pool_deinit(&pool);
+    /* NULL puts back the default, which aborts: test_misuse.c. */
+}
+
+/* Numbers in sentences, from one digit to the most that a slot has. */
+static void test_numbers_in_sentences(void **state) {
+    (void)state;
+    static const uint32_t slots[] = {0, 9, 10, 4095, 1000000};
+    notes taken;
+    kolk_pool pool;
+    make_pool(&pool, &(kolk_pool_desc){.name = "base", .object_size = 1, .capacity = 1000001});
+    begin_notes(&taken);
+    for (size_t i = 0; i < LENGTH_OF(slots); i++) {
+        char sentence[100];
+        void *object = pool.slots + slots[i];
+        kolk_pool_free(&pool, object);
+        snprintf(sentence, sizeof sentence, "kolk: base: free of slot %" PRIu32 ", which was never handed out", slots[i]);
+        assert_noted(&taken, KOLK_NEVER_ISSUED, "base", object, slots[i], sentence);
+    }
+    kolk_pool_deinit(&pool);
+}
+
+#define TEST(name) cmocka_unit_test_teardown(name, abort_on_failure)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(test_status_texts), TEST(test_handles_are_integers),           TEST(test_the_bits_of_a_handle),
+        TEST(test_deadlines),    TEST(test_the_last_handler_set_is_called), TEST(test_numbers_in_sentences),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

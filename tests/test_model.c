@@ -1,0 +1,282 @@
+/* Random operations against the model of kolk_model.h, for each order of reuse, kind of generations, kind of memory, with
+ * and without hooks. KOLK_TEST_SEED and KOLK_TEST_OPS (operations in total) may be set in the environment. */
+#include "kolk_test.h"
+
+#include "kolk_model.h"
+
+#include <time.h>
+
+#ifndef OPERATIONS
+#define OPERATIONS 10000000
+#endif
+
+/* So many handles of a few moments ago, most of them stale. */
+#define REMEMBERED 64u
+
+typedef struct run {
+    model m;
+    kolk_handle remembered[REMEMBERED];
+    kolk_pool other; /* with another tag */
+    void *others[4];
+} run;
+
+static uint64_t seed, operations;
+
+/* ---- Questions that must be refused -------------------------------------------------------------------------------- */
+
+/* What is wrong with this pointer, found by looking at every slot. */
+static kolk_status rule_of(const model *m, const void *object, kolk_status if_dead, uint32_t *slot) {
+    for (*slot = 0; *slot < m->capacity; ++*slot) {
+        uintptr_t start = (uintptr_t)model_object(m, *slot), at = (uintptr_t)object;
+        if (at < start || at >= start + m->stride) continue;
+        if (at != start) return KOLK_INTERIOR_POINTER;
+        if (m->places[*slot] == NEVER) return KOLK_NEVER_ISSUED;
+        return m->places[*slot] == LIVE ? KOLK_OK : if_dead;
+    }
+    *slot = NO_SLOT;
+    return KOLK_FOREIGN_POINTER;
+}
+
+static void *wrong_pointer(run *r) {
+    model *m = &r->m;
+    uint64_t *random = &m->random;
+    uint32_t slot = random_below(random, m->desc.max_capacity + 2);
+    switch (random_below(random, 5)) {
+    case 0:
+        return moved(model_object(m, slot), (ptrdiff_t)random_below(random, m->stride + 1));
+    case 1:
+        return moved(model_object(m, slot), -(ptrdiff_t)random_below(random, m->stride + 1));
+    case 2:
+        return r->others[random_below(random, LENGTH_OF(r->others))];
+    case 3:
+        return random_below(random, 2) ? (void *)r : (void *)&m->pool;
+    default:
+        return model_object(m, slot);
+    }
+}
+
+/* Each is refused, said once, and changes nothing. */
+static void misuse(run *r) {
+    model *m = &r->m;
+    uint32_t slot, verb = random_below(&m->random, 4);
+    void *object = wrong_pointer(r);
+    kolk_status rule = rule_of(m, object, verb == 0 ? KOLK_DOUBLE_FREE : KOLK_DEAD_OBJECT, &slot);
+    if (rule == KOLK_OK) return;
+    if (!KOLK_CHECKS && verb == 0 && rule == KOLK_DOUBLE_FREE) return; /* what that build leaves out */
+    if (rule == KOLK_DEAD_OBJECT && verb == 3) return;                 /* next may start at a dead object */
+    kolk_pool before = m->pool;
+    model_assert(m, !kolk_pool_is_live(&m->pool, object));
+    if (verb == 0) kolk_pool_free(&m->pool, object);
+    if (verb == 1) model_assert(m, kolk_pool_index(&m->pool, object) == NO_SLOT);
+    if (verb == 2) model_assert(m, kolk_handle_is_null(kolk_pool_handle(&m->pool, object)));
+    if (verb == 3) model_assert(m, kolk_pool_next(&m->pool, object) == NULL);
+    model_assert(m, m->taken.count == 1 && m->taken.last.rule == rule && m->taken.last.slot == slot);
+    model_assert(m, memcmp(&before, &m->pool, sizeof before) == 0);
+    m->taken.count = 0;
+}
+
+/* Handles of any kind: remembered, of another pool, forged. */
+static kolk_handle some_handle(run *r) {
+    model *m = &r->m;
+    uint32_t slot = random_below(&m->random, m->desc.max_capacity + 1);
+    switch (random_below(&m->random, 4)) {
+    case 0:
+        return model_handle(m, slot % MODEL_SLOTS, 1 + random_below(&m->random, 4));
+    case 1:
+        return model_handle(m, slot % MODEL_SLOTS, m->generations[slot % MODEL_SLOTS]);
+    case 2:
+        return model_handle(m, slot % MODEL_SLOTS, random_below(&m->random, 2) ? 0 : UINT32_MAX);
+    default:
+        return r->remembered[random_below(&m->random, REMEMBERED)];
+    }
+}
+
+static void look_up(run *r) {
+    model *m = &r->m;
+    if (random_below(&m->random, 8)) {
+        model_get(m, some_handle(r));
+        return;
+    }
+    void *object = r->others[random_below(&m->random, LENGTH_OF(r->others))];
+    kolk_handle handle = kolk_pool_handle(&r->other, object);
+    model_assert(m, model_is_foreign(m, handle));
+    model_get(m, handle);
+    model_assert(m, !kolk_pool_free_handle(&m->pool, handle));
+    m->wrong_pool++;
+}
+
+/* ---- Sweeps ---------------------------------------------------------------------------------------------------------- */
+
+static void sweep_by_next(model *m) {
+    void *object = NULL;
+    for (uint32_t slot = 0; slot < m->fresh; slot++)
+        if (m->places[slot] == LIVE)
+            model_assert(m, (object = kolk_pool_next(&m->pool, object)) == model_object(m, slot));
+    model_assert(m, m->count == 0 || kolk_pool_next(&m->pool, object) == NULL);
+}
+
+static void sweep_by_cursor(model *m) {
+    kolk_cursor cursor = kolk_pool_each(&m->pool);
+    for (uint32_t slot = 0; slot < m->fresh; slot++)
+        if (m->places[slot] == LIVE) model_assert(m, kolk_cursor_next(&cursor) == model_object(m, slot));
+    model_assert(m, kolk_cursor_next(&cursor) == NULL);
+}
+
+/* The runs of a range, against every slot of it. */
+static void sweep_by_runs(model *m) {
+    uint32_t at = random_below(&m->random, m->desc.max_capacity + 3);
+    uint32_t end = at + random_below(&m->random, m->desc.max_capacity + 3);
+    uint32_t slot = at, length = end - at;
+    void *object;
+    for (; (object = kolk_pool_next_run(&m->pool, &at, &length)); at += length, length = end - at) {
+        for (; slot < at; slot++) model_assert(m, m->places[slot] != LIVE);
+        model_assert(m, object == model_object(m, at) && length > 0 && at + length <= end);
+        for (; slot < at + length; slot++) model_assert(m, m->places[slot] == LIVE);
+        model_assert(m, slot == end || slot == MODEL_SLOTS || m->places[slot] != LIVE);
+    }
+    model_assert(m, length == 0);
+    for (; slot < end && slot < m->fresh; slot++) model_assert(m, m->places[slot] != LIVE);
+}
+
+/* Objects are freed, the current and others, while next or the cursor goes on: each that is left is visited. */
+static void sweep_and_free(run *r) {
+    model *m = &r->m;
+    uint32_t slot = 0;
+    bool by_next = random_below(&m->random, 2);
+    kolk_cursor cursor = kolk_pool_each(&m->pool);
+    for (void *object = NULL;;) {
+        object = by_next ? kolk_pool_next(&m->pool, object) : kolk_cursor_next(&cursor);
+        while (slot < m->fresh && m->places[slot] != LIVE) slot++;
+        model_assert(m, object == (slot < m->fresh ? model_object(m, slot) : NULL));
+        if (!object) return;
+        if (random_below(&m->random, 2) == 0) model_free(m, slot, false);
+        slot++;
+        if (m->count && random_below(&m->random, 4) == 0) model_free(m, model_random_live(m), false);
+    }
+}
+
+static void sweep(run *r) {
+    switch (random_below(&r->m.random, 16)) {
+    case 0:
+        sweep_and_free(r);
+        return;
+    case 1:
+    case 2:
+    case 3:
+        sweep_by_next(&r->m);
+        return;
+    case 4:
+    case 5:
+    case 6:
+        sweep_by_cursor(&r->m);
+        return;
+    default:
+        sweep_by_runs(&r->m);
+        return;
+    }
+}
+
+/* ---- Runs -------------------------------------------------------------------------------------------------------------- */
+
+static void free_one(run *r) {
+    model *m = &r->m;
+    if (m->count == 0) return;
+    uint32_t slot = model_random_live(m);
+    if (has_handles(m))
+        r->remembered[random_below(&m->random, REMEMBERED)] = kolk_pool_handle(&m->pool, model_object(m, slot));
+    model_free(m, slot, has_handles(m) && random_below(&m->random, 2));
+}
+
+static void operate(run *r, bool filling) {
+    model *m = &r->m;
+    uint32_t choice = random_below(&m->random, 1000);
+    m->setup_fails = random_below(&m->random, 16) == 0;
+    if (choice < (filling ? 450u : 250u)) {
+        model_alloc(m, choice % 8 == 0);
+    } else if (choice < 700) {
+        free_one(r);
+    } else if (choice < 720) {
+        model_alloc_n(m, random_below(&m->random, 6));
+    } else if (choice < 780) {
+        model_alloc_at(m, some_handle(r));
+    } else if (choice < 880) {
+        look_up(r);
+    } else if (choice < 960) {
+        misuse(r);
+    } else if (choice < 990) {
+        sweep(r);
+    } else if (choice < 994) {
+        model_trim(m);
+    } else if (choice < 997) {
+        model_reserve(m, random_below(&m->random, m->desc.max_capacity + 2));
+    } else if (choice == 999) {
+        model_clear(m);
+    }
+}
+
+static void run_one(const kolk_pool_desc *desc, bool foreign, uint64_t stream, uint64_t count) {
+    run *r = (run *)calloc(1, sizeof *r);
+    assert_non_null(r);
+    model *m = &r->m;
+    char what[160];
+    snprintf(what, sizeof what, "reuse %d, generations %d, %u bytes, %u to %u slots, %s%s", (int)desc->reuse,
+             (int)desc->generations, (unsigned)desc->object_size, desc->capacity, desc->max_capacity,
+             foreign ? "caller's memory" : "system's memory", desc->setup ? ", hooks" : "");
+    m->what = what;
+    m->seed = seed;
+    m->random = seed + stream * UINT64_C(0x632be59bd9b4e019);
+    m->desc = *desc;
+    m->reset_frees = desc->reset && random_below(&m->random, 2);
+    model_init(m, foreign);
+    make_pool(&r->other, &(kolk_pool_desc){.name = "other", .object_size = 8, .capacity = 4, .tag = 78});
+    for (size_t i = 0; i < LENGTH_OF(r->others); i++) r->others[i] = kolk_pool_alloc(&r->other);
+
+    bool filling = true;
+    for (m->step = 0; m->step < count; m->step++) {
+        if (random_below(&m->random, 512) == 0) filling = !filling;
+        operate(r, filling);
+        model_assert(m, m->taken.count == 0);
+        model_assert(m, kolk_pool_is_valid(&m->pool));
+        model_compare(m, m->step % 64 == 0);
+    }
+    kolk_pool_deinit(&r->other);
+    model_deinit(m);
+    free(r);
+}
+
+/* 2 sizes of pool for each combination; sizes of object that make every kind of stride. */
+static void test_against_the_model(void **state) {
+    (void)state;
+    static const size_t sizes[] = {1, 3, 8, 12, 24, 64};
+    uint64_t streams = 3 * 3 * 3 * 2 * 2, stream = 0;
+    for (; stream < streams; stream++) {
+        uint64_t n = stream;
+        kolk_pool_desc desc = {.name = "model", .tag = 77, .object_size = sizes[stream % LENGTH_OF(sizes)]};
+        desc.reuse = (kolk_reuse)(n % 3), n /= 3;
+        desc.generations = (kolk_generations)(n % 3), n /= 3;
+        bool small = n % 2 == 0, hooks = n / 2 % 2;
+        unsigned memory = (unsigned)(n / 4);
+        uint64_t random = seed + stream;
+        desc.capacity = small ? 1 + random_below(&random, 12) : 65 + random_below(&random, MODEL_SLOTS - 70);
+        if (memory == 1) { /* growing: large objects, so that it grows in steps */
+            if (!small) desc.object_size = 600;
+            desc.max_capacity = desc.capacity + 3;
+            desc.capacity = random_below(&random, desc.capacity);
+        }
+        if (hooks) {
+            desc.setup = model_setup;
+            desc.reset = model_reset;
+            desc.teardown = model_teardown;
+            desc.on_full = model_on_full;
+        }
+        run_one(&desc, memory == 2, stream, operations / streams);
+    }
+}
+
+int main(void) {
+    seed = number_from_environment("KOLK_TEST_SEED", (uint64_t)time(NULL));
+    operations = number_from_environment("KOLK_TEST_OPS", SLOW ? OPERATIONS / 8 : OPERATIONS);
+    print_message("KOLK_TEST_SEED=%" PRIu64 " KOLK_TEST_OPS=%" PRIu64 "\n", seed, operations);
+    const struct CMUnitTest tests[] = {cmocka_unit_test_teardown(test_against_the_model, abort_on_failure)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
