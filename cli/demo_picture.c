@@ -100,7 +100,7 @@ static void keep_peak(struct peak *peak, const sparkles *pool) {
     uint32_t count = sparkles_count(pool);
     if (count <= peak->count) return;
     peak->count = 0;
-    KOLK_EACH (sparkles, object, pool) peak->sparkles[peak->count++] = *object;
+    KOLK_EACH(sparkles, object, pool) peak->sparkles[peak->count++] = *object;
 }
 
 /* Runs the spell for the picture of the slots, and keeps the sparkles of the highest frame. */

@@ -166,7 +166,7 @@ static void draw_sky(const struct picture *sky, const struct spell *spell, const
     float amount = 0.05f + 1.5f * (float)sky->width * (float)sky->height / (float)spell->sparkles;
     size_t pixels = (size_t)sky->width * sky->height;
     for (size_t n = 0; n < pixels; n++) sky->light[n] = (struct light){0};
-    KOLK_EACH (sparkles, sparkle, pool) {
+    KOLK_EACH(sparkles, sparkle, pool) {
         double x = (sparkle->x / 3.56 + 0.5) * sky->width, y = (0.5 - sparkle->y / 2) * sky->height;
         if (x < 0 || y < 0 || x >= sky->width || y >= sky->height) continue;
         add_light(&sky->light[(size_t)y * sky->width + (size_t)x], light_of_sparkle(sparkle), amount);

@@ -191,7 +191,7 @@ static uint32_t kolk_create(struct store *store, const struct sparkle *births, u
 
 static uint64_t kolk_animate(struct store *store, bool physics) {
     uint64_t sum = 0;
-    KOLK_EACH (sparkles, object, &store->pool) {
+    KOLK_EACH(sparkles, object, &store->pool) {
         if (!sparkle_animate(object, physics)) continue;
         sum += sparkle_checksum(object);
         sparkles_free(&store->pool, object);
@@ -201,7 +201,7 @@ static uint64_t kolk_animate(struct store *store, bool physics) {
 
 static uint64_t kolk_alive(const struct store *store) {
     uint64_t sum = 0;
-    KOLK_EACH (sparkles, object, &store->pool) sum += sparkle_checksum(object);
+    KOLK_EACH(sparkles, object, &store->pool) sum += sparkle_checksum(object);
     return sum;
 }
 
