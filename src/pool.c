@@ -29,6 +29,7 @@
  *     I7  with setup or teardown, a live slot is ready
  * All time bounds are those of pool.h. Two things come from elsewhere: exact division (pool.inl) and the advancing mark
  * instead of a free list linked at creation (PostgreSQL, slab.c, 2017 on). */
+#undef KOLK_EXTERN /* the functions of pool.inl are emitted here, also in a program that is compiled with it */
 #include "kolk/pool.h"
 
 #include "bits.h"
@@ -46,7 +47,7 @@ _Static_assert(sizeof(void *) != 8 || offsetof(kolk_pool, shift) == 64, "the fas
 _Static_assert(sizeof(void *) != 8 || (sizeof(kolk_pool) == 272 && sizeof(kolk_pool_desc) == 112),
                "the layout has changed: raise KOLK_ABI");
 
-#ifndef KOLK_EXTERN /* emit each function of pool.inl once */
+/* Emit each function of pool.inl once. */
 extern inline uintptr_t kolk_inverse(uintptr_t odd);
 extern inline uintptr_t kolk_exact_slot(uintptr_t offset, unsigned shift, uintptr_t inverse);
 extern inline uintptr_t kolk_pool_slot(const kolk_pool *pool, const void *object);
@@ -67,7 +68,6 @@ extern inline uint32_t kolk_pool_count(const kolk_pool *pool);
 extern inline uint32_t kolk_pool_available(const kolk_pool *pool);
 extern inline kolk_cursor kolk_pool_each(const kolk_pool *pool);
 extern inline void *kolk_cursor_next(kolk_cursor *cursor);
-#endif
 
 /* ---- Leaves ---------------------------------------------------------------------------------------------------- */
 

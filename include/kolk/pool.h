@@ -258,11 +258,12 @@ KOLK_API void *kolk_pool_next_run(const kolk_pool *pool, uint32_t *index, uint32
 
 /* A place in an iteration, for KOLK_EACH. */
 typedef struct kolk_cursor {
-    const kolk_pool *pool;
+    const uint64_t *word; /* of the live bits: where the iteration is */
+    const uint64_t *last; /* of the words below fresh when it began */
+    unsigned char *base;  /* slot of the word's lowest bit */
+    uint64_t pending;     /* the word's bits that are still to visit */
     size_t stride;
-    size_t word;      /* that it is in; SIZE_MAX before the first */
-    uint64_t pending; /* bits of it that are still to visit */
-    bool more;
+    bool more; /* false: no slot was ever handed out, or KOLK_EACH is done */
 } kolk_cursor;
 
 KOLK_INLINE kolk_cursor kolk_pool_each(const kolk_pool *pool);

@@ -151,24 +151,31 @@ KOLK_INLINE uint32_t kolk_pool_available(const kolk_pool *pool) {
 }
 
 KOLK_INLINE kolk_cursor kolk_pool_each(const kolk_pool *pool) {
-    kolk_cursor cursor = {pool, pool->stride, SIZE_MAX, 0, true};
+    kolk_cursor cursor = {pool->live, pool->live, pool->slots, 0, pool->stride, pool->fresh > 0};
+    if (cursor.more) {
+        cursor.pending = *cursor.word;
+        cursor.last += (pool->fresh - 1) / 64;
+    }
     return cursor;
 }
 
 /* The word is looked at again for each object, since the loop's body may have freed it; it must not be masked into
  * `pending`, which would make each step wait for the body's stores. */
 KOLK_INLINE void *kolk_cursor_next(kolk_cursor *cursor) {
-    const kolk_pool *pool = cursor->pool;
+    if (!cursor->more) return NULL;
     for (;;) {
-        while (cursor->pending) {
-            unsigned bit = (unsigned)__builtin_ctzll(cursor->pending);
-            cursor->pending &= cursor->pending - 1;
-            if (KOLK_UNLIKELY(!(pool->live[cursor->word] >> bit & 1))) continue;
-            return pool->slots + (cursor->word * 64 + bit) * cursor->stride;
+        uint64_t pending = cursor->pending;
+        while (KOLK_UNLIKELY(pending == 0)) {
+            if (cursor->word == cursor->last) return NULL;
+            pending = *++cursor->word;
+            cursor->base += 64 * cursor->stride;
         }
-        cursor->word++;
-        if (cursor->word * 64 >= pool->fresh) return NULL;
-        cursor->pending = pool->live[cursor->word];
+        cursor->pending = pending & (pending - 1);
+        unsigned bit = (unsigned)__builtin_ctzll(pending);
+        if (KOLK_UNLIKELY(!(*cursor->word >> bit & 1))) continue;
+        unsigned char *object = cursor->base + bit * cursor->stride;
+        if (!object) __builtin_unreachable(); /* spares the loop its test for NULL */
+        return object;
     }
 }
 

@@ -59,7 +59,7 @@
 /* For each live object: `it` is a T *, may be freed; break, continue and return work. */
 #define KOLK_EACH(name, it, pool_)                                                                                     \
     for (kolk_cursor it##_cursor = name##_each(pool_); it##_cursor.more; it##_cursor.more = false)                     \
-        for (name##_object *it = name##_each_next(&it##_cursor); it; it = name##_each_next(&it##_cursor))
+        for (name##_object *it; (it = name##_each_next(&it##_cursor)) != NULL;)
 
 /* Parameters end in _ so that a type may be called object, handle, pool ... */
 /* clang-format off */
