@@ -300,6 +300,43 @@ static void test_bad_handles_give_null(void **state) {
     }
 }
 
+/* Metadata of slots that were never handed out is not written yet, and the caller's memory may be dirty: whatever it says,
+ * nothing is there. */
+static void test_slots_never_handed_out_on_dirty_memory(void **state) {
+    (void)state;
+    static _Alignas(16) unsigned char memory[KOLK_POOL_BYTES(SIZE, 8, 256)];
+    for (int reuse = 0; reuse < 3; reuse++) {
+        kolk_pool pool;
+        notes taken;
+        memset(memory, 0xff, sizeof memory);
+        make_pool(&pool, &(kolk_pool_desc){.name = "dirty", .object_size = SIZE, .capacity = 256,
+                                           .reuse = (kolk_reuse)reuse, .memory = memory, .memory_size = sizeof memory});
+        begin_notes(&taken);
+        for (uint32_t fresh = 0; fresh < 256; fresh++) {
+            for (uint32_t slot = fresh; slot < 256; slot++) {
+                const void *object = moved(memory, (ptrdiff_t)slot * SIZE);
+                assert_null(kolk_pool_at(&pool, slot));
+                assert_false(kolk_pool_is_live(&pool, object));
+                assert_null(kolk_pool_get(&pool, kolk_handle_unpack(UINT64_MAX << 32 | (slot ^ pool.tag))));
+            }
+            const void *next = moved(memory, (ptrdiff_t)fresh * SIZE);
+            assert_int_equal(kolk_pool_index(&pool, next), NO_SLOT);
+            assert_int_equal(taken.last.rule, KOLK_NEVER_ISSUED);
+            assert_true(kolk_handle_is_null(kolk_pool_handle(&pool, next)));
+            assert_int_equal(taken.last.rule, KOLK_NEVER_ISSUED);
+            uint32_t visited = 0, at = 0, length = UINT32_MAX;
+            for (kolk_cursor cursor = kolk_pool_each(&pool); kolk_cursor_next(&cursor);) visited++;
+            assert_int_equal(visited, fresh);
+            assert_true((kolk_pool_next_run(&pool, &at, &length) != NULL) == (fresh > 0));
+            assert_int_equal(length, fresh);
+            assert_ptr_equal(kolk_pool_alloc(&pool), next);
+            assert_null(kolk_pool_next(&pool, next));
+        }
+        assert_null(kolk_pool_at(&pool, 256));
+        kolk_pool_deinit(&pool);
+    }
+}
+
 /* ---- The failure and its handler --------------------------------------------------------------------------------------- */
 
 static void test_the_sentence_of_a_pool_without_a_name(void **state) {
@@ -420,6 +457,7 @@ int main(void) {
         TEST(test_index_handle_and_next_of_what_is_no_object),
         TEST(test_a_pool_without_generations_has_no_handles),
         TEST(test_bad_handles_give_null),
+        TEST(test_slots_never_handed_out_on_dirty_memory),
         TEST(test_the_sentence_of_a_pool_without_a_name),
         TEST(test_a_long_name_is_cut_off),
         TEST(test_the_handler_may_longjmp),

@@ -56,13 +56,13 @@
         KOLK_ALIGNAS(8) unsigned char bytes[KOLK_POOL_BYTES(sizeof(T), KOLK_ALIGNOF(T), n)];                           \
     }
 
+/* clang-format off */
 /* For each live object: `it` is a T *, may be freed; break, continue and return work. */
 #define KOLK_EACH(name, it, pool_)                                                                                     \
     for (kolk_cursor it##_cursor = name##_each(pool_); it##_cursor.more; it##_cursor.more = false)                     \
         for (name##_object *it; (it = name##_each_next(&it##_cursor)) != NULL;)
 
 /* Parameters end in _ so that a type may be called object, handle, pool ... */
-/* clang-format off */
 #define KOLK_TYPED_ static inline KOLK_UNUSED
 
 #define KOLK_POOL_TYPE(name, T)                                                                                        \
