@@ -257,7 +257,6 @@ static kolk_status resolve(kolk_pool_desc *desc, size_t type_size, size_t type_a
     }
     if (desc->max_capacity == 0) desc->max_capacity = desc->capacity;
     layout shape = layout_of(desc, desc->max_capacity);
-    if (shape.stride * desc->max_capacity > PTRDIFF_MAX) return KOLK_SIZE_OVERFLOW;
     if (block_bytes(&shape, desc->max_capacity, MAX_ALIGN) > PTRDIFF_MAX) return KOLK_SIZE_OVERFLOW;
     return KOLK_OK;
 }
