@@ -102,7 +102,7 @@ static inline uint32_t model_random_live(model *m) {
     return model_live(m, random_below(&m->random, m->count));
 }
 
-/* ---- What must happen ---------------------------------------------------------------------------------------------- */
+/* ---- What must happen -------------------------------------------------------------------------------------------- */
 
 /* The slot that the next alloc must give, or NO_SLOT. */
 static inline uint32_t model_next(const model *m) {
@@ -206,7 +206,7 @@ static inline void model_allocated(model *m, const void *object, bool zeroed) {
     model_begin(m, slot, object, zeroed);
 }
 
-/* ---- Operations on both ---------------------------------------------------------------------------------------------- */
+/* ---- Operations on both ------------------------------------------------------------------------------------------ */
 
 static inline void model_alloc(model *m, bool zeroed) {
     m->hook_due = m->desc.on_full && model_next(m) == NO_SLOT;
@@ -312,7 +312,7 @@ static inline void model_get(model *m, kolk_handle handle) {
     if (model_is_foreign(m, handle)) m->wrong_pool++;
 }
 
-/* ---- Hooks ------------------------------------------------------------------------------------------------------------- */
+/* ---- Hooks ------------------------------------------------------------------------------------------------------- */
 
 static inline uint32_t model_slot_of(const model *m, const void *object) {
     size_t offset = (size_t)((const unsigned char *)object - m->pool.slots);
@@ -365,7 +365,7 @@ static inline void model_on_full(kolk_pool *pool, void *context) {
     m->evictions += before - m->count;
 }
 
-/* ---- Comparison -------------------------------------------------------------------------------------------------------- */
+/* ---- Comparison -------------------------------------------------------------------------------------------------- */
 
 static inline void model_compare(const model *m, bool thoroughly) {
     kolk_stats stats;
@@ -395,7 +395,7 @@ static inline void model_compare(const model *m, bool thoroughly) {
     }
 }
 
-/* ---- Life -------------------------------------------------------------------------------------------------------------- */
+/* ---- Life -------------------------------------------------------------------------------------------------------- */
 
 /* Makes the pool that m->desc describes, if `foreign` on dirty memory of the caller's with canaries around it. */
 static inline void model_init(model *m, bool foreign) {

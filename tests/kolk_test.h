@@ -34,7 +34,7 @@
 
 #define LENGTH_OF(array) (sizeof(array) / sizeof *(array))
 
-/* ---- Failures: what the handler was told ------------------------------------------------------------------------ */
+/* ---- Failures: what the handler was told ------------------------------------------------------------------------- */
 
 /* The failure's texts live for the call only, so they are copied. */
 typedef struct notes {
@@ -79,7 +79,7 @@ static inline int abort_on_failure(void **state) {
 
 #define assert_silent(taken) assert_int_equal((taken)->count, 0)
 
-/* ---- Random numbers --------------------------------------------------------------------------------------------- */
+/* ---- Random numbers ---------------------------------------------------------------------------------------------- */
 
 /* SplitMix (Steele, Lea, Flood, 2014). */
 static inline uint64_t next_random(uint64_t *state) {
@@ -104,7 +104,7 @@ static inline uint64_t number_from_environment(const char *name, uint64_t otherw
     return text && *text ? strtoull(text, NULL, 0) : otherwise;
 }
 
-/* ---- Bytes ------------------------------------------------------------------------------------------------------ */
+/* ---- Bytes ------------------------------------------------------------------------------------------------------- */
 
 static inline bool all_bytes_are(const void *bytes, size_t size, unsigned char value) {
     const unsigned char *at = (const unsigned char *)bytes;
@@ -117,7 +117,7 @@ static inline bool is_all_zero(const kolk_pool *pool) {
     return all_bytes_are(pool, sizeof *pool, 0);
 }
 
-/* ---- Pools ------------------------------------------------------------------------------------------------------ */
+/* ---- Pools ------------------------------------------------------------------------------------------------------- */
 
 static inline void make_pool(kolk_pool *pool, const kolk_pool_desc *desc) {
     kolk_status status = kolk_pool_init(pool, desc);

@@ -3,7 +3,7 @@
 
 #include <time.h>
 
-/* ---- Status ---------------------------------------------------------------------------------------------------------------- */
+/* ---- Status ------------------------------------------------------------------------------------------------------ */
 
 #define STATUS(status, sentence) status,
 static const kolk_status statuses[] = {KOLK_STATUS_LIST(STATUS)};
@@ -24,7 +24,7 @@ static void test_status_texts(void **state) {
         assert_string_equal(kolk_status_text((kolk_status)none[i]), "not a status of kolk");
 }
 
-/* ---- Handles ---------------------------------------------------------------------------------------------------------------- */
+/* ---- Handles ----------------------------------------------------------------------------------------------------- */
 
 static void test_handles_are_integers(void **state) {
     (void)state;
@@ -75,7 +75,36 @@ static void test_the_bits_of_a_handle(void **state) {
     }
 }
 
-/* ---- Deadlines ---------------------------------------------------------------------------------------------------------------- */
+/* ---- Statistics: what is not compared elsewhere at every step (kolk_model.h) ------------------------------------- */
+
+static void test_statistics(void **state) {
+    (void)state;
+    kolk_pool pool;
+    kolk_stats stats;
+    make_pool(&pool, &(kolk_pool_desc){.name = "five", .object_size = 5, .object_align = 8, .capacity = 100});
+    void *objects[10];
+    assert_int_equal(kolk_pool_alloc_n(&pool, objects, 10), 10);
+    kolk_pool_free(&pool, objects[3]);
+    memset(&stats, 0xff, sizeof stats);
+    kolk_pool_stats(&pool, &stats);
+    assert_string_equal(stats.name, "five");
+    assert_string_equal(stats.kind, "pool");
+    assert_int_equal(stats.object_size, 5); /* as asked for */
+    assert_int_equal(stats.stride, 8);
+    assert_int_equal(stats.count, 9);
+    assert_int_equal(stats.peak, 10);
+    assert_int_equal(stats.capacity, 100);
+    assert_int_equal(stats.max_capacity, 100);
+    assert_int_equal(stats.unused_bytes, 90 * 8);
+    assert_true(stats.bytes_reserved >= 100 * (8 + 8) && stats.bytes_committed == stats.bytes_reserved);
+    kolk_pool_clear(&pool);
+    kolk_pool_stats(&pool, &stats); /* clear resets no counter */
+    assert_int_equal(stats.count, 0);
+    assert_int_equal(stats.peak, 10);
+    kolk_pool_deinit(&pool);
+}
+
+/* ---- Deadlines --------------------------------------------------------------------------------------------------- */
 
 static int64_t now_ns(void) {
     struct timespec now;
@@ -98,7 +127,7 @@ static void test_deadlines(void **state) {
     }
 }
 
-/* ---- The failure handler ------------------------------------------------------------------------------------------------------- */
+/* ---- The failure handler ----------------------------------------------------------------------------------------- */
 
 static void count_only(const kolk_failure *failure, void *context) {
     (void)failure;
@@ -138,7 +167,8 @@ static void test_numbers_in_sentences(void **state) {
         char sentence[100];
         void *object = pool.slots + slots[i];
         kolk_pool_free(&pool, object);
-        snprintf(sentence, sizeof sentence, "kolk: base: free of slot %" PRIu32 ", which was never handed out", slots[i]);
+        snprintf(sentence, sizeof sentence, "kolk: base: free of slot %" PRIu32 ", which was never handed out",
+                 slots[i]);
         assert_noted(&taken, KOLK_NEVER_ISSUED, "base", object, slots[i], sentence);
     }
     kolk_pool_deinit(&pool);
@@ -148,8 +178,9 @@ static void test_numbers_in_sentences(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(test_status_texts), TEST(test_handles_are_integers),           TEST(test_the_bits_of_a_handle),
-        TEST(test_deadlines),    TEST(test_the_last_handler_set_is_called), TEST(test_numbers_in_sentences),
+        TEST(test_statistics),           TEST(test_status_texts), TEST(test_handles_are_integers),
+        TEST(test_the_bits_of_a_handle), TEST(test_deadlines),    TEST(test_the_last_handler_set_is_called),
+        TEST(test_numbers_in_sentences),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

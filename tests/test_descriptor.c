@@ -1,11 +1,8 @@
 /* Descriptors: every broken rule has a status of its own and leaves the pool all zero; an all-zero pool answers every
- * function; the bytes that a pool needs are exact; what init costs. */
+ * function; the bytes that a pool needs are exact. */
 #include "kolk_test.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
-/* ---- Broken rules ------------------------------------------------------------------------------------------------------- */
+/* ---- Broken rules ------------------------------------------------------------------------------------------------ */
 
 static _Alignas(64) unsigned char memory[4096];
 
@@ -93,7 +90,7 @@ static void test_no_descriptor(void **state) {
     assert_int_equal(kolk_pool_memory_size(NULL), 0);
 }
 
-/* A program with a larger or smaller struct, or of another ABI: what it calls its pool is made zero, and no byte more. */
+/* A program with a larger or smaller struct, or of another ABI: what it calls its pool is made zero, no byte more. */
 static void test_another_abi(void **state) {
     (void)state;
     struct {
@@ -117,7 +114,7 @@ static void test_another_abi(void **state) {
     kolk_pool_deinit(&both.pool);
 }
 
-/* ---- The all-zero pool ---------------------------------------------------------------------------------------------------- */
+/* ---- The all-zero pool ------------------------------------------------------------------------------------------- */
 
 /* Every function on it; what fails is counted by `failed`, `wrong_pool` and the handler, and nowhere else. */
 static void answer_everything(kolk_pool *pool, notes *taken) {
@@ -190,7 +187,7 @@ static void test_the_all_zero_pool(void **state) {
     }
 }
 
-/* ---- Bytes ------------------------------------------------------------------------------------------------------------------ */
+/* ---- Bytes ------------------------------------------------------------------------------------------------------- */
 
 static bool setup(void *object, void *context) {
     (void)object, (void)context;
@@ -336,88 +333,6 @@ static void test_overhead_per_slot(void **state) {
     }
 }
 
-/* ---- What init costs ---------------------------------------------------------------------------------------------------------- */
-
-static long resident_bytes(void) {
-    char text[100] = "";
-    int file = open("/proc/self/statm", O_RDONLY);
-    if (file < 0) return -1;
-    ssize_t length = read(file, text, sizeof text - 1);
-    close(file);
-    long pages, resident;
-    return length > 0 && sscanf(text, "%ld %ld", &pages, &resident) == 2 ? resident * sysconf(_SC_PAGESIZE) : -1;
-}
-
-static void test_init_touches_no_memory(void **state) {
-    (void)state;
-    if (resident_bytes() < 0) {
-        print_message("left out: this system has no /proc/self/statm\n");
-        skip();
-    }
-    for (int n = 0; n < 6; n++) {
-        kolk_pool pool;
-        kolk_pool_desc desc = {.object_size = 64, .capacity = 1000000, .reuse = (kolk_reuse)(n % 3), .setup = setup};
-        if (n >= 3) desc.max_capacity = 2000000;
-        long before = resident_bytes();
-        make_pool(&pool, &desc);
-        assert_true(resident_bytes() - before < 64 * 1024);
-        kolk_pool_deinit(&pool);
-    }
-}
-
-/* ---- Static storage, before main ------------------------------------------------------------------------------------------------- */
-
-struct bullet {
-    float x, y, dx, dy;
-};
-
-KOLK_POOL_TYPE(bullets, struct bullet)
-
-static KOLK_POOL_STORAGE(struct bullet, 100) storage; /* in .bss */
-static bullets early;
-
-__attribute__((constructor)) static void before_main(void) {
-    bullets_init(&early, &(kolk_pool_desc){.name = "early", .memory = &storage, .memory_size = sizeof storage});
-    for (float x = 0; x < 10; x++) *bullets_alloc(&early) = (struct bullet){.x = x};
-}
-
-static void test_static_storage_before_main(void **state) {
-    (void)state;
-    assert_true(bullets_available(&early) + 10 >= 100);
-    assert_int_equal(bullets_count(&early), 10);
-    assert_true(bullets_is_valid(&early));
-    float expected = 0;
-    KOLK_EACH(bullets, bullet, &early) {
-        assert_ptr_equal(bullet, storage.objects + (int)expected);
-        assert_true(bullet->x == expected);
-        expected++;
-    }
-    assert_true(expected == 10);
-    bullets_deinit(&early);
-}
-
-/* It is aligned for a pool wherever it stands. */
-static void test_storage_inside_a_struct(void **state) {
-    (void)state;
-    typedef struct owner {
-        char odd;
-        KOLK_POOL_STORAGE(char, 3) letters;
-        char odd_too;
-        KOLK_POOL_STORAGE(struct bullet, 7) bullets;
-    } owner;
-    owner o;
-    kolk_pool pool;
-    make_pool(&pool, &(kolk_pool_desc){
-                         .object_size = 1, .capacity = 3, .memory = &o.letters, .memory_size = sizeof o.letters});
-    kolk_pool_deinit(&pool);
-    make_pool(&pool, &(kolk_pool_desc){.object_size = sizeof(struct bullet),
-                                       .object_align = _Alignof(struct bullet),
-                                       .capacity = 7,
-                                       .memory = &o.bullets,
-                                       .memory_size = sizeof o.bullets});
-    kolk_pool_deinit(&pool);
-}
-
 #define TEST(name) cmocka_unit_test_teardown(name, abort_on_failure)
 
 int main(void) {
@@ -431,9 +346,6 @@ int main(void) {
         TEST(test_memory_size_of_other_descriptors),
         TEST(test_as_many_as_fit),
         TEST(test_overhead_per_slot),
-        TEST(test_init_touches_no_memory),
-        TEST(test_static_storage_before_main),
-        TEST(test_storage_inside_a_struct),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

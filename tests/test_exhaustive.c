@@ -1,14 +1,14 @@
-/* Every sequence of up to 8 operations (6 with hooks, which can fail) on pools of 0 to 3 slots, for each order of reuse,
- * with and without generations, against the model of kolk_model.h. After each operation the tree of sequences goes on from a copy of the
- * pool's bytes, put back at the same address. Operations that must change nothing are tried at every node and followed
- * by none. */
+/* Every sequence of up to 8 operations (6 with hooks, which can fail) on pools of 0 to 3 slots, for each order of
+ * reuse, with and without generations, against the model of kolk_model.h. After each operation the tree of sequences
+ * goes on from a copy of the pool's bytes, put back at the same address. Operations that must change nothing are tried
+ * at every node and followed by none. */
 #define MODEL_SLOTS 4u
 #include "kolk_test.h"
 
 #include "kolk_model.h"
 
 #ifndef LENGTH
-#define LENGTH 8u
+#define LENGTH            8u
 #define LENGTH_WITH_HOOKS 6u
 #endif
 #define BLOCK 256u

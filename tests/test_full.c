@@ -3,7 +3,7 @@
 
 static const kolk_reuse orders[] = {KOLK_REUSE_LIFO, KOLK_REUSE_FIFO, KOLK_REUSE_LOWEST};
 
-/* ---- A hook that does as it is told ------------------------------------------------------------------------------------- */
+/* ---- A hook that does as it is told ------------------------------------------------------------------------------ */
 
 typedef enum deed { NOTHING, FREE_ONE, FREE_TWO, CLEAR, RESERVE, ALLOC, FREE_AND_ALLOC } deed;
 
@@ -30,8 +30,9 @@ static void on_full(kolk_pool *pool, void *context) {
 
 static void fill(hooked *h, kolk_reuse reuse, deed what) {
     *h = (hooked){.deed = what};
-    make_pool(&h->pool, &(kolk_pool_desc){.name = "full", .object_size = 8, .capacity = 3, .reuse = reuse,
-                                          .on_full = on_full, .context = h});
+    make_pool(&h->pool,
+              &(kolk_pool_desc){
+                  .name = "full", .object_size = 8, .capacity = 3, .reuse = reuse, .on_full = on_full, .context = h});
     for (int i = 0; i < 3; i++) assert_non_null(kolk_pool_alloc(&h->pool));
     assert_int_equal(h->calls, 0);
     h->object = kolk_pool_at(&h->pool, 1);
@@ -131,22 +132,23 @@ static void test_the_hook_is_asked_after_growing(void **state) {
     kolk_pool_deinit(&h.pool);
 }
 
-/* ---- trap_full ------------------------------------------------------------------------------------------------------------- */
+/* ---- trap_full --------------------------------------------------------------------------------------------------- */
 
 static void test_trap_full(void **state) {
     (void)state;
     kolk_pool pool;
     notes taken;
     begin_notes(&taken);
-    make_pool(&pool, &(kolk_pool_desc){
-                         .name = "voices", .object_size = 8, .capacity = 2, .on_full = kolk_pool_trap_full});
+    make_pool(&pool,
+              &(kolk_pool_desc){.name = "voices", .object_size = 8, .capacity = 2, .on_full = kolk_pool_trap_full});
     assert_non_null(kolk_pool_alloc(&pool));
     assert_non_null(kolk_pool_alloc(&pool));
     assert_silent(&taken);
     for (int i = 0; i < 2; i++) {
         assert_null(kolk_pool_alloc(&pool));
-        assert_noted(&taken, KOLK_FULL, "voices", NULL, NO_SLOT,
-                     "kolk: voices: full: all 2 slots are in use: raise .capacity, or .max_capacity to let the pool grow");
+        assert_noted(
+            &taken, KOLK_FULL, "voices", NULL, NO_SLOT,
+            "kolk: voices: full: all 2 slots are in use: raise .capacity, or .max_capacity to let the pool grow");
     }
     assert_true(kolk_pool_is_valid(&pool));
     kolk_pool_deinit(&pool);
@@ -180,7 +182,7 @@ static void test_a_longjmp_out_of_trap_full(void **state) {
     kolk_pool_deinit(&pool);
 }
 
-/* ---- evict_cheapest -------------------------------------------------------------------------------------------------------- */
+/* ---- evict_cheapest ---------------------------------------------------------------------------------------------- */
 
 static double loudness(const void *object, void *context) {
     ++*(int *)context;
@@ -188,8 +190,13 @@ static double loudness(const void *object, void *context) {
 }
 
 static void start_voices(kolk_pool *pool, kolk_reuse reuse, int *asked, const double *volumes, uint32_t n) {
-    make_pool(pool, &(kolk_pool_desc){.name = "voices", .object_size = sizeof(double), .capacity = n, .reuse = reuse,
-                                      .on_full = kolk_pool_evict_cheapest, .cost = loudness, .context = asked});
+    make_pool(pool, &(kolk_pool_desc){.name = "voices",
+                                      .object_size = sizeof(double),
+                                      .capacity = n,
+                                      .reuse = reuse,
+                                      .on_full = kolk_pool_evict_cheapest,
+                                      .cost = loudness,
+                                      .context = asked});
     for (uint32_t i = 0; i < n; i++) *(double *)kolk_pool_alloc(pool) = volumes[i];
 }
 

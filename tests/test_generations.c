@@ -1,6 +1,6 @@
 // define: KOLK_GENERATION_MAX=7
-/* Slots whose generations are used up, after 7 lives in this build: RECYCLE puts them to use again, the oldest first, when
- * the pool would otherwise be full; STRICT never does; and what clear, trim and alloc_at make of them. */
+/* Slots whose generations are used up, after 7 lives in this build: RECYCLE puts them to use again, the oldest first,
+ * when the pool would otherwise be full; STRICT never does; and what clear, trim and alloc_at make of them. */
 #include "kolk_test.h"
 
 #define LIVES KOLK_GENERATION_MAX
@@ -8,8 +8,12 @@
 static const kolk_reuse orders[] = {KOLK_REUSE_LIFO, KOLK_REUSE_FIFO, KOLK_REUSE_LOWEST};
 
 static void make(kolk_pool *pool, kolk_reuse reuse, kolk_generations generations, uint32_t capacity, uint32_t max) {
-    make_pool(pool, &(kolk_pool_desc){.name = "worn", .object_size = 8, .capacity = capacity, .max_capacity = max,
-                                      .reuse = reuse, .generations = generations});
+    make_pool(pool, &(kolk_pool_desc){.name = "worn",
+                                      .object_size = 8,
+                                      .capacity = capacity,
+                                      .max_capacity = max,
+                                      .reuse = reuse,
+                                      .generations = generations});
 }
 
 static void assert_worn(const kolk_pool *pool, uint32_t worn, uint32_t recycled) {

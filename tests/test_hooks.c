@@ -1,10 +1,10 @@
-/* The hooks of an object's life (setup, reset, teardown), keep, and those for a full pool: how often, in which order, and
- * what they may do. */
+/* The hooks of an object's life (setup, reset, teardown), keep, and those for a full pool: how often, in which order,
+ * and what they may do. */
 #include "kolk_test.h"
 
 #include <unistd.h>
 
-/* ---- A diary of hooks ---------------------------------------------------------------------------------------------- */
+/* ---- A diary of hooks -------------------------------------------------------------------------------------------- */
 
 typedef struct diary {
     kolk_pool pool;
@@ -46,7 +46,7 @@ static void teardown(void *object, void *context) {
 
 static const kolk_reuse orders[] = {KOLK_REUSE_LIFO, KOLK_REUSE_FIFO, KOLK_REUSE_LOWEST};
 
-/* ---- Life ---------------------------------------------------------------------------------------------------------------- */
+/* ---- Life -------------------------------------------------------------------------------------------------------- */
 
 static void test_each_hook_runs_when_it_is_due(void **state) {
     (void)state;
@@ -127,7 +127,7 @@ static void test_a_setup_that_fails(void **state) {
     }
 }
 
-/* ---- reset that frees others: a tree whose nodes go with their parent -------------------------------------------------- */
+/* ---- reset that frees others: a tree whose nodes go with their parent -------------------------------------------- */
 
 typedef struct node {
     struct node *children[2];
@@ -153,8 +153,11 @@ static void test_a_reset_that_frees_a_tree(void **state) {
     (void)state;
     for (size_t i = 0; i < LENGTH_OF(orders); i++) {
         kolk_pool pool;
-        make_pool(&pool, &(kolk_pool_desc){.object_size = sizeof(node), .capacity = 40, .reuse = orders[i],
-                                           .reset = free_children, .context = &pool});
+        make_pool(&pool, &(kolk_pool_desc){.object_size = sizeof(node),
+                                           .capacity = 40,
+                                           .reuse = orders[i],
+                                           .reset = free_children,
+                                           .context = &pool});
         node *stays = plant(&pool, 3);
         node *goes = plant(&pool, 4);
         assert_int_equal(kolk_pool_count(&pool), 7 + 15);
@@ -172,7 +175,7 @@ static void test_a_reset_that_frees_a_tree(void **state) {
     }
 }
 
-/* ---- trim, keep ------------------------------------------------------------------------------------------------------------- */
+/* ---- trim, keep -------------------------------------------------------------------------------------------------- */
 
 static unsigned setups_seen, teardowns_seen;
 
@@ -231,6 +234,7 @@ static void test_keep_and_trim(void **state) {
 
     desc.setup = make_contents; /* setup can */
     last = last_after_trim(&pool, &desc, &given_back);
+    assert_true(all_bytes_are(last, 64, 0));
     uint32_t page = (uint32_t)(sysconf(_SC_PAGESIZE) / 64), torn_down = 15 * page;
     assert_int_equal(given_back, 15 * sysconf(_SC_PAGESIZE));
     assert_int_equal(setups_seen, capacity);
@@ -252,8 +256,8 @@ static void test_trim_tears_down_what_it_touches(void **state) {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     kolk_pool pool;
     setups_seen = teardowns_seen = 0;
-    make_pool(&pool, &(kolk_pool_desc){.object_size = STRIDE, .capacity = SLOTS, .setup = make_contents,
-                                       .teardown = count_teardown});
+    make_pool(&pool, &(kolk_pool_desc){
+                         .object_size = STRIDE, .capacity = SLOTS, .setup = make_contents, .teardown = count_teardown});
     for (int i = 0; i < SLOTS; i++) assert_non_null(kolk_pool_alloc(&pool));
     for (uint32_t i = 3; i < 30; i++) kolk_pool_free(&pool, kolk_pool_at(&pool, i));
     size_t from = (3 * STRIDE + page - 1) / page * page, to = 30 * STRIDE / page * page;
@@ -277,8 +281,9 @@ static void test_contents_survive_between_lives(void **state) {
     for (size_t i = 0; i < LENGTH_OF(orders); i++) {
         kolk_pool pool;
         setups_seen = 0;
-        make_pool(&pool, &(kolk_pool_desc){.object_size = 64, .capacity = 70, .reuse = orders[i], .keep = true,
-                                           .setup = make_contents});
+        make_pool(&pool,
+                  &(kolk_pool_desc){
+                      .object_size = 64, .capacity = 70, .reuse = orders[i], .keep = true, .setup = make_contents});
         for (int round = 0; round < 5; round++) {
             void *objects[70];
             assert_int_equal(kolk_pool_alloc_n(&pool, objects, 70), 70);
@@ -308,8 +313,10 @@ static void test_a_setup_that_allocates(void **state) {
         kolk_pool pool;
         int calls = 0;
         pool_of_setup = &pool;
-        make_pool(&pool, &(kolk_pool_desc){.object_size = 8, .capacity = 4, .reuse = orders[i],
-                                           .setup = setup_that_allocates, .context = &calls});
+        make_pool(
+            &pool,
+            &(kolk_pool_desc){
+                .object_size = 8, .capacity = 4, .reuse = orders[i], .setup = setup_that_allocates, .context = &calls});
         assert_null(kolk_pool_alloc(&pool));
         void *object = kolk_pool_alloc(&pool);
         assert_non_null(object);
@@ -334,8 +341,10 @@ static void test_a_reset_that_allocates(void **state) {
     for (size_t i = 0; i < LENGTH_OF(orders); i++) {
         kolk_pool pool;
         void *objects[4];
-        make_pool(&pool, &(kolk_pool_desc){.object_size = 8, .capacity = 4, .reuse = orders[i],
-                                           .reset = reset_that_allocates, .context = &pool});
+        make_pool(
+            &pool,
+            &(kolk_pool_desc){
+                .object_size = 8, .capacity = 4, .reuse = orders[i], .reset = reset_that_allocates, .context = &pool});
         assert_int_equal(kolk_pool_alloc_n(&pool, objects, 4), 4);
         kolk_pool_free(&pool, objects[1]); /* full: the dying object still has its slot */
         assert_null(made_by_reset);
@@ -369,8 +378,12 @@ static void test_what_a_reset_sees(void **state) {
     for (size_t i = 0; i < LENGTH_OF(orders); i++) {
         kolk_pool pool;
         notes taken;
-        make_pool(&pool, &(kolk_pool_desc){.name = "seen", .object_size = 8, .capacity = 4, .reuse = orders[i],
-                                           .reset = reset_that_looks, .context = &pool});
+        make_pool(&pool, &(kolk_pool_desc){.name = "seen",
+                                           .object_size = 8,
+                                           .capacity = 4,
+                                           .reuse = orders[i],
+                                           .reset = reset_that_looks,
+                                           .context = &pool});
         void *object = kolk_pool_alloc(&pool);
         begin_notes(&taken);
         kolk_pool_free(&pool, object);

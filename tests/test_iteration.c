@@ -1,5 +1,5 @@
-/* Iteration: next, runs, ranges of runs, KOLK_EACH: ascending slots, each live object once, whatever is freed or allocated
- * meanwhile. */
+/* Iteration: next, runs, ranges of runs, KOLK_EACH: ascending slots, each live object once, whatever is freed or
+ * allocated meanwhile. */
 #include "kolk_test.h"
 
 typedef struct item {
@@ -11,7 +11,7 @@ KOLK_POOL_TYPE(items, item)
 
 static const kolk_reuse orders[] = {KOLK_REUSE_LIFO, KOLK_REUSE_FIFO, KOLK_REUSE_LOWEST};
 
-/* ---- Pools with a pattern of live slots ---------------------------------------------------------------------------------- */
+/* ---- Pools with a pattern of live slots -------------------------------------------------------------------------- */
 
 #define PATTERNS 7u
 
@@ -61,7 +61,7 @@ static void for_each_pool(void (*visit)(items *pool, uint32_t slots, uint32_t n)
             }
 }
 
-/* ---- Each live object once, ascending ------------------------------------------------------------------------------------- */
+/* ---- Each live object once, ascending ---------------------------------------------------------------------------- */
 
 static uint32_t next_in_pattern(uint32_t n, uint32_t slot, uint32_t slots) {
     while (slot < slots && !pattern(n, slot)) slot++;
@@ -165,7 +165,7 @@ static void test_where_there_is_no_run(void **state) {
     items_deinit(&pool);
 }
 
-/* ---- While the pool changes ------------------------------------------------------------------------------------------------- */
+/* ---- While the pool changes -------------------------------------------------------------------------------------- */
 
 static void free_the_current(items *pool, uint32_t slots, uint32_t n) {
     uint32_t live = items_count(pool), visited = 0;
@@ -264,7 +264,7 @@ static void test_growing_meanwhile(void **state) {
     items_deinit(&pool);
 }
 
-/* ---- The loop's own words ------------------------------------------------------------------------------------------------------- */
+/* ---- The loop's own words ---------------------------------------------------------------------------------------- */
 
 static uint32_t number_of_the_first_above(items *pool, uint32_t least) {
     KOLK_EACH(items, each, pool) {

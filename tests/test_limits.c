@@ -1,10 +1,10 @@
-/* The least and the most: capacities from 0 to 2^32 - 1, object sizes from 1 to 4096 with wrong pointers all around every
- * slot, alignments up to a page. */
+/* The least and the most: capacities from 0 to 2^32 - 1, object sizes from 1 to 4096 with wrong pointers all around
+ * every slot, alignments up to a page. */
 #include "kolk_test.h"
 
 static const kolk_reuse orders[] = {KOLK_REUSE_LIFO, KOLK_REUSE_FIFO, KOLK_REUSE_LOWEST};
 
-/* ---- Capacities ------------------------------------------------------------------------------------------------------------ */
+/* ---- Capacities -------------------------------------------------------------------------------------------------- */
 
 /* Fills the pool, which must take exactly `capacity` objects, in ascending slots. */
 static void fill(kolk_pool *pool, uint32_t capacity) {
@@ -74,17 +74,19 @@ static void test_capacities(void **state) {
     }
 }
 
-/* ---- As many slots as there can be ---------------------------------------------------------------------------------------------- */
+/* ---- As many slots as there can be ------------------------------------------------------------------------------- */
 
 #if UINTPTR_MAX > UINT32_MAX
-/* 2^32 - 1 objects of 1 byte. Handing them all out would take minutes and 36 GB of metadata, so the pool is made to believe
- * that all but the last three were handed out long ago and are worn out for ever. */
+/* 2^32 - 1 objects of 1 byte. Handing them all out would take minutes and 36 GB of metadata, so the pool is made to
+ * believe that all but the last three were handed out long ago and are worn out for ever. */
 static void at_the_end_of_the_largest_pool(kolk_reuse reuse) {
     kolk_pool pool;
     uint32_t first = UINT32_MAX - 3;
-    kolk_status status = kolk_pool_init(
-        &pool, &(kolk_pool_desc){.object_size = 1, .max_capacity = UINT32_MAX, .reuse = reuse, .tag = 99,
-                                 .generations = KOLK_GENERATIONS_STRICT});
+    kolk_status status = kolk_pool_init(&pool, &(kolk_pool_desc){.object_size = 1,
+                                                                 .max_capacity = UINT32_MAX,
+                                                                 .reuse = reuse,
+                                                                 .tag = 99,
+                                                                 .generations = KOLK_GENERATIONS_STRICT});
     if (status == KOLK_OK) status = kolk_pool_reserve(&pool, UINT32_MAX);
     if (status == KOLK_NO_MEMORY) { /* a limit on address space, or a system that never promises more than it has */
         print_message("left out: the system gives no address space for 2^32 - 1 slots\n");
@@ -155,10 +157,10 @@ static void test_the_largest_pool(void **state) {
 }
 #endif
 
-/* ---- Sizes, and wrong pointers all around every slot ----------------------------------------------------------------------------- */
+/* ---- Sizes, and wrong pointers all around every slot ------------------------------------------------------------- */
 
 #define LARGEST 4096u
-#define FEW 5u
+#define FEW     5u
 
 static union {
     unsigned char bytes[KOLK_POOL_BYTES(LARGEST, 1, FEW)];
@@ -192,8 +194,12 @@ static void test_every_size_and_its_wrong_pointers(void **state) {
     begin_notes(&taken);
     for (size_t size = 1; size <= LARGEST; size++) {
         kolk_pool pool;
-        make_pool(&pool, &(kolk_pool_desc){.object_size = size, .object_align = 1, .capacity = FEW,
-                                           .reuse = orders[size % 3], .memory = &memory, .memory_size = sizeof memory});
+        make_pool(&pool, &(kolk_pool_desc){.object_size = size,
+                                           .object_align = 1,
+                                           .capacity = FEW,
+                                           .reuse = orders[size % 3],
+                                           .memory = &memory,
+                                           .memory_size = sizeof memory});
         assert_int_equal(pool.stride, size);
         assert_int_equal((pool.stride >> pool.shift) % 2, 1);
         assert_true((uintptr_t)(pool.inverse * (pool.stride >> pool.shift)) == 1);
@@ -221,8 +227,11 @@ static void test_far_pointers(void **state) {
     static const size_t sizes[] = {1, 2, 3, 4, 7, 8, 24, 48, 64, 96, 1000, 4095, 4096};
     for (size_t n = 0; n < LENGTH_OF(sizes); n++) {
         kolk_pool pool;
-        make_pool(&pool, &(kolk_pool_desc){.object_size = sizes[n], .object_align = 1, .capacity = FEW,
-                                           .memory = &memory, .memory_size = sizeof memory});
+        make_pool(&pool, &(kolk_pool_desc){.object_size = sizes[n],
+                                           .object_align = 1,
+                                           .capacity = FEW,
+                                           .memory = &memory,
+                                           .memory_size = sizeof memory});
         for (uint32_t i = 0; i < FEW; i++) assert_non_null(kolk_pool_alloc(&pool));
         uint64_t random = n;
         for (int i = 0; i < 100000; i++) {
@@ -239,7 +248,7 @@ static void test_far_pointers(void **state) {
     }
 }
 
-/* ---- Alignments ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- Alignments -------------------------------------------------------------------------------------------------- */
 
 static void test_alignments(void **state) {
     (void)state;
@@ -294,12 +303,58 @@ static void test_the_default_alignment(void **state) {
     }
 }
 
+/* Metadata of slots that were never handed out is not written yet, and the caller's memory may be dirty: whatever it
+ * says, nothing is there. */
+static void test_slots_never_handed_out_on_dirty_memory(void **state) {
+    (void)state;
+    static _Alignas(16) unsigned char dirty[KOLK_POOL_BYTES(24, 8, 256)];
+    for (int reuse = 0; reuse < 3; reuse++) {
+        kolk_pool pool;
+        notes taken;
+        memset(dirty, 0xff, sizeof dirty);
+        make_pool(&pool, &(kolk_pool_desc){.name = "dirty",
+                                           .object_size = 24,
+                                           .capacity = 256,
+                                           .reuse = (kolk_reuse)reuse,
+                                           .memory = dirty,
+                                           .memory_size = sizeof dirty});
+        begin_notes(&taken);
+        for (uint32_t fresh = 0; fresh < 256; fresh++) {
+            for (uint32_t slot = fresh; slot < 256; slot++) {
+                const void *object = moved(dirty, (ptrdiff_t)slot * 24);
+                assert_null(kolk_pool_at(&pool, slot));
+                assert_false(kolk_pool_is_live(&pool, object));
+                assert_null(kolk_pool_get(&pool, kolk_handle_unpack(UINT64_MAX << 32 | (slot ^ pool.tag))));
+            }
+            const void *next = moved(dirty, (ptrdiff_t)fresh * 24);
+            assert_int_equal(kolk_pool_index(&pool, next), NO_SLOT);
+            assert_int_equal(taken.last.rule, KOLK_NEVER_ISSUED);
+            assert_true(kolk_handle_is_null(kolk_pool_handle(&pool, next)));
+            assert_int_equal(taken.last.rule, KOLK_NEVER_ISSUED);
+            uint32_t visited = 0, at = 0, length = UINT32_MAX;
+            for (kolk_cursor cursor = kolk_pool_each(&pool); kolk_cursor_next(&cursor);) visited++;
+            assert_int_equal(visited, fresh);
+            assert_true((kolk_pool_next_run(&pool, &at, &length) != NULL) == (fresh > 0));
+            assert_int_equal(length, fresh);
+            assert_ptr_equal(kolk_pool_alloc(&pool), next);
+            assert_null(kolk_pool_next(&pool, next));
+        }
+        assert_null(kolk_pool_at(&pool, 256));
+        kolk_pool_deinit(&pool);
+    }
+}
+
 #define TEST(name) cmocka_unit_test_teardown(name, abort_on_failure)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(test_capacities),  TEST(test_the_largest_pool),      TEST(test_every_size_and_its_wrong_pointers),
-        TEST(test_far_pointers), TEST(test_alignments), TEST(test_the_default_alignment),
+        TEST(test_capacities),
+        TEST(test_the_largest_pool),
+        TEST(test_every_size_and_its_wrong_pointers),
+        TEST(test_far_pointers),
+        TEST(test_alignments),
+        TEST(test_the_default_alignment),
+        TEST(test_slots_never_handed_out_on_dirty_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

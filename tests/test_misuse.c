@@ -1,12 +1,12 @@
-/* Each bug of a caller that pool.h says is caught: made here, with its exact sentence and all fields of the failure; the
- * pool is unchanged to the byte. Beside each stands the silent twin: the nearest correct use. */
+/* Each bug of a caller that pool.h says is caught: made here, with its exact sentence and all fields of the failure;
+ * the pool is unchanged to the byte. Beside each stands the silent twin: the nearest correct use. */
 #include "kolk_test.h"
 
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define SIZE 24
+#define SIZE  24
 #define SLOTS 5
 
 /* A pool on memory of its own, so that the metadata can be compared too, with slots 0 to 3 issued and 2 and 3 free. */
@@ -61,7 +61,7 @@ static void assert_unchanged(const fixture *f) {
     assert_int_equal(resets, 0);
 }
 
-/* ---- free ---------------------------------------------------------------------------------------------------------- */
+/* ---- free -------------------------------------------------------------------------------------------------------- */
 
 static bool double_free_is_left_out(int kind) {
     return !KOLK_CHECKS && kind == 0; /* the inline free of a LIFO pool without hooks */
@@ -91,7 +91,7 @@ static void test_double_free(void **state) {
     }
 }
 
-/* What no check of O(1) can see without a handle: the slot lives again, and the stale pointer is the same as the new. */
+/* What no check of O(1) can see without a handle: the slot lives again, and the stale pointer equals the new one. */
 static void test_free_after_reuse_is_not_seen_by_pointer_but_by_handle(void **state) {
     (void)state;
     fixture f;
@@ -140,8 +140,15 @@ static void test_free_of_a_foreign_pointer(void **state) {
     for (int kind = 0; kind < KINDS; kind++) {
         fixture f;
         set_up(&f, kind);
-        void *foreign[] = {of_another_pool, of_the_heap, &on_the_stack, &a_global, moved(f.memory, -SIZE),
-                           moved(f.memory, -1), moved(f.memory, SLOTS * SIZE), &f.pool, (void *)(uintptr_t)1,
+        void *foreign[] = {of_another_pool,
+                           of_the_heap,
+                           &on_the_stack,
+                           &a_global,
+                           moved(f.memory, -SIZE),
+                           moved(f.memory, -1),
+                           moved(f.memory, SLOTS * SIZE),
+                           &f.pool,
+                           (void *)(uintptr_t)1,
                            (void *)UINTPTR_MAX};
         for (size_t i = 0; i < LENGTH_OF(foreign); i++) {
             kolk_pool_free(&f.pool, foreign[i]);
@@ -184,7 +191,7 @@ static void test_free_of_null_does_nothing(void **state) {
     }
 }
 
-/* ---- index, handle, next ------------------------------------------------------------------------------------------- */
+/* ---- index, handle, next ----------------------------------------------------------------------------------------- */
 
 typedef struct misuse {
     void *object;
@@ -200,7 +207,8 @@ static void test_index_handle_and_next_of_what_is_no_object(void **state) {
         set_up(&f, kind);
         const misuse misuses[] = {
             {f.objects[3], KOLK_DEAD_OBJECT, 3, "kolk: bullets: %s of slot 3, which is free"},
-            {moved(f.memory, 4 * SIZE), KOLK_NEVER_ISSUED, 4, "kolk: bullets: %s of slot 4, which was never handed out"},
+            {moved(f.memory, 4 * SIZE), KOLK_NEVER_ISSUED, 4,
+             "kolk: bullets: %s of slot 4, which was never handed out"},
             {moved(f.objects[1], 8), KOLK_INTERIOR_POINTER, 1,
              "kolk: bullets: %s of a pointer into slot 1, at byte 8 of it"},
             {&a_global, KOLK_FOREIGN_POINTER, NO_SLOT, "kolk: bullets: %s of a pointer that is not of this pool"},
@@ -252,7 +260,7 @@ static void test_a_pool_without_generations_has_no_handles(void **state) {
     kolk_pool_deinit(&pool);
 }
 
-/* ---- Handles that name nothing here: normal, so NULL and silence --------------------------------------------------- */
+/* ---- Handles that name nothing here: normal, so NULL and silence ------------------------------------------------- */
 
 static uint64_t wrong_pool(const kolk_pool *pool) {
     kolk_stats stats;
@@ -300,44 +308,7 @@ static void test_bad_handles_give_null(void **state) {
     }
 }
 
-/* Metadata of slots that were never handed out is not written yet, and the caller's memory may be dirty: whatever it says,
- * nothing is there. */
-static void test_slots_never_handed_out_on_dirty_memory(void **state) {
-    (void)state;
-    static _Alignas(16) unsigned char memory[KOLK_POOL_BYTES(SIZE, 8, 256)];
-    for (int reuse = 0; reuse < 3; reuse++) {
-        kolk_pool pool;
-        notes taken;
-        memset(memory, 0xff, sizeof memory);
-        make_pool(&pool, &(kolk_pool_desc){.name = "dirty", .object_size = SIZE, .capacity = 256,
-                                           .reuse = (kolk_reuse)reuse, .memory = memory, .memory_size = sizeof memory});
-        begin_notes(&taken);
-        for (uint32_t fresh = 0; fresh < 256; fresh++) {
-            for (uint32_t slot = fresh; slot < 256; slot++) {
-                const void *object = moved(memory, (ptrdiff_t)slot * SIZE);
-                assert_null(kolk_pool_at(&pool, slot));
-                assert_false(kolk_pool_is_live(&pool, object));
-                assert_null(kolk_pool_get(&pool, kolk_handle_unpack(UINT64_MAX << 32 | (slot ^ pool.tag))));
-            }
-            const void *next = moved(memory, (ptrdiff_t)fresh * SIZE);
-            assert_int_equal(kolk_pool_index(&pool, next), NO_SLOT);
-            assert_int_equal(taken.last.rule, KOLK_NEVER_ISSUED);
-            assert_true(kolk_handle_is_null(kolk_pool_handle(&pool, next)));
-            assert_int_equal(taken.last.rule, KOLK_NEVER_ISSUED);
-            uint32_t visited = 0, at = 0, length = UINT32_MAX;
-            for (kolk_cursor cursor = kolk_pool_each(&pool); kolk_cursor_next(&cursor);) visited++;
-            assert_int_equal(visited, fresh);
-            assert_true((kolk_pool_next_run(&pool, &at, &length) != NULL) == (fresh > 0));
-            assert_int_equal(length, fresh);
-            assert_ptr_equal(kolk_pool_alloc(&pool), next);
-            assert_null(kolk_pool_next(&pool, next));
-        }
-        assert_null(kolk_pool_at(&pool, 256));
-        kolk_pool_deinit(&pool);
-    }
-}
-
-/* ---- The failure and its handler --------------------------------------------------------------------------------------- */
+/* ---- The failure and its handler --------------------------------------------------------------------------------- */
 
 static void test_the_sentence_of_a_pool_without_a_name(void **state) {
     (void)state;
@@ -457,7 +428,6 @@ int main(void) {
         TEST(test_index_handle_and_next_of_what_is_no_object),
         TEST(test_a_pool_without_generations_has_no_handles),
         TEST(test_bad_handles_give_null),
-        TEST(test_slots_never_handed_out_on_dirty_memory),
         TEST(test_the_sentence_of_a_pool_without_a_name),
         TEST(test_a_long_name_is_cut_off),
         TEST(test_the_handler_may_longjmp),

@@ -1,5 +1,5 @@
-/* Random operations against the model of kolk_model.h, for each order of reuse, kind of generations, kind of memory, with
- * and without hooks. KOLK_TEST_SEED and KOLK_TEST_OPS (operations in total) may be set in the environment. */
+/* Random operations against the model of kolk_model.h, for each order of reuse, kind of generations, kind of memory,
+ * with and without hooks. KOLK_TEST_SEED and KOLK_TEST_OPS (operations in total) may be set in the environment. */
 #include "kolk_test.h"
 
 #include "kolk_model.h"
@@ -22,7 +22,7 @@ typedef struct run {
 
 static uint64_t seed, operations;
 
-/* ---- Questions that must be refused -------------------------------------------------------------------------------- */
+/* ---- Questions that must be refused ------------------------------------------------------------------------------ */
 
 /* What is wrong with this pointer, found by looking at every slot. */
 static kolk_status rule_of(const model *m, const void *object, kolk_status if_dead, uint32_t *slot) {
@@ -105,7 +105,7 @@ static void look_up(run *r) {
     m->wrong_pool++;
 }
 
-/* ---- Sweeps ---------------------------------------------------------------------------------------------------------- */
+/* ---- Sweeps ------------------------------------------------------------------------------------------------------ */
 
 static void sweep_by_next(model *m) {
     void *object = NULL;
@@ -176,7 +176,7 @@ static void sweep(run *r) {
     }
 }
 
-/* ---- Runs -------------------------------------------------------------------------------------------------------------- */
+/* ---- Runs -------------------------------------------------------------------------------------------------------- */
 
 static void free_one(run *r) {
     model *m = &r->m;

@@ -100,8 +100,8 @@ static void test_misuse_of_a_typed_pool(void **state) {
         ships fleet;
         notes taken;
         ship stranger;
-        assert_int_equal(ships_init(&fleet, &(kolk_pool_desc){.name = "fleet", .capacity = 3, .reuse = (kolk_reuse)reuse}),
-                         KOLK_OK);
+        assert_int_equal(
+            ships_init(&fleet, &(kolk_pool_desc){.name = "fleet", .capacity = 3, .reuse = (kolk_reuse)reuse}), KOLK_OK);
         ship *one = ships_alloc(&fleet), *two = ships_alloc(&fleet);
         begin_notes(&taken);
         for (size_t inside = 1; inside < sizeof(ship); inside++) {
@@ -164,7 +164,7 @@ static void test_size_and_alignment_are_the_types(void **state) {
     ships_deinit(&fleet);
 }
 
-/* ---- Alignment of the type ---------------------------------------------------------------------------------------------------- */
+/* ---- Alignment of the type --------------------------------------------------------------------------------------- */
 
 typedef struct vector {
     _Alignas(64) float lanes[12]; /* 48 bytes, rounded up to 64 */
@@ -187,7 +187,7 @@ static void test_an_aligned_type(void **state) {
     vectors_deinit(&pool_of_vectors);
 }
 
-/* ---- Declared in a header, defined in a .c file (here both are one file) ----------------------------------------------------------- */
+/* ---- Declared in a header, defined in a .c file (here both are one file) ----------------------------------------- */
 
 typedef struct particle particle; /* incomplete */
 KOLK_POOL_DECLARE(particles, particle)
@@ -226,7 +226,7 @@ static void test_declared_before_it_is_defined(void **state) {
     particles_deinit(&all);
 }
 
-/* ---- Several types in one pool ------------------------------------------------------------------------------------------------- */
+/* ---- Several types in one pool ----------------------------------------------------------------------------------- */
 
 struct circle {
     double radius;

@@ -9,7 +9,8 @@ int sum(numbers *pools, int n);
 
 int sum(numbers *pools, int n) {
     int total = 0;
-    for (int i = 0; i < n; i++) KOLK_EACH(numbers, it, pools + i) total += *it;
+    for (int i = 0; i < n; i++)
+        KOLK_EACH(numbers, it, pools + i) total += *it;
     if (total)
         KOLK_EACH(numbers, it, n ? &pools[0] : &pools[1]) total -= *it;
     else

@@ -1,6 +1,6 @@
 // expect: ok
 // flags: -pedantic -Wconversion -Wshadow -Wcast-align -Wundef
-/* A C++17 program that uses every header: compiled, linked with the library and run. Its result is 0 if all went well. */
+/* A C++17 program that uses every header: compiled, linked with the library and run. Its result is 0 if all is well. */
 #include <kolk/base.h>
 #include <kolk/kolk.h>
 #include <kolk/pool.h>

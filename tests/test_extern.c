@@ -1,0 +1,42 @@
+/* A program that is compiled with KOLK_EXTERN: every call goes to the library, as those of other languages do, and each
+ * function that is inline otherwise is there. */
+#define KOLK_EXTERN
+#include "kolk_test.h"
+
+typedef struct ship {
+    double x, y;
+    uint32_t number;
+} ship;
+
+KOLK_POOL_TYPE(ships, ship)
+
+static void test_calls_into_the_library(void **state) {
+    (void)state;
+    ships fleet;
+    assert_int_equal(ships_init(&fleet, &(kolk_pool_desc){.name = "fleet", .capacity = 100}), KOLK_OK);
+    for (uint32_t i = 0; i < 100; i++) {
+        ship *one = ships_alloc(&fleet);
+        assert_non_null(one);
+        one->number = i;
+        assert_int_equal(ships_index(&fleet, one), i);
+        assert_true(ships_is_live(&fleet, one));
+        assert_ptr_equal(ships_get(&fleet, ships_handle_of(&fleet, one)), one);
+    }
+    assert_null(ships_alloc(&fleet));
+    assert_int_equal(ships_available(&fleet), 0);
+    KOLK_EACH(ships, each, &fleet) {
+        if (each->number % 2) ships_free(&fleet, each);
+    }
+    assert_int_equal(ships_count(&fleet), 50);
+    assert_null(ships_at(&fleet, 1));
+    uint32_t expected = 0;
+    for (ship *each = NULL; (each = ships_next(&fleet, each)); expected += 2) assert_int_equal(each->number, expected);
+    assert_int_equal(expected, 100);
+    assert_true(ships_is_valid(&fleet));
+    ships_deinit(&fleet);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test_teardown(test_calls_into_the_library, abort_on_failure)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,168 @@
+/* kolk_pool_is_valid sees each broken invariant of src/pool.c: a sound pool is made, one thing in it is broken by hand,
+ * as a stray write would, and put back. */
+#include "kolk_test.h"
+
+static bool setup(void *object, void *context) {
+    (void)object, (void)context;
+    return true;
+}
+
+static const kolk_reuse orders[] = {KOLK_REUSE_LIFO, KOLK_REUSE_FIFO, KOLK_REUSE_LOWEST};
+
+#define SLOTS  5000u
+#define ISSUED 4200u /* not a multiple of 64, with two levels of summary words below the top one */
+
+/* Slots 7, 100 and 3000 are free, the rest up to ISSUED alive; two of the free ones are worn out if asked for. */
+static void make_sound(kolk_pool *pool, kolk_reuse reuse, bool hooks, bool worn) {
+    kolk_pool_desc desc = {
+        .name = "sound", .object_size = 8, .capacity = SLOTS, .max_capacity = SLOTS + 1, .reuse = reuse};
+    if (hooks) desc.setup = setup;
+    make_pool(pool, &desc);
+    for (uint32_t i = 0; i < ISSUED; i++) assert_non_null(kolk_pool_alloc(pool));
+    if (worn) pool->generations[100] = pool->generations[3000] = UINT32_MAX; /* their last lives */
+    kolk_pool_free(pool, kolk_pool_at(pool, 7));
+    kolk_pool_free(pool, kolk_pool_at(pool, 100));
+    kolk_pool_free(pool, kolk_pool_at(pool, 3000));
+    kolk_stats stats;
+    kolk_pool_stats(pool, &stats);
+    assert_int_equal(stats.worn_out, worn ? 2 : 0);
+    assert_true(kolk_pool_is_valid(pool));
+}
+
+/* Breaks `what` by setting it to `value`, and puts it back. */
+#define assert_seen(pool, what, value)                                                                                 \
+    do {                                                                                                               \
+        __typeof__(what) before = (what);                                                                              \
+        (what) = (value);                                                                                              \
+        if (kolk_pool_is_valid(pool)) fail_msg("not seen: %s = %s", #what, #value);                                    \
+        (what) = before;                                                                                               \
+        assert_true(kolk_pool_is_valid(pool));                                                                         \
+    } while (0)
+
+static void flip(uint64_t *words, uint32_t bit) {
+    words[bit / 64] ^= UINT64_C(1) << bit % 64;
+}
+
+#define assert_flip_seen(pool, words, bit)                                                                             \
+    do {                                                                                                               \
+        flip(words, bit);                                                                                              \
+        if (kolk_pool_is_valid(pool)) fail_msg("not seen: bit %u of %s", (unsigned)(bit), #words);                     \
+        flip(words, bit);                                                                                              \
+        assert_true(kolk_pool_is_valid(pool));                                                                         \
+    } while (0)
+
+static void test_counts_and_bounds(void **state) {
+    (void)state;
+    for (unsigned n = 0; n < 12; n++) {
+        kolk_pool pool;
+        make_sound(&pool, orders[n % 3], n / 3 % 2, n / 6);
+        assert_seen(&pool, pool.fresh, pool.fresh + 1);
+        assert_seen(&pool, pool.fresh, pool.fresh - 1);
+        assert_seen(&pool, pool.fresh, pool.fresh / 64 * 64);
+        assert_seen(&pool, pool.capacity, ISSUED - 1);
+        assert_seen(&pool, pool.max_capacity, SLOTS - 1);
+        assert_seen(&pool, pool.bound, pool.bound - 1);
+        assert_seen(&pool, pool.free_bound, pool.free_bound + 1);
+        assert_seen(&pool, pool.held, pool.held + 1);
+        assert_seen(&pool, pool.worn, pool.worn + 1);
+        assert_seen(&pool, pool.floor, (kolk_slot *)(void *)pool.slots);
+        if (pool.stack) assert_seen(&pool, pool.top, pool.top + 1);
+        if (orders[n % 3] == KOLK_REUSE_LIFO) assert_seen(&pool, pool.top, pool.stack - 1);
+        if (orders[n % 3] == KOLK_REUSE_FIFO) assert_seen(&pool, pool.peak, ISSUED - 4);
+        if (n / 6) assert_seen(&pool, pool.held, 1);
+        kolk_pool_deinit(&pool);
+    }
+}
+
+static void test_bits_and_generations(void **state) {
+    (void)state;
+    for (unsigned n = 0; n < 12; n++) {
+        kolk_pool pool;
+        make_sound(&pool, orders[n % 3], n / 3 % 2, n / 6);
+        static const uint32_t bits[] = {0, 7, 63, 64, 100, 3000, ISSUED - 1, ISSUED, ISSUED / 64 * 64 + 63};
+        for (size_t i = 0; i < LENGTH_OF(bits); i++) assert_flip_seen(&pool, pool.live, bits[i]);
+        assert_seen(&pool, pool.generations[0], 0);
+        assert_seen(&pool, pool.generations[ISSUED - 1], 0);
+        if (pool.ready) assert_flip_seen(&pool, pool.ready, 4);
+        kolk_pool_deinit(&pool);
+    }
+}
+
+/* Two errors that leave every count as it was. */
+static void test_a_live_slot_for_a_free_one(void **state) {
+    (void)state;
+    for (size_t i = 0; i < LENGTH_OF(orders); i++) {
+        kolk_pool pool;
+        make_sound(&pool, orders[i], false, false);
+        flip(pool.live, 7);
+        flip(pool.live, 8);
+        assert_false(kolk_pool_is_valid(&pool));
+        flip(pool.live, 7);
+        flip(pool.live, 8);
+        assert_true(kolk_pool_is_valid(&pool));
+        kolk_pool_deinit(&pool);
+    }
+}
+
+/* The places of free slots: a live slot, one beyond fresh, one twice instead of another. */
+static void test_places(void **state) {
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        kolk_pool pool;
+        make_sound(&pool, orders[i], false, false);
+        assert_seen(&pool, pool.stack[1].index, 8);
+        assert_seen(&pool, pool.stack[1].index, ISSUED);
+        assert_seen(&pool, pool.stack[1].index, UINT32_MAX);
+        assert_seen(&pool, pool.stack[1].index, pool.stack[0].index);
+        if (orders[i] == KOLK_REUSE_FIFO) assert_seen(&pool, pool.first, 1);
+        kolk_pool_deinit(&pool);
+    }
+    for (size_t i = 0; i < LENGTH_OF(orders); i++) {
+        kolk_pool pool;
+        make_sound(&pool, orders[i], false, true);
+        assert_int_equal(pool.worn_first, 100);
+        assert_int_equal(pool.generations[100], 3000);
+        assert_seen(&pool, pool.worn_first, 8);
+        assert_seen(&pool, pool.worn_first, ISSUED);
+        assert_seen(&pool, pool.worn_first, 7);
+        assert_seen(&pool, pool.worn_first, 3000);
+        assert_seen(&pool, pool.generations[100], 8);
+        assert_seen(&pool, pool.generations[100], ISSUED);
+        assert_seen(&pool, pool.generations[100], 100);
+        kolk_pool_deinit(&pool);
+    }
+}
+
+static void test_holes_and_their_summaries(void **state) {
+    (void)state;
+    kolk_pool pool;
+    make_sound(&pool, KOLK_REUSE_LOWEST, false, false);
+    assert_int_equal(pool.levels, 3);
+    assert_flip_seen(&pool, pool.holes[0], 7);
+    assert_flip_seen(&pool, pool.holes[0], 8);
+    assert_flip_seen(&pool, pool.holes[0], 101);
+    assert_flip_seen(&pool, pool.holes[1], 0);
+    assert_flip_seen(&pool, pool.holes[1], 1);
+    assert_flip_seen(&pool, pool.holes[1], 2);
+    assert_flip_seen(&pool, pool.holes[1], 65);
+    assert_flip_seen(&pool, pool.holes[2], 0);
+    assert_flip_seen(&pool, pool.holes[2], 1);
+    flip(pool.holes[0], 7); /* another hole in its word, so that the summaries are right */
+    flip(pool.holes[0], 8);
+    assert_false(kolk_pool_is_valid(&pool));
+    flip(pool.holes[0], 7);
+    flip(pool.holes[0], 8);
+    assert_true(kolk_pool_is_valid(&pool));
+    kolk_pool_deinit(&pool);
+}
+
+#define TEST(name) cmocka_unit_test_teardown(name, abort_on_failure)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(test_counts_and_bounds),          TEST(test_bits_and_generations),
+        TEST(test_a_live_slot_for_a_free_one), TEST(test_places),
+        TEST(test_holes_and_their_summaries),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
