@@ -348,6 +348,7 @@ void kolk_pool_deinit(kolk_pool *pool) {
 static void put_free(kolk_pool *pool, uint32_t index) {
     if (pool->reuse == KOLK_REUSE_LIFO) {
         (pool->top++)->index = index;
+        show(pool);
         return;
     }
     if (pool->reuse == KOLK_REUSE_FIFO) {
@@ -363,6 +364,7 @@ static bool take_free(kolk_pool *pool, uint32_t *index) {
     if (pool->reuse == KOLK_REUSE_LIFO) {
         if (pool->top == pool->stack) return false;
         *index = (--pool->top)->index;
+        show(pool);
         return true;
     }
     if (waiting(pool) == 0) return false;
@@ -409,21 +411,18 @@ static uint32_t take_fresh(kolk_pool *pool) {
     uint64_t at = index;
     for (unsigned k = 0; k < pool->levels && at % 64 == 0; k++, at /= 64) pool->holes[k][at / 64] = 0;
     if (pool->generations) pool->generations[index] = 1;
+    show(pool);
     return index;
 }
 
-/* Rebuilds the order from the live bits, lowest first. Worn-out slots pass for live ones meanwhile (I1, I2 broken). */
+/* Rebuilds the order from the live bits, lowest first. Worn-out slots pass for live ones meanwhile (I1, I2 broken). Holes
+ * that are there already stay. */
 static void sort_free(kolk_pool *pool) {
     uint32_t worn = pool->worn_first;
     for (uint32_t n = 0; n < pool->worn; n++, worn = pool->generations[worn]) kolk_bits_set(pool->live, worn);
     pool->top = pool->stack;
     pool->first = 0;
     pool->held = pool->worn;
-    for (unsigned k = 0; k < pool->levels; k++) {
-        uint64_t words = pool->fresh;
-        for (unsigned j = 0; j <= k; j++) words = kolk_bits_words(words);
-        memset(pool->holes[k], 0, (size_t)words * 8);
-    }
     if (pool->reuse == KOLK_REUSE_LIFO) {
         for (uint32_t i = pool->fresh; i-- > 0;)
             if (!kolk_bits_get(pool->live, i)) put_free(pool, i);
@@ -457,6 +456,7 @@ static bool take_this(kolk_pool *pool, uint32_t index) {
             pool->top--;
         else
             pool->held--;
+        show(pool);
         return true;
     }
     if (pool->strict) return false;
@@ -515,19 +515,15 @@ static bool take_slot(kolk_pool *pool, uint32_t *index) {
 static void *issue(kolk_pool *pool, uint32_t index) {
     void *object = slot_at(pool, index);
     if (pool->ready && !kolk_bits_get(pool->ready, index)) {
-        show(pool); /* the hook may use the pool */
         if (pool->setup && !pool->setup(object, pool->context)) {
             put_free(pool, index);
             pool->failed++;
-            show(pool);
             return NULL;
         }
         kolk_bits_set(pool->ready, index);
     }
     kolk_bits_set(pool->live, index);
-    uint32_t count = kolk_pool_count(pool);
-    if (count > pool->peak) pool->peak = count;
-    show(pool);
+    if (pool->reuse == KOLK_REUSE_FIFO && kolk_pool_count(pool) > pool->peak) pool->peak = kolk_pool_count(pool);
     return object;
 }
 
@@ -608,7 +604,6 @@ void kolk_pool_free_slow(kolk_pool *pool, void *object) {
         put_worn(pool, (uint32_t)index);
     else
         put_free(pool, (uint32_t)index);
-    show(pool);
 }
 
 void kolk_pool_clear(kolk_pool *pool) {

@@ -162,7 +162,6 @@ KOLK_INLINE kolk_cursor kolk_pool_each(const kolk_pool *pool) {
 /* The word is looked at again for each object, since the loop's body may have freed it; it must not be masked into
  * `pending`, which would make each step wait for the body's stores. */
 KOLK_INLINE void *kolk_cursor_next(kolk_cursor *cursor) {
-    if (!cursor->more) return NULL;
     for (;;) {
         uint64_t pending = cursor->pending;
         while (KOLK_UNLIKELY(pending == 0)) {

@@ -1,0 +1,236 @@
+/* churn.h: what pool.cc and pool_unchecked.cc share: the loops that are timed, and the allocators beside kolk.
+ *
+ * Every allocator is a class with alloc() and free(object). The loops hide the object and all of memory from the optimiser
+ * (DoNotOptimize, ClobberMemory) after each alloc and each free: otherwise a free and the alloc that follows it are folded
+ * into one, which no program that does something in between could profit from. */
+#ifndef KOLK_BENCH_CHURN_H
+#define KOLK_BENCH_CHURN_H
+
+#include "measure.h"
+
+#include <boost/pool/pool.hpp>
+#include <dlfcn.h>
+
+#include <cstring>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+constexpr size_t object_size = 64;
+constexpr size_t burst_length = 100;
+
+/* What the program does with a new object: nothing, write its first 8 bytes, or initialise all 64. */
+enum class use { pair, write, init };
+
+struct thing {
+    uint64_t words[object_size / 8];
+};
+
+template <use how> inline void use_object(void *memory, uint64_t value) {
+    thing *fresh = static_cast<thing *>(memory);
+    if (how == use::write) fresh->words[0] = value;
+    if (how == use::init) *fresh = {{value, value, value, value, value, value, value, value}};
+}
+
+/* ---- The allocators: room for 2 * alive objects where it has to be said --------------------------------------------- */
+
+/* Gives one and the same object: what is left is the loop. */
+struct no_allocator {
+    thing only;
+
+    explicit no_allocator(size_t) {}
+    void *alloc() {
+        return &only;
+    }
+    void free(void *) {}
+};
+
+struct glibc_malloc {
+    explicit glibc_malloc(size_t) {}
+    void *alloc() {
+        return std::malloc(object_size);
+    }
+    void free(void *memory) {
+        std::free(memory);
+    }
+};
+
+/* Another malloc, of a library that is loaded with RTLD_LOCAL so that it does not become the malloc of the process. */
+struct loaded_malloc {
+    void *(*alloc_function)(size_t) = nullptr;
+    void (*free_function)(void *) = nullptr;
+    std::string error;
+
+    loaded_malloc(const char *library, const char *alloc_name, const char *free_name) {
+        void *handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+        if (handle) {
+            alloc_function = reinterpret_cast<void *(*)(size_t)>(dlsym(handle, alloc_name));
+            free_function = reinterpret_cast<void (*)(void *)>(dlsym(handle, free_name));
+        }
+        if (!alloc_function || !free_function) error = dlerror();
+    }
+    void *alloc() {
+        return alloc_function(object_size);
+    }
+    void free(void *memory) {
+        free_function(memory);
+    }
+};
+
+struct mimalloc : loaded_malloc {
+    explicit mimalloc(size_t) : loaded_malloc("libmimalloc.so.2", "mi_malloc", "mi_free") {}
+};
+
+struct jemalloc : loaded_malloc {
+    explicit jemalloc(size_t) : loaded_malloc("libjemalloc.so.2", "malloc", "free") {}
+};
+
+struct boost_pool {
+    boost::pool<> pool;
+
+    explicit boost_pool(size_t alive) : pool(object_size, 2 * alive) {}
+    void *alloc() {
+        return pool.malloc();
+    }
+    void free(void *memory) {
+        pool.free(memory);
+    }
+};
+
+/* The second pool of the chapter Object Pool (Nystrom, Game Programming Patterns, 2014): dead objects hold the list. */
+struct chapter_list {
+    union slot {
+        thing live;
+        slot *next;
+    };
+    std::vector<slot> slots;
+    slot *first;
+
+    explicit chapter_list(size_t alive) : slots(2 * alive), first(slots.data()) {
+        for (size_t i = 0; i + 1 < slots.size(); i++) slots[i].next = &slots[i + 1];
+        slots.back().next = nullptr;
+    }
+    void *alloc() {
+        slot *taken = first;
+        if (taken) first = taken->next;
+        return taken;
+    }
+    void free(void *memory) {
+        slot *given = static_cast<slot *>(memory);
+        given->next = first;
+        first = given;
+    }
+};
+
+template <kolk_reuse reuse, kolk_generations generations> struct kolk_untyped {
+    kolk_pool pool;
+
+    explicit kolk_untyped(size_t alive) {
+        kolk_pool_desc desc = {};
+        desc.object_size = object_size;
+        desc.capacity = static_cast<uint32_t>(2 * alive);
+        desc.reuse = reuse;
+        desc.generations = generations;
+        succeed_or_exit(kolk_pool_init(&pool, &desc));
+    }
+    ~kolk_untyped() {
+        kolk_pool_deinit(&pool);
+    }
+    void *alloc() {
+        return kolk_pool_alloc(&pool);
+    }
+    void free(void *memory) {
+        kolk_pool_free(&pool, memory);
+    }
+};
+
+KOLK_POOL_TYPE(thing_pool, thing)
+
+template <kolk_generations generations> struct kolk_typed {
+    thing_pool pool;
+
+    explicit kolk_typed(size_t alive) {
+        kolk_pool_desc desc = {};
+        desc.capacity = static_cast<uint32_t>(2 * alive);
+        desc.generations = generations;
+        succeed_or_exit(thing_pool_init(&pool, &desc));
+    }
+    ~kolk_typed() {
+        thing_pool_deinit(&pool);
+    }
+    void *alloc() {
+        return thing_pool_alloc(&pool);
+    }
+    void free(void *memory) {
+        thing_pool_free(&pool, static_cast<thing *>(memory));
+    }
+};
+
+/* ---- The loops ---------------------------------------------------------------------------------------------------- */
+
+/* False, and the row is left out with the reason, if it is of a library that cannot be loaded. */
+template <typename allocator> bool is_usable(benchmark::State &state, const allocator &from) {
+    if constexpr (std::is_base_of_v<loaded_malloc, allocator>) {
+        if (!from.error.empty()) {
+            state.SkipWithError(from.error.c_str());
+            return false;
+        }
+    }
+    return true;
+}
+
+template <use how, typename allocator> inline void *alloc_and_use(allocator &from, uint64_t value) {
+    void *memory = from.alloc();
+    benchmark::DoNotOptimize(memory);
+    use_object<how>(memory, value);
+    benchmark::ClobberMemory();
+    return memory;
+}
+
+/* One iteration frees one of the objects alive, at random, and allocates another in its place. */
+template <typename allocator, use how> void churn(benchmark::State &state, size_t alive) {
+    auto from = std::make_unique<allocator>(alive);
+    if (!is_usable(state, *from)) return;
+    std::vector<void *> objects(alive);
+    for (void *&memory : objects) memory = alloc_and_use<use::init>(*from, 1);
+    random_index pick(alive);
+    for (auto _ : state) {
+        void *&place = objects[pick()];
+        from->free(place);
+        benchmark::ClobberMemory();
+        place = alloc_and_use<how>(*from, pick.state);
+    }
+    for (void *memory : objects) from->free(memory);
+}
+
+/* 100 iterations allocate 100 objects, then free them in the same order. */
+template <typename allocator, use how> void burst(benchmark::State &state) {
+    auto from = std::make_unique<allocator>(burst_length);
+    if (!is_usable(state, *from)) return;
+    void *objects[burst_length];
+    while (state.KeepRunningBatch(burst_length)) {
+        for (void *&memory : objects) memory = alloc_and_use<how>(*from, 1);
+        for (void *memory : objects) {
+            from->free(memory);
+            benchmark::ClobberMemory();
+        }
+    }
+}
+
+/* Names are workload/way/allocator: churn_10000/write/boost. */
+template <typename allocator, use how> void add_way(const std::string &way, const std::string &name) {
+    for (size_t alive : {size_t{100}, size_t{10000}, size_t{1000000}})
+        benchmark::RegisterBenchmark(("churn_" + std::to_string(alive) + "/" + way + "/" + name).c_str(),
+                                     [alive](benchmark::State &state) { churn<allocator, how>(state, alive); });
+    benchmark::RegisterBenchmark(("burst_" + std::to_string(burst_length) + "/" + way + "/" + name).c_str(),
+                                 burst<allocator, how>);
+}
+
+template <typename allocator> void add(const std::string &name) {
+    add_way<allocator, use::pair>("pair", name);
+    add_way<allocator, use::write>("write", name);
+    add_way<allocator, use::init>("init", name);
+}
+
+#endif

@@ -1,0 +1,20 @@
+#!/bin/sh
+# bench/run.sh PROGRAMS [RESULT]: runs the benchmark programs in the directory PROGRAMS and writes RESULT.json and RESULT.md
+# (default: PROGRAMS/results). REPETITIONS=9 and MIN_TIME=0.05 (seconds for each repetition) may be set; 5 minutes or so.
+set -eu
+programs=${1:?usage: bench/run.sh PROGRAMS [RESULT]}
+result=${2:-$programs/results}
+here=$(dirname "$0")
+
+# jemalloc needs more thread-local storage than a library that is loaded late normally gets.
+export GLIBC_TUNABLES=glibc.rtld.optional_static_tls=16384
+
+for name in memory iterate pool pool_unchecked; do
+    echo "$name ..." >&2
+    "$programs/$name" --benchmark_enable_random_interleaving=true --benchmark_repetitions="${REPETITIONS:-9}" \
+        --benchmark_min_time="${MIN_TIME:-0.05}" --benchmark_report_aggregates_only=true \
+        --benchmark_format=console --benchmark_out_format=json --benchmark_out="$programs/$name.json" >/dev/null
+done
+python3 "$here/report.py" "$result" "$programs/memory.json" "$programs/iterate.json" "$programs/pool.json" \
+    "$programs/pool_unchecked.json"
+cat "$result.md"
