@@ -62,10 +62,11 @@ static inline void kolk_levels_clear(uint64_t *const *levels, unsigned n, uint64
     }
 }
 
-/* Index of the lowest bit; there must be one. */
-static inline uint64_t kolk_levels_lowest(uint64_t *const *levels, unsigned n) {
+/* Clears the lowest bit and gives its index; there must be one. */
+static inline uint64_t kolk_levels_take_lowest(uint64_t *const *levels, unsigned n) {
     uint64_t index = 0;
     for (unsigned k = n; k-- > 0;) index = index * 64 + kolk_bits_lowest(levels[k][index]);
+    kolk_levels_clear(levels, n, index);
     return index;
 }
 
