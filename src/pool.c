@@ -84,6 +84,13 @@ static unsigned index_bits(uint32_t n) {
     return n > 1 ? 32 - (unsigned)__builtin_clz(n - 1) : 0;
 }
 
+/* The tag's bits from the top of the word down to where an index begins: small tags differ whatever the capacities. */
+static uint32_t tag_bits(uint32_t tag, unsigned bits_of_index) {
+    uint32_t reversed = 0;
+    for (unsigned n = 0; n < 32 - bits_of_index; n++, tag >>= 1) reversed |= (tag & 1) << (31 - n);
+    return reversed;
+}
+
 /* FNV-1a (Fowler, Noll, Vo, 1991). */
 static uint32_t hash_of(const char *name) {
     uint32_t hash = 2166136261u;
@@ -114,7 +121,7 @@ static void fail_object(const kolk_pool *pool, const void *object, const char *v
     failure.object = object;
     uintptr_t offset = (uintptr_t)object - (uintptr_t)pool->slots;
     if (!object || offset >= (uint64_t)pool->capacity * pool->stride) {
-        kolk_fail(failure, "%s of a pointer that is not of this pool", verb);
+        kolk_fail(failure, object ? "%s of a pointer that is not of this pool" : "%s of NULL", verb);
         return;
     }
     failure.slot = (uint32_t)(offset / pool->stride);
@@ -316,8 +323,7 @@ kolk_status kolk_pool_init_type(kolk_pool *pool, const kolk_pool_desc *given, si
     pool->keep = desc.keep;
     pool->name = desc.name;
     uint32_t tag = desc.tag || !desc.name ? desc.tag : hash_of(desc.name);
-    unsigned bits = index_bits(desc.max_capacity);
-    pool->tag = bits < 32 ? tag << bits : 0;
+    pool->tag = tag_bits(tag, index_bits(desc.max_capacity));
     pool->on_full = desc.on_full;
     pool->cost = desc.cost;
     pool->setup = desc.setup;
@@ -578,7 +584,9 @@ void *kolk_pool_alloc_at(kolk_pool *pool, kolk_handle handle) {
             put_free(pool, pool->reuse == KOLK_REUSE_LIFO ? index - 1 - n : first + n);
     }
     void *object = issue(pool, index);
-    if (object) pool->generations[index] = generation;
+    if (!object) return NULL;
+    pool->generations[index] = generation;
+    if (index >= pool->peak) pool->peak = index + 1;
     return object;
 }
 
@@ -609,7 +617,8 @@ void kolk_pool_free_slow(kolk_pool *pool, void *object) {
 }
 
 void kolk_pool_clear(kolk_pool *pool) {
-    for (uint64_t i = 0; (i = kolk_bits_find(pool->live, true, i, pool->fresh)) < pool->fresh; i++)
+    uint64_t end = pool->fresh; /* not what reset hooks allocate beyond it */
+    for (uint64_t i = 0; (i = kolk_bits_find(pool->live, true, i, end)) < end; i++)
         if (end_life(pool, (uint32_t)i)) put_worn(pool, (uint32_t)i);
     sort_free(pool);
 }
@@ -718,9 +727,13 @@ size_t kolk_pool_trim(kolk_pool *pool) {
 
 void kolk_pool_trap_full(kolk_pool *pool, void *context) {
     (void)context;
-    uint64_t capacity = pool->capacity;
+    uint64_t capacity = pool->capacity, worn = pool->worn;
     pool->in_on_full = false; /* the handler may longjmp */
-    if (pool->capacity < pool->max_capacity)
+    if (worn)
+        kolk_fail(failure_of(pool, KOLK_FULL),
+                  "full: %u of %u slots are worn out: raise .capacity, or take KOLK_GENERATIONS_RECYCLE", worn,
+                  capacity);
+    else if (pool->capacity < pool->max_capacity)
         kolk_fail(failure_of(pool, KOLK_FULL), "full: all %u slots are in use, and the system gives no memory for more",
                   capacity);
     else

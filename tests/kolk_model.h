@@ -294,7 +294,9 @@ static inline void model_alloc_at(model *m, kolk_handle handle) {
             model_put(m, m->desc.reuse == KOLK_REUSE_LIFO ? slot - 1 - n : first + n);
     }
     model_begin(m, slot, object, false);
-    if (object) m->generations[slot] = generation;
+    if (!object) return;
+    m->generations[slot] = generation;
+    if (slot >= m->peak) m->peak = slot + 1;
 }
 
 /* Another pool's, as far as the tag tells: it differs above the bits that the indices of this pool need. */

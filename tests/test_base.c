@@ -39,25 +39,18 @@ static void test_handles_are_integers(void **state) {
     }
 }
 
-/* The same bits in every run and on every platform: generation above; index below, XOR the tag shifted over it. */
+/* The same bits in every run and on every platform: generation above; index below, XOR the tag, whose bits go from the top
+ * down to those that an index needs. (Of a name, the tag is its FNV-1a hash.) */
 static void test_the_bits_of_a_handle(void **state) {
     (void)state;
     static const struct {
         const char *name;
-        uint32_t tag, capacity, shift, expected; /* the tag in the handle, shifted over the bits of the index */
+        uint32_t tag, capacity, expected; /* the tag in the handle */
     } rows[] = {
-        {NULL, 0, 100, 7, 0},
-        {NULL, 5, 100, 7, 5},
-        {"bullets", 5, 100, 7, 5},
-        {"", 0, 100, 7, 0x811c9dc5u}, /* FNV-1a of nothing */
-        {"a", 0, 100, 7, 0xe40c292cu},
-        {"foobar", 0, 100, 7, 0xbf9cf968u},
-        {"a", 0, 1, 0, 0xe40c292cu},
-        {"a", 0, 2, 1, 0xe40c292cu},
-        {"a", 0, 128, 7, 0xe40c292cu},
-        {"a", 0, 129, 8, 0xe40c292cu},
-        {"a", 0, 1u << 20, 20, 0xe40c292cu},
-        {NULL, UINT32_MAX, 65536, 16, UINT32_MAX},
+        {NULL, 0, 100, 0x00000000u}, {NULL, 5, 100, 0xa0000000u},     {"bullets", 5, 100, 0xa0000000u},
+        {"", 0, 100, 0xa3b93880u},   {"a", 0, 100, 0x34943000u},      {"foobar", 0, 100, 0x169f3980u},
+        {"a", 0, 1, 0x34943027u},    {"a", 0, 2, 0x34943026u},        {"a", 0, 128, 0x34943000u},
+        {"a", 0, 129, 0x34943000u},  {"a", 0, 1u << 20, 0x34900000u}, {NULL, UINT32_MAX, 65536, 0xffff0000u},
     };
     for (size_t i = 0; i < LENGTH_OF(rows); i++) {
         kolk_pool pool;
@@ -69,9 +62,32 @@ static void test_the_bits_of_a_handle(void **state) {
         kolk_pool_free(&pool, object);
         assert_ptr_equal(kolk_pool_alloc(&pool), object); /* its second life */
         uint64_t bits = kolk_handle_pack(kolk_pool_handle(&pool, object));
-        assert_int_equal(bits, UINT64_C(2) << 32 | (index ^ rows[i].expected << rows[i].shift));
+        assert_int_equal(bits, UINT64_C(2) << 32 | (index ^ rows[i].expected));
         assert_ptr_equal(kolk_pool_get(&pool, kolk_handle_unpack(bits)), object);
         kolk_pool_deinit(&pool);
+    }
+}
+
+/* Pools with distinct tags never answer each other's handles, whatever their capacities, while both have the bits. */
+static void test_small_tags_differ_whatever_the_capacities(void **state) {
+    (void)state;
+    static const uint32_t capacities[] = {1, 2, 100, 256, 1024, 65536};
+    for (uint32_t tag = 1; tag < 16; tag++) {
+        for (size_t n = 0; n < LENGTH_OF(capacities) * 15 * LENGTH_OF(capacities); n++) {
+            uint32_t other_tag = 1 + (uint32_t)(n / LENGTH_OF(capacities) % 15);
+            kolk_pool one, other;
+            make_pool(&one, &(kolk_pool_desc){
+                                .object_size = 1, .tag = tag, .capacity = capacities[n % LENGTH_OF(capacities)]});
+            make_pool(&other, &(kolk_pool_desc){.object_size = 1,
+                                                .tag = other_tag,
+                                                .capacity = capacities[n / (15 * LENGTH_OF(capacities))]});
+            void *object = kolk_pool_alloc(&one), *others = kolk_pool_alloc(&other);
+            kolk_handle handle = kolk_pool_handle(&one, object);
+            assert_ptr_equal(kolk_pool_get(&one, handle), object);
+            assert_ptr_equal(kolk_pool_get(&other, handle), tag == other_tag ? others : NULL);
+            kolk_pool_deinit(&one);
+            kolk_pool_deinit(&other);
+        }
     }
 }
 
@@ -178,8 +194,15 @@ static void test_numbers_in_sentences(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(test_statistics),           TEST(test_status_texts), TEST(test_handles_are_integers),
-        TEST(test_the_bits_of_a_handle), TEST(test_deadlines),    TEST(test_the_last_handler_set_is_called),
+        TEST(test_statistics),
+        TEST(test_status_texts),
+        TEST(test_handles_are_integers),
+        TEST(test_the_bits_of_a_handle),
+        TEST(test_deadlines),
+        TEST(test_the_last_handler_set_is_called),
+        TEST(test_small_tags_differ_whatever_the_capacities),
+        TEST(test_deadlines),
+        TEST(test_the_last_handler_set_is_called),
         TEST(test_numbers_in_sentences),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

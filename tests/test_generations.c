@@ -247,6 +247,25 @@ static void test_handles_within_the_promise(void **state) {
     }
 }
 
+static void test_trap_full_names_worn_out_slots(void **state) {
+    (void)state;
+    kolk_pool pool;
+    notes taken;
+    begin_notes(&taken);
+    make_pool(&pool, &(kolk_pool_desc){.name = "worn",
+                                       .object_size = 8,
+                                       .capacity = 2,
+                                       .generations = KOLK_GENERATIONS_STRICT,
+                                       .on_full = kolk_pool_trap_full});
+    wear_out(&pool, 0, 1);
+    assert_non_null(kolk_pool_alloc(&pool));
+    assert_silent(&taken);
+    assert_null(kolk_pool_alloc(&pool));
+    assert_noted(&taken, KOLK_FULL, "worn", NULL, NO_SLOT,
+                 "kolk: worn: full: 1 of 2 slots are worn out: raise .capacity, or take KOLK_GENERATIONS_RECYCLE");
+    kolk_pool_deinit(&pool);
+}
+
 #define TEST(name) cmocka_unit_test_teardown(name, abort_on_failure)
 
 int main(void) {
@@ -259,6 +278,7 @@ int main(void) {
         TEST(test_alloc_at_a_worn_out_slot),
         TEST(test_generations_that_cannot_be),
         TEST(test_handles_within_the_promise),
+        TEST(test_trap_full_names_worn_out_slots),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -212,7 +212,7 @@ static void test_index_handle_and_next_of_what_is_no_object(void **state) {
             {moved(f.objects[1], 8), KOLK_INTERIOR_POINTER, 1,
              "kolk: bullets: %s of a pointer into slot 1, at byte 8 of it"},
             {&a_global, KOLK_FOREIGN_POINTER, NO_SLOT, "kolk: bullets: %s of a pointer that is not of this pool"},
-            {NULL, KOLK_FOREIGN_POINTER, NO_SLOT, "kolk: bullets: %s of a pointer that is not of this pool"},
+            {NULL, KOLK_FOREIGN_POINTER, NO_SLOT, "kolk: bullets: %s of NULL"},
         };
         for (size_t i = 0; i < LENGTH_OF(misuses); i++) {
             const misuse *m = &misuses[i];

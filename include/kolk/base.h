@@ -1,6 +1,6 @@
 /* kolk/base.h: the words that all pools share: status, handle, deadline, statistics, failure handler.
  *
- * Every kolk header includes this one and no other. Three channels, never mixed:
+ * Every kolk header includes this one. Three channels, never mixed:
  *   being full, stale, late or closed is normal   NULL, false or a kolk_status; at most a counter
  *   a bad descriptor, no memory at init           a kolk_status with a sentence: kolk_status_text
  *   a bug of the program (a double free, ...)     the failure handler; by default a sentence on stderr, then abort
@@ -57,11 +57,11 @@ extern "C" {
     X(KOLK_ZERO_SIZE, "object_size is 0")                                                                              \
     X(KOLK_BAD_ALIGN, "object_align is not a power of two")                                                            \
     X(KOLK_ALIGN_TOO_LARGE, "object_align is above 4096")                                                              \
-    X(KOLK_SIZE_OVERFLOW, "object_size is above 2 GiB, or times max_capacity more than the address space holds")       \
+    X(KOLK_SIZE_OVERFLOW, "object_size is about 2 GiB or more, or times max_capacity beyond the address space")        \
     X(KOLK_MAX_BELOW_CAPACITY, "max_capacity is below capacity")                                                       \
     X(KOLK_CANNOT_GROW, "a pool on the caller's memory cannot grow: max_capacity must be 0 or capacity")               \
     X(KOLK_MEMORY_MISSING, "memory_size is given, memory is NULL")                                                     \
-    X(KOLK_MEMORY_TOO_SMALL, "memory_size is too small for capacity: kolk_pool_memory_size tells what is needed")      \
+    X(KOLK_MEMORY_TOO_SMALL, "memory_size is too small for capacity (kolk_pool_memory_size tells), or for one object") \
     X(KOLK_MEMORY_MISALIGNED, "memory is not aligned to object_align and to 8")                                        \
     X(KOLK_BAD_REUSE, "reuse is none of the KOLK_REUSE_ values")                                                       \
     X(KOLK_BAD_GENERATIONS, "generations is none of the KOLK_GENERATIONS_ values")                                     \

@@ -3,13 +3,14 @@
  *     #include <kolk/kolk.h>
  *     #include <stdio.h>
  *
- *     struct bullet { float x, y, dx, dy; };
+ *     struct bullet { float x, dx; };
  *     KOLK_POOL_TYPE(bullets, struct bullet)
  *
  *     int main(void) {
  *         bullets pool;
  *         if (bullets_init(&pool, &(kolk_pool_desc){.name = "bullets", .capacity = 256}) != KOLK_OK) return 1;
- *         struct bullet *bullet = bullets_alloc(&pool);               // NULL when all 256 fly
+ *         struct bullet *bullet = bullets_alloc(&pool);
+ *         if (!bullet) return 1;                                      // all 256 fly
  *         *bullet = (struct bullet){.dx = 1};
  *         bullets_handle handle = bullets_handle_of(&pool, bullet);
  *         KOLK_EACH(bullets, each, &pool) each->x += each->dx;        // only what is alive
@@ -40,7 +41,8 @@
 extern "C" {
 #endif
 
-/* gcc -fanalyzer -DKOLK_EXTERN finds your double frees and leaks through this. */
+/* gcc -fanalyzer -DKOLK_EXTERN finds your double frees and leaks through this. (It takes an object that you keep by its
+ * handle only, or find again by iterating, for a leak.) */
 #if defined(KOLK_EXTERN) && defined(__GNUC__) && __GNUC__ >= 11 && !defined(__clang__)
 #define KOLK_ALLOCATES __attribute__((malloc, malloc(kolk_pool_free, 2)))
 #else
@@ -81,20 +83,21 @@ typedef struct kolk_pool_desc {
      * that has no _Alignas of its own. */
     size_t object_align;
 
-    /* Slots. 0: with memory, as many as fit; with max_capacity, it starts empty and grows; else it is always full. */
+    /* Slots. 0: with memory, as many as fit (of a KOLK_POOL_STORAGE perhaps more than its n); with max_capacity, it starts
+     * empty and grows; else it is always full. */
     uint32_t capacity;
     uint32_t max_capacity; /* it grows up to this, and no address changes; 0: as capacity */
 
     kolk_reuse reuse;
     kolk_generations generations;
-    uint32_t tag; /* tells handles of this pool from others', in the bits that the index leaves; 0: hash of the name */
+    uint32_t tag; /* tells this pool's handles from others': see kolk_pool_get; 0: a hash of the name */
     bool keep;    /* contents survive between lives: objects made once and used as they are */
 
     void *memory;       /* yours, aligned to object_align and to 8, may be dirty; NULL: pages of the system */
     size_t memory_size; /* bytes of it */
 
-    /* Called when an alloc finds no slot: may free, clear or reserve; then that alloc is tried once more. It must return.
-     * NULL: alloc gives NULL. */
+    /* Called when an alloc finds no slot: may free, clear or reserve; then that alloc is tried once more. NULL: alloc
+     * gives NULL. */
     void (*on_full)(kolk_pool *pool, void *context);
     double (*cost)(const void *object, void *context); /* for kolk_pool_evict_cheapest: what losing it would cost */
 
@@ -107,7 +110,8 @@ typedef struct kolk_pool_desc {
     void (*reset)(void *object, void *context);
     void (*teardown)(void *object, void *context); /* once per set-up slot, at deinit and trim */
 
-    /* Handed to each hook. Of this pool, setup and reset may call alloc and free, all hooks const functions. */
+    /* Handed to each hook. Hooks must return (but for kolk_pool_trap_full). Of this pool, setup and reset may call alloc
+     * and free, all hooks const functions. */
     void *context;
 } kolk_pool_desc;
 
@@ -172,7 +176,8 @@ static inline kolk_status kolk_pool_init(kolk_pool *pool, const kolk_pool_desc *
 KOLK_API void kolk_pool_deinit(kolk_pool *pool);
 
 /* Bytes that a pool of desc->capacity needs on the caller's memory; before any init. 0 for a bad descriptor, of which it
- * looks at all but memory, memory_size and max_capacity. */
+ * looks at all but memory, memory_size and max_capacity. For a typed pool, object_size = sizeof(T) and object_align =
+ * _Alignof(T), which its init takes as well. */
 KOLK_API size_t kolk_pool_memory_size(const kolk_pool_desc *desc);
 
 /* The same as a constant, enough for any descriptor of that size, alignment and capacity (see KOLK_POOL_STORAGE in typed.h). */
@@ -198,8 +203,8 @@ KOLK_API KOLK_ALLOCATES void *kolk_pool_alloc_zeroed(kolk_pool *pool);
 /* Up to n objects; how many. Asks on_full for the first of them only: it might evict the others. */
 KOLK_API uint32_t kolk_pool_alloc_n(kolk_pool *pool, void **objects, uint32_t n);
 
-/* Frees all that is alive, but for what a reset hook allocates meanwhile; slots are then reused from the lowest. Handles
- * are stale; worn-out slots stay so. */
+/* Frees all that is alive (what a reset hook allocates meanwhile may be freed too, or stay); slots are then reused from
+ * the lowest. Handles are stale; worn-out slots stay so. */
 KOLK_API void kolk_pool_clear(kolk_pool *pool);
 
 /* ---- Handles: names that notice when their object is gone -------------------------------------------------------- */
@@ -207,9 +212,11 @@ KOLK_API void kolk_pool_clear(kolk_pool *pool);
 /* Of a live object of this pool: anything else is a bug of the caller and gives the null handle. */
 KOLK_INLINE kolk_handle kolk_pool_handle(const kolk_pool *pool, const void *object);
 
-/* The object, or NULL if this handle is null, stale, forged or of another pool. Never somebody else's object, within the
- * limits of the generations (kolk_generations, kolk_pool_alloc_at) and of the tag: pools of the same tag, which those
- * without tag and name are, answer each other's handles. */
+/* The object, or NULL if this handle is null, stale, not of an object that is alive, or of another pool. Never somebody
+ * else's object, within the limits of the generations (kolk_generations, kolk_pool_alloc_at) and of the tags, which have
+ * the bits that an index below max_capacity leaves of 32. Pools with distinct tags below 2^(those bits) never answer each
+ * other's handles; tags that are hashes of names are the same once in 2^(those bits) pairs; pools without tag and name
+ * have the same. */
 KOLK_INLINE void *kolk_pool_get(const kolk_pool *pool, kolk_handle handle);
 
 /* Frees the object of a handle; false if there is none. */
@@ -244,16 +251,19 @@ KOLK_API void kolk_pool_stats(const kolk_pool *pool, kolk_stats *out);
 KOLK_API bool kolk_pool_is_valid(const kolk_pool *pool);
 
 /* ---- Iteration: ascending slots; the current object, or any other, may be freed meanwhile; what is allocated meanwhile
- *      may or may not be visited. Fastest by KOLK_EACH (typed.h) and by runs. ----------------------------------------- */
+ *      may or may not be visited. Fastest by KOLK_EACH (typed.h), where objects are dense by runs. -------------------- */
 
-/* The next live object after this one (which may have been freed since); NULL starts, NULL ends. */
+/* The next live object after this one (which may have been freed since); NULL starts, NULL ends. A pointer that is no
+ * object of this pool is a bug of the caller and gives NULL. */
 KOLK_API void *kolk_pool_next(const kolk_pool *pool, const void *object);
 
-/* The next run of live objects side by side (stride bytes apart), for inner loops over plain arrays and for splitting
- * work over threads by ranges of slots. *index in: look from here, out: start of the run; *length in: slots to look at,
- * out: length of the run. Returns its first object, or NULL when there is none (and *length 0).
+/* The next run of live objects side by side (stride bytes apart), for inner loops over plain arrays where objects are
+ * dense, and for splitting work over threads by ranges of slots, which go from 0 to capacity - 1. *index in: look from
+ * here, out: start of the run; *length in: slots to look at (cut at the last one), out: length of the run. Returns its
+ * first object, or NULL when there is none (and *length 0).
  *
- *     for (uint32_t at = begin, n = end - begin; (o = kolk_pool_next_run(pool, &at, &n)); at += n, n = end - at) ... */
+ *     uint32_t at = begin, n = end - begin;
+ *     for (T *run; (run = kolk_pool_next_run(pool, &at, &n)) != NULL; at += n, n = end - at) ... run[0] to run[n - 1] */
 KOLK_API void *kolk_pool_next_run(const kolk_pool *pool, uint32_t *index, uint32_t *length);
 
 /* A place in an iteration, for KOLK_EACH. */
