@@ -221,7 +221,7 @@ int cli_run(const cli_verb *const *verbs, int argc, char **argv) {
     if (!*word) return cli_fail(CLI_USAGE, "expected a verb; 'kolk help' lists them");
     want_help = !strcmp(word, "help") || !strcmp(word, "--help") || !strcmp(word, "-h");
     want_version = !strcmp(word, "--version");
-    if (want_version || (want_help && argc == 2)) return run(verbs, NULL, 0, NULL);
+    if (want_version || (want_help && (argc == 2 || !strcmp(argv[2], "help")))) return run(verbs, NULL, 0, NULL);
     if (want_help && argc > 3) return cli_fail(CLI_USAGE, "help takes one verb, and there is one more: '%s'", argv[3]);
     if (*word == '-' && !want_help)
         return cli_fail(CLI_USAGE, "expected a verb before %s; 'kolk help' lists them", word);

@@ -9,7 +9,8 @@ KOLK_POOL_TYPE(bullets, struct bullet)
 int main(void) {
     bullets pool;
     if (bullets_init(&pool, &(kolk_pool_desc){.name = "bullets", .capacity = 256}) != KOLK_OK) return 1;
-    struct bullet *bullet = bullets_alloc(&pool); /* NULL when all 256 fly */
+    struct bullet *bullet = bullets_alloc(&pool);
+    if (!bullet) return 1; /* all 256 fly */
     *bullet = (struct bullet){.dx = 1};
     bullets_handle handle = bullets_handle_of(&pool, bullet);
     KOLK_EACH(bullets, each, &pool) each->x += each->dx; /* what is alive, and nothing else */

@@ -29,7 +29,7 @@ static KOLK_POOL_STORAGE(union shape, 8) memory; /* no heap: the pool lives here
 
 int main(void) {
     shapes pool;
-    kolk_pool_desc desc = {.name = "shapes", .memory = &memory, .memory_size = sizeof memory};
+    kolk_pool_desc desc = {.name = "shapes", .capacity = 8, .memory = &memory, .memory_size = sizeof memory};
     kolk_status status = shapes_init(&pool, &desc);
     if (status != KOLK_OK) {
         printf("%s\n", kolk_status_text(status));
@@ -37,8 +37,9 @@ int main(void) {
     }
 
     struct circle *circle = shapes_alloc_circle(&pool);
-    *circle = (struct circle){CIRCLE, 2};
     struct box *box = shapes_alloc_box(&pool);
+    if (!circle || !box) return 1;
+    *circle = (struct circle){CIRCLE, 2};
     *box = (struct box){BOX, 3, 4};
 
     double area = 0;

@@ -15,6 +15,7 @@ static double loudness(const void *object, void *context) {
 
 static voices_handle play(voices *mixer, const char *sound, double volume) {
     struct voice *voice = voices_alloc(mixer);
+    if (!voice) return (voices_handle){.untyped = {0}}; /* cannot be: one of the others gives way */
     *voice = (struct voice){sound, volume};
     return voices_handle_of(mixer, voice);
 }

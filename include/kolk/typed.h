@@ -1,11 +1,13 @@
-/* kolk/typed.h: the typed skin. The wrong object, or a handle of the wrong pool, is then a compiler's diagnostic.
+/* kolk/typed.h: the typed skin. The wrong object, pool or handle is then a compiler's diagnostic.
  *
  *     KOLK_POOL_TYPE(bullets, struct bullet)      // at file scope; in a header too
  *
  * makes the types `bullets` (a pool), `bullets_object` (struct bullet) and `bullets_handle`, and the functions bullets_init,
  * _alloc, _alloc_n, _alloc_zeroed, _alloc_at, _free, _free_handle, _get, _handle_of, _next, _next_run, _index, _at, _is_live,
  * _count, _available, _clear, _reserve, _trim, _stats, _is_valid and _deinit: those of pool.h with your type for void *.
- * The untyped pool is `bullets.pool`. Leave object_size and object_align of the descriptor 0: the type has them.
+ * The untyped pool is `bullets.pool`: hand it to any function of pool.h but kolk_pool_init. Leave object_size and object_align
+ * of the descriptor 0: the type has them. In C++17, which has no designated initialisers: `kolk_pool_desc desc = {};
+ * desc.capacity = 256; bullets_init(&pool, &desc);`
  *
  * To hide the objects from all but one file, so that they come into being only through its create functions:
  *
@@ -24,7 +26,8 @@
  * Cost      none: each function is one cast and one call; alloc, free and get of KOLK_POOL_TYPE know the stride as a
  *           constant, which makes them faster than the untyped ones.
  * Memory    KOLK_POOL_STORAGE(T, n) is the type of static storage for n objects; you write the declaration:
- *               static KOLK_POOL_STORAGE(struct bullet, 256) memory;     // .memory = &memory, .memory_size = sizeof memory
+ *               static KOLK_POOL_STORAGE(struct bullet, 256) memory;
+ *               ... .capacity = 256, .memory = &memory, .memory_size = sizeof memory
  * Contents, Threads, Design    as in pool.h.
  */
 #ifndef KOLK_TYPED_H
