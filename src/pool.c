@@ -1,18 +1,19 @@
 /* pool.c: the core pool.
  *
- *     slots        | 0 | 1 | 2 | ........... | fresh | .......... | capacity | (reserved, not committed) | max_capacity |
+ *     slots        | 0 | 1 | 2 | ......... | fresh | ........ | capacity | (reserved, not committed) | max_capacity |
  *     live         1 bit a slot    the truth about every slot
  *     generations  32 bits a slot  of the life that is or comes next; ends in every handle
- *     stack        32 bits a slot  LIFO: indices of free slots; FIFO: the same array as a ring; LOWEST has holes instead:
- *                                  1 bit a free slot, with levels of summary bits above (bits.h)
+ *     stack        32 bits a slot  LIFO: indices of free slots; FIFO: the same array as a ring; LOWEST has holes
+ *                                  instead: 1 bit a free slot, with levels of summary bits above (bits.h)
  *
- * Nothing of this is inside a slot, so a stray write through a dangling pointer cannot corrupt the pool, alloc touches no
- * cold object, and the free order of a million slots needs no set-up: `fresh` separates the slots that were once handed
- * out from those that never were, and only ever advances. It gives an init that touches nothing, metadata that is
- * written for the first time as it passes (the caller's memory may be dirty), the peak, and a tight bound for pointers.
+ * Nothing of this is inside a slot, so a stray write through a dangling pointer cannot corrupt the pool, alloc touches
+ * no cold object, and the free order of a million slots needs no set-up: `fresh` separates the slots that were once
+ * handed out from those that never were, and only ever advances. It gives an init that touches nothing, metadata that
+ * is written for the first time as it passes (the caller's memory may be dirty), the peak, and a tight bound for
+ * pointers.
  *
- * The fast paths (pool.inl) have no branch for any option. They read three bounds, and a pool whose option needs more than
- * they do is shown bounds that always lead here:
+ * The fast paths (pool.inl) have a branch for one option, generations or none, and for no other. They read three bounds,
+ * and a pool whose option needs more than they do is shown bounds that always lead here:
  *     floor       alloc takes from the stack while top != floor
  *     free_bound  free pushes what lies below it
  *     bound       get, is_live, index, at know what lies below it
@@ -349,7 +350,8 @@ void kolk_pool_deinit(kolk_pool *pool) {
     memset(pool, 0, sizeof *pool);
 }
 
-/* ---- Free slots: where they are, and in which order they come back (I3). `inline` is worth 20 % to FIFO and LOWEST. --- */
+/* ---- Free slots: where they are, and in which order they come back (I3) ------------------------------------------
+ * `inline` here and below is worth a fifth of the time of FIFO and LOWEST. */
 
 static inline void put_free(kolk_pool *pool, uint32_t index) {
     if (pool->reuse == KOLK_REUSE_LIFO) {
@@ -420,8 +422,8 @@ static uint32_t take_fresh(kolk_pool *pool) {
     return index;
 }
 
-/* Rebuilds the order from the live bits, lowest first. Worn-out slots pass for live ones meanwhile (I1, I2 broken). Holes
- * that are there already stay. */
+/* Rebuilds the order from the live bits, lowest first. Worn-out slots pass for live ones meanwhile (I1, I2 broken).
+ * Holes that are there already stay. */
 static void sort_free(kolk_pool *pool) {
     uint32_t worn = pool->worn_first;
     for (uint32_t n = 0; n < pool->worn; n++, worn = pool->generations[worn]) kolk_bits_set(pool->live, worn);

@@ -21,8 +21,8 @@
 #define KOLK_VERSION "0.1.0"
 #define KOLK_ABI     1 /* of the structs' layout; also the number in libkolk.so.1 */
 
-/* -DKOLK_CHECKS=0 leaves out the double-free test of the inline kolk_pool_free, never the bounds: a double free then goes
- * unnoticed and corrupts the pool. No layout depends on it. */
+/* -DKOLK_CHECKS=0 leaves out the double-free test of the inline kolk_pool_free, never the bounds: a double free then
+ * goes unnoticed and corrupts the pool. No layout depends on it. */
 #ifndef KOLK_CHECKS
 #define KOLK_CHECKS 1
 #endif
@@ -101,7 +101,8 @@ static inline bool kolk_handle_equal(kolk_handle a, kolk_handle b) {
     return a.bits == b.bits;
 }
 
-/* To and from the plain integer. Any integer may be unpacked: a pool answers NULL to a handle that it did not give out. */
+/* To and from the plain integer. Any integer may be unpacked: a pool answers NULL to a handle that it did not give
+ * out. */
 static inline uint64_t kolk_handle_pack(kolk_handle handle) {
     return handle.bits;
 }

@@ -79,12 +79,12 @@ typedef struct kolk_pool_desc {
     const char *name;   /* for sentences and statistics; outlives the pool */
     size_t object_size; /* bytes, from 1 */
 
-    /* A power of two up to 4096. 0: the largest that divides object_size, at most 16; this suits every type of that size
-     * that has no _Alignas of its own. */
+    /* A power of two up to 4096. 0: the largest that divides object_size, at most 16; this suits every type of that
+     * size that has no _Alignas of its own. */
     size_t object_align;
 
-    /* Slots. 0: with memory, as many as fit (of a KOLK_POOL_STORAGE perhaps more than its n); with max_capacity, it starts
-     * empty and grows; else it is always full. */
+    /* Slots. 0: with memory, as many as fit (of a KOLK_POOL_STORAGE perhaps more than its n); with max_capacity, it
+     * starts empty and grows; else it is always full. */
     uint32_t capacity;
     uint32_t max_capacity; /* it grows up to this, and no address changes; 0: as capacity */
 
@@ -101,8 +101,8 @@ typedef struct kolk_pool_desc {
     void (*on_full)(kolk_pool *pool, void *context);
     double (*cost)(const void *object, void *context); /* for kolk_pool_evict_cheapest: what losing it would cost */
 
-    /* Once per slot, before it is first handed out, and again after a trim. False: it could not; alloc gives NULL and the
-     * slot stays free. */
+    /* Once per slot, before it is first handed out, and again after a trim. False: it could not; alloc gives NULL and
+     * the slot stays free. */
     bool (*setup)(void *object, void *context);
 
     /* At every free, clear, eviction and deinit of a live object, which is dead by then (though count still counts it):
@@ -110,8 +110,8 @@ typedef struct kolk_pool_desc {
     void (*reset)(void *object, void *context);
     void (*teardown)(void *object, void *context); /* once per set-up slot, at deinit and trim */
 
-    /* Handed to each hook. Hooks must return (but for kolk_pool_trap_full). Of this pool, setup and reset may call alloc
-     * and free, all hooks const functions. */
+    /* Handed to each hook. Hooks must return (but for kolk_pool_trap_full). Of this pool, setup and reset may call
+     * alloc and free, all hooks const functions. */
     void *context;
 } kolk_pool_desc;
 
@@ -121,7 +121,8 @@ typedef struct kolk_slot {
     uint32_t index;
 } kolk_slot;
 
-/* count == fresh - (top - stack) - held. All zero is a valid pool of capacity 0. Never copy or move it once initialised. */
+/* count == fresh - (top - stack) - held. All zero is a valid pool of capacity 0. Never copy or move it once
+ * initialised. */
 struct kolk_pool {
     /* what alloc, free and get read */
     unsigned char *slots;
@@ -175,12 +176,13 @@ static inline kolk_status kolk_pool_init(kolk_pool *pool, const kolk_pool_desc *
 /* Runs reset for what is alive and teardown for what is set up, gives the memory back, leaves the pool all zero. */
 KOLK_API void kolk_pool_deinit(kolk_pool *pool);
 
-/* Bytes that a pool of desc->capacity needs on the caller's memory; before any init. 0 for a bad descriptor, of which it
- * looks at all but memory, memory_size and max_capacity. For a typed pool, object_size = sizeof(T) and object_align =
- * _Alignof(T), which its init takes as well. */
+/* Bytes that a pool of desc->capacity needs on the caller's memory; before any init. 0 for a bad descriptor, of which
+ * it looks at all but memory, memory_size and max_capacity. For a typed pool, object_size = sizeof(T) and object_align
+ * = _Alignof(T), which its init takes as well. */
 KOLK_API size_t kolk_pool_memory_size(const kolk_pool_desc *desc);
 
-/* The same as a constant, enough for any descriptor of that size, alignment and capacity (see KOLK_POOL_STORAGE in typed.h). */
+/* The same as a constant, enough for any descriptor of that size, alignment and capacity (see KOLK_POOL_STORAGE in
+ * typed.h). */
 /* clang-format off */
 #define KOLK_POOL_BYTES(size, align, n)                                                                                \
     (KOLK_ROUND_UP((size_t)(n) * KOLK_ROUND_UP(size, align), 8) + 2 * 8 * (((size_t)(n) + 63) / 64) +                  \
@@ -190,8 +192,9 @@ KOLK_API size_t kolk_pool_memory_size(const kolk_pool_desc *desc);
 
 /* ---- Objects --------------------------------------------------------------------------------------------------- */
 
-/* Takes an object of this pool back, once; all its handles are stale from now on. NULL does nothing. A bug of the caller
- * otherwise: a pointer that is not of this pool, not the start of an object, never handed out, or free already. */
+/* Takes an object of this pool back, once; all its handles are stale from now on. NULL does nothing. A bug of the
+ * caller otherwise: a pointer that is not of this pool, not the start of an object, never handed out, or free
+ * already. */
 KOLK_INLINE void kolk_pool_free(kolk_pool *pool, void *object);
 
 /* An object, or NULL when the pool is full: after growing as far as it may and asking on_full. */
@@ -213,19 +216,19 @@ KOLK_API void kolk_pool_clear(kolk_pool *pool);
 KOLK_INLINE kolk_handle kolk_pool_handle(const kolk_pool *pool, const void *object);
 
 /* The object, or NULL if this handle is null, stale, not of an object that is alive, or of another pool. Never somebody
- * else's object, within the limits of the generations (kolk_generations, kolk_pool_alloc_at) and of the tags, which have
- * the bits that an index below max_capacity leaves of 32. Pools with distinct tags below 2^(those bits) never answer each
- * other's handles; tags that are hashes of names are the same once in 2^(those bits) pairs; pools without tag and name
- * have the same. */
+ * else's object, within the limits of the generations (kolk_generations, kolk_pool_alloc_at) and of the tags, which
+ * have the bits that an index below max_capacity leaves of 32. Pools with distinct tags below 2^(those bits) never
+ * answer each other's handles; tags that are hashes of names are the same once in 2^(those bits) pairs; pools without
+ * tag and name have the same. */
 KOLK_INLINE void *kolk_pool_get(const kolk_pool *pool, kolk_handle handle);
 
 /* Frees the object of a handle; false if there is none. */
 KOLK_API bool kolk_pool_free_handle(kolk_pool *pool, kolk_handle handle);
 
 /* For loading: an object in the slot and with the generation of this handle, so that get finds it. NULL if the slot is
- * in use, beyond max_capacity, worn out for ever (STRICT) or fails its setup, or the handle is of another pool or null. Makes slots up to
- * it free where they were never handed out. Older handles of the slot may become valid again. O(1) in ascending order
- * of slots without gaps, as kolk_pool_next gave them when saving; O(gap) or O(free slots) otherwise. */
+ * in use, beyond max_capacity, worn out for ever (STRICT) or fails its setup, or the handle is of another pool or null.
+ * Makes slots up to it free where they were never handed out. Older handles of the slot may become valid again. O(1) in
+ * ascending order of slots without gaps, as kolk_pool_next gave them when saving; O(gap) or O(free slots) otherwise. */
 KOLK_API void *kolk_pool_alloc_at(kolk_pool *pool, kolk_handle handle);
 
 /* ---- Questions ------------------------------------------------------------------------------------------------- */
@@ -234,7 +237,8 @@ KOLK_API void *kolk_pool_alloc_at(kolk_pool *pool, kolk_handle handle);
  * by handle: kolk_pool_get.) */
 KOLK_INLINE bool kolk_pool_is_live(const kolk_pool *pool, const void *object);
 
-/* Slot of a live object, from 0: for arrays beside the pool. Anything else is a bug of the caller and gives UINT32_MAX. */
+/* Slot of a live object, from 0: for arrays beside the pool. Anything else is a bug of the caller and gives
+ * UINT32_MAX. */
 KOLK_INLINE uint32_t kolk_pool_index(const kolk_pool *pool, const void *object);
 
 /* The live object in a slot, or NULL. */
@@ -250,8 +254,8 @@ KOLK_API void kolk_pool_stats(const kolk_pool *pool, kolk_stats *out);
 /* Checks every invariant of src/pool.c; O(slots), for tests. */
 KOLK_API bool kolk_pool_is_valid(const kolk_pool *pool);
 
-/* ---- Iteration: ascending slots; the current object, or any other, may be freed meanwhile; what is allocated meanwhile
- *      may or may not be visited. Fastest by KOLK_EACH (typed.h), where objects are dense by runs. -------------------- */
+/* ---- Iteration: ascending slots; the current object, or any other, may be freed meanwhile; what is allocated
+ *      meanwhile may or may not be visited. Fastest by KOLK_EACH (typed.h), where objects are dense by runs. ---------- */
 
 /* The next live object after this one (which may have been freed since); NULL starts, NULL ends. A pointer that is no
  * object of this pool is a bug of the caller and gives NULL. */
@@ -263,7 +267,9 @@ KOLK_API void *kolk_pool_next(const kolk_pool *pool, const void *object);
  * first object, or NULL when there is none (and *length 0).
  *
  *     uint32_t at = begin, n = end - begin;
- *     for (T *run; (run = kolk_pool_next_run(pool, &at, &n)) != NULL; at += n, n = end - at) ... run[0] to run[n - 1] */
+ *     for (T *run; (run = kolk_pool_next_run(pool, &at, &n)) != NULL; at += n, n = end - at)
+ *         for (uint32_t i = 0; i < n; i++) ... run[i] ...
+ */
 KOLK_API void *kolk_pool_next_run(const kolk_pool *pool, uint32_t *index, uint32_t *length);
 
 /* A place in an iteration, for KOLK_EACH. */

@@ -31,9 +31,9 @@ KOLK_INLINE uintptr_t kolk_inverse(uintptr_t odd) {
     return inverse;
 }
 
-/* The slot that begins at `object`, or a number that is no slot: exact division by stride = odd << shift. Rotating right
- * by shift moves stray low bits to the top, and multiplying by the inverse of odd maps the multiples of odd, and nothing
- * else, to the small numbers. So one comparison with a bound refuses foreign, misaligned and interior pointers
+/* The slot that begins at `object`, or a number that is no slot: exact division by stride = odd << shift. Rotating
+ * right by shift moves stray low bits to the top, and multiplying by the inverse of odd maps the multiples of odd, and
+ * nothing else, to the small numbers. So one comparison with a bound refuses foreign, misaligned and interior pointers
  * (Granlund and Montgomery, Division by Invariant Integers using Multiplication, 1994, section 9). */
 KOLK_INLINE uintptr_t kolk_exact_slot(uintptr_t offset, unsigned shift, uintptr_t inverse) {
     unsigned width = 8 * (unsigned)sizeof offset;

@@ -2,12 +2,12 @@
  *
  *     KOLK_POOL_TYPE(bullets, struct bullet)      // at file scope; in a header too
  *
- * makes the types `bullets` (a pool), `bullets_object` (struct bullet) and `bullets_handle`, and the functions bullets_init,
- * _alloc, _alloc_n, _alloc_zeroed, _alloc_at, _free, _free_handle, _get, _handle_of, _next, _next_run, _index, _at, _is_live,
- * _count, _available, _clear, _reserve, _trim, _stats, _is_valid and _deinit: those of pool.h with your type for void *.
- * The untyped pool is `bullets.pool`: hand it to any function of pool.h but kolk_pool_init. Leave object_size and object_align
- * of the descriptor 0: the type has them. In C++17, which has no designated initialisers: `kolk_pool_desc desc = {};
- * desc.capacity = 256; bullets_init(&pool, &desc);`
+ * makes the types `bullets` (a pool), `bullets_object` (struct bullet) and `bullets_handle`, and the functions
+ * bullets_init, _alloc, _alloc_n, _alloc_zeroed, _alloc_at, _free, _free_handle, _get, _handle_of, _next, _next_run,
+ * _index, _at, _is_live, _count, _available, _clear, _reserve, _trim, _stats, _is_valid and _deinit: those of pool.h
+ * with your type for void *. The untyped pool is `bullets.pool`: hand it to any function of pool.h but kolk_pool_init.
+ * Leave object_size and object_align of the descriptor 0: the type has them. In C++17, which has no designated
+ * initialisers: `kolk_pool_desc desc = {}; desc.capacity = 256; bullets_init(&pool, &desc);`
  *
  * To hide the objects from all but one file, so that they come into being only through its create functions:
  *
@@ -16,8 +16,9 @@
  *     particles.c   struct particle { ... };
  *                   KOLK_POOL_DEFINE(particles, particle)          // init and alloc
  *
- * Objects of several types in one pool: a union is C's list of types and has the size of the largest. Each KOLK_POOL_MEMBER
- * adds an alloc and a free for one of them; a type that is not in the union, or a member of another type, does not compile.
+ * Objects of several types in one pool: a union is C's list of types and has the size of the largest. Each
+ * KOLK_POOL_MEMBER adds an alloc and a free for one of them; a type that is not in the union, or a member of another
+ * type, does not compile.
  *
  *     union shape { struct circle circle; struct square square; };
  *     KOLK_POOL_TYPE(shapes, union shape)
@@ -28,8 +29,7 @@
  * Memory    KOLK_POOL_STORAGE(T, n) is the type of static storage for n objects; you write the declaration:
  *               static KOLK_POOL_STORAGE(struct bullet, 256) memory;
  *               ... .capacity = 256, .memory = &memory, .memory_size = sizeof memory
- * Contents, Threads, Design    as in pool.h.
- */
+ * Contents, Threads, Design    as in pool.h. */
 #ifndef KOLK_TYPED_H
 #define KOLK_TYPED_H
 
