@@ -12,8 +12,8 @@
  * is written for the first time as it passes (the caller's memory may be dirty), the peak, and a tight bound for
  * pointers.
  *
- * The fast paths (pool.inl) have a branch for one option, generations or none, and for no other. They read three bounds,
- * and a pool whose option needs more than they do is shown bounds that always lead here:
+ * The fast paths (pool.inl) have a branch for one option, generations or none, and for no other. They read three
+ * bounds, and a pool whose option needs more than they do is shown bounds that always lead here:
  *     floor       alloc takes from the stack while top != floor
  *     free_bound  free pushes what lies below it
  *     bound       get, is_live, index, at know what lies below it

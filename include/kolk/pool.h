@@ -255,7 +255,7 @@ KOLK_API void kolk_pool_stats(const kolk_pool *pool, kolk_stats *out);
 KOLK_API bool kolk_pool_is_valid(const kolk_pool *pool);
 
 /* ---- Iteration: ascending slots; the current object, or any other, may be freed meanwhile; what is allocated
- *      meanwhile may or may not be visited. Fastest by KOLK_EACH (typed.h), where objects are dense by runs. ---------- */
+ *      meanwhile may or may not be visited. Fastest by KOLK_EACH (typed.h), where objects are dense by runs. ------ */
 
 /* The next live object after this one (which may have been freed since); NULL starts, NULL ends. A pointer that is no
  * object of this pool is a bug of the caller and gives NULL. */
