@@ -104,9 +104,24 @@ static uint32_t waiting(const kolk_pool *pool) {
     return pool->held - pool->worn;
 }
 
+/* Free slots in the array of LIFO and FIFO, and the place of the n-th: for LIFO, first is 0. */
+static uint32_t queued(const kolk_pool *pool) {
+    return pool->reuse == KOLK_REUSE_FIFO ? waiting(pool) : (uint32_t)(pool->top - pool->stack);
+}
+
+static kolk_slot *queue_at(const kolk_pool *pool, uint32_t n) {
+    uint64_t at = (uint64_t)pool->first + n;
+    return pool->stack + (at < pool->capacity ? at : at - pool->capacity);
+}
+
+/* May the fast paths serve this pool? */
+static bool is_fast(const kolk_pool *pool) {
+    return pool->reuse == KOLK_REUSE_LIFO && !pool->ready && !pool->reset;
+}
+
 /* Shows the fast paths their bounds (I4). */
 static void show(kolk_pool *pool) {
-    bool fast = pool->reuse == KOLK_REUSE_LIFO && !pool->ready && !pool->reset;
+    bool fast = is_fast(pool);
     pool->bound = pool->fresh;
     pool->free_bound = fast ? pool->fresh : 0;
     pool->floor = fast ? pool->stack : pool->top;
@@ -360,8 +375,7 @@ static inline void put_free(kolk_pool *pool, uint32_t index) {
         return;
     }
     if (pool->reuse == KOLK_REUSE_FIFO) {
-        uint64_t end = (uint64_t)pool->first + waiting(pool);
-        pool->stack[end < pool->capacity ? end : end - pool->capacity].index = index;
+        queue_at(pool, waiting(pool))->index = index;
     } else {
         kolk_levels_set(pool->holes, pool->levels, index);
     }
@@ -377,7 +391,7 @@ static inline bool take_free(kolk_pool *pool, uint32_t *index) {
     }
     if (waiting(pool) == 0) return false;
     if (pool->reuse == KOLK_REUSE_FIFO) {
-        *index = pool->stack[pool->first].index;
+        *index = queue_at(pool, 0)->index;
         pool->first = pool->first + 1 < pool->capacity ? pool->first + 1 : 0;
     } else {
         *index = (uint32_t)kolk_levels_take_lowest(pool->holes, pool->levels);
@@ -397,14 +411,23 @@ static void put_worn(kolk_pool *pool, uint32_t index) {
     pool->held++;
 }
 
-static bool take_worn(kolk_pool *pool, uint32_t *index) {
-    if (pool->strict || pool->worn == 0) return false;
-    *index = pool->worn_first;
-    pool->worn_first = pool->generations[*index];
-    pool->generations[*index] = 1;
+/* Takes a slot out of the list, behind the one `before` it (NO_SLOT: it is the first); its generations start anew. */
+static void recycle(kolk_pool *pool, uint32_t before, uint32_t index) {
+    if (before == NO_SLOT)
+        pool->worn_first = pool->generations[index];
+    else
+        pool->generations[before] = pool->generations[index];
+    if (pool->worn_last == index) pool->worn_last = before;
+    pool->generations[index] = 1;
     pool->worn--;
     pool->held--;
     pool->recycled++;
+}
+
+static bool take_worn(kolk_pool *pool, uint32_t *index) {
+    if (pool->strict || pool->worn == 0) return false;
+    *index = pool->worn_first;
+    recycle(pool, NO_SLOT, *index);
     return true;
 }
 
@@ -422,11 +445,20 @@ static uint32_t take_fresh(kolk_pool *pool) {
     return index;
 }
 
-/* Rebuilds the order from the live bits, lowest first. Worn-out slots pass for live ones meanwhile (I1, I2 broken).
- * Holes that are there already stay. */
-static void sort_free(kolk_pool *pool) {
+/* Lets worn-out slots pass for live ones, or ends that (I1, I2 broken between). */
+static void mark_worn(kolk_pool *pool, bool live) {
     uint32_t worn = pool->worn_first;
-    for (uint32_t n = 0; n < pool->worn; n++, worn = pool->generations[worn]) kolk_bits_set(pool->live, worn);
+    for (uint32_t n = 0; n < pool->worn; n++, worn = pool->generations[worn]) {
+        if (live)
+            kolk_bits_set(pool->live, worn);
+        else
+            kolk_bits_clear(pool->live, worn);
+    }
+}
+
+/* Rebuilds the order from the live bits, lowest first. Holes that are there already stay. */
+static void sort_free(kolk_pool *pool) {
+    mark_worn(pool, true);
     pool->top = pool->stack;
     pool->first = 0;
     pool->held = pool->worn;
@@ -437,9 +469,22 @@ static void sort_free(kolk_pool *pool) {
         for (uint64_t i = 0; (i = kolk_bits_find(pool->live, false, i, pool->fresh)) < pool->fresh; i++)
             put_free(pool, (uint32_t)i);
     }
-    worn = pool->worn_first;
-    for (uint32_t n = 0; n < pool->worn; n++, worn = pool->generations[worn]) kolk_bits_clear(pool->live, worn);
+    mark_worn(pool, false);
     show(pool);
+}
+
+/* Closes the gap that this slot leaves in the array of LIFO or FIFO; false if it is not there. */
+static bool take_queued(kolk_pool *pool, uint32_t index) {
+    uint32_t length = queued(pool), n = 0;
+    while (n < length && queue_at(pool, n)->index != index) n++;
+    if (n == length) return false;
+    for (; n + 1 < length; n++) *queue_at(pool, n) = *queue_at(pool, n + 1);
+    if (pool->reuse == KOLK_REUSE_LIFO)
+        pool->top--;
+    else
+        pool->held--;
+    show(pool);
+    return true;
 }
 
 /* Takes this free slot below fresh out of its place; false if it is worn out for ever. */
@@ -449,36 +494,12 @@ static bool take_this(kolk_pool *pool, uint32_t index) {
         pool->held--;
         return true;
     }
-    uint32_t length = pool->reuse == KOLK_REUSE_LIFO ? (uint32_t)(pool->top - pool->stack) : waiting(pool);
-    uint32_t first = pool->reuse == KOLK_REUSE_FIFO ? pool->first : 0;
-    bool found = false;
-    for (uint32_t n = 0; pool->stack && n < length; n++) {
-        uint64_t at = (uint64_t)first + n;
-        kolk_slot *slot = pool->stack + (at < pool->capacity ? at : at - pool->capacity);
-        if (found) (slot == pool->stack ? pool->stack + pool->capacity : slot)[-1] = *slot;
-        found = found || slot->index == index;
-    }
-    if (found) {
-        if (pool->reuse == KOLK_REUSE_LIFO)
-            pool->top--;
-        else
-            pool->held--;
-        show(pool);
-        return true;
-    }
+    if (take_queued(pool, index)) return true;
     if (pool->strict) return false;
     uint32_t before = NO_SLOT, worn = pool->worn_first, n = 0;
     for (; n < pool->worn && worn != index; n++, worn = pool->generations[worn]) before = worn;
     if (n == pool->worn) return false; /* it is dying: its reset hook asked */
-    if (before == NO_SLOT)
-        pool->worn_first = pool->generations[index];
-    else
-        pool->generations[before] = pool->generations[index];
-    if (pool->worn_last == index) pool->worn_last = before;
-    pool->generations[index] = 1;
-    pool->worn--;
-    pool->held--;
-    pool->recycled++;
+    recycle(pool, before, index);
     return true;
 }
 
@@ -768,11 +789,9 @@ static uint64_t mixed(uint64_t slot) {
 
 /* Number and fingerprint of the free slots in their places; false if one is live or beyond fresh (I3). */
 static bool add_places(const kolk_pool *pool, uint64_t *count, uint64_t *print) {
-    bool fifo = pool->reuse == KOLK_REUSE_FIFO;
-    uint64_t length = fifo ? waiting(pool) : (uint64_t)(pool->top - pool->stack);
-    for (uint64_t n = 0; n < length; n++) {
-        uint64_t at = fifo ? (pool->first + n) % pool->capacity : n;
-        uint32_t index = pool->stack[at].index;
+    uint32_t length = queued(pool);
+    for (uint32_t n = 0; n < length; n++) {
+        uint32_t index = queue_at(pool, n)->index;
         if (index >= pool->fresh || kolk_bits_get(pool->live, index)) return false;
         *print += mixed(index);
     }
@@ -781,7 +800,7 @@ static bool add_places(const kolk_pool *pool, uint64_t *count, uint64_t *print) 
         if (worn >= pool->fresh || kolk_bits_get(pool->live, worn)) return false;
         *print += mixed(worn);
     }
-    *count = length + pool->worn;
+    *count = (uint64_t)length + pool->worn;
     if (pool->levels == 0) return true;
     for (uint64_t i = 0; (i = kolk_bits_find(pool->holes[0], true, i, pool->fresh)) < pool->fresh; i++) {
         if (kolk_bits_get(pool->live, i)) return false;
@@ -802,7 +821,7 @@ static bool levels_are_valid(const kolk_pool *pool) { /* I6 */
 bool kolk_pool_is_valid(const kolk_pool *pool) {
     if (pool->fresh > pool->capacity || pool->capacity > pool->max_capacity) return false; /* I2 */
     if (pool->top < pool->stack || pool->held < pool->worn) return false;                  /* I1 */
-    bool fast = pool->reuse == KOLK_REUSE_LIFO && !pool->ready && !pool->reset;            /* I4 */
+    bool fast = is_fast(pool);                                                             /* I4 */
     if (pool->bound != pool->fresh || pool->free_bound != (fast ? pool->fresh : 0)) return false;
     if (pool->floor != (fast ? pool->stack : pool->top)) return false;
 
