@@ -73,7 +73,15 @@ extern "C" {
     X(KOLK_NEVER_ISSUED, "the slot was never handed out")                                                              \
     X(KOLK_INTERIOR_POINTER, "the pointer is not the start of an object")                                              \
     X(KOLK_FOREIGN_POINTER, "the pointer is not of this pool")                                                         \
-    X(KOLK_NO_HANDLES, "the pool has no handles: KOLK_GENERATIONS_NONE")
+    X(KOLK_NO_HANDLES, "the pool has no handles: KOLK_GENERATIONS_NONE")                                               \
+    /* ... that the debug mode sees */                                                                                 \
+    X(KOLK_WRITE_AFTER_FREE, "an object was written to after it was freed")                                            \
+    X(KOLK_OVERFLOW, "the bytes behind an object were written to")                                                     \
+    X(KOLK_UNDERFLOW, "the bytes before an object were written to")                                                    \
+    X(KOLK_WRONG_POOL, "the handle is of another pool")                                                                \
+    /* reported to the failure handler too; the default one prints them and goes on */                                 \
+    X(KOLK_LEAK, "objects are still alive at the end of their pool or of the program")                                 \
+    X(KOLK_BAD_SETTING, "a setting of the debug mode or the statistics is not understood")
 
 typedef enum kolk_status {
 #define KOLK_STATUS_ENUMERATOR(status, sentence) status,
@@ -128,6 +136,16 @@ KOLK_API kolk_deadline kolk_deadline_after(int64_t milliseconds);
 
 /* ---- Statistics ------------------------------------------------------------------------------------------------ */
 
+/* What the debug mode does for a pool: see KOLK_DEBUG below. */
+enum {
+    KOLK_DEBUG_FILL = 1,
+    KOLK_DEBUG_GUARD = 2,
+    KOLK_DEBUG_QUARANTINE = 4,
+    KOLK_DEBUG_SITES = 8,
+    KOLK_DEBUG_TRACE = 16,
+    KOLK_DEBUG_BYPASS = 32
+};
+
 /* Filled by kolk_pool_stats and its like. Counters start at init; clear does not reset them. */
 typedef struct kolk_stats {
     const char *name;         /* of the pool; "" when it has none */
@@ -139,28 +157,103 @@ typedef struct kolk_stats {
     uint32_t capacity;        /* slots that can be used without more memory */
     uint32_t max_capacity;    /* slots that it may grow to */
     uint64_t unused_bytes;    /* of slots that were never needed: (capacity - peak) * stride bytes too many */
-    uint64_t bytes_reserved;  /* address space, metadata included */
+    uint64_t bytes_reserved;  /* address space, metadata included, the debug mode's not */
     uint64_t bytes_committed; /* of these, may be touched; the system backs them with memory at first touch */
     uint64_t failed;          /* allocations that gave NULL for want of room, or because setup failed */
     uint64_t evictions;       /* objects that on_full freed to make room */
     uint64_t wrong_pool;      /* handles of other pools that were looked up; a little low if several threads do so */
     uint32_t worn_out;        /* free slots whose generations are used up */
     uint32_t recycled;        /* worn-out slots that were put to use again, their generations starting anew */
+    uint32_t debug;           /* KOLK_DEBUG_ flags that are in force: a setting that this pool can't have is not */
 } kolk_stats;
+
+typedef enum kolk_stats_format {
+    KOLK_STATS_TEXT = 0,   /* a table for people: name, kind, size, alive, peak, capacity, failed, bytes */
+    KOLK_STATS_JSON,       /* every field, as {"pools": [{"name": "bullets", ...}, ...]} and a newline */
+    KOLK_STATS_OPENMETRICS /* for Prometheus and its like: kolk_count{pool="bullets",kind="pool"} 17, ... # EOF */
+} kolk_stats_format;
+
+/* Writes the statistics of every pool that is initialised now and has a name, in pieces, through `put`, which may call
+ * anything of kolk. While other threads use pools, their numbers may be a little off. Nothing in freestanding builds. */
+KOLK_API void kolk_stats_write(kolk_stats_format format,
+                               void (*put)(const char *text, size_t length, void *context), void *context);
 
 /* ---- Failures: bugs of the caller ------------------------------------------------------------------------------- */
 
 typedef struct kolk_failure {
     kolk_status rule;     /* which rule was broken */
     const char *pool;     /* its name; "" when it has none */
-    const void *object;   /* the pointer that was handed in, or NULL */
+    const void *object;   /* the pointer that was handed in, or the object that it is about, or NULL */
     uint32_t slot;        /* the slot that it is in, or UINT32_MAX */
     const char *sentence; /* the whole of it, for people: "kolk: bullets: double free of slot 17" */
+
+    /* Where, as return addresses; NULL where it is not known. kolk_site_text puts them into words. */
+    const void *site;       /* of the call that failed */
+    const void *alloc_site; /* where the object was allocated last, with the debug setting `sites` */
+    const void *free_site;  /* and freed last */
+
+    kolk_handle handle; /* KOLK_WRONG_POOL: the handle */
+    uint32_t offset;    /* KOLK_WRITE_AFTER_FREE, OVERFLOW, UNDERFLOW: the first byte that changed, from the start of the
+                           object, of its end, of the zone before it */
+    uint32_t count;     /* ... bytes that changed; KOLK_LEAK: objects from this site */
 } kolk_failure;
 
 /* The handler is called with each failure; NULL puts back the default, which prints the sentence to stderr and aborts
- * (freestanding: __builtin_trap). It may longjmp or throw. If it returns, the call that failed has changed nothing. */
+ * (freestanding: __builtin_trap), but goes on after a KOLK_LEAK or KOLK_BAD_SETTING. It may longjmp or throw. If it
+ * returns, the call that failed has changed nothing; what the debug mode finds damaged is put right, and the call goes
+ * on. */
 KOLK_API void kolk_set_failure_handler(void (*handler)(const kolk_failure *failure, void *context), void *context);
+
+/* Puts an address of code into words: "on_hit+0x2c (collide.c:63)", without the place where addr2line or the debug
+ * information is missing, "program+0x11f3" without a symbol table. Cut to size bytes with the final 0; returns `text`.
+ * Slow: it reads files, and runs addr2line if `lines` is true. "" in freestanding builds and on Windows. */
+KOLK_API const char *kolk_site_text(const void *site, bool lines, char *text, size_t size);
+
+/* ---- The debug mode, statistics at exit, and tools ---------------------------------------------------------------
+ *
+ * Settings of a pool's debug mode, in its descriptor's `debug` or for whole programs in the environment:
+ *
+ *     fill            a freed object becomes 0x1deadb0b, which is verified before its slot is used again, at clear and
+ *                     deinit; each object is handed out full of 0xcd, so that forgotten initialisation shows. Not for
+ *                     pools with keep, setup or teardown, whose contents live on.
+ *     guard           zones of 16 bytes or more on both sides of each object, verified at free, clear, deinit and by
+ *                     is_valid. Not on the caller's memory. next_run then gives runs of one.
+ *     quarantine=64   the last 64 freed slots wait before they are used again, unless the pool would be full otherwise
+ *     sites           return addresses of alloc and free, which reports then name; what is still alive at deinit and at
+ *                     exit is listed: KOLK_LEAK, one failure for each site of alloc, that of the oldest object first
+ *     trace           alloc and free leave the fast path, for the probes and kolk_set_profiler below
+ *     all             fill, guard, quarantine=64 and sites
+ *
+ *     KOLK_DEBUG=SETTINGS[:GLOB][;SETTINGS[:GLOB]]...      for pools whose name matches (* and ?); all without a GLOB
+ *                                                          takes the place of the descriptor's where it matches
+ *     KOLK_STATS=1 | text[:FILE] | json[:FILE] | openmetrics[:FILE]
+ *                                                          at exit, of all named pools that ever were; to stderr
+ *     KOLK_BYPASS=1 | 0                                    objects come from malloc, one by one, for tools that watch
+ *                                                          malloc; 1 is the default under AddressSanitizer,
+ *                                                          LeakSanitizer, MemorySanitizer and memcheck
+ *
+ * The environment is read when the first pool is initialised. All this is left out of freestanding builds. A setting
+ * that is not understood is reported as KOLK_BAD_SETTING and ignored. */
+
+/* Told of every alloc and free of the pools that are initialised while it is set (NULL: none); these leave the fast
+ * paths for it. Made for profilers: Tracy's TracyAllocN(object, size, pool) and TracyFreeN(object, pool) fit in. Set it
+ * before threads start. The functions must return; they may not use the pool. Copied. */
+typedef struct kolk_profiler {
+    void (*alloc)(const char *pool, const void *object, size_t size, void *context);
+    void (*free)(const char *pool, const void *object, void *context);
+    void *context;
+} kolk_profiler;
+
+KOLK_API void kolk_set_profiler(const kolk_profiler *profiler);
+
+/* What this library was built with, as far as it depends on the machine where it was built. */
+enum {
+    KOLK_HAS_PROBES = 1,   /* USDT probes (sys/sdt.h): kolk:alloc, free, full, grow, stale_handle */
+    KOLK_HAS_VALGRIND = 2, /* memcheck is noticed (valgrind/memcheck.h) */
+    KOLK_HAS_PAGES = 4     /* pools can live on the system's memory, and grow */
+};
+
+KOLK_API uint32_t kolk_features(void);
 
 #ifdef __cplusplus
 }

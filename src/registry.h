@@ -1,0 +1,23 @@
+/* registry.h: all pools of the process, for statistics and for what is to be said at exit. Freestanding builds have
+ * none. Every function may be called by several threads at a time. */
+#ifndef KOLK_SRC_REGISTRY_H
+#define KOLK_SRC_REGISTRY_H
+
+#include "kolk/base.h"
+
+/* What the registry asks of a kind of pool. */
+typedef struct kolk_kind {
+    void (*stats)(const void *pool, kolk_stats *out);
+    void (*at_exit)(const void *pool); /* reports what is still alive, if its debug mode is to; before the statistics */
+} kolk_kind;
+
+/* Lists a pool, and writes its number (from 1) to *mark, a field of the pool; 0 if there is no memory for it. The
+ * registry never writes to a pool again, and takes one whose *mark has changed for gone: so that a pool that was not
+ * deinit'd before its storage died does no harm as long as nobody asks for statistics. */
+void kolk_registry_add(const void *pool, uint32_t *mark, const kolk_kind *kind);
+
+/* Takes a pool off the list, before anything else of it ends; its last statistics are kept for KOLK_STATS. 0 does
+ * nothing. */
+void kolk_registry_remove(uint32_t number);
+
+#endif
