@@ -2,6 +2,7 @@
 #include "kolk/base.h"
 
 #include "fail.h"
+#include "tools.h"
 
 #include <stdarg.h>
 
@@ -23,28 +24,17 @@ const char *kolk_status_text(kolk_status status) {
 
 /* ---- Failures -------------------------------------------------------------------------------------------------- */
 
-static void print_and_abort(const kolk_failure *failure, void *context) {
-    (void)context;
-#if __STDC_HOSTED__
-    fprintf(stderr, "%s\n", failure->sentence);
-    abort();
-#else
-    (void)failure;
-    __builtin_trap();
-#endif
-}
-
-static void (*failure_handler)(const kolk_failure *failure, void *context) = print_and_abort;
+static void (*failure_handler)(const kolk_failure *failure, void *context); /* NULL: print, and abort */
 static void *failure_context;
 
 void kolk_set_failure_handler(void (*handler)(const kolk_failure *failure, void *context), void *context) {
-    failure_handler = handler ? handler : print_and_abort;
+    failure_handler = handler;
     failure_context = context;
 }
 
 /* Text that is cut where it gets too long; without libc, so that freestanding programs have sentences too. */
 typedef struct text {
-    char bytes[256];
+    char bytes[__STDC_HOSTED__ ? 1024 : 256];
     size_t length;
 } text;
 
@@ -62,6 +52,51 @@ static void put_number(text *out, uint64_t number) {
     put(out, digit);
 }
 
+static void put_format(text *out, const char *format, va_list arguments) {
+    for (; *format; format++) {
+        if (*format != '%')
+            put(out, (char[2]){*format, 0});
+        else if (*++format == 's')
+            put(out, va_arg(arguments, const char *));
+        else
+            put_number(out, va_arg(arguments, uint64_t));
+    }
+}
+
+static void put_site(text *out, const char *before, const void *site, bool lines) {
+    char words[256] = "";
+    if (!site || !*kolk_site_text(site, lines, words, sizeof words)) return;
+    put(out, before);
+    put(out, words);
+}
+
+/* Who failed; of damage, who has seen it. */
+static const char *word_before_site(kolk_status rule) {
+    bool damage = rule == KOLK_WRITE_AFTER_FREE || rule == KOLK_OVERFLOW || rule == KOLK_UNDERFLOW;
+    return damage ? ", seen by " : " by ";
+}
+
+static void put_sites(text *out, const kolk_failure *failure) {
+    put_site(out, word_before_site(failure->rule), failure->site, true);
+    put_site(out, "; allocated by ", failure->alloc_site, true);
+    put_site(out, failure->alloc_site ? ", freed by " : "; freed by ", failure->free_site, true);
+}
+
+#if __STDC_HOSTED__
+static void print_and_abort(const kolk_failure *failure) {
+    text by = {.length = 0};
+    if (!failure->sites) put_site(&by, word_before_site(failure->rule), failure->site, false);
+    bool more = failure->slot != UINT32_MAX && !failure->sites;
+    fprintf(stderr, "%s%s%s\n", failure->sentence, by.bytes, more ? "; KOLK_DEBUG=sites tells more" : "");
+    if (failure->rule != KOLK_LEAK && failure->rule != KOLK_BAD_SETTING) abort();
+}
+#else
+static void print_and_abort(const kolk_failure *failure) {
+    (void)failure;
+    __builtin_trap();
+}
+#endif
+
 void kolk_fail(kolk_failure failure, const char *format, ...) {
     text sentence = {.length = 0};
     put(&sentence, "kolk: ");
@@ -69,15 +104,15 @@ void kolk_fail(kolk_failure failure, const char *format, ...) {
     put(&sentence, ": ");
     va_list arguments;
     va_start(arguments, format);
-    for (; *format; format++) {
-        if (*format != '%')
-            put(&sentence, (char[2]){*format, 0});
-        else if (*++format == 's')
-            put(&sentence, va_arg(arguments, const char *));
-        else
-            put_number(&sentence, va_arg(arguments, uint64_t));
-    }
+    put_format(&sentence, format, arguments);
     va_end(arguments);
+    if (failure.sites) put_sites(&sentence, &failure);
     failure.sentence = sentence.bytes;
+    if (!failure_handler) {
+        print_and_abort(&failure);
+        return;
+    }
+    kolk_tools_wrote(&failure, sizeof failure);
+    kolk_tools_wrote(&sentence, sizeof sentence);
     failure_handler(&failure, failure_context);
 }

@@ -30,22 +30,18 @@
  *     I7  with setup or teardown, a live slot is ready
  * All time bounds are those of pool.h. Two things come from elsewhere: exact division (pool.inl) and the advancing mark
  * instead of a free list linked at creation (PostgreSQL, slab.c, 2017 on). */
-#undef KOLK_EXTERN /* the functions of pool.inl are emitted here, also in a program that is compiled with it */
-#include "kolk/pool.h"
+#include "pool_inside.h"
 
-#include "bits.h"
 #include "fail.h"
 #include "memory.h"
+#include "probes.h"
+#include "registry.h"
+#include "tools.h"
 
 #include <string.h>
 
-#define NO_SLOT    UINT32_MAX
-#define MAX_ALIGN  4096u
-#define MAX_LEVELS 6u /* 64^6 > 2^32 */
-#define FEW_PAGES  4u
-
 _Static_assert(sizeof(void *) != 8 || offsetof(kolk_pool, shift) == 64, "the fast paths read 64 bytes and the shift");
-_Static_assert(sizeof(void *) != 8 || (sizeof(kolk_pool) == 272 && sizeof(kolk_pool_desc) == 112),
+_Static_assert(sizeof(void *) != 8 || (sizeof(kolk_pool) == 296 && sizeof(kolk_pool_desc) == 120),
                "the layout has changed: raise KOLK_ABI");
 
 /* Emit each function of pool.inl once. */
@@ -72,19 +68,6 @@ extern inline void *kolk_cursor_next(kolk_cursor *cursor);
 
 /* ---- Leaves ---------------------------------------------------------------------------------------------------- */
 
-static void *slot_at(const kolk_pool *pool, uint64_t index) {
-    return pool->slots + (size_t)index * pool->stride;
-}
-
-static uint64_t round_up(uint64_t n, uint64_t unit) {
-    return (n + unit - 1) / unit * unit;
-}
-
-/* Bits that an index below n needs. */
-static unsigned index_bits(uint32_t n) {
-    return n > 1 ? 32 - (unsigned)__builtin_clz(n - 1) : 0;
-}
-
 /* The tag's bits from the top of the word down to where an index begins: small tags differ whatever the capacities. */
 static uint32_t tag_bits(uint32_t tag, unsigned bits_of_index) {
     uint32_t reversed = 0;
@@ -99,50 +82,38 @@ static uint32_t hash_of(const char *name) {
     return hash;
 }
 
-/* Free slots in the ring or the holes. */
-static uint32_t waiting(const kolk_pool *pool) {
-    return pool->held - pool->worn;
-}
-
-/* Free slots in the array of LIFO and FIFO, and the place of the n-th: for LIFO, first is 0. */
-static uint32_t queued(const kolk_pool *pool) {
-    return pool->reuse == KOLK_REUSE_FIFO ? waiting(pool) : (uint32_t)(pool->top - pool->stack);
-}
-
-static kolk_slot *queue_at(const kolk_pool *pool, uint32_t n) {
-    uint64_t at = (uint64_t)pool->first + n;
-    return pool->stack + (at < pool->capacity ? at : at - pool->capacity);
-}
-
-/* May the fast paths serve this pool? */
-static bool is_fast(const kolk_pool *pool) {
-    return pool->reuse == KOLK_REUSE_LIFO && !pool->ready && !pool->reset;
-}
-
 /* Shows the fast paths their bounds (I4). */
 static void show(kolk_pool *pool) {
     bool fast = is_fast(pool);
-    pool->bound = pool->fresh;
+    pool->bound = debug_of(pool) ? 0 : pool->fresh;
     pool->free_bound = fast ? pool->fresh : 0;
     pool->floor = fast ? pool->stack : pool->top;
 }
 
-static kolk_failure failure_of(const kolk_pool *pool, kolk_status rule) {
-    return (kolk_failure){.rule = rule, .pool = pool->name ? pool->name : "", .slot = NO_SLOT};
+static kolk_failure failure_of(const kolk_pool *pool, kolk_status rule, uint32_t slot, const void *site) {
+    kolk_failure failure = {.rule = rule, .pool = pool->name ? pool->name : "", .slot = slot, .site = site};
+    if (debug_of(pool)) kolk_debug_sites(pool->debug, slot, &failure);
+    return failure;
+}
+
+/* The slot whose stride this pointer is in, and how far; NO_SLOT if it is not of this pool. */
+static uint32_t locate(const kolk_pool *pool, const void *pointer, uint64_t *inside) {
+    if (is_bypassed(pool)) return kolk_debug_search(pool->debug, pool->fresh, pointer, inside);
+    uintptr_t offset = (uintptr_t)pointer - (uintptr_t)pool->slots;
+    if (offset >= (uint64_t)pool->capacity * pool->stride) return NO_SLOT;
+    *inside = offset % pool->stride;
+    return (uint32_t)(offset / pool->stride);
 }
 
 /* Reports what is wrong with a pointer that the caller wants to `verb`; if_dead is the rule broken by a free slot's. */
-static void fail_object(const kolk_pool *pool, const void *object, const char *verb, kolk_status if_dead) {
-    kolk_failure failure = failure_of(pool, KOLK_FOREIGN_POINTER);
+static void fail_object(const kolk_pool *pool, const void *object, const char *verb, kolk_status if_dead,
+                        const void *site) {
+    uint64_t inside = 0, slot = object ? locate(pool, object, &inside) : NO_SLOT;
+    kolk_failure failure = failure_of(pool, KOLK_FOREIGN_POINTER, (uint32_t)slot, site);
     failure.object = object;
-    uintptr_t offset = (uintptr_t)object - (uintptr_t)pool->slots;
-    if (!object || offset >= (uint64_t)pool->capacity * pool->stride) {
+    if (slot == NO_SLOT) {
         kolk_fail(failure, object ? "%s of a pointer that is not of this pool" : "%s of NULL", verb);
-        return;
-    }
-    failure.slot = (uint32_t)(offset / pool->stride);
-    uint64_t slot = failure.slot, inside = offset % pool->stride;
-    if (inside) {
+    } else if (inside) {
         failure.rule = KOLK_INTERIOR_POINTER;
         kolk_fail(failure, "%s of a pointer into slot %u, at byte %u of it", verb, slot, inside);
     } else if (slot >= pool->fresh) {
@@ -158,181 +129,30 @@ static void fail_object(const kolk_pool *pool, const void *object, const char *v
     }
 }
 
-/* ---- Memory: one block, cut into regions that each grow on their own -------------------------------------------- */
-
-enum { SLOTS, LIVE, READY, GENERATIONS, STACK, HOLES, REGIONS = HOLES + MAX_LEVELS };
-
-typedef struct layout {
-    uint64_t stride;
-    bool stack, generations, ready;
-    unsigned levels;
-} layout;
-
-static layout layout_of(const kolk_pool_desc *desc, uint32_t max_capacity) {
-    layout shape = {.stride = round_up(desc->object_size, desc->object_align)};
-    shape.stack = desc->reuse != KOLK_REUSE_LOWEST;
-    shape.generations = desc->generations != KOLK_GENERATIONS_NONE;
-    shape.ready = desc->setup || desc->teardown;
-    /* up to a level of one word; at least one, if there is a slot */
-    for (uint64_t words = max_capacity; !shape.stack && words > (shape.levels > 0); shape.levels++)
-        words = kolk_bits_words(words);
-    return shape;
-}
-
-/* Bytes of each region for so many slots; 0 where there is none. */
-static void measure(const layout *shape, uint32_t capacity, uint64_t sizes[REGIONS]) {
-    uint64_t words = kolk_bits_words(capacity);
-    memset(sizes, 0, REGIONS * sizeof *sizes);
-    sizes[SLOTS] = capacity * shape->stride;
-    sizes[LIVE] = words * 8;
-    if (shape->ready) sizes[READY] = words * 8;
-    if (shape->generations) sizes[GENERATIONS] = (uint64_t)capacity * 4;
-    if (shape->stack) sizes[STACK] = (uint64_t)capacity * 4;
-    for (unsigned k = 0; k < shape->levels; k++, words = kolk_bits_words(words)) sizes[HOLES + k] = words * 8;
-}
-
-static uint64_t total(const uint64_t sizes[REGIONS], uint64_t unit) {
-    uint64_t sum = 0;
-    for (unsigned r = 0; r < REGIONS; r++) sum += round_up(sizes[r], unit);
-    return sum;
-}
-
-static uint64_t block_bytes(const layout *shape, uint32_t capacity, uint64_t unit) {
-    uint64_t sizes[REGIONS];
-    measure(shape, capacity, sizes);
-    return total(sizes, unit);
-}
-
-/* The greatest capacity that fits so many bytes. */
-static uint32_t capacity_that_fits(const kolk_pool_desc *desc, uint64_t bytes) {
-    uint64_t low = 0, high = bytes < UINT32_MAX ? bytes : UINT32_MAX;
-    while (low < high) {
-        uint64_t middle = high - (high - low) / 2;
-        layout shape = layout_of(desc, (uint32_t)middle);
-        if (block_bytes(&shape, (uint32_t)middle, 8) <= bytes)
-            low = middle;
-        else
-            high = middle - 1;
-    }
-    return (uint32_t)low;
-}
-
-static void place(kolk_pool *pool, const layout *shape, uint64_t unit) {
-    uint64_t sizes[REGIONS];
-    void *starts[REGIONS];
-    unsigned char *at = pool->block;
-    measure(shape, pool->max_capacity, sizes);
-    for (unsigned r = 0; r < REGIONS; at += round_up(sizes[r++], unit)) starts[r] = sizes[r] ? at : NULL;
-    pool->slots = starts[SLOTS];
-    pool->live = starts[LIVE];
-    pool->ready = starts[READY];
-    pool->generations = starts[GENERATIONS];
-    pool->stack = pool->top = starts[STACK];
-    for (unsigned k = 0; k < MAX_LEVELS; k++) pool->holes[k] = starts[HOLES + k];
-}
-
-/* What of the block may be touched: the pool's own shape. */
-static void measure_pool(const kolk_pool *pool, uint32_t capacity, uint64_t sizes[REGIONS]) {
-    layout shape = {pool->stride, pool->stack, pool->generations, pool->ready, pool->levels};
-    measure(&shape, capacity, sizes);
-}
-
-static bool commit(const kolk_pool *pool, uint32_t capacity) {
-    uint64_t sizes[REGIONS];
-    void *starts[REGIONS] = {pool->slots, pool->live, pool->ready, pool->generations, pool->stack};
-    memcpy(starts + HOLES, pool->holes, sizeof pool->holes);
-    measure_pool(pool, capacity, sizes);
-    for (unsigned r = 0; r < REGIONS; r++)
-        if (sizes[r] && !kolk_memory_commit(starts[r], (size_t)sizes[r])) return false;
-    return true;
-}
-
 /* ---- Life of a pool -------------------------------------------------------------------------------------------- */
 
-/* Checks the descriptor and fills in its defaults. */
-static kolk_status resolve(kolk_pool_desc *desc, size_t type_size, size_t type_align) {
-    if (type_size) {
-        if (desc->object_size && desc->object_size != type_size) return KOLK_TYPE_MISMATCH;
-        if (desc->object_align && desc->object_align != type_align) return KOLK_TYPE_MISMATCH;
-        desc->object_size = type_size;
-        desc->object_align = type_align;
-    }
-    if (desc->object_size == 0) return KOLK_ZERO_SIZE;
-    if (desc->object_align == 0) {
-        size_t divides = desc->object_size & (~desc->object_size + 1);
-        desc->object_align = divides < 16 ? divides : 16;
-    }
-    if (desc->object_align & (desc->object_align - 1)) return KOLK_BAD_ALIGN;
-    if (desc->object_align > MAX_ALIGN) return KOLK_ALIGN_TOO_LARGE;
-    if ((unsigned)desc->reuse > KOLK_REUSE_LOWEST) return KOLK_BAD_REUSE;
-    if ((unsigned)desc->generations > KOLK_GENERATIONS_NONE) return KOLK_BAD_GENERATIONS;
-    if (desc->on_full == kolk_pool_evict_cheapest && !desc->cost) return KOLK_COST_MISSING;
-    if (desc->max_capacity && desc->max_capacity < desc->capacity) return KOLK_MAX_BELOW_CAPACITY;
-    if (desc->object_size > INT32_MAX - MAX_ALIGN) return KOLK_SIZE_OVERFLOW; /* so that no product below can wrap */
-    if (desc->memory) {
-        if (desc->max_capacity && desc->max_capacity != desc->capacity) return KOLK_CANNOT_GROW;
-        if ((uintptr_t)desc->memory % (desc->object_align > 8 ? desc->object_align : 8)) return KOLK_MEMORY_MISALIGNED;
-        uint32_t fits = capacity_that_fits(desc, desc->memory_size);
-        if (fits == 0 || fits < desc->capacity) return KOLK_MEMORY_TOO_SMALL;
-        if (desc->capacity == 0) desc->capacity = fits;
-    } else if (desc->memory_size) {
-        return KOLK_MEMORY_MISSING;
-    }
-    if (desc->max_capacity == 0) desc->max_capacity = desc->capacity;
-    layout shape = layout_of(desc, desc->max_capacity);
-    if (block_bytes(&shape, desc->max_capacity, MAX_ALIGN) > PTRDIFF_MAX) return KOLK_SIZE_OVERFLOW;
-    return KOLK_OK;
+static void list_stats(const void *pool, kolk_stats *out) {
+    kolk_pool_stats((const kolk_pool *)pool, out);
 }
 
-size_t kolk_pool_memory_size(const kolk_pool_desc *desc) {
-    if (!desc) return 0;
-    kolk_pool_desc fixed = *desc;
-    fixed.memory = NULL;
-    fixed.memory_size = 0;
-    fixed.max_capacity = 0;
-    if (resolve(&fixed, 0, 0) != KOLK_OK) return 0;
-    layout shape = layout_of(&fixed, fixed.capacity);
-    return (size_t)block_bytes(&shape, fixed.capacity, 8);
+static void list_leaks(const void *pool) {
+    const kolk_pool *self = (const kolk_pool *)pool;
+    if (debug_of(self))
+        kolk_debug_leaks(self->debug, self->live, self->fresh, failure_of(self, KOLK_LEAK, NO_SLOT, NULL));
 }
 
 kolk_status kolk_pool_init_type(kolk_pool *pool, const kolk_pool_desc *given, size_t type_size, size_t type_align,
                                 size_t pool_size, uint32_t abi) {
+    static const kolk_kind kind = {list_stats, list_leaks};
     memset(pool, 0, pool_size);
     if (abi != KOLK_ABI || pool_size != sizeof *pool) return KOLK_WRONG_ABI;
     if (!given) return KOLK_NO_DESCRIPTOR;
     kolk_pool_desc desc = *given;
-    kolk_status status = resolve(&desc, type_size, type_align);
-    if (status != KOLK_OK) return status;
-
-    layout shape = layout_of(&desc, desc.max_capacity);
-    /* A growing pool's regions take whole pages each; one that fits the few pages of these is committed at once. */
-    bool grows =
-        desc.max_capacity > desc.capacity && block_bytes(&shape, desc.max_capacity, 8) > FEW_PAGES * kolk_memory_page();
-    uint64_t unit = grows ? kolk_memory_page() : 8;
-    size_t block_size = (size_t)block_bytes(&shape, desc.max_capacity, unit);
-    unsigned char *block = desc.memory;
-    if (!block && block_size) block = kolk_memory_reserve(block_size);
-    if (!block && block_size) return KOLK_NO_MEMORY;
-
-    pool->block = block;
-    pool->block_size = block_size;
-    pool->foreign = desc.memory != NULL;
-    pool->grows = grows;
-    pool->max_capacity = desc.max_capacity;
-    pool->levels = (uint8_t)shape.levels;
-    pool->stride = (uint32_t)shape.stride;
-    pool->shift = (uint8_t)__builtin_ctz(pool->stride);
-    pool->inverse = kolk_inverse(pool->stride >> pool->shift);
-    pool->object_size = (uint32_t)desc.object_size;
-    if (block) place(pool, &shape, unit);
-    bool committed =
-        pool->foreign || !block_size || (grows ? commit(pool, desc.capacity) : kolk_memory_commit(block, block_size));
-    if (!committed) {
-        kolk_memory_release(block, block_size);
+    kolk_status status = kolk_pool_make(pool, &desc, type_size, type_align);
+    if (status != KOLK_OK) {
         memset(pool, 0, sizeof *pool);
-        return KOLK_NO_MEMORY;
+        return status;
     }
-
     pool->capacity = desc.capacity;
     pool->reuse = (uint8_t)desc.reuse;
     pool->strict = desc.generations == KOLK_GENERATIONS_STRICT;
@@ -347,6 +167,8 @@ kolk_status kolk_pool_init_type(kolk_pool *pool, const kolk_pool_desc *given, si
     pool->teardown = desc.teardown;
     pool->context = desc.context;
     show(pool);
+    kolk_tools_wrote(pool, sizeof *pool);
+    kolk_registry_add(pool, &pool->number, &kind);
     return KOLK_OK;
 }
 
@@ -358,10 +180,23 @@ static void tear_down(kolk_pool *pool, uint64_t from, uint64_t end) {
     }
 }
 
+static void clear(kolk_pool *pool, const void *site);
+
+/* The debug mode's proof of all zones and fills. */
+static void verify_all(kolk_pool *pool, const void *site) {
+    for (uint32_t i = 0; debug_of(pool) && i < pool->fresh; i++)
+        kolk_debug_verify(pool->debug, i, slot_at(pool, i), kolk_bits_get(pool->live, i),
+                          failure_of(pool, KOLK_OK, i, site));
+}
+
 void kolk_pool_deinit(kolk_pool *pool) {
-    if (pool->reset) kolk_pool_clear(pool);
+    const void *site = SITE;
+    verify_all(pool, site); /* whose handler may longjmp: nothing has changed */
+    list_leaks(pool);
+    kolk_registry_remove(pool->number);
+    if (pool->reset) clear(pool, site);
     tear_down(pool, 0, pool->fresh);
-    if (pool->block && !pool->foreign) kolk_memory_release(pool->block, pool->block_size);
+    kolk_pool_unmake(pool);
     memset(pool, 0, sizeof *pool);
 }
 
@@ -445,23 +280,47 @@ static uint32_t take_fresh(kolk_pool *pool) {
     return index;
 }
 
-/* Lets worn-out slots pass for live ones, or ends that (I1, I2 broken between). */
-static void mark_worn(kolk_pool *pool, bool live) {
+/* The debug mode's quarantine: the slots that were freed last wait there. */
+static uint32_t leave_quarantine(kolk_pool *pool) {
+    uint32_t index = *kolk_debug_ring(pool->debug, 0);
+    kolk_debug_ring_advance(pool->debug);
+    pool->quarantined--;
+    pool->held--;
+    return index;
+}
+
+static bool take_quarantined(kolk_pool *pool, uint32_t *index) {
+    if (pool->quarantined == 0) return false;
+    *index = leave_quarantine(pool);
+    return true;
+}
+
+static void put_quarantined(kolk_pool *pool, uint32_t index) {
+    if (pool->quarantined == kolk_debug_quarantine(pool->debug)) put_free(pool, leave_quarantine(pool));
+    *kolk_debug_ring(pool->debug, pool->quarantined++) = index;
+    pool->held++;
+}
+
+static void mark(kolk_pool *pool, uint32_t index, bool live) {
+    if (live)
+        kolk_bits_set(pool->live, index);
+    else
+        kolk_bits_clear(pool->live, index);
+}
+
+/* Lets free slots that must not be used yet pass for live ones, or ends that (I1, I2 broken between). */
+static void mark_withheld(kolk_pool *pool, bool live) {
     uint32_t worn = pool->worn_first;
-    for (uint32_t n = 0; n < pool->worn; n++, worn = pool->generations[worn]) {
-        if (live)
-            kolk_bits_set(pool->live, worn);
-        else
-            kolk_bits_clear(pool->live, worn);
-    }
+    for (uint32_t n = 0; n < pool->worn; n++, worn = pool->generations[worn]) mark(pool, worn, live);
+    for (uint32_t n = 0; n < pool->quarantined; n++) mark(pool, *kolk_debug_ring(pool->debug, n), live);
 }
 
 /* Rebuilds the order from the live bits, lowest first. Holes that are there already stay. */
 static void sort_free(kolk_pool *pool) {
-    mark_worn(pool, true);
+    mark_withheld(pool, true);
     pool->top = pool->stack;
     pool->first = 0;
-    pool->held = pool->worn;
+    pool->held = pool->worn + pool->quarantined;
     if (pool->reuse == KOLK_REUSE_LIFO) {
         for (uint32_t i = pool->fresh; i-- > 0;)
             if (!kolk_bits_get(pool->live, i)) put_free(pool, i);
@@ -469,7 +328,7 @@ static void sort_free(kolk_pool *pool) {
         for (uint64_t i = 0; (i = kolk_bits_find(pool->live, false, i, pool->fresh)) < pool->fresh; i++)
             put_free(pool, (uint32_t)i);
     }
-    mark_worn(pool, false);
+    mark_withheld(pool, false);
     show(pool);
 }
 
@@ -487,6 +346,15 @@ static bool take_queued(kolk_pool *pool, uint32_t index) {
     return true;
 }
 
+static bool take_this_quarantined(kolk_pool *pool, uint32_t index) {
+    uint32_t n = 0;
+    while (n < pool->quarantined && *kolk_debug_ring(pool->debug, n) != index) n++;
+    if (n == pool->quarantined) return false;
+    for (; n > 0; n--) *kolk_debug_ring(pool->debug, n) = *kolk_debug_ring(pool->debug, n - 1);
+    leave_quarantine(pool);
+    return true;
+}
+
 /* Takes this free slot below fresh out of its place; false if it is worn out for ever. */
 static bool take_this(kolk_pool *pool, uint32_t index) {
     if (pool->reuse == KOLK_REUSE_LOWEST && kolk_bits_get(pool->holes[0], index)) {
@@ -494,7 +362,7 @@ static bool take_this(kolk_pool *pool, uint32_t index) {
         pool->held--;
         return true;
     }
-    if (take_queued(pool, index)) return true;
+    if (take_queued(pool, index) || take_this_quarantined(pool, index)) return true;
     if (pool->strict) return false;
     uint32_t before = NO_SLOT, worn = pool->worn_first, n = 0;
     for (; n < pool->worn && worn != index; n++, worn = pool->generations[worn]) before = worn;
@@ -508,7 +376,8 @@ static bool take_this(kolk_pool *pool, uint32_t index) {
 kolk_status kolk_pool_reserve(kolk_pool *pool, uint32_t capacity) {
     if (capacity <= pool->capacity) return KOLK_OK;
     if (capacity > pool->max_capacity) return KOLK_ABOVE_MAX;
-    if (pool->grows && !commit(pool, capacity)) return KOLK_NO_MEMORY;
+    if (!kolk_pool_commit(pool, capacity)) return KOLK_NO_MEMORY;
+    PROBE3(grow, pool->name, pool->capacity, capacity);
     uint32_t head = pool->capacity - pool->first;
     if (pool->reuse == KOLK_REUSE_FIFO && waiting(pool) > head) { /* the ring goes round: move its beginning up */
         kolk_slot *first = pool->stack + capacity - head;
@@ -534,16 +403,27 @@ static bool grow(kolk_pool *pool, uint64_t needed) {
 static inline bool take_slot(kolk_pool *pool, uint32_t *index) {
     bool fresh_first = pool->reuse == KOLK_REUSE_FIFO && pool->fresh < pool->capacity;
     if (!fresh_first && take_free(pool, index)) return true;
-    if (pool->fresh == pool->capacity && !grow(pool, (uint64_t)pool->capacity + 1)) return take_worn(pool, index);
+    if (pool->fresh == pool->capacity && !grow(pool, (uint64_t)pool->capacity + 1))
+        return take_quarantined(pool, index) || take_worn(pool, index);
     *index = take_fresh(pool);
     return true;
 }
 
-/* Begins the life of an object in a slot that is in no place now; NULL if its setup fails. */
-static inline void *issue(kolk_pool *pool, uint32_t index) {
+/* The debug mode's part in the beginning of a life. */
+static void *issue_debug(kolk_pool *pool, uint32_t index, const void *site) {
     void *object = slot_at(pool, index);
-    if (pool->ready && !kolk_bits_get(pool->ready, index)) {
-        if (pool->setup && !pool->setup(object, pool->context)) {
+    kolk_bits_set(pool->live, index); /* in case that the handler does not return */
+    kolk_debug_verify(pool->debug, index, object, false, failure_of(pool, KOLK_OK, index, site));
+    kolk_bits_clear(pool->live, index);
+    return kolk_debug_issue(pool->debug, index, object, site);
+}
+
+/* Begins the life of an object in a slot that is in no place now; NULL if its setup fails. */
+static inline void *issue(kolk_pool *pool, uint32_t index, const void *site) {
+    void *object = KOLK_UNLIKELY(debug_of(pool)) ? issue_debug(pool, index, site) : slot_at(pool, index);
+    bool ready = object && (!pool->ready || kolk_bits_get(pool->ready, index));
+    if (!ready) {
+        if (!object || (pool->setup && !pool->setup(object, pool->context))) {
             put_free(pool, index);
             pool->failed++;
             return NULL;
@@ -551,16 +431,18 @@ static inline void *issue(kolk_pool *pool, uint32_t index) {
         kolk_bits_set(pool->ready, index);
     }
     kolk_bits_set(pool->live, index);
-    if (pool->reuse == KOLK_REUSE_FIFO && kolk_pool_count(pool) > pool->peak) pool->peak = kolk_pool_count(pool);
+    if (keeps_peak(pool) && kolk_pool_count(pool) > pool->peak) pool->peak = kolk_pool_count(pool);
+    PROBE3(alloc, pool->name, object, pool->object_size);
     return object;
 }
 
-void *kolk_pool_alloc_slow(kolk_pool *pool) {
+static inline void *alloc_from(kolk_pool *pool, const void *site) {
     uint32_t index;
     bool asked = pool->in_on_full || !pool->on_full;
     while (!take_slot(pool, &index)) {
         if (asked) {
             pool->failed++;
+            PROBE2(full, pool->name, pool->capacity);
             return NULL;
         }
         asked = true;
@@ -571,11 +453,20 @@ void *kolk_pool_alloc_slow(kolk_pool *pool) {
         uint32_t after = kolk_pool_count(pool);
         if (after < before) pool->evictions += before - after;
     }
-    return issue(pool, index);
+    return issue(pool, index, site);
+}
+
+void *kolk_pool_alloc_slow(kolk_pool *pool) {
+    return alloc_from(pool, SITE);
+}
+
+/* As kolk_pool_alloc, for a caller at `site`. */
+static void *alloc_by(kolk_pool *pool, const void *site) {
+    return debug_of(pool) ? alloc_from(pool, site) : kolk_pool_alloc(pool);
 }
 
 void *kolk_pool_alloc_zeroed(kolk_pool *pool) {
-    void *object = kolk_pool_alloc(pool);
+    void *object = alloc_by(pool, SITE);
     if (object) memset(object, 0, pool->object_size);
     return object;
 }
@@ -583,9 +474,10 @@ void *kolk_pool_alloc_zeroed(kolk_pool *pool) {
 uint32_t kolk_pool_alloc_n(kolk_pool *pool, void **objects, uint32_t n) {
     uint8_t before = pool->in_on_full;
     uint32_t count = 0;
-    for (; count < n && (objects[count] = kolk_pool_alloc(pool)); count++)
+    for (; count < n && (objects[count] = alloc_by(pool, SITE)); count++)
         pool->in_on_full = true; /* it might evict what this call has just given */
     pool->in_on_full = before;
+    kolk_tools_wrote(objects, count * sizeof *objects);
     return count;
 }
 
@@ -606,7 +498,7 @@ void *kolk_pool_alloc_at(kolk_pool *pool, kolk_handle handle) {
         for (uint32_t n = 0; n < gap; n++) /* so that the lowest of them is used first */
             put_free(pool, pool->reuse == KOLK_REUSE_LIFO ? index - 1 - n : first + n);
     }
-    void *object = issue(pool, index);
+    void *object = issue(pool, index, SITE);
     if (!object) return NULL;
     pool->generations[index] = generation;
     if (index >= pool->peak) pool->peak = index + 1;
@@ -615,7 +507,7 @@ void *kolk_pool_alloc_at(kolk_pool *pool, kolk_handle handle) {
 
 /* Ends the life in a slot and its handles; until the caller has put the slot somewhere, it counts as alive (I1, I3
  * broken), so that a reset hook may free other objects. True if the slot is worn out. */
-static inline bool end_life(kolk_pool *pool, uint32_t index) {
+static inline bool end_life(kolk_pool *pool, uint32_t index, const void *site) {
     kolk_bits_clear(pool->live, index);
     bool worn = false;
     if (pool->generations) {
@@ -623,56 +515,115 @@ static inline bool end_life(kolk_pool *pool, uint32_t index) {
         worn = pool->generations[index] == 0;
     }
     if (pool->reset) pool->reset(slot_at(pool, index), pool->context);
+    PROBE2(free, pool->name, slot_at(pool, index));
+    if (KOLK_UNLIKELY(debug_of(pool))) kolk_debug_retire(pool->debug, index, slot_at(pool, index), site);
     return worn;
 }
 
-void kolk_pool_free_slow(kolk_pool *pool, void *object) {
+static inline void free_from(kolk_pool *pool, void *object, const void *site) {
     if (!object) return;
-    uintptr_t index = kolk_pool_slot(pool, object);
-    if (index >= pool->fresh || !kolk_bits_get(pool->live, index)) {
-        fail_object(pool, object, "free", KOLK_DOUBLE_FREE);
+    uintptr_t found = slot_of(pool, object);
+    uint32_t index = (uint32_t)found;
+    if (found >= pool->fresh || !kolk_bits_get(pool->live, index)) {
+        fail_object(pool, object, "free", KOLK_DOUBLE_FREE, site);
         return;
     }
-    if (end_life(pool, (uint32_t)index))
-        put_worn(pool, (uint32_t)index);
+    if (KOLK_UNLIKELY(debug_of(pool)))
+        kolk_debug_verify(pool->debug, index, object, true, failure_of(pool, KOLK_OK, index, site));
+    if (end_life(pool, index, site))
+        put_worn(pool, index);
+    else if (KOLK_UNLIKELY(debug_of(pool)) && kolk_debug_quarantine(pool->debug))
+        put_quarantined(pool, index);
     else
-        put_free(pool, (uint32_t)index);
+        put_free(pool, index);
+}
+
+void kolk_pool_free_slow(kolk_pool *pool, void *object) {
+    free_from(pool, object, SITE);
+}
+
+static void clear(kolk_pool *pool, const void *site) {
+    uint64_t end = pool->fresh; /* not what reset hooks allocate beyond it */
+    verify_all(pool, site);
+    for (uint64_t i = 0; (i = kolk_bits_find(pool->live, true, i, end)) < end; i++)
+        if (end_life(pool, (uint32_t)i, site)) put_worn(pool, (uint32_t)i);
+    while (pool->quarantined) leave_quarantine(pool); /* proven above; sort_free finds them */
+    sort_free(pool);
 }
 
 void kolk_pool_clear(kolk_pool *pool) {
-    uint64_t end = pool->fresh; /* not what reset hooks allocate beyond it */
-    for (uint64_t i = 0; (i = kolk_bits_find(pool->live, true, i, end)) < end; i++)
-        if (end_life(pool, (uint32_t)i)) put_worn(pool, (uint32_t)i);
-    sort_free(pool);
+    clear(pool, SITE);
 }
 
 /* ---- Handles and questions --------------------------------------------------------------------------------------- */
 
-uint32_t kolk_pool_index_failed(const kolk_pool *pool, const void *object, const char *verb) {
-    fail_object(pool, object, verb, KOLK_DEAD_OBJECT);
+bool kolk_pool_is_live_slow(const kolk_pool *pool, const void *object) {
+    uintptr_t index = slot_of(pool, object);
+    return index < pool->fresh && kolk_bits_get(pool->live, index);
+}
+
+void *kolk_pool_at_slow(const kolk_pool *pool, uint32_t index) {
+    return index < pool->fresh && kolk_bits_get(pool->live, index) ? slot_at(pool, index) : NULL;
+}
+
+uint32_t kolk_pool_index_slow(const kolk_pool *pool, const void *object) {
+    if (kolk_pool_is_live_slow(pool, object)) return (uint32_t)slot_of(pool, object);
+    fail_object(pool, object, "index", KOLK_DEAD_OBJECT, SITE);
     return NO_SLOT;
 }
 
-void *kolk_pool_get_failed(const kolk_pool *pool, kolk_handle handle) {
+kolk_handle kolk_pool_handle_slow(const kolk_pool *pool, const void *object) {
+    kolk_handle handle = {0};
+    uintptr_t index = slot_of(pool, object);
+    if (kolk_pool_is_live_slow(pool, object) && pool->generations)
+        handle.bits = (uint64_t)pool->generations[index] << 32 | ((uint32_t)index ^ pool->tag);
+    else
+        fail_object(pool, object, "handle", KOLK_DEAD_OBJECT, SITE);
+    return handle;
+}
+
+/* A handle that finds no object: NULL, and a note if it is not just null. */
+static void *get_none(const kolk_pool *pool, kolk_handle handle, const void *site) {
+    if (handle.bits >> 32 == 0) return NULL;
     uint32_t index = (uint32_t)handle.bits ^ pool->tag;
     bool other_tag = index_bits(pool->max_capacity) < 32 && index >> index_bits(pool->max_capacity) != 0;
-    if (other_tag && handle.bits >> 32 != 0) { /* a statistic: several threads may count here, and lose some */
-        uint32_t *wrong_pool = &((kolk_pool *)(uintptr_t)pool)->wrong_pool;
-        __atomic_store_n(wrong_pool, __atomic_load_n(wrong_pool, __ATOMIC_RELAXED) + 1, __ATOMIC_RELAXED);
-    }
+    PROBE2(stale_handle, pool->name, handle.bits);
+    if (!other_tag) return NULL;
+    /* A statistic: several threads may count here, and lose some. */
+    uint32_t *wrong_pool = &((kolk_pool *)(uintptr_t)pool)->wrong_pool;
+    __atomic_store_n(wrong_pool, __atomic_load_n(wrong_pool, __ATOMIC_RELAXED) + 1, __ATOMIC_RELAXED);
+    if (!debug_of(pool)) return NULL;
+    kolk_failure failure = failure_of(pool, KOLK_WRONG_POOL, NO_SLOT, site);
+    failure.handle = handle;
+    kolk_fail(failure, "handle %u is of another pool", handle.bits);
     return NULL;
 }
 
+static void *get_from(const kolk_pool *pool, kolk_handle handle, const void *site) {
+    uint32_t index = (uint32_t)handle.bits ^ pool->tag;
+    if (index >= pool->fresh || !pool->generations || pool->generations[index] != handle.bits >> 32 ||
+        !kolk_bits_get(pool->live, index))
+        return get_none(pool, handle, site);
+    return slot_at(pool, index);
+}
+
+void *kolk_pool_get_slow(const kolk_pool *pool, kolk_handle handle) {
+    return get_from(pool, handle, SITE);
+}
+
 bool kolk_pool_free_handle(kolk_pool *pool, kolk_handle handle) {
+    if (debug_of(pool)) {
+        void *object = get_from(pool, handle, SITE);
+        free_from(pool, object, SITE);
+        return object != NULL;
+    }
     void *object = kolk_pool_get(pool, handle);
     kolk_pool_free(pool, object);
     return object != NULL;
 }
 
 void kolk_pool_stats(const kolk_pool *pool, kolk_stats *out) {
-    uint64_t sizes[REGIONS];
-    measure_pool(pool, pool->capacity, sizes);
-    uint32_t peak = pool->reuse == KOLK_REUSE_FIFO ? pool->peak : pool->fresh;
+    uint32_t peak = keeps_peak(pool) ? pool->peak : pool->fresh;
     *out = (kolk_stats){
         .name = pool->name ? pool->name : "",
         .kind = "pool",
@@ -684,13 +635,15 @@ void kolk_pool_stats(const kolk_pool *pool, kolk_stats *out) {
         .max_capacity = pool->max_capacity,
         .unused_bytes = (uint64_t)(pool->capacity - peak) * pool->stride,
         .bytes_reserved = pool->block_size,
-        .bytes_committed = pool->grows ? total(sizes, kolk_memory_page()) : pool->block_size,
+        .bytes_committed = kolk_pool_committed(pool),
         .failed = pool->failed,
         .evictions = pool->evictions,
         .wrong_pool = __atomic_load_n(&pool->wrong_pool, __ATOMIC_RELAXED),
         .worn_out = pool->worn,
         .recycled = pool->recycled,
+        .debug = debug_of(pool) ? kolk_debug_flags(pool->debug) : 0,
     };
+    kolk_tools_wrote(out, sizeof *out);
 }
 
 /* ---- Iteration --------------------------------------------------------------------------------------------------- */
@@ -698,14 +651,21 @@ void kolk_pool_stats(const kolk_pool *pool, kolk_stats *out) {
 void *kolk_pool_next(const kolk_pool *pool, const void *object) {
     uint64_t from = 0;
     if (object) {
-        from = kolk_pool_slot(pool, object);
+        from = slot_of(pool, object);
         if (from++ >= pool->fresh) {
-            fail_object(pool, object, "next", KOLK_DEAD_OBJECT);
+            fail_object(pool, object, "next", KOLK_DEAD_OBJECT, SITE);
             return NULL;
         }
     }
     uint64_t index = kolk_bits_find(pool->live, true, from, pool->fresh);
     return index < pool->fresh ? slot_at(pool, index) : NULL;
+}
+
+void *kolk_pool_next_slow(const kolk_pool *pool, uint32_t *from) {
+    uint64_t index = kolk_bits_find(pool->live, true, *from, pool->fresh);
+    if (index >= pool->fresh) return NULL;
+    *from = (uint32_t)index + 1;
+    return slot_at(pool, index);
 }
 
 void *kolk_pool_next_run(const kolk_pool *pool, uint32_t *index, uint32_t *length) {
@@ -716,8 +676,9 @@ void *kolk_pool_next_run(const kolk_pool *pool, uint32_t *index, uint32_t *lengt
         *length = 0;
         return NULL;
     }
+    bool apart = debug_of(pool) && kolk_debug_flags(pool->debug) & (KOLK_DEBUG_GUARD | KOLK_DEBUG_BYPASS);
     *index = (uint32_t)first;
-    *length = (uint32_t)(kolk_bits_find(pool->live, false, first, end) - first);
+    *length = apart ? 1 : (uint32_t)(kolk_bits_find(pool->live, false, first, end) - first);
     return slot_at(pool, first);
 }
 
@@ -730,8 +691,10 @@ static size_t discard(kolk_pool *pool, uint64_t first, uint64_t end) {
     uint64_t to = end * pool->stride / page * page;
     if (from >= to) return 0;
     uint64_t last = round_up(to, pool->stride) / pool->stride;
-    tear_down(pool, from / pool->stride, last < pool->fresh ? last : pool->fresh);
-    return kolk_memory_discard(pool->slots + from, (size_t)(to - from));
+    if (last > pool->fresh) last = pool->fresh;
+    tear_down(pool, from / pool->stride, last);
+    if (debug_of(pool)) kolk_debug_forget(pool->debug, (uint32_t)(from / pool->stride), (uint32_t)last);
+    return kolk_memory_discard(pool->block + from, (size_t)(to - from));
 }
 
 size_t kolk_pool_trim(kolk_pool *pool) {
@@ -751,17 +714,16 @@ size_t kolk_pool_trim(kolk_pool *pool) {
 void kolk_pool_trap_full(kolk_pool *pool, void *context) {
     (void)context;
     uint64_t capacity = pool->capacity, worn = pool->worn;
+    kolk_failure full = failure_of(pool, KOLK_FULL, NO_SLOT, SITE);
     pool->in_on_full = false; /* the handler may longjmp */
     if (worn)
-        kolk_fail(failure_of(pool, KOLK_FULL),
-                  "full: %u of %u slots are worn out: raise .capacity, or take KOLK_GENERATIONS_RECYCLE", worn,
+        kolk_fail(full, "full: %u of %u slots are worn out: raise .capacity, or take KOLK_GENERATIONS_RECYCLE", worn,
                   capacity);
     else if (pool->capacity < pool->max_capacity)
-        kolk_fail(failure_of(pool, KOLK_FULL), "full: all %u slots are in use, and the system gives no memory for more",
-                  capacity);
+        kolk_fail(full, "full: all %u slots are in use, and the system gives no memory for more", capacity);
     else
-        kolk_fail(failure_of(pool, KOLK_FULL),
-                  "full: all %u slots are in use: raise .capacity, or .max_capacity to let the pool grow", capacity);
+        kolk_fail(full, "full: all %u slots are in use: raise .capacity, or .max_capacity to let the pool grow",
+                  capacity);
 }
 
 void kolk_pool_evict_cheapest(kolk_pool *pool, void *context) {
@@ -774,72 +736,4 @@ void kolk_pool_evict_cheapest(kolk_pool *pool, void *context) {
         least = cost;
     }
     kolk_pool_free(pool, cheapest);
-}
-
-/* ---- Validity ---------------------------------------------------------------------------------------------------- */
-
-/* Mixes a slot into a fingerprint of a set: a sum of these (Steele, Lea, Flood: SplitMix, 2014) tells sets of the same
- * number of slots apart, without a mark on any slot. */
-static uint64_t mixed(uint64_t slot) {
-    slot += UINT64_C(0x9e3779b97f4a7c15);
-    slot = (slot ^ (slot >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    slot = (slot ^ (slot >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return slot ^ (slot >> 31);
-}
-
-/* Number and fingerprint of the free slots in their places; false if one is live or beyond fresh (I3). */
-static bool add_places(const kolk_pool *pool, uint64_t *count, uint64_t *print) {
-    uint32_t length = queued(pool);
-    for (uint32_t n = 0; n < length; n++) {
-        uint32_t index = queue_at(pool, n)->index;
-        if (index >= pool->fresh || kolk_bits_get(pool->live, index)) return false;
-        *print += mixed(index);
-    }
-    uint32_t worn = pool->worn_first;
-    for (uint32_t n = 0; n < pool->worn; n++, worn = pool->generations[worn]) {
-        if (worn >= pool->fresh || kolk_bits_get(pool->live, worn)) return false;
-        *print += mixed(worn);
-    }
-    *count = (uint64_t)length + pool->worn;
-    if (pool->levels == 0) return true;
-    for (uint64_t i = 0; (i = kolk_bits_find(pool->holes[0], true, i, pool->fresh)) < pool->fresh; i++) {
-        if (kolk_bits_get(pool->live, i)) return false;
-        *print += mixed(i);
-        ++*count;
-    }
-    return true;
-}
-
-static bool levels_are_valid(const kolk_pool *pool) { /* I6 */
-    uint64_t bits = kolk_bits_words(pool->fresh);
-    for (unsigned k = 0; k + 1 < pool->levels; k++, bits = kolk_bits_words(bits))
-        for (uint64_t i = 0; i < bits; i++)
-            if (kolk_bits_get(pool->holes[k + 1], i) != (pool->holes[k][i] != 0)) return false;
-    return true;
-}
-
-bool kolk_pool_is_valid(const kolk_pool *pool) {
-    if (pool->fresh > pool->capacity || pool->capacity > pool->max_capacity) return false; /* I2 */
-    if (pool->top < pool->stack || pool->held < pool->worn) return false;                  /* I1 */
-    bool fast = is_fast(pool);                                                             /* I4 */
-    if (pool->bound != pool->fresh || pool->free_bound != (fast ? pool->fresh : 0)) return false;
-    if (pool->floor != (fast ? pool->stack : pool->top)) return false;
-
-    uint64_t live = 0, dead = 0;
-    for (uint64_t i = 0; i < pool->fresh; i++) {
-        if (!kolk_bits_get(pool->live, i)) {
-            dead += mixed(i);
-            continue;
-        }
-        live++;
-        if (pool->generations && pool->generations[i] == 0) return false; /* I5 */
-        if (pool->ready && !kolk_bits_get(pool->ready, i)) return false;  /* I7 */
-    }
-    if (pool->fresh % 64 && pool->live[pool->fresh / 64] >> (pool->fresh % 64)) return false; /* I2 */
-    if (kolk_pool_count(pool) != live) return false;                                          /* I1 */
-    if (pool->reuse == KOLK_REUSE_FIFO && pool->peak < live) return false;
-
-    uint64_t free_count = 0, free_print = 0; /* I3 */
-    if (!add_places(pool, &free_count, &free_print)) return false;
-    return free_count == pool->fresh - live && free_print == dead && levels_are_valid(pool);
 }

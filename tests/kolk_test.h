@@ -41,7 +41,7 @@ typedef struct notes {
     unsigned count;
     kolk_failure last;
     char pool[64];
-    char sentence[1000];
+    char sentence[1100];
 } notes;
 
 static inline void take_note(const kolk_failure *failure, void *context) {

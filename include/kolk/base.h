@@ -175,8 +175,8 @@ typedef enum kolk_stats_format {
 
 /* Writes the statistics of every pool that is initialised now and has a name, in pieces, through `put`, which may call
  * anything of kolk. While other threads use pools, their numbers may be a little off. Nothing in freestanding builds. */
-KOLK_API void kolk_stats_write(kolk_stats_format format,
-                               void (*put)(const char *text, size_t length, void *context), void *context);
+KOLK_API void kolk_stats_write(kolk_stats_format format, void (*put)(const char *text, size_t length, void *context),
+                               void *context);
 
 /* ---- Failures: bugs of the caller ------------------------------------------------------------------------------- */
 
@@ -193,9 +193,10 @@ typedef struct kolk_failure {
     const void *free_site;  /* and freed last */
 
     kolk_handle handle; /* KOLK_WRONG_POOL: the handle */
-    uint32_t offset;    /* KOLK_WRITE_AFTER_FREE, OVERFLOW, UNDERFLOW: the first byte that changed, from the start of the
-                           object, of its end, of the zone before it */
-    uint32_t count;     /* ... bytes that changed; KOLK_LEAK: objects from this site */
+    uint32_t offset; /* the first byte that changed, from the start of the object (KOLK_WRITE_AFTER_FREE), from its end
+                           (KOLK_OVERFLOW), or how far before its start (KOLK_UNDERFLOW) */
+    uint32_t count;  /* of these: bytes that changed; KOLK_LEAK: objects from alloc_site */
+    bool sites;      /* the sentence names the sites, as the debug setting says */
 } kolk_failure;
 
 /* The handler is called with each failure; NULL puts back the default, which prints the sentence to stderr and aborts
@@ -232,7 +233,7 @@ KOLK_API const char *kolk_site_text(const void *site, bool lines, char *text, si
  *                                                          malloc; 1 is the default under AddressSanitizer,
  *                                                          LeakSanitizer, MemorySanitizer and memcheck
  *
- * The environment is read when the first pool is initialised. All this is left out of freestanding builds. A setting
+ * The environment is read when a pool is initialised. All this is left out of freestanding builds. A setting
  * that is not understood is reported as KOLK_BAD_SETTING and ignored. */
 
 /* Told of every alloc and free of the pools that are initialised while it is set (NULL: none); these leave the fast

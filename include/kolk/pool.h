@@ -49,11 +49,17 @@ extern "C" {
 #define KOLK_ALLOCATES
 #endif
 
-/* Whose body is in pool.inl. */
+/* Whose body is in pool.inl. Always inlined, also without optimisation, unless it is for size: the debug mode's `sites`
+ * are then in the function that asked for an object, and not in one of ours. */
+#if defined(__GNUC__) && !defined(__OPTIMIZE_SIZE__)
+#define KOLK_ALWAYS_INLINE inline __attribute__((always_inline))
+#else
+#define KOLK_ALWAYS_INLINE inline
+#endif
 #ifdef KOLK_EXTERN
 #define KOLK_INLINE KOLK_API
 #else
-#define KOLK_INLINE KOLK_API inline
+#define KOLK_INLINE KOLK_API KOLK_ALWAYS_INLINE
 #endif
 
 typedef struct kolk_pool kolk_pool;
@@ -113,6 +119,10 @@ typedef struct kolk_pool_desc {
     /* Handed to each hook. Hooks must return (but for kolk_pool_trap_full). Of this pool, setup and reset may call
      * alloc and free, all hooks const functions. */
     void *context;
+
+    /* Settings of the debug mode: "fill,guard,quarantine=64,sites" and the like (base.h); NULL: none, but KOLK_DEBUG in
+     * the environment may still ask for some. */
+    const char *debug;
 } kolk_pool_desc;
 
 /* ---- Struct: read any field, write none ------------------------------------------------------------------------ */
@@ -133,7 +143,7 @@ struct kolk_pool {
     uintptr_t inverse;     /* stride = odd << shift; of odd, modulo the word */
     uint32_t stride;       /* bytes from slot to slot */
     uint32_t free_bound;   /* free leaves the fast path from here on */
-    uint32_t bound;        /* get, is_live, index ... find nothing from here on */
+    uint32_t bound;        /* get, is_live, index, at leave it from here on */
     uint32_t tag;          /* XORed into the index of a handle */
     uint8_t shift;
 
@@ -145,20 +155,24 @@ struct kolk_pool {
     uint8_t grows;   /* memory from the system, committed region by region as capacity grows */
     uint8_t foreign; /* the caller's memory */
     uint8_t levels;  /* LOWEST: of summary words */
+    uint8_t bypass;  /* objects are not in slots, but come from malloc */
     uint32_t fresh;  /* slots from here on were never handed out; only advances */
-    uint32_t held;   /* free slots below fresh that are not on the stack: ring or holes, and worn out */
+    uint32_t held;   /* free slots below fresh that are not on the stack: ring or holes, worn out, in quarantine */
     uint32_t capacity, max_capacity;
     uint32_t object_size;
-    uint32_t peak;                        /* FIFO only: the others' is fresh */
+    uint32_t peak;                        /* FIFO and debug mode only: the others' is fresh */
     uint32_t first;                       /* FIFO: of the ring */
     uint32_t worn_first, worn_last, worn; /* list through generations[], oldest first; its length */
     uint32_t recycled, wrong_pool;
+    uint32_t quarantined;
+    uint32_t number; /* in the registry; 0: it is not there */
     uint64_t failed, evictions;
     kolk_slot *stack;   /* LIFO: bottom of the stack; FIFO: the ring, capacity entries */
     uint64_t *ready;    /* 1 bit a slot that is set up; NULL without setup and teardown */
     uint64_t *holes[6]; /* LOWEST: 1 bit a free slot below fresh; in [k + 1], 1 bit a word of [k] that is not 0 */
     unsigned char *block;
     size_t block_size;
+    struct kolk_debug *debug; /* NULL: off */
     const char *name;
     void (*on_full)(kolk_pool *pool, void *context);
     double (*cost)(const void *object, void *context);
@@ -279,7 +293,9 @@ typedef struct kolk_cursor {
     unsigned char *base;  /* slot of the word's lowest bit */
     uint64_t pending;     /* the word's bits that are still to visit */
     size_t stride;
-    bool more; /* false: no slot was ever handed out, or KOLK_EACH is done */
+    bool more;             /* false: no slot was ever handed out, or KOLK_EACH is done */
+    const kolk_pool *slow; /* a pool in debug mode, which is asked for each object; else NULL */
+    uint32_t from;         /* ... from this slot on */
 } kolk_cursor;
 
 KOLK_INLINE kolk_cursor kolk_pool_each(const kolk_pool *pool);
@@ -316,8 +332,12 @@ static inline kolk_status kolk_pool_init(kolk_pool *pool, const kolk_pool_desc *
 /* The ways out of the fast paths of pool.inl. */
 KOLK_API void *kolk_pool_alloc_slow(kolk_pool *pool);
 KOLK_API void kolk_pool_free_slow(kolk_pool *pool, void *object);
-KOLK_API void *kolk_pool_get_failed(const kolk_pool *pool, kolk_handle handle);
-KOLK_API uint32_t kolk_pool_index_failed(const kolk_pool *pool, const void *object, const char *verb);
+KOLK_API void *kolk_pool_get_slow(const kolk_pool *pool, kolk_handle handle);
+KOLK_API kolk_handle kolk_pool_handle_slow(const kolk_pool *pool, const void *object);
+KOLK_API bool kolk_pool_is_live_slow(const kolk_pool *pool, const void *object);
+KOLK_API uint32_t kolk_pool_index_slow(const kolk_pool *pool, const void *object);
+KOLK_API void *kolk_pool_at_slow(const kolk_pool *pool, uint32_t index);
+KOLK_API void *kolk_pool_next_slow(const kolk_pool *pool, uint32_t *from);
 
 #ifdef __cplusplus
 }

@@ -105,28 +105,27 @@ KOLK_INLINE void kolk_pool_free_sized(kolk_pool *pool, void *object, size_t stri
 
 KOLK_INLINE bool kolk_pool_is_live(const kolk_pool *pool, const void *object) {
     uintptr_t index = kolk_pool_slot(pool, object);
-    return index < pool->bound && kolk_pool_bit(pool->live, index);
+    if (KOLK_UNLIKELY(index >= pool->bound)) return kolk_pool_is_live_slow(pool, object);
+    return kolk_pool_bit(pool->live, index);
 }
 
 KOLK_INLINE uint32_t kolk_pool_index(const kolk_pool *pool, const void *object) {
     uintptr_t index = kolk_pool_slot(pool, object);
     if (KOLK_UNLIKELY(index >= pool->bound || !kolk_pool_bit(pool->live, index)))
-        return kolk_pool_index_failed(pool, object, "index");
+        return kolk_pool_index_slow(pool, object);
     return (uint32_t)index;
 }
 
 KOLK_INLINE void *kolk_pool_at(const kolk_pool *pool, uint32_t index) {
-    if (index >= pool->bound || !kolk_pool_bit(pool->live, index)) return NULL;
-    return pool->slots + (size_t)index * pool->stride;
+    if (KOLK_UNLIKELY(index >= pool->bound)) return kolk_pool_at_slow(pool, index);
+    return kolk_pool_bit(pool->live, index) ? pool->slots + (size_t)index * pool->stride : NULL;
 }
 
 KOLK_INLINE kolk_handle kolk_pool_handle(const kolk_pool *pool, const void *object) {
-    kolk_handle handle = {0};
     uintptr_t index = kolk_pool_slot(pool, object);
     if (KOLK_UNLIKELY(index >= pool->bound || !pool->generations || !kolk_pool_bit(pool->live, index)))
-        kolk_pool_index_failed(pool, object, "handle");
-    else
-        handle.bits = (uint64_t)pool->generations[index] << 32 | ((uint32_t)index ^ pool->tag);
+        return kolk_pool_handle_slow(pool, object);
+    kolk_handle handle = {(uint64_t)pool->generations[index] << 32 | ((uint32_t)index ^ pool->tag)};
     return handle;
 }
 
@@ -135,7 +134,7 @@ KOLK_INLINE void *kolk_pool_get_sized(const kolk_pool *pool, kolk_handle handle,
     if (index < pool->bound && pool->generations && pool->generations[index] == handle.bits >> 32 &&
         kolk_pool_bit(pool->live, index))
         return pool->slots + index * stride;
-    return kolk_pool_get_failed(pool, handle);
+    return kolk_pool_get_slow(pool, handle);
 }
 
 KOLK_INLINE void *kolk_pool_get(const kolk_pool *pool, kolk_handle handle) {
@@ -151,10 +150,12 @@ KOLK_INLINE uint32_t kolk_pool_available(const kolk_pool *pool) {
 }
 
 KOLK_INLINE kolk_cursor kolk_pool_each(const kolk_pool *pool) {
-    kolk_cursor cursor = {pool->live, pool->live, pool->slots, 0, pool->stride, pool->fresh > 0};
-    if (cursor.more) {
+    kolk_cursor cursor = {pool->live, pool->live, pool->slots, 0, pool->stride, pool->fresh > 0, NULL, 0};
+    if (pool->bound) {
         cursor.pending = *cursor.word;
-        cursor.last += (pool->fresh - 1) / 64;
+        cursor.last += (pool->bound - 1) / 64;
+    } else {
+        cursor.slow = pool;
     }
     return cursor;
 }
@@ -165,7 +166,13 @@ KOLK_INLINE void *kolk_cursor_next(kolk_cursor *cursor) {
     for (;;) {
         uint64_t pending = cursor->pending;
         while (KOLK_UNLIKELY(pending == 0)) {
-            if (cursor->word == cursor->last) return NULL;
+            if (cursor->word == cursor->last) {
+                if (!cursor->slow) return NULL;
+                uint32_t from = cursor->from;
+                void *object = kolk_pool_next_slow(cursor->slow, &from);
+                cursor->from = from;
+                return object;
+            }
             pending = *++cursor->word;
             cursor->base += 64 * cursor->stride;
         }

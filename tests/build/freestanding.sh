@@ -1,13 +1,12 @@
 #!/bin/sh
-# Compiles the core without a C library. It may ask for memcpy, memmove, memset, memcmp and the compiler's own integer
+# Compiles the library without a C library. It may ask for memcpy, memmove, memset, memcmp and the compiler's own integer
 # arithmetic (__udivdi3 and its like), and for nothing else.
 # Usage: CC=... freestanding.sh
 set -eu
-core="src/base.c src/pool.c src/memory.c"
 object=$(mktemp)
 trap 'rm -f "$object"' EXIT
 
-"$CC" -std=c11 -O2 -ffreestanding -fno-pie -fno-stack-protector -nostdlib -Iinclude $core -r -o "$object"
+"$CC" -std=c11 -O2 -ffreestanding -fno-pie -fno-stack-protector -nostdlib -Iinclude src/*.c -r -o "$object"
 asked=$(nm -u "$object" | awk '{ print $2 }')
 echo "undefined:" $asked
 if echo "$asked" | grep -Evx 'mem(cpy|move|set|cmp)|__[a-z]+[sdt]i[0-9]|'; then

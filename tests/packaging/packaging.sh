@@ -56,7 +56,7 @@ exports() {
   nm -D --defined-only "$build/libkolk.so" | grep -q ' T kolk_' || fail "The shared library exports no kolk_ function."
   others=$(nm -D --defined-only "$build/libkolk.so" | awk '$3 !~ /^kolk_/ { print $3 }')
   [[ -z $others ]] || fail "The shared library also exports: $others"
-  others=$(nm -g --defined-only "$build/libkolk.a" | awk 'NF == 3 && $3 !~ /^(kolk_|__x86)/ { print $3 }')
+  others=$(nm -g --defined-only "$build/libkolk.a" | awk 'NF == 3 && $3 !~ /^(kolk_|__x86|_.stapsdt.base)/ { print $3 }')
   [[ -z $others ]] || fail "The static library also defines: $others"
 }
 

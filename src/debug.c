@@ -1,0 +1,375 @@
+/* debug.c: the debug mode of one pool, in a block of its own beside the pool.
+ *
+ *                |<------------------------ stride ------------------------>|
+ *     ...........| front zone |        object        | back zone            | front zone | ...
+ *                 fd fd fd ... cd cd cd cd ...        fd fd fd fd ...          with `guard`
+ *                              0b db ea 1d 0b db ...  once it is dead          with `fill`
+ *
+ * A slot is dressed once its zones are written and, while it is dead, its fill: from its first life on, until its pages
+ * are given back. What is not dressed can't be verified.
+ *
+ * With bypass the objects are malloc blocks, one a life. The pool keeps its bits, its generations and its order of
+ * reuse, but looks objects up here: by slot in lives[], by pointer in lists that begin in heads[]. A dead object stays
+ * in its list until its slot is used again, so that a double free is still told from a foreign pointer. */
+#if defined(__linux__) || defined(__APPLE__) || defined(__unix__)
+#define _POSIX_C_SOURCE 200809L /* posix_memalign */
+#endif
+#include "debug.h"
+
+#include "bits.h"
+#include "fail.h"
+#include "memory.h"
+
+#include <string.h>
+
+#if __STDC_HOSTED__
+#include <stdlib.h>
+#endif
+
+#define FREE_FILL  0x1deadb0bu
+#define NEW_FILL   0xcdcdcdcdu
+#define ZONE_FILL  0xfdfdfdfdu
+#define ZONE       16u
+#define NO_SLOT    UINT32_MAX
+#define MANY_BYTES 16u /* of damage in a sentence */
+
+/* What is known of the last life in a slot. */
+typedef struct life {
+    void *object; /* bypass only: its block */
+    const void *alloc_site, *free_site;
+    uint64_t birth; /* the n-th of the pool; 0: listed as a leak */
+    uint32_t next;  /* slot in the same list of heads[], + 1 */
+} life;
+
+struct kolk_debug {
+    kolk_debug_desc desc;
+    kolk_profiler profiler;
+    uint64_t births;
+    uint32_t first;    /* of the ring */
+    life *lives;       /* by slot */
+    uint64_t *dressed; /* 1 bit a slot */
+    uint32_t *ring;    /* slots in quarantine */
+    uint32_t *heads;   /* bypass only, max_capacity of them: slot + 1 */
+    size_t block_size;
+};
+
+static bool has(const kolk_debug *debug, uint32_t flag) {
+    return debug->desc.settings.flags & flag;
+}
+
+/* ---- Profiler ---------------------------------------------------------------------------------------------------- */
+
+static kolk_profiler set_profiler;
+
+void kolk_set_profiler(const kolk_profiler *profiler) {
+    set_profiler = profiler ? *profiler : (kolk_profiler){NULL, NULL, NULL};
+}
+
+bool kolk_profiler_is_set(void) {
+    return set_profiler.alloc || set_profiler.free;
+}
+
+/* ---- The block --------------------------------------------------------------------------------------------------- */
+
+kolk_zones kolk_debug_zones(size_t object_size, size_t object_align) {
+    size_t front = object_align > ZONE ? object_align : ZONE;
+    size_t back = object_size + ZONE;
+    back += (object_align - back % object_align) % object_align;
+    return (kolk_zones){(uint32_t)front, (uint32_t)(front + back)};
+}
+
+static size_t aligned(size_t size) {
+    return (size + 15) / 16 * 16;
+}
+
+kolk_debug *kolk_debug_begin(const kolk_debug_desc *desc) {
+    size_t slots = desc->max_capacity;
+    size_t waiting = desc->settings.flags & KOLK_DEBUG_QUARANTINE ? desc->settings.quarantine : 0;
+    if (waiting > slots) waiting = slots;
+    size_t heads = desc->settings.flags & KOLK_DEBUG_BYPASS ? slots : 0;
+    if (slots > (PTRDIFF_MAX - 4096) / (sizeof(life) + 16)) return NULL;
+
+    /* What has to be there at once comes first: itself, the ring, the heads. */
+    size_t ring_at = aligned(sizeof(kolk_debug)), heads_at = aligned(ring_at + waiting * sizeof(uint32_t));
+    size_t dressed_at = aligned(heads_at + heads * sizeof(uint32_t));
+    size_t lives_at = aligned(dressed_at + (size_t)kolk_bits_words(slots) * 8);
+    size_t size = lives_at + slots * sizeof(life);
+    unsigned char *block = kolk_memory_reserve(size);
+    if (!block) return NULL;
+    if (!kolk_memory_commit(block, lives_at)) {
+        kolk_memory_release(block, size);
+        return NULL;
+    }
+    kolk_debug *debug = (kolk_debug *)(void *)block;
+    debug->desc = *desc;
+    debug->desc.settings.quarantine = (uint32_t)waiting;
+    debug->profiler = set_profiler;
+    debug->ring = (uint32_t *)(void *)(block + ring_at);
+    debug->heads = (uint32_t *)(void *)(block + heads_at);
+    debug->dressed = (uint64_t *)(void *)(block + dressed_at);
+    debug->lives = (life *)(void *)(block + lives_at);
+    debug->block_size = size;
+    return debug;
+}
+
+bool kolk_debug_commit(kolk_debug *debug, uint32_t capacity) {
+    return capacity == 0 || kolk_memory_commit(debug->lives, capacity * sizeof(life));
+}
+
+uint32_t kolk_debug_flags(const kolk_debug *debug) {
+    return debug->desc.settings.flags;
+}
+
+void kolk_debug_sites(const kolk_debug *debug, uint32_t slot, kolk_failure *failure) {
+    failure->sites = has(debug, KOLK_DEBUG_SITES);
+    if (slot == NO_SLOT || !failure->sites) return;
+    failure->alloc_site = debug->lives[slot].alloc_site;
+    failure->free_site = debug->lives[slot].free_site;
+}
+
+/* ---- Bypass: objects from malloc ---------------------------------------------------------------------------------- */
+
+/* Mixed with the golden ratio (Knuth, The Art of Computer Programming 3, 6.4). */
+static uint32_t *head_of(const kolk_debug *debug, const void *object) {
+    uint64_t mixed = (uint64_t)((uintptr_t)object >> 4) * UINT64_C(0x9e3779b97f4a7c15);
+    return &debug->heads[(mixed >> 32) % debug->desc.max_capacity];
+}
+
+void *kolk_debug_object(const kolk_debug *debug, uint32_t slot) {
+    return debug->lives[slot].object;
+}
+
+/* The slot that had it last is at the head. */
+uintptr_t kolk_debug_find(const kolk_debug *debug, const void *object) {
+    if (!object || debug->desc.max_capacity == 0) return NO_SLOT;
+    uint32_t link = *head_of(debug, object);
+    while (link && debug->lives[link - 1].object != object) link = debug->lives[link - 1].next;
+    return link ? link - 1 : NO_SLOT;
+}
+
+uint32_t kolk_debug_search(const kolk_debug *debug, uint32_t end, const void *pointer, uint64_t *inside) {
+    uintptr_t exact = kolk_debug_find(debug, pointer);
+    *inside = 0;
+    if (exact != NO_SLOT) return (uint32_t)exact;
+    for (uint32_t slot = 0; slot < end; slot++) {
+        *inside = (uintptr_t)pointer - (uintptr_t)debug->lives[slot].object;
+        if (debug->lives[slot].object && *inside < debug->desc.object_size) return slot;
+    }
+    return NO_SLOT;
+}
+
+static void unlink_object(kolk_debug *debug, uint32_t slot) {
+    uint32_t *link = head_of(debug, debug->lives[slot].object);
+    while (*link != slot + 1) link = &debug->lives[*link - 1].next;
+    *link = debug->lives[slot].next;
+}
+
+#if __STDC_HOSTED__
+static void *take_block(const kolk_debug_desc *desc) {
+#ifndef _WIN32 /* over-aligned pools are never bypassed there */
+    void *block = NULL;
+    if (desc->object_align > _Alignof(max_align_t))
+        return posix_memalign(&block, desc->object_align, desc->object_size) == 0 ? block : NULL;
+#endif
+    return malloc(desc->object_size);
+}
+
+static void give_block(void *block) {
+    free(block);
+}
+#else
+static void *take_block(const kolk_debug_desc *desc) {
+    (void)desc;
+    return NULL;
+}
+
+static void give_block(void *block) {
+    (void)block;
+}
+#endif
+
+/* A block for this slot's next life: its own if it has kept one. */
+static void *renew_block(kolk_debug *debug, uint32_t slot) {
+    life *last = &debug->lives[slot];
+    if (last->object && debug->desc.persistent) return last->object;
+    void *object = take_block(&debug->desc);
+    if (!object) return NULL;
+    if (last->object) unlink_object(debug, slot);
+    uint32_t *head = head_of(debug, object);
+    last->object = object;
+    last->next = *head;
+    *head = slot + 1;
+    return object;
+}
+
+void kolk_debug_end(kolk_debug *debug, const uint64_t *live, uint32_t end) {
+    for (uint32_t slot = 0; has(debug, KOLK_DEBUG_BYPASS) && slot < end; slot++)
+        if (debug->desc.persistent || kolk_bits_get(live, slot)) give_block(debug->lives[slot].object);
+    kolk_memory_release(debug, debug->block_size);
+}
+
+/* ---- Zones and fills ----------------------------------------------------------------------------------------------- */
+
+/* Bytes that have to be equal to a pattern, which begins anew with each stretch. */
+typedef struct stretch {
+    kolk_status rule; /* that is broken if they are not */
+    unsigned char *start;
+    uint32_t size, pattern;
+} stretch;
+
+typedef struct damage {
+    uint32_t first, last, count;
+} damage;
+
+static void paint(const stretch *part) {
+    for (uint32_t i = 0; i < part->size; i++) part->start[i] = ((const unsigned char *)&part->pattern)[i % 4];
+}
+
+static damage look_at(const stretch *part) {
+    damage found = {0, 0, 0};
+    for (uint32_t i = 0; i < part->size; i++) {
+        if (part->start[i] == ((const unsigned char *)&part->pattern)[i % 4]) continue;
+        if (found.count++ == 0) found.first = i;
+        found.last = i;
+    }
+    return found;
+}
+
+enum { FRONT, BACK, BODY, PARTS };
+
+/* What can be proved of a slot now; sizes of 0 where there is nothing. */
+static void parts_of(const kolk_debug *debug, uint32_t slot, void *object, bool live, stretch parts[PARTS]) {
+    const kolk_debug_desc *desc = &debug->desc;
+    unsigned char *start = object;
+    bool dressed = kolk_bits_get(debug->dressed, slot), filled = dressed && !live && has(debug, KOLK_DEBUG_FILL);
+    uint32_t front = dressed ? desc->front : 0, back = dressed ? desc->back : 0, body = filled ? desc->object_size : 0;
+    parts[FRONT] = (stretch){KOLK_UNDERFLOW, start - front, front, ZONE_FILL};
+    parts[BACK] = (stretch){KOLK_OVERFLOW, start + desc->object_size, back, ZONE_FILL};
+    parts[BODY] = (stretch){KOLK_WRITE_AFTER_FREE, start, body, FREE_FILL};
+}
+
+bool kolk_debug_is_intact(const kolk_debug *debug, uint32_t slot, const void *object, bool live) {
+    stretch parts[PARTS];
+    if (has(debug, KOLK_DEBUG_BYPASS)) return true;
+    parts_of(debug, slot, (void *)(uintptr_t)object, live, parts);
+    for (unsigned n = 0; n < PARTS; n++)
+        if (look_at(&parts[n]).count) return false;
+    return true;
+}
+
+/* "2a 00 00 00": the bytes from the first to the last that changed. */
+static void put_bytes(char *text, const unsigned char *bytes, uint32_t count) {
+    static const char digits[] = "0123456789abcdef";
+    for (uint32_t i = 0; i < count && i < MANY_BYTES; i++) {
+        if (i) *text++ = ' ';
+        *text++ = digits[bytes[i] >> 4];
+        *text++ = digits[bytes[i] & 15];
+    }
+    memcpy(text, count > MANY_BYTES ? " ..." : "", count > MANY_BYTES ? 5 : 1);
+}
+
+static void report(const stretch *part, damage found, kolk_failure failure) {
+    char bytes[3 * MANY_BYTES + 5];
+    uint64_t slot = failure.slot, at = found.first;
+    put_bytes(bytes, part->start + found.first, found.last - found.first + 1);
+    paint(part);
+    failure.rule = part->rule;
+    failure.count = found.count;
+    if (part->rule == KOLK_UNDERFLOW) at = part->size - found.first;
+    failure.offset = (uint32_t)at;
+    if (part->rule == KOLK_UNDERFLOW)
+        kolk_fail(failure, "underflow of slot %u: %s written %u bytes before its start", slot, bytes, at);
+    else if (part->rule == KOLK_OVERFLOW)
+        kolk_fail(failure, "overflow of slot %u: %s written %u bytes behind its end", slot, bytes, at);
+    else
+        kolk_fail(failure, "write after free to slot %u: %s written at byte %u of it", slot, bytes, at);
+}
+
+void kolk_debug_verify(const kolk_debug *debug, uint32_t slot, void *object, bool live, kolk_failure failure) {
+    stretch parts[PARTS];
+    if (has(debug, KOLK_DEBUG_BYPASS)) return;
+    parts_of(debug, slot, object, live, parts);
+    failure.object = object;
+    for (unsigned n = 0; n < PARTS; n++) {
+        damage found = look_at(&parts[n]);
+        if (found.count) report(&parts[n], found, failure);
+    }
+}
+
+/* ---- Lives -------------------------------------------------------------------------------------------------------- */
+
+void *kolk_debug_issue(kolk_debug *debug, uint32_t slot, void *object, const void *site) {
+    const kolk_debug_desc *desc = &debug->desc;
+    life *now = &debug->lives[slot];
+    if (has(debug, KOLK_DEBUG_BYPASS)) {
+        object = renew_block(debug, slot);
+        if (!object) return NULL;
+    } else {
+        stretch parts[PARTS];
+        kolk_bits_set(debug->dressed, slot);
+        parts_of(debug, slot, object, true, parts);
+        paint(&parts[FRONT]);
+        paint(&parts[BACK]);
+        if (has(debug, KOLK_DEBUG_FILL)) paint(&(stretch){KOLK_OK, object, desc->object_size, NEW_FILL});
+    }
+    now->alloc_site = site;
+    now->birth = ++debug->births;
+    if (debug->profiler.alloc) debug->profiler.alloc(desc->name, object, desc->object_size, debug->profiler.context);
+    return object;
+}
+
+void kolk_debug_retire(kolk_debug *debug, uint32_t slot, void *object, const void *site) {
+    debug->lives[slot].free_site = site;
+    if (debug->profiler.free) debug->profiler.free(debug->desc.name, object, debug->profiler.context);
+    if (has(debug, KOLK_DEBUG_FILL)) paint(&(stretch){KOLK_OK, object, debug->desc.object_size, FREE_FILL});
+    if (has(debug, KOLK_DEBUG_BYPASS) && !debug->desc.persistent) give_block(object);
+}
+
+void kolk_debug_forget(kolk_debug *debug, uint32_t from, uint32_t end) {
+    for (uint32_t slot = from; slot < end; slot++) kolk_bits_clear(debug->dressed, slot);
+}
+
+/* The live slot of least birth that is not listed yet; `end` if there is none. */
+static uint32_t oldest(const kolk_debug *debug, const uint64_t *live, uint32_t end) {
+    uint32_t found = end;
+    for (uint64_t slot = 0; (slot = kolk_bits_find(live, true, slot, end)) < end; slot++) {
+        uint64_t birth = debug->lives[slot].birth;
+        if (birth && (found == end || birth < debug->lives[found].birth)) found = (uint32_t)slot;
+    }
+    return found;
+}
+
+void kolk_debug_leaks(kolk_debug *debug, const uint64_t *live, uint32_t end, kolk_failure failure) {
+    if (!has(debug, KOLK_DEBUG_SITES)) return;
+    for (uint32_t first; (first = oldest(debug, live, end)) < end;) {
+        const void *site = debug->lives[first].alloc_site;
+        uint32_t count = 0;
+        for (uint64_t slot = 0; (slot = kolk_bits_find(live, true, slot, end)) < end; slot++) {
+            if (!debug->lives[slot].birth || debug->lives[slot].alloc_site != site) continue;
+            debug->lives[slot].birth = 0;
+            count++;
+        }
+        failure.slot = first;
+        failure.count = count;
+        failure.alloc_site = site;
+        if (count == 1)
+            kolk_fail(failure, "1 object is still alive, in slot %u", (uint64_t)first);
+        else
+            kolk_fail(failure, "%u objects are still alive, the oldest in slot %u", (uint64_t)count, (uint64_t)first);
+    }
+}
+
+/* ---- Quarantine --------------------------------------------------------------------------------------------------- */
+
+uint32_t kolk_debug_quarantine(const kolk_debug *debug) {
+    return debug->desc.settings.quarantine;
+}
+
+uint32_t *kolk_debug_ring(kolk_debug *debug, uint32_t n) {
+    uint64_t at = (uint64_t)debug->first + n, size = debug->desc.settings.quarantine;
+    return &debug->ring[at < size ? at : at - size];
+}
+
+void kolk_debug_ring_advance(kolk_debug *debug) {
+    debug->first = debug->first + 1 < debug->desc.settings.quarantine ? debug->first + 1 : 0;
+}

@@ -1,0 +1,98 @@
+/* debug.h: what the debug mode keeps for a pool beside it: the settings in force, zones and fills and their proof, sites,
+ * the quarantine, and objects that are served from malloc. It knows slots, objects and bytes, and no kind of pool. */
+#ifndef KOLK_SRC_DEBUG_H
+#define KOLK_SRC_DEBUG_H
+
+#include "kolk/base.h"
+
+/* Where a function of the library was called from. */
+#if defined(__GNUC__)
+#define SITE __builtin_extract_return_addr(__builtin_return_address(0))
+#else
+#define SITE NULL
+#endif
+
+/* ---- Settings ---------------------------------------------------------------------------------------------------- */
+
+typedef struct kolk_settings {
+    uint32_t flags;      /* KOLK_DEBUG_ */
+    uint32_t quarantine; /* slots; 0 without the flag */
+} kolk_settings;
+
+/* What a pool of this name is to have: by the environment, or else by its own descriptor's text (may be NULL), and
+ * because of tools and profilers. Reports what it does not understand. */
+kolk_settings kolk_settings_of(const char *name, const char *own);
+
+bool kolk_profiler_is_set(void);
+
+/* ---- The debug mode of one pool ---------------------------------------------------------------------------------- */
+
+typedef struct kolk_debug kolk_debug;
+
+/* Bytes of the zones that `guard` puts before and behind each object, and from object to object. */
+typedef struct kolk_zones {
+    uint32_t front, stride;
+} kolk_zones;
+
+kolk_zones kolk_debug_zones(size_t object_size, size_t object_align);
+
+/* What a pool tells its debug mode about itself. */
+typedef struct kolk_debug_desc {
+    const char *name;
+    kolk_settings settings;
+    uint32_t object_size, object_align;
+    uint32_t front, back; /* of the zones; 0 without guard */
+    uint32_t max_capacity;
+    bool persistent; /* contents survive from life to life: nothing may be filled, and a malloc block is kept */
+} kolk_debug_desc;
+
+/* NULL: no memory. It has room for no slot yet. */
+kolk_debug *kolk_debug_begin(const kolk_debug_desc *desc);
+
+/* Frees the malloc blocks too that it still holds, of live slots and, if contents persist, of dead ones below `end`. */
+void kolk_debug_end(kolk_debug *debug, const uint64_t *live, uint32_t end);
+
+bool kolk_debug_commit(kolk_debug *debug, uint32_t capacity);
+
+uint32_t kolk_debug_flags(const kolk_debug *debug);
+
+/* Bypass: the object of a slot (NULL if it never had one), and the slot of an object (the number from UINT32_MAX on if
+ * it is none). A dead object is still known until malloc uses its place again. */
+void *kolk_debug_object(const kolk_debug *debug, uint32_t slot);
+uintptr_t kolk_debug_find(const kolk_debug *debug, const void *object);
+
+/* The slot that these bytes are in, and how far from its object's start: for words about pointers that are no objects.
+ * Looks at all slots below `end`; UINT32_MAX if there is none. */
+uint32_t kolk_debug_search(const kolk_debug *debug, uint32_t end, const void *pointer, uint64_t *inside);
+
+/* Fills the sites of a failure in. */
+void kolk_debug_sites(const kolk_debug *debug, uint32_t slot, kolk_failure *failure);
+
+/* ---- Lives ------------------------------------------------------------------------------------------------------- */
+
+/* Are the zones of a slot as they were left, and the fill, if the slot is dead? */
+bool kolk_debug_is_intact(const kolk_debug *debug, uint32_t slot, const void *object, bool live);
+
+/* The same with a report of what is not, which is put right before the handler is called. `failure` has the pool's part
+ * of the report. */
+void kolk_debug_verify(const kolk_debug *debug, uint32_t slot, void *object, bool live, kolk_failure failure);
+
+/* A life begins in a slot, at this object (for bypass: at the one returned, NULL if malloc has none). */
+void *kolk_debug_issue(kolk_debug *debug, uint32_t slot, void *object, const void *site);
+
+/* It has ended: the object is filled, or its block freed. */
+void kolk_debug_retire(kolk_debug *debug, uint32_t slot, void *object, const void *site);
+
+/* The contents of these slots are lost: nothing is known of their zones and fills until their next life. */
+void kolk_debug_forget(kolk_debug *debug, uint32_t from, uint32_t end);
+
+/* One report for each site of alloc among these live slots, that of the oldest object first; with `sites` only. */
+void kolk_debug_leaks(kolk_debug *debug, const uint64_t *live, uint32_t end, kolk_failure failure);
+
+/* ---- Quarantine: a ring of the slots that were freed last --------------------------------------------------------- */
+
+uint32_t kolk_debug_quarantine(const kolk_debug *debug);  /* how many may wait */
+uint32_t *kolk_debug_ring(kolk_debug *debug, uint32_t n); /* the n-th of those that wait, the oldest first */
+void kolk_debug_ring_advance(kolk_debug *debug);          /* the oldest leaves */
+
+#endif

@@ -1,0 +1,83 @@
+/* pool_inside.h: what the files of the core pool share. pool.c has the essay and the operations, pool_memory.c the memory
+ * that a pool lives in, pool_valid.c the predicate over all of it. */
+#ifndef KOLK_SRC_POOL_INSIDE_H
+#define KOLK_SRC_POOL_INSIDE_H
+
+#undef KOLK_EXTERN /* the functions of pool.inl are emitted in pool.c, also in a program that is compiled with it */
+#include "kolk/pool.h"
+
+#include "bits.h"
+#include "debug.h"
+
+#define NO_SLOT UINT32_MAX
+
+static inline uint64_t round_up(uint64_t n, uint64_t unit) {
+    return (n + unit - 1) / unit * unit;
+}
+
+/* NULL: off, as always in freestanding builds, whose compiler then leaves all of it out. */
+static inline kolk_debug *debug_of(const kolk_pool *pool) {
+    return __STDC_HOSTED__ ? pool->debug : NULL;
+}
+
+static inline bool is_bypassed(const kolk_pool *pool) {
+    return __STDC_HOSTED__ && KOLK_UNLIKELY(pool->bypass);
+}
+
+static inline void *slot_at(const kolk_pool *pool, uint64_t index) {
+    if (is_bypassed(pool)) return kolk_debug_object(pool->debug, (uint32_t)index);
+    return pool->slots + (size_t)index * pool->stride;
+}
+
+/* The slot of an object, or a number from fresh on. */
+static inline uintptr_t slot_of(const kolk_pool *pool, const void *object) {
+    if (is_bypassed(pool)) return kolk_debug_find(pool->debug, object);
+    return kolk_pool_slot(pool, object);
+}
+
+/* Free slots in the ring or the holes. */
+static inline uint32_t waiting(const kolk_pool *pool) {
+    return pool->held - pool->worn - pool->quarantined;
+}
+
+/* Free slots in the array of LIFO and FIFO, and the place of the n-th: for LIFO, first is 0. */
+static inline uint32_t queued(const kolk_pool *pool) {
+    return pool->reuse == KOLK_REUSE_FIFO ? waiting(pool) : (uint32_t)(pool->top - pool->stack);
+}
+
+static inline kolk_slot *queue_at(const kolk_pool *pool, uint32_t n) {
+    uint64_t at = (uint64_t)pool->first + n;
+    return pool->stack + (at < pool->capacity ? at : at - pool->capacity);
+}
+
+/* Is `peak` counted? Elsewhere it is fresh. */
+static inline bool keeps_peak(const kolk_pool *pool) {
+    return pool->reuse == KOLK_REUSE_FIFO || debug_of(pool);
+}
+
+/* May the fast paths serve this pool? */
+static inline bool is_fast(const kolk_pool *pool) {
+    return pool->reuse == KOLK_REUSE_LIFO && !pool->ready && !pool->reset && !debug_of(pool);
+}
+
+/* ---- pool_memory.c ---------------------------------------------------------------------------------------------- */
+
+/* Checks the descriptor, fills in its defaults and what the debug mode makes of it, and makes the pool's memory: the
+ * pool, all zero before, has its shape and its places then. type_size and type_align as in kolk_pool_init_type. */
+kolk_status kolk_pool_make(kolk_pool *pool, kolk_pool_desc *desc, size_t type_size, size_t type_align);
+
+/* Gives that memory back; a pool without is left alone. */
+void kolk_pool_unmake(kolk_pool *pool);
+
+/* Lets so many slots be used, as far as the pool commits memory step by step. */
+bool kolk_pool_commit(const kolk_pool *pool, uint32_t capacity);
+
+/* Bytes that capacity slots have been committed. */
+uint64_t kolk_pool_committed(const kolk_pool *pool);
+
+/* Bits that an index below n needs. */
+static inline unsigned index_bits(uint32_t n) {
+    return n > 1 ? 32 - (unsigned)__builtin_clz(n - 1) : 0;
+}
+
+#endif

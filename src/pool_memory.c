@@ -1,0 +1,239 @@
+/* pool_memory.c: the memory of a core pool: one block, cut into regions that each grow on their own.
+ *
+ *     | slots | live | ready | generations | stack | holes 0 ... 5 |
+ *
+ * On the caller's memory, and in a pool that does not grow, the regions lie side by side and are whole from the start.
+ * In a growing pool each has address space for max_capacity, and its first bytes are committed as capacity grows. */
+#include "pool_inside.h"
+
+#include "memory.h"
+#include "tools.h"
+
+#include <string.h>
+
+#define MAX_ALIGN  4096u
+#define MAX_LEVELS 6u /* 64^6 > 2^32 */
+#define FEW_PAGES  4u
+
+enum { SLOTS, LIVE, READY, GENERATIONS, STACK, HOLES, REGIONS = HOLES + MAX_LEVELS };
+
+typedef struct layout {
+    uint64_t stride;
+    uint64_t front; /* from the region's start to the first object: a zone of the debug mode */
+    bool stack, generations, ready;
+    unsigned levels;
+} layout;
+
+static layout layout_of(const kolk_pool_desc *desc, uint32_t max_capacity) {
+    layout shape = {.stride = round_up(desc->object_size, desc->object_align)};
+    shape.stack = desc->reuse != KOLK_REUSE_LOWEST;
+    shape.generations = desc->generations != KOLK_GENERATIONS_NONE;
+    shape.ready = desc->setup || desc->teardown;
+    /* up to a level of one word; at least one, if there is a slot */
+    for (uint64_t words = max_capacity; !shape.stack && words > (shape.levels > 0); shape.levels++)
+        words = kolk_bits_words(words);
+    return shape;
+}
+
+/* Bytes of each region for so many slots; 0 where there is none. */
+static void measure(const layout *shape, uint32_t capacity, uint64_t sizes[REGIONS]) {
+    uint64_t words = kolk_bits_words(capacity);
+    memset(sizes, 0, REGIONS * sizeof *sizes);
+    sizes[SLOTS] = capacity * shape->stride;
+    sizes[LIVE] = words * 8;
+    if (shape->ready) sizes[READY] = words * 8;
+    if (shape->generations) sizes[GENERATIONS] = (uint64_t)capacity * 4;
+    if (shape->stack) sizes[STACK] = (uint64_t)capacity * 4;
+    for (unsigned k = 0; k < shape->levels; k++, words = kolk_bits_words(words)) sizes[HOLES + k] = words * 8;
+}
+
+static uint64_t total(const uint64_t sizes[REGIONS], uint64_t unit) {
+    uint64_t sum = 0;
+    for (unsigned r = 0; r < REGIONS; r++) sum += round_up(sizes[r], unit);
+    return sum;
+}
+
+static uint64_t block_bytes(const layout *shape, uint32_t capacity, uint64_t unit) {
+    uint64_t sizes[REGIONS];
+    measure(shape, capacity, sizes);
+    return total(sizes, unit);
+}
+
+/* The greatest capacity that fits so many bytes. */
+static uint32_t capacity_that_fits(const kolk_pool_desc *desc, uint64_t bytes) {
+    uint64_t low = 0, high = bytes < UINT32_MAX ? bytes : UINT32_MAX;
+    while (low < high) {
+        uint64_t middle = high - (high - low) / 2;
+        layout shape = layout_of(desc, (uint32_t)middle);
+        if (block_bytes(&shape, (uint32_t)middle, 8) <= bytes)
+            low = middle;
+        else
+            high = middle - 1;
+    }
+    return (uint32_t)low;
+}
+
+static void place(kolk_pool *pool, const layout *shape, uint64_t unit) {
+    uint64_t sizes[REGIONS];
+    void *starts[REGIONS];
+    unsigned char *at = pool->block;
+    measure(shape, pool->max_capacity, sizes);
+    for (unsigned r = 0; r < REGIONS; at += round_up(sizes[r++], unit)) starts[r] = sizes[r] ? at : NULL;
+    pool->slots = (unsigned char *)starts[SLOTS] + shape->front;
+    pool->live = starts[LIVE];
+    pool->ready = starts[READY];
+    pool->generations = starts[GENERATIONS];
+    pool->stack = pool->top = starts[STACK];
+    for (unsigned k = 0; k < MAX_LEVELS; k++) pool->holes[k] = starts[HOLES + k];
+}
+
+/* What of the block may be touched: the pool's own shape. */
+static void measure_pool(const kolk_pool *pool, uint32_t capacity, uint64_t sizes[REGIONS]) {
+    layout shape = {pool->stride, 0, pool->stack, pool->generations, pool->ready, pool->levels};
+    measure(&shape, capacity, sizes);
+}
+
+bool kolk_pool_commit(const kolk_pool *pool, uint32_t capacity) {
+    uint64_t sizes[REGIONS];
+    void *starts[REGIONS] = {pool->block, pool->live, pool->ready, pool->generations, pool->stack};
+    if (debug_of(pool) && !kolk_debug_commit(pool->debug, capacity)) return false;
+    if (!pool->grows) return true;
+    memcpy(starts + HOLES, pool->holes, sizeof pool->holes);
+    measure_pool(pool, capacity, sizes);
+    for (unsigned r = 0; r < REGIONS; r++)
+        if (sizes[r] && !kolk_memory_commit(starts[r], (size_t)sizes[r])) return false;
+    return true;
+}
+
+uint64_t kolk_pool_committed(const kolk_pool *pool) {
+    uint64_t sizes[REGIONS];
+    if (!pool->grows) return pool->block_size;
+    measure_pool(pool, pool->capacity, sizes);
+    return total(sizes, kolk_memory_page());
+}
+
+/* Checks the descriptor and fills in its defaults. */
+static kolk_status resolve(kolk_pool_desc *desc, size_t type_size, size_t type_align) {
+    if (type_size) {
+        if (desc->object_size && desc->object_size != type_size) return KOLK_TYPE_MISMATCH;
+        if (desc->object_align && desc->object_align != type_align) return KOLK_TYPE_MISMATCH;
+        desc->object_size = type_size;
+        desc->object_align = type_align;
+    }
+    if (desc->object_size == 0) return KOLK_ZERO_SIZE;
+    if (desc->object_align == 0) {
+        size_t divides = desc->object_size & (~desc->object_size + 1);
+        desc->object_align = divides < 16 ? divides : 16;
+    }
+    if (desc->object_align & (desc->object_align - 1)) return KOLK_BAD_ALIGN;
+    if (desc->object_align > MAX_ALIGN) return KOLK_ALIGN_TOO_LARGE;
+    if ((unsigned)desc->reuse > KOLK_REUSE_LOWEST) return KOLK_BAD_REUSE;
+    if ((unsigned)desc->generations > KOLK_GENERATIONS_NONE) return KOLK_BAD_GENERATIONS;
+    if (desc->on_full == kolk_pool_evict_cheapest && !desc->cost) return KOLK_COST_MISSING;
+    if (desc->max_capacity && desc->max_capacity < desc->capacity) return KOLK_MAX_BELOW_CAPACITY;
+    if (desc->object_size > INT32_MAX - MAX_ALIGN) return KOLK_SIZE_OVERFLOW; /* so that no product below can wrap */
+    if (desc->memory) {
+        if (desc->max_capacity && desc->max_capacity != desc->capacity) return KOLK_CANNOT_GROW;
+        if ((uintptr_t)desc->memory % (desc->object_align > 8 ? desc->object_align : 8)) return KOLK_MEMORY_MISALIGNED;
+        uint32_t fits = capacity_that_fits(desc, desc->memory_size);
+        if (fits == 0 || fits < desc->capacity) return KOLK_MEMORY_TOO_SMALL;
+        if (desc->capacity == 0) desc->capacity = fits;
+    } else if (desc->memory_size) {
+        return KOLK_MEMORY_MISSING;
+    }
+    if (desc->max_capacity == 0) desc->max_capacity = desc->capacity;
+    layout shape = layout_of(desc, desc->max_capacity);
+    if (block_bytes(&shape, desc->max_capacity, MAX_ALIGN) > PTRDIFF_MAX) return KOLK_SIZE_OVERFLOW;
+    return KOLK_OK;
+}
+
+size_t kolk_pool_memory_size(const kolk_pool_desc *desc) {
+    if (!desc) return 0;
+    kolk_pool_desc fixed = *desc;
+    fixed.memory = NULL;
+    fixed.memory_size = 0;
+    fixed.max_capacity = 0;
+    if (resolve(&fixed, 0, 0) != KOLK_OK) return 0;
+    layout shape = layout_of(&fixed, fixed.capacity);
+    return (size_t)block_bytes(&shape, fixed.capacity, 8);
+}
+
+/* What of the debug mode this pool can have; a zone that is too large for the address space is left out. */
+static kolk_debug_desc debug_desc_of(const kolk_pool_desc *desc, layout *shape) {
+    kolk_debug_desc debug = {
+        .name = desc->name ? desc->name : "",
+        .settings = kolk_settings_of(desc->name, desc->debug),
+        .object_size = (uint32_t)desc->object_size,
+        .object_align = (uint32_t)desc->object_align,
+        .max_capacity = desc->max_capacity,
+        .persistent = desc->keep || shape->ready,
+    };
+    uint32_t *flags = &debug.settings.flags;
+#ifdef _WIN32 /* no one function frees blocks of any alignment */
+    if (debug.object_align > _Alignof(max_align_t)) *flags &= ~(uint32_t)KOLK_DEBUG_BYPASS;
+#endif
+    if (*flags & KOLK_DEBUG_BYPASS) *flags &= KOLK_DEBUG_BYPASS | KOLK_DEBUG_SITES | KOLK_DEBUG_TRACE;
+    if (debug.persistent) *flags &= ~(uint32_t)KOLK_DEBUG_FILL;
+    if (desc->memory) *flags &= ~(uint32_t)KOLK_DEBUG_GUARD;
+    if (!(*flags & KOLK_DEBUG_GUARD)) return debug;
+
+    layout wide = *shape;
+    kolk_zones zones = kolk_debug_zones(desc->object_size, desc->object_align);
+    wide.front = zones.front;
+    wide.stride = zones.stride;
+    if (block_bytes(&wide, desc->max_capacity, MAX_ALIGN) > PTRDIFF_MAX) {
+        *flags &= ~(uint32_t)KOLK_DEBUG_GUARD;
+        return debug;
+    }
+    *shape = wide;
+    debug.front = zones.front;
+    debug.back = zones.stride - zones.front - debug.object_size;
+    return debug;
+}
+
+static bool make_block(kolk_pool *pool, const kolk_pool_desc *desc, const layout *shape) {
+    /* A growing pool's regions take whole pages each; one that fits the few pages of these is committed at once. */
+    pool->grows = desc->max_capacity > desc->capacity &&
+                  block_bytes(shape, desc->max_capacity, 8) > FEW_PAGES * kolk_memory_page();
+    uint64_t unit = pool->grows ? kolk_memory_page() : 8;
+    pool->block_size = (size_t)block_bytes(shape, desc->max_capacity, unit);
+    pool->foreign = desc->memory != NULL;
+    pool->block = desc->memory;
+    if (!pool->block && pool->block_size) pool->block = kolk_memory_reserve(pool->block_size);
+    if (!pool->block) return pool->block_size == 0;
+    place(pool, shape, unit);
+    if (!pool->foreign && !pool->grows && !kolk_memory_commit(pool->block, pool->block_size)) return false;
+    return kolk_pool_commit(pool, desc->capacity);
+}
+
+kolk_status kolk_pool_make(kolk_pool *pool, kolk_pool_desc *desc, size_t type_size, size_t type_align) {
+    kolk_status status = resolve(desc, type_size, type_align);
+    if (status != KOLK_OK) return status;
+
+    layout shape = layout_of(desc, desc->max_capacity);
+    kolk_debug_desc debug = debug_desc_of(desc, &shape);
+    pool->stride = (uint32_t)shape.stride;
+    pool->shift = (uint8_t)__builtin_ctz(pool->stride);
+    pool->inverse = kolk_inverse(pool->stride >> pool->shift);
+    pool->object_size = (uint32_t)desc->object_size;
+    pool->max_capacity = desc->max_capacity;
+    pool->levels = (uint8_t)shape.levels;
+    pool->bypass = (debug.settings.flags & KOLK_DEBUG_BYPASS) != 0;
+    if (debug.settings.flags && !(pool->debug = kolk_debug_begin(&debug))) return KOLK_NO_MEMORY;
+    if (!make_block(pool, desc, &shape)) {
+        kolk_pool_unmake(pool);
+        return KOLK_NO_MEMORY;
+    }
+    if (!pool->foreign) kolk_tools_add_root(pool->block, pool->block_size);
+    if (pool->foreign)
+        kolk_tools_wrote(pool->live, pool->block_size - (size_t)((unsigned char *)pool->live - pool->block));
+    return KOLK_OK;
+}
+
+void kolk_pool_unmake(kolk_pool *pool) {
+    if (debug_of(pool)) kolk_debug_end(pool->debug, pool->live, pool->fresh);
+    if (pool->block && !pool->foreign) {
+        kolk_tools_remove_root(pool->block, pool->block_size);
+        kolk_memory_release(pool->block, pool->block_size);
+    }
+}

@@ -1,0 +1,76 @@
+/* pool_valid.c: the predicate over all invariants of the core pool; their numbers are those of pool.c's essay. */
+#include "pool_inside.h"
+
+/* Mixes a slot into a fingerprint of a set: a sum of these (Steele, Lea, Flood: SplitMix, 2014) tells sets of the same
+ * number of slots apart, without a mark on any slot. */
+static uint64_t mixed(uint64_t slot) {
+    slot += UINT64_C(0x9e3779b97f4a7c15);
+    slot = (slot ^ (slot >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    slot = (slot ^ (slot >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return slot ^ (slot >> 31);
+}
+
+/* Number and fingerprint of the free slots in their places; false if one is live or beyond fresh (I3). */
+static bool add_places(const kolk_pool *pool, uint64_t *count, uint64_t *print) {
+    uint32_t length = queued(pool);
+    for (uint32_t n = 0; n < length; n++) {
+        uint32_t index = queue_at(pool, n)->index;
+        if (index >= pool->fresh || kolk_bits_get(pool->live, index)) return false;
+        *print += mixed(index);
+    }
+    uint32_t worn = pool->worn_first;
+    for (uint32_t n = 0; n < pool->worn; n++, worn = pool->generations[worn]) {
+        if (worn >= pool->fresh || kolk_bits_get(pool->live, worn)) return false;
+        *print += mixed(worn);
+    }
+    for (uint32_t n = 0; n < pool->quarantined; n++) {
+        uint32_t index = *kolk_debug_ring(pool->debug, n);
+        if (index >= pool->fresh || kolk_bits_get(pool->live, index)) return false;
+        *print += mixed(index);
+    }
+    *count = (uint64_t)length + pool->worn + pool->quarantined;
+    if (pool->levels == 0) return true;
+    for (uint64_t i = 0; (i = kolk_bits_find(pool->holes[0], true, i, pool->fresh)) < pool->fresh; i++) {
+        if (kolk_bits_get(pool->live, i)) return false;
+        *print += mixed(i);
+        ++*count;
+    }
+    return true;
+}
+
+static bool levels_are_valid(const kolk_pool *pool) { /* I6 */
+    uint64_t bits = kolk_bits_words(pool->fresh);
+    for (unsigned k = 0; k + 1 < pool->levels; k++, bits = kolk_bits_words(bits))
+        for (uint64_t i = 0; i < bits; i++)
+            if (kolk_bits_get(pool->holes[k + 1], i) != (pool->holes[k][i] != 0)) return false;
+    return true;
+}
+
+bool kolk_pool_is_valid(const kolk_pool *pool) {
+    if (pool->fresh > pool->capacity || pool->capacity > pool->max_capacity) return false;    /* I2 */
+    if (pool->top < pool->stack || pool->held < pool->worn + pool->quarantined) return false; /* I1 */
+    bool fast = is_fast(pool);                                                                /* I4 */
+    if (pool->bound != (debug_of(pool) ? 0 : pool->fresh)) return false;
+    if (pool->free_bound != (fast ? pool->fresh : 0)) return false;
+    if (pool->floor != (fast ? pool->stack : pool->top)) return false;
+
+    uint64_t live = 0, dead = 0;
+    for (uint64_t i = 0; i < pool->fresh; i++) {
+        bool is_live = kolk_bits_get(pool->live, i);
+        if (debug_of(pool) && !kolk_debug_is_intact(pool->debug, (uint32_t)i, slot_at(pool, i), is_live)) return false;
+        if (!is_live) {
+            dead += mixed(i);
+            continue;
+        }
+        live++;
+        if (pool->generations && pool->generations[i] == 0) return false; /* I5 */
+        if (pool->ready && !kolk_bits_get(pool->ready, i)) return false;  /* I7 */
+    }
+    if (pool->fresh % 64 && pool->live[pool->fresh / 64] >> (pool->fresh % 64)) return false; /* I2 */
+    if (kolk_pool_count(pool) != live) return false;                                          /* I1 */
+    if (keeps_peak(pool) && pool->peak < live) return false;
+
+    uint64_t free_count = 0, free_print = 0; /* I3 */
+    if (!add_places(pool, &free_count, &free_print)) return false;
+    return free_count == pool->fresh - live && free_print == dead && levels_are_valid(pool);
+}

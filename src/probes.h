@@ -1,0 +1,28 @@
+/* probes.h: static tracepoints (USDT) for perf, bpftrace, SystemTap and gdb, where <sys/sdt.h> is present when the
+ * library is built: one no-operation instruction each, off the fast paths. (The debug setting `trace` leads alloc and
+ * free off them.)
+ *
+ *     kolk:alloc(pool name, object, object size)        kolk:full(pool name, capacity)
+ *     kolk:free(pool name, object)                      kolk:grow(pool name, capacity before, after)
+ *     kolk:stale_handle(pool name, handle) */
+#ifndef KOLK_SRC_PROBES_H
+#define KOLK_SRC_PROBES_H
+
+#if __STDC_HOSTED__ && defined(__has_include)
+#if __has_include(<sys/sdt.h>)
+#include <sys/sdt.h>
+#endif
+#endif
+
+#ifdef DTRACE_PROBE
+#ifdef __clang__
+#pragma clang diagnostic ignored "-Wgnu-zero-variadic-macro-arguments" /* of <sys/sdt.h> */
+#endif
+#define PROBE2(name, a, b)    DTRACE_PROBE2(kolk, name, a, b)
+#define PROBE3(name, a, b, c) DTRACE_PROBE3(kolk, name, a, b, c)
+#else
+#define PROBE2(name, a, b)    ((void)0)
+#define PROBE3(name, a, b, c) ((void)0)
+#endif
+
+#endif

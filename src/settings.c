@@ -1,0 +1,168 @@
+/* settings.c: the settings of the debug mode in words, from the environment or a descriptor.
+ *
+ *     KOLK_DEBUG=fill,guard;sites,quarantine=8:bullet*
+ *                ---------- ------------------ -------
+ *                an entry   settings           glob of pool names
+ */
+#include "debug.h"
+
+#if __STDC_HOSTED__
+
+#include "fail.h"
+#include "tools.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define ALL_QUARANTINE 64u
+
+/* A stretch of text. */
+typedef struct word {
+    const char *start;
+    size_t length;
+} word;
+
+/* Cuts the part before the first of `separator` off; false if nothing is left. */
+static bool cut(word *rest, char separator, word *part) {
+    if (!rest->start) return false;
+    const char *end = memchr(rest->start, separator, rest->length);
+    part->start = rest->start;
+    part->length = end ? (size_t)(end - rest->start) : rest->length;
+    rest->start = end ? end + 1 : NULL;
+    rest->length -= part->length + (end != NULL);
+    return true;
+}
+
+static word trimmed(word text) {
+    while (text.length && *text.start == ' ') text.start++, text.length--;
+    while (text.length && text.start[text.length - 1] == ' ') text.length--;
+    return text;
+}
+
+static bool is(word text, const char *other) {
+    return strlen(other) == text.length && memcmp(text.start, other, text.length) == 0;
+}
+
+/* * stands for any characters, ? for one. Each * in turn takes as little as it may; only the last one tried has to be
+ * taken back (Krauss, Matching Wildcards, 2008). */
+static bool matches(word glob, const char *name) {
+    const char *g = glob.start, *end = glob.start + glob.length, *star = NULL, *retry = NULL;
+    while (*name) {
+        if (g < end && *g == '*') {
+            star = ++g;
+            retry = name;
+        } else if (g < end && (*g == '?' || *g == *name)) {
+            g++;
+            name++;
+        } else if (star) {
+            g = star;
+            name = ++retry;
+        } else {
+            return false;
+        }
+    }
+    while (g < end && *g == '*') g++;
+    return g == end;
+}
+
+/* A number from 1 to UINT32_MAX; 0 if it is none. */
+static uint32_t number_of(word text) {
+    uint64_t number = 0;
+    for (size_t i = 0; i < text.length; i++) {
+        if (text.start[i] < '0' || text.start[i] > '9') return 0;
+        number = number * 10 + (uint64_t)(text.start[i] - '0');
+        if (number > UINT32_MAX) return 0;
+    }
+    return (uint32_t)number;
+}
+
+static void refuse(word setting, const char *of, const char *why) {
+    char text[64];
+    size_t length = setting.length < sizeof text ? setting.length : sizeof text - 1;
+    memcpy(text, setting.start, length);
+    text[length] = 0;
+    kolk_failure failure = {.rule = KOLK_BAD_SETTING, .pool = of, .slot = UINT32_MAX};
+    kolk_fail(failure, "\"%s\" %s", text, why);
+}
+
+/* Adds one setting; `of` names the text that it is from, in which case what is not understood is reported. */
+static void add_setting(kolk_settings *settings, word setting, const char *of) {
+    static const struct {
+        const char *name;
+        uint32_t flags;
+    } words[] = {
+        {"fill", KOLK_DEBUG_FILL},
+        {"guard", KOLK_DEBUG_GUARD},
+        {"sites", KOLK_DEBUG_SITES},
+        {"trace", KOLK_DEBUG_TRACE},
+        {"all", KOLK_DEBUG_FILL | KOLK_DEBUG_GUARD | KOLK_DEBUG_QUARANTINE | KOLK_DEBUG_SITES},
+    };
+    word value = setting, key;
+    cut(&value, '=', &key);
+    bool known = false;
+    for (size_t i = 0; i < sizeof words / sizeof *words && !value.start; i++) {
+        if (!is(key, words[i].name)) continue;
+        known = true;
+        settings->flags |= words[i].flags;
+    }
+    if (is(setting, "all") && !settings->quarantine) settings->quarantine = ALL_QUARANTINE;
+    if (is(key, "quarantine")) {
+        uint32_t slots = value.start ? number_of(value) : 0;
+        known = slots != 0;
+        if (known) settings->flags |= KOLK_DEBUG_QUARANTINE;
+        if (known) settings->quarantine = slots;
+        if (!known && of)
+            refuse(setting, of, "is not understood: quarantine=SLOTS takes a number from 1 to 4294967295");
+    } else if (!known && of) {
+        refuse(setting, of, "is not a setting: fill, guard, quarantine=SLOTS, sites, trace, all");
+    }
+}
+
+static void add_settings(kolk_settings *settings, word list, const char *of) {
+    for (word setting; cut(&list, ',', &setting);) {
+        setting = trimmed(setting);
+        if (setting.length) add_setting(settings, setting, of);
+    }
+}
+
+/* The settings of all entries whose glob matches; true if there is one. */
+static bool from_environment(kolk_settings *settings, const char *text, const char *name, const char *of) {
+    bool matched = false;
+    word rest = {text, strlen(text)};
+    for (word entry; cut(&rest, ';', &entry);) {
+        word list;
+        cut(&entry, ':', &list); /* what is left is the glob */
+        list = trimmed(list);
+        if (!list.length && !entry.start) continue;
+        bool matches_name = !entry.start || matches(trimmed(entry), name);
+        kolk_settings none = {0, 0};
+        add_settings(matches_name ? settings : &none, list, of);
+        matched = matched || matches_name;
+    }
+    return matched;
+}
+
+kolk_settings kolk_settings_of(const char *name, const char *own) {
+    static unsigned char told; /* what is wrong in the environment is said once */
+    kolk_settings settings = {0, 0};
+    const char *all = getenv("KOLK_DEBUG");
+    bool tell = all && !__atomic_test_and_set(&told, __ATOMIC_RELAXED);
+    bool found = all && from_environment(&settings, all, name ? name : "", tell ? "KOLK_DEBUG" : NULL);
+    if (!found && own) add_settings(&settings, (word){own, strlen(own)}, name && *name ? name : "a pool's .debug");
+    if (kolk_profiler_is_set()) settings.flags |= KOLK_DEBUG_TRACE;
+
+    const char *bypass = getenv("KOLK_BYPASS");
+    bool watched = kolk_tools_watch_malloc();
+    if (bypass && *bypass) watched = strcmp(bypass, "0") != 0;
+    if (watched) settings.flags |= KOLK_DEBUG_BYPASS;
+    return settings;
+}
+
+#else
+
+kolk_settings kolk_settings_of(const char *name, const char *own) {
+    (void)name, (void)own;
+    return (kolk_settings){0, 0};
+}
+
+#endif

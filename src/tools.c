@@ -1,0 +1,84 @@
+/* tools.c: see tools.h. */
+#include "tools.h"
+
+#include "kolk/base.h"
+
+#ifdef __has_include
+#if __has_include(<valgrind/memcheck.h>)
+#include <valgrind/memcheck.h>
+#endif
+#if __has_include(<sys/sdt.h>)
+#define HAS_PROBES KOLK_HAS_PROBES
+#endif
+#endif
+
+#ifndef HAS_PROBES
+#define HAS_PROBES 0
+#endif
+
+#if __STDC_HOSTED__ && defined(__ELF__)
+
+/* Of the sanitizers' public interface (sanitizer/asan_interface.h, lsan_interface.h, msan_interface.h), which gcc and
+ * clang share; NULL where the program has none of them. */
+#define WEAK __attribute__((weak))
+extern WEAK void __asan_poison_memory_region(void const volatile *start, size_t size);
+extern WEAK void __lsan_do_leak_check(void);
+extern WEAK void __lsan_register_root_region(const void *start, size_t size);
+extern WEAK void __lsan_unregister_root_region(const void *start, size_t size);
+extern WEAK void __msan_unpoison(const volatile void *start, size_t size);
+
+static bool runs_under_memcheck(void) {
+#ifdef VALGRIND_MAKE_MEM_DEFINED
+    char byte = 0;
+    return VALGRIND_MAKE_MEM_DEFINED(&byte, 1) != 0; /* the other tools answer 0 */
+#else
+    return false;
+#endif
+}
+
+bool kolk_tools_watch_malloc(void) {
+    return __asan_poison_memory_region || __lsan_do_leak_check || __msan_unpoison || runs_under_memcheck();
+}
+
+void kolk_tools_wrote(const void *bytes, size_t size) {
+    if (__msan_unpoison) __msan_unpoison(bytes, size);
+}
+
+void kolk_tools_add_root(const void *start, size_t size) {
+    if (__lsan_register_root_region) __lsan_register_root_region(start, size);
+}
+
+void kolk_tools_remove_root(const void *start, size_t size) {
+    if (__lsan_unregister_root_region) __lsan_unregister_root_region(start, size);
+}
+
+#else
+
+bool kolk_tools_watch_malloc(void) {
+    return false;
+}
+
+void kolk_tools_wrote(const void *bytes, size_t size) {
+    (void)bytes, (void)size;
+}
+
+void kolk_tools_add_root(const void *start, size_t size) {
+    (void)start, (void)size;
+}
+
+void kolk_tools_remove_root(const void *start, size_t size) {
+    (void)start, (void)size;
+}
+
+#endif
+
+uint32_t kolk_features(void) {
+    uint32_t features = HAS_PROBES;
+#ifdef VALGRIND_MAKE_MEM_DEFINED
+    features |= KOLK_HAS_VALGRIND;
+#endif
+#if __STDC_HOSTED__
+    features |= KOLK_HAS_PAGES;
+#endif
+    return features;
+}

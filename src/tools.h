@@ -1,0 +1,19 @@
+/* tools.h: what sanitizers and Valgrind have to be told. The library is one ordinary binary: whether the program runs
+ * under one of them is found at run time, through weak symbols and Valgrind's client requests. */
+#ifndef KOLK_SRC_TOOLS_H
+#define KOLK_SRC_TOOLS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Is there a tool that watches malloc: AddressSanitizer, LeakSanitizer, MemorySanitizer or memcheck? */
+bool kolk_tools_watch_malloc(void);
+
+/* Tells MemorySanitizer that the library, which it does not see, has written these bytes. */
+void kolk_tools_wrote(const void *bytes, size_t size);
+
+/* Tells LeakSanitizer that pointers to its blocks may be in here; or no longer. */
+void kolk_tools_add_root(const void *start, size_t size);
+void kolk_tools_remove_root(const void *start, size_t size);
+
+#endif
