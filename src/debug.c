@@ -9,7 +9,7 @@
  * are given back. What is not dressed can't be verified.
  *
  * With bypass the objects are malloc blocks, one a life. The pool keeps its bits, its generations and its order of
- * reuse, but looks objects up here: by slot in lives[], by pointer in lists that begin in heads[]. A dead object stays
+ * reuse, but looks objects up here: by slot in objects[], by pointer in lists that begin in heads[]. A dead object stays
  * in its list until its slot is used again, so that a double free is still told from a foreign pointer. */
 #if defined(__linux__) || defined(__APPLE__) || defined(__unix__)
 #define _POSIX_C_SOURCE 200809L /* posix_memalign */
@@ -19,6 +19,7 @@
 #include "bits.h"
 #include "fail.h"
 #include "memory.h"
+#include "probes.h"
 
 #include <string.h>
 
@@ -35,10 +36,9 @@
 
 /* What is known of the last life in a slot. */
 typedef struct life {
-    void *object; /* bypass only: its block */
     const void *alloc_site, *free_site;
     uint64_t birth; /* the n-th of the pool; 0: listed as a leak */
-    uint32_t next;  /* slot in the same list of heads[], + 1 */
+    uint32_t next;  /* bypass: slot in the same list of heads[], + 1 */
 } life;
 
 struct kolk_debug {
@@ -49,7 +49,8 @@ struct kolk_debug {
     life *lives;       /* by slot */
     uint64_t *dressed; /* 1 bit a slot */
     uint32_t *ring;    /* slots in quarantine */
-    uint32_t *heads;   /* bypass only, max_capacity of them: slot + 1 */
+    void **objects;    /* bypass only: by slot */
+    uint32_t *heads;   /* ... max_capacity of them: slot + 1 */
     size_t block_size;
 };
 
@@ -86,12 +87,13 @@ kolk_debug *kolk_debug_begin(const kolk_debug_desc *desc) {
     size_t slots = desc->max_capacity;
     size_t waiting = desc->settings.flags & KOLK_DEBUG_QUARANTINE ? desc->settings.quarantine : 0;
     if (waiting > slots) waiting = slots;
-    size_t heads = desc->settings.flags & KOLK_DEBUG_BYPASS ? slots : 0;
-    if (slots > (PTRDIFF_MAX - 4096) / (sizeof(life) + 16)) return NULL;
+    size_t bypassed = desc->settings.flags & KOLK_DEBUG_BYPASS ? slots : 0;
+    if (slots > PTRDIFF_MAX / (2 * sizeof(life))) return NULL;
 
-    /* What has to be there at once comes first: itself, the ring, the heads. */
+    /* What has to be there at once comes first: all but the lives. */
     size_t ring_at = aligned(sizeof(kolk_debug)), heads_at = aligned(ring_at + waiting * sizeof(uint32_t));
-    size_t dressed_at = aligned(heads_at + heads * sizeof(uint32_t));
+    size_t objects_at = aligned(heads_at + bypassed * sizeof(uint32_t));
+    size_t dressed_at = aligned(objects_at + bypassed * sizeof(void *));
     size_t lives_at = aligned(dressed_at + (size_t)kolk_bits_words(slots) * 8);
     size_t size = lives_at + slots * sizeof(life);
     unsigned char *block = kolk_memory_reserve(size);
@@ -106,6 +108,7 @@ kolk_debug *kolk_debug_begin(const kolk_debug_desc *desc) {
     debug->profiler = set_profiler;
     debug->ring = (uint32_t *)(void *)(block + ring_at);
     debug->heads = (uint32_t *)(void *)(block + heads_at);
+    debug->objects = bypassed ? (void **)(void *)(block + objects_at) : NULL;
     debug->dressed = (uint64_t *)(void *)(block + dressed_at);
     debug->lives = (life *)(void *)(block + lives_at);
     debug->block_size = size;
@@ -135,15 +138,15 @@ static uint32_t *head_of(const kolk_debug *debug, const void *object) {
     return &debug->heads[(mixed >> 32) % debug->desc.max_capacity];
 }
 
-void *kolk_debug_object(const kolk_debug *debug, uint32_t slot) {
-    return debug->lives[slot].object;
+void **kolk_debug_objects(const kolk_debug *debug) {
+    return debug->objects;
 }
 
 /* The slot that had it last is at the head. */
 uintptr_t kolk_debug_find(const kolk_debug *debug, const void *object) {
     if (!object || debug->desc.max_capacity == 0) return NO_SLOT;
     uint32_t link = *head_of(debug, object);
-    while (link && debug->lives[link - 1].object != object) link = debug->lives[link - 1].next;
+    while (link && debug->objects[link - 1] != object) link = debug->lives[link - 1].next;
     return link ? link - 1 : NO_SLOT;
 }
 
@@ -152,14 +155,14 @@ uint32_t kolk_debug_search(const kolk_debug *debug, uint32_t end, const void *po
     *inside = 0;
     if (exact != NO_SLOT) return (uint32_t)exact;
     for (uint32_t slot = 0; slot < end; slot++) {
-        *inside = (uintptr_t)pointer - (uintptr_t)debug->lives[slot].object;
-        if (debug->lives[slot].object && *inside < debug->desc.object_size) return slot;
+        *inside = (uintptr_t)pointer - (uintptr_t)debug->objects[slot];
+        if (debug->objects[slot] && *inside < debug->desc.object_size) return slot;
     }
     return NO_SLOT;
 }
 
 static void unlink_object(kolk_debug *debug, uint32_t slot) {
-    uint32_t *link = head_of(debug, debug->lives[slot].object);
+    uint32_t *link = head_of(debug, debug->objects[slot]);
     while (*link != slot + 1) link = &debug->lives[*link - 1].next;
     *link = debug->lives[slot].next;
 }
@@ -190,21 +193,21 @@ static void give_block(void *block) {
 
 /* A block for this slot's next life: its own if it has kept one. */
 static void *renew_block(kolk_debug *debug, uint32_t slot) {
-    life *last = &debug->lives[slot];
-    if (last->object && debug->desc.persistent) return last->object;
+    void *last = debug->objects[slot];
+    if (last && debug->desc.persistent) return last;
     void *object = take_block(&debug->desc);
     if (!object) return NULL;
-    if (last->object) unlink_object(debug, slot);
+    if (last) unlink_object(debug, slot);
     uint32_t *head = head_of(debug, object);
-    last->object = object;
-    last->next = *head;
+    debug->objects[slot] = object;
+    debug->lives[slot].next = *head;
     *head = slot + 1;
     return object;
 }
 
 void kolk_debug_end(kolk_debug *debug, const uint64_t *live, uint32_t end) {
     for (uint32_t slot = 0; has(debug, KOLK_DEBUG_BYPASS) && slot < end; slot++)
-        if (debug->desc.persistent || kolk_bits_get(live, slot)) give_block(debug->lives[slot].object);
+        if (debug->desc.persistent || kolk_bits_get(live, slot)) give_block(debug->objects[slot]);
     kolk_memory_release(debug, debug->block_size);
 }
 
@@ -312,6 +315,7 @@ void *kolk_debug_issue(kolk_debug *debug, uint32_t slot, void *object, const voi
         paint(&parts[BACK]);
         if (has(debug, KOLK_DEBUG_FILL)) paint(&(stretch){KOLK_OK, object, desc->object_size, NEW_FILL});
     }
+    PROBE3(alloc, desc->name, object, desc->object_size);
     now->alloc_site = site;
     now->birth = ++debug->births;
     if (debug->profiler.alloc) debug->profiler.alloc(desc->name, object, desc->object_size, debug->profiler.context);
@@ -319,6 +323,7 @@ void *kolk_debug_issue(kolk_debug *debug, uint32_t slot, void *object, const voi
 }
 
 void kolk_debug_retire(kolk_debug *debug, uint32_t slot, void *object, const void *site) {
+    PROBE2(free, debug->desc.name, object);
     debug->lives[slot].free_site = site;
     if (debug->profiler.free) debug->profiler.free(debug->desc.name, object, debug->profiler.context);
     if (has(debug, KOLK_DEBUG_FILL)) paint(&(stretch){KOLK_OK, object, debug->desc.object_size, FREE_FILL});

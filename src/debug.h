@@ -56,9 +56,10 @@ bool kolk_debug_commit(kolk_debug *debug, uint32_t capacity);
 
 uint32_t kolk_debug_flags(const kolk_debug *debug);
 
-/* Bypass: the object of a slot (NULL if it never had one), and the slot of an object (the number from UINT32_MAX on if
- * it is none). A dead object is still known until malloc uses its place again. */
-void *kolk_debug_object(const kolk_debug *debug, uint32_t slot);
+/* Bypass: the objects by slot (NULL where there never was one), or NULL without bypass. */
+void **kolk_debug_objects(const kolk_debug *debug);
+
+/* The slot of such an object, or UINT32_MAX. A dead one is still known until malloc uses its place again. */
 uintptr_t kolk_debug_find(const kolk_debug *debug, const void *object);
 
 /* The slot that these bytes are in, and how far from its object's start: for words about pointers that are no objects.

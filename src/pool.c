@@ -64,6 +64,7 @@ extern inline void *kolk_pool_get(const kolk_pool *pool, kolk_handle handle);
 extern inline uint32_t kolk_pool_count(const kolk_pool *pool);
 extern inline uint32_t kolk_pool_available(const kolk_pool *pool);
 extern inline kolk_cursor kolk_pool_each(const kolk_pool *pool);
+extern inline void *kolk_cursor_bypassed(kolk_cursor *cursor);
 extern inline void *kolk_cursor_next(kolk_cursor *cursor);
 
 /* ---- Leaves ---------------------------------------------------------------------------------------------------- */
@@ -98,7 +99,7 @@ static kolk_failure failure_of(const kolk_pool *pool, kolk_status rule, uint32_t
 
 /* The slot whose stride this pointer is in, and how far; NO_SLOT if it is not of this pool. */
 static uint32_t locate(const kolk_pool *pool, const void *pointer, uint64_t *inside) {
-    if (is_bypassed(pool)) return kolk_debug_search(pool->debug, pool->fresh, pointer, inside);
+    if (pool->objects) return kolk_debug_search(pool->debug, pool->fresh, pointer, inside);
     uintptr_t offset = (uintptr_t)pointer - (uintptr_t)pool->slots;
     if (offset >= (uint64_t)pool->capacity * pool->stride) return NO_SLOT;
     *inside = offset % pool->stride;
@@ -203,7 +204,7 @@ void kolk_pool_deinit(kolk_pool *pool) {
 /* ---- Free slots: where they are, and in which order they come back (I3) ------------------------------------------
  * `inline` here and below is worth a fifth of the time of FIFO and LOWEST. */
 
-static inline void put_free(kolk_pool *pool, uint32_t index) {
+static KOLK_ALWAYS_INLINE void put_free(kolk_pool *pool, uint32_t index) {
     if (pool->reuse == KOLK_REUSE_LIFO) {
         (pool->top++)->index = index;
         show(pool);
@@ -217,7 +218,7 @@ static inline void put_free(kolk_pool *pool, uint32_t index) {
     pool->held++;
 }
 
-static inline bool take_free(kolk_pool *pool, uint32_t *index) {
+static KOLK_ALWAYS_INLINE bool take_free(kolk_pool *pool, uint32_t *index) {
     if (pool->reuse == KOLK_REUSE_LIFO) {
         if (pool->top == pool->stack) return false;
         *index = (--pool->top)->index;
@@ -400,7 +401,7 @@ static bool grow(kolk_pool *pool, uint64_t needed) {
 
 /* ---- Objects --------------------------------------------------------------------------------------------------- */
 
-static inline bool take_slot(kolk_pool *pool, uint32_t *index) {
+static KOLK_ALWAYS_INLINE bool take_slot(kolk_pool *pool, uint32_t *index) {
     bool fresh_first = pool->reuse == KOLK_REUSE_FIFO && pool->fresh < pool->capacity;
     if (!fresh_first && take_free(pool, index)) return true;
     if (pool->fresh == pool->capacity && !grow(pool, (uint64_t)pool->capacity + 1))
@@ -419,11 +420,11 @@ static void *issue_debug(kolk_pool *pool, uint32_t index, const void *site) {
 }
 
 /* Begins the life of an object in a slot that is in no place now; NULL if its setup fails. */
-static inline void *issue(kolk_pool *pool, uint32_t index, const void *site) {
-    void *object = KOLK_UNLIKELY(debug_of(pool)) ? issue_debug(pool, index, site) : slot_at(pool, index);
-    bool ready = object && (!pool->ready || kolk_bits_get(pool->ready, index));
-    if (!ready) {
-        if (!object || (pool->setup && !pool->setup(object, pool->context))) {
+static KOLK_ALWAYS_INLINE void *issue(kolk_pool *pool, const kolk_debug *debug, uint32_t index, const void *site) {
+    void *object = debug ? issue_debug(pool, index, site) : plain_slot_at(pool, index);
+    bool none = debug && !object; /* malloc has none */
+    if (none || (pool->ready && !kolk_bits_get(pool->ready, index))) {
+        if (none || (pool->setup && !pool->setup(object, pool->context))) {
             put_free(pool, index);
             pool->failed++;
             return NULL;
@@ -431,16 +432,18 @@ static inline void *issue(kolk_pool *pool, uint32_t index, const void *site) {
         kolk_bits_set(pool->ready, index);
     }
     kolk_bits_set(pool->live, index);
-    if (keeps_peak(pool) && kolk_pool_count(pool) > pool->peak) pool->peak = kolk_pool_count(pool);
-    PROBE3(alloc, pool->name, object, pool->object_size);
+    bool counts = debug || pool->reuse == KOLK_REUSE_FIFO;
+    if (counts && kolk_pool_count(pool) > pool->peak) pool->peak = kolk_pool_count(pool);
     return object;
 }
 
-static inline void *alloc_from(kolk_pool *pool, const void *site) {
+/* Here and in free, `debug` is the pool's, or NULL as a constant: what the debug mode does is compiled apart from what
+ * FIFO and LOWEST do in every alloc and free. */
+static KOLK_ALWAYS_INLINE void *alloc_from(kolk_pool *pool, const kolk_debug *debug, const void *site) {
     uint32_t index;
-    bool asked = pool->in_on_full || !pool->on_full;
+    bool asked = false;
     while (!take_slot(pool, &index)) {
-        if (asked) {
+        if (asked || pool->in_on_full || !pool->on_full) {
             pool->failed++;
             PROBE2(full, pool->name, pool->capacity);
             return NULL;
@@ -453,16 +456,21 @@ static inline void *alloc_from(kolk_pool *pool, const void *site) {
         uint32_t after = kolk_pool_count(pool);
         if (after < before) pool->evictions += before - after;
     }
-    return issue(pool, index, site);
+    return issue(pool, debug, index, site);
+}
+
+static KOLK_APART void *alloc_debug(kolk_pool *pool, const void *site) {
+    return alloc_from(pool, debug_of(pool), site);
 }
 
 void *kolk_pool_alloc_slow(kolk_pool *pool) {
-    return alloc_from(pool, SITE);
+    if (KOLK_UNLIKELY(debug_of(pool))) return alloc_debug(pool, SITE);
+    return alloc_from(pool, NULL, NULL);
 }
 
 /* As kolk_pool_alloc, for a caller at `site`. */
 static void *alloc_by(kolk_pool *pool, const void *site) {
-    return debug_of(pool) ? alloc_from(pool, site) : kolk_pool_alloc(pool);
+    return debug_of(pool) ? alloc_debug(pool, site) : kolk_pool_alloc(pool);
 }
 
 void *kolk_pool_alloc_zeroed(kolk_pool *pool) {
@@ -498,7 +506,7 @@ void *kolk_pool_alloc_at(kolk_pool *pool, kolk_handle handle) {
         for (uint32_t n = 0; n < gap; n++) /* so that the lowest of them is used first */
             put_free(pool, pool->reuse == KOLK_REUSE_LIFO ? index - 1 - n : first + n);
     }
-    void *object = issue(pool, index, SITE);
+    void *object = issue(pool, debug_of(pool), index, SITE);
     if (!object) return NULL;
     pool->generations[index] = generation;
     if (index >= pool->peak) pool->peak = index + 1;
@@ -507,46 +515,52 @@ void *kolk_pool_alloc_at(kolk_pool *pool, kolk_handle handle) {
 
 /* Ends the life in a slot and its handles; until the caller has put the slot somewhere, it counts as alive (I1, I3
  * broken), so that a reset hook may free other objects. True if the slot is worn out. */
-static inline bool end_life(kolk_pool *pool, uint32_t index, const void *site) {
+static KOLK_ALWAYS_INLINE bool end_life(kolk_pool *pool, kolk_debug *debug, uint32_t index, void *object,
+                                        const void *site) {
     kolk_bits_clear(pool->live, index);
     bool worn = false;
     if (pool->generations) {
         pool->generations[index] = (pool->generations[index] + 1) & KOLK_GENERATION_MAX;
         worn = pool->generations[index] == 0;
     }
-    if (pool->reset) pool->reset(slot_at(pool, index), pool->context);
-    PROBE2(free, pool->name, slot_at(pool, index));
-    if (KOLK_UNLIKELY(debug_of(pool))) kolk_debug_retire(pool->debug, index, slot_at(pool, index), site);
+    if (pool->reset) pool->reset(object, pool->context);
+    if (debug) kolk_debug_retire(debug, index, object, site);
     return worn;
 }
 
-static inline void free_from(kolk_pool *pool, void *object, const void *site) {
+static KOLK_ALWAYS_INLINE void free_from(kolk_pool *pool, kolk_debug *debug, void *object, const void *site) {
     if (!object) return;
-    uintptr_t found = slot_of(pool, object);
+    uintptr_t found = debug ? slot_of(pool, object) : kolk_pool_slot(pool, object);
     uint32_t index = (uint32_t)found;
     if (found >= pool->fresh || !kolk_bits_get(pool->live, index)) {
         fail_object(pool, object, "free", KOLK_DOUBLE_FREE, site);
         return;
     }
-    if (KOLK_UNLIKELY(debug_of(pool)))
-        kolk_debug_verify(pool->debug, index, object, true, failure_of(pool, KOLK_OK, index, site));
-    if (end_life(pool, index, site))
+    if (debug) kolk_debug_verify(debug, index, object, true, failure_of(pool, KOLK_OK, index, site));
+    if (end_life(pool, debug, index, object, site))
         put_worn(pool, index);
-    else if (KOLK_UNLIKELY(debug_of(pool)) && kolk_debug_quarantine(pool->debug))
+    else if (debug && kolk_debug_quarantine(debug))
         put_quarantined(pool, index);
     else
         put_free(pool, index);
 }
 
+static KOLK_APART void free_debug(kolk_pool *pool, void *object, const void *site) {
+    free_from(pool, debug_of(pool), object, site);
+}
+
 void kolk_pool_free_slow(kolk_pool *pool, void *object) {
-    free_from(pool, object, SITE);
+    if (KOLK_UNLIKELY(debug_of(pool)))
+        free_debug(pool, object, SITE);
+    else
+        free_from(pool, NULL, object, SITE);
 }
 
 static void clear(kolk_pool *pool, const void *site) {
     uint64_t end = pool->fresh; /* not what reset hooks allocate beyond it */
     verify_all(pool, site);
     for (uint64_t i = 0; (i = kolk_bits_find(pool->live, true, i, end)) < end; i++)
-        if (end_life(pool, (uint32_t)i, site)) put_worn(pool, (uint32_t)i);
+        if (end_life(pool, debug_of(pool), (uint32_t)i, slot_at(pool, i), site)) put_worn(pool, (uint32_t)i);
     while (pool->quarantined) leave_quarantine(pool); /* proven above; sort_free finds them */
     sort_free(pool);
 }
@@ -614,7 +628,7 @@ void *kolk_pool_get_slow(const kolk_pool *pool, kolk_handle handle) {
 bool kolk_pool_free_handle(kolk_pool *pool, kolk_handle handle) {
     if (debug_of(pool)) {
         void *object = get_from(pool, handle, SITE);
-        free_from(pool, object, SITE);
+        free_debug(pool, object, SITE);
         return object != NULL;
     }
     void *object = kolk_pool_get(pool, handle);
@@ -659,13 +673,6 @@ void *kolk_pool_next(const kolk_pool *pool, const void *object) {
     }
     uint64_t index = kolk_bits_find(pool->live, true, from, pool->fresh);
     return index < pool->fresh ? slot_at(pool, index) : NULL;
-}
-
-void *kolk_pool_next_slow(const kolk_pool *pool, uint32_t *from) {
-    uint64_t index = kolk_bits_find(pool->live, true, *from, pool->fresh);
-    if (index >= pool->fresh) return NULL;
-    *from = (uint32_t)index + 1;
-    return slot_at(pool, index);
 }
 
 void *kolk_pool_next_run(const kolk_pool *pool, uint32_t *index, uint32_t *length) {

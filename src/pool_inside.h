@@ -11,6 +11,13 @@
 
 #define NO_SLOT UINT32_MAX
 
+/* Keeps what is rare from costing registers where it is called. */
+#if defined(__GNUC__)
+#define KOLK_APART __attribute__((noinline))
+#else
+#define KOLK_APART
+#endif
+
 static inline uint64_t round_up(uint64_t n, uint64_t unit) {
     return (n + unit - 1) / unit * unit;
 }
@@ -20,18 +27,17 @@ static inline kolk_debug *debug_of(const kolk_pool *pool) {
     return __STDC_HOSTED__ ? pool->debug : NULL;
 }
 
-static inline bool is_bypassed(const kolk_pool *pool) {
-    return __STDC_HOSTED__ && KOLK_UNLIKELY(pool->bypass);
+static inline void *plain_slot_at(const kolk_pool *pool, uint64_t index) {
+    return pool->slots + (size_t)index * pool->stride;
 }
 
 static inline void *slot_at(const kolk_pool *pool, uint64_t index) {
-    if (is_bypassed(pool)) return kolk_debug_object(pool->debug, (uint32_t)index);
-    return pool->slots + (size_t)index * pool->stride;
+    return pool->objects ? pool->objects[index] : plain_slot_at(pool, index);
 }
 
 /* The slot of an object, or a number from fresh on. */
 static inline uintptr_t slot_of(const kolk_pool *pool, const void *object) {
-    if (is_bypassed(pool)) return kolk_debug_find(pool->debug, object);
+    if (pool->objects) return kolk_debug_find(pool->debug, object);
     return kolk_pool_slot(pool, object);
 }
 

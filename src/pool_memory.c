@@ -218,8 +218,11 @@ kolk_status kolk_pool_make(kolk_pool *pool, kolk_pool_desc *desc, size_t type_si
     pool->object_size = (uint32_t)desc->object_size;
     pool->max_capacity = desc->max_capacity;
     pool->levels = (uint8_t)shape.levels;
-    pool->bypass = (debug.settings.flags & KOLK_DEBUG_BYPASS) != 0;
-    if (debug.settings.flags && !(pool->debug = kolk_debug_begin(&debug))) return KOLK_NO_MEMORY;
+    if (debug.settings.flags) {
+        pool->debug = kolk_debug_begin(&debug);
+        if (!pool->debug) return KOLK_NO_MEMORY;
+        pool->objects = kolk_debug_objects(pool->debug);
+    }
     if (!make_block(pool, desc, &shape)) {
         kolk_pool_unmake(pool);
         return KOLK_NO_MEMORY;

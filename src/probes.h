@@ -1,10 +1,11 @@
 /* probes.h: static tracepoints (USDT) for perf, bpftrace, SystemTap and gdb, where <sys/sdt.h> is present when the
- * library is built: one no-operation instruction each, off the fast paths. (The debug setting `trace` leads alloc and
- * free off them.)
+ * library is built: one no-operation instruction each, off the fast paths.
  *
- *     kolk:alloc(pool name, object, object size)        kolk:full(pool name, capacity)
- *     kolk:free(pool name, object)                      kolk:grow(pool name, capacity before, after)
- *     kolk:stale_handle(pool name, handle) */
+ *     kolk:full(pool name, capacity)              an alloc gives NULL
+ *     kolk:grow(pool name, capacity, new one)
+ *     kolk:stale_handle(pool name, handle)        get finds no object; not for null
+ *     kolk:alloc(pool name, object, size)         in pools in debug mode; KOLK_DEBUG=trace does nothing else
+ *     kolk:free(pool name, object) */
 #ifndef KOLK_SRC_PROBES_H
 #define KOLK_SRC_PROBES_H
 

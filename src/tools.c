@@ -3,17 +3,12 @@
 
 #include "kolk/base.h"
 
+#include "probes.h"
+
 #ifdef __has_include
 #if __has_include(<valgrind/memcheck.h>)
 #include <valgrind/memcheck.h>
 #endif
-#if __has_include(<sys/sdt.h>)
-#define HAS_PROBES KOLK_HAS_PROBES
-#endif
-#endif
-
-#ifndef HAS_PROBES
-#define HAS_PROBES 0
 #endif
 
 #if __STDC_HOSTED__ && defined(__ELF__)
@@ -73,7 +68,10 @@ void kolk_tools_remove_root(const void *start, size_t size) {
 #endif
 
 uint32_t kolk_features(void) {
-    uint32_t features = HAS_PROBES;
+    uint32_t features = 0;
+#ifdef DTRACE_PROBE
+    features |= KOLK_HAS_PROBES;
+#endif
 #ifdef VALGRIND_MAKE_MEM_DEFINED
     features |= KOLK_HAS_VALGRIND;
 #endif

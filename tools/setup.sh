@@ -20,6 +20,9 @@ need_test() {
   need_demo
   need g++ command -v g++
   need libcmocka-dev header cmocka.h
+  need gdb command -v gdb
+  need valgrind command -v valgrind
+  need systemtap-sdt-dev header sys/sdt.h
 }
 
 need_matrix() {

@@ -155,7 +155,6 @@ struct kolk_pool {
     uint8_t grows;   /* memory from the system, committed region by region as capacity grows */
     uint8_t foreign; /* the caller's memory */
     uint8_t levels;  /* LOWEST: of summary words */
-    uint8_t bypass;  /* objects are not in slots, but come from malloc */
     uint32_t fresh;  /* slots from here on were never handed out; only advances */
     uint32_t held;   /* free slots below fresh that are not on the stack: ring or holes, worn out, in quarantine */
     uint32_t capacity, max_capacity;
@@ -173,6 +172,7 @@ struct kolk_pool {
     unsigned char *block;
     size_t block_size;
     struct kolk_debug *debug; /* NULL: off */
+    void **objects;           /* by slot, where they are not in slots but come from malloc; else NULL */
     const char *name;
     void (*on_full)(kolk_pool *pool, void *context);
     double (*cost)(const void *object, void *context);
@@ -293,9 +293,9 @@ typedef struct kolk_cursor {
     unsigned char *base;  /* slot of the word's lowest bit */
     uint64_t pending;     /* the word's bits that are still to visit */
     size_t stride;
-    bool more;             /* false: no slot was ever handed out, or KOLK_EACH is done */
-    const kolk_pool *slow; /* a pool in debug mode, which is asked for each object; else NULL */
-    uint32_t from;         /* ... from this slot on */
+    bool more;                 /* false: no slot was ever handed out, or KOLK_EACH is done */
+    const kolk_pool *bypassed; /* whose objects are not in slots; NULL: they are */
+    uint32_t from;             /* of these: the next slot to look at */
 } kolk_cursor;
 
 KOLK_INLINE kolk_cursor kolk_pool_each(const kolk_pool *pool);
@@ -337,7 +337,6 @@ KOLK_API kolk_handle kolk_pool_handle_slow(const kolk_pool *pool, const void *ob
 KOLK_API bool kolk_pool_is_live_slow(const kolk_pool *pool, const void *object);
 KOLK_API uint32_t kolk_pool_index_slow(const kolk_pool *pool, const void *object);
 KOLK_API void *kolk_pool_at_slow(const kolk_pool *pool, uint32_t index);
-KOLK_API void *kolk_pool_next_slow(const kolk_pool *pool, uint32_t *from);
 
 #ifdef __cplusplus
 }

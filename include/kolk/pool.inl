@@ -151,13 +151,23 @@ KOLK_INLINE uint32_t kolk_pool_available(const kolk_pool *pool) {
 
 KOLK_INLINE kolk_cursor kolk_pool_each(const kolk_pool *pool) {
     kolk_cursor cursor = {pool->live, pool->live, pool->slots, 0, pool->stride, pool->fresh > 0, NULL, 0};
-    if (pool->bound) {
+    if (KOLK_UNLIKELY(pool->objects != NULL)) {
+        cursor.bypassed = pool;
+    } else if (cursor.more) {
         cursor.pending = *cursor.word;
-        cursor.last += (pool->bound - 1) / 64;
-    } else {
-        cursor.slow = pool;
+        cursor.last += (pool->fresh - 1) / 64;
     }
     return cursor;
+}
+
+/* Not a call: where one is in a loop, floating-point sums don't stay in registers. */
+KOLK_INLINE void *kolk_cursor_bypassed(kolk_cursor *cursor) {
+    const kolk_pool *pool = cursor->bypassed;
+    while (cursor->from < pool->fresh) {
+        uint32_t index = cursor->from++;
+        if (kolk_pool_bit(pool->live, index)) return pool->objects[index];
+    }
+    return NULL;
 }
 
 /* The word is looked at again for each object, since the loop's body may have freed it; it must not be masked into
@@ -167,11 +177,8 @@ KOLK_INLINE void *kolk_cursor_next(kolk_cursor *cursor) {
         uint64_t pending = cursor->pending;
         while (KOLK_UNLIKELY(pending == 0)) {
             if (cursor->word == cursor->last) {
-                if (!cursor->slow) return NULL;
-                uint32_t from = cursor->from;
-                void *object = kolk_pool_next_slow(cursor->slow, &from);
-                cursor->from = from;
-                return object;
+                if (KOLK_UNLIKELY(cursor->bypassed != NULL)) return kolk_cursor_bypassed(cursor);
+                return NULL;
             }
             pending = *++cursor->word;
             cursor->base += 64 * cursor->stride;

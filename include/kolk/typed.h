@@ -83,10 +83,10 @@
 
 #define KOLK_POOL_DEFINE(name, T)                                                                                      \
     KOLK_TYPED_ kolk_status name##_init(name *pool_, const kolk_pool_desc *desc_) { return kolk_pool_init_type(&pool_->pool, desc_, sizeof(T), KOLK_ALIGNOF(T), sizeof(kolk_pool), KOLK_ABI); } \
-    KOLK_TYPED_ T *name##_alloc(name *pool_) { return (T *)kolk_pool_alloc_sized(&pool_->pool, sizeof(T)); }           \
-    KOLK_TYPED_ T *name##_alloc_zeroed(name *pool_) { return (T *)kolk_pool_alloc_zeroed(&pool_->pool); }              \
-    KOLK_TYPED_ uint32_t name##_alloc_n(name *pool_, T **objects_, uint32_t n_) { return kolk_pool_alloc_n(&pool_->pool, (void **)objects_, n_); } \
-    KOLK_TYPED_ T *name##_alloc_at(name *pool_, name##_handle handle_) { return (T *)kolk_pool_alloc_at(&pool_->pool, handle_.untyped); }
+    KOLK_TYPED_ name##_object *name##_alloc(name *pool_) { return (T *)kolk_pool_alloc_sized(&pool_->pool, sizeof(T)); } \
+    KOLK_TYPED_ name##_object *name##_alloc_zeroed(name *pool_) { return (T *)kolk_pool_alloc_zeroed(&pool_->pool); }  \
+    KOLK_TYPED_ uint32_t name##_alloc_n(name *pool_, name##_object **objects_, uint32_t n_) { return kolk_pool_alloc_n(&pool_->pool, (void **)objects_, n_); } \
+    KOLK_TYPED_ name##_object *name##_alloc_at(name *pool_, name##_handle handle_) { return (T *)kolk_pool_alloc_at(&pool_->pool, handle_.untyped); }
 
 #define KOLK_POOL_MEMBER(name, T, member)                                                                              \
     KOLK_TYPED_ T *name##_alloc_##member(name *pool_) { (void)KOLK_SAME_TYPE(T, &((name##_object *)0)->member); return (T *)name##_alloc(pool_); } \

@@ -30,7 +30,7 @@ outside() {
 inside() {
   local third="$work/our game/third party/kolk"
   mkdir -p "$third"
-  cp -R CMakeLists.txt VERSION cmake include src "$third"
+  cp -R CMakeLists.txt VERSION cmake debug include src "$third"
   outside "$1"
   cmake --install "$work/build OFF" --prefix "$work/prefix" > /dev/null
   [[ $(cd "$work/prefix" && find . -type f) == ./bin/hello ]] || fail "A project that contains kolk installs it as well."

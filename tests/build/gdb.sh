@@ -1,0 +1,59 @@
+#!/bin/bash
+# Asks gdb about the pools of tests/build/gdb/program.c, in the running program and in its core dump, with and without
+# optimisation, by the script inside the shared library and by the one that is installed. The files beside the program
+# are the dialogues: each line that begins with "> " is a command, and gdb must answer exactly what follows it.
+# Usage: CC=... gdb.sh BUILD
+set -euo pipefail
+build=$(realpath "$1")
+work=$(mktemp -d "${TMPDIR:-/tmp}/kolk gdb.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+unset KOLK_DEBUG KOLK_STATS KOLK_BYPASS
+export LC_ALL=C
+
+skip() {
+  echo "skipped: $*"
+  exit 77
+}
+command -v gdb > /dev/null || skip "there is no gdb"
+gdb -nx -batch -ex 'python print("here")' 2>&1 | grep -q '^here$' || skip "this gdb has no Python"
+gdb -nx -batch -ex run --args "$(command -v true)" 2>&1 | grep -q 'exited normally' || skip "gdb may run no programs here"
+
+# The build's optimisation, and the one that is best for gdb.
+for level in 0 2; do
+  "$CC" -std=c11 -g "-O$level" -Iinclude tests/build/gdb/program.c -L"$build" -lkolk -o "$work/program$level"
+done
+
+# ask DIALOGUE GDB'S ARGUMENTS. Where an address has a name, that is compared.
+ask() {
+  local line commands=()
+  echo "$1: gdb ${*:2}" | sed "s|$work|WORK|g"
+  while read -r line; do
+    commands+=(-ex "echo > $line\\n" -ex "$line")
+  done < <(sed -n 's/^> //p' "tests/build/gdb/$1")
+  gdb -nx -batch -iex 'set debuginfod enabled off' "${@:2}" "${commands[@]}" > "$work/all" 2>&1 || true
+  sed -n '/^> /,$ { s/^\$[0-9]* = //; s/0x[0-9a-f]* </</g; p }' "$work/all" > "$work/said"
+  diff -u "tests/build/gdb/$1" "$work/said"
+  ! grep -A 9 Traceback "$work/all"
+}
+
+trust=(-iex "add-auto-load-safe-path $build")
+to_stop=(-ex 'break stop' -ex run)
+library=(-iex "set environment LD_LIBRARY_PATH $build")
+
+for level in 0 2; do
+  core="$work/core$level"
+  ask pools "${trust[@]}" "${library[@]}" "${to_stop[@]}" -ex "generate-core-file $core" "$work/program$level"
+  ask pools "${trust[@]}" "$work/program$level" "$core"
+done
+ask damage "${trust[@]}" "${library[@]}" "${to_stop[@]}" "$work/program0"
+ask bypass "${trust[@]}" "${library[@]}" -ex 'set environment KOLK_BYPASS 1' "${to_stop[@]}" "$work/program0"
+
+# Installed under gdb's own prefix: the script is there twice, or once if the library is stripped.
+cmake --install "$build" --prefix "$work/usr" > /dev/null
+installed=$(dirname "$(find "$work/usr" -name libkolk.so)")
+trust=(-iex "add-auto-load-safe-path $work/usr" -iex "add-auto-load-scripts-directory $work/usr/share/gdb/auto-load")
+library=(-iex "set environment LD_LIBRARY_PATH $installed")
+ask pools "${trust[@]}" "${library[@]}" "${to_stop[@]}" "$work/program2"
+strip "$installed/libkolk.so"
+ask pools "${trust[@]}" "${library[@]}" "${to_stop[@]}" "$work/program2"
+ask bypass "${trust[@]}" "${library[@]}" -ex 'set environment KOLK_BYPASS 1' "${to_stop[@]}" "$work/program2"

@@ -1,0 +1,104 @@
+/* Pools in every state that gdb is asked about, at the moment when stop() is called. */
+#include <kolk/kolk.h>
+
+#include <string.h>
+
+struct bullet {
+    int32_t x, speed;
+};
+KOLK_POOL_TYPE(bullets, struct bullet)
+KOLK_POOL_TYPE(numbers, int32_t)
+
+/* Global, so that gdb finds them at any optimisation. */
+extern bullets shots, before_init, guarded, malformed;
+extern numbers cells;
+extern kolk_pool sparks, plain, bytes;
+extern bullets_handle gone, kept, null;
+extern kolk_handle spark;
+extern struct bullet *kept_object;
+void stop(void);
+
+bullets shots, before_init, guarded, malformed;
+numbers cells;
+kolk_pool sparks, plain, bytes;
+bullets_handle gone, kept, null;
+kolk_handle spark;
+struct bullet *kept_object;
+
+static KOLK_POOL_STORAGE(struct bullet, 256) shot_memory;
+static _Alignas(8) unsigned char spark_memory[4096];
+
+__attribute__((noinline)) void stop(void) {
+    __asm__ volatile("" ::: "memory");
+}
+
+/* 17 were alive; now there are those of slots 4 and 12, and one in slot 16, which is the second there. */
+static bool make_shots(void) {
+    struct bullet *all[17];
+    kolk_pool_desc desc = {
+        .name = "bullets", .capacity = 256, .memory = &shot_memory, .memory_size = sizeof shot_memory};
+    if (bullets_init(&shots, &desc) != KOLK_OK) return false;
+    for (int32_t i = 0; i < 17; i++) {
+        all[i] = bullets_alloc(&shots);
+        if (!all[i]) return false;
+        *all[i] = (struct bullet){.x = i, .speed = -i};
+    }
+    gone = bullets_handle_of(&shots, all[16]);
+    for (int32_t i = 0; i < 17; i++)
+        if (i != 4 && i != 12) bullets_free(&shots, all[i]);
+    kept_object = bullets_alloc(&shots);
+    if (!kept_object) return false;
+    *kept_object = (struct bullet){.x = 100, .speed = 1};
+    kept = bullets_handle_of(&shots, kept_object);
+    return true;
+}
+
+/* Full: the third object was refused. */
+static bool make_sparks(void) {
+    kolk_pool_desc desc = {.name = "a \"spark\"\n", .object_size = 24, .capacity = 2, .reuse = KOLK_REUSE_FIFO};
+    desc.memory = spark_memory;
+    desc.memory_size = sizeof spark_memory;
+    if (kolk_pool_init(&sparks, &desc) != KOLK_OK) return false;
+    void *first = kolk_pool_alloc(&sparks);
+    void *second = kolk_pool_alloc(&sparks);
+    if (!first || !second) return false;
+    spark = kolk_pool_handle(&sparks, second);
+    return kolk_pool_alloc(&sparks) == NULL;
+}
+
+/* Two alive, far apart. */
+static bool make_cells(void) {
+    kolk_pool_desc desc = {.capacity = 70001, .max_capacity = 1000000, .reuse = KOLK_REUSE_LOWEST};
+    if (numbers_init(&cells, &desc) != KOLK_OK) return false;
+    for (int32_t i = 0; i < 70001; i++) {
+        int32_t *number = numbers_alloc(&cells);
+        if (!number) return false;
+        *number = i;
+    }
+    KOLK_EACH(numbers, each, &cells)
+        if (*each != 63 && *each != 70000) numbers_free(&cells, each);
+    return true;
+}
+
+static bool make_others(void) {
+    /* In both, a second slot was used though one would have done. */
+    kolk_pool_desc desc = {.object_size = 100, .capacity = 10, .reuse = KOLK_REUSE_FIFO};
+    desc.generations = KOLK_GENERATIONS_NONE;
+    if (kolk_pool_init(&plain, &desc) != KOLK_OK) return false;
+    for (int i = 0; i < 2; i++) kolk_pool_free(&plain, kolk_pool_alloc(&plain));
+    kolk_pool_desc guard = {.name = "guarded", .capacity = 8, .debug = "guard,quarantine=4"};
+    if (bullets_init(&guarded, &guard) != KOLK_OK) return false;
+    bullets_free(&guarded, bullets_alloc(&guarded));
+    struct bullet *second = bullets_alloc(&guarded);
+    if (!second) return false;
+    *second = (struct bullet){.x = 7, .speed = 8};
+    malformed = shots;
+    memset(&bytes, 0xa5, sizeof bytes);
+    return true;
+}
+
+int main(void) {
+    if (!make_shots() || !make_sparks() || !make_cells() || !make_others()) return 1;
+    stop();
+    return 0;
+}
