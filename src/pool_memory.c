@@ -201,6 +201,7 @@ static bool make_block(kolk_pool *pool, const kolk_pool_desc *desc, const layout
     pool->block = desc->memory;
     if (!pool->block && pool->block_size) pool->block = kolk_memory_reserve(pool->block_size);
     if (!pool->block) return pool->block_size == 0;
+    if (!pool->foreign) kolk_tools_add_root(pool->block, pool->block_size);
     place(pool, shape, unit);
     if (!pool->foreign && !pool->grows && !kolk_memory_commit(pool->block, pool->block_size)) return false;
     return kolk_pool_commit(pool, desc->capacity);
@@ -227,7 +228,6 @@ kolk_status kolk_pool_make(kolk_pool *pool, kolk_pool_desc *desc, size_t type_si
         kolk_pool_unmake(pool);
         return KOLK_NO_MEMORY;
     }
-    if (!pool->foreign) kolk_tools_add_root(pool->block, pool->block_size);
     if (pool->foreign)
         kolk_tools_wrote(pool->live, pool->block_size - (size_t)((unsigned char *)pool->live - pool->block));
     return KOLK_OK;
