@@ -124,7 +124,7 @@ class Pool:
     def pointer(self, slot):
         """To the object in this slot."""
         objects = self.value["objects"]
-        return self.as_pointer(objects[slot] if objects else self.value["slots"] + slot * self.stride)
+        return self.as_pointer(~objects[slot] if objects else self.value["slots"] + slot * self.stride)
 
     def as_pointer(self, value):
         return value.cast(self.object_type.pointer() if self.object_type else self.value["context"].type)

@@ -45,12 +45,12 @@ struct kolk_debug {
     kolk_debug_desc desc;
     kolk_profiler profiler;
     uint64_t births;
-    uint32_t first;    /* of the ring */
-    life *lives;       /* by slot */
-    uint64_t *dressed; /* 1 bit a slot */
-    uint32_t *ring;    /* slots in quarantine */
-    void **objects;    /* bypass only: by slot */
-    uint32_t *heads;   /* ... max_capacity of them: slot + 1 */
+    uint32_t first;     /* of the ring */
+    life *lives;        /* by slot */
+    uint64_t *dressed;  /* 1 bit a slot */
+    uint32_t *ring;     /* slots in quarantine */
+    uintptr_t *objects; /* bypass only: by slot, inverted */
+    uint32_t *heads;    /* ... max_capacity of them: slot + 1 */
     size_t block_size;
 };
 
@@ -93,7 +93,7 @@ kolk_debug *kolk_debug_begin(const kolk_debug_desc *desc) {
     /* What has to be there at once comes first: all but the lives. */
     size_t ring_at = aligned(sizeof(kolk_debug)), heads_at = aligned(ring_at + waiting * sizeof(uint32_t));
     size_t objects_at = aligned(heads_at + bypassed * sizeof(uint32_t));
-    size_t dressed_at = aligned(objects_at + bypassed * sizeof(void *));
+    size_t dressed_at = aligned(objects_at + bypassed * sizeof(uintptr_t));
     size_t lives_at = aligned(dressed_at + (size_t)kolk_bits_words(slots) * 8);
     size_t size = lives_at + slots * sizeof(life);
     unsigned char *block = kolk_memory_reserve(size);
@@ -108,7 +108,7 @@ kolk_debug *kolk_debug_begin(const kolk_debug_desc *desc) {
     debug->profiler = set_profiler;
     debug->ring = (uint32_t *)(void *)(block + ring_at);
     debug->heads = (uint32_t *)(void *)(block + heads_at);
-    debug->objects = bypassed ? (void **)(void *)(block + objects_at) : NULL;
+    debug->objects = bypassed ? (uintptr_t *)(void *)(block + objects_at) : NULL;
     debug->dressed = (uint64_t *)(void *)(block + dressed_at);
     debug->lives = (life *)(void *)(block + lives_at);
     debug->block_size = size;
@@ -138,7 +138,7 @@ static uint32_t *head_of(const kolk_debug *debug, const void *object) {
     return &debug->heads[(mixed >> 32) % debug->desc.max_capacity];
 }
 
-void **kolk_debug_objects(const kolk_debug *debug) {
+uintptr_t *kolk_debug_objects(const kolk_debug *debug) {
     return debug->objects;
 }
 
@@ -146,7 +146,7 @@ void **kolk_debug_objects(const kolk_debug *debug) {
 uintptr_t kolk_debug_find(const kolk_debug *debug, const void *object) {
     if (!object || debug->desc.max_capacity == 0) return NO_SLOT;
     uint32_t link = *head_of(debug, object);
-    while (link && debug->objects[link - 1] != object) link = debug->lives[link - 1].next;
+    while (link && debug->objects[link - 1] != ~(uintptr_t)object) link = debug->lives[link - 1].next;
     return link ? link - 1 : NO_SLOT;
 }
 
@@ -155,14 +155,14 @@ uint32_t kolk_debug_search(const kolk_debug *debug, uint32_t end, const void *po
     *inside = 0;
     if (exact != NO_SLOT) return (uint32_t)exact;
     for (uint32_t slot = 0; slot < end; slot++) {
-        *inside = (uintptr_t)pointer - (uintptr_t)debug->objects[slot];
+        *inside = (uintptr_t)pointer - ~debug->objects[slot];
         if (debug->objects[slot] && *inside < debug->desc.object_size) return slot;
     }
     return NO_SLOT;
 }
 
 static void unlink_object(kolk_debug *debug, uint32_t slot) {
-    uint32_t *link = head_of(debug, debug->objects[slot]);
+    uint32_t *link = head_of(debug, (void *)~debug->objects[slot]);
     while (*link != slot + 1) link = &debug->lives[*link - 1].next;
     *link = debug->lives[slot].next;
 }
@@ -193,13 +193,13 @@ static void give_block(void *block) {
 
 /* A block for this slot's next life: its own if it has kept one. */
 static void *renew_block(kolk_debug *debug, uint32_t slot) {
-    void *last = debug->objects[slot];
-    if (last && debug->desc.persistent) return last;
+    bool renews = debug->objects[slot] != 0;
+    if (renews && debug->desc.persistent) return (void *)~debug->objects[slot];
     void *object = take_block(&debug->desc);
     if (!object) return NULL;
-    if (last) unlink_object(debug, slot);
+    if (renews) unlink_object(debug, slot);
     uint32_t *head = head_of(debug, object);
-    debug->objects[slot] = object;
+    debug->objects[slot] = ~(uintptr_t)object;
     debug->lives[slot].next = *head;
     *head = slot + 1;
     return object;
@@ -207,7 +207,8 @@ static void *renew_block(kolk_debug *debug, uint32_t slot) {
 
 void kolk_debug_end(kolk_debug *debug, const uint64_t *live, uint32_t end) {
     for (uint32_t slot = 0; has(debug, KOLK_DEBUG_BYPASS) && slot < end; slot++)
-        if (debug->desc.persistent || kolk_bits_get(live, slot)) give_block(debug->objects[slot]);
+        if (debug->objects[slot] && (debug->desc.persistent || kolk_bits_get(live, slot)))
+            give_block((void *)~debug->objects[slot]);
     kolk_memory_release(debug, debug->block_size);
 }
 

@@ -56,8 +56,8 @@ bool kolk_debug_commit(kolk_debug *debug, uint32_t capacity);
 
 uint32_t kolk_debug_flags(const kolk_debug *debug);
 
-/* Bypass: the objects by slot (NULL where there never was one), or NULL without bypass. */
-void **kolk_debug_objects(const kolk_debug *debug);
+/* Bypass: the objects by slot, inverted (0 where there never was one), or NULL without bypass. */
+uintptr_t *kolk_debug_objects(const kolk_debug *debug);
 
 /* The slot of such an object, or UINT32_MAX. A dead one is still known until malloc uses its place again. */
 uintptr_t kolk_debug_find(const kolk_debug *debug, const void *object);

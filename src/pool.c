@@ -64,6 +64,7 @@ extern inline void *kolk_pool_get(const kolk_pool *pool, kolk_handle handle);
 extern inline uint32_t kolk_pool_count(const kolk_pool *pool);
 extern inline uint32_t kolk_pool_available(const kolk_pool *pool);
 extern inline kolk_cursor kolk_pool_each(const kolk_pool *pool);
+extern inline void *kolk_pool_bypassed(const kolk_pool *pool, uintptr_t index);
 extern inline void *kolk_cursor_bypassed(kolk_cursor *cursor);
 extern inline void *kolk_cursor_next(kolk_cursor *cursor);
 

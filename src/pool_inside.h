@@ -31,8 +31,9 @@ static inline void *plain_slot_at(const kolk_pool *pool, uint64_t index) {
     return pool->slots + (size_t)index * pool->stride;
 }
 
+/* The object in a slot; of a slot that was never handed out it means nothing if objects come from malloc. */
 static inline void *slot_at(const kolk_pool *pool, uint64_t index) {
-    return pool->objects ? pool->objects[index] : plain_slot_at(pool, index);
+    return pool->objects ? kolk_pool_bypassed(pool, index) : plain_slot_at(pool, index);
 }
 
 /* The slot of an object, or a number from fresh on. */

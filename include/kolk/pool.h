@@ -172,7 +172,7 @@ struct kolk_pool {
     unsigned char *block;
     size_t block_size;
     struct kolk_debug *debug; /* NULL: off */
-    void **objects;           /* by slot, where they are not in slots but come from malloc; else NULL */
+    uintptr_t *objects; /* where they come from malloc: by slot, inverted (leak checkers take it for no pointer) */
     const char *name;
     void (*on_full)(kolk_pool *pool, void *context);
     double (*cost)(const void *object, void *context);

@@ -160,12 +160,17 @@ KOLK_INLINE kolk_cursor kolk_pool_each(const kolk_pool *pool) {
     return cursor;
 }
 
+/* The object of a slot where objects come from malloc. */
+KOLK_INLINE void *kolk_pool_bypassed(const kolk_pool *pool, uintptr_t index) {
+    return (void *)~pool->objects[index];
+}
+
 /* Not a call: where one is in a loop, floating-point sums don't stay in registers. */
 KOLK_INLINE void *kolk_cursor_bypassed(kolk_cursor *cursor) {
     const kolk_pool *pool = cursor->bypassed;
     while (cursor->from < pool->fresh) {
         uint32_t index = cursor->from++;
-        if (kolk_pool_bit(pool->live, index)) return pool->objects[index];
+        if (kolk_pool_bit(pool->live, index)) return kolk_pool_bypassed(pool, index);
     }
     return NULL;
 }
