@@ -3,7 +3,7 @@
 PREFIX ?= /usr/local
 SECONDS ?= 60
 
-.PHONY: help demo test matrix bench fuzz coverage format install clean
+.PHONY: help demo test matrix bench fuzz coverage misuse format install clean
 .DEFAULT_GOAL := help
 
 help:
@@ -13,6 +13,7 @@ help:
 	@echo 'make bench     the measurements, beside other allocators'
 	@echo 'make fuzz      each fuzzer for SECONDS=60'
 	@echo 'make coverage  the lines and branches that the tests reach'
+	@echo 'make misuse    what comes of each mistake, into docs/misuse.md'
 	@echo 'make format    clang-format over all files'
 	@echo 'make install   the library and the command under PREFIX=/usr/local; DESTDIR is put before it'
 	@echo 'make clean     remove build/'
@@ -49,6 +50,11 @@ fuzz:
 coverage:
 	@tools/setup.sh coverage
 	@tools/coverage.sh
+
+misuse:
+	@tools/setup.sh misuse
+	@tools/preset.sh release
+	@tools/misuse.py build/release/libkolk.a
 
 format:
 	@tools/setup.sh format

@@ -156,7 +156,8 @@ uint32_t kolk_debug_search(const kolk_debug *debug, uint32_t end, const void *po
     if (exact != NO_SLOT) return (uint32_t)exact;
     for (uint32_t slot = 0; slot < end; slot++) {
         *inside = (uintptr_t)pointer - ~debug->objects[slot];
-        if (debug->objects[slot] && *inside < debug->desc.object_size) return slot;
+        bool may_be = debug->objects[slot] && *inside < debug->desc.object_size;
+        if (may_be && kolk_debug_find(debug, (void *)~debug->objects[slot]) == slot) return slot;
     }
     return NO_SLOT;
 }
@@ -205,10 +206,10 @@ static void *renew_block(kolk_debug *debug, uint32_t slot) {
     return object;
 }
 
-void kolk_debug_end(kolk_debug *debug, const uint64_t *live, uint32_t end) {
-    for (uint32_t slot = 0; has(debug, KOLK_DEBUG_BYPASS) && slot < end; slot++)
-        if (debug->objects[slot] && (debug->desc.persistent || kolk_bits_get(live, slot)))
-            give_block((void *)~debug->objects[slot]);
+void kolk_debug_end(kolk_debug *debug, uint32_t end) {
+    bool holds = has(debug, KOLK_DEBUG_BYPASS) && debug->desc.persistent;
+    for (uint32_t slot = 0; holds && slot < end; slot++)
+        if (debug->objects[slot]) give_block((void *)~debug->objects[slot]);
     kolk_memory_release(debug, debug->block_size);
 }
 
@@ -281,10 +282,11 @@ static void report(const stretch *part, damage found, kolk_failure failure) {
     failure.count = found.count;
     if (part->rule == KOLK_UNDERFLOW) at = part->size - found.first;
     failure.offset = (uint32_t)at;
+    const char *plural = at == 1 ? "" : "s";
     if (part->rule == KOLK_UNDERFLOW)
-        kolk_fail(failure, "underflow of slot %u: %s written %u bytes before its start", slot, bytes, at);
+        kolk_fail(failure, "underflow of slot %u: %s written %u byte%s before its start", slot, bytes, at, plural);
     else if (part->rule == KOLK_OVERFLOW)
-        kolk_fail(failure, "overflow of slot %u: %s written %u bytes behind its end", slot, bytes, at);
+        kolk_fail(failure, "overflow of slot %u: %s written %u byte%s behind its end", slot, bytes, at, plural);
     else
         kolk_fail(failure, "write after free to slot %u: %s written at byte %u of it", slot, bytes, at);
 }
@@ -302,31 +304,31 @@ void kolk_debug_verify(const kolk_debug *debug, uint32_t slot, void *object, boo
 
 /* ---- Lives -------------------------------------------------------------------------------------------------------- */
 
-void *kolk_debug_issue(kolk_debug *debug, uint32_t slot, void *object, const void *site) {
-    const kolk_debug_desc *desc = &debug->desc;
-    life *now = &debug->lives[slot];
-    if (has(debug, KOLK_DEBUG_BYPASS)) {
-        object = renew_block(debug, slot);
-        if (!object) return NULL;
-    } else {
-        stretch parts[PARTS];
-        kolk_bits_set(debug->dressed, slot);
-        parts_of(debug, slot, object, true, parts);
-        paint(&parts[FRONT]);
-        paint(&parts[BACK]);
-        if (has(debug, KOLK_DEBUG_FILL)) paint(&(stretch){KOLK_OK, object, desc->object_size, NEW_FILL});
-    }
-    PROBE3(alloc, desc->name, object, desc->object_size);
-    now->alloc_site = site;
-    now->birth = ++debug->births;
-    if (debug->profiler.alloc) debug->profiler.alloc(desc->name, object, desc->object_size, debug->profiler.context);
+void *kolk_debug_dress(kolk_debug *debug, uint32_t slot, void *object) {
+    if (has(debug, KOLK_DEBUG_BYPASS)) return renew_block(debug, slot);
+    stretch parts[PARTS];
+    kolk_bits_set(debug->dressed, slot);
+    parts_of(debug, slot, object, true, parts);
+    paint(&parts[FRONT]);
+    paint(&parts[BACK]);
+    if (has(debug, KOLK_DEBUG_FILL)) paint(&(stretch){KOLK_OK, object, debug->desc.object_size, NEW_FILL});
     return object;
 }
 
-void kolk_debug_retire(kolk_debug *debug, uint32_t slot, void *object, const void *site) {
+void kolk_debug_begin_life(kolk_debug *debug, uint32_t slot, const void *object, const void *site) {
+    const kolk_debug_desc *desc = &debug->desc;
+    life *now = &debug->lives[slot];
+    now->alloc_site = site;
+    now->free_site = NULL;
+    now->birth = ++debug->births;
+    PROBE3(alloc, desc->name, object, desc->object_size);
+    if (debug->profiler.alloc) debug->profiler.alloc(desc->name, object, desc->object_size, debug->profiler.context);
+}
+
+void kolk_debug_end_life(kolk_debug *debug, uint32_t slot, void *object, const void *site) {
     PROBE2(free, debug->desc.name, object);
-    debug->lives[slot].free_site = site;
     if (debug->profiler.free) debug->profiler.free(debug->desc.name, object, debug->profiler.context);
+    debug->lives[slot].free_site = site;
     if (has(debug, KOLK_DEBUG_FILL)) paint(&(stretch){KOLK_OK, object, debug->desc.object_size, FREE_FILL});
     if (has(debug, KOLK_DEBUG_BYPASS) && !debug->desc.persistent) give_block(object);
 }

@@ -49,8 +49,8 @@ typedef struct kolk_debug_desc {
 /* NULL: no memory. It has room for no slot yet. */
 kolk_debug *kolk_debug_begin(const kolk_debug_desc *desc);
 
-/* Frees the malloc blocks too that it still holds, of live slots and, if contents persist, of dead ones below `end`. */
-void kolk_debug_end(kolk_debug *debug, const uint64_t *live, uint32_t end);
+/* After the end of all lives. Frees the malloc blocks of persistent contents too, of the slots below `end`. */
+void kolk_debug_end(kolk_debug *debug, uint32_t end);
 
 bool kolk_debug_commit(kolk_debug *debug, uint32_t capacity);
 
@@ -78,11 +78,13 @@ bool kolk_debug_is_intact(const kolk_debug *debug, uint32_t slot, const void *ob
  * of the report. */
 void kolk_debug_verify(const kolk_debug *debug, uint32_t slot, void *object, bool live, kolk_failure failure);
 
-/* A life begins in a slot, at this object (for bypass: at the one returned, NULL if malloc has none). */
-void *kolk_debug_issue(kolk_debug *debug, uint32_t slot, void *object, const void *site);
+/* Zones and fill for the life that is to begin in a slot, at this object; for bypass, at the one returned: NULL if malloc
+ * has none. */
+void *kolk_debug_dress(kolk_debug *debug, uint32_t slot, void *object);
 
-/* It has ended: the object is filled, or its block freed. */
-void kolk_debug_retire(kolk_debug *debug, uint32_t slot, void *object, const void *site);
+/* A life has begun; it has ended, and the object is filled, or its block freed. */
+void kolk_debug_begin_life(kolk_debug *debug, uint32_t slot, const void *object, const void *site);
+void kolk_debug_end_life(kolk_debug *debug, uint32_t slot, void *object, const void *site);
 
 /* The contents of these slots are lost: nothing is known of their zones and fills until their next life. */
 void kolk_debug_forget(kolk_debug *debug, uint32_t from, uint32_t end);

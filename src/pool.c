@@ -184,11 +184,17 @@ static void tear_down(kolk_pool *pool, uint64_t from, uint64_t end) {
 
 static void clear(kolk_pool *pool, const void *site);
 
-/* The debug mode's proof of all zones and fills. */
+/* The debug mode's proof of a slot's zones and fill. */
+static void verify(kolk_pool *pool, uint32_t index, const void *site) {
+    uint8_t in_on_full = pool->in_on_full;
+    pool->in_on_full = false; /* the handler may longjmp */
+    kolk_debug_verify(pool->debug, index, slot_at(pool, index), kolk_bits_get(pool->live, index),
+                      failure_of(pool, KOLK_OK, index, site));
+    pool->in_on_full = in_on_full;
+}
+
 static void verify_all(kolk_pool *pool, const void *site) {
-    for (uint32_t i = 0; debug_of(pool) && i < pool->fresh; i++)
-        kolk_debug_verify(pool->debug, i, slot_at(pool, i), kolk_bits_get(pool->live, i),
-                          failure_of(pool, KOLK_OK, i, site));
+    for (uint32_t i = 0; debug_of(pool) && i < pool->fresh; i++) verify(pool, i, site);
 }
 
 void kolk_pool_deinit(kolk_pool *pool) {
@@ -196,7 +202,7 @@ void kolk_pool_deinit(kolk_pool *pool) {
     verify_all(pool, site); /* whose handler may longjmp: nothing has changed */
     list_leaks(pool);
     kolk_registry_remove(pool->number);
-    if (pool->reset) clear(pool, site);
+    if (pool->reset || debug_of(pool)) clear(pool, site);
     tear_down(pool, 0, pool->fresh);
     kolk_pool_unmake(pool);
     memset(pool, 0, sizeof *pool);
@@ -205,7 +211,7 @@ void kolk_pool_deinit(kolk_pool *pool) {
 /* ---- Free slots: where they are, and in which order they come back (I3) ------------------------------------------
  * `inline` here and below is worth a fifth of the time of FIFO and LOWEST. */
 
-static KOLK_ALWAYS_INLINE void put_free(kolk_pool *pool, uint32_t index) {
+static KOLK_WITHIN void put_free(kolk_pool *pool, uint32_t index) {
     if (pool->reuse == KOLK_REUSE_LIFO) {
         (pool->top++)->index = index;
         show(pool);
@@ -219,7 +225,7 @@ static KOLK_ALWAYS_INLINE void put_free(kolk_pool *pool, uint32_t index) {
     pool->held++;
 }
 
-static KOLK_ALWAYS_INLINE bool take_free(kolk_pool *pool, uint32_t *index) {
+static KOLK_WITHIN bool take_free(kolk_pool *pool, uint32_t *index) {
     if (pool->reuse == KOLK_REUSE_LIFO) {
         if (pool->top == pool->stack) return false;
         *index = (--pool->top)->index;
@@ -402,7 +408,7 @@ static bool grow(kolk_pool *pool, uint64_t needed) {
 
 /* ---- Objects --------------------------------------------------------------------------------------------------- */
 
-static KOLK_ALWAYS_INLINE bool take_slot(kolk_pool *pool, uint32_t *index) {
+static KOLK_WITHIN bool take_slot(kolk_pool *pool, uint32_t *index) {
     bool fresh_first = pool->reuse == KOLK_REUSE_FIFO && pool->fresh < pool->capacity;
     if (!fresh_first && take_free(pool, index)) return true;
     if (pool->fresh == pool->capacity && !grow(pool, (uint64_t)pool->capacity + 1))
@@ -411,18 +417,20 @@ static KOLK_ALWAYS_INLINE bool take_slot(kolk_pool *pool, uint32_t *index) {
     return true;
 }
 
-/* The debug mode's part in the beginning of a life. */
-static void *issue_debug(kolk_pool *pool, uint32_t index, const void *site) {
+/* The debug mode makes a slot ready for a life: an object's bytes, or NULL if malloc has none. */
+static void *dress(kolk_pool *pool, uint32_t index, const void *site) {
     void *object = slot_at(pool, index);
-    kolk_bits_set(pool->live, index); /* in case that the handler does not return */
-    kolk_debug_verify(pool->debug, index, object, false, failure_of(pool, KOLK_OK, index, site));
-    kolk_bits_clear(pool->live, index);
-    return kolk_debug_issue(pool->debug, index, object, site);
+    if (!kolk_debug_is_intact(pool->debug, index, object, false)) {
+        put_free(pool, index); /* the handler may longjmp */
+        verify(pool, index, site);
+        take_this(pool, index);
+    }
+    return kolk_debug_dress(pool->debug, index, object);
 }
 
 /* Begins the life of an object in a slot that is in no place now; NULL if its setup fails. */
-static KOLK_ALWAYS_INLINE void *issue(kolk_pool *pool, const kolk_debug *debug, uint32_t index, const void *site) {
-    void *object = debug ? issue_debug(pool, index, site) : plain_slot_at(pool, index);
+static KOLK_WITHIN void *issue(kolk_pool *pool, kolk_debug *debug, uint32_t index, const void *site) {
+    void *object = debug ? dress(pool, index, site) : plain_slot_at(pool, index);
     bool none = debug && !object; /* malloc has none */
     if (none || (pool->ready && !kolk_bits_get(pool->ready, index))) {
         if (none || (pool->setup && !pool->setup(object, pool->context))) {
@@ -433,14 +441,30 @@ static KOLK_ALWAYS_INLINE void *issue(kolk_pool *pool, const kolk_debug *debug, 
         kolk_bits_set(pool->ready, index);
     }
     kolk_bits_set(pool->live, index);
+    if (debug) kolk_debug_begin_life(debug, index, object, site);
     bool counts = debug || pool->reuse == KOLK_REUSE_FIFO;
     if (counts && kolk_pool_count(pool) > pool->peak) pool->peak = kolk_pool_count(pool);
     return object;
 }
 
+/* What kolk_pool_trap_full does; alloc calls it directly, to tell where it was called from. */
+static void trap_full(kolk_pool *pool, const void *site) {
+    uint64_t capacity = pool->capacity, worn = pool->worn;
+    kolk_failure full = failure_of(pool, KOLK_FULL, NO_SLOT, site);
+    pool->in_on_full = false; /* the handler may longjmp */
+    if (worn)
+        kolk_fail(full, "full: %u of %u slots are worn out: raise .capacity, or take KOLK_GENERATIONS_RECYCLE", worn,
+                  capacity);
+    else if (pool->capacity < pool->max_capacity)
+        kolk_fail(full, "full: all %u slots are in use, and the system gives no memory for more", capacity);
+    else
+        kolk_fail(full, "full: all %u slots are in use: raise .capacity, or .max_capacity to let the pool grow",
+                  capacity);
+}
+
 /* Here and in free, `debug` is the pool's, or NULL as a constant: what the debug mode does is compiled apart from what
  * FIFO and LOWEST do in every alloc and free. */
-static KOLK_ALWAYS_INLINE void *alloc_from(kolk_pool *pool, const kolk_debug *debug, const void *site) {
+static KOLK_WITHIN void *alloc_from(kolk_pool *pool, kolk_debug *debug, const void *site) {
     uint32_t index;
     bool asked = false;
     while (!take_slot(pool, &index)) {
@@ -452,7 +476,10 @@ static KOLK_ALWAYS_INLINE void *alloc_from(kolk_pool *pool, const kolk_debug *de
         asked = true;
         uint32_t before = kolk_pool_count(pool);
         pool->in_on_full = true;
-        pool->on_full(pool, pool->context);
+        if (pool->on_full == kolk_pool_trap_full)
+            trap_full(pool, site);
+        else
+            pool->on_full(pool, pool->context);
         pool->in_on_full = false;
         uint32_t after = kolk_pool_count(pool);
         if (after < before) pool->evictions += before - after;
@@ -466,7 +493,7 @@ static KOLK_APART void *alloc_debug(kolk_pool *pool, const void *site) {
 
 void *kolk_pool_alloc_slow(kolk_pool *pool) {
     if (KOLK_UNLIKELY(debug_of(pool))) return alloc_debug(pool, SITE);
-    return alloc_from(pool, NULL, NULL);
+    return alloc_from(pool, NULL, SITE);
 }
 
 /* As kolk_pool_alloc, for a caller at `site`. */
@@ -516,8 +543,7 @@ void *kolk_pool_alloc_at(kolk_pool *pool, kolk_handle handle) {
 
 /* Ends the life in a slot and its handles; until the caller has put the slot somewhere, it counts as alive (I1, I3
  * broken), so that a reset hook may free other objects. True if the slot is worn out. */
-static KOLK_ALWAYS_INLINE bool end_life(kolk_pool *pool, kolk_debug *debug, uint32_t index, void *object,
-                                        const void *site) {
+static KOLK_WITHIN bool end_life(kolk_pool *pool, kolk_debug *debug, uint32_t index, void *object, const void *site) {
     kolk_bits_clear(pool->live, index);
     bool worn = false;
     if (pool->generations) {
@@ -525,11 +551,11 @@ static KOLK_ALWAYS_INLINE bool end_life(kolk_pool *pool, kolk_debug *debug, uint
         worn = pool->generations[index] == 0;
     }
     if (pool->reset) pool->reset(object, pool->context);
-    if (debug) kolk_debug_retire(debug, index, object, site);
+    if (debug) kolk_debug_end_life(debug, index, object, site);
     return worn;
 }
 
-static KOLK_ALWAYS_INLINE void free_from(kolk_pool *pool, kolk_debug *debug, void *object, const void *site) {
+static KOLK_WITHIN void free_from(kolk_pool *pool, kolk_debug *debug, void *object, const void *site) {
     if (!object) return;
     uintptr_t found = debug ? slot_of(pool, object) : kolk_pool_slot(pool, object);
     uint32_t index = (uint32_t)found;
@@ -537,7 +563,7 @@ static KOLK_ALWAYS_INLINE void free_from(kolk_pool *pool, kolk_debug *debug, voi
         fail_object(pool, object, "free", KOLK_DOUBLE_FREE, site);
         return;
     }
-    if (debug) kolk_debug_verify(debug, index, object, true, failure_of(pool, KOLK_OK, index, site));
+    if (debug) verify(pool, index, site);
     if (end_life(pool, debug, index, object, site))
         put_worn(pool, index);
     else if (debug && kolk_debug_quarantine(debug))
@@ -607,7 +633,8 @@ static void *get_none(const kolk_pool *pool, kolk_handle handle, const void *sit
     /* A statistic: several threads may count here, and lose some. */
     uint32_t *wrong_pool = &((kolk_pool *)(uintptr_t)pool)->wrong_pool;
     __atomic_store_n(wrong_pool, __atomic_load_n(wrong_pool, __ATOMIC_RELAXED) + 1, __ATOMIC_RELAXED);
-    if (!debug_of(pool)) return NULL;
+    uint32_t modes = KOLK_DEBUG_FILL | KOLK_DEBUG_GUARD | KOLK_DEBUG_QUARANTINE | KOLK_DEBUG_SITES;
+    if (!debug_of(pool) || !(kolk_debug_flags(pool->debug) & modes)) return NULL;
     kolk_failure failure = failure_of(pool, KOLK_WRONG_POOL, NO_SLOT, site);
     failure.handle = handle;
     kolk_fail(failure, "handle %u is of another pool", handle.bits);
@@ -721,17 +748,7 @@ size_t kolk_pool_trim(kolk_pool *pool) {
 
 void kolk_pool_trap_full(kolk_pool *pool, void *context) {
     (void)context;
-    uint64_t capacity = pool->capacity, worn = pool->worn;
-    kolk_failure full = failure_of(pool, KOLK_FULL, NO_SLOT, SITE);
-    pool->in_on_full = false; /* the handler may longjmp */
-    if (worn)
-        kolk_fail(full, "full: %u of %u slots are worn out: raise .capacity, or take KOLK_GENERATIONS_RECYCLE", worn,
-                  capacity);
-    else if (pool->capacity < pool->max_capacity)
-        kolk_fail(full, "full: all %u slots are in use, and the system gives no memory for more", capacity);
-    else
-        kolk_fail(full, "full: all %u slots are in use: raise .capacity, or .max_capacity to let the pool grow",
-                  capacity);
+    trap_full(pool, SITE);
 }
 
 void kolk_pool_evict_cheapest(kolk_pool *pool, void *context) {

@@ -11,11 +11,13 @@
 
 #define NO_SLOT UINT32_MAX
 
-/* Keeps what is rare from costing registers where it is called. */
+/* Keeps what is rare from costing registers where it is called; compiles what is hot once for each caller. */
 #if defined(__GNUC__)
-#define KOLK_APART __attribute__((noinline))
+#define KOLK_APART  __attribute__((noinline))
+#define KOLK_WITHIN inline __attribute__((always_inline))
 #else
 #define KOLK_APART
+#define KOLK_WITHIN inline
 #endif
 
 static inline uint64_t round_up(uint64_t n, uint64_t unit) {
@@ -33,7 +35,7 @@ static inline void *plain_slot_at(const kolk_pool *pool, uint64_t index) {
 
 /* The object in a slot; of a slot that was never handed out it means nothing if objects come from malloc. */
 static inline void *slot_at(const kolk_pool *pool, uint64_t index) {
-    return pool->objects ? kolk_pool_bypassed(pool, index) : plain_slot_at(pool, index);
+    return pool->objects ? kolk_pool_bypassed(pool, (uintptr_t)index) : plain_slot_at(pool, index);
 }
 
 /* The slot of an object, or a number from fresh on. */

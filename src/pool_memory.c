@@ -234,7 +234,7 @@ kolk_status kolk_pool_make(kolk_pool *pool, kolk_pool_desc *desc, size_t type_si
 }
 
 void kolk_pool_unmake(kolk_pool *pool) {
-    if (debug_of(pool)) kolk_debug_end(pool->debug, pool->live, pool->fresh);
+    if (debug_of(pool)) kolk_debug_end(pool->debug, pool->fresh);
     if (pool->block && !pool->foreign) {
         kolk_tools_remove_root(pool->block, pool->block_size);
         kolk_memory_release(pool->block, pool->block_size);

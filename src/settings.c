@@ -118,11 +118,16 @@ static void add_setting(kolk_settings *settings, word setting, const char *of) {
     }
 }
 
-static void add_settings(kolk_settings *settings, word list, const char *of) {
+/* False if there is none in the list. */
+static bool add_settings(kolk_settings *settings, word list, const char *of) {
+    bool some = false;
     for (word setting; cut(&list, ',', &setting);) {
         setting = trimmed(setting);
-        if (setting.length) add_setting(settings, setting, of);
+        if (!setting.length) continue;
+        add_setting(settings, setting, of);
+        some = true;
     }
+    return some;
 }
 
 /* The settings of all entries whose glob matches; true if there is one. */
@@ -132,29 +137,32 @@ static bool from_environment(kolk_settings *settings, const char *text, const ch
     for (word entry; cut(&rest, ';', &entry);) {
         word list;
         cut(&entry, ':', &list); /* what is left is the glob */
-        list = trimmed(list);
-        if (!list.length && !entry.start) continue;
-        bool matches_name = !entry.start || matches(trimmed(entry), name);
-        kolk_settings none = {0, 0};
-        add_settings(matches_name ? settings : &none, list, of);
-        matched = matched || matches_name;
+        bool has_glob = entry.start != NULL, matches_name = !has_glob || matches(trimmed(entry), name);
+        kolk_settings other = {0, 0};
+        bool some = add_settings(matches_name ? settings : &other, list, of);
+        if (matches_name && (some || has_glob)) matched = true;
     }
     return matched;
+}
+
+/* Are objects to come from malloc? */
+static bool is_bypassed(bool tell) {
+    const char *setting = getenv("KOLK_BYPASS");
+    if (!setting || !*setting) return kolk_tools_watch_malloc();
+    if (strcmp(setting, "0") == 0 || strcmp(setting, "1") == 0) return *setting == '1';
+    if (tell) refuse((word){setting, strlen(setting)}, "KOLK_BYPASS", "is neither 0 nor 1");
+    return kolk_tools_watch_malloc();
 }
 
 kolk_settings kolk_settings_of(const char *name, const char *own) {
     static unsigned char told; /* what is wrong in the environment is said once */
     kolk_settings settings = {0, 0};
     const char *all = getenv("KOLK_DEBUG");
-    bool tell = all && !__atomic_test_and_set(&told, __ATOMIC_RELAXED);
+    bool tell = !__atomic_test_and_set(&told, __ATOMIC_RELAXED);
     bool found = all && from_environment(&settings, all, name ? name : "", tell ? "KOLK_DEBUG" : NULL);
     if (!found && own) add_settings(&settings, (word){own, strlen(own)}, name && *name ? name : "a pool's .debug");
     if (kolk_profiler_is_set()) settings.flags |= KOLK_DEBUG_TRACE;
-
-    const char *bypass = getenv("KOLK_BYPASS");
-    bool watched = kolk_tools_watch_malloc();
-    if (bypass && *bypass) watched = strcmp(bypass, "0") != 0;
-    if (watched) settings.flags |= KOLK_DEBUG_BYPASS;
+    if (is_bypassed(tell)) settings.flags |= KOLK_DEBUG_BYPASS;
     return settings;
 }
 

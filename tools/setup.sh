@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs what a group of work needs on Debian and Ubuntu: as root or with CI=true at once, otherwise after asking. Says
 # nothing when all is there; where it can't install, one sentence says what is missing.
-# Usage: tools/setup.sh demo|test|matrix|bench|fuzz|coverage|format
+# Usage: tools/setup.sh demo|test|matrix|bench|fuzz|coverage|misuse|format
 set -u
 
 # ---- what is needed, by group: a package, and a command that succeeds when what it gives is there ----
@@ -17,11 +17,10 @@ need_demo() {
 }
 
 need_test() {
-  need_demo
   need g++ command -v g++
   need libcmocka-dev header cmocka.h
+  need_misuse
   need gdb command -v gdb
-  need valgrind command -v valgrind
   need systemtap-sdt-dev header sys/sdt.h
 }
 
@@ -59,6 +58,12 @@ need_coverage() {
   need gcovr command -v gcovr
 }
 
+need_misuse() {
+  need_demo
+  need python3 command -v python3
+  need valgrind command -v valgrind
+}
+
 need_format() {
   need clang-format-14 command -v clang-format-14
 }
@@ -92,7 +97,7 @@ give_up() {
 # ---- install them ----
 
 case ${1:-} in
-  demo | test | matrix | bench | fuzz | coverage | format) ;;
+  demo | test | matrix | bench | fuzz | coverage | misuse | format) ;;
   *) sed -n 's/^# Usage: /usage: /p' "$0" >&2; exit 2 ;;
 esac
 look "$1"

@@ -182,7 +182,7 @@ KOLK_API void kolk_stats_write(kolk_stats_format format, void (*put)(const char 
 
 typedef struct kolk_failure {
     kolk_status rule;     /* which rule was broken */
-    const char *pool;     /* its name; "" when it has none */
+    const char *pool;     /* its name; "" when it has none; KOLK_BAD_SETTING: what was set, "KOLK_DEBUG" */
     const void *object;   /* the pointer that was handed in, or the object that it is about, or NULL */
     uint32_t slot;        /* the slot that it is in, or UINT32_MAX */
     const char *sentence; /* the whole of it, for people: "kolk: bullets: double free of slot 17" */
@@ -200,9 +200,9 @@ typedef struct kolk_failure {
 } kolk_failure;
 
 /* The handler is called with each failure; NULL puts back the default, which prints the sentence to stderr and aborts
- * (freestanding: __builtin_trap), but goes on after a KOLK_LEAK or KOLK_BAD_SETTING. It may longjmp or throw. If it
- * returns, the call that failed has changed nothing; what the debug mode finds damaged is put right, and the call goes
- * on. */
+ * (freestanding: __builtin_trap), but goes on after a KOLK_LEAK or KOLK_BAD_SETTING. It may longjmp or throw;
+ * of the pool it may call const functions. If it returns, the call that failed has changed nothing; what the debug mode
+ * finds damaged is put right, and the call goes on. */
 KOLK_API void kolk_set_failure_handler(void (*handler)(const kolk_failure *failure, void *context), void *context);
 
 /* Puts an address of code into words: "on_hit+0x2c (collide.c:63)", without the place where addr2line or the debug
@@ -221,9 +221,13 @@ KOLK_API const char *kolk_site_text(const void *site, bool lines, char *text, si
  *                     is_valid. Not on the caller's memory. next_run then gives runs of one.
  *     quarantine=64   the last 64 freed slots wait before they are used again, unless the pool would be full otherwise
  *     sites           return addresses of alloc and free, which reports then name; what is still alive at deinit and at
- *                     exit is listed: KOLK_LEAK, one failure for each site of alloc, that of the oldest object first
+ *                     exit is listed: KOLK_LEAK, one failure for each site of alloc, that of the oldest object first.
+ *                     (Where a call is the last thing that a function does, an optimising compiler lets it return to
+ *                     that function's caller, which is then named; -fno-optimize-sibling-calls does not.)
  *     trace           alloc and free leave the fast path, for the probes and kolk_set_profiler below
  *     all             fill, guard, quarantine=64 and sites
+ *
+ * With any of the first four, a handle of another pool that is looked up is reported too: KOLK_WRONG_POOL.
  *
  *     KOLK_DEBUG=SETTINGS[:GLOB][;SETTINGS[:GLOB]]...      for pools whose name matches (* and ?); all without a GLOB
  *                                                          takes the place of the descriptor's where it matches

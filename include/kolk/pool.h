@@ -49,9 +49,10 @@ extern "C" {
 #define KOLK_ALLOCATES
 #endif
 
-/* Whose body is in pool.inl. Always inlined, also without optimisation, unless it is for size: the debug mode's `sites`
- * are then in the function that asked for an object, and not in one of ours. */
-#if defined(__GNUC__) && !defined(__OPTIMIZE_SIZE__)
+/* Whose body is in pool.inl. Inlined without optimisation too: the debug mode's `sites` are then in the function that
+ * asked for an object, and not in one of ours. (With optimisation the compiler judges best: forced, it inlines less of
+ * what is around.) */
+#if defined(__GNUC__) && !defined(__OPTIMIZE__)
 #define KOLK_ALWAYS_INLINE inline __attribute__((always_inline))
 #else
 #define KOLK_ALWAYS_INLINE inline

@@ -1,0 +1,17 @@
+// row: overread
+#include "misuse.h"
+
+int main(void) {
+    pool items;
+    open_pool(&items, "items");
+    unsigned char *item = take(&items);
+    unsigned char *other = take(&items);
+    write_bytes(item, SIZE);
+    write_bytes(other, SIZE);
+    RIGHT(read_word(item));
+    WRONG(read_word(item + SIZE));
+    give_back(&items, other);
+    give_back(&items, item);
+    close_pool(&items);
+    return end();
+}

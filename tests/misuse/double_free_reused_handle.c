@@ -1,0 +1,16 @@
+// row: double free by handle, another alloc between
+// only: kolk
+#include "misuse.h"
+
+int main(void) {
+    pool items;
+    open_pool(&items, "items");
+    unsigned char *item = take(&items);
+    kolk_handle handle = kolk_pool_handle(&items, item);
+    give_back_handle(&items, handle);
+    unsigned char *other = take(&items);
+    WRONG(give_back_handle(&items, handle));
+    give_back(&items, other);
+    close_pool(&items);
+    return end();
+}

@@ -1,0 +1,17 @@
+// row: get by another pool's handle
+// only: kolk
+#include "misuse.h"
+
+int main(void) {
+    pool items, others;
+    open_pool(&items, "items");
+    open_pool(&others, "others");
+    unsigned char *item = take(&items);
+    kolk_handle handle = kolk_pool_handle(&items, item);
+    RIGHT(look_up(&items, handle));
+    WRONG(look_up(&others, handle));
+    give_back(&items, item);
+    close_pool(&others);
+    close_pool(&items);
+    return end();
+}

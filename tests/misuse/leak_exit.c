@@ -1,0 +1,17 @@
+// row: leak, up to exit
+#include "misuse.h"
+
+static __attribute__((noinline)) void work(pool *items) {
+    unsigned char *item = take(items);
+    write_bytes(item, SIZE);
+    RIGHT(give_back(items, item));
+    WRONG((void)item);
+}
+
+int main(void) {
+    static pool items;
+    open_pool(&items, "items");
+    work(&items);
+    RIGHT(close_pool(&items));
+    return end();
+}

@@ -1,0 +1,137 @@
+/* misuse.h: the words of the programs in this folder. Each program makes one mistake and goes on; one text gives three
+ * programs: on kolk; with -DMALLOC on malloc; with -DCLEAN the twin that does the same thing right. tools/misuse.py
+ * runs them and reads what they say:
+ *
+ *     stage: misuse    the mistake is made now; the verbs inside it are not announced
+ *     stage: alloc     (free, deinit, exit) the program does this now: what is seen from here on is seen only then
+ *     answer: NULL     what a function gave that found nothing to give, or a pattern of the debug mode that was read */
+#ifndef KOLK_TESTS_MISUSE_H
+#define KOLK_TESTS_MISUSE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define SIZE 32 /* bytes of an object */
+
+/* What only the program with the mistake does, and what only its clean twin does. */
+#ifdef CLEAN
+#define WRONG(call) (void)0
+#define RIGHT(call) call
+#else
+#define WRONG(call) begin_misuse(), call, end_misuse()
+#define RIGHT(call) (void)0
+#endif
+
+static bool in_misuse;
+
+/* To stderr, which is not buffered, as the reports are: the order of the lines is the order of events. */
+static inline void stage(const char *name) {
+    if (!in_misuse) fprintf(stderr, "stage: %s\n", name);
+}
+
+static inline void begin_misuse(void) {
+    stage("misuse");
+    in_misuse = true;
+}
+
+static inline void end_misuse(void) {
+    in_misuse = false;
+}
+
+/* ---- Pools: in the programs on malloc they are nothing ----------------------------------------------------------- */
+
+#ifdef MALLOC
+
+typedef char pool;
+
+static inline void open_pool(pool *items, const char *name) {
+    (void)items, (void)name;
+}
+
+static inline void close_pool(pool *items) {
+    (void)items;
+}
+
+#else
+
+#include <kolk/pool.h>
+
+typedef kolk_pool pool;
+
+static inline void open_pool(pool *items, const char *name) {
+    kolk_pool_desc desc = {.name = name, .object_size = SIZE, .capacity = 100};
+    if (kolk_pool_init(items, &desc) != KOLK_OK) exit(1);
+}
+
+static inline void close_pool(pool *items) {
+    stage("deinit");
+    kolk_pool_deinit(items);
+}
+
+#endif
+
+/* ---- Objects ----------------------------------------------------------------------------------------------------- */
+
+/* The compiler must not know where the object comes from: it would remove what it can prove to be a mistake. */
+static inline void *take(pool *items) {
+    stage("alloc");
+#ifdef MALLOC
+    (void)items;
+    void *object = malloc(SIZE);
+#else
+    void *object = kolk_pool_alloc(items);
+#endif
+    __asm__ volatile("" : "+r"(object));
+    if (!object) fputs("answer: NULL\n", stderr);
+    return object;
+}
+
+static inline void give_back(pool *items, void *object) {
+    stage("free");
+    __asm__ volatile("" : "+r"(object));
+#ifdef MALLOC
+    (void)items;
+    free(object);
+#else
+    kolk_pool_free(items, object);
+#endif
+}
+
+static inline void write_bytes(void *at, size_t size) {
+    volatile unsigned char *byte = at;
+    for (size_t i = 0; i < size; i++) byte[i] = 'x';
+}
+
+/* Decides something by what it reads: that is when memcheck looks at it. */
+static inline void read_word(const void *at) {
+    const volatile unsigned char *byte = at;
+    uint32_t word = 0;
+    for (size_t i = 0; i < sizeof word; i++) word |= (uint32_t)byte[i] << (8 * i);
+    if (word == 0x1deadb0b) fputs("answer: reads 0x1deadb0b\n", stderr);
+    if (word == 0xcdcdcdcd) fputs("answer: reads 0xcdcdcdcd\n", stderr);
+    if (word == 0xfdfdfdfd) fputs("answer: reads 0xfdfdfdfd\n", stderr);
+}
+
+#ifndef MALLOC
+
+static inline void look_up(const pool *items, kolk_handle handle) {
+    if (!kolk_pool_get(items, handle)) fputs("answer: NULL\n", stderr);
+}
+
+static inline void give_back_handle(pool *items, kolk_handle handle) {
+    stage("free");
+    if (!kolk_pool_free_handle(items, handle)) fputs("answer: false\n", stderr);
+}
+
+#endif
+
+/* The end of main. */
+static inline int end(void) {
+    stage("exit");
+    return 0;
+}
+
+#endif

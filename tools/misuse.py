@@ -1,0 +1,225 @@
+#!/usr/bin/env python3
+"""Runs the programs of tests/misuse, each of which makes one mistake, in every setting, and writes what the user sees
+into the tables of docs/misuse.md. Their clean twins must be silent.
+
+Usage: [CC=...] tools/misuse.py [--check] LIBRARY
+
+LIBRARY is a libkolk.a that was built without sanitizers. With --check the columns of kolk are compared with the tables
+as they are. (Those of malloc depend on the C library.) What needs a tool that is not there is left out, and named.
+"""
+import concurrent.futures
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+SOURCES = pathlib.Path("tests/misuse")
+DOCUMENT = pathlib.Path("docs/misuse.md")
+GROUPS = ["double_free", "after_free", "bounds", "pointer", "handle", "uninitialised", "leak", "deinit"]
+CC = os.environ.get("CC", "gcc")
+
+
+class Column:
+    """One way to build and run all programs."""
+
+    def __init__(self, title, build, environment=None, runner=()):
+        self.title = title
+        self.build = build
+        self.environment = environment or {}
+        self.runner = list(runner)
+        self.malloc = "-DMALLOC" in build
+
+
+KOLK = ()
+MALLOC = ("-DMALLOC",)
+ASAN = ("-fsanitize=address",)
+MEMCHECK = ("valgrind", "-q", "--leak-check=full")
+TABLES = [
+    [Column("kolk", KOLK), Column("kolk, `KOLK_DEBUG=all`", KOLK, {"KOLK_DEBUG": "all"}), Column("malloc", MALLOC)],
+    [
+        Column("kolk, ASan", KOLK + ASAN),
+        Column("malloc, ASan", MALLOC + ASAN),
+        Column("kolk, memcheck", KOLK, runner=MEMCHECK),
+        Column("malloc, memcheck", MALLOC, runner=MEMCHECK),
+    ],
+]
+
+# What a line of a report says, in its own words.
+REPORTS = [
+    r"kolk: [^:]+: (.+?)(?:(?:, seen)? by .+|; .+)?$",
+    r"SUMMARY: AddressSanitizer: ([a-zA-Z-]+) ",
+    r"==\d+==ERROR: LeakSanitizer: (.+)",
+    r"==\d+== (Invalid (?:(?:read|write) of size \d+|free\(\)))",
+    r"==\d+== (Conditional jump or move depends on uninitialised value)",
+    r"==\d+== .* blocks are (\w+ (?:lost|reachable))",
+    r"((?:free|malloc)\(\): .+|double free or corruption.*|munmap_chunk\(\): .+)",
+]
+
+
+class Program:
+    def __init__(self, source):
+        self.source = source
+        directives = dict(re.findall(r"^// (row|only): (.+)$", source.read_text(), re.M))
+        self.title = directives["row"]
+        self.only_kolk = directives.get("only") == "kolk"
+
+    def place(self):
+        group = [self.source.stem.startswith(name) for name in GROUPS].index(True)
+        return group, self.source.stem
+
+    def is_in(self, column):
+        return not (column.malloc and self.only_kolk)
+
+
+def compile_program(binary, source, flags, library):
+    # Without debug information, the library's included: no cell needs it, and Valgrind does not know every version.
+    command = [CC, "-std=c11", "-O1", "-w", "-Wl,-S", "-Iinclude", *flags, source, "-o", binary]
+    subprocess.run(command + ([] if "-DMALLOC" in flags else [library]), check=True)
+
+
+def run_program(binary, column):
+    """What it wrote to stderr, and its exit status: of a signal, minus its number."""
+    settings = ("KOLK_", "ASAN_", "LSAN_", "MALLOC_", "GLIBC_")
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(settings)}
+    environment.update(column.environment)
+    done = subprocess.run([*column.runner, binary], env=environment, capture_output=True, timeout=60)
+    return done.stderr.decode(errors="replace"), done.returncode
+
+
+def report_in(line):
+    for pattern in REPORTS:
+        match = re.match(pattern, line)
+        if match:
+            return match[1]
+    return None
+
+
+def cell_of(output, status):
+    """What the user sees of a mistake: the first report, and when, if later; or what the program was answered."""
+    stage, answers = None, []
+    for line in output.splitlines():
+        key, _, value = line.partition(": ")
+        report = report_in(line)
+        if key == "stage":
+            stage = value if stage or value == "misuse" else None
+        elif stage and report:
+            return f"`{report}`" if stage == "misuse" else f"later, at {stage}: `{report}`"
+        elif stage and key == "answer":
+            answers.append(value)
+    if status < 0:
+        return "crash"
+    if status > 0 or not stage:
+        raise SystemExit(f"misuse.py: exit status {status}, and no mistake, or no report that is known, in:\n{output}")
+    return ", ".join(answers) or "silent"
+
+
+def missing_tool(column, folder):
+    """The tool that this column can't be run without, if it does not work here."""
+    source, binary = folder / "probe.c", folder / "probe"
+    source.write_text("int main(void) { return 0; }\n")
+    try:
+        flags = [flag for flag in column.build if flag != "-DMALLOC"]
+        subprocess.run([CC, *flags, source, "-o", binary], check=True, capture_output=True)
+        subprocess.run([*column.runner, binary], check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError):
+        return column.runner[0] if column.runner else " ".join([CC, *flags])
+    return None
+
+
+def run_all(programs, columns, library, folder):
+    """The cells by program and column; exits if a clean twin is not silent."""
+    twins = [(), ("-DCLEAN",)]
+    builds = {column.build for column in columns}
+    binaries = {
+        (program, build + twin): folder / "".join([program.source.stem, *build, *twin])
+        for program in programs
+        for build in builds
+        for twin in twins
+        if not (program.only_kolk and "-DMALLOC" in build)
+    }
+    cells, failed = {}, False
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as workers:
+        list(workers.map(lambda key: compile_program(binaries[key], key[0].source, key[1], library), binaries))
+        runs = [(program, column) for column in columns for program in programs if program.is_in(column)]
+        for twin in twins:
+            done = workers.map(lambda run: run_program(binaries[run[0], run[1].build + twin], run[1]), runs)
+            for (program, column), (output, status) in zip(runs, done):
+                if not twin:
+                    cells[program, column] = cell_of(output, status)
+                    continue
+                said = [line for line in output.splitlines() if not line.startswith("stage: ")]
+                if said or status != 0:
+                    print(f"{program.source}, its clean twin, {column.title}: exit status {status}", *said[:1])
+                    failed = True
+    if failed:
+        raise SystemExit(1)
+    return cells
+
+
+def table(columns, programs, cells):
+    lines = ["| | " + " | ".join(column.title for column in columns) + " |", "|---" * (len(columns) + 1) + "|"]
+    for program in programs:
+        row = [f"[{program.title}](../{program.source})"]
+        row += [cells.get((program, column), "-") for column in columns]
+        lines.append("| " + " | ".join(row) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def read_tables(text):
+    """The cells of all tables, by program's path and column's title."""
+    cells, titles = {}, []
+    for line in text.splitlines():
+        row = [cell.strip() for cell in line.split("|")[1:-1]]
+        link = re.match(r"\[.+\]\(\.\./(.+)\)$", row[0]) if row else None
+        if link:
+            cells.update(((link[1], title), cell) for title, cell in zip(titles, row[1:]))
+        elif row and not row[0]:
+            titles = row[1:]
+    return cells
+
+
+def check(cells):
+    """Are the tables what was found in these columns?"""
+    found = {(str(program.source), column.title): cell for (program, column), cell in cells.items()}
+    titles = {column.title for _, column in cells}
+    written = {key: cell for key, cell in read_tables(DOCUMENT.read_text()).items() if key[1] in titles}
+    wrong = [key for key in sorted(found | written) if found.get(key) != written.get(key)]
+    for key in wrong:
+        print(f"{key[0]}, {key[1]}: {found.get(key)}, {DOCUMENT} says: {written.get(key)}")
+    print(f"{len(found)} cells of {len(titles)} columns, {len(wrong)} of them not as in {DOCUMENT}")
+    return not wrong
+
+
+def write(programs, cells):
+    text = DOCUMENT.read_text()
+    for columns in TABLES:
+        head = re.escape(table(columns, [], {}))
+        text, found = re.subn(f"^{head}(\\|.*\n)*", lambda _: table(columns, programs, cells), text, flags=re.M)
+        assert found == 1, f"{DOCUMENT} has no table of these columns: {[column.title for column in columns]}"
+    DOCUMENT.write_text(text)
+
+
+def main():
+    arguments = sys.argv[1:]
+    checking = arguments[:1] == ["--check"]
+    if len(arguments) != 1 + checking or arguments[-1].startswith("-"):
+        raise SystemExit("usage: [CC=...] tools/misuse.py [--check] LIBRARY")
+    programs = sorted(map(Program, SOURCES.glob("*.c")), key=Program.place)
+    columns = [column for columns in TABLES for column in columns if not (checking and column.malloc)]
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        missing = {column: missing_tool(column, folder) for column in columns}
+        for column in filter(missing.get, columns):
+            print(f"{column.title}: left out, as {missing[column]} does not work here")
+        columns = [column for column in columns if not missing[column]]
+        if not checking and any(missing.values()):
+            raise SystemExit(1)
+        cells = run_all(programs, columns, arguments[-1], folder)
+    if checking:
+        raise SystemExit(not check(cells))
+    write(programs, cells)
+
+
+main()
