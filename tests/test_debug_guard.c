@@ -76,8 +76,8 @@ static void damage_one_byte(kolk_reuse reuse, size_t size, ptrdiff_t at, seen_by
                  (int)-at, at == -1 ? "" : "s");
         assert_damage(&kept, KOLK_UNDERFLOW, "walls", objects[1], 1, (uint32_t)-at, 1, sentence);
     } else {
-        snprintf(sentence, sizeof sentence, "kolk: walls: overflow of slot 1: 5a written %d bytes behind its end",
-                 (int)(at - (ptrdiff_t)size));
+        snprintf(sentence, sizeof sentence, "kolk: walls: overflow of slot 1: 5a written %d byte%s behind its end",
+                 (int)(at - (ptrdiff_t)size), at == (ptrdiff_t)size + 1 ? "" : "s");
         assert_damage(&kept, KOLK_OVERFLOW, "walls", objects[1], 1, (uint32_t)at - (uint32_t)size, 1, sentence);
     }
     assert_no_more(&kept);
