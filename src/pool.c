@@ -487,18 +487,18 @@ static KOLK_WITHIN void *alloc_from(kolk_pool *pool, kolk_debug *debug, const vo
     return issue(pool, debug, index, site);
 }
 
-static KOLK_APART void *alloc_debug(kolk_pool *pool, const void *site) {
+static KOLK_APART void *alloc_any(kolk_pool *pool, const void *site) {
     return alloc_from(pool, debug_of(pool), site);
 }
 
 void *kolk_pool_alloc_slow(kolk_pool *pool) {
-    if (KOLK_UNLIKELY(debug_of(pool))) return alloc_debug(pool, SITE);
+    if (KOLK_UNLIKELY(debug_of(pool))) return alloc_any(pool, SITE);
     return alloc_from(pool, NULL, SITE);
 }
 
 /* As kolk_pool_alloc, for a caller at `site`. */
 static void *alloc_by(kolk_pool *pool, const void *site) {
-    return debug_of(pool) ? alloc_debug(pool, site) : kolk_pool_alloc(pool);
+    return pool->top == pool->floor ? alloc_any(pool, site) : kolk_pool_alloc(pool);
 }
 
 void *kolk_pool_alloc_zeroed(kolk_pool *pool) {

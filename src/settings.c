@@ -85,6 +85,11 @@ static void refuse(word setting, const char *of, const char *why) {
     kolk_fail(failure, "\"%s\" %s", text, why);
 }
 
+/* What is wrong in the environment is said once. */
+static bool is_first(unsigned char *told) {
+    return !__atomic_test_and_set(told, __ATOMIC_RELAXED);
+}
+
 /* Adds one setting; `of` names the text that it is from, in which case what is not understood is reported. */
 static void add_setting(kolk_settings *settings, word setting, const char *of) {
     static const struct {
@@ -146,23 +151,24 @@ static bool from_environment(kolk_settings *settings, const char *text, const ch
 }
 
 /* Are objects to come from malloc? */
-static bool is_bypassed(bool tell) {
+static bool is_bypassed(void) {
+    static unsigned char told;
     const char *setting = getenv("KOLK_BYPASS");
     if (!setting || !*setting) return kolk_tools_watch_malloc();
     if (strcmp(setting, "0") == 0 || strcmp(setting, "1") == 0) return *setting == '1';
-    if (tell) refuse((word){setting, strlen(setting)}, "KOLK_BYPASS", "is neither 0 nor 1");
+    if (is_first(&told)) refuse((word){setting, strlen(setting)}, "KOLK_BYPASS", "is neither 0 nor 1");
     return kolk_tools_watch_malloc();
 }
 
 kolk_settings kolk_settings_of(const char *name, const char *own) {
-    static unsigned char told; /* what is wrong in the environment is said once */
+    static unsigned char told;
     kolk_settings settings = {0, 0};
     const char *all = getenv("KOLK_DEBUG");
-    bool tell = !__atomic_test_and_set(&told, __ATOMIC_RELAXED);
-    bool found = all && from_environment(&settings, all, name ? name : "", tell ? "KOLK_DEBUG" : NULL);
+    const char *of = all && is_first(&told) ? "KOLK_DEBUG" : NULL;
+    bool found = all && from_environment(&settings, all, name ? name : "", of);
     if (!found && own) add_settings(&settings, (word){own, strlen(own)}, name && *name ? name : "a pool's .debug");
     if (kolk_profiler_is_set()) settings.flags |= KOLK_DEBUG_TRACE;
-    if (is_bypassed(tell)) settings.flags |= KOLK_DEBUG_BYPASS;
+    if (is_bypassed()) settings.flags |= KOLK_DEBUG_BYPASS;
     return settings;
 }
 
