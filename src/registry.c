@@ -1,7 +1,153 @@
+/* registry.c: see registry.h.
+ *
+ *     entries   | pool 1 | pool 2 | (free) | pool 4 | .... used | (reserved, not committed) |
+ *
+ * A pool's number says where its entry is, so that adding and removing take a few instructions under the lock. A free
+ * entry waits in a list to be used again, so that the array is as long as the most pools that there ever were at a time.
+ *
+ *     I1  an entry whose pool is NULL is free and in the list from `free` on; every other has been added and not removed
+ *     I2  an entry's pool is there if *mark is still its number; other code's memory is looked at only for statistics,
+ *         and at exit for pools whose kind has something to say then
+ *     I3  the lock is not held while a handler of the user runs
+ *
+ * A process that forks has two that end: each says at its own exit what it has, and of a file that both write, the last
+ * one's stays. */
 #include "registry.h"
+
+#if __STDC_HOSTED__
+
+#include "memory.h"
+#include "stats.h"
+#include "wait.h"
+
+#include <stdlib.h>
+
+#define ADDRESS_SPACE ((size_t)1 << 24) /* some 700,000 pools at a time, or twice as many on 32 bits */
+
+typedef struct entry {
+    const void *pool;
+    const uint32_t *mark;
+    union {
+        const kolk_kind *kind;
+        uint32_t next_free; /* a number; 0 ends the list */
+    };
+} entry;
+
+static struct {
+    entry *entries;
+    size_t committed;  /* bytes */
+    uint32_t used;     /* entries up to the last one that was ever taken */
+    uint32_t free;     /* the number of the first free one of these, 0 if there is none */
+    bool started;      /* the environment has been read */
+    bool keeps;        /* statistics of pools that go */
+    kolk_records past; /* these */
+} registry;
+
+/* Makes room for one more entry at the end. */
+static bool extend(void) {
+    size_t needed = (registry.used + (size_t)1) * sizeof(entry);
+    if (needed <= registry.committed) return true;
+    if (!registry.entries) registry.entries = kolk_memory_reserve(ADDRESS_SPACE);
+    size_t page = kolk_memory_page();
+    if (!registry.entries || registry.committed + page > ADDRESS_SPACE) return false;
+    if (!kolk_memory_commit((char *)registry.entries + registry.committed, page)) return false;
+    registry.committed += page;
+    return true;
+}
+
+/* A free entry's number, or 0. */
+static uint32_t take_entry(void) {
+    uint32_t number = registry.free;
+    if (number) {
+        registry.free = registry.entries[number - 1].next_free;
+        return number;
+    }
+    return extend() ? ++registry.used : 0;
+}
+
+/* Is there a pool at this entry (I2)? */
+static bool is_there(const entry *at) {
+    return at->pool && *at->mark == (uint32_t)(at - registry.entries) + 1;
+}
+
+static void collect(kolk_records *out, bool merge) {
+    for (uint32_t i = 0; i < registry.used; i++) {
+        const entry *at = &registry.entries[i];
+        if (!is_there(at)) continue;
+        kolk_stats stats;
+        at->kind->stats(at->pool, &stats);
+        if (*stats.name) kolk_records_add(out, &stats, merge);
+    }
+}
+
+/* ---- At exit ---------------------------------------------------------------------------------------------------- */
+
+static void list_what_is_alive(void) {
+    kolk_lock();
+    for (uint32_t i = 0; i < registry.used; i++) { /* more may come meanwhile */
+        entry at = registry.entries[i];
+        if (!at.pool || !at.kind->at_exit || !is_there(&registry.entries[i])) continue;
+        kolk_unlock();
+        at.kind->at_exit(at.pool);
+        kolk_lock();
+    }
+    kolk_unlock();
+}
+
+static void write_statistics(void) {
+    kolk_lock();
+    kolk_records all = registry.past;
+    registry.past = (kolk_records){0};
+    collect(&all, true);
+    kolk_unlock();
+    kolk_stats_write_setting(&all);
+    kolk_records_release(&all);
+}
+
+/* What was registered last runs first. These are two functions, so that a failure handler that calls exit when it hears
+ * of the first leak does not take the statistics away. */
+static void start(bool statistics) {
+    if (statistics) atexit(write_statistics);
+    atexit(list_what_is_alive);
+    kolk_stats_report_setting();
+}
+
+/* ---- The list --------------------------------------------------------------------------------------------------- */
+
 void kolk_registry_add(const void *pool, uint32_t *mark, const kolk_kind *kind) {
-    (void)pool, (void)mark, (void)kind;
+    kolk_lock();
+    bool first = !registry.started;
+    registry.started = true;
+    if (first) registry.keeps = kolk_stats_read_setting();
+    bool statistics = registry.keeps;
+    *mark = take_entry();
+    if (*mark) registry.entries[*mark - 1] = (entry){pool, mark, {kind}};
+    kolk_unlock();
+    if (first) start(statistics);
 }
+
 void kolk_registry_remove(uint32_t number) {
-    (void)number;
+    if (number == 0) return;
+    kolk_lock();
+    entry *at = &registry.entries[number - 1];
+    if (registry.keeps) {
+        kolk_stats stats;
+        at->kind->stats(at->pool, &stats);
+        if (*stats.name) kolk_records_add(&registry.past, &stats, true);
+    }
+    *at = (entry){.next_free = registry.free}; /* I1 */
+    registry.free = number;
+    kolk_unlock();
 }
+
+void kolk_registry_collect(kolk_records *out) {
+    kolk_lock();
+    collect(out, false);
+    kolk_unlock();
+}
+
+#else
+
+typedef int kolk_registry_is_empty_here; /* a translation unit may not be */
+
+#endif

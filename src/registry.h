@@ -7,17 +7,38 @@
 
 /* What the registry asks of a kind of pool. */
 typedef struct kolk_kind {
+    /* Called under the lock, perhaps while another thread uses the pool. */
     void (*stats)(const void *pool, kolk_stats *out);
-    void (*at_exit)(const void *pool); /* reports what is still alive, if its debug mode is to; before the statistics */
+    /* NULL, or reports what is still alive; called at exit, before statistics are written, without the lock. */
+    void (*at_exit)(const void *pool);
 } kolk_kind;
 
-/* Lists a pool, and writes its number (from 1) to *mark, a field of the pool; 0 if there is no memory for it. The
- * registry never writes to a pool again, and takes one whose *mark has changed for gone: so that a pool that was not
- * deinit'd before its storage died does no harm as long as nobody asks for statistics. */
+#if __STDC_HOSTED__
+
+#include "records.h"
+
+/* Lists a pool, which is complete, and writes its number (from 1) to *mark, a field of the pool; 0 if there is no memory
+ * for it. The registry never writes to a pool again, and takes one whose *mark has changed for gone. A pool that was not
+ * deinit'd before its storage died does no harm as long as nobody asks for statistics and its kind has no at_exit. */
 void kolk_registry_add(const void *pool, uint32_t *mark, const kolk_kind *kind);
 
 /* Takes a pool off the list, before anything else of it ends; its last statistics are kept for KOLK_STATS. 0 does
  * nothing. */
 void kolk_registry_remove(uint32_t number);
 
+/* Copies the statistics of all pools that are there and have a name, in no particular order. */
+void kolk_registry_collect(kolk_records *out);
+
+#else
+
+static inline void kolk_registry_add(const void *pool, uint32_t *mark, const kolk_kind *kind) {
+    (void)pool, (void)kind;
+    *mark = 0;
+}
+
+static inline void kolk_registry_remove(uint32_t number) {
+    (void)number;
+}
+
+#endif
 #endif

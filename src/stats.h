@@ -1,0 +1,16 @@
+/* stats.h: KOLK_STATS, as the registry sees it. Not in freestanding builds. */
+#ifndef KOLK_SRC_STATS_H
+#define KOLK_SRC_STATS_H
+
+#include "records.h"
+
+/* Reads it; true if statistics are to be written at exit. Once, under the lock. */
+bool kolk_stats_read_setting(void);
+
+/* Reports what is wrong with it, if anything is. Without the lock. */
+void kolk_stats_report_setting(void);
+
+/* Writes the statistics as it wants them. Without the lock. */
+void kolk_stats_write_setting(const kolk_records *records);
+
+#endif
