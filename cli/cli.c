@@ -205,7 +205,7 @@ static int run(const cli_verb *const *verbs, const cli_verb *verb, int count, ch
     if (fclose(cli.out) != 0) code = cli_fail(CLI_FAILED, "there is no memory");
     if (code == CLI_OK) code = show(&cli, text, length);
     free(text);
-    return code;
+    return code == CLI_OK ? cli.verdict : code;
 }
 
 static const cli_verb *find_verb(const cli_verb *const *verbs, const char *name) {

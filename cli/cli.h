@@ -15,7 +15,8 @@
  *     const cli_verb cli_demo = {.name = "demo", .summary = "shows it", .options = options, .run = run};
  *
  * What a verb writes to cli->out is kept until it returns CLI_OK, and dropped if it returns anything else: a run that
- * fails prints its one sentence (cli_fail) and no half of a result.
+ * fails prints its one sentence (cli_fail) and no half of a result. One whose result is bad news returns CLI_OK and says
+ * in cli->verdict how the command ends.
  */
 #ifndef CLI_H
 #define CLI_H
@@ -62,6 +63,7 @@ typedef struct cli_context {
     bool color;       /* cli->out may hold colors: it goes to a terminal, and nobody said no */
     bool terminal; /* the result goes to a terminal and is not JSON: a verb may animate on stdout before it returns */
     bool progress; /* stderr is a terminal: cli_progress shows something */
+    int verdict;   /* the exit code once the result is shown: for a verb whose result may be that something is wrong */
 } cli_context;
 
 typedef struct cli_verb {
@@ -74,7 +76,7 @@ typedef struct cli_verb {
     int (*run)(cli_context *cli, int count, char **arguments);
 } cli_verb;
 
-extern const cli_verb cli_demo, cli_replay;
+extern const cli_verb cli_demo, cli_doctor, cli_replay;
 
 /* Runs the command line with one of these verbs (the last is NULL); the exit code. */
 int cli_run(const cli_verb *const *verbs, int argc, char **argv);

@@ -119,10 +119,6 @@ bool kolk_debug_commit(kolk_debug *debug, uint32_t capacity) {
     return capacity == 0 || kolk_memory_commit(debug->lives, capacity * sizeof(life));
 }
 
-uint32_t kolk_debug_flags(const kolk_debug *debug) {
-    return debug->desc.settings.flags;
-}
-
 void kolk_debug_sites(const kolk_debug *debug, uint32_t slot, kolk_failure *failure) {
     failure->sites = has(debug, KOLK_DEBUG_SITES);
     if (slot == NO_SLOT || !failure->sites) return;

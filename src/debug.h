@@ -54,8 +54,6 @@ void kolk_debug_end(kolk_debug *debug, uint32_t end);
 
 bool kolk_debug_commit(kolk_debug *debug, uint32_t capacity);
 
-uint32_t kolk_debug_flags(const kolk_debug *debug);
-
 /* Bypass: the objects by slot, inverted (0 where there never was one), or NULL without bypass. */
 uintptr_t *kolk_debug_objects(const kolk_debug *debug);
 

@@ -33,6 +33,7 @@
 #include "pool_inside.h"
 
 #include "fail.h"
+#include "hash.h"
 #include "memory.h"
 #include "probes.h"
 #include "registry.h"
@@ -41,7 +42,7 @@
 #include <string.h>
 
 _Static_assert(sizeof(void *) != 8 || offsetof(kolk_pool, shift) == 64, "the fast paths read 64 bytes and the shift");
-_Static_assert(sizeof(void *) != 8 || (sizeof(kolk_pool) == 296 && sizeof(kolk_pool_desc) == 120),
+_Static_assert(sizeof(void *) != 8 || (sizeof(kolk_pool) == 304 && sizeof(kolk_pool_desc) == 120),
                "the layout has changed: raise KOLK_ABI");
 
 /* Emit each function of pool.inl once. */
@@ -75,13 +76,6 @@ static uint32_t tag_bits(uint32_t tag, unsigned bits_of_index) {
     uint32_t reversed = 0;
     for (unsigned n = 0; n < 32 - bits_of_index; n++, tag >>= 1) reversed |= (tag & 1) << (31 - n);
     return reversed;
-}
-
-/* FNV-1a (Fowler, Noll, Vo, 1991). */
-static uint32_t hash_of(const char *name) {
-    uint32_t hash = 2166136261u;
-    while (*name) hash = (hash ^ (unsigned char)*name++) * 16777619u;
-    return hash;
 }
 
 /* Shows the fast paths their bounds (I4). */
@@ -139,13 +133,13 @@ static void list_stats(const void *pool, kolk_stats *out) {
 
 static void list_leaks(const void *pool) {
     const kolk_pool *self = (const kolk_pool *)pool;
-    if (debug_of(self))
-        kolk_debug_leaks(self->debug, self->live, self->fresh, failure_of(self, KOLK_LEAK, NO_SLOT, NULL));
+    kolk_debug_leaks(self->debug, self->live, self->fresh, failure_of(self, KOLK_LEAK, NO_SLOT, NULL));
 }
 
 kolk_status kolk_pool_init_type(kolk_pool *pool, const kolk_pool_desc *given, size_t type_size, size_t type_align,
                                 size_t pool_size, uint32_t abi) {
-    static const kolk_kind kind = {list_stats, list_leaks};
+    /* At exit the registry looks only at pools that have something to say: others' storage may be gone. */
+    static const kolk_kind kind = {list_stats, NULL}, kind_with_sites = {list_stats, list_leaks};
     memset(pool, 0, pool_size);
     if (abi != KOLK_ABI || pool_size != sizeof *pool) return KOLK_WRONG_ABI;
     if (!given) return KOLK_NO_DESCRIPTOR;
@@ -160,7 +154,7 @@ kolk_status kolk_pool_init_type(kolk_pool *pool, const kolk_pool_desc *given, si
     pool->strict = desc.generations == KOLK_GENERATIONS_STRICT;
     pool->keep = desc.keep;
     pool->name = desc.name;
-    uint32_t tag = desc.tag || !desc.name ? desc.tag : hash_of(desc.name);
+    uint32_t tag = desc.tag || !desc.name ? desc.tag : kolk_hash(desc.name);
     pool->tag = tag_bits(tag, index_bits(desc.max_capacity));
     pool->on_full = desc.on_full;
     pool->cost = desc.cost;
@@ -170,7 +164,7 @@ kolk_status kolk_pool_init_type(kolk_pool *pool, const kolk_pool_desc *given, si
     pool->context = desc.context;
     show(pool);
     kolk_tools_wrote(pool, sizeof *pool);
-    kolk_registry_add(pool, &pool->number, &kind);
+    kolk_registry_add(pool, &pool->number, pool->debug_flags & KOLK_DEBUG_SITES ? &kind_with_sites : &kind);
     return KOLK_OK;
 }
 
@@ -200,7 +194,7 @@ static void verify_all(kolk_pool *pool, const void *site) {
 void kolk_pool_deinit(kolk_pool *pool) {
     const void *site = SITE;
     verify_all(pool, site); /* whose handler may longjmp: nothing has changed */
-    list_leaks(pool);
+    if (pool->debug_flags & KOLK_DEBUG_SITES) list_leaks(pool);
     kolk_registry_remove(pool->number);
     if (pool->reset || debug_of(pool)) clear(pool, site);
     tear_down(pool, 0, pool->fresh);
@@ -634,7 +628,7 @@ static void *get_none(const kolk_pool *pool, kolk_handle handle, const void *sit
     uint32_t *wrong_pool = &((kolk_pool *)(uintptr_t)pool)->wrong_pool;
     __atomic_store_n(wrong_pool, __atomic_load_n(wrong_pool, __ATOMIC_RELAXED) + 1, __ATOMIC_RELAXED);
     uint32_t modes = KOLK_DEBUG_FILL | KOLK_DEBUG_GUARD | KOLK_DEBUG_QUARANTINE | KOLK_DEBUG_SITES;
-    if (!debug_of(pool) || !(kolk_debug_flags(pool->debug) & modes)) return NULL;
+    if (!(pool->debug_flags & modes)) return NULL;
     kolk_failure failure = failure_of(pool, KOLK_WRONG_POOL, NO_SLOT, site);
     failure.handle = handle;
     kolk_fail(failure, "handle %u is of another pool", handle.bits);
@@ -683,7 +677,7 @@ void kolk_pool_stats(const kolk_pool *pool, kolk_stats *out) {
         .wrong_pool = __atomic_load_n(&pool->wrong_pool, __ATOMIC_RELAXED),
         .worn_out = pool->worn,
         .recycled = pool->recycled,
-        .debug = debug_of(pool) ? kolk_debug_flags(pool->debug) : 0,
+        .debug = pool->debug_flags,
     };
     kolk_tools_wrote(out, sizeof *out);
 }
@@ -711,7 +705,7 @@ void *kolk_pool_next_run(const kolk_pool *pool, uint32_t *index, uint32_t *lengt
         *length = 0;
         return NULL;
     }
-    bool apart = debug_of(pool) && kolk_debug_flags(pool->debug) & (KOLK_DEBUG_GUARD | KOLK_DEBUG_BYPASS);
+    bool apart = pool->debug_flags & (KOLK_DEBUG_GUARD | KOLK_DEBUG_BYPASS);
     *index = (uint32_t)first;
     *length = apart ? 1 : (uint32_t)(kolk_bits_find(pool->live, false, first, end) - first);
     return slot_at(pool, first);

@@ -219,6 +219,7 @@ kolk_status kolk_pool_make(kolk_pool *pool, kolk_pool_desc *desc, size_t type_si
     pool->object_size = (uint32_t)desc->object_size;
     pool->max_capacity = desc->max_capacity;
     pool->levels = (uint8_t)shape.levels;
+    pool->debug_flags = (uint8_t)debug.settings.flags;
     if (debug.settings.flags) {
         pool->debug = kolk_debug_begin(&debug);
         if (!pool->debug) return KOLK_NO_MEMORY;

@@ -4,6 +4,7 @@
 
 #if __STDC_HOSTED__
 
+#include "hash.h"
 #include "memory.h"
 #include "records.h"
 
@@ -79,15 +80,8 @@ static void merge_into(kolk_stats *all, const kolk_stats *life) {
     all->unused_bytes = (all->capacity - all->peak) * all->stride;
 }
 
-/* FNV-1a (Fowler, Noll, Vo, 1991). */
-static uint32_t hash_of(const char *name) {
-    uint32_t hash = 2166136261u;
-    while (*name) hash = (hash ^ (unsigned char)*name++) * 16777619u;
-    return hash;
-}
-
 void kolk_records_add(kolk_records *records, const kolk_stats *stats, bool merge) {
-    kolk_record **newest = &records->by_hash[hash_of(stats->name) % KOLK_RECORD_LISTS];
+    kolk_record **newest = &records->by_hash[kolk_hash(stats->name) % KOLK_RECORD_LISTS];
     kolk_record *alike = *newest;
     while (alike && !is_alike(&alike->stats, stats)) alike = alike->same_hash;
     uint32_t nth = alike ? alike->nth + 1 : 1;

@@ -22,11 +22,12 @@
 
 #include <stdlib.h>
 
-#define ADDRESS_SPACE ((size_t)1 << 24) /* some 700,000 pools at a time, or twice as many on 32 bits */
+#define ADDRESS_SPACE ((size_t)1 << 24) /* some 500,000 pools at a time, or twice as many on 32 bits */
 
 typedef struct entry {
     const void *pool;
     const uint32_t *mark;
+    const char *name; /* the pool's; asked for once, since the pool may be gone */
     union {
         const kolk_kind *kind;
         uint32_t next_free; /* a number; 0 ends the list */
@@ -76,6 +77,7 @@ static void collect(kolk_records *out, bool merge) {
         if (!is_there(at)) continue;
         kolk_stats stats;
         at->kind->stats(at->pool, &stats);
+        stats.name = at->name;
         if (*stats.name) kolk_records_add(out, &stats, merge);
     }
 }
@@ -115,13 +117,15 @@ static void start(bool statistics) {
 /* ---- The list --------------------------------------------------------------------------------------------------- */
 
 void kolk_registry_add(const void *pool, uint32_t *mark, const kolk_kind *kind) {
+    kolk_stats now;
+    kind->stats(pool, &now);
     kolk_lock();
     bool first = !registry.started;
     registry.started = true;
     if (first) registry.keeps = kolk_stats_read_setting();
     bool statistics = registry.keeps;
     *mark = take_entry();
-    if (*mark) registry.entries[*mark - 1] = (entry){pool, mark, {kind}};
+    if (*mark) registry.entries[*mark - 1] = (entry){pool, mark, now.name, {kind}};
     kolk_unlock();
     if (first) start(statistics);
 }

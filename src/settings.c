@@ -10,8 +10,8 @@
 
 #include "fail.h"
 #include "tools.h"
+#include "wait.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define ALL_QUARANTINE 64u
@@ -153,7 +153,7 @@ static bool from_environment(kolk_settings *settings, const char *text, const ch
 /* Are objects to come from malloc? */
 static bool is_bypassed(void) {
     static unsigned char told;
-    const char *setting = getenv("KOLK_BYPASS");
+    const char *setting = kolk_environment("KOLK_BYPASS");
     if (!setting || !*setting) return kolk_tools_watch_malloc();
     if (strcmp(setting, "0") == 0 || strcmp(setting, "1") == 0) return *setting == '1';
     if (is_first(&told)) refuse((word){setting, strlen(setting)}, "KOLK_BYPASS", "is neither 0 nor 1");
@@ -163,7 +163,7 @@ static bool is_bypassed(void) {
 kolk_settings kolk_settings_of(const char *name, const char *own) {
     static unsigned char told;
     kolk_settings settings = {0, 0};
-    const char *all = getenv("KOLK_DEBUG");
+    const char *all = kolk_environment("KOLK_DEBUG");
     const char *of = all && is_first(&told) ? "KOLK_DEBUG" : NULL;
     bool found = all && from_environment(&settings, all, name ? name : "", of);
     if (!found && own) add_settings(&settings, (word){own, strlen(own)}, name && *name ? name : "a pool's .debug");

@@ -70,6 +70,15 @@ static inline int accept_again(void **state) {
     return abort_on_failure(state);
 }
 
+/* A group's setup: the registry of pools takes its memory, so that what is refused later is a pool's. */
+static inline int list_a_pool(void **state) {
+    (void)state;
+    kolk_pool pool;
+    if (kolk_pool_init(&pool, &(kolk_pool_desc){.object_size = 1}) != KOLK_OK) return -1;
+    kolk_pool_deinit(&pool);
+    return 0;
+}
+
 /* ---- Pools that grow --------------------------------------------------------------------------------------------- */
 
 static const kolk_reuse orders[] = {KOLK_REUSE_LIFO, KOLK_REUSE_FIFO, KOLK_REUSE_LOWEST};

@@ -222,6 +222,31 @@ static void test_a_jump_out_of_an_eviction(void **state) {
     end_pool(&pool);
 }
 
+/* A hook that frees damaged objects is still in the hook after the report: its own allocs don't call it again. */
+static void free_and_take_back(kolk_pool *pool, void *context) {
+    (void)context;
+    asked++;
+    kolk_pool_free(pool, kolk_pool_at(pool, 0));
+    assert_non_null(kolk_pool_alloc(pool));
+    assert_null(kolk_pool_alloc(pool));
+}
+
+static void test_on_full_after_a_report_within_it(void **state) {
+    (void)state;
+    kolk_pool pool;
+    reports kept;
+    begin_reports(&kept);
+    make_pool(&pool, &(kolk_pool_desc){
+                         .object_size = 12, .capacity = 1, .on_full = free_and_take_back, .debug = "guard,fill"});
+    unsigned char *object = taken_from(&pool);
+    object[12] = 1;
+    asked = 0;
+    assert_null(kolk_pool_alloc(&pool));
+    assert_int_equal(asked, 1);
+    assert_int_equal(kept.count, 1);
+    end_pool(&pool);
+}
+
 /* ---- Handles of other pools ---------------------------------------------------------------------------------------------- */
 
 static void test_the_handle_of_another_pool(void **state) {
@@ -316,6 +341,7 @@ int main(void) {
         DEBUG_TEST(test_a_handler_that_jumps_out),
         DEBUG_TEST(test_on_full_after_a_jump_out_of_alloc_n),
         DEBUG_TEST(test_a_jump_out_of_an_eviction),
+        DEBUG_TEST(test_on_full_after_a_report_within_it),
         DEBUG_TEST(test_the_handle_of_another_pool),
         DEBUG_TEST(test_other_misuse),
     };

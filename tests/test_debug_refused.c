@@ -9,6 +9,15 @@ static const struct {
     const char *debug, *bypass;
 } modes[] = {{"trace", "0"}, {"fill", "0"}, {"guard", "0"}, {"quarantine=50", "0"}, {"all", "0"}, {NULL, "1"}};
 
+/* The first pool of a process brings the registry's memory; a refusal of that is none of these tests' business. */
+static int make_first_pool(void **state) {
+    kolk_pool pool;
+    plain_environment(state);
+    make_pool(&pool, &(kolk_pool_desc){.name = "first", .object_size = 8, .capacity = 1});
+    end_pool(&pool);
+    return 0;
+}
+
 static int plain_again(void **state) {
     refuse(0, false);
     return plain_environment(state);
@@ -158,6 +167,17 @@ static void test_trim_refused(void **state) {
     }
 }
 
+/* More than there are slots need no room to wait. */
+static void test_a_quarantine_that_is_larger_than_the_pool(void **state) {
+    (void)state;
+    kolk_pool pool;
+    long before = address_space();
+    make_pool(&pool, &(kolk_pool_desc){.object_size = 8, .capacity = 3, .debug = "quarantine=4294967295"});
+    assert_true(address_space() - before < 64);
+    end_pool(&pool);
+    assert_int_equal(address_space(), before);
+}
+
 #define REFUSED_TEST(name) cmocka_unit_test_setup_teardown(name, plain_environment, plain_again)
 
 int main(void) {
@@ -166,6 +186,7 @@ int main(void) {
         REFUSED_TEST(test_growth_refused),
         REFUSED_TEST(test_growth_refused_while_slots_wait),
         REFUSED_TEST(test_trim_refused),
+        REFUSED_TEST(test_a_quarantine_that_is_larger_than_the_pool),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, make_first_pool, NULL);
 }

@@ -87,6 +87,9 @@ static void test_the_environment_takes_the_place_of_the_descriptor(void **state)
         {"", "fill", FILL, 0}, /* set, but empty */
         {" ", "fill", FILL, 0},
         {";;", "fill", FILL, 0},
+        {",", "fill", FILL, 0},
+        {" , ; ,,", "fill", FILL, 0},
+        {",:bullets", "fill", 0, 0},
         {"", NULL, 0, 0},
     };
     for (size_t i = 0; i < LENGTH_OF(rows); i++) check_row(&rows[i]);
@@ -229,6 +232,8 @@ static void test_bypass_settings(void **state) {
         {"", NULL, SLOW ? BYPASS : 0}, /* the default: under AddressSanitizer */
         {NULL, NULL, SLOW ? BYPASS : 0},
     };
+    notes taken;
+    begin_notes(&taken);
     for (size_t i = 0; i < LENGTH_OF(cases); i++) {
         kolk_pool pool;
         if (cases[i].bypass)
@@ -238,6 +243,7 @@ static void test_bypass_settings(void **state) {
         make_pool(&pool, &(kolk_pool_desc){.object_size = 8, .capacity = 3, .debug = cases[i].debug});
         assert_int_equal(debug_flags(&pool), cases[i].flags);
         end_pool(&pool);
+        assert_silent(&taken);
     }
 }
 
@@ -312,10 +318,13 @@ static void test_bad_words_of_a_descriptor_are_said_each_time(void **state) {
             assert_int_equal(debug_flags(&pool), FILL | GUARD); /* it is ignored, what is beside it is not */
             end_pool(&pool);
         }
-        kolk_pool nameless;
-        make_pool(&nameless, &(kolk_pool_desc){.object_size = 8, .capacity = 3, .debug = text});
-        assert_refused(&kept, "a pool's .debug", bad_words[i].sentence);
-        end_pool(&nameless);
+        for (unsigned n = 0; n < 2; n++) {
+            kolk_pool nameless;
+            make_pool(&nameless,
+                      &(kolk_pool_desc){.name = n ? "" : NULL, .object_size = 8, .capacity = 3, .debug = text});
+            assert_refused(&kept, "a pool's .debug", bad_words[i].sentence);
+            end_pool(&nameless);
+        }
     }
 }
 
@@ -342,11 +351,11 @@ static void test_several_bad_words(void **state) {
 
 /* What is wrong in the environment is said once in the life of a process, so each case is a process of its own. */
 
-static const char *environment;
+static const char *variable = "KOLK_DEBUG", *environment;
 
 static void init_pools_in_this_environment(void) {
     static const char *const names[] = {"bullets", "bombs", "bullets"};
-    setenv("KOLK_DEBUG", environment, 1); /* with the default handler, which prints and goes on */
+    setenv(variable, environment, 1); /* with the default handler, which prints and goes on */
     for (size_t i = 0; i < LENGTH_OF(names); i++) {
         kolk_pool pool;
         if (kolk_pool_init(&pool, &(kolk_pool_desc){.name = names[i], .object_size = 8, .capacity = 3}) != KOLK_OK)
@@ -379,9 +388,41 @@ static void test_bad_words_of_the_environment_are_said_once(void **state) {
                   "kolk: KOLK_DEBUG: \"quarantine=\"" NOT_A_NUMBER "\n1 0 1 ");
 }
 
+static void test_bad_words_for_bypass_are_said_once(void **state) {
+    (void)state;
+    static const char *const words[] = {"2", "yes", "01", " 1", "-1"};
+    variable = "KOLK_BYPASS";
+    for (size_t i = 0; i < LENGTH_OF(words); i++) {
+        char expected[200];
+        unsigned flags = SLOW ? BYPASS : 0; /* as if it were not set */
+        snprintf(expected, sizeof expected, "kolk: KOLK_BYPASS: \"%s\" is neither 0 nor 1\n%u %u %u ", words[i], flags,
+                 flags, flags);
+        assert_prints(words[i], expected);
+    }
+    variable = "KOLK_DEBUG";
+}
+
+/* It is read at each init, so it may be wrong later than at the first one. */
+static void init_pools_before_it_is_wrong(void) {
+    kolk_pool pool;
+    if (kolk_pool_init(&pool, &(kolk_pool_desc){.object_size = 8, .capacity = 3}) != KOLK_OK) _exit(1);
+    kolk_pool_deinit(&pool);
+    init_pools_in_this_environment();
+}
+
+static void test_bad_words_that_come_later(void **state) {
+    (void)state;
+    char text[500];
+    environment = "fil";
+    run_apart(init_pools_before_it_is_wrong, text, sizeof text);
+    assert_string_equal(text, "kolk: KOLK_DEBUG: \"fil\"" NOT_A_SETTING "\n0 0 0 ");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         DEBUG_TEST(test_bad_words_of_the_environment_are_said_once), /* first: a process reads it carefully once */
+        DEBUG_TEST(test_bad_words_for_bypass_are_said_once),
+        DEBUG_TEST(test_bad_words_that_come_later),
         DEBUG_TEST(test_words_of_a_descriptor),
         DEBUG_TEST(test_the_environment_takes_the_place_of_the_descriptor),
         DEBUG_TEST(test_several_entries),

@@ -383,6 +383,22 @@ static void test_a_jump_out_of_the_list_of_leaks(void **state) {
     assert_true(is_all_zero(&pool.pool));
 }
 
+/* What was told once is not told again; another object of the same place is. */
+static void test_objects_since_the_last_list_of_leaks(void **state) {
+    (void)state;
+    reports kept;
+    leaks = 0;
+    start("sites");
+    for (int i = 0; i < 3; i++) fire();
+    kolk_set_failure_handler(jump_at_the_first, NULL);
+    assert_true(deinit_jumps_out());
+    for (int i = 0; i < 2; i++) fire();
+    begin_reports(&kept);
+    finish();
+    assert_leak(&kept, 2, 3, &in_fire, "kolk: things: 2 objects are still alive, the oldest in slot 3");
+    assert_no_more(&kept);
+}
+
 /* ---- The default handler: printed, and on it goes ---------------------------------------------------------------------- */
 
 static void leak_at_deinit(void) {
@@ -417,6 +433,7 @@ int main(void) {
         DEBUG_TEST(test_leaks_are_grouped_by_site_the_oldest_first),
         DEBUG_TEST(test_no_leaks),
         DEBUG_TEST(test_a_jump_out_of_the_list_of_leaks),
+        DEBUG_TEST(test_objects_since_the_last_list_of_leaks),
         DEBUG_TEST(test_leaks_are_printed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

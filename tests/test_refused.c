@@ -163,5 +163,5 @@ int main(void) {
         TEST(test_trim_refused),
         TEST(test_trap_full_when_memory_is_refused),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, list_a_pool, NULL);
 }

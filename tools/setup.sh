@@ -22,6 +22,7 @@ need_test() {
   need_misuse
   need gdb command -v gdb
   need systemtap-sdt-dev header sys/sdt.h
+  need python3-prometheus-client /usr/bin/python3 -c "import prometheus_client"
 }
 
 need_matrix() {

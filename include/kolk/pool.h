@@ -153,11 +153,12 @@ struct kolk_pool {
     uint8_t strict; /* KOLK_GENERATIONS_STRICT */
     uint8_t keep;
     uint8_t in_on_full;
-    uint8_t grows;   /* memory from the system, committed region by region as capacity grows */
-    uint8_t foreign; /* the caller's memory */
-    uint8_t levels;  /* LOWEST: of summary words */
-    uint32_t fresh;  /* slots from here on were never handed out; only advances */
-    uint32_t held;   /* free slots below fresh that are not on the stack: ring or holes, worn out, in quarantine */
+    uint8_t grows;       /* memory from the system, committed region by region as capacity grows */
+    uint8_t foreign;     /* the caller's memory */
+    uint8_t levels;      /* LOWEST: of summary words */
+    uint8_t debug_flags; /* KOLK_DEBUG_ */
+    uint32_t fresh;      /* slots from here on were never handed out; only advances */
+    uint32_t held;       /* free slots below fresh that are not on the stack: ring or holes, worn out, in quarantine */
     uint32_t capacity, max_capacity;
     uint32_t object_size;
     uint32_t peak;                        /* FIFO and debug mode only: the others' is fresh */

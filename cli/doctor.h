@@ -1,0 +1,41 @@
+/* doctor.h: what the files of `kolk doctor` share. A check looks at one thing of this machine, in a process of its own,
+ * and finds an answer and a sentence; a group is a heading with its checks. */
+#ifndef DOCTOR_H
+#define DOCTOR_H
+
+#include "cli.h"
+
+enum { DOCTOR_SECONDS = 5 }; /* that a check may take; then it is ended, and the tools that it has started */
+
+typedef enum doctor_answer { DOCTOR_NO, DOCTOR_PARTLY, DOCTOR_YES } doctor_answer;
+
+typedef struct doctor_finding {
+    doctor_answer answer;
+    char text[1100]; /* a sentence without a full stop: what the answer means, or how to get a better one */
+} doctor_finding;
+
+typedef struct doctor_check {
+    const char *name;
+    void (*look)(doctor_finding *finding);
+} doctor_check;
+
+typedef struct doctor_group {
+    const char *name, *title;
+    bool required; /* a DOCTOR_NO here is a failure */
+    bool as_set;   /* its pools have what KOLK_DEBUG, KOLK_BYPASS and KOLK_STATS say; the others' are plain */
+    const doctor_check *checks; /* the last has no name */
+} doctor_group;
+
+extern const doctor_group doctor_library, doctor_debug, doctor_tools;
+
+/* Control characters, which a variable or a tool may bring, become spaces. */
+void doctor_find(doctor_finding *finding, doctor_answer answer, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Is it on the PATH, and does it end with 0 when it is called so? */
+bool doctor_tool_runs(const char *tool, const char *argument);
+
+/* The tool that watches this process's memory, as kolk finds out by itself; NULL if none does. */
+const char *doctor_watcher(void);
+
+#endif

@@ -1,0 +1,323 @@
+#!/usr/bin/env python3
+"""Do the tests bite? Changes the library in one small place at a time (tools/mutations.py says how) and runs the unit tests,
+which must fail: the mutant is killed. One that survives shows a hole in the tests, unless tools/mutants.txt lists it with
+the reason why no test can tell it from the original. Fails if more than 5 % of the mutants survive unlisted, or if the
+list has an entry that is killed or does not exist any more. Not counted are mutants that our build refuses (with an error
+or a warning, as it takes warnings for errors) and those whose object code is the original's.
+
+The tests run on copies of the tree in build/mutants, one for each job: first those that have killed most in the least
+time, and that which killed the mutant before. The first failure ends a mutant; a test that takes several times its usual CPU time has failed."""
+import argparse
+import concurrent.futures
+import glob
+import hashlib
+import json
+import os
+import random
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+
+sys.dont_write_bytecode = True
+from mutations import Mutant, mutants_of  # noqa: E402
+
+TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+WORK = os.path.join(TOP, "build", "mutants")
+RESULTS = os.path.join(WORK, "results.json")
+LIST = "tools/mutants.txt"
+FILES = ["src/pool*.[ch]", "src/bits.h", "include/kolk/pool.inl"]
+REQUIRED = 95.0
+KILLED, SURVIVED, SAME, REFUSED = "killed", "survived", "same", "refused"
+WALL_SECONDS = 120  # for a test that sleeps; one that computes is stopped by its CPU time
+ENVIRONMENT = {
+    # The long tests do a part of their work, always the same.
+    "KOLK_TEST_SEED": "1",
+    "KOLK_TEST_OPS": "300000",
+    "KOLK_TEST_LENGTH": "5",
+    "CMOCKA_TEST_ABORT": "1",  # the first failure ends the program
+}
+
+
+def stop(message):
+    sys.exit(f"mutate: {message}")
+
+
+def read(path):
+    with open(os.path.join(TOP, path), encoding="utf-8") as file:
+        return file.read()
+
+
+# ---- The tests, and the trees in which they are built and run ----
+
+
+class Test:
+    def __init__(self, name):
+        self.name = name
+        self.seconds = 0.0  # to build it, when the library is built, and to run it
+        self.cpu_limit = 600
+        self.runs = self.kills = 0
+
+    def price_of_a_kill(self):
+        return self.seconds * (self.runs + 2) / (self.kills + 1)
+
+
+class Tree:
+    """A copy of the sources, and their build without debug information."""
+
+    def __init__(self, number):
+        self.top = os.path.join(WORK, str(number))
+        self.build = os.path.join(self.top, "build")
+        self.changed = None
+        self.killer = None
+        shutil.rmtree(self.top, ignore_errors=True)
+        shutil.copytree(TOP, self.top, ignore=shutil.ignore_patterns("build", ".git"), symlinks=True)
+        self.run("cmake", "-G", "Ninja", "-S", self.top, "-B", self.build, "-DCMAKE_C_COMPILER=gcc", "-DKOLK_STRICT=ON",
+                 "-DCMAKE_C_FLAGS=-O1", "-DKOLK_BUILD_TESTS=ON", "-DKOLK_BUILD_CLI=OFF",
+                 "-DCMAKE_SUPPRESS_REGENERATION=ON")  # fmt: skip
+        self.run("ninja", "-C", self.build)
+        self.original_library, self.original_objects = self.library(), self.objects()
+        self.commands = {}
+        for test in json.loads(self.run("ctest", "--test-dir", self.build, "--show-only=json-v1"))["tests"]:
+            labels = [p["value"] for p in test["properties"] if p["name"] == "LABELS"]
+            if labels in ([["unit"]], [["fuzz"]]):
+                self.commands[test["name"]] = test["command"]
+
+    def run(self, *command):
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        if done.returncode:
+            stop(f"{' '.join(command)} failed:\n{done.stdout}")
+        return done.stdout
+
+    def builds(self, *targets):
+        command = ["ninja", "-C", self.build, "-j1", *targets]
+        return subprocess.run(command, capture_output=True).returncode == 0
+
+    def library(self):
+        return self.objects("CMakeFiles/kolk-static.dir")
+
+    def objects(self, folder=""):
+        """A hash of the object code in a folder of the build."""
+        digest = hashlib.sha256()
+        for path in sorted(glob.glob(os.path.join(self.build, folder, "**", "*.o"), recursive=True)):
+            with open(path, "rb") as file:
+                digest.update(path.encode() + file.read())
+        return digest.digest()
+
+    def write(self, file, text):
+        with open(os.path.join(self.top, file), "w", encoding="utf-8") as out:
+            out.write(text)
+
+    def change(self, mutant, originals):
+        if self.changed not in (None, mutant.file):
+            self.write(self.changed, originals[self.changed])
+        self.changed = mutant.file
+        text = originals[mutant.file]
+        self.write(mutant.file, text[: mutant.start] + mutant.replacement + text[mutant.end :])
+
+    def passes(self, test):
+        """Runs a test that is built."""
+
+        def limit():
+            resource.setrlimit(resource.RLIMIT_CPU, (test.cpu_limit, test.cpu_limit))
+            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+        quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        process = subprocess.Popen(self.commands[test.name], cwd=self.top, env={**os.environ, **ENVIRONMENT}, **quiet,
+                                   preexec_fn=limit, start_new_session=True)  # fmt: skip
+        try:
+            return process.wait(WALL_SECONDS) == 0
+        except subprocess.TimeoutExpired:
+            return False
+        finally:
+            try:  # it, and what it forked
+                os.killpg(process.pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+            process.wait()
+
+    def judge(self, mutant, originals, tests):
+        """The verdict, and the test that killed."""
+        self.change(mutant, originals)
+        if not self.builds("kolk-static"):
+            return REFUSED, ""
+        if self.library() == self.original_library:
+            if not self.builds():
+                return REFUSED, ""
+            if self.objects() == self.original_objects:
+                return SAME, ""
+        for test in sorted(tests, key=lambda test: (test is not self.killer, test.price_of_a_kill())):
+            if not self.builds(test.name):
+                return REFUSED, ""
+            test.runs += 1
+            if not self.passes(test):
+                test.kills += 1
+                self.killer = test
+                return KILLED, test.name
+        return SURVIVED, ""
+
+
+def measure(tree, some_file):
+    """The tests, with what each costs after a change of this file; all must pass."""
+    tests = [Test(name) for name in tree.commands]
+    for test in tests:
+        os.utime(os.path.join(tree.top, some_file))
+        tree.builds("kolk-static")
+        start, before = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
+        tree.builds(test.name)
+        built = resource.getrusage(resource.RUSAGE_CHILDREN)
+        if not tree.passes(test):
+            stop(f"{test.name} fails before anything is changed")
+        test.seconds = time.monotonic() - start
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        test.cpu_limit = 1 + int(4 * (after.ru_utime + after.ru_stime - built.ru_utime - built.ru_stime))
+    return tests
+
+
+# ---- The list of equivalent mutants ----
+
+
+def listed():
+    """Reasons by mutants' names. An entry is
+        @ FILE FUNCTION
+        - LINE as it is
+        + LINE after the change, one or several
+        = reason
+    """
+    reasons, where, before, after = {}, None, None, []
+    for number, line in enumerate(read(LIST).splitlines(), 1):
+        mark, words = line[:1], " ".join(line[1:].split())
+        if mark == "@":
+            where = tuple(words.split())
+        elif mark == "-":
+            before, after = words, []
+        elif mark == "+":
+            after.append(words)
+        elif mark == "=" and where and len(where) == 2 and before and after:
+            reasons.update({(*where, before, changed): words for changed in after})
+            after = []
+        elif mark not in ("", "#"):
+            stop(f"{LIST}:{number}: not understood: {line}")
+    return reasons
+
+
+# ---- A run ----
+
+
+def all_mutants(files, originals):
+    for pattern in files:
+        for file in sorted(glob.glob(pattern, root_dir=TOP)) or stop(f"no such file: {pattern}"):
+            originals[file] = read(file)
+            yield from mutants_of(file, originals[file])
+
+
+def run(mutants, originals, reasons, jobs):
+    """Judges the mutants; verdicts in their order. Shows survivors that are not listed as they are found."""
+    verdicts, todo, start = [None] * len(mutants), iter(range(len(mutants))), time.monotonic()
+
+    def work(tree):
+        for n in todo:  # which the threads share
+            verdicts[n] = tree.judge(mutants[n], originals, tests)
+            if verdicts[n][0] == SURVIVED and mutants[n].name not in reasons:
+                print(f"\r{described(mutants[n])}", flush=True)
+            done = len(mutants) - verdicts.count(None)
+            if sys.stdout.isatty() or done % 100 == 0:
+                end = "" if sys.stdout.isatty() else "\n"
+                print(f"\r{done} of {len(mutants)}, {time.monotonic() - start:.0f} s", end=end, flush=True)
+
+    with concurrent.futures.ThreadPoolExecutor(jobs) as workers:
+        trees = list(workers.map(Tree, range(jobs)))
+        tests = measure(trees[0], mutants[0].file)
+        start = time.monotonic()
+        try:
+            list(workers.map(work, trees))
+        except KeyboardInterrupt:
+            for _ in todo:
+                pass
+            stop("interrupted")
+    print("\rkills:", ", ".join(f"{t.name[5:]} {t.kills}" for t in sorted(tests, key=lambda t: -t.kills) if t.kills))
+    return verdicts
+
+
+def described(mutant):
+    return f"{mutant.file}:{mutant.line}: {mutant.function}\n  - {mutant.before}\n  + {mutant.after}"
+
+
+def report(mutants, verdicts, reasons, is_complete):
+    """Prints the figures; true if they will do."""
+    unlisted, stale = [], []
+    print(f"{'':24}{'mutants':>8}{'killed':>8}{'listed':>8}{'survived':>9}   not counted: same code, refused")
+    total = Counter()
+    for file in dict.fromkeys(mutant.file for mutant in mutants):
+        count = Counter()
+        for mutant, (verdict, test) in zip(mutants, verdicts):
+            if mutant.file != file:
+                continue
+            is_listed = mutant.name in reasons
+            count["listed" if verdict == SURVIVED and is_listed else verdict] += 1
+            if verdict == SURVIVED and not is_listed:
+                unlisted.append(mutant)
+            if is_listed and verdict != SURVIVED:
+                stale.append((mutant.name, f"{verdict} {test}".strip()))
+        print_row(file, count)
+        total += count
+    print_row("all", total)
+    if is_complete:
+        names = {mutant.name for mutant in mutants}
+        files = {mutant.file for mutant in mutants}
+        stale += [(name, "does not exist") for name in reasons if name not in names and name[0] in files]
+    for (file, function, before, after), why in stale:
+        print(f"{LIST}: {why}: {file} {function}\n  - {before}\n  + {after}")
+    counted = total[KILLED] + total["listed"] + total[SURVIVED]
+    good = 100.0 * (counted - total[SURVIVED]) / max(counted, 1)
+    print(f"{good:.1f} % of the mutants are killed or listed; {REQUIRED:.0f} % are required")
+    return unlisted, good >= REQUIRED and not stale
+
+
+def print_row(name, count):
+    counted = count[KILLED] + count["listed"] + count[SURVIVED]
+    print(f"{name:24}{counted:8}{count[KILLED]:8}{count['listed']:8}{count[SURVIVED]:9}{count[SAME]:15}, {count[REFUSED]}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("files", nargs="*", default=FILES, help=f"what to change: {' '.join(FILES)}")
+    parser.add_argument("-j", "--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--sample", type=int, metavar="N", help="only N mutants, taken at random")
+    parser.add_argument("--seed", type=int, default=1, help="of that sample")
+    parser.add_argument("--again", action="store_true", help="only those that survived the last run")
+    parser.add_argument("--list", action="store_true", help="show those that survived the last run, and do nothing")
+    options = parser.parse_args()
+
+    last = [Mutant(*fields) for fields in json.loads(read(RESULTS))] if options.list or options.again else []
+    if options.list:
+        print("\n".join(map(described, last)))
+        return
+    originals = {}
+    mutants = list(all_mutants(options.files, originals))
+    is_complete = not (options.again or options.sample)
+    if options.again:
+        names = {mutant.name for mutant in last}
+        mutants = [mutant for mutant in mutants if mutant.name in names]
+    if options.sample and options.sample < len(mutants):
+        chosen = sorted(random.Random(options.seed).sample(range(len(mutants)), options.sample))
+        mutants = [mutants[n] for n in chosen]
+    if not mutants:
+        print("no mutants")
+        return
+    reasons = listed()
+    os.makedirs(WORK, exist_ok=True)
+    start = time.monotonic()
+    verdicts = run(mutants, originals, reasons, max(1, options.jobs))
+    unlisted, good = report(mutants, verdicts, reasons, is_complete)
+    with open(RESULTS, "w", encoding="utf-8") as file:
+        json.dump(unlisted, file)
+    print(f"{time.monotonic() - start:.0f} s; those that survived: tools/mutate.py --list, and --again runs only these")
+    sys.exit(0 if good else 1)
+
+
+if __name__ == "__main__":
+    main()
