@@ -21,6 +21,8 @@ extern WEAK void __lsan_do_leak_check(void);
 extern WEAK void __lsan_register_root_region(const void *start, size_t size);
 extern WEAK void __lsan_unregister_root_region(const void *start, size_t size);
 extern WEAK void __msan_unpoison(const volatile void *start, size_t size);
+extern WEAK void __msan_scoped_disable_interceptor_checks(void);
+extern WEAK void __msan_scoped_enable_interceptor_checks(void);
 
 static bool runs_under_memcheck(void) {
 #ifdef VALGRIND_MAKE_MEM_DEFINED
@@ -39,6 +41,14 @@ void kolk_tools_wrote(const void *bytes, size_t size) {
     if (__msan_unpoison) __msan_unpoison(bytes, size);
 }
 
+void kolk_tools_begin_libc(void) {
+    if (__msan_scoped_disable_interceptor_checks) __msan_scoped_disable_interceptor_checks();
+}
+
+void kolk_tools_end_libc(void) {
+    if (__msan_scoped_enable_interceptor_checks) __msan_scoped_enable_interceptor_checks();
+}
+
 void kolk_tools_add_root(const void *start, size_t size) {
     if (__lsan_register_root_region) __lsan_register_root_region(start, size);
 }
@@ -55,6 +65,12 @@ bool kolk_tools_watch_malloc(void) {
 
 void kolk_tools_wrote(const void *bytes, size_t size) {
     (void)bytes, (void)size;
+}
+
+void kolk_tools_begin_libc(void) {
+}
+
+void kolk_tools_end_libc(void) {
 }
 
 void kolk_tools_add_root(const void *start, size_t size) {

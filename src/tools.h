@@ -12,6 +12,11 @@ bool kolk_tools_watch_malloc(void);
 /* Tells MemorySanitizer that the library, which it does not see, has written these bytes. */
 void kolk_tools_wrote(const void *bytes, size_t size);
 
+/* Between these, MemorySanitizer does not look at what the library hands to libc, which it has not seen being written. No
+ * function of the user may be called there. */
+void kolk_tools_begin_libc(void);
+void kolk_tools_end_libc(void);
+
 /* Tells LeakSanitizer that pointers to its blocks may be in here; or no longer. */
 void kolk_tools_add_root(const void *start, size_t size);
 void kolk_tools_remove_root(const void *start, size_t size);

@@ -132,6 +132,18 @@ static bool jumps_out(scene *s, call what) {
     return false;
 }
 
+static void find_scene(const char *text, size_t length, void *context) {
+    bool *found = (bool *)context;
+    for (size_t i = 0; i + 7 <= length; i++) *found = *found || memcmp(text + i, "\"scene\"", 7) == 0;
+}
+
+/* Is it among the pools that are initialised? */
+static bool is_listed(void) {
+    bool found = false;
+    kolk_stats_write(KOLK_STATS_JSON, find_scene, &found);
+    return found;
+}
+
 static void test_a_handler_that_jumps_out(void **state) {
     (void)state;
     for (unsigned n = 0; n < LENGTH_OF(settings) * LENGTH_OF(debug_orders) * CALLS; n++) {
@@ -145,10 +157,12 @@ static void test_a_handler_that_jumps_out(void **state) {
         kolk_set_failure_handler(NULL, NULL);
         assert_int_equal(s.reports, 1);
         assert_true(kolk_pool_is_valid(&s.pool));
+        assert_true(is_listed());
         assert_int_equal(kolk_pool_count(&s.pool), 3); /* nobody has got an object, nobody has lost one */
         for (uint32_t i = 0; i < 5; i += 2) assert_true(kolk_pool_is_live(&s.pool, s.objects[i]));
         s.reports = 0;
         do_call(&s, what); /* it is put right: the same call works now */
+        assert_int_equal(is_listed(), what != DEINIT);
         if (what == DEINIT) continue;
         assert_true(kolk_pool_is_valid(&s.pool));
         use_all(&s.pool);

@@ -426,7 +426,7 @@ static void configure(model *m, unsigned n) {
 
 static void live(model *m) {
     unsigned tendency = random_below(&m->random, 3);
-    for (m->step = 0; m->step < (SLOW ? 80 : 250); m->step++) {
+    for (m->step = 0; m->step < (SLOW ? 20 : 60); m->step++) {
         if (m->step % 40 == 0) tendency = random_below(&m->random, 3);
         uint32_t choice = random_below(&m->random, 100);
         if (choice < 25 + 20 * tendency)
