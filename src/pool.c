@@ -17,17 +17,20 @@
  *     floor       alloc takes from the stack while top != floor
  *     free_bound  free pushes what lies below it
  *     bound       get, is_live, index, at know what lies below it
- * LIFO is shown the truth (stack, fresh, fresh); FIFO, LOWEST and pools with setup, reset or teardown (top, 0, fresh).
+ * LIFO is shown the truth (stack, fresh, fresh); FIFO, LOWEST and pools with setup, reset or teardown (top, 0, fresh);
+ * pools in debug mode (top, 0, 0), since their stride may not be the one that typed code knows, and since under tools
+ * that watch malloc their objects are not in slots at all (debug.c).
  *
  * Invariants (kolk_pool_is_valid):
  *     I1  count == fresh - (top - stack) - held is the number of live bits; peak >= count
  *     I2  a live bit is set only below fresh; fresh <= capacity <= max_capacity
- *     I3  each free slot below fresh is in exactly one place: the stack, the ring, the holes, or the worn-out list;
- *         held counts the last three
+ *     I3  each free slot below fresh is in exactly one place: the stack, the ring, the holes, the worn-out list, or the
+ *         debug mode's quarantine; held counts all but the first
  *     I4  the bounds are as said above
  *     I5  a live slot's generation is at least 1
  *     I6  a summary bit is set if and only if the word below it is not 0
  *     I7  with setup or teardown, a live slot is ready
+ *     I8  zones and fills are as the debug mode left them
  * All time bounds are those of pool.h. Two things come from elsewhere: exact division (pool.inl) and the advancing mark
  * instead of a free list linked at creation (PostgreSQL, slab.c, 2017 on). */
 #include "pool_inside.h"
@@ -566,13 +569,13 @@ static KOLK_WITHIN void free_from(kolk_pool *pool, kolk_debug *debug, void *obje
         put_free(pool, index);
 }
 
-static KOLK_APART void free_debug(kolk_pool *pool, void *object, const void *site) {
+static KOLK_APART void free_any(kolk_pool *pool, void *object, const void *site) {
     free_from(pool, debug_of(pool), object, site);
 }
 
 void kolk_pool_free_slow(kolk_pool *pool, void *object) {
     if (KOLK_UNLIKELY(debug_of(pool)))
-        free_debug(pool, object, SITE);
+        free_any(pool, object, SITE);
     else
         free_from(pool, NULL, object, SITE);
 }
@@ -650,7 +653,7 @@ void *kolk_pool_get_slow(const kolk_pool *pool, kolk_handle handle) {
 bool kolk_pool_free_handle(kolk_pool *pool, kolk_handle handle) {
     if (debug_of(pool)) {
         void *object = get_from(pool, handle, SITE);
-        free_debug(pool, object, SITE);
+        free_any(pool, object, SITE);
         return object != NULL;
     }
     void *object = kolk_pool_get(pool, handle);

@@ -57,7 +57,8 @@ bool kolk_pool_is_valid(const kolk_pool *pool) {
     uint64_t live = 0, dead = 0;
     for (uint64_t i = 0; i < pool->fresh; i++) {
         bool is_live = kolk_bits_get(pool->live, i);
-        if (debug_of(pool) && !kolk_debug_is_intact(pool->debug, (uint32_t)i, slot_at(pool, i), is_live)) return false;
+        if (debug_of(pool) && !kolk_debug_is_intact(pool->debug, (uint32_t)i, slot_at(pool, i), is_live))
+            return false; /* I8 */
         if (!is_live) {
             dead += mixed(i);
             continue;

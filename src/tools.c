@@ -67,11 +67,9 @@ void kolk_tools_wrote(const void *bytes, size_t size) {
     (void)bytes, (void)size;
 }
 
-void kolk_tools_begin_libc(void) {
-}
+void kolk_tools_begin_libc(void) {}
 
-void kolk_tools_end_libc(void) {
-}
+void kolk_tools_end_libc(void) {}
 
 void kolk_tools_add_root(const void *start, size_t size) {
     (void)start, (void)size;
