@@ -45,7 +45,7 @@
 #include <string.h>
 
 _Static_assert(sizeof(void *) != 8 || offsetof(kolk_pool, shift) == 64, "the fast paths read 64 bytes and the shift");
-_Static_assert(sizeof(void *) != 8 || (sizeof(kolk_pool) == 304 && sizeof(kolk_pool_desc) == 120),
+_Static_assert(sizeof(void *) != 8 || (sizeof(kolk_pool) == 296 && sizeof(kolk_pool_desc) == 120),
                "the layout has changed: raise KOLK_ABI");
 
 /* Emit each function of pool.inl once. */
@@ -731,7 +731,7 @@ static size_t discard(kolk_pool *pool, uint64_t first, uint64_t end) {
 
 size_t kolk_pool_trim(kolk_pool *pool) {
     size_t bytes = 0;
-    bool may_discard = !pool->foreign && (!pool->keep || pool->setup);
+    bool may_discard = pool->memory != MEMORY_CALLERS && (!pool->keep || pool->setup);
     for (uint64_t i = 0; may_discard && (i = kolk_bits_find(pool->live, false, i, pool->fresh)) < pool->fresh;) {
         uint64_t end = kolk_bits_find(pool->live, true, i, pool->fresh);
         bytes += discard(pool, i, end < pool->fresh ? end : pool->capacity);

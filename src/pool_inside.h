@@ -11,6 +11,9 @@
 
 #define NO_SLOT UINT32_MAX
 
+/* kolk_pool.memory */
+enum { MEMORY_WHOLE, MEMORY_GROWS, MEMORY_CALLERS };
+
 /* Keeps what is rare from costing registers where it is called; compiles what is hot once for each caller. */
 #if defined(__GNUC__)
 #define KOLK_APART  __attribute__((noinline))

@@ -97,7 +97,7 @@ bool kolk_pool_commit(const kolk_pool *pool, uint32_t capacity) {
     uint64_t sizes[REGIONS];
     void *starts[REGIONS] = {pool->block, pool->live, pool->ready, pool->generations, pool->stack};
     if (debug_of(pool) && !kolk_debug_commit(pool->debug, capacity)) return false;
-    if (!pool->grows) return true;
+    if (pool->memory != MEMORY_GROWS) return true;
     memcpy(starts + HOLES, pool->holes, sizeof pool->holes);
     measure_pool(pool, capacity, sizes);
     for (unsigned r = 0; r < REGIONS; r++)
@@ -107,7 +107,7 @@ bool kolk_pool_commit(const kolk_pool *pool, uint32_t capacity) {
 
 uint64_t kolk_pool_committed(const kolk_pool *pool) {
     uint64_t sizes[REGIONS];
-    if (!pool->grows) return pool->block_size;
+    if (pool->memory != MEMORY_GROWS) return pool->block_size;
     measure_pool(pool, pool->capacity, sizes);
     return total(sizes, kolk_memory_page());
 }
@@ -193,17 +193,17 @@ static kolk_debug_desc debug_desc_of(const kolk_pool_desc *desc, layout *shape) 
 
 static bool make_block(kolk_pool *pool, const kolk_pool_desc *desc, const layout *shape) {
     /* A growing pool's regions take whole pages each; one that fits the few pages of these is committed at once. */
-    pool->grows = desc->max_capacity > desc->capacity &&
-                  block_bytes(shape, desc->max_capacity, 8) > FEW_PAGES * kolk_memory_page();
-    uint64_t unit = pool->grows ? kolk_memory_page() : 8;
+    bool grows = desc->max_capacity > desc->capacity &&
+                 block_bytes(shape, desc->max_capacity, 8) > FEW_PAGES * kolk_memory_page();
+    uint64_t unit = grows ? kolk_memory_page() : 8;
     pool->block_size = (size_t)block_bytes(shape, desc->max_capacity, unit);
-    pool->foreign = desc->memory != NULL;
+    pool->memory = desc->memory ? MEMORY_CALLERS : grows ? MEMORY_GROWS : MEMORY_WHOLE;
     pool->block = desc->memory;
     if (!pool->block && pool->block_size) pool->block = kolk_memory_reserve(pool->block_size);
     if (!pool->block) return pool->block_size == 0;
-    if (!pool->foreign) kolk_tools_add_root(pool->block, pool->block_size);
+    if (pool->memory != MEMORY_CALLERS) kolk_tools_add_root(pool->block, pool->block_size);
     place(pool, shape, unit);
-    if (!pool->foreign && !pool->grows && !kolk_memory_commit(pool->block, pool->block_size)) return false;
+    if (pool->memory == MEMORY_WHOLE && !kolk_memory_commit(pool->block, pool->block_size)) return false;
     return kolk_pool_commit(pool, desc->capacity);
 }
 
@@ -229,14 +229,14 @@ kolk_status kolk_pool_make(kolk_pool *pool, kolk_pool_desc *desc, size_t type_si
         kolk_pool_unmake(pool);
         return KOLK_NO_MEMORY;
     }
-    if (pool->foreign)
+    if (pool->memory == MEMORY_CALLERS)
         kolk_tools_wrote(pool->live, pool->block_size - (size_t)((unsigned char *)pool->live - pool->block));
     return KOLK_OK;
 }
 
 void kolk_pool_unmake(kolk_pool *pool) {
     if (debug_of(pool)) kolk_debug_end(pool->debug, pool->fresh);
-    if (pool->block && !pool->foreign) {
+    if (pool->block && pool->memory != MEMORY_CALLERS) {
         kolk_tools_remove_root(pool->block, pool->block_size);
         kolk_memory_release(pool->block, pool->block_size);
     }

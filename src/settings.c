@@ -102,7 +102,7 @@ static void add_setting(kolk_settings *settings, word setting, const char *of) {
         {"trace", KOLK_DEBUG_TRACE},
         {"all", KOLK_DEBUG_FILL | KOLK_DEBUG_GUARD | KOLK_DEBUG_QUARANTINE | KOLK_DEBUG_SITES},
     };
-    word value = setting, key;
+    word value = setting, key = {setting.start, 0};
     cut(&value, '=', &key);
     bool known = false;
     for (size_t i = 0; i < sizeof words / sizeof *words && !value.start; i++) {

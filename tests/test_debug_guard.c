@@ -297,6 +297,86 @@ static void test_runs_of_one(void **state) {
     end_pool(&pool.pool);
 }
 
+/* ---- Typed pools of all kinds, whose functions know a stride that is not the pool's ----------------------------------- */
+
+typedef struct cell cell;
+KOLK_POOL_DECLARE(cells, cell)
+struct cell {
+    uint64_t number;
+    char letter;
+};
+KOLK_POOL_DEFINE(cells, cell)
+
+struct circle {
+    float radius;
+};
+struct square {
+    double side;
+    char name[30];
+};
+union shape {
+    struct circle circle;
+    struct square square;
+};
+KOLK_POOL_TYPE(shapes, union shape)
+KOLK_POOL_MEMBER(shapes, struct circle, circle)
+KOLK_POOL_MEMBER(shapes, struct square, square)
+
+static void test_a_declared_and_defined_type(void **state) {
+    (void)state;
+    cells pool;
+    reports kept;
+    cell *objects[10];
+    begin_reports(&kept);
+    assert_int_equal(cells_init(&pool, &(kolk_pool_desc){.name = "cells", .capacity = 10, .debug = "guard,fill"}),
+                     KOLK_OK);
+    assert_true(pool.pool.stride > sizeof(cell));
+    for (uint64_t i = 0; i < 10; i++) {
+        objects[i] = cells_alloc(&pool);
+        *objects[i] = (cell){i, 'x'};
+        assert_true(cells_is_valid(&pool));
+    }
+    for (uint32_t i = 0; i < 10; i++) {
+        cells_handle handle = cells_handle_of(&pool, objects[i]);
+        assert_ptr_equal(cells_get(&pool, handle), objects[i]);
+        assert_int_equal(cells_index(&pool, objects[i]), i);
+        assert_int_equal(objects[i]->number, i);
+        if (i % 2) cells_free(&pool, objects[i]);
+        assert_true(cells_is_valid(&pool));
+        assert_int_equal(cells_is_live(&pool, objects[i]), i % 2 == 0);
+        assert_ptr_equal(cells_get(&pool, handle), i % 2 ? NULL : objects[i]);
+    }
+    assert_int_equal(cells_count(&pool), 5);
+    assert_ptr_equal(cells_alloc_zeroed(&pool), objects[9]);
+    assert_int_equal(objects[9]->number, 0);
+    ((char *)objects[9])[sizeof(cell)] = 'y';
+    cells_free(&pool, objects[9]);
+    assert_damage(&kept, KOLK_OVERFLOW, "cells", objects[9], 9, 0, 1,
+                  "kolk: cells: overflow of slot 9: 79 written 0 bytes behind its end");
+    assert_true(cells_is_valid(&pool));
+    cells_deinit(&pool);
+    assert_no_more(&kept);
+}
+
+static void test_members_of_a_union(void **state) {
+    (void)state;
+    shapes pool;
+    assert_int_equal(shapes_init(&pool, &(kolk_pool_desc){.capacity = 2, .debug = "guard,fill,quarantine=1"}), KOLK_OK);
+    struct circle *circle = shapes_alloc_circle(&pool);
+    struct square *square = shapes_alloc_square(&pool);
+    assert_true(circle && square && shapes_is_valid(&pool));
+    assert_true(all_bytes_are(square, sizeof(union shape), 0xcd));
+    memset(square, 1, sizeof *square);
+    circle->radius = 2;
+    assert_true(shapes_is_valid(&pool));
+    shapes_free_square(&pool, square);
+    shapes_free_circle(&pool, circle);
+    assert_int_equal(shapes_count(&pool), 0);
+    assert_true(shapes_is_valid(&pool));
+    assert_ptr_equal(shapes_alloc_circle(&pool), square); /* the other one waits */
+    end_pool(&pool.pool);
+}
+
 /* ---- The caller's memory, trim, reserve ---------------------------------------------------------------------------------- */
 
 static void test_the_callers_memory_has_no_zones(void **state) {
@@ -402,6 +482,8 @@ int main(void) {
         DEBUG_TEST(test_it_is_put_right_before_the_handler_is_called),
         DEBUG_TEST(test_pointers_into_zones_are_no_objects),
         DEBUG_TEST(test_runs_of_one),
+        DEBUG_TEST(test_a_declared_and_defined_type),
+        DEBUG_TEST(test_members_of_a_union),
         DEBUG_TEST(test_the_callers_memory_has_no_zones),
         DEBUG_TEST(test_trim_and_growth),
         DEBUG_TEST(test_slots_that_alloc_at_has_passed_over),

@@ -153,8 +153,7 @@ struct kolk_pool {
     uint8_t strict; /* KOLK_GENERATIONS_STRICT */
     uint8_t keep;
     uint8_t in_on_full;
-    uint8_t grows;       /* memory from the system, committed region by region as capacity grows */
-    uint8_t foreign;     /* the caller's memory */
+    uint8_t memory;      /* 0: the system's, committed at init; 1: ... as capacity grows; 2: the caller's */
     uint8_t levels;      /* LOWEST: of summary words */
     uint8_t debug_flags; /* KOLK_DEBUG_ */
     uint32_t fresh;      /* slots from here on were never handed out; only advances */

@@ -1,0 +1,40 @@
+# Says what probes.c prints (into the file $PRINTED), at each probe as it fires.
+set confirm off
+set breakpoint pending on
+tbreak main
+commands
+  silent
+end
+run > "$PRINTED"
+
+break -probe-stap kolk:alloc
+commands
+  silent
+  printf "alloc %s %p %u\n", (char *)$_probe_arg0, $_probe_arg1, $_probe_arg2
+  continue
+end
+break -probe-stap kolk:free
+commands
+  silent
+  printf "free %s %p\n", (char *)$_probe_arg0, $_probe_arg1
+  continue
+end
+break -probe-stap kolk:full
+commands
+  silent
+  printf "full %s %u\n", (char *)$_probe_arg0, $_probe_arg1
+  continue
+end
+break -probe-stap kolk:grow
+commands
+  silent
+  printf "grow %s %u %u\n", (char *)$_probe_arg0, $_probe_arg1, $_probe_arg2
+  continue
+end
+break -probe-stap kolk:stale_handle
+commands
+  silent
+  printf "stale_handle %s %llx\n", (char *)$_probe_arg0, $_probe_arg1
+  continue
+end
+continue

@@ -1,0 +1,208 @@
+#!/bin/bash
+# Runs programs under a tool, with the one ordinary library of a build. mistakes.c makes a mistake with a pooled object,
+# which the tool must report in its own words and with the program's functions in its stacks; clean.c and threads.c make
+# none, and the tool must be silent. TOOL.said lists the mistakes and what is to be said: see condense below.
+# Usage: CC=... tools.sh asan|lsan|msan|tsan COMPILER BUILD, or memcheck|malloc|probes BUILD
+set -euo pipefail
+tool=$1
+compiler=$CC
+if [[ $# == 3 ]]; then
+  compiler=$2
+  shift
+fi
+build=$(realpath "$2")
+work=$(mktemp -d "${TMPDIR:-/tmp}/kolk tools.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+unset KOLK_DEBUG KOLK_STATS KOLK_BYPASS ASAN_OPTIONS LSAN_OPTIONS MSAN_OPTIONS TSAN_OPTIONS UBSAN_OPTIONS VALGRIND_OPTS
+export LC_ALL=C LD_LIBRARY_PATH=$work:$build
+
+flags=(-std=c11 -g -O1 -fno-omit-frame-pointer -fno-optimize-sibling-calls -pthread -Iinclude)
+run=() # the tool's command, if it is one
+
+skip() {
+  echo "skipped: $*"
+  exit 77
+}
+
+fail() {
+  echo "$*" >&2
+  exit 1
+}
+
+machine() { readelf -h "$1" | grep -E 'Class|Machine'; }
+
+# The tool is there: a program without kolk runs under it.
+need() {
+  command -v "$compiler" > /dev/null || skip "there is no $compiler"
+  echo 'int main(void) { return 0; }' > "$work/empty.c"
+  "$compiler" "${flags[@]}" "$work/empty.c" -o "$work/empty" 2> /dev/null || skip "$compiler has no $1"
+  "${run[@]}" "$work/empty" > "$work/said" 2>&1 || skip "$1 runs no programs here: $(grep -m 1 . "$work/said")"
+  [[ $(machine "$work/empty") == "$(machine "$build/libkolk.so")" ]] ||
+    skip "the library is not for the machine of $compiler"
+  [[ $1 != *Sanitizer || $compiler != *clang* ]] || command -v llvm-symbolizer > /dev/null ||
+    skip "there is no llvm-symbolizer, without which $1 names no functions"
+}
+
+# make_programs NAME...: NAME.static, NAME.shared
+make_programs() {
+  local name
+  for name in "$@"; do
+    "$compiler" "${flags[@]}" "tests/tools/$name.c" "$build/libkolk.a" -o "$work/$name.static"
+    "$compiler" "${flags[@]}" "tests/tools/$name.c" -L"$build" -lkolk -o "$work/$name.shared"
+  done
+}
+
+# Of a report the lines that say what happened, and below each the program's own functions in its stack.
+condense() {
+  awk -v functions="$(sed -nE 's/^(PLACE .*[ *]|int )([a-z_]+)\(.*\{$/\2/p' tests/tools/mistakes.c)" '
+    BEGIN { split(functions, names, "\n"); for (n in names) ours[names[n]] = 1 }
+    function end_stack() {
+      if (stack) print "    " substr(stack, 4)
+      stack = ""
+    }
+    { sub(/^==[0-9]+== */, "") }
+    /^ *(#[0-9]+|at|by) / {
+      sub(/^.* (in|0x[0-9A-F]+:) /, "")
+      sub(/[ .].*/, "")
+      if (told && $0 in ours) stack = stack " < " $0
+      next
+    }
+    { end_stack() }
+    { told = match($0, /(ERROR|WARNING): [A-Za-z]+Sanitizer: [a-z-]+( memory leaks)?|(READ|WRITE) of size [0-9]+/) ||
+             match($0, /[a-z]+ (allocated )?by thread|Direct leak of .* object\(s\)|Uninitialized value was .*/) ||
+             match($0, /^(Invalid|Conditional|Block|Uninitialised) .*|is [0-9]+ bytes .*|[0-9]+ bytes in .* lost/) ||
+             match($0, /^kolk: .* slot [0-9]+/) }
+    told { print "  " substr($0, RSTART, RLENGTH) }
+    END { end_stack() }' "$work/said"
+}
+
+# Makes each mistake of TOOL.said, whose lines "> SETTINGS MISTAKE" say which: typed pools with the static library,
+# untyped ones with the shared one. Where nothing is to be said, the program must end well and in silence.
+check_reports() {
+  local way words status
+  export LSAN_OPTIONS=use_stacks=0:use_registers=0 # where dead values hide a leak now and then
+  for way in static:typed shared:untyped; do
+    while read -ra words; do
+      echo "> ${words[*]}"
+      status=0
+      {
+        env "${words[@]:0:${#words[@]}-1}" "${run[@]}" "$work/mistakes.${way%:*}" "${words[-1]}" "${way#*:}"
+      } > "$work/said" 2>&1 || status=$?
+      condense > "$work/condensed"
+      if [[ -s $work/condensed ]]; then cat "$work/condensed"; else cat "$work/said" && echo "  exit code $status"; fi
+    done < <(sed -n 's/^> //p' "tests/tools/$1.said") > "$work/all"
+    diff -u "tests/tools/$1.said" "$work/all" || fail "$tool, $way: the difference is above."
+  done
+  unset LSAN_OPTIONS
+}
+
+# check_silent SETTINGS PROGRAM ARGUMENTS...
+check_silent() {
+  env $1 "${run[@]}" "$work/$2" "${@:3}" > "$work/said" 2>&1 || fail "$*: exit code $?: $(cat "$work/said")"
+  [[ ! -s $work/said ]] || fail "$*: not silent: $(cat "$work/said")"
+}
+
+# The clean program in every mode. It has to use every function of the headers (typed ones count); KOLK_EACH calls two.
+check_clean() {
+  local name
+  for name in $(sed '/---- Inside/,$d' include/kolk/{base,pool}.h |
+    sed -nE 's/^(KOLK_API|KOLK_INLINE|static inline) .*\bkolk_([a-z_]+)\(.*/\2/p'); do
+    [[ $name == pool_each || $name == cursor_next ]] || grep -qE "[a-z]_${name#pool_}\b" tests/tools/clean.c ||
+      fail "clean.c does not use kolk_$name"
+  done
+  check_silent "" clean.static
+  check_silent KOLK_BYPASS=1 clean.shared
+  check_silent KOLK_DEBUG=all clean.static
+  check_silent "KOLK_BYPASS=0 KOLK_DEBUG=all" clean.shared
+  check_silent "KOLK_BYPASS=0 KOLK_STATS=json:/dev/null" clean.static
+}
+
+# ---- the tools ----
+
+asan() {
+  flags+=(-fsanitize=address)
+  need AddressSanitizer
+  make_programs mistakes clean threads
+  check_reports asan
+  check_clean
+  check_silent "" threads.shared bypassed
+}
+
+lsan() {
+  flags+=(-fsanitize=leak)
+  need LeakSanitizer
+  make_programs mistakes clean
+  check_reports lsan
+  check_clean
+}
+
+msan() {
+  flags+=(-fsanitize=memory -fsanitize-memory-track-origins)
+  need MemorySanitizer
+  make_programs mistakes clean
+  check_reports msan
+  check_clean
+}
+
+tsan() {
+  flags+=(-fsanitize=thread)
+  need ThreadSanitizer
+  make_programs threads
+  check_silent "" threads.static plain
+  check_silent KOLK_DEBUG=all threads.shared plain
+}
+
+memcheck() {
+  flags+=(-O0) # a call in the middle of -O1 is told wrongly where the called function begins with the mistake
+  run=(valgrind -q --leak-check=full --track-origins=yes --error-exitcode=9)
+  command -v valgrind > /dev/null || skip "there is no valgrind"
+  need memcheck
+  make_programs mistakes clean
+  "${run[@]}" "$work/mistakes.static" nothing typed > "$work/said" 2>&1 || true
+  ! grep -q 'debuginfo reader' "$work/said" || skip "this valgrind does not understand $CC's debug information"
+  check_reports memcheck
+  check_clean
+}
+
+# A tool that knows malloc and nothing of kolk sees a block for each life of an object, or, where contents survive, for
+# each slot.
+malloc() {
+  local kind
+  need malloc
+  make_programs served
+  "$compiler" "${flags[@]}" -fPIC -shared tests/tools/count_blocks.c -o "$work/count_blocks.so"
+  for kind in static shared; do
+    LD_PRELOAD=count_blocks.so "$work/served.$kind" > "$work/said"
+    KOLK_BYPASS=1 LD_PRELOAD=count_blocks.so "$work/served.$kind" >> "$work/said"
+    diff -u tests/tools/malloc.said "$work/said" || fail "$kind: the difference is above."
+  done
+}
+
+# The probes are in the shared library and in a static program, and tell gdb what probes.c prints.
+probes() {
+  local kind file names status=0
+  command -v gdb > /dev/null || skip "there is no gdb"
+  run=(gdb -nx -batch -iex 'set auto-load off' -iex 'set debuginfod enabled off')
+  need gdb
+  make_programs probes
+  "$work/probes.static" > "$work/said" || status=$?
+  [[ $status != 77 ]] || skip "the library was built without <sys/sdt.h>"
+  for file in "$build/libkolk.so" "$work/probes.static"; do
+    names=$(readelf -n "$file" | awk '/Provider: kolk$/ { getline; print $2 }' | sort -u | tr '\n' ' ')
+    [[ $names == "alloc free full grow stale_handle " ]] || fail "$file has these probes: $names"
+  done
+  for kind in static shared; do
+    check_probes $kind "" 'grow|full|stale_handle'
+    check_probes $kind KOLK_DEBUG=trace:sparks '.*'
+  done
+}
+
+# check_probes KIND SETTINGS WHICH: of the lines that probes.c prints, gdb says these.
+check_probes() {
+  env PRINTED="$work/printed" $2 "${run[@]}" -x tests/tools/probes.gdb "$work/probes.$1" > "$work/all" 2>&1 || true
+  grep -E "^($3) " "$work/printed" > "$work/expected"
+  grep -E '^(alloc|free|full|grow|stale_handle) ' "$work/all" > "$work/said" || true
+  diff -u "$work/expected" "$work/said" || fail "$*: the difference is above. $(cat "$work/all")"
+}
+
+"$tool"
