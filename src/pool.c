@@ -89,8 +89,12 @@ static void show(kolk_pool *pool) {
     pool->floor = fast ? pool->stack : pool->top;
 }
 
+static const char *name_of(const kolk_pool *pool) {
+    return pool->name ? pool->name : "";
+}
+
 static kolk_failure failure_of(const kolk_pool *pool, kolk_status rule, uint32_t slot, const void *site) {
-    kolk_failure failure = {.rule = rule, .pool = pool->name ? pool->name : "", .slot = slot, .site = site};
+    kolk_failure failure = {.rule = rule, .pool = name_of(pool), .slot = slot, .site = site};
     if (debug_of(pool)) kolk_debug_sites(pool->debug, slot, &failure);
     return failure;
 }
@@ -382,7 +386,7 @@ kolk_status kolk_pool_reserve(kolk_pool *pool, uint32_t capacity) {
     if (capacity <= pool->capacity) return KOLK_OK;
     if (capacity > pool->max_capacity) return KOLK_ABOVE_MAX;
     if (!kolk_pool_commit(pool, capacity)) return KOLK_NO_MEMORY;
-    PROBE3(grow, pool->name, pool->capacity, capacity);
+    PROBE3(grow, name_of(pool), pool->capacity, capacity);
     uint32_t head = pool->capacity - pool->first;
     if (pool->reuse == KOLK_REUSE_FIFO && waiting(pool) > head) { /* the ring goes round: move its beginning up */
         kolk_slot *first = pool->stack + capacity - head;
@@ -467,7 +471,7 @@ static KOLK_WITHIN void *alloc_from(kolk_pool *pool, kolk_debug *debug, const vo
     while (!take_slot(pool, &index)) {
         if (asked || pool->in_on_full || !pool->on_full) {
             pool->failed++;
-            PROBE2(full, pool->name, pool->capacity);
+            PROBE2(full, name_of(pool), pool->capacity);
             return NULL;
         }
         asked = true;
@@ -625,7 +629,7 @@ static void *get_none(const kolk_pool *pool, kolk_handle handle, const void *sit
     if (handle.bits >> 32 == 0) return NULL;
     uint32_t index = (uint32_t)handle.bits ^ pool->tag;
     bool other_tag = index_bits(pool->max_capacity) < 32 && index >> index_bits(pool->max_capacity) != 0;
-    PROBE2(stale_handle, pool->name, handle.bits);
+    PROBE2(stale_handle, name_of(pool), handle.bits);
     if (!other_tag) return NULL;
     /* A statistic: several threads may count here, and lose some. */
     uint32_t *wrong_pool = &((kolk_pool *)(uintptr_t)pool)->wrong_pool;
@@ -664,7 +668,7 @@ bool kolk_pool_free_handle(kolk_pool *pool, kolk_handle handle) {
 void kolk_pool_stats(const kolk_pool *pool, kolk_stats *out) {
     uint32_t peak = keeps_peak(pool) ? pool->peak : pool->fresh;
     *out = (kolk_stats){
-        .name = pool->name ? pool->name : "",
+        .name = name_of(pool),
         .kind = "pool",
         .object_size = pool->object_size,
         .stride = pool->stride,

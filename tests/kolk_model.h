@@ -1,370 +1,202 @@
-/* kolk_model.h: a pool of arrays and linear searches that says what a kolk_pool must do, and operations that do each
- * thing to both and compare: which slot is given, handles, counts, contents, hooks. Nothing in it knows src/pool.c; it
- * has only read pool.h. */
+/* kolk_model.h: operations that do each thing to a pool and to its model (kolk_model_state.h) and compare: which slot is
+ * given, handles, counts, contents, hooks, reports. Include kolk_test.h first, or kolk_plain.h and define model_fail. */
 #ifndef KOLK_MODEL_H
 #define KOLK_MODEL_H
 
-#include "kolk_test.h"
-
-#ifndef MODEL_SLOTS
-#define MODEL_SLOTS 256u
-#endif
-#define MODEL_MARGIN 64u /* canaries before and after the caller's memory */
-
-typedef enum place { NEVER, FREE, LIVE, ENDING, WORN } place; /* ENDING: its reset runs */
-
-typedef struct list {
-    uint32_t slots[MODEL_SLOTS];
-    uint32_t count;
-} list;
-
-typedef struct model {
-    kolk_pool pool;
-    kolk_pool_desc desc;
-    const char *what; /* this configuration, for messages */
-    uint64_t seed, random, step;
-    unsigned char *block; /* the caller's memory and its canaries */
-    size_t memory_size;
-    uint32_t stride, tag;
-    notes taken;
-
-    place places[MODEL_SLOTS];
-    uint32_t generations[MODEL_SLOTS]; /* of the life that is or comes next */
-    uint64_t stamps[MODEL_SLOTS];      /* what the contents are made of; 0: not known */
-    bool set_up[MODEL_SLOTS], setting_up[MODEL_SLOTS];
-    list free, worn; /* free: in the order of freeing */
-    uint32_t fresh, capacity, count, peak, recycled;
-    uint64_t failed, evictions, wrong_pool;
-
-    bool setup_fails, hook_due, hook_frees, clearing, reset_frees;
-    uint32_t freeing; /* the slot whose reset is awaited */
-} model;
-
-/* Each message says how to see the failure again. */
-#define model_fail(m, format, ...)                                                                                     \
-    fail_msg("KOLK_TEST_SEED=%" PRIu64 ", step %" PRIu64 ", %s: " format, (m)->seed, (m)->step, (m)->what, __VA_ARGS__)
-#define model_assert(m, condition)                                                                                     \
-    do {                                                                                                               \
-        if (!(condition)) model_fail(m, "line %d: not true: %s", __LINE__, #condition);                                \
-    } while (0)
-
-/* ---- Lists and contents ------------------------------------------------------------------------------------------ */
-
-static inline void list_push(list *l, uint32_t slot) {
-    l->slots[l->count++] = slot;
-}
-
-static inline void list_remove(list *l, uint32_t slot) {
-    uint32_t at = 0;
-    while (at < l->count && l->slots[at] != slot) at++;
-    assert_true(at < l->count);
-    l->count--;
-    memmove(l->slots + at, l->slots + at + 1, (l->count - at) * sizeof *l->slots);
-}
-
-static inline unsigned char content(uint64_t stamp, size_t at) {
-    return (unsigned char)((stamp >> (at % 8 * 8)) + at);
-}
-
-static inline void *model_object(const model *m, uint32_t slot) {
-    return m->pool.slots + (size_t)slot * m->stride;
-}
-
-static inline void model_stamp(model *m, uint32_t slot) {
-    unsigned char *bytes = (unsigned char *)model_object(m, slot);
-    m->stamps[slot] = next_random(&m->random) | 1;
-    for (size_t i = 0; i < m->desc.object_size; i++) bytes[i] = content(m->stamps[slot], i);
-}
-
-static inline bool model_contents_are_right(const model *m, uint32_t slot) {
-    const unsigned char *bytes = (const unsigned char *)model_object(m, slot);
-    for (size_t i = 0; m->stamps[slot] && i < m->desc.object_size; i++)
-        if (bytes[i] != content(m->stamps[slot], i)) return false;
-    return true;
-}
-
-static inline bool has_handles(const model *m) {
-    return m->desc.generations != KOLK_GENERATIONS_NONE;
-}
-
-static inline kolk_handle model_handle(const model *m, uint32_t slot, uint32_t generation) {
-    return kolk_handle_unpack((uint64_t)generation << 32 | (slot ^ m->tag));
-}
-
-/* The n-th live slot, n below the count. */
-static inline uint32_t model_live(const model *m, uint32_t n) {
-    uint32_t slot = 0;
-    while (m->places[slot] != LIVE || n-- > 0) slot++;
-    return slot;
-}
-
-static inline uint32_t model_random_live(model *m) {
-    return model_live(m, random_below(&m->random, m->count));
-}
-
-/* ---- What must happen -------------------------------------------------------------------------------------------- */
-
-/* The slot that the next alloc must give, or NO_SLOT. */
-static inline uint32_t model_next(const model *m) {
-    if (m->desc.reuse == KOLK_REUSE_FIFO && m->fresh < m->capacity) return m->fresh;
-    if (m->free.count) {
-        if (m->desc.reuse == KOLK_REUSE_LIFO) return m->free.slots[m->free.count - 1];
-        if (m->desc.reuse == KOLK_REUSE_FIFO) return m->free.slots[0];
-        uint32_t slot = 0;
-        while (m->places[slot] != FREE) slot++;
-        return slot;
-    }
-    if (m->fresh < m->capacity || m->capacity < m->desc.max_capacity) return m->fresh;
-    return m->worn.count && m->desc.generations == KOLK_GENERATIONS_RECYCLE ? m->worn.slots[0] : NO_SLOT;
-}
-
-static inline void model_put(model *m, uint32_t slot) {
-    m->places[slot] = FREE;
-    list_push(&m->free, slot);
-}
-
-static inline void model_issue_fresh(model *m) {
-    m->generations[m->fresh++] = 1;
-}
-
-static inline void model_take(model *m, uint32_t slot) {
-    if (m->places[slot] == NEVER) {
-        model_issue_fresh(m);
-    } else if (m->places[slot] == WORN) {
-        list_remove(&m->worn, slot);
-        m->generations[slot] = 1;
-        m->recycled++;
-    } else {
-        list_remove(&m->free, slot);
-    }
-    m->places[slot] = ENDING;
-}
-
-/* Its life is over; it is in no list yet. */
-static inline void model_end(model *m, uint32_t slot) {
-    m->places[slot] = ENDING;
-    m->count--;
-    if (has_handles(m)) m->generations[slot] = (m->generations[slot] + 1) & KOLK_GENERATION_MAX;
-}
-
-/* True if it has lived too often for a place among the free. */
-static inline bool model_put_if_worn(model *m, uint32_t slot) {
-    if (!has_handles(m) || m->generations[slot] != 0) return false;
-    m->places[slot] = WORN;
-    list_push(&m->worn, slot);
-    return true;
-}
-
-/* Free slots in such an order that the lowest is next. */
-static inline void model_sort(model *m) {
-    m->free.count = 0;
-    for (uint32_t n = 0; n < m->fresh; n++) {
-        uint32_t slot = m->desc.reuse == KOLK_REUSE_LIFO ? m->fresh - 1 - n : n;
-        if (m->places[slot] == FREE || m->places[slot] == ENDING) model_put(m, slot);
-    }
-}
-
-static inline void model_follow_growth(model *m, uint32_t slot) {
-    if (slot < m->capacity) return;
-    model_assert(m, m->pool.capacity > slot && m->pool.capacity <= m->desc.max_capacity);
-    m->capacity = m->pool.capacity;
-}
-
-/* The slot begins a life, and its object, or NULL, was given. */
-static inline void model_begin(model *m, uint32_t slot, const void *object, bool zeroed) {
-    bool set_up = m->set_up[slot] || !(m->desc.setup || m->desc.teardown);
-    model_assert(m, m->setting_up[slot] == (!set_up && m->desc.setup));
-    m->setting_up[slot] = false;
-    if (!set_up && m->desc.setup && m->setup_fails) {
-        model_assert(m, object == NULL);
-        model_put(m, slot);
-        m->failed++;
-        return;
-    }
-    m->set_up[slot] = m->desc.setup || m->desc.teardown;
-    model_assert(m, object == model_object(m, slot));
-    if (zeroed)
-        model_assert(m, all_bytes_are(object, m->desc.object_size, 0));
-    else
-        model_assert(m, model_contents_are_right(m, slot)); /* what the last life left */
-    m->places[slot] = LIVE;
-    if (++m->count > m->peak) m->peak = m->count;
-    model_stamp(m, slot);
-}
-
-/* Alloc was called, and gave this. */
-static inline void model_allocated(model *m, const void *object, bool zeroed) {
-    model_assert(m, !m->hook_due);
-    uint32_t slot = model_next(m);
-    if (slot == NO_SLOT) {
-        model_assert(m, object == NULL);
-        m->failed++;
-        return;
-    }
-    model_follow_growth(m, slot);
-    model_take(m, slot);
-    model_begin(m, slot, object, zeroed);
-}
+#include "kolk_model_state.h"
 
 /* ---- Operations on both ------------------------------------------------------------------------------------------ */
 
+/* An alloc comes next: is on_full to be asked? */
+static inline void model_expect_on_full(model *m) {
+    bool due = m->desc.on_full && !m->in_hook && model_next(m) == NO_SLOT;
+    m->trap_due = due && m->desc.on_full == kolk_pool_trap_full;
+    m->hook_due = due && !m->trap_due;
+}
+
+/* What kolk_pool_trap_full says, if it was to be asked. */
+static inline void model_check_trap(model *m) {
+    if (!m->trap_due) return;
+    model_assert(m, m->taken.count == 1 && m->taken.last.rule == KOLK_FULL);
+    m->taken.count = 0;
+    m->trap_due = false;
+}
+
 static inline void model_alloc(model *m, bool zeroed) {
-    m->hook_due = m->desc.on_full && model_next(m) == NO_SLOT;
-    model_allocated(m, zeroed ? kolk_pool_alloc_zeroed(&m->pool) : kolk_pool_alloc(&m->pool), zeroed);
+    model_expect_on_full(m);
+    void *object = zeroed ? kolk_pool_alloc_zeroed(&m->pool) : kolk_pool_alloc(&m->pool);
+    model_check_trap(m);
+    model_allocated(m, object, zeroed);
 }
 
 static inline void model_alloc_n(model *m, uint32_t n) {
-    void *objects[8];
-    m->hook_frees = false; /* the objects of the same call are not in the model yet */
-    m->setup_fails = false;
+    void *objects[MODEL_SLOTS];
     for (uint32_t i = 0; i < n; i++) objects[i] = m;
+    if (n) model_expect_on_full(m);
+    m->in_alloc_n = true;
     uint32_t given = kolk_pool_alloc_n(&m->pool, objects, n);
-    m->hook_frees = true;
+    m->in_alloc_n = false;
+    model_check_trap(m);
     model_assert(m, given <= n);
     for (uint32_t i = 0; i < given; i++) model_allocated(m, objects[i], false);
-    if (given == n) return;
-    model_assert(m, model_next(m) == NO_SLOT);
-    m->failed++;
+    if (given < n) model_allocated(m, NULL, false);
 }
 
-static inline void model_free(model *m, uint32_t slot, bool by_handle) {
+static inline void model_free(model *m, uint32_t slot, way by) {
     void *object = model_object(m, slot);
     model_assert(m, model_contents_are_right(m, slot));
+    uint32_t before = m->freeing;
     m->freeing = slot;
-    if (by_handle)
+    if (by == BY_HANDLE)
         model_assert(m, kolk_pool_free_handle(&m->pool, model_handle(m, slot, m->generations[slot])));
+    else if (by == BY_EVICTION)
+        kolk_pool_evict_cheapest(&m->pool, m);
     else
         kolk_pool_free(&m->pool, object);
-    m->freeing = NO_SLOT;
+    m->freeing = before;
     if (!m->desc.reset) model_end(m, slot);
-    model_assert(m, m->places[slot] == ENDING);
-    if (!model_put_if_worn(m, slot)) model_put(m, slot);
-    model_assert(m, model_contents_are_right(m, slot)); /* free leaves the object as it is */
+    model_assert(m, m->places[slot] == BETWEEN);
+    model_assert(m, !m->damaged[slot][BEFORE] && !m->damaged[slot][BEHIND]);
+    model_put_freed(m, slot);
+    model_assert(m, model_contents_are_right(m, slot)); /* free leaves the object as it is, or filled */
 }
 
 static inline void model_clear(model *m) {
+    memset(m->born_in_clear, 0, sizeof m->born_in_clear);
     m->clearing = true;
     kolk_pool_clear(&m->pool);
     m->clearing = false;
     for (uint32_t slot = 0; slot < m->fresh; slot++) {
-        if (m->places[slot] != LIVE) continue;
+        if (m->places[slot] != LIVE || m->born_in_clear[slot]) continue;
         model_assert(m, !m->desc.reset);
         model_end(m, slot);
         model_put_if_worn(m, slot);
     }
-    model_assert(m, m->count == 0);
+    while (m->waiting.count) {
+        model_put(m, m->waiting.slots[0]);
+        list_remove(&m->waiting, m->waiting.slots[0]);
+    }
     model_sort(m);
+    model_assert(m, m->count == m->live && m->damages == 0);
 }
 
+/* Not while there is damage, of which a trim takes some away and nobody knows which. */
 static inline size_t model_trim(model *m) {
+    if (m->damages) return 0;
     size_t bytes = kolk_pool_trim(&m->pool);
     if (m->desc.reuse == KOLK_REUSE_LIFO) model_sort(m);
-    if (m->desc.memory) {
+    if (m->desc.memory || (m->desc.keep && !m->desc.setup)) {
         model_assert(m, bytes == 0);
         return 0;
     }
-    for (uint32_t slot = 0; slot < m->fresh; slot++)
-        if (m->places[slot] != LIVE) m->stamps[slot] = 0;
+    model_assert(m, bytes <= (size_t)m->capacity * m->stride);
+    for (uint32_t slot = 0; slot < MODEL_SLOTS; slot++) {
+        if (m->places[slot] == LIVE) continue;
+        m->stamps[slot] = 0;
+        m->filled[slot] = m->kept[slot] = false;
+    }
     return bytes;
 }
 
 static inline void model_reserve(model *m, uint32_t capacity) {
     kolk_status status = kolk_pool_reserve(&m->pool, capacity);
-    model_assert(m, status == (capacity <= m->desc.max_capacity ? KOLK_OK : KOLK_ABOVE_MAX));
+    if (capacity <= m->capacity)
+        model_assert(m, status == KOLK_OK);
+    else if (capacity > m->desc.max_capacity)
+        model_assert(m, status == KOLK_ABOVE_MAX);
+    else
+        model_assert(m, status == (model_can_grow(m) ? KOLK_OK : KOLK_NO_MEMORY));
     if (status == KOLK_OK && capacity > m->capacity) m->capacity = capacity;
+}
+
+/* May there be an object in this slot, with this generation? */
+static inline bool model_may_alloc_at(const model *m, uint32_t slot, uint32_t generation) {
+    if (!has_handles(m) || generation == 0 || generation > KOLK_GENERATION_MAX) return false;
+    if (slot >= m->desc.max_capacity || m->places[slot] == LIVE) return false;
+    return m->places[slot] != WORN || m->desc.generations != KOLK_GENERATIONS_STRICT;
 }
 
 static inline void model_alloc_at(model *m, kolk_handle handle) {
     uint32_t slot = (uint32_t)handle.bits ^ m->tag, generation = (uint32_t)(handle.bits >> 32);
+    bool possible = model_may_alloc_at(m, slot, generation);
+    bool no_memory = possible && slot >= m->capacity && !model_can_grow(m);
+    m->wanted = slot;
     void *object = kolk_pool_alloc_at(&m->pool, handle);
-    bool possible = has_handles(m) && slot < m->desc.max_capacity && generation != 0 &&
-                    generation <= KOLK_GENERATION_MAX && m->places[slot] != LIVE &&
-                    !(m->places[slot] == WORN && m->desc.generations == KOLK_GENERATIONS_STRICT);
-    if (!possible) {
+    m->wanted = NO_SLOT;
+    m->failed += no_memory;
+    if (!possible || no_memory) {
         model_assert(m, object == NULL);
         return;
     }
-    model_follow_growth(m, slot);
-    uint32_t first = m->fresh;
-    if (m->places[slot] != NEVER) {
-        model_take(m, slot);
-    } else {
-        while (m->fresh <= slot) model_issue_fresh(m);
-        for (uint32_t n = 0; n < slot - first; n++) /* the lowest of the gap is to be next */
-            model_put(m, m->desc.reuse == KOLK_REUSE_LIFO ? slot - 1 - n : first + n);
-    }
+    if (m->prepared == NO_SLOT) model_take(m, slot);
+    m->prepared = NO_SLOT;
     model_begin(m, slot, object, false);
     if (!object) return;
     m->generations[slot] = generation;
     if (slot >= m->peak) m->peak = slot + 1;
 }
 
-/* Another pool's, as far as the tag tells: it differs above the bits that the indices of this pool need. */
-static inline bool model_is_foreign(const model *m, kolk_handle handle) {
+/* The bits of a handle that the indices of this pool need. */
+static inline uint32_t model_index_bits(const model *m) {
     uint64_t indices = 1;
     while (indices < m->desc.max_capacity) indices *= 2;
-    return handle.bits >> 32 != 0 && ((uint32_t)handle.bits ^ m->tag) >= indices;
+    return (uint32_t)(indices - 1);
+}
+
+/* Another pool's, as far as the tag tells. */
+static inline bool model_is_foreign(const model *m, kolk_handle handle) {
+    return handle.bits >> 32 != 0 && (((uint32_t)handle.bits ^ m->tag) & ~model_index_bits(m)) != 0;
+}
+
+static inline void model_check_tag(model *m, kolk_handle handle) {
+    if (!model_is_foreign(m, handle)) return;
+    m->wrong_pool++;
+    if (!(m->debug & (KOLK_DEBUG_FILL | KOLK_DEBUG_GUARD | KOLK_DEBUG_QUARANTINE | KOLK_DEBUG_SITES))) return;
+    model_assert(m, m->taken.count == 1 && m->taken.last.rule == KOLK_WRONG_POOL);
+    model_assert(m, kolk_handle_equal(m->taken.last.handle, handle));
+    m->taken.count = 0;
+}
+
+static inline bool model_finds(const model *m, kolk_handle handle) {
+    uint32_t slot = (uint32_t)handle.bits ^ m->tag, generation = (uint32_t)(handle.bits >> 32);
+    return has_handles(m) && slot < m->fresh && m->places[slot] == LIVE && m->generations[slot] == generation;
 }
 
 /* Get must find what is alive, and nothing else. */
 static inline void model_get(model *m, kolk_handle handle) {
-    uint32_t slot = (uint32_t)handle.bits ^ m->tag, generation = (uint32_t)(handle.bits >> 32);
-    bool valid = has_handles(m) && slot < m->fresh && m->places[slot] == LIVE && m->generations[slot] == generation;
-    model_assert(m, kolk_pool_get(&m->pool, handle) == (valid ? model_object(m, slot) : NULL));
-    if (model_is_foreign(m, handle)) m->wrong_pool++;
+    uint32_t slot = (uint32_t)handle.bits ^ m->tag;
+    model_assert(m, kolk_pool_get(&m->pool, handle) == (model_finds(m, handle) ? model_object(m, slot) : NULL));
+    model_check_tag(m, handle);
 }
 
-/* ---- Hooks ------------------------------------------------------------------------------------------------------- */
-
-static inline uint32_t model_slot_of(const model *m, const void *object) {
-    size_t offset = (size_t)((const unsigned char *)object - m->pool.slots);
-    model_assert(m, offset % m->stride == 0 && offset / m->stride < m->pool.capacity);
-    return (uint32_t)(offset / m->stride);
-}
-
-static inline bool model_setup(void *object, void *context) {
-    model *m = (model *)context;
-    uint32_t slot = model_slot_of(m, object);
-    model_assert(m, !m->set_up[slot] && !m->setting_up[slot] && m->places[slot] != LIVE);
-    model_assert(m, !kolk_pool_is_live(&m->pool, object));
-    m->setting_up[slot] = true;
-    return !m->setup_fails;
-}
-
-static inline void model_reset(void *object, void *context) {
-    model *m = (model *)context;
-    uint32_t slot = model_slot_of(m, object), freeing = m->freeing;
-    model_assert(m, m->places[slot] == LIVE && (m->clearing || freeing == slot));
-    model_assert(m, !kolk_pool_is_live(&m->pool, object));
-    model_assert(m, model_contents_are_right(m, slot));
-    model_end(m, slot);
-    if (m->reset_frees && m->count && random_below(&m->random, 4) == 0) model_free(m, model_random_live(m), false);
-    if (freeing != slot) model_put_if_worn(m, slot); /* clear */
-    m->freeing = freeing;
-}
-
-static inline void model_teardown(void *object, void *context) {
-    model *m = (model *)context;
-    uint32_t slot = model_slot_of(m, object);
-    model_assert(m, m->set_up[slot] && (m->places[slot] != LIVE || m->clearing)); /* deinit: without a reset */
-    m->set_up[slot] = false;
-}
-
-static inline void model_on_full(kolk_pool *pool, void *context) {
-    model *m = (model *)context;
-    model_assert(m, pool == &m->pool && kolk_pool_is_valid(pool));
-    m->hook_due = false;
-    if (!m->hook_frees || m->count == 0) return;
-    uint32_t before = m->count, choice = random_below(&m->random, 16);
-    if (choice == 0) {
-        model_clear(m);
-    } else if (choice < 12) {
-        model_free(m, model_random_live(m), false);
-    } else if (choice == 12) {
-        model_assert(m, kolk_pool_alloc(pool) == NULL); /* and does not come here again */
-        m->failed++;
+static inline void model_free_handle(model *m, kolk_handle handle) {
+    uint32_t slot = (uint32_t)handle.bits ^ m->tag;
+    if (model_finds(m, handle)) {
+        model_free(m, slot, BY_HANDLE);
+        return;
     }
-    m->evictions += before - m->count;
+    model_assert(m, !kolk_pool_free_handle(&m->pool, handle));
+    model_check_tag(m, handle);
+}
+
+/* Writes to one byte that the debug mode watches, unless one of that part is written to already: `at` bytes before the
+ * object, behind it or, if it is dead, into it. */
+static inline void model_damage(model *m, uint32_t slot, unsigned part, uint32_t at) {
+    unsigned char *object = (unsigned char *)model_object(m, slot);
+    bool watched = part == BODY ? m->filled[slot] : m->kept[slot] && (m->debug & KOLK_DEBUG_GUARD);
+    if (!watched || m->damaged[slot][part]) return;
+    if (part == BEFORE) object[-(ptrdiff_t)at] ^= 0x55;
+    if (part == BEHIND) object[m->desc.object_size + at] ^= 0x55;
+    if (part == BODY) object[at] ^= 0x55;
+    m->damaged[slot][part] = true;
+    m->damaged_at[slot][part] = at;
+    m->damages++;
+}
+
+/* Writes to a dead object that nothing watches, which must disturb nothing. (What is filled may still be after a trim.) */
+static inline void model_scribble(model *m, uint32_t slot) {
+    bool watched = m->debug & KOLK_DEBUG_FILL && m->births[slot];
+    if (m->places[slot] != LIVE && !watched) model_stamp(m, slot);
 }
 
 /* ---- Comparison -------------------------------------------------------------------------------------------------- */
@@ -376,20 +208,25 @@ static inline void model_compare(const model *m, bool thoroughly) {
     uint32_t lost = m->desc.generations == KOLK_GENERATIONS_STRICT ? m->worn.count : 0;
     model_assert(m, kolk_pool_available(&m->pool) == m->capacity - m->count - lost);
     model_assert(m, stats.capacity == m->capacity && stats.max_capacity == m->desc.max_capacity);
-    model_assert(m, stats.peak == (m->desc.reuse == KOLK_REUSE_FIFO ? m->peak : m->fresh));
+    model_assert(m, stats.peak == (m->desc.reuse == KOLK_REUSE_FIFO || m->debug ? m->peak : m->fresh));
+    model_assert(m, stats.debug == m->debug);
+    model_assert(m, stats.object_size == m->pool.object_size && stats.stride == m->stride);
     model_assert(m, stats.unused_bytes == (uint64_t)(m->capacity - stats.peak) * m->stride);
     model_assert(m, stats.failed == m->failed && stats.evictions == m->evictions);
     model_assert(m, stats.worn_out == m->worn.count && stats.recycled == m->recycled);
     model_assert(m, stats.wrong_pool == m->wrong_pool);
+    model_assert(m, stats.bytes_reserved >= stats.bytes_committed);
+    model_assert(m, stats.bytes_committed >= (uint64_t)m->capacity * m->stride);
     if (!thoroughly) return;
-    model_assert(m, kolk_pool_is_valid(&m->pool));
+    model_assert(m, kolk_pool_is_valid(&m->pool) == (m->damages == 0));
     for (uint32_t slot = 0; slot < m->desc.max_capacity; slot++) {
         bool live = m->places[slot] == LIVE;
         void *object = model_object(m, slot);
         model_assert(m, kolk_pool_at(&m->pool, slot) == (live ? object : NULL));
         model_assert(m, kolk_pool_is_live(&m->pool, object) == live);
+        model_assert(m, slot >= m->capacity || model_contents_are_right(m, slot));
         if (!live) continue;
-        model_assert(m, kolk_pool_index(&m->pool, object) == slot && model_contents_are_right(m, slot));
+        model_assert(m, kolk_pool_index(&m->pool, object) == slot);
         if (!has_handles(m)) continue;
         kolk_handle handle = kolk_pool_handle(&m->pool, object);
         model_assert(m, kolk_handle_equal(handle, model_handle(m, slot, m->generations[slot])));
@@ -399,42 +236,111 @@ static inline void model_compare(const model *m, bool thoroughly) {
 
 /* ---- Life -------------------------------------------------------------------------------------------------------- */
 
-/* Makes the pool that m->desc describes, if `foreign` on dirty memory of the caller's with canaries around it. */
-static inline void model_init(model *m, bool foreign) {
-    m->desc.context = m;
-    m->freeing = NO_SLOT;
-    m->hook_frees = true;
-    if (foreign) {
+/* Canaries before and after the caller's memory. */
+static inline size_t model_margin(const model *m) {
+    return m->desc.object_align > MODEL_MARGIN ? m->desc.object_align : MODEL_MARGIN;
+}
+
+/* Dirty memory of the caller's: as much as the pool needs, or memory_size bytes for as many slots as fit. */
+static inline void model_lend(model *m) {
+    size_t margin = model_margin(m);
+    if (m->memory_size)
+        m->desc.capacity = 0;
+    else
         m->memory_size = kolk_pool_memory_size(&m->desc);
-        m->block = (unsigned char *)malloc(m->memory_size + 2 * MODEL_MARGIN);
-        assert_non_null(m->block);
-        fill_random(&m->random, m->block, m->memory_size + 2 * MODEL_MARGIN);
-        memset(m->block, 0xca, MODEL_MARGIN);
-        memset(m->block + MODEL_MARGIN + m->memory_size, 0xca, MODEL_MARGIN);
-        m->desc.memory = m->block + MODEL_MARGIN;
-        m->desc.memory_size = m->memory_size;
+    size_t size = m->memory_size + 2 * margin;
+    m->block = (unsigned char *)aligned_alloc(margin, (size + margin - 1) / margin * margin);
+    model_assert(m, m->block != NULL);
+    memset(m->block, 0xca, size);
+    fill_random(&m->random, m->block + margin, m->memory_size);
+    m->desc.memory = m->block + margin;
+    m->desc.memory_size = m->memory_size;
+}
+
+/* How many slots fit the caller's memory. */
+static inline uint32_t model_fitting(const model *m) {
+    kolk_pool_desc desc = m->desc;
+    for (desc.capacity = 1; kolk_pool_memory_size(&desc) <= m->memory_size;) desc.capacity++;
+    return desc.capacity - 1;
+}
+
+/* What of the debug mode this pool can have. */
+static inline void model_settle_debug(model *m) {
+    if (m->desc.keep || m->desc.setup || m->desc.teardown) m->debug &= ~(uint32_t)KOLK_DEBUG_FILL;
+    if (m->desc.memory) m->debug &= ~(uint32_t)KOLK_DEBUG_GUARD;
+    if (m->quarantine > m->desc.max_capacity) m->quarantine = m->desc.max_capacity;
+}
+
+/* Reports of damage and leaks must be expected; others are noted for who expects them. */
+static inline void model_hear(const kolk_failure *failure, void *context) {
+    static const kolk_status rules[PARTS] = {KOLK_UNDERFLOW, KOLK_OVERFLOW, KOLK_WRITE_AFTER_FREE};
+    model *m = (model *)context;
+    uint32_t slot = failure->slot;
+    unsigned part = 0;
+    if (failure->rule == KOLK_LEAK) {
+        for (uint32_t other = 0; m->leaked == 0 && other < m->fresh; other++)
+            model_assert(m, m->places[other] != LIVE || m->births[other] >= m->births[slot]);
+        m->leaked += failure->count;
+        return;
     }
-    begin_notes(&m->taken);
-    make_pool(&m->pool, &m->desc);
+    while (part < PARTS && failure->rule != rules[part]) part++;
+    if (part == PARTS) {
+        take_note(failure, &m->taken);
+        return;
+    }
+    model_assert(m, slot < m->fresh && m->damaged[slot][part] && failure->object == model_object(m, slot));
+    model_assert(m, failure->count == 1 && failure->offset == m->damaged_at[slot][part]);
+    m->damaged[slot][part] = false;
+    m->damages--;
+}
+
+/* Whatever is reported from now on is about this pool, which is all zero at first, and valid. */
+static inline void model_listen(model *m) {
+    m->freeing = m->wanted = m->prepared = NO_SLOT;
+    kolk_set_failure_handler(model_hear, m);
+}
+
+/* Makes the pool that m->desc describes, if `foreign` on memory of the caller's. */
+static inline void model_init(model *m, bool foreign) {
+    model_listen(m);
+    m->desc.context = m;
+    if (foreign) model_lend(m);
+    setenv("KOLK_BYPASS", "0", 1); /* slots, not blocks of malloc, also under AddressSanitizer */
+    unsetenv("KOLK_DEBUG");
+    kolk_status status = kolk_pool_init(&m->pool, &m->desc);
+    if (status != KOLK_OK) model_fail(m, "init: %s", kolk_status_text(status));
+    if (foreign && m->desc.capacity == 0) m->desc.capacity = model_fitting(m);
     if (m->desc.max_capacity == 0) m->desc.max_capacity = m->desc.capacity;
+    model_assert(m, m->desc.max_capacity <= MODEL_SLOTS);
     m->capacity = m->desc.capacity;
+    model_assert(m, m->taken.count == m->bad_setting && (!m->bad_setting || m->taken.last.rule == KOLK_BAD_SETTING));
+    m->taken.count = 0;
+    model_settle_debug(m);
     m->stride = m->pool.stride;
     m->tag = m->pool.tag;
+    model_assert(m, (m->tag & model_index_bits(m)) == 0);
+    model_compare(m, true);
 }
 
 static inline void model_deinit(model *m) {
+    uint32_t live = m->live;
+    memset(m->born_in_clear, 0, sizeof m->born_in_clear);
     m->clearing = true;
     kolk_pool_deinit(&m->pool);
+    model_assert(m, m->damages == 0 && m->leaked == (m->debug & KOLK_DEBUG_SITES ? live : 0));
     model_assert(m, is_all_zero(&m->pool));
     model_assert(m, m->taken.count == 0);
     for (uint32_t slot = 0; slot < MODEL_SLOTS; slot++) {
-        model_assert(m, !m->desc.reset || m->places[slot] != LIVE);
+        model_assert(m, !m->desc.reset || m->places[slot] != LIVE || m->born_in_clear[slot]);
         model_assert(m, !m->desc.teardown || !m->set_up[slot]);
     }
     if (!m->block) return;
-    model_assert(m, all_bytes_are(m->block, MODEL_MARGIN, 0xca));
-    model_assert(m, all_bytes_are(m->block + MODEL_MARGIN + m->memory_size, MODEL_MARGIN, 0xca));
+    size_t margin = model_margin(m);
+    model_assert(m, all_bytes_are(m->block, margin, 0xca));
+    model_assert(m, all_bytes_are(m->block + margin + m->memory_size, margin, 0xca));
     free(m->block);
 }
+
+#include "kolk_model_hooks.h"
 
 #endif

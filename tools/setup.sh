@@ -30,6 +30,7 @@ need_matrix() {
   need_format
   need clang command -v clang
   need libclang-rt-dev links clang -fsanitize=address
+  need llvm command -v llvm-symbolizer
   need clang-tidy-14 command -v clang-tidy-14
   need cppcheck command -v cppcheck
   need gcc-i686-linux-gnu command -v i686-linux-gnu-gcc

@@ -1,0 +1,87 @@
+/* kolk_plain.h: what tests and fuzzers share, without cmocka: a failure handler that takes notes, random numbers,
+ * bytes. */
+#ifndef KOLK_PLAIN_H
+#define KOLK_PLAIN_H
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kolk/kolk.h"
+
+#define NO_SLOT UINT32_MAX
+
+#define LENGTH_OF(array) (sizeof(array) / sizeof *(array))
+
+/* ---- Failures: what the handler was told ------------------------------------------------------------------------- */
+
+/* The failure's texts live for the call only, so they are copied. */
+typedef struct notes {
+    unsigned count;
+    kolk_failure last;
+    char pool[64];
+    char sentence[1100];
+} notes;
+
+static inline void take_note(const kolk_failure *failure, void *context) {
+    notes *taken = (notes *)context;
+    taken->count++;
+    taken->last = *failure;
+    snprintf(taken->pool, sizeof taken->pool, "%s", failure->pool);
+    snprintf(taken->sentence, sizeof taken->sentence, "%s", failure->sentence);
+}
+
+/* From now on failures are written down and the call that failed returns. */
+static inline void begin_notes(notes *taken) {
+    memset(taken, 0, sizeof *taken);
+    kolk_set_failure_handler(take_note, taken);
+}
+
+/* ---- Random numbers ---------------------------------------------------------------------------------------------- */
+
+/* SplitMix (Steele, Lea, Flood, 2014). */
+static inline uint64_t next_random(uint64_t *state) {
+    uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return z ^ (z >> 31);
+}
+
+static inline uint32_t random_below(uint64_t *state, uint32_t n) {
+    return (uint32_t)(next_random(state) % n);
+}
+
+static inline void fill_random(uint64_t *state, void *bytes, size_t size) {
+    unsigned char *at = (unsigned char *)bytes;
+    for (size_t i = 0; i < size; i++) at[i] = (unsigned char)next_random(state);
+}
+
+/* A number from the environment, or this one. */
+static inline uint64_t number_from_environment(const char *name, uint64_t otherwise) {
+    const char *text = getenv(name);
+    return text && *text ? strtoull(text, NULL, 0) : otherwise;
+}
+
+/* ---- Bytes ------------------------------------------------------------------------------------------------------- */
+
+static inline bool all_bytes_are(const void *bytes, size_t size, unsigned char value) {
+    const unsigned char *at = (const unsigned char *)bytes;
+    for (size_t i = 0; i < size; i++)
+        if (at[i] != value) return false;
+    return true;
+}
+
+static inline bool is_all_zero(const kolk_pool *pool) {
+    return all_bytes_are(pool, sizeof *pool, 0);
+}
+
+/* For misuse: object[bytes] without the compiler's eyes on what is being done. */
+static inline void *moved(const void *object, ptrdiff_t bytes) {
+    return (void *)((uintptr_t)object + (uintptr_t)bytes);
+}
+
+#endif
