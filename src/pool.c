@@ -328,7 +328,6 @@ static void mark_withheld(kolk_pool *pool, bool live) {
 static void sort_free(kolk_pool *pool) {
     mark_withheld(pool, true);
     pool->top = pool->stack;
-    pool->first = 0;
     pool->held = pool->worn + pool->quarantined;
     if (pool->reuse == KOLK_REUSE_LIFO) {
         for (uint32_t i = pool->fresh; i-- > 0;)
@@ -338,7 +337,6 @@ static void sort_free(kolk_pool *pool) {
             put_free(pool, (uint32_t)i);
     }
     mark_withheld(pool, false);
-    show(pool);
 }
 
 /* Closes the gap that this slot leaves in the array of LIFO or FIFO; false if it is not there. */

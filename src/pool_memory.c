@@ -61,7 +61,7 @@ static uint64_t block_bytes(const layout *shape, uint32_t capacity, uint64_t uni
 
 /* The greatest capacity that fits so many bytes. */
 static uint32_t capacity_that_fits(const kolk_pool_desc *desc, uint64_t bytes) {
-    uint64_t low = 0, high = bytes < UINT32_MAX ? bytes : UINT32_MAX;
+    uint64_t low = 0, high = UINT32_MAX;
     while (low < high) {
         uint64_t middle = high - (high - low) / 2;
         layout shape = layout_of(desc, (uint32_t)middle);

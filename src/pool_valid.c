@@ -1,8 +1,8 @@
 /* pool_valid.c: the predicate over all invariants of the core pool; their numbers are those of pool.c's essay. */
 #include "pool_inside.h"
 
-/* Mixes a slot into a fingerprint of a set: a sum of these (Steele, Lea, Flood: SplitMix, 2014) tells sets of the same
- * number of slots apart, without a mark on any slot. */
+/* Mixes a slot into a fingerprint of a set: a sum of these (Steele, Lea, Flood: SplitMix, 2014) tells sets apart,
+ * without a mark on any slot. */
 static uint64_t mixed(uint64_t slot) {
     slot += UINT64_C(0x9e3779b97f4a7c15);
     slot = (slot ^ (slot >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
@@ -10,31 +10,19 @@ static uint64_t mixed(uint64_t slot) {
     return slot ^ (slot >> 31);
 }
 
-/* Number and fingerprint of the free slots in their places; false if one is live or beyond fresh (I3). */
-static bool add_places(const kolk_pool *pool, uint64_t *count, uint64_t *print) {
+/* Adds up the fingerprint of the free slots in their places; false if the worn-out list leads outside (I3). */
+static bool add_places(const kolk_pool *pool, uint64_t *print) {
     uint32_t length = queued(pool);
-    for (uint32_t n = 0; n < length; n++) {
-        uint32_t index = queue_at(pool, n)->index;
-        if (index >= pool->fresh || kolk_bits_get(pool->live, index)) return false;
-        *print += mixed(index);
-    }
+    for (uint32_t n = 0; n < length; n++) *print += mixed(queue_at(pool, n)->index);
     uint32_t worn = pool->worn_first;
     for (uint32_t n = 0; n < pool->worn; n++, worn = pool->generations[worn]) {
-        if (worn >= pool->fresh || kolk_bits_get(pool->live, worn)) return false;
+        if (worn >= pool->fresh) return false;
         *print += mixed(worn);
     }
-    for (uint32_t n = 0; n < pool->quarantined; n++) {
-        uint32_t index = *kolk_debug_ring(pool->debug, n);
-        if (index >= pool->fresh || kolk_bits_get(pool->live, index)) return false;
-        *print += mixed(index);
-    }
-    *count = (uint64_t)length + pool->worn + pool->quarantined;
+    for (uint32_t n = 0; n < pool->quarantined; n++) *print += mixed(*kolk_debug_ring(pool->debug, n));
     if (pool->levels == 0) return true;
-    for (uint64_t i = 0; (i = kolk_bits_find(pool->holes[0], true, i, pool->fresh)) < pool->fresh; i++) {
-        if (kolk_bits_get(pool->live, i)) return false;
+    for (uint64_t i = 0; (i = kolk_bits_find(pool->holes[0], true, i, pool->fresh)) < pool->fresh; i++)
         *print += mixed(i);
-        ++*count;
-    }
     return true;
 }
 
@@ -71,7 +59,6 @@ bool kolk_pool_is_valid(const kolk_pool *pool) {
     if (kolk_pool_count(pool) != live) return false;                                          /* I1 */
     if (keeps_peak(pool) && pool->peak < live) return false;
 
-    uint64_t free_count = 0, free_print = 0; /* I3 */
-    if (!add_places(pool, &free_count, &free_print)) return false;
-    return free_count == pool->fresh - live && free_print == dead && levels_are_valid(pool);
+    uint64_t places = 0; /* I3 */
+    return add_places(pool, &places) && places == dead && levels_are_valid(pool);
 }

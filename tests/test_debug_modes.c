@@ -393,6 +393,7 @@ static const struct {
 
 static _Alignas(16) unsigned char memory[KOLK_POOL_BYTES(sizeof(thing), 1, SLOTS)];
 static model now;
+static uint64_t steps;
 
 static void configure(model *m, unsigned n) {
     unsigned mode = n % LENGTH_OF(modes), hooks = n / LENGTH_OF(modes) % 5, where = n / LENGTH_OF(modes) / 5 % 3;
@@ -426,7 +427,7 @@ static void configure(model *m, unsigned n) {
 
 static void live(model *m) {
     unsigned tendency = random_below(&m->random, 3);
-    for (m->step = 0; m->step < (SLOW ? 20 : 60); m->step++) {
+    for (m->step = 0; m->step < steps; m->step++) {
         if (m->step % 40 == 0) tendency = random_below(&m->random, 3);
         uint32_t choice = random_below(&m->random, 100);
         if (choice < 25 + 20 * tendency)
@@ -470,6 +471,7 @@ static void test_every_function_in_every_mode(void **state) {
 }
 
 int main(void) {
+    steps = number_from_environment("KOLK_TEST_STEPS", SLOW ? 20 : 60);
     const struct CMUnitTest tests[] = {DEBUG_TEST(test_every_function_in_every_mode)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

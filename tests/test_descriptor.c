@@ -275,6 +275,8 @@ static void test_memory_size_of_other_descriptors(void **state) {
     desc.memory_size = 3;
     desc.memory = memory + 1;
     assert_int_equal(kolk_pool_memory_size(&desc), size);
+    desc.max_capacity = 1;
+    assert_int_equal(kolk_pool_memory_size(&desc), size);
     for (size_t i = 0; i < LENGTH_OF(rows); i++) {
         kolk_status status = rows[i].status;
         bool of_memory = (status >= KOLK_MAX_BELOW_CAPACITY && status <= KOLK_MEMORY_MISALIGNED) || status == KOLK_OK;

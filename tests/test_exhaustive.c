@@ -1,7 +1,8 @@
 /* Every sequence of up to 8 operations (6 with hooks, which can fail) on pools of 0 to 3 slots, for each order of
  * reuse, with and without generations, against the model of kolk_model.h. After each operation the tree of sequences
  * goes on from a copy of the pool's bytes, put back at the same address. Operations that must change nothing are tried
- * at every node and followed by none. */
+ * at every node and followed by none. KOLK_TEST_LENGTH (of the sequences, not more than these) may be set in the
+ * environment. */
 #define MODEL_SLOTS 4u
 #include "kolk_test.h"
 
@@ -21,6 +22,7 @@ typedef struct moment {
 static model now;
 static moment past[LENGTH]; /* by depth */
 static uint64_t sequences;
+static unsigned longest;
 
 static void remember(unsigned depth) {
     past[depth].m = now;
@@ -70,7 +72,7 @@ static void follow(unsigned depth) {
 }
 
 static void extend(unsigned depth) {
-    if (depth == (now.desc.setup ? LENGTH_WITH_HOOKS : LENGTH) - SLOW) return;
+    if (depth == longest || (now.desc.setup && depth == LENGTH_WITH_HOOKS - SLOW)) return;
     remember(depth);
     model_alloc(&now, depth % 2);
     follow(depth);
@@ -124,6 +126,8 @@ static void test_every_sequence(void **state) {
 }
 
 int main(void) {
+    longest = (unsigned)number_from_environment("KOLK_TEST_LENGTH", LENGTH - SLOW);
+    if (longest > LENGTH) longest = LENGTH;
     const struct CMUnitTest tests[] = {cmocka_unit_test_teardown(test_every_sequence, abort_on_failure)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

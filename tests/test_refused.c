@@ -27,6 +27,26 @@ static void test_init_refused(void **state) {
     }
 }
 
+/* A pool on the caller's memory asks the system for nothing. */
+static void test_nothing_to_refuse(void **state) {
+    (void)state;
+    static _Alignas(16) unsigned char memory[KOLK_POOL_BYTES(OBJECT, 8, 9)];
+    for (unsigned n = 0; n < 6; n++) {
+        kolk_pool pool;
+        kolk_pool_desc desc = shape(n, 9, 0);
+        desc.memory = memory;
+        desc.memory_size = sizeof memory;
+        refuse(1, true);
+        make_pool(&pool, &desc);
+        for (uint32_t i = 0; i < 9; i++) assert_non_null(stamped(&pool, i));
+        assert_null(kolk_pool_alloc(&pool));
+        kolk_pool_clear(&pool);
+        assert_int_equal(kolk_pool_trim(&pool), 0);
+        kolk_pool_deinit(&pool);
+        assert_int_equal(os.calls, 0);
+    }
+}
+
 /* One operation that needs more memory. */
 typedef bool operation(kolk_pool *pool);
 
@@ -157,11 +177,9 @@ static void test_trap_full_when_memory_is_refused(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(test_init_refused),
-        TEST(test_growth_refused),
-        TEST(test_growth_takes_what_it_gets),
-        TEST(test_trim_refused),
-        TEST(test_trap_full_when_memory_is_refused),
+        TEST(test_init_refused),   TEST(test_nothing_to_refuse),
+        TEST(test_growth_refused), TEST(test_growth_takes_what_it_gets),
+        TEST(test_trim_refused),   TEST(test_trap_full_when_memory_is_refused),
     };
     return cmocka_run_group_tests(tests, list_a_pool, NULL);
 }

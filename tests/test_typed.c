@@ -185,6 +185,9 @@ static void test_an_aligned_type(void **state) {
         assert_int_equal((uintptr_t)v % 64, 0);
     }
     vectors_deinit(&pool_of_vectors);
+    /* the type's alignment, which its size alone would not ask for, holds for the caller's memory */
+    kolk_pool_desc skewed = {.capacity = 2, .memory = (char *)&storage + 16, .memory_size = sizeof storage - 16};
+    assert_int_equal(vectors_init(&pool_of_vectors, &skewed), KOLK_MEMORY_MISALIGNED);
 }
 
 /* ---- Declared in a header, defined in a .c file (here both are one file) ----------------------------------------- */

@@ -2,6 +2,9 @@
  * as a stray write would, and put back. */
 #include "kolk_test.h"
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 static bool setup(void *object, void *context) {
     (void)object, (void)context;
     return true;
@@ -156,13 +159,62 @@ static void test_holes_and_their_summaries(void **state) {
     kolk_pool_deinit(&pool);
 }
 
+/* Every slot is alive, and one is a hole as well: the counts of dead and free slots agree, both are 0. */
+static void test_a_hole_too_many(void **state) {
+    (void)state;
+    kolk_pool pool;
+    make_pool(&pool, &(kolk_pool_desc){.name = "full", .object_size = 8, .capacity = 70, .reuse = KOLK_REUSE_LOWEST});
+    for (uint32_t i = 0; i < 70; i++) assert_non_null(kolk_pool_alloc(&pool));
+    assert_int_equal(pool.levels, 2);
+    assert_true(kolk_pool_is_valid(&pool));
+    flip(pool.holes[0], 3);
+    flip(pool.holes[1], 0);
+    assert_false(kolk_pool_is_valid(&pool));
+    kolk_pool_deinit(&pool);
+}
+
+/* Counts that contradict each other, though the sum is right, are seen before they lead past the end of the free slots,
+ * behind which there is a wall. */
+static void test_counts_that_lead_outside(void **state) {
+    (void)state;
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    unsigned char *pages =
+        (unsigned char *)mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(pages != MAP_FAILED);
+    assert_int_equal(mprotect(pages + page, page, PROT_NONE), 0);
+    for (size_t i = 0; i < 2; i++) {
+        kolk_pool pool;
+        kolk_pool_desc desc = {.name = "wall", .object_size = 8, .capacity = 10, .reuse = orders[i]};
+        desc.memory_size = kolk_pool_memory_size(&desc);
+        desc.memory = pages + page - desc.memory_size;
+        make_pool(&pool, &desc);
+        assert_ptr_equal(pool.stack + 10, pages + page);
+        for (uint32_t n = 0; n < 10; n++) assert_non_null(kolk_pool_alloc(&pool));
+        kolk_pool_clear(&pool);
+        assert_true(kolk_pool_is_valid(&pool));
+        if (orders[i] == KOLK_REUSE_LIFO) { /* -1 on the stack */
+            pool.top = pool.stack - 1;
+            pool.held = 11;
+        } else { /* -1 in the ring */
+            pool.top = pool.floor = pool.stack + 10;
+            pool.held = 0;
+            pool.worn = 1;
+        }
+        assert_int_equal(kolk_pool_count(&pool), 0);
+        assert_false(kolk_pool_is_valid(&pool));
+        memset(&pool, 0, sizeof pool);
+    }
+    assert_int_equal(munmap(pages, 2 * page), 0);
+}
+
 #define TEST(name) cmocka_unit_test_teardown(name, abort_on_failure)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_counts_and_bounds),          TEST(test_bits_and_generations),
         TEST(test_a_live_slot_for_a_free_one), TEST(test_places),
-        TEST(test_holes_and_their_summaries),
+        TEST(test_holes_and_their_summaries),  TEST(test_a_hole_too_many),
+        TEST(test_counts_that_lead_outside),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

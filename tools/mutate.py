@@ -38,6 +38,7 @@ ENVIRONMENT = {
     "KOLK_TEST_SEED": "1",
     "KOLK_TEST_OPS": "300000",
     "KOLK_TEST_LENGTH": "5",
+    "KOLK_TEST_STEPS": "15",
     "CMOCKA_TEST_ABORT": "1",  # the first failure ends the program
 }
 
@@ -292,7 +293,11 @@ def main():
     parser.add_argument("--list", action="store_true", help="show those that survived the last run, and do nothing")
     options = parser.parse_args()
 
-    last = [Mutant(*fields) for fields in json.loads(read(RESULTS))] if options.list or options.again else []
+    last = []
+    if options.list or options.again:
+        if not os.path.exists(RESULTS):
+            stop("there was no run yet")
+        last = [Mutant(*fields) for fields in json.loads(read(RESULTS))]
     if options.list:
         print("\n".join(map(described, last)))
         return
