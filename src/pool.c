@@ -187,11 +187,11 @@ static void clear(kolk_pool *pool, const void *site);
 
 /* The debug mode's proof of a slot's zones and fill. */
 static void verify(kolk_pool *pool, uint32_t index, const void *site) {
-    uint8_t in_on_full = pool->in_on_full;
-    pool->in_on_full = false; /* the handler may longjmp */
+    uint8_t in_hook = pool->in_hook;
+    pool->in_hook = false; /* the handler may longjmp */
     kolk_debug_verify(pool->debug, index, slot_at(pool, index), kolk_bits_get(pool->live, index),
                       failure_of(pool, KOLK_OK, index, site));
-    pool->in_on_full = in_on_full;
+    pool->in_hook = in_hook;
 }
 
 static void verify_all(kolk_pool *pool, const void *site) {
@@ -427,12 +427,29 @@ static void *dress(kolk_pool *pool, uint32_t index, const void *site) {
     return kolk_debug_dress(pool->debug, index, object);
 }
 
+/* Setup and reset run while their slot is in no place (I3 broken), so an alloc of theirs must not ask on_full, which may
+ * clear the pool. */
+static bool run_setup(kolk_pool *pool, void *object) {
+    uint8_t in_hook = pool->in_hook;
+    pool->in_hook = true;
+    bool done = pool->setup(object, pool->context);
+    pool->in_hook = in_hook;
+    return done;
+}
+
+static void run_reset(kolk_pool *pool, void *object) {
+    uint8_t in_hook = pool->in_hook;
+    pool->in_hook = true;
+    pool->reset(object, pool->context);
+    pool->in_hook = in_hook;
+}
+
 /* Begins the life of an object in a slot that is in no place now; NULL if its setup fails. */
 static KOLK_WITHIN void *issue(kolk_pool *pool, kolk_debug *debug, uint32_t index, const void *site) {
     void *object = debug ? dress(pool, index, site) : plain_slot_at(pool, index);
     bool none = debug && !object; /* malloc has none */
     if (none || (pool->ready && !kolk_bits_get(pool->ready, index))) {
-        if (none || (pool->setup && !pool->setup(object, pool->context))) {
+        if (none || (pool->setup && !run_setup(pool, object))) {
             put_free(pool, index);
             pool->failed++;
             return NULL;
@@ -450,7 +467,7 @@ static KOLK_WITHIN void *issue(kolk_pool *pool, kolk_debug *debug, uint32_t inde
 static void trap_full(kolk_pool *pool, const void *site) {
     uint64_t capacity = pool->capacity, worn = pool->worn;
     kolk_failure full = failure_of(pool, KOLK_FULL, NO_SLOT, site);
-    pool->in_on_full = false; /* the handler may longjmp */
+    pool->in_hook = false; /* the handler may longjmp */
     if (worn)
         kolk_fail(full, "full: %u of %u slots are worn out: raise .capacity, or take KOLK_GENERATIONS_RECYCLE", worn,
                   capacity);
@@ -467,19 +484,19 @@ static KOLK_WITHIN void *alloc_from(kolk_pool *pool, kolk_debug *debug, const vo
     uint32_t index;
     bool asked = false;
     while (!take_slot(pool, &index)) {
-        if (asked || pool->in_on_full || !pool->on_full) {
+        if (asked || pool->in_hook || !pool->on_full) {
             pool->failed++;
             PROBE2(full, name_of(pool), pool->capacity);
             return NULL;
         }
         asked = true;
         uint32_t before = kolk_pool_count(pool);
-        pool->in_on_full = true;
+        pool->in_hook = true;
         if (pool->on_full == kolk_pool_trap_full)
             trap_full(pool, site);
         else
             pool->on_full(pool, pool->context);
-        pool->in_on_full = false;
+        pool->in_hook = false;
         uint32_t after = kolk_pool_count(pool);
         if (after < before) pool->evictions += before - after;
     }
@@ -507,11 +524,11 @@ void *kolk_pool_alloc_zeroed(kolk_pool *pool) {
 }
 
 uint32_t kolk_pool_alloc_n(kolk_pool *pool, void **objects, uint32_t n) {
-    uint8_t before = pool->in_on_full;
+    uint8_t before = pool->in_hook;
     uint32_t count = 0;
     for (; count < n && (objects[count] = alloc_by(pool, SITE)); count++)
-        pool->in_on_full = true; /* it might evict what this call has just given */
-    pool->in_on_full = before;
+        pool->in_hook = true; /* it might evict what this call has just given */
+    pool->in_hook = before;
     kolk_tools_wrote(objects, count * sizeof *objects);
     return count;
 }
@@ -549,7 +566,7 @@ static KOLK_WITHIN bool end_life(kolk_pool *pool, kolk_debug *debug, uint32_t in
         pool->generations[index] = (pool->generations[index] + 1) & KOLK_GENERATION_MAX;
         worn = pool->generations[index] == 0;
     }
-    if (pool->reset) pool->reset(object, pool->context);
+    if (pool->reset) run_reset(pool, object);
     if (debug) kolk_debug_end_life(debug, index, object, site);
     return worn;
 }

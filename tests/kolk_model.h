@@ -9,7 +9,7 @@
 
 /* An alloc comes next: is on_full to be asked? */
 static inline void model_expect_on_full(model *m) {
-    bool due = m->desc.on_full && !m->in_hook && model_next(m) == NO_SLOT;
+    bool due = m->desc.on_full && !m->in_hook && m->depth == 0 && model_next(m) == NO_SLOT;
     m->trap_due = due && m->desc.on_full == kolk_pool_trap_full;
     m->hook_due = due && !m->trap_due;
 }

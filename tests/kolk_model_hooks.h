@@ -75,14 +75,14 @@ static inline uint32_t model_cheapest(const model *m) {
     return cheapest;
 }
 
-/* Frees one or all, allocates, makes room or does nothing. Hooks that are under way are no place for clear. */
+/* Frees one or all, allocates, makes room or does nothing. */
 static inline void model_make_room(model *m, uint32_t choice) {
     uint32_t cheapest = model_cheapest(m);
     if (choice < 8 && m->live) {
         model_free(m, model_random_live(m), BY_POINTER);
     } else if (choice < 12 && m->desc.cost && cheapest != NO_SLOT) {
         model_free(m, cheapest, BY_EVICTION);
-    } else if (choice == 12 && m->depth == 0) {
+    } else if (choice == 12) {
         model_clear(m);
     } else if (choice == 13) {
         model_assert(m, kolk_pool_alloc(&m->pool) == NULL); /* and does not come here again */
@@ -100,7 +100,7 @@ static inline void model_make_room(model *m, uint32_t choice) {
 static inline void model_on_full(kolk_pool *pool, void *context) {
     model *m = (model *)context;
     model_assert(m, m->hook_due && pool == &m->pool);
-    model_assert(m, m->depth > 0 || kolk_pool_is_valid(pool) == (m->damages == 0));
+    model_assert(m, m->depth == 0 && kolk_pool_is_valid(pool) == (m->damages == 0));
     m->hook_due = false;
     m->in_hook = true;
     uint32_t before = m->count;

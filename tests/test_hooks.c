@@ -395,6 +395,43 @@ static void test_what_a_reset_sees(void **state) {
     }
 }
 
+static void *made_by_reset;
+
+static void reset_that_allocates_once(void *object, void *context) {
+    (void)object;
+    kolk_pool *pool = (kolk_pool *)context;
+    if (!made_by_reset) made_by_reset = pool; /* was here */
+    if (made_by_reset == pool) made_by_reset = kolk_pool_alloc(pool);
+}
+
+static void clear_all(kolk_pool *pool, void *context) {
+    (void)context;
+    kolk_pool_clear(pool);
+}
+
+/* It would put the slot whose reset runs among the free, and then free would do so again. */
+static void test_an_alloc_in_a_hook_does_not_ask_on_full(void **state) {
+    (void)state;
+    for (size_t i = 0; i < LENGTH_OF(orders); i++) {
+        kolk_pool pool;
+        void *objects[3];
+        make_pool(&pool, &(kolk_pool_desc){.object_size = 24,
+                                           .capacity = 3,
+                                           .reuse = orders[i],
+                                           .reset = reset_that_allocates_once,
+                                           .on_full = clear_all,
+                                           .context = &pool});
+        assert_int_equal(kolk_pool_alloc_n(&pool, objects, 3), 3);
+        made_by_reset = NULL;
+        kolk_pool_free(&pool, objects[0]);
+        assert_null(made_by_reset);
+        assert_true(kolk_pool_is_valid(&pool));
+        assert_int_equal(kolk_pool_count(&pool), 2);
+        made_by_reset = &pool + 1; /* no more */
+        kolk_pool_deinit(&pool);
+    }
+}
+
 #define TEST(name) cmocka_unit_test_teardown(name, abort_on_failure)
 
 int main(void) {
@@ -409,6 +446,7 @@ int main(void) {
         TEST(test_a_setup_that_allocates),
         TEST(test_a_reset_that_allocates),
         TEST(test_what_a_reset_sees),
+        TEST(test_an_alloc_in_a_hook_does_not_ask_on_full),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,7 +2,7 @@
  * with and without hooks. KOLK_TEST_SEED and KOLK_TEST_OPS (operations in total) may be set in the environment. */
 #include "kolk_test.h"
 
-#include "kolk_model.h"
+#include "kolk_model_ask.h"
 
 #include <time.h>
 
@@ -24,19 +24,6 @@ static uint64_t seed, operations;
 
 /* ---- Questions that must be refused ------------------------------------------------------------------------------ */
 
-/* What is wrong with this pointer, found by looking at every slot. */
-static kolk_status rule_of(const model *m, const void *object, kolk_status if_dead, uint32_t *slot) {
-    for (*slot = 0; *slot < m->capacity; ++*slot) {
-        uintptr_t start = (uintptr_t)model_object(m, *slot), at = (uintptr_t)object;
-        if (at < start || at >= start + m->stride) continue;
-        if (at != start) return KOLK_INTERIOR_POINTER;
-        if (m->places[*slot] == NEVER) return KOLK_NEVER_ISSUED;
-        return m->places[*slot] == LIVE ? KOLK_OK : if_dead;
-    }
-    *slot = NO_SLOT;
-    return KOLK_FOREIGN_POINTER;
-}
-
 static void *wrong_pointer(run *r) {
     model *m = &r->m;
     uint64_t *random = &m->random;
@@ -53,26 +40,6 @@ static void *wrong_pointer(run *r) {
     default:
         return model_object(m, slot);
     }
-}
-
-/* Each is refused, said once, and changes nothing. */
-static void misuse(run *r) {
-    model *m = &r->m;
-    uint32_t slot, verb = random_below(&m->random, 4);
-    void *object = wrong_pointer(r);
-    kolk_status rule = rule_of(m, object, verb == 0 ? KOLK_DOUBLE_FREE : KOLK_DEAD_OBJECT, &slot);
-    if (rule == KOLK_OK) return;
-    if (!KOLK_CHECKS && verb == 0 && rule == KOLK_DOUBLE_FREE) return; /* what that build leaves out */
-    if (rule == KOLK_DEAD_OBJECT && verb == 3) return;                 /* next may start at a dead object */
-    kolk_pool before = m->pool;
-    model_assert(m, !kolk_pool_is_live(&m->pool, object));
-    if (verb == 0) kolk_pool_free(&m->pool, object);
-    if (verb == 1) model_assert(m, kolk_pool_index(&m->pool, object) == NO_SLOT);
-    if (verb == 2) model_assert(m, kolk_handle_is_null(kolk_pool_handle(&m->pool, object)));
-    if (verb == 3) model_assert(m, kolk_pool_next(&m->pool, object) == NULL);
-    model_assert(m, m->taken.count == 1 && m->taken.last.rule == rule && m->taken.last.slot == slot);
-    model_assert(m, memcmp(&before, &m->pool, sizeof before) == 0);
-    m->taken.count = 0;
 }
 
 /* Handles of any kind: remembered, of another pool, forged. */
@@ -101,90 +68,30 @@ static void look_up(run *r) {
     kolk_handle handle = kolk_pool_handle(&r->other, object);
     model_assert(m, model_is_foreign(m, handle));
     model_get(m, handle);
-    model_assert(m, !kolk_pool_free_handle(&m->pool, handle));
-    m->wrong_pool++;
+    model_free_handle(m, handle);
 }
 
-/* ---- Sweeps ------------------------------------------------------------------------------------------------------ */
-
-static void sweep_by_next(model *m) {
-    void *object = NULL;
-    for (uint32_t slot = 0; slot < m->fresh; slot++)
-        if (m->places[slot] == LIVE)
-            model_assert(m, (object = kolk_pool_next(&m->pool, object)) == model_object(m, slot));
-    model_assert(m, m->count == 0 || kolk_pool_next(&m->pool, object) == NULL);
-}
-
-static void sweep_by_cursor(model *m) {
-    kolk_cursor cursor = kolk_pool_each(&m->pool);
-    for (uint32_t slot = 0; slot < m->fresh; slot++)
-        if (m->places[slot] == LIVE) model_assert(m, kolk_cursor_next(&cursor) == model_object(m, slot));
-    model_assert(m, kolk_cursor_next(&cursor) == NULL);
-}
-
-/* The runs of a range, against every slot of it. */
-static void sweep_by_runs(model *m) {
-    uint32_t at = random_below(&m->random, m->desc.max_capacity + 3);
-    uint32_t end = at + random_below(&m->random, m->desc.max_capacity + 3);
-    uint32_t slot = at, length = end - at;
-    void *object;
-    for (; (object = kolk_pool_next_run(&m->pool, &at, &length)); at += length, length = end - at) {
-        for (; slot < at; slot++) model_assert(m, m->places[slot] != LIVE);
-        model_assert(m, object == model_object(m, at) && length > 0 && at + length <= end);
-        for (; slot < at + length; slot++) model_assert(m, m->places[slot] == LIVE);
-        model_assert(m, slot == end || slot == MODEL_SLOTS || m->places[slot] != LIVE);
-    }
-    model_assert(m, length == 0);
-    for (; slot < end && slot < m->fresh; slot++) model_assert(m, m->places[slot] != LIVE);
-}
-
-/* Objects are freed, the current and others, while next or the cursor goes on: each that is left is visited. */
-static void sweep_and_free(run *r) {
-    model *m = &r->m;
-    uint32_t slot = 0;
-    bool by_next = random_below(&m->random, 2);
-    kolk_cursor cursor = kolk_pool_each(&m->pool);
-    for (void *object = NULL;;) {
-        object = by_next ? kolk_pool_next(&m->pool, object) : kolk_cursor_next(&cursor);
-        while (slot < m->fresh && m->places[slot] != LIVE) slot++;
-        model_assert(m, object == (slot < m->fresh ? model_object(m, slot) : NULL));
-        if (!object) return;
-        if (random_below(&m->random, 2) == 0) model_free(m, slot, false);
-        slot++;
-        if (m->count && random_below(&m->random, 4) == 0) model_free(m, model_random_live(m), false);
-    }
-}
-
-static void sweep(run *r) {
-    switch (random_below(&r->m.random, 16)) {
-    case 0:
-        sweep_and_free(r);
-        return;
-    case 1:
-    case 2:
-    case 3:
-        sweep_by_next(&r->m);
-        return;
-    case 4:
-    case 5:
-    case 6:
-        sweep_by_cursor(&r->m);
-        return;
-    default:
-        sweep_by_runs(&r->m);
-        return;
-    }
+static void sweep(model *m) {
+    uint32_t choice = random_below(&m->random, 16), from = random_below(&m->random, m->desc.max_capacity + 3);
+    if (choice == 0)
+        model_sweep_and_free(m, random_below(&m->random, 2));
+    else if (choice < 4)
+        model_sweep_by_next(m);
+    else if (choice < 7)
+        model_sweep_by_cursor(m);
+    else
+        model_sweep_by_runs(m, from, from + random_below(&m->random, m->desc.max_capacity + 3));
 }
 
 /* ---- Runs -------------------------------------------------------------------------------------------------------- */
 
 static void free_one(run *r) {
     model *m = &r->m;
-    if (m->count == 0) return;
+    if (m->live == 0) return;
     uint32_t slot = model_random_live(m);
     if (has_handles(m))
         r->remembered[random_below(&m->random, REMEMBERED)] = kolk_pool_handle(&m->pool, model_object(m, slot));
-    model_free(m, slot, has_handles(m) && random_below(&m->random, 2));
+    model_free(m, slot, has_handles(m) && random_below(&m->random, 2) ? BY_HANDLE : BY_POINTER);
 }
 
 static void operate(run *r, bool filling) {
@@ -202,9 +109,9 @@ static void operate(run *r, bool filling) {
     } else if (choice < 880) {
         look_up(r);
     } else if (choice < 960) {
-        misuse(r);
+        model_refuses(m, wrong_pointer(r), (verb)random_below(&m->random, VERBS));
     } else if (choice < 990) {
-        sweep(r);
+        sweep(m);
     } else if (choice < 994) {
         model_trim(m);
     } else if (choice < 997) {

@@ -118,7 +118,7 @@ typedef struct kolk_pool_desc {
     void (*teardown)(void *object, void *context); /* once per set-up slot, at deinit and trim */
 
     /* Handed to each hook. Hooks must return (but for kolk_pool_trap_full). Of this pool, setup and reset may call
-     * alloc and free, all hooks const functions. */
+     * free, and alloc, which does not ask on_full then; all hooks const functions. */
     void *context;
 
     /* Settings of the debug mode: "fill,guard,quarantine=64,sites" and the like (base.h); NULL: none, but KOLK_DEBUG in
@@ -152,7 +152,7 @@ struct kolk_pool {
     uint8_t reuse;
     uint8_t strict; /* KOLK_GENERATIONS_STRICT */
     uint8_t keep;
-    uint8_t in_on_full;
+    uint8_t in_hook;     /* a full pool gives NULL without asking on_full */
     uint8_t memory;      /* 0: the system's, committed at init; 1: ... as capacity grows; 2: the caller's */
     uint8_t levels;      /* LOWEST: of summary words */
     uint8_t debug_flags; /* KOLK_DEBUG_ */
