@@ -3,7 +3,7 @@
 PREFIX ?= /usr/local
 SECONDS ?= 60
 
-.PHONY: help demo test matrix bench fuzz coverage misuse format install clean
+.PHONY: help demo test matrix bench fuzz coverage mcdc mutants misuse format install clean
 .DEFAULT_GOAL := help
 
 help:
@@ -13,6 +13,8 @@ help:
 	@echo 'make bench     the measurements, beside other allocators'
 	@echo 'make fuzz      each fuzzer for SECONDS=60'
 	@echo 'make coverage  the lines and branches that the tests reach'
+	@echo 'make mcdc      the conditions of the pool that the tests show to matter'
+	@echo 'make mutants   small changes to the pool that the tests must notice: an hour or so'
 	@echo 'make misuse    what comes of each mistake, into docs/misuse.md'
 	@echo 'make format    clang-format over all files'
 	@echo 'make install   the library and the command under PREFIX=/usr/local; DESTDIR is put before it'
@@ -50,6 +52,14 @@ fuzz:
 coverage:
 	@tools/setup.sh coverage
 	@tools/coverage.sh
+
+mcdc:
+	@tools/setup.sh mcdc
+	@tools/mcdc.sh
+
+mutants:
+	@tools/setup.sh mutants
+	@tools/mutate.py
 
 misuse:
 	@tools/setup.sh misuse

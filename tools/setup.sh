@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs what a group of work needs on Debian and Ubuntu: as root or with CI=true at once, otherwise after asking. Says
 # nothing when all is there; where it can't install, one sentence says what is missing.
-# Usage: tools/setup.sh demo|test|matrix|bench|fuzz|coverage|misuse|format
+# Usage: tools/setup.sh demo|test|matrix|bench|fuzz|coverage|mcdc|mutants|misuse|format
 set -u
 
 # ---- what is needed, by group: a package, and a command that succeeds when what it gives is there ----
@@ -60,6 +60,17 @@ need_coverage() {
   need gcovr command -v gcovr
 }
 
+need_mcdc() {
+  need_test
+  need clang-19 command -v clang-19
+  need llvm-19 command -v llvm-cov-19
+  need libclang-rt-19-dev links clang-19 -fprofile-instr-generate
+}
+
+need_mutants() {
+  need_test
+}
+
 need_misuse() {
   need_demo
   need python3 command -v python3
@@ -99,7 +110,7 @@ give_up() {
 # ---- install them ----
 
 case ${1:-} in
-  demo | test | matrix | bench | fuzz | coverage | misuse | format) ;;
+  demo | test | matrix | bench | fuzz | coverage | mcdc | mutants | misuse | format) ;;
   *) sed -n 's/^# Usage: /usage: /p' "$0" >&2; exit 2 ;;
 esac
 look "$1"
