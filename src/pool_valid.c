@@ -15,6 +15,7 @@ static bool add_places(const kolk_pool *pool, uint64_t *print) {
     uint32_t length = queued(pool);
     for (uint32_t n = 0; n < length; n++) *print += mixed(queue_at(pool, n)->index);
     uint32_t worn = pool->worn_first;
+    if (pool->worn && !pool->generations) return false;
     for (uint32_t n = 0; n < pool->worn; n++, worn = pool->generations[worn]) {
         if (worn >= pool->fresh) return false;
         *print += mixed(worn);

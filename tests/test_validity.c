@@ -129,6 +129,7 @@ static void test_places(void **state) {
         assert_seen(&pool, pool.worn_first, ISSUED);
         assert_seen(&pool, pool.worn_first, 7);
         assert_seen(&pool, pool.worn_first, 3000);
+        assert_seen(&pool, pool.generations, NULL);
         assert_seen(&pool, pool.generations[100], 8);
         assert_seen(&pool, pool.generations[100], ISSUED);
         assert_seen(&pool, pool.generations[100], 100);
