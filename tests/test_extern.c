@@ -36,7 +36,33 @@ static void test_calls_into_the_library(void **state) {
     ships_deinit(&fleet);
 }
 
+static void test_misuse_by_calls(void **state) {
+    (void)state;
+    ships fleet;
+    notes taken;
+    begin_notes(&taken);
+    assert_int_equal(ships_init(&fleet, &(kolk_pool_desc){.name = "fleet", .capacity = 2}), KOLK_OK);
+    ship *one = ships_alloc(&fleet), foreign;
+    ship *volatile dead = one; /* so that the compiler does not see it too */
+    assert_true(ships_is_live(&fleet, one));
+    assert_false(ships_is_live(&fleet, &foreign));
+    assert_silent(&taken);
+    ships_free(&fleet, one);
+    ships_free(&fleet, dead);
+    assert_noted(&taken, KOLK_DOUBLE_FREE, "fleet", dead, 0, taken.sentence);
+    assert_int_equal(ships_index(&fleet, dead), UINT32_MAX);
+    assert_noted(&taken, KOLK_DEAD_OBJECT, "fleet", dead, 0, "kolk: fleet: index of slot 0, which is free");
+    assert_int_equal(ships_handle_of(&fleet, dead).untyped.bits, 0);
+    assert_noted(&taken, KOLK_DEAD_OBJECT, "fleet", dead, 0, "kolk: fleet: handle of slot 0, which is free");
+    assert_true(ships_is_valid(&fleet));
+    ships_deinit(&fleet);
+    assert_silent(&taken);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test_teardown(test_calls_into_the_library, abort_on_failure)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_calls_into_the_library, abort_on_failure),
+        cmocka_unit_test_teardown(test_misuse_by_calls, abort_on_failure),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -198,6 +198,28 @@ static void test_alloc_at_a_worn_out_slot(void **state) {
     }
 }
 
+/* A reset hook that wants the very slot back that is dying: it is not among the worn-out ones yet, nor elsewhere. */
+static void want_it_back(void *object, void *context) {
+    kolk_pool *pool = (kolk_pool *)context;
+    uint32_t slot = (uint32_t)(((unsigned char *)object - pool->slots) / pool->stride);
+    assert_null(kolk_pool_alloc_at(pool, handle_of_slot(pool, slot, 1)));
+}
+
+static void test_alloc_at_a_slot_that_is_dying(void **state) {
+    (void)state;
+    for (size_t i = 0; i < LENGTH_OF(orders); i++) {
+        kolk_pool pool;
+        kolk_pool_desc desc = {
+            .object_size = 8, .capacity = 4, .reuse = orders[i], .reset = want_it_back, .context = &pool};
+        make_pool(&pool, &desc);
+        for (uint32_t worn = 0; worn < 4; worn++) {
+            wear_out(&pool, worn, 1);
+            assert_worn(&pool, worn + 1, 0);
+        }
+        kolk_pool_deinit(&pool);
+    }
+}
+
 static void test_generations_that_cannot_be(void **state) {
     (void)state;
     kolk_pool pool;
@@ -276,6 +298,7 @@ int main(void) {
         TEST(test_strict_never_uses_them_again),
         TEST(test_clear_and_trim),
         TEST(test_alloc_at_a_worn_out_slot),
+        TEST(test_alloc_at_a_slot_that_is_dying),
         TEST(test_generations_that_cannot_be),
         TEST(test_handles_within_the_promise),
         TEST(test_trap_full_names_worn_out_slots),

@@ -159,6 +159,19 @@ static void test_trim_gives_memory_back(void **state) {
     }
 }
 
+/* A page whose end was never handed out goes back with the dead slots at its beginning. */
+static void test_trim_gives_the_last_page_back(void **state) {
+    (void)state;
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    uint32_t slots = (uint32_t)(page / OBJECT);
+    kolk_pool pool;
+    make_pool(&pool, &(kolk_pool_desc){.object_size = OBJECT, .capacity = 3 * slots});
+    for (uint32_t n = 0; n < slots + slots / 2; n++) assert_non_null(stamped(&pool, n));
+    kolk_pool_clear(&pool);
+    assert_int_equal(kolk_pool_trim(&pool), 2 * page); /* of the third nothing was there */
+    kolk_pool_deinit(&pool);
+}
+
 /* Alive go up and down in waves, with a trim now and then: no object is lost or moved, and memory follows. */
 static void test_growth_and_trim_under_load(void **state) {
     (void)state;
@@ -277,6 +290,7 @@ int main(void) {
         TEST(test_reserve),
         TEST(test_reserve_while_the_ring_goes_round),
         TEST(test_trim_gives_memory_back),
+        TEST(test_trim_gives_the_last_page_back),
         TEST(test_growth_and_trim_under_load),
         TEST(test_what_is_reserved_is_not_committed),
         TEST(test_a_small_growing_pool),

@@ -275,6 +275,23 @@ static void test_trim_tears_down_what_it_touches(void **state) {
     kolk_pool_deinit(&pool);
 }
 
+/* A dead slot on a page border that has no page for itself keeps what it is. */
+static void test_trim_leaves_what_it_cannot_give_back(void **state) {
+    (void)state;
+    uint32_t page = (uint32_t)sysconf(_SC_PAGESIZE), size = page / 4 * 3;
+    kolk_pool pool;
+    setups_seen = teardowns_seen = 0;
+    make_pool(&pool, &(kolk_pool_desc){
+                         .object_size = size, .capacity = 3, .setup = make_contents, .teardown = count_teardown});
+    for (int i = 0; i < 3; i++) assert_non_null(kolk_pool_alloc(&pool));
+    kolk_pool_free(&pool, kolk_pool_at(&pool, 1));
+    assert_int_equal(kolk_pool_trim(&pool), 0);
+    assert_non_null(kolk_pool_alloc(&pool));
+    assert_int_equal(setups_seen, 3);
+    assert_int_equal(teardowns_seen, 0);
+    kolk_pool_deinit(&pool);
+}
+
 /* keep without a trim: objects made once and used as they are, for every order. */
 static void test_contents_survive_between_lives(void **state) {
     (void)state;
@@ -442,6 +459,7 @@ int main(void) {
         TEST(test_a_reset_that_frees_a_tree),
         TEST(test_keep_and_trim),
         TEST(test_trim_tears_down_what_it_touches),
+        TEST(test_trim_leaves_what_it_cannot_give_back),
         TEST(test_contents_survive_between_lives),
         TEST(test_a_setup_that_allocates),
         TEST(test_a_reset_that_allocates),

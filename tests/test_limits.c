@@ -134,7 +134,31 @@ static void test_the_largest_pool(void **state) {
     (void)state;
     for (size_t i = 0; i < LENGTH_OF(orders); i++) at_the_end_of_the_largest_pool(orders[i]);
 }
+
+/* The tag has what an index leaves of 32 bits: one, or nothing, and then no handle shows that it is of another pool. */
+static void test_the_last_bit_of_the_tag(void **state) {
+    (void)state;
+    static const uint32_t max_capacities[] = {UINT32_C(1) << 31, (UINT32_C(1) << 31) + 1, UINT32_MAX};
+    for (size_t i = 0; i < LENGTH_OF(max_capacities); i++) {
+        kolk_pool pool;
+        kolk_stats stats;
+        make_pool(&pool, &(kolk_pool_desc){.object_size = 1, .max_capacity = max_capacities[i], .tag = 1});
+        kolk_handle handle = kolk_pool_handle(&pool, kolk_pool_alloc(&pool));
+        assert_int_equal((uint32_t)handle.bits, i == 0 ? UINT32_C(1) << 31 : 0);
+        handle.bits ^= UINT64_C(1) << 31;
+        assert_null(kolk_pool_get(&pool, handle));
+        kolk_pool_stats(&pool, &stats);
+        assert_int_equal(stats.wrong_pool, i == 0);
+        kolk_pool_deinit(&pool);
+    }
+}
 #else
+static void test_the_last_bit_of_the_tag(void **state) {
+    (void)state;
+    print_message("32 bits have no address space for pools of 2^31 slots\n");
+    skip();
+}
+
 /* What 32 bits hold: slots and metadata up to half of the address space, and not a slot more. */
 static void test_the_largest_pool(void **state) {
     (void)state;
@@ -350,6 +374,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_capacities),
         TEST(test_the_largest_pool),
+        TEST(test_the_last_bit_of_the_tag),
         TEST(test_every_size_and_its_wrong_pointers),
         TEST(test_far_pointers),
         TEST(test_alignments),

@@ -173,13 +173,49 @@ static void test_trap_full_when_memory_is_refused(void **state) {
     kolk_pool_deinit(&pool);
 }
 
+static void reserve_and_alloc(kolk_pool *pool, void *context) {
+    refuse(0, false);
+    assert_int_equal(kolk_pool_reserve(pool, 4), KOLK_OK);
+    *(void **)context = kolk_pool_alloc(pool);
+}
+
+/* After this hook more are alive than before it, which is no eviction. */
+static void test_a_hook_that_finds_memory_and_uses_it(void **state) {
+    (void)state;
+    for (unsigned n = 0; n < 6; n++) {
+        kolk_pool pool;
+        kolk_stats stats;
+        void *given = NULL;
+        kolk_pool_desc desc = shape(n, 2, 100);
+        desc.on_full = reserve_and_alloc;
+        desc.context = &given;
+        make_pool(&pool, &desc);
+        assert_non_null(stamped(&pool, 0));
+        assert_non_null(stamped(&pool, 1));
+        refuse(1, true);
+        void *object = stamped(&pool, 3);
+        assert_non_null(given);
+        assert_non_null(object);
+        assert_ptr_not_equal(object, given);
+        kolk_pool_stats(&pool, &stats);
+        assert_int_equal(stats.count, 4);
+        assert_int_equal(stats.evictions, 0);
+        assert_true(kolk_pool_is_valid(&pool));
+        kolk_pool_deinit(&pool);
+    }
+}
+
 #define TEST(name) cmocka_unit_test_teardown(name, accept_again)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(test_init_refused),   TEST(test_nothing_to_refuse),
-        TEST(test_growth_refused), TEST(test_growth_takes_what_it_gets),
-        TEST(test_trim_refused),   TEST(test_trap_full_when_memory_is_refused),
+        TEST(test_init_refused),
+        TEST(test_nothing_to_refuse),
+        TEST(test_growth_refused),
+        TEST(test_growth_takes_what_it_gets),
+        TEST(test_trim_refused),
+        TEST(test_trap_full_when_memory_is_refused),
+        TEST(test_a_hook_that_finds_memory_and_uses_it),
     };
     return cmocka_run_group_tests(tests, list_a_pool, NULL);
 }

@@ -129,6 +129,7 @@ static void test_places(void **state) {
         assert_seen(&pool, pool.worn_first, ISSUED);
         assert_seen(&pool, pool.worn_first, 7);
         assert_seen(&pool, pool.worn_first, 3000);
+        assert_seen(&pool, pool.worn_first, UINT32_MAX); /* and nothing is read there */
         assert_seen(&pool, pool.generations, NULL);
         assert_seen(&pool, pool.generations[100], 8);
         assert_seen(&pool, pool.generations[100], ISSUED);
