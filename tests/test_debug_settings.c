@@ -402,6 +402,23 @@ static void test_bad_words_for_bypass_are_said_once(void **state) {
     variable = "KOLK_DEBUG";
 }
 
+/* The same by this program's own handler. */
+static void test_a_bad_word_for_bypass_is_a_failure(void **state) {
+    (void)state;
+    kolk_pool pool;
+    notes taken;
+    begin_notes(&taken);
+    setenv("KOLK_BYPASS", "maybe", 1);
+    make_pool(&pool, &(kolk_pool_desc){.object_size = 8, .capacity = 3});
+    assert_noted(&taken, KOLK_BAD_SETTING, "KOLK_BYPASS", NULL, NO_SLOT,
+                 "kolk: KOLK_BYPASS: \"maybe\" is neither 0 nor 1");
+    kolk_pool_deinit(&pool);
+    make_pool(&pool, &(kolk_pool_desc){.object_size = 8, .capacity = 3});
+    assert_silent(&taken);
+    kolk_pool_deinit(&pool);
+    kolk_set_failure_handler(NULL, NULL);
+}
+
 /* It is read at each init, so it may be wrong later than at the first one. */
 static void init_pools_before_it_is_wrong(void) {
     kolk_pool pool;
@@ -422,6 +439,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         DEBUG_TEST(test_bad_words_of_the_environment_are_said_once), /* first: a process reads it carefully once */
         DEBUG_TEST(test_bad_words_for_bypass_are_said_once),
+        DEBUG_TEST(test_a_bad_word_for_bypass_is_a_failure),
         DEBUG_TEST(test_bad_words_that_come_later),
         DEBUG_TEST(test_words_of_a_descriptor),
         DEBUG_TEST(test_the_environment_takes_the_place_of_the_descriptor),
