@@ -201,7 +201,7 @@ static void test_alloc_at_a_worn_out_slot(void **state) {
 /* A reset hook that wants the very slot back that is dying: it is not among the worn-out ones yet, nor elsewhere. */
 static void want_it_back(void *object, void *context) {
     kolk_pool *pool = (kolk_pool *)context;
-    uint32_t slot = (uint32_t)(((unsigned char *)object - pool->slots) / pool->stride);
+    uint32_t slot = (uint32_t)((size_t)((unsigned char *)object - pool->slots) / pool->stride);
     assert_null(kolk_pool_alloc_at(pool, handle_of_slot(pool, slot, 1)));
 }
 
