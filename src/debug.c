@@ -18,6 +18,7 @@
 
 #include "bits.h"
 #include "fail.h"
+#include "hash.h"
 #include "memory.h"
 #include "probes.h"
 
@@ -44,7 +45,7 @@ typedef struct life {
 struct kolk_debug {
     kolk_debug_desc desc;
     kolk_profiler profiler;
-    uint64_t births;
+    uint64_t births, asked;
     uint32_t first;     /* of the ring */
     life *lives;        /* by slot */
     uint64_t *dressed;  /* 1 bit a slot */
@@ -327,6 +328,14 @@ void kolk_debug_end_life(kolk_debug *debug, uint32_t slot, void *object, const v
     debug->lives[slot].free_site = site;
     if (has(debug, KOLK_DEBUG_FILL)) paint(&(stretch){KOLK_OK, object, debug->desc.object_size, FREE_FILL});
     if (has(debug, KOLK_DEBUG_BYPASS) && !debug->desc.persistent) give_block(object);
+}
+
+bool kolk_debug_fails(kolk_debug *debug) {
+    const kolk_settings *settings = &debug->desc.settings;
+    if (!has(debug, KOLK_DEBUG_FAIL)) return false;
+    debug->asked++;
+    if (settings->fail_every) return debug->asked % settings->fail_every == 0;
+    return kolk_mixed(settings->fail_seed + debug->asked) >> 32 < settings->fail_chance;
 }
 
 void kolk_debug_forget(kolk_debug *debug, uint32_t from, uint32_t end) {

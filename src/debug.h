@@ -15,8 +15,10 @@
 /* ---- Settings ---------------------------------------------------------------------------------------------------- */
 
 typedef struct kolk_settings {
-    uint32_t flags;      /* KOLK_DEBUG_ */
-    uint32_t quarantine; /* slots; 0 without the flag */
+    uint32_t flags;                  /* KOLK_DEBUG_ */
+    uint32_t quarantine;             /* slots; 0 without the flag */
+    uint32_t fail_every;             /* forced failures: each n-th alloc; or, if 0, */
+    uint64_t fail_chance, fail_seed; /* by chance, in 2^-32 */
 } kolk_settings;
 
 /* What a pool of this name is to have: by the environment, or else by its own descriptor's text (may be NULL), and
@@ -83,6 +85,9 @@ void *kolk_debug_dress(kolk_debug *debug, uint32_t slot, void *object);
 /* A life has begun; it has ended, and the object is filled, or its block freed. */
 void kolk_debug_begin_life(kolk_debug *debug, uint32_t slot, const void *object, const void *site);
 void kolk_debug_end_life(kolk_debug *debug, uint32_t slot, void *object, const void *site);
+
+/* Is this alloc to fail, whatever the pool has? */
+bool kolk_debug_fails(kolk_debug *debug);
 
 /* The contents of these slots are lost: nothing is known of their zones and fills until their next life. */
 void kolk_debug_forget(kolk_debug *debug, uint32_t from, uint32_t end);

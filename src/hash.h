@@ -1,4 +1,4 @@
-/* hash.h: a hash of a name, the same on every platform. */
+/* hash.h: a hash of a name, and one of a number, the same on every platform. */
 #ifndef KOLK_SRC_HASH_H
 #define KOLK_SRC_HASH_H
 
@@ -9,6 +9,14 @@ static inline uint32_t kolk_hash(const char *name) {
     uint32_t hash = 2166136261u;
     while (*name) hash = (hash ^ (unsigned char)*name++) * 16777619u;
     return hash;
+}
+
+/* The output function of SplitMix (Steele, Lea, Flood, 2014): numbers in a row give numbers without any order. */
+static inline uint64_t kolk_mixed(uint64_t number) {
+    number += UINT64_C(0x9e3779b97f4a7c15);
+    number = (number ^ (number >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    number = (number ^ (number >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return number ^ (number >> 31);
 }
 
 #endif

@@ -14,11 +14,13 @@
  *
  * The fast paths (pool.inl) have a branch for one option, generations or none, and for no other. They read three
  * bounds, and a pool whose option needs more than they do is shown bounds that always lead here:
- *     floor       alloc takes from the stack while top != floor
+ *     floor       alloc takes from the stack what lies above it
  *     free_bound  free pushes what lies below it
  *     bound       get, is_live, index, at know what lies below it
- * LIFO is shown the truth (stack, fresh, fresh); FIFO, LOWEST and pools with setup, reset or teardown (top, 0, fresh);
- * pools in debug mode (top, 0, 0), since their stride may not be the one that typed code knows, and since under tools
+ * LIFO is shown the truth (stack, fresh, fresh); FIFO and LOWEST (the end of memory, 0, fresh). An option raises the
+ * floor (setup, teardown, ages, cost) or lowers free_bound (reset) alone. Headroom and low_water raise the floor as far as
+ * never-issued slots no longer cover them: the last entries of the stack are taken here, where they are looked after.
+ * Pools in debug mode are shown (end, 0, 0), since their stride may not be the one that typed code knows, and since under tools
  * that watch malloc their objects are not in slots at all (debug.c).
  *
  * Invariants (kolk_pool_is_valid):
@@ -31,6 +33,8 @@
  *     I6  a summary bit is set if and only if the word below it is not 0
  *     I7  with setup or teardown, a live slot is ready
  *     I8  zones and fills are as the debug mode left them
+ *     I9  with ages, the circle through ages[0] is closed in both directions, has every live slot once and no slot twice;
+ *         dead ones leave it when they are passed or used again, so that free has nothing to do
  * All time bounds are those of pool.h. Two things come from elsewhere: exact division (pool.inl) and the advancing mark
  * instead of a free list linked at creation (PostgreSQL, slab.c, 2017 on). */
 #include "pool_inside.h"
@@ -45,7 +49,7 @@
 #include <string.h>
 
 _Static_assert(sizeof(void *) != 8 || offsetof(kolk_pool, shift) == 64, "the fast paths read 64 bytes and the shift");
-_Static_assert(sizeof(void *) != 8 || (sizeof(kolk_pool) == 296 && sizeof(kolk_pool_desc) == 120),
+_Static_assert(sizeof(void *) != 8 || (sizeof(kolk_pool) == 360 && sizeof(kolk_pool_desc) == 160),
                "the layout has changed: raise KOLK_ABI");
 
 /* Emit each function of pool.inl once. */
@@ -81,19 +85,13 @@ static uint32_t tag_bits(uint32_t tag, unsigned bits_of_index) {
     return reversed;
 }
 
-/* Shows the fast paths their bounds (I4). */
-static void show(kolk_pool *pool) {
-    bool fast = is_fast(pool);
-    pool->bound = debug_of(pool) ? 0 : pool->fresh;
-    pool->free_bound = fast ? pool->fresh : 0;
-    pool->floor = fast ? pool->stack : pool->top;
+/* Might a handle of one be taken for the other's? */
+static bool same_tags(const kolk_pool *a, const kolk_pool *b) {
+    unsigned bits = index_bits(a->max_capacity > b->max_capacity ? a->max_capacity : b->max_capacity);
+    return bits == 32 || (a->tag ^ b->tag) >> bits == 0;
 }
 
-static const char *name_of(const kolk_pool *pool) {
-    return pool->name ? pool->name : "";
-}
-
-static kolk_failure failure_of(const kolk_pool *pool, kolk_status rule, uint32_t slot, const void *site) {
+kolk_failure kolk_pool_failure(const kolk_pool *pool, kolk_status rule, uint32_t slot, const void *site) {
     kolk_failure failure = {.rule = rule, .pool = name_of(pool), .slot = slot, .site = site};
     if (debug_of(pool)) kolk_debug_sites(pool->debug, slot, &failure);
     return failure;
@@ -109,10 +107,12 @@ static uint32_t locate(const kolk_pool *pool, const void *pointer, uint64_t *ins
 }
 
 /* Reports what is wrong with a pointer that the caller wants to `verb`; if_dead is the rule broken by a free slot's. */
-static void fail_object(const kolk_pool *pool, const void *object, const char *verb, kolk_status if_dead,
-                        const void *site) {
-    uint64_t inside = 0, slot = object ? locate(pool, object, &inside) : NO_SLOT;
-    kolk_failure failure = failure_of(pool, KOLK_FOREIGN_POINTER, (uint32_t)slot, site);
+void kolk_pool_fail_object(const kolk_pool *pool, const void *object, const char *verb, kolk_status if_dead,
+                           const void *site) {
+    uint64_t inside = 0, slot = NO_SLOT;
+    for (const kolk_pool *place = pool; object && place && slot == NO_SLOT; place = place->overflow)
+        if ((slot = locate(place, object, &inside)) != NO_SLOT) pool = place;
+    kolk_failure failure = kolk_pool_failure(pool, KOLK_FOREIGN_POINTER, (uint32_t)slot, site);
     failure.object = object;
     if (slot == NO_SLOT) {
         kolk_fail(failure, object ? "%s of a pointer that is not of this pool" : "%s of NULL", verb);
@@ -122,6 +122,8 @@ static void fail_object(const kolk_pool *pool, const void *object, const char *v
     } else if (slot >= pool->fresh) {
         failure.rule = KOLK_NEVER_ISSUED;
         kolk_fail(failure, "%s of slot %u, which was never handed out", verb, slot);
+    } else if (kolk_bits_get(pool->live, slot) && pool->generations) {
+        kolk_fail(failure, "%s of slot %u, for the pool that overflowed into this one", verb, slot);
     } else if (kolk_bits_get(pool->live, slot)) {
         failure.rule = KOLK_NO_HANDLES;
         kolk_fail(failure, "%s of slot %u, but KOLK_GENERATIONS_NONE has no handles", verb, slot);
@@ -134,13 +136,19 @@ static void fail_object(const kolk_pool *pool, const void *object, const char *v
 
 /* ---- Life of a pool -------------------------------------------------------------------------------------------- */
 
+/* Which of this pool and those that it overflows into has this live object; NULL: none. */
+static kolk_pool *holder(const kolk_pool *pool, const void *object) {
+    while (pool && !kolk_pool_holds(pool, object)) pool = pool->overflow;
+    return (kolk_pool *)(uintptr_t)pool;
+}
+
 static void list_stats(const void *pool, kolk_stats *out) {
     kolk_pool_stats((const kolk_pool *)pool, out);
 }
 
 static void list_leaks(const void *pool) {
     const kolk_pool *self = (const kolk_pool *)pool;
-    kolk_debug_leaks(self->debug, self->live, self->fresh, failure_of(self, KOLK_LEAK, NO_SLOT, NULL));
+    kolk_debug_leaks(self->debug, self->live, self->fresh, kolk_pool_failure(self, KOLK_LEAK, NO_SLOT, NULL));
 }
 
 kolk_status kolk_pool_init_type(kolk_pool *pool, const kolk_pool_desc *given, size_t type_size, size_t type_align,
@@ -163,19 +171,30 @@ kolk_status kolk_pool_init_type(kolk_pool *pool, const kolk_pool_desc *given, si
     pool->name = desc.name;
     uint32_t tag = desc.tag || !desc.name ? desc.tag : kolk_hash(desc.name);
     pool->tag = tag_bits(tag, index_bits(desc.max_capacity));
+    if (desc.overflow && same_tags(pool, desc.overflow)) {
+        kolk_pool_unmake(pool);
+        memset(pool, 0, sizeof *pool);
+        return KOLK_BAD_OVERFLOW;
+    }
     pool->on_full = desc.on_full;
     pool->cost = desc.cost;
+    pool->on_evict = desc.on_evict;
+    pool->on_low = desc.on_low;
+    pool->overflow = desc.overflow;
+    pool->headroom = desc.headroom;
+    pool->low_water = desc.low_water;
     pool->setup = desc.setup;
     pool->reset = desc.reset;
     pool->teardown = desc.teardown;
     pool->context = desc.context;
+    if (pool->ages) pool->ages[0] = (kolk_age){0, 0};
     show(pool);
     kolk_tools_wrote(pool, sizeof *pool);
     kolk_registry_add(pool, &pool->number, pool->debug_flags & KOLK_DEBUG_SITES ? &kind_with_sites : &kind);
     return KOLK_OK;
 }
 
-static void tear_down(kolk_pool *pool, uint64_t from, uint64_t end) {
+void kolk_pool_tear_down(kolk_pool *pool, uint64_t from, uint64_t end) {
     if (!pool->ready) return;
     for (uint64_t i = from; (i = kolk_bits_find(pool->ready, true, i, end)) < end; i++) {
         kolk_bits_clear(pool->ready, i);
@@ -190,7 +209,7 @@ static void verify(kolk_pool *pool, uint32_t index, const void *site) {
     uint8_t in_hook = pool->in_hook;
     pool->in_hook = false; /* the handler may longjmp */
     kolk_debug_verify(pool->debug, index, slot_at(pool, index), kolk_bits_get(pool->live, index),
-                      failure_of(pool, KOLK_OK, index, site));
+                      kolk_pool_failure(pool, KOLK_OK, index, site));
     pool->in_hook = in_hook;
 }
 
@@ -204,7 +223,7 @@ void kolk_pool_deinit(kolk_pool *pool) {
     if (pool->debug_flags & KOLK_DEBUG_SITES) list_leaks(pool);
     kolk_registry_remove(pool->number);
     if (pool->reset || debug_of(pool)) clear(pool, site);
-    tear_down(pool, 0, pool->fresh);
+    kolk_pool_tear_down(pool, 0, pool->fresh);
     kolk_pool_unmake(pool);
     memset(pool, 0, sizeof *pool);
 }
@@ -215,7 +234,6 @@ void kolk_pool_deinit(kolk_pool *pool) {
 static KOLK_WITHIN void put_free(kolk_pool *pool, uint32_t index) {
     if (pool->reuse == KOLK_REUSE_LIFO) {
         (pool->top++)->index = index;
-        show(pool);
         return;
     }
     if (pool->reuse == KOLK_REUSE_FIFO) {
@@ -230,7 +248,6 @@ static KOLK_WITHIN bool take_free(kolk_pool *pool, uint32_t *index) {
     if (pool->reuse == KOLK_REUSE_LIFO) {
         if (pool->top == pool->stack) return false;
         *index = (--pool->top)->index;
-        show(pool);
         return true;
     }
     if (waiting(pool) == 0) return false;
@@ -281,10 +298,12 @@ static uint32_t take_fresh(kolk_pool *pool) {
     if (index % 64 == 0) {
         pool->live[index / 64] = 0;
         if (pool->ready) pool->ready[index / 64] = 0;
+        if (pool->spared) pool->spared[index / 64] = 0;
     }
     uint64_t at = index;
     for (unsigned k = 0; k < pool->levels && at % 64 == 0; k++, at /= 64) pool->holes[k][at / 64] = 0;
     if (pool->generations) pool->generations[index] = 1;
+    if (pool->ages) pool->ages[index + 1] = (kolk_age){index + 1, index + 1};
     show(pool);
     return index;
 }
@@ -325,7 +344,7 @@ static void mark_withheld(kolk_pool *pool, bool live) {
 }
 
 /* Rebuilds the order from the live bits, lowest first. Holes that are there already stay. */
-static void sort_free(kolk_pool *pool) {
+void kolk_pool_sort_free(kolk_pool *pool) {
     mark_withheld(pool, true);
     pool->top = pool->stack;
     pool->held = pool->worn + pool->quarantined;
@@ -349,7 +368,6 @@ static bool take_queued(kolk_pool *pool, uint32_t index) {
         pool->top--;
     else
         pool->held--;
-    show(pool);
     return true;
 }
 
@@ -378,39 +396,18 @@ static bool take_this(kolk_pool *pool, uint32_t index) {
     return true;
 }
 
-/* ---- Growth ---------------------------------------------------------------------------------------------------- */
-
-kolk_status kolk_pool_reserve(kolk_pool *pool, uint32_t capacity) {
-    if (capacity <= pool->capacity) return KOLK_OK;
-    if (capacity > pool->max_capacity) return KOLK_ABOVE_MAX;
-    if (!kolk_pool_commit(pool, capacity)) return KOLK_NO_MEMORY;
-    PROBE3(grow, name_of(pool), pool->capacity, capacity);
-    uint32_t head = pool->capacity - pool->first;
-    if (pool->reuse == KOLK_REUSE_FIFO && waiting(pool) > head) { /* the ring goes round: move its beginning up */
-        kolk_slot *first = pool->stack + capacity - head;
-        memmove(first, pool->stack + pool->first, head * sizeof *first);
-        pool->first = capacity - head;
-    }
-    pool->capacity = capacity;
-    return KOLK_OK;
-}
-
-/* Room for `needed` slots at least, twice what there was if possible. */
-static bool grow(kolk_pool *pool, uint64_t needed) {
-    if (needed > pool->max_capacity) return false;
-    uint64_t step = 65536 / pool->stride;
-    uint64_t wish = pool->capacity + (pool->capacity > step ? pool->capacity : step);
-    if (wish > pool->max_capacity) wish = pool->max_capacity;
-    if (wish > needed && kolk_pool_reserve(pool, (uint32_t)wish) == KOLK_OK) return true;
-    return kolk_pool_reserve(pool, (uint32_t)needed) == KOLK_OK;
-}
-
 /* ---- Objects --------------------------------------------------------------------------------------------------- */
 
-static KOLK_WITHIN bool take_slot(kolk_pool *pool, uint32_t *index) {
+/* Is a slot left besides the headroom? The pool grows in order to have both. */
+static bool has_more_than_headroom(kolk_pool *pool) {
+    return kolk_pool_available(pool) > pool->headroom || kolk_pool_grow(pool, (uint64_t)pool->capacity + 1);
+}
+
+static KOLK_WITHIN bool take_slot(kolk_pool *pool, uint32_t *index, bool urgent) {
+    if (pool->headroom && !urgent && !has_more_than_headroom(pool)) return false;
     bool fresh_first = pool->reuse == KOLK_REUSE_FIFO && pool->fresh < pool->capacity;
     if (!fresh_first && take_free(pool, index)) return true;
-    if (pool->fresh == pool->capacity && !grow(pool, (uint64_t)pool->capacity + 1))
+    if (pool->fresh == pool->capacity && !kolk_pool_grow(pool, (uint64_t)pool->capacity + 1))
         return take_quarantined(pool, index) || take_worn(pool, index);
     *index = take_fresh(pool);
     return true;
@@ -457,6 +454,8 @@ static KOLK_WITHIN void *issue(kolk_pool *pool, kolk_debug *debug, uint32_t inde
         kolk_bits_set(pool->ready, index);
     }
     kolk_bits_set(pool->live, index);
+    if (pool->ages) become_newest(pool, index);
+    if (pool->spared) kolk_bits_clear(pool->spared, index);
     if (debug) kolk_debug_begin_life(debug, index, object, site);
     bool counts = debug || pool->reuse == KOLK_REUSE_FIFO;
     if (counts && kolk_pool_count(pool) > pool->peak) pool->peak = kolk_pool_count(pool);
@@ -466,11 +465,14 @@ static KOLK_WITHIN void *issue(kolk_pool *pool, kolk_debug *debug, uint32_t inde
 /* What kolk_pool_trap_full does; alloc calls it directly, to tell where it was called from. */
 static void trap_full(kolk_pool *pool, const void *site) {
     uint64_t capacity = pool->capacity, worn = pool->worn;
-    kolk_failure full = failure_of(pool, KOLK_FULL, NO_SLOT, site);
+    kolk_failure full = kolk_pool_failure(pool, KOLK_FULL, NO_SLOT, site);
     pool->in_hook = false; /* the handler may longjmp */
     if (worn)
         kolk_fail(full, "full: %u of %u slots are worn out: raise .capacity, or take KOLK_GENERATIONS_RECYCLE", worn,
                   capacity);
+    else if (kolk_pool_available(pool))
+        kolk_fail(full, "full: of %u slots, the last %u are for urgent allocations only: raise .capacity", capacity,
+                  pool->headroom);
     else if (pool->capacity < pool->max_capacity)
         kolk_fail(full, "full: all %u slots are in use, and the system gives no memory for more", capacity);
     else
@@ -478,43 +480,93 @@ static void trap_full(kolk_pool *pool, const void *site) {
                   capacity);
 }
 
+/* Calls a hook for the full or nearly full pool; allocs of its own don't ask for another. */
+static void call_hook(kolk_pool *pool, void (*hook)(kolk_pool *pool, void *context), const void *site) {
+    pool->in_hook = true;
+    if (hook == kolk_pool_trap_full)
+        trap_full(pool, site);
+    else
+        hook(pool, pool->context);
+    pool->in_hook = false;
+}
+
+/* Tells of the last slots when an alloc is about to take the first of them. */
+static KOLK_APART void look_at_low_water(kolk_pool *pool, const void *site) {
+    uint32_t more = pool->max_capacity - pool->capacity;
+    if (!pool->in_hook && kolk_pool_available(pool) + more == pool->low_water) call_hook(pool, pool->on_low, site);
+}
+
+/* How an object is asked for, but for kolk_pool_alloc's own way, which is all 0. */
+typedef struct wish {
+    bool urgent;        /* from the headroom too */
+    const double *cost; /* at the cost of a cheaper object, instead of asking on_full */
+} wish;
+
+/* A slot for an alloc that has found none, if that can be; it is to try once more then, and may take the place of what
+ * was freed even where urgent ones have used the headroom up. */
+static KOLK_APART bool make_room(kolk_pool *pool, wish *how, const void *site) {
+    if (pool->in_hook) return false;
+    uint32_t before = kolk_pool_count(pool);
+    if (how->cost) {
+        if (!pool->cost || !kolk_pool_evict_below(pool, *how->cost)) return false; /* an overflow pool may have none */
+    } else {
+        if (!pool->on_full) return false;
+        call_hook(pool, pool->on_full, site);
+    }
+    uint32_t after = kolk_pool_count(pool);
+    if (after >= before) return true;
+    pool->evictions += before - after;
+    how->urgent = true;
+    return true;
+}
+
+static void *alloc_any(kolk_pool *pool, wish how, const void *site);
+
 /* Here and in free, `debug` is the pool's, or NULL as a constant: what the debug mode does is compiled apart from what
  * FIFO and LOWEST do in every alloc and free. */
-static KOLK_WITHIN void *alloc_from(kolk_pool *pool, kolk_debug *debug, const void *site) {
+static KOLK_WITHIN void *alloc_from(kolk_pool *pool, kolk_debug *debug, wish how, const void *site) {
     uint32_t index;
-    bool asked = false;
-    while (!take_slot(pool, &index)) {
-        if (asked || pool->in_hook || !pool->on_full) {
+    if (KOLK_UNLIKELY(pool->on_low != NULL)) look_at_low_water(pool, site);
+    bool tried = false, fails = debug && kolk_debug_fails(debug);
+    while (fails || !take_slot(pool, &index, how.urgent)) {
+        void *object = pool->overflow ? alloc_any(pool->overflow, how, site) : NULL;
+        if (object) return object;
+        if (tried || !make_room(pool, &how, site)) {
             pool->failed++;
             PROBE2(full, name_of(pool), pool->capacity);
             return NULL;
         }
-        asked = true;
-        uint32_t before = kolk_pool_count(pool);
-        pool->in_hook = true;
-        if (pool->on_full == kolk_pool_trap_full)
-            trap_full(pool, site);
-        else
-            pool->on_full(pool, pool->context);
-        pool->in_hook = false;
-        uint32_t after = kolk_pool_count(pool);
-        if (after < before) pool->evictions += before - after;
+        tried = true;
+        fails = false;
     }
     return issue(pool, debug, index, site);
 }
 
-static KOLK_APART void *alloc_any(kolk_pool *pool, const void *site) {
-    return alloc_from(pool, debug_of(pool), site);
+static KOLK_APART void *alloc_any(kolk_pool *pool, wish how, const void *site) {
+    return alloc_from(pool, debug_of(pool), how, site);
 }
 
 void *kolk_pool_alloc_slow(kolk_pool *pool) {
-    if (KOLK_UNLIKELY(debug_of(pool))) return alloc_any(pool, SITE);
-    return alloc_from(pool, NULL, SITE);
+    if (KOLK_UNLIKELY(debug_of(pool))) return alloc_any(pool, (wish){0}, SITE);
+    return alloc_from(pool, NULL, (wish){0}, SITE);
+}
+
+void *kolk_pool_alloc_urgent(kolk_pool *pool) {
+    return alloc_any(pool, (wish){.urgent = true}, SITE);
+}
+
+void *kolk_pool_alloc_over(kolk_pool *pool, double cost) {
+    if (!pool->cost) {
+        kolk_fail(kolk_pool_failure(pool, KOLK_COST_MISSING, NO_SLOT, SITE), "alloc_over needs .cost");
+        return NULL;
+    }
+    return alloc_any(pool, (wish){.cost = &cost}, SITE);
 }
 
 /* As kolk_pool_alloc, for a caller at `site`. */
 static void *alloc_by(kolk_pool *pool, const void *site) {
-    return pool->top == pool->floor ? alloc_any(pool, site) : kolk_pool_alloc(pool);
+    bool fast = (uintptr_t)pool->top > (uintptr_t)pool->floor;
+    return fast ? kolk_pool_alloc(pool) : alloc_any(pool, (wish){0}, site);
 }
 
 void *kolk_pool_alloc_zeroed(kolk_pool *pool) {
@@ -538,7 +590,7 @@ void *kolk_pool_alloc_at(kolk_pool *pool, kolk_handle handle) {
     uint32_t generation = (uint32_t)(handle.bits >> 32);
     if (!pool->generations || index >= pool->max_capacity) return NULL;
     if (generation == 0 || generation > KOLK_GENERATION_MAX) return NULL;
-    if (index >= pool->capacity && !grow(pool, (uint64_t)index + 1)) {
+    if (index >= pool->capacity && !kolk_pool_grow(pool, (uint64_t)index + 1)) {
         pool->failed++;
         return NULL;
     }
@@ -571,12 +623,25 @@ static KOLK_WITHIN bool end_life(kolk_pool *pool, kolk_debug *debug, uint32_t in
     return worn;
 }
 
+static void free_any(kolk_pool *pool, void *object, const void *site);
+
+/* What is not alive here may be of the overflow pool, which gives its memory back with its last object. */
+static KOLK_APART void free_elsewhere(kolk_pool *pool, void *object, const void *site) {
+    kolk_pool *other = holder(pool->overflow, object);
+    if (!other) {
+        kolk_pool_fail_object(pool, object, "free", KOLK_DOUBLE_FREE, site);
+        return;
+    }
+    free_any(other, object, site);
+    if (kolk_pool_count(other) == 0) kolk_pool_trim(other);
+}
+
 static KOLK_WITHIN void free_from(kolk_pool *pool, kolk_debug *debug, void *object, const void *site) {
     if (!object) return;
     uintptr_t found = debug ? slot_of(pool, object) : kolk_pool_slot(pool, object);
     uint32_t index = (uint32_t)found;
     if (found >= pool->fresh || !kolk_bits_get(pool->live, index)) {
-        fail_object(pool, object, "free", KOLK_DOUBLE_FREE, site);
+        free_elsewhere(pool, object, site);
         return;
     }
     if (debug) verify(pool, index, site);
@@ -605,7 +670,7 @@ static void clear(kolk_pool *pool, const void *site) {
     for (uint64_t i = 0; (i = kolk_bits_find(pool->live, true, i, end)) < end; i++)
         if (end_life(pool, debug_of(pool), (uint32_t)i, slot_at(pool, i), site)) put_worn(pool, (uint32_t)i);
     while (pool->quarantined) leave_quarantine(pool); /* proven above; sort_free finds them */
-    sort_free(pool);
+    kolk_pool_sort_free(pool);
 }
 
 void kolk_pool_clear(kolk_pool *pool) {
@@ -614,9 +679,13 @@ void kolk_pool_clear(kolk_pool *pool) {
 
 /* ---- Handles and questions --------------------------------------------------------------------------------------- */
 
-bool kolk_pool_is_live_slow(const kolk_pool *pool, const void *object) {
+bool kolk_pool_holds(const kolk_pool *pool, const void *object) {
     uintptr_t index = slot_of(pool, object);
     return index < pool->fresh && kolk_bits_get(pool->live, index);
+}
+
+bool kolk_pool_is_live_slow(const kolk_pool *pool, const void *object) {
+    return holder(pool, object) != NULL;
 }
 
 void *kolk_pool_at_slow(const kolk_pool *pool, uint32_t index) {
@@ -624,45 +693,56 @@ void *kolk_pool_at_slow(const kolk_pool *pool, uint32_t index) {
 }
 
 uint32_t kolk_pool_index_slow(const kolk_pool *pool, const void *object) {
-    if (kolk_pool_is_live_slow(pool, object)) return (uint32_t)slot_of(pool, object);
-    fail_object(pool, object, "index", KOLK_DEAD_OBJECT, SITE);
+    if (kolk_pool_holds(pool, object)) return (uint32_t)slot_of(pool, object);
+    kolk_pool_fail_object(pool, object, "index", KOLK_DEAD_OBJECT, SITE);
     return NO_SLOT;
 }
 
 kolk_handle kolk_pool_handle_slow(const kolk_pool *pool, const void *object) {
     kolk_handle handle = {0};
-    uintptr_t index = slot_of(pool, object);
-    if (kolk_pool_is_live_slow(pool, object) && pool->generations)
-        handle.bits = (uint64_t)pool->generations[index] << 32 | ((uint32_t)index ^ pool->tag);
-    else
-        fail_object(pool, object, "handle", KOLK_DEAD_OBJECT, SITE);
+    const kolk_pool *place = holder(pool, object);
+    if (!place || !place->generations) {
+        kolk_pool_fail_object(pool, object, "handle", KOLK_DEAD_OBJECT, SITE);
+        return handle;
+    }
+    uintptr_t index = slot_of(place, object);
+    handle.bits = (uint64_t)place->generations[index] << 32 | ((uint32_t)index ^ place->tag);
     return handle;
+}
+
+/* Has this handle the tag of a pool of these? */
+static bool knows_tag(const kolk_pool *pool, kolk_handle handle) {
+    for (; pool; pool = pool->overflow) {
+        unsigned bits = index_bits(pool->max_capacity);
+        if (bits == 32 || ((uint32_t)handle.bits ^ pool->tag) >> bits == 0) return true;
+    }
+    return false;
 }
 
 /* A handle that finds no object: NULL, and a note if it is not just null. */
 static void *get_none(const kolk_pool *pool, kolk_handle handle, const void *site) {
     if (handle.bits >> 32 == 0) return NULL;
-    uint32_t index = (uint32_t)handle.bits ^ pool->tag;
-    bool other_tag = index_bits(pool->max_capacity) < 32 && index >> index_bits(pool->max_capacity) != 0;
     PROBE2(stale_handle, name_of(pool), handle.bits);
-    if (!other_tag) return NULL;
+    if (knows_tag(pool, handle)) return NULL;
     /* A statistic: several threads may count here, and lose some. */
     uint32_t *wrong_pool = &((kolk_pool *)(uintptr_t)pool)->wrong_pool;
     __atomic_store_n(wrong_pool, __atomic_load_n(wrong_pool, __ATOMIC_RELAXED) + 1, __ATOMIC_RELAXED);
     uint32_t modes = KOLK_DEBUG_FILL | KOLK_DEBUG_GUARD | KOLK_DEBUG_QUARANTINE | KOLK_DEBUG_SITES;
     if (!(pool->debug_flags & modes)) return NULL;
-    kolk_failure failure = failure_of(pool, KOLK_WRONG_POOL, NO_SLOT, site);
+    kolk_failure failure = kolk_pool_failure(pool, KOLK_WRONG_POOL, NO_SLOT, site);
     failure.handle = handle;
     kolk_fail(failure, "handle %u is of another pool", handle.bits);
     return NULL;
 }
 
 static void *get_from(const kolk_pool *pool, kolk_handle handle, const void *site) {
-    uint32_t index = (uint32_t)handle.bits ^ pool->tag;
-    if (index >= pool->fresh || !pool->generations || pool->generations[index] != handle.bits >> 32 ||
-        !kolk_bits_get(pool->live, index))
-        return get_none(pool, handle, site);
-    return slot_at(pool, index);
+    for (const kolk_pool *place = pool; place; place = place->overflow) {
+        uint32_t index = (uint32_t)handle.bits ^ place->tag;
+        if (index < place->fresh && place->generations && place->generations[index] == handle.bits >> 32 &&
+            kolk_bits_get(place->live, index))
+            return slot_at(place, index);
+    }
+    return get_none(pool, handle, site);
 }
 
 void *kolk_pool_get_slow(const kolk_pool *pool, kolk_handle handle) {
@@ -711,7 +791,7 @@ void *kolk_pool_next(const kolk_pool *pool, const void *object) {
     if (object) {
         from = slot_of(pool, object);
         if (from++ >= pool->fresh) {
-            fail_object(pool, object, "next", KOLK_DEAD_OBJECT, SITE);
+            kolk_pool_fail_object(pool, object, "next", KOLK_DEAD_OBJECT, SITE);
             return NULL;
         }
     }
@@ -733,48 +813,7 @@ void *kolk_pool_next_run(const kolk_pool *pool, uint32_t *index, uint32_t *lengt
     return slot_at(pool, first);
 }
 
-/* ---- Memory given back ------------------------------------------------------------------------------------------- */
-
-/* Gives back the whole pages in a stretch of dead slots, which ends the set-up of all slots that they touch. */
-static size_t discard(kolk_pool *pool, uint64_t first, uint64_t end) {
-    uint64_t page = kolk_memory_page();
-    uint64_t from = round_up(first * pool->stride, page); /* slots begins on a page */
-    uint64_t to = end * pool->stride / page * page;
-    if (from >= to) return 0;
-    uint64_t last = round_up(to, pool->stride) / pool->stride;
-    if (last > pool->fresh) last = pool->fresh;
-    tear_down(pool, from / pool->stride, last);
-    if (debug_of(pool)) kolk_debug_forget(pool->debug, (uint32_t)(from / pool->stride), (uint32_t)last);
-    return kolk_memory_discard(pool->block + from, (size_t)(to - from));
-}
-
-size_t kolk_pool_trim(kolk_pool *pool) {
-    size_t bytes = 0;
-    bool may_discard = pool->memory != MEMORY_CALLERS && (!pool->keep || pool->setup);
-    for (uint64_t i = 0; may_discard && (i = kolk_bits_find(pool->live, false, i, pool->fresh)) < pool->fresh;) {
-        uint64_t end = kolk_bits_find(pool->live, true, i, pool->fresh);
-        bytes += discard(pool, i, end < pool->fresh ? end : pool->capacity);
-        i = end;
-    }
-    if (pool->reuse == KOLK_REUSE_LIFO) sort_free(pool);
-    return bytes;
-}
-
-/* ---- Ready-made hooks -------------------------------------------------------------------------------------------- */
-
 void kolk_pool_trap_full(kolk_pool *pool, void *context) {
     (void)context;
     trap_full(pool, SITE);
-}
-
-void kolk_pool_evict_cheapest(kolk_pool *pool, void *context) {
-    void *cheapest = NULL;
-    double least = 0;
-    for (void *object = NULL; (object = kolk_pool_next(pool, object));) {
-        double cost = pool->cost(object, context);
-        if (cheapest && !(cost < least)) continue;
-        cheapest = object;
-        least = cost;
-    }
-    kolk_pool_free(pool, cheapest);
 }

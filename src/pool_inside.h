@@ -1,5 +1,6 @@
-/* pool_inside.h: what the files of the core pool share. pool.c has the essay and the operations, pool_memory.c the memory
- * that a pool lives in, pool_valid.c the predicate over all of it. */
+/* pool_inside.h: what the files of the core pool share. pool.c has the essay and the operations, pool_full.c who makes room
+ * in a full pool, pool_trim.c growing and giving back, pool_memory.c the memory that a pool lives in, pool_valid.c the
+ * predicate over all of it. */
 #ifndef KOLK_SRC_POOL_INSIDE_H
 #define KOLK_SRC_POOL_INSIDE_H
 
@@ -62,15 +63,70 @@ static inline kolk_slot *queue_at(const kolk_pool *pool, uint32_t n) {
     return pool->stack + (at < pool->capacity ? at : at - pool->capacity);
 }
 
+static inline const char *name_of(const kolk_pool *pool) {
+    return pool->name ? pool->name : "";
+}
+
 /* Is `peak` counted? Elsewhere it is fresh. */
 static inline bool keeps_peak(const kolk_pool *pool) {
     return pool->reuse == KOLK_REUSE_FIFO || debug_of(pool);
 }
 
-/* May the fast paths serve this pool? */
-static inline bool is_fast(const kolk_pool *pool) {
-    return pool->reuse == KOLK_REUSE_LIFO && !pool->ready && !pool->reset && !debug_of(pool);
+/* Shows the fast paths their bounds (I4); due when fresh or capacity have changed. */
+static inline void show(kolk_pool *pool) {
+    bool plain = pool->reuse == KOLK_REUSE_LIFO && !debug_of(pool);
+    uint32_t kept = pool->headroom > pool->low_water ? pool->headroom : pool->low_water;
+    uint32_t spare = pool->capacity - pool->fresh;
+    pool->bound = debug_of(pool) ? 0 : pool->fresh;
+    pool->free_bound = plain && !pool->reset ? pool->fresh : 0;
+    pool->floor = plain && !pool->ready && !pool->spared ? pool->stack + (kept > spare ? kept - spare : 0)
+                                                         : (kolk_slot *)UINTPTR_MAX;
 }
+
+/* ---- The order of births ------------------------------------------------------------------------------------------ */
+
+static inline void leave_order(kolk_pool *pool, uint32_t slot) {
+    kolk_age *age = pool->ages + slot + 1;
+    pool->ages[age->older].newer = age->newer;
+    pool->ages[age->newer].older = age->older;
+}
+
+/* A slot that is in no order yet is its own neighbour on both sides, so that leaving changes nothing. */
+static inline void become_newest(kolk_pool *pool, uint32_t slot) {
+    leave_order(pool, slot);
+    uint32_t newest = pool->ages[0].older;
+    pool->ages[slot + 1] = (kolk_age){newest, 0};
+    pool->ages[newest].newer = slot + 1;
+    pool->ages[0].older = slot + 1;
+}
+
+/* ---- pool.c ------------------------------------------------------------------------------------------------------- */
+
+/* Reports what is wrong with a pointer that the caller wants to `verb`; if_dead is the rule broken by a free slot's. */
+void kolk_pool_fail_object(const kolk_pool *pool, const void *object, const char *verb, kolk_status if_dead,
+                           const void *site);
+
+/* ... and what is wrong with a call. */
+kolk_failure kolk_pool_failure(const kolk_pool *pool, kolk_status rule, uint32_t slot, const void *site);
+
+/* Is it the start of a live object of this pool, and not of its overflow pool? */
+bool kolk_pool_holds(const kolk_pool *pool, const void *object);
+
+/* Ends the set-up of these slots. */
+void kolk_pool_tear_down(kolk_pool *pool, uint64_t from, uint64_t end);
+
+/* Rebuilds the order of free slots from the live bits, lowest first. Holes that are there already stay. */
+void kolk_pool_sort_free(kolk_pool *pool);
+
+/* ---- pool_full.c -------------------------------------------------------------------------------------------------- */
+
+/* Frees the cheapest object if it costs less than this; false: it does not, or there is none. */
+bool kolk_pool_evict_below(kolk_pool *pool, double cost);
+
+/* ---- pool_trim.c -------------------------------------------------------------------------------------------------- */
+
+/* Room for `needed` slots at least, twice what there was if possible. */
+bool kolk_pool_grow(kolk_pool *pool, uint64_t needed);
 
 /* ---- pool_memory.c ---------------------------------------------------------------------------------------------- */
 

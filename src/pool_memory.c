@@ -1,6 +1,6 @@
 /* pool_memory.c: the memory of a core pool: one block, cut into regions that each grow on their own.
  *
- *     | slots | live | ready | generations | stack | holes 0 ... 5 |
+ *     | slots | live | ready | spared | generations | stack | ages | holes 0 ... 5 |
  *
  * On the caller's memory, and in a pool that does not grow, the regions lie side by side and are whole from the start.
  * In a growing pool each has address space for max_capacity, and its first bytes are committed as capacity grows. */
@@ -15,12 +15,12 @@
 #define MAX_LEVELS 6u /* 64^6 > 2^32 */
 #define FEW_PAGES  4u
 
-enum { SLOTS, LIVE, READY, GENERATIONS, STACK, HOLES, REGIONS = HOLES + MAX_LEVELS };
+enum { SLOTS, LIVE, READY, SPARED, GENERATIONS, STACK, AGES, HOLES, REGIONS = HOLES + MAX_LEVELS };
 
 typedef struct layout {
     uint64_t stride;
     uint64_t front; /* from the region's start to the first object: a zone of the debug mode */
-    bool stack, generations, ready;
+    bool stack, generations, ready, spared, ages;
     unsigned levels;
 } layout;
 
@@ -29,6 +29,8 @@ static layout layout_of(const kolk_pool_desc *desc, uint32_t max_capacity) {
     shape.stack = desc->reuse != KOLK_REUSE_LOWEST;
     shape.generations = desc->generations != KOLK_GENERATIONS_NONE;
     shape.ready = desc->setup || desc->teardown;
+    shape.spared = desc->ages || desc->cost;
+    shape.ages = desc->ages;
     /* up to a level of one word; at least one, if there is a slot */
     for (uint64_t words = max_capacity; !shape.stack && words > (shape.levels > 0); shape.levels++)
         words = kolk_bits_words(words);
@@ -42,6 +44,8 @@ static void measure(const layout *shape, uint32_t capacity, uint64_t sizes[REGIO
     sizes[SLOTS] = capacity * shape->stride;
     sizes[LIVE] = words * 8;
     if (shape->ready) sizes[READY] = words * 8;
+    if (shape->spared) sizes[SPARED] = words * 8;
+    if (shape->ages) sizes[AGES] = ((uint64_t)capacity + 1) * sizeof(kolk_age);
     if (shape->generations) sizes[GENERATIONS] = (uint64_t)capacity * 4;
     if (shape->stack) sizes[STACK] = (uint64_t)capacity * 4;
     for (unsigned k = 0; k < shape->levels; k++, words = kolk_bits_words(words)) sizes[HOLES + k] = words * 8;
@@ -82,6 +86,8 @@ static void place(kolk_pool *pool, const layout *shape, uint64_t unit) {
     pool->slots = (unsigned char *)starts[SLOTS] + shape->front;
     pool->live = starts[LIVE];
     pool->ready = starts[READY];
+    pool->spared = starts[SPARED];
+    pool->ages = starts[AGES];
     pool->generations = starts[GENERATIONS];
     pool->stack = pool->top = starts[STACK];
     for (unsigned k = 0; k < MAX_LEVELS; k++) pool->holes[k] = starts[HOLES + k];
@@ -89,13 +95,19 @@ static void place(kolk_pool *pool, const layout *shape, uint64_t unit) {
 
 /* What of the block may be touched: the pool's own shape. */
 static void measure_pool(const kolk_pool *pool, uint32_t capacity, uint64_t sizes[REGIONS]) {
-    layout shape = {pool->stride, 0, pool->stack, pool->generations, pool->ready, pool->levels};
+    layout shape = {.stride = pool->stride, .levels = pool->levels};
+    shape.stack = pool->stack;
+    shape.generations = pool->generations;
+    shape.ready = pool->ready;
+    shape.spared = pool->spared;
+    shape.ages = pool->ages;
     measure(&shape, capacity, sizes);
 }
 
 bool kolk_pool_commit(const kolk_pool *pool, uint32_t capacity) {
     uint64_t sizes[REGIONS];
-    void *starts[REGIONS] = {pool->block, pool->live, pool->ready, pool->generations, pool->stack};
+    void *starts[REGIONS] = {pool->block,       pool->live,  pool->ready, pool->spared,
+                             pool->generations, pool->stack, pool->ages};
     if (debug_of(pool) && !kolk_debug_commit(pool->debug, capacity)) return false;
     if (pool->memory != MEMORY_GROWS) return true;
     memcpy(starts + HOLES, pool->holes, sizeof pool->holes);
@@ -110,6 +122,11 @@ uint64_t kolk_pool_committed(const kolk_pool *pool) {
     if (pool->memory != MEMORY_GROWS) return pool->block_size;
     measure_pool(pool, pool->capacity, sizes);
     return total(sizes, kolk_memory_page());
+}
+
+/* Are this pool's objects such as the descriptor asks for? */
+static bool is_alike(const kolk_pool *pool, const kolk_pool_desc *desc) {
+    return pool->object_size == desc->object_size && ((uintptr_t)pool->slots | pool->stride) % desc->object_align == 0;
 }
 
 /* Checks the descriptor and fills in its defaults. */
@@ -130,6 +147,7 @@ static kolk_status resolve(kolk_pool_desc *desc, size_t type_size, size_t type_a
     if ((unsigned)desc->reuse > KOLK_REUSE_LOWEST) return KOLK_BAD_REUSE;
     if ((unsigned)desc->generations > KOLK_GENERATIONS_NONE) return KOLK_BAD_GENERATIONS;
     if (desc->on_full == kolk_pool_evict_cheapest && !desc->cost) return KOLK_COST_MISSING;
+    if (desc->on_full == kolk_pool_evict_oldest && !desc->ages) return KOLK_AGES_MISSING;
     if (desc->max_capacity && desc->max_capacity < desc->capacity) return KOLK_MAX_BELOW_CAPACITY;
     if (desc->object_size > INT32_MAX - MAX_ALIGN) return KOLK_SIZE_OVERFLOW; /* so that no product below can wrap */
     if (desc->memory) {
@@ -142,6 +160,8 @@ static kolk_status resolve(kolk_pool_desc *desc, size_t type_size, size_t type_a
         return KOLK_MEMORY_MISSING;
     }
     if (desc->max_capacity == 0) desc->max_capacity = desc->capacity;
+    if (desc->headroom > desc->max_capacity) return KOLK_BAD_HEADROOM;
+    if (desc->overflow && !is_alike(desc->overflow, desc)) return KOLK_BAD_OVERFLOW;
     layout shape = layout_of(desc, desc->max_capacity);
     if (block_bytes(&shape, desc->max_capacity, MAX_ALIGN) > PTRDIFF_MAX) return KOLK_SIZE_OVERFLOW;
     return KOLK_OK;
@@ -153,6 +173,8 @@ size_t kolk_pool_memory_size(const kolk_pool_desc *desc) {
     fixed.memory = NULL;
     fixed.memory_size = 0;
     fixed.max_capacity = 0;
+    fixed.overflow = NULL;
+    fixed.headroom = 0;
     if (resolve(&fixed, 0, 0) != KOLK_OK) return 0;
     layout shape = layout_of(&fixed, fixed.capacity);
     return (size_t)block_bytes(&shape, fixed.capacity, 8);
@@ -172,7 +194,7 @@ static kolk_debug_desc debug_desc_of(const kolk_pool_desc *desc, layout *shape) 
 #ifdef _WIN32 /* no one function frees blocks of any alignment */
     if (debug.object_align > _Alignof(max_align_t)) *flags &= ~(uint32_t)KOLK_DEBUG_BYPASS;
 #endif
-    if (*flags & KOLK_DEBUG_BYPASS) *flags &= KOLK_DEBUG_BYPASS | KOLK_DEBUG_SITES | KOLK_DEBUG_TRACE;
+    if (*flags & KOLK_DEBUG_BYPASS) *flags &= KOLK_DEBUG_BYPASS | KOLK_DEBUG_SITES | KOLK_DEBUG_TRACE | KOLK_DEBUG_FAIL;
     if (debug.persistent) *flags &= ~(uint32_t)KOLK_DEBUG_FILL;
     if (desc->memory) *flags &= ~(uint32_t)KOLK_DEBUG_GUARD;
     if (!(*flags & KOLK_DEBUG_GUARD)) return debug;

@@ -1,29 +1,23 @@
 /* pool_valid.c: the predicate over all invariants of the core pool; their numbers are those of pool.c's essay. */
 #include "pool_inside.h"
 
-/* Mixes a slot into a fingerprint of a set: a sum of these (Steele, Lea, Flood: SplitMix, 2014) tells sets apart,
- * without a mark on any slot. */
-static uint64_t mixed(uint64_t slot) {
-    slot += UINT64_C(0x9e3779b97f4a7c15);
-    slot = (slot ^ (slot >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    slot = (slot ^ (slot >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return slot ^ (slot >> 31);
-}
+#include "hash.h"
 
-/* Adds up the fingerprint of the free slots in their places; false if the worn-out list leads outside (I3). */
+/* Sums of mixed numbers tell sets apart, without a mark on any slot.
+ * Adds up the fingerprint of the free slots in their places; false if the worn-out list leads outside (I3). */
 static bool add_places(const kolk_pool *pool, uint64_t *print) {
     uint32_t length = queued(pool);
-    for (uint32_t n = 0; n < length; n++) *print += mixed(queue_at(pool, n)->index);
+    for (uint32_t n = 0; n < length; n++) *print += kolk_mixed(queue_at(pool, n)->index);
     uint32_t worn = pool->worn_first;
     if (pool->worn && !pool->generations) return false;
     for (uint32_t n = 0; n < pool->worn; n++, worn = pool->generations[worn]) {
         if (worn >= pool->fresh) return false;
-        *print += mixed(worn);
+        *print += kolk_mixed(worn);
     }
-    for (uint32_t n = 0; n < pool->quarantined; n++) *print += mixed(*kolk_debug_ring(pool->debug, n));
+    for (uint32_t n = 0; n < pool->quarantined; n++) *print += kolk_mixed(*kolk_debug_ring(pool->debug, n));
     if (pool->levels == 0) return true;
     for (uint64_t i = 0; (i = kolk_bits_find(pool->holes[0], true, i, pool->fresh)) < pool->fresh; i++)
-        *print += mixed(i);
+        *print += kolk_mixed(i);
     return true;
 }
 
@@ -35,13 +29,23 @@ static bool levels_are_valid(const kolk_pool *pool) { /* I6 */
     return true;
 }
 
+static bool ages_are_valid(const kolk_pool *pool, uint64_t live) { /* I9 */
+    if (!pool->ages) return true;
+    uint64_t passed = 0;
+    for (uint32_t at = 0, next, length = 0;; at = next, length++) {
+        next = pool->ages[at].newer;
+        if (next > pool->fresh || pool->ages[next].older != at || length > pool->fresh) return false;
+        if (next == 0) return passed == live;
+        passed += kolk_bits_get(pool->live, next - 1);
+    }
+}
+
 bool kolk_pool_is_valid(const kolk_pool *pool) {
     if (pool->fresh > pool->capacity || pool->capacity > pool->max_capacity) return false;    /* I2 */
     if (pool->top < pool->stack || pool->held < pool->worn + pool->quarantined) return false; /* I1 */
-    bool fast = is_fast(pool);                                                                /* I4 */
-    if (pool->bound != (debug_of(pool) ? 0 : pool->fresh)) return false;
-    if (pool->free_bound != (fast ? pool->fresh : 0)) return false;
-    if (pool->floor != (fast ? pool->stack : pool->top)) return false;
+    kolk_pool shown = *pool;                                                                  /* I4 */
+    show(&shown);
+    if (pool->bound != shown.bound || pool->free_bound != shown.free_bound || pool->floor != shown.floor) return false;
 
     uint64_t live = 0, dead = 0;
     for (uint64_t i = 0; i < pool->fresh; i++) {
@@ -49,7 +53,7 @@ bool kolk_pool_is_valid(const kolk_pool *pool) {
         if (debug_of(pool) && !kolk_debug_is_intact(pool->debug, (uint32_t)i, slot_at(pool, i), is_live))
             return false; /* I8 */
         if (!is_live) {
-            dead += mixed(i);
+            dead += kolk_mixed(i);
             continue;
         }
         live++;
@@ -61,5 +65,5 @@ bool kolk_pool_is_valid(const kolk_pool *pool) {
     if (keeps_peak(pool) && pool->peak < live) return false;
 
     uint64_t places = 0; /* I3 */
-    return add_places(pool, &places) && places == dead && levels_are_valid(pool);
+    return add_places(pool, &places) && places == dead && levels_are_valid(pool) && ages_are_valid(pool, live);
 }

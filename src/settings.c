@@ -3,6 +3,7 @@
  *     KOLK_DEBUG=fill,guard;sites,quarantine=8:bullet*
  *                ---------- ------------------ -------
  *                an entry   settings           glob of pool names
+ *     KOLK_FAIL=bullet*:every=10;*:chance=0.01,seed=7
  */
 #include "debug.h"
 
@@ -143,12 +144,64 @@ static bool from_environment(kolk_settings *settings, const char *text, const ch
         word list;
         cut(&entry, ':', &list); /* what is left is the glob */
         bool has_glob = entry.start != NULL, matches_name = !has_glob || matches(trimmed(entry), name);
-        kolk_settings other = {0, 0};
+        kolk_settings other = {0};
         bool some = add_settings(matches_name ? settings : &other, list, of);
         if (matches_name && (some || has_glob)) matched = true;
     }
     return matched;
 }
+
+/* ---- Forced failures ---------------------------------------------------------------------------------------------- */
+
+/* A number from 0 to 1, such as 0.015, in 2^-32; false if it is none. */
+static bool fraction_of(word text, uint64_t *fraction) {
+    uint64_t digits = 0, unit = 1;
+    bool behind_point = false;
+    for (size_t i = 0; i < text.length; i++) {
+        if (text.start[i] == '.' && !behind_point && text.length > 1) {
+            behind_point = true;
+            continue;
+        }
+        if (text.start[i] < '0' || text.start[i] > '9' || unit >= 1000000000) return false;
+        digits = digits * 10 + (uint64_t)(text.start[i] - '0');
+        if (behind_point) unit *= 10;
+        if (digits > unit) return false;
+    }
+    *fraction = (digits << 32) / unit;
+    return text.length > 0;
+}
+
+static void add_failure(kolk_settings *settings, word setting, const char *of) {
+    word value = setting, key;
+    cut(&value, '=', &key);
+    bool known = false;
+    if (is(key, "every")) known = value.start && (settings->fail_every = number_of(value)) > 0;
+    if (is(key, "chance")) known = value.start && fraction_of(value, &settings->fail_chance);
+    if (is(key, "seed")) known = value.start && (settings->fail_seed = number_of(value)) > 0;
+    if (known)
+        settings->flags |= KOLK_DEBUG_FAIL;
+    else if (of)
+        refuse(setting, of, "is not understood: every=N, chance=0.01, seed=N");
+}
+
+/* Of the first entry whose glob matches. */
+static void add_failures(kolk_settings *settings, const char *text, const char *name, const char *of) {
+    word rest = {text, strlen(text)};
+    for (word entry; cut(&rest, ';', &entry);) {
+        word list = entry, glob = {"*", 1};
+        if (memchr(entry.start, ':', entry.length)) cut(&list, ':', &glob);
+        kolk_settings ones = {0};
+        for (word setting; cut(&list, ',', &setting);)
+            if (trimmed(setting).length) add_failure(&ones, trimmed(setting), of);
+        if (settings->flags & KOLK_DEBUG_FAIL || !matches(trimmed(glob), name)) continue;
+        settings->flags |= ones.flags;
+        settings->fail_every = ones.fail_every;
+        settings->fail_chance = ones.fail_chance;
+        settings->fail_seed = ones.fail_seed;
+    }
+}
+
+/* ---- All of them -------------------------------------------------------------------------------------------------- */
 
 /* Are objects to come from malloc? */
 static bool is_bypassed(void) {
@@ -161,12 +214,14 @@ static bool is_bypassed(void) {
 }
 
 kolk_settings kolk_settings_of(const char *name, const char *own) {
-    static unsigned char told;
-    kolk_settings settings = {0, 0};
+    static unsigned char told, told_failures;
+    kolk_settings settings = {0};
+    const char *failures = kolk_environment("KOLK_FAIL");
     const char *all = kolk_environment("KOLK_DEBUG");
     const char *of = all && is_first(&told) ? "KOLK_DEBUG" : NULL;
     bool found = all && from_environment(&settings, all, name ? name : "", of);
     if (!found && own) add_settings(&settings, (word){own, strlen(own)}, name && *name ? name : "a pool's .debug");
+    if (failures) add_failures(&settings, failures, name ? name : "", is_first(&told_failures) ? "KOLK_FAIL" : NULL);
     if (kolk_profiler_is_set()) settings.flags |= KOLK_DEBUG_TRACE;
     if (is_bypassed()) settings.flags |= KOLK_DEBUG_BYPASS;
     return settings;
@@ -176,7 +231,7 @@ kolk_settings kolk_settings_of(const char *name, const char *own) {
 
 kolk_settings kolk_settings_of(const char *name, const char *own) {
     (void)name, (void)own;
-    return (kolk_settings){0, 0};
+    return (kolk_settings){0};
 }
 
 #endif

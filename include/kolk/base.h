@@ -65,7 +65,10 @@ extern "C" {
     X(KOLK_MEMORY_MISALIGNED, "memory is not aligned to object_align and to 8")                                        \
     X(KOLK_BAD_REUSE, "reuse is none of the KOLK_REUSE_ values")                                                       \
     X(KOLK_BAD_GENERATIONS, "generations is none of the KOLK_GENERATIONS_ values")                                     \
-    X(KOLK_COST_MISSING, "on_full is kolk_pool_evict_cheapest, and cost is NULL")                                      \
+    X(KOLK_COST_MISSING, "costs are asked for (kolk_pool_evict_cheapest, kolk_pool_alloc_over), and cost is NULL")     \
+    X(KOLK_AGES_MISSING, "the order of births is asked for (kolk_pool_evict_oldest and the like), and ages is false")  \
+    X(KOLK_BAD_HEADROOM, "headroom is more than max_capacity")                                                         \
+    X(KOLK_BAD_OVERFLOW, "the overflow pool's objects have another size or alignment, or its handles the same tag")    \
     X(KOLK_TYPE_MISMATCH, "object_size or object_align differ from the pool's type: leave them 0")                     \
     /* a bug of the caller: reported to the failure handler */                                                         \
     X(KOLK_DOUBLE_FREE, "double free")                                                                                 \
@@ -143,7 +146,8 @@ enum {
     KOLK_DEBUG_QUARANTINE = 4,
     KOLK_DEBUG_SITES = 8,
     KOLK_DEBUG_TRACE = 16,
-    KOLK_DEBUG_BYPASS = 32
+    KOLK_DEBUG_BYPASS = 32,
+    KOLK_DEBUG_FAIL = 128
 };
 
 /* Filled by kolk_pool_stats and its like. Counters start at init; clear does not reset them. */
@@ -236,6 +240,11 @@ KOLK_API const char *kolk_site_text(const void *site, bool lines, char *text, si
  *     KOLK_BYPASS=1 | 0                                    objects come from malloc, one by one, for tools that watch
  *                                                          malloc; 1 is the default under AddressSanitizer,
  *                                                          LeakSanitizer, MemorySanitizer and memcheck
+ *
+ *     KOLK_FAIL=GLOB:every=10 | GLOB:chance=0.01,seed=7[;...]
+ *                                                          allocs of pools whose name matches meet a full pool, each 10th
+ *                                                          or by chance: to try out what the program makes of it. on_full
+ *                                                          is asked as ever; the first entry that matches counts
  *
  * The environment is read when a pool is initialised. All this is left out of freestanding builds. A setting
  * that is not understood is reported as KOLK_BAD_SETTING and ignored. */

@@ -106,7 +106,21 @@ typedef struct kolk_pool_desc {
     /* Called when an alloc finds no slot: may free, clear or reserve; then that alloc is tried once more. NULL: alloc
      * gives NULL. */
     void (*on_full)(kolk_pool *pool, void *context);
-    double (*cost)(const void *object, void *context); /* for kolk_pool_evict_cheapest: what losing it would cost */
+    double (*cost)(const void *object, void *context); /* what losing it would cost: for kolk_pool_evict_cheapest and
+                                                        * kolk_pool_alloc_over */
+    void (*on_evict)(void *object, void *context);     /* the ready-made hooks and alloc_over are about to free it */
+
+    /* A full pool hands over to this one before it asks on_full; which is alike (object_size, object_align, and a tag of
+     * its own), initialised before and deinit'd after. See kolk_pool_alloc. */
+    kolk_pool *overflow;
+
+    bool ages;         /* keeps the order of births, for kolk_pool_oldest and the like: 8 bytes a slot */
+    uint32_t headroom; /* the last slots, so many, are only for kolk_pool_alloc_urgent */
+
+    /* Called when an alloc is about to leave fewer than low_water slots, of all that it may grow to; again when it gets
+     * there anew. May do what on_full may. */
+    uint32_t low_water;
+    void (*on_low)(kolk_pool *pool, void *context);
 
     /* Once per slot, before it is first handed out, and again after a trim. False: it could not; alloc gives NULL and
      * the slot stays free. */
@@ -132,6 +146,11 @@ typedef struct kolk_slot {
     uint32_t index;
 } kolk_slot;
 
+/* A slot's neighbours in the order of births, as slots + 1; its own where it is in no order. */
+typedef struct kolk_age {
+    uint32_t older, newer;
+} kolk_age;
+
 /* count == fresh - (top - stack) - held. All zero is a valid pool of capacity 0. Never copy or move it once
  * initialised. */
 struct kolk_pool {
@@ -140,7 +159,7 @@ struct kolk_pool {
     uint64_t *live;        /* 1 bit a slot, valid below fresh */
     uint32_t *generations; /* of the life that is or comes next, from 1; NULL with KOLK_GENERATIONS_NONE */
     kolk_slot *top;        /* end of the stack of free slots (LIFO) */
-    kolk_slot *floor;      /* alloc leaves the fast path here: the stack's bottom, or top when all have to */
+    kolk_slot *floor;      /* alloc takes what lies above it: the stack's bottom, or higher, or nothing ever */
     uintptr_t inverse;     /* stride = odd << shift; of odd, modulo the word */
     uint32_t stride;       /* bytes from slot to slot */
     uint32_t free_bound;   /* free leaves the fast path from here on */
@@ -165,11 +184,15 @@ struct kolk_pool {
     uint32_t worn_first, worn_last, worn; /* list through generations[], oldest first; its length */
     uint32_t recycled, wrong_pool;
     uint32_t quarantined;
-    uint32_t number; /* in the registry; 0: it is not there */
+    uint32_t headroom, low_water;
+    uint32_t demand, served, sweep, seen; /* see src/pool_trim.c */
+    uint32_t number;                      /* in the registry; 0: it is not there */
     uint64_t failed, evictions;
-    kolk_slot *stack;   /* LIFO: bottom of the stack; FIFO: the ring, capacity entries */
-    uint64_t *ready;    /* 1 bit a slot that is set up; NULL without setup and teardown */
-    uint64_t *holes[6]; /* LOWEST: 1 bit a free slot below fresh; in [k + 1], 1 bit a word of [k] that is not 0 */
+    kolk_slot *stack;      /* LIFO: bottom of the stack; FIFO: the ring, capacity entries */
+    uint64_t *ready;       /* 1 bit a slot that is set up; NULL without setup and teardown */
+    uint64_t *holes[6];    /* LOWEST: 1 bit a free slot below fresh; in [k + 1], 1 bit a word of [k] that is not 0 */
+    struct kolk_age *ages; /* by slot + 1, in a circle through [0], the oldest first; NULL without */
+    uint64_t *spared;      /* 1 bit a slot that kolk_pool_protect keeps; NULL without ages and cost */
     unsigned char *block;
     size_t block_size;
     struct kolk_debug *debug; /* NULL: off */
@@ -177,6 +200,9 @@ struct kolk_pool {
     const char *name;
     void (*on_full)(kolk_pool *pool, void *context);
     double (*cost)(const void *object, void *context);
+    void (*on_evict)(void *object, void *context);
+    void (*on_low)(kolk_pool *pool, void *context);
+    kolk_pool *overflow;
     bool (*setup)(void *object, void *context);
     void (*reset)(void *object, void *context);
     void (*teardown)(void *object, void *context);
@@ -192,16 +218,17 @@ static inline kolk_status kolk_pool_init(kolk_pool *pool, const kolk_pool_desc *
 KOLK_API void kolk_pool_deinit(kolk_pool *pool);
 
 /* Bytes that a pool of desc->capacity needs on the caller's memory; before any init. 0 for a bad descriptor, of which
- * it looks at all but memory, memory_size and max_capacity. For a typed pool, object_size = sizeof(T) and object_align
+ * it looks at all but memory, memory_size, max_capacity, headroom and overflow. For a typed pool, object_size = sizeof(T) and object_align
  * = _Alignof(T), which its init takes as well. */
 KOLK_API size_t kolk_pool_memory_size(const kolk_pool_desc *desc);
 
-/* The same as a constant, enough for any descriptor of that size, alignment and capacity (see KOLK_POOL_STORAGE in
- * typed.h). */
+/* The same as a constant, enough for any descriptor of that size, alignment and capacity without ages (see
+ * KOLK_POOL_STORAGE in typed.h); and what ages take besides. */
 /* clang-format off */
 #define KOLK_POOL_BYTES(size, align, n)                                                                                \
-    (KOLK_ROUND_UP((size_t)(n) * KOLK_ROUND_UP(size, align), 8) + 2 * 8 * (((size_t)(n) + 63) / 64) +                  \
+    (KOLK_ROUND_UP((size_t)(n) * KOLK_ROUND_UP(size, align), 8) + 3 * 8 * (((size_t)(n) + 63) / 64) +                  \
      2 * KOLK_ROUND_UP((size_t)(n) * 4, 8))
+#define KOLK_POOL_AGE_BYTES(n)    (8 * ((size_t)(n) + 1))
 #define KOLK_ROUND_UP(n, unit) (((size_t)(n) + (size_t)(unit) - 1) / (size_t)(unit) * (size_t)(unit))
 /* clang-format on */
 
@@ -212,7 +239,9 @@ KOLK_API size_t kolk_pool_memory_size(const kolk_pool_desc *desc);
  * already. */
 KOLK_INLINE void kolk_pool_free(kolk_pool *pool, void *object);
 
-/* An object, or NULL when the pool is full: after growing as far as it may and asking on_full. */
+/* An object, or NULL when the pool is full: after growing as far as it may, asking the overflow pool and on_full. An
+ * object of the overflow pool is as good as any: free, free_handle, handle, get and is_live of this pool find it. Index,
+ * at, count, iteration and clear are for each pool alone. When the last one there is freed, that pool is trimmed. */
 KOLK_INLINE KOLK_ALLOCATES void *kolk_pool_alloc(kolk_pool *pool);
 
 /* The same with all bytes 0. */
@@ -220,6 +249,14 @@ KOLK_API KOLK_ALLOCATES void *kolk_pool_alloc_zeroed(kolk_pool *pool);
 
 /* Up to n objects; how many. Asks on_full for the first of them only: it might evict the others. */
 KOLK_API uint32_t kolk_pool_alloc_n(kolk_pool *pool, void **objects, uint32_t n);
+
+/* The same, with the headroom as well: "cosmetics never take the slot of the boss". A growing pool commits the headroom
+ * ahead, so that the system is not asked here. */
+KOLK_API KOLK_ALLOCATES void *kolk_pool_alloc_urgent(kolk_pool *pool);
+
+/* As kolk_pool_alloc, but a full pool frees its cheapest object if that costs less than `cost`, and gives NULL otherwise:
+ * a sound quieter than all that play is not started. on_full is not asked. Needs desc.cost; O(slots) when full. */
+KOLK_API KOLK_ALLOCATES void *kolk_pool_alloc_over(kolk_pool *pool, double cost);
 
 /* Frees all that is alive (what a reset hook allocates meanwhile may be freed too, or stay); slots are then reused from
  * the lowest. Handles are stale; worn-out slots stay so. */
@@ -302,6 +339,23 @@ typedef struct kolk_cursor {
 KOLK_INLINE kolk_cursor kolk_pool_each(const kolk_pool *pool);
 KOLK_INLINE void *kolk_cursor_next(kolk_cursor *cursor);
 
+/* ---- Age: the order of births (desc.ages) ------------------------------------------------------------------------
+ * for (void *object = kolk_pool_oldest(pool); object; object = kolk_pool_newer(pool, object)) ...
+ * The current object may be freed if nothing is allocated before going on. Each step is O(1), but for dead objects that
+ * it passes for the first time since they were freed. All of it changes the pool: one thread at a time. */
+
+KOLK_API void *kolk_pool_oldest(kolk_pool *pool); /* NULL: none is alive */
+KOLK_API void *kolk_pool_newest(kolk_pool *pool);
+KOLK_API void *kolk_pool_newer(kolk_pool *pool, const void *object); /* the next one born; NULL ends */
+KOLK_API void *kolk_pool_older(kolk_pool *pool, const void *object);
+
+/* Makes a live object the newest. Called at each use, it makes the oldest the one least recently used. */
+KOLK_API void kolk_pool_touch(kolk_pool *pool, const void *object);
+
+/* Keeps a live object from eviction by the ready-made hooks and alloc_over, until it is freed, or no more. For pools with
+ * ages or cost. */
+KOLK_API void kolk_pool_protect(kolk_pool *pool, const void *object, bool on);
+
 /* ---- Memory ---------------------------------------------------------------------------------------------------- */
 
 /* Room for so many slots without asking the system later. KOLK_ABOVE_MAX, KOLK_NO_MEMORY: nothing has changed. */
@@ -312,6 +366,14 @@ KOLK_API kolk_status kolk_pool_reserve(kolk_pool *pool, uint32_t capacity);
  * the system can tell; capacity, addresses and handles stay. */
 KOLK_API size_t kolk_pool_trim(kolk_pool *pool);
 
+/* Once a frame: has room and gives memory back, both by measured demand, a little at a time. Demand is a maximum of
+ * count that fades by 1/64 a tick. A growing pool that it nearly fills gets up to `budget` slots more, so that no alloc
+ * waits for the system; once it has fallen below half of what it was, whole pages without live objects go back, of
+ * `budget` slots a tick (rounded up to 64 and to what fills whole pages, 4096 at most). Never more work than that; O(1)
+ * while nothing changes. Bytes given back. What
+ * can't be trimmed gives none; capacity, addresses, handles and the order of free slots stay. */
+KOLK_API size_t kolk_pool_tick(kolk_pool *pool, uint32_t budget);
+
 /* ---- Ready-made hooks for on_full ------------------------------------------------------------------------------- */
 
 /* A bug of the caller (KOLK_FULL): says which pool, its capacity and how to raise it. */
@@ -319,6 +381,10 @@ KOLK_API void kolk_pool_trap_full(kolk_pool *pool, void *context);
 
 /* Frees the live object of least cost (desc.cost; the lowest slot of equals): "the quietest sound". O(slots). */
 KOLK_API void kolk_pool_evict_cheapest(kolk_pool *pool, void *context);
+
+/* Frees the oldest (desc.ages); with kolk_pool_touch at each use, the least recently used. O(1), and one step for each
+ * protected object that is older. */
+KOLK_API void kolk_pool_evict_oldest(kolk_pool *pool, void *context);
 
 /* ---- Inside ---------------------------------------------------------------------------------------------------- */
 

@@ -56,7 +56,7 @@ KOLK_INLINE bool kolk_pool_bit(const uint64_t *words, uintptr_t index) {
 
 KOLK_INLINE void *kolk_pool_alloc_sized(kolk_pool *pool, size_t stride) {
     kolk_slot *top = pool->top;
-    if (KOLK_UNLIKELY(top == pool->floor)) return kolk_pool_alloc_slow(pool);
+    if (KOLK_UNLIKELY((uintptr_t)top <= (uintptr_t)pool->floor)) return kolk_pool_alloc_slow(pool);
     pool->top = --top;
     size_t index = top->index;
     pool->live[index / 64] |= UINT64_C(1) << (index % 64);

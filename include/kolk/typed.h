@@ -85,6 +85,8 @@
     KOLK_TYPED_ kolk_status name##_init(name *pool_, const kolk_pool_desc *desc_) { return kolk_pool_init_type(&pool_->pool, desc_, sizeof(T), KOLK_ALIGNOF(T), sizeof(kolk_pool), KOLK_ABI); } \
     KOLK_TYPED_ name##_object *name##_alloc(name *pool_) { return (T *)kolk_pool_alloc_sized(&pool_->pool, sizeof(T)); } \
     KOLK_TYPED_ name##_object *name##_alloc_zeroed(name *pool_) { return (T *)kolk_pool_alloc_zeroed(&pool_->pool); }  \
+    KOLK_TYPED_ name##_object *name##_alloc_urgent(name *pool_) { return (T *)kolk_pool_alloc_urgent(&pool_->pool); }  \
+    KOLK_TYPED_ name##_object *name##_alloc_over(name *pool_, double cost_) { return (T *)kolk_pool_alloc_over(&pool_->pool, cost_); } \
     KOLK_TYPED_ uint32_t name##_alloc_n(name *pool_, name##_object **objects_, uint32_t n_) { return kolk_pool_alloc_n(&pool_->pool, (void **)objects_, n_); } \
     KOLK_TYPED_ name##_object *name##_alloc_at(name *pool_, name##_handle handle_) { return (T *)kolk_pool_alloc_at(&pool_->pool, handle_.untyped); }
 
@@ -102,6 +104,13 @@
     KOLK_TYPED_ void name##_clear(name *pool_) { kolk_pool_clear(&pool_->pool); }                                      \
     KOLK_TYPED_ kolk_status name##_reserve(name *pool_, uint32_t capacity_) { return kolk_pool_reserve(&pool_->pool, capacity_); } \
     KOLK_TYPED_ size_t name##_trim(name *pool_) { return kolk_pool_trim(&pool_->pool); }                               \
+    KOLK_TYPED_ size_t name##_tick(name *pool_, uint32_t budget_) { return kolk_pool_tick(&pool_->pool, budget_); }    \
+    KOLK_TYPED_ T *name##_oldest(name *pool_) { return (T *)kolk_pool_oldest(&pool_->pool); }                          \
+    KOLK_TYPED_ T *name##_newest(name *pool_) { return (T *)kolk_pool_newest(&pool_->pool); }                          \
+    KOLK_TYPED_ T *name##_newer(name *pool_, const T *object_) { return (T *)kolk_pool_newer(&pool_->pool, object_); } \
+    KOLK_TYPED_ T *name##_older(name *pool_, const T *object_) { return (T *)kolk_pool_older(&pool_->pool, object_); } \
+    KOLK_TYPED_ void name##_touch(name *pool_, const T *object_) { kolk_pool_touch(&pool_->pool, object_); }           \
+    KOLK_TYPED_ void name##_protect(name *pool_, const T *object_, bool on_) { kolk_pool_protect(&pool_->pool, object_, on_); } \
     KOLK_TYPED_ bool name##_free_handle(name *pool_, name##_handle handle_) { return kolk_pool_free_handle(&pool_->pool, handle_.untyped); } \
     KOLK_TYPED_ name##_handle name##_handle_of(const name *pool_, const T *object_) { name##_handle handle_ = {kolk_pool_handle(&pool_->pool, object_)}; return handle_; } \
     KOLK_TYPED_ T *name##_next(const name *pool_, const T *object_) { return (T *)kolk_pool_next(&pool_->pool, object_); } \

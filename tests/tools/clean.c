@@ -298,6 +298,48 @@ static void use_hooks(kolk_reuse reuse) {
     REQUIRE(calls.resets == 12 && calls.teardowns == 8);
 }
 
+/* Who makes room, and the order of births. */
+static void evicted(void *object, void *context) {
+    REQUIRE(((voice *)object)->uses == 1 && context == &calls);
+    calls.resets++;
+}
+
+static void use_a_full_pool(kolk_reuse reuse) {
+    voices spare, pool;
+    memset(&calls, 0, sizeof calls);
+    kolk_pool_desc desc = {.name = "spare voices", .capacity = 2, .reuse = reuse};
+    REQUIRE(voices_init(&spare, &desc) == KOLK_OK);
+    desc = (kolk_pool_desc){.name = "old voices", .capacity = 8, .reuse = reuse, .ages = true, .headroom = 1};
+    desc.on_evict = evicted;
+    desc.on_full = kolk_pool_evict_oldest;
+    desc.cost = cost;
+    desc.overflow = &spare.pool;
+    desc.context = &calls;
+    REQUIRE(voices_init(&pool, &desc) == KOLK_OK);
+    for (int i = 0; i < 12; i++) { /* the last three are evictions of 1, 2 and 3 */
+        voice *self = voices_alloc(&pool);
+        REQUIRE(self && voices_is_live(&pool, self));
+        self->loudness = i;
+        self->uses = 1;
+        if (i == 0) voices_protect(&pool, self, true);
+        if (i == 1) voices_touch(&pool, voices_oldest(&pool));
+    }
+    REQUIRE(calls.resets == 3 && voices_count(&spare) == 2);
+    voice *urgent = voices_alloc_urgent(&pool);
+    REQUIRE(urgent && voices_newest(&pool) == urgent && voices_older(&pool, urgent)->loudness == 11);
+    urgent->loudness = 100;
+    urgent->uses = 1;
+    REQUIRE(!voices_alloc_over(&pool, -1) && voices_alloc_over(&pool, 50)); /* instead of the 4th */
+    int walked = 0;
+    for (voice *each = voices_oldest(&pool); each; each = voices_newer(&pool, each)) walked++;
+    REQUIRE(walked == 8 && voices_is_valid(&pool));
+    for (voice *each; (each = voices_oldest(&pool));) voices_free(&pool, each);
+    for (voice *each; (each = voices_next(&spare, NULL));) voices_free(&pool, each);
+    REQUIRE(voices_tick(&pool, 64) == 0 && voices_count(&spare) == 0);
+    voices_deinit(&pool);
+    voices_deinit(&spare);
+}
+
 static void use_keep(void) {
     kolk_pool pool;
     REQUIRE(kolk_pool_init(&pool, &(kolk_pool_desc){.object_size = sizeof(int), .capacity = 1, .keep = true}) ==
@@ -455,6 +497,7 @@ int main(void) {
     use_growth();
     for (int reuse = KOLK_REUSE_LIFO; reuse <= KOLK_REUSE_LOWEST; reuse++) {
         use_hooks((kolk_reuse)reuse);
+        use_a_full_pool((kolk_reuse)reuse);
     }
     make_mistakes();
     use_keep();
