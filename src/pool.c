@@ -33,8 +33,8 @@
  *     I6  a summary bit is set if and only if the word below it is not 0
  *     I7  with setup or teardown, a live slot is ready
  *     I8  zones and fills are as the debug mode left them
- *     I9  with ages, the circle through ages[0] is closed in both directions, has every live slot once and no slot twice;
- *         dead ones leave it when they are passed or used again, so that free has nothing to do
+ *     I9  with ages, the circle through ages[0] is closed in both directions and has no slot twice; a slot that is not in
+ *         it is its own neighbour; dead ones leave it when they are passed or used again, so that free has nothing to do
  * All time bounds are those of pool.h. Two things come from elsewhere: exact division (pool.inl) and the advancing mark
  * instead of a free list linked at creation (PostgreSQL, slab.c, 2017 on). */
 #include "pool_inside.h"
@@ -298,12 +298,11 @@ static uint32_t take_fresh(kolk_pool *pool) {
     if (index % 64 == 0) {
         pool->live[index / 64] = 0;
         if (pool->ready) pool->ready[index / 64] = 0;
-        if (pool->spared) pool->spared[index / 64] = 0;
     }
     uint64_t at = index;
     for (unsigned k = 0; k < pool->levels && at % 64 == 0; k++, at /= 64) pool->holes[k][at / 64] = 0;
     if (pool->generations) pool->generations[index] = 1;
-    if (pool->ages) pool->ages[index + 1] = (kolk_age){index + 1, index + 1};
+    if (pool->ages) be_alone(pool, index);
     show(pool);
     return index;
 }
@@ -455,7 +454,6 @@ static KOLK_WITHIN void *issue(kolk_pool *pool, kolk_debug *debug, uint32_t inde
     }
     kolk_bits_set(pool->live, index);
     if (pool->ages) become_newest(pool, index);
-    if (pool->spared) kolk_bits_clear(pool->spared, index);
     if (debug) kolk_debug_begin_life(debug, index, object, site);
     bool counts = debug || pool->reuse == KOLK_REUSE_FIFO;
     if (counts && kolk_pool_count(pool) > pool->peak) pool->peak = kolk_pool_count(pool);
@@ -546,9 +544,19 @@ static KOLK_APART void *alloc_any(kolk_pool *pool, wish how, const void *site) {
     return alloc_from(pool, debug_of(pool), how, site);
 }
 
+static KOLK_APART void *alloc_rest(kolk_pool *pool, const void *site) {
+    if (KOLK_UNLIKELY(debug_of(pool))) return alloc_any(pool, (wish){0}, site);
+    return alloc_from(pool, NULL, (wish){0}, site);
+}
+
 void *kolk_pool_alloc_slow(kolk_pool *pool) {
-    if (KOLK_UNLIKELY(debug_of(pool))) return alloc_any(pool, (wish){0}, SITE);
-    return alloc_from(pool, NULL, (wish){0}, SITE);
+    kolk_slot *top = pool->top;
+    if ((uintptr_t)top <= (uintptr_t)pool->easy_floor) return alloc_rest(pool, SITE);
+    uint32_t index = top[-1].index; /* as the fast path, and an age */
+    pool->top = top - 1;
+    kolk_bits_set(pool->live, index);
+    become_newest(pool, index);
+    return plain_slot_at(pool, index);
 }
 
 void *kolk_pool_alloc_urgent(kolk_pool *pool) {

@@ -21,7 +21,7 @@ static uint32_t pass_dead(kolk_pool *pool, uint32_t at, bool up) {
         uint32_t dead = at - 1;
         at = up ? pool->ages[at].newer : pool->ages[at].older;
         leave_order(pool, dead);
-        pool->ages[dead + 1] = (kolk_age){dead + 1, dead + 1};
+        be_alone(pool, dead);
     }
     return at;
 }
@@ -65,29 +65,35 @@ void *kolk_pool_older(kolk_pool *pool, const void *object) {
     return neighbour_of(pool, object, false, "older", SITE);
 }
 
+/* The slot of a live object, for a verb that is about ages; NO_SLOT: reported. */
+static uint32_t aging_slot(kolk_pool *pool, const void *object, const char *verb, const void *site) {
+    if (!keeps_ages(pool, verb, site)) return NO_SLOT;
+    if (kolk_pool_holds(pool, object)) return (uint32_t)slot_of(pool, object);
+    kolk_pool_fail_object(pool, object, verb, KOLK_DEAD_OBJECT, site);
+    return NO_SLOT;
+}
+
 void kolk_pool_touch(kolk_pool *pool, const void *object) {
-    if (!keeps_ages(pool, "touch", SITE)) return;
-    if (kolk_pool_holds(pool, object))
-        become_newest(pool, (uint32_t)slot_of(pool, object));
-    else
-        kolk_pool_fail_object(pool, object, "touch", KOLK_DEAD_OBJECT, SITE);
+    uint32_t slot = aging_slot(pool, object, "touch", SITE);
+    if (slot != NO_SLOT && !is_alone(pool, slot)) become_newest(pool, slot);
+}
+
+/* A live slot that is in no order is protected: the mark needs no place of its own, and ends with the life. */
+void kolk_pool_protect(kolk_pool *pool, const void *object, bool on) {
+    uint32_t slot = aging_slot(pool, object, "protect", SITE);
+    if (slot == NO_SLOT || is_alone(pool, slot) == on) return;
+    if (on) {
+        leave_order(pool, slot);
+        be_alone(pool, slot);
+    } else {
+        become_newest(pool, slot);
+    }
 }
 
 /* ---- Eviction ----------------------------------------------------------------------------------------------------- */
 
-void kolk_pool_protect(kolk_pool *pool, const void *object, bool on) {
-    if (!pool->spared)
-        kolk_fail(kolk_pool_failure(pool, KOLK_AGES_MISSING, NO_SLOT, SITE), "protect needs .ages or .cost");
-    else if (!kolk_pool_holds(pool, object))
-        kolk_pool_fail_object(pool, object, "protect", KOLK_DEAD_OBJECT, SITE);
-    else if (on)
-        kolk_bits_set(pool->spared, slot_of(pool, object));
-    else
-        kolk_bits_clear(pool->spared, slot_of(pool, object));
-}
-
-static bool is_spared(const kolk_pool *pool, const void *object) {
-    return pool->spared && kolk_bits_get(pool->spared, slot_of(pool, object));
+static bool is_protected(const kolk_pool *pool, const void *object) {
+    return pool->ages && is_alone(pool, (uint32_t)slot_of(pool, object));
 }
 
 static void evict(kolk_pool *pool, void *object, void *context) {
@@ -99,7 +105,7 @@ static void evict(kolk_pool *pool, void *object, void *context) {
 static void *cheapest(const kolk_pool *pool, void *context, double *least) {
     void *found = NULL;
     for (void *object = NULL; (object = kolk_pool_next(pool, object));) {
-        if (is_spared(pool, object)) continue;
+        if (is_protected(pool, object)) continue;
         double cost = pool->cost(object, context);
         if (found && !(cost < *least)) continue;
         found = object;
@@ -126,7 +132,5 @@ void kolk_pool_evict_cheapest(kolk_pool *pool, void *context) {
 
 void kolk_pool_evict_oldest(kolk_pool *pool, void *context) {
     if (!keeps_ages(pool, "evict_oldest", SITE)) return;
-    void *object = kolk_pool_oldest(pool);
-    while (object && is_spared(pool, object)) object = kolk_pool_newer(pool, object);
-    evict(pool, object, context);
+    evict(pool, neighbour(pool, 0, true), context);
 }

@@ -77,27 +77,39 @@ static inline void show(kolk_pool *pool) {
     bool plain = pool->reuse == KOLK_REUSE_LIFO && !debug_of(pool);
     uint32_t kept = pool->headroom > pool->low_water ? pool->headroom : pool->low_water;
     uint32_t spare = pool->capacity - pool->fresh;
+    kolk_slot *nothing = (kolk_slot *)UINTPTR_MAX;
+    kolk_slot *floor = plain && !pool->ready ? pool->stack + (kept > spare ? kept - spare : 0) : nothing;
     pool->bound = debug_of(pool) ? 0 : pool->fresh;
     pool->free_bound = plain && !pool->reset ? pool->fresh : 0;
-    pool->floor = plain && !pool->ready && !pool->spared ? pool->stack + (kept > spare ? kept - spare : 0)
-                                                         : (kolk_slot *)UINTPTR_MAX;
+    pool->floor = pool->ages ? nothing : floor;
+    pool->easy_floor = pool->ages ? floor : nothing;
 }
 
 /* ---- The order of births ------------------------------------------------------------------------------------------ */
 
-static inline void leave_order(kolk_pool *pool, uint32_t slot) {
-    kolk_age *age = pool->ages + slot + 1;
-    pool->ages[age->older].newer = age->newer;
-    pool->ages[age->newer].older = age->older;
+/* A slot that is in no order is its own neighbour on both sides. */
+static inline void be_alone(kolk_pool *pool, uint32_t slot) {
+    pool->ages[slot + 1] = (kolk_age){slot + 1, slot + 1};
 }
 
-/* A slot that is in no order yet is its own neighbour on both sides, so that leaving changes nothing. */
+static inline bool is_alone(const kolk_pool *pool, uint32_t slot) {
+    return pool->ages[slot + 1].newer == slot + 1;
+}
+
+/* Nothing happens to one that is alone. */
+static inline void leave_order(kolk_pool *pool, uint32_t slot) {
+    kolk_age *ages = pool->ages, age = ages[slot + 1];
+    ages[age.older].newer = age.newer;
+    ages[age.newer].older = age.older;
+}
+
 static inline void become_newest(kolk_pool *pool, uint32_t slot) {
     leave_order(pool, slot);
-    uint32_t newest = pool->ages[0].older;
-    pool->ages[slot + 1] = (kolk_age){newest, 0};
-    pool->ages[newest].newer = slot + 1;
-    pool->ages[0].older = slot + 1;
+    kolk_age *ages = pool->ages;
+    uint32_t newest = ages[0].older;
+    ages[slot + 1] = (kolk_age){newest, 0};
+    ages[newest].newer = slot + 1;
+    ages[0].older = slot + 1;
 }
 
 /* ---- pool.c ------------------------------------------------------------------------------------------------------- */

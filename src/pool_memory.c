@@ -1,6 +1,6 @@
 /* pool_memory.c: the memory of a core pool: one block, cut into regions that each grow on their own.
  *
- *     | slots | live | ready | spared | generations | stack | ages | holes 0 ... 5 |
+ *     | slots | live | ready | generations | stack | ages | holes 0 ... 5 |
  *
  * On the caller's memory, and in a pool that does not grow, the regions lie side by side and are whole from the start.
  * In a growing pool each has address space for max_capacity, and its first bytes are committed as capacity grows. */
@@ -15,12 +15,12 @@
 #define MAX_LEVELS 6u /* 64^6 > 2^32 */
 #define FEW_PAGES  4u
 
-enum { SLOTS, LIVE, READY, SPARED, GENERATIONS, STACK, AGES, HOLES, REGIONS = HOLES + MAX_LEVELS };
+enum { SLOTS, LIVE, READY, GENERATIONS, STACK, AGES, HOLES, REGIONS = HOLES + MAX_LEVELS };
 
 typedef struct layout {
     uint64_t stride;
     uint64_t front; /* from the region's start to the first object: a zone of the debug mode */
-    bool stack, generations, ready, spared, ages;
+    bool stack, generations, ready, ages;
     unsigned levels;
 } layout;
 
@@ -29,7 +29,6 @@ static layout layout_of(const kolk_pool_desc *desc, uint32_t max_capacity) {
     shape.stack = desc->reuse != KOLK_REUSE_LOWEST;
     shape.generations = desc->generations != KOLK_GENERATIONS_NONE;
     shape.ready = desc->setup || desc->teardown;
-    shape.spared = desc->ages || desc->cost;
     shape.ages = desc->ages;
     /* up to a level of one word; at least one, if there is a slot */
     for (uint64_t words = max_capacity; !shape.stack && words > (shape.levels > 0); shape.levels++)
@@ -44,7 +43,6 @@ static void measure(const layout *shape, uint32_t capacity, uint64_t sizes[REGIO
     sizes[SLOTS] = capacity * shape->stride;
     sizes[LIVE] = words * 8;
     if (shape->ready) sizes[READY] = words * 8;
-    if (shape->spared) sizes[SPARED] = words * 8;
     if (shape->ages) sizes[AGES] = ((uint64_t)capacity + 1) * sizeof(kolk_age);
     if (shape->generations) sizes[GENERATIONS] = (uint64_t)capacity * 4;
     if (shape->stack) sizes[STACK] = (uint64_t)capacity * 4;
@@ -86,7 +84,6 @@ static void place(kolk_pool *pool, const layout *shape, uint64_t unit) {
     pool->slots = (unsigned char *)starts[SLOTS] + shape->front;
     pool->live = starts[LIVE];
     pool->ready = starts[READY];
-    pool->spared = starts[SPARED];
     pool->ages = starts[AGES];
     pool->generations = starts[GENERATIONS];
     pool->stack = pool->top = starts[STACK];
@@ -99,15 +96,13 @@ static void measure_pool(const kolk_pool *pool, uint32_t capacity, uint64_t size
     shape.stack = pool->stack;
     shape.generations = pool->generations;
     shape.ready = pool->ready;
-    shape.spared = pool->spared;
     shape.ages = pool->ages;
     measure(&shape, capacity, sizes);
 }
 
 bool kolk_pool_commit(const kolk_pool *pool, uint32_t capacity) {
     uint64_t sizes[REGIONS];
-    void *starts[REGIONS] = {pool->block,       pool->live,  pool->ready, pool->spared,
-                             pool->generations, pool->stack, pool->ages};
+    void *starts[REGIONS] = {pool->block, pool->live, pool->ready, pool->generations, pool->stack, pool->ages};
     if (debug_of(pool) && !kolk_debug_commit(pool->debug, capacity)) return false;
     if (pool->memory != MEMORY_GROWS) return true;
     memcpy(starts + HOLES, pool->holes, sizeof pool->holes);

@@ -29,15 +29,17 @@ static bool levels_are_valid(const kolk_pool *pool) { /* I6 */
     return true;
 }
 
-static bool ages_are_valid(const kolk_pool *pool, uint64_t live) { /* I9 */
+static bool ages_are_valid(const kolk_pool *pool) { /* I9 */
     if (!pool->ages) return true;
-    uint64_t passed = 0;
-    for (uint32_t at = 0, next, length = 0;; at = next, length++) {
+    uint64_t in_order = 0, alone = 0;
+    for (uint32_t at = 0, next;; at = next, in_order++) {
         next = pool->ages[at].newer;
-        if (next > pool->fresh || pool->ages[next].older != at || length > pool->fresh) return false;
-        if (next == 0) return passed == live;
-        passed += kolk_bits_get(pool->live, next - 1);
+        if (next > pool->fresh || pool->ages[next].older != at || in_order > pool->fresh) return false;
+        if (next == 0) break;
     }
+    for (uint32_t slot = 0; slot < pool->fresh; slot++)
+        alone += is_alone(pool, slot) && pool->ages[slot + 1].older == slot + 1;
+    return in_order + alone == pool->fresh;
 }
 
 bool kolk_pool_is_valid(const kolk_pool *pool) {
@@ -65,5 +67,5 @@ bool kolk_pool_is_valid(const kolk_pool *pool) {
     if (keeps_peak(pool) && pool->peak < live) return false;
 
     uint64_t places = 0; /* I3 */
-    return add_places(pool, &places) && places == dead && levels_are_valid(pool) && ages_are_valid(pool, live);
+    return add_places(pool, &places) && places == dead && levels_are_valid(pool) && ages_are_valid(pool);
 }

@@ -188,11 +188,11 @@ struct kolk_pool {
     uint32_t demand, served, sweep, seen; /* see src/pool_trim.c */
     uint32_t number;                      /* in the registry; 0: it is not there */
     uint64_t failed, evictions;
+    kolk_slot *easy_floor; /* as floor, where births take a place in the order of ages */
     kolk_slot *stack;      /* LIFO: bottom of the stack; FIFO: the ring, capacity entries */
     uint64_t *ready;       /* 1 bit a slot that is set up; NULL without setup and teardown */
     uint64_t *holes[6];    /* LOWEST: 1 bit a free slot below fresh; in [k + 1], 1 bit a word of [k] that is not 0 */
     struct kolk_age *ages; /* by slot + 1, in a circle through [0], the oldest first; NULL without */
-    uint64_t *spared;      /* 1 bit a slot that kolk_pool_protect keeps; NULL without ages and cost */
     unsigned char *block;
     size_t block_size;
     struct kolk_debug *debug; /* NULL: off */
@@ -226,7 +226,7 @@ KOLK_API size_t kolk_pool_memory_size(const kolk_pool_desc *desc);
  * KOLK_POOL_STORAGE in typed.h); and what ages take besides. */
 /* clang-format off */
 #define KOLK_POOL_BYTES(size, align, n)                                                                                \
-    (KOLK_ROUND_UP((size_t)(n) * KOLK_ROUND_UP(size, align), 8) + 3 * 8 * (((size_t)(n) + 63) / 64) +                  \
+    (KOLK_ROUND_UP((size_t)(n) * KOLK_ROUND_UP(size, align), 8) + 2 * 8 * (((size_t)(n) + 63) / 64) +                  \
      2 * KOLK_ROUND_UP((size_t)(n) * 4, 8))
 #define KOLK_POOL_AGE_BYTES(n)    (8 * ((size_t)(n) + 1))
 #define KOLK_ROUND_UP(n, unit) (((size_t)(n) + (size_t)(unit) - 1) / (size_t)(unit) * (size_t)(unit))
@@ -349,11 +349,12 @@ KOLK_API void *kolk_pool_newest(kolk_pool *pool);
 KOLK_API void *kolk_pool_newer(kolk_pool *pool, const void *object); /* the next one born; NULL ends */
 KOLK_API void *kolk_pool_older(kolk_pool *pool, const void *object);
 
-/* Makes a live object the newest. Called at each use, it makes the oldest the one least recently used. */
+/* Makes a live object the newest, unless it is protected. Called at each use, it makes the oldest the one least recently
+ * used. */
 KOLK_API void kolk_pool_touch(kolk_pool *pool, const void *object);
 
-/* Keeps a live object from eviction by the ready-made hooks and alloc_over, until it is freed, or no more. For pools with
- * ages or cost. */
+/* Keeps a live object from eviction by the ready-made hooks and alloc_over, until it is freed or `on` is false. It is in
+ * no order meanwhile, so that walks don't visit it; then it is the newest. */
 KOLK_API void kolk_pool_protect(kolk_pool *pool, const void *object, bool on);
 
 /* ---- Memory ---------------------------------------------------------------------------------------------------- */
@@ -382,8 +383,7 @@ KOLK_API void kolk_pool_trap_full(kolk_pool *pool, void *context);
 /* Frees the live object of least cost (desc.cost; the lowest slot of equals): "the quietest sound". O(slots). */
 KOLK_API void kolk_pool_evict_cheapest(kolk_pool *pool, void *context);
 
-/* Frees the oldest (desc.ages); with kolk_pool_touch at each use, the least recently used. O(1), and one step for each
- * protected object that is older. */
+/* Frees the oldest (desc.ages); with kolk_pool_touch at each use, the least recently used. O(1). */
 KOLK_API void kolk_pool_evict_oldest(kolk_pool *pool, void *context);
 
 /* ---- Inside ---------------------------------------------------------------------------------------------------- */
