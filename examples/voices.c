@@ -1,4 +1,4 @@
-/* 4 voices. When all are playing, a new sound replaces the quietest one: its owner's handle goes stale, nothing else. */
+/* 32 voices. When all are playing, a new sound replaces the quietest one: its owner's handle goes stale, nothing else. */
 #include <kolk/kolk.h>
 #include <stdio.h>
 
@@ -21,21 +21,32 @@ static voices_handle play(voices *mixer, const char *sound, double volume) {
 }
 
 int main(void) {
+    enum { VOICES = 32 };
     voices mixer;
-    kolk_pool_desc desc = {.name = "voices", .capacity = 4, .on_full = kolk_pool_evict_cheapest, .cost = loudness};
+    kolk_pool_desc desc = {.name = "voices", .capacity = VOICES, .on_full = kolk_pool_evict_cheapest, .cost = loudness};
     if (voices_init(&mixer, &desc) != KOLK_OK) return 1;
 
     play(&mixer, "music", 0.8);
-    voices_handle rain = play(&mixer, "rain", 0.1);
-    play(&mixer, "footsteps", 0.3);
-    play(&mixer, "wind", 0.2);
+    voices_handle wind = play(&mixer, "wind", 0.1);
+    voices_handle footsteps = play(&mixer, "footsteps", 0.3);
+    for (int n = 3; n < VOICES; n++) play(&mixer, "a drop of rain", 0.2);
+    printf("%u of %u voices play\n", voices_count(&mixer), mixer.pool.capacity);
+
     play(&mixer, "swish of the wand", 0.9);
+    play(&mixer, "thunder", 1.0);
+    printf("wind: %s\n", voices_get(&mixer, wind) ? "plays on" : "was the quietest, and gave way");
+    printf("footsteps: %s\n", voices_get(&mixer, footsteps) ? "play on" : "gave way");
 
-    KOLK_EACH(voices, voice, &mixer) printf("%.1f %s\n", voice->volume, voice->sound);
-    printf("rain: %s\n", voices_get(&mixer, rain) ? "plays on" : "was the quietest");
-
+    uint32_t drops = 0;
+    KOLK_EACH(voices, voice, &mixer) {
+        if (voice->volume > 0.2)
+            printf("%.1f %s\n", voice->volume, voice->sound);
+        else
+            drops++;
+    }
     kolk_stats stats;
     voices_stats(&mixer, &stats);
-    printf("%llu evicted, %llu failed\n", (unsigned long long)stats.evictions, (unsigned long long)stats.failed);
+    printf("and %u drops of rain; %llu evicted, %llu failed\n", drops, (unsigned long long)stats.evictions,
+           (unsigned long long)stats.failed);
     voices_deinit(&mixer);
 }
