@@ -36,6 +36,8 @@ static const struct stop {
     int (*show)(cli_context *cli, const struct demo *demo, cli_json *json);
 } stops[] = {
     {"fragmentation", "The curse of fragmentation", demo_fragments},
+    {"bitpool", "A bit a slot: Bitpool", demo_bitpool},
+    {"components", "Which hole is filled first: component pools", demo_components},
     {"spell", "The wave of a wand", demo_spell},
 };
 
@@ -85,7 +87,7 @@ const cli_verb cli_demo = {
     .name = "demo",
     .arguments = "[DIRECTORY]",
     .most_arguments = 1,
-    .summary = "a tour: what fragmentation is, and a hundred thousand sparkles in a pool",
+    .summary = "a tour: fragmentation, bits, holes, and a hundred thousand sparkles in a pool",
     .details = "On a terminal the sparkles are shown at once, with the pool's slots under them.\n"
                "Elsewhere, with --png or with a DIRECTORY, two pictures are written there (or\n"
                "here): kolk-demo-sparkles.png, when most are alive, and kolk-demo-slots.png, the\n"

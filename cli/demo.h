@@ -15,6 +15,8 @@ struct demo {
 /* A stop of the tour shows something on cli->out or, if `json` is given, adds to the object that is open there, and
  * prints nothing; an exit code. */
 int demo_fragments(cli_context *cli, const struct demo *demo, cli_json *json);
+int demo_bitpool(cli_context *cli, const struct demo *demo, cli_json *json);
+int demo_components(cli_context *cli, const struct demo *demo, cli_json *json);
 int demo_spell(cli_context *cli, const struct demo *demo, cli_json *json);
 
 /* ---- Parts of the spell ------------------------------------------------------------------------------------------ */

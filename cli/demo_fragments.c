@@ -109,9 +109,9 @@ static void print_pool(const cli_context *cli, const struct both *both) {
 
 static void print_step(const cli_context *cli, const struct both *both, struct step step) {
     if (step.size > 0)
-        fprintf(cli->out, "  %c takes %-4u", step.owner, step.size);
+        fprintf(cli->out, "  %c takes %-3u", step.owner, step.size);
     else
-        fprintf(cli->out, "  %c dies      ", step.owner);
+        fprintf(cli->out, "  %c dies     ", step.owner);
     for (size_t at = 0; at < HEAP_BYTES; at++) print_byte(cli, both->heap.owners[at]);
     fprintf(cli->out, both->heap_refused ? " %srefused%s " : "         ", cli_bold(cli), cli_plain(cli));
     print_pool(cli, both);
@@ -120,7 +120,7 @@ static void print_step(const cli_context *cli, const struct both *both, struct s
 
 static void print_both(const cli_context *cli, struct both *both) {
     size_t unused, largest;
-    fprintf(cli->out, "%s             16 bytes, first fit      a kolk pool of the same objects%s\n", cli_dim(cli),
+    fprintf(cli->out, "%s            16 bytes, first fit      a kolk pool of the same objects%s\n", cli_dim(cli),
             cli_plain(cli));
     for (int n = 0; n < STEPS; n++) {
         take_step(both, steps[n]);

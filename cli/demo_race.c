@@ -246,7 +246,7 @@ static int check_race(const struct spell *spell, struct race *race) {
 static void print_rows(const cli_context *cli, const struct spell *spell, const struct race *race) {
     cli_table table;
     cli_table_begin(&table, "lrrrrrr");
-    fprintf(table.rows, "stored by\tms a frame\tp99\tkolk = 1\tallocations\tat start\tgrowth\n");
+    fprintf(table.rows, "stored by\tms a frame\tp99\tkolk = 1\tmallocs\tat start\tgrowth\n");
     for (int n = 0; n < STORAGES; n++) {
         const struct racer *racer = &race->racers[n];
         const struct lap *lap = racer->laps[0];
@@ -258,8 +258,8 @@ static void print_rows(const cli_context *cli, const struct spell *spell, const 
     for (int n = 0; n < STORAGES; n++) {
         const struct lap *lap = race->racers[n].laps[0];
         if (lap->frames < spell->frames)
-            fprintf(cli->out, "* %s: stopped after %d s, so only its first %u of %u frames, and kolk's\n",
-                    storages[n].name, STORAGE_MS / 1000, lap->frames, spell->frames);
+            fprintf(cli->out, "* %s: stopped after %d s; its first %u of %u frames, and kolk's\n", storages[n].name,
+                    STORAGE_MS / 1000, lap->frames, spell->frames);
     }
 }
 
@@ -267,9 +267,9 @@ static void print_race(const cli_context *cli, const struct spell *spell, const 
     const struct lap *kolk = race->racers[STORAGE_KOLK].laps[0];
     print_rows(cli, spell, race);
     fprintf(cli->out,
-            "\nTo create and move them, without drawing: median and p99 of the frames, in %u runs.\n"
-            "Calls of malloc after the start; resident bytes. In a game there are %s other\n"
-            "objects in the heap, one in 100 of them new in each frame.\n"
+            "\nTo create and move them, without drawing: median and p99 of the frames, %u runs.\n"
+            "Calls of malloc after the start; resident bytes.\n"
+            "In a game, %s other objects are in the heap, one in 100 new each frame.\n"
             "All end with the same sparkles: checksum %016llx.\n",
             race->laps, cli_count(spell->sparkles).text, (unsigned long long)kolk->checksum);
     fprintf(cli->out, "The pool: %s slots, peak %s; sparkles refused while it was full: %s.\n",

@@ -1,5 +1,5 @@
 /* The demo: all ways of storing the sparkles store the same ones, the heap of 16 bytes refuses what the pool serves,
- * the map of the slots is right, and pictures are what was drawn. */
+ * bits and holes are those of the texts, the map of the slots is right, and pictures are what was drawn. */
 #include "kolk_test.h"
 
 #include <png.h>
@@ -96,21 +96,98 @@ static void checksum_has_no_order(void **state) {
 
 /* ---- What is shown ----------------------------------------------------------------------------------------------- */
 
-static void heap_refuses_and_pool_serves(void **state) {
+/* What a stop of the tour prints, or its JSON; to be freed. */
+static char *shown(int (*stop)(cli_context *, const struct demo *, cli_json *), bool as_json) {
     struct demo demo = {.directory = "."};
     char *text = NULL;
     size_t length = 0;
-    cli_context cli = {.out = open_memstream(&text, &length)};
-    (void)state;
-    assert_int_equal(demo_fragments(&cli, &demo, NULL), CLI_OK);
+    cli_context cli = {.out = open_memstream(&text, &length), .seed = 1};
+    cli_json json = {.out = cli.out};
+    if (as_json) cli_json_open(&json, NULL, '{');
+    assert_int_equal(stop(&cli, &demo, as_json ? &json : NULL), CLI_OK);
+    if (as_json) cli_json_close(&json, '}');
     fclose(cli.out);
-    assert_non_null(
-        strstr(text, "  C takes 6   AAAAAAAABBCCCCCC         [AAAAAAAA....][BB..........][CCCCCC......]\n"));
-    assert_non_null(
-        strstr(text, "  D takes 12  ........BB...... refused [............][BB..........][DDDDDDDDDDDD]\n"));
-    assert_non_null(strstr(text, "14 of 16 bytes are free, in holes of at most 8: D's 12 are refused.\n"));
-    assert_non_null(strstr(text, "1 of 3 are still free"));
+    return text;
+}
+
+static void assert_has(const char *text, const char *part) {
+    if (!strstr(text, part)) fail_msg("'%s' is not in:\n%s", part, text);
+}
+
+/* A line of more than 80 columns would be broken by most terminals. */
+static void assert_fits(const char *text) {
+    while (*text) {
+        size_t length = strcspn(text, "\n");
+        assert_in_range(length, 0, 80);
+        text += length + (text[length] == '\n');
+    }
+}
+
+static void heap_refuses_and_pool_serves(void **state) {
+    char *text = shown(demo_fragments, false);
+    (void)state;
+    assert_fits(text);
+    assert_has(text, "  C takes 6  AAAAAAAABBCCCCCC         [AAAAAAAA....][BB..........][CCCCCC......]\n");
+    assert_has(text, "  D takes 12 ........BB...... refused [............][BB..........][DDDDDDDDDDDD]\n");
+    assert_has(text, "14 of 16 bytes are free, in holes of at most 8: D's 12 are refused.\n");
+    assert_has(text, "1 of 3 are still free");
     free(text);
+}
+
+static void bits_are_those_of_bitpool(void **state) {
+    static const char *const lines[] = {
+        "  a new pool            11111111 01111111          15\n",
+        "  GetObject         0   11111110 01111111          14\n",
+        "  ... and 13 more  14   00000000 00000000           0\n",
+        "  GetObject      none   00000000 00000000           0\n",
+        "  ReturnObject      9   00000000 00000010           1\n",
+        "  ReturnObject      2   00000100 00000010           2\n",
+        "  GetObject         2   00000000 00000010           1\n",
+        "with only slot 999,999 free:\n",
+    };
+    char *text = shown(demo_bitpool, false), *json = shown(demo_bitpool, true);
+    (void)state;
+    assert_fits(text);
+    for (size_t n = 0; n < LENGTH_OF(lines); n++) assert_has(text, lines[n]);
+    assert_has(json, "\"free_bits\": \"1111111101111111\",\n      \"available\": 15\n");
+    assert_has(json, "\"call\": \"GetObject\",\n      \"free_bits\": \"0000000000000000\""); /* no slot */
+    assert_has(json, "\"found_bit_by_bit\": 999999,\n  \"found_by_kolk\": 999999,\n");
+    free(text);
+    free(json);
+}
+
+static double mean_run_of(const char *json, const char *order) {
+    const char *at = strstr(json, order);
+    assert_non_null(at);
+    at = strstr(at, "\"mean_run\": ");
+    assert_non_null(at);
+    return strtod(at + strlen("\"mean_run\": "), NULL);
+}
+
+static void holes_are_those_of_the_article(void **state) {
+    static const char *const lines[] = {
+        "  full       xxxxxxxxxx                         xxxxxxxxxx\n",
+        "  remove(3)  xxx^xxxxxx                         xxx^xxxxxx\n",
+        "  remove(8)  xxx-xxxx^x                         xxx^xxxx-x\n",
+        "  remove(5)  xxx-x^xx-x                         xxx^x-xx-x\n",
+        "  remove(4)  xxx-^-xx-x                         xxx^--xx-x\n",
+        "  add()      xxx-o^xx-x                         xxxo^-xx-x\n",
+        "  add()      xxx-ooxx^x                         xxxoo^xx-x\n",
+        "  add()      xxx^ooxxox                         xxxoooxx^x\n",
+        "  add()      xxxoooxxox                         xxxoooxxox\n",
+    };
+    char *text = shown(demo_components, false), *json = shown(demo_components, true);
+    (void)state;
+    assert_fits(text);
+    for (size_t n = 0; n < LENGTH_OF(lines); n++) assert_has(text, lines[n]);
+    assert_has(json,
+               "\"LIFO\": {\n    \"maps\": [\n      \"xxxxxxxxxx\",\n      \"xxx^xxxxxx\",\n      \"xxx-xxxx^x\",");
+    assert_has(json, "\"xxxoooxx^x\",\n      \"xxxoooxxox\"\n    ],\n    \"slots\": 100000,\n");
+    double lifo = mean_run_of(json, "\"LIFO\""), lowest = mean_run_of(json, "\"LOWEST\"");
+    assert_true(lifo > 1.9 && lifo < 2.1); /* each slot is alive like the toss of a coin */
+    assert_true(lowest > 50);
+    free(text);
+    free(json);
 }
 
 static void slot_map_counts(void **state) {
@@ -177,10 +254,16 @@ static void one_color_is_a_picture(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_store_the_same),           cmocka_unit_test(peak_is_what_was_asked_for),
-        cmocka_unit_test(seed_and_physics_decide),      cmocka_unit_test(checksum_has_no_order),
-        cmocka_unit_test(heap_refuses_and_pool_serves), cmocka_unit_test(slot_map_counts),
-        cmocka_unit_test(pictures_are_what_was_drawn),  cmocka_unit_test(one_color_is_a_picture),
+        cmocka_unit_test(all_store_the_same),
+        cmocka_unit_test(peak_is_what_was_asked_for),
+        cmocka_unit_test(seed_and_physics_decide),
+        cmocka_unit_test(checksum_has_no_order),
+        cmocka_unit_test(heap_refuses_and_pool_serves),
+        cmocka_unit_test(bits_are_those_of_bitpool),
+        cmocka_unit_test(holes_are_those_of_the_article),
+        cmocka_unit_test(slot_map_counts),
+        cmocka_unit_test(pictures_are_what_was_drawn),
+        cmocka_unit_test(one_color_is_a_picture),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
