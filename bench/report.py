@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
-"""report.py RESULT JSON...: merges the programs' medians into RESULT.json and RESULT.md, with each ratio beside its target."""
+"""report.py RESULT JSON... CSV: merges the programs' medians into RESULT.json and RESULT.md, with each ratio beside its
+target; the CSV of components becomes tables of RESULT.md."""
 
+import csv
 import json
 import os
 import sys
@@ -126,14 +128,31 @@ def memory(report):
         report.judge(f"overhead, {how}, {what}, bytes a slot", row["overhead_bytes"], target, True)
 
 
+def components(report, path):
+    """The containers of components: one table a figure, one line a case, one column a container."""
+    with open(path, encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    names = list(dict.fromkeys(row["container"] for row in rows))
+    cases = list(dict.fromkeys((row["slots"], row["alive_percent"]) for row in rows))
+    cells = {(row["slots"], row["alive_percent"], row["container"]): row for row in rows}
+    for figure, title in (("add_ns", "add, ns"), ("remove_ns", "remove one at random, ns"), ("visit_ns", "visit all, ns each"),
+                          ("mean_run", "visited side by side, mean")):
+        report.lines += [f"\n### components: {title}\n", "| slots, alive | " + " | ".join(names) + " |",
+                         "|---|" + "---:|" * len(names)]
+        for slots, percent in cases:
+            values = (cells[slots, percent, name][figure] for name in names)
+            report.lines.append(f"| {int(slots):,}, {percent} % | " + " | ".join(value or "-" for value in values) + " |")
+
+
 def main():
     """See the top."""
-    result, paths = sys.argv[1], sys.argv[2:]
+    result, paths, table = sys.argv[1], sys.argv[2:-1], sys.argv[-1]
     programs, compiler = load(paths)
     report = Report(programs)
     pool(report)
     iterate(report)
     memory(report)
+    components(report, table)
 
     keys = ("cpu_time", "real_time", "resident_bytes", "overhead_bytes")
     rows = [{"program": program, "name": "/".join(name)} | {key: row[key] for key in keys if key in row}

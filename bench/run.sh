@@ -1,6 +1,7 @@
 #!/bin/sh
-# bench/run.sh PROGRAMS [RESULT]: runs the benchmark programs in the directory PROGRAMS and writes RESULT.json and RESULT.md
-# (default: PROGRAMS/results). REPETITIONS=9 and MIN_TIME=0.05 (seconds for each repetition) may be set; 5 minutes or so.
+# bench/run.sh PROGRAMS [RESULT]: runs the benchmark programs in the directory PROGRAMS and writes RESULT.json, RESULT.md and
+# RESULT-components.csv (default: PROGRAMS/results). REPETITIONS=9 and MIN_TIME=0.05 (seconds for each repetition) may be
+# set; 6 minutes or so.
 set -eu
 programs=${1:?usage: bench/run.sh PROGRAMS [RESULT]}
 result=${2:-$programs/results}
@@ -15,6 +16,8 @@ for name in memory iterate pool pool_unchecked; do
         --benchmark_min_time="${MIN_TIME:-0.05}" --benchmark_report_aggregates_only=true \
         --benchmark_format=console --benchmark_out_format=json --benchmark_out="$programs/$name.json" >/dev/null
 done
+echo "components ..." >&2
+"$programs/components" > "$result-components.csv"
 python3 "$here/report.py" "$result" "$programs/memory.json" "$programs/iterate.json" "$programs/pool.json" \
-    "$programs/pool_unchecked.json"
+    "$programs/pool_unchecked.json" "$result-components.csv"
 cat "$result.md"
