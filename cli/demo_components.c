@@ -162,7 +162,7 @@ static double visit_all(components *pool) {
 
 static int churn_order(const cli_context *cli, const struct order *order, struct churned *churned) {
     components pool;
-    struct component **objects = malloc(MANY * sizeof *objects);
+    struct component **objects = malloc(MANY * sizeof(struct component *));
     if (!objects) return cli_fail(CLI_FAILED, "there is no memory for components");
     int code = init(&pool, MANY, order);
     if (code == CLI_OK) {
@@ -214,7 +214,7 @@ static int start(components *pools) {
 
 int demo_components(cli_context *cli, const struct demo *demo, cli_json *json) {
     components pools[ORDERS] = {0};
-    struct churned churned[ORDERS];
+    struct churned churned[ORDERS] = {0};
     (void)demo;
     int code = start(pools);
     for (int n = 0; n < ORDERS && code == CLI_OK; n++) code = churn_order(cli, &orders[n], &churned[n]);

@@ -39,7 +39,7 @@ int main(void) {
 
     uint32_t drops = 0;
     KOLK_EACH(voices, voice, &mixer) {
-        if (voice->volume > 0.2)
+        if (voice->volume > 0.25)
             printf("%.1f %s\n", voice->volume, voice->sound);
         else
             drops++;
