@@ -123,7 +123,7 @@ struct chapter_list {
     }
 };
 
-template <kolk_reuse reuse, kolk_generations generations> struct kolk_untyped {
+template <kolk_reuse reuse, kolk_generations generations, bool ages = false> struct kolk_untyped {
     kolk_pool pool;
 
     explicit kolk_untyped(size_t alive) {
@@ -132,6 +132,7 @@ template <kolk_reuse reuse, kolk_generations generations> struct kolk_untyped {
         desc.capacity = static_cast<uint32_t>(2 * alive);
         desc.reuse = reuse;
         desc.generations = generations;
+        desc.ages = ages;
         succeed_or_exit(kolk_pool_init(&pool, &desc));
     }
     ~kolk_untyped() {

@@ -22,6 +22,7 @@ int main(int argc, char **argv) {
     add<kolk_untyped<KOLK_REUSE_LIFO, KOLK_GENERATIONS_RECYCLE>>("kolk_untyped");
     add<kolk_untyped<KOLK_REUSE_LOWEST, KOLK_GENERATIONS_RECYCLE>>("kolk_lowest");
     add<kolk_untyped<KOLK_REUSE_FIFO, KOLK_GENERATIONS_RECYCLE>>("kolk_fifo");
+    add<kolk_untyped<KOLK_REUSE_LIFO, KOLK_GENERATIONS_RECYCLE, true>>("kolk_ages");
     int status = measure(argc, argv);
     check_malloc_is_glibc();
     return status;

@@ -10,8 +10,8 @@ import sys
 SIZES = (100, 10000, 1000000)
 WAYS = ("pair", "write", "init")
 COLUMNS = ("loop", "glibc", "mimalloc", "jemalloc", "boost", "chapter", "kolk_typed", "kolk_untyped", "kolk_fifo",
-           "kolk_lowest", "kolk_typed_none", "kolk_untyped_none", "packed", "flag", "each", "next", "next_run",
-           "handles", "none", "lowest_none")
+           "kolk_lowest", "kolk_typed_none", "kolk_untyped_none", "kolk_ages", "packed", "flag", "each", "next", "next_run",
+           "handles", "none", "lowest_none", "10%", "90%")
 
 
 def load(paths):
@@ -100,6 +100,11 @@ def pool(report):
                          report.ratio("pool", workload, way, "mimalloc", "kolk_typed"), mimalloc, False)
 
 
+    for way in WAYS:
+        aged, plain = (report.time("pool", "churn_100", way, who) for who in ("kolk_ages", "kolk_untyped"))
+        report.judge(f"100 alive, {way}: the order of births costs, ns", aged - plain, 1.5, True)
+
+
 def iterate(report):
     """KOLK_EACH."""
     cases = [f"{percent}%" for percent in (100, 90, 50, 10, 1)]
@@ -120,7 +125,10 @@ def memory(report):
     """init."""
     report.lines += ["\n### init of 1,000,000 slots of 64 bytes\n",
                      "| | init + deinit, ns | resident growth, bytes | overhead, bytes a slot |", "|---|---:|---:|---:|"]
-    for (_, how, what), row in report.programs["memory"].items():
+    for (workload, how, what), row in report.programs["memory"].items():
+        if workload.startswith("tick"):
+            report.judge(f"a tick of 1,000,000 slots, {what} alive, nothing changes, ns", row["cpu_time"], 2000, True)
+            continue
         report.lines.append(f"| {how}, {what} | {row['cpu_time']:.0f} | {row['resident_bytes']:.0f} "
                             f"| {row['overhead_bytes']:.3f} |")
         report.judge(f"init, {how}, {what}: resident growth, KiB", row["resident_bytes"] / 1024, 64, True)

@@ -1,4 +1,5 @@
-/* 32 voices. When all are playing, a new sound replaces the quietest one: its owner's handle goes stale, nothing else. */
+/* 32 voices. When all are playing, a new sound replaces the quietest one: its owner's handle goes stale, nothing else. One
+ * that is quieter than all that play is not started at all. */
 #include <kolk/kolk.h>
 #include <stdio.h>
 
@@ -14,8 +15,8 @@ static double loudness(const void *object, void *context) {
 }
 
 static voices_handle play(voices *mixer, const char *sound, double volume) {
-    struct voice *voice = voices_alloc(mixer);
-    if (!voice) return (voices_handle){.untyped = {0}}; /* cannot be: one of the others gives way */
+    struct voice *voice = voices_alloc_over(mixer, volume);
+    if (!voice) return (voices_handle){.untyped = {0}}; /* nobody would hear it */
     *voice = (struct voice){sound, volume};
     return voices_handle_of(mixer, voice);
 }
@@ -23,7 +24,7 @@ static voices_handle play(voices *mixer, const char *sound, double volume) {
 int main(void) {
     enum { VOICES = 32 };
     voices mixer;
-    kolk_pool_desc desc = {.name = "voices", .capacity = VOICES, .on_full = kolk_pool_evict_cheapest, .cost = loudness};
+    kolk_pool_desc desc = {.name = "voices", .capacity = VOICES, .cost = loudness};
     if (voices_init(&mixer, &desc) != KOLK_OK) return 1;
 
     play(&mixer, "music", 0.8);
@@ -34,7 +35,10 @@ int main(void) {
 
     play(&mixer, "swish of the wand", 0.9);
     play(&mixer, "thunder", 1.0);
+    voices_handle whisper = play(&mixer, "whisper", 0.1);
     printf("wind: %s\n", voices_get(&mixer, wind) ? "plays on" : "was the quietest, and gave way");
+    printf("whisper: %s\n",
+           voices_get(&mixer, whisper) ? "plays" : "is quieter than all the others, and is not started");
     printf("footsteps: %s\n", voices_get(&mixer, footsteps) ? "play on" : "gave way");
 
     uint32_t drops = 0;
