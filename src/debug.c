@@ -335,7 +335,7 @@ bool kolk_debug_fails(kolk_debug *debug) {
     if (!has(debug, KOLK_DEBUG_FAIL)) return false;
     debug->asked++;
     if (settings->fail_every) return debug->asked % settings->fail_every == 0;
-    return kolk_mixed(settings->fail_seed + debug->asked) >> 32 < settings->fail_chance;
+    return kolk_mixed(kolk_mixed(settings->fail_seed) + debug->asked) >> 32 < settings->fail_chance;
 }
 
 void kolk_debug_forget(kolk_debug *debug, uint32_t from, uint32_t end) {

@@ -49,7 +49,7 @@
 #include <string.h>
 
 _Static_assert(sizeof(void *) != 8 || offsetof(kolk_pool, shift) == 64, "the fast paths read 64 bytes and the shift");
-_Static_assert(sizeof(void *) != 8 || (sizeof(kolk_pool) == 360 && sizeof(kolk_pool_desc) == 160),
+_Static_assert(sizeof(void *) != 8 || (sizeof(kolk_pool) == 368 && sizeof(kolk_pool_desc) == 160),
                "the layout has changed: raise KOLK_ABI");
 
 /* Emit each function of pool.inl once. */
@@ -85,10 +85,14 @@ static uint32_t tag_bits(uint32_t tag, unsigned bits_of_index) {
     return reversed;
 }
 
-/* Might a handle of one be taken for the other's? */
-static bool same_tags(const kolk_pool *a, const kolk_pool *b) {
-    unsigned bits = index_bits(a->max_capacity > b->max_capacity ? a->max_capacity : b->max_capacity);
-    return bits == 32 || (a->tag ^ b->tag) >> bits == 0;
+/* Might a handle of this pool be taken for one of these pools'? */
+static bool shares_tag(const kolk_pool *pool, const kolk_pool *others) {
+    for (; others; others = others->overflow) {
+        uint32_t most = pool->max_capacity > others->max_capacity ? pool->max_capacity : others->max_capacity;
+        bool have_handles = pool->generations && others->generations;
+        if (have_handles && (uint64_t)(pool->tag ^ others->tag) >> index_bits(most) == 0) return true;
+    }
+    return false;
 }
 
 kolk_failure kolk_pool_failure(const kolk_pool *pool, kolk_status rule, uint32_t slot, const void *site) {
@@ -109,6 +113,7 @@ static uint32_t locate(const kolk_pool *pool, const void *pointer, uint64_t *ins
 /* Reports what is wrong with a pointer that the caller wants to `verb`; if_dead is the rule broken by a free slot's. */
 void kolk_pool_fail_object(const kolk_pool *pool, const void *object, const char *verb, kolk_status if_dead,
                            const void *site) {
+    const kolk_pool *asked = pool;
     uint64_t inside = 0, slot = NO_SLOT;
     for (const kolk_pool *place = pool; object && place && slot == NO_SLOT; place = place->overflow)
         if ((slot = locate(place, object, &inside)) != NO_SLOT) pool = place;
@@ -122,7 +127,7 @@ void kolk_pool_fail_object(const kolk_pool *pool, const void *object, const char
     } else if (slot >= pool->fresh) {
         failure.rule = KOLK_NEVER_ISSUED;
         kolk_fail(failure, "%s of slot %u, which was never handed out", verb, slot);
-    } else if (kolk_bits_get(pool->live, slot) && pool->generations) {
+    } else if (kolk_bits_get(pool->live, slot) && pool != asked) {
         kolk_fail(failure, "%s of slot %u, for the pool that overflowed into this one", verb, slot);
     } else if (kolk_bits_get(pool->live, slot)) {
         failure.rule = KOLK_NO_HANDLES;
@@ -171,7 +176,7 @@ kolk_status kolk_pool_init_type(kolk_pool *pool, const kolk_pool_desc *given, si
     pool->name = desc.name;
     uint32_t tag = desc.tag || !desc.name ? desc.tag : kolk_hash(desc.name);
     pool->tag = tag_bits(tag, index_bits(desc.max_capacity));
-    if (desc.overflow && same_tags(pool, desc.overflow)) {
+    if (shares_tag(pool, desc.overflow)) {
         kolk_pool_unmake(pool);
         memset(pool, 0, sizeof *pool);
         return KOLK_BAD_OVERFLOW;
@@ -179,7 +184,7 @@ kolk_status kolk_pool_init_type(kolk_pool *pool, const kolk_pool_desc *given, si
     pool->on_full = desc.on_full;
     pool->cost = desc.cost;
     pool->on_evict = desc.on_evict;
-    pool->on_low = desc.on_low;
+    pool->on_low = desc.low_water ? desc.on_low : NULL;
     pool->overflow = desc.overflow;
     pool->headroom = desc.headroom;
     pool->low_water = desc.low_water;
@@ -399,7 +404,8 @@ static bool take_this(kolk_pool *pool, uint32_t index) {
 
 /* Is a slot left besides the headroom? The pool grows in order to have both. */
 static bool has_more_than_headroom(kolk_pool *pool) {
-    return kolk_pool_available(pool) > pool->headroom || kolk_pool_grow(pool, (uint64_t)pool->capacity + 1);
+    uint64_t needed = (uint64_t)pool->headroom + 1, available = kolk_pool_available(pool);
+    return available >= needed || kolk_pool_grow(pool, pool->capacity + (needed - available));
 }
 
 static KOLK_WITHIN bool take_slot(kolk_pool *pool, uint32_t *index, bool urgent) {
@@ -462,15 +468,17 @@ static KOLK_WITHIN void *issue(kolk_pool *pool, kolk_debug *debug, uint32_t inde
 
 /* What kolk_pool_trap_full does; alloc calls it directly, to tell where it was called from. */
 static void trap_full(kolk_pool *pool, const void *site) {
-    uint64_t capacity = pool->capacity, worn = pool->worn;
+    uint64_t capacity = pool->capacity, worn = pool->worn, headroom = pool->headroom, count = kolk_pool_count(pool);
     kolk_failure full = kolk_pool_failure(pool, KOLK_FULL, NO_SLOT, site);
     pool->in_hook = false; /* the handler may longjmp */
     if (worn)
         kolk_fail(full, "full: %u of %u slots are worn out: raise .capacity, or take KOLK_GENERATIONS_RECYCLE", worn,
                   capacity);
-    else if (kolk_pool_available(pool))
+    else if ((pool->debug_flags & KOLK_DEBUG_FAIL) && kolk_pool_available(pool) > headroom)
+        kolk_fail(full, "full: KOLK_FAIL says so; %u of %u slots are in use", count, capacity);
+    else if (headroom && kolk_pool_available(pool))
         kolk_fail(full, "full: of %u slots, the last %u are for urgent allocations only: raise .capacity", capacity,
-                  pool->headroom);
+                  headroom);
     else if (pool->capacity < pool->max_capacity)
         kolk_fail(full, "full: all %u slots are in use, and the system gives no memory for more", capacity);
     else
@@ -488,34 +496,44 @@ static void call_hook(kolk_pool *pool, void (*hook)(kolk_pool *pool, void *conte
     pool->in_hook = false;
 }
 
-/* Tells of the last slots when an alloc is about to take the first of them. */
-static KOLK_APART void look_at_low_water(kolk_pool *pool, const void *site) {
-    uint32_t more = pool->max_capacity - pool->capacity;
-    if (!pool->in_hook && kolk_pool_available(pool) + more == pool->low_water) call_hook(pool, pool->on_low, site);
+/* Tells of the last slots when an alloc of n is about to take the first of them. */
+static KOLK_APART void look_at_low_water(kolk_pool *pool, uint32_t n, const void *site) {
+    uint64_t left = (uint64_t)pool->max_capacity - pool->capacity + kolk_pool_available(pool);
+    if (left > pool->low_water) pool->told_low = false;
+    if (pool->told_low || pool->in_hook || left >= (uint64_t)pool->low_water + n) return;
+    pool->told_low = true;
+    call_hook(pool, pool->on_low, site);
 }
 
 /* How an object is asked for, but for kolk_pool_alloc's own way, which is all 0. */
 typedef struct wish {
     bool urgent;        /* from the headroom too */
+    bool quiet;         /* no hook is asked */
     const double *cost; /* at the cost of a cheaper object, instead of asking on_full */
 } wish;
 
-/* A slot for an alloc that has found none, if that can be; it is to try once more then, and may take the place of what
- * was freed even where urgent ones have used the headroom up. */
-static KOLK_APART bool make_room(kolk_pool *pool, wish *how, const void *site) {
-    if (pool->in_hook) return false;
-    uint32_t before = kolk_pool_count(pool);
-    if (how->cost) {
-        if (!pool->cost || !kolk_pool_evict_below(pool, *how->cost)) return false; /* an overflow pool may have none */
+static uint64_t count_with_overflow(const kolk_pool *pool) {
+    uint64_t count = 0;
+    for (; pool; pool = pool->overflow) count += kolk_pool_count(pool);
+    return count;
+}
+
+/* Asks for room for an alloc that has found no slot; true if there is some now. The alloc may take the place of what was
+ * freed though urgent ones have used the headroom up: it is urgent then. */
+static KOLK_APART bool make_room(kolk_pool *pool, wish how, bool *urgent, const void *site) {
+    if (pool->in_hook || how.quiet) return false;
+    uint64_t before = count_with_overflow(pool);
+    uint32_t capacity = pool->capacity;
+    if (how.cost) {
+        if (!pool->cost || !kolk_pool_evict_below(pool, *how.cost)) return false; /* an overflow pool may have none */
     } else {
         if (!pool->on_full) return false;
         call_hook(pool, pool->on_full, site);
     }
-    uint32_t after = kolk_pool_count(pool);
-    if (after >= before) return true;
+    uint64_t after = count_with_overflow(pool);
+    if (after >= before) return pool->capacity > capacity;
     pool->evictions += before - after;
-    how->urgent = true;
-    return true;
+    return *urgent = true;
 }
 
 static void *alloc_any(kolk_pool *pool, wish how, const void *site);
@@ -524,17 +542,17 @@ static void *alloc_any(kolk_pool *pool, wish how, const void *site);
  * FIFO and LOWEST do in every alloc and free. */
 static KOLK_WITHIN void *alloc_from(kolk_pool *pool, kolk_debug *debug, wish how, const void *site) {
     uint32_t index;
-    if (KOLK_UNLIKELY(pool->on_low != NULL)) look_at_low_water(pool, site);
-    bool tried = false, fails = debug && kolk_debug_fails(debug);
-    while (fails || !take_slot(pool, &index, how.urgent)) {
+    if (KOLK_UNLIKELY(pool->on_low != NULL) && !how.quiet) look_at_low_water(pool, 1, site);
+    bool urgent = how.urgent, fails = debug && kolk_debug_fails(debug);
+    while (fails || !take_slot(pool, &index, urgent)) {
         void *object = pool->overflow ? alloc_any(pool->overflow, how, site) : NULL;
         if (object) return object;
-        if (tried || !make_room(pool, &how, site)) {
+        if (!make_room(pool, how, &urgent, site)) {
             pool->failed++;
             PROBE2(full, name_of(pool), pool->capacity);
             return NULL;
         }
-        tried = true;
+        how.quiet = true; /* once more */
         fails = false;
     }
     return issue(pool, debug, index, site);
@@ -572,23 +590,22 @@ void *kolk_pool_alloc_over(kolk_pool *pool, double cost) {
 }
 
 /* As kolk_pool_alloc, for a caller at `site`. */
-static void *alloc_by(kolk_pool *pool, const void *site) {
+static void *alloc_by(kolk_pool *pool, wish how, const void *site) {
     bool fast = (uintptr_t)pool->top > (uintptr_t)pool->floor;
-    return fast ? kolk_pool_alloc(pool) : alloc_any(pool, (wish){0}, site);
+    return fast ? kolk_pool_alloc(pool) : alloc_any(pool, how, site);
 }
 
 void *kolk_pool_alloc_zeroed(kolk_pool *pool) {
-    void *object = alloc_by(pool, SITE);
+    void *object = alloc_by(pool, (wish){0}, SITE);
     if (object) memset(object, 0, pool->object_size);
     return object;
 }
 
 uint32_t kolk_pool_alloc_n(kolk_pool *pool, void **objects, uint32_t n) {
-    uint8_t before = pool->in_hook;
+    wish first = {0}, more = {.quiet = true}; /* a hook might evict what this call has just given */
     uint32_t count = 0;
-    for (; count < n && (objects[count] = alloc_by(pool, SITE)); count++)
-        pool->in_hook = true; /* it might evict what this call has just given */
-    pool->in_hook = before;
+    if (pool->on_low && n) look_at_low_water(pool, n, SITE);
+    while (count < n && (objects[count] = alloc_by(pool, count ? more : first, SITE))) count++;
     kolk_tools_wrote(objects, count * sizeof *objects);
     return count;
 }
@@ -598,6 +615,7 @@ void *kolk_pool_alloc_at(kolk_pool *pool, kolk_handle handle) {
     uint32_t generation = (uint32_t)(handle.bits >> 32);
     if (!pool->generations || index >= pool->max_capacity) return NULL;
     if (generation == 0 || generation > KOLK_GENERATION_MAX) return NULL;
+    if (pool->on_low) look_at_low_water(pool, 1, SITE);
     if (index >= pool->capacity && !kolk_pool_grow(pool, (uint64_t)index + 1)) {
         pool->failed++;
         return NULL;

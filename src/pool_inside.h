@@ -72,13 +72,20 @@ static inline bool keeps_peak(const kolk_pool *pool) {
     return pool->reuse == KOLK_REUSE_FIFO || debug_of(pool);
 }
 
+/* Below so many entries of the stack, allocs are looked after: never-issued slots don't cover the headroom any more, or the
+ * low-water mark and the slot above it. */
+static inline uint32_t watched_entries(const kolk_pool *pool) {
+    uint64_t low = pool->on_low ? (uint64_t)pool->low_water + 1 : 0, spare = pool->capacity - pool->fresh;
+    uint64_t kept = pool->headroom > low ? pool->headroom : low;
+    uint64_t entries = kept > spare ? kept - spare : 0;
+    return entries < pool->fresh ? (uint32_t)entries : pool->fresh;
+}
+
 /* Shows the fast paths their bounds (I4); due when fresh or capacity have changed. */
 static inline void show(kolk_pool *pool) {
     bool plain = pool->reuse == KOLK_REUSE_LIFO && !debug_of(pool);
-    uint32_t kept = pool->headroom > pool->low_water ? pool->headroom : pool->low_water;
-    uint32_t spare = pool->capacity - pool->fresh;
     kolk_slot *nothing = (kolk_slot *)UINTPTR_MAX;
-    kolk_slot *floor = plain && !pool->ready ? pool->stack + (kept > spare ? kept - spare : 0) : nothing;
+    kolk_slot *floor = plain && !pool->ready ? pool->stack + watched_entries(pool) : nothing;
     pool->bound = debug_of(pool) ? 0 : pool->fresh;
     pool->free_bound = plain && !pool->reset ? pool->fresh : 0;
     pool->floor = pool->ages ? nothing : floor;

@@ -119,9 +119,11 @@ uint64_t kolk_pool_committed(const kolk_pool *pool) {
     return total(sizes, kolk_memory_page());
 }
 
-/* Are this pool's objects such as the descriptor asks for? */
-static bool is_alike(const kolk_pool *pool, const kolk_pool_desc *desc) {
-    return pool->object_size == desc->object_size && ((uintptr_t)pool->slots | pool->stride) % desc->object_align == 0;
+/* Are the objects of these pools such as the descriptor asks for? */
+static bool are_alike(const kolk_pool *pool, const kolk_pool_desc *desc) {
+    for (; pool; pool = pool->overflow)
+        if (pool->object_size != desc->object_size || pool->object_align < desc->object_align) return false;
+    return true;
 }
 
 /* Checks the descriptor and fills in its defaults. */
@@ -156,7 +158,7 @@ static kolk_status resolve(kolk_pool_desc *desc, size_t type_size, size_t type_a
     }
     if (desc->max_capacity == 0) desc->max_capacity = desc->capacity;
     if (desc->headroom > desc->max_capacity) return KOLK_BAD_HEADROOM;
-    if (desc->overflow && !is_alike(desc->overflow, desc)) return KOLK_BAD_OVERFLOW;
+    if (!are_alike(desc->overflow, desc)) return KOLK_BAD_OVERFLOW;
     layout shape = layout_of(desc, desc->max_capacity);
     if (block_bytes(&shape, desc->max_capacity, MAX_ALIGN) > PTRDIFF_MAX) return KOLK_SIZE_OVERFLOW;
     return KOLK_OK;
@@ -234,6 +236,7 @@ kolk_status kolk_pool_make(kolk_pool *pool, kolk_pool_desc *desc, size_t type_si
     pool->shift = (uint8_t)__builtin_ctz(pool->stride);
     pool->inverse = kolk_inverse(pool->stride >> pool->shift);
     pool->object_size = (uint32_t)desc->object_size;
+    pool->object_align = (uint32_t)desc->object_align;
     pool->max_capacity = desc->max_capacity;
     pool->levels = (uint8_t)shape.levels;
     pool->debug_flags = (uint8_t)debug.settings.flags;

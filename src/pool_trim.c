@@ -56,12 +56,20 @@ static size_t discard(kolk_pool *pool, uint64_t first, uint64_t end) {
     return kolk_memory_discard(pool->block + from, (size_t)(to - from));
 }
 
+/* So many slots fill whole pages. */
+static uint64_t slots_of_pages(const kolk_pool *pool) {
+    uint64_t page = kolk_memory_page(), least = (uint64_t)1 << pool->shift;
+    return least < page ? page / least : 1;
+}
+
 /* The same for all dead slots of a stretch that begins and ends between pages, or at fresh. */
 static size_t discard_dead(kolk_pool *pool, uint64_t from, uint64_t end) {
     size_t bytes = 0;
+    uint64_t touched = round_up(pool->fresh, slots_of_pages(pool)); /* the last page */
+    if (touched > pool->capacity) touched = pool->capacity;
     for (uint64_t i = from; (i = kolk_bits_find(pool->live, false, i, end)) < end;) {
         uint64_t stop = kolk_bits_find(pool->live, true, i, end);
-        bytes += discard(pool, i, stop < pool->fresh ? stop : pool->capacity);
+        bytes += discard(pool, i, stop < pool->fresh ? stop : touched);
         i = stop;
     }
     return bytes;
@@ -83,21 +91,22 @@ size_t kolk_pool_trim(kolk_pool *pool) {
 static void measure_demand(kolk_pool *pool) {
     uint32_t demand = pool->demand - (pool->demand / 64 + (pool->demand % 64 != 0));
     if (demand < kolk_pool_count(pool)) demand = kolk_pool_count(pool);
-    if (pool->seen < pool->fresh) demand = pool->seen = pool->fresh; /* so many were needed since the last tick */
+    uint32_t peak = keeps_peak(pool) ? pool->peak : pool->fresh;
+    if (pool->seen < peak) demand = peak; /* so many were needed since the last tick */
+    pool->seen = peak;
     pool->demand = demand;
     if (pool->served < demand) pool->served = demand;
 }
 
 static void have_room(kolk_pool *pool, uint32_t budget) {
-    uint32_t more = pool->max_capacity - pool->capacity;
-    if (kolk_pool_available(pool) > pool->capacity / 8) return;
+    uint32_t more = pool->max_capacity - pool->capacity, demand = pool->demand;
+    if (demand == 0 || demand < pool->capacity - pool->capacity / 8) return;
     kolk_pool_reserve(pool, pool->capacity + (more < budget ? more : budget)); /* or alloc asks again */
 }
 
 /* One step of a sweep from fresh down to 0. Its ends lie between pages, so that no page belongs to two steps. */
 static size_t sweep(kolk_pool *pool, uint32_t budget) {
-    uint64_t page = kolk_memory_page(), low = (uint64_t)1 << pool->shift;
-    uint64_t unit = low < page ? page / low : 1; /* so many slots fill whole pages */
+    uint64_t unit = slots_of_pages(pool);
     uint64_t step = round_up(budget, unit > 64 ? unit : 64);
     uint64_t end = pool->sweep ? pool->sweep : pool->fresh;
     uint64_t from = end > step ? round_up(end - step, unit) : 0;

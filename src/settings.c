@@ -181,19 +181,21 @@ static void add_failure(kolk_settings *settings, word setting, const char *of) {
     if (known)
         settings->flags |= KOLK_DEBUG_FAIL;
     else if (of)
-        refuse(setting, of, "is not understood: every=N, chance=0.01, seed=N");
+        refuse(setting, of, "is not understood: every=N and seed=N from 1, chance=0.01 up to 1");
 }
 
 /* Of the first entry whose glob matches. */
 static void add_failures(kolk_settings *settings, const char *text, const char *name, const char *of) {
     word rest = {text, strlen(text)};
+    bool found = false;
     for (word entry; cut(&rest, ';', &entry);) {
         word list = entry, glob = {"*", 1};
         if (memchr(entry.start, ':', entry.length)) cut(&list, ':', &glob);
         kolk_settings ones = {0};
         for (word setting; cut(&list, ',', &setting);)
             if (trimmed(setting).length) add_failure(&ones, trimmed(setting), of);
-        if (settings->flags & KOLK_DEBUG_FAIL || !matches(trimmed(glob), name)) continue;
+        if (found || !matches(trimmed(glob), name)) continue;
+        found = true;
         settings->flags |= ones.flags;
         settings->fail_every = ones.fail_every;
         settings->fail_chance = ones.fail_chance;

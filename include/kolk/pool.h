@@ -117,8 +117,8 @@ typedef struct kolk_pool_desc {
     bool ages;         /* keeps the order of births, for kolk_pool_oldest and the like: 8 bytes a slot */
     uint32_t headroom; /* the last slots, so many, are only for kolk_pool_alloc_urgent */
 
-    /* Called when an alloc is about to leave fewer than low_water slots, of all that it may grow to; again when it gets
-     * there anew. May do what on_full may. */
+    /* Called when an alloc is about to leave fewer than low_water slots, of all that it may grow to; again once more than
+     * that were left meanwhile. May do what on_full may. */
     uint32_t low_water;
     void (*on_low)(kolk_pool *pool, void *context);
 
@@ -178,13 +178,13 @@ struct kolk_pool {
     uint32_t fresh;      /* slots from here on were never handed out; only advances */
     uint32_t held;       /* free slots below fresh that are not on the stack: ring or holes, worn out, in quarantine */
     uint32_t capacity, max_capacity;
-    uint32_t object_size;
+    uint32_t object_size, object_align;
     uint32_t peak;                        /* FIFO and debug mode only: the others' is fresh */
     uint32_t first;                       /* FIFO: of the ring */
     uint32_t worn_first, worn_last, worn; /* list through generations[], oldest first; its length */
     uint32_t recycled, wrong_pool;
     uint32_t quarantined;
-    uint32_t headroom, low_water;
+    uint32_t headroom, low_water, told_low;
     uint32_t demand, served, sweep, seen; /* see src/pool_trim.c */
     uint32_t number;                      /* in the registry; 0: it is not there */
     uint64_t failed, evictions;
@@ -341,7 +341,7 @@ KOLK_INLINE void *kolk_cursor_next(kolk_cursor *cursor);
 
 /* ---- Age: the order of births (desc.ages) ------------------------------------------------------------------------
  * for (void *object = kolk_pool_oldest(pool); object; object = kolk_pool_newer(pool, object)) ...
- * The current object may be freed if nothing is allocated before going on. Each step is O(1), but for dead objects that
+ * The current object may be freed if nothing is allocated, and no other walk begun, before going on. Each step is O(1), but for dead objects that
  * it passes for the first time since they were freed. All of it changes the pool: one thread at a time. */
 
 KOLK_API void *kolk_pool_oldest(kolk_pool *pool); /* NULL: none is alive */
@@ -368,11 +368,11 @@ KOLK_API kolk_status kolk_pool_reserve(kolk_pool *pool, uint32_t capacity);
 KOLK_API size_t kolk_pool_trim(kolk_pool *pool);
 
 /* Once a frame: has room and gives memory back, both by measured demand, a little at a time. Demand is a maximum of
- * count that fades by 1/64 a tick. A growing pool that it nearly fills gets up to `budget` slots more, so that no alloc
- * waits for the system; once it has fallen below half of what it was, whole pages without live objects go back, of
- * `budget` slots a tick (rounded up to 64 and to what fills whole pages, 4096 at most). Never more work than that; O(1)
- * while nothing changes. Bytes given back. What
- * can't be trimmed gives none; capacity, addresses, handles and the order of free slots stay. */
+ * count at the ticks, and of new peaks between them, that fades by 1/64 a tick. A growing pool that it nearly fills gets
+ * up to `budget` slots more, so that no alloc waits for the system; once it has fallen below half of what it was, whole
+ * pages without live objects go back, of `budget` slots a tick (rounded up to 64 and to what fills whole pages, 4096 at
+ * most). Never more work than that, but for the ring of a growing FIFO pool, which moves; O(1) while nothing changes.
+ * Bytes given back. What can't be trimmed gives none; capacity, addresses, handles and the order of free slots stay. */
 KOLK_API size_t kolk_pool_tick(kolk_pool *pool, uint32_t budget);
 
 /* ---- Ready-made hooks for on_full ------------------------------------------------------------------------------- */
