@@ -94,11 +94,14 @@ typedef struct kolk_pool_desc {
      * starts empty and grows; else it is always full. */
     uint32_t capacity;
     uint32_t max_capacity; /* it grows up to this, and no address changes; 0: as capacity */
+    uint32_t headroom;     /* the last slots, so many, are only for kolk_pool_alloc_urgent */
+    uint32_t low_water;    /* for on_low, of all slots that it may grow to */
 
     kolk_reuse reuse;
     kolk_generations generations;
     uint32_t tag; /* tells this pool's handles from others': see kolk_pool_get; 0: a hash of the name */
     bool keep;    /* contents survive between lives: objects made once and used as they are */
+    bool ages;    /* keeps the order of births, for kolk_pool_oldest and the like: 8 bytes a slot */
 
     void *memory;       /* yours, aligned to object_align and to 8, may be dirty; NULL: pages of the system */
     size_t memory_size; /* bytes of it */
@@ -114,12 +117,8 @@ typedef struct kolk_pool_desc {
      * its own), initialised before and deinit'd after. See kolk_pool_alloc. */
     kolk_pool *overflow;
 
-    bool ages;         /* keeps the order of births, for kolk_pool_oldest and the like: 8 bytes a slot */
-    uint32_t headroom; /* the last slots, so many, are only for kolk_pool_alloc_urgent */
-
-    /* Called when an alloc is about to leave fewer than low_water slots, of all that it may grow to; again once more than
-     * that were left meanwhile. May do what on_full may. */
-    uint32_t low_water;
+    /* Called when an alloc is about to leave fewer than low_water slots; again once more than that were left meanwhile.
+     * May do what on_full may. */
     void (*on_low)(kolk_pool *pool, void *context);
 
     /* Once per slot, before it is first handed out, and again after a trim. False: it could not; alloc gives NULL and
@@ -341,7 +340,8 @@ KOLK_INLINE void *kolk_cursor_next(kolk_cursor *cursor);
 
 /* ---- Age: the order of births (desc.ages) ------------------------------------------------------------------------
  * for (void *object = kolk_pool_oldest(pool); object; object = kolk_pool_newer(pool, object)) ...
- * The current object may be freed if nothing is allocated, and no other walk begun, before going on. Each step is O(1), but for dead objects that
+ * The current object may be freed if nothing is allocated, and no other walk begun, before going on; touched or protected,
+ * it ends the walk. Each step is O(1), but for dead objects that
  * it passes for the first time since they were freed. All of it changes the pool: one thread at a time. */
 
 KOLK_API void *kolk_pool_oldest(kolk_pool *pool); /* NULL: none is alive */
