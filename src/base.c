@@ -86,7 +86,7 @@ static void put_sites(text *out, const kolk_failure *failure) {
 static void print_and_abort(const kolk_failure *failure) {
     text by = {.length = 0};
     if (!failure->sites) put_site(&by, word_before_site(failure->rule), failure->site, false);
-    bool more = failure->slot != UINT32_MAX && !failure->sites;
+    bool more = failure->slot != UINT32_MAX && !failure->sites && !failure->no_debug;
     fprintf(stderr, "%s%s%s\n", failure->sentence, by.bytes, more ? "; KOLK_DEBUG=sites tells more" : "");
     if (failure->rule != KOLK_LEAK && failure->rule != KOLK_BAD_SETTING) abort();
 }

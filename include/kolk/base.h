@@ -70,6 +70,12 @@ extern "C" {
     X(KOLK_BAD_HEADROOM, "headroom is more than max_capacity")                                                         \
     X(KOLK_BAD_OVERFLOW, "the overflow pool's objects have another size or alignment, or its handles the same tag")    \
     X(KOLK_TYPE_MISMATCH, "object_size or object_align differ from the pool's type: leave them 0")                     \
+    X(KOLK_BAD_COUNT, "count is negative, or above 2^23: an index must fit a handle")                                  \
+    X(KOLK_ARRAY_MISSING, "object_list or byte_map is NULL")                                                           \
+    X(KOLK_BAD_SEEDS, "seeds is none of the KOLK_BYTEMAP_SEED_ values")                                                \
+    X(KOLK_BAD_LAYOUT, "layout is none of the kolk_bytemap_layout values")                                             \
+    X(KOLK_OUTSIDE, "an address, or the end of what begins there, is outside of each region")                          \
+    X(KOLK_NOT_FLUSHED, "the pool is initialised already: flush it first")                                             \
     /* a bug of the caller: reported to the failure handler */                                                         \
     X(KOLK_DOUBLE_FREE, "double free")                                                                                 \
     X(KOLK_DEAD_OBJECT, "the object is free")                                                                          \
@@ -77,6 +83,7 @@ extern "C" {
     X(KOLK_INTERIOR_POINTER, "the pointer is not the start of an object")                                              \
     X(KOLK_FOREIGN_POINTER, "the pointer is not of this pool")                                                         \
     X(KOLK_NO_HANDLES, "the pool has no handles: KOLK_GENERATIONS_NONE")                                               \
+    X(KOLK_READ_ONLY, "the pool is attached to be read")                                                               \
     /* ... that the debug mode sees */                                                                                 \
     X(KOLK_WRITE_AFTER_FREE, "an object was written to after it was freed")                                            \
     X(KOLK_OVERFLOW, "the bytes behind an object were written to")                                                     \
@@ -153,7 +160,7 @@ enum {
 /* Filled by kolk_pool_stats and its like. Counters start at init; clear does not reset them. */
 typedef struct kolk_stats {
     const char *name;         /* of the pool; "" when it has none */
-    const char *kind;         /* "pool" */
+    const char *kind;         /* "pool", "bytemap" */
     uint64_t object_size;     /* bytes, as asked for */
     uint64_t stride;          /* bytes from slot to slot */
     uint32_t count;           /* objects alive now */
@@ -201,6 +208,7 @@ typedef struct kolk_failure {
                            (KOLK_OVERFLOW), or how far before its start (KOLK_UNDERFLOW) */
     uint32_t count;  /* of these: bytes that changed; KOLK_LEAK: objects from alloc_site */
     bool sites;      /* the sentence names the sites, as the debug setting says */
+    bool no_debug;   /* this kind of pool has no debug mode */
 } kolk_failure;
 
 /* The handler is called with each failure; NULL puts back the default, which prints the sentence to stderr and aborts

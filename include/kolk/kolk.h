@@ -3,6 +3,7 @@
 #define KOLK_H
 
 #include "base.h"
+#include "bytemap.h"
 #include "pool.h"
 #include "typed.h"
 

@@ -24,6 +24,14 @@
  *     KOLK_POOL_TYPE(shapes, union shape)
  *     KOLK_POOL_MEMBER(shapes, struct circle, circle)              // struct circle *shapes_alloc_circle(shapes *)
  *
+ * The pool of the GTA trilogy (bytemap.h), for which slots may be larger than the type, as they are in the games:
+ *
+ *     KOLK_BYTEMAP_TYPE(peds, CPed)
+ *
+ * makes `peds`, `peds_object`, and peds_initialise (of a count), _initialise_with, _attach, _clear, _flush, _new, _new_at,
+ * _delete, _get_slot, _get_at, _get_just_index, _get_index, _used_count, _free_count, _next, _next_handle, _stats and
+ * _is_valid. Handles are int32_t, as they are in scripts. object_size may be 0 or more than the type's.
+ *
  * Cost      none: each function is one cast and one call; alloc, free and get of KOLK_POOL_TYPE know the stride as a
  *           constant, which makes them faster than the untyped ones.
  * Memory    KOLK_POOL_STORAGE(T, n) is the type of static storage for n objects; you write the declaration:
@@ -34,6 +42,7 @@
 #define KOLK_TYPED_H
 
 #include "base.h"
+#include "bytemap.h"
 #include "pool.h"
 
 #ifdef __cplusplus
@@ -124,6 +133,28 @@
     KOLK_TYPED_ bool name##_is_valid(const name *pool_) { return kolk_pool_is_valid(&pool_->pool); }                   \
     KOLK_TYPED_ kolk_cursor name##_each(const name *pool_) { return kolk_pool_each(&pool_->pool); }                    \
     KOLK_TYPED_ T *name##_each_next(kolk_cursor *cursor_) { return (T *)kolk_cursor_next(cursor_); }
+
+#define KOLK_BYTEMAP_TYPE(name, T)                                                                                     \
+    typedef T name##_object;                                                                                           \
+    typedef struct name { kolk_bytemap pool; } name;                                                                   \
+    KOLK_TYPED_ kolk_status name##_initialise_with(name *pool_, const kolk_bytemap_view *view_) { return kolk_bytemap_begin(&pool_->pool, view_, false, sizeof(T), KOLK_ALIGNOF(T), sizeof(kolk_bytemap), KOLK_ABI); } \
+    KOLK_TYPED_ kolk_status name##_attach(name *pool_, const kolk_bytemap_view *view_) { return kolk_bytemap_begin(&pool_->pool, view_, true, sizeof(T), KOLK_ALIGNOF(T), sizeof(kolk_bytemap), KOLK_ABI); } \
+    KOLK_TYPED_ kolk_status name##_initialise(name *pool_, int32_t count_) { return kolk_bytemap_initialise(&pool_->pool, count_, sizeof(T)); } \
+    KOLK_TYPED_ void name##_clear(name *pool_) { kolk_bytemap_clear(&pool_->pool); }                                   \
+    KOLK_TYPED_ void name##_flush(name *pool_) { kolk_bytemap_flush(&pool_->pool); }                                   \
+    KOLK_TYPED_ T *name##_new(name *pool_) { return (T *)kolk_bytemap_new(&pool_->pool); }                             \
+    KOLK_TYPED_ T *name##_new_at(name *pool_, int32_t handle_) { return (T *)kolk_bytemap_new_at(&pool_->pool, handle_); } \
+    KOLK_TYPED_ void name##_delete(name *pool_, T *object_) { kolk_bytemap_delete(&pool_->pool, object_); }            \
+    KOLK_TYPED_ T *name##_get_slot(const name *pool_, int32_t index_) { return (T *)kolk_bytemap_get_slot(&pool_->pool, index_); } \
+    KOLK_TYPED_ T *name##_get_at(const name *pool_, int32_t handle_) { return (T *)kolk_bytemap_get_at(&pool_->pool, handle_); } \
+    KOLK_TYPED_ int32_t name##_get_just_index(const name *pool_, const T *object_) { return kolk_bytemap_get_just_index(&pool_->pool, object_); } \
+    KOLK_TYPED_ int32_t name##_get_index(const name *pool_, const T *object_) { return kolk_bytemap_get_index(&pool_->pool, object_); } \
+    KOLK_TYPED_ int32_t name##_used_count(const name *pool_) { return kolk_bytemap_used_count(&pool_->pool); }         \
+    KOLK_TYPED_ int32_t name##_free_count(const name *pool_) { return kolk_bytemap_free_count(&pool_->pool); }         \
+    KOLK_TYPED_ T *name##_next(const name *pool_, const T *object_) { return (T *)kolk_bytemap_next(&pool_->pool, object_); } \
+    KOLK_TYPED_ int32_t name##_next_handle(const name *pool_, int32_t handle_) { return kolk_bytemap_next_handle(&pool_->pool, handle_); } \
+    KOLK_TYPED_ void name##_stats(const name *pool_, kolk_stats *out_) { kolk_bytemap_stats(&pool_->pool, out_); }     \
+    KOLK_TYPED_ bool name##_is_valid(const name *pool_) { return kolk_bytemap_is_valid(&pool_->pool); }
 /* clang-format on */
 
 #endif
