@@ -39,6 +39,7 @@ _Static_assert(sizeof(void *) != 8 || (sizeof(kolk_bytemap) == 112 && sizeof(kol
                "the layout has changed: raise KOLK_ABI");
 
 #define NO_SLOT UINT32_MAX
+#define KOLK_APART __attribute__((noinline))
 #define FREE    KOLK_BYTEMAP_FREE
 #define SEED    0x7fu
 #define WORD    8u /* bytes that are looked at in one step */
@@ -57,19 +58,33 @@ static int32_t handle_at(const kolk_bytemap *pool, uint32_t index) {
     return (int32_t)(index << 8 | pool->byte_map[index]);
 }
 
+#define FLAGS UINT64_C(0x8080808080808080)
+
 /* The free flags of eight slots, each in the place that it has in a byte. */
 static uint64_t flags_at(const uint8_t *bytes) {
     uint64_t word;
     memcpy(&word, bytes, sizeof word);
-    return word & UINT64_C(0x8080808080808080);
+    return word & FLAGS;
+}
+
+/* Which of eight slots is the first with its bit in here; there must be one. */
+static uint32_t first_of(uint64_t flags) {
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    return (uint32_t)__builtin_ctzll(flags) / 8;
+#else
+    return (uint32_t)__builtin_clzll(flags) / 8;
+#endif
 }
 
 /* The first slot from `from` to `end` that is free, or is used; `end` if there is none. */
-static uint32_t find(const kolk_bytemap *pool, uint32_t from, uint32_t end, bool free) {
+static inline uint32_t find(const kolk_bytemap *pool, uint32_t from, uint32_t end, bool free) {
     const uint8_t *bytes = pool->byte_map;
-    uint64_t none = free ? 0 : UINT64_C(0x8080808080808080);
-    for (; from < end && is_free(bytes[from]) != free; from++)
-        while (end - from > WORD && flags_at(bytes + from + 1) == none) from += WORD;
+    uint64_t flip = free ? 0 : FLAGS;
+    for (; end - from >= WORD; from += WORD) {
+        uint64_t found = flags_at(bytes + from) ^ flip;
+        if (found) return from + first_of(found);
+    }
+    while (from < end && is_free(bytes[from]) != free) from++;
     return from;
 }
 
@@ -238,8 +253,8 @@ static void *issue(kolk_bytemap *pool, uint32_t index, unsigned seed) {
     return slot_at(pool, index);
 }
 
-void *kolk_bytemap_new(kolk_bytemap *pool) {
-    if (!may_write(pool, "new", SITE)) return NULL;
+static KOLK_APART void *new_slow(kolk_bytemap *pool, const void *site) {
+    if (!may_write(pool, "new", site)) return NULL;
     int32_t *cursor = cursor_of(pool);
     uint32_t count = (uint32_t)pool->count, from = (uint32_t)*cursor + 1;
     if (from > count) from = count;
@@ -257,6 +272,14 @@ void *kolk_bytemap_new(kolk_bytemap *pool) {
     return issue(pool, index, pool->byte_map[index] + 1u);
 }
 
+void *kolk_bytemap_new(kolk_bytemap *pool) {
+    uint32_t from = (uint32_t)pool->first_free + 1;
+    if (KOLK_UNLIKELY(pool->attached || from >= (uint32_t)pool->count || !is_free(pool->byte_map[from])))
+        return new_slow(pool, SITE);
+    pool->first_free = (int32_t)from;
+    return issue(pool, from, pool->byte_map[from] + 1u);
+}
+
 void *kolk_bytemap_new_at(kolk_bytemap *pool, int32_t handle) {
     if (!may_write(pool, "new_at", SITE)) return NULL;
     uint32_t index = (uint32_t)handle >> 8, count = (uint32_t)pool->count; /* a negative handle's is 2^23 or more */
@@ -268,17 +291,27 @@ void *kolk_bytemap_new_at(kolk_bytemap *pool, int32_t handle) {
     return object;
 }
 
-void kolk_bytemap_delete(kolk_bytemap *pool, void *object) {
-    if (!object || !may_write(pool, "delete", SITE)) return;
+static KOLK_APART void delete_slow(kolk_bytemap *pool, void *object, const void *site) {
+    if (!object || !may_write(pool, "delete", site)) return;
     uintptr_t index = slot_of(pool, object);
     if (index >= (uint32_t)pool->count || is_free(pool->byte_map[index])) {
-        fail_object(pool, object, "delete", SITE);
+        fail_object(pool, object, "delete", site);
         return;
     }
     pool->byte_map[index] |= FREE;
-    if (!pool->attached) pool->used--;
     int32_t *cursor = cursor_of(pool);
     if ((int32_t)index < *cursor) *cursor = (int32_t)index;
+}
+
+void kolk_bytemap_delete(kolk_bytemap *pool, void *object) {
+    uintptr_t index = slot_of(pool, object);
+    if (KOLK_UNLIKELY(pool->attached || index >= (uint32_t)pool->count || is_free(pool->byte_map[index]))) {
+        delete_slow(pool, object, SITE);
+        return;
+    }
+    pool->byte_map[index] |= FREE;
+    pool->used--;
+    if ((int32_t)index < pool->first_free) pool->first_free = (int32_t)index;
 }
 
 /* ---- Handles and indices ------------------------------------------------------------------------------------------------ */
