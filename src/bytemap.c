@@ -38,8 +38,14 @@
 _Static_assert(sizeof(void *) != 8 || (sizeof(kolk_bytemap) == 112 && sizeof(kolk_bytemap_view) == 64),
                "the layout has changed: raise KOLK_ABI");
 
-#define NO_SLOT UINT32_MAX
+/* Keeps what is rare from costing registers where it is called. */
+#if defined(__GNUC__)
 #define KOLK_APART __attribute__((noinline))
+#else
+#define KOLK_APART
+#endif
+
+#define NO_SLOT UINT32_MAX
 #define FREE    KOLK_BYTEMAP_FREE
 #define SEED    0x7fu
 #define WORD    8u /* bytes that are looked at in one step */
@@ -48,6 +54,10 @@ _Static_assert(sizeof(void *) != 8 || (sizeof(kolk_bytemap) == 112 && sizeof(kol
 
 static bool is_free(uint8_t byte) {
     return byte & FREE;
+}
+
+static bool is_used(const kolk_bytemap *pool, uintptr_t index) {
+    return index < (uint32_t)pool->count && !is_free(pool->byte_map[index]);
 }
 
 static void *slot_at(const kolk_bytemap *pool, uint32_t index) {
@@ -253,7 +263,8 @@ static void *issue(kolk_bytemap *pool, uint32_t index, unsigned seed) {
     return slot_at(pool, index);
 }
 
-static KOLK_APART void *new_slow(kolk_bytemap *pool, const void *site) {
+/* new where the slot behind the cursor will not do, or where the cursor may be somebody else's. */
+static KOLK_APART void *new_apart(kolk_bytemap *pool, const void *site) {
     if (!may_write(pool, "new", site)) return NULL;
     int32_t *cursor = cursor_of(pool);
     uint32_t count = (uint32_t)pool->count, from = (uint32_t)*cursor + 1;
@@ -261,7 +272,7 @@ static KOLK_APART void *new_slow(kolk_bytemap *pool, const void *site) {
     uint32_t index = find(pool, from, count, true);
     if (index == count) {
         index = find(pool, 0, from, true);
-        if (index == from) { /* which is used, or the end */
+        if (index == from) {
             *cursor = -1;
             pool->failed++;
             PROBE2(full, pool->name ? pool->name : "", count);
@@ -273,11 +284,11 @@ static KOLK_APART void *new_slow(kolk_bytemap *pool, const void *site) {
 }
 
 void *kolk_bytemap_new(kolk_bytemap *pool) {
-    uint32_t from = (uint32_t)pool->first_free + 1;
-    if (KOLK_UNLIKELY(pool->attached || from >= (uint32_t)pool->count || !is_free(pool->byte_map[from])))
-        return new_slow(pool, SITE);
-    pool->first_free = (int32_t)from;
-    return issue(pool, from, pool->byte_map[from] + 1u);
+    uint32_t index = (uint32_t)pool->first_free + 1;
+    bool here = !pool->attached && index < (uint32_t)pool->count && is_free(pool->byte_map[index]);
+    if (KOLK_UNLIKELY(!here)) return new_apart(pool, SITE);
+    pool->first_free = (int32_t)index;
+    return issue(pool, index, pool->byte_map[index] + 1u);
 }
 
 void *kolk_bytemap_new_at(kolk_bytemap *pool, int32_t handle) {
@@ -291,34 +302,36 @@ void *kolk_bytemap_new_at(kolk_bytemap *pool, int32_t handle) {
     return object;
 }
 
-static KOLK_APART void delete_slow(kolk_bytemap *pool, void *object, const void *site) {
+/* Ends the life in a used slot. */
+static void retire(kolk_bytemap *pool, uint32_t index, int32_t *cursor) {
+    pool->byte_map[index] |= FREE;
+    if ((int32_t)index < *cursor) *cursor = (int32_t)index;
+}
+
+/* delete where something is wrong, or where the cursor may be somebody else's. */
+static KOLK_APART void delete_apart(kolk_bytemap *pool, void *object, const void *site) {
     if (!object || !may_write(pool, "delete", site)) return;
     uintptr_t index = slot_of(pool, object);
-    if (index >= (uint32_t)pool->count || is_free(pool->byte_map[index])) {
+    if (is_used(pool, index))
+        retire(pool, (uint32_t)index, cursor_of(pool));
+    else
         fail_object(pool, object, "delete", site);
-        return;
-    }
-    pool->byte_map[index] |= FREE;
-    int32_t *cursor = cursor_of(pool);
-    if ((int32_t)index < *cursor) *cursor = (int32_t)index;
 }
 
 void kolk_bytemap_delete(kolk_bytemap *pool, void *object) {
     uintptr_t index = slot_of(pool, object);
-    if (KOLK_UNLIKELY(pool->attached || index >= (uint32_t)pool->count || is_free(pool->byte_map[index]))) {
-        delete_slow(pool, object, SITE);
+    if (KOLK_UNLIKELY(pool->attached || !is_used(pool, index))) {
+        delete_apart(pool, object, SITE);
         return;
     }
-    pool->byte_map[index] |= FREE;
+    retire(pool, (uint32_t)index, &pool->first_free);
     pool->used--;
-    if ((int32_t)index < pool->first_free) pool->first_free = (int32_t)index;
 }
 
 /* ---- Handles and indices ------------------------------------------------------------------------------------------------ */
 
 void *kolk_bytemap_get_slot(const kolk_bytemap *pool, int32_t index) {
-    uint32_t at = (uint32_t)index;
-    return at < (uint32_t)pool->count && !is_free(pool->byte_map[at]) ? slot_at(pool, at) : NULL;
+    return is_used(pool, (uint32_t)index) ? slot_at(pool, (uint32_t)index) : NULL;
 }
 
 void *kolk_bytemap_get_at(const kolk_bytemap *pool, int32_t handle) {
