@@ -1,0 +1,69 @@
+/* How many different handles can a pool give? The trilogy's pool has 7 bits for it: some objects stay, all
+ * other slots are used over and over, and every handle is written down. The documentation's formula for their number is
+ * free * 128 + busy. kolk_handle has 32 bits. */
+#include <kolk/kolk.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define SLOTS 4
+#define LIVES 1000 /* of each slot: far more than there are seeds */
+
+/* Distinct handles of a pool in which the first `busy` objects stay. */
+static int32_t reachable(int32_t count, int32_t busy) {
+    static kolk_bytemap pool;
+    static bool seen[SLOTS << 8];
+    memset(seen, 0, sizeof seen);
+    if (kolk_bytemap_initialise(&pool, count, 1) != KOLK_OK) return -1;
+    for (int32_t i = 0; i < busy; i++) kolk_bytemap_new(&pool);
+    int32_t distinct = 0;
+    for (int life = 0; life < LIVES; life++) {
+        while (kolk_bytemap_new(&pool)) {}
+        for (int32_t h = -1; (h = kolk_bytemap_next_handle(&pool, h)) != -1; seen[h] = true) distinct += !seen[h];
+        for (int32_t i = busy; i < count; i++) kolk_bytemap_delete(&pool, kolk_bytemap_get_slot(&pool, i));
+    }
+    kolk_bytemap_flush(&pool);
+    return distinct;
+}
+
+/* Lives of one slot until its first handle comes again. */
+static int repeat_distance(void) {
+    static kolk_bytemap pool;
+    if (kolk_bytemap_initialise(&pool, 1, 1) != KOLK_OK) return -1;
+    void *object = kolk_bytemap_new(&pool);
+    int32_t first = kolk_bytemap_get_index(&pool, object);
+    int lives = 0;
+    do kolk_bytemap_delete(&pool, object), object = kolk_bytemap_new(&pool), lives++;
+    while (kolk_bytemap_get_index(&pool, object) != first);
+    kolk_bytemap_flush(&pool);
+    return lives;
+}
+
+/* The same of kolk_pool: four billion lives are skipped by loading an object with the last generation that there is. */
+static uint64_t repeat_distance_of_kolk(void) {
+    kolk_pool pool;
+    if (kolk_pool_init(&pool, &(kolk_pool_desc){.object_size = 1, .capacity = 1}) != KOLK_OK) return 0;
+    void *object = kolk_pool_alloc(&pool);
+    kolk_handle first = kolk_pool_handle(&pool, object);
+    kolk_pool_free(&pool, object);
+    kolk_handle last = kolk_handle_unpack(kolk_handle_pack(first) | UINT64_C(0xffffffff) << 32);
+    object = kolk_pool_alloc_at(&pool, last);
+    kolk_pool_free(&pool, object);
+    object = kolk_pool_alloc(&pool); /* the slot is worn out; it starts anew, since the pool would otherwise be full */
+    bool same = kolk_handle_equal(kolk_pool_handle(&pool, object), first);
+    kolk_pool_deinit(&pool);
+    return same ? (kolk_handle_pack(last) >> 32) - (kolk_handle_pack(first) >> 32) + 1 : 0;
+}
+
+int main(void) {
+    uint64_t lives = repeat_distance_of_kolk();
+    printf("slots  busy  handles  free * 128 + busy  kolk_handle\n");
+    for (int32_t count = 1; count <= SLOTS; count++) {
+        for (int32_t busy = 0; busy <= count; busy++) {
+            int32_t counted = reachable(count, busy), formula = (count - busy) * 128 + busy;
+            printf("%5d %5d %8d %18d %12" PRIu64 "%s\n", count, busy, counted, formula,
+                   (uint64_t)(count - busy) * lives + (uint64_t)busy, counted == formula ? "" : "  NOT EQUAL");
+        }
+    }
+    printf("a slot's handle comes again after %d lives; a kolk_handle after %" PRIu64 "\n", repeat_distance(), lives);
+}
