@@ -122,8 +122,8 @@ template <typename pool> void add(const std::string &name) {
     for (int32_t count : {140, 13000}) {
         std::string workload = "bytemap_" + std::to_string(count) + "/";
         for (int32_t percent : {10, 50, 90, 99})
-            benchmark::RegisterBenchmark((workload + std::to_string(percent) + "%/" + name).c_str(),
-                                         churn<pool>, count, count * percent / 100);
+            benchmark::RegisterBenchmark((workload + std::to_string(percent) + "%/" + name).c_str(), churn<pool>, count,
+                                         count * percent / 100);
         benchmark::RegisterBenchmark((workload + "burst/" + name).c_str(), burst<pool>, count);
         benchmark::RegisterBenchmark((workload + "full/" + name).c_str(), full<pool>, count);
     }

@@ -122,9 +122,14 @@ static void read_dump(input *in) {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     input in = {data, data + size};
     switch (draw(&in)) {
-    case 'o': operate(&in); break;
-    case 'd': read_dump(&in); break;
-    default: break;
+    case 'o':
+        operate(&in);
+        break;
+    case 'd':
+        read_dump(&in);
+        break;
+    default:
+        break;
     }
     return 0;
 }

@@ -86,6 +86,11 @@ static uint32_t first_of(uint64_t flags) {
 #endif
 }
 
+/* How many of eight slots have theirs: the flags are added up in the highest byte. */
+static uint32_t count_of(uint64_t flags) {
+    return (uint32_t)((flags >> 7) * UINT64_C(0x0101010101010101) >> 56);
+}
+
 /* The first slot from `from` to `end` that is free, or is used; `end` if there is none. */
 static inline uint32_t find(const kolk_bytemap *pool, uint32_t from, uint32_t end, bool free) {
     const uint8_t *bytes = pool->byte_map;
@@ -100,7 +105,7 @@ static inline uint32_t find(const kolk_bytemap *pool, uint32_t from, uint32_t en
 
 static uint32_t count_used(const kolk_bytemap *pool) {
     uint32_t used = 0, count = (uint32_t)pool->count, i = 0;
-    for (; count - i >= WORD; i += WORD) used += WORD - (uint32_t)__builtin_popcountll(flags_at(pool->byte_map + i));
+    for (; count - i >= WORD; i += WORD) used += WORD - count_of(flags_at(pool->byte_map + i));
     for (; i < count; i++) used += !is_free(pool->byte_map[i]);
     return used;
 }
@@ -410,7 +415,7 @@ int32_t kolk_bytemap_next_handle(const kolk_bytemap *pool, int32_t handle) {
 
 bool kolk_bytemap_is_valid(const kolk_bytemap *pool) {
     int32_t count = pool->count, cursor = pool->cursor ? *pool->cursor : pool->first_free;
-    if (count < 0 || count > KOLK_BYTEMAP_MAX_COUNT) return false; /* I1 */
+    if (count < 0 || count > KOLK_BYTEMAP_MAX_COUNT) return false;     /* I1 */
     if (cursor < -1 || cursor > (count ? count - 1 : 0)) return false; /* I2 */
     if (!pool->initialized_state) return count == 0 && !pool->object_list && !pool->byte_map && pool->used == 0;
     if (pool->self != pool || (count && (!pool->object_list || !pool->byte_map))) return false; /* I1 */
@@ -418,5 +423,5 @@ bool kolk_bytemap_is_valid(const kolk_bytemap *pool) {
     if ((uintptr_t)(pool->object_size >> pool->shift) * pool->inverse != 1) return false; /* I4 */
     if (pool->attached) return !pool->block;
     if (pool->block && pool->byte_map != pool->object_list + (size_t)count * pool->object_size) return false; /* I5 */
-    return (uint32_t)pool->used == count_used(pool) && pool->used <= pool->peak && pool->peak <= count;      /* I3 */
+    return (uint32_t)pool->used == count_used(pool) && pool->used <= pool->peak && pool->peak <= count;       /* I3 */
 }

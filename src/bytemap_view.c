@@ -34,7 +34,9 @@ bool kolk_bytemap_compare(const uint8_t *before, const uint8_t *after, int32_t c
         *difference = (kolk_bytemap_difference){
             .next = i + 1,
             .index = i,
-            .change = born ? KOLK_BYTEMAP_BORN : died ? KOLK_BYTEMAP_DIED : KOLK_BYTEMAP_REPLACED,
+            .change = born   ? KOLK_BYTEMAP_BORN
+                      : died ? KOLK_BYTEMAP_DIED
+                             : KOLK_BYTEMAP_REPLACED,
             .before = old,
             .after = now,
         };

@@ -6,7 +6,15 @@
 #include "kolk_bytemap_model.h"
 #include "kolk_plain.h"
 
-typedef enum step_kind { STEP_NEW, STEP_NEW_AT, STEP_DELETE, STEP_GET_AT, STEP_GET_SLOT, STEP_CLEAR, STEP_KINDS } step_kind;
+typedef enum step_kind {
+    STEP_NEW,
+    STEP_NEW_AT,
+    STEP_DELETE,
+    STEP_GET_AT,
+    STEP_GET_SLOT,
+    STEP_CLEAR,
+    STEP_KINDS
+} step_kind;
 
 typedef struct step {
     step_kind kind;
@@ -22,16 +30,25 @@ typedef struct answer {
 static inline answer step_model(gta_pool *pool, step s) {
     int32_t slot = -1, handle = -1;
     switch (s.kind) {
-    case STEP_NEW: slot = gta_new(pool); break;
-    case STEP_NEW_AT: slot = gta_new_at(pool, s.argument); break;
-    case STEP_GET_AT: slot = gta_get_at(pool, s.argument); break;
-    case STEP_GET_SLOT: slot = gta_get_slot(pool, s.argument); break;
+    case STEP_NEW:
+        slot = gta_new(pool);
+        break;
+    case STEP_NEW_AT:
+        slot = gta_new_at(pool, s.argument);
+        break;
+    case STEP_GET_AT:
+        slot = gta_get_at(pool, s.argument);
+        break;
+    case STEP_GET_SLOT:
+        slot = gta_get_slot(pool, s.argument);
+        break;
     case STEP_DELETE:
         if (gta_get_slot(pool, s.argument) != -1) handle = gta_handle(pool, s.argument);
         gta_delete(pool, s.argument);
         break;
     case STEP_CLEAR:
-    case STEP_KINDS: gta_clear(pool);
+    case STEP_KINDS:
+        gta_clear(pool);
     }
     if (slot != -1) handle = gta_handle(pool, slot);
     return (answer){handle, pool->first_free};
@@ -43,10 +60,18 @@ static inline answer step_kolk(kolk_bytemap *pool, step s, const unsigned *failu
     int32_t handle = -1;
     unsigned before = *failures;
     switch (s.kind) {
-    case STEP_NEW: object = kolk_bytemap_new(pool); break;
-    case STEP_NEW_AT: object = kolk_bytemap_new_at(pool, s.argument); break;
-    case STEP_GET_AT: object = kolk_bytemap_get_at(pool, s.argument); break;
-    case STEP_GET_SLOT: object = kolk_bytemap_get_slot(pool, s.argument); break;
+    case STEP_NEW:
+        object = kolk_bytemap_new(pool);
+        break;
+    case STEP_NEW_AT:
+        object = kolk_bytemap_new_at(pool, s.argument);
+        break;
+    case STEP_GET_AT:
+        object = kolk_bytemap_get_at(pool, s.argument);
+        break;
+    case STEP_GET_SLOT:
+        object = kolk_bytemap_get_slot(pool, s.argument);
+        break;
     case STEP_DELETE:
         if (kolk_bytemap_get_slot(pool, s.argument)) handle = s.argument << 8 | pool->byte_map[s.argument];
         object = (void *)((uintptr_t)pool->object_list + (uintptr_t)s.argument * pool->object_size);
@@ -55,7 +80,8 @@ static inline answer step_kolk(kolk_bytemap *pool, step s, const unsigned *failu
         object = NULL;
         break;
     case STEP_CLEAR:
-    case STEP_KINDS: kolk_bytemap_clear(pool);
+    case STEP_KINDS:
+        kolk_bytemap_clear(pool);
     }
     if (object) handle = kolk_bytemap_get_index(pool, object);
     return (answer){handle, pool->cursor ? *pool->cursor : pool->first_free};

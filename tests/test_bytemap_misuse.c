@@ -38,8 +38,7 @@ static void assert_unchanged(const fixture *f) {
 static void test_delete_of_a_free_slot(void **state) {
     (void)state;
     static const char *const sentences[] = {
-        "kolk: peds: delete of slot 2, which is free",
-        "kolk: peds: delete of slot 3, which is free",
+        "kolk: peds: delete of slot 2, which is free", "kolk: peds: delete of slot 3, which is free",
         "kolk: peds: delete of slot 4, which is free", /* it never was in use */
     };
     fixture f;
@@ -114,8 +113,7 @@ static void test_null_has_no_index(void **state) {
     fixture f;
     set_up(&f, NULL);
     assert_int_equal(kolk_bytemap_get_index(&f.pool, NULL), -1);
-    assert_noted(&f.taken, KOLK_FOREIGN_POINTER, "", NULL, NO_SLOT,
-                 "kolk: a pool without a name: get_index of NULL");
+    assert_noted(&f.taken, KOLK_FOREIGN_POINTER, "", NULL, NO_SLOT, "kolk: a pool without a name: get_index of NULL");
     assert_int_equal(kolk_bytemap_get_just_index(&f.pool, NULL), -1);
     assert_noted(&f.taken, KOLK_FOREIGN_POINTER, "", NULL, NO_SLOT,
                  "kolk: a pool without a name: get_just_index of NULL");

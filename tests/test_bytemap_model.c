@@ -39,8 +39,8 @@ static void begin(pair *p, int32_t count, ground on, bool seed_of_handle) {
 static void compare_step(pair *p, step s, uint64_t seed, uint64_t number) {
     answer expected = step_model(&p->model, s), got = step_kolk(&p->pool, s, &p->taken.count);
     if (expected.handle != got.handle || expected.cursor != got.cursor || !same_bytes(&p->model, &p->pool))
-        fail_msg("KOLK_SEED=%" PRIu64 ", step %" PRIu64 ": operation %d of %d on %d slots: %d, cursor %d, not %d, %d", seed,
-                 number, (int)s.kind, (int)s.argument, (int)p->model.count, (int)got.handle, (int)got.cursor,
+        fail_msg("KOLK_SEED=%" PRIu64 ", step %" PRIu64 ": operation %d of %d on %d slots: %d, cursor %d, not %d, %d",
+                 seed, number, (int)s.kind, (int)s.argument, (int)p->model.count, (int)got.handle, (int)got.cursor,
                  (int)expected.handle, (int)expected.cursor);
     assert_int_equal(kolk_bytemap_used_count(&p->pool), gta_used(&p->model));
     assert_true(kolk_bytemap_is_valid(&p->pool));

@@ -9,7 +9,8 @@
 static const char *const head =
     "# Test vectors of the object pool of GTA III, Vice City and San Andreas: bytemap_%s.txt, format 1.\n"
     "# %s\n"
-    "# A line is an operation on one pool, and what comes of it. Numbers are decimal. Lines that begin with # say nothing.\n"
+    "# A line is an operation on one pool, and what comes of it. Numbers are decimal. Lines that begin with # say "
+    "nothing.\n"
     "#\n"
     "#     initialise COUNT advance|handle  a new pool; what New(handle) makes of the seed: seed + 1, or the handle's\n"
     "#     new                              New()\n"
@@ -19,8 +20,10 @@ static const char *const head =
     "#     get_slot INDEX                   GetSlot(index)\n"
     "#     clear                            Clear()\n"
     "#\n"
-    "# Behind -> stand the handle of the object that the operation gives or deletes, -1 if there is none, and first_free\n"
-    "# afterwards. handle = index * 256 + seed. Where the games go wrong, nothing happens and the answer is -1: deleting\n"
+    "# Behind -> stand the handle of the object that the operation gives or deletes, -1 if there is none, and "
+    "first_free\n"
+    "# afterwards. handle = index * 256 + seed. Where the games go wrong, nothing happens and the answer is -1: "
+    "deleting\n"
     "# a free slot, New(handle) in a used one, indices and handles beyond the last slot, the handle of a free slot.\n"
     "# New(handle) in the last free slot leaves -1 in first_free.\n";
 
@@ -174,7 +177,7 @@ static unsigned replay(const char *name, char *lines) {
         number++;
         if (*line == '#' || !*line) continue;
         answer got = {0, 0};
-        int handle, cursor;
+        int handle = 0, cursor = 0;
         const char *arrow = strstr(line, " -> ");
         if (!arrow || sscanf(arrow, " -> %d %d", &handle, &cursor) != 2 || !play(&pool, line, &taken.count, &got))
             fail_msg("%s, line %u is not understood: %s", name, number, line);

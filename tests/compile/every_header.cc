@@ -2,6 +2,7 @@
 // flags: -pedantic -Wconversion -Wshadow -Wcast-align -Wundef
 /* A C++17 program that uses every header: compiled, linked with the library and run. Its result is 0 if all is well. */
 #include <kolk/base.h>
+#include <kolk/bytemap.h>
 #include <kolk/kolk.h>
 #include <kolk/pool.h>
 #include <kolk/typed.h>
@@ -32,6 +33,7 @@ struct particle {
     int frames;
 };
 KOLK_POOL_DEFINE(particles, particle)
+KOLK_BYTEMAP_TYPE(peds, bullet)
 
 namespace {
 
@@ -125,10 +127,25 @@ int members_and_hidden() {
     return 0;
 }
 
+int bytemap() {
+    static peds all;
+    REQUIRE(peds_initialise(&all, 3) == KOLK_OK);
+    bullet *one = peds_new(&all);
+    int32_t handle = peds_get_index(&all, one);
+    REQUIRE(handle == 1 && peds_get_at(&all, handle) == one);
+    peds_delete(&all, one);
+    REQUIRE(!peds_get_at(&all, handle) && peds_is_valid(&all));
+    peds_flush(&all);
+    kolk_bytemap_difference difference = kolk_bytemap_difference();
+    const uint8_t before = 0x80, after = 1;
+    REQUIRE(kolk_bytemap_compare(&before, &after, 1, &difference) && difference.change == KOLK_BYTEMAP_BORN);
+    return 0;
+}
+
 } // namespace
 
 int main() {
-    int (*const parts[])() = {base, untyped, typed, members_and_hidden};
+    int (*const parts[])() = {base, untyped, typed, members_and_hidden, bytemap};
     for (int (*part)() : parts)
         if (int line = part()) return line;
     return 0;
