@@ -160,7 +160,7 @@ static void list_stats(const void *pool, kolk_stats *out) {
 
 /* The struct may be all zero, flushed, initialised, or, though it should not, whatever memory held. */
 static bool is_initialised(const kolk_bytemap *pool) {
-    return pool->self == pool && pool->initialized_state;
+    return pool->self == pool;
 }
 
 /* A typed pool's slots may be larger than its type, as those of the games are, which hold derived types too. */

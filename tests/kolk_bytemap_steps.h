@@ -73,7 +73,7 @@ static inline answer step_kolk(kolk_bytemap *pool, step s, const unsigned *failu
         object = kolk_bytemap_get_slot(pool, s.argument);
         break;
     case STEP_DELETE:
-        if (kolk_bytemap_get_slot(pool, s.argument)) handle = s.argument << 8 | pool->byte_map[s.argument];
+        if (kolk_bytemap_get_slot(pool, s.argument)) handle = s.argument * 256 + pool->byte_map[s.argument];
         object = (void *)((uintptr_t)pool->object_list + (uintptr_t)s.argument * pool->object_size);
         kolk_bytemap_delete(pool, object);
         if ((*failures > before) != (handle == -1 && object)) handle = INT32_MIN; /* equals no answer */
@@ -90,7 +90,7 @@ static inline answer step_kolk(kolk_bytemap *pool, step s, const unsigned *failu
 /* Is every byte what the model says? */
 static inline bool same_bytes(const gta_pool *model, const kolk_bytemap *pool) {
     for (int32_t i = 0; i < model->count; i++)
-        if (gta_handle(model, i) != (i << 8 | pool->byte_map[i])) return false;
+        if (gta_handle(model, i) != i * 256 + pool->byte_map[i]) return false;
     return true;
 }
 
