@@ -4,13 +4,13 @@
 
 #include "kolk_test.h"
 
-#define OBJECT 12u /* 3 << 2 */
+#define OBJECT_SIZE 12u /* 3 << 2 */
 
 #define TEST(name) cmocka_unit_test_teardown(name, abort_on_failure)
 
 static inline void make_bytemap(kolk_bytemap *pool, int32_t count) {
     memset(pool, 0, sizeof *pool);
-    assert_int_equal(kolk_bytemap_initialise(pool, count, OBJECT), KOLK_OK);
+    assert_int_equal(kolk_bytemap_initialise(pool, count, OBJECT_SIZE), KOLK_OK);
     assert_true(kolk_bytemap_is_valid(pool));
 }
 
@@ -31,7 +31,7 @@ static inline int32_t handle_of_new(kolk_bytemap *pool) {
 
 /* Foreign arrays as they are found: slots 1 and 4 in use. */
 typedef struct owner {
-    _Alignas(8) unsigned char objects[6][OBJECT];
+    _Alignas(8) unsigned char objects[6][OBJECT_SIZE];
     uint8_t bytes[6];
     int32_t first_free;
 } owner;
@@ -42,7 +42,7 @@ static inline kolk_bytemap_view view_of(owner *o) {
     return (kolk_bytemap_view){.name = "theirs",
                                .object_list = o->objects,
                                .byte_map = o->bytes,
-                               .object_size = OBJECT,
+                               .object_size = OBJECT_SIZE,
                                .count = 6,
                                .first_free = o->first_free};
 }

@@ -23,7 +23,7 @@ static void test_initialise(void **state) {
     make_bytemap(&pool, 100);
     assert_int_equal(pool.count, 100);
     assert_int_equal(pool.first_free, -1);
-    assert_int_equal(pool.object_size, OBJECT);
+    assert_int_equal(pool.object_size, OBJECT_SIZE);
     assert_true(pool.initialized_state);
     assert_true(all_bytes_are(pool.byte_map, 100, 0x80));
     assert_int_equal(kolk_bytemap_used_count(&pool), 0);
@@ -77,7 +77,7 @@ static void test_flush(void **state) {
     assert_false(pool.initialized_state); /* as they don't */
     assert_true(all_bytes_are(&pool, sizeof pool, 0));
     assert_null(kolk_bytemap_new(&pool));
-    assert_int_equal(kolk_bytemap_initialise(&pool, 7, OBJECT), KOLK_OK);
+    assert_int_equal(kolk_bytemap_initialise(&pool, 7, OBJECT_SIZE), KOLK_OK);
     assert_int_equal(handle_of_new(&pool), 1);
     assert_int_equal(pool.count, 7);
     kolk_bytemap_flush(&pool);
@@ -91,13 +91,13 @@ static void test_a_second_initialise(void **state) {
     make_bytemap(&pool, 5);
     make_objects(&pool, 2);
     before = pool;
-    assert_int_equal(kolk_bytemap_initialise(&pool, 9, OBJECT), KOLK_NOT_FLUSHED);
+    assert_int_equal(kolk_bytemap_initialise(&pool, 9, OBJECT_SIZE), KOLK_NOT_FLUSHED);
     assert_int_equal(kolk_bytemap_initialise_with(&pool, &view), KOLK_NOT_FLUSHED);
     assert_int_equal(kolk_bytemap_attach(&pool, &view), KOLK_NOT_FLUSHED);
     assert_memory_equal(&pool, &before, sizeof pool);
     kolk_bytemap_flush(&pool);
     assert_int_equal(kolk_bytemap_attach(&pool, &view), KOLK_OK);
-    assert_int_equal(kolk_bytemap_initialise(&pool, 9, OBJECT), KOLK_NOT_FLUSHED);
+    assert_int_equal(kolk_bytemap_initialise(&pool, 9, OBJECT_SIZE), KOLK_NOT_FLUSHED);
     kolk_bytemap_flush(&pool);
 }
 
@@ -106,10 +106,10 @@ static void test_dirty_storage_is_no_pool(void **state) {
     (void)state;
     kolk_bytemap pool, other;
     memset(&pool, 0xff, sizeof pool);
-    assert_int_equal(kolk_bytemap_initialise(&pool, 3, OBJECT), KOLK_OK);
+    assert_int_equal(kolk_bytemap_initialise(&pool, 3, OBJECT_SIZE), KOLK_OK);
     other = pool; /* a copy of a pool is none */
     assert_false(kolk_bytemap_is_valid(&other));
-    assert_int_equal(kolk_bytemap_initialise(&other, 3, OBJECT), KOLK_OK);
+    assert_int_equal(kolk_bytemap_initialise(&other, 3, OBJECT_SIZE), KOLK_OK);
     kolk_bytemap_flush(&pool);
     kolk_bytemap_flush(&other);
 }
@@ -178,13 +178,13 @@ static void test_the_greatest_count(void **state) {
 static void test_given_arrays(void **state) {
     (void)state;
     struct {
-        unsigned char objects[5][OBJECT];
+        unsigned char objects[5][OBJECT_SIZE];
         uint8_t bytes[5], behind;
     } mine;
     memset(&mine, 0x55, sizeof mine);
     kolk_bytemap pool = {0};
     kolk_bytemap_view view = {
-        .name = "mine", .object_list = mine.objects, .byte_map = mine.bytes, .object_size = OBJECT, .count = 5};
+        .name = "mine", .object_list = mine.objects, .byte_map = mine.bytes, .object_size = OBJECT_SIZE, .count = 5};
     view.first_free = 3; /* is for attach */
     assert_int_equal(kolk_bytemap_initialise_with(&pool, &view), KOLK_OK);
     assert_true(all_bytes_are(mine.bytes, 5, 0x80));
@@ -247,13 +247,13 @@ static void test_contents_are_left_alone(void **state) {
     kolk_bytemap pool;
     make_bytemap(&pool, 1);
     void *object = kolk_bytemap_new(&pool);
-    memset(object, 0x5a, OBJECT);
+    memset(object, 0x5a, OBJECT_SIZE);
     kolk_bytemap_delete(&pool, object);
-    assert_true(all_bytes_are(object, OBJECT, 0x5a));
+    assert_true(all_bytes_are(object, OBJECT_SIZE, 0x5a));
     assert_ptr_equal(kolk_bytemap_new(&pool), object);
     kolk_bytemap_clear(&pool);
     assert_ptr_equal(kolk_bytemap_new(&pool), object);
-    assert_true(all_bytes_are(object, OBJECT, 0x5a));
+    assert_true(all_bytes_are(object, OBJECT_SIZE, 0x5a));
     kolk_bytemap_flush(&pool);
 }
 
@@ -414,7 +414,7 @@ static void test_walking_by_any_handle_ends(void **state) {
 static void test_stats(void **state) {
     (void)state;
     kolk_bytemap pool = {0};
-    kolk_bytemap_view view = {.name = "peds", .object_size = OBJECT, .count = 10};
+    kolk_bytemap_view view = {.name = "peds", .object_size = OBJECT_SIZE, .count = 10};
     assert_int_equal(kolk_bytemap_initialise_with(&pool, &view), KOLK_OK);
     make_objects(&pool, 7);
     for (int32_t i = 0; i < 4; i++) kolk_bytemap_delete(&pool, slot_of(&pool, i));
@@ -423,15 +423,15 @@ static void test_stats(void **state) {
     kolk_bytemap_stats(&pool, &stats);
     assert_string_equal(stats.name, "peds");
     assert_string_equal(stats.kind, "bytemap");
-    assert_int_equal(stats.object_size, OBJECT);
-    assert_int_equal(stats.stride, OBJECT);
+    assert_int_equal(stats.object_size, OBJECT_SIZE);
+    assert_int_equal(stats.stride, OBJECT_SIZE);
     assert_int_equal(stats.count, 4);
     assert_int_equal(stats.peak, 7);
     assert_int_equal(stats.capacity, 10);
     assert_int_equal(stats.max_capacity, 10);
-    assert_int_equal(stats.unused_bytes, 3 * OBJECT);
-    assert_int_equal(stats.bytes_reserved, 10 * (OBJECT + 1));
-    assert_int_equal(stats.bytes_committed, 10 * (OBJECT + 1));
+    assert_int_equal(stats.unused_bytes, 3 * OBJECT_SIZE);
+    assert_int_equal(stats.bytes_reserved, 10 * (OBJECT_SIZE + 1));
+    assert_int_equal(stats.bytes_committed, 10 * (OBJECT_SIZE + 1));
     assert_int_equal(stats.failed, 0);
     assert_int_equal(stats.evictions + stats.wrong_pool + stats.worn_out + stats.recycled + stats.debug, 0);
     make_objects(&pool, 6);

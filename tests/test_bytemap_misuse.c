@@ -11,7 +11,7 @@
 /* Slots 0 to 3 were used, 2 and 3 are free again, 4 never was in use. */
 typedef struct fixture {
     kolk_bytemap pool, before;
-    unsigned char objects[SLOTS][OBJECT];
+    unsigned char objects[SLOTS][OBJECT_SIZE];
     uint8_t bytes[SLOTS], bytes_before[SLOTS];
     notes taken;
 } fixture;
@@ -19,7 +19,7 @@ typedef struct fixture {
 static void set_up(fixture *f, const char *name) {
     memset(f, 0, sizeof *f);
     kolk_bytemap_view view = {
-        .name = name, .object_list = f->objects, .byte_map = f->bytes, .object_size = OBJECT, .count = SLOTS};
+        .name = name, .object_list = f->objects, .byte_map = f->bytes, .object_size = OBJECT_SIZE, .count = SLOTS};
     assert_int_equal(kolk_bytemap_initialise_with(&f->pool, &view), KOLK_OK);
     make_objects(&f->pool, 4);
     kolk_bytemap_delete(&f->pool, f->objects[2]);
@@ -88,15 +88,15 @@ static void test_pointers_that_are_no_objects(void **state) {
         fixture f;
         char sentence[100];
         set_up(&f, "peds");
-        for (size_t byte = 1; byte < OBJECT; byte++) {
+        for (size_t byte = 1; byte < OBJECT_SIZE; byte++) {
             void *inside = moved(f.objects[1], (ptrdiff_t)byte);
             snprintf(sentence, sizeof sentence, "kolk: peds: %s of a pointer into slot 1, at byte %zu of it",
                      questions[q].verb, byte);
             assert_int_equal(questions[q].ask(&f, inside), -1);
             assert_noted(&f.taken, KOLK_INTERIOR_POINTER, "peds", inside, 1, sentence);
         }
-        void *const foreign[] = {&f.taken, moved(f.objects, -(ptrdiff_t)OBJECT), moved(f.objects, sizeof f.objects),
-                                 moved(f.objects, -1), moved(NULL, 8)};
+        void *const foreign[] = {&f.taken, moved(f.objects, -(ptrdiff_t)OBJECT_SIZE),
+                                 moved(f.objects, sizeof f.objects), moved(f.objects, -1), moved(NULL, 8)};
         snprintf(sentence, sizeof sentence, "kolk: peds: %s of a pointer that is not of this pool", questions[q].verb);
         for (size_t i = 0; i < LENGTH_OF(foreign); i++) {
             assert_int_equal(questions[q].ask(&f, foreign[i]), -1);
@@ -198,8 +198,8 @@ static void break_what_all_have(kolk_bytemap *pool) {
     assert_seen(pool->object_list, NULL);
     assert_seen(pool->byte_map, NULL);
     assert_seen(pool->object_size, 0);
-    assert_seen(pool->object_size, OBJECT + 1);
-    assert_seen(pool->object_size, 2 * OBJECT);
+    assert_seen(pool->object_size, OBJECT_SIZE + 1);
+    assert_seen(pool->object_size, 2 * OBJECT_SIZE);
     assert_seen(pool->shift, 0);
     assert_seen(pool->shift, 1);
     assert_seen(pool->shift, 3);

@@ -2,12 +2,12 @@
  * its own, given and attached; and each sequence of a few operations on small pools. Handles, cursor and bytes are compared
  * after each step.
  *
- *     KOLK_SEED=n KOLK_STEPS=n    another stream, a longer one */
+ *     KOLK_TEST_SEED=n KOLK_TEST_OPS=n    another stream, a longer one */
 #include "kolk_test.h"
 
 #include "kolk_bytemap_steps.h"
 
-#define OBJECT 12u
+#define OBJECT_SIZE 12u
 
 typedef enum ground { OWN, GIVEN, ATTACHED, ATTACHED_WITH_CURSOR, GROUNDS } ground;
 
@@ -15,7 +15,7 @@ typedef struct pair {
     gta_pool model;
     kolk_bytemap pool;
     int32_t cursor; /* of the owner, for ATTACHED_WITH_CURSOR */
-    unsigned char objects[GTA_SLOTS * OBJECT];
+    unsigned char objects[GTA_SLOTS * OBJECT_SIZE];
     uint8_t bytes[GTA_SLOTS];
     notes taken;
 } pair;
@@ -27,7 +27,7 @@ static void begin(pair *p, int32_t count, ground on, bool seed_of_handle) {
     p->model.seed_of_handle = seed_of_handle;
     p->cursor = -1;
     memset(p->bytes, on == GIVEN ? 0x33 : 0x80, sizeof p->bytes);
-    kolk_bytemap_view view = {.object_size = OBJECT, .count = count, .first_free = -1, .writable = true};
+    kolk_bytemap_view view = {.object_size = OBJECT_SIZE, .count = count, .first_free = -1, .writable = true};
     view.seeds = seed_of_handle ? KOLK_BYTEMAP_SEED_OF_HANDLE : KOLK_BYTEMAP_SEED_ADVANCE;
     if (on != OWN) view.object_list = p->objects, view.byte_map = p->bytes;
     if (on == ATTACHED_WITH_CURSOR) view.cursor = &p->cursor;
@@ -39,7 +39,8 @@ static void begin(pair *p, int32_t count, ground on, bool seed_of_handle) {
 static void compare_step(pair *p, step s, uint64_t seed, uint64_t number) {
     answer expected = step_model(&p->model, s), got = step_kolk(&p->pool, s, &p->taken.count);
     if (expected.handle != got.handle || expected.cursor != got.cursor || !same_bytes(&p->model, &p->pool))
-        fail_msg("KOLK_SEED=%" PRIu64 ", step %" PRIu64 ": operation %d of %d on %d slots: %d, cursor %d, not %d, %d",
+        fail_msg("KOLK_TEST_SEED=%" PRIu64 ", step %" PRIu64
+                 ": operation %d of %d on %d slots: %d, cursor %d, not %d, %d",
                  seed, number, (int)s.kind, (int)s.argument, (int)p->model.count, (int)got.handle, (int)got.cursor,
                  (int)expected.handle, (int)expected.cursor);
     assert_int_equal(kolk_bytemap_used_count(&p->pool), gta_used(&p->model));
@@ -70,18 +71,20 @@ static void walk_both(const pair *p) {
     assert_null(kolk_bytemap_next(&p->pool, object));
 }
 
+#define ROUNDS 80u /* of small pools and of any */
+
 static void test_random_streams(void **state) {
     (void)state;
-    uint64_t seed = number_from_environment("KOLK_SEED", 20);
-    uint64_t steps = number_from_environment("KOLK_STEPS", SLOW ? 2000 : 20000);
-    print_message("KOLK_SEED=%" PRIu64 " KOLK_STEPS=%" PRIu64 "\n", seed, steps);
+    uint64_t seed = number_from_environment("KOLK_TEST_SEED", 20);
+    uint64_t operations = number_from_environment("KOLK_TEST_OPS", SLOW ? 40000 : 400000);
+    print_message("KOLK_TEST_SEED=%" PRIu64 " KOLK_TEST_OPS=%" PRIu64 "\n", seed, operations);
     uint64_t random = seed;
-    for (unsigned round = 0; round < 80; round++) {
+    for (unsigned round = 0; round < ROUNDS; round++) {
         static pair p;
-        int32_t count = round < 40 ? (int32_t)round / 4 : (int32_t)random_below(&random, GTA_SLOTS + 1);
+        int32_t count = round < ROUNDS / 2 ? (int32_t)round / 4 : (int32_t)random_below(&random, GTA_SLOTS + 1);
         begin(&p, count, (ground)(round % GROUNDS), random_below(&random, 2));
         uint32_t growth = 0; /* of 10: how often an object is made rather than deleted */
-        for (uint64_t n = 0; n < steps / 10; n++) {
+        for (uint64_t n = 0; n < operations / ROUNDS; n++) {
             if (n % 200 == 0) growth = random_below(&random, 11);
             step s = {.kind = random_below(&random, 10) < growth ? STEP_NEW : STEP_DELETE};
             if (random_below(&random, 3) == 0) s.kind = (step_kind)random_below(&random, STEP_CLEAR);

@@ -10,7 +10,7 @@ static void test_initialise_refused(void **state) {
     for (unsigned nth = 1;; nth++) {
         kolk_bytemap pool = {0};
         refuse(nth, nth % 2);
-        kolk_status status = kolk_bytemap_initialise(&pool, 1000, OBJECT);
+        kolk_status status = kolk_bytemap_initialise(&pool, 1000, OBJECT_SIZE);
         unsigned calls = os.calls;
         refuse(0, false);
         if (status == KOLK_OK) {
@@ -21,7 +21,7 @@ static void test_initialise_refused(void **state) {
         }
         assert_int_equal(status, KOLK_NO_MEMORY);
         assert_true(all_bytes_are(&pool, sizeof pool, 0));
-        assert_int_equal(kolk_bytemap_initialise(&pool, 3, OBJECT), KOLK_OK); /* as if nothing had been */
+        assert_int_equal(kolk_bytemap_initialise(&pool, 3, OBJECT_SIZE), KOLK_OK); /* as if nothing had been */
         kolk_bytemap_flush(&pool);
     }
 }
@@ -40,7 +40,7 @@ static void test_nothing_to_refuse(void **state) {
         while (kolk_bytemap_new(&pool)) {}
         kolk_bytemap_clear(&pool);
         kolk_bytemap_flush(&pool);
-        assert_int_equal(kolk_bytemap_initialise(&pool, 0, OBJECT), KOLK_OK); /* nor for no slots */
+        assert_int_equal(kolk_bytemap_initialise(&pool, 0, OBJECT_SIZE), KOLK_OK); /* nor for no slots */
         kolk_bytemap_flush(&pool);
         refuse(0, false);
     }

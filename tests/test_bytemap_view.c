@@ -158,7 +158,7 @@ static void test_compare(void **state) {
 #define POOL_AT   0x11u /* offsets in the region at BASE; odd, as dumps may be packed */
 #define BYTES_AT  0x30u
 #define OBJECT_AT 0x38u
-#define REGION    (OBJECT_AT + COUNT * OBJECT)
+#define REGION    (OBJECT_AT + COUNT * OBJECT_SIZE)
 
 typedef struct dump {
     uint8_t statics[4], heap[REGION];
@@ -180,7 +180,7 @@ static void make_dump(dump *d) {
     put_number(pool + 12, 3);
     pool[16] = 1;
     memcpy(d->heap + BYTES_AT, bytes, COUNT);
-    for (uint32_t i = 0; i < COUNT; i++) memset(d->heap + OBJECT_AT + i * OBJECT, (int)i, OBJECT);
+    for (uint32_t i = 0; i < COUNT; i++) memset(d->heap + OBJECT_AT + i * OBJECT_SIZE, (int)i, OBJECT_SIZE);
     d->regions[0] = (kolk_bytemap_region){POINTER, d->statics, sizeof d->statics};
     d->regions[1] = (kolk_bytemap_region){BASE, d->heap, sizeof d->heap};
 }
@@ -197,12 +197,12 @@ static void test_read(void **state) {
         assert_int_equal(kolk_bytemap_follow(d.regions, 2, POINTER, &address), KOLK_OK);
         assert_int_equal(address, BASE + POOL_AT);
         kolk_bytemap_view view;
-        assert_int_equal(kolk_bytemap_read(d.regions, 2, address, layouts[i], OBJECT, &view), KOLK_OK);
+        assert_int_equal(kolk_bytemap_read(d.regions, 2, address, layouts[i], OBJECT_SIZE, &view), KOLK_OK);
         assert_int_equal(view.count, COUNT);
         assert_int_equal(view.first_free, 3);
         assert_ptr_equal(view.object_list, d.heap + OBJECT_AT);
         assert_ptr_equal(view.byte_map, d.heap + BYTES_AT);
-        assert_int_equal(view.object_size, OBJECT);
+        assert_int_equal(view.object_size, OBJECT_SIZE);
         assert_false(view.writable);
         assert_null(view.cursor);
         assert_null(view.name);
@@ -211,7 +211,7 @@ static void test_read(void **state) {
         assert_int_equal(kolk_bytemap_used_count(&pool), 2);
         assert_int_equal(kolk_bytemap_next_handle(&pool, -1), 0x102);
         assert_int_equal(kolk_bytemap_next_handle(&pool, 0x102), 0x37f);
-        assert_true(all_bytes_are(kolk_bytemap_get_at(&pool, 0x37f), OBJECT, 3));
+        assert_true(all_bytes_are(kolk_bytemap_get_at(&pool, 0x37f), OBJECT_SIZE, 3));
         assert_true(kolk_bytemap_is_valid(&pool));
         kolk_bytemap_flush(&pool);
         assert_memory_equal(&d, &before, sizeof d);
@@ -222,7 +222,7 @@ static kolk_status read_it(const dump *d, kolk_bytemap_layout layout) {
     kolk_bytemap_view view, before;
     memset(&view, 0x77, sizeof view);
     before = view;
-    kolk_status status = kolk_bytemap_read(d->regions, 2, BASE + POOL_AT, layout, OBJECT, &view);
+    kolk_status status = kolk_bytemap_read(d->regions, 2, BASE + POOL_AT, layout, OBJECT_SIZE, &view);
     if (status != KOLK_OK) assert_memory_equal(&view, &before, sizeof view);
     return status;
 }
@@ -240,7 +240,7 @@ static void test_read_at_the_ends_of_regions(void **state) {
             put_number(d.heap + POOL_AT + 8, 0); /* without arrays the struct is enough */
             assert_int_equal(read_it(&d, layouts[i]), size < POOL_AT + length ? KOLK_OUTSIDE : KOLK_OK);
             put_number(d.heap + POOL_AT + 8, 1); /* the byte map, and one object behind it */
-            assert_int_equal(read_it(&d, layouts[i]), size < OBJECT_AT + OBJECT ? KOLK_OUTSIDE : KOLK_OK);
+            assert_int_equal(read_it(&d, layouts[i]), size < OBJECT_AT + OBJECT_SIZE ? KOLK_OUTSIDE : KOLK_OK);
             put_number(d.heap + POOL_AT, BASE + POOL_AT); /* the object before it */
             assert_int_equal(read_it(&d, layouts[i]), size < BYTES_AT + 1 ? KOLK_OUTSIDE : KOLK_OK);
         }
@@ -256,7 +256,7 @@ static void test_read_at_the_ends_of_regions(void **state) {
 /* Each field's lies: of all numbers, only those that lead to bytes that are there are believed. */
 static void test_read_of_wrong_numbers(void **state) {
     (void)state;
-    static const uint32_t addresses[] = {0, 1, BASE - 1, BASE + REGION, POINTER, UINT32_MAX, UINT32_MAX - OBJECT};
+    static const uint32_t addresses[] = {0, 1, BASE - 1, BASE + REGION, POINTER, UINT32_MAX, UINT32_MAX - OBJECT_SIZE};
     dump d;
     for (size_t i = 0; i < LENGTH_OF(addresses); i++) {
         make_dump(&d);
@@ -268,7 +268,8 @@ static void test_read_of_wrong_numbers(void **state) {
         kolk_bytemap_view view;
         make_dump(&d);
         d.statics[0] = 0;
-        assert_int_equal(kolk_bytemap_read(d.regions, 2, addresses[i], KOLK_BYTEMAP_III, OBJECT, &view), KOLK_OUTSIDE);
+        assert_int_equal(kolk_bytemap_read(d.regions, 2, addresses[i], KOLK_BYTEMAP_III, OBJECT_SIZE, &view),
+                         KOLK_OUTSIDE);
         uint32_t number = 77;
         if (addresses[i] == POINTER) continue;
         assert_int_equal(kolk_bytemap_follow(d.regions, 2, addresses[i], &number), KOLK_OUTSIDE);
@@ -286,13 +287,13 @@ static void test_read_of_wrong_numbers(void **state) {
 
     kolk_bytemap_view view;
     make_dump(&d);
-    assert_int_equal(kolk_bytemap_read(d.regions, 2, BASE + POOL_AT, (kolk_bytemap_layout)3, OBJECT, &view),
+    assert_int_equal(kolk_bytemap_read(d.regions, 2, BASE + POOL_AT, (kolk_bytemap_layout)3, OBJECT_SIZE, &view),
                      KOLK_BAD_LAYOUT);
     assert_int_equal(kolk_bytemap_read(d.regions, 2, BASE + POOL_AT, KOLK_BYTEMAP_III, 0, &view), KOLK_ZERO_SIZE);
     assert_int_equal(kolk_bytemap_read(d.regions, 2, BASE + POOL_AT, KOLK_BYTEMAP_III, SIZE_MAX, &view),
                      KOLK_SIZE_OVERFLOW);
     assert_int_equal(kolk_bytemap_read(d.regions, 2, BASE + POOL_AT, KOLK_BYTEMAP_III, INT32_MAX, &view), KOLK_OUTSIDE);
-    assert_int_equal(kolk_bytemap_read(NULL, 0, 0, KOLK_BYTEMAP_III, OBJECT, &view), KOLK_OUTSIDE);
+    assert_int_equal(kolk_bytemap_read(NULL, 0, 0, KOLK_BYTEMAP_III, OBJECT_SIZE, &view), KOLK_OUTSIDE);
     put_number(d.heap + POOL_AT + 12, 999); /* the cursor is taken as it is */
     assert_int_equal(read_it(&d, KOLK_BYTEMAP_III), KOLK_OK);
 }
@@ -304,7 +305,8 @@ static void test_a_dump_goes_on(void **state) {
     kolk_bytemap_view view;
     kolk_bytemap pool = {0};
     make_dump(&d);
-    assert_int_equal(kolk_bytemap_read(d.regions, 2, BASE + POOL_AT, KOLK_BYTEMAP_SAN_ANDREAS, OBJECT, &view), KOLK_OK);
+    assert_int_equal(kolk_bytemap_read(d.regions, 2, BASE + POOL_AT, KOLK_BYTEMAP_SAN_ANDREAS, OBJECT_SIZE, &view),
+                     KOLK_OK);
     view.writable = true;
     assert_int_equal(kolk_bytemap_attach(&pool, &view), KOLK_OK);
     assert_int_equal(handle_of_new(&pool), 0x401);
@@ -401,7 +403,7 @@ static void test_named_pools_are_listed(void **state) {
     (void)state;
     owner theirs = some_owner;
     kolk_bytemap peds_pool = {0}, attached = {0}, nameless;
-    kolk_bytemap_view own = {.name = "peds", .object_size = OBJECT, .count = 140}, foreign = view_of(&theirs);
+    kolk_bytemap_view own = {.name = "peds", .object_size = OBJECT_SIZE, .count = 140}, foreign = view_of(&theirs);
     assert_int_equal(kolk_bytemap_initialise_with(&peds_pool, &own), KOLK_OK);
     assert_int_equal(kolk_bytemap_attach(&attached, &foreign), KOLK_OK);
     make_bytemap(&nameless, 3);
