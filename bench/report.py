@@ -11,7 +11,7 @@ SIZES = (100, 10000, 1000000)
 WAYS = ("pair", "write", "init")
 COLUMNS = ("loop", "glibc", "mimalloc", "jemalloc", "boost", "chapter", "kolk_typed", "kolk_untyped", "kolk_fifo",
            "kolk_lowest", "kolk_typed_none", "kolk_untyped_none", "kolk_ages", "packed", "flag", "each", "next", "next_run",
-           "handles", "none", "lowest_none", "10%", "90%")
+           "handles", "none", "lowest_none", "10%", "90%", "straight", "called", "kolk")
 
 
 def load(paths):
@@ -121,6 +121,19 @@ def iterate(report):
                          report.ratio("iterate", f"{work}_1000000", case, "flag", "each"), factor, False)
 
 
+def bytemap(report):
+    """New and Delete of the GTA pool."""
+    for count in (140, 13000):
+        workload = f"bytemap_{count}"
+        report.table(f"### kolk_bytemap, {count:,} slots, ns a New and Delete (full: a New)", "bytemap", workload,
+                     ("10%", "50%", "90%", "99%", "burst", "full"))
+        for case in ("10%", "50%", "90%", "99%", "burst", "full"):
+            report.judge(f"bytemap, {count:,} slots, {case}: kolk / called",
+                         report.ratio("bytemap", workload, case, "kolk", "called"), 1.2, True)
+            report.judge(f"bytemap, {count:,} slots, {case}: kolk / straight",
+                         report.ratio("bytemap", workload, case, "kolk", "straight"), 1.2, True)
+
+
 def memory(report):
     """init."""
     report.lines += ["\n### init of 1,000,000 slots of 64 bytes\n",
@@ -159,6 +172,7 @@ def main():
     report = Report(programs)
     pool(report)
     iterate(report)
+    bytemap(report)
     memory(report)
     components(report, table)
 

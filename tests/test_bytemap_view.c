@@ -419,6 +419,29 @@ static void test_named_pools_are_listed(void **state) {
     assert_memory_equal(&theirs, &some_owner, sizeof theirs);
 }
 
+static void keep_text(const char *text, size_t length, void *context) {
+    char *all = (char *)context;
+    size_t before = strlen(all);
+    assert_true(before + length < 1000);
+    memcpy(all + before, text, length);
+    all[before + length] = 0;
+}
+
+/* What KOLK_STATS writes at exit too. */
+static void test_statistics_in_words(void **state) {
+    (void)state;
+    owner theirs = some_owner;
+    kolk_bytemap attached = {0};
+    kolk_bytemap_view view = view_of(&theirs);
+    char text[1000] = "";
+    assert_int_equal(kolk_bytemap_attach(&attached, &view), KOLK_OK);
+    kolk_stats_write(KOLK_STATS_TEXT, keep_text, text);
+    assert_string_equal(text, "name    kind     size  alive  peak  capacity  failed  bytes\n"
+                              "theirs  bytemap    12      2     2         6       0     78\n");
+    kolk_bytemap_flush(&attached);
+    assert_memory_equal(&theirs, &some_owner, sizeof theirs);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_attach_reads),
@@ -433,6 +456,7 @@ int main(void) {
         TEST(test_every_typed_function),
         TEST(test_slots_wider_than_their_type),
         TEST(test_named_pools_are_listed),
+        TEST(test_statistics_in_words),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
