@@ -128,6 +128,8 @@ static void test_bad_descriptors(void **state) {
         {{.object_size = 1, .count = INT32_MIN}, KOLK_BAD_COUNT, KOLK_BAD_COUNT},
         {{.object_size = 1, .count = KOLK_BYTEMAP_MAX_COUNT + 1}, KOLK_BAD_COUNT, KOLK_BAD_COUNT},
         {{.object_size = PTRDIFF_MAX, .count = 1}, KOLK_SIZE_OVERFLOW, KOLK_SIZE_OVERFLOW},
+        {{.object_size = PTRDIFF_MAX - 1, .count = 1, .object_list = objects, .byte_map = bytes}, KOLK_OK, KOLK_OK},
+        {{.object_size = PTRDIFF_MAX / 2, .count = 3}, KOLK_SIZE_OVERFLOW, KOLK_SIZE_OVERFLOW},
         {{.object_size = SIZE_MAX, .count = 3}, KOLK_SIZE_OVERFLOW, KOLK_SIZE_OVERFLOW},
         {{.object_size = 1, .count = 3, .object_list = objects}, KOLK_ARRAY_MISSING, KOLK_ARRAY_MISSING},
         {{.object_size = 1, .count = 3, .byte_map = bytes}, KOLK_ARRAY_MISSING, KOLK_ARRAY_MISSING},
@@ -185,7 +187,9 @@ static void test_given_arrays(void **state) {
     kolk_bytemap pool = {0};
     kolk_bytemap_view view = {
         .name = "mine", .object_list = mine.objects, .byte_map = mine.bytes, .object_size = OBJECT_SIZE, .count = 5};
-    view.first_free = 3; /* is for attach */
+    int32_t cursor = 3;
+    view.first_free = 3; /* these are for attach */
+    view.cursor = &cursor;
     assert_int_equal(kolk_bytemap_initialise_with(&pool, &view), KOLK_OK);
     assert_true(all_bytes_are(mine.bytes, 5, 0x80));
     assert_int_equal(pool.first_free, -1);
@@ -197,6 +201,7 @@ static void test_given_arrays(void **state) {
     assert_true(all_bytes_are(mine.bytes, 5, 1)); /* neither freed nor cleared */
     assert_true(all_bytes_are(mine.objects, sizeof mine.objects, 0x55));
     assert_int_equal(mine.behind, 0x55);
+    assert_int_equal(cursor, 3);
 }
 
 static void test_clear(void **state) {

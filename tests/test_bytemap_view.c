@@ -65,6 +65,8 @@ static void test_attach_writes_when_asked(void **state) {
     expected.first_free = 0;
     assert_memory_equal(&theirs, &expected, sizeof theirs);
     assert_int_equal(kolk_bytemap_used_count(&pool), 4);
+    assert_int_equal(pool.used, 0); /* nothing is remembered of what is not ours */
+    assert_int_equal(pool.peak, 0);
     kolk_bytemap_clear(&pool);
     memset(expected.bytes, 0x80, sizeof expected.bytes);
     assert_memory_equal(&theirs, &expected, sizeof theirs);
@@ -411,8 +413,12 @@ static void test_named_pools_are_listed(void **state) {
     assert_int_equal(strlen(listed()), strlen("bytemap peds 17/140 bytemap theirs 2/6 ")); /* in any order */
     assert_non_null(strstr(listed(), "bytemap peds 17/140 "));
     assert_non_null(strstr(listed(), "bytemap theirs 2/6 "));
+    uint32_t number = attached.number;
     kolk_bytemap_flush(&attached);
     assert_string_equal(listed(), "bytemap peds 17/140 ");
+    assert_int_equal(kolk_bytemap_attach(&attached, &foreign), KOLK_OK);
+    assert_int_equal(attached.number, number); /* it was given back */
+    kolk_bytemap_flush(&attached);
     kolk_bytemap_flush(&peds_pool);
     kolk_bytemap_flush(&nameless);
     assert_string_equal(listed(), "");
