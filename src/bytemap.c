@@ -393,13 +393,16 @@ void kolk_bytemap_stats(const kolk_bytemap *pool, kolk_stats *out) {
 /* ---- Walking -------------------------------------------------------------------------------------------------------------- */
 
 void *kolk_bytemap_next(const kolk_bytemap *pool, const void *object) {
-    uint32_t count = (uint32_t)pool->count;
-    uintptr_t before = object ? slot_of(pool, object) : 0;
-    if (object && before >= count) {
-        fail_object(pool, object, "next", SITE);
-        return NULL;
+    uint32_t count = (uint32_t)pool->count, from = 0;
+    if (object) {
+        uintptr_t before = slot_of(pool, object);
+        if (before >= count) {
+            fail_object(pool, object, "next", SITE);
+            return NULL;
+        }
+        from = (uint32_t)before + 1;
     }
-    uint32_t index = find(pool, object ? (uint32_t)before + 1 : 0, count, false);
+    uint32_t index = find(pool, from, count, false);
     return index < count ? slot_at(pool, index) : NULL;
 }
 

@@ -162,6 +162,7 @@ static void test_the_greatest_count(void **state) {
     int32_t last = KOLK_BYTEMAP_MAX_COUNT - 1;
     assert_int_equal(kolk_bytemap_initialise(&pool, KOLK_BYTEMAP_MAX_COUNT, 1), KOLK_OK);
     pool.first_free = last - 1;
+    assert_true(kolk_bytemap_is_valid(&pool));
     assert_int_equal(handle_of_new(&pool), 0x7fffff01);
     assert_ptr_equal(kolk_bytemap_get_at(&pool, 0x7fffff01), slot_of(&pool, last));
     kolk_bytemap_delete(&pool, slot_of(&pool, last));
