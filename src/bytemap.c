@@ -422,7 +422,7 @@ bool kolk_bytemap_is_valid(const kolk_bytemap *pool) {
     if (cursor < -1 || cursor > (count ? count - 1 : 0)) return false; /* I2 */
     if (!pool->initialized_state) return count == 0 && !pool->object_list && !pool->byte_map && pool->used == 0;
     if (pool->self != pool || (count && (!pool->object_list || !pool->byte_map))) return false; /* I1 */
-    if (pool->object_size == 0 || pool->object_size >> pool->shift << pool->shift != pool->object_size) return false;
+    if (pool->object_size >> pool->shift << pool->shift != pool->object_size) return false;
     if ((uintptr_t)(pool->object_size >> pool->shift) * pool->inverse != 1) return false; /* I4 */
     if (pool->attached) return !pool->block;
     if (pool->block && pool->byte_map != pool->object_list + (size_t)count * pool->object_size) return false; /* I5 */

@@ -43,7 +43,6 @@ bool kolk_bytemap_compare(const uint8_t *before, const uint8_t *after, int32_t c
         kolk_tools_wrote(difference, sizeof *difference);
         return true;
     }
-    difference->next = count;
     return false;
 }
 
@@ -53,9 +52,8 @@ bool kolk_bytemap_compare(const uint8_t *before, const uint8_t *after, int32_t c
 static const uint8_t *locate(const kolk_bytemap_region *regions, size_t n, uint32_t address, uint64_t size) {
     for (size_t r = 0; r < n; r++) {
         const kolk_bytemap_region *at = &regions[r];
-        uint64_t offset = (uint64_t)address - at->address;
-        if (address >= at->address && offset <= at->size && size <= at->size - offset)
-            return (const uint8_t *)at->bytes + offset;
+        uint64_t offset = (uint64_t)address - at->address; /* before the region: more than any size */
+        if (offset <= at->size && size <= at->size - offset) return (const uint8_t *)at->bytes + offset;
     }
     return NULL;
 }

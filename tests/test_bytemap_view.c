@@ -156,7 +156,7 @@ static void test_compare(void **state) {
 
 #define COUNT     5u
 #define POINTER   0x00b74490u /* where the game keeps the pointer to its pool */
-#define BASE      0x0f2a0000u
+#define BASE      0x0f2a3400u
 #define POOL_AT   0x11u /* offsets in the region at BASE; odd, as dumps may be packed */
 #define BYTES_AT  0x30u
 #define OBJECT_AT 0x38u
@@ -198,6 +198,9 @@ static void test_read(void **state) {
         uint32_t address;
         assert_int_equal(kolk_bytemap_follow(d.regions, 2, POINTER, &address), KOLK_OK);
         assert_int_equal(address, BASE + POOL_AT);
+        uint32_t beyond = 77; /* of its 4 bytes only 3 are there */
+        assert_int_equal(kolk_bytemap_follow(d.regions, 2, POINTER + 1, &beyond), KOLK_OUTSIDE);
+        assert_int_equal(beyond, 77);
         kolk_bytemap_view view;
         assert_int_equal(kolk_bytemap_read(d.regions, 2, address, layouts[i], OBJECT_SIZE, &view), KOLK_OK);
         assert_int_equal(view.count, COUNT);
