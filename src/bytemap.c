@@ -216,7 +216,7 @@ static void take_view(kolk_bytemap *pool, const kolk_bytemap_view *view, bool at
 }
 
 static void set_free(kolk_bytemap *pool) {
-    if (pool->count) memset(pool->byte_map, (int)FREE, (size_t)pool->count);
+    if (pool->byte_map) memset(pool->byte_map, (int)FREE, (size_t)pool->count);
     pool->used = 0;
 }
 

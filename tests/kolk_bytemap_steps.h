@@ -73,7 +73,8 @@ static inline answer step_kolk(kolk_bytemap *pool, step s, const unsigned *failu
         object = kolk_bytemap_get_slot(pool, s.argument);
         break;
     case STEP_DELETE:
-        if (kolk_bytemap_get_slot(pool, s.argument)) handle = s.argument * 256 + pool->byte_map[s.argument];
+        object = kolk_bytemap_get_slot(pool, s.argument);
+        if (object) handle = kolk_bytemap_get_index(pool, object);
         object = (void *)((uintptr_t)pool->object_list + (uintptr_t)s.argument * pool->object_size);
         kolk_bytemap_delete(pool, object);
         if ((*failures > before) != (handle == -1 && object)) handle = INT32_MIN; /* equals no answer */

@@ -380,7 +380,7 @@ static void test_slots_wider_than_their_type(void **state) {
     assert_int_equal(peds_attach(&pool, &view), KOLK_OK);
     assert_ptr_equal(peds_get_slot(&pool, 1), (unsigned char *)cops + sizeof(ped));
     peds_flush(&pool);
-    view.object_size = sizeof(ped) - _Alignof(ped);
+    view.object_size = _Alignof(ped);
     assert_int_equal(peds_attach(&pool, &view), KOLK_TYPE_MISMATCH);
     view.object_size = sizeof(ped) + 1;
     assert_int_equal(peds_initialise_with(&pool, &view), KOLK_TYPE_MISMATCH);
