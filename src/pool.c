@@ -509,6 +509,7 @@ static KOLK_APART void look_at_low_water(kolk_pool *pool, uint32_t n, const void
 typedef struct wish {
     bool urgent;        /* from the headroom too */
     bool quiet;         /* no hook is asked */
+    bool looked;        /* on_low has been asked */
     const double *cost; /* at the cost of a cheaper object, instead of asking on_full */
 } wish;
 
@@ -542,7 +543,7 @@ static void *alloc_any(kolk_pool *pool, wish how, const void *site);
  * FIFO and LOWEST do in every alloc and free. */
 static KOLK_WITHIN void *alloc_from(kolk_pool *pool, kolk_debug *debug, wish how, const void *site) {
     uint32_t index;
-    if (KOLK_UNLIKELY(pool->on_low != NULL) && !how.quiet) look_at_low_water(pool, 1, site);
+    if (KOLK_UNLIKELY(pool->on_low != NULL) && !how.looked) look_at_low_water(pool, 1, site);
     bool urgent = how.urgent, fails = debug && kolk_debug_fails(debug);
     while (fails || !take_slot(pool, &index, urgent)) {
         void *object = pool->overflow ? alloc_any(pool->overflow, how, site) : NULL;
@@ -602,7 +603,8 @@ void *kolk_pool_alloc_zeroed(kolk_pool *pool) {
 }
 
 uint32_t kolk_pool_alloc_n(kolk_pool *pool, void **objects, uint32_t n) {
-    wish first = {0}, more = {.quiet = true}; /* a hook might evict what this call has just given */
+    wish first = {.looked = true},
+         more = {.looked = true, .quiet = true}; /* a hook might evict what this call has just given */
     uint32_t count = 0;
     if (pool->on_low && n) look_at_low_water(pool, n, SITE);
     while (count < n && (objects[count] = alloc_by(pool, count ? more : first, SITE))) count++;
@@ -728,7 +730,7 @@ kolk_handle kolk_pool_handle_slow(const kolk_pool *pool, const void *object) {
     kolk_handle handle = {0};
     const kolk_pool *place = holder(pool, object);
     if (!place || !place->generations) {
-        kolk_pool_fail_object(pool, object, "handle", KOLK_DEAD_OBJECT, SITE);
+        kolk_pool_fail_object(place ? place : pool, object, "handle", KOLK_DEAD_OBJECT, SITE);
         return handle;
     }
     uintptr_t index = slot_of(place, object);
