@@ -92,8 +92,8 @@ class Pool:
         words += f"pool of {self.object_size}-byte objects, {self.count} of {self.capacity} alive"
         if self.max_capacity > self.capacity:
             words += f", grows to {self.max_capacity}"
-        keeps_peak = order == "FIFO" or self.number("debug")
-        words += f", peak {self.number('peak') if keeps_peak else self.fresh}, {order}"
+        peak = self.number("peak")
+        words += f", peak {self.fresh if peak == 0xFFFFFFFF else peak}, {order}"
         if self.number("failed"):
             words += f", {self.number('failed')} failed"
         if self.number("objects"):

@@ -222,7 +222,7 @@ static void set_free(kolk_bytemap *pool) {
 
 kolk_status kolk_bytemap_begin(kolk_bytemap *pool, const kolk_bytemap_view *given, bool attach, size_t type_size,
                                size_t type_align, size_t pool_size, uint32_t abi) {
-    static const kolk_kind kind = {list_stats, NULL};
+    static const kolk_kind kind = {list_stats, NULL, NULL};
     bool same_layout = abi == KOLK_ABI && pool_size == sizeof *pool;
     if (same_layout && is_initialised(pool)) return KOLK_NOT_FLUSHED;
     memset(pool, 0, pool_size);

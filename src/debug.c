@@ -342,6 +342,17 @@ void kolk_debug_forget(kolk_debug *debug, uint32_t from, uint32_t end) {
     for (uint32_t slot = from; slot < end; slot++) kolk_bits_clear(debug->dressed, slot);
 }
 
+void kolk_debug_unissue(kolk_debug *debug, uint32_t from, uint32_t end) {
+    kolk_debug_forget(debug, from, end);
+    bool gives = has(debug, KOLK_DEBUG_BYPASS) && debug->desc.persistent;
+    for (uint32_t slot = from; gives && slot < end; slot++) {
+        if (!debug->objects[slot]) continue;
+        unlink_object(debug, slot);
+        give_block((void *)~debug->objects[slot]);
+        debug->objects[slot] = 0;
+    }
+}
+
 /* The live slot of least birth that is not listed yet; `end` if there is none. */
 static uint32_t oldest(const kolk_debug *debug, const uint64_t *live, uint32_t end) {
     uint32_t found = end;

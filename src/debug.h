@@ -92,6 +92,9 @@ bool kolk_debug_fails(kolk_debug *debug);
 /* The contents of these slots are lost: nothing is known of their zones and fills until their next life. */
 void kolk_debug_forget(kolk_debug *debug, uint32_t from, uint32_t end);
 
+/* These dead slots count as never handed out from now on: the same, and blocks that were kept for them are freed. */
+void kolk_debug_unissue(kolk_debug *debug, uint32_t from, uint32_t end);
+
 /* One report for each site of alloc among these live slots, that of the oldest object first; with `sites` only. */
 void kolk_debug_leaks(kolk_debug *debug, const uint64_t *live, uint32_t end, kolk_failure failure);
 

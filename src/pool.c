@@ -19,12 +19,13 @@
  *     bound       get, is_live, index, at know what lies below it
  * LIFO is shown the truth (stack, fresh, fresh); FIFO and LOWEST (the end of memory, 0, fresh). An option raises the
  * floor (setup, teardown, ages, cost) or lowers free_bound (reset) alone. Headroom and low_water raise the floor as far as
- * never-issued slots no longer cover them: the last entries of the stack are taken here, where they are looked after.
+ * never-issued slots no longer cover them: the last entries of the stack are taken here, where they are looked after. So
+ * does a peak that is counted (KOLK_STATS=sizes), as far as it would rise.
  * Pools in debug mode are shown (end, 0, 0), since their stride may not be the one that typed code knows, and since under tools
  * that watch malloc their objects are not in slots at all (debug.c).
  *
  * Invariants (kolk_pool_is_valid):
- *     I1  count == fresh - (top - stack) - held is the number of live bits; peak >= count
+ *     I1  count == fresh - (top - stack) - held is the number of live bits; peak >= count, counted or not
  *     I2  a live bit is set only below fresh; fresh <= capacity <= max_capacity
  *     I3  each free slot below fresh is in exactly one place: the stack, the ring, the holes, the worn-out list, or the
  *         debug mode's quarantine; held counts all but the first
@@ -44,6 +45,7 @@
 #include "memory.h"
 #include "probes.h"
 #include "registry.h"
+#include "sizes.h"
 #include "tools.h"
 
 #include <string.h>
@@ -78,10 +80,11 @@ extern inline void *kolk_cursor_next(kolk_cursor *cursor);
 
 /* ---- Leaves ---------------------------------------------------------------------------------------------------- */
 
-/* The tag's bits from the top of the word down to where an index begins: small tags differ whatever the capacities. */
-static uint32_t tag_bits(uint32_t tag, unsigned bits_of_index) {
+/* The tag's bits from the top of the word down: small tags differ above the bits of an index, whatever the capacities.
+ * The same in pools of all capacities, so that handles can be loaded into a larger pool. */
+static uint32_t tag_bits(uint32_t tag) {
     uint32_t reversed = 0;
-    for (unsigned n = 0; n < 32 - bits_of_index; n++, tag >>= 1) reversed |= (tag & 1) << (31 - n);
+    for (unsigned n = 0; n < 32; n++, tag >>= 1) reversed |= (tag & 1) << (31 - n);
     return reversed;
 }
 
@@ -156,15 +159,48 @@ static void list_leaks(const void *pool) {
     kolk_debug_leaks(self->debug, self->live, self->fresh, kolk_pool_failure(self, KOLK_LEAK, NO_SLOT, NULL));
 }
 
+static void enter_scene(void *pool, uint32_t capacity) {
+    kolk_pool *self = (kolk_pool *)pool;
+    if (kolk_sizes_are_measured()) {
+        self->peak = kolk_pool_count(self);
+        show(self);
+    }
+    kolk_status status = kolk_pool_reserve(self, capacity);
+    if (status != KOLK_OK) kolk_sizes_refuse(self->name, self->capacity, kolk_status_text(status));
+}
+
+/* With the capacity that KOLK_SIZES has for the name; as the descriptor says if that cannot be: *why not, else NULL. */
+static kolk_status make(kolk_pool *pool, kolk_pool_desc *desc, size_t type_size, size_t type_align, const char **why) {
+    uint32_t wanted = kolk_sizes_of(desc->name);
+    kolk_pool_desc own = *desc;
+    *why = NULL;
+    if (wanted && !desc->memory) {
+        desc->capacity = wanted;
+        if (desc->max_capacity && desc->max_capacity < wanted) desc->max_capacity = wanted;
+    }
+    kolk_status status = kolk_pool_make(pool, desc, type_size, type_align);
+    if (status == KOLK_OK) {
+        if (wanted > desc->capacity) *why = "it is on the caller's memory";
+        return status;
+    }
+    memset(pool, 0, sizeof *pool);
+    if (!wanted || desc->memory) return status;
+    *desc = own;
+    *why = kolk_status_text(status);
+    return kolk_pool_make(pool, desc, type_size, type_align);
+}
+
 kolk_status kolk_pool_init_type(kolk_pool *pool, const kolk_pool_desc *given, size_t type_size, size_t type_align,
                                 size_t pool_size, uint32_t abi) {
     /* At exit the registry looks only at pools that have something to say: others' storage may be gone. */
-    static const kolk_kind kind = {list_stats, NULL}, kind_with_sites = {list_stats, list_leaks};
+    static const kolk_kind kind = {list_stats, NULL, enter_scene};
+    static const kolk_kind kind_with_sites = {list_stats, list_leaks, enter_scene};
     memset(pool, 0, pool_size);
     if (abi != KOLK_ABI || pool_size != sizeof *pool) return KOLK_WRONG_ABI;
     if (!given) return KOLK_NO_DESCRIPTOR;
     kolk_pool_desc desc = *given;
-    kolk_status status = kolk_pool_make(pool, &desc, type_size, type_align);
+    const char *why;
+    kolk_status status = make(pool, &desc, type_size, type_align, &why);
     if (status != KOLK_OK) {
         memset(pool, 0, sizeof *pool);
         return status;
@@ -175,7 +211,7 @@ kolk_status kolk_pool_init_type(kolk_pool *pool, const kolk_pool_desc *given, si
     pool->keep = desc.keep;
     pool->name = desc.name;
     uint32_t tag = desc.tag || !desc.name ? desc.tag : kolk_hash(desc.name);
-    pool->tag = tag_bits(tag, index_bits(desc.max_capacity));
+    pool->tag = tag_bits(tag);
     if (shares_tag(pool, desc.overflow)) {
         kolk_pool_unmake(pool);
         memset(pool, 0, sizeof *pool);
@@ -193,9 +229,13 @@ kolk_status kolk_pool_init_type(kolk_pool *pool, const kolk_pool_desc *given, si
     pool->teardown = desc.teardown;
     pool->context = desc.context;
     if (pool->ages) pool->ages[0] = (kolk_age){0, 0};
+    bool named = desc.name && *desc.name;
+    bool counts = pool->reuse == KOLK_REUSE_FIFO || debug_of(pool) || (named && kolk_sizes_are_measured());
+    pool->peak = counts ? 0 : PEAK_IS_FRESH;
     show(pool);
     kolk_tools_wrote(pool, sizeof *pool);
     kolk_registry_add(pool, &pool->number, pool->debug_flags & KOLK_DEBUG_SITES ? &kind_with_sites : &kind);
+    if (why) kolk_sizes_refuse(desc.name, pool->capacity, why);
     return KOLK_OK;
 }
 
@@ -275,6 +315,7 @@ static void put_worn(kolk_pool *pool, uint32_t index) {
     pool->worn_last = index;
     pool->worn++;
     pool->held++;
+    show(pool);
 }
 
 /* Takes a slot out of the list, behind the one `before` it (NO_SLOT: it is the first); its generations start anew. */
@@ -288,6 +329,7 @@ static void recycle(kolk_pool *pool, uint32_t before, uint32_t index) {
     pool->worn--;
     pool->held--;
     pool->recycled++;
+    show(pool);
 }
 
 static bool take_worn(kolk_pool *pool, uint32_t *index) {
@@ -461,8 +503,10 @@ static KOLK_WITHIN void *issue(kolk_pool *pool, kolk_debug *debug, uint32_t inde
     kolk_bits_set(pool->live, index);
     if (pool->ages) become_newest(pool, index);
     if (debug) kolk_debug_begin_life(debug, index, object, site);
-    bool counts = debug || pool->reuse == KOLK_REUSE_FIFO;
-    if (counts && kolk_pool_count(pool) > pool->peak) pool->peak = kolk_pool_count(pool);
+    if (keeps_peak(pool) && kolk_pool_count(pool) > pool->peak) {
+        pool->peak = kolk_pool_count(pool);
+        show(pool);
+    }
     return object;
 }
 
@@ -634,6 +678,7 @@ void *kolk_pool_alloc_at(kolk_pool *pool, kolk_handle handle) {
     if (!object) return NULL;
     pool->generations[index] = generation;
     if (index >= pool->peak) pool->peak = index + 1;
+    show(pool);
     return object;
 }
 
@@ -789,7 +834,7 @@ bool kolk_pool_free_handle(kolk_pool *pool, kolk_handle handle) {
 }
 
 void kolk_pool_stats(const kolk_pool *pool, kolk_stats *out) {
-    uint32_t peak = keeps_peak(pool) ? pool->peak : pool->fresh;
+    uint32_t peak = peak_of(pool);
     *out = (kolk_stats){
         .name = name_of(pool),
         .kind = "pool",

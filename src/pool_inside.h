@@ -67,21 +67,29 @@ static inline const char *name_of(const kolk_pool *pool) {
     return pool->name ? pool->name : "";
 }
 
-/* Is `peak` counted? Elsewhere it is fresh. */
+/* kolk_pool.peak where nobody counts it: no count exceeds it. */
+#define PEAK_IS_FRESH UINT32_MAX
+
 static inline bool keeps_peak(const kolk_pool *pool) {
-    return pool->reuse == KOLK_REUSE_FIFO || debug_of(pool);
+    return pool->peak != PEAK_IS_FRESH;
+}
+
+static inline uint32_t peak_of(const kolk_pool *pool) {
+    return keeps_peak(pool) ? pool->peak : pool->fresh;
 }
 
 /* Below so many entries of the stack, allocs are looked after: never-issued slots don't cover the headroom any more, or the
- * low-water mark and the slot above it. */
+ * low-water mark and the slot above it; or the peak is counted, and would rise. */
 static inline uint32_t watched_entries(const kolk_pool *pool) {
     uint64_t low = pool->on_low ? (uint64_t)pool->low_water + 1 : 0, spare = pool->capacity - pool->fresh;
     uint64_t kept = pool->headroom > low ? pool->headroom : low;
-    uint64_t entries = kept > spare ? kept - spare : 0;
+    uint32_t used = pool->fresh - pool->held; /* alive, or on the stack */
+    uint64_t entries = kept > spare ? kept - spare : 0, above = used > pool->peak ? used - pool->peak : 0;
+    if (entries < above) entries = above;
     return entries < pool->fresh ? (uint32_t)entries : pool->fresh;
 }
 
-/* Shows the fast paths their bounds (I4); due when fresh or capacity have changed. */
+/* Shows the fast paths their bounds (I4); due when fresh, capacity, held or the peak have changed. */
 static inline void show(kolk_pool *pool) {
     bool plain = pool->reuse == KOLK_REUSE_LIFO && !debug_of(pool);
     kolk_slot *nothing = (kolk_slot *)UINTPTR_MAX;

@@ -64,7 +64,7 @@ bool kolk_pool_is_valid(const kolk_pool *pool) {
     }
     if (pool->fresh % 64 && pool->live[pool->fresh / 64] >> (pool->fresh % 64)) return false; /* I2 */
     if (kolk_pool_count(pool) != live) return false;                                          /* I1 */
-    if (keeps_peak(pool) && pool->peak < live) return false;
+    if (peak_of(pool) < live) return false;
 
     uint64_t places = 0; /* I3 */
     return add_places(pool, &places) && places == dead && levels_are_valid(pool) && ages_are_valid(pool);

@@ -17,17 +17,19 @@
 #if __STDC_HOSTED__
 
 #include "memory.h"
+#include "sizes.h"
 #include "stats.h"
 #include "wait.h"
 
 #include <stdlib.h>
 
-#define ADDRESS_SPACE ((size_t)1 << 24) /* some 500,000 pools at a time, or twice as many on 32 bits */
+#define ADDRESS_SPACE ((size_t)1 << 24) /* some 400,000 pools at a time, or twice as many on 32 bits */
 
 typedef struct entry {
     const void *pool;
     const uint32_t *mark;
     const char *name; /* the pool's; asked for once, since the pool may be gone */
+    const char *born; /* the scene in which it was added; "" in none */
     union {
         const kolk_kind *kind;
         uint32_t next_free; /* a number; 0 ends the list */
@@ -82,6 +84,23 @@ static void collect(kolk_records *out, bool merge) {
     }
 }
 
+/* Keeps what is to be said at exit of a pool that goes, or of a scene that ends. */
+static void keep(const entry *at) {
+    kolk_stats stats;
+    at->kind->stats(at->pool, &stats);
+    stats.name = at->name;
+    if (!*stats.name) return;
+    if (kolk_sizes_are_measured())
+        kolk_sizes_note(&stats, at->born);
+    else
+        kolk_records_add(&registry.past, &stats, true);
+}
+
+static void keep_all(void) {
+    for (uint32_t i = 0; i < registry.used; i++)
+        if (is_there(&registry.entries[i])) keep(&registry.entries[i]);
+}
+
 /* ---- At exit ---------------------------------------------------------------------------------------------------- */
 
 static void list_what_is_alive(void) {
@@ -98,20 +117,39 @@ static void list_what_is_alive(void) {
 
 static void write_statistics(void) {
     kolk_lock();
+    keep_all();
     kolk_records all = registry.past;
     registry.past = (kolk_records){0};
-    collect(&all, true);
     kolk_unlock();
     kolk_stats_write_setting(&all);
     kolk_records_release(&all);
 }
 
-/* What was registered last runs first. These are two functions, so that a failure handler that calls exit when it hears
- * of the first leak does not take the statistics away. */
-static void start(bool statistics) {
-    if (statistics) atexit(write_statistics);
+/* Under the lock; true once. */
+static bool read_environment(void) {
+    const char *file;
+    if (registry.started) return false;
+    registry.started = true;
+    registry.keeps = kolk_stats_read_setting();
+    bool measures = kolk_stats_want_sizes(&file);
+    kolk_sizes_read_setting(measures, file);
+    return true;
+}
+
+/* What was registered last runs first. These are functions of their own, so that a failure handler that calls exit when it
+ * hears of the first leak does not take the statistics away. */
+static void start(void) {
+    if (registry.keeps) atexit(write_statistics);
+    if (kolk_sizes_matter()) atexit(kolk_sizes_report_unused);
     atexit(list_what_is_alive);
     kolk_stats_report_setting();
+}
+
+void kolk_registry_start(void) {
+    kolk_lock();
+    bool first = read_environment();
+    kolk_unlock();
+    if (first) start();
 }
 
 /* ---- The list --------------------------------------------------------------------------------------------------- */
@@ -120,25 +158,18 @@ void kolk_registry_add(const void *pool, uint32_t *mark, const kolk_kind *kind) 
     kolk_stats now;
     kind->stats(pool, &now);
     kolk_lock();
-    bool first = !registry.started;
-    registry.started = true;
-    if (first) registry.keeps = kolk_stats_read_setting();
-    bool statistics = registry.keeps;
+    bool first = read_environment();
     *mark = take_entry();
-    if (*mark) registry.entries[*mark - 1] = (entry){pool, mark, now.name, {kind}};
+    if (*mark) registry.entries[*mark - 1] = (entry){pool, mark, now.name, kolk_sizes_scene(), {kind}};
     kolk_unlock();
-    if (first) start(statistics);
+    if (first) start();
 }
 
 void kolk_registry_remove(uint32_t number) {
     if (number == 0) return;
     kolk_lock();
     entry *at = &registry.entries[number - 1];
-    if (registry.keeps) {
-        kolk_stats stats;
-        at->kind->stats(at->pool, &stats);
-        if (*stats.name) kolk_records_add(&registry.past, &stats, true);
-    }
+    if (registry.keeps) keep(at);
     *at = (entry){.next_free = registry.free}; /* I1 */
     registry.free = number;
     kolk_unlock();
@@ -150,8 +181,28 @@ void kolk_registry_collect(kolk_records *out) {
     kolk_unlock();
 }
 
+/* ---- Scenes ------------------------------------------------------------------------------------------------------ */
+
+void kolk_scene(const char *name) {
+    kolk_registry_start();
+    if (!kolk_sizes_matter()) return;
+    kolk_lock();
+    if (kolk_sizes_are_measured()) keep_all(); /* of the scene that ends */
+    kolk_sizes_enter(name ? name : "");
+    for (uint32_t i = 0; i < registry.used; i++) {
+        entry at = registry.entries[i];
+        if (!at.pool || !*at.name || !at.kind->enter || !is_there(&registry.entries[i])) continue;
+        kolk_unlock();
+        at.kind->enter((void *)(uintptr_t)at.pool, kolk_sizes_of(at.name));
+        kolk_lock();
+    }
+    kolk_unlock();
+}
+
 #else
 
-typedef int kolk_registry_is_empty_here; /* a translation unit may not be */
+void kolk_scene(const char *name) {
+    (void)name;
+}
 
 #endif

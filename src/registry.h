@@ -11,14 +11,20 @@ typedef struct kolk_kind {
     void (*stats)(const void *pool, kolk_stats *out);
     /* NULL, or reports what is still alive; called at exit, before statistics are written, without the lock. */
     void (*at_exit)(const void *pool);
+    /* NULL, or lets it take part in a scene that begins: counts its peak anew, has room for so many slots (0: as it
+     * is). Without the lock. */
+    void (*enter)(void *pool, uint32_t capacity);
 } kolk_kind;
 
 #if __STDC_HOSTED__
 
 #include "records.h"
 
+/* Reads the environment, if that has not been done, and reports what is wrong with it. */
+void kolk_registry_start(void);
+
 /* Lists a pool, which is complete, and writes its number (from 1) to *mark, a field of the pool; 0 if there is no memory
- * for it. The registry never writes to a pool again, and takes one whose *mark has changed for gone. A pool that was not
+ * for it. The registry itself never writes to a pool again, and takes one whose *mark has changed for gone. A pool that was not
  * deinit'd before its storage died does no harm as long as nobody asks for statistics and its kind has no at_exit. */
 void kolk_registry_add(const void *pool, uint32_t *mark, const kolk_kind *kind);
 

@@ -12,37 +12,11 @@
 #include "fail.h"
 #include "tools.h"
 #include "wait.h"
+#include "words.h"
 
 #include <string.h>
 
 #define ALL_QUARANTINE 64u
-
-/* A stretch of text. */
-typedef struct word {
-    const char *start;
-    size_t length;
-} word;
-
-/* Cuts the part before the first of `separator` off; false if nothing is left. */
-static bool cut(word *rest, char separator, word *part) {
-    if (!rest->start) return false;
-    const char *end = memchr(rest->start, separator, rest->length);
-    part->start = rest->start;
-    part->length = end ? (size_t)(end - rest->start) : rest->length;
-    rest->start = end ? end + 1 : NULL;
-    rest->length -= part->length + (end != NULL);
-    return true;
-}
-
-static word trimmed(word text) {
-    while (text.length && *text.start == ' ') text.start++, text.length--;
-    while (text.length && text.start[text.length - 1] == ' ') text.length--;
-    return text;
-}
-
-static bool is(word text, const char *other) {
-    return strlen(other) == text.length && memcmp(text.start, other, text.length) == 0;
-}
 
 /* * stands for any characters, ? for one. Each * in turn takes as little as it may; only the last one tried has to be
  * taken back (Krauss, Matching Wildcards, 2008). */
@@ -66,24 +40,10 @@ static bool matches(word glob, const char *name) {
     return g == end;
 }
 
-/* A number from 1 to UINT32_MAX; 0 if it is none. */
-static uint32_t number_of(word text) {
-    uint64_t number = 0;
-    for (size_t i = 0; i < text.length; i++) {
-        if (text.start[i] < '0' || text.start[i] > '9') return 0;
-        number = number * 10 + (uint64_t)(text.start[i] - '0');
-        if (number > UINT32_MAX) return 0;
-    }
-    return (uint32_t)number;
-}
-
 static void refuse(word setting, const char *of, const char *why) {
     char text[64];
-    size_t length = setting.length < sizeof text ? setting.length : sizeof text - 1;
-    memcpy(text, setting.start, length);
-    text[length] = 0;
     kolk_failure failure = {.rule = KOLK_BAD_SETTING, .pool = of, .slot = UINT32_MAX};
-    kolk_fail(failure, "\"%s\" %s", text, why);
+    kolk_fail(failure, "\"%s\" %s", copied(setting, text, sizeof text), why);
 }
 
 /* What is wrong in the environment is said once. */

@@ -8,6 +8,7 @@
 
 #include "fail.h"
 #include "registry.h"
+#include "sizes.h"
 #include "stats.h"
 #include "tools.h"
 #include "wait.h"
@@ -312,6 +313,7 @@ void kolk_stats_write(kolk_stats_format format, void (*put)(const char *text, si
 static struct {
     const char *wrong; /* what it was, if it is not understood */
     kolk_stats_format format;
+    bool sizes;       /* instead of a format */
     const char *file; /* NULL: stderr */
     kolk_records texts;
 } setting;
@@ -326,11 +328,11 @@ bool kolk_stats_read_setting(void) {
     static const struct {
         const char *word;
         kolk_stats_format format;
+        bool sizes;
     } words[] = {
-        {"1", KOLK_STATS_TEXT},
-        {"text", KOLK_STATS_TEXT},
-        {"json", KOLK_STATS_JSON},
-        {"openmetrics", KOLK_STATS_OPENMETRICS},
+        {"1", KOLK_STATS_TEXT, false},    {"text", KOLK_STATS_TEXT, false},
+        {"json", KOLK_STATS_JSON, false}, {"openmetrics", KOLK_STATS_OPENMETRICS, false},
+        {"sizes", KOLK_STATS_TEXT, true},
     };
     const char *text = kolk_environment("KOLK_STATS");
     if (!text || !*text || strcmp(text, "0") == 0) return false;
@@ -342,8 +344,14 @@ bool kolk_stats_read_setting(void) {
         return false;
     }
     setting.format = words[w].format;
+    setting.sizes = words[w].sizes;
     if (file) setting.file = kolk_records_copy(&setting.texts, file + 1); /* the environment may have gone by then */
     return !file || setting.file;
+}
+
+bool kolk_stats_want_sizes(const char **file) {
+    *file = setting.file;
+    return setting.sizes;
 }
 
 static void report(const char *format, const char *text) {
@@ -353,7 +361,7 @@ static void report(const char *format, const char *text) {
 
 void kolk_stats_report_setting(void) {
     if (!setting.wrong) return;
-    report("\"%s\" is not understood: 1, text, json or openmetrics, each with :FILE behind it if you like",
+    report("\"%s\" is not understood: 1, text, json, openmetrics or sizes, each with :FILE behind it if you like",
            setting.wrong);
 }
 
@@ -361,15 +369,22 @@ static void put_to_file(const char *text, size_t length, void *file) {
     fwrite(text, 1, length, file);
 }
 
+static void write_to(FILE *file, const kolk_records *records) {
+    if (setting.sizes)
+        kolk_sizes_write(file);
+    else
+        write_records(setting.format, put_to_file, file, records);
+}
+
 void kolk_stats_write_setting(const kolk_records *records) {
     if (!setting.file) {
-        write_records(setting.format, put_to_file, stderr, records);
+        write_to(stderr, records);
         return;
     }
     FILE *file = fopen(setting.file, "wb"); /* OpenMetrics wants line feeds only, on Windows too */
     bool written = file;
     if (file) {
-        write_records(setting.format, put_to_file, file, records);
+        write_to(file, records);
         written = !ferror(file);
         if (fclose(file) != 0) written = false;
     }

@@ -7,6 +7,9 @@
 /* Reads it; true if statistics are to be written at exit. Once, under the lock. */
 bool kolk_stats_read_setting(void);
 
+/* Does it want sizes (sizes.h)? *file: what they are to be written to, NULL for stderr. */
+bool kolk_stats_want_sizes(const char **file);
+
 /* Reports what is wrong with it, if anything is. Without the lock. */
 void kolk_stats_report_setting(void);
 

@@ -21,7 +21,7 @@ static inline void fake_stats(const void *pool, kolk_stats *out) {
     *out = ((const fake *)pool)->stats;
 }
 
-static const kolk_kind fake_kind = {fake_stats, NULL};
+static const kolk_kind fake_kind = {fake_stats, NULL, NULL};
 
 /* Every field has a number of its own, below 100. */
 static inline void fill_fake(fake *pool, const char *name) {

@@ -318,7 +318,6 @@ static inline void model_init(model *m, bool foreign) {
     model_settle_debug(m);
     m->stride = m->pool.stride;
     m->tag = m->pool.tag;
-    model_assert(m, (m->tag & model_index_bits(m)) == 0);
     model_compare(m, true);
 }
 

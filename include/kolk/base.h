@@ -76,6 +76,15 @@ extern "C" {
     X(KOLK_BAD_LAYOUT, "layout is none of the kolk_bytemap_layout values")                                             \
     X(KOLK_OUTSIDE, "an address, or the end of what begins there, is outside of each region")                          \
     X(KOLK_NOT_FLUSHED, "the pool is initialised already: flush it first")                                             \
+    /* a snapshot that cannot be taken in */                                                                           \
+    X(KOLK_NO_SNAPSHOT, "a pool with setup or teardown has no snapshot: what they make is not in the objects' bytes")  \
+    X(KOLK_IN_HOOK, "a hook of the pool is running")                                                                   \
+    X(KOLK_NOT_A_SNAPSHOT, "the block is not a snapshot of a pool")                                                    \
+    X(KOLK_OTHER_BYTE_ORDER, "the snapshot is of a machine with another byte order")                                   \
+    X(KOLK_OTHER_VERSION, "the snapshot is of another version of its format")                                          \
+    X(KOLK_DAMAGED_SNAPSHOT, "the snapshot is cut off or changed: its size or its checksum is wrong")                  \
+    X(KOLK_OTHER_POOL, "the snapshot is of a pool with another object_size, reuse, generations, ages or tag")          \
+    X(KOLK_FORGED_SNAPSHOT, "the snapshot is whole, but no pool can be in the state that it tells of")                 \
     /* a bug of the caller: reported to the failure handler */                                                         \
     X(KOLK_DOUBLE_FREE, "double free")                                                                                 \
     X(KOLK_DEAD_OBJECT, "the object is free")                                                                          \
@@ -164,7 +173,8 @@ typedef struct kolk_stats {
     uint64_t object_size;     /* bytes, as asked for */
     uint64_t stride;          /* bytes from slot to slot */
     uint32_t count;           /* objects alive now */
-    uint32_t peak;            /* most slots ever needed at a time: the capacity that would have done */
+    uint32_t peak;            /* most slots ever needed at a time: the capacity that would have done (KOLK_STATS=sizes:
+                               * since kolk_scene) */
     uint32_t capacity;        /* slots that can be used without more memory */
     uint32_t max_capacity;    /* slots that it may grow to */
     uint64_t unused_bytes;    /* of slots that were never needed: (capacity - peak) * stride bytes too many */
@@ -245,6 +255,8 @@ KOLK_API const char *kolk_site_text(const void *site, bool lines, char *text, si
  *                                                          takes the place of the descriptor's where it matches
  *     KOLK_STATS=1 | text[:FILE] | json[:FILE] | openmetrics[:FILE]
  *                                                          at exit, of all named pools that ever were; to stderr
+ *     KOLK_STATS=sizes[:FILE]                              what each of them needed, and in which scene: see below
+ *     KOLK_SIZES=FILE                                      capacities for pools by their names: see below
  *     KOLK_BYPASS=1 | 0                                    objects come from malloc, one by one, for tools that watch
  *                                                          malloc; 1 is the default under AddressSanitizer,
  *                                                          LeakSanitizer, MemorySanitizer and memcheck
@@ -256,6 +268,31 @@ KOLK_API const char *kolk_site_text(const void *site, bool lines, char *text, si
  *
  * The environment is read when a pool is initialised. All this is left out of freestanding builds. A setting
  * that is not understood is reported as KOLK_BAD_SETTING and ignored. */
+
+/* Sizes that tune themselves: a run with KOLK_STATS=sizes:FILE measures what each named pool needs, KOLK_SIZES=FILE starts
+ * the next runs with that. The file may be the same. It is text, for people to edit:
+ *
+ *     # slots by the names of pools
+ *     bullets   = 256
+ *     particles = 512
+ *     [boss fight]
+ *     particles = 4096        # while kolk_scene("boss fight") is on
+ *
+ * Written: before the first section, each pool's peak; in a section, its peak in that scene. Pools of one name share
+ * the greatest; one that cannot grow has its whole life's under the scene in which it was initialised. Where all were
+ * in use and more were asked for, a remark says so: the need is greater than what could be measured.
+ *
+ * Read: a pool that is initialised gets the capacity of its name, in the scene's section or else before the first, and
+ * max_capacity is raised to it where it is less. One that is there when a scene begins has it reserved if it may grow; none
+ * shrinks. What is on the caller's memory keeps its capacity. Lines that are not understood, that no pool or scene
+ * follows, or that cannot be followed, are reported as KOLK_BAD_SETTING with file and line, and ignored.
+ *
+ * Measuring costs an alloc that raises the peak of its scene the slow path (an alloc of LOWEST, a comparison); otherwise
+ * nothing, and without these settings nothing at all. */
+
+/* A scene begins, or if NULL just ends: levels of a game, phases of a server. While no other thread uses a pool. O(pools)
+ * with one of these settings, else O(1). The name is copied. Nothing in freestanding builds. */
+KOLK_API void kolk_scene(const char *name);
 
 /* Told of every alloc and free of the pools that are initialised while it is set (NULL: none); these leave the fast
  * paths for it. Made for profilers: Tracy's TracyAllocN(object, size, pool) and TracyFreeN(object, pool) fit in. Set it

@@ -178,7 +178,7 @@ struct kolk_pool {
     uint32_t held;       /* free slots below fresh that are not on the stack: ring or holes, worn out, in quarantine */
     uint32_t capacity, max_capacity;
     uint32_t object_size, object_align;
-    uint32_t peak;                        /* FIFO and debug mode only: the others' is fresh */
+    uint32_t peak;                        /* UINT32_MAX: it is fresh; FIFO and debug mode count it */
     uint32_t first;                       /* FIFO: of the ring */
     uint32_t worn_first, worn_last, worn; /* list through generations[], oldest first; its length */
     uint32_t recycled, wrong_pool;
@@ -374,6 +374,43 @@ KOLK_API size_t kolk_pool_trim(kolk_pool *pool);
  * most). Never more work than that, but for the ring of a growing FIFO pool, which moves; O(1) while nothing changes.
  * Bytes given back. What can't be trimmed gives none; capacity, addresses, handles and the order of free slots stay. */
 KOLK_API size_t kolk_pool_tick(kolk_pool *pool, uint32_t budget);
+/* ---- Snapshots: the whole pool as one block of bytes, for save games and rollback -------------------------------
+ *
+ *     size_t size = kolk_pool_snapshot_size(&pool);
+ *     void *block = malloc(size);
+ *     kolk_pool_snapshot(&pool, block, size);                  // ... time goes by ...
+ *     if (kolk_pool_restore(&pool, block, size) != KOLK_OK) ...
+ *
+ * After a restore all is as it was: which objects are alive, their bytes, their ages, the order of reuse. Every handle of that time
+ * is valid, and the next allocations give the same slots and handles as they gave then (where capacities are the same:
+ * a larger pool is full later, and FIFO uses its never-issued slots first). The block has no pointers in it. The same
+ * operations give the same block, byte for byte, on every machine of the same byte order, of 32 bits or 64, as far as
+ * the objects' own bytes are the same: their padding may differ, and pointers in them are yours to mend.
+ *
+ * No hook runs, for no life ends: who wants `reset` for what is alive calls kolk_pool_clear before. What dead objects
+ * contain (`keep`) is not in the block and stays as it is; counters, the peak and what a tick measures go on. An overflow
+ * pool has a snapshot of its own.
+ *
+ * A handle that was made after the snapshot is stale right after the restore, but the pool will give the same bits again
+ * once it has done the same again. So forget these handles with the state that they are of. (STRICT knows nothing of
+ * the lives that a restore undoes, either.)
+ *
+ * Cost: O(slots below the highest that was ever used) and the bytes copied. The block: 72 bytes, the live objects, and
+ * for each of these slots 1 bit, 4 bytes for generations, and 4 for the order of reuse where there is one to keep. */
+
+/* Bytes of the block for the pool's present state. 0: it has no snapshot, since it has a setup or teardown hook, or
+ * a hook of it is running. */
+KOLK_API size_t kolk_pool_snapshot_size(const kolk_pool *pool);
+
+/* Writes the block; bytes written. 0: it has none, or size is below kolk_pool_snapshot_size. */
+KOLK_API size_t kolk_pool_snapshot(const kolk_pool *pool, void *block, size_t size);
+
+/* Puts the state of the block in the place of the pool's. The pool may be another one, in another program, if it has the
+ * object_size, reuse, generations, ages and tag (or name) of the first. It grows to the first one's capacity if it may;
+ * KOLK_ABOVE_MAX: it has not got, and cannot have, the slots that are used. Everything is proved before anything is
+ * changed, whoever made the block: any status but KOLK_OK leaves the pool as it was, but perhaps with more capacity.
+ * Trust goes no further: what is in the objects is not looked at. */
+KOLK_API kolk_status kolk_pool_restore(kolk_pool *pool, const void *block, size_t size);
 
 /* ---- Ready-made hooks for on_full ------------------------------------------------------------------------------- */
 

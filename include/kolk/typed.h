@@ -120,6 +120,9 @@
     KOLK_TYPED_ T *name##_older(name *pool_, const T *object_) { return (T *)kolk_pool_older(&pool_->pool, object_); } \
     KOLK_TYPED_ void name##_touch(name *pool_, const T *object_) { kolk_pool_touch(&pool_->pool, object_); }           \
     KOLK_TYPED_ void name##_protect(name *pool_, const T *object_, bool on_) { kolk_pool_protect(&pool_->pool, object_, on_); } \
+    KOLK_TYPED_ size_t name##_snapshot_size(const name *pool_) { return kolk_pool_snapshot_size(&pool_->pool); }       \
+    KOLK_TYPED_ size_t name##_snapshot(const name *pool_, void *block_, size_t size_) { return kolk_pool_snapshot(&pool_->pool, block_, size_); } \
+    KOLK_TYPED_ kolk_status name##_restore(name *pool_, const void *block_, size_t size_) { return kolk_pool_restore(&pool_->pool, block_, size_); } \
     KOLK_TYPED_ bool name##_free_handle(name *pool_, name##_handle handle_) { return kolk_pool_free_handle(&pool_->pool, handle_.untyped); } \
     KOLK_TYPED_ name##_handle name##_handle_of(const name *pool_, const T *object_) { name##_handle handle_ = {kolk_pool_handle(&pool_->pool, object_)}; return handle_; } \
     KOLK_TYPED_ T *name##_next(const name *pool_, const T *object_) { return (T *)kolk_pool_next(&pool_->pool, object_); } \

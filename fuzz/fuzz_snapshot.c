@@ -1,0 +1,85 @@
+/* fuzz_snapshot.c: any bytes are a block that a pool is to take in. The first byte says what pool it is; the rest is a
+ * block, whose checksum is made right if the first byte's highest bit is set. Then either the pool is as it was, or it is
+ * valid, and every operation on it is; in both cases it can be saved, and comes back the same. */
+#define _POSIX_C_SOURCE 200809L /* setenv */
+#include "../tests/kolk_plain.h"
+
+#include "../tests/kolk_snapshot.h"
+
+#define check(condition)                                                                                               \
+    do {                                                                                                               \
+        if (!(condition)) {                                                                                            \
+            fprintf(stderr, "line %d: not true: %s\n", __LINE__, #condition);                                          \
+            abort();                                                                                                   \
+        }                                                                                                              \
+    } while (0)
+
+#define SLOTS 70u
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* Order (2 bits), generations (2), debug mode, growing, ages, and bit 7, which is read elsewhere. */
+static void make(kolk_pool *pool, unsigned choice) {
+    kolk_pool_desc desc = {.name = "fuzz", .object_size = 3, .capacity = SLOTS};
+    desc.reuse = (kolk_reuse)(choice % 4 % 3);
+    desc.generations = (kolk_generations)(choice / 4 % 4 % 3);
+    if (choice / 16 % 2) desc.debug = "fill,guard,quarantine=3";
+    if (choice / 32 % 2) desc.capacity = 1, desc.max_capacity = SLOTS;
+    desc.ages = choice / 64 % 2;
+    check(kolk_pool_init(pool, &desc) == KOLK_OK);
+}
+
+/* Something that is alive, something that is dead. */
+static void use(kolk_pool *pool) {
+    void *objects[SLOTS];
+    uint32_t n = kolk_pool_alloc_n(pool, objects, 5);
+    for (uint32_t i = 0; i < n; i++) memset(objects[i], (int)i, 3);
+    for (uint32_t i = 0; i < n; i += 2) kolk_pool_free(pool, objects[i]);
+    check(kolk_pool_is_valid(pool));
+}
+
+/* Takes all there is and gives it back. */
+static void drain(kolk_pool *pool) {
+    void *object;
+    uint32_t available = pool->max_capacity - kolk_pool_count(pool) - (pool->strict ? pool->worn : 0), n = 0;
+    while ((object = kolk_pool_alloc(pool)) != NULL) {
+        memset(object, 0x5a, 3);
+        n++;
+    }
+    check(n == available && kolk_pool_is_valid(pool));
+    while ((object = kolk_pool_next(pool, NULL)) != NULL) kolk_pool_free(pool, object);
+    check(kolk_pool_is_valid(pool) && kolk_pool_count(pool) == 0);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    if (size == 0) return 0;
+    setenv("KOLK_BYPASS", "0", 1);
+    kolk_pool pool;
+    make(&pool, *data);
+    use(&pool);
+    block given = new_block(size - 1), before = take_snapshot(&pool);
+    memcpy(given.bytes, data + 1, given.size);
+    if (*data & 0x80 && given.size > HEADER && given.size % 8 == 0) seal(given);
+
+    kolk_status status = kolk_pool_restore(&pool, given.bytes, given.size);
+    check(kolk_pool_is_valid(&pool));
+    block after = take_snapshot(&pool);
+    if (status != KOLK_OK) {
+        put_number(before, CAPACITY_AT, pool.capacity);
+        seal(before);
+        check(equals(before, after));
+    }
+    drain(&pool);
+    check(kolk_pool_restore(&pool, after.bytes, after.size) == KOLK_OK);
+    block again = take_snapshot(&pool);
+    put_number(again, CAPACITY_AT, number_in(after, CAPACITY_AT));
+    seal(again);
+    check(equals(after, again));
+    drain(&pool);
+    kolk_pool_deinit(&pool);
+    free(given.bytes);
+    free(before.bytes);
+    free(after.bytes);
+    free(again.bytes);
+    return 0;
+}

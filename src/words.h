@@ -1,0 +1,55 @@
+/* words.h: stretches of text, for settings that people write. */
+#ifndef KOLK_SRC_WORDS_H
+#define KOLK_SRC_WORDS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+typedef struct word {
+    const char *start;
+    size_t length;
+} word;
+
+/* Cuts the part before the first of `separator` off; false if nothing is left. */
+static inline bool cut(word *rest, char separator, word *part) {
+    if (!rest->start) return false;
+    const char *end = memchr(rest->start, separator, rest->length);
+    part->start = rest->start;
+    part->length = end ? (size_t)(end - rest->start) : rest->length;
+    rest->start = end ? end + 1 : NULL;
+    rest->length -= part->length + (end != NULL);
+    return true;
+}
+
+/* Without spaces, tabs and the ends of lines of other systems around it. */
+static inline word trimmed(word text) {
+    while (text.length && strchr(" \t\r", *text.start)) text.start++, text.length--;
+    while (text.length && strchr(" \t\r", text.start[text.length - 1])) text.length--;
+    return text;
+}
+
+static inline bool is(word text, const char *other) {
+    return strlen(other) == text.length && memcmp(text.start, other, text.length) == 0;
+}
+
+/* A number from 1 to UINT32_MAX; 0 if it is none. */
+static inline uint32_t number_of(word text) {
+    uint64_t number = 0;
+    for (size_t i = 0; i < text.length; i++) {
+        if (text.start[i] < '0' || text.start[i] > '9') return 0;
+        number = number * 10 + (uint64_t)(text.start[i] - '0');
+        if (number > UINT32_MAX) return 0;
+    }
+    return (uint32_t)number;
+}
+
+/* A copy with a 0 at its end, cut to size; returns `text`. */
+static inline const char *copied(word from, char *text, size_t size) {
+    size_t length = from.length < size ? from.length : size - 1;
+    memcpy(text, from.start, length);
+    text[length] = 0;
+    return text;
+}
+
+#endif
