@@ -169,7 +169,7 @@ static void test_odd_names(void **state) {
 
 /* Random operations, against peaks counted here. */
 static void play_random(const char *argument) {
-    uint64_t random = strtoull(argument, NULL, 0);
+    uint64_t random = argument ? strtoull(argument, NULL, 0) : 0;
     for (unsigned stream = 0; stream < 60; stream++) {
         kolk_pool pool;
         uint32_t peak = 0, size;
