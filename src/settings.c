@@ -132,7 +132,7 @@ static bool fraction_of(word text, uint64_t *fraction) {
 }
 
 static void add_failure(kolk_settings *settings, word setting, const char *of) {
-    word value = setting, key;
+    word value = setting, key = {setting.start, 0};
     cut(&value, '=', &key);
     bool known = false;
     if (is(key, "every")) known = value.start && (settings->fail_every = number_of(value)) > 0;

@@ -374,6 +374,7 @@ KOLK_API size_t kolk_pool_trim(kolk_pool *pool);
  * most). Never more work than that, but for the ring of a growing FIFO pool, which moves; O(1) while nothing changes.
  * Bytes given back. What can't be trimmed gives none; capacity, addresses, handles and the order of free slots stay. */
 KOLK_API size_t kolk_pool_tick(kolk_pool *pool, uint32_t budget);
+
 /* ---- Snapshots: the whole pool as one block of bytes, for save games and rollback -------------------------------
  *
  *     size_t size = kolk_pool_snapshot_size(&pool);
@@ -381,8 +382,8 @@ KOLK_API size_t kolk_pool_tick(kolk_pool *pool, uint32_t budget);
  *     kolk_pool_snapshot(&pool, block, size);                  // ... time goes by ...
  *     if (kolk_pool_restore(&pool, block, size) != KOLK_OK) ...
  *
- * After a restore all is as it was: which objects are alive, their bytes, their ages, the order of reuse. Every handle of that time
- * is valid, and the next allocations give the same slots and handles as they gave then (where capacities are the same:
+ * After a restore all is as it was: which objects are alive, their bytes, their ages, the order of reuse. Every
+ * handle of that time is valid, and the next allocations give the same slots and handles as they gave then (where capacities are the same:
  * a larger pool is full later, and FIFO uses its never-issued slots first). The block has no pointers in it. The same
  * operations give the same block, byte for byte, on every machine of the same byte order, of 32 bits or 64, as far as
  * the objects' own bytes are the same: their padding may differ, and pointers in them are yours to mend.
