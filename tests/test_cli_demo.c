@@ -1,5 +1,5 @@
 /* The demo: all ways of storing the sparkles store the same ones, the heap of 16 bytes refuses what the pool serves,
- * bits and holes are those of the texts, the map of the slots is right, and pictures are what was drawn. */
+ * bits, holes and bytes are those of the texts, the map of the slots is right, and pictures are what was drawn. */
 #include "kolk_test.h"
 
 #include <png.h>
@@ -190,6 +190,39 @@ static void holes_are_those_of_the_article(void **state) {
     free(json);
 }
 
+static void bytes_are_those_of_the_games(void **state) {
+    static const char *const lines[] = {
+        "  Initialise(4)                   80 80 80 80           -1   0 / 4   NULL\n",
+        "  New                       257   01 01 80 80            1   2 / 4   object 2\n",
+        "  Delete                    257   01 81 01 80            1   2 / 4   NULL\n",
+        "  New                       769   01 81 01 01            3   3 / 4   NULL\n", /* slot 1 is left out */
+        "  New                       258   01 02 01 01            1   4 / 4   NULL\n",
+        "  New                      none   01 02 01 01           -1   4 / 4   NULL\n",
+        "  ... life 129 of slot 1    257   01 01 01 01            1   4 / 4   object 132\n",
+        "Handle 257 comes again after 128 lives of its slot,",
+        "kolk_handle after 4,294,967,295. At 60 a second: 2.1 seconds, and 828 days.\n",
+        "peds       60 / 140   68 / 140     9     1         3\n",
+        "vehicles  108 / 110  109 / 110     2     1         2\n",
+        "  slot   0 died      handle     1, now    -1\n",
+        "  slot  36 replaced  handle  9217, now  9218\n",
+        "  slot 109 born      handle    -1, now 27906\n",
+    };
+    char *text = shown(demo_gta, false), *json = shown(demo_gta, true);
+    (void)state;
+    assert_fits(text);
+    for (size_t n = 0; n < LENGTH_OF(lines); n++) assert_has(text, lines[n]);
+    assert_has(json, "\"call\": \"Initialise\",\n      \"byte_map\": [\n        128,"); /* no handle */
+    assert_has(json, "\"first_free\": -1,\n      \"used\": 4\n");                       /* and 257 finds nothing */
+    assert_has(json, "\"used\": 4,\n      \"object_of_257\": 132\n");
+    assert_has(json,
+               "\"lives_until_257_again\": 128,\n  \"lives_until_kolk_handle_again\": 4294967295,\n  \"peds\": {");
+    assert_has(json, "\"vehicles\": {\n    \"count\": 110,\n    \"used_before\": 108,\n    \"used\": 109,\n");
+    assert_has(json, "\"slot\": 0,\n        \"change\": \"died\",\n        \"before\": 1\n      }");
+    assert_has(json, "\"slot\": 109,\n        \"change\": \"born\",\n        \"after\": 27906\n      }");
+    free(text);
+    free(json);
+}
+
 static void slot_map_counts(void **state) {
     sparkles pool;
     struct sparkle *objects[100];
@@ -261,6 +294,7 @@ int main(void) {
         cmocka_unit_test(heap_refuses_and_pool_serves),
         cmocka_unit_test(bits_are_those_of_bitpool),
         cmocka_unit_test(holes_are_those_of_the_article),
+        cmocka_unit_test(bytes_are_those_of_the_games),
         cmocka_unit_test(slot_map_counts),
         cmocka_unit_test(pictures_are_what_was_drawn),
         cmocka_unit_test(one_color_is_a_picture),
