@@ -563,9 +563,14 @@ static uint64_t count_with_overflow(const kolk_pool *pool) {
     return count;
 }
 
-/* Asks for room for an alloc that has found no slot; true if there is some now. The alloc may take the place of what was
- * freed though urgent ones have used the headroom up: it is urgent then. */
-static KOLK_APART bool make_room(kolk_pool *pool, wish how, bool *urgent, const void *site) {
+/* What an alloc may do. */
+typedef struct chance {
+    bool urgent; /* take from the headroom: it takes the place of what was freed for it */
+    bool fails;  /* nothing, until room was made: a forced failure */
+} chance;
+
+/* Asks for room for an alloc that has found no slot; true if it is to try once more. */
+static KOLK_APART bool make_room(kolk_pool *pool, wish how, chance *has, const void *site) {
     if (pool->in_hook || how.quiet) return false;
     uint64_t before = count_with_overflow(pool);
     uint32_t capacity = pool->capacity;
@@ -576,9 +581,12 @@ static KOLK_APART bool make_room(kolk_pool *pool, wish how, bool *urgent, const 
         call_hook(pool, pool->on_full, site);
     }
     uint64_t after = count_with_overflow(pool);
-    if (after >= before) return pool->capacity > capacity;
-    pool->evictions += before - after;
-    return *urgent = true;
+    if (after < before) {
+        pool->evictions += before - after;
+        has->urgent = true;
+    }
+    if (after < before || pool->capacity > capacity) has->fails = false;
+    return true;
 }
 
 static void *alloc_any(kolk_pool *pool, wish how, const void *site);
@@ -588,17 +596,16 @@ static void *alloc_any(kolk_pool *pool, wish how, const void *site);
 static KOLK_WITHIN void *alloc_from(kolk_pool *pool, kolk_debug *debug, wish how, const void *site) {
     uint32_t index;
     if (KOLK_UNLIKELY(pool->on_low != NULL) && !how.looked) look_at_low_water(pool, 1, site);
-    bool urgent = how.urgent, fails = debug && kolk_debug_fails(debug);
-    while (fails || !take_slot(pool, &index, urgent)) {
+    chance has = {how.urgent, debug && kolk_debug_fails(debug)};
+    while (has.fails || !take_slot(pool, &index, has.urgent)) {
         void *object = pool->overflow ? alloc_any(pool->overflow, how, site) : NULL;
         if (object) return object;
-        if (!make_room(pool, how, &urgent, site)) {
+        if (!make_room(pool, how, &has, site)) {
             pool->failed++;
             PROBE2(full, name_of(pool), pool->capacity);
             return NULL;
         }
         how.quiet = true; /* once more */
-        fails = false;
     }
     return issue(pool, debug, index, site);
 }
