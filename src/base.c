@@ -1,5 +1,7 @@
 /* base.c: what every pool shares: sentences for statuses, and the way of a failure to its handler. */
+#undef KOLK_EXTERN /* the functions of base.inl are emitted here, also in a program that is compiled with it */
 #include "kolk/base.h"
+#include "kolk/base.inl"
 
 #include "fail.h"
 #include "tools.h"
@@ -10,6 +12,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #endif
+
+extern inline uintptr_t kolk_inverse(uintptr_t odd);
+extern inline uintptr_t kolk_exact_slot(uintptr_t offset, unsigned shift, uintptr_t inverse);
 
 const char *kolk_status_text(kolk_status status) {
     switch (status) {

@@ -38,7 +38,7 @@
 /* What is known of the last life in a slot. */
 typedef struct life {
     const void *alloc_site, *free_site;
-    uint64_t birth; /* the n-th of the pool; 0: listed as a leak */
+    uint64_t birth; /* the n-th of the pool; 0: it has ended, or is listed as a leak */
     uint32_t next;  /* bypass: slot in the same list of heads[], + 1 */
 } life;
 
@@ -106,7 +106,7 @@ kolk_debug *kolk_debug_begin(const kolk_debug_desc *desc) {
     kolk_debug *debug = (kolk_debug *)(void *)block;
     debug->desc = *desc;
     debug->desc.settings.quarantine = (uint32_t)waiting;
-    debug->profiler = set_profiler;
+    if (has(debug, KOLK_DEBUG_TRACE)) debug->profiler = set_profiler;
     debug->ring = (uint32_t *)(void *)(block + ring_at);
     debug->heads = (uint32_t *)(void *)(block + heads_at);
     debug->objects = bypassed ? (uintptr_t *)(void *)(block + objects_at) : NULL;
@@ -270,7 +270,7 @@ static void put_bytes(char *text, const unsigned char *bytes, uint32_t count) {
     memcpy(text, count > MANY_BYTES ? " ..." : "", count > MANY_BYTES ? 5 : 1);
 }
 
-static void report(const stretch *part, damage found, kolk_failure failure) {
+static void report(const kolk_debug *debug, const stretch *part, damage found, kolk_failure failure) {
     char bytes[3 * MANY_BYTES + 5];
     uint64_t slot = failure.slot, at = found.first;
     put_bytes(bytes, part->start + found.first, found.last - found.first + 1);
@@ -279,13 +279,13 @@ static void report(const stretch *part, damage found, kolk_failure failure) {
     failure.count = found.count;
     if (part->rule == KOLK_UNDERFLOW) at = part->size - found.first;
     failure.offset = (uint32_t)at;
-    const char *plural = at == 1 ? "" : "s";
+    const char *noun = debug->desc.noun, *plural = at == 1 ? "" : "s";
     if (part->rule == KOLK_UNDERFLOW)
-        kolk_fail(failure, "underflow of slot %u: %s written %u byte%s before its start", slot, bytes, at, plural);
+        kolk_fail(failure, "underflow of %s %u: %s written %u byte%s before its start", noun, slot, bytes, at, plural);
     else if (part->rule == KOLK_OVERFLOW)
-        kolk_fail(failure, "overflow of slot %u: %s written %u byte%s behind its end", slot, bytes, at, plural);
+        kolk_fail(failure, "overflow of %s %u: %s written %u byte%s behind its end", noun, slot, bytes, at, plural);
     else
-        kolk_fail(failure, "write after free to slot %u: %s written at byte %u of it", slot, bytes, at);
+        kolk_fail(failure, "write after free to %s %u: %s written at byte %u of it", noun, slot, bytes, at);
 }
 
 void kolk_debug_verify(const kolk_debug *debug, uint32_t slot, void *object, bool live, kolk_failure failure) {
@@ -295,7 +295,7 @@ void kolk_debug_verify(const kolk_debug *debug, uint32_t slot, void *object, boo
     failure.object = object;
     for (unsigned n = 0; n < PARTS; n++) {
         damage found = look_at(&parts[n]);
-        if (found.count) report(&parts[n], found, failure);
+        if (found.count) report(debug, &parts[n], found, failure);
     }
 }
 
@@ -326,6 +326,7 @@ void kolk_debug_end_life(kolk_debug *debug, uint32_t slot, void *object, const v
     PROBE2(free, debug->desc.name, object);
     if (debug->profiler.free) debug->profiler.free(debug->desc.name, object, debug->profiler.context);
     debug->lives[slot].free_site = site;
+    debug->lives[slot].birth = 0;
     if (has(debug, KOLK_DEBUG_FILL)) paint(&(stretch){KOLK_OK, object, debug->desc.object_size, FREE_FILL});
     if (has(debug, KOLK_DEBUG_BYPASS) && !debug->desc.persistent) give_block(object);
 }
@@ -353,22 +354,22 @@ void kolk_debug_unissue(kolk_debug *debug, uint32_t from, uint32_t end) {
     }
 }
 
-/* The live slot of least birth that is not listed yet; `end` if there is none. */
-static uint32_t oldest(const kolk_debug *debug, const uint64_t *live, uint32_t end) {
+/* The slot whose life has not ended, is not listed yet, and is the oldest of these; `end` if there is none. */
+static uint32_t oldest(const kolk_debug *debug, uint32_t end) {
     uint32_t found = end;
-    for (uint64_t slot = 0; (slot = kolk_bits_find(live, true, slot, end)) < end; slot++) {
+    for (uint32_t slot = 0; slot < end; slot++) {
         uint64_t birth = debug->lives[slot].birth;
-        if (birth && (found == end || birth < debug->lives[found].birth)) found = (uint32_t)slot;
+        if (birth && (found == end || birth < debug->lives[found].birth)) found = slot;
     }
     return found;
 }
 
-void kolk_debug_leaks(kolk_debug *debug, const uint64_t *live, uint32_t end, kolk_failure failure) {
+void kolk_debug_leaks(kolk_debug *debug, uint32_t end, kolk_failure failure) {
     if (!has(debug, KOLK_DEBUG_SITES)) return;
-    for (uint32_t first; (first = oldest(debug, live, end)) < end;) {
+    for (uint32_t first; (first = oldest(debug, end)) < end;) {
         const void *site = debug->lives[first].alloc_site;
         uint32_t count = 0;
-        for (uint64_t slot = 0; (slot = kolk_bits_find(live, true, slot, end)) < end; slot++) {
+        for (uint32_t slot = 0; slot < end; slot++) {
             if (!debug->lives[slot].birth || debug->lives[slot].alloc_site != site) continue;
             debug->lives[slot].birth = 0;
             count++;

@@ -12,6 +12,15 @@
 #define SITE NULL
 #endif
 
+/* Keeps what is rare from costing registers where it is called; compiles what is hot once for each caller. */
+#if defined(__GNUC__)
+#define KOLK_APART  __attribute__((noinline))
+#define KOLK_WITHIN inline __attribute__((always_inline))
+#else
+#define KOLK_APART
+#define KOLK_WITHIN inline
+#endif
+
 /* ---- Settings ---------------------------------------------------------------------------------------------------- */
 
 typedef struct kolk_settings {
@@ -41,6 +50,7 @@ kolk_zones kolk_debug_zones(size_t object_size, size_t object_align);
 /* What a pool tells its debug mode about itself. */
 typedef struct kolk_debug_desc {
     const char *name;
+    const char *noun; /* of what is verified: "slot" */
     kolk_settings settings;
     uint32_t object_size, object_align;
     uint32_t front, back; /* of the zones; 0 without guard */
@@ -95,8 +105,9 @@ void kolk_debug_forget(kolk_debug *debug, uint32_t from, uint32_t end);
 /* These dead slots count as never handed out from now on: the same, and blocks that were kept for them are freed. */
 void kolk_debug_unissue(kolk_debug *debug, uint32_t from, uint32_t end);
 
-/* One report for each site of alloc among these live slots, that of the oldest object first; with `sites` only. */
-void kolk_debug_leaks(kolk_debug *debug, const uint64_t *live, uint32_t end, kolk_failure failure);
+/* One report for each site of alloc among the lives in slots below `end`, that of the oldest object first; with `sites`
+ * only. Once. */
+void kolk_debug_leaks(kolk_debug *debug, uint32_t end, kolk_failure failure);
 
 /* ---- Quarantine: a ring of the slots that were freed last --------------------------------------------------------- */
 

@@ -36,12 +36,12 @@
  *     I8  zones and fills are as the debug mode left them
  *     I9  with ages, the circle through ages[0] is closed in both directions and has no slot twice; a slot that is not in
  *         it is its own neighbour; dead ones leave it when they are passed or used again, so that free has nothing to do
- * All time bounds are those of pool.h. Two things come from elsewhere: exact division (pool.inl) and the advancing mark
+ * All time bounds are those of pool.h. Two things come from elsewhere: exact division (base.inl) and the advancing mark
  * instead of a free list linked at creation (PostgreSQL, slab.c, 2017 on). */
 #include "pool_inside.h"
 
 #include "fail.h"
-#include "hash.h"
+#include "handle.h"
 #include "memory.h"
 #include "probes.h"
 #include "registry.h"
@@ -55,8 +55,6 @@ _Static_assert(sizeof(void *) != 8 || (sizeof(kolk_pool) == 368 && sizeof(kolk_p
                "the layout has changed: raise KOLK_ABI");
 
 /* Emit each function of pool.inl once. */
-extern inline uintptr_t kolk_inverse(uintptr_t odd);
-extern inline uintptr_t kolk_exact_slot(uintptr_t offset, unsigned shift, uintptr_t inverse);
 extern inline uintptr_t kolk_pool_slot(const kolk_pool *pool, const void *object);
 extern inline uintptr_t kolk_pool_slot_sized(const kolk_pool *pool, const void *object, size_t stride);
 extern inline bool kolk_pool_bit(const uint64_t *words, uintptr_t index);
@@ -80,20 +78,12 @@ extern inline void *kolk_cursor_next(kolk_cursor *cursor);
 
 /* ---- Leaves ---------------------------------------------------------------------------------------------------- */
 
-/* The tag's bits from the top of the word down: small tags differ above the bits of an index, whatever the capacities.
- * The same in pools of all capacities, so that handles can be loaded into a larger pool. */
-static uint32_t tag_bits(uint32_t tag) {
-    uint32_t reversed = 0;
-    for (unsigned n = 0; n < 32; n++, tag >>= 1) reversed |= (tag & 1) << (31 - n);
-    return reversed;
-}
-
 /* Might a handle of this pool be taken for one of these pools'? */
 static bool shares_tag(const kolk_pool *pool, const kolk_pool *others) {
     for (; others; others = others->overflow) {
         uint32_t most = pool->max_capacity > others->max_capacity ? pool->max_capacity : others->max_capacity;
         bool have_handles = pool->generations && others->generations;
-        if (have_handles && (uint64_t)(pool->tag ^ others->tag) >> index_bits(most) == 0) return true;
+        if (have_handles && (uint64_t)(pool->tag ^ others->tag) >> kolk_index_bits(most) == 0) return true;
     }
     return false;
 }
@@ -156,7 +146,7 @@ static void list_stats(const void *pool, kolk_stats *out) {
 
 static void list_leaks(const void *pool) {
     const kolk_pool *self = (const kolk_pool *)pool;
-    kolk_debug_leaks(self->debug, self->live, self->fresh, kolk_pool_failure(self, KOLK_LEAK, NO_SLOT, NULL));
+    kolk_debug_leaks(self->debug, self->fresh, kolk_pool_failure(self, KOLK_LEAK, NO_SLOT, NULL));
 }
 
 static void enter_scene(void *pool, uint32_t capacity) {
@@ -210,8 +200,7 @@ kolk_status kolk_pool_init_type(kolk_pool *pool, const kolk_pool_desc *given, si
     pool->strict = desc.generations == KOLK_GENERATIONS_STRICT;
     pool->keep = desc.keep;
     pool->name = desc.name;
-    uint32_t tag = desc.tag || !desc.name ? desc.tag : kolk_hash(desc.name);
-    pool->tag = tag_bits(tag);
+    pool->tag = kolk_tag_bits(desc.tag, desc.name);
     if (shares_tag(pool, desc.overflow)) {
         kolk_pool_unmake(pool);
         memset(pool, 0, sizeof *pool);
@@ -793,8 +782,7 @@ kolk_handle kolk_pool_handle_slow(const kolk_pool *pool, const void *object) {
 /* Has this handle the tag of a pool of these? */
 static bool knows_tag(const kolk_pool *pool, kolk_handle handle) {
     for (; pool; pool = pool->overflow) {
-        unsigned bits = index_bits(pool->max_capacity);
-        if (bits == 32 || ((uint32_t)handle.bits ^ pool->tag) >> bits == 0) return true;
+        if (!kolk_is_of_another((uint32_t)handle.bits ^ pool->tag, pool->max_capacity)) return true;
     }
     return false;
 }
@@ -804,9 +792,7 @@ static void *get_none(const kolk_pool *pool, kolk_handle handle, const void *sit
     if (handle.bits >> 32 == 0) return NULL;
     PROBE2(stale_handle, name_of(pool), handle.bits);
     if (knows_tag(pool, handle)) return NULL;
-    /* A statistic: several threads may count here, and lose some. */
-    uint32_t *wrong_pool = &((kolk_pool *)(uintptr_t)pool)->wrong_pool;
-    __atomic_store_n(wrong_pool, __atomic_load_n(wrong_pool, __ATOMIC_RELAXED) + 1, __ATOMIC_RELAXED);
+    kolk_count_one(&pool->wrong_pool);
     uint32_t modes = KOLK_DEBUG_FILL | KOLK_DEBUG_GUARD | KOLK_DEBUG_QUARANTINE | KOLK_DEBUG_SITES;
     if (!(pool->debug_flags & modes)) return NULL;
     kolk_failure failure = kolk_pool_failure(pool, KOLK_WRONG_POOL, NO_SLOT, site);

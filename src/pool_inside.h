@@ -9,24 +9,9 @@
 
 #include "bits.h"
 #include "debug.h"
+#include "room.h"
 
 #define NO_SLOT UINT32_MAX
-
-/* kolk_pool.memory */
-enum { MEMORY_WHOLE, MEMORY_GROWS, MEMORY_CALLERS };
-
-/* Keeps what is rare from costing registers where it is called; compiles what is hot once for each caller. */
-#if defined(__GNUC__)
-#define KOLK_APART  __attribute__((noinline))
-#define KOLK_WITHIN inline __attribute__((always_inline))
-#else
-#define KOLK_APART
-#define KOLK_WITHIN inline
-#endif
-
-static inline uint64_t round_up(uint64_t n, uint64_t unit) {
-    return (n + unit - 1) / unit * unit;
-}
 
 /* NULL: off, as always in freestanding builds, whose compiler then leaves all of it out. */
 static inline kolk_debug *debug_of(const kolk_pool *pool) {
@@ -169,10 +154,5 @@ bool kolk_pool_commit(const kolk_pool *pool, uint32_t capacity);
 
 /* Bytes that capacity slots have been committed. */
 uint64_t kolk_pool_committed(const kolk_pool *pool);
-
-/* Bits that an index below n needs. */
-static inline unsigned index_bits(uint32_t n) {
-    return n > 1 ? 32 - (unsigned)__builtin_clz(n - 1) : 0;
-}
 
 #endif

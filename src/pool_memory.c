@@ -1,19 +1,13 @@
-/* pool_memory.c: the memory of a core pool: one block, cut into regions that each grow on their own.
+/* pool_memory.c: the memory of a core pool: one block (room.h) of these regions:
  *
- *     | slots | live | ready | generations | stack | ages | holes 0 ... 5 |
- *
- * On the caller's memory, and in a pool that does not grow, the regions lie side by side and are whole from the start.
- * In a growing pool each has address space for max_capacity, and its first bytes are committed as capacity grows. */
+ *     | slots | live | ready | generations | stack | ages | holes 0 ... 5 | */
 #include "pool_inside.h"
 
 #include "memory.h"
-#include "tools.h"
 
 #include <string.h>
 
-#define MAX_ALIGN  4096u
 #define MAX_LEVELS 6u /* 64^6 > 2^32 */
-#define FEW_PAGES  4u
 
 enum { SLOTS, LIVE, READY, GENERATIONS, STACK, AGES, HOLES, REGIONS = HOLES + MAX_LEVELS };
 
@@ -49,45 +43,15 @@ static void measure(const layout *shape, uint32_t capacity, uint64_t sizes[REGIO
     for (unsigned k = 0; k < shape->levels; k++, words = kolk_bits_words(words)) sizes[HOLES + k] = words * 8;
 }
 
-static uint64_t total(const uint64_t sizes[REGIONS], uint64_t unit) {
-    uint64_t sum = 0;
-    for (unsigned r = 0; r < REGIONS; r++) sum += round_up(sizes[r], unit);
-    return sum;
-}
-
 static uint64_t block_bytes(const layout *shape, uint32_t capacity, uint64_t unit) {
     uint64_t sizes[REGIONS];
     measure(shape, capacity, sizes);
-    return total(sizes, unit);
+    return kolk_room_bytes(sizes, REGIONS, unit);
 }
 
-/* The greatest capacity that fits so many bytes. */
-static uint32_t capacity_that_fits(const kolk_pool_desc *desc, uint64_t bytes) {
-    uint64_t low = 0, high = UINT32_MAX;
-    while (low < high) {
-        uint64_t middle = high - (high - low) / 2;
-        layout shape = layout_of(desc, (uint32_t)middle);
-        if (block_bytes(&shape, (uint32_t)middle, 8) <= bytes)
-            low = middle;
-        else
-            high = middle - 1;
-    }
-    return (uint32_t)low;
-}
-
-static void place(kolk_pool *pool, const layout *shape, uint64_t unit) {
-    uint64_t sizes[REGIONS];
-    void *starts[REGIONS];
-    unsigned char *at = pool->block;
-    measure(shape, pool->max_capacity, sizes);
-    for (unsigned r = 0; r < REGIONS; at += round_up(sizes[r++], unit)) starts[r] = sizes[r] ? at : NULL;
-    pool->slots = (unsigned char *)starts[SLOTS] + shape->front;
-    pool->live = starts[LIVE];
-    pool->ready = starts[READY];
-    pool->ages = starts[AGES];
-    pool->generations = starts[GENERATIONS];
-    pool->stack = pool->top = starts[STACK];
-    for (unsigned k = 0; k < MAX_LEVELS; k++) pool->holes[k] = starts[HOLES + k];
+static uint64_t bytes_of(const void *desc, uint32_t capacity, uint64_t unit) {
+    layout shape = layout_of(desc, capacity);
+    return block_bytes(&shape, capacity, unit);
 }
 
 /* What of the block may be touched: the pool's own shape. */
@@ -107,16 +71,19 @@ bool kolk_pool_commit(const kolk_pool *pool, uint32_t capacity) {
     if (pool->memory != MEMORY_GROWS) return true;
     memcpy(starts + HOLES, pool->holes, sizeof pool->holes);
     measure_pool(pool, capacity, sizes);
-    for (unsigned r = 0; r < REGIONS; r++)
-        if (sizes[r] && !kolk_memory_commit(starts[r], (size_t)sizes[r])) return false;
-    return true;
+    return kolk_room_commit(starts, sizes, REGIONS);
 }
 
 uint64_t kolk_pool_committed(const kolk_pool *pool) {
     uint64_t sizes[REGIONS];
     if (pool->memory != MEMORY_GROWS) return pool->block_size;
     measure_pool(pool, pool->capacity, sizes);
-    return total(sizes, kolk_memory_page());
+    return kolk_room_bytes(sizes, REGIONS, kolk_memory_page());
+}
+
+static kolk_room room_of(const kolk_pool_desc *desc) {
+    return (kolk_room){
+        desc->object_align, desc->capacity, desc->max_capacity, desc->memory, desc->memory_size, NULL, 0, 0};
 }
 
 /* Are the objects of these pools such as the descriptor asks for? */
@@ -128,40 +95,19 @@ static bool are_alike(const kolk_pool *pool, const kolk_pool_desc *desc) {
 
 /* Checks the descriptor and fills in its defaults. */
 static kolk_status resolve(kolk_pool_desc *desc, size_t type_size, size_t type_align) {
-    if (type_size) {
-        if (desc->object_size && desc->object_size != type_size) return KOLK_TYPE_MISMATCH;
-        if (desc->object_align && desc->object_align != type_align) return KOLK_TYPE_MISMATCH;
-        desc->object_size = type_size;
-        desc->object_align = type_align;
-    }
-    if (desc->object_size == 0) return KOLK_ZERO_SIZE;
-    if (desc->object_align == 0) {
-        size_t divides = desc->object_size & (~desc->object_size + 1);
-        desc->object_align = divides < 16 ? divides : 16;
-    }
-    if (desc->object_align & (desc->object_align - 1)) return KOLK_BAD_ALIGN;
-    if (desc->object_align > MAX_ALIGN) return KOLK_ALIGN_TOO_LARGE;
+    kolk_status status = kolk_room_settle_size(&desc->object_size, &desc->object_align, type_size, type_align);
+    if (status != KOLK_OK) return status;
     if ((unsigned)desc->reuse > KOLK_REUSE_LOWEST) return KOLK_BAD_REUSE;
     if ((unsigned)desc->generations > KOLK_GENERATIONS_NONE) return KOLK_BAD_GENERATIONS;
     if (desc->on_full == kolk_pool_evict_cheapest && !desc->cost) return KOLK_COST_MISSING;
     if (desc->on_full == kolk_pool_evict_oldest && !desc->ages) return KOLK_AGES_MISSING;
-    if (desc->max_capacity && desc->max_capacity < desc->capacity) return KOLK_MAX_BELOW_CAPACITY;
-    if (desc->object_size > INT32_MAX - MAX_ALIGN) return KOLK_SIZE_OVERFLOW; /* so that no product below can wrap */
-    if (desc->memory) {
-        if (desc->max_capacity && desc->max_capacity != desc->capacity) return KOLK_CANNOT_GROW;
-        if ((uintptr_t)desc->memory % (desc->object_align > 8 ? desc->object_align : 8)) return KOLK_MEMORY_MISALIGNED;
-        uint32_t fits = capacity_that_fits(desc, desc->memory_size);
-        if (fits == 0 || fits < desc->capacity) return KOLK_MEMORY_TOO_SMALL;
-        if (desc->capacity == 0) desc->capacity = fits;
-    } else if (desc->memory_size) {
-        return KOLK_MEMORY_MISSING;
-    }
-    if (desc->max_capacity == 0) desc->max_capacity = desc->capacity;
+    kolk_room room = room_of(desc);
+    status = kolk_room_settle(&room, bytes_of, desc);
+    desc->capacity = room.capacity;
+    desc->max_capacity = room.max_capacity;
+    if (status != KOLK_OK) return status;
     if (desc->headroom > desc->max_capacity) return KOLK_BAD_HEADROOM;
-    if (!are_alike(desc->overflow, desc)) return KOLK_BAD_OVERFLOW;
-    layout shape = layout_of(desc, desc->max_capacity);
-    if (block_bytes(&shape, desc->max_capacity, MAX_ALIGN) > PTRDIFF_MAX) return KOLK_SIZE_OVERFLOW;
-    return KOLK_OK;
+    return are_alike(desc->overflow, desc) ? KOLK_OK : KOLK_BAD_OVERFLOW;
 }
 
 size_t kolk_pool_memory_size(const kolk_pool_desc *desc) {
@@ -181,6 +127,7 @@ size_t kolk_pool_memory_size(const kolk_pool_desc *desc) {
 static kolk_debug_desc debug_desc_of(const kolk_pool_desc *desc, layout *shape) {
     kolk_debug_desc debug = {
         .name = desc->name ? desc->name : "",
+        .noun = "slot",
         .settings = kolk_settings_of(desc->name, desc->debug),
         .object_size = (uint32_t)desc->object_size,
         .object_align = (uint32_t)desc->object_align,
@@ -200,7 +147,7 @@ static kolk_debug_desc debug_desc_of(const kolk_pool_desc *desc, layout *shape) 
     kolk_zones zones = kolk_debug_zones(desc->object_size, desc->object_align);
     wide.front = zones.front;
     wide.stride = zones.stride;
-    if (block_bytes(&wide, desc->max_capacity, MAX_ALIGN) > PTRDIFF_MAX) { /* GCOVR_EXCL_START: 32 bits only */
+    if (block_bytes(&wide, desc->max_capacity, KOLK_MAX_ALIGN) > PTRDIFF_MAX) { /* GCOVR_EXCL_START: 32 bits only */
         *flags &= ~(uint32_t)KOLK_DEBUG_GUARD;
         return debug;
     } /* GCOVR_EXCL_STOP */
@@ -211,18 +158,22 @@ static kolk_debug_desc debug_desc_of(const kolk_pool_desc *desc, layout *shape) 
 }
 
 static bool make_block(kolk_pool *pool, const kolk_pool_desc *desc, const layout *shape) {
-    /* A growing pool's regions take whole pages each; one that fits the few pages of these is committed at once. */
-    bool grows = desc->max_capacity > desc->capacity &&
-                 block_bytes(shape, desc->max_capacity, 8) > FEW_PAGES * kolk_memory_page();
-    uint64_t unit = grows ? kolk_memory_page() : 8;
-    pool->block_size = (size_t)block_bytes(shape, desc->max_capacity, unit);
-    pool->memory = desc->memory ? MEMORY_CALLERS : grows ? MEMORY_GROWS : MEMORY_WHOLE;
-    pool->block = desc->memory;
-    if (!pool->block && pool->block_size) pool->block = kolk_memory_reserve(pool->block_size);
-    if (!pool->block) return pool->block_size == 0;
-    if (pool->memory != MEMORY_CALLERS) kolk_tools_add_root(pool->block, pool->block_size);
-    place(pool, shape, unit);
-    if (pool->memory == MEMORY_WHOLE && !kolk_memory_commit(pool->block, pool->block_size)) return false;
+    uint64_t sizes[REGIONS];
+    void *starts[REGIONS] = {NULL};
+    kolk_room room = room_of(desc);
+    measure(shape, desc->max_capacity, sizes);
+    bool made = kolk_room_make(&room, sizes, REGIONS, starts);
+    pool->block = room.block;
+    pool->block_size = room.block_size;
+    pool->memory = room.kind;
+    if (!made || !pool->block) return made;
+    pool->slots = (unsigned char *)starts[SLOTS] + shape->front;
+    pool->live = starts[LIVE];
+    pool->ready = starts[READY];
+    pool->ages = starts[AGES];
+    pool->generations = starts[GENERATIONS];
+    pool->stack = pool->top = starts[STACK];
+    for (unsigned k = 0; k < MAX_LEVELS; k++) pool->holes[k] = starts[HOLES + k];
     return kolk_pool_commit(pool, desc->capacity);
 }
 
@@ -249,15 +200,10 @@ kolk_status kolk_pool_make(kolk_pool *pool, kolk_pool_desc *desc, size_t type_si
         kolk_pool_unmake(pool);
         return KOLK_NO_MEMORY;
     }
-    if (pool->memory == MEMORY_CALLERS)
-        kolk_tools_wrote(pool->live, pool->block_size - (size_t)((unsigned char *)pool->live - pool->block));
     return KOLK_OK;
 }
 
 void kolk_pool_unmake(kolk_pool *pool) {
     if (debug_of(pool)) kolk_debug_end(pool->debug, pool->fresh);
-    if (pool->block && pool->memory != MEMORY_CALLERS) {
-        kolk_tools_remove_root(pool->block, pool->block_size);
-        kolk_memory_release(pool->block, pool->block_size);
-    }
+    kolk_room_end(&(kolk_room){.block = pool->block, .block_size = pool->block_size, .kind = pool->memory});
 }

@@ -267,11 +267,11 @@ static void take(place *last, char next) {
 }
 
 /* "collide.c:63 (discriminator 2)" becomes "collide.c:63"; "??:0", "??:?" and "collide.c:?" are no place. Nor is a line
- * of pool.inl: addr2line could not tell what it was merged into (binutils 2.40, and DWARF 5 from clang -O2). */
+ * of an .inl of ours: addr2line could not tell what it was merged into (binutils 2.40, and DWARF 5 from clang -O2). */
 static bool is_place(place *last) {
     char *more = strstr(last->text, " (discriminator ");
     if (more) *more = 0;
-    if (strncmp(last->text, "pool.inl:", 9) == 0) return false;
+    if (strncmp(last->text, "pool.inl:", 9) == 0 || strncmp(last->text, "slotmap.inl:", 12) == 0) return false;
     const char *line = strrchr(last->text, ':');
     return last->ended && line && line > last->text && line[1] >= '1' && line[1] <= '9';
 }

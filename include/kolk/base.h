@@ -35,6 +35,20 @@
 #define KOLK_API
 #endif
 
+/* Of a function whose body is in an .inl file. Inlined without optimisation too: the debug mode's `sites` are then in
+ * the function that asked for an object, and not in one of ours. (With optimisation the compiler judges best: forced,
+ * it inlines less of what is around.) */
+#if defined(__GNUC__) && !defined(__OPTIMIZE__)
+#define KOLK_ALWAYS_INLINE inline __attribute__((always_inline))
+#else
+#define KOLK_ALWAYS_INLINE inline
+#endif
+#ifdef KOLK_EXTERN
+#define KOLK_INLINE KOLK_API
+#else
+#define KOLK_INLINE KOLK_API KOLK_ALWAYS_INLINE
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif

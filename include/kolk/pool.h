@@ -49,20 +49,6 @@ extern "C" {
 #define KOLK_ALLOCATES
 #endif
 
-/* Whose body is in pool.inl. Inlined without optimisation too: the debug mode's `sites` are then in the function that
- * asked for an object, and not in one of ours. (With optimisation the compiler judges best: forced, it inlines less of
- * what is around.) */
-#if defined(__GNUC__) && !defined(__OPTIMIZE__)
-#define KOLK_ALWAYS_INLINE inline __attribute__((always_inline))
-#else
-#define KOLK_ALWAYS_INLINE inline
-#endif
-#ifdef KOLK_EXTERN
-#define KOLK_INLINE KOLK_API
-#else
-#define KOLK_INLINE KOLK_API KOLK_ALWAYS_INLINE
-#endif
-
 typedef struct kolk_pool kolk_pool;
 
 /* ---- Descriptor ------------------------------------------------------------------------------------------------ */

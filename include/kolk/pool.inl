@@ -6,39 +6,11 @@
 #ifndef KOLK_POOL_INL
 #define KOLK_POOL_INL
 
-#if defined(__GNUC__)
-#define KOLK_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
-#else
-#define KOLK_UNLIKELY(condition) (condition)
-#endif
-
-#ifndef KOLK_GENERATION_MAX
-#define KOLK_GENERATION_MAX UINT32_MAX /* 2^n - 1; tests narrow it, in the library too, to wear slots out */
-#endif
+#include "base.inl"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/* Inverse of an odd number modulo the word: Newton's iteration doubles the 5 bits that are right at first (Warren,
- * Hacker's Delight, 2nd ed. 2012, 10-16). */
-KOLK_INLINE uintptr_t kolk_inverse(uintptr_t odd) {
-    uintptr_t inverse = (3 * odd) ^ 2;
-    inverse *= 2 - odd * inverse;
-    inverse *= 2 - odd * inverse;
-    inverse *= 2 - odd * inverse;
-    inverse *= 2 - odd * inverse;
-    return inverse;
-}
-
-/* The slot that begins at `object`, or a number that is no slot: exact division by stride = odd << shift. Rotating
- * right by shift moves stray low bits to the top, and multiplying by the inverse of odd maps the multiples of odd, and
- * nothing else, to the small numbers. So one comparison with a bound refuses foreign, misaligned and interior pointers
- * (Granlund and Montgomery, Division by Invariant Integers using Multiplication, 1994, section 9). */
-KOLK_INLINE uintptr_t kolk_exact_slot(uintptr_t offset, unsigned shift, uintptr_t inverse) {
-    unsigned width = 8 * (unsigned)sizeof offset;
-    return ((offset >> shift) | (offset << ((width - shift) % width))) * inverse;
-}
 
 KOLK_INLINE uintptr_t kolk_pool_slot(const kolk_pool *pool, const void *object) {
     return kolk_exact_slot((uintptr_t)object - (uintptr_t)pool->slots, pool->shift, pool->inverse);
