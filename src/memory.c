@@ -27,6 +27,10 @@ size_t kolk_memory_discard(void *start, size_t size) {
     return 0;
 }
 
+void kolk_memory_decommit(void *start, size_t size) {
+    (void)start, (void)size;
+}
+
 void kolk_memory_release(void *start, size_t size) {
     (void)start, (void)size;
 }
@@ -57,6 +61,10 @@ size_t kolk_memory_discard(void *start, size_t size) {
     /* Decommitting is the only way to get zero pages back; the commit right after it finds the charge just given up. */
     if (!VirtualFree((void *)first, end - first, MEM_DECOMMIT)) return 0;
     return kolk_memory_commit((void *)first, end - first) ? end - first : 0;
+}
+
+void kolk_memory_decommit(void *start, size_t size) {
+    VirtualFree(start, size, MEM_DECOMMIT);
 }
 
 void kolk_memory_release(void *start, size_t size) {
@@ -119,6 +127,11 @@ size_t kolk_memory_discard(void *start, size_t size) {
                       0) == MAP_FAILED;
 #endif
     return failed ? 0 : bytes;
+}
+
+/* New pages over the old ones; if there are none, the old ones stay as they are. */
+void kolk_memory_decommit(void *start, size_t size) {
+    mmap(start, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 }
 
 void kolk_memory_release(void *start, size_t size) {

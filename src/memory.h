@@ -21,6 +21,9 @@ bool kolk_memory_commit(void *start, size_t size);
  * been backed by memory, as far as the system tells. */
 size_t kolk_memory_discard(void *start, size_t size);
 
+/* Takes a committed part back, of whole pages: nobody may touch it until it is committed again, and reads as 0. */
+void kolk_memory_decommit(void *start, size_t size);
+
 void kolk_memory_release(void *start, size_t size);
 
 #endif

@@ -135,6 +135,7 @@ static kolk_debug_desc debug_desc_of(const kolk_pool_desc *desc, layout *shape) 
         .persistent = desc->keep || shape->ready,
     };
     uint32_t *flags = &debug.settings.flags;
+    *flags &= ~(uint32_t)KOLK_DEBUG_MOVE;
 #ifdef _WIN32 /* no one function frees blocks of any alignment */
     if (debug.object_align > _Alignof(max_align_t)) *flags &= ~(uint32_t)KOLK_DEBUG_BYPASS;
 #endif

@@ -34,10 +34,8 @@ kolk_status kolk_pool_reserve(kolk_pool *pool, uint32_t capacity) {
 /* Room for `needed` slots at least, twice what there was if possible. */
 bool kolk_pool_grow(kolk_pool *pool, uint64_t needed) {
     if (needed > pool->max_capacity) return false;
-    uint64_t step = 65536 / pool->stride;
-    uint64_t wish = pool->capacity + (pool->capacity > step ? pool->capacity : step);
-    if (wish > pool->max_capacity) wish = pool->max_capacity;
-    if (wish > needed && kolk_pool_reserve(pool, (uint32_t)wish) == KOLK_OK) return true;
+    uint32_t wish = kolk_room_wish(pool->capacity, pool->max_capacity, pool->stride);
+    if (wish > needed && kolk_pool_reserve(pool, wish) == KOLK_OK) return true;
     return kolk_pool_reserve(pool, (uint32_t)needed) == KOLK_OK;
 }
 

@@ -30,6 +30,13 @@ static inline uint64_t round_up(uint64_t n, uint64_t unit) {
     return (n + unit - 1) / unit * unit;
 }
 
+/* The capacity that something which is full asks for first: twice what it has, but at least 64 KiB more. */
+static inline uint32_t kolk_room_wish(uint32_t capacity, uint32_t max_capacity, uint32_t stride) {
+    uint64_t step = 65536 / stride;
+    uint64_t wish = capacity + (capacity > step ? capacity : step);
+    return wish < max_capacity ? (uint32_t)wish : max_capacity;
+}
+
 /* Checks size and alignment of the objects and fills in what is 0. type_size and type_align are 0, or of the type. */
 kolk_status kolk_room_settle_size(size_t *size, size_t *align, size_t type_size, size_t type_align);
 

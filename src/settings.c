@@ -60,6 +60,7 @@ static void add_setting(kolk_settings *settings, word setting, const char *of) {
         {"fill", KOLK_DEBUG_FILL},
         {"guard", KOLK_DEBUG_GUARD},
         {"sites", KOLK_DEBUG_SITES},
+        {"move", KOLK_DEBUG_MOVE},
         {"trace", KOLK_DEBUG_TRACE},
         {"all", KOLK_DEBUG_FILL | KOLK_DEBUG_GUARD | KOLK_DEBUG_QUARANTINE | KOLK_DEBUG_SITES},
     };
@@ -80,7 +81,7 @@ static void add_setting(kolk_settings *settings, word setting, const char *of) {
         if (!known && of)
             refuse(setting, of, "is not understood: quarantine=SLOTS takes a number from 1 to 4294967295");
     } else if (!known && of) {
-        refuse(setting, of, "is not a setting: fill, guard, quarantine=SLOTS, sites, trace, all");
+        refuse(setting, of, "is not a setting: fill, guard, quarantine=SLOTS, sites, move, trace, all");
     }
 }
 

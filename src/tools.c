@@ -17,9 +17,11 @@
  * clang share; NULL where the program has none of them. */
 #define WEAK __attribute__((weak))
 extern WEAK void __asan_poison_memory_region(void const volatile *start, size_t size);
+extern WEAK void __asan_unpoison_memory_region(void const volatile *start, size_t size);
 extern WEAK void __lsan_do_leak_check(void);
 extern WEAK void __lsan_register_root_region(const void *start, size_t size);
 extern WEAK void __lsan_unregister_root_region(const void *start, size_t size);
+extern WEAK void __msan_poison(const volatile void *start, size_t size);
 extern WEAK void __msan_unpoison(const volatile void *start, size_t size);
 extern WEAK void __msan_scoped_disable_interceptor_checks(void);
 extern WEAK void __msan_scoped_enable_interceptor_checks(void);
@@ -39,6 +41,23 @@ bool kolk_tools_watch_malloc(void) {
 
 void kolk_tools_wrote(const void *bytes, size_t size) {
     if (__msan_unpoison) __msan_unpoison(bytes, size);
+}
+
+#ifndef VALGRIND_MAKE_MEM_NOACCESS
+#define VALGRIND_MAKE_MEM_NOACCESS(bytes, size)  ((void)0)
+#define VALGRIND_MAKE_MEM_UNDEFINED(bytes, size) ((void)0)
+#endif
+
+void kolk_tools_hide(const void *bytes, size_t size) {
+    if (__asan_poison_memory_region) __asan_poison_memory_region(bytes, size);
+    if (__msan_poison) __msan_poison(bytes, size);
+    (void)VALGRIND_MAKE_MEM_NOACCESS(bytes, size);
+}
+
+void kolk_tools_show(const void *bytes, size_t size) {
+    if (__asan_unpoison_memory_region) __asan_unpoison_memory_region(bytes, size);
+    if (__msan_poison) __msan_poison(bytes, size);
+    (void)VALGRIND_MAKE_MEM_UNDEFINED(bytes, size);
 }
 
 void kolk_tools_begin_libc(void) {
@@ -64,6 +83,14 @@ bool kolk_tools_watch_malloc(void) {
 }
 
 void kolk_tools_wrote(const void *bytes, size_t size) {
+    (void)bytes, (void)size;
+}
+
+void kolk_tools_hide(const void *bytes, size_t size) {
+    (void)bytes, (void)size;
+}
+
+void kolk_tools_show(const void *bytes, size_t size) {
     (void)bytes, (void)size;
 }
 

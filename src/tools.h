@@ -12,6 +12,11 @@ bool kolk_tools_watch_malloc(void);
 /* Tells MemorySanitizer that the library, which it does not see, has written these bytes. */
 void kolk_tools_wrote(const void *bytes, size_t size);
 
+/* Nobody may touch these bytes from now on; the program may, but has to write them first. To AddressSanitizer, of what
+ * lies behind `bytes`, in its granule of 8 bytes, nothing may be in use. */
+void kolk_tools_hide(const void *bytes, size_t size);
+void kolk_tools_show(const void *bytes, size_t size);
+
 /* Between these, MemorySanitizer does not look at what the library hands to libc, which it has not seen being written. No
  * function of the user may be called there. */
 void kolk_tools_begin_libc(void);

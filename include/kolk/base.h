@@ -49,6 +49,9 @@
 #define KOLK_INLINE KOLK_API KOLK_ALWAYS_INLINE
 #endif
 
+/* A constant, for the sizes of storage. */
+#define KOLK_ROUND_UP(n, unit) (((size_t)(n) + (size_t)(unit)-1) / (size_t)(unit) * (size_t)(unit))
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -75,7 +78,7 @@ extern "C" {
     X(KOLK_MAX_BELOW_CAPACITY, "max_capacity is below capacity")                                                       \
     X(KOLK_CANNOT_GROW, "a pool on the caller's memory cannot grow: max_capacity must be 0 or capacity")               \
     X(KOLK_MEMORY_MISSING, "memory_size is given, memory is NULL")                                                     \
-    X(KOLK_MEMORY_TOO_SMALL, "memory_size is too small for capacity (kolk_pool_memory_size tells), or for one object") \
+    X(KOLK_MEMORY_TOO_SMALL, "memory_size is too small for capacity (_memory_size tells), or for one object")          \
     X(KOLK_MEMORY_MISALIGNED, "memory is not aligned to object_align and to 8")                                        \
     X(KOLK_BAD_REUSE, "reuse is none of the KOLK_REUSE_ values")                                                       \
     X(KOLK_BAD_GENERATIONS, "generations is none of the KOLK_GENERATIONS_ values")                                     \
@@ -177,13 +180,14 @@ enum {
     KOLK_DEBUG_SITES = 8,
     KOLK_DEBUG_TRACE = 16,
     KOLK_DEBUG_BYPASS = 32,
+    KOLK_DEBUG_MOVE = 64,
     KOLK_DEBUG_FAIL = 128
 };
 
 /* Filled by kolk_pool_stats and its like. Counters start at init; clear does not reset them. */
 typedef struct kolk_stats {
     const char *name;         /* of the pool; "" when it has none */
-    const char *kind;         /* "pool", "bytemap" */
+    const char *kind;         /* "pool", "slotmap", "bytemap" */
     uint64_t object_size;     /* bytes, as asked for */
     uint64_t stride;          /* bytes from slot to slot */
     uint32_t count;           /* objects alive now */
@@ -219,7 +223,7 @@ typedef struct kolk_failure {
     kolk_status rule;     /* which rule was broken */
     const char *pool;     /* its name; "" when it has none; KOLK_BAD_SETTING: what was set, "KOLK_DEBUG" */
     const void *object;   /* the pointer that was handed in, or the object that it is about, or NULL */
-    uint32_t slot;        /* the slot that it is in, or UINT32_MAX */
+    uint32_t slot;        /* the slot that it is in (of a slot map, the place), or UINT32_MAX */
     const char *sentence; /* the whole of it, for people: "kolk: bullets: double free of slot 17" */
 
     /* Where, as return addresses; NULL where it is not known. kolk_site_text puts them into words. */
@@ -260,10 +264,15 @@ KOLK_API const char *kolk_site_text(const void *site, bool lines, char *text, si
  *                     exit is listed: KOLK_LEAK, one failure for each site of alloc, that of the oldest object first.
  *                     (Where a call is the last thing that a function does, an optimising compiler lets it return to
  *                     that function's caller, which is then named; -fno-optimize-sibling-calls does not.)
+ *     move            slot maps only (not on the caller's memory): each remove, clear and sort moves all objects to another
+ *                     block and makes the old one inaccessible, so that a pointer that was kept crashes at once, until
+ *                     seven more have been made. O(count) a removal, so not in `all`.
  *     trace           alloc and free leave the fast path, for the probes and kolk_set_profiler below
  *     all             fill, guard, quarantine=64 and sites
  *
- * With any of the first four, a handle of another pool that is looked up is reported too: KOLK_WRONG_POOL.
+ * Slot maps have fill, sites, move and trace: what is filled are the places behind the last object.
+ *
+ * With any of the first five, a handle of another pool that is looked up is reported too: KOLK_WRONG_POOL.
  *
  *     KOLK_DEBUG=SETTINGS[:GLOB][;SETTINGS[:GLOB]]...      for pools whose name matches (* and ?); all without a GLOB
  *                                                          takes the place of the descriptor's where it matches
@@ -273,7 +282,8 @@ KOLK_API const char *kolk_site_text(const void *site, bool lines, char *text, si
  *     KOLK_SIZES=FILE                                      capacities for pools by their names: see below
  *     KOLK_BYPASS=1 | 0                                    objects come from malloc, one by one, for tools that watch
  *                                                          malloc; 1 is the default under AddressSanitizer,
- *                                                          LeakSanitizer, MemorySanitizer and memcheck
+ *                                                          LeakSanitizer, MemorySanitizer and memcheck. Those of slot
+ *                                                          maps stay where they are, and the tools are told of places
  *
  *     KOLK_FAIL=GLOB:every=10 | GLOB:chance=0.01,seed=7[;...]
  *                                                          allocs of pools whose name matches meet a full pool, each 10th

@@ -14,13 +14,21 @@
 #define KOLK_GENERATION_MAX UINT32_MAX /* 2^n - 1; tests narrow it, in the library too, to wear slots out */
 #endif
 
+/* In the library only base.c exports what follows: mingw's gcc emits an exported inline function in each file that it is
+ * told to emit any in. */
+#if defined(KOLK_BUILD) && !defined(KOLK_BASE_INLINE)
+#define KOLK_BASE_INLINE KOLK_ALWAYS_INLINE
+#elif !defined(KOLK_BASE_INLINE)
+#define KOLK_BASE_INLINE KOLK_INLINE
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 /* Inverse of an odd number modulo the word: Newton's iteration doubles the 5 bits that are right at first (Warren,
  * Hacker's Delight, 2nd ed. 2012, 10-16). */
-KOLK_INLINE uintptr_t kolk_inverse(uintptr_t odd) {
+KOLK_BASE_INLINE uintptr_t kolk_inverse(uintptr_t odd) {
     uintptr_t inverse = (3 * odd) ^ 2;
     inverse *= 2 - odd * inverse;
     inverse *= 2 - odd * inverse;
@@ -33,7 +41,7 @@ KOLK_INLINE uintptr_t kolk_inverse(uintptr_t odd) {
  * right by shift moves stray low bits to the top, and multiplying by the inverse of odd maps the multiples of odd, and
  * nothing else, to the small numbers. So one comparison with a bound refuses foreign, misaligned and interior pointers
  * (Granlund and Montgomery, Division by Invariant Integers using Multiplication, 1994, section 9). */
-KOLK_INLINE uintptr_t kolk_exact_slot(uintptr_t offset, unsigned shift, uintptr_t inverse) {
+KOLK_BASE_INLINE uintptr_t kolk_exact_slot(uintptr_t offset, unsigned shift, uintptr_t inverse) {
     unsigned width = 8 * (unsigned)sizeof offset;
     return ((offset >> shift) | (offset << ((width - shift) % width))) * inverse;
 }

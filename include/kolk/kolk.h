@@ -5,6 +5,7 @@
 #include "base.h"
 #include "bytemap.h"
 #include "pool.h"
+#include "slotmap.h"
 #include "typed.h"
 
 #endif

@@ -213,8 +213,7 @@ KOLK_API size_t kolk_pool_memory_size(const kolk_pool_desc *desc);
 #define KOLK_POOL_BYTES(size, align, n)                                                                                \
     (KOLK_ROUND_UP((size_t)(n) * KOLK_ROUND_UP(size, align), 8) + 2 * 8 * (((size_t)(n) + 63) / 64) +                  \
      2 * KOLK_ROUND_UP((size_t)(n) * 4, 8))
-#define KOLK_POOL_AGE_BYTES(n)    (8 * ((size_t)(n) + 1))
-#define KOLK_ROUND_UP(n, unit) (((size_t)(n) + (size_t)(unit) - 1) / (size_t)(unit) * (size_t)(unit))
+#define KOLK_POOL_AGE_BYTES(n) (8 * ((size_t)(n) + 1))
 /* clang-format on */
 
 /* ---- Objects --------------------------------------------------------------------------------------------------- */

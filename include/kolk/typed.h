@@ -32,6 +32,14 @@
  * _delete, _get_slot, _get_at, _get_just_index, _get_index, _used_count, _free_count, _next, _next_handle, _stats and
  * _is_valid. Handles are int32_t, as they are in scripts. object_size may be 0 or more than the type's.
  *
+ * Packed objects (slotmap.h):
+ *
+ *     KOLK_SLOTMAP_TYPE(bodies, struct body)
+ *
+ * makes `bodies` (a slot map), `bodies_object`, `bodies_handle`, and bodies_init, _add, _remove, _get, _objects, _count,
+ * _available, _handle_of, _index, _at, _slot, _sort (whose compare takes const void *), _clear, _reserve, _trim, _stats,
+ * _is_valid and _deinit: those of slotmap.h. The untyped map is `bodies.map`.
+ *
  * Cost      none: each function is one cast and one call; alloc, free and get of KOLK_POOL_TYPE know the stride as a
  *           constant, which makes them faster than the untyped ones.
  * Memory    KOLK_POOL_STORAGE(T, n) is the type of static storage for n objects; you write the declaration:
@@ -44,6 +52,7 @@
 #include "base.h"
 #include "bytemap.h"
 #include "pool.h"
+#include "slotmap.h"
 
 #ifdef __cplusplus
 #define KOLK_ALIGNAS(n)            alignas(n)
@@ -68,10 +77,16 @@
         KOLK_ALIGNAS(8) unsigned char bytes[KOLK_POOL_BYTES(sizeof(T), KOLK_ALIGNOF(T), n)];                           \
     }
 
+#define KOLK_SLOTMAP_STORAGE(T, n)                                                                                     \
+    union {                                                                                                            \
+        T objects[n];                                                                                                  \
+        KOLK_ALIGNAS(8) unsigned char bytes[KOLK_SLOTMAP_BYTES(sizeof(T), KOLK_ALIGNOF(T), n)];                        \
+    }
+
 /* clang-format off */
-/* For each live object: `it` is a T *, may be freed; break, continue and return work. */
+/* For each live object, of a pool or a slot map: `it` is a T *, may be freed, or removed; break, continue and return work. */
 #define KOLK_EACH(name, it, pool_)                                                                                     \
-    for (kolk_cursor it##_cursor = name##_each(pool_); it##_cursor.more; it##_cursor.more = false)                     \
+    for (name##_cursor it##_cursor = name##_each(pool_); it##_cursor.more; it##_cursor.more = false)                     \
         for (name##_object *it; (it = name##_each_next(&it##_cursor)) != NULL;)
 
 /* Parameters end in _ so that a type may be called object, handle, pool ... */
@@ -106,7 +121,8 @@
 #define KOLK_POOL_TYPES_(name, T)                                                                                      \
     typedef T name##_object;                                                                                           \
     typedef struct name { kolk_pool pool; } name;                                                                      \
-    typedef struct name##_handle { kolk_handle untyped; } name##_handle;
+    typedef struct name##_handle { kolk_handle untyped; } name##_handle;                                               \
+    typedef kolk_cursor name##_cursor;
 
 #define KOLK_POOL_COMMON_(name, T)                                                                                     \
     KOLK_TYPED_ void name##_deinit(name *pool_) { kolk_pool_deinit(&pool_->pool); }                                    \
@@ -158,6 +174,32 @@
     KOLK_TYPED_ int32_t name##_next_handle(const name *pool_, int32_t handle_) { return kolk_bytemap_next_handle(&pool_->pool, handle_); } \
     KOLK_TYPED_ void name##_stats(const name *pool_, kolk_stats *out_) { kolk_bytemap_stats(&pool_->pool, out_); }     \
     KOLK_TYPED_ bool name##_is_valid(const name *pool_) { return kolk_bytemap_is_valid(&pool_->pool); }
+
+#define KOLK_SLOTMAP_TYPE(name, T)                                                                                     \
+    typedef T name##_object;                                                                                           \
+    typedef struct name { kolk_slotmap map; } name;                                                                    \
+    typedef struct name##_handle { kolk_handle untyped; } name##_handle;                                               \
+    typedef kolk_slotmap_cursor name##_cursor;                                                                         \
+    KOLK_TYPED_ kolk_status name##_init(name *map_, const kolk_slotmap_desc *desc_) { return kolk_slotmap_init_type(&map_->map, desc_, sizeof(T), KOLK_ALIGNOF(T), sizeof(kolk_slotmap), KOLK_ABI); } \
+    KOLK_TYPED_ void name##_deinit(name *map_) { kolk_slotmap_deinit(&map_->map); }                                    \
+    KOLK_TYPED_ T *name##_add(name *map_, name##_handle *out_) { return (T *)kolk_slotmap_add_sized(&map_->map, (kolk_handle *)out_, sizeof(T)); } \
+    KOLK_TYPED_ bool name##_remove(name *map_, name##_handle handle_) { return kolk_slotmap_remove_sized(&map_->map, handle_.untyped, sizeof(T)); } \
+    KOLK_TYPED_ void name##_clear(name *map_) { kolk_slotmap_clear(&map_->map); }                                      \
+    KOLK_TYPED_ T *name##_get(const name *map_, name##_handle handle_) { return (T *)kolk_slotmap_get_sized(&map_->map, handle_.untyped, sizeof(T)); } \
+    KOLK_TYPED_ T *name##_objects(const name *map_) { return (T *)kolk_slotmap_objects(&map_->map); }                  \
+    KOLK_TYPED_ uint32_t name##_count(const name *map_) { return kolk_slotmap_count(&map_->map); }                     \
+    KOLK_TYPED_ uint32_t name##_available(const name *map_) { return kolk_slotmap_available(&map_->map); }             \
+    KOLK_TYPED_ name##_handle name##_handle_of(const name *map_, const T *object_) { name##_handle handle_ = {kolk_slotmap_handle(&map_->map, object_)}; return handle_; } \
+    KOLK_TYPED_ uint32_t name##_index(const name *map_, const T *object_) { return kolk_slotmap_index(&map_->map, object_); } \
+    KOLK_TYPED_ T *name##_at(const name *map_, uint32_t index_) { return (T *)kolk_slotmap_at(&map_->map, index_); }   \
+    KOLK_TYPED_ uint32_t name##_slot(const name *map_, name##_handle handle_) { return kolk_slotmap_slot(&map_->map, handle_.untyped); } \
+    KOLK_TYPED_ void name##_sort(name *map_, int (*compare_)(const void *, const void *, void *), void *context_) { kolk_slotmap_sort(&map_->map, compare_, context_); } \
+    KOLK_TYPED_ kolk_status name##_reserve(name *map_, uint32_t capacity_) { return kolk_slotmap_reserve(&map_->map, capacity_); } \
+    KOLK_TYPED_ size_t name##_trim(name *map_) { return kolk_slotmap_trim(&map_->map); }                               \
+    KOLK_TYPED_ void name##_stats(const name *map_, kolk_stats *out_) { kolk_slotmap_stats(&map_->map, out_); }        \
+    KOLK_TYPED_ bool name##_is_valid(const name *map_) { return kolk_slotmap_is_valid(&map_->map); }                   \
+    KOLK_TYPED_ name##_cursor name##_each(const name *map_) { return kolk_slotmap_each(&map_->map); }                  \
+    KOLK_TYPED_ T *name##_each_next(name##_cursor *cursor_) { return (T *)kolk_slotmap_cursor_next_sized(cursor_, sizeof(T)); }
 /* clang-format on */
 
 #endif

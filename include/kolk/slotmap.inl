@@ -1,0 +1,117 @@
+/* kolk/slotmap.inl: the fast paths of slotmap.h. With -DKOLK_EXTERN they stay out, and calls go to the library, where
+ * each is emitted once.
+ *
+ * The functions that end in _sized take the stride as an argument. A typed map's stride is its type's size, so typed.h
+ * hands in a constant, and the copy of an object is a few instructions. */
+#ifndef KOLK_SLOTMAP_INL
+#define KOLK_SLOTMAP_INL
+
+#include "base.inl"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The slot of a handle is found if it is one that was handed out, in this generation, and has an object. A free slot's
+ * place is no place of an object, which tells a forged handle of the life that comes next. */
+KOLK_INLINE bool kolk_slotmap_finds(const kolk_slotmap *map, uint32_t slot, kolk_handle handle) {
+    return slot < map->fresh && map->cells[slot].generation == handle.bits >> 32 && map->cells[slot].place < map->count;
+}
+
+KOLK_INLINE void *kolk_slotmap_get_sized(const kolk_slotmap *map, kolk_handle handle, size_t stride) {
+    uint32_t slot = (uint32_t)handle.bits ^ map->tag;
+    if (KOLK_UNLIKELY(!kolk_slotmap_finds(map, slot, handle))) return kolk_slotmap_get_slow(map, handle);
+    return map->objects + map->cells[slot].place * stride;
+}
+
+KOLK_INLINE void *kolk_slotmap_get(const kolk_slotmap *map, kolk_handle handle) {
+    return kolk_slotmap_get_sized(map, handle, map->stride);
+}
+
+KOLK_INLINE uint32_t kolk_slotmap_slot(const kolk_slotmap *map, kolk_handle handle) {
+    uint32_t slot = (uint32_t)handle.bits ^ map->tag;
+    if (KOLK_UNLIKELY(!kolk_slotmap_finds(map, slot, handle)))
+        return kolk_slotmap_get_slow(map, handle), UINT32_MAX; /* which takes note of it */
+    return slot;
+}
+
+/* The first free slot is the owner of the first free place, and knows so already. */
+KOLK_INLINE void *kolk_slotmap_add_sized(kolk_slotmap *map, kolk_handle *out, size_t stride) {
+    uint32_t place = map->count;
+    if (KOLK_UNLIKELY(place >= map->add_bound)) return kolk_slotmap_add_slow(map, out);
+    uint32_t slot = map->owners[place];
+    map->count = place + 1;
+    if (out) out->bits = (uint64_t)map->cells[slot].generation << 32 | (slot ^ map->tag);
+    return map->objects + place * stride;
+}
+
+KOLK_INLINE void *kolk_slotmap_add(kolk_slotmap *map, kolk_handle *out) {
+    return kolk_slotmap_add_sized(map, out, map->stride);
+}
+
+/* Two slots change places: the one that goes with the last. */
+KOLK_INLINE bool kolk_slotmap_remove_sized(kolk_slotmap *map, kolk_handle handle, size_t stride) {
+    uint32_t slot = (uint32_t)handle.bits ^ map->tag;
+    uint32_t generation = (uint32_t)(handle.bits >> 32);
+    if (KOLK_UNLIKELY(slot >= map->remove_bound || generation == KOLK_GENERATION_MAX))
+        return kolk_slotmap_remove_slow(map, handle);
+    kolk_cell *cells = map->cells;
+    uint32_t *owners = map->owners, place = cells[slot].place, last = map->count - 1;
+    if (KOLK_UNLIKELY(cells[slot].generation != generation || place >= map->count))
+        return kolk_slotmap_remove_slow(map, handle);
+    uint32_t moved = owners[last];
+    cells[moved].place = place;
+    owners[place] = moved;
+    cells[slot].place = last;
+    cells[slot].generation = generation + 1;
+    owners[last] = slot;
+    map->count = last;
+    if (place != last) __builtin_memcpy(map->objects + place * stride, map->objects + last * stride, stride);
+    return true;
+}
+
+KOLK_INLINE bool kolk_slotmap_remove(kolk_slotmap *map, kolk_handle handle) {
+    return kolk_slotmap_remove_sized(map, handle, map->stride);
+}
+
+KOLK_INLINE void *kolk_slotmap_objects(const kolk_slotmap *map) {
+    return map->objects;
+}
+
+KOLK_INLINE uint32_t kolk_slotmap_count(const kolk_slotmap *map) {
+    return map->count;
+}
+
+KOLK_INLINE uint32_t kolk_slotmap_available(const kolk_slotmap *map) {
+    return map->capacity - map->count;
+}
+
+KOLK_INLINE void *kolk_slotmap_at(const kolk_slotmap *map, uint32_t index) {
+    return index < map->count ? map->objects + index * (size_t)map->stride : NULL;
+}
+
+KOLK_INLINE kolk_slotmap_cursor kolk_slotmap_each(const kolk_slotmap *map) {
+    kolk_slotmap_cursor cursor = {map, 0, UINT32_MAX, true};
+    return cursor;
+}
+
+/* If the place still has the object that was visited there, on to the next; otherwise that was removed, and another is
+ * there now, or none. */
+KOLK_INLINE void *kolk_slotmap_cursor_next_sized(kolk_slotmap_cursor *cursor, size_t stride) {
+    const kolk_slotmap *map = cursor->map;
+    uint32_t place = cursor->place;
+    if (place < map->count && map->owners[place] == cursor->slot) place++;
+    if (place >= map->count) return NULL;
+    cursor->place = place;
+    cursor->slot = map->owners[place];
+    return map->objects + place * stride;
+}
+
+KOLK_INLINE void *kolk_slotmap_cursor_next(kolk_slotmap_cursor *cursor) {
+    return kolk_slotmap_cursor_next_sized(cursor, cursor->map->stride);
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif
