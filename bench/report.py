@@ -11,7 +11,8 @@ SIZES = (100, 10000, 1000000)
 WAYS = ("pair", "write", "init")
 COLUMNS = ("loop", "glibc", "mimalloc", "jemalloc", "boost", "chapter", "kolk_typed", "kolk_untyped", "kolk_fifo",
            "kolk_lowest", "kolk_typed_none", "kolk_untyped_none", "kolk_ages", "packed", "flag", "each", "next", "next_run",
-           "handles", "none", "lowest_none", "10%", "90%", "straight", "called", "kolk")
+           "handles", "none", "lowest_none", "10%", "90%", "straight", "called", "kolk",
+           "array", "plain")
 
 
 def load(paths):
@@ -134,6 +135,27 @@ def bytemap(report):
                          report.ratio("bytemap", workload, case, "kolk", "straight"), 1.2, True)
 
 
+def slotmap(report):
+    """Packed objects beside a plain array."""
+    cases = (1000, 100000, 1000000)
+    for work, what in (("churn", "remove + add, ns a pair"), ("get", "get in random order, ns"),
+                       ("sum", "sum, ns an object"), ("move", "move, ns an object")):
+        report.lines += [f"\n### slot map, {what}\n"]
+        names = [who for who in COLUMNS if any(("slotmap_" + work, str(n), who) in report.programs["slotmap"] for n in cases)]
+        report.lines += ["| objects | " + " | ".join(names) + " |", "|---|" + "---:|" * len(names)]
+        for n in cases:
+            cells = (report.time("slotmap", "slotmap_" + work, str(n), who) for who in names)
+            report.lines.append(f"| {n:,} | " + " | ".join(f"{x:.2f}" for x in cells) + " |")
+    for n in cases:
+        report.judge(f"slot map, {n:,} objects, remove + add: kolk_typed / plain",
+                     report.ratio("slotmap", "slotmap_churn", str(n), "kolk_typed", "plain"), 1.5, True)
+        for work in ("sum", "move"):
+            report.judge(f"slot map, {n:,} objects, {work}: kolk_typed / packed",
+                         report.ratio("slotmap", f"slotmap_{work}", str(n), "kolk_typed", "packed"), 1.05, True)
+        found, least = (report.time("slotmap", "slotmap_get", str(n), who) for who in ("kolk_typed", "array"))
+        report.judge(f"slot map, {n:,} objects, get: ns over an array access", found - least, 2, True)
+
+
 def memory(report):
     """init."""
     report.lines += ["\n### init of 1,000,000 slots of 64 bytes\n",
@@ -173,6 +195,7 @@ def main():
     pool(report)
     iterate(report)
     bytemap(report)
+    slotmap(report)
     memory(report)
     components(report, table)
 

@@ -10,7 +10,7 @@ here=$(dirname "$0")
 # jemalloc needs more thread-local storage than a library that is loaded late normally gets.
 export GLIBC_TUNABLES=glibc.rtld.optional_static_tls=16384
 
-for name in memory iterate pool pool_unchecked bytemap; do
+for name in memory iterate pool pool_unchecked slotmap bytemap; do
     echo "$name ..." >&2
     "$programs/$name" --benchmark_enable_random_interleaving=true --benchmark_repetitions="${REPETITIONS:-9}" \
         --benchmark_min_time="${MIN_TIME:-0.05}" --benchmark_report_aggregates_only=true \
@@ -19,5 +19,6 @@ done
 echo "components ..." >&2
 "$programs/components" > "$result-components.csv"
 python3 "$here/report.py" "$result" "$programs/memory.json" "$programs/iterate.json" "$programs/pool.json" \
-    "$programs/pool_unchecked.json" "$programs/bytemap.json" "$result-components.csv"
+    "$programs/pool_unchecked.json" "$programs/slotmap.json" "$programs/bytemap.json" \
+    "$result-components.csv"
 cat "$result.md"

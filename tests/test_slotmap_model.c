@@ -8,7 +8,7 @@
 #include "kolk_slotmodel.h"
 
 #ifndef OPERATIONS
-#define OPERATIONS 60000
+#define OPERATIONS 1000000
 #endif
 
 const char *__wrap_kolk_site_text(const void *site, bool lines, char *text, size_t size);
