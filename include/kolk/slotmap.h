@@ -180,9 +180,9 @@ KOLK_API uint32_t kolk_slotmap_index(const kolk_slotmap *map, const void *object
 /* The object at a place, or NULL from count on. */
 KOLK_INLINE void *kolk_slotmap_at(const kolk_slotmap *map, uint32_t index);
 
-/* The slot of the object of a handle, or UINT32_MAX if get would give NULL. Below max_capacity, the object's own for
- * life, and the lowest that was never used before a new one is taken: for arrays that go by handle, of max_capacity
- * elements, with nothing to be kept in step; initialise the element when you add the object.
+/* The slot of the object of a handle, or UINT32_MAX if get would give NULL. It is the object's own for life, and below the
+ * peak (kolk_stats), thus below max_capacity. For arrays that go by handle, with nothing to be kept in step; initialise
+ * the element when you add the object:
  *
  *     float health[1000];
  *     health[bodies_slot(&map, handle)] = 100;
