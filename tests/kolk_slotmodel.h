@@ -56,10 +56,14 @@ static inline bool knows_address(const slotmodel *m) {
     return m->desc.on_move && m->desc.object_size >= sizeof(void *);
 }
 
+static inline void slotmodel_tell_address(void *object) {
+    memcpy(object, (const void *)&object, sizeof(void *));
+}
+
 static inline void slotmodel_write(const slotmodel *m, unsigned char *object, uint64_t stamp) {
     uint64_t state = stamp;
     fill_random(&state, object, m->desc.object_size);
-    if (knows_address(m)) memcpy(object, &object, sizeof object);
+    if (knows_address(m)) slotmodel_tell_address(object);
 }
 
 static inline bool slotmodel_is_written(const slotmodel *m, const unsigned char *object, uint64_t stamp) {
@@ -74,7 +78,7 @@ static inline void slotmodel_moved(void *object, uint32_t from, uint32_t to, voi
     slotmodel *m = (slotmodel *)context;
     slotmodel_assert(m, from <= m->desc.max_capacity && to <= m->desc.max_capacity);
     m->beside[to] = m->beside[from];
-    if (knows_address(m)) memcpy(object, &object, sizeof object);
+    if (knows_address(m)) slotmodel_tell_address(object);
 }
 
 /* ---- Questions ----------------------------------------------------------------------------------------------------- */
@@ -235,10 +239,10 @@ static inline void slotmodel_reserve(slotmodel *m, uint32_t capacity) {
 /* While iterating, the current object is removed now and then, and one is added. All that were there are visited once. */
 static inline void slotmodel_walk(slotmodel *m) {
     bool seen[SLOTMODEL_MAX] = {false};
-    uint32_t before = m->count, visited = 0;
+    uint32_t before = m->count, visited = 0, adds = 0;
     uint64_t newest = m->stamps;
     kolk_slotmap_cursor cursor = kolk_slotmap_each(&m->map);
-    for (void *object; visited <= 2 * SLOTMODEL_MAX && (object = kolk_slotmap_cursor_next(&cursor));) {
+    for (void *object; (object = kolk_slotmap_cursor_next(&cursor));) {
         uint32_t place = kolk_slotmap_index(&m->map, object);
         record now = m->live[place];
         if (now.stamp <= newest) {
@@ -247,7 +251,7 @@ static inline void slotmodel_walk(slotmodel *m) {
             visited++;
         }
         if (slotmodel_draw(m, 3) == 0) slotmodel_remove(m, now.handle);
-        if (slotmodel_draw(m, 5) == 0 && m->count < before) {
+        if (slotmodel_draw(m, 5) == 0 && m->count < before && adds++ < SLOTMODEL_MAX) { /* which are visited too */
             slotmodel_add(m, true);
             seen[m->live[m->count - 1].slot] = false;
         }

@@ -173,7 +173,8 @@ static void test_removal_on_the_way(void **state) {
                 unsigned letter = (unsigned)(*(char *)kolk_slotmap_at(&map, i) - 'a');
                 assert_false(seen >> letter & 1);
                 seen |= 1u << letter;
-                if (doomed >> letter & 1) kolk_slotmap_remove(&map, kolk_slotmap_handle(&map, kolk_slotmap_at(&map, i)));
+                if (doomed >> letter & 1)
+                    kolk_slotmap_remove(&map, kolk_slotmap_handle(&map, kolk_slotmap_at(&map, i)));
             }
             for (char *object; !down && (object = kolk_slotmap_cursor_next(&cursor));) {
                 unsigned letter = (unsigned)(*object - 'a');
@@ -223,7 +224,7 @@ static void test_on_move(void **state) {
     for (int i = 0; i < 5; i++) assert_int_equal(letter_of(&map, handles[i]), "cabed"[i]);
     log.text[0] = 0;
     kolk_slotmap_sort(&map, compare_letters, NULL);
-    assert_string_equal(log.text, ""); /* sorted */
+    assert_string_equal(log.text, "");     /* sorted */
     kolk_slotmap_remove(&map, handles[2]); /* b */
     kolk_slotmap_remove(&map, handles[4]); /* d, which is the last now: nothing moves */
     assert_string_equal(log.text, "e4>1 ");
@@ -368,7 +369,8 @@ static void test_trim_gives_back(void **state) {
     make_map(&map, &(kolk_slotmap_desc){.object_size = 1024, .capacity = 100});
     for (int i = 0; i < 100; i++) memset(kolk_slotmap_add(&map, NULL), 7, 1024);
     size_t touched = 100 * 1024 / page * page;
-    while (kolk_slotmap_count(&map) > 3) kolk_slotmap_remove(&map, kolk_slotmap_handle(&map, kolk_slotmap_objects(&map)));
+    while (kolk_slotmap_count(&map) > 3)
+        kolk_slotmap_remove(&map, kolk_slotmap_handle(&map, kolk_slotmap_objects(&map)));
     assert_int_equal(kolk_slotmap_trim(&map), touched - page);
     assert_int_equal(kolk_slotmap_trim(&map), 0);
     for (uint32_t i = 0; i < 3; i++) assert_true(all_bytes_are(kolk_slotmap_at(&map, i), 1024, 7));
@@ -505,7 +507,7 @@ static void test_validity(void **state) {
     make_map(&map, &(kolk_slotmap_desc){.object_size = 8, .capacity = 8});
     for (int i = 0; i < 5; i++) add_letter(&map, 'a');
     kolk_slotmap_remove(&map, kolk_slotmap_handle(&map, kolk_slotmap_objects(&map)));
-    uint32_t *const words[] = {&map.count,         &map.fresh,     &map.worn,     &map.add_bound, &map.remove_bound,
+    uint32_t *const words[] = {&map.count,          &map.fresh,     &map.worn,      &map.add_bound, &map.remove_bound,
                                &map.cells[0].place, &map.owners[3], &map.owners[4], &map.owners[0]};
     for (size_t i = 0; i < LENGTH_OF(words); i++) {
         uint32_t before = *words[i];

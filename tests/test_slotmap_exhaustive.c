@@ -3,8 +3,7 @@
  * after its last operation (its beginnings are sequences too). */
 #include "kolk_test.h"
 
-#define slotmodel_fail(m, format, ...)                                                                                 \
-    fail_msg("%s, operation %" PRIu64 ": " format, (m)->what, (m)->step, __VA_ARGS__)
+#define slotmodel_fail(m, format, ...) fail_msg("%s, operation %" PRIu64 ": " format, (m)->what, (m)->step, __VA_ARGS__)
 #include "kolk_slotmodel.h"
 
 #ifndef LENGTH

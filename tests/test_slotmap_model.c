@@ -3,8 +3,7 @@
  * KOLK_TEST_OPERATIONS may be set in the environment. */
 #include "kolk_test.h"
 
-#define slotmodel_fail(m, format, ...)                                                                                 \
-    fail_msg("%s, operation %" PRIu64 ": " format, (m)->what, (m)->step, __VA_ARGS__)
+#define slotmodel_fail(m, format, ...) fail_msg("%s, operation %" PRIu64 ": " format, (m)->what, (m)->step, __VA_ARGS__)
 #include "kolk_slotmodel.h"
 
 #ifndef OPERATIONS

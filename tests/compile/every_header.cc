@@ -5,6 +5,7 @@
 #include <kolk/bytemap.h>
 #include <kolk/kolk.h>
 #include <kolk/pool.h>
+#include <kolk/slotmap.h>
 #include <kolk/typed.h>
 
 #include <cstring>
@@ -24,6 +25,7 @@ union shape {
 } // namespace
 
 KOLK_POOL_TYPE(bullets, bullet)
+KOLK_SLOTMAP_TYPE(packed, bullet)
 KOLK_POOL_TYPE(shapes, union shape)
 KOLK_POOL_MEMBER(shapes, bullet, round)
 
@@ -142,10 +144,36 @@ int bytemap() {
     return 0;
 }
 
+int by_x(const void *a, const void *b, void *) {
+    float first = static_cast<const bullet *>(a)->x, second = static_cast<const bullet *>(b)->x;
+    return (first > second) - (first < second);
+}
+
+int slotmap() {
+    kolk_slotmap_desc desc = kolk_slotmap_desc();
+    desc.name = "packed";
+    desc.capacity = 3;
+    packed all;
+    REQUIRE(packed_init(&all, &desc) == KOLK_OK);
+    packed_handle one, two;
+    packed_add(&all, &one)->x = 2;
+    packed_add(&all, &two)->x = 1;
+    packed_sort(&all, by_x, nullptr);
+    REQUIRE(packed_get(&all, two) == packed_objects(&all) && packed_slot(&all, two) == 1);
+    int visited = 0;
+    KOLK_EACH(packed, each, &all) {
+        visited++;
+        packed_remove(&all, packed_handle_of(&all, each));
+    }
+    REQUIRE(visited == 2 && packed_count(&all) == 0 && !packed_get(&all, one) && packed_is_valid(&all));
+    packed_deinit(&all);
+    return 0;
+}
+
 } // namespace
 
 int main() {
-    int (*const parts[])() = {base, untyped, typed, members_and_hidden, bytemap};
+    int (*const parts[])() = {base, untyped, typed, members_and_hidden, bytemap, slotmap};
     for (int (*part)() : parts)
         if (int line = part()) return line;
     return 0;
