@@ -170,9 +170,9 @@ void kolk_slotmap_deinit(kolk_slotmap *map) {
 kolk_status kolk_slotmap_reserve(kolk_slotmap *map, uint32_t capacity) {
     if (capacity <= map->capacity) return KOLK_OK;
     if (capacity > map->max_capacity) return KOLK_ABOVE_MAX;
-    uint64_t before = map->capacity;
     if (!kolk_slotmap_commit(map, capacity)) return KOLK_NO_MEMORY;
-    PROBE3(grow, name_of(map), before, capacity);
+    PROBE3(grow, name_of(map), map->capacity, capacity);
+    map->capacity = capacity;
     return KOLK_OK;
 }
 
@@ -230,6 +230,7 @@ void *kolk_slotmap_add_slow(kolk_slotmap *map, kolk_handle *out) {
         map->failed++;
         PROBE2(full, name_of(map), map->capacity);
         if (out) *out = (kolk_handle){0};
+        if (out) kolk_tools_wrote(out, sizeof *out);
         return NULL;
     }
     uint32_t slot = map->owners[place];
@@ -243,6 +244,7 @@ void *kolk_slotmap_add_slow(kolk_slotmap *map, kolk_handle *out) {
     kolk_slotmap_show_first_free(map);
     map->count++;
     if (out) *out = handle_of(map, slot);
+    if (out) kolk_tools_wrote(out, sizeof *out);
     return object;
 }
 

@@ -54,7 +54,7 @@ kolk_status kolk_slotmap_make(kolk_slotmap *map, kolk_slotmap_desc *desc, size_t
 void kolk_slotmap_unmake(kolk_slotmap *map);
 
 /* Lets so many places be used. */
-bool kolk_slotmap_commit(kolk_slotmap *map, uint32_t capacity);
+bool kolk_slotmap_commit(const kolk_slotmap *map, uint32_t capacity);
 
 /* Bytes of address space, and those that the map's capacity has been committed. */
 uint64_t kolk_slotmap_reserved(const kolk_slotmap *map);

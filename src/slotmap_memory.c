@@ -125,7 +125,7 @@ uint32_t kolk_slotmap_locate(const kolk_slotmap *map, const void *pointer, size_
 
 /* ---- The block ------------------------------------------------------------------------------------------------- */
 
-bool kolk_slotmap_commit(kolk_slotmap *map, uint32_t capacity) {
+bool kolk_slotmap_commit(const kolk_slotmap *map, uint32_t capacity) {
     uint64_t sizes[REGIONS];
     void *starts[REGIONS] = {map->objects, map->cells, map->owners};
     if (debug_of(map) && !kolk_debug_commit(map->debug, capacity)) return false;
@@ -134,7 +134,6 @@ bool kolk_slotmap_commit(kolk_slotmap *map, uint32_t capacity) {
     if (map->blocks) sizes[OBJECTS] = 0;
     if (map->memory == MEMORY_GROWS && !kolk_room_commit(starts, sizes, REGIONS)) return false;
     hide(map, map->objects, map->capacity, capacity);
-    map->capacity = capacity;
     return true;
 }
 
@@ -167,7 +166,9 @@ static bool make_block(kolk_slotmap *map, const kolk_slotmap_desc *desc) {
     map->objects = map->blocks ? map->blocks : starts[OBJECTS];
     map->cells = starts[CELLS];
     map->owners = starts[OWNERS];
-    return made && kolk_slotmap_commit(map, desc->capacity);
+    if (!made || !kolk_slotmap_commit(map, desc->capacity)) return false;
+    map->capacity = desc->capacity;
+    return true;
 }
 
 /* What of the debug mode this map can have. */
@@ -208,7 +209,8 @@ kolk_status kolk_slotmap_make(kolk_slotmap *map, kolk_slotmap_desc *desc, size_t
 }
 
 void kolk_slotmap_unmake(kolk_slotmap *map) {
-    show(map, map->objects, 0, map->capacity);
+    size_t hidden = (size_t)round_up((uint64_t)map->capacity * map->stride, 8);
+    if (has(map, KOLK_DEBUG_BYPASS) && hidden) kolk_tools_show(map->objects, hidden);
     if (debug_of(map)) kolk_debug_end(map->debug, map->fresh);
     kolk_room_end(&(kolk_room){.block = map->block, .block_size = map->block_size, .kind = map->memory});
     if (!map->blocks) return;

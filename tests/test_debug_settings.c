@@ -262,7 +262,7 @@ static void test_the_environment_is_read_at_each_init(void **state) {
 
 /* ---- What is not understood --------------------------------------------------------------------------------------- */
 
-#define NOT_A_SETTING " is not a setting: fill, guard, quarantine=SLOTS, sites, trace, all"
+#define NOT_A_SETTING " is not a setting: fill, guard, quarantine=SLOTS, sites, move, trace, all"
 #define NOT_A_NUMBER  " is not understood: quarantine=SLOTS takes a number from 1 to 4294967295"
 
 static const struct {

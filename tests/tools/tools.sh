@@ -117,6 +117,24 @@ check_clean() {
   check_silent "KOLK_BYPASS=0 KOLK_STATS=json:/dev/null" clean.static
 }
 
+# Slot maps: check_packed MISTAKE WORDS ..., each of which the tool must report so; the clean use in every mode.
+check_packed() {
+  local kind
+  make_programs packed
+  for kind in static shared; do
+    check_silent "" packed.$kind clean
+    check_silent "KOLK_BYPASS=0 KOLK_DEBUG=all,move" packed.$kind clean
+    check_silent KOLK_DEBUG=all,move packed.$kind clean
+  done
+  while [[ $# -gt 0 ]]; do
+    for kind in "" KOLK_DEBUG=move; do
+      ! env $kind "${run[@]}" "$work/packed.static" "$1" > "$work/said" 2>&1 || fail "packed $1 $kind: not reported"
+      grep -Eq "$2" "$work/said" || fail "packed $1 $kind: not \"$2\": $(cat "$work/said")"
+    done
+    shift 2
+  done
+}
+
 # ---- the tools ----
 
 asan() {
@@ -126,6 +144,7 @@ asan() {
   check_reports asan
   check_clean
   check_silent "" threads.shared bypassed
+  check_packed kept use-after-poison read use-after-poison
 }
 
 lsan() {
@@ -142,6 +161,7 @@ msan() {
   make_programs mistakes clean
   check_reports msan
   check_clean
+  check_packed fresh use-of-uninitialized-value
 }
 
 tsan() {
@@ -162,6 +182,7 @@ memcheck() {
   ! grep -q 'debuginfo reader' "$work/said" || skip "this valgrind does not understand $CC's debug information"
   check_reports memcheck
   check_clean
+  check_packed kept 'Invalid write of size 1' read 'Invalid read of size 1' fresh 'Conditional jump'
 }
 
 # A tool that knows malloc and nothing of kolk sees a block for each life of an object, or, where contents survive, for
