@@ -198,9 +198,8 @@ typedef struct log_of_moves {
 
 static void note_move(void *object, uint32_t from, uint32_t to, void *context) {
     log_of_moves *log = (log_of_moves *)context;
-    char entry[20];
-    snprintf(entry, sizeof entry, "%c%u>%u ", *(char *)object, (unsigned)from, (unsigned)to);
-    strcat(log->text, entry);
+    size_t length = strlen(log->text);
+    snprintf(log->text + length, sizeof log->text - length, "%c%u>%u ", *(char *)object, (unsigned)from, (unsigned)to);
     log->beside[to] = log->beside[from];
 }
 

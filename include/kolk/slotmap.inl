@@ -66,6 +66,7 @@ KOLK_INLINE bool kolk_slotmap_remove_sized(kolk_slotmap *map, kolk_handle handle
     cells[slot].generation = generation + 1;
     owners[last] = slot;
     map->count = last;
+    /* NOLINTNEXTLINE(clang-analyzer-unix.cstring.NullArg): a map with slots has objects */
     if (place != last) __builtin_memcpy(map->objects + place * stride, map->objects + last * stride, stride);
     return true;
 }
