@@ -226,7 +226,8 @@ static void retire(kolk_slotmap *map) {
 void *kolk_slotmap_add_slow(kolk_slotmap *map, kolk_handle *out) {
     const void *site = SITE;
     uint32_t place = map->count;
-    if (place == owned(map) && !make_free_slot(map)) {
+    bool fails = debug_of(map) && kolk_debug_fails(map->debug);
+    if (fails || (place == owned(map) && !make_free_slot(map))) {
         map->failed++;
         PROBE2(full, name_of(map), map->capacity);
         if (out) *out = (kolk_handle){0};

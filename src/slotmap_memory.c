@@ -174,7 +174,7 @@ static bool make_block(kolk_slotmap *map, const kolk_slotmap_desc *desc) {
 /* What of the debug mode this map can have. */
 static kolk_settings settings_of(const kolk_slotmap_desc *desc) {
     kolk_settings settings = kolk_settings_of(desc->name, desc->debug);
-    settings.flags &= KOLK_DEBUG_FILL | KOLK_DEBUG_SITES | KOLK_DEBUG_TRACE | KOLK_DEBUG_BYPASS | KOLK_DEBUG_MOVE;
+    settings.flags &= ~(uint32_t)(KOLK_DEBUG_GUARD | KOLK_DEBUG_QUARANTINE);
     if (settings.flags & KOLK_DEBUG_BYPASS) settings.flags &= ~(uint32_t)KOLK_DEBUG_FILL; /* tools see more */
     settings.quarantine = 0;
     return settings;

@@ -308,6 +308,25 @@ static void test_wrong_pool_is_reported(void **state) {
     }
 }
 
+static void test_forced_failures(void **state) {
+    (void)state;
+    kolk_slotmap map;
+    setenv("KOLK_FAIL", "bod*:every=3", 1);
+    make_map(&map, &(kolk_slotmap_desc){.name = "bodies", .object_size = 1, .capacity = 9});
+    unsetenv("KOLK_FAIL");
+    assert_int_equal(flags_of(&map), KOLK_DEBUG_FAIL);
+    for (int i = 1; i <= 9; i++) {
+        kolk_handle handle;
+        bool fails = !kolk_slotmap_add(&map, &handle);
+        assert_int_equal(fails, i % 3 == 0);
+        assert_int_equal(kolk_handle_is_null(handle), fails);
+    }
+    kolk_stats stats;
+    kolk_slotmap_stats(&map, &stats);
+    assert_true(stats.failed == 3 && stats.count == 6);
+    end_map(&map);
+}
+
 static int plain_and_accept(void **state) {
     refuse(0, false);
     return plain_environment(state);
@@ -327,6 +346,7 @@ int main(void) {
         TEST(test_sites_and_leaks),
         TEST(test_profilers_hear_of_places),
         TEST(test_wrong_pool_is_reported),
+        TEST(test_forced_failures),
     };
     return cmocka_run_group_tests(tests, list_a_pool, NULL);
 }
