@@ -130,7 +130,7 @@ static void touch_a_kept_pointer(void) {
         add_letter(&map, 'x');
         kolk_slotmap_remove(&map, kolk_slotmap_handle(&map, kolk_slotmap_at(&map, kolk_slotmap_count(&map) - 1)));
     }
-    signal(SIGSEGV, SIG_DFL);
+    signal(SIGSEGV, SIG_DFL); /* not cmocka's, nor a sanitizer's */
     *(volatile char *)kept = 'e';
 }
 
@@ -139,12 +139,7 @@ static void test_move_catches_kept_pointers(void **state) {
     for (way = 0; way < LENGTH_OF(all_moves); way++) {
         char text[2000];
         int status = run_apart(touch_a_kept_pointer, text, sizeof text);
-#if SLOW /* AddressSanitizer has its own handler */
-        assert_non_null(strstr(text, "SEGV"));
-        (void)status;
-#else
         assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV);
-#endif
     }
 }
 
