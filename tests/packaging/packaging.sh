@@ -53,7 +53,7 @@ exports() {
   abi=$(sed -n 's/^#define KOLK_ABI *\([0-9]*\).*/\1/p' include/kolk/base.h)
   soname=$(readelf -d "$build/libkolk.so" | sed -n 's/.*SONAME.*\[\(.*\)\]/\1/p')
   [[ $soname == "libkolk.so.$abi" ]] || fail "The SONAME is $soname, not libkolk.so.$abi."
-  nm -D --defined-only "$build/libkolk.so" | grep -q ' T kolk_' || fail "The shared library exports no kolk_ function."
+  nm -D --defined-only "$build/libkolk.so" | grep ' T kolk_' > /dev/null || fail "The shared library exports no kolk_ function."
   others=$(nm -D --defined-only "$build/libkolk.so" | awk '$3 !~ /^kolk_/ { print $3 }')
   [[ -z $others ]] || fail "The shared library also exports: $others"
   others=$(nm -g --defined-only "$build/libkolk.a" | awk 'NF == 3 && $3 !~ /^(kolk_|__x86|_.stapsdt.base)/ { print $3 }')
