@@ -127,7 +127,7 @@ static void list_leaks(const void *given) {
 kolk_status kolk_slotmap_init_type(kolk_slotmap *map, const kolk_slotmap_desc *given, size_t type_size,
                                    size_t type_align, size_t map_size, uint32_t abi) {
     /* At exit the registry looks only at maps that have something to say: others' storage may be gone. */
-    static const kolk_kind kind = {list_stats, NULL}, kind_with_sites = {list_stats, list_leaks};
+    static const kolk_kind kind = {list_stats, NULL, NULL}, kind_with_sites = {list_stats, list_leaks, NULL};
     memset(map, 0, map_size);
     if (abi != KOLK_ABI || map_size != sizeof *map) return KOLK_WRONG_ABI;
     if (!given) return KOLK_NO_DESCRIPTOR;
@@ -138,7 +138,7 @@ kolk_status kolk_slotmap_init_type(kolk_slotmap *map, const kolk_slotmap_desc *g
         return status;
     }
     map->name = desc.name;
-    map->tag = kolk_tag_bits(desc.tag, desc.name, desc.max_capacity);
+    map->tag = kolk_tag_bits(desc.tag, desc.name);
     map->on_move = desc.on_move;
     map->context = desc.context;
     show_bounds(map);
