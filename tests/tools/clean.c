@@ -492,6 +492,30 @@ static void use_the_rest(void) {
     REQUIRE(strcmp(kolk_site_text(nowhere, true, text, sizeof text), "0x10") == 0);
 }
 
+/* Into a block and back, with a scene between. */
+static void use_snapshots(void) {
+    kolk_pool pool;
+    kolk_pool_desc desc = {.name = "saved", .object_size = sizeof(int), .capacity = 10, .ages = true};
+    REQUIRE(kolk_pool_init(&pool, &desc) == KOLK_OK);
+    int *first = kolk_pool_alloc(&pool);
+    *first = 17;
+    kolk_handle handle = kolk_pool_handle(&pool, first);
+    size_t size = kolk_pool_snapshot_size(&pool);
+    unsigned char *block = malloc(size);
+    REQUIRE(block && kolk_pool_snapshot(&pool, block, size) == size);
+    kolk_scene("boss fight");
+    kolk_pool_free(&pool, first);
+    REQUIRE(!kolk_pool_get(&pool, handle));
+    kolk_scene(NULL);
+    REQUIRE(kolk_pool_restore(&pool, block, size) == KOLK_OK);
+    REQUIRE(*(int *)kolk_pool_get(&pool, handle) == 17);
+    block[size / 2] ^= 1;
+    REQUIRE(kolk_pool_restore(&pool, block, size) != KOLK_OK);
+    free(block);
+    kolk_pool_free(&pool, kolk_pool_get(&pool, handle));
+    kolk_pool_deinit(&pool);
+}
+
 int main(void) {
     kolk_set_failure_handler(note, &failures);
     use_all_kinds();
@@ -502,6 +526,7 @@ int main(void) {
     }
     make_mistakes();
     use_keep();
+    use_snapshots();
     use_types();
     make_settings_mistake();
     use_the_rest();
