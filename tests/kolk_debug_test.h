@@ -14,6 +14,7 @@ static const kolk_reuse debug_orders[] = {KOLK_REUSE_LIFO, KOLK_REUSE_FIFO, KOLK
 /* Before each test and after it: only what a test asks for is in force, whatever tool it runs under. */
 static inline int plain_environment(void **state) {
     unsetenv("KOLK_DEBUG");
+    unsetenv("KOLK_FAIL");
     unsetenv("KOLK_STATS");
     setenv("KOLK_BYPASS", "0", 1);
     kolk_set_profiler(NULL);
