@@ -29,6 +29,14 @@ static inline void model_alloc(model *m, bool zeroed) {
     model_allocated(m, object, zeroed);
 }
 
+static inline void model_alloc_urgent(model *m) {
+    m->urgent = true;
+    model_expect_on_full(m);
+    void *object = kolk_pool_alloc_urgent(&m->pool);
+    model_check_trap(m);
+    model_allocated(m, object, false);
+}
+
 static inline void model_alloc_n(model *m, uint32_t n) {
     void *objects[MODEL_SLOTS];
     for (uint32_t i = 0; i < n; i++) objects[i] = m;
@@ -49,8 +57,10 @@ static inline void model_free(model *m, uint32_t slot, way by) {
     m->freeing = slot;
     if (by == BY_HANDLE)
         model_assert(m, kolk_pool_free_handle(&m->pool, model_handle(m, slot, m->generations[slot])));
-    else if (by == BY_EVICTION)
+    else if (by == BY_COST)
         kolk_pool_evict_cheapest(&m->pool, m);
+    else if (by == BY_AGE)
+        kolk_pool_evict_oldest(&m->pool, m);
     else
         kolk_pool_free(&m->pool, object);
     m->freeing = before;
@@ -80,14 +90,11 @@ static inline void model_clear(model *m) {
     model_assert(m, m->count == m->live && m->damages == 0);
 }
 
-/* Not while there is damage, of which a trim takes some away and nobody knows which. */
-static inline size_t model_trim(model *m) {
-    if (m->damages) return 0;
-    size_t bytes = kolk_pool_trim(&m->pool);
-    if (m->desc.reuse == KOLK_REUSE_LIFO) model_sort(m);
+/* So many bytes may have gone, and with them what was in dead slots. */
+static inline void model_gave_back(model *m, size_t bytes) {
     if (m->desc.memory || (m->desc.keep && !m->desc.setup)) {
         model_assert(m, bytes == 0);
-        return 0;
+        return;
     }
     model_assert(m, bytes <= (size_t)m->capacity * m->stride);
     for (uint32_t slot = 0; slot < MODEL_SLOTS; slot++) {
@@ -95,7 +102,51 @@ static inline size_t model_trim(model *m) {
         m->stamps[slot] = 0;
         m->filled[slot] = m->kept[slot] = false;
     }
+}
+
+/* Not while there is damage, of which a trim takes some away and nobody knows which. */
+static inline size_t model_trim(model *m) {
+    if (m->damages) return 0;
+    size_t bytes = kolk_pool_trim(&m->pool);
+    if (m->desc.reuse == KOLK_REUSE_LIFO) model_sort(m);
+    model_gave_back(m, bytes);
     return bytes;
+}
+
+/* Nor this. The order of free slots stays; the pool may grow by the budget at each tick. */
+static inline void model_tick(model *m, uint32_t budget, uint32_t ticks) {
+    for (; ticks && !m->damages; ticks--) {
+        size_t bytes = kolk_pool_tick(&m->pool, budget);
+        uint32_t more = m->pool.capacity - m->capacity;
+        model_assert(m, more <= (model_can_grow(m) ? budget : 0) && m->pool.capacity <= m->desc.max_capacity);
+        m->capacity += more;
+        model_gave_back(m, bytes);
+    }
+}
+
+/* Live objects from the oldest to the newest, and back. */
+static inline void model_ask_ages(model *m) {
+    if (!m->desc.ages) return;
+    void *object = kolk_pool_oldest(&m->pool);
+    for (uint32_t n = 0; n < m->order.count; n++, object = kolk_pool_newer(&m->pool, object))
+        model_assert(m, object == model_object(m, m->order.slots[n]));
+    model_assert(m, object == NULL);
+    object = kolk_pool_newest(&m->pool);
+    for (uint32_t n = m->order.count; n-- > 0; object = kolk_pool_older(&m->pool, object))
+        model_assert(m, object == model_object(m, m->order.slots[n]));
+    model_assert(m, object == NULL);
+}
+
+static inline void model_touch(model *m, uint32_t slot) {
+    if (!m->desc.ages) return;
+    kolk_pool_touch(&m->pool, model_object(m, slot));
+    list_remove(&m->order, slot);
+    list_push(&m->order, slot);
+}
+
+/* Not by the least cost: many cost the same. */
+static inline void model_evict_oldest(model *m) {
+    if (m->desc.ages && m->order.count) model_free(m, m->order.slots[0], BY_AGE);
 }
 
 static inline void model_reserve(model *m, uint32_t capacity) {

@@ -14,12 +14,15 @@ static inline uint32_t model_slot_of(const model *m, const void *object) {
 /* A hook allocates and frees. Not in alloc_n, whose first objects the model has not heard of yet. */
 static inline void model_nest(model *m, bool frees, bool allocs) {
     uint32_t wanted = m->wanted;
+    bool urgent = m->urgent;
     if (m->in_alloc_n || m->depth == 3) return;
     m->depth++;
     m->wanted = NO_SLOT;
+    m->urgent = false;
     if (frees && m->live && random_below(&m->random, 4) == 0) model_free(m, model_random_live(m), BY_POINTER);
     if (allocs && random_below(&m->random, 4) == 0) model_alloc(m, false);
     m->wanted = wanted;
+    m->urgent = urgent;
     m->depth--;
 }
 
@@ -34,6 +37,7 @@ static inline bool model_setup(void *object, void *context) {
     m->setting_up[slot] = true;
     if (m->in_alloc_n) return !fails;
     model_assert(m, slot == (m->wanted == NO_SLOT ? model_next(m) : m->wanted));
+    if (m->wanted == NO_SLOT) model_follow_headroom(m);
     model_take(m, slot);
     model_nest(m, m->setup_frees, m->setup_allocs);
     m->prepared = slot;
@@ -80,8 +84,10 @@ static inline void model_make_room(model *m, uint32_t choice) {
     uint32_t cheapest = model_cheapest(m);
     if (choice < 8 && m->live) {
         model_free(m, model_random_live(m), BY_POINTER);
+    } else if (choice < 10 && m->desc.ages) {
+        model_evict_oldest(m);
     } else if (choice < 12 && m->desc.cost && cheapest != NO_SLOT) {
-        model_free(m, cheapest, BY_EVICTION);
+        model_free(m, cheapest, BY_COST);
     } else if (choice == 12) {
         model_clear(m);
     } else if (choice == 13) {
@@ -103,9 +109,12 @@ static inline void model_on_full(kolk_pool *pool, void *context) {
     model_assert(m, m->depth == 0 && kolk_pool_is_valid(pool) == (m->damages == 0));
     m->hook_due = false;
     m->in_hook = true;
+    model_follow_headroom(m);
     uint32_t before = m->count;
     model_make_room(m, random_below(&m->random, 16));
-    if (m->count < before) m->evictions += before - m->count;
+    bool evicted = m->count < before;
+    if (evicted) m->evictions += before - m->count;
+    m->urgent = m->urgent || evicted; /* it may take the place of what was freed */
     m->in_hook = false;
 }
 

@@ -11,7 +11,7 @@
 /* WAITING: in quarantine. BETWEEN: its setup or reset runs. */
 typedef enum place { NEVER, FREE, WAITING, WORN, LIVE, BETWEEN } place;
 
-typedef enum way { BY_POINTER, BY_HANDLE, BY_EVICTION } way;
+typedef enum way { BY_POINTER, BY_HANDLE, BY_COST, BY_AGE } way;
 
 /* What was written to that nobody may write to, in debug mode. */
 enum { BEFORE, BEHIND, BODY, PARTS };
@@ -41,6 +41,7 @@ typedef struct model {
     uint32_t damaged_at[MODEL_SLOTS][PARTS];
     uint64_t births[MODEL_SLOTS];
     list free, waiting, worn; /* free: in the order of freeing */
+    list order;               /* of births */
     uint32_t fresh, capacity, live, peak, recycled;
     uint32_t count; /* of live ones and those between */
     uint64_t failed, evictions, wrong_pool, born, leaked;
@@ -50,6 +51,7 @@ typedef struct model {
     uint32_t damages;    /* that are not reported yet */
     bool bad_setting;
 
+    bool urgent; /* this alloc: asked for so, or its on_full has evicted */
     bool setup_fails, hook_due, trap_due, in_hook, in_alloc_n, clearing;
     bool setup_frees, setup_allocs, reset_frees, reset_allocs; /* now and then */
     bool refused;                                              /* the system gives no memory to grow */
@@ -142,9 +144,22 @@ static inline bool model_can_grow(const model *m) {
     return m->capacity < m->desc.max_capacity && !(m->refused && asks_system);
 }
 
+/* Slots that can be alive besides those that are, with this capacity. */
+static inline uint32_t model_left(const model *m, uint32_t capacity) {
+    return capacity - m->count - (m->desc.generations == KOLK_GENERATIONS_STRICT ? m->worn.count : 0);
+}
+
+/* Would the next alloc take a slot of the headroom, unless the pool grows? */
+static inline bool model_needs_more(const model *m) {
+    return !m->urgent && m->desc.headroom && model_left(m, m->capacity) <= m->desc.headroom;
+}
+
 /* The slot that the next alloc must give, or NO_SLOT. */
 static inline uint32_t model_next(const model *m) {
-    if (m->desc.reuse == KOLK_REUSE_FIFO && m->fresh < m->capacity) return m->fresh;
+    bool needs_more = model_needs_more(m);
+    if (needs_more && !model_can_grow(m)) return NO_SLOT;
+    if (needs_more && model_left(m, m->desc.max_capacity) <= m->desc.headroom) return NO_SLOT;
+    if (m->desc.reuse == KOLK_REUSE_FIFO && (needs_more || m->fresh < m->capacity)) return m->fresh;
     if (m->free.count) {
         if (m->desc.reuse == KOLK_REUSE_LIFO) return m->free.slots[m->free.count - 1];
         if (m->desc.reuse == KOLK_REUSE_FIFO) return m->free.slots[0];
@@ -166,6 +181,14 @@ static inline void model_put(model *m, uint32_t slot) {
 static inline void model_follow_growth(model *m, uint32_t slot) {
     if (slot < m->capacity) return;
     model_assert(m, m->pool.capacity > slot && m->pool.capacity <= m->desc.max_capacity);
+    m->capacity = m->pool.capacity;
+}
+
+/* The next alloc comes, and before it the growth that the headroom needs. */
+static inline void model_follow_headroom(model *m) {
+    if (!model_needs_more(m) || m->pool.capacity == m->capacity) return;
+    model_assert(m, model_can_grow(m) && m->pool.capacity > m->capacity);
+    model_assert(m, m->pool.capacity <= m->desc.max_capacity);
     m->capacity = m->pool.capacity;
 }
 
@@ -194,6 +217,7 @@ static inline void model_take(model *m, uint32_t slot) {
 static inline void model_end(model *m, uint32_t slot) {
     m->places[slot] = BETWEEN;
     m->live--;
+    model_assert(m, list_remove(&m->order, slot));
     m->filled[slot] = m->debug & KOLK_DEBUG_FILL;
     if (m->filled[slot]) m->stamps[slot] = 0;
     if (has_handles(m)) m->generations[slot] = (m->generations[slot] + 1) & KOLK_GENERATION_MAX;
@@ -258,6 +282,7 @@ static inline void model_begin(model *m, uint32_t slot, const void *object, bool
     m->places[slot] = LIVE;
     m->born_in_clear[slot] = m->clearing;
     m->live++;
+    list_push(&m->order, slot);
     if (m->count > m->peak) m->peak = m->count;
     model_stamp(m, slot);
 }
@@ -265,17 +290,17 @@ static inline void model_begin(model *m, uint32_t slot, const void *object, bool
 /* Alloc was called, and gave this. */
 static inline void model_allocated(model *m, const void *object, bool zeroed) {
     model_assert(m, !m->hook_due);
-    uint32_t slot = m->prepared;
+    uint32_t slot = m->prepared == NO_SLOT ? model_next(m) : m->prepared;
+    bool is_taken = m->prepared != NO_SLOT;
+    if (!is_taken) model_follow_headroom(m);
     m->prepared = NO_SLOT;
+    m->urgent = false;
     if (slot == NO_SLOT) {
-        slot = model_next(m);
-        if (slot == NO_SLOT) {
-            model_assert(m, object == NULL);
-            m->failed++;
-            return;
-        }
-        model_take(m, slot);
+        model_assert(m, object == NULL);
+        m->failed++;
+        return;
     }
+    if (!is_taken) model_take(m, slot);
     model_begin(m, slot, object, zeroed);
 }
 

@@ -83,6 +83,16 @@ static void sweep(model *m) {
         model_sweep_by_runs(m, from, from + random_below(&m->random, m->desc.max_capacity + 3));
 }
 
+static void age(model *m) {
+    uint32_t choice = random_below(&m->random, 8);
+    if (choice == 0)
+        model_ask_ages(m);
+    else if (choice == 1)
+        model_evict_oldest(m);
+    else if (m->live)
+        model_touch(m, model_random_live(m));
+}
+
 /* ---- Runs -------------------------------------------------------------------------------------------------------- */
 
 static void free_one(run *r) {
@@ -99,7 +109,10 @@ static void operate(run *r, bool filling) {
     uint32_t choice = random_below(&m->random, 1000);
     m->setup_fails = random_below(&m->random, 16) == 0;
     if (choice < (filling ? 450u : 250u)) {
-        model_alloc(m, choice % 8 == 0);
+        if (choice % 8 == 1)
+            model_alloc_urgent(m);
+        else
+            model_alloc(m, choice % 8 == 0);
     } else if (choice < 700) {
         free_one(r);
     } else if (choice < 720) {
@@ -110,12 +123,16 @@ static void operate(run *r, bool filling) {
         look_up(r);
     } else if (choice < 960) {
         model_refuses(m, wrong_pointer(r), (verb)random_below(&m->random, VERBS));
+    } else if (choice < 970 && m->desc.ages) {
+        age(m);
     } else if (choice < 990) {
         sweep(m);
     } else if (choice < 994) {
         model_trim(m);
-    } else if (choice < 997) {
+    } else if (choice < 996) {
         model_reserve(m, random_below(&m->random, m->desc.max_capacity + 2));
+    } else if (choice == 996) {
+        model_tick(m, random_below(&m->random, 100), random_below(&m->random, 100));
     } else if (choice == 999) {
         model_clear(m);
     }
@@ -126,9 +143,9 @@ static void run_one(const kolk_pool_desc *desc, bool foreign, uint64_t stream, u
     assert_non_null(r);
     model *m = &r->m;
     char what[160];
-    snprintf(what, sizeof what, "reuse %d, generations %d, %u bytes, %u to %u slots, %s%s", (int)desc->reuse,
-             (int)desc->generations, (unsigned)desc->object_size, desc->capacity, desc->max_capacity,
-             foreign ? "caller's memory" : "system's memory", desc->setup ? ", hooks" : "");
+    snprintf(what, sizeof what, "reuse %d, generations %d, %u bytes, %u to %u slots, headroom %u, %s%s%s", (int)desc->reuse,
+             (int)desc->generations, (unsigned)desc->object_size, desc->capacity, desc->max_capacity, desc->headroom,
+             foreign ? "caller's memory" : "system's memory", desc->setup ? ", hooks" : "", desc->ages ? ", ages" : "");
     m->what = what;
     m->seed = seed;
     m->random = seed + stream * UINT64_C(0x632be59bd9b4e019);
@@ -176,6 +193,9 @@ static void test_against_the_model(void **state) {
             desc.teardown = model_teardown;
             desc.on_full = model_on_full;
         }
+        desc.ages = random_below(&random, 2);
+        if (random_below(&random, 3) == 0) desc.headroom = random_below(&random, desc.capacity + 2);
+        if (desc.headroom > desc.capacity) desc.headroom = desc.max_capacity > desc.capacity ? desc.max_capacity : 0;
         run_one(&desc, memory == 2, stream, operations / streams);
     }
 }

@@ -317,13 +317,16 @@ static void test_descriptors(void **state) {
         {KOLK_OK, {.object_size = 24, .tag = 6, .capacity = 1}, {.object_size = 24, .tag = 7, .capacity = 1000}},
     };
     for (size_t i = 0; i < LENGTH_OF(rows); i++) {
-        kolk_pool_desc desc = rows[i].first;
-        make_pool(&second, &rows[i].second);
+        kolk_pool_desc desc = rows[i].first, of_second = rows[i].second; /* with slots: else there are no handles */
+        if (!desc.capacity) desc.capacity = 4;
+        if (!of_second.capacity) of_second.capacity = 4;
+        size_t size = kolk_pool_memory_size(&desc);
+        make_pool(&second, &of_second);
         desc.overflow = &second;
         memset(&first, 0xff, sizeof first);
         kolk_status status = kolk_pool_init(&first, &desc);
         if (status != rows[i].status) fail_msg("row %u: %s", (unsigned)i, kolk_status_text(status));
-        assert_int_equal(kolk_pool_memory_size(&desc), kolk_pool_memory_size(&rows[i].first)); /* it is not looked at */
+        assert_int_equal(kolk_pool_memory_size(&desc), size); /* it is not looked at */
         kolk_pool_deinit(&first);
         assert_true(is_all_zero(&first));
         kolk_pool_deinit(&second);
@@ -631,6 +634,23 @@ static void test_headroom_of_the_overflow_pool(void **state) {
     end_two(&t);
 }
 
+/* Nor is one that has made room in the overflow pool a reason to take the first one's. */
+static void test_headroom_of_the_first_pool(void **state) {
+    (void)state;
+    for (unsigned n = 0; n < 3; n++) {
+        hooked h = {.calls = 0};
+        make_two(&h.t, (kolk_pool_desc){.capacity = 4, .headroom = 2, .reuse = orders[n], .on_full = free_it, .context = &h},
+                 (kolk_pool_desc){.capacity = 1});
+        for (int i = 0; i < 3; i++) taken_from(&h.t.first);
+        assert_counts(&h.t, 2, 1);
+        h.object = kolk_pool_at(&h.t.second, 0);
+        assert_non_null(kolk_pool_alloc(&h.t.first));
+        assert_int_equal(h.calls, 1);
+        assert_counts(&h.t, 2, 1);
+        end_two(&h.t);
+    }
+}
+
 static void jump_out(const kolk_failure *failure, void *context) {
     (void)failure;
     longjmp(*(jmp_buf *)context, 1);
@@ -744,6 +764,7 @@ int main(void) {
         DEBUG_TEST(test_alloc_n_evicts_nothing_that_it_has_given),
         DEBUG_TEST(test_evictions_in_the_overflow_pool),
         DEBUG_TEST(test_headroom_of_the_overflow_pool),
+        DEBUG_TEST(test_headroom_of_the_first_pool),
         DEBUG_TEST(test_a_longjmp_out_of_the_overflow_pool),
         DEBUG_TEST(test_a_longjmp_out_of_an_alloc),
         DEBUG_TEST(test_typed),

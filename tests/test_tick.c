@@ -67,7 +67,8 @@ static void give_back_a_spike(kolk_pool_desc desc, uint32_t rest, uint32_t budge
         assert_int_equal(before - now, bytes);
         if (first_tick) steps++;
         if (bytes && !first_tick) first_tick = tick;
-        if (tick < TICKS_OF_A_SPIKE) assert_int_equal(os.calls, 0); /* not yet */
+        if (tick < TICKS_OF_A_SPIKE) assert_int_equal(bytes, 0); /* not yet */
+        if (tick < TICKS_OF_A_SPIKE && !desc.max_capacity) assert_int_equal(os.calls, 0);
         before = now;
     }
     assert_true(kolk_pool_is_valid(&pool));
@@ -180,7 +181,8 @@ static void test_nothing_else_changes(void **state) {
         for (uint32_t i = 0; i < MANY; i++)
             if (i % 37) kolk_pool_free(&twin, twins[i]);
         for (uint32_t i = 0; i < MANY && pool.generations; i += 37) handles[i] = kolk_pool_handle(&pool, objects[i]);
-        uint32_t capacity = pool.capacity;
+        for (int tick = 0; tick < 30; tick++) assert_int_equal(kolk_pool_tick(&pool, BUDGET), 0);
+        uint32_t capacity = pool.capacity; /* it has grown until the demand fits */
         assert_int_equal(kolk_pool_reserve(&twin, capacity), KOLK_OK); /* FIFO takes never-issued slots first */
         size_t bytes = 0;
         for (int tick = 0; tick < 200; tick++) bytes += kolk_pool_tick(&pool, BUDGET);
@@ -391,7 +393,6 @@ static void test_giving_back_refused(void **state) {
         spike(&pool, objects, 0);
         size_t before = resident(&pool), bytes = 0;
         refuse(n / 3 ? 2 : 1, true); /* madvise; or both, so that all whole pages count as backed and none goes */
-        os.only_mincore = false;
         for (int tick = 0; tick < 200; tick++) bytes += kolk_pool_tick(&pool, BUDGET);
         assert_true(os.calls > 0);
         refuse(0, false);
