@@ -193,6 +193,7 @@ static unsigned draw_descriptor(run *r) {
     desc->reuse = (kolk_reuse)(choice % 3);
     desc->generations = (kolk_generations)(choice / 3 % 3);
     desc->keep = choice / 9 % 2;
+    desc->ages = choice / 18 % 2;
     desc->object_size = sizes[draw(r) % LENGTH_OF(sizes)];
     desc->object_align = aligns[draw(r) % LENGTH_OF(aligns)];
     desc->capacity = draw_count(r);
@@ -203,6 +204,8 @@ static unsigned draw_descriptor(run *r) {
     draw_hooks(r);
     draw_debug(r);
     if (memory >= LENT) desc->capacity++; /* 0 asks for as many as fit */
+    desc->headroom = choice / 36;
+    if (desc->headroom > (desc->max_capacity ? desc->max_capacity : desc->capacity)) desc->headroom = 0;
     if (memory == FITTING) r->m.memory_size = kolk_pool_memory_size(desc) + draw(r) % 64;
     return memory;
 }
@@ -232,6 +235,10 @@ static void op_alloc(run *r) {
 
 static void op_alloc_zeroed(run *r) {
     model_alloc(&r->m, true);
+}
+
+static void op_alloc_urgent(run *r) {
+    model_alloc_urgent(&r->m);
 }
 
 static void op_alloc_n(run *r) {
@@ -316,6 +323,18 @@ static void op_trim(run *r) {
     model_trim(&r->m);
 }
 
+static void op_tick(run *r) {
+    uint32_t budget = draw(r);
+    model_tick(&r->m, budget, draw(r));
+}
+
+static void op_age(run *r) {
+    uint32_t choice = draw(r) % 4, slot = draw_live(r);
+    if (choice == 0) model_ask_ages(&r->m);
+    if (choice == 1) model_evict_oldest(&r->m);
+    if (choice >= 2 && slot != NO_SLOT) model_touch(&r->m, slot);
+}
+
 static void op_clear(run *r) {
     model_clear(&r->m);
 }
@@ -386,6 +405,8 @@ static uint64_t broken_rules(const kolk_pool_desc *desc) {
         {KOLK_BAD_REUSE, desc->reuse > KOLK_REUSE_LOWEST},
         {KOLK_BAD_GENERATIONS, desc->generations > KOLK_GENERATIONS_NONE},
         {KOLK_COST_MISSING, desc->on_full == kolk_pool_evict_cheapest && !desc->cost},
+        {KOLK_AGES_MISSING, desc->on_full == kolk_pool_evict_oldest && !desc->ages},
+        {KOLK_BAD_HEADROOM, desc->headroom > (desc->max_capacity ? desc->max_capacity : desc->capacity)},
         {KOLK_MAX_BELOW_CAPACITY, desc->max_capacity && desc->max_capacity < desc->capacity},
         {KOLK_CANNOT_GROW, desc->memory && desc->max_capacity && desc->max_capacity != desc->capacity},
         {KOLK_MEMORY_MISALIGNED, (uintptr_t)desc->memory % align},
@@ -412,6 +433,9 @@ static kolk_pool_desc draw_any_descriptor(run *r) {
     if (choice & 64) desc.memory = memory + count / 25;
     if (choice & 128) desc.memory_size = sizeof memory - count / 25;
     if (shape / 25 % 2) desc.debug = "all";
+    if (shape / 50 % 2) desc.on_full = kolk_pool_evict_oldest;
+    desc.ages = shape / 100 % 2;
+    if (!desc.memory || desc.capacity) desc.headroom = count / 125 * 2; /* not with as many as fit */
     return desc;
 }
 
@@ -428,7 +452,7 @@ static void op_try_descriptor(run *r) {
     if (status == KOLK_OK) {
         model_assert(m, broken == 0 && kolk_pool_is_valid(&pool));
         void *object = kolk_pool_alloc(&pool);
-        model_assert(m, (object != NULL) == (pool.capacity > 0));
+        model_assert(m, (object != NULL) == (pool.capacity > desc.headroom));
         kolk_pool_free(&pool, object);
         kolk_pool_deinit(&pool);
     } else {
@@ -445,7 +469,7 @@ static void (*const operations[32])(run *) = {
     op_free_handle, op_get,         op_free_pointer,   op_ask,        op_is_live,        op_at,           op_next,
     op_next_run,    op_sweep,       op_sweep_and_free, op_reserve,    op_trim,           op_clear,        op_write_dead,
     op_damage,      op_setup_fails, op_refuse_memory,  op_restart,    op_try_descriptor, op_alloc_n,      op_alloc_at,
-    op_damage,      op_alloc,       op_free,           op_write_stats};
+    op_tick,        op_alloc_urgent, op_age,           op_write_stats};
 
 static void operate(run *r) {
     model *m = &r->m;

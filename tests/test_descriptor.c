@@ -6,6 +6,8 @@
 
 static _Alignas(64) unsigned char memory[4096];
 
+static kolk_pool no_pool;
+
 static double no_cost(const void *object, void *context) {
     (void)object, (void)context;
     return 0;
@@ -56,6 +58,14 @@ static const row rows[] = {
     {KOLK_BAD_GENERATIONS, {.object_size = 8, .capacity = 4, .generations = (kolk_generations)3}},
     {KOLK_BAD_GENERATIONS, {.object_size = 8, .capacity = 4, .generations = (kolk_generations)-1}},
     {KOLK_COST_MISSING, {.object_size = 8, .capacity = 4, .on_full = kolk_pool_evict_cheapest}},
+    {KOLK_AGES_MISSING, {.object_size = 8, .capacity = 4, .on_full = kolk_pool_evict_oldest}},
+    {KOLK_AGES_MISSING, {.object_size = 8, .capacity = 4, .on_full = kolk_pool_evict_oldest, .cost = no_cost}},
+    {KOLK_BAD_HEADROOM, {.object_size = 8, .headroom = 1}},
+    {KOLK_BAD_HEADROOM, {.object_size = 8, .capacity = 4, .headroom = 5}},
+    {KOLK_BAD_HEADROOM, {.object_size = 8, .capacity = 4, .headroom = UINT32_MAX}},
+    {KOLK_BAD_HEADROOM, {.object_size = 8, .capacity = 4, .max_capacity = 9, .headroom = 10}},
+    {KOLK_BAD_HEADROOM, {.object_size = 8, .memory = memory, .memory_size = 4096, .headroom = 1000}},
+    {KOLK_BAD_OVERFLOW, {.object_size = 8, .capacity = 4, .overflow = &no_pool}},
     /* and the nearest that are right */
     {KOLK_OK, {.object_size = 1}},
     {KOLK_OK, {.object_size = 8, .object_align = 4096, .capacity = 4}},
@@ -64,6 +74,12 @@ static const row rows[] = {
     {KOLK_OK, {.object_size = 8, .memory = memory + 8, .memory_size = 4000}},
     {KOLK_OK, {.object_size = 8, .capacity = 4, .reuse = KOLK_REUSE_LOWEST, .generations = KOLK_GENERATIONS_NONE}},
     {KOLK_OK, {.object_size = 8, .capacity = 4, .on_full = kolk_pool_evict_cheapest, .cost = no_cost}},
+    {KOLK_OK, {.object_size = 8, .capacity = 4, .on_full = kolk_pool_evict_oldest, .ages = true}},
+    {KOLK_OK, {.object_size = 8, .ages = true}},
+    {KOLK_OK, {.object_size = 8, .capacity = 4, .headroom = 4}},
+    {KOLK_OK, {.object_size = 8, .capacity = 4, .max_capacity = 9, .headroom = 9}},
+    {KOLK_OK, {.object_size = 8, .memory = memory, .memory_size = 4096, .headroom = 100}},
+    {KOLK_OK, {.object_size = 8, .capacity = 4, .low_water = UINT32_MAX}},
 };
 
 static void test_each_broken_rule_has_its_status(void **state) {
@@ -148,6 +164,7 @@ static void answer_everything(kolk_pool *pool, notes *taken) {
     assert_int_equal(kolk_pool_trim(pool), 0);
     assert_int_equal(kolk_pool_tick(pool, 64), 0);
     assert_null(kolk_pool_alloc_urgent(pool));
+    assert_int_equal(kolk_pool_tick(pool, UINT32_MAX), 0);
     kolk_pool_free(pool, NULL);
     assert_silent(taken);
     kolk_pool_stats(pool, &stats);
@@ -162,8 +179,21 @@ static void answer_everything(kolk_pool *pool, notes *taken) {
     assert_int_equal(kolk_pool_index(pool, &object), UINT32_MAX);
     assert_true(kolk_handle_is_null(kolk_pool_handle(pool, &object)));
     assert_null(kolk_pool_next(pool, &object));
+    assert_null(kolk_pool_oldest(pool));
+    assert_null(kolk_pool_newest(pool));
+    assert_null(kolk_pool_newer(pool, &object));
+    assert_null(kolk_pool_older(pool, &object));
+    kolk_pool_touch(pool, &object);
+    kolk_pool_protect(pool, &object, true);
+    kolk_pool_evict_oldest(pool, NULL);
+    assert_int_equal(taken->count, 11);
+    assert_int_equal(taken->last.rule, KOLK_AGES_MISSING);
+    assert_null(kolk_pool_alloc_over(pool, 1));
+    kolk_pool_evict_cheapest(pool, NULL);
+    assert_int_equal(taken->count, 13);
+    assert_int_equal(taken->last.rule, KOLK_COST_MISSING);
     kolk_pool_trap_full(pool, NULL);
-    assert_int_equal(taken->count, 5);
+    assert_int_equal(taken->count, 14);
     assert_int_equal(taken->last.rule, KOLK_FULL);
     taken->count = 0;
     assert_true(kolk_pool_is_valid(pool));
@@ -207,6 +237,8 @@ static void for_each_shape(void (*check)(const kolk_pool_desc *desc)) {
         desc.reuse = (kolk_reuse)(rest % 3), rest /= 3;
         desc.generations = rest % 2 ? KOLK_GENERATIONS_NONE : KOLK_GENERATIONS_RECYCLE, rest /= 2;
         desc.setup = rest % 2 ? setup : NULL, rest /= 2;
+        desc.ages = n % 5 < 2;
+        desc.cost = n % 5 == 1 ? no_cost : NULL;
         desc.object_align = (size_t[]){0, 1, 32}[rest];
         check(&desc);
     }
@@ -253,7 +285,8 @@ static void test_memory_size_is_exact(void **state) {
 static void pool_bytes_are_enough(const kolk_pool_desc *desc) {
     size_t align = desc->object_align ? desc->object_align : 16;
     while (!desc->object_align && desc->object_size % align) align /= 2;
-    assert_true(KOLK_POOL_BYTES(desc->object_size, align, desc->capacity) >= kolk_pool_memory_size(desc));
+    size_t ages = desc->ages ? KOLK_POOL_AGE_BYTES(desc->capacity) : 0;
+    assert_true(KOLK_POOL_BYTES(desc->object_size, align, desc->capacity) + ages >= kolk_pool_memory_size(desc));
 }
 
 static void test_pool_bytes_are_enough(void **state) {
@@ -282,6 +315,7 @@ static void test_memory_size_of_other_descriptors(void **state) {
         kolk_status status = rows[i].status;
         bool of_memory = (status >= KOLK_MAX_BELOW_CAPACITY && status <= KOLK_MEMORY_MISALIGNED) || status == KOLK_OK;
         of_memory = of_memory || status == KOLK_NO_MEMORY;
+        of_memory = of_memory || status == KOLK_BAD_HEADROOM || status == KOLK_BAD_OVERFLOW;
         if (!of_memory && rows[i].desc.capacity) assert_int_equal(kolk_pool_memory_size(&rows[i].desc), 0);
     }
     assert_int_equal(kolk_pool_memory_size(&(kolk_pool_desc){.object_size = 8}), 0);
@@ -321,6 +355,7 @@ static void test_overhead_per_slot(void **state) {
         {KOLK_REUSE_LIFO, KOLK_GENERATIONS_RECYCLE, 8.3}, {KOLK_REUSE_FIFO, KOLK_GENERATIONS_STRICT, 8.3},
         {KOLK_REUSE_LIFO, KOLK_GENERATIONS_NONE, 4.2},    {KOLK_REUSE_FIFO, KOLK_GENERATIONS_NONE, 4.2},
         {KOLK_REUSE_LOWEST, KOLK_GENERATIONS_NONE, 0.3},
+        {KOLK_REUSE_LOWEST, KOLK_GENERATIONS_NONE, 8.3}, /* with ages */
     };
     for (size_t i = 0; i < LENGTH_OF(promises); i++) {
         kolk_pool pool;
@@ -328,6 +363,7 @@ static void test_overhead_per_slot(void **state) {
         kolk_pool_desc desc = {.object_size = 64, .capacity = 1000000};
         desc.reuse = promises[i].reuse;
         desc.generations = promises[i].generations;
+        desc.ages = i + 1 == LENGTH_OF(promises);
         assert_true((double)kolk_pool_memory_size(&desc) <= 1e6 * (64 + promises[i].most));
         make_pool(&pool, &desc);
         kolk_pool_stats(&pool, &stats);

@@ -209,6 +209,87 @@ static void test_counts_that_lead_outside(void **state) {
     assert_int_equal(munmap(pages, 2 * page), 0);
 }
 
+/* What shows the fast paths less than there is: ages, hooks, headroom and low water (I4). */
+static void no_hook(kolk_pool *pool, void *context) {
+    (void)pool, (void)context;
+}
+
+static void test_floors(void **state) {
+    (void)state;
+    static const kolk_pool_desc descs[] = {{.headroom = 5},
+                                           {.low_water = 5, .on_low = no_hook},
+                                           {.headroom = 2, .low_water = 4, .on_low = no_hook},
+                                           {.ages = true},
+                                           {.ages = true, .headroom = 5},
+                                           {.setup = setup}};
+    for (size_t i = 0; i < LENGTH_OF(descs); i++) {
+        for (size_t n = 0; n < LENGTH_OF(orders); n++) {
+            kolk_pool pool;
+            kolk_pool_desc desc = descs[i];
+            desc.object_size = 8;
+            desc.capacity = 100;
+            desc.reuse = orders[n];
+            make_pool(&pool, &desc);
+            void *objects[95];
+            assert_int_equal(kolk_pool_alloc_n(&pool, objects, 95), 95);
+            for (uint32_t k = 0; k < 95; k += 2) kolk_pool_free(&pool, objects[k]);
+            assert_true(kolk_pool_is_valid(&pool));
+            assert_seen(&pool, pool.floor, pool.floor - 1);
+            assert_seen(&pool, pool.easy_floor, pool.easy_floor - 1);
+            assert_seen(&pool, pool.floor, NULL);
+            assert_seen(&pool, pool.easy_floor, NULL);
+            kolk_pool_deinit(&pool);
+        }
+    }
+}
+
+/* The order of births (I9): dead slots 7, 100 and 3000 are still in it, 8 is protected. */
+static void make_aged(kolk_pool *pool, kolk_reuse reuse) {
+    make_pool(pool, &(kolk_pool_desc){.name = "aged", .object_size = 8, .capacity = SLOTS, .reuse = reuse, .ages = true});
+    for (uint32_t i = 0; i < ISSUED; i++) assert_non_null(kolk_pool_alloc(pool));
+    kolk_pool_free(pool, kolk_pool_at(pool, 7));
+    kolk_pool_free(pool, kolk_pool_at(pool, 100));
+    kolk_pool_free(pool, kolk_pool_at(pool, 3000));
+    kolk_pool_protect(pool, kolk_pool_at(pool, 8), true);
+    assert_true(kolk_pool_is_valid(pool));
+}
+
+static void test_the_order_of_births(void **state) {
+    (void)state;
+    for (size_t i = 0; i < LENGTH_OF(orders); i++) {
+        kolk_pool pool;
+        make_aged(&pool, orders[i]);
+        kolk_age *ages = pool.ages; /* by slot + 1 */
+        assert_int_equal(ages[0].newer, 1);
+        assert_int_equal(ages[0].older, ISSUED);
+        assert_int_equal(ages[8].newer, 10); /* the dead one is in it, the protected one is not */
+        assert_seen(&pool, ages[0].newer, 0);
+        assert_seen(&pool, ages[0].newer, 2);
+        assert_seen(&pool, ages[0].newer, ISSUED + 1);
+        assert_seen(&pool, ages[0].newer, UINT32_MAX);
+        assert_seen(&pool, ages[0].older, 0);
+        assert_seen(&pool, ages[0].older, ISSUED - 1);
+        assert_seen(&pool, ages[1].newer, 3); /* one is left out */
+        assert_seen(&pool, ages[1].newer, 1); /* a circle that never comes back */
+        assert_seen(&pool, ages[1000].newer, 500);
+        assert_seen(&pool, ages[1000].newer, 0);
+        assert_seen(&pool, ages[1000].older, 998);
+        assert_seen(&pool, ages[ISSUED].newer, 1);
+        assert_seen(&pool, ages[ISSUED].newer, ISSUED + 1);
+        assert_seen(&pool, ages[9].newer, 10); /* it has one neighbour, and is no neighbour of that */
+        assert_seen(&pool, ages[9].older, 8);
+        /* Closed in both directions, and some are outside who point in. */
+        kolk_age first = ages[0], third = ages[3];
+        ages[0].newer = 3;
+        ages[3].older = 0;
+        assert_false(kolk_pool_is_valid(&pool));
+        ages[0] = first;
+        ages[3] = third;
+        assert_true(kolk_pool_is_valid(&pool));
+        kolk_pool_deinit(&pool);
+    }
+}
+
 #define TEST(name) cmocka_unit_test_teardown(name, abort_on_failure)
 
 int main(void) {
@@ -216,7 +297,8 @@ int main(void) {
         TEST(test_counts_and_bounds),          TEST(test_bits_and_generations),
         TEST(test_a_live_slot_for_a_free_one), TEST(test_places),
         TEST(test_holes_and_their_summaries),  TEST(test_a_hole_too_many),
-        TEST(test_counts_that_lead_outside),
+        TEST(test_counts_that_lead_outside),   TEST(test_floors),
+        TEST(test_the_order_of_births),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
