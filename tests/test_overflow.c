@@ -596,6 +596,28 @@ static void test_alloc_n_evicts_nothing_that_it_has_given(void **state) {
     }
 }
 
+/* The overflow pool's own low water, however its objects are asked for. */
+static void test_low_water_of_the_overflow_pool(void **state) {
+    (void)state;
+    for (unsigned n = 0; n < 3; n++) {
+        hooked h = {.calls = 0};
+        void *objects[4];
+        make_two(&h.t, (kolk_pool_desc){0},
+                 (kolk_pool_desc){.reuse = orders[n], .low_water = 2, .on_low = count_call, .context = &h});
+        assert_int_equal(kolk_pool_alloc_n(&h.t.first, objects, 2), 2);
+        assert_int_equal(h.second_calls, 0);
+        if (n == 0) {
+            assert_int_equal(kolk_pool_alloc_n(&h.t.first, objects, 2), 2);
+        } else {
+            taken_from(&h.t.first);
+            assert_int_equal(h.second_calls, 0);
+            taken_from(&h.t.first);
+        }
+        assert_int_equal(h.second_calls, 1);
+        end_two(&h.t);
+    }
+}
+
 /* An eviction in the overflow pool, by age and by cost. */
 static double cost_of(const void *object, void *context) {
     (void)context;
@@ -762,6 +784,7 @@ int main(void) {
         DEBUG_TEST(test_the_last_free_gives_memory_back),
         DEBUG_TEST(test_on_full_comes_after_the_overflow_pool),
         DEBUG_TEST(test_alloc_n_evicts_nothing_that_it_has_given),
+        DEBUG_TEST(test_low_water_of_the_overflow_pool),
         DEBUG_TEST(test_evictions_in_the_overflow_pool),
         DEBUG_TEST(test_headroom_of_the_overflow_pool),
         DEBUG_TEST(test_headroom_of_the_first_pool),
