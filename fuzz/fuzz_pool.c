@@ -464,12 +464,38 @@ static void op_try_descriptor(run *r) {
 
 /* All 32 values that a byte gives are some operation; where one is added, it takes the place of a repetition, so that the
  * corpus keeps its meaning. */
-static void (*const operations[32])(run *) = {
-    op_alloc,       op_free,        op_alloc,          op_free,       op_alloc_n,        op_alloc_zeroed, op_alloc_at,
-    op_free_handle, op_get,         op_free_pointer,   op_ask,        op_is_live,        op_at,           op_next,
-    op_next_run,    op_sweep,       op_sweep_and_free, op_reserve,    op_trim,           op_clear,        op_write_dead,
-    op_damage,      op_setup_fails, op_refuse_memory,  op_restart,    op_try_descriptor, op_alloc_n,      op_alloc_at,
-    op_tick,        op_alloc_urgent, op_age,           op_write_stats};
+static void (*const operations[32])(run *) = {op_alloc,
+                                              op_free,
+                                              op_alloc,
+                                              op_free,
+                                              op_alloc_n,
+                                              op_alloc_zeroed,
+                                              op_alloc_at,
+                                              op_free_handle,
+                                              op_get,
+                                              op_free_pointer,
+                                              op_ask,
+                                              op_is_live,
+                                              op_at,
+                                              op_next,
+                                              op_next_run,
+                                              op_sweep,
+                                              op_sweep_and_free,
+                                              op_reserve,
+                                              op_trim,
+                                              op_clear,
+                                              op_write_dead,
+                                              op_damage,
+                                              op_setup_fails,
+                                              op_refuse_memory,
+                                              op_restart,
+                                              op_try_descriptor,
+                                              op_alloc_n,
+                                              op_alloc_at,
+                                              op_tick,
+                                              op_alloc_urgent,
+                                              op_age,
+                                              op_write_stats};
 
 static void operate(run *r) {
     model *m = &r->m;

@@ -435,11 +435,9 @@ static void test_wrong_pointers(void **state) {
         notes taken;
         int foreign = 0;
         setenv("KOLK_BYPASS", modes[mode].bypass, 1);
-        make_pool(&pool, &(kolk_pool_desc){.name = "aged",
-                                           .object_size = 16,
-                                           .capacity = 4,
-                                           .ages = true,
-                                           .debug = modes[mode].debug});
+        make_pool(&pool,
+                  &(kolk_pool_desc){
+                      .name = "aged", .object_size = 16, .capacity = 4, .ages = true, .debug = modes[mode].debug});
         void *dead = taken_from(&pool), *live = taken_from(&pool);
         kolk_pool_free(&pool, dead);
         begin_notes(&taken);
@@ -600,12 +598,10 @@ static double volume_of(const void *object, void *context) {
 static void test_typed(void **state) {
     (void)state;
     voices pool;
-    assert_int_equal(voices_init(&pool, &(kolk_pool_desc){.name = "voices",
-                                                          .capacity = 3,
-                                                          .ages = true,
-                                                          .cost = volume_of,
-                                                          .headroom = 1}),
-                     KOLK_OK);
+    assert_int_equal(
+        voices_init(&pool,
+                    &(kolk_pool_desc){.name = "voices", .capacity = 3, .ages = true, .cost = volume_of, .headroom = 1}),
+        KOLK_OK);
     voice *a = voices_alloc(&pool), *b = voices_alloc(&pool);
     a->volume = 1, b->volume = 2;
     assert_null(voices_alloc(&pool));

@@ -129,9 +129,8 @@ static void test_by_chance(void **state) {
     static const struct {
         const char *text;
         double chance;
-    } chances[] = {{"0", 0},      {"0.0", 0},  {"0.01", 0.01}, {"0.25", 0.25},        {".5", 0.5},
-                   {"0.50", 0.5}, {"0.9", 0.9}, {"1", 1},       {"1.000000000", 1}, {"1.", 1},
-                   {"0.000000001", 0}};
+    } chances[] = {{"0", 0},     {"0.0", 0}, {"0.01", 0.01},     {"0.25", 0.25}, {".5", 0.5},       {"0.50", 0.5},
+                   {"0.9", 0.9}, {"1", 1},   {"1.000000000", 1}, {"1.", 1},      {"0.000000001", 0}};
     for (size_t i = 0; i < LENGTH_OF(chances); i++) {
         char setting[60];
         double expected = chances[i].chance * TRIES, spread = 6 * sqrt(expected * (1 - chances[i].chance));
@@ -385,13 +384,42 @@ static void assert_prints(const char *failures, const char *expected) {
 
 static void test_bad_words_are_said_once(void **state) {
     (void)state;
-    static const char *const words[] = {
-        "every",     "every=",          "every=0",     "every=-1",    "every=+1",     "every=3x",      "every=1.5",
-        "every=1 2", "every=1=2",       "Every=3",     "every =3",    "every=4294967296",
-        "chance",    "chance=",         "chance=.",    "chance=..5",  "chance=1.1",   "chance=2",      "chance=1.0000000001",
-        "chance=-0", "chance=1e-3",     "chance=0x1",  "chance=0.5%", "chance=50%",   "chance= 0.5",   "chance=0.5.5",
-        "seed",      "seed=",           "seed=0",      "seed=-1",     "seed=4294967296",
-        "fill",      "fail",            "=",           "always",      "every=18446744073709551617"};
+    static const char *const words[] = {"every",
+                                        "every=",
+                                        "every=0",
+                                        "every=-1",
+                                        "every=+1",
+                                        "every=3x",
+                                        "every=1.5",
+                                        "every=1 2",
+                                        "every=1=2",
+                                        "Every=3",
+                                        "every =3",
+                                        "every=4294967296",
+                                        "chance",
+                                        "chance=",
+                                        "chance=.",
+                                        "chance=..5",
+                                        "chance=1.1",
+                                        "chance=2",
+                                        "chance=1.0000000001",
+                                        "chance=-0",
+                                        "chance=1e-3",
+                                        "chance=0x1",
+                                        "chance=0.5%",
+                                        "chance=50%",
+                                        "chance= 0.5",
+                                        "chance=0.5.5",
+                                        "seed",
+                                        "seed=",
+                                        "seed=0",
+                                        "seed=-1",
+                                        "seed=4294967296",
+                                        "fill",
+                                        "fail",
+                                        "=",
+                                        "always",
+                                        "every=18446744073709551617"};
     for (size_t i = 0; i < LENGTH_OF(words); i++) {
         char failures[200], expected[400];
         snprintf(failures, sizeof failures, "bullets:%s,every=3", words[i]);
@@ -402,10 +430,9 @@ static void test_bad_words_are_said_once(void **state) {
         assert_prints(failures, expected); /* also in an entry for other pools */
     }
     assert_prints("bullets:every=3", "3 0 3 ");
-    assert_prints("bullets:every=x,seed=y;bombs:chance=z",
-                  "kolk: KOLK_FAIL: \"every=x\"" NOT_UNDERSTOOD "\n"
-                  "kolk: KOLK_FAIL: \"seed=y\"" NOT_UNDERSTOOD "\n"
-                  "kolk: KOLK_FAIL: \"chance=z\"" NOT_UNDERSTOOD "\n0 0 0 ");
+    assert_prints("bullets:every=x,seed=y;bombs:chance=z", "kolk: KOLK_FAIL: \"every=x\"" NOT_UNDERSTOOD "\n"
+                                                           "kolk: KOLK_FAIL: \"seed=y\"" NOT_UNDERSTOOD "\n"
+                                                           "kolk: KOLK_FAIL: \"chance=z\"" NOT_UNDERSTOOD "\n0 0 0 ");
     assert_prints("bullets:a word that is longer than the sixty-three characters which are quoted",
                   "kolk: KOLK_FAIL: \"a word that is longer than the sixty-three characters which are\"" NOT_UNDERSTOOD
                   "\n0 0 0 ");

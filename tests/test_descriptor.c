@@ -352,8 +352,10 @@ static void test_overhead_per_slot(void **state) {
         kolk_generations generations;
         double most;
     } promises[] = {
-        {KOLK_REUSE_LIFO, KOLK_GENERATIONS_RECYCLE, 8.3}, {KOLK_REUSE_FIFO, KOLK_GENERATIONS_STRICT, 8.3},
-        {KOLK_REUSE_LIFO, KOLK_GENERATIONS_NONE, 4.2},    {KOLK_REUSE_FIFO, KOLK_GENERATIONS_NONE, 4.2},
+        {KOLK_REUSE_LIFO, KOLK_GENERATIONS_RECYCLE, 8.3},
+        {KOLK_REUSE_FIFO, KOLK_GENERATIONS_STRICT, 8.3},
+        {KOLK_REUSE_LIFO, KOLK_GENERATIONS_NONE, 4.2},
+        {KOLK_REUSE_FIFO, KOLK_GENERATIONS_NONE, 4.2},
         {KOLK_REUSE_LOWEST, KOLK_GENERATIONS_NONE, 0.3},
         {KOLK_REUSE_LOWEST, KOLK_GENERATIONS_NONE, 8.3}, /* with ages */
     };

@@ -143,8 +143,9 @@ static void test_what_trap_full_says(void **state) {
     kolk_pool pool;
     notes taken;
     begin_notes(&taken);
-    make_pool(&pool, &(kolk_pool_desc){
-                         .name = "boss", .object_size = 8, .capacity = 5, .headroom = 2, .on_full = kolk_pool_trap_full});
+    make_pool(&pool,
+              &(kolk_pool_desc){
+                  .name = "boss", .object_size = 8, .capacity = 5, .headroom = 2, .on_full = kolk_pool_trap_full});
     for (int i = 0; i < 3; i++) assert_non_null(kolk_pool_alloc(&pool));
     assert_null(kolk_pool_alloc(&pool));
     assert_noted(&taken, KOLK_FULL, "boss", NULL, NO_SLOT,
@@ -217,7 +218,8 @@ static void test_low_water_up_and_down(void **state) {
             }
             assert_true(kolk_pool_is_valid(&l.pool));
             if (l.calls != calls)
-                fail_msg("KOLK_TEST_SEED=%" PRIu64 ", shape %u, low_water %u, headroom %u, step %d, %u left: %u calls, not %u",
+                fail_msg("KOLK_TEST_SEED=%" PRIu64
+                         ", shape %u, low_water %u, headroom %u, step %d, %u left: %u calls, not %u",
                          seed, n % SHAPES, water, headroom, step, left, l.calls, calls);
         }
         times += calls;
@@ -249,7 +251,8 @@ static void test_low_water_is_crossed_by_others(void **state) {
                 assert_int_equal(kolk_pool_alloc_n(&l.pool, objects, SLOTS - 2), SLOTS - 2);
             } else {
                 for (uint32_t slot = 0; slot < SLOTS - 4; slot++)
-                    assert_non_null(kolk_pool_alloc_at(&l.pool, kolk_handle_unpack(UINT64_C(1) << 32 | (slot ^ l.pool.tag))));
+                    assert_non_null(
+                        kolk_pool_alloc_at(&l.pool, kolk_handle_unpack(UINT64_C(1) << 32 | (slot ^ l.pool.tag))));
             }
             assert_non_null(kolk_pool_alloc(&l.pool));
             assert_int_equal(l.calls, round);
@@ -377,10 +380,8 @@ static void test_evicting_at_low_water(void **state) {
         kolk_pool pool;
         kolk_stats stats;
         make_shape(&pool, n,
-                   (kolk_pool_desc){.ages = true,
-                                    .low_water = 2,
-                                    .on_low = kolk_pool_evict_oldest,
-                                    .on_full = kolk_pool_trap_full});
+                   (kolk_pool_desc){
+                       .ages = true, .low_water = 2, .on_low = kolk_pool_evict_oldest, .on_full = kolk_pool_trap_full});
         for (uint32_t i = 0; i < 5 * SLOTS; i++) taken_from(&pool);
         kolk_pool_stats(&pool, &stats);
         assert_int_equal(stats.count, SLOTS - 2);

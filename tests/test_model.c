@@ -143,9 +143,10 @@ static void run_one(const kolk_pool_desc *desc, bool foreign, uint64_t stream, u
     assert_non_null(r);
     model *m = &r->m;
     char what[160];
-    snprintf(what, sizeof what, "reuse %d, generations %d, %u bytes, %u to %u slots, headroom %u, %s%s%s", (int)desc->reuse,
-             (int)desc->generations, (unsigned)desc->object_size, desc->capacity, desc->max_capacity, desc->headroom,
-             foreign ? "caller's memory" : "system's memory", desc->setup ? ", hooks" : "", desc->ages ? ", ages" : "");
+    snprintf(what, sizeof what, "reuse %d, generations %d, %u bytes, %u to %u slots, headroom %u, %s%s%s",
+             (int)desc->reuse, (int)desc->generations, (unsigned)desc->object_size, desc->capacity, desc->max_capacity,
+             desc->headroom, foreign ? "caller's memory" : "system's memory", desc->setup ? ", hooks" : "",
+             desc->ages ? ", ages" : "");
     m->what = what;
     m->seed = seed;
     m->random = seed + stream * UINT64_C(0x632be59bd9b4e019);

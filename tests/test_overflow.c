@@ -118,7 +118,8 @@ static void ask(run *r) {
             assert_true(kolk_handle_equal(kolk_pool_handle(pool, it->object), it->handle));
             assert_ptr_equal(kolk_pool_get(pool, it->handle), it->object);
         }
-        for (uint32_t i = 0; handles && i < STALE; i++) assert_true(n > r->stale[i].owner || !kolk_pool_get(pool, r->stale[i].handle));
+        for (uint32_t i = 0; handles && i < STALE; i++)
+            assert_true(n > r->stale[i].owner || !kolk_pool_get(pool, r->stale[i].handle));
         kolk_stats stats;
         kolk_pool_stats(pool, &stats);
         assert_int_equal(stats.wrong_pool, 0);
@@ -313,7 +314,9 @@ static void test_descriptors(void **state) {
         {KOLK_BAD_OVERFLOW, {.object_size = 24, .name = "a"}, {.object_size = 24, .name = "a"}},
         {KOLK_BAD_OVERFLOW, {.object_size = 24}, {.object_size = 24}},
         /* pools of other sizes, whose tags begin elsewhere */
-        {KOLK_BAD_OVERFLOW, {.object_size = 24, .tag = 7, .capacity = 1}, {.object_size = 24, .tag = 7, .capacity = 1000}},
+        {KOLK_BAD_OVERFLOW,
+         {.object_size = 24, .tag = 7, .capacity = 1},
+         {.object_size = 24, .tag = 7, .capacity = 1000}},
         {KOLK_OK, {.object_size = 24, .tag = 6, .capacity = 1}, {.object_size = 24, .tag = 7, .capacity = 1000}},
     };
     for (size_t i = 0; i < LENGTH_OF(rows); i++) {
@@ -340,16 +343,29 @@ static void test_descriptors(void **state) {
                      KOLK_BAD_OVERFLOW);
 
     /* Further down the chain: a tag that is there already, objects that are not aligned. */
-    make_pool(&third, &(kolk_pool_desc){.object_size = 64, .object_align = 8, .capacity = 4, .tag = 1,
-                                        .memory = memory[0] + 8, .memory_size = 1000});
-    make_pool(&second, &(kolk_pool_desc){.object_size = 64, .object_align = 8, .capacity = 4, .tag = 2,
-                                         .memory = memory[1], .memory_size = 1000, .overflow = &third});
-    assert_int_equal(kolk_pool_init(&first, &(kolk_pool_desc){.object_size = 64, .object_align = 8, .capacity = 4,
-                                                              .tag = 1, .overflow = &second}),
-                     KOLK_BAD_OVERFLOW);
-    assert_int_equal(kolk_pool_init(&first, &(kolk_pool_desc){.object_size = 64, .object_align = 64, .capacity = 4,
-                                                              .tag = 3, .overflow = &second}),
-                     KOLK_BAD_OVERFLOW);
+    make_pool(&third, &(kolk_pool_desc){.object_size = 64,
+                                        .object_align = 8,
+                                        .capacity = 4,
+                                        .tag = 1,
+                                        .memory = memory[0] + 8,
+                                        .memory_size = 1000});
+    make_pool(&second, &(kolk_pool_desc){.object_size = 64,
+                                         .object_align = 8,
+                                         .capacity = 4,
+                                         .tag = 2,
+                                         .memory = memory[1],
+                                         .memory_size = 1000,
+                                         .overflow = &third});
+    assert_int_equal(
+        kolk_pool_init(
+            &first,
+            &(kolk_pool_desc){.object_size = 64, .object_align = 8, .capacity = 4, .tag = 1, .overflow = &second}),
+        KOLK_BAD_OVERFLOW);
+    assert_int_equal(
+        kolk_pool_init(
+            &first,
+            &(kolk_pool_desc){.object_size = 64, .object_align = 64, .capacity = 4, .tag = 3, .overflow = &second}),
+        KOLK_BAD_OVERFLOW);
     kolk_pool_deinit(&second);
     kolk_pool_deinit(&third);
 }
@@ -361,10 +377,12 @@ static void test_descriptors_in_debug_mode(void **state) {
     for (size_t mode = 0; mode < LENGTH_OF(modes); mode++) {
         kolk_pool first, second;
         setenv("KOLK_BYPASS", modes[mode].bypass, 1);
-        make_pool(&second, &(kolk_pool_desc){.object_size = 64, .object_align = 8, .capacity = 4, .tag = 1,
-                                             .debug = modes[mode].debug});
-        kolk_status status = kolk_pool_init(&first, &(kolk_pool_desc){.object_size = 64, .object_align = 64, .capacity = 1,
-                                                                      .tag = 2, .overflow = &second});
+        make_pool(&second,
+                  &(kolk_pool_desc){
+                      .object_size = 64, .object_align = 8, .capacity = 4, .tag = 1, .debug = modes[mode].debug});
+        kolk_status status = kolk_pool_init(
+            &first,
+            &(kolk_pool_desc){.object_size = 64, .object_align = 64, .capacity = 1, .tag = 2, .overflow = &second});
         if (mode == 0) without = status;
         assert_int_equal(status, without);
         for (int i = 0; status == KOLK_OK && i < 5; i++) assert_int_equal((uintptr_t)kolk_pool_alloc(&first) % 64, 0);
@@ -645,7 +663,8 @@ static void test_evictions_in_the_overflow_pool(void **state) {
 static void test_headroom_of_the_overflow_pool(void **state) {
     (void)state;
     two t;
-    make_two(&t, (kolk_pool_desc){.generations = KOLK_GENERATIONS_STRICT, .ages = true, .on_full = kolk_pool_evict_oldest},
+    make_two(&t,
+             (kolk_pool_desc){.generations = KOLK_GENERATIONS_STRICT, .ages = true, .on_full = kolk_pool_evict_oldest},
              (kolk_pool_desc){.headroom = 3});
     taken_from(&t.first), taken_from(&t.first);
     t.first.generations[0] = UINT32_MAX; /* its last life */
@@ -661,7 +680,8 @@ static void test_headroom_of_the_first_pool(void **state) {
     (void)state;
     for (unsigned n = 0; n < 3; n++) {
         hooked h = {.calls = 0};
-        make_two(&h.t, (kolk_pool_desc){.capacity = 4, .headroom = 2, .reuse = orders[n], .on_full = free_it, .context = &h},
+        make_two(&h.t,
+                 (kolk_pool_desc){.capacity = 4, .headroom = 2, .reuse = orders[n], .on_full = free_it, .context = &h},
                  (kolk_pool_desc){.capacity = 1});
         for (int i = 0; i < 3; i++) taken_from(&h.t.first);
         assert_counts(&h.t, 2, 1);
@@ -691,7 +711,8 @@ static void test_a_longjmp_out_of_the_overflow_pool(void **state) {
     (void)state;
     hooked h = {.calls = 0};
     void *objects[9];
-    make_two(&h.t, (kolk_pool_desc){.on_full = free_it, .context = &h}, (kolk_pool_desc){.on_full = kolk_pool_trap_full});
+    make_two(&h.t, (kolk_pool_desc){.on_full = free_it, .context = &h},
+             (kolk_pool_desc){.on_full = kolk_pool_trap_full});
     for (int round = 0; round < 2; round++) {
         alloc_n_jumps_out(&h.t.first, objects); /* or gives five and says nothing */
         abort_on_failure(NULL);
@@ -722,7 +743,8 @@ static bool alloc_jumps_out(kolk_pool *pool) {
 static void test_a_longjmp_out_of_an_alloc(void **state) {
     (void)state;
     hooked h = {.calls = 0};
-    make_two(&h.t, (kolk_pool_desc){.on_full = free_it, .context = &h}, (kolk_pool_desc){.on_full = kolk_pool_trap_full});
+    make_two(&h.t, (kolk_pool_desc){.on_full = free_it, .context = &h},
+             (kolk_pool_desc){.on_full = kolk_pool_trap_full});
     for (int i = 0; i < 5; i++) taken_from(&h.t.first);
     for (int i = 0; i < 3; i++) assert_true(alloc_jumps_out(&h.t.first));
     abort_on_failure(NULL);

@@ -185,7 +185,7 @@ static void test_nothing_else_changes(void **state) {
             if (i % 37) kolk_pool_free(&twin, twins[i]);
         for (uint32_t i = 0; i < MANY && pool.generations; i += 37) handles[i] = kolk_pool_handle(&pool, objects[i]);
         for (int tick = 0; tick < 30; tick++) assert_int_equal(kolk_pool_tick(&pool, BUDGET), 0);
-        uint32_t capacity = pool.capacity; /* it has grown until the demand fits */
+        uint32_t capacity = pool.capacity;                             /* it has grown until the demand fits */
         assert_int_equal(kolk_pool_reserve(&twin, capacity), KOLK_OK); /* FIFO takes never-issued slots first */
         size_t bytes = 0;
         for (int tick = 0; tick < 200; tick++) bytes += kolk_pool_tick(&pool, BUDGET);

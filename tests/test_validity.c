@@ -216,12 +216,9 @@ static void no_hook(kolk_pool *pool, void *context) {
 
 static void test_floors(void **state) {
     (void)state;
-    static const kolk_pool_desc descs[] = {{.headroom = 5},
-                                           {.low_water = 5, .on_low = no_hook},
-                                           {.headroom = 2, .low_water = 4, .on_low = no_hook},
-                                           {.ages = true},
-                                           {.ages = true, .headroom = 5},
-                                           {.setup = setup}};
+    static const kolk_pool_desc descs[] = {
+        {.headroom = 5}, {.low_water = 5, .on_low = no_hook}, {.headroom = 2, .low_water = 4, .on_low = no_hook},
+        {.ages = true},  {.ages = true, .headroom = 5},       {.setup = setup}};
     for (size_t i = 0; i < LENGTH_OF(descs); i++) {
         for (size_t n = 0; n < LENGTH_OF(orders); n++) {
             kolk_pool pool;
@@ -245,7 +242,8 @@ static void test_floors(void **state) {
 
 /* The order of births (I9): dead slots 7, 100 and 3000 are still in it, 8 is protected. */
 static void make_aged(kolk_pool *pool, kolk_reuse reuse) {
-    make_pool(pool, &(kolk_pool_desc){.name = "aged", .object_size = 8, .capacity = SLOTS, .reuse = reuse, .ages = true});
+    make_pool(pool,
+              &(kolk_pool_desc){.name = "aged", .object_size = 8, .capacity = SLOTS, .reuse = reuse, .ages = true});
     for (uint32_t i = 0; i < ISSUED; i++) assert_non_null(kolk_pool_alloc(pool));
     kolk_pool_free(pool, kolk_pool_at(pool, 7));
     kolk_pool_free(pool, kolk_pool_at(pool, 100));
