@@ -529,13 +529,18 @@ static void call_hook(kolk_pool *pool, void (*hook)(kolk_pool *pool, void *conte
     pool->in_hook = false;
 }
 
+/* Slots that are left, of all that the pool may grow to. */
+static uint64_t slots_left(const kolk_pool *pool) {
+    return (uint64_t)pool->max_capacity - pool->capacity + kolk_pool_available(pool);
+}
+
 /* Tells of the last slots when an alloc of n is about to take the first of them. */
 static KOLK_APART void look_at_low_water(kolk_pool *pool, uint32_t n, const void *site) {
-    uint64_t left = (uint64_t)pool->max_capacity - pool->capacity + kolk_pool_available(pool);
-    if (left > pool->low_water) pool->told_low = false;
-    if (pool->told_low || pool->in_hook || left >= (uint64_t)pool->low_water + n) return;
-    pool->told_low = true;
+    uint64_t enough = (uint64_t)pool->low_water + n;
+    if (slots_left(pool) > pool->low_water) pool->told_low = false;
+    if (pool->told_low || pool->in_hook || slots_left(pool) >= enough) return;
     call_hook(pool, pool->on_low, site);
+    pool->told_low = slots_left(pool) < enough; /* it may have made room */
 }
 
 /* How an object is asked for, but for kolk_pool_alloc's own way, which is all 0. */
@@ -562,7 +567,7 @@ typedef struct chance {
 static KOLK_APART bool make_room(kolk_pool *pool, wish how, chance *has, const void *site) {
     if (pool->in_hook || how.quiet) return false;
     uint64_t before = count_with_overflow(pool);
-    uint32_t capacity = pool->capacity;
+    uint32_t count = kolk_pool_count(pool), capacity = pool->capacity;
     if (how.cost) {
         if (!pool->cost || !kolk_pool_evict_below(pool, *how.cost)) return false; /* an overflow pool may have none */
     } else {
@@ -570,10 +575,8 @@ static KOLK_APART bool make_room(kolk_pool *pool, wish how, chance *has, const v
         call_hook(pool, pool->on_full, site);
     }
     uint64_t after = count_with_overflow(pool);
-    if (after < before) {
-        pool->evictions += before - after;
-        has->urgent = true;
-    }
+    if (after < before) pool->evictions += before - after;
+    if (kolk_pool_count(pool) < count) has->urgent = true;
     if (after < before || pool->capacity > capacity) has->fails = false;
     return true;
 }
@@ -587,7 +590,9 @@ static KOLK_WITHIN void *alloc_from(kolk_pool *pool, kolk_debug *debug, wish how
     if (KOLK_UNLIKELY(pool->on_low != NULL) && !how.looked) look_at_low_water(pool, 1, site);
     chance has = {how.urgent, debug && kolk_debug_fails(debug)};
     while (has.fails || !take_slot(pool, &index, has.urgent)) {
-        void *object = pool->overflow ? alloc_any(pool->overflow, how, site) : NULL;
+        wish there = how;
+        there.looked = false; /* its on_low has not */
+        void *object = pool->overflow ? alloc_any(pool->overflow, there, site) : NULL;
         if (object) return object;
         if (!make_room(pool, how, &has, site)) {
             pool->failed++;

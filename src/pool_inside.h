@@ -78,7 +78,9 @@ static inline uint32_t watched_entries(const kolk_pool *pool) {
 static inline void show(kolk_pool *pool) {
     bool plain = pool->reuse == KOLK_REUSE_LIFO && !debug_of(pool);
     kolk_slot *nothing = (kolk_slot *)UINTPTR_MAX;
-    kolk_slot *floor = plain && !pool->ready ? pool->stack + watched_entries(pool) : nothing;
+    uint32_t watched = watched_entries(pool);
+    kolk_slot *bottom = watched ? pool->stack + watched : pool->stack; /* NULL without slots */
+    kolk_slot *floor = plain && !pool->ready ? bottom : nothing;
     pool->bound = debug_of(pool) ? 0 : pool->fresh;
     pool->free_bound = plain && !pool->reset ? pool->fresh : 0;
     pool->floor = pool->ages ? nothing : floor;

@@ -168,7 +168,7 @@ static bool make_block(kolk_pool *pool, const kolk_pool_desc *desc, const layout
     pool->block_size = room.block_size;
     pool->memory = room.kind;
     if (!made || !pool->block) return made;
-    pool->slots = (unsigned char *)starts[SLOTS] + shape->front;
+    pool->slots = starts[SLOTS] ? (unsigned char *)starts[SLOTS] + shape->front : NULL;
     pool->live = starts[LIVE];
     pool->ready = starts[READY];
     pool->ages = starts[AGES];

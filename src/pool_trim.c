@@ -116,6 +116,7 @@ static size_t sweep(kolk_pool *pool, uint32_t budget) {
 size_t kolk_pool_tick(kolk_pool *pool, uint32_t budget) {
     measure_demand(pool);
     have_room(pool, budget);
+    if (budget == 0) return 0;
     if ((uint64_t)pool->demand * 2 >= pool->served || !may_discard(pool)) {
         pool->sweep = 0;
         return 0;

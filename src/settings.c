@@ -150,6 +150,7 @@ static void add_failures(kolk_settings *settings, const char *text, const char *
     word rest = {text, strlen(text)};
     bool found = false;
     for (word entry; cut(&rest, ';', &entry);) {
+        if (!trimmed(entry).length) continue;
         word list = entry, glob = {"*", 1};
         if (memchr(entry.start, ':', entry.length)) cut(&list, ':', &glob);
         kolk_settings ones = {0};
