@@ -96,17 +96,17 @@ static bool is_protected(const kolk_pool *pool, const void *object) {
     return pool->ages && is_alone(pool, (uint32_t)slot_of(pool, object));
 }
 
-static void evict(kolk_pool *pool, void *object, void *context) {
-    if (object && pool->on_evict) pool->on_evict(object, context);
+static void evict(kolk_pool *pool, void *object) {
+    if (object && pool->on_evict) pool->on_evict(object, pool->context);
     kolk_pool_free(pool, object);
 }
 
 /* The object of least cost, of equals the lowest slot's; NULL: all are protected, or none is alive. */
-static void *cheapest(const kolk_pool *pool, void *context, double *least) {
+static void *cheapest(const kolk_pool *pool, double *least) {
     void *found = NULL;
     for (void *object = NULL; (object = kolk_pool_next(pool, object));) {
         if (is_protected(pool, object)) continue;
-        double cost = pool->cost(object, context);
+        double cost = pool->cost(object, pool->context);
         if (found && !(cost < *least)) continue;
         found = object;
         *least = cost;
@@ -116,21 +116,22 @@ static void *cheapest(const kolk_pool *pool, void *context, double *least) {
 
 bool kolk_pool_evict_below(kolk_pool *pool, double cost) {
     double least = 0;
-    void *object = cheapest(pool, pool->context, &least);
+    void *object = cheapest(pool, &least);
     if (!object || !(least < cost)) return false;
-    evict(pool, object, pool->context);
+    evict(pool, object);
     return true;
 }
 
 void kolk_pool_evict_cheapest(kolk_pool *pool, void *context) {
+    (void)context; /* hooks get the pool's, also if it is called by hand */
     double least = 0;
     if (pool->cost)
-        evict(pool, cheapest(pool, context, &least), context);
+        evict(pool, cheapest(pool, &least));
     else
         kolk_fail(kolk_pool_failure(pool, KOLK_COST_MISSING, NO_SLOT, SITE), "evict_cheapest needs .cost");
 }
 
 void kolk_pool_evict_oldest(kolk_pool *pool, void *context) {
-    if (!keeps_ages(pool, "evict_oldest", SITE)) return;
-    evict(pool, neighbour(pool, 0, true), context);
+    (void)context;
+    if (keeps_ages(pool, "evict_oldest", SITE)) evict(pool, neighbour(pool, 0, true));
 }
