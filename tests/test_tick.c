@@ -17,8 +17,8 @@ static size_t page(void) {
 }
 
 /* Slots of a tick's step: the budget rounded up to 64 and to what fills whole pages. */
-static size_t step_of(const kolk_pool *pool, uint32_t budget) {
-    size_t unit = 1;
+static uint64_t step_of(const kolk_pool *pool, uint32_t budget) {
+    uint64_t unit = 1;
     while (unit * pool->stride % page()) unit *= 2;
     if (unit < 64) unit = 64;
     return (budget + unit - 1) / unit * unit;
@@ -59,13 +59,13 @@ static void give_back_a_spike(kolk_pool_desc desc, uint32_t rest, uint32_t budge
     kolk_pool pool;
     make_ticked(&pool, desc);
     spike(&pool, objects, rest);
-    size_t step = step_of(&pool, budget), before = resident(&pool), start = before, first_tick = 0, steps = 0;
+    uint64_t step = step_of(&pool, budget);
+    size_t before = resident(&pool), start = before, first_tick = 0;
     for (uint32_t tick = 1; tick <= TICKS_AT_MOST + MANY / step + 1; tick++) {
         refuse(0, false);
         size_t bytes = kolk_pool_tick(&pool, budget), now = resident(&pool);
         assert_true(bytes <= step * pool.stride);
         assert_int_equal(before - now, bytes);
-        if (first_tick) steps++;
         if (bytes && !first_tick) first_tick = tick;
         if (tick < TICKS_OF_A_SPIKE) assert_int_equal(bytes, 0); /* not yet */
         if (tick < TICKS_OF_A_SPIKE && !desc.max_capacity) assert_int_equal(os.calls, 0);
@@ -257,7 +257,8 @@ static void test_hooks(void **state) {
                                             .context = &count});
         for (uint32_t i = 0; i < MANY; i++) assert_non_null(objects[i] = kolk_pool_alloc(&pool));
         for (uint32_t i = 1; i < MANY; i++) kolk_pool_free(&pool, objects[i]);
-        size_t step = step_of(&pool, BUDGET), bytes = 0;
+        uint64_t step = step_of(&pool, BUDGET);
+        size_t bytes = 0;
         for (int tick = 0; tick < 200; tick++) {
             uint32_t before = count.torn_down;
             size_t now = kolk_pool_tick(&pool, BUDGET);
