@@ -582,6 +582,67 @@ static void test_a_failed_setup_is_no_birth(void **state) {
     end_pool(&pool);
 }
 
+static void jump_out(const kolk_failure *failure, void *context) {
+    assert_int_equal(failure->rule, KOLK_OVERFLOW);
+    longjmp(*(jmp_buf *)context, 1);
+}
+
+static bool alloc_jumps_out(kolk_pool *pool, double cost) {
+    jmp_buf back;
+    kolk_set_failure_handler(jump_out, &back);
+    if (setjmp(back) != 0) return true;
+    if (cost > 0)
+        kolk_pool_alloc_over(pool, cost);
+    else
+        kolk_pool_alloc(pool);
+    return false;
+}
+
+/* Whom an eviction is about to free is found damaged, and the handler does not return: the next one works. */
+static void test_a_longjmp_out_of_an_eviction(void **state) {
+    static void (*const hooks[])(kolk_pool *, void *) = {kolk_pool_evict_oldest, kolk_pool_evict_cheapest, NULL};
+    for (unsigned n = 0; n < 3 * LENGTH_OF(hooks) * 2; n++) {
+        kolk_pool pool;
+        bool low = n / 9;
+        void (*hook)(kolk_pool *, void *) = hooks[n / 3 % 3];
+        if (low && !hook) continue;
+        make_pool(&pool, &(kolk_pool_desc){.name = "hurt",
+                                           .object_size = 8,
+                                           .capacity = 3,
+                                           .reuse = debug_orders[n % 3],
+                                           .ages = true,
+                                           .cost = cost_of,
+                                           .on_full = low ? NULL : hook,
+                                           .on_low = low ? hook : NULL,
+                                           .low_water = low,
+                                           .debug = "guard"});
+        for (int i = 0; i < 3 - low; i++) *(double *)kolk_pool_alloc(&pool) = i;
+        unsigned char *first = (unsigned char *)kolk_pool_at(&pool, 0);
+        first[8] ^= 1;
+        assert_true(alloc_jumps_out(&pool, hook ? 0 : 1));
+        abort_on_failure(state);
+        assert_true(kolk_pool_is_valid(&pool)); /* the damage is put right */
+        assert_int_equal(kolk_pool_count(&pool), 3 - low);
+        assert_ptr_equal(kolk_pool_oldest(&pool), first);
+        if (low) assert_non_null(kolk_pool_alloc(&pool)); /* it has been told */
+        if (!low) assert_ptr_equal(hook ? kolk_pool_alloc(&pool) : kolk_pool_alloc_over(&pool, 1), first);
+        assert_int_equal(kolk_pool_count(&pool), 3);
+        end_pool(&pool);
+    }
+}
+
+/* Each hook is handed the pool's context, whoever calls the ready-made ones, and with what. */
+static void test_the_context_of_on_evict(void **state) {
+    (void)state;
+    chain c = {.follower = NULL};
+    make_pool(&c.pool, &(kolk_pool_desc){
+                           .object_size = 8, .capacity = 3, .ages = true, .on_evict = count_eviction, .context = &c});
+    for (int i = 0; i < 3; i++) taken_from(&c.pool);
+    kolk_pool_evict_oldest(&c.pool, NULL);
+    assert_int_equal(c.evicted, 1);
+    end_pool(&c.pool);
+}
+
 /* ---- The typed skin ---------------------------------------------------------------------------------------------- */
 
 typedef struct voice {
@@ -636,6 +697,8 @@ int main(void) {
         DEBUG_TEST(test_protect_from_evict_cheapest),
         DEBUG_TEST(test_an_eviction_that_takes_another_along),
         DEBUG_TEST(test_a_failed_setup_is_no_birth),
+        DEBUG_TEST(test_a_longjmp_out_of_an_eviction),
+        DEBUG_TEST(test_the_context_of_on_evict),
         DEBUG_TEST(test_typed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
