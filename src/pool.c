@@ -539,6 +539,7 @@ static KOLK_APART void look_at_low_water(kolk_pool *pool, uint32_t n, const void
     uint64_t enough = (uint64_t)pool->low_water + n;
     if (slots_left(pool) > pool->low_water) pool->told_low = false;
     if (pool->told_low || pool->in_hook || slots_left(pool) >= enough) return;
+    pool->told_low = true; /* a failure's handler may longjmp */
     call_hook(pool, pool->on_low, site);
     pool->told_low = slots_left(pool) < enough; /* it may have made room */
 }
