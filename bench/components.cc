@@ -191,7 +191,7 @@ static contenders all(size_t slots) {
     add(new contender_of<standard_list>("std_list", slots));
     add(new contender_of<kolk_components<KOLK_REUSE_LIFO>>("kolk_lifo", slots));
     add(new contender_of<kolk_components<KOLK_REUSE_LOWEST>>("kolk_lowest", slots));
-    /* ==== the slot map: add(new contender_of<slot_map>("kolk_slotmap", slots)), its place a handle ==== */
+    add(new contender_of<slot_map>("kolk_slotmap", slots));
     return them;
 }
 

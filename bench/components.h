@@ -236,4 +236,36 @@ template <kolk_reuse reuse> struct kolk_components {
     }
 };
 
+KOLK_SLOTMAP_TYPE(component_map, component)
+
+/* Packed like vector_swap; who keeps a component keeps a handle. */
+struct slot_map {
+    using place = component_map_handle;
+    static constexpr bool packed = false, linear = false;
+    static constexpr size_t stride = sizeof(component);
+    component_map map;
+
+    explicit slot_map(size_t slots) {
+        kolk_slotmap_desc desc = {};
+        desc.capacity = static_cast<uint32_t>(slots);
+        succeed_or_exit(component_map_init(&map, &desc));
+    }
+    slot_map(const slot_map &) = delete;
+    ~slot_map() {
+        component_map_deinit(&map);
+    }
+    place add(uint32_t owner) {
+        place added = {};
+        *component_map_add(&map, &added) = newborn(owner);
+        return added;
+    }
+    void remove(place handle) {
+        component_map_remove(&map, handle);
+    }
+    template <typename function> NOT_INLINED void each(function visit) {
+        component *objects = component_map_objects(&map);
+        for (uint32_t n = component_map_count(&map), i = 0; i < n; i++) visit(objects[i]);
+    }
+};
+
 #endif
