@@ -1,4 +1,4 @@
-/* pool_inside.h: what the files of the core pool share. pool.c has the essay and the operations, pool_full.c who makes room
+/* pool_inside.h: what the files of the core pool share. pool.c has the essay and the operations, pool_ask.c the questions, pool_full.c who makes room
  * in a full pool, pool_trim.c growing and giving back, pool_memory.c the memory that a pool lives in, pool_valid.c the
  * predicate over all of it. */
 #ifndef KOLK_SRC_POOL_INSIDE_H
@@ -116,6 +116,14 @@ static inline void become_newest(kolk_pool *pool, uint32_t slot) {
 
 /* ---- pool.c ------------------------------------------------------------------------------------------------------- */
 
+/* Ends the set-up of these slots. */
+void kolk_pool_tear_down(kolk_pool *pool, uint64_t from, uint64_t end);
+
+/* Rebuilds the order of free slots from the live bits, lowest first. Holes that are there already stay. */
+void kolk_pool_sort_free(kolk_pool *pool);
+
+/* ---- pool_ask.c --------------------------------------------------------------------------------------------------- */
+
 /* Reports what is wrong with a pointer that the caller wants to `verb`; if_dead is the rule broken by a free slot's. */
 void kolk_pool_fail_object(const kolk_pool *pool, const void *object, const char *verb, kolk_status if_dead,
                            const void *site);
@@ -126,11 +134,11 @@ kolk_failure kolk_pool_failure(const kolk_pool *pool, kolk_status rule, uint32_t
 /* Is it the start of a live object of this pool, and not of its overflow pool? */
 bool kolk_pool_holds(const kolk_pool *pool, const void *object);
 
-/* Ends the set-up of these slots. */
-void kolk_pool_tear_down(kolk_pool *pool, uint64_t from, uint64_t end);
+/* Which of this pool and those that it overflows into has this live object; NULL: none. */
+kolk_pool *kolk_pool_holder(const kolk_pool *pool, const void *object);
 
-/* Rebuilds the order of free slots from the live bits, lowest first. Holes that are there already stay. */
-void kolk_pool_sort_free(kolk_pool *pool);
+/* kolk_pool_get for a caller at `site`. */
+void *kolk_pool_find(const kolk_pool *pool, kolk_handle handle, const void *site);
 
 /* ---- pool_full.c -------------------------------------------------------------------------------------------------- */
 
