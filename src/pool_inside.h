@@ -77,10 +77,11 @@ static inline uint32_t watched_entries(const kolk_pool *pool) {
 /* Shows the fast paths their bounds (I4); due when fresh, capacity, held or the peak have changed. */
 static inline void show(kolk_pool *pool) {
     bool plain = pool->reuse == KOLK_REUSE_LIFO && !debug_of(pool);
-    kolk_slot *nothing = (kolk_slot *)UINTPTR_MAX;
-    uint32_t watched = watched_entries(pool);
-    kolk_slot *bottom = watched ? pool->stack + watched : pool->stack; /* NULL without slots */
-    kolk_slot *floor = plain && !pool->ready ? bottom : nothing;
+    kolk_slot *nothing = (kolk_slot *)UINTPTR_MAX, *floor = nothing;
+    if (plain && !pool->ready) {
+        uint32_t watched = watched_entries(pool);
+        floor = watched ? pool->stack + watched : pool->stack; /* NULL without slots */
+    }
     pool->bound = debug_of(pool) ? 0 : pool->fresh;
     pool->free_bound = plain && !pool->reset ? pool->fresh : 0;
     pool->floor = pool->ages ? nothing : floor;
