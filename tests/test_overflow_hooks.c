@@ -81,15 +81,37 @@ static void test_low_water_of_the_overflow_pool(void **state) {
                  (kolk_pool_desc){.reuse = debug_orders[n], .low_water = 2, .on_low = count_call, .context = &h});
         assert_int_equal(kolk_pool_alloc_n(&h.t.first, objects, 2), 2);
         assert_int_equal(h.second_calls, 0);
-        if (n == 0) {
+        if (n == 0) { /* by the next alloc at the latest */
             assert_int_equal(kolk_pool_alloc_n(&h.t.first, objects, 2), 2);
         } else {
             taken_from(&h.t.first);
             assert_int_equal(h.second_calls, 0);
-            taken_from(&h.t.first);
         }
+        taken_from(&h.t.first);
         assert_int_equal(h.second_calls, 1);
         end_two(&h.t);
+    }
+}
+
+/* Nor does on_low, which alloc_n asks before it has given anything, or for nothing of another pool. */
+static void test_alloc_n_and_an_on_low_that_evicts(void **state) {
+    (void)state;
+    for (unsigned n = 0; n < 3; n++) {
+        two t;
+        void *objects[9];
+        make_two(&t, (kolk_pool_desc){.reuse = debug_orders[n]},
+                 (kolk_pool_desc){.capacity = 6,
+                                  .reuse = debug_orders[n],
+                                  .ages = true,
+                                  .low_water = 3,
+                                  .on_low = kolk_pool_evict_oldest});
+        uint32_t given = kolk_pool_alloc_n(&t.first, objects, 7);
+        for (uint32_t i = 0; i < given; i++) {
+            assert_true(kolk_pool_is_live(&t.first, objects[i]));
+            for (uint32_t j = 0; j < i; j++) assert_ptr_not_equal(objects[i], objects[j]);
+        }
+        assert_int_equal(given, 7);
+        end_two(&t);
     }
 }
 
@@ -217,6 +239,7 @@ int main(void) {
         DEBUG_TEST(test_on_full_comes_after_the_overflow_pool),
         DEBUG_TEST(test_alloc_n_evicts_nothing_that_it_has_given),
         DEBUG_TEST(test_low_water_of_the_overflow_pool),
+        DEBUG_TEST(test_alloc_n_and_an_on_low_that_evicts),
         DEBUG_TEST(test_evictions_in_the_overflow_pool),
         DEBUG_TEST(test_headroom_of_the_overflow_pool),
         DEBUG_TEST(test_headroom_of_the_first_pool),
