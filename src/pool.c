@@ -542,7 +542,7 @@ static KOLK_WITHIN void *alloc_from(kolk_pool *pool, kolk_debug *debug, wish how
     chance has = {how.urgent, debug && kolk_debug_fails(debug)};
     while (has.fails || !take_slot(pool, &index, has.urgent)) {
         wish there = how;
-        there.looked = false; /* its on_low has not */
+        there.looked = how.quiet; /* its on_low has not, but might evict what alloc_n has just given */
         void *object = pool->overflow ? alloc_any(pool->overflow, there, site) : NULL;
         if (object) return object;
         if (!make_room(pool, how, &has, site)) {
