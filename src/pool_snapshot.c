@@ -353,7 +353,8 @@ static void place_chain(kolk_pool *pool, const header *head, const unsigned char
         if (!lowest && !worn && !waits) pool->stack[free++].index = slot;
     }
     pool->worn = head->worn;
-    pool->top = pool->reuse == KOLK_REUSE_LIFO ? pool->stack + free : pool->stack;
+    bool stacked = pool->reuse == KOLK_REUSE_LIFO && free > 0;
+    pool->top = stacked ? pool->stack + free : pool->stack; /* NULL without slots */
     pool->held = head->fresh - head->live - (uint32_t)(pool->top - pool->stack);
 }
 
