@@ -131,7 +131,7 @@ size_t kolk_memory_discard(void *start, size_t size) {
 
 /* New pages over the old ones; if there are none, the old ones stay as they are. */
 void kolk_memory_decommit(void *start, size_t size) {
-    mmap(start, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+    (void)mmap(start, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 }
 
 void kolk_memory_release(void *start, size_t size) {

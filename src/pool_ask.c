@@ -111,12 +111,13 @@ static void *get_none(const kolk_pool *pool, kolk_handle handle, const void *sit
 }
 
 void *kolk_pool_find(const kolk_pool *pool, kolk_handle handle, const void *site) {
-    for (const kolk_pool *place = pool; place; place = place->overflow) {
+    const kolk_pool *place = pool;
+    do {
         uint32_t index = (uint32_t)handle.bits ^ place->tag;
         if (index < place->fresh && place->generations && place->generations[index] == handle.bits >> 32 &&
             kolk_bits_get(place->live, index))
             return slot_at(place, index);
-    }
+    } while ((place = place->overflow) != NULL);
     return get_none(pool, handle, site);
 }
 
