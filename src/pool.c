@@ -76,18 +76,6 @@ extern inline void *kolk_pool_bypassed(const kolk_pool *pool, uintptr_t index);
 extern inline void *kolk_cursor_bypassed(kolk_cursor *cursor);
 extern inline void *kolk_cursor_next(kolk_cursor *cursor);
 
-/* ---- Leaves ---------------------------------------------------------------------------------------------------- */
-
-/* Might a handle of this pool be taken for one of these pools'? */
-static bool shares_tag(const kolk_pool *pool, const kolk_pool *others) {
-    for (; others; others = others->overflow) {
-        uint32_t most = pool->max_capacity > others->max_capacity ? pool->max_capacity : others->max_capacity;
-        bool have_handles = pool->generations && others->generations;
-        if (have_handles && (uint64_t)(pool->tag ^ others->tag) >> kolk_index_bits(most) == 0) return true;
-    }
-    return false;
-}
-
 /* ---- Life of a pool -------------------------------------------------------------------------------------------- */
 
 static void list_stats(const void *pool, kolk_stats *out) {
@@ -151,11 +139,6 @@ kolk_status kolk_pool_init_type(kolk_pool *pool, const kolk_pool_desc *given, si
     pool->keep = desc.keep;
     pool->name = desc.name;
     pool->tag = kolk_tag_bits(desc.tag, desc.name);
-    if (shares_tag(pool, desc.overflow)) {
-        kolk_pool_unmake(pool);
-        memset(pool, 0, sizeof *pool);
-        return KOLK_BAD_OVERFLOW;
-    }
     pool->on_full = desc.on_full;
     pool->cost = desc.cost;
     pool->on_evict = desc.on_evict;
@@ -197,13 +180,13 @@ static void verify(kolk_pool *pool, uint32_t index, const void *site) {
     pool->in_hook = in_hook;
 }
 
-static void verify_all(kolk_pool *pool, const void *site) {
+void kolk_pool_verify_all(kolk_pool *pool, const void *site) {
     for (uint32_t i = 0; debug_of(pool) && i < pool->fresh; i++) verify(pool, i, site);
 }
 
 void kolk_pool_deinit(kolk_pool *pool) {
     const void *site = SITE;
-    verify_all(pool, site); /* whose handler may longjmp: nothing has changed */
+    kolk_pool_verify_all(pool, site); /* whose handler may longjmp: nothing has changed */
     if (pool->debug_flags & KOLK_DEBUG_SITES) list_leaks(pool);
     kolk_registry_remove(pool->number);
     if (pool->reset || debug_of(pool)) clear(pool, site);
@@ -534,13 +517,11 @@ static KOLK_APART bool make_room(kolk_pool *pool, wish how, chance *has, const v
 
 static void *alloc_any(kolk_pool *pool, wish how, const void *site);
 
-/* Here and in free, `debug` is the pool's, or NULL as a constant: what the debug mode does is compiled apart from what
- * FIFO and LOWEST do in every alloc and free. */
-static KOLK_WITHIN void *alloc_from(kolk_pool *pool, kolk_debug *debug, wish how, const void *site) {
+/* An alloc that has found no slot, or is to fail; once more after room was made. */
+static KOLK_APART void *alloc_full(kolk_pool *pool, wish how, bool fails, const void *site) {
+    chance has = {how.urgent, fails};
     uint32_t index;
-    if (KOLK_UNLIKELY(pool->on_low != NULL) && !how.looked) look_at_low_water(pool, 1, site);
-    chance has = {how.urgent, debug && kolk_debug_fails(debug)};
-    while (has.fails || !take_slot(pool, &index, has.urgent)) {
+    do {
         wish there = how;
         there.looked = how.quiet; /* its on_low has not, but might evict what alloc_n has just given */
         void *object = pool->overflow ? alloc_any(pool->overflow, there, site) : NULL;
@@ -550,8 +531,18 @@ static KOLK_WITHIN void *alloc_from(kolk_pool *pool, kolk_debug *debug, wish how
             PROBE2(full, name_of(pool), pool->capacity);
             return NULL;
         }
-        how.quiet = true; /* once more */
-    }
+        how.quiet = true;
+    } while (has.fails || !take_slot(pool, &index, has.urgent));
+    return issue(pool, debug_of(pool), index, site);
+}
+
+/* Here and in free, `debug` is the pool's, or NULL as a constant: what the debug mode does is compiled apart from what
+ * FIFO and LOWEST do in every alloc and free. */
+static KOLK_WITHIN void *alloc_from(kolk_pool *pool, kolk_debug *debug, wish how, const void *site) {
+    uint32_t index;
+    if (KOLK_UNLIKELY(pool->on_low != NULL) && !how.looked) look_at_low_water(pool, 1, site);
+    bool fails = debug && kolk_debug_fails(debug);
+    if (fails || !take_slot(pool, &index, how.urgent)) return alloc_full(pool, how, fails, site);
     return issue(pool, debug, index, site);
 }
 
@@ -702,7 +693,7 @@ bool kolk_pool_free_handle(kolk_pool *pool, kolk_handle handle) {
 
 static void clear(kolk_pool *pool, const void *site) {
     uint64_t end = pool->fresh; /* not what reset hooks allocate beyond it */
-    verify_all(pool, site);
+    kolk_pool_verify_all(pool, site);
     for (uint64_t i = 0; (i = kolk_bits_find(pool->live, true, i, end)) < end; i++)
         if (end_life(pool, debug_of(pool), (uint32_t)i, slot_at(pool, i), site)) put_worn(pool, (uint32_t)i);
     while (pool->quarantined) leave_quarantine(pool); /* proven above; sort_free finds them */

@@ -55,8 +55,7 @@ void kolk_pool_fail_object(const kolk_pool *pool, const void *object, const char
 /* ---- Which pool, and which object ----------------------------------------------------------------------------------- */
 
 bool kolk_pool_holds(const kolk_pool *pool, const void *object) {
-    uintptr_t index = slot_of(pool, object);
-    return index < pool->fresh && kolk_bits_get(pool->live, index);
+    return is_alive(pool, slot_of(pool, object));
 }
 
 kolk_pool *kolk_pool_holder(const kolk_pool *pool, const void *object) {
@@ -69,7 +68,7 @@ bool kolk_pool_is_live_slow(const kolk_pool *pool, const void *object) {
 }
 
 void *kolk_pool_at_slow(const kolk_pool *pool, uint32_t index) {
-    return index < pool->fresh && kolk_bits_get(pool->live, index) ? slot_at(pool, index) : NULL;
+    return is_alive(pool, index) ? slot_at(pool, index) : NULL;
 }
 
 uint32_t kolk_pool_index_slow(const kolk_pool *pool, const void *object) {

@@ -9,15 +9,11 @@
 
 #include "fail.h"
 
-static bool is_live(const kolk_pool *pool, uint32_t slot) {
-    return kolk_bits_get(pool->live, slot);
-}
-
 /* ---- Age ---------------------------------------------------------------------------------------------------------- */
 
 /* The slot + 1 of the nearest live object from here on; 0 at the end of the circle. */
 static uint32_t pass_dead(kolk_pool *pool, uint32_t at, bool up) {
-    while (at && !is_live(pool, at - 1)) {
+    while (at && !is_alive(pool, at - 1)) {
         uint32_t dead = at - 1;
         at = up ? pool->ages[at].newer : pool->ages[at].older;
         leave_order(pool, dead);

@@ -33,6 +33,11 @@ static inline uintptr_t slot_of(const kolk_pool *pool, const void *object) {
     return kolk_pool_slot(pool, object);
 }
 
+/* Has this slot, or number that is no slot, a live object? */
+static inline bool is_alive(const kolk_pool *pool, uintptr_t slot) {
+    return slot < pool->fresh && kolk_bits_get(pool->live, slot);
+}
+
 /* Free slots in the ring or the holes. */
 static inline uint32_t waiting(const kolk_pool *pool) {
     return pool->held - pool->worn - pool->quarantined;
@@ -119,6 +124,9 @@ static inline void become_newest(kolk_pool *pool, uint32_t slot) {
 
 /* Ends the set-up of these slots. */
 void kolk_pool_tear_down(kolk_pool *pool, uint64_t from, uint64_t end);
+
+/* The debug mode's proof of all zones and fills. */
+void kolk_pool_verify_all(kolk_pool *pool, const void *site);
 
 /* Rebuilds the order of free slots from the live bits, lowest first. Holes that are there already stay. */
 void kolk_pool_sort_free(kolk_pool *pool);

@@ -3,6 +3,7 @@
  *     | slots | live | ready | generations | stack | ages | holes 0 ... 5 | */
 #include "pool_inside.h"
 
+#include "handle.h"
 #include "memory.h"
 
 #include <string.h>
@@ -86,10 +87,20 @@ static kolk_room room_of(const kolk_pool_desc *desc) {
         desc->object_align, desc->capacity, desc->max_capacity, desc->memory, desc->memory_size, NULL, 0, 0};
 }
 
-/* Are the objects of these pools such as the descriptor asks for? */
-static bool are_alike(const kolk_pool *pool, const kolk_pool_desc *desc) {
-    for (; pool; pool = pool->overflow)
+/* Might a handle of such a pool be taken for one of this pool? Those without slots have no handles. */
+static bool shares_tag(const kolk_pool *pool, const kolk_pool_desc *desc) {
+    uint32_t most = pool->max_capacity > desc->max_capacity ? pool->max_capacity : desc->max_capacity;
+    bool has_handles = desc->max_capacity && desc->generations != KOLK_GENERATIONS_NONE;
+    if (!has_handles || !pool->generations) return false;
+    return (uint64_t)(pool->tag ^ kolk_tag_bits(desc->tag, desc->name)) >> kolk_index_bits(most) == 0;
+}
+
+/* May such a pool overflow into these? */
+static bool can_overflow(const kolk_pool *pool, const kolk_pool_desc *desc) {
+    for (; pool; pool = pool->overflow) {
         if (pool->object_size != desc->object_size || pool->object_align < desc->object_align) return false;
+        if (shares_tag(pool, desc)) return false;
+    }
     return true;
 }
 
@@ -107,7 +118,7 @@ static kolk_status resolve(kolk_pool_desc *desc, size_t type_size, size_t type_a
     desc->max_capacity = room.max_capacity;
     if (status != KOLK_OK) return status;
     if (desc->headroom > desc->max_capacity) return KOLK_BAD_HEADROOM;
-    return are_alike(desc->overflow, desc) ? KOLK_OK : KOLK_BAD_OVERFLOW;
+    return can_overflow(desc->overflow, desc) ? KOLK_OK : KOLK_BAD_OVERFLOW;
 }
 
 size_t kolk_pool_memory_size(const kolk_pool_desc *desc) {

@@ -285,38 +285,29 @@ static kolk_status make_room(kolk_pool *pool, const header *head) {
     return kolk_pool_reserve(pool, head->capacity <= pool->max_capacity ? head->capacity : head->fresh);
 }
 
-/* A slot that is alive in one of the two states: now, or then, in the block. */
-static bool is_live_now(const kolk_pool *pool, uint32_t slot) {
-    return slot < pool->fresh && kolk_bits_get(pool->live, slot);
-}
-
-static bool is_live_then(const header *head, const unsigned char *live, uint32_t slot) {
+/* Is a slot alive in the other state, the block's? */
+static bool is_alive_then(const header *head, const unsigned char *live, uint32_t slot) {
     return slot < head->fresh && is_live_in(live, slot);
-}
-
-static void verify(const kolk_pool *pool, uint32_t slot, const void *site) {
-    kolk_debug_verify(pool->debug, slot, slot_at(pool, slot), kolk_bits_get(pool->live, slot),
-                      kolk_pool_failure(pool, KOLK_OK, slot, site));
 }
 
 /* What the debug mode has to do: proves what is there, begins the lives that are only then, ends those that are only now.
  * False if malloc has no memory for an object: nothing has changed. */
 static bool change_lives(kolk_pool *pool, const header *head, const unsigned char *live, const void *site) {
-    for (uint32_t i = 0; i < pool->fresh; i++) verify(pool, i, site);
+    kolk_pool_verify_all(pool, site);
     for (uint32_t i = 0; i < head->fresh; i++) {
-        if (is_live_now(pool, i) || !is_live_then(head, live, i)) continue;
+        if (is_alive(pool, i) || !is_alive_then(head, live, i)) continue;
         void *object = kolk_debug_dress(pool->debug, i, slot_at(pool, i));
         if (object) {
             kolk_debug_begin_life(pool->debug, i, object, site);
             continue;
         }
         while (i-- > 0)
-            if (!is_live_now(pool, i) && is_live_then(head, live, i))
+            if (!is_alive(pool, i) && is_alive_then(head, live, i))
                 kolk_debug_end_life(pool->debug, i, slot_at(pool, i), site);
         return false;
     }
     for (uint32_t i = 0; i < pool->fresh; i++)
-        if (is_live_now(pool, i) && !is_live_then(head, live, i))
+        if (is_alive(pool, i) && !is_alive_then(head, live, i))
             kolk_debug_end_life(pool->debug, i, slot_at(pool, i), site);
     kolk_debug_unissue(pool->debug, head->fresh, pool->fresh);
     return true;

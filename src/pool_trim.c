@@ -41,6 +41,12 @@ bool kolk_pool_grow(kolk_pool *pool, uint64_t needed) {
 
 /* ---- Memory given back ------------------------------------------------------------------------------------------- */
 
+/* So many slots fill whole pages. */
+static uint64_t slots_of_pages(const kolk_pool *pool) {
+    uint64_t page = kolk_memory_page(), least = (uint64_t)1 << pool->shift;
+    return least < page ? page / least : 1;
+}
+
 /* Gives back the whole pages in a stretch of dead slots, which ends the set-up of all slots that they touch. */
 static size_t discard(kolk_pool *pool, uint64_t first, uint64_t end) {
     uint64_t page = kolk_memory_page();
@@ -52,12 +58,6 @@ static size_t discard(kolk_pool *pool, uint64_t first, uint64_t end) {
     kolk_pool_tear_down(pool, from / pool->stride, last);
     if (debug_of(pool)) kolk_debug_forget(pool->debug, (uint32_t)(from / pool->stride), (uint32_t)last);
     return kolk_memory_discard(pool->block + from, (size_t)(to - from));
-}
-
-/* So many slots fill whole pages. */
-static uint64_t slots_of_pages(const kolk_pool *pool) {
-    uint64_t page = kolk_memory_page(), least = (uint64_t)1 << pool->shift;
-    return least < page ? page / least : 1;
 }
 
 /* The same for all dead slots of a stretch that begins and ends between pages, or at fresh. */
@@ -89,7 +89,7 @@ size_t kolk_pool_trim(kolk_pool *pool) {
 static void measure_demand(kolk_pool *pool) {
     uint32_t demand = pool->demand - (pool->demand / 64 + (pool->demand % 64 != 0));
     if (demand < kolk_pool_count(pool)) demand = kolk_pool_count(pool);
-    uint32_t peak = keeps_peak(pool) ? pool->peak : pool->fresh;
+    uint32_t peak = peak_of(pool);
     if (pool->seen < peak) demand = peak; /* so many were needed since the last tick */
     pool->seen = peak;
     pool->demand = demand;

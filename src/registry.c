@@ -73,23 +73,17 @@ static bool is_there(const entry *at) {
     return at->pool && *at->mark == (uint32_t)(at - registry.entries) + 1;
 }
 
-static void collect(kolk_records *out, bool merge) {
-    for (uint32_t i = 0; i < registry.used; i++) {
-        const entry *at = &registry.entries[i];
-        if (!is_there(at)) continue;
-        kolk_stats stats;
-        at->kind->stats(at->pool, &stats);
-        stats.name = at->name;
-        if (*stats.name) kolk_records_add(out, &stats, merge);
-    }
+/* What is to be said of the pool there; false if it has no name. */
+static bool look(const entry *at, kolk_stats *stats) {
+    at->kind->stats(at->pool, stats);
+    stats->name = at->name;
+    return *stats->name;
 }
 
 /* Keeps what is to be said at exit of a pool that goes, or of a scene that ends. */
 static void keep(const entry *at) {
     kolk_stats stats;
-    at->kind->stats(at->pool, &stats);
-    stats.name = at->name;
-    if (!*stats.name) return;
+    if (!look(at, &stats)) return;
     if (kolk_sizes_are_measured())
         kolk_sizes_note(&stats, at->born);
     else
@@ -176,8 +170,12 @@ void kolk_registry_remove(uint32_t number) {
 }
 
 void kolk_registry_collect(kolk_records *out) {
+    kolk_stats stats;
     kolk_lock();
-    collect(out, false);
+    for (uint32_t i = 0; i < registry.used; i++) {
+        const entry *at = &registry.entries[i];
+        if (is_there(at) && look(at, &stats)) kolk_records_add(out, &stats, false);
+    }
     kolk_unlock();
 }
 
