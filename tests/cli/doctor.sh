@@ -2,6 +2,7 @@
 # kolk doctor as people use it: with the tools of this machine and without any, stripped, in folders where it was not
 # built, under valgrind. KOLK is the command.
 set -u
+. tests/cli/checks.sh
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 kolk=$(realpath "$KOLK")
@@ -10,37 +11,6 @@ cd "$folder" || exit 1
 HOME=$folder
 export HOME
 unset KOLK_DEBUG KOLK_STATS KOLK_BYPASS XDG_CONFIG_HOME
-passed=0 failed=0 skipped=0
-
-check() { # NAME COMMAND...: the command must succeed
-  name=$1
-  shift
-  if "$@"; then
-    passed=$((passed + 1))
-  else
-    failed=$((failed + 1))
-    echo "failed: $name"
-    sed 's/^/  stdout: /' out
-    sed 's/^/  stderr: /' err
-  fi
-}
-
-run() { # CODE COMMAND...: out and err hold what it printed
-  expected=$1
-  shift
-  "$@" > out 2> err
-  code=$?
-  check "$*: exit code $code, not $expected" [ $code -eq "$expected" ]
-}
-
-prints() { # PATTERN...: each is in a line of the output
-  for pattern; do check "prints '$pattern'" grep -q -- "$pattern" out; done
-}
-
-skip() {
-  echo "skipped: $*"
-  skipped=$((skipped + 1))
-}
 
 # ---- on this machine ----
 
@@ -184,5 +154,4 @@ else
   skip 'there is no command script to play a terminal'
 fi
 
-echo "$passed passed, $failed failed, $skipped skipped"
-[ $failed -eq 0 ]
+finish

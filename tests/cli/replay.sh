@@ -1,6 +1,7 @@
 #!/bin/sh
 # The kolk command as people use it: what it prints, and how it ends, for good and bad traces. KOLK is the command.
 set -u
+. tests/cli/checks.sh
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 trace=$PWD/traces/sqlite.mtrace.zst
@@ -8,44 +9,24 @@ kolk=$(realpath "$KOLK")
 od -An -v -tu1 -w28 "$trace" | sed 's/  *\([0-9]*\)/\1,/g' > "$folder/inc"
 built_in=$PWD/cli/replay_trace.inc
 cd "$folder" || exit 1
-passed=0 failed=0 skipped=0
 
-check() { # NAME COMMAND...: the command must succeed
-  name=$1
+run_kolk() { # CODE ARGUMENT...
+  wanted=$1
   shift
-  if "$@"; then
-    passed=$((passed + 1))
-  else
-    failed=$((failed + 1))
-    echo "failed: $name"
-    sed 's/^/  stdout: /' out
-    sed 's/^/  stderr: /' err
-  fi
-}
-
-run() { # CODE ARGUMENT...: runs kolk; out and err hold what it printed
-  expected=$1
-  shift
-  "$kolk" "$@" > out 2> err
-  code=$?
-  check "kolk $*: exit code $code, not $expected" [ $code -eq "$expected" ]
+  run "$wanted" "$kolk" "$@"
 }
 
 refused() { # CODE SENTENCE ARGUMENT...: kolk prints this sentence and nothing else
   wanted=$1 sentence=$2
   shift 2
-  run "$wanted" "$@"
+  run_kolk "$wanted" "$@"
   check "its sentence: $sentence" [ "$(cat err)" = "kolk: $sentence" ]
   check "and no result" [ ! -s out ]
 }
 
-prints() { # PATTERN...: each is in a line of the output
-  for pattern; do check "prints '$pattern'" grep -q -- "$pattern" out; done
-}
-
 # ---- a good trace, in each form ----
 
-run 0 replay
+run_kolk 0 replay
 prints '^sqlite.mtrace.zst: 14,443 operations, 12 call sites, at the peak 343 blocks and ' \
   '^  size  call sites  allocations   share  capacity      bytes$' \
   '^    16 *2 *6,306  87.2 %  *36 *576 B$' '^malloc *3 *130 *1.8 % *42 ' \
@@ -55,21 +36,21 @@ check 'no colors in a file' [ -z "$(tr -dc '\033' < out)" ]
 check 'nothing on stderr' [ ! -s err ]
 
 check 'the built-in trace is the one in traces/' cmp -s inc "$built_in"
-run 0 replay "$trace"
+run_kolk 0 replay "$trace"
 prints "^$trace: 14,443 operations"
 "$kolk" replay - < "$trace" > out 2> err
 check 'stdin, compressed' [ $? -eq 0 ]
 prints '^stdin: 14,443 operations'
 
 printf '@ a + 0x10 0x40\n@ a + 0x20 0x800\n@ a < 0x10\n@ b > 0x30 0x80\n@ a + (nil) 0x99\n@ a - 0x77\n' > small
-run 0 replay small
+run_kolk 0 replay small
 prints '^small: 5 operations, 2 call sites, at the peak 2 blocks and 2.1 KiB$' \
   '^Failed allocations, left out: 1$' '^Frees and resizes of what was allocated before the recording, left out: 1$' \
   '^   128 *1 *1  33.3 %' '^66.7 % of the allocations came from pools'
 
 # ---- JSON, read back by a reader that is not ours ----
 
-run 0 replay --json --seed 7 -o result.json small
+run_kolk 0 replay --json --seed 7 -o result.json small
 check 'nothing on stdout' [ ! -s out ]
 cat > read.cmake << 'END'
 file(READ result.json result)
@@ -108,14 +89,14 @@ refused 3 "nul: line 7: $not_ours '??'" replay nul
 head -c 100000 /dev/zero | tr '\000' x > long
 refused 3 'long: line 1: the line is too long for a trace' replay long
 head -c 5000 "$trace" > cut.zst
-run 3 replay cut.zst
+run_kolk 3 replay cut.zst
 check 'where it is cut' grep -q '^kolk: cut.zst: line [0-9]*: its zstd data end too early$' err
 check 'and no result' [ ! -s out ]
 { head -c 3000 "$trace" && printf 'x' && tail -c +3002 "$trace"; } > damaged.zst
-run 3 replay damaged.zst
+run_kolk 3 replay damaged.zst
 check 'that it is damaged' grep -q '^kolk: damaged.zst: line [0-9]*: ' err
 printf '@ a + 0x10 0xfffffffffff\n' > huge
-run 1 replay huge
+run_kolk 1 replay huge
 check 'how huge it is' grep -q '^kolk: huge: to replay it takes 16.0 TiB after 1 operations, which is more than half' err
 check 'and no result' [ ! -s out ]
 
@@ -125,11 +106,11 @@ refused 2 "expected a verb; 'kolk help' lists them"
 refused 2 "replay takes [TRACE], and there is one more: 'b'" replay a b
 refused 2 "replay has no option --fast; 'kolk help replay' lists what it has" replay --fast
 refused 2 "--seed expects a whole number from 0, not 'x'" replay --seed x
-run 0 help
+run_kolk 0 help
 prints '^  demo ' '^  replay ' '^      --no-color ' '^  3 '
-run 0 replay --help
+run_kolk 0 replay --help
 prints '^  kolk replay \[OPTION...\] \[TRACE\]$' 'LD_PRELOAD'
-run 0 --version
+run_kolk 0 --version
 prints "^kolk [0-9]*\.[0-9]*\.[0-9]*$"
 
 # ---- on a terminal ----
@@ -143,9 +124,7 @@ if command -v script > /dev/null; then
   script -qec "'$kolk' replay --no-color small 2> err" typescript > out < /dev/null
   check 'no colors with --no-color' [ "$(tr -dc '\033' < out | wc -c)" -eq 0 ]
 else
-  echo 'skipped: there is no command script to play a terminal'
-  skipped=1
+  skip 'there is no command script to play a terminal'
 fi
 
-echo "$passed passed, $failed failed, $skipped skipped"
-[ $failed -eq 0 ]
+finish

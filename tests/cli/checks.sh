@@ -1,0 +1,37 @@
+# What the tests of the command share; `out` and `err` are what the last command printed.
+passed=0 failed=0 skipped=0
+
+check() { # NAME COMMAND...: the command must succeed
+  name=$1
+  shift
+  if "$@"; then
+    passed=$((passed + 1))
+  else
+    failed=$((failed + 1))
+    echo "failed: $name"
+    sed 's/^/  stdout: /' out
+    sed 's/^/  stderr: /' err
+  fi
+}
+
+run() { # CODE COMMAND...: out and err hold what it printed
+  expected=$1
+  shift
+  "$@" > out 2> err
+  code=$?
+  check "$*: exit code $code, not $expected" [ $code -eq "$expected" ]
+}
+
+prints() { # PATTERN...: each is in a line of the output
+  for pattern; do check "prints '$pattern'" grep -q -- "$pattern" out; done
+}
+
+skip() {
+  echo "skipped: $*"
+  skipped=$((skipped + 1))
+}
+
+finish() { # the end of the script
+  echo "$passed passed, $failed failed, $skipped skipped"
+  [ $failed -eq 0 ]
+}
