@@ -13,7 +13,8 @@
  * same cursor. Both passes look at eight bytes at a time.
  *
  * An attached pool's bytes and cursor are another program's, so nothing is remembered of them: used slots are counted when
- * asked for, and a cursor that points nowhere wraps like one at the end.
+ * asked for, and a cursor that points nowhere wraps like one at the end. Its `bound` is 0, so that new and delete leave
+ * their fast paths (bytemap.inl).
  *
  * Invariants (kolk_bytemap_is_valid):
  *     I1  an initialised pool has both arrays unless count is 0, 0 <= count <= 2^23, and is where it was initialised
@@ -21,10 +22,9 @@
  *     I3  used is the number of bytes without the flag; used <= peak <= count (not if it is attached)
  *     I4  object_size == odd << shift, inverse * odd == 1
  *     I5  byte_map lies behind the slots of a block of the pool's own
- * Only pool.h's exact division comes from another kind of pool. */
-#undef KOLK_EXTERN /* pool.inl's functions are wanted here, and emitted in pool.c */
+ *     I6  bound == count (0 if it is attached) */
+#undef KOLK_EXTERN /* the functions of bytemap.inl are emitted here, also in a program that is compiled with it */
 #include "kolk/bytemap.h"
-#include "kolk/pool.h"
 
 #include "debug.h"
 #include "fail.h"
@@ -37,13 +37,13 @@
 
 _Static_assert(sizeof(void *) != 8 || (sizeof(kolk_bytemap) == 112 && sizeof(kolk_bytemap_view) == 64),
                "the layout has changed: raise KOLK_ABI");
+_Static_assert(sizeof(void *) != 8 || offsetof(kolk_bytemap, cursor) == 64, "the fast paths read one cache line");
 
-/* Keeps what is rare from costing registers where it is called. */
-#if defined(__GNUC__)
-#define KOLK_APART __attribute__((noinline))
-#else
-#define KOLK_APART
-#endif
+/* Emit each function of bytemap.inl once. */
+extern inline void *kolk_bytemap_new(kolk_bytemap *pool);
+extern inline void kolk_bytemap_delete(kolk_bytemap *pool, void *object);
+extern inline void *kolk_bytemap_get_at(const kolk_bytemap *pool, int32_t handle);
+extern inline void *kolk_bytemap_get_slot(const kolk_bytemap *pool, int32_t index);
 
 #define NO_SLOT UINT32_MAX
 #define FREE    KOLK_BYTEMAP_FREE
@@ -209,6 +209,7 @@ static void take_view(kolk_bytemap *pool, const kolk_bytemap_view *view, bool at
     pool->inverse = kolk_inverse(view->object_size >> pool->shift);
     pool->first_free = attach ? view->first_free : -1;
     pool->cursor = attach ? view->cursor : NULL;
+    pool->bound = attach ? 0 : (uint32_t)view->count;
     pool->attached = attach;
     pool->read_only = attach && !view->writable;
     pool->initialized_state = true;
@@ -268,9 +269,8 @@ static void *issue(kolk_bytemap *pool, uint32_t index, unsigned seed) {
     return slot_at(pool, index);
 }
 
-/* new where the slot behind the cursor will not do, or where the cursor may be somebody else's. */
-static KOLK_APART void *new_apart(kolk_bytemap *pool, const void *site) {
-    if (!may_write(pool, "new", site)) return NULL;
+void *kolk_bytemap_new_slow(kolk_bytemap *pool) {
+    if (!may_write(pool, "new", SITE)) return NULL;
     int32_t *cursor = cursor_of(pool);
     uint32_t count = (uint32_t)pool->count, from = (uint32_t)*cursor + 1;
     if (from > count) from = count;
@@ -288,14 +288,6 @@ static KOLK_APART void *new_apart(kolk_bytemap *pool, const void *site) {
     return issue(pool, index, pool->byte_map[index] + 1u);
 }
 
-void *kolk_bytemap_new(kolk_bytemap *pool) {
-    uint32_t index = (uint32_t)pool->first_free + 1;
-    bool here = !pool->attached && index < (uint32_t)pool->count && is_free(pool->byte_map[index]);
-    if (KOLK_UNLIKELY(!here)) return new_apart(pool, SITE);
-    pool->first_free = (int32_t)index;
-    return issue(pool, index, pool->byte_map[index] + 1u);
-}
-
 void *kolk_bytemap_new_at(kolk_bytemap *pool, int32_t handle) {
     if (!may_write(pool, "new_at", SITE)) return NULL;
     uint32_t index = (uint32_t)handle >> 8, count = (uint32_t)pool->count; /* a negative handle's is 2^23 or more */
@@ -307,43 +299,20 @@ void *kolk_bytemap_new_at(kolk_bytemap *pool, int32_t handle) {
     return object;
 }
 
-/* Ends the life in a used slot. */
-static void retire(kolk_bytemap *pool, uint32_t index, int32_t *cursor) {
+/* An attached pool's objects, and whatever is wrong. */
+void kolk_bytemap_delete_slow(kolk_bytemap *pool, void *object) {
+    if (!object || !may_write(pool, "delete", SITE)) return;
+    uintptr_t index = slot_of(pool, object);
+    if (!is_used(pool, index)) {
+        fail_object(pool, object, "delete", SITE);
+        return;
+    }
+    int32_t *cursor = cursor_of(pool);
     pool->byte_map[index] |= FREE;
     if ((int32_t)index < *cursor) *cursor = (int32_t)index;
 }
 
-/* delete where something is wrong, or where the cursor may be somebody else's. */
-static KOLK_APART void delete_apart(kolk_bytemap *pool, void *object, const void *site) {
-    if (!object || !may_write(pool, "delete", site)) return;
-    uintptr_t index = slot_of(pool, object);
-    if (is_used(pool, index))
-        retire(pool, (uint32_t)index, cursor_of(pool));
-    else
-        fail_object(pool, object, "delete", site);
-}
-
-void kolk_bytemap_delete(kolk_bytemap *pool, void *object) {
-    uintptr_t index = slot_of(pool, object);
-    if (KOLK_UNLIKELY(pool->attached || !is_used(pool, index))) {
-        delete_apart(pool, object, SITE);
-        return;
-    }
-    retire(pool, (uint32_t)index, &pool->first_free);
-    pool->used--;
-}
-
 /* ---- Handles and indices ------------------------------------------------------------------------------------------------ */
-
-void *kolk_bytemap_get_slot(const kolk_bytemap *pool, int32_t index) {
-    return is_used(pool, (uint32_t)index) ? slot_at(pool, (uint32_t)index) : NULL;
-}
-
-void *kolk_bytemap_get_at(const kolk_bytemap *pool, int32_t handle) {
-    uint32_t index = (uint32_t)handle >> 8, byte = (uint32_t)handle & 0xff;
-    if (index >= (uint32_t)pool->count || (byte & FREE) || pool->byte_map[index] != byte) return NULL;
-    return slot_at(pool, index);
-}
 
 int32_t kolk_bytemap_get_just_index(const kolk_bytemap *pool, const void *object) {
     uintptr_t index = slot_of(pool, object);
@@ -424,6 +393,7 @@ bool kolk_bytemap_is_valid(const kolk_bytemap *pool) {
     if (pool->self != pool || (count && (!pool->object_list || !pool->byte_map))) return false; /* I1 */
     if (pool->object_size >> pool->shift << pool->shift != pool->object_size) return false;
     if ((uintptr_t)(pool->object_size >> pool->shift) * pool->inverse != 1) return false; /* I4 */
+    if (pool->bound != (pool->attached ? 0 : (uint32_t)count)) return false;              /* I6 */
     if (pool->attached) return !pool->block;
     if (pool->block && pool->byte_map != pool->object_list + (size_t)count * pool->object_size) return false; /* I5 */
     return (uint32_t)pool->used == count_used(pool) && pool->used <= pool->peak && pool->peak <= count;       /* I3 */

@@ -80,20 +80,22 @@ typedef struct kolk_bytemap {
     uint8_t *byte_map;
     int32_t count;      /* slots; how many are used: kolk_bytemap_used_count */
     int32_t first_free; /* the cursor: new begins behind it; -1 to count - 1; elsewhere if there is a cursor below */
-    kolk_bytemap_seeds seeds; /* yours to change */
-    bool initialized_state;   /* from initialise or attach until flush */
-    bool attached, read_only;
-    uint8_t shift;     /* object_size = odd << shift */
-    uintptr_t inverse; /* of odd, modulo the word */
-    size_t object_size;
-    int32_t *cursor;    /* attached: the owner's first_free, or NULL */
     int32_t used, peak; /* used slots now, and most at a time; not of attached pools */
-    uint64_t failed;    /* new gave NULL */
-    void *block;        /* own memory: both arrays */
+    uint32_t bound;     /* count, or 0 if it is attached */
+    kolk_bytemap_seeds seeds; /* yours to change */
+    size_t object_size;
+    uintptr_t inverse;      /* of odd, modulo the word */
+    uint8_t shift;          /* object_size = odd << shift */
+    bool initialized_state; /* from initialise or attach until flush */
+    bool attached, read_only;
+    uint32_t number; /* in the registry; 0: it is not there */
+    /* new, delete and get_at read no more than this: 64 bytes */
+    int32_t *cursor; /* attached: the owner's first_free, or NULL */
+    uint64_t failed; /* new gave NULL */
+    void *block;     /* own memory: both arrays */
     size_t block_size;
     const struct kolk_bytemap *self; /* where it was initialised */
     const char *name;
-    uint32_t number; /* in the registry; 0: it is not there */
 } kolk_bytemap;
 
 /* ---- Life of a pool: the struct is all zero, or flushed, before the first of these ------------------------------- */
@@ -121,7 +123,7 @@ KOLK_API void kolk_bytemap_flush(kolk_bytemap *pool);
 /* New: looks at the slots behind first_free, then at those from 0 up to it. The first free one becomes first_free, its
  * seed is seed + 1 modulo 128. NULL if there is none, and first_free is -1. So a slot that was deleted just now is not
  * used before the cursor has come round. */
-KOLK_API void *kolk_bytemap_new(kolk_bytemap *pool);
+KOLK_INLINE void *kolk_bytemap_new(kolk_bytemap *pool);
 
 /* New(handle), for loading: the object in the handle's slot, with a seed as pool->seeds says. first_free is then the
  * first free slot from 0, or -1 if that was the last one (as new leaves it in a full pool). NULL if the slot is in use
@@ -130,17 +132,17 @@ KOLK_API void *kolk_bytemap_new_at(kolk_bytemap *pool, int32_t handle);
 
 /* Delete: the slot is free and keeps its seed; first_free moves down to it, never up. NULL does nothing. A bug of the
  * caller otherwise: a pointer that is not of this pool or not the start of a slot, or whose slot is free already. */
-KOLK_API void kolk_bytemap_delete(kolk_bytemap *pool, void *object);
+KOLK_INLINE void kolk_bytemap_delete(kolk_bytemap *pool, void *object);
 
 /* ---- Handles and indices ------------------------------------------------------------------------------------------ */
 
 /* GetSlot: the object in a used slot, else NULL; any index may be asked about. */
-KOLK_API void *kolk_bytemap_get_slot(const kolk_bytemap *pool, int32_t index);
+KOLK_INLINE void *kolk_bytemap_get_slot(const kolk_bytemap *pool, int32_t index);
 
 /* GetAt: the object of a handle, or NULL if its slot is free, has another seed, or does not exist. A handle does not
  * tell its pool: another one's may well be valid here. It can be somebody else's object after 128 lives of the slot, or
  * a clear. */
-KOLK_API void *kolk_bytemap_get_at(const kolk_bytemap *pool, int32_t handle);
+KOLK_INLINE void *kolk_bytemap_get_at(const kolk_bytemap *pool, int32_t handle);
 
 /* GetJustIndex, GetIndex: the index, or the handle, of any slot by the start of its object, in use or free. The handle
  * of a free slot has the free flag in it, and get_at gives NULL for it. Anything else is a bug of the caller and gives
@@ -231,6 +233,10 @@ KOLK_API kolk_status kolk_bytemap_read(const kolk_bytemap_region *regions, size_
 KOLK_API kolk_status kolk_bytemap_begin(kolk_bytemap *pool, const kolk_bytemap_view *view, bool attach,
                                         size_t type_size, size_t type_align, size_t pool_size, uint32_t abi);
 
+/* The ways out of the fast paths of bytemap.inl. */
+KOLK_API void *kolk_bytemap_new_slow(kolk_bytemap *pool);
+KOLK_API void kolk_bytemap_delete_slow(kolk_bytemap *pool, void *object);
+
 static inline kolk_status kolk_bytemap_initialise(kolk_bytemap *pool, int32_t count, size_t object_size) {
     kolk_bytemap_view view = {NULL, NULL, NULL, object_size, count, KOLK_BYTEMAP_SEED_ADVANCE, 0, NULL, false};
     return kolk_bytemap_begin(pool, &view, false, 0, 0, sizeof *pool, KOLK_ABI);
@@ -246,5 +252,9 @@ static inline kolk_status kolk_bytemap_attach(kolk_bytemap *pool, const kolk_byt
 
 #ifdef __cplusplus
 }
+#endif
+
+#ifndef KOLK_EXTERN
+#include "bytemap.inl"
 #endif
 #endif

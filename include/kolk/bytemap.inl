@@ -1,0 +1,55 @@
+/* kolk/bytemap.inl: the fast paths of bytemap.h. With -DKOLK_EXTERN they stay out, and calls go to the library, where
+ * each is emitted once.
+ *
+ * new and delete are shown `bound`, which is 0 where they may not go this way: an attached pool's cursor may be somebody
+ * else's, or its arrays not to be written. */
+#ifndef KOLK_BYTEMAP_INL
+#define KOLK_BYTEMAP_INL
+
+#include "base.inl"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Mostly the slot behind the cursor is free. A new peak is taken note of elsewhere. */
+KOLK_INLINE void *kolk_bytemap_new(kolk_bytemap *pool) {
+    uint32_t index = (uint32_t)pool->first_free + 1;
+    if (KOLK_UNLIKELY(index >= pool->bound || pool->used == pool->peak)) return kolk_bytemap_new_slow(pool);
+    uint32_t byte = pool->byte_map[index];
+    if (KOLK_UNLIKELY(!(byte & KOLK_BYTEMAP_FREE))) return kolk_bytemap_new_slow(pool);
+    pool->byte_map[index] = (uint8_t)((byte + 1) & ~KOLK_BYTEMAP_FREE);
+    pool->first_free = (int32_t)index;
+    pool->used++;
+    return pool->object_list + index * pool->object_size;
+}
+
+KOLK_INLINE void kolk_bytemap_delete(kolk_bytemap *pool, void *object) {
+    uintptr_t offset = (uintptr_t)object - (uintptr_t)pool->object_list;
+    uintptr_t index = kolk_exact_slot(offset, pool->shift, pool->inverse);
+    if (KOLK_UNLIKELY(index >= pool->bound || (pool->byte_map[index] & KOLK_BYTEMAP_FREE))) {
+        kolk_bytemap_delete_slow(pool, object);
+        return;
+    }
+    pool->byte_map[index] |= KOLK_BYTEMAP_FREE;
+    pool->used--;
+    if ((int32_t)index < pool->first_free) pool->first_free = (int32_t)index;
+}
+
+/* A negative handle's index is 2^23 or more, and so above all counts. */
+KOLK_INLINE void *kolk_bytemap_get_at(const kolk_bytemap *pool, int32_t handle) {
+    uint32_t index = (uint32_t)handle >> 8, byte = (uint32_t)handle & 0xff;
+    if (index >= (uint32_t)pool->count || (byte & KOLK_BYTEMAP_FREE) || pool->byte_map[index] != byte) return NULL;
+    return pool->object_list + index * pool->object_size;
+}
+
+KOLK_INLINE void *kolk_bytemap_get_slot(const kolk_bytemap *pool, int32_t index) {
+    uint32_t slot = (uint32_t)index;
+    if (slot >= (uint32_t)pool->count || (pool->byte_map[slot] & KOLK_BYTEMAP_FREE)) return NULL;
+    return pool->object_list + slot * pool->object_size;
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif
