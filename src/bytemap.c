@@ -389,7 +389,8 @@ bool kolk_bytemap_is_valid(const kolk_bytemap *pool) {
     int32_t count = pool->count, cursor = pool->cursor ? *pool->cursor : pool->first_free;
     if (count < 0 || count > KOLK_BYTEMAP_MAX_COUNT) return false;     /* I1 */
     if (cursor < -1 || cursor > (count ? count - 1 : 0)) return false; /* I2 */
-    if (!pool->initialized_state) return count == 0 && !pool->object_list && !pool->byte_map && pool->used == 0;
+    bool is_zero = count == 0 && pool->bound == 0 && !pool->object_list && !pool->byte_map && pool->used == 0;
+    if (!pool->initialized_state) return is_zero;
     if (pool->self != pool || (count && (!pool->object_list || !pool->byte_map))) return false; /* I1 */
     if (pool->object_size >> pool->shift << pool->shift != pool->object_size) return false;
     if ((uintptr_t)(pool->object_size >> pool->shift) * pool->inverse != 1) return false; /* I4 */

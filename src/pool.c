@@ -18,9 +18,10 @@
  *     free_bound  free pushes what lies below it
  *     bound       get, is_live, index, at know what lies below it
  * LIFO is shown the truth (stack, fresh, fresh); FIFO and LOWEST (the end of memory, 0, fresh). An option raises the
- * floor (setup, teardown, ages, cost) or lowers free_bound (reset) alone. Headroom and low_water raise the floor as far as
+ * floor (setup, teardown, ages) or lowers free_bound (reset) alone. Headroom and low_water raise the floor as far as
  * never-issued slots no longer cover them: the last entries of the stack are taken here, where they are looked after. So
- * does a peak that is counted (KOLK_STATS=sizes), as far as it would rise.
+ * does a peak that is counted, as far as it would rise. easy_floor is the floor of pools with ages, whose alloc does a
+ * little more; easy_held is that of FIFO and LOWEST, in free slots: above it, they too look after nothing.
  * Pools in debug mode are shown (end, 0, 0), since their stride may not be the one that typed code knows, and since under tools
  * that watch malloc their objects are not in slots at all (debug.c).
  *
@@ -58,6 +59,8 @@ _Static_assert(sizeof(void *) != 8 || (sizeof(kolk_pool) == 368 && sizeof(kolk_p
 extern inline uintptr_t kolk_pool_slot(const kolk_pool *pool, const void *object);
 extern inline uintptr_t kolk_pool_slot_sized(const kolk_pool *pool, const void *object, size_t stride);
 extern inline bool kolk_pool_bit(const uint64_t *words, uintptr_t index);
+extern inline void kolk_pool_leave_order(kolk_pool *pool, size_t slot);
+extern inline void kolk_pool_become_newest(kolk_pool *pool, size_t slot);
 extern inline void *kolk_pool_alloc_sized(kolk_pool *pool, size_t stride);
 extern inline void *kolk_pool_alloc(kolk_pool *pool);
 extern inline void kolk_pool_free_slot(kolk_pool *pool, void *object, uintptr_t index);
@@ -211,20 +214,23 @@ static KOLK_WITHIN void put_free(kolk_pool *pool, uint32_t index) {
     pool->held++;
 }
 
-static KOLK_WITHIN bool take_free(kolk_pool *pool, uint32_t *index) {
+/* Of FIFO and LOWEST, which must have one. */
+static KOLK_WITHIN uint32_t take_waiting(kolk_pool *pool) {
+    pool->held--;
+    if (pool->reuse == KOLK_REUSE_LOWEST) return (uint32_t)kolk_levels_take_lowest(pool->holes, pool->levels);
+    uint32_t first = pool->first;
+    pool->first = first + 1 < pool->capacity ? first + 1 : 0;
+    return pool->stack[first].index;
+}
+
+static bool take_free(kolk_pool *pool, uint32_t *index) {
     if (pool->reuse == KOLK_REUSE_LIFO) {
         if (pool->top == pool->stack) return false;
         *index = (--pool->top)->index;
         return true;
     }
     if (waiting(pool) == 0) return false;
-    if (pool->reuse == KOLK_REUSE_FIFO) {
-        *index = queue_at(pool, 0)->index;
-        pool->first = pool->first + 1 < pool->capacity ? pool->first + 1 : 0;
-    } else {
-        *index = (uint32_t)kolk_levels_take_lowest(pool->holes, pool->levels);
-    }
-    pool->held--;
+    *index = take_waiting(pool);
     return true;
 }
 
@@ -372,7 +378,7 @@ static bool has_more_than_headroom(kolk_pool *pool) {
     return available >= needed || kolk_pool_grow(pool, pool->capacity + (needed - available));
 }
 
-static KOLK_WITHIN bool take_slot(kolk_pool *pool, uint32_t *index, bool urgent) {
+static bool take_slot(kolk_pool *pool, uint32_t *index, bool urgent) {
     if (pool->headroom && !urgent && !has_more_than_headroom(pool)) return false;
     bool fresh_first = pool->reuse == KOLK_REUSE_FIFO && pool->fresh < pool->capacity;
     if (!fresh_first && take_free(pool, index)) return true;
@@ -411,7 +417,8 @@ static void run_reset(kolk_pool *pool, void *object) {
 }
 
 /* Begins the life of an object in a slot that is in no place now; NULL if its setup fails. */
-static KOLK_WITHIN void *issue(kolk_pool *pool, kolk_debug *debug, uint32_t index, const void *site) {
+static void *issue(kolk_pool *pool, uint32_t index, const void *site) {
+    kolk_debug *debug = debug_of(pool);
     void *object = debug ? dress(pool, index, site) : plain_slot_at(pool, index);
     bool none = debug && !object; /* malloc has none */
     if (none || (pool->ready && !kolk_bits_get(pool->ready, index))) {
@@ -423,7 +430,7 @@ static KOLK_WITHIN void *issue(kolk_pool *pool, kolk_debug *debug, uint32_t inde
         kolk_bits_set(pool->ready, index);
     }
     kolk_bits_set(pool->live, index);
-    if (pool->ages) become_newest(pool, index);
+    if (pool->ages) kolk_pool_become_newest(pool, index);
     if (debug) kolk_debug_begin_life(debug, index, object, site);
     if (keeps_peak(pool) && kolk_pool_count(pool) > pool->peak) {
         pool->peak = kolk_pool_count(pool);
@@ -533,35 +540,21 @@ static KOLK_APART void *alloc_full(kolk_pool *pool, wish how, bool fails, const 
         }
         how.quiet = true;
     } while (has.fails || !take_slot(pool, &index, has.urgent));
-    return issue(pool, debug_of(pool), index, site);
-}
-
-/* Here and in free, `debug` is the pool's, or NULL as a constant: what the debug mode does is compiled apart from what
- * FIFO and LOWEST do in every alloc and free. */
-static KOLK_WITHIN void *alloc_from(kolk_pool *pool, kolk_debug *debug, wish how, const void *site) {
-    uint32_t index;
-    if (KOLK_UNLIKELY(pool->on_low != NULL) && !how.looked) look_at_low_water(pool, 1, site);
-    bool fails = debug && kolk_debug_fails(debug);
-    if (fails || !take_slot(pool, &index, how.urgent)) return alloc_full(pool, how, fails, site);
-    return issue(pool, debug, index, site);
+    return issue(pool, index, site);
 }
 
 static KOLK_APART void *alloc_any(kolk_pool *pool, wish how, const void *site) {
-    return alloc_from(pool, debug_of(pool), how, site);
-}
-
-static KOLK_APART void *alloc_rest(kolk_pool *pool, const void *site) {
-    if (KOLK_UNLIKELY(debug_of(pool))) return alloc_any(pool, (wish){0}, site);
-    return alloc_from(pool, NULL, (wish){0}, site);
+    uint32_t index;
+    if (pool->on_low && !how.looked) look_at_low_water(pool, 1, site);
+    bool fails = debug_of(pool) && kolk_debug_fails(debug_of(pool));
+    if (fails || !take_slot(pool, &index, how.urgent)) return alloc_full(pool, how, fails, site);
+    return issue(pool, index, site);
 }
 
 void *kolk_pool_alloc_slow(kolk_pool *pool) {
-    kolk_slot *top = pool->top;
-    if ((uintptr_t)top <= (uintptr_t)pool->easy_floor) return alloc_rest(pool, SITE);
-    uint32_t index = top[-1].index; /* as the fast path, and an age */
-    pool->top = top - 1;
+    if (pool->held <= pool->easy_held) return alloc_any(pool, (wish){0}, SITE);
+    uint32_t index = take_waiting(pool);
     kolk_bits_set(pool->live, index);
-    become_newest(pool, index);
     return plain_slot_at(pool, index);
 }
 
@@ -617,7 +610,7 @@ void *kolk_pool_alloc_at(kolk_pool *pool, kolk_handle handle) {
         for (uint32_t n = 0; n < gap; n++) /* so that the lowest of them is used first */
             put_free(pool, pool->reuse == KOLK_REUSE_LIFO ? index - 1 - n : first + n);
     }
-    void *object = issue(pool, debug_of(pool), index, SITE);
+    void *object = issue(pool, index, SITE);
     if (!object) return NULL;
     pool->generations[index] = generation;
     if (index >= pool->peak) pool->peak = index + 1;

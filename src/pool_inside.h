@@ -68,29 +68,29 @@ static inline uint32_t peak_of(const kolk_pool *pool) {
     return keeps_peak(pool) ? pool->peak : pool->fresh;
 }
 
-/* Below so many entries of the stack, allocs are looked after: never-issued slots don't cover the headroom any more, or the
+/* Of the last so many free slots, allocs are looked after: never-issued slots don't cover the headroom any more, or the
  * low-water mark and the slot above it; or the peak is counted, and would rise. */
-static inline uint32_t watched_entries(const kolk_pool *pool) {
+static inline uint32_t watched_slots(const kolk_pool *pool) {
     uint64_t low = pool->on_low ? (uint64_t)pool->low_water + 1 : 0, spare = pool->capacity - pool->fresh;
     uint64_t kept = pool->headroom > low ? pool->headroom : low;
-    uint32_t used = pool->fresh - pool->held; /* alive, or on the stack */
-    uint64_t entries = kept > spare ? kept - spare : 0, above = used > pool->peak ? used - pool->peak : 0;
-    if (entries < above) entries = above;
-    return entries < pool->fresh ? (uint32_t)entries : pool->fresh;
+    uint32_t used = pool->fresh - pool->worn - pool->quarantined; /* alive, or free and next in turn */
+    uint64_t slots = kept > spare ? kept - spare : 0, above = used > pool->peak ? used - pool->peak : 0;
+    if (slots < above) slots = above;
+    return slots < used ? (uint32_t)slots : used;
 }
 
-/* Shows the fast paths their bounds (I4); due when fresh, capacity, held or the peak have changed. */
+/* Shows the fast paths their bounds (I4); due when fresh, capacity, worn or the peak have changed. */
 static inline void show(kolk_pool *pool) {
-    bool plain = pool->reuse == KOLK_REUSE_LIFO && !debug_of(pool);
+    bool lifo = pool->reuse == KOLK_REUSE_LIFO, easy = !debug_of(pool) && !pool->ready;
+    bool fresh_first = pool->reuse == KOLK_REUSE_FIFO && pool->fresh < pool->capacity;
     kolk_slot *nothing = (kolk_slot *)UINTPTR_MAX, *floor = nothing;
-    if (plain && !pool->ready) {
-        uint32_t watched = watched_entries(pool);
-        floor = watched ? pool->stack + watched : pool->stack; /* NULL without slots */
-    }
+    uint32_t watched = watched_slots(pool);
+    if (easy && lifo) floor = watched ? pool->stack + watched : pool->stack; /* NULL without slots */
     pool->bound = debug_of(pool) ? 0 : pool->fresh;
-    pool->free_bound = plain && !pool->reset ? pool->fresh : 0;
+    pool->free_bound = lifo && !debug_of(pool) && !pool->reset ? pool->fresh : 0;
     pool->floor = pool->ages ? nothing : floor;
     pool->easy_floor = pool->ages ? floor : nothing;
+    pool->easy_held = easy && !lifo && !pool->ages && !fresh_first ? pool->worn + watched : UINT32_MAX;
 }
 
 /* ---- The order of births ------------------------------------------------------------------------------------------ */
@@ -102,22 +102,6 @@ static inline void be_alone(kolk_pool *pool, uint32_t slot) {
 
 static inline bool is_alone(const kolk_pool *pool, uint32_t slot) {
     return pool->ages[slot + 1].newer == slot + 1;
-}
-
-/* Nothing happens to one that is alone. */
-static inline void leave_order(kolk_pool *pool, uint32_t slot) {
-    kolk_age *ages = pool->ages, age = ages[slot + 1];
-    ages[age.older].newer = age.newer;
-    ages[age.newer].older = age.older;
-}
-
-static inline void become_newest(kolk_pool *pool, uint32_t slot) {
-    leave_order(pool, slot);
-    kolk_age *ages = pool->ages;
-    uint32_t newest = ages[0].older;
-    ages[slot + 1] = (kolk_age){newest, 0};
-    ages[newest].newer = slot + 1;
-    ages[0].older = slot + 1;
 }
 
 /* ---- pool.c ------------------------------------------------------------------------------------------------------- */

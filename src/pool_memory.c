@@ -199,7 +199,7 @@ kolk_status kolk_pool_make(kolk_pool *pool, kolk_pool_desc *desc, size_t type_si
     pool->shift = (uint8_t)__builtin_ctz(pool->stride);
     pool->inverse = kolk_inverse(pool->stride >> pool->shift);
     pool->object_size = (uint32_t)desc->object_size;
-    pool->object_align = (uint32_t)desc->object_align;
+    pool->object_align = (uint16_t)desc->object_align;
     pool->max_capacity = desc->max_capacity;
     pool->levels = (uint8_t)shape.levels;
     pool->debug_flags = (uint8_t)debug.settings.flags;

@@ -48,7 +48,8 @@ bool kolk_pool_is_valid(const kolk_pool *pool) {
     kolk_pool shown = *pool;                                                                  /* I4 */
     show(&shown);
     if (pool->bound != shown.bound || pool->free_bound != shown.free_bound || pool->floor != shown.floor) return false;
-    if (pool->max_capacity && pool->easy_floor != shown.easy_floor) return false; /* the all-zero pool has 0 */
+    bool easy = pool->easy_floor == shown.easy_floor && pool->easy_held == shown.easy_held;
+    if (pool->max_capacity && !easy) return false; /* the all-zero pool has 0 */
 
     uint64_t live = 0, dead = 0;
     for (uint64_t i = 0; i < pool->fresh; i++) {

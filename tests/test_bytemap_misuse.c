@@ -205,6 +205,8 @@ static void break_what_all_have(kolk_bytemap *pool) {
     assert_seen(pool->shift, 3);
     assert_seen(pool->inverse, pool->inverse + 1);
     assert_seen(pool->initialized_state, false);
+    assert_seen(pool->bound, pool->bound + 1);
+    assert_seen(pool->bound, pool->bound - 1);
 }
 
 static void test_broken_invariants(void **state) {
@@ -231,6 +233,7 @@ static void test_broken_invariants(void **state) {
     kolk_bytemap_flush(pool);
 
     assert_seen(pool->count, 1);
+    assert_seen(pool->bound, 1);
     assert_seen(pool->used, 1);
     assert_seen(pool->first_free, 1);
     assert_seen(pool->first_free, -2);

@@ -216,9 +216,13 @@ static void no_hook(kolk_pool *pool, void *context) {
 
 static void test_floors(void **state) {
     (void)state;
-    static const kolk_pool_desc descs[] = {
-        {.headroom = 5}, {.low_water = 5, .on_low = no_hook}, {.headroom = 2, .low_water = 4, .on_low = no_hook},
-        {.ages = true},  {.ages = true, .headroom = 5},       {.setup = setup}};
+    static const kolk_pool_desc descs[] = {{.headroom = 5},
+                                           {.low_water = 5, .on_low = no_hook},
+                                           {.headroom = 2, .low_water = 4, .on_low = no_hook},
+                                           {.ages = true},
+                                           {.ages = true, .headroom = 5},
+                                           {.setup = setup},
+                                           {0}};
     for (size_t i = 0; i < LENGTH_OF(descs); i++) {
         for (size_t n = 0; n < LENGTH_OF(orders); n++) {
             kolk_pool pool;
@@ -235,6 +239,7 @@ static void test_floors(void **state) {
             assert_seen(&pool, pool.easy_floor, pool.easy_floor - 1);
             assert_seen(&pool, pool.floor, NULL);
             assert_seen(&pool, pool.easy_floor, NULL);
+            assert_seen(&pool, pool.easy_held, pool.easy_held - 1);
             kolk_pool_deinit(&pool);
         }
     }

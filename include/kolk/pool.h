@@ -163,17 +163,20 @@ struct kolk_pool {
     uint32_t fresh;      /* slots from here on were never handed out; only advances */
     uint32_t held;       /* free slots below fresh that are not on the stack: ring or holes, worn out, in quarantine */
     uint32_t capacity, max_capacity;
-    uint32_t object_size, object_align;
+    uint32_t object_size;
+    uint16_t object_align;
+    uint8_t told_low;
     uint32_t peak;                        /* UINT32_MAX: it is fresh; FIFO and debug mode count it */
     uint32_t first;                       /* FIFO: of the ring */
     uint32_t worn_first, worn_last, worn; /* list through generations[], oldest first; its length */
     uint32_t recycled, wrong_pool;
     uint32_t quarantined;
-    uint32_t headroom, low_water, told_low;
+    uint32_t headroom, low_water;
+    uint32_t easy_held;                   /* FIFO, LOWEST: of more that are held, alloc takes one without ado */
     uint32_t demand, served, sweep, seen; /* see src/pool_trim.c */
     uint32_t number;                      /* in the registry; 0: it is not there */
     uint64_t failed, evictions;
-    kolk_slot *easy_floor; /* as floor, where births take a place in the order of ages */
+    kolk_slot *easy_floor; /* ages: as floor, but for the order of births */
     kolk_slot *stack;      /* LIFO: bottom of the stack; FIFO: the ring, capacity entries */
     uint64_t *ready;       /* 1 bit a slot that is set up; NULL without setup and teardown */
     uint64_t *holes[6];    /* LOWEST: 1 bit a free slot below fresh; in [k + 1], 1 bit a word of [k] that is not 0 */
