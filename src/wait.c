@@ -1,4 +1,10 @@
-/* wait.c: the clock, the lock, the environment. With memory.c and sites.c the only file that knows the operating system. */
+/* wait.c: the clock, the lock, sleeping, the environment. With memory.c and sites.c the only file that knows the operating
+ * system.
+ *
+ * A thread sleeps on a word of memory while that has an expected value. Linux has this as the futex (Franke, Russell,
+ * Kirkwood, "Fuss, Futexes and Furwocks", 2002): the kernel compares and lies down under one lock, so that who changes the
+ * word and then wakes finds everybody who still saw the old value. Elsewhere the lock is one of a few, chosen by the word's
+ * address, with a condition variable; words that share one wake each other's sleepers, who then find nothing new. */
 #if defined(__linux__) || defined(__APPLE__) || defined(__unix__)
 #define _GNU_SOURCE /* clock_gettime, pthread_mutex_t, secure_getenv under -std=c11 */
 #endif
@@ -25,14 +31,6 @@ void kolk_unlock(void) {
 
 const char *kolk_environment(const char *name) {
     return getenv(name);
-}
-
-static int64_t now_ns(void) {
-    LARGE_INTEGER count, frequency;
-    QueryPerformanceCounter(&count);
-    QueryPerformanceFrequency(&frequency);
-    return count.QuadPart / frequency.QuadPart * 1000000000 +
-           count.QuadPart % frequency.QuadPart * 1000000000 / frequency.QuadPart;
 }
 #else
 #include <pthread.h>
@@ -61,20 +59,124 @@ const char *kolk_environment(const char *name) {
     return getuid() == geteuid() && getgid() == getegid() ? getenv(name) : NULL;
 #endif
 }
-
-static int64_t now_ns(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
 #endif
 
 kolk_deadline kolk_deadline_after(int64_t milliseconds) {
     if (milliseconds <= 0) return KOLK_NOW;
-    int64_t now = now_ns();
+    int64_t now = kolk_now_ns();
     if (milliseconds > (INT64_MAX - now) / 1000000) return KOLK_FOREVER;
     return (kolk_deadline){now + milliseconds * 1000000};
 }
+
+/* ---- The clock and sleep; a scheduled test has its own, in tests/kolk_schedule.h ----------------------------------- */
+
+#ifndef KOLK_SCHEDULED
+
+#ifdef _WIN32
+int64_t kolk_now_ns(void) {
+    LARGE_INTEGER count, frequency;
+    QueryPerformanceCounter(&count);
+    QueryPerformanceFrequency(&frequency);
+    return count.QuadPart / frequency.QuadPart * 1000000000 +
+           count.QuadPart % frequency.QuadPart * 1000000000 / frequency.QuadPart;
+}
+#else
+static int64_t clock_ns(clockid_t clock) {
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+int64_t kolk_now_ns(void) {
+    return clock_ns(CLOCK_MONOTONIC);
+}
+#endif
+
+#if defined(__linux__) && !defined(KOLK_NO_FUTEX) /* a test defines it, to try the other way on Linux */
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <sys/syscall.h>
+
+bool kolk_wait(uint32_t *word, uint32_t expected, kolk_deadline deadline) {
+    int64_t ns = deadline.ns > 0 ? deadline.ns : 0;
+    const struct {
+        long seconds, nanoseconds; /* what SYS_futex takes, even where time_t is longer */
+    } end = {(long)(ns / 1000000000), (long)(ns % 1000000000)};
+    long result = syscall(SYS_futex, word, FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG, expected,
+                          deadline.ns == KOLK_FOREVER.ns ? NULL : &end, NULL, FUTEX_BITSET_MATCH_ANY);
+    return result == 0 || errno != ETIMEDOUT;
+}
+
+void kolk_wake(uint32_t *word, uint32_t n) {
+    syscall(SYS_futex, word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, n < INT_MAX ? (int)n : INT_MAX, NULL, NULL, 0);
+}
+#else
+
+/* Nobody sleeps longer than this at a time: POSIX may only know a clock that can be set back. */
+#define LONGEST_SLEEP INT64_C(1000000000)
+
+#ifdef _WIN32
+typedef SRWLOCK bed_lock;
+typedef CONDITION_VARIABLE bed_bell;
+#define BED                                                                                                            \
+    { SRWLOCK_INIT, CONDITION_VARIABLE_INIT }
+#define lock_bed(bed)   AcquireSRWLockExclusive(&(bed)->lock)
+#define unlock_bed(bed) ReleaseSRWLockExclusive(&(bed)->lock)
+#define ring(bed)       WakeAllConditionVariable(&(bed)->bell)
+#else
+typedef pthread_mutex_t bed_lock;
+typedef pthread_cond_t bed_bell;
+#define BED                                                                                                            \
+    { PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER }
+#define lock_bed(bed)   pthread_mutex_lock(&(bed)->lock)
+#define unlock_bed(bed) pthread_mutex_unlock(&(bed)->lock)
+#define ring(bed)       pthread_cond_broadcast(&(bed)->bell)
+#endif
+
+typedef struct bed {
+    bed_lock lock;
+    bed_bell bell;
+} bed;
+
+static bed beds[] = {BED, BED, BED, BED, BED, BED, BED, BED};
+
+static bed *bed_of(const uint32_t *word) {
+    return &beds[((uintptr_t)word >> 6) % (sizeof beds / sizeof *beds)];
+}
+
+/* Until the bell rings, or for so long, or shorter. */
+static void sleep_in(bed *mine, int64_t ns) {
+    if (ns > LONGEST_SLEEP) ns = LONGEST_SLEEP;
+#ifdef _WIN32
+    SleepConditionVariableSRW(&mine->bell, &mine->lock, (DWORD)((ns + 999999) / 1000000), 0);
+#else
+    int64_t until = clock_ns(CLOCK_REALTIME) + ns;
+    struct timespec end = {.tv_sec = (time_t)(until / 1000000000), .tv_nsec = (long)(until % 1000000000)};
+    pthread_cond_timedwait(&mine->bell, &mine->lock, &end);
+#endif
+}
+
+bool kolk_wait(uint32_t *word, uint32_t expected, kolk_deadline deadline) {
+    bed *mine = bed_of(word);
+    lock_bed(mine);
+    bool as_expected = __atomic_load_n(word, __ATOMIC_SEQ_CST) == expected;
+    int64_t left = deadline.ns - kolk_now_ns();
+    if (as_expected && left > 0) sleep_in(mine, left);
+    unlock_bed(mine);
+    return !as_expected || kolk_now_ns() < deadline.ns;
+}
+
+void kolk_wake(uint32_t *word, uint32_t n) {
+    (void)n; /* others may share the bell: all look */
+    bed *mine = bed_of(word);
+    lock_bed(mine);
+    ring(mine);
+    unlock_bed(mine);
+}
+#endif
+
+#endif
 
 #else
 

@@ -3,6 +3,8 @@
 #ifndef KOLK_SRC_WAIT_H
 #define KOLK_SRC_WAIT_H
 
+#include "kolk/base.h"
+
 /* The one lock of the process. Not recursive; held for moments, and never while the user's code runs. A fork waits for
  * it, so that the child does not find it locked by a thread that it has not got. */
 void kolk_lock(void);
@@ -11,5 +13,17 @@ void kolk_unlock(void);
 /* A variable of the environment, or NULL; always NULL in a program that runs with more rights than the user who starts
  * it: kolk's variables name files to be written. */
 const char *kolk_environment(const char *name);
+
+/* Nanoseconds of the clock that deadlines go by: monotonic, from any start. */
+int64_t kolk_now_ns(void);
+
+/* Sleeps while *word is expected, until a wake or the deadline. False when the deadline has passed and no wake was spent
+ * on this thread; else true, also for no reason (a signal, a wake of other words), so callers loop. The look at *word is
+ * atomic to wakes of it: who changes the word, then wakes, leaves nobody asleep on the old value. It orders nothing else:
+ * what was written before the wake is seen after a load with acquire. */
+bool kolk_wait(uint32_t *word, uint32_t expected, kolk_deadline deadline);
+
+/* Wakes n threads that sleep on the word, or all if there are fewer, and perhaps more than n. A system call. */
+void kolk_wake(uint32_t *word, uint32_t n);
 
 #endif
