@@ -10,6 +10,7 @@
 #endif
 #include "kolk/base.h"
 
+#include "atomics.h"
 #include "wait.h"
 
 #if __STDC_HOSTED__
@@ -33,6 +34,7 @@ const char *kolk_environment(const char *name) {
     return getenv(name);
 }
 #else
+#include <errno.h>
 #include <pthread.h>
 #include <time.h>
 #include <unistd.h>
@@ -93,7 +95,6 @@ int64_t kolk_now_ns(void) {
 #endif
 
 #if defined(__linux__) && !defined(KOLK_NO_FUTEX) /* a test defines it, to try the other way on Linux */
-#include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
 #include <sys/syscall.h>
@@ -176,6 +177,60 @@ void kolk_wake(uint32_t *word, uint32_t n) {
 }
 #endif
 
+#endif
+
+/* ---- A lock of one word: 0 free, 1 taken, 2 taken and somebody may sleep (Drepper, Futexes Are Tricky, 2011) ----------- */
+
+void kolk_lock_word(uint32_t *word) {
+    for (int i = 0; i < 100; i++) { /* it is held for moments */
+        uint32_t expected = 0;
+        if (kolk_compare_exchange(word, &expected, 1, KOLK_ACQUIRE, KOLK_RELAXED)) return;
+        kolk_pause();
+    }
+    while (kolk_exchange(word, 2, KOLK_ACQUIRE) != 0) kolk_wait(word, 2, KOLK_FOREVER);
+}
+
+void kolk_unlock_word(uint32_t *word) {
+    if (kolk_exchange(word, 0, KOLK_RELEASE) == 2) kolk_wake(word, 1);
+}
+
+/* ---- Events that poll sees -------------------------------------------------------------------------------------------- */
+
+#ifdef __linux__
+#include <sys/eventfd.h>
+
+int kolk_event_open(void) {
+    return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+}
+
+void kolk_event_set(int fd) {
+    while (eventfd_write(fd, 1) != 0 && errno == EINTR) {} /* it can't be full: it is reset before it is set again */
+}
+
+void kolk_event_reset(int fd) {
+    eventfd_t value;
+    while (eventfd_read(fd, &value) != 0 && errno == EINTR) {}
+}
+
+void kolk_event_close(int fd) {
+    close(fd);
+}
+#else
+int kolk_event_open(void) {
+    return -1;
+}
+
+void kolk_event_set(int fd) {
+    (void)fd;
+}
+
+void kolk_event_reset(int fd) {
+    (void)fd;
+}
+
+void kolk_event_close(int fd) {
+    (void)fd;
+}
 #endif
 
 #else

@@ -26,4 +26,14 @@ bool kolk_wait(uint32_t *word, uint32_t expected, kolk_deadline deadline);
 /* Wakes n threads that sleep on the word, or all if there are fewer, and perhaps more than n. A system call. */
 void kolk_wake(uint32_t *word, uint32_t n);
 
+/* A lock of one word, 0 at first; held for moments. */
+void kolk_lock_word(uint32_t *word);
+void kolk_unlock_word(uint32_t *word);
+
+/* A file descriptor that is readable from set until reset, for poll and its like; -1: the system has none. */
+int kolk_event_open(void);
+void kolk_event_set(int fd);
+void kolk_event_reset(int fd);
+void kolk_event_close(int fd);
+
 #endif

@@ -49,6 +49,12 @@
 #define KOLK_INLINE KOLK_API KOLK_ALWAYS_INLINE
 #endif
 
+#ifdef __cplusplus
+#define KOLK_ALIGNAS(n) alignas(n)
+#else
+#define KOLK_ALIGNAS(n) _Alignas(n)
+#endif
+
 /* A constant, for the sizes of storage. */
 #define KOLK_ROUND_UP(n, unit) (((size_t)(n) + (size_t)(unit)-1) / (size_t)(unit) * (size_t)(unit))
 
@@ -87,6 +93,7 @@ extern "C" {
     X(KOLK_BAD_HEADROOM, "headroom is more than max_capacity")                                                         \
     X(KOLK_BAD_OVERFLOW, "the overflow pool's objects have another size or alignment, or its handles the same tag")    \
     X(KOLK_TYPE_MISMATCH, "object_size or object_align differ from the pool's type: leave them 0")                     \
+    X(KOLK_ZERO_CAPACITY, "capacity is 0")                                                                             \
     X(KOLK_BAD_COUNT, "count is negative, or above 2^23: an index must fit a handle")                                  \
     X(KOLK_ARRAY_MISSING, "object_list or byte_map is NULL")                                                           \
     X(KOLK_BAD_SEEDS, "seeds is none of the KOLK_BYTEMAP_SEED_ values")                                                \
@@ -187,7 +194,7 @@ enum {
 /* Filled by kolk_pool_stats and its like. Counters start at init; clear does not reset them. */
 typedef struct kolk_stats {
     const char *name;         /* of the pool; "" when it has none */
-    const char *kind;         /* "pool", "slotmap", "bytemap" */
+    const char *kind;         /* "pool", "slotmap", "bytemap", "queue" */
     uint64_t object_size;     /* bytes, as asked for */
     uint64_t stride;          /* bytes from slot to slot */
     uint32_t count;           /* objects alive now */

@@ -5,6 +5,7 @@
 #include "base.h"
 #include "bytemap.h"
 #include "pool.h"
+#include "queue.h"
 #include "slotmap.h"
 #include "typed.h"
 

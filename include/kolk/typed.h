@@ -55,11 +55,9 @@
 #include "slotmap.h"
 
 #ifdef __cplusplus
-#define KOLK_ALIGNAS(n)            alignas(n)
 #define KOLK_ALIGNOF(T)            alignof(T)
 #define KOLK_SAME_TYPE(T, pointer) sizeof(static_cast<T *>(pointer))
 #else
-#define KOLK_ALIGNAS(n)            _Alignas(n)
 #define KOLK_ALIGNOF(T)            _Alignof(T)
 #define KOLK_SAME_TYPE(T, pointer) sizeof(_Generic((pointer), T * : (char)0))
 #endif
