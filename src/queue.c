@@ -75,12 +75,12 @@ enum { PUSH = KOLK_WRITABLE, POP = KOLK_READABLE }; /* the ends */
 /* In the lowest bits of `endings`: how the queue was ended. */
 enum { DRAINED = 1, CLOSED, SHUT, HOW = 3 };
 
-#define CELL_HEAD      8               /* bytes of the turn */
+#define CELL_HEAD      8                /* bytes of the turn */
 #define OVERTAKEN_NS   INT64_C(1000000) /* for so long, then HELD */
-#define LOOK_NS        INT64_C(50000)  /* look again for so long before lining up */
-#define SHORTEST_PAUSE 100             /* nanoseconds between two looks; doubled each time */
+#define LOOK_NS        INT64_C(50000)   /* look again for so long before lining up */
+#define SHORTEST_PAUSE 100              /* nanoseconds between two looks; doubled each time */
 #define LONGEST_PAUSE  8000
-#define PATIENCE       200   /* looks at a cell that is on its way */
+#define PATIENCE       200            /* looks at a cell that is on its way */
 #define NAP_NS         INT64_C(20000) /* then between two of them */
 
 /* ---- Tickets and cells ----------------------------------------------------------------------------------------------- */
@@ -130,9 +130,9 @@ static bool has_something(const kolk_queue *queue, int end) {
     return !is_blocked(queue, end, ticket, ticket_at(queue, !end));
 }
 
-static uint64_t count_between(const kolk_queue *queue, uint64_t from, uint64_t to) {
+static size_t count_between(const kolk_queue *queue, uint64_t from, uint64_t to) {
     uint64_t cells = (to & queue->mask) - (from & queue->mask);
-    return (to & ~queue->mask) == (from & ~queue->mask) ? cells : cells + queue->capacity;
+    return (size_t)((to & ~queue->mask) == (from & ~queue->mask) ? cells : cells + queue->capacity);
 }
 
 /* ---- The line ---------------------------------------------------------------------------------------------------------- */
@@ -324,7 +324,8 @@ static inline void pass_cell(kolk_queue *queue, uint64_t ticket, void *item, int
 }
 
 /* Passes up to *n items, or finds why not: then *n is 0. KOLK_FULL means that there is nothing to take, at either end. */
-static KOLK_WITHIN kolk_status pass(kolk_queue *queue, int end, void *items, size_t *n, size_t most, bool may_pass_held) {
+static KOLK_WITHIN kolk_status pass(kolk_queue *queue, int end, void *items, size_t *n, size_t most,
+                                    bool may_pass_held) {
     kolk_queue_end *here = &queue->ends[end];
     uint32_t looks = 0;
     uint64_t word = kolk_load(&here->ticket, KOLK_RELAXED);
@@ -415,16 +416,18 @@ static KOLK_APART kolk_status wait_for(kolk_queue *queue, int end, void *items, 
                                        kolk_deadline deadline) {
     uint32_t endings = kolk_load(&queue->endings, KOLK_SEQ_CST);
     kolk_status status = KOLK_FULL;
-    if (end == PUSH) kolk_store(&queue->was_full, 1, KOLK_RELAXED);
+    uint32_t *was_blocked = &queue->ends[end].was_blocked;
+    if (!kolk_load(was_blocked, KOLK_RELAXED)) kolk_store(was_blocked, 1, KOLK_RELAXED);
     if (deadline.ns != KOLK_NOW.ns) {
         status = look_for_a_while(queue, end, items, n, most, endings, deadline);
         if (status == KOLK_FULL) status = wait_in_line(queue, end, items, n, most, endings, deadline);
     } else if (end == POP) {
         status = KOLK_EMPTY;
     }
-    bool gave_up = status == KOLK_FULL || status == KOLK_EMPTY || status == KOLK_TIMEOUT;
-    if (gave_up && end == PUSH) kolk_fetch_add(&queue->failed, 1, KOLK_RELAXED);
-    if (gave_up) reset_fd(queue, end);
+    if (status == KOLK_FULL || status == KOLK_EMPTY || status == KOLK_TIMEOUT) {
+        kolk_fetch_add(&queue->ends[end].failed, 1, KOLK_RELAXED);
+        reset_fd(queue, end);
+    }
     return status;
 }
 
@@ -449,8 +452,7 @@ kolk_status kolk_queue_push_n(kolk_queue *queue, const void *items, size_t *n, k
 }
 
 kolk_status kolk_queue_pop_n(kolk_queue *queue, void *items, size_t *n, kolk_deadline deadline) {
-    kolk_status status = *n ? pass_or_wait(queue, POP, items, n, *n, deadline) : KOLK_OK;
-    return status;
+    return *n ? pass_or_wait(queue, POP, items, n, *n, deadline) : KOLK_OK;
 }
 
 /* ---- All items -------------------------------------------------------------------------------------------------------------- */
@@ -498,7 +500,7 @@ size_t kolk_queue_clear(kolk_queue *queue) {
 
 void kolk_queue_stats(const kolk_queue *queue, kolk_stats *out) {
     uint32_t count = (uint32_t)kolk_queue_count(queue), capacity = queue->capacity;
-    uint32_t peak = kolk_load(&queue->was_full, KOLK_RELAXED) ? capacity : count;
+    uint32_t peak = kolk_load(&queue->ends[PUSH].was_blocked, KOLK_RELAXED) ? capacity : count;
     *out = (kolk_stats){
         .name = queue->name ? queue->name : "",
         .kind = "queue",
@@ -511,7 +513,7 @@ void kolk_queue_stats(const kolk_queue *queue, kolk_stats *out) {
         .unused_bytes = (uint64_t)(capacity - peak) * queue->stride,
         .bytes_reserved = queue->bytes,
         .bytes_committed = queue->bytes,
-        .failed = kolk_load(&queue->failed, KOLK_RELAXED),
+        .failed = kolk_load(&queue->ends[PUSH].failed, KOLK_RELAXED),
     };
     kolk_tools_wrote(out, sizeof *out);
 }
@@ -596,17 +598,17 @@ int kolk_queue_fd(kolk_queue *queue, kolk_queue_event event) {
 static bool end_is_valid(const kolk_queue *queue, int at) {
     const kolk_queue_end *end = &queue->ends[at];
     bool open = end->ticket & OPEN, ended = queue->ending == KOLK_SHUTDOWN || (at == PUSH && queue->ending);
-    if (open == ended) return false;                                                               /* I3 */
-    if ((end->ticket & (HELD | FROZEN)) || end->first || end->last || end->called) return false;   /* I4 */
-    if (end->lock || (end->ticket >> TICKETS & queue->mask) >= queue->capacity) return false;      /* I4, I1 */
-    return end->asleep == (uint32_t)(end->fd && !end->fd_called);                                  /* I5 */
+    if (open == ended) return false;                                                             /* I3 */
+    if ((end->ticket & (HELD | FROZEN)) || end->first || end->last || end->called) return false; /* I4 */
+    if (end->lock || (end->ticket >> TICKETS & queue->mask) >= queue->capacity) return false;    /* I4, I1 */
+    return end->asleep == (uint32_t)(end->fd && !end->fd_called);                                /* I5 */
 }
 
 bool kolk_queue_is_valid(const kolk_queue *queue) {
     if (!queue->cells) return queue->capacity == 0 && queue->ends[PUSH].ticket == 0 && queue->ends[POP].ticket == 0;
     if (queue->lock || !end_is_valid(queue, PUSH) || !end_is_valid(queue, POP)) return false;
     uint64_t head = ticket_at(queue, POP), tail = ticket_at(queue, PUSH);
-    uint64_t count = count_between(queue, head, tail);
+    size_t count = count_between(queue, head, tail);
     if (tail - head > queue->mask + 1 || count > queue->capacity) return false; /* I1 */
     for (uint64_t n = 0, ticket = head; n < queue->capacity; n++, ticket = advanced(queue, ticket, 1)) {
         if (!has_come_round(queue, ticket, n < count ? POP : PUSH)) return false; /* I2 */

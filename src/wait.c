@@ -10,10 +10,11 @@
 #endif
 #include "kolk/base.h"
 
-#include "atomics.h"
 #include "wait.h"
 
 #if __STDC_HOSTED__
+
+#include "atomics.h"
 
 #include <stdlib.h>
 

@@ -67,7 +67,10 @@ typedef struct kolk_queue_desc {
  * different threads write are 128 bytes apart, so that processors don't take them from each other for nothing. */
 typedef struct kolk_queue_end {
     KOLK_ALIGNAS(8) uint64_t ticket; /* of the next operation here, above the gate: see src/queue.c */
-    unsigned char apart[120];
+    unsigned char apart[56];
+    uint32_t failed;      /* operations that gave up */
+    uint32_t was_blocked; /* one has found nothing to take */
+    unsigned char apart_again[56];
     uint32_t asleep; /* somebody sleeps at this end, and nobody has been called */
     uint32_t lock;   /* of the rest */
     uint32_t fd;     /* kolk_queue_fd's + 1; 0: none */
@@ -86,13 +89,11 @@ typedef struct kolk_queue {
     uint32_t lock;    /* of close, shutdown, reopen and clear, and of: */
     uint32_t ending;  /* KOLK_OK, KOLK_CLOSED or KOLK_SHUTDOWN */
     uint32_t endings; /* how often it was ended, and how the last time: see src/queue.c */
-    uint32_t failed;  /* pushes that gave up */
-    uint32_t was_full;
-    size_t bytes; /* of all cells */
+    size_t bytes;     /* of all cells */
     const char *name;
     void (*destroy)(void *item, void *context);
     void *context;
-    unsigned char apart[40];
+    unsigned char apart[48];
     kolk_queue_end ends[2]; /* where items are pushed, where they are popped */
 } kolk_queue;
 
