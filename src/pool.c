@@ -46,7 +46,6 @@
 #include "memory.h"
 #include "probes.h"
 #include "registry.h"
-#include "sizes.h"
 #include "tools.h"
 
 #include <string.h>
@@ -90,35 +89,13 @@ static void list_leaks(const void *pool) {
     kolk_debug_leaks(self->debug, self->fresh, kolk_pool_failure(self, KOLK_LEAK, NO_SLOT, NULL));
 }
 
-static void enter_scene(void *pool, uint32_t capacity) {
+static kolk_status enter_scene(void *pool, uint32_t capacity) {
     kolk_pool *self = (kolk_pool *)pool;
     if (kolk_sizes_are_measured()) {
         self->peak = kolk_pool_count(self);
         show(self);
     }
-    kolk_status status = kolk_pool_reserve(self, capacity);
-    if (status != KOLK_OK) kolk_sizes_refuse(self->name, self->capacity, kolk_status_text(status));
-}
-
-/* With the capacity that KOLK_SIZES has for the name; as the descriptor says if that cannot be: *why not, else NULL. */
-static kolk_status make(kolk_pool *pool, kolk_pool_desc *desc, size_t type_size, size_t type_align, const char **why) {
-    uint32_t wanted = kolk_sizes_of(desc->name);
-    kolk_pool_desc own = *desc;
-    *why = NULL;
-    if (wanted && !desc->memory) {
-        desc->capacity = wanted;
-        if (desc->max_capacity && desc->max_capacity < wanted) desc->max_capacity = wanted;
-    }
-    kolk_status status = kolk_pool_make(pool, desc, type_size, type_align);
-    if (status == KOLK_OK) {
-        if (wanted > desc->capacity) *why = "it is on the caller's memory";
-        return status;
-    }
-    memset(pool, 0, sizeof *pool);
-    if (!wanted || desc->memory) return status;
-    *desc = own;
-    *why = kolk_status_text(status);
-    return kolk_pool_make(pool, desc, type_size, type_align);
+    return kolk_pool_reserve(self, capacity);
 }
 
 kolk_status kolk_pool_init_type(kolk_pool *pool, const kolk_pool_desc *given, size_t type_size, size_t type_align,
@@ -130,12 +107,11 @@ kolk_status kolk_pool_init_type(kolk_pool *pool, const kolk_pool_desc *given, si
     if (abi != KOLK_ABI || pool_size != sizeof *pool) return KOLK_WRONG_ABI;
     if (!given) return KOLK_NO_DESCRIPTOR;
     kolk_pool_desc desc = *given;
-    const char *why;
-    kolk_status status = make(pool, &desc, type_size, type_align, &why);
-    if (status != KOLK_OK) {
-        memset(pool, 0, sizeof *pool);
-        return status;
-    }
+    kolk_size size = kolk_sizes_ask(desc.name, desc.memory, &desc.capacity, &desc.max_capacity);
+    kolk_status status = kolk_pool_make(pool, &desc, type_size, type_align);
+    if (status != KOLK_OK && kolk_sizes_withdraw(&size, status))
+        status = kolk_pool_make(pool, &desc, type_size, type_align);
+    if (status != KOLK_OK) return status;
     pool->capacity = desc.capacity;
     pool->reuse = (uint8_t)desc.reuse;
     pool->strict = desc.generations == KOLK_GENERATIONS_STRICT;
@@ -160,7 +136,7 @@ kolk_status kolk_pool_init_type(kolk_pool *pool, const kolk_pool_desc *given, si
     show(pool);
     kolk_tools_wrote(pool, sizeof *pool);
     kolk_registry_add(pool, &pool->number, pool->debug_flags & KOLK_DEBUG_SITES ? &kind_with_sites : &kind);
-    if (why) kolk_sizes_refuse(desc.name, pool->capacity, why);
+    kolk_sizes_settle(&size, pool->capacity);
     return KOLK_OK;
 }
 
@@ -195,7 +171,6 @@ void kolk_pool_deinit(kolk_pool *pool) {
     if (pool->reset || debug_of(pool)) clear(pool, site);
     kolk_pool_tear_down(pool, 0, pool->fresh);
     kolk_pool_unmake(pool);
-    memset(pool, 0, sizeof *pool);
 }
 
 /* ---- Free slots: where they are, and in which order they come back (I3) ------------------------------------------

@@ -10,6 +10,7 @@
 #include "bits.h"
 #include "debug.h"
 #include "room.h"
+#include "sizes.h"
 
 #define NO_SLOT UINT32_MAX
 
@@ -57,15 +58,12 @@ static inline const char *name_of(const kolk_pool *pool) {
     return pool->name ? pool->name : "";
 }
 
-/* kolk_pool.peak where nobody counts it: no count exceeds it. */
-#define PEAK_IS_FRESH UINT32_MAX
-
 static inline bool keeps_peak(const kolk_pool *pool) {
     return pool->peak != PEAK_IS_FRESH;
 }
 
 static inline uint32_t peak_of(const kolk_pool *pool) {
-    return keeps_peak(pool) ? pool->peak : pool->fresh;
+    return kolk_peak(pool->peak, pool->fresh);
 }
 
 /* Of the last so many free slots, allocs are looked after: never-issued slots don't cover the headroom any more, or the
@@ -146,10 +144,10 @@ bool kolk_pool_grow(kolk_pool *pool, uint64_t needed);
 /* ---- pool_memory.c ---------------------------------------------------------------------------------------------- */
 
 /* Checks the descriptor, fills in its defaults and what the debug mode makes of it, and makes the pool's memory: the
- * pool, all zero before, has its shape and its places then. type_size and type_align as in kolk_pool_init_type. */
+ * pool, all zero before, has its shape and its places then, or is all zero as before. type_size and type_align as in kolk_pool_init_type. */
 kolk_status kolk_pool_make(kolk_pool *pool, kolk_pool_desc *desc, size_t type_size, size_t type_align);
 
-/* Gives that memory back; a pool without is left alone. */
+/* Gives that memory back; the pool is all zero then. */
 void kolk_pool_unmake(kolk_pool *pool);
 
 /* Lets so many slots be used, as far as the pool commits memory step by step. */

@@ -205,17 +205,16 @@ kolk_status kolk_pool_make(kolk_pool *pool, kolk_pool_desc *desc, size_t type_si
     pool->debug_flags = (uint8_t)debug.settings.flags;
     if (debug.settings.flags) {
         pool->debug = kolk_debug_begin(&debug);
-        if (!pool->debug) return KOLK_NO_MEMORY;
-        pool->objects = kolk_debug_objects(pool->debug);
+        if (pool->debug) pool->objects = kolk_debug_objects(pool->debug);
     }
-    if (!make_block(pool, desc, &shape)) {
-        kolk_pool_unmake(pool);
-        return KOLK_NO_MEMORY;
-    }
-    return KOLK_OK;
+    bool has_debug = pool->debug || !debug.settings.flags;
+    if (has_debug && make_block(pool, desc, &shape)) return KOLK_OK;
+    kolk_pool_unmake(pool);
+    return KOLK_NO_MEMORY;
 }
 
 void kolk_pool_unmake(kolk_pool *pool) {
     if (debug_of(pool)) kolk_debug_end(pool->debug, pool->fresh);
     kolk_room_end(&(kolk_room){.block = pool->block, .block_size = pool->block_size, .kind = pool->memory});
+    memset(pool, 0, sizeof *pool);
 }

@@ -84,10 +84,10 @@ static bool look(const entry *at, kolk_stats *stats) {
 static void keep(const entry *at) {
     kolk_stats stats;
     if (!look(at, &stats)) return;
-    if (kolk_sizes_are_measured())
-        kolk_sizes_note(&stats, at->born);
-    else
+    if (!kolk_sizes_are_measured())
         kolk_records_add(&registry.past, &stats, true);
+    else if (at->kind->enter)
+        kolk_sizes_note(&stats, at->born);
 }
 
 static void keep_all(void) {
@@ -181,6 +181,14 @@ void kolk_registry_collect(kolk_records *out) {
 
 /* ---- Scenes ------------------------------------------------------------------------------------------------------ */
 
+static void enter(const entry *at) {
+    kolk_stats stats;
+    kolk_status status = at->kind->enter((void *)(uintptr_t)at->pool, kolk_sizes_of(at->name));
+    if (status == KOLK_OK) return;
+    at->kind->stats(at->pool, &stats);
+    kolk_sizes_refuse(at->name, stats.capacity, kolk_status_text(status));
+}
+
 void kolk_scene(const char *name) {
     kolk_registry_start();
     if (!kolk_sizes_matter()) return;
@@ -191,7 +199,7 @@ void kolk_scene(const char *name) {
         entry at = registry.entries[i];
         if (!at.pool || !*at.name || !at.kind->enter || !is_there(&registry.entries[i])) continue;
         kolk_unlock();
-        at.kind->enter((void *)(uintptr_t)at.pool, kolk_sizes_of(at.name));
+        enter(&at);
         kolk_lock();
     }
     kolk_unlock();

@@ -11,9 +11,9 @@ typedef struct kolk_kind {
     void (*stats)(const void *pool, kolk_stats *out);
     /* NULL, or reports what is still alive; called at exit, before statistics are written, without the lock. */
     void (*at_exit)(const void *pool);
-    /* NULL, or lets it take part in a scene that begins: counts its peak anew, has room for so many slots (0: as it
-     * is). Without the lock. */
-    void (*enter)(void *pool, uint32_t capacity);
+    /* NULL: it takes no part in sizes and scenes (sizes.h). Or a scene begins: it counts its peak anew if that is
+     * counted, and has room for so many slots (0: as it is). Without the lock. */
+    kolk_status (*enter)(void *pool, uint32_t capacity);
 } kolk_kind;
 
 #if __STDC_HOSTED__

@@ -251,6 +251,29 @@ void kolk_sizes_refuse(const char *name, uint32_t capacity, const char *why) {
                   name, (uint64_t)capacity, (uint64_t)found->capacity, why);
 }
 
+kolk_size kolk_sizes_ask(const char *name, const void *memory, uint32_t *capacity, uint32_t *max_capacity) {
+    kolk_size size = {name, capacity, max_capacity, *capacity, *max_capacity, kolk_sizes_of(name), false, NULL};
+    size.given = size.wanted && !memory;
+    if (!size.given) return size;
+    *capacity = size.wanted;
+    if (*max_capacity && *max_capacity < size.wanted) *max_capacity = size.wanted;
+    return size;
+}
+
+bool kolk_sizes_withdraw(kolk_size *size, kolk_status failure) {
+    if (!size->given) return false;
+    *size->capacity = size->own;
+    *size->max_capacity = size->own_max;
+    size->refused = kolk_status_text(failure);
+    return true;
+}
+
+void kolk_sizes_settle(const kolk_size *size, uint32_t capacity) {
+    const char *why = size->refused;
+    if (!why && size->wanted > capacity) why = "it is on the caller's memory";
+    if (why) kolk_sizes_refuse(size->name, capacity, why);
+}
+
 /* What stands in a section that no one entered is not looked for either. */
 void kolk_sizes_report_unused(void) {
     bool entered = true;

@@ -10,17 +10,37 @@
 
 /* ---- For pools: without the lock --------------------------------------------------------------------------------- */
 
-/* The capacity that a pool of this name is to have now; 0 if nothing is said about it. Reports what is wrong with the
- * file, if that has not been said. */
-uint32_t kolk_sizes_of(const char *name);
+/* The capacities of a descriptor, and what the file says instead. */
+typedef struct kolk_size {
+    const char *name;
+    uint32_t *capacity, *max_capacity; /* the descriptor's */
+    uint32_t own, own_max;             /* what was there */
+    uint32_t wanted;                   /* by the file; 0: it says nothing */
+    bool given;                        /* it is in the descriptor now */
+    const char *refused;               /* why it was taken out again */
+} kolk_size;
 
-/* Reports that a pool cannot have it, for this reason, and what it has instead. */
-void kolk_sizes_refuse(const char *name, uint32_t capacity, const char *why);
+/* An init begins: the descriptor gets the capacity that its name has in the file, unless it brings memory. Reports what
+ * is wrong with the file, if that has not been said. */
+kolk_size kolk_sizes_ask(const char *name, const void *memory, uint32_t *capacity, uint32_t *max_capacity);
+
+/* After a failure to make that: true if it may be due to the file. The descriptor has its own again, to try with. */
+bool kolk_sizes_withdraw(kolk_size *size, kolk_status failure);
+
+/* The init is done: reports that what the file says could not be followed, if so. */
+void kolk_sizes_settle(const kolk_size *size, uint32_t capacity);
 
 /* Are peaks to be counted, for each scene anew? */
 bool kolk_sizes_are_measured(void);
 
 /* ---- For the registry -------------------------------------------------------------------------------------------- */
+
+/* The capacity that a pool of this name is to have now; 0 if nothing is said about it. Reports what is wrong with the
+ * file, if that has not been said. Without the lock. */
+uint32_t kolk_sizes_of(const char *name);
+
+/* Reports that a pool cannot have it, for this reason, and what it has instead. Without the lock. */
+void kolk_sizes_refuse(const char *name, uint32_t capacity, const char *why);
 
 /* Reads KOLK_SIZES and its file. Once, under the lock. `measured` is the file that needs are to be
  * written to at exit, if they are and if it is one: then it need not be there yet. */
@@ -44,13 +64,21 @@ void kolk_sizes_report_unused(void);
 
 #else
 
-static inline uint32_t kolk_sizes_of(const char *name) {
-    (void)name;
+typedef int kolk_size;
+
+static inline kolk_size kolk_sizes_ask(const char *name, const void *memory, uint32_t *capacity,
+                                       uint32_t *max_capacity) {
+    (void)name, (void)memory, (void)capacity, (void)max_capacity;
     return 0;
 }
 
-static inline void kolk_sizes_refuse(const char *name, uint32_t capacity, const char *why) {
-    (void)name, (void)capacity, (void)why;
+static inline bool kolk_sizes_withdraw(const kolk_size *size, kolk_status failure) {
+    (void)size, (void)failure;
+    return false;
+}
+
+static inline void kolk_sizes_settle(const kolk_size *size, uint32_t capacity) {
+    (void)size, (void)capacity;
 }
 
 static inline bool kolk_sizes_are_measured(void) {
@@ -58,4 +86,14 @@ static inline bool kolk_sizes_are_measured(void) {
 }
 
 #endif
+
+/* ---- The peak that they count ------------------------------------------------------------------------------------ */
+
+/* The peak where nobody counts it: no count exceeds it. */
+#define PEAK_IS_FRESH UINT32_MAX
+
+static inline uint32_t kolk_peak(uint32_t peak, uint32_t fresh) {
+    return peak == PEAK_IS_FRESH ? fresh : peak;
+}
+
 #endif

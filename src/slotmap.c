@@ -22,9 +22,10 @@
  *
  * The fast paths (slotmap.inl) are shown bounds of 0 by maps in debug mode, and under tools that are to be told of every
  * place; remove also by those with on_move. get has no such bound, since nothing changes where objects are looked for.
+ * Where the peak of a scene is counted (KOLK_STATS=sizes), add leaves the fast path as soon as it would rise.
  *
  * Invariants (kolk_slotmap_is_valid):
- *     I1  count <= fresh - worn <= fresh <= capacity <= max_capacity
+ *     I1  count <= fresh - worn <= fresh <= capacity <= max_capacity; peak >= count, counted or not
  *     I2  cells[owners[p]].place == p for all p < fresh - worn; the owners are slots below fresh, no two the same
  *     I3  the other slots below fresh are in the worn-out list, each once, and their place is NO_PLACE
  *     I4  an owner's generation is at least 1
@@ -43,7 +44,7 @@
 #include <string.h>
 
 _Static_assert(sizeof(void *) != 8 || offsetof(kolk_slotmap, capacity) == 48, "the fast paths read 48 bytes");
-_Static_assert(sizeof(void *) != 8 || (sizeof(kolk_slotmap) == 160 && sizeof(kolk_slotmap_desc) == 80),
+_Static_assert(sizeof(void *) != 8 || (sizeof(kolk_slotmap) == 168 && sizeof(kolk_slotmap_desc) == 80),
                "the layout has changed: raise KOLK_ABI");
 
 /* Emit each function of slotmap.inl once. */
@@ -124,26 +125,38 @@ static void list_leaks(const void *given) {
     kolk_debug_leaks(map->debug, map->fresh, failure_of(map, KOLK_LEAK, NO_PLACE, NULL));
 }
 
+static kolk_status enter_scene(void *given, uint32_t capacity) {
+    kolk_slotmap *map = given;
+    if (kolk_sizes_are_measured()) {
+        map->peak = map->count;
+        show_bounds(map);
+    }
+    return kolk_slotmap_reserve(map, capacity);
+}
+
 kolk_status kolk_slotmap_init_type(kolk_slotmap *map, const kolk_slotmap_desc *given, size_t type_size,
                                    size_t type_align, size_t map_size, uint32_t abi) {
     /* At exit the registry looks only at maps that have something to say: others' storage may be gone. */
-    static const kolk_kind kind = {list_stats, NULL, NULL}, kind_with_sites = {list_stats, list_leaks, NULL};
+    static const kolk_kind kind = {list_stats, NULL, enter_scene};
+    static const kolk_kind kind_with_sites = {list_stats, list_leaks, enter_scene};
     memset(map, 0, map_size);
     if (abi != KOLK_ABI || map_size != sizeof *map) return KOLK_WRONG_ABI;
     if (!given) return KOLK_NO_DESCRIPTOR;
     kolk_slotmap_desc desc = *given;
+    kolk_size size = kolk_sizes_ask(desc.name, desc.memory, &desc.capacity, &desc.max_capacity);
     kolk_status status = kolk_slotmap_make(map, &desc, type_size, type_align);
-    if (status != KOLK_OK) {
-        memset(map, 0, sizeof *map);
-        return status;
-    }
+    if (status != KOLK_OK && kolk_sizes_withdraw(&size, status))
+        status = kolk_slotmap_make(map, &desc, type_size, type_align);
+    if (status != KOLK_OK) return status;
     map->name = desc.name;
     map->tag = kolk_tag_bits(desc.tag, desc.name);
     map->on_move = desc.on_move;
     map->context = desc.context;
+    map->peak = PEAK_IS_FRESH; /* up to the first scene */
     show_bounds(map);
     kolk_tools_wrote(map, sizeof *map);
     kolk_registry_add(map, &map->number, has(map, KOLK_DEBUG_SITES) ? &kind_with_sites : &kind);
+    kolk_sizes_settle(&size, map->capacity);
     return KOLK_OK;
 }
 
@@ -162,7 +175,6 @@ void kolk_slotmap_deinit(kolk_slotmap *map) {
     kolk_registry_remove(map->number);
     if (debug_of(map)) clear(map, site);
     kolk_slotmap_unmake(map);
-    memset(map, 0, sizeof *map);
 }
 
 /* ---- Free slots: where they come from ------------------------------------------------------------------------------ */
@@ -244,6 +256,10 @@ void *kolk_slotmap_add_slow(kolk_slotmap *map, kolk_handle *out) {
     }
     kolk_slotmap_show_first_free(map);
     map->count++;
+    if (map->count > map->peak) {
+        map->peak = map->count;
+        show_bounds(map);
+    }
     if (out) *out = handle_of(map, slot);
     if (out) kolk_tools_wrote(out, sizeof *out);
     return object;
@@ -340,16 +356,17 @@ size_t kolk_slotmap_trim(kolk_slotmap *map) {
 }
 
 void kolk_slotmap_stats(const kolk_slotmap *map, kolk_stats *out) {
+    uint32_t peak = kolk_peak(map->peak, map->fresh);
     *out = (kolk_stats){
         .name = name_of(map),
         .kind = "slotmap",
         .object_size = map->object_size,
         .stride = map->stride,
         .count = map->count,
-        .peak = map->fresh,
+        .peak = peak,
         .capacity = map->capacity,
         .max_capacity = map->max_capacity,
-        .unused_bytes = (uint64_t)(map->capacity - map->fresh) * map->stride,
+        .unused_bytes = (uint64_t)(map->capacity - peak) * map->stride,
         .bytes_reserved = kolk_slotmap_reserved(map),
         .bytes_committed = kolk_slotmap_committed(map),
         .failed = map->failed,

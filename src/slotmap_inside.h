@@ -8,6 +8,7 @@
 
 #include "debug.h"
 #include "room.h"
+#include "sizes.h"
 
 #define NO_SLOT  UINT32_MAX
 #define NO_PLACE UINT32_MAX
@@ -32,7 +33,8 @@ static inline uint32_t owned(const kolk_slotmap *map) {
 
 /* The bounds that the fast paths are shown. */
 static inline uint32_t add_bound_of(const kolk_slotmap *map) {
-    return has(map, UINT32_MAX) ? 0 : owned(map);
+    uint32_t known = map->peak < owned(map) ? map->peak : owned(map);
+    return has(map, UINT32_MAX) ? 0 : known;
 }
 
 static inline uint32_t remove_bound_of(const kolk_slotmap *map) {
@@ -47,10 +49,10 @@ void kolk_slotmap_readdress(kolk_slotmap *map);
 /* ---- slotmap_memory.c -------------------------------------------------------------------------------------------- */
 
 /* Checks the descriptor, fills in its defaults, and makes the memory: the map, all zero before, has its shape and its
- * places then. type_size and type_align as in kolk_slotmap_init_type. */
+ * places then, or is all zero as before. type_size and type_align as in kolk_slotmap_init_type. */
 kolk_status kolk_slotmap_make(kolk_slotmap *map, kolk_slotmap_desc *desc, size_t type_size, size_t type_align);
 
-/* Gives that memory back; a map without is left alone. */
+/* Gives that memory back; the map is all zero then. */
 void kolk_slotmap_unmake(kolk_slotmap *map);
 
 /* Lets so many places be used. */

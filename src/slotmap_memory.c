@@ -95,6 +95,13 @@ static void make_blocks(kolk_slotmap *map, const kolk_slotmap_desc *desc) {
     kolk_tools_add_root(map->blocks, BLOCKS * size_of_blocks(map));
 }
 
+static void release_blocks(kolk_slotmap *map) {
+    if (!map->blocks) return;
+    if (has(map, KOLK_DEBUG_BYPASS)) kolk_tools_show(map->blocks, BLOCKS * size_of_blocks(map));
+    kolk_tools_remove_root(map->blocks, BLOCKS * size_of_blocks(map));
+    kolk_memory_release(map->blocks, BLOCKS * size_of_blocks(map));
+}
+
 void kolk_slotmap_relocate(kolk_slotmap *map) {
     uint8_t turn = (uint8_t)((map->turn + 1u) % BLOCKS);
     unsigned char *from = map->objects, *to = map->blocks + turn * size_of_blocks(map);
@@ -213,8 +220,6 @@ void kolk_slotmap_unmake(kolk_slotmap *map) {
     if (has(map, KOLK_DEBUG_BYPASS) && hidden) kolk_tools_show(map->objects, hidden);
     if (debug_of(map)) kolk_debug_end(map->debug, map->fresh);
     kolk_room_end(&(kolk_room){.block = map->block, .block_size = map->block_size, .kind = map->memory});
-    if (!map->blocks) return;
-    if (has(map, KOLK_DEBUG_BYPASS)) kolk_tools_show(map->blocks, BLOCKS * size_of_blocks(map));
-    kolk_tools_remove_root(map->blocks, BLOCKS * size_of_blocks(map));
-    kolk_memory_release(map->blocks, BLOCKS * size_of_blocks(map));
+    release_blocks(map);
+    memset(map, 0, sizeof *map);
 }

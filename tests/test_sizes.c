@@ -2,53 +2,9 @@
  * understand. Each program is this one run once more, since the environment is read once. */
 #include "kolk_test.h"
 
-#include "kolk_fakes.h"
+#include "kolk_sizes_test.h"
 
 static const kolk_reuse orders[] = {KOLK_REUSE_LIFO, KOLK_REUSE_FIFO, KOLK_REUSE_LOWEST};
-
-static char path[100]; /* of the file with sizes */
-
-static int make_path(void **state) {
-    (void)state;
-    snprintf(path, sizeof path, "/tmp/kolk-sizes-XXXXXX");
-    int file = mkstemp(path);
-    return file < 0 ? -1 : close(file);
-}
-
-static int remove_path(void **state) {
-    (void)state;
-    unsetenv("KOLK_SIZES");
-    return unlink(path);
-}
-
-static void write_file(const char *text) {
-    FILE *file = fopen(path, "wb");
-    assert_non_null(file);
-    assert_int_equal(fwrite(text, 1, strlen(text), file), strlen(text));
-    assert_int_equal(fclose(file), 0);
-}
-
-static const char *read_file(void) {
-    static char text[2000];
-    FILE *file = fopen(path, "rb");
-    assert_non_null(file);
-    text[fread(text, 1, sizeof text - 1, file)] = 0;
-    assert_int_equal(fclose(file), 0);
-    return text;
-}
-
-/* A scenario with this file; its sentences with FILE for the file's name. */
-static ending run_with(const char *name, const char *sizes, const char *argument) {
-    write_file(sizes);
-    setenv("KOLK_SIZES", path, 1);
-    ending it = run_scenario(name, NULL, argument);
-    unsetenv("KOLK_SIZES");
-    for (char *at; (at = strstr(it.text, path)) != NULL;) {
-        memmove(at + 4, at + strlen(path), strlen(at + strlen(path)) + 1);
-        memcpy(at, "FILE", 4);
-    }
-    return it;
-}
 
 static void alloc(kolk_pool *pool, uint32_t n) {
     while (n-- > 0) kolk_pool_alloc(pool);
@@ -65,10 +21,6 @@ static uint32_t peak_of(const kolk_pool *pool) {
     kolk_pool_stats(pool, &stats);
     return stats.peak;
 }
-
-#define HEAD                                                                                                           \
-    "# The slots that each pool needed, as measured by KOLK_STATS=sizes; KOLK_SIZES=FILE starts the program with "     \
-    "them.\n"
 
 /* ---- Measuring ---------------------------------------------------------------------------------------------------- */
 
@@ -304,7 +256,6 @@ static void play_tell(const char *argument) {
     if (argument) fprintf(stderr, "%u %u %u\n", pools[0].capacity, pools[1].capacity, pools[2].capacity);
 }
 
-#define BAD   "kolk: KOLK_SIZES: FILE:"
 #define PLAIN "fixed 10, grows 10 to 20, lent 8, zero 0, other 10\n"
 
 static void test_capacities(void **state) {
@@ -427,8 +378,6 @@ static void test_the_handler_may_longjmp(void **state) {
                   "1 : \"x\" is not understood: POOL = SLOTS, [SCENE] or # COMMENT\n"
                   "1 : \"y\" is not understood: POOL = SLOTS, [SCENE] or # COMMENT\n2 jumps, 2 slots\n");
 }
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, make_path, remove_path)
 
 int main(int argc, char **argv) {
     static const scenario scenarios[] = {

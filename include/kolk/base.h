@@ -311,7 +311,8 @@ KOLK_API const char *kolk_site_text(const void *site, bool lines, char *text, si
  *
  * Written: before the first section, each pool's peak; in a section, its peak in that scene. Pools of one name share
  * the greatest; one that cannot grow has its whole life's under the scene in which it was initialised. Where all were
- * in use and more were asked for, a remark says so: the need is greater than what could be measured.
+ * in use and more were asked for, a remark says so: the need is greater than what could be measured. Slot maps are pools
+ * here; a kolk_bytemap, whose count its game knows, is not.
  *
  * Read: a pool that is initialised gets the capacity of its name, in the scene's section or else before the first, and
  * max_capacity is raised to it where it is less. One that is there when a scene begins has it reserved if it may grow; none

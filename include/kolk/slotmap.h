@@ -105,6 +105,7 @@ struct kolk_slotmap {
     /* the rest */
     uint32_t capacity, max_capacity;
     uint32_t object_size;
+    uint32_t peak; /* UINT32_MAX: as fresh; from a scene on it is counted (KOLK_STATS=sizes) */
     uint32_t worn_first, worn_last,
         worn; /* worn-out slots: a list through their generations, oldest first; its length */
     uint32_t recycled, wrong_pool;
@@ -181,7 +182,7 @@ KOLK_API uint32_t kolk_slotmap_index(const kolk_slotmap *map, const void *object
 KOLK_INLINE void *kolk_slotmap_at(const kolk_slotmap *map, uint32_t index);
 
 /* The slot of the object of a handle, or UINT32_MAX if get would give NULL. It is the object's own for life, and below the
- * peak (kolk_stats), thus below max_capacity. For arrays that go by handle, with nothing to be kept in step; initialise
+ * map's fresh, thus below max_capacity. For arrays that go by handle, with nothing to be kept in step; initialise
  * the element when you add the object:
  *
  *     float health[1000];

@@ -1,0 +1,60 @@
+/* kolk_sizes_test.h: what the tests of sizes that tune themselves share: a file with sizes, and programs that follow it.
+ * Include kolk_test.h first. */
+#ifndef KOLK_SIZES_TEST_H
+#define KOLK_SIZES_TEST_H
+
+#include "kolk_fakes.h"
+
+static char path[100]; /* of the file with sizes */
+
+static inline int make_path(void **state) {
+    (void)state;
+    snprintf(path, sizeof path, "/tmp/kolk-sizes-XXXXXX");
+    int file = mkstemp(path);
+    return file < 0 ? -1 : close(file);
+}
+
+static inline int remove_path(void **state) {
+    (void)state;
+    unsetenv("KOLK_SIZES");
+    return unlink(path);
+}
+
+static inline void write_file(const char *text) {
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(text, 1, strlen(text), file), strlen(text));
+    assert_int_equal(fclose(file), 0);
+}
+
+static inline const char *read_file(void) {
+    static char text[2000];
+    FILE *file = fopen(path, "rb");
+    assert_non_null(file);
+    text[fread(text, 1, sizeof text - 1, file)] = 0;
+    assert_int_equal(fclose(file), 0);
+    return text;
+}
+
+/* A scenario with this file; its sentences with FILE for the file's name. */
+static inline ending run_with(const char *name, const char *sizes, const char *argument) {
+    write_file(sizes);
+    setenv("KOLK_SIZES", path, 1);
+    ending it = run_scenario(name, NULL, argument);
+    unsetenv("KOLK_SIZES");
+    for (char *at; (at = strstr(it.text, path)) != NULL;) {
+        memmove(at + 4, at + strlen(path), strlen(at + strlen(path)) + 1);
+        memcpy(at, "FILE", 4);
+    }
+    return it;
+}
+
+#define HEAD                                                                                                           \
+    "# The slots that each pool needed, as measured by KOLK_STATS=sizes; KOLK_SIZES=FILE starts the program with "     \
+    "them.\n"
+
+#define BAD "kolk: KOLK_SIZES: FILE:"
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, make_path, remove_path)
+
+#endif
