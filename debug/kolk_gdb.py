@@ -1,7 +1,7 @@
-"""kolk in gdb: pools and handles in words, and $kolk_get. libkolk.so contains this file: see docs/debugging.md.
+"""kolk in gdb: pools, slot maps and handles in words, and $kolk_get. libkolk.so contains this file: see docs/debugging.md.
 
 Everything is read from memory and nothing of the program is called, so that a core dump will do, and a program that
-stopped in the middle of an alloc. What is said to be a pool may be any bytes: a local one before its init, or one that
+stopped in the middle of an alloc. What is said to be one may be any bytes: a local one before its init, or one that
 was overwritten. So nothing in it is used before `fault` has looked at it.
 """
 import gdb
@@ -40,8 +40,8 @@ def name_at(address):
     return '"' + "".join(plain) + '"' + dots
 
 
-class Pool:
-    """A kolk_pool whose objects have this type; None: it is not known."""
+class Store:
+    """What holds objects; their type, or None: it is not known."""
 
     def __init__(self, value, object_type=None):
         self.value = value
@@ -50,8 +50,6 @@ class Pool:
         self.max_capacity = self.number("max_capacity")
         self.stride = self.number("stride")
         self.object_size = self.number("object_size")
-        self.stack_bytes = self.number("top") - self.number("stack")
-        self.count = self.fresh - self.stack_bytes // 4 - self.number("held")
         # It may have been another file's type of the same name.
         self.object_type = object_type if object_type and object_type.sizeof == self.object_size else None
 
@@ -59,8 +57,8 @@ class Pool:
         return int(self.value[field])
 
     def fault(self):
-        """Why this is no pool, or None if it is one."""
-        if not any(map(self.number, ("slots", "live", "stride", "inverse", "max_capacity"))):
+        """Why this is none, or None if it is one."""
+        if not any(map(self.number, self.NOT_ZERO)):
             return "all zero, as before init and after deinit"
         if not self.fresh <= self.capacity <= self.max_capacity:
             return f"fresh {self.fresh}, capacity {self.capacity}, max_capacity {self.max_capacity} do not ascend"
@@ -69,45 +67,76 @@ class Pool:
         word = 1 << 8 * self.value["inverse"].type.sizeof
         if (self.stride >> self.number("shift")) * self.number("inverse") % word != 1:
             return f"inverse is not that of stride {self.stride}"
-        if self.number("reuse") >= len(ORDERS):
-            return f"reuse {self.number('reuse')} is no order"
-        if not 0 <= self.stack_bytes <= 4 * self.fresh or self.count < 0:
-            free = f"{self.stack_bytes // 4} free slots on the stack and {self.number('held')} elsewhere"
-            return f"{free} do not fit fresh {self.fresh}"
-        for field, size, needed in (
-            ("live", (self.fresh + 63) // 64 * 8, True),
-            ("generations", self.fresh * 4, self.number("generations")),
-            ("objects", self.fresh * self.value["objects"].type.sizeof, self.number("objects")),
-        ):
-            if needed and not is_readable(self.number(field), size):
+        fault = self.fault_of_counts()
+        if fault:
+            return fault
+        for field, size in self.arrays():
+            if not is_readable(self.number(field), size):
                 return f"{field} is not readable"
         return None
 
     def to_string(self):
         fault = self.fault()
         if fault:
-            return f"no pool ({fault})"
-        order = ORDERS[self.number("reuse")]
+            return f"no {self.NOUN} ({fault})"
         words = name_at(self.number("name")) + ": " if self.number("name") else ""
-        words += f"pool of {self.object_size}-byte objects, {self.count} of {self.capacity} alive"
+        words += f"{self.NOUN} of {self.object_size}-byte objects, {self.count} of {self.capacity} alive"
         if self.max_capacity > self.capacity:
             words += f", grows to {self.max_capacity}"
         peak = self.number("peak")
-        words += f", peak {self.fresh if peak == 0xFFFFFFFF else peak}, {order}"
+        words += f", peak {self.fresh if peak == 0xFFFFFFFF else peak}{self.order()}"
         if self.number("failed"):
             words += f", {self.number('failed')} failed"
-        if self.number("objects"):
-            words += ", served from malloc"
-        elif self.number("debug"):
-            words += ", debug mode"
-        return words
+        return words + self.mode()
 
     def children(self):
-        for slot in () if self.fault() else self.live_slots():
-            pointer = self.pointer(slot)
-            yield f"[{slot}]", pointer.dereference() if self.object_type else pointer
+        for index in () if self.fault() else self.live():
+            pointer = self.pointer(index)
+            yield f"[{index}]", pointer.dereference() if self.object_type else pointer
 
-    def live_slots(self):
+    def as_pointer(self, value):
+        return value.cast(self.object_type.pointer() if self.object_type else self.value["context"].type)
+
+    def get(self, bits):
+        """As kolk_pool_get, or kolk_slotmap_get."""
+        index = self.find(bits & 0xFFFFFFFF ^ self.number("tag"), bits >> 32)
+        return self.as_pointer(gdb.Value(0)) if index is None else self.pointer(index)
+
+
+class Pool(Store):
+    """A kolk_pool; its objects go by slot."""
+
+    NOUN = "pool"
+    NOT_ZERO = ("slots", "live", "stride", "inverse", "max_capacity")
+
+    def __init__(self, value, object_type=None):
+        super().__init__(value, object_type)
+        self.stack_bytes = self.number("top") - self.number("stack")
+        self.count = self.fresh - self.stack_bytes // 4 - self.number("held")
+
+    def fault_of_counts(self):
+        if self.number("reuse") >= len(ORDERS):
+            return f"reuse {self.number('reuse')} is no order"
+        if not 0 <= self.stack_bytes <= 4 * self.fresh or self.count < 0:
+            free = f"{self.stack_bytes // 4} free slots on the stack and {self.number('held')} elsewhere"
+            return f"{free} do not fit fresh {self.fresh}"
+        return None
+
+    def arrays(self):
+        """Those that must be there, and their bytes."""
+        yield "live", (self.fresh + 63) // 64 * 8
+        if self.number("generations"):
+            yield "generations", self.fresh * 4
+        if self.number("objects"):
+            yield "objects", self.fresh * self.value["objects"].type.sizeof
+
+    def order(self):
+        return ", " + ORDERS[self.number("reuse")]
+
+    def mode(self):
+        return ", served from malloc" if self.number("objects") else ", debug mode" if self.number("debug") else ""
+
+    def live(self):
         """Ascending; reads no further than it is asked."""
         live, end = self.value["live"], (self.fresh + 63) // 64
         for start in range(0, end, WORDS_AT_A_TIME):
@@ -126,19 +155,57 @@ class Pool:
         objects = self.value["objects"]
         return self.as_pointer(~objects[slot] if objects else self.value["slots"] + slot * self.stride)
 
-    def as_pointer(self, value):
-        return value.cast(self.object_type.pointer() if self.object_type else self.value["context"].type)
-
-    def get(self, bits):
-        """As kolk_pool_get."""
-        slot, generation = bits & 0xFFFFFFFF ^ self.number("tag"), bits >> 32
+    def find(self, slot, generation):
+        """The slot, if its object is alive in this generation."""
         found = (
             slot < self.fresh
             and self.number("generations")
             and int(self.value["generations"][slot]) == generation
             and int(self.value["live"][slot // 64]) >> slot % 64 & 1
         )
-        return self.pointer(slot) if found else self.as_pointer(gdb.Value(0))
+        return slot if found else None
+
+
+class SlotMap(Store):
+    """A kolk_slotmap; its objects go by place."""
+
+    NOUN = "slot map"
+    NOT_ZERO = ("objects", "cells", "stride", "inverse", "max_capacity")
+
+    def __init__(self, value, object_type=None):
+        super().__init__(value, object_type)
+        self.count = self.number("count")
+        self.owned = self.fresh - self.number("worn")
+
+    def fault_of_counts(self):
+        if self.count > self.owned:
+            return f"count {self.count} and worn {self.number('worn')} do not fit fresh {self.fresh}"
+        return None
+
+    def arrays(self):
+        yield "objects", self.count * self.stride
+        yield "cells", self.fresh * 8
+        yield "owners", self.owned * 4
+
+    def order(self):
+        return ""
+
+    def mode(self):
+        return ", debug mode" if self.number("debug_flags") else ""
+
+    def live(self):
+        return range(self.count)
+
+    def pointer(self, place):
+        return self.as_pointer(self.value["objects"] + place * self.stride)
+
+    def find(self, slot, generation):
+        """The place of the object of this slot, if it is alive in this generation."""
+        if slot >= self.fresh:
+            return None
+        cell = self.value["cells"][slot]
+        place = int(cell["place"])
+        return place if int(cell["generation"]) == generation and place < self.count else None
 
 
 class Handle:
@@ -169,16 +236,18 @@ def type_named(name):
         return None
 
 
-def pool_of(value):
+def store_of(value):
+    """A pool or a slot map, typed or not; None for other values."""
     tag = gdb.types.get_basic_type(value.type).tag
-    if tag == "kolk_pool":
-        return Pool(value)
-    untyped = wrapped(value, "pool", "kolk_pool")
-    if untyped is None:
-        return None
-    object_type = type_named(f"{tag}_object")
-    is_typedef = object_type and object_type.code == gdb.TYPE_CODE_TYPEDEF
-    return Pool(untyped, object_type.target() if is_typedef else None)
+    for kind, member, untyped_tag in (Pool, "pool", "kolk_pool"), (SlotMap, "map", "kolk_slotmap"):
+        if tag == untyped_tag:
+            return kind(value)
+        untyped = wrapped(value, member, untyped_tag)
+        if untyped is not None:
+            object_type = type_named(f"{tag}_object")
+            is_typedef = object_type and object_type.code == gdb.TYPE_CODE_TYPEDEF
+            return kind(untyped, object_type.target() if is_typedef else None)
+    return None
 
 
 def handle_of(value):
@@ -193,12 +262,12 @@ class Printer(gdb.printing.PrettyPrinter):
         super().__init__("kolk")
 
     def __call__(self, value):
-        return pool_of(value) or handle_of(value)
+        return store_of(value) or handle_of(value)
 
 
 class Get(gdb.Function):
     """$kolk_get(POOL, HANDLE): pointer to the object of a handle; 0 if the handle is stale.
-POOL may be a pointer, and HANDLE the bits of one."""
+POOL may be a slot map, or a pointer to either, and HANDLE the bits of one."""
 
     def __init__(self):
         super().__init__("kolk_get")
@@ -212,12 +281,12 @@ POOL may be a pointer, and HANDLE the bits of one."""
     def get(self, pool, handle):
         if gdb.types.get_basic_type(pool.type).code == gdb.TYPE_CODE_PTR:
             pool = pool.dereference()
-        found = pool_of(pool)
+        found = store_of(pool)
         if not found:
             raise gdb.GdbError(f"$kolk_get: the first argument is no pool, but of type {pool.type}.")
         fault = found.fault()
         if fault:
-            raise gdb.GdbError(f"$kolk_get: this is no pool ({fault}).")
+            raise gdb.GdbError(f"$kolk_get: this is no {found.NOUN} ({fault}).")
         known = handle_of(handle)
         return found.get(known.bits if known else int(handle) & (1 << 64) - 1)
 

@@ -523,6 +523,9 @@ static void test_validity(void **state) {
     map.capacity = 9;
     assert_false(kolk_slotmap_is_valid(&map));
     map.capacity = 8;
+    map.peak = map.add_bound = 3; /* and four are there */
+    assert_false(kolk_slotmap_is_valid(&map));
+    map.peak = map.add_bound = 4;
     end_map(&map);
 }
 

@@ -180,7 +180,7 @@
     typedef kolk_slotmap_cursor name##_cursor;                                                                         \
     KOLK_TYPED_ kolk_status name##_init(name *map_, const kolk_slotmap_desc *desc_) { return kolk_slotmap_init_type(&map_->map, desc_, sizeof(T), KOLK_ALIGNOF(T), sizeof(kolk_slotmap), KOLK_ABI); } \
     KOLK_TYPED_ void name##_deinit(name *map_) { kolk_slotmap_deinit(&map_->map); }                                    \
-    KOLK_TYPED_ T *name##_add(name *map_, name##_handle *out_) { return (T *)kolk_slotmap_add_sized(&map_->map, (kolk_handle *)out_, sizeof(T)); } \
+    KOLK_TYPED_ name##_object *name##_add(name *map_, name##_handle *out_) { return (T *)kolk_slotmap_add_sized(&map_->map, (kolk_handle *)out_, sizeof(T)); } \
     KOLK_TYPED_ bool name##_remove(name *map_, name##_handle handle_) { return kolk_slotmap_remove_sized(&map_->map, handle_.untyped, sizeof(T)); } \
     KOLK_TYPED_ void name##_clear(name *map_) { kolk_slotmap_clear(&map_->map); }                                      \
     KOLK_TYPED_ T *name##_get(const name *map_, name##_handle handle_) { return (T *)kolk_slotmap_get_sized(&map_->map, handle_.untyped, sizeof(T)); } \

@@ -1,4 +1,4 @@
-/* Pools in every state that gdb is asked about, at the moment when stop() is called. */
+/* Pools and slot maps in every state that gdb is asked about, at the moment when stop() is called. */
 #include <kolk/kolk.h>
 
 #include <string.h>
@@ -8,6 +8,7 @@ struct bullet {
 };
 KOLK_POOL_TYPE(bullets, struct bullet)
 KOLK_POOL_TYPE(numbers, int32_t)
+KOLK_SLOTMAP_TYPE(packs, struct bullet)
 
 /* Global, so that gdb finds them at any optimisation. */
 extern bullets shots, before_init, guarded, malformed;
@@ -16,6 +17,10 @@ extern kolk_pool sparks, plain, bytes;
 extern bullets_handle gone, kept, null;
 extern kolk_handle spark;
 extern struct bullet *kept_object;
+extern packs bodies, moving, no_map, malformed_map;
+extern kolk_slotmap loose;
+extern packs_handle last, removed, packed_null;
+extern kolk_handle second;
 void stop(void);
 
 bullets shots, before_init, guarded, malformed;
@@ -24,9 +29,15 @@ kolk_pool sparks, plain, bytes;
 bullets_handle gone, kept, null;
 kolk_handle spark;
 struct bullet *kept_object;
+packs bodies, moving, no_map, malformed_map;
+kolk_slotmap loose;
+packs_handle last, removed, packed_null;
+kolk_handle second;
 
 static KOLK_POOL_STORAGE(struct bullet, 256) shot_memory;
 static _Alignas(8) unsigned char spark_memory[4096];
+static KOLK_SLOTMAP_STORAGE(struct bullet, 16) body_memory;
+static _Alignas(8) unsigned char loose_memory[72];
 
 __attribute__((noinline)) void stop(void) {
     __asm__ volatile("" ::: "memory");
@@ -97,8 +108,34 @@ static bool make_others(void) {
     return true;
 }
 
+/* Five were there; the first went, so that the last is now in its place. */
+static bool fill_packs(packs *map, const kolk_slotmap_desc *desc) {
+    packs_handle handles[5];
+    if (packs_init(map, desc) != KOLK_OK) return false;
+    for (int32_t i = 0; i < 5; i++) {
+        struct bullet *object = packs_add(map, &handles[i]);
+        if (!object) return false;
+        *object = (struct bullet){.x = i, .speed = -i};
+    }
+    last = handles[4];
+    removed = handles[0];
+    return packs_remove(map, removed);
+}
+
+/* The loose ones are full: the third was refused. */
+static bool make_maps(void) {
+    kolk_slotmap_desc grows = {.name = "moving", .capacity = 10, .max_capacity = 100000, .debug = "move"};
+    kolk_slotmap_desc lent = {.name = "bodies", .memory = &body_memory, .memory_size = sizeof body_memory};
+    kolk_slotmap_desc full = {.object_size = 24, .memory = loose_memory, .memory_size = sizeof loose_memory};
+    if (!fill_packs(&moving, &grows) || !fill_packs(&bodies, &lent)) return false;
+    if (kolk_slotmap_init(&loose, &full) != KOLK_OK) return false;
+    if (!kolk_slotmap_add(&loose, NULL) || !kolk_slotmap_add(&loose, &second)) return false;
+    malformed_map = bodies;
+    return kolk_slotmap_add(&loose, NULL) == NULL;
+}
+
 int main(void) {
-    if (!make_shots() || !make_sparks() || !make_cells() || !make_others()) return 1;
+    if (!make_shots() || !make_sparks() || !make_cells() || !make_others() || !make_maps()) return 1;
     stop();
     return 0;
 }
