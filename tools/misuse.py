@@ -17,19 +17,20 @@ import tempfile
 
 SOURCES = pathlib.Path("tests/misuse")
 DOCUMENT = pathlib.Path("docs/misuse.md")
-GROUPS = ["double_free", "after_free", "bounds", "pointer", "handle", "uninitialised", "leak", "deinit"]
+GROUPS = ["double_free", "after_free", "bounds", "pointer", "handle", "uninitialised", "leak", "deinit", "packed"]
 CC = os.environ.get("CC", "gcc")
 
 
 class Column:
     """One way to build and run all programs."""
 
-    def __init__(self, title, build, environment=None, runner=()):
+    def __init__(self, title, build, environment=None, runner=(), packed=False):
         self.title = title
         self.build = build
         self.environment = environment or {}
         self.runner = list(runner)
         self.malloc = "-DMALLOC" in build
+        self.packed = packed
 
 
 KOLK = ()
@@ -44,6 +45,13 @@ TABLES = [
         Column("malloc, ASan", MALLOC + ASAN, NO_DEAD_VALUES),
         Column("kolk, memcheck", KOLK, runner=MEMCHECK),
         Column("malloc, memcheck", MALLOC, runner=MEMCHECK),
+    ],
+    [  # of the slot map
+        Column("kolk", KOLK, packed=True),
+        Column("`KOLK_DEBUG=all`", KOLK, {"KOLK_DEBUG": "all"}, packed=True),
+        Column("`KOLK_DEBUG=move`", KOLK, {"KOLK_DEBUG": "move"}, packed=True),
+        Column("ASan", KOLK + ASAN, NO_DEAD_VALUES, packed=True),
+        Column("memcheck", KOLK, runner=MEMCHECK, packed=True),
     ],
 ]
 
@@ -65,13 +73,14 @@ class Program:
         directives = dict(re.findall(r"^// (row|only): (.+)$", source.read_text(), re.M))
         self.title = directives["row"]
         self.only_kolk = directives.get("only") == "kolk"
+        self.packed = source.stem.startswith("packed_")
 
     def place(self):
         group = [self.source.stem.startswith(name) for name in GROUPS].index(True)
         return group, self.source.stem
 
     def is_in(self, column):
-        return not (column.malloc and self.only_kolk)
+        return self.packed == column.packed and not (column.malloc and self.only_kolk)
 
 
 def compile_program(binary, source, flags, library):
@@ -162,6 +171,8 @@ def run_all(programs, columns, library, folder):
 def table(columns, programs, cells):
     lines = ["| | " + " | ".join(column.title for column in columns) + " |", "|---" * (len(columns) + 1) + "|"]
     for program in programs:
+        if program.packed != columns[0].packed:
+            continue
         row = [f"[{program.title}](../{program.source})"]
         row += [cells.get((program, column), "-") for column in columns]
         lines.append("| " + " | ".join(row) + " |")

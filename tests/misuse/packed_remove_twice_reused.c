@@ -1,0 +1,16 @@
+// row: double removal, another add between
+// only: kolk
+#include "packed.h"
+
+int main(void) {
+    kolk_slotmap map;
+    kolk_handle handle, other;
+    open_map(&map, "map");
+    add_written(&map, &handle);
+    take_out(&map, handle);
+    add_written(&map, &other);
+    WRONG(take_out(&map, handle));
+    take_out(&map, other);
+    close_map(&map);
+    return end();
+}
