@@ -160,20 +160,67 @@ int slotmap() {
     packed_add(&all, &two)->x = 1;
     packed_sort(&all, by_x, nullptr);
     REQUIRE(packed_get(&all, two) == packed_objects(&all) && packed_slot(&all, two) == 1);
+    REQUIRE(packed_at(&all, 1) == packed_get(&all, one) && packed_index(&all, packed_at(&all, 1)) == 1);
+    REQUIRE(packed_available(&all) == 1 && packed_add(&all, nullptr) && !packed_add(&all, nullptr));
     int visited = 0;
     KOLK_EACH(packed, each, &all) {
         visited++;
         packed_remove(&all, packed_handle_of(&all, each));
     }
-    REQUIRE(visited == 2 && packed_count(&all) == 0 && !packed_get(&all, one) && packed_is_valid(&all));
+    REQUIRE(visited == 3 && packed_count(&all) == 0 && !packed_get(&all, one) && packed_is_valid(&all));
     packed_deinit(&all);
+    return 0;
+}
+
+int slotmap_that_grows() {
+    kolk_slotmap_desc desc = kolk_slotmap_desc();
+    desc.name = "packed";
+    desc.max_capacity = 100000;
+    packed all;
+    REQUIRE(packed_init(&all, &desc) == KOLK_OK);
+    REQUIRE(packed_reserve(&all, 10) == KOLK_OK && packed_reserve(&all, 100001) == KOLK_ABOVE_MAX);
+    for (int i = 0; i < 100000; i++) packed_add(&all, nullptr)->x = static_cast<float>(i);
+    bullet *last = packed_objects(&all) + 99999;
+    packed_handle handle = packed_handle_of(&all, last);
+    REQUIRE(last->x == 99999 && packed_remove(&all, packed_handle_of(&all, packed_objects(&all))));
+    REQUIRE(packed_get(&all, handle) == packed_objects(&all));
+    failures_seen = 0;
+    kolk_set_failure_handler(count_failure, const_cast<char *>("packed"));
+    REQUIRE(kolk_handle_is_null(packed_handle_of(&all, last).untyped) && failures_seen == 1);
+    kolk_set_failure_handler(nullptr, nullptr);
+    packed_clear(&all);
+    packed_trim(&all);
+    kolk_stats stats;
+    packed_stats(&all, &stats);
+    REQUIRE(stats.count == 0 && stats.peak == 100000 && stats.object_size == sizeof(bullet));
+    packed_deinit(&all);
+    return 0;
+}
+
+int untyped_slotmap() {
+    static KOLK_SLOTMAP_STORAGE(double, 2) memory;
+    kolk_slotmap_desc desc = kolk_slotmap_desc();
+    desc.object_size = sizeof(double);
+    desc.memory = &memory;
+    desc.memory_size = sizeof memory;
+    kolk_slotmap map;
+    REQUIRE(kolk_slotmap_init(&map, &desc) == KOLK_OK && map.capacity == 2);
+    kolk_handle handle;
+    double *number = static_cast<double *>(kolk_slotmap_add(&map, &handle));
+    *number = 1;
+    REQUIRE(kolk_slotmap_get(&map, handle) == number && number == memory.objects);
+    kolk_slotmap_cursor cursor = kolk_slotmap_each(&map);
+    REQUIRE(kolk_slotmap_cursor_next(&cursor) == number && !kolk_slotmap_cursor_next(&cursor));
+    REQUIRE(kolk_slotmap_remove(&map, handle) && !kolk_slotmap_remove(&map, handle) && kolk_slotmap_is_valid(&map));
+    kolk_slotmap_deinit(&map);
     return 0;
 }
 
 } // namespace
 
 int main() {
-    int (*const parts[])() = {base, untyped, typed, members_and_hidden, bytemap, slotmap};
+    int (*const parts[])() = {base,           untyped, typed, members_and_hidden, bytemap, slotmap, slotmap_that_grows,
+                              untyped_slotmap};
     for (int (*part)() : parts)
         if (int line = part()) return line;
     return 0;

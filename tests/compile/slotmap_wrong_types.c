@@ -10,6 +10,12 @@
 // variant: ADD_ANOTHER_TYPE
 // variant: GET_ANOTHER_TYPE
 // variant: INDEX_ANOTHER_TYPE
+// variant: HANDLE_OF_ANOTHER_TYPE
+// variant: OBJECTS_OF_ANOTHER_TYPE
+// variant: AT_ANOTHER_TYPE
+// variant: SLOT_OF_ANOTHER_MAP
+// variant: REMOVE_FROM_ANOTHER_MAP
+// variant: REMOVE_AN_OBJECT
 // variant: EACH_ANOTHER_TYPE
 /* Each variant takes something of one slot map, or of a pool, for something of another. */
 #include <kolk/kolk.h>
@@ -63,6 +69,24 @@ void use(bodies *b, voices *v, bullets *pool, body *one, voice *other, bodies_ha
 #endif
 #ifdef INDEX_ANOTHER_TYPE
     bodies_index(b, other);
+#endif
+#ifdef HANDLE_OF_ANOTHER_TYPE
+    handle = bodies_handle_of(b, other);
+#endif
+#ifdef OBJECTS_OF_ANOTHER_TYPE
+    other = bodies_objects(b);
+#endif
+#ifdef AT_ANOTHER_TYPE
+    other = bodies_at(b, 0);
+#endif
+#ifdef SLOT_OF_ANOTHER_MAP
+    voices_slot(v, handle);
+#endif
+#ifdef REMOVE_FROM_ANOTHER_MAP
+    voices_remove(v, handle);
+#endif
+#ifdef REMOVE_AN_OBJECT
+    bodies_remove(b, one);
 #endif
 #ifdef EACH_ANOTHER_TYPE
     KOLK_EACH(bodies, each, v) one = each;
