@@ -6,8 +6,6 @@
 
 #if __STDC_HOSTED__
 
-#include <stdio.h>
-
 /* ---- For pools: without the lock --------------------------------------------------------------------------------- */
 
 /* The capacities of a descriptor, and what the file says instead. */
@@ -56,8 +54,8 @@ void kolk_sizes_enter(const char *scene);
 /* Notes what a pool has needed in the scene that is on; it was initialised in the scene `born`. Under the lock. */
 void kolk_sizes_note(const kolk_stats *stats, const char *born);
 
-/* Writes down what was noted. */
-void kolk_sizes_write(FILE *file);
+/* Writes down what was noted, into this file; to stderr if that is NULL, or cannot be. Without the lock. */
+void kolk_sizes_write(const char *name);
 
 /* At exit: reports the lines that nothing has asked for. */
 void kolk_sizes_report_unused(void);

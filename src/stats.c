@@ -7,6 +7,7 @@
 #if __STDC_HOSTED__
 
 #include "fail.h"
+#include "files.h"
 #include "registry.h"
 #include "sizes.h"
 #include "stats.h"
@@ -369,24 +370,20 @@ static void put_to_file(const char *text, size_t length, void *file) {
     fwrite(text, 1, length, file);
 }
 
-static void write_to(FILE *file, const kolk_records *records) {
-    if (setting.sizes)
-        kolk_sizes_write(file);
-    else
-        write_records(setting.format, put_to_file, file, records);
-}
-
 void kolk_stats_write_setting(const kolk_records *records) {
-    if (!setting.file) {
-        write_to(stderr, records);
+    if (setting.sizes) {
+        kolk_sizes_write(setting.file);
         return;
     }
-    FILE *file = fopen(setting.file, "wb"); /* OpenMetrics wants line feeds only, on Windows too */
-    bool written = file;
-    if (file) {
-        write_to(file, records);
-        written = !ferror(file);
-        if (fclose(file) != 0) written = false;
+    if (!setting.file) {
+        write_records(setting.format, put_to_file, stderr, records);
+        return;
+    }
+    kolk_new_file file;
+    bool written = kolk_file_begin(&file, setting.file);
+    if (written) {
+        write_records(setting.format, put_to_file, file.out, records);
+        written = kolk_file_end(&file);
     }
     if (!written) report("\"%s\" cannot be written", setting.file);
 }

@@ -1,5 +1,4 @@
-/* wait.c: the clock, the lock, sleeping, the environment. With memory.c and sites.c the only file that knows the operating
- * system.
+/* wait.c: the clock, the lock, sleeping, the environment. With memory.c, files.c and sites.c it knows the operating system.
  *
  * A thread sleeps on a word of memory while that has an expected value. Linux has this as the futex (Franke, Russell,
  * Kirkwood, "Fuss, Futexes and Furwocks", 2002): the kernel compares and lies down under one lock, so that who changes the

@@ -22,15 +22,34 @@ static inline bool cut(word *rest, char separator, word *part) {
     return true;
 }
 
-/* Without spaces, tabs and the ends of lines of other systems around it. */
-static inline word trimmed(word text) {
-    while (text.length && strchr(" \t\r", *text.start)) text.start++, text.length--;
-    while (text.length && strchr(" \t\r", text.start[text.length - 1])) text.length--;
+/* Without spaces, tabs and the ends of lines of other systems behind it. */
+static inline word trimmed_end(word text) {
+    while (text.length && memchr(" \t\r", text.start[text.length - 1], 3)) text.length--;
     return text;
+}
+
+/* And before it. */
+static inline word trimmed(word text) {
+    while (text.length && memchr(" \t\r", *text.start, 3)) text.start++, text.length--;
+    return trimmed_end(text);
 }
 
 static inline bool is(word text, const char *other) {
     return strlen(other) == text.length && memcmp(text.start, other, text.length) == 0;
+}
+
+static inline bool same(word a, word b) {
+    return a.length == b.length && memcmp(a.start, b.start, a.length) == 0;
+}
+
+static inline bool begins_with(word text, const char *part) {
+    size_t length = strlen(part);
+    return text.length >= length && memcmp(text.start, part, length) == 0;
+}
+
+static inline bool ends_with(word text, const char *part) {
+    size_t length = strlen(part);
+    return text.length >= length && memcmp(text.start + text.length - length, part, length) == 0;
 }
 
 /* A number from 1 to UINT32_MAX; 0 if it is none. */

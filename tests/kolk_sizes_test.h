@@ -36,16 +36,21 @@ static inline const char *read_file(void) {
     return text;
 }
 
+/* FILE for a file's name. */
+static inline void put_name(char *text, const char *name) {
+    for (char *at; (at = strstr(text, name)) != NULL;) {
+        memmove(at + 4, at + strlen(name), strlen(at + strlen(name)) + 1);
+        memcpy(at, "FILE", 4);
+    }
+}
+
 /* A scenario with this file; its sentences with FILE for the file's name. */
 static inline ending run_with(const char *name, const char *sizes, const char *argument) {
     write_file(sizes);
     setenv("KOLK_SIZES", path, 1);
     ending it = run_scenario(name, NULL, argument);
     unsetenv("KOLK_SIZES");
-    for (char *at; (at = strstr(it.text, path)) != NULL;) {
-        memmove(at + 4, at + strlen(path), strlen(at + strlen(path)) + 1);
-        memcpy(at, "FILE", 4);
-    }
+    put_name(it.text, path);
     return it;
 }
 

@@ -96,10 +96,10 @@ static void test_lives_across_scenes(void **state) {
 }
 
 static void play_odd_names(const char *argument) {
-    static kolk_pool pools[7];
-    static const char *const names[] = {"a = b", "c#", "d\n", "[e]", " f", "", "Schüsse"};
+    static kolk_pool pools[8];
+    static const char *const names[] = {"a = b", "c#", "d\n", "[e]", " f", "", "Schüsse", "g\x7f"};
     (void)argument;
-    for (unsigned i = 0; i < 7; i++) {
+    for (unsigned i = 0; i < 8; i++) {
         make_pool(&pools[i], &(kolk_pool_desc){.name = names[i], .object_size = 8, .capacity = 20});
         alloc(&pools[i], 3);
     }

@@ -284,7 +284,8 @@ KOLK_API const char *kolk_site_text(const void *site, bool lines, char *text, si
  *     KOLK_DEBUG=SETTINGS[:GLOB][;SETTINGS[:GLOB]]...      for pools whose name matches (* and ?); all without a GLOB
  *                                                          takes the place of the descriptor's where it matches
  *     KOLK_STATS=1 | text[:FILE] | json[:FILE] | openmetrics[:FILE]
- *                                                          at exit, of all named pools that ever were; to stderr
+ *                                                          at exit, of all named pools that ever were; to stderr. A
+ *                                                          FILE is replaced at once: who reads it finds one or the other
  *     KOLK_STATS=sizes[:FILE]                              what each of them needed, and in which scene: see below
  *     KOLK_SIZES=FILE                                      capacities for pools by their names: see below
  *     KOLK_BYPASS=1 | 0                                    objects come from malloc, one by one, for tools that watch
@@ -313,6 +314,12 @@ KOLK_API const char *kolk_site_text(const void *site, bool lines, char *text, si
  * the greatest; one that cannot grow has its whole life's under the scene in which it was initialised. Where all were
  * in use and more were asked for, a remark says so: the need is greater than what could be measured. Slot maps are pools
  * here; a kolk_bytemap, whose count its game knows, is not.
+ *
+ * What people wrote stays as it is: comments, blank lines, the order, sections and pools that this run did not see. Only
+ * the numbers of pools that were measured change (that of one which was never needed stays), and kolk's own remarks. New
+ * pools come at the end of their section, new sections at the end. The file is replaced at once, when the program ends,
+ * or not at all: one that cannot be read, or in which something is not understood, is left alone. What was measured is
+ * written to stderr then.
  *
  * Read: a pool that is initialised gets the capacity of its name, in the scene's section or else before the first, and
  * max_capacity is raised to it where it is less. One that is there when a scene begins has it reserved if it may grow; none

@@ -1,0 +1,153 @@
+/* files.c: see files.h. With memory.c, wait.c and sites.c it knows the operating system. */
+#if defined(__linux__) || defined(__APPLE__) || defined(__unix__)
+#define _GNU_SOURCE /* realpath, lstat, fchmod under -std=c11 */
+#endif
+#include "kolk/base.h"
+
+#if __STDC_HOSTED__
+
+#include "files.h"
+#include "memory.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define MOST_LEFT_BEHIND 100 /* new files of programs that ended in the middle */
+
+/* ---- Reading ------------------------------------------------------------------------------------------------------ */
+
+static bool read_all(FILE *file, kolk_text *text) {
+    long length = fseek(file, 0, SEEK_END) == 0 ? ftell(file) : -1;
+    if (length < 0) return false;
+    rewind(file);
+    text->length = (size_t)length;
+    text->size = text->length + 1;
+    text->start = kolk_memory_reserve(text->size);
+    if (!text->start || !kolk_memory_commit(text->start, text->size)) return false;
+    return fread(text->start, 1, text->length, file) == text->length;
+}
+
+kolk_found kolk_file_read(const char *name, kolk_text *text) {
+    FILE *file = fopen(name, "rb");
+    if (!file) return errno == ENOENT ? KOLK_MISSING : KOLK_UNREADABLE;
+    bool read = read_all(file, text);
+    fclose(file);
+    if (read) return KOLK_FOUND;
+    kolk_text_release(text);
+    return KOLK_UNREADABLE;
+}
+
+void kolk_text_release(kolk_text *text) {
+    if (text->start) kolk_memory_release(text->start, text->size);
+    *text = (kolk_text){NULL, 0, 0};
+}
+
+/* ---- The file itself ---------------------------------------------------------------------------------------------- */
+
+#ifdef _WIN32
+#include <windows.h>
+
+#define EXCLUSIVE "wb" /* its C library knows no x */
+
+typedef struct _stat64 about;
+
+static bool look(const char *name, about *found) {
+    return _stat64(name, found) == 0;
+}
+
+static bool is_link(const char *name) {
+    (void)name;
+    return false;
+}
+
+/* The file's name, past all links. */
+static bool resolve(const char *name, char *real) {
+    return snprintf(real, FILENAME_MAX, "%s", name) < FILENAME_MAX;
+}
+
+static void keep_permissions(FILE *file, const about *old) {
+    (void)file, (void)old;
+}
+
+static bool replace(const char *name, const char *by) {
+    return MoveFileExA(by, name, MOVEFILE_REPLACE_EXISTING);
+}
+#else
+#include <limits.h>
+#include <stdlib.h>
+
+_Static_assert(FILENAME_MAX >= PATH_MAX, "realpath writes so much");
+
+#define EXCLUSIVE "wbx"
+
+typedef struct stat about;
+
+static bool look(const char *name, about *found) {
+    return stat(name, found) == 0;
+}
+
+static bool is_link(const char *name) {
+    about found;
+    return lstat(name, &found) == 0 && S_ISLNK(found.st_mode);
+}
+
+static bool resolve(const char *name, char *real) {
+    if (realpath(name, real)) return true;
+    return snprintf(real, FILENAME_MAX, "%s", name) < FILENAME_MAX; /* it is not there yet */
+}
+
+static void keep_permissions(FILE *file, const about *old) {
+    int ignored = fchmod(fileno(file), old->st_mode & 07777);
+    (void)ignored;
+}
+
+static bool replace(const char *name, const char *by) {
+    return rename(by, name) == 0;
+}
+#endif
+
+/* ---- Replacing ---------------------------------------------------------------------------------------------------- */
+
+/* A link to a file that is not there yet is no place for another file. */
+bool kolk_file_is_special(const char *name) {
+    about found;
+    return look(name, &found) ? !S_ISREG(found.st_mode) : is_link(name);
+}
+
+static FILE *open_beside(kolk_new_file *file) {
+    for (unsigned n = 1; n <= MOST_LEFT_BEHIND; n++) {
+        int length = snprintf(file->own_name, FILENAME_MAX, "%s.new%u", file->name, n);
+        if (length >= FILENAME_MAX) return NULL;
+        FILE *out = fopen(file->own_name, EXCLUSIVE);
+        if (out || errno != EEXIST) return out;
+    }
+    return NULL;
+}
+
+bool kolk_file_begin(kolk_new_file *file, const char *name) {
+    about old;
+    file->beside = !kolk_file_is_special(name);
+    if (!file->beside) {
+        file->out = fopen(name, "wb");
+        return file->out;
+    }
+    file->out = resolve(name, file->name) ? open_beside(file) : NULL;
+    if (file->out && look(file->name, &old)) keep_permissions(file->out, &old);
+    return file->out;
+}
+
+bool kolk_file_end(kolk_new_file *file) {
+    bool written = !ferror(file->out);
+    if (fclose(file->out) != 0) written = false;
+    if (!file->beside) return written;
+    if (written && replace(file->name, file->own_name)) return true;
+    remove(file->own_name);
+    return false;
+}
+
+#else
+
+typedef int kolk_files_is_empty_here; /* a translation unit may not be */
+
+#endif
