@@ -7,16 +7,18 @@
  *         kolk_store(&cell->turn, turn + 1, KOLK_RELEASE);      // partner: the acquire in kolk_queue_pop
  *     }
  *
- * An atomic is a plain uint8_t, uint32_t or uint64_t (size_t and uintptr_t are one of them), aligned to its size: on 32-bit
- * targets a uint64_t in a struct needs _Alignas(8) (alignas in C++). Not _Atomic, because public headers are C++17 as well,
- * which has no such word; and not <stdatomic.h>, because its functions take _Atomic objects only, which may have another
- * size and alignment than the plain ones. So these are the builtins of gcc and clang, to which <stdatomic.h> leads too. They
- * are macros, so that the order is a constant at each place even without optimisation: the instructions are the builtins'.
+ * An atomic is a plain uint8_t, uint32_t or uint64_t (size_t and uintptr_t are one of them), aligned to its size: on
+ * 32-bit targets a uint64_t in a struct needs _Alignas(8) (alignas in C++). Not _Atomic, because public headers are
+ * C++17 as well, which has no such word; and not <stdatomic.h>, because its functions take _Atomic objects only, which
+ * may have another size and alignment than the plain ones. So these are the builtins of gcc and clang, to which
+ * <stdatomic.h> leads too. They are macros, so that the order is a constant at each place even without optimisation:
+ * the instructions are the builtins'.
  *
  * There are no fences: ThreadSanitizer does not see them, and an order at an operation can name its partner.
  *
- * With KOLK_SCHEDULED, which only tests define, each operation is a place where tests/kolk_schedule.h may let another thread
- * go on, loads may give what another processor would still see, and memory that is said to be plain is watched for races. */
+ * With KOLK_SCHEDULED, which only tests define, each operation is a place where tests/kolk_schedule.h may let another
+ * thread go on, loads may give what another processor would still see, and memory that is said to be plain is watched
+ * for races. */
 #ifndef KOLK_SRC_ATOMICS_H
 #define KOLK_SRC_ATOMICS_H
 
@@ -46,8 +48,8 @@
 #define kolk_fetch_or(at, value, order)  __atomic_fetch_or((at), (value), (order))
 #define kolk_fetch_and(at, value, order) __atomic_fetch_and((at), (value), (order))
 
-/* Whether *at was *expected and is now desired; if not, *expected is what it was. The weak one may fail for no reason, which
- * saves the others' loop where the caller has one. Orders: of success, of failure. */
+/* Whether *at was *expected and is now desired; if not, *expected is what it was. The weak one may fail for no reason,
+ * which saves the others' loop where the caller has one. Orders: of success, of failure. */
 #define kolk_compare_exchange(at, expected, desired, success, failure)                                                 \
     __atomic_compare_exchange_n((at), (expected), (desired), false, (success), (failure))
 #define kolk_compare_exchange_weak(at, expected, desired, success, failure)                                            \
@@ -122,19 +124,21 @@ static inline uint64_t kolk_as_64(uint64_t value) {
     return value;
 }
 
-/* In the type of the atomic; others than these don't compile. A call, so that who drops the
- * value is not warned. */
-#define KOLK_TYPED(at)                _Generic(*(at), uint8_t : kolk_as_8, uint32_t : kolk_as_32, uint64_t : kolk_as_64)
+/* Gives the result the atomic's type; others than these don't compile. A call, because who drops it is not warned. */
+#define KOLK_TYPED(at, result)                                                                                         \
+    (_Generic(*(at), uint8_t : kolk_as_8, uint32_t : kolk_as_32, uint64_t : kolk_as_64)(result))
 #define KOLK_UPDATE(verb, what, at, value, order)                                                                      \
-    KOLK_TYPED(at)(kolk_scheduled_update((at), sizeof *(at), (uint64_t)(value), KOLK_PLACE(verb, what, order)))
+    KOLK_TYPED(at, kolk_scheduled_update((at), sizeof *(at), (uint64_t)(value), KOLK_PLACE(verb, what, order)))
 
-#define kolk_load(at, order)             KOLK_TYPED(at)(kolk_scheduled_load((at), sizeof *(at), KOLK_PLACE(KOLK_LOAD, #at, order)))
+#define kolk_load(at, order) KOLK_TYPED(at, kolk_scheduled_load((at), sizeof *(at), KOLK_PLACE(KOLK_LOAD, #at, order)))
+
 #define kolk_store(at, value, order)     ((void)KOLK_UPDATE(KOLK_STORE, #at, at, value, order))
 #define kolk_exchange(at, value, order)  KOLK_UPDATE(KOLK_EXCHANGE, #at, at, value, order)
 #define kolk_fetch_add(at, value, order) KOLK_UPDATE(KOLK_FETCH_ADD, #at, at, value, order)
 #define kolk_fetch_sub(at, value, order) KOLK_UPDATE(KOLK_FETCH_SUB, #at, at, value, order)
 #define kolk_fetch_or(at, value, order)  KOLK_UPDATE(KOLK_FETCH_OR, #at, at, value, order)
 #define kolk_fetch_and(at, value, order) KOLK_UPDATE(KOLK_FETCH_AND, #at, at, value, order)
+
 #define kolk_compare_exchange(at, expected, desired, success, failure)                                                 \
     kolk_scheduled_compare((at), sizeof *(at), (expected), (uint64_t)(desired), failure,                               \
                            KOLK_PLACE(KOLK_COMPARE_EXCHANGE, #at, success))

@@ -76,12 +76,18 @@ enum { PUSH = KOLK_WRITABLE, POP = KOLK_READABLE }; /* the ends */
 enum { DRAINED = 1, CLOSED, SHUT, HOW = 3 };
 
 #define CELL_HEAD      8                /* bytes of the turn */
-#define OVERTAKEN_NS   INT64_C(1000000) /* for so long, then HELD */
-#define LOOK_NS        INT64_C(50000)   /* look again for so long before lining up */
-#define SHORTEST_PAUSE 100              /* nanoseconds between two looks; doubled each time */
+#define SHORTEST_PAUSE 100             /* nanoseconds between two looks; doubled each time */
 #define LONGEST_PAUSE  8000
-#define PATIENCE       200            /* looks at a cell that is on its way */
-#define NAP_NS         INT64_C(20000) /* then between two of them */
+#define NAP_NS         INT64_C(20000) /* between two looks at a cell that is on its way */
+#ifndef KOLK_SCHEDULED
+#define OVERTAKEN_NS INT64_C(1000000) /* for so long, then HELD */
+#define LOOK_NS      INT64_C(50000)   /* look again for so long before lining up */
+#define PATIENCE     200              /* looks at a cell that is on its way, then naps */
+#else
+#define OVERTAKEN_NS INT64_C(0) /* in scheduled tests what is rare is tried as often as the rest */
+#define LOOK_NS      INT64_C(0)
+#define PATIENCE     2
+#endif
 
 /* ---- Tickets and cells ----------------------------------------------------------------------------------------------- */
 

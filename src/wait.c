@@ -1,9 +1,11 @@
-/* wait.c: the clock, the lock, sleeping, the environment. With memory.c, files.c and sites.c it knows the operating system.
+/* wait.c: the clock, the locks, sleep, the environment. With memory.c, files.c and sites.c it knows the operating
+ * system.
  *
  * A thread sleeps on a word of memory while that has an expected value. Linux has this as the futex (Franke, Russell,
- * Kirkwood, "Fuss, Futexes and Furwocks", 2002): the kernel compares and lies down under one lock, so that who changes the
- * word and then wakes finds everybody who still saw the old value. Elsewhere the lock is one of a few, chosen by the word's
- * address, with a condition variable; words that share one wake each other's sleepers, who then find nothing new. */
+ * Kirkwood, "Fuss, Futexes and Furwocks", 2002): the kernel compares and lies down under one lock, so that who changes
+ * the word and then wakes finds everybody who still saw the old value. Elsewhere the lock is one of a few, chosen by
+ * the word's address, with a condition variable; words that share one wake each other's sleepers, who then find nothing
+ * new. */
 #if defined(__linux__) || defined(__APPLE__) || defined(__unix__)
 #define _GNU_SOURCE /* clock_gettime, pthread_mutex_t, secure_getenv under -std=c11 */
 #endif
@@ -70,7 +72,7 @@ kolk_deadline kolk_deadline_after(int64_t milliseconds) {
     return (kolk_deadline){now + milliseconds * 1000000};
 }
 
-/* ---- The clock and sleep; a scheduled test has its own, in tests/kolk_schedule.h ----------------------------------- */
+/* ---- The clock and sleep; a scheduled test has its own, in tests/kolk_schedule.h --------------------------------- */
 
 #ifndef KOLK_SCHEDULED
 
@@ -181,8 +183,14 @@ void kolk_wake(uint32_t *word, uint32_t n) {
 
 /* ---- A lock of one word: 0 free, 1 taken, 2 taken and somebody may sleep (Drepper, Futexes Are Tricky, 2011) ----------- */
 
+#ifndef KOLK_SCHEDULED
+#define SPINS 100
+#else
+#define SPINS 1 /* so that scheduled tests come to sleep */
+#endif
+
 void kolk_lock_word(uint32_t *word) {
-    for (int i = 0; i < 100; i++) { /* it is held for moments */
+    for (int i = 0; i < SPINS; i++) { /* it is held for moments */
         uint32_t expected = 0;
         if (kolk_compare_exchange(word, &expected, 1, KOLK_ACQUIRE, KOLK_RELAXED)) return;
         kolk_pause();

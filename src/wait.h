@@ -17,10 +17,10 @@ const char *kolk_environment(const char *name);
 /* Nanoseconds of the clock that deadlines go by: monotonic, from any start. */
 int64_t kolk_now_ns(void);
 
-/* Sleeps while *word is expected, until a wake or the deadline. False when the deadline has passed and no wake was spent
- * on this thread; else true, also for no reason (a signal, a wake of other words), so callers loop. The look at *word is
- * atomic to wakes of it: who changes the word, then wakes, leaves nobody asleep on the old value. It orders nothing else:
- * what was written before the wake is seen after a load with acquire. */
+/* Sleeps while *word is expected, until a wake or the deadline. False when the deadline has passed and no wake was
+ * spent on this thread; else true, also for no reason (a signal, a wake of other words), so callers loop. The look at
+ * *word is atomic to wakes of it: who changes the word, then wakes, leaves nobody asleep on the old value. It orders
+ * nothing else: what was written before the wake is seen after a load with acquire. */
 bool kolk_wait(uint32_t *word, uint32_t expected, kolk_deadline deadline);
 
 /* Wakes n threads that sleep on the word, or all if there are fewer, and perhaps more than n. A system call. */
