@@ -75,8 +75,8 @@ enum { PUSH = KOLK_WRITABLE, POP = KOLK_READABLE }; /* the ends */
 /* In the lowest bits of `endings`: how the queue was ended. */
 enum { DRAINED = 1, CLOSED, SHUT, HOW = 3 };
 
-#define CELL_HEAD      8                /* bytes of the turn */
-#define SHORTEST_PAUSE 100             /* nanoseconds between two looks; doubled each time */
+#define CELL_HEAD      8   /* bytes of the turn */
+#define SHORTEST_PAUSE 100 /* nanoseconds between two looks; doubled each time */
 #define LONGEST_PAUSE  8000
 #define NAP_NS         INT64_C(20000) /* between two looks at a cell that is on its way */
 #ifndef KOLK_SCHEDULED
@@ -164,7 +164,7 @@ static KOLK_APART void call_next(kolk_queue_end *end) {
     if (!end->called && end->first) {
         end->called = end->first;
         sleeps_on = &end->called->called;
-        kolk_store(sleeps_on, 1, KOLK_RELEASE);
+        kolk_store(sleeps_on, 1, KOLK_RELAXED); /* whoever wakes takes the lock again */
     } else if (!end->called && end->fd && !end->fd_called) {
         end->fd_called = true;
         kolk_event_set((int)end->fd - 1);
@@ -258,7 +258,7 @@ static kolk_status ended_since(const kolk_queue *queue, int end, uint32_t ending
 static void wake_all(kolk_queue_end *end) {
     kolk_lock_word(&end->lock);
     for (waiter *each = end->first; each; each = each->behind) {
-        kolk_store(&each->called, 1, KOLK_RELEASE);
+        kolk_store(&each->called, 1, KOLK_RELAXED);
         kolk_wake(&each->called, 1); /* in the lock: all of them are still there */
     }
     if (end->fd && !end->fd_called) {
@@ -410,7 +410,7 @@ static kolk_status wait_in_line(kolk_queue *queue, int at, void *items, size_t *
         status = look_again(queue, at, items, n, most, is_first, endings);
         if (status != KOLK_FULL) break;
         if (!in_time) status = KOLK_TIMEOUT;
-        while (in_time && !kolk_load(&me.called, KOLK_ACQUIRE)) in_time = kolk_wait(&me.called, 0, deadline);
+        while (in_time && !kolk_load(&me.called, KOLK_RELAXED)) in_time = kolk_wait(&me.called, 0, deadline);
         if (in_time) mind_being_overtaken(end, &me);
     }
     leave(queue, at, &me);
