@@ -198,6 +198,12 @@ static bool line_up(kolk_queue_end *end, waiter *me, bool is_new) {
     return is_first;
 }
 
+/* Is there something for those who wait, be it the end? What a file descriptor tells. */
+static bool has_news(const kolk_queue *queue, int end) {
+    bool open = kolk_load(&queue->ends[PUSH].ticket, KOLK_SEQ_CST) & OPEN;
+    return !open || has_something(queue, end);
+}
+
 /* Leaves the line, and lets the next one have what is left. */
 static void leave(kolk_queue *queue, int at, waiter *me) {
     kolk_queue_end *end = &queue->ends[at];
@@ -209,7 +215,7 @@ static void leave(kolk_queue *queue, int at, waiter *me) {
     show_asleep(end);
     bool others = end->asleep;
     kolk_unlock_word(&end->lock);
-    if (others && has_something(queue, at)) call_next(end);
+    if (others && has_news(queue, at)) call_next(end);
 }
 
 /* It was called and found nothing: somebody was faster. For too long: the gate lets only the first in line pass. */
@@ -219,12 +225,6 @@ static void mind_being_overtaken(kolk_queue_end *end, waiter *me) {
     if (me->holds || now - me->since < OVERTAKEN_NS) return;
     me->holds = true; /* it is the first: only that one is called */
     kolk_fetch_or(&end->ticket, HELD, KOLK_SEQ_CST);
-}
-
-/* What a file descriptor tells. */
-static bool has_news(const kolk_queue *queue, int end) {
-    bool open = kolk_load(&queue->ends[PUSH].ticket, KOLK_SEQ_CST) & OPEN;
-    return !open || has_something(queue, end);
 }
 
 /* Those who poll an end have found nothing there. */
@@ -415,15 +415,16 @@ static KOLK_WITHIN kolk_status pass(kolk_queue *queue, int end, void *items, siz
     }
 }
 
-/* One look of somebody who waits since `endings`. */
+/* One look of somebody who waits since `endings`. When it has ended nobody is preferred any more: there is a last item for
+ * each who finds one. */
 static kolk_status look_again(kolk_queue *queue, int end, void *items, size_t *n, size_t most, bool is_first,
                               uint32_t endings) {
+    bool ended = kolk_load(&queue->endings, KOLK_SEQ_CST) != endings;
     kolk_status status = ended_since(queue, end, endings, false);
     if (status != KOLK_OK) return status;
-    status = pass(queue, end, items, n, most, is_first);
-    if (status != KOLK_FULL) return status;
-    status = ended_since(queue, end, endings, true);
-    return status == KOLK_OK ? KOLK_FULL : status;
+    status = pass(queue, end, items, n, most, is_first || ended);
+    if (status != KOLK_FULL || !ended) return status;
+    return ended_since(queue, end, endings, true);
 }
 
 /* Looks again, less and less often, so that the other side gets ahead, and then by one cache line after another. */

@@ -1,0 +1,234 @@
+/* Fairness of kolk_queue, step by step: the clock is the test's, and a thread that was woken goes on when the test lets it,
+ * so that it is overtaken as often, and for as long, as the test wants. */
+// link: -pthread -Wl,--wrap=kolk_wait,--wrap=kolk_now_ns
+#include "kolk_queue_test.h"
+
+#include <semaphore.h>
+
+/* ---- Clock and sleep ----------------------------------------------------------------------------------------------- */
+
+static int64_t ahead; /* nanoseconds that the test's clock is ahead of the system's */
+
+int64_t __real_kolk_now_ns(void);
+int64_t __wrap_kolk_now_ns(void);
+bool __real_kolk_wait(uint32_t *word, uint32_t expected, kolk_deadline deadline);
+bool __wrap_kolk_wait(uint32_t *word, uint32_t expected, kolk_deadline deadline);
+
+int64_t __wrap_kolk_now_ns(void) {
+    return __real_kolk_now_ns() + __atomic_load_n(&ahead, __ATOMIC_SEQ_CST);
+}
+
+static void pass_milliseconds(int64_t n) {
+    __atomic_fetch_add(&ahead, n * 1000000, __ATOMIC_SEQ_CST);
+}
+
+/* A caller each of whose sleeps the test sees: it lies down, it was woken, it may go on. */
+typedef struct slow {
+    caller it;
+    sem_t asleep, woken, go_on;
+} slow;
+
+static _Thread_local slow *me;
+
+bool __wrap_kolk_wait(uint32_t *word, uint32_t expected, kolk_deadline deadline) {
+    if (!me) return __real_kolk_wait(word, expected, deadline);
+    sem_post(&me->asleep);
+    bool result = __real_kolk_wait(word, expected, deadline);
+    sem_post(&me->woken);
+    while (sem_wait(&me->go_on) != 0) {}
+    return result;
+}
+
+static void *call_slowly(void *argument) {
+    me = (slow *)argument;
+    return call(&me->it);
+}
+
+static void await(sem_t *event) {
+    while (sem_wait(event) != 0) {}
+}
+
+/* Is asleep when this returns. */
+static void start_slow(slow *s, kolk_queue *queue, int end) {
+    s->it = (caller){.queue = queue, .end = (kolk_queue_event)end, .deadline = KOLK_FOREVER, .items = {1000}};
+    sem_init(&s->asleep, 0, 0);
+    sem_init(&s->woken, 0, 0);
+    sem_init(&s->go_on, 0, 0);
+    assert_int_equal(pthread_create(&s->it.thread, NULL, call_slowly, s), 0);
+    await(&s->asleep);
+}
+
+/* ---- A queue of 3 at whose end, either, there is nothing, or something ------------------------------------------------ */
+
+static void begin(kolk_queue *queue, int end) {
+    make_ints(queue, 3);
+    if (end == KOLK_WRITABLE)
+        for (int i = 0; i < 3; i++) assert_int_equal(push_int(queue, i), KOLK_OK);
+}
+
+/* There is one thing more to take at this end. */
+static void give_one(kolk_queue *queue, int end) {
+    int item = 0;
+    assert_int_equal(end == KOLK_WRITABLE ? kolk_queue_pop(queue, &item, KOLK_NOW) : push_int(queue, 7), KOLK_OK);
+}
+
+static kolk_status try_one(kolk_queue *queue, int end) {
+    int item = 7;
+    return end == KOLK_WRITABLE ? push_int(queue, item) : kolk_queue_pop(queue, &item, KOLK_NOW);
+}
+
+/* Something comes, `s` is called for it, and somebody who comes at the right moment takes it. */
+static void overtake(slow *s) {
+    give_one(s->it.queue, (int)s->it.end);
+    await(&s->woken);
+    assert_int_equal(try_one(s->it.queue, (int)s->it.end), KOLK_OK);
+    sem_post(&s->go_on);
+    await(&s->asleep);
+}
+
+/* Overtaken for more than a millisecond: from now on those with a deadline line up behind. */
+static void make_it_hold(slow *s) {
+    overtake(s);
+    pass_milliseconds(2);
+    overtake(s);
+}
+
+static bool lines_up_behind(slow *s, slow *behind) {
+    give_one(s->it.queue, (int)s->it.end);
+    await(&s->woken);
+    start(&behind->it);
+    while (kolk_queue_count(s->it.queue) == (s->it.end == KOLK_WRITABLE ? 2 : 1)) {
+        if (last_in_line(s->it.queue, (int)s->it.end) != s->it.queue->ends[s->it.end].called) return true;
+        sched_yield();
+    }
+    return false;
+}
+
+static void test_a_millisecond_of_being_overtaken(void **state) {
+    (void)state;
+    for (int end = 0; end < 2; end++) {
+        kolk_queue queue;
+        slow first, second = {.it = {.queue = &queue, .end = (kolk_queue_event)end, .deadline = KOLK_FOREVER}};
+        begin(&queue, end);
+        start_slow(&first, &queue, end);
+        for (int i = 0; i < 20; i++) overtake(&first); /* in no time */
+        assert_false(lines_up_behind(&first, &second));
+        assert_int_equal(joined(&second.it), KOLK_OK);
+        sem_post(&first.go_on);
+        await(&first.asleep);
+        pass_milliseconds(2);
+        overtake(&first);
+        assert_true(lines_up_behind(&first, &second));
+        assert_int_equal(kolk_queue_count(&queue), end == KOLK_WRITABLE ? 2 : 1); /* what came is for the first */
+        sem_post(&first.go_on);
+        assert_int_equal(joined(&first.it), KOLK_OK);
+        give_one(&queue, end);
+        assert_int_equal(joined(&second.it), KOLK_OK);
+        slow third = second; /* all is as before */
+        give_one(&queue, end);
+        start(&third.it);
+        assert_int_equal(joined(&third.it), KOLK_OK);
+        end_queue(&queue);
+    }
+}
+
+/* The try form never waits, and what it answers is true: it takes what there is. */
+static void test_the_try_form_passes(void **state) {
+    (void)state;
+    for (int end = 0; end < 2; end++) {
+        kolk_queue queue;
+        slow first;
+        begin(&queue, end);
+        start_slow(&first, &queue, end);
+        make_it_hold(&first);
+        for (int i = 0; i < 3; i++) overtake(&first);
+        give_one(&queue, end);
+        await(&first.woken);
+        sem_post(&first.go_on);
+        assert_int_equal(joined(&first.it), KOLK_OK);
+        end_queue(&queue);
+    }
+}
+
+/* ---- The end of a queue in which somebody is preferred --------------------------------------------------------------- */
+
+/* Closed with two items left, and two wait: each gets one. */
+static void test_closed_with_items_for_all(void **state) {
+    (void)state;
+    kolk_queue queue;
+    slow first, second;
+    size_t n = 2;
+    begin(&queue, KOLK_READABLE);
+    start_slow(&first, &queue, KOLK_READABLE);
+    make_it_hold(&first);
+    start_slow(&second, &queue, KOLK_READABLE);
+    assert_int_equal(kolk_queue_push_n(&queue, (int[]){1, 2}, &n, KOLK_NOW), KOLK_OK);
+    await(&first.woken);
+    kolk_queue_close(&queue);
+    await(&second.woken);
+    for (int i = 0; i < 4; i++) sem_post(&second.go_on);
+    kolk_status status = joined(&second.it);
+    sem_post(&first.go_on);
+    assert_int_equal(joined(&first.it), KOLK_OK);
+    assert_int_equal(status, KOLK_OK);
+    assert_int_equal(second.it.items[0], 1);
+    assert_int_equal(first.it.items[0], 2);
+    end_queue(&queue);
+}
+
+/* Who comes to a queue that has ended, while the preferred one has yet to wake up, does not wait for ever. */
+static void test_who_comes_after_the_end(void **state) {
+    (void)state;
+    for (int shut = 0; shut < 2; shut++) {
+        for (int end = 0; end < 2; end++) {
+            kolk_queue queue;
+            slow first;
+            caller late = {.queue = &queue, .end = (kolk_queue_event)end, .deadline = KOLK_FOREVER};
+            begin(&queue, end);
+            start_slow(&first, &queue, end);
+            make_it_hold(&first);
+            shut ? kolk_queue_shutdown(&queue) : kolk_queue_close(&queue);
+            await(&first.woken);
+            start(&late);
+            for (int i = 0; i < 50; i++) nap(); /* enough to line up, if it does */
+            sem_post(&first.go_on);
+            assert_int_equal(joined(&first.it), shut ? KOLK_SHUTDOWN : KOLK_CLOSED);
+            assert_int_equal(joined(&late), shut ? KOLK_SHUTDOWN : KOLK_CLOSED);
+            end_queue(&queue);
+        }
+    }
+}
+
+/* The descriptor of a queue that was closed is readable, also if somebody found nothing at the very end, when others who
+ * were waiting have yet to wake up. */
+static void test_the_descriptor_of_an_ended_queue(void **state) {
+    (void)state;
+    kolk_queue queue;
+    slow sleeper, late;
+    begin(&queue, KOLK_READABLE);
+    start_slow(&sleeper, &queue, KOLK_READABLE);
+    start_slow(&late, &queue, KOLK_READABLE);
+    kolk_queue_close(&queue);
+    await(&sleeper.woken);
+    await(&late.woken);
+    int fd = kolk_queue_fd(&queue, KOLK_READABLE); /* made while they are in line */
+    for (int i = 0; i < 4; i++) sem_post(&sleeper.go_on), sem_post(&late.go_on);
+    assert_int_equal(joined(&sleeper.it), KOLK_CLOSED);
+    assert_int_equal(joined(&late.it), KOLK_CLOSED);
+    if (fd >= 0) assert_int_equal(queue.ends[KOLK_READABLE].fd_called, 1);
+    end_queue(&queue);
+}
+
+#define TEST(name) cmocka_unit_test_teardown(name, abort_on_failure)
+
+int main(void) {
+    alarm(60);
+    const struct CMUnitTest tests[] = {
+        TEST(test_a_millisecond_of_being_overtaken),
+        TEST(test_the_try_form_passes),
+        TEST(test_closed_with_items_for_all),
+        TEST(test_who_comes_after_the_end),
+        TEST(test_the_descriptor_of_an_ended_queue),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
