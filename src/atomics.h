@@ -38,22 +38,30 @@
 
 #ifndef KOLK_SCHEDULED
 
-#define kolk_load(at, order)            __atomic_load_n((at), (order))
-#define kolk_store(at, value, order)    __atomic_store_n((at), (value), (order))
-#define kolk_exchange(at, value, order) __atomic_exchange_n((at), (value), (order))
+/* With KOLK_CHAOS, which only tests define, a thread may be interrupted before each of these: tests/kolk_chaos.h. */
+#ifdef KOLK_CHAOS
+void kolk_chaos(void);
+#define KOLK_ONE(operation) (kolk_chaos(), operation)
+#else
+#define KOLK_ONE(operation) operation
+#endif
+
+#define kolk_load(at, order) KOLK_ONE(__atomic_load_n((at), (order)))
+#define kolk_store(at, value, order) KOLK_ONE(__atomic_store_n((at), (value), (order)))
+#define kolk_exchange(at, value, order) KOLK_ONE(__atomic_exchange_n((at), (value), (order)))
 
 /* These give the value from before. */
-#define kolk_fetch_add(at, value, order) __atomic_fetch_add((at), (value), (order))
-#define kolk_fetch_sub(at, value, order) __atomic_fetch_sub((at), (value), (order))
-#define kolk_fetch_or(at, value, order)  __atomic_fetch_or((at), (value), (order))
-#define kolk_fetch_and(at, value, order) __atomic_fetch_and((at), (value), (order))
+#define kolk_fetch_add(at, value, order) KOLK_ONE(__atomic_fetch_add((at), (value), (order)))
+#define kolk_fetch_sub(at, value, order) KOLK_ONE(__atomic_fetch_sub((at), (value), (order)))
+#define kolk_fetch_or(at, value, order) KOLK_ONE(__atomic_fetch_or((at), (value), (order)))
+#define kolk_fetch_and(at, value, order) KOLK_ONE(__atomic_fetch_and((at), (value), (order)))
 
 /* Whether *at was *expected and is now desired; if not, *expected is what it was. The weak one may fail for no reason,
  * which saves the others' loop where the caller has one. Orders: of success, of failure. */
 #define kolk_compare_exchange(at, expected, desired, success, failure)                                                 \
-    __atomic_compare_exchange_n((at), (expected), (desired), false, (success), (failure))
+    KOLK_ONE(__atomic_compare_exchange_n((at), (expected), (desired), false, (success), (failure)))
 #define kolk_compare_exchange_weak(at, expected, desired, success, failure)                                            \
-    __atomic_compare_exchange_n((at), (expected), (desired), true, (success), (failure))
+    KOLK_ONE(__atomic_compare_exchange_n((at), (expected), (desired), true, (success), (failure)))
 
 /* In the body of a loop that looks at an atomic until another thread changes it. */
 static inline void kolk_pause(void) {

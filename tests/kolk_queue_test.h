@@ -44,6 +44,15 @@ static inline int pop_int(kolk_queue *queue) {
     return status == KOLK_OK ? item : -(int)status;
 }
 
+/* In any thread, where cmocka's asserts can't be used. */
+#define REQUIRE(what)                                                                                                  \
+    do {                                                                                                               \
+        if (!(what)) {                                                                                                 \
+            fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #what);                                         \
+            abort();                                                                                                   \
+        }                                                                                                              \
+    } while (0)
+
 /* ---- Threads that wait ------------------------------------------------------------------------------------------- */
 
 static inline void nap(void) {

@@ -146,7 +146,7 @@ enum { ITEMS = 3000 };
 
 static void *produce(void *argument) {
     for (int i = 1; i <= ITEMS; i++) {
-        assert_int_equal(kolk_queue_push((kolk_queue *)argument, &i, KOLK_FOREVER), KOLK_OK);
+        REQUIRE(kolk_queue_push((kolk_queue *)argument, &i, KOLK_FOREVER) == KOLK_OK);
         if (i % 64 == 0) nap();
     }
     kolk_queue_close((kolk_queue *)argument);
@@ -176,8 +176,7 @@ static void test_a_loop_of_epoll(void **state) {
 
 static void *consume(void *argument) {
     for (int i = 1, item; i <= ITEMS; i++) {
-        assert_int_equal(kolk_queue_pop((kolk_queue *)argument, &item, KOLK_FOREVER), KOLK_OK);
-        assert_int_equal(item, i);
+        REQUIRE(kolk_queue_pop((kolk_queue *)argument, &item, KOLK_FOREVER) == KOLK_OK && item == i);
         if (i % 64 == 0) nap();
     }
     return NULL;
