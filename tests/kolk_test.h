@@ -25,6 +25,19 @@
 #define SLOW 0
 #endif
 
+/* Under qemu-user, what a program sees of its own process (its memory, its executable, what is said when it dies) is the
+ * emulator's. Tests of that are left out then: a negative answer, as where there is no /proc, or a skip. */
+static inline bool is_emulated(void) {
+    const char *emulator = getenv("EMULATOR");
+    return emulator && *emulator;
+}
+
+static inline void skip_if_emulated(void) {
+    if (!is_emulated()) return;
+    print_message("left out: under an emulator\n");
+    skip();
+}
+
 /* ---- Failures ---------------------------------------------------------------------------------------------------- */
 
 /* A test's teardown: the next test starts with the handler that aborts, so that no failure goes unnoticed. */

@@ -23,9 +23,10 @@ static int plain_again(void **state) {
     return plain_environment(state);
 }
 
-/* Pages of address space that this process has. */
+/* Pages of address space that this process has, or 0: not known. */
 static long address_space(void) {
     char text[64] = "";
+    if (is_emulated()) return 0;
     FILE *file = fopen("/proc/self/statm", "r");
     if (!file) return 0;
     setvbuf(file, NULL, _IONBF, 0);
@@ -47,7 +48,7 @@ static kolk_pool_desc desc_of(unsigned n, uint32_t capacity, uint32_t max_capaci
 
 static void test_init_refused(void **state) {
     (void)state;
-    if (address_space() == 0) print_message("no /proc/self/statm: leaks are not looked for\n");
+    if (address_space() == 0) print_message("no /proc/self/statm of its own: leaks are not looked for\n");
     for (unsigned n = 0; n < SHAPES * 4; n++) {
         kolk_pool_desc desc = desc_of(n, 100, n / SHAPES % 2 ? 5000 : 0);
         for (unsigned nth = 1;; nth++) {

@@ -58,7 +58,7 @@ static void test_a_write_to_a_vacated_place(void **state) {
         unsigned char *second = (unsigned char *)kolk_slotmap_get(&map, b);
         assert_true(kolk_slotmap_remove(&map, a));
         assert_int_equal(letter_of(&map, b), 'b');
-        assert_memory_equal(second, "\x0b\xdb\xea\x1d\x0b\xdb\xea\x1d\x0b\xdb\xea\x1d", 12);
+        assert_memory_equal(second, ((const uint32_t[]){0x1deadb0b, 0x1deadb0b, 0x1deadb0b}), 12);
         begin_reports(&kept);
         assert_true(kolk_slotmap_is_valid(&map));
         second[5] = 0x78;

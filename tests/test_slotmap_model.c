@@ -1,6 +1,6 @@
 // link: -Wl,--wrap=kolk_site_text
 /* Random operations on slot maps of every shape against the model of kolk_slotmodel.h. KOLK_TEST_SEED and
- * KOLK_TEST_OPERATIONS may be set in the environment. */
+ * KOLK_TEST_OPS (operations in total) may be set in the environment. */
 #include "kolk_test.h"
 
 #define slotmodel_fail(m, format, ...) fail_msg("%s, operation %" PRIu64 ": " format, (m)->what, (m)->step, __VA_ARGS__)
@@ -26,8 +26,8 @@ static uint32_t draw_random(void *state) {
 static void test_random_operations(void **state) {
     (void)state;
     uint64_t seed = number_from_environment("KOLK_TEST_SEED", 20261121);
-    uint64_t operations = number_from_environment("KOLK_TEST_OPERATIONS", SLOW ? OPERATIONS / 8 : OPERATIONS);
-    print_message("KOLK_TEST_SEED=%" PRIu64 " KOLK_TEST_OPERATIONS=%" PRIu64 "\n", seed, operations);
+    uint64_t operations = number_from_environment("KOLK_TEST_OPS", SLOW ? OPERATIONS / 8 : OPERATIONS);
+    print_message("KOLK_TEST_SEED=%" PRIu64 " KOLK_TEST_OPS=%" PRIu64 "\n", seed, operations);
     setenv("KOLK_BYPASS", "0", 1);
     unsetenv("KOLK_DEBUG");
     uint64_t worn = 0, recycled = 0, done = 0;

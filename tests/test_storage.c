@@ -9,6 +9,7 @@
 
 static long resident_bytes(void) {
     char text[100] = "";
+    if (is_emulated()) return -1;
     int file = open("/proc/self/statm", O_RDONLY);
     if (file < 0) return -1;
     ssize_t length = read(file, text, sizeof text - 1);
@@ -25,7 +26,7 @@ static bool setup(void *object, void *context) {
 static void test_init_touches_no_memory(void **state) {
     (void)state;
     if (resident_bytes() < 0) {
-        print_message("left out: this system has no /proc/self/statm\n");
+        print_message("left out: this program has no /proc/self/statm of its own\n");
         skip();
     }
     for (int n = 0; n < 6; n++) {

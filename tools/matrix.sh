@@ -36,6 +36,8 @@ row debug-asan "gcc Debug, AddressSanitizer, UndefinedBehaviorSanitizer" tools/p
 row clang-asan "clang Debug, AddressSanitizer, UndefinedBehaviorSanitizer" tools/preset.sh clang-asan
 row checks0 "gcc -O2, KOLK_CHECKS=0" tools/preset.sh checks0
 row i686 "gcc -O2, 32 bits; headers, freestanding core, packages" tools/preset.sh i686
+# Without what reserves gigabytes, as qemu has a table for each page of them, and the example that starts itself by a shell.
+row s390x "gcc -O2, big endian, under qemu: programs, shortened" tools/preset.sh s390x
 row mingw-x86_64 "64-bit Windows: built, not run" tools/preset.sh mingw-x86_64
 row mingw-i686 "32-bit Windows: built, not run" tools/preset.sh mingw-i686
 row format "clang-format" tools/format.sh --check

@@ -36,6 +36,10 @@ need_matrix() {
   need gcc-i686-linux-gnu command -v i686-linux-gnu-gcc
   need g++-i686-linux-gnu command -v i686-linux-gnu-g++
   need libcmocka-dev:i386 links i686-linux-gnu-gcc -lcmocka
+  need gcc-s390x-linux-gnu command -v s390x-linux-gnu-gcc
+  need libc6-dev-s390x-cross links s390x-linux-gnu-gcc
+  need libcmocka-dev:s390x links s390x-linux-gnu-gcc -lcmocka
+  need qemu-user command -v qemu-s390x
   need gcc-mingw-w64-x86-64-win32 command -v x86_64-w64-mingw32-gcc
   need gcc-mingw-w64-i686-win32 command -v i686-w64-mingw32-gcc
 }
@@ -133,7 +137,9 @@ else
 fi
 
 echo "kolk: installing for make $1:$missing"
-case $missing in *:i386*) $as_root dpkg --add-architecture i386 ;; esac
+for machine in i386 s390x; do
+  case $missing in *:$machine*) $as_root dpkg --add-architecture $machine ;; esac
+done
 apt="$as_root env DEBIAN_FRONTEND=noninteractive apt-get"
 [ -t 1 ] || apt="$apt -qq -o Dpkg::Use-Pty=0" # on a terminal, let it show its progress
 $apt update || echo "kolk: apt-get update failed; going on with the lists that are there."

@@ -4,5 +4,5 @@
 set -eu
 actual=$(mktemp)
 trap 'rm -f "$actual"' EXIT
-"$1" > "$actual"
+${EMULATOR:-} "$1" > "$actual"
 diff -u "$2" "$actual"
