@@ -322,6 +322,37 @@ static void test_forced_failures(void **state) {
     end_map(&map);
 }
 
+/* ---- KOLK_BYPASS=1 ------------------------------------------------------------------------------------------------- */
+
+/* Nothing changes but what memory tools are told. */
+static void test_bypass_tells_tools_of_every_place(void **state) {
+    (void)state;
+    static const char *const settings[] = {NULL, "move", "fill"};
+    for (size_t i = 0; i < LENGTH_OF(settings); i++) {
+        kolk_slotmap map;
+        setenv("KOLK_BYPASS", "1", 1);
+        make_map(&map, &(kolk_slotmap_desc){.object_size = 12, .max_capacity = 4, .debug = settings[i]});
+        assert_int_equal(flags_of(&map),
+                         KOLK_DEBUG_BYPASS | (i == 1 ? KOLK_DEBUG_MOVE : 0)); /* tools see more than fill */
+        kolk_handle a = add_letter(&map, 'a'), b = add_letter(&map, 'b'), c = add_letter(&map, 'c');
+        assert_true(kolk_slotmap_remove(&map, a));
+        assert_string_equal(letters(&map), "cb");
+        assert_false(kolk_slotmap_remove(&map, a));
+        assert_int_equal(letter_of(&map, b), 'b');
+        add_letter(&map, 'd'), add_letter(&map, 'e');
+        assert_null(kolk_slotmap_add(&map, NULL));
+        assert_string_equal(letters(&map), "cbde");
+        assert_int_equal(letter_of(&map, c), 'c');
+        kolk_slotmap_clear(&map);
+        add_letter(&map, 'f');
+        end_map(&map);
+        make_map(&map,
+                 &(kolk_slotmap_desc){.object_size = 12, .debug = settings[i]}); /* of none, there is nothing to tell */
+        assert_null(kolk_slotmap_add(&map, NULL));
+        end_map(&map);
+    }
+}
+
 static int plain_and_accept(void **state) {
     refuse(0, false);
     return plain_environment(state);
@@ -342,6 +373,7 @@ int main(void) {
         TEST(test_profilers_hear_of_places),
         TEST(test_wrong_pool_is_reported),
         TEST(test_forced_failures),
+        TEST(test_bypass_tells_tools_of_every_place),
     };
     return cmocka_run_group_tests(tests, list_a_pool, NULL);
 }

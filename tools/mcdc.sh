@@ -1,7 +1,8 @@
 #!/bin/bash
 # Modified condition/decision coverage: for each condition within && and ||, did the tests show that it alone can turn the
-# decision? Prints the table of all files, then each decision of src/pool*.[ch] that misses some, with the combinations
-# that were seen. Fails under 98 % of the conditions of these files. The long tests do a part of their work.
+# decision? Prints the table of all files, then each decision of the pools (src/pool*, slotmap* and bytemap*) that misses
+# some, with the combinations that were seen. Fails under 98 % of the conditions of these files. The long tests do a part of
+# their work.
 # Usage: tools/mcdc.sh
 set -euo pipefail
 build=build/mcdc
@@ -28,8 +29,8 @@ cover report --show-mcdc-summary -sources src include | awk '/^Filename/ || $NF 
   printf "%-24s %10s %10s %8s\n", $1, $1 == "Filename" ? "conditions" : $(NF - 2), $1 == "Filename" ? "missed" : $(NF - 1),
     $1 == "Filename" ? "MC/DC" : $NF }'
 
-pool=(src/pool*.[ch])
-cover show --show-mcdc -sources "${pool[@]}" | awk '
+pools=(src/{pool,slotmap,bytemap}*.[ch])
+cover show --show-mcdc -sources "${pools[@]}" | awk '
   /^\/.*:$/ { file = $0; sub(".*/src/", "src/", file); sub(":$", "", file) }
   { sub(/^[ |]+/, "") }
   /MC\/DC Decision Region/ { split($0, at, /[(:)]/); seen = missed = ""; conditions = 0 }
@@ -44,6 +45,6 @@ cover show --show-mcdc -sources "${pool[@]}" | awk '
     sub(/^ +/, "", text)
     printf "%s: %s\n    the condition at%s; seen:%s\n", where, text, missed, seen == "" ? " nothing" : seen
   }'
-cover report --show-mcdc-summary -sources "${pool[@]}" | awk '/^TOTAL/ {
-  printf "src/pool*.[ch]: %d of %d conditions, %s; 98 %% are required\n", $(NF - 2) - $(NF - 1), $(NF - 2), $NF
+cover report --show-mcdc-summary -sources "${pools[@]}" | awk '/^TOTAL/ {
+  printf "the pools: %d of %d conditions, %s; 98 %% are required\n", $(NF - 2) - $(NF - 1), $(NF - 2), $NF
   exit $NF + 0 < 98 }'
