@@ -14,6 +14,7 @@
 
 static struct {
     unsigned calls;
+    size_t looked_at; /* bytes, by mincore */
     unsigned refused_from; /* the n-th call from the start; 0: none */
     bool for_ever;
     bool only_mincore;
@@ -55,11 +56,13 @@ int __wrap_madvise(void *start, size_t size, int advice) {
 }
 
 int __wrap_mincore(void *start, size_t size, unsigned char *states) {
+    os.looked_at += size;
     return refused(true) ? -1 : __real_mincore(start, size, states);
 }
 
 static inline void refuse(unsigned nth, bool for_ever) {
     os.calls = 0;
+    os.looked_at = 0;
     os.refused_from = nth;
     os.for_ever = for_ever;
     os.only_mincore = false;

@@ -64,7 +64,7 @@ static void give_back_a_spike(kolk_pool_desc desc, uint32_t rest, uint32_t budge
     for (uint32_t tick = 1; tick <= TICKS_AT_MOST + MANY / step + 1; tick++) {
         refuse(0, false);
         size_t bytes = kolk_pool_tick(&pool, budget), now = resident(&pool);
-        assert_true(bytes <= step * pool.stride);
+        assert_true(bytes <= step * pool.stride && os.looked_at <= step * pool.stride);
         assert_int_equal(before - now, bytes);
         if (bytes && !first_tick) first_tick = tick;
         if (tick < TICKS_OF_A_SPIKE) assert_int_equal(bytes, 0); /* not yet */
@@ -94,8 +94,9 @@ static void test_memory_goes_back_in_steps(void **state) {
         give_back_a_spike((kolk_pool_desc){.reuse = orders[n % 3]}, rest, budget);
         if (n % 3 == 0) give_back_a_spike((kolk_pool_desc){.max_capacity = 2 * MANY}, rest, budget);
     }
-    static const size_t sizes[] = {1024, 4096, 5000, 12288};
+    static const size_t sizes[] = {1024, 4096, 5000, 8192, 12288};
     for (size_t i = 0; i < LENGTH_OF(sizes); i++) {
+        give_back_a_spike((kolk_pool_desc){.object_size = sizes[i]}, 0, 1);
         give_back_a_spike((kolk_pool_desc){.object_size = sizes[i]}, 0, BUDGET);
         give_back_a_spike((kolk_pool_desc){.object_size = sizes[i]}, 500, BUDGET);
     }
@@ -365,6 +366,39 @@ static void test_growth_by_demand(void **state) {
     end_pool(&pool);
 }
 
+/* Demand is a maximum of count, and of new peaks, that fades by 1/64, and never stays; from 7/8 of the pool on it grows. */
+static void test_the_measure(void **state) {
+    (void)state;
+    uint64_t seed = number_from_environment("KOLK_TEST_SEED", 64), random = seed;
+    print_message("KOLK_TEST_SEED=%" PRIu64 "\n", seed);
+    static void *objects[MANY];
+    kolk_pool pool;
+    make_ticked(&pool, (kolk_pool_desc){.object_size = 8, .capacity = 100, .max_capacity = MANY});
+    uint32_t count = 0, demand = 0, peak = 0, seen = 0, capacity = 100;
+    for (int tick = 0; tick < 20000; tick++) {
+        uint32_t wanted = count;
+        if (random_below(&random, 40) == 0) wanted = random_below(&random, pool.capacity + 1);
+        for (; count > wanted; count--) kolk_pool_free(&pool, objects[count - 1]);
+        for (; count < wanted; count++) assert_non_null(objects[count] = kolk_pool_alloc(&pool));
+        if (peak < count) peak = count;
+        for (uint32_t n = random_below(&random, 3); n > 0 && random_below(&random, 100) == 0; n--) { /* a peak between two ticks */
+            if (count == pool.capacity) break;
+            kolk_pool_free(&pool, kolk_pool_alloc(&pool));
+            if (peak < count + 1) peak = count + 1;
+        }
+        demand = (uint32_t)((uint64_t)demand * 63 / 64);
+        if (demand < count) demand = count;
+        if (seen < peak) demand = peak;
+        seen = peak;
+        if (demand && demand >= capacity - capacity / 8) capacity = capacity + 3 < MANY ? capacity + 3 : MANY;
+        kolk_pool_tick(&pool, 3);
+        if (pool.demand != demand) fail_msg("tick %d: demand is %u, not %u", tick, pool.demand, demand);
+        if (pool.capacity != capacity) fail_msg("tick %d: capacity is %u, not %u", tick, pool.capacity, capacity);
+    }
+    assert_true(capacity > 200);
+    end_pool(&pool);
+}
+
 /* ---- The system refuses -------------------------------------------------------------------------------------------- */
 
 static void test_growth_refused(void **state) {
@@ -434,6 +468,7 @@ int main(void) {
         TEST(test_growth_ahead),
         TEST(test_growth_by_no_more_than_is_needed),
         TEST(test_growth_by_demand),
+        TEST(test_the_measure),
         TEST(test_growth_refused),
         TEST(test_giving_back_refused),
     };
