@@ -34,7 +34,7 @@ static bool ages_are_valid(const kolk_pool *pool) { /* I9 */
     uint64_t in_order = 0, alone = 0;
     for (uint32_t at = 0, next;; at = next, in_order++) {
         next = pool->ages[at].newer;
-        if (next > pool->fresh || pool->ages[next].older != at || in_order > pool->fresh) return false;
+        if (next > pool->fresh || pool->ages[next].older != at) return false; /* so it can't go round without 0 */
         if (next == 0) break;
     }
     for (uint32_t slot = 0; slot < pool->fresh; slot++)

@@ -14,7 +14,7 @@
 
 static struct {
     unsigned calls;
-    size_t looked_at; /* bytes, by mincore */
+    size_t looked_at;      /* bytes, by mincore */
     unsigned refused_from; /* the n-th call from the start; 0: none */
     bool for_ever;
     bool only_mincore;

@@ -333,6 +333,12 @@ static void test_trap_full(void **state) {
     assert_int_equal(taken.last.rule, KOLK_FULL);
     assert_string_equal(taken.pool, "bullets");
     assert_string_equal(taken.sentence, "kolk: bullets: full: KOLK_FAIL says so; 1 of 50 slots are in use");
+    while (kolk_pool_count(&pool) < 2 * SLOTS) kolk_pool_alloc(&pool);
+    begin_notes(&taken);
+    assert_null(kolk_pool_alloc(&pool)); /* whether by force or not, it is full */
+    assert_string_equal(taken.sentence,
+                        "kolk: bullets: full: all 100 slots are in use: raise .capacity, or .max_capacity "
+                        "to let the pool grow");
     end_pool(&pool);
 }
 

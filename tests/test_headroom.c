@@ -338,6 +338,34 @@ static void test_low_water_at_its_ends(void **state) {
     end_pool(&pool);
 }
 
+static void free_and_take(kolk_pool *pool, void *context) {
+    low *l = (low *)context;
+    unsigned before = l->calls;
+    for (int i = 0; i < 4; i++) kolk_pool_free(pool, l->objects[i]);
+    for (int i = 0; i < 3; i++) l->objects[i] = taken_from(pool); /* the second one is low again */
+    assert_int_equal(l->calls, before);                           /* but one hook is no other's business */
+}
+
+/* On the way into on_full's hook and back, low water is crossed unheard; and to ask for nothing crosses nothing. */
+static void test_low_water_in_hooks(void **state) {
+    (void)state;
+    for (unsigned n = 0; n < SHAPES; n++) {
+        low l = {.calls = 0};
+        make_shape(&l.pool, n,
+                   (kolk_pool_desc){.low_water = 2, .on_low = on_low, .on_full = free_and_take, .context = &l});
+        while (kolk_pool_count(&l.pool) < SLOTS - 2) l.objects[kolk_pool_count(&l.pool)] = taken_from(&l.pool);
+        assert_int_equal(kolk_pool_alloc_n(&l.pool, l.objects, 0), 0);
+        assert_int_equal(l.calls, 0);
+        for (int i = 0; i < 2; i++) l.objects[kolk_pool_count(&l.pool)] = taken_from(&l.pool);
+        assert_int_equal(l.calls, 1);
+        l.objects[3] = taken_from(&l.pool);
+        assert_int_equal(kolk_pool_count(&l.pool), SLOTS);
+        assert_int_equal(l.calls, 1);
+        kolk_pool_clear(&l.pool);
+        end_pool(&l.pool);
+    }
+}
+
 /* The hook may do what on_full may. */
 static void test_what_the_hook_may_do(void **state) {
     (void)state;
@@ -467,6 +495,7 @@ int main(void) {
         DEBUG_TEST(test_low_water_is_crossed_by_others),
         DEBUG_TEST(test_low_water_and_refused_allocs),
         DEBUG_TEST(test_low_water_at_its_ends),
+        DEBUG_TEST(test_low_water_in_hooks),
         DEBUG_TEST(test_a_hook_that_finds_memory_only),
         DEBUG_TEST(test_what_the_hook_may_do),
         DEBUG_TEST(test_evicting_at_low_water),

@@ -327,6 +327,10 @@ static void play_too_many(const char *argument) {
     kolk_pool_deinit(&pool);
     assert_int_equal(kolk_pool_init(&pool, &(kolk_pool_desc){.name = "bad", .capacity = 1}), KOLK_ZERO_SIZE);
     assert_true(is_all_zero(&pool));
+    static _Alignas(8) unsigned char memory[8];
+    kolk_pool_desc small = {.name = "bad", .object_size = 8, .capacity = 1, .memory = memory, .memory_size = 8};
+    assert_int_equal(kolk_pool_init(&pool, &small), KOLK_MEMORY_TOO_SMALL);
+    assert_true(is_all_zero(&pool));
 }
 
 static void test_more_than_there_is_room_for(void **state) {

@@ -425,6 +425,20 @@ static void test_refused_memory(void **state) {
     }
 }
 
+/* Where there is no memory for twice as much, there may be for one more. */
+static void test_growth_by_one(void **state) {
+    (void)state;
+    kolk_slotmap map;
+    make_map(&map, &(kolk_slotmap_desc){.object_size = OBJECT, .capacity = 100, .max_capacity = 5000});
+    for (int i = 0; i < 100; i++) add_letter(&map, 'a');
+    refuse(1, false);
+    add_letter(&map, 'b');
+    assert_int_equal(map.capacity, 101);
+    add_letter(&map, 'c');
+    assert_int_equal(map.capacity, 202);
+    end_map(&map);
+}
+
 /* ---- Typed --------------------------------------------------------------------------------------------------------- */
 
 typedef struct ship {
@@ -511,9 +525,9 @@ static void test_validity(void **state) {
     for (size_t i = 0; i < LENGTH_OF(words); i++) {
         uint32_t before = *words[i];
         for (uint32_t wrong = 1; wrong; wrong <<= 4) {
-            if (words[i] == &map.count && before - wrong > before) continue; /* one object less is no fault */
             *words[i] = before + wrong;
-            if (!(words[i] == &map.count && before + wrong <= map.fresh)) assert_false(kolk_slotmap_is_valid(&map));
+            if (words[i] == &map.count && before + wrong <= map.fresh) continue; /* one object more is no fault */
+            assert_false(kolk_slotmap_is_valid(&map));
         }
         *words[i] = before;
     }
@@ -526,6 +540,51 @@ static void test_validity(void **state) {
     map.peak = map.add_bound = 3; /* and four are there */
     assert_false(kolk_slotmap_is_valid(&map));
     map.peak = map.add_bound = 4;
+    end_map(&map);
+}
+
+/* Breaks `what` by setting it to `value`, and puts it back. */
+#define assert_seen(map, what, value)                                                                                  \
+    do {                                                                                                               \
+        uint32_t before_ = (what);                                                                                     \
+        (what) = (value);                                                                                              \
+        if (kolk_slotmap_is_valid(map)) fail_msg("not seen: %s = %s", #what, #value);                                  \
+        (what) = before_;                                                                                              \
+        assert_true(kolk_slotmap_is_valid(map));                                                                       \
+    } while (0)
+
+static void test_validity_of_worn_out_slots(void **state) {
+    (void)state;
+    kolk_slotmap map;
+    make_map(&map, &(kolk_slotmap_desc){.object_size = 8, .capacity = 8});
+    for (int i = 0; i < 6; i++) add_letter(&map, 'a');
+    for (uint32_t slot = 1; slot <= 3; slot++) {
+        map.cells[slot].generation = UINT32_MAX; /* its last life */
+        kolk_slotmap_remove(&map, kolk_slotmap_handle(&map, kolk_slotmap_at(&map, map.cells[slot].place)));
+    }
+    assert_int_equal(map.worn, 3);
+    assert_int_equal(map.worn_first, 1);
+    assert_int_equal(map.worn_last, 3);
+    assert_true(kolk_slotmap_is_valid(&map));
+    assert_seen(&map, map.count, 4); /* of places without an owner */
+    assert_seen(&map, map.worn_first, 2);
+    assert_seen(&map, map.worn_first, 6);
+    assert_seen(&map, map.worn_first, UINT32_MAX);
+    assert_seen(&map, map.worn_last, 2);
+    assert_seen(&map, map.worn_last, 0);
+    assert_seen(&map, map.cells[1].generation, 1);
+    assert_seen(&map, map.cells[1].generation, 3);
+    assert_seen(&map, map.cells[1].generation, 6);
+    assert_seen(&map, map.cells[2].generation, UINT32_MAX);
+    assert_seen(&map, map.cells[2].place, 7);
+    assert_seen(&map, map.cells[0].place, UINT32_MAX);
+    for (int i = 0; i < 2; i++) add_letter(&map, 'b'); /* of the new slots */
+    for (uint32_t slot = 1; slot <= 3; slot++)         /* the oldest of the worn-out ones first */
+        assert_int_equal(add_letter(&map, 'c').bits, UINT64_C(1) << 32 | (slot ^ map.tag));
+    assert_null(kolk_slotmap_add(&map, NULL));
+    kolk_stats stats;
+    kolk_slotmap_stats(&map, &stats);
+    assert_true(stats.worn_out == 0 && stats.recycled == 3);
     end_map(&map);
 }
 
@@ -551,9 +610,11 @@ int main(void) {
         TEST(test_growing_moves_nothing),
         TEST(test_trim_gives_back),
         TEST(test_refused_memory),
+        TEST(test_growth_by_one),
         TEST(test_every_typed_function),
         TEST(test_it_is_listed),
         TEST(test_validity),
+        TEST(test_validity_of_worn_out_slots),
     };
     return cmocka_run_group_tests(tests, list_a_pool, NULL);
 }

@@ -381,7 +381,8 @@ static void test_the_measure(void **state) {
         for (; count > wanted; count--) kolk_pool_free(&pool, objects[count - 1]);
         for (; count < wanted; count++) assert_non_null(objects[count] = kolk_pool_alloc(&pool));
         if (peak < count) peak = count;
-        for (uint32_t n = random_below(&random, 3); n > 0 && random_below(&random, 100) == 0; n--) { /* a peak between two ticks */
+        for (uint32_t n = random_below(&random, 3); n > 0 && random_below(&random, 100) == 0;
+             n--) { /* a peak between two ticks */
             if (count == pool.capacity) break;
             kolk_pool_free(&pool, kolk_pool_alloc(&pool));
             if (peak < count + 1) peak = count + 1;
