@@ -353,10 +353,10 @@ static void test_low_water_in_hooks(void **state) {
         low l = {.calls = 0};
         make_shape(&l.pool, n,
                    (kolk_pool_desc){.low_water = 2, .on_low = on_low, .on_full = free_and_take, .context = &l});
-        while (kolk_pool_count(&l.pool) < SLOTS - 2) l.objects[kolk_pool_count(&l.pool)] = taken_from(&l.pool);
+        for (uint32_t i = 0; i < SLOTS - 2; i++) l.objects[i] = taken_from(&l.pool);
         assert_int_equal(kolk_pool_alloc_n(&l.pool, l.objects, 0), 0);
         assert_int_equal(l.calls, 0);
-        for (int i = 0; i < 2; i++) l.objects[kolk_pool_count(&l.pool)] = taken_from(&l.pool);
+        for (uint32_t i = SLOTS - 2; i < SLOTS; i++) l.objects[i] = taken_from(&l.pool);
         assert_int_equal(l.calls, 1);
         l.objects[3] = taken_from(&l.pool);
         assert_int_equal(kolk_pool_count(&l.pool), SLOTS);
