@@ -152,8 +152,7 @@ kolk_status kolk_slotmap_init_type(kolk_slotmap *map, const kolk_slotmap_desc *g
     map->tag = kolk_tag_bits(desc.tag, desc.name);
     map->on_move = desc.on_move;
     map->context = desc.context;
-    map->peak = PEAK_IS_FRESH; /* up to the first scene */
-    show_bounds(map);
+    map->peak = PEAK_IS_FRESH; /* up to the first scene; the bounds are 0, as there are no slots yet (I5) */
     kolk_tools_wrote(map, sizeof *map);
     kolk_registry_add(map, &map->number, has(map, KOLK_DEBUG_SITES) ? &kind_with_sites : &kind);
     kolk_sizes_settle(&size, map->capacity);

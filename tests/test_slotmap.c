@@ -406,6 +406,7 @@ static void test_refused_memory(void **state) {
             void *object = kolk_slotmap_add(&map, &handle);
             refuse(0, false);
             assert_true(kolk_slotmap_is_valid(&map));
+            if (object) memset(object, 'b', OBJECT); /* it is there */
             if (object) break;
             assert_int_equal(kolk_slotmap_reserve(&map, 100), KOLK_OK);
             assert_int_equal(kolk_slotmap_count(&map), 100);
@@ -436,7 +437,49 @@ static void test_growth_by_one(void **state) {
     assert_int_equal(map.capacity, 101);
     add_letter(&map, 'c');
     assert_int_equal(map.capacity, 202);
+    refuse(1, true);
+    assert_int_equal(kolk_slotmap_reserve(&map, 202), KOLK_OK); /* which it has */
+    assert_int_equal(os.calls, 0);
+    refuse(0, false);
     end_map(&map);
+}
+
+/* Growing costs whole pages for each of three arrays, so that what fits four pages has them from the start. */
+static void test_small_blocks_are_whole(void **state) {
+    (void)state;
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    uint32_t fits = (uint32_t)(page / 16); /* of 64 bytes with cell and owner */
+    for (uint32_t more = 0; more < 2; more++) {
+        kolk_slotmap map;
+        kolk_stats stats;
+        make_map(&map, &(kolk_slotmap_desc){.object_size = 52, .capacity = 1, .max_capacity = fits + more});
+        kolk_slotmap_stats(&map, &stats);
+        assert_int_equal(stats.bytes_committed, more ? 3 * page : 4 * page);
+        assert_int_equal(stats.bytes_reserved, more ? (4 + 1 + 1) * page : 4 * page);
+        end_map(&map);
+    }
+}
+
+static bool is_mapped(void *start) {
+    unsigned char state;
+    return __real_mincore(start, 1, &state) == 0;
+}
+
+static void test_deinit_gives_memory_back(void **state) {
+    (void)state;
+    static const char *const settings[] = {NULL, "move"};
+    for (unsigned n = 0; n < 4; n++) {
+        kolk_slotmap map;
+        kolk_slotmap_desc desc = {.object_size = OBJECT, .max_capacity = 1000, .debug = settings[n % 2]};
+        if (n / 2) desc.capacity = 1000;
+        make_map(&map, &desc);
+        add_letter(&map, 'a');
+        void *block = map.block, *objects = map.objects;
+        assert_true(is_mapped(block) && is_mapped(objects));
+        end_map(&map);
+        assert_false(is_mapped(block));
+        assert_false(is_mapped(objects));
+    }
 }
 
 /* ---- Typed --------------------------------------------------------------------------------------------------------- */
@@ -509,7 +552,12 @@ static void test_it_is_listed(void **state) {
     make_map(&map, &(kolk_slotmap_desc){.name = "listed map", .object_size = 8, .capacity = 3});
     kolk_stats_write(KOLK_STATS_JSON, append, text);
     assert_non_null(strstr(text, "{\"name\": \"listed map\", \"kind\": \"slotmap\", \"object_size\": 8"));
+    uint32_t number = map.number;
     end_map(&map);
+    map.number = number; /* whatever the memory is used for next */
+    *text = 0;
+    kolk_stats_write(KOLK_STATS_JSON, append, text);
+    assert_null(strstr(text, "listed map"));
 }
 
 /* ---- is_valid sees what is broken ------------------------------------------------------------------------------------ */
@@ -611,6 +659,8 @@ int main(void) {
         TEST(test_trim_gives_back),
         TEST(test_refused_memory),
         TEST(test_growth_by_one),
+        TEST(test_small_blocks_are_whole),
+        TEST(test_deinit_gives_memory_back),
         TEST(test_every_typed_function),
         TEST(test_it_is_listed),
         TEST(test_validity),

@@ -253,6 +253,59 @@ static void test_sites_and_leaks(void **state) {
     assert_no_more(&kept);
 }
 
+static const char *exit_settings;
+
+static void leak_at_exit(void) {
+    static kolk_slotmap map;
+    make_map(&map, &(kolk_slotmap_desc){.name = "bodies", .object_size = 12, .capacity = 9, .debug = exit_settings});
+    add_letter(&map, 'a'), add_letter(&map, 'b');
+    exit(0);
+}
+
+static void test_leaks_at_exit(void **state) {
+    (void)state;
+    char text[1000];
+    exit_settings = "sites";
+    run_apart(leak_at_exit, text, sizeof text);
+    assert_non_null(strstr(text, "kolk: bodies: 2 objects are still alive, the oldest in slot 0"));
+    exit_settings = "fill";
+    run_apart(leak_at_exit, text, sizeof text);
+    assert_string_equal(text, "");
+}
+
+static jmp_buf out_of_handler;
+
+static void note_and_jump(const kolk_failure *failure, void *context) {
+    take_note(failure, context);
+    longjmp(out_of_handler, 1);
+}
+
+/* Damage is reported before anything is done, so that who jumps out of the report has the map as it was. */
+static void test_deinit_may_be_jumped_out_of(void **state) {
+    (void)state;
+    static kolk_slotmap map;
+    static notes taken;
+    make_map(&map, &(kolk_slotmap_desc){.name = "bodies", .object_size = 12, .capacity = 9, .debug = "sites,fill"});
+    add_letter(&map, 'a');
+    kolk_slotmap_remove(&map, add_letter(&map, 'b'));
+    uint32_t number = map.number;
+    ((unsigned char *)kolk_slotmap_objects(&map))[12] = 1;
+    begin_notes(&taken);
+    kolk_set_failure_handler(note_and_jump, &taken);
+    if (setjmp(out_of_handler) == 0) {
+        kolk_slotmap_deinit(&map);
+        fail_msg("%s", "no report");
+    }
+    assert_int_equal(taken.count, 1);
+    assert_int_equal(taken.last.rule, KOLK_WRITE_AFTER_FREE);
+    assert_int_equal(map.number, number);
+    assert_true(kolk_slotmap_is_valid(&map)); /* it was put right */
+    assert_string_equal(letters(&map), "a");
+    begin_notes(&taken);
+    kolk_slotmap_deinit(&map);
+    assert_int_equal(taken.last.rule, KOLK_LEAK);
+}
+
 static unsigned events[2];
 static const void *places[9];
 
@@ -374,6 +427,8 @@ int main(void) {
         TEST(test_on_move_hears_of_other_addresses),
         TEST(test_move_needs_memory),
         TEST(test_sites_and_leaks),
+        TEST(test_leaks_at_exit),
+        TEST(test_deinit_may_be_jumped_out_of),
         TEST(test_profilers_hear_of_places),
         TEST(test_wrong_pool_is_reported),
         TEST(test_forced_failures),
