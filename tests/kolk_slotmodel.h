@@ -29,6 +29,8 @@ typedef struct slotmodel {
     uint64_t stamps;
     uint64_t beside[SLOTMODEL_MAX + 1]; /* kept by on_move: stamps by place */
     uint64_t keyed[SLOTMODEL_MAX];      /* stamps by slot */
+    uint32_t lives[SLOTMODEL_MAX];      /* by slot, from 0 to KOLK_GENERATION_MAX: the next one is worn out */
+    uint32_t recycled;
     uint32_t capacity;
     uint64_t failed, wrong_pool;
     kolk_handle remembered[REMEMBERED];
@@ -115,6 +117,25 @@ static inline void slotmodel_ask(slotmodel *m, kolk_handle handle) {
     if (!there) slotmodel_note(m, handle);
 }
 
+/* Slots without an object that have had all their lives. */
+static inline uint32_t slotmodel_worn(const slotmodel *m) {
+    uint32_t worn = 0;
+    for (uint32_t slot = 0; slot < m->desc.max_capacity; slot++) worn += m->lives[slot] == KOLK_GENERATION_MAX;
+    for (uint32_t i = 0; i < m->count; i++) worn -= m->lives[m->live[i].slot] == KOLK_GENERATION_MAX;
+    return worn;
+}
+
+/* A slot's lives are numbered from 1; one that is worn out begins anew if there is no other. */
+static inline void slotmodel_begin_life(slotmodel *m, uint32_t slot, uint64_t generation) {
+    if (m->lives[slot] == KOLK_GENERATION_MAX) {
+        slotmodel_assert(m, m->count + slotmodel_worn(m) == m->desc.max_capacity);
+        m->lives[slot] = 0;
+        m->recycled++;
+    }
+    m->lives[slot]++;
+    slotmodel_assert(m, generation == m->lives[slot]);
+}
+
 static inline void slotmodel_compare(slotmodel *m) {
     kolk_stats stats;
     kolk_slotmap_stats(&m->map, &stats);
@@ -126,6 +147,7 @@ static inline void slotmodel_compare(slotmodel *m) {
     slotmodel_assert(m, stats.failed == m->failed && stats.wrong_pool == m->wrong_pool && stats.debug == m->debug);
     slotmodel_assert(m, stats.peak >= m->most && stats.peak <= stats.capacity);
     slotmodel_assert(m, stats.peak == m->most || stats.worn_out || stats.recycled);
+    slotmodel_assert(m, stats.worn_out == slotmodel_worn(m) && stats.recycled == m->recycled);
     slotmodel_assert(m, stats.object_size == m->desc.object_size && stats.stride == m->map.stride);
     slotmodel_assert(m, stats.unused_bytes == (uint64_t)(stats.capacity - stats.peak) * stats.stride);
     slotmodel_assert(m, stats.bytes_committed <= stats.bytes_reserved);
@@ -166,7 +188,7 @@ static inline void slotmodel_add(slotmodel *m, bool with_handle) {
     uint32_t slot = kolk_slotmap_slot(&m->map, handle);
     slotmodel_assert(m, slot < m->desc.max_capacity && slotmodel_find(m, handle) == m->count);
     for (uint32_t i = 0; i < m->count; i++) slotmodel_assert(m, m->live[i].slot != slot);
-    slotmodel_assert(m, handle.bits >> 32 >= 1 && handle.bits >> 32 <= KOLK_GENERATION_MAX);
+    slotmodel_begin_life(m, slot, handle.bits >> 32);
     uint64_t stamp = ++m->stamps;
     m->live[m->count] = (record){handle, slot, stamp};
     m->beside[m->count] = m->keyed[slot] = stamp;
