@@ -376,6 +376,15 @@ static void test_trim_gives_back(void **state) {
     assert_int_equal(kolk_slotmap_available(&map), 97);
     for (int i = 0; i < 97; i++) memset(kolk_slotmap_add(&map, NULL), 8, 1024);
     end_map(&map);
+    for (uint32_t capacity = 99; capacity <= 104;
+         capacity++) { /* full: of the last page, there is less than all to give */
+        make_map(&map, &(kolk_slotmap_desc){.object_size = 1024, .capacity = capacity});
+        for (uint32_t i = 0; i < capacity; i++) add_letter(&map, 'a');
+        refuse(0, false);
+        assert_int_equal(kolk_slotmap_trim(&map), 0);
+        assert_int_equal(os.calls, 0);
+        end_map(&map);
+    }
     kolk_slotmap_desc desc = {.object_size = 8, .memory = memory, .memory_size = sizeof memory};
     make_map(&map, &desc);
     assert_int_equal(kolk_slotmap_trim(&map), 0);

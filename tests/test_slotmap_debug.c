@@ -143,6 +143,17 @@ static void test_move_catches_kept_pointers(void **state) {
     }
 }
 
+static void test_clear_moves_too(void **state) {
+    (void)state;
+    kolk_slotmap map;
+    make_map(&map, &(kolk_slotmap_desc){.object_size = 12, .max_capacity = 4, .debug = "move"});
+    add_letter(&map, 'a');
+    void *before = kolk_slotmap_objects(&map);
+    kolk_slotmap_clear(&map);
+    assert_ptr_not_equal(kolk_slotmap_objects(&map), before);
+    end_map(&map);
+}
+
 static void note_handle(const kolk_failure *failure, void *context) {
     notes *taken = (notes *)context;
     wrong_handles++;
@@ -423,6 +434,7 @@ int main(void) {
         TEST(test_a_write_to_a_vacated_place),
         TEST(test_a_handler_that_jumps),
         TEST(test_move_catches_kept_pointers),
+        TEST(test_clear_moves_too),
         TEST(test_move_knows_pointers_of_before),
         TEST(test_on_move_hears_of_other_addresses),
         TEST(test_move_needs_memory),
