@@ -623,6 +623,8 @@ static void test_validity_of_worn_out_slots(void **state) {
     assert_int_equal(map.worn_first, 1);
     assert_int_equal(map.worn_last, 3);
     assert_true(kolk_slotmap_is_valid(&map));
+    assert_int_equal(map.add_bound, 3); /* places with an owner, and slots: the slow ways do what is left */
+    assert_int_equal(map.remove_bound, 6);
     assert_seen(&map, map.count, 4); /* of places without an owner */
     assert_seen(&map, map.worn_first, 2);
     assert_seen(&map, map.worn_first, 6);
