@@ -5,6 +5,7 @@
 
 #include "kolk_test.h"
 
+#include "kolk_chaos.h"
 #include "wait.h"
 
 #include <pthread.h>

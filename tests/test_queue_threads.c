@@ -5,8 +5,6 @@
 // link: -pthread
 #include "kolk_queue_test.h"
 
-#include "kolk_chaos.h"
-
 #ifndef OPERATIONS
 #define OPERATIONS 1000
 #endif
