@@ -75,18 +75,22 @@ enum { PUSH = KOLK_WRITABLE, POP = KOLK_READABLE }; /* the ends */
 /* In the lowest bits of `endings`: how the queue was ended. */
 enum { DRAINED = 1, CLOSED, SHUT, HOW = 3 };
 
-#define CELL_HEAD      8   /* bytes of the turn */
-#define SHORTEST_PAUSE 100 /* nanoseconds between two looks; doubled each time */
-#define LONGEST_PAUSE  8000
-#define NAP_NS         INT64_C(20000) /* between two looks at a cell that is on its way */
+#define CELL_HEAD 8              /* bytes of the turn */
+#define NAP_NS    INT64_C(20000) /* between two looks at a cell that is on its way */
 #ifndef KOLK_SCHEDULED
 #define OVERTAKEN_NS INT64_C(1000000) /* for so long, then HELD */
-#define LOOK_NS      INT64_C(50000)   /* look again for so long before lining up */
 #define PATIENCE     200              /* looks at a cell that is on its way, then naps */
 #else
 #define OVERTAKEN_NS INT64_C(0) /* in scheduled tests what is rare is tried as often as the rest */
-#define LOOK_NS      INT64_C(0)
 #define PATIENCE     2
+#define LOOK_NS      INT64_C(0)
+#endif
+#ifndef LOOK_NS                /* bench/backoff.cc tries others, for these three */
+#define LOOK_NS INT64_C(50000) /* look again for so long before lining up */
+#endif
+#ifndef SHORTEST_PAUSE
+#define SHORTEST_PAUSE 200 /* nanoseconds between two looks; doubled each time */
+#define LONGEST_PAUSE  800 /* then give way between two looks */
 #endif
 
 /* ---- Tickets and cells ----------------------------------------------------------------------------------------------- */
@@ -427,14 +431,20 @@ static kolk_status look_again(kolk_queue *queue, int end, void *items, size_t *n
     return ended_since(queue, end, endings, true);
 }
 
-/* Looks again, less and less often, so that the other side gets ahead, and then by one cache line after another. */
+/* Looks again, less and less often, so that the other side gets ahead, and then by one cache line after another. If that
+ * takes long, the other side may be waiting for this processor. */
 static kolk_status look_for_a_while(kolk_queue *queue, int end, void *items, size_t *n, size_t most, uint32_t endings,
                                     kolk_deadline deadline) {
     int64_t now = kolk_now_ns(), begin = now, pause = SHORTEST_PAUSE;
     kolk_status status = KOLK_FULL;
     while (status == KOLK_FULL && now - begin < LOOK_NS && now < deadline.ns) {
-        for (int64_t until = now + pause; now < until; now = kolk_now_ns()) kolk_pause();
-        if (pause < LONGEST_PAUSE) pause *= 2;
+        if (pause <= LONGEST_PAUSE) {
+            for (int64_t until = now + pause; now < until; now = kolk_now_ns()) kolk_pause();
+            pause *= 2;
+        } else {
+            kolk_yield();
+            now = kolk_now_ns();
+        }
         status = look_again(queue, end, items, n, most, false, endings);
     }
     return status;

@@ -38,6 +38,7 @@ const char *kolk_environment(const char *name) {
 #else
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -180,6 +181,15 @@ void kolk_wake(uint32_t *word, uint32_t n) {
 #endif
 
 #endif
+
+void kolk_yield(void) {
+    kolk_pause(); /* where a scheduled test may let another thread go on */
+#ifdef _WIN32
+    SwitchToThread();
+#else
+    sched_yield();
+#endif
+}
 
 /* ---- A lock of one word: 0 free, 1 taken, 2 taken and somebody may sleep (Drepper, Futexes Are Tricky, 2011) ----------- */
 

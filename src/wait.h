@@ -26,6 +26,9 @@ bool kolk_wait(uint32_t *word, uint32_t expected, kolk_deadline deadline);
 /* Wakes n threads that sleep on the word, or all if there are fewer, and perhaps more than n. A system call. */
 void kolk_wake(uint32_t *word, uint32_t n);
 
+/* Lets others run who wait for this processor; soon over if nobody does. */
+void kolk_yield(void);
+
 /* A lock of one word, 0 at first; held for moments. */
 void kolk_lock_word(uint32_t *word);
 void kolk_unlock_word(uint32_t *word);

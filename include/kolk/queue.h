@@ -25,9 +25,10 @@
  *         kolk_queue_deinit(&jobs);
  *     }
  *
- * Cost      push and pop copy the item and do one atomic read-modify-write, and no system call unless they sleep or wake
+ * Cost      push and pop copy the item and do one atomic read-modify-write, and no system call unless they wait or wake
  *           somebody. push_n and pop_n do one for all of their items. Who has to wait looks again and again for some
- *           50 microseconds, less and less often, and then sleeps. init is O(1), but for the system's fresh pages.
+ *           50 microseconds, less and less often, then giving way to other threads, and then sleeps. init is O(1), but for
+ *           the system's fresh pages.
  * Memory    pages of the system: capacity times (item_size, rounded up to 8, and 8). Nothing is allocated after init.
  * Contents  bytes: an item is copied in by push and out by pop. Large things go through as pointers or handles.
  * Threads   any number may call anything at a time but init and deinit. Every operation but push_n, pop_n and stats is
