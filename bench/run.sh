@@ -1,6 +1,6 @@
 #!/bin/sh
-# bench/run.sh PROGRAMS [RESULT]: runs the benchmark programs in the directory PROGRAMS and writes RESULT.json, RESULT.md and
-# RESULT-components.csv (default: PROGRAMS/results). REPETITIONS=9 and MIN_TIME=0.05 (seconds for each repetition) may be
+# bench/run.sh PROGRAMS [RESULT]: runs the benchmark programs in the directory PROGRAMS and writes RESULT.json, RESULT.md,
+# RESULT-components.csv, RESULT-queue.csv and RESULT-queue.md (default: PROGRAMS/results). REPETITIONS=9 and MIN_TIME=0.05 (seconds for each repetition) may be
 # set; 6 minutes or so.
 set -eu
 programs=${1:?usage: bench/run.sh PROGRAMS [RESULT]}
@@ -21,4 +21,7 @@ echo "components ..." >&2
 python3 "$here/report.py" "$result" "$programs/memory.json" "$programs/iterate.json" "$programs/pool.json" \
     "$programs/pool_unchecked.json" "$programs/slotmap.json" "$programs/bytemap.json" \
     "$result-components.csv"
-cat "$result.md"
+echo "queue, backoff ..." >&2
+{ "$programs/queue"; "$programs/backoff" | tail -n +2; } > "$result-queue.csv"
+python3 "$here/report_queue.py" "$result-queue.csv" "$result-queue.md"
+cat "$result.md" "$result-queue.md"

@@ -51,6 +51,9 @@ need_bench() {
   need libboost-dev header boost/pool/pool.hpp
   need libmimalloc-dev links gcc -lmimalloc
   need libjemalloc-dev links gcc -ljemalloc
+  need libconcurrentqueue-dev header concurrentqueue/blockingconcurrentqueue.h
+  need libtbb-dev header tbb/concurrent_queue.h
+  need libglib2.0-dev pkg-config --exists glib-2.0
 }
 
 need_fuzz() {

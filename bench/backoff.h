@@ -1,0 +1,20 @@
+/* backoff.h: turns the constants by which src/queue.c backs off into variables of backoff.cc, in front of that file. */
+#ifndef KOLK_BENCH_BACKOFF_H
+#define KOLK_BENCH_BACKOFF_H
+
+#include <stdint.h>
+
+struct backoff {
+    int64_t look_ns, shortest_ns, longest_ns;
+};
+
+#ifdef __cplusplus
+extern "C" struct backoff backoff;
+#else
+extern struct backoff backoff;
+#define LOOK_NS        backoff.look_ns
+#define SHORTEST_PAUSE backoff.shortest_ns
+#define LONGEST_PAUSE  backoff.longest_ns
+#endif
+
+#endif

@@ -1,0 +1,195 @@
+/* threads.h: what the benchmarks of several threads share: threads that begin together, items handed from some to others,
+ * and rounds in which all take turns. google-benchmark's threads all run the same loop for the same number of times and are
+ * averaged, which fits neither producers and consumers nor percentiles. */
+#ifndef KOLK_BENCH_THREADS_H
+#define KOLK_BENCH_THREADS_H
+
+#include "measure.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <time.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+inline double now_ns() {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
+}
+
+inline void require(bool holds, const std::string &who, const char *what) {
+    if (holds) return;
+    std::fprintf(stderr, "%s: %s\n", who.c_str(), what);
+    std::exit(1);
+}
+
+/* Where threads run. The scheduler's choice differs from round to round, above all beside other programs; so these are
+ * told: APART: n on the n-th processor, and round again; ONE_CORE: all on the first. */
+enum class placement { APART, ONE_CORE };
+
+inline void stay_on(unsigned processor) {
+    cpu_set_t only;
+    CPU_ZERO(&only);
+    CPU_SET(processor % std::thread::hardware_concurrency(), &only);
+    pthread_setaffinity_np(pthread_self(), sizeof only, &only);
+}
+
+/* body(n) in each of so many threads; the nanoseconds from when all are there until the last has done. */
+template <typename body_of_n> double together(unsigned threads, placement where, body_of_n body) {
+    std::atomic<unsigned> there{0};
+    std::atomic<bool> go{false};
+    std::vector<std::thread> all;
+    for (unsigned n = 0; n < threads; n++)
+        all.emplace_back([&, n] {
+            stay_on(where == placement::APART ? n : 0);
+            there++;
+            while (!go) std::this_thread::yield();
+            body(n);
+        });
+    while (there < threads) std::this_thread::yield();
+    double begin = now_ns();
+    go = true;
+    for (std::thread &one : all) one.join();
+    return now_ns() - begin;
+}
+
+using samples = std::vector<double>;
+
+/* `count` items from each of so many producers to so many consumers: nanoseconds an item. */
+template <typename queue, typename item>
+samples hand_over(queue &shared, unsigned from, unsigned to, placement where, size_t count) {
+    std::atomic<uint64_t> sum{0};
+    size_t each = count * from / to;
+    double spent = together(from + to, where, [&](unsigned n) {
+        typename queue::user mine(shared);
+        item items[queue::batch] = {};
+        uint64_t seen = 0;
+        if (n < from) {
+            for (size_t done = 0; done < count; done += queue::batch) {
+                for (size_t i = 0; i < queue::batch; i++) items[i].value = done + i + 1;
+                mine.push(items, queue::batch);
+            }
+        } else {
+            for (size_t done = 0, some; done < each; done += some) {
+                some = mine.pop(items, std::min(queue::batch, each - done));
+                for (size_t i = 0; i < some; i++) seen += items[i].value;
+            }
+        }
+        sum += seen;
+    });
+    require(sum == from * (count * (count + 1) / 2), "a queue", "what went in did not come out");
+    return {spent / static_cast<double>(count * from)};
+}
+
+/* Each of so many threads pushes a batch and pops as many: nanoseconds an operation on one item. */
+template <typename queue, typename item> samples push_and_pop(queue &shared, unsigned threads, size_t count) {
+    double spent = together(threads, placement::APART, [&](unsigned) {
+        typename queue::user mine(shared);
+        item items[queue::batch] = {};
+        for (item &one : items) one.value = 1;
+        for (size_t done = 0; done < count; done += queue::batch) {
+            mine.push(items, queue::batch);
+            for (size_t popped = 0; popped < queue::batch;) popped += mine.pop(items, queue::batch - popped);
+        }
+    });
+    return {spent / static_cast<double>(2 * count * threads)};
+}
+
+/* One thread asks, the other answers, each through a queue: nanoseconds a round trip. */
+template <typename queue, typename item> samples round_trips(queue &there, queue &back, placement where, size_t count) {
+    double spent = together(2, where, [&](unsigned n) {
+        typename queue::user asks(there), answers(back);
+        item one = {};
+        one.value = 1;
+        for (size_t i = 0; i < count; i++) {
+            if (n == 0) asks.push(&one, 1);
+            (n == 0 ? answers : asks).pop(&one, 1);
+            if (n == 1) answers.push(&one, 1);
+        }
+    });
+    return {spent / static_cast<double>(count)};
+}
+
+/* One producer hands over the time, at such intervals; how old it is at the consumer. */
+template <typename queue, typename item> samples ages(queue &shared, double interval_ns, bool sleeps, size_t count) {
+    samples found(count);
+    together(2, placement::APART, [&](unsigned n) {
+        typename queue::user mine(shared);
+        item one = {};
+        if (n == 0) {
+            for (size_t i = 0; i < count; i++) {
+                double until = now_ns() + interval_ns;
+                struct timespec pause = {0, static_cast<long>(interval_ns)};
+                if (sleeps) nanosleep(&pause, nullptr);
+                while (now_ns() < until) {}
+                one.value = static_cast<uint64_t>(now_ns());
+                mine.push(&one, 1);
+            }
+        } else {
+            for (double &age : found) {
+                mine.pop(&one, 1);
+                age = now_ns() - static_cast<double>(one.value);
+            }
+        }
+    });
+    return found;
+}
+
+/* One line of the result. */
+struct line {
+    std::string workload, where, who;
+    std::function<samples(size_t)> run; /* with a count that makes it take as long as a round */
+    size_t count = 1024;
+    samples all = {};
+};
+
+inline double percentile(const samples &sorted, double of) {
+    return sorted[static_cast<size_t>(of * static_cast<double>(sorted.size() - 1))];
+}
+
+inline void print(line &it) {
+    std::sort(it.all.begin(), it.all.end());
+    std::printf("%s,%s,%s,%.2f", it.workload.c_str(), it.where.c_str(), it.who.c_str(), percentile(it.all, 0.5));
+    if (it.all.size() > 1000)
+        std::printf(",%.2f,%.2f\n", percentile(it.all, 0.99), percentile(it.all, 0.999));
+    else
+        std::printf(",,\n");
+    std::fflush(stdout);
+}
+
+/* Runs all lines `rounds` times, in an order that is random each time, and prints them: medians, and of ages what one in a
+ * hundred and one in a thousand exceed. After each it rests as long, so that what others on the machine were kept from is
+ * done then and not in the next one's time. */
+inline void take_turns(std::vector<line> lines, unsigned rounds, double round_ns) {
+    for (line &it : lines) {
+        double begin = now_ns();
+        for (it.run(it.count); now_ns() - begin < round_ns / 2; begin = now_ns(), it.run(it.count)) it.count *= 2;
+    }
+    std::vector<line *> order;
+    for (line &it : lines) order.push_back(&it);
+    random_index random(1);
+    for (unsigned n = 0; n < rounds; n++) {
+        for (size_t left = order.size(); left > 1; left--) {
+            random.below = left;
+            std::swap(order[left - 1], order[random()]);
+        }
+        for (line *it : order) {
+            double begin = now_ns();
+            samples some = it->run(it->count);
+            std::this_thread::sleep_for(std::chrono::nanoseconds(static_cast<int64_t>(now_ns() - begin)));
+            it->all.insert(it->all.end(), some.begin(), some.end());
+        }
+    }
+    for (line &it : lines) print(it);
+}
+
+#endif
