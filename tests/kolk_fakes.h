@@ -72,7 +72,8 @@ static inline ending run_scenario(const char *name, const char *setting, const c
         unsetenv("KOLK_DEBUG");
         setenv("KOLK_BYPASS", "0", 1); /* the same numbers under every tool */
         if (setting) setenv("KOLK_STATS", setting, 1);
-        if (is_emulated()) execlp(getenv("EMULATOR"), getenv("EMULATOR"), self, name, argument, (char *)NULL);
+        const char *by = emulator();
+        if (by) execlp(by, by, self, name, argument, (char *)NULL);
         execl(self, self, name, argument, (char *)NULL);
         _exit(126);
     }

@@ -26,7 +26,7 @@ static int plain_again(void **state) {
 /* Pages of address space that this process has, or 0: not known. */
 static long address_space(void) {
     char text[64] = "";
-    if (is_emulated()) return 0;
+    if (emulator()) return 0;
     FILE *file = fopen("/proc/self/statm", "r");
     if (!file) return 0;
     setvbuf(file, NULL, _IONBF, 0);

@@ -9,7 +9,7 @@
 
 static long resident_bytes(void) {
     char text[100] = "";
-    if (is_emulated()) return -1;
+    if (emulator()) return -1;
     int file = open("/proc/self/statm", O_RDONLY);
     if (file < 0) return -1;
     ssize_t length = read(file, text, sizeof text - 1);
