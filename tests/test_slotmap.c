@@ -300,6 +300,9 @@ static void test_pointers_that_are_no_objects(void **state) {
     assert_true(kolk_handle_is_null(kolk_slotmap_handle(&map, first + 36)));
     assert_noted(&taken, KOLK_DEAD_OBJECT, "bodies", first + 36, 3,
                  "kolk: bodies: handle of place 3, which has no object");
+    assert_int_equal(kolk_slotmap_index(&map, first + 48), UINT32_MAX); /* behind the last place */
+    assert_noted(&taken, KOLK_FOREIGN_POINTER, "bodies", first + 48, NO_SLOT,
+                 "kolk: bodies: index of a pointer that is not of this pool");
     kolk_slotmap_remove(&map, b);
     assert_true(kolk_handle_is_null(kolk_slotmap_handle(&map, first + 12)));
     assert_noted(&taken, KOLK_DEAD_OBJECT, "bodies", first + 12, 1,

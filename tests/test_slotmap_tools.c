@@ -78,8 +78,10 @@ static void test_places(void **state) {
             assert_told(&map);
         }
         while (kolk_slotmap_count(&map) > 3) {
-            kolk_slotmap_remove(&map, kolk_slotmap_handle(&map, kolk_slotmap_objects(&map)));
+            const unsigned char *before = map.objects;
+            kolk_slotmap_remove(&map, kolk_slotmap_handle(&map, before));
             assert_told(&map);
+            if (map.objects != before) assert_hidden(before, before + (size_t)map.capacity * map.stride, true);
         }
         for (int i = 0; i < 12; i++) { /* by which the blocks of the setting move are in use again */
             kolk_slotmap_remove(&map, add_letter(&map, 'b'));
