@@ -228,6 +228,10 @@ static void test_move_needs_memory(void **state) {
     status = kolk_slotmap_init(&map, &desc);
     refuse(0, false);
     if (status == KOLK_OK) end_map(&map);
+    desc.debug = "fill";
+    refuse(1, false); /* the debug mode's own: what was asked for is not left out */
+    assert_int_equal(kolk_slotmap_init(&map, &desc), KOLK_NO_MEMORY);
+    desc.debug = "move";
     refuse(1, false); /* the blocks' address space */
     assert_int_equal(kolk_slotmap_init(&map, &desc), KOLK_OK);
     refuse(0, false);

@@ -93,8 +93,10 @@ static void test_places(void **state) {
         kolk_slotmap_clear(&map);
         assert_told(&map);
         const unsigned char *objects = map.objects, *end = objects + (size_t)map.capacity * map.stride;
+        const unsigned char *blocks = desc.max_capacity == 9 ? map.blocks : NULL;
         end_map(&map);
         assert_hidden(objects, end + 8, false);
+        if (blocks) assert_hidden(blocks, blocks + 8 * (size_t)sysconf(_SC_PAGESIZE), false); /* one page each */
     }
 }
 

@@ -586,6 +586,46 @@ static void test_lies(void **state) {
     end_small(&s);
 }
 
+/* A pool without generations has no slot that is worn out. */
+static void test_a_lie_about_wear(void **state) {
+    (void)state;
+    kolk_pool pool;
+    kolk_pool_desc desc = {.name = "none", .object_size = 8, .capacity = 4, .generations = KOLK_GENERATIONS_NONE};
+    make_pool(&pool, &desc);
+    void *first = kolk_pool_alloc(&pool);
+    kolk_pool_alloc(&pool);
+    kolk_pool_free(&pool, first);
+    block taken = take_snapshot(&pool);
+    assert_int_equal(restore(&pool, taken), KOLK_OK);
+    put_number(taken, WORN_AT, 1);
+    seal(taken);
+    assert_int_equal(restore(&pool, taken), KOLK_FORGED_SNAPSHOT);
+    assert_true(kolk_pool_is_valid(&pool));
+    free(taken.bytes);
+    kolk_pool_deinit(&pool);
+}
+
+/* What lies between two objects is not in the block. */
+static void test_places_wider_than_objects(void **state) {
+    (void)state;
+    kolk_pool pool, other;
+    kolk_pool_desc desc = {.name = "wide", .object_size = 12, .object_align = 16, .capacity = 20};
+    make_pool(&pool, &desc);
+    make_pool(&other, &desc);
+    for (int i = 0; i < 20; i++) memset(kolk_pool_alloc(&pool), i, 12);
+    kolk_pool_free(&pool, kolk_pool_at(&pool, 7));
+    block taken = take_snapshot(&pool);
+    for (uint32_t i = 0, n = 0; i < 20; i++)
+        if (i != 7) assert_true(all_bytes_are(taken.bytes + HEADER + 8 + 4 * 20 + 4 * 20 + 12 * n++, 12, (uint8_t)i));
+    assert_int_equal(restore(&other, taken), KOLK_OK);
+    for (uint32_t i = 0; i < 20; i++)
+        if (i != 7) assert_true(all_bytes_are(kolk_pool_at(&other, i), 12, (uint8_t)i));
+    assert_null(kolk_pool_at(&other, 7));
+    free(taken.bytes);
+    kolk_pool_deinit(&pool);
+    kolk_pool_deinit(&other);
+}
+
 /* ---- Pools that have none, or cannot take one in ------------------------------------------------------------------- */
 
 static bool set_up(void *object, void *context) {
@@ -811,6 +851,8 @@ int main(void) {
         TEST(test_forged_bytes),
         TEST(test_forged_numbers),
         TEST(test_lies),
+        TEST(test_a_lie_about_wear),
+        TEST(test_places_wider_than_objects),
         TEST(test_hooks_that_stand_in_the_way),
         TEST(test_other_pools),
         TEST(test_debug_modes_understand_each_other),
