@@ -46,14 +46,14 @@ void kolk_chaos(void);
 #define KOLK_ONE(operation) operation
 #endif
 
-#define kolk_load(at, order) KOLK_ONE(__atomic_load_n((at), (order)))
-#define kolk_store(at, value, order) KOLK_ONE(__atomic_store_n((at), (value), (order)))
+#define kolk_load(at, order)            KOLK_ONE(__atomic_load_n((at), (order)))
+#define kolk_store(at, value, order)    KOLK_ONE(__atomic_store_n((at), (value), (order)))
 #define kolk_exchange(at, value, order) KOLK_ONE(__atomic_exchange_n((at), (value), (order)))
 
 /* These give the value from before. */
 #define kolk_fetch_add(at, value, order) KOLK_ONE(__atomic_fetch_add((at), (value), (order)))
 #define kolk_fetch_sub(at, value, order) KOLK_ONE(__atomic_fetch_sub((at), (value), (order)))
-#define kolk_fetch_or(at, value, order) KOLK_ONE(__atomic_fetch_or((at), (value), (order)))
+#define kolk_fetch_or(at, value, order)  KOLK_ONE(__atomic_fetch_or((at), (value), (order)))
 #define kolk_fetch_and(at, value, order) KOLK_ONE(__atomic_fetch_and((at), (value), (order)))
 
 /* Whether *at was *expected and is now desired; if not, *expected is what it was. The weak one may fail for no reason,
@@ -82,8 +82,8 @@ static inline void kolk_pause_for(uint32_t n) {
 }
 
 /* Before the next lines read or write memory that is not atomic and that several threads use, one after the other. */
-#define KOLK_PLAIN_READ(at, size)  ((void)0)
-#define KOLK_PLAIN_WRITE(at, size) ((void)0)
+#define KOLK_PLAIN_READ(at, size)  KOLK_ONE((void)0)
+#define KOLK_PLAIN_WRITE(at, size) KOLK_ONE((void)0)
 
 #else /* KOLK_SCHEDULED: the same words, each with its place for the trace */
 

@@ -134,7 +134,7 @@ static inline int extreme(const step *steps, size_t n, uint64_t begin, uint64_t 
 /* Was the queue perhaps ended so (OK: open) at some moment of the call? Whatever made it so began before the call ended,
  * and nothing that unmade it lay wholly between the two. */
 static inline bool was_perhaps(const monitor *m, kolk_status ending, const event *e) {
-    uint64_t undone = 0; /* the latest beginning, before the call, of what made it something else, and ended before it */
+    uint64_t undone = 0; /* the latest beginning of what made it something else and ended before the call */
     for (size_t i = 0; i < m->end_count; i++) {
         const event *other = &m->ends[i];
         bool unmakes = ending == KOLK_OK       ? other->deed == CLOSE || other->deed == SHUTDOWN
@@ -154,19 +154,21 @@ static inline bool was_perhaps(const monitor *m, kolk_status ending, const event
 }
 
 static inline void monitor_refusals(monitor *m) {
-    m->ends = (event *)malloc((m->h->count + 1) * sizeof *m->ends);
+    m->ends = (event *)calloc(m->h->count + 1, sizeof *m->ends);
     for (size_t i = 0; i < m->h->count; i++)
         if (m->h->events[i].deed >= CLOSE) m->ends[m->end_count++] = m->h->events[i];
     for (size_t i = 0; i < m->h->count && !m->wrong; i++) {
         const event *e = &m->h->events[i];
         if (e->deed != PUSH && e->deed != POP) continue;
         bool needs_empty = e->status == KOLK_EMPTY || (e->status == KOLK_CLOSED && e->deed == POP);
-        if (needs_empty && extreme(m->certain, 2 * m->n, e->begin, e->end, 1) > 0) m->wrong = "EMPTY or CLOSED, and it was not";
+        if (needs_empty && extreme(m->certain, 2 * m->n, e->begin, e->end, 1) > 0)
+            m->wrong = "EMPTY or CLOSED, and it was not";
         if (e->status == KOLK_FULL && -extreme(m->possible, 2 * m->n, e->begin, e->end, -1) < (int)m->h->capacity)
             m->wrong = "FULL, and it was not";
-        bool explained = e->status == KOLK_CLOSED     ? was_perhaps(m, KOLK_CLOSED, e)
-                         : e->status == KOLK_SHUTDOWN ? was_perhaps(m, KOLK_SHUTDOWN, e)
-                         : was_perhaps(m, KOLK_OK, e) || (e->deed == POP && was_perhaps(m, KOLK_CLOSED, e));
+        bool explained = e->status == KOLK_CLOSED ? was_perhaps(m, KOLK_CLOSED, e)
+                         : e->status == KOLK_SHUTDOWN
+                             ? was_perhaps(m, KOLK_SHUTDOWN, e)
+                             : was_perhaps(m, KOLK_OK, e) || (e->deed == POP && was_perhaps(m, KOLK_CLOSED, e));
         if (!explained) m->wrong = "an end that was not, or was not obeyed";
     }
 }

@@ -11,9 +11,9 @@ typedef enum deed { PUSH, POP, CLEAR, COUNT, CLOSE, SHUTDOWN, REOPEN } deed;
 
 typedef struct event {
     deed deed;
-    kolk_status status; /* of a push or pop */
-    bool waits;         /* it had all the time in the world */
-    uint32_t n;         /* items; what count answered */
+    kolk_status status;                 /* of a push or pop */
+    bool waits;                         /* it had all the time in the world */
+    uint32_t n;                         /* items; what count answered */
     uint32_t items[MOST_ITEMS_AT_ONCE]; /* each item of a history is another number, from 1 */
     uint64_t begin, end;
 } event;
@@ -77,7 +77,8 @@ static inline void print_history(history *h) {
     fprintf(stderr, "capacity %u\n", h->capacity);
     for (size_t i = 0; i < h->count && i < 100; i++) {
         const event *e = &h->events[i];
-        fprintf(stderr, "%6" PRIu64 " to %6" PRIu64 "  %s%s", e->begin, e->end, names[e->deed], e->waits ? ", waits" : "");
+        fprintf(stderr, "%6" PRIu64 " to %6" PRIu64 "  %s%s", e->begin, e->end, names[e->deed],
+                e->waits ? ", waits" : "");
         for (uint32_t n = 0; e->deed <= CLEAR && n < e->n; n++) fprintf(stderr, " %u", e->items[n]);
         if (e->deed == COUNT) fprintf(stderr, " %u", e->n);
         fprintf(stderr, "%s%s\n", e->status ? ": " : "", e->status ? kolk_status_text(e->status) : "");

@@ -24,7 +24,8 @@ static inline bool would(sequential *q, uint32_t capacity, const event *e) {
     case POP:
         if (q->ending == KOLK_SHUTDOWN) return e->status == KOLK_SHUTDOWN;
         if (q->ending == KOLK_CLOSED && (e->deed == PUSH || blocked)) return e->status == KOLK_CLOSED;
-        if (blocked) return !e->waits && (e->status == (e->deed == PUSH ? KOLK_FULL : KOLK_EMPTY) || e->status == KOLK_TIMEOUT);
+        if (blocked)
+            return !e->waits && (e->status == (e->deed == PUSH ? KOLK_FULL : KOLK_EMPTY) || e->status == KOLK_TIMEOUT);
         if (e->status != KOLK_OK || e->n == 0) return false;
         if (e->n > (e->deed == PUSH ? capacity - q->count : q->count)) return false;
         for (uint32_t i = 0; i < e->n; i++) {

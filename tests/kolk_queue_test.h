@@ -63,10 +63,10 @@ static inline void nap(void) {
 typedef struct caller {
     kolk_queue *queue;
     kolk_queue_event end; /* KOLK_WRITABLE pushes, KOLK_READABLE pops */
+    kolk_status status;
     kolk_deadline deadline;
     int items[8];
     size_t n; /* 0: by push or pop, else by push_n or pop_n */
-    kolk_status status;
     pthread_t thread;
 } caller;
 

@@ -96,7 +96,8 @@ static void arrays_from(uint32_t capacity, uint32_t place, uint32_t level) {
     kolk_queue queue;
     int items[40], next = 1, expected = 1;
     make_ints(&queue, capacity);
-    for (uint32_t i = 0; i < place; i++, next++) assert_true(push_int(&queue, next) == KOLK_OK && pop_int(&queue) == next);
+    for (uint32_t i = 0; i < place; i++, next++)
+        assert_true(push_int(&queue, next) == KOLK_OK && pop_int(&queue) == next);
     expected = next;
     for (uint32_t i = 0; i < level; i++) assert_int_equal(push_int(&queue, next++), KOLK_OK);
     for (size_t asked = 0; asked <= capacity + 2; asked++) {
@@ -270,7 +271,9 @@ static void test_clear_drops_and_deinit_too(void **state) {
         assert_true(all.count == 3 && all.items[0] == 2 && all.items[1] == 3 && all.items[2] == 4);
         assert_int_equal(kolk_queue_count(&queue), 0);
         assert_true(kolk_queue_is_valid(&queue));
-        if (lap) assert_refused(&queue, KOLK_NOW, lap == 1 ? KOLK_CLOSED : KOLK_SHUTDOWN, lap == 1 ? KOLK_CLOSED : KOLK_SHUTDOWN);
+        if (lap)
+            assert_refused(&queue, KOLK_NOW, lap == 1 ? KOLK_CLOSED : KOLK_SHUTDOWN,
+                           lap == 1 ? KOLK_CLOSED : KOLK_SHUTDOWN);
         kolk_queue_reopen(&queue);
         all.count = 0;
     }

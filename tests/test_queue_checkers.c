@@ -14,12 +14,17 @@ typedef struct example {
     event events[8];
 } example;
 
-#define PUSHED(item, begin, end)  {PUSH, KOLK_OK, false, 1, {item}, begin, end}
-#define POPPED(item, begin, end)  {POP, KOLK_OK, false, 1, {item}, begin, end}
-#define REFUSED(deed, status, begin, end) {deed, status, false, 0, {0}, begin, end}
-#define DONE(deed, begin, end)    {deed, KOLK_OK, false, 0, {0}, begin, end}
+#define PUSHED(item, begin, end)                                                                                       \
+    { PUSH, KOLK_OK, false, 1, {item}, begin, end }
+#define POPPED(item, begin, end)                                                                                       \
+    { POP, KOLK_OK, false, 1, {item}, begin, end }
+#define REFUSED(deed, status, begin, end)                                                                              \
+    { deed, status, false, 0, {0}, begin, end }
+#define DONE(deed, begin, end)                                                                                         \
+    { deed, KOLK_OK, false, 0, {0}, begin, end }
 
-static const example examples[] = { /* of a queue of 2 */
+static const example examples[] = {
+    /* of a queue of 2 */
     {"in order", true, false, {PUSHED(1, 1, 2), PUSHED(2, 3, 4), POPPED(1, 5, 6), POPPED(2, 7, 8)}},
     {"reordered", false, false, {PUSHED(1, 1, 2), PUSHED(2, 3, 4), POPPED(2, 5, 6), POPPED(1, 7, 8)}},
     {"pops that overlap", true, false, {PUSHED(1, 1, 2), PUSHED(2, 3, 4), POPPED(2, 5, 7), POPPED(1, 6, 8)}},
@@ -32,18 +37,29 @@ static const example examples[] = { /* of a queue of 2 */
     {"of nobody yet", false, false, {POPPED(1, 1, 2), PUSHED(1, 3, 4)}},
     {"empty", true, false, {PUSHED(1, 1, 2), POPPED(1, 3, 5), REFUSED(POP, KOLK_EMPTY, 4, 6)}},
     {"spurious EMPTY", false, false, {PUSHED(1, 1, 2), REFUSED(POP, KOLK_EMPTY, 3, 4), POPPED(1, 5, 6)}},
-    {"EMPTY behind a push that takes its time", false, false,
+    {"EMPTY behind a push that takes its time",
+     false,
+     false,
      {PUSHED(1, 1, 4), PUSHED(2, 2, 3), REFUSED(POP, KOLK_EMPTY, 5, 6), POPPED(1, 7, 8), POPPED(2, 9, 10)}},
-    {"EMPTY with one item or another", false, false,
+    {"EMPTY with one item or another",
+     false,
+     false,
      {PUSHED(1, 1, 2), REFUSED(POP, KOLK_EMPTY, 4, 9), PUSHED(2, 3, 5), POPPED(1, 6, 7), POPPED(2, 10, 11)}},
     {"full", true, false, {PUSHED(1, 1, 2), PUSHED(2, 3, 4), REFUSED(PUSH, KOLK_FULL, 5, 7), POPPED(1, 6, 8)}},
     {"spurious FULL", false, false, {PUSHED(1, 1, 2), REFUSED(PUSH, KOLK_FULL, 3, 4), POPPED(1, 5, 6)}},
-    {"spurious FULL later", false, false,
+    {"spurious FULL later",
+     false,
+     false,
      {PUSHED(1, 1, 2), PUSHED(2, 3, 4), POPPED(1, 5, 6), REFUSED(PUSH, KOLK_FULL, 7, 9), POPPED(2, 8, 10)}},
     {"too many", false, false, {PUSHED(1, 1, 2), PUSHED(2, 3, 4), PUSHED(3, 5, 6), POPPED(1, 7, 8)}},
-    {"closed, then the rest", true, false,
-     {PUSHED(1, 1, 2), DONE(CLOSE, 3, 4), POPPED(1, 5, 6), REFUSED(POP, KOLK_CLOSED, 7, 8), REFUSED(PUSH, KOLK_CLOSED, 9, 10)}},
-    {"an item after CLOSED", false, false,
+    {"closed, then the rest",
+     true,
+     false,
+     {PUSHED(1, 1, 2), DONE(CLOSE, 3, 4), POPPED(1, 5, 6), REFUSED(POP, KOLK_CLOSED, 7, 8),
+      REFUSED(PUSH, KOLK_CLOSED, 9, 10)}},
+    {"an item after CLOSED",
+     false,
+     false,
      {PUSHED(1, 1, 2), DONE(CLOSE, 3, 4), REFUSED(POP, KOLK_CLOSED, 5, 6), POPPED(1, 7, 8)}},
     {"pushed after the end", false, false, {DONE(CLOSE, 1, 2), PUSHED(1, 3, 4), POPPED(1, 5, 6)}},
     {"pushed while it ends", true, false, {DONE(CLOSE, 1, 4), PUSHED(1, 2, 3), POPPED(1, 5, 6)}},
@@ -55,14 +71,23 @@ static const example examples[] = { /* of a queue of 2 */
     {"shut down", true, false, {PUSHED(1, 1, 2), DONE(SHUTDOWN, 3, 5), REFUSED(POP, KOLK_SHUTDOWN, 4, 6)}},
     {"one of a closed queue", false, false, {PUSHED(1, 1, 2), DONE(CLOSE, 3, 4), REFUSED(POP, KOLK_SHUTDOWN, 5, 6)}},
     {"dropped", true, false, {PUSHED(1, 1, 2), PUSHED(2, 3, 4), {CLEAR, KOLK_OK, false, 2, {1, 2}, 5, 6}}},
-    {"dropped and popped", false, false,
+    {"dropped and popped",
+     false,
+     false,
      {PUSHED(1, 1, 2), PUSHED(2, 3, 4), {CLEAR, KOLK_OK, false, 2, {1, 2}, 5, 6}, POPPED(1, 7, 8)}},
-    {"one forgotten", false, false,
+    {"one forgotten",
+     false,
+     false,
      {PUSHED(1, 1, 2), PUSHED(2, 3, 4), {CLEAR, KOLK_OK, false, 1, {2}, 5, 6}, REFUSED(POP, KOLK_EMPTY, 7, 8)}},
     {"a part", false, true, {PUSHED(1, 1, 2), PUSHED(2, 3, 4), {CLEAR, KOLK_OK, false, 1, {1}, 5, 6}}},
     {"an array", true, false, {{PUSH, KOLK_OK, false, 2, {1, 2}, 1, 2}, {POP, KOLK_OK, false, 2, {1, 2}, 3, 4}}},
-    {"an array, reordered", false, true, {{PUSH, KOLK_OK, false, 2, {1, 2}, 1, 2}, {POP, KOLK_OK, false, 2, {2, 1}, 3, 4}}},
-    {"one between", false, true,
+    {"an array, reordered",
+     false,
+     true,
+     {{PUSH, KOLK_OK, false, 2, {1, 2}, 1, 2}, {POP, KOLK_OK, false, 2, {2, 1}, 3, 4}}},
+    {"one between",
+     false,
+     true,
      {{PUSH, KOLK_OK, false, 2, {1, 2}, 1, 3}, PUSHED(3, 2, 8), POPPED(1, 4, 5), POPPED(3, 6, 7), POPPED(2, 9, 10)}},
     {"counted", true, false, {PUSHED(1, 1, 2), {COUNT, KOLK_OK, false, 1, {0}, 3, 4}}},
     {"miscounted", false, true, {PUSHED(1, 1, 2), {COUNT, KOLK_OK, false, 2, {0}, 3, 4}}},
@@ -78,7 +103,8 @@ static void test_examples(void **state) {
         while (h.count < LENGTH_OF(it.events) && it.events[h.count].end) h.count++;
         if (is_linearizable(&h) != it.is_right) fail_msg("%s: there is %s order", it.what, it.is_right ? "no" : "an");
         const char *wrong = monitor_history(&h);
-        if (!wrong != (it.is_right || it.unseen)) fail_msg("%s: the monitor says: %s", it.what, wrong ? wrong : "nothing");
+        if (!wrong != (it.is_right || it.unseen))
+            fail_msg("%s: the monitor says: %s", it.what, wrong ? wrong : "nothing");
     }
 }
 
@@ -92,17 +118,19 @@ static void make_history(history *h, size_t count, uint64_t stretch, uint64_t *r
     for (size_t i = 0; i < count; i++) {
         event *e = &h->events[i];
         uint64_t moment = (i + 1) * 1000;
-        e->deed = random_below(random, 100) < 98 ? (deed)random_below(random, 2) : (deed)(CLEAR + random_below(random, 5));
+        e->deed =
+            random_below(random, 100) < 98 ? (deed)random_below(random, 2) : (deed)(CLEAR + random_below(random, 5));
         if (ending) e->deed = random_below(random, 4) ? e->deed : REOPEN;
-        e->begin = (moment - random_below(random, (uint32_t)stretch) % moment) * 2 * count + 2 * i; /* no two are the same */
+        e->begin =
+            (moment - random_below(random, (uint32_t)stretch) % moment) * 2 * count + 2 * i; /* no two are the same */
         e->end = (moment + 1 + random_below(random, (uint32_t)stretch)) * 2 * count + 2 * i + 1;
         if (e->deed <= POP) {
             bool blocked = e->deed == PUSH ? next - first == 3 : next == first;
-            e->status = ending == KOLK_SHUTDOWN                                     ? KOLK_SHUTDOWN
-                        : ending == KOLK_CLOSED && (e->deed == PUSH || blocked)     ? KOLK_CLOSED
-                        : !blocked                                                  ? KOLK_OK
-                        : e->deed == PUSH                                           ? KOLK_FULL
-                                                                                    : KOLK_EMPTY;
+            e->status = ending == KOLK_SHUTDOWN                                 ? KOLK_SHUTDOWN
+                        : ending == KOLK_CLOSED && (e->deed == PUSH || blocked) ? KOLK_CLOSED
+                        : !blocked                                              ? KOLK_OK
+                        : e->deed == PUSH                                       ? KOLK_FULL
+                                                                                : KOLK_EMPTY;
             if (e->status == KOLK_OK) e->items[e->n++] = e->deed == PUSH ? next++ : first++;
         } else if (e->deed == CLEAR) {
             while (first != next) e->items[e->n++] = first++;
@@ -182,7 +210,8 @@ static void test_they_agree(void **state) {
         make_history(&h, 6 + n % 8, 4000, &random);
         assert_true(is_linearizable(&h));
         assert_null(monitor_history(&h));
-        event *a = &h.events[random_below(&random, (uint32_t)h.count)], *b = &h.events[random_below(&random, (uint32_t)h.count)];
+        event *a = &h.events[random_below(&random, (uint32_t)h.count)],
+              *b = &h.events[random_below(&random, (uint32_t)h.count)];
         if (a->deed == POP && b->deed == POP) { /* they change their results */
             event was = *a;
             *a = *b;

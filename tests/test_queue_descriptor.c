@@ -61,9 +61,7 @@ static void test_another_abi(void **state) {
     } both;
     const kolk_queue_desc desc = {.item_size = 8, .capacity = 4};
     const unsigned char *bytes = (const unsigned char *)&both;
-    static const struct {
-        int larger, abi;
-    } others[] = {{0, KOLK_ABI + 1}, {8, KOLK_ABI}, {-8, KOLK_ABI}};
+    static const struct { int larger, abi; } others[] = {{0, KOLK_ABI + 1}, {8, KOLK_ABI}, {-8, KOLK_ABI}};
     for (size_t i = 0; i < LENGTH_OF(others); i++) {
         size_t size = (size_t)((ptrdiff_t)sizeof both.queue + others[i].larger);
         memset(&both, 0xff, sizeof both);
@@ -86,7 +84,8 @@ static void test_init_refused(void **state) {
             if (status == KOLK_OK) {
                 assert_true(nth == calls + 1 && nth > 2); /* reserve and commit */
                 refuse(1, true);
-                for (int i = 0; i < 1000; i++) assert_int_equal(kolk_queue_push(&queue, &(uint64_t){1}, KOLK_NOW), KOLK_OK);
+                for (int i = 0; i < 1000; i++)
+                    assert_int_equal(kolk_queue_push(&queue, &(uint64_t){1}, KOLK_NOW), KOLK_OK);
                 assert_int_equal(kolk_queue_clear(&queue), 1000);
                 assert_int_equal(os.calls, 0); /* nothing is allocated after init */
                 refuse(0, false);
@@ -147,8 +146,16 @@ static void test_statistics(void **state) {
     size_t n = 5;
     assert_int_equal(kolk_queue_push_n(&queue, items, &n, KOLK_NOW), KOLK_OK);
     kolk_queue_stats(&queue, &stats);
-    const kolk_stats expected = {.name = "jobs", .kind = "queue", .object_size = 4, .stride = 16, .count = 5, .peak = 5,
-                                 .capacity = 9, .max_capacity = 9, .unused_bytes = 4 * 16, .bytes_reserved = 9 * 16,
+    const kolk_stats expected = {.name = "jobs",
+                                 .kind = "queue",
+                                 .object_size = 4,
+                                 .stride = 16,
+                                 .count = 5,
+                                 .peak = 5,
+                                 .capacity = 9,
+                                 .max_capacity = 9,
+                                 .unused_bytes = 4 * 16,
+                                 .bytes_reserved = 9 * 16,
                                  .bytes_committed = 9 * 16};
     assert_string_equal(stats.name, expected.name);
     assert_string_equal(stats.kind, expected.kind);

@@ -7,7 +7,8 @@
 
 /* ---- Clock and sleep ----------------------------------------------------------------------------------------------- */
 
-static int64_t now = 1; /* nanoseconds; a microsecond passes by each look at it, and no other time, however slow the machine */
+static int64_t now =
+    1; /* nanoseconds; a microsecond passes by each look at it, and no other time, however slow the machine */
 
 int64_t __wrap_kolk_now_ns(void);
 bool __real_kolk_wait(uint32_t *word, uint32_t expected, kolk_deadline deadline);
@@ -223,10 +224,8 @@ static void test_the_descriptor_of_an_ended_queue(void **state) {
 int main(void) {
     alarm(60);
     const struct CMUnitTest tests[] = {
-        TEST(test_a_millisecond_of_being_overtaken),
-        TEST(test_the_try_form_passes),
-        TEST(test_closed_with_items_for_all),
-        TEST(test_who_comes_after_the_end),
+        TEST(test_a_millisecond_of_being_overtaken), TEST(test_the_try_form_passes),
+        TEST(test_closed_with_items_for_all),        TEST(test_who_comes_after_the_end),
         TEST(test_the_descriptor_of_an_ended_queue),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

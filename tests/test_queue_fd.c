@@ -128,7 +128,7 @@ static void test_only_when_asked_for_and_none_to_have(void **state) {
     kolk_queue queue;
     opened = 0;
     make_ints(&queue, 1);
-    assert_true(push_int(&queue, 1) == KOLK_OK && push_int(&queue, 1) == KOLK_FULL && pop_int(&queue) == 1);
+    assert_true(push_int(&queue, 1) == KOLK_OK && push_int(&queue, 2) == KOLK_FULL && pop_int(&queue) == 1);
     assert_int_equal(opened, 0);
     refused = 2;
     assert_int_equal(kolk_queue_fd(&queue, KOLK_WRITABLE), -1);

@@ -99,7 +99,8 @@ static void end_players(void) {
 static void make_recorded(uint32_t capacity) {
     next_item = 0;
     ticks = 0;
-    make_queue(&queue, &(kolk_queue_desc){.item_size = sizeof(uint32_t), .capacity = capacity, .destroy = note_dropped});
+    make_queue(&queue,
+               &(kolk_queue_desc){.item_size = sizeof(uint32_t), .capacity = capacity, .destroy = note_dropped});
 }
 
 /* All calls of the round; who asks frees the events. A push that passed fewer items than it had keeps its first. */
@@ -163,8 +164,8 @@ static void test_short_windows(void **state) {
         free(h.events);
     }
     end_players();
-    print_message("%" PRIu64 " windows; %" PRIu64 " calls overlapped others, %" PRIu64 " were refused\n", windows, overlaps,
-                  refusals);
+    print_message("%" PRIu64 " windows; %" PRIu64 " calls overlapped others, %" PRIu64 " were refused\n", windows,
+                  overlaps, refusals);
     assert_true(refusals);
 #ifdef KOLK_CHAOS
     assert_true(overlaps);

@@ -49,7 +49,8 @@ static void push_some(model *m, kolk_deadline deadline, size_t n, bool as_array)
     size_t most = m->capacity - m->count, done = status ? 0 : n < most ? n : most;
     size_t given = n;
     assert_int_equal(as_array ? kolk_queue_push_n(&m->queue, items, &given, deadline)
-                              : kolk_queue_push(&m->queue, items, deadline), status);
+                              : kolk_queue_push(&m->queue, items, deadline),
+                     status);
     if (as_array) assert_int_equal(given, done);
     for (size_t i = 0; i < done; i++) m->items[m->count++] = m->next++;
     if (n) show(m, KOLK_WRITABLE, status);
@@ -66,7 +67,8 @@ static void pop_some(model *m, kolk_deadline deadline, size_t n, bool as_array) 
     size_t done = status ? 0 : n < m->count ? n : m->count;
     size_t given = n;
     assert_int_equal(as_array ? kolk_queue_pop_n(&m->queue, items, &given, deadline)
-                              : kolk_queue_pop(&m->queue, items, deadline), status);
+                              : kolk_queue_pop(&m->queue, items, deadline),
+                     status);
     if (as_array) assert_int_equal(given, done);
     assert_memory_equal(items, m->items, done * sizeof *items);
     remove_first(m, done);
@@ -137,8 +139,10 @@ static void operate(model *m, bool filling) {
 
 static void run_one(uint32_t capacity, uint64_t random, uint64_t operations) {
     model m = {.random = random, .capacity = capacity, .next = 1};
-    make_queue(&m.queue, &(kolk_queue_desc){.name = "model", .item_size = sizeof(uint32_t), .capacity = capacity,
-                                            .destroy = destroy, .context = &m});
+    make_queue(
+        &m.queue,
+        &(kolk_queue_desc){
+            .name = "model", .item_size = sizeof(uint32_t), .capacity = capacity, .destroy = destroy, .context = &m});
     bool filling = true;
     for (uint64_t i = 0; i < operations; i++) {
         if (random_below(&m.random, 32) == 0) filling = !filling;

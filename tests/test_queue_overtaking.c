@@ -55,11 +55,13 @@ static void print_line(const char *what, const char *unit, uint64_t *numbers, si
 static void hold_contest(uint32_t capacity, int end, size_t calls) {
     static contest c;
     pthread_t threads[RIVALS + 1];
-    uint64_t *overtaken = (uint64_t *)calloc(calls, sizeof *overtaken), *waited = (uint64_t *)calloc(calls, sizeof *waited);
+    uint64_t *overtaken = (uint64_t *)calloc(calls, sizeof *overtaken),
+             *waited = (uint64_t *)calloc(calls, sizeof *waited);
     memset(&c, 0, sizeof c);
     c.end = end;
     make_ints(&c.queue, capacity);
-    for (int i = 0; i <= RIVALS; i++) assert_int_equal(pthread_create(&threads[i], NULL, i < RIVALS ? compete : provide, &c), 0);
+    for (int i = 0; i <= RIVALS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, i < RIVALS ? compete : provide, &c), 0);
     for (size_t i = 0; i < calls; i++) {
         uint64_t before = __atomic_load_n(&c.served, __ATOMIC_RELAXED);
         int64_t begin = kolk_now_ns();

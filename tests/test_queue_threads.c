@@ -34,7 +34,7 @@ typedef struct job {
     run *run;
     bool pushes, done;
     unsigned producer;
-    uint32_t next;                   /* to be pushed */
+    uint32_t next;                     /* to be pushed */
     uint32_t expected[MOST_PRODUCERS]; /* popped, at least */
     uint32_t popped;
     uint64_t random;
@@ -199,8 +199,10 @@ static void run_one(shape its) {
     r.shape = its;
     r.items = (uint32_t)(operations / its.producers) + 1;
     if (r.items > MOST_ITEMS) r.items = MOST_ITEMS;
-    make_queue(&r.queue, &(kolk_queue_desc){.name = "threads", .item_size = sizeof(item), .capacity = its.capacity,
-                                            .destroy = drop, .context = &r});
+    make_queue(
+        &r.queue,
+        &(kolk_queue_desc){
+            .name = "threads", .item_size = sizeof(item), .capacity = its.capacity, .destroy = drop, .context = &r});
     void *(*function)(void *) = its.lifetime ? relay : work;
     start_jobs(producers, its.producers, &(job){.run = &r, .pushes = true}, function);
     start_jobs(consumers, its.consumers, &(job){.run = &r}, function);
@@ -222,9 +224,9 @@ static const uint32_t capacities[] = {1, 2, 3, 64};
 
 static void test_each_shape(void **state) {
     (void)state;
-    static const shape shapes[] = {{.producers = 1, .consumers = 1}, {.producers = 1, .consumers = 3},
-                                   {.producers = 3, .consumers = 1}, {.producers = 2, .consumers = 2},
-                                   {.producers = 4, .consumers = 4}, {.producers = 8, .consumers = 8},
+    static const shape shapes[] = {{.producers = 1, .consumers = 1},  {.producers = 1, .consumers = 3},
+                                   {.producers = 3, .consumers = 1},  {.producers = 2, .consumers = 2},
+                                   {.producers = 4, .consumers = 4},  {.producers = 8, .consumers = 8},
                                    {.producers = 32, .consumers = 32}};
     for (size_t i = 0; i < LENGTH_OF(shapes) * LENGTH_OF(capacities); i++) {
         shape each = shapes[i / LENGTH_OF(capacities)];
