@@ -18,7 +18,7 @@ void kolk_chaos(void) {
     if (random == 0) random = __atomic_add_fetch(&threads, UINT64_C(0x632be59bd9b4e019), __ATOMIC_RELAXED);
     uint32_t choice = random_below(&random, 1024);
     if (choice == 0)
-        nanosleep(&(struct timespec){.tv_nsec = 1 + random_below(&random, 50000)}, NULL);
+        nanosleep(&(struct timespec){.tv_nsec = 1 + (long)random_below(&random, 50000)}, NULL);
     else if (choice < 32)
         sched_yield();
 }

@@ -85,7 +85,7 @@ static inline bool is_new(search *s, uint64_t key) {
             if (old[i]) is_new(s, old[i]);
         free(old);
     }
-    size_t at = key * UINT64_C(0x9e3779b97f4a7c15) >> 20 & (s->size - 1);
+    size_t at = (size_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 20) & (s->size - 1);
     for (; s->seen[at]; at = (at + 1) & (s->size - 1))
         if (s->seen[at] == key) return false;
     s->seen[at] = key;

@@ -1,6 +1,6 @@
 /* Fairness of kolk_queue, step by step: the clock is the test's, and a thread that was woken goes on when the test lets it,
  * so that it is overtaken as often, and for as long, as the test wants. */
-// link: -pthread -Wl,--wrap=kolk_wait,--wrap=kolk_now_ns
+// link: -pthread -Wl,--wrap=kolk_wait,--wrap=kolk_wake,--wrap=kolk_now_ns
 #include "kolk_queue_test.h"
 
 #include <semaphore.h>
@@ -37,6 +37,20 @@ bool __wrap_kolk_wait(uint32_t *word, uint32_t expected, kolk_deadline deadline)
     sem_post(&me->woken);
     while (sem_wait(&me->go_on) != 0) {}
     return result;
+}
+
+static unsigned wakes; /* system calls that woke, or were to wake, somebody at an end */
+
+void __real_kolk_wake(uint32_t *word, uint32_t n);
+void __wrap_kolk_wake(uint32_t *word, uint32_t n);
+
+void __wrap_kolk_wake(uint32_t *word, uint32_t n) {
+    __atomic_fetch_add(&wakes, 1, __ATOMIC_SEQ_CST);
+    __real_kolk_wake(word, n);
+}
+
+static unsigned wakes_so_far(void) {
+    return __atomic_exchange_n(&wakes, 0, __ATOMIC_SEQ_CST);
 }
 
 static void *call_slowly(void *argument) {
@@ -219,6 +233,51 @@ static void test_the_descriptor_of_an_ended_queue(void **state) {
     end_queue(&queue);
 }
 
+/* ---- System calls ---------------------------------------------------------------------------------------------------- */
+
+static void test_nobody_is_woken_where_nobody_waits(void **state) {
+    (void)state;
+    kolk_queue queue;
+    slow sleeper;
+    begin(&queue, KOLK_READABLE);
+    wakes_so_far();
+    for (int i = 0; i < 10; i++) assert_true(push_int(&queue, 1) == KOLK_OK && pop_int(&queue) == 1);
+    assert_int_equal(wakes_so_far(), 0);
+    start_slow(&sleeper, &queue, KOLK_READABLE);
+    assert_int_equal(push_int(&queue, 1), KOLK_OK);
+    await(&sleeper.woken);
+    sem_post(&sleeper.go_on);
+    assert_int_equal(joined(&sleeper.it), KOLK_OK);
+    assert_int_equal(wakes_so_far(), 1);
+    for (int i = 0; i < 10; i++) assert_true(push_int(&queue, 1) == KOLK_OK && pop_int(&queue) == 1);
+    assert_int_equal(wakes_so_far(), 0); /* all is as before */
+    end_queue(&queue);
+}
+
+/* Of three who sleep one is called, and while it is on its way nobody. */
+static void test_one_is_called_at_a_time(void **state) {
+    (void)state;
+    for (int end = 0; end < 2; end++) {
+        kolk_queue queue;
+        slow sleepers[3];
+        begin(&queue, end);
+        for (size_t i = 0; i < LENGTH_OF(sleepers); i++) start_slow(&sleepers[i], &queue, end);
+        wakes_so_far();
+        give_one(&queue, end);
+        await(&sleepers[0].woken);
+        assert_int_equal(wakes_so_far(), 1);
+        for (int i = 0; i < 2; i++) give_one(&queue, end);
+        assert_int_equal(wakes_so_far(), 0);
+        for (size_t i = 0; i < LENGTH_OF(sleepers); i++) {
+            if (i > 0) await(&sleepers[i].woken); /* by the one before it, as there is more */
+            sem_post(&sleepers[i].go_on);
+            assert_int_equal(joined(&sleepers[i].it), KOLK_OK);
+        }
+        assert_int_equal(wakes_so_far(), 2);
+        end_queue(&queue);
+    }
+}
+
 #define TEST(name) cmocka_unit_test_teardown(name, abort_on_failure)
 
 int main(void) {
@@ -226,7 +285,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_a_millisecond_of_being_overtaken), TEST(test_the_try_form_passes),
         TEST(test_closed_with_items_for_all),        TEST(test_who_comes_after_the_end),
-        TEST(test_the_descriptor_of_an_ended_queue),
+        TEST(test_the_descriptor_of_an_ended_queue), TEST(test_nobody_is_woken_where_nobody_waits),
+        TEST(test_one_is_called_at_a_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
