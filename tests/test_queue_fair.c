@@ -267,6 +267,7 @@ static void test_one_is_called_at_a_time(void **state) {
         await(&sleepers[0].woken);
         assert_int_equal(wakes_so_far(), 1);
         for (int i = 0; i < 2; i++) give_one(&queue, end);
+        kolk_queue_fd(&queue, (kolk_queue_event)end);
         assert_int_equal(wakes_so_far(), 0);
         for (size_t i = 0; i < LENGTH_OF(sleepers); i++) {
             if (i > 0) await(&sleepers[i].woken); /* by the one before it, as there is more */

@@ -201,7 +201,8 @@ static void test_signals_disturb_nobody(void **state) {
         caller it = {.queue = &queue, .end = (kolk_queue_event)end, .deadline = KOLK_FOREVER, .items = {5}};
         start_waiting(&it);
         for (int i = 0; i < 20; i++) interrupt(&it);
-        assert_non_null(last_in_line(&queue, end)); /* waits on */
+        assert_non_null(last_in_line(&queue, end)); /* waits on, and does not think that it was overtaken: HELD */
+        assert_int_equal(__atomic_load_n(&queue.ends[end].ticket, __ATOMIC_SEQ_CST) % 8, 1);
         if (end == KOLK_WRITABLE)
             assert_int_equal(pop_int(&queue), 0);
         else
