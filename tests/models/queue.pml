@@ -1,0 +1,420 @@
+/* queue.pml: how threads wait and are woken in src/queue.c, for SPIN (Holzmann, The SPIN Model Checker, 2003), which
+ * tries every order in which their steps can follow each other. tests/models/queue.sh runs it.
+ *
+ * Each inline is the function of queue.c that has its name; each d_step, and each statement outside of one, is one
+ * atomic operation there, or as much of a lock's body as others see at once. Left out is what changes nothing about sleep:
+ *
+ *     tickets and cells      are counts: something[POP] items, something[PUSH] cells with room. Who takes one at its
+ *                            end leaves one to the other. A cell between ticket and turn is waited for: no sleep.
+ *     look_for_a_while       looks without a result write nothing
+ *     kolk_wait, kolk_wake   who is `called` goes on: a wake follows each store, and one for no reason only looks again
+ *     times                  a deadline, and the millisecond after which the gate is held, pass at any moment or never
+ *     kolk_queue_fd          is not here
+ *
+ * What is proved, each word by each run that has to do with it:
+ *
+ *     S1  when nothing can move any more, nobody sleeps at an end that has something for it: no wake-up is lost
+ *     S2  ... nor when the queue has ended, nor with an ending behind it
+ *     S3  a pop that gives CLOSED found nothing left, at one moment of the call and after the end
+ *     S4  the gate is not held when the line is empty
+ *     served (FAIR)  who waits is served as long as the others go on, whoever else comes at the right moment
+ *
+ * -DBUG=n puts in a mistake that must be found:
+ *
+ *     1  `asleep` is set after the last look, not before      4  who leaves does not look whether the queue has ended
+ *     2  who leaves does not call the next                    5  in an ended queue the first in line is preferred
+ *     3  `asleep` is looked at before the ticket is taken     6  nobody ever holds the gate
+ *
+ * More definitions: PUSHERS, POPPERS, CAPACITY. ALL_DEADLINES=1: some operations have one, or are KOLK_NOW. FAIR=n:
+ * threads go on for ever, and thread n (from 1) is looked at. ENDER=n, one more thread: 1 close, 2 shutdown, 3 either and
+ * then shutdown or reopen, 4 clear; and each thread does TIMES operations, thread 1 one less. Otherwise they stop at any
+ * time. */
+
+#ifndef BUG
+#define BUG 0
+#endif
+#ifndef ENDER
+#define ENDER 0
+#endif
+#ifndef FAIR
+#define FAIR 0
+#endif
+
+#if FAIR
+#define OTHERS_LOOK /* weak fairness gives no lock that others take again and again: so nobody sees it taken */
+#else
+#define OTHERS_LOOK } d_step {
+#endif
+
+#define THREADS (PUSHERS + POPPERS)
+#define PUSH    0
+#define POP     1
+#define NOBODY  255
+
+mtype = { OK, FULL, TIMEOUT, CLOSED, SHUTDOWN, DRAINED }; /* FULL: nothing to take, at either end */
+
+/* ---- kolk_queue, kolk_queue_end ---- */
+
+byte something[2];
+bool open[2] = true, held[2], frozen; /* the gates; only pushes are frozen */
+bool asleep[2], locked[2];
+byte called_at[2] = NOBODY;
+chan line[2] = [THREADS] of { byte };
+
+bool queue_locked;
+mtype ending = OK, how = OK;
+byte endings;
+
+/* ---- waiter, and what only the proof looks at ---- */
+
+bool called[THREADS], in_line[THREADS];
+byte endings_of[THREADS];    /* `endings` of wait_for */
+bool may_be_closed[THREADS]; /* has found nothing left */
+hidden byte each;
+
+#if ENDER
+inline note_closed() { /* after each step that can make it so */
+    for (each : 0 .. THREADS - 1) {
+        may_be_closed[each] = may_be_closed[each] || (something[POP] == 0 &&
+            (ending == CLOSED || (in_line[each] && endings_of[each] != endings)))
+    }
+}
+#else
+inline note_closed() { skip }
+#endif
+
+/* ---- The line ---- */
+
+inline show_asleep(at) { asleep[at] = (called_at[at] == NOBODY && len(line[at]) > 0) }
+
+inline call_next(at) {
+    d_step {
+        !locked[at] -> locked[at] = true; /* kolk_lock_word */
+        if
+        :: called_at[at] == NOBODY && len(line[at]) > 0 ->
+            line[at]?<each>;
+            called_at[at] = each;
+            called[each] = true /* kolk_store, and later kolk_wake */
+        :: else
+        fi;
+        OTHERS_LOOK
+        show_asleep(at); locked[at] = false
+    }
+}
+
+inline tell(other) {
+    if
+#if BUG == 3
+    :: d_step { saw_asleep -> saw_asleep = false } call_next(other)
+#else
+    :: asleep[other] -> call_next(other)
+#endif
+    :: else
+    fi
+}
+
+inline line_up() { /* others see one thing of this: asleep */
+    d_step {
+        !locked[end];
+        if
+        :: !in_line[me] -> line[end]!me; in_line[me] = true
+        :: else
+        fi;
+        called[me] = false;
+        called_at[end] = (called_at[end] == me -> NOBODY : called_at[end]);
+        may_pass_held = line[end]?[eval(me)]; /* is it the first? */
+#if BUG != 1
+        show_asleep(end)
+#endif
+    }
+}
+
+inline leave() {
+    d_step {
+        !locked[end] -> locked[end] = true;
+        line[end]??eval(me);
+        in_line[me] = false;
+        called_at[end] = (called_at[end] == me -> NOBODY : called_at[end]);
+        held[end] = held[end] && !holds; /* kolk_fetch_and */
+        in_time = true; holds = false; may_pass_held = false;
+#if FAIR
+        since = false;
+#endif
+        OTHERS_LOOK
+        show_asleep(end); others = asleep[end]; called[me] = false; locked[end] = false
+    }
+#if BUG != 2
+    if
+    :: d_step { others && !open[PUSH] && BUG != 4 -> others = false } call_next(end) /* has_news */
+    :: else ->
+        if
+        :: d_step { others && something[end] > 0 -> others = false } call_next(end) /* has_something */
+        :: d_step { else -> others = false }
+        fi
+    fi
+#else
+    others = false
+#endif
+}
+
+inline mind_being_overtaken() {
+    if
+#if FAIR /* the second time in vain */
+    :: d_step { !since -> since = true }
+    :: since && (holds || BUG == 6)
+    :: d_step { since && !holds && BUG != 6 -> holds = true; held[end] = true /* kolk_fetch_or */ }
+#else
+    :: true /* less than a millisecond */
+    :: d_step { !holds -> holds = true; held[end] = true }
+#endif
+    fi
+}
+
+/* ---- The end ---- */
+
+inline look_under_lock(blocked) { /* others see nothing of this */
+    d_step { !queue_locked -> status = (ending == CLOSED && end == POP && !(blocked) -> OK : ending) }
+}
+
+#if ENDER
+inline begin() { may_be_closed[me] = (ending == CLOSED && something[POP] == 0) }
+
+inline wait_for() { endings_of[me] = endings }
+
+inline ended_since(blocked, otherwise) {
+    status = (endings == endings_of[me] -> otherwise :
+             (how == SHUTDOWN -> SHUTDOWN :
+             (end == PUSH || (blocked) || how == DRAINED -> CLOSED : otherwise)))
+}
+
+inline look_again() {
+    d_step {
+        ended = (endings != endings_of[me]);
+        may_pass_held = may_pass_held || (ended && BUG != 5)
+    }
+    ended_since(false, OK);
+    if
+    :: status == OK ->
+        pass();
+        if
+        :: d_step { status == FULL && ended -> ended_since(true, FULL) }
+        :: else
+        fi
+    :: else
+    fi
+}
+
+inline finished() {
+    d_step {
+        assert(!(end == POP && status == CLOSED) || may_be_closed[me]); /* S3 */
+        may_be_closed[me] = false;
+        endings_of[me] = 0;
+        ended = false
+    }
+}
+#else
+inline begin() { skip }
+inline wait_for() { skip }
+inline look_again() { pass() }
+inline finished() { skip }
+#endif
+
+inline wake_all(at) {
+    d_step {
+        !locked[at];
+        for (each : 0 .. THREADS - 1) {
+            if
+            :: line[at]??[eval(each)] -> called[each] = true
+            :: else
+            fi
+        }
+        show_asleep(at)
+    }
+}
+
+inline finish(as) {
+    d_step {
+        !queue_locked -> queue_locked = true;
+        ending = (ending == SHUTDOWN -> SHUTDOWN : as);
+        open[PUSH] = false; /* kolk_fetch_and, which gives the tail too */
+        note_closed()
+    }
+    if
+    :: as == SHUTDOWN -> open[POP] = false
+    :: else
+    fi;
+    d_step { /* read and written in two operations there; between them only pops go on, and empty stays empty */
+        how = (ending == SHUTDOWN -> SHUTDOWN : (something[POP] == 0 -> DRAINED : CLOSED));
+        endings++;
+        queue_locked = false
+    }
+    wake_all(PUSH);
+    wake_all(POP)
+}
+
+inline reopen() {
+    d_step { !queue_locked -> queue_locked = true; ending = OK; open[POP] = true }
+    d_step { open[PUSH] = true; queue_locked = false }
+}
+
+inline clear() { /* take_all */
+    d_step { !queue_locked -> queue_locked = true; frozen = true }
+    d_step { cleared = something[POP]; something[PUSH] = something[PUSH] + cleared; something[POP] = 0; note_closed() }
+    d_step { frozen = false; queue_locked = false }
+    if
+    :: cleared > 0 && asleep[PUSH] -> call_next(PUSH) /* tell */
+    :: else
+    fi
+}
+
+/* ---- Passing items ---- */
+
+#define is_shut  (!open[end] || (frozen && end == PUSH)) /* (word & GATE) is neither OPEN nor OPEN | HELD */
+#define may_pass (!is_shut && (!held[end] || may_pass_held))
+
+inline pass() {
+    do
+    :: d_step { !is_shut && !may_pass -> status = FULL }; break /* held */
+    :: is_shut ->
+        look_under_lock(false);
+        if
+        :: status != OK -> break
+        :: else
+        fi
+#if BUG == 3
+    :: d_step { may_pass -> saw_asleep = asleep[1 - end] };
+#else
+    :: may_pass -> /* word = kolk_load(&here->ticket) */
+#endif
+        if
+        :: d_step { may_pass && something[end] > 0 -> /* kolk_compare_exchange_weak */
+                something[end]--; something[1 - end]++; status = OK; note_closed() };
+            tell(1 - end);
+            break
+        :: d_step { something[end] == 0 && (end == PUSH || open[PUSH]) -> status = FULL }; break /* other = kolk_load */
+        :: something[end] == 0 && end == POP && !open[PUSH] -> /* the same, but closed */
+            look_under_lock(true);
+            if
+            :: status != OK -> break
+            :: else
+            fi
+        :: !may_pass /* the word has changed */
+        fi
+    od
+}
+
+proctype thread(bool end; byte me) {
+    mtype status;
+    bool may_pass_held, in_time = true, holds, others;
+#if FAIR
+    bool since;
+#endif
+#if ENDER
+    bool ended;
+    byte times = (me == 1 -> TIMES - 1 : TIMES);
+#endif
+#if BUG == 3
+    bool saw_asleep;
+#endif
+    do
+#if ENDER
+    :: times == 0 -> break
+#elif !FAIR
+    :: break
+#endif
+#if ALL_DEADLINES
+    :: may_pass_held = true; /* KOLK_NOW */
+        pass();
+        goto done
+#endif
+#if ENDER
+    :: times > 0 -> times--; may_pass_held = false;
+#else
+    :: may_pass_held = false;
+#endif
+        begin();
+        pass();
+        if
+        :: status != FULL -> goto done
+        :: else
+        fi;
+        wait_for();
+        do
+        :: line_up();
+            look_again();
+            if
+            :: status != FULL -> break
+            :: else
+            fi;
+#if BUG == 1
+            d_step { !locked[end]; show_asleep(end) };
+#endif
+            if
+            :: d_step { !in_time -> status = TIMEOUT }; break
+            :: in_time -> called[me] -> mind_being_overtaken() /* asleep until it is called */
+#if ALL_DEADLINES
+            :: d_step { in_time -> in_time = false } /* the deadline has passed */
+#endif
+            fi
+        od;
+        skip;
+        leave();
+done:
+        if
+#if ENDER == 1 || ENDER == 2
+        :: status == CLOSED || status == SHUTDOWN -> finished(); break
+        :: else -> finished()
+#else
+        :: finished()
+#endif
+        fi;
+        status = 0
+    od
+}
+
+#if ENDER
+proctype ender() {
+#if ENDER == 1
+    finish(CLOSED)
+#elif ENDER == 2
+    finish(SHUTDOWN)
+#elif ENDER == 3
+    if
+    :: finish(CLOSED)
+    :: finish(SHUTDOWN)
+    fi;
+    if
+    :: finish(SHUTDOWN)
+    :: reopen()
+    fi
+#else
+    byte cleared;
+    clear()
+#endif
+}
+#endif
+
+init {
+    byte i;
+    atomic {
+        something[PUSH] = CAPACITY;
+        for (i : 0 .. THREADS - 1) {
+            run thread(i >= PUSHERS, i)
+        }
+#if ENDER
+        run ender()
+#endif
+    }
+    timeout -> /* nothing can move any more */
+    d_step {
+        for (i : 0 .. THREADS - 1) {
+            assert(!in_line[i] || something[i >= PUSHERS] == 0);            /* S1 */
+            assert(!in_line[i] || (open[PUSH] && endings_of[i] == endings)) /* S2 */
+        }
+        assert((len(line[PUSH]) > 0 || !held[PUSH]) && (len(line[POP]) > 0 || !held[POP])) /* S4 */
+    }
+}
+
+#if FAIR
+ltl served { [] (in_line[FAIR - 1] -> <> !in_line[FAIR - 1]) }
+#endif

@@ -1,0 +1,54 @@
+#!/bin/sh
+# Runs SPIN over tests/models/queue.pml: the protocol in several settings, all of their states, and each seeded mistake,
+# which must be found. Exits with 77 where there is no SPIN.
+# Usage: tests/models/queue.sh
+set -u
+model=$PWD/tests/models/queue.pml
+command -v spin > /dev/null || { echo "skipped: spin is not installed"; exit 77; }
+cc=
+for each in gcc cc clang; do # not $CC, which may build for another machine
+  command -v $each > /dev/null && { cc=$each; break; }
+done
+[ -n "$cc" ] || { echo "skipped: there is no C compiler for this machine"; exit 77; }
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+cd "$folder" || exit 1
+failed=0
+
+# run ERRORS WHAT DEFINITION...: 0 errors in all states, or 1.
+run() {
+  errors=$1 what=$2
+  shift 2
+  liveness= search=-DSAFETY
+  case "$*" in *-DFAIR*) liveness="-a -f" search=-DNFAIR=3 ;; esac
+  rm -f pan*
+  # shellcheck disable=SC2086
+  {
+    spin -a "$@" "$model" && "$cc" -O1 -w -DCOLLAPSE $search -o pan pan.c && ./pan -E -n -m2000000 $liveness
+  } > said 2>&1
+  result=ok
+  grep -q "errors: $errors\$" said || result=FAILED
+  [ "$errors" = 1 ] || ! grep -Eq "depth too small|not completed|out of memory" said || result=FAILED
+  echo "$what: $result$(sed -n 's/ states, stored.*/ states/p' said | sed 's/^ */, /')"
+  [ $result = ok ] || { failed=1; cat said; }
+}
+
+line="-DPUSHERS=1 -DPOPPERS=2 -DCAPACITY=2"
+one_ends="$line -DTIMES=2"
+# shellcheck disable=SC2086
+{
+  run 0 "deadlines" $line -DALL_DEADLINES=1
+  run 0 "close" $one_ends -DENDER=1
+  run 0 "shutdown" $one_ends -DENDER=2
+  run 0 "an end, and shutdown or reopen" -DPUSHERS=1 -DPOPPERS=1 -DCAPACITY=1 -DTIMES=2 -DENDER=3
+  run 0 "clear" -DPUSHERS=2 -DPOPPERS=1 -DCAPACITY=2 -DTIMES=2 -DENDER=4
+  run 0 "who pushes is served" -DPUSHERS=1 -DPOPPERS=2 -DCAPACITY=1 -DFAIR=1
+  run 0 "who pops is served" -DPUSHERS=1 -DPOPPERS=2 -DCAPACITY=1 -DFAIR=2
+  run 1 "mistake 1, asleep set too late, is found" $line -DBUG=1
+  run 1 "mistake 2, leaving without calling the next, is found" $line -DBUG=2
+  run 1 "mistake 3, looking at asleep too early, is found" $line -DBUG=3
+  run 1 "mistake 4, leaving an ended queue silently, is found" $one_ends -DENDER=1 -DBUG=4
+  run 1 "mistake 5, preferring the first in an ended queue, is found" $one_ends -DENDER=1 -DBUG=5
+  run 1 "mistake 6, not holding the gate, is found" -DPUSHERS=1 -DPOPPERS=2 -DCAPACITY=1 -DFAIR=2 -DBUG=6
+}
+exit $failed
