@@ -579,11 +579,11 @@ static void list_stats(const void *queue, kolk_stats *out) {
     kolk_queue_stats((const kolk_queue *)queue, out);
 }
 
-static kolk_status check(const kolk_queue_desc *desc) {
-    if (desc->item_size == 0) return KOLK_ZERO_SIZE;
-    if (desc->capacity == 0) return KOLK_ZERO_CAPACITY;
-    if (desc->item_size > INT32_MAX - 2 * CELL_HEAD || desc->capacity > INT32_MAX) return KOLK_SIZE_OVERFLOW;
-    if (desc->capacity > PTRDIFF_MAX / (desc->item_size + 2 * CELL_HEAD)) return KOLK_SIZE_OVERFLOW;
+static kolk_status check(size_t item_size, uint32_t capacity) {
+    if (item_size == 0) return KOLK_ZERO_SIZE;
+    if (capacity == 0) return KOLK_ZERO_CAPACITY;
+    if (item_size > INT32_MAX - 2 * CELL_HEAD || capacity > INT32_MAX) return KOLK_SIZE_OVERFLOW;
+    if (capacity > PTRDIFF_MAX / (item_size + 2 * CELL_HEAD)) return KOLK_SIZE_OVERFLOW;
     return KOLK_OK;
 }
 
@@ -593,14 +593,17 @@ static uint64_t mask_of(uint32_t capacity) {
     return unit - 1;
 }
 
-kolk_status kolk_queue_init_abi(kolk_queue *queue, const kolk_queue_desc *desc, size_t queue_size, uint32_t abi) {
+kolk_status kolk_queue_init_type(kolk_queue *queue, const kolk_queue_desc *desc, size_t type_size, size_t queue_size,
+                                 uint32_t abi) {
     static const kolk_kind kind = {list_stats, NULL, NULL};
     memset(queue, 0, queue_size);
     if (abi != KOLK_ABI || queue_size != sizeof *queue) return KOLK_WRONG_ABI;
     if (!desc) return KOLK_NO_DESCRIPTOR;
-    kolk_status status = check(desc);
+    if (type_size && desc->item_size && desc->item_size != type_size) return KOLK_TYPE_MISMATCH;
+    size_t item_size = type_size ? type_size : desc->item_size;
+    kolk_status status = check(item_size, desc->capacity);
     if (status != KOLK_OK) return status;
-    uint32_t stride = (uint32_t)KOLK_ROUND_UP(CELL_HEAD + desc->item_size, 8);
+    uint32_t stride = (uint32_t)KOLK_ROUND_UP(CELL_HEAD + item_size, 8);
     size_t bytes = (size_t)desc->capacity * stride;
     void *cells = kolk_memory_reserve(bytes);
     if (!cells) return KOLK_NO_MEMORY;
@@ -611,7 +614,7 @@ kolk_status kolk_queue_init_abi(kolk_queue *queue, const kolk_queue_desc *desc, 
     *queue = (kolk_queue){.cells = (unsigned char *)cells,
                           .mask = mask_of(desc->capacity),
                           .stride = stride,
-                          .item_size = (uint32_t)desc->item_size,
+                          .item_size = (uint32_t)item_size,
                           .capacity = desc->capacity,
                           .bytes = bytes,
                           .name = desc->name,

@@ -92,7 +92,7 @@ extern "C" {
     X(KOLK_AGES_MISSING, "the order of births is asked for (kolk_pool_evict_oldest and the like), and ages is false")  \
     X(KOLK_BAD_HEADROOM, "headroom is more than max_capacity")                                                         \
     X(KOLK_BAD_OVERFLOW, "the overflow pool's objects have another size or alignment, or its handles the same tag")    \
-    X(KOLK_TYPE_MISMATCH, "object_size or object_align differ from the pool's type: leave them 0")                     \
+    X(KOLK_TYPE_MISMATCH, "object_size, object_align or item_size differ from the type's: leave them 0")               \
     X(KOLK_ZERO_CAPACITY, "capacity is 0")                                                                             \
     X(KOLK_BAD_COUNT, "count is negative, or above 2^23: an index must fit a handle")                                  \
     X(KOLK_ARRAY_MISSING, "object_list or byte_map is NULL")                                                           \

@@ -162,11 +162,11 @@ KOLK_API bool kolk_queue_is_valid(const kolk_queue *queue);
 
 /* ---- Inside ---------------------------------------------------------------------------------------------------------- */
 
-KOLK_API kolk_status kolk_queue_init_abi(kolk_queue *queue, const kolk_queue_desc *desc, size_t queue_size,
-                                         uint32_t abi);
+KOLK_API kolk_status kolk_queue_init_type(kolk_queue *queue, const kolk_queue_desc *desc, size_t type_size,
+                                          size_t queue_size, uint32_t abi);
 
 static inline kolk_status kolk_queue_init(kolk_queue *queue, const kolk_queue_desc *desc) {
-    return kolk_queue_init_abi(queue, desc, sizeof *queue, KOLK_ABI);
+    return kolk_queue_init_type(queue, desc, 0, sizeof *queue, KOLK_ABI);
 }
 
 #ifdef __cplusplus

@@ -40,6 +40,14 @@
  * _available, _handle_of, _index, _at, _slot, _sort (whose compare takes const void *), _clear, _reserve, _trim, _stats,
  * _is_valid and _deinit: those of slotmap.h. The untyped map is `bodies.map`.
  *
+ * A queue between threads (queue.h):
+ *
+ *     KOLK_QUEUE_TYPE(jobs, struct job)
+ *
+ * makes `jobs` (a queue), `jobs_item`, and jobs_init, _push (of a const struct job *), _pop (to a struct job *), _push_n,
+ * _pop_n, _count, _clear, _close, _shutdown, _reopen, _fd, _stats, _is_valid and _deinit: those of queue.h. Leave item_size
+ * of the descriptor 0. The untyped queue is `jobs.queue`. The type may be a pointer: then pointers travel, not objects.
+ *
  * Cost      none: each function is one cast and one call; alloc, free and get of KOLK_POOL_TYPE know the stride as a
  *           constant, which makes them faster than the untyped ones.
  * Memory    KOLK_POOL_STORAGE(T, n) is the type of static storage for n objects; you write the declaration:
@@ -52,6 +60,7 @@
 #include "base.h"
 #include "bytemap.h"
 #include "pool.h"
+#include "queue.h"
 #include "slotmap.h"
 
 #ifdef __cplusplus
@@ -198,6 +207,24 @@
     KOLK_TYPED_ bool name##_is_valid(const name *map_) { return kolk_slotmap_is_valid(&map_->map); }                   \
     KOLK_TYPED_ name##_cursor name##_each(const name *map_) { return kolk_slotmap_each(&map_->map); }                  \
     KOLK_TYPED_ T *name##_each_next(name##_cursor *cursor_) { return (T *)kolk_slotmap_cursor_next_sized(cursor_, sizeof(T)); }
+
+#define KOLK_QUEUE_TYPE(name, T)                                                                                       \
+    typedef T name##_item;                                                                                             \
+    typedef struct name { kolk_queue queue; } name;                                                                    \
+    KOLK_TYPED_ kolk_status name##_init(name *queue_, const kolk_queue_desc *desc_) { return kolk_queue_init_type(&queue_->queue, desc_, sizeof(T), sizeof(kolk_queue), KOLK_ABI); } \
+    KOLK_TYPED_ void name##_deinit(name *queue_) { kolk_queue_deinit(&queue_->queue); }                                \
+    KOLK_TYPED_ kolk_status name##_push(name *queue_, const name##_item *item_, kolk_deadline deadline_) { return kolk_queue_push(&queue_->queue, item_, deadline_); } \
+    KOLK_TYPED_ kolk_status name##_pop(name *queue_, name##_item *item_, kolk_deadline deadline_) { return kolk_queue_pop(&queue_->queue, item_, deadline_); } \
+    KOLK_TYPED_ kolk_status name##_push_n(name *queue_, const name##_item *items_, size_t *n_, kolk_deadline deadline_) { return kolk_queue_push_n(&queue_->queue, items_, n_, deadline_); } \
+    KOLK_TYPED_ kolk_status name##_pop_n(name *queue_, name##_item *items_, size_t *n_, kolk_deadline deadline_) { return kolk_queue_pop_n(&queue_->queue, items_, n_, deadline_); } \
+    KOLK_TYPED_ size_t name##_count(const name *queue_) { return kolk_queue_count(&queue_->queue); }                   \
+    KOLK_TYPED_ size_t name##_clear(name *queue_) { return kolk_queue_clear(&queue_->queue); }                         \
+    KOLK_TYPED_ void name##_close(name *queue_) { kolk_queue_close(&queue_->queue); }                                  \
+    KOLK_TYPED_ void name##_shutdown(name *queue_) { kolk_queue_shutdown(&queue_->queue); }                            \
+    KOLK_TYPED_ void name##_reopen(name *queue_) { kolk_queue_reopen(&queue_->queue); }                                \
+    KOLK_TYPED_ int name##_fd(name *queue_, kolk_queue_event event_) { return kolk_queue_fd(&queue_->queue, event_); } \
+    KOLK_TYPED_ void name##_stats(const name *queue_, kolk_stats *out_) { kolk_queue_stats(&queue_->queue, out_); }    \
+    KOLK_TYPED_ bool name##_is_valid(const name *queue_) { return kolk_queue_is_valid(&queue_->queue); }
 /* clang-format on */
 
 #endif

@@ -5,6 +5,7 @@
 #include <kolk/bytemap.h>
 #include <kolk/kolk.h>
 #include <kolk/pool.h>
+#include <kolk/queue.h>
 #include <kolk/slotmap.h>
 #include <kolk/typed.h>
 
@@ -36,6 +37,8 @@ struct particle {
 };
 KOLK_POOL_DEFINE(particles, particle)
 KOLK_BYTEMAP_TYPE(peds, bullet)
+KOLK_QUEUE_TYPE(shots, bullet)
+KOLK_QUEUE_TYPE(pointers, bullet *)
 
 namespace {
 
@@ -216,11 +219,51 @@ int untyped_slotmap() {
     return 0;
 }
 
+int queue() {
+    kolk_queue_desc desc = kolk_queue_desc();
+    desc.name = "shots";
+    desc.capacity = 2;
+    shots all;
+    REQUIRE(shots_init(&all, &desc) == KOLK_OK);
+    const bullet one = {1, 2, nullptr};
+    const bullet more[3] = {one, one, one};
+    size_t n = 3;
+    REQUIRE(shots_push(&all, &one, KOLK_FOREVER) == KOLK_OK);
+    REQUIRE(shots_push_n(&all, more, &n, KOLK_NOW) == KOLK_OK && n == 1 && shots_count(&all) == 2);
+    REQUIRE(shots_push(&all, &one, kolk_deadline_after(1)) == KOLK_TIMEOUT);
+    bullet got[3];
+    REQUIRE(shots_pop(&all, got, KOLK_NOW) == KOLK_OK && got[0].y == 2);
+    REQUIRE(shots_pop_n(&all, got, &n, KOLK_NOW) == KOLK_OK && n == 1 && shots_pop(&all, got, KOLK_NOW) == KOLK_EMPTY);
+    shots_close(&all);
+    REQUIRE(shots_push(&all, &one, KOLK_NOW) == KOLK_CLOSED);
+    shots_shutdown(&all);
+    shots_reopen(&all);
+    REQUIRE(shots_push(&all, &one, KOLK_NOW) == KOLK_OK && shots_clear(&all) == 1 && shots_is_valid(&all));
+    shots_deinit(&all);
+    desc.item_size = sizeof(bullet) + 1;
+    REQUIRE(shots_init(&all, &desc) == KOLK_TYPE_MISMATCH);
+    return 0;
+}
+
+int queue_of_pointers() {
+    kolk_queue_desc desc = kolk_queue_desc();
+    desc.capacity = 1;
+    pointers all;
+    REQUIRE(pointers_init(&all, &desc) == KOLK_OK);
+    bullet one = {1, 2, nullptr}, *it = &one;
+    REQUIRE(pointers_push(&all, &it, KOLK_NOW) == KOLK_OK);
+    it = nullptr;
+    REQUIRE(pointers_pop(&all, &it, KOLK_NOW) == KOLK_OK && it == &one);
+    pointers_deinit(&all);
+    return 0;
+}
+
 } // namespace
 
 int main() {
-    int (*const parts[])() = {base,           untyped, typed, members_and_hidden, bytemap, slotmap, slotmap_that_grows,
-                              untyped_slotmap};
+    int (*const parts[])() = {
+        base,  untyped,          typed, members_and_hidden, bytemap, slotmap, slotmap_that_grows, untyped_slotmap,
+        queue, queue_of_pointers};
     for (int (*part)() : parts)
         if (int line = part()) return line;
     return 0;
