@@ -227,7 +227,8 @@ static void mind_being_overtaken(kolk_queue_end *end, waiter *me) {
     int64_t now = kolk_now_ns();
     if (me->since == 0) me->since = now;
     if (me->holds || now - me->since < OVERTAKEN_NS) return;
-    me->holds = true; /* it is the first: only that one is called */
+    me->holds =
+        true; /* it is the first: only that one is called (but at the end of the queue, where nobody waits on) */
     kolk_fetch_or(&end->ticket, HELD, KOLK_SEQ_CST);
 }
 
@@ -458,7 +459,7 @@ static kolk_status wait_in_line(kolk_queue *queue, int at, void *items, size_t *
     kolk_status status = KOLK_FULL;
     for (bool is_new = true; status == KOLK_FULL; is_new = false) {
         bool is_first = line_up(end, &me, is_new);
-        status = look_again(queue, at, items, n, most, is_first, endings);
+        status = look_again(queue, at, items, n, most, is_first || !in_time, endings); /* a time-out has to be true */
         if (status != KOLK_FULL) break;
         if (!in_time) status = KOLK_TIMEOUT;
         while (in_time && !kolk_load(&me.called, KOLK_RELAXED)) in_time = kolk_wait(&me.called, 0, deadline);

@@ -86,18 +86,22 @@ static void give_one(kolk_queue *queue, int end) {
     assert_int_equal(end == KOLK_WRITABLE ? kolk_queue_pop(queue, &item, KOLK_NOW) : push_int(queue, 7), KOLK_OK);
 }
 
-static kolk_status try_one(kolk_queue *queue, int end) {
+static kolk_status take_one(kolk_queue *queue, int end, kolk_deadline deadline) {
     int item = 7;
-    return end == KOLK_WRITABLE ? push_int(queue, item) : kolk_queue_pop(queue, &item, KOLK_NOW);
+    return end == KOLK_WRITABLE ? kolk_queue_push(queue, &item, deadline) : kolk_queue_pop(queue, &item, deadline);
 }
 
 /* Something comes, `s` is called for it, and somebody who comes at the right moment takes it. */
-static void overtake(slow *s) {
+static void overtake_by(slow *s, kolk_deadline deadline) {
     give_one(s->it.queue, (int)s->it.end);
     await(&s->woken);
-    assert_int_equal(try_one(s->it.queue, (int)s->it.end), KOLK_OK);
+    assert_int_equal(take_one(s->it.queue, (int)s->it.end, deadline), KOLK_OK);
     sem_post(&s->go_on);
     await(&s->asleep);
+}
+
+static void overtake(slow *s) {
+    overtake_by(s, KOLK_NOW);
 }
 
 /* Overtaken for more than a millisecond: from now on those with a deadline line up behind. */
@@ -146,8 +150,8 @@ static void test_a_millisecond_of_being_overtaken(void **state) {
     }
 }
 
-/* The try form never waits, and what it answers is true: it takes what there is. */
-static void test_the_try_form_passes(void **state) {
+/* Who does not wait takes what there is: what the try form answers is true, and so is a time-out. */
+static void test_who_does_not_wait_passes(void **state) {
     (void)state;
     for (int end = 0; end < 2; end++) {
         kolk_queue queue;
@@ -156,6 +160,7 @@ static void test_the_try_form_passes(void **state) {
         start_slow(&first, &queue, end);
         make_it_hold(&first);
         for (int i = 0; i < 3; i++) overtake(&first);
+        overtake_by(&first, PAST);
         give_one(&queue, end);
         await(&first.woken);
         sem_post(&first.go_on);
@@ -284,7 +289,7 @@ static void test_one_is_called_at_a_time(void **state) {
 int main(void) {
     alarm(60);
     const struct CMUnitTest tests[] = {
-        TEST(test_a_millisecond_of_being_overtaken), TEST(test_the_try_form_passes),
+        TEST(test_a_millisecond_of_being_overtaken), TEST(test_who_does_not_wait_passes),
         TEST(test_closed_with_items_for_all),        TEST(test_who_comes_after_the_end),
         TEST(test_the_descriptor_of_an_ended_queue), TEST(test_nobody_is_woken_where_nobody_waits),
         TEST(test_one_is_called_at_a_time),

@@ -342,8 +342,8 @@ static void test_more_than_there_is_room_for(void **state) {
         return;
     }
     assert_ending(it, 0,
-                  BAD "1: large keeps 0 slots and cannot have 4294967295: object_size is about 2 GiB or more, or "
-                      "times max_capacity beyond the address space\n0 to 1\n");
+                  BAD "1: large keeps 0 slots and cannot have 4294967295: an object is to be about 2 GiB or more, "
+                      "or all of them more than the address space\n0 to 1\n");
 }
 
 static void test_a_file_that_cannot_be_read(void **state) {

@@ -77,10 +77,10 @@ extern "C" {
     /* a bad descriptor */                                                                                             \
     X(KOLK_WRONG_ABI, "the program was compiled with the headers of another kolk than the library it runs with")       \
     X(KOLK_NO_DESCRIPTOR, "the descriptor is NULL")                                                                    \
-    X(KOLK_ZERO_SIZE, "object_size is 0")                                                                              \
+    X(KOLK_ZERO_SIZE, "object_size or item_size is 0")                                                                 \
     X(KOLK_BAD_ALIGN, "object_align is not a power of two")                                                            \
     X(KOLK_ALIGN_TOO_LARGE, "object_align is above 4096")                                                              \
-    X(KOLK_SIZE_OVERFLOW, "object_size is about 2 GiB or more, or times max_capacity beyond the address space")        \
+    X(KOLK_SIZE_OVERFLOW, "an object is to be about 2 GiB or more, or all of them more than the address space")        \
     X(KOLK_MAX_BELOW_CAPACITY, "max_capacity is below capacity")                                                       \
     X(KOLK_CANNOT_GROW, "a pool on the caller's memory cannot grow: max_capacity must be 0 or capacity")               \
     X(KOLK_MEMORY_MISSING, "memory_size is given, memory is NULL")                                                     \

@@ -36,8 +36,10 @@
  *           and pop_n are as many pushes and pops in a row, without another between. Not lock-free: a call may have to
  *           wait for a thread that was interrupted in the middle of another.
  * Fairness  who waits is served first come, first served, but for those who come at the right moment and need not wait. Who
- *           was overtaken by such for more than 1 millisecond stops them: then all with a deadline line up behind.
- * Forks     a child may use a queue if no thread was within a call of it when it was forked.
+ *           was overtaken by such for more than 1 millisecond stops them: then others line up behind. Only those who do not
+ *           wait still pass: with KOLK_NOW, or when their deadline has come.
+ * Forks     a child may use a queue if no thread was within a call of it when it was forked; file descriptors are its
+ *           parent's too.
  * Design    the essay in src/queue.c. Not in freestanding builds.
  */
 #ifndef KOLK_QUEUE_H
