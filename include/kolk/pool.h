@@ -165,7 +165,7 @@ struct kolk_pool {
     uint32_t capacity, max_capacity;
     uint32_t object_size;
     uint16_t object_align;
-    uint8_t told_low;
+    uint16_t told_low;
     uint32_t peak;                        /* UINT32_MAX: it is fresh; FIFO and debug mode count it */
     uint32_t first;                       /* FIFO: of the ring */
     uint32_t worn_first, worn_last, worn; /* list through generations[], oldest first; its length */
