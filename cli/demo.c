@@ -39,6 +39,7 @@ static const struct stop {
     {"bitpool", "A bit a slot: Bitpool", demo_bitpool},
     {"components", "Which hole is filled first: component pools", demo_components},
     {"gta", "A byte a slot: the GTA trilogy's pool", demo_gta},
+    {"queue", "Full blocks, empty blocks: BlockingQueue", demo_queue},
     {"spell", "The wave of a wand", demo_spell},
 };
 
@@ -88,7 +89,7 @@ const cli_verb cli_demo = {
     .name = "demo",
     .arguments = "[DIRECTORY]",
     .most_arguments = 1,
-    .summary = "a tour: fragmentation, bits, holes, bytes, and a hundred thousand sparkles in a pool",
+    .summary = "a tour: fragmentation, bits, holes, bytes, threads, and 100,000 sparkles in a pool",
     .details = "On a terminal the sparkles are shown at once, with the pool's slots under them.\n"
                "Elsewhere, with --png or with a DIRECTORY, two pictures are written there (or\n"
                "here): kolk-demo-sparkles.png, when most are alive, and kolk-demo-slots.png, the\n"

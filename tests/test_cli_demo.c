@@ -223,6 +223,33 @@ static void bytes_are_those_of_the_games(void **state) {
     free(json);
 }
 
+static void queue_blocks_as_the_texts(void **state) {
+    static const char *const lines[] = {
+        "  a new queue                                       . . . .\n",
+        "  Add 1 to 4                                        1 2 3 4\n",
+        "  Add 5, at once            it is full              1 2 3 4\n",
+        "  Add 5, 10 ms              the deadline has passed 1 2 3 4\n",
+        "  Add 5 waits; Remove       1                       2 3 4 5\n",
+        "  Clear                     4 dropped               . . . .\n",
+        "  Remove waits; Shutdown    it is shut down         . . . .\n",
+        "  Add 6                     it is shut down         . . . .\n",
+        "  Add 6                                             6 . . .\n",
+        "  Remove                    6                       . . . .\n",
+        "2 readers pass 200,000 numbers through a queue of 1,024:\n",
+    };
+    char *text = shown(demo_queue, false), *json = shown(demo_queue, true);
+    (void)state;
+    assert_fits(text);
+    for (size_t n = 0; n < LENGTH_OF(lines); n++) assert_has(text, lines[n]);
+    assert_has(json, "\"call\": \"Add 5 waits; Remove\",\n      \"status\": \"done\",\n      \"number\": 1,\n");
+    assert_has(json, "\"inside\": [\n        2,\n        3,\n        4,\n        5\n      ]");
+    assert_has(json,
+               "\"call\": \"Remove waits; Shutdown\",\n      \"status\": \"it is shut down\",\n      \"inside\": []\n");
+    assert_has(json, "\"items\": 200000,\n  \"lock_ns\": ");
+    free(text);
+    free(json);
+}
+
 static void slot_map_counts(void **state) {
     sparkles pool;
     struct sparkle *objects[100];
@@ -295,6 +322,7 @@ int main(void) {
         cmocka_unit_test(bits_are_those_of_bitpool),
         cmocka_unit_test(holes_are_those_of_the_article),
         cmocka_unit_test(bytes_are_those_of_the_games),
+        cmocka_unit_test(queue_blocks_as_the_texts),
         cmocka_unit_test(slot_map_counts),
         cmocka_unit_test(pictures_are_what_was_drawn),
         cmocka_unit_test(one_color_is_a_picture),
