@@ -2,6 +2,7 @@
  * or not: what it says of each, and how it ends. */
 // link: -Wl,--wrap=kolk_pool_init_type -Wl,--wrap=kolk_pool_is_valid -Wl,--wrap=kolk_pool_trim
 // link: -Wl,--wrap=kolk_deadline_after -Wl,--wrap=kolk_stats_write
+// link: -Wl,--wrap=kolk_queue_init_type -Wl,--wrap=kolk_queue_pop -Wl,--wrap=kolk_queue_fd
 #include "kolk_test.h"
 
 #include <signal.h>
@@ -23,7 +24,11 @@ static enum fault {
     TRIM_CRASHES,
     TRIM_HANGS,
     CLOCK_STANDS,
-    NO_STATISTICS
+    NO_STATISTICS,
+    NO_QUEUE,
+    ITEMS_ARE_LOST,
+    DEADLINES_ARE_LOST,
+    NO_DESCRIPTOR_FOR_POLL
 } fault;
 
 kolk_status __real_kolk_pool_init_type(kolk_pool *pool, const kolk_pool_desc *desc, size_t type_size, size_t type_align,
@@ -40,6 +45,14 @@ void __real_kolk_stats_write(kolk_stats_format format, void (*put)(const char *t
                              void *context);
 void __wrap_kolk_stats_write(kolk_stats_format format, void (*put)(const char *text, size_t length, void *context),
                              void *context);
+kolk_status __real_kolk_queue_init_type(kolk_queue *queue, const kolk_queue_desc *desc, size_t type_size,
+                                        size_t queue_size, uint32_t abi);
+kolk_status __wrap_kolk_queue_init_type(kolk_queue *queue, const kolk_queue_desc *desc, size_t type_size,
+                                        size_t queue_size, uint32_t abi);
+kolk_status __real_kolk_queue_pop(kolk_queue *queue, void *item, kolk_deadline deadline);
+kolk_status __wrap_kolk_queue_pop(kolk_queue *queue, void *item, kolk_deadline deadline);
+int __real_kolk_queue_fd(kolk_queue *queue, kolk_queue_event event);
+int __wrap_kolk_queue_fd(kolk_queue *queue, kolk_queue_event event);
 
 kolk_status __wrap_kolk_pool_init_type(kolk_pool *pool, const kolk_pool_desc *desc, size_t type_size, size_t type_align,
                                        size_t pool_size, uint32_t abi) {
@@ -70,6 +83,22 @@ kolk_deadline __wrap_kolk_deadline_after(int64_t milliseconds) {
 void __wrap_kolk_stats_write(kolk_stats_format format, void (*put)(const char *text, size_t length, void *context),
                              void *context) {
     if (fault != NO_STATISTICS) __real_kolk_stats_write(format, put, context);
+}
+
+kolk_status __wrap_kolk_queue_init_type(kolk_queue *queue, const kolk_queue_desc *desc, size_t type_size,
+                                        size_t queue_size, uint32_t abi) {
+    if (fault == NO_QUEUE) return KOLK_NO_MEMORY;
+    return __real_kolk_queue_init_type(queue, desc, type_size, queue_size, abi);
+}
+
+kolk_status __wrap_kolk_queue_pop(kolk_queue *queue, void *item, kolk_deadline deadline) {
+    kolk_status status = __real_kolk_queue_pop(queue, item, deadline);
+    if (fault == ITEMS_ARE_LOST && status == KOLK_OK) return KOLK_EMPTY;
+    return fault == DEADLINES_ARE_LOST && status == KOLK_TIMEOUT ? KOLK_EMPTY : status;
+}
+
+int __wrap_kolk_queue_fd(kolk_queue *queue, kolk_queue_event event) {
+    return fault == NO_DESCRIPTOR_FOR_POLL ? -1 : __real_kolk_queue_fd(queue, event);
 }
 
 /* ---- What it says ------------------------------------------------------------------------------------------------ */
@@ -146,6 +175,7 @@ static void a_whole_library_works(void **state) {
     assert_said("unused capacity", "", "");
     assert_said("trim", "", "");
     assert_said("clock", "yes", "monotonic: deadlines pass\n");
+    assert_said("queue", "yes", "threads are woken, by items and by deadlines, and poll is told\n");
     assert_said("statistics", "yes", "a pool with a name is listed, as text, JSON and OpenMetrics\n");
     assert_said("fill", "yes",
                 "it is reported: kolk: doctor: write after free to slot 0: 2a written at byte 8 of it\n");
@@ -182,6 +212,9 @@ static void what_is_broken_is_said(void **state) {
         {TRIM_HANGS, "trim", "it crashed, or took more than 5 seconds\n"},
         {CLOCK_STANDS, "clock", "it stands still\n"},
         {NO_STATISTICS, "statistics", "a pool with a name is listed in 0 formats of 3\n"},
+        {NO_QUEUE, "queue", "a small queue: the system gives no more memory\n"},
+        {ITEMS_ARE_LOST, "queue", "an item was lost\n"},
+        {DEADLINES_ARE_LOST, "queue", "a deadline passed, and did not end the wait\n"},
     };
     for (size_t i = 0; i < LENGTH_OF(rows); i++) {
         fault = rows[i].fault;
@@ -191,6 +224,15 @@ static void what_is_broken_is_said(void **state) {
     }
     assert_int_equal(doctor("--json"), CLI_FAILED);
     assert_memory_equal(printed, "{\n  \"works\": false,\n", 20);
+}
+
+static void a_queue_without_a_descriptor_works(void **state) {
+    (void)state;
+    fault = NO_DESCRIPTOR_FOR_POLL;
+    assert_int_equal(doctor(NULL), CLI_OK);
+    assert_said("queue", "partly",
+                "threads are woken, by items and by deadlines; the system has no eventfd for poll\n");
+    assert_ends("\n\nThe library works.\n");
 }
 
 static void the_library_works_without_debug_mode(void **state) {
@@ -311,6 +353,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(a_whole_library_works, begin_anew),
         cmocka_unit_test_setup(what_is_broken_is_said, begin_anew),
+        cmocka_unit_test_setup(a_queue_without_a_descriptor_works, begin_anew),
         cmocka_unit_test_setup(the_library_works_without_debug_mode, begin_anew),
         cmocka_unit_test_setup(settings_are_explained, begin_anew),
         cmocka_unit_test_setup(tools_are_started, begin_anew),
