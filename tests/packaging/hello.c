@@ -1,4 +1,5 @@
-/* The smallest program that needs the headers and the library: one object taken, found by its handle, given back. */
+/* The smallest program that needs the headers and the library: one object taken, found by its handle, given back; and
+ * sent through a queue, which needs the system's threads. */
 #include <kolk/kolk.h>
 #include <stdio.h>
 
@@ -7,6 +8,18 @@ struct hello {
 };
 
 KOLK_POOL_TYPE(hellos, struct hello)
+KOLK_QUEUE_TYPE(mail, struct hello)
+
+static bool send_through_a_queue(void) {
+    mail queue;
+    struct hello sent = {.number = 42}, received = {.number = 0};
+    if (mail_init(&queue, &(kolk_queue_desc){.name = "mail", .capacity = 1}) != KOLK_OK) return false;
+    mail_push(&queue, &sent, KOLK_FOREVER);
+    mail_pop(&queue, &received, KOLK_FOREVER);
+    bool waits = mail_pop(&queue, &received, kolk_deadline_after(1)) == KOLK_TIMEOUT;
+    mail_deinit(&queue);
+    return waits && received.number == 42;
+}
 
 int main(void) {
     hellos pool;
@@ -19,6 +32,7 @@ int main(void) {
     hellos_free(&pool, hello);
     bool gone = !hellos_get(&pool, handle);
     hellos_deinit(&pool);
-    puts(found && gone ? "kolk works" : "kolk does not work");
-    return found && gone ? 0 : 1;
+    bool works = found && gone && send_through_a_queue();
+    puts(works ? "kolk works" : "kolk does not work");
+    return works ? 0 : 1;
 }

@@ -66,6 +66,8 @@ build_tree() { outside package -Dkolk_DIR="$build"; }
 
 installed() {
   install_and_move
+  grep -q 'LINK_ONLY:Threads::Threads' "$(find "$work/another prefix" -name kolkTargets.cmake)" ||
+    fail "The installed static library does not ask for threads."
   outside package -DCMAKE_PREFIX_PATH="$work/another prefix"
 }
 
@@ -78,6 +80,8 @@ pkg_config() {
   LD_LIBRARY_PATH=$(dirname "$at") "$work/shared"
   eval "\"\$CC\" -static tests/packaging/hello.c -o \"\$work/static\" $(PKG_CONFIG_PATH=$at pkg-config --static --cflags --libs kolk)"
   "$work/static"
+  [[ $(PKG_CONFIG_PATH=$at pkg-config --static --libs kolk) == *-pthread* ]] || fail "kolk.pc does not ask for threads."
+  [[ $(PKG_CONFIG_PATH=$at pkg-config --libs kolk) != *-pthread* ]] || fail "The shared library has its threads already."
 
   # As distributions configure it: a libdir of several parts (the prefix follows kolk.pc), or an absolute one (it does not).
   at="$work/moved/lib/some machine/pkgconfig"
