@@ -73,7 +73,8 @@ static void test_small_items_and_pointers(void **state) {
     job target = {.number = 7};
     assert_int_equal(letters_init(&small, &(kolk_queue_desc){.capacity = 26}), KOLK_OK);
     assert_int_equal(pointers_init(&large, &(kolk_queue_desc){.capacity = 1}), KOLK_OK);
-    for (char c = 'a'; c <= 'z'; c++) assert_int_equal(letters_push(&small, &c, KOLK_NOW), KOLK_OK);
+    for (const char *c = "abcdefghijklmnopqrstuvwxyz"; *c; c++)
+        assert_int_equal(letters_push(&small, c, KOLK_NOW), KOLK_OK);
     letter all[27] = {0};
     size_t n = 26;
     assert_int_equal(letters_pop_n(&small, all, &n, KOLK_NOW), KOLK_OK);
