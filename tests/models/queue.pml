@@ -122,7 +122,7 @@ inline line_up() { /* others see one thing of this: asleep */
         fi;
         called[me] = false;
         called_at[end] = (called_at[end] == me -> NOBODY : called_at[end]);
-        may_pass_held = line[end]?[eval(me)]; /* is it the first? */
+        may_pass_held = line[end]?[eval(me)] || !in_time; /* is_first || !in_time, which look_again is told */
 #if BUG != 1
         show_asleep(end)
 #endif
