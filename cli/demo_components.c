@@ -138,10 +138,11 @@ static void churn(components *pool, struct component **objects, uint64_t random)
 }
 
 static void look(const components *pool, struct churned *churned) {
-    uint32_t runs = 0, at = 0, length = MANY;
+    uint32_t runs = 0, at = 0, length = MANY, end = UINT32_MAX;
     *churned = (struct churned){.alive = components_count(pool)};
     for (; components_next_run(pool, &at, &length); at += length, length = MANY - at) {
-        runs++;
+        runs += at != end; /* where objects come from malloc, each is a run of its own */
+        end = at + length;
         for (uint32_t slot = at; slot < at + length; slot++) churned->counts[(uint64_t)slot * STRETCHES / MANY]++;
     }
     churned->mean_run = (double)churned->alive / runs;
