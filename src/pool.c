@@ -21,7 +21,8 @@
  * floor (setup, teardown, ages) or lowers free_bound (reset) alone. Headroom and low_water raise the floor as far as
  * never-issued slots no longer cover them: the last entries of the stack are taken here, where they are looked after. So
  * does a peak that is counted, as far as it would rise. easy_floor is the floor of pools with ages, whose alloc does a
- * little more; easy_held is that of FIFO and LOWEST, in free slots: above it, they too look after nothing.
+ * little more, in kolk_pool_alloc_slow; easy_held is that of FIFO and LOWEST, in free slots: above it, they too look after
+ * nothing else.
  * Pools in debug mode are shown (end, 0, 0), since their stride may not be the one that typed code knows, and since under tools
  * that watch malloc their objects are not in slots at all (debug.c).
  *
@@ -58,8 +59,6 @@ _Static_assert(sizeof(void *) != 8 || (sizeof(kolk_pool) == 368 && sizeof(kolk_p
 extern inline uintptr_t kolk_pool_slot(const kolk_pool *pool, const void *object);
 extern inline uintptr_t kolk_pool_slot_sized(const kolk_pool *pool, const void *object, size_t stride);
 extern inline bool kolk_pool_bit(const uint64_t *words, uintptr_t index);
-extern inline void kolk_pool_leave_order(kolk_pool *pool, size_t slot);
-extern inline void kolk_pool_become_newest(kolk_pool *pool, size_t slot);
 extern inline void *kolk_pool_alloc_sized(kolk_pool *pool, size_t stride);
 extern inline void *kolk_pool_alloc(kolk_pool *pool);
 extern inline void kolk_pool_free_slot(kolk_pool *pool, void *object, uintptr_t index);
@@ -405,7 +404,7 @@ static void *issue(kolk_pool *pool, uint32_t index, const void *site) {
         kolk_bits_set(pool->ready, index);
     }
     kolk_bits_set(pool->live, index);
-    if (pool->ages) kolk_pool_become_newest(pool, index);
+    if (pool->ages) become_newest(pool, index);
     if (debug) kolk_debug_begin_life(debug, index, object, site);
     if (keeps_peak(pool) && kolk_pool_count(pool) > pool->peak) {
         pool->peak = kolk_pool_count(pool);
@@ -526,10 +525,21 @@ static KOLK_APART void *alloc_any(kolk_pool *pool, wish how, const void *site) {
     return issue(pool, index, site);
 }
 
-void *kolk_pool_alloc_slow(kolk_pool *pool) {
-    if (pool->held <= pool->easy_held) return alloc_any(pool, (wish){0}, SITE);
+/* FIFO and LOWEST, where no option looks after what is left. */
+static KOLK_APART void *alloc_waiting(kolk_pool *pool, const void *site) {
+    if (pool->held <= pool->easy_held) return alloc_any(pool, (wish){0}, site);
     uint32_t index = take_waiting(pool);
     kolk_bits_set(pool->live, index);
+    return plain_slot_at(pool, index);
+}
+
+void *kolk_pool_alloc_slow(kolk_pool *pool) {
+    kolk_slot *top = pool->top;
+    if ((uintptr_t)top <= (uintptr_t)pool->easy_floor) return alloc_waiting(pool, SITE);
+    uint32_t index = top[-1].index; /* as the fast path, and an age */
+    pool->top = top - 1;
+    kolk_bits_set(pool->live, index);
+    become_newest(pool, index);
     return plain_slot_at(pool, index);
 }
 

@@ -16,7 +16,7 @@ static uint32_t pass_dead(kolk_pool *pool, uint32_t at, bool up) {
     while (at && !is_alive(pool, at - 1)) {
         uint32_t dead = at - 1;
         at = up ? pool->ages[at].newer : pool->ages[at].older;
-        kolk_pool_leave_order(pool, dead);
+        leave_order(pool, dead);
         be_alone(pool, dead);
     }
     return at;
@@ -71,7 +71,7 @@ static uint32_t aging_slot(kolk_pool *pool, const void *object, const char *verb
 
 void kolk_pool_touch(kolk_pool *pool, const void *object) {
     uint32_t slot = aging_slot(pool, object, "touch", SITE);
-    if (slot != NO_SLOT && !is_alone(pool, slot)) kolk_pool_become_newest(pool, slot);
+    if (slot != NO_SLOT && !is_alone(pool, slot)) become_newest(pool, slot);
 }
 
 /* A live slot that is in no order is protected: the mark needs no place of its own, and ends with the life. */
@@ -79,10 +79,10 @@ void kolk_pool_protect(kolk_pool *pool, const void *object, bool on) {
     uint32_t slot = aging_slot(pool, object, "protect", SITE);
     if (slot == NO_SLOT || is_alone(pool, slot) == on) return;
     if (on) {
-        kolk_pool_leave_order(pool, slot);
+        leave_order(pool, slot);
         be_alone(pool, slot);
     } else {
-        kolk_pool_become_newest(pool, slot);
+        become_newest(pool, slot);
     }
 }
 

@@ -102,6 +102,22 @@ static inline bool is_alone(const kolk_pool *pool, uint32_t slot) {
     return pool->ages[slot + 1].newer == slot + 1;
 }
 
+/* Nothing happens to one that is alone. */
+static inline void leave_order(kolk_pool *pool, uint32_t slot) {
+    kolk_age *ages = pool->ages, age = ages[slot + 1];
+    ages[age.older].newer = age.newer;
+    ages[age.newer].older = age.older;
+}
+
+static inline void become_newest(kolk_pool *pool, uint32_t slot) {
+    leave_order(pool, slot);
+    kolk_age *ages = pool->ages;
+    uint32_t newest = ages[0].older;
+    ages[slot + 1] = (kolk_age){newest, 0};
+    ages[newest].newer = slot + 1;
+    ages[0].older = slot + 1;
+}
+
 /* ---- pool.c ------------------------------------------------------------------------------------------------------- */
 
 /* Ends the set-up of these slots. */

@@ -332,7 +332,7 @@ static void place_chain(kolk_pool *pool, const header *head, const unsigned char
     if (lowest) make_holes(pool);
     for (uint32_t n = 0; n < from.end; n++, slot = load32(links + (size_t)slot * 4) - 1) {
         if (pool->ages && n >= from.aged) {
-            kolk_pool_become_newest(pool, slot);
+            become_newest(pool, slot);
             continue;
         }
         bool worn = n >= from.worn && n < from.quarantined, waits = n >= from.aged - kept;

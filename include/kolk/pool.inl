@@ -26,30 +26,9 @@ KOLK_INLINE bool kolk_pool_bit(const uint64_t *words, uintptr_t index) {
     return words[index / 64] >> (index % 64) & 1;
 }
 
-/* Takes a slot out of the order of births. Nothing happens to one that is in no order: its own neighbour. */
-KOLK_INLINE void kolk_pool_leave_order(kolk_pool *pool, size_t slot) {
-    kolk_age *ages = pool->ages, age = ages[slot + 1];
-    ages[age.older].newer = age.newer;
-    ages[age.newer].older = age.older;
-}
-
-/* Makes it the newest there, wherever it was. */
-KOLK_INLINE void kolk_pool_become_newest(kolk_pool *pool, size_t slot) {
-    kolk_pool_leave_order(pool, slot);
-    kolk_age *ages = pool->ages;
-    uint32_t newest = ages[0].older;
-    ages[slot + 1].older = newest;
-    ages[slot + 1].newer = 0;
-    ages[newest].newer = (uint32_t)slot + 1;
-    ages[0].older = (uint32_t)slot + 1;
-}
-
 KOLK_INLINE void *kolk_pool_alloc_sized(kolk_pool *pool, size_t stride) {
     kolk_slot *top = pool->top;
-    if (KOLK_UNLIKELY((uintptr_t)top <= (uintptr_t)pool->floor)) {
-        if ((uintptr_t)top <= (uintptr_t)pool->easy_floor) return kolk_pool_alloc_slow(pool);
-        kolk_pool_become_newest(pool, top[-1].index);
-    }
+    if (KOLK_UNLIKELY((uintptr_t)top <= (uintptr_t)pool->floor)) return kolk_pool_alloc_slow(pool);
     pool->top = --top;
     size_t index = top->index;
     pool->live[index / 64] |= UINT64_C(1) << (index % 64);
