@@ -269,7 +269,7 @@ static void take(place *last, char next) {
 /* "collide.c:63 (discriminator 2)" becomes "collide.c:63"; "??:0", "??:?" and "collide.c:?" are no place. Nor is a line
  * of an .inl of ours: addr2line could not tell what it was merged into (binutils 2.40, and DWARF 5 from clang -O2). */
 static bool is_place(place *last) {
-    static const char *const ours[] = {"bytemap.inl:", "pool.inl:", "slotmap.inl:"};
+    static const char *const ours[] = {"bytemap.inl:", "pool.inl:", "shared.inl:", "slotmap.inl:"};
     char *more = strstr(last->text, " (discriminator ");
     if (more) *more = 0;
     for (size_t i = 0; i < sizeof ours / sizeof *ours; i++) {

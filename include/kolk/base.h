@@ -94,6 +94,7 @@ extern "C" {
     X(KOLK_BAD_OVERFLOW, "the overflow pool's objects have another size or alignment, or its handles the same tag")    \
     X(KOLK_TYPE_MISMATCH, "object_size, object_align or item_size differ from the type's: leave them 0")               \
     X(KOLK_ZERO_CAPACITY, "capacity is 0")                                                                             \
+    X(KOLK_TOO_MANY_THREADS, "max_threads locals are there")                                                           \
     X(KOLK_BAD_COUNT, "count is negative, or above 2^23: an index must fit a handle")                                  \
     X(KOLK_ARRAY_MISSING, "object_list or byte_map is NULL")                                                           \
     X(KOLK_BAD_SEEDS, "seeds is none of the KOLK_BYTEMAP_SEED_ values")                                                \
@@ -194,7 +195,7 @@ enum {
 /* Filled by kolk_pool_stats and its like. Counters start at init; clear does not reset them. */
 typedef struct kolk_stats {
     const char *name;         /* of the pool; "" when it has none */
-    const char *kind;         /* "pool", "slotmap", "bytemap", "queue" */
+    const char *kind;         /* "pool", "slotmap", "bytemap", "queue", "shared" */
     uint64_t object_size;     /* bytes, as asked for */
     uint64_t stride;          /* bytes from slot to slot */
     uint32_t count;           /* objects alive now */

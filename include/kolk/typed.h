@@ -48,6 +48,14 @@
  * _pop_n, _count, _clear, _close, _shutdown, _reopen, _fd, _stats, _is_valid and _deinit: those of queue.h. Leave item_size
  * of the descriptor 0. The untyped queue is `jobs.queue`. The type may be a pointer: then pointers travel, not objects.
  *
+ * A pool that threads share (shared.h):
+ *
+ *     KOLK_SHARED_TYPE(messages, struct message)
+ *
+ * makes `messages` (the pool), `messages_local` (a thread's way into it), `messages_object`, `messages_handle`, and
+ * messages_init, _local_init, _local_flush, _local_deinit, _alloc and _free (of a local), _handle_of, _get, _is_live, _next,
+ * _count, _stats, _is_valid and _deinit: those of shared.h. The untyped ones are `messages.pool` and `messages_local.local`.
+ *
  * Cost      none: each function is one cast and one call; alloc, free and get of KOLK_POOL_TYPE know the stride as a
  *           constant, which makes them faster than the untyped ones.
  * Memory    KOLK_POOL_STORAGE(T, n) is the type of static storage for n objects; you write the declaration:
@@ -61,6 +69,7 @@
 #include "bytemap.h"
 #include "pool.h"
 #include "queue.h"
+#include "shared.h"
 #include "slotmap.h"
 
 #ifdef __cplusplus
@@ -181,6 +190,26 @@
     KOLK_TYPED_ int32_t name##_next_handle(const name *pool_, int32_t handle_) { return kolk_bytemap_next_handle(&pool_->pool, handle_); } \
     KOLK_TYPED_ void name##_stats(const name *pool_, kolk_stats *out_) { kolk_bytemap_stats(&pool_->pool, out_); }     \
     KOLK_TYPED_ bool name##_is_valid(const name *pool_) { return kolk_bytemap_is_valid(&pool_->pool); }
+
+#define KOLK_SHARED_TYPE(name, T)                                                                                      \
+    typedef T name##_object;                                                                                           \
+    typedef struct name { kolk_shared pool; } name;                                                                    \
+    typedef struct name##_local { kolk_local local; } name##_local;                                                    \
+    typedef struct name##_handle { kolk_handle untyped; } name##_handle;                                               \
+    KOLK_TYPED_ kolk_status name##_init(name *pool_, const kolk_shared_desc *desc_) { return kolk_shared_init_type(&pool_->pool, desc_, sizeof(T), KOLK_ALIGNOF(T), sizeof(kolk_shared), KOLK_ABI); } \
+    KOLK_TYPED_ void name##_deinit(name *pool_) { kolk_shared_deinit(&pool_->pool); }                                  \
+    KOLK_TYPED_ kolk_status name##_local_init(name##_local *local_, name *pool_) { return kolk_local_init(&local_->local, &pool_->pool); } \
+    KOLK_TYPED_ void name##_local_deinit(name##_local *local_) { kolk_local_deinit(&local_->local); }                  \
+    KOLK_TYPED_ void name##_local_flush(name##_local *local_) { kolk_local_flush(&local_->local); }                    \
+    KOLK_TYPED_ T *name##_alloc(name##_local *local_) { return (T *)kolk_local_alloc_sized(&local_->local, sizeof(T)); } \
+    KOLK_TYPED_ void name##_free(name##_local *local_, T *object_) { kolk_local_free_sized(&local_->local, (void *)object_, sizeof(T)); } \
+    KOLK_TYPED_ name##_handle name##_handle_of(const name *pool_, const T *object_) { name##_handle handle_ = {kolk_shared_handle(&pool_->pool, object_)}; return handle_; } \
+    KOLK_TYPED_ T *name##_get(const name *pool_, name##_handle handle_) { return (T *)kolk_shared_get_sized(&pool_->pool, handle_.untyped, sizeof(T)); } \
+    KOLK_TYPED_ bool name##_is_live(const name *pool_, const T *object_) { return kolk_shared_is_live(&pool_->pool, object_); } \
+    KOLK_TYPED_ T *name##_next(const name *pool_, const T *object_) { return (T *)kolk_shared_next(&pool_->pool, object_); } \
+    KOLK_TYPED_ uint32_t name##_count(const name *pool_) { return kolk_shared_count(&pool_->pool); }                   \
+    KOLK_TYPED_ void name##_stats(const name *pool_, kolk_stats *out_) { kolk_shared_stats(&pool_->pool, out_); }      \
+    KOLK_TYPED_ bool name##_is_valid(const name *pool_) { return kolk_shared_is_valid(&pool_->pool); }
 
 #define KOLK_SLOTMAP_TYPE(name, T)                                                                                     \
     typedef T name##_object;                                                                                           \

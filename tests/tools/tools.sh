@@ -2,7 +2,8 @@
 # Runs programs under a tool, with the one ordinary library of a build. mistakes.c makes a mistake with a pooled object,
 # which the tool must report in its own words and with the program's functions in its stacks; clean.c and threads.c make
 # none, and the tool must be silent. TOOL.said lists the mistakes and what is to be said: see condense below.
-# `races` is about the library's own threads: it is built for ThreadSanitizer itself, with tests of the queue.
+# `races` is about the library's own threads: it is built for ThreadSanitizer itself, with tests of the queue and of the
+# shared pool.
 # Usage: CC=... tools.sh asan|lsan|msan|tsan|races COMPILER BUILD, or memcheck|malloc|probes BUILD
 set -euo pipefail
 tool=$1
@@ -180,7 +181,7 @@ races() {
   for source in "${sources[@]}"; do
     "$compiler" "${flags[@]}" -c "$source" -o "$work/$(basename "$source" .c).o"
   done
-  for name in queue_threads queue_histories; do
+  for name in queue_threads queue_histories shared_threads shared_histories; do
     "$compiler" "${flags[@]}" "tests/test_$name.c" "$work"/*.o -lcmocka -o "$work/$name"
     KOLK_TEST_OPS=300 "$work/$name" > "$work/said" 2>&1 || fail "$name: exit code $?: $(cat "$work/said")"
   done

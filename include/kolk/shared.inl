@@ -1,0 +1,85 @@
+/* kolk/shared.inl: the fast paths of shared.h. With -DKOLK_EXTERN they stay out, and calls go to the library, where each is
+ * emitted once.
+ *
+ * The functions that end in _sized take the stride as an argument: see pool.inl. A life is counted by whoever has the slot;
+ * others may look meanwhile, as at a magazine's top, so these are atomic loads and stores, which are plain ones in the machine. */
+#ifndef KOLK_SHARED_INL
+#define KOLK_SHARED_INL
+
+#include "base.inl"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define KOLK_SEEN(at)        __atomic_load_n((at), __ATOMIC_RELAXED)
+#define KOLK_SET(at, number) __atomic_store_n((at), (number), __ATOMIC_RELAXED)
+
+KOLK_INLINE void *kolk_local_alloc_sized(kolk_local *local, size_t stride) {
+    kolk_magazine *magazine = local->magazine;
+    uint32_t top = magazine->top;
+    if (KOLK_UNLIKELY(top == magazine->bottom)) return kolk_local_alloc_slow(local);
+    KOLK_SET(&magazine->top, --top);
+    size_t index = magazine->entries[top & magazine->mask];
+    if (magazine->lives)
+        KOLK_SET(&magazine->lives[index], KOLK_SEEN(&magazine->lives[index]) + 1);
+    else
+        KOLK_SET(&magazine->short_lives[index], (uint8_t)(KOLK_SEEN(&magazine->short_lives[index]) + 1));
+    return magazine->slots + index * stride;
+}
+
+KOLK_INLINE void *kolk_local_alloc(kolk_local *local) {
+    return kolk_local_alloc_sized(local, local->magazine->stride);
+}
+
+/* Free the object whose slot is `index`, if it is one. */
+KOLK_INLINE void kolk_local_free_slot(kolk_local *local, void *object, uintptr_t index) {
+    kolk_magazine *magazine = local->magazine;
+    uint32_t top = magazine->top;
+    if (KOLK_UNLIKELY(index >= magazine->bound || top - magazine->bottom >= magazine->cache)) {
+        kolk_local_free_slow(local, object);
+        return;
+    }
+    uint32_t life = magazine->lives ? KOLK_SEEN(&magazine->lives[index]) : KOLK_SEEN(&magazine->short_lives[index]);
+    if (KOLK_UNLIKELY(!(life & 1))) {
+        kolk_local_free_slow(local, object);
+        return;
+    }
+    if (magazine->lives)
+        KOLK_SET(&magazine->lives[index], life + 1);
+    else
+        KOLK_SET(&magazine->short_lives[index], (uint8_t)(life + 1));
+    magazine->entries[top & magazine->mask] = (uint32_t)index;
+    KOLK_SET(&magazine->top, top + 1);
+}
+
+KOLK_INLINE void kolk_local_free(kolk_local *local, void *object) {
+    const kolk_magazine *magazine = local->magazine;
+    uintptr_t offset = (uintptr_t)object - (uintptr_t)magazine->slots;
+    kolk_local_free_slot(local, object, kolk_exact_slot(offset, magazine->shift, magazine->inverse));
+}
+
+KOLK_INLINE void kolk_local_free_sized(kolk_local *local, void *object, size_t stride) {
+    unsigned shift = (unsigned)__builtin_ctzll((unsigned long long)stride);
+    uintptr_t offset = (uintptr_t)object - (uintptr_t)local->magazine->slots;
+    kolk_local_free_slot(local, object, kolk_exact_slot(offset, shift, kolk_inverse((uintptr_t)(stride >> shift))));
+}
+
+/* A generation is the number of a life, which is odd while it lasts. */
+KOLK_INLINE void *kolk_shared_get_sized(const kolk_shared *pool, kolk_handle handle, size_t stride) {
+    uint32_t generation = (uint32_t)(handle.bits >> 32);
+    size_t index = (uint32_t)handle.bits ^ pool->tag;
+    if (index < __atomic_load_n(&pool->usable, __ATOMIC_RELAXED) && (generation & 1) && pool->lives &&
+        KOLK_SEEN(&pool->lives[index]) == generation)
+        return pool->slots + index * stride;
+    return kolk_shared_get_slow(pool, handle);
+}
+
+KOLK_INLINE void *kolk_shared_get(const kolk_shared *pool, kolk_handle handle) {
+    return kolk_shared_get_sized(pool, handle, pool->stride);
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif
