@@ -246,21 +246,24 @@ static void reset_fd(kolk_queue *queue, int at) {
 
 /* ---- The end ------------------------------------------------------------------------------------------------------------- */
 
-/* What a closed gate means at this end: KOLK_OK if it is open again. */
-static KOLK_APART kolk_status look_under_lock(kolk_queue *queue, int end, bool blocked) {
+/* What a closed gate means at this end: KOLK_OK if it is open again, or if there are items left to pop. (What was seen
+ * before may have been another ending.) */
+static KOLK_APART kolk_status look_under_lock(kolk_queue *queue, int end) {
     if (!queue->cells) return KOLK_SHUTDOWN; /* all zero */
     kolk_lock_word(&queue->lock);
     kolk_status ending = (kolk_status)queue->ending;
+    if (ending == KOLK_CLOSED && end == POP && has_something(queue, POP)) ending = KOLK_OK;
     kolk_unlock_word(&queue->lock);
-    return ending == KOLK_CLOSED && end == POP && !blocked ? KOLK_OK : ending;
+    return ending;
 }
 
-/* What those get who waited when the queue was ended. Items that are left are theirs first. */
-static kolk_status ended_since(const kolk_queue *queue, int end, uint32_t endings, bool blocked) {
+/* What those get who waited when the queue was ended. Who waits to pop and left items looks for them as ever: if others take
+ * them it is closed, or, reopened meanwhile, empty. */
+static kolk_status ended_since(const kolk_queue *queue, int end, uint32_t endings) {
     uint32_t now = kolk_load(&queue->endings, KOLK_SEQ_CST);
     if (KOLK_UNLIKELY(now == endings)) return KOLK_OK;
     if ((now & HOW) == SHUT) return KOLK_SHUTDOWN;
-    return end == PUSH || blocked || (now & HOW) == DRAINED ? KOLK_CLOSED : KOLK_OK;
+    return end == PUSH || (now & HOW) == DRAINED ? KOLK_CLOSED : KOLK_OK;
 }
 
 static void wake_all(kolk_queue_end *end) {
@@ -388,7 +391,7 @@ static KOLK_WITHIN kolk_status pass(kolk_queue *queue, int end, void *items, siz
             if ((word & GATE) == (OPEN | HELD)) {
                 if (!may_pass_held) return KOLK_FULL;
             } else {
-                kolk_status ending = look_under_lock(queue, end, false);
+                kolk_status ending = look_under_lock(queue, end);
                 if (ending != KOLK_OK) return ending;
                 word = kolk_load(&here->ticket, KOLK_RELAXED);
                 continue;
@@ -409,7 +412,7 @@ static KOLK_WITHIN kolk_status pass(kolk_queue *queue, int end, void *items, siz
             uint64_t other = kolk_load(&queue->ends[!end].ticket, KOLK_SEQ_CST);
             if (is_blocked(queue, end, ticket, other >> TICKETS)) {
                 if (end == PUSH || (other & OPEN)) return KOLK_FULL;
-                kolk_status ending = look_under_lock(queue, end, true);
+                kolk_status ending = look_under_lock(queue, end);
                 if (ending != KOLK_OK) return ending;
             } else {
                 look_later(&looks);
@@ -420,16 +423,11 @@ static KOLK_WITHIN kolk_status pass(kolk_queue *queue, int end, void *items, siz
     }
 }
 
-/* One look of somebody who waits since `endings`. When it has ended nobody is preferred any more: there is a last item for
- * each who finds one. */
-static kolk_status look_again(kolk_queue *queue, int end, void *items, size_t *n, size_t most, bool is_first,
+/* One look of somebody who waits since `endings`. */
+static kolk_status look_again(kolk_queue *queue, int end, void *items, size_t *n, size_t most, bool may_pass_held,
                               uint32_t endings) {
-    bool ended = kolk_load(&queue->endings, KOLK_SEQ_CST) != endings;
-    kolk_status status = ended_since(queue, end, endings, false);
-    if (status != KOLK_OK) return status;
-    status = pass(queue, end, items, n, most, is_first || ended);
-    if (status != KOLK_FULL || !ended) return status;
-    return ended_since(queue, end, endings, true);
+    kolk_status status = ended_since(queue, end, endings);
+    return status == KOLK_OK ? pass(queue, end, items, n, most, may_pass_held) : status;
 }
 
 /* Looks again, less and less often, so that the other side gets ahead, and then by one cache line after another. If that

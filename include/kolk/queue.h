@@ -139,7 +139,8 @@ KOLK_API void kolk_queue_close(kolk_queue *queue);
 /* Stop: whoever waits, now or later, gets KOLK_SHUTDOWN. Items stay. */
 KOLK_API void kolk_queue_shutdown(kolk_queue *queue);
 
-/* After either: as before. Who was waiting then gets what it was to get all the same: nobody waits on. */
+/* After either: as before. Who was waiting then gets what it was to get all the same: nobody waits on, but for a pop that
+ * was waiting when close left items, if others take them. */
 KOLK_API void kolk_queue_reopen(kolk_queue *queue);
 
 /* ---- Others ---------------------------------------------------------------------------------------------------------- */

@@ -14,15 +14,15 @@
  * What is proved, each word by each run that has to do with it:
  *
  *     S1  when nothing can move any more, nobody sleeps at an end that has something for it: no wake-up is lost
- *     S2  ... nor when the queue has ended, nor with an ending behind it
- *     S3  a pop that gives CLOSED found nothing left, at one moment of the call and after the end
+ *     S2  ... nor when the queue has ended, nor with an ending behind it (but for pops, if it left items: they wait on)
+ *     S3  a pop gives CLOSED only if the queue was closed and empty at one moment of the call
  *     S4  the gate is not held when the line is empty
  *     served (FAIR)  who waits is served as long as the others go on, whoever else comes at the right moment
  *
  * -DBUG=n puts in a mistake that must be found:
  *
  *     1  `asleep` is set after the last look, not before      4  who leaves does not look whether the queue has ended
- *     2  who leaves does not call the next                    5  in an ended queue the first in line is preferred
+ *     2  who leaves does not call the next                    5  who waits takes no note of an ending
  *     3  `asleep` is looked at before the ticket is taken     6  nobody ever holds the gate
  *
  * More definitions: PUSHERS, POPPERS, CAPACITY. ALL_DEADLINES=1: some operations have one, or are KOLK_NOW. FAIR=n:
@@ -69,14 +69,13 @@ byte endings;
 
 bool called[THREADS], in_line[THREADS];
 byte endings_of[THREADS];    /* `endings` of wait_for */
-bool may_be_closed[THREADS]; /* has found nothing left */
+bool may_be_closed[THREADS]; /* in this call, the queue was closed and empty */
 hidden byte each;
 
 #if ENDER
 inline note_closed() { /* after each step that can make it so */
     for (each : 0 .. THREADS - 1) {
-        may_be_closed[each] = may_be_closed[each] || (something[POP] == 0 &&
-            (ending == CLOSED || (in_line[each] && endings_of[each] != endings)))
+        may_be_closed[each] = may_be_closed[each] || (something[POP] == 0 && ending == CLOSED)
     }
 }
 #else
@@ -172,8 +171,8 @@ inline mind_being_overtaken() {
 
 /* ---- The end ---- */
 
-inline look_under_lock(blocked) { /* others see nothing of this */
-    d_step { !queue_locked -> status = (ending == CLOSED && end == POP && !(blocked) -> OK : ending) }
+inline look_under_lock() { /* others see nothing of this */
+    d_step { !queue_locked -> status = (ending == CLOSED && end == POP && something[POP] > 0 -> OK : ending) }
 }
 
 #if ENDER
@@ -181,25 +180,16 @@ inline begin() { may_be_closed[me] = (ending == CLOSED && something[POP] == 0) }
 
 inline wait_for() { endings_of[me] = endings }
 
-inline ended_since(blocked, otherwise) {
-    status = (endings == endings_of[me] -> otherwise :
+inline ended_since() {
+    status = (endings == endings_of[me] || BUG == 5 -> OK :
              (how == SHUTDOWN -> SHUTDOWN :
-             (end == PUSH || (blocked) || how == DRAINED -> CLOSED : otherwise)))
+             (end == PUSH || how == DRAINED -> CLOSED : OK)))
 }
 
 inline look_again() {
-    d_step {
-        ended = (endings != endings_of[me]);
-        may_pass_held = may_pass_held || (ended && BUG != 5)
-    }
-    ended_since(false, OK);
+    ended_since();
     if
-    :: status == OK ->
-        pass();
-        if
-        :: d_step { status == FULL && ended -> ended_since(true, FULL) }
-        :: else
-        fi
+    :: status == OK -> pass()
     :: else
     fi
 }
@@ -208,8 +198,7 @@ inline finished() {
     d_step {
         assert(!(end == POP && status == CLOSED) || may_be_closed[me]); /* S3 */
         may_be_closed[me] = false;
-        endings_of[me] = 0;
-        ended = false
+        endings_of[me] = 0
     }
 }
 #else
@@ -276,7 +265,7 @@ inline pass() {
     do
     :: d_step { !is_shut && !may_pass -> status = FULL }; break /* held */
     :: is_shut ->
-        look_under_lock(false);
+        look_under_lock();
         if
         :: status != OK -> break
         :: else
@@ -293,7 +282,7 @@ inline pass() {
             break
         :: d_step { something[end] == 0 && (end == PUSH || open[PUSH]) -> status = FULL }; break /* other = kolk_load */
         :: something[end] == 0 && end == POP && !open[PUSH] -> /* the same, but closed */
-            look_under_lock(true);
+            look_under_lock();
             if
             :: status != OK -> break
             :: else
@@ -310,7 +299,6 @@ proctype thread(bool end; byte me) {
     bool since;
 #endif
 #if ENDER
-    bool ended;
     byte times = (me == 1 -> TIMES - 1 : TIMES);
 #endif
 #if BUG == 3
@@ -409,7 +397,7 @@ init {
     d_step {
         for (i : 0 .. THREADS - 1) {
             assert(!in_line[i] || something[i >= PUSHERS] == 0);            /* S1 */
-            assert(!in_line[i] || (open[PUSH] && endings_of[i] == endings)) /* S2 */
+            assert(!in_line[i] || (open[PUSH] && (endings_of[i] == endings || (i >= PUSHERS && how == CLOSED)))) /* S2 */
         }
         assert((len(line[PUSH]) > 0 || !held[PUSH]) && (len(line[POP]) > 0 || !held[POP])) /* S4 */
     }

@@ -48,7 +48,7 @@ one_ends="$line -DTIMES=2"
   run 1 "mistake 2, leaving without calling the next, is found" $line -DBUG=2
   run 1 "mistake 3, looking at asleep too early, is found" $line -DBUG=3
   run 1 "mistake 4, leaving an ended queue silently, is found" $one_ends -DENDER=1 -DBUG=4
-  run 1 "mistake 5, preferring the first in an ended queue, is found" $one_ends -DENDER=1 -DBUG=5
+  run 1 "mistake 5, waiting on after an ending, is found" -DPUSHERS=1 -DPOPPERS=1 -DCAPACITY=1 -DTIMES=2 -DENDER=3 -DBUG=5
   run 1 "mistake 6, not holding the gate, is found" -DPUSHERS=1 -DPOPPERS=2 -DCAPACITY=1 -DFAIR=2 -DBUG=6
 }
 exit $failed
