@@ -4,27 +4,8 @@
  * random ones. kolk_schedule.h says what that means. */
 #include "kolk_test.h"
 
+#include "kolk_arena.h"
 #include "kolk_schedule.h"
-
-/* A million queues in a row take their cells from here, not from the system. */
-static _Alignas(64) unsigned char cells[4096];
-
-void *__wrap_kolk_memory_reserve(size_t bytes);
-bool __wrap_kolk_memory_commit(void *start, size_t bytes);
-void __wrap_kolk_memory_release(void *start, size_t bytes);
-
-void *__wrap_kolk_memory_reserve(size_t bytes) {
-    return bytes <= sizeof cells ? memset(cells, 0, bytes) : NULL;
-}
-
-bool __wrap_kolk_memory_commit(void *start, size_t bytes) {
-    (void)start, (void)bytes;
-    return true;
-}
-
-void __wrap_kolk_memory_release(void *start, size_t bytes) {
-    (void)start, (void)bytes;
-}
 
 typedef struct state {
     kolk_queue queue;

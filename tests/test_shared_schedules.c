@@ -4,26 +4,8 @@
  * through random ones. kolk_schedule.h says what that means. */
 #include "kolk_test.h"
 
+#include "kolk_arena.h"
 #include "kolk_schedule.h"
-
-static _Alignas(4096) unsigned char memory[256 << 10];
-
-void *__wrap_kolk_memory_reserve(size_t bytes);
-bool __wrap_kolk_memory_commit(void *start, size_t bytes);
-void __wrap_kolk_memory_release(void *start, size_t bytes);
-
-void *__wrap_kolk_memory_reserve(size_t bytes) {
-    return bytes <= sizeof memory ? memset(memory, 0, bytes) : NULL;
-}
-
-bool __wrap_kolk_memory_commit(void *start, size_t bytes) {
-    (void)start, (void)bytes;
-    return true;
-}
-
-void __wrap_kolk_memory_release(void *start, size_t bytes) {
-    (void)start, (void)bytes;
-}
 
 #define THREADS 3u
 #define MOST    67u /* objects of a situation: more than a word of the summary has slots, with cache 1 */
