@@ -366,11 +366,13 @@ static inline sched_thread *sched_sleeper(const uint32_t *word) {
 
 void kolk_wake(uint32_t *word, uint32_t n) {
     sched_reach();
-    weak_atomic *atomic = weak_find(word, sizeof *word, "a word");
-    weak_wake(atomic, sched.current);
+    weak_atomic *atomic =
+        weak_place(word, sizeof *word, "a word"); /* which is not read: who slept there may have gone */
+    bool is_known = atomic->run == weak.run;
+    if (is_known) weak_wake(atomic, sched.current);
     uint32_t woken = 0;
     for (sched_thread *t; woken < n && (t = sched_sleeper(word)); woken++) t->condition = SCHED_READY;
-    const kolk_place place = {KOLK_WAKE, KOLK_SEQ_CST, 0, atomic->name, "kolk_wake"};
+    const kolk_place place = {KOLK_WAKE, KOLK_SEQ_CST, 0, is_known ? atomic->name : "a word", "kolk_wake"};
     sched_note(&place, woken, woken, "woken");
 }
 

@@ -132,20 +132,23 @@ static inline weak_store *weak_push(weak_atomic *atomic, uint64_t value) {
     return store;
 }
 
-/* Those of the same 8 bytes are in one chain, so that overlapping ones meet. A value that no store of ours has put
- * there is that of initialisation, which everybody knows. */
-static inline weak_atomic *weak_find(const void *at, size_t size, const char *name) {
+/* Where what is known of it stands, if anything is: its run is this one then. Those of the same 8 bytes are in one chain,
+ * so that overlapping ones meet. */
+static inline weak_atomic *weak_place(const void *at, size_t size, const char *name) {
     if ((uintptr_t)at % size) sched_stop("%s is not aligned to its %u bytes", name, (unsigned)size);
     uintptr_t granule = (uintptr_t)at / 8;
-    weak_atomic *atomic;
-    for (size_t i = weak_hash(granule), n = 0;; i++, n++) {
-        if (n == WEAK_ATOMICS) sched_stop("more than %u atomics", WEAK_ATOMICS);
-        atomic = &weak.atomics[i % WEAK_ATOMICS];
-        if (atomic->run != weak.run) break;
-        if (atomic->at == at && atomic->size == size) break;
+    for (size_t i = weak_hash(granule), n = 0; n < WEAK_ATOMICS; i++, n++) {
+        weak_atomic *atomic = &weak.atomics[i % WEAK_ATOMICS];
+        if (atomic->run != weak.run || (atomic->at == at && atomic->size == size)) return atomic;
         if ((uintptr_t)atomic->at / 8 == granule && (atomic->size == 8 || size == 8))
             sched_stop("%s and %s are one atomic in two sizes", atomic->name, name);
     }
+    sched_stop("more than %u atomics", WEAK_ATOMICS);
+}
+
+/* A value that no store of ours has put there is that of initialisation, which everybody knows. */
+static inline weak_atomic *weak_find(const void *at, size_t size, const char *name) {
+    weak_atomic *atomic = weak_place(at, size, name);
     uint64_t value = weak_peek(at, size);
     if (atomic->run == weak.run && weak_newest(atomic)->value == value) return atomic;
     atomic->run = weak.run;
