@@ -214,13 +214,13 @@ static KOLK_APART bool grow(kolk_shared *pool, uint32_t before) {
 
 /* Takes slots that were never handed out: as many as a word has, and of one word. */
 static bool take_fresh(kolk_shared *pool, kolk_magazine *magazine) {
-    uint32_t fresh = kolk_load(&pool->fresh, KOLK_RELAXED), end, n;
+    uint32_t fresh = kolk_load(&pool->fresh, KOLK_ACQUIRE), end, n; /* partner: below, so that usable is no older */
     do {
         while (fresh == (end = usable(pool)))
             if (!grow(pool, end)) return false;
         uint32_t in_word = word_bits(pool) - (fresh & (word_bits(pool) - 1));
         n = end - fresh < in_word ? end - fresh : in_word;
-    } while (!kolk_compare_exchange_weak(&pool->fresh, &fresh, fresh + n, KOLK_ACQ_REL, KOLK_RELAXED));
+    } while (!kolk_compare_exchange_weak(&pool->fresh, &fresh, fresh + n, KOLK_ACQ_REL, KOLK_ACQUIRE));
     uint64_t bits = (n == 64 ? ~UINT64_C(0) : (UINT64_C(1) << n) - 1) << (fresh & (word_bits(pool) - 1));
     fill(pool, magazine, fresh >> pool->word_shift, bits);
     magazine->bound = pool->exact ? 0 : end;
