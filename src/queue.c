@@ -43,6 +43,7 @@
  *     I3  OPEN is set at both ends, or, closed, where items are popped, or, shut down, at none
  *     I4  nobody is in line, FROZEN and HELD are not set, the locks are free
  *     I5  `asleep` is set if and only if there is an fd that is not readable */
+#undef KOLK_EXTERN /* the functions of base.inl are emitted in base.c, also in a program that is compiled with it */
 #include "kolk/base.inl"
 #include "kolk/queue.h"
 

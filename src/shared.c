@@ -29,9 +29,7 @@
  *     I2  each slot below fresh is alive, or in one word, or in one magazine; above, none is anywhere
  *     I3  a word that is not 0 has its bit in the summary
  *     I4  no magazine has more than `cache` entries, and cache has room for a word */
-#include "kolk/base.inl"
-
-#undef KOLK_EXTERN
+#undef KOLK_EXTERN /* the functions of shared.inl are emitted here, also in a program that is compiled with it */
 #include "kolk/shared.h"
 
 #if __STDC_HOSTED__

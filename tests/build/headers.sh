@@ -1,6 +1,6 @@
 #!/bin/sh
 # Includes each header alone and twice, as C11 and as C++17, hosted and freestanding, with the strictest warnings; then
-# builds and runs a C++17 program that uses every header.
+# builds and runs a C++17 program that uses every header, and one for which all is compiled with KOLK_EXTERN.
 # Usage: CC=... CXX=... headers.sh LIBRARY
 set -eu
 strict="-pedantic -Wall -Wextra -Wconversion -Wshadow -Wcast-align -Wundef -Werror -O2 -Iinclude"
@@ -18,4 +18,8 @@ done
 
 echo "every_header.cc, linked with ${1##*/}"
 $CXX -std=c++17 $strict tests/compile/every_header.cc "$1" -static-libstdc++ -o "$program"
+"$program"
+
+echo "hello.c and the library's files, all with -DKOLK_EXTERN"
+$CC -std=c11 -DKOLK_EXTERN -Iinclude src/*.c examples/hello.c -o "$program" -pthread
 "$program"
