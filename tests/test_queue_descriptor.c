@@ -3,8 +3,8 @@
 // link: -Wl,--wrap=mmap,--wrap=mmap64,--wrap=mprotect,--wrap=madvise,--wrap=mincore -pthread
 #include "kolk_queue_test.h"
 
+#include "kolk_listed.h"
 #include "kolk_os.h"
-#include "registry.h"
 
 /* ---- Broken rules -------------------------------------------------------------------------------------------------- */
 
@@ -180,33 +180,19 @@ static void test_statistics(void **state) {
     end_queue(&queue);
 }
 
-/* The queues among what is listed, each name with a space behind. */
-static const char *listed(void) {
-    static char names[200];
-    size_t length = 0;
-    kolk_records records = {0};
-    kolk_registry_collect(&records);
-    names[0] = 0;
-    for (const kolk_record *at = records.first; at; at = at->next)
-        if (strcmp(at->stats.kind, "queue") == 0)
-            length += (size_t)snprintf(names + length, sizeof names - length, "%s ", at->stats.name);
-    kolk_records_release(&records);
-    return names;
-}
-
 static void test_the_registry(void **state) {
     (void)state;
     kolk_queue a, b, nameless;
-    assert_string_equal(listed(), "");
+    assert_string_equal(listed("queue"), "");
     make_queue(&a, &(kolk_queue_desc){.name = "a", .item_size = 4, .capacity = 1});
     make_queue(&nameless, &(kolk_queue_desc){.item_size = 4, .capacity = 1});
     make_queue(&b, &(kolk_queue_desc){.name = "b", .item_size = 4, .capacity = 1});
-    assert_string_equal(listed(), "a b ");
+    assert_string_equal(listed("queue"), "a b ");
     end_queue(&a);
-    assert_string_equal(listed(), "b ");
+    assert_string_equal(listed("queue"), "b ");
     end_queue(&b);
     end_queue(&nameless);
-    assert_string_equal(listed(), "");
+    assert_string_equal(listed("queue"), "");
 }
 
 /* Memory: capacity times (item_size, rounded up to 8, and 8). */

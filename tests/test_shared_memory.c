@@ -2,9 +2,9 @@
 /* The shared pool's memory: growth in place, memory that is refused, bytes; its statistics, the registry, the typed pool. */
 #include "kolk_test.h"
 
+#include "kolk_listed.h"
 #include "kolk_os.h"
 #include "kolk_shared_test.h"
-#include "registry.h"
 
 static kolk_shared_desc growing(bool no_handles) {
     return (kolk_shared_desc){.name = "growing",
@@ -193,33 +193,19 @@ static void test_statistics(void **state) {
     end_shared(&pool);
 }
 
-/* The shared pools among what is listed, each name with a space behind. */
-static const char *listed(void) {
-    static char names[200];
-    size_t length = 0;
-    kolk_records records = {0};
-    kolk_registry_collect(&records);
-    names[0] = 0;
-    for (const kolk_record *at = records.first; at; at = at->next)
-        if (strcmp(at->stats.kind, "shared") == 0)
-            length += (size_t)snprintf(names + length, sizeof names - length, "%s ", at->stats.name);
-    kolk_records_release(&records);
-    return names;
-}
-
 static void test_the_registry(void **state) {
     (void)state;
     kolk_shared a, b, nameless;
-    assert_string_equal(listed(), "");
+    assert_string_equal(listed("shared"), "");
     make_shared(&a, &(kolk_shared_desc){.name = "a", .object_size = 4, .capacity = 1});
     make_shared(&nameless, &(kolk_shared_desc){.object_size = 4, .capacity = 1});
     make_shared(&b, &(kolk_shared_desc){.name = "b", .object_size = 4, .capacity = 1});
-    assert_string_equal(listed(), "a b ");
+    assert_string_equal(listed("shared"), "a b ");
     end_shared(&a);
-    assert_string_equal(listed(), "b ");
+    assert_string_equal(listed("shared"), "b ");
     end_shared(&b);
     end_shared(&nameless);
-    assert_string_equal(listed(), "");
+    assert_string_equal(listed("shared"), "");
 }
 
 typedef struct point {
