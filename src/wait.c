@@ -35,6 +35,39 @@ void kolk_unlock(void) {
 const char *kolk_environment(const char *name) {
     return getenv(name);
 }
+
+uint32_t kolk_forks(void) {
+    return 0;
+}
+
+uint32_t kolk_thread(void) {
+    return GetCurrentThreadId();
+}
+
+bool kolk_thread_is_gone(uint32_t thread) {
+    HANDLE handle = OpenThread(SYNCHRONIZE, FALSE, thread);
+    if (!handle) return GetLastError() == ERROR_INVALID_PARAMETER;
+    bool gone = WaitForSingleObject(handle, 0) == WAIT_OBJECT_0;
+    CloseHandle(handle);
+    return gone;
+}
+
+bool kolk_key_make(uintptr_t *key, void(KOLK_AT_THREADS_END *end)(void *value)) {
+    *key = FlsAlloc(end);
+    return *key != FLS_OUT_OF_INDEXES;
+}
+
+void kolk_key_drop(uintptr_t key) {
+    FlsFree((DWORD)key);
+}
+
+void *kolk_key_get(uintptr_t key) {
+    return FlsGetValue((DWORD)key);
+}
+
+bool kolk_key_set(uintptr_t key, void *value) {
+    return FlsSetValue((DWORD)key, value);
+}
 #else
 #include <errno.h>
 #include <pthread.h>
@@ -52,9 +85,77 @@ void kolk_unlock(void) {
     pthread_mutex_unlock(&lock);
 }
 
+static uint32_t forks;
+
+uint32_t kolk_forks(void) {
+    return __atomic_load_n(&forks, __ATOMIC_RELAXED);
+}
+
+#ifdef __linux__
+#include <sys/syscall.h>
+
+/* The number of a thread is the system's at its first call, and stays so in a fork's child, where the system has another for
+ * it. */
+static _Thread_local uint32_t my_number;
+static uint32_t forked, forked_is; /* the thread that forked last, and what the system calls it */
+
+uint32_t kolk_thread(void) {
+    if (!my_number) my_number = (uint32_t)syscall(SYS_gettid);
+    return my_number;
+}
+
+bool kolk_thread_is_gone(uint32_t thread) {
+    int before = errno;
+    uint32_t number = thread == forked ? forked_is : thread;
+    bool gone = thread && syscall(SYS_tgkill, getpid(), number, 0) != 0 && errno == ESRCH;
+    errno = before;
+    return gone;
+}
+
+static void go_on_in_child(void) {
+    forked = my_number;
+    forked_is = (uint32_t)syscall(SYS_gettid);
+    forks++;
+    kolk_unlock();
+}
+#else
+uint32_t kolk_thread(void) {
+    return 0;
+}
+
+bool kolk_thread_is_gone(uint32_t thread) {
+    (void)thread;
+    return false;
+}
+
+static void go_on_in_child(void) {
+    forks++;
+    kolk_unlock();
+}
+#endif
+
 /* Before main: there is no moment when the lock is used and a fork does not know of it. */
 __attribute__((constructor)) static void let_forks_wait(void) {
-    pthread_atfork(kolk_lock, kolk_unlock, kolk_unlock);
+    pthread_atfork(kolk_lock, kolk_unlock, go_on_in_child);
+}
+
+bool kolk_key_make(uintptr_t *key, void (*end)(void *value)) {
+    pthread_key_t made;
+    if (pthread_key_create(&made, end) != 0) return false;
+    *key = (uintptr_t)made;
+    return true;
+}
+
+void kolk_key_drop(uintptr_t key) {
+    pthread_key_delete((pthread_key_t)key);
+}
+
+void *kolk_key_get(uintptr_t key) {
+    return pthread_getspecific((pthread_key_t)key);
+}
+
+bool kolk_key_set(uintptr_t key, void *value) {
+    return pthread_setspecific((pthread_key_t)key, value) == 0;
 }
 
 const char *kolk_environment(const char *name) {
@@ -191,7 +292,8 @@ void kolk_yield(void) {
 #endif
 }
 
-/* ---- A lock of one word: 0 free, 1 taken, 2 taken and somebody may sleep (Drepper, Futexes Are Tricky, 2011) ----------- */
+/* ---- A lock of one word: 0 free, 1 taken, 2 taken and somebody may sleep (Drepper, Futexes Are Tricky, 2011) -----------
+ * The bits above say in which fork's process: whoever had it in another one is not here to give it back. */
 
 #ifndef KOLK_SCHEDULED
 #define SPINS 100
@@ -199,17 +301,23 @@ void kolk_yield(void) {
 #define SPINS 1 /* so that scheduled tests come to sleep */
 #endif
 
+static bool is_free(uint32_t word, uint32_t here) {
+    return word == 0 || (word & ~UINT32_C(3)) != here;
+}
+
 void kolk_lock_word(uint32_t *word) {
+    uint32_t here = kolk_forks() << 2, expected = 0;
     for (int i = 0; i < SPINS; i++) { /* it is held for moments */
-        uint32_t expected = 0;
-        if (kolk_compare_exchange(word, &expected, 1, KOLK_ACQUIRE, KOLK_RELAXED)) return;
+        if (kolk_compare_exchange(word, &expected, here | 1, KOLK_ACQUIRE, KOLK_RELAXED)) return;
+        if (is_free(expected, here)) continue;
+        expected = 0;
         kolk_pause();
     }
-    while (kolk_exchange(word, 2, KOLK_ACQUIRE) != 0) kolk_wait(word, 2, KOLK_FOREVER);
+    while (!is_free(kolk_exchange(word, here | 2, KOLK_ACQUIRE), here)) kolk_wait(word, here | 2, KOLK_FOREVER);
 }
 
 void kolk_unlock_word(uint32_t *word) {
-    if (kolk_exchange(word, 0, KOLK_RELEASE) == 2) kolk_wake(word, 1);
+    if (kolk_exchange(word, 0, KOLK_RELEASE) & 2) kolk_wake(word, 1);
 }
 
 /* ---- Events that poll sees -------------------------------------------------------------------------------------------- */

@@ -29,7 +29,27 @@ void kolk_wake(uint32_t *word, uint32_t n);
 /* Lets others run who wait for this processor; soon over if nobody does. */
 void kolk_yield(void);
 
-/* A lock of one word, 0 at first; held for moments. */
+/* The calling thread's number, which no other living thread has: also that which it had before a fork. 0: unknown. */
+uint32_t kolk_thread(void);
+
+/* Has that thread ended, or not come along through a fork? False if it is not known, or if another thread got the number. */
+bool kolk_thread_is_gone(uint32_t thread);
+
+/* How many forks lie between this process and the first. */
+uint32_t kolk_forks(void);
+
+/* A value for each thread; `end` is called with it when a thread ends, if it is not NULL. False: there are no more. */
+#ifdef _WIN32
+#define KOLK_AT_THREADS_END __stdcall
+#else
+#define KOLK_AT_THREADS_END
+#endif
+bool kolk_key_make(uintptr_t *key, void(KOLK_AT_THREADS_END *end)(void *value));
+void kolk_key_drop(uintptr_t key);
+void *kolk_key_get(uintptr_t key);
+bool kolk_key_set(uintptr_t key, void *value);
+
+/* A lock of one word, 0 at first; held for moments. In a fork's child it is free if another thread had it. */
 void kolk_lock_word(uint32_t *word);
 void kolk_unlock_word(uint32_t *word);
 

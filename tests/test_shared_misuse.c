@@ -252,15 +252,15 @@ static void test_validity(void **state) {
         assert_seen(pool->fresh, SLOTS + 1);
         assert_seen(pool->usable, 5);
         assert_seen(pool->usable, SLOTS + 1);
-        assert_seen(pool->summary[0], 0);                                     /* I3 */
-        assert_seen(pool->words[2], 0);                                       /* I2: slot 4 is nowhere */
-        assert_seen(pool->words[2], 2);                                       /* slot 5, which is alive, for it */
-        assert_seen(pool->words[2], 1 | 4);                                   /* beyond the word */
-        assert_seen(pool->words[3], 1);                                       /* above fresh; not in the summary */
-        pool->summary[0] |= 0xff;                                             /* is no sin */
-        assert_seen(pool->words[3], 1);                                       /* above fresh */
-        assert_seen(pool->words[0], 1);                                       /* alive */
-        assert_seen(pool->words[1], 1);                                       /* slot 2, which is in a magazine */
+        assert_seen(pool->home.summary[0], 0);                                /* I3 */
+        assert_seen(pool->home.words[2], 0);                                  /* I2: slot 4 is nowhere */
+        assert_seen(pool->home.words[2], 2);                                  /* slot 5, which is alive, for it */
+        assert_seen(pool->home.words[2], 1 | 4);                              /* beyond the word */
+        assert_seen(pool->home.words[3], 1);                                  /* above fresh; not in the summary */
+        pool->home.summary[0] |= 0xff;                                        /* is no sin */
+        assert_seen(pool->home.words[3], 1);                                  /* above fresh */
+        assert_seen(pool->home.words[0], 1);                                  /* alive */
+        assert_seen(pool->home.words[1], 1);                                  /* slot 2, which is in a magazine */
         assert_seen(magazine->top, before + 1);                               /* twice, or what lay there before */
         assert_seen(magazine->top, before - 1);                               /* nowhere */
         assert_seen(magazine->top, before + 3);                               /* I4 */

@@ -40,16 +40,19 @@
  *
  * Cost      alloc, free and get are O(1): a dozen instructions without an atomic read-modify-write; every some dozens of
  *           them, one or a few of these, and a look at one word for 4096 slots at worst.
- * Memory    pages of the system. An object costs its stride, 1 bit, and 4 bytes (1 without handles). Besides, slots for
+ * Memory    pages of the system. An object costs its stride, 5 bits, and 4 bytes (1 without handles). Besides, slots for
  *           (max_threads - 1) * cache objects more than max_capacity, by default at most a quarter of it (or max_threads - 1
  *           in a small pool): so much may lie in other threads' caches.
  * Capacity  with up to max_threads locals, `capacity` objects can be alive at any time, and perhaps up to (max_threads - 1)
  *           * cache more. So NULL means: at one moment of the call, at least `capacity` objects were alive (or the system had
- *           no memory for the pool to grow).
+ *           no memory for the pool to grow). From then on threads keep nothing at hand: each free goes home at once, where
+ *           all others find it, until as many have done so as the pool has slots.
  * Contents  alloc gives what the last life left, or zeroes: initialise all of it. free leaves the object as it is.
  * Threads   a kolk_local is one thread's; the functions of kolk_shared may be called by any number of threads at a time, but
- *           for init, deinit and is_valid. alloc, free and get are lock-free (an alloc that grows the pool asks the system
- *           under a lock). What was written to an object before its free is seen by who allocates it next.
+ *           for init, deinit and is_valid. alloc, free, free_later, quiesce and get are lock-free, but for an alloc that
+ *           grows the pool, which asks the system under a lock, and frees that serve those who wait. What was written to an
+ *           object before its free is seen by who allocates it next. Not for signal handlers. A fork's child goes on with
+ *           the locals of the thread that forked; what the others had alive stays so.
  * Design    the essay in src/shared.c. Not in freestanding builds.
  */
 #ifndef KOLK_SHARED_H
@@ -81,6 +84,12 @@ typedef struct kolk_shared_desc {
 
 /* ---- Structs: nothing to read; ask the functions ------------------------------------------------------------------- */
 
+/* A thread's way into the pool. */
+typedef struct kolk_local {
+    struct kolk_magazine *magazine;
+    struct kolk_shared *pool;
+} kolk_local;
+
 /* What a thread has at hand. It lives in the pool. */
 typedef struct kolk_magazine {
     unsigned char *slots;
@@ -91,17 +100,22 @@ typedef struct kolk_magazine {
     uint32_t top, bottom;   /* free slots: entries from bottom to top, which run on for ever */
     uint32_t mask, cache;
     uint8_t shift;
-    bool taken;        /* by a local */
     uint32_t place;    /* in the pool: where it searches first */
     uint32_t *entries; /* mask + 1 */
     KOLK_ALIGNAS(8) uint64_t failed;
+    kolk_local own; /* of kolk_local_of_thread */
+    unsigned char apart[128];
+    KOLK_ALIGNAS(8) uint64_t seen; /* the epoch that its thread has come to; 0: offline */
+    uint32_t owner;                /* the thread; 0: unknown */
+    uint32_t leaving;              /* entries below it are on their way home */
+    uint32_t behind;               /* how often it has found others behind it */
+    bool taken;                    /* by a local */
 } kolk_magazine;
 
-/* A thread's way into the pool. */
-typedef struct kolk_local {
-    kolk_magazine *magazine;
-    struct kolk_shared *pool;
-} kolk_local;
+/* 1 bit a slot, and in the summary 1 bit a word that is not 0. */
+typedef struct kolk_slot_set {
+    uint64_t *words, *summary;
+} kolk_slot_set;
 
 /* The parts that different threads write are 128 bytes apart, so that processors don't take them from each other for
  * nothing. All zero is a pool that no local can be made for. Never copy or move it once initialised. */
@@ -109,17 +123,18 @@ typedef struct kolk_shared {
     unsigned char *slots;
     uint32_t *lives; /* as in kolk_magazine */
     uint8_t *short_lives;
-    uint64_t *words;   /* 1 bit a slot that is free and at home; 1 << word_shift of them in each */
-    uint64_t *summary; /* 1 bit a word that is not 0 */
+    kolk_slot_set home;     /* free slots; 1 << word_shift of them in a word */
+    kolk_slot_set later[4]; /* slots that are to be free, by the lowest bits of the epoch in which they were freed */
     unsigned char *magazines;
     size_t magazine_size;
     uintptr_t inverse;
     uint32_t stride, object_size, tag;
     uint32_t capacity, max_capacity; /* objects; slots are `slack` more */
-    uint32_t slack, max_threads, cache;
-    uint32_t usable; /* slots that are committed */
-    uint32_t lock;   /* of growth, and of who has which magazine */
-    uint32_t number; /* in the registry; 0: it is not there */
+    uint32_t slack, max_threads, cache, cache_mask;
+    uint32_t usable, bound; /* slots that are committed; get leaves the fast path from here on */
+    uint32_t lock;          /* of growth, and of who has which magazine */
+    uintptr_t key;          /* of the threads' own locals, + 1 */
+    uint32_t number;        /* in the registry; 0: it is not there */
     uint8_t shift, word_shift, memory;
     bool no_handles, exact;
     const char *name;
@@ -128,9 +143,15 @@ typedef struct kolk_shared {
     unsigned char apart[128];
     uint32_t fresh; /* slots from here on were never handed out; only advances */
     unsigned char apart_too[128];
-    uint32_t returns; /* how often slots have come home */
+    KOLK_ALIGNAS(8) uint64_t returns;      /* how often slots have come home */
+    KOLK_ALIGNAS(8) uint64_t direct_until; /* so many returns: nobody keeps slots at hand */
+    uint32_t waiting;                      /* threads in line */
     uint32_t wrong_pool;
     unsigned char apart_again[128];
+    KOLK_ALIGNAS(8) uint64_t epoch;    /* of deferred free */
+    KOLK_ALIGNAS(8) uint64_t retired;  /* the last epoch with slots to be free later */
+    struct kolk_in_line *first, *last; /* who waits */
+    uint32_t line_lock, line_forks;
 } kolk_shared;
 
 /* ---- Life ------------------------------------------------------------------------------------------------------------ */
@@ -141,11 +162,16 @@ static inline kolk_status kolk_shared_init(kolk_shared *pool, const kolk_shared_
 /* Nobody may use the pool any more: all locals are gone, or will not be used again. */
 KOLK_API void kolk_shared_deinit(kolk_shared *pool);
 
-/* Makes a local, for the calling thread. KOLK_TOO_MANY_THREADS: there are max_threads; then it is all zero, and nothing may
- * be allocated or freed by it. */
+/* Makes a local, for the calling thread, until this thread ends or deinits it. KOLK_TOO_MANY_THREADS: there are max_threads;
+ * then alloc gives NULL by it. A thread that has ended without a deinit does not count: what it had at hand goes home now. */
 KOLK_API kolk_status kolk_local_init(kolk_local *local, kolk_shared *pool);
 
-/* Brings its free slots home, and leaves the local all zero. What it has allocated stays alive. */
+/* The calling thread's own local, made at the first call and deinit'd when the thread ends: for code that has nowhere to keep
+ * one. Some nanoseconds, so ask once for many objects. NULL: there are max_threads, or the process has more such pools than
+ * the system has keys (1,024 on Linux). */
+KOLK_API kolk_local *kolk_local_of_thread(kolk_shared *pool);
+
+/* Brings its free slots home; it must be initialised again before its next use. What it has allocated stays alive. */
 KOLK_API void kolk_local_deinit(kolk_local *local);
 
 /* Brings its free slots home: before the thread sleeps for long. */
@@ -156,11 +182,40 @@ KOLK_API void kolk_local_flush(kolk_local *local);
 /* An object, or NULL: see Capacity above. */
 KOLK_INLINE void *kolk_local_alloc(kolk_local *local);
 
+/* The same, but waits for one until the deadline: NULL after it. First come, first served: who waits gets the next object that
+ * is freed, before those who came later and wait. (An alloc that does not wait takes what it finds.) */
+KOLK_API void *kolk_local_alloc_wait(kolk_local *local, kolk_deadline deadline);
+
 /* Takes back an object of the pool, whichever thread allocated it, once; its handles are stale from now on. NULL does
  * nothing. A bug of the caller otherwise, which is reported: a double free, a pointer that is not of this pool or not the
  * start of an object. Two threads that free one object at the very same moment are both believed, and the slot is handed
  * out twice; with .exact one of them is reported, for some nanoseconds a free. */
 KOLK_INLINE void kolk_local_free(kolk_local *local, void *object);
+
+/* ---- Deferred free: for readers that take no lock -----------------------------------------------------------------------
+ *
+ *     struct route *old = exchange(&current, new);       // readers may still be looking at it
+ *     kolk_local_free_later(&local, old);
+ *     ...
+ *     kolk_local_quiesce(&local);                        // each thread, where it holds no object that is not its own:
+ *                                                        // at the end of a frame, after a request
+ *
+ * In a pool in which something is freed later, each thread that has a local calls quiesce again and again, or is offline: one
+ * that does neither holds up these slots for all. (Quiescent-state-based reclamation: McKenney, Slingwine 1998; here with
+ * epochs.) */
+
+/* Frees it, as kolk_local_free does: at once for handles, for `count` and for who asks whether it is live. But its contents
+ * stay, and its slot comes home only after every thread that is online has passed a quiesce that began after this call (three
+ * of them at most). Until then it counts as alive for Capacity. O(1), one or two atomic operations. */
+KOLK_API void kolk_local_free_later(kolk_local *local, void *object);
+
+/* The calling thread holds no pointers to objects that others may have freed later. Two loads if nothing waits for that;
+ * otherwise also a look at each local, and once an epoch O(slots / 4096) and the slots that come home. */
+KOLK_API void kolk_local_quiesce(kolk_local *local);
+
+/* The thread holds no such pointers until it is online again: before it blocks. A local is online when it is made. */
+KOLK_API void kolk_local_offline(kolk_local *local);
+KOLK_API void kolk_local_online(kolk_local *local);
 
 /* ---- Handles and questions, from any thread -------------------------------------------------------------------------- */
 

@@ -36,7 +36,7 @@ KOLK_INLINE void *kolk_local_alloc(kolk_local *local) {
 KOLK_INLINE void kolk_local_free_slot(kolk_local *local, void *object, uintptr_t index) {
     kolk_magazine *magazine = local->magazine;
     uint32_t top = magazine->top;
-    if (KOLK_UNLIKELY(index >= magazine->bound || top - magazine->bottom >= magazine->cache)) {
+    if (KOLK_UNLIKELY(index >= KOLK_SEEN(&magazine->bound) || top - magazine->bottom >= magazine->cache)) {
         kolk_local_free_slow(local, object);
         return;
     }
@@ -50,7 +50,7 @@ KOLK_INLINE void kolk_local_free_slot(kolk_local *local, void *object, uintptr_t
     else
         KOLK_SET(&magazine->short_lives[index], (uint8_t)(life + 1));
     magazine->entries[top & magazine->mask] = (uint32_t)index;
-    KOLK_SET(&magazine->top, top + 1);
+    __atomic_store_n(&magazine->top, top + 1, __ATOMIC_RELEASE); /* so that a fork's child finds all of it */
 }
 
 KOLK_INLINE void kolk_local_free(kolk_local *local, void *object) {
@@ -69,7 +69,7 @@ KOLK_INLINE void kolk_local_free_sized(kolk_local *local, void *object, size_t s
 KOLK_INLINE void *kolk_shared_get_sized(const kolk_shared *pool, kolk_handle handle, size_t stride) {
     uint32_t generation = (uint32_t)(handle.bits >> 32);
     size_t index = (uint32_t)handle.bits ^ pool->tag;
-    if (index < __atomic_load_n(&pool->usable, __ATOMIC_RELAXED) && (generation & 1) && pool->lives &&
+    if (index < KOLK_SEEN(&pool->bound) && (generation & 1) && pool->lives &&
         KOLK_SEEN(&pool->lives[index]) == generation)
         return pool->slots + index * stride;
     return kolk_shared_get_slow(pool, handle);

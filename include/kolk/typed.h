@@ -53,8 +53,9 @@
  *     KOLK_SHARED_TYPE(messages, struct message)
  *
  * makes `messages` (the pool), `messages_local` (a thread's way into it), `messages_object`, `messages_handle`, and
- * messages_init, _local_init, _local_flush, _local_deinit, _alloc and _free (of a local), _handle_of, _get, _is_live, _next,
- * _count, _stats, _is_valid and _deinit: those of shared.h. The untyped ones are `messages.pool` and `messages_local.local`.
+ * messages_init, _local_init, _local_of_thread, _local_flush, _local_deinit, _alloc, _alloc_wait, _free, _free_later, _quiesce,
+ * _offline and _online (of a local), _handle_of, _get, _is_live, _next, _count, _stats, _is_valid and _deinit: those of
+ * shared.h. The untyped ones are `messages.pool` and `messages_local.local`.
  *
  * Cost      none: each function is one cast and one call; alloc, free and get of KOLK_POOL_TYPE know the stride as a
  *           constant, which makes them faster than the untyped ones.
@@ -201,8 +202,14 @@
     KOLK_TYPED_ kolk_status name##_local_init(name##_local *local_, name *pool_) { return kolk_local_init(&local_->local, &pool_->pool); } \
     KOLK_TYPED_ void name##_local_deinit(name##_local *local_) { kolk_local_deinit(&local_->local); }                  \
     KOLK_TYPED_ void name##_local_flush(name##_local *local_) { kolk_local_flush(&local_->local); }                    \
+    KOLK_TYPED_ name##_local *name##_local_of_thread(name *pool_) { return (name##_local *)kolk_local_of_thread(&pool_->pool); } \
     KOLK_TYPED_ T *name##_alloc(name##_local *local_) { return (T *)kolk_local_alloc_sized(&local_->local, sizeof(T)); } \
+    KOLK_TYPED_ T *name##_alloc_wait(name##_local *local_, kolk_deadline deadline_) { return (T *)kolk_local_alloc_wait(&local_->local, deadline_); } \
     KOLK_TYPED_ void name##_free(name##_local *local_, T *object_) { kolk_local_free_sized(&local_->local, (void *)object_, sizeof(T)); } \
+    KOLK_TYPED_ void name##_free_later(name##_local *local_, T *object_) { kolk_local_free_later(&local_->local, (void *)object_); } \
+    KOLK_TYPED_ void name##_quiesce(name##_local *local_) { kolk_local_quiesce(&local_->local); }                      \
+    KOLK_TYPED_ void name##_offline(name##_local *local_) { kolk_local_offline(&local_->local); }                      \
+    KOLK_TYPED_ void name##_online(name##_local *local_) { kolk_local_online(&local_->local); }                        \
     KOLK_TYPED_ name##_handle name##_handle_of(const name *pool_, const T *object_) { name##_handle handle_ = {kolk_shared_handle(&pool_->pool, object_)}; return handle_; } \
     KOLK_TYPED_ T *name##_get(const name *pool_, name##_handle handle_) { return (T *)kolk_shared_get_sized(&pool_->pool, handle_.untyped, sizeof(T)); } \
     KOLK_TYPED_ bool name##_is_live(const name *pool_, const T *object_) { return kolk_shared_is_live(&pool_->pool, object_); } \

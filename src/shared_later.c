@@ -1,0 +1,118 @@
+/* shared_later.c: slots that are free later, when nobody looks at what was in them any more.
+ *
+ *     epoch     e - 2        e - 1            e
+ *     later     | waits      | waits, and may | waits, and   |
+ *               |            | still grow     | still grows  |      the fourth set is empty
+ *
+ * Each thread that is online says by `seen` which epoch it has come to; to do so is to say that it holds no pointer from before.
+ * When all have come to epoch e, it ends, and e + 1 begins. What a thread frees later goes into the set of the epoch that it
+ * has seen last, a. The epoch cannot get beyond a + 1 before this thread says a + 1. When it does, it has taken the object out of
+ * wherever others find it, and whoever reads that the epoch is a + 2 knows of that (all these writes are releases, and the
+ * reads acquires). So who has come to a + 2 does not find the object any more, and holds no pointer from before: when all have,
+ * which is when a + 3 begins, the slot can come home. The thread that begins it brings all of the set home, before it comes to
+ * a + 3 itself: so nobody can be in a + 4, whose set this is too, meanwhile. (Classic schemes have three sets and take the
+ * epoch from the pool, which needs a fence after the object is taken out: Fraser, "Practical lock-freedom", 2004. One's own
+ * epoch, which is always at hand, and one set more, need none.)
+ *
+ * Who was offline is not asked. Who comes online says an epoch and then looks whether it is still that one: a thread that did
+ * not see this yet, and ends the epoch, is the last that does. */
+#include "shared_inside.h"
+
+#if __STDC_HOSTED__
+
+#include "bits.h"
+
+#define EPOCHS_BEHIND 3u    /* from free_later to coming home */
+#define PATIENCE      1024u /* looks at a thread that is behind, then a look whether it still runs */
+
+/* ---- Online and offline ------------------------------------------------------------------------------------------------ */
+
+void kolk_local_online(kolk_local *local) {
+    if (!local->pool || local->magazine->seen) return;
+    uint64_t epoch, *now = &local->pool->epoch;
+    do {
+        epoch = kolk_load(now, KOLK_SEQ_CST);
+        kolk_exchange(&local->magazine->seen, epoch, KOLK_SEQ_CST); /* partner: has_passed */
+    } while (kolk_load(now, KOLK_SEQ_CST) != epoch);
+}
+
+void kolk_local_offline(kolk_local *local) {
+    if (local->pool) kolk_store(&local->magazine->seen, 0, KOLK_RELEASE); /* partner: has_passed */
+}
+
+/* ---- Coming home -------------------------------------------------------------------------------------------------------- */
+
+/* Nobody adds to this set meanwhile. */
+static bool bring_all(kolk_shared *pool, const kolk_slot_set *set) {
+    uint64_t words = kolk_bits_words(kolk_bits_words(usable(pool))), part = ~UINT64_C(0) >> (64 - word_bits(pool));
+    bool any = false;
+    for (uint64_t at = 0; at < words; at++) {
+        if (!kolk_load(&set->summary[at], KOLK_RELAXED)) continue;
+        for (uint64_t left = kolk_exchange(&set->summary[at], 0, KOLK_RELAXED); left; left &= left - 1) {
+            uint64_t first = (at * 64 + kolk_bits_lowest(left)) * 64;
+            uint64_t slots = kolk_exchange(&set->words[first / 64], 0, KOLK_ACQUIRE);
+            for (; slots; slots = slots >> (word_bits(pool) - 1) >> 1, first += word_bits(pool))
+                if (slots & part) kolk_shared_bring(&pool->home, (uint32_t)(first >> pool->word_shift), slots & part);
+            any = true;
+        }
+    }
+    return any;
+}
+
+/* Has this local's thread come to the epoch, or is it offline? */
+static bool has_passed(const kolk_magazine *magazine, uint64_t epoch) {
+    uint64_t seen = kolk_load(&magazine->seen, KOLK_SEQ_CST);
+    return seen == 0 || seen == epoch;
+}
+
+/* Begins the next epoch, if all have come to this one. */
+static void advance(kolk_shared *pool, kolk_magazine *mine, uint64_t epoch) {
+    for (uint32_t n = 0; n < pool->max_threads; n++) {
+        if (has_passed(magazine_at(pool, n), epoch)) continue;
+        if (++mine->behind % PATIENCE == 0) kolk_shared_bury(pool);
+        return;
+    }
+    if (!kolk_compare_exchange(&pool->epoch, &epoch, epoch + 1, KOLK_SEQ_CST, KOLK_RELAXED)) return;
+    if (!bring_all(pool, &pool->later[(epoch + 1 - EPOCHS_BEHIND) % 4])) return;
+    kolk_shared_count_return(pool);
+    serve_waiting(pool);
+}
+
+void kolk_local_quiesce(kolk_local *local) {
+    kolk_shared *pool = local->pool;
+    kolk_magazine *magazine = local->magazine;
+    if (!pool || !magazine->seen) return;
+    uint64_t epoch = kolk_load(&pool->epoch, KOLK_ACQUIRE); /* partner: advance */
+    if (magazine->seen != epoch) kolk_store(&magazine->seen, epoch, KOLK_RELEASE);
+    if (kolk_load(&pool->retired, KOLK_RELAXED) + EPOCHS_BEHIND > epoch) advance(pool, magazine, epoch);
+}
+
+/* ---- Going --------------------------------------------------------------------------------------------------------------- */
+
+/* Who is offline comes online for the moment: the epoch cannot pass it by. */
+static void retire(kolk_local *local, uintptr_t index) {
+    kolk_shared *pool = local->pool;
+    bool online = local->magazine->seen;
+    if (!online) kolk_local_online(local);
+    uint64_t epoch = local->magazine->seen, last = kolk_load(&pool->retired, KOLK_RELAXED);
+    kolk_shared_bring(&pool->later[epoch % 4], (uint32_t)(index / 64), kolk_bits_at(index));
+    while (last < epoch)
+        if (kolk_compare_exchange_weak(&pool->retired, &last, epoch, KOLK_RELAXED, KOLK_RELAXED)) break;
+    if (!online) kolk_local_offline(local);
+}
+
+void kolk_local_free_later(kolk_local *local, void *object) {
+    const kolk_shared *pool = local->pool;
+    if (!object) return;
+    uintptr_t index = pool ? slot_of(pool, object) : NO_SLOT;
+    if (pool && index < usable(pool) && kolk_shared_end_life(pool, index))
+        retire(local, index);
+    else
+        kolk_shared_fail_object(pool, object, "free", KOLK_DOUBLE_FREE, SITE);
+}
+
+#else
+
+typedef int kolk_shared_later_is_empty_here; /* a translation unit may not be */
+
+#endif
