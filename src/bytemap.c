@@ -131,17 +131,12 @@ static void fail_object(const kolk_bytemap *pool, const void *object, const char
     uint64_t offset = (uintptr_t)object - (uintptr_t)pool->object_list;
     bool inside = offset < (uint64_t)pool->count * pool->object_size;
     uint64_t slot = inside ? offset / pool->object_size : NO_SLOT, byte = inside ? offset % pool->object_size : 0;
-    kolk_failure failure = failure_of(pool, KOLK_FOREIGN_POINTER, (uint32_t)slot, site);
+    kolk_failure failure = failure_of(pool, KOLK_DOUBLE_FREE, (uint32_t)slot, site);
     failure.object = object;
-    if (!inside) {
-        kolk_fail(failure, object ? "%s of a pointer that is not of this pool" : "%s of NULL", verb);
-    } else if (byte) {
-        failure.rule = KOLK_INTERIOR_POINTER;
-        kolk_fail(failure, "%s of a pointer into slot %u, at byte %u of it", verb, slot, byte);
-    } else {
-        failure.rule = KOLK_DOUBLE_FREE;
+    if (inside && !byte)
         kolk_fail(failure, "%s of slot %u, which is free", verb, slot);
-    }
+    else
+        kolk_fail_object(failure, verb, byte);
 }
 
 /* May the pool be written? Reported if not. */

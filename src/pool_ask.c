@@ -30,25 +30,18 @@ void kolk_pool_fail_object(const kolk_pool *pool, const void *object, const char
     uint64_t inside = 0, slot = NO_SLOT;
     for (const kolk_pool *place = pool; object && place && slot == NO_SLOT; place = place->overflow)
         if ((slot = locate(place, object, &inside)) != NO_SLOT) pool = place;
-    kolk_failure failure = kolk_pool_failure(pool, KOLK_FOREIGN_POINTER, (uint32_t)slot, site);
+    kolk_failure failure = kolk_pool_failure(pool, if_dead, (uint32_t)slot, site);
     failure.object = object;
-    if (slot == NO_SLOT) {
-        kolk_fail(failure, object ? "%s of a pointer that is not of this pool" : "%s of NULL", verb);
-    } else if (inside) {
-        failure.rule = KOLK_INTERIOR_POINTER;
-        kolk_fail(failure, "%s of a pointer into slot %u, at byte %u of it", verb, slot, inside);
-    } else if (slot >= pool->fresh) {
-        failure.rule = KOLK_NEVER_ISSUED;
-        kolk_fail(failure, "%s of slot %u, which was never handed out", verb, slot);
-    } else if (kolk_bits_get(pool->live, slot) && pool != asked) {
+    bool is_live = slot < pool->fresh && !inside && kolk_bits_get(pool->live, slot);
+    if (is_live && pool != asked) {
+        failure.rule = KOLK_FOREIGN_POINTER;
         kolk_fail(failure, "%s of slot %u, for the pool that overflowed into this one", verb, slot);
-    } else if (kolk_bits_get(pool->live, slot)) {
+    } else if (is_live) {
         failure.rule = KOLK_NO_HANDLES;
         kolk_fail(failure, "%s of slot %u, but KOLK_GENERATIONS_NONE has no handles", verb, slot);
     } else {
-        failure.rule = if_dead;
-        kolk_fail(failure, if_dead == KOLK_DOUBLE_FREE ? "double %s of slot %u" : "%s of slot %u, which is free", verb,
-                  slot);
+        if (slot >= pool->fresh) failure.rule = KOLK_NEVER_ISSUED;
+        kolk_fail_object(failure, verb, inside);
     }
 }
 
