@@ -8,6 +8,10 @@
  * A slot is dressed once its zones are written and, while it is dead, its fill: from its first life on, until its pages
  * are given back. What is not dressed can't be verified.
  *
+ * What is kept of a slot is memory of its own (no bit of a word that others have a part in), and what is counted for
+ * all slots is counted atomically: so threads that hold different slots of a shared pool need no lock here. A report may
+ * be about a slot that another thread has by now: for its sake the sites are atomics, which are of one life or another.
+ *
  * With bypass the objects are malloc blocks, one a life. The pool keeps its bits, its generations and its order of
  * reuse, but looks objects up here: by slot in objects[], by pointer in lists that begin in heads[]. A dead object stays
  * in its list until its slot is used again, so that a double free is still told from a foreign pointer. */
@@ -16,7 +20,7 @@
 #endif
 #include "debug.h"
 
-#include "bits.h"
+#include "atomics.h"
 #include "fail.h"
 #include "hash.h"
 #include "memory.h"
@@ -35,28 +39,38 @@
 #define NO_SLOT    UINT32_MAX
 #define MANY_BYTES 16u /* of damage in a sentence */
 
-/* What is known of the last life in a slot. */
+/* What is known of a slot and its last life. Of a slot map, whose objects change places, `dressed` is of the place. */
 typedef struct life {
-    const void *alloc_site, *free_site;
-    uint64_t birth; /* the n-th of the pool; 0: it has ended, or is listed as a leak */
-    uint32_t next;  /* bypass: slot in the same list of heads[], + 1 */
+    uintptr_t alloc_site, free_site;
+    size_t birth;  /* the n-th of the pool */
+    uint32_t next; /* bypass: slot in the same list of heads[], + 1 */
+    bool alive;    /* and not listed as a leak yet */
+    bool dressed;
 } life;
 
 struct kolk_debug {
     kolk_debug_desc desc;
     kolk_profiler profiler;
-    uint64_t births, asked;
-    uint32_t first;     /* of the ring */
-    life *lives;        /* by slot */
-    uint64_t *dressed;  /* 1 bit a slot */
-    uint32_t *ring;     /* slots in quarantine */
-    uintptr_t *objects; /* bypass only: by slot, inverted */
-    uint32_t *heads;    /* ... max_capacity of them: slot + 1 */
+    size_t births, asked; /* with 32 bits they begin anew after 2^32, which spoils one n-th failure */
+    uint32_t first;       /* of the ring */
+    life *lives;          /* by slot */
+    uint32_t *ring;       /* slots in quarantine */
+    uintptr_t *objects;   /* bypass only: by slot, inverted */
+    uint32_t *heads;      /* ... max_capacity of them: slot + 1 */
     size_t block_size;
 };
 
 static bool has(const kolk_debug *debug, uint32_t flag) {
     return debug->desc.settings.flags & flag;
+}
+
+/* Counts one more. Freestanding programs have one thread, and perhaps no such instruction. */
+static size_t count_up(size_t *counter) {
+#if __STDC_HOSTED__
+    return kolk_fetch_add(counter, 1, KOLK_RELAXED) + 1;
+#else
+    return ++*counter;
+#endif
 }
 
 /* ---- Profiler ---------------------------------------------------------------------------------------------------- */
@@ -94,8 +108,7 @@ kolk_debug *kolk_debug_begin(const kolk_debug_desc *desc) {
     /* What has to be there at once comes first: all but the lives. */
     size_t ring_at = aligned(sizeof(kolk_debug)), heads_at = aligned(ring_at + waiting * sizeof(uint32_t));
     size_t objects_at = aligned(heads_at + bypassed * sizeof(uint32_t));
-    size_t dressed_at = aligned(objects_at + bypassed * sizeof(uintptr_t));
-    size_t lives_at = aligned(dressed_at + (size_t)kolk_bits_words(slots) * 8);
+    size_t lives_at = aligned(objects_at + bypassed * sizeof(uintptr_t));
     size_t size = lives_at + slots * sizeof(life);
     unsigned char *block = kolk_memory_reserve(size);
     if (!block) return NULL;
@@ -110,7 +123,6 @@ kolk_debug *kolk_debug_begin(const kolk_debug_desc *desc) {
     debug->ring = (uint32_t *)(void *)(block + ring_at);
     debug->heads = (uint32_t *)(void *)(block + heads_at);
     debug->objects = bypassed ? (uintptr_t *)(void *)(block + objects_at) : NULL;
-    debug->dressed = (uint64_t *)(void *)(block + dressed_at);
     debug->lives = (life *)(void *)(block + lives_at);
     debug->block_size = size;
     return debug;
@@ -123,8 +135,8 @@ bool kolk_debug_commit(kolk_debug *debug, uint32_t capacity) {
 void kolk_debug_sites(const kolk_debug *debug, uint32_t slot, kolk_failure *failure) {
     failure->sites = has(debug, KOLK_DEBUG_SITES);
     if (slot == NO_SLOT || !failure->sites) return;
-    failure->alloc_site = debug->lives[slot].alloc_site;
-    failure->free_site = debug->lives[slot].free_site;
+    failure->alloc_site = (const void *)kolk_load(&debug->lives[slot].alloc_site, KOLK_RELAXED);
+    failure->free_site = (const void *)kolk_load(&debug->lives[slot].free_site, KOLK_RELAXED);
 }
 
 /* ---- Bypass: objects from malloc ---------------------------------------------------------------------------------- */
@@ -243,7 +255,7 @@ enum { FRONT, BACK, BODY, PARTS };
 static void parts_of(const kolk_debug *debug, uint32_t slot, void *object, bool live, stretch parts[PARTS]) {
     const kolk_debug_desc *desc = &debug->desc;
     unsigned char *start = object;
-    bool dressed = kolk_bits_get(debug->dressed, slot), filled = dressed && !live && has(debug, KOLK_DEBUG_FILL);
+    bool dressed = debug->lives[slot].dressed, filled = dressed && !live && has(debug, KOLK_DEBUG_FILL);
     uint32_t front = dressed ? desc->front : 0, back = dressed ? desc->back : 0, body = filled ? desc->object_size : 0;
     parts[FRONT] = (stretch){KOLK_UNDERFLOW, start - front, front, ZONE_FILL};
     parts[BACK] = (stretch){KOLK_OVERFLOW, start + desc->object_size, back, ZONE_FILL};
@@ -304,7 +316,7 @@ void kolk_debug_verify(const kolk_debug *debug, uint32_t slot, void *object, boo
 void *kolk_debug_dress(kolk_debug *debug, uint32_t slot, void *object) {
     if (has(debug, KOLK_DEBUG_BYPASS)) return renew_block(debug, slot);
     stretch parts[PARTS];
-    kolk_bits_set(debug->dressed, slot);
+    debug->lives[slot].dressed = true;
     parts_of(debug, slot, object, true, parts);
     paint(&parts[FRONT]);
     paint(&parts[BACK]);
@@ -315,18 +327,22 @@ void *kolk_debug_dress(kolk_debug *debug, uint32_t slot, void *object) {
 void kolk_debug_begin_life(kolk_debug *debug, uint32_t slot, const void *object, const void *site) {
     const kolk_debug_desc *desc = &debug->desc;
     life *now = &debug->lives[slot];
-    now->alloc_site = site;
-    now->free_site = NULL;
-    now->birth = ++debug->births;
+    kolk_store(&now->alloc_site, (uintptr_t)site, KOLK_RELAXED);
+    kolk_store(&now->free_site, 0, KOLK_RELAXED);
+    now->birth = count_up(&debug->births);
+    now->alive = true;
     PROBE3(alloc, desc->name, object, desc->object_size);
     if (debug->profiler.alloc) debug->profiler.alloc(desc->name, object, desc->object_size, debug->profiler.context);
 }
 
-void kolk_debug_end_life(kolk_debug *debug, uint32_t slot, void *object, const void *site) {
+void kolk_debug_end_life(kolk_debug *debug, uint32_t slot, const void *site) {
+    kolk_store(&debug->lives[slot].free_site, (uintptr_t)site, KOLK_RELAXED);
+    debug->lives[slot].alive = false;
+}
+
+void kolk_debug_wipe(const kolk_debug *debug, void *object) {
     PROBE2(free, debug->desc.name, object);
     if (debug->profiler.free) debug->profiler.free(debug->desc.name, object, debug->profiler.context);
-    debug->lives[slot].free_site = site;
-    debug->lives[slot].birth = 0;
     if (has(debug, KOLK_DEBUG_FILL)) paint(&(stretch){KOLK_OK, object, debug->desc.object_size, FREE_FILL});
     if (has(debug, KOLK_DEBUG_BYPASS) && !debug->desc.persistent) give_block(object);
 }
@@ -334,13 +350,13 @@ void kolk_debug_end_life(kolk_debug *debug, uint32_t slot, void *object, const v
 bool kolk_debug_fails(kolk_debug *debug) {
     const kolk_settings *settings = &debug->desc.settings;
     if (!has(debug, KOLK_DEBUG_FAIL)) return false;
-    debug->asked++;
-    if (settings->fail_every) return debug->asked % settings->fail_every == 0;
-    return kolk_mixed(kolk_mixed(settings->fail_seed) + debug->asked) >> 32 < settings->fail_chance;
+    size_t asked = count_up(&debug->asked);
+    if (settings->fail_every) return asked % settings->fail_every == 0;
+    return kolk_mixed(kolk_mixed(settings->fail_seed) + asked) >> 32 < settings->fail_chance;
 }
 
 void kolk_debug_forget(kolk_debug *debug, uint32_t from, uint32_t end) {
-    for (uint32_t slot = from; slot < end; slot++) kolk_bits_clear(debug->dressed, slot);
+    for (uint32_t slot = from; slot < end; slot++) debug->lives[slot].dressed = false;
 }
 
 void kolk_debug_unissue(kolk_debug *debug, uint32_t from, uint32_t end) {
@@ -357,9 +373,12 @@ void kolk_debug_unissue(kolk_debug *debug, uint32_t from, uint32_t end) {
 /* The slot whose life has not ended, is not listed yet, and is the oldest of these; `end` if there is none. */
 static uint32_t oldest(const kolk_debug *debug, uint32_t end) {
     uint32_t found = end;
+    size_t age = 0; /* births since, which is right even if they began anew meanwhile */
     for (uint32_t slot = 0; slot < end; slot++) {
-        uint64_t birth = debug->lives[slot].birth;
-        if (birth && (found == end || birth < debug->lives[found].birth)) found = slot;
+        const life *now = &debug->lives[slot];
+        if (!now->alive || (found != end && debug->births - now->birth <= age)) continue;
+        age = debug->births - now->birth;
+        found = slot;
     }
     return found;
 }
@@ -367,16 +386,16 @@ static uint32_t oldest(const kolk_debug *debug, uint32_t end) {
 void kolk_debug_leaks(kolk_debug *debug, uint32_t end, kolk_failure failure) {
     if (!has(debug, KOLK_DEBUG_SITES)) return;
     for (uint32_t first; (first = oldest(debug, end)) < end;) {
-        const void *site = debug->lives[first].alloc_site;
+        uintptr_t site = debug->lives[first].alloc_site;
         uint32_t count = 0;
         for (uint32_t slot = 0; slot < end; slot++) {
-            if (!debug->lives[slot].birth || debug->lives[slot].alloc_site != site) continue;
-            debug->lives[slot].birth = 0;
+            if (!debug->lives[slot].alive || debug->lives[slot].alloc_site != site) continue;
+            debug->lives[slot].alive = false;
             count++;
         }
         failure.slot = first;
         failure.count = count;
-        failure.alloc_site = site;
+        failure.alloc_site = (const void *)site;
         if (count == 1)
             kolk_fail(failure, "1 object is still alive, in slot %u", (uint64_t)first);
         else

@@ -36,7 +36,21 @@ kolk_settings kolk_settings_of(const char *name, const char *own);
 
 bool kolk_profiler_is_set(void);
 
-/* ---- The debug mode of one pool ---------------------------------------------------------------------------------- */
+/* ---- The debug mode of one pool ----------------------------------------------------------------------------------
+ *
+ * What several threads may call at the same time, of one pool:
+ *
+ *     each for slots    dress (not with bypass), verify, is_intact, begin_life, end_life, wipe. A slot changes hands
+ *     of its own        only as the pool's objects do: who gives it away releases, who takes it acquires.
+ *     all               sites, of any slot; fails; objects, quarantine (constants).
+ *     one, under the    with bypass dress, find and search, whose lists are those of all slots: what find says is true
+ *     pool's lock       for as long as the lock is held. Always ring and ring_advance.
+ *     one, under the    commit. Others may go on meanwhile, in slots that were committed before.
+ *     lock of growing
+ *     one, and nobody   begin, end, forget, unissue, leaks.
+ *     does anything
+ *
+ * Failure handlers and profilers are called by verify, begin_life, wipe and leaks: by none that needs the lock. */
 
 typedef struct kolk_debug kolk_debug;
 
@@ -76,7 +90,7 @@ uintptr_t kolk_debug_find(const kolk_debug *debug, const void *object);
  * Looks at all slots below `end`; UINT32_MAX if there is none. */
 uint32_t kolk_debug_search(const kolk_debug *debug, uint32_t end, const void *pointer, uint64_t *inside);
 
-/* Fills the sites of a failure in. */
+/* Fills the sites of a failure in. Those of a slot that another thread has taken meanwhile may be its new life's. */
 void kolk_debug_sites(const kolk_debug *debug, uint32_t slot, kolk_failure *failure);
 
 /* ---- Lives ------------------------------------------------------------------------------------------------------- */
@@ -92,9 +106,13 @@ void kolk_debug_verify(const kolk_debug *debug, uint32_t slot, void *object, boo
  * has none. */
 void *kolk_debug_dress(kolk_debug *debug, uint32_t slot, void *object);
 
-/* A life has begun; it has ended, and the object is filled, or its block freed. */
+/* A life has begun; it has ended: its object was freed by `site`, and is no leak any more, but may still be read. */
 void kolk_debug_begin_life(kolk_debug *debug, uint32_t slot, const void *object, const void *site);
-void kolk_debug_end_life(kolk_debug *debug, uint32_t slot, void *object, const void *site);
+void kolk_debug_end_life(kolk_debug *debug, uint32_t slot, const void *site);
+
+/* Nobody reads the object of an ended life any more: it is filled, or its block freed, and profilers hear of it. Due
+ * once after each end_life, before the slot may live again: at once, or, where the free is deferred, later. */
+void kolk_debug_wipe(const kolk_debug *debug, void *object);
 
 /* Is this alloc to fail, whatever the pool has? */
 bool kolk_debug_fails(kolk_debug *debug);

@@ -613,7 +613,10 @@ static KOLK_WITHIN bool end_life(kolk_pool *pool, kolk_debug *debug, uint32_t in
         worn = pool->generations[index] == 0;
     }
     if (pool->reset) run_reset(pool, object);
-    if (debug) kolk_debug_end_life(debug, index, object, site);
+    if (debug) {
+        kolk_debug_end_life(debug, index, site);
+        kolk_debug_wipe(debug, object);
+    }
     return worn;
 }
 

@@ -290,6 +290,11 @@ static bool is_alive_then(const header *head, const unsigned char *live, uint32_
     return slot < head->fresh && is_live_in(live, slot);
 }
 
+static void end_life(kolk_pool *pool, uint32_t slot, const void *site) {
+    kolk_debug_end_life(pool->debug, slot, site);
+    kolk_debug_wipe(pool->debug, slot_at(pool, slot));
+}
+
 /* What the debug mode has to do: proves what is there, begins the lives that are only then, ends those that are only now.
  * False if malloc has no memory for an object: nothing has changed. */
 static bool change_lives(kolk_pool *pool, const header *head, const unsigned char *live, const void *site) {
@@ -302,13 +307,11 @@ static bool change_lives(kolk_pool *pool, const header *head, const unsigned cha
             continue;
         }
         while (i-- > 0)
-            if (!is_alive(pool, i) && is_alive_then(head, live, i))
-                kolk_debug_end_life(pool->debug, i, slot_at(pool, i), site);
+            if (!is_alive(pool, i) && is_alive_then(head, live, i)) end_life(pool, i, site);
         return false;
     }
     for (uint32_t i = 0; i < pool->fresh; i++)
-        if (is_alive(pool, i) && !is_alive_then(head, live, i))
-            kolk_debug_end_life(pool->debug, i, slot_at(pool, i), site);
+        if (is_alive(pool, i) && !is_alive_then(head, live, i)) end_life(pool, i, site);
     kolk_debug_unissue(pool->debug, head->fresh, pool->fresh);
     return true;
 }

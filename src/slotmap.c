@@ -274,7 +274,10 @@ static void end_life(kolk_slotmap *map, uint32_t slot, const void *site) {
     map->cells[slot].place = last;
     map->owners[last] = slot;
     map->count = last;
-    if (debug_of(map)) kolk_debug_end_life(map->debug, slot, vacated, site);
+    if (debug_of(map)) {
+        kolk_debug_end_life(map->debug, slot, site);
+        kolk_debug_wipe(map->debug, vacated);
+    }
     kolk_slotmap_hide_first_free(map);
     map->cells[slot].generation = (map->cells[slot].generation + 1) & KOLK_GENERATION_MAX;
     if (map->cells[slot].generation == 0) retire(map);

@@ -337,7 +337,8 @@ KOLK_API void kolk_scene(const char *name);
 
 /* Told of every alloc and free of the pools that are initialised while it is set (NULL: none); these leave the fast
  * paths for it. Made for profilers: Tracy's TracyAllocN(object, size, pool) and TracyFreeN(object, pool) fit in. Set it
- * before threads start. The functions must return; they may not use the pool. Copied. */
+ * before threads start. The functions must return; they may not use the pool; for a shared pool several threads may call
+ * them at the same time. Copied. */
 typedef struct kolk_profiler {
     void (*alloc)(const char *pool, const void *object, size_t size, void *context);
     void (*free)(const char *pool, const void *object, void *context);
