@@ -87,11 +87,18 @@ bool kolk_profiler_is_set(void) {
 
 /* ---- The block --------------------------------------------------------------------------------------------------- */
 
-kolk_zones kolk_debug_zones(size_t object_size, size_t object_align) {
-    size_t front = object_align > ZONE ? object_align : ZONE;
-    size_t back = object_size + ZONE;
-    back += (object_align - back % object_align) % object_align;
-    return (kolk_zones){(uint32_t)front, (uint32_t)(front + back)};
+void kolk_debug_settle(kolk_debug_desc *desc) {
+    uint32_t *flags = &desc->settings.flags, align = desc->object_align;
+    *flags &= ~(uint32_t)KOLK_DEBUG_MOVE;
+#ifdef _WIN32 /* no one function frees blocks of any alignment */
+    if (align > _Alignof(max_align_t)) *flags &= ~(uint32_t)KOLK_DEBUG_BYPASS;
+#endif
+    if (*flags & KOLK_DEBUG_BYPASS) *flags &= KOLK_DEBUG_BYPASS | KOLK_DEBUG_SITES | KOLK_DEBUG_TRACE | KOLK_DEBUG_FAIL;
+    if (desc->persistent) *flags &= ~(uint32_t)KOLK_DEBUG_FILL;
+    if (!(*flags & KOLK_DEBUG_GUARD)) return;
+    uint32_t back = desc->object_size + ZONE;
+    desc->front = align > ZONE ? align : ZONE;
+    desc->back = ZONE + (align - back % align) % align;
 }
 
 static size_t aligned(size_t size) {

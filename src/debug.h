@@ -54,13 +54,6 @@ bool kolk_profiler_is_set(void);
 
 typedef struct kolk_debug kolk_debug;
 
-/* Bytes of the zones that `guard` puts before and behind each object, and from object to object. */
-typedef struct kolk_zones {
-    uint32_t front, stride;
-} kolk_zones;
-
-kolk_zones kolk_debug_zones(size_t object_size, size_t object_align);
-
 /* What a pool tells its debug mode about itself. */
 typedef struct kolk_debug_desc {
     const char *name;
@@ -71,6 +64,10 @@ typedef struct kolk_debug_desc {
     uint32_t max_capacity;
     bool persistent; /* contents survive from life to life: nothing may be filled, and a malloc block is kept */
 } kolk_debug_desc;
+
+/* Leaves out what objects that never move cannot have, and fills in the zones; front + object_size + back is the stride
+ * with these. */
+void kolk_debug_settle(kolk_debug_desc *desc);
 
 /* NULL: no memory. It has room for no slot yet. */
 kolk_debug *kolk_debug_begin(const kolk_debug_desc *desc);

@@ -145,27 +145,19 @@ static kolk_debug_desc debug_desc_of(const kolk_pool_desc *desc, layout *shape) 
         .max_capacity = desc->max_capacity,
         .persistent = desc->keep || shape->ready,
     };
-    uint32_t *flags = &debug.settings.flags;
-    *flags &= ~(uint32_t)KOLK_DEBUG_MOVE;
-#ifdef _WIN32 /* no one function frees blocks of any alignment */
-    if (debug.object_align > _Alignof(max_align_t)) *flags &= ~(uint32_t)KOLK_DEBUG_BYPASS;
-#endif
-    if (*flags & KOLK_DEBUG_BYPASS) *flags &= KOLK_DEBUG_BYPASS | KOLK_DEBUG_SITES | KOLK_DEBUG_TRACE | KOLK_DEBUG_FAIL;
-    if (debug.persistent) *flags &= ~(uint32_t)KOLK_DEBUG_FILL;
-    if (desc->memory) *flags &= ~(uint32_t)KOLK_DEBUG_GUARD;
-    if (!(*flags & KOLK_DEBUG_GUARD)) return debug;
+    if (desc->memory) debug.settings.flags &= ~(uint32_t)KOLK_DEBUG_GUARD;
+    kolk_debug_settle(&debug);
+    if (!(debug.settings.flags & KOLK_DEBUG_GUARD)) return debug;
 
     layout wide = *shape;
-    kolk_zones zones = kolk_debug_zones(desc->object_size, desc->object_align);
-    wide.front = zones.front;
-    wide.stride = zones.stride;
+    wide.front = debug.front;
+    wide.stride = debug.front + debug.object_size + debug.back;
     if (block_bytes(&wide, desc->max_capacity, KOLK_MAX_ALIGN) > PTRDIFF_MAX) { /* GCOVR_EXCL_START: 32 bits only */
-        *flags &= ~(uint32_t)KOLK_DEBUG_GUARD;
+        debug.settings.flags &= ~(uint32_t)KOLK_DEBUG_GUARD;
+        debug.front = debug.back = 0;
         return debug;
     } /* GCOVR_EXCL_STOP */
     *shape = wide;
-    debug.front = zones.front;
-    debug.back = zones.stride - zones.front - debug.object_size;
     return debug;
 }
 

@@ -31,18 +31,18 @@
  *
  * Invariants (kolk_shared_is_valid, while nobody is at work):
  *     I1  fresh <= usable <= max_capacity + slack
- *     I2  each slot below fresh is alive, or at home, or in one magazine, or in one set of those to be free later; above, none
- *         is anywhere
+ *     I2  each slot below fresh is alive, or at home, or in one magazine, or in one set of those to be free later, or in the
+ *         debug mode's quarantine; above, none is anywhere
  *     I3  a word that is not 0 has its bit in the summary
  *     I4  no magazine has more than `cache` entries, and cache has room for a word
  *     I5  nobody is in line
- *     I6  slots that are to be free later are of the last three epochs */
+ *     I6  slots that are to be free later are of the last three epochs
+ *     I7  zones and fills are as the debug mode left them */
 #undef KOLK_EXTERN /* the functions of shared.inl are emitted here, also in a program that is compiled with it */
 #include "shared_inside.h"
 
 #if __STDC_HOSTED__
 
-#include "bits.h"
 #include "probes.h"
 #include "room.h"
 #include "wait.h"
@@ -73,7 +73,7 @@ void kolk_shared_count_return(kolk_shared *pool) {
 }
 
 void kolk_shared_bring_slot(kolk_shared *pool, uint32_t slot) {
-    kolk_shared_bring(&pool->home, slot >> pool->word_shift, UINT64_C(1) << (slot & (word_bits(pool) - 1)));
+    kolk_shared_bring(&pool->home, slot >> pool->word_shift, bit_of(pool, slot));
     kolk_shared_count_return(pool);
 }
 
@@ -88,7 +88,7 @@ void kolk_shared_bring_oldest(kolk_shared *pool, kolk_magazine *magazine, uint32
         for (; bottom != end; bottom++) {
             uint32_t index = magazine->entries[bottom & magazine->mask];
             if (index >> pool->word_shift != word) break;
-            bits |= UINT64_C(1) << (index & (word_bits(pool) - 1));
+            bits |= bit_of(pool, index);
         }
         kolk_shared_bring(&pool->home, word, bits);
     }
@@ -143,7 +143,7 @@ static KOLK_APART bool grow(kolk_shared *pool, uint32_t before) {
     if (now == before && kolk_shared_commit(pool, wish)) {
         PROBE3(grow, name_of(pool), now, wish);
         kolk_store(&pool->usable, wish, KOLK_RELEASE); /* partner: usable */
-        kolk_store(&pool->bound, wish, KOLK_RELAXED);
+        if (!pool->debug) kolk_store(&pool->bound, wish, KOLK_RELAXED);
         now = wish;
     }
     kolk_unlock_word(&pool->lock);
@@ -170,6 +170,7 @@ uint64_t kolk_shared_fetch(kolk_shared *pool, uint32_t *place, bool one) {
         uint64_t returns = kolk_load(&pool->returns, KOLK_ACQUIRE); /* an old one is not that of the end */
         uint64_t bits = search(pool, place, one);
         if (!bits) bits = take_fresh(pool, place, one);
+        if (!bits && pool->debug) bits = kolk_shared_take_quarantined(pool, place);
         if (bits || kolk_load(&pool->returns, KOLK_SEQ_CST) == returns) return bits;
     }
 }
@@ -206,7 +207,7 @@ static void fill(const kolk_shared *pool, kolk_magazine *magazine, uint64_t bits
     kolk_store(&magazine->top, magazine->top + n, KOLK_RELAXED);
 }
 
-bool kolk_shared_fill(kolk_local *local) {
+static bool refill(kolk_local *local) {
     kolk_shared *pool = local->pool;
     kolk_magazine *magazine = local->magazine;
     uint64_t bits = kolk_shared_fetch(pool, &magazine->place, is_direct(pool));
@@ -216,12 +217,25 @@ bool kolk_shared_fill(kolk_local *local) {
     return bits != 0;
 }
 
-void *kolk_shared_begin_life(const kolk_shared *pool, uint32_t index) {
+uint32_t kolk_shared_take(kolk_local *local) {
+    kolk_magazine *magazine = local->magazine;
+    if (magazine->held) return magazine->held - 1;
+    if (held_by(magazine) == 0 && !refill(local)) return NO_SLOT;
+    uint32_t top = magazine->top - 1;
+    kolk_store(&magazine->top, top, KOLK_RELAXED);
+    return magazine->entries[top & magazine->mask];
+}
+
+void *kolk_shared_begin_life(kolk_local *local, uint32_t slot, const void *site) {
+    kolk_shared *pool = local->pool;
+    void *object = pool->debug ? kolk_shared_dress(local, slot, site) : plain_object_at(pool, slot);
+    if (!object) return kolk_shared_fail_alloc(local);
+    uint32_t life = life_of(pool, slot) + 1;
     if (pool->lives)
-        kolk_store(&pool->lives[index], pool->lives[index] + 1, KOLK_RELAXED);
+        kolk_store(&pool->lives[slot], life, KOLK_RELAXED);
     else
-        kolk_store(&pool->short_lives[index], (uint8_t)(pool->short_lives[index] + 1), KOLK_RELAXED);
-    return object_at(pool, index);
+        kolk_store(&pool->short_lives[slot], (uint8_t)life, KOLK_RELAXED);
+    return object;
 }
 
 void *kolk_shared_fail_alloc(const kolk_local *local) {
@@ -234,10 +248,12 @@ void *kolk_shared_fail_alloc(const kolk_local *local) {
 
 void *kolk_local_alloc_slow(kolk_local *local) {
     if (!local->pool) return NULL;
-    return kolk_shared_fill(local) ? kolk_local_alloc(local) : kolk_shared_fail_alloc(local);
+    if (local->pool->debug && kolk_debug_fails(local->pool->debug)) return kolk_shared_fail_alloc(local);
+    uint32_t slot = kolk_shared_take(local);
+    return slot == NO_SLOT ? kolk_shared_fail_alloc(local) : kolk_shared_begin_life(local, slot, SITE);
 }
 
-bool kolk_shared_end_life(const kolk_shared *pool, uintptr_t index) {
+static bool end_life(const kolk_shared *pool, uintptr_t index) {
     uint32_t life = life_of(pool, index);
     if (!(life & 1)) return false;
     uint8_t short_life = (uint8_t)life;
@@ -246,31 +262,45 @@ bool kolk_shared_end_life(const kolk_shared *pool, uintptr_t index) {
                                  KOLK_RELAXED);
 }
 
+uint32_t kolk_shared_end_life(const kolk_local *local, const void *object, const void *site) {
+    const kolk_shared *pool = local->pool;
+    uintptr_t index = pool ? slot_of(pool, object) : NO_SLOT;
+    bool known = pool && is_alive(pool, index);
+    if (known && pool->debug) kolk_shared_verify(pool, (uint32_t)index, site);
+    if (!known || !end_life(pool, index)) {
+        kolk_shared_fail_object(pool, object, "free", KOLK_DOUBLE_FREE, site);
+        return NO_SLOT;
+    }
+    if (pool->debug) kolk_debug_end_life(pool->debug, (uint32_t)index, site);
+    return (uint32_t)index;
+}
+
+/* Makes room in the magazine, before the thread has one slot more; true if it is to stay empty. */
+static bool make_room(kolk_shared *pool, kolk_magazine *magazine) {
+    bool direct = is_direct(pool);
+    uint32_t held = held_by(magazine), leave = direct ? held : held == magazine->cache ? (held + 1) / 2 : 0;
+    kolk_shared_show_bound(pool, magazine);
+    kolk_shared_bring_oldest(pool, magazine, leave);
+    serve_waiting(pool);
+    return direct;
+}
+
 void kolk_local_free_slow(kolk_local *local, void *object) {
     kolk_shared *pool = local->pool;
     kolk_magazine *magazine = local->magazine;
     if (!object) return;
-    uintptr_t index = pool ? slot_of(pool, object) : NO_SLOT;
-    if (!pool || index >= usable(pool)) {
-        kolk_shared_fail_object(pool, object, "free", KOLK_DOUBLE_FREE, SITE);
-        return;
+    bool direct = pool && make_room(pool, magazine);
+    uint32_t slot = kolk_shared_end_life(local, object, SITE);
+    if (slot == NO_SLOT) return;
+    if (pool->debug) {
+        kolk_shared_wipe(pool, slot);
+    } else if (direct) {
+        kolk_shared_bring_slot(pool, slot);
+    } else {
+        magazine->entries[magazine->top & magazine->mask] = slot;
+        kolk_store(&magazine->top, magazine->top + 1, KOLK_RELEASE);
     }
-    kolk_shared_show_bound(pool, magazine);
-    bool direct = is_direct(pool), full = held_by(magazine) == magazine->cache;
-    if (direct)
-        kolk_shared_bring_oldest(pool, magazine, held_by(magazine));
-    else if (full)
-        kolk_shared_bring_oldest(pool, magazine,
-                                 (magazine->cache + 1) / 2); /* first: a thread has never more than cache */
-    bool ended = kolk_shared_end_life(pool, index);
-    if (ended && direct) {
-        kolk_shared_bring_slot(pool, (uint32_t)index);
-    } else if (ended) {
-        magazine->entries[magazine->top & magazine->mask] = (uint32_t)index;
-        kolk_store(&magazine->top, magazine->top + 1, KOLK_RELAXED);
-    }
-    serve_waiting(pool);
-    if (!ended) kolk_shared_fail_object(pool, object, "free", KOLK_DOUBLE_FREE, SITE);
+    if (direct) serve_waiting(pool);
 }
 
 #else

@@ -13,33 +13,35 @@
 
 /* ---- Reports ------------------------------------------------------------------------------------------------------------- */
 
+/* The slot whose stride this pointer is in, and how far; NO_SLOT if it is not of this pool. */
+static uint32_t locate(const kolk_shared *pool, const void *pointer, uint64_t *inside) {
+    *inside = 0;
+    if (pool->objects) return kolk_shared_search_bypassed(pool, pointer, inside);
+    uint64_t offset = (uintptr_t)pointer - (uintptr_t)pool->slots;
+    if (offset >= (uint64_t)usable(pool) * pool->stride) return NO_SLOT;
+    *inside = offset % pool->stride;
+    return (uint32_t)(offset / pool->stride);
+}
+
+/* A slot that is taken from `fresh`, and not alive yet, may pass for one that was. */
+static bool is_new(const kolk_shared *pool, uint32_t slot) {
+    return life_of(pool, slot) == 0 && (pool->lives || slot >= kolk_load(&pool->fresh, KOLK_RELAXED));
+}
+
 void kolk_shared_fail_object(const kolk_shared *pool, const void *object, const char *verb, kolk_status if_dead,
                              const void *site) {
-    kolk_failure failure = {
-        .rule = KOLK_NO_LOCAL, .pool = "", .object = object, .slot = NO_SLOT, .site = site, .no_debug = true};
     if (!pool) {
+        kolk_failure failure = {.rule = KOLK_NO_LOCAL, .pool = "", .object = object, .slot = NO_SLOT, .site = site};
+        failure.no_debug = true;
         kolk_fail(failure, "%s by a local that is of no pool", verb);
         return;
     }
-    uint64_t offset = (uintptr_t)object - (uintptr_t)pool->slots;
-    bool inside = offset < (uint64_t)usable(pool) * pool->stride;
-    uint64_t slot = inside ? offset / pool->stride : NO_SLOT, byte = inside ? offset % pool->stride : 0;
-    failure.rule = KOLK_FOREIGN_POINTER;
-    failure.pool = name_of(pool);
-    failure.slot = (uint32_t)slot;
-    if (!inside) {
-        kolk_fail(failure, object ? "%s of a pointer that is not of this pool" : "%s of NULL", verb);
-    } else if (byte) {
-        failure.rule = KOLK_INTERIOR_POINTER;
-        kolk_fail(failure, "%s of a pointer into slot %u, at byte %u of it", verb, slot, byte);
-    } else if (life_of(pool, (uintptr_t)slot) == 0 && (pool->lives || slot >= kolk_load(&pool->fresh, KOLK_RELAXED))) {
-        failure.rule = KOLK_NEVER_ISSUED;
-        kolk_fail(failure, "%s of slot %u, which was never handed out", verb, slot);
-    } else {
-        failure.rule = if_dead;
-        kolk_fail(failure, if_dead == KOLK_DOUBLE_FREE ? "double %s of slot %u" : "%s of slot %u, which is free", verb,
-                  slot);
-    }
+    uint64_t inside;
+    uint32_t slot = locate(pool, object, &inside);
+    kolk_failure failure = kolk_shared_failure(pool, if_dead, slot, site);
+    failure.object = object;
+    if (slot != NO_SLOT && is_new(pool, slot)) failure.rule = KOLK_NEVER_ISSUED;
+    kolk_fail_object(failure, verb, inside);
 }
 
 /* ---- Handles and questions --------------------------------------------------------------------------------------------------- */
@@ -47,13 +49,12 @@ void kolk_shared_fail_object(const kolk_shared *pool, const void *object, const 
 kolk_handle kolk_shared_handle(const kolk_shared *pool, const void *object) {
     kolk_handle handle = {0};
     uintptr_t index = slot_of(pool, object);
-    uint32_t life = index < usable(pool) ? life_of(pool, index) : 0;
+    uint32_t life = is_alive(pool, index) ? life_of(pool, index) : 0;
     if (pool->lives && (life & 1)) {
         handle.bits = (uint64_t)life << 32 | ((uint32_t)index ^ pool->tag);
     } else if (!pool->lives && pool->short_lives) {
-        kolk_failure failure = {.rule = KOLK_NO_HANDLES, .pool = name_of(pool), .slot = NO_SLOT, .no_debug = true};
-        failure.site = SITE;
-        kolk_fail(failure, "handle of a pool without handles: .no_handles");
+        kolk_fail(kolk_shared_failure(pool, KOLK_NO_HANDLES, NO_SLOT, SITE),
+                  "handle of a pool without handles: .no_handles");
     } else {
         kolk_shared_fail_object(pool, object, "handle", KOLK_DEAD_OBJECT, SITE);
     }
@@ -62,14 +63,22 @@ kolk_handle kolk_shared_handle(const kolk_shared *pool, const void *object) {
 
 void *kolk_shared_get_slow(const kolk_shared *pool, kolk_handle handle) {
     uint32_t index = (uint32_t)handle.bits ^ pool->tag;
-    if (!kolk_handle_is_null(handle) && kolk_is_of_another(index, slots_of(pool))) kolk_count_one(&pool->wrong_pool);
+    bool alive = pool->lives && is_alive(pool, index);
+    if (alive && life_of(pool, index) == handle.bits >> 32) return object_at(pool, index);
+    if (handle.bits >> 32 == 0) return NULL;
     PROBE2(stale_handle, name_of(pool), handle.bits);
+    if (!kolk_is_of_another(index, slots_of(pool))) return NULL;
+    kolk_count_one(&pool->wrong_pool);
+    if (pool->debug) {
+        kolk_failure failure = kolk_shared_failure(pool, KOLK_WRONG_POOL, NO_SLOT, SITE);
+        failure.handle = handle;
+        kolk_fail(failure, "handle %u is of another pool", handle.bits);
+    }
     return NULL;
 }
 
 bool kolk_shared_is_live(const kolk_shared *pool, const void *object) {
-    uintptr_t index = slot_of(pool, object);
-    return index < usable(pool) && (life_of(pool, index) & 1);
+    return is_alive(pool, slot_of(pool, object));
 }
 
 void *kolk_shared_next(const kolk_shared *pool, const void *object) {
@@ -90,10 +99,16 @@ static uint64_t count_bits(const uint64_t *words, uint64_t n) {
     return count;
 }
 
-/* Slots below fresh where nobody lives: at home, in magazines, and free later. */
+static uint32_t holds_one(const kolk_magazine *magazine) {
+    return kolk_load(&magazine->held, KOLK_RELAXED) != 0;
+}
+
+/* Slots below fresh where nobody lives: at home, in magazines, free later, and in quarantine. */
 static uint64_t count_free(const kolk_shared *pool, uint32_t fresh) {
     uint64_t count = count_bits(pool->home.words, words_of(pool, fresh));
-    for (uint32_t n = 0; n < pool->max_threads; n++) count += held_by(magazine_at(pool, n));
+    for (uint32_t n = 0; n < pool->max_threads; n++)
+        count += held_by(magazine_at(pool, n)) + holds_one(magazine_at(pool, n));
+    count += kolk_load(&pool->quarantined, KOLK_RELAXED);
     for (unsigned n = 0; n < 4; n++) count += count_bits(pool->later[n].words, kolk_bits_words(fresh));
     return count;
 }
@@ -124,6 +139,7 @@ void kolk_shared_stats(const kolk_shared *pool, kolk_stats *out) {
         .bytes_committed = kolk_shared_committed(pool, end),
         .failed = failed,
         .wrong_pool = kolk_load(&pool->wrong_pool, KOLK_RELAXED),
+        .debug = pool->debug_flags,
     };
     kolk_tools_wrote(out, sizeof *out);
 }
@@ -160,6 +176,8 @@ static bool add_magazine(sum *found, const kolk_magazine *magazine, uint32_t cac
         if (slot >= end) return false; /* I2 */
         add_slot(found, slot);
     }
+    if (magazine->held > end) return false; /* I2 */
+    if (magazine->held) add_slot(found, magazine->held - 1);
     return true;
 }
 
@@ -182,8 +200,10 @@ bool kolk_shared_is_valid(const kolk_shared *pool) {
     }
     for (uint32_t n = 0; n < pool->max_threads; n++)
         if (!add_magazine(&found, magazine_at(pool, n), pool->cache, fresh)) return false;
-    if (pool->waiting || pool->first || pool->last) return false; /* I5 */
-    return found.slots == all.slots && found.mixed == all.mixed;  /* I2 */
+    for (uint32_t n = 0; n < pool->quarantined; n++) add_slot(&found, *kolk_debug_ring(pool->debug, n));
+    if (pool->waiting || pool->first || pool->last) return false;  /* I5 */
+    if (pool->debug && !kolk_shared_is_intact(pool)) return false; /* I7 */
+    return found.slots == all.slots && found.mixed == all.mixed;   /* I2 */
 }
 
 #else

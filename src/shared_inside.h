@@ -1,11 +1,13 @@
 /* shared_inside.h: what the files of the shared pool share: shared.c (home and away, alloc and free), shared_local.c (the
- * threads' ways in), shared_wait.c, shared_later.c, shared_memory.c (the block), shared_ask.c. The idea is told in shared.c. */
+ * threads' ways in), shared_wait.c, shared_later.c, shared_debug.c, shared_memory.c (the block), shared_ask.c. The idea is told
+ * in shared.c. */
 #ifndef KOLK_SRC_SHARED_INSIDE_H
 #define KOLK_SRC_SHARED_INSIDE_H
 
 #include "kolk/shared.h"
 
 #include "atomics.h"
+#include "bits.h"
 #include "debug.h"
 
 #define NO_SLOT UINT32_MAX
@@ -33,11 +35,16 @@ static inline uint32_t held_by(const kolk_magazine *magazine) {
     return kolk_load(&magazine->top, KOLK_RELAXED) - kolk_load(&magazine->bottom, KOLK_RELAXED);
 }
 
-static inline uintptr_t slot_of(const kolk_shared *pool, const void *object) {
-    return kolk_exact_slot((uintptr_t)object - (uintptr_t)pool->slots, pool->shift, pool->inverse);
+/* The lowest slot of these bits of a word, and the other way round. */
+static inline uint32_t first_slot(const kolk_shared *pool, uint32_t word, uint64_t bits) {
+    return (word << pool->word_shift) + kolk_bits_lowest(bits);
 }
 
-static inline void *object_at(const kolk_shared *pool, uintptr_t index) {
+static inline uint64_t bit_of(const kolk_shared *pool, uint32_t slot) {
+    return UINT64_C(1) << (slot & (word_bits(pool) - 1));
+}
+
+static inline void *plain_object_at(const kolk_shared *pool, uintptr_t index) {
     return pool->slots + index * pool->stride;
 }
 
@@ -48,6 +55,10 @@ static inline uint32_t life_of(const kolk_shared *pool, uintptr_t index) {
 
 static inline uint32_t usable(const kolk_shared *pool) {
     return kolk_load(&pool->usable, KOLK_ACQUIRE); /* partner: grow, which commits before */
+}
+
+static inline bool is_alive(const kolk_shared *pool, uintptr_t index) {
+    return index < usable(pool) && (life_of(pool, index) & 1);
 }
 
 static inline const char *name_of(const kolk_shared *pool) {
@@ -72,14 +83,15 @@ void kolk_shared_count_return(kolk_shared *pool);
  * the call, none was at home. */
 uint64_t kolk_shared_fetch(kolk_shared *pool, uint32_t *place, bool one);
 
-/* Ends the life in a slot; false if there is none, or if another thread was first. */
-bool kolk_shared_end_life(const kolk_shared *pool, uintptr_t index);
+/* Ends the life of an object, which `site` frees, and gives its slot; NO_SLOT, and a report, if it is none, or if another
+ * thread was first. */
+uint32_t kolk_shared_end_life(const kolk_local *local, const void *object, const void *site);
 
-/* Slots for an empty magazine; false as kolk_shared_fetch. */
-bool kolk_shared_fill(kolk_local *local);
+/* A free slot, of those that are at hand or from home; NO_SLOT as kolk_shared_fetch. */
+uint32_t kolk_shared_take(kolk_local *local);
 
-/* The object of a slot that nobody else has. */
-void *kolk_shared_begin_life(const kolk_shared *pool, uint32_t index);
+/* The object of a slot that nobody else has; NULL if malloc should have given it. */
+void *kolk_shared_begin_life(kolk_local *local, uint32_t slot, const void *site);
 
 /* An alloc gives NULL. */
 void *kolk_shared_fail_alloc(const kolk_local *local);
@@ -98,6 +110,47 @@ void kolk_shared_serve(kolk_shared *pool);
 static inline void serve_waiting(kolk_shared *pool) {
     if (KOLK_UNLIKELY(kolk_load(&pool->waiting, KOLK_SEQ_CST))) kolk_shared_serve(pool); /* partner: line_up */
 }
+
+/* ---- shared_debug.c -------------------------------------------------------------------------------------------------- */
+
+kolk_failure kolk_shared_failure(const kolk_shared *pool, kolk_status rule, uint32_t slot, const void *site);
+
+/* With bypass: as slot_of and object_at, and kolk_debug_search. */
+uintptr_t kolk_shared_find_bypassed(const kolk_shared *pool, const void *object);
+void *kolk_shared_bypassed_at(const kolk_shared *pool, uintptr_t slot);
+uint32_t kolk_shared_search_bypassed(const kolk_shared *pool, const void *pointer, uint64_t *inside);
+
+static inline uintptr_t slot_of(const kolk_shared *pool, const void *object) {
+    if (KOLK_UNLIKELY(pool->objects)) return kolk_shared_find_bypassed(pool, object);
+    return kolk_exact_slot((uintptr_t)object - (uintptr_t)pool->slots, pool->shift, pool->inverse);
+}
+
+static inline void *object_at(const kolk_shared *pool, uintptr_t slot) {
+    return KOLK_UNLIKELY(pool->objects) ? kolk_shared_bypassed_at(pool, slot) : plain_object_at(pool, slot);
+}
+
+/* Proves a slot's zones and fill, and makes it ready for a life: its object, or NULL if malloc has none. */
+void *kolk_shared_dress(kolk_local *local, uint32_t slot, const void *site);
+
+/* Are all zones and fills as they were left? */
+bool kolk_shared_is_intact(const kolk_shared *pool);
+
+/* Proves what can be proved of a slot, with reports. */
+void kolk_shared_verify(const kolk_shared *pool, uint32_t slot, const void *site);
+
+/* Nobody reads the object of an ended life any more: fills it, and puts its slot away. */
+void kolk_shared_wipe(kolk_shared *pool, uint32_t slot);
+
+/* As kolk_shared_fetch, of those in quarantine. */
+uint64_t kolk_shared_take_quarantined(kolk_shared *pool, uint32_t *word);
+
+/* The debug mode of the pool, which has its shape: false if there is no memory for it. */
+bool kolk_shared_begin_debug(kolk_shared *pool, const kolk_debug_desc *desc);
+
+/* Proves all, and tells what is alive; the handler may longjmp. Then ends all lives. */
+void kolk_shared_prove_all(const kolk_shared *pool, const void *site);
+void kolk_shared_list_leaks(const void *pool);
+void kolk_shared_end_debug(kolk_shared *pool);
 
 /* ---- shared_local.c -------------------------------------------------------------------------------------------------- */
 

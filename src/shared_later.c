@@ -20,8 +20,6 @@
 
 #if __STDC_HOSTED__
 
-#include "bits.h"
-
 #define EPOCHS_BEHIND 3u    /* from free_later to coming home */
 #define PATIENCE      1024u /* looks at a thread that is behind, then a look whether it still runs */
 
@@ -42,17 +40,28 @@ void kolk_local_offline(kolk_local *local) {
 
 /* ---- Coming home -------------------------------------------------------------------------------------------------------- */
 
+/* Slots from `first` on, of up to as many words of home as they are in. */
+static void bring_64(kolk_shared *pool, uint32_t first, uint64_t slots) {
+    uint32_t n = word_bits(pool);
+    uint64_t part = ~UINT64_C(0) >> (64 - n);
+    for (; slots; slots = slots >> (n - 1) >> 1, first += n)
+        if (slots & part) kolk_shared_bring(&pool->home, first >> pool->word_shift, slots & part);
+}
+
+static void wipe_64(kolk_shared *pool, uint32_t first, uint64_t slots) {
+    for (; slots; slots &= slots - 1) kolk_shared_wipe(pool, first + kolk_bits_lowest(slots));
+}
+
 /* Nobody adds to this set meanwhile. */
 static bool bring_all(kolk_shared *pool, const kolk_slot_set *set) {
-    uint64_t words = kolk_bits_words(kolk_bits_words(usable(pool))), part = ~UINT64_C(0) >> (64 - word_bits(pool));
+    uint64_t words = kolk_bits_words(kolk_bits_words(usable(pool)));
     bool any = false;
     for (uint64_t at = 0; at < words; at++) {
         if (!kolk_load(&set->summary[at], KOLK_RELAXED)) continue;
         for (uint64_t left = kolk_exchange(&set->summary[at], 0, KOLK_RELAXED); left; left &= left - 1) {
-            uint64_t first = (at * 64 + kolk_bits_lowest(left)) * 64;
-            uint64_t slots = kolk_exchange(&set->words[first / 64], 0, KOLK_ACQUIRE);
-            for (; slots; slots = slots >> (word_bits(pool) - 1) >> 1, first += word_bits(pool))
-                if (slots & part) kolk_shared_bring(&pool->home, (uint32_t)(first >> pool->word_shift), slots & part);
+            uint64_t word = at * 64 + kolk_bits_lowest(left);
+            uint64_t slots = kolk_exchange(&set->words[word], 0, KOLK_ACQUIRE); /* partner: retire */
+            (pool->debug ? wipe_64 : bring_64)(pool, (uint32_t)word * 64, slots);
             any = true;
         }
     }
@@ -90,25 +99,21 @@ void kolk_local_quiesce(kolk_local *local) {
 /* ---- Going --------------------------------------------------------------------------------------------------------------- */
 
 /* Who is offline comes online for the moment: the epoch cannot pass it by. */
-static void retire(kolk_local *local, uintptr_t index) {
+static void retire(kolk_local *local, uint32_t slot) {
     kolk_shared *pool = local->pool;
     bool online = local->magazine->seen;
     if (!online) kolk_local_online(local);
     uint64_t epoch = local->magazine->seen, last = kolk_load(&pool->retired, KOLK_RELAXED);
-    kolk_shared_bring(&pool->later[epoch % 4], (uint32_t)(index / 64), kolk_bits_at(index));
+    kolk_shared_bring(&pool->later[epoch % 4], slot / 64, kolk_bits_at(slot));
     while (last < epoch)
         if (kolk_compare_exchange_weak(&pool->retired, &last, epoch, KOLK_RELAXED, KOLK_RELAXED)) break;
     if (!online) kolk_local_offline(local);
 }
 
 void kolk_local_free_later(kolk_local *local, void *object) {
-    const kolk_shared *pool = local->pool;
     if (!object) return;
-    uintptr_t index = pool ? slot_of(pool, object) : NO_SLOT;
-    if (pool && index < usable(pool) && kolk_shared_end_life(pool, index))
-        retire(local, index);
-    else
-        kolk_shared_fail_object(pool, object, "free", KOLK_DOUBLE_FREE, SITE);
+    uint32_t slot = kolk_shared_end_life(local, object, SITE);
+    if (slot != NO_SLOT) retire(local, slot);
 }
 
 #else

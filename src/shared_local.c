@@ -15,12 +15,19 @@
 /* Of locals that have no pool: empty, and every free leaves the fast path. */
 static kolk_magazine nobodys;
 
+/* In debug mode a slot may be between two places. */
+static void bring_held(kolk_shared *pool, kolk_magazine *magazine) {
+    if (magazine->held) kolk_shared_bring_slot(pool, magazine->held - 1);
+    kolk_store(&magazine->held, 0, KOLK_RELAXED);
+}
+
 static void bury_one(kolk_shared *pool, kolk_magazine *magazine) {
     uint32_t fresh = kolk_load(&pool->fresh, KOLK_ACQUIRE);
     for (uint32_t at = magazine->leaving; at != magazine->top; at++) {
         uint32_t slot = magazine->entries[at & magazine->mask];
         if (slot < fresh && !(life_of(pool, slot) & 1)) kolk_shared_bring_slot(pool, slot);
     }
+    bring_held(pool, magazine);
     kolk_store(&magazine->bottom, magazine->top, KOLK_RELAXED);
     kolk_store(&magazine->leaving, magazine->top, KOLK_RELAXED);
     kolk_store(&magazine->seen, 0, KOLK_RELEASE);
@@ -78,6 +85,7 @@ kolk_status kolk_local_init(kolk_local *local, kolk_shared *pool) {
 void kolk_local_flush(kolk_local *local) {
     if (!local->pool) return;
     kolk_shared_bring_oldest(local->pool, local->magazine, held_by(local->magazine));
+    bring_held(local->pool, local->magazine);
     serve_waiting(local->pool);
 }
 

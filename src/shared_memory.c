@@ -46,11 +46,12 @@ static uint64_t bytes_of(const void *pool, uint32_t slots, uint64_t unit) {
 bool kolk_shared_commit(const kolk_shared *pool, uint32_t slots) {
     uint64_t sizes[REGIONS];
     void *lives = pool->no_handles ? (void *)pool->short_lives : pool->lives;
-    void *starts[REGIONS] = {pool->slots, lives, pool->magazines, pool->home.words, pool->home.summary};
+    void *starts[REGIONS] = {pool->block, lives, pool->magazines, pool->home.words, pool->home.summary};
     for (unsigned n = 0; n < 4; n++) {
         starts[LATER + 2 * n] = pool->later[n].words;
         starts[LATER + 2 * n + 1] = pool->later[n].summary;
     }
+    if (pool->debug && !kolk_debug_commit(pool->debug, slots)) return false;
     measure(pool, slots, sizes);
     return pool->memory != MEMORY_GROWS || kolk_room_commit(starts, sizes, REGIONS);
 }
@@ -72,6 +73,12 @@ static void list_stats(const void *pool, kolk_stats *out) {
     kolk_shared_stats((const kolk_shared *)pool, out);
 }
 
+static void set_stride(kolk_shared *pool, uint32_t stride) {
+    pool->stride = stride;
+    pool->shift = (uint8_t)__builtin_ctz(stride);
+    pool->inverse = kolk_inverse(stride >> pool->shift);
+}
+
 /* Fills in what the descriptor leaves out; the pool has its shape then. */
 static kolk_status shape(kolk_shared *pool, const kolk_shared_desc *desc, size_t size, size_t align) {
     uint32_t max = desc->max_capacity ? desc->max_capacity : desc->capacity;
@@ -82,9 +89,7 @@ static kolk_status shape(kolk_shared *pool, const kolk_shared_desc *desc, size_t
     uint64_t slack = (uint64_t)others * cache;
     if (max + slack >= UINT32_MAX || cache > MAX_CACHE) return KOLK_SIZE_OVERFLOW;
     pool->object_size = (uint32_t)size;
-    pool->stride = (uint32_t)round_up(size, align);
-    pool->shift = (uint8_t)__builtin_ctz(pool->stride);
-    pool->inverse = kolk_inverse(pool->stride >> pool->shift);
+    set_stride(pool, (uint32_t)round_up(size, align));
     pool->capacity = desc->capacity;
     pool->max_capacity = max;
     pool->slack = max ? (uint32_t)slack : 0;
@@ -100,6 +105,21 @@ static kolk_status shape(kolk_shared *pool, const kolk_shared_desc *desc, size_t
     return KOLK_OK;
 }
 
+/* What of the debug mode this pool, which has its shape, can have; with zones, another stride. */
+static kolk_debug_desc debug_desc_of(kolk_shared *pool, const kolk_shared_desc *desc, size_t align) {
+    kolk_debug_desc debug = {
+        .name = name_of(pool),
+        .noun = "slot",
+        .settings = kolk_settings_of(desc->name, desc->debug),
+        .object_size = pool->object_size,
+        .object_align = (uint32_t)align,
+        .max_capacity = slots_of(pool),
+    };
+    kolk_debug_settle(&debug);
+    if (debug.front) set_stride(pool, debug.front + debug.object_size + debug.back);
+    return debug;
+}
+
 static kolk_slot_set set_of(void *const starts[2]) {
     return (kolk_slot_set){(uint64_t *)starts[0], (uint64_t *)starts[1]};
 }
@@ -109,6 +129,7 @@ static kolk_status make(kolk_shared *pool, const kolk_shared_desc *desc, size_t 
     kolk_status status = kolk_room_settle_size(&size, &align, type_size, type_align);
     if (status == KOLK_OK) status = shape(pool, desc, size, align);
     if (status != KOLK_OK) return status;
+    kolk_debug_desc debug = debug_desc_of(pool, desc, align);
     uint32_t all = slots_of(pool), first = desc->capacity + (desc->capacity ? pool->slack : 0);
     kolk_room room = {.object_align = align, .capacity = first, .max_capacity = all};
     status = kolk_room_settle(&room, bytes_of, pool);
@@ -121,20 +142,23 @@ static kolk_status make(kolk_shared *pool, const kolk_shared_desc *desc, size_t 
     pool->block_size = room.block_size;
     pool->memory = room.kind;
     pool->usable = pool->bound = room.kind == MEMORY_GROWS ? first : all;
-    pool->slots = (unsigned char *)starts[SLOTS];
+    pool->slots = starts[SLOTS] ? (unsigned char *)starts[SLOTS] + debug.front : NULL;
     if (made && pool->no_handles) pool->short_lives = (uint8_t *)starts[LIVES];
     if (made && !pool->no_handles) pool->lives = (uint32_t *)starts[LIVES];
     pool->magazines = (unsigned char *)starts[MAGAZINES];
     pool->home = set_of(&starts[HOME]);
     for (unsigned n = 0; n < 4; n++) pool->later[n] = set_of(&starts[LATER + 2 * n]);
-    if (made && kolk_shared_commit(pool, pool->usable)) return KOLK_OK;
+    if (made && kolk_shared_begin_debug(pool, &debug) && kolk_shared_commit(pool, pool->usable)) return KOLK_OK;
+    if (pool->debug) kolk_debug_end(pool->debug, 0);
     kolk_room_end(&room);
     return KOLK_NO_MEMORY;
 }
 
 kolk_status kolk_shared_init_type(kolk_shared *pool, const kolk_shared_desc *desc, size_t type_size, size_t type_align,
                                   size_t pool_size, uint32_t abi) {
-    static const kolk_kind kind = {list_stats, NULL, NULL};
+    /* At exit the registry looks only at pools that have something to say: others' storage may be gone. */
+    static const kolk_kind kind = {list_stats, NULL, NULL},
+                           kind_with_sites = {list_stats, kolk_shared_list_leaks, NULL};
     memset(pool, 0, pool_size);
     if (abi != KOLK_ABI || pool_size != sizeof *pool) return KOLK_WRONG_ABI;
     if (!desc) return KOLK_NO_DESCRIPTOR;
@@ -146,12 +170,14 @@ kolk_status kolk_shared_init_type(kolk_shared *pool, const kolk_shared_desc *des
     pool->epoch = FIRST_EPOCH;
     pool->line_forks = kolk_forks();
     kolk_tools_wrote(pool, sizeof *pool);
-    kolk_registry_add(pool, &pool->number, &kind);
+    kolk_registry_add(pool, &pool->number, pool->debug_flags & KOLK_DEBUG_SITES ? &kind_with_sites : &kind);
     return KOLK_OK;
 }
 
 void kolk_shared_deinit(kolk_shared *pool) {
+    if (pool->debug) kolk_shared_prove_all(pool, SITE); /* whose handler may longjmp: nothing has changed */
     kolk_registry_remove(pool->number);
+    if (pool->debug) kolk_shared_end_debug(pool);
     if (pool->key) kolk_key_drop(pool->key - 1);
     kolk_room room = {.block = pool->block, .block_size = pool->block_size, .kind = pool->memory};
     if (pool->block) kolk_room_end(&room);

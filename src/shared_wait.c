@@ -16,7 +16,6 @@
 
 #if __STDC_HOSTED__
 
-#include "bits.h"
 #include "wait.h"
 
 /* Who waits, on its own stack. */
@@ -58,7 +57,7 @@ void kolk_shared_serve(kolk_shared *pool) {
     while (pool->first && (bits = kolk_shared_fetch(pool, &word, true))) {
         waiter *one = pool->first;
         leave(pool, one);
-        one->slot = (word << pool->word_shift) + kolk_bits_lowest(bits);
+        one->slot = first_slot(pool, word, bits);
         kolk_store(&one->served, 1, KOLK_RELEASE); /* it may return now */
         kolk_wake(&one->served, 1);                /* then nobody sleeps there, or wakes for no reason */
     }
@@ -84,10 +83,11 @@ static uint32_t wait_in_line(kolk_shared *pool, kolk_deadline deadline) {
 void *kolk_local_alloc_wait(kolk_local *local, kolk_deadline deadline) {
     kolk_shared *pool = local->pool;
     if (!pool || deadline.ns <= 0) return kolk_local_alloc(local);
-    bool others = kolk_load(&pool->waiting, KOLK_RELAXED);
-    if (held_by(local->magazine) || (!others && kolk_shared_fill(local))) return kolk_local_alloc(local);
-    uint32_t slot = wait_in_line(pool, deadline);
-    return slot == NO_SLOT ? kolk_shared_fail_alloc(local) : kolk_shared_begin_life(pool, slot);
+    if (pool->debug && kolk_debug_fails(pool->debug)) return kolk_shared_fail_alloc(local);
+    bool has_one = held_by(local->magazine) || local->magazine->held, others = kolk_load(&pool->waiting, KOLK_RELAXED);
+    uint32_t slot = has_one || !others ? kolk_shared_take(local) : NO_SLOT;
+    if (slot == NO_SLOT) slot = wait_in_line(pool, deadline);
+    return slot == NO_SLOT ? kolk_shared_fail_alloc(local) : kolk_shared_begin_life(local, slot, SITE);
 }
 
 #else

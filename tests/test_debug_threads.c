@@ -25,7 +25,7 @@ static void on_free(const char *pool, const void *object, void *context) {
 
 typedef struct house {
     kolk_debug *debug;
-    kolk_zones zones;
+    uint32_t front, stride;
     uint32_t over;
     pthread_barrier_t gate;
     unsigned char memory[SLOTS * 128];
@@ -33,14 +33,13 @@ typedef struct house {
 
 static void build(house *h, uint32_t flags) {
     memset(h, 0, sizeof *h);
-    if (flags & KOLK_DEBUG_GUARD) h->zones = kolk_debug_zones(SIZE, 8);
-    if (h->zones.stride == 0) h->zones.stride = SIZE;
-    assert_true(h->zones.stride <= 128);
     kolk_debug_desc desc = {
         .name = "many", .noun = "slot", .object_size = SIZE, .object_align = 8, .max_capacity = SLOTS};
     desc.settings = (kolk_settings){.flags = flags, .fail_every = FAIL_EVERY};
-    desc.front = h->zones.front;
-    desc.back = h->zones.front ? h->zones.stride - h->zones.front - SIZE : 0;
+    kolk_debug_settle(&desc);
+    h->front = desc.front;
+    h->stride = desc.front + SIZE + desc.back;
+    assert_true(h->stride <= 128);
     kolk_set_profiler(&(kolk_profiler){on_alloc, on_free, NULL});
     h->debug = kolk_debug_begin(&desc);
     kolk_set_profiler(NULL);
@@ -50,7 +49,7 @@ static void build(house *h, uint32_t flags) {
 }
 
 static unsigned char *object_in(house *h, uint32_t slot) {
-    return h->memory + (size_t)slot * h->zones.stride + h->zones.front;
+    return h->memory + (size_t)slot * h->stride + h->front;
 }
 
 /* A thing whose address can be a site: one for each thread, of alloc and of free. */

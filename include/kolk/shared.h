@@ -80,6 +80,9 @@ typedef struct kolk_shared_desc {
     uint32_t tag;    /* of handles; 0: a hash of the name */
     bool no_handles; /* 1 byte a slot instead of 4 */
     bool exact;      /* two threads that free one object at the very same moment: see kolk_local_free */
+    /* Settings of the debug mode: "fill,guard,quarantine=64,sites" and the like (base.h); NULL: none, but KOLK_DEBUG in
+     * the environment counts before this. A pool in debug mode keeps nothing at hand, and takes a lock now and then. */
+    const char *debug;
 } kolk_shared_desc;
 
 /* ---- Structs: nothing to read; ask the functions ------------------------------------------------------------------- */
@@ -109,6 +112,7 @@ typedef struct kolk_magazine {
     uint32_t owner;                /* the thread; 0: unknown */
     uint32_t leaving;              /* entries below it are on their way home */
     uint32_t behind;               /* how often it has found others behind it */
+    uint32_t held;                 /* debug mode: slot + 1 that is looked at and not alive yet */
     bool taken;                    /* by a local */
 } kolk_magazine;
 
@@ -137,7 +141,12 @@ typedef struct kolk_shared {
     uint32_t number;        /* in the registry; 0: it is not there */
     uint8_t shift, word_shift, memory;
     bool no_handles, exact;
+    uint8_t debug_flags; /* KOLK_DEBUG_ */
     const char *name;
+    struct kolk_debug *debug; /* NULL: off */
+    uintptr_t
+        *objects; /* debug mode with bypass: inverted pointers to malloc's blocks, by slot; NULL: slots have them */
+    uint32_t quarantined, debug_lock;
     unsigned char *block;
     size_t block_size;
     unsigned char apart[128];

@@ -1,0 +1,163 @@
+/* shared_debug.c: the debug mode of a shared pool.
+ *
+ * Such a pool is direct for ever (shared.c): nobody keeps slots at hand, every operation comes out of line, and each life begins
+ * and ends here. What the debug mode keeps of a slot belongs to who has the slot, as its bytes do; what slots share, the
+ * quarantine and, with bypass, the lists in which objects are found, is under debug_lock. No lock is held while a failure is
+ * reported, and its handler may longjmp: a slot whose fill is being proved is `held` by its magazine, and the next one to be
+ * tried there. */
+#include "shared_inside.h"
+
+#if __STDC_HOSTED__
+
+#include "wait.h"
+
+static void lock_debug(const kolk_shared *pool) {
+    kolk_lock_word((uint32_t *)(uintptr_t)&pool->debug_lock);
+}
+
+static void unlock_debug(const kolk_shared *pool) {
+    kolk_unlock_word((uint32_t *)(uintptr_t)&pool->debug_lock);
+}
+
+kolk_failure kolk_shared_failure(const kolk_shared *pool, kolk_status rule, uint32_t slot, const void *site) {
+    kolk_failure failure = {.rule = rule, .pool = name_of(pool), .slot = slot, .site = site};
+    if (pool->debug) kolk_debug_sites(pool->debug, slot, &failure);
+    return failure;
+}
+
+/* ---- Bypass: objects from malloc ------------------------------------------------------------------------------------------ */
+
+uintptr_t kolk_shared_find_bypassed(const kolk_shared *pool, const void *object) {
+    lock_debug(pool);
+    uintptr_t slot = kolk_debug_find(pool->debug, object);
+    unlock_debug(pool);
+    return slot;
+}
+
+uint32_t kolk_shared_search_bypassed(const kolk_shared *pool, const void *pointer, uint64_t *inside) {
+    lock_debug(pool);
+    uint32_t slot = kolk_debug_search(pool->debug, kolk_load(&pool->fresh, KOLK_RELAXED), pointer, inside);
+    unlock_debug(pool);
+    return slot;
+}
+
+void *kolk_shared_bypassed_at(const kolk_shared *pool, uintptr_t slot) {
+    lock_debug(pool);
+    void *object = (void *)~pool->objects[slot];
+    unlock_debug(pool);
+    return object;
+}
+
+/* ---- Quarantine ----------------------------------------------------------------------------------------------------------- */
+
+static uint32_t leave_quarantine(kolk_shared *pool) {
+    uint32_t slot = *kolk_debug_ring(pool->debug, 0);
+    kolk_debug_ring_advance(pool->debug);
+    kolk_store(&pool->quarantined, pool->quarantined - 1, KOLK_RELAXED); /* partner: kolk_shared_count */
+    return slot;
+}
+
+/* Gives the slot that goes home for this one, NO_SLOT if none does. */
+static uint32_t enter_quarantine(kolk_shared *pool, uint32_t slot) {
+    uint32_t most = kolk_debug_quarantine(pool->debug);
+    if (most == 0) return slot;
+    lock_debug(pool);
+    uint32_t leaves = pool->quarantined == most ? leave_quarantine(pool) : NO_SLOT;
+    *kolk_debug_ring(pool->debug, pool->quarantined) = slot;
+    kolk_store(&pool->quarantined, pool->quarantined + 1, KOLK_RELAXED);
+    unlock_debug(pool);
+    return leaves;
+}
+
+uint64_t kolk_shared_take_quarantined(kolk_shared *pool, uint32_t *word) {
+    lock_debug(pool);
+    uint32_t slot = pool->quarantined ? leave_quarantine(pool) : NO_SLOT;
+    unlock_debug(pool);
+    if (slot == NO_SLOT) return 0;
+    *word = slot >> pool->word_shift;
+    return bit_of(pool, slot);
+}
+
+/* ---- Lives ------------------------------------------------------------------------------------------------------------------ */
+
+void *kolk_shared_dress(kolk_local *local, uint32_t slot, const void *site) {
+    kolk_shared *pool = local->pool;
+    kolk_store(&local->magazine->held, slot + 1, KOLK_RELAXED); /* partner: kolk_shared_count */
+    kolk_shared_verify(pool, slot, site);
+    if (pool->objects) lock_debug(pool);
+    void *object = kolk_debug_dress(pool->debug, slot, plain_object_at(pool, slot));
+    if (pool->objects) unlock_debug(pool);
+    if (!object) return NULL;
+    kolk_store(&local->magazine->held, 0, KOLK_RELAXED);
+    kolk_debug_begin_life(pool->debug, slot, object, site);
+    return object;
+}
+
+void kolk_shared_wipe(kolk_shared *pool, uint32_t slot) {
+    kolk_debug_wipe(pool->debug, object_at(pool, slot));
+    uint32_t leaves = enter_quarantine(pool, slot);
+    if (leaves == NO_SLOT)
+        kolk_shared_count_return(pool);
+    else
+        kolk_shared_bring_slot(pool, leaves);
+}
+
+/* Freed, but its object may still be read. */
+static bool is_free_later(const kolk_shared *pool, uint32_t slot) {
+    uint64_t any = 0;
+    for (unsigned n = 0; n < 4; n++) any |= kolk_load(&pool->later[n].words[slot / 64], KOLK_RELAXED);
+    return any & kolk_bits_at(slot);
+}
+
+static bool is_filled(const kolk_shared *pool, uint32_t slot) {
+    return !is_alive(pool, slot) && !is_free_later(pool, slot);
+}
+
+void kolk_shared_verify(const kolk_shared *pool, uint32_t slot, const void *site) {
+    if (pool->objects) return;
+    kolk_debug_verify(pool->debug, slot, plain_object_at(pool, slot), !is_filled(pool, slot),
+                      kolk_shared_failure(pool, KOLK_OK, slot, site));
+}
+
+/* ---- The pool ---------------------------------------------------------------------------------------------------------------- */
+
+bool kolk_shared_begin_debug(kolk_shared *pool, const kolk_debug_desc *desc) {
+    pool->debug_flags = (uint8_t)desc->settings.flags;
+    if (!desc->settings.flags) return true;
+    pool->debug = kolk_debug_begin(desc);
+    if (!pool->debug) return false;
+    pool->objects = kolk_debug_objects(pool->debug);
+    pool->direct_until = UINT64_MAX;
+    pool->bound = 0;
+    return true;
+}
+
+bool kolk_shared_is_intact(const kolk_shared *pool) {
+    for (uint32_t slot = 0; slot < pool->fresh; slot++)
+        if (!pool->objects &&
+            !kolk_debug_is_intact(pool->debug, slot, plain_object_at(pool, slot), !is_filled(pool, slot)))
+            return false;
+    return true;
+}
+
+void kolk_shared_prove_all(const kolk_shared *pool, const void *site) {
+    for (uint32_t slot = 0; slot < pool->fresh; slot++) kolk_shared_verify(pool, slot, site);
+    if (pool->debug_flags & KOLK_DEBUG_SITES) kolk_shared_list_leaks(pool);
+}
+
+void kolk_shared_list_leaks(const void *pool) {
+    const kolk_shared *self = (const kolk_shared *)pool;
+    kolk_debug_leaks(self->debug, self->fresh, kolk_shared_failure(self, KOLK_LEAK, NO_SLOT, NULL));
+}
+
+void kolk_shared_end_debug(kolk_shared *pool) {
+    for (uint32_t slot = 0; slot < pool->fresh; slot++)
+        if (!is_filled(pool, slot)) kolk_debug_wipe(pool->debug, object_at(pool, slot));
+    kolk_debug_end(pool->debug, pool->fresh);
+}
+
+#else
+
+typedef int kolk_shared_debug_is_empty_here; /* a translation unit may not be */
+
+#endif
