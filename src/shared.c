@@ -38,7 +38,6 @@
  *     I5  nobody is in line
  *     I6  slots that are to be free later are of the last three epochs
  *     I7  zones and fills are as the debug mode left them */
-#undef KOLK_EXTERN /* the functions of shared.inl are emitted here, also in a program that is compiled with it */
 #include "shared_inside.h"
 
 #if __STDC_HOSTED__

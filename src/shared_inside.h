@@ -4,6 +4,7 @@
 #ifndef KOLK_SRC_SHARED_INSIDE_H
 #define KOLK_SRC_SHARED_INSIDE_H
 
+#undef KOLK_EXTERN /* the functions of shared.inl are emitted in shared.c, also in a program that is compiled with it */
 #include "kolk/shared.h"
 
 #include "atomics.h"
