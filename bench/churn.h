@@ -6,26 +6,20 @@
 #ifndef KOLK_BENCH_CHURN_H
 #define KOLK_BENCH_CHURN_H
 
+#include "mallocs.h"
 #include "measure.h"
 
 #include <boost/pool/pool.hpp>
-#include <dlfcn.h>
 
-#include <cstring>
 #include <memory>
 #include <string>
 #include <type_traits>
 #include <vector>
 
-constexpr size_t object_size = 64;
 constexpr size_t burst_length = 100;
 
 /* What the program does with a new object: nothing, write its first 8 bytes, or initialise all 64. */
 enum class use { pair, write, init };
-
-struct thing {
-    uint64_t words[object_size / 8];
-};
 
 template <use how> inline void use_object(void *memory, uint64_t value) {
     thing *fresh = static_cast<thing *>(memory);
@@ -46,44 +40,9 @@ struct no_allocator {
     void free(void *) {}
 };
 
-struct glibc_malloc {
-    explicit glibc_malloc(size_t) {}
-    void *alloc() {
-        return std::malloc(object_size);
-    }
-    void free(void *memory) {
-        std::free(memory);
-    }
-};
-
-/* Another malloc, of a library that is loaded with RTLD_LOCAL so that it does not become the malloc of the process. */
-struct loaded_malloc {
-    void *(*alloc_function)(size_t) = nullptr;
-    void (*free_function)(void *) = nullptr;
-    std::string error;
-
-    loaded_malloc(const char *library, const char *alloc_name, const char *free_name) {
-        void *handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
-        if (handle) {
-            alloc_function = reinterpret_cast<void *(*)(size_t)>(dlsym(handle, alloc_name));
-            free_function = reinterpret_cast<void (*)(void *)>(dlsym(handle, free_name));
-        }
-        if (!alloc_function || !free_function) error = dlerror();
-    }
-    void *alloc() {
-        return alloc_function(object_size);
-    }
-    void free(void *memory) {
-        free_function(memory);
-    }
-};
-
-struct mimalloc : loaded_malloc {
-    explicit mimalloc(size_t) : loaded_malloc("libmimalloc.so.2", "mi_malloc", "mi_free") {}
-};
-
-struct jemalloc : loaded_malloc {
-    explicit jemalloc(size_t) : loaded_malloc("libjemalloc.so.2", "malloc", "free") {}
+/* A malloc, which needs not be told how many. */
+template <typename malloc> struct unbounded : malloc {
+    explicit unbounded(size_t) {}
 };
 
 struct boost_pool {

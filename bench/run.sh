@@ -1,7 +1,7 @@
 #!/bin/sh
 # bench/run.sh PROGRAMS [RESULT]: runs the benchmark programs in the directory PROGRAMS and writes RESULT.json, RESULT.md,
-# RESULT-components.csv, RESULT-queue.csv and RESULT-queue.md (default: PROGRAMS/results). REPETITIONS=9 and MIN_TIME=0.05 (seconds for each repetition) may be
-# set; 6 minutes or so.
+# RESULT-components.csv and, of queue and of shared, RESULT-queue.csv, RESULT-queue.md and so on (default: PROGRAMS/results).
+# REPETITIONS=9 and MIN_TIME=0.05 (seconds for each repetition) may be set; 7 minutes or so.
 set -eu
 programs=${1:?usage: bench/run.sh PROGRAMS [RESULT]}
 result=${2:-$programs/results}
@@ -23,5 +23,8 @@ python3 "$here/report.py" "$result" "$programs/memory.json" "$programs/iterate.j
     "$result-components.csv"
 echo "queue, backoff ..." >&2
 { "$programs/queue"; "$programs/backoff" | tail -n +2; } > "$result-queue.csv"
-python3 "$here/report_queue.py" "$result-queue.csv" "$result-queue.md"
-cat "$result.md" "$result-queue.md"
+python3 "$here/report_threads.py" "$result-queue.csv" "$result-queue.md"
+echo "shared ..." >&2
+"$programs/shared" > "$result-shared.csv"
+python3 "$here/report_threads.py" "$result-shared.csv" "$result-shared.md"
+cat "$result.md" "$result-queue.md" "$result-shared.md"

@@ -43,23 +43,38 @@ inline void stay_on(unsigned processor) {
     pthread_setaffinity_np(pthread_self(), sizeof only, &only);
 }
 
-/* body(n) in each of so many threads; the nanoseconds from when all are there until the last has done. */
-template <typename body_of_n> double together(unsigned threads, placement where, body_of_n body) {
+/* make(n) in each of so many threads and, when all have made theirs, run(n, what it made); the nanoseconds from then until
+ * the last has done. What was made lives until then, as others may use it. */
+template <typename made_of_n, typename run_of_made>
+double together(unsigned threads, placement where, made_of_n make, run_of_made run) {
     std::atomic<unsigned> there{0};
     std::atomic<bool> go{false};
+    std::vector<double> ends(threads);
     std::vector<std::thread> all;
+    pthread_barrier_t end;
+    pthread_barrier_init(&end, nullptr, threads);
     for (unsigned n = 0; n < threads; n++)
         all.emplace_back([&, n] {
             stay_on(where == placement::APART ? n : 0);
+            auto made = make(n);
             there++;
             while (!go) std::this_thread::yield();
-            body(n);
+            run(n, made);
+            ends[n] = now_ns();
+            pthread_barrier_wait(&end);
         });
     while (there < threads) std::this_thread::yield();
     double begin = now_ns();
     go = true;
     for (std::thread &one : all) one.join();
-    return now_ns() - begin;
+    pthread_barrier_destroy(&end);
+    return *std::max_element(ends.begin(), ends.end()) - begin;
+}
+
+/* body(n) in each of so many threads. */
+template <typename body_of_n> double together(unsigned threads, placement where, body_of_n body) {
+    return together(
+        threads, where, [](unsigned n) { return n; }, [&](unsigned n, unsigned) { body(n); });
 }
 
 using samples = std::vector<double>;

@@ -52,6 +52,7 @@ need_bench() {
   need libboost-dev header boost/pool/pool.hpp
   need libmimalloc-dev links gcc -lmimalloc
   need libjemalloc-dev links gcc -ljemalloc
+  need libtcmalloc-minimal4 links gcc -l:libtcmalloc_minimal.so.4
   need libconcurrentqueue-dev header concurrentqueue/blockingconcurrentqueue.h
   need libtbb-dev header tbb/concurrent_queue.h
   need libglib2.0-dev pkg-config --exists glib-2.0
