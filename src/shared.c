@@ -47,6 +47,7 @@
 #include "wait.h"
 
 /* Emit each function of shared.inl once. */
+extern inline uint32_t *kolk_magazine_entry(kolk_magazine *magazine, uint32_t n);
 extern inline void *kolk_local_alloc_sized(kolk_local *local, size_t stride);
 extern inline void *kolk_local_alloc(kolk_local *local);
 extern inline void kolk_local_free_slot(kolk_local *local, void *object, uintptr_t index);
@@ -82,10 +83,10 @@ void kolk_shared_bring_oldest(kolk_shared *pool, kolk_magazine *magazine, uint32
     if (n == 0) return;
     kolk_store(&magazine->leaving, end, KOLK_RELAXED);
     while (bottom != end) {
-        uint32_t word = magazine->entries[bottom & magazine->mask] >> pool->word_shift;
+        uint32_t word = *kolk_magazine_entry(magazine, bottom) >> pool->word_shift;
         uint64_t bits = 0;
         for (; bottom != end; bottom++) {
-            uint32_t index = magazine->entries[bottom & magazine->mask];
+            uint32_t index = *kolk_magazine_entry(magazine, bottom);
             if (index >> pool->word_shift != word) break;
             bits |= bit_of(pool, index);
         }
@@ -202,7 +203,7 @@ void kolk_shared_show_bound(const kolk_shared *pool, kolk_magazine *magazine) {
 static void fill(const kolk_shared *pool, kolk_magazine *magazine, uint64_t bits) {
     uint32_t first = magazine->place << pool->word_shift, n = (uint32_t)__builtin_popcountll(bits);
     for (uint32_t at = magazine->top + n; bits; bits &= bits - 1)
-        magazine->entries[--at & magazine->mask] = first + kolk_bits_lowest(bits);
+        *kolk_magazine_entry(magazine, --at) = first + kolk_bits_lowest(bits);
     kolk_store(&magazine->top, magazine->top + n, KOLK_RELAXED);
 }
 
@@ -222,7 +223,7 @@ uint32_t kolk_shared_take(kolk_local *local) {
     if (held_by(magazine) == 0 && !refill(local)) return NO_SLOT;
     uint32_t top = magazine->top - 1;
     kolk_store(&magazine->top, top, KOLK_RELAXED);
-    return magazine->entries[top & magazine->mask];
+    return *kolk_magazine_entry(magazine, top);
 }
 
 void *kolk_shared_begin_life(kolk_local *local, uint32_t slot, const void *site) {
@@ -296,7 +297,7 @@ void kolk_local_free_slow(kolk_local *local, void *object) {
     } else if (direct) {
         kolk_shared_bring_slot(pool, slot);
     } else {
-        magazine->entries[magazine->top & magazine->mask] = slot;
+        *kolk_magazine_entry(magazine, magazine->top) = slot;
         kolk_store(&magazine->top, magazine->top + 1, KOLK_RELEASE);
     }
     if (direct) serve_waiting(pool);

@@ -24,7 +24,7 @@ static void bring_held(kolk_shared *pool, kolk_magazine *magazine) {
 static void bury_one(kolk_shared *pool, kolk_magazine *magazine) {
     uint32_t fresh = kolk_load(&pool->fresh, KOLK_ACQUIRE);
     for (uint32_t at = magazine->leaving; at != magazine->top; at++) {
-        uint32_t slot = magazine->entries[at & magazine->mask];
+        uint32_t slot = *kolk_magazine_entry(magazine, at);
         if (slot < fresh && !(life_of(pool, slot) & 1)) kolk_shared_bring_slot(pool, slot);
     }
     bring_held(pool, magazine);
@@ -75,7 +75,6 @@ kolk_status kolk_local_init(kolk_local *local, kolk_shared *pool) {
     magazine->shift = pool->shift;
     magazine->mask = pool->cache_mask;
     magazine->cache = pool->cache;
-    magazine->entries = (uint32_t *)(void *)(magazine + 1);
     *local = (kolk_local){magazine, pool};
     kolk_shared_show_bound(pool, magazine);
     kolk_local_online(local);

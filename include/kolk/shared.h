@@ -93,7 +93,7 @@ typedef struct kolk_local {
     struct kolk_shared *pool;
 } kolk_local;
 
-/* What a thread has at hand. It lives in the pool. */
+/* What a thread has at hand. It lives in the pool; mask + 1 entries follow it. */
 typedef struct kolk_magazine {
     unsigned char *slots;
     uint32_t *lives;      /* of each slot: how often one began or ended; odd: it is alive. NULL: they are in bytes */
@@ -103,8 +103,7 @@ typedef struct kolk_magazine {
     uint32_t top, bottom;   /* free slots: entries from bottom to top, which run on for ever */
     uint32_t mask, cache;
     uint8_t shift;
-    uint32_t place;    /* in the pool: where it searches first */
-    uint32_t *entries; /* mask + 1 */
+    uint32_t place; /* in the pool: where it searches first */
     KOLK_ALIGNAS(8) uint64_t failed;
     kolk_local own; /* of kolk_local_of_thread */
     unsigned char apart[128];

@@ -15,12 +15,16 @@ extern "C" {
 #define KOLK_SEEN(at)        __atomic_load_n((at), __ATOMIC_RELAXED)
 #define KOLK_SET(at, number) __atomic_store_n((at), (number), __ATOMIC_RELAXED)
 
+KOLK_INLINE uint32_t *kolk_magazine_entry(kolk_magazine *magazine, uint32_t n) {
+    return (uint32_t *)(void *)(magazine + 1) + (n & magazine->mask);
+}
+
 KOLK_INLINE void *kolk_local_alloc_sized(kolk_local *local, size_t stride) {
     kolk_magazine *magazine = local->magazine;
     uint32_t top = magazine->top;
     if (KOLK_UNLIKELY(top == magazine->bottom)) return kolk_local_alloc_slow(local);
     KOLK_SET(&magazine->top, --top);
-    size_t index = magazine->entries[top & magazine->mask];
+    size_t index = *kolk_magazine_entry(magazine, top);
     if (magazine->lives)
         KOLK_SET(&magazine->lives[index], KOLK_SEEN(&magazine->lives[index]) + 1);
     else
@@ -49,7 +53,7 @@ KOLK_INLINE void kolk_local_free_slot(kolk_local *local, void *object, uintptr_t
         KOLK_SET(&magazine->lives[index], life + 1);
     else
         KOLK_SET(&magazine->short_lives[index], (uint8_t)(life + 1));
-    magazine->entries[top & magazine->mask] = (uint32_t)index;
+    *kolk_magazine_entry(magazine, top) = (uint32_t)index;
     __atomic_store_n(&magazine->top, top + 1, __ATOMIC_RELEASE); /* so that a fork's child finds all of it */
 }
 
