@@ -238,7 +238,17 @@ static void test_the_typed_pool(void **state) {
     assert_true(stats.object_size == sizeof(point) && stats.stride == sizeof(point) && stats.count == 0);
     for (int i = 0; i < 10; i++) assert_non_null(points_alloc(&local));
     assert_null(points_alloc(&local));
+    assert_null(points_alloc_wait(&local, kolk_deadline_after(1)));
+    assert_null(points_local_of_thread(&pool)); /* there is one already */
+    points_free_later(&local, a);
+    points_offline(&local);
+    points_online(&local);
+    for (int i = 0; i < 3; i++) points_quiesce(&local);
+    assert_ptr_equal(points_alloc_wait(&local, KOLK_FOREVER), a);
     points_local_deinit(&local);
+    points_local *own = points_local_of_thread(&pool);
+    assert_non_null(own);
+    points_free(own, a);
     assert_true(points_is_valid(&pool));
     points_deinit(&pool);
 }

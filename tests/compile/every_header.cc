@@ -6,6 +6,7 @@
 #include <kolk/kolk.h>
 #include <kolk/pool.h>
 #include <kolk/queue.h>
+#include <kolk/shared.h>
 #include <kolk/slotmap.h>
 #include <kolk/typed.h>
 
@@ -39,6 +40,7 @@ KOLK_POOL_DEFINE(particles, particle)
 KOLK_BYTEMAP_TYPE(peds, bullet)
 KOLK_QUEUE_TYPE(shots, bullet)
 KOLK_QUEUE_TYPE(pointers, bullet *)
+KOLK_SHARED_TYPE(tracers, bullet)
 
 namespace {
 
@@ -258,12 +260,43 @@ int queue_of_pointers() {
     return 0;
 }
 
+int shared() {
+    kolk_shared_desc desc = kolk_shared_desc();
+    desc.name = "tracers";
+    desc.capacity = 2;
+    desc.max_threads = 2;
+    tracers pool;
+    REQUIRE(tracers_init(&pool, &desc) == KOLK_OK);
+    tracers_local local;
+    REQUIRE(tracers_local_init(&local, &pool) == KOLK_OK);
+    tracers_local *own = tracers_local_of_thread(&pool);
+    REQUIRE(own && own == tracers_local_of_thread(&pool));
+    bullet *one = tracers_alloc(&local), *other = tracers_alloc_wait(own, kolk_deadline_after(1));
+    REQUIRE(one && other && tracers_count(&pool) == 2 && tracers_next(&pool, nullptr) == (one < other ? one : other));
+    tracers_handle handle = tracers_handle_of(&pool, one);
+    REQUIRE(tracers_get(&pool, handle) == one && tracers_is_live(&pool, one));
+    tracers_free_later(&local, one);
+    tracers_offline(own);
+    tracers_quiesce(&local);
+    tracers_online(own);
+    REQUIRE(!tracers_get(&pool, handle));
+    tracers_free(own, other);
+    tracers_local_flush(own);
+    tracers_local_deinit(own);
+    tracers_local_deinit(&local);
+    kolk_stats stats;
+    tracers_stats(&pool, &stats);
+    REQUIRE(stats.count == 0 && tracers_is_valid(&pool));
+    tracers_deinit(&pool);
+    return 0;
+}
+
 } // namespace
 
 int main() {
     int (*const parts[])() = {
         base,  untyped,          typed, members_and_hidden, bytemap, slotmap, slotmap_that_grows, untyped_slotmap,
-        queue, queue_of_pointers};
+        queue, queue_of_pointers, shared};
     for (int (*part)() : parts)
         if (int line = part()) return line;
     return 0;
