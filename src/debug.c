@@ -66,11 +66,7 @@ static bool has(const kolk_debug *debug, uint32_t flag) {
 
 /* Counts one more. Freestanding programs have one thread, and perhaps no such instruction. */
 static size_t count_up(size_t *counter) {
-#if __STDC_HOSTED__
-    return kolk_fetch_add(counter, 1, KOLK_RELAXED) + 1;
-#else
-    return ++*counter;
-#endif
+    return __STDC_HOSTED__ ? kolk_fetch_add(counter, 1, KOLK_RELAXED) + 1 : ++*counter;
 }
 
 /* ---- Profiler ---------------------------------------------------------------------------------------------------- */
