@@ -17,19 +17,20 @@ static kolk_magazine nobodys;
 
 /* In debug mode a slot may be between two places. */
 static void bring_held(kolk_shared *pool, kolk_magazine *magazine) {
-    if (magazine->held) kolk_shared_bring_slot(pool, magazine->held - 1);
-    kolk_store(&magazine->held, 0, KOLK_RELAXED);
+    uint32_t held = magazine->held;
+    kolk_store(&magazine->held, 0, KOLK_RELAXED); /* first, as in bury_one */
+    if (held) kolk_shared_bring_slot(pool, held - 1);
 }
 
 static void bury_one(kolk_shared *pool, kolk_magazine *magazine) {
     uint32_t fresh = kolk_load(&pool->fresh, KOLK_ACQUIRE);
-    for (uint32_t at = magazine->leaving; at != magazine->top; at++) {
-        uint32_t slot = *kolk_magazine_entry(magazine, at);
+    while (magazine->leaving != magazine->top) {
+        uint32_t slot = *kolk_magazine_entry(magazine, magazine->leaving);
+        kolk_store(&magazine->leaving, magazine->leaving + 1, KOLK_RELAXED); /* first: a fork's child may bury it again */
         if (slot < fresh && !(life_of(pool, slot) & 1)) kolk_shared_bring_slot(pool, slot);
     }
     bring_held(pool, magazine);
     kolk_store(&magazine->bottom, magazine->top, KOLK_RELAXED);
-    kolk_store(&magazine->leaving, magazine->top, KOLK_RELAXED);
     kolk_store(&magazine->seen, 0, KOLK_RELEASE);
     magazine->taken = false;
 }
