@@ -204,7 +204,7 @@ static void fill(const kolk_shared *pool, kolk_magazine *magazine, uint64_t bits
     uint32_t first = magazine->place << pool->word_shift, n = (uint32_t)__builtin_popcountll(bits);
     for (uint32_t at = magazine->top + n; bits; bits &= bits - 1)
         *kolk_magazine_entry(magazine, --at) = first + kolk_bits_lowest(bits);
-    kolk_store(&magazine->top, magazine->top + n, KOLK_RELAXED);
+    kolk_store(&magazine->top, magazine->top + n, KOLK_RELEASE); /* so that a fork's child finds all of it */
 }
 
 static bool refill(kolk_local *local) {
