@@ -153,6 +153,11 @@ void kolk_shared_prove_all(const kolk_shared *pool, const void *site);
 void kolk_shared_list_leaks(const void *pool);
 void kolk_shared_end_debug(kolk_shared *pool);
 
+/* ---- shared_later.c -------------------------------------------------------------------------------------------------- */
+
+/* The epochs are to go on until what was freed in this one has come home. */
+void kolk_shared_retire_until(kolk_shared *pool, uint64_t epoch);
+
 /* ---- shared_local.c -------------------------------------------------------------------------------------------------- */
 
 /* Brings home what threads have at hand that ended without a word. */

@@ -40,30 +40,35 @@ void kolk_local_offline(kolk_local *local) {
 
 /* ---- Coming home -------------------------------------------------------------------------------------------------------- */
 
-/* Slots from `first` on, of up to as many words of home as they are in. */
-static void bring_64(kolk_shared *pool, uint32_t first, uint64_t slots) {
-    uint32_t n = word_bits(pool);
-    uint64_t part = ~UINT64_C(0) >> (64 - n);
-    for (; slots; slots = slots >> (n - 1) >> 1, first += n)
-        if (slots & part) kolk_shared_bring(&pool->home, first >> pool->word_shift, slots & part);
+/* Slots leave the set, and then come home, those of one word at a time: a fork's child may have to go on here, and what it
+ * finds in the set must not be anywhere else. */
+static void bring_64(kolk_shared *pool, uint64_t *slots, uint32_t first) {
+    uint32_t n = pool->debug ? 1 : word_bits(pool);
+    uint64_t part = ~UINT64_C(0) >> (64 - n), left = kolk_load(slots, KOLK_RELAXED);
+    for (uint32_t bit = 0; bit < 64; bit += n) {
+        uint64_t some = left >> bit & part;
+        if (!some) continue;
+        kolk_fetch_and(slots, ~(part << bit), KOLK_RELAXED);
+        if (pool->debug)
+            kolk_shared_wipe(pool, first + bit);
+        else
+            kolk_shared_bring(&pool->home, (first + bit) >> pool->word_shift, some);
+    }
 }
 
-static void wipe_64(kolk_shared *pool, uint32_t first, uint64_t slots) {
-    for (; slots; slots &= slots - 1) kolk_shared_wipe(pool, first + kolk_bits_lowest(slots));
-}
-
-/* Nobody adds to this set meanwhile. */
+/* Nobody adds to this set meanwhile, and who has begun the epoch knows all of it. */
 static bool bring_all(kolk_shared *pool, const kolk_slot_set *set) {
     uint64_t words = kolk_bits_words(kolk_bits_words(usable(pool)));
     bool any = false;
     for (uint64_t at = 0; at < words; at++) {
-        if (!kolk_load(&set->summary[at], KOLK_RELAXED)) continue;
-        for (uint64_t left = kolk_exchange(&set->summary[at], 0, KOLK_RELAXED); left; left &= left - 1) {
+        uint64_t left = kolk_load(&set->summary[at], KOLK_RELAXED);
+        if (!left) continue;
+        for (; left; left &= left - 1) {
             uint64_t word = at * 64 + kolk_bits_lowest(left);
-            uint64_t slots = kolk_exchange(&set->words[word], 0, KOLK_ACQUIRE); /* partner: retire */
-            (pool->debug ? wipe_64 : bring_64)(pool, (uint32_t)word * 64, slots);
-            any = true;
+            bring_64(pool, &set->words[word], (uint32_t)word * 64);
         }
+        kolk_store(&set->summary[at], 0, KOLK_RELAXED);
+        any = true;
     }
     return any;
 }
@@ -98,15 +103,20 @@ void kolk_local_quiesce(kolk_local *local) {
 
 /* ---- Going --------------------------------------------------------------------------------------------------------------- */
 
+void kolk_shared_retire_until(kolk_shared *pool, uint64_t epoch) {
+    uint64_t last = kolk_load(&pool->retired, KOLK_RELAXED);
+    while (last < epoch)
+        if (kolk_compare_exchange_weak(&pool->retired, &last, epoch, KOLK_RELAXED, KOLK_RELAXED)) break;
+}
+
 /* Who is offline comes online for the moment: the epoch cannot pass it by. */
 static void retire(kolk_local *local, uint32_t slot) {
     kolk_shared *pool = local->pool;
     bool online = local->magazine->seen;
     if (!online) kolk_local_online(local);
-    uint64_t epoch = local->magazine->seen, last = kolk_load(&pool->retired, KOLK_RELAXED);
+    uint64_t epoch = local->magazine->seen;
     kolk_shared_bring(&pool->later[epoch % 4], slot / 64, kolk_bits_at(slot));
-    while (last < epoch)
-        if (kolk_compare_exchange_weak(&pool->retired, &last, epoch, KOLK_RELAXED, KOLK_RELAXED)) break;
+    kolk_shared_retire_until(pool, epoch);
     if (!online) kolk_local_offline(local);
 }
 

@@ -31,6 +31,7 @@ static void bury_one(kolk_shared *pool, kolk_magazine *magazine) {
     }
     bring_held(pool, magazine);
     kolk_store(&magazine->bottom, magazine->top, KOLK_RELAXED);
+    if (magazine->seen) kolk_shared_retire_until(pool, kolk_load(&pool->epoch, KOLK_RELAXED) + 1);
     kolk_store(&magazine->seen, 0, KOLK_RELEASE);
     magazine->taken = false;
 }
