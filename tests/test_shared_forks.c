@@ -127,7 +127,7 @@ static void live_on(uint32_t alive) {
     REQUIRE(alive + got <= all_slots(&pool));
     uint32_t lost = all_slots(&pool) - alive - got;
     if (lost > most_lost) most_lost = lost;
-    if (lost > pool.cache) fprintf(stderr, "LOST %u: %s, cache %u, step %u\n", lost, current->name, pool.cache, step);
+    REQUIRE(lost <= pool.cache);
     REQUIRE(lost || kolk_shared_is_valid(&pool));
     give_all(&mine);
     check_alive(alive);
