@@ -160,8 +160,8 @@ void kolk_shared_retire_until(kolk_shared *pool, uint64_t epoch);
 
 /* ---- shared_local.c -------------------------------------------------------------------------------------------------- */
 
-/* Brings home what threads have at hand that ended without a word. */
-void kolk_shared_bury(kolk_shared *pool);
+/* Brings home what threads have at hand that ended without a word; also those that the system still knows, if `closely`. */
+void kolk_shared_bury(kolk_shared *pool, bool closely);
 
 /* ---- shared_memory.c ------------------------------------------------------------------------------------------------- */
 

@@ -83,7 +83,7 @@ static bool has_passed(const kolk_magazine *magazine, uint64_t epoch) {
 static void advance(kolk_shared *pool, kolk_magazine *mine, uint64_t epoch) {
     for (uint32_t n = 0; n < pool->max_threads; n++) {
         if (has_passed(magazine_at(pool, n), epoch)) continue;
-        if (++mine->behind % PATIENCE == 0) kolk_shared_bury(pool);
+        if (++mine->behind % PATIENCE == 0) kolk_shared_bury(pool, true);
         return;
     }
     if (!kolk_compare_exchange(&pool->epoch, &epoch, epoch + 1, KOLK_SEQ_CST, KOLK_RELAXED)) return;

@@ -36,13 +36,13 @@ static void bury_one(kolk_shared *pool, kolk_magazine *magazine) {
     magazine->taken = false;
 }
 
-void kolk_shared_bury(kolk_shared *pool) {
+void kolk_shared_bury(kolk_shared *pool, bool closely) {
     uint32_t me = kolk_thread();
     kolk_lock_word(&pool->lock);
     for (uint32_t n = 0; n < pool->max_threads; n++) {
         kolk_magazine *magazine = magazine_at(pool, n);
         bool other = magazine->taken && magazine->owner != me;
-        if (other && kolk_thread_is_gone(magazine->owner)) bury_one(pool, magazine);
+        if (other && (closely ? kolk_thread_has_ended : kolk_thread_is_gone)(magazine->owner)) bury_one(pool, magazine);
     }
     kolk_unlock_word(&pool->lock);
     serve_waiting(pool);
@@ -56,8 +56,8 @@ static kolk_magazine *take_magazine(kolk_shared *pool) {
         kolk_magazine *magazine = magazine_at(pool, n);
         if (magazine->taken) continue;
         found = magazine;
+        magazine->owner = kolk_thread(); /* first: in a fork's child who took it is gone */
         magazine->taken = true;
-        magazine->owner = kolk_thread();
         magazine->place = n * 64 / pool->max_threads; /* apart from the others' */
     }
     kolk_unlock_word(&pool->lock);
@@ -66,8 +66,12 @@ static kolk_magazine *take_magazine(kolk_shared *pool) {
 
 kolk_status kolk_local_init(kolk_local *local, kolk_shared *pool) {
     *local = (kolk_local){&nobodys, NULL};
-    kolk_shared_bury(pool);
+    kolk_shared_bury(pool, false);
     kolk_magazine *magazine = take_magazine(pool);
+    if (!magazine) {
+        kolk_shared_bury(pool, true);
+        magazine = take_magazine(pool);
+    }
     if (!magazine) return KOLK_TOO_MANY_THREADS;
     magazine->slots = pool->slots;
     magazine->lives = pool->lives;

@@ -52,6 +52,10 @@ bool kolk_thread_is_gone(uint32_t thread) {
     return gone;
 }
 
+bool kolk_thread_has_ended(uint32_t thread) {
+    return kolk_thread_is_gone(thread);
+}
+
 bool kolk_key_make(uintptr_t *key, void(KOLK_AT_THREADS_END *end)(void *value)) {
     *key = FlsAlloc(end);
     return *key != FLS_OUT_OF_INDEXES;
@@ -92,6 +96,9 @@ uint32_t kolk_forks(void) {
 }
 
 #ifdef __linux__
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/syscall.h>
 
 /* The number of a thread is the system's at its first call, and stays so in a fork's child, where the system has another for
@@ -104,12 +111,38 @@ uint32_t kolk_thread(void) {
     return my_number;
 }
 
+static uint32_t number_of(uint32_t thread) {
+    return thread == forked ? forked_is : thread;
+}
+
 bool kolk_thread_is_gone(uint32_t thread) {
     int before = errno;
-    uint32_t number = thread == forked ? forked_is : thread;
-    bool gone = thread && syscall(SYS_tgkill, getpid(), number, 0) != 0 && errno == ESRCH;
+    bool gone = thread && syscall(SYS_tgkill, getpid(), number_of(thread), 0) != 0 && errno == ESRCH;
     errno = before;
     return gone;
+}
+
+#define EXITING   4u /* of the flags, since Linux 2.4: it will not come back from the system */
+#define FLAGS_ARE 7  /* words behind the last parenthesis: proc(5) */
+
+static bool is_exiting(uint32_t number) {
+    char name[40], text[400];
+    snprintf(name, sizeof name, "/proc/self/task/%u/stat", number);
+    int file = open(name, O_RDONLY | O_CLOEXEC);
+    ssize_t length = file < 0 ? 0 : read(file, text, sizeof text - 1);
+    if (file >= 0) close(file);
+    text[length > 0 ? length : 0] = 0;
+    const char *at = strrchr(text, ')');
+    for (int n = 0; at && n < FLAGS_ARE; n++) at = strchr(at + 1, ' ');
+    return at && (strtoul(at, NULL, 10) & EXITING);
+}
+
+/* In this order: a thread that /proc did not know any more is one that the system does not know. */
+bool kolk_thread_has_ended(uint32_t thread) {
+    int before = errno;
+    bool exiting = thread && is_exiting(number_of(thread));
+    errno = before;
+    return exiting || kolk_thread_is_gone(thread);
 }
 
 static void go_on_in_child(void) {
@@ -126,6 +159,10 @@ uint32_t kolk_thread(void) {
 bool kolk_thread_is_gone(uint32_t thread) {
     (void)thread;
     return false;
+}
+
+bool kolk_thread_has_ended(uint32_t thread) {
+    return kolk_thread_is_gone(thread);
 }
 
 static void go_on_in_child(void) {

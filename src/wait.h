@@ -32,8 +32,13 @@ void kolk_yield(void);
 /* The calling thread's number, which no other living thread has: also that which it had before a fork. 0: unknown. */
 uint32_t kolk_thread(void);
 
-/* Has that thread ended, or not come along through a fork? False if it is not known, or if another thread got the number. */
+/* Has that thread ended, or not come along through a fork? False if it is not known, if another thread got the number, and
+ * for as long as the system still has something of it: for a moment after its end, and, if it is the process's first one, until
+ * the process ends. */
 bool kolk_thread_is_gone(uint32_t thread);
+
+/* The same without the last exception, for some microseconds more: if there is a /proc. */
+bool kolk_thread_has_ended(uint32_t thread);
 
 /* How many forks lie between this process and the first. */
 uint32_t kolk_forks(void);
