@@ -266,7 +266,8 @@ uint32_t kolk_shared_end_life(const kolk_local *local, const void *object, const
     const kolk_shared *pool = local->pool;
     uintptr_t index = pool ? slot_of(pool, object) : NO_SLOT;
     bool known = pool && is_alive(pool, index);
-    if (known && pool->debug) kolk_shared_verify(pool, (uint32_t)index, site);
+    /* Its zones, which are the same in every life: another thread may be freeing it, and be first. */
+    if (known && pool->debug) kolk_shared_verify(pool, (uint32_t)index, false, site);
     if (!known || !end_life(pool, index)) {
         kolk_shared_fail_object(pool, object, "free", KOLK_DOUBLE_FREE, site);
         return NO_SLOT;

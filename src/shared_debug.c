@@ -83,7 +83,7 @@ uint64_t kolk_shared_take_quarantined(kolk_shared *pool, uint32_t *word) {
 void *kolk_shared_dress(kolk_local *local, uint32_t slot, const void *site) {
     kolk_shared *pool = local->pool;
     kolk_store(&local->magazine->held, slot + 1, KOLK_RELAXED); /* partner: kolk_shared_count */
-    kolk_shared_verify(pool, slot, site);
+    kolk_shared_verify(pool, slot, true, site);
     if (pool->objects) lock_debug(pool);
     void *object = kolk_debug_dress(pool->debug, slot, plain_object_at(pool, slot));
     if (pool->objects) unlock_debug(pool);
@@ -113,9 +113,9 @@ static bool is_filled(const kolk_shared *pool, uint32_t slot) {
     return !is_alive(pool, slot) && !is_free_later(pool, slot);
 }
 
-void kolk_shared_verify(const kolk_shared *pool, uint32_t slot, const void *site) {
+void kolk_shared_verify(const kolk_shared *pool, uint32_t slot, bool filled, const void *site) {
     if (pool->objects) return;
-    kolk_debug_verify(pool->debug, slot, plain_object_at(pool, slot), !is_filled(pool, slot),
+    kolk_debug_verify(pool->debug, slot, plain_object_at(pool, slot), !filled,
                       kolk_shared_failure(pool, KOLK_OK, slot, site));
 }
 
@@ -141,7 +141,8 @@ bool kolk_shared_is_intact(const kolk_shared *pool) {
 }
 
 void kolk_shared_prove_all(const kolk_shared *pool, const void *site) {
-    for (uint32_t slot = 0; slot < pool->fresh; slot++) kolk_shared_verify(pool, slot, site);
+    for (uint32_t slot = 0; slot < pool->fresh; slot++)
+        kolk_shared_verify(pool, slot, is_filled(pool, slot), site);
     if (pool->debug_flags & KOLK_DEBUG_SITES) kolk_shared_list_leaks(pool);
 }
 

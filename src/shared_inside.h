@@ -136,8 +136,8 @@ void *kolk_shared_dress(kolk_local *local, uint32_t slot, const void *site);
 /* Are all zones and fills as they were left? */
 bool kolk_shared_is_intact(const kolk_shared *pool);
 
-/* Proves what can be proved of a slot, with reports. */
-void kolk_shared_verify(const kolk_shared *pool, uint32_t slot, const void *site);
+/* Proves a slot's zones, with reports, and its fill, if it is to have one. */
+void kolk_shared_verify(const kolk_shared *pool, uint32_t slot, bool filled, const void *site);
 
 /* Nobody reads the object of an ended life any more: fills it, and puts its slot away. */
 void kolk_shared_wipe(kolk_shared *pool, uint32_t slot);
