@@ -36,6 +36,10 @@ kolk_settings kolk_settings_of(const char *name, const char *own);
 
 bool kolk_profiler_is_set(void);
 
+/* With any of these, handles of other pools are reported: they were asked for, as tools and profilers were not. */
+#define KOLK_DEBUG_STRICT                                                                                              \
+    (KOLK_DEBUG_FILL | KOLK_DEBUG_GUARD | KOLK_DEBUG_QUARANTINE | KOLK_DEBUG_SITES | KOLK_DEBUG_MOVE)
+
 /* ---- The debug mode of one pool ----------------------------------------------------------------------------------
  *
  * What several threads may call at the same time, of one pool:

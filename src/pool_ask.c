@@ -94,8 +94,7 @@ static void *get_none(const kolk_pool *pool, kolk_handle handle, const void *sit
     PROBE2(stale_handle, name_of(pool), handle.bits);
     if (knows_tag(pool, handle)) return NULL;
     kolk_count_one(&pool->wrong_pool);
-    uint32_t modes = KOLK_DEBUG_FILL | KOLK_DEBUG_GUARD | KOLK_DEBUG_QUARANTINE | KOLK_DEBUG_SITES;
-    if (!(pool->debug_flags & modes)) return NULL;
+    if (!(pool->debug_flags & KOLK_DEBUG_STRICT)) return NULL;
     kolk_failure failure = kolk_pool_failure(pool, KOLK_WRONG_POOL, NO_SLOT, site);
     failure.handle = handle;
     kolk_fail(failure, "handle %u is of another pool", handle.bits);

@@ -69,7 +69,7 @@ void *kolk_shared_get_slow(const kolk_shared *pool, kolk_handle handle) {
     PROBE2(stale_handle, name_of(pool), handle.bits);
     if (!kolk_is_of_another(index, slots_of(pool))) return NULL;
     kolk_count_one(&pool->wrong_pool);
-    if (pool->debug) {
+    if (pool->debug_flags & KOLK_DEBUG_STRICT) {
         kolk_failure failure = kolk_shared_failure(pool, KOLK_WRONG_POOL, NO_SLOT, SITE);
         failure.handle = handle;
         kolk_fail(failure, "handle %u is of another pool", handle.bits);

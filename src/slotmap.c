@@ -296,7 +296,7 @@ static void note_none(const kolk_slotmap *map, kolk_handle handle, const void *s
     PROBE2(stale_handle, name_of(map), handle.bits);
     if (!kolk_is_of_another((uint32_t)handle.bits ^ map->tag, map->max_capacity)) return;
     kolk_count_one(&map->wrong_pool);
-    if (!has(map, KOLK_DEBUG_FILL | KOLK_DEBUG_SITES | KOLK_DEBUG_MOVE)) return;
+    if (!has(map, KOLK_DEBUG_STRICT)) return;
     kolk_failure failure = failure_of(map, KOLK_WRONG_POOL, NO_PLACE, site);
     failure.handle = handle;
     kolk_fail(failure, "handle %u is of another pool", handle.bits);
