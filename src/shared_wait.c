@@ -82,11 +82,12 @@ static uint32_t wait_in_line(kolk_shared *pool, kolk_deadline deadline) {
 
 void *kolk_local_alloc_wait(kolk_local *local, kolk_deadline deadline) {
     kolk_shared *pool = local->pool;
-    if (!pool || deadline.ns <= 0) return kolk_local_alloc(local);
+    bool waits = deadline.ns > 0;
+    if (!pool) return NULL;
     if (pool->debug && kolk_debug_fails(pool->debug)) return kolk_shared_fail_alloc(local);
     bool has_one = held_by(local->magazine) || local->magazine->held, others = kolk_load(&pool->waiting, KOLK_RELAXED);
-    uint32_t slot = has_one || !others ? kolk_shared_take(local) : NO_SLOT;
-    if (slot == NO_SLOT) slot = wait_in_line(pool, deadline);
+    uint32_t slot = has_one || !others || !waits ? kolk_shared_take(local) : NO_SLOT;
+    if (slot == NO_SLOT && waits) slot = wait_in_line(pool, deadline);
     return slot == NO_SLOT ? kolk_shared_fail_alloc(local) : kolk_shared_begin_life(local, slot, SITE);
 }
 
