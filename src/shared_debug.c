@@ -141,8 +141,7 @@ bool kolk_shared_is_intact(const kolk_shared *pool) {
 }
 
 void kolk_shared_prove_all(const kolk_shared *pool, const void *site) {
-    for (uint32_t slot = 0; slot < pool->fresh; slot++)
-        kolk_shared_verify(pool, slot, is_filled(pool, slot), site);
+    for (uint32_t slot = 0; slot < pool->fresh; slot++) kolk_shared_verify(pool, slot, is_filled(pool, slot), site);
     if (pool->debug_flags & KOLK_DEBUG_SITES) kolk_shared_list_leaks(pool);
 }
 

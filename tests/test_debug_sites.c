@@ -1,24 +1,11 @@
 /* The debug setting `sites`: where an object was allocated and freed, and where a call failed, as addresses within the
  * functions that called; and the list of what is still alive at deinit. */
-#include "kolk_debug_test.h"
+#include "kolk_limits.h"
 
 struct thing {
     char bytes[12];
 };
 KOLK_POOL_TYPE(things, struct thing)
-
-/* Each of these functions is alone in a section of code, whose limits the linker knows. What is behind a call keeps it
- * from being a jump, which would return elsewhere. */
-#define APART(name) __attribute__((noinline, section(#name "_code")))
-#define AND_ON()    __asm__ volatile("")
-
-typedef struct limits {
-    const char *start, *stop;
-} limits;
-
-#define LIMITS(name)                                                                                                   \
-    extern const char __start_##name##_code[], __stop_##name##_code[];                                                 \
-    static const limits in_##name = {__start_##name##_code, __stop_##name##_code};
 
 LIMITS(fire)
 LIMITS(spawn)
@@ -120,29 +107,6 @@ static const struct {
 
 static void start(const char *debug) {
     assert_int_equal(things_init(&pool, &(kolk_pool_desc){.name = "things", .capacity = 20, .debug = debug}), KOLK_OK);
-}
-
-static bool is_within(const void *site, const limits *in) {
-    return (uintptr_t)site > (uintptr_t)in->start && (uintptr_t)site <= (uintptr_t)in->stop;
-}
-
-/* The words of the sites, as the sentence has them. */
-static void put_site(char *sentence, size_t size, const char *before, const void *site) {
-    char words[256];
-    size_t length = strlen(sentence);
-    if (!site || !*kolk_site_text(site, true, words, sizeof words)) return;
-    snprintf(sentence + length, size - length, "%s%s", before, words);
-}
-
-static void assert_sentence(const report *now, const char *by, const char *without_sites) {
-    char expected[1100];
-    snprintf(expected, sizeof expected, "%s", without_sites);
-    put_site(expected, sizeof expected, by, now->failure.site);
-    put_site(expected, sizeof expected, "; allocated by ", now->failure.alloc_site);
-    put_site(expected, sizeof expected, now->failure.alloc_site ? ", freed by " : "; freed by ",
-             now->failure.free_site);
-    assert_string_equal(now->sentence, expected);
-    assert_true(now->failure.sites);
 }
 
 /* ---- The sites of a failure ------------------------------------------------------------------------------------------- */

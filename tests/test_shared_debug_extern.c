@@ -1,0 +1,3 @@
+/* test_shared_debug.c compiled with KOLK_EXTERN: every call goes to the library. */
+#define KOLK_EXTERN
+#include "test_shared_debug.c" /* NOLINT(bugprone-suspicious-include): the same program by other calls */
