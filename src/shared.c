@@ -182,11 +182,21 @@ static bool is_direct(const kolk_shared *pool) {
            kolk_load(&pool->direct_until, KOLK_SEQ_CST) > kolk_load(&pool->returns, KOLK_SEQ_CST);
 }
 
+/* Unless it is as high already. */
+static void raise(uint64_t *at, uint64_t number) {
+    uint64_t before = kolk_load(at, KOLK_SEQ_CST);
+    while (before < number)
+        if (kolk_compare_exchange_weak(at, &before, number, KOLK_SEQ_CST, KOLK_SEQ_CST)) return;
+}
+
+/* Nothing is left to be done only if somebody has lowered all bounds: who has just begun may be interrupted for long. And it is
+ * a long way to the end of what is direct now: who looked before others did must not bring it nearer. */
 void kolk_shared_go_direct(kolk_shared *pool) {
-    uint64_t now = kolk_load(&pool->returns, KOLK_SEQ_CST), until = kolk_load(&pool->direct_until, KOLK_SEQ_CST);
-    if (until > now + slots_of(pool) / 2) return;
-    kolk_store(&pool->direct_until, now + slots_of(pool), KOLK_SEQ_CST);
+    uint64_t lowered = kolk_load(&pool->lowered_until, KOLK_SEQ_CST), now = kolk_load(&pool->returns, KOLK_SEQ_CST);
+    if (lowered > now + slots_of(pool) / 2) return;
+    raise(&pool->direct_until, now + slots_of(pool));
     for (uint32_t n = 0; n < pool->max_threads; n++) kolk_store(&magazine_at(pool, n)->bound, 0, KOLK_SEQ_CST);
+    raise(&pool->lowered_until, now + slots_of(pool));
 }
 
 /* The exchange, and then a look whether the pool has gone direct; there, the other way round. So the bound is 0 if it has. */

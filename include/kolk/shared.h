@@ -151,9 +151,10 @@ typedef struct kolk_shared {
     unsigned char apart[128];
     uint32_t fresh; /* slots from here on were never handed out; only advances */
     unsigned char apart_too[128];
-    KOLK_ALIGNAS(8) uint64_t returns;      /* how often slots have come home */
-    KOLK_ALIGNAS(8) uint64_t direct_until; /* so many returns: nobody keeps slots at hand */
-    uint32_t waiting;                      /* threads in line */
+    KOLK_ALIGNAS(8) uint64_t returns;       /* how often slots have come home */
+    KOLK_ALIGNAS(8) uint64_t direct_until;  /* so many returns: nobody keeps slots at hand */
+    KOLK_ALIGNAS(8) uint64_t lowered_until; /* the same, and all magazines' bounds say so */
+    uint32_t waiting;                       /* threads in line */
     uint32_t wrong_pool;
     unsigned char apart_again[128];
     KOLK_ALIGNAS(8) uint64_t epoch;    /* of deferred free */
