@@ -4,72 +4,7 @@
  * through random ones. kolk_schedule.h says what that means. */
 #include "kolk_test.h"
 
-#include "kolk_arena.h"
-#include "kolk_schedule.h"
-
-#define THREADS 3u
-#define MOST    67u /* objects of a situation: more than a word of the summary has slots, with cache 1 */
-
-typedef struct state {
-    kolk_shared pool;
-    kolk_local locals[THREADS]; /* of bodies that don't make their own */
-    void *objects[MOST];        /* of a situation: see below */
-    uintptr_t passed[4];        /* objects on their way from thread to thread */
-    uint32_t reports;
-    /* For the promise about NULL. Not of the threads' memory: who writes here takes no step meanwhile. */
-    uint32_t alive;         /* at most: also who is about to allocate, and what is about to be freed */
-    uint32_t most[THREADS]; /* of them since this thread's call began */
-    bool calls[THREADS];
-} state;
-
-static state own;
-static uint32_t capacity, max_capacity, threads, cache;
-static size_t object_size = 8;
-static bool exact, no_handles;
-
-static void (*situation)(state *s); /* that a schedule begins with; NULL: nobody has allocated */
-
-static void begin(void *context) {
-    state *s = (state *)context;
-    *s = (state){.reports = 0};
-    kolk_shared_desc desc = {.name = "shared",
-                             .object_size = object_size,
-                             .capacity = capacity,
-                             .max_capacity = max_capacity,
-                             .max_threads = threads,
-                             .cache = cache,
-                             .exact = exact,
-                             .no_handles = no_handles};
-    schedule_assert(kolk_shared_init(&s->pool, &desc) == KOLK_OK);
-    if (situation) situation(s);
-}
-
-/* If there is none, at one moment of the call there were `capacity`: at least as many as that were alive or about to be. */
-static void *take(state *s, kolk_local *local) {
-    unsigned me = schedule_thread();
-    s->calls[me] = true;
-    s->most[me] = s->alive++;
-    for (unsigned i = 0; i < THREADS; i++)
-        if (i != me && s->calls[i] && s->most[i] < s->alive - 1) s->most[i] = s->alive - 1;
-    void *object = kolk_local_alloc(local);
-    s->calls[me] = false;
-    schedule_assert(object || s->most[me] >= s->pool.max_capacity);
-    if (object) {
-        KOLK_PLAIN_WRITE(object, 8);
-        memset(object, 'x', 8);
-    } else {
-        s->alive--;
-    }
-    return object;
-}
-
-static void give(state *s, kolk_local *local, void *object) {
-    if (!object) return;
-    KOLK_PLAIN_WRITE(object, 8);
-    memset(object, 'y', 8);
-    kolk_local_free(local, object);
-    s->alive--;
-}
+#include "kolk_shared_schedule.h"
 
 static void one_after_another(void *context) {
     state *s = (state *)context;
@@ -109,35 +44,6 @@ static void consume(void *context) {
     }
     give(s, &local, take(s, &local));
     kolk_local_deinit(&local);
-}
-
-static void end(void *context) {
-    state *s = (state *)context;
-    schedule_assert(kolk_shared_is_valid(&s->pool));
-    schedule_assert(kolk_shared_count(&s->pool) == s->alive);
-    kolk_shared_deinit(&s->pool);
-}
-
-static void run(const char *name, void (*first)(void *), void (*second)(void *), void (*third)(void *)) {
-    schedule what = {.name = name,
-                     .context = &own,
-                     .begin = begin,
-                     .threads = {{"first", first}, {"second", second}, {"third", third}},
-                     .end = end,
-                     .preemptions = SLOW ? 1 : 2,
-                     .surprises = third ? 0 : 1};
-    schedule_must_pass(&what);
-    what.preemptions = what.surprises = 1;
-    what.random = SLOW ? 200 : 2000;
-    schedule_must_pass(&what);
-}
-
-/* A call or two from a situation, in which the pool has no slot too many. */
-static void run_from(const char *name, void (*made)(state *), void (*first)(void *), void (*second)(void *),
-                     void (*third)(void *)) {
-    situation = made;
-    run(name, first, second, third);
-    situation = NULL;
 }
 
 /* ---- From the beginning -------------------------------------------------------------------------------------------- */
@@ -184,19 +90,6 @@ static void test_passed_on(void **unused) {
 }
 
 /* ---- Situations ------------------------------------------------------------------------------------------------------ */
-
-/* The slots have been handed out to local 0, from 0 on; free ones are in words or magazines. */
-static void hand_out(state *s, unsigned n) {
-    for (unsigned i = 0; i < threads; i++) schedule_assert(kolk_local_init(&s->locals[i], &s->pool) == KOLK_OK);
-    for (unsigned i = 0; i < n; i++) schedule_assert((s->objects[i] = kolk_local_alloc(&s->locals[0])));
-    schedule_assert(s->pool.fresh == s->pool.usable && s->locals[0].magazine->top == s->locals[0].magazine->bottom);
-    s->alive = n;
-}
-
-static void free_to(state *s, unsigned local, unsigned object) {
-    kolk_local_free(&s->locals[local], s->objects[object]);
-    s->alive--;
-}
 
 /* All but one of capacity are alive, 3 and 4; who is to free them and who is to allocate two have their magazines full
  * (cache 1), and so one slot is at home: 0. */
