@@ -1,0 +1,77 @@
+#!/bin/bash
+# What the manuals print is what compilers and machines say.
+#   headers   an example begins with #include <kolk/kolk.h> in the first column of a comment. It compiles without a warning. If it
+#             has a main, it runs, and prints line by line what stands behind its printfs: // gone, or // in words: gone
+#   README    each C block is a program of examples/, to the letter; the commands behind a $ in the block after it print the
+#             lines that follow them
+# Usage: CC=... printed.sh LIBRARY
+set -euo pipefail
+library=$1
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+failed=0
+shopt -s nullglob
+
+check() { # NAME EXPECTED ACTUAL
+  if [[ $2 == "$3" ]]; then
+    echo "$1: ok"
+  else
+    echo "$1: FAILED"
+    diff <(echo "$2") <(echo "$3") || failed=1
+  fi
+}
+
+# ---- headers: header_N.c for the Nth example of a header ----
+
+for header in include/kolk/*.h; do
+  name=$(basename "$header" .h)
+  awk -v name="$folder/$name" '
+    /^ \*     #include <kolk\/kolk\.h>$/ { within = 1; file = name "_" ++n ".c" }
+    within && !/^ \*(     .*)?$/ { within = 0 }
+    within { sub(/^ \*(     )?/, ""); print > file }' "$header"
+done
+for example in "$folder"/*.c; do
+  name=$(basename "$example" .c)
+  flags=(-std=c11 -O2 -Wall -Wextra -Werror -Iinclude "$example")
+  if ! grep -q 'int main(void)' "$example"; then
+    "$CC" "${flags[@]}" -c -o "$folder/object" && check "$name (compiled)" "" ""
+    continue
+  fi
+  "$CC" "${flags[@]}" "$library" -pthread -o "$folder/program"
+  expected=$(sed -n '/printf/s|.*// ||p' "$example" | sed 's/.*: //')
+  [[ -n $expected ]] || { echo "$name: FAILED: it does not say what it prints"; failed=1; }
+  check "$name" "$expected" "$(${EMULATOR:-} "$folder/program")"
+done
+for header in pool slotmap bytemap queue shared; do
+  [[ -e $folder/${header}_1.c ]] || { echo "$header.h: FAILED: no example is found in it"; failed=1; }
+done
+
+# ---- README: block_N.c for C, block_N.text for others ----
+
+awk -v folder="$folder" '
+  /^```/ { within = !within; if (within) file = folder "/block_" ++n (/^```c$/ ? ".c" : ".text"); next }
+  within { print > file }' README.md
+programs=0
+for block in "$folder"/block_*.c; do
+  program=""
+  for example in examples/*.c; do
+    if cmp -s "$block" "$example"; then program=$example; fi
+  done
+  programs=$((programs + 1))
+  check "README's program $programs is one of the examples" yes "${program:+yes}"
+done
+[[ $programs -ge 2 ]] || { echo "README: FAILED: $programs programs are found in it"; failed=1; }
+
+# Those for this machine: a compiler called cc, no emulator.
+if [[ -n ${EMULATOR:-} || ${CC##*/} != gcc ]]; then
+  echo "README's commands: left to gcc on the machine itself"
+  exit $failed
+fi
+mkdir "$folder/clone"
+ln -s "$PWD/include" "$PWD/src" "$PWD/examples" "$folder/clone"
+for block in "$folder"/block_*.text; do
+  command=$(sed -n 's/^\$ \(cc .*\)/\1/p' "$block")
+  [[ -n $command ]] || continue
+  check "README: $command" "$(sed 1d "$block")" "$(cd "$folder/clone" && bash -c "$command" 2>&1)"
+done
+exit $failed
