@@ -4,7 +4,7 @@
  *     lives      32 or 8 bits a slot   how often a life began or ended there: odd while it lasts
  *     home       1 bit a slot          free, and at home; in words, and a summary: 1 bit a word that may have bits
  *     later      4 times the same      freed, and not to be used yet (shared_later.c)
- *     magazines  a ring of free slots for each thread
+ *     magazines  a stack of free slots for each thread
  *
  * A word is what threads pass on. A thread whose magazine is empty takes a whole word by one exchange, and owns the slots of
  * its bits: it hands them out and takes them back, whoever had them, without an atomic read-modify-write. When the magazine is
@@ -46,6 +46,8 @@
 #include "room.h"
 #include "wait.h"
 
+#include <string.h>
+
 /* Emit each function of shared.inl once. */
 extern inline uint32_t *kolk_magazine_entry(kolk_magazine *magazine, uint32_t n);
 extern inline void *kolk_local_alloc_sized(kolk_local *local, size_t stride);
@@ -77,23 +79,22 @@ void kolk_shared_bring_slot(kolk_shared *pool, uint32_t slot) {
     kolk_shared_count_return(pool);
 }
 
-/* They stay in the magazine meanwhile: see kolk_shared_fetch. */
+/* They stay in the magazine meanwhile: see kolk_shared_fetch. The others move down when these are home, to where none of the
+ * others was, as n is at least half of them: a fork's child finds each once. */
 void kolk_shared_bring_oldest(kolk_shared *pool, kolk_magazine *magazine, uint32_t n) {
-    uint32_t bottom = magazine->bottom, end = bottom + n;
+    uint32_t *entries = kolk_magazine_entry(magazine, 0), left = magazine->top - n, at = 0;
     if (n == 0) return;
-    kolk_store(&magazine->leaving, end, KOLK_RELAXED);
-    while (bottom != end) {
-        uint32_t word = *kolk_magazine_entry(magazine, bottom) >> pool->word_shift;
+    kolk_store(&magazine->leaving, n, KOLK_RELAXED);
+    while (at != n) {
+        uint32_t word = entries[at] >> pool->word_shift;
         uint64_t bits = 0;
-        for (; bottom != end; bottom++) {
-            uint32_t index = *kolk_magazine_entry(magazine, bottom);
-            if (index >> pool->word_shift != word) break;
-            bits |= bit_of(pool, index);
-        }
+        for (; at != n && entries[at] >> pool->word_shift == word; at++) bits |= bit_of(pool, entries[at]);
         kolk_shared_bring(&pool->home, word, bits);
     }
     kolk_shared_count_return(pool);
-    kolk_store(&magazine->bottom, end, KOLK_RELAXED);
+    memcpy(entries, entries + n, left * sizeof *entries);
+    kolk_store(&magazine->top, left, KOLK_RELEASE); /* both: so that a fork's child finds all before */
+    kolk_store(&magazine->leaving, 0, KOLK_RELEASE);
 }
 
 /* ---- Leaving home ------------------------------------------------------------------------------------------------------ */
@@ -212,9 +213,8 @@ void kolk_shared_show_bound(const kolk_shared *pool, kolk_magazine *magazine) {
 /* Fills an empty magazine with slots of one word, so that the lowest is the next. */
 static void fill(const kolk_shared *pool, kolk_magazine *magazine, uint64_t bits) {
     uint32_t first = magazine->place << pool->word_shift, n = (uint32_t)__builtin_popcountll(bits);
-    for (uint32_t at = magazine->top + n; bits; bits &= bits - 1)
-        *kolk_magazine_entry(magazine, --at) = first + kolk_bits_lowest(bits);
-    kolk_store(&magazine->top, magazine->top + n, KOLK_RELEASE); /* so that a fork's child finds all of it */
+    for (uint32_t at = n; bits; bits &= bits - 1) *kolk_magazine_entry(magazine, --at) = first + kolk_bits_lowest(bits);
+    kolk_store(&magazine->top, n, KOLK_RELEASE); /* so that a fork's child finds all of it */
 }
 
 static bool refill(kolk_local *local) {

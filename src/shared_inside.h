@@ -33,7 +33,7 @@ static inline kolk_magazine *magazine_at(const kolk_shared *pool, uint32_t n) {
 }
 
 static inline uint32_t held_by(const kolk_magazine *magazine) {
-    return kolk_load(&magazine->top, KOLK_RELAXED) - kolk_load(&magazine->bottom, KOLK_RELAXED);
+    return kolk_load(&magazine->top, KOLK_RELAXED);
 }
 
 /* The lowest slot of these bits of a word, and the other way round. */

@@ -5,7 +5,7 @@
  * has long found its thread behind. A thread is known by a number that it keeps through forks (wait.h); in a fork's child, all
  * threads but one are such. There a magazine may have been left in the middle of an operation: slots that were on their way to
  * it or from it are lost to the child, but none is in it twice or alive, since all is written in this order: a life ends, its
- * slot is in the ring, top says so, `leaving` says that it goes, it comes home. */
+ * slot is in the magazine, top says so, `leaving` says that it goes, it comes home. */
 #include "shared_inside.h"
 
 #if __STDC_HOSTED__
@@ -24,13 +24,15 @@ static void bring_held(kolk_shared *pool, kolk_magazine *magazine) {
 
 static void bury_one(kolk_shared *pool, kolk_magazine *magazine) {
     uint32_t fresh = kolk_load(&pool->fresh, KOLK_ACQUIRE);
-    while (magazine->leaving != magazine->top) {
+    while (magazine->leaving < magazine->top) {
         uint32_t slot = *kolk_magazine_entry(magazine, magazine->leaving);
-        kolk_store(&magazine->leaving, magazine->leaving + 1, KOLK_RELAXED); /* first: a fork's child may bury it again */
+        kolk_store(&magazine->leaving, magazine->leaving + 1,
+                   KOLK_RELAXED); /* first: a fork's child may bury it again */
         if (slot < fresh && !(life_of(pool, slot) & 1)) kolk_shared_bring_slot(pool, slot);
     }
     bring_held(pool, magazine);
-    kolk_store(&magazine->bottom, magazine->top, KOLK_RELAXED);
+    kolk_store(&magazine->top, 0, KOLK_RELEASE); /* in this order, for the same reason */
+    kolk_store(&magazine->leaving, 0, KOLK_RELEASE);
     if (magazine->seen) kolk_shared_retire_until(pool, kolk_load(&pool->epoch, KOLK_RELAXED) + 1);
     kolk_store(&magazine->seen, 0, KOLK_RELEASE);
     magazine->taken = false;
@@ -79,7 +81,6 @@ kolk_status kolk_local_init(kolk_local *local, kolk_shared *pool) {
     magazine->inverse = pool->inverse;
     magazine->stride = pool->stride;
     magazine->shift = pool->shift;
-    magazine->mask = pool->cache_mask;
     magazine->cache = pool->cache;
     *local = (kolk_local){magazine, pool};
     kolk_shared_show_bound(pool, magazine);

@@ -62,13 +62,6 @@ uint64_t kolk_shared_committed(const kolk_shared *pool, uint32_t slots) {
     return pool->memory == MEMORY_GROWS ? kolk_room_bytes(sizes, REGIONS, kolk_memory_page()) : pool->block_size;
 }
 
-/* A ring's length, a power of two with room for the cache, less 1. */
-static uint32_t mask_of(uint32_t cache) {
-    uint32_t length = 1;
-    while (length < cache) length *= 2;
-    return length - 1;
-}
-
 static void list_stats(const void *pool, kolk_stats *out) {
     kolk_shared_stats((const kolk_shared *)pool, out);
 }
@@ -95,9 +88,8 @@ static kolk_status shape(kolk_shared *pool, const kolk_shared_desc *desc, size_t
     pool->slack = max ? (uint32_t)slack : 0;
     pool->max_threads = threads;
     pool->cache = cache;
-    pool->cache_mask = mask_of(cache);
     pool->word_shift = (uint8_t)(31 - __builtin_clz(cache < 64 ? cache : 64));
-    pool->magazine_size = (size_t)round_up(sizeof(kolk_magazine) + (pool->cache_mask + 1) * sizeof(uint32_t), LINE);
+    pool->magazine_size = (size_t)round_up(sizeof(kolk_magazine) + cache * sizeof(uint32_t), LINE);
     pool->no_handles = desc->no_handles;
     pool->exact = desc->exact;
     pool->name = desc->name;

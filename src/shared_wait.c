@@ -37,7 +37,8 @@ static void lock_line(kolk_shared *pool) {
 
 static void line_up(kolk_shared *pool, waiter *me) {
     lock_line(pool);
-    kolk_fetch_add(&pool->waiting, 1, KOLK_SEQ_CST); /* partner: serve_waiting; first, so that a fork's child looks too */
+    kolk_fetch_add(&pool->waiting, 1,
+                   KOLK_SEQ_CST); /* partner: serve_waiting; first, so that a fork's child looks too */
     me->before = pool->last;
     *(me->before ? &me->before->behind : &pool->first) = me;
     pool->last = me;

@@ -54,6 +54,7 @@ static inline void begin(void *context) {
 #define KOLK_INLINE                         static inline
 #define __atomic_load_n(at, order)          kolk_load(at, order)
 #define __atomic_store_n(at, number, order) kolk_store(at, number, order)
+#define kolk_magazine_entry                 stepped_entry
 #define kolk_local_alloc_sized              stepped_alloc_sized
 #define kolk_local_alloc                    stepped_alloc
 #define kolk_local_free_slot                stepped_free_slot
@@ -64,6 +65,7 @@ static inline void begin(void *context) {
 #include "kolk/shared.inl"
 #undef __atomic_load_n
 #undef __atomic_store_n
+#undef kolk_magazine_entry
 #undef kolk_local_alloc_sized
 #undef kolk_local_alloc
 #undef kolk_local_free_slot
@@ -118,7 +120,7 @@ static inline void give(state *s, kolk_local *local, void *object) {
 static inline void hand_out(state *s, unsigned n) {
     for (unsigned i = 0; i < threads; i++) schedule_assert(kolk_local_init(&s->locals[i], &s->pool) == KOLK_OK);
     for (unsigned i = 0; i < n; i++) schedule_assert((s->objects[i] = kolk_local_alloc(&s->locals[0])));
-    schedule_assert(s->pool.fresh == s->pool.usable && s->locals[0].magazine->top == s->locals[0].magazine->bottom);
+    schedule_assert(s->pool.fresh == s->pool.usable && s->locals[0].magazine->top == 0);
     s->alive = n;
 }
 

@@ -173,7 +173,8 @@ static kolk_shared pools[3];
 
 static void make_pools(uint32_t max_threads) {
     for (size_t i = 0; i < LENGTH_OF(pools); i++)
-        make_shared(&pools[i], &(kolk_shared_desc){.object_size = 8, .capacity = 10, .max_threads = max_threads, .cache = 2});
+        make_shared(&pools[i],
+                    &(kolk_shared_desc){.object_size = 8, .capacity = 10, .max_threads = max_threads, .cache = 2});
 }
 
 static void end_pools(void) {
@@ -381,8 +382,8 @@ static void give_back(const worker *w, uint64_t *object) {
 static void work_once(worker *w, kolk_local *local) {
     uint32_t choice = random_below(&w->random, 32);
     if (choice < 14 && w->holds < LENGTH_OF(w->held)) {
-        uint64_t *object = (uint64_t *)(choice < 2 ? kolk_local_alloc_wait(local, kolk_deadline_after(1))
-                                                   : kolk_local_alloc(local));
+        uint64_t *object =
+            (uint64_t *)(choice < 2 ? kolk_local_alloc_wait(local, kolk_deadline_after(1)) : kolk_local_alloc(local));
         if (object) stamp(w, w->held[w->holds++] = object);
     } else if (choice < 26 && w->holds) {
         uint64_t *object = w->held[--w->holds];
@@ -439,7 +440,8 @@ enum { WORKERS = 4 };
 
 static kolk_shared forked;
 static kolk_local forker;
-static uint32_t may_be_lost; /* in this process: of each fork before it, what the threads that it has not got were moving */
+static uint32_t
+    may_be_lost; /* in this process: of each fork before it, what the threads that it has not got were moving */
 
 /* The free slots can be had, each once, and none that is alive; as many as that are alive and lost are missing. */
 static void check_slots(void) {

@@ -231,7 +231,7 @@ static void some_at_home(void) {
 static void be_full(void) {
     hold(150);
     drop(50);
-    while (others.magazine->top - others.magazine->bottom < pool.cache) drop(1);
+    while (others.magazine->top < pool.cache) drop(1);
 }
 
 static void be_direct(void) {

@@ -324,8 +324,7 @@ static void test_threads_in_different_epochs(void **unused) {
  * online, and by who is offline. */
 static void test_the_end_of_an_epoch(void **unused) {
     (void)unused;
-    run("retired in the next epoch", one_is_about_to_come_home, quiesce_write_and_take, look_once,
-        third_quiesces_once);
+    run("retired in the next epoch", one_is_about_to_come_home, quiesce_write_and_take, look_once, third_quiesces_once);
     run("retired by who comes", third_alone, come_write_and_take, come_when_told, third_lets_the_reader_come);
     run("retired by who is offline", third_alone, write_and_take, come_when_told, third_lets_the_reader_come);
 }

@@ -252,22 +252,22 @@ static void test_validity(void **state) {
         assert_seen(pool->fresh, SLOTS + 1);
         assert_seen(pool->usable, 5);
         assert_seen(pool->usable, SLOTS + 1);
-        assert_seen(pool->home.summary[0], 0);                            /* I3 */
-        assert_seen(pool->home.words[2], 0);                              /* I2: slot 4 is nowhere */
-        assert_seen(pool->home.words[2], 2);                              /* slot 5, which is alive, for it */
-        assert_seen(pool->home.words[2], 1 | 4);                          /* beyond the word */
-        assert_seen(pool->home.words[3], 1);                              /* above fresh; not in the summary */
-        pool->home.summary[0] |= 0xff;                                    /* is no sin */
-        assert_seen(pool->home.words[3], 1);                              /* above fresh */
-        assert_seen(pool->home.words[0], 1);                              /* alive */
-        assert_seen(pool->home.words[1], 1);                              /* slot 2, which is in a magazine */
-        assert_seen(magazine->top, before + 1);                           /* twice, or what lay there before */
-        assert_seen(magazine->top, before - 1);                           /* nowhere */
-        assert_seen(magazine->top, before + 3);                           /* I4 */
-        assert_seen(magazine->bottom, before + 2);                        /* more than 2^31 */
-        assert_seen(*kolk_magazine_entry(magazine, magazine->bottom), 3); /* I2: in two */
-        assert_seen(*kolk_magazine_entry(magazine, magazine->bottom), 7);
-        assert_seen(*kolk_magazine_entry(magazine, magazine->bottom), UINT32_MAX);
+        assert_seen(pool->home.summary[0], 0);   /* I3 */
+        assert_seen(pool->home.words[2], 0);     /* I2: slot 4 is nowhere */
+        assert_seen(pool->home.words[2], 2);     /* slot 5, which is alive, for it */
+        assert_seen(pool->home.words[2], 1 | 4); /* beyond the word */
+        assert_seen(pool->home.words[3], 1);     /* above fresh; not in the summary */
+        pool->home.summary[0] |= 0xff;           /* is no sin */
+        assert_seen(pool->home.words[3], 1);     /* above fresh */
+        assert_seen(pool->home.words[0], 1);     /* alive */
+        assert_seen(pool->home.words[1], 1);     /* slot 2, which is in a magazine */
+        assert_seen(magazine->top, before + 1);  /* twice, or what lay there before */
+        assert_seen(magazine->top, before - 1);  /* nowhere */
+        assert_seen(magazine->top, before + 3);  /* I4 */
+        assert_seen(magazine->leaving, 1);
+        assert_seen(*kolk_magazine_entry(magazine, 0), 3); /* I2: in two */
+        assert_seen(*kolk_magazine_entry(magazine, 0), 7);
+        assert_seen(*kolk_magazine_entry(magazine, 0), UINT32_MAX);
         assert_seen(pool->word_shift, 2); /* I4: a word is more than a magazine holds */
         kolk_set_failure_handler(NULL, NULL);
         end_shared(&f.pool);

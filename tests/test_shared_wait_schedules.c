@@ -35,7 +35,7 @@ static void until_told(state *s, unsigned n) {
 }
 
 static bool has_none(const kolk_magazine *magazine) {
-    return magazine->top == magazine->bottom;
+    return magazine->top == 0;
 }
 
 /* Who waits has local 1, a second one has local 2. */

@@ -93,15 +93,14 @@ typedef struct kolk_local {
     struct kolk_shared *pool;
 } kolk_local;
 
-/* What a thread has at hand. It lives in the pool; mask + 1 entries follow it. */
+/* What a thread has at hand. It lives in the pool; `cache` entries follow it. */
 typedef struct kolk_magazine {
     unsigned char *slots;
     uint32_t *lives;      /* of each slot: how often one began or ended; odd: it is alive. NULL: they are in bytes */
     uint8_t *short_lives; /* ... */
     uintptr_t inverse;
     uint32_t stride, bound; /* free leaves the fast path from here on */
-    uint32_t top, bottom;   /* free slots: entries from bottom to top, which run on for ever */
-    uint32_t mask, cache;
+    uint32_t top, cache;    /* free slots: entries below top, which does not go beyond cache */
     uint8_t shift;
     uint32_t place; /* in the pool: where it searches first */
     KOLK_ALIGNAS(8) uint64_t failed;
@@ -133,7 +132,7 @@ typedef struct kolk_shared {
     uintptr_t inverse;
     uint32_t stride, object_size, tag;
     uint32_t capacity, max_capacity; /* objects; slots are `slack` more */
-    uint32_t slack, max_threads, cache, cache_mask;
+    uint32_t slack, max_threads, cache;
     uint32_t usable, bound; /* slots that are committed; get leaves the fast path from here on */
     uint32_t lock;          /* of growth, and of who has which magazine */
     uintptr_t key;          /* of the threads' own locals, + 1 */

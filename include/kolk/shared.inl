@@ -16,13 +16,13 @@ extern "C" {
 #define KOLK_SET(at, number) __atomic_store_n((at), (number), __ATOMIC_RELAXED)
 
 KOLK_INLINE uint32_t *kolk_magazine_entry(kolk_magazine *magazine, uint32_t n) {
-    return (uint32_t *)(void *)(magazine + 1) + (n & magazine->mask);
+    return (uint32_t *)(void *)(magazine + 1) + n;
 }
 
 KOLK_INLINE void *kolk_local_alloc_sized(kolk_local *local, size_t stride) {
     kolk_magazine *magazine = local->magazine;
     uint32_t top = magazine->top;
-    if (KOLK_UNLIKELY(top == magazine->bottom)) return kolk_local_alloc_slow(local);
+    if (KOLK_UNLIKELY(top == 0)) return kolk_local_alloc_slow(local);
     KOLK_SET(&magazine->top, --top);
     size_t index = *kolk_magazine_entry(magazine, top);
     if (magazine->lives)
@@ -40,7 +40,7 @@ KOLK_INLINE void *kolk_local_alloc(kolk_local *local) {
 KOLK_INLINE void kolk_local_free_slot(kolk_local *local, void *object, uintptr_t index) {
     kolk_magazine *magazine = local->magazine;
     uint32_t top = magazine->top;
-    if (KOLK_UNLIKELY(index >= KOLK_SEEN(&magazine->bound) || top - magazine->bottom >= magazine->cache)) {
+    if (KOLK_UNLIKELY(index >= KOLK_SEEN(&magazine->bound) || top == magazine->cache)) {
         kolk_local_free_slow(local, object);
         return;
     }

@@ -295,7 +295,7 @@ int shared() {
 
 int main() {
     int (*const parts[])() = {
-        base,  untyped,          typed, members_and_hidden, bytemap, slotmap, slotmap_that_grows, untyped_slotmap,
+        base,  untyped,           typed, members_and_hidden, bytemap, slotmap, slotmap_that_grows, untyped_slotmap,
         queue, queue_of_pointers, shared};
     for (int (*part)() : parts)
         if (int line = part()) return line;
