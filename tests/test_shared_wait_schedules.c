@@ -85,33 +85,36 @@ static const struct {
 } situations[] = {
     {"from none at hand", all_alive}, {"direct", all_alive_and_direct}, {"from all at hand", all_but_a_magazine}};
 
-/* With all of these pools, from all of these situations, one or two who wait, and one who frees. */
-static void each_pool(const char *what, void (*first)(void *), void (*second)(void *), void (*third)(void *)) {
+static void each_situation(const char *what, void (*first)(void *), void (*second)(void *), void (*third)(void *)) {
     char name[100];
-    threads = third ? 3 : 2;
-    capacity = threads - 1;
-    for (unsigned n = 0; n < LENGTH_OF(situations) * 2 * 2 * 2; n++) {
-        unsigned at = n % LENGTH_OF(situations), rest = n / LENGTH_OF(situations);
-        cache = 1 + rest % 2;
-        exact = rest / 2 % 2;
-        no_handles = stepped = rest / 4;
-        if (exact && stepped) continue; /* an exact pool has no fast path */
-        brief = third && n;             /* all of three threads would take minutes */
-        snprintf(name, sizeof name, "%s, %s, cache %u%s%s", what, situations[at].name, cache, exact ? ", exact" : "",
+    for (unsigned n = 0; n < LENGTH_OF(situations); n++) {
+        snprintf(name, sizeof name, "%s, %s, cache %u%s%s", what, situations[n].name, cache, exact ? ", exact" : "",
                  stepped ? ", stepped" : "");
-        run_from(name, situations[at].made, first, second, third);
+        run_from(name, situations[n].made, first, second, third);
     }
-    exact = no_handles = stepped = brief = false;
+}
+
+/* One who waits, and one who frees; an exact pool has no fast path. */
+static void each_pool(const char *what, void (*waits)(void *)) {
+    threads = 2;
+    capacity = 1;
+    for (unsigned n = 0; n < 6; n++) {
+        cache = 1 + n % 2;
+        exact = n / 2 == 1;
+        no_handles = stepped = n / 2 == 2;
+        each_situation(what, waits, free_all, NULL);
+    }
+    exact = no_handles = stepped = false;
 }
 
 static void test_served(void **unused) {
     (void)unused;
-    each_pool("one for ever", wait_for_ever, free_all, NULL);
+    each_pool("one for ever", wait_for_ever);
 }
 
 static void test_deadline(void **unused) {
     (void)unused;
-    each_pool("one for a while", wait_a_while, free_all, NULL);
+    each_pool("one for a while", wait_a_while);
 }
 
 static void wait_too(void *context) {
@@ -124,12 +127,16 @@ static void wait_too_a_while(void *context) {
     take_until(s, &s->locals[2], kolk_deadline_after(1));
 }
 
-/* A time-out is one preemption less: it is a surprise, and three threads have none else. */
+/* With 2 preemptions these would take minutes. */
 static void test_two_wait(void **unused) {
     (void)unused;
-    each_pool("two for ever", wait_for_ever, wait_too, free_all);
-    each_pool("one for ever, one for a while", wait_for_ever, wait_too_a_while, free_all);
-    each_pool("two for a while", wait_a_while, wait_too_a_while, free_all);
+    threads = 3;
+    capacity = cache = 2;
+    brief = true;
+    each_situation("two for ever", wait_for_ever, wait_too, free_all);
+    each_situation("one for ever, one for a while", wait_for_ever, wait_too_a_while, free_all);
+    each_situation("two for a while", wait_a_while, wait_too_a_while, free_all);
+    brief = false;
 }
 
 /* ---- A free that begins when it is asleep ------------------------------------------------------------------------------------ */
