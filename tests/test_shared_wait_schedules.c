@@ -135,7 +135,7 @@ static void test_two_wait(void **unused) {
     brief = true;
     each_situation("two for ever", wait_for_ever, wait_too, free_all);
     each_situation("one for ever, one for a while", wait_for_ever, wait_too_a_while, free_all);
-    each_situation("two for a while", wait_a_while, wait_too_a_while, free_all);
+    run_from("two for a while", all_but_a_magazine, wait_a_while, wait_too_a_while, free_all);
     brief = false;
 }
 
@@ -169,12 +169,14 @@ static void test_a_free_serves_who_sleeps(void **unused) {
         exact = n / 2 % 2;
         threads = 2 + n / 4;
         void (*third)(void *) = threads == 3 ? take_and_give : NULL;
-        brief = n > 4;
+        brief = threads == 3;
         run_from("late", all_alive, wait_for_ever, free_one_late, third);
         run_from("late, direct", all_alive_and_direct, wait_for_ever, free_one_late, third);
         run_from("late, from all at hand", all_but_a_magazine, wait_for_ever, free_two_and_one_late, third);
     }
     exact = brief = false;
+    cache = 1;
+    run_from("late, two let it go direct", all_alive, wait_for_ever, free_one_late, take_and_give);
 }
 
 /* Who came second sleeps on. It knows that it is the second by the clock on the wall, not by what the first has written: so no
@@ -204,7 +206,7 @@ static void test_first_come_first_served(void **unused) {
             .begin = begin,
             .threads = {{"first", wait_for_ever}, {"second", wait_behind}, {"third", free_one_for_the_first}},
             .end = end,
-            .preemptions = SLOW || cache > 1 ? 1 : 2});
+            .preemptions = 1});
     situation = NULL;
 }
 
@@ -319,7 +321,7 @@ static void test_direct_from_null_on(void **unused) {
         stepped = n / 4 % 2;
         threads = 2 + n / 8;
         void (*third)(void *) = threads == 3 ? take_none_either : NULL;
-        brief = n > 8;
+        brief = threads == 3;
         if (exact && stepped) continue;
         run_from("NULL", all_alive, take_none, free_before_and_after, third);
         run_from("NULL, from all at hand", all_but_a_magazine, take_none, free_before_and_after, third);
