@@ -23,10 +23,11 @@ typedef struct state {
     uint64_t *old, *next;
     uintptr_t current; /* what readers look at */
     uint32_t time, third_has, reader_has;
+    uint32_t alive, most; /* at most, with what waits; and the most since the writer's call began */
 } state;
 
 static state own;
-static uint32_t threads;
+static uint32_t threads, capacity = 3;
 static void (*situation)(state *s);
 static uint64_t taken; /* objects that were given out again, in all schedules */
 
@@ -141,6 +142,23 @@ static void third_alone(state *s) {
     retire_another(s, THIRD);
 }
 
+/* As many as capacity are alive, less one, with two that wait, 64 and 65, and come home with the next epoch: in the second
+ * word of the summary. One is at home, 0; the reader and the third have their magazines full. */
+static void two_are_about_to_come_home(state *s) {
+    give_out(s);
+    unsigned char *slots = s->pool.slots;
+    for (unsigned i = 64; i < 66; i++) kolk_local_free_later(&s->locals[THIRD], slots + i * 8);
+    for (int round = 0; round < 2; round++)
+        for (unsigned i = 0; i < threads; i++) quiesce(s, i);
+    kolk_local_offline(&s->locals[WRITER]);
+    kolk_local_online(&s->locals[WRITER]);
+    kolk_local_free(&s->locals[WRITER], slots);
+    kolk_local_flush(&s->locals[WRITER]);
+    kolk_local_free(&s->locals[READER], slots + 8);
+    kolk_local_free(&s->locals[THIRD], slots + 16);
+    s->alive = capacity - 1;
+}
+
 /* ---- Bodies --------------------------------------------------------------------------------------------------------------- */
 
 static void write_and_reuse(void *context) {
@@ -252,13 +270,45 @@ static void come_when_told(void *context) {
     schedule_assert(*at == PUBLISHED);
 }
 
+/* NULL only if as many as capacity were alive. */
+static void take_what_there_is(void *context) {
+    state *s = (state *)context;
+    s->most = s->alive;
+    bool got = kolk_local_alloc(&s->locals[WRITER]);
+    schedule_assert(got || s->most >= capacity);
+    taken += got;
+}
+
+static void take_two(void *context) {
+    state *s = (state *)context;
+    for (int i = 0; i < 2; i++) {
+        if (++s->alive > s->most) s->most = s->alive;
+        if (!kolk_local_alloc(&s->locals[READER])) s->alive--;
+    }
+}
+
+static void end_the_epoch(void *context) {
+    state *s = (state *)context;
+    quiesce(s, THIRD);
+    s->alive -= 2;
+}
+
+static void wait_for_the_old_one(void *context) {
+    state *s = (state *)context;
+    uint64_t *object = (uint64_t *)kolk_local_alloc_wait(&s->locals[READER], KOLK_FOREVER);
+    schedule_assert(object == s->old);
+    KOLK_PLAIN_WRITE(object, 8);
+    *object = UNPUBLISHED;
+    taken++;
+}
+
 /* ---- Runs ------------------------------------------------------------------------------------------------------------------ */
 
 static void begin(void *context) {
     state *s = (state *)context;
     *s = (state){.old = NULL};
     kolk_shared_desc desc = {
-        .name = "later", .object_size = 8, .capacity = 3, .max_threads = threads, .cache = 1, .no_handles = true};
+        .name = "later", .object_size = 8, .capacity = capacity, .max_threads = threads, .cache = 1, .no_handles = true};
     schedule_assert(kolk_shared_init(&s->pool, &desc) == KOLK_OK);
     situation(s);
 }
@@ -290,11 +340,11 @@ static void run(const char *name, void (*made)(state *), void (*writer)(void *),
                      .threads = {{"writer", writer}, {"reader", reader}, {"third", third}},
                      .end = end,
                      .preemptions = SLOW ? 1 : 2,
-                     .surprises = 0};
+                     .max_steps = 6000};
     schedule_must_pass(&what);
     what.preemptions = 1;
     what.surprises = SLOW ? 1 : third ? 1 : 2;
-    what.random = SLOW ? 500 : 10000;
+    what.random = SLOW ? 300 : 3000;
     schedule_must_pass(&what);
     if (!getenv("KOLK_TEST_SCHEDULE")) assert_true(taken);
 }
@@ -335,10 +385,25 @@ static void test_writers_that_are_offline(void **unused) {
     run("offline, and takes itself", third_alone, write_and_take, come_and_go, third_quiesces);
 }
 
+/* Who waits in line gets what comes home at the end of an epoch. */
+static void test_who_waits(void **unused) {
+    (void)unused;
+    run("in line", all_offline_but_writer, write_and_quiesce, wait_for_the_old_one, NULL);
+}
+
+/* What comes home at the end of an epoch is not overlooked: see test_seen_empty_in_the_summary in test_shared_schedules.c. */
+static void test_not_overlooked(void **unused) {
+    (void)unused;
+    capacity = 65;
+    run("not overlooked", two_are_about_to_come_home, take_what_there_is, take_two, end_the_epoch);
+    capacity = 3;
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_readers_that_quiesce), cmocka_unit_test(test_readers_that_come_and_go),
         cmocka_unit_test(test_threads_in_different_epochs), cmocka_unit_test(test_the_end_of_an_epoch),
-        cmocka_unit_test(test_writers_that_are_offline)};
+        cmocka_unit_test(test_writers_that_are_offline), cmocka_unit_test(test_who_waits),
+        cmocka_unit_test(test_not_overlooked)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
