@@ -202,11 +202,25 @@ KOLK_INLINE void kolk_local_free(kolk_local *local, void *object);
 
 /* ---- Deferred free: for readers that take no lock -----------------------------------------------------------------------
  *
- *     struct route *old = exchange(&current, new);       // readers may still be looking at it
- *     kolk_local_free_later(&local, old);
- *     ...
- *     kolk_local_quiesce(&local);                        // each thread, where it holds no object that is not its own:
- *                                                        // at the end of a frame, after a request
+ *     #include <kolk/kolk.h>
+ *     #include <stdatomic.h>
+ *
+ *     struct route { int metric; };
+ *     KOLK_SHARED_TYPE(routes, struct route)
+ *     static struct route *_Atomic current;
+ *
+ *     void replace(routes_local *local, struct route *with) {
+ *         struct route *old = atomic_exchange(&current, with);
+ *         routes_free_later(local, old);                              // readers may still be looking at it
+ *     }
+ *
+ *     int answer_a_request(routes_local *local) {
+ *         int metric = atomic_load(&current)->metric;                 // no lock, and no wait
+ *         routes_quiesce(local);                                      // it has no pointer any more to what is not its own:
+ *         return metric;                                              // after a request, at the end of a frame
+ *     }
+ *
+ * (examples/routes.c is a program of these.)
  *
  * In a pool in which something is freed later, each thread that has a local calls quiesce again and again, or is offline: one
  * that does neither holds up these slots for all. (Quiescent-state-based reclamation: McKenney, Slingwine 1998; here with
