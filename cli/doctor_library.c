@@ -3,8 +3,6 @@
 #define _POSIX_C_SOURCE 200809L
 #include "doctor.h"
 
-#include <poll.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -222,43 +220,6 @@ static void look_at_clock(doctor_finding *finding) {
     doctor_find(finding, goes ? DOCTOR_YES : DOCTOR_NO, "%s", goes ? "monotonic: deadlines pass" : "it stands still");
 }
 
-static void *pop_it(void *argument) {
-    int item = 0;
-    return kolk_queue_pop((kolk_queue *)argument, &item, KOLK_FOREVER) == KOLK_OK && item == 42 ? argument : NULL;
-}
-
-/* Who sleeps at an empty queue must be woken by a push, or by its deadline, and who polls it must be told. */
-static void look_at_queue(doctor_finding *finding) {
-    kolk_queue queue;
-    kolk_queue_desc desc = {.name = "doctor", .item_size = sizeof(int), .capacity = 1};
-    kolk_status status = kolk_queue_init(&queue, &desc);
-    if (status != KOLK_OK) {
-        doctor_find(finding, DOCTOR_NO, "a small queue: %s", kolk_status_text(status));
-        return;
-    }
-    int item = 42;
-    pthread_t sleeper;
-    void *woken = NULL;
-    if (pthread_create(&sleeper, NULL, pop_it, &queue) != 0) {
-        doctor_find(finding, DOCTOR_NO, "there is no thread to try it with");
-        return;
-    }
-    nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL); /* it sleeps by now, as a rule */
-    kolk_queue_push(&queue, &item, KOLK_FOREVER);
-    pthread_join(sleeper, &woken);
-    status = kolk_queue_pop(&queue, &item, kolk_deadline_after(5));
-    struct pollfd poller = {.fd = kolk_queue_fd(&queue, KOLK_READABLE), .events = POLLIN};
-    bool silent = poll(&poller, 1, 0) == 0;
-    kolk_queue_push(&queue, &item, KOLK_NOW);
-    bool told = poller.fd >= 0 && silent && poll(&poller, 1, 0) == 1;
-    if (!woken || status != KOLK_TIMEOUT)
-        doctor_find(finding, DOCTOR_NO, "%s",
-                    woken ? "a deadline passed, and did not end the wait" : "an item was lost");
-    else
-        doctor_find(finding, told ? DOCTOR_YES : DOCTOR_PARTLY, "threads are woken, by items and by deadlines%s",
-                    told ? ", and poll is told" : "; the system has no eventfd for poll");
-}
-
 static void put(const char *text, size_t length, void *context) {
     fwrite(text, 1, length, context);
 }
@@ -292,7 +253,8 @@ static const doctor_check library_checks[] = {
     {"unused capacity", look_at_unused_capacity},
     {"trim", look_at_trim},
     {"clock", look_at_clock},
-    {"queue", look_at_queue},
+    {"queue", doctor_look_at_queue},
+    {"shared pool", doctor_look_at_shared},
     {"statistics", look_at_statistics},
     {0},
 };

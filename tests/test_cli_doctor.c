@@ -3,6 +3,8 @@
 // link: -Wl,--wrap=kolk_pool_init_type -Wl,--wrap=kolk_pool_is_valid -Wl,--wrap=kolk_pool_trim
 // link: -Wl,--wrap=kolk_deadline_after -Wl,--wrap=kolk_stats_write
 // link: -Wl,--wrap=kolk_queue_init_type -Wl,--wrap=kolk_queue_pop -Wl,--wrap=kolk_queue_fd
+// link: -Wl,--wrap=kolk_shared_init_type -Wl,--wrap=kolk_local_init -Wl,--wrap=kolk_local_alloc_wait
+// link: -Wl,--wrap=kolk_shared_get_slow -Wl,--wrap=kolk_local_of_thread
 #include "kolk_test.h"
 
 #include <signal.h>
@@ -28,7 +30,14 @@ static enum fault {
     NO_QUEUE,
     ITEMS_ARE_LOST,
     DEADLINES_ARE_LOST,
-    NO_DESCRIPTOR_FOR_POLL
+    NO_DESCRIPTOR_FOR_POLL,
+    NO_SHARED_POOL,
+    NO_LOCAL,
+    NOBODY_GETS_OBJECTS,
+    WAITS_TOO_LONG,
+    STALE_HANDLES_LEAD_ON,
+    THE_DEAD_STAY,
+    NO_KEYS
 } fault;
 
 kolk_status __real_kolk_pool_init_type(kolk_pool *pool, const kolk_pool_desc *desc, size_t type_size, size_t type_align,
@@ -51,6 +60,18 @@ kolk_status __wrap_kolk_queue_init_type(kolk_queue *queue, const kolk_queue_desc
                                         size_t queue_size, uint32_t abi);
 kolk_status __real_kolk_queue_pop(kolk_queue *queue, void *item, kolk_deadline deadline);
 kolk_status __wrap_kolk_queue_pop(kolk_queue *queue, void *item, kolk_deadline deadline);
+kolk_status __real_kolk_shared_init_type(kolk_shared *pool, const kolk_shared_desc *desc, size_t type_size,
+                                         size_t type_align, size_t pool_size, uint32_t abi);
+kolk_status __wrap_kolk_shared_init_type(kolk_shared *pool, const kolk_shared_desc *desc, size_t type_size,
+                                         size_t type_align, size_t pool_size, uint32_t abi);
+kolk_status __real_kolk_local_init(kolk_local *local, kolk_shared *pool);
+kolk_status __wrap_kolk_local_init(kolk_local *local, kolk_shared *pool);
+void *__real_kolk_local_alloc_wait(kolk_local *local, kolk_deadline deadline);
+void *__wrap_kolk_local_alloc_wait(kolk_local *local, kolk_deadline deadline);
+void *__real_kolk_shared_get_slow(const kolk_shared *pool, kolk_handle handle);
+void *__wrap_kolk_shared_get_slow(const kolk_shared *pool, kolk_handle handle);
+kolk_local *__real_kolk_local_of_thread(kolk_shared *pool);
+kolk_local *__wrap_kolk_local_of_thread(kolk_shared *pool);
 int __real_kolk_queue_fd(kolk_queue *queue, kolk_queue_event event);
 int __wrap_kolk_queue_fd(kolk_queue *queue, kolk_queue_event event);
 
@@ -99,6 +120,36 @@ kolk_status __wrap_kolk_queue_pop(kolk_queue *queue, void *item, kolk_deadline d
 
 int __wrap_kolk_queue_fd(kolk_queue *queue, kolk_queue_event event) {
     return fault == NO_DESCRIPTOR_FOR_POLL ? -1 : __real_kolk_queue_fd(queue, event);
+}
+
+kolk_status __wrap_kolk_shared_init_type(kolk_shared *pool, const kolk_shared_desc *desc, size_t type_size,
+                                         size_t type_align, size_t pool_size, uint32_t abi) {
+    if (fault == NO_SHARED_POOL) return KOLK_NO_MEMORY;
+    return __real_kolk_shared_init_type(pool, desc, type_size, type_align, pool_size, abi);
+}
+
+/* The third of the doctor's is made after the thread of the second has ended. */
+kolk_status __wrap_kolk_local_init(kolk_local *local, kolk_shared *pool) {
+    static _Atomic unsigned made; /* in each process of a check from the start */
+    bool refused = fault == NO_LOCAL || (fault == THE_DEAD_STAY && ++made == 3);
+    return refused ? KOLK_TOO_MANY_THREADS : __real_kolk_local_init(local, pool);
+}
+
+void *__wrap_kolk_local_alloc_wait(kolk_local *local, kolk_deadline deadline) {
+    static char another;
+    void *object = __real_kolk_local_alloc_wait(local, deadline);
+    if (fault == NOBODY_GETS_OBJECTS) kolk_local_free(local, object);
+    if (fault == NOBODY_GETS_OBJECTS) return NULL;
+    return fault == WAITS_TOO_LONG && !object ? &another : object;
+}
+
+void *__wrap_kolk_shared_get_slow(const kolk_shared *pool, kolk_handle handle) {
+    static char another;
+    return fault == STALE_HANDLES_LEAD_ON ? &another : __real_kolk_shared_get_slow(pool, handle);
+}
+
+kolk_local *__wrap_kolk_local_of_thread(kolk_shared *pool) {
+    return fault == NO_KEYS ? NULL : __real_kolk_local_of_thread(pool);
 }
 
 /* ---- What it says ------------------------------------------------------------------------------------------------ */
@@ -176,6 +227,8 @@ static void a_whole_library_works(void **state) {
     assert_said("trim", "", "");
     assert_said("clock", "yes", "monotonic: deadlines pass\n");
     assert_said("queue", "yes", "threads are woken, by items and by deadlines, and poll is told\n");
+    assert_said("shared pool", "yes",
+                "threads free each other's objects and wait for them, and leave nothing behind when they end\n");
     assert_said("statistics", "yes", "a pool with a name is listed, as text, JSON and OpenMetrics\n");
     assert_said("fill", "yes",
                 "it is reported: kolk: doctor: write after free to slot 0: 2a written at byte 8 of it\n");
@@ -215,6 +268,11 @@ static void what_is_broken_is_said(void **state) {
         {NO_QUEUE, "queue", "a small queue: the system gives no more memory\n"},
         {ITEMS_ARE_LOST, "queue", "an item was lost\n"},
         {DEADLINES_ARE_LOST, "queue", "a deadline passed, and did not end the wait\n"},
+        {NO_SHARED_POOL, "shared pool", "a small pool for two threads: the system gives no more memory\n"},
+        {NO_LOCAL, "shared pool", "a small pool for two threads: "},
+        {NOBODY_GETS_OBJECTS, "shared pool", "an object was lost\n"},
+        {WAITS_TOO_LONG, "shared pool", "a deadline passed, and did not end the wait\n"},
+        {STALE_HANDLES_LEAD_ON, "shared pool", "the handle of an object does not tell whether it is alive\n"},
     };
     for (size_t i = 0; i < LENGTH_OF(rows); i++) {
         fault = rows[i].fault;
@@ -232,6 +290,21 @@ static void a_queue_without_a_descriptor_works(void **state) {
     assert_int_equal(doctor(NULL), CLI_OK);
     assert_said("queue", "partly",
                 "threads are woken, by items and by deadlines; the system has no eventfd for poll\n");
+    assert_ends("\n\nThe library works.\n");
+}
+
+static void a_shared_pool_works_without_what_some_systems_lack(void **state) {
+    (void)state;
+    fault = THE_DEAD_STAY;
+    assert_int_equal(doctor(NULL), CLI_OK);
+    assert_said("shared pool", "partly",
+                "threads free each other's objects and wait for them; who ends without a deinit of its local keeps its "
+                "place\n");
+    fault = NO_KEYS;
+    assert_int_equal(doctor(NULL), CLI_OK);
+    assert_said("shared pool", "partly",
+                "threads free each other's objects and wait for them; the system has no keys for locals that come by "
+                "themselves\n");
     assert_ends("\n\nThe library works.\n");
 }
 
@@ -354,6 +427,7 @@ int main(void) {
         cmocka_unit_test_setup(a_whole_library_works, begin_anew),
         cmocka_unit_test_setup(what_is_broken_is_said, begin_anew),
         cmocka_unit_test_setup(a_queue_without_a_descriptor_works, begin_anew),
+        cmocka_unit_test_setup(a_shared_pool_works_without_what_some_systems_lack, begin_anew),
         cmocka_unit_test_setup(the_library_works_without_debug_mode, begin_anew),
         cmocka_unit_test_setup(settings_are_explained, begin_anew),
         cmocka_unit_test_setup(tools_are_started, begin_anew),

@@ -1,0 +1,128 @@
+/* doctor_threads.c: what `kolk doctor` tries with threads: the queue and the shared pool. */
+#define _POSIX_C_SOURCE 200809L
+#include "doctor.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <time.h>
+
+#include <kolk/kolk.h>
+
+/* Long enough for a thread that was just started to fall asleep, as a rule. */
+static void nap(void) {
+    nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
+}
+
+/* ---- The queue --------------------------------------------------------------------------------------------------- */
+
+static void *pop_it(void *argument) {
+    int item = 0;
+    return kolk_queue_pop((kolk_queue *)argument, &item, KOLK_FOREVER) == KOLK_OK && item == 42 ? argument : NULL;
+}
+
+/* Who sleeps at an empty queue must be woken by a push, or by its deadline, and who polls it must be told. */
+void doctor_look_at_queue(doctor_finding *finding) {
+    kolk_queue queue;
+    kolk_queue_desc desc = {.name = "doctor", .item_size = sizeof(int), .capacity = 1};
+    kolk_status status = kolk_queue_init(&queue, &desc);
+    if (status != KOLK_OK) {
+        doctor_find(finding, DOCTOR_NO, "a small queue: %s", kolk_status_text(status));
+        return;
+    }
+    int item = 42;
+    pthread_t sleeper;
+    void *woken = NULL;
+    if (pthread_create(&sleeper, NULL, pop_it, &queue) != 0) {
+        doctor_find(finding, DOCTOR_NO, "there is no thread to try it with");
+        return;
+    }
+    nap();
+    kolk_queue_push(&queue, &item, KOLK_FOREVER);
+    pthread_join(sleeper, &woken);
+    status = kolk_queue_pop(&queue, &item, kolk_deadline_after(5));
+    struct pollfd poller = {.fd = kolk_queue_fd(&queue, KOLK_READABLE), .events = POLLIN};
+    bool silent = poll(&poller, 1, 0) == 0;
+    kolk_queue_push(&queue, &item, KOLK_NOW);
+    bool told = poller.fd >= 0 && silent && poll(&poller, 1, 0) == 1;
+    if (!woken || status != KOLK_TIMEOUT)
+        doctor_find(finding, DOCTOR_NO, "%s",
+                    woken ? "a deadline passed, and did not end the wait" : "an item was lost");
+    else
+        doctor_find(finding, told ? DOCTOR_YES : DOCTOR_PARTLY, "threads are woken, by items and by deadlines%s",
+                    told ? ", and poll is told" : "; the system has no eventfd for poll");
+}
+
+/* ---- The shared pool --------------------------------------------------------------------------------------------- */
+
+/* Waits for an object, with a local that it leaves behind, and frees it; NULL if there was none. */
+static void *free_one(void *argument) {
+    kolk_local local;
+    if (kolk_local_init(&local, argument) != KOLK_OK) return NULL;
+    void *object = kolk_local_alloc_wait(&local, KOLK_FOREVER);
+    kolk_local_free(&local, object);
+    return object ? argument : NULL;
+}
+
+static void *use_own_local(void *argument) {
+    kolk_local *own = kolk_local_of_thread(argument);
+    return own && kolk_local_of_thread(argument) == own ? argument : NULL;
+}
+
+static bool runs_well(void *(*act)(void *), kolk_shared *pool) {
+    pthread_t thread;
+    void *well = NULL;
+    return pthread_create(&thread, NULL, act, pool) == 0 && pthread_join(thread, &well) == 0 && well;
+}
+
+/* The pool has room for two locals. Of the first thread's nothing must be left when it has ended, though it did not say so;
+ * and nothing of two that had one of their own, one after the other. */
+static void look_at_ends(doctor_finding *finding, kolk_shared *pool) {
+    kolk_local local;
+    bool left = kolk_local_init(&local, pool) == KOLK_OK;
+    if (left) kolk_local_deinit(&local);
+    bool own = left && runs_well(use_own_local, pool) && runs_well(use_own_local, pool);
+    doctor_find(finding, left && own ? DOCTOR_YES : DOCTOR_PARTLY,
+                "threads free each other's objects and wait for them%s",
+                !left ? "; who ends without a deinit of its local keeps its place"
+                : own ? ", and leave nothing behind when they end"
+                      : "; the system has no keys for locals that come by themselves");
+}
+
+/* Who waits for an object of a pool that has none must be woken by a free, or by its deadline; the handle of what another
+ * thread has freed must be stale. */
+static void look_at_sharing(doctor_finding *finding, kolk_shared *pool, kolk_local *local) {
+    void *last = kolk_local_alloc(local), *more = last;
+    pthread_t sleeper;
+    void *woken = NULL;
+    while (more && (more = kolk_local_alloc(local)) != NULL) last = more;
+    kolk_handle handle = kolk_shared_handle(pool, last);
+    bool found = last && kolk_shared_get(pool, handle) == last;
+    bool ended = !kolk_local_alloc_wait(local, kolk_deadline_after(5));
+    if (pthread_create(&sleeper, NULL, free_one, pool) != 0) {
+        doctor_find(finding, DOCTOR_NO, "there is no thread to try it with");
+        return;
+    }
+    nap();
+    kolk_local_free(local, last);
+    pthread_join(sleeper, &woken);
+    bool stale = found && !kolk_shared_get(pool, handle);
+    if (!ended || !woken || !stale)
+        doctor_find(finding, DOCTOR_NO, "%s",
+                    !ended   ? "a deadline passed, and did not end the wait"
+                    : !woken ? "an object was lost"
+                             : "the handle of an object does not tell whether it is alive");
+    else
+        look_at_ends(finding, pool);
+}
+
+void doctor_look_at_shared(doctor_finding *finding) {
+    kolk_shared pool;
+    kolk_local local;
+    kolk_shared_desc desc = {.name = "doctor", .object_size = 64, .capacity = 1, .max_threads = 2};
+    kolk_status status = kolk_shared_init(&pool, &desc);
+    if (status == KOLK_OK) status = kolk_local_init(&local, &pool);
+    if (status != KOLK_OK)
+        doctor_find(finding, DOCTOR_NO, "a small pool for two threads: %s", kolk_status_text(status));
+    else
+        look_at_sharing(finding, &pool, &local);
+}
