@@ -138,7 +138,8 @@ static void test_misuse(void **state) {
     kolk_local_free_later(&none, NULL);
     begin_notes(&taken);
     kolk_local_free_later(&none, &pool);
-    assert_noted(&taken, KOLK_NO_LOCAL, "", &pool, NO_SLOT, "kolk: a pool without a name: free by a local that is of no pool");
+    assert_noted(&taken, KOLK_NO_LOCAL, "", &pool, NO_SLOT,
+                 "kolk: a pool without a name: free by a local that is of no pool");
 }
 
 /* ---- Coming home -------------------------------------------------------------------------------------------------------- */
@@ -190,8 +191,7 @@ static void test_three_at_most(void **state) {
         for (bool home = false; !home; rounds++) {
             assert_true(rounds < 3);
             uint32_t first = random_below(&random, desc.max_threads);
-            for (uint32_t i = 0; i < desc.max_threads; i++)
-                kolk_local_quiesce(&locals[(first + i) % desc.max_threads]);
+            for (uint32_t i = 0; i < desc.max_threads; i++) kolk_local_quiesce(&locals[(first + i) % desc.max_threads]);
             void *got;
             while ((got = kolk_local_alloc(&locals[0]))) home |= got == objects[0];
         }
@@ -283,7 +283,8 @@ static void test_many(void **state) {
     for (size_t c = 0; c < LENGTH_OF(caches); c++) {
         enum { MANY = 20000 };
         static void *all[MANY + 64];
-        make_shared(&pool, &(kolk_shared_desc){.object_size = 8, .capacity = MANY, .max_threads = 2, .cache = caches[c]});
+        make_shared(&pool,
+                    &(kolk_shared_desc){.object_size = 8, .capacity = MANY, .max_threads = 2, .cache = caches[c]});
         for (int i = 0; i < 2; i++) make_local(&locals[i], &pool);
         uint32_t n = 0;
         while ((all[n] = kolk_local_alloc(&locals[0]))) n++;

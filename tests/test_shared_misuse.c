@@ -274,6 +274,55 @@ static void test_validity(void **state) {
     }
 }
 
+/* 3 and 4 are to be free later, 3 since the epoch before; 5 is alive. */
+static void test_validity_of_what_is_free_later(void **state) {
+    (void)state;
+    for (unsigned kind = 0; kind < KINDS; kind++) {
+        fixture f;
+        kolk_shared *pool = &f.pool;
+        set_up(&f, kind);
+        for (int i = 0; i < 2; i++) assert_non_null(kolk_local_alloc(&f.other)); /* 3 and 4 */
+        kolk_local_free_later(&f.other, f.objects[3]);
+        kolk_local_quiesce(&f.local);
+        kolk_local_quiesce(&f.other);
+        kolk_local_free_later(&f.other, f.objects[4]);
+        assert_true(kolk_shared_is_valid(pool));
+        uint64_t epoch = pool->epoch;
+        kolk_slot_set *now = &pool->later[epoch % 4], *before_now = &pool->later[(epoch - 1) % 4];
+        kolk_slot_set *two_before = &pool->later[(epoch - 2) % 4], *next = &pool->later[(epoch + 1) % 4];
+        assert_int_equal(before_now->words[0], 1 << 3);
+        assert_int_equal(now->words[0], 1 << 4);
+        break_lives(pool);
+        assert_seen(now->summary[0], 0);                        /* I3 */
+        assert_seen(now->words[0], 0);                          /* I2: slot 4 is nowhere */
+        assert_seen(now->words[0], 1 << 5);                     /* alive */
+        assert_seen(now->words[0], 1 << 4 | 1 << 5);            /* alive, and later too */
+        assert_seen(now->words[0], 1 << 4 | 1 << 3);            /* 3 is in two sets */
+        assert_seen(now->words[0], 1 << 4 | 1 << 2);            /* 2 is in a magazine */
+        assert_seen(now->words[0], 1 << 4 | 1 << 7);            /* above fresh */
+        assert_seen(now->words[0], before | UINT64_C(1) << 63); /* there is no such slot */
+        now->words[0] = 0;
+        pool->later[(epoch + 2) % 4].summary[0] = 1; /* is no sin */
+        two_before->words[0] = 1 << 4;               /* of another epoch, of the three that wait */
+        assert_true(kolk_shared_is_valid(pool));
+        two_before->words[0] = 0;
+        next->summary[0] = 1;
+        next->words[0] = 1 << 4; /* I6: of the one that is none of them */
+        assert_false(kolk_shared_is_valid(pool));
+        next->words[0] = 0;
+        now->words[0] = 1 << 4;
+        assert_seen(pool->epoch, 0);          /* I6 */
+        assert_seen(pool->epoch, before + 2); /* I6: of 3 epochs ago, and still waiting */
+        assert_seen(pool->waiting, 1);        /* I5 */
+        assert_seen(pool->first, (struct kolk_in_line *)(void *)pool);
+        assert_seen(pool->last, (struct kolk_in_line *)(void *)pool);
+        assert_seen(f.local.magazine->leaving, before + 1); /* I4: on its way home */
+        assert_seen(f.local.magazine->leaving, before - 1);
+        kolk_set_failure_handler(NULL, NULL);
+        end_shared(&f.pool);
+    }
+}
+
 #define TEST(name) cmocka_unit_test_teardown(name, abort_on_failure)
 
 int main(void) {
@@ -286,6 +335,7 @@ int main(void) {
         TEST(test_handles_of_what_is_not_alive),
         TEST(test_many_lives_without_handles),
         TEST(test_validity),
+        TEST(test_validity_of_what_is_free_later),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,14 @@
 // link: -pthread
-/* The clock, and sleeping on a word of memory. No test waits for a time to be short: only for it to be long enough. */
+/* The clock, sleeping on a word of memory, and what is known of threads and forks. No test waits for a time to be short: only
+ * for it to be long enough. */
 #include "kolk_test.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "atomics.h"
 #include "wait.h"
@@ -167,12 +171,193 @@ static void test_signals(void **state) {
     assert_int_equal(sigaction(SIGUSR1, &before, NULL), 0);
 }
 
+/* ---- Threads, forks, keys and locks of a word ----------------------------------------------------------------------------- */
+
+typedef struct person {
+    uint32_t number, may_end;
+    pthread_t thread;
+} person;
+
+static void *say_number(void *context) {
+    person *me = (person *)context;
+    uint32_t number = kolk_thread();
+    kolk_store(&me->number, number, KOLK_RELEASE);
+    while (!kolk_load(&me->may_end, KOLK_ACQUIRE)) take_a_nap();
+    return kolk_thread() == number ? NULL : me;
+}
+
+static void meet(person *one) {
+    *one = (person){.number = 0};
+    assert_int_equal(pthread_create(&one->thread, NULL, say_number, one), 0);
+    while (!kolk_load(&one->number, KOLK_ACQUIRE)) take_a_nap();
+}
+
+static void let_end(person *one) {
+    void *result;
+    kolk_store(&one->may_end, 1, KOLK_RELEASE);
+    assert_int_equal(pthread_join(one->thread, &result), 0);
+    assert_null(result);
+}
+
+static void test_numbers_of_threads(void **state) {
+    (void)state;
+    person people[4];
+    assert_false(kolk_thread_is_gone(0));
+    assert_false(kolk_thread_has_ended(0));
+    if (!kolk_thread()) skip(); /* the system has none */
+    for (int i = 0; i < 4; i++) {
+        meet(&people[i]);
+        assert_true(people[i].number != kolk_thread());
+        for (int k = 0; k < i; k++) assert_true(people[i].number != people[k].number);
+    }
+    errno = 7;
+    for (int i = 0; i < 4; i++) {
+        assert_false(kolk_thread_is_gone(people[i].number));
+        assert_false(kolk_thread_has_ended(people[i].number));
+    }
+    assert_false(kolk_thread_has_ended(kolk_thread()));
+    for (int i = 0; i < 4; i++) {
+        let_end(&people[i]);
+        errno = 7;
+        assert_true(kolk_thread_has_ended(people[i].number));
+        while (!kolk_thread_is_gone(people[i].number)) take_a_nap();
+        assert_int_equal(errno, 7);
+    }
+}
+
+/* Of this process only. A child ends with 0 if all is as it must be. */
+static void await(pid_t child) {
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+}
+
+static bool child_is_right(uint32_t me, uint32_t other, uint32_t forks) {
+    return kolk_forks() == forks && kolk_thread() == me && !kolk_thread_is_gone(me) && !kolk_thread_has_ended(me) &&
+           kolk_thread_is_gone(other) && kolk_thread_has_ended(other);
+}
+
+static void test_numbers_through_forks(void **state) {
+    (void)state;
+    person one;
+    uint32_t me = kolk_thread(), forks = kolk_forks();
+    if (!me) skip();
+    meet(&one);
+    pid_t child = fork();
+    if (child == 0) {
+        if (!child_is_right(me, one.number, forks + 1)) _exit(1);
+        child = fork();
+        if (child == 0) _exit(child_is_right(me, one.number, forks + 2) ? 0 : 2);
+        int status;
+        _exit(waitpid(child, &status, 0) == child && status == 0 && kolk_forks() == forks + 1 ? 0 : 3);
+    }
+    await(child);
+    assert_int_equal(kolk_forks(), forks);
+    assert_false(kolk_thread_is_gone(one.number));
+    let_end(&one);
+}
+
+static uint32_t ends;
+
+static void KOLK_AT_THREADS_END at_end(void *value) {
+    kolk_fetch_add((uint32_t *)value, 1u, KOLK_RELAXED);
+}
+
+static void *set_key(void *context) {
+    uintptr_t key = *(uintptr_t *)context;
+    if (kolk_key_get(key) || !kolk_key_set(key, &ends)) return context;
+    return kolk_key_get(key) == &ends ? NULL : context;
+}
+
+static void test_keys(void **state) {
+    (void)state;
+    uintptr_t key, other;
+    void *result;
+    pthread_t thread;
+    assert_true(kolk_key_make(&key, at_end));
+    assert_true(kolk_key_make(&other, NULL));
+    assert_true(key != other);
+    assert_null(kolk_key_get(key));
+    assert_true(kolk_key_set(other, &other));
+    for (uint32_t n = 1; n <= 3; n++) {
+        assert_int_equal(pthread_create(&thread, NULL, set_key, &key), 0);
+        assert_int_equal(pthread_join(thread, &result), 0);
+        assert_null(result);
+        assert_int_equal(ends, n);
+    }
+    assert_ptr_equal(kolk_key_get(other), &other);
+    kolk_key_drop(other);
+    kolk_key_drop(key);
+}
+
+/* A lock that another thread has when a process forks is free in the child, also if somebody waits for it; one of the child's
+ * own is not free in the child's threads. */
+static uint32_t word_lock, holds_it;
+
+static void *hold_lock(void *context) {
+    kolk_lock_word(&word_lock);
+    kolk_store(&holds_it, 1, KOLK_RELEASE);
+    while (kolk_load(&holds_it, KOLK_ACQUIRE)) take_a_nap();
+    kolk_unlock_word(&word_lock);
+    return context;
+}
+
+static void *count_under_lock(void *context) {
+    for (int i = 0; i < 2000; i++) {
+        kolk_lock_word(&word_lock);
+        ++*(uint32_t *)context; /* plain */
+        kolk_unlock_word(&word_lock);
+    }
+    return NULL;
+}
+
+static uint32_t count_by_three(void) {
+    uint32_t count = 0;
+    pthread_t threads[3];
+    for (int i = 0; i < 3; i++)
+        if (pthread_create(&threads[i], NULL, count_under_lock, &count) != 0) return 0;
+    for (int i = 0; i < 3; i++) pthread_join(threads[i], NULL);
+    return count;
+}
+
+static void test_locks_through_forks(void **state) {
+    (void)state;
+    assert_int_equal(count_by_three(), 6000);
+    for (int waiters = 0; waiters < 2; waiters++) {
+        pthread_t holder, waiter;
+        uint32_t count = 0;
+        assert_int_equal(pthread_create(&holder, NULL, hold_lock, NULL), 0);
+        while (!kolk_load(&holds_it, KOLK_ACQUIRE)) take_a_nap();
+        if (waiters) assert_int_equal(pthread_create(&waiter, NULL, count_under_lock, &count), 0);
+        if (waiters) take_a_nap();
+        pid_t child = fork();
+        if (child == 0) {
+            alarm(30);
+            _exit(count_by_three() == 6000 && word_lock == 0 ? 0 : 1);
+        }
+        await(child);
+        kolk_store(&holds_it, 0, KOLK_RELEASE);
+        assert_int_equal(pthread_join(holder, NULL), 0);
+        if (waiters) assert_int_equal(pthread_join(waiter, NULL), 0);
+        assert_int_equal(count, waiters ? 2000 : 0);
+        assert_int_equal(word_lock, 0);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_clock),       cmocka_unit_test(test_other_values),
-        cmocka_unit_test(test_deadlines),   cmocka_unit_test(test_wake_of_nobody),
-        cmocka_unit_test(test_wake_of_all), cmocka_unit_test(test_wakes_one_by_one),
-        cmocka_unit_test(test_hand_over),   cmocka_unit_test(test_signals),
+        cmocka_unit_test(test_clock),
+        cmocka_unit_test(test_other_values),
+        cmocka_unit_test(test_deadlines),
+        cmocka_unit_test(test_wake_of_nobody),
+        cmocka_unit_test(test_wake_of_all),
+        cmocka_unit_test(test_wakes_one_by_one),
+        cmocka_unit_test(test_hand_over),
+        cmocka_unit_test(test_signals),
+        cmocka_unit_test(test_numbers_of_threads),
+        cmocka_unit_test(test_numbers_through_forks),
+        cmocka_unit_test(test_keys),
+        cmocka_unit_test(test_locks_through_forks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
