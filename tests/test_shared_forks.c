@@ -7,6 +7,7 @@
 #include "kolk_test.h"
 
 #include "kolk_shared_test.h"
+#include "wait.h"
 
 #include <pthread.h>
 #include <semaphore.h>
@@ -286,10 +287,10 @@ static void wait_for_one(void) {
     REQUIRE(objects[held - 1]);
 }
 
-static void *die_with_full_magazine(void *unused) {
+static void *die_with_full_magazine(void *number) {
     kolk_local local;
     void *some[100];
-    (void)unused;
+    *(uint32_t *)number = kolk_thread();
     REQUIRE(kolk_local_init(&local, &pool) == KOLK_OK);
     for (int i = 0; i < 100; i++) REQUIRE(some[i] = kolk_local_alloc(&local));
     for (int i = 0; i < 100; i++) kolk_local_free(&local, some[i]);
@@ -299,9 +300,11 @@ static void *die_with_full_magazine(void *unused) {
 /* And who prepared is without a local again, as a second one is to be made. */
 static void let_one_die(void) {
     pthread_t thread;
+    uint32_t number;
     kolk_local_deinit(&others);
-    REQUIRE(pthread_create(&thread, NULL, die_with_full_magazine, NULL) == 0);
+    REQUIRE(pthread_create(&thread, NULL, die_with_full_magazine, &number) == 0);
     REQUIRE(pthread_join(thread, NULL) == 0);
+    while (!kolk_thread_is_gone(number)) usleep(100); /* which may be a moment later */
 }
 
 static void init(void) {

@@ -155,7 +155,7 @@ static void test_not_before_all_have_passed(void **state) {
             uint32_t all = take_all(&locals[0]);
             assert_int_equal(all, all_slots(&pool));
             void *freed[] = {objects[all / 2], objects[all / 2 + 1], objects[all - 1]};
-            for (int i = 0; i < 3; i++) kolk_local_free_later(&locals[i % n], freed[i]);
+            for (uint32_t i = 0; i < 3; i++) kolk_local_free_later(&locals[i % n], freed[i]);
             for (int round = 0; round < 10; round++) { /* all but one */
                 for (uint32_t i = 0; i < n; i++)
                     if (i != late) kolk_local_quiesce(&locals[i]);

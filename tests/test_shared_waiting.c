@@ -380,7 +380,7 @@ static void test_a_burial_serves(void **state) {
 /* ---- The pool that has gone direct ------------------------------------------------------------------------------------------------ */
 
 static uint32_t at_hand(const kolk_local *local) {
-    return local->magazine->top - local->magazine->bottom;
+    return local->magazine->top;
 }
 
 /* A free by `other` is found by `mine`, n times. */
