@@ -227,6 +227,28 @@ static void test_a_free_wakes(void **state) {
     each_pool(2, check_woken);
 }
 
+/* Nobody has anything at hand in debug mode; what is freed is in quarantine, and comes out for who needs it. */
+static void test_debug_mode(void **state) {
+    (void)state;
+    static const char *const settings[] = {"fill,guard", "fill,quarantine=4", "bypass,sites"};
+    for (size_t i = 0; i < LENGTH_OF(settings); i++) {
+        full_pool *f = make_full(
+            &(kolk_shared_desc){.object_size = 8, .capacity = 20, .max_threads = 3, .cache = 2, .debug = settings[i]});
+        kolk_local_deinit(&f->other);
+        sleeper one;
+        for (uint32_t n = 0; n < 3; n++) {
+            start_sleeper(&one, f, KOLK_FOREVER);
+            kolk_local_free(&f->mine, f->objects[n]);
+            assert_int_equal(waiting(f), 0);
+            assert_non_null(f->objects[n] = woken(&one));
+        }
+        assert_null(kolk_local_alloc_wait(&f->mine, kolk_deadline_after(1)));
+        assert_int_equal(kolk_shared_count(&f->pool), f->slots);
+        for (uint32_t n = 0; n < f->slots; n++) kolk_local_free(&f->mine, f->objects[n]);
+        end_full(f);
+    }
+}
+
 static void begin_line(sleeper *line, full_pool *f) {
     for (int i = 0; i < SLEEPERS; i++) start_sleeper(&line[i], f, KOLK_FOREVER);
     assert_int_equal(waiting(f), SLEEPERS);
@@ -530,6 +552,7 @@ int main(void) {
         TEST(test_now_does_not_wait_in_line),
         TEST(test_served_as_the_deadline_passes),
         TEST(test_a_free_wakes),
+        TEST(test_debug_mode),
         TEST(test_first_come_first_served),
         TEST(test_one_call_serves_all),
         TEST(test_one_gives_up),
