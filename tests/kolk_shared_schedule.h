@@ -51,7 +51,9 @@ static inline void begin(void *context) {
 
 #undef KOLK_SHARED_INL
 #undef KOLK_INLINE
+#undef KOLK_FOLDED_INLINE
 #define KOLK_INLINE                         static inline
+#define KOLK_FOLDED_INLINE                  static inline
 #define __atomic_load_n(at, order)          kolk_load(at, order)
 #define __atomic_store_n(at, number, order) kolk_store(at, number, order)
 #define kolk_magazine_entry                 stepped_entry

@@ -49,6 +49,14 @@
 #define KOLK_INLINE KOLK_API KOLK_ALWAYS_INLINE
 #endif
 
+/* The same, where a constant argument lets all but a few instructions fold: always inlined, as a call would have to compute
+ * what the compiler knows. */
+#ifdef __GNUC__
+#define KOLK_FOLDED_INLINE KOLK_API inline __attribute__((always_inline))
+#else
+#define KOLK_FOLDED_INLINE KOLK_INLINE
+#endif
+
 #ifdef __cplusplus
 #define KOLK_ALIGNAS(n) alignas(n)
 #else

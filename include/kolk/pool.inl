@@ -16,7 +16,7 @@ KOLK_INLINE uintptr_t kolk_pool_slot(const kolk_pool *pool, const void *object) 
     return kolk_exact_slot((uintptr_t)object - (uintptr_t)pool->slots, pool->shift, pool->inverse);
 }
 
-KOLK_INLINE uintptr_t kolk_pool_slot_sized(const kolk_pool *pool, const void *object, size_t stride) {
+KOLK_FOLDED_INLINE uintptr_t kolk_pool_slot_sized(const kolk_pool *pool, const void *object, size_t stride) {
     unsigned shift = (unsigned)__builtin_ctzll((unsigned long long)stride);
     return kolk_exact_slot((uintptr_t)object - (uintptr_t)pool->slots, shift,
                            kolk_inverse((uintptr_t)(stride >> shift)));
@@ -71,7 +71,7 @@ KOLK_INLINE void kolk_pool_free(kolk_pool *pool, void *object) {
     kolk_pool_free_slot(pool, object, kolk_pool_slot(pool, object));
 }
 
-KOLK_INLINE void kolk_pool_free_sized(kolk_pool *pool, void *object, size_t stride) {
+KOLK_FOLDED_INLINE void kolk_pool_free_sized(kolk_pool *pool, void *object, size_t stride) {
     kolk_pool_free_slot(pool, object, kolk_pool_slot_sized(pool, object, stride));
 }
 

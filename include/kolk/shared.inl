@@ -63,7 +63,7 @@ KOLK_INLINE void kolk_local_free(kolk_local *local, void *object) {
     kolk_local_free_slot(local, object, kolk_exact_slot(offset, magazine->shift, magazine->inverse));
 }
 
-KOLK_INLINE void kolk_local_free_sized(kolk_local *local, void *object, size_t stride) {
+KOLK_FOLDED_INLINE void kolk_local_free_sized(kolk_local *local, void *object, size_t stride) {
     unsigned shift = (unsigned)__builtin_ctzll((unsigned long long)stride);
     uintptr_t offset = (uintptr_t)object - (uintptr_t)local->magazine->slots;
     kolk_local_free_slot(local, object, kolk_exact_slot(offset, shift, kolk_inverse((uintptr_t)(stride >> shift))));
