@@ -23,8 +23,10 @@ struct quick_random {
     }
 };
 
+#define INLINED inline __attribute__((always_inline)) /* so that all lines have the same loop */
+
 /* An object with its first 8 bytes written. It and all memory are hidden from the optimiser, as in churn.h. */
-template <typename user> inline void *alloc_and_write(user &mine, uint64_t value) {
+template <typename user> INLINED void *alloc_and_write(user &mine, uint64_t value) {
     void *memory = mine.alloc();
     benchmark::DoNotOptimize(memory);
     static_cast<thing *>(memory)->words[0] = value;
@@ -32,7 +34,7 @@ template <typename user> inline void *alloc_and_write(user &mine, uint64_t value
     return memory;
 }
 
-template <typename user> inline void give_back(user &mine, void *memory) {
+template <typename user> INLINED void give_back(user &mine, void *memory) {
     mine.free(memory);
     benchmark::ClobberMemory();
 }
@@ -156,7 +158,7 @@ template <typename pool> samples swap_batches(pool &shared, size_t count) {
     return {spent / static_cast<double>(count)};
 }
 
-/* ---- Workloads ------------------------------------------------------------------------------------------------------------- */
+/* ---- Workloads ---------------------------------------------------------------------------------------------------------- */
 
 /* A pool lives from its first line to the end: its memory is warm in all rounds. */
 template <typename pool, typename run_of>
