@@ -21,7 +21,9 @@
  *
  * When none is found, the pool goes direct: nobody keeps slots at hand, until as many have come home as there are. What is
  * freed can be found by all, and is what those who wait in line get (shared_wait.c). To go direct is to lower the bound from
- * which on free leaves the fast path, in all magazines: it costs nothing when it is not needed.
+ * which on free leaves the fast path, in all magazines: it costs nothing when it is not needed. A pool without caches is direct
+ * for ever, and so exact: no slack, and slots are taken one by one. There a bit of the summary, once set, stays: to clear it
+ * would tell the others, for a moment, that a word is empty which somebody has just brought a slot to.
  *
  * The summary. Who takes a word clears its bit first; who brings slots to a word sees to it afterwards that it is set. A bit
  * may be set though the word is empty: the next one finds out. But a word to which somebody has ended bringing slots has its
@@ -109,6 +111,7 @@ static uint64_t take_from(kolk_shared *pool, uint32_t word, bool one) {
     while (bits)
         if (kolk_compare_exchange_weak(at, &bits, bits & (bits - 1), KOLK_ACQ_REL, KOLK_RELAXED))
             return lowest_of(bits);
+    if (pool->cache == 0) return 0; /* see above */
     kolk_fetch_and(&pool->home.summary[word / 64], ~kolk_bits_at(word), KOLK_RELAXED);
     bits = kolk_exchange(at, 0, KOLK_ACQ_REL); /* partner: kolk_shared_bring */
     if (!one || bits == lowest_of(bits)) return bits;
@@ -230,7 +233,8 @@ static bool refill(kolk_local *local) {
 uint32_t kolk_shared_take(kolk_local *local) {
     kolk_magazine *magazine = local->magazine;
     if (magazine->held) return magazine->held - 1;
-    if (held_by(magazine) == 0 && !refill(local)) return NO_SLOT;
+    bool filled = held_by(magazine) || refill(local) || (kolk_shared_end_epochs(local) && refill(local));
+    if (!filled) return NO_SLOT;
     uint32_t top = magazine->top - 1;
     kolk_store(&magazine->top, top, KOLK_RELAXED);
     return *kolk_magazine_entry(magazine, top);

@@ -184,8 +184,9 @@ static bool add_magazine(sum *found, kolk_magazine *magazine, uint32_t cache, ui
 bool kolk_shared_is_valid(const kolk_shared *pool) {
     uint32_t fresh = pool->fresh;
     sum all = {0, 0}, found = {0, 0};
-    if (fresh > pool->usable || pool->usable > slots_of(pool)) return false;                 /* I1 */
-    if (slots_of(pool) && (word_bits(pool) > pool->cache || pool->epoch == 0)) return false; /* I4, I6 */
+    if (fresh > pool->usable || pool->usable > slots_of(pool)) return false; /* I1 */
+    if (slots_of(pool) && ((pool->cache && word_bits(pool) > pool->cache) || pool->epoch == 0))
+        return false; /* I4, I6 */
     for (uint32_t i = 0; i < pool->usable; i++) {
         bool alive = life_of(pool, i) & 1;
         if (i >= fresh && life_of(pool, i)) return false; /* I2 */

@@ -127,7 +127,7 @@ bool kolk_shared_begin_debug(kolk_shared *pool, const kolk_debug_desc *desc) {
     pool->debug = kolk_debug_begin(desc);
     if (!pool->debug) return false;
     pool->objects = kolk_debug_objects(pool->debug);
-    pool->direct_until = UINT64_MAX;
+    pool->direct_until = pool->lowered_until = UINT64_MAX;
     pool->bound = 0;
     return true;
 }

@@ -34,8 +34,16 @@ void kolk_local_online(kolk_local *local) {
     } while (kolk_load(now, KOLK_SEQ_CST) != epoch);
 }
 
+static void go_offline(kolk_local *local) {
+    kolk_store(&local->magazine->seen, 0, KOLK_SEQ_CST); /* partner: has_passed */
+}
+
+/* It may have been the last who could end epochs, and others wait for the slots: who lines up looks at the epochs afterwards, so
+ * that one of the two does. */
 void kolk_local_offline(kolk_local *local) {
-    if (local->pool) kolk_store(&local->magazine->seen, 0, KOLK_RELEASE); /* partner: has_passed */
+    if (!local->pool || !local->magazine->seen) return;
+    go_offline(local);
+    if (kolk_load(&local->pool->waiting, KOLK_SEQ_CST)) kolk_shared_end_epochs(local);
 }
 
 /* ---- Coming home -------------------------------------------------------------------------------------------------------- */
@@ -92,13 +100,26 @@ static void advance(kolk_shared *pool, kolk_magazine *mine, uint64_t epoch) {
     serve_waiting(pool);
 }
 
+static bool is_waited_for(const kolk_shared *pool, uint64_t epoch) {
+    return kolk_load(&pool->retired, KOLK_RELAXED) + EPOCHS_BEHIND > epoch;
+}
+
 void kolk_local_quiesce(kolk_local *local) {
     kolk_shared *pool = local->pool;
     kolk_magazine *magazine = local->magazine;
     if (!pool || !magazine->seen) return;
     uint64_t epoch = kolk_load(&pool->epoch, KOLK_ACQUIRE); /* partner: advance */
     if (magazine->seen != epoch) kolk_store(&magazine->seen, epoch, KOLK_RELEASE);
-    if (kolk_load(&pool->retired, KOLK_RELAXED) + EPOCHS_BEHIND > epoch) advance(pool, magazine, epoch);
+    if (is_waited_for(pool, epoch)) advance(pool, magazine, epoch);
+}
+
+bool kolk_shared_end_epochs(kolk_local *local) {
+    kolk_shared *pool = local->pool;
+    if (local->magazine->seen || !is_waited_for(pool, kolk_load(&pool->epoch, KOLK_RELAXED))) return false;
+    kolk_local_online(local);
+    for (unsigned n = 0; n < EPOCHS_BEHIND + 1; n++) kolk_local_quiesce(local);
+    go_offline(local);
+    return true;
 }
 
 /* ---- Going --------------------------------------------------------------------------------------------------------------- */
@@ -117,7 +138,7 @@ static void retire(kolk_local *local, uint32_t slot) {
     uint64_t epoch = local->magazine->seen;
     kolk_shared_bring(&pool->later[epoch % 4], slot / 64, kolk_bits_at(slot));
     kolk_shared_retire_until(pool, epoch);
-    if (!online) kolk_local_offline(local);
+    if (!online) go_offline(local);
 }
 
 void kolk_local_free_later(kolk_local *local, void *object) {

@@ -14,7 +14,8 @@
 #include <string.h>
 
 #define DEFAULT_THREADS 16u
-#define DEFAULT_CACHE   192u
+#define DEFAULT_CACHE   256u
+#define LEAST_CACHE     4u         /* by default: with less there is nothing to gain */
 #define MAX_CACHE       (1u << 28) /* so that a magazine is less than half of the smallest address space */
 #define LINE            128u       /* bytes that a processor takes at a time, and the next */
 #define FIRST_EPOCH     4u         /* 0 is offline; nothing was retired in the three before */
@@ -72,13 +73,19 @@ static void set_stride(kolk_shared *pool, uint32_t stride) {
     pool->inverse = kolk_inverse(stride >> pool->shift);
 }
 
+/* What the others have at hand is at most a quarter of all. */
+static uint32_t default_cache(uint32_t max_capacity, uint32_t others) {
+    uint32_t share = others ? max_capacity / 4 / others : DEFAULT_CACHE;
+    if (share < LEAST_CACHE) return 0;
+    return share < DEFAULT_CACHE ? share : DEFAULT_CACHE;
+}
+
 /* Fills in what the descriptor leaves out; the pool has its shape then. */
 static kolk_status shape(kolk_shared *pool, const kolk_shared_desc *desc, size_t size, size_t align) {
     uint32_t max = desc->max_capacity ? desc->max_capacity : desc->capacity;
     if (max < desc->capacity) return KOLK_MAX_BELOW_CAPACITY;
     uint32_t threads = desc->max_threads ? desc->max_threads : DEFAULT_THREADS, others = threads - 1;
-    uint32_t least = others && max / 4 / others < DEFAULT_CACHE ? max / 4 / others : DEFAULT_CACHE;
-    uint32_t cache = desc->cache ? desc->cache : least ? least : 1;
+    uint32_t cache = desc->cache == KOLK_NO_CACHE ? 0 : desc->cache ? desc->cache : default_cache(max, others);
     uint64_t slack = (uint64_t)others * cache;
     if (max + slack >= UINT32_MAX || cache > MAX_CACHE) return KOLK_SIZE_OVERFLOW;
     pool->object_size = (uint32_t)size;
@@ -88,8 +95,9 @@ static kolk_status shape(kolk_shared *pool, const kolk_shared_desc *desc, size_t
     pool->slack = max ? (uint32_t)slack : 0;
     pool->max_threads = threads;
     pool->cache = cache;
-    pool->word_shift = (uint8_t)(31 - __builtin_clz(cache < 64 ? cache : 64));
-    pool->magazine_size = (size_t)round_up(sizeof(kolk_magazine) + cache * sizeof(uint32_t), LINE);
+    pool->word_shift = (uint8_t)(31 - __builtin_clz(cache && cache < 64 ? cache : 64));
+    pool->magazine_size = (size_t)round_up(sizeof(kolk_magazine) + (cache ? cache : 1) * sizeof(uint32_t), LINE);
+    pool->direct_until = pool->lowered_until = cache ? 0 : UINT64_MAX;
     pool->no_handles = desc->no_handles;
     pool->exact = desc->exact;
     pool->name = desc->name;

@@ -66,11 +66,13 @@ void kolk_shared_serve(kolk_shared *pool) {
 }
 
 /* A slot that comes home, or NO_SLOT. */
-static uint32_t wait_in_line(kolk_shared *pool, kolk_deadline deadline) {
+static uint32_t wait_in_line(kolk_local *local, kolk_deadline deadline) {
+    kolk_shared *pool = local->pool;
     waiter me = {.slot = NO_SLOT};
     kolk_store(&me.served, 0, KOLK_RELAXED);
     line_up(pool, &me);
     kolk_shared_go_direct(pool);
+    kolk_shared_end_epochs(local);
     kolk_shared_serve(pool);
     while (!kolk_load(&me.served, KOLK_ACQUIRE))
         if (!kolk_wait(&me.served, 0, deadline)) break;
@@ -88,7 +90,7 @@ void *kolk_local_alloc_wait(kolk_local *local, kolk_deadline deadline) {
     if (pool->debug && kolk_debug_fails(pool->debug)) return kolk_shared_fail_alloc(local);
     bool has_one = held_by(local->magazine) || local->magazine->held, others = kolk_load(&pool->waiting, KOLK_RELAXED);
     uint32_t slot = has_one || !others || !waits ? kolk_shared_take(local) : NO_SLOT;
-    if (slot == NO_SLOT && waits) slot = wait_in_line(pool, deadline);
+    if (slot == NO_SLOT && waits) slot = wait_in_line(local, deadline);
     return slot == NO_SLOT ? kolk_shared_fail_alloc(local) : kolk_shared_begin_life(local, slot, SITE);
 }
 

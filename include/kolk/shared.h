@@ -39,20 +39,22 @@
  * has none, or too many, does it fetch or bring home some dozens in one atomic step.
  *
  * Cost      alloc, free and get are O(1): a dozen instructions without an atomic read-modify-write; every some dozens of
- *           them, one or a few of these, and a look at one word for 4096 slots at worst.
+ *           them, one or a few of these, and a look at one word for 4096 slots at worst. Without caches, some of them each.
  * Memory    pages of the system. An object costs its stride, 5 bits, and 4 bytes (1 without handles). Besides, slots for
- *           (max_threads - 1) * cache objects more than max_capacity, by default at most a quarter of it (or max_threads - 1
- *           in a small pool): so much may lie in other threads' caches.
- * Capacity  with up to max_threads locals, `capacity` objects can be alive at any time, and perhaps up to (max_threads - 1)
- *           * cache more. So NULL means: at one moment of the call, at least `capacity` objects were alive (or the system had
- *           no memory for the pool to grow). From then on threads keep nothing at hand: each free goes home at once, where
- *           all others find it, until as many have done so as the pool has slots.
+ *           (max_threads - 1) * cache objects more than max_capacity, by default at most a quarter of it: so much may lie in
+ *           other threads' caches.
+ * Capacity  with up to max_threads locals, max_capacity objects can be alive at any time, and perhaps up to (max_threads - 1)
+ *           * cache more. So NULL means: at one moment of the call, at least max_capacity objects were alive, or to be free
+ *           later (or the system had no memory for the pool to grow). From then on threads keep nothing at hand: each free
+ *           goes home at once, where all others find it, until as many have done so as the pool has slots. Without caches
+ *           (small pools, or KOLK_NO_CACHE) it is exactly max_capacity, and NULL means that so many were alive.
  * Contents  alloc gives what the last life left, or zeroes: initialise all of it. free leaves the object as it is.
  * Threads   a kolk_local is one thread's; the functions of kolk_shared may be called by any number of threads at a time, but
- *           for init, deinit and is_valid. alloc, free, free_later, quiesce and get are lock-free, but for an alloc that
- *           grows the pool, which asks the system under a lock, and frees that serve those who wait. What was written to an
- *           object before its free is seen by who allocates it next. Not for signal handlers. A fork's child goes on with
- *           the locals of the thread that forked; what the others had alive stays so.
+ *           for init, deinit and is_valid. alloc, free, free_later, quiesce and get are lock-free; a lock is taken when the
+ *           pool grows, when threads wait for objects, when one has ended without a word, and in debug mode. What was written
+ *           to an object before its free is seen by who allocates it next. Not for signal handlers. A fork's child goes on
+ *           with the locals of the thread that forked; what the others had alive stays so, and slots that were on their way
+ *           to them or from them are lost to it.
  * Design    the essay in src/shared.c. Not in freestanding builds.
  */
 #ifndef KOLK_SHARED_H
@@ -66,6 +68,8 @@ extern "C" {
 
 /* ---- Descriptor ---------------------------------------------------------------------------------------------------- */
 
+#define KOLK_NO_CACHE UINT32_MAX
+
 /* Zero means default for all but object_size. */
 typedef struct kolk_shared_desc {
     const char *name; /* for reports, statistics and the default tag; must outlive the pool; NULL: none */
@@ -75,8 +79,9 @@ typedef struct kolk_shared_desc {
     uint32_t capacity;     /* objects that can always be alive before the pool has to grow; 0: none */
     uint32_t max_capacity; /* grows up to it, in place; 0: capacity */
     uint32_t max_threads;  /* locals at a time; 0: 16 */
-    uint32_t cache;  /* slots that a thread may keep at hand, up to 2^28; 0: 192, or less so that all of them but one
-                            * thread's are at most a quarter of max_capacity, but at least 1 */
+    /* Slots that a thread may keep at hand, up to 2^28. 0: 256, or less so that all threads' but one's are at most a quarter of
+     * max_capacity; if that leaves less than 4, none. KOLK_NO_CACHE: none. */
+    uint32_t cache;
     uint32_t tag;    /* of handles; 0: a hash of the name */
     bool no_handles; /* 1 byte a slot instead of 4 */
     bool exact;      /* two threads that free one object at the very same moment: see kolk_local_free */
@@ -170,8 +175,9 @@ static inline kolk_status kolk_shared_init(kolk_shared *pool, const kolk_shared_
 /* Nobody may use the pool any more: all locals are gone, or will not be used again. */
 KOLK_API void kolk_shared_deinit(kolk_shared *pool);
 
-/* Makes a local, for the calling thread, until this thread ends or deinits it. KOLK_TOO_MANY_THREADS: there are max_threads;
- * then alloc gives NULL by it. A thread that has ended without a deinit does not count: what it had at hand goes home now. */
+/* Makes a local, for the calling thread, until this thread ends or deinits it; a thread may have several. (One that is only
+ * zeroed may not be used at all.) KOLK_TOO_MANY_THREADS: there are max_threads; then alloc gives NULL by it. A thread that has
+ * ended without a deinit does not count, where the system tells (Linux, Windows): what it had at hand goes home now. */
 KOLK_API kolk_status kolk_local_init(kolk_local *local, kolk_shared *pool);
 
 /* The calling thread's own local, made at the first call and deinit'd when the thread ends: for code that has nowhere to keep
@@ -190,8 +196,11 @@ KOLK_API void kolk_local_flush(kolk_local *local);
 /* An object, or NULL: see Capacity above. */
 KOLK_INLINE void *kolk_local_alloc(kolk_local *local);
 
-/* The same, but waits for one until the deadline: NULL after it. First come, first served: who waits gets the next object that
- * is freed, before those who came later and wait. (An alloc that does not wait takes what it finds.) */
+/* The same, but waits for one until the deadline: NULL after it; with KOLK_NOW it is kolk_local_alloc. First come, first served:
+ * who waits gets the next object that is freed, before those who came later and wait. (An alloc that does not wait takes what it
+ * finds.) Nothing but an object and the deadline ends a wait. Where objects are freed later, wait offline: the slots that are
+ * waited for may wait for this thread. To limit something to a few, take a pool without caches: others have more than their
+ * capacity. */
 KOLK_API void *kolk_local_alloc_wait(kolk_local *local, kolk_deadline deadline);
 
 /* Takes back an object of the pool, whichever thread allocated it, once; its handles are stale from now on. NULL does
@@ -227,11 +236,12 @@ KOLK_INLINE void kolk_local_free(kolk_local *local, void *object);
  * epochs.) */
 
 /* Frees it, as kolk_local_free does: at once for handles, for `count` and for who asks whether it is live. But its contents
- * stay, and its slot comes home only after every thread that is online has passed a quiesce that began after this call (three
- * of them at most). Until then it counts as alive for Capacity. O(1), one or two atomic operations. */
+ * stay, and its slot comes home only after every local that is online, this one too, has passed a quiesce that began after this
+ * call; at the latest with the third round of these. Until then it counts as alive for Capacity. What it points to is not freed
+ * with it. O(1), one or two atomic operations. */
 KOLK_API void kolk_local_free_later(kolk_local *local, void *object);
 
-/* The calling thread holds no pointers to objects that others may have freed later. Two loads if nothing waits for that;
+/* The calling thread holds no pointers to objects that anybody may have freed later. Two loads if nothing waits for that;
  * otherwise also a look at each local, and once an epoch O(slots / 4096) and the slots that come home. */
 KOLK_API void kolk_local_quiesce(kolk_local *local);
 
@@ -258,6 +268,8 @@ KOLK_API uint32_t kolk_shared_count(const kolk_shared *pool);
  * freed meanwhile may be visited or not; all others are. */
 KOLK_API void *kolk_shared_next(const kolk_shared *pool, const void *object);
 
+/* capacity, max_capacity and peak are those of slots, with what is more than max_capacity; peak counts all that were ever taken
+ * from the pool into a cache. */
 KOLK_API void kolk_shared_stats(const kolk_shared *pool, kolk_stats *out);
 
 /* Checks every invariant of src/shared.c, for tests; nobody may allocate or free meanwhile. */
