@@ -282,7 +282,7 @@ static void test_many(void **state) {
     static const uint32_t caches[] = {1, 5, 64};
     for (size_t c = 0; c < LENGTH_OF(caches); c++) {
         enum { MANY = 20000 };
-        static void *all[MANY + 64];
+        static void *all[MANY + 65];
         make_shared(&pool,
                     &(kolk_shared_desc){.object_size = 8, .capacity = MANY, .max_threads = 2, .cache = caches[c]});
         for (int i = 0; i < 2; i++) make_local(&locals[i], &pool);
