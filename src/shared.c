@@ -187,7 +187,7 @@ static bool is_direct(const kolk_shared *pool) {
 }
 
 /* Unless it is as high already. */
-static void raise(uint64_t *at, uint64_t number) {
+static void raise(uint64_t *at, uint64_t number) { /* NOLINT(readability-non-const-parameter): it is written */
     uint64_t before = kolk_load(at, KOLK_SEQ_CST);
     while (before < number)
         if (kolk_compare_exchange_weak(at, &before, number, KOLK_SEQ_CST, KOLK_SEQ_CST)) return;

@@ -140,6 +140,27 @@ static void test_two_wait(void **unused) {
     brief = false;
 }
 
+static void free_one(void *context) {
+    state *s = (state *)context;
+    give(s, &s->locals[0], s->objects[0]);
+}
+
+/* It looks twice at the summary before it sleeps, and may see an old one both times. */
+static void test_two_old_looks(void **unused) {
+    (void)unused;
+    threads = 2;
+    capacity = cache = 1;
+    situation = all_alive_and_direct;
+    schedule_must_pass(&(schedule){.name = "two old looks",
+                                   .context = &own,
+                                   .begin = begin,
+                                   .threads = {{"waiter", wait_for_ever}, {"free", free_one}},
+                                   .end = end,
+                                   .preemptions = SLOW ? 1 : 2,
+                                   .surprises = 2});
+    situation = NULL;
+}
+
 /* ---- A free that begins when it is asleep ------------------------------------------------------------------------------------ */
 
 static void free_one_late(void *context) {
@@ -378,6 +399,7 @@ static void test_who_looked_long_ago(void **unused) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_a_free_serves_who_sleeps),
                                        cmocka_unit_test(test_served),
+                                       cmocka_unit_test(test_two_old_looks),
                                        cmocka_unit_test(test_first_come_first_served),
                                        cmocka_unit_test(test_other_ways_home),
                                        cmocka_unit_test(test_direct_from_null_on),

@@ -99,10 +99,9 @@ static void each_pool(uint32_t least_threads, void (*test)(full_pool *f)) {
 typedef struct sleeper {
     full_pool *f;
     kolk_deadline deadline;
-    bool offline;
     void *object;
-    bool ready, go; /* has its local; may wait */
     pthread_t thread;
+    bool offline, ready, go; /* ready: it has its local; go: it may wait */
 } sleeper;
 
 static void *sleep_for_one(void *argument) {
