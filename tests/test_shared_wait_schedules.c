@@ -206,14 +206,12 @@ static void test_a_free_serves_who_sleeps(void **unused) {
 static void wait_behind(void *context) {
     state *s = (state *)context;
     until_asleep(s, 0);
-    tell(s, 0);
     schedule_assert(!take_until(s, &s->locals[2], kolk_deadline_after(1)));
 }
 
 static void free_one_for_the_first(void *context) {
-    state *s = (state *)context;
-    until_told(s, 0);
-    give(s, &s->locals[0], s->objects[0]);
+    until_asleep((state *)context, 0);
+    free_one(context);
 }
 
 static void test_first_come_first_served(void **unused) {
