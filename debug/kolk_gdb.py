@@ -1,4 +1,4 @@
-"""kolk in gdb: pools, slot maps and handles in words, and $kolk_get. libkolk.so contains this file: see docs/debugging.md.
+"""kolk in gdb: pools, slot maps, shared pools, their locals and handles in words, and $kolk_get. libkolk.so contains this file: see docs/debugging.md.
 
 Everything is read from memory and nothing of the program is called, so that a core dump will do, and a program that
 stopped in the middle of an alloc. What is said to be one may be any bytes: a local one before its init, or one that
@@ -10,6 +10,7 @@ import gdb.types
 
 ORDERS = ("LIFO", "FIFO", "LOWEST")
 WORDS_AT_A_TIME = 512
+SLOTS_AT_A_TIME = 16384
 NAME_AT_MOST = 64
 
 
@@ -83,11 +84,17 @@ class Store:
         words += f"{self.NOUN} of {self.object_size}-byte objects, {self.count} of {self.capacity} alive"
         if self.max_capacity > self.capacity:
             words += f", grows to {self.max_capacity}"
-        peak = self.number("peak")
-        words += f", peak {self.fresh if peak == 0xFFFFFFFF else peak}{self.order()}"
-        if self.number("failed"):
-            words += f", {self.number('failed')} failed"
+        words += f", peak {self.peak()}{self.order()}"
+        if self.failed():
+            words += f", {self.failed()} failed"
         return words + self.mode()
+
+    def peak(self):
+        peak = self.number("peak")
+        return self.fresh if peak == 0xFFFFFFFF else peak
+
+    def failed(self):
+        return self.number("failed")
 
     def children(self):
         for index in () if self.fault() else self.live():
@@ -95,7 +102,7 @@ class Store:
             yield f"[{index}]", pointer.dereference() if self.object_type else pointer
 
     def as_pointer(self, value):
-        return value.cast(self.object_type.pointer() if self.object_type else self.value["context"].type)
+        return value.cast((self.object_type or gdb.lookup_type("void")).pointer())
 
     def get(self, bits):
         """As kolk_pool_get, or kolk_slotmap_get."""
@@ -208,6 +215,98 @@ class SlotMap(Store):
         return place if int(cell["generation"]) == generation and place < self.count else None
 
 
+class Shared(Store):
+    """A kolk_shared; its objects go by slot. Other threads may be at work."""
+
+    NOUN = "shared pool"
+    NOT_ZERO = ("slots", "magazines", "stride", "inverse", "max_capacity")
+
+    def __init__(self, value, object_type=None):
+        super().__init__(value, object_type)
+        self.capacity = self.number("usable")
+        self.max_capacity += self.number("slack")
+        self.lives = "lives" if self.number("lives") else "short_lives"
+
+    def fault_of_counts(self):
+        if not self.number("max_threads") or not self.number("cache"):
+            return f"max_threads {self.number('max_threads')} or cache {self.number('cache')} is none"
+        return None
+
+    def arrays(self):
+        yield self.lives, self.fresh * self.value[self.lives].type.target().sizeof
+        yield "magazines", self.number("max_threads") * self.number("magazine_size")
+        if self.number("objects"):
+            yield "objects", self.fresh * self.value["objects"].type.target().sizeof
+
+    @property
+    def count(self):
+        return sum(1 for _ in self.live())
+
+    def all_magazines(self):
+        """In turn, whether a local has them or not."""
+        pointer = gdb.lookup_type("struct kolk_magazine").pointer()
+        for n in range(self.number("max_threads")):
+            yield (self.value["magazines"] + n * self.number("magazine_size")).cast(pointer).dereference()
+
+    def peak(self):
+        return self.fresh
+
+    def failed(self):
+        return sum(int(magazine["failed"]) for magazine in self.all_magazines())
+
+    def order(self):
+        taken = sum(bool(magazine["taken"]) for magazine in self.all_magazines())
+        waiting = f", {self.number('waiting')} waiting" if self.number("waiting") else ""
+        return f", {taken} of {self.number('max_threads')} locals{waiting}"
+
+    def mode(self):
+        return ", served from malloc" if self.number("objects") else ", debug mode" if self.number("debug") else ""
+
+    def live(self):
+        """Ascending: a slot's life is odd while it lasts. Reads no further than it is asked."""
+        start, size = self.number(self.lives), self.value[self.lives].type.target().sizeof
+        lowest = 0 if gdb.execute("show endian", to_string=True).find("little") >= 0 else size - 1
+        for first in range(0, self.fresh, SLOTS_AT_A_TIME):
+            length = min(SLOTS_AT_A_TIME, self.fresh - first)
+            lives = read(start + first * size, length * size)
+            yield from (first + n for n in range(length) if lives[n * size + lowest] & 1)
+
+    def pointer(self, slot):
+        """To the object in this slot."""
+        objects = self.value["objects"]
+        return self.as_pointer(~objects[slot] if self.number("objects") else self.value["slots"] + slot * self.stride)
+
+    def find(self, slot, generation):
+        """The slot, if its object is alive in this generation."""
+        found = slot < self.fresh and generation & 1 and self.number("lives")
+        return slot if found and int(self.value["lives"][slot]) == generation else None
+
+
+class Local:
+    """A kolk_local: a thread's way into a shared pool."""
+
+    def __init__(self, value):
+        self.value = value
+
+    def to_string(self):
+        if not int(self.value["pool"]):
+            return "no local (of no pool, as before init and after deinit)"
+        if not is_readable(int(self.value["pool"]), self.value["pool"].type.target().sizeof):
+            return "no local (pool is not readable)"
+        pool = Shared(self.value["pool"].dereference())
+        fault = pool.fault()
+        if fault:
+            return f"no local (of no shared pool: {fault})"
+        known = (int(magazine.address) for magazine in pool.all_magazines())
+        if int(self.value["magazine"]) not in known:
+            return "no local (its magazine is not the pool's)"
+        magazine = self.value["magazine"].dereference()
+        name = name_at(pool.number("name")) if pool.number("name") else "a shared pool without a name"
+        free = int(magazine["top"])
+        offline = "" if int(magazine["seen"]) else ", offline"
+        return f"local of {name}, {free} of {int(magazine['cache'])} free slots at hand{offline}"
+
+
 class Handle:
     """Its slot is mixed with the tag of the pool, which nobody knows here."""
 
@@ -236,10 +335,13 @@ def type_named(name):
         return None
 
 
+KINDS = (Pool, "pool", "kolk_pool"), (SlotMap, "map", "kolk_slotmap"), (Shared, "pool", "kolk_shared")
+
+
 def store_of(value):
-    """A pool or a slot map, typed or not; None for other values."""
+    """A pool, a slot map or a shared pool, typed or not; None for other values."""
     tag = gdb.types.get_basic_type(value.type).tag
-    for kind, member, untyped_tag in (Pool, "pool", "kolk_pool"), (SlotMap, "map", "kolk_slotmap"):
+    for kind, member, untyped_tag in KINDS:
         if tag == untyped_tag:
             return kind(value)
         untyped = wrapped(value, member, untyped_tag)
@@ -248,6 +350,13 @@ def store_of(value):
             is_typedef = object_type and object_type.code == gdb.TYPE_CODE_TYPEDEF
             return kind(untyped, object_type.target() if is_typedef else None)
     return None
+
+
+def local_of(value):
+    if gdb.types.get_basic_type(value.type).tag == "kolk_local":
+        return Local(value)
+    untyped = wrapped(value, "local", "kolk_local")
+    return None if untyped is None else Local(untyped)
 
 
 def handle_of(value):
@@ -262,12 +371,12 @@ class Printer(gdb.printing.PrettyPrinter):
         super().__init__("kolk")
 
     def __call__(self, value):
-        return store_of(value) or handle_of(value)
+        return store_of(value) or local_of(value) or handle_of(value)
 
 
 class Get(gdb.Function):
     """$kolk_get(POOL, HANDLE): pointer to the object of a handle; 0 if the handle is stale.
-POOL may be a slot map, or a pointer to either, and HANDLE the bits of one."""
+POOL may be a slot map or a shared pool, or a pointer to one, and HANDLE the bits of one."""
 
     def __init__(self):
         super().__init__("kolk_get")

@@ -23,19 +23,6 @@ static int plain_again(void **state) {
     return plain_environment(state);
 }
 
-/* Pages of address space that this process has, or 0: not known. */
-static long address_space(void) {
-    char text[64] = "";
-    if (emulator()) return 0;
-    FILE *file = fopen("/proc/self/statm", "r");
-    if (!file) return 0;
-    setvbuf(file, NULL, _IONBF, 0);
-    size_t length = fread(text, 1, sizeof text - 1, file);
-    fclose(file);
-    text[length] = 0;
-    return strtol(text, NULL, 10);
-}
-
 static kolk_pool_desc desc_of(unsigned n, uint32_t capacity, uint32_t max_capacity) {
     unsigned mode = n / 6 % LENGTH_OF(modes);
     kolk_pool_desc desc = shape(n % 6, capacity, max_capacity);

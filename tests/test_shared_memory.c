@@ -102,6 +102,7 @@ static void test_init_refused(void **state) {
         for (unsigned nth = 1;; nth++) {
             kolk_shared pool;
             memset(&pool, 0xff, sizeof pool);
+            long before = address_space();
             refuse(nth, n % 2);
             kolk_status status = kolk_shared_init(&pool, &desc);
             unsigned calls = os.calls;
@@ -114,6 +115,7 @@ static void test_init_refused(void **state) {
             }
             assert_int_equal(status, KOLK_NO_MEMORY);
             assert_true(all_bytes_are(&pool, sizeof pool, 0));
+            assert_int_equal(address_space(), before);
         }
     }
 }

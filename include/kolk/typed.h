@@ -203,7 +203,7 @@
     KOLK_TYPED_ void name##_local_deinit(name##_local *local_) { kolk_local_deinit(&local_->local); }                  \
     KOLK_TYPED_ void name##_local_flush(name##_local *local_) { kolk_local_flush(&local_->local); }                    \
     KOLK_TYPED_ name##_local *name##_local_of_thread(name *pool_) { return (name##_local *)kolk_local_of_thread(&pool_->pool); } \
-    KOLK_TYPED_ T *name##_alloc(name##_local *local_) { return (T *)kolk_local_alloc_sized(&local_->local, sizeof(T)); } \
+    KOLK_TYPED_ name##_object *name##_alloc(name##_local *local_) { return (T *)kolk_local_alloc_sized(&local_->local, sizeof(T)); } \
     KOLK_TYPED_ T *name##_alloc_wait(name##_local *local_, kolk_deadline deadline_) { return (T *)kolk_local_alloc_wait(&local_->local, deadline_); } \
     KOLK_TYPED_ void name##_free(name##_local *local_, T *object_) { kolk_local_free_sized(&local_->local, (void *)object_, sizeof(T)); } \
     KOLK_TYPED_ void name##_free_later(name##_local *local_, T *object_) { kolk_local_free_later(&local_->local, (void *)object_); } \

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Asks gdb about the pools and slot maps of tests/build/gdb/program.c, in the running program and in its core dump, with and without
+# Asks gdb about the pools, slot maps and shared pools of tests/build/gdb/program.c, in the running program and in its core dump, with and without
 # optimisation, by the script inside the shared library and by the one that is installed. The files beside the program
 # are the dialogues: each line that begins with "> " is a command, and gdb must answer exactly what follows it.
 # Usage: CC=... gdb.sh BUILD
@@ -46,6 +46,8 @@ for level in 0 2; do
   ask pools "${trust[@]}" "$work/program$level" "$core"
   ask maps "${trust[@]}" "${library[@]}" "${to_stop[@]}" "$work/program$level"
   ask maps "${trust[@]}" "$work/program$level" "$core"
+  ask shared "${trust[@]}" "${library[@]}" "${to_stop[@]}" "$work/program$level"
+  ask shared "${trust[@]}" "$work/program$level" "$core"
 done
 ask damage "${trust[@]}" "${library[@]}" "${to_stop[@]}" "$work/program0"
 ask bypass "${trust[@]}" "${library[@]}" -ex 'set environment KOLK_BYPASS 1' "${to_stop[@]}" "$work/program0"

@@ -1,4 +1,4 @@
-/* Pools and slot maps in every state that gdb is asked about, at the moment when stop() is called. */
+/* Pools, slot maps and shared pools in every state that gdb is asked about, at the moment when stop() is called. */
 #include <kolk/kolk.h>
 
 #include <string.h>
@@ -9,6 +9,8 @@ struct bullet {
 KOLK_POOL_TYPE(bullets, struct bullet)
 KOLK_POOL_TYPE(numbers, int32_t)
 KOLK_SLOTMAP_TYPE(packs, struct bullet)
+KOLK_SHARED_TYPE(jobs, struct bullet)
+KOLK_SHARED_TYPE(counts, int32_t)
 
 /* Global, so that gdb finds them at any optimisation. */
 extern bullets shots, before_init, guarded, malformed;
@@ -21,6 +23,10 @@ extern packs bodies, moving, no_map, malformed_map;
 extern kolk_slotmap loose;
 extern packs_handle last, removed, packed_null;
 extern kolk_handle second;
+extern jobs work, no_work, malformed_work, guarded_work;
+extern jobs_local mine, no_local, others, malformed_local;
+extern counts small;
+extern jobs_handle job, done;
 void stop(void);
 
 bullets shots, before_init, guarded, malformed;
@@ -33,6 +39,10 @@ packs bodies, moving, no_map, malformed_map;
 kolk_slotmap loose;
 packs_handle last, removed, packed_null;
 kolk_handle second;
+jobs work, no_work, malformed_work, guarded_work;
+jobs_local mine, no_local, others, malformed_local;
+counts small;
+jobs_handle job, done;
 
 static KOLK_POOL_STORAGE(struct bullet, 256) shot_memory;
 static _Alignas(8) unsigned char spark_memory[4096];
@@ -134,8 +144,44 @@ static bool make_maps(void) {
     return kolk_slotmap_add(&loose, NULL) == NULL;
 }
 
+/* Five were alive, the second and the last went; small ones are full. */
+static bool make_shared(void) {
+    struct bullet *all[5];
+    kolk_shared_desc desc = {.name = "jobs", .capacity = 12, .max_threads = 3, .cache = 4};
+    if (jobs_init(&work, &desc) != KOLK_OK || jobs_local_init(&mine, &work) != KOLK_OK) return false;
+    for (int32_t i = 0; i < 5; i++) {
+        all[i] = jobs_alloc(&mine);
+        if (!all[i]) return false;
+        *all[i] = (struct bullet){.x = i, .speed = -i};
+    }
+    job = jobs_handle_of(&work, all[3]);
+    done = jobs_handle_of(&work, all[1]);
+    jobs_free(&mine, all[1]);
+    jobs_free(&mine, all[4]);
+    malformed_work = work;
+    kolk_shared_desc guard = {.capacity = 8, .max_threads = 2, .debug = "guard,quarantine=4"};
+    if (jobs_init(&guarded_work, &guard) != KOLK_OK || jobs_local_init(&others, &guarded_work) != KOLK_OK) return false;
+    for (int32_t i = 0; i < 3; i++) {
+        all[i] = jobs_alloc(&others);
+        if (!all[i]) return false;
+        *all[i] = (struct bullet){.x = i, .speed = i};
+    }
+    jobs_free(&others, all[0]);
+    jobs_offline(&others);
+    malformed_local = others;
+    counts_local local;
+    kolk_shared_desc full = {.name = "small", .capacity = 2, .max_threads = 1, .no_handles = true};
+    if (counts_init(&small, &full) != KOLK_OK || counts_local_init(&local, &small) != KOLK_OK) return false;
+    for (int32_t i = 0; i < 2; i++) {
+        int32_t *count = counts_alloc(&local);
+        if (!count) return false;
+        *count = 10 + i;
+    }
+    return !counts_alloc(&local);
+}
+
 int main(void) {
-    if (!make_shots() || !make_sparks() || !make_cells() || !make_others() || !make_maps()) return 1;
+    if (!make_shots() || !make_sparks() || !make_cells() || !make_others() || !make_maps() || !make_shared()) return 1;
     stop();
     return 0;
 }
