@@ -287,7 +287,9 @@ KOLK_API const char *kolk_site_text(const void *site, bool lines, char *text, si
  *     trace           alloc and free leave the fast path, for the probes and kolk_set_profiler below
  *     all             fill, guard, quarantine=64 and sites
  *
- * Slot maps have fill, sites, move and trace: what is filled are the places behind the last object.
+ * Slot maps have fill, sites, move and trace: what is filled are the places behind the last object. Shared pools have all but
+ * move; what is freed later is filled, put into quarantine and told to profilers when it comes home, and of two threads that
+ * free one object at the very same moment one is always reported. Byte maps and queues have none.
  *
  * With any of the first five, a handle of another pool that is looked up is reported too: KOLK_WRONG_POOL.
  *
@@ -306,7 +308,8 @@ KOLK_API const char *kolk_site_text(const void *site, bool lines, char *text, si
  *     KOLK_FAIL=GLOB:every=10 | GLOB:chance=0.01,seed=7[;...]
  *                                                          allocs of pools whose name matches meet a full pool, each 10th
  *                                                          or by chance: to try out what the program makes of it. on_full
- *                                                          is asked as ever; the first entry that matches counts
+ *                                                          is asked as ever; who would wait (kolk_local_alloc_wait)
+ *                                                          gives up at once; the first entry that matches counts
  *
  * The environment is read when a pool is initialised. All this is left out of freestanding builds. A setting
  * that is not understood is reported as KOLK_BAD_SETTING and ignored. */
