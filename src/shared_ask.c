@@ -33,7 +33,7 @@ void kolk_shared_fail_object(const kolk_shared *pool, const void *object, const 
     if (!pool) {
         kolk_failure failure = {.rule = KOLK_NO_LOCAL, .pool = "", .object = object, .slot = NO_SLOT, .site = site};
         failure.no_debug = true;
-        kolk_fail(failure, "%s by a local that is of no pool", verb);
+        kolk_fail(failure, "%s through a local that is of no pool", verb);
         return;
     }
     uint64_t inside;

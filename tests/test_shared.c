@@ -63,15 +63,16 @@ static void test_the_defaults(void **state) {
         kolk_shared_desc desc;
         uint32_t threads, cache, slack;
     } rows[] = {
-        {{.object_size = 8, .capacity = 1}, 16, 1, 15},
-        {{.object_size = 8, .capacity = 119}, 16, 1, 15},
-        {{.object_size = 8, .capacity = 120}, 16, 2, 30},
-        {{.object_size = 8, .capacity = 11519}, 16, 191, 15 * 191},
-        {{.object_size = 8, .capacity = 11520}, 16, 192, 15 * 192},
-        {{.object_size = 8, .capacity = 100000}, 16, 192, 15 * 192},
-        {{.object_size = 8, .capacity = 1, .max_capacity = 120}, 16, 2, 30},
-        {{.object_size = 8, .capacity = 10, .max_threads = 1}, 1, 192, 0},
-        {{.object_size = 8, .capacity = 10, .max_threads = 3}, 3, 1, 2},
+        {{.object_size = 8, .capacity = 1}, 16, 0, 0},
+        {{.object_size = 8, .capacity = 239}, 16, 0, 0},
+        {{.object_size = 8, .capacity = 240}, 16, 4, 60},
+        {{.object_size = 8, .capacity = 15359}, 16, 255, 15 * 255},
+        {{.object_size = 8, .capacity = 15360}, 16, 256, 15 * 256},
+        {{.object_size = 8, .capacity = 100000}, 16, 256, 15 * 256},
+        {{.object_size = 8, .capacity = 1, .max_capacity = 240}, 16, 4, 60},
+        {{.object_size = 8, .capacity = 10, .max_threads = 1}, 1, 256, 0},
+        {{.object_size = 8, .capacity = 10, .max_threads = 3}, 3, 0, 0},
+        {{.object_size = 8, .capacity = 100000, .cache = KOLK_NO_CACHE}, 16, 0, 0},
         {{.object_size = 8, .capacity = 10, .max_threads = 3, .cache = 7}, 3, 7, 14},
     };
     for (size_t i = 0; i < LENGTH_OF(rows); i++) {

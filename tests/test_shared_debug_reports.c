@@ -277,7 +277,7 @@ static void test_what_a_program_prints(void **state) {
     assert_begins(text, "kolk: things: double free of slot 0");
     assert_non_null(strstr(text, "; KOLK_DEBUG=sites tells more\n"));
     run_apart(free_twice_by_no_local, text, sizeof text);
-    assert_begins(text, "kolk: a pool without a name: free by a local that is of no pool");
+    assert_begins(text, "kolk: a pool without a name: free through a local that is of no pool");
     assert_null(strstr(text, "KOLK_DEBUG")); /* it could not tell more */
 }
 

@@ -139,7 +139,7 @@ static void test_misuse(void **state) {
     begin_notes(&taken);
     kolk_local_free_later(&none, &pool);
     assert_noted(&taken, KOLK_NO_LOCAL, "", &pool, NO_SLOT,
-                 "kolk: a pool without a name: free by a local that is of no pool");
+                 "kolk: a pool without a name: free through a local that is of no pool");
 }
 
 /* ---- Coming home -------------------------------------------------------------------------------------------------------- */

@@ -17,20 +17,21 @@ import tempfile
 
 SOURCES = pathlib.Path("tests/misuse")
 DOCUMENT = pathlib.Path("docs/misuse.md")
-GROUPS = ["double_free", "after_free", "bounds", "pointer", "handle", "uninitialised", "leak", "deinit", "packed"]
+GROUPS = ["double_free", "after_free", "bounds", "pointer", "handle", "uninitialised", "leak", "deinit", "packed", "shared"]
+KINDS = ["packed", "shared"]  # these have tables of their own
 CC = os.environ.get("CC", "gcc")
 
 
 class Column:
     """One way to build and run all programs."""
 
-    def __init__(self, title, build, environment=None, runner=(), packed=False):
+    def __init__(self, title, build, environment=None, runner=(), kind=None):
         self.title = title
         self.build = build
         self.environment = environment or {}
         self.runner = list(runner)
         self.malloc = "-DMALLOC" in build
-        self.packed = packed
+        self.kind = kind
 
 
 KOLK = ()
@@ -47,11 +48,17 @@ TABLES = [
         Column("malloc, memcheck", MALLOC, runner=MEMCHECK),
     ],
     [  # of the slot map
-        Column("kolk", KOLK, packed=True),
-        Column("`KOLK_DEBUG=all`", KOLK, {"KOLK_DEBUG": "all"}, packed=True),
-        Column("`KOLK_DEBUG=move`", KOLK, {"KOLK_DEBUG": "move"}, packed=True),
-        Column("ASan", KOLK + ASAN, NO_DEAD_VALUES, packed=True),
-        Column("memcheck", KOLK, runner=MEMCHECK, packed=True),
+        Column("kolk", KOLK, kind="packed"),
+        Column("`KOLK_DEBUG=all`", KOLK, {"KOLK_DEBUG": "all"}, kind="packed"),
+        Column("`KOLK_DEBUG=move`", KOLK, {"KOLK_DEBUG": "move"}, kind="packed"),
+        Column("ASan", KOLK + ASAN, NO_DEAD_VALUES, kind="packed"),
+        Column("memcheck", KOLK, runner=MEMCHECK, kind="packed"),
+    ],
+    [  # of the shared pool
+        Column("kolk", KOLK, kind="shared"),
+        Column("`KOLK_DEBUG=all`", KOLK, {"KOLK_DEBUG": "all"}, kind="shared"),
+        Column("ASan", KOLK + ASAN, NO_DEAD_VALUES, kind="shared"),
+        Column("memcheck", KOLK, runner=MEMCHECK, kind="shared"),
     ],
 ]
 
@@ -73,14 +80,14 @@ class Program:
         directives = dict(re.findall(r"^// (row|only): (.+)$", source.read_text(), re.M))
         self.title = directives["row"]
         self.only_kolk = directives.get("only") == "kolk"
-        self.packed = source.stem.startswith("packed_")
+        self.kind = next((kind for kind in KINDS if source.stem.startswith(kind)), None)
 
     def place(self):
         group = [self.source.stem.startswith(name) for name in GROUPS].index(True)
         return group, self.source.stem
 
     def is_in(self, column):
-        return self.packed == column.packed and not (column.malloc and self.only_kolk)
+        return self.kind == column.kind and not (column.malloc and self.only_kolk)
 
 
 def compile_program(binary, source, flags, library):
@@ -171,7 +178,7 @@ def run_all(programs, columns, library, folder):
 def table(columns, programs, cells):
     lines = ["| | " + " | ".join(column.title for column in columns) + " |", "|---" * (len(columns) + 1) + "|"]
     for program in programs:
-        if program.packed != columns[0].packed:
+        if program.kind != columns[0].kind:
             continue
         row = [f"[{program.title}](../{program.source})"]
         row += [cells.get((program, column), "-") for column in columns]
