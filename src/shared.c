@@ -19,7 +19,8 @@
  * he did: if it is the same before and after, all words that were seen empty still were at the end, but for bits that are on
  * their way home, which count as their thread's (see fetch).
  *
- * When none is found, the pool goes direct: nobody keeps slots at hand, until as many have come home as there are. What is
+ * When none is found, the pool goes direct: nobody keeps slots at hand, until as many have come home as there are (or half as
+ * many: to find none once more renews that only then). What is
  * freed can be found by all, and is what those who wait in line get (shared_wait.c). To go direct is to lower the bound from
  * which on free leaves the fast path, in all magazines: it costs nothing when it is not needed. A pool without caches is direct
  * for ever, and so exact: no slack, and slots are taken one by one. There a bit of the summary, once set, stays: to clear it

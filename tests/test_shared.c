@@ -28,7 +28,7 @@ static void test_each_broken_rule_has_its_status(void **state) {
         {KOLK_SIZE_OVERFLOW, {.object_size = 1, .max_threads = 1u << 31, .cache = INT32_MAX}},
         {KOLK_SIZE_OVERFLOW, {.object_size = 1, .capacity = 4, .max_threads = 1, .cache = (1u << 28) + 1}},
         {KOLK_SIZE_OVERFLOW, {.object_size = 1, .capacity = 4, .max_threads = 1, .cache = 1u << 30}},
-        {KOLK_SIZE_OVERFLOW, {.object_size = 1, .capacity = 4, .max_threads = 1, .cache = UINT32_MAX}},
+        {KOLK_SIZE_OVERFLOW, {.object_size = 1, .capacity = 4, .max_threads = 1, .cache = UINT32_MAX - 1}},
         {FAR_TOO_MUCH, {.object_size = 1u << 30, .capacity = INT32_MAX}},
         {KOLK_MAX_BELOW_CAPACITY, {.object_size = 8, .capacity = 4, .max_capacity = 3}},
         {KOLK_OK, {.object_size = 1}}, /* and the nearest that are right */
@@ -165,6 +165,36 @@ static void test_capacity_whatever_lies_in_the_magazines(void **state) {
         for (size_t k = 0; k < LENGTH_OF(threads); k++)
             for (size_t m = 0; m < LENGTH_OF(caches); m++)
                 fill_and_empty(capacities[i], threads[k], caches[m], &random);
+}
+
+/* Without caches it is exact: so many, whoever frees and whoever asks. */
+static void test_without_caches(void **state) {
+    (void)state;
+    for (uint32_t capacity = 1; capacity <= 4161; capacity += capacity < 130 ? 1 : 2015) {
+        kolk_shared pool;
+        kolk_local locals[3];
+        uint32_t **objects = (uint32_t **)calloc(capacity, sizeof *objects);
+        uint64_t random = capacity;
+        assert_non_null(objects);
+        make_shared(&pool, &(kolk_shared_desc){
+                               .object_size = 4, .capacity = capacity, .max_threads = 3, .cache = KOLK_NO_CACHE});
+        assert_int_equal(all_slots(&pool), capacity);
+        for (int i = 0; i < 3; i++) make_local(&locals[i], &pool);
+        for (uint32_t i = 0; i < capacity; i++)
+            assert_non_null(objects[i] = (uint32_t *)kolk_local_alloc(&locals[i % 3]));
+        for (int round = 0; round < 200; round++) {
+            for (int i = 0; i < 3; i++) assert_null(kolk_local_alloc(&locals[i]));
+            uint32_t one = random_below(&random, capacity);
+            kolk_local_free(&locals[random_below(&random, 3)], objects[one]);
+            objects[one] = (uint32_t *)kolk_local_alloc(&locals[random_below(&random, 3)]);
+            assert_non_null(objects[one]);
+        }
+        assert_true(kolk_shared_is_valid(&pool));
+        for (uint32_t i = 0; i < capacity; i++) kolk_local_free(&locals[i % 3], objects[i]);
+        assert_int_equal(kolk_shared_count(&pool), 0);
+        free(objects);
+        end_shared(&pool);
+    }
 }
 
 /* What the others have at hand is not lost: it comes home by flush and deinit, and what is too many by itself. */
@@ -380,6 +410,7 @@ int main(void) {
         TEST(test_each_broken_rule_has_its_status),
         TEST(test_the_defaults),
         TEST(test_capacity_whatever_lies_in_the_magazines),
+        TEST(test_without_caches),
         TEST(test_what_comes_home),
         TEST(test_a_search_does_not_look_at_empty_words),
         TEST(test_too_many_threads),

@@ -88,6 +88,7 @@ static void test_all_sizes_and_alignments(void **state) {
                                        .object_align = align,
                                        .capacity = 3,
                                        .max_threads = 2,
+                                       .cache = 1,
                                        .debug = settings[size % 4]},
                     4);
 }

@@ -9,6 +9,7 @@ static void make_bypassed(kolk_shared *pool, kolk_local locals[2], kolk_shared_d
     if (!desc.name) desc.name = "blocks";
     if (!desc.object_size) desc.object_size = 24;
     if (!desc.max_threads) desc.max_threads = 2;
+    if (!desc.cache) desc.cache = 1;
     make_shared(pool, &desc);
     for (int i = 0; i < 2; i++) make_local(&locals[i], pool);
     kolk_stats stats;
@@ -218,7 +219,7 @@ static void test_a_place_that_malloc_uses_again(void **state) {
         kolk_handle handle;
     } all[MOST];
     uint32_t alive = 0;
-    make_bypassed(&pool, locals, (kolk_shared_desc){.max_capacity = MOST, .max_threads = 3});
+    make_bypassed(&pool, locals, (kolk_shared_desc){.max_capacity = MOST, .max_threads = 3, .cache = 25});
     for (unsigned step = 0; step < (SLOW ? 20000 : 60000); step++) {
         bool grows = random_below(&random, 100) < (step / 1000 % 2 ? 35u : 65u); /* fills up, and empties again */
         kolk_local *local = &locals[random_below(&random, 2)];

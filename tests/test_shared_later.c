@@ -234,7 +234,8 @@ static void test_who_is_offline_is_not_asked(void **state) {
     }
 }
 
-/* All are offline: it stays where it is; who comes online and quiesces brings it home. So does who is made anew. */
+/* All are offline: it stays where it is until somebody comes online and quiesces, who may be made anew; or until one of them
+ * wants it, and finds nobody online. */
 static void test_all_offline(void **state) {
     (void)state;
     for (unsigned kind = 0; kind < KINDS; kind++) {
@@ -244,14 +245,15 @@ static void test_all_offline(void **state) {
         for (uint32_t i = 0; i < desc.max_threads; i++) kolk_local_offline(&locals[i]);
         kolk_local_free_later(&locals[0], objects[0]);
         for (int i = 0; i < 5; i++) quiesce_all();
-        assert_null(kolk_local_alloc(&locals[0]));
-        if (kind % 2) {
+        assert_true(kolk_shared_is_valid(&pool));
+        if (kind % 3 == 0) {
             kolk_local_online(&locals[1]);
-        } else {
+        } else if (kind % 3 == 1) {
             kolk_local_deinit(&locals[1]);
             make_local(&locals[1], &pool); /* a local is online when it is made */
         }
-        for (int i = 0; i < 3; i++) kolk_local_quiesce(&locals[1]);
+        if (kind % 3 < 2) assert_null(kolk_local_alloc(&locals[0]));
+        for (int i = 0; i < 3 && kind % 3 < 2; i++) kolk_local_quiesce(&locals[1]);
         assert_ptr_equal(kolk_local_alloc(&locals[0]), objects[0]);
         tear_down();
     }

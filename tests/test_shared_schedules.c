@@ -56,6 +56,20 @@ static void test_two(void **unused) {
             one_after_another, NULL);
 }
 
+/* Without caches NULL is exact: no slack hides that somebody had a slot for a moment which he did not need. */
+static void test_without_caches(void **unused) {
+    (void)unused;
+    cache = KOLK_NO_CACHE;
+    threads = 2;
+    for (capacity = 1; capacity <= 2; capacity++) {
+        run("no caches", one_after_another, one_after_another, NULL);
+        run("no caches, three at a time", three_at_a_time, one_after_another, NULL);
+        run("no caches, passed on", produce, consume, NULL);
+    }
+    capacity = threads = 3;
+    run("no caches, three", one_after_another, one_after_another, one_after_another);
+}
+
 static void test_three(void **unused) {
     (void)unused;
     capacity = threads = 3;
@@ -285,6 +299,7 @@ static void test_exact(void **unused) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_two),
                                        cmocka_unit_test(test_three),
+                                       cmocka_unit_test(test_without_caches),
                                        cmocka_unit_test(test_full),
                                        cmocka_unit_test(test_through_home),
                                        cmocka_unit_test(test_passed_on),

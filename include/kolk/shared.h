@@ -46,8 +46,8 @@
  * Capacity  with up to max_threads locals, max_capacity objects can be alive at any time, and perhaps up to (max_threads - 1)
  *           * cache more. So NULL means: at one moment of the call, at least max_capacity objects were alive, or to be free
  *           later (or the system had no memory for the pool to grow). From then on threads keep nothing at hand: each free
- *           goes home at once, where all others find it, until as many have done so as the pool has slots. Without caches
- *           (small pools, or KOLK_NO_CACHE) it is exactly max_capacity, and NULL means that so many were alive.
+ *           goes home at once, where all others find it, until at least half as many have done so as the pool has slots.
+ *           Without caches (small pools, or KOLK_NO_CACHE) it is exactly max_capacity, and NULL means that so many were alive.
  * Contents  alloc gives what the last life left, or zeroes: initialise all of it. free leaves the object as it is.
  * Threads   a kolk_local is one thread's; the functions of kolk_shared may be called by any number of threads at a time, but
  *           for init, deinit and is_valid. alloc, free, free_later, quiesce and get are lock-free; a lock is taken when the
