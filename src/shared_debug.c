@@ -52,8 +52,9 @@ void *kolk_shared_bypassed_at(const kolk_shared *pool, uintptr_t slot) {
 
 static uint32_t leave_quarantine(kolk_shared *pool) {
     uint32_t slot = *kolk_debug_ring(pool->debug, 0);
-    kolk_debug_ring_advance(pool->debug);
+    /* First: between the two, a fork's child loses the youngest, and does not take what never was there. */
     kolk_store(&pool->quarantined, pool->quarantined - 1, KOLK_RELAXED); /* partner: kolk_shared_count */
+    kolk_debug_ring_advance(pool->debug);
     return slot;
 }
 
@@ -140,8 +141,23 @@ bool kolk_shared_is_intact(const kolk_shared *pool) {
     return true;
 }
 
+static bool is_at_home(const kolk_shared *pool, uint32_t slot) {
+    return pool->home.words[slot >> pool->word_shift] & bit_of(pool, slot);
+}
+
+/* A slot that waits in quarantine, or is held. */
+static void prove_free(const kolk_shared *pool, uint32_t slot, const void *site) {
+    if (is_filled(pool, slot)) kolk_shared_verify(pool, slot, true, site);
+}
+
+/* By the places where slots are: those that are in none are lost to a fork's child, and their fill may be half done. */
 void kolk_shared_prove_all(const kolk_shared *pool, const void *site) {
-    for (uint32_t slot = 0; slot < pool->fresh; slot++) kolk_shared_verify(pool, slot, is_filled(pool, slot), site);
+    for (uint32_t slot = 0; slot < pool->fresh; slot++)
+        if (!is_filled(pool, slot) || is_at_home(pool, slot))
+            kolk_shared_verify(pool, slot, is_filled(pool, slot), site);
+    for (uint32_t n = 0; n < pool->quarantined; n++) prove_free(pool, *kolk_debug_ring(pool->debug, n), site);
+    for (uint32_t n = 0; n < pool->max_threads; n++)
+        if (magazine_at(pool, n)->held) prove_free(pool, magazine_at(pool, n)->held - 1, site);
     if (pool->debug_flags & KOLK_DEBUG_SITES) kolk_shared_list_leaks(pool);
 }
 

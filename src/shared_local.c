@@ -30,6 +30,8 @@ static void bury_one(kolk_shared *pool, kolk_magazine *magazine) {
                    KOLK_RELAXED); /* first: a fork's child may bury it again */
         if (slot < fresh && !(life_of(pool, slot) & 1)) kolk_shared_bring_slot(pool, slot);
     }
+    if (magazine->held && pool->debug) /* its fill may be half done */
+        kolk_debug_forget(pool->debug, magazine->held - 1, magazine->held);
     bring_held(pool, magazine);
     kolk_store(&magazine->top, 0, KOLK_RELEASE); /* in this order, for the same reason */
     kolk_store(&magazine->leaving, 0, KOLK_RELEASE);

@@ -65,6 +65,7 @@ static void live_in(kolk_shared_desc desc, uint32_t n) {
     kolk_shared pool;
     kolk_local locals[2];
     size_t align = desc.object_align ? desc.object_align : 1;
+    if (!desc.cache) desc.cache = 1;
     make_shared(&pool, &desc);
     for (int i = 0; i < 2; i++) make_local(&locals[i], &pool);
     live_and_die(locals, n, desc.object_size, align, strstr(desc.debug, "fill"));

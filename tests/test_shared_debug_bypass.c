@@ -219,7 +219,7 @@ static void test_a_place_that_malloc_uses_again(void **state) {
         kolk_handle handle;
     } all[MOST];
     uint32_t alive = 0;
-    make_bypassed(&pool, locals, (kolk_shared_desc){.max_capacity = MOST, .max_threads = 3, .cache = 25});
+    make_bypassed(&pool, locals, (kolk_shared_desc){.max_capacity = MOST, .max_threads = 3, .cache = 100});
     for (unsigned step = 0; step < (SLOW ? 20000 : 60000); step++) {
         bool grows = random_below(&random, 100) < (step / 1000 % 2 ? 35u : 65u); /* fills up, and empties again */
         kolk_local *local = &locals[random_below(&random, 2)];

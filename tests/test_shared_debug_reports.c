@@ -93,7 +93,7 @@ static void start_with(kolk_shared_desc desc) {
     if (!desc.name) desc.name = "things";
     if (!desc.capacity) desc.capacity = 6;
     desc.max_threads = 2;
-    desc.cache = 1;
+    if (!desc.cache) desc.cache = 1;
     assert_int_equal(things_init(&pool, &desc), KOLK_OK);
     assert_int_equal(things_local_init(&local, &pool), KOLK_OK);
 }
