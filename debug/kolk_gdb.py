@@ -228,8 +228,8 @@ class Shared(Store):
         self.lives = "lives" if self.number("lives") else "short_lives"
 
     def fault_of_counts(self):
-        if not self.number("max_threads") or not self.number("cache"):
-            return f"max_threads {self.number('max_threads')} or cache {self.number('cache')} is none"
+        if self.number("max_threads") == 0:
+            return "max_threads 0 is none"
         return None
 
     def arrays(self):
