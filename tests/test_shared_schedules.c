@@ -138,6 +138,34 @@ static void test_seen_empty_at_different_moments(void **unused) {
     run_from("at different moments", one_is_at_home, take_two, take_by_1, give_3_and_4);
 }
 
+/* Without caches: both slots are alive, and their word, which is empty, has its bit in the summary. */
+static void both_are_alive(state *s) {
+    hand_out(s, 2);
+    free_to(s, 0, 1);
+    schedule_assert((s->objects[1] = kolk_local_alloc(&s->locals[0])));
+    s->alive++;
+}
+
+static void give_both(void *context) {
+    state *s = (state *)context;
+    give(s, &s->locals[2], s->objects[0]);
+    give(s, &s->locals[2], s->objects[1]);
+}
+
+static void take_by_0(void *context) {
+    take((state *)context, &((state *)context)->locals[0]);
+}
+
+/* One thread sees that the word is empty; both slots come home; it must not take them both, though only for a moment, since
+ * another thread looks. */
+static void test_two_come_home_at_once(void **unused) {
+    (void)unused;
+    capacity = 2;
+    threads = 3;
+    cache = KOLK_NO_CACHE;
+    run_from("both at once", both_are_alive, take_by_0, take_by_1, give_both);
+}
+
 /* The same where the slots that come home, 64 and 65, are of the second word of the summary. */
 static void one_is_at_home_in_the_first_word(state *s) {
     hand_out(s, 67);
@@ -171,10 +199,6 @@ static void two_are_full(state *s) {
     free_to(s, 1, 2);
     free_to(s, 2, 1);
     free_to(s, 2, 3);
-}
-
-static void take_by_0(void *context) {
-    take((state *)context, &((state *)context)->locals[0]);
 }
 
 static void give_4(void *context) {
@@ -305,6 +329,7 @@ int main(void) {
                                        cmocka_unit_test(test_passed_on),
                                        cmocka_unit_test(test_seen_empty_at_different_moments),
                                        cmocka_unit_test(test_seen_empty_in_the_summary),
+                                       cmocka_unit_test(test_two_come_home_at_once),
                                        cmocka_unit_test(test_two_bring_to_one_word),
                                        cmocka_unit_test(test_brought_to_a_word_that_is_taken),
                                        cmocka_unit_test(test_no_slot_too_few),
