@@ -188,7 +188,7 @@ static bool is_direct(const kolk_shared *pool) {
 }
 
 /* Unless it is as high already. */
-static void raise(uint64_t *at, uint64_t number) { /* NOLINT(readability-non-const-parameter): it is written */
+static void raise_to(uint64_t *at, uint64_t number) { /* NOLINT(readability-non-const-parameter): it is written */
     uint64_t before = kolk_load(at, KOLK_SEQ_CST);
     while (before < number)
         if (kolk_compare_exchange_weak(at, &before, number, KOLK_SEQ_CST, KOLK_SEQ_CST)) return;
@@ -199,9 +199,9 @@ static void raise(uint64_t *at, uint64_t number) { /* NOLINT(readability-non-con
 void kolk_shared_go_direct(kolk_shared *pool) {
     uint64_t lowered = kolk_load(&pool->lowered_until, KOLK_SEQ_CST), now = kolk_load(&pool->returns, KOLK_SEQ_CST);
     if (lowered > now + slots_of(pool) / 2) return;
-    raise(&pool->direct_until, now + slots_of(pool));
+    raise_to(&pool->direct_until, now + slots_of(pool));
     for (uint32_t n = 0; n < pool->max_threads; n++) kolk_store(&magazine_at(pool, n)->bound, 0, KOLK_SEQ_CST);
-    raise(&pool->lowered_until, now + slots_of(pool));
+    raise_to(&pool->lowered_until, now + slots_of(pool));
 }
 
 /* The exchange, and then a look whether the pool has gone direct; there, the other way round. So the bound is 0 if it has. */

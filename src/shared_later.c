@@ -50,8 +50,9 @@ void kolk_local_offline(kolk_local *local) {
 
 /* Slots leave the set, and then come home, those of one word at a time: a fork's child may have to go on here, and what it
  * finds in the set must not be anywhere else. */
-static void bring_64(kolk_shared *pool, uint64_t *slots, uint32_t first) {
-    uint32_t n = pool->debug ? 1 : word_bits(pool);
+static void bring_word(kolk_shared *pool, const kolk_slot_set *set, uint64_t word) {
+    uint32_t n = pool->debug ? 1 : word_bits(pool), first = (uint32_t)word * 64;
+    uint64_t *slots = &set->words[word];
     uint64_t part = ~UINT64_C(0) >> (64 - n), left = kolk_load(slots, KOLK_RELAXED);
     for (uint32_t bit = 0; bit < 64; bit += n) {
         uint64_t some = left >> bit & part;
@@ -71,10 +72,7 @@ static bool bring_all(kolk_shared *pool, const kolk_slot_set *set) {
     for (uint64_t at = 0; at < words; at++) {
         uint64_t left = kolk_load(&set->summary[at], KOLK_RELAXED);
         if (!left) continue;
-        for (; left; left &= left - 1) {
-            uint64_t word = at * 64 + kolk_bits_lowest(left);
-            bring_64(pool, &set->words[word], (uint32_t)word * 64);
-        }
+        for (; left; left &= left - 1) bring_word(pool, set, at * 64 + kolk_bits_lowest(left));
         kolk_store(&set->summary[at], 0, KOLK_RELAXED);
         any = true;
     }

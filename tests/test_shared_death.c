@@ -378,21 +378,21 @@ static void test_pools_that_end_before_their_threads(void **state) {
 
 typedef struct worker {
     kolk_shared *pool;
-    uint32_t number; /* from 1 */
     uint64_t random;
     pthread_t thread;
     uint64_t *held[8];
     uint32_t holds;
+    uint32_t number; /* from 1 */
 } worker;
 
 static bool over;
 
 /* Who may write to it: whose number is in it; 0: nobody. A fork's child finds in it what was there. */
-static void stamp(const worker *w, uint64_t *object) {
+static void stamp(const worker *w, uint64_t *object) { /* NOLINT(readability-non-const-parameter): it is written */
     REQUIRE(__atomic_exchange_n(object, w->number, __ATOMIC_RELAXED) == 0);
 }
 
-static void give_back(const worker *w, uint64_t *object) {
+static void give_back(const worker *w, uint64_t *object) { /* NOLINT(readability-non-const-parameter): it is written */
     REQUIRE(__atomic_exchange_n(object, 0, __ATOMIC_RELAXED) == w->number);
 }
 

@@ -61,7 +61,7 @@ static void check(const object *it) {
     REQUIRE(all_bytes_are(it->filling, sizeof it->filling, (unsigned char)(it->serial % 251)));
 }
 
-static object *exchange(uintptr_t *at, const object *by) {
+static object *exchange(uintptr_t *at, const object *by) { /* NOLINT(readability-non-const-parameter): written */
     return (object *)__atomic_exchange_n(at, (uintptr_t)by, __ATOMIC_ACQ_REL);
 }
 
