@@ -155,8 +155,7 @@ void kolk_shared_end_debug(kolk_shared *pool);
 
 /* ---- shared_later.c -------------------------------------------------------------------------------------------------- */
 
-/* Who is offline, and finds no slot, ends epochs as if all who are offline too had passed a quiesce; true if slots may have come
- * home. */
+/* Who finds no slot, where all are offline, ends epochs for them; true if slots may have come home. */
 bool kolk_shared_end_epochs(kolk_local *local);
 
 /* The epochs are to go on until what was freed in this one has come home. */

@@ -111,11 +111,18 @@ void kolk_local_quiesce(kolk_local *local) {
     if (is_waited_for(pool, epoch)) advance(pool, magazine, epoch);
 }
 
+static bool is_anybody_online(const kolk_shared *pool) {
+    for (uint32_t n = 0; n < pool->max_threads; n++)
+        if (kolk_load(&magazine_at(pool, n)->seen, KOLK_SEQ_CST)) return true;
+    return false;
+}
+
+/* Only then: whoever is online ends epochs itself, and must not be held up by this one. */
 bool kolk_shared_end_epochs(kolk_local *local) {
     kolk_shared *pool = local->pool;
-    if (local->magazine->seen || !is_waited_for(pool, kolk_load(&pool->epoch, KOLK_RELAXED))) return false;
+    if (!is_waited_for(pool, kolk_load(&pool->epoch, KOLK_SEQ_CST)) || is_anybody_online(pool)) return false;
     kolk_local_online(local);
-    for (unsigned n = 0; n < EPOCHS_BEHIND + 1; n++) kolk_local_quiesce(local);
+    for (unsigned n = 0; n <= EPOCHS_BEHIND; n++) kolk_local_quiesce(local);
     go_offline(local);
     return true;
 }
@@ -136,7 +143,7 @@ static void retire(kolk_local *local, uint32_t slot) {
     uint64_t epoch = local->magazine->seen;
     kolk_shared_bring(&pool->later[epoch % 4], slot / 64, kolk_bits_at(slot));
     kolk_shared_retire_until(pool, epoch);
-    if (!online) go_offline(local);
+    if (!online) kolk_local_offline(local);
 }
 
 void kolk_local_free_later(kolk_local *local, void *object) {

@@ -254,7 +254,8 @@ static void test_all_offline(void **state) {
         }
         if (kind % 3 < 2) assert_null(kolk_local_alloc(&locals[0]));
         for (int i = 0; i < 3 && kind % 3 < 2; i++) kolk_local_quiesce(&locals[1]);
-        assert_ptr_equal(kolk_local_alloc(&locals[0]), objects[0]);
+        void *got = kind % 2 ? kolk_local_alloc(&locals[0]) : kolk_local_alloc_wait(&locals[0], KOLK_FOREVER);
+        assert_ptr_equal(got, objects[0]);
         tear_down();
     }
 }
