@@ -22,18 +22,18 @@ static void bring_held(kolk_shared *pool, kolk_magazine *magazine) {
     if (held) kolk_shared_bring_slot(pool, held - 1);
 }
 
+/* A fork's child may bury it again, from anywhere in between: so each slot leaves the magazine before it comes home. */
 static void bury_one(kolk_shared *pool, kolk_magazine *magazine) {
     uint32_t fresh = kolk_load(&pool->fresh, KOLK_ACQUIRE);
     while (magazine->leaving < magazine->top) {
         uint32_t slot = *kolk_magazine_entry(magazine, magazine->leaving);
-        kolk_store(&magazine->leaving, magazine->leaving + 1,
-                   KOLK_RELAXED); /* first: a fork's child may bury it again */
+        kolk_store(&magazine->leaving, magazine->leaving + 1, KOLK_RELAXED);
         if (slot < fresh && !(life_of(pool, slot) & 1)) kolk_shared_bring_slot(pool, slot);
     }
     if (magazine->held && pool->debug) /* its fill may be half done */
         kolk_debug_forget(pool->debug, magazine->held - 1, magazine->held);
     bring_held(pool, magazine);
-    kolk_store(&magazine->top, 0, KOLK_RELEASE); /* in this order, for the same reason */
+    kolk_store(&magazine->top, 0, KOLK_RELEASE); /* in this order */
     kolk_store(&magazine->leaving, 0, KOLK_RELEASE);
     if (magazine->seen) kolk_shared_retire_until(pool, kolk_load(&pool->epoch, KOLK_RELAXED) + 1);
     kolk_store(&magazine->seen, 0, KOLK_RELEASE);

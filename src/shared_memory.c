@@ -20,6 +20,11 @@
 #define LINE            128u       /* bytes that a processor takes at a time, and the next */
 #define FIRST_EPOCH     4u         /* 0 is offline; nothing was retired in the three before */
 
+_Static_assert(sizeof(void *) != 8 ||
+                   (sizeof(kolk_shared) == 712 && sizeof(kolk_shared_desc) == 56 && sizeof(kolk_magazine) == 240),
+               "the layout has changed: raise KOLK_ABI");
+_Static_assert(sizeof(void *) != 8 || offsetof(kolk_magazine, shift) < 64, "the fast paths read 64 bytes");
+
 /* ---- Memory: one block (room.h) of these regions ------------------------------------------------------------------------- */
 
 enum { SLOTS, LIVES, MAGAZINES, HOME, LATER = HOME + 2, REGIONS = LATER + 4 * 2 };

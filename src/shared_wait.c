@@ -35,10 +35,10 @@ static void lock_line(kolk_shared *pool) {
     kolk_store(&pool->waiting, 0, KOLK_SEQ_CST);
 }
 
+/* It counts itself first, so that a fork's child, which finds nobody but this in line, looks too. */
 static void line_up(kolk_shared *pool, waiter *me) {
     lock_line(pool);
-    kolk_fetch_add(&pool->waiting, 1,
-                   KOLK_SEQ_CST); /* partner: serve_waiting; first, so that a fork's child looks too */
+    kolk_fetch_add(&pool->waiting, 1, KOLK_SEQ_CST); /* partner: serve_waiting */
     me->before = pool->last;
     *(me->before ? &me->before->behind : &pool->first) = me;
     pool->last = me;
