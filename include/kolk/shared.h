@@ -50,9 +50,9 @@
  *           Without caches (small pools, or KOLK_NO_CACHE) it is exactly max_capacity, and NULL means that so many were alive.
  * Contents  alloc gives what the last life left, or zeroes: initialise all of it. free leaves the object as it is.
  * Threads   a kolk_local is one thread's; the functions of kolk_shared may be called by any number of threads at a time, but
- *           for init, deinit and is_valid. alloc, free, free_later, quiesce and get are lock-free; a lock is taken when the
- *           pool grows, when threads wait for objects, when one has ended without a word, and in debug mode. What was written
- *           to an object before its free is seen by who allocates it next. Not for signal handlers. A fork's child goes on
+ *           for init, deinit and is_valid. Lock-free are those that say so: a thread that is stopped in the middle of one stops
+ *           no other. But a lock is taken, for moments, by an alloc that grows the pool, by who serves threads that wait, and
+ *           in debug mode. What was written to an object before its free is seen by who allocates it next. Not for signal handlers. A fork's child goes on
  *           with the locals of the thread that forked; what the others had alive stays so, and slots that were on their way
  *           to them or from them are lost to it.
  * Design    the essay in src/shared.c. Not in freestanding builds.
@@ -185,15 +185,16 @@ KOLK_API kolk_status kolk_local_init(kolk_local *local, kolk_shared *pool);
  * the system has keys (1,024 on Linux). */
 KOLK_API kolk_local *kolk_local_of_thread(kolk_shared *pool);
 
-/* Brings its free slots home; it must be initialised again before its next use. What it has allocated stays alive. */
+/* Brings its free slots home; it must be initialised again before its next use. What it has allocated stays alive. Takes a lock
+ * for moments, as init does. */
 KOLK_API void kolk_local_deinit(kolk_local *local);
 
-/* Brings its free slots home: before the thread sleeps for long. */
+/* Brings its free slots home: before the thread sleeps for long. Lock-free. */
 KOLK_API void kolk_local_flush(kolk_local *local);
 
 /* ---- Objects --------------------------------------------------------------------------------------------------------- */
 
-/* An object, or NULL: see Capacity above. */
+/* An object, or NULL: see Capacity above. Lock-free. */
 KOLK_INLINE void *kolk_local_alloc(kolk_local *local);
 
 /* The same, but waits for one until the deadline: NULL after it; with KOLK_NOW it is kolk_local_alloc. First come, first served:
@@ -206,7 +207,7 @@ KOLK_API void *kolk_local_alloc_wait(kolk_local *local, kolk_deadline deadline);
 /* Takes back an object of the pool, whichever thread allocated it, once; its handles are stale from now on. NULL does
  * nothing. A bug of the caller otherwise, which is reported: a double free, a pointer that is not of this pool or not the
  * start of an object. Two threads that free one object at the very same moment are both believed, and the slot is handed
- * out twice; with .exact one of them is reported, for some nanoseconds a free. */
+ * out twice; with .exact one of them is reported, for some nanoseconds a free. Lock-free. */
 KOLK_INLINE void kolk_local_free(kolk_local *local, void *object);
 
 /* ---- Deferred free: for readers that take no lock -----------------------------------------------------------------------
@@ -238,18 +239,20 @@ KOLK_INLINE void kolk_local_free(kolk_local *local, void *object);
 /* Frees it, as kolk_local_free does: at once for handles, for `count` and for who asks whether it is live. But its contents
  * stay, and its slot comes home only after every local that is online, this one too, has passed a quiesce that began after this
  * call; at the latest with the third round of these. Until then it counts as alive for Capacity. What it points to is not freed
- * with it. O(1), one or two atomic operations. */
+ * with it. O(1), one or two atomic operations. Lock-free. */
 KOLK_API void kolk_local_free_later(kolk_local *local, void *object);
 
 /* The calling thread holds no pointers to objects that anybody may have freed later. Two loads if nothing waits for that;
- * otherwise also a look at each local, and once an epoch O(slots / 4096) and the slots that come home. */
+ * otherwise also a look at each local, and once an epoch O(slots / 4096) and the slots that come home. Lock-free; but slots
+ * that were freed later come home only when all threads go on. (Each 1024th time that one is behind, it looks under a lock
+ * whether that has ended without a word.) */
 KOLK_API void kolk_local_quiesce(kolk_local *local);
 
-/* The thread holds no such pointers until it is online again: before it blocks. A local is online when it is made. */
+/* The thread holds no such pointers until it is online again: before it blocks. A local is online when it is made. Lock-free. */
 KOLK_API void kolk_local_offline(kolk_local *local);
 KOLK_API void kolk_local_online(kolk_local *local);
 
-/* ---- Handles and questions, from any thread -------------------------------------------------------------------------- */
+/* ---- Handles and questions, from any thread: all lock-free but is_valid ------------------------------------------------ */
 
 /* The handle of a live object; null, and a report, if it is not one. */
 KOLK_API kolk_handle kolk_shared_handle(const kolk_shared *pool, const void *object);
