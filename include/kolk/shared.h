@@ -49,12 +49,12 @@
  *           goes home at once, where all others find it, until at least half as many have done so as the pool has slots.
  *           Without caches (small pools, or KOLK_NO_CACHE) it is exactly max_capacity, and NULL means that so many were alive.
  * Contents  alloc gives what the last life left, or zeroes: initialise all of it. free leaves the object as it is.
- * Threads   a kolk_local is one thread's; the functions of kolk_shared may be called by any number of threads at a time, but
- *           for init, deinit and is_valid. Lock-free are those that say so: a thread that is stopped in the middle of one stops
- *           no other. But a lock is taken, for moments, by an alloc that grows the pool, by who serves threads that wait, and
- *           in debug mode. What was written to an object before its free is seen by who allocates it next. Not for signal handlers. A fork's child goes on
- *           with the locals of the thread that forked; what the others had alive stays so, and slots that were on their way
- *           to them or from them are lost to it.
+ * Threads   a kolk_local is one thread's; the functions of kolk_shared may be called by any number of threads at a time,
+ *           but for init, deinit and is_valid. Lock-free are those that say so: a thread that is stopped in the middle of
+ *           one stops no other. But a lock is taken, for moments, by an alloc that grows the pool, by who serves threads
+ *           that wait, and in debug mode. What was written to an object before its free is seen by who allocates it next.
+ *           Not for signal handlers. A fork's child goes on with the locals of the thread that forked; what the others had
+ *           alive stays so, and slots that were on their way to them or from them are lost to it.
  * Design    the essay in src/shared.c. Not in freestanding builds.
  */
 #ifndef KOLK_SHARED_H
