@@ -353,7 +353,8 @@ static void run(const char *name, void (*made)(state *), void (*writer)(void *),
     what.surprises = SLOW ? 1 : third ? 1 : 2;
     what.random = SLOW ? 300 : 3000;
     schedule_must_pass(&what);
-    if (!getenv("KOLK_TEST_SCHEDULE")) assert_true(taken);
+    bool all = !SLOW && !getenv("KOLK_TEST_SCHEDULE"); /* some of the schedules may not get there */
+    assert_true(taken || !all);
 }
 
 static void test_readers_that_quiesce(void **unused) {
