@@ -187,13 +187,6 @@ static bool is_direct(const kolk_shared *pool) {
            kolk_load(&pool->direct_until, KOLK_SEQ_CST) > kolk_load(&pool->returns, KOLK_SEQ_CST);
 }
 
-/* Unless it is as high already. */
-static void raise_to(uint64_t *at, uint64_t number) { /* NOLINT(readability-non-const-parameter): it is written */
-    uint64_t before = kolk_load(at, KOLK_SEQ_CST);
-    while (before < number)
-        if (kolk_compare_exchange_weak(at, &before, number, KOLK_SEQ_CST, KOLK_SEQ_CST)) return;
-}
-
 /* Nothing is left to be done only if somebody has lowered all bounds: who has just begun may be interrupted for long. And it is
  * a long way to the end of what is direct now: who looked before others did must not bring it nearer. */
 void kolk_shared_go_direct(kolk_shared *pool) {
@@ -262,10 +255,7 @@ void *kolk_shared_fail_alloc(const kolk_local *local) {
 }
 
 void *kolk_local_alloc_slow(kolk_local *local) {
-    if (!local->pool) return NULL;
-    if (local->pool->debug && kolk_debug_fails(local->pool->debug)) return kolk_shared_fail_alloc(local);
-    uint32_t slot = kolk_shared_take(local);
-    return slot == NO_SLOT ? kolk_shared_fail_alloc(local) : kolk_shared_begin_life(local, slot, SITE);
+    return kolk_shared_alloc(local, KOLK_NOW, SITE);
 }
 
 static bool end_life(const kolk_shared *pool, uintptr_t index) {
@@ -296,8 +286,10 @@ static bool make_room(kolk_shared *pool, kolk_magazine *magazine) {
     bool direct = is_direct(pool);
     uint32_t held = held_by(magazine), leave = direct ? held : held == magazine->cache ? (held + 1) / 2 : 0;
     kolk_shared_show_bound(pool, magazine);
-    kolk_shared_bring_oldest(pool, magazine, leave);
-    serve_waiting(pool);
+    if (leave) {
+        kolk_shared_bring_oldest(pool, magazine, leave);
+        serve_waiting(pool);
+    }
     return direct;
 }
 

@@ -66,6 +66,13 @@ static inline const char *name_of(const kolk_shared *pool) {
     return pool->name ? pool->name : "";
 }
 
+/* Unless it is as high already. NOLINTNEXTLINE(readability-non-const-parameter): it is written */
+static inline void raise_to(uint64_t *at, uint64_t number) {
+    uint64_t before = kolk_load(at, KOLK_SEQ_CST);
+    while (before < number)
+        if (kolk_compare_exchange_weak(at, &before, number, KOLK_SEQ_CST, KOLK_SEQ_CST)) return;
+}
+
 /* ---- shared.c -------------------------------------------------------------------------------------------------------- */
 
 /* Brings slots of one word home, or to where they are free later. */
@@ -104,6 +111,9 @@ void kolk_shared_go_direct(kolk_shared *pool);
 void kolk_shared_show_bound(const kolk_shared *pool, kolk_magazine *magazine);
 
 /* ---- shared_wait.c --------------------------------------------------------------------------------------------------- */
+
+/* An object, or NULL after the deadline; with KOLK_NOW nobody waits. */
+void *kolk_shared_alloc(kolk_local *local, kolk_deadline deadline, const void *site);
 
 /* Gives those who wait what has come home, in the order of the line. */
 void kolk_shared_serve(kolk_shared *pool);
@@ -157,9 +167,6 @@ void kolk_shared_end_debug(kolk_shared *pool);
 
 /* Who finds no slot, where all are offline, ends epochs for them; true if slots may have come home. */
 bool kolk_shared_end_epochs(kolk_local *local);
-
-/* The epochs are to go on until what was freed in this one has come home. */
-void kolk_shared_retire_until(kolk_shared *pool, uint64_t epoch);
 
 /* ---- shared_local.c -------------------------------------------------------------------------------------------------- */
 

@@ -129,12 +129,6 @@ bool kolk_shared_end_epochs(kolk_local *local) {
 
 /* ---- Going --------------------------------------------------------------------------------------------------------------- */
 
-void kolk_shared_retire_until(kolk_shared *pool, uint64_t epoch) {
-    uint64_t last = kolk_load(&pool->retired, KOLK_RELAXED);
-    while (last < epoch)
-        if (kolk_compare_exchange_weak(&pool->retired, &last, epoch, KOLK_RELAXED, KOLK_RELAXED)) break;
-}
-
 /* Who is offline comes online for the moment: the epoch cannot pass it by. */
 static void retire(kolk_local *local, uint32_t slot) {
     kolk_shared *pool = local->pool;
@@ -142,7 +136,7 @@ static void retire(kolk_local *local, uint32_t slot) {
     if (!online) kolk_local_online(local);
     uint64_t epoch = local->magazine->seen;
     kolk_shared_bring(&pool->later[epoch % 4], slot / 64, kolk_bits_at(slot));
-    kolk_shared_retire_until(pool, epoch);
+    raise_to(&pool->retired, epoch);
     if (!online) kolk_local_offline(local);
 }
 

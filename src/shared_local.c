@@ -35,7 +35,8 @@ static void bury_one(kolk_shared *pool, kolk_magazine *magazine) {
     bring_held(pool, magazine);
     kolk_store(&magazine->top, 0, KOLK_RELEASE); /* in this order */
     kolk_store(&magazine->leaving, 0, KOLK_RELEASE);
-    if (magazine->seen) kolk_shared_retire_until(pool, kolk_load(&pool->epoch, KOLK_RELAXED) + 1);
+    /* What it freed in its last epoch, and what it was just bringing home at the end of one, is to come home too. */
+    if (magazine->seen) raise_to(&pool->retired, kolk_load(&pool->epoch, KOLK_RELAXED) + 1);
     kolk_store(&magazine->seen, 0, KOLK_RELEASE);
     magazine->taken = false;
 }

@@ -83,15 +83,20 @@ static uint32_t wait_in_line(kolk_local *local, kolk_deadline deadline) {
     return me.slot;
 }
 
-void *kolk_local_alloc_wait(kolk_local *local, kolk_deadline deadline) {
+void *kolk_shared_alloc(kolk_local *local, kolk_deadline deadline, const void *site) {
     kolk_shared *pool = local->pool;
     bool waits = deadline.ns > 0;
     if (!pool) return NULL;
     if (pool->debug && kolk_debug_fails(pool->debug)) return kolk_shared_fail_alloc(local);
-    bool has_one = held_by(local->magazine) || local->magazine->held, others = kolk_load(&pool->waiting, KOLK_RELAXED);
-    uint32_t slot = has_one || !others || !waits ? kolk_shared_take(local) : NO_SLOT;
+    bool has_one = held_by(local->magazine) || local->magazine->held;
+    bool lines_up = waits && !has_one && kolk_load(&pool->waiting, KOLK_RELAXED);
+    uint32_t slot = lines_up ? NO_SLOT : kolk_shared_take(local);
     if (slot == NO_SLOT && waits) slot = wait_in_line(local, deadline);
-    return slot == NO_SLOT ? kolk_shared_fail_alloc(local) : kolk_shared_begin_life(local, slot, SITE);
+    return slot == NO_SLOT ? kolk_shared_fail_alloc(local) : kolk_shared_begin_life(local, slot, site);
+}
+
+void *kolk_local_alloc_wait(kolk_local *local, kolk_deadline deadline) {
+    return kolk_shared_alloc(local, deadline, SITE);
 }
 
 #else
