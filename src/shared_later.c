@@ -99,7 +99,7 @@ static void advance(kolk_shared *pool, kolk_magazine *mine, uint64_t epoch) {
 }
 
 static bool is_waited_for(const kolk_shared *pool, uint64_t epoch) {
-    return kolk_load(&pool->retired, KOLK_RELAXED) + EPOCHS_BEHIND > epoch;
+    return kolk_load(&pool->retired, KOLK_SEQ_CST) + EPOCHS_BEHIND > epoch; /* partner: retire, before it goes offline */
 }
 
 void kolk_local_quiesce(kolk_local *local) {
@@ -117,14 +117,19 @@ static bool is_anybody_online(const kolk_shared *pool) {
     return false;
 }
 
-/* Only then: whoever is online ends epochs itself, and must not be held up by this one. */
+/* A thread that is online ends epochs itself, and must not be held up by this one. It may still leave it to this one, for it goes
+ * offline when it sees this one online; so each looks again once it is offline. Of several, the last one to go sees the others
+ * offline (all these are in the one order of sequentially consistent operations), and does it. */
 bool kolk_shared_end_epochs(kolk_local *local) {
     kolk_shared *pool = local->pool;
-    if (!is_waited_for(pool, kolk_load(&pool->epoch, KOLK_SEQ_CST)) || is_anybody_online(pool)) return false;
-    kolk_local_online(local);
-    for (unsigned n = 0; n <= EPOCHS_BEHIND; n++) kolk_local_quiesce(local);
-    go_offline(local);
-    return true;
+    bool any = false;
+    while (is_waited_for(pool, kolk_load(&pool->epoch, KOLK_SEQ_CST)) && !is_anybody_online(pool)) {
+        kolk_local_online(local);
+        for (unsigned n = 0; n <= EPOCHS_BEHIND; n++) kolk_local_quiesce(local);
+        go_offline(local);
+        any = true;
+    }
+    return any;
 }
 
 /* ---- Going --------------------------------------------------------------------------------------------------------------- */

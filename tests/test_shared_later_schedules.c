@@ -162,6 +162,19 @@ static void two_are_about_to_come_home(state *s) {
     s->alive = capacity - 1;
 }
 
+/* Something waits to be free, and all are offline but the writer, who has to come to its epochs. */
+static void old_one_is_retired(state *s) {
+    all_offline_but_writer(s);
+    kolk_local_free_later(&s->locals[WRITER], s->old);
+}
+
+/* Two wait to be free, and all are offline. */
+static void two_are_retired(state *s) {
+    old_one_is_retired(s);
+    kolk_local_free_later(&s->locals[WRITER], s->next);
+    kolk_local_offline(&s->locals[WRITER]);
+}
+
 /* ---- Bodies --------------------------------------------------------------------------------------------------------------- */
 
 static void write_and_reuse(void *context) {
@@ -305,6 +318,54 @@ static void wait_for_the_old_one(void *context) {
     taken++;
 }
 
+static void go_offline(void *context) {
+    kolk_local_offline(&((state *)context)->locals[WRITER]);
+}
+
+/* Others go on while it is online. */
+static void third_comes_for_a_moment(void *context) {
+    state *s = (state *)context;
+    kolk_local_online(&s->locals[THIRD]);
+    kolk_pause();
+    kolk_local_offline(&s->locals[THIRD]);
+}
+
+static void wait_for_any(state *s, unsigned local) {
+    uint64_t *object = (uint64_t *)kolk_local_alloc_wait(&s->locals[local], KOLK_FOREVER);
+    schedule_assert(object == s->old || object == s->next);
+    KOLK_PLAIN_WRITE(object, 8);
+    *object = UNPUBLISHED;
+    taken++;
+}
+
+static void writer_waits(void *context) {
+    wait_for_any((state *)context, WRITER);
+}
+
+static void reader_waits(void *context) {
+    wait_for_any((state *)context, READER);
+}
+
+/* The same steps, but the others have their turn after each. */
+static void write_and_reuse_in_turns(void *context) {
+    state *s = (state *)context;
+    replace(s, WRITER);
+    for (int i = 0; i < 4; i++) {
+        kolk_pause();
+        quiesce(s, WRITER);
+        if (reuse(s, WRITER)) return;
+    }
+}
+
+static void look_and_quiesce_in_turns(void *context) {
+    state *s = (state *)context;
+    look(s);
+    for (int i = 0; i < 4; i++) {
+        quiesce(s, READER);
+        kolk_pause();
+    }
+}
+
 /* ---- Runs ------------------------------------------------------------------------------------------------------------------ */
 
 static void begin(void *context) {
@@ -361,6 +422,7 @@ static void test_readers_that_quiesce(void **unused) {
     (void)unused;
     run("quiesce", give_out, write_and_reuse, look_and_quiesce, NULL);
     run("quiesce, as soon as can be", give_out, write_and_reuse_as_soon_as_can_be, look_and_quiesce, NULL);
+    run("quiesce, in turns", give_out, write_and_reuse_in_turns, look_and_quiesce_in_turns, NULL);
     run("quiesce, beside a third", give_out, write_and_quiesce, look_and_quiesce, third_quiesces_and_takes);
 }
 
@@ -393,10 +455,20 @@ static void test_writers_that_are_offline(void **unused) {
     run("offline, and takes itself", third_alone, write_and_take, come_and_go, third_quiesces);
 }
 
-/* Who waits in line gets what comes home at the end of an epoch. */
-static void test_who_waits(void **unused) {
+/* A waiter gets what comes home at the end of an epoch. */
+static void test_waiters(void **unused) {
     (void)unused;
     run("in line", all_offline_but_writer, write_and_quiesce, wait_for_the_old_one, NULL);
+}
+
+/* The last thread that goes offline ends the epochs that a waiter waits for, also where two do so at the same time and each
+ * finds the other online. */
+static void test_waiters_beside_the_last_one_online(void **unused) {
+    (void)unused;
+    run("in line, the last goes offline", old_one_is_retired, go_offline, wait_for_the_old_one, NULL);
+    run("in line, another comes for a moment", old_one_is_retired, go_offline, wait_for_the_old_one,
+        third_comes_for_a_moment);
+    run("two in line, all offline", two_are_retired, writer_waits, reader_waits, NULL);
 }
 
 /* What comes home at the end of an epoch is not overlooked: see test_seen_empty_in_the_summary in test_shared_schedules.c. */
@@ -413,7 +485,8 @@ int main(void) {
                                        cmocka_unit_test(test_threads_in_different_epochs),
                                        cmocka_unit_test(test_the_end_of_an_epoch),
                                        cmocka_unit_test(test_writers_that_are_offline),
-                                       cmocka_unit_test(test_who_waits),
+                                       cmocka_unit_test(test_waiters),
+                                       cmocka_unit_test(test_waiters_beside_the_last_one_online),
                                        cmocka_unit_test(test_not_overlooked)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
