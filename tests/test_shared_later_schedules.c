@@ -330,6 +330,11 @@ static void third_comes_for_a_moment(void *context) {
     kolk_local_offline(&s->locals[THIRD]);
 }
 
+static void third_frees_later(void *context) {
+    state *s = (state *)context;
+    kolk_local_free_later(&s->locals[THIRD], s->old);
+}
+
 static void wait_for_any(state *s, unsigned local) {
     uint64_t *object = (uint64_t *)kolk_local_alloc_wait(&s->locals[local], KOLK_FOREVER);
     schedule_assert(object == s->old || object == s->next);
@@ -468,6 +473,7 @@ static void test_waiters_beside_the_last_one_online(void **unused) {
     run("in line, the last goes offline", old_one_is_retired, go_offline, wait_for_the_old_one, NULL);
     run("in line, another comes for a moment", old_one_is_retired, go_offline, wait_for_the_old_one,
         third_comes_for_a_moment);
+    run("in line, another frees later", all_offline_but_writer, go_offline, wait_for_the_old_one, third_frees_later);
     run("two in line, all offline", two_are_retired, writer_waits, reader_waits, NULL);
 }
 
