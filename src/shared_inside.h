@@ -168,6 +168,9 @@ void kolk_shared_end_debug(kolk_shared *pool);
 /* Who finds no slot, where all are offline, ends epochs for them; true if slots may have come home. */
 bool kolk_shared_end_epochs(kolk_local *local);
 
+/* If slots wait to be free, brings home what threads had that ended without a word, and ends the epochs that these held up. */
+void kolk_shared_mind_the_dead(kolk_local *local);
+
 /* ---- shared_local.c -------------------------------------------------------------------------------------------------- */
 
 /* Brings home what threads have at hand that ended without a word; also those that the system still knows, if `closely`. */

@@ -99,7 +99,8 @@ static void advance(kolk_shared *pool, kolk_magazine *mine, uint64_t epoch) {
 }
 
 static bool is_waited_for(const kolk_shared *pool, uint64_t epoch) {
-    return kolk_load(&pool->retired, KOLK_SEQ_CST) + EPOCHS_BEHIND > epoch; /* partner: retire, before it goes offline */
+    return kolk_load(&pool->retired, KOLK_SEQ_CST) + EPOCHS_BEHIND >
+           epoch; /* partner: retire, before it goes offline */
 }
 
 void kolk_local_quiesce(kolk_local *local) {
@@ -130,6 +131,14 @@ bool kolk_shared_end_epochs(kolk_local *local) {
         any = true;
     }
     return any;
+}
+
+/* A thread that ended while it was online holds up the epoch for ever, if no other is online that finds it behind. So waiters
+ * look, now and then. */
+void kolk_shared_mind_the_dead(kolk_local *local) {
+    if (!is_waited_for(local->pool, kolk_load(&local->pool->epoch, KOLK_SEQ_CST))) return;
+    kolk_shared_bury(local->pool, true);
+    kolk_shared_end_epochs(local);
 }
 
 /* ---- Going --------------------------------------------------------------------------------------------------------------- */

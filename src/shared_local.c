@@ -22,7 +22,8 @@ static void bring_held(kolk_shared *pool, kolk_magazine *magazine) {
     if (held) kolk_shared_bring_slot(pool, held - 1);
 }
 
-/* A fork's child may bury it again, from anywhere in between: so each slot leaves the magazine before it comes home. */
+/* A fork's child may bury it again, from anywhere in between: so each slot leaves the magazine before it comes home. An entry
+ * may be of an object that is alive: alloc's two stores, of `top` and of the life, are in no order to others. */
 static void bury_one(kolk_shared *pool, kolk_magazine *magazine) {
     uint32_t fresh = kolk_load(&pool->fresh, KOLK_ACQUIRE);
     while (magazine->leaving < magazine->top) {

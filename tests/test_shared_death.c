@@ -184,6 +184,73 @@ static void test_death_online(void **state) {
     end_shared(&d.pool);
 }
 
+static uint32_t is_online;
+
+static void *die_online(void *pool) {
+    kolk_local local;
+    REQUIRE(kolk_local_init(&local, (kolk_shared *)pool) == KOLK_OK);
+    __atomic_store_n(&is_online, 1, __ATOMIC_SEQ_CST);
+    return NULL;
+}
+
+static void *die_when_one_waits(void *argument) {
+    kolk_shared *pool = (kolk_shared *)argument;
+    die_online(pool);
+    while (!__atomic_load_n(&pool->waiting, __ATOMIC_SEQ_CST)) usleep(100);
+    usleep(1000);
+    return NULL;
+}
+
+/* A waiter is not left behind by a thread that died online, before the wait or in the middle of it, though no other thread is
+ * there that quiesces. */
+static void test_a_waiter_behind_the_dead(void **state) {
+    (void)state;
+    static void *(*const bodies[])(void *) = {die_online, die_when_one_waits};
+    for (size_t n = 0; n < LENGTH_OF(bodies); n++) {
+        kolk_shared pool;
+        kolk_local local;
+        pthread_t thread;
+        make_shared(&pool, &(kolk_shared_desc){.object_size = 16, .capacity = 1, .max_threads = 4});
+        make_local(&local, &pool);
+        is_online = 0;
+        assert_int_equal(pthread_create(&thread, NULL, bodies[n], &pool), 0);
+        while (!__atomic_load_n(&is_online, __ATOMIC_SEQ_CST)) usleep(100);
+        kolk_local_free_later(&local, kolk_local_alloc(&local));
+        kolk_local_offline(&local);
+        assert_non_null(kolk_local_alloc_wait(&local, kolk_deadline_after(100000)));
+        assert_int_equal(pthread_join(thread, NULL), 0);
+        kolk_local_deinit(&local);
+        kolk_shared_deinit(&pool);
+    }
+}
+
+/* An alloc lowers `top` and begins a life by two stores that are in no order to others. So a thread may be gone after the second
+ * and before the first, with an object that is alive in its magazine. */
+static void test_alive_in_a_magazine(void **state) {
+    (void)state;
+    static death d;
+    for (unsigned kind = 0; kind < 2; kind++) {
+        make_shared(&d.pool, &(kolk_shared_desc){
+                                 .object_size = 8, .capacity = 100, .max_threads = 1, .cache = 5, .no_handles = kind});
+        d.n = 8;
+        d.keeps = 5;
+        run_thread(die, &d);
+        kolk_magazine *magazine = d.local.magazine;
+        uint32_t slot = slot_of(&d.pool, d.objects[0]);
+        *kolk_magazine_entry(magazine, magazine->top++) = slot;
+        kolk_local next;
+        make_local(&next, &d.pool);
+        assert_true(kolk_shared_is_valid(&d.pool));
+        assert_int_equal(kolk_shared_count(&d.pool), 5);
+        void *objects[MOST];
+        uint32_t got = take_all(&next, objects);
+        assert_int_equal(got, all_slots(&d.pool) - 5);
+        for (uint32_t i = 0; i < got; i++) assert_ptr_not_equal(objects[i], d.objects[0]);
+        assert_int_equal(*(uint32_t *)d.objects[0], 0);
+        kolk_shared_deinit(&d.pool);
+    }
+}
+
 /* ---- A thread's own local -------------------------------------------------------------------------------------------------- */
 
 static kolk_shared pools[3];
@@ -714,6 +781,8 @@ int main(void) {
         TEST(test_the_moment_after_a_join),
         TEST(test_the_first_thread_of_a_process),
         TEST(test_death_online),
+        TEST(test_a_waiter_behind_the_dead),
+        TEST(test_alive_in_a_magazine),
         TEST(test_one_of_each_thread_and_pool),
         TEST(test_no_more_than_max_threads),
         TEST(test_deinit_by_hand),

@@ -47,7 +47,9 @@
  *           * cache more. So NULL means: at one moment of the call, at least max_capacity objects were alive, or to be free
  *           later (or the system had no memory for the pool to grow). From then on threads keep nothing at hand: each free
  *           goes home at once, where all others find it, until at least half as many have done so as the pool has slots.
- *           Without caches (small pools, or KOLK_NO_CACHE) it is exactly max_capacity, and NULL means that so many were alive.
+ *           Without caches (small pools, or KOLK_NO_CACHE) it is exactly max_capacity, and NULL means that so many were alive,
+ *           or were being freed: a free ends its object's life first (get, is_live and next don't find it any more), and then
+ *           brings its slot home.
  * Contents  alloc gives what the last life left, or zeroes: initialise all of it. free leaves the object as it is.
  * Threads   a kolk_local is one thread's; the functions of kolk_shared may be called by any number of threads at a time,
  *           but for init, deinit and is_valid. Lock-free are those that say so: a thread that is stopped in the middle of
@@ -200,8 +202,8 @@ KOLK_INLINE void *kolk_local_alloc(kolk_local *local);
 /* The same, but waits for one until the deadline: NULL after it; with KOLK_NOW it is kolk_local_alloc. First come, first served:
  * who waits gets the next object that is freed, before those who came later and wait. (An alloc that does not wait takes what it
  * finds.) Nothing but an object and the deadline ends a wait. Where objects are freed later, wait offline: the slots that are
- * waited for may wait for this thread. To limit something to a few, take a pool without caches: others have more than their
- * capacity. */
+ * waited for may wait for this thread. (Each second a waiter looks whether they wait for a thread that has ended without a
+ * word.) To limit something to a few, take a pool without caches: others have more than their capacity. */
 KOLK_API void *kolk_local_alloc_wait(kolk_local *local, kolk_deadline deadline);
 
 /* Takes back an object of the pool, whichever thread allocated it, once; its handles are stale from now on. NULL does
