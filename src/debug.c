@@ -14,7 +14,11 @@
  *
  * With bypass the objects are malloc blocks, one a life. The pool keeps its bits, its generations and its order of
  * reuse, but looks objects up here: by slot in objects[], by pointer in lists that begin in heads[]. A dead object stays
- * in its list until its slot is used again, so that a double free is still told from a foreign pointer. */
+ * in its list until its slot is used again, so that a double free is still told from a foreign pointer.
+ *
+ * A walk by pointers goes on from an object that may be dead for long: its slot has another block then, and its place in
+ * memory may be another slot's block. The place alone does not tell where such a walk stands. So places[] tells it, for the
+ * last ones; and no slot gets a block at a place that stands there for another slot. */
 #if defined(__linux__) || defined(__APPLE__) || defined(__unix__)
 #define _POSIX_C_SOURCE 200809L /* posix_memalign */
 #endif
@@ -29,15 +33,19 @@
 #include <string.h>
 
 #if __STDC_HOSTED__
+#include "wait.h"
+
 #include <stdlib.h>
 #endif
 
-#define FREE_FILL  0x1deadb0bu
-#define NEW_FILL   0xcdcdcdcdu
-#define ZONE_FILL  0xfdfdfdfdu
-#define ZONE       16u
-#define NO_SLOT    UINT32_MAX
-#define MANY_BYTES 16u /* of damage in a sentence */
+#define FREE_FILL   0x1deadb0bu
+#define NEW_FILL    0xcdcdcdcdu
+#define ZONE_FILL   0xfdfdfdfdu
+#define ZONE        16u
+#define NO_SLOT     UINT32_MAX
+#define MANY_BYTES  16u /* of damage in a sentence */
+#define PLACES      32u /* of walks by pointers, */
+#define PLACES_LEFT 4u  /* so many at least of those that were left last */
 
 /* What is known of a slot and its last life. Of a slot map, whose objects change places, `dressed` is of the place. */
 typedef struct life {
@@ -48,6 +56,14 @@ typedef struct life {
     bool dressed;
 } life;
 
+/* Where a walk by pointers has come to. When it has gone on, its caller may still ask again. */
+typedef struct place {
+    uintptr_t object; /* inverted; 0: none */
+    uint32_t slot;
+    uint32_t walks; /* that stand there */
+    size_t step;    /* the n-th of all was to there, or from there */
+} place;
+
 struct kolk_debug {
     kolk_debug_desc desc;
     kolk_profiler profiler;
@@ -57,6 +73,9 @@ struct kolk_debug {
     uint32_t *ring;       /* slots in quarantine */
     uintptr_t *objects;   /* bypass only: by slot, inverted */
     uint32_t *heads;      /* ... max_capacity of them: slot + 1 */
+    place places[PLACES];
+    size_t steps; /* of all walks */
+    uint32_t lock;
     size_t block_size;
 };
 
@@ -180,6 +199,68 @@ static void unlink_object(kolk_debug *debug, uint32_t slot) {
     *link = debug->lives[slot].next;
 }
 
+/* ---- Bypass: walks by pointers ------------------------------------------------------------------------------------ */
+
+void kolk_debug_lock(kolk_debug *debug) {
+#if __STDC_HOSTED__
+    kolk_lock_word(&debug->lock);
+#else
+    (void)debug;
+#endif
+}
+
+void kolk_debug_unlock(kolk_debug *debug) {
+#if __STDC_HOSTED__
+    kolk_unlock_word(&debug->lock);
+#else
+    (void)debug;
+#endif
+}
+
+static place *place_of(kolk_debug *debug, const void *object) {
+    for (unsigned n = 0; n < PLACES && debug->steps; n++)
+        if (debug->places[n].object == ~(uintptr_t)object && ~(uintptr_t)object) return &debug->places[n];
+    return NULL;
+}
+
+uintptr_t kolk_debug_walked(const kolk_debug *debug, const void *object) {
+    const place *known = place_of((kolk_debug *)(uintptr_t)debug, object);
+    return known ? known->slot : kolk_debug_find(debug, object);
+}
+
+/* What is forgotten next: of the places where nobody stands, or, if these are but the last few, of the others. */
+static place *stalest(kolk_debug *debug) {
+    place *left = NULL, *other = NULL;
+    unsigned count = 0;
+    for (place *next = debug->places; next < debug->places + PLACES; next++) {
+        place **oldest = next->walks ? &other : &left;
+        count += next->walks == 0;
+        if (!*oldest || debug->steps - next->step > debug->steps - (*oldest)->step) *oldest = next;
+    }
+    return count < PLACES_LEFT ? other : left;
+}
+
+static place *enter_place(kolk_debug *debug, const void *object, uintptr_t slot) {
+    place *entered = place_of(debug, object);
+    if (!entered) {
+        entered = stalest(debug);
+        *entered = (place){~(uintptr_t)object, (uint32_t)slot, 0, 0};
+    }
+    entered->step = ++debug->steps;
+    return entered;
+}
+
+/* Who asks again, from where nobody stands any more, stands where it was led before. */
+void kolk_debug_walk(kolk_debug *debug, const void *from, uintptr_t from_slot, const void *to, uintptr_t to_slot) {
+    place *left = from ? enter_place(debug, from, from_slot) : NULL;
+    bool goes = !left || left->walks;
+    if (left && left->walks) left->walks--;
+    place *come_to = to ? enter_place(debug, to, to_slot) : NULL;
+    if (come_to && (goes || come_to->walks == 0)) come_to->walks++;
+}
+
+/* ---- Bypass: blocks ------------------------------------------------------------------------------------------------ */
+
 #if __STDC_HOSTED__
 static void *take_block(const kolk_debug_desc *desc) {
 #ifndef _WIN32 /* over-aligned pools are never bypassed there */
@@ -204,11 +285,22 @@ static void give_block(void *block) {
 }
 #endif
 
+/* Keeps those that may not be this slot's, so that malloc gives another: there are no more of them than places. */
+static void *take_block_for(kolk_debug *debug, uint32_t slot) {
+    void *others[PLACES], *block;
+    const place *known;
+    unsigned n = 0;
+    while ((block = take_block(&debug->desc)) && (known = place_of(debug, block)) && known->slot != slot)
+        others[n++] = block;
+    while (n > 0) give_block(others[--n]);
+    return block;
+}
+
 /* A block for this slot's next life: its own if it has kept one. */
 static void *renew_block(kolk_debug *debug, uint32_t slot) {
     bool renews = debug->objects[slot] != 0;
     if (renews && debug->desc.persistent) return (void *)~debug->objects[slot];
-    void *object = take_block(&debug->desc);
+    void *object = take_block_for(debug, slot);
     if (!object) return NULL;
     if (renews) unlink_object(debug, slot);
     uint32_t *head = head_of(debug, object);

@@ -81,16 +81,40 @@ bool kolk_shared_is_live(const kolk_shared *pool, const void *object) {
     return is_alive(pool, slot_of(pool, object));
 }
 
+/* The first slot from this one on that has a live object, or `end`. */
+static uint32_t live_from(const kolk_shared *pool, uintptr_t index, uint32_t end) {
+    while (index < end && !(life_of(pool, index) & 1)) index++;
+    return (uint32_t)index;
+}
+
+/* With bypass a pointer alone does not tell the slot. All of it is under the lock: a block that is seen there to have a live
+ * object goes to no other slot before it is known that the walk stands at it. */
+static void *next_bypassed(const kolk_shared *pool, const void *object, const void *site) {
+    void *next = NULL;
+    kolk_shared_lock_debug(pool);
+    uintptr_t slot = object ? kolk_debug_walked(pool->debug, object) : 0;
+    uint32_t end = kolk_load(&pool->fresh, KOLK_ACQUIRE);
+    bool known = !object || slot < end;
+    if (known) {
+        uint32_t index = live_from(pool, object ? slot + 1 : 0, end);
+        if (index < end) next = (void *)~pool->objects[index];
+        kolk_debug_walk(pool->debug, object, slot, next, index);
+    }
+    kolk_shared_unlock_debug(pool);
+    if (!known) kolk_shared_fail_object(pool, object, "next", KOLK_DEAD_OBJECT, site);
+    return next;
+}
+
 void *kolk_shared_next(const kolk_shared *pool, const void *object) {
+    if (pool->objects) return next_bypassed(pool, object, SITE);
     uintptr_t index = object ? slot_of(pool, object) : 0;
     uint32_t end = kolk_load(&pool->fresh, KOLK_ACQUIRE);
     if (object && index++ >= end) {
         kolk_shared_fail_object(pool, object, "next", KOLK_DEAD_OBJECT, SITE);
         return NULL;
     }
-    for (; index < end; index++)
-        if (life_of(pool, index) & 1) return object_at(pool, index);
-    return NULL;
+    index = live_from(pool, index, end);
+    return index < end ? plain_object_at(pool, index) : NULL;
 }
 
 static uint64_t count_bits(const uint64_t *words, uint64_t n) {

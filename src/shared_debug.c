@@ -11,11 +11,11 @@
 
 #include "wait.h"
 
-static void lock_debug(const kolk_shared *pool) {
+void kolk_shared_lock_debug(const kolk_shared *pool) {
     kolk_lock_word((uint32_t *)(uintptr_t)&pool->debug_lock);
 }
 
-static void unlock_debug(const kolk_shared *pool) {
+void kolk_shared_unlock_debug(const kolk_shared *pool) {
     kolk_unlock_word((uint32_t *)(uintptr_t)&pool->debug_lock);
 }
 
@@ -28,23 +28,23 @@ kolk_failure kolk_shared_failure(const kolk_shared *pool, kolk_status rule, uint
 /* ---- Bypass: objects from malloc ------------------------------------------------------------------------------------------ */
 
 uintptr_t kolk_shared_find_bypassed(const kolk_shared *pool, const void *object) {
-    lock_debug(pool);
+    kolk_shared_lock_debug(pool);
     uintptr_t slot = kolk_debug_find(pool->debug, object);
-    unlock_debug(pool);
+    kolk_shared_unlock_debug(pool);
     return slot;
 }
 
 uint32_t kolk_shared_search_bypassed(const kolk_shared *pool, const void *pointer, uint64_t *inside) {
-    lock_debug(pool);
+    kolk_shared_lock_debug(pool);
     uint32_t slot = kolk_debug_search(pool->debug, kolk_load(&pool->fresh, KOLK_RELAXED), pointer, inside);
-    unlock_debug(pool);
+    kolk_shared_unlock_debug(pool);
     return slot;
 }
 
 void *kolk_shared_bypassed_at(const kolk_shared *pool, uintptr_t slot) {
-    lock_debug(pool);
+    kolk_shared_lock_debug(pool);
     void *object = (void *)~pool->objects[slot];
-    unlock_debug(pool);
+    kolk_shared_unlock_debug(pool);
     return object;
 }
 
@@ -62,18 +62,18 @@ static uint32_t leave_quarantine(kolk_shared *pool) {
 static uint32_t enter_quarantine(kolk_shared *pool, uint32_t slot) {
     uint32_t most = kolk_debug_quarantine(pool->debug);
     if (most == 0) return slot;
-    lock_debug(pool);
+    kolk_shared_lock_debug(pool);
     uint32_t leaves = pool->quarantined == most ? leave_quarantine(pool) : NO_SLOT;
     *kolk_debug_ring(pool->debug, pool->quarantined) = slot;
     kolk_store(&pool->quarantined, pool->quarantined + 1, KOLK_RELAXED);
-    unlock_debug(pool);
+    kolk_shared_unlock_debug(pool);
     return leaves;
 }
 
 uint64_t kolk_shared_take_quarantined(kolk_shared *pool, uint32_t *word) {
-    lock_debug(pool);
+    kolk_shared_lock_debug(pool);
     uint32_t slot = pool->quarantined ? leave_quarantine(pool) : NO_SLOT;
-    unlock_debug(pool);
+    kolk_shared_unlock_debug(pool);
     if (slot == NO_SLOT) return 0;
     *word = slot >> pool->word_shift;
     return bit_of(pool, slot);
@@ -85,9 +85,9 @@ void *kolk_shared_dress(kolk_local *local, uint32_t slot, const void *site) {
     kolk_shared *pool = local->pool;
     kolk_store(&local->magazine->held, slot + 1, KOLK_RELAXED); /* partner: kolk_shared_count */
     kolk_shared_verify(pool, slot, true, site);
-    if (pool->objects) lock_debug(pool);
+    if (pool->objects) kolk_shared_lock_debug(pool);
     void *object = kolk_debug_dress(pool->debug, slot, plain_object_at(pool, slot));
-    if (pool->objects) unlock_debug(pool);
+    if (pool->objects) kolk_shared_unlock_debug(pool);
     if (!object) return NULL;
     kolk_store(&local->magazine->held, 0, KOLK_RELAXED);
     kolk_debug_begin_life(pool->debug, slot, object, site);

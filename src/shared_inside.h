@@ -126,6 +126,10 @@ static inline void serve_waiting(kolk_shared *pool) {
 
 kolk_failure kolk_shared_failure(const kolk_shared *pool, kolk_status rule, uint32_t slot, const void *site);
 
+/* What slots share in debug mode: see the table in debug.h. */
+void kolk_shared_lock_debug(const kolk_shared *pool);
+void kolk_shared_unlock_debug(const kolk_shared *pool);
+
 /* With bypass: as slot_of and object_at, and kolk_debug_search. */
 uintptr_t kolk_shared_find_bypassed(const kolk_shared *pool, const void *object);
 void *kolk_shared_bypassed_at(const kolk_shared *pool, uintptr_t slot);

@@ -10,11 +10,17 @@ typedef struct block {
     size_t size, align;
 } block;
 
+/* Whether a freed block's place is used again. */
+typedef enum places { AS_EVER, AT_ONCE, NEVER } places;
+
 static struct {
     block blocks[4096];
     uint32_t count; /* that are not freed yet */
     uint32_t calls, refused_from;
     bool on;
+    places places;
+    block kept[1 << 16]; /* freed, AT_ONCE the next ones from the end, or NEVER */
+    uint32_t kept_count;
 } heap;
 
 void *__real_malloc(size_t size);
@@ -36,13 +42,29 @@ static inline void *watched(void *start, size_t size, size_t align) {
     return start;
 }
 
+/* The one that was freed last, or NULL. */
+static inline void *kept_block(size_t size, size_t align) {
+    uint32_t n = heap.on && heap.places == AT_ONCE ? heap.kept_count : 0;
+    while (n-- > 0) {
+        block found = heap.kept[n];
+        if (found.size != size || found.align != align) continue;
+        memmove(&heap.kept[n], &heap.kept[n + 1], (--heap.kept_count - n) * sizeof found);
+        return found.start;
+    }
+    return NULL;
+}
+
 void *__wrap_malloc(size_t size) {
-    return heap.on && refused() ? NULL : watched(__real_malloc(size), size, 0);
+    if (heap.on && refused()) return NULL;
+    void *kept = kept_block(size, 0);
+    return watched(kept ? kept : __real_malloc(size), size, 0);
 }
 
 int __wrap_posix_memalign(void **start, size_t align, size_t size) {
     if (heap.on && refused()) return 12; /* ENOMEM */
-    int error = __real_posix_memalign(start, align, size);
+    void *kept = kept_block(size, align);
+    int error = kept ? 0 : __real_posix_memalign(start, align, size);
+    if (kept) *start = kept;
     if (!error) watched(*start, size, align);
     return error;
 }
@@ -51,14 +73,26 @@ void __wrap_free(void *start) {
     uint32_t n = 0;
     while (n < heap.count && heap.blocks[n].start != start) n++;
     if (heap.on && start) assert_true(n < heap.count);
+    block gone = n < heap.count ? heap.blocks[n] : (block){start, 0, 0};
     if (n < heap.count) heap.blocks[n] = heap.blocks[--heap.count];
-    __real_free(start);
+    if (start && heap.on && heap.places != AS_EVER) {
+        assert_true(heap.kept_count < LENGTH_OF(heap.kept));
+        heap.kept[heap.kept_count++] = gone;
+    } else {
+        __real_free(start);
+    }
 }
 
 static inline const block *block_of(const void *object) {
     for (uint32_t n = 0; n < heap.count; n++)
         if (heap.blocks[n].start == object) return &heap.blocks[n];
     return NULL;
+}
+
+/* From now on. */
+static inline void use_places(places what) {
+    while (heap.kept_count > 0) __real_free(heap.kept[--heap.kept_count].start);
+    heap.places = what;
 }
 
 static inline int bypass(void **state) {
@@ -70,6 +104,7 @@ static inline int bypass(void **state) {
 }
 
 static inline int end_bypass(void **state) {
+    use_places(AS_EVER);
     heap.on = false;
     return plain_environment(state);
 }

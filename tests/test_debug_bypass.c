@@ -440,6 +440,155 @@ static void test_iteration(void **state) {
     end_bypassed(&pool);
 }
 
+/* ---- Walks by kolk_pool_next -------------------------------------------------------------------------------------------- */
+
+/* Frees the current object and allocates another in its body. */
+static void test_a_walk_that_frees_and_allocates(void **state) {
+    (void)state;
+    for (int how = AS_EVER; how <= NEVER; how++) {
+        for (size_t n = 0; n < LENGTH_OF(debug_orders); n++) {
+            kolk_pool pool;
+            notes taken;
+            begin_notes(&taken);
+            use_places((places)how);
+            make_bypassed(&pool, (kolk_pool_desc){.capacity = 20, .reuse = debug_orders[n]});
+            for (int i = 0; i < 10; i++) memcpy(taken_from(&pool), &i, sizeof i);
+            int old = 0, new = 0, number;
+            for (void *each = NULL; (each = kolk_pool_next(&pool, each));) {
+                memcpy(&number, each, sizeof number);
+                assert_true(number == -1 || number == old);
+                if (number == -1) {
+                    assert_true(++new <= 20);
+                    continue;
+                }
+                old++;
+                kolk_pool_free(&pool, each);
+                void *another = kolk_pool_alloc(&pool);
+                assert_non_null(another);
+                memset(another, -1, 24);
+            }
+            assert_int_equal(old, 10);
+            assert_silent(&taken);
+            end_bypassed(&pool);
+        }
+    }
+}
+
+enum { WALKERS = 6, SLOTS = 40 };
+
+/* To each walk is due what is alive from its begin to its end, in ascending order of slots. */
+typedef struct walker {
+    bool on, due[SLOTS];
+    void *at;
+    uint32_t from;   /* the slot behind it */
+    unsigned others; /* that have begun since it went on */
+} walker;
+
+static walker walkers[WALKERS];
+
+static void free_slot(kolk_pool *pool, uint32_t slot) {
+    for (unsigned n = 0; n < WALKERS; n++) walkers[n].due[slot] = false;
+    kolk_pool_free(pool, kolk_pool_at(pool, slot));
+}
+
+static void *ask(const kolk_pool *pool, const walker *one) {
+    void *next = kolk_pool_next(pool, one->at);
+    uint32_t slot = next ? kolk_pool_index(pool, next) : SLOTS;
+    assert_true(slot >= one->from && slot <= SLOTS);
+    for (uint32_t i = one->from; i < slot; i++) assert_false(one->due[i]);
+    return next;
+}
+
+static void go_on(const kolk_pool *pool, walker *one) {
+    one->at = ask(pool, one);
+    one->on = one->at != NULL;
+    one->others = 0;
+    if (one->on) one->from = kolk_pool_index(pool, one->at) + 1;
+}
+
+static void start(const kolk_pool *pool, walker *one) {
+    for (unsigned n = 0; n < WALKERS; n++)
+        if (walkers[n].on && ++walkers[n].others > 20) go_on(pool, &walkers[n]); /* see PLACES in src/debug.c */
+    *one = (walker){.on = true};
+    for (uint32_t i = 0; i < SLOTS; i++) one->due[i] = kolk_pool_at(pool, i) != NULL;
+    go_on(pool, one);
+}
+
+/* Several at a time, some of which are broken off; or one, which also asks and stays where it is. */
+static void walk_about(kolk_pool *pool, unsigned most, uint64_t *random) {
+    memset(walkers, 0, sizeof walkers);
+    for (unsigned step = 0; step < (SLOW ? 2000 : 10000); step++) {
+        walker *one = &walkers[random_below(random, most)];
+        uint32_t choice = random_below(random, 100), slot = random_below(random, SLOTS);
+        if (choice < 30)
+            kolk_pool_alloc(pool);
+        else if (choice < 45 && kolk_pool_at(pool, slot))
+            free_slot(pool, slot);
+        else if (choice < 60 && one->on && kolk_pool_at(pool, one->from - 1)) /* where it stands */
+            free_slot(pool, one->from - 1);
+        else if (choice < 70 && one->on && most == 1)
+            ask(pool, one);
+        else if (choice < 71)
+            one->on = false;
+        else if (one->on)
+            go_on(pool, one);
+        else
+            start(pool, one);
+    }
+}
+
+static void test_walks_at_a_time(void **state) {
+    (void)state;
+    uint64_t seed = number_from_environment("KOLK_TEST_SEED", 20261205), random = seed;
+    print_message("KOLK_TEST_SEED=%" PRIu64 "\n", seed);
+    for (int how = AS_EVER; how <= NEVER; how++) {
+        for (size_t n = 0; n < LENGTH_OF(debug_orders); n++) {
+            for (unsigned most = 1; most <= WALKERS; most += WALKERS - 1) {
+                kolk_pool pool;
+                use_places((places)how);
+                make_bypassed(&pool, (kolk_pool_desc){.capacity = SLOTS, .reuse = debug_orders[n]});
+                walk_about(&pool, most, &random);
+                end_bypassed(&pool);
+            }
+        }
+    }
+}
+
+/* A pool that nobody walks through calls malloc once an object, wherever that has it from. */
+static void test_no_more_calls_than_objects(void **state) {
+    (void)state;
+    kolk_pool pool;
+    void *objects[10];
+    use_places(AT_ONCE);
+    make_bypassed(&pool, (kolk_pool_desc){.capacity = 20, .reuse = KOLK_REUSE_FIFO});
+    heap.calls = 0;
+    for (int round = 0; round < 5; round++) {
+        for (int i = 0; i < 10; i++) objects[i] = taken_from(&pool);
+        for (int i = 0; i < 10; i++) kolk_pool_free(&pool, objects[i]);
+    }
+    assert_int_equal(heap.calls, 50);
+    end_bypassed(&pool);
+}
+
+/* In a walk's step, malloc may give nothing but the place where the walk stands. */
+static void test_malloc_fails_in_a_walk(void **state) {
+    (void)state;
+    kolk_pool pool;
+    use_places(AT_ONCE);
+    make_bypassed(&pool, (kolk_pool_desc){.capacity = 4, .reuse = KOLK_REUSE_FIFO});
+    for (int i = 0; i < 3; i++) taken_from(&pool);
+    void *each = kolk_pool_next(&pool, NULL), *second = kolk_pool_at(&pool, 1);
+    kolk_pool_free(&pool, each);
+    heap.calls = 0;
+    heap.refused_from = 2;
+    assert_null(kolk_pool_alloc(&pool));
+    assert_int_equal(heap.count, 2);
+    heap.refused_from = 0;
+    for (int i = 0; i < 2; i++) taken_from(&pool);
+    assert_ptr_equal(kolk_pool_next(&pool, each), second);
+    end_bypassed(&pool);
+}
+
 #define BYPASS_TEST(name) cmocka_unit_test_setup_teardown(name, bypass, end_bypass)
 
 int main(void) {
@@ -455,6 +604,10 @@ int main(void) {
         BYPASS_TEST(test_malloc_fails),
         BYPASS_TEST(test_churn),
         BYPASS_TEST(test_iteration),
+        BYPASS_TEST(test_a_walk_that_frees_and_allocates),
+        BYPASS_TEST(test_walks_at_a_time),
+        BYPASS_TEST(test_no_more_calls_than_objects),
+        BYPASS_TEST(test_malloc_fails_in_a_walk),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,9 +1,12 @@
-// link: -Wl,--wrap=malloc,--wrap=posix_memalign,--wrap=free
+// link: -Wl,--wrap=malloc,--wrap=posix_memalign,--wrap=free -pthread
 /* KOLK_BYPASS=1 and a shared pool: each life is a block of malloc's, which is freed when nobody may read it any more; everything
  * else is as it is without. */
 #include "kolk_heap.h"
 
 #include "kolk_shared_test.h"
+
+#include <pthread.h>
+#include <sched.h>
 
 static void make_bypassed(kolk_shared *pool, kolk_local locals[2], kolk_shared_desc desc) {
     if (!desc.name) desc.name = "blocks";
@@ -250,6 +253,92 @@ static void test_a_place_that_malloc_uses_again(void **state) {
     end_bypassed(&pool);
 }
 
+/* ---- Walks by kolk_shared_next ------------------------------------------------------------------------------------------- */
+
+/* In the walk's body the current object is freed, at once or later, and others are allocated: what was there before is visited,
+ * each once. */
+static void test_a_walk_that_frees_and_allocates(void **state) {
+    (void)state;
+    for (int how = AS_EVER; how <= NEVER; how++) {
+        for (int later = 0; later < 2; later++) {
+            for (int more = 1; more <= 3; more++) {
+                kolk_shared pool;
+                kolk_local locals[2];
+                notes taken;
+                begin_notes(&taken);
+                use_places((places)how);
+                make_bypassed(&pool, locals, (kolk_shared_desc){.capacity = 60});
+                for (int i = 0; i < 10; i++) memcpy(taken_by(&locals[0]), &i, sizeof i);
+                int old = 0, new = 0, number;
+                for (void *each = NULL; (each = kolk_shared_next(&pool, each));) {
+                    memcpy(&number, each, sizeof number);
+                    assert_true(number == -1 || number == old);
+                    if (number == -1) {
+                        assert_true(++new <= 60);
+                        continue;
+                    }
+                    (later ? kolk_local_free_later : kolk_local_free)(&locals[old++ % 2], each);
+                    for (int i = 0; i < 8; i++) kolk_local_quiesce(&locals[i % 2]);
+                    for (int i = 0; i < more; i++) memset(taken_by(&locals[i % 2]), -1, 24);
+                }
+                assert_int_equal(old, 10);
+                assert_silent(&taken);
+                end_bypassed(&pool);
+            }
+        }
+    }
+}
+
+static kolk_shared beside;
+static uint32_t rounds, over;
+
+static void *come_and_go(void *unused) {
+    kolk_local local;
+    void *objects[8];
+    (void)unused;
+    if (kolk_local_init(&local, &beside) != KOLK_OK) abort();
+    while (!__atomic_load_n(&over, __ATOMIC_RELAXED)) {
+        for (int i = 0; i < 8; i++) objects[i] = kolk_local_alloc(&local);
+        for (int i = 0; i < 8; i++) kolk_local_free(&local, objects[i]);
+        __atomic_fetch_add(&rounds, 1, __ATOMIC_RELAXED);
+    }
+    kolk_local_deinit(&local);
+    return NULL;
+}
+
+/* Until what the walk stands at has been freed and its slot used again, if it is theirs. */
+static void let_them_go_on(void) {
+    uint32_t before = __atomic_load_n(&rounds, __ATOMIC_RELAXED);
+    while (__atomic_load_n(&rounds, __ATOMIC_RELAXED) - before < 4) sched_yield();
+}
+
+/* While other threads work, all that nobody frees is visited, and no pointer is unknown. */
+static void test_walks_beside_threads(void **state) {
+    (void)state;
+    kolk_local local;
+    pthread_t threads[2];
+    notes taken;
+    void *kept[20];
+    heap.on = false; /* it is for one thread */
+    begin_notes(&taken);
+    make_shared(&beside, &(kolk_shared_desc){.object_size = 24, .capacity = 40, .cache = KOLK_NO_CACHE});
+    make_local(&local, &beside);
+    for (int i = 0; i < 20; i++) assert_non_null(kept[i] = kolk_local_alloc(&local));
+    for (int i = 0; i < 20; i += 2) kolk_local_free(&local, kept[i]); /* the others come and go between them */
+    rounds = over = 0;
+    for (int i = 0; i < 2; i++) assert_int_equal(pthread_create(&threads[i], NULL, come_and_go, NULL), 0);
+    for (unsigned walks = 0; walks < (SLOW ? 5 : 30); walks++) {
+        unsigned met = 0;
+        for (void *each = NULL; (each = kolk_shared_next(&beside, each)); let_them_go_on())
+            for (unsigned i = 0; i < 10; i++) met += each == kept[2 * i + 1] ? 1u << i : 0;
+        assert_int_equal(met, (1 << 10) - 1);
+    }
+    __atomic_store_n(&over, 1, __ATOMIC_RELAXED);
+    for (int i = 0; i < 2; i++) pthread_join(threads[i], NULL);
+    assert_silent(&taken);
+    end_shared(&beside);
+}
+
 #define BYPASS_TEST(name) cmocka_unit_test_setup_teardown(name, bypass, end_bypass)
 
 int main(void) {
@@ -261,6 +350,8 @@ int main(void) {
         BYPASS_TEST(test_free_later),
         BYPASS_TEST(test_malloc_fails),
         BYPASS_TEST(test_a_place_that_malloc_uses_again),
+        BYPASS_TEST(test_a_walk_that_frees_and_allocates),
+        BYPASS_TEST(test_walks_beside_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
