@@ -18,7 +18,10 @@
  *
  * A walk by pointers goes on from an object that may be dead for long: its slot has another block then, and its place in
  * memory may be another slot's block. The place alone does not tell where such a walk stands. So places[] tells it, for the
- * last ones; and no slot gets a block at a place that stands there for another slot. */
+ * last ones; and no slot gets a block at a place that stands there for another slot.
+ *
+ * Another thread may fork at any moment. Its child relies on the order of the stores to lists and places: each list ends, a
+ * slot is in one list or in none, and a place that is there has its slot. */
 #if defined(__linux__) || defined(__APPLE__) || defined(__unix__)
 #define _POSIX_C_SOURCE 200809L /* posix_memalign */
 #endif
@@ -193,10 +196,19 @@ uint32_t kolk_debug_search(const kolk_debug *debug, uint32_t end, const void *po
     return NO_SLOT;
 }
 
+/* In a fork's child a slot that another thread was just renewing may be in no list. */
 static void unlink_object(kolk_debug *debug, uint32_t slot) {
     uint32_t *link = head_of(debug, (void *)~debug->objects[slot]);
-    while (*link != slot + 1) link = &debug->lives[*link - 1].next;
-    *link = debug->lives[slot].next;
+    while (*link && *link != slot + 1) link = &debug->lives[*link - 1].next;
+    if (*link) kolk_store(link, debug->lives[slot].next, KOLK_RELEASE);
+}
+
+/* In this order, so that a fork's child finds the list without the slot, or all of it behind the slot. */
+static void link_object(kolk_debug *debug, uint32_t slot, const void *object) {
+    uint32_t *head = head_of(debug, object);
+    kolk_store(&debug->objects[slot], ~(uintptr_t)object, KOLK_RELEASE);
+    kolk_store(&debug->lives[slot].next, *head, KOLK_RELEASE);
+    kolk_store(head, slot + 1, KOLK_RELEASE);
 }
 
 /* ---- Bypass: walks by pointers ------------------------------------------------------------------------------------ */
@@ -240,11 +252,15 @@ static place *stalest(kolk_debug *debug) {
     return count < PLACES_LEFT ? other : left;
 }
 
+/* In this order: see above. */
 static place *enter_place(kolk_debug *debug, const void *object, uintptr_t slot) {
     place *entered = place_of(debug, object);
     if (!entered) {
         entered = stalest(debug);
-        *entered = (place){~(uintptr_t)object, (uint32_t)slot, 0, 0};
+        kolk_store(&entered->object, 0, KOLK_RELEASE);
+        kolk_store(&entered->slot, (uint32_t)slot, KOLK_RELEASE);
+        kolk_store(&entered->walks, 0, KOLK_RELEASE);
+        kolk_store(&entered->object, ~(uintptr_t)object, KOLK_RELEASE);
     }
     entered->step = ++debug->steps;
     return entered;
@@ -303,10 +319,7 @@ static void *renew_block(kolk_debug *debug, uint32_t slot) {
     void *object = take_block_for(debug, slot);
     if (!object) return NULL;
     if (renews) unlink_object(debug, slot);
-    uint32_t *head = head_of(debug, object);
-    debug->objects[slot] = ~(uintptr_t)object;
-    debug->lives[slot].next = *head;
-    *head = slot + 1;
+    link_object(debug, slot, object);
     return object;
 }
 
@@ -331,6 +344,7 @@ typedef struct damage {
 } damage;
 
 static void paint(const stretch *part) {
+    KOLK_PLAIN_WRITE(part->start, part->size);
     for (uint32_t i = 0; i < part->size; i++) part->start[i] = ((const unsigned char *)&part->pattern)[i % 4];
 }
 
@@ -411,6 +425,7 @@ void kolk_debug_verify(const kolk_debug *debug, uint32_t slot, void *object, boo
 void *kolk_debug_dress(kolk_debug *debug, uint32_t slot, void *object) {
     if (has(debug, KOLK_DEBUG_BYPASS)) return renew_block(debug, slot);
     stretch parts[PARTS];
+    KOLK_PLAIN_WRITE(&debug->lives[slot].dressed, sizeof(bool));
     debug->lives[slot].dressed = true;
     parts_of(debug, slot, object, true, parts);
     paint(&parts[FRONT]);
@@ -425,6 +440,7 @@ void kolk_debug_begin_life(kolk_debug *debug, uint32_t slot, const void *object,
     kolk_store(&now->alloc_site, (uintptr_t)site, KOLK_RELAXED);
     kolk_store(&now->free_site, 0, KOLK_RELAXED);
     now->birth = count_up(&debug->births);
+    KOLK_PLAIN_WRITE(&now->alive, sizeof now->alive);
     now->alive = true;
     PROBE3(alloc, desc->name, object, desc->object_size);
     if (debug->profiler.alloc) debug->profiler.alloc(desc->name, object, desc->object_size, debug->profiler.context);
@@ -432,6 +448,7 @@ void kolk_debug_begin_life(kolk_debug *debug, uint32_t slot, const void *object,
 
 void kolk_debug_end_life(kolk_debug *debug, uint32_t slot, const void *site) {
     kolk_store(&debug->lives[slot].free_site, (uintptr_t)site, KOLK_RELAXED);
+    KOLK_PLAIN_WRITE(&debug->lives[slot].alive, sizeof(bool));
     debug->lives[slot].alive = false;
 }
 
@@ -510,5 +527,6 @@ uint32_t *kolk_debug_ring(kolk_debug *debug, uint32_t n) {
 }
 
 void kolk_debug_ring_advance(kolk_debug *debug) {
+    KOLK_PLAIN_WRITE(&debug->first, sizeof debug->first);
     debug->first = debug->first + 1 < debug->desc.settings.quarantine ? debug->first + 1 : 0;
 }

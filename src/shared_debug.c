@@ -64,7 +64,9 @@ static uint32_t enter_quarantine(kolk_shared *pool, uint32_t slot) {
     if (most == 0) return slot;
     kolk_shared_lock_debug(pool);
     uint32_t leaves = pool->quarantined == most ? leave_quarantine(pool) : NO_SLOT;
-    *kolk_debug_ring(pool->debug, pool->quarantined) = slot;
+    uint32_t *place = kolk_debug_ring(pool->debug, pool->quarantined);
+    KOLK_PLAIN_WRITE(place, sizeof *place);
+    *place = slot;
     kolk_store(&pool->quarantined, pool->quarantined + 1, KOLK_RELAXED);
     kolk_shared_unlock_debug(pool);
     return leaves;
@@ -150,14 +152,17 @@ static void prove_free(const kolk_shared *pool, uint32_t slot, const void *site)
     if (is_filled(pool, slot)) kolk_shared_verify(pool, slot, true, site);
 }
 
-/* By the places where slots are: those that are in none are lost to a fork's child, and their fill may be half done. */
+/* By the places where slots are. Those that are in none, or held by a thread that is gone, are lost to a fork's child, and their
+ * fill may be half done. */
 void kolk_shared_prove_all(const kolk_shared *pool, const void *site) {
     for (uint32_t slot = 0; slot < pool->fresh; slot++)
         if (!is_filled(pool, slot) || is_at_home(pool, slot))
             kolk_shared_verify(pool, slot, is_filled(pool, slot), site);
     for (uint32_t n = 0; n < pool->quarantined; n++) prove_free(pool, *kolk_debug_ring(pool->debug, n), site);
-    for (uint32_t n = 0; n < pool->max_threads; n++)
-        if (magazine_at(pool, n)->held) prove_free(pool, magazine_at(pool, n)->held - 1, site);
+    for (uint32_t n = 0; n < pool->max_threads; n++) {
+        const kolk_magazine *magazine = magazine_at(pool, n);
+        if (magazine->held && !kolk_thread_is_gone(magazine->owner)) prove_free(pool, magazine->held - 1, site);
+    }
     if (pool->debug_flags & KOLK_DEBUG_SITES) kolk_shared_list_leaks(pool);
 }
 
