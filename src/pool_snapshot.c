@@ -308,6 +308,7 @@ static bool change_lives(kolk_pool *pool, const header *head, const unsigned cha
         }
         while (i-- > 0)
             if (!is_alive(pool, i) && is_alive_then(head, live, i)) end_life(pool, i, site);
+        kolk_debug_unissue(pool->debug, pool->fresh, head->fresh);
         return false;
     }
     for (uint32_t i = 0; i < pool->fresh; i++)

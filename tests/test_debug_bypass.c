@@ -333,6 +333,30 @@ static void test_malloc_fails(void **state) {
     }
 }
 
+/* What a restore that fails has begun is undone: no block is left, also where slots keep theirs. */
+static void test_malloc_fails_in_a_restore(void **state) {
+    (void)state;
+    for (uint32_t refused = 1; refused <= 6; refused++) {
+        kolk_pool pool;
+        unsigned char bytes[1000];
+        make_bypassed(&pool, (kolk_pool_desc){.capacity = 8, .keep = true});
+        for (int i = 0; i < 7; i++) memset(taken_from(&pool), i, 24);
+        kolk_pool_free(&pool, kolk_pool_at(&pool, 2));
+        size_t size = kolk_pool_snapshot(&pool, bytes, sizeof bytes);
+        assert_true(size > 0);
+        end_bypassed(&pool);
+        make_bypassed(&pool, (kolk_pool_desc){.capacity = 8, .keep = true});
+        taken_from(&pool);
+        heap.calls = 0;
+        heap.refused_from = refused; /* of the five that are needed */
+        assert_int_equal(kolk_pool_restore(&pool, bytes, size), refused <= 5 ? KOLK_NO_MEMORY : KOLK_OK);
+        heap.refused_from = 0;
+        assert_true(kolk_pool_is_valid(&pool));
+        assert_int_equal(heap.count, refused <= 5 ? 1 : 6);
+        end_bypassed(&pool);
+    }
+}
+
 /* ---- Many ------------------------------------------------------------------------------------------------------------------- */
 
 #define MANY 3000u
@@ -602,6 +626,7 @@ int main(void) {
         BYPASS_TEST(test_setup_reset_and_teardown),
         BYPASS_TEST(test_reset_comes_before_the_block_is_freed),
         BYPASS_TEST(test_malloc_fails),
+        BYPASS_TEST(test_malloc_fails_in_a_restore),
         BYPASS_TEST(test_churn),
         BYPASS_TEST(test_iteration),
         BYPASS_TEST(test_a_walk_that_frees_and_allocates),
