@@ -63,8 +63,8 @@ typedef struct life {
 typedef struct place {
     uintptr_t object; /* inverted; 0: none */
     uint32_t slot;
-    uint32_t walks; /* that stand there */
-    size_t step;    /* the n-th of all was to there, or from there */
+    bool stands; /* it has not gone on */
+    size_t step; /* the n-th of all was to there, or from there */
 } place;
 
 struct kolk_debug {
@@ -229,24 +229,38 @@ void kolk_debug_unlock(kolk_debug *debug) {
 #endif
 }
 
-static place *place_of(kolk_debug *debug, const void *object) {
+static bool is_at(const place *at, const void *object) {
+    return at->object && at->object == ~(uintptr_t)object;
+}
+
+static const place *place_of(const kolk_debug *debug, const void *object) {
     for (unsigned n = 0; n < PLACES && debug->steps; n++)
-        if (debug->places[n].object == ~(uintptr_t)object && ~(uintptr_t)object) return &debug->places[n];
+        if (is_at(&debug->places[n], object)) return &debug->places[n];
     return NULL;
 }
 
 uintptr_t kolk_debug_walked(const kolk_debug *debug, const void *object) {
-    const place *known = place_of((kolk_debug *)(uintptr_t)debug, object);
+    const place *known = place_of(debug, object);
     return known ? known->slot : kolk_debug_find(debug, object);
 }
 
-/* What is forgotten next: of the places where nobody stands, or, if these are but the last few, of the others. */
+/* Of the places of one object where a walk stands, or of those that were left, the newest: who comes by leaves soon. */
+static place *newest_at(kolk_debug *debug, const void *object, bool stands) {
+    place *found = NULL;
+    for (place *next = debug->places; next < debug->places + PLACES; next++) {
+        if (next->stands != stands || !is_at(next, object)) continue;
+        if (!found || debug->steps - next->step < debug->steps - found->step) found = next;
+    }
+    return found;
+}
+
+/* What is forgotten next: of the places that were left, or, if these are but the last few, of the others. */
 static place *stalest(kolk_debug *debug) {
     place *left = NULL, *other = NULL;
     unsigned count = 0;
     for (place *next = debug->places; next < debug->places + PLACES; next++) {
-        place **oldest = next->walks ? &other : &left;
-        count += next->walks == 0;
+        place **oldest = next->stands ? &other : &left;
+        count += !next->stands;
         if (!*oldest || debug->steps - next->step > debug->steps - (*oldest)->step) *oldest = next;
     }
     return count < PLACES_LEFT ? other : left;
@@ -254,25 +268,24 @@ static place *stalest(kolk_debug *debug) {
 
 /* In this order: see above. */
 static place *enter_place(kolk_debug *debug, const void *object, uintptr_t slot) {
-    place *entered = place_of(debug, object);
-    if (!entered) {
-        entered = stalest(debug);
-        kolk_store(&entered->object, 0, KOLK_RELEASE);
-        kolk_store(&entered->slot, (uint32_t)slot, KOLK_RELEASE);
-        kolk_store(&entered->walks, 0, KOLK_RELEASE);
-        kolk_store(&entered->object, ~(uintptr_t)object, KOLK_RELEASE);
-    }
+    place *entered = stalest(debug);
+    kolk_store(&entered->object, 0, KOLK_RELEASE);
+    kolk_store(&entered->slot, (uint32_t)slot, KOLK_RELEASE);
+    kolk_store(&entered->object, ~(uintptr_t)object, KOLK_RELEASE);
+    entered->stands = true;
     entered->step = ++debug->steps;
     return entered;
 }
 
-/* Who asks again, from where nobody stands any more, stands where it was led before. */
 void kolk_debug_walk(kolk_debug *debug, const void *from, uintptr_t from_slot, const void *to, uintptr_t to_slot) {
-    place *left = from ? enter_place(debug, from, from_slot) : NULL;
-    bool goes = !left || left->walks;
-    if (left && left->walks) left->walks--;
-    place *come_to = to ? enter_place(debug, to, to_slot) : NULL;
-    if (come_to && (goes || come_to->walks == 0)) come_to->walks++;
+    place *mine = from ? newest_at(debug, from, true) : NULL;
+    place *left = from && !mine ? newest_at(debug, from, false) : NULL; /* its caller asks once more */
+    if (from) {
+        if (!mine) mine = left ? left : enter_place(debug, from, from_slot);
+        mine->stands = false;
+        mine->step = ++debug->steps;
+    }
+    if (to && !(left && newest_at(debug, to, true))) enter_place(debug, to, to_slot);
 }
 
 /* ---- Bypass: blocks ------------------------------------------------------------------------------------------------ */
@@ -302,7 +315,7 @@ static void give_block(void *block) {
 #endif
 
 /* Keeps those that may not be this slot's, so that malloc gives another: there are no more of them than places. */
-static void *take_block_for(kolk_debug *debug, uint32_t slot) {
+static void *take_block_for(const kolk_debug *debug, uint32_t slot) {
     void *others[PLACES], *block;
     const place *known;
     unsigned n = 0;
