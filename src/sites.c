@@ -18,7 +18,9 @@
  * the program's own can be opened even after it was replaced.
  *
  * Places are addr2line's business. With -i it lists the functions that the compiler has merged at the address, the
- * innermost first, which is often one of pool.inl; the last place is in the function that the symbol names.
+ * innermost first, which is often one of pool.inl; the last place is in the function that the symbol names. It is the
+ * addr2line that PATH leads to, so that users get that of their toolchain. Relative folders of PATH are skipped: they are
+ * wherever the program happens to be. A program with more rights than its user runs none, since that user chooses PATH.
  *
  * With memory.c and wait.c the only file that knows the operating system: Linux. Elsewhere an address is all there is.
  */
@@ -34,6 +36,7 @@
 
 #include "memory.h"
 #include "tools.h"
+#include "wait.h"
 
 #if __STDC_HOSTED__ && !defined(_WIN32)
 
@@ -69,6 +72,7 @@ static void put_hex(output *out, const char *before, uintptr_t number) {
 #include <limits.h>
 #include <link.h>
 #include <spawn.h>
+#include <stdlib.h>
 #include <sys/auxv.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -297,20 +301,40 @@ static char **copy_environment(size_t *size) {
     return copy;
 }
 
+static bool is_program(const char *path) {
+    struct stat found;
+    if (stat(path, &found) != 0) return false;
+    kolk_tools_wrote(&found, sizeof found); /* MemorySanitizer of clang 14 doesn't know stat of glibc 2.33 and newer */
+    return S_ISREG(found.st_mode) && access(path, X_OK) == 0;
+}
+
+/* The first one of the folders in PATH that are named from the root. */
+static bool find_addr2line(char *path, size_t size) {
+    const char *folder = getenv("PATH"), *end;
+    for (folder = folder ? folder : "/usr/bin"; folder; folder = *end ? end + 1 : NULL) {
+        end = strchrnul(folder, ':');
+        size_t length = (size_t)(end - folder);
+        if (*folder != '/' || length + sizeof "/addr2line" > size) continue;
+        snprintf(path, size, "%.*s/addr2line", (int)length, folder);
+        if (is_program(path)) return true;
+    }
+    return false;
+}
+
 /* Starts addr2line with its output into a pipe; its process, or -1. */
 static pid_t start_addr2line(char *path, uintptr_t address, int writer) {
-    char name[] = "addr2line", merged[] = "-i", of[] = "-e", digits[2 * sizeof address + 3];
+    char name[PATH_MAX], merged[] = "-i", of[] = "-e", digits[2 * sizeof address + 3];
     snprintf(digits, sizeof digits, "0x%" PRIxPTR, address);
     char *arguments[] = {name, merged, of, path, digits, NULL};
     size_t size;
-    char **environment = copy_environment(&size);
+    char **environment = find_addr2line(name, sizeof name) ? copy_environment(&size) : NULL;
     if (!environment) return -1;
     pid_t process = -1;
     posix_spawn_file_actions_t files;
     if (posix_spawn_file_actions_init(&files) == 0) {
         if (posix_spawn_file_actions_adddup2(&files, writer, STDOUT_FILENO) != 0 ||
             posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "/dev/null", O_WRONLY, 0) != 0 ||
-            posix_spawnp(&process, name, &files, NULL, arguments, environment) != 0)
+            posix_spawn(&process, name, &files, NULL, arguments, environment) != 0)
             process = -1;
         posix_spawn_file_actions_destroy(&files);
     }
@@ -321,7 +345,7 @@ static pid_t start_addr2line(char *path, uintptr_t address, int writer) {
 static bool leads_to(const char *path, int file) {
     struct stat there, here;
     if (stat(path, &there) != 0 || fstat(file, &here) != 0) return false;
-    kolk_tools_wrote(&there, sizeof there); /* MemorySanitizer of clang 14 doesn't know stat of glibc 2.33 and newer */
+    kolk_tools_wrote(&there, sizeof there); /* as in is_program */
     kolk_tools_wrote(&here, sizeof here);
     return there.st_dev == here.st_dev && there.st_ino == here.st_ino;
 }
@@ -359,7 +383,7 @@ static void put_site(output *out, const void *site, bool lines) {
         put_hex(out, *in.path ? "+" : "", *in.path ? in.site - in.base : in.site);
     }
     if (in.file < 0) return;
-    if (lines) put_place(out, &in);
+    if (lines && !kolk_has_more_rights()) put_place(out, &in);
     close(in.file);
 }
 

@@ -7,7 +7,7 @@
  * the word's address, with a condition variable; words that share one wake each other's sleepers, who then find nothing
  * new. */
 #if defined(__linux__) || defined(__APPLE__) || defined(__unix__)
-#define _GNU_SOURCE /* clock_gettime, pthread_mutex_t, secure_getenv under -std=c11 */
+#define _GNU_SOURCE /* clock_gettime, pthread_mutex_t under -std=c11 */
 #endif
 #include "kolk/base.h"
 
@@ -32,8 +32,8 @@ void kolk_unlock(void) {
     ReleaseSRWLockExclusive(&lock);
 }
 
-const char *kolk_environment(const char *name) {
-    return getenv(name);
+bool kolk_has_more_rights(void) {
+    return false;
 }
 
 uint32_t kolk_forks(void) {
@@ -99,6 +99,7 @@ uint32_t kolk_forks(void) {
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/syscall.h>
 
 /* The number of a thread is the system's at its first call, and stays so in a fork's child, where the system has another for
@@ -195,14 +196,18 @@ bool kolk_key_set(uintptr_t key, void *value) {
     return pthread_setspecific((pthread_key_t)key, value) == 0;
 }
 
-const char *kolk_environment(const char *name) {
+bool kolk_has_more_rights(void) {
 #ifdef __linux__
-    return secure_getenv(name);
+    return getauxval(AT_SECURE);
 #else
-    return getuid() == geteuid() && getgid() == getegid() ? getenv(name) : NULL;
+    return getuid() != geteuid() || getgid() != getegid();
 #endif
 }
 #endif
+
+const char *kolk_environment(const char *name) {
+    return kolk_has_more_rights() ? NULL : getenv(name);
+}
 
 kolk_deadline kolk_deadline_after(int64_t milliseconds) {
     if (milliseconds <= 0) return KOLK_NOW;

@@ -10,8 +10,12 @@
 void kolk_lock(void);
 void kolk_unlock(void);
 
-/* A variable of the environment, or NULL; always NULL in a program that runs with more rights than the user who starts
- * it: kolk's variables name files to be written. */
+/* Does the program run with more rights than the user who starts it (set-user-ID, capabilities of its file)? Then that
+ * user's environment decides nothing. Always false on Windows. */
+bool kolk_has_more_rights(void);
+
+/* A variable of the environment, or NULL; always NULL in a program with more rights: kolk's variables name files to be
+ * written. */
 const char *kolk_environment(const char *name);
 
 /* Nanoseconds of the clock that deadlines go by: monotonic, from any start. */

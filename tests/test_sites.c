@@ -14,6 +14,8 @@
 #include <sys/time.h>
 #include <sys/wait.h>
 
+#define SOMEBODY 65534 /* a user that is not root */
+
 #define NOINLINE __attribute__((noinline))
 
 /* ---- Functions of this program --------------------------------------------------------------------------------- */
@@ -306,6 +308,123 @@ static void test_environment_of_addr2line(void **state) {
     assert_non_null(text);
 }
 
+/* With another PATH, in a folder where there is an addr2line, and one in "bin". */
+static void assert_place_by_path(const char *path, const char *expected) {
+    char before[4096];
+    const char *now = getenv("PATH");
+    snprintf(before, sizeof before, "%s", now ? now : "");
+    fire();
+    setenv("PATH", path, 1);
+    const char *text = words(last_call.site, true);
+    setenv("PATH", before, 1);
+    assert_memory_equal(text, "fire+0x", 7);
+    assert_string_equal(text + 7 + strspn(text + 7, "0123456789abcdef"), expected);
+}
+
+/* Only what is named from the root counts: other folders are wherever somebody has left a file of that name. */
+static void test_folders_of_path(void **state) {
+    (void)state;
+    static const char *const relative[] = {"", ":", "::", ".", "bin", "./bin", "bin:", ":bin", "../.", "nowhere:bin"};
+    static const char script[] = "#!/bin/sh\necho relative.c:1\n", other[] = "#!/bin/sh\necho absolute.c:1\n";
+    char path[500], absolute[200];
+    int here = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    assert_int_equal(chdir(folder), 0);
+    assert_int_equal(mkdir("bin", 0700), 0);
+    assert_int_equal(mkdir("last", 0700), 0);
+    assert_int_equal(mkdir("last/addr2line", 0700), 0); /* no program */
+    write_file("addr2line", script, strlen(script), 0700);
+    write_file("bin/addr2line", script, strlen(script), 0700);
+    for (size_t i = 0; i < LENGTH_OF(relative); i++) assert_place_by_path(relative[i], "");
+    write_file("bin/addr2line", other, strlen(other), 0700);
+    snprintf(absolute, sizeof absolute, "%s", in_folder("bin"));
+    for (size_t i = 0; i < LENGTH_OF(relative); i++) {
+        snprintf(path, sizeof path, "%s:/nowhere:%s:%s", relative[i], in_folder("last"), absolute);
+        assert_place_by_path(path, " (absolute.c:1)");
+    }
+    chmod("bin/addr2line", 0600);
+    assert_place_by_path(absolute, "");
+    char *longest = (char *)malloc(10000);
+    memset(longest, '/', 10000);
+    snprintf(longest + 9000, 1000, ":%s", absolute);
+    chmod("bin/addr2line", 0700);
+    assert_place_by_path(longest, " (absolute.c:1)");
+    free(longest);
+    unlink("addr2line");
+    unlink("bin/addr2line");
+    rmdir("bin");
+    rmdir("last/addr2line");
+    rmdir("last");
+    assert_int_equal(fchdir(here), 0);
+    close(here);
+}
+
+/* What this program says when it is run with the argument "site": has it more rights than its user, and where was it? */
+static int say_site(void) {
+    char text[200];
+    fire();
+    printf("%d %s\n", getuid() != geteuid(), kolk_site_text(last_call.site, true, text, sizeof text));
+    fflush(stdout);
+    _exit(0); /* LeakSanitizer cannot look at such a program */
+}
+
+/* The same of a copy of it with these permissions, run by somebody whose addr2line is a script. */
+static void ask_copy(mode_t mode, char *said, size_t size) {
+    char path[200], *arguments[] = {path, (char[]){"site"}, NULL};
+    int ends[2], from = open("/proc/self/exe", O_RDONLY | O_CLOEXEC), to;
+    snprintf(path, sizeof path, "%s", in_folder("copy"));
+    to = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0700);
+    assert_true(from >= 0 && to >= 0);
+    char some[4096];
+    for (ssize_t bytes; (bytes = read(from, some, sizeof some)) > 0;)
+        assert_int_equal(write(to, some, (size_t)bytes), bytes);
+    assert_int_equal(fchmod(to, mode), 0);
+    close(from);
+    close(to);
+    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+    make_addr2line("#!/bin/sh\necho theirs.c:1\n");
+    assert_int_equal(chmod(in_folder("addr2line"), 0755), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        dup2(ends[1], STDOUT_FILENO);
+        if (setgid(SOMEBODY) == 0 && setuid(SOMEBODY) == 0) execv(path, arguments);
+        _exit(1);
+    }
+    close(ends[1]);
+    size_t length = 0;
+    for (ssize_t bytes; (bytes = read(ends[0], said + length, size - 1 - length)) > 0;) length += (size_t)bytes;
+    said[length] = 0;
+    close(ends[0]);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    take_addr2line_back();
+    unlink(path);
+}
+
+/* A program with more rights than its user does not lend them to the user's addr2line. */
+static void test_program_with_more_rights(void **state) {
+    (void)state;
+    char said[300];
+    skip_if_emulated();
+    if (getuid() != 0) {
+        print_message("skipped: only root can make such a program\n");
+        skip();
+    }
+    assert_int_equal(chmod(folder, 0755), 0);
+    ask_copy(0755, said, sizeof said);
+    if (*said != '0') {
+        print_message("skipped: nobody else can run a program from here: %s\n", said);
+        skip();
+    }
+    assert_non_null(strstr(said, " fire+0x"));
+    assert_non_null(strstr(said, " (theirs.c:1)\n"));
+    ask_copy(04755, said, sizeof said);
+    if (*said == '0') {
+        print_message("skipped: set-user-ID means nothing here\n");
+        skip();
+    }
+    assert_non_null(strstr(said, "1 fire+0x"));
+    assert_null(strchr(said, '('));
+}
+
 static void on_alarm(int number) {
     (void)number;
 }
@@ -405,7 +524,8 @@ static void test_threads(void **state) {
     }
 }
 
-int main(void) {
+int main(int count, char **arguments) {
+    if (count == 2 && strcmp(arguments[1], "site") == 0) return say_site();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_functions_have_names),
         cmocka_unit_test(test_call_at_the_end),
@@ -419,6 +539,8 @@ int main(void) {
         cmocka_unit_test(test_library),
         cmocka_unit_test(test_answers_of_addr2line),
         cmocka_unit_test(test_environment_of_addr2line),
+        cmocka_unit_test(test_folders_of_path),
+        cmocka_unit_test(test_program_with_more_rights),
         cmocka_unit_test(test_signals),
         cmocka_unit_test(test_no_files_left),
         cmocka_unit_test(test_no_memory),

@@ -264,7 +264,9 @@ KOLK_API void kolk_set_failure_handler(void (*handler)(const kolk_failure *failu
 
 /* Puts an address of code into words: "on_hit+0x2c (collide.c:63)", without the place where addr2line or the debug
  * information is missing, "program+0x11f3" without a symbol table. Cut to size bytes with the final 0; returns `text`.
- * Slow: it reads files, and runs addr2line if `lines` is true. "" in freestanding builds and on Windows. */
+ * Slow: it reads files, and runs addr2line if `lines` is true: the first in PATH, of which only folders with absolute
+ * names count, and none in a program with more rights than its user (set-user-ID, file capabilities). "" in freestanding
+ * builds and on Windows. */
 KOLK_API const char *kolk_site_text(const void *site, bool lines, char *text, size_t size);
 
 /* ---- The debug mode, statistics at exit, and tools ---------------------------------------------------------------
