@@ -245,14 +245,15 @@ int64_t kolk_now_ns(void) {
 #include <linux/futex.h>
 #include <sys/syscall.h>
 
+/* A deadline that is too far for the system is slept for in parts. */
 bool kolk_wait(uint32_t *word, uint32_t expected, kolk_deadline deadline) {
-    int64_t ns = deadline.ns > 0 ? deadline.ns : 0;
+    int64_t ns = deadline.ns > 0 ? deadline.ns : 0, seconds = ns / 1000000000;
     const struct {
         long seconds, nanoseconds; /* what SYS_futex takes, even where time_t is longer */
-    } end = {(long)(ns / 1000000000), (long)(ns % 1000000000)};
+    } end = {(long)(seconds < LONG_MAX ? seconds : LONG_MAX), (long)(ns % 1000000000)};
     long result = syscall(SYS_futex, word, FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG, expected,
                           deadline.ns == KOLK_FOREVER.ns ? NULL : &end, NULL, FUTEX_BITSET_MATCH_ANY);
-    return result == 0 || errno != ETIMEDOUT;
+    return result == 0 || errno != ETIMEDOUT || kolk_now_ns() < deadline.ns;
 }
 
 void kolk_wake(uint32_t *word, uint32_t n) {

@@ -19,6 +19,10 @@ typedef struct bedroom {
     uint32_t word, awake, timed_out;
 } bedroom;
 
+static void take_a_nap(void) {
+    nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+}
+
 static void test_clock(void **state) {
     (void)state;
     int64_t before = kolk_now_ns();
@@ -54,6 +58,43 @@ static void test_deadlines(void **state) {
     assert_true(kolk_now_ns() >= deadline.ns);
 }
 
+/* So many seconds from now on do not fit 32 bits. Whoever sleeps so long sleeps: no sleep is over before the wake, be it by
+ * a deadline that is none or for no reason, which happens now and then, but not a thousand times. */
+enum { MOST_SLEEPS = 1000 };
+
+typedef struct long_sleep {
+    kolk_deadline deadline;
+    uint32_t word, begun, sleeps, timed_out;
+} long_sleep;
+
+static void *sleep_long(void *context) {
+    long_sleep *it = (long_sleep *)context;
+    kolk_store(&it->begun, 1u, KOLK_RELEASE);
+    while (kolk_load(&it->word, KOLK_ACQUIRE) == 0 && kolk_load(&it->sleeps, KOLK_RELAXED) < MOST_SLEEPS) {
+        bool in_time = kolk_wait(&it->word, 0, it->deadline);
+        if (!in_time) kolk_store(&it->timed_out, 1u, KOLK_RELAXED);
+        kolk_fetch_add(&it->sleeps, 1u, KOLK_RELEASE);
+    }
+    return NULL;
+}
+
+static void test_far_deadlines(void **state) {
+    (void)state;
+    static const int64_t seconds[] = {INT32_MAX - 1000000, INT32_MAX, UINT32_MAX, INT64_C(0x100000000) + 5, 9000000000};
+    for (size_t i = 0; i < sizeof seconds / sizeof *seconds; i++) {
+        long_sleep it = {.deadline = kolk_deadline_after(seconds[i] * 1000)};
+        pthread_t thread;
+        assert_int_equal(pthread_create(&thread, NULL, sleep_long, &it), 0);
+        while (!kolk_load(&it.begun, KOLK_ACQUIRE)) take_a_nap();
+        for (int n = 0; n < 50 && kolk_load(&it.sleeps, KOLK_ACQUIRE) < MOST_SLEEPS; n++) take_a_nap();
+        kolk_store(&it.word, 1u, KOLK_RELEASE);
+        kolk_wake(&it.word, 1);
+        assert_int_equal(pthread_join(thread, NULL), 0);
+        assert_int_equal(it.timed_out, 0);
+        assert_true(it.sleeps < MOST_SLEEPS);
+    }
+}
+
 static void test_wake_of_nobody(void **state) {
     (void)state;
     uint32_t word = 7;
@@ -76,10 +117,6 @@ static void *sleep_once(void *context) {
     while (kolk_wait(&room->word, 0, deadline) && kolk_load(&room->word, KOLK_ACQUIRE) == 0) {}
     kolk_fetch_add(kolk_load(&room->word, KOLK_ACQUIRE) ? &room->awake : &room->timed_out, 1u, KOLK_RELEASE);
     return NULL;
-}
-
-static void take_a_nap(void) {
-    nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
 }
 
 static void start(pthread_t *threads, void *(*body)(void *), bedroom *room) {
@@ -351,6 +388,7 @@ int main(void) {
         cmocka_unit_test(test_clock),
         cmocka_unit_test(test_other_values),
         cmocka_unit_test(test_deadlines),
+        cmocka_unit_test(test_far_deadlines),
         cmocka_unit_test(test_wake_of_nobody),
         cmocka_unit_test(test_wake_of_all),
         cmocka_unit_test(test_wakes_one_by_one),
