@@ -229,14 +229,10 @@ int64_t kolk_now_ns(void) {
            count.QuadPart % frequency.QuadPart * 1000000000 / frequency.QuadPart;
 }
 #else
-static int64_t clock_ns(clockid_t clock) {
-    struct timespec now;
-    clock_gettime(clock, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 int64_t kolk_now_ns(void) {
-    return clock_ns(CLOCK_MONOTONIC);
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 #endif
 
@@ -261,14 +257,14 @@ void kolk_wake(uint32_t *word, uint32_t n) {
 }
 #else
 
-/* Nobody sleeps longer than this at a time: POSIX may only know a clock that can be set back. */
+/* Nobody sleeps longer than this at a time: a deadline may be further than the system's types reach. */
 #define LONGEST_SLEEP INT64_C(1000000000)
 
 #ifdef _WIN32
 typedef SRWLOCK bed_lock;
 typedef CONDITION_VARIABLE bed_bell;
 #define BED                                                                                                            \
-    { SRWLOCK_INIT, CONDITION_VARIABLE_INIT }
+    { .lock = SRWLOCK_INIT, .bell = CONDITION_VARIABLE_INIT, .has_bell = true }
 #define lock_bed(bed)   AcquireSRWLockExclusive(&(bed)->lock)
 #define unlock_bed(bed) ReleaseSRWLockExclusive(&(bed)->lock)
 #define ring(bed)       WakeAllConditionVariable(&(bed)->bell)
@@ -276,7 +272,7 @@ typedef CONDITION_VARIABLE bed_bell;
 typedef pthread_mutex_t bed_lock;
 typedef pthread_cond_t bed_bell;
 #define BED                                                                                                            \
-    { PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER }
+    { .lock = PTHREAD_MUTEX_INITIALIZER }
 #define lock_bed(bed)   pthread_mutex_lock(&(bed)->lock)
 #define unlock_bed(bed) pthread_mutex_unlock(&(bed)->lock)
 #define ring(bed)       pthread_cond_broadcast(&(bed)->bell)
@@ -285,6 +281,7 @@ typedef pthread_cond_t bed_bell;
 typedef struct bed {
     bed_lock lock;
     bed_bell bell;
+    bool has_bell; /* one that goes by the monotonic clock; somebody may have slept here */
 } bed;
 
 static bed beds[] = {BED, BED, BED, BED, BED, BED, BED, BED};
@@ -293,16 +290,59 @@ static bed *bed_of(const uint32_t *word) {
     return &beds[((uintptr_t)word >> 6) % (sizeof beds / sizeof *beds)];
 }
 
-/* Until the bell rings, or for so long, or shorter. */
-static void sleep_in(bed *mine, int64_t ns) {
-    if (ns > LONGEST_SLEEP) ns = LONGEST_SLEEP;
 #ifdef _WIN32
+static bool make_bell(bed_bell *bell) {
+    (void)bell;
+    return true;
+}
+
+static void listen_for(bed *mine, int64_t ns) {
     SleepConditionVariableSRW(&mine->bell, &mine->lock, (DWORD)((ns + 999999) / 1000000), 0);
+}
 #else
-    int64_t until = clock_ns(CLOCK_REALTIME) + ns;
-    struct timespec end = {.tv_sec = (time_t)(until / 1000000000), .tv_nsec = (long)(until % 1000000000)};
+static struct timespec timespec_of(int64_t ns) {
+    return (struct timespec){.tv_sec = (time_t)(ns / 1000000000), .tv_nsec = (long)(ns % 1000000000)};
+}
+
+#ifdef __APPLE__ /* knows no clock for it but that of the day, which can be set back; but time from now on */
+static bool make_bell(bed_bell *bell) {
+    return pthread_cond_init(bell, NULL) == 0;
+}
+
+static void listen_for(bed *mine, int64_t ns) {
+    struct timespec time = timespec_of(ns);
+    pthread_cond_timedwait_relative_np(&mine->bell, &mine->lock, &time);
+}
+#else
+static bool make_bell(bed_bell *bell) {
+    pthread_condattr_t monotonic;
+    if (pthread_condattr_init(&monotonic) != 0) return false; /* GCOVR_EXCL_BR_LINE: glibc's never fail */
+    bool made = pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC) == 0 && pthread_cond_init(bell, &monotonic) == 0;
+    pthread_condattr_destroy(&monotonic);
+    return made;
+}
+
+static void listen_for(bed *mine, int64_t ns) {
+    struct timespec end = timespec_of(kolk_now_ns() + ns);
     pthread_cond_timedwait(&mine->bell, &mine->lock, &end);
+}
 #endif
+
+/* Those who slept or had a lock when the process forked are not in its child. */
+static void renew_beds(void) {
+    static const bed unused = BED;
+    for (size_t i = 0; i < sizeof beds / sizeof *beds; i++) beds[i] = unused;
+}
+
+__attribute__((constructor)) static void renew_beds_in_forks(void) {
+    pthread_atfork(NULL, NULL, renew_beds);
+}
+#endif
+
+/* Until the bell rings, or for so long, or shorter: not at all, if the system has no bell to give. */
+static void sleep_in(bed *mine, int64_t ns) {
+    if (!mine->has_bell) mine->has_bell = make_bell(&mine->bell);
+    if (mine->has_bell) listen_for(mine, ns < LONGEST_SLEEP ? ns : LONGEST_SLEEP);
 }
 
 bool kolk_wait(uint32_t *word, uint32_t expected, kolk_deadline deadline) {
@@ -319,7 +359,7 @@ void kolk_wake(uint32_t *word, uint32_t n) {
     (void)n; /* others may share the bell: all look */
     bed *mine = bed_of(word);
     lock_bed(mine);
-    ring(mine);
+    if (mine->has_bell) ring(mine);
     unlock_bed(mine);
 }
 #endif

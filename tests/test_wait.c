@@ -50,12 +50,14 @@ static void test_other_values(void **state) {
 static void test_deadlines(void **state) {
     (void)state;
     uint32_t word = 7;
+    alarm(60);
     assert_false(kolk_wait(&word, 7, KOLK_NOW));
     assert_false(kolk_wait(&word, 7, (kolk_deadline){-1}));
     assert_false(kolk_wait(&word, 7, (kolk_deadline){kolk_now_ns()}));
     kolk_deadline deadline = kolk_deadline_after(3);
     while (kolk_wait(&word, 7, deadline)) {}
     assert_true(kolk_now_ns() >= deadline.ns);
+    alarm(0);
 }
 
 /* So many seconds from now on do not fit 32 bits. Whoever sleeps so long sleeps: no sleep is over before the wake, be it by
@@ -383,6 +385,32 @@ static void test_locks_through_forks(void **state) {
     }
 }
 
+/* Those who sleep when a process forks are not in its child, and hold nobody up there. */
+static void test_sleepers_through_forks(void **state) {
+    (void)state;
+    skip_if_emulated();
+    static bedroom room; /* which the ball is in as well */
+    pthread_t threads[SLEEPERS], other;
+    room = (bedroom){.word = 0};
+    start(threads, sleep_until_changed, &room);
+    for (int i = 0; i < 20; i++) take_a_nap();
+    pid_t child = fork();
+    if (child == 0) {
+        alarm(30);
+        if (pthread_create(&other, NULL, play, &room.word) != 0) _exit(1);
+        for (uint32_t turn = 0; turn < 4000; turn += 2) {
+            kolk_store(&room.word, turn + 1, KOLK_RELEASE);
+            kolk_wake(&room.word, 1);
+            while (kolk_load(&room.word, KOLK_ACQUIRE) != turn + 2) kolk_wait(&room.word, turn + 1, KOLK_FOREVER);
+        }
+        _exit(pthread_join(other, NULL));
+    }
+    await(child);
+    kolk_store(&room.word, 1u, KOLK_RELEASE);
+    kolk_wake(&room.word, UINT32_MAX);
+    join(threads, &room);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_clock),
@@ -398,6 +426,7 @@ int main(void) {
         cmocka_unit_test(test_numbers_through_forks),
         cmocka_unit_test(test_keys),
         cmocka_unit_test(test_locks_through_forks),
+        cmocka_unit_test(test_sleepers_through_forks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
