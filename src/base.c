@@ -10,6 +10,8 @@
 #include <stdarg.h>
 
 #if __STDC_HOSTED__
+#include "wait.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #endif
@@ -93,7 +95,9 @@ static void print_and_abort(const kolk_failure *failure) {
     text by = {.length = 0};
     if (!failure->sites) put_site(&by, word_before_site(failure->rule), failure->site, false);
     bool more = failure->slot != UINT32_MAX && !failure->sites && !failure->no_debug;
+    int cancel = kolk_cancel_off();
     fprintf(stderr, "%s%s%s\n", failure->sentence, by.bytes, more ? "; KOLK_DEBUG=sites tells more" : "");
+    kolk_cancel_restore(cancel);
     if (failure->rule != KOLK_LEAK && failure->rule != KOLK_BAD_SETTING) abort();
 }
 #else

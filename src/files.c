@@ -8,6 +8,7 @@
 
 #include "files.h"
 #include "memory.h"
+#include "wait.h"
 
 #include <errno.h>
 #include <string.h>
@@ -28,7 +29,7 @@ static bool read_all(FILE *file, kolk_text *text) {
     return fread(text->start, 1, text->length, file) == text->length;
 }
 
-kolk_found kolk_file_read(const char *name, kolk_text *text) {
+static kolk_found read_file(const char *name, kolk_text *text) {
     FILE *file = fopen(name, "rb");
     if (!file) return errno == ENOENT ? KOLK_MISSING : KOLK_UNREADABLE;
     bool read = read_all(file, text);
@@ -36,6 +37,13 @@ kolk_found kolk_file_read(const char *name, kolk_text *text) {
     if (read) return KOLK_FOUND;
     kolk_text_release(text);
     return KOLK_UNREADABLE;
+}
+
+kolk_found kolk_file_read(const char *name, kolk_text *text) {
+    int cancel = kolk_cancel_off();
+    kolk_found found = read_file(name, text);
+    kolk_cancel_restore(cancel);
+    return found;
 }
 
 void kolk_text_release(kolk_text *text) {

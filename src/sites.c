@@ -401,9 +401,11 @@ const char *kolk_site_text(const void *site, bool lines, char *text, size_t size
     text[0] = 0;
 #if __STDC_HOSTED__ && !defined(_WIN32)
     output out = {text, size, 0};
+    int cancel = kolk_cancel_off();
     kolk_tools_begin_libc();
     if (site) put_site(&out, site, lines);
     kolk_tools_end_libc();
+    kolk_cancel_restore(cancel);
     kolk_tools_wrote(text, out.length + 1);
 #else
     (void)site, (void)lines;

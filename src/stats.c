@@ -370,7 +370,7 @@ static void put_to_file(const char *text, size_t length, void *file) {
     fwrite(text, 1, length, file);
 }
 
-void kolk_stats_write_setting(const kolk_records *records) {
+static void write_setting(const kolk_records *records) {
     if (setting.sizes) {
         kolk_sizes_write(setting.file);
         return;
@@ -386,6 +386,13 @@ void kolk_stats_write_setting(const kolk_records *records) {
         written = kolk_file_end(&file);
     }
     if (!written) report("\"%s\" cannot be written", setting.file);
+}
+
+/* A thread that is cancelled while it ends the process ends the process. */
+void kolk_stats_write_setting(const kolk_records *records) {
+    int cancel = kolk_cancel_off();
+    write_setting(records);
+    kolk_cancel_restore(cancel);
 }
 
 #else

@@ -32,6 +32,14 @@ void kolk_unlock(void) {
     ReleaseSRWLockExclusive(&lock);
 }
 
+int kolk_cancel_off(void) {
+    return 0;
+}
+
+void kolk_cancel_restore(int before) {
+    (void)before;
+}
+
 bool kolk_has_more_rights(void) {
     return false;
 }
@@ -89,6 +97,27 @@ void kolk_unlock(void) {
     pthread_mutex_unlock(&lock);
 }
 
+#ifdef PTHREAD_CANCEL_DISABLE
+int kolk_cancel_off(void) {
+    int before = PTHREAD_CANCEL_ENABLE;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+    return before;
+}
+
+void kolk_cancel_restore(int before) {
+    int off;
+    pthread_setcancelstate(before, &off);
+}
+#else /* Android */
+int kolk_cancel_off(void) {
+    return 0;
+}
+
+void kolk_cancel_restore(int before) {
+    (void)before;
+}
+#endif
+
 static uint32_t forks;
 
 uint32_t kolk_forks(void) {
@@ -140,8 +169,9 @@ static bool is_exiting(uint32_t number) {
 
 /* In this order: a thread that /proc did not know any more is one that the system does not know. */
 bool kolk_thread_has_ended(uint32_t thread) {
-    int before = errno;
+    int before = errno, cancel = kolk_cancel_off();
     bool exiting = thread && is_exiting(number_of(thread));
+    kolk_cancel_restore(cancel);
     errno = before;
     return exiting || kolk_thread_is_gone(thread);
 }
@@ -342,7 +372,9 @@ __attribute__((constructor)) static void renew_beds_in_forks(void) {
 /* Until the bell rings, or for so long, or shorter: not at all, if the system has no bell to give. */
 static void sleep_in(bed *mine, int64_t ns) {
     if (!mine->has_bell) mine->has_bell = make_bell(&mine->bell);
+    int cancel = kolk_cancel_off();
     if (mine->has_bell) listen_for(mine, ns < LONGEST_SLEEP ? ns : LONGEST_SLEEP);
+    kolk_cancel_restore(cancel);
 }
 
 bool kolk_wait(uint32_t *word, uint32_t expected, kolk_deadline deadline) {
@@ -413,16 +445,22 @@ int kolk_event_open(void) {
 }
 
 void kolk_event_set(int fd) {
+    int cancel = kolk_cancel_off();
     while (eventfd_write(fd, 1) != 0 && errno == EINTR) {} /* it can't be full: it is reset before it is set again */
+    kolk_cancel_restore(cancel);
 }
 
 void kolk_event_reset(int fd) {
     eventfd_t value;
+    int cancel = kolk_cancel_off();
     while (eventfd_read(fd, &value) != 0 && errno == EINTR) {}
+    kolk_cancel_restore(cancel);
 }
 
 void kolk_event_close(int fd) {
+    int cancel = kolk_cancel_off();
     close(fd);
+    kolk_cancel_restore(cancel);
 }
 #else
 int kolk_event_open(void) {

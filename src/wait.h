@@ -10,6 +10,11 @@
 void kolk_lock(void);
 void kolk_unlock(void);
 
+/* No call of kolk is a cancellation point: what would be one is done between these two (pthread_cancel). Nothing of the
+ * user runs there, but a handler at exit. `before` is what off gave. */
+int kolk_cancel_off(void);
+void kolk_cancel_restore(int before);
+
 /* Does the program run with more rights than the user who starts it (set-user-ID, capabilities of its file)? Then that
  * user's environment decides nothing. Always false on Windows. */
 bool kolk_has_more_rights(void);

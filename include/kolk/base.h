@@ -8,7 +8,10 @@
  * Cost      every function here is O(1).
  * Memory    none is allocated.
  * Contents  plain integers and pointers only: also valid C++17, and freestanding C (no libc but the mem* functions).
- * Threads   set the failure handler before threads start; the rest may be called at any time.
+ * Threads   set the failure handler before threads start; the rest may be called at any time. No function of kolk is a
+ *           cancellation point, not even one that waits: a cancelled thread (pthread_cancel) ends behind the call. Functions
+ *           of yours that kolk calls may be cancelled only where they may longjmp: in the failure handler. A thread whose
+ *           cancellation is asynchronous must not call kolk.
  * Design    ARCHITECTURE.md.
  */
 #ifndef KOLK_BASE_H

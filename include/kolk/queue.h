@@ -34,7 +34,8 @@
  * Threads   any number may call anything at a time but init and deinit. Every operation but push_n, pop_n and stats is
  *           linearizable: what it answers is true at one moment of the call; so FULL and EMPTY are never spurious; push_n
  *           and pop_n are as many pushes and pops in a row, without another between. Not lock-free: a call may have to
- *           wait for a thread that was interrupted in the middle of another.
+ *           wait for a thread that was interrupted in the middle of another. pthread_cancel ends no
+ *           wait: shutdown does.
  * Fairness  who waits is served first come, first served, but for those who come at the right moment and need not wait. Who
  *           was overtaken by such for more than 1 millisecond stops them: then others line up behind. Only those who do not
  *           wait still pass: with KOLK_NOW, or when their deadline has come.

@@ -201,9 +201,10 @@ KOLK_INLINE void *kolk_local_alloc(kolk_local *local);
 
 /* The same, but waits for one until the deadline: NULL after it; with KOLK_NOW it is kolk_local_alloc. First come, first served:
  * who waits gets the next object that is freed, before those who came later and wait. (An alloc that does not wait takes what it
- * finds.) Nothing but an object and the deadline ends a wait. Where objects are freed later, wait offline: the slots that are
- * waited for may wait for this thread. (Each second a waiter looks whether they wait for a thread that has ended without a
- * word.) To limit something to a few, take a pool without caches: others have more than their capacity. */
+ * finds.) Nothing but an object and the deadline ends a wait: pthread_cancel does not. Where objects are freed later, wait
+ * offline: the slots that are waited for may wait for this thread. (Each second a waiter looks whether they wait for a thread
+ * that has ended without a word.) To limit something to a few, take a pool without caches: others have more than their
+ * capacity. */
 KOLK_API void *kolk_local_alloc_wait(kolk_local *local, kolk_deadline deadline);
 
 /* Takes back an object of the pool, whichever thread allocated it, once; its handles are stale from now on. NULL does
