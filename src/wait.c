@@ -88,13 +88,14 @@ bool kolk_key_set(uintptr_t key, void *value) {
 #include <unistd.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static _Thread_local bool is_forking; /* and has the lock, also in the handlers of others that run within ours */
 
 void kolk_lock(void) {
-    pthread_mutex_lock(&lock);
+    if (!is_forking) pthread_mutex_lock(&lock);
 }
 
 void kolk_unlock(void) {
-    pthread_mutex_unlock(&lock);
+    if (!is_forking) pthread_mutex_unlock(&lock);
 }
 
 #ifdef PTHREAD_CANCEL_DISABLE
@@ -131,23 +132,36 @@ uint32_t kolk_forks(void) {
 #include <sys/auxv.h>
 #include <sys/syscall.h>
 
-/* The number of a thread is the system's at its first call, and stays so in a fork's child, where the system has another for
- * it. */
+/* A thread's number is what the system called it at its first call, below a count of the forks until then. In a fork's child
+ * the thread that forked keeps it, though the system calls it by the process's number there, and may give its old one to
+ * another thread: the count keeps the two apart. */
+#define NUMBER_BITS 22 /* the system's are less than 1 << 22 (PID_MAX_LIMIT) */
 static _Thread_local uint32_t my_number;
-static uint32_t forked, forked_is; /* the thread that forked last, and what the system calls it */
+static uint32_t forked; /* the thread that forked last */
+static pid_t process;   /* since then; in one that _Fork or clone has made, still its parent */
 
 uint32_t kolk_thread(void) {
-    if (!my_number) my_number = (uint32_t)syscall(SYS_gettid);
+    if (!my_number) my_number = kolk_forks() << NUMBER_BITS | (uint32_t)syscall(SYS_gettid);
     return my_number;
 }
 
+/* What the system calls a thread; 0, which it calls none, if it did not come along through the last fork. */
 static uint32_t number_of(uint32_t thread) {
-    return thread == forked ? forked_is : thread;
+    if (thread == forked) return (uint32_t)process;
+    uint32_t here = kolk_forks() << NUMBER_BITS;
+    return thread >> NUMBER_BITS == here >> NUMBER_BITS ? thread - here : 0;
+}
+
+/* Nothing is, in a process that was made behind our back. */
+static bool is_known(uint32_t thread) {
+    return thread && getpid() == process;
 }
 
 bool kolk_thread_is_gone(uint32_t thread) {
+    if (!is_known(thread)) return false;
     int before = errno;
-    bool gone = thread && syscall(SYS_tgkill, getpid(), number_of(thread), 0) != 0 && errno == ESRCH;
+    uint32_t number = number_of(thread);
+    bool gone = !number || (syscall(SYS_tgkill, process, number, 0) != 0 && errno == ESRCH);
     errno = before;
     return gone;
 }
@@ -170,17 +184,15 @@ static bool is_exiting(uint32_t number) {
 /* In this order: a thread that /proc did not know any more is one that the system does not know. */
 bool kolk_thread_has_ended(uint32_t thread) {
     int before = errno, cancel = kolk_cancel_off();
-    bool exiting = thread && is_exiting(number_of(thread));
+    bool exiting = is_known(thread) && is_exiting(number_of(thread));
     kolk_cancel_restore(cancel);
     errno = before;
     return exiting || kolk_thread_is_gone(thread);
 }
 
-static void go_on_in_child(void) {
+static void remember_process(void) {
     forked = my_number;
-    forked_is = (uint32_t)syscall(SYS_gettid);
-    forks++;
-    kolk_unlock();
+    process = getpid();
 }
 #else
 uint32_t kolk_thread(void) {
@@ -196,15 +208,29 @@ bool kolk_thread_has_ended(uint32_t thread) {
     return kolk_thread_is_gone(thread);
 }
 
-static void go_on_in_child(void) {
-    forks++;
+static void remember_process(void) {}
+#endif
+
+static void begin_fork(void) {
+    kolk_lock();
+    is_forking = true;
+}
+
+static void end_fork(void) {
+    is_forking = false;
     kolk_unlock();
 }
-#endif
+
+static void go_on_in_child(void) {
+    remember_process();
+    forks++;
+    end_fork();
+}
 
 /* Before main: there is no moment when the lock is used and a fork does not know of it. */
 __attribute__((constructor)) static void let_forks_wait(void) {
-    pthread_atfork(kolk_lock, kolk_unlock, go_on_in_child);
+    remember_process();
+    pthread_atfork(begin_fork, end_fork, go_on_in_child);
 }
 
 bool kolk_key_make(uintptr_t *key, void (*end)(void *value)) {

@@ -6,7 +6,8 @@
 #include "kolk/base.h"
 
 /* The one lock of the process. Not recursive; held for moments, and never while the user's code runs. A fork waits for
- * it, so that the child does not find it locked by a thread that it has not got. */
+ * it, so that the child does not find it locked by a thread that it has not got; the thread that forks has it meanwhile, and
+ * may lock it all the same, in handlers of the user's. */
 void kolk_lock(void);
 void kolk_unlock(void);
 

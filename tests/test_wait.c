@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -297,6 +298,138 @@ static void test_numbers_through_forks(void **state) {
     let_end(&one);
 }
 
+/* In a new namespace the system begins to count anew: a thread of a fork's child may get the number that the thread which
+ * forked had before. Here that is 2: of the second process of a namespace, whose child is the first one of another. */
+enum { NOT_ALLOWED = 77 };
+
+static int result_of(pid_t child) {
+    int status;
+    if (child < 0 || waitpid(child, &status, 0) != child || !WIFEXITED(status)) return 1;
+    return WEXITSTATUS(status);
+}
+
+static void *compare_number(void *of_first) {
+    return kolk_thread() == *(uint32_t *)of_first ? of_first : NULL;
+}
+
+static int first_of_another(void) {
+    pthread_t thread;
+    void *same;
+    uint32_t number = kolk_thread();
+    for (int i = 0; i < 5; i++) {
+        if (pthread_create(&thread, NULL, compare_number, &number) != 0 || pthread_join(thread, &same) != 0) return 2;
+        if (same) return 3;
+    }
+    return 0;
+}
+
+static int second_of_a_namespace(void) {
+    if (getpid() != 2 || !kolk_thread()) return 4;
+    if (unshare(CLONE_NEWPID) != 0) return NOT_ALLOWED;
+    pid_t child = fork();
+    if (child == 0) _exit(first_of_another());
+    return result_of(child);
+}
+
+static int first_of_a_namespace(void) {
+    pid_t child = fork();
+    if (child == 0) _exit(second_of_a_namespace());
+    return result_of(child);
+}
+
+/* In a thread that has no number yet. */
+static void *enter_namespaces(void *result) {
+    pid_t child = fork();
+    if (child == 0) {
+        alarm(30);
+        if (unshare(CLONE_NEWPID) != 0) _exit(NOT_ALLOWED);
+        child = fork();
+        if (child == 0) _exit(first_of_a_namespace());
+        _exit(result_of(child));
+    }
+    *(int *)result = result_of(child);
+    return NULL;
+}
+
+static void test_numbers_in_namespaces(void **state) {
+    (void)state;
+    pthread_t thread;
+    int result = 1;
+    skip_if_emulated();
+    assert_int_equal(pthread_create(&thread, NULL, enter_namespaces, &result), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    if (result == NOT_ALLOWED) {
+        print_message("skipped: only root may make namespaces\n");
+        skip();
+    }
+    assert_int_equal(result, 0);
+}
+
+/* Of a process that was made behind pthread_atfork's back nothing is known: so nobody who was there before is taken for dead. */
+pid_t _Fork(void) __attribute__((weak)); /* since glibc 2.34 */
+
+static void *look_for_first(void *number) {
+    uint32_t first = *(uint32_t *)number;
+    return kolk_thread_is_gone(first) || kolk_thread_has_ended(first) ? number : NULL;
+}
+
+static void test_numbers_through__Fork(void **state) {
+    (void)state;
+    uint32_t me = kolk_thread();
+    skip_if_emulated();
+    if (!_Fork) {
+        print_message("skipped: the C library has no _Fork\n");
+        skip();
+    }
+    pid_t child = _Fork();
+    if (child == 0) {
+        pthread_t thread;
+        void *gone;
+        alarm(30);
+        if (kolk_thread() != me || look_for_first(&me)) _exit(1);
+        if (pthread_create(&thread, NULL, look_for_first, &me) != 0 || pthread_join(thread, &gone) != 0) _exit(2);
+        if (gone) _exit(3);
+        child = fork(); /* whose child is known again */
+        if (child == 0) {
+            if (pthread_create(&thread, NULL, look_for_first, &me) != 0 || pthread_join(thread, &gone) != 0) _exit(2);
+            _exit(gone ? 4 : 0);
+        }
+        _exit(result_of(child));
+    }
+    await(child);
+}
+
+/* Handlers of pthread_atfork that were registered before kolk's run within kolk's. */
+static bool handlers_make_pools;
+static unsigned handled;
+
+static void make_pool_in_handler(void) {
+    kolk_pool pool;
+    if (!handlers_make_pools) return;
+    handled++;
+    if (kolk_pool_init(&pool, &(kolk_pool_desc){.name = "p", .object_size = 8, .capacity = 4}) != KOLK_OK) _exit(5);
+    kolk_pool_deinit(&pool);
+}
+
+__attribute__((constructor(101))) static void register_before_kolk(void) {
+    pthread_atfork(make_pool_in_handler, make_pool_in_handler, make_pool_in_handler);
+}
+
+static void test_pools_in_handlers(void **state) {
+    (void)state;
+    pid_t child = fork();
+    if (child == 0) {
+        alarm(10);
+        handlers_make_pools = true;
+        child = fork();
+        if (child == 0) _exit(handled == 2 ? 0 : 6);
+        handlers_make_pools = false;
+        int result = result_of(child);
+        _exit(result == 0 && handled == 2 && first_of_another() == 0 ? 0 : 7);
+    }
+    await(child);
+}
+
 static uint32_t ends;
 
 static void KOLK_AT_THREADS_END at_end(void *value) {
@@ -424,6 +557,9 @@ int main(void) {
         cmocka_unit_test(test_signals),
         cmocka_unit_test(test_numbers_of_threads),
         cmocka_unit_test(test_numbers_through_forks),
+        cmocka_unit_test(test_numbers_in_namespaces),
+        cmocka_unit_test(test_numbers_through__Fork),
+        cmocka_unit_test(test_pools_in_handlers),
         cmocka_unit_test(test_keys),
         cmocka_unit_test(test_locks_through_forks),
         cmocka_unit_test(test_sleepers_through_forks),

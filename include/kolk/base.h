@@ -12,6 +12,10 @@
  *           cancellation point, not even one that waits: a cancelled thread (pthread_cancel) ends behind the call. Functions
  *           of yours that kolk calls may be cancelled only where they may longjmp: in the failure handler. A thread whose
  *           cancellation is asynchronous must not call kolk.
+ * Forks     a child may use what no other thread was within a call of when it was forked, and shared pools as shared.h says.
+ *           A child that was made by _Fork or clone may use kolk if its parent had one thread then; it does not notice which
+ *           threads have ended. Handlers of pthread_atfork that were registered before kolk was loaded may use what is one
+ *           thread's, but no queue and no shared pool.
  * Design    ARCHITECTURE.md.
  */
 #ifndef KOLK_BASE_H
