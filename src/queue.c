@@ -35,7 +35,10 @@
  * neither this nor the end of the queue is a branch on the way.
  *
  * The end. A gate without OPEN lets nobody through. What it means is told under the lock, which close, shutdown, reopen and
- * clear hold, so that nobody sees half of them. `endings` counts them, for those in line: reopen does not bring them back.
+ * clear hold, so that nobody sees half of them. A waiter may sleep through any number of endings, each with a reopen behind
+ * it. So `endings` of an end counts those that let its waiters go: every shutdown, and every close, but at the end where items
+ * are popped only a close that left none. A waiter compares both counts with those it began with. A count never goes back, so
+ * no ending hides another (but for 2^32 of them during one wait).
  *
  * Invariants (kolk_queue_is_valid):
  *     I1  0 <= count <= capacity; the tickets' numbers are below capacity
@@ -73,8 +76,9 @@ enum { PUSH = KOLK_WRITABLE, POP = KOLK_READABLE }; /* the ends */
 #define GATE    7u
 #define TICKETS 3 /* above these bits */
 
-/* In the lowest bits of `endings`: how the queue was ended. */
-enum { DRAINED = 1, CLOSED, SHUT, HOW = 3 };
+/* The two counts in `endings`. Shutdowns are the lower one: a waiter that sees it wrap gets KOLK_SHUTDOWN all the same. */
+#define ONE_SHUTDOWN UINT64_C(1)
+#define ONE_CLOSE    (UINT64_C(1) << 32)
 
 #define CELL_HEAD 8              /* bytes of the turn */
 #define NAP_NS    INT64_C(20000) /* between two looks at a cell that is on its way */
@@ -223,13 +227,13 @@ static void leave(kolk_queue *queue, int at, waiter *me) {
     if (others && has_news(queue, at)) call_next(end);
 }
 
-/* It was called and found nothing: somebody was faster. For too long: the gate lets only the first in line pass. */
+/* The first in line was called and found nothing: somebody was faster. For too long: the gate lets only the first in line
+ * pass. (An ending calls all who are in line. The others were not overtaken: one holder at a time.) */
 static void mind_being_overtaken(kolk_queue_end *end, waiter *me) {
     int64_t now = kolk_now_ns();
     if (me->since == 0) me->since = now;
     if (me->holds || now - me->since < OVERTAKEN_NS) return;
-    me->holds =
-        true; /* it is the first: only that one is called (but at the end of the queue, where nobody waits on) */
+    me->holds = true;
     kolk_fetch_or(&end->ticket, HELD, KOLK_SEQ_CST);
 }
 
@@ -258,13 +262,12 @@ static KOLK_APART kolk_status look_under_lock(kolk_queue *queue, int end) {
     return ending;
 }
 
-/* What those get who waited when the queue was ended. Who waits to pop and left items looks for them as ever: if others take
- * them it is closed, or, reopened meanwhile, empty. */
-static kolk_status ended_since(const kolk_queue *queue, int end, uint32_t endings) {
-    uint32_t now = kolk_load(&queue->endings, KOLK_SEQ_CST);
-    if (KOLK_UNLIKELY(now == endings)) return KOLK_OK;
-    if ((now & HOW) == SHUT) return KOLK_SHUTDOWN;
-    return end == PUSH || (now & HOW) == DRAINED ? KOLK_CLOSED : KOLK_OK;
+/* What a waiter gets that has waited at this end since `endings`: KOLK_OK if no ending has let it go. (A pop to which a close
+ * left items looks for them as ever: if others take them the queue is closed, or, reopened meanwhile, empty.) */
+static kolk_status ended_since(const kolk_queue *queue, int end, uint64_t endings) {
+    uint64_t now = kolk_load(&queue->endings[end], KOLK_SEQ_CST);
+    if (now == endings) return KOLK_OK;
+    return (now ^ endings) % ONE_CLOSE ? KOLK_SHUTDOWN : KOLK_CLOSED;
 }
 
 static void wake_all(kolk_queue_end *end) {
@@ -287,8 +290,10 @@ static void finish(kolk_queue *queue, kolk_status ending) {
     if (queue->ending != KOLK_SHUTDOWN) queue->ending = ending;
     uint64_t tail = kolk_fetch_and(&queue->ends[PUSH].ticket, ~(uint64_t)OPEN, KOLK_SEQ_CST) >> TICKETS;
     if (ending == KOLK_SHUTDOWN) kolk_fetch_and(&queue->ends[POP].ticket, ~(uint64_t)OPEN, KOLK_SEQ_CST);
-    uint32_t how = queue->ending == KOLK_SHUTDOWN ? SHUT : ticket_at(queue, POP) == tail ? DRAINED : CLOSED;
-    kolk_store(&queue->endings, (queue->endings & ~(uint32_t)HOW) + HOW + 1 + how, KOLK_SEQ_CST);
+    bool shut = queue->ending == KOLK_SHUTDOWN, drained = ticket_at(queue, POP) == tail;
+    uint64_t one = shut ? ONE_SHUTDOWN : ONE_CLOSE;
+    kolk_store(&queue->endings[PUSH], queue->endings[PUSH] + one, KOLK_SEQ_CST);
+    if (shut || drained) kolk_store(&queue->endings[POP], queue->endings[POP] + one, KOLK_SEQ_CST);
     kolk_unlock_word(&queue->lock);
     wake_all(&queue->ends[PUSH]);
     wake_all(&queue->ends[POP]);
@@ -426,14 +431,14 @@ static KOLK_WITHIN kolk_status pass(kolk_queue *queue, int end, void *items, siz
 
 /* One look of somebody who waits since `endings`. */
 static kolk_status look_again(kolk_queue *queue, int end, void *items, size_t *n, size_t most, bool may_pass_held,
-                              uint32_t endings) {
+                              uint64_t endings) {
     kolk_status status = ended_since(queue, end, endings);
     return status == KOLK_OK ? pass(queue, end, items, n, most, may_pass_held) : status;
 }
 
 /* Looks again, less and less often, so that the other side gets ahead, and then by one cache line after another. If that
  * takes long, the other side may be waiting for this processor. */
-static kolk_status look_for_a_while(kolk_queue *queue, int end, void *items, size_t *n, size_t most, uint32_t endings,
+static kolk_status look_for_a_while(kolk_queue *queue, int end, void *items, size_t *n, size_t most, uint64_t endings,
                                     kolk_deadline deadline) {
     int64_t now = kolk_now_ns(), begin = now, pause = SHORTEST_PAUSE;
     kolk_status status = KOLK_FULL;
@@ -450,7 +455,7 @@ static kolk_status look_for_a_while(kolk_queue *queue, int end, void *items, siz
     return status;
 }
 
-static kolk_status wait_in_line(kolk_queue *queue, int at, void *items, size_t *n, size_t most, uint32_t endings,
+static kolk_status wait_in_line(kolk_queue *queue, int at, void *items, size_t *n, size_t most, uint64_t endings,
                                 kolk_deadline deadline) {
     kolk_queue_end *end = &queue->ends[at];
     waiter me = {0};
@@ -458,11 +463,11 @@ static kolk_status wait_in_line(kolk_queue *queue, int at, void *items, size_t *
     kolk_status status = KOLK_FULL;
     for (bool is_new = true; status == KOLK_FULL; is_new = false) {
         bool is_first = line_up(end, &me, is_new);
+        if (is_first && !is_new && in_time) mind_being_overtaken(end, &me);
         status = look_again(queue, at, items, n, most, is_first || !in_time, endings); /* a time-out has to be true */
         if (status != KOLK_FULL) break;
         if (!in_time) status = KOLK_TIMEOUT;
         while (in_time && !kolk_load(&me.called, KOLK_RELAXED)) in_time = kolk_wait(&me.called, 0, deadline);
-        if (in_time) mind_being_overtaken(end, &me);
     }
     leave(queue, at, &me);
     return status;
@@ -471,13 +476,15 @@ static kolk_status wait_in_line(kolk_queue *queue, int at, void *items, size_t *
 /* What pass could not do at once. */
 static KOLK_APART kolk_status wait_for(kolk_queue *queue, int end, void *items, size_t *n, size_t most,
                                        kolk_deadline deadline) {
-    uint32_t endings = kolk_load(&queue->endings, KOLK_SEQ_CST);
+    uint64_t endings = kolk_load(&queue->endings[end], KOLK_SEQ_CST);
     kolk_status status = KOLK_FULL;
     uint32_t *was_blocked = &queue->ends[end].was_blocked;
     if (!kolk_load(was_blocked, KOLK_RELAXED)) kolk_store(was_blocked, 1, KOLK_RELAXED);
     if (deadline.ns != KOLK_NOW.ns) {
         status = look_for_a_while(queue, end, items, n, most, endings, deadline);
         if (status == KOLK_FULL) status = wait_in_line(queue, end, items, n, most, endings, deadline);
+        kolk_status ending = ended_since(queue, end, endings); /* also one that came, and went, during the last look */
+        if (status != KOLK_OK && ending != KOLK_OK) status = ending;
     } else if (end == POP) {
         status = KOLK_EMPTY;
     }

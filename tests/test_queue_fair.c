@@ -217,6 +217,79 @@ static void test_who_comes_after_the_end(void **state) {
     }
 }
 
+/* Called when close left items that others took: only the first in line counts as overtaken. The second one, which the close
+ * called too, is preferred in its own time, when it is the first. */
+static void test_closed_with_items_for_nobody(void **state) {
+    (void)state;
+    kolk_queue queue;
+    slow first, second, third = {.it = {.queue = &queue, .end = KOLK_READABLE, .deadline = KOLK_FOREVER}};
+    begin(&queue, KOLK_READABLE);
+    start_slow(&first, &queue, KOLK_READABLE);
+    start_slow(&second, &queue, KOLK_READABLE);
+    for (int i = 0; i < 2; i++, pass_milliseconds(2)) {
+        assert_int_equal(push_int(&queue, 1), KOLK_OK);
+        await(&first.woken);
+        kolk_queue_close(&queue);
+        await(&second.woken);
+        assert_int_equal(pop_int(&queue), 1);
+        kolk_queue_reopen(&queue);
+        sem_post(&second.go_on);
+        await(&second.asleep);
+        sem_post(&first.go_on);
+        await(&first.asleep);
+    }
+    assert_int_equal(push_int(&queue, 2), KOLK_OK);
+    await(&first.woken);
+    sem_post(&first.go_on);
+    assert_int_equal(joined(&first.it), KOLK_OK);
+    make_it_hold(&second);
+    assert_true(lines_up_behind(&second, &third));
+    sem_post(&second.go_on);
+    assert_int_equal(joined(&second.it), KOLK_OK);
+    assert_int_equal(push_int(&queue, 3), KOLK_OK);
+    assert_int_equal(joined(&third.it), KOLK_OK);
+    end_queue(&queue);
+}
+
+/* Endings that a waiter sleeps through, with reopen behind them: s shutdown, c close, r reopen, + push, - pop. */
+static void test_who_sleeps_through_several_endings(void **state) {
+    (void)state;
+    static const struct {
+        const char *letters;
+        kolk_queue_event end; /* where it waits */
+        kolk_status due;
+    } scripts[] = {
+        {"sr+c-r", KOLK_READABLE, KOLK_SHUTDOWN}, {"cr+c-r", KOLK_READABLE, KOLK_CLOSED},
+        {"srcr", KOLK_READABLE, KOLK_SHUTDOWN},   {"crsr+", KOLK_READABLE, KOLK_SHUTDOWN},
+        {"c+cr", KOLK_READABLE, KOLK_CLOSED},     {"+c-r+", KOLK_READABLE, KOLK_OK},
+        {"+c-cr+", KOLK_READABLE, KOLK_CLOSED},   {"scr+", KOLK_READABLE, KOLK_SHUTDOWN},
+        {"srcr", KOLK_WRITABLE, KOLK_SHUTDOWN},   {"crsr-", KOLK_WRITABLE, KOLK_SHUTDOWN},
+        {"sr-cr", KOLK_WRITABLE, KOLK_SHUTDOWN},  {"cr-", KOLK_WRITABLE, KOLK_CLOSED},
+        {"scr-", KOLK_WRITABLE, KOLK_SHUTDOWN},
+    };
+    for (size_t i = 0; i < LENGTH_OF(scripts); i++) {
+        kolk_queue queue;
+        slow sleeper;
+        int rest[3];
+        begin(&queue, scripts[i].end);
+        start_slow(&sleeper, &queue, scripts[i].end);
+        for (const char *letter = scripts[i].letters; *letter; letter++) {
+            if (*letter == 's') kolk_queue_shutdown(&queue);
+            if (*letter == 'c') kolk_queue_close(&queue);
+            if (*letter == 'r') kolk_queue_reopen(&queue);
+            if (*letter == '+') push_int(&queue, 1);
+            if (*letter == '-') pop_int(&queue);
+        }
+        await(&sleeper.woken);
+        sem_post(&sleeper.go_on);
+        while (sem_trywait(&sleeper.asleep) != 0 && last_in_line(&queue, (int)scripts[i].end)) nap();
+        if (last_in_line(&queue, (int)scripts[i].end)) fail_msg("%s: it waits on", scripts[i].letters);
+        assert_int_equal(joined(&sleeper.it), scripts[i].due);
+        for (size_t n = 3; kolk_queue_pop_n(&queue, rest, &n, KOLK_NOW) == KOLK_OK;) n = 3;
+        end_queue(&queue);
+    }
+}
+
 /* The descriptor of a queue that was closed is readable, also if somebody found nothing at the very end, when others who
  * were waiting have yet to wake up. */
 static void test_the_descriptor_of_an_ended_queue(void **state) {
@@ -290,6 +363,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_a_millisecond_of_being_overtaken), TEST(test_who_does_not_wait_passes),
         TEST(test_closed_with_items_for_all),        TEST(test_who_comes_after_the_end),
+        TEST(test_closed_with_items_for_nobody),     TEST(test_who_sleeps_through_several_endings),
         TEST(test_the_descriptor_of_an_ended_queue), TEST(test_nobody_is_woken_where_nobody_waits),
         TEST(test_one_is_called_at_a_time),
     };

@@ -105,6 +105,52 @@ static void clear(void *context) {
     kolk_queue_clear(&((state *)context)->queue);
 }
 
+/* ---- Endings that a waiter sleeps through ------------------------------------------------------------------------------ */
+
+/* What one thread does to the queue while another waits at an end of it: s shutdown, c close, r reopen, + push, - pop. */
+typedef struct script {
+    const char *letters;
+    kolk_queue_event end; /* where the other one waits */
+    kolk_status due;      /* what it is to get */
+} script;
+
+static const script *played;
+
+static void begin_script(void *context) {
+    state *s = (state *)context;
+    begin(context);
+    for (uint32_t i = 0; i < capacity && played->end == KOLK_WRITABLE; i++, s->pushed++)
+        schedule_assert(kolk_queue_push(&s->queue, &i, KOLK_NOW) == KOLK_OK);
+}
+
+static kolk_status pass_counted(state *s, kolk_queue_event end, kolk_deadline deadline) {
+    uint32_t item = 0;
+    kolk_status status =
+        end == KOLK_WRITABLE ? kolk_queue_push(&s->queue, &item, deadline) : kolk_queue_pop(&s->queue, &item, deadline);
+    if (status == KOLK_OK) end == KOLK_WRITABLE ? s->pushed++ : s->popped++;
+    return status;
+}
+
+/* A waiter that happens to look when there is something to take, between two endings, may take it. */
+static void wait_through_it(void *context) {
+    kolk_status status = pass_counted((state *)context, played->end, KOLK_FOREVER);
+    bool may_pass = strchr(played->letters, played->end == KOLK_WRITABLE ? '-' : '+');
+    schedule_assert(status == played->due || (may_pass && status == KOLK_OK));
+}
+
+/* Begins as soon as the other one has found nothing: it may be in line, or on its way there. */
+static void play_script(void *context) {
+    state *s = (state *)context;
+    while (!kolk_load(&s->queue.ends[played->end].was_blocked, KOLK_RELAXED)) kolk_pause();
+    for (const char *letter = played->letters; *letter; letter++) {
+        if (*letter == 's') kolk_queue_shutdown(&s->queue);
+        if (*letter == 'c') kolk_queue_close(&s->queue);
+        if (*letter == 'r') kolk_queue_reopen(&s->queue);
+        if (*letter == '+') pass_counted(s, KOLK_WRITABLE, KOLK_NOW);
+        if (*letter == '-') pass_counted(s, KOLK_READABLE, KOLK_NOW);
+    }
+}
+
 /* Nothing is lost, nothing comes twice. */
 static void end(void *context) {
     state *s = (state *)context;
@@ -191,12 +237,42 @@ static void test_clear(void **unused) {
     run("clear", push_two, clear, NULL);
 }
 
+/* Each of them begins with the one that lets the waiter go, and none that follows makes it wait on. */
+static void test_no_ending_hides_another(void **unused) {
+    (void)unused;
+    static const script scripts[] = {
+        {"sr+c-r", KOLK_READABLE, KOLK_SHUTDOWN}, {"cr+c-r", KOLK_READABLE, KOLK_CLOSED},
+        {"srcr", KOLK_READABLE, KOLK_SHUTDOWN},   {"srsr", KOLK_READABLE, KOLK_SHUTDOWN},
+        {"crcr", KOLK_READABLE, KOLK_CLOSED},     {"srcr", KOLK_WRITABLE, KOLK_SHUTDOWN},
+        {"crcr", KOLK_WRITABLE, KOLK_CLOSED},     {"sr-+cr", KOLK_WRITABLE, KOLK_SHUTDOWN},
+        {"cr-+", KOLK_WRITABLE, KOLK_CLOSED},
+    };
+    for (size_t i = 0; i < LENGTH_OF(scripts); i++) {
+        char name[32];
+        played = &scripts[i];
+        snprintf(name, sizeof name, "%s waits: %s", played->end == KOLK_WRITABLE ? "push" : "pop", played->letters);
+        schedule_must_pass(&(schedule){.name = name,
+                                       .context = &own,
+                                       .begin = begin_script,
+                                       .threads = {{"waiter", wait_through_it}, {"ender", play_script}},
+                                       .end = end,
+                                       .preemptions = 1,
+                                       .surprises = 1,
+                                       .random = SLOW ? 200 : 2000});
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(test_two, set_up),           cmocka_unit_test_setup(test_two_producers, set_up),
-        cmocka_unit_test_setup(test_two_consumers, set_up), cmocka_unit_test_setup(test_tries, set_up),
-        cmocka_unit_test_setup(test_deadlines, set_up),     cmocka_unit_test_setup(test_close, set_up),
-        cmocka_unit_test_setup(test_shutdown, set_up),      cmocka_unit_test_setup(test_clear, set_up),
+        cmocka_unit_test_setup(test_two, set_up),
+        cmocka_unit_test_setup(test_two_producers, set_up),
+        cmocka_unit_test_setup(test_two_consumers, set_up),
+        cmocka_unit_test_setup(test_tries, set_up),
+        cmocka_unit_test_setup(test_deadlines, set_up),
+        cmocka_unit_test_setup(test_close, set_up),
+        cmocka_unit_test_setup(test_shutdown, set_up),
+        cmocka_unit_test_setup(test_clear, set_up),
+        cmocka_unit_test_setup(test_no_ending_hides_another, set_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -89,15 +89,17 @@ typedef struct kolk_queue {
     unsigned char *cells;
     uint64_t mask; /* a ticket is a lap and, in these bits, a cell's number */
     uint32_t stride, item_size, capacity;
-    uint32_t number;  /* in the registry; 0: it is not there */
-    uint32_t lock;    /* of close, shutdown, reopen and clear, and of: */
-    uint32_t ending;  /* KOLK_OK, KOLK_CLOSED or KOLK_SHUTDOWN */
-    uint32_t endings; /* how often it was ended, and how the last time: see src/queue.c */
-    size_t bytes;     /* of all cells */
+    uint32_t number; /* in the registry; 0: it is not there */
+    uint32_t lock;   /* of close, shutdown, reopen and clear, and of: */
+    uint32_t ending; /* KOLK_OK, KOLK_CLOSED or KOLK_SHUTDOWN */
+
+    /* At each end, how often an ending let its waiters go: see src/queue.c. */
+    KOLK_ALIGNAS(8) uint64_t endings[2];
+    size_t bytes; /* of all cells */
     const char *name;
     void (*destroy)(void *item, void *context);
     void *context;
-    unsigned char apart[48];
+    unsigned char apart[40];
     kolk_queue_end ends[2]; /* where items are pushed, where they are popped */
 } kolk_queue;
 
@@ -140,8 +142,10 @@ KOLK_API void kolk_queue_close(kolk_queue *queue);
 /* Stop: whoever waits, now or later, gets KOLK_SHUTDOWN. Items stay. */
 KOLK_API void kolk_queue_shutdown(kolk_queue *queue);
 
-/* After either: as before. Who was waiting then gets what it was to get all the same: nobody waits on, but for a pop that
- * was waiting when close left items, if others take them. */
+/* After either: as before. A call that was waiting at a close or shutdown still gets KOLK_CLOSED or KOLK_SHUTDOWN, however
+ * often the queue is reopened and ended again before its thread runs; after both, KOLK_SHUTDOWN. There are two exceptions. A
+ * pop that was waiting when close left items waits on if others take them. A call that was looking at that very moment may
+ * take what comes after reopen. */
 KOLK_API void kolk_queue_reopen(kolk_queue *queue);
 
 /* ---- Others ---------------------------------------------------------------------------------------------------------- */
