@@ -14,9 +14,11 @@
  * What is proved, each word by each run that has to do with it:
  *
  *     S1  when nothing can move any more, nobody sleeps at an end that has something for it: no wake-up is lost
- *     S2  ... nor when the queue has ended, nor with an ending behind it (but for pops, if it left items: they wait on)
+ *     S2  ... nor when the queue has ended, nor with an ending behind it, whatever came later (but for a pop, where a close
+ *         left items: it waits on)
  *     S3  a pop gives CLOSED only if the queue was closed and empty at one moment of the call
  *     S4  the gate is not held when the line is empty
+ *     S5  only the first in line holds the gate
  *     served (FAIR)  who waits is served as long as the others go on, whoever else comes at the right moment
  *
  * -DBUG=n puts in a mistake that must be found:
@@ -24,11 +26,12 @@
  *     1  `asleep` is set after the last look, not before      4  who leaves does not look whether the queue has ended
  *     2  who leaves does not call the next                    5  who waits takes no note of an ending
  *     3  `asleep` is looked at before the ticket is taken     6  nobody ever holds the gate
+ *     7  who waits takes note of the last ending only         8  whoever was called in vain holds the gate
  *
  * More definitions: PUSHERS, POPPERS, CAPACITY. ALL_DEADLINES=1: some operations have one, or are KOLK_NOW. FAIR=n:
  * threads go on for ever, and thread n (from 1) is looked at. ENDER=n, one more thread: 1 close, 2 shutdown, 3 either and
- * then shutdown or reopen, 4 clear; and each thread does TIMES operations, thread 1 one less. Otherwise they stop at any
- * time. */
+ * then shutdown or reopen, 4 clear, 5 twice: either, clear, reopen; and each thread does TIMES operations, thread 1 one less.
+ * Otherwise they stop at any time. */
 
 #ifndef BUG
 #define BUG 0
@@ -51,7 +54,7 @@
 #define POP     1
 #define NOBODY  255
 
-mtype = { OK, FULL, TIMEOUT, CLOSED, SHUTDOWN, DRAINED }; /* FULL: nothing to take, at either end */
+mtype = { OK, FULL, TIMEOUT, CLOSED, SHUTDOWN }; /* FULL: nothing to take, at either end */
 
 /* ---- kolk_queue, kolk_queue_end ---- */
 
@@ -62,13 +65,16 @@ byte called_at[2] = NOBODY;
 chan line[2] = [THREADS] of { byte };
 
 bool queue_locked;
-mtype ending = OK, how = OK;
-byte endings;
+mtype ending = OK;
+byte shutdowns[2], closes[2]; /* the two counts in `endings` */
+#if BUG == 7
+mtype last_ending[2] = OK;
+#endif
 
 /* ---- waiter, and what only the proof looks at ---- */
 
 bool called[THREADS], in_line[THREADS];
-byte endings_of[THREADS];    /* `endings` of wait_for */
+byte shutdowns_of[THREADS], closes_of[THREADS]; /* `endings` of wait_for */
 bool may_be_closed[THREADS]; /* in this call, the queue was closed and empty */
 hidden byte each;
 
@@ -156,17 +162,25 @@ inline leave() {
 #endif
 }
 
+#define is_overtaken (in_vain && in_time && (line[end]?[eval(me)] || BUG == 8))
+#define hold(if_so) d_step { if_so && !holds && BUG != 6 -> assert(!held[end]); /* S5 */ holds = true; held[end] = true }
+
 inline mind_being_overtaken() {
     if
+    :: is_overtaken ->
+        if
 #if FAIR /* the second time in vain */
-    :: d_step { !since -> since = true }
-    :: since && (holds || BUG == 6)
-    :: d_step { since && !holds && BUG != 6 -> holds = true; held[end] = true /* kolk_fetch_or */ }
+        :: d_step { !since -> since = true }
+        :: since && (holds || BUG == 6)
+        :: hold(since)
 #else
-    :: true /* less than a millisecond */
-    :: d_step { !holds -> holds = true; held[end] = true }
+        :: true /* less than a millisecond */
+        :: hold(true)
 #endif
-    fi
+        fi
+    :: else
+    fi;
+    in_vain = false
 }
 
 /* ---- The end ---- */
@@ -178,16 +192,24 @@ inline look_under_lock() { /* others see nothing of this */
 #if ENDER
 inline begin() { may_be_closed[me] = (ending == CLOSED && something[POP] == 0) }
 
-inline wait_for() { endings_of[me] = endings }
+inline wait_for() {
+    d_step { shutdowns_of[me] = shutdowns[end]; closes_of[me] = closes[end] }
+}
 
-inline ended_since() {
-    status = (endings == endings_of[me] || BUG == 5 -> OK :
-             (how == SHUTDOWN -> SHUTDOWN :
-             (end == PUSH || how == DRAINED -> CLOSED : OK)))
+#define was_let_go(i, at) (shutdowns[at] != shutdowns_of[i] || closes[at] != closes_of[i])
+
+#if BUG == 7
+#define meant last_ending[end]
+#else
+#define meant (shutdowns[end] != shutdowns_of[me] -> SHUTDOWN : CLOSED)
+#endif
+
+inline ended_since(otherwise) {
+    d_step { status = (was_let_go(me, end) && BUG != 5 -> meant : otherwise) }
 }
 
 inline look_again() {
-    ended_since();
+    ended_since(OK);
     if
     :: status == OK -> pass()
     :: else
@@ -198,7 +220,8 @@ inline finished() {
     d_step {
         assert(!(end == POP && status == CLOSED) || may_be_closed[me]); /* S3 */
         may_be_closed[me] = false;
-        endings_of[me] = 0
+        shutdowns_of[me] = 0;
+        closes_of[me] = 0
     }
 }
 #else
@@ -206,6 +229,8 @@ inline begin() { skip }
 inline wait_for() { skip }
 inline look_again() { pass() }
 inline finished() { skip }
+inline ended_since(otherwise) { skip }
+#define was_let_go(i, at) false
 #endif
 
 inline wake_all(at) {
@@ -233,8 +258,16 @@ inline finish(as) {
     :: else
     fi;
     d_step { /* read and written in two operations there; between them only pops go on, and empty stays empty */
-        how = (ending == SHUTDOWN -> SHUTDOWN : (something[POP] == 0 -> DRAINED : CLOSED));
-        endings++;
+        if
+        :: ending == SHUTDOWN -> shutdowns[PUSH]++; shutdowns[POP]++
+        :: else ->
+            closes[PUSH]++;
+            closes[POP] = closes[POP] + (something[POP] == 0)
+        fi;
+#if BUG == 7
+        last_ending[PUSH] = ending;
+        last_ending[POP] = (ending == CLOSED && something[POP] > 0 -> OK : ending);
+#endif
         queue_locked = false
     }
     wake_all(PUSH);
@@ -294,7 +327,7 @@ inline pass() {
 
 proctype thread(bool end; byte me) {
     mtype status;
-    bool may_pass_held, in_time = true, holds, others;
+    bool may_pass_held, in_time = true, in_vain, holds, others;
 #if FAIR
     bool since;
 #endif
@@ -329,6 +362,7 @@ proctype thread(bool end; byte me) {
         wait_for();
         do
         :: line_up();
+            mind_being_overtaken();
             look_again();
             if
             :: status != FULL -> break
@@ -339,7 +373,7 @@ proctype thread(bool end; byte me) {
 #endif
             if
             :: d_step { !in_time -> status = TIMEOUT }; break
-            :: in_time -> called[me] -> mind_being_overtaken() /* asleep until it is called */
+            :: in_time -> called[me] -> in_vain = true /* asleep until it is called */
 #if ALL_DEADLINES
             :: d_step { in_time -> in_time = false } /* the deadline has passed */
 #endif
@@ -347,6 +381,10 @@ proctype thread(bool end; byte me) {
         od;
         skip;
         leave();
+        if
+        :: status != OK -> ended_since(status)
+        :: else
+        fi;
 done:
         if
 #if ENDER == 1 || ENDER == 2
@@ -375,6 +413,19 @@ proctype ender() {
     :: finish(SHUTDOWN)
     :: reopen()
     fi
+#elif ENDER == 5
+    byte times = 2, cleared;
+    do
+    :: times == 0 -> break
+    :: times > 0 ->
+        times--;
+        if
+        :: finish(CLOSED)
+        :: finish(SHUTDOWN)
+        fi;
+        clear();
+        reopen()
+    od
 #else
     byte cleared;
     clear()
@@ -397,7 +448,7 @@ init {
     d_step {
         for (i : 0 .. THREADS - 1) {
             assert(!in_line[i] || something[i >= PUSHERS] == 0);            /* S1 */
-            assert(!in_line[i] || (open[PUSH] && (endings_of[i] == endings || (i >= PUSHERS && how == CLOSED)))) /* S2 */
+            assert(!in_line[i] || (open[PUSH] && !was_let_go(i, i >= PUSHERS)))     /* S2 */
         }
         assert((len(line[PUSH]) > 0 || !held[PUSH]) && (len(line[POP]) > 0 || !held[POP])) /* S4 */
     }

@@ -41,6 +41,7 @@ one_ends="$line -DTIMES=2"
   run 0 "close" $one_ends -DENDER=1
   run 0 "shutdown" $one_ends -DENDER=2
   run 0 "an end, and shutdown or reopen" -DPUSHERS=1 -DPOPPERS=1 -DCAPACITY=1 -DTIMES=2 -DENDER=3
+  run 0 "two endings and reopens" -DPUSHERS=1 -DPOPPERS=1 -DCAPACITY=1 -DTIMES=2 -DENDER=5
   run 0 "clear" -DPUSHERS=2 -DPOPPERS=1 -DCAPACITY=2 -DTIMES=2 -DENDER=4
   run 0 "who pushes is served" -DPUSHERS=1 -DPOPPERS=2 -DCAPACITY=1 -DFAIR=1
   run 0 "who pops is served" -DPUSHERS=1 -DPOPPERS=2 -DCAPACITY=1 -DFAIR=2
@@ -49,6 +50,8 @@ one_ends="$line -DTIMES=2"
   run 1 "mistake 3, looking at asleep too early, is found" $line -DBUG=3
   run 1 "mistake 4, leaving an ended queue silently, is found" $one_ends -DENDER=1 -DBUG=4
   run 1 "mistake 5, waiting on after an ending, is found" -DPUSHERS=1 -DPOPPERS=1 -DCAPACITY=1 -DTIMES=2 -DENDER=3 -DBUG=5
+  run 1 "mistake 7, noting the last ending only, is found" -DPUSHERS=1 -DPOPPERS=1 -DCAPACITY=1 -DTIMES=2 -DENDER=5 -DBUG=7
+  run 1 "mistake 8, holding without being the first, is found" $one_ends -DENDER=1 -DBUG=8
   run 1 "mistake 6, not holding the gate, is found" -DPUSHERS=1 -DPOPPERS=2 -DCAPACITY=1 -DFAIR=2 -DBUG=6
 }
 exit $failed
