@@ -1,10 +1,20 @@
 /* kolk_queue's life: every broken rule of a descriptor has a status of its own and leaves the queue all zero; the
  * all-zero queue answers every function; the system refuses memory; statistics and the registry. */
-// link: -Wl,--wrap=mmap,--wrap=mmap64,--wrap=mprotect,--wrap=madvise,--wrap=mincore -pthread
+// link: -Wl,--wrap=mmap,--wrap=mmap64,--wrap=mprotect,--wrap=madvise,--wrap=mincore -Wl,--wrap=kolk_memory_release -pthread
 #include "kolk_queue_test.h"
 
 #include "kolk_listed.h"
 #include "kolk_os.h"
+
+static unsigned releases; /* of memory */
+
+void __real_kolk_memory_release(void *start, size_t size);
+void __wrap_kolk_memory_release(void *start, size_t size);
+
+void __wrap_kolk_memory_release(void *start, size_t size) {
+    releases++;
+    __real_kolk_memory_release(start, size);
+}
 
 /* ---- Broken rules -------------------------------------------------------------------------------------------------- */
 
@@ -130,7 +140,9 @@ static void test_the_all_zero_queue_is_shut_down(void **state) {
         assert_string_equal(stats.kind, "queue");
         assert_true(stats.count + stats.peak + stats.capacity + stats.max_capacity + stats.failed == 0);
         assert_true(stats.bytes_reserved + stats.bytes_committed + stats.unused_bytes == 0);
+        unsigned before = releases;
         kolk_queue_deinit(&queue);
+        assert_int_equal(releases, before); /* there is nothing to give back */
         assert_true(all_bytes_are(&queue, sizeof queue, 0));
     }
 }

@@ -169,6 +169,28 @@ static void test_who_does_not_wait_passes(void **state) {
     }
 }
 
+/* Who gives up behind the preferred one wakes nobody, and the other one is preferred still. */
+static void test_who_gives_up_behind(void **state) {
+    (void)state;
+    for (int end = 0; end < 2; end++) {
+        kolk_queue queue;
+        slow first, second = {.it = {.queue = &queue, .end = (kolk_queue_event)end, .deadline = KOLK_FOREVER}};
+        kolk_deadline passed = {1000000000}; /* not by the test's clock, but by the one that kolk_wait goes by */
+        begin(&queue, end);
+        start_slow(&first, &queue, end);
+        make_it_hold(&first);
+        wakes_so_far();
+        assert_int_equal(take_one(&queue, end, passed), KOLK_TIMEOUT);
+        assert_int_equal(wakes_so_far(), 0);
+        assert_true(lines_up_behind(&first, &second));
+        sem_post(&first.go_on);
+        assert_int_equal(joined(&first.it), KOLK_OK);
+        give_one(&queue, end);
+        assert_int_equal(joined(&second.it), KOLK_OK);
+        end_queue(&queue);
+    }
+}
+
 /* ---- The end of a queue in which somebody is preferred --------------------------------------------------------------- */
 
 /* Closed with two items left, and two wait: each gets one, in their order. */
@@ -361,10 +383,15 @@ static void test_one_is_called_at_a_time(void **state) {
 int main(void) {
     alarm(60);
     const struct CMUnitTest tests[] = {
-        TEST(test_a_millisecond_of_being_overtaken), TEST(test_who_does_not_wait_passes),
-        TEST(test_closed_with_items_for_all),        TEST(test_who_comes_after_the_end),
-        TEST(test_closed_with_items_for_nobody),     TEST(test_who_sleeps_through_several_endings),
-        TEST(test_the_descriptor_of_an_ended_queue), TEST(test_nobody_is_woken_where_nobody_waits),
+        TEST(test_a_millisecond_of_being_overtaken),
+        TEST(test_who_does_not_wait_passes),
+        TEST(test_who_gives_up_behind),
+        TEST(test_closed_with_items_for_all),
+        TEST(test_who_comes_after_the_end),
+        TEST(test_closed_with_items_for_nobody),
+        TEST(test_who_sleeps_through_several_endings),
+        TEST(test_the_descriptor_of_an_ended_queue),
+        TEST(test_nobody_is_woken_where_nobody_waits),
         TEST(test_one_is_called_at_a_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -24,8 +24,12 @@ static void begin_crowd(crowd *c, kolk_queue_event end, kolk_deadline deadline) 
     }
 }
 
+/* None gives up. */
 static void end_crowd(crowd *c, kolk_status expected) {
+    kolk_stats stats;
     for (int i = 0; i < SLEEPERS; i++) assert_int_equal(joined(&c->callers[i]), expected);
+    kolk_queue_stats(&c->queue, &stats);
+    assert_int_equal(stats.failed, 0);
     if (expected) assert_int_equal(c->callers[SLEEPERS - 1].n, 0);
     end_queue(&c->queue);
 }
