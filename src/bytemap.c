@@ -224,6 +224,7 @@ kolk_status kolk_bytemap_begin(kolk_bytemap *pool, const kolk_bytemap_view *give
     memset(pool, 0, pool_size);
     if (!same_layout) return KOLK_WRONG_ABI;
     if (!given) return KOLK_NO_DESCRIPTOR;
+    kolk_registry_start();
     kolk_bytemap_view view = *given;
     kolk_status status = type_size ? fit_type(&view, type_size, type_align) : KOLK_OK;
     if (status == KOLK_OK) status = check(&view, attach);

@@ -106,10 +106,15 @@ kolk_status kolk_pool_init_type(kolk_pool *pool, const kolk_pool_desc *given, si
     if (abi != KOLK_ABI || pool_size != sizeof *pool) return KOLK_WRONG_ABI;
     if (!given) return KOLK_NO_DESCRIPTOR;
     kolk_pool_desc desc = *given;
+    kolk_registry_start();
+    kolk_settings settings = kolk_settings_of(desc.name, desc.debug);
     kolk_size size = kolk_sizes_ask(desc.name, desc.memory, &desc.capacity, &desc.max_capacity);
-    kolk_status status = kolk_pool_make(pool, &desc, type_size, type_align);
-    if (status != KOLK_OK && kolk_sizes_withdraw(&size, status))
-        status = kolk_pool_make(pool, &desc, type_size, type_align);
+    kolk_status status;
+    do {
+        status = kolk_pool_resolve(&desc, type_size, type_align);
+        if (status == KOLK_OK) kolk_sizes_settle(&size, desc.capacity);
+        if (status == KOLK_OK) status = kolk_pool_make(pool, &desc, &settings);
+    } while (status != KOLK_OK && kolk_sizes_withdraw(&size, status));
     if (status != KOLK_OK) return status;
     pool->capacity = desc.capacity;
     pool->reuse = (uint8_t)desc.reuse;
@@ -135,7 +140,6 @@ kolk_status kolk_pool_init_type(kolk_pool *pool, const kolk_pool_desc *given, si
     show(pool);
     kolk_tools_wrote(pool, sizeof *pool);
     kolk_registry_add(pool, &pool->number, pool->debug_flags & KOLK_DEBUG_SITES ? &kind_with_sites : &kind);
-    kolk_sizes_settle(&size, pool->capacity);
     return KOLK_OK;
 }
 

@@ -159,9 +159,12 @@ bool kolk_pool_grow(kolk_pool *pool, uint64_t needed);
 
 /* ---- pool_memory.c ---------------------------------------------------------------------------------------------- */
 
-/* Checks the descriptor, fills in its defaults and what the debug mode makes of it, and makes the pool's memory: the
- * pool, all zero before, has its shape and its places then, or is all zero as before. type_size and type_align as in kolk_pool_init_type. */
-kolk_status kolk_pool_make(kolk_pool *pool, kolk_pool_desc *desc, size_t type_size, size_t type_align);
+/* Checks the descriptor and fills in its defaults. type_size and type_align as in kolk_pool_init_type. */
+kolk_status kolk_pool_resolve(kolk_pool_desc *desc, size_t type_size, size_t type_align);
+
+/* Makes the memory of such a pool, with what it can have of the debug mode's settings: the pool, all zero before, has
+ * its shape and its places then, or is all zero as before. Reports nothing. */
+kolk_status kolk_pool_make(kolk_pool *pool, const kolk_pool_desc *desc, const kolk_settings *settings);
 
 /* Gives that memory back; the pool is all zero then. */
 void kolk_pool_unmake(kolk_pool *pool);

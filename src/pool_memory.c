@@ -104,8 +104,7 @@ static bool can_overflow(const kolk_pool *pool, const kolk_pool_desc *desc) {
     return true;
 }
 
-/* Checks the descriptor and fills in its defaults. */
-static kolk_status resolve(kolk_pool_desc *desc, size_t type_size, size_t type_align) {
+kolk_status kolk_pool_resolve(kolk_pool_desc *desc, size_t type_size, size_t type_align) {
     kolk_status status = kolk_room_settle_size(&desc->object_size, &desc->object_align, type_size, type_align);
     if (status != KOLK_OK) return status;
     if ((unsigned)desc->reuse > KOLK_REUSE_LOWEST) return KOLK_BAD_REUSE;
@@ -129,17 +128,17 @@ size_t kolk_pool_memory_size(const kolk_pool_desc *desc) {
     fixed.max_capacity = 0;
     fixed.overflow = NULL;
     fixed.headroom = 0;
-    if (resolve(&fixed, 0, 0) != KOLK_OK) return 0;
+    if (kolk_pool_resolve(&fixed, 0, 0) != KOLK_OK) return 0;
     layout shape = layout_of(&fixed, fixed.capacity);
     return (size_t)block_bytes(&shape, fixed.capacity, 8);
 }
 
 /* What of the debug mode this pool can have; a zone that is too large for the address space is left out. */
-static kolk_debug_desc debug_desc_of(const kolk_pool_desc *desc, layout *shape) {
+static kolk_debug_desc debug_desc_of(const kolk_pool_desc *desc, const kolk_settings *settings, layout *shape) {
     kolk_debug_desc debug = {
         .name = desc->name ? desc->name : "",
         .noun = "slot",
-        .settings = kolk_settings_of(desc->name, desc->debug),
+        .settings = *settings,
         .object_size = (uint32_t)desc->object_size,
         .object_align = (uint32_t)desc->object_align,
         .max_capacity = desc->max_capacity,
@@ -181,12 +180,9 @@ static bool make_block(kolk_pool *pool, const kolk_pool_desc *desc, const layout
     return kolk_pool_commit(pool, desc->capacity);
 }
 
-kolk_status kolk_pool_make(kolk_pool *pool, kolk_pool_desc *desc, size_t type_size, size_t type_align) {
-    kolk_status status = resolve(desc, type_size, type_align);
-    if (status != KOLK_OK) return status;
-
+kolk_status kolk_pool_make(kolk_pool *pool, const kolk_pool_desc *desc, const kolk_settings *settings) {
     layout shape = layout_of(desc, desc->max_capacity);
-    kolk_debug_desc debug = debug_desc_of(desc, &shape);
+    kolk_debug_desc debug = debug_desc_of(desc, settings, &shape);
     pool->stride = (uint32_t)shape.stride;
     pool->shift = (uint8_t)__builtin_ctz(pool->stride);
     pool->inverse = kolk_inverse(pool->stride >> pool->shift);

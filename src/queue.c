@@ -606,6 +606,7 @@ kolk_status kolk_queue_init_type(kolk_queue *queue, const kolk_queue_desc *desc,
     memset(queue, 0, queue_size);
     if (abi != KOLK_ABI || queue_size != sizeof *queue) return KOLK_WRONG_ABI;
     if (!desc) return KOLK_NO_DESCRIPTOR;
+    kolk_registry_start();
     if (type_size && desc->item_size && desc->item_size != type_size) return KOLK_TYPE_MISMATCH;
     size_t item_size = type_size ? type_size : desc->item_size;
     kolk_status status = check(item_size, desc->capacity);

@@ -41,6 +41,7 @@ static struct {
     size_t committed;  /* bytes */
     uint32_t used;     /* entries up to the last one that was ever taken */
     uint32_t free;     /* the number of the first free one of these, 0 if there is none */
+    uint32_t reading;  /* a lock of its own, for the environment: a file may be slow, and must not stop forks */
     bool started;      /* the environment has been read */
     bool keeps;        /* statistics of pools that go */
     kolk_records past; /* these */
@@ -119,15 +120,13 @@ static void write_statistics(void) {
     kolk_records_release(&all);
 }
 
-/* Under the lock; true once. */
-static bool read_environment(void) {
+/* Once; in a fork's child once more, from the start, if it was under way when the process forked. */
+static void read_environment(void) {
     const char *file;
-    if (registry.started) return false;
-    registry.started = true;
     registry.keeps = kolk_stats_read_setting();
     bool measures = kolk_stats_want_sizes(&file);
     kolk_sizes_read_setting(measures, file);
-    return true;
+    __atomic_store_n(&registry.started, true, __ATOMIC_RELEASE); /* partner: kolk_registry_start */
 }
 
 /* What was registered last runs first. These are functions of their own, so that a failure handler that calls exit when it
@@ -140,9 +139,11 @@ static void start(void) {
 }
 
 void kolk_registry_start(void) {
-    kolk_lock();
-    bool first = read_environment();
-    kolk_unlock();
+    if (__atomic_load_n(&registry.started, __ATOMIC_ACQUIRE)) return;
+    kolk_lock_word(&registry.reading);
+    bool first = !registry.started;
+    if (first) read_environment();
+    kolk_unlock_word(&registry.reading);
     if (first) start();
 }
 
@@ -152,11 +153,9 @@ void kolk_registry_add(const void *pool, uint32_t *mark, const kolk_kind *kind) 
     kolk_stats now;
     kind->stats(pool, &now);
     kolk_lock();
-    bool first = read_environment();
     *mark = take_entry();
     if (*mark) registry.entries[*mark - 1] = (entry){pool, mark, now.name, kolk_sizes_scene(), {kind}};
     kolk_unlock();
-    if (first) start();
 }
 
 void kolk_registry_remove(uint32_t number) {

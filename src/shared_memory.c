@@ -111,11 +111,11 @@ static kolk_status shape(kolk_shared *pool, const kolk_shared_desc *desc, size_t
 }
 
 /* What of the debug mode this pool, which has its shape, can have; with zones, another stride. */
-static kolk_debug_desc debug_desc_of(kolk_shared *pool, const kolk_shared_desc *desc, size_t align) {
+static kolk_debug_desc debug_desc_of(kolk_shared *pool, const kolk_settings *settings, size_t align) {
     kolk_debug_desc debug = {
         .name = name_of(pool),
         .noun = "slot",
-        .settings = kolk_settings_of(desc->name, desc->debug),
+        .settings = *settings,
         .object_size = pool->object_size,
         .object_align = (uint32_t)align,
         .max_capacity = slots_of(pool),
@@ -129,12 +129,13 @@ static kolk_slot_set set_of(void *const starts[2]) {
     return (kolk_slot_set){(uint64_t *)starts[0], (uint64_t *)starts[1]};
 }
 
-static kolk_status make(kolk_shared *pool, const kolk_shared_desc *desc, size_t type_size, size_t type_align) {
+static kolk_status make(kolk_shared *pool, const kolk_shared_desc *desc, const kolk_settings *settings,
+                        size_t type_size, size_t type_align) {
     size_t size = desc->object_size, align = desc->object_align;
     kolk_status status = kolk_room_settle_size(&size, &align, type_size, type_align);
     if (status == KOLK_OK) status = shape(pool, desc, size, align);
     if (status != KOLK_OK) return status;
-    kolk_debug_desc debug = debug_desc_of(pool, desc, align);
+    kolk_debug_desc debug = debug_desc_of(pool, settings, align);
     uint32_t all = slots_of(pool), first = desc->capacity + (desc->capacity ? pool->slack : 0);
     kolk_room room = {.object_align = align, .capacity = first, .max_capacity = all};
     status = kolk_room_settle(&room, bytes_of, pool);
@@ -167,7 +168,9 @@ kolk_status kolk_shared_init_type(kolk_shared *pool, const kolk_shared_desc *des
     memset(pool, 0, pool_size);
     if (abi != KOLK_ABI || pool_size != sizeof *pool) return KOLK_WRONG_ABI;
     if (!desc) return KOLK_NO_DESCRIPTOR;
-    kolk_status status = make(pool, desc, type_size, type_align);
+    kolk_registry_start();
+    kolk_settings settings = kolk_settings_of(desc->name, desc->debug);
+    kolk_status status = make(pool, desc, &settings, type_size, type_align);
     if (status != KOLK_OK) {
         memset(pool, 0, sizeof *pool);
         return status;

@@ -56,7 +56,9 @@ void kolk_sizes_read_setting(bool measures, const char *measured) {
     if (!name || !*name) return;
     sizes.name = kolk_records_copy(&sizes.needs, name); /* the environment may have gone by then */
     if (!sizes.name) return;
-    kolk_found found = kolk_sizes_file_read(&sizes.file, name);
+    kolk_sizes_file file = {0}; /* a fork's child may find this half done, and begins anew */
+    kolk_found found = kolk_sizes_file_read(&file, name);
+    sizes.file = file;
     bool first_run = found == KOLK_MISSING && measured && strcmp(measured, name) == 0; /* it is to be written at exit */
     sizes.unreadable = found != KOLK_FOUND && !first_run;
     sizes.wrong = sizes.unreadable || sizes.file.wrong;
@@ -102,7 +104,6 @@ static kolk_line *find(const char *name) {
 
 uint32_t kolk_sizes_of(const char *name) {
     if (!name || !*name) return 0;
-    kolk_registry_start();
     report_wrong();
     kolk_lock();
     const kolk_line *found = find(name);
@@ -136,6 +137,7 @@ bool kolk_sizes_withdraw(kolk_size *size, kolk_status failure) {
     *size->capacity = size->own;
     *size->max_capacity = size->own_max;
     size->refused = kolk_status_text(failure);
+    size->given = false;
     return true;
 }
 

@@ -18,14 +18,15 @@ typedef struct kolk_size {
     const char *refused;               /* why it was taken out again */
 } kolk_size;
 
-/* An init begins: the descriptor gets the capacity that its name has in the file, unless it brings memory. Reports what
- * is wrong with the file, if that has not been said. */
+/* For an init, before it makes anything (registry.h): the descriptor gets the capacity that its name has in the file,
+ * unless it brings memory. Reports what is wrong with the file, if that has not been said. O(lines of the file). */
 kolk_size kolk_sizes_ask(const char *name, const void *memory, uint32_t *capacity, uint32_t *max_capacity);
 
-/* After a failure to make that: true if it may be due to the file. The descriptor has its own again, to try with. */
+/* After a failure of that: true if it may be due to the file. The descriptor has its own again, to try with. */
 bool kolk_sizes_withdraw(kolk_size *size, kolk_status failure);
 
-/* The init is done: reports that what the file says could not be followed, if so. */
+/* The descriptor has been checked, and this is its capacity: reports, before that is made, that it is not what the file
+ * says, if so. */
 void kolk_sizes_settle(const kolk_size *size, uint32_t capacity);
 
 /* Are peaks to be counted, for each scene anew? */
@@ -40,7 +41,7 @@ uint32_t kolk_sizes_of(const char *name);
 /* Reports that a pool cannot have it, for this reason, and what it has instead. Without the lock. */
 void kolk_sizes_refuse(const char *name, uint32_t capacity, const char *why);
 
-/* Reads KOLK_SIZES and its file. Once, under the lock. `measured` is the file that needs are to be
+/* Reads KOLK_SIZES and its file. For kolk_registry_start. `measured` is the file that needs are to be
  * written to at exit, if they are and if it is one: then it need not be there yet. */
 void kolk_sizes_read_setting(bool measures, const char *measured);
 

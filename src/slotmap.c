@@ -143,10 +143,15 @@ kolk_status kolk_slotmap_init_type(kolk_slotmap *map, const kolk_slotmap_desc *g
     if (abi != KOLK_ABI || map_size != sizeof *map) return KOLK_WRONG_ABI;
     if (!given) return KOLK_NO_DESCRIPTOR;
     kolk_slotmap_desc desc = *given;
+    kolk_registry_start();
+    kolk_settings settings = kolk_settings_of(desc.name, desc.debug);
     kolk_size size = kolk_sizes_ask(desc.name, desc.memory, &desc.capacity, &desc.max_capacity);
-    kolk_status status = kolk_slotmap_make(map, &desc, type_size, type_align);
-    if (status != KOLK_OK && kolk_sizes_withdraw(&size, status))
-        status = kolk_slotmap_make(map, &desc, type_size, type_align);
+    kolk_status status;
+    do {
+        status = kolk_slotmap_resolve(&desc, type_size, type_align);
+        if (status == KOLK_OK) kolk_sizes_settle(&size, desc.capacity);
+        if (status == KOLK_OK) status = kolk_slotmap_make(map, &desc, &settings);
+    } while (status != KOLK_OK && kolk_sizes_withdraw(&size, status));
     if (status != KOLK_OK) return status;
     map->name = desc.name;
     map->tag = kolk_tag_bits(desc.tag, desc.name);
@@ -155,7 +160,6 @@ kolk_status kolk_slotmap_init_type(kolk_slotmap *map, const kolk_slotmap_desc *g
     map->peak = PEAK_IS_FRESH; /* up to the first scene; the bounds are 0, as there are no slots yet (I5) */
     kolk_tools_wrote(map, sizeof *map);
     kolk_registry_add(map, &map->number, has(map, KOLK_DEBUG_SITES) ? &kind_with_sites : &kind);
-    kolk_sizes_settle(&size, map->capacity);
     return KOLK_OK;
 }
 

@@ -48,9 +48,12 @@ void kolk_slotmap_readdress(kolk_slotmap *map);
 
 /* ---- slotmap_memory.c -------------------------------------------------------------------------------------------- */
 
-/* Checks the descriptor, fills in its defaults, and makes the memory: the map, all zero before, has its shape and its
- * places then, or is all zero as before. type_size and type_align as in kolk_slotmap_init_type. */
-kolk_status kolk_slotmap_make(kolk_slotmap *map, kolk_slotmap_desc *desc, size_t type_size, size_t type_align);
+/* Checks the descriptor and fills in its defaults. type_size and type_align as in kolk_slotmap_init_type. */
+kolk_status kolk_slotmap_resolve(kolk_slotmap_desc *desc, size_t type_size, size_t type_align);
+
+/* Makes the memory of such a map, with what it can have of the debug mode's settings: the map, all zero before, has its
+ * shape and its places then, or is all zero as before. Reports nothing. */
+kolk_status kolk_slotmap_make(kolk_slotmap *map, const kolk_slotmap_desc *desc, const kolk_settings *settings);
 
 /* Gives that memory back; the map is all zero then. */
 void kolk_slotmap_unmake(kolk_slotmap *map);

@@ -37,8 +37,7 @@ static kolk_room room_of(const kolk_slotmap_desc *desc) {
         desc->object_align, desc->capacity, desc->max_capacity, desc->memory, desc->memory_size, NULL, 0, 0};
 }
 
-/* Checks the descriptor and fills in its defaults. */
-static kolk_status resolve(kolk_slotmap_desc *desc, size_t type_size, size_t type_align) {
+kolk_status kolk_slotmap_resolve(kolk_slotmap_desc *desc, size_t type_size, size_t type_align) {
     kolk_status status = kolk_room_settle_size(&desc->object_size, &desc->object_align, type_size, type_align);
     if (status != KOLK_OK) return status;
     kolk_room room = room_of(desc);
@@ -52,7 +51,7 @@ size_t kolk_slotmap_memory_size(const kolk_slotmap_desc *desc) {
     if (!desc) return 0;
     kolk_slotmap_desc fixed = {
         .object_size = desc->object_size, .object_align = desc->object_align, .capacity = desc->capacity};
-    return resolve(&fixed, 0, 0) == KOLK_OK ? (size_t)bytes_of(&fixed, fixed.capacity, 8) : 0;
+    return kolk_slotmap_resolve(&fixed, 0, 0) == KOLK_OK ? (size_t)bytes_of(&fixed, fixed.capacity, 8) : 0;
 }
 
 /* ---- What tools are told of the places from `from` to `end` ------------------------------------------------------- */
@@ -178,20 +177,19 @@ static bool make_block(kolk_slotmap *map, const kolk_slotmap_desc *desc) {
     return true;
 }
 
-/* What of the debug mode this map can have. */
-static kolk_settings settings_of(const kolk_slotmap_desc *desc) {
-    kolk_settings settings = kolk_settings_of(desc->name, desc->debug);
+/* What of the debug mode a map can have. */
+static kolk_settings settle(kolk_settings settings) {
     settings.flags &= ~(uint32_t)(KOLK_DEBUG_GUARD | KOLK_DEBUG_QUARANTINE);
     if (settings.flags & KOLK_DEBUG_BYPASS) settings.flags &= ~(uint32_t)KOLK_DEBUG_FILL; /* tools see more */
     settings.quarantine = 0;
     return settings;
 }
 
-static bool begin_debug(kolk_slotmap *map, const kolk_slotmap_desc *desc) {
+static bool begin_debug(kolk_slotmap *map, const kolk_slotmap_desc *desc, const kolk_settings *settings) {
     kolk_debug_desc debug = {
         .name = desc->name ? desc->name : "",
         .noun = "place",
-        .settings = settings_of(desc),
+        .settings = settle(*settings),
         .object_size = (uint32_t)desc->object_size,
         .object_align = (uint32_t)desc->object_align,
         .max_capacity = desc->max_capacity,
@@ -202,15 +200,13 @@ static bool begin_debug(kolk_slotmap *map, const kolk_slotmap_desc *desc) {
     return map->debug || !debug.settings.flags;
 }
 
-kolk_status kolk_slotmap_make(kolk_slotmap *map, kolk_slotmap_desc *desc, size_t type_size, size_t type_align) {
-    kolk_status status = resolve(desc, type_size, type_align);
-    if (status != KOLK_OK) return status;
+kolk_status kolk_slotmap_make(kolk_slotmap *map, const kolk_slotmap_desc *desc, const kolk_settings *settings) {
     map->object_size = (uint32_t)desc->object_size;
     map->stride = (uint32_t)round_up(desc->object_size, desc->object_align);
     map->shift = (uint8_t)__builtin_ctz(map->stride);
     map->inverse = kolk_inverse(map->stride >> map->shift);
     map->max_capacity = desc->max_capacity;
-    if (begin_debug(map, desc) && make_block(map, desc)) return KOLK_OK;
+    if (begin_debug(map, desc, settings) && make_block(map, desc)) return KOLK_OK;
     kolk_slotmap_unmake(map);
     return KOLK_NO_MEMORY;
 }

@@ -4,7 +4,7 @@
 
 #include "records.h"
 
-/* Reads it; true if statistics are to be written at exit. Once, under the lock. */
+/* Reads it; true if statistics are to be written at exit. For kolk_registry_start. */
 bool kolk_stats_read_setting(void);
 
 /* Does it want sizes (sizes.h)? *file: what they are to be written to, NULL for stderr. */

@@ -262,8 +262,8 @@ static void test_many_and_long_names(void **state) {
 static void play_refused_entries(const char *argument) {
     fake a, b;
     (void)argument;
-    refuse_nth_call(1); /* reserve */
     fill_fake(&a, "a");
+    refuse_nth_call(1); /* reserve */
     a.mark = 5;
     kolk_registry_add(&a, &a.mark, &fake_kind);
     assert_int_equal(a.mark, 0);
@@ -370,6 +370,7 @@ static void *live_many_lives(void *context) {
 
 static void start_threads(pthread_t threads[THREADS]) {
     threads_at_work = THREADS;
+    kolk_registry_start();
     for (uintptr_t i = 0; i < THREADS; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, live_many_lives, (void *)(i + 1)), 0);
 }

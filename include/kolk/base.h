@@ -265,10 +265,14 @@ typedef struct kolk_failure {
 
 /* The handler is called with each failure, by the thread that makes the call: of pools for many threads perhaps by several at a
  * time. NULL puts back the default, which prints the sentence to stderr and aborts (freestanding: __builtin_trap), but goes on
- * after a KOLK_LEAK or KOLK_BAD_SETTING. It may longjmp or throw; of the pool it may call const functions. If it returns, the
- * call that failed has changed nothing; what the debug mode finds damaged is put right, and the call goes on. (To be thrown
- * through, kolk's files need unwind tables: compile them with -fexceptions where these are not the default, as on 32-bit ARM.
- * CMakeLists.txt does.) */
+ * after a KOLK_LEAK or KOLK_BAD_SETTING. Of the pool it may call const functions. If it returns, the call that failed has
+ * changed nothing; what the debug mode finds damaged is put right, and the call goes on.
+ *
+ * It may longjmp or throw. An init that it leaves so has failed: the pool is all zero, and has no memory. But it must
+ * return where the call that failed was made in a hook (reset, setup, on_full, on_move, destroy ...), since hooks must
+ * return; out of kolk's own hooks (kolk_pool_trap_full, _evict_oldest, _evict_cheapest) it may longjmp or throw too. (To be
+ * thrown through, kolk's files need unwind tables: compile them with -fexceptions where these are not the default, as on
+ * 32-bit ARM. CMakeLists.txt does.) */
 KOLK_API void kolk_set_failure_handler(void (*handler)(const kolk_failure *failure, void *context), void *context);
 
 /* Puts an address of code into words: "on_hit+0x2c (collide.c:63)", without the place where addr2line or the debug

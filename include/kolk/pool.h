@@ -116,8 +116,9 @@ typedef struct kolk_pool_desc {
     void (*reset)(void *object, void *context);
     void (*teardown)(void *object, void *context); /* once per set-up slot, at deinit and trim */
 
-    /* Handed to each hook. Hooks must return (but for kolk_pool_trap_full). Of this pool, setup and reset may call
-     * free, and alloc, which does not ask on_full then; all hooks const functions. */
+    /* Handed to each hook. Hooks must return, and so must the failure handler for a call that a hook makes; only out of
+     * the ready-made hooks the handler may longjmp or throw. Of this pool, setup and reset may call free, and alloc,
+     * which does not ask on_full then; all hooks const functions. */
     void *context;
 
     /* Settings of the debug mode: "fill,guard,quarantine=64,sites" and the like (base.h); NULL: none, but KOLK_DEBUG in
