@@ -151,7 +151,7 @@ void kolk_pool_tear_down(kolk_pool *pool, uint64_t from, uint64_t end) {
     }
 }
 
-static void clear(kolk_pool *pool, const void *site);
+static void clear(kolk_pool *pool, bool ends, const void *site);
 
 /* The debug mode's proof of a slot's zones and fill. */
 static void verify(kolk_pool *pool, uint32_t index, const void *site) {
@@ -171,7 +171,8 @@ void kolk_pool_deinit(kolk_pool *pool) {
     kolk_pool_verify_all(pool, site); /* whose handler may longjmp: nothing has changed */
     if (pool->debug_flags & KOLK_DEBUG_SITES) list_leaks(pool);
     kolk_registry_remove(pool->number);
-    if (pool->reset || debug_of(pool)) clear(pool, site);
+    pool->max_capacity = pool->capacity; /* no growth for a reset hook that always allocates */
+    if (pool->reset || debug_of(pool)) clear(pool, true, site);
     kolk_pool_tear_down(pool, 0, pool->fresh);
     kolk_pool_unmake(pool);
 }
@@ -676,17 +677,28 @@ bool kolk_pool_free_handle(kolk_pool *pool, kolk_handle handle) {
     return object != NULL;
 }
 
-static void clear(kolk_pool *pool, const void *site) {
+/* Ends the lives below the slot that is fresh now, and puts no slot but worn-out ones where an alloc would find it.
+ * False: there were none. */
+static bool end_lives(kolk_pool *pool, const void *site) {
     uint64_t end = pool->fresh; /* not what reset hooks allocate beyond it */
-    kolk_pool_verify_all(pool, site);
-    for (uint64_t i = 0; (i = kolk_bits_find(pool->live, true, i, end)) < end; i++)
+    bool some = false;
+    for (uint64_t i = 0; (i = kolk_bits_find(pool->live, true, i, end)) < end; i++) {
         if (end_life(pool, debug_of(pool), (uint32_t)i, slot_at(pool, i), site)) put_worn(pool, (uint32_t)i);
+        some = true;
+    }
+    return some;
+}
+
+/* If the pool `ends`, also what reset hooks allocate meanwhile; which ends with the free slots, as none is added. */
+static void clear(kolk_pool *pool, bool ends, const void *site) {
+    kolk_pool_verify_all(pool, site);
+    while (end_lives(pool, site) && ends) {}
     while (pool->quarantined) leave_quarantine(pool); /* proven above; sort_free finds them */
     kolk_pool_sort_free(pool);
 }
 
 void kolk_pool_clear(kolk_pool *pool) {
-    clear(pool, SITE);
+    clear(pool, false, SITE);
 }
 
 void kolk_pool_trap_full(kolk_pool *pool, void *context) {

@@ -1,6 +1,7 @@
+// link: -Wl,--wrap=malloc,--wrap=posix_memalign,--wrap=free
 /* The hooks of an object's life (setup, reset, teardown), keep, and those for a full pool: how often, in which order,
  * and what they may do. */
-#include "kolk_test.h"
+#include "kolk_heap.h"
 
 #include <unistd.h>
 
@@ -377,6 +378,66 @@ static void test_a_reset_that_allocates(void **state) {
     }
 }
 
+static void ignore_leaks(const kolk_failure *failure, void *context) {
+    (void)context;
+    assert_int_equal(failure->rule, KOLK_LEAK);
+}
+
+/* deinit: what is allocated meanwhile is reset as well, and its block of malloc is freed. */
+typedef struct ending {
+    kolk_pool pool;
+    uint32_t born, resets, wanted; /* objects, at most */
+} ending;
+
+static void reset_that_wants_more(void *object, void *context) {
+    ending *e = (ending *)context;
+    (void)object;
+    e->resets++;
+    if (e->born < e->wanted && kolk_pool_alloc(&e->pool)) e->born++;
+}
+
+static void teardown_of_what_is_dead(void *object, void *context) {
+    (void)object;
+    assert_int_equal(kolk_pool_count(&((ending *)context)->pool), 0);
+}
+
+/* 3 of 8 slots are alive, the others free in an order that gives those before the last one, and never-issued ones. */
+static void end_with(kolk_pool_desc desc, uint32_t wanted, uint32_t expected) {
+    ending e = {.wanted = wanted};
+    void *objects[6];
+    desc.name = "ends";
+    desc.object_size = 1000;
+    desc.capacity = 8;
+    desc.reset = reset_that_wants_more;
+    desc.context = &e;
+    make_pool(&e.pool, &desc);
+    e.born = wanted; /* none yet */
+    assert_int_equal(kolk_pool_alloc_n(&e.pool, objects, 6), 6);
+    for (int i = 0; i < 3; i++) kolk_pool_free(&e.pool, objects[i]);
+    e.resets = 0;
+    e.born = 3;
+    kolk_pool_deinit(&e.pool);
+    assert_int_equal(e.born, expected);
+    assert_int_equal(e.resets, expected);
+    assert_true(is_all_zero(&e.pool));
+    assert_int_equal(heap.count, 0);
+}
+
+static void test_a_reset_that_allocates_in_deinit(void **state) {
+    (void)state;
+    static const char *const debug[] = {NULL, "fill,guard,quarantine=2,sites", "BYPASS"};
+    for (int i = 0; i < 3 * 2 * 2 * 3; i++) {
+        kolk_pool_desc desc = {.reuse = orders[i % 3], .debug = debug[i / 12]};
+        if (i / 3 % 2) desc.max_capacity = 100000;
+        if (i / 6 % 2) desc.teardown = teardown_of_what_is_dead;
+        setenv("KOLK_BYPASS", i / 12 == 2 ? "1" : "0", 1);
+        if (i / 12 == 2) desc.debug = NULL;
+        kolk_set_failure_handler(ignore_leaks, NULL);
+        end_with(desc, 4, 4);
+        end_with(desc, UINT32_MAX, 8); /* each slot once */
+    }
+}
+
 /* In a reset the object is dead, though count still counts it, and frees are refused as for any dead object. */
 static uint32_t count_in_reset;
 
@@ -463,6 +524,7 @@ int main(void) {
         TEST(test_contents_survive_between_lives),
         TEST(test_a_setup_that_allocates),
         TEST(test_a_reset_that_allocates),
+        cmocka_unit_test_setup_teardown(test_a_reset_that_allocates_in_deinit, bypass, end_bypass),
         TEST(test_what_a_reset_sees),
         TEST(test_an_alloc_in_a_hook_does_not_ask_on_full),
     };

@@ -203,7 +203,9 @@ struct kolk_pool {
 /* Anything but KOLK_OK (a broken rule of the descriptor, or KOLK_NO_MEMORY) leaves the pool all zero. */
 static inline kolk_status kolk_pool_init(kolk_pool *pool, const kolk_pool_desc *desc);
 
-/* Runs reset for what is alive and teardown for what is set up, gives the memory back, leaves the pool all zero. */
+/* Runs reset for what is alive and teardown for what is set up, gives the memory back, leaves the pool all zero. What a
+ * reset hook allocates meanwhile is alive, too. It gets slots that were free, and NULL when these are used up: what dies
+ * leaves no free slot, and the pool does not grow any more. */
 KOLK_API void kolk_pool_deinit(kolk_pool *pool);
 
 /* Bytes that a pool of desc->capacity needs on the caller's memory; before any init. 0 for a bad descriptor, of which
