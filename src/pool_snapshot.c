@@ -20,7 +20,7 @@
  *     S1  exactly `live` bits are set, all below fresh                                      (I1, I2)
  *     S2  the chain has fresh - live dead slots (LOWEST: worn + quarantined), then `aged` live ones  (I3, I9)
  *     S3  all generations are within bounds; exactly the worn-out slots' are 0               (I5)
- *     S4  links outside the chain are 0, so that one state has one block
+ *     S4  links outside the chain are 0, and so are the bytes before the checksum: one state has one block
  *     S5  the sizes of the parts make the size of the whole
  *
  * No link and no generation depends on where the slots are, what the debug mode puts around them, or how wide a pointer
@@ -258,6 +258,12 @@ static bool chain_is_right(const header *head, const unsigned char *bytes, const
     return next == 0 && links == (from.end > 1 ? from.end - 1 : 0);
 }
 
+static bool padding_is_right(const unsigned char *bytes, const parts *at) { /* S4 */
+    for (uint64_t i = at->padding; i < at->checksum; i++)
+        if (bytes[i] != 0) return false;
+    return true;
+}
+
 static kolk_status prove(const kolk_pool *pool, const unsigned char *bytes, size_t size, header *head) {
     if (size < sizeof *head || memcmp(bytes, magic, sizeof magic) != 0) return KOLK_NOT_A_SNAPSHOT;
     memcpy(head, bytes, sizeof *head);
@@ -275,6 +281,7 @@ static kolk_status prove(const kolk_pool *pool, const unsigned char *bytes, size
     if (at.size != size) return KOLK_FORGED_SNAPSHOT; /* S5 */
     if (!bits_are_right(head, bytes + at.live)) return KOLK_FORGED_SNAPSHOT;
     if (!generations_are_right(head, bytes + at.live, bytes + at.generations)) return KOLK_FORGED_SNAPSHOT;
+    if (!padding_is_right(bytes, &at)) return KOLK_FORGED_SNAPSHOT;
     return chain_is_right(head, bytes, &at) ? KOLK_OK : KOLK_FORGED_SNAPSHOT;
 }
 
