@@ -26,7 +26,8 @@ static bool read_all(FILE *file, kolk_text *text) {
     text->size = text->length + 1;
     text->start = kolk_memory_reserve(text->size);
     if (!text->start || !kolk_memory_commit(text->start, text->size)) return false;
-    return fread(text->start, 1, text->length, file) == text->length;
+    /* One byte more than there is: what lies in /proc or /dev has no length, and bytes all the same. */
+    return fread(text->start, 1, text->size, file) == text->length && !ferror(file);
 }
 
 static kolk_found read_file(const char *name, kolk_text *text) {

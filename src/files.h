@@ -15,7 +15,7 @@ typedef struct kolk_text {
 
 typedef enum kolk_found { KOLK_FOUND, KOLK_MISSING, KOLK_UNREADABLE } kolk_found;
 
-/* The whole file; *text, all zero before, stays so if it is not found. */
+/* The whole file, of which the system must tell the length; *text, all zero before, stays so if it is not found. */
 kolk_found kolk_file_read(const char *name, kolk_text *text);
 
 void kolk_text_release(kolk_text *text);

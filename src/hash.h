@@ -1,13 +1,21 @@
-/* hash.h: a hash of a name, and one of a number, the same on every platform. */
+/* hash.h: a hash of a name, one of some bytes, and one of a number, the same on every platform. */
 #ifndef KOLK_SRC_HASH_H
 #define KOLK_SRC_HASH_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 /* FNV-1a (Fowler, Noll, Vo, 1991). */
 static inline uint32_t kolk_hash(const char *name) {
     uint32_t hash = 2166136261u;
     while (*name) hash = (hash ^ (unsigned char)*name++) * 16777619u;
+    return hash;
+}
+
+/* The same of bytes, behind those of which `hash` is the hash; KOLK_HASH_OF_NONE: behind none. */
+#define KOLK_HASH_OF_NONE 2166136261u
+static inline uint32_t kolk_hash_on(uint32_t hash, const char *bytes, size_t size) {
+    while (size--) hash = (hash ^ (unsigned char)*bytes++) * 16777619u;
     return hash;
 }
 

@@ -5,12 +5,14 @@
  *     [boss fight]                             ""          boss fight                  3
  *     particles = 4096                         particles   boss fight       4096       4
  *
- * The file is read once, whole, into pages of its own; lines[] points into it. What is wrong in it becomes a line too. */
+ * The file is read once, whole, into pages of its own; lines[] points into it. What is wrong in it becomes a line too.
+ * To read it takes O(its bytes): the lines that give a size are found by a hash of section and name meanwhile. */
 #include "kolk/base.h"
 
 #if __STDC_HOSTED__
 
 #include "fail.h"
+#include "hash.h"
 #include "memory.h"
 #include "sizes_file.h"
 
@@ -45,14 +47,32 @@ static void add_wrong(kolk_sizes_file *file, kolk_line *at, kolk_line_kind is, w
     file->wrong = true;
 }
 
-/* The line that gives this one's pool a size in this one's section, if there is one before it. */
-static const kolk_line *find_first(const kolk_sizes_file *file, const kolk_line *at) {
-    for (const kolk_line *other = file->lines; other < at; other++)
-        if (other->is == LINE_SIZE && same(other->name, at->name) && same(other->section, at->section)) return other;
+/* The lines that give a size, each as its number in lines[] + 1; 0 where there is none. At least half of the places are
+ * free: a line is in the first free one from its hash on. */
+typedef struct table {
+    uint32_t *places;
+    size_t count; /* a power of two */
+} table;
+
+static size_t hash_of(const kolk_line *line) {
+    uint32_t hash = kolk_hash_on(KOLK_HASH_OF_NONE, line->section.start, line->section.length);
+    hash = kolk_hash_on(hash, "\n", 1); /* which is in neither */
+    return (size_t)kolk_mixed(kolk_hash_on(hash, line->name.start, line->name.length));
+}
+
+/* The line that gives this one's pool a size in this one's section, if there was one before; else it is this one from
+ * now on. */
+static const kolk_line *find_first(const kolk_sizes_file *file, const table *sizes, const kolk_line *at) {
+    size_t place = hash_of(at) & (sizes->count - 1);
+    for (; sizes->places[place]; place = (place + 1) & (sizes->count - 1)) {
+        const kolk_line *other = &file->lines[sizes->places[place] - 1];
+        if (same(other->name, at->name) && same(other->section, at->section)) return other;
+    }
+    sizes->places[place] = (uint32_t)(at - file->lines) + 1;
     return NULL;
 }
 
-static void read_size(kolk_sizes_file *file, kolk_line *at, word text, word equals) {
+static void read_size(kolk_sizes_file *file, const table *sizes, kolk_line *at, word text, word equals) {
     word left = {text.start, (size_t)(equals.start - text.start)};
     word right = {equals.start + 1, text.length - left.length - 1};
     at->name = trimmed(left);
@@ -66,7 +86,7 @@ static void read_size(kolk_sizes_file *file, kolk_line *at, word text, word equa
         add_wrong(file, at, LINE_NO_NUMBER, at->digits);
         return;
     }
-    const kolk_line *first = find_first(file, at);
+    const kolk_line *first = find_first(file, sizes, at);
     if (!first) return;
     at->capacity = first->number;
     add_wrong(file, at, LINE_TWICE, at->name);
@@ -97,7 +117,7 @@ static bool is_section(word text, word *section) {
     return name.length;
 }
 
-static void read_line(kolk_sizes_file *file, word all, uint32_t number, word *section) {
+static void read_line(kolk_sizes_file *file, const table *sizes, word all, uint32_t number, word *section) {
     word comment = all, text;
     cut(&comment, '#', &text);
     text = trimmed(text);
@@ -110,23 +130,35 @@ static void read_line(kolk_sizes_file *file, word all, uint32_t number, word *se
         at->is = LINE_SECTION;
         at->section = *section;
     } else if (*text.start != '[' && equals.start) {
-        read_size(file, at, text, equals);
+        read_size(file, sizes, at, text, equals);
     } else {
         add_wrong(file, at, LINE_NOT_UNDERSTOOD, text);
     }
     file->count++;
 }
 
+/* Pages, all 0; NULL if there are none. */
+static void *take_pages(size_t size) {
+    void *start = kolk_memory_reserve(size);
+    if (!start || kolk_memory_commit(start, size)) return start;
+    kolk_memory_release(start, size);
+    return NULL;
+}
+
 static bool read_lines(kolk_sizes_file *file) {
     word section = {"", 0}, rest = file->body, one;
     uint32_t number = 0;
     size_t most = 1;
+    table sizes = {NULL, 2};
     for (size_t i = 0; i < rest.length; i++) most += rest.start[i] == '\n';
+    while (sizes.count < 2 * most) sizes.count *= 2;
+    sizes.places = take_pages(sizes.count * sizeof *sizes.places);
+    if (!sizes.places) return false;
     file->lines_size = most * sizeof *file->lines;
-    file->lines = kolk_memory_reserve(file->lines_size);
-    if (!file->lines || !kolk_memory_commit(file->lines, file->lines_size)) return false;
-    while (cut(&rest, '\n', &one)) read_line(file, one, ++number, &section);
-    return true;
+    file->lines = take_pages(file->lines_size);
+    while (file->lines && cut(&rest, '\n', &one)) read_line(file, &sizes, one, ++number, &section);
+    kolk_memory_release(sizes.places, sizes.count * sizeof *sizes.places);
+    return file->lines;
 }
 
 kolk_found kolk_sizes_file_read(kolk_sizes_file *file, const char *name) {

@@ -1,4 +1,5 @@
 // link: -Wl,--wrap=mmap,--wrap=mmap64,--wrap=mprotect,--wrap=madvise,--wrap=mincore
+// link: -Wl,--wrap=memcmp,--wrap=bcmp,--wrap=kolk_file_read -pthread
 /* The file of KOLK_STATS=sizes:FILE: what people wrote in it stays, what was measured is put between, and what is no such
  * file is left alone. What is measured is the business of test_sizes.c. */
 #define _XOPEN_SOURCE 700 /* symlink, lstat, chmod */
@@ -9,7 +10,10 @@
 #include "sizes_file.h"
 
 #include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 
@@ -342,6 +346,187 @@ static void test_refused_memory(void **state) {
     }
 }
 
+/* ---- How it is read ------------------------------------------------------------------------------------------------ */
+
+static unsigned long comparisons;
+
+int __real_memcmp(const void *a, const void *b, size_t size);
+int __wrap_memcmp(const void *a, const void *b, size_t size);
+int __real_bcmp(const void *a, const void *b, size_t size);
+int __wrap_bcmp(const void *a, const void *b, size_t size); /* what clang makes of a memcmp */
+
+int __wrap_memcmp(const void *a, const void *b, size_t size) {
+    comparisons++;
+    return __real_memcmp(a, b, size);
+}
+
+int __wrap_bcmp(const void *a, const void *b, size_t size) {
+    comparisons++;
+    return __real_bcmp(a, b, size);
+}
+
+static void keep_sentence(const kolk_failure *failure, void *context) {
+    char *text = (char *)context;
+    size_t length = strlen(text);
+    assert_int_equal(failure->rule, KOLK_BAD_SETTING);
+    snprintf(text + length, 2000 - length, "%s\n", failure->sentence);
+}
+
+/* What is wrong with the file. */
+static const char *wrong_in(const kolk_sizes_file *file) {
+    static char text[2000];
+    text[0] = 0;
+    kolk_set_failure_handler(keep_sentence, text);
+    for (size_t i = 0; i < file->count; i++)
+        if (kolk_line_is_wrong(&file->lines[i])) kolk_line_report(&file->lines[i], "KOLK_SIZES", path);
+    kolk_set_failure_handler(NULL, NULL);
+    put_name(text, path);
+    return text;
+}
+
+/* Names that are there already are found among many lines, and by few comparisons. */
+static void test_many_lines(void **state) {
+    (void)state;
+    enum { LINES = 50000 };
+    kolk_sizes_file file = {0};
+    FILE *out = fopen(path, "wb");
+    assert_non_null(out);
+    fputs("p00000 = 1\np00000 = 2\n", out);
+    for (int n = 3; n < LINES / 2; n++) fprintf(out, "p%05d = %d\n", n, n);
+    fputs("[s]\np00000 = 3\n", out); /* another section: no harm */
+    for (int n = LINES / 2 + 2; n < LINES - 2; n++) fprintf(out, "p%05d = %d\n", n, n);
+    fputs("[]\n[ s ]\np00000 = 4\np49997 = 5\np25002 = 6", out); /* [s] goes on */
+    assert_int_equal(fclose(out), 0);
+    comparisons = 0;
+    assert_int_equal(kolk_sizes_file_read(&file, path), KOLK_FOUND);
+    assert_true(comparisons < 10ul * LINES);
+    assert_int_equal(file.count, LINES + 2);
+    assert_string_equal(wrong_in(&file), BAD "2: \"p00000\" is there already, in line 1\n" BAD
+                                             "49998: \"[]\" is not understood: POOL = SLOTS, [SCENE] or # COMMENT\n" BAD
+                                             "50000: \"p00000\" is there already, in line 25001\n" BAD
+                                             "50001: \"p49997\" is there already, in line 49997\n" BAD
+                                             "50002: \"p25002\" is there already, in line 25002\n");
+    kolk_sizes_file_release(&file);
+}
+
+/* The same lines, found by looking at all before. */
+static void test_random_names_that_are_there_already(void **state) {
+    (void)state;
+    enum { LINES = 60 };
+    uint64_t random = number_from_environment("KOLK_TEST_SEED", 4711);
+    print_message("KOLK_TEST_SEED=%" PRIu64 "\n", random);
+    for (unsigned round = 0; round < 300; round++) {
+        kolk_sizes_file file = {0};
+        uint32_t first[4][10] = {{0}}, section = 0, expected[LINES + 1] = {0}, seen = 0, most = 2 + round % 9;
+        FILE *out = fopen(path, "wb");
+        assert_non_null(out);
+        for (uint32_t line = 1; line <= LINES; line++) {
+            uint32_t name = random_below(&random, most);
+            if (random_below(&random, 8) == 0) {
+                section = 1 + random_below(&random, 3);
+                fprintf(out, "[%.*s]\n", (int)section, "aaa");
+                continue;
+            }
+            fprintf(out, "%.*s = 7\n", (int)name + 1, "aaaaaaaaaa"); /* aa of a and a of aa are two */
+            expected[line] = first[section][name];
+            if (!expected[line]) first[section][name] = line;
+        }
+        assert_int_equal(fclose(out), 0);
+        assert_int_equal(kolk_sizes_file_read(&file, path), KOLK_FOUND);
+        assert_int_equal(file.count, LINES);
+        for (uint32_t line = 1; line <= LINES; line++) {
+            const kolk_line *at = &file.lines[line - 1];
+            assert_int_equal(at->is == LINE_TWICE, expected[line] != 0);
+            if (at->is == LINE_TWICE) assert_int_equal(at->capacity, expected[line]);
+            seen += at->is == LINE_TWICE;
+        }
+        assert_int_equal(file.wrong, seen != 0);
+        kolk_sizes_file_release(&file);
+    }
+}
+
+/* Bytes where the system says that there are none: no text is better than a part of one. */
+static void test_files_without_a_length(void **state) {
+    (void)state;
+    static const char *const endless[] = {"/proc/self/status", "/dev/zero", "/dev/full"};
+    for (size_t i = 0; i < LENGTH_OF(endless); i++) {
+        kolk_sizes_file file = {0};
+        char expected[100];
+        if (access(endless[i], R_OK) != 0) {
+            print_message("left out: there is no %s\n", endless[i]);
+            continue;
+        }
+        assert_int_equal(kolk_sizes_file_read(&file, endless[i]), KOLK_UNREADABLE);
+        assert_true(all_bytes_are(&file, sizeof file, 0));
+        setenv("KOLK_SIZES", endless[i], 1);
+        snprintf(expected, sizeof expected, "kolk: KOLK_SIZES: \"%s\" cannot be read\n", endless[i]);
+        assert_ending(run_scenario("needs", NULL, "a=1"), 0, expected);
+    }
+    setenv("KOLK_SIZES", "/dev/null", 1); /* which is empty indeed */
+    assert_ending(run_scenario("needs", NULL, "a=1"), 0, "");
+}
+
+static void ignore_text(const char *text, size_t length, void *context) {
+    (void)text, (void)length, (void)context;
+}
+
+/* A file that is slow to read: its first reader is told when to go on. */
+static atomic_bool is_slow, is_reading, may_go_on;
+
+kolk_found __real_kolk_file_read(const char *name, kolk_text *text);
+kolk_found __wrap_kolk_file_read(const char *name, kolk_text *text);
+
+kolk_found __wrap_kolk_file_read(const char *name, kolk_text *text) {
+    kolk_found found = __real_kolk_file_read(name, text); /* so that a child finds it half done */
+    if (!is_slow) return found;
+    is_reading = true;
+    while (!may_go_on) sched_yield();
+    return found;
+}
+
+static void *make_first_pool(void *context) {
+    make_pool((kolk_pool *)context, &(kolk_pool_desc){.name = "a", .object_size = 8, .capacity = 1});
+    return NULL;
+}
+
+static void play_slow_file(const char *argument) {
+    static kolk_pool first, second, of_child;
+    pthread_t threads[2];
+    (void)argument;
+    alarm(20); /* where something would wait for ever */
+    is_slow = true;
+    assert_int_equal(pthread_create(&threads[0], NULL, make_first_pool, &first), 0);
+    while (!is_reading) sched_yield();
+    for (int n = 0; n < 2; n++) {
+        pid_t child = fork();
+        assert_true(child >= 0);
+        if (child == 0) { /* reads it for itself, from the start */
+            is_slow = false;
+            make_first_pool(&of_child);
+            fprintf(stderr, "child: %u\n", of_child.capacity);
+            kolk_pool_deinit(&of_child);
+            _exit(0); /* LeakSanitizer would look for the other thread */
+        }
+        int status;
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_int_equal(status, 0);
+    }
+    assert_int_equal(pthread_create(&threads[1], NULL, make_first_pool, &second), 0);
+    kolk_stats_write(KOLK_STATS_JSON, ignore_text, NULL);
+    may_go_on = true;
+    for (int n = 0; n < 2; n++) assert_int_equal(pthread_join(threads[n], NULL), 0);
+    fprintf(stderr, "parent: %u, %u\n", first.capacity, second.capacity);
+}
+
+/* Forks and statistics do not wait for it; inits do. What is wrong in it is said once in each process. */
+static void test_a_file_that_is_slow(void **state) {
+    (void)state;
+    static const char *const wrong = BAD "1: \"x\" is not understood: POOL = SLOTS, [SCENE] or # COMMENT\n";
+    char expected[1000];
+    snprintf(expected, sizeof expected, "%schild: 3\n%schild: 3\n%sparent: 3, 3\n", wrong, wrong, wrong);
+    assert_ending(run_with("slow file", "x\na = 3\n", NULL), 0, expected);
+}
+
 /* ---- How it is replaced -------------------------------------------------------------------------------------------- */
 
 /* Who has it open sees the old text, whole. */
@@ -430,7 +615,7 @@ static void test_special_files(void **state) {
 }
 
 int main(int argc, char **argv) {
-    static const scenario scenarios[] = {{"needs", play_needs}, {"edited", play_edited}};
+    static const scenario scenarios[] = {{"needs", play_needs}, {"edited", play_edited}, {"slow file", play_slow_file}};
     RUN_SCENARIO(scenarios);
     const struct CMUnitTest tests[] = {
         TEST(test_only_numbers_change),
@@ -446,6 +631,10 @@ int main(int argc, char **argv) {
         TEST(test_what_cannot_be_read_or_written),
         TEST(test_a_file_that_is_cut_short_takes_no_place),
         TEST(test_refused_memory),
+        TEST(test_many_lines),
+        TEST(test_random_names_that_are_there_already),
+        TEST(test_files_without_a_length),
+        TEST(test_a_file_that_is_slow),
         TEST(test_it_is_replaced_at_once),
         TEST(test_other_statistics_are_replaced_at_once),
         TEST(test_new_files_that_were_left_behind),

@@ -352,13 +352,16 @@ KOLK_API const char *kolk_site_text(const void *site, bool lines, char *text, si
  * Read: a pool that is initialised gets the capacity of its name, in the scene's section or else before the first, and
  * max_capacity is raised to it where it is less. One that is there when a scene begins has it reserved if it may grow; none
  * shrinks. What is on the caller's memory keeps its capacity. Lines that are not understood, that no pool or scene
- * follows, or that cannot be followed, are reported as KOLK_BAD_SETTING with file and line, and ignored.
+ * follows, or that cannot be followed, are reported as KOLK_BAD_SETTING with file and line, and ignored. The first init
+ * of the program reads the file, in O(its bytes); inits of other threads wait for that, forks do not. Then each init of a
+ * named pool looks through its lines.
  *
  * Measuring costs an alloc that raises the peak of its scene the slow path (an alloc of LOWEST, a comparison); otherwise
  * nothing, and without these settings nothing at all. */
 
 /* A scene begins, or if NULL just ends: levels of a game, phases of a server. While no other thread uses a pool. O(pools)
- * with one of these settings, else O(1). The name is copied. Nothing in freestanding builds. */
+ * with KOLK_STATS=sizes, O(pools times lines of the file) with KOLK_SIZES, else O(1). The name is copied. Nothing in
+ * freestanding builds. */
 KOLK_API void kolk_scene(const char *name);
 
 /* Told of every alloc and free of the pools that are initialised while it is set (NULL: none); these leave the fast
