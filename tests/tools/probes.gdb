@@ -1,5 +1,6 @@
 # Says what probes.c prints (into the file $PRINTED), at each probe as it fires.
 set confirm off
+set may-call-functions off
 set breakpoint pending on
 tbreak main
 commands

@@ -27,6 +27,7 @@ extern jobs work, no_work, malformed_work, guarded_work;
 extern jobs_local mine, no_local, others, malformed_local;
 extern counts small;
 extern jobs_handle job, done;
+extern const char *const too_long;
 void stop(void);
 
 bullets shots, before_init, guarded, malformed;
@@ -43,6 +44,7 @@ jobs work, no_work, malformed_work, guarded_work;
 jobs_local mine, no_local, others, malformed_local;
 counts small;
 jobs_handle job, done;
+const char *const too_long = "a name that is as long as this one can't be the name of a pool, so it ends";
 
 static KOLK_POOL_STORAGE(struct bullet, 256) shot_memory;
 static _Alignas(8) unsigned char spark_memory[4096];
