@@ -105,7 +105,4 @@ static inline kolk_status joined(caller *me) {
     return me->status;
 }
 
-/* A program that hangs is a test that fails. */
-#define END_IF_IT_HANGS() alarm(200)
-
 #endif

@@ -13,17 +13,33 @@
 
 #include "kolk_plain.h"
 
-/* Under AddressSanitizer the long tests do a part of their work, as each step takes ten times as long. */
-#if defined(__SANITIZE_ADDRESS__)
-#define SLOW 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define SLOW 1
+/* What this program was compiled for. */
+#if defined(__has_feature)
+#define KOLK_TEST_SANITIZER(name) __has_feature(name)
+#else
+#define KOLK_TEST_SANITIZER(name) 0
 #endif
+#if defined(__SANITIZE_ADDRESS__) || KOLK_TEST_SANITIZER(address_sanitizer)
+#define UNDER_ASAN 1
+#else
+#define UNDER_ASAN 0
 #endif
-#ifndef SLOW
+#if defined(__SANITIZE_THREAD__) || KOLK_TEST_SANITIZER(thread_sanitizer)
+#define UNDER_TSAN 1
+#else
+#define UNDER_TSAN 0
+#endif
+
+/* Under a sanitizer the long tests do a part of their work, as each step takes ten times as long. */
+#if UNDER_ASAN || UNDER_TSAN || KOLK_TEST_SANITIZER(memory_sanitizer)
+#define SLOW 1
+#else
 #define SLOW 0
 #endif
+
+/* A program that hangs is a test that fails, and a child that hangs is one that its parent sees fail. The limit is many times
+ * what the slowest test takes in the slowest build on a slow machine, and below ctest's own, in CMakePresets.json. */
+#define END_IF_IT_HANGS() alarm(600)
 
 /* Under qemu-user, what a program sees of its own process (its memory, its executable, what is said when it dies) is the
  * emulator's. Tests of that are left out then, as where there is no /proc, or skipped. NULL: there is none. */

@@ -229,8 +229,8 @@ static void test_bypass_settings(void **state) {
         {"1", NULL, BYPASS},
         {"1", "all,trace", BYPASS | SITES | TRACE}, /* malloc's blocks are not ours to fill, to guard or to keep */
         {"1", "fill", BYPASS},
-        {"", NULL, SLOW ? BYPASS : 0}, /* the default: under AddressSanitizer */
-        {NULL, NULL, SLOW ? BYPASS : 0},
+        {"", NULL, UNDER_ASAN ? BYPASS : 0}, /* the default: under AddressSanitizer */
+        {NULL, NULL, UNDER_ASAN ? BYPASS : 0},
     };
     notes taken;
     begin_notes(&taken);
@@ -394,7 +394,7 @@ static void test_bad_words_for_bypass_are_said_once(void **state) {
     variable = "KOLK_BYPASS";
     for (size_t i = 0; i < LENGTH_OF(words); i++) {
         char expected[200];
-        unsigned flags = SLOW ? BYPASS : 0; /* as if it were not set */
+        unsigned flags = UNDER_ASAN ? BYPASS : 0; /* as if it were not set */
         snprintf(expected, sizeof expected, "kolk: KOLK_BYPASS: \"%s\" is neither 0 nor 1\n%u %u %u ", words[i], flags,
                  flags, flags);
         assert_prints(words[i], expected);

@@ -381,7 +381,7 @@ static void test_one_is_called_at_a_time(void **state) {
 #define TEST(name) cmocka_unit_test_teardown(name, abort_on_failure)
 
 int main(void) {
-    alarm(60);
+    END_IF_IT_HANGS();
     const struct CMUnitTest tests[] = {
         TEST(test_a_millisecond_of_being_overtaken),
         TEST(test_who_does_not_wait_passes),

@@ -14,14 +14,6 @@
 #define FORKS 60
 #endif
 
-#if defined(__SANITIZE_THREAD__)
-#define UNDER_TSAN
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define UNDER_TSAN
-#endif
-#endif
-
 enum { MOST = 600 };
 
 static uint64_t seed, operations;
@@ -34,7 +26,7 @@ static void run_thread(void *(*body)(void *), void *argument) {
 
 /* ThreadSanitizer lets a fork's child have no threads, and does not stand the end of the first one. */
 static void skip_under_tsan(void) {
-#ifdef UNDER_TSAN
+#if UNDER_TSAN
     print_message("left out: under ThreadSanitizer\n");
     skip();
 #endif
@@ -45,7 +37,7 @@ static void run_child(void (*body)(void)) {
     fflush(NULL);
     pid_t child = fork();
     if (child == 0) {
-        alarm(60);
+        END_IF_IT_HANGS();
         body();
         _exit(0);
     }
@@ -569,7 +561,7 @@ static _Noreturn void live_as_child(unsigned generations) {
     for (;; generations--) {
         int status = 0;
         uint64_t random = seed + generations;
-        alarm(60);
+        END_IF_IT_HANGS();
         check_child();
         kolk_local_offline(&forker);
         start_workers(workers, 2, &forked, &random);
@@ -616,7 +608,7 @@ static void fork_amid(const kolk_shared_desc *desc, uint64_t *random) {
 static void test_forks(void **state) {
     (void)state;
     skip_under_tsan();
-    if (SLOW) { /* whose allocator has locks of its own, which may be taken when a process with starting threads forks */
+    if (UNDER_ASAN) { /* whose allocator has locks of its own, which may be taken when a process with starting threads forks */
         print_message("left out: under AddressSanitizer\n");
         skip();
     }

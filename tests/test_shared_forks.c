@@ -128,7 +128,7 @@ static uint32_t count_alive(void) {
 
 static void live_on(uint32_t alive) {
     kolk_local made[THREADS];
-    alarm(30);
+    END_IF_IT_HANGS();
     if (current->a_third) alive = count_alive(); /* since the parent looked, it may have gone on */
     check_alive(alive);
     kolk_local_free(&mine, kolk_local_alloc(&mine)); /* or NULL: the others have all */
@@ -384,7 +384,7 @@ static void test_each_step(void **state) {
 #define TEST(name) cmocka_unit_test_teardown(name, abort_on_failure)
 
 int main(void) {
-    alarm(250);
+    END_IF_IT_HANGS();
     sem_init(&stopped, 0, 0);
     sem_init(&go_on, 0, 0);
     const struct CMUnitTest tests[] = {TEST(test_each_step)};

@@ -12,16 +12,7 @@
 
 /* Under ThreadSanitizer nobody dies without a word: it does not know that a thread's writes come before the system says that
  * there is no such thread. */
-#if defined(__SANITIZE_THREAD__)
-#define WATCHED 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define WATCHED 1
-#endif
-#endif
-#ifndef WATCHED
-#define WATCHED 0
-#endif
+#define WATCHED UNDER_TSAN
 
 enum { MOST_THREADS = 64, MOST_HELD = 8 };
 
