@@ -1,6 +1,6 @@
 #!/bin/bash
 # Uses kolk as a program outside would, in one of the ways below. Every path has a space in it.
-# Usage: CC=... packaging.sh WAY BUILD
+# Usage: CC=... CXX=... packaging.sh WAY BUILD
 set -euo pipefail
 build=$2
 work=$(mktemp -d "${TMPDIR:-/tmp}/kolk packaging.XXXXXX")
@@ -34,6 +34,12 @@ inside() {
   outside "$1"
   cmake --install "$work/build OFF" --prefix "$work/prefix" > /dev/null
   [[ $(cd "$work/prefix" && find . -type f) == ./bin/hello ]] || fail "A project that contains kolk installs it as well."
+
+  # In a project that has no C but for us.
+  cp tests/compile/every_header.cc "$work/our game/hello.cc"
+  cmake -S "$work/our game" -B "$work/build CXX" -DCMAKE_C_COMPILER="$CC" -DCMAKE_CXX_COMPILER="$CXX" -DHOW="$1" -DLANGUAGE=CXX
+  cmake --build "$work/build CXX"
+  "$work/build CXX/hello"
 }
 
 # An installation that was moved afterwards.
