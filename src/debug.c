@@ -23,7 +23,12 @@
  * Another thread may fork at any moment. Its child relies on the order of the stores to lists and places: each list ends, a
  * slot is in one list or in none, and a place that is there has its slot. */
 #if defined(__linux__) || defined(__APPLE__) || defined(__unix__)
+#ifndef _POSIX_C_SOURCE
 #define _POSIX_C_SOURCE 200809L /* posix_memalign */
+#endif
+#endif
+#if __STDC_VERSION__ < 201112L
+#error "kolk is C11: compile src/*.c with -std=c11 or a later one; the program that includes its headers may be C99"
 #endif
 #include "debug.h"
 

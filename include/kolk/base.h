@@ -66,8 +66,10 @@
 
 #ifdef __cplusplus
 #define KOLK_ALIGNAS(n) alignas(n)
-#else
+#elif __STDC_VERSION__ >= 201112L
 #define KOLK_ALIGNAS(n) _Alignas(n)
+#else
+#define KOLK_ALIGNAS(n) __attribute__((aligned(n))) /* in a program of C99 */
 #endif
 
 /* A constant, for the sizes of storage. */

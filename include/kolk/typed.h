@@ -9,6 +9,9 @@
  * Leave object_size and object_align of the descriptor 0: the type has them. In C++17, which has no designated
  * initialisers: `kolk_pool_desc desc = {}; desc.capacity = 256; bullets_init(&pool, &desc);`
  *
+ * No semicolon stands behind the macros that make functions, this one and those below. One does no harm, but ISO C knows no
+ * empty declaration, and gcc and clang say so under -Wpedantic.
+ *
  * To hide the objects from all but one file, so that they come into being only through its create functions:
  *
  *     particles.h   typedef struct particle particle;              // incomplete
@@ -76,6 +79,9 @@
 #ifdef __cplusplus
 #define KOLK_ALIGNOF(T)            alignof(T)
 #define KOLK_SAME_TYPE(T, pointer) sizeof(static_cast<T *>(pointer))
+#elif __STDC_VERSION__ < 201112L
+#define KOLK_ALIGNOF(T)            (__extension__ _Alignof(T))
+#define KOLK_SAME_TYPE(T, pointer) sizeof(__extension__ _Generic((pointer), T * : (char)0))
 #else
 #define KOLK_ALIGNOF(T)            _Alignof(T)
 #define KOLK_SAME_TYPE(T, pointer) sizeof(_Generic((pointer), T * : (char)0))

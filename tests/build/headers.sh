@@ -1,15 +1,15 @@
 #!/bin/sh
-# Includes each header alone and twice, as C11 and as C++17, hosted and freestanding, with the strictest warnings; then
-# builds and runs a C++17 program that uses every header, and one for which all is compiled with KOLK_EXTERN.
+# Includes each header alone and twice, as C11, C99 and C++17, hosted and freestanding, with the strictest warnings; then
+# builds and runs programs of C++17 and C99 that use the library, which is C11, and one for which all is compiled with KOLK_EXTERN.
 # Usage: CC=... CXX=... headers.sh LIBRARY
 set -eu
 strict="-pedantic -Wall -Wextra -Wconversion -Wshadow -Wcast-align -Wundef -Werror -O2 -Iinclude"
 program=$(mktemp)
-trap 'rm -f "$program"' EXIT
+trap 'rm -f "$program" "$program.said"' EXIT
 
 for header in include/kolk/*.h; do
   for variant in "" -DKOLK_EXTERN -DKOLK_CHECKS=0 -ffreestanding; do
-    for language in "$CC -std=c11 -x c" "$CXX -std=c++17 -x c++"; do
+    for language in "$CC -std=c11 -x c" "$CC -std=c99 -x c" "$CXX -std=c++17 -x c++"; do
       echo "${header##*/} ${variant:-plain} ${language#* }"
       printf '#include <%s>\n' "${header#include/}" "${header#include/}" | $language $strict $variant -c -o "$program" -
     done
@@ -19,6 +19,15 @@ done
 echo "every_header.cc, linked with ${1##*/}"
 $CXX -std=c++17 $strict tests/compile/every_header.cc "$1" -static-libstdc++ -o "$program"
 "$program"
+
+echo "a program of C99, linked with ${1##*/}"
+$CC -std=gnu99 $strict tests/packaging/hello.c "$1" -o "$program" -pthread
+"$program"
+if $CC -std=gnu99 -Iinclude -c -o "$program" src/debug.c 2> "$program.said" || ! grep -q 'kolk is C11: compile src/\*.c with' "$program.said"; then
+  cat "$program.said" >&2
+  echo "The library's files, compiled as C99, do not say that they are C11." >&2
+  exit 1
+fi
 
 echo "hello.c and the library's files, all with -DKOLK_EXTERN"
 $CC -std=c11 -DKOLK_EXTERN -Iinclude src/*.c examples/hello.c -o "$program" -pthread
