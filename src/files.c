@@ -1,6 +1,8 @@
 /* files.c: see files.h. With memory.c, wait.c and sites.c it knows the operating system. */
 #if defined(__linux__) || defined(__APPLE__) || defined(__unix__)
+#ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* realpath, lstat, fchmod under -std=c11 */
+#endif
 #endif
 #include "kolk/base.h"
 

@@ -1,6 +1,8 @@
 /* memory.c: see memory.h. Linux and other POSIX systems by mmap, Windows by VirtualAlloc. */
 #if defined(__linux__) || defined(__APPLE__) || defined(__unix__)
+#ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* mincore, MAP_ANONYMOUS, MAP_NORESERVE, MADV_DONTNEED */
+#endif
 #endif
 #include "memory.h"
 

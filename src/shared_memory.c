@@ -141,7 +141,7 @@ static kolk_status make(kolk_shared *pool, const kolk_shared_desc *desc, const k
     status = kolk_room_settle(&room, bytes_of, pool);
     if (status != KOLK_OK) return status;
     uint64_t sizes[REGIONS];
-    void *starts[REGIONS];
+    void *starts[REGIONS] = {NULL};
     measure(pool, all, sizes);
     bool made = kolk_room_make(&room, sizes, REGIONS, starts);
     pool->block = room.block;

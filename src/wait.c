@@ -7,7 +7,9 @@
  * the word's address, with a condition variable; words that share one wake each other's sleepers, who then find nothing
  * new. */
 #if defined(__linux__) || defined(__APPLE__) || defined(__unix__)
+#ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* clock_gettime, pthread_mutex_t under -std=c11 */
+#endif
 #endif
 #include "kolk/base.h"
 
@@ -294,8 +296,13 @@ int64_t kolk_now_ns(void) {
 
 #if defined(__linux__) && !defined(KOLK_NO_FUTEX) /* a test defines it, to try the other way on Linux */
 #include <limits.h>
-#include <linux/futex.h>
 #include <sys/syscall.h>
+
+/* As in <linux/futex.h>, which is not on the path of every C library's compiler: musl's brings no headers of the kernel. */
+#define FUTEX_WAKE             1
+#define FUTEX_WAIT_BITSET      9
+#define FUTEX_PRIVATE_FLAG     128
+#define FUTEX_BITSET_MATCH_ANY 0xffffffffu
 
 /* A deadline that is too far for the system is slept for in parts. */
 bool kolk_wait(uint32_t *word, uint32_t expected, kolk_deadline deadline) {

@@ -21,6 +21,7 @@ need_test() {
   need libcmocka-dev header cmocka.h
   need_misuse
   need gdb command -v gdb
+  need musl-tools command -v musl-gcc
   need spin command -v spin
   need systemtap-sdt-dev header sys/sdt.h
   need python3-prometheus-client /usr/bin/python3 -c "import prometheus_client"

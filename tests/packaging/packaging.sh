@@ -12,6 +12,11 @@ fail() {
   exit 1
 }
 
+skip() {
+  echo "skipped: $*"
+  exit 77
+}
+
 # The outside project, built with kolk as a static and as a shared library, and run: outside HOW [CMAKE OPTIONS]
 outside() {
   local how=$1 kind needed
@@ -48,10 +53,42 @@ install_and_move() {
   mv "$work/a prefix" "$work/another prefix"
 }
 
-plain_cc() {
-  "$CC" -std=c11 -O2 -Iinclude src/*.c tests/packaging/hello.c -o "$work/hello" 2> "$work/said" || fail "$(cat "$work/said")"
+# A program compiled together with all files of the library: all_files COMPILER [FLAG...]
+all_files() {
+  "$@" -std=c11 -O2 -Iinclude src/*.c tests/packaging/hello.c -o "$work/hello" 2> "$work/said" || fail "$(cat "$work/said")"
   [[ ! -s $work/said ]] || fail "The compiler was not silent: $(cat "$work/said")"
   "$work/hello"
+}
+
+plain_cc() { all_files "$CC"; }
+
+# As projects compile all their files; C++ compilers always define it.
+gnu_source() {
+  "$CC" -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror -fsyntax-only -Iinclude src/*.c
+}
+
+# Optimised as one program, by a compiler that then sees more and may warn of more: a pool, a queue and a shared pool.
+lto() {
+  local file flags=(-std=c11 -O2 -flto -Wall -Wextra -Iinclude)
+  case ${CC##*/} in *gcc*) flags+=(-flto=1) ;; esac
+  echo 'int main(void) { return 0; }' > "$work/empty.c"
+  "$CC" "${flags[@]}" "$work/empty.c" -o "$work/empty" 2> "$work/said" || skip "$CC can't link with -flto here: $(cat "$work/said")"
+  for file in src/*.c; do
+    "$CC" "${flags[@]}" -c "$file" -o "$work/$(basename "$file" .c).o" 2>> "$work/said" || fail "$(cat "$work/said")"
+  done
+  for file in bullets blocking_queue desks; do
+    "$CC" "${flags[@]}" "examples/$file.c" "$work"/*.o -o "$work/$file" -pthread -lm 2>> "$work/said" || fail "$(cat "$work/said")"
+    "$work/$file" > "$work/$file.out"
+    diff -u "examples/$file.expected" "$work/$file.out"
+  done
+  [[ ! -s $work/said ]] || fail "The compiler was not silent: $(cat "$work/said")"
+}
+
+# Another C library, whose compiler finds no headers of the kernel. It is for the machine itself, and linked statically.
+musl() {
+  command -v musl-gcc > /dev/null || skip "there is no musl-gcc"
+  [[ ${CC##*/} == gcc ]] || skip "musl-gcc is another gcc"
+  all_files musl-gcc -static
 }
 
 exports() {
