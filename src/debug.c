@@ -16,12 +16,12 @@
  * reuse, but looks objects up here: by slot in objects[], by pointer in lists that begin in heads[]. A dead object stays
  * in its list until its slot is used again, so that a double free is still told from a foreign pointer.
  *
- * A walk by pointers goes on from an object that may be dead for long: its slot has another block then, and its place in
- * memory may be another slot's block. The place alone does not tell where such a walk stands. So places[] tells it, for the
- * last ones; and no slot gets a block at a place that stands there for another slot.
+ * A walk by pointers goes on from an object that may be dead for long: its slot has another block then, and its
+ * place in memory may be another slot's block. The place alone does not tell where such a walk stands. So places[]
+ * tells it, for the last ones; and no slot gets a block at a place that stands there for another slot.
  *
- * Another thread may fork at any moment. Its child relies on the order of the stores to lists and places: each list ends, a
- * slot is in one list or in none, and a place that is there has its slot. */
+ * Another thread may fork at any moment. Its child relies on the order of the stores to lists and places: each list
+ * ends, a slot is in one list or in none, and a place that is there has its slot. */
 #if defined(__linux__) || defined(__APPLE__) || defined(__unix__)
 #ifndef _POSIX_C_SOURCE
 #define _POSIX_C_SOURCE 200809L /* posix_memalign */
@@ -216,7 +216,7 @@ static void link_object(kolk_debug *debug, uint32_t slot, const void *object) {
     kolk_store(head, slot + 1, KOLK_RELEASE);
 }
 
-/* ---- Bypass: walks by pointers ------------------------------------------------------------------------------------ */
+/* ---- Bypass: walks by pointers ---------------------------------------------------------------------------------- */
 
 void kolk_debug_lock(kolk_debug *debug) {
 #if __STDC_HOSTED__
@@ -293,7 +293,7 @@ void kolk_debug_walk(kolk_debug *debug, const void *from, uintptr_t from_slot, c
     if (to && !(left && newest_at(debug, to, true))) enter_place(debug, to, to_slot);
 }
 
-/* ---- Bypass: blocks ------------------------------------------------------------------------------------------------ */
+/* ---- Bypass: blocks --------------------------------------------------------------------------------------------- */
 
 #if __STDC_HOSTED__
 static void *take_block(const kolk_debug_desc *desc) {

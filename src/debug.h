@@ -47,8 +47,8 @@ bool kolk_profiler_is_set(void);
  *     each for slots    dress (not with bypass), verify, is_intact, begin_life, end_life, wipe. A slot changes hands
  *     of its own        only as the pool's objects do: who gives it away releases, who takes it acquires.
  *     all               sites, of any slot; fails; objects, quarantine (constants).
- *     one, under the    with bypass dress, find, search, walked and walk, whose lists are those of all slots: what find says
- *     pool's lock       is true for as long as the lock is held. Always ring and ring_advance.
+ *     one, under the    with bypass dress, find, search, walked and walk, whose lists are those of all slots: what
+ *     pool's lock       find says is true for as long as the lock is held. Always ring and ring_advance.
  *     one, under the    commit. Others may go on meanwhile, in slots that were committed before.
  *     lock of growing
  *     one, and nobody   begin, end, forget, unissue, leaks.
@@ -93,14 +93,15 @@ uint32_t kolk_debug_search(const kolk_debug *debug, uint32_t end, const void *po
 
 /* ---- Walks by pointers, with bypass ---------------------------------------------------------------------------------
  *
- * A walk that stands at an object may go on from there when that is long free and malloc has used its place again. So those who
- * walk say where they go. Of the last walks it is known where they stand, and where they stood before. */
+ * A walk that stands at an object may go on from there when that is long free and malloc has used its place again.
+ * So those who walk say where they go. Of the last walks it is known where they stand, and where they stood before.
+ * */
 
 /* The slot that an object is, or was, in for a walk that stands at it; of another object as find. */
 uintptr_t kolk_debug_walked(const kolk_debug *debug, const void *object);
 
-/* A walk goes on from one object, whose slot is known by the function above, to the live object of another slot; or begins
- * (from NULL), or ends (to NULL). */
+/* A walk goes on from one object, whose slot is known by the function above, to the live object of another slot; or
+ * begins (from NULL), or ends (to NULL). */
 void kolk_debug_walk(kolk_debug *debug, const void *from, uintptr_t from_slot, const void *to, uintptr_t to_slot);
 
 /* A lock for pools that have none of their own, and that several threads may walk through. */

@@ -87,8 +87,8 @@ static uint32_t live_from(const kolk_shared *pool, uintptr_t index, uint32_t end
     return (uint32_t)index;
 }
 
-/* With bypass a pointer alone does not tell the slot. All of it is under the lock: a block that is seen there to have a live
- * object goes to no other slot before it is known that the walk stands at it. */
+/* With bypass a pointer alone does not tell the slot. All of it is under the lock: a block that is seen there to
+ * have a live object goes to no other slot before it is known that the walk stands at it. */
 static void *next_bypassed(const kolk_shared *pool, const void *object, const void *site) {
     void *next = NULL;
     kolk_shared_lock_debug(pool);

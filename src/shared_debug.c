@@ -152,8 +152,8 @@ static void prove_free(const kolk_shared *pool, uint32_t slot, const void *site)
     if (is_filled(pool, slot)) kolk_shared_verify(pool, slot, true, site);
 }
 
-/* By the places where slots are. Those that are in none, or held by a thread that is gone, are lost to a fork's child, and their
- * fill may be half done. */
+/* By the places where slots are. Those that are in none, or held by a thread that is gone, are lost to a fork's
+ * child, and their fill may be half done. */
 void kolk_shared_prove_all(const kolk_shared *pool, const void *site) {
     for (uint32_t slot = 0; slot < pool->fresh; slot++)
         if (!is_filled(pool, slot) || is_at_home(pool, slot))

@@ -464,7 +464,7 @@ static void test_iteration(void **state) {
     end_bypassed(&pool);
 }
 
-/* ---- Walks by kolk_pool_next -------------------------------------------------------------------------------------------- */
+/* ---- Walks by kolk_pool_next ------------------------------------------------------------------------------------ */
 
 /* Frees the current object and allocates another in its body. */
 static void test_a_walk_that_frees_and_allocates(void **state) {

@@ -253,10 +253,10 @@ static void test_a_place_that_malloc_uses_again(void **state) {
     end_bypassed(&pool);
 }
 
-/* ---- Walks by kolk_shared_next ------------------------------------------------------------------------------------------- */
+/* ---- Walks by kolk_shared_next ---------------------------------------------------------------------------------- */
 
-/* In the walk's body the current object is freed, at once or later, and others are allocated: what was there before is visited,
- * each once. */
+/* In the walk's body the current object is freed, at once or later, and others are allocated: what was there before
+ * is visited, each once. */
 static void test_a_walk_that_frees_and_allocates(void **state) {
     (void)state;
     for (int how = AS_EVER; how <= NEVER; how++) {

@@ -1,6 +1,6 @@
-/* A shared pool in debug mode, and a process that forks while other threads are in the middle of alloc and free, at random or
- * before each step of what one thread does: its child finds no damage that nobody did, no slot twice, and lists that end.
- * KOLK_TEST_OPS (random forks of a run) may be set in the environment. */
+/* A shared pool in debug mode, and a process that forks while other threads are in the middle of alloc and free, at
+ * random or before each step of what one thread does: its child finds no damage that nobody did, no slot twice, and
+ * lists that end. KOLK_TEST_OPS (random forks of a run) may be set in the environment. */
 // define: KOLK_CHAOS=1
 // link: -pthread
 #include "kolk_debug_test.h"
@@ -79,7 +79,7 @@ static void test_a_child_finds_no_damage(void **state) {
     }
 }
 
-/* ---- A fork before each step ---------------------------------------------------------------------------------------------- */
+/* ---- A fork before each step ------------------------------------------------------------------------------------ */
 
 static _Thread_local bool can_be_stopped;
 static unsigned steps_left; /* until it stops */

@@ -302,9 +302,10 @@ KOLK_API bool kolk_pool_is_valid(const kolk_pool *pool);
 /* The next live object after this one (which may have been freed since); NULL starts, NULL ends. A pointer that is no
  * object of this pool is a bug of the caller and gives NULL.
  *
- * Under sanitizers and memcheck objects come from malloc, and a pointer alone does not tell the slot. An object that next
- * gave is known there, freed or not, until 28 other walks have gone on and none of them has ended; an object that next did
- * not give, until it is freed and its slot is used again. KOLK_EACH goes by the slot and has no such limits. */
+ * Under sanitizers and memcheck objects come from malloc, and a pointer alone does not tell the slot. There an
+ * object that next gave is known, freed or not, until 28 other walks have gone on and none of them has ended; an
+ * object that next did not give, until it is freed and its slot is used again. KOLK_EACH goes by the slot and has
+ * no such limits. */
 KOLK_API void *kolk_pool_next(const kolk_pool *pool, const void *object);
 
 /* The next run of live objects side by side (stride bytes apart), for inner loops over plain arrays where objects are

@@ -270,13 +270,13 @@ KOLK_API bool kolk_shared_is_live(const kolk_shared *pool, const void *object);
 /* Objects alive: exact while nobody allocates or frees, otherwise nearly. O(slots / 64). */
 KOLK_API uint32_t kolk_shared_count(const kolk_shared *pool);
 
-/* The next live object in ascending order of slots, after this one (which may have been freed since); NULL starts, NULL ends.
- * While others work, one that is allocated or freed meanwhile may be visited or not; all others are. A pointer that is no
- * object of this pool is a bug of the caller and gives NULL.
+/* The next live object in ascending order of slots, after this one (which may have been freed since); NULL starts,
+ * NULL ends. While others work, one that is allocated or freed meanwhile may be visited or not; all others are. A
+ * pointer that is no object of this pool is a bug of the caller and gives NULL.
  *
- * Under sanitizers and memcheck objects come from malloc, and a pointer alone does not tell the slot. An object that next
- * gave is known there, freed or not, until 28 other walks have gone on and none of them has ended; an object that next did
- * not give, until it is freed and its slot is used again. */
+ * Under sanitizers and memcheck objects come from malloc, and a pointer alone does not tell the slot. There an
+ * object that next gave is known, freed or not, until 28 other walks have gone on and none of them has ended; an
+ * object that next did not give, until it is freed and its slot is used again. */
 KOLK_API void *kolk_shared_next(const kolk_shared *pool, const void *object);
 
 /* capacity, max_capacity and peak are those of slots, with what is more than max_capacity; peak counts all that were ever taken
