@@ -1,5 +1,5 @@
 /* kolk_queue_fd: what poll and epoll see of a queue, who sleeps in them, and a system that has no descriptor to give. */
-// link: -pthread -Wl,--wrap=eventfd
+// link: -pthread -Wl,--wrap=eventfd,--wrap=kolk_event_set,--wrap=kolk_event_reset
 #include "kolk_queue_test.h"
 
 #include <errno.h>
@@ -15,6 +15,22 @@ int __wrap_eventfd(unsigned value, int flags) {
     if (refused) return refused--, errno = EMFILE, -1;
     opened++;
     return __real_eventfd(value, flags);
+}
+
+static unsigned calls; /* of the system, for an event */
+void __real_kolk_event_set(int fd);
+void __wrap_kolk_event_set(int fd);
+void __real_kolk_event_reset(int fd);
+void __wrap_kolk_event_reset(int fd);
+
+void __wrap_kolk_event_set(int fd) {
+    calls++;
+    __real_kolk_event_set(fd);
+}
+
+void __wrap_kolk_event_reset(int fd) {
+    calls++;
+    __real_kolk_event_reset(fd);
 }
 
 static bool is_readable(int fd) {
@@ -77,6 +93,24 @@ static void test_it_stays_readable_until_there_is_nothing(void **state) {
     assert_seen(&w, true, false);
     end_queue(&w.queue);
     for (int event = 0; event < 2; event++) assert_true(fcntl(w.fds[event], F_GETFD) == -1 && errno == EBADF);
+}
+
+/* No system call changes what is as it should be. */
+static void test_an_event_is_set_and_reset_once(void **state) {
+    (void)state;
+    watched w;
+    watch(&w, 2);
+    calls = 0;
+    for (int i = 0; i < 3; i++) assert_int_equal(pop_int(&w.queue), -KOLK_EMPTY); /* never was readable */
+    assert_int_equal(calls, 0);
+    for (int i = 0; i < 2; i++) assert_int_equal(push_int(&w.queue, i), KOLK_OK); /* is readable from the first on */
+    assert_int_equal(calls, 1);
+    for (int i = 0; i < 3; i++) assert_int_equal(push_int(&w.queue, i), KOLK_FULL); /* was writable */
+    assert_int_equal(calls, 2);
+    for (int i = 0; i < 3; i++) kolk_queue_close(&w.queue); /* is writable again */
+    assert_int_equal(calls, 3);
+    assert_seen(&w, true, true);
+    end_queue(&w.queue);
 }
 
 /* Either end tells both that it is over, as nobody needs to wait any more. */
@@ -225,6 +259,7 @@ int main(void) {
     END_IF_IT_HANGS();
     const struct CMUnitTest tests[] = {
         TEST(test_it_stays_readable_until_there_is_nothing),
+        TEST(test_an_event_is_set_and_reset_once),
         TEST(test_an_ended_queue),
         TEST(test_a_late_one_knows_what_was),
         TEST(test_only_when_asked_for_and_none_to_have),
