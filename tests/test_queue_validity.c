@@ -79,6 +79,17 @@ static void test_tickets_turns_and_gates(void **state) {
     }
 }
 
+/* With one cell: both ends agree on a second one, which lies behind the cells and reads as 0, like a fresh one. */
+static void test_a_cell_that_is_not_there(void **state) {
+    (void)state;
+    kolk_queue queue;
+    make_ints(&queue, 1);
+    for (int end = 0; end < 2; end++) queue.ends[end].ticket += TICKET;
+    assert_false(kolk_queue_is_valid(&queue));
+    for (int end = 0; end < 2; end++) queue.ends[end].ticket -= TICKET;
+    end_queue(&queue);
+}
+
 /* Whether a descriptor is to be told of what comes. */
 static void test_descriptors(void **state) {
     (void)state;
@@ -110,6 +121,7 @@ static void test_the_all_zero_queue(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_tickets_turns_and_gates),
+        TEST(test_a_cell_that_is_not_there),
         TEST(test_descriptors),
         TEST(test_the_all_zero_queue),
     };
