@@ -105,6 +105,29 @@ static void clear(void *context) {
     kolk_queue_clear(&((state *)context)->queue);
 }
 
+/* Nothing is lost, nothing comes twice. */
+static void end(void *context) {
+    state *s = (state *)context;
+    schedule_assert(kolk_queue_is_valid(&s->queue));
+    schedule_assert(kolk_queue_count(&s->queue) == s->pushed - s->popped - s->dropped);
+    kolk_queue_deinit(&s->queue);
+    schedule_assert(s->pushed == s->popped + s->dropped);
+}
+
+static int fds[2];
+
+static void ask_for_fd(void *context) {
+    state *s = (state *)context;
+    kolk_queue_count(&s->queue); /* a thread's very first step follows its birth: no other comes between */
+    fds[schedule_thread()] = kolk_queue_fd(&s->queue, KOLK_READABLE);
+}
+
+/* The same, and deinit closes it. */
+static void end_with_fd(void *context) {
+    schedule_assert(fds[0] == fds[1]);
+    end(context);
+}
+
 /* ---- Endings that a waiter sleeps through ------------------------------------------------------------------------------ */
 
 /* What one thread does to the queue while another waits at an end of it: s shutdown, c close, r reopen, + push, - pop. */
@@ -149,15 +172,6 @@ static void play_script(void *context) {
         if (*letter == '+') pass_counted(s, KOLK_WRITABLE, KOLK_NOW);
         if (*letter == '-') pass_counted(s, KOLK_READABLE, KOLK_NOW);
     }
-}
-
-/* Nothing is lost, nothing comes twice. */
-static void end(void *context) {
-    state *s = (state *)context;
-    schedule_assert(kolk_queue_is_valid(&s->queue));
-    schedule_assert(kolk_queue_count(&s->queue) == s->pushed - s->popped - s->dropped);
-    kolk_queue_deinit(&s->queue);
-    schedule_assert(s->pushed == s->popped + s->dropped);
 }
 
 /* Two threads with all of both; three with up to 2 preemptions, and with up to 1 and a surprise: all of both would take
@@ -237,6 +251,18 @@ static void test_clear(void **unused) {
     run("clear", push_two, clear, NULL);
 }
 
+/* Two make the descriptor. */
+static void test_fd(void **unused) {
+    (void)unused;
+    schedule_must_pass(&(schedule){.name = "fd",
+                                   .context = &own,
+                                   .begin = begin,
+                                   .threads = {{"first", ask_for_fd}, {"second", ask_for_fd}},
+                                   .end = end_with_fd,
+                                   .preemptions = 2,
+                                   .random = SLOW ? 20 : 200});
+}
+
 /* Each of them begins with the one that lets the waiter go, and none that follows makes it wait on. */
 static void test_no_ending_hides_another(void **unused) {
     (void)unused;
@@ -272,6 +298,7 @@ int main(void) {
         cmocka_unit_test_setup(test_close, set_up),
         cmocka_unit_test_setup(test_shutdown, set_up),
         cmocka_unit_test_setup(test_clear, set_up),
+        cmocka_unit_test_setup(test_fd, set_up),
         cmocka_unit_test_setup(test_no_ending_hides_another, set_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
