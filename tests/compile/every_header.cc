@@ -291,12 +291,38 @@ int shared() {
     return 0;
 }
 
+struct double_free {
+    uint32_t slot;
+};
+
+/* A failure handler that throws: through the library's functions, which are C. */
+int exceptions() {
+    kolk_pool pool;
+    kolk_pool_desc desc = {};
+    desc.object_size = 8;
+    desc.capacity = 4;
+    REQUIRE(kolk_pool_init(&pool, &desc) == KOLK_OK);
+    void *object = kolk_pool_alloc(&pool);
+    kolk_pool_free(&pool, object);
+    kolk_set_failure_handler([](const kolk_failure *failure, void *) { throw double_free{failure->slot}; }, nullptr);
+    uint32_t caught = 4;
+    try {
+        kolk_pool_free(&pool, object);
+    } catch (const double_free &it) {
+        caught = it.slot;
+    }
+    kolk_set_failure_handler(nullptr, nullptr);
+    REQUIRE(caught == 0 && kolk_pool_is_valid(&pool));
+    kolk_pool_deinit(&pool);
+    return 0;
+}
+
 } // namespace
 
 int main() {
     int (*const parts[])() = {
-        base,  untyped,           typed, members_and_hidden, bytemap, slotmap, slotmap_that_grows, untyped_slotmap,
-        queue, queue_of_pointers, shared};
+        base,  untyped,           typed,  members_and_hidden, bytemap, slotmap, slotmap_that_grows, untyped_slotmap,
+        queue, queue_of_pointers, shared, exceptions};
     for (int (*part)() : parts)
         if (int line = part()) return line;
     return 0;
