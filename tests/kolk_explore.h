@@ -139,21 +139,25 @@ static inline bool sched_run(uint64_t seed) {
 }
 
 /* Where a step is slow, or the plain build beside has taken them all, some schedules will do: those that this many steps
- * come to, for each number of preemptions. The random ones, which come after them, are of all kinds. */
-#if SLOW || KOLK_CHECKS == 0 || UINTPTR_MAX < UINT64_MAX
-#define SCHED_ENOUGH_STEPS 500000
-#else
-#define SCHED_ENOUGH_STEPS UINT64_MAX
-#endif
+ * come to, or KOLK_TEST_SCHEDULE_STEPS, for each number of preemptions. The random ones, which come after them, are of all kinds. */
+static inline uint64_t sched_enough_steps(void) {
+    bool some = SLOW || KOLK_CHECKS == 0 || sizeof(void *) < 8;
+    return number_from_environment("KOLK_TEST_SCHEDULE_STEPS", some ? 500000 : UINT64_MAX);
+}
+
+/* No schedule is left out: what one of them must reach is reached. */
+static inline bool schedules_are_all(void) {
+    return sched_enough_steps() == UINT64_MAX && !getenv("KOLK_TEST_SCHEDULE");
+}
 
 /* All with so many preemptions: the tree of choices, depth first. The first run takes the first option of each. */
 static inline bool sched_explore_all(unsigned preemptions) {
     sched.bounds[SCHED_PREEMPTION] = preemptions;
     sched.trail_length = 0;
     sched.report.exhaustive = 0;
-    uint64_t steps = 0;
+    uint64_t steps = 0, enough = sched_enough_steps();
     do {
-        if (steps >= SCHED_ENOUGH_STEPS) {
+        if (steps >= enough) {
             sched.report.cut = true;
             break;
         }

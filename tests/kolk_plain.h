@@ -60,10 +60,15 @@ static inline void fill_random(uint64_t *state, void *bytes, size_t size) {
     for (size_t i = 0; i < size; i++) at[i] = (unsigned char)next_random(state);
 }
 
-/* A number from the environment, or this one. */
+/* The number that the environment has by this name, or else this one, or what it has by NAME_AT_MOST if that is less: a test
+ * that does little is not to do more where others, which do much, are to do a part of it. */
 static inline uint64_t number_from_environment(const char *name, uint64_t otherwise) {
-    const char *text = getenv(name);
-    return text && *text ? strtoull(text, NULL, 0) : otherwise;
+    char at_most[64];
+    snprintf(at_most, sizeof at_most, "%s_AT_MOST", name);
+    const char *text = getenv(name), *limit = getenv(at_most);
+    if (text && *text) return strtoull(text, NULL, 0);
+    uint64_t most = limit && *limit ? strtoull(limit, NULL, 0) : UINT64_MAX;
+    return otherwise < most ? otherwise : most;
 }
 
 /* ---- Bytes ------------------------------------------------------------------------------------------------------- */

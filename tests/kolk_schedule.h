@@ -109,7 +109,7 @@ typedef enum schedule_end {
 typedef struct schedule_report {
     schedule_end end;
     uint64_t exhaustive, random; /* schedules with all preemptions and surprises that are allowed; random ones */
-    bool cut;                    /* there are more of the former, but SCHED_ENOUGH_STEPS was reached */
+    bool cut;                    /* there are more of the former, but sched_enough_steps were taken */
     unsigned steps;              /* of the longest */
     uint64_t seed;               /* of the one that failed, if that was random, else 0; of the first if none failed */
     char sentence[512];          /* these three are of the one that failed; the story is also of a replay that passed */

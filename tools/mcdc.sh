@@ -8,7 +8,7 @@ set -euo pipefail
 build=build/mcdc
 version=19
 export LLVM_PROFILE_FILE=$PWD/$build/profiles/%m.profraw # %m: one file a program
-export KOLK_TEST_SEED=1 KOLK_TEST_OPS=1000000 KOLK_TEST_LENGTH=6
+export KOLK_TEST_SEED=1 KOLK_TEST_OPS_AT_MOST=1000000 KOLK_TEST_LENGTH=6
 
 rm -rf $build/profiles
 tools/preset.sh mcdc

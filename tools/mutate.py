@@ -7,7 +7,8 @@ or a warning, as it takes warnings for errors) and those whose object code is th
 
 The tests run on copies of the tree in build/mutants, one for each job: first that which killed the mutant before, then those
 that are named after the changed file, then those that have killed most in the least time. The first failure ends a mutant;
-a test that takes several times its usual CPU time has failed. A program that the change leaves as it was, byte by byte, as it
+a test that takes several times its usual time has failed. The scheduled tests do a part of their work; all of it, for some
+minutes, if everything else has passed. A program that the change leaves as it was, byte by byte, as it
 does not use the function that is changed, is not run."""
 import argparse
 import concurrent.futures
@@ -32,16 +33,19 @@ WORK = os.path.join(TOP, "build", "mutants")
 RESULTS = os.path.join(WORK, "results.json")
 LIST = "tools/mutants.txt"
 FILES = ["src/pool*.[ch]", "src/slotmap*.[ch]", "src/bytemap*.c", "src/room.[ch]", "src/words.h", "src/bits.h",
-         "include/kolk/pool.inl", "include/kolk/slotmap.inl", "include/kolk/bytemap.inl"]  # fmt: skip
+         "src/shared*.[ch]", "src/queue.c", "include/kolk/pool.inl", "include/kolk/slotmap.inl", "include/kolk/bytemap.inl",
+         "include/kolk/shared.inl"]  # fmt: skip
 REQUIRED = 95.0
 KILLED, SURVIVED, SAME, REFUSED = "killed", "survived", "same", "refused"
-WALL_SECONDS = 120  # for a test that sleeps; one that computes is stopped by its CPU time
+LONG = 1800  # seconds that no test takes
+SCHEDULE_STEPS = "KOLK_TEST_SCHEDULE_STEPS"
 ENVIRONMENT = {
     # The long tests do a part of their work, always the same.
     "KOLK_TEST_SEED": "1",
-    "KOLK_TEST_OPS": "300000",
+    "KOLK_TEST_OPS_AT_MOST": "300000",
     "KOLK_TEST_LENGTH": "5",
     "KOLK_TEST_STEPS": "15",
+    SCHEDULE_STEPS: "50000",
     "CMOCKA_TEST_ABORT": "1",  # the first failure ends the program
 }
 
@@ -62,8 +66,11 @@ class Test:
     def __init__(self, name):
         self.name = name
         self.seconds = 0.0  # to build it, when the library is built, and to run it
-        self.cpu_limit = 600
+        self.cpu_limit = self.wall_limit = LONG
         self.runs = self.kills = 0
+
+    def is_scheduled(self):
+        return "schedule" in self.name
 
     def price_of_a_kill(self):
         return self.seconds * (self.runs + 2) / (self.kills + 1)
@@ -134,18 +141,23 @@ class Tree:
         text = originals[mutant.file]
         self.write(mutant.file, text[: mutant.start] + mutant.replacement + text[mutant.end :])
 
-    def passes(self, test):
+    def passes(self, test, in_full=False):
         """Runs a test that is built."""
+        environment = {**os.environ, **ENVIRONMENT}
+        cpu_limit, wall_limit = test.cpu_limit, test.wall_limit
+        if in_full:
+            del environment[SCHEDULE_STEPS]
+            cpu_limit = wall_limit = LONG
 
         def limit():
-            resource.setrlimit(resource.RLIMIT_CPU, (test.cpu_limit, test.cpu_limit))
+            resource.setrlimit(resource.RLIMIT_CPU, (cpu_limit, cpu_limit))
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
         quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-        process = subprocess.Popen(self.commands[test.name], cwd=self.top, env={**os.environ, **ENVIRONMENT}, **quiet,
+        process = subprocess.Popen(self.commands[test.name], cwd=self.top, env=environment, **quiet,
                                    preexec_fn=limit, start_new_session=True)  # fmt: skip
         try:
-            return process.wait(WALL_SECONDS) == 0
+            return process.wait(wall_limit) == 0
         except subprocess.TimeoutExpired:
             return False
         finally:
@@ -169,15 +181,20 @@ class Tree:
         def order(test):
             return test is not self.killer, not test.is_about(mutant.file), test.price_of_a_kill()
 
+        changed = []
         for test in sorted(tests, key=order):
             if not self.builds(test.name):
                 return REFUSED, ""
             if self.program(test.name) == self.original_programs[test.name]:
                 continue
+            changed.append(test)
             test.runs += 1
             if not self.passes(test):
                 test.kills += 1
                 self.killer = test
+                return KILLED, test.name
+        for test in changed:
+            if test.is_scheduled() and not self.passes(test, in_full=True):
                 return KILLED, test.name
         return SURVIVED, ""
 
@@ -195,6 +212,7 @@ def measure(tree, some_file):
             stop(f"{test.name} fails before anything is changed")
         test.seconds = time.monotonic() - start
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        test.wall_limit = 10 + 10 * test.seconds  # for one that sleeps; one that computes is stopped by its CPU time
         test.cpu_limit = 1 + int(4 * (after.ru_utime + after.ru_stime - built.ru_utime - built.ru_stime))
     return tests
 
