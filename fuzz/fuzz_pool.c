@@ -17,6 +17,7 @@
     } while (0)
 #include "../tests/kolk_model.h"
 #include "../tests/kolk_model_ask.h"
+#include "../tests/kolk_no_sites.h"
 
 #include <errno.h>
 
@@ -47,15 +48,6 @@ int __wrap_mprotect(void *start, size_t size, int protection) {
     if (!running || !running->m.refused) return __real_mprotect(start, size, protection);
     errno = ENOMEM;
     return -1;
-}
-
-const char *__wrap_kolk_site_text(const void *site, bool lines, char *text, size_t size);
-
-/* Putting addresses into words takes a thousand times as long as all else, and is not what is tried here. */
-const char *__wrap_kolk_site_text(const void *site, bool lines, char *text, size_t size) {
-    (void)lines;
-    snprintf(text, size, "%s", site ? "somewhere" : "");
-    return text;
 }
 
 /* ---- What is drawn from the bytes ---------------------------------------------------------------------------------- */

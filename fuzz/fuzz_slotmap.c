@@ -13,25 +13,8 @@
     } while (0)
 #include "../tests/kolk_slotmodel.h"
 
-typedef struct input {
-    const uint8_t *at, *end;
-} input;
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-const char *__wrap_kolk_site_text(const void *site, bool lines, char *text, size_t size);
-
-/* Putting addresses into words takes a thousand times as long as all else, and is not what is tried here. */
-const char *__wrap_kolk_site_text(const void *site, bool lines, char *text, size_t size) {
-    (void)lines;
-    snprintf(text, size, "%s", site ? "somewhere" : "");
-    return text;
-}
-
-static uint32_t draw_byte(void *context) {
-    input *from = (input *)context;
-    return from->at < from->end ? *from->at++ : 0;
-}
+#include "../tests/kolk_no_sites.h"
+#include "kolk_input.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     static slotmodel m;
