@@ -1,0 +1,121 @@
+#!/usr/bin/env python3
+"""figures.py [--check]: puts the figures of bench/results into README.md and docs/texts.md, or with --check fails where these
+say something else. Each sentence below must be there once, whatever stands between its words in place of {}."""
+
+import csv
+import os
+import re
+import sys
+
+TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+RESULT = os.path.join(TOP, "bench", "results", "amd-epyc-gcc-12")
+NUMBER = r"([\d.,]*\d)"
+
+
+def tables(path):
+    """The Markdown tables of a result: {title: {row: {column: number}}}."""
+    found, title, columns = {}, "", None
+    with open(path, encoding="utf-8") as file:
+        for line in file:
+            cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
+            if line.startswith("#"):
+                title, columns = line.strip("# \n"), None
+            elif not line.startswith("|") or cells[0].startswith("---"):
+                continue
+            elif columns is None:
+                columns = cells[1:]
+            else:
+                found.setdefault(title, {})[cells[0]] = dict(zip(columns, cells[1:]))
+    return found
+
+
+def components():
+    """{(slots, percent alive, container): row} of the CSV."""
+    with open(f"{RESULT}-components.csv", encoding="utf-8") as file:
+        return {(row["slots"], row["alive_percent"], row["container"]): row for row in csv.DictReader(file)}
+
+
+def text(number):
+    """Two digits that count, or one behind the point."""
+    value = float(number)
+    return f"{value:.1f}" if value < 20 else f"{value:,.0f}"
+
+
+def readme():
+    """Sentences of README.md with their figures."""
+    pool, shared = tables(f"{RESULT}.md"), tables(f"{RESULT}-shared.md")
+    columns = "loop glibc mimalloc jemalloc boost chapter kolk_typed kolk_untyped kolk_typed_none kolk_fifo kolk_lowest".split()
+    for way, label in ("pair", "nothing"), ("init", "64 bytes"):
+        for alive in "100", "10,000", "1,000,000":
+            row = pool[f"alloc + free, random churn, {alive} alive, ns a pair"][way]
+            sentence = f"| {alive} | {label} |" + "".join(" **{}** |" if c == "kolk_typed" else " {} |" for c in columns)
+            yield sentence, [row[column] for column in columns]
+    row = pool["alloc 100, free 100, ns a pair"]["pair"]
+    sentence = "| 100, then 100 freed | nothing |" + "".join(
+        " **{}** |" if c == "kolk_typed" else " {} |" for c in columns)
+    yield sentence, [row[column] for column in columns]
+    moves = pool["iteration, move, 1,000,000 slots, ns a live object"]
+    for alive in "100", "50", "1":
+        row = moves[f"{alive}%"]
+        yield f"| {alive} % | {{}} | {{}} | {{}} | {{}} |", [row[c] for c in ("each", "next_run", "packed", "flag")]
+    near = pool["iteration, move, 10,000 slots, ns a live object"]["100%"]
+    yield "where a packed array takes {}, KOLK_EACH takes {};", [near["packed"], near["each"]]
+    churn, ring, hand_over = list(shared.values())[1:4]
+    for label, name in (
+        ("the loop, the ring alone", "none"), ("**kolk_shared**", "kolk"), ("tcmalloc", "tcmalloc"),
+        ("jemalloc", "jemalloc"), ("mimalloc", "mimalloc"), ("glibc", "glibc"), ("a list under a mutex", "mutex_list"),
+    ):  # fmt: skip
+        figure = "**{}**" if name == "kolk" else "{}"
+        numbers = [churn[name]["2"], ring[name]["write"], hand_over[name]["random"]]
+        yield f"| {label} | {figure} | {figure} | {figure} |", numbers
+
+
+def texts():
+    """Sentences of docs/texts.md with theirs."""
+    rows = components()
+    names = "vector_list flag_chain flag_sorted kolk_lifo kolk_lowest vector_swap kolk_slotmap".split()
+    for slots, alive in (
+        (1000, 10), (1000, 50), (1000, 90), (100000, 10), (100000, 50), (1000000, 10), (1000000, 50)
+    ):  # fmt: skip
+        numbers = [rows[(str(slots), str(alive), name)]["visit_ns"] for name in names]
+        yield f"| {slots:,}, {alive} % |" + " {} |" * len(names), numbers
+
+    def get(slots, alive, name, column):
+        return rows[(str(slots), str(alive), name)][column]
+
+    yield "live slots are side by side in runs of {}, as if", [get(100000, 50, "kolk_lifo", "mean_run")]
+    yield "and LOWEST's in runs of {}.", [get(100000, 50, "kolk_lowest", "mean_run")]
+    yield "to add there ({} ns instead of {}), and", [
+        get(100000, 50, "kolk_lowest", "add_ns"), get(100000, 50, "kolk_lifo", "add_ns")]  # fmt: skip
+    yield "(1,000,000 slots, 10 %: {} ns each instead of {})", [
+        get(1000000, 10, "kolk_lowest", "visit_ns"), get(1000000, 10, "kolk_lifo", "visit_ns")]  # fmt: skip
+    yield "(1,000 slots, 10 %: {} ns instead of {}). But it leads", [
+        get(1000, 10, "vector_list", "visit_ns"), get(1000, 10, "flag_sorted", "visit_ns")]  # fmt: skip
+
+
+def main():
+    check = sys.argv[1:] == ["--check"]
+    wrong = 0
+    for path, sentences in ("README.md", readme()), ("docs/texts.md", texts()):
+        with open(os.path.join(TOP, path), encoding="utf-8") as file:
+            document = file.read()
+        for sentence, numbers in sentences:
+            words = [r"\s+".join(map(re.escape, part.split(" "))) for part in sentence.split("{}")]
+            found = list(re.finditer(NUMBER.join(words), document))
+            if len(found) != 1:
+                sys.exit(f"{path}: this is there {len(found)} times, not once: {sentence}")
+            for group in range(len(numbers), 0, -1):
+                is_so, to_be = found[0].group(group), text(numbers[group - 1])
+                if is_so != to_be and check:
+                    print(f"{path}: {is_so} should be {to_be}: {sentence}")
+                wrong += is_so != to_be
+                document = document[: found[0].start(group)] + to_be + document[found[0].end(group) :]
+        if not check:
+            with open(os.path.join(TOP, path), "w", encoding="utf-8") as file:
+                file.write(document)
+    if check and wrong:
+        sys.exit(f"{wrong} figures are not those of bench/results: bench/figures.py puts them in")
+
+
+if __name__ == "__main__":
+    main()
