@@ -71,7 +71,7 @@ gnu_source() {
 # Optimised as one program, by a compiler that then sees more and may warn of more: a pool, a queue and a shared pool.
 lto() {
   local file flags=(-std=c11 -O2 -flto -Wall -Wextra -Iinclude)
-  case ${CC##*/} in *gcc*) flags+=(-flto=1) ;; esac
+  case ${CC##*/} in *gcc*) flags+=(-flto=auto) ;; esac
   echo 'int main(void) { return 0; }' > "$work/empty.c"
   "$CC" "${flags[@]}" "$work/empty.c" -o "$work/empty" 2> "$work/said" || skip "$CC can't link with -flto here: $(cat "$work/said")"
   for file in src/*.c; do
