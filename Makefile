@@ -14,7 +14,7 @@ help:
 	@echo 'make fuzz      each fuzzer for SECONDS=60'
 	@echo 'make coverage  the lines and branches that the tests reach'
 	@echo 'make mcdc      the conditions of the pools that the tests show to matter'
-	@echo 'make mutants   small changes to the pools that the tests must notice: an hour or so'
+	@echo 'make mutants   small changes to the pools that the tests must notice: some hours'
 	@echo 'make misuse    what comes of each mistake, into docs/misuse.md'
 	@echo 'make format    clang-format over all files'
 	@echo 'make install   the library and the command under PREFIX=/usr/local; DESTDIR is put before it'
