@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""figures.py [--check]: puts the figures of bench/results into README.md and docs/texts.md, or with --check fails where these
-say something else. Each sentence below must be there once, whatever stands between its words in place of {}."""
+"""figures.py [--check]: puts the figures of bench/results into README.md, docs/texts.md and bench/README.md, or with --check
+fails where these say something else. Each sentence below must be there once, whatever stands between its words in place of {}."""
 
 import csv
 import os
@@ -37,7 +37,7 @@ def components():
 
 def text(number):
     """Two digits that count, or one behind the point."""
-    value = float(number)
+    value = float(number.replace(",", ""))
     return f"{value:.1f}" if value < 20 else f"{value:,.0f}"
 
 
@@ -91,12 +91,29 @@ def texts():
         get(1000000, 10, "kolk_lowest", "visit_ns"), get(1000000, 10, "kolk_lifo", "visit_ns")]  # fmt: skip
     yield "(1,000 slots, 10 %: {} ns instead of {}). But it leads", [
         get(1000, 10, "vector_list", "visit_ns"), get(1000, 10, "flag_sorted", "visit_ns")]  # fmt: skip
+    yield "a removal costs {} ns there in the cache and {} in a million slots, where the swapping vector pays {} and {}", [
+        get(slots, 50, name, "remove_ns") for name in ("kolk_slotmap", "vector_swap") for slots in (1000, 1000000)]  # fmt: skip
+
+
+def queues():
+    """Sentences of bench/README.md with theirs."""
+    result = tables(f"{RESULT}-queue.md")
+    ages = result["Age of an item at a waiting consumer, and a round trip, ns"]
+    contention = result["So many threads push and pop in turn, ns an operation"]
+    yield "(*contention*): {} ns with a mutex, {} with kolk", [contention[name]["2"] for name in ("conditions", "kolk")]
+    yield "finds it so is {} ns old when it is seen, and kolk's {}; a round trip takes {} and {}.", [
+        ages[name][column] for column in ("each_2us median", "round_trip") for name in ("moodycamel", "kolk")]  # fmt: skip
+    columns = "round_trip", "each_20us median", "each_2us median", "1P1C", "2P2C", "4P4C", "1P1C_1core"
+    for name, row in result["Backing off: look for/first pause/last pause, ns"].items():
+        label = {"50000/200/800": f"**{name}**", "50000/200/50000": f"{name} (never yields)",
+                 "0/200/800": f"{name} (sleeps at once)"}.get(name, name)  # fmt: skip
+        yield f"| {label} |" + " {} |" * len(columns), [row[column] for column in columns]
 
 
 def main():
     check = sys.argv[1:] == ["--check"]
     wrong = 0
-    for path, sentences in ("README.md", readme()), ("docs/texts.md", texts()):
+    for path, sentences in ("README.md", readme()), ("docs/texts.md", texts()), ("bench/README.md", queues()):
         with open(os.path.join(TOP, path), encoding="utf-8") as file:
             document = file.read()
         for sentence, numbers in sentences:
