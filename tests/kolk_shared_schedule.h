@@ -148,11 +148,11 @@ static inline void run(const char *name, void (*first)(void *), void (*second)(v
                      .begin = begin,
                      .threads = {{"first", first}, {"second", second}, {"third", third}},
                      .end = end,
-                     .preemptions = SLOW ? 1 : 2,
+                     .preemptions = does_a_part() ? 1 : 2,
                      .surprises = third ? 0 : 1};
     if (!brief) schedule_must_pass(&what);
     what.preemptions = what.surprises = 1;
-    what.random = SLOW ? 200 : 2000;
+    what.random = does_a_part() ? 200 : 2000;
     schedule_must_pass(&what);
 }
 

@@ -37,6 +37,16 @@
 #define SLOW 0
 #endif
 
+/* Is a long test to do a part of its work, under a sanitizer or because of KOLK_TEST_EFFORT? It says so, once. */
+static inline bool does_a_part(void) {
+    static enum { UNKNOWN, FULL, QUICK } effort;
+    if (effort == UNKNOWN) {
+        effort = effort_is_quick() ? QUICK : FULL;
+        print_message("KOLK_TEST_EFFORT=%s\n", effort == QUICK ? "quick: a part of the work" : "full");
+    }
+    return SLOW || effort == QUICK;
+}
+
 /* A program that hangs is a test that fails, and a child that hangs is one that its parent sees fail. The limit is many times
  * what the slowest test takes in the slowest build on a slow machine, and below ctest's own, in CMakePresets.json. */
 #define END_IF_IT_HANGS() alarm(600)

@@ -685,7 +685,7 @@ static void test_typed(void **state) {
 
 int main(void) {
     seed = number_from_environment("KOLK_TEST_SEED", (uint64_t)time(NULL));
-    operations = number_from_environment("KOLK_TEST_OPS", SLOW ? OPERATIONS / 8 : OPERATIONS);
+    operations = number_from_environment("KOLK_TEST_OPS", does_a_part() ? OPERATIONS / 8 : OPERATIONS);
     print_message("KOLK_TEST_SEED=%" PRIu64 " KOLK_TEST_OPS=%" PRIu64 "\n", seed, operations);
     const struct CMUnitTest tests[] = {
         DEBUG_TEST(test_against_a_list),

@@ -76,7 +76,7 @@ static void walk_both(const pair *p) {
 static void test_random_streams(void **state) {
     (void)state;
     uint64_t seed = number_from_environment("KOLK_TEST_SEED", 20);
-    uint64_t operations = number_from_environment("KOLK_TEST_OPS", SLOW ? 40000 : 400000);
+    uint64_t operations = number_from_environment("KOLK_TEST_OPS", does_a_part() ? 40000 : 400000);
     print_message("KOLK_TEST_SEED=%" PRIu64 " KOLK_TEST_OPS=%" PRIu64 "\n", seed, operations);
     uint64_t random = seed;
     for (unsigned round = 0; round < ROUNDS; round++) {
@@ -126,7 +126,7 @@ static void test_every_short_sequence(void **state) {
         for (int seeds = 0; seeds < 2; seeds++) {
             static pair p;
             begin(&p, count, GIVEN, seeds);
-            every_sequence(&p, SLOW ? 4 : 6);
+            every_sequence(&p, does_a_part() ? 4 : 6);
             kolk_bytemap_flush(&p.pool);
         }
     }

@@ -398,7 +398,7 @@ static void test_churn(void **state) {
         kolk_pool pool;
         make_bypassed(&pool, (kolk_pool_desc){.max_capacity = MANY, .reuse = debug_orders[n]});
         alive = 0;
-        for (unsigned step = 0; step < (SLOW ? 20000 : 60000); step++) {
+        for (unsigned step = 0; step < (does_a_part() ? 20000 : 60000); step++) {
             bool grows = random_below(&random, 100) < (step / 4000 % 2 ? 35u : 65u); /* fills up, and empties again */
             if (grows && alive < MANY) {
                 mine *now = &all[alive++];
@@ -572,7 +572,7 @@ static void start(const kolk_pool *pool, walker *one) {
 /* Several at a time, some of which are broken off; or one, which also asks and stays where it is. */
 static void walk_about(kolk_pool *pool, unsigned most, uint64_t *random) {
     memset(walkers, 0, sizeof walkers);
-    for (unsigned step = 0; step < (SLOW ? 2000 : 10000); step++) {
+    for (unsigned step = 0; step < (does_a_part() ? 2000 : 10000); step++) {
         walker *one = &walkers[random_below(random, most)];
         uint32_t choice = random_below(random, 100), slot = random_below(random, SLOTS);
         if (choice < 30)

@@ -471,7 +471,7 @@ static void test_every_function_in_every_mode(void **state) {
 }
 
 int main(void) {
-    steps = number_from_environment("KOLK_TEST_STEPS", SLOW ? 20 : 60);
+    steps = number_from_environment("KOLK_TEST_STEPS", does_a_part() ? 20 : 60);
     const struct CMUnitTest tests[] = {DEBUG_TEST(test_every_function_in_every_mode)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -72,7 +72,7 @@ static void follow(unsigned depth) {
 }
 
 static void extend(unsigned depth) {
-    if (depth == longest || (now.desc.setup && depth == LENGTH_WITH_HOOKS - SLOW)) return;
+    if (depth == longest || (now.desc.setup && depth == LENGTH_WITH_HOOKS - does_a_part())) return;
     remember(depth);
     model_alloc(&now, depth % 2);
     follow(depth);
@@ -126,7 +126,7 @@ static void test_every_sequence(void **state) {
 }
 
 int main(void) {
-    longest = (unsigned)number_from_environment("KOLK_TEST_LENGTH", LENGTH - SLOW);
+    longest = (unsigned)number_from_environment("KOLK_TEST_LENGTH", LENGTH - does_a_part());
     if (longest > LENGTH) longest = LENGTH;
     const struct CMUnitTest tests[] = {cmocka_unit_test_teardown(test_every_sequence, abort_on_failure)};
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -203,7 +203,7 @@ static void test_against_the_model(void **state) {
 
 int main(void) {
     seed = number_from_environment("KOLK_TEST_SEED", (uint64_t)time(NULL));
-    operations = number_from_environment("KOLK_TEST_OPS", SLOW ? OPERATIONS / 8 : OPERATIONS);
+    operations = number_from_environment("KOLK_TEST_OPS", does_a_part() ? OPERATIONS / 8 : OPERATIONS);
     print_message("KOLK_TEST_SEED=%" PRIu64 " KOLK_TEST_OPS=%" PRIu64 "\n", seed, operations);
     const struct CMUnitTest tests[] = {cmocka_unit_test_teardown(test_against_the_model, abort_on_failure)};
     return cmocka_run_group_tests(tests, NULL, NULL);

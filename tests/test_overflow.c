@@ -553,7 +553,7 @@ static void test_typed(void **state) {
 
 int main(void) {
     seed = number_from_environment("KOLK_TEST_SEED", (uint64_t)time(NULL));
-    operations = number_from_environment("KOLK_TEST_OPS", SLOW ? 40000 : 400000);
+    operations = number_from_environment("KOLK_TEST_OPS", does_a_part() ? 40000 : 400000);
     print_message("KOLK_TEST_SEED=%" PRIu64 " KOLK_TEST_OPS=%" PRIu64 "\n", seed, operations);
     const struct CMUnitTest tests[] = {
         DEBUG_TEST(test_a_chain_of_three),

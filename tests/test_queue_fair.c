@@ -282,7 +282,7 @@ static void test_who_sleeps_through_several_endings(void **state) {
     (void)state;
     static const struct {
         const char *letters;
-        kolk_queue_event end; /* where it waits */
+        int end; /* where it waits */
         kolk_status due;
     } scripts[] = {
         {"sr+c-r", KOLK_READABLE, KOLK_SHUTDOWN}, {"cr+c-r", KOLK_READABLE, KOLK_CLOSED},

@@ -182,11 +182,11 @@ static void run(const char *name, void (*first)(void *), void (*second)(void *),
                      .begin = begin,
                      .threads = {{"first", first}, {"second", second}, {"third", third}},
                      .end = end,
-                     .preemptions = SLOW ? 1 : 2,
+                     .preemptions = does_a_part() ? 1 : 2,
                      .surprises = third ? 0 : 1};
     schedule_must_pass(&what);
     what.preemptions = what.surprises = 1;
-    what.random = SLOW ? 200 : 2000;
+    what.random = does_a_part() ? 200 : 2000;
     schedule_must_pass(&what);
 }
 
@@ -260,7 +260,7 @@ static void test_fd(void **unused) {
                                    .threads = {{"first", ask_for_fd}, {"second", ask_for_fd}},
                                    .end = end_with_fd,
                                    .preemptions = 2,
-                                   .random = SLOW ? 20 : 200});
+                                   .random = does_a_part() ? 20 : 200});
 }
 
 /* Each of them begins with the one that lets the waiter go, and none that follows makes it wait on. */
@@ -284,7 +284,7 @@ static void test_no_ending_hides_another(void **unused) {
                                        .end = end,
                                        .preemptions = 1,
                                        .surprises = 1,
-                                       .random = SLOW ? 200 : 2000});
+                                       .random = does_a_part() ? 200 : 2000});
     }
 }
 

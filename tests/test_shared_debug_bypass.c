@@ -223,7 +223,7 @@ static void test_a_place_that_malloc_uses_again(void **state) {
     } all[MOST];
     uint32_t alive = 0;
     make_bypassed(&pool, locals, (kolk_shared_desc){.max_capacity = MOST, .max_threads = 3, .cache = 100});
-    for (unsigned step = 0; step < (SLOW ? 20000 : 60000); step++) {
+    for (unsigned step = 0; step < (does_a_part() ? 20000 : 60000); step++) {
         bool grows = random_below(&random, 100) < (step / 1000 % 2 ? 35u : 65u); /* fills up, and empties again */
         kolk_local *local = &locals[random_below(&random, 2)];
         if (grows && alive < MOST) {
@@ -327,7 +327,7 @@ static void test_walks_beside_threads(void **state) {
     for (int i = 0; i < 20; i += 2) kolk_local_free(&local, kept[i]); /* the others come and go between them */
     rounds = over = 0;
     for (int i = 0; i < 2; i++) assert_int_equal(pthread_create(&threads[i], NULL, come_and_go, NULL), 0);
-    for (unsigned walks = 0; walks < (SLOW ? 5 : 30); walks++) {
+    for (unsigned walks = 0; walks < (does_a_part() ? 5 : 30); walks++) {
         unsigned met = 0;
         for (void *each = NULL; (each = kolk_shared_next(&beside, each)); let_them_go_on())
             for (unsigned i = 0; i < 10; i++) met += each == kept[2 * i + 1] ? 1u << i : 0;

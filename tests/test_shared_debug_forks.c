@@ -306,7 +306,7 @@ static void test_a_fork_before_each_step(void **state) {
     (void)state;
     static const char *const settings[] = {"bypass", "fill,guard,quarantine=3", "quarantine=2", "sites"};
     skip_if_emulated();
-    for (size_t n = 0; n < (SLOW ? 2 : LENGTH_OF(settings)); n++) {
+    for (size_t n = 0; n < (does_a_part() ? 2 : LENGTH_OF(settings)); n++) {
         bool bypass = strcmp(settings[n], "bypass") == 0;
         unsigned steps = 0;
         setting = settings[n];

@@ -281,7 +281,7 @@ int main(void) {
     unsetenv("KOLK_DEBUG");
     unsetenv("KOLK_FAIL");
     seed = number_from_environment("KOLK_TEST_SEED", (uint64_t)time(NULL));
-    operations = number_from_environment("KOLK_TEST_OPS", SLOW ? OPERATIONS / 4 : OPERATIONS);
+    operations = number_from_environment("KOLK_TEST_OPS", does_a_part() ? OPERATIONS / 4 : OPERATIONS);
     print_message("KOLK_TEST_SEED=%" PRIu64 " KOLK_TEST_OPS=%" PRIu64 "\n", seed, operations);
     const struct CMUnitTest tests[] = {
         TEST(test_many_threads),

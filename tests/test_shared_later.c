@@ -179,7 +179,7 @@ static void test_three_at_most(void **state) {
     uint64_t random = number_from_environment("KOLK_TEST_SEED", (uint64_t)time(NULL));
     print_message("KOLK_TEST_SEED=%" PRIu64 "\n", random);
     unsigned needed[5] = {0};
-    for (unsigned n = 0; n < (SLOW ? 300u : 3000u); n++) {
+    for (unsigned n = 0; n < (does_a_part() ? 300u : 3000u); n++) {
         kolk_shared_desc desc = kind_of(random_below(&random, KINDS / 2));
         set_up(&desc);
         uint32_t all = take_all(&locals[0]);
@@ -404,7 +404,7 @@ static void play_once(uint64_t *random) {
 static void test_at_random(void **state) {
     (void)state;
     uint64_t random = number_from_environment("KOLK_TEST_SEED", (uint64_t)time(NULL)), reused = 0;
-    uint64_t steps = number_from_environment("KOLK_TEST_OPS", SLOW ? 200 : 1500);
+    uint64_t steps = number_from_environment("KOLK_TEST_OPS", does_a_part() ? 200 : 1500);
     print_message("KOLK_TEST_SEED=%" PRIu64 " KOLK_TEST_OPS=%" PRIu64 "\n", random, steps);
     for (unsigned kind = 0; kind < KINDS; kind++) {
         kolk_shared_desc desc = kind_of(kind);

@@ -412,12 +412,12 @@ static void run(const char *name, void (*made)(state *), void (*writer)(void *),
                      .begin = begin,
                      .threads = {{"writer", writer}, {"reader", reader}, {"third", third}},
                      .end = end,
-                     .preemptions = SLOW ? 1 : 2,
+                     .preemptions = does_a_part() ? 1 : 2,
                      .max_steps = 6000};
     schedule_must_pass(&what);
     what.preemptions = 1;
-    what.surprises = SLOW ? 1 : third ? 1 : 2;
-    what.random = SLOW ? 300 : 3000;
+    what.surprises = does_a_part() ? 1 : third ? 1 : 2;
+    what.random = does_a_part() ? 300 : 3000;
     schedule_must_pass(&what);
     assert_true(taken || !schedules_are_all());
 }

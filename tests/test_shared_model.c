@@ -16,7 +16,7 @@ static uint32_t draw_random(void *state) {
 static void test_random_operations(void **state) {
     (void)state;
     uint64_t seed = number_from_environment("KOLK_TEST_SEED", 20261122);
-    uint64_t operations = number_from_environment("KOLK_TEST_OPS", SLOW ? 60000 : 500000);
+    uint64_t operations = number_from_environment("KOLK_TEST_OPS", does_a_part() ? 60000 : 500000);
     print_message("KOLK_TEST_SEED=%" PRIu64 " KOLK_TEST_OPS=%" PRIu64 "\n", seed, operations);
     setenv("KOLK_BYPASS", "0", 1);
     unsetenv("KOLK_DEBUG");

@@ -267,7 +267,7 @@ static void test_growth(void **unused) {
                                    .threads = {{"first", one_after_another}, {"second", take_twenty}},
                                    .end = end,
                                    .preemptions = 1,
-                                   .random = SLOW ? 200 : 2000});
+                                   .random = does_a_part() ? 200 : 2000});
     max_capacity = 0;
     object_size = 8;
 }
@@ -309,9 +309,9 @@ static void test_exact(void **unused) {
                          .begin = begin,
                          .threads = {{"first", free_it}, {"second", free_it}, {"third", threads > 2 ? free_it : NULL}},
                          .end = all_but_one_are_reported,
-                         .preemptions = SLOW ? 1 : 2,
+                         .preemptions = does_a_part() ? 1 : 2,
                          .surprises = 1,
-                         .random = SLOW ? 200 : 2000};
+                         .random = does_a_part() ? 200 : 2000};
         schedule_must_pass(&what);
     }
     situation = NULL;

@@ -156,7 +156,7 @@ static void test_two_old_looks(void **unused) {
                                    .begin = begin,
                                    .threads = {{"waiter", wait_for_ever}, {"free", free_one}},
                                    .end = end,
-                                   .preemptions = SLOW ? 1 : 2,
+                                   .preemptions = does_a_part() ? 1 : 2,
                                    .surprises = 2});
     situation = NULL;
 }
@@ -307,7 +307,7 @@ static void test_brought_back(void **unused) {
                      .preemptions = 2};
     schedule_must_pass(&what);
     what.preemptions = what.surprises = 1;
-    what.random = SLOW ? 200 : 20000;
+    what.random = does_a_part() ? 200 : 20000;
     schedule_must_pass(&what);
     situation = NULL;
 }

@@ -250,7 +250,7 @@ static void test_streams_go_on_as_they_did(void **state) {
         snprintf(what, sizeof what, "reuse %d, generations %d, %u bytes, %u to %u slots, memory %u, debug %s%s",
                  (int)desc.reuse, (int)desc.generations, (unsigned)desc.object_size, desc.capacity, desc.max_capacity,
                  memory, debug ? debug : "off", desc.ages ? ", ages" : "");
-        run_stream(&desc, memory == 2, stream, operations / streams / (SLOW ? 4 : 1), what);
+        run_stream(&desc, memory == 2, stream, operations / streams / (does_a_part() ? 4 : 1), what);
     }
     setenv("KOLK_BYPASS", "0", 1);
 }

@@ -98,8 +98,8 @@ class Tree:
         self.original_library, self.original_objects = self.library(), self.objects()
         self.commands = {}
         for test in json.loads(self.run("ctest", "--test-dir", self.build, "--show-only=json-v1"))["tests"]:
-            labels = [p["value"] for p in test["properties"] if p["name"] == "LABELS"]
-            if labels in ([["unit"]], [["fuzz"]]):
+            labels = [label for p in test["properties"] if p["name"] == "LABELS" for label in p["value"]]
+            if "unit" in labels or "fuzz" in labels:
                 self.commands[test["name"]] = test["command"]
         self.original_programs = {name: self.program(name) for name in self.commands}
 
