@@ -247,6 +247,33 @@ static void test_a_search_does_not_look_at_empty_words(void **state) {
     end_shared(&pool);
 }
 
+/* A fetch takes all free slots of a word, and searches from the word on where the last one ended: nearby words of other threads
+ * stay theirs. */
+static void test_a_fetch_takes_a_word_and_goes_on_from_there(void **state) {
+    (void)state;
+    enum { ALL = 80 * 64, WORDS = 70 };
+    kolk_shared pool;
+    kolk_local local, other;
+    uint32_t **objects = (uint32_t **)calloc(ALL, sizeof *objects);
+    assert_non_null(objects);
+    make_shared(&pool, &(kolk_shared_desc){.object_size = 4, .capacity = ALL - 64, .max_threads = 2, .cache = 64});
+    make_local(&local, &pool);
+    make_local(&other, &pool);
+    assert_int_equal(take_many(&local, objects, WORDS * 64), WORDS * 64);
+    for (int i = 0; i < 64; i++) kolk_local_free(&other, objects[10 * 64 + i]);
+    kolk_local_flush(&other);
+    for (int i = 0; i < 64; i++) kolk_local_free(&other, objects[(WORDS - 1) * 64 + i]);
+    kolk_local_flush(&other);
+    assert_ptr_equal(kolk_local_alloc(&local), objects[(WORDS - 1) * 64]);
+    assert_int_equal(local.magazine->top, 63);
+    uint32_t *rest[63];
+    assert_int_equal(take_many(&local, rest, 63), 63);
+    assert_ptr_equal(kolk_local_alloc(&local), objects[10 * 64]);
+    assert_int_equal(local.magazine->top, 63);
+    free(objects);
+    kolk_shared_deinit(&pool);
+}
+
 /* ---- Locals ---------------------------------------------------------------------------------------------------------- */
 
 static void test_too_many_threads(void **state) {
@@ -413,6 +440,7 @@ int main(void) {
         TEST(test_without_caches),
         TEST(test_what_comes_home),
         TEST(test_a_search_does_not_look_at_empty_words),
+        TEST(test_a_fetch_takes_a_word_and_goes_on_from_there),
         TEST(test_too_many_threads),
         TEST(test_contents),
         TEST(test_handles),

@@ -442,6 +442,20 @@ static void test_direct_from_null_on(void **state) {
     }
 }
 
+/* A wait that finds an object at once changes nothing for the others. */
+static void test_a_wait_that_is_none(void **state) {
+    (void)state;
+    full_pool *f = make_full(&(kolk_shared_desc){.object_size = 8, .capacity = 20, .max_threads = 2, .cache = 2});
+    kolk_local_free(&f->other, f->objects[1]);
+    kolk_local_free(&f->other, f->objects[2]);
+    kolk_local_flush(&f->other);
+    sleeps = 0;
+    assert_non_null(kolk_local_alloc_wait(&f->mine, KOLK_FOREVER));
+    assert_int_equal(sleeps, 0);
+    check_kept_at_hand(f);
+    end_full(f);
+}
+
 /* A local that is made meanwhile, and one that has some at hand, which go home with what it frees. */
 static void test_direct_for_all(void **state) {
     (void)state;
@@ -560,6 +574,7 @@ int main(void) {
         TEST(test_growth_serves),
         TEST(test_deferred_free_serves),
         TEST(test_a_burial_serves),
+        TEST(test_a_wait_that_is_none),
         TEST(test_direct_from_null_on),
         TEST(test_direct_for_all),
         TEST(test_direct_while_somebody_waits),
