@@ -16,12 +16,12 @@
  * reuse, but looks objects up here: by slot in objects[], by pointer in lists that begin in heads[]. A dead object stays
  * in its list until its slot is used again, so that a double free is still told from a foreign pointer.
  *
- * A walk by pointers goes on from an object that may be dead for long: its slot has another block then, and its
- * place in memory may be another slot's block. The place alone does not tell where such a walk stands. So places[]
- * tells it, for the last ones; and no slot gets a block at a place that stands there for another slot.
+ * A walk by pointers may go on from an object that is long dead: its slot has another block then, and its address may be
+ * another slot's. The address alone does not tell where such a walk stands. So of the objects that a walk came to, the
+ * last ones that were freed are remembered with their slots, and no other slot gets a block at such an address.
  *
- * Another thread may fork at any moment. Its child relies on the order of the stores to lists and places: each list
- * ends, a slot is in one list or in none, and a place that is there has its slot. */
+ * Another thread may fork at any moment. Its child relies on the order of these stores: each list ends, a slot is in one
+ * list or in none, and an address that is remembered has its slot. */
 #if defined(__linux__) || defined(__APPLE__) || defined(__unix__)
 #ifndef _POSIX_C_SOURCE
 #define _POSIX_C_SOURCE 200809L /* posix_memalign */
@@ -46,14 +46,13 @@
 #include <stdlib.h>
 #endif
 
-#define FREE_FILL   0x1deadb0bu
-#define NEW_FILL    0xcdcdcdcdu
-#define ZONE_FILL   0xfdfdfdfdu
-#define ZONE        16u
-#define NO_SLOT     UINT32_MAX
-#define MANY_BYTES  16u /* of damage in a sentence */
-#define PLACES      32u /* of walks by pointers, */
-#define PLACES_LEFT 4u  /* so many at least of those that were left last */
+#define FREE_FILL  0x1deadb0bu
+#define NEW_FILL   0xcdcdcdcdu
+#define ZONE_FILL  0xfdfdfdfdu
+#define ZONE       16u
+#define NO_SLOT    UINT32_MAX
+#define MANY_BYTES 16u /* of damage in a sentence */
+#define REMEMBERED 64u /* freed objects that a walk came to */
 
 /* What is known of a slot and its last life. Of a slot map, whose objects change places, `dressed` is of the place. */
 typedef struct life {
@@ -62,15 +61,14 @@ typedef struct life {
     uint32_t next; /* bypass: slot in the same list of heads[], + 1 */
     bool alive;    /* and not listed as a leak yet */
     bool dressed;
+    bool walked; /* bypass: a walk came to the object; of its last life, once it is dead */
 } life;
 
-/* Where a walk by pointers has come to. When it has gone on, its caller may still ask again. */
-typedef struct place {
+/* A freed object that a walk came to. */
+typedef struct remembered {
     uintptr_t object; /* inverted; 0: none */
     uint32_t slot;
-    bool stands; /* it has not gone on */
-    size_t step; /* the n-th of all was to there, or from there */
-} place;
+} remembered;
 
 struct kolk_debug {
     kolk_debug_desc desc;
@@ -81,9 +79,9 @@ struct kolk_debug {
     uint32_t *ring;       /* slots in quarantine */
     uintptr_t *objects;   /* bypass only: by slot, inverted */
     uint32_t *heads;      /* ... max_capacity of them: slot + 1 */
-    place places[PLACES];
-    size_t steps; /* of all walks */
-    uint32_t lock;
+    remembered memories[REMEMBERED];
+    uint32_t oldest; /* of these */
+    uint32_t lock;   /* of these, and of `walked` */
     size_t block_size;
 };
 
@@ -218,79 +216,61 @@ static void link_object(kolk_debug *debug, uint32_t slot, const void *object) {
 
 /* ---- Bypass: walks by pointers ---------------------------------------------------------------------------------- */
 
-void kolk_debug_lock(kolk_debug *debug) {
+static void lock_memories(const kolk_debug *debug) {
 #if __STDC_HOSTED__
-    kolk_lock_word(&debug->lock);
+    kolk_lock_word((uint32_t *)(uintptr_t)&debug->lock);
 #else
     (void)debug;
 #endif
 }
 
-void kolk_debug_unlock(kolk_debug *debug) {
+static void unlock_memories(const kolk_debug *debug) {
 #if __STDC_HOSTED__
-    kolk_unlock_word(&debug->lock);
+    kolk_unlock_word((uint32_t *)(uintptr_t)&debug->lock);
 #else
     (void)debug;
 #endif
 }
 
-static bool is_at(const place *at, const void *object) {
-    return at->object && at->object == ~(uintptr_t)object;
+/* The slot that this freed object was in, or NO_SLOT. */
+static uint32_t recall(const kolk_debug *debug, const void *object) {
+    uint32_t slot = NO_SLOT;
+    lock_memories(debug);
+    for (unsigned n = 0; n < REMEMBERED; n++)
+        if (debug->memories[n].object && debug->memories[n].object == ~(uintptr_t)object)
+            slot = debug->memories[n].slot;
+    unlock_memories(debug);
+    return slot;
 }
 
-static const place *place_of(const kolk_debug *debug, const void *object) {
-    for (unsigned n = 0; n < PLACES && debug->steps; n++)
-        if (is_at(&debug->places[n], object)) return &debug->places[n];
-    return NULL;
+/* Once for each object, as the youngest. In this order: see above. */
+static void remember(kolk_debug *debug, uint32_t slot, const void *object) {
+    remembered *youngest = &debug->memories[debug->oldest];
+    for (remembered *each = debug->memories; each < debug->memories + REMEMBERED; each++)
+        if (each->object == ~(uintptr_t)object) kolk_store(&each->object, 0, KOLK_RELEASE);
+    kolk_store(&youngest->object, 0, KOLK_RELEASE);
+    kolk_store(&youngest->slot, slot, KOLK_RELEASE);
+    kolk_store(&youngest->object, ~(uintptr_t)object, KOLK_RELEASE);
+    debug->oldest = (debug->oldest + 1) % REMEMBERED;
 }
 
 uintptr_t kolk_debug_walked(const kolk_debug *debug, const void *object) {
-    const place *known = place_of(debug, object);
-    return known ? known->slot : kolk_debug_find(debug, object);
+    uint32_t slot = recall(debug, object);
+    return slot != NO_SLOT ? slot : kolk_debug_find(debug, object);
 }
 
-/* Of the places of one object where a walk stands, or of those that were left, the newest: who comes by leaves soon. */
-static place *newest_at(kolk_debug *debug, const void *object, bool stands) {
-    place *found = NULL;
-    for (place *next = debug->places; next < debug->places + PLACES; next++) {
-        if (next->stands != stands || !is_at(next, object)) continue;
-        if (!found || debug->steps - next->step < debug->steps - found->step) found = next;
-    }
-    return found;
+void kolk_debug_walk(kolk_debug *debug, uint32_t slot, bool dead) {
+    lock_memories(debug);
+    debug->lives[slot].walked = true;
+    if (dead) remember(debug, slot, (const void *)~debug->objects[slot]);
+    unlock_memories(debug);
 }
 
-/* What is forgotten next: of the places that were left, or, if these are but the last few, of the others. */
-static place *stalest(kolk_debug *debug) {
-    place *left = NULL, *other = NULL;
-    unsigned count = 0;
-    for (place *next = debug->places; next < debug->places + PLACES; next++) {
-        place **oldest = next->stands ? &other : &left;
-        count += !next->stands;
-        if (!*oldest || debug->steps - next->step > debug->steps - (*oldest)->step) *oldest = next;
-    }
-    return count < PLACES_LEFT ? other : left;
-}
-
-/* In this order: see above. */
-static place *enter_place(kolk_debug *debug, const void *object, uintptr_t slot) {
-    place *entered = stalest(debug);
-    kolk_store(&entered->object, 0, KOLK_RELEASE);
-    kolk_store(&entered->slot, (uint32_t)slot, KOLK_RELEASE);
-    kolk_store(&entered->object, ~(uintptr_t)object, KOLK_RELEASE);
-    entered->stands = true;
-    entered->step = ++debug->steps;
-    return entered;
-}
-
-void kolk_debug_walk(kolk_debug *debug, const void *from, uintptr_t from_slot, const void *to, uintptr_t to_slot) {
-    place *mine = from ? newest_at(debug, from, true) : NULL;
-    place *left = from && !mine ? newest_at(debug, from, false) : NULL; /* its caller asks once more */
-    if (from) {
-        if (!mine) mine = left ? left : enter_place(debug, from, from_slot);
-        mine->stands = false;
-        mine->step = ++debug->steps;
-    }
-    if (to && !(left && newest_at(debug, to, true))) enter_place(debug, to, to_slot);
+/* Before malloc can give its address to another slot. */
+static void leave_walks(kolk_debug *debug, uint32_t slot, const void *object) {
+    lock_memories(debug);
+    if (debug->lives[slot].walked) remember(debug, slot, object);
+    unlock_memories(debug);
 }
 
 /* ---- Bypass: blocks --------------------------------------------------------------------------------------------- */
@@ -319,14 +299,15 @@ static void give_block(void *block) {
 }
 #endif
 
-/* Keeps those that may not be this slot's, so that malloc gives another: there are no more of them than places. */
+/* Blocks at addresses that are remembered for other slots are held until malloc gives one that is not. */
 static void *take_block_for(const kolk_debug *debug, uint32_t slot) {
-    void *others[PLACES], *block;
-    const place *known;
+    void *held[REMEMBERED], *block;
+    uint32_t other;
     unsigned n = 0;
-    while ((block = take_block(&debug->desc)) && (known = place_of(debug, block)) && known->slot != slot)
-        others[n++] = block;
-    while (n > 0) give_block(others[--n]);
+    while ((block = take_block(&debug->desc)) && (other = recall(debug, block)) != NO_SLOT && other != slot &&
+           n < REMEMBERED)
+        held[n++] = block;
+    while (n > 0) give_block(held[--n]);
     return block;
 }
 
@@ -337,6 +318,7 @@ static void *renew_block(kolk_debug *debug, uint32_t slot) {
     void *object = take_block_for(debug, slot);
     if (!object) return NULL;
     if (renews) unlink_object(debug, slot);
+    debug->lives[slot].walked = false;
     link_object(debug, slot, object);
     return object;
 }
@@ -470,11 +452,13 @@ void kolk_debug_end_life(kolk_debug *debug, uint32_t slot, const void *site) {
     debug->lives[slot].alive = false;
 }
 
-void kolk_debug_wipe(const kolk_debug *debug, void *object) {
+void kolk_debug_wipe(kolk_debug *debug, uint32_t slot, void *object) {
     PROBE2(free, debug->desc.name, object);
     if (debug->profiler.free) debug->profiler.free(debug->desc.name, object, debug->profiler.context);
     if (has(debug, KOLK_DEBUG_FILL)) paint(&(stretch){KOLK_OK, object, debug->desc.object_size, FREE_FILL});
-    if (has(debug, KOLK_DEBUG_BYPASS) && !debug->desc.persistent) give_block(object);
+    if (!has(debug, KOLK_DEBUG_BYPASS) || debug->desc.persistent) return;
+    leave_walks(debug, slot, object);
+    give_block(object);
 }
 
 bool kolk_debug_fails(kolk_debug *debug) {

@@ -93,20 +93,14 @@ uint32_t kolk_debug_search(const kolk_debug *debug, uint32_t end, const void *po
 
 /* ---- Walks by pointers, with bypass ---------------------------------------------------------------------------------
  *
- * A walk that stands at an object may go on from there when that is long free and malloc has used its place again.
- * So those who walk say where they go. Of the last walks it is known where they stand, and where they stood before.
- * */
+ * A walk that stands at an object may go on from there when that is long free and malloc has used its address again. So
+ * `next` says to which objects it has come. Of these, the last 64 that were freed are known. */
 
-/* The slot that an object is, or was, in for a walk that stands at it; of another object as find. */
+/* The slot that an object is in, or was when a walk came to it; of another object as find. */
 uintptr_t kolk_debug_walked(const kolk_debug *debug, const void *object);
 
-/* A walk goes on from one object, whose slot is known by the function above, to the live object of another slot; or
- * begins (from NULL), or ends (to NULL). */
-void kolk_debug_walk(kolk_debug *debug, const void *from, uintptr_t from_slot, const void *to, uintptr_t to_slot);
-
-/* A lock for pools that have none of their own, and that several threads may walk through. */
-void kolk_debug_lock(kolk_debug *debug);
-void kolk_debug_unlock(kolk_debug *debug);
+/* A walk has come to the object of this slot, which is `dead` if another thread has ended its life since. */
+void kolk_debug_walk(kolk_debug *debug, uint32_t slot, bool dead);
 
 /* ---- Sites ------------------------------------------------------------------------------------------------------- */
 
@@ -132,7 +126,7 @@ void kolk_debug_end_life(kolk_debug *debug, uint32_t slot, const void *site);
 
 /* Nobody reads the object of an ended life any more: it is filled, or its block freed, and profilers hear of it. Due
  * once after each end_life, before the slot may live again: at once, or, where the free is deferred, later. */
-void kolk_debug_wipe(const kolk_debug *debug, void *object);
+void kolk_debug_wipe(kolk_debug *debug, uint32_t slot, void *object);
 
 /* Is this alloc to fail, whatever the pool has? */
 bool kolk_debug_fails(kolk_debug *debug);

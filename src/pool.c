@@ -620,7 +620,7 @@ static KOLK_WITHIN bool end_life(kolk_pool *pool, kolk_debug *debug, uint32_t in
     if (pool->reset) run_reset(pool, object);
     if (debug) {
         kolk_debug_end_life(debug, index, site);
-        kolk_debug_wipe(debug, object);
+        kolk_debug_wipe(debug, index, object);
     }
     return worn;
 }

@@ -142,34 +142,19 @@ void kolk_pool_stats(const kolk_pool *pool, kolk_stats *out) {
 
 /* ---- Iteration --------------------------------------------------------------------------------------------------- */
 
-/* The same with bypass, where a pointer alone does not tell the slot. Several threads may walk at a time. */
-static void *next_bypassed(const kolk_pool *pool, const void *object, const void *site) {
-    void *next = NULL;
-    kolk_debug_lock(pool->debug);
-    uintptr_t slot = object ? kolk_debug_walked(pool->debug, object) : 0;
-    bool known = !object || slot < pool->fresh;
-    if (known) {
-        uint64_t index = kolk_bits_find(pool->live, true, object ? (uint64_t)slot + 1 : 0, pool->fresh);
-        if (index < pool->fresh) next = slot_at(pool, index);
-        kolk_debug_walk(pool->debug, object, slot, next, (uintptr_t)index);
-    }
-    kolk_debug_unlock(pool->debug);
-    if (!known) kolk_pool_fail_object(pool, object, "next", KOLK_DEAD_OBJECT, site);
-    return next;
-}
-
 void *kolk_pool_next(const kolk_pool *pool, const void *object) {
     uint64_t from = 0;
-    if (pool->objects) return next_bypassed(pool, object, SITE);
     if (object) {
-        from = kolk_pool_slot(pool, object);
+        from = pool->objects ? kolk_debug_walked(pool->debug, object) : kolk_pool_slot(pool, object);
         if (from++ >= pool->fresh) {
             kolk_pool_fail_object(pool, object, "next", KOLK_DEAD_OBJECT, SITE);
             return NULL;
         }
     }
     uint64_t index = kolk_bits_find(pool->live, true, from, pool->fresh);
-    return index < pool->fresh ? plain_slot_at(pool, index) : NULL;
+    if (index >= pool->fresh) return NULL;
+    if (pool->objects) kolk_debug_walk(pool->debug, (uint32_t)index, false);
+    return slot_at(pool, index);
 }
 
 void *kolk_pool_next_run(const kolk_pool *pool, uint32_t *index, uint32_t *length) {

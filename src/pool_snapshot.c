@@ -299,7 +299,7 @@ static bool is_alive_then(const header *head, const unsigned char *live, uint32_
 
 static void end_life(kolk_pool *pool, uint32_t slot, const void *site) {
     kolk_debug_end_life(pool->debug, slot, site);
-    kolk_debug_wipe(pool->debug, slot_at(pool, slot));
+    kolk_debug_wipe(pool->debug, slot, slot_at(pool, slot));
 }
 
 /* What the debug mode has to do: proves what is there, begins the lives that are only then, ends those that are only now.

@@ -228,7 +228,7 @@ static void leave(kolk_queue *queue, int at, waiter *me) {
 }
 
 /* The first in line was called and found nothing: somebody was faster. For too long: the gate lets only the first in line
- * pass. (An ending calls all who are in line. The others were not overtaken: one holder at a time.) */
+ * pass. (An ending calls all who are in line. But those behind the first were not overtaken: they have to wait for it.) */
 static void mind_being_overtaken(kolk_queue_end *end, waiter *me) {
     int64_t now = kolk_now_ns();
     if (me->since == 0) me->since = now;

@@ -87,18 +87,18 @@ static uint32_t live_from(const kolk_shared *pool, uintptr_t index, uint32_t end
     return (uint32_t)index;
 }
 
-/* With bypass a pointer alone does not tell the slot. All of it is under the lock: a block that is seen there to
- * have a live object goes to no other slot before it is known that the walk stands at it. */
+/* With bypass a pointer alone does not tell the slot. All of it is under the lock, without which no slot gets another block. */
 static void *next_bypassed(const kolk_shared *pool, const void *object, const void *site) {
     void *next = NULL;
     kolk_shared_lock_debug(pool);
     uintptr_t slot = object ? kolk_debug_walked(pool->debug, object) : 0;
     uint32_t end = kolk_load(&pool->fresh, KOLK_ACQUIRE);
     bool known = !object || slot < end;
-    if (known) {
-        uint32_t index = live_from(pool, object ? slot + 1 : 0, end);
-        if (index < end) next = (void *)~pool->objects[index];
-        kolk_debug_walk(pool->debug, object, slot, next, index);
+    uint32_t index = known ? live_from(pool, object ? slot + 1 : 0, end) : end;
+    if (index < end) {
+        next = (void *)~pool->objects[index];
+        kolk_debug_walk(pool->debug, index, false);
+        if (!(life_of(pool, index) & 1)) kolk_debug_walk(pool->debug, index, true);
     }
     kolk_shared_unlock_debug(pool);
     if (!known) kolk_shared_fail_object(pool, object, "next", KOLK_DEAD_OBJECT, site);

@@ -97,7 +97,7 @@ void *kolk_shared_dress(kolk_local *local, uint32_t slot, const void *site) {
 }
 
 void kolk_shared_wipe(kolk_shared *pool, uint32_t slot) {
-    kolk_debug_wipe(pool->debug, object_at(pool, slot));
+    kolk_debug_wipe(pool->debug, slot, object_at(pool, slot));
     uint32_t leaves = enter_quarantine(pool, slot);
     if (leaves == NO_SLOT)
         kolk_shared_count_return(pool);
@@ -173,7 +173,7 @@ void kolk_shared_list_leaks(const void *pool) {
 
 void kolk_shared_end_debug(kolk_shared *pool) {
     for (uint32_t slot = 0; slot < pool->fresh; slot++)
-        if (!is_filled(pool, slot)) kolk_debug_wipe(pool->debug, object_at(pool, slot));
+        if (!is_filled(pool, slot)) kolk_debug_wipe(pool->debug, slot, object_at(pool, slot));
     kolk_debug_end(pool->debug, pool->fresh);
 }
 

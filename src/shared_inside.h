@@ -172,7 +172,15 @@ void kolk_shared_end_debug(kolk_shared *pool);
 /* Who finds no slot, where all are offline, ends epochs for them; true if slots may have come home. */
 bool kolk_shared_end_epochs(kolk_local *local);
 
-/* If slots wait to be free, brings home what threads had that ended without a word, and ends the epochs that these held up. */
+/* How often waiters look whether they wait for a thread that has ended. */
+#ifndef KOLK_SCHEDULED
+#define LOOK_NS INT64_C(1000000000)
+#else
+#define LOOK_NS INT64_MAX /* never: in scheduled tests a thread that nobody wakes is to sleep for ever */
+#endif
+
+/* If slots wait to be free, brings home what threads had that ended without a word, and ends the epochs that these held up; not
+ * more often than that. */
 void kolk_shared_mind_the_dead(kolk_local *local);
 
 /* ---- shared_local.c -------------------------------------------------------------------------------------------------- */

@@ -20,6 +20,8 @@
 
 #if __STDC_HOSTED__
 
+#include "wait.h"
+
 #define EPOCHS_BEHIND 3u    /* from free_later to coming home */
 #define PATIENCE      1024u /* looks at a thread that is behind, then a look whether it still runs */
 
@@ -118,9 +120,9 @@ static bool is_anybody_online(const kolk_shared *pool) {
     return false;
 }
 
-/* A thread that is online ends epochs itself, and must not be held up by this one. It may still leave it to this one, for it goes
- * offline when it sees this one online; so each looks again once it is offline. Of several, the last one to go sees the others
- * offline (all these are in the one order of sequentially consistent operations), and does it. */
+/* Threads that are online end epochs themselves, and must not be held up by this one. But two threads A and B may both be here:
+ * each sees the other online, leaves the rest to it, and goes offline. So each looks again afterwards. All these operations are
+ * in the one sequentially consistent order: the thread that goes offline last sees the other offline, and ends the epochs. */
 bool kolk_shared_end_epochs(kolk_local *local) {
     kolk_shared *pool = local->pool;
     bool any = false;
@@ -134,10 +136,14 @@ bool kolk_shared_end_epochs(kolk_local *local) {
 }
 
 /* A thread that ended while it was online holds up the epoch for ever, if no other is online that finds it behind. So waiters
- * look, now and then. */
+ * look: one of them, each second. */
 void kolk_shared_mind_the_dead(kolk_local *local) {
-    if (!is_waited_for(local->pool, kolk_load(&local->pool->epoch, KOLK_SEQ_CST))) return;
-    kolk_shared_bury(local->pool, true);
+    kolk_shared *pool = local->pool;
+    uint64_t now = (uint64_t)kolk_now_ns(), before = kolk_load(&pool->looked, KOLK_RELAXED);
+    if (now - before < (uint64_t)LOOK_NS) return;
+    if (!is_waited_for(pool, kolk_load(&pool->epoch, KOLK_SEQ_CST))) return;
+    if (!kolk_compare_exchange(&pool->looked, &before, now, KOLK_RELAXED, KOLK_RELAXED)) return;
+    kolk_shared_bury(pool, true);
     kolk_shared_end_epochs(local);
 }
 

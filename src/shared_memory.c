@@ -21,7 +21,7 @@
 #define FIRST_EPOCH     4u         /* 0 is offline; nothing was retired in the three before */
 
 _Static_assert(sizeof(void *) != 8 ||
-                   (sizeof(kolk_shared) == 712 && sizeof(kolk_shared_desc) == 56 && sizeof(kolk_magazine) == 240),
+                   (sizeof(kolk_shared) == 720 && sizeof(kolk_shared_desc) == 56 && sizeof(kolk_magazine) == 240),
                "the layout has changed: raise KOLK_ABI");
 _Static_assert(sizeof(void *) != 8 || offsetof(kolk_magazine, shift) < 64, "the fast paths read 64 bytes");
 

@@ -18,12 +18,6 @@
 
 #include "wait.h"
 
-#ifndef KOLK_SCHEDULED
-#define LOOK_MS 1000
-#else
-#define LOOK_MS INT64_MAX /* never: in scheduled tests a thread that nobody wakes is to sleep for ever */
-#endif
-
 /* Who waits, on its own stack. */
 typedef struct kolk_in_line {
     uint32_t served; /* what it sleeps on while it is 0 */
@@ -71,9 +65,9 @@ void kolk_shared_serve(kolk_shared *pool) {
     kolk_unlock_word(&pool->line_lock);
 }
 
-/* Until it is served, or for LOOK_MS, or for a shorter time; false if the deadline has passed. */
+/* For a second, or until the deadline or a wake; false if the deadline has passed. */
 static bool sleep_a_while(waiter *me, kolk_deadline deadline) {
-    kolk_deadline look = kolk_deadline_after(LOOK_MS);
+    kolk_deadline look = kolk_deadline_after(LOOK_NS / 1000000);
     bool is_last = deadline.ns <= look.ns;
     return kolk_wait(&me->served, 0, is_last ? deadline : look) || !is_last;
 }
@@ -87,7 +81,10 @@ static uint32_t wait_in_line(kolk_local *local, kolk_deadline deadline) {
     kolk_shared_go_direct(pool);
     kolk_shared_end_epochs(local);
     kolk_shared_serve(pool);
-    while (!kolk_load(&me.served, KOLK_ACQUIRE) && sleep_a_while(&me, deadline)) kolk_shared_mind_the_dead(local);
+    for (bool in_time = true; in_time && !kolk_load(&me.served, KOLK_ACQUIRE);) {
+        in_time = sleep_a_while(&me, deadline);
+        if (!kolk_load(&me.served, KOLK_RELAXED)) kolk_shared_mind_the_dead(local);
+    }
     if (kolk_load(&me.served, KOLK_ACQUIRE)) return me.slot;
     lock_line(pool);
     if (!kolk_load(&me.served, KOLK_RELAXED)) leave(pool, &me);

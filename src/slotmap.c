@@ -280,7 +280,7 @@ static void end_life(kolk_slotmap *map, uint32_t slot, const void *site) {
     map->count = last;
     if (debug_of(map)) {
         kolk_debug_end_life(map->debug, slot, site);
-        kolk_debug_wipe(map->debug, vacated);
+        kolk_debug_wipe(map->debug, slot, vacated);
     }
     kolk_slotmap_hide_first_free(map);
     map->cells[slot].generation = (map->cells[slot].generation + 1) & KOLK_GENERATION_MAX;

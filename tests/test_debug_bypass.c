@@ -529,6 +529,37 @@ static void test_a_walk_within_a_walk(void **state) {
     }
 }
 
+/* All pairs of objects, by a walk that goes on from the other's current object; that one is freed, and its slot used again, in
+ * the middle of the walk within. */
+static void test_walks_over_pairs(void **state) {
+    (void)state;
+    enum { ALL = 200 };
+    for (size_t order = 0; order < LENGTH_OF(debug_orders); order++) {
+        kolk_pool pool;
+        notes taken;
+        begin_notes(&taken);
+        use_places(AT_ONCE);
+        make_bypassed(&pool, (kolk_pool_desc){.capacity = ALL, .reuse = debug_orders[order]});
+        for (int i = 0; i < ALL; i++) memset(kolk_pool_alloc(&pool), 0, 24);
+        unsigned seen = 0;
+        for (void *one = NULL; (one = kolk_pool_next(&pool, one));) {
+            unsigned char *number = (unsigned char *)one;
+            if (*number == 0xff) continue;
+            seen++;
+            unsigned left = 0, middle = (ALL - seen) / 2;
+            for (void *other = one; (other = kolk_pool_next(&pool, other));) {
+                if (left++ != middle) continue;
+                kolk_pool_free(&pool, one);
+                memset(kolk_pool_alloc(&pool), 0xff, 24);
+            }
+            assert_true(left >= ALL - seen);
+        }
+        assert_int_equal(seen, ALL);
+        assert_silent(&taken);
+        end_bypassed(&pool);
+    }
+}
+
 enum { WALKERS = 6, SLOTS = 40 };
 
 /* To each walk is due what is alive from its begin to its end, in ascending order of slots. */
@@ -662,6 +693,7 @@ int main(void) {
         BYPASS_TEST(test_iteration),
         BYPASS_TEST(test_a_walk_that_frees_and_allocates),
         BYPASS_TEST(test_a_walk_within_a_walk),
+        BYPASS_TEST(test_walks_over_pairs),
         BYPASS_TEST(test_walks_at_a_time),
         BYPASS_TEST(test_no_more_calls_than_objects),
         BYPASS_TEST(test_malloc_fails_in_a_walk),

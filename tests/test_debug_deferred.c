@@ -63,7 +63,7 @@ static void test_an_ended_life_can_be_read_until_it_is_wiped(void **state) {
     kolk_debug *debug = begin(KOLK_DEBUG_FILL);
     unsigned char *object = live_and_end(debug, places[SLOT]);
     assert_false(kolk_debug_is_intact(debug, SLOT, object, false));
-    kolk_debug_wipe(debug, object);
+    kolk_debug_wipe(debug, SLOT, object);
     assert_int_equal(told_of_frees, 1);
     assert_true(kolk_debug_is_intact(debug, SLOT, object, false));
     for (unsigned i = 0; i < SIZE; i += sizeof fill) assert_memory_equal(object + i, &fill, sizeof fill);
@@ -76,7 +76,7 @@ static void test_its_block_is_freed_when_it_is_wiped(void **state) {
     kolk_debug *debug = begin(KOLK_DEBUG_BYPASS);
     unsigned char *object = live_and_end(debug, NULL);
     assert_int_equal(kolk_debug_find(debug, object), SLOT);
-    kolk_debug_wipe(debug, object);
+    kolk_debug_wipe(debug, SLOT, object);
     assert_int_equal(told_of_frees, 1);
     assert_sites(debug, &alloc_site, &free_site);
     kolk_debug_end(debug, SLOTS);

@@ -92,7 +92,7 @@ static void *live_and_die(void *given) {
         REQUIRE(!kolk_debug_is_intact(h->debug, slot, object, true));
         object[SIZE]--;
         kolk_debug_end_life(h->debug, slot, free_site);
-        kolk_debug_wipe(h->debug, object);
+        kolk_debug_wipe(h->debug, slot, object);
         kolk_debug_sites(h->debug, slot, &failure);
         REQUIRE(failure.alloc_site == alloc_site && failure.free_site == free_site);
         object[n % SIZE]++; /* NOLINT(clang-analyzer-unix.Malloc): wipe frees only what dress has from malloc */

@@ -373,6 +373,20 @@ static void test_deferred_free_serves(void **state) {
     end_full(f);
 }
 
+/* A waiter that is served does not look whether a dead thread holds up what is free later. */
+static void test_a_wake_that_serves_is_no_look(void **state) {
+    (void)state;
+    full_pool *f = make_small();
+    sleeper one;
+    kolk_local_deinit(&f->other);
+    start_sleeper(&one, f, KOLK_FOREVER);
+    kolk_local_free_later(&f->mine, f->objects[4]);
+    kolk_local_free(&f->mine, f->objects[1]);
+    assert_ptr_equal(woken(&one), f->objects[1]);
+    assert_int_equal(f->pool.looked, 0);
+    end_full(f);
+}
+
 static void *end_without_a_word(void *argument) {
     full_pool *f = (full_pool *)argument;
     kolk_local local;
@@ -573,6 +587,7 @@ int main(void) {
         TEST(test_who_has_one_does_not_wait),
         TEST(test_growth_serves),
         TEST(test_deferred_free_serves),
+        TEST(test_a_wake_that_serves_is_no_look),
         TEST(test_a_burial_serves),
         TEST(test_a_wait_that_is_none),
         TEST(test_direct_from_null_on),

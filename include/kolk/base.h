@@ -9,13 +9,13 @@
  * Memory    none is allocated.
  * Contents  plain integers and pointers only: also valid C++17, and freestanding C (no libc but the mem* functions).
  * Threads   set the failure handler before threads start; the rest may be called at any time. No function of kolk is a
- *           cancellation point, not even one that waits: a cancelled thread (pthread_cancel) ends behind the call. Functions
+ *           cancellation point, not even one that waits: a cancelled thread (pthread_cancel) ends after the call. Functions
  *           of yours that kolk calls may be cancelled only where they may longjmp: in the failure handler. A thread whose
  *           cancellation is asynchronous must not call kolk.
- * Forks     a child may use what no other thread was within a call of when it was forked, and shared pools as shared.h says.
+ * Forks     a child may use the pools in which no other thread was within a call when it was forked; shared pools as shared.h says.
  *           A child that was made by _Fork or clone may use kolk if its parent had one thread then; it does not notice which
  *           threads have ended. Handlers of pthread_atfork that were registered before kolk was loaded may use what is one
- *           thread's, but no queue and no shared pool.
+ *           thread's, once an init has returned, but no queue and no shared pool.
  * Design    ARCHITECTURE.md.
  */
 #ifndef KOLK_BASE_H

@@ -204,8 +204,8 @@ struct kolk_pool {
 static inline kolk_status kolk_pool_init(kolk_pool *pool, const kolk_pool_desc *desc);
 
 /* Runs reset for what is alive and teardown for what is set up, gives the memory back, leaves the pool all zero. What a
- * reset hook allocates meanwhile is alive, too. It gets slots that were free, and NULL when these are used up: what dies
- * leaves no free slot, and the pool does not grow any more. */
+ * reset hook allocates meanwhile is alive, too. It gets slots that were free, and NULL when these are used up: what
+ * deinit ends leaves no free slot, and the pool does not grow any more. */
 KOLK_API void kolk_pool_deinit(kolk_pool *pool);
 
 /* Bytes that a pool of desc->capacity needs on the caller's memory; before any init. 0 for a bad descriptor, of which
@@ -302,10 +302,9 @@ KOLK_API bool kolk_pool_is_valid(const kolk_pool *pool);
 /* The next live object after this one (which may have been freed since); NULL starts, NULL ends. A pointer that is no
  * object of this pool is a bug of the caller and gives NULL.
  *
- * Under sanitizers and memcheck objects come from malloc, and a pointer alone does not tell the slot. There an
- * object that next gave is known, freed or not, until 28 other walks have gone on and none of them has ended; an
- * object that next did not give, until it is freed and its slot is used again. KOLK_EACH goes by the slot and has
- * no such limits. */
+ * Under sanitizers and memcheck objects come from malloc, and a pointer alone does not tell the slot. There an object that
+ * next gave is known, live or freed, until 64 others that next gave have been freed after it; an object that next did not give,
+ * until it is freed and its slot is used again. KOLK_EACH goes by the slot and has no such limits. */
 KOLK_API void *kolk_pool_next(const kolk_pool *pool, const void *object);
 
 /* The next run of live objects side by side (stride bytes apart), for inner loops over plain arrays where objects are

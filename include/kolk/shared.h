@@ -163,8 +163,10 @@ typedef struct kolk_shared {
     uint32_t waiting;                       /* threads in line */
     uint32_t wrong_pool;
     unsigned char apart_again[128];
-    KOLK_ALIGNAS(8) uint64_t epoch;    /* of deferred free */
-    KOLK_ALIGNAS(8) uint64_t retired;  /* the last epoch with slots to be free later */
+    KOLK_ALIGNAS(8) uint64_t epoch;   /* of deferred free */
+    KOLK_ALIGNAS(8) uint64_t retired; /* the last epoch with slots to be free later */
+    KOLK_ALIGNAS(8)
+    uint64_t looked; /* when a waiter looked for dead threads last, in nanoseconds of the monotonic clock */
     struct kolk_in_line *first, *last; /* who waits */
     uint32_t line_lock, line_forks;
 } kolk_shared;
@@ -202,8 +204,8 @@ KOLK_INLINE void *kolk_local_alloc(kolk_local *local);
 /* The same, but waits for one until the deadline: NULL after it; with KOLK_NOW it is kolk_local_alloc. First come, first served:
  * who waits gets the next object that is freed, before those who came later and wait. (An alloc that does not wait takes what it
  * finds.) Nothing but an object and the deadline ends a wait: pthread_cancel does not. Where objects are freed later, wait
- * offline: the slots that are waited for may wait for this thread. (Each second a waiter looks whether they wait for a thread
- * that has ended without a word.) To limit something to a few, take a pool without caches: others have more than their
+ * offline: the slots that are waited for may wait for this thread. (Each second one of the waiters looks whether they wait for
+ * a thread that has ended without a word.) To limit something to a few, take a pool without caches: others have more than their
  * capacity. */
 KOLK_API void *kolk_local_alloc_wait(kolk_local *local, kolk_deadline deadline);
 
@@ -274,9 +276,9 @@ KOLK_API uint32_t kolk_shared_count(const kolk_shared *pool);
  * NULL ends. While others work, one that is allocated or freed meanwhile may be visited or not; all others are. A
  * pointer that is no object of this pool is a bug of the caller and gives NULL.
  *
- * Under sanitizers and memcheck objects come from malloc, and a pointer alone does not tell the slot. There an
- * object that next gave is known, freed or not, until 28 other walks have gone on and none of them has ended; an
- * object that next did not give, until it is freed and its slot is used again. */
+ * Under sanitizers and memcheck objects come from malloc, and a pointer alone does not tell the slot. There an object that
+ * next gave is known, live or freed, until 64 others that next gave have been freed after it; an object that next did not give,
+ * until it is freed and its slot is used again. */
 KOLK_API void *kolk_shared_next(const kolk_shared *pool, const void *object);
 
 /* capacity, max_capacity and peak are those of slots, with what is more than max_capacity; peak counts all that were ever taken
