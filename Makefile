@@ -8,7 +8,7 @@ SECONDS ?= 60
 
 help:
 	@echo 'make demo      a tour of the library: pools at work, and a real program served from them'
-	@echo 'make test      the tests; KOLK_TEST_EFFORT=full: all of their work'
+	@echo 'make test      the tests, the long ones in part; KOLK_TEST_EFFORT=full: all of their work'
 	@echo 'make matrix    all tests with every compiler, sanitizer and checker'
 	@echo 'make bench     the measurements, beside other allocators'
 	@echo 'make fuzz      each fuzzer for SECONDS=60'

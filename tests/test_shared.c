@@ -260,16 +260,18 @@ static void test_a_fetch_takes_a_word_and_goes_on_from_there(void **state) {
     make_local(&local, &pool);
     make_local(&other, &pool);
     assert_int_equal(take_many(&local, objects, WORDS * 64), WORDS * 64);
-    for (int i = 0; i < 64; i++) kolk_local_free(&other, objects[10 * 64 + i]);
-    kolk_local_flush(&other);
-    for (int i = 0; i < 64; i++) kolk_local_free(&other, objects[(WORDS - 1) * 64 + i]);
-    kolk_local_flush(&other);
+    static const int freed[] = {10, WORDS - 3, WORDS - 1};
+    for (size_t n = 0; n < LENGTH_OF(freed); n++) {
+        for (int i = 0; i < 64; i++) kolk_local_free(&other, objects[freed[n] * 64 + i]);
+        kolk_local_flush(&other);
+    }
     assert_ptr_equal(kolk_local_alloc(&local), objects[(WORDS - 1) * 64]);
     assert_int_equal(local.magazine->top, 63);
     uint32_t *rest[63];
     assert_int_equal(take_many(&local, rest, 63), 63);
     assert_ptr_equal(kolk_local_alloc(&local), objects[10 * 64]);
-    assert_int_equal(local.magazine->top, 63);
+    assert_int_equal(take_many(&local, rest, 63), 63);
+    assert_ptr_equal(kolk_local_alloc(&local), objects[(WORDS - 3) * 64]);
     free(objects);
     kolk_shared_deinit(&pool);
 }
