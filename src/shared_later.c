@@ -108,7 +108,7 @@ static bool is_waited_for(const kolk_shared *pool, uint64_t epoch) {
 void kolk_local_quiesce(kolk_local *local) {
     kolk_shared *pool = local->pool;
     kolk_magazine *magazine = local->magazine;
-    if (!pool || !magazine->seen) return;
+    if (!magazine->seen) return;                            /* offline, as is one without a pool */
     uint64_t epoch = kolk_load(&pool->epoch, KOLK_ACQUIRE); /* partner: advance */
     if (magazine->seen != epoch) kolk_store(&magazine->seen, epoch, KOLK_RELEASE);
     if (is_waited_for(pool, epoch)) advance(pool, magazine, epoch);

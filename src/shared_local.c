@@ -31,8 +31,8 @@ static void bury_one(kolk_shared *pool, kolk_magazine *magazine) {
         kolk_store(&magazine->leaving, magazine->leaving + 1, KOLK_RELAXED);
         if (slot < fresh && !(life_of(pool, slot) & 1)) kolk_shared_bring_slot(pool, slot);
     }
-    if (magazine->held && pool->debug) /* its fill may be half done */
-        kolk_debug_forget(pool->debug, magazine->held - 1, magazine->held);
+    /* The fill of the slot under proof may be half done. */
+    if (magazine->held) kolk_debug_forget(pool->debug, magazine->held - 1, magazine->held);
     bring_held(pool, magazine);
     kolk_store(&magazine->top, 0, KOLK_RELEASE); /* in this order */
     kolk_store(&magazine->leaving, 0, KOLK_RELEASE);
