@@ -7,7 +7,7 @@
 #ifndef KOLK_TESTS_KOLK_ARENA_H
 #define KOLK_TESTS_KOLK_ARENA_H
 
-#include "atomics.h"
+#include "core/atomics.h"
 
 #include <stdbool.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 
 #include "kolk_test.h"
 
-#include "registry.h"
+#include "diag/registry.h"
 
 #include <sys/wait.h>
 #include <unistd.h>

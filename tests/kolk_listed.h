@@ -4,7 +4,7 @@
 
 #include "kolk_test.h"
 
-#include "registry.h"
+#include "diag/registry.h"
 
 /* The names of a kind, each with a space behind; good until the next call. */
 static inline const char *listed(const char *kind) {

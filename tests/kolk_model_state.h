@@ -1,5 +1,5 @@
 /* kolk_model_state.h: a pool of arrays and linear searches that says what a kolk_pool must do. Nothing in it knows
- * src/pool.c; it has only read pool.h. */
+ * src/pool/pool.c; it has only read pool.h. */
 #ifndef KOLK_MODEL_STATE_H
 #define KOLK_MODEL_STATE_H
 

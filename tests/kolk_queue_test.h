@@ -6,7 +6,7 @@
 #include "kolk_test.h"
 
 #include "kolk_chaos.h"
-#include "wait.h"
+#include "os/wait.h"
 
 #include <pthread.h>
 #include <sched.h>

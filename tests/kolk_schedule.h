@@ -30,7 +30,7 @@
  *                                        .preemptions = 2, .surprises = 1, .random = 10000});
  *     }
  *
- * The definition compiles the library once more, so that each operation of src/atomics.h is a step that the scheduler
+ * The definition compiles the library once more, so that each operation of src/core/atomics.h is a step that the scheduler
  * grants, and kolk_now_ns, kolk_wait and kolk_wake are its own. Threads are coroutines of one thread of the system:
  * what happens is what the choices say, and nothing else. So
  *

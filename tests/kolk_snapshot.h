@@ -1,5 +1,5 @@
 /* kolk_snapshot.h: what tests and fuzzers of snapshots share: blocks, and the places of numbers in them, written down once
- * more from what src/pool_snapshot.c says. Include kolk_test.h or kolk_plain.h first. */
+ * more from what src/pool/pool_snapshot.c says. Include kolk_test.h or kolk_plain.h first. */
 #ifndef KOLK_SNAPSHOT_H
 #define KOLK_SNAPSHOT_H
 

@@ -7,7 +7,7 @@
 #ifndef KOLK_STEPS_H
 #define KOLK_STEPS_H
 
-#include "wait.h"
+#include "os/wait.h"
 
 /* ---- The state of one exploration -------------------------------------------------------------------------------- */
 

@@ -30,7 +30,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "atomics.h"
+#include "core/atomics.h"
 
 #define WEAK_THREADS 8u
 #define WEAK_HISTORY 8u

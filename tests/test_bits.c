@@ -4,7 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "bits.h"
+#include "core/bits.h"
 
 #define WORDS 3u
 

@@ -1,5 +1,5 @@
 /* Each bug of a caller that bytemap.h says is caught: made here, with its exact sentence and the fields of the failure; the
- * pool is unchanged to the byte. And is_valid, which sees each broken invariant of src/bytemap.c. */
+ * pool is unchanged to the byte. And is_valid, which sees each broken invariant of src/bytemap/bytemap.c. */
 #include "kolk_bytemap_test.h"
 
 #include <signal.h>

@@ -2,7 +2,7 @@
  * pools read out of dumps; the typed skin; the registry. */
 #include "kolk_bytemap_test.h"
 
-#include "registry.h"
+#include "diag/registry.h"
 
 /* ---- Attached ------------------------------------------------------------------------------------------------------------ */
 

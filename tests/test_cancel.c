@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "atomics.h"
+#include "core/atomics.h"
 
 static void take_a_nap(void) {
     usleep(1000);

@@ -2,7 +2,7 @@
  * who did it, and can still be read. */
 #include "kolk_debug_test.h"
 
-#include "debug.h"
+#include "diag/debug.h"
 
 enum { SLOTS = 5, SIZE = 40, SLOT = 3 };
 

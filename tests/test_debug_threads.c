@@ -3,7 +3,7 @@
 // link: -pthread
 #include "kolk_queue_test.h"
 
-#include "debug.c" /* NOLINT(bugprone-suspicious-include): its counters are set and compared */
+#include "diag/debug.c" /* NOLINT(bugprone-suspicious-include): its counters are set and compared */
 
 enum { THREADS = 4, SLOTS = 4 * 64, SIZE = 40, LIVES = SLOW ? 10000 : 100000, ROUNDS = LIVES / 50, FAIL_EVERY = 7 };
 

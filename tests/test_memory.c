@@ -1,7 +1,7 @@
 /* memory.h: what pools ask of the operating system, without a pool. */
 #include "kolk_test.h"
 
-#include "memory.h"
+#include "os/memory.h"
 
 static void test_reserve_commit_discard_release(void **state) {
     (void)state;

@@ -1,4 +1,4 @@
-/* kolk_queue_is_valid sees each broken invariant of src/queue.c: in a sound queue one thing is broken by hand, as a stray
+/* kolk_queue_is_valid sees each broken invariant of src/queue/queue.c: in a sound queue one thing is broken by hand, as a stray
  * write would, and put back. */
 // link: -pthread
 #include "kolk_queue_test.h"
@@ -21,7 +21,7 @@ static void make_sound(kolk_queue *queue, int place, int level) {
         assert_true(kolk_queue_is_valid(queue));                                                                       \
     } while (0)
 
-/* As src/queue.c has it: below the ticket there are 3 bits of the gate; 5 cells take 3 bits of the ticket. */
+/* As src/queue/queue.c has it: below the ticket there are 3 bits of the gate; 5 cells take 3 bits of the ticket. */
 #define TICKET UINT64_C(8)
 #define LAP    (8 * TICKET)
 

@@ -5,7 +5,7 @@
 
 #include "kolk_os.h"
 #include "kolk_shared_test.h"
-#include "registry.h"
+#include "diag/registry.h"
 
 /* More than an address space of 32 bits; of 64 bits the system has not got so much. */
 #define FAR_TOO_MUCH (sizeof(void *) == 4 ? KOLK_SIZE_OVERFLOW : KOLK_NO_MEMORY)

@@ -4,7 +4,7 @@
 
 #include "kolk_shared_test.h"
 
-#include "debug.h"
+#include "diag/debug.h"
 
 #define POISON 0x1deadb0bu /* in the byte order of the machine */
 #define NEW    0xcd

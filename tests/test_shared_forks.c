@@ -7,7 +7,7 @@
 #include "kolk_test.h"
 
 #include "kolk_shared_test.h"
-#include "wait.h"
+#include "os/wait.h"
 
 #include <pthread.h>
 #include <semaphore.h>

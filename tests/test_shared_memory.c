@@ -2,7 +2,7 @@
 /* The shared pool's memory: growth in place, memory that is refused, bytes; its statistics, the registry, the typed pool. */
 #include "kolk_debug_test.h"
 
-#include "debug.h"
+#include "diag/debug.h"
 
 #include "kolk_listed.h"
 #include "kolk_os.h"

@@ -1,5 +1,5 @@
 /* Each bug of a caller that shared.h says is caught, with its exact sentence; after a handler that returns the pool is as it
- * was. And each broken invariant of src/shared.c, which kolk_shared_is_valid sees. */
+ * was. And each broken invariant of src/shared/shared.c, which kolk_shared_is_valid sees. */
 #include "kolk_test.h"
 
 #include "kolk_shared_test.h"

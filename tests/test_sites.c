@@ -3,7 +3,7 @@
 // link: -pthread -Wl,--wrap=kolk_memory_reserve,--wrap=kolk_memory_commit,--wrap=kolk_memory_release
 #include "kolk_site.h"
 
-#include "memory.h"
+#include "os/memory.h"
 
 #include <errno.h>
 #include <pthread.h>

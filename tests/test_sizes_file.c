@@ -7,7 +7,7 @@
 
 #include "kolk_sizes_test.h"
 
-#include "sizes_file.h"
+#include "diag/sizes_file.h"
 
 #include <fcntl.h>
 #include <pthread.h>

@@ -5,7 +5,7 @@
 
 #include "kolk_slotmap_test.h"
 
-#include "tools.h"
+#include "diag/tools.h"
 
 /* All that was said, in order. */
 static struct {

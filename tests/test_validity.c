@@ -1,4 +1,4 @@
-/* kolk_pool_is_valid sees each broken invariant of src/pool.c: a sound pool is made, one thing in it is broken by hand,
+/* kolk_pool_is_valid sees each broken invariant of src/pool/pool.c: a sound pool is made, one thing in it is broken by hand,
  * as a stray write would, and put back. */
 #include "kolk_test.h"
 

@@ -11,8 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "atomics.h"
-#include "wait.h"
+#include "core/atomics.h"
+#include "os/wait.h"
 
 #define SLEEPERS 5u
 

@@ -1,6 +1,6 @@
 #!/bin/bash
 # Modified condition/decision coverage: for each condition within && and ||, did the tests show that it alone can turn the
-# decision? Prints the table of all files, then each decision of the pools (src/pool*, slotmap* and bytemap*) that misses
+# decision? Prints the table of all files, then each decision of the pools (src/pool, slotmap and bytemap) that misses
 # some, with the combinations that were seen. Fails under 98 % of the conditions of these files. The long tests do a part of
 # their work.
 # Usage: tools/mcdc.sh
@@ -29,7 +29,7 @@ cover report --show-mcdc-summary -sources src include | awk '/^Filename/ || $NF 
   printf "%-24s %10s %10s %8s\n", $1, $1 == "Filename" ? "conditions" : $(NF - 2), $1 == "Filename" ? "missed" : $(NF - 1),
     $1 == "Filename" ? "MC/DC" : $NF }'
 
-pools=(src/{pool,slotmap,bytemap}*.[ch])
+pools=(src/{pool,slotmap,bytemap}/*.[ch])
 cover show --show-mcdc -sources "${pools[@]}" | awk '
   /^\/.*:$/ { file = $0; sub(".*/src/", "src/", file); sub(":$", "", file) }
   { sub(/^[ |]+/, "") }

@@ -32,8 +32,8 @@ TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 WORK = os.path.join(TOP, "build", "mutants")
 RESULTS = os.path.join(WORK, "results.json")
 LIST = "tools/mutants.txt"
-FILES = ["src/pool*.[ch]", "src/slotmap*.[ch]", "src/bytemap*.c", "src/room.[ch]", "src/words.h", "src/bits.h",
-         "src/shared*.[ch]", "src/queue.c", "include/kolk/pool.inl", "include/kolk/slotmap.inl", "include/kolk/bytemap.inl",
+FILES = ["src/pool/*.[ch]", "src/slotmap/*.[ch]", "src/bytemap/*.c", "src/core/room.[ch]", "src/core/bits.h", "src/diag/words.h",
+         "src/shared/*.[ch]", "src/queue/*.c", "include/kolk/pool.inl", "include/kolk/slotmap.inl", "include/kolk/bytemap.inl",
          "include/kolk/shared.inl"]  # fmt: skip
 REQUIRED = 95.0
 KILLED, SURVIVED, SAME, REFUSED = "killed", "survived", "same", "refused"
@@ -76,7 +76,7 @@ class Test:
         return self.seconds * (self.runs + 2) / (self.kills + 1)
 
     def is_about(self, file):
-        """test_slotmap_model is about src/slotmap_sort.c, test_snapshot about src/pool_snapshot.c."""
+        """test_slotmap_model is about src/slotmap/slotmap_sort.c, test_snapshot about src/pool/pool_snapshot.c."""
         words = os.path.splitext(os.path.basename(file))[0].split("_")
         return any(word in self.name for word in words if word != "pool")
 

@@ -32,7 +32,7 @@
  *           it is. Nothing is stored in a slot.
  * Threads   one at a time; any number may call the functions that take a const pool while nobody calls another. What an
  *           attached pool reads may not change meanwhile: call it where the game's own scripts run.
- * Design    the essay in src/bytemap.c; docs/texts.md lists each difference from the documentation and the games.
+ * Design    the essay in src/bytemap/bytemap.c; docs/texts.md lists each difference from the documentation and the games.
  */
 #ifndef KOLK_BYTEMAP_H
 #define KOLK_BYTEMAP_H
@@ -164,7 +164,7 @@ KOLK_API int32_t kolk_bytemap_free_count(const kolk_bytemap *pool);
 /* All counters, as of the family; peak of an attached pool is what is used now. Cost of used_count. */
 KOLK_API void kolk_bytemap_stats(const kolk_bytemap *pool, kolk_stats *out);
 
-/* Checks every invariant of src/bytemap.c, for tests. Of an attached pool: is its cursor from -1 to count - 1? */
+/* Checks every invariant of src/bytemap/bytemap.c, for tests. Of an attached pool: is its cursor from -1 to count - 1? */
 KOLK_API bool kolk_bytemap_is_valid(const kolk_bytemap *pool);
 
 /* ---- Walking: used slots in ascending order. Any may be deleted meanwhile; what is new may or may not be visited ----- */

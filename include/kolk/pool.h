@@ -30,7 +30,7 @@
  * Contents  alloc gives what the last life left, or what memory held: initialise all of it. free leaves the object as
  *           it is. Nothing of the pool's own is ever stored in a slot.
  * Threads   one at a time; any number may call the functions that take a const pool while nobody calls another.
- * Design    the essay in src/pool.c; ARCHITECTURE.md.
+ * Design    the essay in src/pool/pool.c; ARCHITECTURE.md.
  */
 #ifndef KOLK_POOL_H
 #define KOLK_POOL_H
@@ -174,7 +174,7 @@ struct kolk_pool {
     uint32_t quarantined;
     uint32_t headroom, low_water;
     uint32_t easy_held;                   /* FIFO, LOWEST: of more that are held, alloc takes one without ado */
-    uint32_t demand, served, sweep, seen; /* see src/pool_trim.c */
+    uint32_t demand, served, sweep, seen; /* see src/pool/pool_trim.c */
     uint32_t number;                      /* in the registry; 0: it is not there */
     uint64_t failed, evictions;
     kolk_slot *easy_floor; /* ages: as floor, but for the order of births */
@@ -293,7 +293,7 @@ KOLK_INLINE uint32_t kolk_pool_available(const kolk_pool *pool);
 /* All counters; O(1). */
 KOLK_API void kolk_pool_stats(const kolk_pool *pool, kolk_stats *out);
 
-/* Checks every invariant of src/pool.c; O(slots), for tests. */
+/* Checks every invariant of src/pool/pool.c; O(slots), for tests. */
 KOLK_API bool kolk_pool_is_valid(const kolk_pool *pool);
 
 /* ---- Iteration: ascending slots; the current object, or any other, may be freed meanwhile; what is allocated

@@ -41,7 +41,7 @@
  *           wait still pass: with KOLK_NOW, or when their deadline has come.
  * Forks     a child may use a queue if no thread was within a call of it when it was forked; file descriptors are its
  *           parent's too.
- * Design    the essay in src/queue.c. Not in freestanding builds.
+ * Design    the essay in src/queue/queue.c. Not in freestanding builds.
  */
 #ifndef KOLK_QUEUE_H
 #define KOLK_QUEUE_H
@@ -70,7 +70,7 @@ typedef struct kolk_queue_desc {
 /* The ends of the queue, which are alike: what an item is to those who pop is room to those who push. The parts that
  * different threads write are 128 bytes apart, so that processors don't take them from each other for nothing. */
 typedef struct kolk_queue_end {
-    KOLK_ALIGNAS(8) uint64_t ticket; /* of the next operation here, above the gate: see src/queue.c */
+    KOLK_ALIGNAS(8) uint64_t ticket; /* of the next operation here, above the gate: see src/queue/queue.c */
     unsigned char apart[56];
     uint32_t failed;      /* operations that gave up */
     uint32_t was_blocked; /* one has found nothing to take */
@@ -93,7 +93,7 @@ typedef struct kolk_queue {
     uint32_t lock;   /* of close, shutdown, reopen and clear, and of: */
     uint32_t ending; /* KOLK_OK, KOLK_CLOSED or KOLK_SHUTDOWN */
 
-    /* At each end, how often an ending let its waiters go: see src/queue.c. */
+    /* At each end, how often an ending let its waiters go: see src/queue/queue.c. */
     KOLK_ALIGNAS(8) uint64_t endings[2];
     size_t bytes; /* of all cells */
     const char *name;
@@ -165,7 +165,7 @@ KOLK_API int kolk_queue_fd(kolk_queue *queue, kolk_queue_event event);
  * failed are pushes that gave FULL or TIMEOUT. */
 KOLK_API void kolk_queue_stats(const kolk_queue *queue, kolk_stats *out);
 
-/* Checks every invariant of src/queue.c, for tests; nobody may be within a call. */
+/* Checks every invariant of src/queue/queue.c, for tests; nobody may be within a call. */
 KOLK_API bool kolk_queue_is_valid(const kolk_queue *queue);
 
 /* ---- Inside ---------------------------------------------------------------------------------------------------------- */

@@ -57,7 +57,7 @@
  *           that wait, and in debug mode. What was written to an object before its free is seen by who allocates it next.
  *           Not for signal handlers. A fork's child goes on with the locals of the thread that forked; what the others had
  *           alive stays so, and slots that were on their way to them or from them are lost to it.
- * Design    the essay in src/shared.c. Not in freestanding builds.
+ * Design    the essay in src/shared/shared.c. Not in freestanding builds.
  */
 #ifndef KOLK_SHARED_H
 #define KOLK_SHARED_H
@@ -285,7 +285,7 @@ KOLK_API void *kolk_shared_next(const kolk_shared *pool, const void *object);
  * from the pool into a cache. */
 KOLK_API void kolk_shared_stats(const kolk_shared *pool, kolk_stats *out);
 
-/* Checks every invariant of src/shared.c, for tests; nobody may allocate or free meanwhile. */
+/* Checks every invariant of src/shared/shared.c, for tests; nobody may allocate or free meanwhile. */
 KOLK_API bool kolk_shared_is_valid(const kolk_shared *pool);
 
 /* ---- Inside ---------------------------------------------------------------------------------------------------------- */

@@ -38,7 +38,7 @@
  * Contents  add gives what was there before: initialise all of it. Objects are moved as bytes: one that holds pointers
  *           into itself, or is pointed to, needs on_move. Nothing of the map's own is ever stored among the objects.
  * Threads   one at a time; any number may call the functions that take a const map while nobody calls another.
- * Design    the essay in src/slotmap.c; ARCHITECTURE.md.
+ * Design    the essay in src/slotmap/slotmap.c; ARCHITECTURE.md.
  */
 #ifndef KOLK_SLOTMAP_H
 #define KOLK_SLOTMAP_H
@@ -228,7 +228,7 @@ KOLK_API size_t kolk_slotmap_trim(kolk_slotmap *map);
 /* All counters; O(1). */
 KOLK_API void kolk_slotmap_stats(const kolk_slotmap *map, kolk_stats *out);
 
-/* Checks every invariant of src/slotmap.c; O(slots), for tests. */
+/* Checks every invariant of src/slotmap/slotmap.c; O(slots), for tests. */
 KOLK_API bool kolk_slotmap_is_valid(const kolk_slotmap *map);
 
 /* ---- Inside ---------------------------------------------------------------------------------------------------- */

@@ -16,8 +16,8 @@ compile() { # SOURCE...
   fi >&2
 }
 
-compile src/*.c
-compile src/*.c examples/static_pool.c
+compile src/*/*.c
+compile src/*/*.c examples/static_pool.c
 if nm "$object" | grep -q ' T main$' || ! nm "$object" | grep -q ' T radio_receive$'; then
   echo "examples/static_pool.c was not compiled as for a device: with its functions, without main." >&2
   exit 1

@@ -23,12 +23,12 @@ $CXX -std=c++17 $strict tests/compile/every_header.cc "$1" -static-libstdc++ -o 
 echo "a program of C99, linked with ${1##*/}"
 $CC -std=gnu99 $strict tests/packaging/hello.c "$1" -o "$program" -pthread
 "$program"
-if $CC -std=gnu99 -Iinclude -c -o "$program" src/debug.c 2> "$program.said" || ! grep -q 'kolk is C11: compile src/\*.c with' "$program.said"; then
+if $CC -std=gnu99 -Iinclude -c -o "$program" src/diag/debug.c 2> "$program.said" || ! grep -q 'kolk is C11: compile src/\*/\*.c with' "$program.said"; then
   cat "$program.said" >&2
   echo "The library's files, compiled as C99, do not say that they are C11." >&2
   exit 1
 fi
 
 echo "hello.c and the library's files, all with -DKOLK_EXTERN"
-$CC -std=c11 -DKOLK_EXTERN -Iinclude src/*.c examples/hello.c -o "$program" -pthread
+$CC -std=c11 -DKOLK_EXTERN -Iinclude src/*/*.c examples/hello.c -o "$program" -pthread
 "$program"

@@ -45,7 +45,7 @@ same_place() {
 aim="aim+N(sites.c:$(sed -n '/in aim/=' tests/build/sites.c))"
 fire="fire+N(sites.c:$(sed -n '/in fire/=' tests/build/sites.c))"
 full="$aim $fire kolk_status_text+N"
-build kolk.o -O2 -fPIC -r -nostdlib src/*.c
+build kolk.o -O2 -fPIC -r -nostdlib src/*/*.c
 
 program bare
 expect "aim+N fire+N kolk_status_text+N" ./bare
@@ -87,6 +87,6 @@ cp "$work/small" "$work/rebuilt"
 expect "$full" ./replaced replace rebuilt
 
 # The library as a module: its exported functions have names even if it is stripped.
-build libkolk.so -O2 -fPIC -shared -s src/*.c
+build libkolk.so -O2 -fPIC -shared -s src/*/*.c
 build shared -O1 -g tests/build/sites.c -L"$work" -Wl,-rpath,"$work" -lkolk
 expect "$full" ./shared

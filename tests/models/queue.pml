@@ -1,4 +1,4 @@
-/* queue.pml: how threads wait and are woken in src/queue.c, for SPIN (Holzmann, The SPIN Model Checker, 2003), which
+/* queue.pml: how threads wait and are woken in src/queue/queue.c, for SPIN (Holzmann, The SPIN Model Checker, 2003), which
  * tries every order in which their steps can follow each other. tests/models/queue.sh runs it.
  *
  * Each inline is the function of queue.c that has its name; each d_step, and each statement outside of one, is one

@@ -56,7 +56,7 @@ install_and_move() {
 
 # A program compiled together with all files of the library: all_files COMPILER [FLAG...]
 all_files() {
-  "$@" -std=c11 -O2 -Iinclude src/*.c tests/packaging/hello.c -o "$work/hello" 2> "$work/said" || fail "$(cat "$work/said")"
+  "$@" -std=c11 -O2 -Iinclude src/*/*.c tests/packaging/hello.c -o "$work/hello" 2> "$work/said" || fail "$(cat "$work/said")"
   [[ ! -s $work/said ]] || fail "The compiler was not silent: $(cat "$work/said")"
   "$work/hello"
 }
@@ -65,7 +65,7 @@ plain_cc() { all_files "$CC"; }
 
 # As projects compile all their files; C++ compilers always define it.
 gnu_source() {
-  "$CC" -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror -fsyntax-only -Iinclude src/*.c
+  "$CC" -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror -fsyntax-only -Iinclude src/*/*.c
 }
 
 # Optimised as one program, by a compiler that then sees more and may warn of more: a pool, a queue and a shared pool.
@@ -74,7 +74,7 @@ lto() {
   case ${CC##*/} in *gcc*) flags+=(-flto=auto) ;; esac
   echo 'int main(void) { return 0; }' > "$work/empty.c"
   "$CC" "${flags[@]}" "$work/empty.c" -o "$work/empty" 2> "$work/said" || skip "$CC can't link with -flto here: $(cat "$work/said")"
-  for file in src/*.c; do
+  for file in src/*/*.c; do
     "$CC" "${flags[@]}" -c "$file" -o "$work/$(basename "$file" .c).o" 2>> "$work/said" || fail "$(cat "$work/said")"
   done
   for file in bullets blocking_queue desks; do

@@ -175,7 +175,7 @@ tsan() {
 }
 
 races() {
-  local name source sources=(src/*.c)
+  local name source sources=(src/*/*.c)
   flags+=(-fsanitize=thread -DKOLK_BUILD -DKOLK_CHAOS=1 -Isrc)
   need ThreadSanitizer
   for source in "${sources[@]}"; do

@@ -1,0 +1,397 @@
+/* bytemap.c: the GTA trilogy's pool.
+ *
+ *     object_list  | 0 | 1 | 2 | 3 | ... | count |      slots of object_size bytes, side by side, nothing else in them
+ *     byte_map     | 01| 83| 02| 80| ... |              1 byte a slot: the flag 0x80 if it is free, the seed below
+ *                        ^ first_free: where new, or delete below it, was last
+ *
+ * All that this pool is is in these four fields, and a handle is a slot's index above its byte: so a handle is valid if it
+ * equals what the byte map says, and the flag is not in it. The seed counts lives, modulo 128, and moves in new, so that
+ * the handle of a dead object differs from that of the next one in its slot.
+ *
+ * The cursor moves on before it looks. The original goes over all slots a second time if it has to, which finds nothing
+ * that is not below the cursor's first place; so here the second pass ends there, at the same slot or the same NULL with the
+ * same cursor. Both passes look at eight bytes at a time.
+ *
+ * An attached pool's bytes and cursor are another program's, so nothing is remembered of them: used slots are counted when
+ * asked for, and a cursor that points nowhere wraps like one at the end. Its `bound` is 0, so that new and delete leave
+ * their fast paths (bytemap.inl).
+ *
+ * Invariants (kolk_bytemap_is_valid):
+ *     I1  an initialised pool has both arrays unless count is 0, 0 <= count <= 2^23, and is where it was initialised
+ *     I2  first_free is from -1 to count - 1 (0 in the all-zero pool)
+ *     I3  used is the number of bytes without the flag; used <= peak <= count (not if it is attached)
+ *     I4  object_size == odd << shift, inverse * odd == 1
+ *     I5  byte_map lies behind the slots of a block of the pool's own
+ *     I6  bound == count (0 if it is attached) */
+#undef KOLK_EXTERN /* the functions of bytemap.inl are emitted here, also in a program that is compiled with it */
+#include "kolk/bytemap.h"
+
+#include "../diag/debug.h"
+#include "../core/fail.h"
+#include "../os/memory.h"
+#include "../diag/probes.h"
+#include "../diag/registry.h"
+#include "../diag/tools.h"
+
+#include <string.h>
+
+_Static_assert(sizeof(void *) != 8 || (sizeof(kolk_bytemap) == 112 && sizeof(kolk_bytemap_view) == 64),
+               "the layout has changed: raise KOLK_ABI");
+_Static_assert(sizeof(void *) != 8 || offsetof(kolk_bytemap, cursor) == 64, "the fast paths read one cache line");
+
+/* Emit each function of bytemap.inl once. */
+extern inline void *kolk_bytemap_new(kolk_bytemap *pool);
+extern inline void kolk_bytemap_delete(kolk_bytemap *pool, void *object);
+extern inline void *kolk_bytemap_get_at(const kolk_bytemap *pool, int32_t handle);
+extern inline void *kolk_bytemap_get_slot(const kolk_bytemap *pool, int32_t index);
+
+#define NO_SLOT UINT32_MAX
+#define FREE    KOLK_BYTEMAP_FREE
+#define SEED    0x7fu
+#define WORD    8u /* bytes that are looked at in one step */
+
+/* ---- Leaves -------------------------------------------------------------------------------------------------------- */
+
+static bool is_free(uint8_t byte) {
+    return byte & FREE;
+}
+
+static bool is_used(const kolk_bytemap *pool, uintptr_t index) {
+    return index < (uint32_t)pool->count && !is_free(pool->byte_map[index]);
+}
+
+static void *slot_at(const kolk_bytemap *pool, uint32_t index) {
+    return pool->object_list + index * pool->object_size;
+}
+
+static int32_t handle_at(const kolk_bytemap *pool, uint32_t index) {
+    return (int32_t)(index << 8 | pool->byte_map[index]);
+}
+
+#define FLAGS UINT64_C(0x8080808080808080)
+
+/* The free flags of eight slots, each in the place that it has in a byte. */
+static uint64_t flags_at(const uint8_t *bytes) {
+    uint64_t word;
+    memcpy(&word, bytes, sizeof word);
+    return word & FLAGS;
+}
+
+/* Which of eight slots is the first with its bit in here; there must be one. */
+static uint32_t first_of(uint64_t flags) {
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    return (uint32_t)__builtin_ctzll(flags) / 8;
+#else
+    return (uint32_t)__builtin_clzll(flags) / 8;
+#endif
+}
+
+/* How many of eight slots have theirs: the flags are added up in the highest byte. */
+static uint32_t count_of(uint64_t flags) {
+    return (uint32_t)((flags >> 7) * UINT64_C(0x0101010101010101) >> 56);
+}
+
+/* The first slot from `from` to `end` that is free, or is used; `end` if there is none. */
+static inline uint32_t find(const kolk_bytemap *pool, uint32_t from, uint32_t end, bool free) {
+    const uint8_t *bytes = pool->byte_map;
+    uint64_t flip = free ? 0 : FLAGS;
+    for (; end - from >= WORD; from += WORD) {
+        uint64_t found = flags_at(bytes + from) ^ flip;
+        if (found) return from + first_of(found);
+    }
+    while (from < end && is_free(bytes[from]) != free) from++;
+    return from;
+}
+
+static uint32_t count_used(const kolk_bytemap *pool) {
+    uint32_t used = 0, count = (uint32_t)pool->count, i = 0;
+    for (; count - i >= WORD; i += WORD) used += WORD - count_of(flags_at(pool->byte_map + i));
+    for (; i < count; i++) used += !is_free(pool->byte_map[i]);
+    return used;
+}
+
+static int32_t *cursor_of(kolk_bytemap *pool) {
+    return pool->cursor ? pool->cursor : &pool->first_free;
+}
+
+/* The slot that begins at `object`, or a number from count on. */
+static uintptr_t slot_of(const kolk_bytemap *pool, const void *object) {
+    return kolk_exact_slot((uintptr_t)object - (uintptr_t)pool->object_list, pool->shift, pool->inverse);
+}
+
+/* ---- Bugs of the caller ---------------------------------------------------------------------------------------------- */
+
+static kolk_failure failure_of(const kolk_bytemap *pool, kolk_status rule, uint32_t slot, const void *site) {
+    return (kolk_failure){
+        .rule = rule, .pool = pool->name ? pool->name : "", .slot = slot, .site = site, .no_debug = true};
+}
+
+/* Reports what is wrong with a pointer that the caller wants to `verb`: a slot's start is wrong only if it is free. */
+static void fail_object(const kolk_bytemap *pool, const void *object, const char *verb, const void *site) {
+    uint64_t offset = (uintptr_t)object - (uintptr_t)pool->object_list;
+    bool inside = offset < (uint64_t)pool->count * pool->object_size;
+    uint64_t slot = inside ? offset / pool->object_size : NO_SLOT, byte = inside ? offset % pool->object_size : 0;
+    kolk_failure failure = failure_of(pool, KOLK_DOUBLE_FREE, (uint32_t)slot, site);
+    failure.object = object;
+    if (inside && !byte)
+        kolk_fail(failure, "%s of slot %u, which is free", verb, slot);
+    else
+        kolk_fail_object(failure, verb, byte);
+}
+
+/* May the pool be written? Reported if not. */
+static bool may_write(const kolk_bytemap *pool, const char *verb, const void *site) {
+    if (!pool->read_only) return true;
+    kolk_fail(failure_of(pool, KOLK_READ_ONLY, NO_SLOT, site),
+              "%s in a pool that is attached to be read: attach it with .writable", verb);
+    return false;
+}
+
+/* ---- Life of a pool -------------------------------------------------------------------------------------------------- */
+
+static void list_stats(const void *pool, kolk_stats *out) {
+    kolk_bytemap_stats((const kolk_bytemap *)pool, out);
+}
+
+/* The struct may be all zero, flushed, initialised, or, though it should not, whatever memory held. */
+static bool is_initialised(const kolk_bytemap *pool) {
+    return pool->self == pool;
+}
+
+/* A typed pool's slots may be larger than its type, as those of the games are, which hold derived types too. */
+static kolk_status fit_type(kolk_bytemap_view *view, size_t size, size_t align) {
+    if (view->object_size == 0) view->object_size = size;
+    if (view->object_size < size || view->object_size % align) return KOLK_TYPE_MISMATCH;
+    if ((uintptr_t)view->object_list % align) return KOLK_MEMORY_MISALIGNED;
+    return KOLK_OK;
+}
+
+static kolk_status check(const kolk_bytemap_view *view, bool attach) {
+    if (view->object_size == 0) return KOLK_ZERO_SIZE;
+    if (view->count < 0 || view->count > KOLK_BYTEMAP_MAX_COUNT) return KOLK_BAD_COUNT;
+    size_t count = (size_t)view->count;
+    if (count && view->object_size > (PTRDIFF_MAX - count) / count) return KOLK_SIZE_OVERFLOW;
+    if (!view->object_list != !view->byte_map) return KOLK_ARRAY_MISSING;
+    if (attach && count && !view->byte_map) return KOLK_ARRAY_MISSING;
+    if ((unsigned)view->seeds > KOLK_BYTEMAP_SEED_OF_HANDLE) return KOLK_BAD_SEEDS;
+    return KOLK_OK;
+}
+
+static bool make_arrays(kolk_bytemap *pool) {
+    size_t slots = (size_t)pool->count * pool->object_size;
+    pool->block_size = slots + (size_t)pool->count;
+    if (pool->block_size == 0) return true;
+    pool->block = kolk_memory_reserve(pool->block_size);
+    if (!pool->block) return false;
+    if (!kolk_memory_commit(pool->block, pool->block_size)) {
+        kolk_memory_release(pool->block, pool->block_size);
+        return false;
+    }
+    kolk_tools_add_root(pool->block, pool->block_size);
+    pool->object_list = pool->block;
+    pool->byte_map = pool->object_list + slots;
+    return true;
+}
+
+static void take_view(kolk_bytemap *pool, const kolk_bytemap_view *view, bool attach) {
+    pool->object_list = view->object_list;
+    pool->byte_map = view->byte_map;
+    pool->object_size = view->object_size;
+    pool->count = view->count;
+    pool->seeds = view->seeds;
+    pool->name = view->name;
+    pool->shift = (uint8_t)__builtin_ctzll(view->object_size);
+    pool->inverse = kolk_inverse(view->object_size >> pool->shift);
+    pool->first_free = attach ? view->first_free : -1;
+    pool->cursor = attach ? view->cursor : NULL;
+    pool->bound = attach ? 0 : (uint32_t)view->count;
+    pool->attached = attach;
+    pool->read_only = attach && !view->writable;
+    pool->initialized_state = true;
+    pool->self = pool;
+}
+
+static void set_free(kolk_bytemap *pool) {
+    if (pool->byte_map) memset(pool->byte_map, (int)FREE, (size_t)pool->count);
+    pool->used = 0;
+}
+
+kolk_status kolk_bytemap_begin(kolk_bytemap *pool, const kolk_bytemap_view *given, bool attach, size_t type_size,
+                               size_t type_align, size_t pool_size, uint32_t abi) {
+    static const kolk_kind kind = {list_stats, NULL, NULL};
+    bool same_layout = abi == KOLK_ABI && pool_size == sizeof *pool;
+    if (same_layout && is_initialised(pool)) return KOLK_NOT_FLUSHED;
+    memset(pool, 0, pool_size);
+    if (!same_layout) return KOLK_WRONG_ABI;
+    if (!given) return KOLK_NO_DESCRIPTOR;
+    kolk_registry_start();
+    kolk_bytemap_view view = *given;
+    kolk_status status = type_size ? fit_type(&view, type_size, type_align) : KOLK_OK;
+    if (status == KOLK_OK) status = check(&view, attach);
+    if (status != KOLK_OK) return status;
+    take_view(pool, &view, attach);
+    if (!attach && !pool->byte_map && !make_arrays(pool)) {
+        memset(pool, 0, sizeof *pool);
+        return KOLK_NO_MEMORY;
+    }
+    if (!attach) {
+        set_free(pool);
+        kolk_tools_wrote(pool->byte_map, (size_t)pool->count);
+    }
+    kolk_tools_wrote(pool, sizeof *pool);
+    kolk_registry_add(pool, &pool->number, &kind);
+    return KOLK_OK;
+}
+
+void kolk_bytemap_clear(kolk_bytemap *pool) {
+    if (may_write(pool, "clear", SITE)) set_free(pool);
+}
+
+void kolk_bytemap_flush(kolk_bytemap *pool) {
+    kolk_registry_remove(pool->number);
+    if (pool->block) {
+        kolk_tools_remove_root(pool->block, pool->block_size);
+        kolk_memory_release(pool->block, pool->block_size);
+    }
+    memset(pool, 0, sizeof *pool);
+}
+
+/* ---- Objects ----------------------------------------------------------------------------------------------------------- */
+
+/* Begins a life in a free slot. */
+static void *issue(kolk_bytemap *pool, uint32_t index, unsigned seed) {
+    pool->byte_map[index] = (uint8_t)(seed & SEED);
+    if (!pool->attached && ++pool->used > pool->peak) pool->peak = pool->used;
+    return slot_at(pool, index);
+}
+
+void *kolk_bytemap_new_slow(kolk_bytemap *pool) {
+    if (!may_write(pool, "new", SITE)) return NULL;
+    int32_t *cursor = cursor_of(pool);
+    uint32_t count = (uint32_t)pool->count, from = (uint32_t)*cursor + 1;
+    if (from > count) from = count;
+    uint32_t index = find(pool, from, count, true);
+    if (index == count) {
+        index = find(pool, 0, from, true);
+        if (index == from) {
+            *cursor = -1;
+            pool->failed++;
+            PROBE2(full, pool->name ? pool->name : "", count);
+            return NULL;
+        }
+    }
+    *cursor = (int32_t)index;
+    return issue(pool, index, pool->byte_map[index] + 1u);
+}
+
+void *kolk_bytemap_new_at(kolk_bytemap *pool, int32_t handle) {
+    if (!may_write(pool, "new_at", SITE)) return NULL;
+    uint32_t index = (uint32_t)handle >> 8, count = (uint32_t)pool->count; /* a negative handle's is 2^23 or more */
+    if (index >= count || !is_free(pool->byte_map[index])) return NULL;
+    bool given = pool->seeds == KOLK_BYTEMAP_SEED_OF_HANDLE;
+    void *object = issue(pool, index, given ? (uint32_t)handle : pool->byte_map[index] + 1u);
+    uint32_t first = find(pool, 0, count, true);
+    *cursor_of(pool) = first < count ? (int32_t)first : -1;
+    return object;
+}
+
+/* An attached pool's objects, and whatever is wrong. */
+void kolk_bytemap_delete_slow(kolk_bytemap *pool, void *object) {
+    if (!object || !may_write(pool, "delete", SITE)) return;
+    uintptr_t index = slot_of(pool, object);
+    if (!is_used(pool, index)) {
+        fail_object(pool, object, "delete", SITE);
+        return;
+    }
+    int32_t *cursor = cursor_of(pool);
+    pool->byte_map[index] |= FREE;
+    if ((int32_t)index < *cursor) *cursor = (int32_t)index;
+}
+
+/* ---- Handles and indices ------------------------------------------------------------------------------------------------ */
+
+int32_t kolk_bytemap_get_just_index(const kolk_bytemap *pool, const void *object) {
+    uintptr_t index = slot_of(pool, object);
+    if (index < (uint32_t)pool->count) return (int32_t)index;
+    fail_object(pool, object, "get_just_index", SITE);
+    return -1;
+}
+
+int32_t kolk_bytemap_get_index(const kolk_bytemap *pool, const void *object) {
+    uintptr_t index = slot_of(pool, object);
+    if (index < (uint32_t)pool->count) return handle_at(pool, (uint32_t)index);
+    fail_object(pool, object, "get_index", SITE);
+    return KOLK_BYTEMAP_NULL;
+}
+
+/* ---- Questions ------------------------------------------------------------------------------------------------------------ */
+
+int32_t kolk_bytemap_used_count(const kolk_bytemap *pool) {
+    return pool->attached ? (int32_t)count_used(pool) : pool->used;
+}
+
+int32_t kolk_bytemap_free_count(const kolk_bytemap *pool) {
+    return pool->count - kolk_bytemap_used_count(pool);
+}
+
+void kolk_bytemap_stats(const kolk_bytemap *pool, kolk_stats *out) {
+    uint32_t used = (uint32_t)kolk_bytemap_used_count(pool), count = (uint32_t)pool->count;
+    uint32_t peak = pool->attached ? used : (uint32_t)pool->peak;
+    uint64_t bytes = count * ((uint64_t)pool->object_size + 1);
+    *out = (kolk_stats){
+        .name = pool->name ? pool->name : "",
+        .kind = "bytemap",
+        .object_size = pool->object_size,
+        .stride = pool->object_size,
+        .count = used,
+        .peak = peak,
+        .capacity = count,
+        .max_capacity = count,
+        .unused_bytes = (uint64_t)(count - peak) * pool->object_size,
+        .bytes_reserved = bytes,
+        .bytes_committed = bytes,
+        .failed = pool->failed,
+    };
+    kolk_tools_wrote(out, sizeof *out);
+}
+
+/* ---- Walking -------------------------------------------------------------------------------------------------------------- */
+
+void *kolk_bytemap_next(const kolk_bytemap *pool, const void *object) {
+    uint32_t count = (uint32_t)pool->count, from = 0;
+    if (object) {
+        uintptr_t before = slot_of(pool, object);
+        if (before >= count) {
+            fail_object(pool, object, "next", SITE);
+            return NULL;
+        }
+        from = (uint32_t)before + 1;
+    }
+    uint32_t index = find(pool, from, count, false);
+    return index < count ? slot_at(pool, index) : NULL;
+}
+
+int32_t kolk_bytemap_next_handle(const kolk_bytemap *pool, int32_t handle) {
+    uint32_t count = (uint32_t)pool->count, from = ((uint32_t)handle >> 8) + 1;
+    if (handle == KOLK_BYTEMAP_NULL) from = 0;
+    if (from > count) from = count;
+    uint32_t index = find(pool, from, count, false);
+    return index < count ? handle_at(pool, index) : KOLK_BYTEMAP_NULL;
+}
+
+/* ---- Validity --------------------------------------------------------------------------------------------------------------- */
+
+bool kolk_bytemap_is_valid(const kolk_bytemap *pool) {
+    int32_t count = pool->count, cursor = pool->cursor ? *pool->cursor : pool->first_free;
+    if (count < 0 || count > KOLK_BYTEMAP_MAX_COUNT) return false;     /* I1 */
+    if (cursor < -1 || cursor > (count ? count - 1 : 0)) return false; /* I2 */
+    bool is_zero = count == 0 && pool->bound == 0 && !pool->object_list && !pool->byte_map && pool->used == 0;
+    if (!pool->initialized_state) return is_zero;
+    if (pool->self != pool || (count && (!pool->object_list || !pool->byte_map))) return false; /* I1 */
+    if (pool->object_size >> pool->shift << pool->shift != pool->object_size) return false;
+    if ((uintptr_t)(pool->object_size >> pool->shift) * pool->inverse != 1) return false; /* I4 */
+    if (pool->bound != (pool->attached ? 0 : (uint32_t)count)) return false;              /* I6 */
+    if (pool->attached) return !pool->block;
+    if (pool->block && pool->byte_map != pool->object_list + (size_t)count * pool->object_size) return false; /* I5 */
+    return (uint32_t)pool->used == count_used(pool) && pool->used <= pool->peak && pool->peak <= count;       /* I3 */
+}

@@ -1,0 +1,99 @@
+/* bytemap_view.c: what modders do with pools from outside: look a handle up in several, compare two moments, and find the
+ * arrays of a pool in the memory of a game that this program only has the bytes of.
+ *
+ *     regions   | address 0x00400000, size ... |        | address 0x0f2a0000, size ... |
+ *                 bytes -> | ... pool ... |               bytes -> | ... object_list ... byte_map ... |
+ *
+ * A dump's addresses and numbers are not to be trusted: a range of the game's memory becomes a pointer here only if it is
+ * wholly inside one region, computed in 64 bits so that nothing wraps, and numbers are put together from bytes, so that
+ * neither alignment nor the machine's byte order matters. */
+#include "kolk/bytemap.h"
+
+#include "../diag/tools.h"
+
+void *kolk_bytemap_find(const kolk_bytemap *const *pools, size_t n, int32_t handle, size_t *which) {
+    for (; *which < n; ++*which) {
+        void *object = kolk_bytemap_get_at(pools[*which], handle);
+        if (object) return object;
+    }
+    return NULL;
+}
+
+/* ---- Two moments ----------------------------------------------------------------------------------------------------- */
+
+static int32_t handle_of(int32_t index, uint8_t byte) {
+    return byte & KOLK_BYTEMAP_FREE ? KOLK_BYTEMAP_NULL : index << 8 | byte;
+}
+
+bool kolk_bytemap_compare(const uint8_t *before, const uint8_t *after, int32_t count,
+                          kolk_bytemap_difference *difference) {
+    for (int32_t i = difference->next; i < count; i++) {
+        int32_t old = handle_of(i, before[i]), now = handle_of(i, after[i]);
+        if (old == now) continue;
+        bool born = old == KOLK_BYTEMAP_NULL, died = now == KOLK_BYTEMAP_NULL;
+        *difference = (kolk_bytemap_difference){
+            .next = i + 1,
+            .index = i,
+            .change = born   ? KOLK_BYTEMAP_BORN
+                      : died ? KOLK_BYTEMAP_DIED
+                             : KOLK_BYTEMAP_REPLACED,
+            .before = old,
+            .after = now,
+        };
+        kolk_tools_wrote(difference, sizeof *difference);
+        return true;
+    }
+    return false;
+}
+
+/* ---- Dumps ------------------------------------------------------------------------------------------------------------- */
+
+/* Where these bytes of the game's memory are here; NULL if no region has them all. */
+static const uint8_t *locate(const kolk_bytemap_region *regions, size_t n, uint32_t address, uint64_t size) {
+    for (size_t r = 0; r < n; r++) {
+        const kolk_bytemap_region *at = &regions[r];
+        uint64_t offset = (uint64_t)address - at->address; /* before the region: more than any size */
+        if (offset <= at->size && size <= at->size - offset) return (const uint8_t *)at->bytes + offset;
+    }
+    return NULL;
+}
+
+/* A number as the games have it in memory: the lowest byte first. */
+static uint32_t number_at(const uint8_t *bytes) {
+    return bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
+}
+
+kolk_status kolk_bytemap_follow(const kolk_bytemap_region *regions, size_t n, uint32_t address, uint32_t *out) {
+    const uint8_t *bytes = locate(regions, n, address, 4);
+    if (!bytes) return KOLK_OUTSIDE;
+    *out = number_at(bytes);
+    kolk_tools_wrote(out, sizeof *out);
+    return KOLK_OK;
+}
+
+kolk_status kolk_bytemap_read(const kolk_bytemap_region *regions, size_t n, uint32_t address,
+                              kolk_bytemap_layout layout, size_t object_size, kolk_bytemap_view *out) {
+    if ((unsigned)layout > KOLK_BYTEMAP_SAN_ANDREAS) return KOLK_BAD_LAYOUT;
+    if (object_size == 0) return KOLK_ZERO_SIZE;
+    if (object_size > INT32_MAX) return KOLK_SIZE_OVERFLOW; /* more than a 32-bit game has; so no product can wrap */
+    const uint8_t *pool = locate(regions, n, address, layout == KOLK_BYTEMAP_SAN_ANDREAS ? 0x14 : 0x10);
+    if (!pool) return KOLK_OUTSIDE;
+    uint32_t count = number_at(pool + 8);
+    if (count > KOLK_BYTEMAP_MAX_COUNT) return KOLK_BAD_COUNT;
+    const uint8_t *objects = NULL, *bytes = NULL;
+    if (count) {
+        objects = locate(regions, n, number_at(pool), (uint64_t)count * object_size);
+        bytes = locate(regions, n, number_at(pool + 4), count);
+        if (!objects || !bytes) return KOLK_OUTSIDE;
+    }
+    /* not to be written unless the caller, whose bytes they are, sets .writable */
+    *out = (kolk_bytemap_view){
+        .object_list = (void *)(uintptr_t)objects,
+        .byte_map = (uint8_t *)(uintptr_t)bytes,
+        .object_size = object_size,
+        .count = (int32_t)count,
+        .first_free = (int32_t)number_at(pool + 12),
+    };
+    kolk_tools_wrote(out, sizeof *out);
+    return KOLK_OK;
+}

@@ -1,0 +1,145 @@
+/* base.c: what every pool shares: sentences for statuses, and the way of a failure to its handler. */
+#undef KOLK_EXTERN /* the functions of base.inl are emitted here, also in a program that is compiled with it */
+#include "kolk/base.h"
+#define KOLK_BASE_INLINE KOLK_INLINE
+#include "kolk/base.inl"
+
+#include "fail.h"
+#include "../diag/tools.h"
+
+#include <stdarg.h>
+
+#if __STDC_HOSTED__
+#include "../os/wait.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#endif
+
+extern inline uintptr_t kolk_inverse(uintptr_t odd);
+extern inline uintptr_t kolk_exact_slot(uintptr_t offset, unsigned shift, uintptr_t inverse);
+
+const char *kolk_status_text(kolk_status status) {
+    switch (status) {
+#define KOLK_STATUS_CASE(name, sentence)                                                                               \
+    case name:                                                                                                         \
+        return sentence;
+        KOLK_STATUS_LIST(KOLK_STATUS_CASE)
+#undef KOLK_STATUS_CASE
+    }
+    return "not a status of kolk";
+}
+
+/* ---- Failures -------------------------------------------------------------------------------------------------- */
+
+static void (*failure_handler)(const kolk_failure *failure, void *context); /* NULL: print, and abort */
+static void *failure_context;
+
+void kolk_set_failure_handler(void (*handler)(const kolk_failure *failure, void *context), void *context) {
+    failure_handler = handler;
+    failure_context = context;
+}
+
+/* Text that is cut where it gets too long; without libc, so that freestanding programs have sentences too. */
+typedef struct text {
+    char bytes[__STDC_HOSTED__ ? 1024 : 256];
+    size_t length;
+} text;
+
+static void put(text *out, const char *string) {
+    while (*string && out->length + 1 < sizeof out->bytes) out->bytes[out->length++] = *string++;
+    out->bytes[out->length] = 0;
+}
+
+static void put_number(text *out, uint64_t number) {
+    char digits[21];
+    char *digit = digits + sizeof digits - 1;
+    *digit = 0;
+    do *--digit = (char)('0' + number % 10);
+    while (number /= 10);
+    put(out, digit);
+}
+
+static void put_format(text *out, const char *format, va_list arguments) {
+    for (; *format; format++) {
+        if (*format != '%')
+            put(out, (char[2]){*format, 0});
+        else if (*++format == 's')
+            put(out, va_arg(arguments, const char *));
+        else
+            put_number(out, va_arg(arguments, uint64_t));
+    }
+}
+
+static void put_site(text *out, const char *before, const void *site, bool lines) {
+    char words[256] = "";
+    if (!site || !*kolk_site_text(site, lines, words, sizeof words)) return;
+    put(out, before);
+    put(out, words);
+}
+
+/* Who failed; of damage, who has seen it. */
+static const char *word_before_site(kolk_status rule) {
+    bool damage = rule == KOLK_WRITE_AFTER_FREE || rule == KOLK_OVERFLOW || rule == KOLK_UNDERFLOW;
+    return damage ? ", seen by " : " by ";
+}
+
+static void put_sites(text *out, const kolk_failure *failure) {
+    put_site(out, word_before_site(failure->rule), failure->site, true);
+    put_site(out, "; allocated by ", failure->alloc_site, true);
+    put_site(out, failure->alloc_site ? ", freed by " : "; freed by ", failure->free_site, true);
+}
+
+#if __STDC_HOSTED__
+static void print_and_abort(const kolk_failure *failure) {
+    text by = {.length = 0};
+    if (!failure->sites) put_site(&by, word_before_site(failure->rule), failure->site, false);
+    bool more = failure->slot != UINT32_MAX && !failure->sites && !failure->no_debug;
+    int cancel = kolk_cancel_off();
+    fprintf(stderr, "%s%s%s\n", failure->sentence, by.bytes, more ? "; KOLK_DEBUG=sites tells more" : "");
+    kolk_cancel_restore(cancel);
+    if (failure->rule != KOLK_LEAK && failure->rule != KOLK_BAD_SETTING) abort();
+}
+#else
+static void print_and_abort(const kolk_failure *failure) {
+    (void)failure;
+    __builtin_trap();
+}
+#endif
+
+void kolk_fail(kolk_failure failure, const char *format, ...) {
+    text sentence = {.length = 0};
+    put(&sentence, "kolk: ");
+    put(&sentence, *failure.pool ? failure.pool : "a pool without a name");
+    put(&sentence, ": ");
+    va_list arguments;
+    va_start(arguments, format);
+    put_format(&sentence, format, arguments);
+    va_end(arguments);
+    if (failure.sites) put_sites(&sentence, &failure);
+    failure.sentence = sentence.bytes;
+    if (!failure_handler) {
+        print_and_abort(&failure);
+        return;
+    }
+    kolk_tools_wrote(&failure, sizeof failure);
+    kolk_tools_wrote(&sentence, sizeof sentence);
+    failure_handler(&failure, failure_context);
+}
+
+void kolk_fail_object(kolk_failure failure, const char *verb, uint64_t inside) {
+    uint64_t slot = failure.slot;
+    if (slot == UINT32_MAX) {
+        failure.rule = KOLK_FOREIGN_POINTER;
+        kolk_fail(failure, failure.object ? "%s of a pointer that is not of this pool" : "%s of NULL", verb);
+    } else if (inside) {
+        failure.rule = KOLK_INTERIOR_POINTER;
+        kolk_fail(failure, "%s of a pointer into slot %u, at byte %u of it", verb, slot, inside);
+    } else if (failure.rule == KOLK_NEVER_ISSUED) {
+        kolk_fail(failure, "%s of slot %u, which was never handed out", verb, slot);
+    } else if (failure.rule == KOLK_DOUBLE_FREE) {
+        kolk_fail(failure, "double %s of slot %u", verb, slot);
+    } else {
+        kolk_fail(failure, "%s of slot %u, which is free", verb, slot);
+    }
+}

@@ -1,0 +1,92 @@
+/* room.c: see room.h. */
+#include "room.h"
+
+#include "../os/memory.h"
+#include "../diag/tools.h"
+
+#define FEW_PAGES 4u
+
+kolk_status kolk_room_settle_size(size_t *size, size_t *align, size_t type_size, size_t type_align) {
+    if (type_size) {
+        if (*size && *size != type_size) return KOLK_TYPE_MISMATCH;
+        if (*align && *align != type_align) return KOLK_TYPE_MISMATCH;
+        *size = type_size;
+        *align = type_align;
+    }
+    if (*size == 0) return KOLK_ZERO_SIZE;
+    if (*align == 0) {
+        size_t divides = *size & (~*size + 1);
+        *align = divides < 16 ? divides : 16;
+    }
+    if (*align & (*align - 1)) return KOLK_BAD_ALIGN;
+    if (*align > KOLK_MAX_ALIGN) return KOLK_ALIGN_TOO_LARGE;
+    if (*size > INT32_MAX - KOLK_MAX_ALIGN) return KOLK_SIZE_OVERFLOW; /* so that no product of it can wrap */
+    return KOLK_OK;
+}
+
+/* The greatest capacity that fits the caller's memory. */
+static uint32_t capacity_that_fits(const kolk_room *room, kolk_bytes *bytes, const void *desc) {
+    uint64_t low = 0, high = UINT32_MAX;
+    while (low < high) {
+        uint64_t middle = high - (high - low) / 2;
+        if (bytes(desc, (uint32_t)middle, 8) <= room->memory_size)
+            low = middle;
+        else
+            high = middle - 1;
+    }
+    return (uint32_t)low;
+}
+
+kolk_status kolk_room_settle(kolk_room *room, kolk_bytes *bytes, const void *desc) {
+    if (room->max_capacity && room->max_capacity < room->capacity) return KOLK_MAX_BELOW_CAPACITY;
+    if (room->memory) {
+        if (room->max_capacity && room->max_capacity != room->capacity) return KOLK_CANNOT_GROW;
+        if ((uintptr_t)room->memory % (room->object_align > 8 ? room->object_align : 8)) return KOLK_MEMORY_MISALIGNED;
+        uint32_t fits = capacity_that_fits(room, bytes, desc);
+        if (fits == 0 || fits < room->capacity) return KOLK_MEMORY_TOO_SMALL;
+        if (room->capacity == 0) room->capacity = fits;
+    } else if (room->memory_size) {
+        return KOLK_MEMORY_MISSING;
+    }
+    if (room->max_capacity == 0) room->max_capacity = room->capacity;
+    return bytes(desc, room->max_capacity, KOLK_MAX_ALIGN) > PTRDIFF_MAX ? KOLK_SIZE_OVERFLOW : KOLK_OK;
+}
+
+uint64_t kolk_room_bytes(const uint64_t *sizes, unsigned n, uint64_t unit) {
+    uint64_t sum = 0;
+    for (unsigned r = 0; r < n; r++) sum += round_up(sizes[r], unit);
+    return sum;
+}
+
+bool kolk_room_make(kolk_room *room, const uint64_t *sizes, unsigned n, void **starts) {
+    /* A growing block's regions take whole pages each; one that fits the few pages of these is committed at once. */
+    uint64_t page = kolk_memory_page();
+    bool grows = room->max_capacity > room->capacity && kolk_room_bytes(sizes, n, 8) > FEW_PAGES * page;
+    uint64_t unit = grows ? page : 8;
+    room->kind = room->memory ? MEMORY_CALLERS : grows ? MEMORY_GROWS : MEMORY_WHOLE;
+    room->block_size = (size_t)kolk_room_bytes(sizes, n, unit);
+    room->block = room->memory;
+    if (!room->block && room->block_size) room->block = kolk_memory_reserve(room->block_size);
+    if (!room->block) return room->block_size == 0;
+    unsigned char *at = room->block;
+    for (unsigned r = 0; r < n; at += round_up(sizes[r++], unit)) starts[r] = sizes[r] ? at : NULL;
+    if (room->kind == MEMORY_CALLERS) {
+        size_t objects = (size_t)round_up(sizes[0], unit); /* which are the program's business */
+        kolk_tools_wrote(room->block + objects, room->block_size - objects);
+        return true;
+    }
+    kolk_tools_add_root(room->block, room->block_size);
+    return room->kind == MEMORY_GROWS || kolk_memory_commit(room->block, room->block_size);
+}
+
+bool kolk_room_commit(void *const *starts, const uint64_t *sizes, unsigned n) {
+    for (unsigned r = 0; r < n; r++)
+        if (sizes[r] && !kolk_memory_commit(starts[r], (size_t)sizes[r])) return false;
+    return true;
+}
+
+void kolk_room_end(const kolk_room *room) {
+    if (!room->block || room->kind == MEMORY_CALLERS) return;
+    kolk_tools_remove_root(room->block, room->block_size);
+    kolk_memory_release(room->block, room->block_size);
+}

@@ -1,0 +1,120 @@
+/* records.c: see records.h. Records and their names lie one behind another in blocks of pages, so that one call a block
+ * gives all of it back. They are found by name through lists, one for each value of a few bits of the name's hash. */
+#include "kolk/base.h"
+
+#if __STDC_HOSTED__
+
+#include "../core/hash.h"
+#include "../os/memory.h"
+#include "records.h"
+
+#include <string.h>
+
+#define BLOCK_SIZE ((size_t)65536)
+
+typedef struct kolk_block {
+    struct kolk_block *before;
+    size_t size, used; /* bytes, this included */
+} kolk_block;
+
+static kolk_block *add_block(kolk_block *before, size_t size) {
+    kolk_block *block = kolk_memory_reserve(size);
+    if (!block) return NULL;
+    if (!kolk_memory_commit(block, size)) {
+        kolk_memory_release(block, size);
+        return NULL;
+    }
+    *block = (kolk_block){before, size, sizeof *block};
+    return block;
+}
+
+static void *take(kolk_records *records, size_t size) {
+    size = (size + 7) / 8 * 8;
+    if (!records->blocks || records->blocks->size - records->blocks->used < size) {
+        size_t whole = sizeof *records->blocks + size;
+        kolk_block *block = add_block(records->blocks, whole < BLOCK_SIZE ? BLOCK_SIZE : whole);
+        if (!block) return NULL;
+        records->blocks = block;
+    }
+    void *taken = (char *)records->blocks + records->blocks->used;
+    records->blocks->used += size;
+    return taken;
+}
+
+char *kolk_records_copy(kolk_records *records, const char *text) {
+    size_t size = strlen(text) + 1;
+    char *copy = take(records, size);
+    return copy ? memcpy(copy, text, size) : NULL;
+}
+
+static bool is_alike(const kolk_stats *a, const kolk_stats *b) {
+    return strcmp(a->name, b->name) == 0 && strcmp(a->kind, b->kind) == 0;
+}
+
+static uint32_t sum(uint32_t a, uint32_t b) {
+    return b > UINT32_MAX - a ? UINT32_MAX : a + b;
+}
+
+static void raise32(uint32_t *greatest, uint32_t number) {
+    if (*greatest < number) *greatest = number;
+}
+
+static void raise64(uint64_t *greatest, uint64_t number) {
+    if (*greatest < number) *greatest = number;
+}
+
+static void merge_into(kolk_stats *all, const kolk_stats *life) {
+    all->count = sum(all->count, life->count);
+    all->worn_out = sum(all->worn_out, life->worn_out);
+    all->recycled = sum(all->recycled, life->recycled);
+    all->failed += life->failed;
+    all->evictions += life->evictions;
+    all->wrong_pool += life->wrong_pool;
+    all->debug |= life->debug;
+    raise32(&all->peak, life->peak);
+    raise32(&all->capacity, life->capacity);
+    raise32(&all->max_capacity, life->max_capacity);
+    raise64(&all->stride, life->stride);
+    raise64(&all->bytes_reserved, life->bytes_reserved);
+    raise64(&all->bytes_committed, life->bytes_committed);
+    all->unused_bytes = (all->capacity - all->peak) * all->stride;
+}
+
+void kolk_records_add(kolk_records *records, const kolk_stats *stats, bool merge) {
+    kolk_record **newest = &records->by_hash[kolk_hash(stats->name) % KOLK_RECORD_LISTS];
+    kolk_record *alike = *newest;
+    while (alike && !is_alike(&alike->stats, stats)) alike = alike->same_hash;
+    uint32_t nth = alike ? alike->nth + 1 : 1;
+    for (kolk_record *same = alike; merge && same; same = same->same_hash) {
+        if (!is_alike(&same->stats, stats) || same->stats.object_size != stats->object_size) continue;
+        merge_into(&same->stats, stats);
+        return;
+    }
+
+    kolk_record *record = take(records, sizeof *record);
+    char *name = record ? kolk_records_copy(records, stats->name) : NULL;
+    if (!name) return;
+    *record = (kolk_record){.same_hash = *newest, .nth = nth, .stats = *stats};
+    record->stats.name = name;
+    *newest = record;
+    if (records->last)
+        records->last->next = record;
+    else
+        records->first = record;
+    records->last = record;
+}
+
+void kolk_records_release(kolk_records *records) {
+    for (kolk_block *block = records->blocks; block;) {
+        kolk_block *before = block->before;
+        kolk_memory_release(block, block->size);
+        block = before;
+    }
+    memset(records, 0, sizeof *records);
+}
+
+#else
+
+typedef int kolk_records_is_empty_here; /* a translation unit may not be */
+
+#endif

@@ -1,0 +1,201 @@
+/* settings.c: the settings of the debug mode in words, from the environment or a descriptor.
+ *
+ *     KOLK_DEBUG=fill,guard;sites,quarantine=8:bullet*
+ *                ---------- ------------------ -------
+ *                an entry   settings           glob of pool names
+ *     KOLK_FAIL=bullet*:every=10;*:chance=0.01,seed=7
+ */
+#include "debug.h"
+
+#if __STDC_HOSTED__
+
+#include "../core/fail.h"
+#include "tools.h"
+#include "../os/wait.h"
+#include "words.h"
+
+#include <string.h>
+
+#define ALL_QUARANTINE 64u
+
+/* * stands for any characters, ? for one. Each * in turn takes as little as it may; only the last one tried has to be
+ * taken back (Krauss, Matching Wildcards, 2008). */
+static bool matches(word glob, const char *name) {
+    const char *g = glob.start, *end = glob.start + glob.length, *star = NULL, *retry = NULL;
+    while (*name) {
+        if (g < end && *g == '*') {
+            star = ++g;
+            retry = name;
+        } else if (g < end && (*g == '?' || *g == *name)) {
+            g++;
+            name++;
+        } else if (star) {
+            g = star;
+            name = ++retry;
+        } else {
+            return false;
+        }
+    }
+    while (g < end && *g == '*') g++;
+    return g == end;
+}
+
+static void refuse(word setting, const char *of, const char *why) {
+    char text[64];
+    kolk_failure failure = {.rule = KOLK_BAD_SETTING, .pool = of, .slot = UINT32_MAX};
+    kolk_fail(failure, "\"%s\" %s", copied(setting, text, sizeof text), why);
+}
+
+/* What is wrong in the environment is said once. */
+static bool is_first(unsigned char *told) {
+    return !__atomic_test_and_set(told, __ATOMIC_RELAXED);
+}
+
+/* Adds one setting; `of` names the text that it is from, in which case what is not understood is reported. */
+static void add_setting(kolk_settings *settings, word setting, const char *of) {
+    static const struct {
+        const char *name;
+        uint32_t flags;
+    } words[] = {
+        {"fill", KOLK_DEBUG_FILL},
+        {"guard", KOLK_DEBUG_GUARD},
+        {"sites", KOLK_DEBUG_SITES},
+        {"move", KOLK_DEBUG_MOVE},
+        {"trace", KOLK_DEBUG_TRACE},
+        {"all", KOLK_DEBUG_FILL | KOLK_DEBUG_GUARD | KOLK_DEBUG_QUARANTINE | KOLK_DEBUG_SITES},
+    };
+    word value = setting, key = {setting.start, 0};
+    cut(&value, '=', &key);
+    bool known = false;
+    for (size_t i = 0; i < sizeof words / sizeof *words && !value.start; i++) {
+        if (!is(key, words[i].name)) continue;
+        known = true;
+        settings->flags |= words[i].flags;
+    }
+    if (is(setting, "all") && !settings->quarantine) settings->quarantine = ALL_QUARANTINE;
+    if (is(key, "quarantine")) {
+        uint32_t slots = value.start ? number_of(value) : 0;
+        known = slots != 0;
+        if (known) settings->flags |= KOLK_DEBUG_QUARANTINE;
+        if (known) settings->quarantine = slots;
+        if (!known && of)
+            refuse(setting, of, "is not understood: quarantine=SLOTS takes a number from 1 to 4294967295");
+    } else if (!known && of) {
+        refuse(setting, of, "is not a setting: fill, guard, quarantine=SLOTS, sites, move, trace, all");
+    }
+}
+
+/* False if there is none in the list. */
+static bool add_settings(kolk_settings *settings, word list, const char *of) {
+    bool some = false;
+    for (word setting; cut(&list, ',', &setting);) {
+        setting = trimmed(setting);
+        if (!setting.length) continue;
+        add_setting(settings, setting, of);
+        some = true;
+    }
+    return some;
+}
+
+/* The settings of all entries whose glob matches; true if there is one. */
+static bool from_environment(kolk_settings *settings, const char *text, const char *name, const char *of) {
+    bool matched = false;
+    word rest = {text, strlen(text)};
+    for (word entry; cut(&rest, ';', &entry);) {
+        word list;
+        cut(&entry, ':', &list); /* what is left is the glob */
+        bool has_glob = entry.start != NULL, matches_name = !has_glob || matches(trimmed(entry), name);
+        kolk_settings other = {0};
+        bool some = add_settings(matches_name ? settings : &other, list, of);
+        if (matches_name && (some || has_glob)) matched = true;
+    }
+    return matched;
+}
+
+/* ---- Forced failures ---------------------------------------------------------------------------------------------- */
+
+/* A number from 0 to 1, such as 0.015, in 2^-32; false if it is none. */
+static bool fraction_of(word text, uint64_t *fraction) {
+    uint64_t digits = 0, unit = 1;
+    bool behind_point = false;
+    for (size_t i = 0; i < text.length; i++) {
+        if (text.start[i] == '.' && !behind_point && text.length > 1) {
+            behind_point = true;
+            continue;
+        }
+        if (text.start[i] < '0' || text.start[i] > '9' || unit >= 1000000000) return false;
+        digits = digits * 10 + (uint64_t)(text.start[i] - '0');
+        if (behind_point) unit *= 10;
+        if (digits > unit) return false;
+    }
+    *fraction = (digits << 32) / unit;
+    return text.length > 0;
+}
+
+static void add_failure(kolk_settings *settings, word setting, const char *of) {
+    word value = setting, key = {setting.start, 0};
+    cut(&value, '=', &key);
+    bool known = false;
+    if (is(key, "every")) known = value.start && (settings->fail_every = number_of(value)) > 0;
+    if (is(key, "chance")) known = value.start && fraction_of(value, &settings->fail_chance);
+    if (is(key, "seed")) known = value.start && (settings->fail_seed = number_of(value)) > 0;
+    if (known)
+        settings->flags |= KOLK_DEBUG_FAIL;
+    else if (of)
+        refuse(setting, of, "is not understood: every=N and seed=N from 1, chance=0.01 up to 1");
+}
+
+/* Of the first entry whose glob matches. */
+static void add_failures(kolk_settings *settings, const char *text, const char *name, const char *of) {
+    word rest = {text, strlen(text)};
+    bool found = false;
+    for (word entry; cut(&rest, ';', &entry);) {
+        if (!trimmed(entry).length) continue;
+        word list = entry, glob = {"*", 1};
+        if (memchr(entry.start, ':', entry.length)) cut(&list, ':', &glob);
+        kolk_settings ones = {0};
+        for (word setting; cut(&list, ',', &setting);)
+            if (trimmed(setting).length) add_failure(&ones, trimmed(setting), of);
+        if (found || !matches(trimmed(glob), name)) continue;
+        found = true;
+        settings->flags |= ones.flags;
+        settings->fail_every = ones.fail_every;
+        settings->fail_chance = ones.fail_chance;
+        settings->fail_seed = ones.fail_seed;
+    }
+}
+
+/* ---- All of them -------------------------------------------------------------------------------------------------- */
+
+/* Are objects to come from malloc? */
+static bool is_bypassed(void) {
+    static unsigned char told;
+    const char *setting = kolk_environment("KOLK_BYPASS");
+    if (!setting || !*setting) return kolk_tools_watch_malloc();
+    if (strcmp(setting, "0") == 0 || strcmp(setting, "1") == 0) return *setting == '1';
+    if (is_first(&told)) refuse((word){setting, strlen(setting)}, "KOLK_BYPASS", "is neither 0 nor 1");
+    return kolk_tools_watch_malloc();
+}
+
+kolk_settings kolk_settings_of(const char *name, const char *own) {
+    static unsigned char told, told_failures;
+    kolk_settings settings = {0};
+    const char *failures = kolk_environment("KOLK_FAIL");
+    const char *all = kolk_environment("KOLK_DEBUG");
+    const char *of = all && is_first(&told) ? "KOLK_DEBUG" : NULL;
+    bool found = all && from_environment(&settings, all, name ? name : "", of);
+    if (!found && own) add_settings(&settings, (word){own, strlen(own)}, name && *name ? name : "a pool's .debug");
+    if (failures) add_failures(&settings, failures, name ? name : "", is_first(&told_failures) ? "KOLK_FAIL" : NULL);
+    if (kolk_profiler_is_set()) settings.flags |= KOLK_DEBUG_TRACE;
+    if (is_bypassed()) settings.flags |= KOLK_DEBUG_BYPASS;
+    return settings;
+}
+
+#else
+
+kolk_settings kolk_settings_of(const char *name, const char *own) {
+    (void)name, (void)own;
+    return (kolk_settings){0};
+}
+
+#endif

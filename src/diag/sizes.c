@@ -1,0 +1,213 @@
+/* sizes.c: capacities that a program measures in one run, people edit, and the next run starts with.
+ *
+ * The file (sizes_file.c) is read once. What is wrong in it waits as a line of it to be said, so that no lock is held
+ * while a handler of the user runs, and so that one that leaves by longjmp hears the rest later. At exit, what was
+ * measured goes into the file that is there then, which people may have written in (sizes_write.c).
+ *
+ * Measuring costs pools next to nothing: a peak is counted where a count exceeds it (pool.c, floor), and a scene that
+ * begins sets it back to what is alive. What a pool needed is noted when it goes, when a scene ends, and at exit:
+ *
+ *     for all       the greatest peak of all pools of a name
+ *     [scene]       the greatest while that scene was on; and of a pool that cannot grow, which was initialised while it
+ *                   was on, the greatest of its whole life, since that is what it needs when it is initialised there */
+#include "kolk/base.h"
+
+#if __STDC_HOSTED__
+
+#include "../core/fail.h"
+#include "registry.h"
+#include "sizes.h"
+#include "sizes_file.h"
+#include "../os/wait.h"
+
+static struct {
+    const char *name; /* of the file; NULL: KOLK_SIZES is not set */
+    bool unreadable, wrong, measures;
+    kolk_sizes_file file;
+    const char *scene;   /* NULL: none */
+    kolk_records scenes; /* by name, in the order in which they were entered first */
+    kolk_records needs;  /* by name; their kind is the scene, or "" */
+} sizes;
+
+/* ---- Reading ------------------------------------------------------------------------------------------------------ */
+
+static const kolk_failure bad_setting = {.rule = KOLK_BAD_SETTING, .pool = "KOLK_SIZES", .slot = UINT32_MAX};
+
+/* Says what is wrong with the file, each thing once. */
+static void report_wrong(void) {
+    if (!__atomic_exchange_n(&sizes.wrong, false, __ATOMIC_ACQ_REL)) return;
+    if (sizes.unreadable) {
+        kolk_fail(bad_setting, "\"%s\" cannot be read", sizes.name);
+        return;
+    }
+    for (size_t i = 0; i < sizes.file.count; i++) {
+        kolk_line *at = &sizes.file.lines[i];
+        if (!kolk_line_is_wrong(at) || at->told) continue;
+        at->told = true;
+        __atomic_store_n(&sizes.wrong, true, __ATOMIC_RELEASE); /* the handler may longjmp */
+        kolk_line_report(at, "KOLK_SIZES", sizes.name);
+        __atomic_store_n(&sizes.wrong, false, __ATOMIC_RELEASE);
+    }
+}
+
+void kolk_sizes_read_setting(bool measures, const char *measured) {
+    const char *name = kolk_environment("KOLK_SIZES");
+    sizes.measures = measures;
+    if (!name || !*name) return;
+    sizes.name = kolk_records_copy(&sizes.needs, name); /* the environment may have gone by then */
+    if (!sizes.name) return;
+    kolk_sizes_file file = {0}; /* a fork's child may find this half done, and begins anew */
+    kolk_found found = kolk_sizes_file_read(&file, name);
+    sizes.file = file;
+    bool first_run = found == KOLK_MISSING && measured && strcmp(measured, name) == 0; /* it is to be written at exit */
+    sizes.unreadable = found != KOLK_FOUND && !first_run;
+    sizes.wrong = sizes.unreadable || sizes.file.wrong;
+}
+
+/* ---- Asking ------------------------------------------------------------------------------------------------------- */
+
+const char *kolk_sizes_scene(void) {
+    return sizes.scene ? sizes.scene : "";
+}
+
+bool kolk_sizes_are_measured(void) {
+    return __atomic_load_n(&sizes.measures, __ATOMIC_RELAXED);
+}
+
+bool kolk_sizes_matter(void) {
+    return sizes.measures || sizes.name;
+}
+
+void kolk_sizes_enter(const char *scene) {
+    kolk_records_add(&sizes.scenes, &(kolk_stats){.name = scene, .kind = ""}, true);
+    const kolk_record *at = sizes.scenes.first;
+    while (at && strcmp(at->stats.name, scene) != 0) at = at->next;
+    sizes.scene = at ? at->stats.name : NULL;
+    for (size_t i = 0; i < sizes.file.count; i++)
+        if (sizes.file.lines[i].is == LINE_SECTION && is(sizes.file.lines[i].section, scene))
+            sizes.file.lines[i].used = true;
+}
+
+/* The line that a pool of this name follows now. */
+static kolk_line *find(const char *name) {
+    kolk_line *found = NULL;
+    const char *scene = kolk_sizes_scene();
+    for (size_t i = 0; i < sizes.file.count; i++) {
+        kolk_line *at = &sizes.file.lines[i];
+        if (at->is != LINE_SIZE || !is(at->name, name)) continue;
+        at->used = true;
+        bool now = *scene && is(at->section, scene);
+        if (now || (!found && !at->section.length)) found = at;
+    }
+    return found;
+}
+
+uint32_t kolk_sizes_of(const char *name) {
+    if (!name || !*name) return 0;
+    report_wrong();
+    kolk_lock();
+    const kolk_line *found = find(name);
+    uint32_t capacity = found ? found->capacity : 0;
+    kolk_unlock();
+    return capacity;
+}
+
+void kolk_sizes_refuse(const char *name, uint32_t capacity, const char *why) {
+    kolk_lock();
+    kolk_line *found = find(name);
+    bool first = found && !found->told;
+    if (found) found->told = true;
+    kolk_unlock();
+    if (first)
+        kolk_fail(bad_setting, "%s:%u: %s keeps %u slots and cannot have %u: %s", sizes.name, (uint64_t)found->number,
+                  name, (uint64_t)capacity, (uint64_t)found->capacity, why);
+}
+
+kolk_size kolk_sizes_ask(const char *name, const void *memory, uint32_t *capacity, uint32_t *max_capacity) {
+    kolk_size size = {name, capacity, max_capacity, *capacity, *max_capacity, kolk_sizes_of(name), false, NULL};
+    size.given = size.wanted && !memory;
+    if (!size.given) return size;
+    *capacity = size.wanted;
+    if (*max_capacity && *max_capacity < size.wanted) *max_capacity = size.wanted;
+    return size;
+}
+
+bool kolk_sizes_withdraw(kolk_size *size, kolk_status failure) {
+    if (!size->given) return false;
+    *size->capacity = size->own;
+    *size->max_capacity = size->own_max;
+    size->refused = kolk_status_text(failure);
+    size->given = false;
+    return true;
+}
+
+void kolk_sizes_settle(const kolk_size *size, uint32_t capacity) {
+    const char *why = size->refused;
+    if (!why && size->wanted > capacity) why = "it is on the caller's memory";
+    if (why) kolk_sizes_refuse(size->name, capacity, why);
+}
+
+/* What stands in a section that no one entered is not looked for either. */
+void kolk_sizes_report_unused(void) {
+    bool entered = true;
+    for (size_t i = 0; i < sizes.file.count; i++) {
+        const kolk_line *at = &sizes.file.lines[i];
+        if (at->is == LINE_SECTION) entered = at->used;
+        bool asks = at->is == LINE_SECTION || (at->is == LINE_SIZE && entered);
+        if (asks && !at->used) kolk_line_report(at, "KOLK_SIZES", sizes.name);
+    }
+}
+
+/* ---- Measuring ---------------------------------------------------------------------------------------------------- */
+
+static void note(const kolk_stats *stats, const char *scene) {
+    bool short_of = stats->peak >= stats->capacity && stats->failed + stats->evictions > 0;
+    kolk_stats need = {.name = stats->name, .kind = scene, .peak = stats->peak, .failed = short_of};
+    kolk_records_add(&sizes.needs, &need, true);
+}
+
+void kolk_sizes_note(const kolk_stats *stats, const char *born) {
+    const char *scene = kolk_sizes_scene();
+    note(stats, "");
+    if (*scene && stats->peak) note(stats, scene);
+    if (*born && born != scene && stats->capacity == stats->max_capacity) note(stats, born);
+}
+
+/* ---- Writing ------------------------------------------------------------------------------------------------------ */
+
+/* Puts what was noted into this file. False, and it is as it was, if that cannot be. */
+static bool update(kolk_sizes_file *file, const char *name) {
+    kolk_failure bad = bad_setting;
+    bad.pool = "KOLK_STATS";
+    bool special = kolk_file_is_special(name);
+    if (!special && kolk_sizes_file_read(file, name) == KOLK_UNREADABLE) {
+        kolk_fail(bad, "\"%s\" cannot be read and stays as it is; this was measured:", name);
+        return false;
+    }
+    if (file->wrong) {
+        for (size_t i = 0; i < file->count; i++)
+            if (kolk_line_is_wrong(&file->lines[i])) kolk_line_report(&file->lines[i], "KOLK_STATS", name);
+        kolk_fail(bad, "\"%s\" stays as it is until that is put right; this was measured:", name);
+        return false;
+    }
+    kolk_new_file new;
+    bool written = kolk_file_begin(&new, name);
+    if (written) {
+        kolk_sizes_file_write(new.out, file, &sizes.needs, &sizes.scenes);
+        written = kolk_file_end(&new);
+    }
+    if (!written) kolk_fail(bad, "\"%s\" cannot be written; this was measured:", name);
+    return written;
+}
+
+void kolk_sizes_write(const char *name) {
+    kolk_sizes_file file = {0}, none = {0};
+    if (!name || !update(&file, name)) kolk_sizes_file_write(stderr, &none, &sizes.needs, &sizes.scenes);
+    kolk_sizes_file_release(&file);
+}
+
+#else
+
+typedef int kolk_sizes_is_empty_here; /* a translation unit may not be */
+
+#endif

@@ -1,0 +1,185 @@
+/* sizes_file.c: a file of sizes, as people write it.
+ *
+ *     # comment                      lines[]   name        section      capacity  number
+ *     bullets = 256                            bullets     ""                256       2
+ *     [boss fight]                             ""          boss fight                  3
+ *     particles = 4096                         particles   boss fight       4096       4
+ *
+ * The file is read once, whole, into pages of its own; lines[] points into it. What is wrong in it becomes a line too.
+ * To read it takes O(its bytes): the lines that give a size are found by a hash of section and name meanwhile. */
+#include "kolk/base.h"
+
+#if __STDC_HOSTED__
+
+#include "../core/fail.h"
+#include "../core/hash.h"
+#include "../os/memory.h"
+#include "sizes_file.h"
+
+void kolk_line_report(const kolk_line *line, const char *setting, const char *file) {
+    char name[80];
+    kolk_failure bad = {.rule = KOLK_BAD_SETTING, .pool = setting, .slot = UINT32_MAX};
+    uint64_t number = line->number, first = line->capacity;
+    copied(line->name.length ? line->name : line->section, name, sizeof name);
+    switch (line->is) {
+    case LINE_NEEDLESS: /* nobody reports it: no pool has to be there for it */
+    case LINE_SIZE:
+        kolk_fail(bad, "%s:%u: no pool was called \"%s\"", file, number, name);
+        break;
+    case LINE_SECTION:
+        kolk_fail(bad, "%s:%u: no scene was called \"%s\"", file, number, name);
+        break;
+    case LINE_NOT_UNDERSTOOD:
+        kolk_fail(bad, "%s:%u: \"%s\" is not understood: POOL = SLOTS, [SCENE] or # COMMENT", file, number, name);
+        break;
+    case LINE_NO_NUMBER:
+        kolk_fail(bad, "%s:%u: \"%s\" is no number of slots: 1 to 4294967295", file, number, name);
+        break;
+    case LINE_TWICE:
+        kolk_fail(bad, "%s:%u: \"%s\" is there already, in line %u", file, number, name, first);
+        break;
+    }
+}
+
+static void add_wrong(kolk_sizes_file *file, kolk_line *at, kolk_line_kind is, word what) {
+    at->is = is;
+    at->name = what;
+    file->wrong = true;
+}
+
+/* The lines that give a size, each as its number in lines[] + 1; 0 where there is none. At least half of the places are
+ * free: a line is in the first free one from its hash on. */
+typedef struct table {
+    uint32_t *places;
+    size_t count; /* a power of two */
+} table;
+
+static size_t hash_of(const kolk_line *line) {
+    uint32_t hash = kolk_hash_on(KOLK_HASH_OF_NONE, line->section.start, line->section.length);
+    hash = kolk_hash_on(hash, "\n", 1); /* which is in neither */
+    return (size_t)kolk_mixed(kolk_hash_on(hash, line->name.start, line->name.length));
+}
+
+/* The line that gives this one's pool a size in this one's section, if there was one before; else it is this one from
+ * now on. */
+static const kolk_line *find_first(const kolk_sizes_file *file, const table *sizes, const kolk_line *at) {
+    size_t place = hash_of(at) & (sizes->count - 1);
+    for (; sizes->places[place]; place = (place + 1) & (sizes->count - 1)) {
+        const kolk_line *other = &file->lines[sizes->places[place] - 1];
+        if (same(other->name, at->name) && same(other->section, at->section)) return other;
+    }
+    sizes->places[place] = (uint32_t)(at - file->lines) + 1;
+    return NULL;
+}
+
+static void read_size(kolk_sizes_file *file, const table *sizes, kolk_line *at, word text, word equals) {
+    word left = {text.start, (size_t)(equals.start - text.start)};
+    word right = {equals.start + 1, text.length - left.length - 1};
+    at->name = trimmed(left);
+    at->digits = trimmed(right);
+    at->capacity = number_of(at->digits);
+    if (!at->name.length) {
+        add_wrong(file, at, LINE_NOT_UNDERSTOOD, text);
+        return;
+    }
+    if (!at->capacity) {
+        add_wrong(file, at, LINE_NO_NUMBER, at->digits);
+        return;
+    }
+    const kolk_line *first = find_first(file, sizes, at);
+    if (!first) return;
+    at->capacity = first->number;
+    add_wrong(file, at, LINE_TWICE, at->name);
+}
+
+/* The last one, so that names may have some. */
+static word find_equals(word text) {
+    size_t at = text.length;
+    while (at > 0 && text.start[at - 1] != '=') at--;
+    return (word){at ? text.start + at - 1 : NULL, at > 0};
+}
+
+/* A comment that is a remark of kolk's own. */
+static bool is_needless(kolk_line *at) {
+    word text = trimmed(at->text);
+    if (!begins_with(text, COMMENT) || !ends_with(text, NEEDLESS)) return false;
+    if (text.length <= strlen(COMMENT NEEDLESS)) return false;
+    at->is = LINE_NEEDLESS;
+    at->name = (word){text.start + strlen(COMMENT), text.length - strlen(COMMENT NEEDLESS)};
+    return true;
+}
+
+/* Then `section` is its name. */
+static bool is_section(word text, word *section) {
+    if (*text.start != '[' || text.start[text.length - 1] != ']' || text.length < 3) return false;
+    word name = trimmed((word){text.start + 1, text.length - 2});
+    if (name.length) *section = name;
+    return name.length;
+}
+
+static void read_line(kolk_sizes_file *file, const table *sizes, word all, uint32_t number, word *section) {
+    word comment = all, text;
+    cut(&comment, '#', &text);
+    text = trimmed(text);
+    kolk_line *at = &file->lines[file->count];
+    *at = (kolk_line){.text = all, .name = {all.start, 0}, .section = *section, .number = number};
+    word equals = find_equals(text);
+    if (!text.length) {
+        if (!is_needless(at)) return;
+    } else if (is_section(text, section)) {
+        at->is = LINE_SECTION;
+        at->section = *section;
+    } else if (*text.start != '[' && equals.start) {
+        read_size(file, sizes, at, text, equals);
+    } else {
+        add_wrong(file, at, LINE_NOT_UNDERSTOOD, text);
+    }
+    file->count++;
+}
+
+/* Pages, all 0; NULL if there are none. */
+static void *take_pages(size_t size) {
+    void *start = kolk_memory_reserve(size);
+    if (!start || kolk_memory_commit(start, size)) return start;
+    kolk_memory_release(start, size);
+    return NULL;
+}
+
+static bool read_lines(kolk_sizes_file *file) {
+    word section = {"", 0}, rest = file->body, one;
+    uint32_t number = 0;
+    size_t most = 1;
+    table sizes = {NULL, 2};
+    for (size_t i = 0; i < rest.length; i++) most += rest.start[i] == '\n';
+    while (sizes.count < 2 * most) sizes.count *= 2;
+    sizes.places = take_pages(sizes.count * sizeof *sizes.places);
+    if (!sizes.places) return false;
+    file->lines_size = most * sizeof *file->lines;
+    file->lines = take_pages(file->lines_size);
+    while (file->lines && cut(&rest, '\n', &one)) read_line(file, &sizes, one, ++number, &section);
+    kolk_memory_release(sizes.places, sizes.count * sizeof *sizes.places);
+    return file->lines;
+}
+
+kolk_found kolk_sizes_file_read(kolk_sizes_file *file, const char *name) {
+    static const char mark[] = "\xef\xbb\xbf";
+    kolk_found found = kolk_file_read(name, &file->text);
+    if (found != KOLK_FOUND) return found;
+    file->body = (word){file->text.start, file->text.length};
+    if (file->body.length >= 3 && memcmp(file->body.start, mark, 3) == 0) file->body.start += 3, file->body.length -= 3;
+    if (read_lines(file)) return KOLK_FOUND;
+    kolk_sizes_file_release(file);
+    return KOLK_UNREADABLE;
+}
+
+void kolk_sizes_file_release(kolk_sizes_file *file) {
+    kolk_text_release(&file->text);
+    if (file->lines) kolk_memory_release(file->lines, file->lines_size);
+    memset(file, 0, sizeof *file);
+}
+
+#else
+
+typedef int kolk_sizes_file_is_empty_here; /* a translation unit may not be */
+
+#endif

@@ -1,0 +1,61 @@
+/* sizes_file.h: the text of a file of sizes (sizes.h), line by line: read, and written into. Not in freestanding builds. */
+#ifndef KOLK_SRC_SIZES_FILE_H
+#define KOLK_SRC_SIZES_FILE_H
+
+#include "../os/files.h"
+#include "records.h"
+#include "words.h"
+
+/* Remarks of kolk's own: # NAME was never needed, and the one behind a size that was not enough. */
+#define COMMENT    "# "
+#define NEEDLESS   " was never needed"
+#define ALL_IN_USE "# all in use, and more were asked for"
+
+typedef enum kolk_line_kind {
+    LINE_SIZE,     /* POOL = SLOTS */
+    LINE_NEEDLESS, /* the remark of kolk's own that a pool was never needed */
+    LINE_SECTION,  /* [SCENE] */
+    /* wrong, from here on */
+    LINE_NOT_UNDERSTOOD,
+    LINE_NO_NUMBER,
+    LINE_TWICE
+} kolk_line_kind;
+
+/* One that says something: comments and blank lines are none. */
+typedef struct kolk_line {
+    word text;          /* all of it, but the line feed */
+    word name, section; /* of a line that is wrong, the name is what is wrong */
+    word digits;        /* where the number stands */
+    uint32_t capacity;  /* of a line that is there TWICE, the number of the first */
+    uint32_t number;    /* from 1 */
+    kolk_line_kind is;
+    bool used; /* its pool or scene was there; a sentence about it was said */
+    bool told;
+} kolk_line;
+
+/* All zero is the empty file. */
+typedef struct kolk_sizes_file {
+    kolk_text text;
+    word body; /* the text, without the mark that some editors put before UTF-8 */
+    kolk_line *lines;
+    size_t count, lines_size;
+    bool wrong; /* one of the lines */
+} kolk_sizes_file;
+
+/* *file, all zero before, stays so if it is not found. */
+kolk_found kolk_sizes_file_read(kolk_sizes_file *file, const char *name);
+
+void kolk_sizes_file_release(kolk_sizes_file *file);
+
+static inline bool kolk_line_is_wrong(const kolk_line *line) {
+    return line->is >= LINE_NOT_UNDERSTOOD;
+}
+
+/* Says what is wrong with it: that nothing asked for it, if nothing else is. */
+void kolk_line_report(const kolk_line *line, const char *setting, const char *file);
+
+/* Writes a file that is right anew, with what was measured: needs by name, their kind being the scene, "" for all. */
+void kolk_sizes_file_write(FILE *to, const kolk_sizes_file *file, const kolk_records *needs,
+                           const kolk_records *scenes);
+
+#endif

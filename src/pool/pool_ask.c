@@ -1,0 +1,172 @@
+/* pool_ask.c: what can be asked of a pool, by pointer, index and handle, and what is said of one that it does not know.
+ * Nothing here changes the pool, but for a counter. A pool answers for those that it overflows into where pool.h says so. */
+#include "pool_inside.h"
+
+#include "../core/fail.h"
+#include "../core/handle.h"
+#include "../diag/probes.h"
+#include "../diag/tools.h"
+
+/* ---- Reports ------------------------------------------------------------------------------------------------------ */
+
+kolk_failure kolk_pool_failure(const kolk_pool *pool, kolk_status rule, uint32_t slot, const void *site) {
+    kolk_failure failure = {.rule = rule, .pool = name_of(pool), .slot = slot, .site = site};
+    if (debug_of(pool)) kolk_debug_sites(pool->debug, slot, &failure);
+    return failure;
+}
+
+/* The slot whose stride this pointer is in, and how far; NO_SLOT if it is not of this pool. */
+static uint32_t locate(const kolk_pool *pool, const void *pointer, uint64_t *inside) {
+    if (pool->objects) return kolk_debug_search(pool->debug, pool->fresh, pointer, inside);
+    uintptr_t offset = (uintptr_t)pointer - (uintptr_t)pool->slots;
+    if (offset >= (uint64_t)pool->capacity * pool->stride) return NO_SLOT;
+    *inside = offset % pool->stride;
+    return (uint32_t)(offset / pool->stride);
+}
+
+void kolk_pool_fail_object(const kolk_pool *pool, const void *object, const char *verb, kolk_status if_dead,
+                           const void *site) {
+    const kolk_pool *asked = pool;
+    uint64_t inside = 0, slot = NO_SLOT;
+    for (const kolk_pool *place = pool; object && place && slot == NO_SLOT; place = place->overflow)
+        if ((slot = locate(place, object, &inside)) != NO_SLOT) pool = place;
+    kolk_failure failure = kolk_pool_failure(pool, if_dead, (uint32_t)slot, site);
+    failure.object = object;
+    bool is_live = slot < pool->fresh && !inside && kolk_bits_get(pool->live, slot);
+    if (is_live && pool != asked) {
+        failure.rule = KOLK_FOREIGN_POINTER;
+        kolk_fail(failure, "%s of slot %u, for the pool that overflowed into this one", verb, slot);
+    } else if (is_live) {
+        failure.rule = KOLK_NO_HANDLES;
+        kolk_fail(failure, "%s of slot %u, but KOLK_GENERATIONS_NONE has no handles", verb, slot);
+    } else {
+        if (slot >= pool->fresh) failure.rule = KOLK_NEVER_ISSUED;
+        kolk_fail_object(failure, verb, inside);
+    }
+}
+
+/* ---- Which pool, and which object ----------------------------------------------------------------------------------- */
+
+bool kolk_pool_holds(const kolk_pool *pool, const void *object) {
+    return is_alive(pool, slot_of(pool, object));
+}
+
+kolk_pool *kolk_pool_holder(const kolk_pool *pool, const void *object) {
+    while (pool && !kolk_pool_holds(pool, object)) pool = pool->overflow;
+    return (kolk_pool *)(uintptr_t)pool;
+}
+
+bool kolk_pool_is_live_slow(const kolk_pool *pool, const void *object) {
+    return kolk_pool_holder(pool, object) != NULL;
+}
+
+void *kolk_pool_at_slow(const kolk_pool *pool, uint32_t index) {
+    return is_alive(pool, index) ? slot_at(pool, index) : NULL;
+}
+
+uint32_t kolk_pool_index_slow(const kolk_pool *pool, const void *object) {
+    if (kolk_pool_holds(pool, object)) return (uint32_t)slot_of(pool, object);
+    kolk_pool_fail_object(pool, object, "index", KOLK_DEAD_OBJECT, SITE);
+    return NO_SLOT;
+}
+
+kolk_handle kolk_pool_handle_slow(const kolk_pool *pool, const void *object) {
+    kolk_handle handle = {0};
+    const kolk_pool *place = kolk_pool_holder(pool, object);
+    if (!place || !place->generations) {
+        kolk_pool_fail_object(place ? place : pool, object, "handle", KOLK_DEAD_OBJECT, SITE);
+        return handle;
+    }
+    uintptr_t index = slot_of(place, object);
+    handle.bits = (uint64_t)place->generations[index] << 32 | ((uint32_t)index ^ place->tag);
+    return handle;
+}
+
+/* Has this handle the tag of a pool of these? */
+static bool knows_tag(const kolk_pool *pool, kolk_handle handle) {
+    while (pool && kolk_is_of_another((uint32_t)handle.bits ^ pool->tag, pool->max_capacity)) pool = pool->overflow;
+    return pool != NULL;
+}
+
+/* A handle that finds no object: NULL, and a note if it is not just null. */
+static void *get_none(const kolk_pool *pool, kolk_handle handle, const void *site) {
+    if (handle.bits >> 32 == 0) return NULL;
+    PROBE2(stale_handle, name_of(pool), handle.bits);
+    if (knows_tag(pool, handle)) return NULL;
+    kolk_count_one(&pool->wrong_pool);
+    if (!(pool->debug_flags & KOLK_DEBUG_STRICT)) return NULL;
+    kolk_failure failure = kolk_pool_failure(pool, KOLK_WRONG_POOL, NO_SLOT, site);
+    failure.handle = handle;
+    kolk_fail(failure, "handle %u is of another pool", handle.bits);
+    return NULL;
+}
+
+void *kolk_pool_find(const kolk_pool *pool, kolk_handle handle, const void *site) {
+    const kolk_pool *place = pool;
+    do {
+        uint32_t index = (uint32_t)handle.bits ^ place->tag;
+        if (index < place->fresh && place->generations && place->generations[index] == handle.bits >> 32 &&
+            kolk_bits_get(place->live, index))
+            return slot_at(place, index);
+    } while ((place = place->overflow) != NULL);
+    return get_none(pool, handle, site);
+}
+
+void *kolk_pool_get_slow(const kolk_pool *pool, kolk_handle handle) {
+    return kolk_pool_find(pool, handle, SITE);
+}
+
+void kolk_pool_stats(const kolk_pool *pool, kolk_stats *out) {
+    uint32_t peak = peak_of(pool);
+    *out = (kolk_stats){
+        .name = name_of(pool),
+        .kind = "pool",
+        .object_size = pool->object_size,
+        .stride = pool->stride,
+        .count = kolk_pool_count(pool),
+        .peak = peak,
+        .capacity = pool->capacity,
+        .max_capacity = pool->max_capacity,
+        .unused_bytes = (uint64_t)(pool->capacity - peak) * pool->stride,
+        .bytes_reserved = pool->block_size,
+        .bytes_committed = kolk_pool_committed(pool),
+        .failed = pool->failed,
+        .evictions = pool->evictions,
+        .wrong_pool = __atomic_load_n(&pool->wrong_pool, __ATOMIC_RELAXED),
+        .worn_out = pool->worn,
+        .recycled = pool->recycled,
+        .debug = pool->debug_flags,
+    };
+    kolk_tools_wrote(out, sizeof *out);
+}
+
+/* ---- Iteration --------------------------------------------------------------------------------------------------- */
+
+void *kolk_pool_next(const kolk_pool *pool, const void *object) {
+    uint64_t from = 0;
+    if (object) {
+        from = pool->objects ? kolk_debug_walked(pool->debug, object) : kolk_pool_slot(pool, object);
+        if (from++ >= pool->fresh) {
+            kolk_pool_fail_object(pool, object, "next", KOLK_DEAD_OBJECT, SITE);
+            return NULL;
+        }
+    }
+    uint64_t index = kolk_bits_find(pool->live, true, from, pool->fresh);
+    if (index >= pool->fresh) return NULL;
+    if (pool->objects) kolk_debug_walk(pool->debug, (uint32_t)index, false);
+    return slot_at(pool, index);
+}
+
+void *kolk_pool_next_run(const kolk_pool *pool, uint32_t *index, uint32_t *length) {
+    uint64_t end = (uint64_t)*index + *length;
+    if (end > pool->fresh) end = pool->fresh;
+    uint64_t first = kolk_bits_find(pool->live, true, *index, end);
+    if (first >= end) {
+        *length = 0;
+        return NULL;
+    }
+    bool apart = pool->debug_flags & (KOLK_DEBUG_GUARD | KOLK_DEBUG_BYPASS);
+    *index = (uint32_t)first;
+    *length = apart ? 1 : (uint32_t)(kolk_bits_find(pool->live, false, first, end) - first);
+    return slot_at(pool, first);
+}

@@ -1,0 +1,208 @@
+/* pool_memory.c: the memory of a core pool: one block (room.h) of these regions:
+ *
+ *     | slots | live | ready | generations | stack | ages | holes 0 ... 5 | */
+#include "pool_inside.h"
+
+#include "../core/handle.h"
+#include "../os/memory.h"
+
+#include <string.h>
+
+#define MAX_LEVELS 6u /* 64^6 > 2^32 */
+
+enum { SLOTS, LIVE, READY, GENERATIONS, STACK, AGES, HOLES, REGIONS = HOLES + MAX_LEVELS };
+
+typedef struct layout {
+    uint64_t stride;
+    uint64_t front; /* from the region's start to the first object: a zone of the debug mode */
+    bool stack, generations, ready, ages;
+    unsigned levels;
+} layout;
+
+static layout layout_of(const kolk_pool_desc *desc, uint32_t max_capacity) {
+    layout shape = {.stride = round_up(desc->object_size, desc->object_align)};
+    shape.stack = desc->reuse != KOLK_REUSE_LOWEST;
+    shape.generations = desc->generations != KOLK_GENERATIONS_NONE;
+    shape.ready = desc->setup || desc->teardown;
+    shape.ages = desc->ages;
+    /* up to a level of one word; at least one, if there is a slot */
+    for (uint64_t words = max_capacity; !shape.stack && words > (shape.levels > 0); shape.levels++)
+        words = kolk_bits_words(words);
+    return shape;
+}
+
+/* Bytes of each region for so many slots; 0 where there is none. */
+static void measure(const layout *shape, uint32_t capacity, uint64_t sizes[REGIONS]) {
+    uint64_t words = kolk_bits_words(capacity);
+    memset(sizes, 0, REGIONS * sizeof *sizes);
+    sizes[SLOTS] = capacity * shape->stride;
+    sizes[LIVE] = words * 8;
+    if (shape->ready) sizes[READY] = words * 8;
+    if (shape->ages) sizes[AGES] = ((uint64_t)capacity + 1) * sizeof(kolk_age);
+    if (shape->generations) sizes[GENERATIONS] = (uint64_t)capacity * 4;
+    if (shape->stack) sizes[STACK] = (uint64_t)capacity * 4;
+    for (unsigned k = 0; k < shape->levels; k++, words = kolk_bits_words(words)) sizes[HOLES + k] = words * 8;
+}
+
+static uint64_t block_bytes(const layout *shape, uint32_t capacity, uint64_t unit) {
+    uint64_t sizes[REGIONS];
+    measure(shape, capacity, sizes);
+    return kolk_room_bytes(sizes, REGIONS, unit);
+}
+
+static uint64_t bytes_of(const void *desc, uint32_t capacity, uint64_t unit) {
+    layout shape = layout_of(desc, capacity);
+    return block_bytes(&shape, capacity, unit);
+}
+
+/* What of the block may be touched: the pool's own shape. */
+static void measure_pool(const kolk_pool *pool, uint32_t capacity, uint64_t sizes[REGIONS]) {
+    layout shape = {.stride = pool->stride, .levels = pool->levels};
+    shape.stack = pool->stack;
+    shape.generations = pool->generations;
+    shape.ready = pool->ready;
+    shape.ages = pool->ages;
+    measure(&shape, capacity, sizes);
+}
+
+bool kolk_pool_commit(const kolk_pool *pool, uint32_t capacity) {
+    uint64_t sizes[REGIONS];
+    void *starts[REGIONS] = {pool->block, pool->live, pool->ready, pool->generations, pool->stack, pool->ages};
+    if (debug_of(pool) && !kolk_debug_commit(pool->debug, capacity)) return false;
+    if (pool->memory != MEMORY_GROWS) return true;
+    memcpy(starts + HOLES, pool->holes, sizeof pool->holes);
+    measure_pool(pool, capacity, sizes);
+    return kolk_room_commit(starts, sizes, REGIONS);
+}
+
+uint64_t kolk_pool_committed(const kolk_pool *pool) {
+    uint64_t sizes[REGIONS];
+    if (pool->memory != MEMORY_GROWS) return pool->block_size;
+    measure_pool(pool, pool->capacity, sizes);
+    return kolk_room_bytes(sizes, REGIONS, kolk_memory_page());
+}
+
+static kolk_room room_of(const kolk_pool_desc *desc) {
+    return (kolk_room){
+        desc->object_align, desc->capacity, desc->max_capacity, desc->memory, desc->memory_size, NULL, 0, 0};
+}
+
+/* Might a handle of such a pool be taken for one of this pool? Those without slots have no handles. */
+static bool shares_tag(const kolk_pool *pool, const kolk_pool_desc *desc) {
+    uint32_t most = pool->max_capacity > desc->max_capacity ? pool->max_capacity : desc->max_capacity;
+    bool has_handles = desc->max_capacity && desc->generations != KOLK_GENERATIONS_NONE;
+    if (!has_handles || !pool->generations) return false;
+    return (uint64_t)(pool->tag ^ kolk_tag_bits(desc->tag, desc->name)) >> kolk_index_bits(most) == 0;
+}
+
+/* May such a pool overflow into these? */
+static bool can_overflow(const kolk_pool *pool, const kolk_pool_desc *desc) {
+    for (; pool; pool = pool->overflow) {
+        if (pool->object_size != desc->object_size || pool->object_align < desc->object_align) return false;
+        if (shares_tag(pool, desc)) return false;
+    }
+    return true;
+}
+
+kolk_status kolk_pool_resolve(kolk_pool_desc *desc, size_t type_size, size_t type_align) {
+    kolk_status status = kolk_room_settle_size(&desc->object_size, &desc->object_align, type_size, type_align);
+    if (status != KOLK_OK) return status;
+    if ((unsigned)desc->reuse > KOLK_REUSE_LOWEST) return KOLK_BAD_REUSE;
+    if ((unsigned)desc->generations > KOLK_GENERATIONS_NONE) return KOLK_BAD_GENERATIONS;
+    if (desc->on_full == kolk_pool_evict_cheapest && !desc->cost) return KOLK_COST_MISSING;
+    if (desc->on_full == kolk_pool_evict_oldest && !desc->ages) return KOLK_AGES_MISSING;
+    kolk_room room = room_of(desc);
+    status = kolk_room_settle(&room, bytes_of, desc);
+    desc->capacity = room.capacity;
+    desc->max_capacity = room.max_capacity;
+    if (status != KOLK_OK) return status;
+    if (desc->headroom > desc->max_capacity) return KOLK_BAD_HEADROOM;
+    return can_overflow(desc->overflow, desc) ? KOLK_OK : KOLK_BAD_OVERFLOW;
+}
+
+size_t kolk_pool_memory_size(const kolk_pool_desc *desc) {
+    if (!desc) return 0;
+    kolk_pool_desc fixed = *desc;
+    fixed.memory = NULL;
+    fixed.memory_size = 0;
+    fixed.max_capacity = 0;
+    fixed.overflow = NULL;
+    fixed.headroom = 0;
+    if (kolk_pool_resolve(&fixed, 0, 0) != KOLK_OK) return 0;
+    layout shape = layout_of(&fixed, fixed.capacity);
+    return (size_t)block_bytes(&shape, fixed.capacity, 8);
+}
+
+/* What of the debug mode this pool can have; a zone that is too large for the address space is left out. */
+static kolk_debug_desc debug_desc_of(const kolk_pool_desc *desc, const kolk_settings *settings, layout *shape) {
+    kolk_debug_desc debug = {
+        .name = desc->name ? desc->name : "",
+        .noun = "slot",
+        .settings = *settings,
+        .object_size = (uint32_t)desc->object_size,
+        .object_align = (uint32_t)desc->object_align,
+        .max_capacity = desc->max_capacity,
+        .persistent = desc->keep || shape->ready,
+    };
+    if (desc->memory) debug.settings.flags &= ~(uint32_t)KOLK_DEBUG_GUARD;
+    kolk_debug_settle(&debug);
+    if (!(debug.settings.flags & KOLK_DEBUG_GUARD)) return debug;
+
+    layout wide = *shape;
+    wide.front = debug.front;
+    wide.stride = debug.front + debug.object_size + debug.back;
+    if (block_bytes(&wide, desc->max_capacity, KOLK_MAX_ALIGN) > PTRDIFF_MAX) { /* GCOVR_EXCL_START: 32 bits only */
+        debug.settings.flags &= ~(uint32_t)KOLK_DEBUG_GUARD;
+        debug.front = debug.back = 0;
+        return debug;
+    } /* GCOVR_EXCL_STOP */
+    *shape = wide;
+    return debug;
+}
+
+static bool make_block(kolk_pool *pool, const kolk_pool_desc *desc, const layout *shape) {
+    uint64_t sizes[REGIONS];
+    void *starts[REGIONS] = {NULL};
+    kolk_room room = room_of(desc);
+    measure(shape, desc->max_capacity, sizes);
+    bool made = kolk_room_make(&room, sizes, REGIONS, starts);
+    pool->block = room.block;
+    pool->block_size = room.block_size;
+    pool->memory = room.kind;
+    if (!made || !pool->block) return made;
+    pool->slots = starts[SLOTS] ? (unsigned char *)starts[SLOTS] + shape->front : NULL;
+    pool->live = starts[LIVE];
+    pool->ready = starts[READY];
+    pool->ages = starts[AGES];
+    pool->generations = starts[GENERATIONS];
+    pool->stack = pool->top = starts[STACK];
+    for (unsigned k = 0; k < MAX_LEVELS; k++) pool->holes[k] = starts[HOLES + k];
+    return kolk_pool_commit(pool, desc->capacity);
+}
+
+kolk_status kolk_pool_make(kolk_pool *pool, const kolk_pool_desc *desc, const kolk_settings *settings) {
+    layout shape = layout_of(desc, desc->max_capacity);
+    kolk_debug_desc debug = debug_desc_of(desc, settings, &shape);
+    pool->stride = (uint32_t)shape.stride;
+    pool->shift = (uint8_t)__builtin_ctz(pool->stride);
+    pool->inverse = kolk_inverse(pool->stride >> pool->shift);
+    pool->object_size = (uint32_t)desc->object_size;
+    pool->object_align = (uint16_t)desc->object_align;
+    pool->max_capacity = desc->max_capacity;
+    pool->levels = (uint8_t)shape.levels;
+    pool->debug_flags = (uint8_t)debug.settings.flags;
+    if (debug.settings.flags) {
+        pool->debug = kolk_debug_begin(&debug);
+        if (pool->debug) pool->objects = kolk_debug_objects(pool->debug);
+    }
+    bool has_debug = pool->debug || !debug.settings.flags;
+    if (has_debug && make_block(pool, desc, &shape)) return KOLK_OK;
+    kolk_pool_unmake(pool);
+    return KOLK_NO_MEMORY;
+}
+
+void kolk_pool_unmake(kolk_pool *pool) {
+    if (debug_of(pool)) kolk_debug_end(pool->debug, pool->fresh);
+    kolk_room_end(&(kolk_room){.block = pool->block, .block_size = pool->block_size, .kind = pool->memory});
+    memset(pool, 0, sizeof *pool);
+}

@@ -1,0 +1,391 @@
+/* pool_snapshot.c: the state of a core pool as one block of bytes, and back.
+ *
+ *     | header | live | generations | links | objects | 0 to 7 zeros | checksum |
+ *       64       8 a     4 a slot     4 a     object_size each,        8 bytes
+ *       bytes    word                 slot    the live ones, ascending
+ *
+ * Slots are those below fresh; numbers are in the byte order of the machine. Links hold every order that there is, as one
+ * chain through the slots: a link is the next slot + 1, and 0 ends it.
+ *
+ *     first -> free slots in their order -> worn-out slots -> slots in quarantine -> live slots by age -> 0
+ *              (LIFO: from the bottom of     (the oldest       (the same)            (with ages: but for
+ *              the stack; FIFO: the oldest   first)                                  what is protected)
+ *              first; LOWEST: none, its
+ *              order is that of the bits)
+ *
+ * The chain instead of arrays of slots is what lets a block be proved without memory: a walk that reaches the end after
+ * n links has met n different slots, since one that it met twice would lead round for ever. A block from anywhere, with a
+ * checksum that is right, can therefore say whatever it likes and never break an invariant of pool.c:
+ *
+ *     S1  exactly `live` bits are set, all below fresh                                      (I1, I2)
+ *     S2  the chain has fresh - live dead slots (LOWEST: worn + quarantined), then `aged` live ones  (I3, I9)
+ *     S3  all generations are within bounds; exactly the worn-out slots' are 0               (I5)
+ *     S4  links outside the chain are 0, and so are the bytes before the checksum: one state has one block
+ *     S5  the sizes of the parts make the size of the whole
+ *
+ * No link and no generation depends on where the slots are, what the debug mode puts around them, or how wide a pointer
+ * is. The checksum takes a word at a time in steps that can be undone, so that no change within a word goes unnoticed. */
+#include "pool_inside.h"
+
+#include "../core/fail.h"
+#include "../diag/tools.h"
+
+#include <string.h>
+
+#define BYTE_ORDER_MARK UINT32_C(0x01020304)
+#define FORMAT          1u
+
+static const char magic[8] = {'k', 'o', 'l', 'k', 'p', 'o', 'o', 'l'};
+
+typedef struct header {
+    char magic[8];
+    uint32_t byte_order, format;
+    uint64_t size; /* of the block */
+    uint32_t object_size, tag;
+    uint8_t reuse, generations, ages, none;
+    uint32_t capacity, fresh, live, worn, quarantined, aged;
+    uint32_t first; /* of the chain: slot + 1 */
+} header;
+
+_Static_assert(sizeof(header) == 64, "the header is the same on every platform, without padding");
+
+/* Where the parts begin, from the start of the block. */
+typedef struct parts {
+    uint64_t live, generations, links, objects, padding, checksum, size;
+} parts;
+
+/* ---- Leaves ---------------------------------------------------------------------------------------------------- */
+
+static uint32_t load32(const unsigned char *at) {
+    uint32_t number;
+    return memcpy(&number, at, sizeof number), number;
+}
+
+static uint64_t load64(const unsigned char *at) {
+    uint64_t number;
+    return memcpy(&number, at, sizeof number), number;
+}
+
+static void store32(unsigned char *at, uint32_t number) {
+    memcpy(at, &number, sizeof number);
+}
+
+/* A part of the block, or none: the pool has no such array then. */
+static void copy(void *to, const void *from, uint64_t size) {
+    if (size) memcpy(to, from, (size_t)size);
+}
+
+/* Of whole words. */
+static uint64_t checksum_of(const unsigned char *bytes, uint64_t size) {
+    uint64_t sum = size;
+    for (uint64_t i = 0; i < size; i += 8) {
+        sum = (sum ^ load64(bytes + i)) * UINT64_C(0x9e3779b97f4a7c15);
+        sum ^= sum >> 32;
+    }
+    return sum;
+}
+
+static uint8_t generations_of(const kolk_pool *pool) {
+    if (!pool->generations && pool->max_capacity) return KOLK_GENERATIONS_NONE;
+    return pool->strict ? KOLK_GENERATIONS_STRICT : KOLK_GENERATIONS_RECYCLE;
+}
+
+/* Does the header contradict itself? */
+static bool is_possible(const header *head) {
+    if (head->fresh > head->capacity || head->live > head->fresh || head->none) return false;
+    if ((uint64_t)head->worn + head->quarantined > head->fresh - head->live) return false;
+    return head->aged <= (head->ages ? head->live : 0);
+}
+
+/* Where in the chain its parts begin. */
+typedef struct stretches {
+    uint32_t worn, quarantined, aged, end;
+} stretches;
+
+static stretches stretches_of(const header *head) {
+    stretches from;
+    uint32_t withheld = head->worn + head->quarantined;
+    from.aged = head->reuse == KOLK_REUSE_LOWEST ? withheld : head->fresh - head->live;
+    from.worn = from.aged - withheld;
+    from.quarantined = from.worn + head->worn;
+    from.end = from.aged + head->aged;
+    return from;
+}
+
+static parts parts_of(const header *head) {
+    parts at = {.live = sizeof *head};
+    at.generations = at.live + kolk_bits_words(head->fresh) * 8;
+    at.links = at.generations + (head->generations == KOLK_GENERATIONS_NONE ? 0 : (uint64_t)head->fresh * 4);
+    at.objects = at.links + (stretches_of(head).end ? (uint64_t)head->fresh * 4 : 0);
+    at.padding = at.objects + (uint64_t)head->live * head->object_size;
+    at.checksum = round_up(at.padding, 8);
+    at.size = at.checksum + 8;
+    return at;
+}
+
+static kolk_status has_snapshot(const kolk_pool *pool) {
+    if (pool->setup || pool->teardown) return KOLK_NO_SNAPSHOT;
+    return pool->in_hook ? KOLK_IN_HOOK : KOLK_OK; /* a slot may be in no place then */
+}
+
+/* The live objects from the pool into the block, or back: as the pool's bits say. */
+static void copy_objects(const kolk_pool *pool, unsigned char *bytes, bool back) {
+    bool packed = pool->stride == pool->object_size;
+    uint32_t at = 0, n = pool->fresh;
+    for (unsigned char *run; (run = kolk_pool_next_run(pool, &at, &n)) != NULL; at += n, n = pool->fresh - at) {
+        size_t size = packed ? (size_t)n * pool->object_size : pool->object_size;
+        for (uint32_t i = 0; i < (packed ? 1 : n); i++, bytes += size, run += pool->stride) {
+            memcpy(back ? run : bytes, back ? bytes : run, size);
+            if (back) kolk_tools_wrote(run, size);
+        }
+    }
+}
+
+/* ---- Taking one ------------------------------------------------------------------------------------------------- */
+
+/* Live slots in the order of births. */
+static uint32_t count_aged(const kolk_pool *pool) {
+    uint32_t count = 0;
+    for (uint32_t at = 0; pool->ages && (at = pool->ages[at].newer) != 0;) count += kolk_bits_get(pool->live, at - 1);
+    return count;
+}
+
+static header header_of(const kolk_pool *pool) {
+    header head = {
+        .byte_order = BYTE_ORDER_MARK,
+        .format = FORMAT,
+        .object_size = pool->object_size,
+        .tag = pool->tag,
+        .reuse = pool->reuse,
+        .generations = generations_of(pool),
+        .ages = pool->ages != NULL,
+        .capacity = pool->capacity,
+        .fresh = pool->fresh,
+        .live = kolk_pool_count(pool),
+        .worn = pool->worn,
+        .quarantined = pool->quarantined,
+        .aged = count_aged(pool),
+    };
+    memcpy(head.magic, magic, sizeof magic);
+    head.size = parts_of(&head).size;
+    return head;
+}
+
+size_t kolk_pool_snapshot_size(const kolk_pool *pool) {
+    return has_snapshot(pool) == KOLK_OK ? (size_t)header_of(pool).size : 0;
+}
+
+/* A chain as it grows: where the next link goes. */
+typedef struct chain {
+    unsigned char *links, *end;
+} chain;
+
+static void append(chain *to, uint32_t slot) {
+    store32(to->end, slot + 1);
+    to->end = to->links + (size_t)slot * 4;
+}
+
+/* Writes the chain over links that are 0, and generations of 0 for what is worn out: there the pool keeps its list. */
+static void write_chain(const kolk_pool *pool, chain to, unsigned char *generations) {
+    uint32_t worn = pool->worn_first;
+    for (uint32_t n = 0; pool->reuse != KOLK_REUSE_LOWEST && n < queued(pool); n++)
+        append(&to, queue_at(pool, n)->index);
+    for (uint32_t n = 0; n < pool->worn; n++, worn = pool->generations[worn]) {
+        append(&to, worn);
+        store32(generations + (size_t)worn * 4, 0);
+    }
+    for (uint32_t n = 0; n < pool->quarantined; n++) append(&to, *kolk_debug_ring(pool->debug, n));
+    for (uint32_t at = 0; pool->ages && (at = pool->ages[at].newer) != 0;)
+        if (kolk_bits_get(pool->live, at - 1)) append(&to, at - 1);
+}
+
+size_t kolk_pool_snapshot(const kolk_pool *pool, void *block, size_t size) {
+    if (has_snapshot(pool) != KOLK_OK) return 0;
+    header head = header_of(pool);
+    parts at = parts_of(&head);
+    if (size < at.size) return 0;
+
+    unsigned char *bytes = block;
+    copy(bytes + at.live, pool->live, at.generations - at.live);
+    copy(bytes + at.generations, pool->generations, at.links - at.generations);
+    memset(bytes + at.links, 0, (size_t)(at.objects - at.links));
+    memset(bytes + at.padding, 0, (size_t)(at.checksum - at.padding));
+    write_chain(pool, (chain){bytes + at.links, (unsigned char *)&head.first}, bytes + at.generations);
+    copy_objects(pool, bytes + at.objects, false);
+    memcpy(bytes, &head, sizeof head);
+    kolk_tools_wrote(bytes, (size_t)at.checksum); /* objects have padding */
+    uint64_t sum = checksum_of(bytes, at.checksum);
+    memcpy(bytes + at.checksum, &sum, sizeof sum);
+    kolk_tools_wrote(bytes + at.checksum, sizeof sum);
+    return (size_t)at.size;
+}
+
+/* ---- Proving one ------------------------------------------------------------------------------------------------ */
+
+static bool is_live_in(const unsigned char *live, uint64_t slot) {
+    return load64(live + slot / 64 * 8) & kolk_bits_at(slot);
+}
+
+static bool bits_are_right(const header *head, const unsigned char *live) { /* S1 */
+    uint64_t count = 0, words = kolk_bits_words(head->fresh);
+    for (uint64_t i = 0; i < words; i++) count += (unsigned)__builtin_popcountll(load64(live + i * 8));
+    if (count != head->live) return false;
+    return head->fresh % 64 == 0 || load64(live + (words - 1) * 8) >> (head->fresh % 64) == 0;
+}
+
+static bool generations_are_right(const header *head, const unsigned char *live, const unsigned char *generations) {
+    uint32_t none = 0; /* S3 */
+    if (head->generations == KOLK_GENERATIONS_NONE) return head->worn == 0;
+    for (uint64_t slot = 0; slot < head->fresh; slot++) {
+        uint32_t generation = load32(generations + slot * 4);
+        if (generation > KOLK_GENERATION_MAX || (generation == 0 && is_live_in(live, slot))) return false;
+        none += generation == 0;
+    }
+    return none == head->worn;
+}
+
+static bool chain_is_right(const header *head, const unsigned char *bytes, const parts *at) { /* S2, S4 */
+    stretches from = stretches_of(head);
+    uint32_t next = head->first, links = 0;
+    for (uint32_t n = 0; n < from.end; n++) {
+        uint64_t slot = (uint64_t)next - 1; /* beyond any other if there is none */
+        if (slot >= head->fresh || is_live_in(bytes + at->live, slot) != (n >= from.aged)) return false;
+        bool worn = n >= from.worn && n < from.quarantined;
+        if (worn && load32(bytes + at->generations + slot * 4) != 0) return false;
+        next = load32(bytes + at->links + slot * 4);
+    }
+    for (uint64_t i = at->links; i < at->objects; i += 4) links += load32(bytes + i) != 0;
+    return next == 0 && links == (from.end > 1 ? from.end - 1 : 0);
+}
+
+static bool padding_is_right(const unsigned char *bytes, const parts *at) { /* S4 */
+    for (uint64_t i = at->padding; i < at->checksum; i++)
+        if (bytes[i] != 0) return false;
+    return true;
+}
+
+static kolk_status prove(const kolk_pool *pool, const unsigned char *bytes, size_t size, header *head) {
+    if (size < sizeof *head || memcmp(bytes, magic, sizeof magic) != 0) return KOLK_NOT_A_SNAPSHOT;
+    memcpy(head, bytes, sizeof *head);
+    if (head->byte_order != BYTE_ORDER_MARK) return KOLK_OTHER_BYTE_ORDER;
+    if (head->format != FORMAT) return KOLK_OTHER_VERSION;
+    if (head->size != size || size % 8 || size == sizeof *head) return KOLK_DAMAGED_SNAPSHOT;
+    if (checksum_of(bytes, size - 8) != load64(bytes + size - 8)) return KOLK_DAMAGED_SNAPSHOT;
+
+    if (head->object_size != pool->object_size || head->tag != pool->tag) return KOLK_OTHER_POOL;
+    if (head->reuse != pool->reuse || head->generations != generations_of(pool)) return KOLK_OTHER_POOL;
+    if (head->ages != (pool->ages != NULL)) return KOLK_OTHER_POOL;
+
+    if (!is_possible(head)) return KOLK_FORGED_SNAPSHOT;
+    parts at = parts_of(head);
+    if (at.size != size) return KOLK_FORGED_SNAPSHOT; /* S5 */
+    if (!bits_are_right(head, bytes + at.live)) return KOLK_FORGED_SNAPSHOT;
+    if (!generations_are_right(head, bytes + at.live, bytes + at.generations)) return KOLK_FORGED_SNAPSHOT;
+    if (!padding_is_right(bytes, &at)) return KOLK_FORGED_SNAPSHOT;
+    return chain_is_right(head, bytes, &at) ? KOLK_OK : KOLK_FORGED_SNAPSHOT;
+}
+
+/* ---- Putting it in place ------------------------------------------------------------------------------------------ */
+
+/* As after the growth of the first pool, if this one may: FIFO uses never-issued slots first. */
+static kolk_status make_room(kolk_pool *pool, const header *head) {
+    return kolk_pool_reserve(pool, head->capacity <= pool->max_capacity ? head->capacity : head->fresh);
+}
+
+/* Is a slot alive in the other state, the block's? */
+static bool is_alive_then(const header *head, const unsigned char *live, uint32_t slot) {
+    return slot < head->fresh && is_live_in(live, slot);
+}
+
+static void end_life(kolk_pool *pool, uint32_t slot, const void *site) {
+    kolk_debug_end_life(pool->debug, slot, site);
+    kolk_debug_wipe(pool->debug, slot, slot_at(pool, slot));
+}
+
+/* What the debug mode has to do: proves what is there, begins the lives that are only then, ends those that are only now.
+ * False if malloc has no memory for an object: nothing has changed. */
+static bool change_lives(kolk_pool *pool, const header *head, const unsigned char *live, const void *site) {
+    kolk_pool_verify_all(pool, site);
+    for (uint32_t i = 0; i < head->fresh; i++) {
+        if (is_alive(pool, i) || !is_alive_then(head, live, i)) continue;
+        void *object = kolk_debug_dress(pool->debug, i, slot_at(pool, i));
+        if (object) {
+            kolk_debug_begin_life(pool->debug, i, object, site);
+            continue;
+        }
+        while (i-- > 0)
+            if (!is_alive(pool, i) && is_alive_then(head, live, i)) end_life(pool, i, site);
+        kolk_debug_unissue(pool->debug, pool->fresh, head->fresh);
+        return false;
+    }
+    for (uint32_t i = 0; i < pool->fresh; i++)
+        if (is_alive(pool, i) && !is_alive_then(head, live, i)) end_life(pool, i, site);
+    kolk_debug_unissue(pool->debug, head->fresh, pool->fresh);
+    return true;
+}
+
+/* All dead slots are holes at first. */
+static void make_holes(kolk_pool *pool) {
+    uint64_t words = kolk_bits_words(pool->fresh);
+    for (unsigned k = 0; k < pool->levels; k++, words = kolk_bits_words(words))
+        memset(pool->holes[k], 0, (size_t)words * 8);
+    for (uint64_t i = 0; (i = kolk_bits_find(pool->live, false, i, pool->fresh)) < pool->fresh; i++)
+        kolk_levels_set(pool->holes, pool->levels, i);
+}
+
+/* Hands the chain out to the places of pool.c. A quarantine that is shorter, or off, lets its oldest go, as it would have
+ * from the start. */
+static void place_chain(kolk_pool *pool, const header *head, const unsigned char *links) {
+    bool lowest = pool->reuse == KOLK_REUSE_LOWEST;
+    stretches from = stretches_of(head);
+    uint32_t room = debug_of(pool) ? kolk_debug_quarantine(pool->debug) : 0, free = 0, slot = head->first - 1;
+    uint32_t kept = head->quarantined < room ? head->quarantined : room;
+    if (lowest) make_holes(pool);
+    for (uint32_t n = 0; n < from.end; n++, slot = load32(links + (size_t)slot * 4) - 1) {
+        if (pool->ages && n >= from.aged) {
+            become_newest(pool, slot);
+            continue;
+        }
+        bool worn = n >= from.worn && n < from.quarantined, waits = n >= from.aged - kept;
+        if (worn && n == from.worn) pool->worn_first = slot;
+        if (worn && n > from.worn) pool->generations[pool->worn_last] = slot;
+        if (worn) pool->worn_last = slot;
+        if (waits) *kolk_debug_ring(pool->debug, pool->quarantined++) = slot;
+        if (lowest && (worn || waits)) kolk_levels_clear(pool->holes, pool->levels, slot);
+        if (!lowest && !worn && !waits) pool->stack[free++].index = slot;
+    }
+    pool->worn = head->worn;
+    bool stacked = pool->reuse == KOLK_REUSE_LIFO && free > 0;
+    pool->top = stacked ? pool->stack + free : pool->stack; /* NULL without slots */
+    pool->held = head->fresh - head->live - (uint32_t)(pool->top - pool->stack);
+}
+
+/* Nothing fails from here on. The peak goes on: where it was fresh, and fresh is lower than it was, it is counted. */
+static void take_in(kolk_pool *pool, const header *head, const unsigned char *bytes) {
+    parts at = parts_of(head);
+    uint32_t peak = peak_of(pool);
+    pool->fresh = head->fresh;
+    pool->first = pool->worn_first = pool->worn_last = pool->quarantined = 0;
+    pool->sweep = 0; /* of a tick: it begins anew */
+    if (pool->seen > pool->fresh) pool->seen = pool->fresh;
+    if (pool->ages) pool->ages[0] = (kolk_age){0, 0};
+    for (uint32_t i = 0; pool->ages && i < pool->fresh; i++) be_alone(pool, i);
+    copy(pool->live, bytes + at.live, at.generations - at.live);
+    copy(pool->generations, bytes + at.generations, at.links - at.generations);
+    place_chain(pool, head, bytes + at.links);
+    if (keeps_peak(pool) || peak > pool->fresh) pool->peak = peak > head->live ? peak : head->live;
+    show(pool);
+    copy_objects(pool, (unsigned char *)(uintptr_t)bytes + at.objects, true);
+}
+
+kolk_status kolk_pool_restore(kolk_pool *pool, const void *block, size_t size) {
+    header head;
+    kolk_status status = has_snapshot(pool);
+    if (status == KOLK_OK) status = prove(pool, block, size, &head);
+    if (status == KOLK_OK) status = make_room(pool, &head);
+    if (status != KOLK_OK) return status;
+    const unsigned char *bytes = block;
+    if (debug_of(pool) && !change_lives(pool, &head, bytes + sizeof head, SITE)) return KOLK_NO_MEMORY;
+    take_in(pool, &head, bytes);
+    return KOLK_OK;
+}

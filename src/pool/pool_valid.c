@@ -1,0 +1,73 @@
+/* pool_valid.c: the predicate over all invariants of the core pool; their numbers are those of pool.c's essay. */
+#include "pool_inside.h"
+
+#include "../core/hash.h"
+
+/* Sums of mixed numbers tell sets apart, without a mark on any slot.
+ * Adds up the fingerprint of the free slots in their places; false if the worn-out list leads outside (I3). */
+static bool add_places(const kolk_pool *pool, uint64_t *print) {
+    uint32_t length = queued(pool);
+    for (uint32_t n = 0; n < length; n++) *print += kolk_mixed(queue_at(pool, n)->index);
+    uint32_t worn = pool->worn_first;
+    if (pool->worn && !pool->generations) return false;
+    for (uint32_t n = 0; n < pool->worn; n++, worn = pool->generations[worn]) {
+        if (worn >= pool->fresh) return false;
+        *print += kolk_mixed(worn);
+    }
+    for (uint32_t n = 0; n < pool->quarantined; n++) *print += kolk_mixed(*kolk_debug_ring(pool->debug, n));
+    if (pool->levels == 0) return true;
+    for (uint64_t i = 0; (i = kolk_bits_find(pool->holes[0], true, i, pool->fresh)) < pool->fresh; i++)
+        *print += kolk_mixed(i);
+    return true;
+}
+
+static bool levels_are_valid(const kolk_pool *pool) { /* I6 */
+    uint64_t bits = kolk_bits_words(pool->fresh);
+    for (unsigned k = 0; k + 1 < pool->levels; k++, bits = kolk_bits_words(bits))
+        for (uint64_t i = 0; i < bits; i++)
+            if (kolk_bits_get(pool->holes[k + 1], i) != (pool->holes[k][i] != 0)) return false;
+    return true;
+}
+
+static bool ages_are_valid(const kolk_pool *pool) { /* I9 */
+    if (!pool->ages) return true;
+    uint64_t in_order = 0, alone = 0;
+    for (uint32_t at = 0, next;; at = next, in_order++) {
+        next = pool->ages[at].newer;
+        if (next > pool->fresh || pool->ages[next].older != at) return false; /* so it can't go round without 0 */
+        if (next == 0) break;
+    }
+    for (uint32_t slot = 0; slot < pool->fresh; slot++)
+        alone += is_alone(pool, slot) && pool->ages[slot + 1].older == slot + 1;
+    return in_order + alone == pool->fresh;
+}
+
+bool kolk_pool_is_valid(const kolk_pool *pool) {
+    if (pool->fresh > pool->capacity || pool->capacity > pool->max_capacity) return false;    /* I2 */
+    if (pool->top < pool->stack || pool->held < pool->worn + pool->quarantined) return false; /* I1 */
+    kolk_pool shown = *pool;                                                                  /* I4 */
+    show(&shown);
+    if (pool->bound != shown.bound || pool->free_bound != shown.free_bound || pool->floor != shown.floor) return false;
+    bool easy = pool->easy_floor == shown.easy_floor && pool->easy_held == shown.easy_held;
+    if (pool->max_capacity && !easy) return false; /* the all-zero pool has 0 */
+
+    uint64_t live = 0, dead = 0;
+    for (uint64_t i = 0; i < pool->fresh; i++) {
+        bool is_live = kolk_bits_get(pool->live, i);
+        if (debug_of(pool) && !kolk_debug_is_intact(pool->debug, (uint32_t)i, slot_at(pool, i), is_live))
+            return false; /* I8 */
+        if (!is_live) {
+            dead += kolk_mixed(i);
+            continue;
+        }
+        live++;
+        if (pool->generations && pool->generations[i] == 0) return false; /* I5 */
+        if (pool->ready && !kolk_bits_get(pool->ready, i)) return false;  /* I7 */
+    }
+    if (pool->fresh % 64 && pool->live[pool->fresh / 64] >> (pool->fresh % 64)) return false; /* I2 */
+    if (kolk_pool_count(pool) != live) return false;                                          /* I1 */
+    if (peak_of(pool) < live) return false;
+
+    uint64_t places = 0; /* I3 */
+    return add_places(pool, &places) && places == dead && levels_are_valid(pool) && ages_are_valid(pool);
+}

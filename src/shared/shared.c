@@ -1,0 +1,318 @@
+/* shared.c: one pool, many threads.
+ *
+ *     slots      | 0 | 1 | 2 | ......... | fresh | ....... | usable | (reserved, not committed) |
+ *     lives      32 or 8 bits a slot   how often a life began or ended there: odd while it lasts
+ *     home       1 bit a slot          free, and at home; in words, and a summary: 1 bit a word that may have bits
+ *     later      4 times the same      freed, and not to be used yet (shared_later.c)
+ *     magazines  a stack of free slots for each thread
+ *
+ * A word is what threads pass on. A thread whose magazine is empty takes a whole word by one exchange, and owns the slots of
+ * its bits: it hands them out and takes them back, whoever had them, without an atomic read-modify-write. When the magazine is
+ * full, the oldest half goes home, neighbours that are of one word by one OR: objects that went through a queue come back in
+ * order, so that is most of them. No slot has a link to another, so there is nothing to take for something that it was before
+ * (ABA), and nothing that a stray write can corrupt.
+ *
+ * How many can be alive. A word has no more bits than a magazine has room for, and is only taken by an empty one, so no thread
+ * ever has more than `cache` free slots, in its magazine or on the way to it or from it. There are max_capacity + slack slots,
+ * slack = (max_threads - 1) * cache, so if all words are empty when a thread with an empty magazine looks, at least max_capacity
+ * objects are alive. But one look at many words is no look at one moment. So `returns` counts who has brought slots home, after
+ * he did: if it is the same before and after, all words that were seen empty still were at the end, but for bits that are on
+ * their way home, which count as their thread's (see fetch).
+ *
+ * When none is found, the pool goes direct: nobody keeps slots at hand, until as many have come home as there are (or half as
+ * many: to find none once more renews that only then). What is
+ * freed can be found by all, and is what those who wait in line get (shared_wait.c). To go direct is to lower the bound from
+ * which on free leaves the fast path, in all magazines: it costs nothing when it is not needed. A pool without caches is direct
+ * for ever, and so exact: no slack, and slots are taken one by one. There a bit of the summary, once set, stays: to clear it
+ * would tell the others, for a moment, that a word is empty which somebody has just brought a slot to.
+ *
+ * The summary. Who takes a word clears its bit first; who brings slots to a word sees to it afterwards that it is set. A bit
+ * may be set though the word is empty: the next one finds out. But a word to which somebody has ended bringing slots has its
+ * bit set, or somebody is just taking all of it. The summary needs no order of its own: of a taker and a bringer at one word,
+ * the order in which they come to the word is that in which they are seen at its bit. Who takes one slot of a word leaves the
+ * bit alone.
+ *
+ * Invariants (kolk_shared_is_valid, while nobody is at work):
+ *     I1  fresh <= usable <= max_capacity + slack
+ *     I2  each slot below fresh is alive, or at home, or in one magazine, or in one set of those to be free later, or in the
+ *         debug mode's quarantine; above, none is anywhere
+ *     I3  a word that is not 0 has its bit in the summary
+ *     I4  no magazine has more than `cache` entries, and cache has room for a word
+ *     I5  nobody is in line
+ *     I6  slots that are to be free later are of the last three epochs
+ *     I7  zones and fills are as the debug mode left them */
+#include "shared_inside.h"
+
+#if __STDC_HOSTED__
+
+#include "../diag/probes.h"
+#include "../core/room.h"
+#include "../os/wait.h"
+
+#include <string.h>
+
+/* Emit each function of shared.inl once. */
+extern inline uint32_t *kolk_magazine_entry(kolk_magazine *magazine, uint32_t n);
+extern inline void *kolk_local_alloc_sized(kolk_local *local, size_t stride);
+extern inline void *kolk_local_alloc(kolk_local *local);
+extern inline void kolk_local_free_slot(kolk_local *local, void *object, uintptr_t index);
+extern inline void kolk_local_free(kolk_local *local, void *object);
+extern inline void kolk_local_free_sized(kolk_local *local, void *object, size_t stride);
+extern inline void *kolk_shared_get_sized(const kolk_shared *pool, kolk_handle handle, size_t stride);
+extern inline void *kolk_shared_get(const kolk_shared *pool, kolk_handle handle);
+
+/* ---- Coming home ------------------------------------------------------------------------------------------------------- */
+
+/* Both orders: with the exchange in take_from. If that came before, so did the clearing of the bit in the summary, and the load
+ * sees it; if it comes later, it takes what was brought. That the word was not empty says nothing about the summary: who
+ * brought to it before may not have come to that yet. */
+void kolk_shared_bring(const kolk_slot_set *set, uint32_t word, uint64_t bits) {
+    uint64_t bit = kolk_bits_at(word);
+    kolk_fetch_or(&set->words[word], bits, KOLK_ACQ_REL);
+    if (!(kolk_load(&set->summary[word / 64], KOLK_RELAXED) & bit))
+        kolk_fetch_or(&set->summary[word / 64], bit, KOLK_RELAXED);
+}
+
+void kolk_shared_count_return(kolk_shared *pool) {
+    kolk_fetch_add(&pool->returns, 1, KOLK_SEQ_CST); /* partner: kolk_shared_fetch */
+}
+
+void kolk_shared_bring_slot(kolk_shared *pool, uint32_t slot) {
+    kolk_shared_bring(&pool->home, slot >> pool->word_shift, bit_of(pool, slot));
+    kolk_shared_count_return(pool);
+}
+
+/* They stay in the magazine meanwhile: see kolk_shared_fetch. The others move down when these are home, to where none of the
+ * others was, as n is at least half of them: a fork's child finds each once. */
+void kolk_shared_bring_oldest(kolk_shared *pool, kolk_magazine *magazine, uint32_t n) {
+    uint32_t *entries = kolk_magazine_entry(magazine, 0), left = magazine->top - n, at = 0;
+    if (n == 0) return;
+    kolk_store(&magazine->leaving, n, KOLK_RELAXED);
+    while (at != n) {
+        uint32_t word = entries[at] >> pool->word_shift;
+        uint64_t bits = 0;
+        for (; at != n && entries[at] >> pool->word_shift == word; at++) bits |= bit_of(pool, entries[at]);
+        kolk_shared_bring(&pool->home, word, bits);
+    }
+    kolk_shared_count_return(pool);
+    memcpy(entries, entries + n, left * sizeof *entries);
+    kolk_store(&magazine->top, left, KOLK_RELEASE); /* both: so that a fork's child finds all before */
+    kolk_store(&magazine->leaving, 0, KOLK_RELEASE);
+}
+
+/* ---- Leaving home ------------------------------------------------------------------------------------------------------ */
+
+static uint64_t lowest_of(uint64_t bits) {
+    return bits & (~bits + 1);
+}
+
+/* All bits of a word, or just one of them. */
+static uint64_t take_from(kolk_shared *pool, uint32_t word, bool one) {
+    uint64_t *at = &pool->home.words[word], bits = one ? kolk_load(at, KOLK_RELAXED) : 0;
+    while (bits)
+        if (kolk_compare_exchange_weak(at, &bits, bits & (bits - 1), KOLK_ACQ_REL, KOLK_RELAXED))
+            return lowest_of(bits);
+    if (pool->cache == 0) return 0; /* see above */
+    kolk_fetch_and(&pool->home.summary[word / 64], ~kolk_bits_at(word), KOLK_RELAXED);
+    bits = kolk_exchange(at, 0, KOLK_ACQ_REL); /* partner: kolk_shared_bring */
+    if (!one || bits == lowest_of(bits)) return bits;
+    kolk_shared_bring(&pool->home, word, bits & (bits - 1)); /* which have come since it was seen empty */
+    kolk_shared_count_return(pool);
+    return lowest_of(bits);
+}
+
+/* Looks for a word from *place on, and all round. */
+static uint64_t search(kolk_shared *pool, uint32_t *place, bool one) {
+    uint32_t n = (uint32_t)kolk_bits_words(words_of(pool, kolk_load(&pool->fresh, KOLK_RELAXED)));
+    uint32_t at = *place / 64 < n ? *place / 64 : 0;
+    uint64_t first = ~UINT64_C(0) << *place % 64;
+    for (uint32_t looked = 0; looked <= n && n; looked++, at = at + 1 < n ? at + 1 : 0) {
+        uint64_t words = kolk_load(&pool->home.summary[at], KOLK_RELAXED);
+        if (looked == 0) words &= first;
+        for (; words; words &= words - 1) {
+            uint32_t word = at * 64 + kolk_bits_lowest(words);
+            uint64_t bits = take_from(pool, word, one);
+            if (!bits) continue;
+            *place = word;
+            return bits;
+        }
+    }
+    return 0;
+}
+
+/* Commits more slots; true if there are more now. */
+static KOLK_APART bool grow(kolk_shared *pool, uint32_t before) {
+    if (before == slots_of(pool)) return false;
+    kolk_lock_word(&pool->lock);
+    uint32_t now = pool->usable, wish = kolk_room_wish(now, slots_of(pool), pool->stride);
+    if (now == before && kolk_shared_commit(pool, wish)) {
+        PROBE3(grow, name_of(pool), now, wish);
+        kolk_store(&pool->usable, wish, KOLK_RELEASE); /* partner: usable */
+        if (!pool->debug) kolk_store(&pool->bound, wish, KOLK_RELAXED);
+        now = wish;
+    }
+    kolk_unlock_word(&pool->lock);
+    return now != before;
+}
+
+/* Slots that were never handed out: of one word, and as many as it has, or one. */
+static uint64_t take_fresh(kolk_shared *pool, uint32_t *word, bool one) {
+    uint32_t fresh = kolk_load(&pool->fresh, KOLK_ACQUIRE), end, n; /* partner: below, so that usable is no older */
+    do {
+        while (fresh == (end = usable(pool)))
+            if (!grow(pool, end)) return 0;
+        uint32_t in_word = one ? 1 : word_bits(pool) - (fresh & (word_bits(pool) - 1));
+        n = end - fresh < in_word ? end - fresh : in_word;
+    } while (!kolk_compare_exchange_weak(&pool->fresh, &fresh, fresh + n, KOLK_ACQ_REL, KOLK_ACQUIRE));
+    *word = fresh >> pool->word_shift;
+    return (n == 64 ? ~UINT64_C(0) : (UINT64_C(1) << n) - 1) << (fresh & (word_bits(pool) - 1));
+}
+
+/* If there are none, each word was seen empty; if nobody has ended bringing slots home meanwhile, what is in them at the end is
+ * of those who have begun, and still counts as theirs. */
+uint64_t kolk_shared_fetch(kolk_shared *pool, uint32_t *place, bool one) {
+    for (;;) {
+        uint64_t returns = kolk_load(&pool->returns, KOLK_ACQUIRE); /* an old one is not that of the end */
+        uint64_t bits = search(pool, place, one);
+        if (!bits) bits = take_fresh(pool, place, one);
+        if (!bits && pool->debug) bits = kolk_shared_take_quarantined(pool, place);
+        if (bits || kolk_load(&pool->returns, KOLK_SEQ_CST) == returns) return bits;
+    }
+}
+
+/* ---- Going direct ------------------------------------------------------------------------------------------------------ */
+
+static bool is_direct(const kolk_shared *pool) {
+    return kolk_load(&pool->waiting, KOLK_SEQ_CST) ||
+           kolk_load(&pool->direct_until, KOLK_SEQ_CST) > kolk_load(&pool->returns, KOLK_SEQ_CST);
+}
+
+/* Nothing is left to be done only if somebody has lowered all bounds: who has just begun may be interrupted for long. And it is
+ * a long way to the end of what is direct now: who looked before others did must not bring it nearer. */
+void kolk_shared_go_direct(kolk_shared *pool) {
+    uint64_t lowered = kolk_load(&pool->lowered_until, KOLK_SEQ_CST), now = kolk_load(&pool->returns, KOLK_SEQ_CST);
+    if (lowered > now + slots_of(pool) / 2) return;
+    raise_to(&pool->direct_until, now + slots_of(pool));
+    for (uint32_t n = 0; n < pool->max_threads; n++) kolk_store(&magazine_at(pool, n)->bound, 0, KOLK_SEQ_CST);
+    raise_to(&pool->lowered_until, now + slots_of(pool));
+}
+
+/* The exchange, and then a look whether the pool has gone direct; there, the other way round. So the bound is 0 if it has. */
+void kolk_shared_show_bound(const kolk_shared *pool, kolk_magazine *magazine) {
+    uint32_t end = pool->exact || is_direct(pool) ? 0 : usable(pool);
+    if (kolk_load(&magazine->bound, KOLK_RELAXED) == end) return;
+    kolk_exchange(&magazine->bound, end, KOLK_SEQ_CST); /* partner: kolk_shared_go_direct */
+    if (is_direct(pool)) kolk_store(&magazine->bound, 0, KOLK_SEQ_CST);
+}
+
+/* ---- Objects --------------------------------------------------------------------------------------------------------------- */
+
+/* Fills an empty magazine with slots of one word, so that the lowest is the next. */
+static void fill(const kolk_shared *pool, kolk_magazine *magazine, uint64_t bits) {
+    uint32_t first = magazine->place << pool->word_shift, n = (uint32_t)__builtin_popcountll(bits);
+    for (uint32_t at = n; bits; bits &= bits - 1) *kolk_magazine_entry(magazine, --at) = first + kolk_bits_lowest(bits);
+    kolk_store(&magazine->top, n, KOLK_RELEASE); /* so that a fork's child finds all of it */
+}
+
+static bool refill(kolk_local *local) {
+    kolk_shared *pool = local->pool;
+    kolk_magazine *magazine = local->magazine;
+    uint64_t bits = kolk_shared_fetch(pool, &magazine->place, is_direct(pool));
+    fill(pool, magazine, bits);
+    kolk_shared_show_bound(pool, magazine);
+    serve_waiting(pool);
+    return bits != 0;
+}
+
+uint32_t kolk_shared_take(kolk_local *local) {
+    kolk_magazine *magazine = local->magazine;
+    if (magazine->held) return magazine->held - 1;
+    bool filled = held_by(magazine) || refill(local) || (kolk_shared_end_epochs(local) && refill(local));
+    if (!filled) return NO_SLOT;
+    uint32_t top = magazine->top - 1;
+    kolk_store(&magazine->top, top, KOLK_RELAXED);
+    return *kolk_magazine_entry(magazine, top);
+}
+
+void *kolk_shared_begin_life(kolk_local *local, uint32_t slot, const void *site) {
+    kolk_shared *pool = local->pool;
+    void *object = pool->debug ? kolk_shared_dress(local, slot, site) : plain_object_at(pool, slot);
+    if (!object) return kolk_shared_fail_alloc(local);
+    uint32_t life = life_of(pool, slot) + 1;
+    if (pool->lives)
+        kolk_store(&pool->lives[slot], life, KOLK_RELAXED);
+    else
+        kolk_store(&pool->short_lives[slot], (uint8_t)life, KOLK_RELAXED);
+    return object;
+}
+
+void *kolk_shared_fail_alloc(const kolk_local *local) {
+    uint64_t *failed = &local->magazine->failed;
+    kolk_store(failed, *failed + 1, KOLK_RELAXED); /* partner: kolk_shared_stats */
+    PROBE2(full, name_of(local->pool), local->pool->capacity);
+    kolk_shared_go_direct(local->pool);
+    return NULL;
+}
+
+void *kolk_local_alloc_slow(kolk_local *local) {
+    return kolk_shared_alloc(local, KOLK_NOW, SITE);
+}
+
+static bool end_life(const kolk_shared *pool, uintptr_t index) {
+    uint32_t life = life_of(pool, index);
+    if (!(life & 1)) return false;
+    uint8_t short_life = (uint8_t)life;
+    if (pool->lives) return kolk_compare_exchange(&pool->lives[index], &life, life + 1, KOLK_RELAXED, KOLK_RELAXED);
+    return kolk_compare_exchange(&pool->short_lives[index], &short_life, (uint8_t)(short_life + 1), KOLK_RELAXED,
+                                 KOLK_RELAXED);
+}
+
+uint32_t kolk_shared_end_life(const kolk_local *local, const void *object, const void *site) {
+    const kolk_shared *pool = local->pool;
+    uintptr_t index = pool ? slot_of(pool, object) : NO_SLOT;
+    bool known = pool && is_alive(pool, index);
+    /* Its zones, which are the same in every life: another thread may be freeing it, and be first. */
+    if (known && pool->debug) kolk_shared_verify(pool, (uint32_t)index, false, site);
+    if (!known || !end_life(pool, index)) {
+        kolk_shared_fail_object(pool, object, "free", KOLK_DOUBLE_FREE, site);
+        return NO_SLOT;
+    }
+    if (pool->debug) kolk_debug_end_life(pool->debug, (uint32_t)index, site);
+    return (uint32_t)index;
+}
+
+/* Makes room in the magazine, before the thread has one slot more; true if it is to stay empty. */
+static bool make_room(kolk_shared *pool, kolk_magazine *magazine) {
+    bool direct = is_direct(pool);
+    uint32_t held = held_by(magazine), leave = direct ? held : held == magazine->cache ? (held + 1) / 2 : 0;
+    kolk_shared_show_bound(pool, magazine);
+    if (leave) {
+        kolk_shared_bring_oldest(pool, magazine, leave);
+        serve_waiting(pool);
+    }
+    return direct;
+}
+
+void kolk_local_free_slow(kolk_local *local, void *object) {
+    kolk_shared *pool = local->pool;
+    kolk_magazine *magazine = local->magazine;
+    if (!object) return;
+    bool direct = pool && make_room(pool, magazine);
+    uint32_t slot = kolk_shared_end_life(local, object, SITE);
+    if (slot == NO_SLOT) return;
+    if (pool->debug) {
+        kolk_shared_wipe(pool, slot);
+    } else if (direct) {
+        kolk_shared_bring_slot(pool, slot);
+    } else {
+        *kolk_magazine_entry(magazine, magazine->top) = slot;
+        kolk_store(&magazine->top, magazine->top + 1, KOLK_RELEASE);
+    }
+    if (direct) serve_waiting(pool);
+}
+
+#else
+
+typedef int kolk_shared_is_empty_here; /* a translation unit may not be */
+
+#endif

@@ -1,0 +1,238 @@
+/* shared_ask.c: what can be asked of a shared pool, by pointer and handle, what is said of pointers that it does not know, and
+ * the proof of its invariants, which are those of shared.c. */
+#include "shared_inside.h"
+
+#if __STDC_HOSTED__
+
+#include "../core/bits.h"
+#include "../core/fail.h"
+#include "../core/handle.h"
+#include "../core/hash.h"
+#include "../diag/probes.h"
+#include "../diag/tools.h"
+
+/* ---- Reports ------------------------------------------------------------------------------------------------------------- */
+
+/* The slot whose stride this pointer is in, and how far; NO_SLOT if it is not of this pool. */
+static uint32_t locate(const kolk_shared *pool, const void *pointer, uint64_t *inside) {
+    *inside = 0;
+    if (pool->objects) return kolk_shared_search_bypassed(pool, pointer, inside);
+    uint64_t offset = (uintptr_t)pointer - (uintptr_t)pool->slots;
+    if (offset >= (uint64_t)usable(pool) * pool->stride) return NO_SLOT;
+    *inside = offset % pool->stride;
+    return (uint32_t)(offset / pool->stride);
+}
+
+/* A slot that is taken from `fresh`, and not alive yet, may pass for one that was. */
+static bool is_new(const kolk_shared *pool, uint32_t slot) {
+    return life_of(pool, slot) == 0 && (pool->lives || slot >= kolk_load(&pool->fresh, KOLK_RELAXED));
+}
+
+void kolk_shared_fail_object(const kolk_shared *pool, const void *object, const char *verb, kolk_status if_dead,
+                             const void *site) {
+    if (!pool) {
+        kolk_failure failure = {.rule = KOLK_NO_LOCAL, .pool = "", .object = object, .slot = NO_SLOT, .site = site};
+        failure.no_debug = true;
+        kolk_fail(failure, "%s through a local that is of no pool", verb);
+        return;
+    }
+    uint64_t inside;
+    uint32_t slot = locate(pool, object, &inside);
+    kolk_failure failure = kolk_shared_failure(pool, if_dead, slot, site);
+    failure.object = object;
+    if (slot != NO_SLOT && is_new(pool, slot)) failure.rule = KOLK_NEVER_ISSUED;
+    kolk_fail_object(failure, verb, inside);
+}
+
+/* ---- Handles and questions --------------------------------------------------------------------------------------------------- */
+
+kolk_handle kolk_shared_handle(const kolk_shared *pool, const void *object) {
+    kolk_handle handle = {0};
+    uintptr_t index = slot_of(pool, object);
+    uint32_t life = is_alive(pool, index) ? life_of(pool, index) : 0;
+    if (pool->lives && (life & 1)) {
+        handle.bits = (uint64_t)life << 32 | ((uint32_t)index ^ pool->tag);
+    } else if (!pool->lives && pool->short_lives) {
+        kolk_fail(kolk_shared_failure(pool, KOLK_NO_HANDLES, NO_SLOT, SITE),
+                  "handle of a pool without handles: .no_handles");
+    } else {
+        kolk_shared_fail_object(pool, object, "handle", KOLK_DEAD_OBJECT, SITE);
+    }
+    return handle;
+}
+
+void *kolk_shared_get_slow(const kolk_shared *pool, kolk_handle handle) {
+    uint32_t index = (uint32_t)handle.bits ^ pool->tag;
+    bool alive = pool->lives && is_alive(pool, index);
+    if (alive && life_of(pool, index) == handle.bits >> 32) return object_at(pool, index);
+    if (handle.bits >> 32 == 0) return NULL;
+    PROBE2(stale_handle, name_of(pool), handle.bits);
+    if (!kolk_is_of_another(index, slots_of(pool))) return NULL;
+    kolk_count_one(&pool->wrong_pool);
+    if (pool->debug_flags & KOLK_DEBUG_STRICT) {
+        kolk_failure failure = kolk_shared_failure(pool, KOLK_WRONG_POOL, NO_SLOT, SITE);
+        failure.handle = handle;
+        kolk_fail(failure, "handle %u is of another pool", handle.bits);
+    }
+    return NULL;
+}
+
+bool kolk_shared_is_live(const kolk_shared *pool, const void *object) {
+    return is_alive(pool, slot_of(pool, object));
+}
+
+/* The first slot from this one on that has a live object, or `end`. */
+static uint32_t live_from(const kolk_shared *pool, uintptr_t index, uint32_t end) {
+    while (index < end && !(life_of(pool, index) & 1)) index++;
+    return (uint32_t)index;
+}
+
+/* With bypass a pointer alone does not tell the slot. All of it is under the lock, without which no slot gets another block. */
+static void *next_bypassed(const kolk_shared *pool, const void *object, const void *site) {
+    void *next = NULL;
+    kolk_shared_lock_debug(pool);
+    uintptr_t slot = object ? kolk_debug_walked(pool->debug, object) : 0;
+    uint32_t end = kolk_load(&pool->fresh, KOLK_ACQUIRE);
+    bool known = !object || slot < end;
+    uint32_t index = known ? live_from(pool, object ? slot + 1 : 0, end) : end;
+    if (index < end) {
+        next = (void *)~pool->objects[index];
+        kolk_debug_walk(pool->debug, index, false);
+        if (!(life_of(pool, index) & 1)) kolk_debug_walk(pool->debug, index, true);
+    }
+    kolk_shared_unlock_debug(pool);
+    if (!known) kolk_shared_fail_object(pool, object, "next", KOLK_DEAD_OBJECT, site);
+    return next;
+}
+
+void *kolk_shared_next(const kolk_shared *pool, const void *object) {
+    if (pool->objects) return next_bypassed(pool, object, SITE);
+    uintptr_t index = object ? slot_of(pool, object) : 0;
+    uint32_t end = kolk_load(&pool->fresh, KOLK_ACQUIRE);
+    if (object && index++ >= end) {
+        kolk_shared_fail_object(pool, object, "next", KOLK_DEAD_OBJECT, SITE);
+        return NULL;
+    }
+    index = live_from(pool, index, end);
+    return index < end ? plain_object_at(pool, index) : NULL;
+}
+
+static uint64_t count_bits(const uint64_t *words, uint64_t n) {
+    uint64_t count = 0;
+    for (uint64_t i = 0; i < n; i++) count += (uint64_t)__builtin_popcountll(kolk_load(&words[i], KOLK_RELAXED));
+    return count;
+}
+
+static uint32_t holds_one(const kolk_magazine *magazine) {
+    return kolk_load(&magazine->held, KOLK_RELAXED) != 0;
+}
+
+/* Slots below fresh where nobody lives: at home, in magazines, free later, and in quarantine. */
+static uint64_t count_free(const kolk_shared *pool, uint32_t fresh) {
+    uint64_t count = count_bits(pool->home.words, words_of(pool, fresh));
+    for (uint32_t n = 0; n < pool->max_threads; n++)
+        count += held_by(magazine_at(pool, n)) + holds_one(magazine_at(pool, n));
+    count += kolk_load(&pool->quarantined, KOLK_RELAXED);
+    for (unsigned n = 0; n < 4; n++) count += count_bits(pool->later[n].words, kolk_bits_words(fresh));
+    return count;
+}
+
+uint32_t kolk_shared_count(const kolk_shared *pool) {
+    uint32_t fresh = kolk_load(&pool->fresh, KOLK_RELAXED);
+    uint64_t free = count_free(pool, fresh);
+    return free < fresh ? (uint32_t)(fresh - free) : 0;
+}
+
+/* ---- Statistics -------------------------------------------------------------------------------------------------------------- */
+
+void kolk_shared_stats(const kolk_shared *pool, kolk_stats *out) {
+    uint32_t fresh = kolk_load(&pool->fresh, KOLK_RELAXED), end = usable(pool);
+    uint64_t free = count_free(pool, fresh), failed = 0;
+    for (uint32_t n = 0; n < pool->max_threads; n++) failed += kolk_load(&magazine_at(pool, n)->failed, KOLK_RELAXED);
+    *out = (kolk_stats){
+        .name = name_of(pool),
+        .kind = "shared",
+        .object_size = pool->object_size,
+        .stride = pool->stride,
+        .count = free < fresh ? (uint32_t)(fresh - free) : 0,
+        .peak = fresh,
+        .capacity = end,
+        .max_capacity = slots_of(pool),
+        .unused_bytes = (uint64_t)(end - fresh) * pool->stride,
+        .bytes_reserved = pool->block_size,
+        .bytes_committed = kolk_shared_committed(pool, end),
+        .failed = failed,
+        .wrong_pool = kolk_load(&pool->wrong_pool, KOLK_RELAXED),
+        .debug = pool->debug_flags,
+    };
+    kolk_tools_wrote(out, sizeof *out);
+}
+
+/* ---- Validity -------------------------------------------------------------------------------------------------------------------- */
+
+/* What has been found so far: how many slots, and a sum that tells which. */
+typedef struct sum {
+    uint64_t slots, mixed;
+} sum;
+
+static void add_slot(sum *found, uint64_t slot) {
+    found->slots++;
+    found->mixed += kolk_mixed(slot);
+}
+
+/* Adds all slots of a set, whose words have so many of the bits; false if one is not below end, or if a word is not in the
+ * summary. */
+static bool add_set(sum *found, const kolk_slot_set *set, uint64_t words, uint32_t bits, uint32_t end) {
+    for (uint64_t word = 0; word < words; word++) {
+        if (set->words[word] && !kolk_bits_get(set->summary, word)) return false; /* I3 */
+        for (uint64_t left = set->words[word]; left; left &= left - 1) {
+            if (kolk_bits_lowest(left) >= bits || word * bits + kolk_bits_lowest(left) >= end) return false; /* I2 */
+            add_slot(found, word * bits + kolk_bits_lowest(left));
+        }
+    }
+    return true;
+}
+
+static bool add_magazine(sum *found, kolk_magazine *magazine, uint32_t cache, uint32_t end) {
+    if (held_by(magazine) > cache || magazine->leaving) return false; /* I4 */
+    for (uint32_t at = 0; at < magazine->top; at++) {
+        uint32_t slot = *kolk_magazine_entry(magazine, at);
+        if (slot >= end) return false; /* I2 */
+        add_slot(found, slot);
+    }
+    if (magazine->held > end) return false; /* I2 */
+    if (magazine->held) add_slot(found, magazine->held - 1);
+    return true;
+}
+
+bool kolk_shared_is_valid(const kolk_shared *pool) {
+    uint32_t fresh = pool->fresh;
+    sum all = {0, 0}, found = {0, 0};
+    if (fresh > pool->usable || pool->usable > slots_of(pool)) return false; /* I1 */
+    if (slots_of(pool) && ((pool->cache && word_bits(pool) > pool->cache) || pool->epoch == 0))
+        return false; /* I4, I6 */
+    for (uint32_t i = 0; i < pool->usable; i++) {
+        bool alive = life_of(pool, i) & 1;
+        if (i >= fresh && life_of(pool, i)) return false; /* I2 */
+        if (i < fresh) add_slot(&all, i);
+        if (alive) add_slot(&found, i);
+    }
+    if (!add_set(&found, &pool->home, words_of(pool, pool->usable), word_bits(pool), fresh)) return false;
+    for (unsigned n = 0; n < 4; n++) {
+        uint64_t before = found.slots;
+        if (!add_set(&found, &pool->later[n], kolk_bits_words(pool->usable), 64, fresh)) return false;
+        if (found.slots > before && n == (pool->epoch + 1) % 4) return false; /* I6 */
+    }
+    for (uint32_t n = 0; n < pool->max_threads; n++)
+        if (!add_magazine(&found, magazine_at(pool, n), pool->cache, fresh)) return false;
+    for (uint32_t n = 0; n < pool->quarantined; n++) add_slot(&found, *kolk_debug_ring(pool->debug, n));
+    if (pool->waiting || pool->first || pool->last) return false;  /* I5 */
+    if (pool->debug && !kolk_shared_is_intact(pool)) return false; /* I7 */
+    return found.slots == all.slots && found.mixed == all.mixed;   /* I2 */
+}
+
+#else
+
+typedef int kolk_shared_ask_is_empty_here; /* a translation unit may not be */
+
+#endif

@@ -1,0 +1,184 @@
+/* shared_debug.c: the debug mode of a shared pool.
+ *
+ * Such a pool is direct for ever (shared.c): nobody keeps slots at hand, every operation comes out of line, and each life begins
+ * and ends here. What the debug mode keeps of a slot belongs to who has the slot, as its bytes do; what slots share, the
+ * quarantine and, with bypass, the lists in which objects are found, is under debug_lock. No lock is held while a failure is
+ * reported, and its handler may longjmp: a slot whose fill is being proved is `held` by its magazine, and the next one to be
+ * tried there. */
+#include "shared_inside.h"
+
+#if __STDC_HOSTED__
+
+#include "../os/wait.h"
+
+void kolk_shared_lock_debug(const kolk_shared *pool) {
+    kolk_lock_word((uint32_t *)(uintptr_t)&pool->debug_lock);
+}
+
+void kolk_shared_unlock_debug(const kolk_shared *pool) {
+    kolk_unlock_word((uint32_t *)(uintptr_t)&pool->debug_lock);
+}
+
+kolk_failure kolk_shared_failure(const kolk_shared *pool, kolk_status rule, uint32_t slot, const void *site) {
+    kolk_failure failure = {.rule = rule, .pool = name_of(pool), .slot = slot, .site = site};
+    if (pool->debug) kolk_debug_sites(pool->debug, slot, &failure);
+    return failure;
+}
+
+/* ---- Bypass: objects from malloc ------------------------------------------------------------------------------------------ */
+
+uintptr_t kolk_shared_find_bypassed(const kolk_shared *pool, const void *object) {
+    kolk_shared_lock_debug(pool);
+    uintptr_t slot = kolk_debug_find(pool->debug, object);
+    kolk_shared_unlock_debug(pool);
+    return slot;
+}
+
+uint32_t kolk_shared_search_bypassed(const kolk_shared *pool, const void *pointer, uint64_t *inside) {
+    kolk_shared_lock_debug(pool);
+    uint32_t slot = kolk_debug_search(pool->debug, kolk_load(&pool->fresh, KOLK_RELAXED), pointer, inside);
+    kolk_shared_unlock_debug(pool);
+    return slot;
+}
+
+void *kolk_shared_bypassed_at(const kolk_shared *pool, uintptr_t slot) {
+    kolk_shared_lock_debug(pool);
+    void *object = (void *)~pool->objects[slot];
+    kolk_shared_unlock_debug(pool);
+    return object;
+}
+
+/* ---- Quarantine ----------------------------------------------------------------------------------------------------------- */
+
+static uint32_t leave_quarantine(kolk_shared *pool) {
+    uint32_t slot = *kolk_debug_ring(pool->debug, 0);
+    /* First: between the two, a fork's child loses the youngest, and does not take what never was there. */
+    kolk_store(&pool->quarantined, pool->quarantined - 1, KOLK_RELAXED); /* partner: kolk_shared_count */
+    kolk_debug_ring_advance(pool->debug);
+    return slot;
+}
+
+/* Gives the slot that goes home for this one, NO_SLOT if none does. */
+static uint32_t enter_quarantine(kolk_shared *pool, uint32_t slot) {
+    uint32_t most = kolk_debug_quarantine(pool->debug);
+    if (most == 0) return slot;
+    kolk_shared_lock_debug(pool);
+    uint32_t leaves = pool->quarantined == most ? leave_quarantine(pool) : NO_SLOT;
+    uint32_t *place = kolk_debug_ring(pool->debug, pool->quarantined);
+    KOLK_PLAIN_WRITE(place, sizeof *place);
+    *place = slot;
+    kolk_store(&pool->quarantined, pool->quarantined + 1, KOLK_RELAXED);
+    kolk_shared_unlock_debug(pool);
+    return leaves;
+}
+
+uint64_t kolk_shared_take_quarantined(kolk_shared *pool, uint32_t *word) {
+    kolk_shared_lock_debug(pool);
+    uint32_t slot = pool->quarantined ? leave_quarantine(pool) : NO_SLOT;
+    kolk_shared_unlock_debug(pool);
+    if (slot == NO_SLOT) return 0;
+    *word = slot >> pool->word_shift;
+    return bit_of(pool, slot);
+}
+
+/* ---- Lives ------------------------------------------------------------------------------------------------------------------ */
+
+void *kolk_shared_dress(kolk_local *local, uint32_t slot, const void *site) {
+    kolk_shared *pool = local->pool;
+    kolk_store(&local->magazine->held, slot + 1, KOLK_RELAXED); /* partner: kolk_shared_count */
+    kolk_shared_verify(pool, slot, true, site);
+    if (pool->objects) kolk_shared_lock_debug(pool);
+    void *object = kolk_debug_dress(pool->debug, slot, plain_object_at(pool, slot));
+    if (pool->objects) kolk_shared_unlock_debug(pool);
+    if (!object) return NULL;
+    kolk_store(&local->magazine->held, 0, KOLK_RELAXED);
+    kolk_debug_begin_life(pool->debug, slot, object, site);
+    return object;
+}
+
+void kolk_shared_wipe(kolk_shared *pool, uint32_t slot) {
+    kolk_debug_wipe(pool->debug, slot, object_at(pool, slot));
+    uint32_t leaves = enter_quarantine(pool, slot);
+    if (leaves == NO_SLOT)
+        kolk_shared_count_return(pool);
+    else
+        kolk_shared_bring_slot(pool, leaves);
+}
+
+/* Freed, but its object may still be read. */
+static bool is_free_later(const kolk_shared *pool, uint32_t slot) {
+    uint64_t any = 0;
+    for (unsigned n = 0; n < 4; n++) any |= kolk_load(&pool->later[n].words[slot / 64], KOLK_RELAXED);
+    return any & kolk_bits_at(slot);
+}
+
+static bool is_filled(const kolk_shared *pool, uint32_t slot) {
+    return !is_alive(pool, slot) && !is_free_later(pool, slot);
+}
+
+void kolk_shared_verify(const kolk_shared *pool, uint32_t slot, bool filled, const void *site) {
+    if (pool->objects) return;
+    kolk_debug_verify(pool->debug, slot, plain_object_at(pool, slot), !filled,
+                      kolk_shared_failure(pool, KOLK_OK, slot, site));
+}
+
+/* ---- The pool ---------------------------------------------------------------------------------------------------------------- */
+
+bool kolk_shared_begin_debug(kolk_shared *pool, const kolk_debug_desc *desc) {
+    pool->debug_flags = (uint8_t)desc->settings.flags;
+    if (!desc->settings.flags) return true;
+    pool->debug = kolk_debug_begin(desc);
+    if (!pool->debug) return false;
+    pool->objects = kolk_debug_objects(pool->debug);
+    pool->direct_until = pool->lowered_until = UINT64_MAX;
+    pool->bound = 0;
+    return true;
+}
+
+bool kolk_shared_is_intact(const kolk_shared *pool) {
+    for (uint32_t slot = 0; slot < pool->fresh; slot++)
+        if (!pool->objects &&
+            !kolk_debug_is_intact(pool->debug, slot, plain_object_at(pool, slot), !is_filled(pool, slot)))
+            return false;
+    return true;
+}
+
+static bool is_at_home(const kolk_shared *pool, uint32_t slot) {
+    return pool->home.words[slot >> pool->word_shift] & bit_of(pool, slot);
+}
+
+/* A slot that waits in quarantine, or is held. */
+static void prove_free(const kolk_shared *pool, uint32_t slot, const void *site) {
+    if (is_filled(pool, slot)) kolk_shared_verify(pool, slot, true, site);
+}
+
+/* By the places where slots are. Those that are in none, or held by a thread that is gone, are lost to a fork's
+ * child, and their fill may be half done. */
+void kolk_shared_prove_all(const kolk_shared *pool, const void *site) {
+    for (uint32_t slot = 0; slot < pool->fresh; slot++)
+        if (!is_filled(pool, slot) || is_at_home(pool, slot))
+            kolk_shared_verify(pool, slot, is_filled(pool, slot), site);
+    for (uint32_t n = 0; n < pool->quarantined; n++) prove_free(pool, *kolk_debug_ring(pool->debug, n), site);
+    for (uint32_t n = 0; n < pool->max_threads; n++) {
+        const kolk_magazine *magazine = magazine_at(pool, n);
+        if (magazine->held && !kolk_thread_is_gone(magazine->owner)) prove_free(pool, magazine->held - 1, site);
+    }
+    if (pool->debug_flags & KOLK_DEBUG_SITES) kolk_shared_list_leaks(pool);
+}
+
+void kolk_shared_list_leaks(const void *pool) {
+    const kolk_shared *self = (const kolk_shared *)pool;
+    kolk_debug_leaks(self->debug, self->fresh, kolk_shared_failure(self, KOLK_LEAK, NO_SLOT, NULL));
+}
+
+void kolk_shared_end_debug(kolk_shared *pool) {
+    for (uint32_t slot = 0; slot < pool->fresh; slot++)
+        if (!is_filled(pool, slot)) kolk_debug_wipe(pool->debug, slot, object_at(pool, slot));
+    kolk_debug_end(pool->debug, pool->fresh);
+}
+
+#else
+
+typedef int kolk_shared_debug_is_empty_here; /* a translation unit may not be */
+
+#endif

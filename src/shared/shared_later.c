@@ -1,0 +1,173 @@
+/* shared_later.c: slots that are free later, when nobody looks at what was in them any more.
+ *
+ *     epoch     e - 2        e - 1            e
+ *     later     | waits      | waits, and may | waits, and   |
+ *               |            | still grow     | still grows  |      the fourth set is empty
+ *
+ * Each thread that is online says by `seen` which epoch it has come to; to do so is to say that it holds no pointer from before.
+ * When all have come to epoch e, it ends, and e + 1 begins. What a thread frees later goes into the set of the epoch that it
+ * has seen last, a. The epoch cannot get beyond a + 1 before this thread says a + 1. When it does, it has taken the object out of
+ * wherever others find it, and whoever reads that the epoch is a + 2 knows of that (all these writes are releases, and the
+ * reads acquires). So who has come to a + 2 does not find the object any more, and holds no pointer from before: when all have,
+ * which is when a + 3 begins, the slot can come home. The thread that begins it brings all of the set home, before it comes to
+ * a + 3 itself: so nobody can be in a + 4, whose set this is too, meanwhile. (Classic schemes have three sets and take the
+ * epoch from the pool, which needs a fence after the object is taken out: Fraser, "Practical lock-freedom", 2004. One's own
+ * epoch, which is always at hand, and one set more, need none.)
+ *
+ * Who was offline is not asked. Who comes online says an epoch and then looks whether it is still that one: a thread that did
+ * not see this yet, and ends the epoch, is the last that does. */
+#include "shared_inside.h"
+
+#if __STDC_HOSTED__
+
+#include "../os/wait.h"
+
+#define EPOCHS_BEHIND 3u    /* from free_later to coming home */
+#define PATIENCE      1024u /* looks at a thread that is behind, then a look whether it still runs */
+
+/* ---- Online and offline ------------------------------------------------------------------------------------------------ */
+
+void kolk_local_online(kolk_local *local) {
+    if (!local->pool || local->magazine->seen) return;
+    uint64_t epoch, *now = &local->pool->epoch;
+    do {
+        epoch = kolk_load(now, KOLK_SEQ_CST);
+        kolk_exchange(&local->magazine->seen, epoch, KOLK_SEQ_CST); /* partner: has_passed */
+    } while (kolk_load(now, KOLK_SEQ_CST) != epoch);
+}
+
+static void go_offline(kolk_local *local) {
+    kolk_store(&local->magazine->seen, 0, KOLK_SEQ_CST); /* partner: has_passed */
+}
+
+/* It may have been the last who could end epochs, and others wait for the slots: who lines up looks at the epochs afterwards, so
+ * that one of the two does. */
+void kolk_local_offline(kolk_local *local) {
+    if (!local->pool || !local->magazine->seen) return;
+    go_offline(local);
+    if (kolk_load(&local->pool->waiting, KOLK_SEQ_CST)) kolk_shared_end_epochs(local);
+}
+
+/* ---- Coming home -------------------------------------------------------------------------------------------------------- */
+
+/* Slots leave the set, and then come home, those of one word at a time: a fork's child may have to go on here, and what it
+ * finds in the set must not be anywhere else. */
+static void bring_word(kolk_shared *pool, const kolk_slot_set *set, uint64_t word) {
+    uint32_t n = pool->debug ? 1 : word_bits(pool), first = (uint32_t)word * 64;
+    uint64_t *slots = &set->words[word];
+    uint64_t part = ~UINT64_C(0) >> (64 - n), left = kolk_load(slots, KOLK_RELAXED);
+    for (uint32_t bit = 0; bit < 64; bit += n) {
+        uint64_t some = left >> bit & part;
+        if (!some) continue;
+        kolk_fetch_and(slots, ~(part << bit), KOLK_RELAXED);
+        if (pool->debug)
+            kolk_shared_wipe(pool, first + bit);
+        else
+            kolk_shared_bring(&pool->home, (first + bit) >> pool->word_shift, some);
+    }
+}
+
+/* Nobody adds to this set meanwhile, and who has begun the epoch knows all of it. */
+static bool bring_all(kolk_shared *pool, const kolk_slot_set *set) {
+    uint64_t words = kolk_bits_words(kolk_bits_words(usable(pool)));
+    bool any = false;
+    for (uint64_t at = 0; at < words; at++) {
+        uint64_t left = kolk_load(&set->summary[at], KOLK_RELAXED);
+        if (!left) continue;
+        for (; left; left &= left - 1) bring_word(pool, set, at * 64 + kolk_bits_lowest(left));
+        kolk_store(&set->summary[at], 0, KOLK_RELAXED);
+        any = true;
+    }
+    return any;
+}
+
+/* Has this local's thread come to the epoch, or is it offline? */
+static bool has_passed(const kolk_magazine *magazine, uint64_t epoch) {
+    uint64_t seen = kolk_load(&magazine->seen, KOLK_SEQ_CST);
+    return seen == 0 || seen == epoch;
+}
+
+/* Begins the next epoch, if all have come to this one. */
+static void advance(kolk_shared *pool, kolk_magazine *mine, uint64_t epoch) {
+    for (uint32_t n = 0; n < pool->max_threads; n++) {
+        if (has_passed(magazine_at(pool, n), epoch)) continue;
+        if (++mine->behind % PATIENCE == 0) kolk_shared_bury(pool, true);
+        return;
+    }
+    if (!kolk_compare_exchange(&pool->epoch, &epoch, epoch + 1, KOLK_SEQ_CST, KOLK_RELAXED)) return;
+    if (!bring_all(pool, &pool->later[(epoch + 1 - EPOCHS_BEHIND) % 4])) return;
+    kolk_shared_count_return(pool);
+    serve_waiting(pool);
+}
+
+static bool is_waited_for(const kolk_shared *pool, uint64_t epoch) {
+    return kolk_load(&pool->retired, KOLK_SEQ_CST) + EPOCHS_BEHIND >
+           epoch; /* partner: retire, before it goes offline */
+}
+
+void kolk_local_quiesce(kolk_local *local) {
+    kolk_shared *pool = local->pool;
+    kolk_magazine *magazine = local->magazine;
+    if (!magazine->seen) return;                            /* offline, as is one without a pool */
+    uint64_t epoch = kolk_load(&pool->epoch, KOLK_ACQUIRE); /* partner: advance */
+    if (magazine->seen != epoch) kolk_store(&magazine->seen, epoch, KOLK_RELEASE);
+    if (is_waited_for(pool, epoch)) advance(pool, magazine, epoch);
+}
+
+static bool is_anybody_online(const kolk_shared *pool) {
+    for (uint32_t n = 0; n < pool->max_threads; n++)
+        if (kolk_load(&magazine_at(pool, n)->seen, KOLK_SEQ_CST)) return true;
+    return false;
+}
+
+/* Threads that are online end epochs themselves, and must not be held up by this one. But two threads A and B may both be here:
+ * each sees the other online, leaves the rest to it, and goes offline. So each looks again afterwards. All these operations are
+ * in the one sequentially consistent order: the thread that goes offline last sees the other offline, and ends the epochs. */
+bool kolk_shared_end_epochs(kolk_local *local) {
+    kolk_shared *pool = local->pool;
+    bool any = false;
+    while (is_waited_for(pool, kolk_load(&pool->epoch, KOLK_SEQ_CST)) && !is_anybody_online(pool)) {
+        kolk_local_online(local);
+        for (unsigned n = 0; n <= EPOCHS_BEHIND; n++) kolk_local_quiesce(local);
+        go_offline(local);
+        any = true;
+    }
+    return any;
+}
+
+/* A thread that ended while it was online holds up the epoch for ever, if no other is online that finds it behind. So waiters
+ * look: one of them, each second. */
+void kolk_shared_mind_the_dead(kolk_local *local) {
+    kolk_shared *pool = local->pool;
+    uint64_t now = (uint64_t)kolk_now_ns(), before = kolk_load(&pool->looked, KOLK_RELAXED);
+    if (now - before < (uint64_t)LOOK_NS) return;
+    if (!is_waited_for(pool, kolk_load(&pool->epoch, KOLK_SEQ_CST))) return;
+    if (!kolk_compare_exchange(&pool->looked, &before, now, KOLK_RELAXED, KOLK_RELAXED)) return;
+    kolk_shared_bury(pool, true);
+    kolk_shared_end_epochs(local);
+}
+
+/* ---- Going --------------------------------------------------------------------------------------------------------------- */
+
+/* Who is offline comes online for the moment: the epoch cannot pass it by. */
+static void retire(kolk_local *local, uint32_t slot) {
+    kolk_shared *pool = local->pool;
+    bool online = local->magazine->seen;
+    if (!online) kolk_local_online(local);
+    uint64_t epoch = local->magazine->seen;
+    kolk_shared_bring(&pool->later[epoch % 4], slot / 64, kolk_bits_at(slot));
+    raise_to(&pool->retired, epoch);
+    if (!online) kolk_local_offline(local);
+}
+
+void kolk_local_free_later(kolk_local *local, void *object) {
+    if (!object) return;
+    uint32_t slot = kolk_shared_end_life(local, object, SITE);
+    if (slot != NO_SLOT) retire(local, slot);
+}
+
+#else
+
+typedef int kolk_shared_later_is_empty_here; /* a translation unit may not be */
+
+#endif

@@ -1,0 +1,199 @@
+/* shared_memory.c: the life of a shared pool and its block. */
+#include "shared_inside.h"
+
+#if __STDC_HOSTED__
+
+#include "../core/bits.h"
+#include "../core/handle.h"
+#include "../os/memory.h"
+#include "../diag/registry.h"
+#include "../core/room.h"
+#include "../diag/tools.h"
+#include "../os/wait.h"
+
+#include <string.h>
+
+#define DEFAULT_THREADS 16u
+#define DEFAULT_CACHE   256u
+#define LEAST_CACHE     4u         /* by default: with less there is nothing to gain */
+#define MAX_CACHE       (1u << 28) /* so that a magazine is less than half of the smallest address space */
+#define LINE            128u       /* bytes that a processor takes at a time, and the next */
+#define FIRST_EPOCH     4u         /* 0 is offline; nothing was retired in the three before */
+
+_Static_assert(sizeof(void *) != 8 ||
+                   (sizeof(kolk_shared) == 720 && sizeof(kolk_shared_desc) == 56 && sizeof(kolk_magazine) == 240),
+               "the layout has changed: raise KOLK_ABI");
+_Static_assert(sizeof(void *) != 8 || offsetof(kolk_magazine, shift) < 64, "the fast paths read 64 bytes");
+
+/* ---- Memory: one block (room.h) of these regions ------------------------------------------------------------------------- */
+
+enum { SLOTS, LIVES, MAGAZINES, HOME, LATER = HOME + 2, REGIONS = LATER + 4 * 2 };
+
+static void measure_set(uint64_t words, uint64_t sizes[2]) {
+    sizes[0] = words * 8;
+    sizes[1] = kolk_bits_words(words) * 8;
+}
+
+static void measure(const kolk_shared *pool, uint32_t slots, uint64_t sizes[REGIONS]) {
+    sizes[SLOTS] = (uint64_t)slots * pool->stride;
+    sizes[LIVES] = (uint64_t)slots * (pool->no_handles ? 1 : 4);
+    sizes[MAGAZINES] = pool->max_threads * (uint64_t)pool->magazine_size;
+    measure_set(words_of(pool, slots), &sizes[HOME]);
+    for (unsigned r = LATER; r < REGIONS; r += 2) measure_set(kolk_bits_words(slots), &sizes[r]);
+    for (unsigned r = 0; r < REGIONS; r++) sizes[r] = round_up(sizes[r], LINE); /* the block begins with a line */
+}
+
+static uint64_t bytes_of(const void *pool, uint32_t slots, uint64_t unit) {
+    uint64_t sizes[REGIONS];
+    measure((const kolk_shared *)pool, slots, sizes);
+    return kolk_room_bytes(sizes, REGIONS, unit);
+}
+
+bool kolk_shared_commit(const kolk_shared *pool, uint32_t slots) {
+    uint64_t sizes[REGIONS];
+    void *lives = pool->no_handles ? (void *)pool->short_lives : pool->lives;
+    void *starts[REGIONS] = {pool->block, lives, pool->magazines, pool->home.words, pool->home.summary};
+    for (unsigned n = 0; n < 4; n++) {
+        starts[LATER + 2 * n] = pool->later[n].words;
+        starts[LATER + 2 * n + 1] = pool->later[n].summary;
+    }
+    if (pool->debug && !kolk_debug_commit(pool->debug, slots)) return false;
+    measure(pool, slots, sizes);
+    return pool->memory != MEMORY_GROWS || kolk_room_commit(starts, sizes, REGIONS);
+}
+
+uint64_t kolk_shared_committed(const kolk_shared *pool, uint32_t slots) {
+    uint64_t sizes[REGIONS];
+    measure(pool, slots, sizes);
+    return pool->memory == MEMORY_GROWS ? kolk_room_bytes(sizes, REGIONS, kolk_memory_page()) : pool->block_size;
+}
+
+static void list_stats(const void *pool, kolk_stats *out) {
+    kolk_shared_stats((const kolk_shared *)pool, out);
+}
+
+static void set_stride(kolk_shared *pool, uint32_t stride) {
+    pool->stride = stride;
+    pool->shift = (uint8_t)__builtin_ctz(stride);
+    pool->inverse = kolk_inverse(stride >> pool->shift);
+}
+
+/* What the others have at hand is at most a quarter of all. */
+static uint32_t default_cache(uint32_t max_capacity, uint32_t others) {
+    uint32_t share = others ? max_capacity / 4 / others : DEFAULT_CACHE;
+    if (share < LEAST_CACHE) return 0;
+    return share < DEFAULT_CACHE ? share : DEFAULT_CACHE;
+}
+
+/* Fills in what the descriptor leaves out; the pool has its shape then. */
+static kolk_status shape(kolk_shared *pool, const kolk_shared_desc *desc, size_t size, size_t align) {
+    uint32_t max = desc->max_capacity ? desc->max_capacity : desc->capacity;
+    if (max < desc->capacity) return KOLK_MAX_BELOW_CAPACITY;
+    uint32_t threads = desc->max_threads ? desc->max_threads : DEFAULT_THREADS, others = threads - 1;
+    uint32_t cache = desc->cache == KOLK_NO_CACHE ? 0 : desc->cache ? desc->cache : default_cache(max, others);
+    uint64_t slack = (uint64_t)others * cache;
+    if (max + slack >= UINT32_MAX || cache > MAX_CACHE) return KOLK_SIZE_OVERFLOW;
+    pool->object_size = (uint32_t)size;
+    set_stride(pool, (uint32_t)round_up(size, align));
+    pool->capacity = desc->capacity;
+    pool->max_capacity = max;
+    pool->slack = max ? (uint32_t)slack : 0;
+    pool->max_threads = threads;
+    pool->cache = cache;
+    pool->word_shift = (uint8_t)(31 - __builtin_clz(cache && cache < 64 ? cache : 64));
+    pool->magazine_size = (size_t)round_up(sizeof(kolk_magazine) + (cache ? cache : 1) * sizeof(uint32_t), LINE);
+    pool->direct_until = pool->lowered_until = cache ? 0 : UINT64_MAX;
+    pool->no_handles = desc->no_handles;
+    pool->exact = desc->exact;
+    pool->name = desc->name;
+    pool->tag = kolk_tag_bits(desc->tag, desc->name);
+    return KOLK_OK;
+}
+
+/* What of the debug mode this pool, which has its shape, can have; with zones, another stride. */
+static kolk_debug_desc debug_desc_of(kolk_shared *pool, const kolk_settings *settings, size_t align) {
+    kolk_debug_desc debug = {
+        .name = name_of(pool),
+        .noun = "slot",
+        .settings = *settings,
+        .object_size = pool->object_size,
+        .object_align = (uint32_t)align,
+        .max_capacity = slots_of(pool),
+    };
+    kolk_debug_settle(&debug);
+    if (debug.front) set_stride(pool, debug.front + debug.object_size + debug.back);
+    return debug;
+}
+
+static kolk_slot_set set_of(void *const starts[2]) {
+    return (kolk_slot_set){(uint64_t *)starts[0], (uint64_t *)starts[1]};
+}
+
+static kolk_status make(kolk_shared *pool, const kolk_shared_desc *desc, const kolk_settings *settings,
+                        size_t type_size, size_t type_align) {
+    size_t size = desc->object_size, align = desc->object_align;
+    kolk_status status = kolk_room_settle_size(&size, &align, type_size, type_align);
+    if (status == KOLK_OK) status = shape(pool, desc, size, align);
+    if (status != KOLK_OK) return status;
+    kolk_debug_desc debug = debug_desc_of(pool, settings, align);
+    uint32_t all = slots_of(pool), first = desc->capacity + (desc->capacity ? pool->slack : 0);
+    kolk_room room = {.object_align = align, .capacity = first, .max_capacity = all};
+    status = kolk_room_settle(&room, bytes_of, pool);
+    if (status != KOLK_OK) return status;
+    uint64_t sizes[REGIONS];
+    void *starts[REGIONS] = {NULL};
+    measure(pool, all, sizes);
+    bool made = kolk_room_make(&room, sizes, REGIONS, starts);
+    pool->block = room.block;
+    pool->block_size = room.block_size;
+    pool->memory = room.kind;
+    pool->usable = pool->bound = room.kind == MEMORY_GROWS ? first : all;
+    pool->slots = starts[SLOTS] ? (unsigned char *)starts[SLOTS] + debug.front : NULL;
+    if (made && pool->no_handles) pool->short_lives = (uint8_t *)starts[LIVES];
+    if (made && !pool->no_handles) pool->lives = (uint32_t *)starts[LIVES];
+    pool->magazines = (unsigned char *)starts[MAGAZINES];
+    pool->home = set_of(&starts[HOME]);
+    for (unsigned n = 0; n < 4; n++) pool->later[n] = set_of(&starts[LATER + 2 * n]);
+    if (made && kolk_shared_begin_debug(pool, &debug) && kolk_shared_commit(pool, pool->usable)) return KOLK_OK;
+    if (pool->debug) kolk_debug_end(pool->debug, 0);
+    kolk_room_end(&room);
+    return KOLK_NO_MEMORY;
+}
+
+kolk_status kolk_shared_init_type(kolk_shared *pool, const kolk_shared_desc *desc, size_t type_size, size_t type_align,
+                                  size_t pool_size, uint32_t abi) {
+    /* At exit the registry looks only at pools that have something to say: others' storage may be gone. */
+    static const kolk_kind kind = {list_stats, NULL, NULL},
+                           kind_with_sites = {list_stats, kolk_shared_list_leaks, NULL};
+    memset(pool, 0, pool_size);
+    if (abi != KOLK_ABI || pool_size != sizeof *pool) return KOLK_WRONG_ABI;
+    if (!desc) return KOLK_NO_DESCRIPTOR;
+    kolk_registry_start();
+    kolk_settings settings = kolk_settings_of(desc->name, desc->debug);
+    kolk_status status = make(pool, desc, &settings, type_size, type_align);
+    if (status != KOLK_OK) {
+        memset(pool, 0, sizeof *pool);
+        return status;
+    }
+    pool->epoch = FIRST_EPOCH;
+    pool->line_forks = kolk_forks();
+    kolk_tools_wrote(pool, sizeof *pool);
+    kolk_registry_add(pool, &pool->number, pool->debug_flags & KOLK_DEBUG_SITES ? &kind_with_sites : &kind);
+    return KOLK_OK;
+}
+
+void kolk_shared_deinit(kolk_shared *pool) {
+    if (pool->debug) kolk_shared_prove_all(pool, SITE); /* whose handler may longjmp: nothing has changed */
+    kolk_registry_remove(pool->number);
+    if (pool->debug) kolk_shared_end_debug(pool);
+    if (pool->key) kolk_key_drop(pool->key - 1);
+    kolk_room room = {.block = pool->block, .block_size = pool->block_size, .kind = pool->memory};
+    if (pool->block) kolk_room_end(&room);
+    memset(pool, 0, sizeof *pool);
+}
+
+#else
+
+typedef int kolk_shared_memory_is_empty_here; /* a translation unit may not be */
+
+#endif

@@ -1,0 +1,385 @@
+/* slotmap.c: the slot map.
+ *
+ *     handle      | generation 2 | slot 4 |
+ *                                   |
+ *     cells       slot     0     1     2     3     4     5        place and generation
+ *                 place    3     0     4     1     2     -
+ *                                            _____/
+ *                                           v
+ *     owners      place    0     1     2  |  3     4  |           slot
+ *                 slot     1     3     4  |  0     2  |
+ *                       objects, packed  count     fresh - worn
+ *     objects            | A  |  B  |  C  |     |     | ......... | capacity | (reserved, not committed) | max_capacity |
+ *
+ * owners[] is a permutation of the slots, and cells[].place its inverse (the sparse set of Briggs and Torczon, An
+ * Efficient Representation for Sparse Sets, 1993). The places before count own the objects that are there; those behind
+ * it own the free slots, in the order in which they will be used. So there is no list of free slots, to add is to
+ * advance count, to remove is to let two slots change places, and "is it there" is one comparison, place < count.
+ *
+ * `fresh` is that of kolk_pool: slots from there on never had an object; it only advances, and what the arrays hold from
+ * there on does not matter. A slot whose generations are used up leaves the permutation for a list, which is used when
+ * the map would otherwise be full: its place is NO_PLACE, and its generation is the next in the list.
+ *
+ * The fast paths (slotmap.inl) are shown bounds of 0 by maps in debug mode, and under tools that are to be told of every
+ * place; remove also by those with on_move. get has no such bound, since nothing changes where objects are looked for.
+ * Where the peak of a scene is counted (KOLK_STATS=sizes), add leaves the fast path as soon as it would rise.
+ *
+ * Invariants (kolk_slotmap_is_valid):
+ *     I1  count <= fresh - worn <= fresh <= capacity <= max_capacity; peak >= count, counted or not
+ *     I2  cells[owners[p]].place == p for all p < fresh - worn; the owners are slots below fresh, no two the same
+ *     I3  the other slots below fresh are in the worn-out list, each once, and their place is NO_PLACE
+ *     I4  an owner's generation is at least 1
+ *     I5  the bounds are as said above
+ *     I6  the places behind the last object are as the debug mode left them
+ * All time bounds are those of slotmap.h. */
+#include "slotmap_inside.h"
+
+#include "../core/fail.h"
+#include "../core/handle.h"
+#include "../os/memory.h"
+#include "../diag/probes.h"
+#include "../diag/registry.h"
+#include "../diag/tools.h"
+
+#include <string.h>
+
+_Static_assert(sizeof(void *) != 8 || offsetof(kolk_slotmap, capacity) == 48, "the fast paths read 48 bytes");
+_Static_assert(sizeof(void *) != 8 || (sizeof(kolk_slotmap) == 168 && sizeof(kolk_slotmap_desc) == 80),
+               "the layout has changed: raise KOLK_ABI");
+
+/* Emit each function of slotmap.inl once. */
+extern inline bool kolk_slotmap_finds(const kolk_slotmap *map, uint32_t slot, kolk_handle handle);
+extern inline void *kolk_slotmap_get_sized(const kolk_slotmap *map, kolk_handle handle, size_t stride);
+extern inline void *kolk_slotmap_get(const kolk_slotmap *map, kolk_handle handle);
+extern inline uint32_t kolk_slotmap_slot(const kolk_slotmap *map, kolk_handle handle);
+extern inline void *kolk_slotmap_add_sized(kolk_slotmap *map, kolk_handle *out, size_t stride);
+extern inline void *kolk_slotmap_add(kolk_slotmap *map, kolk_handle *out);
+extern inline bool kolk_slotmap_remove_sized(kolk_slotmap *map, kolk_handle handle, size_t stride);
+extern inline bool kolk_slotmap_remove(kolk_slotmap *map, kolk_handle handle);
+extern inline void *kolk_slotmap_objects(const kolk_slotmap *map);
+extern inline uint32_t kolk_slotmap_count(const kolk_slotmap *map);
+extern inline uint32_t kolk_slotmap_available(const kolk_slotmap *map);
+extern inline void *kolk_slotmap_at(const kolk_slotmap *map, uint32_t index);
+extern inline kolk_slotmap_cursor kolk_slotmap_each(const kolk_slotmap *map);
+extern inline void *kolk_slotmap_cursor_next_sized(kolk_slotmap_cursor *cursor, size_t stride);
+extern inline void *kolk_slotmap_cursor_next(kolk_slotmap_cursor *cursor);
+
+/* ---- Leaves ---------------------------------------------------------------------------------------------------- */
+
+/* Shows the fast paths their bounds (I5). */
+static void show_bounds(kolk_slotmap *map) {
+    map->add_bound = add_bound_of(map);
+    map->remove_bound = remove_bound_of(map);
+}
+
+static const char *name_of(const kolk_slotmap *map) {
+    return map->name ? map->name : "";
+}
+
+/* The sites are those of a slot; what is reported is a place. */
+static kolk_failure failure_of(const kolk_slotmap *map, kolk_status rule, uint32_t place, const void *site) {
+    kolk_failure failure = {.rule = rule, .pool = name_of(map), .slot = place, .site = site};
+    if (debug_of(map)) kolk_debug_sites(map->debug, place < owned(map) ? map->owners[place] : NO_SLOT, &failure);
+    return failure;
+}
+
+static kolk_handle handle_of(const kolk_slotmap *map, uint32_t slot) {
+    return (kolk_handle){(uint64_t)map->cells[slot].generation << 32 | (slot ^ map->tag)};
+}
+
+/* The place of an object, or a number from count on. */
+static uintptr_t place_of(const kolk_slotmap *map, const void *object) {
+    return kolk_exact_slot((uintptr_t)object - (uintptr_t)map->objects, map->shift, map->inverse);
+}
+
+/* Reports what is wrong with a pointer of which the caller wants the `verb`. */
+static void fail_object(const kolk_slotmap *map, const void *object, const char *verb, const void *site) {
+    size_t inside = 0;
+    bool moved = false;
+    uint32_t found = object ? kolk_slotmap_locate(map, object, &inside, &moved) : NO_PLACE;
+    uint64_t place = found;
+    kolk_failure failure = failure_of(map, KOLK_FOREIGN_POINTER, found, site);
+    failure.object = object;
+    if (found == NO_PLACE) {
+        kolk_fail(failure, object ? "%s of a pointer that is not of this pool" : "%s of NULL", verb);
+    } else if (moved) {
+        failure.rule = KOLK_DEAD_OBJECT;
+        kolk_fail(failure, "%s of a pointer to place %u from before a removal: keep handles", verb, place);
+    } else if (inside) {
+        failure.rule = KOLK_INTERIOR_POINTER;
+        kolk_fail(failure, "%s of a pointer into place %u, at byte %u of it", verb, place, (uint64_t)inside);
+    } else {
+        failure.rule = KOLK_DEAD_OBJECT;
+        kolk_fail(failure, "%s of place %u, which has no object", verb, place);
+    }
+}
+
+/* ---- Life of a map --------------------------------------------------------------------------------------------- */
+
+static void list_stats(const void *map, kolk_stats *out) {
+    kolk_slotmap_stats(map, out);
+}
+
+static void list_leaks(const void *given) {
+    const kolk_slotmap *map = given;
+    kolk_debug_leaks(map->debug, map->fresh, failure_of(map, KOLK_LEAK, NO_PLACE, NULL));
+}
+
+static kolk_status enter_scene(void *given, uint32_t capacity) {
+    kolk_slotmap *map = given;
+    if (kolk_sizes_are_measured()) {
+        map->peak = map->count;
+        show_bounds(map);
+    }
+    return kolk_slotmap_reserve(map, capacity);
+}
+
+kolk_status kolk_slotmap_init_type(kolk_slotmap *map, const kolk_slotmap_desc *given, size_t type_size,
+                                   size_t type_align, size_t map_size, uint32_t abi) {
+    /* At exit the registry looks only at maps that have something to say: others' storage may be gone. */
+    static const kolk_kind kind = {list_stats, NULL, enter_scene};
+    static const kolk_kind kind_with_sites = {list_stats, list_leaks, enter_scene};
+    memset(map, 0, map_size);
+    if (abi != KOLK_ABI || map_size != sizeof *map) return KOLK_WRONG_ABI;
+    if (!given) return KOLK_NO_DESCRIPTOR;
+    kolk_slotmap_desc desc = *given;
+    kolk_registry_start();
+    kolk_settings settings = kolk_settings_of(desc.name, desc.debug);
+    kolk_size size = kolk_sizes_ask(desc.name, desc.memory, &desc.capacity, &desc.max_capacity);
+    kolk_status status;
+    do {
+        status = kolk_slotmap_resolve(&desc, type_size, type_align);
+        if (status == KOLK_OK) kolk_sizes_settle(&size, desc.capacity);
+        if (status == KOLK_OK) status = kolk_slotmap_make(map, &desc, &settings);
+    } while (status != KOLK_OK && kolk_sizes_withdraw(&size, status));
+    if (status != KOLK_OK) return status;
+    map->name = desc.name;
+    map->tag = kolk_tag_bits(desc.tag, desc.name);
+    map->on_move = desc.on_move;
+    map->context = desc.context;
+    map->peak = PEAK_IS_FRESH; /* up to the first scene; the bounds are 0, as there are no slots yet (I5) */
+    kolk_tools_wrote(map, sizeof *map);
+    kolk_registry_add(map, &map->number, has(map, KOLK_DEBUG_SITES) ? &kind_with_sites : &kind);
+    return KOLK_OK;
+}
+
+/* The debug mode's proof of the places without an object. */
+static void verify_all(const kolk_slotmap *map, const void *site) {
+    for (uint32_t place = map->count; debug_of(map) && place < map->fresh; place++)
+        kolk_debug_verify(map->debug, place, object_at(map, place), false, failure_of(map, KOLK_OK, place, site));
+}
+
+static void clear(kolk_slotmap *map, const void *site);
+
+void kolk_slotmap_deinit(kolk_slotmap *map) {
+    const void *site = SITE;
+    verify_all(map, site); /* whose handler may longjmp: nothing has changed */
+    if (has(map, KOLK_DEBUG_SITES)) list_leaks(map);
+    kolk_registry_remove(map->number);
+    if (debug_of(map)) clear(map, site);
+    kolk_slotmap_unmake(map);
+}
+
+/* ---- Free slots: where they come from ------------------------------------------------------------------------------ */
+
+kolk_status kolk_slotmap_reserve(kolk_slotmap *map, uint32_t capacity) {
+    if (capacity <= map->capacity) return KOLK_OK;
+    if (capacity > map->max_capacity) return KOLK_ABOVE_MAX;
+    if (!kolk_slotmap_commit(map, capacity)) return KOLK_NO_MEMORY;
+    PROBE3(grow, name_of(map), map->capacity, capacity);
+    map->capacity = capacity;
+    return KOLK_OK;
+}
+
+/* Room for one more object, and as much as seems right. */
+static bool grow(kolk_slotmap *map) {
+    if (map->capacity == map->max_capacity) return false;
+    uint32_t wish = kolk_room_wish(map->capacity, map->max_capacity, map->stride);
+    return kolk_slotmap_reserve(map, wish) == KOLK_OK || kolk_slotmap_reserve(map, map->capacity + 1) == KOLK_OK;
+}
+
+/* Lets a slot into the permutation, as the owner of the last of the places that have one. */
+static void put_owner(kolk_slotmap *map, uint32_t slot) {
+    uint32_t place = owned(map) - 1;
+    map->owners[place] = slot;
+    map->cells[slot] = (kolk_cell){place, 1};
+    show_bounds(map);
+}
+
+/* A free slot where there is none: a new one, or one that is worn out. */
+static bool make_free_slot(kolk_slotmap *map) {
+    if (map->fresh < map->capacity || grow(map)) {
+        map->fresh++;
+        put_owner(map, map->fresh - 1);
+        return true;
+    }
+    if (map->worn == 0) return false;
+    uint32_t slot = map->worn_first;
+    map->worn_first = map->cells[slot].generation;
+    map->worn--;
+    map->recycled++;
+    put_owner(map, slot);
+    return true;
+}
+
+/* Takes the first free slot, whose generations are used up, out of the permutation. */
+static void retire(kolk_slotmap *map) {
+    uint32_t place = map->count, slot = map->owners[place], other = map->owners[owned(map) - 1];
+    map->owners[place] = other;
+    map->cells[other].place = place;
+    map->cells[slot] = (kolk_cell){NO_PLACE, NO_SLOT};
+    if (map->worn++ == 0)
+        map->worn_first = slot;
+    else
+        map->cells[map->worn_last].generation = slot;
+    map->worn_last = slot;
+    show_bounds(map);
+}
+
+/* ---- Objects --------------------------------------------------------------------------------------------------- */
+
+void *kolk_slotmap_add_slow(kolk_slotmap *map, kolk_handle *out) {
+    const void *site = SITE;
+    uint32_t place = map->count;
+    bool fails = debug_of(map) && kolk_debug_fails(map->debug);
+    if (fails || (place == owned(map) && !make_free_slot(map))) {
+        map->failed++;
+        PROBE2(full, name_of(map), map->capacity);
+        if (out) *out = (kolk_handle){0};
+        if (out) kolk_tools_wrote(out, sizeof *out);
+        return NULL;
+    }
+    uint32_t slot = map->owners[place];
+    void *object = object_at(map, place);
+    kolk_debug *debug = debug_of(map);
+    if (debug) { /* the handler may longjmp: nothing has changed */
+        kolk_debug_verify(debug, place, object, false, failure_of(map, KOLK_OK, place, site));
+        kolk_debug_dress(debug, place, object);
+        kolk_debug_begin_life(debug, slot, object, site);
+    }
+    kolk_slotmap_show_first_free(map);
+    map->count++;
+    if (map->count > map->peak) {
+        map->peak = map->count;
+        show_bounds(map);
+    }
+    if (out) *out = handle_of(map, slot);
+    if (out) kolk_tools_wrote(out, sizeof *out);
+    return object;
+}
+
+/* Ends the life of the object in this slot; the last object moves to its place. */
+static void end_life(kolk_slotmap *map, uint32_t slot, const void *site) {
+    uint32_t place = map->cells[slot].place, last = map->count - 1, moved = map->owners[last];
+    void *vacated = object_at(map, last);
+    if (place != last) memcpy(object_at(map, place), vacated, map->stride);
+    map->cells[moved].place = place;
+    map->owners[place] = moved;
+    map->cells[slot].place = last;
+    map->owners[last] = slot;
+    map->count = last;
+    if (debug_of(map)) {
+        kolk_debug_end_life(map->debug, slot, site);
+        kolk_debug_wipe(map->debug, slot, vacated);
+    }
+    kolk_slotmap_hide_first_free(map);
+    map->cells[slot].generation = (map->cells[slot].generation + 1) & KOLK_GENERATION_MAX;
+    if (map->cells[slot].generation == 0) retire(map);
+}
+
+void kolk_slotmap_readdress(kolk_slotmap *map) {
+    if (!has(map, KOLK_DEBUG_MOVE)) return;
+    kolk_slotmap_relocate(map);
+    for (uint32_t place = 0; map->on_move && place < map->count; place++)
+        map->on_move(object_at(map, place), place, place, map->context);
+}
+
+/* A handle that finds no object: a note, if it is not just null. */
+static void note_none(const kolk_slotmap *map, kolk_handle handle, const void *site) {
+    if (handle.bits >> 32 == 0) return;
+    PROBE2(stale_handle, name_of(map), handle.bits);
+    if (!kolk_is_of_another((uint32_t)handle.bits ^ map->tag, map->max_capacity)) return;
+    kolk_count_one(&map->wrong_pool);
+    if (!has(map, KOLK_DEBUG_STRICT)) return;
+    kolk_failure failure = failure_of(map, KOLK_WRONG_POOL, NO_PLACE, site);
+    failure.handle = handle;
+    kolk_fail(failure, "handle %u is of another pool", handle.bits);
+}
+
+bool kolk_slotmap_remove_slow(kolk_slotmap *map, kolk_handle handle) {
+    uint32_t slot = (uint32_t)handle.bits ^ map->tag;
+    if (!kolk_slotmap_finds(map, slot, handle)) {
+        note_none(map, handle, SITE);
+        return false;
+    }
+    uint32_t place = map->cells[slot].place;
+    end_life(map, slot, SITE);
+    kolk_slotmap_readdress(map);
+    if (map->on_move && place < map->count) map->on_move(object_at(map, place), map->count, place, map->context);
+    return true;
+}
+
+static void clear(kolk_slotmap *map, const void *site) {
+    verify_all(map, site);
+    while (map->count) end_life(map, map->owners[map->count - 1], site);
+    kolk_slotmap_readdress(map);
+}
+
+void kolk_slotmap_clear(kolk_slotmap *map) {
+    clear(map, SITE);
+}
+
+void *kolk_slotmap_get_slow(const kolk_slotmap *map, kolk_handle handle) {
+    note_none(map, handle, SITE);
+    return NULL;
+}
+
+/* ---- From an object to its handle ------------------------------------------------------------------------------ */
+
+kolk_handle kolk_slotmap_handle(const kolk_slotmap *map, const void *object) {
+    uintptr_t place = place_of(map, object);
+    if (place < map->count) return handle_of(map, map->owners[place]);
+    fail_object(map, object, "handle", SITE);
+    return (kolk_handle){0};
+}
+
+uint32_t kolk_slotmap_index(const kolk_slotmap *map, const void *object) {
+    uintptr_t place = place_of(map, object);
+    if (place < map->count) return (uint32_t)place;
+    fail_object(map, object, "index", SITE);
+    return NO_PLACE;
+}
+
+/* ---- Memory and questions -------------------------------------------------------------------------------------- */
+
+size_t kolk_slotmap_trim(kolk_slotmap *map) {
+    uint64_t page = kolk_memory_page();
+    uint64_t from = round_up((uint64_t)map->count * map->stride, page); /* objects begin on a page */
+    uint64_t end = (uint64_t)map->capacity * map->stride / page * page;
+    if (map->memory == MEMORY_CALLERS || from >= end) return 0;
+    if (debug_of(map)) kolk_debug_forget(map->debug, (uint32_t)(from / map->stride), map->fresh);
+    return kolk_memory_discard(map->objects + from, (size_t)(end - from));
+}
+
+void kolk_slotmap_stats(const kolk_slotmap *map, kolk_stats *out) {
+    uint32_t peak = kolk_peak(map->peak, map->fresh);
+    *out = (kolk_stats){
+        .name = name_of(map),
+        .kind = "slotmap",
+        .object_size = map->object_size,
+        .stride = map->stride,
+        .count = map->count,
+        .peak = peak,
+        .capacity = map->capacity,
+        .max_capacity = map->max_capacity,
+        .unused_bytes = (uint64_t)(map->capacity - peak) * map->stride,
+        .bytes_reserved = kolk_slotmap_reserved(map),
+        .bytes_committed = kolk_slotmap_committed(map),
+        .failed = map->failed,
+        .wrong_pool = __atomic_load_n(&map->wrong_pool, __ATOMIC_RELAXED),
+        .worn_out = map->worn,
+        .recycled = map->recycled,
+        .debug = map->debug_flags,
+    };
+    kolk_tools_wrote(out, sizeof *out);
+}

@@ -1,0 +1,221 @@
+/* slotmap_memory.c: the memory of a slot map: one block (room.h) of these regions:
+ *
+ *     | objects | cells | owners |
+ *
+ * With the debug setting `move` the objects are in blocks of their own instead, one of them at a time; nobody may touch
+ * the others, and their pages have been given back:
+ *
+ *     blocks    | - | - | objects | - | - | - | - | - | */
+#include "slotmap_inside.h"
+
+#include "kolk/base.inl"
+
+#include "../os/memory.h"
+#include "../diag/tools.h"
+
+#include <string.h>
+
+#define BLOCKS 8u
+
+enum { OBJECTS, CELLS, OWNERS, REGIONS };
+
+static void measure(uint64_t stride, uint32_t capacity, uint64_t sizes[REGIONS]) {
+    sizes[OBJECTS] = capacity * stride;
+    sizes[CELLS] = (uint64_t)capacity * sizeof(kolk_cell);
+    sizes[OWNERS] = (uint64_t)capacity * sizeof(uint32_t);
+}
+
+static uint64_t bytes_of(const void *given, uint32_t capacity, uint64_t unit) {
+    const kolk_slotmap_desc *desc = given;
+    uint64_t sizes[REGIONS];
+    measure(round_up(desc->object_size, desc->object_align), capacity, sizes);
+    return kolk_room_bytes(sizes, REGIONS, unit);
+}
+
+static kolk_room room_of(const kolk_slotmap_desc *desc) {
+    return (kolk_room){
+        desc->object_align, desc->capacity, desc->max_capacity, desc->memory, desc->memory_size, NULL, 0, 0};
+}
+
+kolk_status kolk_slotmap_resolve(kolk_slotmap_desc *desc, size_t type_size, size_t type_align) {
+    kolk_status status = kolk_room_settle_size(&desc->object_size, &desc->object_align, type_size, type_align);
+    if (status != KOLK_OK) return status;
+    kolk_room room = room_of(desc);
+    status = kolk_room_settle(&room, bytes_of, desc);
+    desc->capacity = room.capacity;
+    desc->max_capacity = room.max_capacity;
+    return status;
+}
+
+size_t kolk_slotmap_memory_size(const kolk_slotmap_desc *desc) {
+    if (!desc) return 0;
+    kolk_slotmap_desc fixed = {
+        .object_size = desc->object_size, .object_align = desc->object_align, .capacity = desc->capacity};
+    return kolk_slotmap_resolve(&fixed, 0, 0) == KOLK_OK ? (size_t)bytes_of(&fixed, fixed.capacity, 8) : 0;
+}
+
+/* ---- What tools are told of the places from `from` to `end` ------------------------------------------------------- */
+
+/* Nobody may touch them, and what lies behind them in their last granule of 8 bytes is nobody's either. */
+static void hide(const kolk_slotmap *map, const unsigned char *objects, uint32_t from, uint32_t end) {
+    size_t first = (size_t)from * map->stride, last = (size_t)round_up((uint64_t)end * map->stride, 8);
+    if (has(map, KOLK_DEBUG_BYPASS) && from < end) kolk_tools_hide(objects + first, last - first);
+}
+
+/* The program may, and has to write them first. */
+static void show(const kolk_slotmap *map, const unsigned char *objects, uint32_t from, uint32_t end) {
+    size_t first = (size_t)from * map->stride, last = (size_t)end * map->stride;
+    if (has(map, KOLK_DEBUG_BYPASS) && from < end) kolk_tools_show(objects + first, last - first);
+}
+
+void kolk_slotmap_hide_first_free(const kolk_slotmap *map) {
+    hide(map, map->objects, map->count, map->count + 1);
+}
+
+void kolk_slotmap_show_first_free(const kolk_slotmap *map) {
+    show(map, map->objects, map->count, map->count + 1);
+}
+
+/* ---- The blocks of the debug setting move ------------------------------------------------------------------------ */
+
+static size_t size_of_blocks(const kolk_slotmap *map) {
+    return (size_t)round_up((uint64_t)map->max_capacity * map->stride, kolk_memory_page());
+}
+
+/* Without address space for them, there are none. */
+static void make_blocks(kolk_slotmap *map, const kolk_slotmap_desc *desc) {
+    bool fits = size_of_blocks(map) <= PTRDIFF_MAX / BLOCKS && map->max_capacity > 0;
+    if (has(map, KOLK_DEBUG_MOVE) && fits && !desc->memory)
+        map->blocks = kolk_memory_reserve(BLOCKS * size_of_blocks(map));
+    if (!map->blocks) {
+        map->debug_flags &= (uint8_t)~KOLK_DEBUG_MOVE;
+        return;
+    }
+    kolk_tools_add_root(map->blocks, BLOCKS * size_of_blocks(map));
+}
+
+static void release_blocks(kolk_slotmap *map) {
+    if (!map->blocks) return;
+    if (has(map, KOLK_DEBUG_BYPASS)) kolk_tools_show(map->blocks, BLOCKS * size_of_blocks(map));
+    kolk_tools_remove_root(map->blocks, BLOCKS * size_of_blocks(map));
+    kolk_memory_release(map->blocks, BLOCKS * size_of_blocks(map));
+}
+
+void kolk_slotmap_relocate(kolk_slotmap *map) {
+    uint8_t turn = (uint8_t)((map->turn + 1u) % BLOCKS);
+    unsigned char *from = map->objects, *to = map->blocks + turn * size_of_blocks(map);
+    if (!kolk_memory_commit(to, (size_t)map->capacity * map->stride)) return;
+    map->turn = turn;
+    map->objects = to;
+    show(map, to, 0, map->count);
+    memcpy(to, from, (size_t)map->count * map->stride);
+    hide(map, to, map->count, map->capacity);
+    hide(map, from, 0, map->count);
+    kolk_memory_decommit(from, size_of_blocks(map));
+    if (debug_of(map)) kolk_debug_forget(map->debug, map->count, map->fresh);
+}
+
+uint32_t kolk_slotmap_locate(const kolk_slotmap *map, const void *pointer, size_t *inside, bool *moved) {
+    uintptr_t offset = (uintptr_t)pointer - (uintptr_t)map->objects;
+    *moved = false;
+    if (offset >= (uint64_t)map->capacity * map->stride) {
+        if (!map->blocks) return NO_PLACE;
+        offset = (uintptr_t)pointer - (uintptr_t)map->blocks;
+        if (offset >= BLOCKS * size_of_blocks(map)) return NO_PLACE;
+        offset %= size_of_blocks(map);
+        *moved = true;
+    }
+    *inside = offset % map->stride;
+    return (uint32_t)(offset / map->stride);
+}
+
+/* ---- The block ------------------------------------------------------------------------------------------------- */
+
+bool kolk_slotmap_commit(const kolk_slotmap *map, uint32_t capacity) {
+    uint64_t sizes[REGIONS];
+    void *starts[REGIONS] = {map->objects, map->cells, map->owners};
+    if (debug_of(map) && !kolk_debug_commit(map->debug, capacity)) return false;
+    measure(map->stride, capacity, sizes);
+    if (map->blocks && capacity && !kolk_memory_commit(map->objects, (size_t)sizes[OBJECTS])) return false;
+    if (map->blocks) sizes[OBJECTS] = 0;
+    if (map->memory == MEMORY_GROWS && !kolk_room_commit(starts, sizes, REGIONS)) return false;
+    hide(map, map->objects, map->capacity, capacity);
+    return true;
+}
+
+uint64_t kolk_slotmap_reserved(const kolk_slotmap *map) {
+    return map->block_size + (map->blocks ? BLOCKS * (uint64_t)size_of_blocks(map) : 0);
+}
+
+uint64_t kolk_slotmap_committed(const kolk_slotmap *map) {
+    uint64_t sizes[REGIONS], objects = 0;
+    measure(map->stride, map->capacity, sizes);
+    if (map->blocks) {
+        objects = round_up(sizes[OBJECTS], kolk_memory_page());
+        sizes[OBJECTS] = 0;
+    }
+    bool grows = map->memory == MEMORY_GROWS;
+    return objects + (grows ? kolk_room_bytes(sizes, REGIONS, kolk_memory_page()) : map->block_size);
+}
+
+static bool make_block(kolk_slotmap *map, const kolk_slotmap_desc *desc) {
+    uint64_t sizes[REGIONS];
+    void *starts[REGIONS] = {NULL};
+    kolk_room room = room_of(desc);
+    make_blocks(map, desc);
+    measure(map->stride, desc->max_capacity, sizes);
+    if (map->blocks) sizes[OBJECTS] = 0;
+    bool made = kolk_room_make(&room, sizes, REGIONS, starts);
+    map->block = room.block;
+    map->block_size = room.block_size;
+    map->memory = room.kind;
+    map->objects = map->blocks ? map->blocks : starts[OBJECTS];
+    map->cells = starts[CELLS];
+    map->owners = starts[OWNERS];
+    if (!made || !kolk_slotmap_commit(map, desc->capacity)) return false;
+    map->capacity = desc->capacity;
+    return true;
+}
+
+/* What of the debug mode a map can have. */
+static kolk_settings settle(kolk_settings settings) {
+    settings.flags &= ~(uint32_t)(KOLK_DEBUG_GUARD | KOLK_DEBUG_QUARANTINE);
+    if (settings.flags & KOLK_DEBUG_BYPASS) settings.flags &= ~(uint32_t)KOLK_DEBUG_FILL; /* tools see more */
+    settings.quarantine = 0;
+    return settings;
+}
+
+static bool begin_debug(kolk_slotmap *map, const kolk_slotmap_desc *desc, const kolk_settings *settings) {
+    kolk_debug_desc debug = {
+        .name = desc->name ? desc->name : "",
+        .noun = "place",
+        .settings = settle(*settings),
+        .object_size = (uint32_t)desc->object_size,
+        .object_align = (uint32_t)desc->object_align,
+        .max_capacity = desc->max_capacity,
+    };
+    map->debug_flags = (uint8_t)debug.settings.flags;
+    debug.settings.flags &= ~(uint32_t)(KOLK_DEBUG_BYPASS | KOLK_DEBUG_MOVE); /* which are this file's business */
+    if (debug.settings.flags) map->debug = kolk_debug_begin(&debug);
+    return map->debug || !debug.settings.flags;
+}
+
+kolk_status kolk_slotmap_make(kolk_slotmap *map, const kolk_slotmap_desc *desc, const kolk_settings *settings) {
+    map->object_size = (uint32_t)desc->object_size;
+    map->stride = (uint32_t)round_up(desc->object_size, desc->object_align);
+    map->shift = (uint8_t)__builtin_ctz(map->stride);
+    map->inverse = kolk_inverse(map->stride >> map->shift);
+    map->max_capacity = desc->max_capacity;
+    if (begin_debug(map, desc, settings) && make_block(map, desc)) return KOLK_OK;
+    kolk_slotmap_unmake(map);
+    return KOLK_NO_MEMORY;
+}
+
+void kolk_slotmap_unmake(kolk_slotmap *map) {
+    size_t hidden = (size_t)round_up((uint64_t)map->capacity * map->stride, 8);
+    if (has(map, KOLK_DEBUG_BYPASS) && hidden) kolk_tools_show(map->objects, hidden);
+    if (debug_of(map)) kolk_debug_end(map->debug, map->fresh);
+    kolk_room_end(&(kolk_room){.block = map->block, .block_size = map->block_size, .kind = map->memory});
+    release_blocks(map);
+    memset(map, 0, sizeof *map);
+}

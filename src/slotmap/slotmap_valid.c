@@ -1,0 +1,32 @@
+/* slotmap_valid.c: the predicate over all invariants of the slot map; their numbers are those of slotmap.c's essay. */
+#include "slotmap_inside.h"
+
+#include "../core/hash.h"
+
+/* Is the list of worn-out slots as long as it should be, and made of those that have no place? (I3) */
+static bool worn_are_valid(const kolk_slotmap *map) {
+    uint64_t listed = 0, placeless = 0;
+    for (uint32_t slot = 0; slot < map->fresh; slot++)
+        if (map->cells[slot].place == NO_PLACE) placeless += kolk_mixed(slot);
+    uint32_t slot = map->worn_first, last = slot;
+    for (uint32_t n = 0; n < map->worn; n++, last = slot, slot = map->cells[slot].generation) {
+        if (slot >= map->fresh) return false;
+        listed += kolk_mixed(slot);
+    }
+    return listed == placeless && (map->worn == 0 || last == map->worn_last);
+}
+
+bool kolk_slotmap_is_valid(const kolk_slotmap *map) {
+    if (map->worn > map->fresh || map->count > owned(map)) return false;                                /* I1 */
+    if (map->fresh > map->capacity || map->capacity > map->max_capacity) return false;                  /* I1 */
+    if (kolk_peak(map->peak, map->fresh) < map->count) return false;                                    /* I1 */
+    if (map->add_bound != add_bound_of(map) || map->remove_bound != remove_bound_of(map)) return false; /* I5 */
+    for (uint32_t place = 0; place < owned(map); place++) {
+        uint32_t slot = map->owners[place];
+        if (slot >= map->fresh || map->cells[slot].place != place) return false; /* I2 */
+        if (map->cells[slot].generation == 0) return false;                      /* I4 */
+    }
+    for (uint32_t place = map->count; debug_of(map) && place < map->fresh; place++)
+        if (!kolk_debug_is_intact(map->debug, place, object_at(map, place), false)) return false; /* I6 */
+    return worn_are_valid(map);
+}
