@@ -26,10 +26,9 @@ demo:
 	@build/release/kolk demo build
 	@build/release/kolk replay
 
-test: export KOLK_TEST_EFFORT ?= quick
 test:
 	@tools/setup.sh test
-	@tools/preset.sh default
+	@tools/test.sh
 
 matrix:
 	@tools/setup.sh matrix

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Builds a program that asks where its own functions are, in the ways in which programs are built and kept, and compares
 # what it prints.
-# Usage: CC=... sites.sh
+# Usage: CC=... sites.sh BUILD
 set -eu
 work=$(mktemp -d "${TMPDIR:-/tmp}/kolk sites.XXXXXX")
 trap 'rm -rf "$work"' EXIT
@@ -22,7 +22,7 @@ build() {
 program() {
   name=$1
   shift
-  build "$name" -O1 "$@" tests/build/sites.c "$work/kolk.o"
+  build "$name" -O1 "$@" tests/build/sites.c "$work/libkolk.a"
 }
 
 # What the command prints when it runs where the programs are, each offset as +N: expect "LINE LINE LINE" COMMAND
@@ -45,7 +45,7 @@ same_place() {
 aim="aim+N(sites.c:$(sed -n '/in aim/=' tests/build/sites.c))"
 fire="fire+N(sites.c:$(sed -n '/in fire/=' tests/build/sites.c))"
 full="$aim $fire kolk_status_text+N"
-build kolk.o -O2 -fPIC -r -nostdlib src/*/*.c
+strip -g -o "$work/libkolk.a" "$1/libkolk.a"
 
 program bare
 expect "aim+N fire+N kolk_status_text+N" ./bare
@@ -87,6 +87,6 @@ cp "$work/small" "$work/rebuilt"
 expect "$full" ./replaced replace rebuilt
 
 # The library as a module: its exported functions have names even if it is stripped.
-build libkolk.so -O2 -fPIC -shared -s src/*/*.c
+for file in "$1"/libkolk.so*; do strip -s -o "$work/${file##*/}" "$file"; done
 build shared -O1 -g tests/build/sites.c -L"$work" -Wl,-rpath,"$work" -lkolk
 expect "$full" ./shared

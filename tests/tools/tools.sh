@@ -4,14 +4,10 @@
 # none, and the tool must be silent. TOOL.said lists the mistakes and what is to be said: see condense below.
 # `races` is about the library's own threads: it is built for ThreadSanitizer itself, with tests of the queue and of the
 # shared pool.
-# Usage: CC=... tools.sh asan|lsan|msan|tsan|races COMPILER BUILD, or memcheck|malloc|probes BUILD
+# Usage: CC=... tools.sh asan|lsan|msan|tsan|races|memcheck|malloc|probes BUILD
 set -euo pipefail
 tool=$1
 compiler=$CC
-if [[ $# == 3 ]]; then
-  compiler=$2
-  shift
-fi
 build=$(realpath "$2")
 work=$(mktemp -d "${TMPDIR:-/tmp}/kolk tools.XXXXXX")
 trap 'rm -rf "$work"' EXIT

@@ -1,0 +1,13 @@
+#!/bin/sh
+# What make test does: all tests by gcc, with KOLK_TEST_EFFORT=quick, where long tests do a part of their work and the longest
+# are left out; with KOLK_TEST_EFFORT=full, all of their work.
+# Usage: tools/test.sh
+set -eu
+export KOLK_TEST_EFFORT="${KOLK_TEST_EFFORT:-quick}"
+if [ "$KOLK_TEST_EFFORT" = quick ]; then
+  tools/preset.sh default --label-exclude '^long$'
+  echo "KOLK_TEST_EFFORT=quick. Left to make matrix: $(ctest --preset default --label-regex '^long$' --show-only |
+    sed -n 's/.*Test *#[0-9]*: //p' | tr '\n' ' ')"
+else
+  tools/preset.sh default
+fi
