@@ -103,6 +103,22 @@ static void test_the_defaults(void **state) {
     }
 }
 
+/* Every free of an exact pool leaves the fast path: no slot is below the magazine's bound. */
+static void test_exact_frees_are_out_of_line(void **state) {
+    (void)state;
+    for (unsigned exact = 0; exact < 2; exact++) {
+        kolk_shared pool;
+        kolk_local local;
+        make_shared(&pool, &(kolk_shared_desc){.object_size = 8, .capacity = 100, .max_threads = 1, .exact = exact});
+        make_local(&local, &pool);
+        void *object = kolk_local_alloc(&local);
+        assert_int_equal(local.magazine->bound, exact ? 0 : pool.usable);
+        kolk_local_free(&local, object);
+        assert_int_equal(local.magazine->bound, exact ? 0 : pool.usable);
+        end_shared(&pool);
+    }
+}
+
 /* ---- Capacity -------------------------------------------------------------------------------------------------------- */
 
 enum { MOST_LOCALS = 16 };
@@ -438,6 +454,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_each_broken_rule_has_its_status),
         TEST(test_the_defaults),
+        TEST(test_exact_frees_are_out_of_line),
         TEST(test_capacity_whatever_lies_in_the_magazines),
         TEST(test_without_caches),
         TEST(test_what_comes_home),

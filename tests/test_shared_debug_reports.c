@@ -373,6 +373,23 @@ static void test_a_jump_and_the_end_of_a_local(void **state) {
     end_things();
 }
 
+/* It has no owner then but is free, so its fill is proved once more when the pool ends. */
+static void test_a_jump_and_the_end_of_the_pool(void **state) {
+    (void)state;
+    start("fill");
+    struct thing *object = things_alloc(&local);
+    assert_non_null(things_alloc(&local));
+    things_free(&local, object);
+    object->bytes[0] = 1;
+    set_scene(true, 1);
+    kolk_set_failure_handler(look_around, NULL);
+    assert_ptr_equal(alloc_or_jump(0), jumped(NULL));
+    object->bytes[3] = 2;
+    set_scene(false, 1);
+    finish();
+    assert_int_equal(scene.reports, 1);
+}
+
 static bool frees_or_jumps(unsigned f, void *object) {
     if (setjmp(scene.back)) return true;
     if (f < LENGTH_OF(frees))
@@ -609,6 +626,7 @@ int main(void) {
         DEBUG_TEST(test_what_a_program_prints),
         DEBUG_TEST(test_a_jump_out_of_alloc),
         DEBUG_TEST(test_a_jump_and_the_end_of_a_local),
+        DEBUG_TEST(test_a_jump_and_the_end_of_the_pool),
         DEBUG_TEST(test_a_jump_out_of_free_and_deinit),
         DEBUG_TEST(test_a_jump_out_of_the_list_of_leaks),
         DEBUG_TEST(test_every_nth_alloc_fails),

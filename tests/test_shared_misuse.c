@@ -268,6 +268,8 @@ static void test_validity(void **state) {
         assert_seen(*kolk_magazine_entry(magazine, 0), 3); /* I2: in two */
         assert_seen(*kolk_magazine_entry(magazine, 0), 7);
         assert_seen(*kolk_magazine_entry(magazine, 0), UINT32_MAX);
+        if (pool->cache == 2)
+            assert_seen(pool->cache, 1);  /* I4: two slots in a word, and no magazine has room for them */
         assert_seen(pool->word_shift, 2); /* I4: a word is more than a magazine holds */
         kolk_set_failure_handler(NULL, NULL);
         end_shared(&f.pool);

@@ -196,9 +196,7 @@ static bool add_set(sum *found, const kolk_slot_set *set, uint64_t words, uint32
 static bool add_magazine(sum *found, kolk_magazine *magazine, uint32_t cache, uint32_t end) {
     if (held_by(magazine) > cache || magazine->leaving) return false; /* I4 */
     for (uint32_t at = 0; at < magazine->top; at++) {
-        uint32_t slot = *kolk_magazine_entry(magazine, at);
-        if (slot >= end) return false; /* I2 */
-        add_slot(found, slot);
+        add_slot(found, *kolk_magazine_entry(magazine, at)); /* I2: no slot from `end` on is among those to be found */
     }
     if (magazine->held > end) return false; /* I2 */
     if (magazine->held) add_slot(found, magazine->held - 1);
