@@ -5,7 +5,7 @@
  *     'd' | layout | object_size | address of the pool | regions: n | (address, size) * n | their bytes
  *
  * Numbers of a dump are 4 bytes, the lowest first; bytes that are missing at the end are 0. */
-#include "../tests/kolk_bytemap_steps.h"
+#include "../tests/bytemap/steps.h"
 
 #define REGIONS 3u
 

@@ -1,6 +1,6 @@
 // define: KOLK_GENERATION_MAX=7
 // link: -Wl,--wrap=mprotect,--wrap=kolk_site_text
-/* fuzz_pool.c: any bytes are a program that uses a pool, well and badly, beside the model of tests/kolk_model.h, which says
+/* fuzz_pool.c: any bytes are a program that uses a pool, well and badly, beside the model of tests/pool/model.h, which says
  * after each operation what must have happened, and which rule was broken.
  *
  *     descriptor | operation, arguments | operation, arguments | ... | restart | descriptor | operation ...
@@ -8,16 +8,16 @@
  * Bytes that are missing at the end are 0. Seven lives wear a slot out: few enough for a short program, or for one
  * alloc_at, to get there, and enough for handles to be stale in several ways before. */
 #define _POSIX_C_SOURCE 200809L /* setenv */
-#include "../tests/kolk_plain.h"
+#include "../tests/help/plain.h"
 
 #define model_fail(m, format, ...)                                                                                     \
     do {                                                                                                               \
         fprintf(stderr, "operation %" PRIu64 ", %s: " format "\n", (m)->step, (m)->what, __VA_ARGS__);                 \
         abort();                                                                                                       \
     } while (0)
-#include "../tests/kolk_model.h"
-#include "../tests/kolk_model_ask.h"
-#include "../tests/kolk_no_sites.h"
+#include "../tests/pool/model.h"
+#include "../tests/pool/model_ask.h"
+#include "../tests/help/no_sites.h"
 
 #include <errno.h>
 

@@ -2,7 +2,7 @@
  * bytes are the item's size, the capacity, and whether items are destroyed; then come operations, a byte each, and their
  * arguments. Bytes that are missing at the end are 0. */
 #define _POSIX_C_SOURCE 200809L /* poll */
-#include "../tests/kolk_plain.h"
+#include "../tests/help/plain.h"
 
 #include <poll.h>
 

@@ -1,18 +1,18 @@
 // link: -Wl,--wrap=kolk_site_text
 /* fuzz_shared.c: any bytes are a program that uses a shared pool, well and badly, beside the model of
- * tests/kolk_sharedmodel.h. Each byte is one choice: first of the descriptor, then of operations and their arguments; bytes
+ * tests/shared/model.h. Each byte is one choice: first of the descriptor, then of operations and their arguments; bytes
  * that are missing at the end are 0. */
 #define _POSIX_C_SOURCE 200809L /* setenv */
-#include "../tests/kolk_plain.h"
+#include "../tests/help/plain.h"
 
 #define sharedmodel_fail(m, format, ...)                                                                               \
     do {                                                                                                               \
         fprintf(stderr, "operation %" PRIu64 ": " format "\n", (m)->step, __VA_ARGS__);                                \
         abort();                                                                                                       \
     } while (0)
-#include "../tests/kolk_sharedmodel.h"
+#include "../tests/shared/model.h"
 
-#include "../tests/kolk_no_sites.h"
+#include "../tests/help/no_sites.h"
 #include "kolk_input.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

@@ -2,9 +2,9 @@
  * block, whose checksum is made right if the first byte's highest bit is set. Then either the pool is as it was, or it is
  * valid, and every operation on it is; in both cases it can be saved, and comes back the same. */
 #define _POSIX_C_SOURCE 200809L /* setenv */
-#include "../tests/kolk_plain.h"
+#include "../tests/help/plain.h"
 
-#include "../tests/kolk_snapshot.h"
+#include "../tests/pool/snapshot_block.h"
 
 #define check(condition)                                                                                               \
     do {                                                                                                               \

@@ -76,7 +76,7 @@ class Test:
         return self.seconds * (self.runs + 2) / (self.kills + 1)
 
     def is_about(self, file):
-        """test_slotmap_model is about src/slotmap/slotmap_sort.c, test_snapshot about src/pool/pool_snapshot.c."""
+        """test_slotmap_model is about src/slotmap/slotmap_sort.c, test_pool_snapshot about src/pool/pool_snapshot.c."""
         words = os.path.splitext(os.path.basename(file))[0].split("_")
         return any(word in self.name for word in words if word != "pool")
 

@@ -18,7 +18,7 @@
  *
  * There are no fences: ThreadSanitizer does not see them, and an order at an operation can name its partner.
  *
- * With KOLK_SCHEDULED, which only tests define, each operation is a place where tests/kolk_schedule.h may let another
+ * With KOLK_SCHEDULED, which only tests define, each operation is a place where tests/help/schedule.h may let another
  * thread go on, loads may give what another processor would still see, and memory that is said to be plain is watched
  * for races. */
 #ifndef KOLK_SRC_ATOMICS_H
@@ -40,7 +40,7 @@
 
 #ifndef KOLK_SCHEDULED
 
-/* With KOLK_CHAOS, which only tests define, a thread may be interrupted before each of these: tests/kolk_chaos.h. */
+/* With KOLK_CHAOS, which only tests define, a thread may be interrupted before each of these: tests/help/chaos.h. */
 #ifdef KOLK_CHAOS
 void kolk_chaos(void);
 #define KOLK_ONE(operation) (kolk_chaos(), operation)

@@ -274,7 +274,7 @@ kolk_deadline kolk_deadline_after(int64_t milliseconds) {
     return (kolk_deadline){now + milliseconds * 1000000};
 }
 
-/* ---- The clock and sleep; a scheduled test has its own, in tests/kolk_schedule.h --------------------------------- */
+/* ---- The clock and sleep; a scheduled test has its own, in tests/help/schedule.h --------------------------------- */
 
 #ifndef KOLK_SCHEDULED
 

@@ -179,7 +179,7 @@ races() {
   done
   for name in queue_threads queue_histories shared_threads shared_histories shared_wait_threads shared_death \
     shared_debug_threads; do
-    "$compiler" "${flags[@]}" "tests/test_$name.c" "$work"/*.o -lcmocka -o "$work/$name"
+    "$compiler" "${flags[@]}" tests/*/"test_$name.c" "$work"/*.o -lcmocka -o "$work/$name"
     KOLK_TEST_OPS=300 "$work/$name" > "$work/said" 2>&1 || fail "$name: exit code $?: $(cat "$work/said")"
   done
 }

@@ -1,0 +1,277 @@
+/* Each bug of a caller that bytemap.h says is caught: made here, with its exact sentence and the fields of the failure; the
+ * pool is unchanged to the byte. And is_valid, which sees each broken invariant of src/bytemap/bytemap.c. */
+#include "bytemap_test.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define SLOTS 5
+
+/* Slots 0 to 3 were used, 2 and 3 are free again, 4 never was in use. */
+typedef struct fixture {
+    kolk_bytemap pool, before;
+    unsigned char objects[SLOTS][OBJECT_SIZE];
+    uint8_t bytes[SLOTS], bytes_before[SLOTS];
+    notes taken;
+} fixture;
+
+static void set_up(fixture *f, const char *name) {
+    memset(f, 0, sizeof *f);
+    kolk_bytemap_view view = {
+        .name = name, .object_list = f->objects, .byte_map = f->bytes, .object_size = OBJECT_SIZE, .count = SLOTS};
+    assert_int_equal(kolk_bytemap_initialise_with(&f->pool, &view), KOLK_OK);
+    make_objects(&f->pool, 4);
+    kolk_bytemap_delete(&f->pool, f->objects[2]);
+    kolk_bytemap_delete(&f->pool, f->objects[3]);
+    begin_notes(&f->taken);
+    f->before = f->pool;
+    memcpy(f->bytes_before, f->bytes, sizeof f->bytes);
+}
+
+static void assert_unchanged(const fixture *f) {
+    assert_memory_equal(&f->pool, &f->before, sizeof f->pool);
+    assert_memory_equal(f->bytes, f->bytes_before, sizeof f->bytes);
+    assert_true(kolk_bytemap_is_valid(&f->pool));
+}
+
+static void test_delete_of_a_free_slot(void **state) {
+    (void)state;
+    static const char *const sentences[] = {
+        "kolk: peds: delete of slot 2, which is free", "kolk: peds: delete of slot 3, which is free",
+        "kolk: peds: delete of slot 4, which is free", /* it never was in use */
+    };
+    fixture f;
+    set_up(&f, "peds");
+    for (int32_t i = 2; i < SLOTS; i++) {
+        kolk_bytemap_delete(&f.pool, f.objects[i]);
+        assert_noted(&f.taken, KOLK_DOUBLE_FREE, "peds", f.objects[i], i, sentences[i - 2]);
+        assert_unchanged(&f);
+    }
+    kolk_bytemap_delete(&f.pool, f.objects[1]);
+    kolk_bytemap_delete(&f.pool, NULL);
+    assert_silent(&f.taken);
+    kolk_bytemap_delete(&f.pool, f.objects[1]); /* twice */
+    assert_noted(&f.taken, KOLK_DOUBLE_FREE, "peds", f.objects[1], 1, "kolk: peds: delete of slot 1, which is free");
+    kolk_bytemap_flush(&f.pool);
+}
+
+/* Who is told what of a pointer that is no object of the pool. */
+typedef struct question {
+    const char *verb;
+    int32_t (*ask)(fixture *f, void *pointer); /* gives what it answered, -1 for NULL */
+} question;
+
+static int32_t by_delete(fixture *f, void *pointer) {
+    kolk_bytemap_delete(&f->pool, pointer);
+    return -1;
+}
+
+static int32_t by_index(fixture *f, void *pointer) {
+    return kolk_bytemap_get_just_index(&f->pool, pointer);
+}
+
+static int32_t by_handle(fixture *f, void *pointer) {
+    return kolk_bytemap_get_index(&f->pool, pointer);
+}
+
+static int32_t by_next(fixture *f, void *pointer) {
+    return kolk_bytemap_next(&f->pool, pointer) ? 0 : -1;
+}
+
+static const question questions[] = {
+    {"delete", by_delete}, {"get_just_index", by_index}, {"get_index", by_handle}, {"next", by_next}};
+
+static void test_pointers_that_are_no_objects(void **state) {
+    (void)state;
+    for (size_t q = 0; q < LENGTH_OF(questions); q++) {
+        fixture f;
+        char sentence[100];
+        set_up(&f, "peds");
+        for (size_t byte = 1; byte < OBJECT_SIZE; byte++) {
+            void *inside = moved(f.objects[1], (ptrdiff_t)byte);
+            snprintf(sentence, sizeof sentence, "kolk: peds: %s of a pointer into slot 1, at byte %zu of it",
+                     questions[q].verb, byte);
+            assert_int_equal(questions[q].ask(&f, inside), -1);
+            assert_noted(&f.taken, KOLK_INTERIOR_POINTER, "peds", inside, 1, sentence);
+        }
+        void *const foreign[] = {&f.taken, moved(f.objects, -(ptrdiff_t)OBJECT_SIZE),
+                                 moved(f.objects, sizeof f.objects), moved(f.objects, -1), moved(NULL, 8)};
+        snprintf(sentence, sizeof sentence, "kolk: peds: %s of a pointer that is not of this pool", questions[q].verb);
+        for (size_t i = 0; i < LENGTH_OF(foreign); i++) {
+            assert_int_equal(questions[q].ask(&f, foreign[i]), -1);
+            assert_noted(&f.taken, KOLK_FOREIGN_POINTER, "peds", foreign[i], NO_SLOT, sentence);
+        }
+        assert_unchanged(&f);
+        assert_int_equal(f.taken.last.no_debug, true);
+        kolk_bytemap_flush(&f.pool);
+    }
+}
+
+static void test_null_has_no_index(void **state) {
+    (void)state;
+    fixture f;
+    set_up(&f, NULL);
+    assert_int_equal(kolk_bytemap_get_index(&f.pool, NULL), -1);
+    assert_noted(&f.taken, KOLK_FOREIGN_POINTER, "", NULL, NO_SLOT, "kolk: a pool without a name: get_index of NULL");
+    assert_int_equal(kolk_bytemap_get_just_index(&f.pool, NULL), -1);
+    assert_noted(&f.taken, KOLK_FOREIGN_POINTER, "", NULL, NO_SLOT,
+                 "kolk: a pool without a name: get_just_index of NULL");
+    assert_unchanged(&f);
+    kolk_bytemap_flush(&f.pool);
+    assert_int_equal(kolk_bytemap_get_index(&f.pool, f.objects), -1); /* of a pool of no slots nothing is an object */
+    assert_int_equal(f.taken.count, 1);
+}
+
+static void test_an_attached_pool_is_not_written(void **state) {
+    (void)state;
+    owner theirs = some_owner;
+    notes taken;
+    begin_notes(&taken);
+    kolk_bytemap pool = {0};
+    kolk_bytemap_view view = view_of(&theirs);
+    view.cursor = &theirs.first_free;
+    assert_int_equal(kolk_bytemap_attach(&pool, &view), KOLK_OK);
+    kolk_bytemap before = pool;
+#define SENTENCE(verb) "kolk: theirs: " verb " in a pool that is attached to be read: attach it with .writable"
+    assert_null(kolk_bytemap_new(&pool));
+    assert_noted(&taken, KOLK_READ_ONLY, "theirs", NULL, NO_SLOT, SENTENCE("new"));
+    assert_null(kolk_bytemap_new_at(&pool, 0));
+    assert_noted(&taken, KOLK_READ_ONLY, "theirs", NULL, NO_SLOT, SENTENCE("new_at"));
+    kolk_bytemap_delete(&pool, theirs.objects[1]);
+    assert_noted(&taken, KOLK_READ_ONLY, "theirs", NULL, NO_SLOT, SENTENCE("delete"));
+    kolk_bytemap_clear(&pool);
+    assert_noted(&taken, KOLK_READ_ONLY, "theirs", NULL, NO_SLOT, SENTENCE("clear"));
+    kolk_bytemap_delete(&pool, NULL);
+    kolk_stats stats;
+    kolk_bytemap_stats(&pool, &stats);
+    assert_silent(&taken);
+    assert_memory_equal(&pool, &before, sizeof pool);
+    kolk_bytemap_flush(&pool);
+    assert_memory_equal(&theirs, &some_owner, sizeof theirs);
+}
+
+/* The default handler does not point to a debug mode that this kind of pool has not got. */
+static void test_the_default_handler(void **state) {
+    (void)state;
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        static fixture f;
+        set_up(&f, "peds");
+        kolk_set_failure_handler(NULL, NULL);
+        signal(SIGABRT, SIG_DFL);
+        dup2(ends[1], STDERR_FILENO);
+        kolk_bytemap_delete(&f.pool, f.objects[3]);
+        _exit(0);
+    }
+    close(ends[1]);
+    char text[1000] = "";
+    size_t length = 0;
+    for (ssize_t n; (n = read(ends[0], text + length, sizeof text - 1 - length)) > 0;) length += (size_t)n;
+    close(ends[0]);
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+    static const char begin[] = "kolk: peds: delete of slot 3, which is free";
+    assert_memory_equal(text, begin, strlen(begin)); /* and the site, where it can be put into words */
+    assert_null(strstr(text, "KOLK_DEBUG"));
+}
+
+/* ---- Broken invariants -------------------------------------------------------------------------------------------------- */
+
+#define assert_seen(what, value)                                                                                       \
+    do {                                                                                                               \
+        __typeof__(what) before_ = (what);                                                                             \
+        (what) = (value);                                                                                              \
+        if (kolk_bytemap_is_valid(pool)) fail_msg("not seen: %s = %s", #what, #value);                                 \
+        (what) = before_;                                                                                              \
+        assert_true(kolk_bytemap_is_valid(pool));                                                                      \
+    } while (0)
+
+static void break_what_all_have(kolk_bytemap *pool) {
+    assert_seen(pool->count, -1);
+    assert_seen(pool->count, KOLK_BYTEMAP_MAX_COUNT + 1);
+    assert_seen(pool->self, NULL);
+    assert_seen(pool->self, pool + 1);
+    assert_seen(pool->object_list, NULL);
+    assert_seen(pool->byte_map, NULL);
+    assert_seen(pool->object_size, 0);
+    assert_seen(pool->object_size, OBJECT_SIZE + 1);
+    assert_seen(pool->object_size, 2 * OBJECT_SIZE);
+    assert_seen(pool->shift, 0);
+    assert_seen(pool->shift, 1);
+    assert_seen(pool->shift, 3);
+    assert_seen(pool->inverse, pool->inverse + 1);
+    assert_seen(pool->initialized_state, false);
+    assert_seen(pool->bound, pool->bound + 1);
+    assert_seen(pool->bound, pool->bound - 1);
+}
+
+static void test_broken_invariants(void **state) {
+    (void)state;
+    kolk_bytemap own, *pool = &own;
+    make_bytemap(pool, 20);
+    make_objects(pool, 12);
+    for (int32_t i = 0; i < 4; i++) kolk_bytemap_delete(pool, slot_of(pool, 3 * i));
+    assert_true(kolk_bytemap_is_valid(pool));
+    break_what_all_have(pool);
+    assert_seen(pool->count, 21);
+    assert_seen(pool->count, 7);
+    assert_seen(pool->first_free, -2);
+    assert_seen(pool->first_free, 20);
+    assert_seen(pool->used, 7);
+    assert_seen(pool->used, 9);
+    assert_seen(pool->peak, 7);
+    assert_seen(pool->peak, 21);
+    assert_seen(pool->byte_map, pool->byte_map + 1);
+    uint8_t copy[20];
+    memcpy(copy, pool->byte_map, sizeof copy);
+    assert_seen(pool->byte_map, copy); /* it says the same, elsewhere */
+    for (int32_t i = 0; i < 20; i++) assert_seen(pool->byte_map[i], pool->byte_map[i] ^ 0x80);
+    kolk_bytemap_flush(pool);
+
+    assert_seen(pool->count, 1);
+    assert_seen(pool->bound, 1);
+    assert_seen(pool->used, 1);
+    assert_seen(pool->first_free, 1);
+    assert_seen(pool->first_free, -2);
+    unsigned char something;
+    assert_seen(pool->object_list, &something);
+    assert_seen(pool->byte_map, &something);
+}
+
+static void test_broken_invariants_of_attached_pools(void **state) {
+    (void)state;
+    owner theirs = some_owner;
+    kolk_bytemap attached = {0}, *pool = &attached;
+    kolk_bytemap_view view = view_of(&theirs);
+    assert_int_equal(kolk_bytemap_attach(pool, &view), KOLK_OK);
+    break_what_all_have(pool);
+    assert_seen(pool->first_free, 6);
+    assert_seen(pool->first_free, -2);
+    assert_seen(pool->block, &theirs);
+    pool->used = pool->peak = 99; /* not looked at */
+    assert_true(kolk_bytemap_is_valid(pool));
+    pool->used = pool->peak = 0;
+    kolk_bytemap_flush(pool);
+    view.cursor = &theirs.first_free;
+    assert_int_equal(kolk_bytemap_attach(pool, &view), KOLK_OK);
+    assert_seen(theirs.first_free, 6);
+    assert_seen(theirs.first_free, -2);
+    kolk_bytemap_flush(pool);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(test_delete_of_a_free_slot),
+        TEST(test_pointers_that_are_no_objects),
+        TEST(test_null_has_no_index),
+        TEST(test_an_attached_pool_is_not_written),
+        TEST(test_the_default_handler),
+        TEST(test_broken_invariants),
+        TEST(test_broken_invariants_of_attached_pools),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

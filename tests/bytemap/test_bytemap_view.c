@@ -1,0 +1,471 @@
+/* kolk_bytemap from outside: pools attached to others' arrays, handles looked up in several pools, two moments compared,
+ * pools read out of dumps; the typed skin; the registry. */
+#include "bytemap_test.h"
+
+#include "diag/registry.h"
+
+/* ---- Attached ------------------------------------------------------------------------------------------------------------ */
+
+static void test_attach_reads(void **state) {
+    (void)state;
+    owner theirs = some_owner;
+    kolk_bytemap pool = {0};
+    kolk_bytemap_view view = view_of(&theirs);
+    assert_int_equal(kolk_bytemap_attach(&pool, &view), KOLK_OK);
+    assert_true(pool.initialized_state);
+    assert_int_equal(pool.first_free, 4);
+    assert_int_equal(kolk_bytemap_used_count(&pool), 2);
+    assert_int_equal(kolk_bytemap_free_count(&pool), 4);
+    assert_ptr_equal(kolk_bytemap_get_at(&pool, 0x107), theirs.objects[1]);
+    assert_ptr_equal(kolk_bytemap_get_at(&pool, 0x400), theirs.objects[4]);
+    assert_null(kolk_bytemap_get_at(&pool, 0x283));
+    assert_ptr_equal(kolk_bytemap_get_slot(&pool, 4), theirs.objects[4]);
+    assert_int_equal(kolk_bytemap_get_index(&pool, theirs.objects[2]), 0x283);
+    assert_ptr_equal(kolk_bytemap_next(&pool, NULL), theirs.objects[1]);
+    assert_ptr_equal(kolk_bytemap_next(&pool, theirs.objects[1]), theirs.objects[4]);
+    assert_null(kolk_bytemap_next(&pool, theirs.objects[4]));
+    theirs.bytes[0] = 1; /* the owner goes on */
+    assert_int_equal(kolk_bytemap_used_count(&pool), 3);
+    assert_int_equal(kolk_bytemap_next_handle(&pool, -1), 1);
+    kolk_stats stats;
+    kolk_bytemap_stats(&pool, &stats);
+    assert_string_equal(stats.name, "theirs");
+    assert_string_equal(stats.kind, "bytemap");
+    assert_int_equal(stats.count, 3);
+    assert_int_equal(stats.peak, 3);
+    assert_int_equal(stats.capacity, 6);
+    kolk_bytemap_flush(&pool);
+    theirs.bytes[0] = 0x80;
+    assert_memory_equal(&theirs, &some_owner, sizeof theirs); /* the rest is as it was */
+}
+
+static void test_attach_writes_when_asked(void **state) {
+    (void)state;
+    owner theirs = some_owner, expected = some_owner;
+    kolk_bytemap pool = {0};
+    kolk_bytemap_view view = view_of(&theirs);
+    view.writable = true;
+    view.cursor = &theirs.first_free;
+    view.first_free = 1; /* does not count beside a cursor */
+    assert_int_equal(kolk_bytemap_attach(&pool, &view), KOLK_OK);
+    assert_ptr_equal(kolk_bytemap_new(&pool), theirs.objects[5]);
+    expected.bytes[5] = 1;
+    expected.first_free = 5;
+    assert_memory_equal(&theirs, &expected, sizeof theirs);
+    theirs.first_free = expected.first_free = 2; /* the owner has its way with it */
+    assert_ptr_equal(kolk_bytemap_new(&pool), theirs.objects[3]);
+    expected.bytes[3] = 0; /* 0xff: the seed was 127 */
+    expected.first_free = 3;
+    kolk_bytemap_delete(&pool, theirs.objects[1]);
+    expected.bytes[1] = 0x87;
+    expected.first_free = 1;
+    assert_memory_equal(&theirs, &expected, sizeof theirs);
+    assert_ptr_equal(kolk_bytemap_new_at(&pool, 0x210), theirs.objects[2]);
+    expected.bytes[2] = 4;
+    expected.first_free = 0;
+    assert_memory_equal(&theirs, &expected, sizeof theirs);
+    assert_int_equal(kolk_bytemap_used_count(&pool), 4);
+    assert_int_equal(pool.used, 0); /* nothing is remembered of what is not ours */
+    assert_int_equal(pool.peak, 0);
+    kolk_bytemap_clear(&pool);
+    memset(expected.bytes, 0x80, sizeof expected.bytes);
+    assert_memory_equal(&theirs, &expected, sizeof theirs);
+    assert_true(kolk_bytemap_is_valid(&pool));
+    kolk_bytemap_flush(&pool);
+    assert_memory_equal(&theirs, &expected, sizeof theirs);
+}
+
+/* A number that points nowhere, as a broken dump has it, wraps like one at the end. */
+static void test_any_cursor_will_do(void **state) {
+    (void)state;
+    static const int32_t cursors[] = {-1, -2, 5, 6, 7, 1000, INT32_MAX, INT32_MIN};
+    for (size_t i = 0; i < LENGTH_OF(cursors); i++) {
+        for (int full = 0; full < 2; full++) {
+            owner theirs = some_owner;
+            if (full) memset(theirs.bytes, 1, sizeof theirs.bytes);
+            kolk_bytemap pool = {0};
+            kolk_bytemap_view view = view_of(&theirs);
+            view.writable = true;
+            view.first_free = cursors[i];
+            assert_int_equal(kolk_bytemap_attach(&pool, &view), KOLK_OK);
+            assert_ptr_equal(kolk_bytemap_new(&pool), full ? NULL : theirs.objects[0]);
+            assert_int_equal(pool.first_free, full ? -1 : 0);
+            kolk_bytemap_flush(&pool);
+        }
+    }
+}
+
+/* ---- One handle in several pools -------------------------------------------------------------------------------------------- */
+
+static void test_find(void **state) {
+    (void)state;
+    kolk_bytemap peds, vehicles, objects;
+    const kolk_bytemap *const pools[] = {&peds, &vehicles, &objects};
+    make_bytemap(&peds, 2);
+    make_bytemap(&vehicles, 3);
+    make_bytemap(&objects, 5);
+    make_objects(&peds, 1);
+    make_objects(&objects, 3);
+    size_t which = 0;
+    assert_ptr_equal(kolk_bytemap_find(pools, 3, 0x201, &which), slot_of(&objects, 2));
+    assert_int_equal(which, 2);
+    which = 0; /* all that know it */
+    assert_ptr_equal(kolk_bytemap_find(pools, 3, 1, &which), slot_of(&peds, 0));
+    assert_int_equal(which, 0);
+    which++;
+    assert_ptr_equal(kolk_bytemap_find(pools, 3, 1, &which), slot_of(&objects, 0));
+    assert_int_equal(which, 2);
+    which++;
+    assert_null(kolk_bytemap_find(pools, 3, 1, &which));
+    assert_int_equal(which, 3);
+    which = 0;
+    assert_null(kolk_bytemap_find(pools, 3, -1, &which));
+    assert_int_equal(which, 3);
+    which = 0;
+    assert_null(kolk_bytemap_find(NULL, 0, 1, &which));
+    kolk_bytemap_flush(&peds);
+    kolk_bytemap_flush(&vehicles);
+    kolk_bytemap_flush(&objects);
+}
+
+/* ---- Two moments --------------------------------------------------------------------------------------------------------------- */
+
+static void test_compare(void **state) {
+    (void)state;
+    static const uint8_t before[] = {0x80, 0x05, 0x05, 0x80, 0x05, 0x85, 0x00, 0x80};
+    static const uint8_t after[] = {0x01, 0x85, 0x06, 0x80, 0x05, 0x86, 0x01, 0x00};
+    static const kolk_bytemap_difference expected[] = {
+        {1, 0, KOLK_BYTEMAP_BORN, -1, 0x001},        {2, 1, KOLK_BYTEMAP_DIED, 0x105, -1},
+        {3, 2, KOLK_BYTEMAP_REPLACED, 0x205, 0x206}, {7, 6, KOLK_BYTEMAP_REPLACED, 0x600, 0x601},
+        {8, 7, KOLK_BYTEMAP_BORN, -1, 0x700}, /* slot 5: one came and went */
+    };
+    kolk_bytemap_difference difference = {0};
+    for (size_t i = 0; i < LENGTH_OF(expected); i++) {
+        assert_true(kolk_bytemap_compare(before, after, 8, &difference));
+        assert_memory_equal(&difference, &expected[i], sizeof difference);
+    }
+    assert_false(kolk_bytemap_compare(before, after, 8, &difference));
+    assert_false(kolk_bytemap_compare(before, after, 8, &difference));
+    difference.next = 0;
+    assert_false(kolk_bytemap_compare(before, before, 8, &difference));
+    difference.next = 0;
+    assert_false(kolk_bytemap_compare(NULL, NULL, 0, &difference));
+}
+
+/* ---- Dumps ---------------------------------------------------------------------------------------------------------------------- */
+
+#define COUNT     5u
+#define POINTER   0x00b74490u /* where the game keeps the pointer to its pool */
+#define BASE      0x0f2a3400u
+#define POOL_AT   0x11u /* offsets in the region at BASE; odd, as dumps may be packed */
+#define BYTES_AT  0x30u
+#define OBJECT_AT 0x38u
+#define REGION    (OBJECT_AT + COUNT * OBJECT_SIZE)
+
+typedef struct dump {
+    uint8_t statics[4], heap[REGION];
+    kolk_bytemap_region regions[2];
+} dump;
+
+static void put_number(uint8_t *at, uint32_t number) {
+    for (int i = 0; i < 4; i++) at[i] = (uint8_t)(number >> 8 * i);
+}
+
+static void make_dump(dump *d) {
+    static const uint8_t bytes[COUNT] = {0x81, 0x02, 0x80, 0x7f, 0x80};
+    memset(d, 0xee, sizeof *d);
+    put_number(d->statics, BASE + POOL_AT);
+    uint8_t *pool = d->heap + POOL_AT;
+    put_number(pool, BASE + OBJECT_AT);
+    put_number(pool + 4, BASE + BYTES_AT);
+    put_number(pool + 8, COUNT);
+    put_number(pool + 12, 3);
+    pool[16] = 1;
+    memcpy(d->heap + BYTES_AT, bytes, COUNT);
+    for (uint32_t i = 0; i < COUNT; i++) memset(d->heap + OBJECT_AT + i * OBJECT_SIZE, (int)i, OBJECT_SIZE);
+    d->regions[0] = (kolk_bytemap_region){POINTER, d->statics, sizeof d->statics};
+    d->regions[1] = (kolk_bytemap_region){BASE, d->heap, sizeof d->heap};
+}
+
+static const kolk_bytemap_layout layouts[] = {KOLK_BYTEMAP_III, KOLK_BYTEMAP_VICE_CITY, KOLK_BYTEMAP_SAN_ANDREAS};
+
+static void test_read(void **state) {
+    (void)state;
+    for (size_t i = 0; i < LENGTH_OF(layouts); i++) {
+        dump d, before;
+        make_dump(&d);
+        before = d;
+        uint32_t address;
+        assert_int_equal(kolk_bytemap_follow(d.regions, 2, POINTER, &address), KOLK_OK);
+        assert_int_equal(address, BASE + POOL_AT);
+        uint32_t beyond = 77; /* of its 4 bytes only 3 are there */
+        assert_int_equal(kolk_bytemap_follow(d.regions, 2, POINTER + 1, &beyond), KOLK_OUTSIDE);
+        assert_int_equal(beyond, 77);
+        kolk_bytemap_view view;
+        assert_int_equal(kolk_bytemap_read(d.regions, 2, address, layouts[i], OBJECT_SIZE, &view), KOLK_OK);
+        assert_int_equal(view.count, COUNT);
+        assert_int_equal(view.first_free, 3);
+        assert_ptr_equal(view.object_list, d.heap + OBJECT_AT);
+        assert_ptr_equal(view.byte_map, d.heap + BYTES_AT);
+        assert_int_equal(view.object_size, OBJECT_SIZE);
+        assert_false(view.writable);
+        assert_null(view.cursor);
+        assert_null(view.name);
+        kolk_bytemap pool = {0};
+        assert_int_equal(kolk_bytemap_attach(&pool, &view), KOLK_OK);
+        assert_int_equal(kolk_bytemap_used_count(&pool), 2);
+        assert_int_equal(kolk_bytemap_next_handle(&pool, -1), 0x102);
+        assert_int_equal(kolk_bytemap_next_handle(&pool, 0x102), 0x37f);
+        assert_true(all_bytes_are(kolk_bytemap_get_at(&pool, 0x37f), OBJECT_SIZE, 3));
+        assert_true(kolk_bytemap_is_valid(&pool));
+        kolk_bytemap_flush(&pool);
+        assert_memory_equal(&d, &before, sizeof d);
+    }
+}
+
+static kolk_status read_it(const dump *d, kolk_bytemap_layout layout) {
+    kolk_bytemap_view view, before;
+    memset(&view, 0x77, sizeof view);
+    before = view;
+    kolk_status status = kolk_bytemap_read(d->regions, 2, BASE + POOL_AT, layout, OBJECT_SIZE, &view);
+    if (status != KOLK_OK) assert_memory_equal(&view, &before, sizeof view);
+    return status;
+}
+
+/* Every size of the region: the struct, and each array, is wholly inside or refused. The struct of San Andreas is longer. */
+static void test_read_at_the_ends_of_regions(void **state) {
+    (void)state;
+    for (size_t i = 0; i < LENGTH_OF(layouts); i++) {
+        size_t length = layouts[i] == KOLK_BYTEMAP_SAN_ANDREAS ? 0x14 : 0x10;
+        for (size_t size = 0; size <= REGION; size++) {
+            dump d;
+            make_dump(&d);
+            d.regions[1].size = size;
+            assert_int_equal(read_it(&d, layouts[i]), size < REGION ? KOLK_OUTSIDE : KOLK_OK);
+            put_number(d.heap + POOL_AT + 8, 0); /* without arrays the struct is enough */
+            assert_int_equal(read_it(&d, layouts[i]), size < POOL_AT + length ? KOLK_OUTSIDE : KOLK_OK);
+            put_number(d.heap + POOL_AT + 8, 1); /* the byte map, and one object behind it */
+            assert_int_equal(read_it(&d, layouts[i]), size < OBJECT_AT + OBJECT_SIZE ? KOLK_OUTSIDE : KOLK_OK);
+            put_number(d.heap + POOL_AT, BASE + POOL_AT); /* the object before it */
+            assert_int_equal(read_it(&d, layouts[i]), size < BYTES_AT + 1 ? KOLK_OUTSIDE : KOLK_OK);
+        }
+        for (uint32_t skipped = 0; skipped <= POOL_AT + 1; skipped++) { /* and at the start */
+            dump d;
+            make_dump(&d);
+            d.regions[1] = (kolk_bytemap_region){BASE + skipped, d.heap + skipped, REGION - skipped};
+            assert_int_equal(read_it(&d, layouts[i]), skipped > POOL_AT ? KOLK_OUTSIDE : KOLK_OK);
+        }
+    }
+}
+
+/* Each field's lies: of all numbers, only those that lead to bytes that are there are believed. */
+static void test_read_of_wrong_numbers(void **state) {
+    (void)state;
+    static const uint32_t addresses[] = {0, 1, BASE - 1, BASE + REGION, POINTER, UINT32_MAX, UINT32_MAX - OBJECT_SIZE};
+    dump d;
+    for (size_t i = 0; i < LENGTH_OF(addresses); i++) {
+        make_dump(&d);
+        put_number(d.heap + POOL_AT, addresses[i]);
+        assert_int_equal(read_it(&d, KOLK_BYTEMAP_III), KOLK_OUTSIDE);
+        make_dump(&d);
+        put_number(d.heap + POOL_AT + 4, addresses[i]);
+        assert_int_equal(read_it(&d, KOLK_BYTEMAP_III), KOLK_OUTSIDE);
+        kolk_bytemap_view view;
+        make_dump(&d);
+        d.statics[0] = 0;
+        assert_int_equal(kolk_bytemap_read(d.regions, 2, addresses[i], KOLK_BYTEMAP_III, OBJECT_SIZE, &view),
+                         KOLK_OUTSIDE);
+        uint32_t number = 77;
+        if (addresses[i] == POINTER) continue;
+        assert_int_equal(kolk_bytemap_follow(d.regions, 2, addresses[i], &number), KOLK_OUTSIDE);
+        assert_int_equal(number, 77);
+    }
+    static const uint32_t counts[] = {KOLK_BYTEMAP_MAX_COUNT + 1, INT32_MAX, 0x80000000, UINT32_MAX};
+    for (size_t i = 0; i < LENGTH_OF(counts); i++) {
+        make_dump(&d);
+        put_number(d.heap + POOL_AT + 8, counts[i]);
+        assert_int_equal(read_it(&d, KOLK_BYTEMAP_III), KOLK_BAD_COUNT);
+    }
+    make_dump(&d);
+    put_number(d.heap + POOL_AT + 8, KOLK_BYTEMAP_MAX_COUNT);
+    assert_int_equal(read_it(&d, KOLK_BYTEMAP_III), KOLK_OUTSIDE);
+
+    kolk_bytemap_view view;
+    make_dump(&d);
+    assert_int_equal(kolk_bytemap_read(d.regions, 2, BASE + POOL_AT, (kolk_bytemap_layout)3, OBJECT_SIZE, &view),
+                     KOLK_BAD_LAYOUT);
+    assert_int_equal(kolk_bytemap_read(d.regions, 2, BASE + POOL_AT, KOLK_BYTEMAP_III, 0, &view), KOLK_ZERO_SIZE);
+    assert_int_equal(kolk_bytemap_read(d.regions, 2, BASE + POOL_AT, KOLK_BYTEMAP_III, SIZE_MAX, &view),
+                     KOLK_SIZE_OVERFLOW);
+    assert_int_equal(kolk_bytemap_read(d.regions, 2, BASE + POOL_AT, KOLK_BYTEMAP_III, INT32_MAX, &view), KOLK_OUTSIDE);
+    assert_int_equal(kolk_bytemap_read(NULL, 0, 0, KOLK_BYTEMAP_III, OBJECT_SIZE, &view), KOLK_OUTSIDE);
+    put_number(d.heap + POOL_AT + 12, 999); /* the cursor is taken as it is */
+    assert_int_equal(read_it(&d, KOLK_BYTEMAP_III), KOLK_OK);
+}
+
+/* The dump's own bytes may be asked to be written: a dump is then a pool to go on with. */
+static void test_a_dump_goes_on(void **state) {
+    (void)state;
+    dump d;
+    kolk_bytemap_view view;
+    kolk_bytemap pool = {0};
+    make_dump(&d);
+    assert_int_equal(kolk_bytemap_read(d.regions, 2, BASE + POOL_AT, KOLK_BYTEMAP_SAN_ANDREAS, OBJECT_SIZE, &view),
+                     KOLK_OK);
+    view.writable = true;
+    assert_int_equal(kolk_bytemap_attach(&pool, &view), KOLK_OK);
+    assert_int_equal(handle_of_new(&pool), 0x401);
+    assert_int_equal(handle_of_new(&pool), 0x002);
+    assert_int_equal(d.heap[BYTES_AT + 4], 1);
+    assert_int_equal(d.heap[POOL_AT + 12], 3); /* the cursor goes on beside it */
+    kolk_bytemap_flush(&pool);
+}
+
+/* ---- The typed skin ---------------------------------------------------------------------------------------------------------------- */
+
+typedef struct ped {
+    double x;
+    int32_t health;
+} ped;
+
+typedef struct cop {
+    ped base;
+    double suspicion;
+} cop;
+
+KOLK_BYTEMAP_TYPE(peds, ped)
+
+static void test_every_typed_function(void **state) {
+    (void)state;
+    static peds pool;
+    assert_int_equal(peds_initialise(&pool, 3), KOLK_OK);
+    assert_int_equal(pool.pool.object_size, sizeof(ped));
+    ped *first = peds_new(&pool), *second = peds_new_at(&pool, 0x155);
+    assert_int_equal(peds_get_index(&pool, second), 0x101);
+    assert_int_equal(peds_get_just_index(&pool, second), 1);
+    assert_ptr_equal(peds_get_slot(&pool, 0), first);
+    assert_ptr_equal(peds_get_at(&pool, 0x101), second);
+    assert_ptr_equal(peds_next(&pool, first), second);
+    assert_int_equal(peds_next_handle(&pool, 1), 0x101);
+    assert_int_equal(peds_used_count(&pool), 2);
+    peds_delete(&pool, first);
+    assert_int_equal(peds_free_count(&pool), 2);
+    assert_true(peds_is_valid(&pool));
+    kolk_stats stats;
+    peds_stats(&pool, &stats);
+    assert_int_equal(stats.count, 1);
+    peds_clear(&pool);
+    assert_int_equal(peds_used_count(&pool), 0);
+    peds_flush(&pool);
+    peds_object *none = peds_new(&pool);
+    assert_null(none);
+}
+
+/* As in the games, whose slots have the size of the widest derived type. */
+static void test_slots_wider_than_their_type(void **state) {
+    (void)state;
+    static cop cops[4];
+    static uint8_t bytes[4];
+    peds pool = {0};
+    kolk_bytemap_view view = {.object_list = cops, .byte_map = bytes, .object_size = sizeof(cop), .count = 4};
+    assert_int_equal(peds_initialise_with(&pool, &view), KOLK_OK);
+    assert_ptr_equal(peds_new(&pool), &cops[0]);
+    assert_ptr_equal(peds_new(&pool), &cops[1]);
+    peds_flush(&pool);
+    assert_int_equal(peds_attach(&pool, &view), KOLK_OK);
+    assert_ptr_equal(peds_get_slot(&pool, 1), &cops[1]);
+    assert_int_equal(peds_used_count(&pool), 2);
+    peds_flush(&pool);
+    view.object_size = 0;
+    assert_int_equal(peds_attach(&pool, &view), KOLK_OK);
+    assert_ptr_equal(peds_get_slot(&pool, 1), (unsigned char *)cops + sizeof(ped));
+    peds_flush(&pool);
+    view.object_size = _Alignof(ped);
+    assert_int_equal(peds_attach(&pool, &view), KOLK_TYPE_MISMATCH);
+    view.object_size = sizeof(ped) + 1;
+    assert_int_equal(peds_initialise_with(&pool, &view), KOLK_TYPE_MISMATCH);
+    view.object_size = sizeof(ped);
+    view.object_list = moved(cops, 1);
+    assert_int_equal(peds_attach(&pool, &view), KOLK_MEMORY_MISALIGNED);
+}
+
+/* ---- The registry -------------------------------------------------------------------------------------------------------------------- */
+
+static const char *listed(void) {
+    static char names[1000];
+    size_t length = 0;
+    kolk_records records = {0};
+    kolk_registry_collect(&records);
+    names[0] = 0;
+    for (const kolk_record *at = records.first; at; at = at->next)
+        length += (size_t)snprintf(names + length, sizeof names - length, "%s %s %u/%u ", at->stats.kind,
+                                   at->stats.name, (unsigned)at->stats.count, (unsigned)at->stats.capacity);
+    kolk_records_release(&records);
+    return names;
+}
+
+static void test_named_pools_are_listed(void **state) {
+    (void)state;
+    owner theirs = some_owner;
+    kolk_bytemap peds_pool = {0}, attached = {0}, nameless;
+    kolk_bytemap_view own = {.name = "peds", .object_size = OBJECT_SIZE, .count = 140}, foreign = view_of(&theirs);
+    assert_int_equal(kolk_bytemap_initialise_with(&peds_pool, &own), KOLK_OK);
+    assert_int_equal(kolk_bytemap_attach(&attached, &foreign), KOLK_OK);
+    make_bytemap(&nameless, 3);
+    make_objects(&peds_pool, 17);
+    assert_int_equal(strlen(listed()), strlen("bytemap peds 17/140 bytemap theirs 2/6 ")); /* in any order */
+    assert_non_null(strstr(listed(), "bytemap peds 17/140 "));
+    assert_non_null(strstr(listed(), "bytemap theirs 2/6 "));
+    uint32_t number = attached.number;
+    kolk_bytemap_flush(&attached);
+    assert_string_equal(listed(), "bytemap peds 17/140 ");
+    assert_int_equal(kolk_bytemap_attach(&attached, &foreign), KOLK_OK);
+    assert_int_equal(attached.number, number); /* it was given back */
+    kolk_bytemap_flush(&attached);
+    kolk_bytemap_flush(&peds_pool);
+    kolk_bytemap_flush(&nameless);
+    assert_string_equal(listed(), "");
+    assert_memory_equal(&theirs, &some_owner, sizeof theirs);
+}
+
+static void keep_text(const char *text, size_t length, void *context) {
+    char *all = (char *)context;
+    size_t before = strlen(all);
+    assert_true(before + length < 1000);
+    memcpy(all + before, text, length);
+    all[before + length] = 0;
+}
+
+/* What KOLK_STATS writes at exit too. */
+static void test_statistics_in_words(void **state) {
+    (void)state;
+    owner theirs = some_owner;
+    kolk_bytemap attached = {0};
+    kolk_bytemap_view view = view_of(&theirs);
+    char text[1000] = "";
+    assert_int_equal(kolk_bytemap_attach(&attached, &view), KOLK_OK);
+    kolk_stats_write(KOLK_STATS_TEXT, keep_text, text);
+    assert_string_equal(text, "name    kind     size  alive  peak  capacity  failed  bytes\n"
+                              "theirs  bytemap    12      2     2         6       0     78\n");
+    kolk_bytemap_flush(&attached);
+    assert_memory_equal(&theirs, &some_owner, sizeof theirs);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(test_attach_reads),
+        TEST(test_attach_writes_when_asked),
+        TEST(test_any_cursor_will_do),
+        TEST(test_find),
+        TEST(test_compare),
+        TEST(test_read),
+        TEST(test_read_at_the_ends_of_regions),
+        TEST(test_read_of_wrong_numbers),
+        TEST(test_a_dump_goes_on),
+        TEST(test_every_typed_function),
+        TEST(test_slots_wider_than_their_type),
+        TEST(test_named_pools_are_listed),
+        TEST(test_statistics_in_words),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,895 @@
+// define: KOLK_SCHEDULED=1
+/* The scheduler of schedule.h: little protocols that are right, through all their schedules, and beside each one
+ * that is wrong by a word, which it must find, tell, and find again by what it told. */
+#include "../help/test.h"
+
+#include "../help/schedule.h"
+
+typedef struct state {
+    _Alignas(8) uint64_t long_word;
+    uint32_t word, flag, lock, sleepers, x, y, plain, seen[4], order_length;
+    uint8_t order[8], byte;
+    int store, load; /* the orders to be tried */
+    bool careless;
+    kolk_deadline deadline;
+} state;
+
+static state own;
+static state asked; /* what each schedule starts with */
+static unsigned outcomes[8];
+
+static void begin(void *context) {
+    KOLK_PLAIN_WRITE(context, sizeof(state)); /* known to all */
+    *(state *)context = asked;
+}
+
+/* The shim's operations want constants of the compiler's, not of the language, so an order may be a variable. */
+static schedule of(const char *name, void (*first)(void *), void (*second)(void *), void (*end)(void *)) {
+    return (schedule){.name = name,
+                      .context = &own,
+                      .begin = begin,
+                      .threads = {{"first", first}, {"second", second}},
+                      .end = end,
+                      .preemptions = 2,
+                      .surprises = 1,
+                      .random = 300};
+}
+
+static const schedule_report *must_fail(const schedule *what, schedule_end end, const char *sentence) {
+    const schedule_report *report = schedule_explore(what);
+    if (report->end != end || !strstr(report->sentence, sentence))
+        fail_msg("%s: ends by %d: %s", what->name, (int)report->end, report->sentence);
+    print_message("%s: found in schedule %" PRIu64 "+%" PRIu64 ": %s\n", what->name, report->exhaustive, report->random,
+                  report->sentence);
+    return report;
+}
+
+static int set_up(void **unused) {
+    (void)unused;
+    asked = (state){.store = KOLK_RELEASE, .load = KOLK_ACQUIRE, .deadline = KOLK_FOREVER};
+    memset(outcomes, 0, sizeof outcomes);
+    return 0;
+}
+
+/* ---- Interleavings ----------------------------------------------------------------------------------------------- */
+
+#define STEPS 3u
+
+static uint64_t met[64]; /* which of the words of 2 * STEPS bits */
+
+static void take_steps(void *context) {
+    state *s = (state *)context;
+    for (unsigned i = 0; i < STEPS; i++) {
+        kolk_fetch_add(&s->word, 1u, KOLK_RELAXED);
+        s->order[s->order_length++] = (uint8_t)schedule_thread();
+    }
+}
+
+static void note_order(void *context) {
+    const state *s = (const state *)context;
+    unsigned word = 0;
+    for (unsigned i = 0; i < 2 * STEPS; i++) word |= (unsigned)s->order[i] << i;
+    met[word]++;
+}
+
+/* How often the running thread is left while it has steps to take; many if this is no order of the two. */
+static unsigned preemptions_in(unsigned word) {
+    unsigned left[2] = {STEPS, STEPS}, preemptions = 0;
+    for (unsigned i = 0; i < 2 * STEPS; i++) {
+        unsigned thread = word >> i & 1, before = i ? word >> (i - 1) & 1 : thread;
+        if (left[thread] == 0) return 100;
+        if (thread != before && left[before] > 0) preemptions++;
+        left[thread]--;
+    }
+    return preemptions;
+}
+
+static void test_every_order_once(void **unused) {
+    (void)unused;
+    for (unsigned bound = 0; bound <= 2 * STEPS; bound++) {
+        schedule what = of("orders", take_steps, take_steps, note_order);
+        what.random = 0;
+        what.preemptions = bound;
+        memset(met, 0, sizeof met);
+        const schedule_report *report = schedule_explore(&what);
+        assert_int_equal(report->end, SCHEDULE_PASSED);
+        unsigned all = 0;
+        for (unsigned word = 0; word < LENGTH_OF(met); word++) {
+            unsigned preemptions = preemptions_in(word), expected = 0;
+            if (preemptions <= bound) expected = bound - preemptions + 1; /* once for each bound that allows it */
+            assert_int_equal(met[word], expected);
+            all += preemptions <= bound;
+        }
+        assert_int_equal(report->exhaustive, all);
+    }
+}
+
+/* Two random changes of priority make any two preemptions. */
+static void test_random_orders(void **unused) {
+    (void)unused;
+    schedule what = of("random orders", take_steps, take_steps, note_order);
+    what.preemptions = 0;
+    what.random = 2000;
+    what.seed = 1;
+    memset(met, 0, sizeof met);
+    schedule_must_pass(&what);
+    for (unsigned word = 0; word < LENGTH_OF(met); word++)
+        if (preemptions_in(word) <= 2) assert_true(met[word] > 0);
+}
+
+/* ---- Messages: data, then a flag --------------------------------------------------------------------------------- */
+
+static void send(void *context) {
+    state *s = (state *)context;
+    KOLK_PLAIN_WRITE(&s->plain, sizeof s->plain);
+    s->plain = 7;
+    kolk_store(&s->flag, 1u, s->store);
+}
+
+static void receive(void *context) {
+    state *s = (state *)context;
+    while (!kolk_load(&s->flag, s->load)) kolk_pause();
+    KOLK_PLAIN_READ(&s->plain, sizeof s->plain);
+    schedule_assert(s->plain == 7);
+}
+
+static void test_messages(void **unused) {
+    (void)unused;
+    schedule what = of("message", send, receive, NULL);
+    schedule_must_pass(&what);
+    what.name = "message without release";
+    asked.store = KOLK_RELAXED;
+    const schedule_report *report =
+        must_fail(&what, SCHEDULE_RACE, "byte 0 of &s->plain is read by second in receive:");
+    assert_non_null(strstr(report->sentence, "and written by first in send:"));
+    what.name = "message without acquire";
+    asked.store = KOLK_RELEASE;
+    asked.load = KOLK_RELAXED;
+    must_fail(&what, SCHEDULE_RACE, "data race");
+}
+
+/* A read-modify-write acquires or not, as its order says; one that fails has an order of its own. */
+static void receive_by_update(void *context) {
+    state *s = (state *)context;
+    while (!kolk_fetch_or(&s->flag, 0u, s->load)) kolk_pause();
+    KOLK_PLAIN_READ(&s->plain, sizeof s->plain);
+}
+
+static void receive_by_failing(void *context) {
+    state *s = (state *)context;
+    uint32_t flag = 5;
+    schedule_assert(!kolk_compare_exchange(&s->flag, &flag, 6u, KOLK_ACQ_REL, s->load));
+    if (flag) KOLK_PLAIN_READ(&s->plain, sizeof s->plain);
+}
+
+static void test_messages_by_update(void **unused) {
+    (void)unused;
+    schedule what = of("message by update", send, receive_by_update, NULL);
+    schedule_must_pass(&what);
+    asked.load = KOLK_ACQ_REL;
+    schedule_must_pass(&what);
+    asked.load = KOLK_RELEASE;
+    must_fail(&what, SCHEDULE_RACE, "receive_by_update");
+    what = of("message by failing", send, receive_by_failing, NULL);
+    asked.load = KOLK_ACQUIRE;
+    schedule_must_pass(&what);
+    asked.load = KOLK_RELAXED;
+    must_fail(&what, SCHEDULE_RACE, "receive_by_failing");
+}
+
+/* Readers may meet; a writer may meet nobody, whoever comes first. */
+static void read_plain(void *context) {
+    KOLK_PLAIN_READ(&((state *)context)->plain, sizeof(uint32_t));
+}
+
+static void write_plain(void *context) {
+    KOLK_PLAIN_WRITE(&((state *)context)->plain, sizeof(uint32_t));
+}
+
+static void write_beside(void *context) {
+    KOLK_PLAIN_WRITE((unsigned char *)&((state *)context)->plain - 1, 1);
+    KOLK_PLAIN_WRITE((unsigned char *)&((state *)context)->plain + 4, 1);
+}
+
+static void test_races(void **unused) {
+    (void)unused;
+    schedule what = of("readers meet", read_plain, read_plain, NULL);
+    schedule_must_pass(&what);
+    what = of("neighbours", read_plain, write_beside, NULL);
+    schedule_must_pass(&what);
+    what = of("read, write", read_plain, write_plain, NULL);
+    const schedule_report *report = must_fail(&what, SCHEDULE_RACE, "is written by second in write_plain:");
+    assert_non_null(strstr(report->sentence, "and read by first in read_plain:"));
+    what = of("write, read", write_plain, read_plain, NULL);
+    must_fail(&what, SCHEDULE_RACE, "is read by second in read_plain");
+}
+
+/* Two atomics: no race, but the second store may be seen before the first. */
+static void send_relaxed(void *context) {
+    state *s = (state *)context;
+    kolk_store(&s->x, 7u, KOLK_RELAXED);
+    kolk_store(&s->flag, 1u, s->store);
+}
+
+static void receive_relaxed(void *context) {
+    state *s = (state *)context;
+    if (kolk_load(&s->flag, s->load)) schedule_assert(kolk_load(&s->x, KOLK_RELAXED) == 7);
+}
+
+static void test_atomic_messages(void **unused) {
+    (void)unused;
+    schedule what = of("atomic message", send_relaxed, receive_relaxed, NULL);
+    schedule_must_pass(&what);
+    what.name = "atomic message without release";
+    asked.store = KOLK_RELAXED;
+    must_fail(&what, SCHEDULE_ASSERTION, "kolk_load(&s->x, KOLK_RELAXED) == 7 is false");
+}
+
+/* A read-modify-write in between hands the release on, whatever its own order; a store does not. */
+static void count_flag(void *context) {
+    kolk_fetch_add(&((state *)context)->flag, 2u, KOLK_RELAXED);
+}
+
+static void overwrite_flag(void *context) {
+    uint32_t *flag = &((state *)context)->flag;
+    if (kolk_load(flag, KOLK_RELAXED) == 1) kolk_store(flag, 3u, KOLK_RELAXED);
+}
+
+static void receive_both(void *context) {
+    state *s = (state *)context;
+    if (kolk_load(&s->flag, KOLK_ACQUIRE) != 3) return;
+    KOLK_PLAIN_READ(&s->plain, sizeof s->plain);
+    outcomes[0]++;
+}
+
+static void test_release_sequences(void **unused) {
+    (void)unused;
+    schedule what = of("handed on", send, count_flag, NULL);
+    what.threads[2].name = "third";
+    what.threads[2].body = receive_both;
+    schedule_must_pass(&what);
+    assert_true(outcomes[0] > 0);
+    what.name = "not handed on";
+    what.threads[1].body = overwrite_flag;
+    must_fail(&what, SCHEDULE_RACE, "&s->plain");
+}
+
+/* ---- Litmus tests ------------------------------------------------------------------------------------------------ */
+
+static void store_x_load_y(void *context) {
+    state *s = (state *)context;
+    kolk_store(&s->x, 1u, s->store);
+    s->seen[0] = kolk_load(&s->y, s->load);
+}
+
+static void store_y_load_x(void *context) {
+    state *s = (state *)context;
+    kolk_store(&s->y, 1u, s->store);
+    s->seen[1] = kolk_load(&s->x, s->load);
+}
+
+static void one_saw_the_other(void *context) {
+    const state *s = (const state *)context;
+    schedule_assert(s->seen[0] || s->seen[1]);
+}
+
+static void test_store_buffering(void **unused) {
+    (void)unused;
+    schedule what = of("Dekker", store_x_load_y, store_y_load_x, one_saw_the_other);
+    asked.store = asked.load = KOLK_SEQ_CST;
+    schedule_must_pass(&what);
+    static const int orders[][2] = {{KOLK_RELAXED, KOLK_RELAXED},
+                                    {KOLK_RELEASE, KOLK_ACQUIRE},
+                                    {KOLK_SEQ_CST, KOLK_ACQUIRE},
+                                    {KOLK_RELEASE, KOLK_SEQ_CST}};
+    for (size_t i = 0; i < LENGTH_OF(orders); i++) {
+        what.name = "Dekker with less";
+        asked.store = orders[i][0];
+        asked.load = orders[i][1];
+        must_fail(&what, SCHEDULE_ASSERTION, "one_saw_the_other");
+    }
+    what.name = "Dekker with less, no surprises";
+    what.surprises = what.random = 0;
+    assert_int_equal(schedule_explore(&what)->end, SCHEDULE_PASSED);
+}
+
+/* No order is weak enough for one thread to see an atomic go back. */
+static void store_twice(void *context) {
+    state *s = (state *)context;
+    kolk_store(&s->x, 1u, KOLK_RELAXED);
+    kolk_store(&s->x, 2u, KOLK_RELAXED);
+}
+
+static void load_twice(void *context) {
+    state *s = (state *)context;
+    uint32_t first = kolk_load(&s->x, KOLK_RELAXED), second = kolk_load(&s->x, KOLK_RELAXED);
+    schedule_assert(first <= second);
+    outcomes[first * 3 + second < 8 ? first * 3 + second : 7]++;
+}
+
+static void test_coherence(void **unused) {
+    (void)unused;
+    schedule what = of("coherence", store_twice, load_twice, NULL);
+    what.surprises = 2;
+    schedule_must_pass(&what);
+    for (unsigned first = 0; first < 3; first++)
+        for (unsigned second = first; second < 3; second++)
+            assert_true(outcomes[first * 3 + second < 8 ? first * 3 + second : 7] > 0);
+}
+
+/* Two who look at two stores of two others: only seq_cst makes them agree which was the first. */
+static void store_x(void *context) {
+    kolk_store(&((state *)context)->x, 1u, ((state *)context)->store);
+}
+
+static void store_y(void *context) {
+    kolk_store(&((state *)context)->y, 1u, ((state *)context)->store);
+}
+
+static void look_x_y(void *context) {
+    state *s = (state *)context;
+    s->seen[0] = kolk_load(&s->x, s->load);
+    s->seen[1] = kolk_load(&s->y, s->load);
+}
+
+static void look_y_x(void *context) {
+    state *s = (state *)context;
+    s->seen[2] = kolk_load(&s->y, s->load);
+    s->seen[3] = kolk_load(&s->x, s->load);
+}
+
+static void they_agree(void *context) {
+    const state *s = (const state *)context;
+    schedule_assert(!(s->seen[0] && !s->seen[1] && s->seen[2] && !s->seen[3]));
+}
+
+static void test_independent_readers(void **unused) {
+    (void)unused;
+    schedule what = of("readers", store_x, store_y, they_agree);
+    what.threads[2].name = "third";
+    what.threads[2].body = look_x_y;
+    what.threads[3].name = "fourth";
+    what.threads[3].body = look_y_x;
+    asked.store = asked.load = KOLK_SEQ_CST;
+    schedule_must_pass(&what);
+    what.name = "readers with acquire";
+    asked.load = KOLK_ACQUIRE;
+    must_fail(&what, SCHEDULE_ASSERTION, "they_agree");
+}
+
+/* ---- Counters ---------------------------------------------------------------------------------------------------- */
+
+static void count_atomically(void *context) {
+    kolk_fetch_add(&((state *)context)->word, 1u, KOLK_RELAXED);
+}
+
+static void count_in_two_steps(void *context) {
+    state *s = (state *)context;
+    uint32_t word = kolk_load(&s->word, s->load);
+    kolk_store(&s->word, word + 1, s->store);
+}
+
+static void count_plainly(void *context) {
+    state *s = (state *)context;
+    KOLK_PLAIN_WRITE(&s->word, sizeof s->word);
+    s->word++;
+}
+
+static void count_by_compare(void *context) {
+    state *s = (state *)context;
+    uint32_t word = kolk_load(&s->word, KOLK_RELAXED);
+    while (!kolk_compare_exchange_weak(&s->word, &word, word + 1, KOLK_RELAXED, KOLK_RELAXED)) outcomes[word]++;
+}
+
+static void both_are_counted(void *context) {
+    schedule_assert(((state *)context)->word == 2);
+}
+
+static void test_counters(void **unused) {
+    (void)unused;
+    schedule what = of("counter", count_atomically, count_atomically, both_are_counted);
+    schedule_must_pass(&what);
+    what = of("counter by compare", count_by_compare, count_by_compare, both_are_counted);
+    schedule_must_pass(&what);
+    assert_true(outcomes[0] > 0); /* for no reason */
+    assert_true(outcomes[1] > 0);
+    what = of("counter in two steps", count_in_two_steps, count_in_two_steps, both_are_counted);
+    must_fail(&what, SCHEDULE_ASSERTION, "both_are_counted");
+    what = of("plain counter", count_plainly, count_plainly, NULL);
+    must_fail(&what, SCHEDULE_RACE, "written by second");
+}
+
+/* Every operation, in each width, does to memory what the builtin does. */
+static void operate(void *context) {
+    state *s = (state *)context;
+    schedule_assert(kolk_exchange(&s->byte, 0xf0, KOLK_SEQ_CST) == 0);
+    schedule_assert(kolk_fetch_or(&s->byte, 0x0f, KOLK_RELAXED) == 0xf0);
+    schedule_assert(kolk_fetch_add(&s->byte, 2, KOLK_RELAXED) == 0xff);
+    schedule_assert(kolk_fetch_sub(&s->byte, 3, KOLK_RELAXED) == 1);
+    schedule_assert(kolk_fetch_and(&s->byte, 0x3c, KOLK_RELAXED) == 0xfe);
+    schedule_assert(kolk_load(&s->byte, KOLK_RELAXED) == 0x3c);
+    schedule_assert(s->byte == 0x3c);
+    kolk_store(&s->long_word, UINT64_MAX - 1, KOLK_RELAXED);
+    schedule_assert(kolk_fetch_add(&s->long_word, 3u, KOLK_RELAXED) == UINT64_MAX - 1);
+    uint64_t expected = 2;
+    schedule_assert(!kolk_compare_exchange(&s->long_word, &expected, 5u, KOLK_RELAXED, KOLK_RELAXED));
+    schedule_assert(expected == 1);
+    schedule_assert(kolk_compare_exchange(&s->long_word, &expected, 5u, KOLK_RELAXED, KOLK_RELAXED));
+    schedule_assert(s->long_word == 5);
+    s->long_word = 9; /* initialised anew, behind the shim's back */
+    schedule_assert(kolk_load(&s->long_word, KOLK_RELAXED) == 9);
+    outcomes[0]++;
+}
+
+static void test_operations(void **unused) {
+    (void)unused;
+    schedule what = of("operations", operate, NULL, NULL);
+    schedule_must_pass(&what);
+    assert_true(outcomes[0] > 0);
+}
+
+/* ---- Sleep ------------------------------------------------------------------------------------------------------- */
+
+/* Who sleeps says so, and then looks once more; who stores looks for sleepers after that. */
+static void wait_for_word(void *context) {
+    state *s = (state *)context;
+    while (!kolk_load(&s->word, KOLK_ACQUIRE)) {
+        kolk_fetch_add(&s->sleepers, 1u, KOLK_SEQ_CST);
+        if (s->careless && kolk_load(&s->word, KOLK_ACQUIRE) == 0)
+            kolk_wait(&s->x, kolk_load(&s->x, KOLK_RELAXED), KOLK_FOREVER); /* a word that nobody changes */
+        else
+            kolk_wait(&s->word, 0, KOLK_FOREVER);
+        kolk_fetch_sub(&s->sleepers, 1u, KOLK_RELAXED);
+    }
+}
+
+static void change_word(void *context) {
+    state *s = (state *)context;
+    kolk_store(&s->word, 1u, s->store);
+    if (kolk_load(&s->sleepers, s->load)) kolk_wake(s->careless ? &s->x : &s->word, 1);
+}
+
+static void test_sleepers(void **unused) {
+    (void)unused;
+    asked.store = asked.load = KOLK_SEQ_CST;
+    schedule what = of("sleeper", wait_for_word, change_word, NULL);
+    schedule_must_pass(&what);
+    what.name = "lost wake-up";
+    asked.careless = true;
+    const schedule_report *report = must_fail(&what, SCHEDULE_DEADLOCK, "deadlock: nobody can go on");
+    assert_non_null(strstr(report->story, "first      sleeps\n"));
+    assert_non_null(strstr(report->story, "second     has ended\n"));
+    what.name = "sleeper without seq_cst";
+    asked.careless = false;
+    asked.store = KOLK_RELEASE;
+    must_fail(&what, SCHEDULE_DEADLOCK, "deadlock");
+    asked.store = KOLK_SEQ_CST;
+    asked.load = KOLK_ACQUIRE;
+    must_fail(&what, SCHEDULE_DEADLOCK, "deadlock");
+}
+
+/* A wake orders nothing else: what was written before it may be unknown to who is woken. */
+static void sleep_and_read(void *context) {
+    state *s = (state *)context;
+    kolk_wait(&s->flag, 0, KOLK_FOREVER);
+    while (!kolk_load(&s->flag, s->load)) kolk_pause();
+    KOLK_PLAIN_READ(&s->plain, sizeof s->plain);
+}
+
+static void wait_and_read(void *context) {
+    state *s = (state *)context;
+    while (!kolk_load(&s->flag, KOLK_RELAXED)) kolk_pause();
+    while (!kolk_wait(&s->flag, 0, KOLK_FOREVER)) {}
+    KOLK_PLAIN_READ(&s->plain, sizeof s->plain);
+}
+
+static void send_and_wake(void *context) {
+    send(context);
+    kolk_wake(&((state *)context)->flag, UINT32_MAX);
+}
+
+static void test_a_wake_orders_nothing(void **unused) {
+    (void)unused;
+    schedule what = of("woken reader", sleep_and_read, send_and_wake, NULL);
+    schedule_must_pass(&what);
+    what.name = "woken reader without acquire";
+    asked.load = KOLK_RELAXED;
+    must_fail(&what, SCHEDULE_RACE, "&s->plain");
+    what = of("reader that waits only", wait_and_read, send_and_wake, NULL);
+    must_fail(&what, SCHEDULE_RACE, "&s->plain");
+}
+
+/* A wake makes known what who wakes knows, and not what a third has stored meanwhile: who looks at the word after both
+ * may still lie down. */
+static void store_word(void *context) {
+    kolk_store(&((state *)context)->word, 1u, KOLK_RELAXED);
+}
+
+static void wake_word(void *context) {
+    state *s = (state *)context;
+    kolk_wake(&s->word, 1);
+    s->seen[0] = s->word; /* what memory holds */
+}
+
+static void store_and_wake_word(void *context) {
+    store_word(context);
+    wake_word(context);
+}
+
+static void wait_after_both(void *context) {
+    state *s = (state *)context;
+    bool both = s->seen[0];
+    if (!kolk_wait(&s->word, 0, (kolk_deadline){kolk_now_ns() + 1000000}) && both) outcomes[0]++;
+}
+
+static void test_what_wakes_make_known(void **unused) {
+    (void)unused;
+    schedule what = of("third hand", wait_after_both, wake_word, NULL);
+    what.threads[2].name = "third";
+    what.threads[2].body = store_word;
+    schedule_must_pass(&what);
+    assert_true(outcomes[0] > 0);
+    set_up(NULL);
+    what = of("own hand", wait_after_both, store_and_wake_word, NULL);
+    schedule_must_pass(&what);
+    assert_true(outcomes[0] == 0);
+}
+
+/* A wake is for sleepers on its word, as many as it says, the longest asleep first. */
+static void sleep_in_turn(void *context) {
+    state *s = (state *)context;
+    s->order[s->order_length++] = (uint8_t)schedule_thread();
+    kolk_wait(&s->x, 0, KOLK_FOREVER);
+    s->seen[s->word++] = schedule_thread();
+}
+
+static void wake_in_turn(void *context) {
+    state *s = (state *)context;
+    uint32_t asleep = s->order_length;
+    kolk_wake(&s->y, UINT32_MAX);
+    kolk_wake(&s->x, 1);
+    kolk_pause();
+    if (asleep == 3) {
+        schedule_assert(s->word == 1);
+        schedule_assert(s->seen[0] == s->order[0]);
+        outcomes[0]++;
+    }
+    kolk_store(&s->x, 1u, KOLK_RELAXED);
+    kolk_wake(&s->x, asleep == 3 ? 2 : UINT32_MAX);
+}
+
+static void test_wakes(void **unused) {
+    (void)unused;
+    schedule what = of("in turn", sleep_in_turn, sleep_in_turn, NULL);
+    what.threads[2].name = "third";
+    what.threads[2].body = sleep_in_turn;
+    what.threads[3].name = "waker";
+    what.threads[3].body = wake_in_turn;
+    what.preemptions = what.surprises = what.random = 0;
+    schedule_must_pass(&what);
+    assert_true(outcomes[0] >= 6); /* every order of three sleepers */
+}
+
+/* Mutexes of three states (Drepper, "Futexes Are Tricky", 2011). */
+static void acquire(uint32_t *lock) {
+    uint32_t was = 0;
+    if (kolk_compare_exchange(lock, &was, 1u, KOLK_ACQUIRE, KOLK_RELAXED)) return;
+    while (kolk_exchange(lock, 2u, KOLK_ACQUIRE)) kolk_wait(lock, 2, KOLK_FOREVER);
+}
+
+static void release(uint32_t *lock) {
+    if (kolk_exchange(lock, 0u, KOLK_RELEASE) == 2) kolk_wake(lock, 1);
+}
+
+static void count_locked(void *context) {
+    state *s = (state *)context;
+    acquire(&s->lock);
+    KOLK_PLAIN_WRITE(&s->plain, sizeof s->plain);
+    s->plain++;
+    release(&s->lock);
+}
+
+static void lock_both(uint32_t *one, uint32_t *other) {
+    acquire(one);
+    acquire(other);
+    release(other);
+    release(one);
+}
+
+static void lock_x_y(void *context) {
+    lock_both(&((state *)context)->x, &((state *)context)->y);
+}
+
+static void lock_y_x(void *context) {
+    lock_both(&((state *)context)->y, &((state *)context)->x);
+}
+
+static void three_are_counted(void *context) {
+    KOLK_PLAIN_READ(&((state *)context)->plain, sizeof(uint32_t));
+    schedule_assert(((state *)context)->plain == 3);
+}
+
+static void test_locks(void **unused) {
+    (void)unused;
+    schedule what = of("three threads and a lock", count_locked, count_locked, three_are_counted);
+    what.threads[2].name = "third";
+    what.threads[2].body = count_locked;
+    schedule_must_pass(&what);
+    what = of("locks in one order", lock_x_y, lock_x_y, NULL);
+    schedule_must_pass(&what);
+    what.name = "locks in two orders";
+    what.threads[1].body = lock_y_x;
+    must_fail(&what, SCHEDULE_DEADLOCK, "deadlock");
+}
+
+/* Who pauses for no other reason than to be polite can still come between any two steps of another. */
+static void pause_and_store(void *context) {
+    kolk_pause();
+    kolk_store(&((state *)context)->x, 1u, KOLK_SEQ_CST);
+}
+
+static void look_twice(void *context) {
+    state *s = (state *)context;
+    uint32_t first = kolk_load(&s->x, KOLK_SEQ_CST), second = kolk_load(&s->x, KOLK_SEQ_CST);
+    schedule_assert(first == second);
+}
+
+static void test_a_pause_is_no_sleep(void **unused) {
+    (void)unused;
+    schedule what = of("polite", pause_and_store, look_twice, NULL);
+    what.surprises = what.random = 0;
+    what.preemptions = 1;
+    must_fail(&what, SCHEDULE_ASSERTION, "first == second is false");
+    what.preemptions = 0;
+    schedule_must_pass(&what);
+}
+
+/* Who waits by pausing can go on as soon as another has written, not only when all others have nothing to do. */
+static void pause_and_look(void *context) {
+    state *s = (state *)context;
+    bool paused = false;
+    for (; !kolk_load(&s->word, KOLK_SEQ_CST); paused = true) kolk_pause();
+    outcomes[0] += paused && !kolk_load(&s->x, KOLK_SEQ_CST);
+}
+
+static void test_a_pause_ends_by_a_store(void **unused) {
+    (void)unused;
+    schedule what = of("attentive", pause_and_look, count_atomically, NULL);
+    what.threads[2].name = "third";
+    what.threads[2].body = store_x;
+    what.surprises = what.random = what.preemptions = 0;
+    schedule_must_pass(&what);
+    assert_true(outcomes[0] > 0);
+}
+
+static void spin_for_ever(void *context) {
+    while (!kolk_load(&((state *)context)->flag, KOLK_ACQUIRE)) kolk_pause();
+}
+
+static void test_livelock(void **unused) {
+    (void)unused;
+    schedule what = of("nobody sets the flag", spin_for_ever, count_atomically, NULL);
+    must_fail(&what, SCHEDULE_LIVELOCK, "livelock: 2000 steps and no end");
+    what.max_steps = 50;
+    must_fail(&what, SCHEDULE_LIVELOCK, "livelock: 50 steps and no end");
+}
+
+/* ---- Time -------------------------------------------------------------------------------------------------------- */
+
+#define IN_TIME   (outcomes[0])
+#define TOO_LATE  (outcomes[1])
+#define NO_REASON (outcomes[2])
+
+static void wait_with_deadline(void *context) {
+    state *s = (state *)context;
+    while (!kolk_load(&s->word, KOLK_ACQUIRE)) {
+        int64_t before = kolk_now_ns();
+        if (kolk_wait(&s->word, 0, s->deadline)) {
+            NO_REASON += !kolk_load(&s->word, KOLK_ACQUIRE) && kolk_now_ns() == before;
+            continue;
+        }
+        schedule_assert(kolk_now_ns() >= s->deadline.ns);
+        TOO_LATE++;
+        return;
+    }
+    IN_TIME++;
+}
+
+static void change_and_wake(void *context) {
+    state *s = (state *)context;
+    kolk_store(&s->word, 1u, KOLK_RELEASE);
+    kolk_wake(&s->word, 1);
+}
+
+static void begin_with_deadline(void *context) {
+    *(state *)context = asked;
+    ((state *)context)->deadline = kolk_deadline_after(5);
+}
+
+static void nothing(void *context) {
+    (void)context;
+}
+
+static void test_deadlines(void **unused) {
+    (void)unused;
+    schedule what = of("deadline", wait_with_deadline, change_and_wake, NULL);
+    what.begin = begin_with_deadline;
+    schedule_must_pass(&what);
+    assert_true(IN_TIME > 0 && TOO_LATE > 0 && NO_REASON > 0);
+
+    set_up(NULL); /* a deadline that nobody meets passes without a surprise */
+    what = of("deadline that must pass", wait_with_deadline, nothing, NULL);
+    what.begin = begin_with_deadline;
+    what.surprises = what.random = 0;
+    schedule_must_pass(&what);
+    assert_true(IN_TIME == 0 && TOO_LATE > 0 && NO_REASON == 0);
+    what.surprises = 1;
+    schedule_must_pass(&what);
+    assert_true(NO_REASON > 0);
+
+    set_up(NULL); /* one that has passed already */
+    asked.deadline = KOLK_NOW;
+    what = of("KOLK_NOW", wait_with_deadline, change_and_wake, NULL);
+    what.surprises = 0;
+    schedule_must_pass(&what);
+    assert_true(IN_TIME > 0 && TOO_LATE > 0);
+}
+
+/* Spinning takes time as well. */
+static void spin_until_deadline(void *context) {
+    const state *s = (const state *)context;
+    while (kolk_now_ns() < s->deadline.ns) kolk_pause_for(64);
+}
+
+static void test_spinning_takes_time(void **unused) {
+    (void)unused;
+    schedule what = of("spin", spin_until_deadline, spin_until_deadline, NULL);
+    what.begin = begin_with_deadline;
+    what.max_steps = 5100;
+    what.preemptions = what.random = 0;
+    schedule_must_pass(&what);
+}
+
+/* ---- Random schedules, replay ------------------------------------------------------------------------------------ */
+
+/* Wrong only if the two take turns all along: five preemptions. */
+static void climb(void *context) {
+    state *s = (state *)context;
+    kolk_store(&s->x, 1u, KOLK_SEQ_CST);
+    kolk_store(&s->x, 2u, KOLK_SEQ_CST);
+    kolk_store(&s->x, 3u, KOLK_SEQ_CST);
+    kolk_store(&s->x, 4u, KOLK_SEQ_CST);
+}
+
+static void watch(void *context) {
+    state *s = (state *)context;
+    bool all = true;
+    for (uint32_t i = 1; i < 4; i++) all = kolk_load(&s->x, KOLK_SEQ_CST) == i && all;
+    schedule_assert(!all);
+}
+
+static void test_random_schedules(void **unused) {
+    (void)unused;
+    schedule what = of("five preemptions", climb, watch, NULL);
+    what.preemptions = 4;
+    what.random = 0;
+    what.surprises = 0;
+    schedule_must_pass(&what);
+    what.preemptions = 5;
+    must_fail(&what, SCHEDULE_ASSERTION, "!all is false");
+
+    asked.store = asked.load = KOLK_SEQ_CST; /* no surprises */
+    what = of("a random preemption", count_in_two_steps, count_in_two_steps, both_are_counted);
+    what.preemptions = what.surprises = 0;
+    what.random = 1000;
+    const schedule_report *report = must_fail(&what, SCHEDULE_ASSERTION, "both_are_counted");
+    assert_true(report->random > 0);
+}
+
+static void test_replay(void **unused) {
+    (void)unused;
+    asked.store = asked.load = KOLK_RELAXED;
+    schedule what = of("replay", store_x_load_y, store_y_load_x, one_saw_the_other);
+    what.preemptions = what.surprises = 0; /* found by the random ones */
+    what.random = 10000;
+    what.seed = 1;
+    schedule_report first = *must_fail(&what, SCHEDULE_ASSERTION, "one_saw_the_other");
+    assert_true(first.random > 0);
+    assert_true(first.seed == first.random);
+    print_message("%s", first.story);
+
+    what.seed = first.seed; /* by its seed */
+    what.random = 1;
+    assert_string_equal(schedule_explore(&what)->story, first.story);
+
+    what.replay = first.choices; /* by its choices; they are of no seed */
+    what.random = 0;
+    const schedule_report *again = schedule_explore(&what);
+    assert_int_equal(again->end, SCHEDULE_ASSERTION);
+    assert_string_equal(again->choices, first.choices);
+    *strstr(first.story, " or KOLK_TEST_SEED") = '\0';
+    assert_memory_equal(again->story, first.story, strlen(first.story));
+
+    what.replay = ""; /* the first option of all */
+    again = schedule_explore(&what);
+    assert_int_equal(again->end, SCHEDULE_PASSED);
+    assert_non_null(strstr(again->story, "replay: passed\n"));
+    what.replay = "0:9";
+    must_fail(&what, SCHEDULE_ASSERTION, "choice 0 has no option 9: the schedule is not of this test");
+}
+
+/* The variables of the environment, as a person gives them. */
+static void test_environment(void **unused) {
+    (void)unused;
+    asked.store = asked.load = KOLK_RELAXED;
+    schedule what = of("by name", store_x_load_y, store_y_load_x, one_saw_the_other);
+    setenv("KOLK_TEST_SCHEDULE", "another name/1:1", 1);
+    schedule_must_pass(&what); /* is not asked for */
+    setenv("KOLK_TEST_SCHEDULE", "by name/", 1);
+    schedule_must_pass(&what);
+    unsetenv("KOLK_TEST_SCHEDULE");
+    must_fail(&what, SCHEDULE_ASSERTION, "one_saw_the_other");
+}
+
+/* ---- Mistakes in the use of the shim, and of the pool ------------------------------------------------------------ */
+
+static void use_half(void *context) {
+    state *s = (state *)context;
+    kolk_store(&s->long_word, 1u, KOLK_RELAXED);
+    kolk_load((uint32_t *)moved(&s->long_word, 0), KOLK_RELAXED);
+}
+
+static void use_odd(void *context) {
+    state *s = (state *)context;
+    kolk_load((uint32_t *)moved(&s->long_word, 2), KOLK_RELAXED);
+}
+
+static void free_a_stranger(void *context) {
+    (void)context;
+    kolk_pool pool;
+    uint32_t stranger;
+    schedule_assert(kolk_pool_init(&pool, &(kolk_pool_desc){.name = "p", .object_size = 8, .capacity = 1}) == KOLK_OK);
+    kolk_pool_free(&pool, &stranger);
+}
+
+static void test_mistakes(void **unused) {
+    (void)unused;
+    schedule what = of("half", use_half, NULL, NULL);
+    must_fail(&what, SCHEDULE_ASSERTION, "are one atomic in two sizes");
+    what = of("odd", use_odd, NULL, NULL);
+    must_fail(&what, SCHEDULE_ASSERTION, "is not aligned to its 4 bytes");
+    what = of("stranger", free_a_stranger, NULL, NULL);
+    must_fail(&what, SCHEDULE_ASSERTION, "first: kolk: p: free");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_every_order_once, set_up),
+        cmocka_unit_test_setup(test_random_orders, set_up),
+        cmocka_unit_test_setup(test_messages, set_up),
+        cmocka_unit_test_setup(test_messages_by_update, set_up),
+        cmocka_unit_test_setup(test_races, set_up),
+        cmocka_unit_test_setup(test_atomic_messages, set_up),
+        cmocka_unit_test_setup(test_release_sequences, set_up),
+        cmocka_unit_test_setup(test_store_buffering, set_up),
+        cmocka_unit_test_setup(test_coherence, set_up),
+        cmocka_unit_test_setup(test_independent_readers, set_up),
+        cmocka_unit_test_setup(test_counters, set_up),
+        cmocka_unit_test_setup(test_operations, set_up),
+        cmocka_unit_test_setup(test_sleepers, set_up),
+        cmocka_unit_test_setup(test_a_wake_orders_nothing, set_up),
+        cmocka_unit_test_setup(test_what_wakes_make_known, set_up),
+        cmocka_unit_test_setup(test_wakes, set_up),
+        cmocka_unit_test_setup(test_locks, set_up),
+        cmocka_unit_test_setup(test_a_pause_is_no_sleep, set_up),
+        cmocka_unit_test_setup(test_a_pause_ends_by_a_store, set_up),
+        cmocka_unit_test_setup(test_livelock, set_up),
+        cmocka_unit_test_setup(test_deadlines, set_up),
+        cmocka_unit_test_setup(test_spinning_takes_time, set_up),
+        cmocka_unit_test_setup(test_random_schedules, set_up),
+        cmocka_unit_test_setup(test_replay, set_up),
+        cmocka_unit_test_setup(test_environment, set_up),
+        cmocka_unit_test_setup(test_mistakes, set_up),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

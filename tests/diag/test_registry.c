@@ -1,0 +1,667 @@
+/* The registry: which pools it lists, what it keeps of those that have gone, many threads, forks, and the end of a
+ * program. */
+// link: -Wl,--wrap=mmap,--wrap=mmap64,--wrap=mprotect,--wrap=madvise,--wrap=mincore -pthread
+#include "../help/test.h"
+
+#include "../help/fakes.h"
+#include "../help/system_calls.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+/* Of all calls from now on; 0: none. */
+static void refuse_nth_call(unsigned n) {
+    memset(&os, 0, sizeof os);
+    os.refused_from = n;
+}
+
+/* The names of what is listed, with a space behind each. */
+static const char *listed(void) {
+    static char names[1000];
+    size_t length = 0;
+    kolk_records records = {0};
+    kolk_registry_collect(&records);
+    names[0] = 0;
+    for (const kolk_record *at = records.first; at; at = at->next)
+        length += (size_t)snprintf(names + length, sizeof names - length, "%s ", at->stats.name);
+    kolk_records_release(&records);
+    return names;
+}
+
+/* ---- The list ---------------------------------------------------------------------------------------------------- */
+
+static void test_named_pools_are_listed(void **state) {
+    (void)state;
+    fake a, b, c, nameless;
+    assert_string_equal(listed(), "");
+    add_fake(&a, "a");
+    add_fake(&b, "b");
+    add_fake(&nameless, "");
+    add_fake(&c, "c");
+    assert_string_equal(listed(), "a b c ");
+    remove_fake(&b);
+    remove_fake(&nameless);
+    assert_string_equal(listed(), "a c ");
+    add_fake(&nameless, "");
+    add_fake(&b, "b"); /* takes an entry that was given back */
+    remove_fake(&a);
+    remove_fake(&c);
+    assert_string_equal(listed(), "b ");
+    remove_fake(&nameless);
+    remove_fake(&b);
+    assert_string_equal(listed(), "");
+    kolk_registry_remove(0);
+    assert_string_equal(listed(), "");
+}
+
+static void test_the_copy_outlives_the_pool(void **state) {
+    (void)state;
+    fake pool;
+    char name[] = "short-lived";
+    kolk_records records = {0};
+    add_fake(&pool, name);
+    kolk_registry_collect(&records);
+    kolk_stats expected = pool.stats;
+    remove_fake(&pool);
+    memset(name, 'x', sizeof name);
+    memset(&pool, 0xff, sizeof pool);
+    expected.name = records.first->stats.name;
+    assert_memory_equal(&records.first->stats, &expected, sizeof expected);
+    assert_string_equal(records.first->stats.name, "short-lived");
+    assert_null(records.first->next);
+    kolk_records_release(&records);
+}
+
+/* A pool that was never deinit'd: its storage has died and become something else. */
+static void test_what_has_gone_without_a_word_is_not_listed(void **state) {
+    (void)state;
+    fake gone, other;
+    add_fake(&gone, "gone");
+    add_fake(&other, "other");
+    uint32_t number = gone.mark;
+    memset(&gone, 0, sizeof gone);
+    assert_string_equal(listed(), "other ");
+    memset(&gone, 0xff, sizeof gone);
+    assert_string_equal(listed(), "other ");
+    add_fake(&gone, "again"); /* in the same place */
+    assert_int_not_equal(gone.mark, number);
+    assert_string_equal(listed(), "other again ");
+    remove_fake(&gone);
+    remove_fake(&other);
+    gone.mark = number; /* tidy up after it */
+    remove_fake(&gone);
+    assert_string_equal(listed(), "");
+}
+
+static void test_a_pool_is_written_to_in_add_only(void **state) {
+    (void)state;
+    struct {
+        unsigned char before[64];
+        fake pool;
+        unsigned char after[64];
+    } it, copy;
+    memset(&it, 0x5a, sizeof it);
+    fill_fake(&it.pool, "still");
+    memcpy(&copy, &it, sizeof it);
+    kolk_registry_add(&it.pool, &it.pool.mark, &fake_kind);
+    copy.pool.mark = it.pool.mark;
+    assert_memory_equal(&it, &copy, sizeof it);
+    assert_string_equal(listed(), "still ");
+    kolk_registry_remove(it.pool.mark);
+    assert_memory_equal(&it, &copy, sizeof it);
+}
+
+/* The array is as long as the most pools at a time: every number lies in 1 ... most. */
+static void test_numbers_are_used_again(void **state) {
+    (void)state;
+    enum { MOST = 3000 };
+    static fake pools[MOST];
+    static bool taken[MOST + 1];
+    uint64_t seed = number_from_environment("KOLK_TEST_SEED", 7), random = seed;
+    print_message("KOLK_TEST_SEED=%" PRIu64 "\n", seed);
+    for (unsigned step = 0; step < 100000; step++) {
+        fake *pool = &pools[random_below(&random, MOST)];
+        if (pool->mark) {
+            taken[pool->mark] = false;
+            remove_fake(pool);
+        } else {
+            add_fake(pool, "one of many");
+            assert_in_range(pool->mark, 1, MOST);
+            assert_false(taken[pool->mark]);
+            taken[pool->mark] = true;
+        }
+    }
+    kolk_records records = {0};
+    kolk_registry_collect(&records);
+    uint32_t there = 0, seen = 0;
+    for (size_t i = 0; i < MOST; i++) there += pools[i].mark != 0;
+    for (const kolk_record *at = records.first; at; at = at->next) assert_int_equal(at->nth, ++seen);
+    assert_int_equal(seen, there);
+    kolk_records_release(&records);
+    for (size_t i = 0; i < MOST; i++) remove_fake(&pools[i]);
+}
+
+/* One more than fit is not listed, and comes to no harm. */
+static void test_a_full_registry(void **state) {
+    (void)state;
+    fake pool, more;
+    uint32_t n = 0;
+    fill_fake(&pool, "");
+    for (kolk_registry_add(&pool, &pool.mark, &fake_kind); pool.mark; n++)
+        kolk_registry_add(&pool, &pool.mark, &fake_kind);
+    assert_int_equal(n, sizeof(void *) == 8 ? 419430 : 838860); /* 16 MiB of 40 or 20 bytes each */
+    fill_fake(&more, "more");
+    refuse_nth_call(0);
+    kolk_registry_add(&more, &more.mark, &fake_kind);
+    assert_int_equal(more.mark, 0);
+    assert_int_equal(os.calls, 0); /* the memory behind it is of others */
+    remove_fake(&more);
+    kolk_registry_remove(77);
+    add_fake(&more, "more");
+    assert_int_equal(more.mark, 77);
+    assert_string_equal(listed(), "more ");
+    for (uint32_t number = 1; number <= n; number++) kolk_registry_remove(number);
+}
+
+/* ---- Records ----------------------------------------------------------------------------------------------------- */
+
+static void test_lives_of_one_pool_are_merged(void **state) {
+    (void)state;
+    kolk_records records = {0};
+    const kolk_stats lives[] = {
+        {"a", "fake", 8, 8, 1, 10, 30, 40, 999, 500, 400, 1, 2, 3, 4, 5, KOLK_DEBUG_FILL},
+        {"a", "fake", 8, 16, 2, 40, 50, 60, 80, 900, 300, 10, 20, 30, 40, 50, KOLK_DEBUG_SITES},
+        {"a", "fake", 8, 8, UINT32_MAX, 5, 20, 100, 80, 100, 600, 100, 200, 300, UINT32_MAX, UINT32_MAX - 55, 0},
+    };
+    for (size_t i = 0; i < LENGTH_OF(lives); i++) kolk_records_add(&records, &lives[i], true);
+    const kolk_stats *all = &records.first->stats;
+    assert_null(records.first->next);
+    assert_string_equal(all->name, "a");
+    assert_string_equal(all->kind, "fake");
+    assert_int_equal(all->object_size, 8);
+    assert_int_equal(all->stride, 16);
+    assert_int_equal(all->count, UINT32_MAX); /* goes no further */
+    assert_int_equal(all->peak, 40);
+    assert_int_equal(all->capacity, 50);
+    assert_int_equal(all->max_capacity, 100);
+    assert_int_equal(all->unused_bytes, (50 - 40) * 16);
+    assert_int_equal(all->bytes_reserved, 900);
+    assert_int_equal(all->bytes_committed, 600);
+    assert_int_equal(all->failed, 111);
+    assert_int_equal(all->evictions, 222);
+    assert_int_equal(all->wrong_pool, 333);
+    assert_int_equal(all->worn_out, UINT32_MAX);
+    assert_int_equal(all->recycled, UINT32_MAX);
+    assert_int_equal(all->debug, KOLK_DEBUG_FILL | KOLK_DEBUG_SITES);
+    kolk_records_release(&records);
+}
+
+/* Another name, kind or size is another pool; only the first two are told apart by nth. */
+static void test_what_is_not_merged(void **state) {
+    (void)state;
+    static const struct {
+        const char *name, *kind;
+        uint64_t size;
+        uint32_t nth, nth_unmerged;
+    } rows[] = {{"a", "fake", 8, 1, 1},  {"b", "fake", 8, 1, 1}, {"a", "other", 8, 1, 1}, {"a", "fake", 9, 2, 2},
+                {"a", "fake", 10, 3, 3}, {"a", "fake", 9, 0, 4}, {"a", "other", 8, 0, 2}, {"aa", "fake", 8, 1, 1}};
+    for (int merge = 0; merge < 2; merge++) {
+        kolk_records records = {0};
+        for (size_t i = 0; i < LENGTH_OF(rows); i++)
+            kolk_records_add(&records,
+                             &(kolk_stats){.name = rows[i].name, .kind = rows[i].kind, .object_size = rows[i].size},
+                             merge);
+        const kolk_record *at = records.first;
+        for (size_t i = 0; i < LENGTH_OF(rows); i++) {
+            if (merge && rows[i].nth == 0) continue;
+            assert_string_equal(at->stats.name, rows[i].name);
+            assert_string_equal(at->stats.kind, rows[i].kind);
+            assert_int_equal(at->stats.object_size, rows[i].size);
+            assert_int_equal(at->nth, merge ? rows[i].nth : rows[i].nth_unmerged);
+            at = at->next;
+        }
+        assert_null(at);
+        kolk_records_release(&records);
+    }
+}
+
+/* Thousands of names, and one that is longer than a block. */
+static void test_many_and_long_names(void **state) {
+    (void)state;
+    enum { NAMES = 5000, LONG = 100000 };
+    static char longest[LONG + 1];
+    char name[20];
+    kolk_records records = {0};
+    memset(longest, 'n', LONG);
+    for (unsigned life = 0; life < 2; life++) {
+        for (unsigned i = 0; i < NAMES; i++) {
+            snprintf(name, sizeof name, "pool %u", i);
+            kolk_records_add(&records, &(kolk_stats){.name = name, .kind = "fake", .failed = i}, true);
+            if (i == 50) kolk_records_add(&records, &(kolk_stats){.name = longest, .kind = "fake", .failed = 1}, true);
+        }
+    }
+    const kolk_record *at = records.first;
+    for (unsigned i = 0; i < NAMES; i++, at = at->next) {
+        snprintf(name, sizeof name, "pool %u", i);
+        assert_string_equal(at->stats.name, name);
+        assert_int_equal(at->stats.failed, 2 * i);
+        if (i != 50) continue;
+        at = at->next;
+        assert_string_equal(at->stats.name, longest);
+        assert_int_equal(at->stats.failed, 2);
+    }
+    assert_null(at);
+    kolk_records_release(&records);
+    assert_true(all_bytes_are(&records, sizeof records, 0));
+    assert_string_equal(kolk_records_copy(&records, "it can be used again"), "it can be used again");
+    kolk_records_release(&records);
+}
+
+/* ---- Memory that is refused -------------------------------------------------------------------------------------- */
+
+static void play_refused_entries(const char *argument) {
+    fake a, b;
+    (void)argument;
+    fill_fake(&a, "a");
+    refuse_nth_call(1); /* reserve */
+    a.mark = 5;
+    kolk_registry_add(&a, &a.mark, &fake_kind);
+    assert_int_equal(a.mark, 0);
+    refuse_nth_call(2); /* commit */
+    kolk_registry_add(&a, &a.mark, &fake_kind);
+    assert_int_equal(a.mark, 0);
+    assert_string_equal(listed(), "");
+    add_fake(&b, "b");
+    assert_int_equal(b.mark, 1);
+    assert_string_equal(listed(), "b ");
+}
+
+static void test_a_pool_that_there_is_no_memory_for_is_not_listed(void **state) {
+    (void)state;
+    assert_ending(run_scenario("refused entries", NULL, NULL), 0, "");
+}
+
+static void play_refused_setting(const char *argument) {
+    static fake pool;
+    (void)argument;
+    refuse_nth_call(1); /* the copy of the file's name */
+    add_fake(&pool, "a");
+}
+
+/* Statistics that can't go where they should don't go elsewhere. */
+static void test_a_setting_that_there_is_no_memory_for(void **state) {
+    (void)state;
+    assert_ending(run_scenario("refused setting", "text:/nowhere/at/all", NULL), 0, "");
+}
+
+/* A list without memory for a record goes on without it. */
+static void test_refused_records(void **state) {
+    (void)state;
+    static char name[70000]; /* takes a block of its own */
+    memset(name, 'n', sizeof name - 1);
+    const kolk_stats stats = {.name = "a", .kind = "fake"}, large = {.name = name, .kind = "fake"};
+    kolk_records records = {0};
+    for (unsigned n = 1; n <= 2; n++) { /* reserve, commit */
+        refuse_nth_call(n);
+        kolk_records_add(&records, &stats, true);
+        assert_null(records.first);
+        assert_null(records.last);
+        kolk_records_add(&records, &stats, true);
+        assert_int_equal(records.first->nth, 1);
+        refuse_nth_call(n);
+        kolk_records_add(&records, &large, true);
+        assert_null(records.first->next);
+        refuse_nth_call(n);
+        assert_null(kolk_records_copy(&records, name));
+        kolk_records_add(&records, &large, true);
+        assert_string_equal(records.first->next->stats.name, name);
+        kolk_records_release(&records);
+    }
+    refuse_nth_call(0);
+}
+
+/* ---- Threads ----------------------------------------------------------------------------------------------------- */
+
+enum { THREADS = 4, POOLS = 8, LIVES = 300 };
+
+/* Numbers that another thread may read, as those of real pools are; but these are atomic, so that ThreadSanitizer sees
+ * whether all else is in order. */
+typedef struct busy {
+    const char *name;
+    uint32_t mark;
+    _Atomic uint32_t count;
+} busy;
+
+static void busy_stats(const void *pool, kolk_stats *out) {
+    const busy *self = pool;
+    *out = (kolk_stats){.name = self->name,
+                        .kind = "busy",
+                        .object_size = 1,
+                        .count = atomic_load_explicit(&((busy *)(uintptr_t)self)->count, memory_order_relaxed),
+                        .failed = 1};
+}
+
+static atomic_int threads_at_work;
+
+static void *live_many_lives(void *context) {
+    static const kolk_kind kind = {busy_stats, NULL, NULL};
+    uint64_t random = (uintptr_t)context;
+    for (unsigned life = 0; life < LIVES; life++) {
+        char name[POOLS][20];
+        busy pools[POOLS];
+        uint32_t n = 1 + random_below(&random, POOLS);
+        for (uint32_t i = 0; i < n; i++) {
+            snprintf(name[i], sizeof name[i], "busy %" PRIu32, i);
+            pools[i].name = name[i];
+            atomic_init(&pools[i].count, 0);
+            kolk_registry_add(&pools[i], &pools[i].mark, &kind);
+        }
+        for (unsigned step = 0; step < 50; step++)
+            atomic_fetch_add_explicit(&pools[random_below(&random, n)].count, 1, memory_order_relaxed);
+        for (uint32_t i = 0; i < n; i++) {
+            atomic_store_explicit(&pools[i].count, 0, memory_order_relaxed);
+            kolk_registry_remove(pools[i].mark);
+            memset(name[i], 'x', sizeof name[i]);
+        }
+    }
+    atomic_fetch_sub(&threads_at_work, 1);
+    return NULL;
+}
+
+static void start_threads(pthread_t threads[THREADS]) {
+    threads_at_work = THREADS;
+    kolk_registry_start();
+    for (uintptr_t i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, live_many_lives, (void *)(i + 1)), 0);
+}
+
+static void join_threads(const pthread_t threads[THREADS]) {
+    for (size_t i = 0; i < THREADS; i++) assert_int_equal(pthread_join(threads[i], NULL), 0);
+}
+
+static void count_bytes(const char *text, size_t length, void *context) {
+    assert_non_null(text);
+    *(size_t *)context += length;
+}
+
+static void test_threads_come_and_go_while_statistics_are_read(void **state) {
+    (void)state;
+    pthread_t threads[THREADS];
+    start_threads(threads);
+    unsigned rounds = 0;
+    while (threads_at_work || rounds == 0) {
+        kolk_records records = {0};
+        uint32_t pools = 0;
+        kolk_registry_collect(&records);
+        for (const kolk_record *at = records.first; at; at = at->next, pools++) {
+            assert_memory_equal(at->stats.name, "busy ", 5);
+            assert_in_range(at->stats.name[5], '0', '0' + POOLS - 1);
+            assert_int_equal(at->stats.name[6], 0);
+            assert_in_range(at->stats.count, 0, 50);
+            assert_in_range(at->nth, 1, THREADS);
+        }
+        assert_in_range(pools, 0, THREADS * POOLS);
+        kolk_records_release(&records);
+        size_t bytes = 0;
+        kolk_stats_write(KOLK_STATS_JSON, count_bytes, &bytes);
+        assert_true(bytes >= strlen("{\"pools\": []}\n"));
+        rounds++;
+    }
+    join_threads(threads);
+    assert_string_equal(listed(), "");
+}
+
+/* Each life adds 1 to `failed`: none is lost, though nobody but the registry counts them. */
+static void play_threads(const char *argument) {
+    pthread_t threads[THREADS];
+    (void)argument;
+    start_threads(threads);
+    join_threads(threads);
+}
+
+static void test_what_many_threads_leave_is_added_up(void **state) {
+    (void)state;
+    ending seen = run_scenario("threads", "1", NULL);
+    assert_int_equal(seen.status, 0);
+    uint32_t expected[POOLS] = {0};
+    for (uint64_t thread = 1; thread <= THREADS; thread++) {
+        uint64_t random = thread;
+        for (unsigned life = 0; life < LIVES; life++) {
+            uint32_t n = 1 + random_below(&random, POOLS);
+            for (uint32_t i = 0; i < n; i++) expected[i]++;
+            for (unsigned step = 0; step < 50; step++) next_random(&random);
+        }
+    }
+    for (uint32_t i = 0; i < POOLS; i++) {
+        char name[20];
+        snprintf(name, sizeof name, "\nbusy %" PRIu32 " ", i);
+        const char *line = strstr(seen.text, name);
+        assert_non_null(line);
+        uint32_t size, alive, peak, capacity, failed;
+        assert_int_equal(sscanf(line, " busy %*u busy %u %u %u %u %u", &size, &alive, &peak, &capacity, &failed), 5);
+        assert_int_equal(alive, 0);
+        assert_int_equal(failed, expected[i]);
+    }
+}
+
+/* ---- Forks ------------------------------------------------------------------------------------------------------- */
+
+static atomic_bool enough;
+
+static void *come_and_go(void *context) {
+    fake *pool = context;
+    while (!enough) {
+        add_fake(pool, "restless");
+        remove_fake(pool);
+    }
+    return NULL;
+}
+
+/* The lock is free in a child, whatever the threads were doing that it has not got. */
+static void test_forks_while_threads_are_at_work(void **state) {
+    (void)state;
+    static fake pools[THREADS];
+    pthread_t threads[THREADS];
+    for (size_t i = 0; i < THREADS; i++) assert_int_equal(pthread_create(&threads[i], NULL, come_and_go, &pools[i]), 0);
+    for (unsigned n = 0; n < 200; n++) {
+        pid_t child = fork();
+        assert_true(child >= 0);
+        if (child == 0) {
+            fake pool;
+            END_IF_IT_HANGS(); /* where it would wait for ever */
+            fill_fake(&pool, "child");
+            kolk_registry_add(&pool, &pool.mark, &fake_kind);
+            kolk_registry_remove(pool.mark);
+            _exit(pool.mark == 0);
+        }
+        int status;
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_int_equal(status, 0);
+    }
+    enough = true;
+    join_threads(threads);
+}
+
+/* ---- The end of a program ---------------------------------------------------------------------------------------- */
+
+static void say_alive(const void *pool) {
+    fprintf(stderr, "alive at exit: %s\n", ((const fake *)pool)->stats.name);
+}
+
+static const kolk_kind speaking = {fake_stats, say_alive, NULL};
+
+static void add_speaking(fake *pool, const char *name) {
+    fill_fake(pool, name);
+    kolk_registry_add(pool, &pool->mark, &speaking);
+}
+
+static const char table[] = "name  kind  size  alive  peak  capacity  failed  bytes\n"
+                            "a     fake    11     13    14        15      20     19\n"
+                            "b     fake    11     13    14        15      20     19\n";
+
+static fake ending_a, ending_b, ending_gone, ending_silent;
+
+static void play_ending(const char *argument) {
+    (void)argument;
+    add_speaking(&ending_gone, "gone");
+    add_speaking(&ending_a, "a");
+    add_speaking(&ending_silent, "");
+    add_speaking(&ending_b, "b");
+    memset(&ending_gone, 0, sizeof ending_gone); /* without a word */
+    fprintf(stderr, "main ends\n");
+}
+
+/* What is alive is said first, for nameless pools too; then come the statistics, if they are wanted. */
+static void test_the_order_at_exit(void **state) {
+    (void)state;
+    const char *said = "main ends\nalive at exit: a\nalive at exit: \nalive at exit: b\n";
+    char both[1000];
+    assert_ending(run_scenario("ending", NULL, NULL), 0, said);
+    snprintf(both, sizeof both, "%s%s", said, table);
+    assert_ending(run_scenario("ending", "1", NULL), 0, both);
+}
+
+static void exit_at_once(const void *pool) {
+    say_alive(pool);
+    exit(3);
+}
+
+static void play_exit_in_handler(const char *argument) {
+    static const kolk_kind impatient = {fake_stats, exit_at_once, NULL};
+    (void)argument;
+    fill_fake(&ending_a, "a");
+    kolk_registry_add(&ending_a, &ending_a.mark, &impatient);
+    add_speaking(&ending_b, "b");
+}
+
+/* A handler that ends the program when it hears of the first leak: statistics still come, and nothing twice. */
+static void test_exit_during_exit(void **state) {
+    (void)state;
+    char expected[1000];
+    snprintf(expected, sizeof expected, "alive at exit: a\n%s", table);
+    assert_ending(run_scenario("exit in handler", "1", NULL), 3, expected);
+    assert_ending(run_scenario("exit in handler", NULL, NULL), 3, "alive at exit: a\n");
+}
+
+static void remove_b(const void *pool) {
+    say_alive(pool);
+    remove_fake(&ending_b);
+    add_speaking(&ending_silent, "late");
+    fake *self = (fake *)(uintptr_t)pool;
+    kolk_registry_remove(self->mark);
+}
+
+static void play_handler_uses_the_registry(const char *argument) {
+    static const kolk_kind busy_kind = {fake_stats, remove_b, NULL};
+    (void)argument;
+    fill_fake(&ending_a, "a");
+    kolk_registry_add(&ending_a, &ending_a.mark, &busy_kind);
+    add_speaking(&ending_b, "b");
+}
+
+/* The handler may init and deinit pools: the lock is free. */
+static void test_pools_come_and_go_during_exit(void **state) {
+    (void)state;
+    assert_ending(run_scenario("handler uses the registry", NULL, NULL), 0, "alive at exit: a\nalive at exit: late\n");
+}
+
+static void play_fork(const char *argument) {
+    (void)argument;
+    add_speaking(&ending_a, "a");
+    pid_t child = fork();
+    if (child == 0) {
+        add_speaking(&ending_b, "b");
+        exit(0);
+    }
+    waitpid(child, NULL, 0);
+    fprintf(stderr, "parent ends\n");
+}
+
+/* Each process says what it has. */
+static void test_a_child_ends_by_itself(void **state) {
+    (void)state;
+    char expected[1000];
+    snprintf(expected, sizeof expected, "alive at exit: a\nalive at exit: b\n%sparent ends\nalive at exit: a\n%.*s",
+             table, (int)(strlen(table) / 3 * 2), table);
+    assert_ending(run_scenario("fork", "1", NULL), 0, expected);
+}
+
+static void end_late(void) {
+    remove_fake(&ending_a);
+    remove_fake(&ending_b);
+    fprintf(stderr, "removed\n");
+}
+
+static void play_late(const char *argument) {
+    (void)argument;
+    atexit(end_late); /* runs last, as it was registered before the first pool came */
+    add_fake(&ending_silent, "a");
+    remove_fake(&ending_silent);
+    add_fake(&ending_a, "a");
+    add_fake(&ending_b, "b");
+}
+
+/* Pools that go after the statistics were written are no trouble. */
+static void test_the_end_after_the_end(void **state) {
+    (void)state;
+    assert_ending(run_scenario("late", "1", NULL), 0,
+                  "name  kind  size  alive  peak  capacity  failed  bytes\n"
+                  "a     fake    11     26    14        15      40     19\n"
+                  "b     fake    11     13    14        15      20     19\n"
+                  "removed\n");
+}
+
+/* Storage that is not there any more: nobody may look at it, if nobody asks for statistics. */
+static void play_unmapped(const char *argument) {
+    (void)argument;
+    fake *pool = mmap(NULL, sizeof *pool, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(pool != MAP_FAILED);
+    add_fake(pool, "its storage dies");
+    munmap(pool, sizeof *pool);
+}
+
+static void test_dead_storage_is_not_looked_at(void **state) {
+    (void)state;
+    assert_ending(run_scenario("unmapped", NULL, NULL), 0, "");
+}
+
+#define TEST(name) cmocka_unit_test_teardown(name, abort_on_failure)
+
+int main(int argc, char **argv) {
+    static const scenario scenarios[] = {
+        {"refused entries", play_refused_entries},
+        {"refused setting", play_refused_setting},
+        {"threads", play_threads},
+        {"ending", play_ending},
+        {"exit in handler", play_exit_in_handler},
+        {"handler uses the registry", play_handler_uses_the_registry},
+        {"fork", play_fork},
+        {"late", play_late},
+        {"unmapped", play_unmapped},
+    };
+    RUN_SCENARIO(scenarios);
+    const struct CMUnitTest tests[] = {
+        TEST(test_named_pools_are_listed),
+        TEST(test_the_copy_outlives_the_pool),
+        TEST(test_what_has_gone_without_a_word_is_not_listed),
+        TEST(test_a_pool_is_written_to_in_add_only),
+        TEST(test_numbers_are_used_again),
+        TEST(test_lives_of_one_pool_are_merged),
+        TEST(test_what_is_not_merged),
+        TEST(test_many_and_long_names),
+        TEST(test_a_pool_that_there_is_no_memory_for_is_not_listed),
+        TEST(test_a_setting_that_there_is_no_memory_for),
+        TEST(test_refused_records),
+        TEST(test_threads_come_and_go_while_statistics_are_read),
+        TEST(test_what_many_threads_leave_is_added_up),
+        TEST(test_forks_while_threads_are_at_work),
+        TEST(test_the_order_at_exit),
+        TEST(test_exit_during_exit),
+        TEST(test_pools_come_and_go_during_exit),
+        TEST(test_a_child_ends_by_itself),
+        TEST(test_the_end_after_the_end),
+        TEST(test_dead_storage_is_not_looked_at),
+        TEST(test_a_full_registry),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,407 @@
+/* Sizes that tune themselves: what KOLK_STATS=sizes measures, what KOLK_SIZES does to pools, and every line that it does not
+ * understand. Each program is this one run once more, since the environment is read once. */
+#include "../help/test.h"
+
+#include "sizes_test.h"
+
+static const kolk_reuse orders[] = {KOLK_REUSE_LIFO, KOLK_REUSE_FIFO, KOLK_REUSE_LOWEST};
+
+static void alloc(kolk_pool *pool, uint32_t n) {
+    while (n-- > 0) kolk_pool_alloc(pool);
+    assert_true(kolk_pool_is_valid(pool));
+}
+
+static void free_to(kolk_pool *pool, uint32_t n) {
+    while (kolk_pool_count(pool) > n) kolk_pool_free(pool, kolk_pool_next(pool, NULL));
+    assert_true(kolk_pool_is_valid(pool));
+}
+
+static uint32_t peak_of(const kolk_pool *pool) {
+    kolk_stats stats;
+    kolk_pool_stats(pool, &stats);
+    return stats.peak;
+}
+
+/* ---- Measuring ---------------------------------------------------------------------------------------------------- */
+
+/* Up to 5 before any scene, 3 to 7 in the first, 2 in the second, 4 after it. */
+static void play_scenes(const char *argument) {
+    static kolk_pool pools[5];
+    static const char *const names[] = {"lifo", "fifo", "lowest", "watched", "none"};
+    (void)argument;
+    for (unsigned i = 0; i < 5; i++) {
+        kolk_pool_desc desc = {.name = names[i], .object_size = 8, .capacity = 20, .reuse = orders[i % 3]};
+        if (i == 3) desc.debug = "quarantine=3";
+        make_pool(&pools[i], &desc);
+    }
+    for (unsigned i = 0; i < 4; i++) alloc(&pools[i], 5), free_to(&pools[i], 3);
+    char first[] = "first scene";
+    kolk_scene(first);
+    memset(first, 'x', sizeof first - 1); /* the name was copied */
+    for (unsigned i = 0; i < 4; i++) alloc(&pools[i], 4), free_to(&pools[i], 1);
+    kolk_scene("second");
+    for (unsigned i = 0; i < 4; i++) {
+        assert_int_equal(peak_of(&pools[i]), 1);
+        alloc(&pools[i], 1), free_to(&pools[i], 0), alloc(&pools[i], 1);
+    }
+    kolk_scene(NULL);
+    for (unsigned i = 0; i < 4; i++) alloc(&pools[i], 3);
+    kolk_pool_deinit(&pools[0]); /* the others are noted at exit */
+}
+
+static void test_peaks_of_each_order_and_scene(void **state) {
+    (void)state;
+    assert_ending(run_scenario("scenes", "sizes", NULL), 0,
+                  HEAD "fifo    = 7\nlifo    = 7\nlowest  = 7\n# none was never needed\nwatched = 7\n"
+                       "\n[first scene]\nfifo    = 7\nlifo    = 7\nlowest  = 7\nwatched = 7\n"
+                       "\n[second]\nfifo    = 2\nlifo    = 2\nlowest  = 2\nwatched = 2\n");
+}
+
+/* Pools of one name share the greatest; what cannot grow has its whole life where it was born; who was full says so. */
+static void play_lives(const char *argument) {
+    kolk_pool a, b, grows, nameless;
+    (void)argument;
+    make_pool(&a, &(kolk_pool_desc){.name = "shared", .object_size = 8, .capacity = 9});
+    make_pool(&b, &(kolk_pool_desc){.name = "shared", .object_size = 16, .capacity = 9});
+    make_pool(&nameless, &(kolk_pool_desc){.object_size = 8, .capacity = 9});
+    alloc(&a, 2), alloc(&b, 3), alloc(&nameless, 9);
+    assert_int_equal(peak_of(&nameless), 9);
+    kolk_pool_deinit(&a);
+    kolk_pool_deinit(&b);
+    kolk_scene("birth");
+    make_pool(&a, &(kolk_pool_desc){.name = "fixed", .object_size = 8, .capacity = 6});
+    make_pool(&grows, &(kolk_pool_desc){.name = "grows", .object_size = 8, .capacity = 1, .max_capacity = 100000});
+    alloc(&a, 2), alloc(&grows, 2);
+    kolk_scene("later");
+    alloc(&a, 3), alloc(&grows, 3);
+    free_to(&a, 1), free_to(&grows, 1);
+    kolk_scene("birth"); /* again: the greatest of both times */
+    kolk_scene("full");
+    alloc(&a, 6), free_to(&a, 4);
+    kolk_scene("calm");
+    kolk_pool_deinit(&a);
+    kolk_pool_deinit(&grows);
+    kolk_scene("nobody");
+    kolk_pool_deinit(&nameless);
+}
+
+static void test_lives_across_scenes(void **state) {
+    (void)state;
+    assert_ending(run_scenario("lives", "sizes", NULL), 0,
+                  HEAD "fixed  = 6  # all in use, and more were asked for\ngrows  = 5\nshared = 3\n"
+                       "\n[birth]\nfixed = 6  # all in use, and more were asked for\ngrows = 2\n"
+                       "\n[later]\nfixed = 5\ngrows = 5\n"
+                       "\n[full]\nfixed = 6  # all in use, and more were asked for\ngrows = 1\n"
+                       "\n[calm]\nfixed = 4\ngrows = 1\n");
+}
+
+static void play_odd_names(const char *argument) {
+    static kolk_pool pools[8];
+    static const char *const names[] = {"a = b", "c#", "d\n", "[e]", " f", "", "Schüsse", "g\x7f"};
+    (void)argument;
+    for (unsigned i = 0; i < 8; i++) {
+        make_pool(&pools[i], &(kolk_pool_desc){.name = names[i], .object_size = 8, .capacity = 20});
+        alloc(&pools[i], 3);
+    }
+    kolk_scene("of a = b");
+    kolk_scene("with a ]");
+    kolk_scene("with a #");
+    kolk_scene("");
+}
+
+/* Only what can be read back is written. */
+static void test_odd_names(void **state) {
+    (void)state;
+    static const char *const expected = HEAD "Schüsse = 3\na = b    = 3\n"
+                                             "\n[of a = b]\nSchüsse = 3\na = b    = 3\n"
+                                             "\n[with a ]]\nSchüsse = 3\na = b    = 3\n";
+    assert_ending(run_scenario("odd names", "sizes", NULL), 0, expected);
+    assert_ending(run_with("odd names", expected, NULL), 0, "");
+}
+
+/* Random operations, against peaks counted here. */
+static void play_random(const char *argument) {
+    uint64_t random = argument ? strtoull(argument, NULL, 0) : 0;
+    for (unsigned stream = 0; stream < 60; stream++) {
+        kolk_pool pool;
+        uint32_t peak = 0, size;
+        unsigned char block[4000];
+        make_pool(&pool, &(kolk_pool_desc){.name = "random",
+                                           .object_size = 8,
+                                           .capacity = stream % 2 ? 0 : 40,
+                                           .max_capacity = 40,
+                                           .reuse = orders[stream % 3],
+                                           .ages = stream % 5 == 4,
+                                           .headroom = stream % 7 == 6 ? 5 : 0,
+                                           .generations = stream / 3 % 2 ? KOLK_GENERATIONS_NONE : 0,
+                                           .debug = stream / 6 % 4 == 3 ? "fill,quarantine=4" : NULL});
+        size = (uint32_t)kolk_pool_snapshot(&pool, block, sizeof block);
+        for (unsigned i = 0; i < 3000; i++) {
+            uint32_t choice = random_below(&random, 1000), some = random_below(&random, 10);
+            if (choice < 450)
+                kolk_pool_alloc(&pool);
+            else if (choice < 860 && kolk_pool_count(&pool))
+                kolk_pool_free(&pool, kolk_pool_next(&pool, NULL));
+            else if (choice < 900)
+                alloc(&pool, some);
+            else if (choice < 940)
+                free_to(&pool, some);
+            else if (choice < 945)
+                kolk_pool_clear(&pool);
+            else if (choice < 955)
+                kolk_pool_trim(&pool);
+            else if (choice < 965)
+                size = (uint32_t)kolk_pool_snapshot(&pool, block, sizeof block);
+            else if (choice < 970)
+                assert_int_equal(kolk_pool_restore(&pool, block, size), KOLK_OK);
+            else if (choice < 980)
+                kolk_scene("scene"), peak = 0;
+            if (choice < 450 || (choice >= 860 && choice < 900) || kolk_pool_count(&pool) > peak)
+                peak = kolk_pool_count(&pool) > peak ? kolk_pool_count(&pool) : peak;
+            assert_int_equal(peak_of(&pool), peak);
+            assert_true(kolk_pool_is_valid(&pool));
+        }
+        kolk_pool_deinit(&pool);
+    }
+}
+
+static void test_random_peaks(void **state) {
+    (void)state;
+    char seed[30];
+    snprintf(seed, sizeof seed, "%" PRIu64, number_from_environment("KOLK_TEST_SEED", 4711));
+    print_message("KOLK_TEST_SEED=%s\n", seed);
+    assert_ending(run_scenario("random", "sizes", seed), 0,
+                  HEAD "random = 40  # all in use, and more were asked for\n"
+                       "\n[scene]\nrandom = 40  # all in use, and more were asked for\n");
+}
+
+/* Without the settings a scene changes nothing. */
+static void play_plain(const char *argument) {
+    kolk_pool pool;
+    (void)argument;
+    make_pool(&pool, &(kolk_pool_desc){.name = "plain", .object_size = 8, .capacity = 9});
+    alloc(&pool, 5), free_to(&pool, 2);
+    kolk_scene("scene");
+    assert_int_equal(peak_of(&pool), 5);
+    kolk_scene(NULL);
+    kolk_pool_deinit(&pool);
+}
+
+static void test_without_settings(void **state) {
+    (void)state;
+    assert_ending(run_scenario("plain", NULL, NULL), 0, "");
+    assert_ending(run_scenario("plain", "1", NULL), 0,
+                  "name   kind  size  alive  peak  capacity  failed  bytes\n"
+                  "plain  pool     8      2     5         9       0    160\n");
+}
+
+/* ---- Two runs ------------------------------------------------------------------------------------------------------ */
+
+static void play_two_runs(const char *argument) {
+    kolk_pool pool, grows;
+    kolk_scene("one");
+    make_pool(&pool, &(kolk_pool_desc){.name = "pool", .object_size = 8, .capacity = 100});
+    make_pool(&grows, &(kolk_pool_desc){.name = "grows", .object_size = 8, .capacity = 1, .max_capacity = 100000});
+    if (argument) fprintf(stderr, "%u %u\n", pool.capacity, grows.capacity);
+    alloc(&pool, 17), alloc(&grows, 30000);
+    if (argument) fprintf(stderr, "%u %u\n", pool.capacity, grows.capacity);
+    kolk_pool_deinit(&pool);
+    kolk_pool_deinit(&grows);
+}
+
+/* The same file is read at the start and written at the end; in the first run it need not be there. */
+static void test_two_runs(void **state) {
+    (void)state;
+    char setting[120];
+    snprintf(setting, sizeof setting, "sizes:%s", path);
+    setenv("KOLK_SIZES", path, 1);
+    assert_int_equal(unlink(path), 0);
+    static const char *const expected = HEAD "grows = 30000\npool  = 17\n\n[one]\ngrows = 30000\npool  = 17\n";
+    assert_ending(run_scenario("two runs", setting, NULL), 0, "");
+    assert_string_equal(read_file(), expected);
+    assert_ending(run_scenario("two runs", setting, "tell"), 0, "17 30000\n17 30000\n");
+    assert_string_equal(read_file(), expected);
+}
+
+/* ---- Reading ------------------------------------------------------------------------------------------------------- */
+
+/* Tells the capacities of pools: in no scene, in that of the argument, and what those have then that were there. */
+static void play_tell(const char *argument) {
+    static kolk_pool pools[5], others[5], nameless;
+    static KOLK_POOL_STORAGE(double, 8) memory[2];
+    kolk_pool_desc descs[5] = {
+        {.name = "fixed", .capacity = 10}, {.name = "grows", .capacity = 10, .max_capacity = 20},
+        {.name = "lent", .capacity = 8},   {.name = "zero"},
+        {.name = "other", .capacity = 10},
+    };
+    make_pool(&nameless, &(kolk_pool_desc){.object_size = 8, .capacity = 10});
+    assert_int_equal(nameless.capacity, 10);
+    for (unsigned round = 0; round < 2; round++) {
+        kolk_pool *at = round ? others : pools;
+        for (unsigned i = 0; i < 5; i++) {
+            descs[i].object_size = 8;
+            if (i == 2) descs[i].memory = &memory[round], descs[i].memory_size = sizeof memory[round];
+            kolk_status status = kolk_pool_init(&at[i], &descs[i]);
+            if (status != KOLK_OK) fprintf(stderr, "init: %s\n", kolk_status_text(status));
+            assert_true(kolk_pool_is_valid(&at[i]));
+        }
+        for (unsigned i = 0; i < 5; i++) {
+            fprintf(stderr, "%s%s %u", i ? ", " : "", descs[i].name, at[i].capacity);
+            if (at[i].max_capacity != at[i].capacity) fprintf(stderr, " to %u", at[i].max_capacity);
+        }
+        fprintf(stderr, "\n");
+        if (!argument) break;
+        if (round == 0) kolk_scene(argument);
+    }
+    if (argument) fprintf(stderr, "%u %u %u\n", pools[0].capacity, pools[1].capacity, pools[2].capacity);
+}
+
+#define PLAIN "fixed 10, grows 10 to 20, lent 8, zero 0, other 10\n"
+
+static void test_capacities(void **state) {
+    (void)state;
+    static const struct {
+        const char *file, *scene, *said;
+    } rows[] = {
+        {"", NULL, PLAIN},
+        {"# nothing\n\n  \t\n", NULL, PLAIN},
+        {"fixed = 3\ngrows=15\nlent = 8\nzero = 2", NULL, "fixed 3, grows 15 to 20, lent 8, zero 2, other 10\n"},
+        {"\xef\xbb\xbf"
+         "fixed = 30 # more\r\n\tgrows = 21\t\r\nlent = 1\r\n",
+         NULL, "fixed 30, grows 21, lent 8, zero 0, other 10\n"},
+        {"fixed = 5\n[boss fight]\nfixed = 50\nother = 7\n", "boss fight",
+         "fixed 5, grows 10 to 20, lent 8, zero 0, other 10\n" BAD
+         "3: fixed keeps 5 slots and cannot have 50: more capacity is asked for than max_capacity\n"
+         "fixed 50, grows 10 to 20, lent 8, zero 0, other 7\n5 10 8\n"},
+        {"[ boss fight ]\ngrows = 15\n[boss fight]\nother = 2\n", "boss fight",
+         PLAIN "fixed 10, grows 15 to 20, lent 8, zero 0, other 2\n10 15 8\n"},
+        {"grows = 12\n[boss fight]\ngrows = 3\n", "boss fight",
+         "fixed 10, grows 12 to 20, lent 8, zero 0, other 10\n"
+         "fixed 10, grows 3 to 20, lent 8, zero 0, other 10\n10 12 8\n"},
+        {"fixed = 5\n[one]\nfixed = 3\n[two]\nfixed = 4\n", "one",
+         "fixed 5, grows 10 to 20, lent 8, zero 0, other 10\n"
+         "fixed 3, grows 10 to 20, lent 8, zero 0, other 10\n5 10 8\n"
+         "kolk: KOLK_SIZES: FILE:4: no scene was called \"two\"\n"},
+    };
+    for (size_t i = 0; i < LENGTH_OF(rows); i++)
+        assert_ending(run_with("tell", rows[i].file, rows[i].scene), 0, rows[i].said);
+}
+
+static void test_lines_that_are_wrong(void **state) {
+    (void)state;
+    static const struct {
+        const char *file, *said;
+    } rows[] = {
+        {"fixed\n", BAD "1: \"fixed\" is not understood: POOL = SLOTS, [SCENE] or # COMMENT\n" PLAIN},
+        {"\n = 7 # seven", BAD "2: \"= 7\" is not understood: POOL = SLOTS, [SCENE] or # COMMENT\n" PLAIN},
+        {"[]\n[ab\n[c] d\n", BAD "1: \"[]\" is not understood: POOL = SLOTS, [SCENE] or # COMMENT\n" BAD
+                                 "2: \"[ab\" is not understood: POOL = SLOTS, [SCENE] or # COMMENT\n" BAD
+                                 "3: \"[c] d\" is not understood: POOL = SLOTS, [SCENE] or # COMMENT\n" PLAIN},
+        {"[a] = 3\n", BAD "1: \"[a] = 3\" is not understood: POOL = SLOTS, [SCENE] or # COMMENT\n" PLAIN},
+        {"fixed =\n", BAD "1: \"\" is no number of slots: 1 to 4294967295\n" PLAIN},
+        {"fixed = 0\n", BAD "1: \"0\" is no number of slots: 1 to 4294967295\n" PLAIN},
+        {"fixed = -1\n", BAD "1: \"-1\" is no number of slots: 1 to 4294967295\n" PLAIN},
+        {"fixed = 12 slots\n", BAD "1: \"12 slots\" is no number of slots: 1 to 4294967295\n" PLAIN},
+        {"fixed = 4294967296\n", BAD "1: \"4294967296\" is no number of slots: 1 to 4294967295\n" PLAIN},
+        {"fixed = 3\n#\nfixed = 4\n",
+         BAD "3: \"fixed\" is there already, in line 1\nfixed 3, grows 10 to 20, lent 8, zero 0, other 10\n"},
+        {"fixd = 3\n", PLAIN BAD "1: no pool was called \"fixd\"\n"},
+        {"[scene]\nfixd = 3\n", PLAIN BAD "1: no scene was called \"scene\"\n"},
+        {"lent = 9\n", BAD "1: lent keeps 8 slots and cannot have 9: it is on the caller's memory\n" PLAIN},
+    };
+    for (size_t i = 0; i < LENGTH_OF(rows); i++) assert_ending(run_with("tell", rows[i].file, NULL), 0, rows[i].said);
+    assert_ending(run_with("tell", "[s]\nnobody = 1\nlent = 9\nfixed = 11\n", "s"), 0,
+                  PLAIN BAD
+                  "4: fixed keeps 10 slots and cannot have 11: more capacity is asked for than max_capacity\n" BAD
+                  "3: lent keeps 8 slots and cannot have 9: more capacity is asked for than max_capacity\n"
+                  "fixed 11, grows 10 to 20, lent 8, zero 0, other 10\n10 10 8\n" BAD
+                  "2: no pool was called \"nobody\"\n");
+}
+
+/* More than the address space holds: the program's own capacity is good enough. */
+static void play_too_many(const char *argument) {
+    kolk_pool pool;
+    (void)argument;
+    make_pool(&pool, &(kolk_pool_desc){.name = "large", .object_size = 1u << 30, .capacity = 0, .max_capacity = 1});
+    fprintf(stderr, "%u to %u\n", pool.capacity, pool.max_capacity);
+    kolk_pool_deinit(&pool);
+    assert_int_equal(kolk_pool_init(&pool, &(kolk_pool_desc){.name = "bad", .capacity = 1}), KOLK_ZERO_SIZE);
+    assert_true(is_all_zero(&pool));
+    static _Alignas(8) unsigned char memory[8];
+    kolk_pool_desc small = {.name = "bad", .object_size = 8, .capacity = 1, .memory = memory, .memory_size = 8};
+    assert_int_equal(kolk_pool_init(&pool, &small), KOLK_MEMORY_TOO_SMALL);
+    assert_true(is_all_zero(&pool));
+}
+
+static void test_more_than_there_is_room_for(void **state) {
+    (void)state;
+    ending it = run_with("too many", "large = 4294967295\nbad = 3\n", NULL);
+    if (sizeof(void *) == 8 && strstr(it.text, "the system gives no more memory")) {
+        assert_ending(
+            it, 0, BAD "1: large keeps 0 slots and cannot have 4294967295: the system gives no more memory\n0 to 1\n");
+        return;
+    }
+    assert_ending(it, 0,
+                  BAD "1: large keeps 0 slots and cannot have 4294967295: an object is to be about 2 GiB or more, "
+                      "or all of them more than the address space\n0 to 1\n");
+}
+
+static void test_a_file_that_cannot_be_read(void **state) {
+    (void)state;
+    setenv("KOLK_SIZES", "/nowhere/at/all", 1);
+    assert_ending(run_scenario("tell", NULL, NULL), 0, "kolk: KOLK_SIZES: \"/nowhere/at/all\" cannot be read\n" PLAIN);
+    setenv("KOLK_SIZES", "/", 1);
+    assert_ending(run_scenario("tell", NULL, NULL), 0, "kolk: KOLK_SIZES: \"/\" cannot be read\n" PLAIN);
+    setenv("KOLK_SIZES", "", 1);
+    assert_ending(run_scenario("tell", NULL, NULL), 0, PLAIN);
+}
+
+static jmp_buf out_of_init;
+
+static void jump(const kolk_failure *failure, void *context) {
+    (void)context;
+    fprintf(stderr, "%d %s\n", failure->rule == KOLK_BAD_SETTING, strstr(failure->sentence, ": \""));
+    longjmp(out_of_init, 1);
+}
+
+static void play_jump(const char *argument) {
+    static kolk_pool pool;
+    static unsigned jumps;
+    (void)argument;
+    kolk_set_failure_handler(jump, NULL);
+    if (setjmp(out_of_init)) assert_true(++jumps && is_all_zero(&pool));
+    assert_int_equal(kolk_pool_init(&pool, &(kolk_pool_desc){.name = "a", .object_size = 1}), KOLK_OK);
+    fprintf(stderr, "%u jumps, %u slots\n", jumps, pool.capacity);
+    kolk_set_failure_handler(NULL, NULL);
+}
+
+/* A handler that leaves by longjmp hears each thing once. */
+static void test_the_handler_may_longjmp(void **state) {
+    (void)state;
+    assert_ending(run_with("jump", "x\na = 2\ny\n", NULL), 0,
+                  "1 : \"x\" is not understood: POOL = SLOTS, [SCENE] or # COMMENT\n"
+                  "1 : \"y\" is not understood: POOL = SLOTS, [SCENE] or # COMMENT\n2 jumps, 2 slots\n");
+}
+
+int main(int argc, char **argv) {
+    static const scenario scenarios[] = {
+        {"scenes", play_scenes},     {"lives", play_lives}, {"odd names", play_odd_names},
+        {"random", play_random},     {"plain", play_plain}, {"two runs", play_two_runs},
+        {"too many", play_too_many}, {"tell", play_tell},   {"jump", play_jump},
+    };
+    RUN_SCENARIO(scenarios);
+    const struct CMUnitTest tests[] = {
+        TEST(test_peaks_of_each_order_and_scene),
+        TEST(test_lives_across_scenes),
+        TEST(test_odd_names),
+        TEST(test_random_peaks),
+        TEST(test_without_settings),
+        TEST(test_two_runs),
+        TEST(test_capacities),
+        TEST(test_lines_that_are_wrong),
+        TEST(test_more_than_there_is_room_for),
+        TEST(test_a_file_that_cannot_be_read),
+        TEST(test_the_handler_may_longjmp),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

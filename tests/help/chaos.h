@@ -1,0 +1,31 @@
+/* chaos.h: in a program with `// define: KOLK_CHAOS=1` each thread yields or sleeps at random before its atomic
+ * operations, so that what needs an interruption at one place happens within seconds, on two cores or on one. Include it
+ * once; KOLK_CHAOS_HERE is the same for a test's own code, and nothing where there is no chaos. */
+#ifndef TESTS_CHAOS_H
+#define TESTS_CHAOS_H
+
+#include "plain.h"
+
+#include <sched.h>
+#include <time.h>
+
+#ifdef KOLK_CHAOS
+void kolk_chaos(void);
+
+void kolk_chaos(void) {
+    static uint64_t threads;
+    static _Thread_local uint64_t random;
+    if (random == 0) random = __atomic_add_fetch(&threads, UINT64_C(0x632be59bd9b4e019), __ATOMIC_RELAXED);
+    uint32_t choice = random_below(&random, 1024);
+    if (choice == 0)
+        nanosleep(&(struct timespec){.tv_nsec = 1 + (long)random_below(&random, 50000)}, NULL);
+    else if (choice < 32)
+        sched_yield();
+}
+
+#define KOLK_CHAOS_HERE() kolk_chaos()
+#else
+#define KOLK_CHAOS_HERE() ((void)0)
+#endif
+
+#endif

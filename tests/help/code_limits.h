@@ -1,0 +1,44 @@
+/* code_limits.h: what the tests of the debug setting `sites` share: functions whose limits in memory are known, so that a
+ * return address can be told to be within one; and the words that a report has of sites. Include it first. */
+#ifndef TESTS_CODE_LIMITS_H
+#define TESTS_CODE_LIMITS_H
+
+#include "debug_test.h"
+
+/* A function that is APART(name) is alone in a section of code, whose limits the linker knows: LIMITS(name). AND_ON behind a
+ * call keeps it from being a jump, which would return elsewhere. */
+#define APART(name) __attribute__((noinline, section(#name "_code")))
+#define AND_ON()    __asm__ volatile("")
+
+typedef struct limits {
+    const char *start, *stop;
+} limits;
+
+#define LIMITS(name)                                                                                                   \
+    extern const char __start_##name##_code[], __stop_##name##_code[];                                                 \
+    static const limits in_##name = {__start_##name##_code, __stop_##name##_code};
+
+static inline bool is_within(const void *site, const limits *in) {
+    return (uintptr_t)site > (uintptr_t)in->start && (uintptr_t)site <= (uintptr_t)in->stop;
+}
+
+/* The words of the sites, as the sentence has them. */
+static inline void put_site(char *sentence, size_t size, const char *before, const void *site) {
+    char words[256];
+    size_t length = strlen(sentence);
+    if (!site || !*kolk_site_text(site, true, words, sizeof words)) return;
+    snprintf(sentence + length, size - length, "%s%s", before, words);
+}
+
+static inline void assert_sentence(const report *now, const char *by, const char *without_sites) {
+    char expected[1100];
+    snprintf(expected, sizeof expected, "%s", without_sites);
+    put_site(expected, sizeof expected, by, now->failure.site);
+    put_site(expected, sizeof expected, "; allocated by ", now->failure.alloc_site);
+    put_site(expected, sizeof expected, now->failure.alloc_site ? ", freed by " : "; freed by ",
+             now->failure.free_site);
+    assert_string_equal(now->sentence, expected);
+    assert_true(now->failure.sites);
+}
+
+#endif

@@ -1,0 +1,131 @@
+/* debug_test.h: what the tests of the debug mode share: an environment without settings, a handler that keeps all
+ * reports, and pools whose every step is followed by is_valid. Include it first. */
+#ifndef TESTS_DEBUG_TEST_H
+#define TESTS_DEBUG_TEST_H
+
+#include "test.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static const kolk_reuse debug_orders[] = {KOLK_REUSE_LIFO, KOLK_REUSE_FIFO, KOLK_REUSE_LOWEST};
+
+/* Before each test and after it: only what a test asks for is in force, whatever tool it runs under. */
+static inline int plain_environment(void **state) {
+    unsetenv("KOLK_DEBUG");
+    unsetenv("KOLK_FAIL");
+    unsetenv("KOLK_STATS");
+    setenv("KOLK_BYPASS", "0", 1);
+    kolk_set_profiler(NULL);
+    return abort_on_failure(state);
+}
+
+#define DEBUG_TEST(name) cmocka_unit_test_setup_teardown(name, plain_environment, plain_environment)
+
+static inline uint32_t debug_flags(const kolk_pool *pool) {
+    kolk_stats stats;
+    kolk_pool_stats(pool, &stats);
+    return stats.debug;
+}
+
+/* ---- Steps ------------------------------------------------------------------------------------------------------- */
+
+static inline unsigned char *taken_from(kolk_pool *pool) {
+    unsigned char *object = (unsigned char *)kolk_pool_alloc(pool);
+    assert_non_null(object);
+    assert_true(kolk_pool_is_valid(pool));
+    return object;
+}
+
+static inline void give_back(kolk_pool *pool, void *object) {
+    kolk_pool_free(pool, object);
+    assert_true(kolk_pool_is_valid(pool));
+}
+
+static inline void end_pool(kolk_pool *pool) {
+    assert_true(kolk_pool_is_valid(pool));
+    kolk_pool_deinit(pool);
+    assert_true(is_all_zero(pool));
+}
+
+/* ---- Reports ----------------------------------------------------------------------------------------------------- */
+
+typedef struct report {
+    kolk_failure failure; /* its texts live for the call only: copies follow */
+    char pool[64];
+    char sentence[1100];
+} report;
+
+typedef struct reports {
+    unsigned count, read;
+    report all[32];
+} reports;
+
+static inline void keep_report(const kolk_failure *failure, void *context) {
+    reports *kept = (reports *)context;
+    assert_true(kept->count < LENGTH_OF(kept->all));
+    report *now = &kept->all[kept->count++];
+    now->failure = *failure;
+    snprintf(now->pool, sizeof now->pool, "%s", failure->pool);
+    snprintf(now->sentence, sizeof now->sentence, "%s", failure->sentence);
+}
+
+static inline void begin_reports(reports *kept) {
+    memset(kept, 0, sizeof *kept);
+    kolk_set_failure_handler(keep_report, kept);
+}
+
+static inline const report *next_report(reports *kept) {
+    if (kept->read == kept->count) fail_msg("there is no further report");
+    return &kept->all[kept->read++];
+}
+
+#define assert_no_more(kept)                                                                                           \
+    do {                                                                                                               \
+        if ((kept)->read != (kept)->count) fail_msg("unexpected: %s", (kept)->all[(kept)->read].sentence);             \
+    } while (0)
+
+/* The next report is of damage, with all these fields. */
+#define assert_damage(kept, rule_, pool_, object_, slot_, offset_, count_, sentence_)                                  \
+    do {                                                                                                               \
+        const report *now_ = next_report(kept);                                                                        \
+        assert_string_equal(now_->sentence, sentence_);                                                                \
+        assert_string_equal(now_->pool, pool_);                                                                        \
+        assert_int_equal(now_->failure.rule, rule_);                                                                   \
+        assert_ptr_equal(now_->failure.object, object_);                                                               \
+        assert_int_equal(now_->failure.slot, slot_);                                                                   \
+        assert_int_equal(now_->failure.offset, offset_);                                                               \
+        assert_int_equal(now_->failure.count, count_);                                                                 \
+        assert_int_equal(now_->failure.handle.bits, 0);                                                                \
+    } while (0)
+
+/* ---- What a process of its own prints to stderr ------------------------------------------------------------------- */
+
+/* Runs `body` in a child, and gives its wait status; what it wrote to stderr is in `text`. */
+static inline int run_apart(void (*body)(void), char *text, size_t size) {
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    fflush(NULL);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        dup2(ends[1], STDERR_FILENO);
+        close(ends[0]);
+        close(ends[1]);
+        signal(SIGABRT, SIG_DFL); /* not cmocka's */
+        body();
+        _exit(0);
+    }
+    close(ends[1]);
+    size_t length = 0;
+    ssize_t got;
+    while (length + 1 < size && (got = read(ends[0], text + length, size - 1 - length)) > 0) length += (size_t)got;
+    text[length] = 0;
+    close(ends[0]);
+    int status = 0;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    return status;
+}
+
+#endif

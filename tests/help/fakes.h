@@ -1,0 +1,107 @@
+/* fakes.h: pools that are nothing but their statistics, so that the registry's tests say each number themselves; and
+ * this program run once more, for what happens at the end of one. Its main begins with RUN_SCENARIO. */
+#ifndef TESTS_FAKES_H
+#define TESTS_FAKES_H
+
+#include "test.h"
+
+#include "diag/registry.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* ---- Pools ------------------------------------------------------------------------------------------------------- */
+
+typedef struct fake {
+    kolk_stats stats;
+    uint32_t mark;
+} fake;
+
+static inline void fake_stats(const void *pool, kolk_stats *out) {
+    *out = ((const fake *)pool)->stats;
+}
+
+static const kolk_kind fake_kind = {fake_stats, NULL, NULL};
+
+/* Its init up to the point where it is listed. Every field has a number of its own, below 100. */
+static inline void fill_fake(fake *pool, const char *name) {
+    kolk_registry_start();
+    *pool = (fake){.stats = {name, "fake", 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 0}};
+}
+
+static inline void add_fake(fake *pool, const char *name) {
+    fill_fake(pool, name);
+    kolk_registry_add(pool, &pool->mark, &fake_kind);
+    assert_true(pool->mark);
+}
+
+static inline void remove_fake(fake *pool) {
+    kolk_registry_remove(pool->mark);
+    pool->mark = 0;
+}
+
+/* ---- Programs that end ------------------------------------------------------------------------------------------- */
+
+typedef struct scenario {
+    const char *name;
+    void (*run)(const char *argument);
+} scenario;
+
+/* What a program has said to stderr, and how it ended (wait's status). */
+typedef struct ending {
+    int status;
+    char text[20000];
+} ending;
+
+/* Runs a scenario of this program, with KOLK_STATS=setting, or without it if that is NULL. */
+static inline ending run_scenario(const char *name, const char *setting, const char *argument) {
+    static ending it;
+    char self[4096]; /* Valgrind does not start links to itself */
+    ssize_t length_of_self = readlink("/proc/self/exe", self, sizeof self - 1);
+    assert_true(length_of_self > 0);
+    self[length_of_self] = 0;
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    fflush(NULL);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        dup2(ends[1], STDERR_FILENO);
+        close(ends[0]);
+        close(ends[1]);
+        unsetenv("KOLK_STATS");
+        unsetenv("KOLK_DEBUG");
+        setenv("KOLK_BYPASS", "0", 1); /* the same numbers under every tool */
+        if (setting) setenv("KOLK_STATS", setting, 1);
+        const char *by = emulator();
+        if (by) execlp(by, by, self, name, argument, (char *)NULL);
+        execl(self, self, name, argument, (char *)NULL);
+        _exit(126);
+    }
+    close(ends[1]);
+    size_t length = 0;
+    for (ssize_t n; (n = read(ends[0], it.text + length, sizeof it.text - 1 - length)) > 0;) length += (size_t)n;
+    it.text[length] = 0;
+    close(ends[0]);
+    assert_int_equal(waitpid(child, &it.status, 0), child);
+    return it;
+}
+
+#define assert_ending(ending_, code, text_)                                                                            \
+    do {                                                                                                               \
+        ending it_ended = ending_;                                                                                     \
+        assert_string_equal(it_ended.text, text_);                                                                     \
+        assert_true(WIFEXITED(it_ended.status));                                                                       \
+        assert_int_equal(WEXITSTATUS(it_ended.status), code);                                                          \
+    } while (0)
+
+static inline int play(const scenario *scenarios, size_t n, const char *name, const char *argument) {
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(scenarios[i].name, name) == 0) return scenarios[i].run(argument), 0;
+    return 125;
+}
+
+#define RUN_SCENARIO(scenarios)                                                                                        \
+    if (argc > 1) return play(scenarios, LENGTH_OF(scenarios), argv[1], argc > 2 ? argv[2] : NULL)
+
+#endif

@@ -1,0 +1,98 @@
+/* plain.h: what tests and fuzzers share, without cmocka: a failure handler that takes notes, random numbers,
+ * bytes. */
+#ifndef TESTS_PLAIN_H
+#define TESTS_PLAIN_H
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kolk/kolk.h"
+
+#define NO_SLOT UINT32_MAX
+
+#define LENGTH_OF(array) (sizeof(array) / sizeof *(array))
+
+/* ---- Failures: what the handler was told ------------------------------------------------------------------------- */
+
+/* The failure's texts live for the call only, so they are copied. */
+typedef struct notes {
+    unsigned count;
+    kolk_failure last;
+    char pool[64];
+    char sentence[1100];
+} notes;
+
+static inline void take_note(const kolk_failure *failure, void *context) {
+    notes *taken = (notes *)context;
+    taken->count++;
+    taken->last = *failure;
+    snprintf(taken->pool, sizeof taken->pool, "%s", failure->pool);
+    snprintf(taken->sentence, sizeof taken->sentence, "%s", failure->sentence);
+}
+
+/* From now on failures are written down and the call that failed returns. */
+static inline void begin_notes(notes *taken) {
+    memset(taken, 0, sizeof *taken);
+    kolk_set_failure_handler(take_note, taken);
+}
+
+/* ---- Random numbers ---------------------------------------------------------------------------------------------- */
+
+/* SplitMix (Steele, Lea, Flood, 2014). */
+static inline uint64_t next_random(uint64_t *state) {
+    uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return z ^ (z >> 31);
+}
+
+static inline uint32_t random_below(uint64_t *state, uint32_t n) {
+    return (uint32_t)(next_random(state) % n);
+}
+
+static inline void fill_random(uint64_t *state, void *bytes, size_t size) {
+    unsigned char *at = (unsigned char *)bytes;
+    for (size_t i = 0; i < size; i++) at[i] = (unsigned char)next_random(state);
+}
+
+/* How much long tests do: KOLK_TEST_EFFORT=quick is a part of the work, what make test does; full, or nothing, is all of it. */
+static inline bool effort_is_quick(void) {
+    const char *effort = getenv("KOLK_TEST_EFFORT");
+    return effort && strcmp(effort, "quick") == 0;
+}
+
+/* The number that the environment has by this name, or else this one, or what it has by NAME_AT_MOST if that is less: a test
+ * that does little is not to do more where others, which do much, are to do a part of it. */
+static inline uint64_t number_from_environment(const char *name, uint64_t otherwise) {
+    char at_most[64];
+    snprintf(at_most, sizeof at_most, "%s_AT_MOST", name);
+    const char *text = getenv(name), *limit = getenv(at_most);
+    if (text && *text) return strtoull(text, NULL, 0);
+    uint64_t most = limit && *limit ? strtoull(limit, NULL, 0) : UINT64_MAX;
+    return otherwise < most ? otherwise : most;
+}
+
+/* ---- Bytes ------------------------------------------------------------------------------------------------------- */
+
+static inline bool all_bytes_are(const void *bytes, size_t size, unsigned char value) {
+    const unsigned char *at = (const unsigned char *)bytes;
+    for (size_t i = 0; i < size; i++)
+        if (at[i] != value) return false;
+    return true;
+}
+
+static inline bool is_all_zero(const kolk_pool *pool) {
+    return all_bytes_are(pool, sizeof *pool, 0);
+}
+
+/* For misuse: object[bytes] without the compiler's eyes on what is being done. */
+static inline void *moved(const void *object, ptrdiff_t bytes) {
+    return (void *)((uintptr_t)object + (uintptr_t)bytes);
+}
+
+#endif

@@ -1,0 +1,400 @@
+/* steps.h: one schedule of schedule.h: whose step is the next, and what it does. Included by that.
+ *
+ *     sched_reach: a choice, who goes on     the step itself: choices of weak.h     ... until the next sched_reach
+ *
+ * A choice has a number of options, of which the first is always the one without a price; the list of the options taken
+ * is the schedule. Choices are numbered in every mode alike, so what one mode has found another can replay. */
+#ifndef TESTS_STEPS_H
+#define TESTS_STEPS_H
+
+#include "os/wait.h"
+
+/* ---- The state of one exploration -------------------------------------------------------------------------------- */
+
+#define SCHED_TEST        0u /* the thread that runs begin and end */
+#define SCHED_STACK       ((size_t)256 << 10)
+#define SCHED_MAX_STEPS   2000u
+#define SCHED_MAX_CHOICES 20000u
+#define SCHED_LAST        16u /* steps of each thread that are kept */
+#define SCHED_PCT_CHANGES 2u
+
+typedef enum sched_cost { SCHED_FREE, SCHED_PREEMPTION, SCHED_SURPRISE, SCHED_COSTS } sched_cost;
+
+/* Paused: until others have written. Joining: until they have ended. */
+typedef enum sched_condition { SCHED_UNBORN, SCHED_READY, SCHED_PAUSED, SCHED_ASLEEP, SCHED_JOINING } sched_condition;
+
+typedef struct sched_step {
+    unsigned number;
+    kolk_place place;
+    uint64_t before, after;
+    const char *note;
+} sched_step;
+
+typedef struct sched_thread {
+    const char *name;
+    ucontext_t context;
+    unsigned char *stack;
+    sched_condition condition;
+    bool granted; /* the next step */
+    uint64_t paused_at;
+    const uint32_t *word; /* asleep on it */
+    int64_t deadline;
+    unsigned asleep_since;
+    bool timed_out;
+    uint64_t priority;
+    unsigned steps;
+    sched_step last[SCHED_LAST];
+} sched_thread;
+
+static struct {
+    const schedule *what;
+    schedule_report report;
+    ucontext_t outside;
+    sched_thread threads[WEAK_THREADS];
+    unsigned count, current, steps, max_steps, expected_steps;
+    uint64_t writes;
+    int64_t now;
+
+    enum { SCHED_EXHAUSTIVE, SCHED_RANDOM, SCHED_REPLAY } mode;
+    unsigned choices, spent[SCHED_COSTS], bounds[SCHED_COSTS];
+    struct {
+        uint16_t option, limit;
+    } trail[SCHED_MAX_CHOICES]; /* the options taken, of how many: the path from the root of the tree of schedules */
+    unsigned trail_length;
+    size_t told; /* characters in report.choices */
+    uint64_t random;
+    unsigned changes[SCHED_PCT_CHANGES];
+} sched;
+
+/* ---- Choices ----------------------------------------------------------------------------------------------------- */
+
+/* The option that the replayed words have for this choice. */
+static inline unsigned sched_replayed(unsigned number) {
+    for (const char *at = sched.what->replay; *at;) {
+        char *end;
+        unsigned long choice = strtoul(at, &end, 10);
+        unsigned long option = *end == ':' ? strtoul(end + 1, &end, 10) : 0;
+        if (choice == number) return (unsigned)option;
+        if (*end != ',') break;
+        at = end + 1;
+    }
+    return 0;
+}
+
+/* Along the trail, and on from its end with first options. */
+static inline unsigned sched_next_on_trail(unsigned number, sched_cost cost, unsigned options) {
+    if (number == sched.trail_length) {
+        bool affordable = cost == SCHED_FREE || sched.spent[cost] < sched.bounds[cost];
+        sched.trail[number].option = 0;
+        sched.trail[number].limit = (uint16_t)(affordable ? options : 1);
+        sched.trail_length++;
+    }
+    return sched.trail[number].option;
+}
+
+/* The next path in the tree; false when there is none. */
+static inline bool sched_advance(void) {
+    unsigned n = sched.trail_length;
+    while (n > 0 && sched.trail[n - 1].option + 1u >= sched.trail[n - 1].limit) n--;
+    sched.trail_length = n;
+    if (n == 0) return false;
+    sched.trail[n - 1].option++;
+    return true;
+}
+
+/* Every choice of a schedule is made here. A number of options that depends on no mode gives each choice one number in
+ * all of them, so that any schedule can be replayed. */
+static inline unsigned sched_choose(sched_cost cost, unsigned options, unsigned at_random) {
+    if (options < 2) return 0;
+    unsigned number = sched.choices++, option = at_random;
+    if (number >= SCHED_MAX_CHOICES) sched_stop("more than %u choices", SCHED_MAX_CHOICES);
+    if (sched.mode == SCHED_EXHAUSTIVE) option = sched_next_on_trail(number, cost, options);
+    if (sched.mode == SCHED_REPLAY) option = sched_replayed(number);
+    if (option >= options)
+        sched_stop(
+            "choice %u has no option %u: the schedule is not of this test, or not all that the test does is chosen",
+            number, option);
+    if (option == 0) return 0;
+    sched.spent[cost]++;
+    char *choices = sched.report.choices;
+    size_t room = sizeof sched.report.choices - sched.told;
+    int length = snprintf(choices + sched.told, room, "%s%u:%u", sched.told ? "," : "", number, option);
+    if ((size_t)length >= room) sched_stop("a schedule too long to be told");
+    sched.told += (size_t)length;
+    return option;
+}
+
+/* One of the surprising options now and then, when choices are random. */
+static inline unsigned sched_surprise(unsigned options) {
+    if (options < 2) return 0;
+    bool now = sched.mode == SCHED_RANDOM && random_below(&sched.random, 8) == 0;
+    return sched_choose(SCHED_SURPRISE, options, now ? 1 + random_below(&sched.random, options - 1) : 0);
+}
+
+/* ---- Who goes on ------------------------------------------------------------------------------------------------- */
+
+/* Whether it has a step to take; a thread that pauses has, but is in no hurry until others have written. */
+static inline bool sched_can_run(unsigned thread, bool in_a_hurry) {
+    const sched_thread *t = &sched.threads[thread];
+    if (t->condition == SCHED_PAUSED) return !in_a_hurry || sched.writes > t->paused_at;
+    if (t->condition != SCHED_JOINING) return t->condition == SCHED_READY;
+    for (unsigned i = 1; i < sched.count; i++)
+        if (sched.threads[i].condition != SCHED_UNBORN) return false;
+    return true;
+}
+
+/* Who may go on: the running thread first, if it can, and any other in its place; else one in a hurry, so that those
+ * who pause don't take turns. */
+static inline unsigned sched_able(unsigned able[WEAK_THREADS]) {
+    unsigned n = 0;
+    bool goes_on = sched_can_run(sched.current, true);
+    if (goes_on) able[n++] = sched.current;
+    for (unsigned i = 0; i < sched.count; i++)
+        if (i != sched.current && sched_can_run(i, !goes_on)) able[n++] = i;
+    return n;
+}
+
+static inline bool sched_has_deadline(const sched_thread *t) {
+    return t->condition == SCHED_ASLEEP && t->deadline != KOLK_FOREVER.ns;
+}
+
+static inline void sched_pass_time(int64_t now) {
+    sched.now = now;
+    for (unsigned i = 0; i < sched.count; i++) {
+        sched_thread *t = &sched.threads[i];
+        if (!sched_has_deadline(t) || t->deadline > now) continue;
+        t->condition = SCHED_READY;
+        t->timed_out = true;
+    }
+}
+
+/* Nobody can go on: those that pause must, though nothing has changed; if there are none, it is time. */
+static inline void sched_resume_somebody(void) {
+    bool paused = false;
+    int64_t next = KOLK_FOREVER.ns;
+    for (unsigned i = 0; i < sched.count; i++) {
+        sched_thread *t = &sched.threads[i];
+        if (sched_has_deadline(t) && t->deadline < next) next = t->deadline;
+        if (t->condition != SCHED_PAUSED) continue;
+        t->condition = SCHED_READY;
+        paused = true;
+    }
+    if (paused) return;
+    if (next == KOLK_FOREVER.ns) {
+        sched.report.end = SCHEDULE_DEADLOCK;
+        sched_stop("deadlock: nobody can go on");
+    }
+    sched_pass_time(next);
+}
+
+static inline unsigned sched_highest(const unsigned able[WEAK_THREADS], unsigned n) {
+    unsigned best = 0;
+    for (unsigned i = 1; i < n; i++)
+        if (sched.threads[able[i]].priority > sched.threads[able[best]].priority && sched_can_run(able[i], true))
+            best = i;
+    return best;
+}
+
+/* Grants a step to somebody, and returns when it is granted to the caller. */
+static inline void sched_switch(void) {
+    unsigned able[WEAK_THREADS], n;
+    while ((n = sched_able(able)) == 0) sched_resume_somebody();
+    unsigned chosen = sched_choose(able[0] == sched.current ? SCHED_PREEMPTION : SCHED_FREE, n, sched_highest(able, n));
+    sched_thread *from = &sched.threads[sched.current], *to = &sched.threads[able[chosen]];
+    to->condition = SCHED_READY;
+    to->granted = true;
+    if (to == from) return;
+    sched.current = able[chosen];
+    swapcontext(&from->context, &to->context);
+}
+
+/* ---- Steps ------------------------------------------------------------------------------------------------------- */
+
+static inline sched_thread *sched_me(void) {
+    return &sched.threads[sched.current];
+}
+
+static inline void sched_count_step(void) {
+    if (++sched.steps > sched.max_steps) {
+        sched.report.end = SCHEDULE_LIVELOCK;
+        sched_stop("livelock: %u steps and no end", sched.max_steps);
+    }
+    for (unsigned i = 0; i < SCHED_PCT_CHANGES; i++)
+        if (sched.changes[i] == sched.steps) sched_me()->priority = i;
+}
+
+/* Before a step of the running thread: deadlines may pass, others may go first. */
+static inline void sched_reach(void) {
+    sched_count_step();
+    int64_t deadlines[WEAK_THREADS];
+    unsigned n = 0;
+    for (unsigned i = 0; i < sched.count; i++)
+        if (sched_has_deadline(&sched.threads[i])) deadlines[n++] = sched.threads[i].deadline;
+    unsigned passed = sched_surprise(n + 1);
+    if (passed) sched_pass_time(deadlines[passed - 1]);
+    if (!sched_me()->granted) sched_switch();
+    sched_me()->granted = false;
+    weak_tick(sched.current);
+}
+
+static inline void sched_note(const kolk_place *place, uint64_t before, uint64_t after, const char *note) {
+    sched_thread *me = sched_me();
+    me->last[me->steps++ % SCHED_LAST] = (sched_step){sched.steps, *place, before, after, note};
+}
+
+uint64_t kolk_scheduled_load(const void *at, size_t size, const kolk_place *place) {
+    sched_reach();
+    weak_atomic *atomic = weak_find(at, size, place->what);
+    unsigned age = sched_surprise(weak_readable(atomic, sched.current, place->order, 0));
+    uint64_t value = weak_read(atomic, sched.current, age, place->order);
+    sched_note(place, value, value, age ? "an older store" : "");
+    return value;
+}
+
+static inline uint64_t sched_updated(kolk_verb verb, uint64_t before, uint64_t value, size_t size) {
+    uint64_t after = value;
+    if (verb == KOLK_FETCH_ADD) after = before + value;
+    if (verb == KOLK_FETCH_SUB) after = before - value;
+    if (verb == KOLK_FETCH_OR) after = before | value;
+    if (verb == KOLK_FETCH_AND) after = before & value;
+    return size == 8 ? after : after & (((uint64_t)1 << size * 8) - 1);
+}
+
+static inline void sched_write(weak_atomic *atomic, void *at, uint64_t value, int order, bool modifies) {
+    weak_write(atomic, sched.current, value, order, modifies);
+    weak_poke(at, atomic->size, value);
+    sched.writes++;
+}
+
+uint64_t kolk_scheduled_update(void *at, size_t size, uint64_t value, const kolk_place *place) {
+    sched_reach();
+    weak_atomic *atomic = weak_find(at, size, place->what);
+    bool modifies = place->verb != KOLK_STORE;
+    uint64_t before = modifies ? weak_read(atomic, sched.current, 0, place->order) : weak_newest(atomic)->value;
+    uint64_t after = sched_updated(place->verb, before, value, size);
+    sched_write(atomic, at, after, place->order, modifies);
+    sched_note(place, before, after, "");
+    return before;
+}
+
+bool kolk_scheduled_compare(void *at, size_t size, void *expected, uint64_t desired, int failure,
+                            const kolk_place *place) {
+    sched_reach();
+    weak_atomic *atomic = weak_find(at, size, place->what);
+    uint64_t before = weak_newest(atomic)->value;
+    bool equal = before == weak_peek(expected, size);
+    bool fails = !equal || (place->verb == KOLK_COMPARE_EXCHANGE_WEAK && sched_surprise(2));
+    weak_read(atomic, sched.current, 0, fails ? failure : place->order);
+    uint64_t after = fails ? before : sched_updated(KOLK_EXCHANGE, before, desired, size);
+    if (fails)
+        weak_poke(expected, size, before);
+    else
+        sched_write(atomic, at, after, place->order, true);
+    sched_note(place, before, after, !fails ? "" : equal ? "fails for no reason" : "fails");
+    return !fails;
+}
+
+void kolk_scheduled_pause(const kolk_place *place) {
+    sched_thread *me = sched_me();
+    sched_count_step();
+    sched_note(place, 0, 0, "");
+    sched_pass_time(sched.now + 1000);
+    me->condition = SCHED_PAUSED;
+    me->paused_at = sched.writes;
+    sched_switch();
+}
+
+void kolk_scheduled_plain(const void *at, size_t size, const kolk_place *place) {
+    weak_tick(sched.current);
+    bool writes = place->verb == KOLK_WRITE_PLAIN;
+    for (size_t i = 0; i < size; i++) {
+        unsigned other;
+        const weak_access *access = weak_touch((const char *)at + i, sched.current, writes, place, &other);
+        if (!access) continue;
+        sched_note(place, 0, 0, "a race");
+        sched.report.end = SCHEDULE_RACE;
+        sched_stop("data race: byte %u of %s is %s by %s in %s:%d, and %s by %s in %s:%d; nothing orders the two",
+                   (unsigned)i, place->what, writes ? "written" : "read", sched_me()->name, place->function,
+                   place->line, access->what, sched.threads[other].name, access->function, access->line);
+    }
+    sched_note(place, 0, 0, "");
+}
+
+/* ---- wait.h ------------------------------------------------------------------------------------------------------ */
+
+int64_t kolk_now_ns(void) {
+    return sched.now;
+}
+
+bool kolk_wait(uint32_t *word, uint32_t expected, kolk_deadline deadline) {
+    sched_reach();
+    weak_atomic *atomic = weak_find(word, sizeof *word, "a word");
+    const kolk_place place = {KOLK_WAIT, KOLK_SEQ_CST, 0, atomic->name, "kolk_wait"};
+    unsigned age = sched_surprise(weak_readable(atomic, sched.current, KOLK_SEQ_CST, atomic->awake));
+    uint64_t value = weak_read(atomic, sched.current, age, KOLK_RELAXED); /* it orders nothing */
+    bool passed = deadline.ns <= sched.now;
+    if (value != expected || passed || sched_surprise(2)) {
+        bool as_expected = value == expected;
+        sched_note(&place, value, value,
+                   !as_expected ? "not as expected"
+                   : passed     ? "too late"
+                                : "returns for no reason");
+        return !as_expected || !passed;
+    }
+    sched_note(&place, value, value, age ? "sleeps, by an older store" : "sleeps");
+    sched_thread *me = sched_me();
+    me->condition = SCHED_ASLEEP;
+    me->word = word;
+    me->deadline = deadline.ns;
+    me->asleep_since = sched.steps;
+    me->timed_out = false;
+    sched_switch();
+    sched_note(&place, value, value, me->timed_out ? "the deadline passes" : "is woken");
+    return !me->timed_out;
+}
+
+/* The one who has slept longest, as Linux does it. */
+static inline sched_thread *sched_sleeper(const uint32_t *word) {
+    sched_thread *first = NULL;
+    for (unsigned i = 0; i < sched.count; i++) {
+        sched_thread *t = &sched.threads[i];
+        if (t->condition != SCHED_ASLEEP || t->word != word) continue;
+        if (!first || t->asleep_since < first->asleep_since) first = t;
+    }
+    return first;
+}
+
+void kolk_wake(uint32_t *word, uint32_t n) {
+    sched_reach();
+    weak_atomic *atomic =
+        weak_place(word, sizeof *word, "a word"); /* which is not read: who slept there may have gone */
+    bool is_known = atomic->run == weak.run;
+    if (is_known) weak_wake(atomic, sched.current);
+    uint32_t woken = 0;
+    for (sched_thread *t; woken < n && (t = sched_sleeper(word)); woken++) t->condition = SCHED_READY;
+    const kolk_place place = {KOLK_WAKE, KOLK_SEQ_CST, 0, is_known ? atomic->name : "a word", "kolk_wake"};
+    sched_note(&place, woken, woken, "woken");
+}
+
+/* ---- Failing ----------------------------------------------------------------------------------------------------- */
+
+_Noreturn static inline void sched_stop(const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(sched.report.sentence, sizeof sched.report.sentence, format, arguments);
+    va_end(arguments);
+    if (sched.report.end == SCHEDULE_PASSED) sched.report.end = SCHEDULE_ASSERTION;
+    setcontext(&sched.outside);
+    abort(); /* setcontext returns only if it fails */
+}
+
+static inline unsigned schedule_thread(void) {
+    return sched.current - 1;
+}
+
+static inline void sched_on_failure(const kolk_failure *failure, void *context) {
+    (void)context;
+    sched_stop("%s: %s", sched_me()->name, failure->sentence);
+}
+
+#endif

@@ -1,0 +1,147 @@
+/* system_calls.h: the calls of pools to the operating system, counted, and refused on demand. Who includes it says
+ *     // link: -Wl,--wrap=mmap,--wrap=mmap64,--wrap=mprotect,--wrap=madvise,--wrap=mincore
+ * Also what the tests of growth share: large objects, stamped. */
+#ifndef TESTS_SYSTEM_CALLS_H
+#define TESTS_SYSTEM_CALLS_H
+
+#include "test.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* ---- Calls ------------------------------------------------------------------------------------------------------- */
+
+static struct {
+    unsigned calls;
+    size_t looked_at;      /* bytes, by mincore */
+    unsigned refused_from; /* the n-th call from the start; 0: none */
+    bool for_ever;
+    bool only_mincore;
+} os;
+
+static inline bool refused(bool is_mincore) {
+    if (os.only_mincore && !is_mincore) return false;
+    os.calls++;
+    bool now = os.refused_from && (os.for_ever ? os.calls >= os.refused_from : os.calls == os.refused_from);
+    if (now) errno = ENOMEM;
+    return now;
+}
+
+void *__real_mmap(void *start, size_t size, int protection, int flags, int file, off_t offset);
+void *__real_mmap64(void *start, size_t size, int protection, int flags, int file, int64_t offset);
+int __real_mprotect(void *start, size_t size, int protection);
+int __real_madvise(void *start, size_t size, int advice);
+int __real_mincore(void *start, size_t size, unsigned char *states);
+void *__wrap_mmap(void *start, size_t size, int protection, int flags, int file, off_t offset);
+void *__wrap_mmap64(void *start, size_t size, int protection, int flags, int file, int64_t offset);
+int __wrap_mprotect(void *start, size_t size, int protection);
+int __wrap_madvise(void *start, size_t size, int advice);
+int __wrap_mincore(void *start, size_t size, unsigned char *states);
+
+void *__wrap_mmap(void *start, size_t size, int protection, int flags, int file, off_t offset) {
+    return refused(false) ? MAP_FAILED : __real_mmap(start, size, protection, flags, file, offset);
+}
+
+void *__wrap_mmap64(void *start, size_t size, int protection, int flags, int file, int64_t offset) {
+    return refused(false) ? MAP_FAILED : __real_mmap64(start, size, protection, flags, file, offset);
+}
+
+int __wrap_mprotect(void *start, size_t size, int protection) {
+    return refused(false) ? -1 : __real_mprotect(start, size, protection);
+}
+
+int __wrap_madvise(void *start, size_t size, int advice) {
+    return refused(false) ? -1 : __real_madvise(start, size, advice);
+}
+
+int __wrap_mincore(void *start, size_t size, unsigned char *states) {
+    os.looked_at += size;
+    return refused(true) ? -1 : __real_mincore(start, size, states);
+}
+
+static inline void refuse(unsigned nth, bool for_ever) {
+    os.calls = 0;
+    os.looked_at = 0;
+    os.refused_from = nth;
+    os.for_ever = for_ever;
+    os.only_mincore = false;
+}
+
+static inline int accept_again(void **state) {
+    refuse(0, false);
+    return abort_on_failure(state);
+}
+
+/* A group's setup: the registry of pools takes its memory, so that what is refused later is a pool's. */
+static inline int list_a_pool(void **state) {
+    (void)state;
+    kolk_pool pool;
+    if (kolk_pool_init(&pool, &(kolk_pool_desc){.object_size = 1}) != KOLK_OK) return -1;
+    kolk_pool_deinit(&pool);
+    return 0;
+}
+
+/* ---- Leaks ----------------------------------------------------------------------------------------------------- */
+
+/* Pages of address space that this process has, or 0: not known. */
+static inline long address_space(void) {
+    char text[64] = "";
+    if (emulator()) return 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    if (!file) return 0;
+    setvbuf(file, NULL, _IONBF, 0);
+    size_t length = fread(text, 1, sizeof text - 1, file);
+    fclose(file);
+    text[length] = 0;
+    return strtol(text, NULL, 10);
+}
+
+/* ---- Pools that grow --------------------------------------------------------------------------------------------- */
+
+static const kolk_reuse orders[] = {KOLK_REUSE_LIFO, KOLK_REUSE_FIFO, KOLK_REUSE_LOWEST};
+
+#define OBJECT 1000u /* a stride that makes it grow in small steps: 65 slots at first */
+
+static inline void *stamped(kolk_pool *pool, uint32_t number) {
+    uint32_t *object = (uint32_t *)kolk_pool_alloc(pool);
+    if (object)
+        for (size_t i = 0; i < OBJECT / sizeof *object; i++) object[i] = number;
+    return object;
+}
+
+static inline bool is_stamped(const void *object, uint32_t number) {
+    const uint32_t *words = (const uint32_t *)object;
+    for (size_t i = 0; i < OBJECT / sizeof *words; i++)
+        if (words[i] != number) return false;
+    return true;
+}
+
+/* Shapes with all regions: each is committed by a call of its own. */
+static inline bool set_up_nothing(void *object, void *context) {
+    (void)object, (void)context;
+    return true;
+}
+
+static inline kolk_pool_desc shape(unsigned n, uint32_t capacity, uint32_t max_capacity) {
+    return (kolk_pool_desc){.name = "refused",
+                            .object_size = OBJECT,
+                            .capacity = capacity,
+                            .reuse = orders[n % 3],
+                            .max_capacity = max_capacity,
+                            .setup = n >= 3 ? set_up_nothing : NULL};
+}
+
+/* Bytes of the pool's slots that memory backs. */
+static inline size_t resident(const kolk_pool *pool) {
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), bytes = 0;
+    size_t pages = ((size_t)pool->capacity * pool->stride + page - 1) / page;
+    unsigned char *states = (unsigned char *)malloc(pages);
+    assert_non_null(states);
+    assert_int_equal(__real_mincore(pool->slots, pages * page, states), 0);
+    for (size_t i = 0; i < pages; i++) bytes += states[i] & 1 ? page : 0;
+    free(states);
+    return bytes;
+}
+
+#endif

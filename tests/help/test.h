@@ -1,0 +1,98 @@
+/* test.h: what the tests of the core share: cmocka, and plain.h. Include it first. */
+#ifndef TESTS_TEST_H
+#define TESTS_TEST_H
+
+#define _GNU_SOURCE /* fork, MAP_ANONYMOUS ... under -std=c11 */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "plain.h"
+
+/* What this program was compiled for. */
+#if defined(__has_feature)
+#define KOLK_TEST_SANITIZER(name) __has_feature(name)
+#else
+#define KOLK_TEST_SANITIZER(name) 0
+#endif
+#if defined(__SANITIZE_ADDRESS__) || KOLK_TEST_SANITIZER(address_sanitizer)
+#define UNDER_ASAN 1
+#else
+#define UNDER_ASAN 0
+#endif
+#if defined(__SANITIZE_THREAD__) || KOLK_TEST_SANITIZER(thread_sanitizer)
+#define UNDER_TSAN 1
+#else
+#define UNDER_TSAN 0
+#endif
+
+/* Under a sanitizer the long tests do a part of their work, as each step takes ten times as long. */
+#if UNDER_ASAN || UNDER_TSAN || KOLK_TEST_SANITIZER(memory_sanitizer)
+#define SLOW 1
+#else
+#define SLOW 0
+#endif
+
+/* Is a long test to do a part of its work, under a sanitizer or because of KOLK_TEST_EFFORT? It says so, once. */
+static inline bool does_a_part(void) {
+    static enum { UNKNOWN, FULL, QUICK } effort;
+    if (effort == UNKNOWN) {
+        effort = effort_is_quick() ? QUICK : FULL;
+        print_message("KOLK_TEST_EFFORT=%s\n", effort == QUICK ? "quick: a part of the work" : "full");
+    }
+    return SLOW || effort == QUICK;
+}
+
+/* A program that hangs is a test that fails, and a child that hangs is one that its parent sees fail. The limit is many times
+ * what the slowest test takes in the slowest build on a slow machine, and below ctest's own, in CMakePresets.json. */
+#define END_IF_IT_HANGS() alarm(600)
+
+/* Under qemu-user, what a program sees of its own process (its memory, its executable, what is said when it dies) is the
+ * emulator's. Tests of that are left out then, as where there is no /proc, or skipped. NULL: there is none. */
+static inline const char *emulator(void) {
+    const char *name = getenv("EMULATOR");
+    return name && *name ? name : NULL;
+}
+
+static inline void skip_if_emulated(void) {
+    if (!emulator()) return;
+    print_message("left out: under an emulator\n");
+    skip();
+}
+
+/* ---- Failures ---------------------------------------------------------------------------------------------------- */
+
+/* A test's teardown: the next test starts with the handler that aborts, so that no failure goes unnoticed. */
+static inline int abort_on_failure(void **state) {
+    (void)state;
+    kolk_set_failure_handler(NULL, NULL);
+    return 0;
+}
+
+/* Exactly one failure since begin_notes, or since the last assert_noted, and all its fields. */
+#define assert_noted(taken, rule_, pool_, object_, slot_, sentence_)                                                   \
+    do {                                                                                                               \
+        assert_int_equal((taken)->count, 1);                                                                           \
+        assert_string_equal((taken)->sentence, sentence_);                                                             \
+        assert_int_equal((taken)->last.rule, rule_);                                                                   \
+        assert_string_equal((taken)->pool, pool_);                                                                     \
+        assert_ptr_equal((taken)->last.object, object_);                                                               \
+        assert_int_equal((taken)->last.slot, slot_);                                                                   \
+        (taken)->count = 0;                                                                                            \
+    } while (0)
+
+#define assert_silent(taken) assert_int_equal((taken)->count, 0)
+
+/* ---- Pools ------------------------------------------------------------------------------------------------------- */
+
+static inline void make_pool(kolk_pool *pool, const kolk_pool_desc *desc) {
+    kolk_status status = kolk_pool_init(pool, desc);
+    if (status != KOLK_OK) fail_msg("init: %s", kolk_status_text(status));
+    assert_true(kolk_pool_is_valid(pool));
+}
+
+#endif

@@ -1,0 +1,568 @@
+// link: -pthread
+/* The clock, sleeping on a word of memory, and what is known of threads and forks. No test waits for a time to be short: only
+ * for it to be long enough. */
+#include "../help/test.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "core/atomics.h"
+#include "os/wait.h"
+
+#define SLEEPERS 5u
+
+typedef struct bedroom {
+    uint32_t word, awake, timed_out;
+} bedroom;
+
+static void take_a_nap(void) {
+    nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+}
+
+static void test_clock(void **state) {
+    (void)state;
+    int64_t before = kolk_now_ns();
+    assert_true(before > 0);
+    for (unsigned i = 0; i < 1000; i++) {
+        int64_t now = kolk_now_ns();
+        assert_true(now >= before);
+        before = now;
+    }
+    nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
+    assert_true(kolk_now_ns() >= before + 2000000);
+    assert_true(kolk_deadline_after(1).ns >= before + 3000000);
+}
+
+/* Another value than the expected one is no reason to sleep, and no time-out, whatever the deadline. */
+static void test_other_values(void **state) {
+    (void)state;
+    uint32_t word = 7;
+    assert_true(kolk_wait(&word, 8, KOLK_FOREVER));
+    assert_true(kolk_wait(&word, 8, KOLK_NOW));
+    assert_true(kolk_wait(&word, 8, (kolk_deadline){-1}));
+    assert_int_equal(word, 7);
+}
+
+static void test_deadlines(void **state) {
+    (void)state;
+    uint32_t word = 7;
+    alarm(60);
+    assert_false(kolk_wait(&word, 7, KOLK_NOW));
+    assert_false(kolk_wait(&word, 7, (kolk_deadline){-1}));
+    assert_false(kolk_wait(&word, 7, (kolk_deadline){kolk_now_ns()}));
+    kolk_deadline deadline = kolk_deadline_after(3);
+    while (kolk_wait(&word, 7, deadline)) {}
+    assert_true(kolk_now_ns() >= deadline.ns);
+    alarm(0);
+}
+
+/* So many seconds from now on do not fit 32 bits. Whoever sleeps so long sleeps: no sleep is over before the wake, be it by
+ * a deadline that is none or for no reason, which happens now and then, but not a thousand times. */
+enum { MOST_SLEEPS = 1000 };
+
+typedef struct long_sleep {
+    kolk_deadline deadline;
+    uint32_t word, begun, sleeps, timed_out;
+} long_sleep;
+
+static void *sleep_long(void *context) {
+    long_sleep *it = (long_sleep *)context;
+    kolk_store(&it->begun, 1u, KOLK_RELEASE);
+    while (kolk_load(&it->word, KOLK_ACQUIRE) == 0 && kolk_load(&it->sleeps, KOLK_RELAXED) < MOST_SLEEPS) {
+        bool in_time = kolk_wait(&it->word, 0, it->deadline);
+        if (!in_time) kolk_store(&it->timed_out, 1u, KOLK_RELAXED);
+        kolk_fetch_add(&it->sleeps, 1u, KOLK_RELEASE);
+    }
+    return NULL;
+}
+
+static void test_far_deadlines(void **state) {
+    (void)state;
+    static const int64_t seconds[] = {INT32_MAX - 1000000, INT32_MAX, UINT32_MAX, INT64_C(0x100000000) + 5, 9000000000};
+    for (size_t i = 0; i < sizeof seconds / sizeof *seconds; i++) {
+        long_sleep it = {.deadline = kolk_deadline_after(seconds[i] * 1000)};
+        pthread_t thread;
+        assert_int_equal(pthread_create(&thread, NULL, sleep_long, &it), 0);
+        while (!kolk_load(&it.begun, KOLK_ACQUIRE)) take_a_nap();
+        for (int n = 0; n < 50 && kolk_load(&it.sleeps, KOLK_ACQUIRE) < MOST_SLEEPS; n++) take_a_nap();
+        kolk_store(&it.word, 1u, KOLK_RELEASE);
+        kolk_wake(&it.word, 1);
+        assert_int_equal(pthread_join(thread, NULL), 0);
+        assert_int_equal(it.timed_out, 0);
+        assert_true(it.sleeps < MOST_SLEEPS);
+    }
+}
+
+static void test_wake_of_nobody(void **state) {
+    (void)state;
+    uint32_t word = 7;
+    kolk_wake(&word, 0);
+    kolk_wake(&word, 1);
+    kolk_wake(&word, UINT32_MAX);
+    assert_int_equal(word, 7);
+}
+
+static void *sleep_until_changed(void *context) {
+    bedroom *room = (bedroom *)context;
+    while (kolk_load(&room->word, KOLK_ACQUIRE) == 0) kolk_wait(&room->word, 0, KOLK_FOREVER);
+    kolk_fetch_add(&room->awake, 1u, KOLK_RELEASE);
+    return NULL;
+}
+
+static void *sleep_once(void *context) {
+    bedroom *room = (bedroom *)context;
+    kolk_deadline deadline = kolk_deadline_after(600000);
+    while (kolk_wait(&room->word, 0, deadline) && kolk_load(&room->word, KOLK_ACQUIRE) == 0) {}
+    kolk_fetch_add(kolk_load(&room->word, KOLK_ACQUIRE) ? &room->awake : &room->timed_out, 1u, KOLK_RELEASE);
+    return NULL;
+}
+
+static void start(pthread_t *threads, void *(*body)(void *), bedroom *room) {
+    for (unsigned i = 0; i < SLEEPERS; i++) assert_int_equal(pthread_create(&threads[i], NULL, body, room), 0);
+    take_a_nap(); /* some of them are asleep now, or all, or none: right each time */
+}
+
+static void join(pthread_t *threads, const bedroom *room) {
+    for (unsigned i = 0; i < SLEEPERS; i++) assert_int_equal(pthread_join(threads[i], NULL), 0);
+    assert_int_equal(room->awake, SLEEPERS);
+    assert_int_equal(room->timed_out, 0);
+}
+
+/* Without the wake these would hang, or wait for ten minutes. */
+static void test_wake_of_all(void **state) {
+    (void)state;
+    for (unsigned i = 0; i < 20; i++) {
+        bedroom room = {0};
+        pthread_t threads[SLEEPERS];
+        start(threads, i % 2 ? sleep_once : sleep_until_changed, &room);
+        kolk_store(&room.word, 1u, KOLK_RELEASE);
+        kolk_wake(&room.word, UINT32_MAX);
+        join(threads, &room);
+    }
+}
+
+/* One wake for each; those who come too late find the new value. */
+static void test_wakes_one_by_one(void **state) {
+    (void)state;
+    for (unsigned i = 0; i < 20; i++) {
+        bedroom room = {0};
+        pthread_t threads[SLEEPERS];
+        start(threads, sleep_until_changed, &room);
+        kolk_store(&room.word, 1u, KOLK_RELEASE);
+        for (unsigned n = 0; n < SLEEPERS; n++) kolk_wake(&room.word, 1);
+        join(threads, &room);
+    }
+}
+
+/* Two who hand a ball to and fro, sleeping whenever it is not theirs: no wake-up gets lost in thousands. */
+static void *play(void *context) {
+    uint32_t *ball = (uint32_t *)context;
+    for (uint32_t turn = 1; turn < 4000; turn += 2) {
+        while (kolk_load(ball, KOLK_ACQUIRE) != turn) kolk_wait(ball, turn - 1, KOLK_FOREVER);
+        kolk_store(ball, turn + 1, KOLK_RELEASE);
+        kolk_wake(ball, 1);
+    }
+    return NULL;
+}
+
+static void test_hand_over(void **state) {
+    (void)state;
+    uint32_t ball = 0;
+    pthread_t other;
+    assert_int_equal(pthread_create(&other, NULL, play, &ball), 0);
+    for (uint32_t turn = 0; turn < 4000; turn += 2) {
+        kolk_store(&ball, turn + 1, KOLK_RELEASE);
+        kolk_wake(&ball, 1);
+        while (kolk_load(&ball, KOLK_ACQUIRE) != turn + 2) kolk_wait(&ball, turn + 1, KOLK_FOREVER);
+    }
+    assert_int_equal(pthread_join(other, NULL), 0);
+    assert_int_equal(ball, 4000);
+}
+
+/* A signal is no time-out and no end of the sleep of who loops. */
+static uint32_t signals;
+
+static void count_signal(int number) {
+    (void)number;
+    kolk_fetch_add(&signals, 1u, KOLK_RELAXED);
+}
+
+static void test_signals(void **state) {
+    (void)state;
+    struct sigaction before, counting = {.sa_handler = count_signal};
+    assert_int_equal(sigaction(SIGUSR1, &counting, &before), 0);
+    bedroom room = {0};
+    pthread_t threads[SLEEPERS];
+    start(threads, sleep_once, &room);
+    for (unsigned n = 0; n < 10; n++) {
+        for (unsigned i = 0; i < SLEEPERS; i++) assert_int_equal(pthread_kill(threads[i], SIGUSR1), 0);
+        take_a_nap();
+    }
+    assert_true(kolk_load(&signals, KOLK_RELAXED) > 0);
+    assert_int_equal(kolk_load(&room.awake, KOLK_ACQUIRE) + kolk_load(&room.timed_out, KOLK_ACQUIRE), 0);
+    kolk_store(&room.word, 1u, KOLK_RELEASE);
+    kolk_wake(&room.word, UINT32_MAX);
+    join(threads, &room);
+    assert_int_equal(sigaction(SIGUSR1, &before, NULL), 0);
+}
+
+/* ---- Threads, forks, keys and locks of a word ----------------------------------------------------------------------------- */
+
+typedef struct person {
+    uint32_t number, may_end;
+    pthread_t thread;
+} person;
+
+static void *say_number(void *context) {
+    person *me = (person *)context;
+    uint32_t number = kolk_thread();
+    kolk_store(&me->number, number, KOLK_RELEASE);
+    while (!kolk_load(&me->may_end, KOLK_ACQUIRE)) take_a_nap();
+    return kolk_thread() == number ? NULL : me;
+}
+
+static void meet(person *one) {
+    *one = (person){.number = 0};
+    assert_int_equal(pthread_create(&one->thread, NULL, say_number, one), 0);
+    while (!kolk_load(&one->number, KOLK_ACQUIRE)) take_a_nap();
+}
+
+static void let_end(person *one) {
+    void *result;
+    kolk_store(&one->may_end, 1, KOLK_RELEASE);
+    assert_int_equal(pthread_join(one->thread, &result), 0);
+    assert_null(result);
+}
+
+static void test_numbers_of_threads(void **state) {
+    (void)state;
+    person people[4];
+    assert_false(kolk_thread_is_gone(0));
+    assert_false(kolk_thread_has_ended(0));
+    if (!kolk_thread()) skip(); /* the system has none */
+    skip_if_emulated();         /* whose threads end later than they say */
+    for (int i = 0; i < 4; i++) {
+        meet(&people[i]);
+        assert_true(people[i].number != kolk_thread());
+        for (int k = 0; k < i; k++) assert_true(people[i].number != people[k].number);
+    }
+    errno = 7;
+    for (int i = 0; i < 4; i++) {
+        assert_false(kolk_thread_is_gone(people[i].number));
+        assert_false(kolk_thread_has_ended(people[i].number));
+    }
+    assert_false(kolk_thread_has_ended(kolk_thread()));
+    for (int i = 0; i < 4; i++) {
+        let_end(&people[i]);
+        errno = 7;
+        assert_true(kolk_thread_has_ended(people[i].number));
+        while (!kolk_thread_is_gone(people[i].number)) take_a_nap();
+        assert_int_equal(errno, 7);
+    }
+}
+
+/* Of this process only. A child ends with 0 if all is as it must be. */
+static void await(pid_t child) {
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+}
+
+static bool child_is_right(uint32_t me, uint32_t other, uint32_t forks) {
+    return kolk_forks() == forks && kolk_thread() == me && !kolk_thread_is_gone(me) && !kolk_thread_has_ended(me) &&
+           kolk_thread_is_gone(other) && kolk_thread_has_ended(other);
+}
+
+static void test_numbers_through_forks(void **state) {
+    (void)state;
+    person one;
+    uint32_t me = kolk_thread(), forks = kolk_forks();
+    if (!me) skip();
+    meet(&one);
+    pid_t child = fork();
+    if (child == 0) {
+        if (!child_is_right(me, one.number, forks + 1)) _exit(1);
+        child = fork();
+        if (child == 0) _exit(child_is_right(me, one.number, forks + 2) ? 0 : 2);
+        int status;
+        _exit(waitpid(child, &status, 0) == child && status == 0 && kolk_forks() == forks + 1 ? 0 : 3);
+    }
+    await(child);
+    assert_int_equal(kolk_forks(), forks);
+    assert_false(kolk_thread_is_gone(one.number));
+    let_end(&one);
+}
+
+/* In a new namespace the system begins to count anew: a thread of a fork's child may get the number that the thread which
+ * forked had before. Here that is 2: of the second process of a namespace, whose child is the first one of another. */
+enum { NOT_ALLOWED = 77 };
+
+static int result_of(pid_t child) {
+    int status;
+    if (child < 0 || waitpid(child, &status, 0) != child || !WIFEXITED(status)) return 1;
+    return WEXITSTATUS(status);
+}
+
+static void *compare_number(void *of_first) {
+    return kolk_thread() == *(uint32_t *)of_first ? of_first : NULL;
+}
+
+static int first_of_another(void) {
+    pthread_t thread;
+    void *same;
+    uint32_t number = kolk_thread();
+    for (int i = 0; i < 5; i++) {
+        if (pthread_create(&thread, NULL, compare_number, &number) != 0 || pthread_join(thread, &same) != 0) return 2;
+        if (same) return 3;
+    }
+    return 0;
+}
+
+static int second_of_a_namespace(void) {
+    if (getpid() != 2 || !kolk_thread()) return 4;
+    if (unshare(CLONE_NEWPID) != 0) return NOT_ALLOWED;
+    pid_t child = fork();
+    if (child == 0) _exit(first_of_another());
+    return result_of(child);
+}
+
+static int first_of_a_namespace(void) {
+    pid_t child = fork();
+    if (child == 0) _exit(second_of_a_namespace());
+    return result_of(child);
+}
+
+/* In a thread that has no number yet. */
+static void *enter_namespaces(void *result) {
+    pid_t child = fork();
+    if (child == 0) {
+        alarm(30);
+        if (unshare(CLONE_NEWPID) != 0) _exit(NOT_ALLOWED);
+        child = fork();
+        if (child == 0) _exit(first_of_a_namespace());
+        _exit(result_of(child));
+    }
+    *(int *)result = result_of(child);
+    return NULL;
+}
+
+static void test_numbers_in_namespaces(void **state) {
+    (void)state;
+    pthread_t thread;
+    int result = 1;
+    skip_if_emulated();
+    assert_int_equal(pthread_create(&thread, NULL, enter_namespaces, &result), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    if (result == NOT_ALLOWED) {
+        print_message("skipped: only root may make namespaces\n");
+        skip();
+    }
+    assert_int_equal(result, 0);
+}
+
+/* Of a process that was made behind pthread_atfork's back nothing is known: so nobody who was there before is taken for dead. */
+pid_t _Fork(void) __attribute__((weak)); /* NOLINT(readability-redundant-declaration): only since glibc 2.34 */
+
+static void *look_for_first(void *number) {
+    uint32_t first = *(uint32_t *)number;
+    return kolk_thread_is_gone(first) || kolk_thread_has_ended(first) ? number : NULL;
+}
+
+static void test_numbers_of_a_silent_child(void **state) {
+    (void)state;
+    uint32_t me = kolk_thread();
+    skip_if_emulated();
+    if (!_Fork) {
+        print_message("skipped: the C library has no _Fork\n");
+        skip();
+    }
+    pid_t child = _Fork ? _Fork() : -1;
+    if (child == 0) {
+        pthread_t thread;
+        void *gone;
+        alarm(30);
+        if (kolk_thread() != me || look_for_first(&me)) _exit(1);
+        if (pthread_create(&thread, NULL, look_for_first, &me) != 0 || pthread_join(thread, &gone) != 0) _exit(2);
+        if (gone) _exit(3);
+        child = fork(); /* whose child is known again */
+        if (child == 0) {
+            if (pthread_create(&thread, NULL, look_for_first, &me) != 0 || pthread_join(thread, &gone) != 0) _exit(2);
+            _exit(gone ? 4 : 0);
+        }
+        _exit(result_of(child));
+    }
+    await(child);
+}
+
+/* Handlers of pthread_atfork that were registered before kolk's run within kolk's. */
+static bool handlers_make_pools;
+static unsigned handled;
+
+static void make_pool_in_handler(void) {
+    kolk_pool pool;
+    if (!handlers_make_pools) return;
+    handled++;
+    if (kolk_pool_init(&pool, &(kolk_pool_desc){.name = "p", .object_size = 8, .capacity = 4}) != KOLK_OK) _exit(5);
+    kolk_pool_deinit(&pool);
+}
+
+__attribute__((constructor(101))) static void register_before_kolk(void) {
+    pthread_atfork(make_pool_in_handler, make_pool_in_handler, make_pool_in_handler);
+}
+
+static void test_pools_in_handlers(void **state) {
+    (void)state;
+    pid_t child = fork();
+    if (child == 0) {
+        alarm(10);
+        handlers_make_pools = true;
+        child = fork();
+        if (child == 0) _exit(handled == 2 ? 0 : 6);
+        handlers_make_pools = false;
+        int result = result_of(child);
+        _exit(result == 0 && handled == 2 && first_of_another() == 0 ? 0 : 7);
+    }
+    await(child);
+}
+
+static uint32_t ends;
+
+static void KOLK_AT_THREADS_END at_end(void *value) {
+    kolk_fetch_add((uint32_t *)value, 1u, KOLK_RELAXED);
+}
+
+static void *set_key(void *context) {
+    uintptr_t key = *(uintptr_t *)context;
+    if (kolk_key_get(key) || !kolk_key_set(key, &ends)) return context;
+    return kolk_key_get(key) == &ends ? NULL : context;
+}
+
+static void test_keys(void **state) {
+    (void)state;
+    uintptr_t key, other;
+    void *result;
+    pthread_t thread;
+    assert_true(kolk_key_make(&key, at_end));
+    assert_true(kolk_key_make(&other, NULL));
+    assert_true(key != other);
+    assert_null(kolk_key_get(key));
+    assert_true(kolk_key_set(other, &other));
+    for (uint32_t n = 1; n <= 3; n++) {
+        assert_int_equal(pthread_create(&thread, NULL, set_key, &key), 0);
+        assert_int_equal(pthread_join(thread, &result), 0);
+        assert_null(result);
+        assert_int_equal(ends, n);
+    }
+    assert_ptr_equal(kolk_key_get(other), &other);
+    kolk_key_drop(other);
+    kolk_key_drop(key);
+}
+
+/* A lock that another thread has when a process forks is free in the child, also if somebody waits for it; one of the child's
+ * own is not free in the child's threads. */
+static uint32_t word_lock, holds_it;
+
+static void *hold_lock(void *context) {
+    kolk_lock_word(&word_lock);
+    kolk_store(&holds_it, 1, KOLK_RELEASE);
+    while (kolk_load(&holds_it, KOLK_ACQUIRE)) take_a_nap();
+    kolk_unlock_word(&word_lock);
+    return context;
+}
+
+static void *count_under_lock(void *context) {
+    for (int i = 0; i < 2000; i++) {
+        kolk_lock_word(&word_lock);
+        ++*(uint32_t *)context; /* plain */
+        kolk_unlock_word(&word_lock);
+    }
+    return NULL;
+}
+
+static uint32_t count_by_three(void) {
+    uint32_t count = 0;
+    pthread_t threads[3];
+    for (int i = 0; i < 3; i++)
+        if (pthread_create(&threads[i], NULL, count_under_lock, &count) != 0) return 0;
+    for (int i = 0; i < 3; i++) pthread_join(threads[i], NULL);
+    return count;
+}
+
+static void test_locks_through_forks(void **state) {
+    (void)state;
+    assert_int_equal(count_by_three(), 6000);
+    skip_if_emulated(); /* qemu's own threads do not outlive a fork */
+    for (int waiters = 0; waiters < 2; waiters++) {
+        pthread_t holder, waiter;
+        uint32_t count = 0;
+        assert_int_equal(pthread_create(&holder, NULL, hold_lock, NULL), 0);
+        while (!kolk_load(&holds_it, KOLK_ACQUIRE)) take_a_nap();
+        if (waiters) assert_int_equal(pthread_create(&waiter, NULL, count_under_lock, &count), 0);
+        if (waiters) take_a_nap();
+        pid_t child = fork();
+        if (child == 0) {
+            END_IF_IT_HANGS();
+            _exit(count_by_three() == 6000 && word_lock == 0 ? 0 : 1);
+        }
+        await(child);
+        kolk_store(&holds_it, 0, KOLK_RELEASE);
+        assert_int_equal(pthread_join(holder, NULL), 0);
+        if (waiters) assert_int_equal(pthread_join(waiter, NULL), 0);
+        assert_int_equal(count, waiters ? 2000 : 0);
+        assert_int_equal(word_lock, 0);
+    }
+}
+
+/* Those who sleep when a process forks are not in its child, and hold nobody up there. */
+static void test_sleepers_through_forks(void **state) {
+    (void)state;
+    skip_if_emulated();
+    static bedroom room; /* which the ball is in as well */
+    pthread_t threads[SLEEPERS], other;
+    room = (bedroom){.word = 0};
+    start(threads, sleep_until_changed, &room);
+    for (int i = 0; i < 20; i++) take_a_nap();
+    pid_t child = fork();
+    if (child == 0) {
+        alarm(30);
+        if (pthread_create(&other, NULL, play, &room.word) != 0) _exit(1);
+        for (uint32_t turn = 0; turn < 4000; turn += 2) {
+            kolk_store(&room.word, turn + 1, KOLK_RELEASE);
+            kolk_wake(&room.word, 1);
+            while (kolk_load(&room.word, KOLK_ACQUIRE) != turn + 2) kolk_wait(&room.word, turn + 1, KOLK_FOREVER);
+        }
+        _exit(pthread_join(other, NULL));
+    }
+    await(child);
+    kolk_store(&room.word, 1u, KOLK_RELEASE);
+    kolk_wake(&room.word, UINT32_MAX);
+    join(threads, &room);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_clock),
+        cmocka_unit_test(test_other_values),
+        cmocka_unit_test(test_deadlines),
+        cmocka_unit_test(test_far_deadlines),
+        cmocka_unit_test(test_wake_of_nobody),
+        cmocka_unit_test(test_wake_of_all),
+        cmocka_unit_test(test_wakes_one_by_one),
+        cmocka_unit_test(test_hand_over),
+        cmocka_unit_test(test_signals),
+        cmocka_unit_test(test_numbers_of_threads),
+        cmocka_unit_test(test_numbers_through_forks),
+        cmocka_unit_test(test_numbers_in_namespaces),
+        cmocka_unit_test(test_numbers_of_a_silent_child),
+        cmocka_unit_test(test_pools_in_handlers),
+        cmocka_unit_test(test_keys),
+        cmocka_unit_test(test_locks_through_forks),
+        cmocka_unit_test(test_sleepers_through_forks),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

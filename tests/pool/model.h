@@ -1,0 +1,396 @@
+/* model.h: operations that do each thing to a pool and to its model (model_state.h) and compare: which slot is
+ * given, handles, counts, contents, hooks, reports. Include test.h first, or plain.h and define model_fail. */
+#ifndef TESTS_POOL_MODEL_H
+#define TESTS_POOL_MODEL_H
+
+#include "model_state.h"
+
+/* ---- Operations on both ------------------------------------------------------------------------------------------ */
+
+/* An alloc comes next: is on_full to be asked? */
+static inline void model_expect_on_full(model *m) {
+    bool due = m->desc.on_full && !m->in_hook && m->depth == 0 && model_next(m) == NO_SLOT;
+    m->trap_due = due && m->desc.on_full == kolk_pool_trap_full;
+    m->hook_due = due && !m->trap_due;
+}
+
+/* What kolk_pool_trap_full says, if it was to be asked. */
+static inline void model_check_trap(model *m) {
+    if (!m->trap_due) return;
+    model_assert(m, m->taken.count == 1 && m->taken.last.rule == KOLK_FULL);
+    m->taken.count = 0;
+    m->trap_due = false;
+}
+
+static inline void model_alloc(model *m, bool zeroed) {
+    model_expect_on_full(m);
+    void *object = zeroed ? kolk_pool_alloc_zeroed(&m->pool) : kolk_pool_alloc(&m->pool);
+    model_check_trap(m);
+    model_allocated(m, object, zeroed);
+}
+
+static inline void model_alloc_urgent(model *m) {
+    m->urgent = true;
+    model_expect_on_full(m);
+    void *object = kolk_pool_alloc_urgent(&m->pool);
+    model_check_trap(m);
+    model_allocated(m, object, false);
+}
+
+static inline void model_alloc_n(model *m, uint32_t n) {
+    void *objects[MODEL_SLOTS];
+    for (uint32_t i = 0; i < n; i++) objects[i] = m;
+    if (n) model_expect_on_full(m);
+    m->in_alloc_n = true;
+    uint32_t given = kolk_pool_alloc_n(&m->pool, objects, n);
+    m->in_alloc_n = false;
+    model_check_trap(m);
+    model_assert(m, given <= n);
+    for (uint32_t i = 0; i < given; i++) model_allocated(m, objects[i], false);
+    if (given < n) model_allocated(m, NULL, false);
+}
+
+static inline void model_free(model *m, uint32_t slot, way by) {
+    void *object = model_object(m, slot);
+    model_assert(m, model_contents_are_right(m, slot));
+    uint32_t before = m->freeing;
+    m->freeing = slot;
+    if (by == BY_HANDLE)
+        model_assert(m, kolk_pool_free_handle(&m->pool, model_handle(m, slot, m->generations[slot])));
+    else if (by == BY_COST)
+        kolk_pool_evict_cheapest(&m->pool, m);
+    else if (by == BY_AGE)
+        kolk_pool_evict_oldest(&m->pool, m);
+    else
+        kolk_pool_free(&m->pool, object);
+    m->freeing = before;
+    if (!m->desc.reset) model_end(m, slot);
+    model_assert(m, m->places[slot] == BETWEEN);
+    model_assert(m, !m->damaged[slot][BEFORE] && !m->damaged[slot][BEHIND]);
+    model_put_freed(m, slot);
+    model_assert(m, model_contents_are_right(m, slot)); /* free leaves the object as it is, or filled */
+}
+
+static inline void model_clear(model *m) {
+    memset(m->born_in_clear, 0, sizeof m->born_in_clear);
+    m->clearing = true;
+    kolk_pool_clear(&m->pool);
+    m->clearing = false;
+    for (uint32_t slot = 0; slot < m->fresh; slot++) {
+        if (m->places[slot] != LIVE || m->born_in_clear[slot]) continue;
+        model_assert(m, !m->desc.reset);
+        model_end(m, slot);
+        model_put_if_worn(m, slot);
+    }
+    while (m->waiting.count) {
+        model_put(m, m->waiting.slots[0]);
+        list_remove(&m->waiting, m->waiting.slots[0]);
+    }
+    model_sort(m);
+    model_assert(m, m->count == m->live && m->damages == 0);
+}
+
+/* So many bytes may have gone, and with them what was in dead slots. */
+static inline void model_gave_back(model *m, size_t bytes) {
+    if (m->desc.memory || (m->desc.keep && !m->desc.setup)) {
+        model_assert(m, bytes == 0);
+        return;
+    }
+    model_assert(m, bytes <= (size_t)m->capacity * m->stride);
+    for (uint32_t slot = 0; slot < MODEL_SLOTS; slot++) {
+        if (m->places[slot] == LIVE) continue;
+        m->stamps[slot] = 0;
+        m->filled[slot] = m->kept[slot] = false;
+    }
+}
+
+/* Not while there is damage, of which a trim takes some away and nobody knows which. */
+static inline size_t model_trim(model *m) {
+    if (m->damages) return 0;
+    size_t bytes = kolk_pool_trim(&m->pool);
+    if (m->desc.reuse == KOLK_REUSE_LIFO) model_sort(m);
+    model_gave_back(m, bytes);
+    return bytes;
+}
+
+/* Nor this. The order of free slots stays; the pool may grow by the budget at each tick. */
+static inline void model_tick(model *m, uint32_t budget, uint32_t ticks) {
+    for (; ticks && !m->damages; ticks--) {
+        size_t bytes = kolk_pool_tick(&m->pool, budget);
+        uint32_t more = m->pool.capacity - m->capacity;
+        model_assert(m, more <= (model_can_grow(m) ? budget : 0) && m->pool.capacity <= m->desc.max_capacity);
+        m->capacity += more;
+        model_gave_back(m, bytes);
+    }
+}
+
+/* Live objects from the oldest to the newest, and back. */
+static inline void model_ask_ages(model *m) {
+    if (!m->desc.ages) return;
+    void *object = kolk_pool_oldest(&m->pool);
+    for (uint32_t n = 0; n < m->order.count; n++, object = kolk_pool_newer(&m->pool, object))
+        model_assert(m, object == model_object(m, m->order.slots[n]));
+    model_assert(m, object == NULL);
+    object = kolk_pool_newest(&m->pool);
+    for (uint32_t n = m->order.count; n-- > 0; object = kolk_pool_older(&m->pool, object))
+        model_assert(m, object == model_object(m, m->order.slots[n]));
+    model_assert(m, object == NULL);
+}
+
+static inline void model_touch(model *m, uint32_t slot) {
+    if (!m->desc.ages) return;
+    kolk_pool_touch(&m->pool, model_object(m, slot));
+    list_remove(&m->order, slot);
+    list_push(&m->order, slot);
+}
+
+/* Not by the least cost: many cost the same. */
+static inline void model_evict_oldest(model *m) {
+    if (m->desc.ages && m->order.count) model_free(m, m->order.slots[0], BY_AGE);
+}
+
+static inline void model_reserve(model *m, uint32_t capacity) {
+    kolk_status status = kolk_pool_reserve(&m->pool, capacity);
+    if (capacity <= m->capacity)
+        model_assert(m, status == KOLK_OK);
+    else if (capacity > m->desc.max_capacity)
+        model_assert(m, status == KOLK_ABOVE_MAX);
+    else
+        model_assert(m, status == (model_can_grow(m) ? KOLK_OK : KOLK_NO_MEMORY));
+    if (status == KOLK_OK && capacity > m->capacity) m->capacity = capacity;
+}
+
+/* May there be an object in this slot, with this generation? */
+static inline bool model_may_alloc_at(const model *m, uint32_t slot, uint32_t generation) {
+    if (!has_handles(m) || generation == 0 || generation > KOLK_GENERATION_MAX) return false;
+    if (slot >= m->desc.max_capacity || m->places[slot] == LIVE) return false;
+    return m->places[slot] != WORN || m->desc.generations != KOLK_GENERATIONS_STRICT;
+}
+
+static inline void model_alloc_at(model *m, kolk_handle handle) {
+    uint32_t slot = (uint32_t)handle.bits ^ m->tag, generation = (uint32_t)(handle.bits >> 32);
+    bool possible = model_may_alloc_at(m, slot, generation);
+    bool no_memory = possible && slot >= m->capacity && !model_can_grow(m);
+    m->wanted = slot;
+    void *object = kolk_pool_alloc_at(&m->pool, handle);
+    m->wanted = NO_SLOT;
+    m->failed += no_memory;
+    if (!possible || no_memory) {
+        model_assert(m, object == NULL);
+        return;
+    }
+    if (m->prepared == NO_SLOT) model_take(m, slot);
+    m->prepared = NO_SLOT;
+    model_begin(m, slot, object, false);
+    if (!object) return;
+    m->generations[slot] = generation;
+    if (slot >= m->peak) m->peak = slot + 1;
+}
+
+/* The bits of a handle that the indices of this pool need. */
+static inline uint32_t model_index_bits(const model *m) {
+    uint64_t indices = 1;
+    while (indices < m->desc.max_capacity) indices *= 2;
+    return (uint32_t)(indices - 1);
+}
+
+/* Another pool's, as far as the tag tells. */
+static inline bool model_is_foreign(const model *m, kolk_handle handle) {
+    return handle.bits >> 32 != 0 && (((uint32_t)handle.bits ^ m->tag) & ~model_index_bits(m)) != 0;
+}
+
+static inline void model_check_tag(model *m, kolk_handle handle) {
+    if (!model_is_foreign(m, handle)) return;
+    m->wrong_pool++;
+    if (!(m->debug & (KOLK_DEBUG_FILL | KOLK_DEBUG_GUARD | KOLK_DEBUG_QUARANTINE | KOLK_DEBUG_SITES))) return;
+    model_assert(m, m->taken.count == 1 && m->taken.last.rule == KOLK_WRONG_POOL);
+    model_assert(m, kolk_handle_equal(m->taken.last.handle, handle));
+    m->taken.count = 0;
+}
+
+static inline bool model_finds(const model *m, kolk_handle handle) {
+    uint32_t slot = (uint32_t)handle.bits ^ m->tag, generation = (uint32_t)(handle.bits >> 32);
+    return has_handles(m) && slot < m->fresh && m->places[slot] == LIVE && m->generations[slot] == generation;
+}
+
+/* Get must find what is alive, and nothing else. */
+static inline void model_get(model *m, kolk_handle handle) {
+    uint32_t slot = (uint32_t)handle.bits ^ m->tag;
+    model_assert(m, kolk_pool_get(&m->pool, handle) == (model_finds(m, handle) ? model_object(m, slot) : NULL));
+    model_check_tag(m, handle);
+}
+
+static inline void model_free_handle(model *m, kolk_handle handle) {
+    uint32_t slot = (uint32_t)handle.bits ^ m->tag;
+    if (model_finds(m, handle)) {
+        model_free(m, slot, BY_HANDLE);
+        return;
+    }
+    model_assert(m, !kolk_pool_free_handle(&m->pool, handle));
+    model_check_tag(m, handle);
+}
+
+/* Writes to one byte that the debug mode watches, unless one of that part is written to already: `at` bytes before the
+ * object, behind it or, if it is dead, into it. */
+static inline void model_damage(model *m, uint32_t slot, unsigned part, uint32_t at) {
+    unsigned char *object = (unsigned char *)model_object(m, slot);
+    bool watched = part == BODY ? m->filled[slot] : m->kept[slot] && (m->debug & KOLK_DEBUG_GUARD);
+    if (!watched || m->damaged[slot][part]) return;
+    if (part == BEFORE) object[-(ptrdiff_t)at] ^= 0x55;
+    if (part == BEHIND) object[m->desc.object_size + at] ^= 0x55;
+    if (part == BODY) object[at] ^= 0x55;
+    m->damaged[slot][part] = true;
+    m->damaged_at[slot][part] = at;
+    m->damages++;
+}
+
+/* Writes to a dead object that nothing watches, which must disturb nothing. (What is filled may still be after a trim.) */
+static inline void model_scribble(model *m, uint32_t slot) {
+    bool watched = m->debug & KOLK_DEBUG_FILL && m->births[slot];
+    if (m->places[slot] != LIVE && !watched) model_stamp(m, slot);
+}
+
+/* ---- Comparison -------------------------------------------------------------------------------------------------- */
+
+static inline void model_compare(const model *m, bool thoroughly) {
+    kolk_stats stats;
+    kolk_pool_stats(&m->pool, &stats);
+    model_assert(m, kolk_pool_count(&m->pool) == m->count && stats.count == m->count);
+    uint32_t lost = m->desc.generations == KOLK_GENERATIONS_STRICT ? m->worn.count : 0;
+    model_assert(m, kolk_pool_available(&m->pool) == m->capacity - m->count - lost);
+    model_assert(m, stats.capacity == m->capacity && stats.max_capacity == m->desc.max_capacity);
+    model_assert(m, stats.peak == (m->desc.reuse == KOLK_REUSE_FIFO || m->debug ? m->peak : m->fresh));
+    model_assert(m, stats.debug == m->debug);
+    model_assert(m, stats.object_size == m->pool.object_size && stats.stride == m->stride);
+    model_assert(m, stats.unused_bytes == (uint64_t)(m->capacity - stats.peak) * m->stride);
+    model_assert(m, stats.failed == m->failed && stats.evictions == m->evictions);
+    model_assert(m, stats.worn_out == m->worn.count && stats.recycled == m->recycled);
+    model_assert(m, stats.wrong_pool == m->wrong_pool);
+    model_assert(m, stats.bytes_reserved >= stats.bytes_committed);
+    model_assert(m, stats.bytes_committed >= (uint64_t)m->capacity * m->stride);
+    if (!thoroughly) return;
+    model_assert(m, kolk_pool_is_valid(&m->pool) == (m->damages == 0));
+    for (uint32_t slot = 0; slot < m->desc.max_capacity; slot++) {
+        bool live = m->places[slot] == LIVE;
+        void *object = model_object(m, slot);
+        model_assert(m, kolk_pool_at(&m->pool, slot) == (live ? object : NULL));
+        model_assert(m, kolk_pool_is_live(&m->pool, object) == live);
+        model_assert(m, slot >= m->capacity || model_contents_are_right(m, slot));
+        if (!live) continue;
+        model_assert(m, kolk_pool_index(&m->pool, object) == slot);
+        if (!has_handles(m)) continue;
+        kolk_handle handle = kolk_pool_handle(&m->pool, object);
+        model_assert(m, kolk_handle_equal(handle, model_handle(m, slot, m->generations[slot])));
+        model_assert(m, kolk_pool_get(&m->pool, handle) == object);
+    }
+}
+
+/* ---- Life -------------------------------------------------------------------------------------------------------- */
+
+/* Canaries before and after the caller's memory. */
+static inline size_t model_margin(const model *m) {
+    return m->desc.object_align > MODEL_MARGIN ? m->desc.object_align : MODEL_MARGIN;
+}
+
+/* Dirty memory of the caller's: as much as the pool needs, or memory_size bytes for as many slots as fit. */
+static inline void model_lend(model *m) {
+    size_t margin = model_margin(m);
+    if (m->memory_size)
+        m->desc.capacity = 0;
+    else
+        m->memory_size = kolk_pool_memory_size(&m->desc);
+    size_t size = m->memory_size + 2 * margin;
+    m->block = (unsigned char *)aligned_alloc(margin, (size + margin - 1) / margin * margin);
+    model_assert(m, m->block != NULL);
+    memset(m->block, 0xca, size);
+    fill_random(&m->random, m->block + margin, m->memory_size);
+    m->desc.memory = m->block + margin;
+    m->desc.memory_size = m->memory_size;
+}
+
+/* How many slots fit the caller's memory. */
+static inline uint32_t model_fitting(const model *m) {
+    kolk_pool_desc desc = m->desc;
+    for (desc.capacity = 1; kolk_pool_memory_size(&desc) <= m->memory_size;) desc.capacity++;
+    return desc.capacity - 1;
+}
+
+/* What of the debug mode this pool can have. */
+static inline void model_settle_debug(model *m) {
+    if (m->desc.keep || m->desc.setup || m->desc.teardown) m->debug &= ~(uint32_t)KOLK_DEBUG_FILL;
+    if (m->desc.memory) m->debug &= ~(uint32_t)KOLK_DEBUG_GUARD;
+    if (m->quarantine > m->desc.max_capacity) m->quarantine = m->desc.max_capacity;
+}
+
+/* Reports of damage and leaks must be expected; others are noted for who expects them. */
+static inline void model_hear(const kolk_failure *failure, void *context) {
+    static const kolk_status rules[PARTS] = {KOLK_UNDERFLOW, KOLK_OVERFLOW, KOLK_WRITE_AFTER_FREE};
+    model *m = (model *)context;
+    uint32_t slot = failure->slot;
+    unsigned part = 0;
+    if (failure->rule == KOLK_LEAK) {
+        for (uint32_t other = 0; m->leaked == 0 && other < m->fresh; other++)
+            model_assert(m, m->places[other] != LIVE || m->births[other] >= m->births[slot]);
+        m->leaked += failure->count;
+        return;
+    }
+    while (part < PARTS && failure->rule != rules[part]) part++;
+    if (part == PARTS) {
+        take_note(failure, &m->taken);
+        return;
+    }
+    model_assert(m, slot < m->fresh && m->damaged[slot][part] && failure->object == model_object(m, slot));
+    model_assert(m, failure->count == 1 && failure->offset == m->damaged_at[slot][part]);
+    m->damaged[slot][part] = false;
+    m->damages--;
+}
+
+/* Whatever is reported from now on is about this pool, which is all zero at first, and valid. */
+static inline void model_listen(model *m) {
+    m->freeing = m->wanted = m->prepared = NO_SLOT;
+    kolk_set_failure_handler(model_hear, m);
+}
+
+/* Makes the pool that m->desc describes, if `foreign` on memory of the caller's. */
+static inline void model_init(model *m, bool foreign) {
+    model_listen(m);
+    m->desc.context = m;
+    if (foreign) model_lend(m);
+    setenv("KOLK_BYPASS", "0", 1); /* slots, not blocks of malloc, also under AddressSanitizer */
+    unsetenv("KOLK_DEBUG");
+    kolk_status status = kolk_pool_init(&m->pool, &m->desc);
+    if (status != KOLK_OK) model_fail(m, "init: %s", kolk_status_text(status));
+    if (foreign && m->desc.capacity == 0) m->desc.capacity = model_fitting(m);
+    if (m->desc.max_capacity == 0) m->desc.max_capacity = m->desc.capacity;
+    model_assert(m, m->desc.max_capacity <= MODEL_SLOTS);
+    m->capacity = m->desc.capacity;
+    model_assert(m, m->taken.count == m->bad_setting && (!m->bad_setting || m->taken.last.rule == KOLK_BAD_SETTING));
+    m->taken.count = 0;
+    model_settle_debug(m);
+    m->stride = m->pool.stride;
+    m->tag = m->pool.tag;
+    model_compare(m, true);
+}
+
+static inline void model_deinit(model *m) {
+    uint32_t live = m->live;
+    memset(m->born_in_clear, 0, sizeof m->born_in_clear);
+    m->clearing = true;
+    kolk_pool_deinit(&m->pool);
+    model_assert(m, m->damages == 0 && m->leaked == (m->debug & KOLK_DEBUG_SITES ? live : 0));
+    model_assert(m, is_all_zero(&m->pool));
+    model_assert(m, m->taken.count == 0);
+    for (uint32_t slot = 0; slot < MODEL_SLOTS; slot++) {
+        model_assert(m, !m->desc.reset || m->places[slot] != LIVE || m->born_in_clear[slot]);
+        model_assert(m, !m->desc.teardown || !m->set_up[slot]);
+    }
+    if (!m->block) return;
+    size_t margin = model_margin(m);
+    model_assert(m, all_bytes_are(m->block, margin, 0xca));
+    model_assert(m, all_bytes_are(m->block + margin + m->memory_size, margin, 0xca));
+    free(m->block);
+}
+
+#include "model_hooks.h"
+
+#endif

@@ -1,0 +1,120 @@
+/* model_ask.h: questions to a pool and its model (model.h): pointers that must be refused, sweeps over what is
+ * alive. */
+#ifndef TESTS_MODEL_ASK_H
+#define TESTS_MODEL_ASK_H
+
+#include "model.h"
+
+/* ---- Misuse ------------------------------------------------------------------------------------------------------ */
+
+typedef enum verb { ASK_FREE, ASK_INDEX, ASK_HANDLE, ASK_NEXT, VERBS } verb;
+
+/* What is wrong with this pointer, found by looking at every slot. */
+static inline kolk_status model_rule_of(const model *m, const void *object, verb asked, uint32_t *slot) {
+    for (*slot = 0; *slot < m->capacity; ++*slot) {
+        uintptr_t start = (uintptr_t)model_object(m, *slot), at = (uintptr_t)object;
+        if (at < start || at >= start + m->stride) continue;
+        if (at != start) return KOLK_INTERIOR_POINTER;
+        if (m->places[*slot] == NEVER) return KOLK_NEVER_ISSUED;
+        if (m->places[*slot] == LIVE) return asked == ASK_HANDLE && !has_handles(m) ? KOLK_NO_HANDLES : KOLK_OK;
+        if (asked == ASK_NEXT) return KOLK_OK; /* which may start at a dead object */
+        return asked == ASK_FREE ? KOLK_DOUBLE_FREE : KOLK_DEAD_OBJECT;
+    }
+    *slot = NO_SLOT;
+    return object || asked == ASK_INDEX || asked == ASK_HANDLE ? KOLK_FOREIGN_POINTER : KOLK_OK;
+}
+
+/* Asked about a pointer that is no live object of the pool (else false), the pool says once what is wrong, and nothing
+ * changes. */
+static inline bool model_refuses(model *m, const void *object, verb asked) {
+    uint32_t slot;
+    kolk_status rule = model_rule_of(m, object, asked, &slot);
+    if (rule == KOLK_OK) return false;
+    if (!KOLK_CHECKS && rule == KOLK_DOUBLE_FREE) return false; /* what that build leaves out */
+    kolk_pool before = m->pool;
+    model_assert(m, kolk_pool_is_live(&m->pool, object) == (rule == KOLK_NO_HANDLES));
+    if (asked == ASK_FREE) kolk_pool_free(&m->pool, (void *)(uintptr_t)object);
+    if (asked == ASK_INDEX) model_assert(m, kolk_pool_index(&m->pool, object) == NO_SLOT);
+    if (asked == ASK_HANDLE) model_assert(m, kolk_handle_is_null(kolk_pool_handle(&m->pool, object)));
+    if (asked == ASK_NEXT) model_assert(m, kolk_pool_next(&m->pool, object) == NULL);
+    model_assert(m, m->taken.count == 1 && m->taken.last.rule == rule && m->taken.last.slot == slot);
+    model_assert(m, m->taken.last.object == object);
+    model_assert(m, memcmp(&before, &m->pool, sizeof before) == 0);
+    m->taken.count = 0;
+    return true;
+}
+
+/* ---- Sweeps ------------------------------------------------------------------------------------------------------ */
+
+/* The first live slot from this one on, or fresh. */
+static inline uint32_t model_live_from(const model *m, uint64_t slot) {
+    while (slot < m->fresh && m->places[slot] != LIVE) slot++;
+    return slot < m->fresh ? (uint32_t)slot : m->fresh;
+}
+
+static inline void *model_live_object(const model *m, uint32_t slot) {
+    return slot < m->fresh ? model_object(m, slot) : NULL;
+}
+
+/* What follows an object, dead or alive. */
+static inline void model_ask_next(model *m, uint32_t slot) {
+    void *next = model_live_object(m, model_live_from(m, (uint64_t)slot + 1));
+    model_assert(m, kolk_pool_next(&m->pool, model_object(m, slot)) == next);
+}
+
+static inline void model_sweep_by_next(model *m) {
+    void *object = NULL;
+    uint32_t slot = 0;
+    do {
+        object = kolk_pool_next(&m->pool, object);
+        slot = model_live_from(m, slot);
+        model_assert(m, object == model_live_object(m, slot));
+        slot++;
+    } while (object);
+}
+
+static inline void model_sweep_by_cursor(model *m) {
+    kolk_cursor cursor = kolk_pool_each(&m->pool);
+    for (uint32_t slot = 0; slot < m->fresh; slot++)
+        if (m->places[slot] == LIVE) model_assert(m, kolk_cursor_next(&cursor) == model_object(m, slot));
+    model_assert(m, kolk_cursor_next(&cursor) == NULL);
+}
+
+/* The first run in a range; where it ends, or NO_SLOT if there is none. */
+static inline uint32_t model_ask_run(model *m, uint32_t from, uint32_t length) {
+    uint64_t end = (uint64_t)from + length;
+    uint32_t first = model_live_from(m, from), last = first;
+    void *run = kolk_pool_next_run(&m->pool, &from, &length);
+    if (first >= end || first == m->fresh) {
+        model_assert(m, run == NULL && length == 0);
+        return NO_SLOT;
+    }
+    do last++;
+    while (last < m->fresh && last < end && m->places[last] == LIVE && !(m->debug & KOLK_DEBUG_GUARD));
+    model_assert(m, run == model_object(m, first) && from == first && length == last - first);
+    return last;
+}
+
+static inline void model_sweep_by_runs(model *m, uint32_t from, uint32_t end) {
+    while (from < end && (from = model_ask_run(m, from, end - from)) != NO_SLOT) {}
+}
+
+/* Objects are freed, the current and others, while next or the cursor goes on: each that is left is visited. */
+static inline void model_sweep_and_free(model *m, bool by_next) {
+    uint32_t slot = 0;
+    bool allocs = m->reset_allocs;
+    m->reset_allocs = false; /* what is allocated meanwhile may be visited or not */
+    kolk_cursor cursor = kolk_pool_each(&m->pool);
+    for (void *object = NULL;;) {
+        object = by_next ? kolk_pool_next(&m->pool, object) : kolk_cursor_next(&cursor);
+        slot = model_live_from(m, slot);
+        model_assert(m, object == model_live_object(m, slot));
+        if (!object) break;
+        if (random_below(&m->random, 2) == 0) model_free(m, slot, BY_POINTER);
+        slot++;
+        if (m->live && random_below(&m->random, 4) == 0) model_free(m, model_random_live(m), BY_POINTER);
+    }
+    m->reset_allocs = allocs;
+}
+
+#endif

@@ -1,0 +1,121 @@
+/* model_hooks.h: the hooks of a pool beside its model (model.h, which includes this): they check when they
+ * are called, and use the pool. */
+#ifndef TESTS_MODEL_HOOKS_H
+#define TESTS_MODEL_HOOKS_H
+
+#include "model.h"
+
+static inline uint32_t model_slot_of(const model *m, const void *object) {
+    size_t offset = (size_t)((const unsigned char *)object - m->pool.slots);
+    model_assert(m, offset % m->stride == 0 && offset / m->stride < m->pool.capacity);
+    return (uint32_t)(offset / m->stride);
+}
+
+/* A hook allocates and frees. Not in alloc_n, whose first objects the model has not heard of yet. */
+static inline void model_nest(model *m, bool frees, bool allocs) {
+    uint32_t wanted = m->wanted;
+    bool urgent = m->urgent;
+    if (m->in_alloc_n || m->depth == 3) return;
+    m->depth++;
+    m->wanted = NO_SLOT;
+    m->urgent = false;
+    if (frees && m->live && random_below(&m->random, 4) == 0) model_free(m, model_random_live(m), BY_POINTER);
+    if (allocs && random_below(&m->random, 4) == 0) model_alloc(m, false);
+    m->wanted = wanted;
+    m->urgent = urgent;
+    m->depth--;
+}
+
+static inline bool model_setup(void *object, void *context) {
+    model *m = (model *)context;
+    uint32_t slot = model_slot_of(m, object);
+    bool fails = m->setup_fails;
+    model_assert(m, !m->setting_up[slot] && m->places[slot] != LIVE);
+    model_assert(m, !m->set_up[slot] || !(m->kept[slot] || m->desc.teardown));
+    model_assert(m, !kolk_pool_is_live(&m->pool, object));
+    m->set_up[slot] = false;
+    m->setting_up[slot] = true;
+    if (m->in_alloc_n) return !fails;
+    model_assert(m, slot == (m->wanted == NO_SLOT ? model_next(m) : m->wanted));
+    if (m->wanted == NO_SLOT) model_follow_headroom(m);
+    model_take(m, slot);
+    model_nest(m, m->setup_frees, m->setup_allocs);
+    m->prepared = slot;
+    return !fails;
+}
+
+static inline void model_reset(void *object, void *context) {
+    model *m = (model *)context;
+    uint32_t slot = model_slot_of(m, object), freeing = m->freeing;
+    model_assert(m, m->places[slot] == LIVE && (m->clearing || freeing == slot));
+    model_assert(m, !kolk_pool_is_live(&m->pool, object));
+    model_assert(m, model_contents_are_right(m, slot));
+    model_end(m, slot);
+    model_nest(m, m->reset_frees, m->reset_allocs);
+    if (freeing != slot) model_put_if_worn(m, slot); /* clear */
+}
+
+static inline void model_teardown(void *object, void *context) {
+    model *m = (model *)context;
+    uint32_t slot = model_slot_of(m, object);
+    model_assert(m, m->set_up[slot] && (m->places[slot] != LIVE || m->clearing)); /* deinit: without a reset */
+    m->set_up[slot] = false;
+}
+
+/* Many objects cost the same. */
+static inline double model_cost(const void *object, void *context) {
+    (void)context;
+    return *(const unsigned char *)object % 8;
+}
+
+static inline uint32_t model_cheapest(const model *m) {
+    uint32_t cheapest = NO_SLOT;
+    for (uint32_t slot = 0; slot < m->fresh; slot++) {
+        if (m->places[slot] != LIVE) continue;
+        bool first = cheapest == NO_SLOT;
+        if (first || model_cost(model_object(m, slot), NULL) < model_cost(model_object(m, cheapest), NULL))
+            cheapest = slot;
+    }
+    return cheapest;
+}
+
+/* Frees one or all, allocates, makes room or does nothing. */
+static inline void model_make_room(model *m, uint32_t choice) {
+    uint32_t cheapest = model_cheapest(m);
+    if (choice < 8 && m->live) {
+        model_free(m, model_random_live(m), BY_POINTER);
+    } else if (choice < 10 && m->desc.ages) {
+        model_evict_oldest(m);
+    } else if (choice < 12 && m->desc.cost && cheapest != NO_SLOT) {
+        model_free(m, cheapest, BY_COST);
+    } else if (choice == 12) {
+        model_clear(m);
+    } else if (choice == 13) {
+        model_assert(m, kolk_pool_alloc(&m->pool) == NULL); /* and does not come here again */
+        m->failed++;
+    } else if (choice == 14) {
+        m->refused = false;
+        model_reserve(m, m->capacity + 1);
+    } else if (choice == 15) {
+        kolk_pool_trap_full(&m->pool, m);
+        model_assert(m, m->taken.count == 1 && m->taken.last.rule == KOLK_FULL);
+        m->taken.count = 0;
+    }
+}
+
+static inline void model_on_full(kolk_pool *pool, void *context) {
+    model *m = (model *)context;
+    model_assert(m, m->hook_due && pool == &m->pool);
+    model_assert(m, m->depth == 0 && kolk_pool_is_valid(pool) == (m->damages == 0));
+    m->hook_due = false;
+    m->in_hook = true;
+    model_follow_headroom(m);
+    uint32_t before = m->count;
+    model_make_room(m, random_below(&m->random, 16));
+    bool evicted = m->count < before;
+    if (evicted) m->evictions += before - m->count;
+    m->urgent = m->urgent || evicted; /* it may take the place of what was freed */
+    m->in_hook = false;
+}
+
+#endif

@@ -1,0 +1,307 @@
+/* model_state.h: a pool of arrays and linear searches that says what a kolk_pool must do. Nothing in it knows
+ * src/pool/pool.c; it has only read pool.h. */
+#ifndef TESTS_MODEL_STATE_H
+#define TESTS_MODEL_STATE_H
+
+#ifndef MODEL_SLOTS
+#define MODEL_SLOTS 256u
+#endif
+#define MODEL_MARGIN 64u /* canaries before and after the caller's memory */
+
+/* WAITING: in quarantine. BETWEEN: its setup or reset runs. */
+typedef enum place { NEVER, FREE, WAITING, WORN, LIVE, BETWEEN } place;
+
+typedef enum way { BY_POINTER, BY_HANDLE, BY_COST, BY_AGE } way;
+
+/* What was written to that nobody may write to, in debug mode. */
+enum { BEFORE, BEHIND, BODY, PARTS };
+
+typedef struct list {
+    uint32_t slots[MODEL_SLOTS];
+    uint32_t count;
+} list;
+
+typedef struct model {
+    kolk_pool pool;
+    kolk_pool_desc desc;
+    const char *what; /* this configuration, for messages */
+    uint64_t seed, random, step;
+    unsigned char *block; /* the caller's memory and its canaries */
+    size_t memory_size;
+    uint32_t stride, tag;
+
+    place places[MODEL_SLOTS];
+    uint32_t generations[MODEL_SLOTS]; /* of the life that is or comes next */
+    uint64_t stamps[MODEL_SLOTS];      /* what the contents are made of; 0: not known */
+    bool set_up[MODEL_SLOTS], setting_up[MODEL_SLOTS];
+    bool kept[MODEL_SLOTS];          /* no trim since its last life may have taken what is in it */
+    bool filled[MODEL_SLOTS];        /* by the debug mode */
+    bool born_in_clear[MODEL_SLOTS]; /* by a reset hook: clear may have freed it, or not */
+    bool damaged[MODEL_SLOTS][PARTS];
+    uint32_t damaged_at[MODEL_SLOTS][PARTS];
+    uint64_t births[MODEL_SLOTS];
+    list free, waiting, worn; /* free: in the order of freeing */
+    list order;               /* of births */
+    uint32_t fresh, capacity, live, peak, recycled;
+    uint32_t count; /* of live ones and those between */
+    uint64_t failed, evictions, wrong_pool, born, leaked;
+
+    uint32_t debug;      /* KOLK_DEBUG_ flags: as desired before init, as possible after it */
+    uint32_t quarantine; /* slots that wait */
+    uint32_t damages;    /* that are not reported yet */
+    bool bad_setting;
+
+    bool urgent; /* this alloc: asked for so, or its on_full has evicted */
+    bool setup_fails, hook_due, trap_due, in_hook, in_alloc_n, clearing;
+    bool setup_frees, setup_allocs, reset_frees, reset_allocs; /* now and then */
+    bool refused;                                              /* the system gives no memory to grow */
+    uint32_t freeing;                                          /* the slot whose reset is awaited */
+    uint32_t wanted;                                           /* by alloc_at */
+    uint32_t prepared;                                         /* taken when its setup ran */
+    unsigned depth;                                            /* of hooks that alloc and free */
+    notes taken;
+} model;
+
+/* Each message says how to see the failure again. */
+#ifndef model_fail
+#define model_fail(m, format, ...)                                                                                     \
+    fail_msg("KOLK_TEST_SEED=%" PRIu64 ", step %" PRIu64 ", %s: " format, (m)->seed, (m)->step, (m)->what, __VA_ARGS__)
+#endif
+#define model_assert(m, condition)                                                                                     \
+    do {                                                                                                               \
+        if (!(condition)) model_fail(m, "line %d: not true: %s", __LINE__, #condition);                                \
+    } while (0)
+
+/* ---- Lists and contents ------------------------------------------------------------------------------------------ */
+
+static inline void list_push(list *l, uint32_t slot) {
+    l->slots[l->count++] = slot;
+}
+
+static inline bool list_remove(list *l, uint32_t slot) {
+    uint32_t at = 0;
+    while (at < l->count && l->slots[at] != slot) at++;
+    if (at == l->count) return false;
+    l->count--;
+    memmove(l->slots + at, l->slots + at + 1, (l->count - at) * sizeof *l->slots);
+    return true;
+}
+
+static inline unsigned char content(uint64_t stamp, size_t at) {
+    return (unsigned char)((stamp >> (at % 8 * 8)) + at);
+}
+
+/* By integers: a pool without slots has none at NULL. */
+static inline void *model_object(const model *m, uint32_t slot) {
+    return (void *)((uintptr_t)m->pool.slots + (size_t)slot * m->stride);
+}
+
+/* The byte that is looked at after this one: all of a small object, both ends of a large one. */
+static inline size_t model_step(const model *m, size_t at) {
+    return at == 63 && m->desc.object_size > 128 ? m->desc.object_size - 64 : at + 1;
+}
+
+static inline void model_stamp(model *m, uint32_t slot) {
+    unsigned char *bytes = (unsigned char *)model_object(m, slot);
+    m->stamps[slot] = next_random(&m->random) | 1;
+    for (size_t i = 0; i < m->desc.object_size; i = model_step(m, i)) bytes[i] = content(m->stamps[slot], i);
+}
+
+static inline bool model_contents_are_right(const model *m, uint32_t slot) {
+    static const uint32_t fill = 0x1deadb0b;
+    const unsigned char *bytes = (const unsigned char *)model_object(m, slot);
+    if (m->damaged[slot][BODY]) return true;
+    for (size_t i = 0; m->filled[slot] && i < m->desc.object_size; i = model_step(m, i))
+        if (bytes[i] != ((const unsigned char *)&fill)[i % 4]) return false;
+    for (size_t i = 0; m->stamps[slot] && i < m->desc.object_size; i = model_step(m, i))
+        if (bytes[i] != content(m->stamps[slot], i)) return false;
+    return true;
+}
+
+static inline bool has_handles(const model *m) {
+    return m->desc.generations != KOLK_GENERATIONS_NONE;
+}
+
+static inline kolk_handle model_handle(const model *m, uint32_t slot, uint32_t generation) {
+    return kolk_handle_unpack((uint64_t)generation << 32 | (slot ^ m->tag));
+}
+
+/* The n-th live slot, n below their number. */
+static inline uint32_t model_live(const model *m, uint32_t n) {
+    uint32_t slot = 0;
+    while (m->places[slot] != LIVE || n-- > 0) slot++;
+    return slot;
+}
+
+static inline uint32_t model_random_live(model *m) {
+    return model_live(m, random_below(&m->random, m->live));
+}
+
+/* ---- What must happen -------------------------------------------------------------------------------------------- */
+
+static inline bool model_can_grow(const model *m) {
+    bool asks_system = m->pool.memory == 1 || m->debug;
+    return m->capacity < m->desc.max_capacity && !(m->refused && asks_system);
+}
+
+/* Slots that can be alive besides those that are, with this capacity. */
+static inline uint32_t model_left(const model *m, uint32_t capacity) {
+    return capacity - m->count - (m->desc.generations == KOLK_GENERATIONS_STRICT ? m->worn.count : 0);
+}
+
+/* Would the next alloc take a slot of the headroom, unless the pool grows? */
+static inline bool model_needs_more(const model *m) {
+    return !m->urgent && m->desc.headroom && model_left(m, m->capacity) <= m->desc.headroom;
+}
+
+/* The slot that the next alloc must give, or NO_SLOT. */
+static inline uint32_t model_next(const model *m) {
+    bool needs_more = model_needs_more(m);
+    if (needs_more && !model_can_grow(m)) return NO_SLOT;
+    if (needs_more && model_left(m, m->desc.max_capacity) <= m->desc.headroom) return NO_SLOT;
+    if (m->desc.reuse == KOLK_REUSE_FIFO && (needs_more || m->fresh < m->capacity)) return m->fresh;
+    if (m->free.count) {
+        if (m->desc.reuse == KOLK_REUSE_LIFO) return m->free.slots[m->free.count - 1];
+        if (m->desc.reuse == KOLK_REUSE_FIFO) return m->free.slots[0];
+        uint32_t slot = 0;
+        while (m->places[slot] != FREE) slot++;
+        return slot;
+    }
+    if (m->fresh < m->capacity || model_can_grow(m)) return m->fresh;
+    if (m->waiting.count) return m->waiting.slots[0];
+    return m->worn.count && m->desc.generations == KOLK_GENERATIONS_RECYCLE ? m->worn.slots[0] : NO_SLOT;
+}
+
+static inline void model_put(model *m, uint32_t slot) {
+    if (m->places[slot] == BETWEEN) m->count--;
+    m->places[slot] = FREE;
+    list_push(&m->free, slot);
+}
+
+static inline void model_follow_growth(model *m, uint32_t slot) {
+    if (slot < m->capacity) return;
+    model_assert(m, m->pool.capacity > slot && m->pool.capacity <= m->desc.max_capacity);
+    m->capacity = m->pool.capacity;
+}
+
+/* The next alloc comes, and before it the growth that the headroom needs. */
+static inline void model_follow_headroom(model *m) {
+    if (!model_needs_more(m) || m->pool.capacity == m->capacity) return;
+    model_assert(m, model_can_grow(m) && m->pool.capacity > m->capacity);
+    model_assert(m, m->pool.capacity <= m->desc.max_capacity);
+    m->capacity = m->pool.capacity;
+}
+
+/* The slot leaves the place where it is. */
+static inline void model_take(model *m, uint32_t slot) {
+    model_follow_growth(m, slot);
+    if (m->places[slot] == NEVER) {
+        uint32_t first = m->fresh;
+        while (m->fresh <= slot) m->generations[m->fresh++] = 1;
+        for (uint32_t n = 0; n < slot - first; n++) /* the lowest of the gap that alloc_at makes is to be next */
+            model_put(m, m->desc.reuse == KOLK_REUSE_LIFO ? slot - 1 - n : first + n);
+    } else if (m->places[slot] == WORN) {
+        model_assert(m, list_remove(&m->worn, slot));
+        m->generations[slot] = 1;
+        m->recycled++;
+    } else if (m->places[slot] == WAITING) {
+        model_assert(m, list_remove(&m->waiting, slot));
+    } else {
+        model_assert(m, list_remove(&m->free, slot));
+    }
+    m->places[slot] = BETWEEN;
+    m->count++;
+}
+
+/* Its life is over. */
+static inline void model_end(model *m, uint32_t slot) {
+    m->places[slot] = BETWEEN;
+    m->live--;
+    model_assert(m, list_remove(&m->order, slot));
+    m->filled[slot] = m->debug & KOLK_DEBUG_FILL;
+    if (m->filled[slot]) m->stamps[slot] = 0;
+    if (has_handles(m)) m->generations[slot] = (m->generations[slot] + 1) & KOLK_GENERATION_MAX;
+}
+
+/* True if it has lived too often for a place among the free. */
+static inline bool model_put_if_worn(model *m, uint32_t slot) {
+    if (!has_handles(m) || m->generations[slot] != 0) return false;
+    m->places[slot] = WORN;
+    m->count--;
+    list_push(&m->worn, slot);
+    return true;
+}
+
+static inline void model_put_freed(model *m, uint32_t slot) {
+    if (model_put_if_worn(m, slot)) return;
+    if (m->quarantine == 0) {
+        model_put(m, slot);
+        return;
+    }
+    if (m->waiting.count == m->quarantine) {
+        model_put(m, m->waiting.slots[0]);
+        list_remove(&m->waiting, m->waiting.slots[0]);
+    }
+    m->places[slot] = WAITING;
+    m->count--;
+    list_push(&m->waiting, slot);
+}
+
+/* Free slots in such an order that the lowest is next. */
+static inline void model_sort(model *m) {
+    m->free.count = 0;
+    for (uint32_t n = 0; n < m->fresh; n++) {
+        uint32_t slot = m->desc.reuse == KOLK_REUSE_LIFO ? m->fresh - 1 - n : n;
+        if (m->places[slot] == FREE || m->places[slot] == BETWEEN) model_put(m, slot);
+    }
+}
+
+/* The slot, which is in no place, begins a life, and its object, or NULL, was given. */
+static inline void model_begin(model *m, uint32_t slot, const void *object, bool zeroed) {
+    bool set_up = m->set_up[slot] || !(m->desc.setup || m->desc.teardown);
+    model_assert(m, m->setting_up[slot] == (!set_up && m->desc.setup));
+    m->setting_up[slot] = false;
+    if (!set_up && m->desc.setup && m->setup_fails) {
+        model_assert(m, object == NULL);
+        model_put(m, slot);
+        m->failed++;
+        return;
+    }
+    m->set_up[slot] = m->desc.setup || m->desc.teardown;
+    model_assert(m, object == model_object(m, slot));
+    if (zeroed)
+        model_assert(m, all_bytes_are(object, m->desc.object_size, 0));
+    else if (m->debug & KOLK_DEBUG_FILL)
+        model_assert(m, all_bytes_are(object, m->desc.object_size, 0xcd));
+    else
+        model_assert(m, model_contents_are_right(m, slot)); /* what the last life left */
+    for (unsigned part = 0; part < PARTS; part++) model_assert(m, !m->damaged[slot][part]);
+    m->filled[slot] = false;
+    m->kept[slot] = true;
+    m->births[slot] = ++m->born;
+    m->places[slot] = LIVE;
+    m->born_in_clear[slot] = m->clearing;
+    m->live++;
+    list_push(&m->order, slot);
+    if (m->count > m->peak) m->peak = m->count;
+    model_stamp(m, slot);
+}
+
+/* Alloc was called, and gave this. */
+static inline void model_allocated(model *m, const void *object, bool zeroed) {
+    model_assert(m, !m->hook_due);
+    uint32_t slot = m->prepared == NO_SLOT ? model_next(m) : m->prepared;
+    bool is_taken = m->prepared != NO_SLOT;
+    if (!is_taken) model_follow_headroom(m);
+    m->prepared = NO_SLOT;
+    m->urgent = false;
+    if (slot == NO_SLOT) {
+        model_assert(m, object == NULL);
+        m->failed++;
+        return;
+    }
+    if (!is_taken) model_take(m, slot);
+    model_begin(m, slot, object, zeroed);
+}
+
+#endif

@@ -1,0 +1,89 @@
+/* debug.h by itself, as a pool calls it whose frees are deferred: between end_life and wipe an object is freed for who asks
+ * who did it, and can still be read. */
+#include "../help/debug_test.h"
+
+#include "diag/debug.h"
+
+enum { SLOTS = 5, SIZE = 40, SLOT = 3 };
+
+static uint32_t told_of_frees;
+
+static void on_free(const char *pool, const void *object, void *context) {
+    (void)object;
+    assert_string_equal(pool, "deferred");
+    assert_null(context);
+    told_of_frees++;
+}
+
+static kolk_debug *begin(uint32_t flags) {
+    kolk_debug_desc desc = {.name = "deferred", .noun = "slot", .object_size = SIZE, .object_align = 8};
+    desc.settings.flags = flags | KOLK_DEBUG_SITES | KOLK_DEBUG_TRACE;
+    desc.max_capacity = SLOTS;
+    told_of_frees = 0;
+    kolk_set_profiler(&(kolk_profiler){NULL, on_free, NULL});
+    kolk_debug *debug = kolk_debug_begin(&desc);
+    assert_non_null(debug);
+    assert_true(kolk_debug_commit(debug, SLOTS));
+    return debug;
+}
+
+static const char alloc_site, free_site; /* their addresses */
+
+static void assert_sites(const kolk_debug *debug, const void *alloc, const void *free) {
+    kolk_failure failure = {.pool = "deferred"};
+    kolk_debug_sites(debug, SLOT, &failure);
+    assert_true(failure.sites);
+    assert_ptr_equal(failure.alloc_site, alloc);
+    assert_ptr_equal(failure.free_site, free);
+}
+
+/* A life, up to its end. Gives its object, which is to be wiped. */
+static unsigned char *live_and_end(kolk_debug *debug, void *place) {
+    unsigned char *object = (unsigned char *)kolk_debug_dress(debug, SLOT, place);
+    assert_non_null(object);
+    kolk_debug_begin_life(debug, SLOT, object, &alloc_site);
+    memset(object, 0x5a, SIZE);
+    assert_sites(debug, &alloc_site, NULL);
+
+    kolk_debug_end_life(debug, SLOT, &free_site);
+    assert_sites(debug, &alloc_site, &free_site);
+    assert_int_equal(told_of_frees, 0);
+    assert_true(all_bytes_are(object, SIZE, 0x5a)); /* with bypass, AddressSanitizer has a word in this */
+    reports kept;
+    begin_reports(&kept);
+    kolk_debug_leaks(debug, SLOTS, (kolk_failure){.rule = KOLK_LEAK, .pool = "deferred"});
+    assert_no_more(&kept); /* it is freed: no leak */
+    return object;
+}
+
+static void test_an_ended_life_can_be_read_until_it_is_wiped(void **state) {
+    (void)state;
+    static uint64_t places[SLOTS][SIZE / 8];
+    const uint32_t fill = 0x1deadb0b;
+    kolk_debug *debug = begin(KOLK_DEBUG_FILL);
+    unsigned char *object = live_and_end(debug, places[SLOT]);
+    assert_false(kolk_debug_is_intact(debug, SLOT, object, false));
+    kolk_debug_wipe(debug, SLOT, object);
+    assert_int_equal(told_of_frees, 1);
+    assert_true(kolk_debug_is_intact(debug, SLOT, object, false));
+    for (unsigned i = 0; i < SIZE; i += sizeof fill) assert_memory_equal(object + i, &fill, sizeof fill);
+    assert_sites(debug, &alloc_site, &free_site);
+    kolk_debug_end(debug, SLOTS);
+}
+
+static void test_its_block_is_freed_when_it_is_wiped(void **state) {
+    (void)state;
+    kolk_debug *debug = begin(KOLK_DEBUG_BYPASS);
+    unsigned char *object = live_and_end(debug, NULL);
+    assert_int_equal(kolk_debug_find(debug, object), SLOT);
+    kolk_debug_wipe(debug, SLOT, object);
+    assert_int_equal(told_of_frees, 1);
+    assert_sites(debug, &alloc_site, &free_site);
+    kolk_debug_end(debug, SLOTS);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {DEBUG_TEST(test_an_ended_life_can_be_read_until_it_is_wiped),
+                                       DEBUG_TEST(test_its_block_is_freed_when_it_is_wiped)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,463 @@
+/* The debug setting `fill`: what an object is full of when it is handed out and once it is freed, and that every write
+ * after free is found, told in full, and put right. */
+#include "../help/debug_test.h"
+
+#define POISON 0x1deadb0bu /* in the byte order of the machine */
+#define NEW    0xcd
+
+static unsigned char poison(size_t at) {
+    const uint32_t word = POISON;
+    return ((const unsigned char *)&word)[at % 4];
+}
+
+static bool is_poisoned(const unsigned char *bytes, size_t size) {
+    for (size_t i = 0; i < size; i++)
+        if (bytes[i] != poison(i)) return false;
+    return true;
+}
+
+/* ---- What objects are full of ------------------------------------------------------------------------------------- */
+
+/* Alloc, look, write, free, look; each step on all slots, so that slots are new, used again, and grown into. */
+static void live_and_die(kolk_pool *pool, uint32_t n, size_t size) {
+    for (int life = 0; life < 3; life++) {
+        void *objects[70];
+        for (uint32_t i = 0; i < n; i++) {
+            objects[i] = taken_from(pool);
+            assert_true(all_bytes_are(objects[i], size, NEW));
+            memset(objects[i], (int)i, size);
+        }
+        for (uint32_t i = 0; i < n; i++) {
+            assert_true(all_bytes_are(objects[i], size, (unsigned char)i)); /* nobody else has written there */
+            give_back(pool, objects[i]);
+            assert_true(is_poisoned((const unsigned char *)objects[i], size));
+        }
+    }
+}
+
+static void test_patterns_of_all_sizes_and_alignments(void **state) {
+    (void)state;
+    for (size_t size = 1; size <= 300; size += SLOW ? 7 : 1) {
+        kolk_pool pool;
+        make_pool(&pool, &(kolk_pool_desc){.object_size = size,
+                                           .capacity = 3,
+                                           .reuse = debug_orders[size % 3],
+                                           .debug = size % 2 ? "fill" : "fill,guard"});
+        live_and_die(&pool, 3, size);
+        end_pool(&pool);
+    }
+    for (size_t align = 1; align <= 4096; align *= 2) {
+        for (size_t size = 1; size < 30; size += 9) {
+            kolk_pool pool;
+            make_pool(&pool, &(kolk_pool_desc){.object_size = size,
+                                               .object_align = align,
+                                               .capacity = 3,
+                                               .debug = size % 2 ? "fill" : "fill,guard"});
+            assert_int_equal((uintptr_t)taken_from(&pool) % align, 0);
+            kolk_pool_clear(&pool);
+            live_and_die(&pool, 3, size);
+            end_pool(&pool);
+        }
+    }
+}
+
+static void test_patterns_on_dirty_memory_of_the_caller(void **state) {
+    (void)state;
+    _Alignas(16) static unsigned char memory[KOLK_POOL_BYTES(13, 1, 40)];
+    for (unsigned dirt = 0; dirt < 3; dirt++) {
+        for (size_t n = 0; n < LENGTH_OF(debug_orders); n++) {
+            kolk_pool pool;
+            memset(memory, dirt == 0 ? 0 : dirt == 1 ? 0xff : 0xcd, sizeof memory);
+            make_pool(&pool, &(kolk_pool_desc){.object_size = 13,
+                                               .capacity = 40,
+                                               .memory = memory,
+                                               .memory_size = sizeof memory,
+                                               .reuse = debug_orders[n],
+                                               .debug = "fill"});
+            live_and_die(&pool, 40, 13);
+            end_pool(&pool);
+        }
+    }
+}
+
+static void test_patterns_in_a_pool_that_grows(void **state) {
+    (void)state;
+    for (size_t n = 0; n < LENGTH_OF(debug_orders); n++) {
+        kolk_pool pool;
+        make_pool(&pool, &(kolk_pool_desc){.object_size = 3000, /* it grows in steps of 21 slots at first */
+                                           .max_capacity = 70,
+                                           .reuse = debug_orders[n],
+                                           .debug = "fill"});
+        live_and_die(&pool, 10, 3000);
+        live_and_die(&pool, 70, 3000);
+        end_pool(&pool);
+    }
+}
+
+static void test_all_ways_to_an_object(void **state) {
+    (void)state;
+    for (size_t n = 0; n < LENGTH_OF(debug_orders); n++) {
+        kolk_pool pool;
+        void *objects[4];
+        make_pool(&pool,
+                  &(kolk_pool_desc){.object_size = 10, .capacity = 20, .reuse = debug_orders[n], .debug = "fill"});
+        assert_int_equal(kolk_pool_alloc_n(&pool, objects, 4), 4);
+        for (int i = 0; i < 4; i++) assert_true(all_bytes_are(objects[i], 10, NEW));
+        assert_true(kolk_pool_is_valid(&pool));
+        unsigned char *zeroed = (unsigned char *)kolk_pool_alloc_zeroed(&pool);
+        assert_true(all_bytes_are(zeroed, 10, 0));
+        give_back(&pool, zeroed);
+        assert_true(is_poisoned(zeroed, 10));
+        kolk_handle handle = kolk_pool_handle(&pool, objects[2]);
+        assert_true(kolk_pool_free_handle(&pool, handle));
+        assert_true(is_poisoned((unsigned char *)objects[2], 10));
+        assert_ptr_equal(kolk_pool_alloc_at(&pool, handle), objects[2]); /* a free slot */
+        assert_true(all_bytes_are(objects[2], 10, NEW));
+        kolk_handle beyond = {(UINT64_C(9) << 32) | (15 ^ pool.tag)};
+        unsigned char *at = (unsigned char *)kolk_pool_alloc_at(&pool, beyond); /* one that was never handed out */
+        assert_non_null(at);
+        assert_true(all_bytes_are(at, 10, NEW) && kolk_pool_is_valid(&pool));
+        kolk_pool_clear(&pool);
+        for (int i = 0; i < 4; i++) assert_true(is_poisoned((unsigned char *)objects[i], 10));
+        assert_true(is_poisoned(at, 10) && kolk_pool_is_valid(&pool));
+        live_and_die(&pool, 20, 10); /* the slots between, too, which alloc_at has made free */
+        end_pool(&pool);
+    }
+}
+
+/* ---- Writes after free --------------------------------------------------------------------------------------------- */
+
+/* A pool "dead" with slots 0 to 3 issued, of which 1 and 2 are free again; 1 is next. */
+typedef struct fixture {
+    kolk_pool pool;
+    unsigned char *objects[4];
+    reports kept;
+} fixture;
+
+#define SIZE 30u
+
+static void start(fixture *f, kolk_reuse reuse) {
+    make_pool(&f->pool,
+              &(kolk_pool_desc){.name = "dead", .object_size = SIZE, .capacity = 4, .reuse = reuse, .debug = "fill"});
+    for (int i = 0; i < 4; i++) f->objects[i] = taken_from(&f->pool);
+    give_back(&f->pool, f->objects[reuse == KOLK_REUSE_LIFO ? 2 : 1]);
+    give_back(&f->pool, f->objects[reuse == KOLK_REUSE_LIFO ? 1 : 2]);
+    begin_reports(&f->kept);
+}
+
+static void test_a_write_after_free_is_found_at_reuse(void **state) {
+    (void)state;
+    for (size_t n = 0; n < LENGTH_OF(debug_orders); n++) {
+        fixture f;
+        start(&f, debug_orders[n]);
+        f.objects[1][7] = 0x2a;
+        assert_false(kolk_pool_is_valid(&f.pool));
+        assert_no_more(&f.kept); /* is_valid sees it, and says nothing */
+        assert_ptr_equal(taken_from(&f.pool), f.objects[1]);
+        assert_damage(&f.kept, KOLK_WRITE_AFTER_FREE, "dead", f.objects[1], 1, 7, 1,
+                      "kolk: dead: write after free to slot 1: 2a written at byte 7 of it");
+        assert_no_more(&f.kept);
+        assert_true(all_bytes_are(f.objects[1], SIZE, NEW));
+        assert_ptr_equal(taken_from(&f.pool), f.objects[2]); /* the twin that nobody wrote to */
+        assert_no_more(&f.kept);
+        end_pool(&f.pool);
+    }
+}
+
+static void test_every_byte_counts(void **state) {
+    (void)state;
+    for (uint32_t at = 0; at < SIZE; at++) {
+        fixture f;
+        char sentence[100];
+        start(&f, KOLK_REUSE_LIFO);
+        f.objects[1][at] ^= 0x80;
+        snprintf(sentence, sizeof sentence, "kolk: dead: write after free to slot 1: %02x written at byte %u of it",
+                 poison(at) ^ 0x80, at);
+        assert_ptr_equal(taken_from(&f.pool), f.objects[1]);
+        assert_damage(&f.kept, KOLK_WRITE_AFTER_FREE, "dead", f.objects[1], 1, at, 1, sentence);
+        end_pool(&f.pool);
+    }
+}
+
+static void test_the_bytes_that_changed(void **state) {
+    (void)state;
+    const struct {
+        uint32_t from, size, offset, count;
+        const char *what; /* between "slot 1: " and " written"; NULL: not the same on every machine */
+    } cases[] = {
+        {0, 4, 0, 4, "00 00 00 00"},
+        {0, SIZE, 0, SIZE, "00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 ..."},
+        {2, 16, 2, 16, "00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00"},
+        {2, 17, 2, 17, "00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 ..."},
+        {28, 2, 28, 2, "00 00"},
+    };
+    for (size_t i = 0; i < LENGTH_OF(cases); i++) {
+        fixture f;
+        char sentence[200];
+        start(&f, KOLK_REUSE_LIFO);
+        memset(f.objects[1] + cases[i].from, 0, cases[i].size);
+        assert_ptr_equal(taken_from(&f.pool), f.objects[1]);
+        snprintf(sentence, sizeof sentence, "kolk: dead: write after free to slot 1: %s written at byte %u of it",
+                 cases[i].what, cases[i].offset);
+        assert_damage(&f.kept, KOLK_WRITE_AFTER_FREE, "dead", f.objects[1], 1, cases[i].offset, cases[i].count,
+                      sentence);
+        end_pool(&f.pool);
+    }
+    /* Bytes between that have not changed are shown, and not counted. */
+    fixture f;
+    char sentence[200];
+    start(&f, KOLK_REUSE_LIFO);
+    f.objects[1][4] = f.objects[1][7] = 0x77;
+    assert_ptr_equal(taken_from(&f.pool), f.objects[1]);
+    snprintf(sentence, sizeof sentence,
+             "kolk: dead: write after free to slot 1: 77 %02x %02x 77 written at byte 4 of it", poison(5), poison(6));
+    assert_damage(&f.kept, KOLK_WRITE_AFTER_FREE, "dead", f.objects[1], 1, 4, 2, sentence);
+    end_pool(&f.pool);
+}
+
+static void test_what_is_written_twice_the_same_is_no_damage(void **state) {
+    (void)state;
+    fixture f;
+    start(&f, KOLK_REUSE_LIFO);
+    for (size_t i = 0; i < SIZE; i++) f.objects[1][i] = poison(i);
+    f.objects[0][3] = 1; /* and those that are alive may be written to */
+    assert_true(kolk_pool_is_valid(&f.pool));
+    assert_ptr_equal(taken_from(&f.pool), f.objects[1]);
+    assert_no_more(&f.kept);
+    end_pool(&f.pool);
+}
+
+static void write_after_free(fixture *f) {
+    f->objects[1][0] = 1;
+    f->objects[2][29] = 2;
+}
+
+static void assert_both_are_told(fixture *f) {
+    assert_damage(&f->kept, KOLK_WRITE_AFTER_FREE, "dead", f->objects[1], 1, 0, 1,
+                  "kolk: dead: write after free to slot 1: 01 written at byte 0 of it");
+    assert_damage(&f->kept, KOLK_WRITE_AFTER_FREE, "dead", f->objects[2], 2, 29, 1,
+                  "kolk: dead: write after free to slot 2: 02 written at byte 29 of it");
+    assert_no_more(&f->kept);
+}
+
+static void test_writes_after_free_are_found_at_clear_and_deinit(void **state) {
+    (void)state;
+    for (size_t n = 0; n < LENGTH_OF(debug_orders); n++) {
+        fixture f;
+        start(&f, debug_orders[n]);
+        write_after_free(&f);
+        kolk_pool_clear(&f.pool);
+        assert_both_are_told(&f);
+        assert_true(kolk_pool_is_valid(&f.pool)); /* put right, and freed */
+        assert_int_equal(kolk_pool_count(&f.pool), 0);
+        for (int i = 0; i < 4; i++) assert_true(is_poisoned(f.objects[i], SIZE));
+        kolk_pool_clear(&f.pool);
+        assert_no_more(&f.kept);
+
+        write_after_free(&f); /* after a clear as after a free */
+        kolk_pool_deinit(&f.pool);
+        assert_both_are_told(&f);
+        assert_true(is_all_zero(&f.pool));
+    }
+}
+
+static void test_it_is_found_at_alloc_at(void **state) {
+    (void)state;
+    fixture f;
+    start(&f, KOLK_REUSE_LIFO);
+    write_after_free(&f);
+    assert_ptr_equal(kolk_pool_alloc_at(&f.pool, kolk_handle_unpack(UINT64_C(7) << 32 | (2 ^ f.pool.tag))),
+                     f.objects[2]);
+    assert_damage(&f.kept, KOLK_WRITE_AFTER_FREE, "dead", f.objects[2], 2, 29, 1,
+                  "kolk: dead: write after free to slot 2: 02 written at byte 29 of it");
+    assert_true(all_bytes_are(f.objects[2], SIZE, NEW));
+    assert_ptr_equal(kolk_pool_alloc_zeroed(&f.pool), f.objects[1]);
+    assert_damage(&f.kept, KOLK_WRITE_AFTER_FREE, "dead", f.objects[1], 1, 0, 1,
+                  "kolk: dead: write after free to slot 1: 01 written at byte 0 of it");
+    assert_true(all_bytes_are(f.objects[1], SIZE, 0));
+    assert_no_more(&f.kept);
+    end_pool(&f.pool);
+}
+
+/* The handler finds the damage put right already. */
+static void look_at_the_object(const kolk_failure *failure, void *context) {
+    ++*(unsigned *)context;
+    assert_int_equal(failure->offset, 3);
+    assert_true(is_poisoned((const unsigned char *)failure->object, SIZE));
+}
+
+static void test_it_is_put_right_before_the_handler_is_called(void **state) {
+    (void)state;
+    fixture f;
+    unsigned calls = 0;
+    start(&f, KOLK_REUSE_LIFO);
+    kolk_set_failure_handler(look_at_the_object, &calls);
+    f.objects[1][3] = 9;
+    assert_ptr_equal(taken_from(&f.pool), f.objects[1]);
+    f.objects[2][3] = 9;
+    kolk_pool_clear(&f.pool);
+    f.objects[0][3] = 9;
+    kolk_pool_deinit(&f.pool);
+    assert_int_equal(calls, 3);
+}
+
+/* ---- Where there is no fill ------------------------------------------------------------------------------------------ */
+
+static bool set_up(void *object, void *context) {
+    (void)context;
+    *(unsigned char *)object = 0x11;
+    return true;
+}
+
+static void hook(void *object, void *context) {
+    (void)object, (void)context;
+}
+
+static void test_contents_that_live_on_are_not_filled(void **state) {
+    (void)state;
+    const kolk_pool_desc descs[] = {
+        {.keep = true}, {.setup = set_up}, {.teardown = hook}, {.keep = true, .reset = hook}};
+    for (size_t i = 0; i < LENGTH_OF(descs); i++) {
+        kolk_pool pool;
+        reports kept;
+        begin_reports(&kept);
+        kolk_pool_desc desc = descs[i];
+        desc.object_size = 8;
+        desc.capacity = 2;
+        desc.debug = "fill,guard,quarantine=1";
+        make_pool(&pool, &desc);
+        assert_int_equal(debug_flags(&pool), KOLK_DEBUG_GUARD | KOLK_DEBUG_QUARANTINE);
+        unsigned char *object = taken_from(&pool);
+        assert_int_equal(object[0], desc.setup ? 0x11 : 0);
+        memcpy(object, "contents", 8);
+        give_back(&pool, object);
+        assert_memory_equal(object, "contents", 8);
+        object[7] = 'x'; /* and writes to it can't be told from any other */
+        give_back(&pool, taken_from(&pool));
+        assert_ptr_equal(taken_from(&pool), object);
+        assert_memory_equal(object, "contentx", 8);
+        kolk_pool_clear(&pool);
+        assert_memory_equal(object, "contentx", 8);
+        end_pool(&pool);
+        assert_no_more(&kept);
+    }
+}
+
+static unsigned resets;
+
+static void reset(void *object, void *context) {
+    (void)context;
+    resets++;
+    assert_memory_equal(object, "contents", 8); /* it still has them */
+}
+
+static void test_a_reset_hook_sees_the_object_as_it_was(void **state) {
+    (void)state;
+    kolk_pool pool;
+    make_pool(&pool, &(kolk_pool_desc){.object_size = 8, .capacity = 3, .reset = reset, .debug = "fill"});
+    unsigned char *objects[3];
+    resets = 0;
+    for (int i = 0; i < 3; i++) memcpy(objects[i] = taken_from(&pool), "contents", 8);
+    give_back(&pool, objects[1]);
+    assert_true(is_poisoned(objects[1], 8));
+    kolk_pool_clear(&pool);
+    assert_true(is_poisoned(objects[0], 8));
+    memcpy(taken_from(&pool), "contents", 8);
+    end_pool(&pool);
+    assert_int_equal(resets, 4);
+}
+
+/* ---- Pages that were given back --------------------------------------------------------------------------------------- */
+
+static void test_pages_given_back_are_no_damage(void **state) {
+    (void)state;
+    for (size_t n = 0; n < LENGTH_OF(debug_orders); n++) {
+        kolk_pool pool;
+        reports kept;
+        void *objects[200];
+        begin_reports(&kept);
+        make_pool(&pool, &(kolk_pool_desc){.name = "pages",
+                                           .object_size = 500,
+                                           .capacity = 200,
+                                           .reuse = debug_orders[n],
+                                           .debug = n ? "fill" : "fill,guard"});
+        assert_int_equal(kolk_pool_alloc_n(&pool, objects, 200), 200);
+        for (int i = 0; i < 200; i++)
+            if (i != 100) kolk_pool_free(&pool, objects[i]);
+        assert_true(kolk_pool_is_valid(&pool));
+        assert_true(kolk_pool_trim(&pool) >= 65536);
+        assert_true(kolk_pool_is_valid(&pool));
+        ((unsigned char *)objects[3])[9] = 1; /* in a page given back: nobody can know */
+        for (uint32_t i = 0; i < 50; i++) {
+            unsigned char *object = taken_from(&pool);
+            assert_true(all_bytes_are(object, 500, NEW));
+            give_back(&pool, object);
+            assert_true(is_poisoned(object, 500));
+        }
+        kolk_pool_trim(&pool);
+        kolk_pool_clear(&pool);
+        assert_true(kolk_pool_is_valid(&pool));
+        assert_no_more(&kept);
+
+        /* A slot that shares its pages with one that is alive is not given back, and still known. */
+        unsigned char *neighbour = (unsigned char *)objects[101];
+        assert_int_equal(kolk_pool_alloc_n(&pool, objects, 101), 101);
+        assert_true(kolk_pool_index(&pool, objects[100]) == 100 || n == 1);
+        for (int i = 0; n != 1 && i < 100; i++) kolk_pool_free(&pool, objects[i]);
+        neighbour[0] = 3;
+        kolk_pool_trim(&pool);
+        if (n != 1) assert_false(kolk_pool_is_valid(&pool));
+        kolk_pool_deinit(&pool);
+        if (n == 1) continue; /* FIFO had other slots in use */
+        assert_damage(&kept, KOLK_WRITE_AFTER_FREE, "pages", neighbour, 101, 0, 1,
+                      "kolk: pages: write after free to slot 101: 03 written at byte 0 of it");
+        assert_no_more(&kept);
+    }
+}
+
+/* ---- The default handler ------------------------------------------------------------------------------------------------ */
+
+static void write_after_free_without_a_handler(void) {
+    kolk_pool pool;
+    if (kolk_pool_init(&pool, &(kolk_pool_desc){.name = "dead", .object_size = 8, .capacity = 2, .debug = "fill"}) !=
+        KOLK_OK)
+        _exit(1);
+    unsigned char *object = (unsigned char *)kolk_pool_alloc(&pool);
+    kolk_pool_free(&pool, object);
+    object[5] = 0x99;
+    kolk_pool_alloc(&pool);
+}
+
+static void test_the_default_handler_prints_and_aborts(void **state) {
+    (void)state;
+    skip_if_emulated();
+    char text[500];
+    int status = run_apart(write_after_free_without_a_handler, text, sizeof text);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+    static const char sentence[] = "kolk: dead: write after free to slot 0: 99 written at byte 5 of it";
+    static const char end[] = "; KOLK_DEBUG=sites tells more\n";
+    assert_memory_equal(text, sentence, sizeof sentence - 1); /* between them, where the damage was seen */
+    assert_true(strlen(text) >= sizeof sentence + sizeof end - 2);
+    assert_string_equal(text + strlen(text) - (sizeof end - 1), end);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        DEBUG_TEST(test_patterns_of_all_sizes_and_alignments),
+        DEBUG_TEST(test_patterns_on_dirty_memory_of_the_caller),
+        DEBUG_TEST(test_patterns_in_a_pool_that_grows),
+        DEBUG_TEST(test_all_ways_to_an_object),
+        DEBUG_TEST(test_a_write_after_free_is_found_at_reuse),
+        DEBUG_TEST(test_every_byte_counts),
+        DEBUG_TEST(test_the_bytes_that_changed),
+        DEBUG_TEST(test_what_is_written_twice_the_same_is_no_damage),
+        DEBUG_TEST(test_writes_after_free_are_found_at_clear_and_deinit),
+        DEBUG_TEST(test_it_is_found_at_alloc_at),
+        DEBUG_TEST(test_it_is_put_right_before_the_handler_is_called),
+        DEBUG_TEST(test_contents_that_live_on_are_not_filled),
+        DEBUG_TEST(test_a_reset_hook_sees_the_object_as_it_was),
+        DEBUG_TEST(test_pages_given_back_are_no_damage),
+        DEBUG_TEST(test_the_default_handler_prints_and_aborts),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,363 @@
+/* Handlers of the debug mode's failures: one that returns, one that jumps out, one that asks the pool; whatever they
+ * do, the pool is valid afterwards and goes on. Handles of other pools, which the debug mode reports too. */
+#include "../help/debug_test.h"
+
+/* ---- Damage, in each place where it is seen ------------------------------------------------------------------------------ */
+
+typedef enum call { ALLOC, ALLOC_N, ALLOC_ZEROED, ALLOC_AT, FREE, FREE_HANDLE, CLEAR, DEINIT, CALLS } call;
+
+#define SLOTS 6u
+
+/* Slots 0 to 4 issued; 1 and 3 are free, and what is used next of them has been written to behind its end, and so has
+ * 0, which is alive. */
+typedef struct scene {
+    kolk_pool pool;
+    unsigned char *objects[SLOTS];
+    uint32_t dead; /* the slot that is used next */
+    unsigned reports;
+    bool jumps;
+    jmp_buf back;
+} scene;
+
+static const char *const settings[] = {"guard", "guard,fill", "guard,fill,quarantine=1", "guard,fill,quarantine=9"};
+
+static void set_scene(scene *s, kolk_reuse reuse, const char *debug) {
+    make_pool(&s->pool,
+              &(kolk_pool_desc){.name = "scene", .object_size = 12, .capacity = 5, .reuse = reuse, .debug = debug});
+    for (uint32_t i = 0; i < 5; i++) s->objects[i] = taken_from(&s->pool);
+    give_back(&s->pool, s->objects[3]);
+    give_back(&s->pool, s->objects[1]);
+    s->dead = reuse == KOLK_REUSE_FIFO || s->pool.quarantined ? 3 : 1;
+    s->objects[s->dead][12] = 0x21;
+    s->objects[0][12] = 0x22;
+}
+
+/* Const functions may be called in a handler. Of the damage only this part is put right yet, so is_valid may be false:
+ * it is asked where there is no other. */
+static void look_around(const kolk_failure *failure, void *context) {
+    scene *s = (scene *)context;
+    const kolk_pool *pool = &s->pool;
+    s->reports++;
+    assert_int_equal(failure->rule, KOLK_OVERFLOW);
+    assert_string_equal(failure->pool, "scene");
+    assert_ptr_equal(failure->object, s->objects[failure->slot]);
+    assert_true(all_bytes_are(moved(failure->object, 12), 4, 0xfd));
+    uint32_t count = 0;
+    for (void *each = NULL; (each = kolk_pool_next(pool, each));) {
+        assert_true(kolk_pool_is_live(pool, each));
+        assert_ptr_equal(kolk_pool_get(pool, kolk_pool_handle(pool, each)), each);
+        assert_ptr_equal(kolk_pool_at(pool, kolk_pool_index(pool, each)), each);
+        count++;
+    }
+    assert_int_equal(kolk_pool_count(pool), count);
+    assert_int_equal(count, 3);
+    kolk_stats stats;
+    kolk_pool_stats(pool, &stats);
+    assert_int_equal(stats.count, 3);
+    s->objects[0][12] = 0xfd; /* as the test knows what is damaged ... */
+    s->objects[s->dead][12] = 0xfd;
+    assert_true(kolk_pool_is_valid(pool));
+    if (s->jumps) longjmp(s->back, 1);
+}
+
+static void *do_call(scene *s, call what) {
+    void *objects[2] = {NULL, NULL};
+    kolk_pool *pool = &s->pool;
+    switch (what) {
+    case ALLOC:
+        return kolk_pool_alloc(pool);
+    case ALLOC_N:
+        kolk_pool_alloc_n(pool, objects, 2);
+        return objects[0];
+    case ALLOC_ZEROED:
+        return kolk_pool_alloc_zeroed(pool);
+    case ALLOC_AT:
+        return kolk_pool_alloc_at(pool, kolk_handle_unpack(UINT64_C(9) << 32 | (s->dead ^ pool->tag)));
+    case FREE:
+        kolk_pool_free(pool, s->objects[0]);
+        return NULL;
+    case FREE_HANDLE:
+        kolk_pool_free_handle(pool, kolk_pool_handle(pool, s->objects[0]));
+        return NULL;
+    case CLEAR:
+        kolk_pool_clear(pool);
+        return NULL;
+    default:
+        kolk_pool_deinit(pool);
+        return NULL;
+    }
+}
+
+/* All slots can be used, once each. */
+static void use_all(kolk_pool *pool) {
+    bool seen[5] = {false};
+    kolk_pool_clear(pool);
+    assert_true(kolk_pool_is_valid(pool));
+    for (uint32_t i = 0; i < 5; i++) {
+        unsigned char *object = taken_from(pool);
+        uint32_t slot = kolk_pool_index(pool, object);
+        assert_false(seen[slot]);
+        seen[slot] = true;
+        memset(object, 1, 12);
+    }
+    assert_null(kolk_pool_alloc(pool));
+    while (kolk_pool_next(pool, NULL)) give_back(pool, kolk_pool_next(pool, NULL));
+}
+
+static void test_a_handler_that_returns(void **state) {
+    (void)state;
+    for (unsigned n = 0; n < LENGTH_OF(settings) * LENGTH_OF(debug_orders) * CALLS; n++) {
+        scene s = {.jumps = false};
+        call what = (call)(n % CALLS);
+        set_scene(&s, debug_orders[n / CALLS % 3], settings[n / CALLS / 3]);
+        kolk_set_failure_handler(look_around, &s);
+        void *object = do_call(&s, what);
+        assert_int_equal(s.reports, 1);
+        kolk_set_failure_handler(NULL, NULL);
+        if (what == DEINIT) {
+            assert_true(is_all_zero(&s.pool));
+            continue;
+        }
+        assert_true(kolk_pool_is_valid(&s.pool)); /* and the call went on */
+        assert_ptr_equal(object, what <= ALLOC_AT ? s.objects[s.dead] : NULL);
+        assert_int_equal(kolk_pool_count(&s.pool), what == ALLOC_N ? 5 : what < FREE ? 4 : what == CLEAR ? 0 : 2);
+        use_all(&s.pool);
+        end_pool(&s.pool);
+    }
+}
+
+static bool jumps_out(scene *s, call what) {
+    if (setjmp(s->back) != 0) return true;
+    do_call(s, what);
+    return false;
+}
+
+static void find_scene(const char *text, size_t length, void *context) {
+    bool *found = (bool *)context;
+    for (size_t i = 0; i + 7 <= length; i++) *found = *found || memcmp(text + i, "\"scene\"", 7) == 0;
+}
+
+/* Is it among the pools that are initialised? */
+static bool is_listed(void) {
+    bool found = false;
+    kolk_stats_write(KOLK_STATS_JSON, find_scene, &found);
+    return found;
+}
+
+static void test_a_handler_that_jumps_out(void **state) {
+    (void)state;
+    for (unsigned n = 0; n < LENGTH_OF(settings) * LENGTH_OF(debug_orders) * CALLS; n++) {
+        static scene s; /* what longjmp leaves alone */
+        memset(&s, 0, sizeof s);
+        s.jumps = true;
+        call what = (call)(n % CALLS);
+        set_scene(&s, debug_orders[n / CALLS % 3], settings[n / CALLS / 3]);
+        kolk_set_failure_handler(look_around, &s);
+        assert_true(jumps_out(&s, what));
+        kolk_set_failure_handler(NULL, NULL);
+        assert_int_equal(s.reports, 1);
+        assert_true(kolk_pool_is_valid(&s.pool));
+        assert_true(is_listed());
+        assert_int_equal(kolk_pool_count(&s.pool), 3); /* nobody has got an object, nobody has lost one */
+        for (uint32_t i = 0; i < 5; i += 2) assert_true(kolk_pool_is_live(&s.pool, s.objects[i]));
+        s.reports = 0;
+        do_call(&s, what); /* it is put right: the same call works now */
+        assert_int_equal(is_listed(), what != DEINIT);
+        if (what == DEINIT) continue;
+        assert_true(kolk_pool_is_valid(&s.pool));
+        use_all(&s.pool);
+        end_pool(&s.pool);
+    }
+}
+
+/* An alloc that jumps out must not leave a mark: on_full is asked the next time as well. */
+static unsigned asked;
+
+static void on_full(kolk_pool *pool, void *context) {
+    (void)context;
+    asked++;
+    kolk_pool_free(pool, kolk_pool_next(pool, NULL));
+}
+
+static jmp_buf back;
+
+static void jump_back(const kolk_failure *failure, void *context) {
+    (void)failure, (void)context;
+    longjmp(back, 1);
+}
+
+static bool alloc_n_jumps_out(kolk_pool *pool, uint32_t n) {
+    void *objects[2];
+    if (setjmp(back) != 0) return true;
+    kolk_pool_alloc_n(pool, objects, n);
+    return false;
+}
+
+static void test_on_full_after_a_jump_out_of_alloc_n(void **state) {
+    (void)state;
+    kolk_pool pool;
+    unsigned char *objects[2];
+    make_pool(&pool, &(kolk_pool_desc){.object_size = 12, .capacity = 2, .on_full = on_full, .debug = "guard"});
+    for (int i = 0; i < 2; i++) objects[i] = taken_from(&pool);
+    for (int i = 0; i < 2; i++) give_back(&pool, objects[i]);
+    objects[0][12] = 1; /* of the two that alloc_n takes, the second */
+    kolk_set_failure_handler(jump_back, NULL);
+    assert_true(alloc_n_jumps_out(&pool, 2));
+    assert_true(kolk_pool_is_valid(&pool));
+    kolk_pool_clear(&pool);
+    asked = 0;
+    for (int i = 0; i < 2; i++) taken_from(&pool);
+    assert_int_equal(asked, 0);
+    taken_from(&pool);
+    assert_int_equal(asked, 1);
+    end_pool(&pool);
+}
+
+static double cost(const void *object, void *context) {
+    (void)object, (void)context;
+    return 1;
+}
+
+static void test_a_jump_out_of_an_eviction(void **state) {
+    (void)state;
+    kolk_pool pool;
+    make_pool(
+        &pool,
+        &(kolk_pool_desc){
+            .object_size = 12, .capacity = 2, .on_full = kolk_pool_evict_cheapest, .cost = cost, .debug = "guard"});
+    unsigned char *object = taken_from(&pool);
+    taken_from(&pool);
+    object[12] = 1;
+    kolk_set_failure_handler(jump_back, NULL);
+    assert_true(alloc_n_jumps_out(&pool, 1));
+    assert_true(kolk_pool_is_valid(&pool));
+    assert_int_equal(kolk_pool_count(&pool), 2);
+    assert_ptr_equal(taken_from(&pool), object); /* evicted now */
+    end_pool(&pool);
+}
+
+/* A hook that frees damaged objects is still in the hook after the report: its own allocs don't call it again. */
+static void free_and_take_back(kolk_pool *pool, void *context) {
+    (void)context;
+    asked++;
+    kolk_pool_free(pool, kolk_pool_at(pool, 0));
+    assert_non_null(kolk_pool_alloc(pool));
+    assert_null(kolk_pool_alloc(pool));
+}
+
+static void test_on_full_after_a_report_within_it(void **state) {
+    (void)state;
+    kolk_pool pool;
+    reports kept;
+    begin_reports(&kept);
+    make_pool(&pool, &(kolk_pool_desc){
+                         .object_size = 12, .capacity = 1, .on_full = free_and_take_back, .debug = "guard,fill"});
+    unsigned char *object = taken_from(&pool);
+    object[12] = 1;
+    asked = 0;
+    assert_null(kolk_pool_alloc(&pool));
+    assert_int_equal(asked, 1);
+    assert_int_equal(kept.count, 1);
+    end_pool(&pool);
+}
+
+/* ---- Handles of other pools ---------------------------------------------------------------------------------------------- */
+
+static void test_the_handle_of_another_pool(void **state) {
+    (void)state;
+    static const struct {
+        const char *bypass, *debug;
+        bool reported;
+    } cases[] = {
+        {"0", "fill", true},        {"0", "guard", true}, {"0", "quarantine=3", true}, {"0", "sites", true},
+        {"0", "all", true},         {"0", NULL, false},   {"0", "trace", false},       {"1", NULL, false},
+        {"0", "trace,guard", true}, {"1", "sites", true},
+    };
+    for (size_t n = 0; n < LENGTH_OF(cases); n++) {
+        kolk_pool pool, other;
+        kolk_stats stats;
+        static reports kept;
+        char sentence[100];
+        begin_reports(&kept);
+        setenv("KOLK_BYPASS", cases[n].bypass, 1);
+        make_pool(&other, &(kolk_pool_desc){.name = "other", .object_size = 8, .capacity = 5, .tag = 1});
+        make_pool(&pool, &(kolk_pool_desc){
+                             .name = "mine", .object_size = 8, .capacity = 5, .tag = 2, .debug = cases[n].debug});
+        kolk_handle mine = kolk_pool_handle(&pool, taken_from(&pool));
+        kolk_handle foreign = kolk_pool_handle(&other, taken_from(&other));
+        snprintf(sentence, sizeof sentence, "kolk: mine: handle %" PRIu64 " is of another pool", foreign.bits);
+        assert_null(kolk_pool_get(&pool, foreign));
+        assert_false(kolk_pool_free_handle(&pool, foreign));
+        for (int i = 0; cases[n].reported && i < 2; i++) {
+            const report *now = next_report(&kept);
+            assert_memory_equal(now->sentence, sentence, strlen(sentence)); /* sites may follow */
+            assert_int_equal(now->failure.rule, KOLK_WRONG_POOL);
+            assert_string_equal(now->pool, "mine");
+            assert_int_equal(now->failure.handle.bits, foreign.bits);
+            assert_int_equal(now->failure.slot, NO_SLOT);
+            assert_null(now->failure.object);
+        }
+        kolk_pool_stats(&pool, &stats);
+        assert_int_equal(stats.wrong_pool, 2); /* counted in any case */
+        /* Handles that are only stale or null are as normal as ever. */
+        assert_true(kolk_pool_free_handle(&pool, mine));
+        assert_null(kolk_pool_get(&pool, mine));
+        assert_null(kolk_pool_get(&pool, kolk_handle_unpack(0)));
+        assert_null(kolk_pool_get(&pool, kolk_handle_unpack(mine.bits ^ 3)));
+        assert_no_more(&kept);
+        end_pool(&pool);
+        end_pool(&other);
+    }
+}
+
+/* ---- What is no damage -------------------------------------------------------------------------------------------------------- */
+
+/* All that was a bug without the debug mode is told with it in the same words. */
+static void test_other_misuse(void **state) {
+    (void)state;
+    static int a_global;
+    for (size_t n = 0; n < LENGTH_OF(settings) - 1; n++) {
+        kolk_pool pool;
+        notes taken;
+        begin_notes(&taken);
+        make_pool(&pool, &(kolk_pool_desc){.name = "mine", .object_size = 8, .capacity = 5, .debug = settings[n]});
+        void *object = taken_from(&pool), *other = taken_from(&pool);
+        kolk_pool_free(&pool, &a_global);
+        assert_noted(&taken, KOLK_FOREIGN_POINTER, "mine", &a_global, NO_SLOT,
+                     "kolk: mine: free of a pointer that is not of this pool");
+        kolk_pool_free(&pool, moved(other, 3));
+        assert_noted(&taken, KOLK_INTERIOR_POINTER, "mine", moved(other, 3), 1,
+                     "kolk: mine: free of a pointer into slot 1, at byte 3 of it");
+        void *never = moved(other, (ptrdiff_t)pool.stride);
+        kolk_pool_free(&pool, never);
+        assert_noted(&taken, KOLK_NEVER_ISSUED, "mine", never, 2,
+                     "kolk: mine: free of slot 2, which was never handed out");
+        give_back(&pool, object);
+        kolk_pool_free(&pool, object);
+        assert_noted(&taken, KOLK_DOUBLE_FREE, "mine", object, 0, "kolk: mine: double free of slot 0");
+        assert_int_equal(kolk_pool_index(&pool, object), UINT32_MAX);
+        assert_noted(&taken, KOLK_DEAD_OBJECT, "mine", object, 0, "kolk: mine: index of slot 0, which is free");
+        assert_true(kolk_handle_is_null(kolk_pool_handle(&pool, NULL)));
+        assert_noted(&taken, KOLK_FOREIGN_POINTER, "mine", NULL, NO_SLOT, "kolk: mine: handle of NULL");
+        assert_null(kolk_pool_next(&pool, never));
+        assert_noted(&taken, KOLK_NEVER_ISSUED, "mine", never, 2,
+                     "kolk: mine: next of slot 2, which was never handed out");
+        kolk_pool_free(&pool, NULL);
+        assert_silent(&taken);
+        assert_int_equal(kolk_pool_count(&pool), 1);
+        end_pool(&pool);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        DEBUG_TEST(test_a_handler_that_returns),
+        DEBUG_TEST(test_a_handler_that_jumps_out),
+        DEBUG_TEST(test_on_full_after_a_jump_out_of_alloc_n),
+        DEBUG_TEST(test_a_jump_out_of_an_eviction),
+        DEBUG_TEST(test_on_full_after_a_report_within_it),
+        DEBUG_TEST(test_the_handle_of_another_pool),
+        DEBUG_TEST(test_other_misuse),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

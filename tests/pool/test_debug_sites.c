@@ -1,0 +1,408 @@
+/* The debug setting `sites`: where an object was allocated and freed, and where a call failed, as addresses within the
+ * functions that called; and the list of what is still alive at deinit. */
+#include "../help/code_limits.h"
+
+struct thing {
+    char bytes[12];
+};
+KOLK_POOL_TYPE(things, struct thing)
+
+LIMITS(fire)
+LIMITS(spawn)
+LIMITS(spawn_n)
+LIMITS(spawn_zeroed)
+LIMITS(spawn_at)
+LIMITS(explode)
+LIMITS(vanish)
+LIMITS(vanish_handle)
+LIMITS(sweep)
+LIMITS(look_up)
+LIMITS(ask)
+LIMITS(finish)
+
+static things pool;
+
+APART(fire) static void *fire(void) {
+    void *object = things_alloc(&pool);
+    AND_ON();
+    return object;
+}
+
+APART(spawn) static void *spawn(void) {
+    void *object = kolk_pool_alloc(&pool.pool);
+    AND_ON();
+    return object;
+}
+
+APART(spawn_n) static void *spawn_n(void) {
+    void *object = NULL;
+    kolk_pool_alloc_n(&pool.pool, &object, 1);
+    AND_ON();
+    return object;
+}
+
+APART(spawn_zeroed) static void *spawn_zeroed(void) {
+    void *object = things_alloc_zeroed(&pool);
+    AND_ON();
+    return object;
+}
+
+APART(spawn_at) static void *spawn_at(void) {
+    void *object = kolk_pool_alloc_at(&pool.pool, kolk_handle_unpack(UINT64_C(5) << 32 | pool.pool.tag));
+    AND_ON();
+    return object;
+}
+
+APART(explode) static void explode(void *object) {
+    things_free(&pool, (struct thing *)object);
+    AND_ON();
+}
+
+APART(vanish) static void vanish(void *object) {
+    kolk_pool_free(&pool.pool, object);
+    AND_ON();
+}
+
+APART(vanish_handle) static void vanish_handle(void *object) {
+    things_free_handle(&pool, things_handle_of(&pool, (struct thing *)object));
+    AND_ON();
+}
+
+APART(sweep) static void sweep(void *object) {
+    (void)object;
+    things_clear(&pool);
+    AND_ON();
+}
+
+APART(look_up) static void look_up(kolk_handle handle) {
+    kolk_pool_get(&pool.pool, handle);
+    AND_ON();
+}
+
+APART(ask) static void ask(void *object) {
+    kolk_pool_index(&pool.pool, object);
+    AND_ON();
+    kolk_pool_handle(&pool.pool, object);
+    AND_ON();
+}
+
+APART(finish) static void finish(void) {
+    things_deinit(&pool);
+    AND_ON();
+}
+
+static const struct {
+    void *(*alloc)(void);
+    const limits *in;
+} allocs[] = {{fire, &in_fire},
+              {spawn, &in_spawn},
+              {spawn_n, &in_spawn_n},
+              {spawn_zeroed, &in_spawn_zeroed},
+              {spawn_at, &in_spawn_at}};
+
+static const struct {
+    void (*free)(void *object);
+    const limits *in;
+} frees[] = {{explode, &in_explode}, {vanish, &in_vanish}, {vanish_handle, &in_vanish_handle}, {sweep, &in_sweep}};
+
+static void start(const char *debug) {
+    assert_int_equal(things_init(&pool, &(kolk_pool_desc){.name = "things", .capacity = 20, .debug = debug}), KOLK_OK);
+}
+
+/* ---- The sites of a failure ------------------------------------------------------------------------------------------- */
+
+static void check_sites_of_a_double_free(const char *debug, unsigned a, unsigned f) {
+    reports kept;
+    begin_reports(&kept);
+    start(debug);
+    void *object = allocs[a].alloc();
+    assert_true(object && things_is_valid(&pool));
+    frees[f].free(object);
+    assert_true(things_is_valid(&pool));
+    assert_no_more(&kept);
+    vanish(object);
+    const report *now = next_report(&kept);
+    assert_int_equal(now->failure.rule, KOLK_DOUBLE_FREE);
+    assert_true(is_within(now->failure.alloc_site, allocs[a].in));
+    assert_true(is_within(now->failure.free_site, frees[f].in));
+    assert_true(is_within(now->failure.site, &in_vanish));
+    assert_sentence(now, " by ", "kolk: things: double free of slot 0");
+    assert_no_more(&kept);
+    end_pool(&pool.pool);
+}
+
+static void test_each_way_to_alloc_and_to_free(void **state) {
+    (void)state;
+    for (unsigned a = 0; a < LENGTH_OF(allocs); a++) check_sites_of_a_double_free("sites", a, a % LENGTH_OF(frees));
+    for (unsigned f = 0; f < LENGTH_OF(frees); f++) check_sites_of_a_double_free("all", f, f);
+    setenv("KOLK_BYPASS", "1", 1);
+    for (unsigned f = 0; f < LENGTH_OF(frees); f++) check_sites_of_a_double_free("sites", 4 - f, f);
+}
+
+static void test_sites_are_of_the_last_life(void **state) {
+    (void)state;
+    reports kept;
+    begin_reports(&kept);
+    start("sites,guard");
+    void *object = fire();
+    explode(object);
+    assert_ptr_equal(spawn(), object);
+    ((char *)object)[12] = 1;
+    vanish(object);
+    const report *now = next_report(&kept); /* seen while it is alive: it was not freed */
+    assert_int_equal(now->failure.rule, KOLK_OVERFLOW);
+    assert_true(is_within(now->failure.alloc_site, &in_spawn));
+    assert_null(now->failure.free_site);
+    assert_true(is_within(now->failure.site, &in_vanish));
+    assert_sentence(now, ", seen by ", "kolk: things: overflow of slot 0: 01 written 0 bytes behind its end");
+    explode(object);
+    now = next_report(&kept);
+    assert_true(is_within(now->failure.alloc_site, &in_spawn));
+    assert_true(is_within(now->failure.free_site, &in_vanish));
+    assert_true(is_within(now->failure.site, &in_explode));
+    end_pool(&pool.pool);
+    assert_no_more(&kept);
+}
+
+/* Damage: seen by the call that looked, done since the object was freed. */
+static void test_sites_of_a_write_after_free(void **state) {
+    (void)state;
+    reports kept;
+    start("sites,fill");
+    for (unsigned n = 0; n < 2; n++) {
+        begin_reports(&kept);
+        char *object = (char *)fire();
+        explode(object);
+        object[2] = 0x55;
+        if (n == 0)
+            assert_ptr_equal(spawn(), object);
+        else
+            sweep(NULL);
+        const report *now = next_report(&kept);
+        assert_int_equal(now->failure.rule, KOLK_WRITE_AFTER_FREE);
+        assert_true(is_within(now->failure.alloc_site, &in_fire));
+        assert_true(is_within(now->failure.free_site, &in_explode));
+        assert_true(is_within(now->failure.site, n == 0 ? &in_spawn : &in_sweep));
+        assert_sentence(now, ", seen by ", "kolk: things: write after free to slot 0: 55 written at byte 2 of it");
+        if (n == 0) explode(object);
+        assert_no_more(&kept);
+    }
+    char *object = (char *)fire();
+    vanish(object);
+    object[2] = 0x55;
+    finish();
+    const report *now = next_report(&kept);
+    assert_true(is_within(now->failure.free_site, &in_vanish));
+    assert_true(is_within(now->failure.site, &in_finish));
+    assert_no_more(&kept);
+}
+
+static void test_the_site_of_other_failures(void **state) {
+    (void)state;
+    static const char *const debug[] = {NULL, "sites"};
+    for (size_t n = 0; n < LENGTH_OF(debug); n++) { /* known without the setting, too */
+        if (n == 0 && !KOLK_CHECKS) {
+            print_message("without the setting left out: built with KOLK_CHECKS=0\n");
+            continue;
+        }
+        reports kept;
+        begin_reports(&kept);
+        start(debug[n]);
+        void *object = fire();
+        vanish(object);
+        vanish(object);
+        const report *now = next_report(&kept);
+        assert_true(is_within(now->failure.site, &in_vanish));
+        assert_true((now->failure.alloc_site != NULL) == (n == 1));
+        assert_true((now->failure.free_site != NULL) == (n == 1));
+        assert_int_equal(now->failure.sites, n == 1);
+        if (n == 0)
+            assert_string_equal(now->sentence, "kolk: things: double free of slot 0"); /* the handler's choice */
+        explode(moved(object, 1));
+        now = next_report(&kept);
+        assert_int_equal(now->failure.rule, KOLK_INTERIOR_POINTER);
+        assert_true(is_within(now->failure.site, &in_explode));
+        explode(&kept);
+        now = next_report(&kept);
+        assert_int_equal(now->failure.rule, KOLK_FOREIGN_POINTER);
+        assert_true(is_within(now->failure.site, &in_explode));
+        assert_null(now->failure.alloc_site);
+        ask(object);
+        for (int i = 0; i < 2; i++) {
+            now = next_report(&kept);
+            assert_int_equal(now->failure.rule, KOLK_DEAD_OBJECT);
+            assert_true(is_within(now->failure.site, &in_ask));
+        }
+        if (n == 1) {
+            look_up(kolk_handle_unpack(UINT64_C(1) << 32 | (pool.pool.tag ^ UINT32_C(1) << 31)));
+            now = next_report(&kept);
+            assert_int_equal(now->failure.rule, KOLK_WRONG_POOL);
+            assert_true(is_within(now->failure.site, &in_look_up));
+        }
+        end_pool(&pool.pool);
+        assert_no_more(&kept);
+    }
+}
+
+static void test_the_site_of_a_full_pool(void **state) {
+    (void)state;
+    for (size_t n = 0; n < LENGTH_OF(allocs) - 1; n++) {
+        reports kept;
+        begin_reports(&kept);
+        assert_int_equal(
+            things_init(&pool, &(kolk_pool_desc){.on_full = kolk_pool_trap_full, .debug = n % 2 ? NULL : "sites"}),
+            KOLK_OK);
+        assert_null(allocs[n].alloc());
+        const report *now = next_report(&kept);
+        assert_int_equal(now->failure.rule, KOLK_FULL);
+        assert_true(is_within(now->failure.site, allocs[n].in));
+        end_pool(&pool.pool);
+    }
+}
+
+/* ---- What is still alive ---------------------------------------------------------------------------------------------- */
+
+static void assert_leak(reports *kept, uint32_t count, uint32_t slot, const limits *in, const char *sentence) {
+    const report *now = next_report(kept);
+    assert_int_equal(now->failure.rule, KOLK_LEAK);
+    assert_string_equal(now->pool, "things");
+    assert_int_equal(now->failure.count, count);
+    assert_int_equal(now->failure.slot, slot);
+    assert_true(is_within(now->failure.alloc_site, in));
+    assert_null(now->failure.free_site);
+    assert_null(now->failure.site);
+    assert_sentence(now, " by ", sentence);
+}
+
+static void test_leaks_are_grouped_by_site_the_oldest_first(void **state) {
+    (void)state;
+    for (int bypassed = 0; bypassed < 2; bypassed++) {
+        reports kept;
+        begin_reports(&kept);
+        setenv("KOLK_BYPASS", bypassed ? "1" : "0", 1);
+        start("sites");
+        void *gone[3];
+        for (int i = 0; i < 3; i++) gone[i] = fire();
+        for (int i = 0; i < 3; i++) explode(gone[i]); /* 2 is next, then 1 and 0 */
+        assert_int_equal(things_index(&pool, spawn()), 2);
+        assert_int_equal(things_index(&pool, fire()), 1);
+        assert_int_equal(things_index(&pool, spawn()), 0);
+        assert_int_equal(things_index(&pool, spawn_n()), 3);
+        for (int i = 0; i < 3; i++) fire();
+        vanish(things_at(&pool, 5));
+        assert_true(things_is_valid(&pool));
+        finish();
+        assert_leak(&kept, 2, 2, &in_spawn, "kolk: things: 2 objects are still alive, the oldest in slot 2");
+        assert_leak(&kept, 3, 1, &in_fire, "kolk: things: 3 objects are still alive, the oldest in slot 1");
+        assert_leak(&kept, 1, 3, &in_spawn_n, "kolk: things: 1 object is still alive, in slot 3");
+        assert_no_more(&kept);
+        assert_true(is_all_zero(&pool.pool));
+    }
+}
+
+static void test_no_leaks(void **state) {
+    (void)state;
+    static const char *const debug[] = {"sites", "sites", "sites", "fill,guard,quarantine=5,trace", NULL};
+    for (size_t n = 0; n < LENGTH_OF(debug); n++) {
+        reports kept;
+        begin_reports(&kept);
+        start(debug[n]);
+        if (n > 0) { /* n == 0: never used */
+            void *object = fire();
+            fire();
+            if (n == 1) vanish(object), vanish(things_next(&pool, NULL));
+            if (n == 2) things_clear(&pool);
+        }
+        assert_true(things_is_valid(&pool));
+        finish(); /* from n == 3 on there are leaks, but no sites */
+        assert_no_more(&kept);
+    }
+}
+
+static jmp_buf back;
+static unsigned leaks;
+
+static void jump_at_the_first(const kolk_failure *failure, void *context) {
+    (void)context;
+    assert_int_equal(failure->rule, KOLK_LEAK);
+    if (leaks++ == 0) longjmp(back, 1);
+}
+
+static bool deinit_jumps_out(void) {
+    if (setjmp(back) != 0) return true;
+    things_deinit(&pool);
+    return false;
+}
+
+static void test_a_jump_out_of_the_list_of_leaks(void **state) {
+    (void)state;
+    leaks = 0;
+    start("sites");
+    void *object = fire();
+    spawn();
+    kolk_set_failure_handler(jump_at_the_first, NULL);
+    assert_true(deinit_jumps_out());
+    assert_true(things_is_valid(&pool)); /* it goes on */
+    assert_int_equal(things_count(&pool), 2);
+    vanish(object);
+    assert_int_equal(leaks, 1);
+    assert_false(deinit_jumps_out());
+    assert_int_equal(leaks, 2); /* the one that has not been told yet */
+    assert_true(is_all_zero(&pool.pool));
+}
+
+/* What was told once is not told again; another object of the same place is. */
+static void test_objects_since_the_last_list_of_leaks(void **state) {
+    (void)state;
+    reports kept;
+    leaks = 0;
+    start("sites");
+    for (int i = 0; i < 3; i++) fire();
+    kolk_set_failure_handler(jump_at_the_first, NULL);
+    assert_true(deinit_jumps_out());
+    for (int i = 0; i < 2; i++) fire();
+    begin_reports(&kept);
+    finish();
+    assert_leak(&kept, 2, 3, &in_fire, "kolk: things: 2 objects are still alive, the oldest in slot 3");
+    assert_no_more(&kept);
+}
+
+/* ---- The default handler: printed, and on it goes ---------------------------------------------------------------------- */
+
+static void leak_at_deinit(void) {
+    start("sites");
+    fire();
+    finish();
+    fprintf(stderr, "and on");
+}
+
+static void assert_begins(const char *text, const char *beginning) {
+    if (strncmp(text, beginning, strlen(beginning)) != 0) assert_string_equal(text, beginning);
+}
+
+static void test_leaks_are_printed(void **state) {
+    (void)state;
+    char text[2000];
+    int status = run_apart(leak_at_deinit, text, sizeof text);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    assert_begins(text, "kolk: things: 1 object is still alive, in slot 0");
+    const char *line = strchr(text, '\n');
+    assert_non_null(line);
+    assert_string_equal(line, "\nand on");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        DEBUG_TEST(test_each_way_to_alloc_and_to_free),
+        DEBUG_TEST(test_sites_are_of_the_last_life),
+        DEBUG_TEST(test_sites_of_a_write_after_free),
+        DEBUG_TEST(test_the_site_of_other_failures),
+        DEBUG_TEST(test_the_site_of_a_full_pool),
+        DEBUG_TEST(test_leaks_are_grouped_by_site_the_oldest_first),
+        DEBUG_TEST(test_no_leaks),
+        DEBUG_TEST(test_a_jump_out_of_the_list_of_leaks),
+        DEBUG_TEST(test_objects_since_the_last_list_of_leaks),
+        DEBUG_TEST(test_leaks_are_printed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

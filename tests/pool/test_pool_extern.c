@@ -1,0 +1,92 @@
+/* A program that is compiled with KOLK_EXTERN: every call goes to the library, as those of other languages do, and each
+ * function that is inline otherwise is there. */
+#define KOLK_EXTERN
+#include "../help/test.h"
+
+typedef struct ship {
+    double x, y;
+    uint32_t number;
+} ship;
+
+KOLK_POOL_TYPE(ships, ship)
+
+static void test_calls_into_the_library(void **state) {
+    (void)state;
+    ships fleet;
+    assert_int_equal(ships_init(&fleet, &(kolk_pool_desc){.name = "fleet", .capacity = 100}), KOLK_OK);
+    for (uint32_t i = 0; i < 100; i++) {
+        ship *one = ships_alloc(&fleet);
+        assert_non_null(one);
+        one->number = i;
+        assert_int_equal(ships_index(&fleet, one), i);
+        assert_true(ships_is_live(&fleet, one));
+        assert_ptr_equal(ships_get(&fleet, ships_handle_of(&fleet, one)), one);
+    }
+    assert_null(ships_alloc(&fleet));
+    assert_int_equal(ships_available(&fleet), 0);
+    KOLK_EACH(ships, each, &fleet) {
+        if (each->number % 2) ships_free(&fleet, each);
+    }
+    assert_int_equal(ships_count(&fleet), 50);
+    assert_null(ships_at(&fleet, 1));
+    uint32_t expected = 0;
+    for (ship *each = NULL; (each = ships_next(&fleet, each)); expected += 2) assert_int_equal(each->number, expected);
+    assert_int_equal(expected, 100);
+    assert_true(ships_is_valid(&fleet));
+    ships_deinit(&fleet);
+}
+
+static void test_misuse_by_calls(void **state) {
+    (void)state;
+    ships fleet;
+    notes taken;
+    begin_notes(&taken);
+    assert_int_equal(ships_init(&fleet, &(kolk_pool_desc){.name = "fleet", .capacity = 2}), KOLK_OK);
+    ship *one = ships_alloc(&fleet), foreign;
+    ship *volatile dead = one; /* so that the compiler does not see it too */
+    assert_true(ships_is_live(&fleet, one));
+    assert_false(ships_is_live(&fleet, &foreign));
+    assert_silent(&taken);
+    ships_free(&fleet, one);
+#if KOLK_CHECKS
+    ships_free(&fleet, dead);
+    assert_noted(&taken, KOLK_DOUBLE_FREE, "fleet", dead, 0, taken.sentence);
+#endif
+    assert_int_equal(ships_index(&fleet, dead), UINT32_MAX);
+    assert_noted(&taken, KOLK_DEAD_OBJECT, "fleet", dead, 0, "kolk: fleet: index of slot 0, which is free");
+    assert_int_equal(ships_handle_of(&fleet, dead).untyped.bits, 0);
+    assert_noted(&taken, KOLK_DEAD_OBJECT, "fleet", dead, 0, "kolk: fleet: handle of slot 0, which is free");
+    assert_true(ships_is_valid(&fleet));
+    ships_deinit(&fleet);
+    assert_silent(&taken);
+}
+
+/* The arithmetic of base.inl, of which no header speaks. */
+uintptr_t kolk_inverse(uintptr_t odd);
+uintptr_t kolk_exact_slot(uintptr_t offset, unsigned shift, uintptr_t inverse);
+
+static void test_exact_division(void **state) {
+    (void)state;
+    for (uintptr_t odd = 1; odd < 5000; odd += 2) {
+        assert_int_equal((uintptr_t)(odd * kolk_inverse(odd)), 1);
+        assert_int_equal((uintptr_t)(-odd * kolk_inverse(-odd)), 1);
+    }
+    for (unsigned shift = 0; shift < 8; shift++) {
+        for (uintptr_t odd = 1; odd < 40; odd += 2) {
+            uintptr_t stride = odd << shift, slots = 10;
+            for (uintptr_t offset = 0; offset < slots * stride; offset++) {
+                uintptr_t slot = kolk_exact_slot(offset, shift, kolk_inverse(odd));
+                assert_true(offset % stride ? slot >= slots : slot == offset / stride);
+            }
+        }
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_calls_into_the_library, abort_on_failure),
+        cmocka_unit_test_teardown(test_misuse_by_calls, abort_on_failure),
+        cmocka_unit_test(test_exact_division),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,147 @@
+// link: -Wl,--wrap=kolk_pool_alloc_slow,--wrap=kolk_pool_free_slow,--wrap=kolk_pool_get_slow
+// link: -Wl,--wrap=kolk_pool_handle_slow,--wrap=kolk_pool_is_live_slow,--wrap=kolk_pool_index_slow
+// link: -Wl,--wrap=kolk_pool_at_slow
+/* The fast paths are taken: calls from pool.inl to the ways out of it are counted. All that they do could be done out of
+ * line as well, only slower, so that no result of a call tells. Where the compiler inlines nothing, without optimisation,
+ * the calls come from inside the library, where the linker cannot count them. */
+#include "../help/test.h"
+
+typedef struct thing {
+    double numbers[3];
+} thing;
+
+KOLK_POOL_TYPE(things, thing)
+
+#define SLOTS 100u
+
+static unsigned calls;
+
+void *__real_kolk_pool_alloc_slow(kolk_pool *pool);
+void __real_kolk_pool_free_slow(kolk_pool *pool, void *object);
+void *__real_kolk_pool_get_slow(const kolk_pool *pool, kolk_handle handle);
+kolk_handle __real_kolk_pool_handle_slow(const kolk_pool *pool, const void *object);
+bool __real_kolk_pool_is_live_slow(const kolk_pool *pool, const void *object);
+uint32_t __real_kolk_pool_index_slow(const kolk_pool *pool, const void *object);
+void *__real_kolk_pool_at_slow(const kolk_pool *pool, uint32_t index);
+void *__wrap_kolk_pool_alloc_slow(kolk_pool *pool);
+void __wrap_kolk_pool_free_slow(kolk_pool *pool, void *object);
+void *__wrap_kolk_pool_get_slow(const kolk_pool *pool, kolk_handle handle);
+kolk_handle __wrap_kolk_pool_handle_slow(const kolk_pool *pool, const void *object);
+bool __wrap_kolk_pool_is_live_slow(const kolk_pool *pool, const void *object);
+uint32_t __wrap_kolk_pool_index_slow(const kolk_pool *pool, const void *object);
+void *__wrap_kolk_pool_at_slow(const kolk_pool *pool, uint32_t index);
+
+void *__wrap_kolk_pool_alloc_slow(kolk_pool *pool) {
+    calls++;
+    return __real_kolk_pool_alloc_slow(pool);
+}
+
+void __wrap_kolk_pool_free_slow(kolk_pool *pool, void *object) {
+    calls++;
+    __real_kolk_pool_free_slow(pool, object);
+}
+
+void *__wrap_kolk_pool_get_slow(const kolk_pool *pool, kolk_handle handle) {
+    calls++;
+    return __real_kolk_pool_get_slow(pool, handle);
+}
+
+kolk_handle __wrap_kolk_pool_handle_slow(const kolk_pool *pool, const void *object) {
+    calls++;
+    return __real_kolk_pool_handle_slow(pool, object);
+}
+
+bool __wrap_kolk_pool_is_live_slow(const kolk_pool *pool, const void *object) {
+    calls++;
+    return __real_kolk_pool_is_live_slow(pool, object);
+}
+
+uint32_t __wrap_kolk_pool_index_slow(const kolk_pool *pool, const void *object) {
+    calls++;
+    return __real_kolk_pool_index_slow(pool, object);
+}
+
+void *__wrap_kolk_pool_at_slow(const kolk_pool *pool, uint32_t index) {
+    calls++;
+    return __real_kolk_pool_at_slow(pool, index);
+}
+
+/* Questions about a live and a dead object: the same in every pool. */
+static void ask(const kolk_pool *pool, void *object, uint32_t index, kolk_handle handle, bool live) {
+    calls = 0;
+    if (live) assert_ptr_equal(kolk_pool_get(pool, handle), object);
+    if (live) assert_true(kolk_handle_equal(kolk_pool_handle(pool, object), handle));
+    if (live) assert_int_equal(kolk_pool_index(pool, object), index);
+    assert_true(kolk_pool_is_live(pool, object) == live);
+    assert_ptr_equal(kolk_pool_at(pool, index), live ? object : NULL);
+    assert_int_equal(calls, 0);
+}
+
+static void test_alloc_and_free(void **state) {
+    (void)state;
+    for (unsigned none = 0; none < 2; none++) {
+        things all;
+        thing *objects[SLOTS];
+        kolk_pool_desc desc = {.name = "fast", .capacity = SLOTS};
+        if (none) desc.generations = KOLK_GENERATIONS_NONE;
+        assert_int_equal(things_init(&all, &desc), KOLK_OK);
+        for (unsigned i = 0; i < SLOTS; i++) objects[i] = things_alloc(&all);
+        for (unsigned typed = 0; typed < 2; typed++) {
+            calls = 0;
+            for (unsigned i = 0; i < SLOTS; i++) {
+                if (typed)
+                    things_free(&all, objects[i]);
+                else
+                    kolk_pool_free(&all.pool, objects[i]);
+            }
+            assert_int_equal(kolk_pool_count(&all.pool), 0);
+            for (unsigned i = 0; i < SLOTS; i++)
+                objects[i] = typed ? things_alloc(&all) : (thing *)kolk_pool_alloc(&all.pool);
+            assert_int_equal(kolk_pool_count(&all.pool), SLOTS);
+            assert_int_equal(calls, 0);
+        }
+        things_deinit(&all);
+    }
+}
+
+static void test_questions(void **state) {
+    (void)state;
+    for (int reuse = KOLK_REUSE_LIFO; reuse <= KOLK_REUSE_LOWEST; reuse++) {
+        kolk_pool pool;
+        make_pool(&pool,
+                  &(kolk_pool_desc){
+                      .name = "asked", .object_size = sizeof(thing), .capacity = SLOTS, .reuse = (kolk_reuse)reuse});
+        for (unsigned i = 0; i < SLOTS; i++) {
+            void *object = kolk_pool_alloc(&pool);
+            uint32_t index = kolk_pool_index(&pool, object);
+            kolk_handle handle = kolk_pool_handle(&pool, object);
+            ask(&pool, object, index, handle, true);
+            if (i % 3) continue;
+            kolk_pool_free(&pool, object);
+            ask(&pool, object, index, handle, false);
+        }
+        kolk_pool_deinit(&pool);
+    }
+}
+
+static void test_that_calls_are_counted(void **state) {
+    (void)state;
+    kolk_pool pool;
+    make_pool(&pool, &(kolk_pool_desc){.name = "slow", .object_size = sizeof(thing), .capacity = 1});
+    calls = 0;
+    void *object = kolk_pool_alloc_slow(&pool);
+    kolk_handle handle = kolk_pool_handle_slow(&pool, object);
+    assert_ptr_equal(kolk_pool_get_slow(&pool, handle), object);
+    assert_true(kolk_pool_is_live_slow(&pool, object));
+    kolk_pool_free_slow(&pool, object);
+    assert_int_equal(calls, 5);
+    kolk_pool_deinit(&pool);
+}
+
+#define TEST(name) cmocka_unit_test_teardown(name, abort_on_failure)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {TEST(test_alloc_and_free), TEST(test_questions),
+                                       TEST(test_that_calls_are_counted)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,297 @@
+/* A full pool: on_full, what it may do, and the two ready-made ones. */
+#include "../help/test.h"
+
+static const kolk_reuse orders[] = {KOLK_REUSE_LIFO, KOLK_REUSE_FIFO, KOLK_REUSE_LOWEST};
+
+/* ---- A hook that does as it is told ------------------------------------------------------------------------------ */
+
+typedef enum deed { NOTHING, FREE_ONE, FREE_TWO, CLEAR, RESERVE, ALLOC, FREE_AND_ALLOC } deed;
+
+typedef struct hooked {
+    kolk_pool pool;
+    deed deed;
+    int calls;
+    void *object; /* to be freed */
+    void *another;
+    void *given; /* by alloc inside the hook */
+} hooked;
+
+static void on_full(kolk_pool *pool, void *context) {
+    hooked *h = (hooked *)context;
+    assert_ptr_equal(pool, &h->pool);
+    assert_true(kolk_pool_is_valid(pool));
+    h->calls++;
+    if (h->deed == FREE_ONE || h->deed == FREE_TWO || h->deed == FREE_AND_ALLOC) kolk_pool_free(pool, h->object);
+    if (h->deed == FREE_TWO) kolk_pool_free(pool, h->another);
+    if (h->deed == CLEAR) kolk_pool_clear(pool);
+    if (h->deed == RESERVE) assert_int_equal(kolk_pool_reserve(pool, 4), KOLK_ABOVE_MAX);
+    if (h->deed == ALLOC || h->deed == FREE_AND_ALLOC) h->given = kolk_pool_alloc(pool);
+}
+
+static void fill(hooked *h, kolk_reuse reuse, deed what) {
+    *h = (hooked){.deed = what};
+    make_pool(&h->pool,
+              &(kolk_pool_desc){
+                  .name = "full", .object_size = 8, .capacity = 3, .reuse = reuse, .on_full = on_full, .context = h});
+    for (int i = 0; i < 3; i++) assert_non_null(kolk_pool_alloc(&h->pool));
+    assert_int_equal(h->calls, 0);
+    h->object = kolk_pool_at(&h->pool, 1);
+    h->another = kolk_pool_at(&h->pool, 2);
+}
+
+static void assert_counts(const hooked *h, int calls, uint32_t count, uint64_t failed, uint64_t evictions) {
+    kolk_stats stats;
+    kolk_pool_stats(&h->pool, &stats);
+    assert_int_equal(h->calls, calls);
+    assert_int_equal(stats.count, count);
+    assert_int_equal(stats.failed, failed);
+    assert_int_equal(stats.evictions, evictions);
+    assert_true(kolk_pool_is_valid(&h->pool));
+}
+
+static void test_without_a_hook_alloc_gives_null(void **state) {
+    (void)state;
+    for (size_t i = 0; i < LENGTH_OF(orders); i++) {
+        kolk_pool pool;
+        kolk_stats stats;
+        make_pool(&pool, &(kolk_pool_desc){.object_size = 8, .capacity = 2, .reuse = orders[i]});
+        void *objects[4] = {&pool, &pool, &pool, &pool};
+        assert_int_equal(kolk_pool_alloc_n(&pool, objects, 4), 2);
+        assert_null(kolk_pool_alloc(&pool));
+        assert_null(kolk_pool_alloc_zeroed(&pool));
+        assert_int_equal(kolk_pool_alloc_n(&pool, objects, 1), 0);
+        assert_int_equal(kolk_pool_alloc_n(&pool, NULL, 0), 0);
+        kolk_pool_stats(&pool, &stats);
+        assert_int_equal(stats.failed, 4);
+        assert_int_equal(stats.evictions, 0);
+        kolk_pool_deinit(&pool);
+    }
+}
+
+static void test_what_the_hook_may_do(void **state) {
+    (void)state;
+    for (size_t i = 0; i < LENGTH_OF(orders); i++) {
+        hooked h;
+        fill(&h, orders[i], NOTHING);
+        assert_null(kolk_pool_alloc(&h.pool));
+        assert_null(kolk_pool_alloc(&h.pool)); /* each time it is asked once */
+        assert_counts(&h, 2, 3, 2, 0);
+        kolk_pool_deinit(&h.pool);
+
+        fill(&h, orders[i], FREE_ONE);
+        assert_ptr_equal(kolk_pool_alloc(&h.pool), h.object);
+        assert_counts(&h, 1, 3, 0, 1);
+        kolk_pool_deinit(&h.pool);
+
+        fill(&h, orders[i], FREE_TWO);
+        assert_non_null(kolk_pool_alloc(&h.pool));
+        assert_counts(&h, 1, 2, 0, 2);
+        assert_non_null(kolk_pool_alloc(&h.pool)); /* not full: not asked */
+        assert_counts(&h, 1, 3, 0, 2);
+        kolk_pool_deinit(&h.pool);
+
+        fill(&h, orders[i], CLEAR);
+        assert_ptr_equal(kolk_pool_alloc(&h.pool), h.pool.slots);
+        assert_counts(&h, 1, 1, 0, 3);
+        kolk_pool_deinit(&h.pool);
+
+        fill(&h, orders[i], RESERVE);
+        assert_null(kolk_pool_alloc(&h.pool));
+        assert_counts(&h, 1, 3, 1, 0);
+        kolk_pool_deinit(&h.pool);
+    }
+}
+
+static void test_alloc_inside_the_hook(void **state) {
+    (void)state;
+    for (size_t i = 0; i < LENGTH_OF(orders); i++) {
+        hooked h;
+        fill(&h, orders[i], ALLOC);
+        assert_null(kolk_pool_alloc(&h.pool));
+        assert_null(h.given);
+        assert_counts(&h, 1, 3, 2, 0); /* it was not called again from within */
+        kolk_pool_deinit(&h.pool);
+
+        fill(&h, orders[i], FREE_AND_ALLOC);
+        assert_null(kolk_pool_alloc(&h.pool)); /* the hook has taken the place that it made */
+        assert_ptr_equal(h.given, h.object);
+        assert_int_equal(h.calls, 1);
+        assert_true(kolk_pool_is_valid(&h.pool));
+        kolk_pool_deinit(&h.pool);
+    }
+}
+
+static void test_the_hook_is_asked_after_growing(void **state) {
+    (void)state;
+    hooked h = {.deed = NOTHING};
+    make_pool(&h.pool, &(kolk_pool_desc){.object_size = 8, .max_capacity = 5, .on_full = on_full, .context = &h});
+    for (int i = 0; i < 5; i++) assert_non_null(kolk_pool_alloc(&h.pool));
+    assert_int_equal(h.calls, 0);
+    assert_null(kolk_pool_alloc(&h.pool));
+    assert_int_equal(h.calls, 1);
+    kolk_pool_deinit(&h.pool);
+}
+
+/* ---- trap_full --------------------------------------------------------------------------------------------------- */
+
+static void test_trap_full(void **state) {
+    (void)state;
+    kolk_pool pool;
+    notes taken;
+    begin_notes(&taken);
+    make_pool(&pool,
+              &(kolk_pool_desc){.name = "voices", .object_size = 8, .capacity = 2, .on_full = kolk_pool_trap_full});
+    assert_non_null(kolk_pool_alloc(&pool));
+    assert_non_null(kolk_pool_alloc(&pool));
+    assert_silent(&taken);
+    for (int i = 0; i < 2; i++) {
+        assert_null(kolk_pool_alloc(&pool));
+        assert_noted(
+            &taken, KOLK_FULL, "voices", NULL, NO_SLOT,
+            "kolk: voices: full: all 2 slots are in use: raise .capacity, or .max_capacity to let the pool grow");
+    }
+    assert_true(kolk_pool_is_valid(&pool));
+    kolk_pool_deinit(&pool);
+    /* The other sentence, for a pool that may grow and is refused memory, is in test_pool_growth.c. */
+}
+
+static void jump_out(const kolk_failure *failure, void *context) {
+    (void)failure;
+    longjmp(*(jmp_buf *)context, 1);
+}
+
+static bool alloc_jumps_out(kolk_pool *pool) {
+    jmp_buf back;
+    kolk_set_failure_handler(jump_out, &back);
+    if (setjmp(back) != 0) return true;
+    kolk_pool_alloc(pool);
+    return false;
+}
+
+static void test_a_longjmp_out_of_trap_full(void **state) {
+    (void)state;
+    kolk_pool pool;
+    make_pool(&pool, &(kolk_pool_desc){.object_size = 8, .capacity = 1, .on_full = kolk_pool_trap_full});
+    void *object = kolk_pool_alloc(&pool);
+    for (int i = 0; i < 3; i++) {
+        assert_true(alloc_jumps_out(&pool)); /* each time */
+        assert_true(kolk_pool_is_valid(&pool));
+    }
+    kolk_pool_free(&pool, object);
+    assert_ptr_equal(kolk_pool_alloc(&pool), object);
+    kolk_pool_deinit(&pool);
+}
+
+/* ---- evict_cheapest ---------------------------------------------------------------------------------------------- */
+
+static double loudness(const void *object, void *context) {
+    ++*(int *)context;
+    return *(const double *)object;
+}
+
+static void start_voices(kolk_pool *pool, kolk_reuse reuse, int *asked, const double *volumes, uint32_t n) {
+    make_pool(pool, &(kolk_pool_desc){.name = "voices",
+                                      .object_size = sizeof(double),
+                                      .capacity = n,
+                                      .reuse = reuse,
+                                      .on_full = kolk_pool_evict_cheapest,
+                                      .cost = loudness,
+                                      .context = asked});
+    for (uint32_t i = 0; i < n; i++) *(double *)kolk_pool_alloc(pool) = volumes[i];
+}
+
+static void test_evict_cheapest(void **state) {
+    (void)state;
+    static const double volumes[] = {5, 3, 1, 2, 1}; /* the quietest: slot 2, the lower of the two equals */
+    static const uint32_t order[] = {2, 4, 3, 1, 0};
+    for (size_t i = 0; i < LENGTH_OF(orders); i++) {
+        kolk_pool pool;
+        kolk_stats stats;
+        int asked = 0;
+        start_voices(&pool, orders[i], &asked, volumes, 5);
+        assert_int_equal(asked, 0);
+        for (uint32_t n = 0; n < 5; n++) {
+            kolk_handle old = kolk_pool_handle(&pool, kolk_pool_at(&pool, order[n]));
+            double *voice = (double *)kolk_pool_alloc(&pool);
+            assert_int_equal(kolk_pool_index(&pool, voice), order[n]);
+            assert_null(kolk_pool_get(&pool, old));
+            *voice = 10;
+            assert_int_equal(asked, 5 * (n + 1)); /* each live one once */
+            kolk_pool_stats(&pool, &stats);
+            assert_int_equal(stats.evictions, n + 1);
+            assert_int_equal(stats.count, 5);
+            assert_int_equal(stats.failed, 0);
+            assert_true(kolk_pool_is_valid(&pool));
+        }
+        kolk_pool_deinit(&pool);
+    }
+}
+
+static void test_evict_cheapest_with_costs_below_zero(void **state) {
+    (void)state;
+    static const double volumes[] = {-1, -5, -3};
+    kolk_pool pool;
+    int asked = 0;
+    start_voices(&pool, KOLK_REUSE_LIFO, &asked, volumes, 3);
+    assert_int_equal(kolk_pool_index(&pool, kolk_pool_alloc(&pool)), 1);
+    kolk_pool_deinit(&pool);
+}
+
+/* The hook is a function like any other: called by hand it frees one object, or none where there is none. */
+static void test_evict_cheapest_by_hand(void **state) {
+    (void)state;
+    static const double volumes[] = {2, 1};
+    kolk_pool pool;
+    int asked = 0;
+    start_voices(&pool, KOLK_REUSE_LIFO, &asked, volumes, 2);
+    kolk_pool_evict_cheapest(&pool, &asked);
+    assert_null(kolk_pool_at(&pool, 1));
+    kolk_pool_evict_cheapest(&pool, &asked);
+    kolk_pool_evict_cheapest(&pool, &asked);
+    assert_int_equal(kolk_pool_count(&pool), 0);
+    kolk_pool_deinit(&pool);
+}
+
+/* Whatever alloc_n gives is alive and given once, though the pool is full and the cheapest is evicted: on_full is asked
+ * for the first object only. */
+static void test_alloc_n_with_evictions(void **state) {
+    (void)state;
+    static const double volumes[] = {0, 1, 2, 3};
+    for (size_t i = 0; i < LENGTH_OF(orders); i++) {
+        for (uint32_t room = 0; room <= 4; room++) {
+            kolk_pool pool;
+            void *objects[6];
+            int asked = 0;
+            start_voices(&pool, orders[i], &asked, volumes, 4);
+            for (uint32_t slot = 0; slot < room; slot++) kolk_pool_free(&pool, kolk_pool_at(&pool, slot));
+            uint32_t given = kolk_pool_alloc_n(&pool, objects, 6);
+            assert_int_equal(given, room ? room : 1);
+            assert_int_equal(asked, room ? 0 : 4);
+            for (uint32_t n = 0; n < given; n++) {
+                assert_true(kolk_pool_is_live(&pool, objects[n]));
+                for (uint32_t k = 0; k < n; k++) assert_ptr_not_equal(objects[k], objects[n]);
+            }
+            assert_true(kolk_pool_is_valid(&pool));
+            assert_int_equal(kolk_pool_alloc_n(&pool, objects, 1), 1); /* the next call asks again */
+            kolk_pool_deinit(&pool);
+        }
+    }
+}
+
+#define TEST(name) cmocka_unit_test_teardown(name, abort_on_failure)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(test_without_a_hook_alloc_gives_null),
+        TEST(test_what_the_hook_may_do),
+        TEST(test_alloc_inside_the_hook),
+        TEST(test_the_hook_is_asked_after_growing),
+        TEST(test_trap_full),
+        TEST(test_a_longjmp_out_of_trap_full),
+        TEST(test_evict_cheapest),
+        TEST(test_evict_cheapest_with_costs_below_zero),
+        TEST(test_evict_cheapest_by_hand),
+        TEST(test_alloc_n_with_evictions),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,506 @@
+// link: -Wl,--wrap=mmap,--wrap=mmap64,--wrap=mprotect,--wrap=madvise,--wrap=mincore
+/* The last slots: headroom, which only urgent allocations take, and low_water, whose hook is called each time that few
+ * slots are left. Against counts under random operations; growing pools without asking the system; hooks in hooks.
+ * KOLK_TEST_SEED may be set in the environment. */
+#include "../help/debug_test.h"
+
+#include "../help/system_calls.h"
+
+#include <time.h>
+
+static uint64_t seed;
+
+static const struct {
+    const char *debug, *bypass;
+} modes[] = {{NULL, "0"}, {"fill,guard,quarantine=64", "0"}, {NULL, "1"}};
+
+/* ---- Headroom ---------------------------------------------------------------------------------------------------- */
+
+enum { FIXED, GROWING, LENT, KINDS, SHAPES = 3 * KINDS * LENGTH_OF(modes) };
+
+#define SLOTS 20u
+
+/* A pool of SLOTS slots in the end, of each order, kind of memory and debug mode. */
+static void make_shape(kolk_pool *pool, unsigned n, kolk_pool_desc desc) {
+    static _Alignas(16) unsigned char memory[KOLK_POOL_BYTES(OBJECT, 8, SLOTS) + KOLK_POOL_AGE_BYTES(SLOTS)];
+    unsigned kind = n / 3 % KINDS;
+    desc.name = "shape";
+    desc.object_size = OBJECT;
+    desc.reuse = orders[n % 3];
+    desc.debug = modes[n / 3 / KINDS].debug;
+    desc.capacity = kind == GROWING ? 0 : SLOTS;
+    if (kind == GROWING) desc.max_capacity = SLOTS;
+    if (kind == LENT) desc.memory = memory, desc.memory_size = sizeof memory;
+    setenv("KOLK_BYPASS", modes[n / 3 / KINDS].bypass, 1);
+    make_pool(pool, &desc);
+}
+
+static void test_the_last_slots_are_for_urgent_ones(void **state) {
+    (void)state;
+    static const uint32_t headrooms[] = {0, 1, 5, SLOTS - 1, SLOTS};
+    for (unsigned n = 0; n < SHAPES * LENGTH_OF(headrooms); n++) {
+        kolk_pool pool;
+        kolk_stats stats;
+        void *objects[SLOTS + 1];
+        uint32_t headroom = headrooms[n / SHAPES], plain = SLOTS - headroom;
+        make_shape(&pool, n % SHAPES, (kolk_pool_desc){.headroom = headroom});
+        for (int round = 0; round < 3; round++) {
+            uint32_t given = round == 1 ? kolk_pool_alloc_n(&pool, objects, SLOTS + 1) : 0;
+            while (given < plain) objects[given++] = round == 2 ? kolk_pool_alloc_zeroed(&pool) : taken_from(&pool);
+            assert_int_equal(given, plain);
+            assert_null(kolk_pool_alloc(&pool));
+            assert_null(kolk_pool_alloc_zeroed(&pool));
+            assert_int_equal(kolk_pool_alloc_n(&pool, objects + given, 1), 0);
+            for (; given < SLOTS; given++) assert_non_null(objects[given] = kolk_pool_alloc_urgent(&pool));
+            assert_null(kolk_pool_alloc_urgent(&pool));
+            assert_int_equal(kolk_pool_available(&pool), 0);
+            for (uint32_t i = 0; i < headroom; i++) { /* what is given back is headroom at first, whoever gives it */
+                give_back(&pool, objects[i]);
+                assert_null(kolk_pool_alloc(&pool));
+            }
+            assert_int_equal(kolk_pool_available(&pool), headroom);
+            if (plain) {
+                give_back(&pool, objects[headroom]);
+                objects[headroom] = taken_from(&pool);
+                assert_null(kolk_pool_alloc(&pool));
+            }
+            if (headroom) {
+                assert_non_null(kolk_pool_alloc_urgent(&pool));
+                kolk_pool_clear(&pool);
+            } else {
+                for (uint32_t i = 0; i < SLOTS; i++) give_back(&pool, objects[i]);
+            }
+            assert_int_equal(kolk_pool_count(&pool), 0);
+        }
+        kolk_pool_stats(&pool, &stats);
+        assert_int_equal(stats.evictions, 0);
+        assert_true(stats.failed > 0);
+        kolk_pool_clear(&pool);
+        end_pool(&pool);
+    }
+}
+
+/* A full pool and its headroom: what on_full frees may be taken even when urgent ones have used the headroom up. */
+static void test_evictions_beside_headroom(void **state) {
+    (void)state;
+    for (unsigned n = 0; n < SHAPES; n++) {
+        kolk_pool pool;
+        kolk_stats stats;
+        make_shape(&pool, n, (kolk_pool_desc){.headroom = 4, .ages = true, .on_full = kolk_pool_evict_oldest});
+        void *first = taken_from(&pool), *second = taken_from(&pool);
+        for (uint32_t i = 2; i < SLOTS - 4; i++) taken_from(&pool);
+        kolk_handle gone = kolk_pool_handle(&pool, first);
+        taken_from(&pool);
+        assert_null(kolk_pool_get(&pool, gone));
+        assert_ptr_equal(kolk_pool_oldest(&pool), second);
+        assert_int_equal(kolk_pool_count(&pool), SLOTS - 4);
+        for (int i = 0; i < 4; i++) assert_non_null(kolk_pool_alloc_urgent(&pool)); /* which evicts nobody */
+        assert_ptr_equal(kolk_pool_oldest(&pool), second);
+        assert_non_null(kolk_pool_alloc(&pool));
+        assert_non_null(kolk_pool_alloc_urgent(&pool));
+        kolk_pool_stats(&pool, &stats);
+        assert_int_equal(stats.count, SLOTS);
+        assert_int_equal(stats.evictions, 3);
+        assert_int_equal(stats.failed, 0);
+        end_pool(&pool);
+    }
+}
+
+/* A growing pool commits the headroom ahead: urgent ones don't ask the system, and get it when that gives no more. */
+static void test_headroom_is_committed_ahead(void **state) {
+    (void)state;
+    static const size_t sizes[] = {8, OBJECT, 30000, 100000};
+    static const uint32_t headrooms[] = {1, 7, 100, 150};
+    for (unsigned n = 0; n < 3 * LENGTH_OF(sizes) * LENGTH_OF(headrooms); n++) {
+        kolk_pool pool;
+        uint32_t headroom = headrooms[n / 3 / LENGTH_OF(sizes)];
+        make_pool(&pool, &(kolk_pool_desc){.object_size = sizes[n / 3 % LENGTH_OF(sizes)],
+                                           .max_capacity = 200,
+                                           .reuse = orders[n % 3],
+                                           .headroom = headroom});
+        for (uint32_t i = 0; i < 50; i++) {
+            taken_from(&pool);
+            assert_true(kolk_pool_available(&pool) >= headroom);
+        }
+        refuse(1, true);
+        for (uint32_t i = 0; i < headroom; i++) assert_non_null(kolk_pool_alloc_urgent(&pool));
+        assert_int_equal(os.calls, 0);
+        uint32_t spare = kolk_pool_available(&pool), before = kolk_pool_count(&pool);
+        for (uint32_t i = 0; i < spare; i++) assert_non_null(kolk_pool_alloc_urgent(&pool));
+        assert_null(kolk_pool_alloc_urgent(&pool));
+        assert_null(kolk_pool_alloc(&pool));
+        refuse(0, false);
+        assert_int_equal(kolk_pool_count(&pool), before + spare);
+        assert_true(kolk_pool_is_valid(&pool));
+        while (kolk_pool_alloc(&pool)) {}
+        assert_int_equal(kolk_pool_count(&pool), before + spare > 200 - headroom ? before + spare : 200 - headroom);
+        end_pool(&pool);
+    }
+}
+
+static void test_what_trap_full_says(void **state) {
+    (void)state;
+    kolk_pool pool;
+    notes taken;
+    begin_notes(&taken);
+    make_pool(&pool,
+              &(kolk_pool_desc){
+                  .name = "boss", .object_size = 8, .capacity = 5, .headroom = 2, .on_full = kolk_pool_trap_full});
+    for (int i = 0; i < 3; i++) assert_non_null(kolk_pool_alloc(&pool));
+    assert_null(kolk_pool_alloc(&pool));
+    assert_noted(&taken, KOLK_FULL, "boss", NULL, NO_SLOT,
+                 "kolk: boss: full: of 5 slots, the last 2 are for urgent allocations only: raise .capacity");
+    assert_non_null(kolk_pool_alloc_urgent(&pool));
+    assert_non_null(kolk_pool_alloc_urgent(&pool));
+    assert_silent(&taken);
+    assert_null(kolk_pool_alloc_urgent(&pool));
+    assert_noted(&taken, KOLK_FULL, "boss", NULL, NO_SLOT,
+                 "kolk: boss: full: all 5 slots are in use: raise .capacity, or .max_capacity to let the pool grow");
+    end_pool(&pool);
+}
+
+/* ---- Low water --------------------------------------------------------------------------------------------------- */
+
+typedef struct low {
+    kolk_pool pool;
+    uint32_t calls;
+    uint32_t frees; /* so many objects are freed by the hook */
+    void *given;    /* to the hook, by an alloc of its own */
+    bool allocs, clears;
+    void *objects[SLOTS];
+} low;
+
+/* Called before the alloc: so many are still there that one less is fewer than low_water. */
+static void on_low(kolk_pool *pool, void *context) {
+    low *l = (low *)context;
+    assert_ptr_equal(pool, &l->pool);
+    assert_true(kolk_pool_is_valid(pool));
+    l->calls++;
+    for (uint32_t i = 0; i < l->frees; i++) kolk_pool_free(pool, l->objects[i]);
+    if (l->clears) kolk_pool_clear(pool);
+    if (l->allocs) l->given = kolk_pool_alloc(pool);
+}
+
+static uint32_t slots_left(const kolk_pool *pool) {
+    return pool->max_capacity - kolk_pool_count(pool);
+}
+
+/* Up and down many times, by single allocs and frees: the hook is called when an alloc is about to take one of the last
+ * low_water slots, and then not before there were more again. */
+static void test_low_water_up_and_down(void **state) {
+    (void)state;
+    static const uint32_t waters[] = {1, 2, 5, SLOTS};
+    uint64_t random = seed;
+    uint32_t times = 0;
+    for (unsigned n = 0; n < SHAPES * LENGTH_OF(waters) * 3; n++) {
+        low l = {.calls = 0};
+        uint32_t water = waters[n / SHAPES % LENGTH_OF(waters)], headroom = n / SHAPES / LENGTH_OF(waters);
+        make_shape(&l.pool, n % SHAPES,
+                   (kolk_pool_desc){.low_water = water, .on_low = on_low, .headroom = headroom, .context = &l});
+        uint32_t count = 0, calls = 0, rising = 1;
+        bool told = false;
+        for (int step = 0; step < 400; step++) {
+            if (random_below(&random, 32) == 0) rising = !rising;
+            uint32_t left = SLOTS - count;
+            if (random_below(&random, 4) < (rising ? 3u : 1u)) {
+                bool urgent = random_below(&random, 2);
+                bool gives = left > (urgent ? 0 : headroom);
+                void *object = urgent ? kolk_pool_alloc_urgent(&l.pool) : kolk_pool_alloc(&l.pool);
+                assert_int_equal(object != NULL, gives);
+                if (gives) l.objects[count++] = object;
+                if (left > water) told = false;
+                calls += left <= water && !told;
+                told = told || left <= water;
+            } else if (count) {
+                uint32_t at = random_below(&random, count--);
+                kolk_pool_free(&l.pool, l.objects[at]);
+                l.objects[at] = l.objects[count];
+            }
+            assert_true(kolk_pool_is_valid(&l.pool));
+            if (l.calls != calls)
+                fail_msg("KOLK_TEST_SEED=%" PRIu64
+                         ", shape %u, low_water %u, headroom %u, step %d, %u left: %u calls, not %u",
+                         seed, n % SHAPES, water, headroom, step, left, l.calls, calls);
+        }
+        times += calls;
+        kolk_pool_clear(&l.pool);
+        end_pool(&l.pool);
+    }
+    assert_true(times > 1000);
+}
+
+/* Several at once, or one by its handle: whoever leaves fewer, the hook has been called by the next alloc, once. */
+static void test_low_water_is_crossed_by_others(void **state) {
+    (void)state;
+    for (unsigned n = 0; n < 3 * 3; n++) {
+        low l = {.calls = 0};
+        make_pool(&l.pool, &(kolk_pool_desc){.name = "low",
+                                             .object_size = 8,
+                                             .capacity = SLOTS,
+                                             .reuse = orders[n % 3],
+                                             .low_water = 6,
+                                             .on_low = on_low,
+                                             .context = &l});
+        for (int round = 1; round <= 3; round++) {
+            void *objects[SLOTS];
+            if (n / 3 == 0) {
+                assert_int_equal(kolk_pool_alloc_n(&l.pool, objects, SLOTS - 6), SLOTS - 6);
+                assert_int_equal(l.calls, round - 1);
+                assert_int_equal(kolk_pool_alloc_n(&l.pool, objects, 3), 3);
+            } else if (n / 3 == 1) {
+                assert_int_equal(kolk_pool_alloc_n(&l.pool, objects, SLOTS - 2), SLOTS - 2);
+            } else {
+                for (uint32_t slot = 0; slot < SLOTS - 4; slot++)
+                    assert_non_null(
+                        kolk_pool_alloc_at(&l.pool, kolk_handle_unpack(UINT64_C(1) << 32 | (slot ^ l.pool.tag))));
+            }
+            assert_non_null(kolk_pool_alloc(&l.pool));
+            assert_int_equal(l.calls, round);
+            assert_non_null(kolk_pool_alloc(&l.pool));
+            assert_int_equal(l.calls, round);
+            kolk_pool_clear(&l.pool);
+        }
+        end_pool(&l.pool);
+    }
+}
+
+/* Once for all of them: an alloc that headroom refuses gets the hook called, too. */
+static void test_low_water_and_refused_allocs(void **state) {
+    (void)state;
+    for (unsigned n = 0; n < 3; n++) {
+        low l = {.calls = 0};
+        make_pool(&l.pool, &(kolk_pool_desc){.name = "low",
+                                             .object_size = 8,
+                                             .capacity = 6,
+                                             .reuse = orders[n],
+                                             .headroom = 2,
+                                             .low_water = 2,
+                                             .on_low = on_low,
+                                             .context = &l});
+        for (int i = 0; i < 4; i++) l.objects[i] = taken_from(&l.pool);
+        for (int i = 0; i < 5; i++) assert_null(kolk_pool_alloc(&l.pool));
+        assert_int_equal(l.calls, 1);
+        assert_non_null(kolk_pool_alloc_urgent(&l.pool));
+        assert_non_null(kolk_pool_alloc_urgent(&l.pool));
+        assert_null(kolk_pool_alloc_urgent(&l.pool));
+        assert_int_equal(l.calls, 1);
+        end_pool(&l.pool);
+    }
+}
+
+static void find_memory(kolk_pool *pool, void *context) {
+    (void)pool;
+    ++*(unsigned *)context;
+    refuse(0, false); /* as if other parts of the program had given some back */
+}
+
+/* The alloc is tried once more after on_full, and may find memory to grow where there was none. */
+static void test_a_hook_that_finds_memory_only(void **state) {
+    (void)state;
+    for (unsigned n = 0; n < 3; n++) {
+        kolk_pool pool;
+        unsigned calls = 0;
+        make_pool(&pool, &(kolk_pool_desc){.object_size = OBJECT,
+                                           .capacity = 1,
+                                           .max_capacity = 1000,
+                                           .reuse = orders[n],
+                                           .on_full = find_memory,
+                                           .context = &calls});
+        taken_from(&pool);
+        refuse(1, true);
+        taken_from(&pool);
+        assert_int_equal(calls, 1);
+        end_pool(&pool);
+    }
+}
+
+/* Zero means default, which is never; more than there are is from the first on. */
+static void test_low_water_at_its_ends(void **state) {
+    (void)state;
+    for (unsigned n = 0; n < 3 * 3; n++) {
+        static const uint32_t waters[] = {0, 5, UINT32_MAX};
+        low l = {.calls = 0};
+        make_pool(&l.pool, &(kolk_pool_desc){.object_size = 8,
+                                             .capacity = 4,
+                                             .reuse = orders[n % 3],
+                                             .low_water = waters[n / 3],
+                                             .on_low = on_low,
+                                             .context = &l});
+        for (int i = 0; i < 4; i++) taken_from(&l.pool);
+        assert_null(kolk_pool_alloc(&l.pool));
+        assert_null(kolk_pool_alloc(&l.pool));
+        assert_int_equal(l.calls, waters[n / 3] != 0); /* none were left above it meanwhile */
+        end_pool(&l.pool);
+    }
+    kolk_pool pool; /* and without a hook it means nothing */
+    make_pool(&pool, &(kolk_pool_desc){.object_size = 8, .capacity = 4, .low_water = 2});
+    for (int i = 0; i < 4; i++) taken_from(&pool);
+    end_pool(&pool);
+}
+
+static void free_and_take(kolk_pool *pool, void *context) {
+    low *l = (low *)context;
+    unsigned before = l->calls;
+    for (int i = 0; i < 4; i++) kolk_pool_free(pool, l->objects[i]);
+    for (int i = 0; i < 3; i++) l->objects[i] = taken_from(pool); /* the second one is low again */
+    assert_int_equal(l->calls, before);                           /* but one hook is no other's business */
+}
+
+/* On the way into on_full's hook and back, low water is crossed unheard; and to ask for nothing crosses nothing. */
+static void test_low_water_in_hooks(void **state) {
+    (void)state;
+    for (unsigned n = 0; n < SHAPES; n++) {
+        low l = {.calls = 0};
+        make_shape(&l.pool, n,
+                   (kolk_pool_desc){.low_water = 2, .on_low = on_low, .on_full = free_and_take, .context = &l});
+        for (uint32_t i = 0; i < SLOTS - 2; i++) l.objects[i] = taken_from(&l.pool);
+        assert_int_equal(kolk_pool_alloc_n(&l.pool, l.objects, 0), 0);
+        assert_int_equal(l.calls, 0);
+        for (uint32_t i = SLOTS - 2; i < SLOTS; i++) l.objects[i] = taken_from(&l.pool);
+        assert_int_equal(l.calls, 1);
+        l.objects[3] = taken_from(&l.pool);
+        assert_int_equal(kolk_pool_count(&l.pool), SLOTS);
+        assert_int_equal(l.calls, 1);
+        kolk_pool_clear(&l.pool);
+        end_pool(&l.pool);
+    }
+}
+
+/* The hook may do what on_full may. */
+static void test_what_the_hook_may_do(void **state) {
+    (void)state;
+    for (unsigned n = 0; n < SHAPES; n++) {
+        low l = {.frees = 2};
+        make_shape(&l.pool, n, (kolk_pool_desc){.low_water = 3, .on_low = on_low, .context = &l});
+        for (uint32_t i = 0; i < SLOTS - 3; i++) l.objects[i] = taken_from(&l.pool);
+        assert_int_equal(l.calls, 0);
+        taken_from(&l.pool);
+        assert_int_equal(l.calls, 1);
+        assert_int_equal(slots_left(&l.pool), 4);
+        l.frees = 0;
+        taken_from(&l.pool);
+        taken_from(&l.pool);
+        assert_int_equal(l.calls, 2);
+        l.clears = true;
+        kolk_pool_clear(&l.pool);
+        for (uint32_t i = 0; i < SLOTS - 3; i++) taken_from(&l.pool);
+        assert_int_equal(kolk_pool_count(&l.pool), SLOTS - 3);
+        taken_from(&l.pool);
+        assert_int_equal(kolk_pool_count(&l.pool), 1);
+        assert_int_equal(l.calls, 3);
+        l.clears = false;
+        l.allocs = true;
+        for (uint32_t i = 1; i < SLOTS - 3; i++) taken_from(&l.pool);
+        void *object = taken_from(&l.pool); /* the hook takes one, too, which does not call it again */
+        assert_int_equal(l.calls, 4);
+        assert_non_null(l.given);
+        assert_ptr_not_equal(l.given, object);
+        assert_int_equal(slots_left(&l.pool), 1);
+        kolk_pool_clear(&l.pool);
+        end_pool(&l.pool);
+    }
+}
+
+/* One that keeps so many slots free, by evicting: on_full is never needed. */
+static void test_evicting_at_low_water(void **state) {
+    (void)state;
+    for (unsigned n = 0; n < SHAPES; n++) {
+        kolk_pool pool;
+        kolk_stats stats;
+        make_shape(&pool, n,
+                   (kolk_pool_desc){
+                       .ages = true, .low_water = 2, .on_low = kolk_pool_evict_oldest, .on_full = kolk_pool_trap_full});
+        for (uint32_t i = 0; i < 5 * SLOTS; i++) taken_from(&pool);
+        kolk_pool_stats(&pool, &stats);
+        assert_int_equal(stats.count, SLOTS - 2);
+        assert_int_equal(stats.failed, 0);
+        kolk_pool_clear(&pool);
+        end_pool(&pool);
+    }
+}
+
+static void both_low(kolk_pool *pool, void *context) {
+    (void)pool;
+    ((unsigned *)context)[0]++;
+}
+
+static void both_full(kolk_pool *pool, void *context) {
+    ((unsigned *)context)[1]++;
+    assert_null(kolk_pool_alloc(pool)); /* asks neither again */
+    assert_null(kolk_pool_alloc_urgent(pool));
+}
+
+/* Both hooks for one alloc: there is one slot left for urgent ones, and then none. */
+static void test_both_hooks(void **state) {
+    (void)state;
+    for (unsigned n = 0; n < 3; n++) {
+        kolk_pool pool;
+        unsigned calls[2] = {0, 0};
+        make_pool(&pool, &(kolk_pool_desc){.object_size = 8,
+                                           .capacity = 4,
+                                           .reuse = orders[n],
+                                           .low_water = 1,
+                                           .on_low = both_low,
+                                           .on_full = both_full,
+                                           .context = calls});
+        for (int i = 0; i < 3; i++) taken_from(&pool);
+        assert_int_equal(calls[0], 0);
+        taken_from(&pool);
+        assert_int_equal(calls[0], 1);
+        assert_int_equal(calls[1], 0);
+        assert_null(kolk_pool_alloc(&pool));
+        assert_int_equal(calls[0], 1);
+        assert_int_equal(calls[1], 1);
+        kolk_pool_clear(&pool);
+        for (int i = 0; i < 4; i++) taken_from(&pool);
+        assert_int_equal(calls[0], 2);
+        end_pool(&pool);
+    }
+}
+
+/* "The system gives no more" does not count as few: it is of all that the pool may grow to. */
+static void test_low_water_of_a_growing_pool(void **state) {
+    (void)state;
+    for (unsigned n = 0; n < 3; n++) {
+        low l = {.calls = 0};
+        make_pool(&l.pool, &(kolk_pool_desc){.object_size = OBJECT,
+                                             .max_capacity = 1000,
+                                             .reuse = orders[n],
+                                             .low_water = 10,
+                                             .on_low = on_low,
+                                             .context = &l});
+        for (uint32_t i = 0; i < 100; i++) assert_non_null(kolk_pool_alloc(&l.pool));
+        refuse(1, true);
+        while (kolk_pool_alloc(&l.pool)) {}
+        assert_true(os.calls > 0);
+        refuse(0, false);
+        assert_int_equal(l.calls, 0);
+        while (kolk_pool_count(&l.pool) < 990) assert_non_null(kolk_pool_alloc(&l.pool));
+        assert_int_equal(l.calls, 0);
+        assert_non_null(kolk_pool_alloc(&l.pool));
+        assert_int_equal(l.calls, 1);
+        end_pool(&l.pool);
+    }
+}
+
+int main(void) {
+    seed = number_from_environment("KOLK_TEST_SEED", (uint64_t)time(NULL));
+    print_message("KOLK_TEST_SEED=%" PRIu64 "\n", seed);
+    const struct CMUnitTest tests[] = {
+        DEBUG_TEST(test_the_last_slots_are_for_urgent_ones),
+        DEBUG_TEST(test_evictions_beside_headroom),
+        DEBUG_TEST(test_headroom_is_committed_ahead),
+        DEBUG_TEST(test_what_trap_full_says),
+        DEBUG_TEST(test_low_water_up_and_down),
+        DEBUG_TEST(test_low_water_is_crossed_by_others),
+        DEBUG_TEST(test_low_water_and_refused_allocs),
+        DEBUG_TEST(test_low_water_at_its_ends),
+        DEBUG_TEST(test_low_water_in_hooks),
+        DEBUG_TEST(test_a_hook_that_finds_memory_only),
+        DEBUG_TEST(test_what_the_hook_may_do),
+        DEBUG_TEST(test_evicting_at_low_water),
+        DEBUG_TEST(test_both_hooks),
+        DEBUG_TEST(test_low_water_of_a_growing_pool),
+    };
+    return cmocka_run_group_tests(tests, list_a_pool, NULL);
+}

@@ -1,0 +1,572 @@
+// link: -Wl,--wrap=mmap,--wrap=mmap64,--wrap=mprotect,--wrap=madvise,--wrap=mincore
+/* Overflow pools: a chain of three beside a list under random operations; what of the first pool finds objects of the
+ * others and what does not; reports; memory that goes back. (Hooks: test_pool_overflow_hooks.c.) KOLK_TEST_SEED and
+ * KOLK_TEST_OPS may be set in the environment. */
+#include "../help/debug_test.h"
+
+#include "../help/system_calls.h"
+#include "two.h"
+
+#include <time.h>
+
+#define POOLS  3u
+#define MOST   100u
+#define STALE  64u
+#define NO_MAX 0u
+
+static uint64_t seed, operations;
+
+/* ---- A chain of three beside a list ------------------------------------------------------------------------------- */
+
+typedef struct one {
+    void *object;
+    kolk_handle handle;
+    unsigned owner;
+} one;
+
+typedef struct run {
+    kolk_pool pools[POOLS]; /* the first overflows into the second, that into the third */
+    uint32_t counts[POOLS];
+    one alive[POOLS * MOST], stale[STALE];
+    uint32_t count;
+    uint64_t random;
+    notes taken;
+    bool bypass;
+} run;
+
+static const struct {
+    const char *debug, *bypass;
+} modes[] = {{NULL, "0"}, {"fill,guard,quarantine=64", "0"}, {"quarantine=2", "0"}, {NULL, "1"}};
+
+/* Each pool with an order, a kind of memory and a debug mode of its own. */
+static void make_chain(run *r, bool bypass) {
+    static _Alignas(16) unsigned char memory[POOLS][KOLK_POOL_BYTES(SIZE, 8, 40)];
+    static const char *const names[] = {"first", "second", "third"};
+    r->bypass = bypass;
+    setenv("KOLK_BYPASS", bypass ? "1" : "0", 1);
+    kolk_generations kind = random_below(&r->random, 4) ? KOLK_GENERATIONS_RECYCLE : KOLK_GENERATIONS_NONE;
+    for (unsigned n = POOLS; n-- > 0;) {
+        kolk_pool_desc desc = {.name = names[n], .tag = n + 1, .object_size = SIZE, .generations = kind};
+        desc.reuse = orders[random_below(&r->random, 3)];
+        desc.debug = modes[random_below(&r->random, 3)].debug;
+        desc.capacity = random_below(&r->random, 12);
+        uint32_t memory_kind = random_below(&r->random, 3);
+        if (memory_kind == 1) desc.max_capacity = desc.capacity + 1 + random_below(&r->random, MOST - 12);
+        if (memory_kind == 2) {
+            fill_random(&r->random, memory[n], sizeof memory[n]);
+            desc.memory = memory[n], desc.memory_size = sizeof memory[n];
+            desc.capacity++;
+        }
+        if (n + 1 < POOLS) desc.overflow = &r->pools[n + 1];
+        make_pool(&r->pools[n], &desc);
+    }
+}
+
+static void stamp(const one *it) {
+    memset(it->object, (int)(unsigned char)((uintptr_t)it->object >> 3), SIZE);
+}
+
+static bool is_intact(const one *it) {
+    return all_bytes_are(it->object, SIZE, (unsigned char)((uintptr_t)it->object >> 3));
+}
+
+static bool has_room(const kolk_pool *pool) {
+    return kolk_pool_count(pool) < pool->max_capacity;
+}
+
+/* An alloc of any pool of the chain gives an object of the first from there on that has room. */
+static void alloc(run *r) {
+    unsigned asked = random_below(&r->random, POOLS + 3) % POOLS, owner = asked;
+    while (owner < POOLS && !has_room(&r->pools[owner])) owner++;
+    void *object = kolk_pool_alloc(&r->pools[asked]);
+    assert_int_equal(object != NULL, owner < POOLS);
+    if (!object) return;
+    for (uint32_t n = 0; n < r->count; n++) assert_ptr_not_equal(object, r->alive[n].object);
+    one *it = &r->alive[r->count++];
+    *it = (one){.object = object, .owner = owner};
+    if (r->pools[0].generations) it->handle = kolk_pool_handle(&r->pools[asked], object);
+    r->counts[owner]++;
+    stamp(it);
+}
+
+static void free_one(run *r) {
+    if (r->count == 0) return;
+    uint32_t at = random_below(&r->random, r->count);
+    one it = r->alive[at];
+    kolk_pool *asked = &r->pools[random_below(&r->random, it.owner + 1)];
+    assert_true(is_intact(&it));
+    if (r->pools[0].generations && random_below(&r->random, 2)) {
+        assert_true(kolk_pool_free_handle(asked, it.handle));
+        assert_false(kolk_pool_free_handle(asked, it.handle));
+    } else {
+        kolk_pool_free(asked, it.object);
+    }
+    r->counts[it.owner]--;
+    r->alive[at] = r->alive[--r->count];
+    r->stale[random_below(&r->random, STALE)] = it;
+}
+
+/* Pools before the owner find it, pools behind do not; a stale one nobody does. */
+static void ask(run *r) {
+    bool handles = r->pools[0].generations;
+    for (unsigned n = 0; n < POOLS; n++) {
+        const kolk_pool *pool = &r->pools[n];
+        for (uint32_t i = 0; i < r->count; i++) {
+            const one *it = &r->alive[i];
+            assert_int_equal(kolk_pool_is_live(pool, it->object), n <= it->owner);
+            if (!handles || n > it->owner) continue;
+            assert_true(kolk_handle_equal(kolk_pool_handle(pool, it->object), it->handle));
+            assert_ptr_equal(kolk_pool_get(pool, it->handle), it->object);
+        }
+        for (uint32_t i = 0; handles && i < STALE; i++)
+            assert_true(n > r->stale[i].owner || !kolk_pool_get(pool, r->stale[i].handle));
+        kolk_stats stats;
+        kolk_pool_stats(pool, &stats);
+        assert_int_equal(stats.wrong_pool, 0);
+    }
+}
+
+static void free_twice(run *r) {
+    const one *it = &r->stale[random_below(&r->random, STALE)];
+    if (!it->object || kolk_pool_is_live(&r->pools[0], it->object)) return;
+    begin_notes(&r->taken);
+    kolk_pool_free(&r->pools[random_below(&r->random, it->owner + 1)], it->object);
+    assert_int_equal(r->taken.count, 1);
+    assert_true(r->taken.last.rule == KOLK_DOUBLE_FREE || r->bypass); /* whose slot may have a new block by now */
+    abort_on_failure(NULL);
+}
+
+static void clear_one(run *r) {
+    unsigned n = random_below(&r->random, POOLS);
+    kolk_pool_clear(&r->pools[n]);
+    for (uint32_t i = 0; i < r->count;)
+        if (r->alive[i].owner == n)
+            r->alive[i] = r->alive[--r->count];
+        else
+            i++;
+    r->counts[n] = 0;
+}
+
+static void operate(run *r, bool rising) {
+    uint32_t choice = random_below(&r->random, 1000);
+    if (choice < (rising ? 600u : 350u))
+        alloc(r);
+    else if (choice < 960)
+        free_one(r);
+    else if (choice < 980 && KOLK_CHECKS)
+        free_twice(r);
+    else if (choice < 990)
+        ask(r);
+    else if (choice < 995)
+        kolk_pool_trim(&r->pools[random_below(&r->random, POOLS)]);
+    else if (choice < 997)
+        clear_one(r);
+}
+
+static void test_a_chain_of_three(void **state) {
+    (void)state;
+    uint64_t random = seed;
+    run *r = (run *)malloc(sizeof *r);
+    assert_non_null(r);
+    for (uint64_t done = 0; done < operations;) {
+        memset(r, 0, sizeof *r);
+        r->random = next_random(&random);
+        make_chain(r, random_below(&r->random, 4) == 0);
+        bool rising = true;
+        for (uint32_t step = 0; step < 1000; step++, done++) {
+            if (random_below(&r->random, 100) == 0) rising = !rising;
+            operate(r, rising);
+            for (unsigned n = 0; n < POOLS; n++) {
+                assert_int_equal(kolk_pool_count(&r->pools[n]), r->counts[n]);
+                assert_true(kolk_pool_is_valid(&r->pools[n]));
+            }
+        }
+        ask(r);
+        for (unsigned n = 0; n < POOLS; n++) kolk_pool_deinit(&r->pools[n]);
+    }
+    free(r);
+}
+
+/* ---- What is found where ------------------------------------------------------------------------------------------- */
+
+/* Index, at, count, iteration and clear are for each pool alone. */
+static void test_what_is_for_each_pool_alone(void **state) {
+    (void)state;
+    for (size_t mode = 0; mode < LENGTH_OF(modes); mode++) {
+        two t;
+        setenv("KOLK_BYPASS", modes[mode].bypass, 1);
+        make_two(&t, (kolk_pool_desc){.debug = modes[mode].debug}, (kolk_pool_desc){.debug = modes[mode].debug});
+        for (int i = 0; i < 5; i++) taken_from(&t.first);
+        assert_null(kolk_pool_alloc(&t.first));
+        assert_counts(&t, 2, 3);
+        unsigned seen = 0;
+        for (void *object = NULL; (object = kolk_pool_next(&t.first, object));) seen++;
+        kolk_cursor cursor = kolk_pool_each(&t.first);
+        while (kolk_cursor_next(&cursor)) seen++;
+        assert_int_equal(seen, 4);
+        assert_null(kolk_pool_at(&t.first, 2));
+        kolk_pool_clear(&t.first);
+        assert_counts(&t, 0, 3);
+        kolk_handle handle = kolk_pool_handle(&t.first, kolk_pool_at(&t.second, 0));
+        assert_null(kolk_pool_alloc_at(&t.first, handle)); /* it is of another pool */
+        kolk_pool_clear(&t.second);
+        assert_null(kolk_pool_alloc_at(&t.first, handle));
+        assert_non_null(kolk_pool_alloc_at(&t.second, handle));
+        assert_non_null(kolk_pool_get(&t.first, handle));
+        end_two(&t);
+    }
+}
+
+static void test_ways_to_ask(void **state) {
+    (void)state;
+    two t;
+    void *objects[6];
+    make_two(&t, (kolk_pool_desc){.headroom = 1, .cost = NULL}, (kolk_pool_desc){.headroom = 1});
+    memset(taken_from(&t.first), 0xff, SIZE);
+    for (int i = 0; i < 2; i++) { /* slots that have been used, so that zeros are not just new memory */
+        objects[i] = taken_from(&t.first);
+        memset(objects[i], 0xff, SIZE);
+    }
+    assert_counts(&t, 1, 2);
+    assert_null(kolk_pool_alloc(&t.first)); /* both are full but for their headroom */
+    kolk_pool_free(&t.first, objects[1]);
+    assert_ptr_equal(kolk_pool_alloc_zeroed(&t.first), objects[1]);
+    assert_true(all_bytes_are(objects[1], SIZE, 0));
+    assert_non_null(kolk_pool_alloc_urgent(&t.first));
+    assert_counts(&t, 2, 2);
+    assert_null(kolk_pool_alloc(&t.first));
+    assert_non_null(kolk_pool_alloc_urgent(&t.first)); /* the headroom of the second */
+    assert_counts(&t, 2, 3);
+    assert_null(kolk_pool_alloc_urgent(&t.first));
+    kolk_pool_clear(&t.first);
+    kolk_pool_clear(&t.second);
+    assert_int_equal(kolk_pool_alloc_n(&t.first, objects, 6), 3);
+    assert_counts(&t, 1, 2);
+    end_two(&t);
+}
+
+/* A pool of no slots is its overflow pool by another name. */
+static void test_a_pool_of_no_slots(void **state) {
+    (void)state;
+    kolk_pool first, second;
+    make_pool(&second, &(kolk_pool_desc){.object_size = SIZE, .capacity = 5, .tag = 1});
+    make_pool(&first, &(kolk_pool_desc){.object_size = SIZE, .tag = 2, .overflow = &second});
+    for (int round = 0; round < 3; round++) {
+        void *objects[6];
+        assert_int_equal(kolk_pool_alloc_n(&first, objects, 6), 5);
+        for (int i = 0; i < 5; i++) {
+            kolk_handle handle = kolk_pool_handle(&first, objects[i]);
+            assert_ptr_equal(kolk_pool_get(&first, handle), objects[i]);
+            kolk_pool_free(&first, objects[i]);
+            assert_null(kolk_pool_get(&first, handle));
+        }
+    }
+    end_pool(&first);
+    end_pool(&second);
+}
+
+/* An object of one alignment and size for all. */
+static void test_descriptors(void **state) {
+    (void)state;
+    static _Alignas(64) unsigned char memory[2][1024];
+    kolk_pool first, second, third;
+    static const struct {
+        kolk_status status;
+        kolk_pool_desc second, first;
+    } rows[] = {
+        {KOLK_OK, {.object_size = 24, .tag = 1}, {.object_size = 24, .tag = 2}},
+        {KOLK_OK, {.object_size = 24, .name = "a"}, {.object_size = 24, .name = "b"}},
+        {KOLK_OK, {.object_size = 24, .object_align = 8, .tag = 1}, {.object_size = 24, .object_align = 4, .tag = 2}},
+        {KOLK_BAD_OVERFLOW, {.object_size = 24, .tag = 1}, {.object_size = 32, .tag = 2}},
+        {KOLK_BAD_OVERFLOW, {.object_size = 32, .tag = 1}, {.object_size = 24, .tag = 2}},
+        {KOLK_BAD_OVERFLOW, {.object_size = 24, .tag = 1}, {.object_size = 24, .object_align = 16, .tag = 2}},
+        {KOLK_BAD_OVERFLOW, {.object_size = 24, .tag = 1}, {.object_size = 24, .tag = 1}},
+        {KOLK_BAD_OVERFLOW, {.object_size = 24, .name = "a"}, {.object_size = 24, .name = "a"}},
+        {KOLK_BAD_OVERFLOW, {.object_size = 24}, {.object_size = 24}},
+        /* pools of other sizes, whose tags begin elsewhere */
+        {KOLK_BAD_OVERFLOW,
+         {.object_size = 24, .tag = 7, .capacity = 1},
+         {.object_size = 24, .tag = 7, .capacity = 1000}},
+        {KOLK_OK, {.object_size = 24, .tag = 6, .capacity = 1}, {.object_size = 24, .tag = 7, .capacity = 1000}},
+    };
+    for (size_t i = 0; i < LENGTH_OF(rows); i++) {
+        kolk_pool_desc desc = rows[i].first, of_second = rows[i].second; /* with slots: else there are no handles */
+        if (!desc.capacity) desc.capacity = 4;
+        if (!of_second.capacity) of_second.capacity = 4;
+        size_t size = kolk_pool_memory_size(&desc);
+        make_pool(&second, &of_second);
+        desc.overflow = &second;
+        memset(&first, 0xff, sizeof first);
+        kolk_status status = kolk_pool_init(&first, &desc);
+        if (status != rows[i].status) fail_msg("row %u: %s", (unsigned)i, kolk_status_text(status));
+        assert_int_equal(kolk_pool_memory_size(&desc), size); /* it is not looked at */
+        kolk_pool_deinit(&first);
+        assert_true(is_all_zero(&first));
+        kolk_pool_deinit(&second);
+    }
+    /* Not itself, and not what is no pool yet. */
+    memset(&first, 0, sizeof first);
+    assert_int_equal(kolk_pool_init(&first, &(kolk_pool_desc){.object_size = 24, .tag = 1, .overflow = &first}),
+                     KOLK_BAD_OVERFLOW);
+    memset(&second, 0, sizeof second);
+    assert_int_equal(kolk_pool_init(&first, &(kolk_pool_desc){.object_size = 24, .tag = 1, .overflow = &second}),
+                     KOLK_BAD_OVERFLOW);
+
+    /* Further down the chain: a tag that is there already, objects that are not aligned. */
+    make_pool(&third, &(kolk_pool_desc){.object_size = 64,
+                                        .object_align = 8,
+                                        .capacity = 4,
+                                        .tag = 1,
+                                        .memory = memory[0] + 8,
+                                        .memory_size = 1000});
+    make_pool(&second, &(kolk_pool_desc){.object_size = 64,
+                                         .object_align = 8,
+                                         .capacity = 4,
+                                         .tag = 2,
+                                         .memory = memory[1],
+                                         .memory_size = 1000,
+                                         .overflow = &third});
+    assert_int_equal(
+        kolk_pool_init(
+            &first,
+            &(kolk_pool_desc){.object_size = 64, .object_align = 8, .capacity = 4, .tag = 1, .overflow = &second}),
+        KOLK_BAD_OVERFLOW);
+    assert_int_equal(
+        kolk_pool_init(
+            &first,
+            &(kolk_pool_desc){.object_size = 64, .object_align = 64, .capacity = 4, .tag = 3, .overflow = &second}),
+        KOLK_BAD_OVERFLOW);
+    kolk_pool_deinit(&second);
+    kolk_pool_deinit(&third);
+}
+
+/* Which overflow pool is fit does not depend on the debug mode of that. */
+static void test_descriptors_in_debug_mode(void **state) {
+    (void)state;
+    kolk_status without = KOLK_OK;
+    for (size_t mode = 0; mode < LENGTH_OF(modes); mode++) {
+        kolk_pool first, second;
+        setenv("KOLK_BYPASS", modes[mode].bypass, 1);
+        make_pool(&second,
+                  &(kolk_pool_desc){
+                      .object_size = 64, .object_align = 8, .capacity = 4, .tag = 1, .debug = modes[mode].debug});
+        kolk_status status = kolk_pool_init(
+            &first,
+            &(kolk_pool_desc){.object_size = 64, .object_align = 64, .capacity = 1, .tag = 2, .overflow = &second});
+        if (mode == 0) without = status;
+        assert_int_equal(status, without);
+        for (int i = 0; status == KOLK_OK && i < 5; i++) assert_int_equal((uintptr_t)kolk_pool_alloc(&first) % 64, 0);
+        kolk_pool_deinit(&first);
+        kolk_pool_deinit(&second);
+    }
+}
+
+/* Pools without handles have no tags that could be the same. */
+static void test_without_handles(void **state) {
+    (void)state;
+    kolk_pool first, second;
+    kolk_pool_desc desc = {.object_size = SIZE, .capacity = 1, .generations = KOLK_GENERATIONS_NONE};
+    make_pool(&second, &desc);
+    desc.overflow = &second;
+    make_pool(&first, &desc);
+    void *a = taken_from(&first), *b = taken_from(&first);
+    assert_true(kolk_pool_is_live(&first, a) && kolk_pool_is_live(&first, b));
+    kolk_pool_free(&first, b);
+    kolk_pool_free(&first, a);
+    end_pool(&first);
+    end_pool(&second);
+}
+
+/* ---- Reports ------------------------------------------------------------------------------------------------------ */
+
+static void test_wrong_pointers(void **state) {
+    (void)state;
+    static const kolk_generations kinds[] = {KOLK_GENERATIONS_RECYCLE, KOLK_GENERATIONS_NONE};
+    for (size_t i = 0; i < LENGTH_OF(kinds); i++) {
+        two t;
+        notes taken;
+        int foreign = 0;
+        make_two(&t, (kolk_pool_desc){.generations = kinds[i], .ages = true},
+                 (kolk_pool_desc){.generations = kinds[i], .ages = true});
+        void *own = taken_from(&t.first);
+        taken_from(&t.first);
+        void *dead = taken_from(&t.first), *other = taken_from(&t.first);
+        kolk_pool_free(&t.first, dead);
+        kolk_pool before = t.first, second = t.second;
+        begin_notes(&taken);
+        if (KOLK_CHECKS) {
+            kolk_pool_free(&t.first, dead);
+            assert_noted(&taken, KOLK_DOUBLE_FREE, "second", dead, 0, "kolk: second: double free of slot 0");
+        }
+        kolk_pool_free(&t.first, moved(other, 3));
+        assert_noted(&taken, KOLK_INTERIOR_POINTER, "second", moved(other, 3), 1,
+                     "kolk: second: free of a pointer into slot 1, at byte 3 of it");
+        kolk_pool_free(&t.first, moved(other, SIZE));
+        assert_noted(&taken, KOLK_NEVER_ISSUED, "second", moved(other, SIZE), 2,
+                     "kolk: second: free of slot 2, which was never handed out");
+        kolk_pool_free(&t.first, &foreign);
+        assert_noted(&taken, KOLK_FOREIGN_POINTER, "first", &foreign, NO_SLOT,
+                     "kolk: first: free of a pointer that is not of this pool");
+        kolk_pool_free(&t.second, own); /* not the other way round */
+        assert_noted(&taken, KOLK_FOREIGN_POINTER, "second", own, NO_SLOT,
+                     "kolk: second: free of a pointer that is not of this pool");
+        assert_int_equal(kolk_pool_index(&t.first, other), NO_SLOT);
+        assert_noted(&taken, KOLK_FOREIGN_POINTER, "second", other, 1,
+                     "kolk: second: index of slot 1, for the pool that overflowed into this one");
+        assert_null(kolk_pool_next(&t.first, other));
+        assert_noted(&taken, KOLK_FOREIGN_POINTER, "second", other, 1,
+                     "kolk: second: next of slot 1, for the pool that overflowed into this one");
+        kolk_pool_touch(&t.first, other);
+        assert_noted(&taken, KOLK_FOREIGN_POINTER, "second", other, 1,
+                     "kolk: second: touch of slot 1, for the pool that overflowed into this one");
+        kolk_pool_protect(&t.first, other, true);
+        assert_noted(&taken, KOLK_FOREIGN_POINTER, "second", other, 1,
+                     "kolk: second: protect of slot 1, for the pool that overflowed into this one");
+        assert_true(kolk_handle_is_null(kolk_pool_handle(&t.first, dead)));
+        assert_noted(&taken, KOLK_DEAD_OBJECT, "second", dead, 0, "kolk: second: handle of slot 0, which is free");
+        if (kinds[i] == KOLK_GENERATIONS_NONE) {
+            assert_true(kolk_handle_is_null(kolk_pool_handle(&t.first, other)));
+            assert_noted(&taken, KOLK_NO_HANDLES, "second", other, 1,
+                         "kolk: second: handle of slot 1, but KOLK_GENERATIONS_NONE has no handles");
+        }
+        assert_memory_equal(&t.first, &before, sizeof before);
+        assert_memory_equal(&t.second, &second, sizeof second);
+        end_two(&t);
+    }
+}
+
+/* A stale handle of the second pool is no handle of another pool to the first; one of neither is, and is said once. */
+static void test_handles_of_other_pools(void **state) {
+    (void)state;
+    two t;
+    notes taken;
+    kolk_stats stats;
+    kolk_pool other;
+    make_two(&t, (kolk_pool_desc){.debug = "fill"}, (kolk_pool_desc){.debug = "fill"});
+    make_pool(&other, &(kolk_pool_desc){.name = "other", .object_size = SIZE, .capacity = 2, .tag = 3});
+    kolk_handle strange = kolk_pool_handle(&other, taken_from(&other));
+    taken_from(&t.first), taken_from(&t.first);
+    void *object = taken_from(&t.first);
+    kolk_handle handle = kolk_pool_handle(&t.first, object);
+    kolk_pool_free(&t.first, object);
+    begin_notes(&taken);
+    assert_null(kolk_pool_get(&t.first, handle));
+    assert_false(kolk_pool_free_handle(&t.first, handle));
+    assert_silent(&taken);
+    assert_null(kolk_pool_get(&t.first, strange));
+    assert_int_equal(taken.count, 1);
+    assert_int_equal(taken.last.rule, KOLK_WRONG_POOL);
+    assert_string_equal(taken.pool, "first");
+    taken.count = 0;
+    kolk_pool_stats(&t.first, &stats);
+    assert_int_equal(stats.wrong_pool, 1);
+    kolk_pool_stats(&t.second, &stats);
+    assert_int_equal(stats.wrong_pool, 0);
+    abort_on_failure(NULL);
+    end_two(&t);
+    end_pool(&other);
+}
+
+/* ---- Memory that goes back ---------------------------------------------------------------------------------------- */
+
+static void count_teardown(void *object, void *context) {
+    (void)object;
+    ++*(unsigned *)context;
+}
+
+static void test_the_last_free_gives_memory_back(void **state) {
+    (void)state;
+    for (unsigned n = 0; n < 3 * 3; n++) {
+        enum { MANY = 200 };
+        two t;
+        unsigned torn_down = 0;
+        void *objects[MANY];
+        bool hooks = n / 3 == 1;
+        make_two(&t, (kolk_pool_desc){.object_size = OBJECT},
+                 (kolk_pool_desc){.object_size = OBJECT,
+                                  .max_capacity = n / 3 == 2 ? 2 * MANY : NO_MAX,
+                                  .capacity = n / 3 == 2 ? 0 : MANY,
+                                  .reuse = orders[n % 3],
+                                  .teardown = hooks ? count_teardown : NULL,
+                                  .context = &torn_down});
+        for (int round = 0; round < 2; round++) {
+            stamped(&t.first, 0), stamped(&t.first, 1);
+            for (uint32_t i = 0; i < MANY; i++) assert_non_null(objects[i] = stamped(&t.first, i));
+            assert_int_equal(kolk_pool_count(&t.second), MANY);
+            size_t full = resident(&t.second);
+            assert_true(full >= (size_t)MANY * OBJECT);
+            for (uint32_t i = 1; i < MANY; i++) {
+                assert_true(is_stamped(objects[i], i));
+                kolk_pool_free(&t.first, objects[i]);
+            }
+            assert_int_equal(resident(&t.second), full); /* one is still there */
+            assert_true(is_stamped(objects[0], 0));
+            if (round == 0)
+                kolk_pool_free(&t.first, objects[0]);
+            else
+                assert_true(kolk_pool_free_handle(&t.first, kolk_pool_handle(&t.first, objects[0])));
+            assert_true(resident(&t.second) <= 2 * (size_t)sysconf(_SC_PAGESIZE));
+            assert_int_equal(torn_down >= (hooks ? MANY - 9 : 0), true);
+            assert_true(hooks || torn_down == 0);
+            assert_true(kolk_pool_is_valid(&t.second));
+            kolk_pool_clear(&t.first);
+            torn_down = 0;
+        }
+        end_two(&t);
+    }
+}
+
+/* ---- The typed skin ------------------------------------------------------------------------------------------------ */
+
+typedef struct spark {
+    float x, y, z;
+} spark;
+
+KOLK_POOL_TYPE(sparks, spark)
+
+static void test_typed(void **state) {
+    (void)state;
+    sparks first, second;
+    assert_int_equal(sparks_init(&second, &(kolk_pool_desc){.name = "more sparks", .max_capacity = 100}), KOLK_OK);
+    assert_int_equal(sparks_init(&first, &(kolk_pool_desc){.name = "sparks", .capacity = 3, .overflow = &second.pool}),
+                     KOLK_OK);
+    spark *all[50];
+    sparks_handle handles[50];
+    for (int i = 0; i < 50; i++) {
+        all[i] = sparks_alloc(&first);
+        *all[i] = (spark){.x = (float)i};
+        handles[i] = sparks_handle_of(&first, all[i]);
+    }
+    for (int i = 0; i < 50; i++) {
+        assert_ptr_equal(sparks_get(&first, handles[i]), all[i]);
+        if (i % 2)
+            sparks_free(&first, all[i]);
+        else
+            assert_true(sparks_free_handle(&first, handles[i]));
+        assert_null(sparks_get(&first, handles[i]));
+        assert_false(sparks_is_live(&first, all[i]));
+    }
+    assert_int_equal(sparks_count(&first) + sparks_count(&second), 0);
+    sparks_deinit(&first);
+    sparks_deinit(&second);
+}
+
+int main(void) {
+    seed = number_from_environment("KOLK_TEST_SEED", (uint64_t)time(NULL));
+    operations = number_from_environment("KOLK_TEST_OPS", does_a_part() ? 40000 : 400000);
+    print_message("KOLK_TEST_SEED=%" PRIu64 " KOLK_TEST_OPS=%" PRIu64 "\n", seed, operations);
+    const struct CMUnitTest tests[] = {
+        DEBUG_TEST(test_a_chain_of_three),
+        DEBUG_TEST(test_what_is_for_each_pool_alone),
+        DEBUG_TEST(test_ways_to_ask),
+        DEBUG_TEST(test_a_pool_of_no_slots),
+        DEBUG_TEST(test_descriptors),
+        DEBUG_TEST(test_descriptors_in_debug_mode),
+        DEBUG_TEST(test_without_handles),
+        DEBUG_TEST(test_wrong_pointers),
+        DEBUG_TEST(test_handles_of_other_pools),
+        DEBUG_TEST(test_the_last_free_gives_memory_back),
+        DEBUG_TEST(test_typed),
+    };
+    return cmocka_run_group_tests(tests, list_a_pool, NULL);
+}

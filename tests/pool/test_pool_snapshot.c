@@ -1,0 +1,892 @@
+// link: -Wl,--wrap=malloc
+/* Snapshots by hand: the published blocks, what a restore does, and every block that it must refuse, which leaves the pool
+ * as it was. */
+#include "../help/test.h"
+
+#include "snapshot_block.h"
+
+static const kolk_reuse orders[] = {KOLK_REUSE_LIFO, KOLK_REUSE_FIFO, KOLK_REUSE_LOWEST};
+static const char *const order_names[] = {"LIFO", "FIFO", "LOWEST"};
+
+static uint32_t mallocs_left = UINT32_MAX;
+
+void *__real_malloc(size_t size);
+void *__wrap_malloc(size_t size);
+
+void *__wrap_malloc(size_t size) {
+    if (mallocs_left == 0) return NULL;
+    if (mallocs_left != UINT32_MAX) mallocs_left--;
+    return __real_malloc(size);
+}
+
+/* Before each test: only what it asks for is in force, whatever tool it runs under. */
+static int plain_environment(void **state) {
+    unsetenv("KOLK_DEBUG");
+    setenv("KOLK_BYPASS", "0", 1);
+    return abort_on_failure(state);
+}
+
+static kolk_handle handle_of(const kolk_pool *pool, uint32_t slot, uint32_t generation) {
+    return kolk_handle_unpack((uint64_t)generation << 32 | (slot ^ pool->tag));
+}
+
+static kolk_status restore(kolk_pool *pool, block from) {
+    return kolk_pool_restore(pool, from.bytes, from.size);
+}
+
+/* ---- The published blocks --------------------------------------------------------------------------------------- */
+
+static void make_vector(kolk_pool *pool, kolk_reuse reuse) {
+    static const uint32_t freed[] = {3, 66, 0, 65, 5};
+    make_pool(pool, &(kolk_pool_desc){.name = "vectors", .object_size = 3, .capacity = 70, .reuse = reuse});
+    for (unsigned char n = 0; n < 67; n++)
+        memcpy(kolk_pool_alloc(pool), (unsigned char[]){n, (unsigned char)(n + 1), (unsigned char)(n + 2)}, 3);
+    for (size_t i = 0; i < LENGTH_OF(freed); i++) kolk_pool_free(pool, kolk_pool_at(pool, freed[i]));
+    kolk_pool_free(pool, kolk_pool_alloc_at(pool, handle_of(pool, 5, UINT32_MAX)));
+    memcpy(kolk_pool_alloc(pool), (unsigned char[]){1, 2, 3}, 3);
+    assert_true(kolk_pool_is_valid(pool));
+}
+
+static block published(const char *byte_order, const char *order) {
+    FILE *file = fopen("tests/vectors/snapshot.txt", "r");
+    assert_non_null(file);
+    char line[400], heading[40];
+    unsigned size = 0;
+    snprintf(heading, sizeof heading, "%s %s %%u\n", byte_order, order);
+    while (size == 0 && fgets(line, sizeof line, file)) sscanf(line, heading, &size);
+    assert_true(size > 0);
+    block read = new_block(size);
+    for (size_t i = 0; i < size; i++) {
+        unsigned byte;
+        assert_int_equal(fscanf(file, "%2x", &byte), 1);
+        read.bytes[i] = (unsigned char)byte;
+    }
+    fclose(file);
+    return read;
+}
+
+static bool is_little_endian(void) {
+    uint32_t one = 1;
+    return *(unsigned char *)&one == 1;
+}
+
+static void test_the_published_blocks(void **state) {
+    (void)state;
+    for (size_t i = 0; i < LENGTH_OF(orders); i++) {
+        kolk_pool pool, other;
+        make_vector(&pool, orders[i]);
+        block taken = take_snapshot(&pool);
+        block expected = published(is_little_endian() ? "little" : "big", order_names[i]);
+        block foreign = published(is_little_endian() ? "big" : "little", order_names[i]);
+        assert_int_equal(taken.size, expected.size);
+        assert_memory_equal(taken.bytes, expected.bytes, taken.size);
+        assert_int_equal(restore(&pool, foreign), KOLK_OTHER_BYTE_ORDER);
+
+        make_pool(&other, &(kolk_pool_desc){.name = "vectors", .object_size = 3, .capacity = 1000, .reuse = orders[i]});
+        assert_int_equal(restore(&other, expected), KOLK_OK);
+        assert_true(kolk_pool_is_valid(&other));
+        for (uint32_t slot = 0; slot < 70; slot++) {
+            unsigned char *object = kolk_pool_at(&pool, slot), *same = kolk_pool_at(&other, slot);
+            assert_true((object == NULL) == (same == NULL));
+            if (!object) continue;
+            assert_memory_equal(object, same, 3);
+            assert_ptr_equal(kolk_pool_get(&other, kolk_pool_handle(&pool, object)), same);
+        }
+        free(taken.bytes);
+        free(expected.bytes);
+        free(foreign.bytes);
+        kolk_pool_deinit(&pool);
+        kolk_pool_deinit(&other);
+    }
+}
+
+/* ---- What a restore does ----------------------------------------------------------------------------------------- */
+
+typedef struct ship {
+    uint32_t number;
+    char name[12];
+} ship;
+
+KOLK_POOL_TYPE(ships, ship)
+
+static void test_by_the_typed_skin(void **state) {
+    (void)state;
+    ships fleet;
+    assert_int_equal(ships_init(&fleet, &(kolk_pool_desc){.name = "fleet", .capacity = 4}), KOLK_OK);
+    ship *one = ships_alloc(&fleet);
+    *one = (ship){.number = 1};
+    ships_handle first = ships_handle_of(&fleet, one);
+    block taken = new_block(ships_snapshot_size(&fleet));
+    assert_int_equal(taken.size, 64 + 8 + 4 + sizeof(ship) + 4 + 8); /* no slot is free: no links */
+    assert_int_equal(ships_snapshot(&fleet, taken.bytes, taken.size), taken.size);
+    assert_int_equal(ships_snapshot(&fleet, taken.bytes, taken.size - 1), 0);
+
+    one->number = 2;
+    ships_free(&fleet, one);
+    ship *two = ships_alloc(&fleet);
+    ships_handle second = ships_handle_of(&fleet, two);
+    assert_null(ships_get(&fleet, first));
+    assert_int_equal(ships_restore(&fleet, taken.bytes, taken.size), KOLK_OK);
+    assert_int_equal(ships_count(&fleet), 1);
+    assert_non_null(ships_get(&fleet, first));
+    assert_int_equal(ships_get(&fleet, first)->number, 1);
+
+    /* a handle made after the snapshot is stale, until the pool has done the same again */
+    assert_null(ships_get(&fleet, second));
+    ships_free(&fleet, ships_get(&fleet, first));
+    assert_null(ships_get(&fleet, second));
+    two = ships_alloc(&fleet);
+    assert_ptr_equal(ships_get(&fleet, second), two);
+    free(taken.bytes);
+    ships_deinit(&fleet);
+}
+
+/* A pool that is full of dead slots, or of nothing. */
+static void test_pools_without_objects(void **state) {
+    (void)state;
+    for (size_t i = 0; i < LENGTH_OF(orders); i++) {
+        kolk_pool pool, empty = {0};
+        void *objects[3];
+        make_pool(&pool, &(kolk_pool_desc){.name = "none", .object_size = 100, .capacity = 3, .reuse = orders[i]});
+        block fresh = take_snapshot(&pool);
+        assert_int_equal(fresh.size, 72);
+        assert_int_equal(kolk_pool_alloc_n(&pool, objects, 3), 3);
+        for (uint32_t n = 0; n < 3; n++) kolk_pool_free(&pool, objects[(n + 1) % 3]);
+        block dead = take_snapshot(&pool);
+        assert_int_equal(restore(&pool, fresh), KOLK_OK);
+        assert_true(kolk_pool_is_valid(&pool));
+        assert_int_equal(kolk_pool_alloc_n(&pool, objects, 3), 3);
+        assert_ptr_equal(objects[0], pool.slots);
+        assert_int_equal(restore(&pool, dead), KOLK_OK);
+        assert_true(kolk_pool_is_valid(&pool));
+        assert_int_equal(kolk_pool_count(&pool), 0);
+        static const uint32_t first[] = {0, 1, 0};
+        assert_int_equal(kolk_pool_index(&pool, kolk_pool_alloc(&pool)), first[i]);
+        free(fresh.bytes);
+        free(dead.bytes);
+        kolk_pool_deinit(&pool);
+
+        block zero = take_snapshot(&empty); /* an all-zero pool is one */
+        assert_int_equal(restore(&empty, zero), KOLK_OK);
+        assert_true(kolk_pool_is_valid(&empty));
+        assert_null(kolk_pool_alloc(&empty));
+        free(zero.bytes);
+    }
+}
+
+/* Into more capacity, into as much as the objects need, and not into less. */
+static void test_other_capacities(void **state) {
+    (void)state;
+    for (size_t i = 0; i < LENGTH_OF(orders); i++) {
+        kolk_pool pool, other;
+        kolk_pool_desc desc = {.name = "room", .object_size = 1000, .capacity = 10, .reuse = orders[i]};
+        make_pool(&pool, &desc);
+        void *objects[6];
+        assert_int_equal(kolk_pool_alloc_n(&pool, objects, 6), 6);
+        memset(objects[5], 0x77, 1000);
+        kolk_handle handle = kolk_pool_handle(&pool, objects[5]);
+        for (unsigned n = 0; n < 5; n++) kolk_pool_free(&pool, objects[n]);
+        block taken = take_snapshot(&pool);
+        static const struct {
+            uint32_t capacity, max_capacity, then;
+            kolk_status status;
+        } rows[] = {
+            {10, 0, 10, KOLK_OK},           {6, 0, 6, KOLK_OK},        {5, 0, 5, KOLK_ABOVE_MAX},
+            {0, 100, 10, KOLK_OK},          {0, 6, 6, KOLK_OK},        {0, 5, 0, KOLK_ABOVE_MAX},
+            {1000000, 0, 1000000, KOLK_OK}, {0, 1000000, 10, KOLK_OK}, {0, 10, 10, KOLK_OK},
+        };
+        for (size_t n = 0; n < LENGTH_OF(rows); n++) {
+            desc.capacity = rows[n].capacity;
+            desc.max_capacity = rows[n].max_capacity;
+            make_pool(&other, &desc);
+            assert_int_equal(restore(&other, taken), rows[n].status);
+            assert_true(kolk_pool_is_valid(&other));
+            assert_int_equal(other.capacity, rows[n].then);
+            unsigned char *object = kolk_pool_get(&other, handle);
+            assert_true((object != NULL) == (rows[n].status == KOLK_OK));
+            assert_int_equal(kolk_pool_count(&other), object != NULL);
+            if (object) assert_true(all_bytes_are(object, 1000, 0x77));
+            kolk_pool_deinit(&other);
+        }
+        free(taken.bytes);
+        kolk_pool_deinit(&pool);
+    }
+}
+
+/* The order of births comes back, and who was protected. */
+static void test_ages(void **state) {
+    (void)state;
+    for (size_t i = 0; i < LENGTH_OF(orders); i++) {
+        kolk_pool pool;
+        void *objects[6];
+        make_pool(&pool,
+                  &(kolk_pool_desc){.name = "ages", .object_size = 8, .capacity = 8, .reuse = orders[i], .ages = true});
+        assert_int_equal(kolk_pool_alloc_n(&pool, objects, 6), 6);
+        kolk_pool_touch(&pool, objects[1]);
+        kolk_pool_protect(&pool, objects[0], true);
+        kolk_pool_free(&pool, objects[3]);
+        block taken = take_snapshot(&pool);
+        void *walked = kolk_pool_oldest(&pool); /* passes what is dead, which is nothing that could be seen */
+        assert_ptr_equal(walked, objects[2]);
+        while ((walked = kolk_pool_newer(&pool, walked)) != NULL) {}
+        block again = take_snapshot(&pool);
+        assert_true(equals(taken, again));
+
+        kolk_pool_clear(&pool);
+        assert_int_equal(kolk_pool_alloc_n(&pool, (void *[8]){NULL}, 8), 8);
+        assert_int_equal(restore(&pool, taken), KOLK_OK);
+        assert_true(kolk_pool_is_valid(&pool));
+        static const unsigned order[] = {2, 4, 5, 1};
+        walked = kolk_pool_oldest(&pool);
+        for (size_t n = 0; n < LENGTH_OF(order); n++, walked = kolk_pool_newer(&pool, walked))
+            assert_ptr_equal(walked, objects[order[n]]);
+        assert_null(walked);
+        kolk_pool_evict_oldest(&pool, NULL);
+        assert_false(kolk_pool_is_live(&pool, objects[2]));
+        for (unsigned n = 0; n < 4; n++) kolk_pool_evict_oldest(&pool, NULL);
+        assert_int_equal(kolk_pool_count(&pool), 1);
+        assert_true(kolk_pool_is_live(&pool, objects[0])); /* protected */
+
+        const struct {
+            size_t at;
+            uint32_t lie;
+        } lies[] = {{AGED_AT, 3}, {AGED_AT, 5}, {AGED_AT, 6}, {LIVE_AT, 4}, {FIRST_AT, 1}};
+        for (size_t n = 0; n < LENGTH_OF(lies); n++) {
+            block forged = copy_of(taken);
+            put_number(forged, lies[n].at, lies[n].lie);
+            seal(forged);
+            assert_int_equal(restore(&pool, forged), KOLK_FORGED_SNAPSHOT);
+            assert_int_equal(kolk_pool_count(&pool), 1);
+            free(forged.bytes);
+        }
+        free(taken.bytes);
+        free(again.bytes);
+        kolk_pool_deinit(&pool);
+    }
+}
+
+/* What a tick gives back after a restore is beyond no bound. */
+static void test_a_tick_after_a_restore(void **state) {
+    (void)state;
+    kolk_pool pool;
+    static void *objects[1000];
+    make_pool(&pool, &(kolk_pool_desc){.name = "tick", .object_size = 1000, .capacity = 1, .max_capacity = 1000});
+    block empty = take_snapshot(&pool);
+    assert_int_equal(kolk_pool_alloc_n(&pool, objects, 1000), 1000);
+    kolk_pool_tick(&pool, 64);
+    for (unsigned n = 1; n < 1000; n++) kolk_pool_free(&pool, objects[n]);
+    while (pool.sweep == 0) kolk_pool_tick(&pool, 64); /* one is under way */
+    assert_true(pool.sweep > 64);
+    assert_int_equal(restore(&pool, empty), KOLK_OK);
+    for (unsigned n = 0; n < 100; n++) {
+        kolk_pool_tick(&pool, 64);
+        assert_true(kolk_pool_is_valid(&pool) && pool.sweep <= pool.fresh);
+    }
+    assert_int_equal(kolk_pool_alloc_n(&pool, objects, 1000), 1000);
+    free(empty.bytes);
+    kolk_pool_deinit(&pool);
+}
+
+static unsigned resets;
+
+static void count_reset(void *object, void *context) {
+    (void)object, (void)context;
+    resets++;
+}
+
+/* No hook runs, dead objects stay what they are, and counters go on. */
+static void test_what_stays(void **state) {
+    (void)state;
+    for (size_t i = 0; i < LENGTH_OF(orders); i++) {
+        kolk_pool pool;
+        kolk_stats stats;
+        make_pool(&pool, &(kolk_pool_desc){.name = "stays",
+                                           .object_size = 8,
+                                           .capacity = 4,
+                                           .reuse = orders[i],
+                                           .keep = true,
+                                           .reset = count_reset});
+        uint64_t *one = kolk_pool_alloc(&pool);
+        *one = 1;
+        block taken = take_snapshot(&pool);
+        uint64_t *more[4];
+        assert_int_equal(kolk_pool_alloc_n(&pool, (void **)more, 4), 3);
+        *more[0] = *more[1] = *more[2] = 2;
+        *one = 3;
+        resets = 0;
+        assert_int_equal(restore(&pool, taken), KOLK_OK);
+        assert_int_equal(resets, 0);
+        assert_int_equal(*one, 1);
+        kolk_pool_stats(&pool, &stats);
+        assert_int_equal(stats.count, 1);
+        assert_int_equal(stats.peak, 4);
+        assert_int_equal(stats.failed, 1);
+        uint64_t *again = kolk_pool_alloc(&pool);
+        assert_ptr_equal(again, more[0]);
+        assert_int_equal(*again, 2); /* kept */
+        kolk_pool_stats(&pool, &stats);
+        assert_int_equal(stats.peak, 4);
+        free(taken.bytes);
+        kolk_pool_deinit(&pool);
+    }
+}
+
+/* A peak that was fresh is counted once fresh is lower, and rises only above what it was: also on the fast path. */
+static void test_the_peak_goes_on(void **state) {
+    (void)state;
+    for (size_t i = 0; i < LENGTH_OF(orders); i++) {
+        kolk_pool pool;
+        kolk_stats stats;
+        void *objects[10];
+        make_pool(&pool, &(kolk_pool_desc){.name = "peak", .object_size = 8, .capacity = 10, .reuse = orders[i]});
+        block empty = take_snapshot(&pool);
+        assert_int_equal(kolk_pool_alloc_n(&pool, objects, 5), 5);
+        block five = take_snapshot(&pool);
+        assert_int_equal(restore(&pool, empty), KOLK_OK);
+        for (uint32_t n = 1; n <= 10; n++) {
+            objects[n - 1] = kolk_pool_alloc(&pool);
+            assert_true(kolk_pool_is_valid(&pool));
+            kolk_pool_stats(&pool, &stats);
+            assert_int_equal(stats.peak, n < 5 ? 5 : n);
+            if (n == 7)
+                for (unsigned round = 0; round < 2; round++) { /* down and up again */
+                    for (unsigned k = 0; k < 7; k++) kolk_pool_free(&pool, objects[k]);
+                    assert_true(kolk_pool_is_valid(&pool));
+                    assert_int_equal(kolk_pool_alloc_n(&pool, objects, 7), 7);
+                    kolk_pool_stats(&pool, &stats);
+                    assert_int_equal(stats.peak, 7);
+                }
+        }
+        assert_int_equal(restore(&pool, five), KOLK_OK);
+        kolk_pool_stats(&pool, &stats);
+        assert_int_equal(stats.peak, 10);
+        kolk_pool_deinit(&pool);
+
+        make_pool(&pool, &(kolk_pool_desc){.name = "peak", .object_size = 8, .capacity = 10, .reuse = orders[i]});
+        assert_int_equal(restore(&pool, five), KOLK_OK);
+        kolk_pool_stats(&pool, &stats);
+        assert_int_equal(stats.peak, 5);
+        free(empty.bytes);
+        free(five.bytes);
+        kolk_pool_deinit(&pool);
+    }
+}
+
+/* ---- Blocks that are refused -------------------------------------------------------------------------------------- */
+
+/* A small pool with all there is in a block: live, free and worn-out slots; and a copy of it, bit by bit. */
+typedef struct small {
+    kolk_pool pool, before;
+    block memory_before;
+    block taken;
+} small;
+
+static void make_small(small *s, kolk_reuse reuse) {
+    make_pool(&s->pool, &(kolk_pool_desc){.name = "small", .object_size = 3, .capacity = 9, .reuse = reuse});
+    void *objects[7];
+    assert_int_equal(kolk_pool_alloc_n(&s->pool, objects, 7), 7);
+    for (unsigned char n = 0; n < 7; n++) memset(objects[n], n, 3);
+    kolk_pool_free(&s->pool, objects[4]);
+    kolk_pool_free(&s->pool, kolk_pool_alloc_at(&s->pool, handle_of(&s->pool, 4, UINT32_MAX)));
+    kolk_pool_free(&s->pool, objects[2]);
+    kolk_pool_free(&s->pool, kolk_pool_alloc_at(&s->pool, handle_of(&s->pool, 2, UINT32_MAX)));
+    for (unsigned n = 5; n < 7; n++) kolk_pool_free(&s->pool, objects[n]);
+    kolk_pool_free(&s->pool, objects[0]);
+    assert_int_equal(s->pool.worn, 2);
+    s->taken = take_snapshot(&s->pool);
+    kolk_pool_alloc(&s->pool); /* it goes on, so that a restore would show */
+    s->before = s->pool;
+    s->memory_before = new_block(s->pool.block_size);
+    memcpy(s->memory_before.bytes, s->pool.block, s->pool.block_size);
+}
+
+static void end_small(small *s) {
+    free(s->taken.bytes);
+    free(s->memory_before.bytes);
+    kolk_pool_deinit(&s->pool);
+}
+
+static void assert_refused(small *s, const unsigned char *bytes, size_t size, kolk_status status) {
+    assert_int_equal(kolk_pool_restore(&s->pool, bytes, size), status);
+    assert_memory_equal(&s->pool, &s->before, sizeof s->pool);
+    assert_memory_equal(s->pool.block, s->memory_before.bytes, s->memory_before.size);
+}
+
+static void test_every_changed_byte_is_refused(void **state) {
+    (void)state;
+    for (size_t i = 0; i < LENGTH_OF(orders); i++) {
+        small s;
+        make_small(&s, orders[i]);
+        for (size_t at = 0; at < s.taken.size; at++) {
+            kolk_status status = at < BYTE_ORDER_AT ? KOLK_NOT_A_SNAPSHOT
+                                 : at < FORMAT_AT   ? KOLK_OTHER_BYTE_ORDER
+                                 : at < SIZE_AT     ? KOLK_OTHER_VERSION
+                                                    : KOLK_DAMAGED_SNAPSHOT;
+            unsigned char was = s.taken.bytes[at];
+            for (unsigned flip = 1; flip < 256; flip++) {
+                s.taken.bytes[at] = was ^ (unsigned char)flip;
+                assert_refused(&s, s.taken.bytes, s.taken.size, status);
+            }
+            s.taken.bytes[at] = was;
+        }
+        assert_int_equal(restore(&s.pool, s.taken), KOLK_OK);
+        end_small(&s);
+    }
+}
+
+static void test_every_cut_is_refused(void **state) {
+    (void)state;
+    small s;
+    make_small(&s, KOLK_REUSE_LIFO);
+    for (size_t size = 0; size < s.taken.size; size++) {
+        block cut = new_block(size); /* exactly as long */
+        memcpy(cut.bytes, s.taken.bytes, size);
+        assert_refused(&s, cut.bytes, size, size < HEADER ? KOLK_NOT_A_SNAPSHOT : KOLK_DAMAGED_SNAPSHOT);
+        if (size >= HEADER) { /* and what says that it is so long; of no whole words, a checksum cannot be made */
+            put_number(cut, SIZE_AT + (is_little_endian() ? 0 : 4), (uint32_t)size);
+            if (size % 8 == 0 && size > HEADER) seal(cut);
+            bool sealed = size % 8 == 0 && size > HEADER;
+            assert_refused(&s, cut.bytes, size, sealed ? KOLK_FORGED_SNAPSHOT : KOLK_DAMAGED_SNAPSHOT);
+        }
+        free(cut.bytes);
+    }
+    block longer = new_block(1000);
+    memset(longer.bytes, 0, longer.size);
+    longer.size = s.taken.size + 8;
+    memcpy(longer.bytes, s.taken.bytes, s.taken.size);
+    assert_refused(&s, longer.bytes, longer.size, KOLK_DAMAGED_SNAPSHOT);
+    put_number(longer, SIZE_AT + (is_little_endian() ? 0 : 4), (uint32_t)longer.size);
+    seal(longer);
+    assert_refused(&s, longer.bytes, longer.size, KOLK_FORGED_SNAPSHOT);
+    assert_refused(&s, NULL, 0, KOLK_NOT_A_SNAPSHOT);
+    free(longer.bytes);
+    end_small(&s);
+}
+
+/* A block with a right checksum may say what it likes: either the pool is in that state then, exactly and validly, or it
+ * has not changed. True if it was taken in. */
+static bool try_forged(small *s, block forged) {
+    seal(forged);
+    kolk_status status = restore(&s->pool, forged);
+    if (status != KOLK_OK) {
+        assert_memory_equal(&s->pool, &s->before, sizeof s->pool);
+        assert_memory_equal(s->pool.block, s->memory_before.bytes, s->memory_before.size);
+        assert_true(status == KOLK_FORGED_SNAPSHOT || status == KOLK_OTHER_POOL || status == KOLK_ABOVE_MAX ||
+                    status == KOLK_NOT_A_SNAPSHOT || status == KOLK_OTHER_BYTE_ORDER || status == KOLK_OTHER_VERSION ||
+                    status == KOLK_DAMAGED_SNAPSHOT);
+        return false;
+    }
+    assert_true(kolk_pool_is_valid(&s->pool));
+    block again = take_snapshot(&s->pool);
+    put_number(again, CAPACITY_AT, number_in(forged, CAPACITY_AT));
+    if (number_in(forged, QUARANTINED_AT) == 0) { /* else they are free here */
+        seal(again);
+        assert_true(equals(again, forged)); /* one state has one block */
+    }
+    free(again.bytes);
+    memcpy(s->pool.block, s->memory_before.bytes, s->memory_before.size);
+    s->pool = s->before;
+    return true;
+}
+
+static void test_forged_bytes(void **state) {
+    (void)state;
+    for (size_t i = 0; i < LENGTH_OF(orders); i++) {
+        small s;
+        unsigned taken = 0;
+        make_small(&s, orders[i]);
+        block forged = copy_of(s.taken);
+        for (size_t at = 0; at < forged.size - 8; at++) {
+            for (unsigned value = 0; value < 256; value++) {
+                forged.bytes[at] = (unsigned char)value;
+                taken += try_forged(&s, forged);
+            }
+            forged.bytes[at] = s.taken.bytes[at];
+        }
+        assert_true(taken > 255 * 2 * 3); /* at least what the 2 live objects contain */
+        free(forged.bytes);
+        end_small(&s);
+    }
+}
+
+static void test_forged_numbers(void **state) {
+    (void)state;
+    static const uint32_t numbers[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 64, 65, 1u << 31, UINT32_MAX - 1, UINT32_MAX};
+    for (size_t i = 0; i < LENGTH_OF(orders); i++) {
+        small s;
+        make_small(&s, orders[i]);
+        block forged = copy_of(s.taken);
+        for (size_t a = BYTE_ORDER_AT; a < forged.size - 8; a += 4) {
+            for (size_t b = OBJECT_SIZE_AT; b < HEADER; b += 4) {
+                for (size_t n = 0; n < LENGTH_OF(numbers) * LENGTH_OF(numbers); n++) {
+                    put_number(forged, a, numbers[n % LENGTH_OF(numbers)]);
+                    put_number(forged, b, numbers[n / LENGTH_OF(numbers)]);
+                    try_forged(&s, forged);
+                    memcpy(forged.bytes, s.taken.bytes, forged.size);
+                }
+            }
+        }
+        free(forged.bytes);
+        end_small(&s);
+    }
+}
+
+/* One lie each, by name. The chain of LIFO is 5, 6, 0, and the worn-out 4, 2. */
+static void test_lies(void **state) {
+    (void)state;
+    small s;
+    make_small(&s, KOLK_REUSE_LIFO);
+    const size_t live = HEADER, generations = live + 8, links = generations + 7 * 4;
+    const struct {
+        size_t at;
+        uint32_t was, lie;
+        kolk_status status;
+    } rows[] = {
+        {FIRST_AT, 6, 0, KOLK_FORGED_SNAPSHOT},                /* no chain */
+        {FIRST_AT, 6, 7, KOLK_FORGED_SNAPSHOT},                /* too short */
+        {FIRST_AT, 6, 2, KOLK_FORGED_SNAPSHOT},                /* a live slot */
+        {FIRST_AT, 6, 8, KOLK_FORGED_SNAPSHOT},                /* a slot from fresh on */
+        {links + 4 * 2, 0, 6, KOLK_FORGED_SNAPSHOT},           /* round for ever */
+        {links + 4 * 6, 1, 6, KOLK_FORGED_SNAPSHOT},           /* round earlier, and a slot in no place */
+        {links + 4 * 6, 1, 5, KOLK_FORGED_SNAPSHOT},           /* passes one by */
+        {links + 4 * 1, 0, 1, KOLK_FORGED_SNAPSHOT},           /* a link of a live slot */
+        {generations + 4 * 1, 1, 0, KOLK_FORGED_SNAPSHOT},     /* a live one that is worn out */
+        {generations + 4 * 0, 2, 0, KOLK_FORGED_SNAPSHOT},     /* three that are */
+        {generations + 4 * 2, 0, 1, KOLK_FORGED_SNAPSHOT},     /* one only */
+        {LIVE_AT, 2, 1, KOLK_FORGED_SNAPSHOT},                 /* fewer than the bits */
+        {LIVE_AT, 2, 8, KOLK_FORGED_SNAPSHOT},                 /* more than slots */
+        {WORN_AT, 2, 6, KOLK_FORGED_SNAPSHOT},                 /* more than dead ones */
+        {QUARANTINED_AT, 0, UINT32_MAX, KOLK_FORGED_SNAPSHOT}, /* the same */
+        {QUARANTINED_AT, 0, 1, KOLK_FORGED_SNAPSHOT},          /* what is worn out waits there */
+        {CAPACITY_AT, 9, 6, KOLK_FORGED_SNAPSHOT},             /* below fresh */
+        {FRESH_AT, 7, 8, KOLK_FORGED_SNAPSHOT},                /* other sizes */
+        {AGED_AT, 0, 1, KOLK_FORGED_SNAPSHOT},                 /* a pool without ages */
+        {OBJECT_SIZE_AT, 3, 4, KOLK_OTHER_POOL},
+        {TAG_AT, s.pool.tag, s.pool.tag ^ 1, KOLK_OTHER_POOL},
+        {CAPACITY_AT, 9, UINT32_MAX, KOLK_OK}, /* as many slots as that are not needed */
+    };
+    for (size_t i = 0; i < LENGTH_OF(rows); i++) {
+        block forged = copy_of(s.taken);
+        assert_int_equal(number_in(forged, rows[i].at), rows[i].was);
+        put_number(forged, rows[i].at, rows[i].lie);
+        seal(forged);
+        if (rows[i].status != KOLK_OK)
+            assert_refused(&s, forged.bytes, forged.size, rows[i].status);
+        else
+            assert_true(try_forged(&s, forged));
+        free(forged.bytes);
+    }
+    block forged = copy_of(s.taken); /* a live bit beyond fresh, in the place of another */
+    forged.bytes[live + (is_little_endian() ? 0 : 7)] = 0x82;
+    assert_int_equal(s.taken.bytes[live + (is_little_endian() ? 0 : 7)], 0x0a);
+    seal(forged);
+    assert_refused(&s, forged.bytes, forged.size, KOLK_FORGED_SNAPSHOT);
+    free(forged.bytes);
+    end_small(&s);
+}
+
+/* A pool without generations has no slot that is worn out. */
+static void test_a_lie_about_wear(void **state) {
+    (void)state;
+    kolk_pool pool;
+    kolk_pool_desc desc = {.name = "none", .object_size = 8, .capacity = 4, .generations = KOLK_GENERATIONS_NONE};
+    make_pool(&pool, &desc);
+    void *first = kolk_pool_alloc(&pool);
+    kolk_pool_alloc(&pool);
+    kolk_pool_free(&pool, first);
+    block taken = take_snapshot(&pool);
+    assert_int_equal(restore(&pool, taken), KOLK_OK);
+    put_number(taken, WORN_AT, 1);
+    seal(taken);
+    assert_int_equal(restore(&pool, taken), KOLK_FORGED_SNAPSHOT);
+    assert_true(kolk_pool_is_valid(&pool));
+    free(taken.bytes);
+    kolk_pool_deinit(&pool);
+}
+
+/* The bytes before the checksum are 0, all 0 to 7 of them. */
+static void test_lies_in_the_padding(void **state) {
+    (void)state;
+    for (size_t size = 1; size <= 8; size++) {
+        kolk_pool pool;
+        make_pool(&pool, &(kolk_pool_desc){.name = "padding", .object_size = size, .capacity = 2});
+        memset(kolk_pool_alloc(&pool), 0xff, size);
+        block taken = take_snapshot(&pool);
+        size_t padding = HEADER + 8 + 4 + size;
+        assert_int_equal(taken.size, (padding + 7) / 8 * 8 + 8);
+        memset(kolk_pool_at(&pool, 0), 0x11, size);
+        for (size_t at = padding; at < taken.size - 8; at++) {
+            for (unsigned bit = 0; bit < 8; bit++) {
+                taken.bytes[at] = (unsigned char)(1u << bit);
+                seal(taken);
+                assert_int_equal(restore(&pool, taken), KOLK_FORGED_SNAPSHOT);
+            }
+            taken.bytes[at] = 0;
+        }
+        assert_true(all_bytes_are(kolk_pool_at(&pool, 0), size, 0x11));
+        seal(taken);
+        assert_int_equal(restore(&pool, taken), KOLK_OK);
+        assert_true(all_bytes_are(kolk_pool_at(&pool, 0), size, 0xff));
+        free(taken.bytes);
+        kolk_pool_deinit(&pool);
+    }
+}
+
+/* What lies between two objects is not in the block. */
+static void test_places_wider_than_objects(void **state) {
+    (void)state;
+    kolk_pool pool, other;
+    kolk_pool_desc desc = {.name = "wide", .object_size = 12, .object_align = 16, .capacity = 20};
+    make_pool(&pool, &desc);
+    make_pool(&other, &desc);
+    for (int i = 0; i < 20; i++) memset(kolk_pool_alloc(&pool), i, 12);
+    kolk_pool_free(&pool, kolk_pool_at(&pool, 7));
+    block taken = take_snapshot(&pool);
+    for (uint32_t i = 0, n = 0; i < 20; i++)
+        if (i != 7) assert_true(all_bytes_are(taken.bytes + HEADER + 8 + 4 * 20 + 4 * 20 + 12 * n++, 12, (uint8_t)i));
+    assert_int_equal(restore(&other, taken), KOLK_OK);
+    for (uint32_t i = 0; i < 20; i++)
+        if (i != 7) assert_true(all_bytes_are(kolk_pool_at(&other, i), 12, (uint8_t)i));
+    assert_null(kolk_pool_at(&other, 7));
+    free(taken.bytes);
+    kolk_pool_deinit(&pool);
+    kolk_pool_deinit(&other);
+}
+
+/* ---- Pools that have none, or cannot take one in ------------------------------------------------------------------- */
+
+static bool set_up(void *object, void *context) {
+    (void)object, (void)context;
+    return true;
+}
+
+static block for_hook;
+static unsigned asked;
+
+static void ask_inside(kolk_pool *pool, void *context) {
+    (void)context;
+    asked++;
+    assert_int_equal(kolk_pool_snapshot_size(pool), 0);
+    assert_int_equal(kolk_pool_snapshot(pool, for_hook.bytes, for_hook.size), 0);
+    assert_int_equal(restore(pool, for_hook), KOLK_IN_HOOK);
+}
+
+static void test_hooks_that_stand_in_the_way(void **state) {
+    (void)state;
+    kolk_pool_desc desc = {.name = "hooks", .object_size = 8, .capacity = 1};
+    kolk_pool pool;
+    make_pool(&pool, &desc);
+    kolk_pool_alloc(&pool);
+    for_hook = take_snapshot(&pool);
+    kolk_pool_deinit(&pool);
+    for (unsigned n = 0; n < 2; n++) {
+        kolk_pool_desc other = desc;
+        if (n == 0) other.setup = set_up;
+        if (n == 1) other.teardown = count_reset;
+        make_pool(&pool, &other);
+        assert_int_equal(kolk_pool_snapshot_size(&pool), 0);
+        assert_int_equal(kolk_pool_snapshot(&pool, for_hook.bytes, for_hook.size), 0);
+        assert_int_equal(restore(&pool, for_hook), KOLK_NO_SNAPSHOT);
+        kolk_pool_deinit(&pool);
+    }
+    desc.on_full = ask_inside;
+    make_pool(&pool, &desc);
+    kolk_pool_alloc(&pool);
+    asked = 0;
+    assert_null(kolk_pool_alloc(&pool));
+    assert_int_equal(asked, 1);
+    assert_int_equal(restore(&pool, for_hook), KOLK_OK);
+    free(for_hook.bytes);
+    kolk_pool_deinit(&pool);
+}
+
+/* A pool whose name is another, or another kind of handles: each of them is another pool. */
+static void test_other_pools(void **state) {
+    (void)state;
+    const kolk_pool_desc desc = {.name = "one", .object_size = 8, .capacity = 4};
+    kolk_pool_desc others[7];
+    for (size_t i = 0; i < LENGTH_OF(others); i++) others[i] = desc;
+    others[0].name = "another";
+    others[1].tag = 5;
+    others[2].object_size = 9;
+    others[3].reuse = KOLK_REUSE_LOWEST;
+    others[4].generations = KOLK_GENERATIONS_STRICT;
+    others[5].generations = KOLK_GENERATIONS_NONE;
+    others[6].ages = true;
+    kolk_pool pool, other;
+    make_pool(&pool, &desc);
+    kolk_pool_alloc(&pool);
+    block taken = take_snapshot(&pool);
+    for (size_t i = 0; i < LENGTH_OF(others); i++) {
+        make_pool(&other, &others[i]);
+        assert_int_equal(restore(&other, taken), KOLK_OTHER_POOL);
+        assert_int_equal(kolk_pool_count(&other), 0);
+        block back = take_snapshot(&other);
+        assert_int_equal(restore(&pool, back), KOLK_OTHER_POOL);
+        assert_int_equal(kolk_pool_count(&pool), 1);
+        free(back.bytes);
+        kolk_pool_deinit(&other);
+    }
+    free(taken.bytes);
+    kolk_pool_deinit(&pool);
+}
+
+/* ---- The debug mode ------------------------------------------------------------------------------------------------ */
+
+/* The same block whatever the debug mode puts around objects, and into pools that put something else. */
+static void test_debug_modes_understand_each_other(void **state) {
+    (void)state;
+    static const char *const debugs[] = {NULL, "fill,guard,sites", "trace", "quarantine=2", "quarantine=1", "BYPASS"};
+    for (size_t i = 0; i < 3 * LENGTH_OF(debugs) * LENGTH_OF(debugs); i++) {
+        const char *from = debugs[i / 3 % LENGTH_OF(debugs)], *to = debugs[i / 3 / LENGTH_OF(debugs)];
+        kolk_pool_desc desc = {.name = "modes", .object_size = 5, .capacity = 8, .reuse = orders[i % 3]};
+        kolk_pool pool, other;
+        bool bypass = from && strcmp(from, "BYPASS") == 0;
+        setenv("KOLK_BYPASS", bypass ? "1" : "0", 1);
+        desc.debug = bypass ? NULL : from;
+        make_pool(&pool, &desc);
+        unsigned char *objects[5];
+        assert_int_equal(kolk_pool_alloc_n(&pool, (void **)objects, 5), 5);
+        for (unsigned char n = 0; n < 5; n++) memset(objects[n], n + 1, 5);
+        kolk_handle last = kolk_pool_handle(&pool, objects[4]);
+        for (unsigned n = 1; n < 4; n++) kolk_pool_free(&pool, objects[n]);
+        block taken = take_snapshot(&pool);
+
+        bypass = to && strcmp(to, "BYPASS") == 0;
+        setenv("KOLK_BYPASS", bypass ? "1" : "0", 1);
+        desc.debug = bypass ? NULL : to;
+        make_pool(&other, &desc);
+        for (unsigned n = 0; n < 7; n++) memset(kolk_pool_alloc(&other), 0xee, 5);
+        assert_int_equal(restore(&other, taken), KOLK_OK);
+        assert_true(kolk_pool_is_valid(&other));
+        assert_int_equal(kolk_pool_count(&other), 2);
+        assert_true(all_bytes_are(kolk_pool_at(&other, 0), 5, 1));
+        assert_true(all_bytes_are(kolk_pool_get(&other, last), 5, 5));
+        for (unsigned n = 0; n < 6; n++) assert_non_null(kolk_pool_alloc(&other));
+        assert_null(kolk_pool_alloc(&other));
+        assert_true(kolk_pool_is_valid(&other));
+        kolk_pool_clear(&pool);
+        kolk_pool_clear(&other);
+        assert_true(kolk_pool_is_valid(&other));
+        free(taken.bytes);
+        kolk_pool_deinit(&pool);
+        kolk_pool_deinit(&other);
+    }
+}
+
+/* Damage is reported before it is lost, and restored objects were allocated by who restored them. */
+static void test_damage_and_sites(void **state) {
+    (void)state;
+    static notes taken;
+    kolk_pool pool;
+    make_pool(&pool, &(kolk_pool_desc){.name = "damage", .object_size = 4, .capacity = 4, .debug = "fill,guard,sites"});
+    unsigned char *object = kolk_pool_alloc(&pool), *dead = kolk_pool_alloc(&pool);
+    memset(object, 1, 4);
+    block before = take_snapshot(&pool);
+    kolk_pool_free(&pool, dead);
+    begin_notes(&taken);
+    object[4] ^= 1;
+    dead[0] ^= 1;
+    assert_int_equal(restore(&pool, before), KOLK_OK);
+    assert_int_equal(taken.count, 2);
+    assert_int_equal(taken.last.rule, KOLK_WRITE_AFTER_FREE);
+    assert_int_equal(taken.last.slot, 1);
+    assert_true(taken.last.alloc_site && taken.last.site && taken.last.sites);
+    assert_true(kolk_pool_is_valid(&pool));
+
+    begin_notes(&taken);
+    kolk_pool_free(&pool, object);
+    kolk_pool_free(&pool, dead);
+    assert_int_equal(restore(&pool, before), KOLK_OK);
+    kolk_pool_deinit(&pool);
+    assert_int_equal(taken.last.rule, KOLK_LEAK);
+    assert_int_equal(taken.last.count, 2); /* both from one site: the restore */
+    free(before.bytes);
+}
+
+/* Slots that are never-issued again have no zones that a later alloc could find damaged: a trim has taken them. */
+static void test_a_trim_after_a_restore(void **state) {
+    (void)state;
+    static notes taken;
+    kolk_pool pool;
+    void *objects[64];
+    make_pool(&pool, &(kolk_pool_desc){.name = "trim", .object_size = 1000, .capacity = 64, .debug = "fill,guard"});
+    block empty = take_snapshot(&pool);
+    assert_int_equal(kolk_pool_alloc_n(&pool, objects, 64), 64);
+    begin_notes(&taken);
+    assert_int_equal(restore(&pool, empty), KOLK_OK);
+    assert_int_equal(kolk_pool_alloc_n(&pool, objects, 2), 2);
+    kolk_pool_free(&pool, objects[1]);
+    assert_true(kolk_pool_trim(&pool) > 0);
+    assert_int_equal(kolk_pool_alloc_n(&pool, objects, 63), 63);
+    assert_true(kolk_pool_is_valid(&pool));
+    kolk_pool_deinit(&pool);
+    assert_silent(&taken);
+    free(empty.bytes);
+}
+
+/* Each refused block of malloc leaves the pool as it was. */
+static void test_bypass_without_memory(void **state) {
+    (void)state;
+    setenv("KOLK_BYPASS", "1", 1);
+    for (unsigned keep = 0; keep < 2; keep++) {
+        kolk_pool pool;
+        make_pool(&pool, &(kolk_pool_desc){.name = "malloc", .object_size = 40, .capacity = 8, .keep = keep});
+        void *objects[7];
+        assert_int_equal(kolk_pool_alloc_n(&pool, objects, 7), 7);
+        for (int n = 0; n < 7; n++) memset(objects[n], n, 40);
+        kolk_pool_free(&pool, objects[2]); /* and so slot 2 needs no block */
+        block six = take_snapshot(&pool), one;
+        kolk_pool_deinit(&pool);
+
+        make_pool(&pool, &(kolk_pool_desc){.name = "malloc", .object_size = 40, .capacity = 8, .keep = keep});
+        memset(kolk_pool_alloc(&pool), 0x11, 40);
+        one = take_snapshot(&pool);
+        uint32_t n = 0;
+        for (kolk_status status = KOLK_NO_MEMORY; status == KOLK_NO_MEMORY; n++) {
+            mallocs_left = n;
+            status = restore(&pool, six);
+            mallocs_left = UINT32_MAX;
+            assert_true(kolk_pool_is_valid(&pool));
+            block now = take_snapshot(&pool);
+            assert_true(equals(now, status == KOLK_OK ? six : one));
+            free(now.bytes);
+        }
+        assert_int_equal(n, 6);
+        assert_int_equal(restore(&pool, one), KOLK_OK);
+        assert_true(all_bytes_are(kolk_pool_at(&pool, 0), 40, 0x11));
+        free(six.bytes);
+        free(one.bytes);
+        kolk_pool_deinit(&pool);
+    }
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, plain_environment, plain_environment)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(test_the_published_blocks),
+        TEST(test_by_the_typed_skin),
+        TEST(test_pools_without_objects),
+        TEST(test_other_capacities),
+        TEST(test_ages),
+        TEST(test_a_tick_after_a_restore),
+        TEST(test_what_stays),
+        TEST(test_the_peak_goes_on),
+        TEST(test_every_changed_byte_is_refused),
+        TEST(test_every_cut_is_refused),
+        TEST(test_forged_bytes),
+        TEST(test_forged_numbers),
+        TEST(test_lies),
+        TEST(test_a_lie_about_wear),
+        TEST(test_lies_in_the_padding),
+        TEST(test_places_wider_than_objects),
+        TEST(test_hooks_that_stand_in_the_way),
+        TEST(test_other_pools),
+        TEST(test_debug_modes_understand_each_other),
+        TEST(test_damage_and_sites),
+        TEST(test_a_trim_after_a_restore),
+        TEST(test_bypass_without_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

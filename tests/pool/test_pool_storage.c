@@ -1,0 +1,105 @@
+/* Where pools live, and what it costs to make one: static storage, storage inside a struct, and an init that touches no
+ * memory. */
+#include "../help/test.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+/* ---- What init costs --------------------------------------------------------------------------------------------- */
+
+static long resident_bytes(void) {
+    char text[100] = "";
+    if (emulator()) return -1;
+    int file = open("/proc/self/statm", O_RDONLY);
+    if (file < 0) return -1;
+    ssize_t length = read(file, text, sizeof text - 1);
+    close(file);
+    long pages, resident;
+    return length > 0 && sscanf(text, "%ld %ld", &pages, &resident) == 2 ? resident * sysconf(_SC_PAGESIZE) : -1;
+}
+
+static bool setup(void *object, void *context) {
+    (void)object, (void)context;
+    return true;
+}
+
+static void test_init_touches_no_memory(void **state) {
+    (void)state;
+    if (resident_bytes() < 0) {
+        print_message("left out: this program has no /proc/self/statm of its own\n");
+        skip();
+    }
+    for (int n = 0; n < 6; n++) {
+        kolk_pool pool;
+        kolk_pool_desc desc = {.object_size = 64, .capacity = 1000000, .reuse = (kolk_reuse)(n % 3), .setup = setup};
+        if (n >= 3) desc.max_capacity = 2000000;
+        long before = resident_bytes();
+        make_pool(&pool, &desc);
+        assert_true(resident_bytes() - before < 64 * 1024);
+        kolk_pool_deinit(&pool);
+    }
+}
+
+/* ---- Static storage, before main --------------------------------------------------------------------------------- */
+
+struct bullet {
+    float x, y, dx, dy;
+};
+
+KOLK_POOL_TYPE(bullets, struct bullet)
+
+static KOLK_POOL_STORAGE(struct bullet, 100) storage; /* in .bss */
+static bullets early;
+
+__attribute__((constructor)) static void before_main(void) {
+    bullets_init(&early, &(kolk_pool_desc){.name = "early", .memory = &storage, .memory_size = sizeof storage});
+    for (int i = 0; i < 10; i++) *bullets_alloc(&early) = (struct bullet){.x = (float)i};
+}
+
+static void test_static_storage_before_main(void **state) {
+    (void)state;
+    assert_true(bullets_available(&early) + 10 >= 100);
+    assert_int_equal(bullets_count(&early), 10);
+    assert_true(bullets_is_valid(&early));
+    float expected = 0;
+    KOLK_EACH(bullets, bullet, &early) {
+        assert_ptr_equal(bullet, storage.objects + (int)expected);
+        assert_true(bullet->x == expected);
+        expected++;
+    }
+    assert_true(expected == 10);
+    bullets_deinit(&early);
+}
+
+/* It is aligned for a pool wherever it stands. */
+static void test_storage_inside_a_struct(void **state) {
+    (void)state;
+    typedef struct owner {
+        char odd;
+        KOLK_POOL_STORAGE(char, 3) letters;
+        char odd_too;
+        KOLK_POOL_STORAGE(struct bullet, 7) bullets;
+    } owner;
+    owner o;
+    kolk_pool pool;
+    make_pool(&pool, &(kolk_pool_desc){
+                         .object_size = 1, .capacity = 3, .memory = &o.letters, .memory_size = sizeof o.letters});
+    kolk_pool_deinit(&pool);
+    make_pool(&pool, &(kolk_pool_desc){.object_size = sizeof(struct bullet),
+                                       .object_align = _Alignof(struct bullet),
+                                       .capacity = 7,
+                                       .memory = &o.bullets,
+                                       .memory_size = sizeof o.bullets});
+    kolk_pool_deinit(&pool);
+}
+
+#define TEST(name) cmocka_unit_test_teardown(name, abort_on_failure)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(test_init_touches_no_memory),
+        TEST(test_static_storage_before_main),
+        TEST(test_storage_inside_a_struct),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,307 @@
+/* kolk_pool_is_valid sees each broken invariant of src/pool/pool.c: a sound pool is made, one thing in it is broken by hand,
+ * as a stray write would, and put back. */
+#include "../help/test.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+static bool setup(void *object, void *context) {
+    (void)object, (void)context;
+    return true;
+}
+
+static const kolk_reuse orders[] = {KOLK_REUSE_LIFO, KOLK_REUSE_FIFO, KOLK_REUSE_LOWEST};
+
+#define SLOTS  5000u
+#define ISSUED 4200u /* not a multiple of 64, with two levels of summary words below the top one */
+
+/* Slots 7, 100 and 3000 are free, the rest up to ISSUED alive; two of the free ones are worn out if asked for. */
+static void make_sound(kolk_pool *pool, kolk_reuse reuse, bool hooks, bool worn) {
+    kolk_pool_desc desc = {
+        .name = "sound", .object_size = 8, .capacity = SLOTS, .max_capacity = SLOTS + 1, .reuse = reuse};
+    if (hooks) desc.setup = setup;
+    make_pool(pool, &desc);
+    for (uint32_t i = 0; i < ISSUED; i++) assert_non_null(kolk_pool_alloc(pool));
+    if (worn) pool->generations[100] = pool->generations[3000] = UINT32_MAX; /* their last lives */
+    kolk_pool_free(pool, kolk_pool_at(pool, 7));
+    kolk_pool_free(pool, kolk_pool_at(pool, 100));
+    kolk_pool_free(pool, kolk_pool_at(pool, 3000));
+    kolk_stats stats;
+    kolk_pool_stats(pool, &stats);
+    assert_int_equal(stats.worn_out, worn ? 2 : 0);
+    assert_true(kolk_pool_is_valid(pool));
+}
+
+/* Breaks `what` by setting it to `value`, and puts it back. */
+#define assert_seen(pool, what, value)                                                                                 \
+    do {                                                                                                               \
+        __typeof__(what) before = (what);                                                                              \
+        (what) = (value);                                                                                              \
+        if (kolk_pool_is_valid(pool)) fail_msg("not seen: %s = %s", #what, #value);                                    \
+        (what) = before;                                                                                               \
+        assert_true(kolk_pool_is_valid(pool));                                                                         \
+    } while (0)
+
+static void flip(uint64_t *words, uint32_t bit) {
+    words[bit / 64] ^= UINT64_C(1) << bit % 64;
+}
+
+#define assert_flip_seen(pool, words, bit)                                                                             \
+    do {                                                                                                               \
+        flip(words, bit);                                                                                              \
+        if (kolk_pool_is_valid(pool)) fail_msg("not seen: bit %u of %s", (unsigned)(bit), #words);                     \
+        flip(words, bit);                                                                                              \
+        assert_true(kolk_pool_is_valid(pool));                                                                         \
+    } while (0)
+
+static void test_counts_and_bounds(void **state) {
+    (void)state;
+    for (unsigned n = 0; n < 12; n++) {
+        kolk_pool pool;
+        make_sound(&pool, orders[n % 3], n / 3 % 2, n / 6);
+        assert_seen(&pool, pool.fresh, pool.fresh + 1);
+        assert_seen(&pool, pool.fresh, pool.fresh - 1);
+        assert_seen(&pool, pool.fresh, pool.fresh / 64 * 64);
+        assert_seen(&pool, pool.capacity, ISSUED - 1);
+        assert_seen(&pool, pool.max_capacity, SLOTS - 1);
+        assert_seen(&pool, pool.bound, pool.bound - 1);
+        assert_seen(&pool, pool.free_bound, pool.free_bound + 1);
+        assert_seen(&pool, pool.held, pool.held + 1);
+        assert_seen(&pool, pool.worn, pool.worn + 1);
+        assert_seen(&pool, pool.floor, (kolk_slot *)(void *)pool.slots);
+        if (pool.stack) assert_seen(&pool, pool.top, pool.top + 1);
+        if (orders[n % 3] == KOLK_REUSE_LIFO) assert_seen(&pool, pool.top, pool.stack - 1);
+        if (orders[n % 3] == KOLK_REUSE_FIFO) assert_seen(&pool, pool.peak, ISSUED - 4);
+        if (n / 6) assert_seen(&pool, pool.held, 1);
+        kolk_pool_deinit(&pool);
+    }
+}
+
+static void test_bits_and_generations(void **state) {
+    (void)state;
+    for (unsigned n = 0; n < 12; n++) {
+        kolk_pool pool;
+        make_sound(&pool, orders[n % 3], n / 3 % 2, n / 6);
+        static const uint32_t bits[] = {0, 7, 63, 64, 100, 3000, ISSUED - 1, ISSUED, ISSUED / 64 * 64 + 63};
+        for (size_t i = 0; i < LENGTH_OF(bits); i++) assert_flip_seen(&pool, pool.live, bits[i]);
+        assert_seen(&pool, pool.generations[0], 0);
+        assert_seen(&pool, pool.generations[ISSUED - 1], 0);
+        if (pool.ready) assert_flip_seen(&pool, pool.ready, 4);
+        kolk_pool_deinit(&pool);
+    }
+}
+
+/* Two errors that leave every count as it was. */
+static void test_a_live_slot_for_a_free_one(void **state) {
+    (void)state;
+    for (size_t i = 0; i < LENGTH_OF(orders); i++) {
+        kolk_pool pool;
+        make_sound(&pool, orders[i], false, false);
+        flip(pool.live, 7);
+        flip(pool.live, 8);
+        assert_false(kolk_pool_is_valid(&pool));
+        flip(pool.live, 7);
+        flip(pool.live, 8);
+        assert_true(kolk_pool_is_valid(&pool));
+        kolk_pool_deinit(&pool);
+    }
+}
+
+/* The places of free slots: a live slot, one beyond fresh, one twice instead of another. */
+static void test_places(void **state) {
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        kolk_pool pool;
+        make_sound(&pool, orders[i], false, false);
+        assert_seen(&pool, pool.stack[1].index, 8);
+        assert_seen(&pool, pool.stack[1].index, ISSUED);
+        assert_seen(&pool, pool.stack[1].index, UINT32_MAX);
+        assert_seen(&pool, pool.stack[1].index, pool.stack[0].index);
+        if (orders[i] == KOLK_REUSE_FIFO) assert_seen(&pool, pool.first, 1);
+        kolk_pool_deinit(&pool);
+    }
+    for (size_t i = 0; i < LENGTH_OF(orders); i++) {
+        kolk_pool pool;
+        make_sound(&pool, orders[i], false, true);
+        assert_int_equal(pool.worn_first, 100);
+        assert_int_equal(pool.generations[100], 3000);
+        assert_seen(&pool, pool.worn_first, 8);
+        assert_seen(&pool, pool.worn_first, ISSUED);
+        assert_seen(&pool, pool.worn_first, 7);
+        assert_seen(&pool, pool.worn_first, 3000);
+        assert_seen(&pool, pool.worn_first, UINT32_MAX); /* and nothing is read there */
+        assert_seen(&pool, pool.generations, NULL);
+        assert_seen(&pool, pool.generations[100], 8);
+        assert_seen(&pool, pool.generations[100], ISSUED);
+        assert_seen(&pool, pool.generations[100], 100);
+        kolk_pool_deinit(&pool);
+    }
+}
+
+static void test_holes_and_their_summaries(void **state) {
+    (void)state;
+    kolk_pool pool;
+    make_sound(&pool, KOLK_REUSE_LOWEST, false, false);
+    assert_int_equal(pool.levels, 3);
+    assert_flip_seen(&pool, pool.holes[0], 7);
+    assert_flip_seen(&pool, pool.holes[0], 8);
+    assert_flip_seen(&pool, pool.holes[0], 101);
+    assert_flip_seen(&pool, pool.holes[1], 0);
+    assert_flip_seen(&pool, pool.holes[1], 1);
+    assert_flip_seen(&pool, pool.holes[1], 2);
+    assert_flip_seen(&pool, pool.holes[1], 65);
+    assert_flip_seen(&pool, pool.holes[2], 0);
+    assert_flip_seen(&pool, pool.holes[2], 1);
+    flip(pool.holes[0], 7); /* another hole in its word, so that the summaries are right */
+    flip(pool.holes[0], 8);
+    assert_false(kolk_pool_is_valid(&pool));
+    flip(pool.holes[0], 7);
+    flip(pool.holes[0], 8);
+    assert_true(kolk_pool_is_valid(&pool));
+    kolk_pool_deinit(&pool);
+}
+
+/* Every slot is alive, and one is a hole as well: the counts of dead and free slots agree, both are 0. */
+static void test_a_hole_too_many(void **state) {
+    (void)state;
+    kolk_pool pool;
+    make_pool(&pool, &(kolk_pool_desc){.name = "full", .object_size = 8, .capacity = 70, .reuse = KOLK_REUSE_LOWEST});
+    for (uint32_t i = 0; i < 70; i++) assert_non_null(kolk_pool_alloc(&pool));
+    assert_int_equal(pool.levels, 2);
+    assert_true(kolk_pool_is_valid(&pool));
+    flip(pool.holes[0], 3);
+    flip(pool.holes[1], 0);
+    assert_false(kolk_pool_is_valid(&pool));
+    kolk_pool_deinit(&pool);
+}
+
+/* Counts that contradict each other, though the sum is right, are seen before they lead past the end of the free slots,
+ * behind which there is a wall. */
+static void test_counts_that_lead_outside(void **state) {
+    (void)state;
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    unsigned char *pages =
+        (unsigned char *)mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(pages != MAP_FAILED);
+    assert_int_equal(mprotect(pages + page, page, PROT_NONE), 0);
+    for (size_t i = 0; i < 2; i++) {
+        kolk_pool pool;
+        kolk_pool_desc desc = {.name = "wall", .object_size = 8, .capacity = 10, .reuse = orders[i]};
+        desc.memory_size = kolk_pool_memory_size(&desc);
+        desc.memory = pages + page - desc.memory_size;
+        make_pool(&pool, &desc);
+        assert_ptr_equal(pool.stack + 10, pages + page);
+        for (uint32_t n = 0; n < 10; n++) assert_non_null(kolk_pool_alloc(&pool));
+        kolk_pool_clear(&pool);
+        assert_true(kolk_pool_is_valid(&pool));
+        if (orders[i] == KOLK_REUSE_LIFO) { /* -1 on the stack */
+            pool.top = pool.stack - 1;
+            pool.held = 11;
+        } else { /* -1 in the ring */
+            pool.top = pool.floor = pool.stack + 10;
+            pool.held = 0;
+            pool.worn = 1;
+        }
+        assert_int_equal(kolk_pool_count(&pool), 0);
+        assert_false(kolk_pool_is_valid(&pool));
+        memset(&pool, 0, sizeof pool);
+    }
+    assert_int_equal(munmap(pages, 2 * page), 0);
+}
+
+/* What shows the fast paths less than there is: ages, hooks, headroom and low water (I4). */
+static void no_hook(kolk_pool *pool, void *context) {
+    (void)pool, (void)context;
+}
+
+static void test_floors(void **state) {
+    (void)state;
+    static const kolk_pool_desc descs[] = {{.headroom = 5},
+                                           {.low_water = 5, .on_low = no_hook},
+                                           {.headroom = 2, .low_water = 4, .on_low = no_hook},
+                                           {.ages = true},
+                                           {.ages = true, .headroom = 5},
+                                           {.setup = setup},
+                                           {0}};
+    for (size_t i = 0; i < LENGTH_OF(descs); i++) {
+        for (size_t n = 0; n < LENGTH_OF(orders); n++) {
+            kolk_pool pool;
+            kolk_pool_desc desc = descs[i];
+            desc.object_size = 8;
+            desc.capacity = 100;
+            desc.reuse = orders[n];
+            make_pool(&pool, &desc);
+            void *objects[95];
+            assert_int_equal(kolk_pool_alloc_n(&pool, objects, 95), 95);
+            for (uint32_t k = 0; k < 95; k += 2) kolk_pool_free(&pool, objects[k]);
+            assert_true(kolk_pool_is_valid(&pool));
+            assert_seen(&pool, pool.floor, pool.floor - 1);
+            assert_seen(&pool, pool.easy_floor, pool.easy_floor - 1);
+            assert_seen(&pool, pool.floor, NULL);
+            assert_seen(&pool, pool.easy_floor, NULL);
+            assert_seen(&pool, pool.easy_held, pool.easy_held - 1);
+            kolk_pool_deinit(&pool);
+        }
+    }
+}
+
+/* The order of births (I9): dead slots 7, 100 and 3000 are still in it, 8 is protected. */
+static void make_aged(kolk_pool *pool, kolk_reuse reuse) {
+    make_pool(pool,
+              &(kolk_pool_desc){.name = "aged", .object_size = 8, .capacity = SLOTS, .reuse = reuse, .ages = true});
+    for (uint32_t i = 0; i < ISSUED; i++) assert_non_null(kolk_pool_alloc(pool));
+    kolk_pool_free(pool, kolk_pool_at(pool, 7));
+    kolk_pool_free(pool, kolk_pool_at(pool, 100));
+    kolk_pool_free(pool, kolk_pool_at(pool, 3000));
+    kolk_pool_protect(pool, kolk_pool_at(pool, 8), true);
+    assert_true(kolk_pool_is_valid(pool));
+}
+
+static void test_the_order_of_births(void **state) {
+    (void)state;
+    for (size_t i = 0; i < LENGTH_OF(orders); i++) {
+        kolk_pool pool;
+        make_aged(&pool, orders[i]);
+        kolk_age *ages = pool.ages; /* by slot + 1 */
+        assert_int_equal(ages[0].newer, 1);
+        assert_int_equal(ages[0].older, ISSUED);
+        assert_int_equal(ages[8].newer, 10); /* the dead one is in it, the protected one is not */
+        assert_seen(&pool, ages[0].newer, 0);
+        assert_seen(&pool, ages[0].newer, 2);
+        assert_seen(&pool, ages[0].newer, ISSUED + 1);
+        assert_seen(&pool, ages[0].newer, UINT32_MAX);
+        assert_seen(&pool, ages[0].older, 0);
+        assert_seen(&pool, ages[0].older, ISSUED - 1);
+        assert_seen(&pool, ages[1].newer, 3); /* one is left out */
+        assert_seen(&pool, ages[1].newer, 1); /* a circle that never comes back */
+        assert_seen(&pool, ages[1000].newer, 500);
+        assert_seen(&pool, ages[1000].newer, 0);
+        assert_seen(&pool, ages[1000].older, 998);
+        assert_seen(&pool, ages[ISSUED].newer, 1);
+        assert_seen(&pool, ages[ISSUED].newer, ISSUED + 1);
+        assert_seen(&pool, ages[9].newer, 10); /* it has one neighbour, and is no neighbour of that */
+        assert_seen(&pool, ages[9].older, 8);
+        /* Closed in both directions, and some are outside who point in. */
+        kolk_age first = ages[0], third = ages[3];
+        ages[0].newer = 3;
+        ages[3].older = 0;
+        assert_false(kolk_pool_is_valid(&pool));
+        ages[0] = first;
+        ages[3] = third;
+        assert_true(kolk_pool_is_valid(&pool));
+        kolk_pool_deinit(&pool);
+    }
+}
+
+#define TEST(name) cmocka_unit_test_teardown(name, abort_on_failure)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(test_counts_and_bounds),          TEST(test_bits_and_generations),
+        TEST(test_a_live_slot_for_a_free_one), TEST(test_places),
+        TEST(test_holes_and_their_summaries),  TEST(test_a_hole_too_many),
+        TEST(test_counts_that_lead_outside),   TEST(test_floors),
+        TEST(test_the_order_of_births),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,119 @@
+/* linearize.h: has a short history an order in which a bounded queue, one call after the other, gives just these
+ * results? Tries all orders that keep calls apart which did not overlap (Wing and Gong, Testing and Verifying Concurrent
+ * Objects, 1993), and no combination of calls done and queue's state twice (Lowe, Testing for Linearizability, 2017). */
+#ifndef TESTS_LINEARIZE_H
+#define TESTS_LINEARIZE_H
+
+#include "history.h"
+
+#define MOST_CALLS 24u
+
+/* The queue, as the header tells of it. */
+typedef struct sequential {
+    kolk_status ending;
+    uint32_t count;
+    uint8_t items[MOST_ITEMS_AT_ONCE];
+} sequential;
+
+/* Does the call in this state of the queue; false if it would not have had this result. push_n and pop_n pass as many as
+ * they have recorded, at least one: how many is not told. */
+static inline bool would(sequential *q, uint32_t capacity, const event *e) {
+    bool blocked = q->count == (e->deed == PUSH ? capacity : 0);
+    switch (e->deed) {
+    case PUSH:
+    case POP:
+        if (q->ending == KOLK_SHUTDOWN) return e->status == KOLK_SHUTDOWN;
+        if (q->ending == KOLK_CLOSED && (e->deed == PUSH || blocked)) return e->status == KOLK_CLOSED;
+        if (blocked)
+            return !e->waits && (e->status == (e->deed == PUSH ? KOLK_FULL : KOLK_EMPTY) || e->status == KOLK_TIMEOUT);
+        if (e->status != KOLK_OK || e->n == 0) return false;
+        if (e->n > (e->deed == PUSH ? capacity - q->count : q->count)) return false;
+        for (uint32_t i = 0; i < e->n; i++) {
+            if (e->deed == PUSH)
+                q->items[q->count++] = (uint8_t)e->items[i];
+            else if (q->items[i] != e->items[i])
+                return false;
+        }
+        if (e->deed == PUSH) return true;
+        q->count -= e->n;
+        memmove(q->items, q->items + e->n, q->count);
+        return true;
+    case CLEAR:
+        if (e->n != q->count) return false;
+        for (uint32_t i = 0; i < e->n; i++)
+            if (q->items[i] != e->items[i]) return false;
+        q->count = 0;
+        return true;
+    case COUNT:
+        return e->n == q->count;
+    case CLOSE:
+        if (q->ending != KOLK_SHUTDOWN) q->ending = KOLK_CLOSED;
+        return true;
+    case SHUTDOWN:
+        q->ending = KOLK_SHUTDOWN;
+        return true;
+    default:
+        q->ending = KOLK_OK;
+        return true;
+    }
+}
+
+/* ---- The search ---------------------------------------------------------------------------------------------------- */
+
+typedef struct search {
+    const history *h;
+    uint64_t *seen; /* a hash table of what was tried: calls done, items, ending */
+    size_t size, used;
+} search;
+
+/* 24 bits of calls and a state of 4 items of 8 bits, 3 of the count and 3 of the ending: 62 bits, and never 0. */
+static inline uint64_t key_of(uint32_t done, const sequential *q) {
+    uint64_t key = done;
+    for (uint32_t i = 0; i < MOST_ITEMS_AT_ONCE; i++) key = key << 8 | (i < q->count ? q->items[i] : 0);
+    return (key << 3 | q->count) << 3 | (uint64_t)q->ending | UINT64_C(1) << 63;
+}
+
+/* True the first time. */
+static inline bool is_new(search *s, uint64_t key) {
+    if (2 * s->used >= s->size) {
+        uint64_t *old = s->seen;
+        size_t size = s->size;
+        s->size = size ? 4 * size : 1024;
+        s->seen = (uint64_t *)calloc(s->size, sizeof *s->seen);
+        s->used = 0;
+        for (size_t i = 0; i < size; i++)
+            if (old[i]) is_new(s, old[i]);
+        free(old);
+    }
+    size_t at = (size_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 20) & (s->size - 1);
+    for (; s->seen[at]; at = (at + 1) & (s->size - 1))
+        if (s->seen[at] == key) return false;
+    s->seen[at] = key;
+    s->used++;
+    return true;
+}
+
+/* Is there an order for those that are not done? */
+static inline bool can_go_on(search *s, uint32_t done, const sequential *q) {
+    uint64_t first_end = UINT64_MAX; /* what begins later than this can't be the next */
+    if (done == (UINT32_C(1) << s->h->count) - 1) return true;
+    if (!is_new(s, key_of(done, q))) return false;
+    for (size_t i = 0; i < s->h->count; i++)
+        if (!(done >> i & 1) && first_end > s->h->events[i].end) first_end = s->h->events[i].end;
+    for (size_t i = 0; i < s->h->count; i++) {
+        if (done >> i & 1 || s->h->events[i].begin > first_end) continue;
+        sequential next = *q;
+        if (would(&next, s->h->capacity, &s->h->events[i]) && can_go_on(s, done | UINT32_C(1) << i, &next)) return true;
+    }
+    return false;
+}
+
+/* Of an empty, open queue with a capacity of MOST_ITEMS_AT_ONCE at most; up to MOST_CALLS calls. */
+static inline bool is_linearizable(const history *h) {
+    search s = {.h = h};
+    bool found = can_go_on(&s, 0, &(sequential){KOLK_OK, 0, {0}});
+    free(s.seen);
+    return found;
+}
+
+#endif

@@ -1,0 +1,108 @@
+/* queue_test.h: what the tests of kolk_queue share: items that say who they are, and threads that are known to be
+ * asleep at an end. Who includes it says `// link: -pthread`. */
+#ifndef TESTS_QUEUE_TEST_H
+#define TESTS_QUEUE_TEST_H
+
+#include "../help/test.h"
+
+#include "../help/chaos.h"
+#include "os/wait.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <time.h>
+#include <unistd.h>
+
+/* ---- Queues ------------------------------------------------------------------------------------------------------ */
+
+static const kolk_deadline PAST = {1}; /* has passed, as KOLK_NOW has, but is not the try form */
+
+static inline void make_queue(kolk_queue *queue, const kolk_queue_desc *desc) {
+    kolk_status status = kolk_queue_init(queue, desc);
+    if (status != KOLK_OK) fail_msg("init: %s", kolk_status_text(status));
+    assert_true(kolk_queue_is_valid(queue));
+}
+
+/* Of ints. */
+static inline void make_ints(kolk_queue *queue, uint32_t capacity) {
+    make_queue(queue, &(kolk_queue_desc){.name = "ints", .item_size = sizeof(int), .capacity = capacity});
+}
+
+static inline void end_queue(kolk_queue *queue) {
+    assert_true(kolk_queue_is_valid(queue));
+    kolk_queue_deinit(queue);
+    assert_true(all_bytes_are(queue, sizeof *queue, 0));
+}
+
+static inline kolk_status push_int(kolk_queue *queue, int item) {
+    return kolk_queue_push(queue, &item, KOLK_NOW);
+}
+
+/* The item, or minus the status. */
+static inline int pop_int(kolk_queue *queue) {
+    int item = 0;
+    kolk_status status = kolk_queue_pop(queue, &item, KOLK_NOW);
+    return status == KOLK_OK ? item : -(int)status;
+}
+
+/* In any thread, where cmocka's asserts can't be used. */
+#define REQUIRE(what)                                                                                                  \
+    do {                                                                                                               \
+        if (!(what)) {                                                                                                 \
+            fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #what);                                         \
+            abort();                                                                                                   \
+        }                                                                                                              \
+    } while (0)
+
+/* ---- Threads that wait ------------------------------------------------------------------------------------------- */
+
+static inline void nap(void) {
+    nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
+}
+
+typedef struct caller {
+    kolk_queue *queue;
+    kolk_queue_event end; /* KOLK_WRITABLE pushes, KOLK_READABLE pops */
+    kolk_status status;
+    kolk_deadline deadline;
+    int items[8];
+    size_t n; /* 0: by push or pop, else by push_n or pop_n */
+    pthread_t thread;
+} caller;
+
+static inline void *call(void *argument) {
+    caller *me = (caller *)argument;
+    if (me->end == KOLK_WRITABLE)
+        me->status = me->n ? kolk_queue_push_n(me->queue, me->items, &me->n, me->deadline)
+                           : kolk_queue_push(me->queue, me->items, me->deadline);
+    else
+        me->status = me->n ? kolk_queue_pop_n(me->queue, me->items, &me->n, me->deadline)
+                           : kolk_queue_pop(me->queue, me->items, me->deadline);
+    return NULL;
+}
+
+/* Who is last in line at an end; NULL: nobody waits. */
+static inline const void *last_in_line(kolk_queue *queue, int end) {
+    kolk_lock_word(&queue->ends[end].lock);
+    const void *last = queue->ends[end].last;
+    kolk_unlock_word(&queue->ends[end].lock);
+    return last;
+}
+
+static inline void start(caller *me) {
+    assert_int_equal(pthread_create(&me->thread, NULL, call, me), 0);
+}
+
+/* Starts a call that has to wait, and returns when it is the last in line. */
+static inline void start_waiting(caller *me) {
+    const void *before = last_in_line(me->queue, (int)me->end);
+    start(me);
+    while (last_in_line(me->queue, (int)me->end) == before) nap();
+}
+
+static inline kolk_status joined(caller *me) {
+    assert_int_equal(pthread_join(me->thread, NULL), 0);
+    return me->status;
+}
+
+#endif

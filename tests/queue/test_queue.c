@@ -1,0 +1,307 @@
+/* kolk_queue by one thread: order, capacity, items of any size, arrays, deadlines, the end, clear. */
+// link: -pthread
+#include "queue_test.h"
+
+static const uint32_t capacities[] = {1, 2, 3, 5, 7, 8, 1000};
+
+/* ---- One at a time ------------------------------------------------------------------------------------------------- */
+
+/* An item's bytes: its number and others that follow from it. */
+static void stamp(unsigned char *item, size_t size, uint32_t number) {
+    for (size_t i = 0; i < size; i++) item[i] = (unsigned char)((number >> i % 4 * 8) + i * 37);
+}
+
+static bool is_stamped(const unsigned char *item, size_t size, uint32_t number) {
+    unsigned char expected[300];
+    stamp(expected, size, number);
+    return memcmp(item, expected, size) == 0;
+}
+
+/* Fills it from each level to the brim and empties it to each level. */
+static void fill_and_empty(uint32_t capacity, size_t size) {
+    kolk_queue queue;
+    unsigned char item[300];
+    make_queue(&queue, &(kolk_queue_desc){.item_size = size, .capacity = capacity});
+    uint32_t in = 0, out = 0;
+    for (uint32_t level = 0; level < capacity; level += 1 + capacity / 10) {
+        while (in - out < capacity) {
+            stamp(item, size, in);
+            assert_int_equal(kolk_queue_push(&queue, item, KOLK_NOW), KOLK_OK);
+            assert_true(is_stamped(item, size, in++));
+            assert_int_equal(kolk_queue_count(&queue), in - out);
+        }
+        assert_true(kolk_queue_is_valid(&queue));
+        stamp(item, size, UINT32_MAX);
+        assert_int_equal(kolk_queue_push(&queue, item, KOLK_NOW), KOLK_FULL);
+        while (in - out > level) {
+            assert_int_equal(kolk_queue_pop(&queue, item, KOLK_NOW), KOLK_OK);
+            assert_true(is_stamped(item, size, out++));
+            assert_int_equal(kolk_queue_count(&queue), in - out);
+        }
+        assert_true(kolk_queue_is_valid(&queue));
+    }
+    while (kolk_queue_pop(&queue, item, KOLK_NOW) == KOLK_OK) assert_true(is_stamped(item, size, out++));
+    assert_int_equal(out, in);
+    assert_int_equal(kolk_queue_pop(&queue, item, KOLK_NOW), KOLK_EMPTY);
+    end_queue(&queue);
+}
+
+static void test_first_in_first_out_and_exactly_so_many(void **state) {
+    (void)state;
+    static const size_t sizes[] = {1, 4, 8, 24, 300};
+    for (size_t i = 0; i < LENGTH_OF(capacities); i++)
+        for (size_t j = 0; j < LENGTH_OF(sizes); j++) fill_and_empty(capacities[i], sizes[j]);
+}
+
+/* What is copied is the item, and not a byte before or behind it. */
+static void test_items_of_every_size(void **state) {
+    (void)state;
+    for (size_t size = 1; size <= 300; size++) {
+        kolk_queue queue;
+        unsigned char item[300], out[304];
+        fill_and_empty(3, size);
+        make_queue(&queue, &(kolk_queue_desc){.item_size = size, .capacity = 2});
+        memset(out, 0xca, sizeof out);
+        stamp(item, size, 1);
+        assert_int_equal(kolk_queue_push(&queue, item, KOLK_NOW), KOLK_OK);
+        memset(item, 0, sizeof item); /* the queue has a copy */
+        assert_int_equal(kolk_queue_pop(&queue, out + 2, KOLK_NOW), KOLK_OK);
+        assert_true(is_stamped(out + 2, size, 1));
+        assert_true(all_bytes_are(out, 2, 0xca) && all_bytes_are(out + 2 + size, sizeof out - 2 - size, 0xca));
+        assert_int_equal(kolk_queue_pop(&queue, out, KOLK_NOW), KOLK_EMPTY);
+        assert_true(out[0] == 0xca && is_stamped(out + 2, size, 1)); /* nothing has happened */
+        end_queue(&queue);
+    }
+}
+
+/* Many laps, so that what a lap leaves behind is seen by the next. */
+static void test_many_laps(void **state) {
+    (void)state;
+    for (size_t i = 0; i < LENGTH_OF(capacities); i++) {
+        kolk_queue queue;
+        make_ints(&queue, capacities[i]);
+        for (int n = 1; n < 5000; n++) {
+            assert_int_equal(push_int(&queue, n), KOLK_OK);
+            assert_int_equal(pop_int(&queue), n);
+            assert_int_equal(pop_int(&queue), -KOLK_EMPTY);
+        }
+        end_queue(&queue);
+    }
+}
+
+/* ---- Arrays -------------------------------------------------------------------------------------------------------- */
+
+/* From each place in the ring and each level: n items at once, more than there is room for, and more than there are. */
+static void arrays_from(uint32_t capacity, uint32_t place, uint32_t level) {
+    kolk_queue queue;
+    int items[40], next = 1, expected = 1;
+    make_ints(&queue, capacity);
+    for (uint32_t i = 0; i < place; i++, next++)
+        assert_true(push_int(&queue, next) == KOLK_OK && pop_int(&queue) == next);
+    expected = next;
+    for (uint32_t i = 0; i < level; i++) assert_int_equal(push_int(&queue, next++), KOLK_OK);
+    for (size_t asked = 0; asked <= capacity + 2; asked++) {
+        size_t room = capacity - kolk_queue_count(&queue), n = asked;
+        for (size_t i = 0; i < LENGTH_OF(items); i++) items[i] = next + (int)i;
+        kolk_status status = kolk_queue_push_n(&queue, items, &n, KOLK_NOW);
+        assert_int_equal(status, asked && !room ? KOLK_FULL : KOLK_OK);
+        assert_int_equal(n, asked < room ? asked : room);
+        next += (int)n;
+        assert_true(kolk_queue_is_valid(&queue));
+
+        size_t there = kolk_queue_count(&queue), most = (asked * 7 + place) % (capacity + 2);
+        memset(items, 0, sizeof items);
+        n = most;
+        status = kolk_queue_pop_n(&queue, items, &n, KOLK_NOW);
+        assert_int_equal(status, most && !there ? KOLK_EMPTY : KOLK_OK);
+        assert_int_equal(n, most < there ? most : there);
+        for (size_t i = 0; i < LENGTH_OF(items); i++) assert_int_equal(items[i], i < n ? expected++ : 0);
+        assert_int_equal(kolk_queue_count(&queue), next - expected);
+        assert_true(kolk_queue_is_valid(&queue));
+    }
+    end_queue(&queue);
+}
+
+static void test_as_many_as_are_possible_at_once(void **state) {
+    (void)state;
+    for (size_t i = 0; i < LENGTH_OF(capacities) - 1; i++)
+        for (uint32_t place = 0; place <= capacities[i]; place++)
+            for (uint32_t level = 0; level <= capacities[i]; level++) arrays_from(capacities[i], place, level);
+}
+
+/* Without an item it is an array of none: nothing is waited for, and the queue's state doesn't matter. */
+static void test_an_array_of_none(void **state) {
+    (void)state;
+    kolk_queue queue;
+    size_t n = 0;
+    make_ints(&queue, 1);
+    assert_int_equal(kolk_queue_pop_n(&queue, NULL, &n, KOLK_FOREVER), KOLK_OK);
+    assert_int_equal(push_int(&queue, 1), KOLK_OK);
+    assert_int_equal(kolk_queue_push_n(&queue, NULL, &n, KOLK_FOREVER), KOLK_OK);
+    assert_int_equal(n, 0);
+    end_queue(&queue);
+}
+
+static void test_the_largest_number(void **state) {
+    (void)state;
+    kolk_queue queue;
+    int items[3] = {1, 2, 3};
+    make_ints(&queue, 3);
+    size_t n = SIZE_MAX;
+    assert_int_equal(kolk_queue_push_n(&queue, items, &n, KOLK_FOREVER), KOLK_OK);
+    assert_int_equal(n, 3);
+    n = SIZE_MAX;
+    memset(items, 0, sizeof items);
+    assert_int_equal(kolk_queue_pop_n(&queue, items, &n, KOLK_FOREVER), KOLK_OK);
+    assert_true(n == 3 && items[0] == 1 && items[1] == 2 && items[2] == 3);
+    end_queue(&queue);
+}
+
+/* ---- Statuses ------------------------------------------------------------------------------------------------------ */
+
+/* Each call of both ends, with a deadline, gives `push` and `pop` and, being refused, changes nothing. */
+static void assert_refused(kolk_queue *queue, kolk_deadline deadline, kolk_status push, kolk_status pop) {
+    int items[2] = {-1, -2};
+    size_t n = 2, before = kolk_queue_count(queue);
+    if (push) {
+        assert_int_equal(kolk_queue_push(queue, items, deadline), push);
+        assert_int_equal(kolk_queue_push_n(queue, items, &n, deadline), push);
+        assert_int_equal(n, 0);
+    }
+    if (pop) {
+        n = 2;
+        assert_int_equal(kolk_queue_pop(queue, items, deadline), pop);
+        assert_int_equal(kolk_queue_pop_n(queue, items, &n, deadline), pop);
+        assert_int_equal(n, 0);
+    }
+    assert_true(items[0] == -1 && items[1] == -2);
+    assert_int_equal(kolk_queue_count(queue), before);
+    assert_true(kolk_queue_is_valid(queue));
+}
+
+static void test_deadlines_that_have_passed(void **state) {
+    (void)state;
+    static const kolk_deadline passed[] = {{1}, {-1}, {INT64_MIN}, {1000000}};
+    kolk_queue queue;
+    make_ints(&queue, 1);
+    for (size_t i = 0; i < LENGTH_OF(passed); i++) {
+        int item = 5;
+        assert_refused(&queue, KOLK_NOW, KOLK_OK, KOLK_EMPTY);
+        assert_refused(&queue, passed[i], KOLK_OK, KOLK_TIMEOUT);
+        assert_int_equal(kolk_queue_push(&queue, &item, passed[i]), KOLK_OK); /* what need not wait is done */
+        assert_refused(&queue, KOLK_NOW, KOLK_FULL, KOLK_OK);
+        assert_refused(&queue, passed[i], KOLK_TIMEOUT, KOLK_OK);
+        assert_int_equal(kolk_queue_pop(&queue, &item, passed[i]), KOLK_OK);
+        assert_int_equal(item, 5);
+    }
+    end_queue(&queue);
+}
+
+static void test_close_shutdown_reopen(void **state) {
+    (void)state;
+    static const kolk_deadline deadlines[] = {{0}, {1}, {INT64_MAX}};
+    kolk_queue queue;
+    make_ints(&queue, 3);
+    for (size_t i = 0; i < LENGTH_OF(deadlines); i++) {
+        assert_true(push_int(&queue, 1) == KOLK_OK && push_int(&queue, 2) == KOLK_OK);
+        kolk_queue_close(&queue);
+        assert_refused(&queue, deadlines[i], KOLK_CLOSED, KOLK_OK);
+        assert_int_equal(pop_int(&queue), 1); /* goes on until nothing is left */
+        kolk_queue_close(&queue);
+        assert_int_equal(pop_int(&queue), 2);
+        assert_refused(&queue, deadlines[i], KOLK_CLOSED, KOLK_CLOSED);
+        kolk_queue_reopen(&queue);
+        assert_true(push_int(&queue, 3) == KOLK_OK && push_int(&queue, 4) == KOLK_OK);
+        kolk_queue_shutdown(&queue);
+        assert_refused(&queue, deadlines[i], KOLK_SHUTDOWN, KOLK_SHUTDOWN);
+        kolk_queue_close(&queue); /* is no way back */
+        assert_refused(&queue, deadlines[i], KOLK_SHUTDOWN, KOLK_SHUTDOWN);
+        kolk_queue_reopen(&queue); /* items stay */
+        assert_int_equal(pop_int(&queue), 3);
+        kolk_queue_close(&queue);
+        kolk_queue_shutdown(&queue); /* a closed one can still be stopped */
+        assert_refused(&queue, deadlines[i], KOLK_SHUTDOWN, KOLK_SHUTDOWN);
+        kolk_queue_reopen(&queue);
+        assert_int_equal(pop_int(&queue), 4);
+        kolk_queue_reopen(&queue);
+        assert_refused(&queue, KOLK_NOW, KOLK_OK, KOLK_EMPTY);
+    }
+    end_queue(&queue);
+}
+
+/* The gate comes before the count: a full queue that is closed is closed. */
+static void test_full_and_ended(void **state) {
+    (void)state;
+    kolk_queue queue;
+    make_ints(&queue, 1);
+    assert_int_equal(push_int(&queue, 1), KOLK_OK);
+    kolk_queue_close(&queue);
+    assert_refused(&queue, KOLK_NOW, KOLK_CLOSED, KOLK_OK);
+    kolk_queue_shutdown(&queue);
+    assert_refused(&queue, KOLK_NOW, KOLK_SHUTDOWN, KOLK_SHUTDOWN);
+    end_queue(&queue);
+}
+
+/* ---- clear and deinit ---------------------------------------------------------------------------------------------- */
+
+typedef struct dropped {
+    int items[16];
+    unsigned count;
+} dropped;
+
+static void drop(void *item, void *context) {
+    dropped *all = (dropped *)context;
+    assert_int_equal((uintptr_t)item % 8, 0); /* where a pointer or a double may be */
+    all->items[all->count++] = *(int *)item;
+}
+
+static void test_clear_drops_and_deinit_too(void **state) {
+    (void)state;
+    kolk_queue queue;
+    dropped all = {.count = 0};
+    make_queue(&queue, &(kolk_queue_desc){.item_size = sizeof(int), .capacity = 3, .destroy = drop, .context = &all});
+    assert_int_equal(kolk_queue_clear(&queue), 0);
+    for (int lap = 0; lap < 3; lap++) {
+        assert_true(push_int(&queue, 1) == KOLK_OK && push_int(&queue, 2) == KOLK_OK && push_int(&queue, 3) == KOLK_OK);
+        assert_int_equal(pop_int(&queue), 1); /* is not destroyed: it has gone elsewhere */
+        assert_int_equal(push_int(&queue, 4), KOLK_OK);
+        if (lap == 1) kolk_queue_close(&queue);
+        if (lap == 2) kolk_queue_shutdown(&queue); /* clears an ended queue as well, which stays ended */
+        assert_int_equal(kolk_queue_clear(&queue), 3);
+        assert_true(all.count == 3 && all.items[0] == 2 && all.items[1] == 3 && all.items[2] == 4);
+        assert_int_equal(kolk_queue_count(&queue), 0);
+        assert_true(kolk_queue_is_valid(&queue));
+        if (lap)
+            assert_refused(&queue, KOLK_NOW, lap == 1 ? KOLK_CLOSED : KOLK_SHUTDOWN,
+                           lap == 1 ? KOLK_CLOSED : KOLK_SHUTDOWN);
+        kolk_queue_reopen(&queue);
+        all.count = 0;
+    }
+    assert_true(push_int(&queue, 8) == KOLK_OK && push_int(&queue, 9) == KOLK_OK);
+    end_queue(&queue);
+    assert_true(all.count == 2 && all.items[0] == 8 && all.items[1] == 9);
+    make_ints(&queue, 5); /* nothing is to be done for these */
+    assert_true(push_int(&queue, 8) == KOLK_OK && push_int(&queue, 9) == KOLK_OK);
+    assert_int_equal(kolk_queue_clear(&queue), 2);
+    assert_true(push_int(&queue, 8) == KOLK_OK);
+    end_queue(&queue);
+}
+
+#define TEST(name) cmocka_unit_test_teardown(name, abort_on_failure)
+
+int main(void) {
+    END_IF_IT_HANGS();
+    const struct CMUnitTest tests[] = {
+        TEST(test_first_in_first_out_and_exactly_so_many),
+        TEST(test_items_of_every_size),
+        TEST(test_many_laps),
+        TEST(test_as_many_as_are_possible_at_once),
+        TEST(test_an_array_of_none),
+        TEST(test_the_largest_number),
+        TEST(test_deadlines_that_have_passed),
+        TEST(test_close_shutdown_reopen),
+        TEST(test_full_and_ended),
+        TEST(test_clear_drops_and_deinit_too),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

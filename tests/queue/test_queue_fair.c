@@ -1,0 +1,402 @@
+/* Fairness of kolk_queue, step by step: the clock is the test's, and a thread that was woken goes on when the test lets it,
+ * so that it is overtaken as often, and for as long, as the test wants. */
+// link: -pthread -Wl,--wrap=kolk_wait,--wrap=kolk_wake,--wrap=kolk_now_ns
+#include "queue_test.h"
+
+#include <semaphore.h>
+
+/* ---- Clock and sleep ----------------------------------------------------------------------------------------------- */
+
+static int64_t now =
+    1; /* nanoseconds; a microsecond passes by each look at it, and no other time, however slow the machine */
+
+int64_t __wrap_kolk_now_ns(void);
+bool __real_kolk_wait(uint32_t *word, uint32_t expected, kolk_deadline deadline);
+bool __wrap_kolk_wait(uint32_t *word, uint32_t expected, kolk_deadline deadline);
+
+int64_t __wrap_kolk_now_ns(void) {
+    return __atomic_add_fetch(&now, 1000, __ATOMIC_SEQ_CST);
+}
+
+static void pass_milliseconds(int64_t n) {
+    __atomic_fetch_add(&now, n * 1000000, __ATOMIC_SEQ_CST);
+}
+
+/* A caller each of whose sleeps the test sees: it lies down, it was woken, it may go on. */
+typedef struct slow {
+    caller it;
+    sem_t asleep, woken, go_on;
+} slow;
+
+static _Thread_local slow *me;
+
+bool __wrap_kolk_wait(uint32_t *word, uint32_t expected, kolk_deadline deadline) {
+    if (!me) return __real_kolk_wait(word, expected, deadline);
+    sem_post(&me->asleep);
+    bool result = __real_kolk_wait(word, expected, deadline);
+    sem_post(&me->woken);
+    while (sem_wait(&me->go_on) != 0) {}
+    return result;
+}
+
+static unsigned wakes; /* system calls that woke, or were to wake, somebody at an end */
+
+void __real_kolk_wake(uint32_t *word, uint32_t n);
+void __wrap_kolk_wake(uint32_t *word, uint32_t n);
+
+void __wrap_kolk_wake(uint32_t *word, uint32_t n) {
+    __atomic_fetch_add(&wakes, 1, __ATOMIC_SEQ_CST);
+    __real_kolk_wake(word, n);
+}
+
+static unsigned wakes_so_far(void) {
+    return __atomic_exchange_n(&wakes, 0, __ATOMIC_SEQ_CST);
+}
+
+static void *call_slowly(void *argument) {
+    me = (slow *)argument;
+    return call(&me->it);
+}
+
+static void await(sem_t *event) {
+    while (sem_wait(event) != 0) {}
+}
+
+/* Is asleep when this returns. */
+static void start_slow(slow *s, kolk_queue *queue, int end) {
+    s->it = (caller){.queue = queue, .end = (kolk_queue_event)end, .deadline = KOLK_FOREVER, .items = {1000}};
+    sem_init(&s->asleep, 0, 0);
+    sem_init(&s->woken, 0, 0);
+    sem_init(&s->go_on, 0, 0);
+    assert_int_equal(pthread_create(&s->it.thread, NULL, call_slowly, s), 0);
+    await(&s->asleep);
+}
+
+/* ---- A queue of 3 at whose end, either, there is nothing, or something ------------------------------------------------ */
+
+static void begin(kolk_queue *queue, int end) {
+    make_ints(queue, 3);
+    if (end == KOLK_WRITABLE)
+        for (int i = 0; i < 3; i++) assert_int_equal(push_int(queue, i), KOLK_OK);
+}
+
+/* There is one thing more to take at this end. */
+static void give_one(kolk_queue *queue, int end) {
+    int item = 0;
+    assert_int_equal(end == KOLK_WRITABLE ? kolk_queue_pop(queue, &item, KOLK_NOW) : push_int(queue, 7), KOLK_OK);
+}
+
+static kolk_status take_one(kolk_queue *queue, int end, kolk_deadline deadline) {
+    int item = 7;
+    return end == KOLK_WRITABLE ? kolk_queue_push(queue, &item, deadline) : kolk_queue_pop(queue, &item, deadline);
+}
+
+/* Something comes, `s` is called for it, and somebody who comes at the right moment takes it. */
+static void overtake_by(slow *s, kolk_deadline deadline) {
+    give_one(s->it.queue, (int)s->it.end);
+    await(&s->woken);
+    assert_int_equal(take_one(s->it.queue, (int)s->it.end, deadline), KOLK_OK);
+    sem_post(&s->go_on);
+    await(&s->asleep);
+}
+
+static void overtake(slow *s) {
+    overtake_by(s, KOLK_NOW);
+}
+
+/* Overtaken for more than a millisecond: from now on those with a deadline line up behind. */
+static void make_it_hold(slow *s) {
+    overtake(s);
+    pass_milliseconds(2);
+    overtake(s);
+}
+
+static bool lines_up_behind(slow *s, slow *behind) {
+    give_one(s->it.queue, (int)s->it.end);
+    await(&s->woken);
+    start(&behind->it);
+    while (kolk_queue_count(s->it.queue) == (s->it.end == KOLK_WRITABLE ? 2 : 1)) {
+        if (last_in_line(s->it.queue, (int)s->it.end) != s->it.queue->ends[s->it.end].called) return true;
+        sched_yield();
+    }
+    return false;
+}
+
+static void test_a_millisecond_of_being_overtaken(void **state) {
+    (void)state;
+    for (int end = 0; end < 2; end++) {
+        kolk_queue queue;
+        slow first, second = {.it = {.queue = &queue, .end = (kolk_queue_event)end, .deadline = KOLK_FOREVER}};
+        begin(&queue, end);
+        start_slow(&first, &queue, end);
+        for (int i = 0; i < 20; i++) overtake(&first); /* in no time */
+        assert_false(lines_up_behind(&first, &second));
+        assert_int_equal(joined(&second.it), KOLK_OK);
+        sem_post(&first.go_on);
+        await(&first.asleep);
+        pass_milliseconds(2);
+        overtake(&first);
+        assert_true(lines_up_behind(&first, &second));
+        assert_int_equal(kolk_queue_count(&queue), end == KOLK_WRITABLE ? 2 : 1); /* what came is for the first */
+        kolk_lock_word(&queue.ends[end].lock);
+        assert_ptr_equal(queue.ends[end].called,
+                         queue.ends[end].first); /* which is on its way: nobody else is called */
+        kolk_unlock_word(&queue.ends[end].lock);
+        sem_post(&first.go_on);
+        assert_int_equal(joined(&first.it), KOLK_OK);
+        give_one(&queue, end);
+        assert_int_equal(joined(&second.it), KOLK_OK);
+        slow third = second; /* all is as before */
+        give_one(&queue, end);
+        start(&third.it);
+        assert_int_equal(joined(&third.it), KOLK_OK);
+        end_queue(&queue);
+    }
+}
+
+/* Who does not wait takes what there is: what the try form answers is true, and so is a time-out. */
+static void test_who_does_not_wait_passes(void **state) {
+    (void)state;
+    for (int end = 0; end < 2; end++) {
+        kolk_queue queue;
+        slow first;
+        begin(&queue, end);
+        start_slow(&first, &queue, end);
+        make_it_hold(&first);
+        for (int i = 0; i < 3; i++) overtake(&first);
+        overtake_by(&first, PAST);
+        give_one(&queue, end);
+        await(&first.woken);
+        sem_post(&first.go_on);
+        assert_int_equal(joined(&first.it), KOLK_OK);
+        end_queue(&queue);
+    }
+}
+
+/* Who gives up behind the preferred one wakes nobody, and the other one is preferred still. */
+static void test_who_gives_up_behind(void **state) {
+    (void)state;
+    for (int end = 0; end < 2; end++) {
+        kolk_queue queue;
+        slow first, second = {.it = {.queue = &queue, .end = (kolk_queue_event)end, .deadline = KOLK_FOREVER}};
+        kolk_deadline passed = {1000000000}; /* not by the test's clock, but by the one that kolk_wait goes by */
+        begin(&queue, end);
+        start_slow(&first, &queue, end);
+        make_it_hold(&first);
+        wakes_so_far();
+        assert_int_equal(take_one(&queue, end, passed), KOLK_TIMEOUT);
+        assert_int_equal(wakes_so_far(), 0);
+        assert_true(lines_up_behind(&first, &second));
+        sem_post(&first.go_on);
+        assert_int_equal(joined(&first.it), KOLK_OK);
+        give_one(&queue, end);
+        assert_int_equal(joined(&second.it), KOLK_OK);
+        end_queue(&queue);
+    }
+}
+
+/* ---- The end of a queue in which somebody is preferred --------------------------------------------------------------- */
+
+/* Closed with two items left, and two wait: each gets one, in their order. */
+static void test_closed_with_items_for_all(void **state) {
+    (void)state;
+    kolk_queue queue;
+    slow first, second;
+    size_t n = 2;
+    begin(&queue, KOLK_READABLE);
+    start_slow(&first, &queue, KOLK_READABLE);
+    make_it_hold(&first);
+    start_slow(&second, &queue, KOLK_READABLE);
+    assert_int_equal(kolk_queue_push_n(&queue, (int[]){1, 2}, &n, KOLK_NOW), KOLK_OK);
+    await(&first.woken);
+    kolk_queue_close(&queue);
+    await(&second.woken);
+    for (int i = 0; i < 4; i++) sem_post(&second.go_on); /* it looks, and lines up again */
+    sem_post(&first.go_on);
+    assert_int_equal(joined(&first.it), KOLK_OK);
+    assert_int_equal(joined(&second.it), KOLK_OK);
+    assert_int_equal(first.it.items[0], 1);
+    assert_int_equal(second.it.items[0], 2);
+    end_queue(&queue);
+}
+
+/* Who comes to a queue that has ended, while the preferred one has yet to wake up, does not wait for ever. */
+static void test_who_comes_after_the_end(void **state) {
+    (void)state;
+    for (int shut = 0; shut < 2; shut++) {
+        for (int end = 0; end < 2; end++) {
+            kolk_queue queue;
+            slow first;
+            caller late = {.queue = &queue, .end = (kolk_queue_event)end, .deadline = KOLK_FOREVER};
+            begin(&queue, end);
+            start_slow(&first, &queue, end);
+            make_it_hold(&first);
+            shut ? kolk_queue_shutdown(&queue) : kolk_queue_close(&queue);
+            await(&first.woken);
+            start(&late);
+            for (int i = 0; i < 50; i++) nap(); /* enough to line up, if it does */
+            sem_post(&first.go_on);
+            assert_int_equal(joined(&first.it), shut ? KOLK_SHUTDOWN : KOLK_CLOSED);
+            assert_int_equal(joined(&late), shut ? KOLK_SHUTDOWN : KOLK_CLOSED);
+            end_queue(&queue);
+        }
+    }
+}
+
+/* Called when close left items that others took: only the first in line counts as overtaken. The second one, which the close
+ * called too, is preferred in its own time, when it is the first. */
+static void test_closed_with_items_for_nobody(void **state) {
+    (void)state;
+    kolk_queue queue;
+    slow first, second, third = {.it = {.queue = &queue, .end = KOLK_READABLE, .deadline = KOLK_FOREVER}};
+    begin(&queue, KOLK_READABLE);
+    start_slow(&first, &queue, KOLK_READABLE);
+    start_slow(&second, &queue, KOLK_READABLE);
+    for (int i = 0; i < 2; i++, pass_milliseconds(2)) {
+        assert_int_equal(push_int(&queue, 1), KOLK_OK);
+        await(&first.woken);
+        kolk_queue_close(&queue);
+        await(&second.woken);
+        assert_int_equal(pop_int(&queue), 1);
+        kolk_queue_reopen(&queue);
+        sem_post(&second.go_on);
+        await(&second.asleep);
+        sem_post(&first.go_on);
+        await(&first.asleep);
+    }
+    assert_int_equal(push_int(&queue, 2), KOLK_OK);
+    await(&first.woken);
+    sem_post(&first.go_on);
+    assert_int_equal(joined(&first.it), KOLK_OK);
+    make_it_hold(&second);
+    assert_true(lines_up_behind(&second, &third));
+    sem_post(&second.go_on);
+    assert_int_equal(joined(&second.it), KOLK_OK);
+    assert_int_equal(push_int(&queue, 3), KOLK_OK);
+    assert_int_equal(joined(&third.it), KOLK_OK);
+    end_queue(&queue);
+}
+
+/* Endings that a waiter sleeps through, with reopen behind them: s shutdown, c close, r reopen, + push, - pop. */
+static void test_who_sleeps_through_several_endings(void **state) {
+    (void)state;
+    static const struct {
+        const char *letters;
+        int end; /* where it waits */
+        kolk_status due;
+    } scripts[] = {
+        {"sr+c-r", KOLK_READABLE, KOLK_SHUTDOWN}, {"cr+c-r", KOLK_READABLE, KOLK_CLOSED},
+        {"srcr", KOLK_READABLE, KOLK_SHUTDOWN},   {"crsr+", KOLK_READABLE, KOLK_SHUTDOWN},
+        {"c+cr", KOLK_READABLE, KOLK_CLOSED},     {"+c-r+", KOLK_READABLE, KOLK_OK},
+        {"+c-cr+", KOLK_READABLE, KOLK_CLOSED},   {"scr+", KOLK_READABLE, KOLK_SHUTDOWN},
+        {"srcr", KOLK_WRITABLE, KOLK_SHUTDOWN},   {"crsr-", KOLK_WRITABLE, KOLK_SHUTDOWN},
+        {"sr-cr", KOLK_WRITABLE, KOLK_SHUTDOWN},  {"cr-", KOLK_WRITABLE, KOLK_CLOSED},
+        {"scr-", KOLK_WRITABLE, KOLK_SHUTDOWN},
+    };
+    for (size_t i = 0; i < LENGTH_OF(scripts); i++) {
+        kolk_queue queue;
+        slow sleeper;
+        int rest[3];
+        begin(&queue, scripts[i].end);
+        start_slow(&sleeper, &queue, scripts[i].end);
+        for (const char *letter = scripts[i].letters; *letter; letter++) {
+            if (*letter == 's') kolk_queue_shutdown(&queue);
+            if (*letter == 'c') kolk_queue_close(&queue);
+            if (*letter == 'r') kolk_queue_reopen(&queue);
+            if (*letter == '+') push_int(&queue, 1);
+            if (*letter == '-') pop_int(&queue);
+        }
+        await(&sleeper.woken);
+        sem_post(&sleeper.go_on);
+        while (sem_trywait(&sleeper.asleep) != 0 && last_in_line(&queue, (int)scripts[i].end)) nap();
+        if (last_in_line(&queue, (int)scripts[i].end)) fail_msg("%s: it waits on", scripts[i].letters);
+        assert_int_equal(joined(&sleeper.it), scripts[i].due);
+        for (size_t n = 3; kolk_queue_pop_n(&queue, rest, &n, KOLK_NOW) == KOLK_OK;) n = 3;
+        end_queue(&queue);
+    }
+}
+
+/* The descriptor of a queue that was closed is readable, also if somebody found nothing at the very end, when others who
+ * were waiting have yet to wake up. */
+static void test_the_descriptor_of_an_ended_queue(void **state) {
+    (void)state;
+    kolk_queue queue;
+    slow sleeper, late;
+    begin(&queue, KOLK_READABLE);
+    start_slow(&sleeper, &queue, KOLK_READABLE);
+    start_slow(&late, &queue, KOLK_READABLE);
+    kolk_queue_close(&queue);
+    await(&sleeper.woken);
+    await(&late.woken);
+    int fd = kolk_queue_fd(&queue, KOLK_READABLE); /* made while they are in line */
+    for (int i = 0; i < 4; i++) sem_post(&sleeper.go_on), sem_post(&late.go_on);
+    assert_int_equal(joined(&sleeper.it), KOLK_CLOSED);
+    assert_int_equal(joined(&late.it), KOLK_CLOSED);
+    if (fd >= 0) assert_int_equal(queue.ends[KOLK_READABLE].fd_called, 1);
+    end_queue(&queue);
+}
+
+/* ---- System calls ---------------------------------------------------------------------------------------------------- */
+
+static void test_nobody_is_woken_where_nobody_waits(void **state) {
+    (void)state;
+    kolk_queue queue;
+    slow sleeper;
+    begin(&queue, KOLK_READABLE);
+    wakes_so_far();
+    for (int i = 0; i < 10; i++) assert_true(push_int(&queue, 1) == KOLK_OK && pop_int(&queue) == 1);
+    assert_int_equal(wakes_so_far(), 0);
+    start_slow(&sleeper, &queue, KOLK_READABLE);
+    assert_int_equal(push_int(&queue, 1), KOLK_OK);
+    await(&sleeper.woken);
+    sem_post(&sleeper.go_on);
+    assert_int_equal(joined(&sleeper.it), KOLK_OK);
+    assert_int_equal(wakes_so_far(), 1);
+    for (int i = 0; i < 10; i++) assert_true(push_int(&queue, 1) == KOLK_OK && pop_int(&queue) == 1);
+    assert_int_equal(wakes_so_far(), 0); /* all is as before */
+    end_queue(&queue);
+}
+
+/* Of three who sleep one is called, and while it is on its way nobody. */
+static void test_one_is_called_at_a_time(void **state) {
+    (void)state;
+    for (int end = 0; end < 2; end++) {
+        kolk_queue queue;
+        slow sleepers[3];
+        begin(&queue, end);
+        for (size_t i = 0; i < LENGTH_OF(sleepers); i++) start_slow(&sleepers[i], &queue, end);
+        wakes_so_far();
+        give_one(&queue, end);
+        await(&sleepers[0].woken);
+        assert_int_equal(wakes_so_far(), 1);
+        for (int i = 0; i < 2; i++) give_one(&queue, end);
+        kolk_queue_fd(&queue, (kolk_queue_event)end);
+        assert_int_equal(wakes_so_far(), 0);
+        for (size_t i = 0; i < LENGTH_OF(sleepers); i++) {
+            if (i > 0) await(&sleepers[i].woken); /* by the one before it, as there is more */
+            sem_post(&sleepers[i].go_on);
+            assert_int_equal(joined(&sleepers[i].it), KOLK_OK);
+        }
+        assert_int_equal(wakes_so_far(), 2);
+        end_queue(&queue);
+    }
+}
+
+#define TEST(name) cmocka_unit_test_teardown(name, abort_on_failure)
+
+int main(void) {
+    END_IF_IT_HANGS();
+    const struct CMUnitTest tests[] = {
+        TEST(test_a_millisecond_of_being_overtaken),
+        TEST(test_who_does_not_wait_passes),
+        TEST(test_who_gives_up_behind),
+        TEST(test_closed_with_items_for_all),
+        TEST(test_who_comes_after_the_end),
+        TEST(test_closed_with_items_for_nobody),
+        TEST(test_who_sleeps_through_several_endings),
+        TEST(test_the_descriptor_of_an_ended_queue),
+        TEST(test_nobody_is_woken_where_nobody_waits),
+        TEST(test_one_is_called_at_a_time),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

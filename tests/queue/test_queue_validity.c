@@ -1,0 +1,129 @@
+/* kolk_queue_is_valid sees each broken invariant of src/queue/queue.c: in a sound queue one thing is broken by hand, as a stray
+ * write would, and put back. */
+// link: -pthread
+#include "queue_test.h"
+
+/* The push's ticket in a queue of 5 that holds `level` items, the first in cell `place`. */
+static void make_sound(kolk_queue *queue, int place, int level) {
+    make_ints(queue, 5);
+    for (int i = 0; i < place; i++) assert_true(push_int(queue, i) == KOLK_OK && pop_int(queue) == i);
+    for (int i = 0; i < level; i++) assert_int_equal(push_int(queue, i), KOLK_OK);
+    assert_true(kolk_queue_is_valid(queue));
+}
+
+/* Breaks `what` by setting it to `value`, and puts it back. */
+#define assert_seen(queue, what, value)                                                                                \
+    do {                                                                                                               \
+        __typeof__(what) before = (what);                                                                              \
+        (what) = (value);                                                                                              \
+        if (kolk_queue_is_valid(queue)) fail_msg("not seen: %s = %s", #what, #value);                                  \
+        (what) = before;                                                                                               \
+        assert_true(kolk_queue_is_valid(queue));                                                                       \
+    } while (0)
+
+/* As src/queue/queue.c has it: below the ticket there are 3 bits of the gate; 5 cells take 3 bits of the ticket. */
+#define TICKET UINT64_C(8)
+#define LAP    (8 * TICKET)
+
+static uint64_t *turn_of(kolk_queue *queue, int cell) {
+    return (uint64_t *)(void *)(queue->cells + (size_t)cell * queue->stride);
+}
+
+static void break_each(kolk_queue *queue) {
+    uint64_t *push = &queue->ends[KOLK_WRITABLE].ticket, *pop = &queue->ends[KOLK_READABLE].ticket;
+    assert_seen(queue, *push, *push + LAP); /* I1 */
+    assert_seen(queue, *pop, *pop - LAP);
+    assert_seen(queue, *pop, *pop + LAP);
+    assert_seen(queue, *push, *push | 7 * TICKET); /* of no cell */
+    assert_seen(queue, *pop, *pop | 7 * TICKET);
+    for (int cell = 0; cell < 5; cell++) { /* I2 */
+        uint64_t *turn = turn_of(queue, cell);
+        assert_seen(queue, *turn, *turn + 1);
+        assert_seen(queue, *turn, *turn - 1);
+        assert_seen(queue, *turn, *turn + LAP / TICKET);
+        assert_seen(queue, *turn, *turn ^ UINT64_C(1) << 63);
+    }
+    assert_seen(queue, *push, *push ^ 1); /* I3 */
+    assert_seen(queue, *pop, *pop ^ 1);
+    for (int end = 0; end < 2; end++) { /* I4, I5 */
+        kolk_queue_end *at = &queue->ends[end];
+        struct kolk_waiter *somebody = (struct kolk_waiter *)(void *)queue;
+        assert_seen(queue, at->ticket, at->ticket | 2);
+        assert_seen(queue, at->ticket, at->ticket | 4);
+        assert_seen(queue, at->first, somebody);
+        assert_seen(queue, at->last, somebody);
+        assert_seen(queue, at->called, somebody);
+        assert_seen(queue, at->lock, 1);
+        assert_seen(queue, at->asleep, !at->asleep);
+    }
+    assert_seen(queue, queue->lock, 1);
+}
+
+static void test_tickets_turns_and_gates(void **state) {
+    (void)state;
+    for (int n = 0; n < 12 * 6; n++) {
+        kolk_queue queue;
+        make_sound(&queue, n / 6, n % 6);
+        break_each(&queue);
+        kolk_queue_close(&queue);
+        break_each(&queue);
+        assert_seen(&queue, queue.ending, KOLK_OK); /* I3 */
+        assert_seen(&queue, queue.ending, KOLK_SHUTDOWN);
+        kolk_queue_shutdown(&queue);
+        break_each(&queue);
+        assert_seen(&queue, queue.ending, KOLK_OK);
+        assert_seen(&queue, queue.ending, KOLK_CLOSED);
+        kolk_queue_reopen(&queue);
+        assert_seen(&queue, queue.ending, KOLK_CLOSED);
+        end_queue(&queue);
+    }
+}
+
+/* With one cell: both ends agree on a second one, which lies behind the cells and reads as 0, like a fresh one. */
+static void test_a_cell_that_is_not_there(void **state) {
+    (void)state;
+    kolk_queue queue;
+    make_ints(&queue, 1);
+    for (int end = 0; end < 2; end++) queue.ends[end].ticket += TICKET;
+    assert_false(kolk_queue_is_valid(&queue));
+    for (int end = 0; end < 2; end++) queue.ends[end].ticket -= TICKET;
+    end_queue(&queue);
+}
+
+/* Whether a descriptor is to be told of what comes. */
+static void test_descriptors(void **state) {
+    (void)state;
+    kolk_queue queue;
+    make_sound(&queue, 0, 2);
+    if (kolk_queue_fd(&queue, KOLK_READABLE) < 0) skip();
+    kolk_queue_end *end = &queue.ends[KOLK_READABLE];
+    assert_seen(&queue, end->asleep, 1); /* it is readable */
+    assert_seen(&queue, end->fd_called, 0);
+    kolk_queue_clear(&queue);
+    assert_int_equal(pop_int(&queue), -KOLK_EMPTY);
+    assert_seen(&queue, end->asleep, 0);
+    assert_seen(&queue, end->fd_called, 1);
+    break_each(&queue);
+    end_queue(&queue);
+}
+
+static void test_the_all_zero_queue(void **state) {
+    (void)state;
+    kolk_queue queue = {0};
+    assert_true(kolk_queue_is_valid(&queue));
+    assert_seen(&queue, queue.capacity, 1);
+    assert_seen(&queue, queue.ends[KOLK_WRITABLE].ticket, 1);
+    assert_seen(&queue, queue.ends[KOLK_READABLE].ticket, 1);
+}
+
+#define TEST(name) cmocka_unit_test_teardown(name, abort_on_failure)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(test_tickets_turns_and_gates),
+        TEST(test_a_cell_that_is_not_there),
+        TEST(test_descriptors),
+        TEST(test_the_all_zero_queue),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,280 @@
+/* kolk_queue with threads asleep at its ends: deadlines, each way in which they are woken, signals, forks. */
+// link: -pthread
+#include "queue_test.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+
+enum { SLEEPERS = 5 };
+
+/* A queue of 3, and so many threads asleep at one end of it: those who push to the full queue, or pop of the empty one. */
+typedef struct crowd {
+    kolk_queue queue;
+    caller callers[SLEEPERS];
+} crowd;
+
+static void begin_crowd(crowd *c, kolk_queue_event end, kolk_deadline deadline) {
+    make_ints(&c->queue, 3);
+    if (end == KOLK_WRITABLE)
+        for (int i = 0; i < 3; i++) assert_int_equal(push_int(&c->queue, i), KOLK_OK);
+    for (int i = 0; i < SLEEPERS; i++) { /* the last by push_n or pop_n */
+        c->callers[i] = (caller){.queue = &c->queue, .end = end, .deadline = deadline, .items = {100 + i, 200 + i}};
+        if (i == SLEEPERS - 1) c->callers[i].n = 2;
+        start_waiting(&c->callers[i]);
+    }
+}
+
+/* None gives up. */
+static void end_crowd(crowd *c, kolk_status expected) {
+    kolk_stats stats;
+    for (int i = 0; i < SLEEPERS; i++) assert_int_equal(joined(&c->callers[i]), expected);
+    kolk_queue_stats(&c->queue, &stats);
+    assert_int_equal(stats.failed, 0);
+    if (expected) assert_int_equal(c->callers[SLEEPERS - 1].n, 0);
+    end_queue(&c->queue);
+}
+
+/* ---- Served -------------------------------------------------------------------------------------------------------- */
+
+/* First come, first served: nobody else is there to come at the right moment. */
+static void test_in_the_order_in_which_they_came(void **state) {
+    (void)state;
+    crowd c;
+    begin_crowd(&c, KOLK_READABLE, KOLK_FOREVER);
+    for (int i = 0; i < SLEEPERS; i++) {
+        assert_int_equal(push_int(&c.queue, i), KOLK_OK);
+        assert_int_equal(joined(&c.callers[i]), KOLK_OK);
+        assert_int_equal(c.callers[i].items[0], i);
+        assert_true(i == SLEEPERS - 1 || last_in_line(&c.queue, KOLK_READABLE));
+    }
+    assert_int_equal(c.callers[SLEEPERS - 1].n, 1); /* of 2: one is enough */
+    end_queue(&c.queue);
+    begin_crowd(&c, KOLK_WRITABLE, KOLK_FOREVER);
+    for (int i = 0; i < SLEEPERS + 3; i++) {
+        int item = pop_int(&c.queue);
+        assert_int_equal(item, i < 3 ? i : 100 + i - 3);
+        if (i < SLEEPERS) assert_int_equal(joined(&c.callers[i]), KOLK_OK);
+    }
+    assert_int_equal(pop_int(&c.queue), -KOLK_EMPTY);
+    end_queue(&c.queue);
+}
+
+/* One push_n serves several sleepers, one pop_n and one clear too: who is served wakes the next. */
+static void test_one_call_serves_several(void **state) {
+    (void)state;
+    for (int way = 0; way < 3; way++) {
+        crowd c;
+        int items[3] = {1, 2, 3}, rest[3], sum = 0;
+        size_t n = 3;
+        begin_crowd(&c, way == 0 ? KOLK_READABLE : KOLK_WRITABLE, KOLK_FOREVER);
+        if (way == 0) assert_int_equal(kolk_queue_push_n(&c.queue, items, &n, KOLK_NOW), KOLK_OK);
+        if (way == 1) assert_int_equal(kolk_queue_pop_n(&c.queue, rest, &n, KOLK_NOW), KOLK_OK);
+        if (way == 2) n = kolk_queue_clear(&c.queue);
+        assert_int_equal(n, 3);
+        for (int i = 0; i < 3; i++) {
+            assert_int_equal(joined(&c.callers[i]), KOLK_OK);
+            sum += c.callers[i].items[0];
+        }
+        if (way == 0) assert_int_equal(sum, 6);
+        assert_int_equal(kolk_queue_count(&c.queue), way == 0 ? 0 : 3);
+        kolk_queue_shutdown(&c.queue);
+        for (int i = 3; i < SLEEPERS; i++) assert_int_equal(joined(&c.callers[i]), KOLK_SHUTDOWN);
+        end_queue(&c.queue);
+    }
+}
+
+/* ---- Deadlines ----------------------------------------------------------------------------------------------------- */
+
+static void test_a_deadline_is_kept(void **state) {
+    (void)state;
+    for (int end = 0; end < 2; end++) {
+        crowd c;
+        kolk_stats stats;
+        kolk_deadline deadline = kolk_deadline_after(30);
+        begin_crowd(&c, (kolk_queue_event)end, deadline);
+        for (int i = 0; i < SLEEPERS; i++) {
+            assert_int_equal(joined(&c.callers[i]), KOLK_TIMEOUT);
+            assert_true(kolk_now_ns() >= deadline.ns); /* never sooner */
+        }
+        assert_int_equal(c.callers[SLEEPERS - 1].n, 0);
+        kolk_queue_stats(&c.queue, &stats);
+        assert_int_equal(stats.failed, end == KOLK_WRITABLE ? SLEEPERS : 0);
+        assert_int_equal(stats.count, end == KOLK_WRITABLE ? 3 : 0);
+        end_queue(&c.queue);
+    }
+}
+
+/* Who gives up in the middle of the line leaves the others in their order. */
+static void test_one_gives_up(void **state) {
+    (void)state;
+    for (int who = 0; who < 3; who++) {
+        kolk_queue queue;
+        caller callers[3];
+        make_ints(&queue, 2);
+        for (int i = 0; i < 3; i++) {
+            callers[i] = (caller){.queue = &queue, .end = KOLK_READABLE, .deadline = KOLK_FOREVER};
+            if (i == who) callers[i].deadline = kolk_deadline_after(60);
+            start_waiting(&callers[i]);
+        }
+        assert_int_equal(joined(&callers[who]), KOLK_TIMEOUT);
+        for (int i = 0; i < 3; i++) {
+            if (i == who) continue;
+            assert_int_equal(push_int(&queue, i), KOLK_OK);
+            assert_int_equal(joined(&callers[i]), KOLK_OK);
+            assert_int_equal(callers[i].items[0], i);
+        }
+        end_queue(&queue);
+    }
+}
+
+/* ---- The end ------------------------------------------------------------------------------------------------------- */
+
+static void test_each_way_to_end_frees_all(void **state) {
+    (void)state;
+    for (int n = 0; n < 2 * 2 * 2 * 2; n++) {
+        crowd c;
+        bool shut = n & 2, reopened = n & 4;
+        begin_crowd(&c, (kolk_queue_event)(n & 1), n & 8 ? kolk_deadline_after(100000) : KOLK_FOREVER);
+        shut ? kolk_queue_shutdown(&c.queue) : kolk_queue_close(&c.queue);
+        if (reopened) kolk_queue_reopen(&c.queue); /* does not bring back who was waiting */
+        end_crowd(&c, shut ? KOLK_SHUTDOWN : KOLK_CLOSED);
+    }
+}
+
+/* Not even if there is something for them at once. */
+static void test_reopened_with_something_to_take(void **state) {
+    (void)state;
+    for (int shut = 0; shut < 2; shut++) {
+        crowd c;
+        begin_crowd(&c, KOLK_READABLE, KOLK_FOREVER);
+        shut ? kolk_queue_shutdown(&c.queue) : kolk_queue_close(&c.queue);
+        kolk_queue_reopen(&c.queue);
+        for (int i = 0; i < 3; i++) assert_int_equal(push_int(&c.queue, i), KOLK_OK);
+        end_crowd(&c, shut ? KOLK_SHUTDOWN : KOLK_CLOSED);
+        begin_crowd(&c, KOLK_WRITABLE, KOLK_FOREVER);
+        shut ? kolk_queue_shutdown(&c.queue) : kolk_queue_close(&c.queue);
+        kolk_queue_reopen(&c.queue);
+        assert_int_equal(kolk_queue_clear(&c.queue), 3);
+        for (int i = 0; i < SLEEPERS; i++) assert_int_equal(joined(&c.callers[i]), shut ? KOLK_SHUTDOWN : KOLK_CLOSED);
+        assert_int_equal(pop_int(&c.queue), -KOLK_EMPTY); /* nobody's push got through */
+        end_queue(&c.queue);
+    }
+}
+
+/* After reopen it is as before: others wait and are served. */
+static void test_after_reopen(void **state) {
+    (void)state;
+    crowd c;
+    begin_crowd(&c, KOLK_READABLE, KOLK_FOREVER);
+    kolk_queue_shutdown(&c.queue);
+    kolk_queue_reopen(&c.queue);
+    for (int i = 0; i < SLEEPERS; i++) assert_int_equal(joined(&c.callers[i]), KOLK_SHUTDOWN);
+    caller late = {.queue = &c.queue, .end = KOLK_READABLE, .deadline = KOLK_FOREVER};
+    start_waiting(&late);
+    assert_int_equal(push_int(&c.queue, 17), KOLK_OK);
+    assert_int_equal(joined(&late), KOLK_OK);
+    assert_int_equal(late.items[0], 17);
+    end_queue(&c.queue);
+}
+
+/* ---- Signals ------------------------------------------------------------------------------------------------------- */
+
+static volatile sig_atomic_t signals_seen;
+
+static void note_signal(int number) {
+    (void)number;
+    signals_seen++;
+}
+
+static void interrupt(const caller *it) {
+    int before = signals_seen;
+    assert_int_equal(pthread_kill(it->thread, SIGUSR1), 0);
+    while (signals_seen == before) nap();
+}
+
+/* A handler without SA_RESTART interrupts each system call: sleep goes on, and no deadline is armed anew: with one that is
+ * over after 300 interruptions at most, the call would never come to its end if each of them began it again. */
+static void test_signals_disturb_nobody(void **state) {
+    (void)state;
+    struct sigaction action = {.sa_handler = note_signal}, before;
+    assert_int_equal(sigaction(SIGUSR1, &action, &before), 0);
+    for (int end = 0; end < 2; end++) {
+        kolk_queue queue;
+        make_ints(&queue, 1);
+        if (end == KOLK_WRITABLE) assert_int_equal(push_int(&queue, 0), KOLK_OK);
+        caller it = {.queue = &queue, .end = (kolk_queue_event)end, .deadline = KOLK_FOREVER, .items = {5}};
+        start_waiting(&it);
+        for (int i = 0; i < 20; i++) interrupt(&it);
+        assert_non_null(last_in_line(&queue, end)); /* waits on, and does not think that it was overtaken: HELD */
+        assert_int_equal(__atomic_load_n(&queue.ends[end].ticket, __ATOMIC_SEQ_CST) % 8, 1);
+        if (end == KOLK_WRITABLE)
+            assert_int_equal(pop_int(&queue), 0);
+        else
+            assert_int_equal(push_int(&queue, 5), KOLK_OK);
+        assert_int_equal(joined(&it), KOLK_OK);
+        if (end == KOLK_WRITABLE) assert_int_equal(pop_int(&queue), 5);
+        if (end == KOLK_WRITABLE) assert_int_equal(push_int(&queue, 0), KOLK_OK);
+
+        it.deadline = kolk_deadline_after(50);
+        start_waiting(&it);
+        while (kolk_now_ns() < it.deadline.ns && last_in_line(&queue, end)) interrupt(&it);
+        assert_int_equal(joined(&it), KOLK_TIMEOUT);
+        assert_true(kolk_now_ns() >= it.deadline.ns);
+        end_queue(&queue);
+    }
+    assert_true(signals_seen > 40);
+    assert_int_equal(sigaction(SIGUSR1, &before, NULL), 0);
+}
+
+/* ---- Forks --------------------------------------------------------------------------------------------------------- */
+
+static void use_with_threads(kolk_queue *queue) {
+    caller it = {.queue = queue, .end = KOLK_READABLE, .deadline = KOLK_FOREVER};
+    assert_int_equal(pop_int(queue), 1);
+    assert_int_equal(pop_int(queue), -KOLK_EMPTY);
+    start_waiting(&it);
+    assert_int_equal(push_int(queue, 2), KOLK_OK);
+    assert_int_equal(joined(&it), KOLK_OK);
+    assert_int_equal(it.items[0], 2);
+    assert_true(kolk_queue_is_valid(queue));
+}
+
+/* Both have a queue of their own from then on. */
+static void test_a_child_goes_on(void **state) {
+    (void)state;
+    kolk_queue queue;
+    int status;
+    make_ints(&queue, 2);
+    assert_int_equal(push_int(&queue, 1), KOLK_OK);
+    fflush(NULL);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        END_IF_IT_HANGS();
+        use_with_threads(&queue);
+        kolk_queue_deinit(&queue);
+        _exit(0);
+    }
+    use_with_threads(&queue);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    end_queue(&queue);
+}
+
+#define TEST(name) cmocka_unit_test_teardown(name, abort_on_failure)
+
+int main(void) {
+    END_IF_IT_HANGS();
+    const struct CMUnitTest tests[] = {
+        TEST(test_in_the_order_in_which_they_came),
+        TEST(test_one_call_serves_several),
+        TEST(test_a_deadline_is_kept),
+        TEST(test_one_gives_up),
+        TEST(test_each_way_to_end_frees_all),
+        TEST(test_reopened_with_something_to_take),
+        TEST(test_after_reopen),
+        TEST(test_signals_disturb_nobody),
+        TEST(test_a_child_goes_on),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,470 @@
+// link: -Wl,--wrap=mmap,--wrap=mmap64,--wrap=mprotect,--wrap=madvise,--wrap=mincore
+/* The shared pool's sentences one by one, in one thread: descriptors, capacity, contents, locals, handles, questions, memory,
+ * statistics, typed pools. Misuse is in test_shared_misuse.c, many threads in test_shared_threads.c. */
+#include "../help/test.h"
+
+#include "../help/system_calls.h"
+#include "shared_test.h"
+#include "diag/registry.h"
+
+/* More than an address space of 32 bits; of 64 bits the system has not got so much. */
+#define FAR_TOO_MUCH (sizeof(void *) == 4 ? KOLK_SIZE_OVERFLOW : KOLK_NO_MEMORY)
+
+/* ---- Descriptors ----------------------------------------------------------------------------------------------------- */
+
+static void test_each_broken_rule_has_its_status(void **state) {
+    (void)state;
+    static const struct {
+        kolk_status status;
+        kolk_shared_desc desc;
+    } rows[] = {
+        {KOLK_ZERO_SIZE, {.capacity = 4}},
+        {KOLK_BAD_ALIGN, {.object_size = 8, .object_align = 24, .capacity = 4}},
+        {KOLK_ALIGN_TOO_LARGE, {.object_size = 8, .object_align = 8192, .capacity = 4}},
+        {KOLK_SIZE_OVERFLOW, {.object_size = INT32_MAX, .capacity = 4}},
+        {KOLK_SIZE_OVERFLOW, {.object_size = 1, .capacity = UINT32_MAX}},
+        {KOLK_SIZE_OVERFLOW, {.object_size = 1, .capacity = UINT32_MAX - 15, .cache = 1}}, /* slots, not objects */
+        {KOLK_SIZE_OVERFLOW, {.object_size = 1, .capacity = 4, .max_threads = UINT32_MAX, .cache = 2}},
+        {KOLK_SIZE_OVERFLOW, {.object_size = 1, .max_threads = 1u << 31, .cache = INT32_MAX}},
+        {KOLK_SIZE_OVERFLOW, {.object_size = 1, .capacity = 4, .max_threads = 1, .cache = (1u << 28) + 1}},
+        {KOLK_SIZE_OVERFLOW, {.object_size = 1, .capacity = 4, .max_threads = 1, .cache = 1u << 30}},
+        {KOLK_SIZE_OVERFLOW, {.object_size = 1, .capacity = 4, .max_threads = 1, .cache = UINT32_MAX - 1}},
+        {FAR_TOO_MUCH, {.object_size = 1u << 30, .capacity = INT32_MAX}},
+        {KOLK_MAX_BELOW_CAPACITY, {.object_size = 8, .capacity = 4, .max_capacity = 3}},
+        {KOLK_OK, {.object_size = 1}}, /* and the nearest that are right */
+        {KOLK_OK, {.object_size = 8, .capacity = 4, .max_capacity = 4, .object_align = 4096}},
+        {KOLK_OK, {.object_size = 100000, .capacity = 4, .max_threads = 1, .cache = 1u << 20}},
+    };
+    for (size_t i = 0; i < LENGTH_OF(rows); i++) {
+        kolk_shared pool;
+        memset(&pool, 0xff, sizeof pool);
+        kolk_status status = kolk_shared_init(&pool, &rows[i].desc);
+        if (status != rows[i].status) fail_msg("row %u: %s", (unsigned)i, kolk_status_text(status));
+        if (status == KOLK_OK) end_shared(&pool);
+        assert_true(all_bytes_are(&pool, sizeof pool, 0));
+    }
+    kolk_shared pool;
+    kolk_shared_desc desc = {.object_size = 8, .capacity = 4};
+    memset(&pool, 0xff, sizeof pool);
+    assert_int_equal(kolk_shared_init(&pool, NULL), KOLK_NO_DESCRIPTOR);
+    assert_true(all_bytes_are(&pool, sizeof pool, 0));
+    memset(&pool, 0xff, sizeof pool);
+    assert_int_equal(kolk_shared_init_type(&pool, &desc, 0, 0, sizeof pool, KOLK_ABI + 1), KOLK_WRONG_ABI);
+    assert_true(all_bytes_are(&pool, sizeof pool, 0));
+    memset(&pool, 0xff, sizeof pool); /* of a program whose struct is smaller: no byte more */
+    assert_int_equal(kolk_shared_init_type(&pool, &desc, 0, 0, sizeof pool - 8, KOLK_ABI), KOLK_WRONG_ABI);
+    assert_true(all_bytes_are(&pool, sizeof pool - 8, 0));
+    assert_true(all_bytes_are((unsigned char *)&pool + sizeof pool - 8, 8, 0xff));
+}
+
+static void test_the_defaults(void **state) {
+    (void)state;
+    static const struct {
+        kolk_shared_desc desc;
+        uint32_t threads, cache, slack;
+    } rows[] = {
+        {{.object_size = 8, .capacity = 1}, 16, 0, 0},
+        {{.object_size = 8, .capacity = 239}, 16, 0, 0},
+        {{.object_size = 8, .capacity = 240}, 16, 4, 60},
+        {{.object_size = 8, .capacity = 15359}, 16, 255, 15 * 255},
+        {{.object_size = 8, .capacity = 15360}, 16, 256, 15 * 256},
+        {{.object_size = 8, .capacity = 100000}, 16, 256, 15 * 256},
+        {{.object_size = 8, .capacity = 1, .max_capacity = 240}, 16, 4, 60},
+        {{.object_size = 8, .capacity = 10, .max_threads = 1}, 1, 256, 0},
+        {{.object_size = 8, .capacity = 10, .max_threads = 3}, 3, 0, 0},
+        {{.object_size = 8, .capacity = 100000, .cache = KOLK_NO_CACHE}, 16, 0, 0},
+        {{.object_size = 8, .capacity = 10, .max_threads = 3, .cache = 7}, 3, 7, 14},
+    };
+    for (size_t i = 0; i < LENGTH_OF(rows); i++) {
+        kolk_shared pool;
+        make_shared(&pool, &rows[i].desc);
+        assert_int_equal(pool.max_threads, rows[i].threads);
+        assert_int_equal(pool.cache, rows[i].cache);
+        assert_int_equal(pool.slack, rows[i].slack);
+        end_shared(&pool);
+    }
+    static const struct {
+        size_t size, align, stride;
+    } shapes[] = {{1, 0, 1},   {2, 0, 2},   {12, 0, 12},     {16, 0, 16},
+                  {48, 0, 48}, {12, 8, 16}, {1, 4096, 4096}, {24, 32, 32}};
+    for (size_t i = 0; i < LENGTH_OF(shapes); i++) {
+        kolk_shared pool;
+        kolk_local local;
+        make_shared(
+            &pool, &(kolk_shared_desc){.object_size = shapes[i].size, .object_align = shapes[i].align, .capacity = 99});
+        make_local(&local, &pool);
+        for (int n = 0; n < 99; n++) {
+            void *object = kolk_local_alloc(&local);
+            assert_non_null(object);
+            assert_int_equal((uintptr_t)object % (shapes[i].align ? shapes[i].align : 1), 0);
+            assert_int_equal((size_t)((unsigned char *)object - pool.slots) % shapes[i].stride, 0);
+        }
+        end_shared(&pool);
+    }
+}
+
+/* Every free of an exact pool leaves the fast path: no slot is below the magazine's bound. */
+static void test_exact_frees_are_out_of_line(void **state) {
+    (void)state;
+    for (unsigned exact = 0; exact < 2; exact++) {
+        kolk_shared pool;
+        kolk_local local;
+        make_shared(&pool, &(kolk_shared_desc){.object_size = 8, .capacity = 100, .max_threads = 1, .exact = exact});
+        make_local(&local, &pool);
+        void *object = kolk_local_alloc(&local);
+        assert_int_equal(local.magazine->bound, exact ? 0 : pool.usable);
+        kolk_local_free(&local, object);
+        assert_int_equal(local.magazine->bound, exact ? 0 : pool.usable);
+        end_shared(&pool);
+    }
+}
+
+/* ---- Capacity -------------------------------------------------------------------------------------------------------- */
+
+enum { MOST_LOCALS = 16 };
+
+/* Allocates n, each with its number in it, or all that there are. */
+static uint32_t take_many(kolk_local *local, uint32_t **objects, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++) {
+        objects[i] = (uint32_t *)kolk_local_alloc(local);
+        if (!objects[i]) return i;
+        *objects[i] = i;
+    }
+    return n;
+}
+
+/* The slots of a pool change hands so that the others' magazines are as full as can be: `capacity` are alive then. */
+static void fill_the_others(kolk_local *locals, unsigned others, uint32_t **objects, uint32_t cache, uint64_t *random) {
+    uint32_t n = others * cache, all = n + locals->pool->max_capacity;
+    for (uint32_t i = 0; i < all; i++) { /* in any order */
+        uint32_t with = random_below(random, all), *object = objects[i];
+        objects[i] = objects[with];
+        objects[with] = object;
+    }
+    for (uint32_t i = 0; i < n; i++) kolk_local_free(&locals[1 + i / cache], objects[all - 1 - i]);
+}
+
+static void fill_and_empty(uint32_t capacity, unsigned threads, uint32_t cache, uint64_t *random) {
+    kolk_shared pool;
+    kolk_local locals[MOST_LOCALS];
+    uint32_t all = capacity + (threads - 1) * cache;
+    uint32_t **objects = (uint32_t **)calloc(all + 1, sizeof *objects);
+    assert_non_null(objects);
+    make_shared(&pool,
+                &(kolk_shared_desc){.object_size = 4, .capacity = capacity, .max_threads = threads, .cache = cache});
+    for (unsigned i = 0; i < threads; i++) make_local(&locals[i], &pool);
+    assert_int_equal(all_slots(&pool), all);
+    assert_int_equal(take_many(&locals[0], objects, all), all); /* one more would make the pool go direct */
+    fill_the_others(locals, threads - 1, objects, cache, random);
+    assert_int_equal(kolk_shared_count(&pool), capacity);
+    assert_null(kolk_local_alloc(&locals[0]));
+    for (uint32_t round = 0; round < 2; round++) {
+        assert_true(kolk_shared_is_valid(&pool));
+        for (uint32_t i = 0; i < capacity; i++) kolk_local_free(&locals[0], objects[i]);
+        assert_int_equal(kolk_shared_count(&pool), 0);
+        assert_int_equal(take_many(&locals[0], objects, capacity + 1), capacity); /* at least so many always */
+        for (uint32_t i = 0; i < capacity; i++) assert_int_equal(*objects[i], i);
+    }
+    for (unsigned i = 0; i < threads; i++) kolk_local_deinit(&locals[i]);
+    assert_int_equal(kolk_shared_count(&pool), capacity); /* what it has allocated stays alive */
+    end_shared(&pool);
+    free(objects);
+}
+
+static void test_capacity_whatever_lies_in_the_magazines(void **state) {
+    (void)state;
+    static const uint32_t capacities[] = {1, 2, 63, 64, 65, 4097};
+    static const unsigned threads[] = {1, 2, 3, 16};
+    static const uint32_t caches[] = {1, 2, 3, 63, 64, 65, 192, 1000};
+    uint64_t random = 1;
+    for (size_t i = 0; i < LENGTH_OF(capacities); i++)
+        for (size_t k = 0; k < LENGTH_OF(threads); k++)
+            for (size_t m = 0; m < LENGTH_OF(caches); m++)
+                fill_and_empty(capacities[i], threads[k], caches[m], &random);
+}
+
+/* Without caches it is exact: so many, whoever frees and whoever asks. */
+static void test_without_caches(void **state) {
+    (void)state;
+    for (uint32_t capacity = 1; capacity <= 4161; capacity += capacity < 130 ? 1 : 2015) {
+        kolk_shared pool;
+        kolk_local locals[3];
+        uint32_t **objects = (uint32_t **)calloc(capacity, sizeof *objects);
+        uint64_t random = capacity;
+        assert_non_null(objects);
+        make_shared(&pool, &(kolk_shared_desc){
+                               .object_size = 4, .capacity = capacity, .max_threads = 3, .cache = KOLK_NO_CACHE});
+        assert_int_equal(all_slots(&pool), capacity);
+        for (int i = 0; i < 3; i++) make_local(&locals[i], &pool);
+        for (uint32_t i = 0; i < capacity; i++)
+            assert_non_null(objects[i] = (uint32_t *)kolk_local_alloc(&locals[i % 3]));
+        for (int round = 0; round < 200; round++) {
+            for (int i = 0; i < 3; i++) assert_null(kolk_local_alloc(&locals[i]));
+            uint32_t one = random_below(&random, capacity);
+            kolk_local_free(&locals[random_below(&random, 3)], objects[one]);
+            objects[one] = (uint32_t *)kolk_local_alloc(&locals[random_below(&random, 3)]);
+            assert_non_null(objects[one]);
+        }
+        assert_true(kolk_shared_is_valid(&pool));
+        for (uint32_t i = 0; i < capacity; i++) kolk_local_free(&locals[i % 3], objects[i]);
+        assert_int_equal(kolk_shared_count(&pool), 0);
+        free(objects);
+        end_shared(&pool);
+    }
+}
+
+/* What the others have at hand is not lost: it comes home by flush and deinit, and what is too many by itself. */
+static void test_what_comes_home(void **state) {
+    (void)state;
+    kolk_shared pool;
+    kolk_local locals[3];
+    uint32_t *objects[11];
+    for (int flushed = 0; flushed < 2; flushed++) {
+        make_shared(&pool, &(kolk_shared_desc){.object_size = 4, .capacity = 5, .max_threads = 3, .cache = 3});
+        for (int i = 0; i < 3; i++) make_local(&locals[i], &pool);
+        assert_int_equal(take_many(&locals[0], objects, 11), 11);
+        for (int i = 0; i < 6; i++) kolk_local_free(&locals[1 + i / 3], objects[i]);
+        kolk_local_free(&locals[1], objects[6]); /* the fourth: two go home */
+        assert_non_null(kolk_local_alloc(&locals[0]));
+        assert_non_null(kolk_local_alloc(&locals[0]));
+        assert_null(kolk_local_alloc(&locals[0]));
+        for (int i = 1; i < 3; i++) {
+            if (flushed)
+                kolk_local_flush(&locals[i]);
+            else
+                kolk_local_deinit(&locals[i]);
+            assert_true(flushed || !locals[i].pool);
+            assert_true(kolk_shared_is_valid(&pool));
+        }
+        for (int i = 0; i < 5; i++) assert_non_null(kolk_local_alloc(&locals[0]));
+        assert_null(kolk_local_alloc(&locals[0]));
+        assert_int_equal(kolk_shared_count(&pool), 11);
+        end_shared(&pool);
+    }
+}
+
+/* The bit of a word that was emptied is not looked at again, so a full pool's summary is empty. */
+static void test_a_search_does_not_look_at_empty_words(void **state) {
+    (void)state;
+    kolk_shared pool;
+    kolk_local local;
+    uint32_t **objects = (uint32_t **)calloc(5000, sizeof *objects);
+    assert_non_null(objects);
+    make_shared(&pool, &(kolk_shared_desc){.object_size = 4, .capacity = 5000, .max_threads = 1, .cache = 1});
+    make_local(&local, &pool);
+    for (int round = 0; round < 3; round++) {
+        assert_int_equal(take_many(&local, objects, 5000), 5000);
+        assert_true(all_bytes_are(pool.home.summary, (5000 + 63) / 64 * 8, 0));
+        for (int i = 0; i < 5000; i++) kolk_local_free(&local, objects[(i * 17 + round) % 5000]);
+        kolk_local_flush(&local);
+        assert_true(kolk_shared_is_valid(&pool));
+    }
+    free(objects);
+    end_shared(&pool);
+}
+
+/* A fetch takes all free slots of a word, and searches from the word on where the last one ended: nearby words of other threads
+ * stay theirs. */
+static void test_a_fetch_takes_a_word_and_goes_on_from_there(void **state) {
+    (void)state;
+    enum { ALL = 80 * 64, WORDS = 70 };
+    kolk_shared pool;
+    kolk_local local, other;
+    uint32_t **objects = (uint32_t **)calloc(ALL, sizeof *objects);
+    assert_non_null(objects);
+    make_shared(&pool, &(kolk_shared_desc){.object_size = 4, .capacity = ALL - 64, .max_threads = 2, .cache = 64});
+    make_local(&local, &pool);
+    make_local(&other, &pool);
+    assert_int_equal(take_many(&local, objects, WORDS * 64), WORDS * 64);
+    static const int freed[] = {10, WORDS - 3, WORDS - 1};
+    for (size_t n = 0; n < LENGTH_OF(freed); n++) {
+        for (int i = 0; i < 64; i++) kolk_local_free(&other, objects[freed[n] * 64 + i]);
+        kolk_local_flush(&other);
+    }
+    assert_ptr_equal(kolk_local_alloc(&local), objects[(WORDS - 1) * 64]);
+    assert_int_equal(local.magazine->top, 63);
+    uint32_t *rest[63];
+    assert_int_equal(take_many(&local, rest, 63), 63);
+    assert_ptr_equal(kolk_local_alloc(&local), objects[10 * 64]);
+    assert_int_equal(take_many(&local, rest, 63), 63);
+    assert_ptr_equal(kolk_local_alloc(&local), objects[(WORDS - 3) * 64]);
+    free(objects);
+    kolk_shared_deinit(&pool);
+}
+
+/* ---- Locals ---------------------------------------------------------------------------------------------------------- */
+
+static void test_too_many_threads(void **state) {
+    (void)state;
+    kolk_shared pool;
+    kolk_local locals[4], other;
+    make_shared(&pool, &(kolk_shared_desc){.object_size = 4, .capacity = 50, .max_threads = 4});
+    for (int round = 0; round < 3; round++) {
+        for (int i = 0; i < 4; i++) make_local(&locals[i], &pool);
+        memset(&other, 0xff, sizeof other);
+        assert_int_equal(kolk_local_init(&other, &pool), KOLK_TOO_MANY_THREADS);
+        kolk_local_flush(&other);
+        kolk_local_deinit(&other); /* a local that is none */
+        assert_null(kolk_local_alloc(&other));
+        assert_null(kolk_local_alloc_wait(&other, KOLK_FOREVER));
+        kolk_local_quiesce(&other);
+        kolk_local_offline(&other);
+        kolk_local_online(&other);
+        kolk_local_free(&other, NULL);
+        kolk_local_free_later(&other, NULL);
+        for (int i = 0; i < 4; i++) assert_non_null(kolk_local_alloc(&locals[i]));
+        kolk_local_deinit(&locals[round]);
+        make_local(&locals[round], &pool);
+        for (int i = 0; i < 4; i++) kolk_local_deinit(&locals[i]);
+    }
+    assert_int_equal(kolk_shared_count(&pool), 12);
+    end_shared(&pool);
+}
+
+static void test_contents(void **state) {
+    (void)state;
+    kolk_shared pool;
+    kolk_local one, other;
+    make_shared(&pool, &(kolk_shared_desc){.object_size = 24, .capacity = 100, .max_threads = 2, .cache = 64});
+    make_local(&one, &pool);
+    make_local(&other, &pool);
+    for (int i = 0; i < 50; i++) assert_true(all_bytes_are(kolk_local_alloc(&one), 24, 0));
+    void *object = kolk_local_alloc(&one);
+    memset(object, 'x', 24);
+    kolk_local_free(&other, object);
+    assert_true(all_bytes_are(object, 24, 'x')); /* the pool's memory is there */
+    assert_ptr_equal(kolk_local_alloc(&other), object);
+    assert_true(all_bytes_are(object, 24, 'x'));
+    kolk_local_free(&one, NULL);
+    end_shared(&pool);
+}
+
+/* ---- Handles and questions --------------------------------------------------------------------------------------------- */
+
+static void test_handles(void **state) {
+    (void)state;
+    kolk_shared one, other;
+    kolk_local local, of_other;
+    kolk_stats stats;
+    make_shared(&one, &(kolk_shared_desc){.name = "one", .object_size = 4, .capacity = 9});
+    make_shared(&other, &(kolk_shared_desc){.name = "other", .object_size = 4, .capacity = 9});
+    make_local(&local, &one);
+    make_local(&of_other, &other);
+    void *a = kolk_local_alloc(&local), *b = kolk_local_alloc(&of_other);
+    kolk_handle of_a = kolk_shared_handle(&one, a), of_b = kolk_shared_handle(&other, b), forged;
+    assert_false(kolk_handle_is_null(of_a) || kolk_handle_equal(of_a, of_b));
+    assert_true(kolk_handle_equal(of_a, kolk_shared_handle(&one, a)));
+    assert_ptr_equal(kolk_shared_get(&one, of_a), a);
+    assert_null(kolk_shared_get(&one, of_b));
+    kolk_shared_stats(&one, &stats);
+    assert_int_equal(stats.wrong_pool, 1);
+    assert_null(kolk_shared_get(&one, kolk_handle_unpack(0)));
+    for (uint64_t by = 1; by < UINT64_C(1) << 63; by *= 2) { /* one bit is another */
+        forged.bits = of_a.bits ^ by;
+        assert_null(kolk_shared_get(&one, forged));
+    }
+    for (uint32_t i = 0; i < 64; i++) { /* slots that are not alive, of generations that they may have */
+        forged.bits = (uint64_t)(i / 2) << 32 | ((1 + i * 997) ^ one.tag);
+        assert_null(kolk_shared_get(&one, forged));
+    }
+    kolk_local_free(&local, a);
+    assert_null(kolk_shared_get(&one, of_a)); /* stale */
+    assert_ptr_equal(kolk_local_alloc(&local), a);
+    assert_null(kolk_shared_get(&one, of_a)); /* of an earlier life */
+    forged.bits = of_a.bits + (UINT64_C(1) << 32);
+    assert_null(kolk_shared_get(&one, forged)); /* of no life */
+    assert_false(kolk_handle_equal(of_a, kolk_shared_handle(&one, a)));
+    assert_ptr_equal(kolk_shared_get(&one, kolk_shared_handle(&one, a)), a);
+    end_shared(&one);
+    end_shared(&other);
+    make_shared(&one, &(kolk_shared_desc){.name = "other", .object_size = 4, .capacity = 9, .tag = 7});
+    assert_int_equal(one.tag, UINT32_C(7) << 29); /* and not the name's */
+    end_shared(&one);
+}
+
+static void test_is_live_and_next(void **state) {
+    (void)state;
+    kolk_shared pool;
+    kolk_local local, other;
+    uint32_t *objects[200] = {NULL};
+    for (int no_handles = 0; no_handles < 2; no_handles++) {
+        make_shared(
+            &pool, &(kolk_shared_desc){.object_size = 12, .capacity = 200, .max_threads = 2, .no_handles = no_handles});
+        make_local(&local, &pool);
+        make_local(&other, &pool);
+        assert_null(kolk_shared_next(&pool, NULL));
+        assert_int_equal(take_many(&local, objects, 200), 200);
+        for (int i = 0; i < 200; i += 3) kolk_local_free(&other, objects[i]);
+        uint32_t n = 0;
+        for (uint32_t *at = NULL, *last = NULL; (at = (uint32_t *)kolk_shared_next(&pool, at)); last = at, n++) {
+            assert_true(at > last && *at % 3 != 0);
+            for (int inside = 1; inside < 12; inside++) assert_false(kolk_shared_is_live(&pool, moved(at, inside)));
+            if (n % 2) kolk_local_free(&local, at); /* the one that it stands at, and it goes on */
+        }
+        assert_int_equal(n, 133);
+        assert_int_equal(kolk_shared_count(&pool), 67);
+        for (int i = 0; i < 200; i++)
+            assert_int_equal(kolk_shared_is_live(&pool, objects[i]), i % 3 && (i - i / 3) % 2);
+        assert_false(kolk_shared_is_live(&pool, NULL) || kolk_shared_is_live(&pool, &pool));
+        assert_false(kolk_shared_is_live(&pool, moved(pool.slots, -12)));
+        assert_false(kolk_shared_is_live(&pool, moved(pool.slots, 12 * (ptrdiff_t)pool.usable)));
+        end_shared(&pool);
+    }
+}
+
+static void test_the_all_zero_pool(void **state) {
+    (void)state;
+    static kolk_shared pool;
+    kolk_local local;
+    kolk_stats stats;
+    notes taken;
+    int object = 0;
+    assert_int_equal(kolk_local_init(&local, &pool), KOLK_TOO_MANY_THREADS);
+    assert_true(kolk_shared_is_valid(&pool));
+    assert_null(kolk_shared_get(&pool, kolk_handle_unpack(0)));
+    assert_null(kolk_shared_get(&pool, kolk_handle_unpack(UINT64_C(1) << 32)));
+    assert_false(kolk_shared_is_live(&pool, &object) || kolk_shared_is_live(&pool, NULL));
+    assert_int_equal(kolk_shared_count(&pool), 0);
+    assert_null(kolk_shared_next(&pool, NULL));
+    kolk_shared_stats(&pool, &stats);
+    assert_string_equal(stats.kind, "shared");
+    assert_true(stats.count + stats.peak + stats.capacity + stats.max_capacity + stats.bytes_reserved == 0);
+    begin_notes(&taken);
+    assert_true(kolk_handle_is_null(kolk_shared_handle(&pool, &object)));
+    assert_noted(&taken, KOLK_FOREIGN_POINTER, "", &object, NO_SLOT,
+                 "kolk: a pool without a name: handle of a pointer that is not of this pool");
+    assert_null(kolk_shared_next(&pool, &object));
+    assert_noted(&taken, KOLK_FOREIGN_POINTER, "", &object, NO_SLOT,
+                 "kolk: a pool without a name: next of a pointer that is not of this pool");
+    kolk_shared_deinit(&pool);
+    assert_true(all_bytes_are(&pool, sizeof pool, 0));
+    make_shared(&pool, &(kolk_shared_desc){.object_size = 8}); /* of no capacity: full */
+    make_local(&local, &pool);
+    assert_null(kolk_local_alloc(&local));
+    kolk_local_flush(&local);
+    kolk_shared_stats(&pool, &stats);
+    assert_int_equal(stats.failed, 1);
+    kolk_local_deinit(&local);
+    end_shared(&pool);
+}
+
+#define TEST(name) cmocka_unit_test_teardown(name, accept_again)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(test_each_broken_rule_has_its_status),
+        TEST(test_the_defaults),
+        TEST(test_exact_frees_are_out_of_line),
+        TEST(test_capacity_whatever_lies_in_the_magazines),
+        TEST(test_without_caches),
+        TEST(test_what_comes_home),
+        TEST(test_a_search_does_not_look_at_empty_words),
+        TEST(test_a_fetch_takes_a_word_and_goes_on_from_there),
+        TEST(test_too_many_threads),
+        TEST(test_contents),
+        TEST(test_handles),
+        TEST(test_is_live_and_next),
+        TEST(test_the_all_zero_pool),
+    };
+    return cmocka_run_group_tests(tests, list_a_pool, NULL);
+}

@@ -1,0 +1,436 @@
+/* The debug mode of a shared pool: what fill, guard and quarantine promise, by one thread with several locals; and that
+ * kolk_shared_is_valid sees what is not so. (The other settings: test_shared_debug_reports.c, test_shared_debug_bypass.c.) */
+#include "../help/debug_test.h"
+
+#include "shared_test.h"
+
+#include "diag/debug.h"
+
+#define POISON 0x1deadb0bu /* in the byte order of the machine */
+#define NEW    0xcd
+
+static bool is_poisoned(const unsigned char *bytes, size_t size) {
+    const uint32_t word = POISON;
+    for (size_t i = 0; i < size; i++)
+        if (bytes[i] != ((const unsigned char *)&word)[i % 4]) return false;
+    return true;
+}
+
+static unsigned char *taken_by(kolk_local *local) {
+    unsigned char *object = (unsigned char *)kolk_local_alloc(local);
+    assert_non_null(object);
+    assert_true(kolk_shared_is_valid(local->pool));
+    return object;
+}
+
+static void freed_by(kolk_local *local, void *object) {
+    kolk_local_free(local, object);
+    assert_true(kolk_shared_is_valid(local->pool));
+}
+
+static void quiesce_thrice(kolk_local *local) {
+    for (int i = 0; i < 3; i++) kolk_local_quiesce(local);
+    assert_true(kolk_shared_is_valid(local->pool));
+}
+
+/* ---- What objects are full of ------------------------------------------------------------------------------------------ */
+
+/* Three lives of n objects: allocated by one local, freed by the other. */
+static void live_and_die(kolk_local locals[2], uint32_t n, size_t size, size_t align, bool fills) {
+    unsigned char *objects[80];
+    for (int life = 0; life < 3; life++) {
+        for (uint32_t i = 0; i < n; i++) {
+            objects[i] = taken_by(&locals[life % 2]);
+            assert_int_equal((uintptr_t)objects[i] % align, 0);
+            if (fills) assert_true(all_bytes_are(objects[i], size, NEW));
+            memset(objects[i], (int)i, size);
+        }
+        for (uint32_t i = 0; i < n; i++) {
+            assert_true(all_bytes_are(objects[i], size, (unsigned char)i)); /* nobody else has written there */
+            assert_true(kolk_shared_is_live(locals[0].pool, objects[i]));
+            if (life == 1)
+                kolk_local_free_later(&locals[0], objects[i]);
+            else
+                freed_by(&locals[1 - life % 2], objects[i]);
+            assert_true(life == 1 || !fills || is_poisoned(objects[i], size));
+        }
+        for (int i = 0; i < 6; i++) kolk_local_quiesce(&locals[i % 2]);
+        assert_int_equal(kolk_shared_count(locals[0].pool), 0);
+        if (life == 1 && fills)
+            for (uint32_t i = 0; i < n; i++) assert_true(is_poisoned(objects[i], size));
+    }
+}
+
+static void live_in(kolk_shared_desc desc, uint32_t n) {
+    kolk_shared pool;
+    kolk_local locals[2];
+    size_t align = desc.object_align ? desc.object_align : 1;
+    if (!desc.cache) desc.cache = 1;
+    make_shared(&pool, &desc);
+    for (int i = 0; i < 2; i++) make_local(&locals[i], &pool);
+    live_and_die(locals, n, desc.object_size, align, strstr(desc.debug, "fill"));
+    end_shared(&pool);
+}
+
+static const char *const settings[] = {"fill", "guard", "fill,guard,quarantine=2", "all"};
+
+static void test_all_sizes_and_alignments(void **state) {
+    (void)state;
+    for (size_t size = 1; size <= 300; size += SLOW ? 7 : 1)
+        live_in((kolk_shared_desc){.object_size = size,
+                                   .capacity = 3,
+                                   .max_threads = 2,
+                                   .no_handles = size / 4 % 2,
+                                   .debug = settings[size % 4]},
+                3);
+    for (size_t align = 1; align <= 4096; align *= 2)
+        for (size_t size = 1; size < 60; size += 9)
+            live_in((kolk_shared_desc){.object_size = size,
+                                       .object_align = align,
+                                       .capacity = 3,
+                                       .max_threads = 2,
+                                       .cache = 1,
+                                       .debug = settings[size % 4]},
+                    4);
+}
+
+static void test_a_pool_that_grows(void **state) {
+    (void)state;
+    for (size_t n = 0; n < LENGTH_OF(settings); n++)
+        for (uint32_t cache = 1; cache < 80; cache += 26) /* words of several lengths */
+            live_in(
+                (kolk_shared_desc){
+                    .object_size = 3000, .max_capacity = 70, .max_threads = 2, .cache = cache, .debug = settings[n]},
+                70);
+}
+
+/* A freed object can be read, and is what it was, until its slot comes home. */
+static void test_the_contents_of_what_is_free_later(void **state) {
+    (void)state;
+    kolk_shared pool;
+    kolk_local locals[2];
+    make_shared(&pool, &(kolk_shared_desc){.object_size = 30, .capacity = 4, .max_threads = 2, .debug = "all"});
+    for (int i = 0; i < 2; i++) make_local(&locals[i], &pool);
+    unsigned char *object = (unsigned char *)memcpy(taken_by(&locals[0]), "read until nobody is behind", 28);
+    kolk_handle handle = kolk_shared_handle(&pool, object);
+    kolk_local_free_later(&locals[0], object);
+    assert_true(!kolk_shared_is_live(&pool, object) && !kolk_shared_get(&pool, handle));
+    assert_int_equal(kolk_shared_count(&pool), 0);
+    for (int i = 0; i < 5; i++) {
+        quiesce_thrice(&locals[0]); /* the other has not */
+        assert_string_equal((char *)object, "read until nobody is behind");
+    }
+    kolk_local_offline(&locals[1]);
+    quiesce_thrice(&locals[0]);
+    assert_true(is_poisoned(object, 30));
+    object = taken_by(&locals[0]); /* at the end, what waits still has its zones proved, and is no leak */
+    kolk_local_free_later(&locals[0], object);
+    notes taken;
+    begin_notes(&taken);
+    object[30] = 1;
+    assert_false(kolk_shared_is_valid(&pool));
+    kolk_shared_deinit(&pool);
+    assert_int_equal(taken.count, 1);
+    assert_int_equal(taken.last.rule, KOLK_OVERFLOW);
+}
+
+/* ---- Writes after free ------------------------------------------------------------------------------------------------- */
+
+enum { SIZE = 30, SLOTS = 4 };
+
+/* Slots 0 to 3 were alive; 1 is free again, and the only one. */
+typedef struct fixture {
+    kolk_shared pool;
+    kolk_local local;
+    unsigned char *objects[SLOTS];
+    reports kept;
+} fixture;
+
+static void start(fixture *f, const char *debug) {
+    make_shared(
+        &f->pool,
+        &(kolk_shared_desc){.name = "dead", .object_size = SIZE, .capacity = SLOTS, .max_threads = 1, .debug = debug});
+    make_local(&f->local, &f->pool);
+    for (int i = 0; i < SLOTS; i++) f->objects[i] = taken_by(&f->local);
+    freed_by(&f->local, f->objects[1]);
+    begin_reports(&f->kept);
+}
+
+static void *by_alloc(fixture *f) {
+    return kolk_local_alloc(&f->local);
+}
+
+static void *by_alloc_now(fixture *f) {
+    return kolk_local_alloc_wait(&f->local, KOLK_NOW);
+}
+
+static void *by_alloc_wait(fixture *f) {
+    return kolk_local_alloc_wait(&f->local, KOLK_FOREVER);
+}
+
+static void test_every_byte_of_the_fill_counts(void **state) {
+    (void)state;
+    void *(*const ways[])(fixture *) = {by_alloc, by_alloc_now, by_alloc_wait};
+    for (uint32_t at = 0; at < 3 * SIZE; at++) {
+        fixture f;
+        char sentence[100];
+        start(&f, at % 2 ? "fill" : "fill,quarantine=3");
+        unsigned char *object = f.objects[1], changed = object[at / 3] ^= 0x80;
+        assert_false(kolk_shared_is_valid(&f.pool));
+        assert_no_more(&f.kept); /* is_valid sees it, and says nothing */
+        assert_ptr_equal(ways[at % 3](&f), object);
+        snprintf(sentence, sizeof sentence, "kolk: dead: write after free to slot 1: %02x written at byte %u of it",
+                 changed, at / 3);
+        assert_damage(&f.kept, KOLK_WRITE_AFTER_FREE, "dead", object, 1, at / 3, 1, sentence);
+        assert_no_more(&f.kept);
+        assert_true(all_bytes_are(object, SIZE, NEW)); /* put right, and new */
+        end_shared(&f.pool);
+    }
+}
+
+static void test_writes_after_free_are_found_at_deinit(void **state) {
+    (void)state;
+    for (int waits = 0; waits < 2; waits++) {
+        fixture f;
+        start(&f, waits ? "fill,quarantine=3" : "fill");
+        freed_by(&f.local, f.objects[3]);
+        memset(f.objects[1] + 2, 0, 3);
+        f.objects[3][SIZE - 1] = 7;
+        f.objects[0][3] = 1; /* alive */
+        kolk_shared_deinit(&f.pool);
+        assert_damage(&f.kept, KOLK_WRITE_AFTER_FREE, "dead", f.objects[1], 1, 2, 3,
+                      "kolk: dead: write after free to slot 1: 00 00 00 written at byte 2 of it");
+        assert_damage(&f.kept, KOLK_WRITE_AFTER_FREE, "dead", f.objects[3], 3, SIZE - 1, 1,
+                      "kolk: dead: write after free to slot 3: 07 written at byte 29 of it");
+        assert_no_more(&f.kept);
+        assert_true(all_bytes_are(&f.pool, sizeof f.pool, 0));
+    }
+}
+
+/* ---- Zones --------------------------------------------------------------------------------------------------------------- */
+
+static void assert_out_of_bounds(fixture *f, int slot, ptrdiff_t at) {
+    char sentence[100];
+    bool under = at < 0;
+    uint32_t offset = (uint32_t)(under ? -at : at - SIZE);
+    snprintf(sentence, sizeof sentence, "kolk: dead: %s of slot %d: 2a written %u byte%s %s",
+             under ? "underflow" : "overflow", slot, offset, offset == 1 ? "" : "s",
+             under ? "before its start" : "behind its end");
+    assert_damage(&f->kept, under ? KOLK_UNDERFLOW : KOLK_OVERFLOW, "dead", f->objects[slot], slot, offset, 1,
+                  sentence);
+    assert_no_more(&f->kept);
+}
+
+/* The zone behind the last slot is the end of it all: each byte up to the next object is of one zone or the other. */
+static void test_every_byte_of_the_zones_counts(void **state) {
+    (void)state;
+    for (ptrdiff_t at = -16; at < SIZE + 16; at++) {
+        if (at >= 0 && at < SIZE) continue;
+        for (int way = 0; way < 4; way++) {
+            fixture f;
+            start(&f, way % 2 ? "guard" : "fill,guard");
+            int slot = way == 0 ? 1 : way == 3 ? 3 : 2;
+            f.objects[slot][at] = 0x2a;
+            assert_false(kolk_shared_is_valid(&f.pool));
+            if (way == 0) assert_ptr_equal(kolk_local_alloc(&f.local), f.objects[1]);
+            if (way == 1) kolk_local_free(&f.local, f.objects[2]);
+            if (way == 2) kolk_local_free_later(&f.local, f.objects[2]);
+            if (way == 3) kolk_shared_deinit(&f.pool);
+            assert_out_of_bounds(&f, slot, at);
+            if (way == 3) continue;
+            assert_int_equal(kolk_shared_count(&f.pool), way == 0 ? 4 : 2); /* it has been done all the same */
+            end_shared(&f.pool);
+            assert_no_more(&f.kept);
+        }
+    }
+}
+
+/* What is asked by pointer or handle goes by the slots as they are now, further apart. */
+static void test_questions_about_guarded_slots(void **state) {
+    (void)state;
+    for (uint32_t align = 1; align <= 256; align *= 4) {
+        kolk_shared pool;
+        kolk_local local;
+        unsigned char *objects[SLOTS], *next = NULL;
+        notes taken;
+        make_shared(
+            &pool,
+            &(kolk_shared_desc){
+                .object_size = SIZE, .object_align = align, .capacity = SLOTS, .max_threads = 1, .debug = "guard"});
+        make_local(&local, &pool);
+        for (int i = 0; i < SLOTS; i++) objects[i] = taken_by(&local);
+        begin_notes(&taken);
+        for (int i = 0; i < SLOTS; i++) {
+            assert_ptr_equal(next = kolk_shared_next(&pool, next), objects[i]);
+            kolk_handle handle = kolk_shared_handle(&pool, objects[i]);
+            assert_ptr_equal(kolk_shared_get(&pool, handle), objects[i]);
+            assert_true(i == 0 || objects[i] - objects[i - 1] >= SIZE + 32);
+            for (ptrdiff_t at = -16; at < SIZE + 16; at++)
+                assert_int_equal(kolk_shared_is_live(&pool, moved(objects[i], at)), at == 0);
+        }
+        assert_null(kolk_shared_next(&pool, next));
+        kolk_local_free(&local, moved(objects[0], -16));
+        assert_int_equal(taken.last.rule, KOLK_FOREIGN_POINTER);
+        kolk_local_free(&local, moved(objects[2], -16));
+        assert_int_equal(taken.last.rule, KOLK_INTERIOR_POINTER);
+        kolk_local_free(&local, moved(objects[2], SIZE));
+        assert_true(taken.last.rule == KOLK_INTERIOR_POINTER && taken.last.slot == 2 && taken.count == 3);
+        end_shared(&pool);
+    }
+}
+
+/* ---- Quarantine ------------------------------------------------------------------------------------------------------------ */
+
+/* With a pool in which all slots have been used: who was freed does not come back before n others were freed, as long as there
+ * are others; and then those that wait come, the oldest first, before there are none. */
+static void test_the_order_of_quarantine(void **state) {
+    (void)state;
+    enum { ALL = 14 }; /* 9, and 5 of the other local's */
+    for (uint32_t n = 1; n < 20; n++) {
+        kolk_shared pool;
+        kolk_local locals[2];
+        char text[40];
+        unsigned char *objects[ALL];
+        snprintf(text, sizeof text, "fill,quarantine=%u", n);
+        make_shared(&pool,
+                    &(kolk_shared_desc){.object_size = 8, .capacity = 9, .max_threads = 2, .cache = 5, .debug = text});
+        for (int i = 0; i < 2; i++) make_local(&locals[i], &pool);
+        for (int i = 0; i < ALL; i++) objects[i] = taken_by(&locals[i % 2]);
+        for (int round = 0; round < 3; round++) {
+            unsigned char *again[ALL];
+            const uint32_t freed = 11, waiting = n < freed ? n : freed;
+            for (uint32_t i = 0; i < freed; i++) freed_by(&locals[i / 3 % 2], objects[i]);
+            assert_int_equal(pool.quarantined, waiting);
+            assert_int_equal(kolk_shared_count(&pool), ALL - freed);
+            for (uint32_t i = 0; i < freed; i++) {
+                again[i] = taken_by(&locals[i % 2]);
+                uint32_t at = 0;
+                while (objects[at] != again[i]) at++;
+                if (i < freed - waiting) assert_true(at < freed - waiting); /* of those that were freed first */
+                if (i >= freed - waiting) assert_int_equal(at, i);
+            }
+            assert_null(kolk_local_alloc(&locals[0]));
+            assert_null(kolk_local_alloc_wait(&locals[1], KOLK_NOW));
+            memcpy(objects, again, freed * sizeof *again);
+        }
+        end_shared(&pool);
+    }
+}
+
+static void test_growth_comes_before_those_that_wait(void **state) {
+    (void)state;
+    kolk_shared pool;
+    kolk_local local;
+    make_shared(&pool, &(kolk_shared_desc){
+                           .object_size = 5000, .max_capacity = 40, .max_threads = 1, .debug = "quarantine=100"});
+    make_local(&local, &pool);
+    for (uint32_t i = 0; i < 40; i++) {
+        unsigned char *object = taken_by(&local);
+        assert_int_equal(slot_of(&pool, object), i);
+        freed_by(&local, object);
+    }
+    for (uint32_t i = 0; i < 40; i++) assert_int_equal(slot_of(&pool, taken_by(&local)), i);
+    end_shared(&pool);
+}
+
+static void test_what_was_free_later_goes_through_the_quarantine(void **state) {
+    (void)state;
+    kolk_shared pool;
+    kolk_local local;
+    unsigned char *objects[6];
+    make_shared(&pool, &(kolk_shared_desc){.object_size = 8, .capacity = 6, .max_threads = 1, .debug = "quarantine=2"});
+    make_local(&local, &pool);
+    for (int i = 0; i < 6; i++) objects[i] = taken_by(&local);
+    for (int i = 0; i < 4; i++) kolk_local_free_later(&local, objects[i]);
+    assert_null(kolk_local_alloc(&local)); /* they are not there yet */
+    assert_int_equal(pool.quarantined, 0);
+    quiesce_thrice(&local);
+    assert_int_equal(pool.quarantined, 2);
+    for (int i = 0; i < 4; i++) assert_int_equal(slot_of(&pool, taken_by(&local)), i);
+    assert_null(kolk_local_alloc(&local));
+    end_shared(&pool);
+}
+
+/* ---- Double frees ------------------------------------------------------------------------------------------------------------ */
+
+/* Wherever the slot is by now. */
+static void test_double_frees(void **state) {
+    (void)state;
+    for (unsigned kind = 0; kind < 16; kind++) {
+        fixture f;
+        notes taken;
+        start(&f, kind % 2 ? "fill,quarantine=2" : "guard,fill");
+        if (kind & 2) freed_by(&f.local, f.objects[3]); /* 1 is not the only one, */
+        if (kind & 4) freed_by(&f.local, f.objects[2]); /* and not in quarantine any more */
+        begin_notes(&taken);
+        for (int i = 0; i < 3; i++) {
+            if (kind & 8)
+                kolk_local_free_later(&f.local, f.objects[1]);
+            else
+                kolk_local_free(&f.local, f.objects[1]);
+            assert_noted(&taken, KOLK_DOUBLE_FREE, "dead", f.objects[1], 1, "kolk: dead: double free of slot 1");
+            assert_true(kolk_shared_is_valid(&f.pool));
+        }
+        kolk_local_free_later(&f.local, f.objects[0]);
+        kolk_local_free(&f.local, f.objects[0]);
+        assert_noted(&taken, KOLK_DOUBLE_FREE, "dead", f.objects[0], 0, "kolk: dead: double free of slot 0");
+        end_shared(&f.pool);
+        assert_silent(&taken);
+    }
+}
+
+/* ---- Validity ------------------------------------------------------------------------------------------------------------------ */
+
+#define assert_seen(what, value)                                                                                       \
+    do {                                                                                                               \
+        __typeof__(what) before = (what);                                                                              \
+        (what) = (value);                                                                                              \
+        if (kolk_shared_is_valid(pool)) fail_msg("not seen: %s = %s", #what, #value);                                  \
+        (what) = before;                                                                                               \
+        assert_true(kolk_shared_is_valid(pool));                                                                       \
+    } while (0)
+
+/* Slot 3 is free later, 1 and 2 in quarantine, 0 alive. */
+static void test_validity(void **state) {
+    (void)state;
+    fixture f;
+    kolk_shared *pool = &f.pool;
+    start(&f, "fill,guard,quarantine=3");
+    freed_by(&f.local, f.objects[2]);
+    kolk_local_free_later(&f.local, f.objects[3]);
+    for (int slot = 0; slot < SLOTS; slot++) {
+        assert_seen(f.objects[slot][-16], 0); /* I7 */
+        assert_seen(f.objects[slot][-1], 0);
+        assert_seen(f.objects[slot][SIZE], 0);
+        assert_seen(f.objects[slot][SIZE + 15], 0);
+        if (slot == 1 || slot == 2) assert_seen(f.objects[slot][SIZE / 2], 0);
+    }
+    f.objects[0][1] = 1;               /* may be written to */
+    assert_seen(pool->quarantined, 1); /* I2 */
+    assert_seen(pool->quarantined, 3);
+    assert_seen(*kolk_debug_ring(pool->debug, 0), 0);
+    assert_seen(*kolk_debug_ring(pool->debug, 1), 1);
+    assert_seen(f.local.magazine->held, 1);
+    assert_seen(f.local.magazine->held, 5);
+    assert_seen(f.local.magazine->held, UINT32_MAX);
+    kolk_set_failure_handler(NULL, NULL);
+    end_shared(&f.pool);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        DEBUG_TEST(test_all_sizes_and_alignments),
+        DEBUG_TEST(test_a_pool_that_grows),
+        DEBUG_TEST(test_the_contents_of_what_is_free_later),
+        DEBUG_TEST(test_every_byte_of_the_fill_counts),
+        DEBUG_TEST(test_writes_after_free_are_found_at_deinit),
+        DEBUG_TEST(test_every_byte_of_the_zones_counts),
+        DEBUG_TEST(test_questions_about_guarded_slots),
+        DEBUG_TEST(test_the_order_of_quarantine),
+        DEBUG_TEST(test_growth_comes_before_those_that_wait),
+        DEBUG_TEST(test_what_was_free_later_goes_through_the_quarantine),
+        DEBUG_TEST(test_double_frees),
+        DEBUG_TEST(test_validity),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,341 @@
+/* A shared pool in debug mode, and a process that forks while other threads are in the middle of alloc and free, at
+ * random or before each step of what one thread does: its child finds no damage that nobody did, no slot twice, and
+ * lists that end. KOLK_TEST_OPS (random forks of a run) may be set in the environment. */
+// define: KOLK_CHAOS=1
+// link: -pthread
+#include "../help/debug_test.h"
+
+#include "shared_test.h"
+
+#include <pthread.h>
+#include <semaphore.h>
+
+enum { MOST = 100, TWICE = 1, REPORTED = 2 };
+
+static kolk_shared pool;
+static uint32_t over, reported;
+
+static void note_damage(const kolk_failure *failure, void *context) {
+    (void)failure, (void)context;
+    __atomic_store_n(&reported, REPORTED, __ATOMIC_RELAXED);
+}
+
+/* Long objects: most of the time they are being filled. */
+static void *work(void *argument) {
+    kolk_local local;
+    (void)argument;
+    if (kolk_local_init(&local, &pool) != KOLK_OK) abort();
+    while (!__atomic_load_n(&over, __ATOMIC_RELAXED)) {
+        void *one = kolk_local_alloc(&local), *other = kolk_local_alloc(&local);
+        kolk_local_free(&local, one);
+        kolk_local_free(&local, other);
+    }
+    kolk_local_deinit(&local);
+    return NULL;
+}
+
+/* What the child exits with. */
+static int look_at_all(void) {
+    kolk_local local;
+    void *objects[MOST];
+    int n = 0;
+    if (kolk_local_init(&local, &pool) != KOLK_OK) return 99;
+    while (n < MOST && (objects[n] = kolk_local_alloc(&local)) != NULL) n++;
+    for (int i = 0; i < n; i++)
+        for (int k = 0; k < i; k++)
+            if (objects[i] == objects[k]) return TWICE;
+    for (int i = 0; i < n; i++) kolk_local_free(&local, objects[i]);
+    kolk_local_deinit(&local);
+    kolk_shared_deinit(&pool);
+    return (int)reported;
+}
+
+static void test_a_child_finds_no_damage(void **state) {
+    (void)state;
+    static const char *const settings[] = {"fill", "fill,guard,quarantine=3", "quarantine=2"};
+    uint64_t forks = number_from_environment("KOLK_TEST_OPS", 100);
+    skip_if_emulated();
+    for (size_t n = 0; n < LENGTH_OF(settings); n++) {
+        pthread_t threads[2];
+        make_shared(&pool,
+                    &(kolk_shared_desc){
+                        .object_size = 2000, .capacity = 20, .max_threads = 4, .cache = 1, .debug = settings[n]});
+        over = reported = 0;
+        kolk_set_failure_handler(note_damage, NULL);
+        for (int i = 0; i < 2; i++) assert_int_equal(pthread_create(&threads[i], NULL, work, NULL), 0);
+        for (uint64_t i = 0; i < forks; i++) {
+            int status;
+            pid_t child = fork();
+            assert_true(child >= 0);
+            if (child == 0) _exit(look_at_all());
+            assert_int_equal(waitpid(child, &status, 0), child);
+            assert_true(WIFEXITED(status));
+            assert_int_equal(WEXITSTATUS(status), 0);
+        }
+        __atomic_store_n(&over, 1, __ATOMIC_RELAXED);
+        for (int i = 0; i < 2; i++) pthread_join(threads[i], NULL);
+        assert_int_equal(reported, 0);
+        end_shared(&pool);
+    }
+}
+
+/* ---- A fork before each step ------------------------------------------------------------------------------------ */
+
+static _Thread_local bool can_be_stopped;
+static unsigned steps_left; /* until it stops */
+static bool has_stopped;
+static uint64_t seen;
+static sem_t stopped, go_on;
+
+static uint64_t sum_of(uint64_t sum, const void *start, size_t size) {
+    const uint64_t *words = (const uint64_t *)start;
+    for (size_t i = 0; i < size / 8; i++) sum = (sum ^ words[i]) * UINT64_C(0x9e3779b97f4a7c15);
+    return sum;
+}
+
+/* Of all that a child sees of the pool; what the debug mode keeps is in one page. */
+static uint64_t sum_of_all(void) {
+    return sum_of(sum_of(sum_of(1, &pool, sizeof pool), pool.block, pool.block_size), pool.debug, 4096);
+}
+
+void kolk_chaos(void);
+
+/* Before a step, if something has changed since the last. */
+void kolk_chaos(void) {
+    if (!can_be_stopped || steps_left == 0) return;
+    uint64_t now = sum_of_all();
+    if (now == seen) return;
+    seen = now;
+    if (--steps_left) return;
+    has_stopped = true;
+    sem_post(&stopped);
+    while (sem_wait(&go_on) != 0) {}
+}
+
+typedef struct deed {
+    const char *name;
+    void (*prepare)(void);
+    void (*act)(void);
+} deed;
+
+enum { CAPACITY = 12, SLOTS = CAPACITY + 2, LONG = 40 };
+
+static kolk_local mine, others; /* of the thread that forks, and of the one that is stopped */
+static void *objects[SLOTS];
+static unsigned held, step, leaks;
+static const deed *current;
+static const char *setting;
+
+/* In any thread and in children, where cmocka's asserts can't be used. */
+#define REQUIRE(what)                                                                                                  \
+    do {                                                                                                               \
+        if (!(what)) {                                                                                                 \
+            fprintf(stderr, "%s:%d: not so: %s (%s, %s, step %u)\n", __FILE__, __LINE__, #what, setting,               \
+                    current->name, step);                                                                              \
+            abort();                                                                                                   \
+        }                                                                                                              \
+    } while (0)
+
+static void hold(unsigned n) {
+    while (held < n) {
+        REQUIRE(objects[held] = kolk_local_alloc(&others));
+        memset(objects[held++], 1, LONG);
+    }
+}
+
+static void drop(unsigned n) {
+    while (n-- > 0) kolk_local_free(&others, objects[--held]);
+}
+
+static void hold_some(void) {
+    hold(5);
+}
+
+static void hold_all(void) {
+    hold(SLOTS);
+}
+
+static void drop_some(void) {
+    hold(7);
+    drop(5);
+}
+
+static void drop_of_all(void) {
+    hold_all();
+    drop(3);
+}
+
+static void hold_two_more(void) {
+    hold(held + 2);
+}
+
+static void drop_four(void) {
+    drop(4);
+}
+
+static void come_and_go(void) {
+    for (int i = 0; i < 2; i++) {
+        hold(held + 3);
+        drop(2);
+    }
+}
+
+static void free_later(void) {
+    for (int i = 0; i < 2; i++) kolk_local_free_later(&others, objects[--held]);
+    for (int i = 0; i < 5; i++) kolk_local_quiesce(&others);
+}
+
+static void walk(void) {
+    drop(1);
+    for (void *each = NULL; (each = kolk_shared_next(&pool, each));) {}
+}
+
+static const deed deeds[] = {
+    {"alloc of fresh slots", hold_some, hold_two_more},
+    {"alloc of slots that were used", drop_some, hold_two_more},
+    {"alloc when few are left", drop_of_all, hold_two_more},
+    {"free", hold_some, drop_four},
+    {"free of all", hold_all, drop_four},
+    {"alloc and free", drop_some, come_and_go},
+    {"free later", hold_some, free_later},
+    {"a walk", hold_all, walk},
+};
+
+static void *stop_within(void *unused) {
+    (void)unused;
+    REQUIRE(kolk_local_init(&others, &pool) == KOLK_OK);
+    current->prepare();
+    can_be_stopped = true;
+    current->act();
+    can_be_stopped = false;
+    steps_left = 0;
+    sem_post(&stopped);
+    return NULL;
+}
+
+static void note_leaks(const kolk_failure *failure, void *context) {
+    (void)context;
+    if (failure->rule != KOLK_LEAK) fprintf(stderr, "%s\n", failure->sentence);
+    REQUIRE(failure->rule == KOLK_LEAK);
+    leaks += failure->count;
+}
+
+static unsigned count_alive(void) {
+    unsigned alive = 0;
+    for (unsigned slot = 0; slot < SLOTS; slot++) alive += pool.lives[slot] & 1;
+    return alive;
+}
+
+static unsigned walk_through(bool frees) {
+    unsigned n = 0;
+    for (void *each = NULL; (each = kolk_shared_next(&pool, each)); n++) {
+        REQUIRE(kolk_shared_get(&pool, kolk_shared_handle(&pool, each)) == each);
+        if (frees) kolk_local_free(&mine, each);
+    }
+    return n;
+}
+
+/* All that can be had; it was not there before. */
+static unsigned take_all(unsigned alive) {
+    void *taken[SLOTS + 1];
+    unsigned n = 0;
+    while ((taken[n] = kolk_local_alloc(&mine)) != NULL) {
+        for (unsigned i = 0; i < n; i++) REQUIRE(taken[i] != taken[n]);
+        memset(taken[n++], 2, LONG);
+        REQUIRE(n <= SLOTS);
+    }
+    REQUIRE(walk_through(false) == alive + n);
+    for (unsigned i = 0; i < n; i++) kolk_local_free(&mine, taken[i]);
+    return n;
+}
+
+/* The child goes on with the pool, or ends it at once. */
+static void live_on(bool for_long) {
+    unsigned alive = count_alive();
+    signal(SIGSEGV, SIG_DFL); /* not cmocka's */
+    alarm(20);
+    kolk_set_failure_handler(note_leaks, NULL);
+    if (for_long) {
+        kolk_local second;
+        REQUIRE(kolk_local_init(&second, &pool) == KOLK_OK); /* who is not here is found to be gone */
+        for (int i = 0; i < 10; i++) kolk_local_quiesce(i % 2 ? &second : &mine);
+        REQUIRE(walk_through(false) == alive);
+        unsigned got = take_all(alive);
+        REQUIRE(got + alive <= SLOTS && got + alive + 2 >= SLOTS);
+        REQUIRE(take_all(alive) == got);
+        REQUIRE(walk_through(true) == alive);
+        REQUIRE(take_all(0) == got + alive);
+        alive = 0;
+    }
+    kolk_shared_deinit(&pool);
+    REQUIRE(leaks <= alive + 1);
+    _exit(0);
+}
+
+static void fork_here(bool for_long) {
+    int status;
+    fflush(NULL);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) live_on(for_long);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    if (status != 0) fail_msg("%s, %s, step %u: the child ended with status %x", setting, current->name, step, status);
+}
+
+/* With the other thread stopped before its n-th step; false if it has not so many. */
+static bool fork_at(void) {
+    pthread_t thread;
+    has_stopped = false;
+    steps_left = step;
+    seen = 0;
+    held = 0;
+    assert_int_equal(pthread_create(&thread, NULL, stop_within, NULL), 0);
+    while (sem_wait(&stopped) != 0) {}
+    bool was_stopped = has_stopped;
+    if (was_stopped) {
+        fork_here(true);
+        fork_here(false);
+        sem_post(&go_on);
+        while (sem_wait(&stopped) != 0) {}
+    }
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    return was_stopped;
+}
+
+static void test_a_fork_before_each_step(void **state) {
+    (void)state;
+    static const char *const settings[] = {"bypass", "fill,guard,quarantine=3", "quarantine=2", "sites"};
+    skip_if_emulated();
+    for (size_t n = 0; n < (does_a_part() ? 2 : LENGTH_OF(settings)); n++) {
+        bool bypass = strcmp(settings[n], "bypass") == 0;
+        unsigned steps = 0;
+        setting = settings[n];
+        setenv("KOLK_BYPASS", bypass ? "1" : "0", 1);
+        for (size_t i = 0; i < LENGTH_OF(deeds); i++) {
+            bool more = true;
+            current = &deeds[i];
+            for (step = 1; more; step++, steps++) {
+                make_shared(&pool, &(kolk_shared_desc){.object_size = LONG,
+                                                       .capacity = CAPACITY,
+                                                       .max_threads = 3,
+                                                       .cache = 1,
+                                                       .debug = bypass ? NULL : setting});
+                make_local(&mine, &pool);
+                kolk_local_offline(&mine);
+                more = fork_at();
+                kolk_set_failure_handler(note_damage, NULL); /* of "sites", what is still alive */
+                end_shared(&pool);
+                kolk_set_failure_handler(NULL, NULL);
+            }
+        }
+        print_message("%s: %u forks\n", setting, 2 * steps);
+    }
+}
+
+int main(void) {
+    sem_init(&stopped, 0, 0);
+    sem_init(&go_on, 0, 0);
+    const struct CMUnitTest tests[] = {DEBUG_TEST(test_a_child_finds_no_damage),
+                                       DEBUG_TEST(test_a_fork_before_each_step)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,392 @@
+// define: KOLK_CHAOS=1
+// link: -pthread
+/* A fork before every atomic operation of everything that another thread may just be doing with a shared pool. In each child
+ * the thread that forked goes on with its local, and as many others can be made as before; what was alive stays alive; the
+ * free slots can be had, each of them once, but for those that the other thread was just moving, which are no more than it
+ * may keep at hand; nobody hangs. The parent goes on unharmed. */
+#include "../help/test.h"
+
+#include "shared_test.h"
+#include "os/wait.h"
+
+#include <pthread.h>
+#include <semaphore.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { THREADS = 3, CAPACITY = 200, MOST = 1000 };
+
+/* ---- The thread that is stopped ---------------------------------------------------------------------------------------- */
+
+static _Thread_local bool can_be_stopped;
+static unsigned steps_left; /* until it stops */
+static bool has_stopped;
+static sem_t stopped, go_on;
+
+void kolk_chaos(void);
+
+void kolk_chaos(void) {
+    if (!can_be_stopped || steps_left == 0 || --steps_left) return;
+    has_stopped = true;
+    sem_post(&stopped);
+    while (sem_wait(&go_on) != 0) {}
+}
+
+/* In any thread and in children, where cmocka's asserts can't be used. */
+#define REQUIRE(what)                                                                                                  \
+    do {                                                                                                               \
+        if (!(what)) {                                                                                                 \
+            fprintf(stderr, "%s:%d: not so: %s (%s, cache %u, step %u)\n", __FILE__, __LINE__, #what, current->name,   \
+                    pool.cache, step);                                                                                 \
+            abort();                                                                                                   \
+        }                                                                                                              \
+    } while (0)
+
+typedef struct deed {
+    const char *name;
+    void (*prepare)(void);
+    void (*act)(void);
+    bool takes;   /* who forks takes and gives back an object before */
+    bool a_third; /* is at work too, and is not stopped */
+} deed;
+
+static kolk_shared pool;
+static kolk_local mine, others; /* of the thread that forks, and of the one that is stopped */
+static void *objects[MOST];
+static uint32_t held;
+static const deed *current;
+static unsigned step;
+static uint32_t most_lost;
+
+static void *stop_within(void *unused) {
+    (void)unused;
+    REQUIRE(kolk_local_init(&others, &pool) == KOLK_OK);
+    if (current->prepare) current->prepare();
+    can_be_stopped = true;
+    current->act();
+    can_be_stopped = false;
+    steps_left = 0;
+    sem_post(&stopped);
+    return NULL;
+}
+
+/* ---- What is true in the child ----------------------------------------------------------------------------------------- */
+
+static bool was_alive[MOST], is_mine[MOST];
+
+static void *object_of(uint32_t slot) {
+    return pool.slots + (size_t)slot * pool.stride;
+}
+
+/* Each is given once, and none that was alive. */
+static uint32_t take_all(kolk_local *local) {
+    uint32_t n = 0;
+    memset(is_mine, 0, sizeof is_mine);
+    for (void *object; (object = kolk_local_alloc(local)); n++) {
+        uint32_t slot = slot_of(&pool, object);
+        REQUIRE(slot < all_slots(&pool));
+        REQUIRE(!was_alive[slot]);
+        REQUIRE(!is_mine[slot]);
+        is_mine[slot] = true;
+    }
+    return n;
+}
+
+static void give_all(kolk_local *local) {
+    for (uint32_t slot = 0; slot < all_slots(&pool); slot++)
+        if (is_mine[slot]) kolk_local_free(local, object_of(slot));
+}
+
+static void check_alive(uint32_t alive) {
+    for (uint32_t slot = 0; slot < all_slots(&pool); slot++) {
+        const void *object = object_of(slot);
+        REQUIRE(kolk_shared_is_live(&pool, object) == was_alive[slot]);
+        alive -= was_alive[slot];
+    }
+    REQUIRE(alive == 0);
+}
+
+static void *work(void *argument) {
+    kolk_local local;
+    (void)argument;
+    REQUIRE(kolk_local_init(&local, &pool) == KOLK_OK);
+    for (int i = 0; i < 10; i++) {
+        void *object = kolk_local_alloc_wait(&local, KOLK_FOREVER);
+        REQUIRE(object);
+        kolk_local_free(&local, object);
+    }
+    kolk_local_deinit(&local);
+    return NULL;
+}
+
+static uint32_t count_alive(void) {
+    uint32_t alive = 0;
+    for (uint32_t slot = 0; slot < all_slots(&pool); slot++)
+        alive += was_alive[slot] = kolk_shared_is_live(&pool, object_of(slot));
+    return alive;
+}
+
+static void live_on(uint32_t alive) {
+    kolk_local made[THREADS];
+    END_IF_IT_HANGS();
+    if (current->a_third) alive = count_alive(); /* since the parent looked, it may have gone on */
+    check_alive(alive);
+    kolk_local_free(&mine, kolk_local_alloc(&mine)); /* or NULL: the others have all */
+    for (unsigned i = 1; i < THREADS; i++) REQUIRE(kolk_local_init(&made[i], &pool) == KOLK_OK);
+    REQUIRE(kolk_local_init(&made[0], &pool) == KOLK_TOO_MANY_THREADS);
+    made[0] = mine;
+    for (unsigned n = 0; n < 5 * THREADS; n++) kolk_local_quiesce(&made[n % THREADS]);
+    for (unsigned i = 1; i < THREADS; i++) kolk_local_deinit(&made[i]);
+    uint32_t got = take_all(&mine);
+    REQUIRE(alive + got <= all_slots(&pool));
+    uint32_t lost = all_slots(&pool) - alive - got;
+    if (lost > most_lost) most_lost = lost;
+    REQUIRE(lost <= pool.cache + current->a_third);
+    REQUIRE(lost || kolk_shared_is_valid(&pool));
+    give_all(&mine);
+    check_alive(alive);
+    REQUIRE(take_all(&mine) == got);
+    give_all(&mine);
+    kolk_local_flush(&mine);
+    pthread_t threads[2];
+    for (unsigned i = 0; i < 2 && got; i++) REQUIRE(pthread_create(&threads[i], NULL, work, NULL) == 0);
+    for (unsigned i = 0; i < 2 && got; i++) REQUIRE(pthread_join(threads[i], NULL) == 0);
+    for (unsigned n = 0; n < 3; n++) kolk_local_quiesce(&mine);
+    REQUIRE(take_all(&mine) == got);
+    kolk_shared_deinit(&pool);
+    _exit(lost < 255 ? (int)lost : 255);
+}
+
+/* ---- Forks ---------------------------------------------------------------------------------------------------------------- */
+
+/* With the other thread stopped before its n-th step; false if it has not so many. */
+static bool fork_at(void) {
+    pthread_t thread;
+    has_stopped = false;
+    steps_left = step;
+    assert_int_equal(pthread_create(&thread, NULL, stop_within, NULL), 0);
+    while (sem_wait(&stopped) != 0) {}
+    bool was_stopped = has_stopped;
+    if (was_stopped) {
+        if (current->takes) kolk_local_free(&mine, kolk_local_alloc(&mine));
+        uint32_t alive = count_alive();
+        fflush(NULL);
+        pid_t child = fork();
+        if (child == 0) live_on(alive);
+        int status;
+        assert_int_equal(waitpid(child, &status, 0), child);
+        if (!WIFEXITED(status)) fail_msg("%s, cache %u, step %u: the child died", current->name, pool.cache, step);
+        if ((uint32_t)WEXITSTATUS(status) > most_lost) most_lost = (uint32_t)WEXITSTATUS(status);
+        sem_post(&go_on);
+        while (sem_wait(&stopped) != 0) {}
+    }
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    return was_stopped;
+}
+
+static void check_parent(void) {
+    assert_true(kolk_shared_is_valid(&pool));
+    kolk_local_deinit(&others);
+    for (unsigned n = 0; n < 5; n++) kolk_local_quiesce(&mine);
+    uint32_t alive = count_alive();
+    assert_int_equal(alive + take_all(&mine), all_slots(&pool));
+    assert_true(kolk_shared_is_valid(&pool));
+}
+
+static void fork_everywhere(const deed *what, uint32_t cache, bool can_grow) {
+    bool more = true;
+    current = what;
+    most_lost = 0;
+    for (step = 1; more; step++) {
+        make_shared(&pool, &(kolk_shared_desc){.name = "forks",
+                                               .object_size = can_grow ? 512 : 8,
+                                               .capacity = can_grow ? 8 : CAPACITY,
+                                               .max_capacity = CAPACITY,
+                                               .max_threads = THREADS,
+                                               .cache = cache});
+        held = 0;
+        make_local(&mine, &pool);
+        more = fork_at();
+        check_parent();
+        kolk_shared_deinit(&pool);
+    }
+    print_message("%s, cache %u: %u forks, at most %u lost\n", what->name, cache, step - 2, most_lost);
+}
+
+/* ---- Deeds of the other thread --------------------------------------------------------------------------------------------- */
+
+static void hold(uint32_t n) {
+    while (held < n) REQUIRE(objects[held++] = kolk_local_alloc(&others));
+}
+
+static void drop(uint32_t n) {
+    while (n--) kolk_local_free(&others, objects[--held]);
+}
+
+static void hold_many(void) {
+    hold(150);
+}
+
+static void hold_all(void) {
+    hold(all_slots(&pool));
+}
+
+/* All that is committed. */
+static void hold_usable(void) {
+    while (pool.fresh < pool.usable || others.magazine->top) hold(held + 1);
+}
+
+static void some_at_home(void) {
+    hold(150);
+    drop(100);
+    kolk_local_flush(&others);
+}
+
+static void be_full(void) {
+    hold(150);
+    drop(50);
+    while (others.magazine->top < pool.cache) drop(1);
+}
+
+static void be_direct(void) {
+    hold_all();
+    REQUIRE(!kolk_local_alloc(&others));
+}
+
+static void take_one(void) {
+    objects[held] = kolk_local_alloc(&others);
+    held += objects[held] != NULL;
+}
+
+static void drop_one(void) {
+    drop(1);
+}
+
+static void flush(void) {
+    kolk_local_flush(&others);
+}
+
+static void deinit(void) {
+    kolk_local_deinit(&others);
+}
+
+static void free_one_later(void) {
+    kolk_local_free_later(&others, objects[--held]);
+}
+
+static void free_one_later_offline(void) {
+    kolk_local_offline(&others);
+    free_one_later();
+    kolk_local_online(&others);
+}
+
+static void retire_many(void) {
+    kolk_local_offline(&mine);
+    hold_all();
+    for (unsigned n = 0; n < 100; n++) free_one_later();
+}
+
+static void quiesce_thrice(void) {
+    for (int i = 0; i < 3; i++) kolk_local_quiesce(&others);
+}
+
+static void wait_in_vain(void) {
+    REQUIRE(!kolk_local_alloc_wait(&others, kolk_deadline_after(1)));
+}
+
+static void wait_for_one(void) {
+    drop(1);
+    objects[held++] = kolk_local_alloc_wait(&others, kolk_deadline_after(100000));
+    REQUIRE(objects[held - 1]);
+}
+
+static void *die_with_full_magazine(void *number) {
+    kolk_local local;
+    void *some[100];
+    *(uint32_t *)number = kolk_thread();
+    REQUIRE(kolk_local_init(&local, &pool) == KOLK_OK);
+    for (int i = 0; i < 100; i++) REQUIRE(some[i] = kolk_local_alloc(&local));
+    for (int i = 0; i < 100; i++) kolk_local_free(&local, some[i]);
+    return NULL;
+}
+
+/* And who prepared is without a local again, as a second one is to be made. */
+static void let_one_die(void) {
+    pthread_t thread;
+    uint32_t number;
+    kolk_local_deinit(&others);
+    REQUIRE(pthread_create(&thread, NULL, die_with_full_magazine, &number) == 0);
+    REQUIRE(pthread_join(thread, NULL) == 0);
+    while (!kolk_thread_is_gone(number)) usleep(100); /* which may be a moment later */
+}
+
+static void init(void) {
+    REQUIRE(kolk_local_init(&others, &pool) == KOLK_OK);
+}
+
+static void own(void) {
+    REQUIRE(kolk_local_of_thread(&pool));
+}
+
+static pthread_t in_line;
+
+static void *wait_in_line(void *unused) {
+    kolk_local local;
+    (void)unused;
+    REQUIRE(kolk_local_init(&local, &pool) == KOLK_OK);
+    void *object = kolk_local_alloc_wait(&local, KOLK_FOREVER);
+    REQUIRE(object);
+    kolk_local_deinit(&local);
+    return NULL;
+}
+
+static void let_one_wait(void) {
+    hold_all();
+    REQUIRE(pthread_create(&in_line, NULL, wait_in_line, NULL) == 0);
+    while (!__atomic_load_n(&pool.waiting, __ATOMIC_SEQ_CST)) usleep(100);
+    usleep(1000);
+}
+
+static void serve(void) {
+    drop(1);
+    can_be_stopped = false;
+    REQUIRE(pthread_join(in_line, NULL) == 0);
+}
+
+static const deed deeds[] = {
+    {"alloc of fresh slots", NULL, take_one, false, false},
+    {"alloc of slots at home", some_at_home, take_one, true, false},
+    {"alloc when there is none", hold_all, take_one, false, false},
+    {"free to a full magazine", be_full, drop_one, true, false},
+    {"free in a direct pool", be_direct, drop_one, true, false},
+    {"flush", be_full, flush, true, false},
+    {"deinit", be_full, deinit, true, false},
+    {"init after a death", let_one_die, init, true, false},
+    {"of_thread after a death", let_one_die, own, true, false},
+    {"free_later", hold_many, free_one_later, true, false},
+    {"free_later offline", hold_many, free_one_later_offline, true, false},
+    {"quiesce", retire_many, quiesce_thrice, true, false},
+    {"a wait in vain", hold_all, wait_in_vain, false, false},
+    {"a wait", hold_all, wait_for_one, false, false},
+    {"a free that serves", let_one_wait, serve, false, true},
+};
+
+static const deed grows = {"alloc that grows the pool", hold_usable, take_one, false, false};
+
+static void test_each_step(void **state) {
+    (void)state;
+    static const uint32_t caches[] = {1, 5, 64};
+    for (size_t i = 0; i < LENGTH_OF(deeds); i++)
+        for (size_t c = 0; c < LENGTH_OF(caches); c++) fork_everywhere(&deeds[i], caches[c], false);
+    for (size_t c = 0; c < LENGTH_OF(caches); c++) fork_everywhere(&grows, caches[c], true);
+}
+
+#define TEST(name) cmocka_unit_test_teardown(name, abort_on_failure)
+
+int main(void) {
+    END_IF_IT_HANGS();
+    sem_init(&stopped, 0, 0);
+    sem_init(&go_on, 0, 0);
+    const struct CMUnitTest tests[] = {TEST(test_each_step)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,497 @@
+// define: KOLK_SCHEDULED=1
+// link: -Wl,--wrap=kolk_memory_reserve,--wrap=kolk_memory_commit,--wrap=kolk_memory_release
+/* Readers that take no lock, and deferred free, through every order of the steps of two or three threads with up to 2
+ * preemptions and a surprise or two, then through random ones: schedule.h says what that means. A writer puts another
+ * object in a shared pointer's place by no more than a store with release, frees the old one later, and writes to whatever
+ * it is given next: readers who still look at it are a race, or find what nobody published.
+ *
+ * In all of them the pool has no other free slot, so that the old object is what alloc gives, as soon as it gives anything;
+ * each situation must come to that in some schedules. */
+#include "../help/test.h"
+
+#include "../help/arena.h"
+#include "../help/schedule.h"
+
+enum { WRITER, READER, THIRD, THREADS };
+
+#define PUBLISHED   UINT64_C(0x600d600d)
+#define UNPUBLISHED UINT64_C(0xbadbad)
+
+typedef struct state {
+    kolk_shared pool;
+    kolk_local locals[THREADS];
+    uint64_t *old, *next;
+    uintptr_t current; /* what readers look at */
+    uint32_t time, third_has, reader_has;
+    uint32_t alive, most; /* at most, with what waits; and the most since the writer's call began */
+} state;
+
+static state own;
+static uint32_t threads, capacity = 3;
+static void (*situation)(state *s);
+static uint64_t taken; /* objects that were given out again, in all schedules */
+
+/* ---- What threads do -------------------------------------------------------------------------------------------------- */
+
+static void quiesce(state *s, unsigned local) {
+    kolk_local_quiesce(&s->locals[local]);
+}
+
+/* It holds the object for at least one step of the others. */
+static void look(state *s) {
+    const uint64_t *at = (const uint64_t *)kolk_load(&s->current, KOLK_ACQUIRE);
+    kolk_load(&s->time, KOLK_RELAXED);
+    KOLK_PLAIN_READ(at, 8);
+    schedule_assert(*at == PUBLISHED);
+}
+
+/* The writer's next object takes the old one's place. */
+static void replace(state *s, unsigned local) {
+    KOLK_PLAIN_READ(s->old, 8);
+    KOLK_PLAIN_WRITE(s->next, 8);
+    *s->next = PUBLISHED;
+    kolk_store(&s->current, (uintptr_t)s->next, KOLK_RELEASE);
+    kolk_local_free_later(&s->locals[local], s->old);
+}
+
+static bool reuse(state *s, unsigned local) {
+    uint64_t *object = (uint64_t *)kolk_local_alloc(&s->locals[local]);
+    if (!object) return false;
+    taken++;
+    KOLK_PLAIN_WRITE(object, 8);
+    *object = UNPUBLISHED;
+    return true;
+}
+
+/* ---- Situations --------------------------------------------------------------------------------------------------------- */
+
+/* All slots are given out. Nobody may hold them up but who is in the situation. */
+static void give_out(state *s) {
+    for (unsigned i = 0; i < threads; i++) schedule_assert(kolk_local_init(&s->locals[i], &s->pool) == KOLK_OK);
+    for (uint32_t i = 0; i < s->pool.max_capacity + s->pool.slack; i++) {
+        uint64_t *object = (uint64_t *)kolk_local_alloc(&s->locals[WRITER]);
+        if (i == 0) s->old = object;
+        if (i == 1) s->next = object;
+        KOLK_PLAIN_WRITE(object, 8);
+        *object = UNPUBLISHED;
+    }
+    *s->old = PUBLISHED;
+    kolk_store(&s->time, 0, KOLK_RELAXED);
+    kolk_store(&s->third_has, 0, KOLK_RELAXED);
+    kolk_store(&s->reader_has, 0, KOLK_RELAXED);
+    kolk_store(&s->current, (uintptr_t)s->old, KOLK_RELEASE);
+}
+
+static void all_offline_but_writer(state *s) {
+    give_out(s);
+    for (unsigned i = READER; i < threads; i++) kolk_local_offline(&s->locals[i]);
+}
+
+/* Something was freed later, or the epoch would not advance at all. */
+static void retire_another(state *s, unsigned local) {
+    for (void *at = NULL; (at = kolk_shared_next(&s->pool, at));) {
+        if (at == s->old || at == s->next) continue;
+        kolk_local_free_later(&s->locals[local], at);
+        return;
+    }
+    schedule_assert(false);
+}
+
+/* The writer is an epoch behind. */
+static void writer_behind(state *s) {
+    give_out(s);
+    retire_another(s, READER);
+    quiesce(s, READER);
+    quiesce(s, READER);
+    schedule_assert(s->locals[WRITER].magazine->seen + 1 == s->pool.epoch);
+    schedule_assert(s->locals[READER].magazine->seen == s->pool.epoch);
+}
+
+static void reader_behind(state *s) {
+    give_out(s);
+    retire_another(s, WRITER);
+    quiesce(s, WRITER);
+    quiesce(s, WRITER);
+    schedule_assert(s->locals[READER].magazine->seen + 1 == s->pool.epoch);
+    schedule_assert(s->locals[WRITER].magazine->seen == s->pool.epoch);
+}
+
+/* The writer is an epoch behind, the others are offline. */
+static void writer_behind_and_alone(state *s) {
+    writer_behind(s);
+    for (unsigned i = READER; i < threads; i++) kolk_local_offline(&s->locals[i]);
+}
+
+/* Two epochs ago another object was freed: with the next one it comes home. */
+static void one_is_about_to_come_home(state *s) {
+    give_out(s);
+    retire_another(s, THIRD);
+    uint64_t epoch = s->pool.epoch;
+    for (int round = 0; round < 2; round++)
+        for (unsigned i = 0; i < threads; i++) quiesce(s, i);
+    kolk_local_offline(&s->locals[WRITER]);
+    kolk_local_online(&s->locals[WRITER]); /* to come to an epoch without a look whether it has ended */
+    for (unsigned i = 0; i < threads; i++) schedule_assert(s->locals[i].magazine->seen == epoch + 2);
+}
+
+/* The writer is offline; so are all others but the third, who can advance the epoch alone. Something waits, of this epoch. */
+static void third_alone(state *s) {
+    give_out(s);
+    kolk_local_offline(&s->locals[READER]);
+    kolk_local_offline(&s->locals[WRITER]);
+    retire_another(s, THIRD);
+}
+
+/* As many as capacity are alive, less one, with two that wait, 64 and 65, and come home with the next epoch: in the second
+ * word of the summary. One is at home, 1; the reader and the third have their magazines full, of 0 and 2. */
+static void two_are_about_to_come_home(state *s) {
+    give_out(s);
+    unsigned char *slots = s->pool.slots;
+    for (unsigned i = 64; i < 66; i++) kolk_local_free_later(&s->locals[THIRD], slots + i * 8);
+    for (int round = 0; round < 2; round++)
+        for (unsigned i = 0; i < threads; i++) quiesce(s, i);
+    kolk_local_offline(&s->locals[WRITER]);
+    kolk_local_online(&s->locals[WRITER]);
+    kolk_local_free(&s->locals[WRITER], slots);
+    kolk_local_flush(&s->locals[WRITER]);
+    schedule_assert(kolk_local_alloc(&s->locals[READER]) == slots); /* it searches from there on next time */
+    kolk_local_free(&s->locals[READER], slots);
+    kolk_local_free(&s->locals[WRITER], slots + 8);
+    kolk_local_flush(&s->locals[WRITER]);
+    kolk_local_free(&s->locals[THIRD], slots + 16);
+    s->alive = capacity - 1;
+}
+
+/* Something waits to be free, and all are offline but the writer, who has to come to its epochs. */
+static void old_one_is_retired(state *s) {
+    all_offline_but_writer(s);
+    kolk_local_free_later(&s->locals[WRITER], s->old);
+}
+
+/* Two wait to be free, and all are offline. */
+static void two_are_retired(state *s) {
+    old_one_is_retired(s);
+    kolk_local_free_later(&s->locals[WRITER], s->next);
+    kolk_local_offline(&s->locals[WRITER]);
+}
+
+/* ---- Bodies --------------------------------------------------------------------------------------------------------------- */
+
+static void write_and_reuse(void *context) {
+    state *s = (state *)context;
+    replace(s, WRITER);
+    for (int i = 0; i < 3; i++) quiesce(s, WRITER);
+    reuse(s, WRITER);
+}
+
+static void write_and_reuse_as_soon_as_can_be(void *context) {
+    state *s = (state *)context;
+    replace(s, WRITER);
+    for (int i = 0; i < 4; i++) {
+        quiesce(s, WRITER);
+        if (reuse(s, WRITER)) return;
+    }
+}
+
+static void write_only(void *context) {
+    replace((state *)context, WRITER);
+}
+
+static void write_and_quiesce(void *context) {
+    replace((state *)context, WRITER);
+    for (int i = 0; i < 3; i++) quiesce((state *)context, WRITER);
+}
+
+static void look_and_quiesce(void *context) {
+    state *s = (state *)context;
+    for (int i = 0; i < 3; i++) {
+        look(s);
+        quiesce(s, READER);
+    }
+    look(s);
+}
+
+static void look_once(void *context) {
+    look((state *)context);
+}
+
+static void quiesce_and_look(void *context) {
+    quiesce((state *)context, READER);
+    look((state *)context);
+}
+
+static void come_and_go(void *context) {
+    state *s = (state *)context;
+    for (int i = 0; i < 2; i++) {
+        kolk_local_online(&s->locals[READER]);
+        look(s);
+        kolk_local_offline(&s->locals[READER]);
+    }
+}
+
+static void come_and_look(void *context) {
+    state *s = (state *)context;
+    kolk_local_online(&s->locals[READER]);
+    look(s);
+}
+
+static void third_quiesces(void *context) {
+    for (int i = 0; i < 3; i++) quiesce((state *)context, THIRD);
+}
+
+static void third_quiesces_and_takes(void *context) {
+    state *s = (state *)context;
+    for (int i = 0; i < 4; i++) quiesce(s, THIRD);
+    reuse(s, THIRD);
+}
+
+static void third_quiesces_once(void *context) {
+    quiesce((state *)context, THIRD);
+}
+
+/* And all that has come home when the others have done what they do. */
+static void write_and_take(void *context) {
+    state *s = (state *)context;
+    replace(s, WRITER);
+    kolk_pause();
+    while (reuse(s, WRITER)) {}
+}
+
+static void quiesce_write_and_take(void *context) {
+    quiesce((state *)context, WRITER);
+    write_and_take(context);
+}
+
+static void come_write_and_take(void *context) {
+    kolk_local_online(&((state *)context)->locals[WRITER]);
+    write_and_take(context);
+}
+
+/* The third brings the epoch on by two, the reader comes and looks, the third ends the epoch. */
+static void third_lets_the_reader_come(void *context) {
+    state *s = (state *)context;
+    for (int i = 0; i < 2; i++) quiesce(s, THIRD);
+    kolk_store(&s->third_has, 1, KOLK_RELEASE);
+    while (!kolk_load(&s->reader_has, KOLK_ACQUIRE)) kolk_pause();
+    quiesce(s, THIRD);
+}
+
+static void come_when_told(void *context) {
+    state *s = (state *)context;
+    while (!kolk_load(&s->third_has, KOLK_ACQUIRE)) kolk_pause();
+    kolk_local_online(&s->locals[READER]);
+    const uint64_t *at = (const uint64_t *)kolk_load(&s->current, KOLK_ACQUIRE);
+    kolk_store(&s->reader_has, 1, KOLK_RELEASE);
+    KOLK_PLAIN_READ(at, 8);
+    schedule_assert(*at == PUBLISHED);
+}
+
+/* NULL only if as many as capacity were alive. */
+static void take_what_there_is(void *context) {
+    state *s = (state *)context;
+    s->most = s->alive;
+    bool got = kolk_local_alloc(&s->locals[WRITER]);
+    schedule_assert(got || s->most >= capacity);
+    taken += got;
+}
+
+static void take_two(void *context) {
+    state *s = (state *)context;
+    for (int i = 0; i < 2; i++) {
+        if (++s->alive > s->most) s->most = s->alive;
+        if (!kolk_local_alloc(&s->locals[READER])) s->alive--;
+    }
+}
+
+static void end_the_epoch(void *context) {
+    state *s = (state *)context;
+    quiesce(s, THIRD);
+    s->alive -= 2;
+}
+
+static void wait_for_the_old_one(void *context) {
+    state *s = (state *)context;
+    uint64_t *object = (uint64_t *)kolk_local_alloc_wait(&s->locals[READER], KOLK_FOREVER);
+    schedule_assert(object == s->old);
+    KOLK_PLAIN_WRITE(object, 8);
+    *object = UNPUBLISHED;
+    taken++;
+}
+
+static void go_offline(void *context) {
+    kolk_local_offline(&((state *)context)->locals[WRITER]);
+}
+
+/* Others go on while it is online. */
+static void third_comes_for_a_moment(void *context) {
+    state *s = (state *)context;
+    kolk_local_online(&s->locals[THIRD]);
+    kolk_pause();
+    kolk_local_offline(&s->locals[THIRD]);
+}
+
+static void third_frees_later(void *context) {
+    state *s = (state *)context;
+    kolk_local_free_later(&s->locals[THIRD], s->old);
+}
+
+static void wait_for_any(state *s, unsigned local) {
+    uint64_t *object = (uint64_t *)kolk_local_alloc_wait(&s->locals[local], KOLK_FOREVER);
+    schedule_assert(object == s->old || object == s->next);
+    KOLK_PLAIN_WRITE(object, 8);
+    *object = UNPUBLISHED;
+    taken++;
+}
+
+static void writer_waits(void *context) {
+    wait_for_any((state *)context, WRITER);
+}
+
+static void reader_waits(void *context) {
+    wait_for_any((state *)context, READER);
+}
+
+/* The same steps, but the others have their turn after each. */
+static void write_and_reuse_in_turns(void *context) {
+    state *s = (state *)context;
+    replace(s, WRITER);
+    for (int i = 0; i < 4; i++) {
+        kolk_pause();
+        quiesce(s, WRITER);
+        if (reuse(s, WRITER)) return;
+    }
+}
+
+static void look_and_quiesce_in_turns(void *context) {
+    state *s = (state *)context;
+    look(s);
+    for (int i = 0; i < 4; i++) {
+        quiesce(s, READER);
+        kolk_pause();
+    }
+}
+
+/* ---- Runs ------------------------------------------------------------------------------------------------------------------ */
+
+static void begin(void *context) {
+    state *s = (state *)context;
+    *s = (state){.old = NULL};
+    kolk_shared_desc desc = {.name = "later",
+                             .object_size = 8,
+                             .capacity = capacity,
+                             .max_threads = threads,
+                             .cache = 1,
+                             .no_handles = true};
+    schedule_assert(kolk_shared_init(&s->pool, &desc) == KOLK_OK);
+    situation(s);
+}
+
+/* What was freed comes home in the end, by three rounds of quiesces at most. */
+static void end(void *context) {
+    state *s = (state *)context;
+    uint32_t all = s->pool.max_capacity + s->pool.slack;
+    for (unsigned i = 0; i < threads; i++) kolk_local_online(&s->locals[i]);
+    for (int round = 0; round < 3; round++) {
+        schedule_assert(kolk_shared_is_valid(&s->pool));
+        for (unsigned i = 0; i < threads; i++) quiesce(s, i);
+    }
+    schedule_assert(kolk_shared_is_valid(&s->pool));
+    for (unsigned i = 0; i < threads; i++) kolk_local_flush(&s->locals[i]);
+    while (kolk_local_alloc(&s->locals[WRITER])) {}
+    schedule_assert(kolk_shared_count(&s->pool) == all);
+    kolk_shared_deinit(&s->pool);
+}
+
+static void run(const char *name, void (*made)(state *), void (*writer)(void *), void (*reader)(void *),
+                void (*third)(void *)) {
+    situation = made;
+    threads = third ? 3 : 2;
+    taken = 0;
+    schedule what = {.name = name,
+                     .context = &own,
+                     .begin = begin,
+                     .threads = {{"writer", writer}, {"reader", reader}, {"third", third}},
+                     .end = end,
+                     .preemptions = does_a_part() ? 1 : 2,
+                     .max_steps = 6000};
+    schedule_must_pass(&what);
+    what.preemptions = 1;
+    what.surprises = does_a_part() ? 1 : third ? 1 : 2;
+    what.random = does_a_part() ? 300 : 3000;
+    schedule_must_pass(&what);
+    assert_true(taken || !schedules_are_all());
+}
+
+static void test_readers_that_quiesce(void **unused) {
+    (void)unused;
+    run("quiesce", give_out, write_and_reuse, look_and_quiesce, NULL);
+    run("quiesce, as soon as can be", give_out, write_and_reuse_as_soon_as_can_be, look_and_quiesce, NULL);
+    run("quiesce, in turns", give_out, write_and_reuse_in_turns, look_and_quiesce_in_turns, NULL);
+    run("quiesce, beside a third", give_out, write_and_quiesce, look_and_quiesce, third_quiesces_and_takes);
+}
+
+static void test_readers_that_come_and_go(void **unused) {
+    (void)unused;
+    run("come and go", all_offline_but_writer, write_and_reuse_as_soon_as_can_be, come_and_go, NULL);
+    run("come and look", all_offline_but_writer, write_and_reuse, come_and_look, third_quiesces);
+}
+
+static void test_threads_in_different_epochs(void **unused) {
+    (void)unused;
+    run("writer behind", writer_behind, write_and_reuse_as_soon_as_can_be, quiesce_and_look, NULL);
+    run("writer behind and alone", writer_behind_and_alone, write_and_reuse_as_soon_as_can_be, come_and_look, NULL);
+    run("reader behind", reader_behind, write_and_reuse_as_soon_as_can_be, look_and_quiesce, NULL);
+    run("writer behind, beside a third", writer_behind_and_alone, write_and_reuse, come_and_look, third_quiesces_once);
+}
+
+/* A slot that is retired while those of three epochs ago come home, by who has come to the new epoch already, by who comes
+ * online, and by who is offline. */
+static void test_the_end_of_an_epoch(void **unused) {
+    (void)unused;
+    run("retired in the next epoch", one_is_about_to_come_home, quiesce_write_and_take, look_once, third_quiesces_once);
+    run("retired by who comes", third_alone, come_write_and_take, come_when_told, third_lets_the_reader_come);
+    run("retired by who is offline", third_alone, write_and_take, come_when_told, third_lets_the_reader_come);
+}
+
+static void test_writers_that_are_offline(void **unused) {
+    (void)unused;
+    run("offline", third_alone, write_only, come_and_look, third_quiesces_and_takes);
+    run("offline, and takes itself", third_alone, write_and_take, come_and_go, third_quiesces);
+}
+
+/* A waiter gets what comes home at the end of an epoch. */
+static void test_waiters(void **unused) {
+    (void)unused;
+    run("in line", all_offline_but_writer, write_and_quiesce, wait_for_the_old_one, NULL);
+}
+
+/* The last thread that goes offline ends the epochs that a waiter waits for, also where two do so at the same time and each
+ * finds the other online. */
+static void test_waiters_beside_the_last_one_online(void **unused) {
+    (void)unused;
+    run("in line, the last goes offline", old_one_is_retired, go_offline, wait_for_the_old_one, NULL);
+    run("in line, another comes for a moment", old_one_is_retired, go_offline, wait_for_the_old_one,
+        third_comes_for_a_moment);
+    run("in line, another frees later", all_offline_but_writer, go_offline, wait_for_the_old_one, third_frees_later);
+    run("two in line, all offline", two_are_retired, writer_waits, reader_waits, NULL);
+}
+
+/* What comes home at the end of an epoch is not overlooked: see test_seen_empty_in_the_summary in test_shared_schedules.c. */
+static void test_not_overlooked(void **unused) {
+    (void)unused;
+    capacity = 65;
+    run("not overlooked", two_are_about_to_come_home, take_what_there_is, take_two, end_the_epoch);
+    capacity = 3;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_readers_that_quiesce),
+                                       cmocka_unit_test(test_readers_that_come_and_go),
+                                       cmocka_unit_test(test_threads_in_different_epochs),
+                                       cmocka_unit_test(test_the_end_of_an_epoch),
+                                       cmocka_unit_test(test_writers_that_are_offline),
+                                       cmocka_unit_test(test_waiters),
+                                       cmocka_unit_test(test_waiters_beside_the_last_one_online),
+                                       cmocka_unit_test(test_not_overlooked)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

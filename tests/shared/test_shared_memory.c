@@ -1,0 +1,336 @@
+// link: -Wl,--wrap=mmap,--wrap=mmap64,--wrap=mprotect,--wrap=madvise,--wrap=mincore
+/* The shared pool's memory: growth in place, memory that is refused, bytes; its statistics, the registry, the typed pool. */
+#include "../help/debug_test.h"
+
+#include "diag/debug.h"
+
+#include "../help/listed.h"
+#include "../help/system_calls.h"
+#include "shared_test.h"
+
+static kolk_shared_desc growing(bool no_handles) {
+    return (kolk_shared_desc){.name = "growing",
+                              .object_size = OBJECT,
+                              .capacity = 100,
+                              .max_capacity = 5000,
+                              .max_threads = 3,
+                              .cache = 20,
+                              .no_handles = no_handles};
+}
+
+static void *stamped_by(kolk_local *local, uint32_t number) {
+    uint32_t *object = (uint32_t *)kolk_local_alloc(local);
+    if (object)
+        for (size_t i = 0; i < OBJECT / sizeof *object; i++) object[i] = number;
+    return object;
+}
+
+/* Objects stay where they are; the first hundred, and what the others may have at hand, need no more memory. */
+static void test_growth_in_place(void **state) {
+    (void)state;
+    for (int no_handles = 0; no_handles < 2; no_handles++) {
+        kolk_shared pool;
+        kolk_local locals[3];
+        kolk_stats stats;
+        kolk_shared_desc desc = growing(no_handles);
+        make_shared(&pool, &desc);
+        for (int i = 0; i < 3; i++) make_local(&locals[i], &pool);
+        void **objects = (void **)calloc(5041, sizeof *objects);
+        assert_non_null(objects);
+        refuse(1, true);
+        for (uint32_t i = 0; i < 140; i++) assert_non_null(objects[i] = stamped_by(&locals[0], i));
+        assert_int_equal(os.calls, 0);
+        assert_null(kolk_local_alloc(&locals[1]));
+        refuse(0, false);
+        kolk_shared_stats(&pool, &stats);
+        assert_true(stats.capacity == 140 && stats.max_capacity == 5040 && stats.peak == 140 && stats.failed == 1);
+        uint64_t committed = stats.bytes_committed;
+        assert_true(committed < stats.bytes_reserved && committed >= UINT64_C(140) * OBJECT);
+        for (uint32_t i = 140; i < 5040; i++) {
+            objects[i] = stamped_by(&locals[i % 3], i);
+            for (int n = 0; !objects[i] && n < 3; n++) { /* the last lie in magazines */
+                assert_true(i >= 5000);
+                objects[i] = stamped_by(&locals[n], i);
+            }
+            assert_non_null(objects[i]);
+            if (i % 500 == 0) assert_true(kolk_shared_is_valid(&pool));
+        }
+        assert_null(kolk_local_alloc(&locals[1]));
+        kolk_shared_stats(&pool, &stats);
+        assert_true(stats.capacity == 5040 && stats.count == 5040 && stats.bytes_committed == stats.bytes_reserved);
+        for (uint32_t i = 0; i < 5040; i++) {
+            assert_true(is_stamped(objects[i], i));
+            assert_true(kolk_shared_is_live(&pool, objects[i]));
+            if (!no_handles)
+                assert_ptr_equal(kolk_shared_get(&pool, kolk_shared_handle(&pool, objects[i])), objects[i]);
+            kolk_local_free(&locals[0], objects[i]); /* which has not seen most of them */
+        }
+        assert_int_equal(kolk_shared_count(&pool), 0);
+        free(objects);
+        end_shared(&pool);
+    }
+}
+
+static void test_growth_from_nothing(void **state) {
+    (void)state;
+    kolk_shared pool;
+    kolk_local local;
+    make_shared(&pool, &(kolk_shared_desc){.object_size = OBJECT, .max_capacity = 1000, .max_threads = 2, .cache = 7});
+    make_local(&local, &pool);
+    assert_int_equal(pool.usable, 0);
+    for (uint32_t i = 0; i < 1007; i++) assert_non_null(kolk_local_alloc(&local));
+    assert_null(kolk_local_alloc(&local));
+    end_shared(&pool);
+}
+
+/* What keeps a block of its own for the debug mode, which is asked for and refused as the pool's is. */
+static const struct {
+    const char *debug, *bypass;
+} modes[] = {{NULL, "0"}, {"trace", "0"}, {"fill,quarantine=50", "0"}, {"all", "0"}, {NULL, "1"}};
+
+static void set_mode(kolk_shared_desc *desc, unsigned n) {
+    desc->debug = modes[n % LENGTH_OF(modes)].debug;
+    setenv("KOLK_BYPASS", modes[n % LENGTH_OF(modes)].bypass, 1);
+}
+
+static void test_init_refused(void **state) {
+    (void)state;
+    for (unsigned n = 0; n < 8 * LENGTH_OF(modes); n++) {
+        kolk_shared_desc desc = growing(n / 2 % 2);
+        if (n / 4 % 2) desc.max_capacity = 0;
+        set_mode(&desc, n / 8);
+        for (unsigned nth = 1;; nth++) {
+            kolk_shared pool;
+            memset(&pool, 0xff, sizeof pool);
+            long before = address_space();
+            refuse(nth, n % 2);
+            kolk_status status = kolk_shared_init(&pool, &desc);
+            unsigned calls = os.calls;
+            refuse(0, false);
+            if (status == KOLK_OK) {
+                assert_int_equal(nth, calls + 1);
+                assert_true(nth > (pool.debug ? 4 : 2)); /* reserve, and at least one commit; twice in debug mode */
+                end_shared(&pool);
+                break;
+            }
+            assert_int_equal(status, KOLK_NO_MEMORY);
+            assert_true(all_bytes_are(&pool, sizeof pool, 0));
+            assert_int_equal(address_space(), before);
+        }
+    }
+}
+
+/* The system has no memory for the pool to grow: NULL, and all is as it was; later it may have some. */
+static void test_growth_refused(void **state) {
+    (void)state;
+    unsigned done = 0;
+    for (unsigned nth = 1; done < LENGTH_OF(modes);) {
+        kolk_shared pool;
+        kolk_local local, other;
+        kolk_stats before, stats;
+        kolk_shared_desc desc = growing(nth % 2);
+        set_mode(&desc, done);
+        make_shared(&pool, &desc);
+        make_local(&local, &pool);
+        make_local(&other, &pool);
+        for (uint32_t i = 0; i < 140; i++) assert_non_null(stamped_by(&local, i));
+        kolk_shared_stats(&pool, &before);
+        refuse(nth, false);
+        void *object = kolk_local_alloc(&other);
+        unsigned calls = os.calls;
+        refuse(0, false);
+        assert_true(kolk_shared_is_valid(&pool));
+        if (!object) {
+            kolk_shared_stats(&pool, &stats);
+            assert_int_equal(stats.failed, 1);
+            stats.failed = 0;
+            assert_memory_equal(&stats, &before, offsetof(kolk_stats, debug) + sizeof stats.debug);
+            assert_non_null(kolk_local_alloc(&other));
+        }
+        assert_int_equal(kolk_shared_count(&pool), 141);
+        void *each = NULL;
+        for (uint32_t i = 0; i < 141; i++) kolk_local_free(&local, each = kolk_shared_next(&pool, each)); /* no leaks */
+        end_shared(&pool);
+        nth++;
+        if (!object || nth != calls + 2) continue;
+        assert_true(nth > (done ? 3 : 2)); /* the debug mode's block, too, had to grow */
+        done++;
+        nth = 1;
+    }
+}
+
+/* Growth comes before those that wait in quarantine; if it is refused, the oldest of them is used, and no alloc has failed. */
+static void test_growth_refused_while_slots_wait(void **state) {
+    (void)state;
+    kolk_shared pool;
+    kolk_local local;
+    kolk_stats stats;
+    kolk_shared_desc desc = growing(false);
+    desc.debug = "quarantine=2,fill";
+    make_shared(&pool, &desc);
+    make_local(&local, &pool);
+    void *objects[140];
+    for (uint32_t i = 0; i < 140; i++) assert_non_null(objects[i] = kolk_local_alloc(&local));
+    kolk_local_free(&local, objects[7]);
+    kolk_local_free(&local, objects[3]);
+    refuse(1, true);
+    assert_ptr_equal(kolk_local_alloc(&local), objects[7]);
+    assert_ptr_equal(kolk_local_alloc(&local), objects[3]);
+    assert_null(kolk_local_alloc(&local));
+    refuse(0, false);
+    kolk_local_free(&local, objects[5]);
+    kolk_shared_stats(&pool, &stats);
+    assert_true(stats.failed == 1 && stats.capacity == 140);
+    assert_int_equal(slot_of(&pool, kolk_local_alloc(&local)), 140);
+    end_shared(&pool);
+}
+
+/* More than there are slots need no room to wait. */
+static void test_a_quarantine_that_is_larger_than_the_pool(void **state) {
+    (void)state;
+    kolk_shared pool;
+    make_shared(&pool, &(kolk_shared_desc){.object_size = 8, .capacity = 3, .debug = "quarantine=4294967295"});
+    assert_int_equal(kolk_debug_quarantine(pool.debug), all_slots(&pool));
+    end_shared(&pool);
+}
+
+/* An object costs its stride, 5 bits, and 4 bytes (1 without handles); besides there are `slack` slots and the magazines. */
+static void test_bytes(void **state) {
+    (void)state;
+    for (unsigned n = 0; n < 2 * 30; n++) {
+        kolk_shared pool;
+        kolk_stats stats;
+        make_shared(&pool, &(kolk_shared_desc){
+                               .object_size = n / 2 + 1, .capacity = 100000, .max_threads = 2, .no_handles = n % 2});
+        kolk_shared_stats(&pool, &stats);
+        uint64_t slots = 100192, at_least = slots * (n / 2 + 1) + slots * 5 / 8 + slots * (n % 2 ? 1 : 4);
+        assert_int_equal(stats.bytes_reserved, stats.bytes_committed);
+        assert_in_range(stats.bytes_committed, at_least, at_least + 8192);
+        assert_int_equal((uintptr_t)pool.magazines % 128, 0); /* no line is two threads' */
+        assert_int_equal(pool.magazine_size % 128, 0);
+        end_shared(&pool);
+    }
+}
+
+static void test_statistics(void **state) {
+    (void)state;
+    kolk_shared pool;
+    kolk_local one, other;
+    kolk_stats stats;
+    void *objects[14];
+    make_shared(&pool,
+                &(kolk_shared_desc){
+                    .name = "jobs", .object_size = 9, .object_align = 8, .capacity = 10, .max_threads = 2, .cache = 4});
+    make_local(&one, &pool);
+    make_local(&other, &pool);
+    for (int i = 0; i < 5; i++) objects[i] = kolk_local_alloc(&one);
+    kolk_local_free(&other, objects[1]);
+    kolk_shared_stats(&pool, &stats);
+    const kolk_stats expected = {.name = "jobs",
+                                 .kind = "shared",
+                                 .object_size = 9,
+                                 .stride = 16,
+                                 .count = 4,
+                                 .peak = 8, /* words of 4 slots */
+                                 .capacity = 14,
+                                 .max_capacity = 14,
+                                 .unused_bytes = UINT64_C(6) * 16,
+                                 .bytes_reserved = pool.block_size,
+                                 .bytes_committed = pool.block_size};
+    assert_string_equal(stats.name, expected.name);
+    assert_string_equal(stats.kind, expected.kind);
+    stats.name = expected.name;
+    stats.kind = expected.kind;
+    assert_memory_equal(&stats, &expected, offsetof(kolk_stats, debug) + sizeof stats.debug);
+    for (int i = 0; i < 9; i++) assert_non_null(kolk_local_alloc(&one));
+    assert_null(kolk_local_alloc(&one));
+    assert_non_null(kolk_local_alloc(&other));
+    assert_null(kolk_local_alloc(&other));
+    kolk_local_deinit(&other); /* its failures stay counted */
+    kolk_shared_stats(&pool, &stats);
+    assert_true(stats.count == 14 && stats.peak == 14 && stats.failed == 2 && stats.unused_bytes == 0);
+    end_shared(&pool);
+}
+
+static void test_the_registry(void **state) {
+    (void)state;
+    kolk_shared a, b, nameless;
+    assert_string_equal(listed("shared"), "");
+    make_shared(&a, &(kolk_shared_desc){.name = "a", .object_size = 4, .capacity = 1});
+    make_shared(&nameless, &(kolk_shared_desc){.object_size = 4, .capacity = 1});
+    make_shared(&b, &(kolk_shared_desc){.name = "b", .object_size = 4, .capacity = 1});
+    assert_string_equal(listed("shared"), "a b ");
+    end_shared(&a);
+    assert_string_equal(listed("shared"), "b ");
+    end_shared(&b);
+    end_shared(&nameless);
+    assert_string_equal(listed("shared"), "");
+}
+
+typedef struct point {
+    double x, y, z;
+} point;
+
+KOLK_SHARED_TYPE(points, point)
+
+static void test_the_typed_pool(void **state) {
+    (void)state;
+    points pool;
+    points_local local;
+    kolk_stats stats;
+    assert_int_equal(points_init(&pool, &(kolk_shared_desc){.object_size = 4, .capacity = 1}), KOLK_TYPE_MISMATCH);
+    assert_int_equal(points_init(&pool, &(kolk_shared_desc){.name = "points", .capacity = 10, .max_threads = 1}),
+                     KOLK_OK);
+    assert_int_equal(points_local_init(&local, &pool), KOLK_OK);
+    point *a = points_alloc(&local), *b = points_alloc(&local);
+    *a = (point){1, 2, 3};
+    points_handle of_a = points_handle_of(&pool, a);
+    assert_ptr_equal(points_get(&pool, of_a), a);
+    assert_true(points_is_live(&pool, b) && points_next(&pool, NULL) == a && points_next(&pool, a) == b);
+    points_free(&local, b);
+    assert_false(points_is_live(&pool, b));
+    points_local_flush(&local);
+    assert_int_equal(points_count(&pool), 1);
+    points_free(&local, a);
+    assert_null(points_get(&pool, of_a));
+    points_stats(&pool, &stats);
+    assert_true(stats.object_size == sizeof(point) && stats.stride == sizeof(point) && stats.count == 0);
+    for (int i = 0; i < 10; i++) assert_non_null(points_alloc(&local));
+    assert_null(points_alloc(&local));
+    assert_null(points_alloc_wait(&local, kolk_deadline_after(1)));
+    assert_null(points_local_of_thread(&pool)); /* there is one already */
+    points_free_later(&local, a);
+    points_offline(&local);
+    points_online(&local);
+    for (int i = 0; i < 3; i++) points_quiesce(&local);
+    assert_ptr_equal(points_alloc_wait(&local, KOLK_FOREVER), a);
+    points_local_deinit(&local);
+    points_local *own = points_local_of_thread(&pool);
+    assert_non_null(own);
+    points_free(own, a);
+    assert_true(points_is_valid(&pool));
+    points_deinit(&pool);
+}
+
+static int plain_again(void **state) {
+    refuse(0, false);
+    return plain_environment(state);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, plain_environment, plain_again)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(test_growth_in_place),
+        TEST(test_growth_from_nothing),
+        TEST(test_init_refused),
+        TEST(test_growth_refused),
+        TEST(test_growth_refused_while_slots_wait),
+        TEST(test_a_quarantine_that_is_larger_than_the_pool),
+        TEST(test_bytes),
+        TEST(test_statistics),
+        TEST(test_the_registry),
+        TEST(test_the_typed_pool),
+    };
+    return cmocka_run_group_tests(tests, list_a_pool, NULL);
+}

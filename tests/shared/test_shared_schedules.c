@@ -1,0 +1,339 @@
+// define: KOLK_SCHEDULED=1
+// link: -Wl,--wrap=kolk_memory_reserve,--wrap=kolk_memory_commit,--wrap=kolk_memory_release
+/* The shared pool through every order of the steps of two or three threads with up to 2 preemptions and a surprise, then
+ * through random ones. schedule.h says what that means. */
+#include "../help/test.h"
+
+#include "shared_schedule.h"
+
+static void one_after_another(void *context) {
+    state *s = (state *)context;
+    kolk_local local;
+    schedule_assert(kolk_local_init(&local, &s->pool) == KOLK_OK);
+    for (int i = 0; i < 2; i++) give(s, &local, take(s, &local));
+    kolk_local_deinit(&local);
+}
+
+/* More than the magazine holds: some go home and are fetched again. What is left in it stays there. */
+static void three_at_a_time(void *context) {
+    state *s = (state *)context;
+    kolk_local local;
+    void *objects[3];
+    schedule_assert(kolk_local_init(&local, &s->pool) == KOLK_OK);
+    for (int i = 0; i < 3; i++) objects[i] = take(s, &local);
+    for (int i = 0; i < 3; i++) give(s, &local, objects[i]);
+    give(s, &local, take(s, &local));
+}
+
+static void produce(void *context) {
+    state *s = (state *)context;
+    kolk_local local;
+    schedule_assert(kolk_local_init(&local, &s->pool) == KOLK_OK);
+    for (int i = 0; i < 2; i++) kolk_store(&s->passed[i], (uintptr_t)take(s, &local), KOLK_RELEASE);
+    kolk_local_deinit(&local);
+}
+
+static void consume(void *context) {
+    state *s = (state *)context;
+    kolk_local local;
+    schedule_assert(kolk_local_init(&local, &s->pool) == KOLK_OK);
+    for (int i = 0; i < 2; i++) {
+        uintptr_t object;
+        while (!(object = kolk_load(&s->passed[i], KOLK_ACQUIRE))) kolk_pause();
+        give(s, &local, (void *)object);
+    }
+    give(s, &local, take(s, &local));
+    kolk_local_deinit(&local);
+}
+
+/* ---- From the beginning -------------------------------------------------------------------------------------------- */
+
+static void test_two(void **unused) {
+    (void)unused;
+    capacity = threads = 2;
+    for (cache = 1; cache <= 2; cache++)
+        run(cache == 1 ? "one after another, cache 1" : "one after another, cache 2", one_after_another,
+            one_after_another, NULL);
+}
+
+/* Without caches NULL is exact: no slack hides that somebody had a slot for a moment which he did not need. */
+static void test_without_caches(void **unused) {
+    (void)unused;
+    cache = KOLK_NO_CACHE;
+    threads = 2;
+    capacity = 1;
+    run("no caches", one_after_another, one_after_another, NULL);
+    run("no caches, three at a time", three_at_a_time, one_after_another, NULL);
+    capacity = 3;
+    run("no caches, passed on", produce, consume, NULL);
+    capacity = threads = 3;
+    run("no caches, three", one_after_another, one_after_another, one_after_another);
+}
+
+static void test_three(void **unused) {
+    (void)unused;
+    capacity = threads = 3;
+    cache = 1;
+    run("three", one_after_another, one_after_another, one_after_another);
+}
+
+static void test_full(void **unused) {
+    (void)unused;
+    capacity = cache = 1;
+    threads = 2;
+    run("full", one_after_another, one_after_another, NULL);
+}
+
+static void test_through_home(void **unused) {
+    (void)unused;
+    capacity = 6;
+    threads = 2;
+    for (cache = 1; cache <= 2; cache++)
+        run(cache == 1 ? "through home, cache 1" : "through home, cache 2", three_at_a_time, three_at_a_time, NULL);
+}
+
+static void test_passed_on(void **unused) {
+    (void)unused;
+    capacity = 3;
+    threads = 2;
+    for (cache = 1; cache <= 2; cache++)
+        run(cache == 1 ? "passed on, cache 1" : "passed on, cache 2", produce, consume, NULL);
+    capacity = 4;
+    threads = 3;
+    run("passed on beside another", produce, consume, one_after_another);
+}
+
+/* ---- Situations ------------------------------------------------------------------------------------------------------ */
+
+/* All but one of capacity are alive, 3 and 4; who is to free them and who is to allocate two have their magazines full
+ * (cache 1), and so one slot is at home: 0. */
+static void one_is_at_home(state *s) {
+    hand_out(s, 5);
+    free_to(s, 2, 0);
+    kolk_local_flush(&s->locals[2]);
+    free_to(s, 0, 1);
+    free_to(s, 2, 2);
+}
+
+static void take_two(void *context) {
+    state *s = (state *)context;
+    for (int i = 0; i < 2; i++) take(s, &s->locals[0]);
+}
+
+static void take_by_1(void *context) {
+    take((state *)context, &((state *)context)->locals[1]);
+}
+
+static void give_3_and_4(void *context) {
+    state *s = (state *)context;
+    give(s, &s->locals[2], s->objects[3]);
+    give(s, &s->locals[2], s->objects[4]);
+}
+
+/* One thread sees the bit of slot 0 in the summary; slots 1 to 3 come home; another thread takes slot 0. */
+static void test_seen_empty_at_different_moments(void **unused) {
+    (void)unused;
+    capacity = threads = 3;
+    cache = 1;
+    run_from("at different moments", one_is_at_home, take_two, take_by_1, give_3_and_4);
+}
+
+/* Without caches: both slots are alive, and their word, which is empty, has its bit in the summary. */
+static void both_are_alive(state *s) {
+    hand_out(s, 2);
+    free_to(s, 0, 1);
+    schedule_assert((s->objects[1] = kolk_local_alloc(&s->locals[0])));
+    s->alive++;
+}
+
+static void give_both(void *context) {
+    state *s = (state *)context;
+    give(s, &s->locals[2], s->objects[0]);
+    give(s, &s->locals[2], s->objects[1]);
+}
+
+static void take_by_0(void *context) {
+    take((state *)context, &((state *)context)->locals[0]);
+}
+
+/* One thread sees that the word is empty; both slots come home; it must not take them both, though only for a moment, since
+ * another thread looks. */
+static void test_two_come_home_at_once(void **unused) {
+    (void)unused;
+    capacity = 2;
+    threads = 3;
+    cache = KOLK_NO_CACHE;
+    run_from("both at once", both_are_alive, take_by_0, take_by_1, give_both);
+}
+
+/* The same where the slots that come home, 64 and 65, are of the second word of the summary. */
+static void one_is_at_home_in_the_first_word(state *s) {
+    hand_out(s, 67);
+    free_to(s, 2, 0);
+    kolk_local_flush(&s->locals[2]);
+    free_to(s, 0, 1);
+    free_to(s, 2, 64);
+}
+
+static void give_65_and_66(void *context) {
+    state *s = (state *)context;
+    give(s, &s->locals[2], s->objects[65]);
+    give(s, &s->locals[2], s->objects[66]);
+}
+
+/* One thread sees that no bit is set in the second word of the summary, then that none is in the first: no exchange has told
+ * it of what the others did meanwhile. */
+static void test_seen_empty_in_the_summary(void **unused) {
+    (void)unused;
+    capacity = 65;
+    threads = 3;
+    cache = 1;
+    run_from("in the summary", one_is_at_home_in_the_first_word, take_two, take_by_1, give_65_and_66);
+}
+
+/* As many as capacity are alive, 4 and 5; who is to free them have their magazines full (cache 2), and what they bring
+ * home first is of one word. */
+static void two_are_full(state *s) {
+    hand_out(s, 6);
+    free_to(s, 1, 0);
+    free_to(s, 1, 2);
+    free_to(s, 2, 1);
+    free_to(s, 2, 3);
+}
+
+static void give_4(void *context) {
+    give((state *)context, &((state *)context)->locals[1], ((state *)context)->objects[4]);
+}
+
+static void give_5(void *context) {
+    give((state *)context, &((state *)context)->locals[2], ((state *)context)->objects[5]);
+}
+
+/* Who brings a slot to a word that another thread has brought one to, but not yet to the summary, may be done before that. */
+static void test_two_bring_to_one_word(void **unused) {
+    (void)unused;
+    capacity = cache = 2;
+    threads = 3;
+    run_from("two to one word", two_are_full, take_by_0, give_4, give_5);
+}
+
+/* Slot 0 is at home; local 1 is full, of slots 1 and 2 (cache 2). */
+static void one_is_full(state *s) {
+    hand_out(s, 4);
+    free_to(s, 1, 0);
+    kolk_local_flush(&s->locals[1]);
+    free_to(s, 1, 1);
+    free_to(s, 1, 2);
+}
+
+static void give_3(void *context) {
+    give((state *)context, &((state *)context)->locals[1], ((state *)context)->objects[3]);
+}
+
+/* Who brings a slot to a word that was just taken must not find its bit in the summary from before. */
+static void test_brought_to_a_word_that_is_taken(void **unused) {
+    (void)unused;
+    capacity = cache = threads = 2;
+    run_from("a word that is taken", one_is_full, take_by_0, give_3, NULL);
+}
+
+/* The other thread's magazine is full, and yet capacity can be alive. */
+static void test_no_slot_too_few(void **unused) {
+    (void)unused;
+    capacity = 2;
+    threads = 2;
+    for (cache = 1; cache <= 2; cache++)
+        run(cache == 1 ? "none too few, cache 1" : "none too few, cache 2", three_at_a_time, one_after_another, NULL);
+}
+
+static void take_twenty(void *context) {
+    state *s = (state *)context;
+    kolk_local local;
+    schedule_assert(kolk_local_init(&local, &s->pool) == KOLK_OK);
+    for (int i = 0; i < 20; i++) take(s, &local);
+}
+
+/* Two threads at the end of the memory that is committed: 2 slots, then 18, then all. */
+static void test_growth(void **unused) {
+    (void)unused;
+    capacity = cache = 1;
+    threads = 2;
+    max_capacity = 40;
+    object_size = 4096;
+    run("growth", three_at_a_time, one_after_another, NULL);
+    schedule_must_pass(&(schedule){.name = "growth twice",
+                                   .context = &own,
+                                   .begin = begin,
+                                   .threads = {{"first", one_after_another}, {"second", take_twenty}},
+                                   .end = end,
+                                   .preemptions = 1,
+                                   .random = does_a_part() ? 200 : 2000});
+    max_capacity = 0;
+    object_size = 8;
+}
+
+/* ---- Two threads free one object at the same moment ------------------------------------------------------------------- */
+
+static void count_report(const kolk_failure *failure, void *context) {
+    (void)context;
+    if (failure->rule == KOLK_DOUBLE_FREE && failure->slot == 0) own.reports++;
+}
+
+static void one_is_alive(state *s) {
+    kolk_set_failure_handler(count_report, NULL);
+    for (unsigned i = 0; i < threads; i++) schedule_assert(kolk_local_init(&s->locals[i], &s->pool) == KOLK_OK);
+    s->objects[0] = kolk_local_alloc(&s->locals[0]);
+}
+
+static void free_it(void *context) {
+    state *s = (state *)context;
+    kolk_local_free(&s->locals[schedule_thread()], s->objects[0]);
+}
+
+static void all_but_one_are_reported(void *context) {
+    schedule_assert(((state *)context)->reports == threads - 1);
+    end(context);
+}
+
+static void test_exact(void **unused) {
+    (void)unused;
+    capacity = 4;
+    exact = true;
+    for (unsigned n = 0; n < 8; n++) {
+        threads = 2 + n % 2;
+        cache = 1 + n / 2 % 2;
+        no_handles = n / 4;
+        situation = one_is_alive;
+        schedule what = {.name = threads == 2 ? "two free one" : "three free one",
+                         .context = &own,
+                         .begin = begin,
+                         .threads = {{"first", free_it}, {"second", free_it}, {"third", threads > 2 ? free_it : NULL}},
+                         .end = all_but_one_are_reported,
+                         .preemptions = does_a_part() ? 1 : 2,
+                         .surprises = 1,
+                         .random = does_a_part() ? 200 : 2000};
+        schedule_must_pass(&what);
+    }
+    situation = NULL;
+    run("exact, one after another", one_after_another, one_after_another, NULL);
+    run("exact, passed on", produce, consume, NULL);
+    exact = no_handles = false;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_two),
+                                       cmocka_unit_test(test_three),
+                                       cmocka_unit_test(test_without_caches),
+                                       cmocka_unit_test(test_full),
+                                       cmocka_unit_test(test_through_home),
+                                       cmocka_unit_test(test_passed_on),
+                                       cmocka_unit_test(test_seen_empty_at_different_moments),
+                                       cmocka_unit_test(test_seen_empty_in_the_summary),
+                                       cmocka_unit_test(test_two_come_home_at_once),
+                                       cmocka_unit_test(test_two_bring_to_one_word),
+                                       cmocka_unit_test(test_brought_to_a_word_that_is_taken),
+                                       cmocka_unit_test(test_no_slot_too_few),
+                                       cmocka_unit_test(test_growth),
+                                       cmocka_unit_test(test_exact)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

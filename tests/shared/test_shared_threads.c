@@ -1,0 +1,336 @@
+/* kolk_shared with 2 to 64 threads at work: no object is two threads', what one wrote is what the next finds, and as long as no
+ * more than capacity are wanted there is one for everybody. Objects are freed by whoever gets them through a queue; others ask
+ * questions meanwhile. On all cores and on one; with threads that are born and die. KOLK_TEST_SEED and KOLK_TEST_OPS
+ * (operations of a run) may be set in the environment. */
+// link: -pthread
+#include "../queue/queue_test.h"
+
+#ifndef OPERATIONS
+#define OPERATIONS 150000
+#endif
+
+enum { MOST_THREADS = 64, MOST_HELD = 100 };
+
+#define PASSED_ON UINT32_MAX /* the owner of what is in the queue */
+
+static uint64_t seed, operations;
+
+typedef struct shape {
+    unsigned threads;
+    uint32_t each; /* objects that a thread may hold */
+    uint32_t cache;
+    bool grows, no_handles, exact;
+    unsigned lifetime; /* operations of a thread before another takes its place; 0: as many as there are */
+} shape;
+
+typedef struct object {
+    uint64_t serial, check;
+    uint32_t owner; /* for this moment; 0: nobody */
+    unsigned char filling[44];
+} object;
+
+typedef struct run {
+    shape shape;
+    kolk_shared pool;
+    kolk_queue passed_on; /* object pointers */
+    bool over;
+    uint32_t deaths;
+} run;
+
+/* What thread after thread does. */
+typedef struct job {
+    run *run;
+    uint32_t number; /* from 1 */
+    object *held[MOST_HELD];
+    kolk_handle handles[MOST_HELD]; /* of these */
+    uint32_t holds, to_do;
+    uint64_t serial, random;
+    pthread_t thread;
+} job;
+
+/* ---- Objects ----------------------------------------------------------------------------------------------------------- */
+
+static void stamp(job *j, object *it) {
+    REQUIRE(it->owner == 0); /* who had it before has left it */
+    it->owner = j->number;
+    it->serial = (uint64_t)j->number << 32 | ++j->serial;
+    it->check = ~it->serial * UINT64_C(0x9e3779b97f4a7c15);
+    memset(it->filling, (int)(it->serial % 251), sizeof it->filling);
+}
+
+static void check(const object *it, uint32_t owner) {
+    REQUIRE(it->owner == owner);
+    REQUIRE(it->check == ~it->serial * UINT64_C(0x9e3779b97f4a7c15));
+    REQUIRE(all_bytes_are(it->filling, sizeof it->filling, (unsigned char)(it->serial % 251)));
+}
+
+static void take(job *j, kolk_local *local) {
+    object *it = (object *)kolk_local_alloc(local);
+    REQUIRE(it); /* no more than capacity are wanted */
+    stamp(j, it);
+    j->handles[j->holds] = (kolk_handle){0};
+    if (!j->run->shape.no_handles) j->handles[j->holds] = kolk_shared_handle(&j->run->pool, it);
+    j->held[j->holds++] = it;
+}
+
+static void give(job *j, kolk_local *local, object *it, uint32_t owner) {
+    check(it, owner);
+    REQUIRE(kolk_shared_is_live(&j->run->pool, it));
+    it->owner = 0;
+    kolk_local_free(local, it);
+}
+
+/* One of those that are held, which is held no longer. */
+static object *let_go(job *j, kolk_handle *handle) {
+    uint32_t at = random_below(&j->random, j->holds);
+    object *it = j->held[at];
+    *handle = j->handles[at];
+    j->held[at] = j->held[--j->holds];
+    j->handles[at] = j->handles[j->holds];
+    return it;
+}
+
+/* ---- Threads ----------------------------------------------------------------------------------------------------------- */
+
+/* The queue has room for one of each thread: so many more may be alive than the threads hold. */
+static void pass_on_or_take_over(job *j, kolk_local *local) {
+    object *it;
+    kolk_handle handle;
+    if (random_below(&j->random, 2)) {
+        if (kolk_queue_pop(&j->run->passed_on, &it, KOLK_NOW) == KOLK_OK) give(j, local, it, PASSED_ON);
+    } else if (j->holds) {
+        it = let_go(j, &handle);
+        check(it, j->number);
+        REQUIRE(j->run->shape.no_handles || kolk_shared_get(&j->run->pool, handle) == it);
+        it->owner = PASSED_ON;
+        if (kolk_queue_push(&j->run->passed_on, &it, KOLK_NOW) != KOLK_OK) give(j, local, it, PASSED_ON);
+    }
+}
+
+static void work_once(job *j, kolk_local *local) {
+    kolk_handle handle;
+    uint32_t choice = random_below(&j->random, 64);
+    if (choice == 0) {
+        kolk_local_flush(local);
+    } else if (choice < 24) {
+        pass_on_or_take_over(j, local);
+    } else if (choice < 44 && j->holds < j->run->shape.each) {
+        take(j, local);
+    } else if (j->holds) {
+        object *it = let_go(j, &handle);
+        give(j, local, it, j->number);
+        REQUIRE(j->run->shape.no_handles || !kolk_shared_get(&j->run->pool, handle));
+    }
+}
+
+static void *work(void *argument) {
+    job *j = (job *)argument;
+    kolk_local local;
+    REQUIRE(kolk_local_init(&local, &j->run->pool) == KOLK_OK);
+    for (unsigned n = 0; j->to_do && (!j->run->shape.lifetime || n < j->run->shape.lifetime); n++, j->to_do--)
+        work_once(j, &local);
+    kolk_local_deinit(&local);
+    return NULL;
+}
+
+/* One thread after another. */
+static void *relay(void *argument) {
+    job *j = (job *)argument;
+    while (j->to_do) {
+        pthread_t thread;
+        REQUIRE(pthread_create(&thread, NULL, work, j) == 0);
+        REQUIRE(pthread_join(thread, NULL) == 0);
+        __atomic_fetch_add(&j->run->deaths, 1, __ATOMIC_RELAXED);
+    }
+    return NULL;
+}
+
+/* Questions, of a thread without a local. */
+static void *ask(void *argument) {
+    job *j = (job *)argument;
+    kolk_shared *pool = &j->run->pool;
+    uint32_t slots = pool->max_capacity + pool->slack;
+    while (!__atomic_load_n(&j->run->over, __ATOMIC_ACQUIRE)) {
+        kolk_stats stats;
+        uint32_t seen = 0;
+        REQUIRE(kolk_shared_count(pool) <= slots);
+        kolk_shared_stats(pool, &stats);
+        REQUIRE(stats.count <= slots && stats.peak <= stats.capacity && stats.capacity <= slots && stats.failed == 0);
+        for (void *last = NULL, *at = NULL; (at = kolk_shared_next(pool, at)); last = at, seen++) REQUIRE(at > last);
+        REQUIRE(seen <= slots);
+        uint32_t index = random_below(&j->random, slots), generation = random_below(&j->random, 200);
+        const unsigned char *of = pool->slots + (size_t)index * pool->stride;
+        const void *got = kolk_shared_get(pool, kolk_handle_unpack((uint64_t)generation << 32 | (index ^ pool->tag)));
+        REQUIRE(!got || (got == of && generation % 2));
+        kolk_shared_is_live(pool, of); /* true or false */
+        nap();
+    }
+    return NULL;
+}
+
+/* ---- Runs ---------------------------------------------------------------------------------------------------------------- */
+
+/* What is left: of the threads' own, and in the queue. */
+static void free_the_rest(run *r, job *jobs) {
+    kolk_local local;
+    object *it;
+    REQUIRE(kolk_local_init(&local, &r->pool) == KOLK_OK);
+    uint32_t alive = kolk_shared_count(&r->pool), freed = 0;
+    for (; kolk_queue_pop(&r->passed_on, &it, KOLK_NOW) == KOLK_OK; freed++) give(&jobs[0], &local, it, PASSED_ON);
+    for (unsigned i = 0; i < r->shape.threads; i++)
+        for (; jobs[i].holds; freed++) give(&jobs[i], &local, jobs[i].held[--jobs[i].holds], jobs[i].number);
+    assert_int_equal(freed, alive);
+    assert_int_equal(kolk_shared_count(&r->pool), 0);
+    uint32_t slots = r->pool.max_capacity + r->pool.slack;
+    for (uint32_t i = 0; i < slots; i++) assert_non_null(kolk_local_alloc(&local)); /* all of them are there */
+    assert_null(kolk_local_alloc(&local));
+    kolk_local_deinit(&local);
+}
+
+static void run_one(shape its) {
+    static run r;
+    static job jobs[MOST_THREADS], asking;
+    memset(&r, 0, sizeof r);
+    r.shape = its;
+    uint32_t most =
+        its.threads * (its.each + 2); /* its own; those in the queue; one that it frees, perhaps of the queue */
+    kolk_shared_desc desc = {.name = "threads",
+                             .object_size = sizeof(object),
+                             .capacity = its.grows ? 1 : most,
+                             .max_capacity = its.grows ? most + 5000 : 0, /* many pages */
+                             .max_threads = its.threads,
+                             .cache = its.cache,
+                             .no_handles = its.no_handles,
+                             .exact = its.exact};
+    assert_int_equal(kolk_shared_init(&r.pool, &desc), KOLK_OK);
+    make_queue(&r.passed_on, &(kolk_queue_desc){.item_size = sizeof(object *), .capacity = its.threads});
+    for (unsigned i = 0; i < its.threads; i++) {
+        memset(&jobs[i], 0, sizeof jobs[i]);
+        jobs[i].run = &r;
+        jobs[i].number = i + 1;
+        jobs[i].to_do = (uint32_t)(operations / its.threads) + 1;
+        jobs[i].random = next_random(&seed);
+        assert_int_equal(pthread_create(&jobs[i].thread, NULL, its.lifetime ? relay : work, &jobs[i]), 0);
+    }
+    asking = (job){.run = &r, .random = next_random(&seed)};
+    assert_int_equal(pthread_create(&asking.thread, NULL, ask, &asking), 0);
+    for (unsigned i = 0; i < its.threads; i++) assert_int_equal(pthread_join(jobs[i].thread, NULL), 0);
+    __atomic_store_n(&r.over, true, __ATOMIC_RELEASE);
+    assert_int_equal(pthread_join(asking.thread, NULL), 0);
+    assert_true(kolk_shared_is_valid(&r.pool));
+    if (its.lifetime)
+        assert_int_equal(r.deaths, its.threads * ((operations / its.threads + its.lifetime) / its.lifetime));
+    free_the_rest(&r, jobs);
+    assert_true(kolk_shared_is_valid(&r.pool));
+    kolk_shared_deinit(&r.pool);
+    end_queue(&r.passed_on);
+}
+
+static void test_each_shape(void **state) {
+    (void)state;
+    static const shape shapes[] = {
+        {.threads = 2, .each = 1, .cache = 1},
+        {.threads = 2, .each = 100, .cache = 64},
+        {.threads = 3, .each = 20, .cache = 3, .exact = true},
+        {.threads = 4, .each = 50, .no_handles = true},
+        {.threads = 4, .each = 100, .cache = 192, .grows = true},
+        {.threads = 8, .each = 3, .cache = 2},
+        {.threads = 8, .each = 100, .cache = 7, .grows = true, .no_handles = true},
+        {.threads = 16, .each = 30},
+        {.threads = 64, .each = 10, .cache = 1},
+        {.threads = 64, .each = 30, .cache = 5, .grows = true, .exact = true, .no_handles = true},
+    };
+    for (size_t i = 0; i < LENGTH_OF(shapes); i++) run_one(shapes[i]);
+}
+
+static void test_births_and_deaths(void **state) {
+    (void)state;
+    run_one((shape){.threads = 2, .each = 5, .cache = 2, .lifetime = 200});
+    run_one((shape){.threads = 5, .each = 40, .cache = 16, .lifetime = 100});
+    run_one((shape){.threads = 16, .each = 20, .lifetime = 100, .grows = true});
+}
+
+/* Where nobody is at work but who was interrupted or sleeps. */
+static void test_all_on_one_core(void **state) {
+    cpu_set_t all, one;
+    assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);
+    CPU_ZERO(&one);
+    CPU_SET((size_t)sched_getcpu(), &one);
+    assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
+    test_each_shape(state);
+    test_births_and_deaths(state);
+    assert_int_equal(sched_setaffinity(0, sizeof all, &all), 0);
+}
+
+/* Two threads free one object at the same moment, again and again: with .exact exactly one of them is told. */
+static uint32_t reports;
+
+static void count_report(const kolk_failure *failure, void *context) {
+    (void)context;
+    REQUIRE(failure->rule == KOLK_DOUBLE_FREE);
+    __atomic_fetch_add(&reports, 1, __ATOMIC_RELAXED);
+}
+
+typedef struct race {
+    kolk_shared pool;
+    void *object;        /* to be freed by both */
+    uint32_t round, met; /* the round that is on; threads that have come to it, two each */
+} race;
+
+static void *free_too(void *argument) {
+    race *r = (race *)argument;
+    kolk_local local;
+    REQUIRE(kolk_local_init(&local, &r->pool) == KOLK_OK);
+    for (uint32_t n = 1;; n++) {
+        while (__atomic_load_n(&r->round, __ATOMIC_ACQUIRE) != n) sched_yield();
+        if (!r->object) break;
+        __atomic_fetch_add(&r->met, 1, __ATOMIC_ACQ_REL);
+        for (int i = 0; __atomic_load_n(&r->met, __ATOMIC_ACQUIRE) < 2; i++)
+            if (i % 256 == 255) sched_yield();
+        kolk_local_free(&local, r->object);
+        __atomic_fetch_add(&r->met, 1, __ATOMIC_ACQ_REL);
+    }
+    kolk_local_deinit(&local);
+    return NULL;
+}
+
+static void test_one_object_freed_by_two(void **state) {
+    (void)state;
+    static race r;
+    uint32_t rounds = (uint32_t)(operations / 10) + 1;
+    pthread_t threads[2];
+    kolk_local local;
+    memset(&r, 0, sizeof r);
+    kolk_shared_desc desc = {.object_size = 8, .capacity = 10, .max_threads = 3, .cache = 2, .exact = true};
+    assert_int_equal(kolk_shared_init(&r.pool, &desc), KOLK_OK);
+    assert_int_equal(kolk_local_init(&local, &r.pool), KOLK_OK);
+    reports = 0;
+    kolk_set_failure_handler(count_report, NULL);
+    for (int i = 0; i < 2; i++) assert_int_equal(pthread_create(&threads[i], NULL, free_too, &r), 0);
+    for (uint32_t n = 1; n <= rounds; n++) {
+        r.object = kolk_local_alloc(&local);
+        assert_non_null(r.object);
+        r.met = 0;
+        __atomic_store_n(&r.round, n, __ATOMIC_RELEASE);
+        while (__atomic_load_n(&r.met, __ATOMIC_ACQUIRE) != 4) sched_yield();
+        assert_int_equal(reports, n);
+        assert_true(kolk_shared_is_valid(&r.pool));
+        assert_int_equal(kolk_shared_count(&r.pool), 0);
+    }
+    r.object = NULL;
+    __atomic_store_n(&r.round, rounds + 1, __ATOMIC_RELEASE);
+    for (int i = 0; i < 2; i++) assert_int_equal(pthread_join(threads[i], NULL), 0);
+    kolk_shared_deinit(&r.pool);
+}
+
+#define TEST(name) cmocka_unit_test_teardown(name, abort_on_failure)
+
+int main(void) {
+    END_IF_IT_HANGS();
+    seed = number_from_environment("KOLK_TEST_SEED", (uint64_t)time(NULL));
+    operations = number_from_environment("KOLK_TEST_OPS", OPERATIONS);
+    print_message("KOLK_TEST_SEED=%" PRIu64 " KOLK_TEST_OPS=%" PRIu64 "\n", seed, operations);
+    const struct CMUnitTest tests[] = {TEST(test_each_shape), TEST(test_births_and_deaths), TEST(test_all_on_one_core),
+                                       TEST(test_one_object_freed_by_two)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,409 @@
+// define: KOLK_SCHEDULED=1
+// link: -Wl,--wrap=kolk_memory_reserve,--wrap=kolk_memory_commit,--wrap=kolk_memory_release
+/* Waiting for an object of a shared pool, and the pool that has gone direct, through every order of the steps of two or three
+ * threads with up to 2 preemptions and a surprise, then through random ones. schedule.h says what that means: who sleeps
+ * for ever is a deadlock.
+ *
+ * What is promised to who waits:
+ *   - once fewer than `capacity` objects are alive, it is served: as many slots as that don't go into the others' magazines, and
+ *     what does not, goes home by the slow path, which looks who waits;
+ *   - a free that begins when it is asleep already serves it, or who came before. */
+#include "../help/test.h"
+
+#include "shared_schedule.h"
+
+/* ---- Bodies ------------------------------------------------------------------------------------------------------------ */
+
+/* Thread n sleeps until an object comes home (and not for a lock). */
+static bool sleeps(const state *s, unsigned n) {
+    const sched_thread *t = &sched.threads[1 + n];
+    return t->condition == SCHED_ASLEEP && t->word != &s->pool.line_lock && t->word != &s->pool.lock;
+}
+
+/* Or until it has ended: false. */
+static bool until_asleep(const state *s, unsigned n) {
+    while (!sleeps(s, n) && sched.threads[1 + n].condition != SCHED_UNBORN) kolk_pause();
+    return sleeps(s, n);
+}
+
+static void tell(state *s, unsigned n) {
+    kolk_store(&s->told[n], 1, KOLK_RELEASE);
+}
+
+static void until_told(state *s, unsigned n) {
+    while (!kolk_load(&s->told[n], KOLK_ACQUIRE)) kolk_pause();
+}
+
+static bool has_none(const kolk_magazine *magazine) {
+    return magazine->top == 0;
+}
+
+/* Who waits has local 1, a second one has local 2. */
+static void wait_for_ever(void *context) {
+    state *s = (state *)context;
+    schedule_assert(take_until(s, &s->locals[1 + schedule_thread()], KOLK_FOREVER));
+}
+
+static void wait_a_while(void *context) {
+    state *s = (state *)context;
+    take_until(s, &s->locals[1 + schedule_thread()], kolk_deadline_after(1));
+}
+
+/* Those of the situation, by local 0. */
+static void free_all(void *context) {
+    state *s = (state *)context;
+    for (unsigned i = 0; i < MOST && s->objects[i]; i++) give(s, &s->locals[0], s->objects[i]);
+}
+
+/* ---- Situations: all slots have been handed out ------------------------------------------------------------------------- */
+
+static void all_alive(state *s) {
+    hand_out(s, s->pool.max_capacity + s->pool.slack);
+}
+
+/* The same, and the pool is direct. */
+static void all_alive_and_direct(state *s) {
+    all_alive(s);
+    schedule_assert(!kolk_local_alloc(&s->locals[0]));
+}
+
+/* Local 0 has as many at hand as it may. */
+static void all_but_a_magazine(state *s) {
+    all_alive(s);
+    for (unsigned i = 0; i < cache; i++) {
+        unsigned last = s->alive - 1;
+        free_to(s, 0, last);
+        s->objects[last] = NULL;
+    }
+}
+
+/* ---- Once fewer than capacity are alive ------------------------------------------------------------------------------------ */
+
+static const struct {
+    const char *name;
+    void (*made)(state *s);
+} situations[] = {
+    {"from none at hand", all_alive}, {"direct", all_alive_and_direct}, {"from all at hand", all_but_a_magazine}};
+
+static void each_situation(const char *what, void (*first)(void *), void (*second)(void *), void (*third)(void *)) {
+    char name[100];
+    for (unsigned n = 0; n < LENGTH_OF(situations); n++) {
+        snprintf(name, sizeof name, "%s, %s, cache %u%s%s", what, situations[n].name, cache, exact ? ", exact" : "",
+                 stepped ? ", stepped" : "");
+        run_from(name, situations[n].made, first, second, third);
+    }
+}
+
+/* One who waits, and one who frees; an exact pool has no fast path. */
+static void each_pool(const char *what, void (*waits)(void *)) {
+    threads = 2;
+    capacity = 1;
+    for (unsigned n = 0; n < 6; n++) {
+        cache = 1 + n % 2;
+        exact = n / 2 == 1;
+        no_handles = stepped = n / 2 == 2;
+        brief = n > 0;
+        each_situation(what, waits, free_all, NULL);
+    }
+    exact = no_handles = stepped = brief = false;
+}
+
+static void test_served(void **unused) {
+    (void)unused;
+    each_pool("one for ever", wait_for_ever);
+}
+
+static void test_deadline(void **unused) {
+    (void)unused;
+    each_pool("one for a while", wait_a_while);
+}
+
+static void wait_too(void *context) {
+    state *s = (state *)context;
+    schedule_assert(take_until(s, &s->locals[2], KOLK_FOREVER));
+}
+
+static void wait_too_a_while(void *context) {
+    state *s = (state *)context;
+    take_until(s, &s->locals[2], kolk_deadline_after(1));
+}
+
+/* With 2 preemptions these would take minutes. */
+static void test_two_wait(void **unused) {
+    (void)unused;
+    threads = 3;
+    capacity = cache = 2;
+    brief = true;
+    each_situation("two for ever", wait_for_ever, wait_too, free_all);
+    run_from("one for ever, one for a while", all_but_a_magazine, wait_for_ever, wait_too_a_while, free_all);
+    run_from("two for a while", all_but_a_magazine, wait_a_while, wait_too_a_while, free_all);
+    brief = false;
+}
+
+static void free_one(void *context) {
+    state *s = (state *)context;
+    give(s, &s->locals[0], s->objects[0]);
+}
+
+/* It looks twice at the summary before it sleeps, and may see an old one both times. */
+static void test_two_old_looks(void **unused) {
+    (void)unused;
+    threads = 2;
+    capacity = cache = 1;
+    situation = all_alive_and_direct;
+    schedule_must_pass(&(schedule){.name = "two old looks",
+                                   .context = &own,
+                                   .begin = begin,
+                                   .threads = {{"waiter", wait_for_ever}, {"free", free_one}},
+                                   .end = end,
+                                   .preemptions = does_a_part() ? 1 : 2,
+                                   .surprises = 2});
+    situation = NULL;
+}
+
+/* ---- A free that begins when it is asleep ------------------------------------------------------------------------------------ */
+
+static void free_one_late(void *context) {
+    state *s = (state *)context;
+    bool late = until_asleep(s, 0);
+    give(s, &s->locals[0], s->objects[0]);
+    schedule_assert(!late || has_none(s->locals[0].magazine));
+}
+
+/* By a thread that brings half of its magazine home before, and so may be about to show its bound. */
+static void free_two_and_one_late(void *context) {
+    state *s = (state *)context;
+    give(s, &s->locals[0], s->objects[1]);
+    free_one_late(context);
+}
+
+/* Finds nothing, so that two threads let the pool go direct at a time; or what was freed, and gives it back. */
+static void take_and_give(void *context) {
+    state *s = (state *)context;
+    give(s, &s->locals[2], take(s, &s->locals[2]));
+}
+
+static void test_a_free_serves_who_sleeps(void **unused) {
+    (void)unused;
+    capacity = 2;
+    for (unsigned n = 0; n < 8; n++) {
+        cache = 1 + n % 2;
+        exact = n / 2 % 2;
+        threads = 2 + n / 4;
+        void (*third)(void *) = threads == 3 ? take_and_give : NULL;
+        brief = threads == 3;
+        run_from("late", all_alive, wait_for_ever, free_one_late, third);
+        run_from("late, direct", all_alive_and_direct, wait_for_ever, free_one_late, third);
+        run_from("late, from all at hand", all_but_a_magazine, wait_for_ever, free_two_and_one_late, third);
+    }
+    exact = brief = false;
+    cache = 1;
+    run_from("late, two let it go direct", all_alive, wait_for_ever, free_one_late, take_and_give);
+}
+
+/* Who came second sleeps on. It knows that it is the second by the clock on the wall, not by what the first has written: so no
+ * load may give an older value, or it would not see that somebody waits. */
+static void wait_behind(void *context) {
+    state *s = (state *)context;
+    until_asleep(s, 0);
+    schedule_assert(!take_until(s, &s->locals[2], kolk_deadline_after(1)));
+}
+
+static void free_one_for_the_first(void *context) {
+    until_asleep((state *)context, 0);
+    free_one(context);
+}
+
+static void test_first_come_first_served(void **unused) {
+    (void)unused;
+    threads = 3;
+    capacity = 2;
+    situation = all_alive;
+    for (cache = 1; cache <= 2; cache++)
+        schedule_must_pass(&(schedule){
+            .name = "first come",
+            .context = &own,
+            .begin = begin,
+            .threads = {{"first", wait_for_ever}, {"second", wait_behind}, {"third", free_one_for_the_first}},
+            .end = end,
+            .preemptions = 1});
+    situation = NULL;
+}
+
+/* ---- What comes home otherwise ------------------------------------------------------------------------------------------------ */
+
+static void flush(void *context) {
+    kolk_local_flush(&((state *)context)->locals[0]);
+}
+
+static void flush_late(void *context) {
+    state *s = (state *)context;
+    until_asleep(s, 0);
+    until_asleep(s, 1);
+    flush(context);
+}
+
+static void deinit(void *context) {
+    kolk_local_deinit(&((state *)context)->locals[0]);
+}
+
+static void free_later(void *context) {
+    state *s = (state *)context;
+    kolk_local_free_later(&s->locals[0], s->objects[0]);
+    s->alive--;
+    for (int i = 0; i < 4; i++) kolk_local_quiesce(&s->locals[0]);
+}
+
+static void others_are_offline(state *s) {
+    all_alive(s);
+    for (unsigned i = 1; i < threads; i++) kolk_local_offline(&s->locals[i]);
+}
+
+static void test_other_ways_home(void **unused) {
+    (void)unused;
+    threads = capacity = 2;
+    for (cache = 1; cache <= 2; cache++) {
+        run_from("flush", all_but_a_magazine, wait_for_ever, flush, NULL);
+        run_from("deinit", all_but_a_magazine, wait_for_ever, deinit, NULL);
+        run_from("free_later", others_are_offline, wait_for_ever, free_later, NULL);
+        run_from("flush, deadline", all_but_a_magazine, wait_a_while, flush, NULL);
+    }
+    threads = 3;
+    cache = 2;
+    brief = true;
+    run_from("flush, two wait", all_but_a_magazine, wait_for_ever, wait_too, flush_late);
+    brief = false;
+}
+
+/* Slots 0 and 1 are of one word whose bit in the summary is left from before; local 2 is about to bring both. */
+static void two_of_one_word(state *s) {
+    all_alive(s);
+    free_to(s, 2, 0);
+    free_to(s, 2, 1);
+    kolk_store(&s->pool.home.summary[0], 1, KOLK_RELAXED);
+}
+
+static void take_when_one_sleeps(void *context) {
+    state *s = (state *)context;
+    until_asleep(s, 0);
+    take(s, &s->locals[0]);
+}
+
+static void flush_2(void *context) {
+    kolk_local_flush(&((state *)context)->locals[2]);
+}
+
+/* Who takes one slot of a word may have all of them in hand for a moment: what it brings back is for those who wait. */
+static void test_brought_back(void **unused) {
+    (void)unused;
+    threads = 3;
+    capacity = cache = 2;
+    situation = two_of_one_word;
+    schedule what = {.name = "brought back",
+                     .context = &own,
+                     .begin = begin,
+                     .threads = {{"waiter", wait_for_ever}, {"allocator", take_when_one_sleeps}, {"bringer", flush_2}},
+                     .end = end,
+                     .preemptions = 2};
+    schedule_must_pass(&what);
+    what.preemptions = what.surprises = 1;
+    what.random = does_a_part() ? 200 : 20000;
+    schedule_must_pass(&what);
+    situation = NULL;
+}
+
+/* ---- From NULL on threads keep nothing at hand ---------------------------------------------------------------------------------- */
+
+static void take_none(void *context) {
+    state *s = (state *)context;
+    void *object = take(s, &s->locals[1]);
+    tell(s, object ? 1 : 0);
+}
+
+/* What is freed after somebody was given NULL goes home, though this thread may just have been about to keep some at hand. */
+static void free_before_and_after(void *context) {
+    state *s = (state *)context;
+    give(s, &s->locals[0], s->objects[0]);
+    while (!kolk_load(&s->told[0], KOLK_ACQUIRE) && !kolk_load(&s->told[1], KOLK_ACQUIRE)) kolk_pause();
+    give(s, &s->locals[0], s->objects[1]);
+    schedule_assert(kolk_load(&s->told[1], KOLK_RELAXED) || has_none(s->locals[0].magazine));
+}
+
+static void take_none_either(void *context) {
+    state *s = (state *)context;
+    take(s, &s->locals[2]);
+}
+
+static void test_direct_from_null_on(void **unused) {
+    (void)unused;
+    capacity = 2;
+    for (unsigned n = 0; n < 16; n++) {
+        cache = 1 + n % 2;
+        exact = n / 2 % 2;
+        stepped = n / 4 % 2;
+        threads = 2 + n / 8;
+        void (*third)(void *) = threads == 3 ? take_none_either : NULL;
+        brief = threads == 3;
+        if (exact && stepped) continue;
+        run_from("NULL", all_alive, take_none, free_before_and_after, third);
+        run_from("NULL, from all at hand", all_but_a_magazine, take_none, free_before_and_after, third);
+    }
+    exact = stepped = brief = false;
+}
+
+/* So many slots come home that what the first thread is about to say, which has looked before, is long over; then somebody else
+ * is given NULL. */
+static void bring_many(void *context) {
+    state *s = (state *)context;
+    void *object = s->objects[0];
+    for (uint32_t i = 0; object && i < s->pool.max_capacity + s->pool.slack; i++) {
+        give(s, &s->locals[0], object);
+        kolk_local_flush(&s->locals[0]);
+        object = take(s, &s->locals[0]);
+    }
+    tell(s, 0);
+    until_told(s, 1);
+    give(s, &s->locals[0], object);
+    schedule_assert(!s->objects[0] || has_none(s->locals[0].magazine));
+}
+
+static void take_none_once(void *context) {
+    state *s = (state *)context;
+    take(s, &s->locals[1]);
+}
+
+static void take_none_when_told(void *context) {
+    state *s = (state *)context;
+    until_told(s, 0);
+    if (take(s, &s->locals[2])) s->objects[0] = NULL; /* there was one: nothing is promised */
+    tell(s, 1);
+}
+
+static void test_who_looked_long_ago(void **unused) {
+    (void)unused;
+    threads = 3;
+    capacity = cache = 1;
+    situation = all_alive;
+    schedule_must_pass(
+        &(schedule){.name = "long ago",
+                    .context = &own,
+                    .begin = begin,
+                    .threads = {{"long ago", take_none_once}, {"many", bring_many}, {"now", take_none_when_told}},
+                    .end = end,
+                    .preemptions = 1});
+    situation = NULL;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_a_free_serves_who_sleeps),
+                                       cmocka_unit_test(test_served),
+                                       cmocka_unit_test(test_two_old_looks),
+                                       cmocka_unit_test(test_first_come_first_served),
+                                       cmocka_unit_test(test_other_ways_home),
+                                       cmocka_unit_test(test_direct_from_null_on),
+                                       cmocka_unit_test(test_who_looked_long_ago),
+                                       cmocka_unit_test(test_brought_back),
+                                       cmocka_unit_test(test_deadline),
+                                       cmocka_unit_test(test_two_wait)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,248 @@
+/* kolk_shared with 2 to 64 threads that want more than there is: they wait, for ever or for a while, give up, free, free later
+ * and hand over, are born and die. No object is two threads', what one wrote is there until it frees, nobody sleeps on, and in
+ * the end all slots are there. On all cores and on one. KOLK_TEST_SEED and KOLK_TEST_OPS (operations of a run) may be set in the
+ * environment. */
+// link: -pthread
+#include "../queue/queue_test.h"
+#include "shared_test.h"
+
+#ifndef OPERATIONS
+#define OPERATIONS 100000
+#endif
+
+/* Under ThreadSanitizer nobody dies without a word: it does not know that a thread's writes come before the system says that
+ * there is no such thread. */
+#define WATCHED UNDER_TSAN
+
+enum { MOST_THREADS = 64, MOST_HELD = 8 };
+
+static uint64_t seed, operations;
+
+typedef struct shape {
+    unsigned threads;
+    uint32_t capacity, cache;
+    bool later; /* some are freed later; then nobody waits for ever, as who is to quiesce might */
+    bool exact, no_handles, grows;
+    unsigned lifetime; /* operations of a thread before another takes its place; 0: as many as there are */
+} shape;
+
+typedef struct object {
+    uint32_t owner; /* for this moment; 0: nobody */
+    uint32_t number, inverse;
+} object;
+
+typedef struct run {
+    shape shape;
+    kolk_shared pool;
+    kolk_queue passed_on; /* object pointers, fewer than capacity */
+} run;
+
+/* What thread after thread does. */
+typedef struct job {
+    run *run;
+    uint32_t number, holds, to_do, failed; /* number from 1 */
+    object *held[MOST_HELD];
+    uint64_t random;
+    pthread_t thread;
+} job;
+
+/* ---- Operations ---------------------------------------------------------------------------------------------------------- */
+
+static void own_it(job *j, object *it) {
+    if (!it) {
+        j->failed++;
+        return;
+    }
+    REQUIRE(it->owner == 0);
+    it->owner = j->number;
+    it->number = (uint32_t)next_random(&j->random);
+    it->inverse = ~it->number;
+    j->held[j->holds++] = it;
+}
+
+/* One of those that are held, which is held no longer. */
+static object *let_go(job *j) {
+    uint32_t at = random_below(&j->random, j->holds);
+    object *it = j->held[at];
+    j->held[at] = j->held[--j->holds];
+    REQUIRE(it->owner == j->number && it->number == ~it->inverse);
+    it->owner = 0;
+    return it;
+}
+
+static void give_up_all(job *j, kolk_local *local) {
+    while (j->holds) kolk_local_free(local, let_go(j));
+}
+
+/* Up to 2 ms; often it has passed when there is something. */
+static kolk_deadline any_deadline(job *j) {
+    return (kolk_deadline){kolk_now_ns() + (int64_t)random_below(&j->random, 1u << random_below(&j->random, 22))};
+}
+
+/* Who waits for ever holds nothing: so somebody who does not wait has what it needs, or it is free. */
+static void wait_for_one(job *j, kolk_local *local) {
+    bool for_ever = !j->run->shape.later && random_below(&j->random, 2);
+    if (for_ever) give_up_all(j, local);
+    if (j->run->shape.later) kolk_local_offline(local);
+    object *it = (object *)kolk_local_alloc_wait(local, for_ever ? KOLK_FOREVER : any_deadline(j));
+    if (j->run->shape.later) kolk_local_online(local);
+    REQUIRE(it || !for_ever);
+    own_it(j, it);
+}
+
+static void pass_on_or_take_over(job *j, kolk_local *local) {
+    object *it;
+    if (j->holds && random_below(&j->random, 2)) {
+        it = let_go(j);
+        if (kolk_queue_push(&j->run->passed_on, &it, KOLK_NOW) != KOLK_OK) kolk_local_free(local, it);
+    } else if (kolk_queue_pop(&j->run->passed_on, &it, KOLK_NOW) == KOLK_OK) {
+        REQUIRE(it->owner == 0 && it->number == ~it->inverse);
+        kolk_local_free(local, it);
+    }
+}
+
+static void work_once(job *j, kolk_local *local) {
+    uint32_t choice = random_below(&j->random, 64);
+    bool room = j->holds < MOST_HELD;
+    if (j->run->shape.later) kolk_local_quiesce(local);
+    if (choice == 0) {
+        kolk_local_flush(local);
+    } else if (choice < 12) {
+        pass_on_or_take_over(j, local);
+    } else if (choice < 24 && room) {
+        own_it(j, (object *)kolk_local_alloc(local));
+    } else if (choice < 40 && room) {
+        wait_for_one(j, local);
+    } else if (j->holds && j->run->shape.later && choice < 48) {
+        kolk_local_free_later(local, let_go(j));
+    } else if (j->holds) {
+        kolk_local_free(local, let_go(j));
+    }
+}
+
+static void *work(void *argument) {
+    job *j = (job *)argument;
+    kolk_local local;
+    REQUIRE(kolk_local_init(&local, &j->run->pool) == KOLK_OK);
+    for (unsigned n = 0; j->to_do && (!j->run->shape.lifetime || n < j->run->shape.lifetime); n++, j->to_do--)
+        work_once(j, &local);
+    if (!j->to_do) give_up_all(j, &local);
+    if (j->number % 2 || !j->run->shape.lifetime || WATCHED) kolk_local_deinit(&local); /* others die without a word */
+    return NULL;
+}
+
+/* One thread after another; there are locals for twice as many as live at a time, so that who dies is not always buried first. */
+static void *relay(void *argument) {
+    job *j = (job *)argument;
+    while (j->to_do) {
+        pthread_t thread;
+        REQUIRE(pthread_create(&thread, NULL, work, j) == 0);
+        REQUIRE(pthread_join(thread, NULL) == 0);
+    }
+    return NULL;
+}
+
+/* ---- Runs ---------------------------------------------------------------------------------------------------------------- */
+
+/* Nothing but what is in the queue is alive; each slot is handed out once. */
+static void count_slots(run *r, uint64_t failed) {
+    kolk_local local;
+    kolk_stats stats;
+    object *it;
+    assert_true(kolk_shared_is_valid(&r->pool));
+    kolk_shared_stats(&r->pool, &stats);
+    assert_int_equal(stats.failed, failed);
+    assert_int_equal(stats.count, kolk_queue_count(&r->passed_on));
+    make_local(&local, &r->pool);
+    while (kolk_queue_pop(&r->passed_on, &it, KOLK_NOW) == KOLK_OK) kolk_local_free(&local, it);
+    for (int i = 0; i < 4; i++) kolk_local_quiesce(&local);
+    for (uint32_t i = 0; i < all_slots(&r->pool); i++) {
+        it = (object *)kolk_local_alloc_wait(&local, kolk_deadline_after(100000));
+        assert_non_null(it);
+        assert_int_equal(it->owner, 0);
+        it->owner = 1;
+    }
+    assert_null(kolk_local_alloc_wait(&local, PAST));
+    kolk_local_deinit(&local);
+    assert_int_equal(kolk_shared_count(&r->pool), all_slots(&r->pool));
+    end_shared(&r->pool);
+    end_queue(&r->passed_on);
+}
+
+static void run_one(shape its) {
+    static run r;
+    static job jobs[MOST_THREADS];
+    uint64_t failed = 0;
+    memset(&r, 0, sizeof r);
+    r.shape = its;
+    kolk_shared_desc desc = {.name = "wait",
+                             .object_size = its.grows ? 4096 : sizeof(object),
+                             .capacity = its.grows ? 1 : its.capacity,
+                             .max_capacity = its.capacity,
+                             .max_threads = its.threads * (its.lifetime ? 2 : 1),
+                             .cache = its.cache,
+                             .no_handles = its.no_handles,
+                             .exact = its.exact};
+    make_shared(&r.pool, &desc);
+    make_queue(&r.passed_on,
+               &(kolk_queue_desc){.item_size = sizeof(object *), .capacity = its.capacity > 4 ? its.capacity / 4 : 1});
+    for (unsigned i = 0; i < its.threads; i++) {
+        jobs[i] = (job){.run = &r,
+                        .number = i + 1,
+                        .to_do = (uint32_t)(operations / its.threads) + 1,
+                        .random = next_random(&seed)};
+        assert_int_equal(pthread_create(&jobs[i].thread, NULL, its.lifetime ? relay : work, &jobs[i]), 0);
+    }
+    for (unsigned i = 0; i < its.threads; i++) {
+        assert_int_equal(pthread_join(jobs[i].thread, NULL), 0);
+        failed += jobs[i].failed;
+    }
+    count_slots(&r, failed);
+}
+
+static void test_each_shape(void **state) {
+    (void)state;
+    static const shape shapes[] = {
+        {.threads = 2, .capacity = 2, .cache = 1},
+        {.threads = 2, .capacity = 3, .cache = 2, .later = true},
+        {.threads = 3, .capacity = 2, .cache = 2, .exact = true},
+        {.threads = 4, .capacity = 4, .cache = 64},
+        {.threads = 4, .capacity = 8, .cache = 1, .later = true, .no_handles = true},
+        {.threads = 8, .capacity = 5, .cache = 2, .no_handles = true},
+        {.threads = 8, .capacity = 20, .cache = 7, .grows = true},
+        {.threads = 16, .capacity = 10, .cache = 3, .later = true, .exact = true},
+        {.threads = 64, .capacity = 20, .cache = 1},
+        {.threads = 64, .capacity = 100, .cache = 2, .grows = true, .later = true},
+    };
+    for (size_t i = 0; i < LENGTH_OF(shapes); i++) run_one(shapes[i]);
+}
+
+static void test_births_and_deaths(void **state) {
+    (void)state;
+    run_one((shape){.threads = 2, .capacity = 2, .cache = 2, .lifetime = 100});
+    run_one((shape){.threads = 5, .capacity = 4, .cache = 16, .lifetime = 50});
+    run_one((shape){.threads = 8, .capacity = 20, .lifetime = 50, .grows = true});
+}
+
+/* Where nobody is at work but who was interrupted or sleeps. */
+static void test_all_on_one_core(void **state) {
+    cpu_set_t all, one;
+    assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);
+    CPU_ZERO(&one);
+    CPU_SET((size_t)sched_getcpu(), &one);
+    assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
+    test_each_shape(state);
+    test_births_and_deaths(state);
+    assert_int_equal(sched_setaffinity(0, sizeof all, &all), 0);
+}
+
+#define TEST(name) cmocka_unit_test_teardown(name, abort_on_failure)
+
+int main(void) {
+    END_IF_IT_HANGS();
+    seed = number_from_environment("KOLK_TEST_SEED", (uint64_t)time(NULL));
+    operations = number_from_environment("KOLK_TEST_OPS", OPERATIONS);
+    print_message("KOLK_TEST_SEED=%" PRIu64 " KOLK_TEST_OPS=%" PRIu64 "\n", seed, operations);
+    const struct CMUnitTest tests[] = {TEST(test_each_shape), TEST(test_births_and_deaths), TEST(test_all_on_one_core)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,600 @@
+/* Waiting for an object of a shared pool, sentence by sentence: deadlines, the line, each way in which something comes home, the
+ * pool that has gone direct, signals, forks. All orders of the steps are in test_shared_wait_schedules.c. */
+// link: -pthread -Wl,--wrap=kolk_wait,--wrap=kolk_wake
+// link: -Wl,--wrap=mmap,--wrap=mmap64,--wrap=mprotect,--wrap=madvise,--wrap=mincore
+#include "../help/system_calls.h"
+
+#include "../queue/queue_test.h"
+#include "shared_test.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+
+enum { SLEEPERS = 5, MOST_SLOTS = 1200 };
+
+/* ---- Sleep, watched ------------------------------------------------------------------------------------------------------ */
+
+static _Thread_local unsigned sleeps;       /* of this thread */
+static _Thread_local bool (*instead)(void); /* what it does for the next one: the result of kolk_wait */
+static unsigned wakes;                      /* of all threads, for whatever reason */
+
+bool __real_kolk_wait(uint32_t *word, uint32_t expected, kolk_deadline deadline);
+bool __wrap_kolk_wait(uint32_t *word, uint32_t expected, kolk_deadline deadline);
+void __real_kolk_wake(uint32_t *word, uint32_t n);
+void __wrap_kolk_wake(uint32_t *word, uint32_t n);
+
+bool __wrap_kolk_wait(uint32_t *word, uint32_t expected, kolk_deadline deadline) {
+    bool (*now)(void) = instead;
+    instead = NULL;
+    sleeps++;
+    return now ? now() : __real_kolk_wait(word, expected, deadline);
+}
+
+void __wrap_kolk_wake(uint32_t *word, uint32_t n) {
+    __atomic_fetch_add(&wakes, 1, __ATOMIC_SEQ_CST);
+    __real_kolk_wake(word, n);
+}
+
+/* ---- Pools all of whose slots are alive -------------------------------------------------------------------------------------- */
+
+typedef struct full_pool {
+    kolk_shared pool;
+    kolk_local mine, other; /* both of this thread; other only where there may be two */
+    uint32_t slots;
+    void *objects[MOST_SLOTS];
+} full_pool;
+
+static full_pool own;
+
+static full_pool *make_full(const kolk_shared_desc *desc) {
+    full_pool *f = &own;
+    memset(f, 0, sizeof *f);
+    make_shared(&f->pool, desc);
+    make_local(&f->mine, &f->pool);
+    if (f->pool.max_threads > 1) make_local(&f->other, &f->pool);
+    f->slots = all_slots(&f->pool);
+    assert_true(f->slots <= MOST_SLOTS);
+    for (uint32_t i = 0; i < f->slots; i++) assert_non_null(f->objects[i] = kolk_local_alloc(&f->mine));
+    return f;
+}
+
+/* One for two threads of this process at least, three sleepers, and who is made meanwhile. */
+static full_pool *make_small(void) {
+    return make_full(&(kolk_shared_desc){.object_size = 8, .capacity = 6, .max_threads = 9, .cache = 2});
+}
+
+static void end_full(full_pool *f) {
+    end_shared(&f->pool);
+}
+
+static uint32_t waiting(const full_pool *f) {
+    return __atomic_load_n(&f->pool.waiting, __ATOMIC_SEQ_CST);
+}
+
+static uint64_t failed(const full_pool *f) {
+    kolk_stats stats;
+    kolk_shared_stats(&f->pool, &stats);
+    return stats.failed;
+}
+
+static void each_pool(uint32_t least_threads, void (*test)(full_pool *f)) {
+    static const uint32_t caches[] = {1, 2, 64}, threads[] = {1, 2, 16};
+    for (size_t i = 0; i < LENGTH_OF(caches) * LENGTH_OF(threads) * 4; i++) {
+        kolk_shared_desc desc = {.object_size = 8,
+                                 .capacity = 7,
+                                 .cache = caches[i % 3],
+                                 .max_threads = threads[i / 3 % 3],
+                                 .exact = i / 9 % 2,
+                                 .no_handles = i / 18};
+        if (desc.max_threads < least_threads) continue;
+        full_pool *f = make_full(&desc);
+        if (least_threads > 1) kolk_local_deinit(&f->other); /* the place of a sleeper */
+        test(f);
+        end_full(f);
+    }
+}
+
+/* ---- Threads that wait ---------------------------------------------------------------------------------------------------------- */
+
+typedef struct sleeper {
+    full_pool *f;
+    kolk_deadline deadline;
+    void *object;
+    pthread_t thread;
+    bool offline, ready, go; /* ready: it has its local; go: it may wait */
+} sleeper;
+
+static void *sleep_for_one(void *argument) {
+    sleeper *me = (sleeper *)argument;
+    kolk_local local;
+    REQUIRE(kolk_local_init(&local, &me->f->pool) == KOLK_OK);
+    if (me->offline) kolk_local_offline(&local);
+    __atomic_store_n(&me->ready, true, __ATOMIC_SEQ_CST);
+    while (!__atomic_load_n(&me->go, __ATOMIC_SEQ_CST)) nap();
+    me->object = kolk_local_alloc_wait(&local, me->deadline);
+    kolk_local_deinit(&local);
+    return NULL;
+}
+
+static void be_born(sleeper *one) {
+    assert_int_equal(pthread_create(&one->thread, NULL, sleep_for_one, one), 0);
+    while (!__atomic_load_n(&one->ready, __ATOMIC_SEQ_CST)) nap();
+}
+
+/* Is in line when this returns. */
+static void line_up(sleeper *one) {
+    uint32_t before = waiting(one->f);
+    __atomic_store_n(&one->go, true, __ATOMIC_SEQ_CST);
+    while (waiting(one->f) == before) nap();
+}
+
+static void start_sleeper(sleeper *one, full_pool *f, kolk_deadline deadline) {
+    *one = (sleeper){.f = f, .deadline = deadline};
+    be_born(one);
+    line_up(one);
+}
+
+static void *woken(sleeper *one) {
+    assert_int_equal(pthread_join(one->thread, NULL), 0);
+    return one->object;
+}
+
+/* ---- Deadlines --------------------------------------------------------------------------------------------------------------- */
+
+static void check_deadline(full_pool *f) {
+    kolk_deadline deadline = kolk_deadline_after(2);
+    sleeps = 0;
+    assert_null(kolk_local_alloc_wait(&f->mine, deadline));
+    assert_true(kolk_now_ns() >= deadline.ns); /* never sooner */
+    assert_true(sleeps);
+    assert_int_equal(failed(f), 1);
+    assert_null(kolk_local_alloc_wait(&f->mine, PAST));
+    assert_int_equal(failed(f), 2);
+    sleeps = 0;
+    assert_null(kolk_local_alloc_wait(&f->mine, KOLK_NOW));
+    assert_null(kolk_local_alloc_wait(&f->mine, (kolk_deadline){-1}));
+    assert_int_equal(failed(f), 4);
+    const kolk_deadline any[] = {KOLK_NOW, PAST, kolk_deadline_after(1000), KOLK_FOREVER};
+    for (size_t i = 0; i < LENGTH_OF(any); i++) {
+        kolk_local_free(&f->mine, f->objects[i]);
+        assert_ptr_equal(kolk_local_alloc_wait(&f->mine, any[i]), f->objects[i]); /* there is one */
+    }
+    assert_int_equal(sleeps, 0);
+    assert_int_equal(failed(f), 4);
+    assert_int_equal(waiting(f), 0);
+    assert_int_equal(kolk_shared_count(&f->pool), f->slots);
+}
+
+static void test_a_deadline_is_kept(void **state) {
+    (void)state;
+    each_pool(1, check_deadline);
+}
+
+static void test_now_does_not_wait_in_line(void **state) {
+    (void)state;
+    sleeper first;
+    full_pool *f = make_small();
+    start_sleeper(&first, f, KOLK_FOREVER);
+    sleeps = 0;
+    assert_null(kolk_local_alloc_wait(&f->mine, KOLK_NOW));
+    assert_int_equal(sleeps, 0);
+    assert_int_equal(waiting(f), 1);
+    kolk_local_free(&f->mine, f->objects[0]);
+    assert_ptr_equal(woken(&first), f->objects[0]);
+    end_full(f);
+}
+
+/* Who is given a slot when its deadline passes has it. */
+static bool served_too_late(void) {
+    kolk_local_free(&own.other, own.objects[3]);
+    return false;
+}
+
+static bool woken_for_nothing(void) {
+    return true;
+}
+
+static void test_served_as_the_deadline_passes(void **state) {
+    (void)state;
+    full_pool *f = make_small();
+    instead = served_too_late;
+    assert_ptr_equal(kolk_local_alloc_wait(&f->mine, kolk_deadline_after(100000)), f->objects[3]);
+    assert_int_equal(failed(f), 0);
+    instead = woken_for_nothing;
+    assert_null(kolk_local_alloc_wait(&f->mine, kolk_deadline_after(1)));
+    assert_int_equal(kolk_shared_count(&f->pool), f->slots);
+    end_full(f);
+}
+
+/* ---- The line -------------------------------------------------------------------------------------------------------------- */
+
+static void check_woken(full_pool *f) {
+    sleeper one;
+    start_sleeper(&one, f, KOLK_FOREVER);
+    kolk_local_free(&f->mine, f->objects[5]);
+    assert_int_equal(waiting(f), 0);
+    assert_ptr_equal(woken(&one), f->objects[5]);
+    assert_int_equal(failed(f), 0); /* who waits has not failed yet */
+    start_sleeper(&one, f, kolk_deadline_after(100000));
+    kolk_local_free(&f->mine, f->objects[6]);
+    assert_ptr_equal(woken(&one), f->objects[6]);
+    assert_int_equal(kolk_shared_count(&f->pool), f->slots);
+}
+
+static void test_a_free_wakes(void **state) {
+    (void)state;
+    each_pool(2, check_woken);
+}
+
+/* Nobody has anything at hand in debug mode; what is freed is in quarantine, and comes out for who needs it. */
+static void test_debug_mode(void **state) {
+    (void)state;
+    static const char *const settings[] = {"fill,guard", "fill,quarantine=4", "bypass,sites"};
+    for (size_t i = 0; i < LENGTH_OF(settings); i++) {
+        full_pool *f = make_full(
+            &(kolk_shared_desc){.object_size = 8, .capacity = 20, .max_threads = 3, .cache = 2, .debug = settings[i]});
+        kolk_local_deinit(&f->other);
+        sleeper one;
+        for (uint32_t n = 0; n < 3; n++) {
+            start_sleeper(&one, f, KOLK_FOREVER);
+            kolk_local_free(&f->mine, f->objects[n]);
+            assert_int_equal(waiting(f), 0);
+            assert_non_null(f->objects[n] = woken(&one));
+        }
+        assert_null(kolk_local_alloc_wait(&f->mine, kolk_deadline_after(1)));
+        assert_int_equal(kolk_shared_count(&f->pool), f->slots);
+        for (uint32_t n = 0; n < f->slots; n++) kolk_local_free(&f->mine, f->objects[n]);
+        end_full(f);
+    }
+}
+
+static void begin_line(sleeper *line, full_pool *f) {
+    for (int i = 0; i < SLEEPERS; i++) start_sleeper(&line[i], f, KOLK_FOREVER);
+    assert_int_equal(waiting(f), SLEEPERS);
+}
+
+static void test_first_come_first_served(void **state) {
+    (void)state;
+    full_pool *f = make_small();
+    sleeper line[SLEEPERS];
+    begin_line(line, f);
+    __atomic_store_n(&wakes, 0, __ATOMIC_SEQ_CST);
+    for (uint32_t i = 0; i < SLEEPERS; i++) {
+        kolk_local_free(i % 2 ? &f->mine : &f->other, f->objects[2 * i]);
+        assert_int_equal(waiting(f), SLEEPERS - 1 - i); /* one free, one who is served */
+        assert_int_equal(__atomic_load_n(&wakes, __ATOMIC_SEQ_CST), i + 1);
+        assert_ptr_equal(woken(&line[i]), f->objects[2 * i]);
+    }
+    end_full(f);
+}
+
+/* Several that come home at a time. */
+static void serve_all(full_pool *f, int way) {
+    if (way == 0) kolk_local_flush(&f->other);
+    if (way == 1) kolk_local_deinit(&f->other);
+    if (way == 2) kolk_local_free(&f->other, f->objects[SLEEPERS]); /* and what is at hand */
+}
+
+static void test_one_call_serves_all(void **state) {
+    (void)state;
+    for (int way = 0; way < 3; way++) {
+        full_pool *f = make_full(
+            &(kolk_shared_desc){.object_size = 8, .capacity = 20, .max_threads = 9, .cache = 8, .exact = way % 2});
+        sleeper line[SLEEPERS];
+        bool mine[MOST_SLOTS] = {false};
+        for (int i = 0; i < SLEEPERS; i++) kolk_local_free(&f->other, f->objects[i]); /* they stay there */
+        begin_line(line, f);
+        serve_all(f, way);
+        assert_int_equal(waiting(f), 0);
+        for (int i = 0; i < SLEEPERS; i++) {
+            void *object = woken(&line[i]);
+            assert_non_null(object);
+            uint32_t slot = slot_of(&f->pool, object);
+            assert_false(mine[slot]);
+            mine[slot] = true;
+        }
+        assert_int_equal(kolk_shared_count(&f->pool), f->slots - (way == 2));
+        end_full(f);
+    }
+}
+
+/* Who gives up, wherever in the line, leaves the others in their order. */
+static void test_one_gives_up(void **state) {
+    (void)state;
+    for (int who = 0; who < 3; who++) {
+        full_pool *f = make_small();
+        sleeper line[3];
+        for (int i = 0; i < 3; i++) start_sleeper(&line[i], f, i == who ? kolk_deadline_after(60) : KOLK_FOREVER);
+        assert_null(woken(&line[who]));
+        assert_int_equal(waiting(f), 2);
+        for (int i = 0; i < 3; i++) {
+            if (i == who) continue;
+            kolk_local_free(&f->mine, f->objects[i]);
+            assert_ptr_equal(woken(&line[i]), f->objects[i]);
+        }
+        assert_int_equal(failed(f), 1);
+        end_full(f);
+    }
+}
+
+/* What a thread has at hand is its own; an alloc that does not wait takes what it finds. */
+static void test_who_has_one_does_not_wait(void **state) {
+    (void)state;
+    full_pool *f = make_small();
+    sleeper one;
+    kolk_local_free(&f->other, f->objects[1]);
+    start_sleeper(&one, f, KOLK_FOREVER);
+    sleeps = 0;
+    assert_ptr_equal(kolk_local_alloc_wait(&f->other, KOLK_FOREVER), f->objects[1]);
+    assert_int_equal(sleeps, 0);
+    kolk_local_free(&f->other, f->objects[2]);
+    assert_ptr_equal(woken(&one), f->objects[2]);
+    end_full(f);
+}
+
+/* ---- What comes home otherwise ------------------------------------------------------------------------------------------------ */
+
+static void test_growth_serves(void **state) {
+    (void)state;
+    full_pool *f = &own;
+    sleeper one;
+    kolk_shared_desc desc = {.object_size = 4096, .capacity = 1, .max_capacity = 1000, .max_threads = 3, .cache = 1};
+    memset(f, 0, sizeof *f);
+    make_shared(&f->pool, &desc);
+    make_local(&f->mine, &f->pool);
+    while (f->pool.fresh < f->pool.usable) assert_non_null(kolk_local_alloc(&f->mine));
+    os.calls = 0;
+    os.refused_from = 1;
+    os.for_ever = true;
+    start_sleeper(&one, f, KOLK_FOREVER);
+    assert_null(kolk_local_alloc(&f->mine));
+    os.refused_from = 0;
+    assert_non_null(kolk_local_alloc(&f->mine)); /* the pool has grown, and who waits gets of it */
+    assert_int_equal(waiting(f), 0);
+    assert_non_null(woken(&one));
+    end_full(f);
+}
+
+static void test_deferred_free_serves(void **state) {
+    (void)state;
+    full_pool *f = make_small();
+    sleeper one = {.f = f, .deadline = KOLK_FOREVER, .offline = true};
+    kolk_local_deinit(&f->other);
+    be_born(&one);
+    line_up(&one);
+    kolk_local_free_later(&f->mine, f->objects[4]);
+    assert_int_equal(waiting(f), 1);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(waiting(f), 1); /* not home yet */
+        kolk_local_quiesce(&f->mine);
+    }
+    assert_int_equal(waiting(f), 0);
+    assert_ptr_equal(woken(&one), f->objects[4]);
+    end_full(f);
+}
+
+/* A waiter that is served does not look whether a dead thread holds up what is free later. */
+static void test_a_wake_that_serves_is_no_look(void **state) {
+    (void)state;
+    full_pool *f = make_small();
+    sleeper one;
+    kolk_local_deinit(&f->other);
+    start_sleeper(&one, f, KOLK_FOREVER);
+    kolk_local_free_later(&f->mine, f->objects[4]);
+    kolk_local_free(&f->mine, f->objects[1]);
+    assert_ptr_equal(woken(&one), f->objects[1]);
+    assert_int_equal(f->pool.looked, 0);
+    end_full(f);
+}
+
+static void *end_without_a_word(void *argument) {
+    full_pool *f = (full_pool *)argument;
+    kolk_local local;
+    REQUIRE(kolk_local_init(&local, &f->pool) == KOLK_OK);
+    kolk_local_free(&local, f->objects[0]);
+    return NULL;
+}
+
+/* What a dead thread has at hand comes home when another makes its local. */
+static void test_a_burial_serves(void **state) {
+    (void)state;
+    full_pool *f = make_small();
+    sleeper one = {.f = f, .deadline = KOLK_FOREVER};
+    kolk_local late;
+    pthread_t thread;
+    be_born(&one);
+    assert_int_equal(pthread_create(&thread, NULL, end_without_a_word, f), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    line_up(&one);
+    make_local(&late, &f->pool);
+    assert_int_equal(waiting(f), 0);
+    assert_ptr_equal(woken(&one), f->objects[0]);
+    end_full(f);
+}
+
+/* ---- The pool that has gone direct ------------------------------------------------------------------------------------------------ */
+
+static uint32_t at_hand(const kolk_local *local) {
+    return local->magazine->top;
+}
+
+/* A free by `other` is found by `mine`, n times. */
+static void check_direct(full_pool *f, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++) {
+        void *object = f->objects[i % f->slots];
+        kolk_local_free(&f->other, object);
+        assert_int_equal(at_hand(&f->other), 0);
+        assert_ptr_equal(kolk_local_alloc(&f->mine), object);
+        assert_int_equal(at_hand(&f->mine), 0);
+    }
+}
+
+static void check_kept_at_hand(full_pool *f) {
+    kolk_local_free(&f->other, f->objects[0]);
+    assert_int_equal(at_hand(&f->other), 1);
+    assert_ptr_equal(kolk_local_alloc(&f->other), f->objects[0]);
+}
+
+static void test_direct_from_null_on(void **state) {
+    (void)state;
+    for (int n = 0; n < 3 * 2 * 2; n++) {
+        full_pool *f = make_full(&(kolk_shared_desc){.object_size = 8,
+                                                     .capacity = 20,
+                                                     .max_threads = n % 2 ? 2 : 16,
+                                                     .cache = (uint32_t[]){1, 2, 64}[n / 2 % 3],
+                                                     .exact = n / 6});
+        check_kept_at_hand(f);
+        assert_null(n % 2 ? kolk_local_alloc(&f->mine) : kolk_local_alloc_wait(&f->mine, PAST));
+        check_direct(f, f->slots);
+        check_kept_at_hand(f); /* as many as it has slots have gone home */
+        assert_null(kolk_local_alloc(&f->other));
+        check_direct(f, f->slots - 1);
+        assert_null(kolk_local_alloc(&f->mine)); /* once more from the beginning */
+        check_direct(f, f->slots);
+        check_kept_at_hand(f);
+        end_full(f);
+    }
+}
+
+/* A wait that finds an object at once changes nothing for the others. */
+static void test_a_wait_that_is_none(void **state) {
+    (void)state;
+    full_pool *f = make_full(&(kolk_shared_desc){.object_size = 8, .capacity = 20, .max_threads = 2, .cache = 2});
+    kolk_local_free(&f->other, f->objects[1]);
+    kolk_local_free(&f->other, f->objects[2]);
+    kolk_local_flush(&f->other);
+    sleeps = 0;
+    assert_non_null(kolk_local_alloc_wait(&f->mine, KOLK_FOREVER));
+    assert_int_equal(sleeps, 0);
+    check_kept_at_hand(f);
+    end_full(f);
+}
+
+/* A local that is made meanwhile, and one that has some at hand, which go home with what it frees. */
+static void test_direct_for_all(void **state) {
+    (void)state;
+    full_pool *f = make_small();
+    kolk_local late;
+    kolk_local_free(&f->other, f->objects[0]);
+    assert_null(kolk_local_alloc(&f->mine));
+    make_local(&late, &f->pool);
+    kolk_local_free(&late, f->objects[1]);
+    assert_ptr_equal(kolk_local_alloc(&f->mine), f->objects[1]);
+    kolk_local_free(&f->other, f->objects[2]);
+    for (int i = 0; i < 2; i++) assert_non_null(kolk_local_alloc(&f->mine));
+    assert_null(kolk_local_alloc(&f->mine));
+    end_full(f);
+}
+
+/* While somebody is in line the pool stays direct, however many come home. */
+static void test_direct_while_somebody_waits(void **state) {
+    (void)state;
+    full_pool *f = make_small();
+    sleeper line[2];
+    start_sleeper(&line[0], f, KOLK_FOREVER);
+    start_sleeper(&line[1], f, KOLK_FOREVER);
+    kolk_local_free(&f->other, f->objects[0]);
+    assert_ptr_equal(woken(&line[0]), f->objects[0]);
+    f->pool.direct_until = 0; /* as if it were long ago */
+    kolk_local_free(&f->other, f->objects[1]);
+    assert_int_equal(at_hand(&f->other), 0);
+    assert_ptr_equal(woken(&line[1]), f->objects[1]);
+    check_kept_at_hand(f);
+    end_full(f);
+}
+
+/* ---- Signals and forks ------------------------------------------------------------------------------------------------------------ */
+
+static volatile sig_atomic_t signals_seen;
+
+static void note_signal(int number) {
+    (void)number;
+    signals_seen++;
+}
+
+static void interrupt(const sleeper *one) {
+    int before = signals_seen;
+    assert_int_equal(pthread_kill(one->thread, SIGUSR1), 0);
+    while (signals_seen == before) nap();
+}
+
+static void test_signals_disturb_nobody(void **state) {
+    (void)state;
+    struct sigaction action = {.sa_handler = note_signal}, before;
+    full_pool *f = make_small();
+    sleeper one;
+    assert_int_equal(sigaction(SIGUSR1, &action, &before), 0);
+    start_sleeper(&one, f, KOLK_FOREVER);
+    for (int i = 0; i < 20; i++) interrupt(&one);
+    assert_int_equal(waiting(f), 1);
+    kolk_local_free(&f->mine, f->objects[0]);
+    assert_ptr_equal(woken(&one), f->objects[0]);
+    kolk_deadline deadline = kolk_deadline_after(50); /* is not armed anew */
+    start_sleeper(&one, f, deadline);
+    while (kolk_now_ns() < deadline.ns && waiting(f)) interrupt(&one);
+    assert_null(woken(&one));
+    assert_true(kolk_now_ns() >= deadline.ns);
+    assert_int_equal(sigaction(SIGUSR1, &before, NULL), 0);
+    end_full(f);
+}
+
+static void serve_one(full_pool *f, uint32_t number) {
+    sleeper one;
+    start_sleeper(&one, f, KOLK_FOREVER);
+    kolk_local_free(&f->mine, f->objects[number]);
+    assert_ptr_equal(woken(&one), f->objects[number]);
+}
+
+/* Who was in line is not in the child's. */
+static void test_a_child_goes_on(void **state) {
+    (void)state;
+    skip_if_emulated(); /* qemu's own threads do not outlive a fork */
+    full_pool *f = make_small();
+    sleeper one;
+    int status;
+    start_sleeper(&one, f, KOLK_FOREVER);
+    fflush(NULL);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        END_IF_IT_HANGS();
+        kolk_local_free(&f->mine, f->objects[0]);
+        bool found = kolk_local_alloc(&f->other) == f->objects[0];
+        serve_one(f, 1);
+        _exit(found && kolk_shared_is_valid(&f->pool) ? 0 : 1);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    assert_int_equal(waiting(f), 1);
+    kolk_local_free(&f->mine, f->objects[0]);
+    assert_ptr_equal(woken(&one), f->objects[0]);
+    end_full(f);
+}
+
+#define TEST(name) cmocka_unit_test_teardown(name, abort_on_failure)
+
+int main(void) {
+    END_IF_IT_HANGS();
+    const struct CMUnitTest tests[] = {
+        TEST(test_a_deadline_is_kept),
+        TEST(test_now_does_not_wait_in_line),
+        TEST(test_served_as_the_deadline_passes),
+        TEST(test_a_free_wakes),
+        TEST(test_debug_mode),
+        TEST(test_first_come_first_served),
+        TEST(test_one_call_serves_all),
+        TEST(test_one_gives_up),
+        TEST(test_who_has_one_does_not_wait),
+        TEST(test_growth_serves),
+        TEST(test_deferred_free_serves),
+        TEST(test_a_wake_that_serves_is_no_look),
+        TEST(test_a_burial_serves),
+        TEST(test_a_wait_that_is_none),
+        TEST(test_direct_from_null_on),
+        TEST(test_direct_for_all),
+        TEST(test_direct_while_somebody_waits),
+        TEST(test_signals_disturb_nobody),
+        TEST(test_a_child_goes_on),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

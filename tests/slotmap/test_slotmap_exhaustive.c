@@ -1,0 +1,82 @@
+/* Every sequence of up to 7 operations on slot maps of 0 to 3 objects, against the model of model.h: add, remove
+ * at each place, remove once more what was removed last, clear, sort. Each sequence is played from its start, and compared
+ * after its last operation (its beginnings are sequences too). KOLK_TEST_LENGTH (of the sequences) may be set in the
+ * environment. */
+#include "../help/test.h"
+
+#define slotmodel_fail(m, format, ...) fail_msg("%s, operation %" PRIu64 ": " format, (m)->what, (m)->step, __VA_ARGS__)
+#include "model.h"
+
+#ifndef LENGTH
+#define LENGTH 7u
+#endif
+#define CHOICES 7u /* add, 3 places, stale, clear, sort */
+
+static slotmodel m;
+static kolk_handle removed; /* last */
+static _Alignas(8) unsigned char memory[KOLK_SLOTMAP_BYTES(12, 4, 3)];
+
+static void begin(uint32_t capacity, bool on_move) {
+    memset(&m, 0, sizeof m);
+    removed = (kolk_handle){0};
+    begin_notes(&m.taken);
+    m.what = "every sequence";
+    m.desc = (kolk_slotmap_desc){.name = "all", .object_size = 12, .object_align = 4, .max_capacity = capacity};
+    if (on_move) m.desc.on_move = slotmodel_moved;
+    m.desc.context = &m;
+    m.desc.capacity = m.capacity = capacity;
+    if (capacity) m.desc.memory = memory;
+    if (capacity) m.desc.memory_size = sizeof memory;
+    slotmodel_assert(&m, kolk_slotmap_init(&m.map, &m.desc) == KOLK_OK);
+}
+
+/* False if it can't be done here. */
+static bool play(uint32_t choice) {
+    m.step++;
+    if (choice == 0) {
+        slotmodel_add(&m, true);
+    } else if (choice <= 3) {
+        if (choice > m.count) return false;
+        removed = m.live[choice - 1].handle;
+        slotmodel_remove(&m, removed);
+    } else if (choice == 4) {
+        slotmodel_remove(&m, removed);
+    } else if (choice == 5) {
+        slotmodel_clear(&m);
+    } else {
+        slotmodel_sort(&m, true);
+    }
+    return true;
+}
+
+static void test_every_sequence(void **state) {
+    (void)state;
+    uint64_t sequences = 0, length = number_from_environment("KOLK_TEST_LENGTH", LENGTH - does_a_part());
+    setenv("KOLK_BYPASS", "0", 1);
+    unsetenv("KOLK_DEBUG");
+    for (uint32_t shape = 0; shape < 8; shape++) {
+        uint64_t end = 1;
+        for (unsigned n = 0; n < length; n++) end *= CHOICES;
+        for (uint64_t number = 0, skip = 1; number < end; number += skip) {
+            begin(shape % 4, shape / 4);
+            skip = end;
+            uint64_t rest = number;
+            for (unsigned n = 0; n < length; n++) {
+                skip /= CHOICES;
+                uint32_t choice = (uint32_t)(rest / skip);
+                rest %= skip;
+                if (!play(choice)) break; /* nor can any that begins so */
+                if (rest == 0) slotmodel_compare(&m);
+            }
+            sequences++;
+            kolk_slotmap_deinit(&m.map);
+        }
+    }
+    print_message("%" PRIu64 " sequences\n", sequences);
+    assert_true(sequences > 1u << length);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test_teardown(test_every_sequence, abort_on_failure)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
