@@ -1,5 +1,5 @@
 // define: KOLK_GENERATION_MAX=7
-// link: -Wl,--wrap=mprotect,--wrap=kolk_site_text
+// link: -Wl,--wrap=mprotect
 /* fuzz_pool.c: any bytes are a program that uses a pool, well and badly, beside the model of tests/pool/model.h, which says
  * after each operation what must have happened, and which rule was broken.
  *

@@ -1,4 +1,3 @@
-// link: -Wl,--wrap=kolk_site_text
 /* fuzz_shared.c: any bytes are a program that uses a shared pool, well and badly, beside the model of
  * tests/shared/model.h. Each byte is one choice: first of the descriptor, then of operations and their arguments; bytes
  * that are missing at the end are 0. */

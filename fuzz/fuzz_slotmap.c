@@ -1,5 +1,4 @@
 // define: KOLK_GENERATION_MAX=7
-// link: -Wl,--wrap=kolk_site_text
 /* fuzz_slotmap.c: any bytes are a program that uses a slot map, well and badly, beside the model of
  * tests/slotmap/model.h. Each byte is one choice: first of the descriptor, then of operations and their arguments; bytes
  * that are missing at the end are 0. Seven lives wear a slot out. */

@@ -1,4 +1,4 @@
-// link: -Wl,--wrap=mmap,--wrap=mmap64,--wrap=mprotect,--wrap=madvise,--wrap=mincore,--wrap=munmap
+// link: -Wl,--wrap=munmap
 /* The system refuses: the n-th call fails, n = 1, 2, 3 ... until initialise succeeds; the pool is all zero, and nothing is
  * left behind. Pools on given arrays ask the system for nothing. */
 #include "bytemap_test.h"

@@ -1,4 +1,3 @@
-// link: -Wl,--wrap=mmap,--wrap=mmap64,--wrap=mprotect,--wrap=madvise,--wrap=mincore
 /* An init that its failure handler leaves by longjmp: every kind of pool, beside everything that an init may report. The
  * program takes it for one that failed, so nothing may be left of it: no byte in the struct, no memory, no entry in the
  * registry that anybody would look at once the struct's storage is gone. */

@@ -1,6 +1,6 @@
 /* The registry: which pools it lists, what it keeps of those that have gone, many threads, forks, and the end of a
  * program. */
-// link: -Wl,--wrap=mmap,--wrap=mmap64,--wrap=mprotect,--wrap=madvise,--wrap=mincore -pthread
+// link: -pthread
 #include "../help/test.h"
 
 #include "../help/fakes.h"

@@ -1,5 +1,4 @@
-// link: -Wl,--wrap=mmap,--wrap=mmap64,--wrap=mprotect,--wrap=madvise,--wrap=mincore
-// link: -Wl,--wrap=memcmp,--wrap=bcmp,--wrap=kolk_file_read -pthread
+// link: -pthread -Wl,--wrap=memcmp,--wrap=bcmp,--wrap=kolk_file_read
 /* The file of KOLK_STATS=sizes:FILE: what people wrote in it stays, what was measured is put between, and what is no such
  * file is left alone. What is measured is the business of test_sizes.c. */
 #define _XOPEN_SOURCE 700 /* symlink, lstat, chmod */

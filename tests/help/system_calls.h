@@ -1,5 +1,5 @@
-/* system_calls.h: the calls of pools to the operating system, counted, and refused on demand. Who includes it says
- *     // link: -Wl,--wrap=mmap,--wrap=mmap64,--wrap=mprotect,--wrap=madvise,--wrap=mincore
+// link: -Wl,--wrap=mmap,--wrap=mmap64,--wrap=mprotect,--wrap=madvise,--wrap=mincore
+/* system_calls.h: the calls of pools to the operating system, counted, and refused on demand.
  * Also what the tests of growth share: large objects, stamped. */
 #ifndef TESTS_SYSTEM_CALLS_H
 #define TESTS_SYSTEM_CALLS_H

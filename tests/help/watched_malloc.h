@@ -1,5 +1,5 @@
-/* watched_malloc.h: malloc, watched, and refused on demand, for the tests of objects that come from there. Who includes it says
- *     // link: -Wl,--wrap=malloc,--wrap=posix_memalign,--wrap=free */
+// link: -Wl,--wrap=malloc,--wrap=posix_memalign,--wrap=free
+/* watched_malloc.h: malloc, watched, and refused on demand, for the tests of objects that come from there. */
 #ifndef TESTS_WATCHED_MALLOC_H
 #define TESTS_WATCHED_MALLOC_H
 

@@ -1,4 +1,3 @@
-// link: -Wl,--wrap=malloc,--wrap=posix_memalign,--wrap=free
 /* KOLK_BYPASS=1: each object is a block of malloc's of its own, for its life or, where contents live on, for the pool's;
  * everything else is as it is without. */
 #include "../help/watched_malloc.h"

@@ -1,4 +1,3 @@
-// link: -Wl,--wrap=mmap,--wrap=mmap64,--wrap=mprotect,--wrap=madvise,--wrap=mincore
 /* The system refuses memory to a pool in debug mode, whose own block needs some too: the n-th call fails, n = 1, 2, 3
  * ... until the operation succeeds; nothing is leaked, the pool is unchanged and valid, and works later. */
 #include "../help/debug_test.h"

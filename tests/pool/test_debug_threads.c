@@ -1,6 +1,5 @@
 /* debug.h by itself, as a pool of many threads calls it: each thread has slots of its own, beside those of the others; and
  * there are more lives than size_t can tell apart. KOLK_TEST_SEED may be set in the environment. */
-// link: -pthread
 #include "../queue/queue_test.h"
 
 #include "diag/debug.c" /* NOLINT(bugprone-suspicious-include): its counters are set and compared */

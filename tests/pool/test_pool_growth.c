@@ -1,4 +1,3 @@
-// link: -Wl,--wrap=mmap,--wrap=mmap64,--wrap=mprotect,--wrap=madvise,--wrap=mincore
 /* Growing pools: addresses that never move, reserve, and trim by resident memory. */
 #include "../help/test.h"
 

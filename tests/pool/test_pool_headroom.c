@@ -1,4 +1,3 @@
-// link: -Wl,--wrap=mmap,--wrap=mmap64,--wrap=mprotect,--wrap=madvise,--wrap=mincore
 /* The last slots: headroom, which only urgent allocations take, and low_water, whose hook is called each time that few
  * slots are left. Against counts under random operations; growing pools without asking the system; hooks in hooks.
  * KOLK_TEST_SEED may be set in the environment. */

@@ -1,4 +1,3 @@
-// link: -Wl,--wrap=malloc,--wrap=posix_memalign,--wrap=free
 /* The hooks of an object's life (setup, reset, teardown), keep, and those for a full pool: how often, in which order,
  * and what they may do. */
 #include "../help/watched_malloc.h"

@@ -1,4 +1,3 @@
-// link: -Wl,--wrap=mmap,--wrap=mmap64,--wrap=mprotect,--wrap=madvise,--wrap=mincore
 /* Overflow pools: a chain of three beside a list under random operations; what of the first pool finds objects of the
  * others and what does not; reports; memory that goes back. (Hooks: test_pool_overflow_hooks.c.) KOLK_TEST_SEED and
  * KOLK_TEST_OPS may be set in the environment. */

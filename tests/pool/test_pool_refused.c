@@ -1,4 +1,3 @@
-// link: -Wl,--wrap=mmap,--wrap=mmap64,--wrap=mprotect,--wrap=madvise,--wrap=mincore
 /* The system refuses: the n-th call fails, n = 1, 2, 3 ... until the operation succeeds, once and for ever; the pool is
  * unchanged and valid. */
 #include "../help/test.h"

@@ -1,4 +1,3 @@
-// link: -Wl,--wrap=mmap,--wrap=mmap64,--wrap=mprotect,--wrap=madvise,--wrap=mincore
 /* kolk_pool_tick: memory goes back by measured demand in steps that are never larger than promised, and comes ahead of
  * it; nothing else changes. By resident memory and by calls to the system. */
 #include "../help/debug_test.h"

@@ -1,5 +1,6 @@
+// link: -pthread
 /* queue_test.h: what the tests of kolk_queue share: items that say who they are, and threads that are known to be
- * asleep at an end. Who includes it says `// link: -pthread`. */
+ * asleep at an end. */
 #ifndef TESTS_QUEUE_TEST_H
 #define TESTS_QUEUE_TEST_H
 

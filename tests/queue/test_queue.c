@@ -1,5 +1,4 @@
 /* kolk_queue by one thread: order, capacity, items of any size, arrays, deadlines, the end, clear. */
-// link: -pthread
 #include "queue_test.h"
 
 static const uint32_t capacities[] = {1, 2, 3, 5, 7, 8, 1000};

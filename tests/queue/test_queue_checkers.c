@@ -1,5 +1,4 @@
 /* The two judges of recorded histories, tried: they take what a queue may do, and refuse each planted error. */
-// link: -pthread
 #include "queue_test.h"
 
 #include "fifo_monitor.h"

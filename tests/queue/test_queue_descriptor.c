@@ -1,6 +1,6 @@
 /* kolk_queue's life: every broken rule of a descriptor has a status of its own and leaves the queue all zero; the
  * all-zero queue answers every function; the system refuses memory; statistics and the registry. */
-// link: -Wl,--wrap=mmap,--wrap=mmap64,--wrap=mprotect,--wrap=madvise,--wrap=mincore -Wl,--wrap=kolk_memory_release -pthread
+// link: -Wl,--wrap=kolk_memory_release
 #include "queue_test.h"
 
 #include "../help/listed.h"

@@ -1,6 +1,6 @@
 /* Fairness of kolk_queue, step by step: the clock is the test's, and a thread that was woken goes on when the test lets it,
  * so that it is overtaken as often, and for as long, as the test wants. */
-// link: -pthread -Wl,--wrap=kolk_wait,--wrap=kolk_wake,--wrap=kolk_now_ns
+// link: -Wl,--wrap=kolk_wait,--wrap=kolk_wake,--wrap=kolk_now_ns
 #include "queue_test.h"
 
 #include <semaphore.h>

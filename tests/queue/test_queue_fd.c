@@ -1,5 +1,5 @@
 /* kolk_queue_fd: what poll and epoll see of a queue, who sleeps in them, and a system that has no descriptor to give. */
-// link: -pthread -Wl,--wrap=eventfd,--wrap=kolk_event_set,--wrap=kolk_event_reset
+// link: -Wl,--wrap=eventfd,--wrap=kolk_event_set,--wrap=kolk_event_reset
 #include "queue_test.h"
 
 #include <errno.h>

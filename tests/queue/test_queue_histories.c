@@ -1,6 +1,5 @@
 /* What real threads do to a queue is recorded and judged: thousands of short windows by the search for an order and by the
  * monitor, a few long histories by the monitor. KOLK_TEST_SEED and KOLK_TEST_OPS (windows) may be set in the environment. */
-// link: -pthread
 #include "queue_test.h"
 
 #include "fifo_monitor.h"

@@ -1,5 +1,4 @@
 // define: KOLK_CHAOS=1
-// link: -pthread
 /* test_queue_histories.c with threads that are interrupted everywhere. */
 #define WINDOWS 20000
 #include "test_queue_histories.c" /* NOLINT(bugprone-suspicious-include): the same program over another library */

@@ -1,7 +1,6 @@
 /* How often, and for how long, is one who waits overtaken, when others pop (or push) without end? Whoever waits must be
  * served; how long it took is printed and not judged. KOLK_TEST_OPS (calls of the one who waits) may be set in the
  * environment. */
-// link: -pthread
 #include "queue_test.h"
 
 #ifndef CALLS

@@ -1,5 +1,4 @@
 // define: KOLK_SCHEDULED=1
-// link: -Wl,--wrap=kolk_memory_reserve,--wrap=kolk_memory_commit,--wrap=kolk_memory_release
 /* The queue through every order of the steps of two or three threads with up to 2 preemptions and a surprise, then through
  * random ones. schedule.h says what that means. */
 #include "../help/test.h"

@@ -1,5 +1,4 @@
 /* Queues in what KOLK_STATS writes at exit, in each format; those that were deinit'd too. */
-// link: -pthread
 #include "queue_test.h"
 
 #include "../help/fakes.h"

@@ -2,7 +2,6 @@
  * come to each consumer in their order. On all cores and on one; with the queue closed, shut down, reopened and cleared
  * meanwhile; with threads that are born and die. KOLK_TEST_SEED and KOLK_TEST_OPS (items of a run) may be set in the
  * environment. */
-// link: -pthread
 #include "queue_test.h"
 
 #ifndef OPERATIONS

@@ -1,5 +1,4 @@
 /* kolk_queue with threads asleep at its ends: deadlines, each way in which they are woken, signals, forks. */
-// link: -pthread
 #include "queue_test.h"
 
 #include <signal.h>

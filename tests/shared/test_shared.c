@@ -1,4 +1,3 @@
-// link: -Wl,--wrap=mmap,--wrap=mmap64,--wrap=mprotect,--wrap=madvise,--wrap=mincore
 /* The shared pool's sentences one by one, in one thread: descriptors, capacity, contents, locals, handles, questions, memory,
  * statistics, typed pools. Misuse is in test_shared_misuse.c, many threads in test_shared_threads.c. */
 #include "../help/test.h"

@@ -1,4 +1,3 @@
-// link: -pthread
 /* What becomes of a shared pool when threads end without a word, by themselves or because a process forks; of the locals of
  * threads that have nowhere to keep one; and of all of it under a storm of signals. Forks at each single step are in
  * test_shared_forks.c. KOLK_TEST_SEED and KOLK_TEST_OPS (forks, and signals) may be set in the environment. */

@@ -1,4 +1,4 @@
-// link: -Wl,--wrap=malloc,--wrap=posix_memalign,--wrap=free -pthread
+// link: -pthread
 /* KOLK_BYPASS=1 and a shared pool: each life is a block of malloc's, which is freed when nobody may read it any more; everything
  * else is as it is without. */
 #include "../help/watched_malloc.h"

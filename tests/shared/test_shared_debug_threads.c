@@ -3,7 +3,6 @@
  * end all slots are there. With fill, guard, quarantine and sites, and with objects from malloc, which AddressSanitizer
  * watches. And what two threads free at the same time. KOLK_TEST_SEED and KOLK_TEST_OPS (operations of a run) may be set in
  * the environment. */
-// link: -pthread
 #include "../queue/queue_test.h"
 
 #include "shared_test.h"

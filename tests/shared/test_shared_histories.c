@@ -2,7 +2,6 @@
  * allocated before, no more are alive than there are slots, and NULL is given only when capacity were alive at one moment of
  * the call. The judge is tried on histories that are wrong. KOLK_TEST_SEED and KOLK_TEST_OPS (rounds) may be set in the
  * environment. */
-// link: -pthread
 #include "../queue/queue_test.h"
 
 #include "lives.h"

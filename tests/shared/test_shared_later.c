@@ -1,4 +1,3 @@
-// link: -Wl,--wrap=mmap,--wrap=mmap64,--wrap=mprotect,--wrap=madvise,--wrap=mincore
 /* Deferred free, sentence by sentence, in one thread that plays several: what it does at once, what it leaves as it is, when the
  * slot comes home, and whom that waits for. What readers do meanwhile in other threads is in test_shared_later_schedules.c, and
  * threads that end in test_shared_death.c. KOLK_TEST_SEED and KOLK_TEST_OPS may be set in the environment. */

@@ -1,5 +1,4 @@
 // define: KOLK_SCHEDULED=1
-// link: -Wl,--wrap=kolk_memory_reserve,--wrap=kolk_memory_commit,--wrap=kolk_memory_release
 /* Readers that take no lock, and deferred free, through every order of the steps of two or three threads with up to 2
  * preemptions and a surprise or two, then through random ones: schedule.h says what that means. A writer puts another
  * object in a shared pointer's place by no more than a store with release, frees the old one later, and writes to whatever

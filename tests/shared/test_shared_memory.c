@@ -1,4 +1,3 @@
-// link: -Wl,--wrap=mmap,--wrap=mmap64,--wrap=mprotect,--wrap=madvise,--wrap=mincore
 /* The shared pool's memory: growth in place, memory that is refused, bytes; its statistics, the registry, the typed pool. */
 #include "../help/debug_test.h"
 

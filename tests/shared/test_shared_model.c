@@ -1,4 +1,3 @@
-// link: -Wl,--wrap=kolk_site_text
 /* Random operations on shared pools of every shape against the model of model.h. KOLK_TEST_SEED and KOLK_TEST_OPS
  * (operations in total) may be set in the environment. */
 #include "../help/test.h"

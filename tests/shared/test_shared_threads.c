@@ -2,7 +2,6 @@
  * more than capacity are wanted there is one for everybody. Objects are freed by whoever gets them through a queue; others ask
  * questions meanwhile. On all cores and on one; with threads that are born and die. KOLK_TEST_SEED and KOLK_TEST_OPS
  * (operations of a run) may be set in the environment. */
-// link: -pthread
 #include "../queue/queue_test.h"
 
 #ifndef OPERATIONS

@@ -2,7 +2,6 @@
  * and hand over, are born and die. No object is two threads', what one wrote is there until it frees, nobody sleeps on, and in
  * the end all slots are there. On all cores and on one. KOLK_TEST_SEED and KOLK_TEST_OPS (operations of a run) may be set in the
  * environment. */
-// link: -pthread
 #include "../queue/queue_test.h"
 #include "shared_test.h"
 

@@ -1,5 +1,4 @@
 // define: KOLK_CHAOS=1
-// link: -pthread
 /* test_shared_wait_threads.c with threads that are interrupted everywhere. */
 #define OPERATIONS 30000
 #include "test_shared_wait_threads.c" /* NOLINT(bugprone-suspicious-include): the same program over another library */

@@ -1,7 +1,6 @@
 /* Waiting for an object of a shared pool, sentence by sentence: deadlines, the line, each way in which something comes home, the
  * pool that has gone direct, signals, forks. All orders of the steps are in test_shared_wait_schedules.c. */
-// link: -pthread -Wl,--wrap=kolk_wait,--wrap=kolk_wake
-// link: -Wl,--wrap=mmap,--wrap=mmap64,--wrap=mprotect,--wrap=madvise,--wrap=mincore
+// link: -Wl,--wrap=kolk_wait,--wrap=kolk_wake
 #include "../help/system_calls.h"
 
 #include "../queue/queue_test.h"

@@ -1,4 +1,3 @@
-// link: -Wl,--wrap=mmap,--wrap=mmap64,--wrap=mprotect,--wrap=madvise,--wrap=mincore
 /* The slot map's sentences one by one: descriptors, order, handles, on_move, sorting, misuse, memory, typed maps. */
 #include "../help/test.h"
 

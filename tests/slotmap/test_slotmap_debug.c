@@ -1,4 +1,3 @@
-// link: -Wl,--wrap=mmap,--wrap=mmap64,--wrap=mprotect,--wrap=madvise,--wrap=mincore
 /* The debug mode of slot maps: which settings are in force, fill and its proof, `move` and pointers that were kept, sites
  * and leaks, trace. */
 #include "../help/debug_test.h"

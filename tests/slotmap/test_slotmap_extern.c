@@ -1,4 +1,3 @@
-// link: -Wl,--wrap=mmap,--wrap=mmap64,--wrap=mprotect,--wrap=madvise,--wrap=mincore
 /* test_slotmap.c compiled with KOLK_EXTERN: every call goes to the library. */
 #define KOLK_EXTERN
 #include "test_slotmap.c" /* NOLINT(bugprone-suspicious-include): the same program by other calls */

@@ -1,4 +1,3 @@
 // define: KOLK_GENERATION_MAX=3
-// link: -Wl,--wrap=kolk_site_text
 /* test_slotmap_model.c with slots that are worn out by three lives. */
 #include "test_slotmap_model.c" /* NOLINT(bugprone-suspicious-include): the same program over another library */
