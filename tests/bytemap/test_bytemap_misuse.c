@@ -1,10 +1,5 @@
-/* Each bug of a caller that bytemap.h says is caught: made here, with its exact sentence and the fields of the failure; the
- * pool is unchanged to the byte. And is_valid, which sees each broken invariant of src/bytemap/bytemap.c. */
+/* Misuse that only a GTA pool knows; what is common to all kinds is in contracts/test_all_misuse.c. And is_valid, which sees each broken invariant of src/bytemap/bytemap.c. */
 #include "bytemap_test.h"
-
-#include <signal.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #define SLOTS 5
 
@@ -35,88 +30,12 @@ static void assert_unchanged(const fixture *f) {
     assert_true(kolk_bytemap_is_valid(&f->pool));
 }
 
-static void test_delete_of_a_free_slot(void **state) {
+static void test_what_never_was_in_use(void **state) {
     (void)state;
-    static const char *const sentences[] = {
-        "kolk: peds: delete of slot 2, which is free", "kolk: peds: delete of slot 3, which is free",
-        "kolk: peds: delete of slot 4, which is free", /* it never was in use */
-    };
     fixture f;
     set_up(&f, "peds");
-    for (int32_t i = 2; i < SLOTS; i++) {
-        kolk_bytemap_delete(&f.pool, f.objects[i]);
-        assert_noted(&f.taken, KOLK_DOUBLE_FREE, "peds", f.objects[i], i, sentences[i - 2]);
-        assert_unchanged(&f);
-    }
-    kolk_bytemap_delete(&f.pool, f.objects[1]);
-    kolk_bytemap_delete(&f.pool, NULL);
-    assert_silent(&f.taken);
-    kolk_bytemap_delete(&f.pool, f.objects[1]); /* twice */
-    assert_noted(&f.taken, KOLK_DOUBLE_FREE, "peds", f.objects[1], 1, "kolk: peds: delete of slot 1, which is free");
-    kolk_bytemap_flush(&f.pool);
-}
-
-/* Who is told what of a pointer that is no object of the pool. */
-typedef struct question {
-    const char *verb;
-    int32_t (*ask)(fixture *f, void *pointer); /* gives what it answered, -1 for NULL */
-} question;
-
-static int32_t by_delete(fixture *f, void *pointer) {
-    kolk_bytemap_delete(&f->pool, pointer);
-    return -1;
-}
-
-static int32_t by_index(fixture *f, void *pointer) {
-    return kolk_bytemap_get_just_index(&f->pool, pointer);
-}
-
-static int32_t by_handle(fixture *f, void *pointer) {
-    return kolk_bytemap_get_index(&f->pool, pointer);
-}
-
-static int32_t by_next(fixture *f, void *pointer) {
-    return kolk_bytemap_next(&f->pool, pointer) ? 0 : -1;
-}
-
-static const question questions[] = {
-    {"delete", by_delete}, {"get_just_index", by_index}, {"get_index", by_handle}, {"next", by_next}};
-
-static void test_pointers_that_are_no_objects(void **state) {
-    (void)state;
-    for (size_t q = 0; q < LENGTH_OF(questions); q++) {
-        fixture f;
-        char sentence[100];
-        set_up(&f, "peds");
-        for (size_t byte = 1; byte < OBJECT_SIZE; byte++) {
-            void *inside = moved(f.objects[1], (ptrdiff_t)byte);
-            snprintf(sentence, sizeof sentence, "kolk: peds: %s of a pointer into slot 1, at byte %zu of it",
-                     questions[q].verb, byte);
-            assert_int_equal(questions[q].ask(&f, inside), -1);
-            assert_noted(&f.taken, KOLK_INTERIOR_POINTER, "peds", inside, 1, sentence);
-        }
-        void *const foreign[] = {&f.taken, moved(f.objects, -(ptrdiff_t)OBJECT_SIZE),
-                                 moved(f.objects, sizeof f.objects), moved(f.objects, -1), moved(NULL, 8)};
-        snprintf(sentence, sizeof sentence, "kolk: peds: %s of a pointer that is not of this pool", questions[q].verb);
-        for (size_t i = 0; i < LENGTH_OF(foreign); i++) {
-            assert_int_equal(questions[q].ask(&f, foreign[i]), -1);
-            assert_noted(&f.taken, KOLK_FOREIGN_POINTER, "peds", foreign[i], NO_SLOT, sentence);
-        }
-        assert_unchanged(&f);
-        assert_int_equal(f.taken.last.no_debug, true);
-        kolk_bytemap_flush(&f.pool);
-    }
-}
-
-static void test_null_has_no_index(void **state) {
-    (void)state;
-    fixture f;
-    set_up(&f, NULL);
-    assert_int_equal(kolk_bytemap_get_index(&f.pool, NULL), -1);
-    assert_noted(&f.taken, KOLK_FOREIGN_POINTER, "", NULL, NO_SLOT, "kolk: a pool without a name: get_index of NULL");
-    assert_int_equal(kolk_bytemap_get_just_index(&f.pool, NULL), -1);
-    assert_noted(&f.taken, KOLK_FOREIGN_POINTER, "", NULL, NO_SLOT,
-                 "kolk: a pool without a name: get_just_index of NULL");
+    kolk_bytemap_delete(&f.pool, f.objects[4]);
+    assert_noted(&f.taken, KOLK_DOUBLE_FREE, "peds", f.objects[4], 4, "kolk: peds: delete of slot 4, which is free");
     assert_unchanged(&f);
     kolk_bytemap_flush(&f.pool);
     assert_int_equal(kolk_bytemap_get_index(&f.pool, f.objects), -1); /* of a pool of no slots nothing is an object */
@@ -149,34 +68,6 @@ static void test_an_attached_pool_is_not_written(void **state) {
     assert_memory_equal(&pool, &before, sizeof pool);
     kolk_bytemap_flush(&pool);
     assert_memory_equal(&theirs, &some_owner, sizeof theirs);
-}
-
-/* The default handler does not point to a debug mode that this kind of pool has not got. */
-static void test_the_default_handler(void **state) {
-    (void)state;
-    int ends[2];
-    assert_int_equal(pipe(ends), 0);
-    pid_t child = fork();
-    if (child == 0) {
-        static fixture f;
-        set_up(&f, "peds");
-        kolk_set_failure_handler(NULL, NULL);
-        signal(SIGABRT, SIG_DFL);
-        dup2(ends[1], STDERR_FILENO);
-        kolk_bytemap_delete(&f.pool, f.objects[3]);
-        _exit(0);
-    }
-    close(ends[1]);
-    char text[1000] = "";
-    size_t length = 0;
-    for (ssize_t n; (n = read(ends[0], text + length, sizeof text - 1 - length)) > 0;) length += (size_t)n;
-    close(ends[0]);
-    int status;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
-    static const char begin[] = "kolk: peds: delete of slot 3, which is free";
-    assert_memory_equal(text, begin, strlen(begin)); /* and the site, where it can be put into words */
-    assert_null(strstr(text, "KOLK_DEBUG"));
 }
 
 /* ---- Broken invariants -------------------------------------------------------------------------------------------------- */
@@ -265,11 +156,8 @@ static void test_broken_invariants_of_attached_pools(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(test_delete_of_a_free_slot),
-        TEST(test_pointers_that_are_no_objects),
-        TEST(test_null_has_no_index),
+        TEST(test_what_never_was_in_use),
         TEST(test_an_attached_pool_is_not_written),
-        TEST(test_the_default_handler),
         TEST(test_broken_invariants),
         TEST(test_broken_invariants_of_attached_pools),
     };

@@ -1,5 +1,5 @@
 /* Handlers of the debug mode's failures: one that returns, one that jumps out, one that asks the pool; whatever they
- * do, the pool is valid afterwards and goes on. Handles of other pools, which the debug mode reports too. */
+ * do, the pool is valid afterwards and goes on. */
 #include "../help/debug_test.h"
 
 /* ---- Damage, in each place where it is seen ------------------------------------------------------------------------------ */
@@ -261,94 +261,6 @@ static void test_on_full_after_a_report_within_it(void **state) {
     end_pool(&pool);
 }
 
-/* ---- Handles of other pools ---------------------------------------------------------------------------------------------- */
-
-static void test_the_handle_of_another_pool(void **state) {
-    (void)state;
-    static const struct {
-        const char *bypass, *debug;
-        bool reported;
-    } cases[] = {
-        {"0", "fill", true},        {"0", "guard", true}, {"0", "quarantine=3", true}, {"0", "sites", true},
-        {"0", "all", true},         {"0", NULL, false},   {"0", "trace", false},       {"1", NULL, false},
-        {"0", "trace,guard", true}, {"1", "sites", true},
-    };
-    for (size_t n = 0; n < LENGTH_OF(cases); n++) {
-        kolk_pool pool, other;
-        kolk_stats stats;
-        static reports kept;
-        char sentence[100];
-        begin_reports(&kept);
-        setenv("KOLK_BYPASS", cases[n].bypass, 1);
-        make_pool(&other, &(kolk_pool_desc){.name = "other", .object_size = 8, .capacity = 5, .tag = 1});
-        make_pool(&pool, &(kolk_pool_desc){
-                             .name = "mine", .object_size = 8, .capacity = 5, .tag = 2, .debug = cases[n].debug});
-        kolk_handle mine = kolk_pool_handle(&pool, taken_from(&pool));
-        kolk_handle foreign = kolk_pool_handle(&other, taken_from(&other));
-        snprintf(sentence, sizeof sentence, "kolk: mine: handle %" PRIu64 " is of another pool", foreign.bits);
-        assert_null(kolk_pool_get(&pool, foreign));
-        assert_false(kolk_pool_free_handle(&pool, foreign));
-        for (int i = 0; cases[n].reported && i < 2; i++) {
-            const report *now = next_report(&kept);
-            assert_memory_equal(now->sentence, sentence, strlen(sentence)); /* sites may follow */
-            assert_int_equal(now->failure.rule, KOLK_WRONG_POOL);
-            assert_string_equal(now->pool, "mine");
-            assert_int_equal(now->failure.handle.bits, foreign.bits);
-            assert_int_equal(now->failure.slot, NO_SLOT);
-            assert_null(now->failure.object);
-        }
-        kolk_pool_stats(&pool, &stats);
-        assert_int_equal(stats.wrong_pool, 2); /* counted in any case */
-        /* Handles that are only stale or null are as normal as ever. */
-        assert_true(kolk_pool_free_handle(&pool, mine));
-        assert_null(kolk_pool_get(&pool, mine));
-        assert_null(kolk_pool_get(&pool, kolk_handle_unpack(0)));
-        assert_null(kolk_pool_get(&pool, kolk_handle_unpack(mine.bits ^ 3)));
-        assert_no_more(&kept);
-        end_pool(&pool);
-        end_pool(&other);
-    }
-}
-
-/* ---- What is no damage -------------------------------------------------------------------------------------------------------- */
-
-/* All that was a bug without the debug mode is told with it in the same words. */
-static void test_other_misuse(void **state) {
-    (void)state;
-    static int a_global;
-    for (size_t n = 0; n < LENGTH_OF(settings) - 1; n++) {
-        kolk_pool pool;
-        notes taken;
-        begin_notes(&taken);
-        make_pool(&pool, &(kolk_pool_desc){.name = "mine", .object_size = 8, .capacity = 5, .debug = settings[n]});
-        void *object = taken_from(&pool), *other = taken_from(&pool);
-        kolk_pool_free(&pool, &a_global);
-        assert_noted(&taken, KOLK_FOREIGN_POINTER, "mine", &a_global, NO_SLOT,
-                     "kolk: mine: free of a pointer that is not of this pool");
-        kolk_pool_free(&pool, moved(other, 3));
-        assert_noted(&taken, KOLK_INTERIOR_POINTER, "mine", moved(other, 3), 1,
-                     "kolk: mine: free of a pointer into slot 1, at byte 3 of it");
-        void *never = moved(other, (ptrdiff_t)pool.stride);
-        kolk_pool_free(&pool, never);
-        assert_noted(&taken, KOLK_NEVER_ISSUED, "mine", never, 2,
-                     "kolk: mine: free of slot 2, which was never handed out");
-        give_back(&pool, object);
-        kolk_pool_free(&pool, object);
-        assert_noted(&taken, KOLK_DOUBLE_FREE, "mine", object, 0, "kolk: mine: double free of slot 0");
-        assert_int_equal(kolk_pool_index(&pool, object), UINT32_MAX);
-        assert_noted(&taken, KOLK_DEAD_OBJECT, "mine", object, 0, "kolk: mine: index of slot 0, which is free");
-        assert_true(kolk_handle_is_null(kolk_pool_handle(&pool, NULL)));
-        assert_noted(&taken, KOLK_FOREIGN_POINTER, "mine", NULL, NO_SLOT, "kolk: mine: handle of NULL");
-        assert_null(kolk_pool_next(&pool, never));
-        assert_noted(&taken, KOLK_NEVER_ISSUED, "mine", never, 2,
-                     "kolk: mine: next of slot 2, which was never handed out");
-        kolk_pool_free(&pool, NULL);
-        assert_silent(&taken);
-        assert_int_equal(kolk_pool_count(&pool), 1);
-        end_pool(&pool);
-    }
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         DEBUG_TEST(test_a_handler_that_returns),
@@ -356,8 +268,6 @@ int main(void) {
         DEBUG_TEST(test_on_full_after_a_jump_out_of_alloc_n),
         DEBUG_TEST(test_a_jump_out_of_an_eviction),
         DEBUG_TEST(test_on_full_after_a_report_within_it),
-        DEBUG_TEST(test_the_handle_of_another_pool),
-        DEBUG_TEST(test_other_misuse),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,4 @@
-/* Each bug of a caller that shared.h says is caught, with its exact sentence; after a handler that returns the pool is as it
- * was. And each broken invariant of src/shared/shared.c, which kolk_shared_is_valid sees. */
+/* Misuse of a shared pool by one local and another; what is common to all kinds is in contracts/test_all_misuse.c. And each broken invariant of src/shared/shared.c, which kolk_shared_is_valid sees. */
 #include "../help/test.h"
 
 #include "shared_test.h"
@@ -85,63 +84,6 @@ static void test_double_free_with_a_full_magazine(void **state) {
     }
 }
 
-static void test_interior_pointers(void **state) {
-    (void)state;
-    for (unsigned kind = 0; kind < KINDS; kind++) {
-        fixture f;
-        set_up(&f, kind);
-        for (unsigned slot = 0; slot < SLOTS; slot++) {
-            for (unsigned byte = 1; byte < SIZE; byte++) {
-                char sentence[100];
-                void *object = moved(f.pool.slots, (ptrdiff_t)slot * SIZE + (ptrdiff_t)byte);
-                snprintf(sentence, sizeof sentence, "kolk: jobs: free of a pointer into slot %u, at byte %u of it",
-                         slot, byte);
-                kolk_local_free(&f.local, object);
-                assert_noted(&f.taken, KOLK_INTERIOR_POINTER, "jobs", object, slot, sentence);
-                snprintf(sentence, sizeof sentence, "kolk: jobs: next of a pointer into slot %u, at byte %u of it",
-                         slot, byte);
-                assert_null(kolk_shared_next(&f.pool, object));
-                assert_noted(&f.taken, KOLK_INTERIOR_POINTER, "jobs", object, slot, sentence);
-            }
-        }
-        end_fixture(&f);
-    }
-}
-
-static void test_foreign_pointers(void **state) {
-    (void)state;
-    static int global;
-    kolk_shared other;
-    kolk_local of_other;
-    make_shared(&other, &(kolk_shared_desc){.object_size = SIZE, .capacity = 4});
-    make_local(&of_other, &other);
-    void *of_heap = malloc(SIZE), *of_another_pool = kolk_local_alloc(&of_other);
-    for (unsigned kind = 0; kind < KINDS; kind++) {
-        fixture f;
-        set_up(&f, kind);
-        void *foreign[] = {&global,
-                           &f,
-                           of_heap,
-                           of_another_pool,
-                           moved(f.pool.slots, -SIZE),
-                           moved(f.pool.slots, -1),
-                           moved(f.pool.slots, SLOTS * SIZE),
-                           moved(f.pool.slots, SLOTS * SIZE + 1),
-                           (void *)1};
-        for (size_t i = 0; i < LENGTH_OF(foreign); i++) {
-            kolk_local_free(&f.local, foreign[i]);
-            assert_noted(&f.taken, KOLK_FOREIGN_POINTER, "jobs", foreign[i], NO_SLOT,
-                         "kolk: jobs: free of a pointer that is not of this pool");
-            assert_null(kolk_shared_next(&f.pool, foreign[i]));
-            assert_noted(&f.taken, KOLK_FOREIGN_POINTER, "jobs", foreign[i], NO_SLOT,
-                         "kolk: jobs: next of a pointer that is not of this pool");
-        }
-        end_fixture(&f);
-    }
-    free(of_heap);
-    end_shared(&other);
-}
-
 /* Slot 6 lies in a magazine, fetched but never given out; of 7 nobody has heard. */
 static void test_slots_that_were_never_handed_out(void **state) {
     (void)state;
@@ -171,18 +113,9 @@ static void test_slots_that_were_never_handed_out(void **state) {
     }
 }
 
-static void test_handles_of_what_is_not_alive(void **state) {
+static void test_a_pool_without_handles(void **state) {
     (void)state;
     fixture f;
-    set_up(&f, 0);
-    assert_true(kolk_handle_is_null(kolk_shared_handle(&f.pool, f.objects[2])));
-    assert_noted(&f.taken, KOLK_DEAD_OBJECT, "jobs", f.objects[2], 2, "kolk: jobs: handle of slot 2, which is free");
-    assert_true(kolk_handle_is_null(kolk_shared_handle(&f.pool, NULL)));
-    assert_noted(&f.taken, KOLK_FOREIGN_POINTER, "jobs", NULL, NO_SLOT, "kolk: jobs: handle of NULL");
-    assert_true(kolk_handle_is_null(kolk_shared_handle(&f.pool, moved(f.objects[0], 8))));
-    assert_noted(&f.taken, KOLK_INTERIOR_POINTER, "jobs", moved(f.objects[0], 8), 0,
-                 "kolk: jobs: handle of a pointer into slot 0, at byte 8 of it");
-    end_fixture(&f);
     set_up(&f, 1);
     assert_true(kolk_handle_is_null(kolk_shared_handle(&f.pool, f.objects[0])));
     assert_noted(&f.taken, KOLK_NO_HANDLES, "jobs", NULL, NO_SLOT,
@@ -330,10 +263,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_double_free),
         TEST(test_double_free_with_a_full_magazine),
-        TEST(test_interior_pointers),
-        TEST(test_foreign_pointers),
         TEST(test_slots_that_were_never_handed_out),
-        TEST(test_handles_of_what_is_not_alive),
+        TEST(test_a_pool_without_handles),
         TEST(test_many_lives_without_handles),
         TEST(test_validity),
         TEST(test_validity_of_what_is_free_later),

@@ -276,41 +276,6 @@ static void test_sort_is_stable_and_in_n_log_n(void **state) {
     }
 }
 
-/* ---- Misuse -------------------------------------------------------------------------------------------------------- */
-
-static void test_pointers_that_are_no_objects(void **state) {
-    (void)state;
-    kolk_slotmap map;
-    notes taken;
-    int stranger;
-    make_map(&map, &(kolk_slotmap_desc){.name = "bodies", .object_size = 12, .capacity = 4});
-    add_letter(&map, 'a');
-    kolk_handle b = add_letter(&map, 'b');
-    char *first = (char *)kolk_slotmap_objects(&map);
-    begin_notes(&taken);
-    assert_true(kolk_handle_is_null(kolk_slotmap_handle(&map, &stranger)));
-    assert_noted(&taken, KOLK_FOREIGN_POINTER, "bodies", &stranger, NO_SLOT,
-                 "kolk: bodies: handle of a pointer that is not of this pool");
-    assert_int_equal(kolk_slotmap_index(&map, NULL), UINT32_MAX);
-    assert_noted(&taken, KOLK_FOREIGN_POINTER, "bodies", NULL, NO_SLOT, "kolk: bodies: index of NULL");
-    assert_int_equal(kolk_slotmap_index(&map, first + 15), UINT32_MAX);
-    assert_noted(&taken, KOLK_INTERIOR_POINTER, "bodies", first + 15, 1,
-                 "kolk: bodies: index of a pointer into place 1, at byte 3 of it");
-    assert_true(kolk_handle_is_null(kolk_slotmap_handle(&map, first + 36)));
-    assert_noted(&taken, KOLK_DEAD_OBJECT, "bodies", first + 36, 3,
-                 "kolk: bodies: handle of place 3, which has no object");
-    assert_int_equal(kolk_slotmap_index(&map, first + 48), UINT32_MAX); /* behind the last place */
-    assert_noted(&taken, KOLK_FOREIGN_POINTER, "bodies", first + 48, NO_SLOT,
-                 "kolk: bodies: index of a pointer that is not of this pool");
-    kolk_slotmap_remove(&map, b);
-    assert_true(kolk_handle_is_null(kolk_slotmap_handle(&map, first + 12)));
-    assert_noted(&taken, KOLK_DEAD_OBJECT, "bodies", first + 12, 1,
-                 "kolk: bodies: handle of place 1, which has no object");
-    assert_int_equal(kolk_slotmap_index(&map, first), 0);
-    assert_silent(&taken);
-    end_map(&map);
-}
-
 /* ---- Memory -------------------------------------------------------------------------------------------------------- */
 
 static void test_memory_size_is_exact(void **state) {
@@ -666,7 +631,6 @@ int main(void) {
         TEST(test_removal_on_the_way),
         TEST(test_on_move),
         TEST(test_sort_is_stable_and_in_n_log_n),
-        TEST(test_pointers_that_are_no_objects),
         TEST(test_memory_size_is_exact),
         TEST(test_growing_moves_nothing),
         TEST(test_trim_gives_back),

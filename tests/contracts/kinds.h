@@ -1,0 +1,645 @@
+/* kinds.h: a row for each kind of pool, so that what all of them promise is written down once: test_all_*.c. A new member
+ * of the family gets all of it for a row in kinds[].
+ *
+ * A contract is a test; it runs once for each kind that has what it needs, in each mode that it is about and that the kind
+ * can be in. The name of a test that fails says all three: "test_double_free: pool, FIFO: fill".
+ *
+ * What is taken, given back and ended by functions of their own, which say in which code a report must find the call. */
+#ifndef TESTS_KINDS_H
+#define TESTS_KINDS_H
+
+#include "../help/code_limits.h"
+
+typedef struct kind kind;
+
+/* What a kind is asked to be. Those that can't have one of these are as they are without it. */
+typedef struct options {
+    const char *name, *debug;
+    size_t object_size;
+    uint32_t capacity, max_capacity;
+    void *memory; /* for kinds that can have LENT memory */
+    size_t memory_size;
+} options;
+
+/* An object of some kind. */
+typedef struct subject {
+    union {
+        kolk_pool pool;
+        kolk_slotmap map;
+        kolk_shared shared;
+        kolk_bytemap bytemap;
+        kolk_queue queue;
+    } of;
+    kolk_local local; /* of `shared` */
+    const kind *kind;
+    unsigned resets; /* calls of its hook, if it has one */
+} subject;
+
+/* A function that is handed a pointer to an object. Was there an answer? */
+typedef struct question {
+    const char *verb; /* in sentences */
+    bool (*ask)(subject *s, void *object);
+    bool of_the_dead, of_null; /* these get an answer too */
+} question;
+
+/* What a contract may need. */
+enum {
+    TAKES = 1,    /* objects, one at a time */
+    FREES = 2,    /* by pointer, and wrong pointers are reported */
+    ASKS = 4,     /* it has questions */
+    HANDLES = 8,  /* kolk_handles: those of other pools are told, and counted */
+    ISSUES = 16,  /* it knows the slots that were never handed out */
+    GROWS = 32,   /* up to max_capacity */
+    DOUBLES = 64, /* to twice what it has, or to one slot more */
+    LENT = 128,   /* it can live on the caller's memory */
+    SIZES = 256,  /* KOLK_SIZES has a say in its capacity */
+    STAYS = 512,  /* an object stays where it is when others go */
+    DEBUGS = 1024 /* it has a debug mode */
+};
+
+struct kind {
+    const char *name;
+    const char *member; /* in statistics */
+    size_t size;        /* of what begins a subject */
+    size_t failed_at;   /* where in it a failed take is counted; 0: elsewhere */
+    unsigned can;
+    uint32_t debug; /* the settings of the debug mode that it can have */
+    kolk_status (*init)(subject *s, const options *with);
+    void *(*take)(subject *s);
+    void (*give)(subject *s, void *object);
+    void (*end)(subject *s);
+    const limits *in_take, *in_give, *in_end;
+    bool (*is_valid)(const subject *s);
+    void (*stats)(const subject *s, kolk_stats *out);
+    void (*clear)(subject *s);
+    kolk_handle (*handle)(const subject *s, const void *object);
+    void *(*get)(const subject *s, kolk_handle handle);
+    bool (*give_handle)(subject *s, kolk_handle handle);
+    bool (*is_live)(const subject *s, const void *object);
+    void *(*slots)(const subject *s);
+    kolk_status (*reserve)(subject *s, uint32_t capacity);
+    void *(*take_far)(subject *s); /* a slot beyond its capacity */
+    question questions[3];
+    const char *free_verb, *double_free; /* %u: the slot */
+    const char *slot, *dead;             /* what it calls a slot, and one without an object */
+    kolk_reuse reuse;
+    kolk_generations generations;
+    bool no_handles, exact, hook;
+};
+
+/* ---- Pools ------------------------------------------------------------------------------------------------------------- */
+
+static void count_reset(void *object, void *context) {
+    (void)object;
+    ((subject *)context)->resets++;
+}
+
+static kolk_status init_pool(subject *s, const options *with) {
+    kolk_pool_desc desc = {.name = with->name,
+                           .object_size = with->object_size,
+                           .capacity = with->capacity,
+                           .max_capacity = with->max_capacity,
+                           .memory = with->memory,
+                           .memory_size = with->memory_size,
+                           .debug = with->debug,
+                           .reuse = s->kind->reuse,
+                           .generations = s->kind->generations,
+                           .reset = s->kind->hook ? count_reset : NULL,
+                           .context = s};
+    return kolk_pool_init(&s->of.pool, &desc);
+}
+
+LIMITS(pool_take)
+LIMITS(pool_give)
+LIMITS(pool_end)
+
+APART(pool_take) static void *take_from_pool(subject *s) {
+    void *object = kolk_pool_alloc(&s->of.pool);
+    AND_ON();
+    return object;
+}
+
+APART(pool_give) static void give_to_pool(subject *s, void *object) {
+    kolk_pool_free(&s->of.pool, object);
+    AND_ON();
+}
+
+APART(pool_end) static void end_of_pool(subject *s) {
+    kolk_pool_deinit(&s->of.pool);
+    AND_ON();
+}
+
+static bool pool_is_valid(const subject *s) {
+    return kolk_pool_is_valid(&s->of.pool);
+}
+
+static void stats_of_pool(const subject *s, kolk_stats *out) {
+    kolk_pool_stats(&s->of.pool, out);
+}
+
+static void clear_pool(subject *s) {
+    kolk_pool_clear(&s->of.pool);
+}
+
+static kolk_handle handle_of_pool(const subject *s, const void *object) {
+    return kolk_pool_handle(&s->of.pool, object);
+}
+
+static void *get_of_pool(const subject *s, kolk_handle handle) {
+    return kolk_pool_get(&s->of.pool, handle);
+}
+
+static bool give_handle_to_pool(subject *s, kolk_handle handle) {
+    return kolk_pool_free_handle(&s->of.pool, handle);
+}
+
+static bool is_live_in_pool(const subject *s, const void *object) {
+    return kolk_pool_is_live(&s->of.pool, object);
+}
+
+static void *slots_of_pool(const subject *s) {
+    return s->of.pool.slots;
+}
+
+static kolk_status reserve_in_pool(subject *s, uint32_t capacity) {
+    return kolk_pool_reserve(&s->of.pool, capacity);
+}
+
+static void *take_far_from_pool(subject *s) {
+    return kolk_pool_alloc_at(&s->of.pool, kolk_handle_unpack(UINT64_C(5) << 32 | (2000 ^ s->of.pool.tag)));
+}
+
+static bool index_of_pool(subject *s, void *object) {
+    return kolk_pool_index(&s->of.pool, object) != UINT32_MAX;
+}
+
+static bool pool_has_handle(subject *s, void *object) {
+    return !kolk_handle_is_null(kolk_pool_handle(&s->of.pool, object));
+}
+
+static bool next_in_pool(subject *s, void *object) {
+    return kolk_pool_next(&s->of.pool, object);
+}
+
+/* ---- Slot maps ---------------------------------------------------------------------------------------------------------- */
+
+static kolk_status init_map(subject *s, const options *with) {
+    kolk_slotmap_desc desc = {.name = with->name,
+                              .object_size = with->object_size,
+                              .capacity = with->capacity,
+                              .max_capacity = with->max_capacity,
+                              .memory = with->memory,
+                              .memory_size = with->memory_size,
+                              .debug = with->debug};
+    return kolk_slotmap_init(&s->of.map, &desc);
+}
+
+LIMITS(map_take)
+LIMITS(map_give)
+LIMITS(map_end)
+
+APART(map_take) static void *take_from_map(subject *s) {
+    void *object = kolk_slotmap_add(&s->of.map, NULL);
+    AND_ON();
+    return object;
+}
+
+APART(map_give) static void give_to_map(subject *s, void *object) {
+    kolk_slotmap_remove(&s->of.map, kolk_slotmap_handle(&s->of.map, object));
+    AND_ON();
+}
+
+APART(map_end) static void end_of_map(subject *s) {
+    kolk_slotmap_deinit(&s->of.map);
+    AND_ON();
+}
+
+static bool map_is_valid(const subject *s) {
+    return kolk_slotmap_is_valid(&s->of.map);
+}
+
+static void stats_of_map(const subject *s, kolk_stats *out) {
+    kolk_slotmap_stats(&s->of.map, out);
+}
+
+static void clear_map(subject *s) {
+    kolk_slotmap_clear(&s->of.map);
+}
+
+static kolk_handle handle_of_map(const subject *s, const void *object) {
+    return kolk_slotmap_handle(&s->of.map, object);
+}
+
+static void *get_of_map(const subject *s, kolk_handle handle) {
+    return kolk_slotmap_get(&s->of.map, handle);
+}
+
+static bool give_handle_to_map(subject *s, kolk_handle handle) {
+    return kolk_slotmap_remove(&s->of.map, handle);
+}
+
+static void *slots_of_map(const subject *s) {
+    return s->of.map.objects;
+}
+
+static kolk_status reserve_in_map(subject *s, uint32_t capacity) {
+    return kolk_slotmap_reserve(&s->of.map, capacity);
+}
+
+static bool index_of_map(subject *s, void *object) {
+    return kolk_slotmap_index(&s->of.map, object) != UINT32_MAX;
+}
+
+static bool map_has_handle(subject *s, void *object) {
+    return !kolk_handle_is_null(kolk_slotmap_handle(&s->of.map, object));
+}
+
+/* ---- Shared pools, used by one thread ------------------------------------------------------------------------------------ */
+
+static kolk_status init_shared(subject *s, const options *with) {
+    kolk_shared_desc desc = {.name = with->name,
+                             .object_size = with->object_size,
+                             .capacity = with->capacity,
+                             .max_capacity = with->max_capacity,
+                             .max_threads = 2,
+                             .cache = 2,
+                             .debug = with->debug,
+                             .no_handles = s->kind->no_handles,
+                             .exact = s->kind->exact};
+    kolk_status status = kolk_shared_init(&s->of.shared, &desc);
+    return status == KOLK_OK ? kolk_local_init(&s->local, &s->of.shared) : status;
+}
+
+LIMITS(shared_take)
+LIMITS(shared_give)
+LIMITS(shared_end)
+
+APART(shared_take) static void *take_from_shared(subject *s) {
+    void *object = kolk_local_alloc(&s->local);
+    AND_ON();
+    return object;
+}
+
+APART(shared_give) static void give_to_shared(subject *s, void *object) {
+    kolk_local_free(&s->local, object);
+    AND_ON();
+}
+
+APART(shared_end) static void end_of_shared(subject *s) {
+    kolk_shared_deinit(&s->of.shared);
+    AND_ON();
+}
+
+static bool shared_is_valid(const subject *s) {
+    return kolk_shared_is_valid(&s->of.shared);
+}
+
+static void stats_of_shared(const subject *s, kolk_stats *out) {
+    kolk_shared_stats(&s->of.shared, out);
+}
+
+static kolk_handle handle_of_shared(const subject *s, const void *object) {
+    return kolk_shared_handle(&s->of.shared, object);
+}
+
+static void *get_of_shared(const subject *s, kolk_handle handle) {
+    return kolk_shared_get(&s->of.shared, handle);
+}
+
+static bool is_live_in_shared(const subject *s, const void *object) {
+    return kolk_shared_is_live(&s->of.shared, object);
+}
+
+static void *slots_of_shared(const subject *s) {
+    return s->of.shared.slots;
+}
+
+static bool shared_has_handle(subject *s, void *object) {
+    return !kolk_handle_is_null(kolk_shared_handle(&s->of.shared, object));
+}
+
+static bool next_in_shared(subject *s, void *object) {
+    return kolk_shared_next(&s->of.shared, object);
+}
+
+/* ---- GTA pools ------------------------------------------------------------------------------------------------------------ */
+
+static kolk_status init_bytemap(subject *s, const options *with) {
+    kolk_bytemap_view view = {.name = with->name, .object_size = with->object_size, .count = (int32_t)with->capacity};
+    if (with->memory) {
+        view.object_list = with->memory;
+        view.byte_map = (uint8_t *)with->memory + with->object_size * with->capacity;
+    }
+    return kolk_bytemap_initialise_with(&s->of.bytemap, &view);
+}
+
+LIMITS(bytemap_take)
+LIMITS(bytemap_give)
+LIMITS(bytemap_end)
+
+APART(bytemap_take) static void *take_from_bytemap(subject *s) {
+    void *object = kolk_bytemap_new(&s->of.bytemap);
+    AND_ON();
+    return object;
+}
+
+APART(bytemap_give) static void give_to_bytemap(subject *s, void *object) {
+    kolk_bytemap_delete(&s->of.bytemap, object);
+    AND_ON();
+}
+
+APART(bytemap_end) static void end_of_bytemap(subject *s) {
+    kolk_bytemap_flush(&s->of.bytemap);
+    AND_ON();
+}
+
+static bool bytemap_is_valid(const subject *s) {
+    return kolk_bytemap_is_valid(&s->of.bytemap);
+}
+
+static void stats_of_bytemap(const subject *s, kolk_stats *out) {
+    kolk_bytemap_stats(&s->of.bytemap, out);
+}
+
+static void clear_bytemap(subject *s) {
+    kolk_bytemap_clear(&s->of.bytemap);
+}
+
+static void *slots_of_bytemap(const subject *s) {
+    return s->of.bytemap.object_list;
+}
+
+static bool just_index_of_bytemap(subject *s, void *object) {
+    return kolk_bytemap_get_just_index(&s->of.bytemap, object) != -1;
+}
+
+static bool index_of_bytemap(subject *s, void *object) {
+    return kolk_bytemap_get_index(&s->of.bytemap, object) != -1;
+}
+
+static bool next_in_bytemap(subject *s, void *object) {
+    return kolk_bytemap_next(&s->of.bytemap, object);
+}
+
+/* ---- Queues: nobody's objects, but memory, a name and statistics ---------------------------------------------------------- */
+
+static kolk_status init_queue(subject *s, const options *with) {
+    kolk_queue_desc desc = {.name = with->name, .item_size = with->object_size, .capacity = with->capacity};
+    return kolk_queue_init(&s->of.queue, &desc);
+}
+
+static void end_of_queue(subject *s) {
+    kolk_queue_deinit(&s->of.queue);
+}
+
+static bool queue_is_valid(const subject *s) {
+    return kolk_queue_is_valid(&s->of.queue);
+}
+
+static void stats_of_queue(const subject *s, kolk_stats *out) {
+    kolk_queue_stats(&s->of.queue, out);
+}
+
+/* ---- The table ------------------------------------------------------------------------------------------------------------- */
+
+#define OF_ALL   (KOLK_DEBUG_FILL | KOLK_DEBUG_GUARD | KOLK_DEBUG_QUARANTINE | KOLK_DEBUG_SITES)
+#define OF_SLOTS (OF_ALL | KOLK_DEBUG_TRACE | KOLK_DEBUG_BYPASS | KOLK_DEBUG_FAIL)
+#define OF_PLACES                                                                                                      \
+    (KOLK_DEBUG_FILL | KOLK_DEBUG_SITES | KOLK_DEBUG_TRACE | KOLK_DEBUG_BYPASS | KOLK_DEBUG_FAIL | KOLK_DEBUG_MOVE)
+
+#define POOL(name_, also, ...)                                                                                         \
+    {                                                                                                                  \
+        .name = name_, .member = "pool", .size = sizeof(kolk_pool), .failed_at = offsetof(kolk_pool, failed),          \
+        .can = TAKES | FREES | ASKS | ISSUES | GROWS | DOUBLES | LENT | SIZES | STAYS | DEBUGS | (also),               \
+        .debug = OF_SLOTS, .init = init_pool, .take = take_from_pool, .give = give_to_pool, .end = end_of_pool,        \
+        .in_take = &in_pool_take, .in_give = &in_pool_give, .in_end = &in_pool_end, .is_valid = pool_is_valid,         \
+        .stats = stats_of_pool, .clear = clear_pool, .handle = handle_of_pool, .get = get_of_pool,                     \
+        .is_live = is_live_in_pool, .slots = slots_of_pool, .reserve = reserve_in_pool, .free_verb = "free",           \
+        .double_free = "double free of slot %u", .slot = "slot", .dead = "is free", __VA_ARGS__                        \
+    }
+
+#define WITH_HANDLES                                                                                                   \
+    .give_handle = give_handle_to_pool, .take_far = take_far_from_pool,                                                \
+    .questions = {{"index", index_of_pool, false, false},                                                              \
+                  {"handle", pool_has_handle, false, false},                                                           \
+                  {"next", next_in_pool, true, true}}
+
+#define SHARED(name_, also, ...)                                                                                       \
+    {                                                                                                                  \
+        .name = name_, .member = "shared", .size = sizeof(kolk_shared),                                                \
+        .can = TAKES | FREES | ASKS | GROWS | STAYS | DEBUGS | (also), .debug = OF_SLOTS, .init = init_shared,         \
+        .take = take_from_shared, .give = give_to_shared, .end = end_of_shared, .in_take = &in_shared_take,            \
+        .in_give = &in_shared_give, .in_end = &in_shared_end, .is_valid = shared_is_valid, .stats = stats_of_shared,   \
+        .handle = handle_of_shared, .get = get_of_shared, .is_live = is_live_in_shared, .slots = slots_of_shared,      \
+        .free_verb = "free", .double_free = "double free of slot %u", .slot = "slot", .dead = "is free", __VA_ARGS__   \
+    }
+
+static const kind kinds[] = {
+    POOL("pool, LIFO", HANDLES, .reuse = KOLK_REUSE_LIFO, WITH_HANDLES),
+    POOL("pool, FIFO", HANDLES, .reuse = KOLK_REUSE_FIFO, WITH_HANDLES),
+    POOL("pool, LOWEST", HANDLES, .reuse = KOLK_REUSE_LOWEST, WITH_HANDLES),
+    POOL("pool, a hook", HANDLES, .hook = true, WITH_HANDLES),
+    POOL("pool, no handles", 0, .generations = KOLK_GENERATIONS_NONE,
+         .questions = {{"index", index_of_pool, false, false}, {"next", next_in_pool, true, true}}),
+    {.name = "slot map",
+     .member = "slotmap",
+     .size = sizeof(kolk_slotmap),
+     .failed_at = offsetof(kolk_slotmap, failed),
+     .can = TAKES | ASKS | HANDLES | GROWS | DOUBLES | LENT | SIZES | DEBUGS,
+     .debug = OF_PLACES,
+     .init = init_map,
+     .take = take_from_map,
+     .give = give_to_map,
+     .end = end_of_map,
+     .in_take = &in_map_take,
+     .in_give = &in_map_give,
+     .in_end = &in_map_end,
+     .is_valid = map_is_valid,
+     .stats = stats_of_map,
+     .clear = clear_map,
+     .handle = handle_of_map,
+     .get = get_of_map,
+     .give_handle = give_handle_to_map,
+     .slots = slots_of_map,
+     .reserve = reserve_in_map,
+     .questions = {{"index", index_of_map, false, false}, {"handle", map_has_handle, false, false}},
+     .slot = "place",
+     .dead = "has no object"},
+    SHARED("shared", HANDLES | ISSUES,
+           .questions = {{"handle", shared_has_handle, false, false}, {"next", next_in_shared, true, true}}),
+    SHARED("shared, exact", HANDLES | ISSUES, .exact = true,
+           .questions = {{"handle", shared_has_handle, false, false}, {"next", next_in_shared, true, true}}),
+    SHARED("shared, no handles", 0, .no_handles = true, .questions = {{"next", next_in_shared, true, true}}),
+    SHARED("shared, exact, no handles", 0, .no_handles = true, .exact = true,
+           .questions = {{"next", next_in_shared, true, true}}),
+    {.name = "GTA pool",
+     .member = "bytemap",
+     .size = sizeof(kolk_bytemap),
+     .failed_at = offsetof(kolk_bytemap, failed),
+     .can = TAKES | FREES | ASKS | LENT | STAYS,
+     .init = init_bytemap,
+     .take = take_from_bytemap,
+     .give = give_to_bytemap,
+     .end = end_of_bytemap,
+     .in_take = &in_bytemap_take,
+     .in_give = &in_bytemap_give,
+     .in_end = &in_bytemap_end,
+     .is_valid = bytemap_is_valid,
+     .stats = stats_of_bytemap,
+     .clear = clear_bytemap,
+     .slots = slots_of_bytemap,
+     .questions = {{"get_just_index", just_index_of_bytemap, true, false},
+                   {"get_index", index_of_bytemap, true, false},
+                   {"next", next_in_bytemap, true, true}},
+     .free_verb = "delete",
+     .double_free = "delete of slot %u, which is free",
+     .slot = "slot",
+     .dead = "is free"},
+    {.name = "queue",
+     .member = "queue",
+     .size = sizeof(kolk_queue),
+     .init = init_queue,
+     .end = end_of_queue,
+     .is_valid = queue_is_valid,
+     .stats = stats_of_queue},
+};
+
+/* ---- Modes ------------------------------------------------------------------------------------------------------------------ */
+
+enum { PLAIN, TRACE, FILL, GUARD, QUARANTINE, SITES, ALL_SETTINGS, BYPASS, BYPASS_AND_SITES, MODES };
+
+typedef struct mode {
+    const char *name, *debug;
+    uint32_t flags;
+} mode;
+
+static const mode modes[MODES] = {
+    {"plain", NULL, 0},
+    {"trace", "trace", KOLK_DEBUG_TRACE},
+    {"fill", "fill", KOLK_DEBUG_FILL},
+    {"guard", "guard", KOLK_DEBUG_GUARD},
+    {"quarantine", "quarantine=2", KOLK_DEBUG_QUARANTINE},
+    {"sites", "sites", KOLK_DEBUG_SITES},
+    {"all", "all", OF_ALL},
+    {"bypass", NULL, KOLK_DEBUG_BYPASS},
+    {"bypass and sites", "sites", KOLK_DEBUG_BYPASS | KOLK_DEBUG_SITES},
+};
+
+#define IN(mode)      (1u << (mode))
+#define IN_EVERY_MODE (IN(MODES) - 1)
+
+/* ---- Contracts --------------------------------------------------------------------------------------------------------------- */
+
+typedef struct row {
+    const kind *kind;
+    const mode *mode;
+} row;
+
+static subject *it; /* what the test that runs is about; longjmp leaves it alone */
+static const row *now;
+
+/* Begins one as the row says, but for what is asked for here. */
+static inline kolk_status init_it(options with) {
+    memset(it, 0, sizeof *it);
+    it->kind = now->kind;
+    setenv("KOLK_BYPASS", now->mode->flags & KOLK_DEBUG_BYPASS ? "1" : "0", 1);
+    if (!with.name) with.name = "it";
+    if (!with.object_size) with.object_size = 24;
+    if (!with.debug) with.debug = now->mode->debug;
+    if (!(it->kind->can & GROWS)) with.max_capacity = 0;
+    if (!(it->kind->can & LENT)) with.memory = NULL, with.memory_size = 0;
+    return it->kind->init(it, &with);
+}
+
+static inline void begin_it(options with) {
+    kolk_status status = init_it(with);
+    if (status != KOLK_OK) fail_msg("init: %s", kolk_status_text(status));
+    assert_true(it->kind->is_valid(it));
+}
+
+static inline void assert_is_valid(void) {
+    assert_true(it->kind->is_valid(it));
+}
+
+static inline bool it_is_zero(void) {
+    return all_bytes_are(&it->of, it->kind->size, 0);
+}
+
+static inline void end_it(void) {
+    assert_is_valid();
+    it->kind->end(it);
+    assert_true(it_is_zero());
+}
+
+static inline void *take_one(void) {
+    void *object = it->kind->take(it);
+    assert_non_null(object);
+    assert_is_valid();
+    return object;
+}
+
+static inline void give_one(void *object) {
+    it->kind->give(it, object);
+    assert_is_valid();
+}
+
+static inline kolk_stats stats_of_it(void) {
+    kolk_stats stats;
+    it->kind->stats(it, &stats);
+    return stats;
+}
+
+static inline uint32_t count_of_it(void) {
+    return stats_of_it().count;
+}
+
+/* All that are alive, so that there is no leak to tell of. */
+static inline void give_back_all(void **objects, uint32_t n) {
+    while (n-- > 0) give_one(objects[n]);
+}
+
+typedef struct contract {
+    const char *name;
+    void (*test)(void **state);
+    unsigned needs, modes;
+} contract;
+
+#define CONTRACT(test, needs, modes)                                                                                   \
+    { #test, test, needs, modes }
+
+static inline int set_row(void **state) {
+    now = (const row *)*state;
+    return plain_environment(state);
+}
+
+static inline bool is_row_of(const contract *c, const kind *k, unsigned m) {
+    return (k->can & c->needs) == c->needs && (c->modes & IN(m)) && (m == PLAIN || (k->debug & modes[m].flags));
+}
+
+/* Each contract for each kind in each mode: a test of its own. */
+static inline int run_contracts(const contract *contracts, size_t n, CMFixtureFunction setup,
+                                CMFixtureFunction teardown) {
+    static subject own;
+    static row rows[LENGTH_OF(kinds)][MODES];
+    static struct CMUnitTest tests[2000];
+    static char names[LENGTH_OF(tests)][100];
+    size_t count = 0;
+    it = &own;
+    for (size_t c = 0; c < n; c++) {
+        size_t before = count;
+        for (size_t k = 0; k < LENGTH_OF(kinds); k++) {
+            for (unsigned m = 0; m < MODES; m++) {
+                if (!is_row_of(&contracts[c], &kinds[k], m)) continue;
+                rows[k][m] = (row){&kinds[k], &modes[m]};
+                snprintf(names[count], sizeof *names, "%s: %s: %s", contracts[c].name, kinds[k].name, modes[m].name);
+                if (count == LENGTH_OF(tests)) abort();
+                tests[count] = (struct CMUnitTest){names[count], contracts[c].test, set_row, teardown, &rows[k][m]};
+                count++;
+            }
+        }
+        if (count == before) abort(); /* of nothing */
+    }
+    return _cmocka_run_group_tests("contracts", tests, count, setup, NULL);
+}
+
+#endif
