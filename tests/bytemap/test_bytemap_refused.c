@@ -1,6 +1,6 @@
 // link: -Wl,--wrap=munmap
-/* The system refuses: the n-th call fails, n = 1, 2, 3 ... until initialise succeeds; the pool is all zero, and nothing is
- * left behind. Pools on given arrays ask the system for nothing. */
+/* Memory that is given back, once; pools on given arrays, and attached ones, ask the system for nothing. What happens when it
+ * refuses is in contracts/test_all_refused.c. */
 #include "bytemap_test.h"
 
 #include "../help/system_calls.h"
@@ -42,29 +42,6 @@ static void test_flush_gives_memory_back(void **state) {
     assert_int_equal(released.calls, 1);
 }
 
-static void test_initialise_refused(void **state) {
-    (void)state;
-    for (unsigned nth = 1;; nth++) {
-        kolk_bytemap pool = {0};
-        released.calls = 0;
-        refuse(nth, nth % 2);
-        kolk_status status = kolk_bytemap_initialise(&pool, 1000, OBJECT_SIZE);
-        unsigned calls = os.calls;
-        refuse(0, false);
-        if (status == KOLK_OK) {
-            assert_true(nth == calls + 1 && nth > 2); /* reserve and commit */
-            make_objects(&pool, 1000);
-            kolk_bytemap_flush(&pool);
-            break;
-        }
-        assert_int_equal(status, KOLK_NO_MEMORY);
-        assert_int_equal(released.calls, nth - 1); /* what was reserved */
-        assert_true(all_bytes_are(&pool, sizeof pool, 0));
-        assert_int_equal(kolk_bytemap_initialise(&pool, 3, OBJECT_SIZE), KOLK_OK); /* as if nothing had been */
-        kolk_bytemap_flush(&pool);
-    }
-}
-
 static void test_nothing_to_refuse(void **state) {
     (void)state;
     owner mine = some_owner;
@@ -88,7 +65,6 @@ static void test_nothing_to_refuse(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_flush_gives_memory_back),
-        TEST(test_initialise_refused),
         TEST(test_nothing_to_refuse),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -78,13 +78,15 @@ struct kind {
     bool (*is_live)(const subject *s, const void *object);
     void *(*slots)(const subject *s);
     kolk_status (*reserve)(subject *s, uint32_t capacity);
+    size_t (*trim)(subject *s);
     void *(*take_far)(subject *s); /* a slot beyond its capacity */
     question questions[3];
     const char *free_verb, *double_free; /* %u: the slot */
     const char *slot, *dead;             /* what it calls a slot, and one without an object */
     kolk_reuse reuse;
     kolk_generations generations;
-    bool no_handles, exact, hook;
+    bool no_handles, exact, hook, sets_up;
+    bool wants_zero; /* its init must find 0 where it is to be */
 };
 
 /* ---- Pools ------------------------------------------------------------------------------------------------------------- */
@@ -92,6 +94,11 @@ struct kind {
 static void count_reset(void *object, void *context) {
     (void)object;
     ((subject *)context)->resets++;
+}
+
+static bool set_up_object(void *object, void *context) {
+    (void)object, (void)context;
+    return true;
 }
 
 static kolk_status init_pool(subject *s, const options *with) {
@@ -104,6 +111,7 @@ static kolk_status init_pool(subject *s, const options *with) {
                            .debug = with->debug,
                            .reuse = s->kind->reuse,
                            .generations = s->kind->generations,
+                           .setup = s->kind->sets_up ? set_up_object : NULL,
                            .reset = s->kind->hook ? count_reset : NULL,
                            .context = s};
     return kolk_pool_init(&s->of.pool, &desc);
@@ -163,6 +171,10 @@ static void *slots_of_pool(const subject *s) {
 
 static kolk_status reserve_in_pool(subject *s, uint32_t capacity) {
     return kolk_pool_reserve(&s->of.pool, capacity);
+}
+
+static size_t trim_pool(subject *s) {
+    return kolk_pool_trim(&s->of.pool);
 }
 
 static void *take_far_from_pool(subject *s) {
@@ -244,6 +256,10 @@ static void *slots_of_map(const subject *s) {
 
 static kolk_status reserve_in_map(subject *s, uint32_t capacity) {
     return kolk_slotmap_reserve(&s->of.map, capacity);
+}
+
+static size_t trim_map(subject *s) {
+    return kolk_slotmap_trim(&s->of.map);
 }
 
 static bool index_of_map(subject *s, void *object) {
@@ -407,15 +423,16 @@ static void stats_of_queue(const subject *s, kolk_stats *out) {
 #define OF_PLACES                                                                                                      \
     (KOLK_DEBUG_FILL | KOLK_DEBUG_SITES | KOLK_DEBUG_TRACE | KOLK_DEBUG_BYPASS | KOLK_DEBUG_FAIL | KOLK_DEBUG_MOVE)
 
-#define POOL(name_, also, ...)                                                                                         \
+#define POOL(name_, also, without, ...)                                                                                \
     {                                                                                                                  \
         .name = name_, .member = "pool", .size = sizeof(kolk_pool), .failed_at = offsetof(kolk_pool, failed),          \
         .can = TAKES | FREES | ASKS | ISSUES | GROWS | DOUBLES | LENT | SIZES | STAYS | DEBUGS | (also),               \
-        .debug = OF_SLOTS, .init = init_pool, .take = take_from_pool, .give = give_to_pool, .end = end_of_pool,        \
-        .in_take = &in_pool_take, .in_give = &in_pool_give, .in_end = &in_pool_end, .is_valid = pool_is_valid,         \
-        .stats = stats_of_pool, .clear = clear_pool, .handle = handle_of_pool, .get = get_of_pool,                     \
-        .is_live = is_live_in_pool, .slots = slots_of_pool, .reserve = reserve_in_pool, .free_verb = "free",           \
-        .double_free = "double free of slot %u", .slot = "slot", .dead = "is free", __VA_ARGS__                        \
+        .debug = OF_SLOTS & ~(unsigned)(without), .init = init_pool, .take = take_from_pool, .give = give_to_pool,     \
+        .end = end_of_pool, .in_take = &in_pool_take, .in_give = &in_pool_give, .in_end = &in_pool_end,                \
+        .is_valid = pool_is_valid, .stats = stats_of_pool, .clear = clear_pool, .handle = handle_of_pool,              \
+        .get = get_of_pool, .is_live = is_live_in_pool, .slots = slots_of_pool, .reserve = reserve_in_pool,            \
+        .trim = trim_pool, .free_verb = "free", .double_free = "double free of slot %u", .slot = "slot",               \
+        .dead = "is free", __VA_ARGS__                                                                                 \
     }
 
 #define WITH_HANDLES                                                                                                   \
@@ -435,11 +452,12 @@ static void stats_of_queue(const subject *s, kolk_stats *out) {
     }
 
 static const kind kinds[] = {
-    POOL("pool, LIFO", HANDLES, .reuse = KOLK_REUSE_LIFO, WITH_HANDLES),
-    POOL("pool, FIFO", HANDLES, .reuse = KOLK_REUSE_FIFO, WITH_HANDLES),
-    POOL("pool, LOWEST", HANDLES, .reuse = KOLK_REUSE_LOWEST, WITH_HANDLES),
-    POOL("pool, a hook", HANDLES, .hook = true, WITH_HANDLES),
-    POOL("pool, no handles", 0, .generations = KOLK_GENERATIONS_NONE,
+    POOL("pool, LIFO", HANDLES, 0, .reuse = KOLK_REUSE_LIFO, WITH_HANDLES),
+    POOL("pool, FIFO", HANDLES, 0, .reuse = KOLK_REUSE_FIFO, WITH_HANDLES),
+    POOL("pool, LOWEST", HANDLES, 0, .reuse = KOLK_REUSE_LOWEST, WITH_HANDLES),
+    POOL("pool, a hook", HANDLES, 0, .hook = true, WITH_HANDLES),
+    POOL("pool, setup", HANDLES, KOLK_DEBUG_FILL, .sets_up = true, WITH_HANDLES),
+    POOL("pool, no handles", 0, 0, .generations = KOLK_GENERATIONS_NONE,
          .questions = {{"index", index_of_pool, false, false}, {"next", next_in_pool, true, true}}),
     {.name = "slot map",
      .member = "slotmap",
@@ -462,6 +480,7 @@ static const kind kinds[] = {
      .give_handle = give_handle_to_map,
      .slots = slots_of_map,
      .reserve = reserve_in_map,
+     .trim = trim_map,
      .questions = {{"index", index_of_map, false, false}, {"handle", map_has_handle, false, false}},
      .slot = "place",
      .dead = "has no object"},
@@ -474,6 +493,7 @@ static const kind kinds[] = {
            .questions = {{"next", next_in_shared, true, true}}),
     {.name = "GTA pool",
      .member = "bytemap",
+     .wants_zero = true,
      .size = sizeof(kolk_bytemap),
      .failed_at = offsetof(kolk_bytemap, failed),
      .can = TAKES | FREES | ASKS | LENT | STAYS,
@@ -536,16 +556,17 @@ typedef struct row {
 } row;
 
 static subject *it; /* what the test that runs is about; longjmp leaves it alone */
-static const row *now;
+static const row *row_now;
 
 /* Begins one as the row says, but for what is asked for here. */
 static inline kolk_status init_it(options with) {
     memset(it, 0, sizeof *it);
-    it->kind = now->kind;
-    setenv("KOLK_BYPASS", now->mode->flags & KOLK_DEBUG_BYPASS ? "1" : "0", 1);
+    if (!row_now->kind->wants_zero) memset(&it->of, 0xff, row_now->kind->size);
+    it->kind = row_now->kind;
+    setenv("KOLK_BYPASS", row_now->mode->flags & KOLK_DEBUG_BYPASS ? "1" : "0", 1);
     if (!with.name) with.name = "it";
     if (!with.object_size) with.object_size = 24;
-    if (!with.debug) with.debug = now->mode->debug;
+    if (!with.debug) with.debug = row_now->mode->debug;
     if (!(it->kind->can & GROWS)) with.max_capacity = 0;
     if (!(it->kind->can & LENT)) with.memory = NULL, with.memory_size = 0;
     return it->kind->init(it, &with);
@@ -608,7 +629,7 @@ typedef struct contract {
     { #test, test, needs, modes }
 
 static inline int set_row(void **state) {
-    now = (const row *)*state;
+    row_now = (const row *)*state;
     return plain_environment(state);
 }
 

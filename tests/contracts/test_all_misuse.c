@@ -19,7 +19,7 @@ static struct {
 
 static void set_up_named(const char *name) {
     memset(&f, 0, sizeof f);
-    bool lent = now->mode == &modes[PLAIN];
+    bool lent = row_now->mode == &modes[PLAIN];
     begin_it((options){.name = name,
                        .object_size = SIZE,
                        .capacity = SLOTS,
@@ -43,7 +43,7 @@ static void set_up(void) {
 }
 
 static bool is_bypassed(void) {
-    return now->mode->flags & KOLK_DEBUG_BYPASS;
+    return row_now->mode->flags & KOLK_DEBUG_BYPASS;
 }
 
 static void assert_unchanged(void) {
@@ -167,7 +167,7 @@ static void test_free_of_a_foreign_pointer(void **state) {
     for (size_t i = 0; i < LENGTH_OF(foreign); i++) {
         it->kind->give(it, foreign[i]);
         const report *last = &f.kept.all[f.kept.read];
-        if (now->mode->flags & KOLK_DEBUG_GUARD && last->failure.rule == KOLK_INTERIOR_POINTER) {
+        if (row_now->mode->flags & KOLK_DEBUG_GUARD && last->failure.rule == KOLK_INTERIOR_POINTER) {
             next_report(&f.kept); /* a zone is its slot's */
             continue;
         }
@@ -228,7 +228,7 @@ static void test_questions_about_what_is_no_object(void **state) {
         void *behind = moved(it->kind->slots(it), (ptrdiff_t)(stats_of_it().max_capacity * stride));
         void *const foreign[] = {&a_global, behind, moved(it->kind->slots(it), -(ptrdiff_t)SIZE), moved(NULL, 8)};
         for (size_t i = 0; i < LENGTH_OF(foreign); i++) {
-            if (now->mode->flags & KOLK_DEBUG_GUARD && (i == 1 || i == 2)) continue; /* zones are theirs */
+            if (row_now->mode->flags & KOLK_DEBUG_GUARD && (i == 1 || i == 2)) continue; /* zones are theirs */
             ask_in_vain(q, foreign[i], KOLK_FOREIGN_POINTER, NO_SLOT, "a pointer that is not of this pool");
         }
         if (!q->of_null) ask_in_vain(q, NULL, KOLK_FOREIGN_POINTER, NO_SLOT, "NULL");
@@ -289,7 +289,7 @@ static void test_handles_of_other_pools(void **state) {
             assert_null(it->kind->get(it, foreign[n / 2]));
         assert_int_equal(stats_of_it().wrong_pool, n + 1);
         snprintf(text, sizeof text, "handle %" PRIu64 " is of another pool", foreign[n / 2].bits);
-        if (!(now->mode->flags & looks)) continue;
+        if (!(row_now->mode->flags & looks)) continue;
         assert_int_equal(f.kept.all[0].failure.handle.bits, foreign[n / 2].bits);
         assert_told(KOLK_WRONG_POOL, NULL, NO_SLOT, text);
     }
@@ -381,12 +381,12 @@ static void test_the_default_handler_prints_and_aborts(void **state) {
     skip_if_emulated();
     int status = run_apart(ask_by_default, text, sizeof text);
     assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
-    snprintf(begin, sizeof begin, "kolk: it: %s of a pointer into %s 1, at byte 1 of it", now->kind->questions[0].verb,
-             now->kind->slot);
+    snprintf(begin, sizeof begin, "kolk: it: %s of a pointer into %s 1, at byte 1 of it",
+             row_now->kind->questions[0].verb, row_now->kind->slot);
     assert_memory_equal(text, begin, strlen(begin));
     assert_int_equal(text[strlen(text) - 1], '\n');
-    bool sites = now->mode->flags & KOLK_DEBUG_SITES;
-    assert_int_equal(strstr(text, "; KOLK_DEBUG=sites tells more\n") != NULL, now->kind->can & DEBUGS && !sites);
+    bool sites = row_now->mode->flags & KOLK_DEBUG_SITES;
+    assert_int_equal(strstr(text, "; KOLK_DEBUG=sites tells more\n") != NULL, row_now->kind->can & DEBUGS && !sites);
 }
 
 static sigjmp_buf out_of_abort;

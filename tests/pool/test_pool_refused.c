@@ -1,124 +1,8 @@
-/* The system refuses: the n-th call fails, n = 1, 2, 3 ... until the operation succeeds, once and for ever; the pool is
- * unchanged and valid. */
-#include "../help/test.h"
+/* The system refuses what only the core pool asks for: trim, in every mode, and what a full pool does then. What is common to
+ * all kinds is in contracts/test_all_refused.c. */
+#include "../help/debug_test.h"
 
 #include "../help/system_calls.h"
-
-static void test_init_refused(void **state) {
-    (void)state;
-    for (unsigned n = 0; n < 6 * 2 * 2; n++) {
-        kolk_pool_desc desc = shape(n % 6, 100, n / 6 % 2 ? 5000 : 0);
-        for (unsigned nth = 1;; nth++) {
-            kolk_pool pool;
-            memset(&pool, 0xff, sizeof pool);
-            refuse(nth, n / 12);
-            kolk_status status = kolk_pool_init(&pool, &desc);
-            unsigned calls = os.calls;
-            refuse(0, false);
-            if (status == KOLK_OK) {
-                assert_true(nth == calls + 1 && nth > 2); /* reserve, and at least one commit */
-                kolk_pool_deinit(&pool);
-                break;
-            }
-            assert_int_equal(status, KOLK_NO_MEMORY);
-            assert_true(is_all_zero(&pool));
-        }
-    }
-}
-
-/* A pool on the caller's memory asks the system for nothing. */
-static void test_nothing_to_refuse(void **state) {
-    (void)state;
-    static _Alignas(16) unsigned char memory[KOLK_POOL_BYTES(OBJECT, 8, 9)];
-    for (unsigned n = 0; n < 6; n++) {
-        kolk_pool pool;
-        kolk_pool_desc desc = shape(n, 9, 0);
-        desc.memory = memory;
-        desc.memory_size = sizeof memory;
-        refuse(1, true);
-        make_pool(&pool, &desc);
-        for (uint32_t i = 0; i < 9; i++) assert_non_null(stamped(&pool, i));
-        assert_null(kolk_pool_alloc(&pool));
-        kolk_pool_clear(&pool);
-        assert_int_equal(kolk_pool_trim(&pool), 0);
-        kolk_pool_deinit(&pool);
-        assert_int_equal(os.calls, 0);
-    }
-}
-
-/* One operation that needs more memory. */
-typedef bool operation(kolk_pool *pool);
-
-static bool by_reserve(kolk_pool *pool) {
-    return kolk_pool_reserve(pool, 3000) == KOLK_OK;
-}
-
-static bool by_alloc(kolk_pool *pool) {
-    return kolk_pool_alloc(pool) != NULL;
-}
-
-static bool by_alloc_at(kolk_pool *pool) {
-    return kolk_pool_alloc_at(pool, kolk_handle_unpack(UINT64_C(5) << 32 | (2000 ^ pool->tag))) != NULL;
-}
-
-static void grow_refused(operation *grow, unsigned n, bool for_ever) {
-    kolk_pool_desc desc = shape(n, 50, 5000);
-    kolk_stats stats;
-    for (unsigned nth = 1;; nth++) {
-        kolk_pool pool;
-        make_pool(&pool, &desc);
-        for (uint32_t i = 0; i < 50; i++) assert_non_null(stamped(&pool, i));
-        kolk_pool before = pool;
-        refuse(nth, for_ever);
-        bool done = grow(&pool);
-        unsigned calls = os.calls;
-        refuse(0, false);
-        assert_true(kolk_pool_is_valid(&pool));
-        kolk_pool_stats(&pool, &stats);
-        for (uint32_t i = 0; i < 50; i++) assert_true(is_stamped(kolk_pool_at(&pool, i), i));
-        if (done && nth == calls + 1) {
-            kolk_pool_deinit(&pool);
-            return;
-        }
-        if (done) { /* it has asked for less, once more */
-            assert_true(!for_ever && pool.capacity >= 51);
-        } else {
-            assert_int_equal(stats.failed, grow == by_reserve ? 0 : 1);
-            pool.failed = 0;
-            assert_memory_equal(&pool, &before, sizeof pool); /* nothing else has changed */
-            assert_true(grow(&pool));                         /* and now it works */
-            assert_true(kolk_pool_is_valid(&pool));
-        }
-        kolk_pool_deinit(&pool);
-    }
-}
-
-static void test_growth_refused(void **state) {
-    (void)state;
-    operation *operations[] = {by_reserve, by_alloc, by_alloc_at};
-    for (size_t i = 0; i < LENGTH_OF(operations); i++)
-        for (unsigned n = 0; n < 6; n++) {
-            grow_refused(operations[i], n, false);
-            grow_refused(operations[i], n, true);
-        }
-}
-
-/* Memory for one slot more, but not for twice as many: the pool takes what it gets. */
-static void test_growth_takes_what_it_gets(void **state) {
-    (void)state;
-    kolk_pool pool;
-    kolk_pool_desc desc = shape(0, 50, 5000);
-    make_pool(&pool, &desc);
-    for (uint32_t i = 0; i < 50; i++) assert_non_null(stamped(&pool, i));
-    refuse(1, false);
-    assert_non_null(stamped(&pool, 50));
-    assert_int_equal(pool.capacity, 51);
-    refuse(0, false);
-    assert_non_null(stamped(&pool, 51));
-    assert_true(pool.capacity > 60);
-    assert_true(kolk_pool_is_valid(&pool));
-    kolk_pool_deinit(&pool);
-}
 
 static void test_trim_refused(void **state) {
     (void)state;
@@ -147,6 +31,40 @@ static void test_trim_refused(void **state) {
             for (uint32_t i = 1; i < 100; i++) assert_non_null(stamped(&pool, i));
             kolk_pool_deinit(&pool);
         }
+    }
+}
+
+static const struct {
+    const char *debug, *bypass;
+} modes[] = {{"trace", "0"}, {"fill", "0"}, {"guard", "0"}, {"quarantine=50", "0"}, {"all", "0"}, {NULL, "1"}};
+
+static kolk_pool_desc desc_of(unsigned n, uint32_t capacity, uint32_t max_capacity) {
+    unsigned mode = n / 6 % LENGTH_OF(modes);
+    kolk_pool_desc desc = shape(n % 6, capacity, max_capacity);
+    desc.debug = modes[mode].debug;
+    setenv("KOLK_BYPASS", modes[mode].bypass, 1);
+    return desc;
+}
+
+#define SHAPES (6 * LENGTH_OF(modes))
+
+/* Pages that the system keeps although it was asked to take them: what is in them is not verified any more. */
+static void test_trim_refused_in_debug_mode(void **state) {
+    (void)state;
+    for (unsigned n = 0; n < SHAPES; n++) {
+        kolk_pool pool;
+        kolk_pool_desc desc = desc_of(n, 100, 0);
+        make_pool(&pool, &desc);
+        for (uint32_t i = 0; i < 100; i++) assert_non_null(stamped(&pool, i));
+        for (uint32_t i = 0; i < 99; i++) kolk_pool_free(&pool, kolk_pool_at(&pool, i));
+        refuse(1, true);
+        assert_int_equal(kolk_pool_trim(&pool), 0);
+        refuse(0, false);
+        assert_true(kolk_pool_is_valid(&pool));
+        assert_true(is_stamped(kolk_pool_at(&pool, 99), 99));
+        for (uint32_t i = 0; i < 99; i++) taken_from(&pool);
+        kolk_pool_clear(&pool);
+        end_pool(&pool);
     }
 }
 
@@ -204,15 +122,17 @@ static void test_a_hook_that_finds_memory_and_uses_it(void **state) {
     }
 }
 
-#define TEST(name) cmocka_unit_test_teardown(name, accept_again)
+static int plain_again(void **state) {
+    refuse(0, false);
+    return plain_environment(state);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, plain_again, plain_again)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(test_init_refused),
-        TEST(test_nothing_to_refuse),
-        TEST(test_growth_refused),
-        TEST(test_growth_takes_what_it_gets),
         TEST(test_trim_refused),
+        TEST(test_trim_refused_in_debug_mode),
         TEST(test_trap_full_when_memory_is_refused),
         TEST(test_a_hook_that_finds_memory_and_uses_it),
     };

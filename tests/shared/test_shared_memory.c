@@ -1,4 +1,4 @@
-/* The shared pool's memory: growth in place, memory that is refused, bytes; its statistics, the registry, the typed pool. */
+/* The shared pool's memory: growth in place, bytes; its statistics, the registry, the typed pool. */
 #include "../help/debug_test.h"
 
 #include "diag/debug.h"
@@ -79,117 +79,6 @@ static void test_growth_from_nothing(void **state) {
     assert_int_equal(pool.usable, 0);
     for (uint32_t i = 0; i < 1007; i++) assert_non_null(kolk_local_alloc(&local));
     assert_null(kolk_local_alloc(&local));
-    end_shared(&pool);
-}
-
-/* What keeps a block of its own for the debug mode, which is asked for and refused as the pool's is. */
-static const struct {
-    const char *debug, *bypass;
-} modes[] = {{NULL, "0"}, {"trace", "0"}, {"fill,quarantine=50", "0"}, {"all", "0"}, {NULL, "1"}};
-
-static void set_mode(kolk_shared_desc *desc, unsigned n) {
-    desc->debug = modes[n % LENGTH_OF(modes)].debug;
-    setenv("KOLK_BYPASS", modes[n % LENGTH_OF(modes)].bypass, 1);
-}
-
-static void test_init_refused(void **state) {
-    (void)state;
-    for (unsigned n = 0; n < 8 * LENGTH_OF(modes); n++) {
-        kolk_shared_desc desc = growing(n / 2 % 2);
-        if (n / 4 % 2) desc.max_capacity = 0;
-        set_mode(&desc, n / 8);
-        for (unsigned nth = 1;; nth++) {
-            kolk_shared pool;
-            memset(&pool, 0xff, sizeof pool);
-            long before = address_space();
-            refuse(nth, n % 2);
-            kolk_status status = kolk_shared_init(&pool, &desc);
-            unsigned calls = os.calls;
-            refuse(0, false);
-            if (status == KOLK_OK) {
-                assert_int_equal(nth, calls + 1);
-                assert_true(nth > (pool.debug ? 4 : 2)); /* reserve, and at least one commit; twice in debug mode */
-                end_shared(&pool);
-                break;
-            }
-            assert_int_equal(status, KOLK_NO_MEMORY);
-            assert_true(all_bytes_are(&pool, sizeof pool, 0));
-            assert_int_equal(address_space(), before);
-        }
-    }
-}
-
-/* The system has no memory for the pool to grow: NULL, and all is as it was; later it may have some. */
-static void test_growth_refused(void **state) {
-    (void)state;
-    unsigned done = 0;
-    for (unsigned nth = 1; done < LENGTH_OF(modes);) {
-        kolk_shared pool;
-        kolk_local local, other;
-        kolk_stats before, stats;
-        kolk_shared_desc desc = growing(nth % 2);
-        set_mode(&desc, done);
-        make_shared(&pool, &desc);
-        make_local(&local, &pool);
-        make_local(&other, &pool);
-        for (uint32_t i = 0; i < 140; i++) assert_non_null(stamped_by(&local, i));
-        kolk_shared_stats(&pool, &before);
-        refuse(nth, false);
-        void *object = kolk_local_alloc(&other);
-        unsigned calls = os.calls;
-        refuse(0, false);
-        assert_true(kolk_shared_is_valid(&pool));
-        if (!object) {
-            kolk_shared_stats(&pool, &stats);
-            assert_int_equal(stats.failed, 1);
-            stats.failed = 0;
-            assert_memory_equal(&stats, &before, offsetof(kolk_stats, debug) + sizeof stats.debug);
-            assert_non_null(kolk_local_alloc(&other));
-        }
-        assert_int_equal(kolk_shared_count(&pool), 141);
-        void *each = NULL;
-        for (uint32_t i = 0; i < 141; i++) kolk_local_free(&local, each = kolk_shared_next(&pool, each)); /* no leaks */
-        end_shared(&pool);
-        nth++;
-        if (!object || nth != calls + 2) continue;
-        assert_true(nth > (done ? 3 : 2)); /* the debug mode's block, too, had to grow */
-        done++;
-        nth = 1;
-    }
-}
-
-/* Growth comes before those that wait in quarantine; if it is refused, the oldest of them is used, and no alloc has failed. */
-static void test_growth_refused_while_slots_wait(void **state) {
-    (void)state;
-    kolk_shared pool;
-    kolk_local local;
-    kolk_stats stats;
-    kolk_shared_desc desc = growing(false);
-    desc.debug = "quarantine=2,fill";
-    make_shared(&pool, &desc);
-    make_local(&local, &pool);
-    void *objects[140];
-    for (uint32_t i = 0; i < 140; i++) assert_non_null(objects[i] = kolk_local_alloc(&local));
-    kolk_local_free(&local, objects[7]);
-    kolk_local_free(&local, objects[3]);
-    refuse(1, true);
-    assert_ptr_equal(kolk_local_alloc(&local), objects[7]);
-    assert_ptr_equal(kolk_local_alloc(&local), objects[3]);
-    assert_null(kolk_local_alloc(&local));
-    refuse(0, false);
-    kolk_local_free(&local, objects[5]);
-    kolk_shared_stats(&pool, &stats);
-    assert_true(stats.failed == 1 && stats.capacity == 140);
-    assert_int_equal(slot_of(&pool, kolk_local_alloc(&local)), 140);
-    end_shared(&pool);
-}
-
-/* More than there are slots need no room to wait. */
-static void test_a_quarantine_that_is_larger_than_the_pool(void **state) {
-    (void)state;
-    kolk_shared pool;
-    make_shared(&pool, &(kolk_shared_desc){.object_size = 8, .capacity = 3, .debug = "quarantine=4294967295"});
-    assert_int_equal(kolk_debug_quarantine(pool.debug), all_slots(&pool));
     end_shared(&pool);
 }
 
@@ -320,16 +209,8 @@ static int plain_again(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(test_growth_in_place),
-        TEST(test_growth_from_nothing),
-        TEST(test_init_refused),
-        TEST(test_growth_refused),
-        TEST(test_growth_refused_while_slots_wait),
-        TEST(test_a_quarantine_that_is_larger_than_the_pool),
-        TEST(test_bytes),
-        TEST(test_statistics),
-        TEST(test_the_registry),
-        TEST(test_the_typed_pool),
+        TEST(test_growth_in_place), TEST(test_growth_from_nothing), TEST(test_bytes),
+        TEST(test_statistics),      TEST(test_the_registry),        TEST(test_the_typed_pool),
     };
     return cmocka_run_group_tests(tests, list_a_pool, NULL);
 }

@@ -227,6 +227,14 @@ static void test_move_needs_memory(void **state) {
     status = kolk_slotmap_init(&map, &desc);
     refuse(0, false);
     if (status == KOLK_OK) end_map(&map);
+    desc.debug = "fill,move";
+    for (unsigned nth = 1; status != KOLK_OK || nth == 1; nth++) {
+        refuse(nth, true);
+        status = kolk_slotmap_init(&map, &desc);
+        refuse(0, false);
+        assert_true(status == KOLK_OK || (status == KOLK_NO_MEMORY && map_is_zero(&map)));
+        if (status == KOLK_OK) end_map(&map);
+    }
     desc.debug = "fill";
     refuse(1, false); /* the debug mode's own: what was asked for is not left out */
     assert_int_equal(kolk_slotmap_init(&map, &desc), KOLK_NO_MEMORY);

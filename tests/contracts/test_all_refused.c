@@ -1,0 +1,197 @@
+/* The system refuses memory to a pool, of every kind in every mode: the n-th call fails, n = 1, 2, 3 ... until the operation
+ * succeeds, once and for ever; nothing is leaked, the pool is unchanged and valid, and works later. */
+#include "kinds.h"
+
+#include "../help/no_sites.h"
+#include "../help/system_calls.h"
+
+/* Two blocks in debug mode, or one, and their commits. */
+static unsigned least_calls(void) {
+    return stats_of_it().debug & ~(uint32_t)KOLK_DEBUG_BYPASS ? 4 : 2;
+}
+
+static void check_init(options with, bool for_ever) {
+    for (unsigned nth = 1;; nth++) {
+        long before = address_space();
+        refuse(nth, for_ever);
+        kolk_status status = init_it(with);
+        unsigned calls = os.calls;
+        refuse(0, false);
+        if (status == KOLK_OK) {
+            assert_int_equal(nth, calls + 1);
+            assert_true(calls >= least_calls());
+            end_it();
+            assert_int_equal(address_space(), before);
+            return;
+        }
+        assert_int_equal(status, KOLK_NO_MEMORY);
+        assert_true(it_is_zero());
+        assert_int_equal(address_space(), before);
+    }
+}
+
+static void test_init(void **state) {
+    (void)state;
+    for (int n = 0; n < 4; n++)
+        check_init((options){.object_size = OBJECT, .capacity = 100, .max_capacity = n / 2 ? 5000 : 0}, n % 2);
+}
+
+/* Who lives on the caller's memory asks the system for nothing. */
+static void test_nothing_to_refuse(void **state) {
+    (void)state;
+    static _Alignas(16) unsigned char memory[10 * OBJECT];
+    refuse(1, true);
+    begin_it((options){.object_size = OBJECT, .capacity = 9, .memory = memory, .memory_size = sizeof memory});
+    for (uint32_t i = 0; i < 9; i++) memset(take_one(), 'x', OBJECT);
+    assert_null(it->kind->take(it));
+    it->kind->clear(it);
+    if (it->kind->trim) assert_int_equal(it->kind->trim(it), 0);
+    end_it();
+    assert_int_equal(os.calls, 0);
+}
+
+/* ---- Growth -------------------------------------------------------------------------------------------------------------- */
+
+static uint32_t *objects[100];
+static uint32_t taken;
+
+/* Takes all that it has. */
+static void fill_it(options with) {
+    with.object_size = OBJECT;
+    with.max_capacity = 5000;
+    begin_it(with);
+    for (taken = 0; taken < stats_of_it().capacity; taken++) {
+        objects[taken] = (uint32_t *)take_one();
+        for (size_t i = 0; i < OBJECT / sizeof(uint32_t); i++) objects[taken][i] = taken;
+    }
+}
+
+/* One operation that needs more memory. */
+typedef bool operation(void);
+
+static bool by_take(void) {
+    return it->kind->take(it);
+}
+
+static bool by_reserve(void) {
+    return it->kind->reserve(it, 3000) == KOLK_OK;
+}
+
+static bool by_taking_a_far_one(void) {
+    return it->kind->take_far(it);
+}
+
+static void assert_unchanged(const subject *before, const kolk_stats *said, bool counts) {
+    kolk_stats stats = stats_of_it();
+    assert_int_equal(stats.failed, counts);
+    stats.failed = 0;
+    assert_memory_equal(&stats, said, offsetof(kolk_stats, debug) + sizeof stats.debug);
+    if (!it->kind->failed_at) return;
+    subject as_it_is = *it;
+    memset((char *)&as_it_is + it->kind->failed_at, 0, sizeof(uint64_t));
+    assert_memory_equal(&as_it_is, before, it->kind->size);
+}
+
+static void check_growth(operation *grow, bool for_ever) {
+    for (unsigned nth = 1;; nth++) {
+        fill_it((options){.capacity = 50});
+        const subject before = *it;
+        const kolk_stats said = stats_of_it();
+        refuse(nth, for_ever);
+        bool done = grow();
+        unsigned calls = os.calls;
+        refuse(0, false);
+        assert_is_valid();
+        for (uint32_t i = 0; i < taken; i++) assert_true(is_stamped(objects[i], i));
+        if (!done) {
+            assert_unchanged(&before, &said, grow != by_reserve);
+            assert_true(grow()); /* and now it works */
+            assert_is_valid();
+        } else if (nth != calls + 1) { /* it has asked for less, once more */
+            assert_true(!for_ever && stats_of_it().capacity > taken);
+        }
+        static reports leaks;
+        begin_reports(&leaks);
+        end_it();
+        if (done && nth == calls + 1) break;
+        assert_true(nth < 100);
+    }
+}
+
+static void test_growth(void **state) {
+    (void)state;
+    for (int for_ever = 0; for_ever < 2; for_ever++) {
+        check_growth(by_take, for_ever);
+        if (it->kind->reserve) check_growth(by_reserve, for_ever);
+        if (it->kind->take_far) check_growth(by_taking_a_far_one, for_ever);
+    }
+}
+
+/* Memory for one slot more, but not for twice as many: it takes what it gets. */
+static void test_growth_takes_what_it_gets(void **state) {
+    (void)state;
+    fill_it((options){.capacity = 50});
+    refuse(1, false);
+    take_one();
+    assert_int_equal(stats_of_it().capacity, 51);
+    refuse(0, false);
+    take_one();
+    assert_true(stats_of_it().capacity > 60);
+    refuse(1, true);
+    assert_int_equal(it->kind->reserve(it, 60), KOLK_OK); /* which it has */
+    assert_int_equal(os.calls, 0);
+    it->kind->clear(it);
+    end_it();
+}
+
+/* Growth comes before those that wait; if it is refused, the oldest of them is used, and no take has failed. */
+static void test_growth_while_slots_wait(void **state) {
+    (void)state;
+    fill_it((options){.capacity = 3, .debug = "quarantine=2,fill"});
+    give_one(objects[1]);
+    give_one(objects[0]);
+    refuse(1, true);
+    assert_ptr_equal(take_one(), objects[1]);
+    assert_ptr_equal(take_one(), objects[0]);
+    assert_null(it->kind->take(it));
+    refuse(0, false);
+    assert_int_equal(stats_of_it().failed, 1);
+    assert_int_equal(stats_of_it().capacity, taken);
+    give_one(objects[2]);
+    assert_ptr_equal(take_one(), moved(objects[0], (ptrdiff_t)(taken * stats_of_it().stride)));
+    end_it();
+}
+
+/* More than there are slots need no room to wait. */
+static void test_a_quarantine_that_is_larger_than_the_pool(void **state) {
+    (void)state;
+    long before = address_space();
+    begin_it((options){.object_size = 8, .capacity = 3, .debug = "quarantine=4294967295"});
+    assert_true(address_space() - before < 64);
+    for (int i = 0; i < 9; i++) give_one(take_one());
+    end_it();
+    assert_int_equal(address_space(), before);
+}
+
+static int accept_and_plain(void **state) {
+    refuse(0, false);
+    return plain_environment(state);
+}
+
+/* The first pool of a process brings the registry's memory; a refusal of that is none of these tests' business. */
+static int make_first_pool(void **state) {
+    plain_environment(state);
+    return list_a_pool(state);
+}
+
+int main(void) {
+    static const contract contracts[] = {
+        CONTRACT(test_init, 0, IN_EVERY_MODE),
+        CONTRACT(test_nothing_to_refuse, LENT, IN(PLAIN)),
+        CONTRACT(test_growth, GROWS, IN_EVERY_MODE),
+        CONTRACT(test_growth_takes_what_it_gets, DOUBLES, IN(PLAIN)),
+        CONTRACT(test_growth_while_slots_wait, GROWS, IN(QUARANTINE)),
+        CONTRACT(test_a_quarantine_that_is_larger_than_the_pool, TAKES, IN(QUARANTINE)),
+    };
+    return run_contracts(contracts, LENGTH_OF(contracts), make_first_pool, accept_and_plain);
+}
