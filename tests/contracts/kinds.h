@@ -15,6 +15,7 @@ typedef struct kind kind;
 /* What a kind is asked to be. Those that can't have one of these are as they are without it. */
 typedef struct options {
     const char *name, *debug;
+    bool nameless;
     size_t object_size;
     uint32_t capacity, max_capacity;
     void *memory; /* for kinds that can have LENT memory */
@@ -563,8 +564,7 @@ static inline kolk_status init_it(options with) {
     memset(it, 0, sizeof *it);
     if (!row_now->kind->wants_zero) memset(&it->of, 0xff, row_now->kind->size);
     it->kind = row_now->kind;
-    setenv("KOLK_BYPASS", row_now->mode->flags & KOLK_DEBUG_BYPASS ? "1" : "0", 1);
-    if (!with.name) with.name = "it";
+    if (!with.name && !with.nameless) with.name = "it";
     if (!with.object_size) with.object_size = 24;
     if (!with.debug) with.debug = row_now->mode->debug;
     if (!(it->kind->can & GROWS)) with.max_capacity = 0;
@@ -630,7 +630,8 @@ typedef struct contract {
 
 static inline int set_row(void **state) {
     row_now = (const row *)*state;
-    return plain_environment(state);
+    plain_environment(state);
+    return setenv("KOLK_BYPASS", row_now->mode->flags & KOLK_DEBUG_BYPASS ? "1" : "0", 1);
 }
 
 static inline bool is_row_of(const contract *c, const kind *k, unsigned m) {

@@ -441,6 +441,41 @@ static void test_the_default_handler_prints_and_aborts(void **state) {
     assert_string_equal(text + strlen(text) - (sizeof end - 1), end);
 }
 
+static void test_settings_that_a_pool_cannot_have_are_not_in_force(void **state) {
+    (void)state;
+    const uint32_t all = KOLK_DEBUG_FILL | KOLK_DEBUG_GUARD | KOLK_DEBUG_QUARANTINE | KOLK_DEBUG_SITES;
+    static _Alignas(16) unsigned char memory[500];
+    const struct {
+        kolk_pool_desc desc;
+        uint32_t flags;
+    } cases[] = {
+        {{.capacity = 3}, all},
+        {{.capacity = 3, .reset = hook}, all},
+        {{.capacity = 3, .generations = KOLK_GENERATIONS_NONE}, all},
+        {{.capacity = 3, .keep = true}, all - KOLK_DEBUG_FILL},
+        {{.capacity = 3, .setup = set_up}, all - KOLK_DEBUG_FILL},
+        {{.capacity = 3, .teardown = hook}, all - KOLK_DEBUG_FILL},
+        {{.memory = memory, .memory_size = sizeof memory}, all - KOLK_DEBUG_GUARD},
+        {{.memory = memory, .memory_size = sizeof memory, .keep = true}, all - KOLK_DEBUG_FILL - KOLK_DEBUG_GUARD},
+        {{.capacity = 0}, all},
+    };
+    for (size_t i = 0; i < LENGTH_OF(cases); i++) {
+        for (unsigned environment = 0; environment < 2; environment++) {
+            kolk_pool pool;
+            kolk_pool_desc desc = cases[i].desc;
+            desc.object_size = 8;
+            if (environment)
+                setenv("KOLK_DEBUG", "all", 1);
+            else
+                desc.debug = "all";
+            make_pool(&pool, &desc);
+            assert_int_equal(debug_flags(&pool), cases[i].flags);
+            end_pool(&pool);
+            unsetenv("KOLK_DEBUG");
+        }
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         DEBUG_TEST(test_patterns_of_all_sizes_and_alignments),
@@ -457,6 +492,7 @@ int main(void) {
         DEBUG_TEST(test_contents_that_live_on_are_not_filled),
         DEBUG_TEST(test_a_reset_hook_sees_the_object_as_it_was),
         DEBUG_TEST(test_pages_given_back_are_no_damage),
+        DEBUG_TEST(test_settings_that_a_pool_cannot_have_are_not_in_force),
         DEBUG_TEST(test_the_default_handler_prints_and_aborts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,4 @@
-/* The debug mode of a shared pool: sites, leaks, handlers that look around or jump out, forced failures, profilers, handles of
- * other pools, and where the settings come from. */
+/* The debug mode of a shared pool: sites, leaks, handlers that look around or jump out, forced failures, profilers. */
 #include "../help/code_limits.h"
 
 #include "shared_test.h"
@@ -536,87 +535,6 @@ static void test_the_profiler_is_told(void **state) {
     }
 }
 
-/* ---- Handles of other pools, settings ---------------------------------------------------------------------------------------------- */
-
-static void test_handles_of_other_pools(void **state) {
-    (void)state;
-    static const struct {
-        const char *debug, *bypass, *fail;
-        bool reports;
-    } ways[] = {{NULL, "0", NULL, false},          {"trace", "0", NULL, false},
-                {NULL, "1", NULL, false}, /* a tool: the program is as right as without it */
-                {NULL, "0", "*:every=100", false}, {"fill", "0", NULL, true},
-                {"guard", "0", NULL, true},        {"quarantine=1", "0", NULL, true},
-                {"sites", "0", NULL, true},        {"sites", "1", NULL, true}};
-    for (size_t n = 0; n < LENGTH_OF(ways); n++) {
-        notes taken;
-        kolk_shared other;
-        kolk_local of_other;
-        setenv("KOLK_BYPASS", ways[n].bypass, 1);
-        if (ways[n].fail) setenv("KOLK_FAIL", ways[n].fail, 1);
-        begin_notes(&taken);
-        start(ways[n].debug);
-        make_shared(&other, &(kolk_shared_desc){.name = "other", .object_size = 12, .capacity = 1});
-        make_local(&of_other, &other);
-        void *object = fire();
-        kolk_handle handle = kolk_shared_handle(&other, kolk_local_alloc(&of_other));
-        for (unsigned i = 1; i < 3; i++) {
-            look_up(handle);
-            assert_int_equal(stats_now().wrong_pool, i);
-            assert_int_equal(taken.count, ways[n].reports ? i : 0);
-        }
-        assert_true(!ways[n].reports || (taken.last.rule == KOLK_WRONG_POOL && taken.last.handle.bits == handle.bits));
-        taken.count = 0;
-        look_up((kolk_handle){0}); /* null, and stale ones, are of no other pool */
-        handle = kolk_shared_handle(&pool.pool, object);
-        vanish(object);
-        look_up(handle);
-        assert_silent(&taken);
-        end_shared(&other);
-        end_things();
-        unsetenv("KOLK_FAIL");
-    }
-}
-
-static void test_settings(void **state) {
-    (void)state;
-    static const struct {
-        const char *environment, *debug, *bypass;
-        uint32_t flags;
-    } ways[] = {
-        {NULL, NULL, "0", 0},
-        {NULL, "fill", "0", KOLK_DEBUG_FILL},
-        {"guard", "fill", "0", KOLK_DEBUG_GUARD},
-        {"guard:thin*;sites:other", "fill", "0", KOLK_DEBUG_GUARD},
-        {"guard:other", "quarantine=5", "0", KOLK_DEBUG_QUARANTINE},
-        {"all", NULL, "0", KOLK_DEBUG_FILL | KOLK_DEBUG_GUARD | KOLK_DEBUG_QUARANTINE | KOLK_DEBUG_SITES},
-        {"move,trace", NULL, "0", KOLK_DEBUG_TRACE}, /* move is the slot maps' */
-        {"all,trace", NULL, "1", KOLK_DEBUG_SITES | KOLK_DEBUG_TRACE | KOLK_DEBUG_BYPASS},
-        {NULL, NULL, "1", KOLK_DEBUG_BYPASS},
-    };
-    for (size_t n = 0; n < LENGTH_OF(ways); n++) {
-        for (int no_handles = 0; no_handles < 2; no_handles++) {
-            plain_environment(state);
-            if (ways[n].environment) setenv("KOLK_DEBUG", ways[n].environment, 1);
-            setenv("KOLK_BYPASS", ways[n].bypass, 1);
-            start_with((kolk_shared_desc){.debug = ways[n].debug, .no_handles = no_handles, .exact = n % 2});
-            assert_int_equal(stats_now().debug, ways[n].flags);
-            assert_int_equal(stats_now().object_size, 12);
-            struct thing *object = things_alloc(&local);
-            assert_true(object && things_is_live(&pool, object));
-            things_free(&local, object);
-            assert_true(things_is_valid(&pool) && things_count(&pool) == 0);
-            end_things();
-        }
-    }
-    notes taken;
-    begin_notes(&taken);
-    start("fil");
-    assert_noted(&taken, KOLK_BAD_SETTING, "things", NULL, NO_SLOT,
-                 "kolk: things: \"fil\" is not a setting: fill, guard, quarantine=SLOTS, sites, move, trace, all");
-    end_things();
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         DEBUG_TEST(test_each_way_to_alloc_and_to_free),
@@ -632,8 +550,6 @@ int main(void) {
         DEBUG_TEST(test_every_nth_alloc_fails),
         DEBUG_TEST(test_failures_by_chance),
         DEBUG_TEST(test_the_profiler_is_told),
-        DEBUG_TEST(test_handles_of_other_pools),
-        DEBUG_TEST(test_settings),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

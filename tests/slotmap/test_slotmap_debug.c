@@ -19,12 +19,8 @@ static void test_settings_in_force(void **state) {
         bool lent;
         uint32_t flags;
     } rows[] = {
-        {NULL, NULL, false, 0},
-        {NULL, "fill", false, KOLK_DEBUG_FILL},
         {NULL, "move", false, KOLK_DEBUG_MOVE},
         {NULL, "move,fill", true, KOLK_DEBUG_FILL}, /* nothing can move out of the caller's memory */
-        {NULL, "guard,quarantine=4", false, 0},     /* packed objects have neither */
-        {NULL, "all", false, KOLK_DEBUG_FILL | KOLK_DEBUG_SITES},
         {"all,move,trace", "fill", false, KOLK_DEBUG_FILL | KOLK_DEBUG_SITES | KOLK_DEBUG_TRACE | KOLK_DEBUG_MOVE},
         {"move:other;sites:m*", "fill", false, KOLK_DEBUG_SITES},
     };
