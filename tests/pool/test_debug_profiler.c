@@ -89,39 +89,6 @@ static void test_events_in_order(void **state) {
     }
 }
 
-static void test_what_is_alive_at_deinit_is_freed(void **state) {
-    (void)state;
-    kolk_pool pool;
-    start();
-    make_pool(&pool, &(kolk_pool_desc){.name = "rest", .object_size = 8, .capacity = 3});
-    void *a = taken_from(&pool), *b = taken_from(&pool);
-    seen.read = 2;
-    end_pool(&pool);
-    assert_next(&seen, 'f', "rest", a, 0);
-    assert_next(&seen, 'f', "rest", b, 0);
-    assert_quiet(&seen);
-}
-
-static void test_what_fails_is_no_event(void **state) {
-    (void)state;
-    kolk_pool pool;
-    notes taken;
-    begin_notes(&taken);
-    start();
-    make_pool(&pool, &(kolk_pool_desc){.name = "fails", .object_size = 8, .capacity = 1});
-    void *object = taken_from(&pool);
-    assert_null(kolk_pool_alloc(&pool));
-    give_back(&pool, object);
-    kolk_pool_free(&pool, object);
-    assert_noted(&taken, KOLK_DOUBLE_FREE, "fails", object, 0, "kolk: fails: double free of slot 0");
-    kolk_pool_free(&pool, &pool);
-    assert_int_equal(taken.count, 1);
-    assert_next(&seen, 'a', "fails", object, 8);
-    assert_next(&seen, 'f', "fails", object, 0);
-    assert_quiet(&seen);
-    end_pool(&pool);
-}
-
 static bool set_up(void *object, void *context) {
     (void)object;
     return *(bool *)context;
@@ -282,8 +249,6 @@ static void test_events_balance(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         DEBUG_TEST(test_events_in_order),
-        DEBUG_TEST(test_what_is_alive_at_deinit_is_freed),
-        DEBUG_TEST(test_what_fails_is_no_event),
         DEBUG_TEST(test_a_setup_that_fails_is_no_event),
         DEBUG_TEST(test_only_pools_that_are_initialised_while_it_is_set),
         DEBUG_TEST(test_it_is_copied),

@@ -300,109 +300,11 @@ static void test_leaks_are_grouped_by_site_the_oldest_first(void **state) {
     }
 }
 
-static void test_no_leaks(void **state) {
-    (void)state;
-    static const char *const debug[] = {"sites", "sites", "sites", "fill,guard,quarantine=5,trace", NULL};
-    for (size_t n = 0; n < LENGTH_OF(debug); n++) {
-        reports kept;
-        begin_reports(&kept);
-        start(debug[n]);
-        if (n > 0) { /* n == 0: never used */
-            void *object = fire();
-            fire();
-            if (n == 1) vanish(object), vanish(things_next(&pool, NULL));
-            if (n == 2) things_clear(&pool);
-        }
-        assert_true(things_is_valid(&pool));
-        finish(); /* from n == 3 on there are leaks, but no sites */
-        assert_no_more(&kept);
-    }
-}
-
-static jmp_buf back;
-static unsigned leaks;
-
-static void jump_at_the_first(const kolk_failure *failure, void *context) {
-    (void)context;
-    assert_int_equal(failure->rule, KOLK_LEAK);
-    if (leaks++ == 0) longjmp(back, 1);
-}
-
-static bool deinit_jumps_out(void) {
-    if (setjmp(back) != 0) return true;
-    things_deinit(&pool);
-    return false;
-}
-
-static void test_a_jump_out_of_the_list_of_leaks(void **state) {
-    (void)state;
-    leaks = 0;
-    start("sites");
-    void *object = fire();
-    spawn();
-    kolk_set_failure_handler(jump_at_the_first, NULL);
-    assert_true(deinit_jumps_out());
-    assert_true(things_is_valid(&pool)); /* it goes on */
-    assert_int_equal(things_count(&pool), 2);
-    vanish(object);
-    assert_int_equal(leaks, 1);
-    assert_false(deinit_jumps_out());
-    assert_int_equal(leaks, 2); /* the one that has not been told yet */
-    assert_true(is_all_zero(&pool.pool));
-}
-
-/* What was told once is not told again; another object of the same place is. */
-static void test_objects_since_the_last_list_of_leaks(void **state) {
-    (void)state;
-    reports kept;
-    leaks = 0;
-    start("sites");
-    for (int i = 0; i < 3; i++) fire();
-    kolk_set_failure_handler(jump_at_the_first, NULL);
-    assert_true(deinit_jumps_out());
-    for (int i = 0; i < 2; i++) fire();
-    begin_reports(&kept);
-    finish();
-    assert_leak(&kept, 2, 3, &in_fire, "kolk: things: 2 objects are still alive, the oldest in slot 3");
-    assert_no_more(&kept);
-}
-
-/* ---- The default handler: printed, and on it goes ---------------------------------------------------------------------- */
-
-static void leak_at_deinit(void) {
-    start("sites");
-    fire();
-    finish();
-    fprintf(stderr, "and on");
-}
-
-static void assert_begins(const char *text, const char *beginning) {
-    if (strncmp(text, beginning, strlen(beginning)) != 0) assert_string_equal(text, beginning);
-}
-
-static void test_leaks_are_printed(void **state) {
-    (void)state;
-    char text[2000];
-    int status = run_apart(leak_at_deinit, text, sizeof text);
-    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-    assert_begins(text, "kolk: things: 1 object is still alive, in slot 0");
-    const char *line = strchr(text, '\n');
-    assert_non_null(line);
-    assert_string_equal(line, "\nand on");
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
-        DEBUG_TEST(test_each_way_to_alloc_and_to_free),
-        DEBUG_TEST(test_sites_are_of_the_last_life),
-        DEBUG_TEST(test_sites_of_a_write_after_free),
-        DEBUG_TEST(test_the_site_of_other_failures),
-        DEBUG_TEST(test_the_site_of_a_full_pool),
-        DEBUG_TEST(test_leaks_are_grouped_by_site_the_oldest_first),
-        DEBUG_TEST(test_no_leaks),
-        DEBUG_TEST(test_a_jump_out_of_the_list_of_leaks),
-        DEBUG_TEST(test_objects_since_the_last_list_of_leaks),
-        DEBUG_TEST(test_leaks_are_printed),
+        DEBUG_TEST(test_each_way_to_alloc_and_to_free), DEBUG_TEST(test_sites_are_of_the_last_life),
+        DEBUG_TEST(test_sites_of_a_write_after_free),   DEBUG_TEST(test_the_site_of_other_failures),
+        DEBUG_TEST(test_the_site_of_a_full_pool),       DEBUG_TEST(test_leaks_are_grouped_by_site_the_oldest_first),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -235,19 +235,6 @@ static void leak_at_exit(void) {
     exit(0);
 }
 
-static void leak_without_sites(void) {
-    start("fill,guard,quarantine=3,trace");
-    fire();
-    exit(0);
-}
-
-static void free_twice_without_sites(void) {
-    start("fill");
-    void *object = fire();
-    vanish(object);
-    vanish(object);
-}
-
 static void free_twice_by_no_local(void) {
     start("fill");
     kolk_local none;
@@ -269,13 +256,6 @@ static void test_what_a_program_prints(void **state) {
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
     assert_begins(text, "kolk: things: 1 object is still alive, in slot 0");
     assert_ptr_equal(strchr(text, '\n'), text + strlen(text) - 1);
-    status = run_apart(leak_without_sites, text, sizeof text);
-    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-    assert_string_equal(text, "");
-    status = run_apart(free_twice_without_sites, text, sizeof text);
-    assert_true(WIFSIGNALED(status) || emulator());
-    assert_begins(text, "kolk: things: double free of slot 0");
-    assert_non_null(strstr(text, "; KOLK_DEBUG=sites tells more\n"));
     run_apart(free_twice_by_no_local, text, sizeof text);
     assert_begins(text, "kolk: a pool without a name: free through a local that is of no pool");
     assert_null(strstr(text, "KOLK_DEBUG")); /* it could not tell more */
@@ -465,20 +445,6 @@ static void test_every_nth_alloc_fails(void **state) {
     }
 }
 
-static void test_failures_by_chance(void **state) {
-    (void)state;
-    uint64_t patterns[3];
-    for (int run = 0; run < 3; run++) {
-        setenv("KOLK_FAIL", run == 2 ? "*:chance=0.5,seed=2" : "*:chance=0.5,seed=1", 1);
-        start_with((kolk_shared_desc){.capacity = 64});
-        patterns[run] = 0;
-        for (int i = 0; i < 64; i++) patterns[run] = patterns[run] * 2 + (allocs[i % 3].alloc() == NULL);
-        assert_in_range(__builtin_popcountll(patterns[run]), 10, 54);
-        end_things();
-    }
-    assert_true(patterns[0] == patterns[1] && patterns[0] != patterns[2]);
-}
-
 /* ---- Profilers ------------------------------------------------------------------------------------------------------------------------ */
 
 static struct {
@@ -548,7 +514,6 @@ int main(void) {
         DEBUG_TEST(test_a_jump_out_of_free_and_deinit),
         DEBUG_TEST(test_a_jump_out_of_the_list_of_leaks),
         DEBUG_TEST(test_every_nth_alloc_fails),
-        DEBUG_TEST(test_failures_by_chance),
         DEBUG_TEST(test_the_profiler_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -69,31 +69,6 @@ static void test_a_write_to_a_vacated_place(void **state) {
     }
 }
 
-static jmp_buf way_out;
-
-static void jump(const kolk_failure *failure, void *context) {
-    (void)context;
-    longjmp(way_out, failure->rule == KOLK_WRITE_AFTER_FREE ? 1 : 2);
-}
-
-static void test_a_handler_that_jumps(void **state) {
-    (void)state;
-    static kolk_slotmap map;
-    make_map(&map, &(kolk_slotmap_desc){.name = "bodies", .object_size = 12, .capacity = 4, .debug = "fill"});
-    kolk_handle a = add_letter(&map, 'a');
-    unsigned char *first = (unsigned char *)kolk_slotmap_get(&map, a);
-    kolk_slotmap_remove(&map, a);
-    *first = 0;
-    kolk_set_failure_handler(jump, NULL);
-    int said = setjmp(way_out);
-    if (said == 0) kolk_slotmap_add(&map, NULL);
-    assert_int_equal(said, 1);
-    assert_int_equal(kolk_slotmap_count(&map), 0);
-    assert_true(kolk_slotmap_is_valid(&map));
-    add_letter(&map, 'b');
-    end_map(&map);
-}
-
 /* ---- move ---------------------------------------------------------------------------------------------------------- */
 
 /* What may have moved everything. */
@@ -276,26 +251,6 @@ static void test_sites_and_leaks(void **state) {
     assert_no_more(&kept);
 }
 
-static const char *exit_settings;
-
-static void leak_at_exit(void) {
-    static kolk_slotmap map;
-    make_map(&map, &(kolk_slotmap_desc){.name = "bodies", .object_size = 12, .capacity = 9, .debug = exit_settings});
-    add_letter(&map, 'a'), add_letter(&map, 'b');
-    exit(0);
-}
-
-static void test_leaks_at_exit(void **state) {
-    (void)state;
-    char text[1000];
-    exit_settings = "sites";
-    run_apart(leak_at_exit, text, sizeof text);
-    assert_non_null(strstr(text, "kolk: bodies: 2 objects are still alive, the oldest in slot 0"));
-    exit_settings = "fill";
-    run_apart(leak_at_exit, text, sizeof text);
-    assert_string_equal(text, "");
-}
-
 static jmp_buf out_of_handler;
 
 static void note_and_jump(const kolk_failure *failure, void *context) {
@@ -329,37 +284,6 @@ static void test_deinit_may_be_jumped_out_of(void **state) {
     assert_int_equal(taken.last.rule, KOLK_LEAK);
 }
 
-static unsigned events[2];
-static const void *places[9];
-
-static void trace_alloc(const char *pool, const void *object, size_t size, void *context) {
-    assert_string_equal(pool, "bodies");
-    assert_true(size == 12 && context == events);
-    places[events[0]++ - events[1]] = object;
-}
-
-static void trace_free(const char *pool, const void *object, void *context) {
-    (void)pool, (void)context;
-    events[1]++;
-    assert_ptr_equal(places[events[0] - events[1]], object); /* what is vacated is what was taken last */
-}
-
-static void test_profilers_hear_of_places(void **state) {
-    (void)state;
-    kolk_slotmap map;
-    kolk_set_profiler(&(kolk_profiler){trace_alloc, trace_free, events});
-    make_map(&map, &(kolk_slotmap_desc){.name = "bodies", .object_size = 12, .capacity = 9});
-    kolk_set_profiler(NULL);
-    assert_int_equal(flags_of(&map), KOLK_DEBUG_TRACE);
-    kolk_handle a = add_letter(&map, 'a'), b = add_letter(&map, 'b');
-    add_letter(&map, 'c');
-    kolk_slotmap_remove(&map, a);
-    kolk_slotmap_remove(&map, b);
-    assert_true(events[0] == 3 && events[1] == 2);
-    end_map(&map);
-    assert_int_equal(events[1], 3);
-}
-
 static void test_wrong_pool_is_reported(void **state) {
     (void)state;
     kolk_slotmap map, other;
@@ -377,25 +301,6 @@ static void test_wrong_pool_is_reported(void **state) {
     }
     assert_no_more(&kept);
     end_map(&other);
-    end_map(&map);
-}
-
-static void test_forced_failures(void **state) {
-    (void)state;
-    kolk_slotmap map;
-    setenv("KOLK_FAIL", "bod*:every=3", 1);
-    make_map(&map, &(kolk_slotmap_desc){.name = "bodies", .object_size = 1, .capacity = 9});
-    unsetenv("KOLK_FAIL");
-    assert_int_equal(flags_of(&map), KOLK_DEBUG_FAIL);
-    for (int i = 1; i <= 9; i++) {
-        kolk_handle handle;
-        bool fails = !kolk_slotmap_add(&map, &handle);
-        assert_int_equal(fails, i % 3 == 0);
-        assert_int_equal(kolk_handle_is_null(handle), fails);
-    }
-    kolk_stats stats;
-    kolk_slotmap_stats(&map, &stats);
-    assert_true(stats.failed == 3 && stats.count == 6);
     end_map(&map);
 }
 
@@ -441,18 +346,14 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_settings_in_force),
         TEST(test_a_write_to_a_vacated_place),
-        TEST(test_a_handler_that_jumps),
         TEST(test_move_catches_kept_pointers),
         TEST(test_clear_moves_too),
         TEST(test_move_knows_pointers_of_before),
         TEST(test_on_move_hears_of_other_addresses),
         TEST(test_move_needs_memory),
         TEST(test_sites_and_leaks),
-        TEST(test_leaks_at_exit),
         TEST(test_deinit_may_be_jumped_out_of),
-        TEST(test_profilers_hear_of_places),
         TEST(test_wrong_pool_is_reported),
-        TEST(test_forced_failures),
         TEST(test_bypass_tells_tools_of_every_place),
     };
     return cmocka_run_group_tests(tests, list_a_pool, NULL);
