@@ -28,6 +28,7 @@
 
 #include "../diag/debug.h"
 #include "../core/fail.h"
+#include "../core/geometry.h"
 #include "../os/memory.h"
 #include "../diag/probes.h"
 #include "../diag/registry.h"
@@ -45,10 +46,9 @@ extern inline void kolk_bytemap_delete(kolk_bytemap *pool, void *object);
 extern inline void *kolk_bytemap_get_at(const kolk_bytemap *pool, int32_t handle);
 extern inline void *kolk_bytemap_get_slot(const kolk_bytemap *pool, int32_t index);
 
-#define NO_SLOT UINT32_MAX
-#define FREE    KOLK_BYTEMAP_FREE
-#define SEED    0x7fu
-#define WORD    8u /* bytes that are looked at in one step */
+#define FREE KOLK_BYTEMAP_FREE
+#define SEED 0x7fu
+#define WORD 8u /* bytes that are looked at in one step */
 
 /* ---- Leaves -------------------------------------------------------------------------------------------------------- */
 
@@ -128,21 +128,20 @@ static kolk_failure failure_of(const kolk_bytemap *pool, kolk_status rule, uint3
 
 /* Reports what is wrong with a pointer that the caller wants to `verb`: a slot's start is wrong only if it is free. */
 static void fail_object(const kolk_bytemap *pool, const void *object, const char *verb, const void *site) {
-    uint64_t offset = (uintptr_t)object - (uintptr_t)pool->object_list;
-    bool inside = offset < (uint64_t)pool->count * pool->object_size;
-    uint64_t slot = inside ? offset / pool->object_size : NO_SLOT, byte = inside ? offset % pool->object_size : 0;
-    kolk_failure failure = failure_of(pool, KOLK_DOUBLE_FREE, (uint32_t)slot, site);
+    uint64_t inside;
+    uint32_t slot = kolk_locate(pool->object_list, pool->object_size, (uint32_t)pool->count, object, &inside);
+    kolk_failure failure = failure_of(pool, KOLK_DOUBLE_FREE, slot, site);
     failure.object = object;
-    if (inside && !byte)
-        kolk_fail(failure, "%s of slot %u, which is free", verb, slot);
+    if (slot != KOLK_NO_SLOT && !inside)
+        kolk_fail(failure, "%s of slot %u, which is free", verb, (uint64_t)slot);
     else
-        kolk_fail_object(failure, verb, byte);
+        kolk_fail_object(failure, verb, "slot", inside);
 }
 
 /* May the pool be written? Reported if not. */
 static bool may_write(const kolk_bytemap *pool, const char *verb, const void *site) {
     if (!pool->read_only) return true;
-    kolk_fail(failure_of(pool, KOLK_READ_ONLY, NO_SLOT, site),
+    kolk_fail(failure_of(pool, KOLK_READ_ONLY, KOLK_NO_SLOT, site),
               "%s in a pool that is attached to be read: attach it with .writable", verb);
     return false;
 }
@@ -200,8 +199,7 @@ static void take_view(kolk_bytemap *pool, const kolk_bytemap_view *view, bool at
     pool->count = view->count;
     pool->seeds = view->seeds;
     pool->name = view->name;
-    pool->shift = (uint8_t)__builtin_ctzll(view->object_size);
-    pool->inverse = kolk_inverse(view->object_size >> pool->shift);
+    kolk_set_divisor(view->object_size, &pool->shift, &pool->inverse);
     pool->first_free = attach ? view->first_free : -1;
     pool->cursor = attach ? view->cursor : NULL;
     pool->bound = attach ? 0 : (uint32_t)view->count;

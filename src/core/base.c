@@ -138,19 +138,19 @@ void kolk_fail(kolk_failure failure, const char *format, ...) {
     failure_handler(&failure, failure_context);
 }
 
-void kolk_fail_object(kolk_failure failure, const char *verb, uint64_t inside) {
+void kolk_fail_object(kolk_failure failure, const char *verb, const char *noun, uint64_t inside) {
     uint64_t slot = failure.slot;
     if (slot == UINT32_MAX) {
         failure.rule = KOLK_FOREIGN_POINTER;
         kolk_fail(failure, failure.object ? "%s of a pointer that is not of this pool" : "%s of NULL", verb);
     } else if (inside) {
         failure.rule = KOLK_INTERIOR_POINTER;
-        kolk_fail(failure, "%s of a pointer into slot %u, at byte %u of it", verb, slot, inside);
+        kolk_fail(failure, "%s of a pointer into %s %u, at byte %u of it", verb, noun, slot, inside);
     } else if (failure.rule == KOLK_NEVER_ISSUED) {
-        kolk_fail(failure, "%s of slot %u, which was never handed out", verb, slot);
+        kolk_fail(failure, "%s of %s %u, which was never handed out", verb, noun, slot);
     } else if (failure.rule == KOLK_DOUBLE_FREE) {
-        kolk_fail(failure, "double %s of slot %u", verb, slot);
+        kolk_fail(failure, "double %s of %s %u", verb, noun, slot);
     } else {
-        kolk_fail(failure, "%s of slot %u, which is free", verb, slot);
+        kolk_fail(failure, "%s of %s %u, which is free", verb, noun, slot);
     }
 }

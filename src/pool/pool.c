@@ -85,7 +85,7 @@ static void list_stats(const void *pool, kolk_stats *out) {
 
 static void list_leaks(const void *pool) {
     const kolk_pool *self = (const kolk_pool *)pool;
-    kolk_debug_leaks(self->debug, self->fresh, kolk_pool_failure(self, KOLK_LEAK, NO_SLOT, NULL));
+    kolk_debug_leaks(self->debug, self->fresh, kolk_pool_failure(self, KOLK_LEAK, KOLK_NO_SLOT, NULL));
 }
 
 static kolk_status enter_scene(void *pool, uint32_t capacity) {
@@ -225,9 +225,9 @@ static void put_worn(kolk_pool *pool, uint32_t index) {
     show(pool);
 }
 
-/* Takes a slot out of the list, behind the one `before` it (NO_SLOT: it is the first); its generations start anew. */
+/* Takes a slot out of the list, behind the one `before` it (KOLK_NO_SLOT: it is the first); its generations start anew. */
 static void recycle(kolk_pool *pool, uint32_t before, uint32_t index) {
-    if (before == NO_SLOT)
+    if (before == KOLK_NO_SLOT)
         pool->worn_first = pool->generations[index];
     else
         pool->generations[before] = pool->generations[index];
@@ -242,7 +242,7 @@ static void recycle(kolk_pool *pool, uint32_t before, uint32_t index) {
 static bool take_worn(kolk_pool *pool, uint32_t *index) {
     if (pool->strict || pool->worn == 0) return false;
     *index = pool->worn_first;
-    recycle(pool, NO_SLOT, *index);
+    recycle(pool, KOLK_NO_SLOT, *index);
     return true;
 }
 
@@ -342,7 +342,7 @@ static bool take_this(kolk_pool *pool, uint32_t index) {
     }
     if (take_queued(pool, index) || take_this_quarantined(pool, index)) return true;
     if (pool->strict) return false;
-    uint32_t before = NO_SLOT, worn = pool->worn_first, n = 0;
+    uint32_t before = KOLK_NO_SLOT, worn = pool->worn_first, n = 0;
     for (; n < pool->worn && worn != index; n++, worn = pool->generations[worn]) before = worn;
     if (n == pool->worn) return false; /* it is dying: its reset hook asked */
     recycle(pool, before, index);
@@ -421,7 +421,7 @@ static void *issue(kolk_pool *pool, uint32_t index, const void *site) {
 /* What kolk_pool_trap_full does; alloc calls it directly, to tell where it was called from. */
 static void trap_full(kolk_pool *pool, const void *site) {
     uint64_t capacity = pool->capacity, worn = pool->worn, headroom = pool->headroom, count = kolk_pool_count(pool);
-    kolk_failure full = kolk_pool_failure(pool, KOLK_FULL, NO_SLOT, site);
+    kolk_failure full = kolk_pool_failure(pool, KOLK_FULL, KOLK_NO_SLOT, site);
     pool->in_hook = false; /* the handler may longjmp */
     if (worn)
         kolk_fail(full, "full: %u of %u slots are worn out: raise .capacity, or take KOLK_GENERATIONS_RECYCLE", worn,
@@ -554,7 +554,7 @@ void *kolk_pool_alloc_urgent(kolk_pool *pool) {
 
 void *kolk_pool_alloc_over(kolk_pool *pool, double cost) {
     if (!pool->cost) {
-        kolk_fail(kolk_pool_failure(pool, KOLK_COST_MISSING, NO_SLOT, SITE), "alloc_over needs .cost");
+        kolk_fail(kolk_pool_failure(pool, KOLK_COST_MISSING, KOLK_NO_SLOT, SITE), "alloc_over needs .cost");
         return NULL;
     }
     return alloc_any(pool, (wish){.cost = &cost}, SITE);

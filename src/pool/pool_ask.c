@@ -15,21 +15,18 @@ kolk_failure kolk_pool_failure(const kolk_pool *pool, kolk_status rule, uint32_t
     return failure;
 }
 
-/* The slot whose stride this pointer is in, and how far; NO_SLOT if it is not of this pool. */
+/* The slot whose stride this pointer is in, and how far; KOLK_NO_SLOT if it is not of this pool. */
 static uint32_t locate(const kolk_pool *pool, const void *pointer, uint64_t *inside) {
     if (pool->objects) return kolk_debug_search(pool->debug, pool->fresh, pointer, inside);
-    uintptr_t offset = (uintptr_t)pointer - (uintptr_t)pool->slots;
-    if (offset >= (uint64_t)pool->capacity * pool->stride) return NO_SLOT;
-    *inside = offset % pool->stride;
-    return (uint32_t)(offset / pool->stride);
+    return kolk_locate(pool->slots, pool->stride, pool->capacity, pointer, inside);
 }
 
 void kolk_pool_fail_object(const kolk_pool *pool, const void *object, const char *verb, kolk_status if_dead,
                            const void *site) {
     const kolk_pool *asked = pool;
-    uint64_t inside = 0, slot = NO_SLOT;
-    for (const kolk_pool *place = pool; object && place && slot == NO_SLOT; place = place->overflow)
-        if ((slot = locate(place, object, &inside)) != NO_SLOT) pool = place;
+    uint64_t inside = 0, slot = KOLK_NO_SLOT;
+    for (const kolk_pool *place = pool; object && place && slot == KOLK_NO_SLOT; place = place->overflow)
+        if ((slot = locate(place, object, &inside)) != KOLK_NO_SLOT) pool = place;
     kolk_failure failure = kolk_pool_failure(pool, if_dead, (uint32_t)slot, site);
     failure.object = object;
     bool is_live = slot < pool->fresh && !inside && kolk_bits_get(pool->live, slot);
@@ -41,7 +38,7 @@ void kolk_pool_fail_object(const kolk_pool *pool, const void *object, const char
         kolk_fail(failure, "%s of slot %u, but KOLK_GENERATIONS_NONE has no handles", verb, slot);
     } else {
         if (slot >= pool->fresh) failure.rule = KOLK_NEVER_ISSUED;
-        kolk_fail_object(failure, verb, inside);
+        kolk_fail_object(failure, verb, "slot", inside);
     }
 }
 
@@ -67,7 +64,7 @@ void *kolk_pool_at_slow(const kolk_pool *pool, uint32_t index) {
 uint32_t kolk_pool_index_slow(const kolk_pool *pool, const void *object) {
     if (kolk_pool_holds(pool, object)) return (uint32_t)slot_of(pool, object);
     kolk_pool_fail_object(pool, object, "index", KOLK_DEAD_OBJECT, SITE);
-    return NO_SLOT;
+    return KOLK_NO_SLOT;
 }
 
 kolk_handle kolk_pool_handle_slow(const kolk_pool *pool, const void *object) {
@@ -95,7 +92,7 @@ static void *get_none(const kolk_pool *pool, kolk_handle handle, const void *sit
     if (knows_tag(pool, handle)) return NULL;
     kolk_count_one(&pool->wrong_pool);
     if (!(pool->debug_flags & KOLK_DEBUG_STRICT)) return NULL;
-    kolk_failure failure = kolk_pool_failure(pool, KOLK_WRONG_POOL, NO_SLOT, site);
+    kolk_failure failure = kolk_pool_failure(pool, KOLK_WRONG_POOL, KOLK_NO_SLOT, site);
     failure.handle = handle;
     kolk_fail(failure, "handle %u is of another pool", handle.bits);
     return NULL;

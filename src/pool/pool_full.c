@@ -24,7 +24,7 @@ static uint32_t pass_dead(kolk_pool *pool, uint32_t at, bool up) {
 
 static bool keeps_ages(const kolk_pool *pool, const char *verb, const void *site) {
     if (pool->ages) return true;
-    kolk_fail(kolk_pool_failure(pool, KOLK_AGES_MISSING, NO_SLOT, site), "%s needs .ages", verb);
+    kolk_fail(kolk_pool_failure(pool, KOLK_AGES_MISSING, KOLK_NO_SLOT, site), "%s needs .ages", verb);
     return false;
 }
 
@@ -61,23 +61,23 @@ void *kolk_pool_older(kolk_pool *pool, const void *object) {
     return neighbour_of(pool, object, false, "older", SITE);
 }
 
-/* The slot of a live object, for a verb that is about ages; NO_SLOT: reported. */
+/* The slot of a live object, for a verb that is about ages; KOLK_NO_SLOT: reported. */
 static uint32_t aging_slot(kolk_pool *pool, const void *object, const char *verb, const void *site) {
-    if (!keeps_ages(pool, verb, site)) return NO_SLOT;
+    if (!keeps_ages(pool, verb, site)) return KOLK_NO_SLOT;
     if (kolk_pool_holds(pool, object)) return (uint32_t)slot_of(pool, object);
     kolk_pool_fail_object(pool, object, verb, KOLK_DEAD_OBJECT, site);
-    return NO_SLOT;
+    return KOLK_NO_SLOT;
 }
 
 void kolk_pool_touch(kolk_pool *pool, const void *object) {
     uint32_t slot = aging_slot(pool, object, "touch", SITE);
-    if (slot != NO_SLOT && !is_alone(pool, slot)) become_newest(pool, slot);
+    if (slot != KOLK_NO_SLOT && !is_alone(pool, slot)) become_newest(pool, slot);
 }
 
 /* A live slot that is in no order is protected: the mark needs no place of its own, and ends with the life. */
 void kolk_pool_protect(kolk_pool *pool, const void *object, bool on) {
     uint32_t slot = aging_slot(pool, object, "protect", SITE);
-    if (slot == NO_SLOT || is_alone(pool, slot) == on) return;
+    if (slot == KOLK_NO_SLOT || is_alone(pool, slot) == on) return;
     if (on) {
         leave_order(pool, slot);
         be_alone(pool, slot);
@@ -124,7 +124,7 @@ void kolk_pool_evict_cheapest(kolk_pool *pool, void *context) {
     if (pool->cost)
         evict(pool, cheapest(pool, &least));
     else
-        kolk_fail(kolk_pool_failure(pool, KOLK_COST_MISSING, NO_SLOT, SITE), "evict_cheapest needs .cost");
+        kolk_fail(kolk_pool_failure(pool, KOLK_COST_MISSING, KOLK_NO_SLOT, SITE), "evict_cheapest needs .cost");
 }
 
 void kolk_pool_evict_oldest(kolk_pool *pool, void *context) {

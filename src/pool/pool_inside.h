@@ -8,11 +8,10 @@
 #include "kolk/pool.h"
 
 #include "../core/bits.h"
+#include "../core/geometry.h"
 #include "../diag/debug.h"
 #include "../core/room.h"
 #include "../diag/sizes.h"
-
-#define NO_SLOT UINT32_MAX
 
 /* NULL: off, as always in freestanding builds, whose compiler then leaves all of it out. */
 static inline kolk_debug *debug_of(const kolk_pool *pool) {

@@ -184,8 +184,7 @@ kolk_status kolk_pool_make(kolk_pool *pool, const kolk_pool_desc *desc, const ko
     layout shape = layout_of(desc, desc->max_capacity);
     kolk_debug_desc debug = debug_desc_of(desc, settings, &shape);
     pool->stride = (uint32_t)shape.stride;
-    pool->shift = (uint8_t)__builtin_ctz(pool->stride);
-    pool->inverse = kolk_inverse(pool->stride >> pool->shift);
+    kolk_set_divisor(pool->stride, &pool->shift, &pool->inverse);
     pool->object_size = (uint32_t)desc->object_size;
     pool->object_align = (uint16_t)desc->object_align;
     pool->max_capacity = desc->max_capacity;

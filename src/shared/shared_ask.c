@@ -6,6 +6,7 @@
 
 #include "../core/bits.h"
 #include "../core/fail.h"
+#include "../core/geometry.h"
 #include "../core/handle.h"
 #include "../core/hash.h"
 #include "../diag/probes.h"
@@ -17,10 +18,7 @@
 static uint32_t locate(const kolk_shared *pool, const void *pointer, uint64_t *inside) {
     *inside = 0;
     if (pool->objects) return kolk_shared_search_bypassed(pool, pointer, inside);
-    uint64_t offset = (uintptr_t)pointer - (uintptr_t)pool->slots;
-    if (offset >= (uint64_t)usable(pool) * pool->stride) return NO_SLOT;
-    *inside = offset % pool->stride;
-    return (uint32_t)(offset / pool->stride);
+    return kolk_locate(pool->slots, pool->stride, usable(pool), pointer, inside);
 }
 
 /* A slot that is taken from `fresh`, and not alive yet, may pass for one that was. */
@@ -41,7 +39,7 @@ void kolk_shared_fail_object(const kolk_shared *pool, const void *object, const 
     kolk_failure failure = kolk_shared_failure(pool, if_dead, slot, site);
     failure.object = object;
     if (slot != NO_SLOT && is_new(pool, slot)) failure.rule = KOLK_NEVER_ISSUED;
-    kolk_fail_object(failure, verb, inside);
+    kolk_fail_object(failure, verb, "slot", inside);
 }
 
 /* ---- Handles and questions --------------------------------------------------------------------------------------------------- */

@@ -4,6 +4,7 @@
 #if __STDC_HOSTED__
 
 #include "../core/bits.h"
+#include "../core/geometry.h"
 #include "../core/handle.h"
 #include "../os/memory.h"
 #include "../diag/registry.h"
@@ -74,8 +75,7 @@ static void list_stats(const void *pool, kolk_stats *out) {
 
 static void set_stride(kolk_shared *pool, uint32_t stride) {
     pool->stride = stride;
-    pool->shift = (uint8_t)__builtin_ctz(stride);
-    pool->inverse = kolk_inverse(stride >> pool->shift);
+    kolk_set_divisor(stride, &pool->shift, &pool->inverse);
 }
 
 /* What the others have at hand is at most a quarter of all. */

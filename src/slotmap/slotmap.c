@@ -79,7 +79,7 @@ static const char *name_of(const kolk_slotmap *map) {
 /* The sites are those of a slot; what is reported is a place. */
 static kolk_failure failure_of(const kolk_slotmap *map, kolk_status rule, uint32_t place, const void *site) {
     kolk_failure failure = {.rule = rule, .pool = name_of(map), .slot = place, .site = site};
-    if (debug_of(map)) kolk_debug_sites(map->debug, place < owned(map) ? map->owners[place] : NO_SLOT, &failure);
+    if (debug_of(map)) kolk_debug_sites(map->debug, place < owned(map) ? map->owners[place] : KOLK_NO_SLOT, &failure);
     return failure;
 }
 
@@ -94,24 +94,17 @@ static uintptr_t place_of(const kolk_slotmap *map, const void *object) {
 
 /* Reports what is wrong with a pointer of which the caller wants the `verb`. */
 static void fail_object(const kolk_slotmap *map, const void *object, const char *verb, const void *site) {
-    size_t inside = 0;
-    bool moved = false;
-    uint32_t found = object ? kolk_slotmap_locate(map, object, &inside, &moved) : NO_PLACE;
-    uint64_t place = found;
-    kolk_failure failure = failure_of(map, KOLK_FOREIGN_POINTER, found, site);
+    uint64_t inside;
+    bool moved;
+    uint32_t place = kolk_slotmap_locate(map, object, &inside, &moved);
+    kolk_failure failure = failure_of(map, KOLK_DEAD_OBJECT, place, site);
     failure.object = object;
-    if (found == NO_PLACE) {
-        kolk_fail(failure, object ? "%s of a pointer that is not of this pool" : "%s of NULL", verb);
-    } else if (moved) {
-        failure.rule = KOLK_DEAD_OBJECT;
-        kolk_fail(failure, "%s of a pointer to place %u from before a removal: keep handles", verb, place);
-    } else if (inside) {
-        failure.rule = KOLK_INTERIOR_POINTER;
-        kolk_fail(failure, "%s of a pointer into place %u, at byte %u of it", verb, place, (uint64_t)inside);
-    } else {
-        failure.rule = KOLK_DEAD_OBJECT;
-        kolk_fail(failure, "%s of place %u, which has no object", verb, place);
-    }
+    if (moved)
+        kolk_fail(failure, "%s of a pointer to place %u from before a removal: keep handles", verb, (uint64_t)place);
+    else if (place != NO_PLACE && !inside)
+        kolk_fail(failure, "%s of place %u, which has no object", verb, (uint64_t)place);
+    else
+        kolk_fail_object(failure, verb, "place", inside);
 }
 
 /* ---- Life of a map --------------------------------------------------------------------------------------------- */
@@ -227,7 +220,7 @@ static void retire(kolk_slotmap *map) {
     uint32_t place = map->count, slot = map->owners[place], other = map->owners[owned(map) - 1];
     map->owners[place] = other;
     map->cells[other].place = place;
-    map->cells[slot] = (kolk_cell){NO_PLACE, NO_SLOT};
+    map->cells[slot] = (kolk_cell){NO_PLACE, KOLK_NO_SLOT};
     if (map->worn++ == 0)
         map->worn_first = slot;
     else

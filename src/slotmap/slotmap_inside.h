@@ -6,12 +6,12 @@
 #undef KOLK_EXTERN /* the functions of slotmap.inl are emitted in slotmap.c, also in a program that is compiled with it */
 #include "kolk/slotmap.h"
 
+#include "../core/geometry.h"
 #include "../diag/debug.h"
 #include "../core/room.h"
 #include "../diag/sizes.h"
 
-#define NO_SLOT  UINT32_MAX
-#define NO_PLACE UINT32_MAX
+#define NO_PLACE KOLK_NO_SLOT
 
 /* NULL: off, as always in freestanding builds, whose compiler then leaves all of it out. */
 static inline kolk_debug *debug_of(const kolk_slotmap *map) {
@@ -74,6 +74,6 @@ void kolk_slotmap_hide_first_free(const kolk_slotmap *map);
 void kolk_slotmap_show_first_free(const kolk_slotmap *map);
 
 /* The place that these bytes are in, now or before the last few times that the objects were moved, and how far. */
-uint32_t kolk_slotmap_locate(const kolk_slotmap *map, const void *pointer, size_t *inside, bool *moved);
+uint32_t kolk_slotmap_locate(const kolk_slotmap *map, const void *pointer, uint64_t *inside, bool *moved);
 
 #endif

@@ -8,8 +8,6 @@
  *     blocks    | - | - | objects | - | - | - | - | - | */
 #include "slotmap_inside.h"
 
-#include "kolk/base.inl"
-
 #include "../os/memory.h"
 #include "../diag/tools.h"
 
@@ -115,16 +113,13 @@ void kolk_slotmap_relocate(kolk_slotmap *map) {
     if (debug_of(map)) kolk_debug_forget(map->debug, map->count, map->fresh);
 }
 
-uint32_t kolk_slotmap_locate(const kolk_slotmap *map, const void *pointer, size_t *inside, bool *moved) {
-    uintptr_t offset = (uintptr_t)pointer - (uintptr_t)map->objects;
+uint32_t kolk_slotmap_locate(const kolk_slotmap *map, const void *pointer, uint64_t *inside, bool *moved) {
+    uint32_t place = kolk_locate(map->objects, map->stride, map->capacity, pointer, inside);
     *moved = false;
-    if (offset >= (uint64_t)map->capacity * map->stride) {
-        if (!map->blocks) return NO_PLACE;
-        offset = (uintptr_t)pointer - (uintptr_t)map->blocks;
-        if (offset >= BLOCKS * size_of_blocks(map)) return NO_PLACE;
-        offset %= size_of_blocks(map);
-        *moved = true;
-    }
+    if (place != NO_PLACE || !map->blocks) return place;
+    uint64_t offset;
+    if (kolk_locate(map->blocks, size_of_blocks(map), BLOCKS, pointer, &offset) == KOLK_NO_SLOT) return NO_PLACE;
+    *moved = true;
     *inside = offset % map->stride;
     return (uint32_t)(offset / map->stride);
 }
@@ -203,8 +198,7 @@ static bool begin_debug(kolk_slotmap *map, const kolk_slotmap_desc *desc, const 
 kolk_status kolk_slotmap_make(kolk_slotmap *map, const kolk_slotmap_desc *desc, const kolk_settings *settings) {
     map->object_size = (uint32_t)desc->object_size;
     map->stride = (uint32_t)round_up(desc->object_size, desc->object_align);
-    map->shift = (uint8_t)__builtin_ctz(map->stride);
-    map->inverse = kolk_inverse(map->stride >> map->shift);
+    kolk_set_divisor(map->stride, &map->shift, &map->inverse);
     map->max_capacity = desc->max_capacity;
     if (begin_debug(map, desc, settings) && make_block(map, desc)) return KOLK_OK;
     kolk_slotmap_unmake(map);

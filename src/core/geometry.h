@@ -1,0 +1,30 @@
+/* geometry.h: slots of one size, side by side in memory.
+ *
+ *     slots    | 0 ........ | 1 ........ | 2 ........ | ... | n - 1 .... |
+ *              |<- stride ->|    ^ slot 1, `inside` bytes behind its start
+ *
+ * kolk_exact_slot (base.inl) finds the slot of a pointer to its start; it divides by the stride = odd << shift. */
+#ifndef KOLK_SRC_GEOMETRY_H
+#define KOLK_SRC_GEOMETRY_H
+
+#include "kolk/base.inl"
+
+#define KOLK_NO_SLOT UINT32_MAX
+
+/* What exact division by this stride, which is not 0, needs. */
+static inline void kolk_set_divisor(size_t stride, uint8_t *shift, uintptr_t *inverse) {
+    *shift = (uint8_t)__builtin_ctzll(stride);
+    *inverse = kolk_inverse(stride >> *shift);
+}
+
+/* Which of n slots any pointer is in, and how far behind its start. KOLK_NO_SLOT, and 0: in none. */
+static inline uint32_t kolk_locate(const void *slots, size_t stride, uint32_t n, const void *pointer,
+                                   uint64_t *inside) {
+    uint64_t offset = (uintptr_t)pointer - (uintptr_t)slots;
+    *inside = 0;
+    if (offset >= (uint64_t)n * stride) return KOLK_NO_SLOT;
+    *inside = offset % stride;
+    return (uint32_t)(offset / stride);
+}
+
+#endif
