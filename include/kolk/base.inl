@@ -46,6 +46,21 @@ KOLK_BASE_INLINE uintptr_t kolk_exact_slot(uintptr_t offset, unsigned shift, uin
     return ((offset >> shift) | (offset << ((width - shift) % width))) * inverse;
 }
 
+/* The two halves of a handle's bits (base.h): the life's generation, and the slot's index with the tag of its pool. */
+KOLK_BASE_INLINE kolk_handle kolk_handle_make(uint32_t generation, uint32_t index, uint32_t tag) {
+    kolk_handle handle = {(uint64_t)generation << 32 | (index ^ tag)};
+    return handle;
+}
+
+KOLK_BASE_INLINE uint32_t kolk_handle_generation(kolk_handle handle) {
+    return (uint32_t)(handle.bits >> 32);
+}
+
+/* What the handle of a pool with another tag has here is beyond all slots, or has another generation. */
+KOLK_BASE_INLINE uint32_t kolk_handle_index(kolk_handle handle, uint32_t tag) {
+    return (uint32_t)handle.bits ^ tag;
+}
+
 #ifdef __cplusplus
 }
 #endif

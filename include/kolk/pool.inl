@@ -97,13 +97,12 @@ KOLK_INLINE kolk_handle kolk_pool_handle(const kolk_pool *pool, const void *obje
     uintptr_t index = kolk_pool_slot(pool, object);
     if (KOLK_UNLIKELY(index >= pool->bound || !pool->generations || !kolk_pool_bit(pool->live, index)))
         return kolk_pool_handle_slow(pool, object);
-    kolk_handle handle = {(uint64_t)pool->generations[index] << 32 | ((uint32_t)index ^ pool->tag)};
-    return handle;
+    return kolk_handle_make(pool->generations[index], (uint32_t)index, pool->tag);
 }
 
 KOLK_INLINE void *kolk_pool_get_sized(const kolk_pool *pool, kolk_handle handle, size_t stride) {
-    size_t index = (uint32_t)handle.bits ^ pool->tag;
-    if (index < pool->bound && pool->generations && pool->generations[index] == handle.bits >> 32 &&
+    size_t index = kolk_handle_index(handle, pool->tag);
+    if (index < pool->bound && pool->generations && pool->generations[index] == kolk_handle_generation(handle) &&
         kolk_pool_bit(pool->live, index))
         return pool->slots + index * stride;
     return kolk_pool_get_slow(pool, handle);

@@ -15,11 +15,12 @@ extern "C" {
 /* The slot of a handle is found if it is one that was handed out, in this generation, and has an object. A free slot's
  * place is no place of an object, which tells a forged handle of the life that comes next. */
 KOLK_INLINE bool kolk_slotmap_finds(const kolk_slotmap *map, uint32_t slot, kolk_handle handle) {
-    return slot < map->fresh && map->cells[slot].generation == handle.bits >> 32 && map->cells[slot].place < map->count;
+    return slot < map->fresh && map->cells[slot].generation == kolk_handle_generation(handle) &&
+           map->cells[slot].place < map->count;
 }
 
 KOLK_INLINE void *kolk_slotmap_get_sized(const kolk_slotmap *map, kolk_handle handle, size_t stride) {
-    uint32_t slot = (uint32_t)handle.bits ^ map->tag;
+    uint32_t slot = kolk_handle_index(handle, map->tag);
     if (KOLK_UNLIKELY(!kolk_slotmap_finds(map, slot, handle))) return kolk_slotmap_get_slow(map, handle);
     return map->objects + map->cells[slot].place * stride;
 }
@@ -29,7 +30,7 @@ KOLK_INLINE void *kolk_slotmap_get(const kolk_slotmap *map, kolk_handle handle) 
 }
 
 KOLK_INLINE uint32_t kolk_slotmap_slot(const kolk_slotmap *map, kolk_handle handle) {
-    uint32_t slot = (uint32_t)handle.bits ^ map->tag;
+    uint32_t slot = kolk_handle_index(handle, map->tag);
     if (KOLK_UNLIKELY(!kolk_slotmap_finds(map, slot, handle)))
         return kolk_slotmap_get_slow(map, handle), UINT32_MAX; /* which takes note of it */
     return slot;
@@ -41,7 +42,7 @@ KOLK_INLINE void *kolk_slotmap_add_sized(kolk_slotmap *map, kolk_handle *out, si
     if (KOLK_UNLIKELY(place >= map->add_bound)) return kolk_slotmap_add_slow(map, out);
     uint32_t slot = map->owners[place];
     map->count = place + 1;
-    if (out) out->bits = (uint64_t)map->cells[slot].generation << 32 | (slot ^ map->tag);
+    if (out) *out = kolk_handle_make(map->cells[slot].generation, slot, map->tag);
     return map->objects + place * stride;
 }
 
@@ -51,8 +52,8 @@ KOLK_INLINE void *kolk_slotmap_add(kolk_slotmap *map, kolk_handle *out) {
 
 /* Two slots change places: the one that goes with the last. */
 KOLK_INLINE bool kolk_slotmap_remove_sized(kolk_slotmap *map, kolk_handle handle, size_t stride) {
-    uint32_t slot = (uint32_t)handle.bits ^ map->tag;
-    uint32_t generation = (uint32_t)(handle.bits >> 32);
+    uint32_t slot = kolk_handle_index(handle, map->tag);
+    uint32_t generation = kolk_handle_generation(handle);
     if (KOLK_UNLIKELY(slot >= map->remove_bound || generation == KOLK_GENERATION_MAX))
         return kolk_slotmap_remove_slow(map, handle);
     kolk_cell *cells = map->cells;

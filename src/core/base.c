@@ -19,6 +19,9 @@
 
 extern inline uintptr_t kolk_inverse(uintptr_t odd);
 extern inline uintptr_t kolk_exact_slot(uintptr_t offset, unsigned shift, uintptr_t inverse);
+extern inline kolk_handle kolk_handle_make(uint32_t generation, uint32_t index, uint32_t tag);
+extern inline uint32_t kolk_handle_generation(kolk_handle handle);
+extern inline uint32_t kolk_handle_index(kolk_handle handle, uint32_t tag);
 
 const char *kolk_status_text(kolk_status status) {
     switch (status) {
@@ -136,6 +139,12 @@ void kolk_fail(kolk_failure failure, const char *format, ...) {
     kolk_tools_wrote(&failure, sizeof failure);
     kolk_tools_wrote(&sentence, sizeof sentence);
     failure_handler(&failure, failure_context);
+}
+
+void kolk_fail_handle(kolk_failure failure, kolk_handle handle) {
+    failure.rule = KOLK_WRONG_POOL;
+    failure.handle = handle;
+    kolk_fail(failure, "handle %u is of another pool", handle.bits);
 }
 
 void kolk_fail_object(kolk_failure failure, const char *verb, const char *noun, uint64_t inside) {

@@ -13,4 +13,7 @@ void kolk_fail(kolk_failure failure, const char *format, ...);
  * a pointer to the start breaks: KOLK_NEVER_ISSUED, or the one about a free slot. Any other pointer breaks another rule. */
 void kolk_fail_object(kolk_failure failure, const char *verb, const char *noun, uint64_t inside);
 
+/* Says that a handle is of another pool. */
+void kolk_fail_handle(kolk_failure failure, kolk_handle handle);
+
 #endif

@@ -1,9 +1,16 @@
-/* handle.h: what the tag does to the indices in handles. */
+/* handle.h: the tags in handles, and what is noted of a handle that finds no object. How the bits of a handle are put
+ * together is in base.inl.
+ *
+ *     | generation, 32 bits | slot, in the bits that max_capacity needs, below |
+ *                           | tag, its lowest bit on top                       |     XORed
+ *
+ * So the slot that a handle of another pool leads to has bits above those that max_capacity needs. */
 #ifndef KOLK_SRC_HANDLE_H
 #define KOLK_SRC_HANDLE_H
 
-#include "kolk/base.h"
+#include "kolk/base.inl"
 
+#include "../diag/probes.h"
 #include "hash.h"
 
 /* Bits that an index below n needs. */
@@ -20,16 +27,30 @@ static inline uint32_t kolk_tag_bits(uint32_t tag, const char *name) {
     return reversed;
 }
 
-/* Is the index of a handle, without the tag, beyond all that max_capacity allows? Then the handle had another tag. */
-static inline bool kolk_is_of_another(uint32_t index, uint32_t max_capacity) {
+/* Does a handle lead beyond all slots that max_capacity allows? Then it has another tag. */
+static inline bool kolk_handle_is_foreign(kolk_handle handle, uint32_t tag, uint32_t max_capacity) {
     unsigned bits = kolk_index_bits(max_capacity);
-    return bits < 32 && index >> bits != 0;
+    return bits < 32 && kolk_handle_index(handle, tag) >> bits != 0;
 }
 
 /* A statistic in something const: several threads may count here, and lose some. */
 static inline void kolk_count_one(const uint32_t *counter) {
     uint32_t *at = (uint32_t *)(uintptr_t)counter;
     __atomic_store_n(at, __atomic_load_n(at, __ATOMIC_RELAXED) + 1, __ATOMIC_RELAXED);
+}
+
+/* Notes that a handle has found no object in the pool of this name. False for the null handle, which is not worth it. */
+static inline bool kolk_note_stale(const char *name, kolk_handle handle) {
+    (void)name; /* without probes */
+    if (kolk_handle_generation(handle) == 0) return false;
+    PROBE2(stale_handle, name, handle.bits);
+    return true;
+}
+
+/* Counts a handle that is foreign as well; with `strict` it is to be reported: kolk_fail_handle. */
+static inline bool kolk_note_foreign(const uint32_t *wrong_pool, bool strict) {
+    kolk_count_one(wrong_pool);
+    return strict;
 }
 
 #endif

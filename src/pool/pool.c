@@ -583,8 +583,8 @@ uint32_t kolk_pool_alloc_n(kolk_pool *pool, void **objects, uint32_t n) {
 }
 
 void *kolk_pool_alloc_at(kolk_pool *pool, kolk_handle handle) {
-    uint32_t index = (uint32_t)handle.bits ^ pool->tag;
-    uint32_t generation = (uint32_t)(handle.bits >> 32);
+    uint32_t index = kolk_handle_index(handle, pool->tag);
+    uint32_t generation = kolk_handle_generation(handle);
     if (!pool->generations || index >= pool->max_capacity) return NULL;
     if (generation == 0 || generation > KOLK_GENERATION_MAX) return NULL;
     if (pool->on_low) look_at_low_water(pool, 1, SITE);

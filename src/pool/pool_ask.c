@@ -4,7 +4,6 @@
 
 #include "../core/fail.h"
 #include "../core/handle.h"
-#include "../diag/probes.h"
 #include "../diag/tools.h"
 
 /* ---- Reports ------------------------------------------------------------------------------------------------------ */
@@ -68,41 +67,34 @@ uint32_t kolk_pool_index_slow(const kolk_pool *pool, const void *object) {
 }
 
 kolk_handle kolk_pool_handle_slow(const kolk_pool *pool, const void *object) {
-    kolk_handle handle = {0};
     const kolk_pool *place = kolk_pool_holder(pool, object);
     if (!place || !place->generations) {
         kolk_pool_fail_object(place ? place : pool, object, "handle", KOLK_DEAD_OBJECT, SITE);
-        return handle;
+        return (kolk_handle){0};
     }
     uintptr_t index = slot_of(place, object);
-    handle.bits = (uint64_t)place->generations[index] << 32 | ((uint32_t)index ^ place->tag);
-    return handle;
+    return kolk_handle_make(place->generations[index], (uint32_t)index, place->tag);
 }
 
 /* Has this handle the tag of a pool of these? */
 static bool knows_tag(const kolk_pool *pool, kolk_handle handle) {
-    while (pool && kolk_is_of_another((uint32_t)handle.bits ^ pool->tag, pool->max_capacity)) pool = pool->overflow;
+    while (pool && kolk_handle_is_foreign(handle, pool->tag, pool->max_capacity)) pool = pool->overflow;
     return pool != NULL;
 }
 
 /* A handle that finds no object: NULL, and a note if it is not just null. */
 static void *get_none(const kolk_pool *pool, kolk_handle handle, const void *site) {
-    if (handle.bits >> 32 == 0) return NULL;
-    PROBE2(stale_handle, name_of(pool), handle.bits);
-    if (knows_tag(pool, handle)) return NULL;
-    kolk_count_one(&pool->wrong_pool);
-    if (!(pool->debug_flags & KOLK_DEBUG_STRICT)) return NULL;
-    kolk_failure failure = kolk_pool_failure(pool, KOLK_WRONG_POOL, KOLK_NO_SLOT, site);
-    failure.handle = handle;
-    kolk_fail(failure, "handle %u is of another pool", handle.bits);
+    if (kolk_note_stale(name_of(pool), handle) && !knows_tag(pool, handle) &&
+        kolk_note_foreign(&pool->wrong_pool, pool->debug_flags & KOLK_DEBUG_STRICT))
+        kolk_fail_handle(kolk_pool_failure(pool, KOLK_WRONG_POOL, KOLK_NO_SLOT, site), handle);
     return NULL;
 }
 
 void *kolk_pool_find(const kolk_pool *pool, kolk_handle handle, const void *site) {
     const kolk_pool *place = pool;
     do {
-        uint32_t index = (uint32_t)handle.bits ^ place->tag;
-        if (index < place->fresh && place->generations && place->generations[index] == handle.bits >> 32 &&
+        uint32_t index = kolk_handle_index(handle, place->tag), generation = kolk_handle_generation(handle);
+        if (index < place->fresh && place->generations && place->generations[index] == generation &&
             kolk_bits_get(place->live, index))
             return slot_at(place, index);
     } while ((place = place->overflow) != NULL);

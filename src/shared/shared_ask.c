@@ -9,7 +9,6 @@
 #include "../core/geometry.h"
 #include "../core/handle.h"
 #include "../core/hash.h"
-#include "../diag/probes.h"
 #include "../diag/tools.h"
 
 /* ---- Reports ------------------------------------------------------------------------------------------------------------- */
@@ -45,33 +44,25 @@ void kolk_shared_fail_object(const kolk_shared *pool, const void *object, const 
 /* ---- Handles and questions --------------------------------------------------------------------------------------------------- */
 
 kolk_handle kolk_shared_handle(const kolk_shared *pool, const void *object) {
-    kolk_handle handle = {0};
     uintptr_t index = slot_of(pool, object);
     uint32_t life = is_alive(pool, index) ? life_of(pool, index) : 0;
-    if (pool->lives && (life & 1)) {
-        handle.bits = (uint64_t)life << 32 | ((uint32_t)index ^ pool->tag);
-    } else if (!pool->lives && pool->short_lives) {
+    if (pool->lives && (life & 1)) return kolk_handle_make(life, (uint32_t)index, pool->tag);
+    if (!pool->lives && pool->short_lives) {
         kolk_fail(kolk_shared_failure(pool, KOLK_NO_HANDLES, NO_SLOT, SITE),
                   "handle of a pool without handles: .no_handles");
     } else {
         kolk_shared_fail_object(pool, object, "handle", KOLK_DEAD_OBJECT, SITE);
     }
-    return handle;
+    return (kolk_handle){0};
 }
 
 void *kolk_shared_get_slow(const kolk_shared *pool, kolk_handle handle) {
-    uint32_t index = (uint32_t)handle.bits ^ pool->tag;
+    uint32_t index = kolk_handle_index(handle, pool->tag);
     bool alive = pool->lives && is_alive(pool, index);
-    if (alive && life_of(pool, index) == handle.bits >> 32) return object_at(pool, index);
-    if (handle.bits >> 32 == 0) return NULL;
-    PROBE2(stale_handle, name_of(pool), handle.bits);
-    if (!kolk_is_of_another(index, slots_of(pool))) return NULL;
-    kolk_count_one(&pool->wrong_pool);
-    if (pool->debug_flags & KOLK_DEBUG_STRICT) {
-        kolk_failure failure = kolk_shared_failure(pool, KOLK_WRONG_POOL, NO_SLOT, SITE);
-        failure.handle = handle;
-        kolk_fail(failure, "handle %u is of another pool", handle.bits);
-    }
+    if (alive && life_of(pool, index) == kolk_handle_generation(handle)) return object_at(pool, index);
+    if (kolk_note_stale(name_of(pool), handle) && kolk_handle_is_foreign(handle, pool->tag, slots_of(pool)) &&
+        kolk_note_foreign(&pool->wrong_pool, pool->debug_flags & KOLK_DEBUG_STRICT))
+        kolk_fail_handle(kolk_shared_failure(pool, KOLK_WRONG_POOL, NO_SLOT, SITE), handle);
     return NULL;
 }
 

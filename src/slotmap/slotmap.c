@@ -84,7 +84,7 @@ static kolk_failure failure_of(const kolk_slotmap *map, kolk_status rule, uint32
 }
 
 static kolk_handle handle_of(const kolk_slotmap *map, uint32_t slot) {
-    return (kolk_handle){(uint64_t)map->cells[slot].generation << 32 | (slot ^ map->tag)};
+    return kolk_handle_make(map->cells[slot].generation, slot, map->tag);
 }
 
 /* The place of an object, or a number from count on. */
@@ -289,18 +289,13 @@ void kolk_slotmap_readdress(kolk_slotmap *map) {
 
 /* A handle that finds no object: a note, if it is not just null. */
 static void note_none(const kolk_slotmap *map, kolk_handle handle, const void *site) {
-    if (handle.bits >> 32 == 0) return;
-    PROBE2(stale_handle, name_of(map), handle.bits);
-    if (!kolk_is_of_another((uint32_t)handle.bits ^ map->tag, map->max_capacity)) return;
-    kolk_count_one(&map->wrong_pool);
-    if (!has(map, KOLK_DEBUG_STRICT)) return;
-    kolk_failure failure = failure_of(map, KOLK_WRONG_POOL, NO_PLACE, site);
-    failure.handle = handle;
-    kolk_fail(failure, "handle %u is of another pool", handle.bits);
+    if (kolk_note_stale(name_of(map), handle) && kolk_handle_is_foreign(handle, map->tag, map->max_capacity) &&
+        kolk_note_foreign(&map->wrong_pool, has(map, KOLK_DEBUG_STRICT)))
+        kolk_fail_handle(failure_of(map, KOLK_WRONG_POOL, NO_PLACE, site), handle);
 }
 
 bool kolk_slotmap_remove_slow(kolk_slotmap *map, kolk_handle handle) {
-    uint32_t slot = (uint32_t)handle.bits ^ map->tag;
+    uint32_t slot = kolk_handle_index(handle, map->tag);
     if (!kolk_slotmap_finds(map, slot, handle)) {
         note_none(map, handle, SITE);
         return false;
