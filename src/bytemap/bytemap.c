@@ -27,11 +27,11 @@
 #include "kolk/bytemap.h"
 
 #include "../diag/debug.h"
+#include "../core/begin.h"
 #include "../core/fail.h"
 #include "../core/geometry.h"
 #include "../os/memory.h"
 #include "../diag/probes.h"
-#include "../diag/registry.h"
 #include "../diag/tools.h"
 
 #include <string.h>
@@ -180,12 +180,8 @@ static bool make_arrays(kolk_bytemap *pool) {
     size_t slots = (size_t)pool->count * pool->object_size;
     pool->block_size = slots + (size_t)pool->count;
     if (pool->block_size == 0) return true;
-    pool->block = kolk_memory_reserve(pool->block_size);
+    pool->block = kolk_memory_take(pool->block_size, pool->block_size);
     if (!pool->block) return false;
-    if (!kolk_memory_commit(pool->block, pool->block_size)) {
-        kolk_memory_release(pool->block, pool->block_size);
-        return false;
-    }
     kolk_tools_add_root(pool->block, pool->block_size);
     pool->object_list = pool->block;
     pool->byte_map = pool->object_list + slots;
@@ -217,14 +213,11 @@ static void set_free(kolk_bytemap *pool) {
 kolk_status kolk_bytemap_begin(kolk_bytemap *pool, const kolk_bytemap_view *given, bool attach, size_t type_size,
                                size_t type_align, size_t pool_size, uint32_t abi) {
     static const kolk_kind kind = {list_stats, NULL, NULL};
-    bool same_layout = abi == KOLK_ABI && pool_size == sizeof *pool;
-    if (same_layout && is_initialised(pool)) return KOLK_NOT_FLUSHED;
-    memset(pool, 0, pool_size);
-    if (!same_layout) return KOLK_WRONG_ABI;
-    if (!given) return KOLK_NO_DESCRIPTOR;
-    kolk_registry_start();
+    if (abi == KOLK_ABI && pool_size == sizeof *pool && is_initialised(pool)) return KOLK_NOT_FLUSHED;
+    kolk_status status = kolk_begin(pool, pool_size, sizeof *pool, abi, given);
+    if (status != KOLK_OK) return status;
     kolk_bytemap_view view = *given;
-    kolk_status status = type_size ? fit_type(&view, type_size, type_align) : KOLK_OK;
+    if (type_size) status = fit_type(&view, type_size, type_align);
     if (status == KOLK_OK) status = check(&view, attach);
     if (status != KOLK_OK) return status;
     take_view(pool, &view, attach);
@@ -236,9 +229,7 @@ kolk_status kolk_bytemap_begin(kolk_bytemap *pool, const kolk_bytemap_view *give
         set_free(pool);
         kolk_tools_wrote(pool->byte_map, (size_t)pool->count);
     }
-    kolk_tools_wrote(pool, sizeof *pool);
-    kolk_registry_add(pool, &pool->number, &kind);
-    return KOLK_OK;
+    return kolk_enlist(pool, sizeof *pool, &pool->number, &kind);
 }
 
 void kolk_bytemap_clear(kolk_bytemap *pool) {

@@ -6,7 +6,7 @@
 
 #define FEW_PAGES 4u
 
-kolk_status kolk_room_settle_size(size_t *size, size_t *align, size_t type_size, size_t type_align) {
+kolk_status kolk_room_resolve_size(size_t *size, size_t *align, size_t type_size, size_t type_align) {
     if (type_size) {
         if (*size && *size != type_size) return KOLK_TYPE_MISMATCH;
         if (*align && *align != type_align) return KOLK_TYPE_MISMATCH;
@@ -37,7 +37,7 @@ static uint32_t capacity_that_fits(const kolk_room *room, kolk_bytes *bytes, con
     return (uint32_t)low;
 }
 
-kolk_status kolk_room_settle(kolk_room *room, kolk_bytes *bytes, const void *desc) {
+kolk_status kolk_room_resolve(kolk_room *room, kolk_bytes *bytes, const void *desc) {
     if (room->max_capacity && room->max_capacity < room->capacity) return KOLK_MAX_BELOW_CAPACITY;
     if (room->memory) {
         if (room->max_capacity && room->max_capacity != room->capacity) return KOLK_CANNOT_GROW;
@@ -66,7 +66,8 @@ bool kolk_room_make(kolk_room *room, const uint64_t *sizes, unsigned n, void **s
     room->kind = room->memory ? MEMORY_CALLERS : grows ? MEMORY_GROWS : MEMORY_WHOLE;
     room->block_size = (size_t)kolk_room_bytes(sizes, n, unit);
     room->block = room->memory;
-    if (!room->block && room->block_size) room->block = kolk_memory_reserve(room->block_size);
+    if (!room->block && room->block_size)
+        room->block = kolk_memory_take(room->block_size, grows ? 0 : room->block_size);
     if (!room->block) return room->block_size == 0;
     unsigned char *at = room->block;
     for (unsigned r = 0; r < n; at += round_up(sizes[r++], unit)) starts[r] = sizes[r] ? at : NULL;
@@ -76,7 +77,7 @@ bool kolk_room_make(kolk_room *room, const uint64_t *sizes, unsigned n, void **s
         return true;
     }
     kolk_tools_add_root(room->block, room->block_size);
-    return room->kind == MEMORY_GROWS || kolk_memory_commit(room->block, room->block_size);
+    return true;
 }
 
 bool kolk_room_commit(void *const *starts, const uint64_t *sizes, unsigned n) {

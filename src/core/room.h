@@ -31,26 +31,26 @@ static inline uint64_t round_up(uint64_t n, uint64_t unit) {
 }
 
 /* The capacity that something which is full asks for first: twice what it has, but at least 64 KiB more. */
-static inline uint32_t kolk_room_wish(uint32_t capacity, uint32_t max_capacity, uint32_t stride) {
+static inline uint32_t kolk_room_next_capacity(uint32_t capacity, uint32_t max_capacity, uint32_t stride) {
     uint64_t step = 65536 / stride;
     uint64_t wish = capacity + (capacity > step ? capacity : step);
     return wish < max_capacity ? (uint32_t)wish : max_capacity;
 }
 
 /* Checks size and alignment of the objects and fills in what is 0. type_size and type_align are 0, or of the type. */
-kolk_status kolk_room_settle_size(size_t *size, size_t *align, size_t type_size, size_t type_align);
+kolk_status kolk_room_resolve_size(size_t *size, size_t *align, size_t type_size, size_t type_align);
 
 /* Bytes of the block of what `desc` describes, with so many slots, each region rounded up to `unit`. */
 typedef uint64_t kolk_bytes(const void *desc, uint32_t capacity, uint64_t unit);
 
-/* Checks capacities and memory, of which the size is settled, and fills in what is 0. */
-kolk_status kolk_room_settle(kolk_room *room, kolk_bytes *bytes, const void *desc);
+/* Checks capacities and memory, of which the size is resolved, and fills in what is 0. */
+kolk_status kolk_room_resolve(kolk_room *room, kolk_bytes *bytes, const void *desc);
 
 /* Bytes of n regions of these sizes. */
 uint64_t kolk_room_bytes(const uint64_t *sizes, unsigned n, uint64_t unit);
 
 /* Makes the block of these n regions, which have their size for max_capacity, and gives their starts; NULL for what has
- * no size. False: no memory, though perhaps a block, which is to be given back. */
+ * no size. False: no memory, and no block. */
 bool kolk_room_make(kolk_room *room, const uint64_t *sizes, unsigned n, void **starts);
 
 /* Lets these first bytes of the regions of a growing block be touched. */

@@ -138,12 +138,8 @@ kolk_debug *kolk_debug_begin(const kolk_debug_desc *desc) {
     size_t objects_at = aligned(heads_at + bypassed * sizeof(uint32_t));
     size_t lives_at = aligned(objects_at + bypassed * sizeof(uintptr_t));
     size_t size = lives_at + slots * sizeof(life);
-    unsigned char *block = kolk_memory_reserve(size);
+    unsigned char *block = kolk_memory_take(size, lives_at);
     if (!block) return NULL;
-    if (!kolk_memory_commit(block, lives_at)) {
-        kolk_memory_release(block, size);
-        return NULL;
-    }
     kolk_debug *debug = (kolk_debug *)(void *)block;
     debug->desc = *desc;
     debug->desc.settings.quarantine = (uint32_t)waiting;

@@ -18,12 +18,8 @@ typedef struct kolk_block {
 } kolk_block;
 
 static kolk_block *add_block(kolk_block *before, size_t size) {
-    kolk_block *block = kolk_memory_reserve(size);
+    kolk_block *block = kolk_memory_take(size, size);
     if (!block) return NULL;
-    if (!kolk_memory_commit(block, size)) {
-        kolk_memory_release(block, size);
-        return NULL;
-    }
     *block = (kolk_block){before, size, sizeof *block};
     return block;
 }

@@ -289,12 +289,8 @@ static char **copy_environment(size_t *size) {
     size_t count = 0;
     while (environ && environ[count]) count++;
     *size = (count + 1) * sizeof *environ;
-    char **copy = (char **)kolk_memory_reserve(*size);
+    char **copy = (char **)kolk_memory_take(*size, *size);
     if (!copy) return NULL;
-    if (!kolk_memory_commit(copy, *size)) {
-        kolk_memory_release(copy, *size);
-        return NULL;
-    }
     char **next = copy; /* its memory reads as 0, so the end is there already */
     for (size_t i = 0; i < count && environ[i]; i++)
         if (strncmp(environ[i], "LD_PRELOAD=", 11) != 0 && strncmp(environ[i], "KOLK_", 5) != 0) *next++ = environ[i];

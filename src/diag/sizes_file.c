@@ -137,14 +137,6 @@ static void read_line(kolk_sizes_file *file, const table *sizes, word all, uint3
     file->count++;
 }
 
-/* Pages, all 0; NULL if there are none. */
-static void *take_pages(size_t size) {
-    void *start = kolk_memory_reserve(size);
-    if (!start || kolk_memory_commit(start, size)) return start;
-    kolk_memory_release(start, size);
-    return NULL;
-}
-
 static bool read_lines(kolk_sizes_file *file) {
     word section = {"", 0}, rest = file->body, one;
     uint32_t number = 0;
@@ -152,10 +144,10 @@ static bool read_lines(kolk_sizes_file *file) {
     table sizes = {NULL, 2};
     for (size_t i = 0; i < rest.length; i++) most += rest.start[i] == '\n';
     while (sizes.count < 2 * most) sizes.count *= 2;
-    sizes.places = take_pages(sizes.count * sizeof *sizes.places);
+    sizes.places = kolk_memory_take(sizes.count * sizeof *sizes.places, sizes.count * sizeof *sizes.places);
     if (!sizes.places) return false;
     file->lines_size = most * sizeof *file->lines;
-    file->lines = take_pages(file->lines_size);
+    file->lines = kolk_memory_take(file->lines_size, file->lines_size);
     while (file->lines && cut(&rest, '\n', &one)) read_line(file, &sizes, one, ++number, &section);
     kolk_memory_release(sizes.places, sizes.count * sizeof *sizes.places);
     return file->lines;

@@ -42,11 +42,11 @@
  * instead of a free list linked at creation (PostgreSQL, slab.c, 2017 on). */
 #include "pool_inside.h"
 
+#include "../core/begin.h"
 #include "../core/fail.h"
 #include "../core/handle.h"
 #include "../os/memory.h"
 #include "../diag/probes.h"
-#include "../diag/registry.h"
 #include "../diag/tools.h"
 
 #include <string.h>
@@ -102,14 +102,11 @@ kolk_status kolk_pool_init_type(kolk_pool *pool, const kolk_pool_desc *given, si
     /* At exit the registry looks only at pools that have something to say: others' storage may be gone. */
     static const kolk_kind kind = {list_stats, NULL, enter_scene};
     static const kolk_kind kind_with_sites = {list_stats, list_leaks, enter_scene};
-    memset(pool, 0, pool_size);
-    if (abi != KOLK_ABI || pool_size != sizeof *pool) return KOLK_WRONG_ABI;
-    if (!given) return KOLK_NO_DESCRIPTOR;
+    kolk_status status = kolk_begin(pool, pool_size, sizeof *pool, abi, given);
+    if (status != KOLK_OK) return status;
     kolk_pool_desc desc = *given;
-    kolk_registry_start();
     kolk_settings settings = kolk_settings_of(desc.name, desc.debug);
     kolk_size size = kolk_sizes_ask(desc.name, desc.memory, &desc.capacity, &desc.max_capacity);
-    kolk_status status;
     do {
         status = kolk_pool_resolve(&desc, type_size, type_align);
         if (status == KOLK_OK) kolk_sizes_settle(&size, desc.capacity);
@@ -138,9 +135,8 @@ kolk_status kolk_pool_init_type(kolk_pool *pool, const kolk_pool_desc *given, si
     bool counts = pool->reuse == KOLK_REUSE_FIFO || debug_of(pool) || (named && kolk_sizes_are_measured());
     pool->peak = counts ? 0 : PEAK_IS_FRESH;
     show(pool);
-    kolk_tools_wrote(pool, sizeof *pool);
-    kolk_registry_add(pool, &pool->number, pool->debug_flags & KOLK_DEBUG_SITES ? &kind_with_sites : &kind);
-    return KOLK_OK;
+    bool lists_leaks = pool->debug_flags & KOLK_DEBUG_SITES;
+    return kolk_enlist(pool, sizeof *pool, &pool->number, lists_leaks ? &kind_with_sites : &kind);
 }
 
 void kolk_pool_tear_down(kolk_pool *pool, uint64_t from, uint64_t end) {

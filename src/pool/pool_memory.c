@@ -105,14 +105,14 @@ static bool can_overflow(const kolk_pool *pool, const kolk_pool_desc *desc) {
 }
 
 kolk_status kolk_pool_resolve(kolk_pool_desc *desc, size_t type_size, size_t type_align) {
-    kolk_status status = kolk_room_settle_size(&desc->object_size, &desc->object_align, type_size, type_align);
+    kolk_status status = kolk_room_resolve_size(&desc->object_size, &desc->object_align, type_size, type_align);
     if (status != KOLK_OK) return status;
     if ((unsigned)desc->reuse > KOLK_REUSE_LOWEST) return KOLK_BAD_REUSE;
     if ((unsigned)desc->generations > KOLK_GENERATIONS_NONE) return KOLK_BAD_GENERATIONS;
     if (desc->on_full == kolk_pool_evict_cheapest && !desc->cost) return KOLK_COST_MISSING;
     if (desc->on_full == kolk_pool_evict_oldest && !desc->ages) return KOLK_AGES_MISSING;
     kolk_room room = room_of(desc);
-    status = kolk_room_settle(&room, bytes_of, desc);
+    status = kolk_room_resolve(&room, bytes_of, desc);
     desc->capacity = room.capacity;
     desc->max_capacity = room.max_capacity;
     if (status != KOLK_OK) return status;

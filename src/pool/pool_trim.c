@@ -34,7 +34,7 @@ kolk_status kolk_pool_reserve(kolk_pool *pool, uint32_t capacity) {
 /* Room for `needed` slots at least, twice what there was if possible. */
 bool kolk_pool_grow(kolk_pool *pool, uint64_t needed) {
     if (needed > pool->max_capacity) return false;
-    uint32_t wish = kolk_room_wish(pool->capacity, pool->max_capacity, pool->stride);
+    uint32_t wish = kolk_room_next_capacity(pool->capacity, pool->max_capacity, pool->stride);
     if (wish > needed && kolk_pool_reserve(pool, wish) == KOLK_OK) return true;
     return kolk_pool_reserve(pool, (uint32_t)needed) == KOLK_OK;
 }

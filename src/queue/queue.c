@@ -53,9 +53,9 @@
 #if __STDC_HOSTED__
 
 #include "../core/atomics.h"
+#include "../core/begin.h"
 #include "../diag/debug.h"
 #include "../os/memory.h"
-#include "../diag/registry.h"
 #include "../diag/tools.h"
 #include "../os/wait.h"
 
@@ -607,22 +607,16 @@ static uint64_t mask_of(uint32_t capacity) {
 kolk_status kolk_queue_init_type(kolk_queue *queue, const kolk_queue_desc *desc, size_t type_size, size_t queue_size,
                                  uint32_t abi) {
     static const kolk_kind kind = {list_stats, NULL, NULL};
-    memset(queue, 0, queue_size);
-    if (abi != KOLK_ABI || queue_size != sizeof *queue) return KOLK_WRONG_ABI;
-    if (!desc) return KOLK_NO_DESCRIPTOR;
-    kolk_registry_start();
+    kolk_status status = kolk_begin(queue, queue_size, sizeof *queue, abi, desc);
+    if (status != KOLK_OK) return status;
     if (type_size && desc->item_size && desc->item_size != type_size) return KOLK_TYPE_MISMATCH;
     size_t item_size = type_size ? type_size : desc->item_size;
-    kolk_status status = check(item_size, desc->capacity);
+    status = check(item_size, desc->capacity);
     if (status != KOLK_OK) return status;
     uint32_t stride = (uint32_t)KOLK_ROUND_UP(CELL_HEAD + item_size, 8);
     size_t bytes = (size_t)desc->capacity * stride;
-    void *cells = kolk_memory_reserve(bytes);
+    void *cells = kolk_memory_take(bytes, bytes); /* reads as 0, the turns of the first lap */
     if (!cells) return KOLK_NO_MEMORY;
-    if (!kolk_memory_commit(cells, bytes)) { /* reads as 0, the turns of the first lap */
-        kolk_memory_release(cells, bytes);
-        return KOLK_NO_MEMORY;
-    }
     *queue = (kolk_queue){.cells = (unsigned char *)cells,
                           .mask = mask_of(desc->capacity),
                           .stride = stride,
@@ -634,9 +628,7 @@ kolk_status kolk_queue_init_type(kolk_queue *queue, const kolk_queue_desc *desc,
                           .context = desc->context,
                           .ends = {{.ticket = OPEN}, {.ticket = OPEN}}};
     kolk_tools_add_root(cells, bytes);
-    kolk_tools_wrote(queue, sizeof *queue);
-    kolk_registry_add(queue, &queue->number, &kind);
-    return KOLK_OK;
+    return kolk_enlist(queue, sizeof *queue, &queue->number, &kind);
 }
 
 void kolk_queue_deinit(kolk_queue *queue) {

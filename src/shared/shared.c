@@ -144,7 +144,7 @@ static uint64_t search(kolk_shared *pool, uint32_t *place, bool one) {
 static KOLK_APART bool grow(kolk_shared *pool, uint32_t before) {
     if (before == slots_of(pool)) return false;
     kolk_lock_word(&pool->lock);
-    uint32_t now = pool->usable, wish = kolk_room_wish(now, slots_of(pool), pool->stride);
+    uint32_t now = pool->usable, wish = kolk_room_next_capacity(now, slots_of(pool), pool->stride);
     if (now == before && kolk_shared_commit(pool, wish)) {
         PROBE3(grow, name_of(pool), now, wish);
         kolk_store(&pool->usable, wish, KOLK_RELEASE); /* partner: usable */

@@ -3,11 +3,11 @@
 
 #if __STDC_HOSTED__
 
+#include "../core/begin.h"
 #include "../core/bits.h"
 #include "../core/geometry.h"
 #include "../core/handle.h"
 #include "../os/memory.h"
-#include "../diag/registry.h"
 #include "../core/room.h"
 #include "../diag/tools.h"
 #include "../os/wait.h"
@@ -132,13 +132,13 @@ static kolk_slot_set set_of(void *const starts[2]) {
 static kolk_status make(kolk_shared *pool, const kolk_shared_desc *desc, const kolk_settings *settings,
                         size_t type_size, size_t type_align) {
     size_t size = desc->object_size, align = desc->object_align;
-    kolk_status status = kolk_room_settle_size(&size, &align, type_size, type_align);
+    kolk_status status = kolk_room_resolve_size(&size, &align, type_size, type_align);
     if (status == KOLK_OK) status = shape(pool, desc, size, align);
     if (status != KOLK_OK) return status;
     kolk_debug_desc debug = debug_desc_of(pool, settings, align);
     uint32_t all = slots_of(pool), first = desc->capacity + (desc->capacity ? pool->slack : 0);
     kolk_room room = {.object_align = align, .capacity = first, .max_capacity = all};
-    status = kolk_room_settle(&room, bytes_of, pool);
+    status = kolk_room_resolve(&room, bytes_of, pool);
     if (status != KOLK_OK) return status;
     uint64_t sizes[REGIONS];
     void *starts[REGIONS] = {NULL};
@@ -165,21 +165,18 @@ kolk_status kolk_shared_init_type(kolk_shared *pool, const kolk_shared_desc *des
     /* At exit the registry looks only at pools that have something to say: others' storage may be gone. */
     static const kolk_kind kind = {list_stats, NULL, NULL},
                            kind_with_sites = {list_stats, kolk_shared_list_leaks, NULL};
-    memset(pool, 0, pool_size);
-    if (abi != KOLK_ABI || pool_size != sizeof *pool) return KOLK_WRONG_ABI;
-    if (!desc) return KOLK_NO_DESCRIPTOR;
-    kolk_registry_start();
+    kolk_status status = kolk_begin(pool, pool_size, sizeof *pool, abi, desc);
+    if (status != KOLK_OK) return status;
     kolk_settings settings = kolk_settings_of(desc->name, desc->debug);
-    kolk_status status = make(pool, desc, &settings, type_size, type_align);
+    status = make(pool, desc, &settings, type_size, type_align);
     if (status != KOLK_OK) {
         memset(pool, 0, sizeof *pool);
         return status;
     }
     pool->epoch = FIRST_EPOCH;
     pool->line_forks = kolk_forks();
-    kolk_tools_wrote(pool, sizeof *pool);
-    kolk_registry_add(pool, &pool->number, pool->debug_flags & KOLK_DEBUG_SITES ? &kind_with_sites : &kind);
-    return KOLK_OK;
+    bool lists_leaks = pool->debug_flags & KOLK_DEBUG_SITES;
+    return kolk_enlist(pool, sizeof *pool, &pool->number, lists_leaks ? &kind_with_sites : &kind);
 }
 
 void kolk_shared_deinit(kolk_shared *pool) {

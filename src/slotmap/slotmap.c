@@ -34,11 +34,11 @@
  * All time bounds are those of slotmap.h. */
 #include "slotmap_inside.h"
 
+#include "../core/begin.h"
 #include "../core/fail.h"
 #include "../core/handle.h"
 #include "../os/memory.h"
 #include "../diag/probes.h"
-#include "../diag/registry.h"
 #include "../diag/tools.h"
 
 #include <string.h>
@@ -132,14 +132,11 @@ kolk_status kolk_slotmap_init_type(kolk_slotmap *map, const kolk_slotmap_desc *g
     /* At exit the registry looks only at maps that have something to say: others' storage may be gone. */
     static const kolk_kind kind = {list_stats, NULL, enter_scene};
     static const kolk_kind kind_with_sites = {list_stats, list_leaks, enter_scene};
-    memset(map, 0, map_size);
-    if (abi != KOLK_ABI || map_size != sizeof *map) return KOLK_WRONG_ABI;
-    if (!given) return KOLK_NO_DESCRIPTOR;
+    kolk_status status = kolk_begin(map, map_size, sizeof *map, abi, given);
+    if (status != KOLK_OK) return status;
     kolk_slotmap_desc desc = *given;
-    kolk_registry_start();
     kolk_settings settings = kolk_settings_of(desc.name, desc.debug);
     kolk_size size = kolk_sizes_ask(desc.name, desc.memory, &desc.capacity, &desc.max_capacity);
-    kolk_status status;
     do {
         status = kolk_slotmap_resolve(&desc, type_size, type_align);
         if (status == KOLK_OK) kolk_sizes_settle(&size, desc.capacity);
@@ -151,9 +148,7 @@ kolk_status kolk_slotmap_init_type(kolk_slotmap *map, const kolk_slotmap_desc *g
     map->on_move = desc.on_move;
     map->context = desc.context;
     map->peak = PEAK_IS_FRESH; /* up to the first scene; the bounds are 0, as there are no slots yet (I5) */
-    kolk_tools_wrote(map, sizeof *map);
-    kolk_registry_add(map, &map->number, has(map, KOLK_DEBUG_SITES) ? &kind_with_sites : &kind);
-    return KOLK_OK;
+    return kolk_enlist(map, sizeof *map, &map->number, has(map, KOLK_DEBUG_SITES) ? &kind_with_sites : &kind);
 }
 
 /* The debug mode's proof of the places without an object. */
@@ -187,7 +182,7 @@ kolk_status kolk_slotmap_reserve(kolk_slotmap *map, uint32_t capacity) {
 /* Room for one more object, and as much as seems right. */
 static bool grow(kolk_slotmap *map) {
     if (map->capacity == map->max_capacity) return false;
-    uint32_t wish = kolk_room_wish(map->capacity, map->max_capacity, map->stride);
+    uint32_t wish = kolk_room_next_capacity(map->capacity, map->max_capacity, map->stride);
     return kolk_slotmap_reserve(map, wish) == KOLK_OK || kolk_slotmap_reserve(map, map->capacity + 1) == KOLK_OK;
 }
 

@@ -36,10 +36,10 @@ static kolk_room room_of(const kolk_slotmap_desc *desc) {
 }
 
 kolk_status kolk_slotmap_resolve(kolk_slotmap_desc *desc, size_t type_size, size_t type_align) {
-    kolk_status status = kolk_room_settle_size(&desc->object_size, &desc->object_align, type_size, type_align);
+    kolk_status status = kolk_room_resolve_size(&desc->object_size, &desc->object_align, type_size, type_align);
     if (status != KOLK_OK) return status;
     kolk_room room = room_of(desc);
-    status = kolk_room_settle(&room, bytes_of, desc);
+    status = kolk_room_resolve(&room, bytes_of, desc);
     desc->capacity = room.capacity;
     desc->max_capacity = room.max_capacity;
     return status;

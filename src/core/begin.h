@@ -1,0 +1,29 @@
+/* begin.h: what every init begins with and ends with. registry.h says in which order an init does things, and why. */
+#ifndef KOLK_SRC_BEGIN_H
+#define KOLK_SRC_BEGIN_H
+
+#include "kolk/base.h"
+
+#include "../diag/registry.h"
+#include "../diag/tools.h"
+
+#include <string.h>
+
+/* Makes the struct all zero, which has `size` bytes for the program and `own_size` for the library, and reads the process's
+ * settings. Anything but KOLK_OK: the init fails with it. */
+static inline kolk_status kolk_begin(void *self, size_t size, size_t own_size, uint32_t abi, const void *desc) {
+    memset(self, 0, size);
+    if (abi != KOLK_ABI || size != own_size) return KOLK_WRONG_ABI;
+    if (!desc) return KOLK_NO_DESCRIPTOR;
+    kolk_registry_start();
+    return KOLK_OK;
+}
+
+/* The struct is complete: it is listed, and `number`, a field of it, says where. */
+static inline kolk_status kolk_enlist(const void *self, size_t size, uint32_t *number, const kolk_kind *kind) {
+    kolk_tools_wrote(self, size);
+    kolk_registry_add(self, number, kind);
+    return KOLK_OK;
+}
+
+#endif
