@@ -44,6 +44,8 @@ def name_at(address):
 class Store:
     """What holds objects; their type, or None: it is not known."""
 
+    IN_DESC = ()  # fields of the descriptor that it keeps
+
     def __init__(self, value, object_type=None):
         self.value = value
         self.fresh = self.number("fresh")
@@ -55,7 +57,7 @@ class Store:
         self.object_type = object_type if object_type and object_type.sizeof == self.object_size else None
 
     def number(self, field):
-        return int(self.value[field])
+        return int((self.value["desc"] if field in self.IN_DESC else self.value)[field])
 
     def fault(self):
         """Why this is none, or None if it is one."""
@@ -63,11 +65,11 @@ class Store:
             return "all zero, as before init and after deinit"
         if not self.fresh <= self.capacity <= self.max_capacity:
             return f"fresh {self.fresh}, capacity {self.capacity}, max_capacity {self.max_capacity} do not ascend"
-        if not 0 < self.object_size <= self.stride:
-            return f"object_size {self.object_size} does not fit stride {self.stride}"
         word = 1 << 8 * self.value["inverse"].type.sizeof
         if (self.stride >> self.number("shift")) * self.number("inverse") % word != 1:
             return f"inverse is not that of stride {self.stride}"
+        if not 0 < self.object_size <= self.stride:
+            return f"object_size {self.object_size} does not fit stride {self.stride}"
         fault = self.fault_of_counts()
         if fault:
             return fault
@@ -114,6 +116,7 @@ class Pool(Store):
     """A kolk_pool; its objects go by slot."""
 
     NOUN = "pool"
+    IN_DESC = ("name", "max_capacity", "object_size", "reuse")
     NOT_ZERO = ("slots", "live", "stride", "inverse", "max_capacity")
 
     def __init__(self, value, object_type=None):

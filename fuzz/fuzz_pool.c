@@ -365,7 +365,7 @@ static void add_length(const char *text, size_t length, void *context) {
 static void op_write_stats(run *r) {
     static size_t of_none[3]; /* by format */
     kolk_stats_format format = (kolk_stats_format)(draw(r) % LENGTH_OF(of_none));
-    bool named = r->m.pool.name != NULL;
+    bool named = r->m.pool.desc.name != NULL;
     size_t length = 0;
     kolk_stats_write(format, add_length, &length);
     if (!named) of_none[format] = length;

@@ -137,6 +137,20 @@ typedef struct kolk_age {
     uint32_t older, newer;
 } kolk_age;
 
+/* Free slots whose generations are used up: a list through generations[], the oldest first. */
+typedef struct kolk_worn {
+    uint32_t first, last, count;
+    uint32_t recycled; /* so many were put to use again */
+} kolk_worn;
+
+/* What kolk_pool_tick has measured: src/pool/pool_trim.c. */
+typedef struct kolk_tick {
+    uint32_t demand;   /* a maximum of count that fades */
+    uint32_t provided; /* the demand that memory is held for */
+    uint32_t sweep;    /* dead pages from here to fresh have gone back; 0: no sweep is under way */
+    uint32_t peak;     /* at the last tick */
+} kolk_tick;
+
 /* count == fresh - (top - stack) - held. All zero is a valid pool of capacity 0. Never copy or move it once
  * initialised. */
 struct kolk_pool {
@@ -153,49 +167,37 @@ struct kolk_pool {
     uint32_t tag;          /* XORed into the index of a handle */
     uint8_t shift;
 
-    /* the rest */
-    uint8_t reuse;
-    uint8_t strict; /* KOLK_GENERATIONS_STRICT */
-    uint8_t keep;
-    uint8_t in_hook;     /* a full pool gives NULL without asking on_full */
-    uint8_t memory;      /* 0: the system's, committed at init; 1: ... as capacity grows; 2: the caller's */
-    uint8_t levels;      /* LOWEST: of summary words */
-    uint8_t debug_flags; /* KOLK_DEBUG_ */
+    /* free slots */
+    uint8_t levels;       /* LOWEST: of summary words */
+    uint8_t memory;       /* 0: the system's, committed at init; 1: ... as capacity grows; 2: the caller's */
+    uint8_t in_hook;      /* a full pool gives NULL without asking on_full */
+    uint16_t debug_flags; /* KOLK_DEBUG_ */
+    uint16_t low_reported;
     uint32_t fresh;      /* slots from here on were never handed out; only advances */
     uint32_t held;       /* free slots below fresh that are not on the stack: ring or holes, worn out, in quarantine */
-    uint32_t capacity, max_capacity;
-    uint32_t object_size;
-    uint16_t object_align;
-    uint16_t told_low;
-    uint32_t peak;                        /* UINT32_MAX: it is fresh; FIFO and debug mode count it */
-    uint32_t first;                       /* FIFO: of the ring */
-    uint32_t worn_first, worn_last, worn; /* list through generations[], oldest first; its length */
-    uint32_t recycled, wrong_pool;
+    uint32_t capacity;   /* slots that can be used without more memory */
+    uint32_t first;      /* FIFO: of the ring */
+    uint32_t held_floor; /* FIFO, LOWEST: while more are held, alloc takes one at once */
     uint32_t quarantined;
-    uint32_t headroom, low_water;
-    uint32_t easy_held;                   /* FIFO, LOWEST: of more that are held, alloc takes one without ado */
-    uint32_t demand, served, sweep, seen; /* see src/pool/pool_trim.c */
-    uint32_t number;                      /* in the registry; 0: it is not there */
-    uint64_t failed, evictions;
-    kolk_slot *easy_floor; /* ages: as floor, but for the order of births */
-    kolk_slot *stack;      /* LIFO: bottom of the stack; FIFO: the ring, capacity entries */
-    uint64_t *ready;       /* 1 bit a slot that is set up; NULL without setup and teardown */
-    uint64_t *holes[6];    /* LOWEST: 1 bit a free slot below fresh; in [k + 1], 1 bit a word of [k] that is not 0 */
-    struct kolk_age *ages; /* by slot + 1, in a circle through [0], the oldest first; NULL without */
-    unsigned char *block;
-    size_t block_size;
+    kolk_worn worn;
+    kolk_slot *age_floor; /* ages: as floor, but alloc also enters the order of births */
+    kolk_slot *stack;     /* LIFO: bottom of the stack; FIFO: the ring, capacity entries */
+    uint64_t *holes[6];   /* LOWEST: 1 bit a free slot below fresh; in [k + 1], 1 bit a word of [k] that is not 0 */
+    kolk_age *ages;       /* by slot + 1, in a circle through [0], the oldest first; NULL without */
+    uint64_t *ready;      /* 1 bit a slot that is set up; NULL without setup and teardown */
+
+    kolk_pool_desc desc; /* the descriptor, with its defaults filled in */
+
+    /* the rest */
     struct kolk_debug *debug; /* NULL: off */
     uintptr_t *objects; /* where they come from malloc: by slot, inverted (leak checkers take it for no pointer) */
-    const char *name;
-    void (*on_full)(kolk_pool *pool, void *context);
-    double (*cost)(const void *object, void *context);
-    void (*on_evict)(void *object, void *context);
-    void (*on_low)(kolk_pool *pool, void *context);
-    kolk_pool *overflow;
-    bool (*setup)(void *object, void *context);
-    void (*reset)(void *object, void *context);
-    void (*teardown)(void *object, void *context);
-    void *context;
+    unsigned char *block;
+    size_t block_size;
+    uint64_t failed, evictions;
+    uint32_t wrong_pool;
+    uint32_t peak;   /* UINT32_MAX: it is fresh; FIFO and debug mode count it */
+    uint32_t number; /* in the registry; 0: it is not there */
+    kolk_tick tick;
 };
 
 /* ---- Life of a pool -------------------------------------------------------------------------------------------- */

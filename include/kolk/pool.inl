@@ -117,7 +117,8 @@ KOLK_INLINE uint32_t kolk_pool_count(const kolk_pool *pool) {
 }
 
 KOLK_INLINE uint32_t kolk_pool_available(const kolk_pool *pool) {
-    return pool->capacity - kolk_pool_count(pool) - (pool->strict ? pool->worn : 0);
+    return pool->capacity - kolk_pool_count(pool) -
+           (pool->desc.generations == KOLK_GENERATIONS_STRICT ? pool->worn.count : 0);
 }
 
 KOLK_INLINE kolk_cursor kolk_pool_each(const kolk_pool *pool) {

@@ -20,8 +20,8 @@
  * LIFO is shown the truth (stack, fresh, fresh); FIFO and LOWEST (the end of memory, 0, fresh). An option raises the
  * floor (setup, teardown, ages) or lowers free_bound (reset) alone. Headroom and low_water raise the floor as far as
  * never-issued slots no longer cover them: the last entries of the stack are taken here, where they are looked after. So
- * does a peak that is counted, as far as it would rise. easy_floor is the floor of pools with ages, whose alloc does a
- * little more, in kolk_pool_alloc_slow; easy_held is that of FIFO and LOWEST, in free slots: above it, they too look after
+ * does a peak that is counted, as far as it would rise. age_floor is the floor of pools with ages, whose alloc does a
+ * little more, in kolk_pool_alloc_slow; held_floor is that of FIFO and LOWEST, in free slots: above it, they too look after
  * nothing else.
  * Pools in debug mode are shown (end, 0, 0), since their stride may not be the one that typed code knows, and since under tools
  * that watch malloc their objects are not in slots at all (debug.c).
@@ -52,7 +52,7 @@
 #include <string.h>
 
 _Static_assert(sizeof(void *) != 8 || offsetof(kolk_pool, shift) == 64, "the fast paths read 64 bytes and the shift");
-_Static_assert(sizeof(void *) != 8 || (sizeof(kolk_pool) == 368 && sizeof(kolk_pool_desc) == 152),
+_Static_assert(sizeof(void *) != 8 || (sizeof(kolk_pool) == 424 && sizeof(kolk_pool_desc) == 152),
                "the layout has changed: raise KOLK_ABI");
 
 /* Emit each function of pool.inl once. */
@@ -113,26 +113,10 @@ kolk_status kolk_pool_init_type(kolk_pool *pool, const kolk_pool_desc *given, si
         if (status == KOLK_OK) status = kolk_pool_make(pool, &desc, &settings);
     } while (status != KOLK_OK && kolk_sizes_withdraw(&size, status));
     if (status != KOLK_OK) return status;
-    pool->capacity = desc.capacity;
-    pool->reuse = (uint8_t)desc.reuse;
-    pool->strict = desc.generations == KOLK_GENERATIONS_STRICT;
-    pool->keep = desc.keep;
-    pool->name = desc.name;
     pool->tag = kolk_tag_bits(desc.tag, desc.name);
-    pool->on_full = desc.on_full;
-    pool->cost = desc.cost;
-    pool->on_evict = desc.on_evict;
-    pool->on_low = desc.low_water ? desc.on_low : NULL;
-    pool->overflow = desc.overflow;
-    pool->headroom = desc.headroom;
-    pool->low_water = desc.low_water;
-    pool->setup = desc.setup;
-    pool->reset = desc.reset;
-    pool->teardown = desc.teardown;
-    pool->context = desc.context;
     if (pool->ages) pool->ages[0] = (kolk_age){0, 0};
     bool named = desc.name && *desc.name;
-    bool counts = pool->reuse == KOLK_REUSE_FIFO || debug_of(pool) || (named && kolk_sizes_are_measured());
+    bool counts = desc.reuse == KOLK_REUSE_FIFO || debug_of(pool) || (named && kolk_sizes_are_measured());
     pool->peak = counts ? 0 : PEAK_IS_FRESH;
     show(pool);
     bool lists_leaks = pool->debug_flags & KOLK_DEBUG_SITES;
@@ -143,7 +127,7 @@ void kolk_pool_tear_down(kolk_pool *pool, uint64_t from, uint64_t end) {
     if (!pool->ready) return;
     for (uint64_t i = from; (i = kolk_bits_find(pool->ready, true, i, end)) < end; i++) {
         kolk_bits_clear(pool->ready, i);
-        if (pool->teardown) pool->teardown(slot_at(pool, i), pool->context);
+        if (pool->desc.teardown) pool->desc.teardown(slot_at(pool, i), pool->desc.context);
     }
 }
 
@@ -167,8 +151,8 @@ void kolk_pool_deinit(kolk_pool *pool) {
     kolk_pool_verify_all(pool, site); /* whose handler may longjmp: nothing has changed */
     if (pool->debug_flags & KOLK_DEBUG_SITES) list_leaks(pool);
     kolk_registry_remove(pool->number);
-    pool->max_capacity = pool->capacity; /* no growth for a reset hook that always allocates */
-    if (pool->reset || debug_of(pool)) clear(pool, true, site);
+    pool->desc.max_capacity = pool->capacity; /* no growth for a reset hook that always allocates */
+    if (pool->desc.reset || debug_of(pool)) clear(pool, true, site);
     kolk_pool_tear_down(pool, 0, pool->fresh);
     kolk_pool_unmake(pool);
 }
@@ -177,11 +161,11 @@ void kolk_pool_deinit(kolk_pool *pool) {
  * `inline` here and below is worth a fifth of the time of FIFO and LOWEST. */
 
 static KOLK_WITHIN void put_free(kolk_pool *pool, uint32_t index) {
-    if (pool->reuse == KOLK_REUSE_LIFO) {
+    if (pool->desc.reuse == KOLK_REUSE_LIFO) {
         (pool->top++)->index = index;
         return;
     }
-    if (pool->reuse == KOLK_REUSE_FIFO) {
+    if (pool->desc.reuse == KOLK_REUSE_FIFO) {
         queue_at(pool, waiting(pool))->index = index;
     } else {
         kolk_levels_set(pool->holes, pool->levels, index);
@@ -192,14 +176,14 @@ static KOLK_WITHIN void put_free(kolk_pool *pool, uint32_t index) {
 /* Of FIFO and LOWEST, which must have one. */
 static KOLK_WITHIN uint32_t take_waiting(kolk_pool *pool) {
     pool->held--;
-    if (pool->reuse == KOLK_REUSE_LOWEST) return (uint32_t)kolk_levels_take_lowest(pool->holes, pool->levels);
+    if (pool->desc.reuse == KOLK_REUSE_LOWEST) return (uint32_t)kolk_levels_take_lowest(pool->holes, pool->levels);
     uint32_t first = pool->first;
     pool->first = first + 1 < pool->capacity ? first + 1 : 0;
     return pool->stack[first].index;
 }
 
 static bool take_free(kolk_pool *pool, uint32_t *index) {
-    if (pool->reuse == KOLK_REUSE_LIFO) {
+    if (pool->desc.reuse == KOLK_REUSE_LIFO) {
         if (pool->top == pool->stack) return false;
         *index = (--pool->top)->index;
         return true;
@@ -211,12 +195,12 @@ static bool take_free(kolk_pool *pool, uint32_t *index) {
 
 /* Worn-out slots: a list through generations[], which mean nothing there; a dead slot's are not looked at. */
 static void put_worn(kolk_pool *pool, uint32_t index) {
-    if (pool->worn == 0)
-        pool->worn_first = index;
+    if (pool->worn.count == 0)
+        pool->worn.first = index;
     else
-        pool->generations[pool->worn_last] = index;
-    pool->worn_last = index;
-    pool->worn++;
+        pool->generations[pool->worn.last] = index;
+    pool->worn.last = index;
+    pool->worn.count++;
     pool->held++;
     show(pool);
 }
@@ -224,20 +208,20 @@ static void put_worn(kolk_pool *pool, uint32_t index) {
 /* Takes a slot out of the list, behind the one `before` it (KOLK_NO_SLOT: it is the first); its generations start anew. */
 static void recycle(kolk_pool *pool, uint32_t before, uint32_t index) {
     if (before == KOLK_NO_SLOT)
-        pool->worn_first = pool->generations[index];
+        pool->worn.first = pool->generations[index];
     else
         pool->generations[before] = pool->generations[index];
-    if (pool->worn_last == index) pool->worn_last = before;
+    if (pool->worn.last == index) pool->worn.last = before;
     pool->generations[index] = 1;
-    pool->worn--;
+    pool->worn.count--;
     pool->held--;
-    pool->recycled++;
+    pool->worn.recycled++;
     show(pool);
 }
 
 static bool take_worn(kolk_pool *pool, uint32_t *index) {
-    if (pool->strict || pool->worn == 0) return false;
-    *index = pool->worn_first;
+    if (is_strict(pool) || pool->worn.count == 0) return false;
+    *index = pool->worn.first;
     recycle(pool, KOLK_NO_SLOT, *index);
     return true;
 }
@@ -287,8 +271,8 @@ static void mark(kolk_pool *pool, uint32_t index, bool live) {
 
 /* Lets free slots that must not be used yet pass for live ones, or ends that (I1, I2 broken between). */
 static void mark_withheld(kolk_pool *pool, bool live) {
-    uint32_t worn = pool->worn_first;
-    for (uint32_t n = 0; n < pool->worn; n++, worn = pool->generations[worn]) mark(pool, worn, live);
+    uint32_t worn = pool->worn.first;
+    for (uint32_t n = 0; n < pool->worn.count; n++, worn = pool->generations[worn]) mark(pool, worn, live);
     for (uint32_t n = 0; n < pool->quarantined; n++) mark(pool, *kolk_debug_ring(pool->debug, n), live);
 }
 
@@ -296,8 +280,8 @@ static void mark_withheld(kolk_pool *pool, bool live) {
 void kolk_pool_sort_free(kolk_pool *pool) {
     mark_withheld(pool, true);
     pool->top = pool->stack;
-    pool->held = pool->worn + pool->quarantined;
-    if (pool->reuse == KOLK_REUSE_LIFO) {
+    pool->held = pool->worn.count + pool->quarantined;
+    if (pool->desc.reuse == KOLK_REUSE_LIFO) {
         for (uint32_t i = pool->fresh; i-- > 0;)
             if (!kolk_bits_get(pool->live, i)) put_free(pool, i);
     } else {
@@ -313,7 +297,7 @@ static bool take_queued(kolk_pool *pool, uint32_t index) {
     while (n < length && queue_at(pool, n)->index != index) n++;
     if (n == length) return false;
     for (; n + 1 < length; n++) *queue_at(pool, n) = *queue_at(pool, n + 1);
-    if (pool->reuse == KOLK_REUSE_LIFO)
+    if (pool->desc.reuse == KOLK_REUSE_LIFO)
         pool->top--;
     else
         pool->held--;
@@ -331,16 +315,16 @@ static bool take_this_quarantined(kolk_pool *pool, uint32_t index) {
 
 /* Takes this free slot below fresh out of its place; false if it is worn out for ever. */
 static bool take_this(kolk_pool *pool, uint32_t index) {
-    if (pool->reuse == KOLK_REUSE_LOWEST && kolk_bits_get(pool->holes[0], index)) {
+    if (pool->desc.reuse == KOLK_REUSE_LOWEST && kolk_bits_get(pool->holes[0], index)) {
         kolk_levels_clear(pool->holes, pool->levels, index);
         pool->held--;
         return true;
     }
     if (take_queued(pool, index) || take_this_quarantined(pool, index)) return true;
-    if (pool->strict) return false;
-    uint32_t before = KOLK_NO_SLOT, worn = pool->worn_first, n = 0;
-    for (; n < pool->worn && worn != index; n++, worn = pool->generations[worn]) before = worn;
-    if (n == pool->worn) return false; /* it is dying: its reset hook asked */
+    if (is_strict(pool)) return false;
+    uint32_t before = KOLK_NO_SLOT, worn = pool->worn.first, n = 0;
+    for (; n < pool->worn.count && worn != index; n++, worn = pool->generations[worn]) before = worn;
+    if (n == pool->worn.count) return false; /* it is dying: its reset hook asked */
     recycle(pool, before, index);
     return true;
 }
@@ -349,13 +333,13 @@ static bool take_this(kolk_pool *pool, uint32_t index) {
 
 /* Is a slot left besides the headroom? The pool grows in order to have both. */
 static bool has_more_than_headroom(kolk_pool *pool) {
-    uint64_t needed = (uint64_t)pool->headroom + 1, available = kolk_pool_available(pool);
+    uint64_t needed = (uint64_t)pool->desc.headroom + 1, available = kolk_pool_available(pool);
     return available >= needed || kolk_pool_grow(pool, pool->capacity + (needed - available));
 }
 
 static bool take_slot(kolk_pool *pool, uint32_t *index, bool urgent) {
-    if (pool->headroom && !urgent && !has_more_than_headroom(pool)) return false;
-    bool fresh_first = pool->reuse == KOLK_REUSE_FIFO && pool->fresh < pool->capacity;
+    if (pool->desc.headroom && !urgent && !has_more_than_headroom(pool)) return false;
+    bool fresh_first = pool->desc.reuse == KOLK_REUSE_FIFO && pool->fresh < pool->capacity;
     if (!fresh_first && take_free(pool, index)) return true;
     if (pool->fresh == pool->capacity && !kolk_pool_grow(pool, (uint64_t)pool->capacity + 1))
         return take_quarantined(pool, index) || take_worn(pool, index);
@@ -379,7 +363,7 @@ static void *dress(kolk_pool *pool, uint32_t index, const void *site) {
 static bool run_setup(kolk_pool *pool, void *object) {
     uint8_t in_hook = pool->in_hook;
     pool->in_hook = true;
-    bool done = pool->setup(object, pool->context);
+    bool done = pool->desc.setup(object, pool->desc.context);
     pool->in_hook = in_hook;
     return done;
 }
@@ -387,7 +371,7 @@ static bool run_setup(kolk_pool *pool, void *object) {
 static void run_reset(kolk_pool *pool, void *object) {
     uint8_t in_hook = pool->in_hook;
     pool->in_hook = true;
-    pool->reset(object, pool->context);
+    pool->desc.reset(object, pool->desc.context);
     pool->in_hook = in_hook;
 }
 
@@ -397,7 +381,7 @@ static void *issue(kolk_pool *pool, uint32_t index, const void *site) {
     void *object = debug ? dress(pool, index, site) : plain_slot_at(pool, index);
     bool none = debug && !object; /* malloc has none */
     if (none || (pool->ready && !kolk_bits_get(pool->ready, index))) {
-        if (none || (pool->setup && !run_setup(pool, object))) {
+        if (none || (pool->desc.setup && !run_setup(pool, object))) {
             put_free(pool, index);
             pool->failed++;
             return NULL;
@@ -416,7 +400,8 @@ static void *issue(kolk_pool *pool, uint32_t index, const void *site) {
 
 /* What kolk_pool_trap_full does; alloc calls it directly, to tell where it was called from. */
 static void trap_full(kolk_pool *pool, const void *site) {
-    uint64_t capacity = pool->capacity, worn = pool->worn, headroom = pool->headroom, count = kolk_pool_count(pool);
+    uint64_t capacity = pool->capacity, worn = pool->worn.count, headroom = pool->desc.headroom,
+             count = kolk_pool_count(pool);
     kolk_failure full = kolk_pool_failure(pool, KOLK_FULL, KOLK_NO_SLOT, site);
     pool->in_hook = false; /* the handler may longjmp */
     if (worn)
@@ -427,7 +412,7 @@ static void trap_full(kolk_pool *pool, const void *site) {
     else if (headroom && kolk_pool_available(pool))
         kolk_fail(full, "full: of %u slots, the last %u are for urgent allocations only: raise .capacity", capacity,
                   headroom);
-    else if (pool->capacity < pool->max_capacity)
+    else if (pool->capacity < pool->desc.max_capacity)
         kolk_fail(full, "full: all %u slots are in use, and the system gives no memory for more", capacity);
     else
         kolk_fail(full, "full: all %u slots are in use: raise .capacity, or .max_capacity to let the pool grow",
@@ -440,23 +425,23 @@ static void call_hook(kolk_pool *pool, void (*hook)(kolk_pool *pool, void *conte
     if (hook == kolk_pool_trap_full)
         trap_full(pool, site);
     else
-        hook(pool, pool->context);
+        hook(pool, pool->desc.context);
     pool->in_hook = false;
 }
 
 /* Slots that are left, of all that the pool may grow to. */
 static uint64_t slots_left(const kolk_pool *pool) {
-    return (uint64_t)pool->max_capacity - pool->capacity + kolk_pool_available(pool);
+    return (uint64_t)pool->desc.max_capacity - pool->capacity + kolk_pool_available(pool);
 }
 
 /* Tells of the last slots when an alloc of n is about to take the first of them. */
 static KOLK_APART void look_at_low_water(kolk_pool *pool, uint32_t n, const void *site) {
-    uint64_t enough = (uint64_t)pool->low_water + n;
-    if (slots_left(pool) > pool->low_water) pool->told_low = false;
-    if (pool->told_low || pool->in_hook || slots_left(pool) >= enough) return;
-    pool->told_low = true; /* a failure's handler may longjmp */
-    call_hook(pool, pool->on_low, site);
-    pool->told_low = slots_left(pool) < enough; /* it may have made room */
+    uint64_t enough = (uint64_t)pool->desc.low_water + n;
+    if (slots_left(pool) > pool->desc.low_water) pool->low_reported = false;
+    if (pool->low_reported || pool->in_hook || slots_left(pool) >= enough) return;
+    pool->low_reported = true; /* a failure's handler may longjmp */
+    call_hook(pool, pool->desc.on_low, site);
+    pool->low_reported = slots_left(pool) < enough; /* it may have made room */
 }
 
 /* How an object is asked for, but for kolk_pool_alloc's own way, which is all 0. */
@@ -469,7 +454,7 @@ typedef struct wish {
 
 static uint64_t count_with_overflow(const kolk_pool *pool) {
     uint64_t count = 0;
-    for (; pool; pool = pool->overflow) count += kolk_pool_count(pool);
+    for (; pool; pool = pool->desc.overflow) count += kolk_pool_count(pool);
     return count;
 }
 
@@ -485,10 +470,11 @@ static KOLK_APART bool make_room(kolk_pool *pool, wish how, chance *has, const v
     uint64_t before = count_with_overflow(pool);
     uint32_t count = kolk_pool_count(pool), capacity = pool->capacity;
     if (how.cost) {
-        if (!pool->cost || !kolk_pool_evict_below(pool, *how.cost)) return false; /* an overflow pool may have none */
+        if (!pool->desc.cost || !kolk_pool_evict_below(pool, *how.cost))
+            return false; /* an overflow pool may have none */
     } else {
-        if (!pool->on_full) return false;
-        call_hook(pool, pool->on_full, site);
+        if (!pool->desc.on_full) return false;
+        call_hook(pool, pool->desc.on_full, site);
     }
     uint64_t after = count_with_overflow(pool);
     if (after < before) pool->evictions += before - after;
@@ -506,7 +492,7 @@ static KOLK_APART void *alloc_full(kolk_pool *pool, wish how, bool fails, const 
     do {
         wish there = how;
         there.looked = how.quiet; /* its on_low has not, but might evict what alloc_n has just given */
-        void *object = pool->overflow ? alloc_any(pool->overflow, there, site) : NULL;
+        void *object = pool->desc.overflow ? alloc_any(pool->desc.overflow, there, site) : NULL;
         if (object) return object;
         if (!make_room(pool, how, &has, site)) {
             pool->failed++;
@@ -520,7 +506,7 @@ static KOLK_APART void *alloc_full(kolk_pool *pool, wish how, bool fails, const 
 
 static KOLK_APART void *alloc_any(kolk_pool *pool, wish how, const void *site) {
     uint32_t index;
-    if (pool->on_low && !how.looked) look_at_low_water(pool, 1, site);
+    if (pool->desc.on_low && !how.looked) look_at_low_water(pool, 1, site);
     bool fails = debug_of(pool) && kolk_debug_fails(debug_of(pool));
     if (fails || !take_slot(pool, &index, how.urgent)) return alloc_full(pool, how, fails, site);
     return issue(pool, index, site);
@@ -528,7 +514,7 @@ static KOLK_APART void *alloc_any(kolk_pool *pool, wish how, const void *site) {
 
 /* FIFO and LOWEST, where no option looks after what is left. */
 static KOLK_APART void *alloc_waiting(kolk_pool *pool, const void *site) {
-    if (pool->held <= pool->easy_held) return alloc_any(pool, (wish){0}, site);
+    if (pool->held <= pool->held_floor) return alloc_any(pool, (wish){0}, site);
     uint32_t index = take_waiting(pool);
     kolk_bits_set(pool->live, index);
     return plain_slot_at(pool, index);
@@ -536,7 +522,7 @@ static KOLK_APART void *alloc_waiting(kolk_pool *pool, const void *site) {
 
 void *kolk_pool_alloc_slow(kolk_pool *pool) {
     kolk_slot *top = pool->top;
-    if ((uintptr_t)top <= (uintptr_t)pool->easy_floor) return alloc_waiting(pool, SITE);
+    if ((uintptr_t)top <= (uintptr_t)pool->age_floor) return alloc_waiting(pool, SITE);
     uint32_t index = top[-1].index; /* as the fast path, and an age */
     pool->top = top - 1;
     kolk_bits_set(pool->live, index);
@@ -549,7 +535,7 @@ void *kolk_pool_alloc_urgent(kolk_pool *pool) {
 }
 
 void *kolk_pool_alloc_over(kolk_pool *pool, double cost) {
-    if (!pool->cost) {
+    if (!pool->desc.cost) {
         kolk_fail(kolk_pool_failure(pool, KOLK_COST_MISSING, KOLK_NO_SLOT, SITE), "alloc_over needs .cost");
         return NULL;
     }
@@ -564,7 +550,7 @@ static void *alloc_by(kolk_pool *pool, wish how, const void *site) {
 
 void *kolk_pool_alloc_zeroed(kolk_pool *pool) {
     void *object = alloc_by(pool, (wish){0}, SITE);
-    if (object) memset(object, 0, pool->object_size);
+    if (object) memset(object, 0, pool->desc.object_size);
     return object;
 }
 
@@ -572,7 +558,7 @@ uint32_t kolk_pool_alloc_n(kolk_pool *pool, void **objects, uint32_t n) {
     wish first = {.looked = true},
          more = {.looked = true, .quiet = true}; /* a hook might evict what this call has just given */
     uint32_t count = 0;
-    if (pool->on_low && n) look_at_low_water(pool, n, SITE);
+    if (pool->desc.on_low && n) look_at_low_water(pool, n, SITE);
     while (count < n && (objects[count] = alloc_by(pool, count ? more : first, SITE))) count++;
     kolk_tools_wrote(objects, count * sizeof *objects);
     return count;
@@ -581,9 +567,9 @@ uint32_t kolk_pool_alloc_n(kolk_pool *pool, void **objects, uint32_t n) {
 void *kolk_pool_alloc_at(kolk_pool *pool, kolk_handle handle) {
     uint32_t index = kolk_handle_index(handle, pool->tag);
     uint32_t generation = kolk_handle_generation(handle);
-    if (!pool->generations || index >= pool->max_capacity) return NULL;
+    if (!pool->generations || index >= pool->desc.max_capacity) return NULL;
     if (generation == 0 || generation > KOLK_GENERATION_MAX) return NULL;
-    if (pool->on_low) look_at_low_water(pool, 1, SITE);
+    if (pool->desc.on_low) look_at_low_water(pool, 1, SITE);
     if (index >= pool->capacity && !kolk_pool_grow(pool, (uint64_t)index + 1)) {
         pool->failed++;
         return NULL;
@@ -594,7 +580,7 @@ void *kolk_pool_alloc_at(kolk_pool *pool, kolk_handle handle) {
         uint32_t first = pool->fresh, gap = index - first;
         while (take_fresh(pool) != index) {}
         for (uint32_t n = 0; n < gap; n++) /* so that the lowest of them is used first */
-            put_free(pool, pool->reuse == KOLK_REUSE_LIFO ? index - 1 - n : first + n);
+            put_free(pool, pool->desc.reuse == KOLK_REUSE_LIFO ? index - 1 - n : first + n);
     }
     void *object = issue(pool, index, SITE);
     if (!object) return NULL;
@@ -613,7 +599,7 @@ static KOLK_WITHIN bool end_life(kolk_pool *pool, kolk_debug *debug, uint32_t in
         pool->generations[index] = (pool->generations[index] + 1) & KOLK_GENERATION_MAX;
         worn = pool->generations[index] == 0;
     }
-    if (pool->reset) run_reset(pool, object);
+    if (pool->desc.reset) run_reset(pool, object);
     if (debug) {
         kolk_debug_end_life(debug, index, site);
         kolk_debug_wipe(debug, index, object);
@@ -625,7 +611,7 @@ static void free_any(kolk_pool *pool, void *object, const void *site);
 
 /* What is not alive here may be of the overflow pool, which gives its memory back with its last object. */
 static KOLK_APART void free_elsewhere(kolk_pool *pool, void *object, const void *site) {
-    kolk_pool *other = kolk_pool_holder(pool->overflow, object);
+    kolk_pool *other = kolk_pool_holder(pool->desc.overflow, object);
     if (!other) {
         kolk_pool_fail_object(pool, object, "free", KOLK_DOUBLE_FREE, site);
         return;

@@ -24,7 +24,7 @@ void kolk_pool_fail_object(const kolk_pool *pool, const void *object, const char
                            const void *site) {
     const kolk_pool *asked = pool;
     uint64_t inside = 0, slot = KOLK_NO_SLOT;
-    for (const kolk_pool *place = pool; object && place && slot == KOLK_NO_SLOT; place = place->overflow)
+    for (const kolk_pool *place = pool; object && place && slot == KOLK_NO_SLOT; place = place->desc.overflow)
         if ((slot = locate(place, object, &inside)) != KOLK_NO_SLOT) pool = place;
     kolk_failure failure = kolk_pool_failure(pool, if_dead, (uint32_t)slot, site);
     failure.object = object;
@@ -48,7 +48,7 @@ bool kolk_pool_holds(const kolk_pool *pool, const void *object) {
 }
 
 kolk_pool *kolk_pool_holder(const kolk_pool *pool, const void *object) {
-    while (pool && !kolk_pool_holds(pool, object)) pool = pool->overflow;
+    while (pool && !kolk_pool_holds(pool, object)) pool = pool->desc.overflow;
     return (kolk_pool *)(uintptr_t)pool;
 }
 
@@ -78,7 +78,7 @@ kolk_handle kolk_pool_handle_slow(const kolk_pool *pool, const void *object) {
 
 /* Has this handle the tag of a pool of these? */
 static bool knows_tag(const kolk_pool *pool, kolk_handle handle) {
-    while (pool && kolk_handle_is_foreign(handle, pool->tag, pool->max_capacity)) pool = pool->overflow;
+    while (pool && kolk_handle_is_foreign(handle, pool->tag, pool->desc.max_capacity)) pool = pool->desc.overflow;
     return pool != NULL;
 }
 
@@ -97,7 +97,7 @@ void *kolk_pool_find(const kolk_pool *pool, kolk_handle handle, const void *site
         if (index < place->fresh && place->generations && place->generations[index] == generation &&
             kolk_bits_get(place->live, index))
             return slot_at(place, index);
-    } while ((place = place->overflow) != NULL);
+    } while ((place = place->desc.overflow) != NULL);
     return get_none(pool, handle, site);
 }
 
@@ -110,20 +110,20 @@ void kolk_pool_stats(const kolk_pool *pool, kolk_stats *out) {
     *out = (kolk_stats){
         .name = name_of(pool),
         .kind = "pool",
-        .object_size = pool->object_size,
+        .object_size = pool->desc.object_size,
         .stride = pool->stride,
         .count = kolk_pool_count(pool),
         .peak = peak,
         .capacity = pool->capacity,
-        .max_capacity = pool->max_capacity,
+        .max_capacity = pool->desc.max_capacity,
         .unused_bytes = (uint64_t)(pool->capacity - peak) * pool->stride,
         .bytes_reserved = pool->block_size,
         .bytes_committed = kolk_pool_committed(pool),
         .failed = pool->failed,
         .evictions = pool->evictions,
         .wrong_pool = __atomic_load_n(&pool->wrong_pool, __ATOMIC_RELAXED),
-        .worn_out = pool->worn,
-        .recycled = pool->recycled,
+        .worn_out = pool->worn.count,
+        .recycled = pool->worn.recycled,
         .debug = pool->debug_flags,
     };
     kolk_tools_wrote(out, sizeof *out);

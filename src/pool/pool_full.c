@@ -93,7 +93,7 @@ static bool is_protected(const kolk_pool *pool, const void *object) {
 }
 
 static void evict(kolk_pool *pool, void *object) {
-    if (object && pool->on_evict) pool->on_evict(object, pool->context);
+    if (object && pool->desc.on_evict) pool->desc.on_evict(object, pool->desc.context);
     kolk_pool_free(pool, object);
 }
 
@@ -102,7 +102,7 @@ static void *cheapest(const kolk_pool *pool, double *least) {
     void *found = NULL;
     for (void *object = NULL; (object = kolk_pool_next(pool, object));) {
         if (is_protected(pool, object)) continue;
-        double cost = pool->cost(object, pool->context);
+        double cost = pool->desc.cost(object, pool->desc.context);
         if (found && !(cost < *least)) continue;
         found = object;
         *least = cost;
@@ -121,7 +121,7 @@ bool kolk_pool_evict_below(kolk_pool *pool, double cost) {
 void kolk_pool_evict_cheapest(kolk_pool *pool, void *context) {
     (void)context; /* hooks get the pool's, also if it is called by hand */
     double least = 0;
-    if (pool->cost)
+    if (pool->desc.cost)
         evict(pool, cheapest(pool, &least));
     else
         kolk_fail(kolk_pool_failure(pool, KOLK_COST_MISSING, KOLK_NO_SLOT, SITE), "evict_cheapest needs .cost");

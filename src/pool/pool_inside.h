@@ -40,12 +40,12 @@ static inline bool is_alive(const kolk_pool *pool, uintptr_t slot) {
 
 /* Free slots in the ring or the holes. */
 static inline uint32_t waiting(const kolk_pool *pool) {
-    return pool->held - pool->worn - pool->quarantined;
+    return pool->held - pool->worn.count - pool->quarantined;
 }
 
 /* Free slots in the array of LIFO and FIFO, and the place of the n-th: for LIFO, first is 0. */
 static inline uint32_t queued(const kolk_pool *pool) {
-    return pool->reuse == KOLK_REUSE_FIFO ? waiting(pool) : (uint32_t)(pool->top - pool->stack);
+    return pool->desc.reuse == KOLK_REUSE_FIFO ? waiting(pool) : (uint32_t)(pool->top - pool->stack);
 }
 
 static inline kolk_slot *queue_at(const kolk_pool *pool, uint32_t n) {
@@ -53,8 +53,13 @@ static inline kolk_slot *queue_at(const kolk_pool *pool, uint32_t n) {
     return pool->stack + (at < pool->capacity ? at : at - pool->capacity);
 }
 
+/* Are worn-out slots never used again? */
+static inline bool is_strict(const kolk_pool *pool) {
+    return pool->desc.generations == KOLK_GENERATIONS_STRICT;
+}
+
 static inline const char *name_of(const kolk_pool *pool) {
-    return pool->name ? pool->name : "";
+    return pool->desc.name ? pool->desc.name : "";
 }
 
 static inline bool keeps_peak(const kolk_pool *pool) {
@@ -68,9 +73,9 @@ static inline uint32_t peak_of(const kolk_pool *pool) {
 /* Of the last so many free slots, allocs are looked after: never-issued slots don't cover the headroom any more, or the
  * low-water mark and the slot above it; or the peak is counted, and would rise. */
 static inline uint32_t watched_slots(const kolk_pool *pool) {
-    uint64_t low = pool->on_low ? (uint64_t)pool->low_water + 1 : 0, spare = pool->capacity - pool->fresh;
-    uint64_t kept = pool->headroom > low ? pool->headroom : low;
-    uint32_t used = pool->fresh - pool->worn - pool->quarantined; /* alive, or free and next in turn */
+    uint64_t low = pool->desc.on_low ? (uint64_t)pool->desc.low_water + 1 : 0, spare = pool->capacity - pool->fresh;
+    uint64_t kept = pool->desc.headroom > low ? pool->desc.headroom : low;
+    uint32_t used = pool->fresh - pool->worn.count - pool->quarantined; /* alive, or free and next in turn */
     uint64_t slots = kept > spare ? kept - spare : 0, above = used > pool->peak ? used - pool->peak : 0;
     if (slots < above) slots = above;
     return slots < used ? (uint32_t)slots : used;
@@ -78,16 +83,16 @@ static inline uint32_t watched_slots(const kolk_pool *pool) {
 
 /* Shows the fast paths their bounds (I4); due when fresh, capacity, worn or the peak have changed. */
 static inline void show(kolk_pool *pool) {
-    bool lifo = pool->reuse == KOLK_REUSE_LIFO, easy = !debug_of(pool) && !pool->ready;
-    bool fresh_first = pool->reuse == KOLK_REUSE_FIFO && pool->fresh < pool->capacity;
+    bool lifo = pool->desc.reuse == KOLK_REUSE_LIFO, easy = !debug_of(pool) && !pool->ready;
+    bool fresh_first = pool->desc.reuse == KOLK_REUSE_FIFO && pool->fresh < pool->capacity;
     kolk_slot *nothing = (kolk_slot *)UINTPTR_MAX, *floor = nothing;
     uint32_t watched = watched_slots(pool);
     if (easy && lifo) floor = watched ? pool->stack + watched : pool->stack; /* NULL without slots */
     pool->bound = debug_of(pool) ? 0 : pool->fresh;
-    pool->free_bound = lifo && !debug_of(pool) && !pool->reset ? pool->fresh : 0;
+    pool->free_bound = lifo && !debug_of(pool) && !pool->desc.reset ? pool->fresh : 0;
     pool->floor = pool->ages ? nothing : floor;
-    pool->easy_floor = pool->ages ? floor : nothing;
-    pool->easy_held = easy && !lifo && !pool->ages && !fresh_first ? pool->worn + watched : UINT32_MAX;
+    pool->age_floor = pool->ages ? floor : nothing;
+    pool->held_floor = easy && !lifo && !pool->ages && !fresh_first ? pool->worn.count + watched : UINT32_MAX;
 }
 
 /* ---- The order of births ------------------------------------------------------------------------------------------ */

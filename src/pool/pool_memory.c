@@ -89,7 +89,7 @@ static kolk_room room_of(const kolk_pool_desc *desc) {
 
 /* Might a handle of such a pool be taken for one of this pool? Those without slots have no handles. */
 static bool shares_tag(const kolk_pool *pool, const kolk_pool_desc *desc) {
-    uint32_t most = pool->max_capacity > desc->max_capacity ? pool->max_capacity : desc->max_capacity;
+    uint32_t most = pool->desc.max_capacity > desc->max_capacity ? pool->desc.max_capacity : desc->max_capacity;
     bool has_handles = desc->max_capacity && desc->generations != KOLK_GENERATIONS_NONE;
     if (!has_handles || !pool->generations) return false;
     return (uint64_t)(pool->tag ^ kolk_tag_bits(desc->tag, desc->name)) >> kolk_index_bits(most) == 0;
@@ -97,8 +97,8 @@ static bool shares_tag(const kolk_pool *pool, const kolk_pool_desc *desc) {
 
 /* May such a pool overflow into these? */
 static bool can_overflow(const kolk_pool *pool, const kolk_pool_desc *desc) {
-    for (; pool; pool = pool->overflow) {
-        if (pool->object_size != desc->object_size || pool->object_align < desc->object_align) return false;
+    for (; pool; pool = pool->desc.overflow) {
+        if (pool->desc.object_size != desc->object_size || pool->desc.object_align < desc->object_align) return false;
         if (shares_tag(pool, desc)) return false;
     }
     return true;
@@ -116,6 +116,7 @@ kolk_status kolk_pool_resolve(kolk_pool_desc *desc, size_t type_size, size_t typ
     desc->capacity = room.capacity;
     desc->max_capacity = room.max_capacity;
     if (status != KOLK_OK) return status;
+    if (desc->low_water == 0) desc->on_low = NULL;
     if (desc->headroom > desc->max_capacity) return KOLK_BAD_HEADROOM;
     return can_overflow(desc->overflow, desc) ? KOLK_OK : KOLK_BAD_OVERFLOW;
 }
@@ -185,11 +186,10 @@ kolk_status kolk_pool_make(kolk_pool *pool, const kolk_pool_desc *desc, const ko
     kolk_debug_desc debug = debug_desc_of(desc, settings, &shape);
     pool->stride = (uint32_t)shape.stride;
     kolk_set_divisor(pool->stride, &pool->shift, &pool->inverse);
-    pool->object_size = (uint32_t)desc->object_size;
-    pool->object_align = (uint16_t)desc->object_align;
-    pool->max_capacity = desc->max_capacity;
+    pool->desc = *desc;
+    pool->capacity = desc->capacity;
     pool->levels = (uint8_t)shape.levels;
-    pool->debug_flags = (uint8_t)debug.settings.flags;
+    pool->debug_flags = (uint16_t)debug.settings.flags;
     if (debug.settings.flags) {
         pool->debug = kolk_debug_begin(&debug);
         if (pool->debug) pool->objects = kolk_debug_objects(pool->debug);

@@ -85,11 +85,6 @@ static uint64_t checksum_of(const unsigned char *bytes, uint64_t size) {
     return sum;
 }
 
-static uint8_t generations_of(const kolk_pool *pool) {
-    if (!pool->generations && pool->max_capacity) return KOLK_GENERATIONS_NONE;
-    return pool->strict ? KOLK_GENERATIONS_STRICT : KOLK_GENERATIONS_RECYCLE;
-}
-
 /* Does the header contradict itself? */
 static bool is_possible(const header *head) {
     if (head->fresh > head->capacity || head->live > head->fresh || head->none) return false;
@@ -124,16 +119,16 @@ static parts parts_of(const header *head) {
 }
 
 static kolk_status has_snapshot(const kolk_pool *pool) {
-    if (pool->setup || pool->teardown) return KOLK_NO_SNAPSHOT;
+    if (pool->desc.setup || pool->desc.teardown) return KOLK_NO_SNAPSHOT;
     return pool->in_hook ? KOLK_IN_HOOK : KOLK_OK; /* a slot may be in no place then */
 }
 
 /* The live objects from the pool into the block, or back: as the pool's bits say. */
 static void copy_objects(const kolk_pool *pool, unsigned char *bytes, bool back) {
-    bool packed = pool->stride == pool->object_size;
+    bool packed = pool->stride == pool->desc.object_size;
     uint32_t at = 0, n = pool->fresh;
     for (unsigned char *run; (run = kolk_pool_next_run(pool, &at, &n)) != NULL; at += n, n = pool->fresh - at) {
-        size_t size = packed ? (size_t)n * pool->object_size : pool->object_size;
+        size_t size = packed ? (size_t)n * pool->desc.object_size : pool->desc.object_size;
         for (uint32_t i = 0; i < (packed ? 1 : n); i++, bytes += size, run += pool->stride) {
             memcpy(back ? run : bytes, back ? bytes : run, size);
             if (back) kolk_tools_wrote(run, size);
@@ -154,15 +149,15 @@ static header header_of(const kolk_pool *pool) {
     header head = {
         .byte_order = BYTE_ORDER_MARK,
         .format = FORMAT,
-        .object_size = pool->object_size,
+        .object_size = (uint32_t)pool->desc.object_size,
         .tag = pool->tag,
-        .reuse = pool->reuse,
-        .generations = generations_of(pool),
+        .reuse = pool->desc.reuse,
+        .generations = pool->desc.generations,
         .ages = pool->ages != NULL,
         .capacity = pool->capacity,
         .fresh = pool->fresh,
         .live = kolk_pool_count(pool),
-        .worn = pool->worn,
+        .worn = pool->worn.count,
         .quarantined = pool->quarantined,
         .aged = count_aged(pool),
     };
@@ -187,10 +182,10 @@ static void append(chain *to, uint32_t slot) {
 
 /* Writes the chain over links that are 0, and generations of 0 for what is worn out: there the pool keeps its list. */
 static void write_chain(const kolk_pool *pool, chain to, unsigned char *generations) {
-    uint32_t worn = pool->worn_first;
-    for (uint32_t n = 0; pool->reuse != KOLK_REUSE_LOWEST && n < queued(pool); n++)
+    uint32_t worn = pool->worn.first;
+    for (uint32_t n = 0; pool->desc.reuse != KOLK_REUSE_LOWEST && n < queued(pool); n++)
         append(&to, queue_at(pool, n)->index);
-    for (uint32_t n = 0; n < pool->worn; n++, worn = pool->generations[worn]) {
+    for (uint32_t n = 0; n < pool->worn.count; n++, worn = pool->generations[worn]) {
         append(&to, worn);
         store32(generations + (size_t)worn * 4, 0);
     }
@@ -272,8 +267,8 @@ static kolk_status prove(const kolk_pool *pool, const unsigned char *bytes, size
     if (head->size != size || size % 8 || size == sizeof *head) return KOLK_DAMAGED_SNAPSHOT;
     if (checksum_of(bytes, size - 8) != load64(bytes + size - 8)) return KOLK_DAMAGED_SNAPSHOT;
 
-    if (head->object_size != pool->object_size || head->tag != pool->tag) return KOLK_OTHER_POOL;
-    if (head->reuse != pool->reuse || head->generations != generations_of(pool)) return KOLK_OTHER_POOL;
+    if (head->object_size != pool->desc.object_size || head->tag != pool->tag) return KOLK_OTHER_POOL;
+    if (head->reuse != pool->desc.reuse || head->generations != pool->desc.generations) return KOLK_OTHER_POOL;
     if (head->ages != (pool->ages != NULL)) return KOLK_OTHER_POOL;
 
     if (!is_possible(head)) return KOLK_FORGED_SNAPSHOT;
@@ -289,7 +284,7 @@ static kolk_status prove(const kolk_pool *pool, const unsigned char *bytes, size
 
 /* As after the growth of the first pool, if this one may: FIFO uses never-issued slots first. */
 static kolk_status make_room(kolk_pool *pool, const header *head) {
-    return kolk_pool_reserve(pool, head->capacity <= pool->max_capacity ? head->capacity : head->fresh);
+    return kolk_pool_reserve(pool, head->capacity <= pool->desc.max_capacity ? head->capacity : head->fresh);
 }
 
 /* Is a slot alive in the other state, the block's? */
@@ -336,7 +331,7 @@ static void make_holes(kolk_pool *pool) {
 /* Hands the chain out to the places of pool.c. A quarantine that is shorter, or off, lets its oldest go, as it would have
  * from the start. */
 static void place_chain(kolk_pool *pool, const header *head, const unsigned char *links) {
-    bool lowest = pool->reuse == KOLK_REUSE_LOWEST;
+    bool lowest = pool->desc.reuse == KOLK_REUSE_LOWEST;
     stretches from = stretches_of(head);
     uint32_t room = debug_of(pool) ? kolk_debug_quarantine(pool->debug) : 0, free = 0, slot = head->first - 1;
     uint32_t kept = head->quarantined < room ? head->quarantined : room;
@@ -347,15 +342,15 @@ static void place_chain(kolk_pool *pool, const header *head, const unsigned char
             continue;
         }
         bool worn = n >= from.worn && n < from.quarantined, waits = n >= from.aged - kept;
-        if (worn && n == from.worn) pool->worn_first = slot;
-        if (worn && n > from.worn) pool->generations[pool->worn_last] = slot;
-        if (worn) pool->worn_last = slot;
+        if (worn && n == from.worn) pool->worn.first = slot;
+        if (worn && n > from.worn) pool->generations[pool->worn.last] = slot;
+        if (worn) pool->worn.last = slot;
         if (waits) *kolk_debug_ring(pool->debug, pool->quarantined++) = slot;
         if (lowest && (worn || waits)) kolk_levels_clear(pool->holes, pool->levels, slot);
         if (!lowest && !worn && !waits) pool->stack[free++].index = slot;
     }
-    pool->worn = head->worn;
-    bool stacked = pool->reuse == KOLK_REUSE_LIFO && free > 0;
+    pool->worn.count = head->worn;
+    bool stacked = pool->desc.reuse == KOLK_REUSE_LIFO && free > 0;
     pool->top = stacked ? pool->stack + free : pool->stack; /* NULL without slots */
     pool->held = head->fresh - head->live - (uint32_t)(pool->top - pool->stack);
 }
@@ -365,9 +360,9 @@ static void take_in(kolk_pool *pool, const header *head, const unsigned char *by
     parts at = parts_of(head);
     uint32_t peak = peak_of(pool);
     pool->fresh = head->fresh;
-    pool->first = pool->worn_first = pool->worn_last = pool->quarantined = 0;
-    pool->sweep = 0; /* of a tick: it begins anew */
-    if (pool->seen > pool->fresh) pool->seen = pool->fresh;
+    pool->first = pool->worn.first = pool->worn.last = pool->quarantined = 0;
+    pool->tick.sweep = 0; /* of a tick: it begins anew */
+    if (pool->tick.peak > pool->fresh) pool->tick.peak = pool->fresh;
     if (pool->ages) pool->ages[0] = (kolk_age){0, 0};
     for (uint32_t i = 0; pool->ages && i < pool->fresh; i++) be_alone(pool, i);
     copy(pool->live, bytes + at.live, at.generations - at.live);

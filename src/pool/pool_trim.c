@@ -1,7 +1,7 @@
 /* pool_trim.c: a pool's memory over time: growing, giving back, and both by measured demand.
  *
  *     demand   a maximum of count that fades by 1/64 a tick
- *     served   the demand that memory is held for; demand below half of it begins a sweep, which ends at served = demand
+ *     provided the demand that memory is held for; demand below half of it begins a sweep, which ends at provided = demand
  *     sweep    how far the sweep has come: the slots from here to fresh have been looked at; 0: none is under way
  *
  * One spike keeps demand up for about 45 ticks, so memory goes back only once the demand has stayed low; and to come
@@ -17,11 +17,11 @@
 
 kolk_status kolk_pool_reserve(kolk_pool *pool, uint32_t capacity) {
     if (capacity <= pool->capacity) return KOLK_OK;
-    if (capacity > pool->max_capacity) return KOLK_ABOVE_MAX;
+    if (capacity > pool->desc.max_capacity) return KOLK_ABOVE_MAX;
     if (!kolk_pool_commit(pool, capacity)) return KOLK_NO_MEMORY;
     PROBE3(grow, name_of(pool), pool->capacity, capacity);
     uint32_t head = pool->capacity - pool->first;
-    if (pool->reuse == KOLK_REUSE_FIFO && waiting(pool) > head) { /* the ring goes round: move its beginning up */
+    if (pool->desc.reuse == KOLK_REUSE_FIFO && waiting(pool) > head) { /* the ring goes round: move its beginning up */
         kolk_slot *first = pool->stack + capacity - head;
         memmove(first, pool->stack + pool->first, head * sizeof *first);
         pool->first = capacity - head;
@@ -33,8 +33,8 @@ kolk_status kolk_pool_reserve(kolk_pool *pool, uint32_t capacity) {
 
 /* Room for `needed` slots at least, twice what there was if possible. */
 bool kolk_pool_grow(kolk_pool *pool, uint64_t needed) {
-    if (needed > pool->max_capacity) return false;
-    uint32_t wish = kolk_room_next_capacity(pool->capacity, pool->max_capacity, pool->stride);
+    if (needed > pool->desc.max_capacity) return false;
+    uint32_t wish = kolk_room_next_capacity(pool->capacity, pool->desc.max_capacity, pool->stride);
     if (wish > needed && kolk_pool_reserve(pool, wish) == KOLK_OK) return true;
     return kolk_pool_reserve(pool, (uint32_t)needed) == KOLK_OK;
 }
@@ -75,29 +75,29 @@ static size_t discard_dead(kolk_pool *pool, uint64_t from, uint64_t end) {
 
 /* May contents of dead slots be lost? */
 static bool may_discard(const kolk_pool *pool) {
-    return pool->memory != MEMORY_CALLERS && (!pool->keep || pool->setup);
+    return pool->memory != MEMORY_CALLERS && (!pool->desc.keep || pool->desc.setup);
 }
 
 size_t kolk_pool_trim(kolk_pool *pool) {
     size_t bytes = may_discard(pool) ? discard_dead(pool, 0, pool->fresh) : 0;
-    if (pool->reuse == KOLK_REUSE_LIFO) kolk_pool_sort_free(pool);
+    if (pool->desc.reuse == KOLK_REUSE_LIFO) kolk_pool_sort_free(pool);
     return bytes;
 }
 
 /* ---- A little a frame --------------------------------------------------------------------------------------------- */
 
 static void measure_demand(kolk_pool *pool) {
-    uint32_t demand = pool->demand - (pool->demand / 64 + (pool->demand % 64 != 0));
+    uint32_t demand = pool->tick.demand - (pool->tick.demand / 64 + (pool->tick.demand % 64 != 0));
     if (demand < kolk_pool_count(pool)) demand = kolk_pool_count(pool);
     uint32_t peak = peak_of(pool);
-    if (pool->seen < peak) demand = peak; /* so many were needed since the last tick */
-    pool->seen = peak;
-    pool->demand = demand;
-    if (pool->served < demand) pool->served = demand;
+    if (pool->tick.peak < peak) demand = peak; /* so many were needed since the last tick */
+    pool->tick.peak = peak;
+    pool->tick.demand = demand;
+    if (pool->tick.provided < demand) pool->tick.provided = demand;
 }
 
 static void have_room(kolk_pool *pool, uint32_t budget) {
-    uint32_t more = pool->max_capacity - pool->capacity, demand = pool->demand;
+    uint32_t more = pool->desc.max_capacity - pool->capacity, demand = pool->tick.demand;
     if (demand == 0 || demand < pool->capacity - pool->capacity / 8) return;
     kolk_pool_reserve(pool, pool->capacity + (more < budget ? more : budget)); /* or alloc asks again */
 }
@@ -106,10 +106,10 @@ static void have_room(kolk_pool *pool, uint32_t budget) {
 static size_t sweep(kolk_pool *pool, uint32_t budget) {
     uint64_t unit = slots_of_pages(pool);
     uint64_t step = round_up(budget, unit > 64 ? unit : 64);
-    uint64_t end = pool->sweep ? pool->sweep : pool->fresh;
+    uint64_t end = pool->tick.sweep ? pool->tick.sweep : pool->fresh;
     uint64_t from = end > step ? round_up(end - step, unit) : 0;
-    pool->sweep = (uint32_t)from;
-    if (from == 0) pool->served = pool->demand;
+    pool->tick.sweep = (uint32_t)from;
+    if (from == 0) pool->tick.provided = pool->tick.demand;
     return discard_dead(pool, from, end);
 }
 
@@ -117,8 +117,8 @@ size_t kolk_pool_tick(kolk_pool *pool, uint32_t budget) {
     measure_demand(pool);
     have_room(pool, budget);
     if (budget == 0) return 0;
-    if ((uint64_t)pool->demand * 2 >= pool->served || !may_discard(pool)) {
-        pool->sweep = 0;
+    if ((uint64_t)pool->tick.demand * 2 >= pool->tick.provided || !may_discard(pool)) {
+        pool->tick.sweep = 0;
         return 0;
     }
     return sweep(pool, budget);

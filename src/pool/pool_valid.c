@@ -8,9 +8,9 @@
 static bool add_places(const kolk_pool *pool, uint64_t *print) {
     uint32_t length = queued(pool);
     for (uint32_t n = 0; n < length; n++) *print += kolk_mixed(queue_at(pool, n)->index);
-    uint32_t worn = pool->worn_first;
-    if (pool->worn && !pool->generations) return false;
-    for (uint32_t n = 0; n < pool->worn; n++, worn = pool->generations[worn]) {
+    uint32_t worn = pool->worn.first;
+    if (pool->worn.count && !pool->generations) return false;
+    for (uint32_t n = 0; n < pool->worn.count; n++, worn = pool->generations[worn]) {
         if (worn >= pool->fresh) return false;
         *print += kolk_mixed(worn);
     }
@@ -43,13 +43,13 @@ static bool ages_are_valid(const kolk_pool *pool) { /* I9 */
 }
 
 bool kolk_pool_is_valid(const kolk_pool *pool) {
-    if (pool->fresh > pool->capacity || pool->capacity > pool->max_capacity) return false;    /* I2 */
-    if (pool->top < pool->stack || pool->held < pool->worn + pool->quarantined) return false; /* I1 */
-    kolk_pool shown = *pool;                                                                  /* I4 */
+    if (pool->fresh > pool->capacity || pool->capacity > pool->desc.max_capacity) return false;     /* I2 */
+    if (pool->top < pool->stack || pool->held < pool->worn.count + pool->quarantined) return false; /* I1 */
+    kolk_pool shown = *pool;                                                                        /* I4 */
     show(&shown);
     if (pool->bound != shown.bound || pool->free_bound != shown.free_bound || pool->floor != shown.floor) return false;
-    bool easy = pool->easy_floor == shown.easy_floor && pool->easy_held == shown.easy_held;
-    if (pool->max_capacity && !easy) return false; /* the all-zero pool has 0 */
+    bool easy = pool->age_floor == shown.age_floor && pool->held_floor == shown.held_floor;
+    if (pool->desc.max_capacity && !easy) return false; /* the all-zero pool has 0 */
 
     uint64_t live = 0, dead = 0;
     for (uint64_t i = 0; i < pool->fresh; i++) {
