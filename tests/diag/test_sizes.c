@@ -247,7 +247,7 @@ static void play_tell(const char *argument) {
         }
         for (unsigned i = 0; i < 5; i++) {
             fprintf(stderr, "%s%s %u", i ? ", " : "", descs[i].name, at[i].capacity);
-            if (at[i].max_capacity != at[i].capacity) fprintf(stderr, " to %u", at[i].max_capacity);
+            if (at[i].desc.max_capacity != at[i].capacity) fprintf(stderr, " to %u", at[i].desc.max_capacity);
         }
         fprintf(stderr, "\n");
         if (!argument) break;
@@ -323,7 +323,7 @@ static void play_too_many(const char *argument) {
     kolk_pool pool;
     (void)argument;
     make_pool(&pool, &(kolk_pool_desc){.name = "large", .object_size = 1u << 30, .capacity = 0, .max_capacity = 1});
-    fprintf(stderr, "%u to %u\n", pool.capacity, pool.max_capacity);
+    fprintf(stderr, "%u to %u\n", pool.capacity, pool.desc.max_capacity);
     kolk_pool_deinit(&pool);
     assert_int_equal(kolk_pool_init(&pool, &(kolk_pool_desc){.name = "bad", .capacity = 1}), KOLK_ZERO_SIZE);
     assert_true(is_all_zero(&pool));

@@ -261,7 +261,7 @@ static inline void model_compare(const model *m, bool thoroughly) {
     model_assert(m, stats.capacity == m->capacity && stats.max_capacity == m->desc.max_capacity);
     model_assert(m, stats.peak == (m->desc.reuse == KOLK_REUSE_FIFO || m->debug ? m->peak : m->fresh));
     model_assert(m, stats.debug == m->debug);
-    model_assert(m, stats.object_size == m->pool.object_size && stats.stride == m->stride);
+    model_assert(m, stats.object_size == m->pool.desc.object_size && stats.stride == m->stride);
     model_assert(m, stats.unused_bytes == (uint64_t)(m->capacity - stats.peak) * m->stride);
     model_assert(m, stats.failed == m->failed && stats.evictions == m->evictions);
     model_assert(m, stats.worn_out == m->worn.count && stats.recycled == m->recycled);

@@ -83,7 +83,7 @@ static void *victim_of_full(const run *r) {
 }
 
 static bool is_full(const run *r) {
-    return r->pool.capacity == r->pool.max_capacity && kolk_pool_available(&r->pool) == 0;
+    return r->pool.capacity == r->pool.desc.max_capacity && kolk_pool_available(&r->pool) == 0;
 }
 
 /* ---- Operations -------------------------------------------------------------------------------------------------- */
@@ -116,7 +116,7 @@ static void alloc_over(run *r) {
 
 static void alloc_several(run *r) {
     void *objects[5];
-    uint32_t room = r->pool.max_capacity - r->pool.capacity + kolk_pool_available(&r->pool);
+    uint32_t room = r->pool.desc.max_capacity - r->pool.capacity + kolk_pool_available(&r->pool);
     uint32_t n = kolk_pool_alloc_n(&r->pool, objects, room < 5 ? room : 5);
     assert_int_equal(n, room < 5 ? room : 5);
     for (uint32_t i = 0; i < n; i++) born(r, objects[i], false, false);
@@ -124,7 +124,7 @@ static void alloc_several(run *r) {
 
 /* A life that is given back to a slot is the newest, whatever the slot. */
 static void alloc_at(run *r) {
-    uint32_t slot = random_below(&r->random, r->pool.max_capacity);
+    uint32_t slot = random_below(&r->random, r->pool.desc.max_capacity);
     void *object = kolk_pool_alloc_at(&r->pool, kolk_handle_unpack(UINT64_C(1) << 32 | (slot ^ r->pool.tag)));
     if (object) born(r, object, false, false);
 }

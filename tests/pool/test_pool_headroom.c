@@ -181,7 +181,7 @@ static void on_low(kolk_pool *pool, void *context) {
 }
 
 static uint32_t slots_left(const kolk_pool *pool) {
-    return pool->max_capacity - kolk_pool_count(pool);
+    return pool->desc.max_capacity - kolk_pool_count(pool);
 }
 
 /* Up and down many times, by single allocs and frees: the hook is called when an alloc is about to take one of the last

@@ -70,7 +70,7 @@ static bool is_intact(const one *it) {
 }
 
 static bool has_room(const kolk_pool *pool) {
-    return kolk_pool_count(pool) < pool->max_capacity;
+    return kolk_pool_count(pool) < pool->desc.max_capacity;
 }
 
 /* An alloc of any pool of the chain gives an object of the first from there on that has room. */

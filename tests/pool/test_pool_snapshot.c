@@ -275,12 +275,12 @@ static void test_a_tick_after_a_restore(void **state) {
     assert_int_equal(kolk_pool_alloc_n(&pool, objects, 1000), 1000);
     kolk_pool_tick(&pool, 64);
     for (unsigned n = 1; n < 1000; n++) kolk_pool_free(&pool, objects[n]);
-    while (pool.sweep == 0) kolk_pool_tick(&pool, 64); /* one is under way */
-    assert_true(pool.sweep > 64);
+    while (pool.tick.sweep == 0) kolk_pool_tick(&pool, 64); /* one is under way */
+    assert_true(pool.tick.sweep > 64);
     assert_int_equal(restore(&pool, empty), KOLK_OK);
     for (unsigned n = 0; n < 100; n++) {
         kolk_pool_tick(&pool, 64);
-        assert_true(kolk_pool_is_valid(&pool) && pool.sweep <= pool.fresh);
+        assert_true(kolk_pool_is_valid(&pool) && pool.tick.sweep <= pool.fresh);
     }
     assert_int_equal(kolk_pool_alloc_n(&pool, objects, 1000), 1000);
     free(empty.bytes);
@@ -392,7 +392,7 @@ static void make_small(small *s, kolk_reuse reuse) {
     kolk_pool_free(&s->pool, kolk_pool_alloc_at(&s->pool, handle_of(&s->pool, 2, UINT32_MAX)));
     for (unsigned n = 5; n < 7; n++) kolk_pool_free(&s->pool, objects[n]);
     kolk_pool_free(&s->pool, objects[0]);
-    assert_int_equal(s->pool.worn, 2);
+    assert_int_equal(s->pool.worn.count, 2);
     s->taken = take_snapshot(&s->pool);
     kolk_pool_alloc(&s->pool); /* it goes on, so that a restore would show */
     s->before = s->pool;

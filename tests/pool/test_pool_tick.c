@@ -112,7 +112,7 @@ static void test_no_budget(void **state) {
     size_t before = resident(&pool);
     for (int tick = 0; tick < 300; tick++) {
         assert_int_equal(kolk_pool_tick(&pool, 0), 0);
-        assert_true(pool.sweep <= pool.fresh); /* and no sweep looks at slots that there are not */
+        assert_true(pool.tick.sweep <= pool.fresh); /* and no sweep looks at slots that there are not */
     }
     assert_int_equal(resident(&pool), before);
     size_t bytes = 0;
@@ -392,7 +392,7 @@ static void test_the_measure(void **state) {
         seen = peak;
         if (demand && demand >= capacity - capacity / 8) capacity = capacity + 3 < MANY ? capacity + 3 : MANY;
         kolk_pool_tick(&pool, 3);
-        if (pool.demand != demand) fail_msg("tick %d: demand is %u, not %u", tick, pool.demand, demand);
+        if (pool.tick.demand != demand) fail_msg("tick %d: demand is %u, not %u", tick, pool.tick.demand, demand);
         if (pool.capacity != capacity) fail_msg("tick %d: capacity is %u, not %u", tick, pool.capacity, capacity);
     }
     assert_true(capacity > 200);

@@ -63,11 +63,11 @@ static void test_counts_and_bounds(void **state) {
         assert_seen(&pool, pool.fresh, pool.fresh - 1);
         assert_seen(&pool, pool.fresh, pool.fresh / 64 * 64);
         assert_seen(&pool, pool.capacity, ISSUED - 1);
-        assert_seen(&pool, pool.max_capacity, SLOTS - 1);
+        assert_seen(&pool, pool.desc.max_capacity, SLOTS - 1);
         assert_seen(&pool, pool.bound, pool.bound - 1);
         assert_seen(&pool, pool.free_bound, pool.free_bound + 1);
         assert_seen(&pool, pool.held, pool.held + 1);
-        assert_seen(&pool, pool.worn, pool.worn + 1);
+        assert_seen(&pool, pool.worn.count, pool.worn.count + 1);
         assert_seen(&pool, pool.floor, (kolk_slot *)(void *)pool.slots);
         if (pool.stack) assert_seen(&pool, pool.top, pool.top + 1);
         if (orders[n % 3] == KOLK_REUSE_LIFO) assert_seen(&pool, pool.top, pool.stack - 1);
@@ -123,13 +123,13 @@ static void test_places(void **state) {
     for (size_t i = 0; i < LENGTH_OF(orders); i++) {
         kolk_pool pool;
         make_sound(&pool, orders[i], false, true);
-        assert_int_equal(pool.worn_first, 100);
+        assert_int_equal(pool.worn.first, 100);
         assert_int_equal(pool.generations[100], 3000);
-        assert_seen(&pool, pool.worn_first, 8);
-        assert_seen(&pool, pool.worn_first, ISSUED);
-        assert_seen(&pool, pool.worn_first, 7);
-        assert_seen(&pool, pool.worn_first, 3000);
-        assert_seen(&pool, pool.worn_first, UINT32_MAX); /* and nothing is read there */
+        assert_seen(&pool, pool.worn.first, 8);
+        assert_seen(&pool, pool.worn.first, ISSUED);
+        assert_seen(&pool, pool.worn.first, 7);
+        assert_seen(&pool, pool.worn.first, 3000);
+        assert_seen(&pool, pool.worn.first, UINT32_MAX); /* and nothing is read there */
         assert_seen(&pool, pool.generations, NULL);
         assert_seen(&pool, pool.generations[100], 8);
         assert_seen(&pool, pool.generations[100], ISSUED);
@@ -200,7 +200,7 @@ static void test_counts_that_lead_outside(void **state) {
         } else { /* -1 in the ring */
             pool.top = pool.floor = pool.stack + 10;
             pool.held = 0;
-            pool.worn = 1;
+            pool.worn.count = 1;
         }
         assert_int_equal(kolk_pool_count(&pool), 0);
         assert_false(kolk_pool_is_valid(&pool));
@@ -236,10 +236,10 @@ static void test_floors(void **state) {
             for (uint32_t k = 0; k < 95; k += 2) kolk_pool_free(&pool, objects[k]);
             assert_true(kolk_pool_is_valid(&pool));
             assert_seen(&pool, pool.floor, pool.floor - 1);
-            assert_seen(&pool, pool.easy_floor, pool.easy_floor - 1);
+            assert_seen(&pool, pool.age_floor, pool.age_floor - 1);
             assert_seen(&pool, pool.floor, NULL);
-            assert_seen(&pool, pool.easy_floor, NULL);
-            assert_seen(&pool, pool.easy_held, pool.easy_held - 1);
+            assert_seen(&pool, pool.age_floor, NULL);
+            assert_seen(&pool, pool.held_floor, pool.held_floor - 1);
             kolk_pool_deinit(&pool);
         }
     }
