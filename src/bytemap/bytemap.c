@@ -52,15 +52,15 @@ extern inline void *kolk_bytemap_get_slot(const kolk_bytemap *pool, int32_t inde
 
 /* ---- Leaves -------------------------------------------------------------------------------------------------------- */
 
-static bool is_free(uint8_t byte) {
+static bool is_free_byte(uint8_t byte) {
     return byte & FREE;
 }
 
 static bool is_used(const kolk_bytemap *pool, uintptr_t index) {
-    return index < (uint32_t)pool->count && !is_free(pool->byte_map[index]);
+    return index < (uint32_t)pool->count && !is_free_byte(pool->byte_map[index]);
 }
 
-static void *slot_at(const kolk_bytemap *pool, uint32_t index) {
+static void *bytemap_slot_at(const kolk_bytemap *pool, uint32_t index) {
     return pool->object_list + index * pool->object_size;
 }
 
@@ -92,21 +92,21 @@ static uint32_t count_of(uint64_t flags) {
 }
 
 /* The first slot from `from` to `end` that is free, or is used; `end` if there is none. */
-static inline uint32_t find(const kolk_bytemap *pool, uint32_t from, uint32_t end, bool free) {
+static inline uint32_t find_byte(const kolk_bytemap *pool, uint32_t from, uint32_t end, bool free) {
     const uint8_t *bytes = pool->byte_map;
     uint64_t flip = free ? 0 : FLAGS;
     for (; end - from >= WORD; from += WORD) {
         uint64_t found = flags_at(bytes + from) ^ flip;
         if (found) return from + first_of(found);
     }
-    while (from < end && is_free(bytes[from]) != free) from++;
+    while (from < end && is_free_byte(bytes[from]) != free) from++;
     return from;
 }
 
 static uint32_t count_used(const kolk_bytemap *pool) {
     uint32_t used = 0, count = (uint32_t)pool->count, i = 0;
     for (; count - i >= WORD; i += WORD) used += WORD - count_of(flags_at(pool->byte_map + i));
-    for (; i < count; i++) used += !is_free(pool->byte_map[i]);
+    for (; i < count; i++) used += !is_free_byte(pool->byte_map[i]);
     return used;
 }
 
@@ -115,22 +115,22 @@ static int32_t *cursor_of(kolk_bytemap *pool) {
 }
 
 /* The slot that begins at `object`, or a number from count on. */
-static uintptr_t slot_of(const kolk_bytemap *pool, const void *object) {
+static uintptr_t bytemap_slot_of(const kolk_bytemap *pool, const void *object) {
     return kolk_exact_slot((uintptr_t)object - (uintptr_t)pool->object_list, pool->shift, pool->inverse);
 }
 
 /* ---- Bugs of the caller ---------------------------------------------------------------------------------------------- */
 
-static kolk_failure failure_of(const kolk_bytemap *pool, kolk_status rule, uint32_t slot, const void *site) {
+static kolk_failure bytemap_failure_of(const kolk_bytemap *pool, kolk_status rule, uint32_t slot, const void *site) {
     return (kolk_failure){
         .rule = rule, .pool = pool->name ? pool->name : "", .slot = slot, .site = site, .no_debug = true};
 }
 
 /* Reports what is wrong with a pointer that the caller wants to `verb`: a slot's start is wrong only if it is free. */
-static void fail_object(const kolk_bytemap *pool, const void *object, const char *verb, const void *site) {
+static void fail_bytemap_object(const kolk_bytemap *pool, const void *object, const char *verb, const void *site) {
     uint64_t inside;
     uint32_t slot = kolk_locate(pool->object_list, pool->object_size, (uint32_t)pool->count, object, &inside);
-    kolk_failure failure = failure_of(pool, KOLK_DOUBLE_FREE, slot, site);
+    kolk_failure failure = bytemap_failure_of(pool, KOLK_DOUBLE_FREE, slot, site);
     failure.object = object;
     if (slot != KOLK_NO_SLOT && !inside)
         kolk_fail(failure, "%s of slot %u, which is free", verb, (uint64_t)slot);
@@ -141,14 +141,14 @@ static void fail_object(const kolk_bytemap *pool, const void *object, const char
 /* May the pool be written? Reported if not. */
 static bool may_write(const kolk_bytemap *pool, const char *verb, const void *site) {
     if (!pool->read_only) return true;
-    kolk_fail(failure_of(pool, KOLK_READ_ONLY, KOLK_NO_SLOT, site),
+    kolk_fail(bytemap_failure_of(pool, KOLK_READ_ONLY, KOLK_NO_SLOT, site),
               "%s in a pool that is attached to be read: attach it with .writable", verb);
     return false;
 }
 
 /* ---- Life of a pool -------------------------------------------------------------------------------------------------- */
 
-static void list_stats(const void *pool, kolk_stats *out) {
+static void list_bytemap_stats(const void *pool, kolk_stats *out) {
     kolk_bytemap_stats((const kolk_bytemap *)pool, out);
 }
 
@@ -165,7 +165,7 @@ static kolk_status fit_type(kolk_bytemap_view *view, size_t size, size_t align) 
     return KOLK_OK;
 }
 
-static kolk_status check(const kolk_bytemap_view *view, bool attach) {
+static kolk_status check_view(const kolk_bytemap_view *view, bool attach) {
     if (view->object_size == 0) return KOLK_ZERO_SIZE;
     if (view->count < 0 || view->count > KOLK_BYTEMAP_MAX_COUNT) return KOLK_BAD_COUNT;
     size_t count = (size_t)view->count;
@@ -212,13 +212,13 @@ static void set_free(kolk_bytemap *pool) {
 
 kolk_status kolk_bytemap_begin(kolk_bytemap *pool, const kolk_bytemap_view *given, bool attach, size_t type_size,
                                size_t type_align, size_t pool_size, uint32_t abi) {
-    static const kolk_kind kind = {list_stats, NULL, NULL};
+    static const kolk_kind kind = {list_bytemap_stats, NULL, NULL};
     if (abi == KOLK_ABI && pool_size == sizeof *pool && is_initialised(pool)) return KOLK_NOT_FLUSHED;
     kolk_status status = kolk_begin(pool, pool_size, sizeof *pool, abi, given);
     if (status != KOLK_OK) return status;
     kolk_bytemap_view view = *given;
     if (type_size) status = fit_type(&view, type_size, type_align);
-    if (status == KOLK_OK) status = check(&view, attach);
+    if (status == KOLK_OK) status = check_view(&view, attach);
     if (status != KOLK_OK) return status;
     take_view(pool, &view, attach);
     if (!attach && !pool->byte_map && !make_arrays(pool)) {
@@ -248,10 +248,10 @@ void kolk_bytemap_flush(kolk_bytemap *pool) {
 /* ---- Objects ----------------------------------------------------------------------------------------------------------- */
 
 /* Begins a life in a free slot. */
-static void *issue(kolk_bytemap *pool, uint32_t index, unsigned seed) {
+static void *issue_byte(kolk_bytemap *pool, uint32_t index, unsigned seed) {
     pool->byte_map[index] = (uint8_t)(seed & SEED);
     if (!pool->attached && ++pool->used > pool->peak) pool->peak = pool->used;
-    return slot_at(pool, index);
+    return bytemap_slot_at(pool, index);
 }
 
 void *kolk_bytemap_new_slow(kolk_bytemap *pool) {
@@ -259,9 +259,9 @@ void *kolk_bytemap_new_slow(kolk_bytemap *pool) {
     int32_t *cursor = cursor_of(pool);
     uint32_t count = (uint32_t)pool->count, from = (uint32_t)*cursor + 1;
     if (from > count) from = count;
-    uint32_t index = find(pool, from, count, true);
+    uint32_t index = find_byte(pool, from, count, true);
     if (index == count) {
-        index = find(pool, 0, from, true);
+        index = find_byte(pool, 0, from, true);
         if (index == from) {
             *cursor = -1;
             pool->failed++;
@@ -270,16 +270,16 @@ void *kolk_bytemap_new_slow(kolk_bytemap *pool) {
         }
     }
     *cursor = (int32_t)index;
-    return issue(pool, index, pool->byte_map[index] + 1u);
+    return issue_byte(pool, index, pool->byte_map[index] + 1u);
 }
 
 void *kolk_bytemap_new_at(kolk_bytemap *pool, int32_t handle) {
     if (!may_write(pool, "new_at", SITE)) return NULL;
     uint32_t index = (uint32_t)handle >> 8, count = (uint32_t)pool->count; /* a negative handle's is 2^23 or more */
-    if (index >= count || !is_free(pool->byte_map[index])) return NULL;
+    if (index >= count || !is_free_byte(pool->byte_map[index])) return NULL;
     bool given = pool->seeds == KOLK_BYTEMAP_SEED_OF_HANDLE;
-    void *object = issue(pool, index, given ? (uint32_t)handle : pool->byte_map[index] + 1u);
-    uint32_t first = find(pool, 0, count, true);
+    void *object = issue_byte(pool, index, given ? (uint32_t)handle : pool->byte_map[index] + 1u);
+    uint32_t first = find_byte(pool, 0, count, true);
     *cursor_of(pool) = first < count ? (int32_t)first : -1;
     return object;
 }
@@ -287,9 +287,9 @@ void *kolk_bytemap_new_at(kolk_bytemap *pool, int32_t handle) {
 /* An attached pool's objects, and whatever is wrong. */
 void kolk_bytemap_delete_slow(kolk_bytemap *pool, void *object) {
     if (!object || !may_write(pool, "delete", SITE)) return;
-    uintptr_t index = slot_of(pool, object);
+    uintptr_t index = bytemap_slot_of(pool, object);
     if (!is_used(pool, index)) {
-        fail_object(pool, object, "delete", SITE);
+        fail_bytemap_object(pool, object, "delete", SITE);
         return;
     }
     int32_t *cursor = cursor_of(pool);
@@ -300,16 +300,16 @@ void kolk_bytemap_delete_slow(kolk_bytemap *pool, void *object) {
 /* ---- Handles and indices ------------------------------------------------------------------------------------------------ */
 
 int32_t kolk_bytemap_get_just_index(const kolk_bytemap *pool, const void *object) {
-    uintptr_t index = slot_of(pool, object);
+    uintptr_t index = bytemap_slot_of(pool, object);
     if (index < (uint32_t)pool->count) return (int32_t)index;
-    fail_object(pool, object, "get_just_index", SITE);
+    fail_bytemap_object(pool, object, "get_just_index", SITE);
     return -1;
 }
 
 int32_t kolk_bytemap_get_index(const kolk_bytemap *pool, const void *object) {
-    uintptr_t index = slot_of(pool, object);
+    uintptr_t index = bytemap_slot_of(pool, object);
     if (index < (uint32_t)pool->count) return handle_at(pool, (uint32_t)index);
-    fail_object(pool, object, "get_index", SITE);
+    fail_bytemap_object(pool, object, "get_index", SITE);
     return KOLK_BYTEMAP_NULL;
 }
 
@@ -349,22 +349,22 @@ void kolk_bytemap_stats(const kolk_bytemap *pool, kolk_stats *out) {
 void *kolk_bytemap_next(const kolk_bytemap *pool, const void *object) {
     uint32_t count = (uint32_t)pool->count, from = 0;
     if (object) {
-        uintptr_t before = slot_of(pool, object);
+        uintptr_t before = bytemap_slot_of(pool, object);
         if (before >= count) {
-            fail_object(pool, object, "next", SITE);
+            fail_bytemap_object(pool, object, "next", SITE);
             return NULL;
         }
         from = (uint32_t)before + 1;
     }
-    uint32_t index = find(pool, from, count, false);
-    return index < count ? slot_at(pool, index) : NULL;
+    uint32_t index = find_byte(pool, from, count, false);
+    return index < count ? bytemap_slot_at(pool, index) : NULL;
 }
 
 int32_t kolk_bytemap_next_handle(const kolk_bytemap *pool, int32_t handle) {
     uint32_t count = (uint32_t)pool->count, from = ((uint32_t)handle >> 8) + 1;
     if (handle == KOLK_BYTEMAP_NULL) from = 0;
     if (from > count) from = count;
-    uint32_t index = find(pool, from, count, false);
+    uint32_t index = find_byte(pool, from, count, false);
     return index < count ? handle_at(pool, index) : KOLK_BYTEMAP_NULL;
 }
 

@@ -21,14 +21,14 @@ void *kolk_bytemap_find(const kolk_bytemap *const *pools, size_t n, int32_t hand
 
 /* ---- Two moments ----------------------------------------------------------------------------------------------------- */
 
-static int32_t handle_of(int32_t index, uint8_t byte) {
+static int32_t handle_of_byte(int32_t index, uint8_t byte) {
     return byte & KOLK_BYTEMAP_FREE ? KOLK_BYTEMAP_NULL : index << 8 | byte;
 }
 
 bool kolk_bytemap_compare(const uint8_t *before, const uint8_t *after, int32_t count,
                           kolk_bytemap_difference *difference) {
     for (int32_t i = difference->next; i < count; i++) {
-        int32_t old = handle_of(i, before[i]), now = handle_of(i, after[i]);
+        int32_t old = handle_of_byte(i, before[i]), now = handle_of_byte(i, after[i]);
         if (old == now) continue;
         bool born = old == KOLK_BYTEMAP_NULL, died = now == KOLK_BYTEMAP_NULL;
         *difference = (kolk_bytemap_difference){
@@ -49,7 +49,7 @@ bool kolk_bytemap_compare(const uint8_t *before, const uint8_t *after, int32_t c
 /* ---- Dumps ------------------------------------------------------------------------------------------------------------- */
 
 /* Where these bytes of the game's memory are here; NULL if no region has them all. */
-static const uint8_t *locate(const kolk_bytemap_region *regions, size_t n, uint32_t address, uint64_t size) {
+static const uint8_t *locate_in_dump(const kolk_bytemap_region *regions, size_t n, uint32_t address, uint64_t size) {
     for (size_t r = 0; r < n; r++) {
         const kolk_bytemap_region *at = &regions[r];
         uint64_t offset = (uint64_t)address - at->address; /* before the region: more than any size */
@@ -59,14 +59,14 @@ static const uint8_t *locate(const kolk_bytemap_region *regions, size_t n, uint3
 }
 
 /* A number as the games have it in memory: the lowest byte first. */
-static uint32_t number_at(const uint8_t *bytes) {
+static uint32_t number_in_dump(const uint8_t *bytes) {
     return bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
 }
 
 kolk_status kolk_bytemap_follow(const kolk_bytemap_region *regions, size_t n, uint32_t address, uint32_t *out) {
-    const uint8_t *bytes = locate(regions, n, address, 4);
+    const uint8_t *bytes = locate_in_dump(regions, n, address, 4);
     if (!bytes) return KOLK_OUTSIDE;
-    *out = number_at(bytes);
+    *out = number_in_dump(bytes);
     kolk_tools_wrote(out, sizeof *out);
     return KOLK_OK;
 }
@@ -76,14 +76,14 @@ kolk_status kolk_bytemap_read(const kolk_bytemap_region *regions, size_t n, uint
     if ((unsigned)layout > KOLK_BYTEMAP_SAN_ANDREAS) return KOLK_BAD_LAYOUT;
     if (object_size == 0) return KOLK_ZERO_SIZE;
     if (object_size > INT32_MAX) return KOLK_SIZE_OVERFLOW; /* more than a 32-bit game has; so no product can wrap */
-    const uint8_t *pool = locate(regions, n, address, layout == KOLK_BYTEMAP_SAN_ANDREAS ? 0x14 : 0x10);
+    const uint8_t *pool = locate_in_dump(regions, n, address, layout == KOLK_BYTEMAP_SAN_ANDREAS ? 0x14 : 0x10);
     if (!pool) return KOLK_OUTSIDE;
-    uint32_t count = number_at(pool + 8);
+    uint32_t count = number_in_dump(pool + 8);
     if (count > KOLK_BYTEMAP_MAX_COUNT) return KOLK_BAD_COUNT;
     const uint8_t *objects = NULL, *bytes = NULL;
     if (count) {
-        objects = locate(regions, n, number_at(pool), (uint64_t)count * object_size);
-        bytes = locate(regions, n, number_at(pool + 4), count);
+        objects = locate_in_dump(regions, n, number_in_dump(pool), (uint64_t)count * object_size);
+        bytes = locate_in_dump(regions, n, number_in_dump(pool + 4), count);
         if (!objects || !bytes) return KOLK_OUTSIDE;
     }
     /* not to be written unless the caller, whose bytes they are, sets .writable */
@@ -92,7 +92,7 @@ kolk_status kolk_bytemap_read(const kolk_bytemap_region *regions, size_t n, uint
         .byte_map = (uint8_t *)(uintptr_t)bytes,
         .object_size = object_size,
         .count = (int32_t)count,
-        .first_free = (int32_t)number_at(pool + 12),
+        .first_free = (int32_t)number_in_dump(pool + 12),
     };
     kolk_tools_wrote(out, sizeof *out);
     return KOLK_OK;

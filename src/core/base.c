@@ -50,36 +50,36 @@ typedef struct text {
     size_t length;
 } text;
 
-static void put(text *out, const char *string) {
+static void append_text(text *out, const char *string) {
     while (*string && out->length + 1 < sizeof out->bytes) out->bytes[out->length++] = *string++;
     out->bytes[out->length] = 0;
 }
 
-static void put_number(text *out, uint64_t number) {
+static void append_number(text *out, uint64_t number) {
     char digits[21];
     char *digit = digits + sizeof digits - 1;
     *digit = 0;
     do *--digit = (char)('0' + number % 10);
     while (number /= 10);
-    put(out, digit);
+    append_text(out, digit);
 }
 
-static void put_format(text *out, const char *format, va_list arguments) {
+static void append_format(text *out, const char *format, va_list arguments) {
     for (; *format; format++) {
         if (*format != '%')
-            put(out, (char[2]){*format, 0});
+            append_text(out, (char[2]){*format, 0});
         else if (*++format == 's')
-            put(out, va_arg(arguments, const char *));
+            append_text(out, va_arg(arguments, const char *));
         else
-            put_number(out, va_arg(arguments, uint64_t));
+            append_number(out, va_arg(arguments, uint64_t));
     }
 }
 
-static void put_site(text *out, const char *before, const void *site, bool lines) {
+static void append_site(text *out, const char *before, const void *site, bool lines) {
     char words[256] = "";
     if (!site || !*kolk_site_text(site, lines, words, sizeof words)) return;
-    put(out, before);
-    put(out, words);
+    append_text(out, before);
+    append_text(out, words);
 }
 
 /* Who failed; of damage, who has seen it. */
@@ -88,16 +88,16 @@ static const char *word_before_site(kolk_status rule) {
     return damage ? ", seen by " : " by ";
 }
 
-static void put_sites(text *out, const kolk_failure *failure) {
-    put_site(out, word_before_site(failure->rule), failure->site, true);
-    put_site(out, "; allocated by ", failure->alloc_site, true);
-    put_site(out, failure->alloc_site ? ", freed by " : "; freed by ", failure->free_site, true);
+static void append_sites(text *out, const kolk_failure *failure) {
+    append_site(out, word_before_site(failure->rule), failure->site, true);
+    append_site(out, "; allocated by ", failure->alloc_site, true);
+    append_site(out, failure->alloc_site ? ", freed by " : "; freed by ", failure->free_site, true);
 }
 
 #if __STDC_HOSTED__
 static void print_and_abort(const kolk_failure *failure) {
     text by = {.length = 0};
-    if (!failure->sites) put_site(&by, word_before_site(failure->rule), failure->site, false);
+    if (!failure->sites) append_site(&by, word_before_site(failure->rule), failure->site, false);
     bool more = failure->slot != UINT32_MAX && !failure->sites && !failure->no_debug;
     int cancel = kolk_cancel_off();
     fprintf(stderr, "%s%s%s\n", failure->sentence, by.bytes, more ? "; KOLK_DEBUG=sites tells more" : "");
@@ -123,14 +123,14 @@ static void print_and_abort(const kolk_failure *failure) {
 
 void kolk_fail(kolk_failure failure, const char *format, ...) {
     text sentence = {.length = 0};
-    put(&sentence, "kolk: ");
-    put(&sentence, *failure.pool ? failure.pool : "a pool without a name");
-    put(&sentence, ": ");
+    append_text(&sentence, "kolk: ");
+    append_text(&sentence, *failure.pool ? failure.pool : "a pool without a name");
+    append_text(&sentence, ": ");
     va_list arguments;
     va_start(arguments, format);
-    put_format(&sentence, format, arguments);
+    append_format(&sentence, format, arguments);
     va_end(arguments);
-    if (failure.sites) put_sites(&sentence, &failure);
+    if (failure.sites) append_sites(&sentence, &failure);
     failure.sentence = sentence.bytes;
     if (!failure_handler) {
         print_and_abort(&failure);

@@ -79,20 +79,20 @@ extern inline void *kolk_cursor_next(kolk_cursor *cursor);
 
 /* ---- Life of a pool -------------------------------------------------------------------------------------------- */
 
-static void list_stats(const void *pool, kolk_stats *out) {
+static void list_pool_stats(const void *pool, kolk_stats *out) {
     kolk_pool_stats((const kolk_pool *)pool, out);
 }
 
-static void list_leaks(const void *pool) {
+static void list_pool_leaks(const void *pool) {
     const kolk_pool *self = (const kolk_pool *)pool;
     kolk_debug_leaks(self->debug, self->fresh, kolk_pool_failure(self, KOLK_LEAK, KOLK_NO_SLOT, NULL));
 }
 
-static kolk_status enter_scene(void *pool, uint32_t capacity) {
+static kolk_status pool_enter_scene(void *pool, uint32_t capacity) {
     kolk_pool *self = (kolk_pool *)pool;
     if (kolk_sizes_are_measured()) {
         self->peak = kolk_pool_count(self);
-        show(self);
+        show_pool_bounds(self);
     }
     return kolk_pool_reserve(self, capacity);
 }
@@ -100,8 +100,8 @@ static kolk_status enter_scene(void *pool, uint32_t capacity) {
 kolk_status kolk_pool_init_type(kolk_pool *pool, const kolk_pool_desc *given, size_t type_size, size_t type_align,
                                 size_t pool_size, uint32_t abi) {
     /* At exit the registry looks only at pools that have something to say: others' storage may be gone. */
-    static const kolk_kind kind = {list_stats, NULL, enter_scene};
-    static const kolk_kind kind_with_sites = {list_stats, list_leaks, enter_scene};
+    static const kolk_kind kind = {list_pool_stats, NULL, pool_enter_scene};
+    static const kolk_kind kind_with_sites = {list_pool_stats, list_pool_leaks, pool_enter_scene};
     kolk_status status = kolk_begin(pool, pool_size, sizeof *pool, abi, given);
     if (status != KOLK_OK) return status;
     kolk_pool_desc desc = *given;
@@ -116,9 +116,9 @@ kolk_status kolk_pool_init_type(kolk_pool *pool, const kolk_pool_desc *given, si
     pool->tag = kolk_tag_bits(desc.tag, desc.name);
     if (pool->ages) pool->ages[0] = (kolk_age){0, 0};
     bool named = desc.name && *desc.name;
-    bool counts = desc.reuse == KOLK_REUSE_FIFO || debug_of(pool) || (named && kolk_sizes_are_measured());
+    bool counts = desc.reuse == KOLK_REUSE_FIFO || pool_debug_of(pool) || (named && kolk_sizes_are_measured());
     pool->peak = counts ? 0 : PEAK_IS_FRESH;
-    show(pool);
+    show_pool_bounds(pool);
     bool lists_leaks = pool->debug_flags & KOLK_DEBUG_SITES;
     return kolk_enlist(pool, sizeof *pool, &pool->number, lists_leaks ? &kind_with_sites : &kind);
 }
@@ -127,32 +127,32 @@ void kolk_pool_tear_down(kolk_pool *pool, uint64_t from, uint64_t end) {
     if (!pool->ready) return;
     for (uint64_t i = from; (i = kolk_bits_find(pool->ready, true, i, end)) < end; i++) {
         kolk_bits_clear(pool->ready, i);
-        if (pool->desc.teardown) pool->desc.teardown(slot_at(pool, i), pool->desc.context);
+        if (pool->desc.teardown) pool->desc.teardown(pool_slot_at(pool, i), pool->desc.context);
     }
 }
 
-static void clear(kolk_pool *pool, bool ends, const void *site);
+static void clear_pool(kolk_pool *pool, bool ends, const void *site);
 
 /* The debug mode's proof of a slot's zones and fill. */
 static void verify(kolk_pool *pool, uint32_t index, const void *site) {
     uint8_t in_hook = pool->in_hook;
     pool->in_hook = false; /* the handler may longjmp */
-    kolk_debug_verify(pool->debug, index, slot_at(pool, index), kolk_bits_get(pool->live, index),
+    kolk_debug_verify(pool->debug, index, pool_slot_at(pool, index), kolk_bits_get(pool->live, index),
                       kolk_pool_failure(pool, KOLK_OK, index, site));
     pool->in_hook = in_hook;
 }
 
 void kolk_pool_verify_all(kolk_pool *pool, const void *site) {
-    for (uint32_t i = 0; debug_of(pool) && i < pool->fresh; i++) verify(pool, i, site);
+    for (uint32_t i = 0; pool_debug_of(pool) && i < pool->fresh; i++) verify(pool, i, site);
 }
 
 void kolk_pool_deinit(kolk_pool *pool) {
     const void *site = SITE;
     kolk_pool_verify_all(pool, site); /* whose handler may longjmp: nothing has changed */
-    if (pool->debug_flags & KOLK_DEBUG_SITES) list_leaks(pool);
+    if (pool->debug_flags & KOLK_DEBUG_SITES) list_pool_leaks(pool);
     kolk_registry_remove(pool->number);
     pool->desc.max_capacity = pool->capacity; /* no growth for a reset hook that always allocates */
-    if (pool->desc.reset || debug_of(pool)) clear(pool, true, site);
+    if (pool->desc.reset || pool_debug_of(pool)) clear_pool(pool, true, site);
     kolk_pool_tear_down(pool, 0, pool->fresh);
     kolk_pool_unmake(pool);
 }
@@ -202,7 +202,7 @@ static void put_worn(kolk_pool *pool, uint32_t index) {
     pool->worn.last = index;
     pool->worn.count++;
     pool->held++;
-    show(pool);
+    show_pool_bounds(pool);
 }
 
 /* Takes a slot out of the list, behind the one `before` it (KOLK_NO_SLOT: it is the first); its generations start anew. */
@@ -216,7 +216,7 @@ static void recycle(kolk_pool *pool, uint32_t before, uint32_t index) {
     pool->worn.count--;
     pool->held--;
     pool->worn.recycled++;
-    show(pool);
+    show_pool_bounds(pool);
 }
 
 static bool take_worn(kolk_pool *pool, uint32_t *index) {
@@ -227,7 +227,7 @@ static bool take_worn(kolk_pool *pool, uint32_t *index) {
 }
 
 /* The first slot that was never handed out; its metadata is written for the first time. */
-static uint32_t take_fresh(kolk_pool *pool) {
+static uint32_t take_fresh_slot(kolk_pool *pool) {
     uint32_t index = pool->fresh++;
     if (index % 64 == 0) {
         pool->live[index / 64] = 0;
@@ -237,12 +237,12 @@ static uint32_t take_fresh(kolk_pool *pool) {
     for (unsigned k = 0; k < pool->levels && at % 64 == 0; k++, at /= 64) pool->holes[k][at / 64] = 0;
     if (pool->generations) pool->generations[index] = 1;
     if (pool->ages) be_alone(pool, index);
-    show(pool);
+    show_pool_bounds(pool);
     return index;
 }
 
 /* The debug mode's quarantine: the slots that were freed last wait there. */
-static uint32_t leave_quarantine(kolk_pool *pool) {
+static uint32_t leave_pool_quarantine(kolk_pool *pool) {
     uint32_t index = *kolk_debug_ring(pool->debug, 0);
     kolk_debug_ring_advance(pool->debug);
     pool->quarantined--;
@@ -252,12 +252,12 @@ static uint32_t leave_quarantine(kolk_pool *pool) {
 
 static bool take_quarantined(kolk_pool *pool, uint32_t *index) {
     if (pool->quarantined == 0) return false;
-    *index = leave_quarantine(pool);
+    *index = leave_pool_quarantine(pool);
     return true;
 }
 
 static void put_quarantined(kolk_pool *pool, uint32_t index) {
-    if (pool->quarantined == kolk_debug_quarantine(pool->debug)) put_free(pool, leave_quarantine(pool));
+    if (pool->quarantined == kolk_debug_quarantine(pool->debug)) put_free(pool, leave_pool_quarantine(pool));
     *kolk_debug_ring(pool->debug, pool->quarantined++) = index;
     pool->held++;
 }
@@ -309,7 +309,7 @@ static bool take_this_quarantined(kolk_pool *pool, uint32_t index) {
     while (n < pool->quarantined && *kolk_debug_ring(pool->debug, n) != index) n++;
     if (n == pool->quarantined) return false;
     for (; n > 0; n--) *kolk_debug_ring(pool->debug, n) = *kolk_debug_ring(pool->debug, n - 1);
-    leave_quarantine(pool);
+    leave_pool_quarantine(pool);
     return true;
 }
 
@@ -343,13 +343,13 @@ static bool take_slot(kolk_pool *pool, uint32_t *index, bool urgent) {
     if (!fresh_first && take_free(pool, index)) return true;
     if (pool->fresh == pool->capacity && !kolk_pool_grow(pool, (uint64_t)pool->capacity + 1))
         return take_quarantined(pool, index) || take_worn(pool, index);
-    *index = take_fresh(pool);
+    *index = take_fresh_slot(pool);
     return true;
 }
 
 /* The debug mode makes a slot ready for a life: an object's bytes, or NULL if malloc has none. */
 static void *dress(kolk_pool *pool, uint32_t index, const void *site) {
-    void *object = slot_at(pool, index);
+    void *object = pool_slot_at(pool, index);
     if (!kolk_debug_is_intact(pool->debug, index, object, false)) {
         put_free(pool, index); /* the handler may longjmp */
         verify(pool, index, site);
@@ -376,8 +376,8 @@ static void run_reset(kolk_pool *pool, void *object) {
 }
 
 /* Begins the life of an object in a slot that is in no place now; NULL if its setup fails. */
-static void *issue(kolk_pool *pool, uint32_t index, const void *site) {
-    kolk_debug *debug = debug_of(pool);
+static void *issue_slot(kolk_pool *pool, uint32_t index, const void *site) {
+    kolk_debug *debug = pool_debug_of(pool);
     void *object = debug ? dress(pool, index, site) : plain_slot_at(pool, index);
     bool none = debug && !object; /* malloc has none */
     if (none || (pool->ready && !kolk_bits_get(pool->ready, index))) {
@@ -393,7 +393,7 @@ static void *issue(kolk_pool *pool, uint32_t index, const void *site) {
     if (debug) kolk_debug_begin_life(debug, index, object, site);
     if (keeps_peak(pool) && kolk_pool_count(pool) > pool->peak) {
         pool->peak = kolk_pool_count(pool);
-        show(pool);
+        show_pool_bounds(pool);
     }
     return object;
 }
@@ -465,7 +465,7 @@ typedef struct chance {
 } chance;
 
 /* Asks for room for an alloc that has found no slot; true if it is to try once more. */
-static KOLK_APART bool make_room(kolk_pool *pool, wish how, chance *has, const void *site) {
+static KOLK_APART bool ask_for_room(kolk_pool *pool, wish how, chance *has, const void *site) {
     if (pool->in_hook || how.quiet) return false;
     uint64_t before = count_with_overflow(pool);
     uint32_t count = kolk_pool_count(pool), capacity = pool->capacity;
@@ -494,22 +494,22 @@ static KOLK_APART void *alloc_full(kolk_pool *pool, wish how, bool fails, const 
         there.looked = how.quiet; /* its on_low has not, but might evict what alloc_n has just given */
         void *object = pool->desc.overflow ? alloc_any(pool->desc.overflow, there, site) : NULL;
         if (object) return object;
-        if (!make_room(pool, how, &has, site)) {
+        if (!ask_for_room(pool, how, &has, site)) {
             pool->failed++;
-            PROBE2(full, name_of(pool), pool->capacity);
+            PROBE2(full, pool_name_of(pool), pool->capacity);
             return NULL;
         }
         how.quiet = true;
     } while (has.fails || !take_slot(pool, &index, has.urgent));
-    return issue(pool, index, site);
+    return issue_slot(pool, index, site);
 }
 
 static KOLK_APART void *alloc_any(kolk_pool *pool, wish how, const void *site) {
     uint32_t index;
     if (pool->desc.on_low && !how.looked) look_at_low_water(pool, 1, site);
-    bool fails = debug_of(pool) && kolk_debug_fails(debug_of(pool));
+    bool fails = pool_debug_of(pool) && kolk_debug_fails(pool_debug_of(pool));
     if (fails || !take_slot(pool, &index, how.urgent)) return alloc_full(pool, how, fails, site);
-    return issue(pool, index, site);
+    return issue_slot(pool, index, site);
 }
 
 /* FIFO and LOWEST, where no option looks after what is left. */
@@ -578,21 +578,22 @@ void *kolk_pool_alloc_at(kolk_pool *pool, kolk_handle handle) {
         if (kolk_bits_get(pool->live, index) || !take_this(pool, index)) return NULL;
     } else {
         uint32_t first = pool->fresh, gap = index - first;
-        while (take_fresh(pool) != index) {}
+        while (take_fresh_slot(pool) != index) {}
         for (uint32_t n = 0; n < gap; n++) /* so that the lowest of them is used first */
             put_free(pool, pool->desc.reuse == KOLK_REUSE_LIFO ? index - 1 - n : first + n);
     }
-    void *object = issue(pool, index, SITE);
+    void *object = issue_slot(pool, index, SITE);
     if (!object) return NULL;
     pool->generations[index] = generation;
     if (index >= pool->peak) pool->peak = index + 1;
-    show(pool);
+    show_pool_bounds(pool);
     return object;
 }
 
 /* Ends the life in a slot and its handles; until the caller has put the slot somewhere, it counts as alive (I1, I3
  * broken), so that a reset hook may free other objects. True if the slot is worn out. */
-static KOLK_WITHIN bool end_life(kolk_pool *pool, kolk_debug *debug, uint32_t index, void *object, const void *site) {
+static KOLK_WITHIN bool end_pool_life(kolk_pool *pool, kolk_debug *debug, uint32_t index, void *object,
+                                      const void *site) {
     kolk_bits_clear(pool->live, index);
     bool worn = false;
     if (pool->generations) {
@@ -622,14 +623,14 @@ static KOLK_APART void free_elsewhere(kolk_pool *pool, void *object, const void 
 
 static KOLK_WITHIN void free_from(kolk_pool *pool, kolk_debug *debug, void *object, const void *site) {
     if (!object) return;
-    uintptr_t found = debug ? slot_of(pool, object) : kolk_pool_slot(pool, object);
+    uintptr_t found = debug ? pool_slot_of(pool, object) : kolk_pool_slot(pool, object);
     uint32_t index = (uint32_t)found;
     if (found >= pool->fresh || !kolk_bits_get(pool->live, index)) {
         free_elsewhere(pool, object, site);
         return;
     }
     if (debug) verify(pool, index, site);
-    if (end_life(pool, debug, index, object, site))
+    if (end_pool_life(pool, debug, index, object, site))
         put_worn(pool, index);
     else if (debug && kolk_debug_quarantine(debug))
         put_quarantined(pool, index);
@@ -638,18 +639,18 @@ static KOLK_WITHIN void free_from(kolk_pool *pool, kolk_debug *debug, void *obje
 }
 
 static KOLK_APART void free_any(kolk_pool *pool, void *object, const void *site) {
-    free_from(pool, debug_of(pool), object, site);
+    free_from(pool, pool_debug_of(pool), object, site);
 }
 
 void kolk_pool_free_slow(kolk_pool *pool, void *object) {
-    if (KOLK_UNLIKELY(debug_of(pool)))
+    if (KOLK_UNLIKELY(pool_debug_of(pool)))
         free_any(pool, object, SITE);
     else
         free_from(pool, NULL, object, SITE);
 }
 
 bool kolk_pool_free_handle(kolk_pool *pool, kolk_handle handle) {
-    if (debug_of(pool)) {
+    if (pool_debug_of(pool)) {
         void *object = kolk_pool_find(pool, handle, SITE);
         free_any(pool, object, SITE);
         return object != NULL;
@@ -665,22 +666,23 @@ static bool end_lives(kolk_pool *pool, const void *site) {
     uint64_t end = pool->fresh; /* not what reset hooks allocate beyond it */
     bool some = false;
     for (uint64_t i = 0; (i = kolk_bits_find(pool->live, true, i, end)) < end; i++) {
-        if (end_life(pool, debug_of(pool), (uint32_t)i, slot_at(pool, i), site)) put_worn(pool, (uint32_t)i);
+        if (end_pool_life(pool, pool_debug_of(pool), (uint32_t)i, pool_slot_at(pool, i), site))
+            put_worn(pool, (uint32_t)i);
         some = true;
     }
     return some;
 }
 
 /* If the pool `ends`, also what reset hooks allocate meanwhile; which ends with the free slots, as none is added. */
-static void clear(kolk_pool *pool, bool ends, const void *site) {
+static void clear_pool(kolk_pool *pool, bool ends, const void *site) {
     kolk_pool_verify_all(pool, site);
     while (end_lives(pool, site) && ends) {}
-    while (pool->quarantined) leave_quarantine(pool); /* proven above; sort_free finds them */
+    while (pool->quarantined) leave_pool_quarantine(pool); /* proven above; sort_free finds them */
     kolk_pool_sort_free(pool);
 }
 
 void kolk_pool_clear(kolk_pool *pool) {
-    clear(pool, false, SITE);
+    clear_pool(pool, false, SITE);
 }
 
 void kolk_pool_trap_full(kolk_pool *pool, void *context) {

@@ -9,13 +9,13 @@
 /* ---- Reports ------------------------------------------------------------------------------------------------------ */
 
 kolk_failure kolk_pool_failure(const kolk_pool *pool, kolk_status rule, uint32_t slot, const void *site) {
-    kolk_failure failure = {.rule = rule, .pool = name_of(pool), .slot = slot, .site = site};
-    if (debug_of(pool)) kolk_debug_sites(pool->debug, slot, &failure);
+    kolk_failure failure = {.rule = rule, .pool = pool_name_of(pool), .slot = slot, .site = site};
+    if (pool_debug_of(pool)) kolk_debug_sites(pool->debug, slot, &failure);
     return failure;
 }
 
 /* The slot whose stride this pointer is in, and how far; KOLK_NO_SLOT if it is not of this pool. */
-static uint32_t locate(const kolk_pool *pool, const void *pointer, uint64_t *inside) {
+static uint32_t locate_in_pool(const kolk_pool *pool, const void *pointer, uint64_t *inside) {
     if (pool->objects) return kolk_debug_search(pool->debug, pool->fresh, pointer, inside);
     return kolk_locate(pool->slots, pool->stride, pool->capacity, pointer, inside);
 }
@@ -25,7 +25,7 @@ void kolk_pool_fail_object(const kolk_pool *pool, const void *object, const char
     const kolk_pool *asked = pool;
     uint64_t inside = 0, slot = KOLK_NO_SLOT;
     for (const kolk_pool *place = pool; object && place && slot == KOLK_NO_SLOT; place = place->desc.overflow)
-        if ((slot = locate(place, object, &inside)) != KOLK_NO_SLOT) pool = place;
+        if ((slot = locate_in_pool(place, object, &inside)) != KOLK_NO_SLOT) pool = place;
     kolk_failure failure = kolk_pool_failure(pool, if_dead, (uint32_t)slot, site);
     failure.object = object;
     bool is_live = slot < pool->fresh && !inside && kolk_bits_get(pool->live, slot);
@@ -44,7 +44,7 @@ void kolk_pool_fail_object(const kolk_pool *pool, const void *object, const char
 /* ---- Which pool, and which object ----------------------------------------------------------------------------------- */
 
 bool kolk_pool_holds(const kolk_pool *pool, const void *object) {
-    return is_alive(pool, slot_of(pool, object));
+    return pool_is_alive(pool, pool_slot_of(pool, object));
 }
 
 kolk_pool *kolk_pool_holder(const kolk_pool *pool, const void *object) {
@@ -57,11 +57,11 @@ bool kolk_pool_is_live_slow(const kolk_pool *pool, const void *object) {
 }
 
 void *kolk_pool_at_slow(const kolk_pool *pool, uint32_t index) {
-    return is_alive(pool, index) ? slot_at(pool, index) : NULL;
+    return pool_is_alive(pool, index) ? pool_slot_at(pool, index) : NULL;
 }
 
 uint32_t kolk_pool_index_slow(const kolk_pool *pool, const void *object) {
-    if (kolk_pool_holds(pool, object)) return (uint32_t)slot_of(pool, object);
+    if (kolk_pool_holds(pool, object)) return (uint32_t)pool_slot_of(pool, object);
     kolk_pool_fail_object(pool, object, "index", KOLK_DEAD_OBJECT, SITE);
     return KOLK_NO_SLOT;
 }
@@ -72,7 +72,7 @@ kolk_handle kolk_pool_handle_slow(const kolk_pool *pool, const void *object) {
         kolk_pool_fail_object(place ? place : pool, object, "handle", KOLK_DEAD_OBJECT, SITE);
         return (kolk_handle){0};
     }
-    uintptr_t index = slot_of(place, object);
+    uintptr_t index = pool_slot_of(place, object);
     return kolk_handle_make(place->generations[index], (uint32_t)index, place->tag);
 }
 
@@ -84,7 +84,7 @@ static bool knows_tag(const kolk_pool *pool, kolk_handle handle) {
 
 /* A handle that finds no object: NULL, and a note if it is not just null. */
 static void *get_none(const kolk_pool *pool, kolk_handle handle, const void *site) {
-    if (kolk_note_stale(name_of(pool), handle) && !knows_tag(pool, handle) &&
+    if (kolk_note_stale(pool_name_of(pool), handle) && !knows_tag(pool, handle) &&
         kolk_note_foreign(&pool->wrong_pool, pool->debug_flags & KOLK_DEBUG_STRICT))
         kolk_fail_handle(kolk_pool_failure(pool, KOLK_WRONG_POOL, KOLK_NO_SLOT, site), handle);
     return NULL;
@@ -96,7 +96,7 @@ void *kolk_pool_find(const kolk_pool *pool, kolk_handle handle, const void *site
         uint32_t index = kolk_handle_index(handle, place->tag), generation = kolk_handle_generation(handle);
         if (index < place->fresh && place->generations && place->generations[index] == generation &&
             kolk_bits_get(place->live, index))
-            return slot_at(place, index);
+            return pool_slot_at(place, index);
     } while ((place = place->desc.overflow) != NULL);
     return get_none(pool, handle, site);
 }
@@ -108,7 +108,7 @@ void *kolk_pool_get_slow(const kolk_pool *pool, kolk_handle handle) {
 void kolk_pool_stats(const kolk_pool *pool, kolk_stats *out) {
     uint32_t peak = peak_of(pool);
     *out = (kolk_stats){
-        .name = name_of(pool),
+        .name = pool_name_of(pool),
         .kind = "pool",
         .object_size = pool->desc.object_size,
         .stride = pool->stride,
@@ -143,7 +143,7 @@ void *kolk_pool_next(const kolk_pool *pool, const void *object) {
     uint64_t index = kolk_bits_find(pool->live, true, from, pool->fresh);
     if (index >= pool->fresh) return NULL;
     if (pool->objects) kolk_debug_walk(pool->debug, (uint32_t)index, false);
-    return slot_at(pool, index);
+    return pool_slot_at(pool, index);
 }
 
 void *kolk_pool_next_run(const kolk_pool *pool, uint32_t *index, uint32_t *length) {
@@ -157,5 +157,5 @@ void *kolk_pool_next_run(const kolk_pool *pool, uint32_t *index, uint32_t *lengt
     bool apart = pool->debug_flags & (KOLK_DEBUG_GUARD | KOLK_DEBUG_BYPASS);
     *index = (uint32_t)first;
     *length = apart ? 1 : (uint32_t)(kolk_bits_find(pool->live, false, first, end) - first);
-    return slot_at(pool, first);
+    return pool_slot_at(pool, first);
 }

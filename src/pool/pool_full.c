@@ -13,7 +13,7 @@
 
 /* The slot + 1 of the nearest live object from here on; 0 at the end of the circle. */
 static uint32_t pass_dead(kolk_pool *pool, uint32_t at, bool up) {
-    while (at && !is_alive(pool, at - 1)) {
+    while (at && !pool_is_alive(pool, at - 1)) {
         uint32_t dead = at - 1;
         at = up ? pool->ages[at].newer : pool->ages[at].older;
         leave_order(pool, dead);
@@ -33,13 +33,13 @@ static void *neighbour(kolk_pool *pool, uint32_t from, bool up) {
     uint32_t at = up ? pool->ages[from].newer : pool->ages[from].older;
     if (at == from) return NULL;
     at = pass_dead(pool, at, up);
-    return at ? slot_at(pool, at - 1) : NULL;
+    return at ? pool_slot_at(pool, at - 1) : NULL;
 }
 
 /* The same from an object, which may have been freed since. */
 static void *neighbour_of(kolk_pool *pool, const void *object, bool up, const char *verb, const void *site) {
     if (!keeps_ages(pool, verb, site)) return NULL;
-    uintptr_t slot = slot_of(pool, object);
+    uintptr_t slot = pool_slot_of(pool, object);
     if (slot < pool->fresh) return neighbour(pool, (uint32_t)slot + 1, up);
     kolk_pool_fail_object(pool, object, verb, KOLK_DEAD_OBJECT, site);
     return NULL;
@@ -64,7 +64,7 @@ void *kolk_pool_older(kolk_pool *pool, const void *object) {
 /* The slot of a live object, for a verb that is about ages; KOLK_NO_SLOT: reported. */
 static uint32_t aging_slot(kolk_pool *pool, const void *object, const char *verb, const void *site) {
     if (!keeps_ages(pool, verb, site)) return KOLK_NO_SLOT;
-    if (kolk_pool_holds(pool, object)) return (uint32_t)slot_of(pool, object);
+    if (kolk_pool_holds(pool, object)) return (uint32_t)pool_slot_of(pool, object);
     kolk_pool_fail_object(pool, object, verb, KOLK_DEAD_OBJECT, site);
     return KOLK_NO_SLOT;
 }
@@ -89,7 +89,7 @@ void kolk_pool_protect(kolk_pool *pool, const void *object, bool on) {
 /* ---- Eviction ----------------------------------------------------------------------------------------------------- */
 
 static bool is_protected(const kolk_pool *pool, const void *object) {
-    return pool->ages && is_alone(pool, (uint32_t)slot_of(pool, object));
+    return pool->ages && is_alone(pool, (uint32_t)pool_slot_of(pool, object));
 }
 
 static void evict(kolk_pool *pool, void *object) {

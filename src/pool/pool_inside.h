@@ -14,7 +14,7 @@
 #include "../diag/sizes.h"
 
 /* NULL: off, as always in freestanding builds, whose compiler then leaves all of it out. */
-static inline kolk_debug *debug_of(const kolk_pool *pool) {
+static inline kolk_debug *pool_debug_of(const kolk_pool *pool) {
     return __STDC_HOSTED__ ? pool->debug : NULL;
 }
 
@@ -23,18 +23,18 @@ static inline void *plain_slot_at(const kolk_pool *pool, uint64_t index) {
 }
 
 /* The object in a slot; of a slot that was never handed out it means nothing if objects come from malloc. */
-static inline void *slot_at(const kolk_pool *pool, uint64_t index) {
+static inline void *pool_slot_at(const kolk_pool *pool, uint64_t index) {
     return pool->objects ? kolk_pool_bypassed(pool, (uintptr_t)index) : plain_slot_at(pool, index);
 }
 
 /* The slot of an object, or a number from fresh on. */
-static inline uintptr_t slot_of(const kolk_pool *pool, const void *object) {
+static inline uintptr_t pool_slot_of(const kolk_pool *pool, const void *object) {
     if (pool->objects) return kolk_debug_find(pool->debug, object);
     return kolk_pool_slot(pool, object);
 }
 
 /* Has this slot, or number that is no slot, a live object? */
-static inline bool is_alive(const kolk_pool *pool, uintptr_t slot) {
+static inline bool pool_is_alive(const kolk_pool *pool, uintptr_t slot) {
     return slot < pool->fresh && kolk_bits_get(pool->live, slot);
 }
 
@@ -58,7 +58,7 @@ static inline bool is_strict(const kolk_pool *pool) {
     return pool->desc.generations == KOLK_GENERATIONS_STRICT;
 }
 
-static inline const char *name_of(const kolk_pool *pool) {
+static inline const char *pool_name_of(const kolk_pool *pool) {
     return pool->desc.name ? pool->desc.name : "";
 }
 
@@ -82,14 +82,14 @@ static inline uint32_t watched_slots(const kolk_pool *pool) {
 }
 
 /* Shows the fast paths their bounds (I4); due when fresh, capacity, worn or the peak have changed. */
-static inline void show(kolk_pool *pool) {
-    bool lifo = pool->desc.reuse == KOLK_REUSE_LIFO, easy = !debug_of(pool) && !pool->ready;
+static inline void show_pool_bounds(kolk_pool *pool) {
+    bool lifo = pool->desc.reuse == KOLK_REUSE_LIFO, easy = !pool_debug_of(pool) && !pool->ready;
     bool fresh_first = pool->desc.reuse == KOLK_REUSE_FIFO && pool->fresh < pool->capacity;
     kolk_slot *nothing = (kolk_slot *)UINTPTR_MAX, *floor = nothing;
     uint32_t watched = watched_slots(pool);
     if (easy && lifo) floor = watched ? pool->stack + watched : pool->stack; /* NULL without slots */
-    pool->bound = debug_of(pool) ? 0 : pool->fresh;
-    pool->free_bound = lifo && !debug_of(pool) && !pool->desc.reset ? pool->fresh : 0;
+    pool->bound = pool_debug_of(pool) ? 0 : pool->fresh;
+    pool->free_bound = lifo && !pool_debug_of(pool) && !pool->desc.reset ? pool->fresh : 0;
     pool->floor = pool->ages ? nothing : floor;
     pool->age_floor = pool->ages ? floor : nothing;
     pool->held_floor = easy && !lifo && !pool->ages && !fresh_first ? pool->worn.count + watched : UINT32_MAX;

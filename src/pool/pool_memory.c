@@ -10,7 +10,16 @@
 
 #define MAX_LEVELS 6u /* 64^6 > 2^32 */
 
-enum { SLOTS, LIVE, READY, GENERATIONS, STACK, AGES, HOLES, REGIONS = HOLES + MAX_LEVELS };
+enum {
+    POOL_SLOTS,
+    POOL_LIVE,
+    POOL_READY,
+    POOL_GENERATIONS,
+    POOL_STACK,
+    POOL_AGES,
+    POOL_HOLES,
+    POOL_REGIONS = POOL_HOLES + MAX_LEVELS
+};
 
 typedef struct layout {
     uint64_t stride;
@@ -32,57 +41,57 @@ static layout layout_of(const kolk_pool_desc *desc, uint32_t max_capacity) {
 }
 
 /* Bytes of each region for so many slots; 0 where there is none. */
-static void measure(const layout *shape, uint32_t capacity, uint64_t sizes[REGIONS]) {
+static void measure_layout(const layout *shape, uint32_t capacity, uint64_t sizes[POOL_REGIONS]) {
     uint64_t words = kolk_bits_words(capacity);
-    memset(sizes, 0, REGIONS * sizeof *sizes);
-    sizes[SLOTS] = capacity * shape->stride;
-    sizes[LIVE] = words * 8;
-    if (shape->ready) sizes[READY] = words * 8;
-    if (shape->ages) sizes[AGES] = ((uint64_t)capacity + 1) * sizeof(kolk_age);
-    if (shape->generations) sizes[GENERATIONS] = (uint64_t)capacity * 4;
-    if (shape->stack) sizes[STACK] = (uint64_t)capacity * 4;
-    for (unsigned k = 0; k < shape->levels; k++, words = kolk_bits_words(words)) sizes[HOLES + k] = words * 8;
+    memset(sizes, 0, POOL_REGIONS * sizeof *sizes);
+    sizes[POOL_SLOTS] = capacity * shape->stride;
+    sizes[POOL_LIVE] = words * 8;
+    if (shape->ready) sizes[POOL_READY] = words * 8;
+    if (shape->ages) sizes[POOL_AGES] = ((uint64_t)capacity + 1) * sizeof(kolk_age);
+    if (shape->generations) sizes[POOL_GENERATIONS] = (uint64_t)capacity * 4;
+    if (shape->stack) sizes[POOL_STACK] = (uint64_t)capacity * 4;
+    for (unsigned k = 0; k < shape->levels; k++, words = kolk_bits_words(words)) sizes[POOL_HOLES + k] = words * 8;
 }
 
 static uint64_t block_bytes(const layout *shape, uint32_t capacity, uint64_t unit) {
-    uint64_t sizes[REGIONS];
-    measure(shape, capacity, sizes);
-    return kolk_room_bytes(sizes, REGIONS, unit);
+    uint64_t sizes[POOL_REGIONS];
+    measure_layout(shape, capacity, sizes);
+    return kolk_room_bytes(sizes, POOL_REGIONS, unit);
 }
 
-static uint64_t bytes_of(const void *desc, uint32_t capacity, uint64_t unit) {
+static uint64_t pool_bytes_of(const void *desc, uint32_t capacity, uint64_t unit) {
     layout shape = layout_of(desc, capacity);
     return block_bytes(&shape, capacity, unit);
 }
 
 /* What of the block may be touched: the pool's own shape. */
-static void measure_pool(const kolk_pool *pool, uint32_t capacity, uint64_t sizes[REGIONS]) {
+static void measure_pool(const kolk_pool *pool, uint32_t capacity, uint64_t sizes[POOL_REGIONS]) {
     layout shape = {.stride = pool->stride, .levels = pool->levels};
     shape.stack = pool->stack;
     shape.generations = pool->generations;
     shape.ready = pool->ready;
     shape.ages = pool->ages;
-    measure(&shape, capacity, sizes);
+    measure_layout(&shape, capacity, sizes);
 }
 
 bool kolk_pool_commit(const kolk_pool *pool, uint32_t capacity) {
-    uint64_t sizes[REGIONS];
-    void *starts[REGIONS] = {pool->block, pool->live, pool->ready, pool->generations, pool->stack, pool->ages};
-    if (debug_of(pool) && !kolk_debug_commit(pool->debug, capacity)) return false;
+    uint64_t sizes[POOL_REGIONS];
+    void *starts[POOL_REGIONS] = {pool->block, pool->live, pool->ready, pool->generations, pool->stack, pool->ages};
+    if (pool_debug_of(pool) && !kolk_debug_commit(pool->debug, capacity)) return false;
     if (pool->memory != MEMORY_GROWS) return true;
-    memcpy(starts + HOLES, pool->holes, sizeof pool->holes);
+    memcpy(starts + POOL_HOLES, pool->holes, sizeof pool->holes);
     measure_pool(pool, capacity, sizes);
-    return kolk_room_commit(starts, sizes, REGIONS);
+    return kolk_room_commit(starts, sizes, POOL_REGIONS);
 }
 
 uint64_t kolk_pool_committed(const kolk_pool *pool) {
-    uint64_t sizes[REGIONS];
+    uint64_t sizes[POOL_REGIONS];
     if (pool->memory != MEMORY_GROWS) return pool->block_size;
     measure_pool(pool, pool->capacity, sizes);
-    return kolk_room_bytes(sizes, REGIONS, kolk_memory_page());
+    return kolk_room_bytes(sizes, POOL_REGIONS, kolk_memory_page());
 }
 
-static kolk_room room_of(const kolk_pool_desc *desc) {
+static kolk_room pool_room_of(const kolk_pool_desc *desc) {
     return (kolk_room){
         desc->object_align, desc->capacity, desc->max_capacity, desc->memory, desc->memory_size, NULL, 0, 0};
 }
@@ -111,8 +120,8 @@ kolk_status kolk_pool_resolve(kolk_pool_desc *desc, size_t type_size, size_t typ
     if ((unsigned)desc->generations > KOLK_GENERATIONS_NONE) return KOLK_BAD_GENERATIONS;
     if (desc->on_full == kolk_pool_evict_cheapest && !desc->cost) return KOLK_COST_MISSING;
     if (desc->on_full == kolk_pool_evict_oldest && !desc->ages) return KOLK_AGES_MISSING;
-    kolk_room room = room_of(desc);
-    status = kolk_room_resolve(&room, bytes_of, desc);
+    kolk_room room = pool_room_of(desc);
+    status = kolk_room_resolve(&room, pool_bytes_of, desc);
     desc->capacity = room.capacity;
     desc->max_capacity = room.max_capacity;
     if (status != KOLK_OK) return status;
@@ -135,7 +144,7 @@ size_t kolk_pool_memory_size(const kolk_pool_desc *desc) {
 }
 
 /* What of the debug mode this pool can have; a zone that is too large for the address space is left out. */
-static kolk_debug_desc debug_desc_of(const kolk_pool_desc *desc, const kolk_settings *settings, layout *shape) {
+static kolk_debug_desc pool_debug_desc(const kolk_pool_desc *desc, const kolk_settings *settings, layout *shape) {
     kolk_debug_desc debug = {
         .name = desc->name ? desc->name : "",
         .noun = "slot",
@@ -161,29 +170,29 @@ static kolk_debug_desc debug_desc_of(const kolk_pool_desc *desc, const kolk_sett
     return debug;
 }
 
-static bool make_block(kolk_pool *pool, const kolk_pool_desc *desc, const layout *shape) {
-    uint64_t sizes[REGIONS];
-    void *starts[REGIONS] = {NULL};
-    kolk_room room = room_of(desc);
-    measure(shape, desc->max_capacity, sizes);
-    bool made = kolk_room_make(&room, sizes, REGIONS, starts);
+static bool make_pool_block(kolk_pool *pool, const kolk_pool_desc *desc, const layout *shape) {
+    uint64_t sizes[POOL_REGIONS];
+    void *starts[POOL_REGIONS] = {NULL};
+    kolk_room room = pool_room_of(desc);
+    measure_layout(shape, desc->max_capacity, sizes);
+    bool made = kolk_room_make(&room, sizes, POOL_REGIONS, starts);
     pool->block = room.block;
     pool->block_size = room.block_size;
     pool->memory = room.kind;
     if (!made || !pool->block) return made;
-    pool->slots = starts[SLOTS] ? (unsigned char *)starts[SLOTS] + shape->front : NULL;
-    pool->live = starts[LIVE];
-    pool->ready = starts[READY];
-    pool->ages = starts[AGES];
-    pool->generations = starts[GENERATIONS];
-    pool->stack = pool->top = starts[STACK];
-    for (unsigned k = 0; k < MAX_LEVELS; k++) pool->holes[k] = starts[HOLES + k];
+    pool->slots = starts[POOL_SLOTS] ? (unsigned char *)starts[POOL_SLOTS] + shape->front : NULL;
+    pool->live = starts[POOL_LIVE];
+    pool->ready = starts[POOL_READY];
+    pool->ages = starts[POOL_AGES];
+    pool->generations = starts[POOL_GENERATIONS];
+    pool->stack = pool->top = starts[POOL_STACK];
+    for (unsigned k = 0; k < MAX_LEVELS; k++) pool->holes[k] = starts[POOL_HOLES + k];
     return kolk_pool_commit(pool, desc->capacity);
 }
 
 kolk_status kolk_pool_make(kolk_pool *pool, const kolk_pool_desc *desc, const kolk_settings *settings) {
     layout shape = layout_of(desc, desc->max_capacity);
-    kolk_debug_desc debug = debug_desc_of(desc, settings, &shape);
+    kolk_debug_desc debug = pool_debug_desc(desc, settings, &shape);
     pool->stride = (uint32_t)shape.stride;
     kolk_set_divisor(pool->stride, &pool->shift, &pool->inverse);
     pool->desc = *desc;
@@ -195,13 +204,13 @@ kolk_status kolk_pool_make(kolk_pool *pool, const kolk_pool_desc *desc, const ko
         if (pool->debug) pool->objects = kolk_debug_objects(pool->debug);
     }
     bool has_debug = pool->debug || !debug.settings.flags;
-    if (has_debug && make_block(pool, desc, &shape)) return KOLK_OK;
+    if (has_debug && make_pool_block(pool, desc, &shape)) return KOLK_OK;
     kolk_pool_unmake(pool);
     return KOLK_NO_MEMORY;
 }
 
 void kolk_pool_unmake(kolk_pool *pool) {
-    if (debug_of(pool)) kolk_debug_end(pool->debug, pool->fresh);
+    if (pool_debug_of(pool)) kolk_debug_end(pool->debug, pool->fresh);
     kolk_room_end(&(kolk_room){.block = pool->block, .block_size = pool->block_size, .kind = pool->memory});
     memset(pool, 0, sizeof *pool);
 }

@@ -71,7 +71,7 @@ static void store32(unsigned char *at, uint32_t number) {
 }
 
 /* A part of the block, or none: the pool has no such array then. */
-static void copy(void *to, const void *from, uint64_t size) {
+static void copy_bytes(void *to, const void *from, uint64_t size) {
     if (size) memcpy(to, from, (size_t)size);
 }
 
@@ -107,7 +107,7 @@ static stretches stretches_of(const header *head) {
     return from;
 }
 
-static parts parts_of(const header *head) {
+static parts parts_of_snapshot(const header *head) {
     parts at = {.live = sizeof *head};
     at.generations = at.live + kolk_bits_words(head->fresh) * 8;
     at.links = at.generations + (head->generations == KOLK_GENERATIONS_NONE ? 0 : (uint64_t)head->fresh * 4);
@@ -151,8 +151,8 @@ static header header_of(const kolk_pool *pool) {
         .format = FORMAT,
         .object_size = (uint32_t)pool->desc.object_size,
         .tag = pool->tag,
-        .reuse = pool->desc.reuse,
-        .generations = pool->desc.generations,
+        .reuse = (uint8_t)pool->desc.reuse,
+        .generations = (uint8_t)pool->desc.generations,
         .ages = pool->ages != NULL,
         .capacity = pool->capacity,
         .fresh = pool->fresh,
@@ -162,7 +162,7 @@ static header header_of(const kolk_pool *pool) {
         .aged = count_aged(pool),
     };
     memcpy(head.magic, magic, sizeof magic);
-    head.size = parts_of(&head).size;
+    head.size = parts_of_snapshot(&head).size;
     return head;
 }
 
@@ -197,12 +197,12 @@ static void write_chain(const kolk_pool *pool, chain to, unsigned char *generati
 size_t kolk_pool_snapshot(const kolk_pool *pool, void *block, size_t size) {
     if (has_snapshot(pool) != KOLK_OK) return 0;
     header head = header_of(pool);
-    parts at = parts_of(&head);
+    parts at = parts_of_snapshot(&head);
     if (size < at.size) return 0;
 
     unsigned char *bytes = block;
-    copy(bytes + at.live, pool->live, at.generations - at.live);
-    copy(bytes + at.generations, pool->generations, at.links - at.generations);
+    copy_bytes(bytes + at.live, pool->live, at.generations - at.live);
+    copy_bytes(bytes + at.generations, pool->generations, at.links - at.generations);
     memset(bytes + at.links, 0, (size_t)(at.objects - at.links));
     memset(bytes + at.padding, 0, (size_t)(at.checksum - at.padding));
     write_chain(pool, (chain){bytes + at.links, (unsigned char *)&head.first}, bytes + at.generations);
@@ -272,7 +272,7 @@ static kolk_status prove(const kolk_pool *pool, const unsigned char *bytes, size
     if (head->ages != (pool->ages != NULL)) return KOLK_OTHER_POOL;
 
     if (!is_possible(head)) return KOLK_FORGED_SNAPSHOT;
-    parts at = parts_of(head);
+    parts at = parts_of_snapshot(head);
     if (at.size != size) return KOLK_FORGED_SNAPSHOT; /* S5 */
     if (!bits_are_right(head, bytes + at.live)) return KOLK_FORGED_SNAPSHOT;
     if (!generations_are_right(head, bytes + at.live, bytes + at.generations)) return KOLK_FORGED_SNAPSHOT;
@@ -283,7 +283,7 @@ static kolk_status prove(const kolk_pool *pool, const unsigned char *bytes, size
 /* ---- Putting it in place ------------------------------------------------------------------------------------------ */
 
 /* As after the growth of the first pool, if this one may: FIFO uses never-issued slots first. */
-static kolk_status make_room(kolk_pool *pool, const header *head) {
+static kolk_status grow_to_fit(kolk_pool *pool, const header *head) {
     return kolk_pool_reserve(pool, head->capacity <= pool->desc.max_capacity ? head->capacity : head->fresh);
 }
 
@@ -292,9 +292,9 @@ static bool is_alive_then(const header *head, const unsigned char *live, uint32_
     return slot < head->fresh && is_live_in(live, slot);
 }
 
-static void end_life(kolk_pool *pool, uint32_t slot, const void *site) {
+static void end_life_untold(kolk_pool *pool, uint32_t slot, const void *site) {
     kolk_debug_end_life(pool->debug, slot, site);
-    kolk_debug_wipe(pool->debug, slot, slot_at(pool, slot));
+    kolk_debug_wipe(pool->debug, slot, pool_slot_at(pool, slot));
 }
 
 /* What the debug mode has to do: proves what is there, begins the lives that are only then, ends those that are only now.
@@ -302,19 +302,19 @@ static void end_life(kolk_pool *pool, uint32_t slot, const void *site) {
 static bool change_lives(kolk_pool *pool, const header *head, const unsigned char *live, const void *site) {
     kolk_pool_verify_all(pool, site);
     for (uint32_t i = 0; i < head->fresh; i++) {
-        if (is_alive(pool, i) || !is_alive_then(head, live, i)) continue;
-        void *object = kolk_debug_dress(pool->debug, i, slot_at(pool, i));
+        if (pool_is_alive(pool, i) || !is_alive_then(head, live, i)) continue;
+        void *object = kolk_debug_dress(pool->debug, i, pool_slot_at(pool, i));
         if (object) {
             kolk_debug_begin_life(pool->debug, i, object, site);
             continue;
         }
         while (i-- > 0)
-            if (!is_alive(pool, i) && is_alive_then(head, live, i)) end_life(pool, i, site);
+            if (!pool_is_alive(pool, i) && is_alive_then(head, live, i)) end_life_untold(pool, i, site);
         kolk_debug_unissue(pool->debug, pool->fresh, head->fresh);
         return false;
     }
     for (uint32_t i = 0; i < pool->fresh; i++)
-        if (is_alive(pool, i) && !is_alive_then(head, live, i)) end_life(pool, i, site);
+        if (pool_is_alive(pool, i) && !is_alive_then(head, live, i)) end_life_untold(pool, i, site);
     kolk_debug_unissue(pool->debug, head->fresh, pool->fresh);
     return true;
 }
@@ -333,7 +333,7 @@ static void make_holes(kolk_pool *pool) {
 static void place_chain(kolk_pool *pool, const header *head, const unsigned char *links) {
     bool lowest = pool->desc.reuse == KOLK_REUSE_LOWEST;
     stretches from = stretches_of(head);
-    uint32_t room = debug_of(pool) ? kolk_debug_quarantine(pool->debug) : 0, free = 0, slot = head->first - 1;
+    uint32_t room = pool_debug_of(pool) ? kolk_debug_quarantine(pool->debug) : 0, free = 0, slot = head->first - 1;
     uint32_t kept = head->quarantined < room ? head->quarantined : room;
     if (lowest) make_holes(pool);
     for (uint32_t n = 0; n < from.end; n++, slot = load32(links + (size_t)slot * 4) - 1) {
@@ -357,7 +357,7 @@ static void place_chain(kolk_pool *pool, const header *head, const unsigned char
 
 /* Nothing fails from here on. The peak goes on: where it was fresh, and fresh is lower than it was, it is counted. */
 static void take_in(kolk_pool *pool, const header *head, const unsigned char *bytes) {
-    parts at = parts_of(head);
+    parts at = parts_of_snapshot(head);
     uint32_t peak = peak_of(pool);
     pool->fresh = head->fresh;
     pool->first = pool->worn.first = pool->worn.last = pool->quarantined = 0;
@@ -365,11 +365,11 @@ static void take_in(kolk_pool *pool, const header *head, const unsigned char *by
     if (pool->tick.peak > pool->fresh) pool->tick.peak = pool->fresh;
     if (pool->ages) pool->ages[0] = (kolk_age){0, 0};
     for (uint32_t i = 0; pool->ages && i < pool->fresh; i++) be_alone(pool, i);
-    copy(pool->live, bytes + at.live, at.generations - at.live);
-    copy(pool->generations, bytes + at.generations, at.links - at.generations);
+    copy_bytes(pool->live, bytes + at.live, at.generations - at.live);
+    copy_bytes(pool->generations, bytes + at.generations, at.links - at.generations);
     place_chain(pool, head, bytes + at.links);
     if (keeps_peak(pool) || peak > pool->fresh) pool->peak = peak > head->live ? peak : head->live;
-    show(pool);
+    show_pool_bounds(pool);
     copy_objects(pool, (unsigned char *)(uintptr_t)bytes + at.objects, true);
 }
 
@@ -377,10 +377,10 @@ kolk_status kolk_pool_restore(kolk_pool *pool, const void *block, size_t size) {
     header head;
     kolk_status status = has_snapshot(pool);
     if (status == KOLK_OK) status = prove(pool, block, size, &head);
-    if (status == KOLK_OK) status = make_room(pool, &head);
+    if (status == KOLK_OK) status = grow_to_fit(pool, &head);
     if (status != KOLK_OK) return status;
     const unsigned char *bytes = block;
-    if (debug_of(pool) && !change_lives(pool, &head, bytes + sizeof head, SITE)) return KOLK_NO_MEMORY;
+    if (pool_debug_of(pool) && !change_lives(pool, &head, bytes + sizeof head, SITE)) return KOLK_NO_MEMORY;
     take_in(pool, &head, bytes);
     return KOLK_OK;
 }

@@ -19,7 +19,7 @@ kolk_status kolk_pool_reserve(kolk_pool *pool, uint32_t capacity) {
     if (capacity <= pool->capacity) return KOLK_OK;
     if (capacity > pool->desc.max_capacity) return KOLK_ABOVE_MAX;
     if (!kolk_pool_commit(pool, capacity)) return KOLK_NO_MEMORY;
-    PROBE3(grow, name_of(pool), pool->capacity, capacity);
+    PROBE3(grow, pool_name_of(pool), pool->capacity, capacity);
     uint32_t head = pool->capacity - pool->first;
     if (pool->desc.reuse == KOLK_REUSE_FIFO && waiting(pool) > head) { /* the ring goes round: move its beginning up */
         kolk_slot *first = pool->stack + capacity - head;
@@ -27,7 +27,7 @@ kolk_status kolk_pool_reserve(kolk_pool *pool, uint32_t capacity) {
         pool->first = capacity - head;
     }
     pool->capacity = capacity;
-    show(pool);
+    show_pool_bounds(pool);
     return KOLK_OK;
 }
 
@@ -56,7 +56,7 @@ static size_t discard(kolk_pool *pool, uint64_t first, uint64_t end) {
     uint64_t last = round_up(to, pool->stride) / pool->stride;
     if (last > pool->fresh) last = pool->fresh;
     kolk_pool_tear_down(pool, from / pool->stride, last);
-    if (debug_of(pool)) kolk_debug_forget(pool->debug, (uint32_t)(from / pool->stride), (uint32_t)last);
+    if (pool_debug_of(pool)) kolk_debug_forget(pool->debug, (uint32_t)(from / pool->stride), (uint32_t)last);
     return kolk_memory_discard(pool->block + from, (size_t)(to - from));
 }
 

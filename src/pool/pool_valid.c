@@ -46,7 +46,7 @@ bool kolk_pool_is_valid(const kolk_pool *pool) {
     if (pool->fresh > pool->capacity || pool->capacity > pool->desc.max_capacity) return false;     /* I2 */
     if (pool->top < pool->stack || pool->held < pool->worn.count + pool->quarantined) return false; /* I1 */
     kolk_pool shown = *pool;                                                                        /* I4 */
-    show(&shown);
+    show_pool_bounds(&shown);
     if (pool->bound != shown.bound || pool->free_bound != shown.free_bound || pool->floor != shown.floor) return false;
     bool easy = pool->age_floor == shown.age_floor && pool->held_floor == shown.held_floor;
     if (pool->desc.max_capacity && !easy) return false; /* the all-zero pool has 0 */
@@ -54,7 +54,7 @@ bool kolk_pool_is_valid(const kolk_pool *pool) {
     uint64_t live = 0, dead = 0;
     for (uint64_t i = 0; i < pool->fresh; i++) {
         bool is_live = kolk_bits_get(pool->live, i);
-        if (debug_of(pool) && !kolk_debug_is_intact(pool->debug, (uint32_t)i, slot_at(pool, i), is_live))
+        if (pool_debug_of(pool) && !kolk_debug_is_intact(pool->debug, (uint32_t)i, pool_slot_at(pool, i), is_live))
             return false; /* I8 */
         if (!is_live) {
             dead += kolk_mixed(i);

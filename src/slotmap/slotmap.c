@@ -72,18 +72,19 @@ static void show_bounds(kolk_slotmap *map) {
     map->remove_bound = remove_bound_of(map);
 }
 
-static const char *name_of(const kolk_slotmap *map) {
+static const char *map_name_of(const kolk_slotmap *map) {
     return map->name ? map->name : "";
 }
 
 /* The sites are those of a slot; what is reported is a place. */
-static kolk_failure failure_of(const kolk_slotmap *map, kolk_status rule, uint32_t place, const void *site) {
-    kolk_failure failure = {.rule = rule, .pool = name_of(map), .slot = place, .site = site};
-    if (debug_of(map)) kolk_debug_sites(map->debug, place < owned(map) ? map->owners[place] : KOLK_NO_SLOT, &failure);
+static kolk_failure map_failure_of(const kolk_slotmap *map, kolk_status rule, uint32_t place, const void *site) {
+    kolk_failure failure = {.rule = rule, .pool = map_name_of(map), .slot = place, .site = site};
+    if (map_debug_of(map))
+        kolk_debug_sites(map->debug, place < owned(map) ? map->owners[place] : KOLK_NO_SLOT, &failure);
     return failure;
 }
 
-static kolk_handle handle_of(const kolk_slotmap *map, uint32_t slot) {
+static kolk_handle map_handle_of(const kolk_slotmap *map, uint32_t slot) {
     return kolk_handle_make(map->cells[slot].generation, slot, map->tag);
 }
 
@@ -93,11 +94,11 @@ static uintptr_t place_of(const kolk_slotmap *map, const void *object) {
 }
 
 /* Reports what is wrong with a pointer of which the caller wants the `verb`. */
-static void fail_object(const kolk_slotmap *map, const void *object, const char *verb, const void *site) {
+static void fail_map_object(const kolk_slotmap *map, const void *object, const char *verb, const void *site) {
     uint64_t inside;
     bool moved;
     uint32_t place = kolk_slotmap_locate(map, object, &inside, &moved);
-    kolk_failure failure = failure_of(map, KOLK_DEAD_OBJECT, place, site);
+    kolk_failure failure = map_failure_of(map, KOLK_DEAD_OBJECT, place, site);
     failure.object = object;
     if (moved)
         kolk_fail(failure, "%s of a pointer to place %u from before a removal: keep handles", verb, (uint64_t)place);
@@ -109,16 +110,16 @@ static void fail_object(const kolk_slotmap *map, const void *object, const char 
 
 /* ---- Life of a map --------------------------------------------------------------------------------------------- */
 
-static void list_stats(const void *map, kolk_stats *out) {
+static void list_map_stats(const void *map, kolk_stats *out) {
     kolk_slotmap_stats(map, out);
 }
 
-static void list_leaks(const void *given) {
+static void list_map_leaks(const void *given) {
     const kolk_slotmap *map = given;
-    kolk_debug_leaks(map->debug, map->fresh, failure_of(map, KOLK_LEAK, NO_PLACE, NULL));
+    kolk_debug_leaks(map->debug, map->fresh, map_failure_of(map, KOLK_LEAK, NO_PLACE, NULL));
 }
 
-static kolk_status enter_scene(void *given, uint32_t capacity) {
+static kolk_status map_enter_scene(void *given, uint32_t capacity) {
     kolk_slotmap *map = given;
     if (kolk_sizes_are_measured()) {
         map->peak = map->count;
@@ -130,8 +131,8 @@ static kolk_status enter_scene(void *given, uint32_t capacity) {
 kolk_status kolk_slotmap_init_type(kolk_slotmap *map, const kolk_slotmap_desc *given, size_t type_size,
                                    size_t type_align, size_t map_size, uint32_t abi) {
     /* At exit the registry looks only at maps that have something to say: others' storage may be gone. */
-    static const kolk_kind kind = {list_stats, NULL, enter_scene};
-    static const kolk_kind kind_with_sites = {list_stats, list_leaks, enter_scene};
+    static const kolk_kind kind = {list_map_stats, NULL, map_enter_scene};
+    static const kolk_kind kind_with_sites = {list_map_stats, list_map_leaks, map_enter_scene};
     kolk_status status = kolk_begin(map, map_size, sizeof *map, abi, given);
     if (status != KOLK_OK) return status;
     kolk_slotmap_desc desc = *given;
@@ -148,23 +149,24 @@ kolk_status kolk_slotmap_init_type(kolk_slotmap *map, const kolk_slotmap_desc *g
     map->on_move = desc.on_move;
     map->context = desc.context;
     map->peak = PEAK_IS_FRESH; /* up to the first scene; the bounds are 0, as there are no slots yet (I5) */
-    return kolk_enlist(map, sizeof *map, &map->number, has(map, KOLK_DEBUG_SITES) ? &kind_with_sites : &kind);
+    return kolk_enlist(map, sizeof *map, &map->number, map_has(map, KOLK_DEBUG_SITES) ? &kind_with_sites : &kind);
 }
 
 /* The debug mode's proof of the places without an object. */
 static void verify_all(const kolk_slotmap *map, const void *site) {
-    for (uint32_t place = map->count; debug_of(map) && place < map->fresh; place++)
-        kolk_debug_verify(map->debug, place, object_at(map, place), false, failure_of(map, KOLK_OK, place, site));
+    for (uint32_t place = map->count; map_debug_of(map) && place < map->fresh; place++)
+        kolk_debug_verify(map->debug, place, map_object_at(map, place), false,
+                          map_failure_of(map, KOLK_OK, place, site));
 }
 
-static void clear(kolk_slotmap *map, const void *site);
+static void clear_map(kolk_slotmap *map, const void *site);
 
 void kolk_slotmap_deinit(kolk_slotmap *map) {
     const void *site = SITE;
     verify_all(map, site); /* whose handler may longjmp: nothing has changed */
-    if (has(map, KOLK_DEBUG_SITES)) list_leaks(map);
+    if (map_has(map, KOLK_DEBUG_SITES)) list_map_leaks(map);
     kolk_registry_remove(map->number);
-    if (debug_of(map)) clear(map, site);
+    if (map_debug_of(map)) clear_map(map, site);
     kolk_slotmap_unmake(map);
 }
 
@@ -174,13 +176,13 @@ kolk_status kolk_slotmap_reserve(kolk_slotmap *map, uint32_t capacity) {
     if (capacity <= map->capacity) return KOLK_OK;
     if (capacity > map->max_capacity) return KOLK_ABOVE_MAX;
     if (!kolk_slotmap_commit(map, capacity)) return KOLK_NO_MEMORY;
-    PROBE3(grow, name_of(map), map->capacity, capacity);
+    PROBE3(grow, map_name_of(map), map->capacity, capacity);
     map->capacity = capacity;
     return KOLK_OK;
 }
 
 /* Room for one more object, and as much as seems right. */
-static bool grow(kolk_slotmap *map) {
+static bool grow_map(kolk_slotmap *map) {
     if (map->capacity == map->max_capacity) return false;
     uint32_t wish = kolk_room_next_capacity(map->capacity, map->max_capacity, map->stride);
     return kolk_slotmap_reserve(map, wish) == KOLK_OK || kolk_slotmap_reserve(map, map->capacity + 1) == KOLK_OK;
@@ -196,7 +198,7 @@ static void put_owner(kolk_slotmap *map, uint32_t slot) {
 
 /* A free slot where there is none: a new one, or one that is worn out. */
 static bool make_free_slot(kolk_slotmap *map) {
-    if (map->fresh < map->capacity || grow(map)) {
+    if (map->fresh < map->capacity || grow_map(map)) {
         map->fresh++;
         put_owner(map, map->fresh - 1);
         return true;
@@ -211,7 +213,7 @@ static bool make_free_slot(kolk_slotmap *map) {
 }
 
 /* Takes the first free slot, whose generations are used up, out of the permutation. */
-static void retire(kolk_slotmap *map) {
+static void retire_slot(kolk_slotmap *map) {
     uint32_t place = map->count, slot = map->owners[place], other = map->owners[owned(map) - 1];
     map->owners[place] = other;
     map->cells[other].place = place;
@@ -229,19 +231,19 @@ static void retire(kolk_slotmap *map) {
 void *kolk_slotmap_add_slow(kolk_slotmap *map, kolk_handle *out) {
     const void *site = SITE;
     uint32_t place = map->count;
-    bool fails = debug_of(map) && kolk_debug_fails(map->debug);
+    bool fails = map_debug_of(map) && kolk_debug_fails(map->debug);
     if (fails || (place == owned(map) && !make_free_slot(map))) {
         map->failed++;
-        PROBE2(full, name_of(map), map->capacity);
+        PROBE2(full, map_name_of(map), map->capacity);
         if (out) *out = (kolk_handle){0};
         if (out) kolk_tools_wrote(out, sizeof *out);
         return NULL;
     }
     uint32_t slot = map->owners[place];
-    void *object = object_at(map, place);
-    kolk_debug *debug = debug_of(map);
+    void *object = map_object_at(map, place);
+    kolk_debug *debug = map_debug_of(map);
     if (debug) { /* the handler may longjmp: nothing has changed */
-        kolk_debug_verify(debug, place, object, false, failure_of(map, KOLK_OK, place, site));
+        kolk_debug_verify(debug, place, object, false, map_failure_of(map, KOLK_OK, place, site));
         kolk_debug_dress(debug, place, object);
         kolk_debug_begin_life(debug, slot, object, site);
     }
@@ -251,42 +253,42 @@ void *kolk_slotmap_add_slow(kolk_slotmap *map, kolk_handle *out) {
         map->peak = map->count;
         show_bounds(map);
     }
-    if (out) *out = handle_of(map, slot);
+    if (out) *out = map_handle_of(map, slot);
     if (out) kolk_tools_wrote(out, sizeof *out);
     return object;
 }
 
 /* Ends the life of the object in this slot; the last object moves to its place. */
-static void end_life(kolk_slotmap *map, uint32_t slot, const void *site) {
+static void end_map_life(kolk_slotmap *map, uint32_t slot, const void *site) {
     uint32_t place = map->cells[slot].place, last = map->count - 1, moved = map->owners[last];
-    void *vacated = object_at(map, last);
-    if (place != last) memcpy(object_at(map, place), vacated, map->stride);
+    void *vacated = map_object_at(map, last);
+    if (place != last) memcpy(map_object_at(map, place), vacated, map->stride);
     map->cells[moved].place = place;
     map->owners[place] = moved;
     map->cells[slot].place = last;
     map->owners[last] = slot;
     map->count = last;
-    if (debug_of(map)) {
+    if (map_debug_of(map)) {
         kolk_debug_end_life(map->debug, slot, site);
         kolk_debug_wipe(map->debug, slot, vacated);
     }
     kolk_slotmap_hide_first_free(map);
     map->cells[slot].generation = (map->cells[slot].generation + 1) & KOLK_GENERATION_MAX;
-    if (map->cells[slot].generation == 0) retire(map);
+    if (map->cells[slot].generation == 0) retire_slot(map);
 }
 
 void kolk_slotmap_readdress(kolk_slotmap *map) {
-    if (!has(map, KOLK_DEBUG_MOVE)) return;
+    if (!map_has(map, KOLK_DEBUG_MOVE)) return;
     kolk_slotmap_relocate(map);
     for (uint32_t place = 0; map->on_move && place < map->count; place++)
-        map->on_move(object_at(map, place), place, place, map->context);
+        map->on_move(map_object_at(map, place), place, place, map->context);
 }
 
 /* A handle that finds no object: a note, if it is not just null. */
 static void note_none(const kolk_slotmap *map, kolk_handle handle, const void *site) {
-    if (kolk_note_stale(name_of(map), handle) && kolk_handle_is_foreign(handle, map->tag, map->max_capacity) &&
-        kolk_note_foreign(&map->wrong_pool, has(map, KOLK_DEBUG_STRICT)))
-        kolk_fail_handle(failure_of(map, KOLK_WRONG_POOL, NO_PLACE, site), handle);
+    if (kolk_note_stale(map_name_of(map), handle) && kolk_handle_is_foreign(handle, map->tag, map->max_capacity) &&
+        kolk_note_foreign(&map->wrong_pool, map_has(map, KOLK_DEBUG_STRICT)))
+        kolk_fail_handle(map_failure_of(map, KOLK_WRONG_POOL, NO_PLACE, site), handle);
 }
 
 bool kolk_slotmap_remove_slow(kolk_slotmap *map, kolk_handle handle) {
@@ -296,20 +298,20 @@ bool kolk_slotmap_remove_slow(kolk_slotmap *map, kolk_handle handle) {
         return false;
     }
     uint32_t place = map->cells[slot].place;
-    end_life(map, slot, SITE);
+    end_map_life(map, slot, SITE);
     kolk_slotmap_readdress(map);
-    if (map->on_move && place < map->count) map->on_move(object_at(map, place), map->count, place, map->context);
+    if (map->on_move && place < map->count) map->on_move(map_object_at(map, place), map->count, place, map->context);
     return true;
 }
 
-static void clear(kolk_slotmap *map, const void *site) {
+static void clear_map(kolk_slotmap *map, const void *site) {
     verify_all(map, site);
-    while (map->count) end_life(map, map->owners[map->count - 1], site);
+    while (map->count) end_map_life(map, map->owners[map->count - 1], site);
     kolk_slotmap_readdress(map);
 }
 
 void kolk_slotmap_clear(kolk_slotmap *map) {
-    clear(map, SITE);
+    clear_map(map, SITE);
 }
 
 void *kolk_slotmap_get_slow(const kolk_slotmap *map, kolk_handle handle) {
@@ -321,15 +323,15 @@ void *kolk_slotmap_get_slow(const kolk_slotmap *map, kolk_handle handle) {
 
 kolk_handle kolk_slotmap_handle(const kolk_slotmap *map, const void *object) {
     uintptr_t place = place_of(map, object);
-    if (place < map->count) return handle_of(map, map->owners[place]);
-    fail_object(map, object, "handle", SITE);
+    if (place < map->count) return map_handle_of(map, map->owners[place]);
+    fail_map_object(map, object, "handle", SITE);
     return (kolk_handle){0};
 }
 
 uint32_t kolk_slotmap_index(const kolk_slotmap *map, const void *object) {
     uintptr_t place = place_of(map, object);
     if (place < map->count) return (uint32_t)place;
-    fail_object(map, object, "index", SITE);
+    fail_map_object(map, object, "index", SITE);
     return NO_PLACE;
 }
 
@@ -340,14 +342,14 @@ size_t kolk_slotmap_trim(kolk_slotmap *map) {
     uint64_t from = round_up((uint64_t)map->count * map->stride, page); /* objects begin on a page */
     uint64_t end = (uint64_t)map->capacity * map->stride / page * page;
     if (map->memory == MEMORY_CALLERS || from >= end) return 0;
-    if (debug_of(map)) kolk_debug_forget(map->debug, (uint32_t)(from / map->stride), map->fresh);
+    if (map_debug_of(map)) kolk_debug_forget(map->debug, (uint32_t)(from / map->stride), map->fresh);
     return kolk_memory_discard(map->objects + from, (size_t)(end - from));
 }
 
 void kolk_slotmap_stats(const kolk_slotmap *map, kolk_stats *out) {
     uint32_t peak = kolk_peak(map->peak, map->fresh);
     *out = (kolk_stats){
-        .name = name_of(map),
+        .name = map_name_of(map),
         .kind = "slotmap",
         .object_size = map->object_size,
         .stride = map->stride,

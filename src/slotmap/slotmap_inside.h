@@ -14,15 +14,15 @@
 #define NO_PLACE KOLK_NO_SLOT
 
 /* NULL: off, as always in freestanding builds, whose compiler then leaves all of it out. */
-static inline kolk_debug *debug_of(const kolk_slotmap *map) {
+static inline kolk_debug *map_debug_of(const kolk_slotmap *map) {
     return __STDC_HOSTED__ ? map->debug : NULL;
 }
 
-static inline bool has(const kolk_slotmap *map, uint32_t flag) {
+static inline bool map_has(const kolk_slotmap *map, uint32_t flag) {
     return __STDC_HOSTED__ && (map->debug_flags & flag);
 }
 
-static inline void *object_at(const kolk_slotmap *map, uint32_t place) {
+static inline void *map_object_at(const kolk_slotmap *map, uint32_t place) {
     return map->objects + (size_t)place * map->stride;
 }
 
@@ -34,11 +34,11 @@ static inline uint32_t owned(const kolk_slotmap *map) {
 /* The bounds that the fast paths are shown. */
 static inline uint32_t add_bound_of(const kolk_slotmap *map) {
     uint32_t known = map->peak < owned(map) ? map->peak : owned(map);
-    return has(map, UINT32_MAX) ? 0 : known;
+    return map_has(map, UINT32_MAX) ? 0 : known;
 }
 
 static inline uint32_t remove_bound_of(const kolk_slotmap *map) {
-    return has(map, UINT32_MAX) || map->on_move ? 0 : map->fresh;
+    return map_has(map, UINT32_MAX) || map->on_move ? 0 : map->fresh;
 }
 
 /* ---- slotmap.c --------------------------------------------------------------------------------------------------- */

@@ -15,22 +15,22 @@
 
 #define BLOCKS 8u
 
-enum { OBJECTS, CELLS, OWNERS, REGIONS };
+enum { MAP_OBJECTS, MAP_CELLS, MAP_OWNERS, MAP_REGIONS };
 
-static void measure(uint64_t stride, uint32_t capacity, uint64_t sizes[REGIONS]) {
-    sizes[OBJECTS] = capacity * stride;
-    sizes[CELLS] = (uint64_t)capacity * sizeof(kolk_cell);
-    sizes[OWNERS] = (uint64_t)capacity * sizeof(uint32_t);
+static void measure_map(uint64_t stride, uint32_t capacity, uint64_t sizes[MAP_REGIONS]) {
+    sizes[MAP_OBJECTS] = capacity * stride;
+    sizes[MAP_CELLS] = (uint64_t)capacity * sizeof(kolk_cell);
+    sizes[MAP_OWNERS] = (uint64_t)capacity * sizeof(uint32_t);
 }
 
-static uint64_t bytes_of(const void *given, uint32_t capacity, uint64_t unit) {
+static uint64_t map_bytes_of(const void *given, uint32_t capacity, uint64_t unit) {
     const kolk_slotmap_desc *desc = given;
-    uint64_t sizes[REGIONS];
-    measure(round_up(desc->object_size, desc->object_align), capacity, sizes);
-    return kolk_room_bytes(sizes, REGIONS, unit);
+    uint64_t sizes[MAP_REGIONS];
+    measure_map(round_up(desc->object_size, desc->object_align), capacity, sizes);
+    return kolk_room_bytes(sizes, MAP_REGIONS, unit);
 }
 
-static kolk_room room_of(const kolk_slotmap_desc *desc) {
+static kolk_room map_room_of(const kolk_slotmap_desc *desc) {
     return (kolk_room){
         desc->object_align, desc->capacity, desc->max_capacity, desc->memory, desc->memory_size, NULL, 0, 0};
 }
@@ -38,8 +38,8 @@ static kolk_room room_of(const kolk_slotmap_desc *desc) {
 kolk_status kolk_slotmap_resolve(kolk_slotmap_desc *desc, size_t type_size, size_t type_align) {
     kolk_status status = kolk_room_resolve_size(&desc->object_size, &desc->object_align, type_size, type_align);
     if (status != KOLK_OK) return status;
-    kolk_room room = room_of(desc);
-    status = kolk_room_resolve(&room, bytes_of, desc);
+    kolk_room room = map_room_of(desc);
+    status = kolk_room_resolve(&room, map_bytes_of, desc);
     desc->capacity = room.capacity;
     desc->max_capacity = room.max_capacity;
     return status;
@@ -49,29 +49,29 @@ size_t kolk_slotmap_memory_size(const kolk_slotmap_desc *desc) {
     if (!desc) return 0;
     kolk_slotmap_desc fixed = {
         .object_size = desc->object_size, .object_align = desc->object_align, .capacity = desc->capacity};
-    return kolk_slotmap_resolve(&fixed, 0, 0) == KOLK_OK ? (size_t)bytes_of(&fixed, fixed.capacity, 8) : 0;
+    return kolk_slotmap_resolve(&fixed, 0, 0) == KOLK_OK ? (size_t)map_bytes_of(&fixed, fixed.capacity, 8) : 0;
 }
 
 /* ---- What tools are told of the places from `from` to `end` ------------------------------------------------------- */
 
 /* Nobody may touch them, and what lies behind them in their last granule of 8 bytes is nobody's either. */
-static void hide(const kolk_slotmap *map, const unsigned char *objects, uint32_t from, uint32_t end) {
+static void hide_places(const kolk_slotmap *map, const unsigned char *objects, uint32_t from, uint32_t end) {
     size_t first = (size_t)from * map->stride, last = (size_t)round_up((uint64_t)end * map->stride, 8);
-    if (has(map, KOLK_DEBUG_BYPASS) && from < end) kolk_tools_hide(objects + first, last - first);
+    if (map_has(map, KOLK_DEBUG_BYPASS) && from < end) kolk_tools_hide(objects + first, last - first);
 }
 
 /* The program may, and has to write them first. */
-static void show(const kolk_slotmap *map, const unsigned char *objects, uint32_t from, uint32_t end) {
+static void show_places(const kolk_slotmap *map, const unsigned char *objects, uint32_t from, uint32_t end) {
     size_t first = (size_t)from * map->stride, last = (size_t)end * map->stride;
-    if (has(map, KOLK_DEBUG_BYPASS) && from < end) kolk_tools_show(objects + first, last - first);
+    if (map_has(map, KOLK_DEBUG_BYPASS) && from < end) kolk_tools_show(objects + first, last - first);
 }
 
 void kolk_slotmap_hide_first_free(const kolk_slotmap *map) {
-    hide(map, map->objects, map->count, map->count + 1);
+    hide_places(map, map->objects, map->count, map->count + 1);
 }
 
 void kolk_slotmap_show_first_free(const kolk_slotmap *map) {
-    show(map, map->objects, map->count, map->count + 1);
+    show_places(map, map->objects, map->count, map->count + 1);
 }
 
 /* ---- The blocks of the debug setting move ------------------------------------------------------------------------ */
@@ -83,7 +83,7 @@ static size_t size_of_blocks(const kolk_slotmap *map) {
 /* Without address space for them, there are none. */
 static void make_blocks(kolk_slotmap *map, const kolk_slotmap_desc *desc) {
     bool fits = size_of_blocks(map) <= PTRDIFF_MAX / BLOCKS && map->max_capacity > 0;
-    if (has(map, KOLK_DEBUG_MOVE) && fits && !desc->memory)
+    if (map_has(map, KOLK_DEBUG_MOVE) && fits && !desc->memory)
         map->blocks = kolk_memory_reserve(BLOCKS * size_of_blocks(map));
     if (!map->blocks) {
         map->debug_flags &= (uint8_t)~KOLK_DEBUG_MOVE;
@@ -94,7 +94,7 @@ static void make_blocks(kolk_slotmap *map, const kolk_slotmap_desc *desc) {
 
 static void release_blocks(kolk_slotmap *map) {
     if (!map->blocks) return;
-    if (has(map, KOLK_DEBUG_BYPASS)) kolk_tools_show(map->blocks, BLOCKS * size_of_blocks(map));
+    if (map_has(map, KOLK_DEBUG_BYPASS)) kolk_tools_show(map->blocks, BLOCKS * size_of_blocks(map));
     kolk_tools_remove_root(map->blocks, BLOCKS * size_of_blocks(map));
     kolk_memory_release(map->blocks, BLOCKS * size_of_blocks(map));
 }
@@ -105,12 +105,12 @@ void kolk_slotmap_relocate(kolk_slotmap *map) {
     if (!kolk_memory_commit(to, (size_t)map->capacity * map->stride)) return;
     map->turn = turn;
     map->objects = to;
-    show(map, to, 0, map->count);
+    show_places(map, to, 0, map->count);
     memcpy(to, from, (size_t)map->count * map->stride);
-    hide(map, to, map->count, map->capacity);
-    hide(map, from, 0, map->count);
+    hide_places(map, to, map->count, map->capacity);
+    hide_places(map, from, 0, map->count);
     kolk_memory_decommit(from, size_of_blocks(map));
-    if (debug_of(map)) kolk_debug_forget(map->debug, map->count, map->fresh);
+    if (map_debug_of(map)) kolk_debug_forget(map->debug, map->count, map->fresh);
 }
 
 uint32_t kolk_slotmap_locate(const kolk_slotmap *map, const void *pointer, uint64_t *inside, bool *moved) {
@@ -127,14 +127,14 @@ uint32_t kolk_slotmap_locate(const kolk_slotmap *map, const void *pointer, uint6
 /* ---- The block ------------------------------------------------------------------------------------------------- */
 
 bool kolk_slotmap_commit(const kolk_slotmap *map, uint32_t capacity) {
-    uint64_t sizes[REGIONS];
-    void *starts[REGIONS] = {map->objects, map->cells, map->owners};
-    if (debug_of(map) && !kolk_debug_commit(map->debug, capacity)) return false;
-    measure(map->stride, capacity, sizes);
-    if (map->blocks && capacity && !kolk_memory_commit(map->objects, (size_t)sizes[OBJECTS])) return false;
-    if (map->blocks) sizes[OBJECTS] = 0;
-    if (map->memory == MEMORY_GROWS && !kolk_room_commit(starts, sizes, REGIONS)) return false;
-    hide(map, map->objects, map->capacity, capacity);
+    uint64_t sizes[MAP_REGIONS];
+    void *starts[MAP_REGIONS] = {map->objects, map->cells, map->owners};
+    if (map_debug_of(map) && !kolk_debug_commit(map->debug, capacity)) return false;
+    measure_map(map->stride, capacity, sizes);
+    if (map->blocks && capacity && !kolk_memory_commit(map->objects, (size_t)sizes[MAP_OBJECTS])) return false;
+    if (map->blocks) sizes[MAP_OBJECTS] = 0;
+    if (map->memory == MEMORY_GROWS && !kolk_room_commit(starts, sizes, MAP_REGIONS)) return false;
+    hide_places(map, map->objects, map->capacity, capacity);
     return true;
 }
 
@@ -143,37 +143,37 @@ uint64_t kolk_slotmap_reserved(const kolk_slotmap *map) {
 }
 
 uint64_t kolk_slotmap_committed(const kolk_slotmap *map) {
-    uint64_t sizes[REGIONS], objects = 0;
-    measure(map->stride, map->capacity, sizes);
+    uint64_t sizes[MAP_REGIONS], objects = 0;
+    measure_map(map->stride, map->capacity, sizes);
     if (map->blocks) {
-        objects = round_up(sizes[OBJECTS], kolk_memory_page());
-        sizes[OBJECTS] = 0;
+        objects = round_up(sizes[MAP_OBJECTS], kolk_memory_page());
+        sizes[MAP_OBJECTS] = 0;
     }
     bool grows = map->memory == MEMORY_GROWS;
-    return objects + (grows ? kolk_room_bytes(sizes, REGIONS, kolk_memory_page()) : map->block_size);
+    return objects + (grows ? kolk_room_bytes(sizes, MAP_REGIONS, kolk_memory_page()) : map->block_size);
 }
 
-static bool make_block(kolk_slotmap *map, const kolk_slotmap_desc *desc) {
-    uint64_t sizes[REGIONS];
-    void *starts[REGIONS] = {NULL};
-    kolk_room room = room_of(desc);
+static bool make_map_block(kolk_slotmap *map, const kolk_slotmap_desc *desc) {
+    uint64_t sizes[MAP_REGIONS];
+    void *starts[MAP_REGIONS] = {NULL};
+    kolk_room room = map_room_of(desc);
     make_blocks(map, desc);
-    measure(map->stride, desc->max_capacity, sizes);
-    if (map->blocks) sizes[OBJECTS] = 0;
-    bool made = kolk_room_make(&room, sizes, REGIONS, starts);
+    measure_map(map->stride, desc->max_capacity, sizes);
+    if (map->blocks) sizes[MAP_OBJECTS] = 0;
+    bool made = kolk_room_make(&room, sizes, MAP_REGIONS, starts);
     map->block = room.block;
     map->block_size = room.block_size;
     map->memory = room.kind;
-    map->objects = map->blocks ? map->blocks : starts[OBJECTS];
-    map->cells = starts[CELLS];
-    map->owners = starts[OWNERS];
+    map->objects = map->blocks ? map->blocks : starts[MAP_OBJECTS];
+    map->cells = starts[MAP_CELLS];
+    map->owners = starts[MAP_OWNERS];
     if (!made || !kolk_slotmap_commit(map, desc->capacity)) return false;
     map->capacity = desc->capacity;
     return true;
 }
 
 /* What of the debug mode a map can have. */
-static kolk_settings settle(kolk_settings settings) {
+static kolk_settings map_settings(kolk_settings settings) {
     settings.flags &= ~(uint32_t)(KOLK_DEBUG_GUARD | KOLK_DEBUG_QUARANTINE);
     if (settings.flags & KOLK_DEBUG_BYPASS) settings.flags &= ~(uint32_t)KOLK_DEBUG_FILL; /* tools see more */
     settings.quarantine = 0;
@@ -184,7 +184,7 @@ static bool begin_debug(kolk_slotmap *map, const kolk_slotmap_desc *desc, const 
     kolk_debug_desc debug = {
         .name = desc->name ? desc->name : "",
         .noun = "place",
-        .settings = settle(*settings),
+        .settings = map_settings(*settings),
         .object_size = (uint32_t)desc->object_size,
         .object_align = (uint32_t)desc->object_align,
         .max_capacity = desc->max_capacity,
@@ -200,15 +200,15 @@ kolk_status kolk_slotmap_make(kolk_slotmap *map, const kolk_slotmap_desc *desc, 
     map->stride = (uint32_t)round_up(desc->object_size, desc->object_align);
     kolk_set_divisor(map->stride, &map->shift, &map->inverse);
     map->max_capacity = desc->max_capacity;
-    if (begin_debug(map, desc, settings) && make_block(map, desc)) return KOLK_OK;
+    if (begin_debug(map, desc, settings) && make_map_block(map, desc)) return KOLK_OK;
     kolk_slotmap_unmake(map);
     return KOLK_NO_MEMORY;
 }
 
 void kolk_slotmap_unmake(kolk_slotmap *map) {
     size_t hidden = (size_t)round_up((uint64_t)map->capacity * map->stride, 8);
-    if (has(map, KOLK_DEBUG_BYPASS) && hidden) kolk_tools_show(map->objects, hidden);
-    if (debug_of(map)) kolk_debug_end(map->debug, map->fresh);
+    if (map_has(map, KOLK_DEBUG_BYPASS) && hidden) kolk_tools_show(map->objects, hidden);
+    if (map_debug_of(map)) kolk_debug_end(map->debug, map->fresh);
     kolk_room_end(&(kolk_room){.block = map->block, .block_size = map->block_size, .kind = map->memory});
     release_blocks(map);
     memset(map, 0, sizeof *map);

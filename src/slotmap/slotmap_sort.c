@@ -17,7 +17,7 @@ typedef struct order {
 /* Does the object of slot a come before that of slot b? */
 static bool is_before(const order *by, uint32_t a, uint32_t b) {
     uint32_t at_a = by->map->cells[a].place, at_b = by->map->cells[b].place;
-    int sign = by->compare(object_at(by->map, at_a), object_at(by->map, at_b), by->context);
+    int sign = by->compare(map_object_at(by->map, at_a), map_object_at(by->map, at_b), by->context);
     return sign < 0 || (sign == 0 && at_a < at_b);
 }
 
@@ -57,22 +57,22 @@ static void swap_bytes(unsigned char *a, unsigned char *b, size_t size) {
     }
 }
 
-static void tell(const kolk_slotmap *map, uint32_t at, uint32_t from, uint32_t to) {
-    if (map->on_move) map->on_move(object_at(map, at), from, to, map->context);
+static void tell_of_move(const kolk_slotmap *map, uint32_t at, uint32_t from, uint32_t to) {
+    if (map->on_move) map->on_move(map_object_at(map, at), from, to, map->context);
 }
 
 /* Moves the objects of one cycle to the places of their owners. The one that was at `first` is put aside, as far as
  * on_move is told; in truth it is always at the place that is filled next. */
 static void follow_cycle(kolk_slotmap *map, uint32_t first) {
     uint32_t to = first;
-    tell(map, first, first, map->max_capacity);
+    tell_of_move(map, first, first, map->max_capacity);
     for (uint32_t from; (from = map->cells[map->owners[to]].place) != first; to = from) {
-        swap_bytes(object_at(map, to), object_at(map, from), map->stride);
+        swap_bytes(map_object_at(map, to), map_object_at(map, from), map->stride);
         map->cells[map->owners[to]].place = to;
-        tell(map, to, from, to);
+        tell_of_move(map, to, from, to);
     }
     map->cells[map->owners[to]].place = to;
-    tell(map, to, map->max_capacity, to);
+    tell_of_move(map, to, map->max_capacity, to);
 }
 
 void kolk_slotmap_sort(kolk_slotmap *map, int (*compare)(const void *a, const void *b, void *context), void *context) {
