@@ -503,18 +503,12 @@ static void test_the_profiler_is_told(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        DEBUG_TEST(test_each_way_to_alloc_and_to_free),
-        DEBUG_TEST(test_sites_of_damage),
-        DEBUG_TEST(test_the_site_of_other_failures),
-        DEBUG_TEST(test_leaks_at_deinit),
-        DEBUG_TEST(test_what_a_program_prints),
-        DEBUG_TEST(test_a_jump_out_of_alloc),
-        DEBUG_TEST(test_a_jump_and_the_end_of_a_local),
-        DEBUG_TEST(test_a_jump_and_the_end_of_the_pool),
-        DEBUG_TEST(test_a_jump_out_of_free_and_deinit),
-        DEBUG_TEST(test_a_jump_out_of_the_list_of_leaks),
-        DEBUG_TEST(test_every_nth_alloc_fails),
-        DEBUG_TEST(test_the_profiler_is_told),
+        DEBUG_TEST(test_each_way_to_alloc_and_to_free), DEBUG_TEST(test_sites_of_damage),
+        DEBUG_TEST(test_the_site_of_other_failures),    DEBUG_TEST(test_leaks_at_deinit),
+        DEBUG_TEST(test_what_a_program_prints),         DEBUG_TEST(test_a_jump_out_of_alloc),
+        DEBUG_TEST(test_a_jump_and_the_end_of_a_local), DEBUG_TEST(test_a_jump_and_the_end_of_the_pool),
+        DEBUG_TEST(test_a_jump_out_of_free_and_deinit), DEBUG_TEST(test_a_jump_out_of_the_list_of_leaks),
+        DEBUG_TEST(test_every_nth_alloc_fails),         DEBUG_TEST(test_the_profiler_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
