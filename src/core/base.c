@@ -11,7 +11,7 @@
 #include <stdarg.h>
 
 #if __STDC_HOSTED__
-#include "../os/wait.h"
+#include "../os/cancel.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -22,11 +22,8 @@
  *
  * Another thread may fork at any moment. Its child relies on the order of these stores: each list ends, a slot is in one
  * list or in none, and an address that is remembered has its slot. */
-#if defined(__linux__) || defined(__APPLE__) || defined(__unix__)
-#ifndef _POSIX_C_SOURCE
-#define _POSIX_C_SOURCE 200809L /* posix_memalign */
-#endif
-#endif
+#include "../os/system.h"
+
 #if __STDC_VERSION__ < 201112L
 #error "kolk is C11: compile src/*/*.c with -std=c11 or a later one; the program that includes its headers may be C99"
 #endif
@@ -41,7 +38,7 @@
 #include <string.h>
 
 #if __STDC_HOSTED__
-#include "../os/wait.h"
+#include "../os/lock.h"
 
 #include <stdlib.h>
 #endif

@@ -19,7 +19,7 @@
 #include "../os/memory.h"
 #include "sizes.h"
 #include "stats.h"
-#include "../os/wait.h"
+#include "../os/lock.h"
 
 #include <stdlib.h>
 

@@ -11,7 +11,7 @@
 
 #include "../core/fail.h"
 #include "tools.h"
-#include "../os/wait.h"
+#include "../os/environment.h"
 #include "words.h"
 
 #include <string.h>

@@ -22,21 +22,16 @@
  * addr2line that PATH leads to, so that users get that of their toolchain. Relative folders of PATH are skipped: they are
  * wherever the program happens to be. A program with more rights than its user runs none, since that user chooses PATH.
  *
- * With memory.c and wait.c the only file that knows the operating system: Linux. Elsewhere an address is all there is.
- */
-#if defined(__linux__) || defined(__unix__)
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* dl_iterate_phdr, pipe2, environ */
-#endif
-#ifndef _FILE_OFFSET_BITS
-#define _FILE_OFFSET_BITS 64 /* programs with debug information may have 2 GiB, and be of 32 bits */
-#endif
-#endif
+ * Beside the files of src/os it is the only one that knows the operating system: Linux. Elsewhere an address is all there
+ * is. */
+#include "../os/system.h"
+
 #include "kolk/base.h"
 
+#include "../os/cancel.h"
+#include "../os/environment.h"
 #include "../os/memory.h"
 #include "tools.h"
-#include "../os/wait.h"
 
 #if __STDC_HOSTED__ && !defined(_WIN32)
 

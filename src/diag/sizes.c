@@ -18,7 +18,8 @@
 #include "registry.h"
 #include "sizes.h"
 #include "sizes_file.h"
-#include "../os/wait.h"
+#include "../os/environment.h"
+#include "../os/lock.h"
 
 static struct {
     const char *name; /* of the file; NULL: KOLK_SIZES is not set */

@@ -12,7 +12,8 @@
 #include "sizes.h"
 #include "stats.h"
 #include "tools.h"
-#include "../os/wait.h"
+#include "../os/cancel.h"
+#include "../os/environment.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,16 +1,13 @@
-/* files.c: see files.h. With memory.c, wait.c and sites.c it knows the operating system. */
-#if defined(__linux__) || defined(__APPLE__) || defined(__unix__)
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* realpath, lstat, fchmod under -std=c11 */
-#endif
-#endif
+/* files.c: see files.h. */
+#include "system.h"
+
 #include "kolk/base.h"
 
 #if __STDC_HOSTED__
 
+#include "cancel.h"
 #include "files.h"
 #include "memory.h"
-#include "wait.h"
 
 #include <errno.h>
 #include <string.h>

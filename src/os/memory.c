@@ -1,9 +1,6 @@
 /* memory.c: see memory.h. Linux and other POSIX systems by mmap, Windows by VirtualAlloc. */
-#if defined(__linux__) || defined(__APPLE__) || defined(__unix__)
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* mincore, MAP_ANONYMOUS, MAP_NORESERVE, MADV_DONTNEED */
-#endif
-#endif
+#include "system.h"
+
 #include "memory.h"
 
 #include <stdint.h>
@@ -41,7 +38,7 @@ void kolk_memory_release(void *start, size_t size) {
 
 #include <windows.h>
 
-size_t kolk_memory_page(void) {
+static size_t ask_for_page(void) {
     SYSTEM_INFO info;
     GetSystemInfo(&info);
     return info.dwPageSize;
@@ -83,7 +80,7 @@ void kolk_memory_release(void *start, size_t size) {
 #define MAP_NORESERVE 0
 #endif
 
-size_t kolk_memory_page(void) {
+static size_t ask_for_page(void) {
     return (size_t)sysconf(_SC_PAGESIZE);
 }
 
@@ -140,4 +137,17 @@ void kolk_memory_release(void *start, size_t size) {
     munmap(start, size);
 }
 
+#endif
+
+#if __STDC_HOSTED__
+/* The system is asked once, or once by each of several threads that come at the same time. */
+size_t kolk_memory_page(void) {
+    static size_t known;
+    size_t page = __atomic_load_n(&known, __ATOMIC_RELAXED);
+    if (page == 0) {
+        page = ask_for_page();
+        __atomic_store_n(&known, page, __ATOMIC_RELAXED);
+    }
+    return page;
+}
 #endif

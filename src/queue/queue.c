@@ -57,7 +57,10 @@
 #include "../diag/debug.h"
 #include "../os/memory.h"
 #include "../diag/tools.h"
-#include "../os/wait.h"
+#include "../os/clock.h"
+#include "../os/event.h"
+#include "../os/lock.h"
+#include "../os/sleep.h"
 
 #include <string.h>
 

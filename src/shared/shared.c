@@ -47,7 +47,7 @@
 
 #include "../diag/probes.h"
 #include "../core/room.h"
-#include "../os/wait.h"
+#include "../os/lock.h"
 
 #include <string.h>
 

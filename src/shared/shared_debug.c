@@ -9,7 +9,8 @@
 
 #if __STDC_HOSTED__
 
-#include "../os/wait.h"
+#include "../os/lock.h"
+#include "../os/thread.h"
 
 void kolk_shared_lock_debug(const kolk_shared *pool) {
     kolk_lock_word((uint32_t *)(uintptr_t)&pool->debug_lock);

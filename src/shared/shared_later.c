@@ -20,7 +20,7 @@
 
 #if __STDC_HOSTED__
 
-#include "../os/wait.h"
+#include "../os/clock.h"
 
 #define EPOCHS_BEHIND 3u    /* from free_later to coming home */
 #define PATIENCE      1024u /* looks at a thread that is behind, then a look whether it still runs */

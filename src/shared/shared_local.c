@@ -2,7 +2,7 @@
  *
  * A local is two pointers; all else is in its magazine, which is in the pool. So a thread that ends without a deinit leaves
  * nothing that dangles, and what it had at hand can be brought home by others: when a local is made, and when deferred free
- * has long found its thread behind. A thread is known by a number that it keeps through forks (wait.h); in a fork's child, all
+ * has long found its thread behind. A thread is known by a number that it keeps through forks (thread.h); in a fork's child, all
  * threads but one are such. There a magazine may have been left in the middle of an operation: slots that were on their way to
  * it or from it are lost to the child, but none is in it twice or alive, since all is written in this order: a life ends, its
  * slot is in the magazine, top says so, `leaving` says that it goes, it comes home. */
@@ -10,7 +10,9 @@
 
 #if __STDC_HOSTED__
 
-#include "../os/wait.h"
+#include "../os/key.h"
+#include "../os/lock.h"
+#include "../os/thread.h"
 
 /* Of locals that have no pool: empty, and every free leaves the fast path. */
 static kolk_magazine nobodys;

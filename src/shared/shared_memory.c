@@ -10,7 +10,8 @@
 #include "../os/memory.h"
 #include "../core/room.h"
 #include "../diag/tools.h"
-#include "../os/wait.h"
+#include "../os/key.h"
+#include "../os/lock.h"
 
 #include <string.h>
 

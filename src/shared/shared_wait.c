@@ -16,7 +16,8 @@
 
 #if __STDC_HOSTED__
 
-#include "../os/wait.h"
+#include "../os/lock.h"
+#include "../os/sleep.h"
 
 /* Who waits, on its own stack. */
 typedef struct kolk_in_line {

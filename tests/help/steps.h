@@ -7,7 +7,8 @@
 #ifndef TESTS_STEPS_H
 #define TESTS_STEPS_H
 
-#include "os/wait.h"
+#include "os/clock.h"
+#include "os/sleep.h"
 
 /* ---- The state of one exploration -------------------------------------------------------------------------------- */
 
@@ -320,7 +321,7 @@ void kolk_scheduled_plain(const void *at, size_t size, const kolk_place *place) 
     sched_note(place, 0, 0, "");
 }
 
-/* ---- wait.h ------------------------------------------------------------------------------------------------------ */
+/* ---- sleep.h ----------------------------------------------------------------------------------------------------- */
 
 int64_t kolk_now_ns(void) {
     return sched.now;

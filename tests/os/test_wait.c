@@ -12,7 +12,11 @@
 #include <unistd.h>
 
 #include "core/atomics.h"
-#include "os/wait.h"
+#include "os/clock.h"
+#include "os/key.h"
+#include "os/lock.h"
+#include "os/sleep.h"
+#include "os/thread.h"
 
 #define SLEEPERS 5u
 

@@ -7,7 +7,10 @@
 #include "../help/test.h"
 
 #include "../help/chaos.h"
-#include "os/wait.h"
+#include "os/clock.h"
+#include "os/event.h"
+#include "os/lock.h"
+#include "os/sleep.h"
 
 #include <pthread.h>
 #include <sched.h>

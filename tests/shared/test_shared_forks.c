@@ -7,7 +7,7 @@
 #include "../help/test.h"
 
 #include "shared_test.h"
-#include "os/wait.h"
+#include "os/thread.h"
 
 #include <pthread.h>
 #include <semaphore.h>

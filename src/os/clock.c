@@ -1,0 +1,40 @@
+/* clock.c: see clock.h. A scheduled test has a clock of its own, in tests/help/schedule.h. */
+#include "system.h"
+
+#include "kolk/base.h"
+
+#include "clock.h"
+
+#if __STDC_HOSTED__
+
+#ifdef _WIN32
+#include <windows.h>
+#else
+#include <time.h>
+#endif
+
+kolk_deadline kolk_deadline_after(int64_t milliseconds) {
+    if (milliseconds <= 0) return KOLK_NOW;
+    int64_t now = kolk_now_ns();
+    if (milliseconds > (INT64_MAX - now) / 1000000) return KOLK_FOREVER;
+    return (kolk_deadline){now + milliseconds * 1000000};
+}
+
+#ifdef KOLK_SCHEDULED
+#elif defined(_WIN32)
+int64_t kolk_now_ns(void) {
+    LARGE_INTEGER count, frequency;
+    QueryPerformanceCounter(&count);
+    QueryPerformanceFrequency(&frequency);
+    return count.QuadPart / frequency.QuadPart * 1000000000 +
+           count.QuadPart % frequency.QuadPart * 1000000000 / frequency.QuadPart;
+}
+#else
+int64_t kolk_now_ns(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+#endif
+
+#endif

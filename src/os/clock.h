@@ -1,0 +1,10 @@
+/* clock.h: the clock that deadlines go by. Not in freestanding builds. */
+#ifndef KOLK_SRC_CLOCK_H
+#define KOLK_SRC_CLOCK_H
+
+#include <stdint.h>
+
+/* Nanoseconds since some moment in the past. The clock is monotonic: nobody can set it back. */
+int64_t kolk_now_ns(void);
+
+#endif

@@ -1,0 +1,57 @@
+/* event.c: see event.h. Linux has eventfd for it; other systems have no events here. */
+#include "system.h"
+
+#include "kolk/base.h"
+
+#include "event.h"
+
+#if __STDC_HOSTED__
+
+#ifdef __linux__
+#include "cancel.h"
+
+#include <errno.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+int kolk_event_open(void) {
+    return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+}
+
+void kolk_event_set(int fd) {
+    int cancel = kolk_cancel_off();
+    while (eventfd_write(fd, 1) != 0 && errno == EINTR) {} /* it can't be full: it is reset before it is set again */
+    kolk_cancel_restore(cancel);
+}
+
+void kolk_event_reset(int fd) {
+    eventfd_t value;
+    int cancel = kolk_cancel_off();
+    while (eventfd_read(fd, &value) != 0 && errno == EINTR) {}
+    kolk_cancel_restore(cancel);
+}
+
+void kolk_event_close(int fd) {
+    int cancel = kolk_cancel_off();
+    close(fd);
+    kolk_cancel_restore(cancel);
+}
+#else
+int kolk_event_open(void) {
+    return -1;
+}
+
+void kolk_event_set(int fd) {
+    (void)fd;
+}
+
+void kolk_event_reset(int fd) {
+    (void)fd;
+}
+
+void kolk_event_close(int fd) {
+    (void)fd;
+}
+#endif
+
+#endif

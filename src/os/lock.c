@@ -1,0 +1,108 @@
+/* lock.c: see lock.h.
+ *
+ * A fork copies the memory of all threads, but only the thread that forks goes on in the child. What another thread had
+ * locked at that moment would stay locked there for ever. So
+ *
+ *     the process's lock    is taken by the fork itself before it copies, and given back after it, in both processes
+ *     a lock of one word    says in which process it was taken; one that was taken in another process is free here
+ *
+ * sleep.c and thread.c see to forks on their own. The order of these handlers does not matter: none needs another's. */
+#include "system.h"
+
+#include "kolk/base.h"
+
+#include "lock.h"
+
+#if __STDC_HOSTED__
+
+#include "../core/atomics.h"
+#include "sleep.h"
+
+/* ---- The process's lock ------------------------------------------------------------------------------------------- */
+
+#ifdef _WIN32
+#include <windows.h>
+
+static SRWLOCK process_lock = SRWLOCK_INIT;
+
+void kolk_lock(void) {
+    AcquireSRWLockExclusive(&process_lock);
+}
+
+void kolk_unlock(void) {
+    ReleaseSRWLockExclusive(&process_lock);
+}
+
+uint32_t kolk_forks(void) {
+    return 0;
+}
+#else
+#include <pthread.h>
+
+static pthread_mutex_t process_lock = PTHREAD_MUTEX_INITIALIZER;
+static _Thread_local bool is_forking; /* and has the lock, also in handlers of others that run within ours */
+static uint32_t forks;
+
+void kolk_lock(void) {
+    if (!is_forking) pthread_mutex_lock(&process_lock);
+}
+
+void kolk_unlock(void) {
+    if (!is_forking) pthread_mutex_unlock(&process_lock);
+}
+
+uint32_t kolk_forks(void) {
+    return __atomic_load_n(&forks, __ATOMIC_RELAXED);
+}
+
+static void begin_fork(void) {
+    kolk_lock();
+    is_forking = true;
+}
+
+static void end_fork(void) {
+    is_forking = false;
+    kolk_unlock();
+}
+
+static void go_on_in_child(void) {
+    forks++;
+    end_fork();
+}
+
+/* Runs before main, so that no fork misses a lock that is in use. */
+__attribute__((constructor)) static void let_forks_wait(void) {
+    pthread_atfork(begin_fork, end_fork, go_on_in_child);
+}
+#endif
+
+/* ---- A lock of one word: 0 free, 1 taken, 2 taken and a thread may sleep (Drepper, Futexes Are Tricky, 2011) ------
+ *
+ * The bits above say in which process, by its count of forks. */
+
+#ifndef KOLK_SCHEDULED
+#define SPINS 100
+#else
+#define SPINS 1 /* so that scheduled tests come to sleep */
+#endif
+
+static bool is_unlocked(uint32_t word, uint32_t here) {
+    return word == 0 || (word & ~UINT32_C(3)) != here;
+}
+
+void kolk_lock_word(uint32_t *word) {
+    uint32_t here = kolk_forks() << 2, expected = 0;
+    for (int i = 0; i < SPINS; i++) { /* it is held for moments */
+        if (kolk_compare_exchange(word, &expected, here | 1, KOLK_ACQUIRE, KOLK_RELAXED)) return;
+        if (is_unlocked(expected, here)) continue;
+        expected = 0;
+        kolk_pause();
+    }
+    while (!is_unlocked(kolk_exchange(word, here | 2, KOLK_ACQUIRE), here)) kolk_wait(word, here | 2, KOLK_FOREVER);
+}
+
+void kolk_unlock_word(uint32_t *word) {
+    if (kolk_exchange(word, 0, KOLK_RELEASE) & 2) kolk_wake(word, 1);
+}
+
+#endif

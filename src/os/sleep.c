@@ -1,0 +1,181 @@
+/* sleep.c: see sleep.h.
+ *
+ * Linux has sleep on a word of memory as the futex (Franke, Russell, Kirkwood, "Fuss, Futexes and Furwocks", 2002): the
+ * kernel compares and sleeps atomically, so a thread that changes the word and then wakes finds every thread that still saw
+ * the old value.
+ *
+ * Other systems get the same from a few beds. A bed is a lock with a condition variable, its bell; a word's address says
+ * which bed its sleepers lie in. Words that share a bed wake each other's sleepers, who then find nothing new.
+ *
+ * A scheduled test has a sleep of its own, in tests/help/schedule.h. */
+#include "system.h"
+
+#include "kolk/base.h"
+
+#include "sleep.h"
+
+#if __STDC_HOSTED__
+
+#include "../core/atomics.h"
+
+#ifdef _WIN32
+#include <windows.h>
+#else
+#include <sched.h>
+#endif
+
+void kolk_yield(void) {
+    kolk_pause(); /* where a scheduled test may let another thread go on */
+#ifdef _WIN32
+    SwitchToThread();
+#else
+    sched_yield();
+#endif
+}
+
+#ifdef KOLK_SCHEDULED
+#elif defined(__linux__) && !defined(KOLK_NO_FUTEX) /* a test defines it, to try the other way on Linux */
+#include "clock.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* As in <linux/futex.h>, which musl's compiler does not find: it has no headers of the kernel. */
+#define FUTEX_WAKE             1
+#define FUTEX_WAIT_BITSET      9
+#define FUTEX_PRIVATE_FLAG     128
+#define FUTEX_BITSET_MATCH_ANY 0xffffffffu
+
+/* A deadline that is too far for the system is slept for in parts. */
+bool kolk_wait(uint32_t *word, uint32_t expected, kolk_deadline deadline) {
+    int64_t ns = deadline.ns > 0 ? deadline.ns : 0, seconds = ns / 1000000000;
+    const struct {
+        long seconds, nanoseconds; /* what SYS_futex takes, even where time_t is longer */
+    } end = {(long)(seconds < LONG_MAX ? seconds : LONG_MAX), (long)(ns % 1000000000)};
+    long result = syscall(SYS_futex, word, FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG, expected,
+                          deadline.ns == KOLK_FOREVER.ns ? NULL : &end, NULL, FUTEX_BITSET_MATCH_ANY);
+    return result == 0 || errno != ETIMEDOUT || kolk_now_ns() < deadline.ns;
+}
+
+void kolk_wake(uint32_t *word, uint32_t n) {
+    syscall(SYS_futex, word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, n < INT_MAX ? (int)n : INT_MAX, NULL, NULL, 0);
+}
+#else
+#include "cancel.h"
+#include "clock.h"
+
+/* The longest sleep at a time: a deadline may be further than the system's types reach. */
+#define LONGEST_SLEEP INT64_C(1000000000)
+
+#ifdef _WIN32
+typedef SRWLOCK bed_lock;
+typedef CONDITION_VARIABLE bed_bell;
+#define BED                                                                                                            \
+    { .lock = SRWLOCK_INIT, .bell = CONDITION_VARIABLE_INIT, .has_bell = true }
+#define lock_bed(bed)   AcquireSRWLockExclusive(&(bed)->lock)
+#define unlock_bed(bed) ReleaseSRWLockExclusive(&(bed)->lock)
+#define ring(bed)       WakeAllConditionVariable(&(bed)->bell)
+#else
+#include <pthread.h>
+#include <time.h>
+
+typedef pthread_mutex_t bed_lock;
+typedef pthread_cond_t bed_bell;
+#define BED                                                                                                            \
+    { .lock = PTHREAD_MUTEX_INITIALIZER }
+#define lock_bed(bed)   pthread_mutex_lock(&(bed)->lock)
+#define unlock_bed(bed) pthread_mutex_unlock(&(bed)->lock)
+#define ring(bed)       pthread_cond_broadcast(&(bed)->bell)
+#endif
+
+typedef struct bed {
+    bed_lock lock;
+    bed_bell bell;
+    bool has_bell; /* one that goes by the monotonic clock; a thread may have slept here */
+} bed;
+
+static bed beds[] = {BED, BED, BED, BED, BED, BED, BED, BED};
+
+static bed *bed_of(const uint32_t *word) {
+    return &beds[((uintptr_t)word >> 6) % (sizeof beds / sizeof *beds)];
+}
+
+#ifdef _WIN32
+static bool make_bell(bed_bell *bell) {
+    (void)bell;
+    return true;
+}
+
+static void listen_for(bed *mine, int64_t ns) {
+    SleepConditionVariableSRW(&mine->bell, &mine->lock, (DWORD)((ns + 999999) / 1000000), 0);
+}
+#else
+static struct timespec timespec_of(int64_t ns) {
+    return (struct timespec){.tv_sec = (time_t)(ns / 1000000000), .tv_nsec = (long)(ns % 1000000000)};
+}
+
+#ifdef __APPLE__ /* its bells know no clock but that of the day, which can be set back; but they know time from now on */
+static bool make_bell(bed_bell *bell) {
+    return pthread_cond_init(bell, NULL) == 0;
+}
+
+static void listen_for(bed *mine, int64_t ns) {
+    struct timespec time = timespec_of(ns);
+    pthread_cond_timedwait_relative_np(&mine->bell, &mine->lock, &time);
+}
+#else
+static bool make_bell(bed_bell *bell) {
+    pthread_condattr_t monotonic;
+    if (pthread_condattr_init(&monotonic) != 0) return false; /* GCOVR_EXCL_BR_LINE: glibc's never fail */
+    bool made = pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC) == 0 && pthread_cond_init(bell, &monotonic) == 0;
+    pthread_condattr_destroy(&monotonic);
+    return made;
+}
+
+static void listen_for(bed *mine, int64_t ns) {
+    struct timespec end = timespec_of(kolk_now_ns() + ns);
+    pthread_cond_timedwait(&mine->bell, &mine->lock, &end);
+}
+#endif
+
+/* A fork's child has none of the threads that slept here or had a lock. */
+static void renew_beds(void) {
+    static const bed unused = BED;
+    for (size_t i = 0; i < sizeof beds / sizeof *beds; i++) beds[i] = unused;
+}
+
+__attribute__((constructor)) static void renew_beds_in_forks(void) {
+    pthread_atfork(NULL, NULL, renew_beds);
+}
+#endif
+
+/* Until the bell rings, or for that long, or shorter: not at all if the system has no bell to give. */
+static void sleep_in(bed *mine, int64_t ns) {
+    if (!mine->has_bell) mine->has_bell = make_bell(&mine->bell);
+    int cancel = kolk_cancel_off();
+    if (mine->has_bell) listen_for(mine, ns < LONGEST_SLEEP ? ns : LONGEST_SLEEP);
+    kolk_cancel_restore(cancel);
+}
+
+bool kolk_wait(uint32_t *word, uint32_t expected, kolk_deadline deadline) {
+    bed *mine = bed_of(word);
+    lock_bed(mine);
+    bool as_expected = __atomic_load_n(word, __ATOMIC_SEQ_CST) == expected;
+    int64_t left = deadline.ns - kolk_now_ns();
+    if (as_expected && left > 0) sleep_in(mine, left);
+    unlock_bed(mine);
+    return !as_expected || kolk_now_ns() < deadline.ns;
+}
+
+void kolk_wake(uint32_t *word, uint32_t n) {
+    (void)n; /* others may share the bell: all look */
+    bed *mine = bed_of(word);
+    lock_bed(mine);
+    if (mine->has_bell) ring(mine);
+    unlock_bed(mine);
+}
+#endif
+
+#endif

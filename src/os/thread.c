@@ -1,0 +1,127 @@
+/* thread.c: see thread.h. */
+#include "system.h"
+
+#include "kolk/base.h"
+
+#include "thread.h"
+
+#if __STDC_HOSTED__
+
+#if defined(_WIN32)
+#include <windows.h>
+
+uint32_t kolk_thread(void) {
+    return GetCurrentThreadId();
+}
+
+bool kolk_thread_is_gone(uint32_t thread) {
+    HANDLE handle = OpenThread(SYNCHRONIZE, FALSE, thread);
+    if (!handle) return GetLastError() == ERROR_INVALID_PARAMETER;
+    bool gone = WaitForSingleObject(handle, 0) == WAIT_OBJECT_0;
+    CloseHandle(handle);
+    return gone;
+}
+
+bool kolk_thread_has_ended(uint32_t thread) {
+    return kolk_thread_is_gone(thread);
+}
+
+#elif defined(__linux__)
+#include "cancel.h"
+#include "lock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* A thread's number has two parts: above, how many forks there were when it asked first; below, what the system called it
+ * then. In a fork's child the thread that forked keeps its number, though the system now calls it by the process's number
+ * and may give its old one to another thread. The count of forks keeps the two apart. */
+#define NUMBER_BITS 22 /* the system's numbers are less than 1 << 22 (PID_MAX_LIMIT) */
+static _Thread_local uint32_t my_number;
+static uint32_t forked; /* the thread that forked last */
+static pid_t process;   /* since then; in a process that _Fork or clone has made, still its parent */
+
+uint32_t kolk_thread(void) {
+    if (!my_number) my_number = kolk_forks() << NUMBER_BITS | (uint32_t)syscall(SYS_gettid);
+    return my_number;
+}
+
+/* What the system calls a thread. 0, which it calls none: the thread stayed behind in the last fork's parent. */
+static uint32_t system_number_of(uint32_t thread) {
+    if (thread == forked) return (uint32_t)process;
+    uint32_t here = kolk_forks() << NUMBER_BITS;
+    return thread >> NUMBER_BITS == here >> NUMBER_BITS ? thread - here : 0;
+}
+
+/* In a process that was made without fork's handlers, no thread is known. */
+static bool is_known_thread(uint32_t thread) {
+    return thread && getpid() == process;
+}
+
+bool kolk_thread_is_gone(uint32_t thread) {
+    if (!is_known_thread(thread)) return false;
+    int before = errno;
+    uint32_t number = system_number_of(thread);
+    bool gone = !number || (syscall(SYS_tgkill, process, number, 0) != 0 && errno == ESRCH);
+    errno = before;
+    return gone;
+}
+
+#define EXITING   4u /* of the flags, since Linux 2.4: the thread will not come back from the system */
+#define FLAGS_ARE 7  /* words behind the last parenthesis: proc(5) */
+
+static bool is_exiting(uint32_t number) {
+    char name[40], text[400];
+    snprintf(name, sizeof name, "/proc/self/task/%u/stat", number);
+    int file = open(name, O_RDONLY | O_CLOEXEC);
+    ssize_t length = file < 0 ? 0 : read(file, text, sizeof text - 1);
+    if (file >= 0) close(file);
+    text[length > 0 ? length : 0] = 0;
+    const char *at = strrchr(text, ')');
+    for (int n = 0; at && n < FLAGS_ARE; n++) at = strchr(at + 1, ' ');
+    return at && (strtoul(at, NULL, 10) & EXITING);
+}
+
+/* /proc is asked first: a thread that it no longer knew is one that the system does not know either. */
+bool kolk_thread_has_ended(uint32_t thread) {
+    int before = errno, cancel = kolk_cancel_off();
+    bool exiting = is_known_thread(thread) && is_exiting(system_number_of(thread));
+    kolk_cancel_restore(cancel);
+    errno = before;
+    return exiting || kolk_thread_is_gone(thread);
+}
+
+static void remember_process(void) {
+    forked = my_number;
+    process = getpid();
+}
+
+__attribute__((constructor)) static void remember_process_in_forks(void) {
+    remember_process();
+    pthread_atfork(NULL, NULL, remember_process);
+}
+
+#else
+
+uint32_t kolk_thread(void) {
+    return 0;
+}
+
+bool kolk_thread_is_gone(uint32_t thread) {
+    (void)thread;
+    return false;
+}
+
+bool kolk_thread_has_ended(uint32_t thread) {
+    return kolk_thread_is_gone(thread);
+}
+
+#endif
+
+#endif
