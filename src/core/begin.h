@@ -1,9 +1,10 @@
-/* begin.h: what every init begins with and ends with. registry.h says in which order an init does things, and why. */
+/* begin.h: what every init begins with and ends with. process.h says in which order an init does things, and why. */
 #ifndef KOLK_SRC_BEGIN_H
 #define KOLK_SRC_BEGIN_H
 
 #include "kolk/base.h"
 
+#include "../diag/process.h"
 #include "../diag/registry.h"
 #include "../diag/tools.h"
 
@@ -15,7 +16,7 @@ static inline kolk_status kolk_begin(void *self, size_t size, size_t own_size, u
     memset(self, 0, size);
     if (abi != KOLK_ABI || size != own_size) return KOLK_WRONG_ABI;
     if (!desc) return KOLK_NO_DESCRIPTOR;
-    kolk_registry_start();
+    kolk_process_start();
     return KOLK_OK;
 }
 

@@ -1,29 +1,18 @@
-/* registry.h: all pools of the process, for statistics and for what is to be said at exit. Freestanding builds have
- * none. Every function may be called by several threads at a time.
- *
- * A failure handler may leave an init by longjmp or throw, and the caller then takes the init for one that failed. So
- * every init has this order, in which nothing is there yet when something is reported:
- *
- *     1  the struct becomes all zero
- *     2  settings are read, and what is wrong with them   kolk_registry_start; then, if this kind of pool has them,
- *        is reported; the descriptor is checked           kolk_settings_of, kolk_sizes_ask, kolk_sizes_settle
- *     3  memory is made, the struct is filled in
- *     4  the pool is listed                               kolk_registry_add
- *
- * From step 3 on, nothing is reported. */
+/* registry.h: the list of all pools of the process. Freestanding builds have none. Every function may be called by several
+ * threads at a time. */
 #ifndef KOLK_SRC_REGISTRY_H
 #define KOLK_SRC_REGISTRY_H
 
 #include "kolk/base.h"
 
-/* What the registry asks of a kind of pool. */
+/* What may be asked of a pool in the list, by kind of pool. */
 typedef struct kolk_kind {
-    /* Called under the lock, perhaps while another thread uses the pool. */
+    /* Called under the process's lock, perhaps while another thread uses the pool. */
     void (*stats)(const void *pool, kolk_stats *out);
-    /* NULL, or reports what is still alive; called at exit, before statistics are written, without the lock. */
+    /* Reports what is still alive. Called at exit, before statistics are written, without the lock. NULL: nothing to say. */
     void (*at_exit)(const void *pool);
-    /* NULL: it takes no part in sizes and scenes (sizes.h). Or a scene begins: it counts its peak anew if that is
-     * counted, and has room for so many slots (0: as it is). Without the lock. */
+    /* A scene begins: the pool counts its peak anew, if it counts one, and makes room for so many slots (0: as it is).
+     * Called without the lock. NULL: the kind takes no part in sizes and scenes (sizes.h). */
     kolk_status (*enter)(void *pool, uint32_t capacity);
 } kolk_kind;
 
@@ -31,26 +20,50 @@ typedef struct kolk_kind {
 
 #include "records.h"
 
-/* Reads the environment, if that has not been done, and reports what is wrong with KOLK_STATS. Threads that call it
- * while KOLK_SIZES=FILE is read wait for that; forks do not. */
-void kolk_registry_start(void);
+/* ---- For pools ---------------------------------------------------------------------------------------------------- */
 
 /* Lists a pool, which is complete, and writes its number (from 1) to *mark, a field of the pool; 0 if there is no memory
- * for it. Reports nothing. The registry itself never writes to a pool again, and takes one whose *mark has changed for
- * gone. A pool that was not deinit'd before its storage died does no harm as long as nobody asks for statistics and its
+ * for it. Reports nothing. The registry never writes to a pool again, and takes a pool whose *mark has changed for gone.
+ * So a pool that was not deinit'd before its storage died does no harm, as long as nobody asks for statistics and its
  * kind has no at_exit. */
 void kolk_registry_add(const void *pool, uint32_t *mark, const kolk_kind *kind);
 
-/* Takes a pool off the list, before anything else of it ends; its last statistics are kept for KOLK_STATS. 0 does
- * nothing. */
+/* Takes a pool off the list, before anything else of it ends. 0 does nothing. */
 void kolk_registry_remove(uint32_t number);
+
+/* ---- For those who ask about all pools ------------------------------------------------------------------------------ */
 
 /* Copies the statistics of all pools that are there and have a name, in no particular order. */
 void kolk_registry_collect(kolk_records *out);
 
-#else
+/* A pool of the list. All zero: before the first. */
+typedef struct kolk_listed {
+    const void *pool;
+    const kolk_kind *kind;
+    const char *name; /* the pool's; "" if it has none */
+    uint32_t number;
+} kolk_listed;
 
-static inline void kolk_registry_start(void) {}
+/* Goes on to the next pool that is there and that `wants` says yes to; false if there is no other. No lock is held between
+ * two calls: pools may come and go meanwhile. `wants` is called under the lock, perhaps for pools that are gone, and must
+ * not look at the pool itself. */
+bool kolk_registry_next(kolk_listed *at, bool (*wants)(const kolk_listed *at));
+
+/* What is to become of the last statistics of a pool with a name. `born` is the scene in which the pool was listed, "" for
+ * none. Called under the lock. */
+typedef void kolk_keep(const kolk_stats *last, const kolk_kind *kind, const char *born);
+
+/* From now on, calls `keep` for each pool that is taken off the list. */
+void kolk_registry_keep(kolk_keep *keep);
+
+/* Calls it now for all pools that are there. The caller holds the lock. */
+void kolk_registry_keep_all(void);
+
+/* Pools that are listed from now on are born in this scene; its name lives as long as the process. The caller holds the
+ * lock. */
+void kolk_registry_enter(const char *scene);
+
+#else
 
 static inline void kolk_registry_add(const void *pool, uint32_t *mark, const kolk_kind *kind) {
     (void)pool, (void)kind;

@@ -15,7 +15,6 @@
 #if __STDC_HOSTED__
 
 #include "../core/fail.h"
-#include "registry.h"
 #include "sizes.h"
 #include "sizes_file.h"
 #include "../os/environment.h"

@@ -18,7 +18,7 @@ typedef struct kolk_size {
     const char *refused;               /* why it was taken out again */
 } kolk_size;
 
-/* For an init, before it makes anything (registry.h): the descriptor gets the capacity that its name has in the file,
+/* For an init, before it makes anything (process.h): the descriptor gets the capacity that its name has in the file,
  * unless it brings memory. Reports what is wrong with the file, if that has not been said. O(lines of the file). */
 kolk_size kolk_sizes_ask(const char *name, const void *memory, uint32_t *capacity, uint32_t *max_capacity);
 
@@ -32,7 +32,7 @@ void kolk_sizes_settle(const kolk_size *size, uint32_t capacity);
 /* Are peaks to be counted, for each scene anew? */
 bool kolk_sizes_are_measured(void);
 
-/* ---- For the registry -------------------------------------------------------------------------------------------- */
+/* ---- For process.c ----------------------------------------------------------------------------------------------- */
 
 /* The capacity that a pool of this name is to have now; 0 if nothing is said about it. Reports what is wrong with the
  * file, if that has not been said. Without the lock. */
@@ -41,7 +41,7 @@ uint32_t kolk_sizes_of(const char *name);
 /* Reports that a pool cannot have it, for this reason, and what it has instead. Without the lock. */
 void kolk_sizes_refuse(const char *name, uint32_t capacity, const char *why);
 
-/* Reads KOLK_SIZES and its file. For kolk_registry_start. `measured` is the file that needs are to be
+/* Reads KOLK_SIZES and its file. `measured` is the file that needs are to be
  * written to at exit, if they are and if it is one: then it need not be there yet. */
 void kolk_sizes_read_setting(bool measures, const char *measured);
 

@@ -370,7 +370,7 @@ static void *live_many_lives(void *context) {
 
 static void start_threads(pthread_t threads[THREADS]) {
     threads_at_work = THREADS;
-    kolk_registry_start();
+    kolk_process_start();
     for (uintptr_t i = 0; i < THREADS; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, live_many_lives, (void *)(i + 1)), 0);
 }

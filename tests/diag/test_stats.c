@@ -100,7 +100,7 @@ static void test_names_in_a_table(void **state) {
 
 /* A number for each field of kolk_stats: a new one needs its place in every format. */
 _Static_assert(sizeof(void *) != 8 || sizeof(kolk_stats) == 2 * 8 + 2 * 8 + 4 * 4 + 6 * 8 + 3 * 4 + 4,
-               "kolk_stats has another field: stats.c must write it");
+               "kolk_stats has another field: stats_format.c must write it");
 
 #define JSON_FAKE(name)                                                                                                \
     "{\"name\": \"" name "\", \"kind\": \"fake\", \"object_size\": 11, \"stride\": 12, \"count\": 13, \"peak\": 14, "  \

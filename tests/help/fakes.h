@@ -5,6 +5,7 @@
 
 #include "test.h"
 
+#include "diag/process.h"
 #include "diag/registry.h"
 
 #include <sys/wait.h>
@@ -25,7 +26,7 @@ static const kolk_kind fake_kind = {fake_stats, NULL, NULL};
 
 /* Its init up to the point where it is listed. Every field has a number of its own, below 100. */
 static inline void fill_fake(fake *pool, const char *name) {
-    kolk_registry_start();
+    kolk_process_start();
     *pool = (fake){.stats = {name, "fake", 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 0}};
 }
 

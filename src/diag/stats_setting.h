@@ -1,13 +1,13 @@
-/* stats.h: KOLK_STATS, as the registry sees it. Not in freestanding builds. */
-#ifndef KOLK_SRC_STATS_H
-#define KOLK_SRC_STATS_H
+/* stats_setting.h: the variable KOLK_STATS. Not in freestanding builds. */
+#ifndef KOLK_SRC_STATS_SETTING_H
+#define KOLK_SRC_STATS_SETTING_H
 
 #include "records.h"
 
-/* Reads it; true if statistics are to be written at exit. For kolk_registry_start. */
+/* Reads it. True: statistics are to be written at exit. */
 bool kolk_stats_read_setting(void);
 
-/* Does it want sizes (sizes.h)? *file: what they are to be written to, NULL for stderr. */
+/* Does it ask for sizes (sizes.h)? *file: the file that they are to be written to, NULL for stderr. */
 bool kolk_stats_want_sizes(const char **file);
 
 /* Reports what is wrong with it, if anything is. Without the lock. */

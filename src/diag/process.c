@@ -1,0 +1,113 @@
+/* process.c: see process.h.
+ *
+ * A process that forks has two ends: each of the two processes says at its own exit what it has. Of a file that both
+ * write, the last one stays. */
+#include "process.h"
+
+#if __STDC_HOSTED__
+
+#include "../os/lock.h"
+#include "registry.h"
+#include "sizes.h"
+#include "stats_setting.h"
+
+#include <stdlib.h>
+
+static struct {
+    uint32_t reading;  /* a lock of its own, for the environment: a file may be slow, and must not stop forks */
+    bool started;      /* the environment has been read */
+    bool keeps;        /* statistics of pools that go, for the exit */
+    kolk_records past; /* these */
+} this_process;
+
+/* For a pool that goes, or at the end of a scene. */
+static void keep_last(const kolk_stats *last, const kolk_kind *kind, const char *born) {
+    if (!kolk_sizes_are_measured())
+        kolk_records_add(&this_process.past, last, true);
+    else if (kind->enter)
+        kolk_sizes_note(last, born);
+}
+
+/* ---- At exit ------------------------------------------------------------------------------------------------------ */
+
+static bool speaks_at_exit(const kolk_listed *at) {
+    return at->kind->at_exit;
+}
+
+static void list_what_is_alive(void) {
+    for (kolk_listed at = {0}; kolk_registry_next(&at, speaks_at_exit);) at.kind->at_exit(at.pool);
+}
+
+static void write_statistics(void) {
+    kolk_lock();
+    kolk_registry_keep_all();
+    kolk_records all = this_process.past;
+    this_process.past = (kolk_records){0};
+    kolk_unlock();
+    kolk_stats_write_setting(&all);
+    kolk_records_release(&all);
+}
+
+/* ---- The start ---------------------------------------------------------------------------------------------------- */
+
+/* Once. A fork's child begins anew if the process forked in the middle of it. */
+static void read_environment(void) {
+    const char *file;
+    this_process.keeps = kolk_stats_read_setting();
+    if (this_process.keeps) kolk_registry_keep(keep_last);
+    bool measures = kolk_stats_want_sizes(&file);
+    kolk_sizes_read_setting(measures, file);
+    __atomic_store_n(&this_process.started, true, __ATOMIC_RELEASE); /* partner: kolk_process_start */
+}
+
+/* The function that was registered last runs first. There are several, so that a failure handler which calls exit when it
+ * hears of the first leak does not take the statistics away. */
+static void register_exit(void) {
+    if (this_process.keeps) atexit(write_statistics);
+    if (kolk_sizes_matter()) atexit(kolk_sizes_report_unused);
+    atexit(list_what_is_alive);
+}
+
+void kolk_process_start(void) {
+    if (__atomic_load_n(&this_process.started, __ATOMIC_ACQUIRE)) return;
+    kolk_lock_word(&this_process.reading);
+    bool first = !this_process.started;
+    if (first) read_environment();
+    kolk_unlock_word(&this_process.reading);
+    if (!first) return;
+    register_exit();
+    kolk_stats_report_setting();
+}
+
+/* ---- Scenes ------------------------------------------------------------------------------------------------------- */
+
+static bool takes_part_in_scenes(const kolk_listed *at) {
+    return *at->name && at->kind->enter;
+}
+
+static void enter_scene(const kolk_listed *at) {
+    kolk_stats stats;
+    kolk_status status = at->kind->enter((void *)(uintptr_t)at->pool, kolk_sizes_of(at->name));
+    if (status == KOLK_OK) return;
+    at->kind->stats(at->pool, &stats);
+    kolk_sizes_refuse(at->name, stats.capacity, kolk_status_text(status));
+}
+
+void kolk_scene(const char *name) {
+    kolk_process_start();
+    if (!kolk_sizes_matter()) return;
+    kolk_lock();
+    if (kolk_sizes_are_measured()) kolk_registry_keep_all(); /* of the scene that ends */
+    kolk_sizes_enter(name ? name : "");
+    kolk_registry_enter(kolk_sizes_scene());
+    kolk_unlock();
+    for (kolk_listed at = {0}; kolk_registry_next(&at, takes_part_in_scenes);) enter_scene(&at);
+}
+
+#else
+
+void kolk_scene(const char *name) {
+    (void)name;
+}
+
+#endif

@@ -1,0 +1,211 @@
+/* stats_format.c: the three formats of statistics: a table, JSON, OpenMetrics.
+ *
+ * Two tables of fields say what there is to write, so that no format has a list of its own. */
+#include "kolk/base.h"
+
+#if __STDC_HOSTED__
+
+#include "stats_format.h"
+#include "writer.h"
+
+#include <string.h>
+
+/* ---- What there is to write ------------------------------------------------------------------------------------- */
+
+typedef struct stats_field {
+    size_t offset, size; /* of a number of 4 or 8 bytes in kolk_stats */
+} stats_field;
+
+#define FIELD(member)                                                                                                  \
+    { offsetof(kolk_stats, member), sizeof((kolk_stats *)0)->member }
+
+static uint64_t field_of(const kolk_stats *stats, stats_field at) {
+    uint64_t wide;
+    uint32_t narrow;
+    const char *from = (const char *)stats + at.offset;
+    if (at.size == sizeof narrow) return memcpy(&narrow, from, sizeof narrow), narrow;
+    return memcpy(&wide, from, sizeof wide), wide;
+}
+
+/* Of the table, after name and kind. */
+static const struct {
+    const char *heading;
+    stats_field at;
+} columns[] = {
+    {"size", FIELD(object_size)},  {"alive", FIELD(count)},   {"peak", FIELD(peak)},
+    {"capacity", FIELD(capacity)}, {"failed", FIELD(failed)}, {"bytes", FIELD(bytes_committed)},
+};
+
+/* Of JSON, in which a field is called what it is in kolk_stats, and of OpenMetrics, whose rules want the unit last in a
+ * metric's name. */
+static const struct {
+    const char *name, *metric, *type, *unit, *help;
+    stats_field at;
+} fields[] = {
+    {"object_size", "object_size_bytes", "gauge", "bytes", "Size of an object, as asked for.", FIELD(object_size)},
+    {"stride", "stride_bytes", "gauge", "bytes", "Bytes from slot to slot.", FIELD(stride)},
+    {"count", "count", "gauge", NULL, "Objects alive.", FIELD(count)},
+    {"peak", "peak", "gauge", NULL, "Most slots needed at a time.", FIELD(peak)},
+    {"capacity", "capacity", "gauge", NULL, "Slots that can be used without more memory.", FIELD(capacity)},
+    {"max_capacity", "max_capacity", "gauge", NULL, "Slots that it may grow to.", FIELD(max_capacity)},
+    {"unused_bytes", "unused_bytes", "gauge", "bytes", "Bytes of slots that were never needed.", FIELD(unused_bytes)},
+    {"bytes_reserved", "reserved_bytes", "gauge", "bytes", "Address space.", FIELD(bytes_reserved)},
+    {"bytes_committed", "committed_bytes", "gauge", "bytes", "Bytes that may be touched.", FIELD(bytes_committed)},
+    {"failed", "failed", "counter", NULL, "Allocations that gave NULL.", FIELD(failed)},
+    {"evictions", "evictions", "counter", NULL, "Objects freed to make room.", FIELD(evictions)},
+    {"wrong_pool", "wrong_pool", "counter", NULL, "Handles of other pools that were looked up.", FIELD(wrong_pool)},
+    {"worn_out", "worn_out", "gauge", NULL, "Free slots whose generations are used up.", FIELD(worn_out)},
+    {"recycled", "recycled", "counter", NULL, "Worn-out slots that were put to use again.", FIELD(recycled)},
+};
+
+static const struct {
+    uint32_t flag;
+    const char *word;
+} debug_words[] = {
+    {KOLK_DEBUG_FILL, "fill"},   {KOLK_DEBUG_GUARD, "guard"}, {KOLK_DEBUG_QUARANTINE, "quarantine"},
+    {KOLK_DEBUG_SITES, "sites"}, {KOLK_DEBUG_TRACE, "trace"}, {KOLK_DEBUG_BYPASS, "bypass"},
+    {KOLK_DEBUG_MOVE, "move"},   {KOLK_DEBUG_FAIL, "fail"},
+};
+
+#define LENGTH_OF(array) (sizeof(array) / sizeof *(array))
+
+/* ---- The formats ------------------------------------------------------------------------------------------------ */
+
+/* Characters, if it is UTF-8. */
+static size_t width_of(const char *text) {
+    size_t width = 0;
+    for (; *text; text++) width += ((unsigned char)*text & 0xc0) != 0x80;
+    return width;
+}
+
+static void widen(size_t *width, const char *text) {
+    size_t wanted = width_of(text);
+    if (*width < wanted) *width = wanted;
+}
+
+/* At the left of its column, and what would break the table or a terminal as '?'. */
+static void put_left(kolk_writer *out, const char *text, size_t width) {
+    for (const char *at = text; *at; at++) kolk_write_char(out, (unsigned char)*at < ' ' || *at == 0x7f ? '?' : *at);
+    kolk_write_spaces(out, width - width_of(text));
+}
+
+static void put_right(kolk_writer *out, const char *text, size_t width) {
+    kolk_write_spaces(out, 2 + width - width_of(text));
+    kolk_write_text(out, text);
+}
+
+static void write_table(kolk_writer *out, const kolk_records *records) {
+    if (!records->first) {
+        kolk_write_text(out, "kolk: no pool has a name\n");
+        return;
+    }
+    size_t name = width_of("name"), kind = width_of("kind"), widths[LENGTH_OF(columns)];
+    for (size_t c = 0; c < LENGTH_OF(columns); c++) widths[c] = width_of(columns[c].heading);
+    for (const kolk_record *at = records->first; at; at = at->next) {
+        widen(&name, at->stats.name);
+        widen(&kind, at->stats.kind);
+        for (size_t c = 0; c < LENGTH_OF(columns); c++)
+            widen(&widths[c], kolk_digits_of(field_of(&at->stats, columns[c].at)).text);
+    }
+
+    put_left(out, "name", name + 2);
+    put_left(out, "kind", kind);
+    for (size_t c = 0; c < LENGTH_OF(columns); c++) put_right(out, columns[c].heading, widths[c]);
+    kolk_write_char(out, '\n');
+    for (const kolk_record *at = records->first; at; at = at->next) {
+        put_left(out, at->stats.name, name + 2);
+        put_left(out, at->stats.kind, kind);
+        for (size_t c = 0; c < LENGTH_OF(columns); c++)
+            put_right(out, kolk_digits_of(field_of(&at->stats, columns[c].at)).text, widths[c]);
+        kolk_write_char(out, '\n');
+    }
+}
+
+static void write_json_pool(kolk_writer *out, const kolk_stats *stats) {
+    kolk_write_text(out, "{\"name\": ");
+    kolk_write_quoted(out, stats->name, true);
+    kolk_write_text(out, ", \"kind\": ");
+    kolk_write_quoted(out, stats->kind, true);
+    for (size_t f = 0; f < LENGTH_OF(fields); f++) {
+        kolk_write_text(out, ", \"");
+        kolk_write_text(out, fields[f].name);
+        kolk_write_text(out, "\": ");
+        kolk_write_number(out, field_of(stats, fields[f].at));
+    }
+    kolk_write_text(out, ", \"debug\": [");
+    const char *comma = "";
+    for (size_t w = 0; w < LENGTH_OF(debug_words); w++) {
+        if (!(stats->debug & debug_words[w].flag)) continue;
+        kolk_write_text(out, comma);
+        kolk_write_quoted(out, debug_words[w].word, true);
+        comma = ", ";
+    }
+    kolk_write_text(out, "]}");
+}
+
+static void write_json(kolk_writer *out, const kolk_records *records) {
+    kolk_write_text(out, "{\"pools\": [");
+    for (const kolk_record *at = records->first; at; at = at->next) {
+        kolk_write_text(out, at == records->first ? "\n  " : ",\n  ");
+        write_json_pool(out, &at->stats);
+    }
+    kolk_write_text(out, records->first ? "\n]}\n" : "]}\n");
+}
+
+/* No two lines may have the same labels: pools that share name and kind are told apart by one more. */
+static void write_sample(kolk_writer *out, const kolk_record *record, size_t f) {
+    kolk_write_text(out, "kolk_");
+    kolk_write_text(out, fields[f].metric);
+    if (strcmp(fields[f].type, "counter") == 0) kolk_write_text(out, "_total");
+    kolk_write_text(out, "{pool=");
+    kolk_write_quoted(out, record->stats.name, false);
+    kolk_write_text(out, ",kind=");
+    kolk_write_quoted(out, record->stats.kind, false);
+    if (record->nth > 1) {
+        kolk_write_text(out, ",nth=");
+        kolk_write_quoted(out, kolk_digits_of(record->nth).text, false);
+    }
+    kolk_write_text(out, "} ");
+    kolk_write_number(out, field_of(&record->stats, fields[f].at));
+    kolk_write_char(out, '\n');
+}
+
+static void write_about(kolk_writer *out, const char *what, size_t f, const char *text) {
+    kolk_write_text(out, "# ");
+    kolk_write_text(out, what);
+    kolk_write_text(out, " kolk_");
+    kolk_write_text(out, fields[f].metric);
+    kolk_write_char(out, ' ');
+    kolk_write_text(out, text);
+    kolk_write_char(out, '\n');
+}
+
+/* OpenMetrics 1.0 (2020). */
+static void write_openmetrics(kolk_writer *out, const kolk_records *records) {
+    for (size_t f = 0; f < LENGTH_OF(fields); f++) {
+        write_about(out, "TYPE", f, fields[f].type);
+        if (fields[f].unit) write_about(out, "UNIT", f, fields[f].unit);
+        write_about(out, "HELP", f, fields[f].help);
+        for (const kolk_record *at = records->first; at; at = at->next) write_sample(out, at, f);
+    }
+    kolk_write_text(out, "# EOF\n");
+}
+
+void kolk_records_write(const kolk_records *records, kolk_stats_format format,
+                        void (*put)(const char *text, size_t length, void *context), void *context) {
+    kolk_writer out = {.put = put, .context = context};
+    switch (format) {
+    case KOLK_STATS_TEXT:
+        write_table(&out, records);
+        break;
+    case KOLK_STATS_JSON:
+        write_json(&out, records);
+        break;
+    case KOLK_STATS_OPENMETRICS:
+        write_openmetrics(&out, records);
+        break;
+    }
+    kolk_write_flush(&out);
+}
+
+#endif

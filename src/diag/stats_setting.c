@@ -1,0 +1,102 @@
+/* stats_setting.c: KOLK_STATS=FORMAT or FORMAT:FILE, read at the start and followed at the exit. */
+#include "kolk/base.h"
+
+#if __STDC_HOSTED__
+
+#include "../core/fail.h"
+#include "../os/cancel.h"
+#include "../os/environment.h"
+#include "../os/files.h"
+#include "sizes.h"
+#include "stats_format.h"
+#include "stats_setting.h"
+
+#include <string.h>
+
+static struct {
+    const char *wrong; /* what it was, if it is not understood */
+    kolk_stats_format format;
+    bool sizes;       /* instead of a format */
+    const char *file; /* NULL: stderr */
+    kolk_records texts;
+} setting;
+
+/* Does the text begin with this word, and is that all of it, or all before a colon? */
+static bool is_word(const char *text, const char *word) {
+    size_t length = strlen(word);
+    return strncmp(text, word, length) == 0 && (text[length] == 0 || text[length] == ':');
+}
+
+bool kolk_stats_read_setting(void) {
+    static const struct {
+        const char *word;
+        kolk_stats_format format;
+        bool sizes;
+    } words[] = {
+        {"1", KOLK_STATS_TEXT, false},    {"text", KOLK_STATS_TEXT, false},
+        {"json", KOLK_STATS_JSON, false}, {"openmetrics", KOLK_STATS_OPENMETRICS, false},
+        {"sizes", KOLK_STATS_TEXT, true},
+    };
+    enum { WORDS = sizeof words / sizeof *words };
+    const char *text = kolk_environment("KOLK_STATS");
+    if (!text || !*text || strcmp(text, "0") == 0) return false;
+    size_t w = 0;
+    while (w < WORDS && !is_word(text, words[w].word)) w++;
+    const char *file = strchr(text, ':');
+    if (w == WORDS || (file && !file[1])) {
+        setting.wrong = text;
+        return false;
+    }
+    setting.format = words[w].format;
+    setting.sizes = words[w].sizes;
+    if (file) setting.file = kolk_records_copy(&setting.texts, file + 1); /* the environment may have gone by then */
+    return !file || setting.file;
+}
+
+bool kolk_stats_want_sizes(const char **file) {
+    *file = setting.file;
+    return setting.sizes;
+}
+
+static void report_setting(const char *format, const char *text) {
+    kolk_failure failure = {.rule = KOLK_BAD_SETTING, .pool = "KOLK_STATS", .slot = UINT32_MAX};
+    kolk_fail(failure, format, text);
+}
+
+void kolk_stats_report_setting(void) {
+    if (!setting.wrong) return;
+    report_setting(
+        "\"%s\" is not understood: 1, text, json, openmetrics or sizes, each with :FILE behind it if you like",
+        setting.wrong);
+}
+
+static void put_to_file(const char *text, size_t length, void *file) {
+    fwrite(text, 1, length, file);
+}
+
+static void write_setting(const kolk_records *records) {
+    if (setting.sizes) {
+        kolk_sizes_write(setting.file);
+        return;
+    }
+    if (!setting.file) {
+        kolk_records_write(records, setting.format, put_to_file, stderr);
+        return;
+    }
+    kolk_new_file file;
+    bool written = kolk_file_begin(&file, setting.file);
+    if (written) {
+        kolk_records_write(records, setting.format, put_to_file, file.out);
+        written = kolk_file_end(&file);
+    }
+    if (!written) report_setting("\"%s\" cannot be written", setting.file);
+}
+
+/* A thread that is cancelled while it ends the process ends the process. */
+void kolk_stats_write_setting(const kolk_records *records) {
+    int cancel = kolk_cancel_off();
+    write_setting(records);
+    kolk_cancel_restore(cancel);
+}
+
+#endif
