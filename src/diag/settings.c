@@ -5,13 +5,14 @@
  *                an entry   settings           glob of pool names
  *     KOLK_FAIL=bullet*:every=10;*:chance=0.01,seed=7
  */
-#include "debug.h"
+#include "settings.h"
 
 #if __STDC_HOSTED__
 
 #include "../core/fail.h"
-#include "tools.h"
 #include "../os/environment.h"
+#include "profiler.h"
+#include "tools.h"
 #include "words.h"
 
 #include <string.h>

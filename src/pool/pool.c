@@ -24,7 +24,7 @@
  * little more, in kolk_pool_alloc_slow; held_floor is that of FIFO and LOWEST, in free slots: above it, they too look after
  * nothing else.
  * Pools in debug mode are shown (end, 0, 0), since their stride may not be the one that typed code knows, and since under tools
- * that watch malloc their objects are not in slots at all (debug.c).
+ * that watch malloc their objects are not in slots at all (debug_bypass.c).
  *
  * Invariants (kolk_pool_is_valid):
  *     I1  count == fresh - (top - stack) - held is the number of live bits; peak >= count, counted or not

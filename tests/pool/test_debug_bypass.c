@@ -577,7 +577,8 @@ static void go_on(const kolk_pool *pool, walker *one) {
 
 static void start(const kolk_pool *pool, walker *one) {
     for (unsigned n = 0; n < WALKERS; n++)
-        if (walkers[n].on && ++walkers[n].others > 20) go_on(pool, &walkers[n]); /* see PLACES in src/diag/debug.c */
+        if (walkers[n].on && ++walkers[n].others > 20)
+            go_on(pool, &walkers[n]); /* see REMEMBERED in src/diag/debug_inside.h */
     *one = (walker){.on = true};
     for (uint32_t i = 0; i < SLOTS; i++) one->due[i] = kolk_pool_at(pool, i) != NULL;
     go_on(pool, one);

@@ -2,7 +2,8 @@
  * there are more lives than size_t can tell apart. KOLK_TEST_SEED may be set in the environment. */
 #include "../queue/queue_test.h"
 
-#include "diag/debug.c" /* NOLINT(bugprone-suspicious-include): its counters are set and compared */
+#include "core/atomics.h"
+#include "diag/debug_inside.h" /* its counters are set and compared */
 
 enum { THREADS = 4, SLOTS = 4 * 64, SIZE = 40, LIVES = SLOW ? 10000 : 100000, ROUNDS = LIVES / 50, FAIL_EVERY = 7 };
 

@@ -1,0 +1,131 @@
+/* debug_fill.c: red zones around objects, fills in them, and the proof that they are as they were left.
+ *
+ *                |<------------------------ stride ------------------------>|
+ *     ...........| red zone |        object        | red zone              | red zone | ...
+ *                 fd fd fd ... cd cd cd cd ...      fd fd fd fd ...          with `guard`
+ *                              0b db ea 1d 0b db ...  once it is dead        with `fill`
+ *
+ * A slot is `dressed` once its red zones are written and, while it is dead, its fill: from its first life on, until its
+ * pages are given back. Of other slots nothing can be proved. */
+#include "debug_inside.h"
+
+#include "../core/atomics.h"
+#include "../core/fail.h"
+#include "probes.h"
+
+#include <string.h>
+
+#define FREE_FILL  0x1deadb0bu
+#define NEW_FILL   0xcdcdcdcdu
+#define ZONE_FILL  0xfdfdfdfdu
+#define MANY_BYTES 16u /* of damage in a sentence */
+
+/* Bytes that have to repeat a pattern, from the start of the stretch on. */
+typedef struct stretch {
+    kolk_status rule; /* that is broken if they do not */
+    unsigned char *start;
+    uint32_t size, pattern;
+} stretch;
+
+typedef struct damage {
+    uint32_t first, last, count;
+} damage;
+
+static void paint(const stretch *part) {
+    KOLK_PLAIN_WRITE(part->start, part->size);
+    for (uint32_t i = 0; i < part->size; i++) part->start[i] = ((const unsigned char *)&part->pattern)[i % 4];
+}
+
+static damage find_damage(const stretch *part) {
+    damage found = {0, 0, 0};
+    for (uint32_t i = 0; i < part->size; i++) {
+        if (part->start[i] == ((const unsigned char *)&part->pattern)[i % 4]) continue;
+        if (found.count++ == 0) found.first = i;
+        found.last = i;
+    }
+    return found;
+}
+
+enum { FRONT, BACK, BODY, PARTS };
+
+/* What can be proved of a slot now. A stretch of size 0: nothing. */
+static void stretches_of(const kolk_debug *debug, uint32_t slot, void *object, bool live, stretch parts[PARTS]) {
+    const kolk_debug_desc *desc = &debug->desc;
+    KOLK_ASSERT(slot < desc->max_capacity);
+    unsigned char *start = object;
+    bool dressed = debug->lives[slot].dressed, filled = dressed && !live && kolk_debug_has(debug, KOLK_DEBUG_FILL);
+    uint32_t front = dressed ? desc->front : 0, back = dressed ? desc->back : 0, body = filled ? desc->object_size : 0;
+    parts[FRONT] = (stretch){KOLK_UNDERFLOW, start - front, front, ZONE_FILL};
+    parts[BACK] = (stretch){KOLK_OVERFLOW, start + desc->object_size, back, ZONE_FILL};
+    parts[BODY] = (stretch){KOLK_WRITE_AFTER_FREE, start, body, FREE_FILL};
+}
+
+bool kolk_debug_is_intact(const kolk_debug *debug, uint32_t slot, const void *object, bool live) {
+    stretch parts[PARTS];
+    if (kolk_debug_has(debug, KOLK_DEBUG_BYPASS)) return true;
+    stretches_of(debug, slot, (void *)(uintptr_t)object, live, parts);
+    for (unsigned n = 0; n < PARTS; n++)
+        if (find_damage(&parts[n]).count) return false;
+    return true;
+}
+
+/* "2a 00 00 00": the bytes from the first to the last that changed. */
+static void spell_bytes(char *text, const unsigned char *bytes, uint32_t count) {
+    static const char digits[] = "0123456789abcdef";
+    for (uint32_t i = 0; i < count && i < MANY_BYTES; i++) {
+        if (i) *text++ = ' ';
+        *text++ = digits[bytes[i] >> 4];
+        *text++ = digits[bytes[i] & 15];
+    }
+    memcpy(text, count > MANY_BYTES ? " ..." : "", count > MANY_BYTES ? 5 : 1);
+}
+
+static void report_damage(const kolk_debug *debug, const stretch *part, damage found, kolk_failure failure) {
+    char bytes[3 * MANY_BYTES + 5];
+    KOLK_ASSERT(found.count > 0);
+    KOLK_ASSERT(found.first <= found.last && found.last < part->size);
+    uint64_t slot = failure.slot, at = found.first;
+    spell_bytes(bytes, part->start + found.first, found.last - found.first + 1);
+    paint(part);
+    failure.rule = part->rule;
+    failure.count = found.count;
+    if (part->rule == KOLK_UNDERFLOW) at = part->size - found.first;
+    failure.offset = (uint32_t)at;
+    const char *noun = debug->desc.noun, *plural = at == 1 ? "" : "s";
+    if (part->rule == KOLK_UNDERFLOW)
+        kolk_fail(failure, "underflow of %s %u: %s written %u byte%s before its start", noun, slot, bytes, at, plural);
+    else if (part->rule == KOLK_OVERFLOW)
+        kolk_fail(failure, "overflow of %s %u: %s written %u byte%s behind its end", noun, slot, bytes, at, plural);
+    else
+        kolk_fail(failure, "write after free to %s %u: %s written at byte %u of it", noun, slot, bytes, at);
+}
+
+void kolk_debug_verify(const kolk_debug *debug, uint32_t slot, void *object, bool live, kolk_failure failure) {
+    stretch parts[PARTS];
+    if (kolk_debug_has(debug, KOLK_DEBUG_BYPASS)) return;
+    stretches_of(debug, slot, object, live, parts);
+    failure.object = object;
+    for (unsigned n = 0; n < PARTS; n++) {
+        damage found = find_damage(&parts[n]);
+        if (found.count) report_damage(debug, &parts[n], found, failure);
+    }
+}
+
+void *kolk_debug_dress(kolk_debug *debug, uint32_t slot, void *object) {
+    if (kolk_debug_has(debug, KOLK_DEBUG_BYPASS)) return kolk_debug_take_block(debug, slot);
+    stretch parts[PARTS];
+    KOLK_PLAIN_WRITE(&debug->lives[slot].dressed, sizeof(bool));
+    debug->lives[slot].dressed = true;
+    stretches_of(debug, slot, object, true, parts);
+    paint(&parts[FRONT]);
+    paint(&parts[BACK]);
+    if (kolk_debug_has(debug, KOLK_DEBUG_FILL)) paint(&(stretch){KOLK_OK, object, debug->desc.object_size, NEW_FILL});
+    return object;
+}
+
+void kolk_debug_wipe(kolk_debug *debug, uint32_t slot, void *object) {
+    PROBE2(free, debug->desc.name, object);
+    if (debug->profiler.free) debug->profiler.free(debug->desc.name, object, debug->profiler.context);
+    if (kolk_debug_has(debug, KOLK_DEBUG_FILL)) paint(&(stretch){KOLK_OK, object, debug->desc.object_size, FREE_FILL});
+    if (kolk_debug_has(debug, KOLK_DEBUG_BYPASS)) kolk_debug_give_block(debug, slot, object);
+}

@@ -1,0 +1,16 @@
+/* profiler.c: see profiler.h. */
+#include "profiler.h"
+
+static kolk_profiler set_profiler;
+
+void kolk_set_profiler(const kolk_profiler *profiler) {
+    set_profiler = profiler ? *profiler : (kolk_profiler){NULL, NULL, NULL};
+}
+
+bool kolk_profiler_is_set(void) {
+    return set_profiler.alloc || set_profiler.free;
+}
+
+kolk_profiler kolk_profiler_now(void) {
+    return set_profiler;
+}

@@ -1,0 +1,23 @@
+/* settings.h: the settings of a pool's debug mode. */
+#ifndef KOLK_SRC_SETTINGS_H
+#define KOLK_SRC_SETTINGS_H
+
+#include "kolk/base.h"
+
+typedef struct kolk_settings {
+    uint32_t flags;                  /* KOLK_DEBUG_ */
+    uint32_t quarantine;             /* slots; 0 without the flag */
+    uint32_t fail_every;             /* forced failures: each n-th alloc; or, if 0, */
+    uint64_t fail_chance, fail_seed; /* by chance, in 2^-32 */
+} kolk_settings;
+
+/* The settings of a pool of this name: by the environment, or else by its own descriptor's text (may be NULL), and because
+ * of tools and profilers. Reports what it does not understand. */
+kolk_settings kolk_settings_of(const char *name, const char *own);
+
+/* With any of these, handles of other pools are reported. The user asks for them, while tools and profilers turn the other
+ * settings on by themselves. */
+#define KOLK_DEBUG_STRICT                                                                                              \
+    (KOLK_DEBUG_FILL | KOLK_DEBUG_GUARD | KOLK_DEBUG_QUARANTINE | KOLK_DEBUG_SITES | KOLK_DEBUG_MOVE)
+
+#endif
