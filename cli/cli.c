@@ -1,6 +1,7 @@
-/* cli.c: the command line: parsed by the tables of options, explained from them. See cli.h. */
+/* cli.c: the command line: parsed by the tables of options, explained from them: see cli.h. */
 #define _POSIX_C_SOURCE 200809L
 #include "cli.h"
+#include "print.h"
 
 #include <errno.h>
 #include <stdlib.h>

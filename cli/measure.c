@@ -1,6 +1,7 @@
-/* measure.c: time, quantiles, memory of a process. See cli.h. */
+/* measure.c: see measure.h. */
 #define _POSIX_C_SOURCE 200809L
-#include "cli.h"
+#include "measure.h"
+#include "print.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

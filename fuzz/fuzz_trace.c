@@ -1,6 +1,6 @@
 /* fuzz_trace.c: any bytes are a trace, plain or compressed, or are refused with a sentence. */
 #define _POSIX_C_SOURCE 200809L
-#include "trace.h"
+#include "replay/trace.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -7,7 +7,7 @@ trap 'rm -rf "$folder"' EXIT
 trace=$PWD/traces/sqlite.mtrace.zst
 kolk=$(realpath "$KOLK")
 od -An -v -tu1 -w28 "$trace" | sed 's/  *\([0-9]*\)/\1,/g' > "$folder/inc"
-built_in=$PWD/cli/replay_trace.inc
+built_in=$PWD/cli/replay/replay_trace.inc
 cd "$folder" || exit 1
 
 run_kolk() { # CODE ARGUMENT...

@@ -5,7 +5,8 @@
 #include <png.h>
 #include <unistd.h>
 
-#include "demo.h"
+#include "demo/picture.h"
+#include "demo/stops.h"
 
 /* ---- The spell --------------------------------------------------------------------------------------------------- */
 

@@ -13,6 +13,9 @@
 #include <unistd.h>
 
 #include "cli.h"
+#include "json.h"
+#include "measure.h"
+#include "print.h"
 
 /* ---- A command with one verb ------------------------------------------------------------------------------------- */
 

@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli.h"
-#include "player.h"
+#include "measure.h"
+#include "replay/player.h"
 
 /* ---- Allocators that are wrong ----------------------------------------------------------------------------------- */
 

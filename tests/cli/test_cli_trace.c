@@ -13,9 +13,9 @@
 #include <string.h>
 #include <zstd.h>
 
-#include "input.h"
-#include "map.h"
-#include "trace.h"
+#include "replay/input.h"
+#include "replay/map.h"
+#include "replay/trace.h"
 
 /* ---- Allocations that fail --------------------------------------------------------------------------------------- */
 

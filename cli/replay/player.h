@@ -1,4 +1,4 @@
-/* cli/player.h: plays a trace again, on pools and malloc.
+/* cli/replay/player.h: plays a trace again, on pools and malloc.
  *
  * Sizes of up to 1 KiB have a class for each multiple of 16 bytes, and each class its own growing pool; everything
  * larger is malloc's, class 0. A player without pools gives all to malloc. It runs the same code, so that a comparison

@@ -1,4 +1,4 @@
-/* cli/trace.h: what a program asked of malloc, read from the text that glibc's mtrace writes.
+/* cli/replay/trace.h: what a program asked of malloc, read from the text that glibc's mtrace writes.
  *
  *     = Start
  *     @ CALLER + ADDRESS SIZE      malloc, calloc, memalign; the address (nil): it failed

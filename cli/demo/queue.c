@@ -1,6 +1,8 @@
-/* demo_queue.c: a queue of four, call by call, in the terms of BlockingQueue; and what an item costs between threads, by a
+/* queue.c: a queue of four, call by call, in the terms of BlockingQueue; and what an item costs between threads, by a
  * lock and two condition variables, as BlockingQueue passes it, and by kolk. */
-#include "demo.h"
+#include "../measure.h"
+#include "../print.h"
+#include "stops.h"
 
 #include <pthread.h>
 

@@ -1,6 +1,7 @@
-/* demo_gta.c: a pool of the GTA trilogy, byte by byte: which slot is next, which handles are stale, and when one comes
+/* gta.c: a pool of the GTA trilogy, byte by byte: which slot is next, which handles are stale, and when one comes
  * again; and what a modder sees of a game's pools before and after a mod has run. */
-#include "demo.h"
+#include "../print.h"
+#include "stops.h"
 
 struct entity {
     int32_t number; /* 1 is the pool's first */

@@ -1,5 +1,6 @@
-/* demo_fragments.c: the textbook case of fragmentation, on a heap of 16 bytes that is real, and on a pool beside it. */
-#include "demo.h"
+/* fragments.c: the textbook case of fragmentation, on a heap of 16 bytes that is real, and on a pool beside it. */
+#include "../print.h"
+#include "stops.h"
 
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-/* doctor_tools.c: the tools that `kolk doctor` starts, and those that watch it. */
+/* tools.c: the tools that `kolk doctor` starts, and those that watch it. */
 #define _GNU_SOURCE /* pipe2, realpath */
 #include "doctor.h"
 

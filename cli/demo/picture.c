@@ -1,7 +1,7 @@
-/* demo_png.c: writes a picture of light as a PNG of 256 colors, which takes half the bytes of a full one. The colors
+/* picture.c: writes a picture of light as a PNG of 256 colors, which takes half the bytes of a full one. The colors
  * are found by median cut (Heckbert, Color Image Quantization for Frame Buffer Display, 1982): the box of all colors
  * is cut in two at the median of its longest side, then the most important of the boxes, until there are 256. */
-#include "demo.h"
+#include "picture.h"
 
 #include <math.h>
 #include <png.h>

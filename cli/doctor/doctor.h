@@ -1,9 +1,9 @@
-/* doctor.h: what the files of `kolk doctor` share. A check looks at one thing of this machine, in a process of its own,
+/* cli/doctor/doctor.h: what the files of `kolk doctor` share. A check looks at one thing of this machine, in a process of its own,
  * and finds an answer and a sentence; a group is a heading with its checks. */
 #ifndef DOCTOR_H
 #define DOCTOR_H
 
-#include "cli.h"
+#include <stdbool.h>
 
 enum { DOCTOR_SECONDS = 5 }; /* that a check may take; then it is ended, and the tools that it has started */
 
@@ -35,7 +35,7 @@ void doctor_find(doctor_finding *finding, doctor_answer answer, const char *form
 /* Is it on the PATH, and does it end with 0 when it is called so? */
 bool doctor_tool_runs(const char *tool, const char *argument);
 
-/* Checks of doctor_threads.c. */
+/* Checks of threads.c. */
 void doctor_look_at_queue(doctor_finding *finding);
 void doctor_look_at_shared(doctor_finding *finding);
 

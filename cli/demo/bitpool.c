@@ -1,6 +1,8 @@
-/* demo_bitpool.c: the bits of a pool of 15 slots, as Bitpool writes them down; and what finding the lowest free one takes
+/* bitpool.c: the bits of a pool of 15 slots, as Bitpool writes them down; and what finding the lowest free one takes
  * in a pool of a million, bit by bit as Bitpool does, and by kolk's words. */
-#include "demo.h"
+#include "../measure.h"
+#include "../print.h"
+#include "stops.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,8 @@
-/* doctor_library.c: what `kolk doctor` tries with the library and its debug mode. Every check is a process of its own and
+/* library.c: what `kolk doctor` tries with the library and its debug mode. Every check is a process of its own and
  * makes its own pools; what they leave behind ends with it. */
 #define _POSIX_C_SOURCE 200809L
+#include "../measure.h"
+#include "../print.h"
 #include "doctor.h"
 
 #include <stdlib.h>
@@ -354,7 +356,7 @@ static void look_at_names(doctor_finding *finding) {
 static void look_at_lines(doctor_finding *finding) {
     char text[256];
     kolk_site_text(here(), true, text, sizeof text);
-    if (strstr(text, "(doctor_library.c:"))
+    if (strstr(text, "(library.c:"))
         doctor_find(finding, DOCTOR_YES, "%s", text);
     else if (doctor_tool_runs("addr2line", "--version"))
         doctor_find(finding, DOCTOR_PARTLY, "addr2line is here, but this program has no debug information (-g)");

@@ -1,6 +1,9 @@
 /* replay.c: the verb `replay`: a program's recorded allocations, served from pools and by malloc. */
 #define _POSIX_C_SOURCE 200809L
-#include "cli.h"
+#include "../cli.h"
+#include "../json.h"
+#include "../measure.h"
+#include "../print.h"
 #include "player.h"
 #include "trace.h"
 
@@ -9,7 +12,7 @@
 #include <string.h>
 
 /* So that the command has something to show wherever it is. Made by
- *     od -An -v -tu1 -w28 traces/sqlite.mtrace.zst | sed 's/  *\([0-9]*\)/\1,/g' > cli/replay_trace.inc */
+ *     od -An -v -tu1 -w28 traces/sqlite.mtrace.zst | sed 's/  *\([0-9]*\)/\1,/g' > cli/replay/replay_trace.inc */
 static const unsigned char default_trace[] = {
 #include "replay_trace.inc"
 };

@@ -1,11 +1,11 @@
-/* demo_stores.c: four ways of storing the sparkles. Each creates what is born in a frame, then moves what is alive and
+/* stores.c: four ways of storing the sparkles. Each creates what is born in a frame, then moves what is alive and
  * ends what has lived; nothing else is measured. They differ in how they find a place, and what is alive:
  *
  *     malloc        an array of pointers, packed: the last one moves into the gap of the one that dies
  *     first pool    scans for an unused object; scans all to animate
  *     second pool   a free list through the dead objects; scans all to animate
  *     kolk          a stack of free slots, a bit a slot; visits only what is alive */
-#include "demo_sparkles.h"
+#include "sparkles.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,9 @@
 /* doctor.c: `kolk doctor`: what of kolk works on this machine, each thing tried in a process of its own. */
 #define _POSIX_C_SOURCE 200809L
+#include "../cli.h"
+#include "../json.h"
+#include "../measure.h"
+#include "../print.h"
 #include "doctor.h"
 
 #include <assert.h>

@@ -1,7 +1,8 @@
 /* player.c: see player.h. */
 #define _DEFAULT_SOURCE
+#include "../measure.h"
+#include "../print.h"
 #include "player.h"
-#include "cli.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

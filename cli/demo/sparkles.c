@@ -1,4 +1,4 @@
-/* demo_sparkles.c: when, where and how sparkles are born.
+/* sparkles.c: when, where and how sparkles are born.
  *
  *     a wave, PERIOD frames:   births   . : | | | : .          while the wand is waved
  *                              alive      . : | | | | : : . .  the last ones outlive it
@@ -6,7 +6,7 @@
  * The number alive follows from the births and the lives, which are of any length from SHORTEST to LONGEST with the
  * same probability; so the births are scaled such that the highest wave reaches the number that was asked for, and a
  * little more: what the pool has no room for is just not created. */
-#include "demo_sparkles.h"
+#include "sparkles.h"
 
 #include <math.h>
 #include <stdlib.h>

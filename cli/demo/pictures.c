@@ -1,6 +1,8 @@
-/* demo_picture.c: two pictures: the sparkles when most of them are alive, and the pool's slots over time. */
+/* pictures.c: two pictures: the sparkles when most of them are alive, and the pool's slots over time. */
 #define _POSIX_C_SOURCE 200809L
-#include "demo.h"
+#include "../print.h"
+#include "picture.h"
+#include "spell.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -153,14 +155,14 @@ static int write_picture(cli_context *cli, const char *directory, const char *na
     return code;
 }
 
-int demo_pictures(cli_context *cli, const struct demo *demo, cli_json *json) {
+int demo_pictures(cli_context *cli, const struct spell *spell, const char *directory, cli_json *json) {
     struct picture sky = {0}, slots = {0};
     int code = CLI_OK;
     cli_progress(cli, "drawing", 0, 1);
-    if (!draw(&demo->spell, &sky, &slots)) code = cli_fail(CLI_FAILED, "there is no memory for pictures");
+    if (!draw(spell, &sky, &slots)) code = cli_fail(CLI_FAILED, "there is no memory for pictures");
     if (json) cli_json_open(json, "pictures", '[');
-    if (code == CLI_OK) code = write_picture(cli, demo->directory, "kolk-demo-sparkles.png", &sky, json);
-    if (code == CLI_OK) code = write_picture(cli, demo->directory, "kolk-demo-slots.png", &slots, json);
+    if (code == CLI_OK) code = write_picture(cli, directory, "kolk-demo-sparkles.png", &sky, json);
+    if (code == CLI_OK) code = write_picture(cli, directory, "kolk-demo-slots.png", &slots, json);
     if (json) cli_json_close(json, ']');
     if (!json) fputc('\n', cli->out);
     free(sky.light);

@@ -1,5 +1,7 @@
 /* demo.c: `kolk demo`, a tour of what pools are for. */
-#include "demo.h"
+#include "../cli.h"
+#include "../print.h"
+#include "stops.h"
 
 static uint64_t want_sparkles, want_frames;
 static bool want_physics, want_pictures;
@@ -56,11 +58,6 @@ static int show(cli_context *cli, const struct demo *demo, cli_json *json) {
         }
     }
     return code;
-}
-
-int demo_spell(cli_context *cli, const struct demo *demo, cli_json *json) {
-    int code = demo->pictures ? demo_pictures(cli, demo, json) : demo_screen(cli, &demo->spell);
-    return code == CLI_OK ? demo_race(cli, &demo->spell, json) : code;
 }
 
 static int run(cli_context *cli, int count, char **arguments) {

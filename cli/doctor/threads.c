@@ -1,4 +1,4 @@
-/* doctor_threads.c: what `kolk doctor` tries with threads: the queue and the shared pool. */
+/* threads.c: what `kolk doctor` tries with threads: the queue and the shared pool. */
 #define _POSIX_C_SOURCE 200809L
 #include "doctor.h"
 

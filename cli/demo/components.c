@@ -1,6 +1,8 @@
-/* demo_components.c: which hole is filled first, as the article on component pools plays it through: ten components, four
+/* components.c: which hole is filled first, as the article on component pools plays it through: ten components, four
  * are removed, four are added; and what comes of it in a pool of a hundred thousand. */
-#include "demo.h"
+#include "../measure.h"
+#include "../print.h"
+#include "stops.h"
 
 #include <stdlib.h>
 

@@ -1,11 +1,13 @@
-/* demo_race.c: measures the ways of storing the sparkles beside each other.
+/* race.c: measures the ways of storing the sparkles beside each other.
  *
  * A run is the whole spell on one storage, in a process of its own, so that its heap and its resident bytes are its
  * own. Runs of all storages take turns, several times over, so that what else the machine does meets them all. A
  * storage that takes too long is stopped in the midst of its spell, and compared with kolk over as many frames. Every
  * run must end with the checksum of kolk after as many frames: or else something is wrong with one of them, and no
  * time is worth printing. */
-#include "demo.h"
+#include "../measure.h"
+#include "../print.h"
+#include "spell.h"
 
 #include <stdlib.h>
 #ifdef __GLIBC__

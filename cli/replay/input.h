@@ -1,4 +1,4 @@
-/* cli/input.h: the lines of a file that is plain text or compressed by zstd; which of them is seen from its first
+/* cli/replay/input.h: the lines of a file that is plain text or compressed by zstd; which of them is seen from its first
  * bytes. */
 #ifndef CLI_INPUT_H
 #define CLI_INPUT_H

@@ -1,5 +1,5 @@
-/* demo_light.c: what color things have. */
-#include "demo.h"
+/* light.c: what color things have. */
+#include "light.h"
 
 #include <math.h>
 

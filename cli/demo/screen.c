@@ -1,8 +1,11 @@
-/* demo_screen.c: the spell on a terminal. Each character is two pixels, one above the other (U+2580, the upper half
+/* screen.c: the spell on a terminal. Each character is two pixels, one above the other (U+2580, the upper half
  * block), or without colors one of ten that get denser. Under the sparkles are the slots of the pool, row after row,
  * and its counters. The animation lasts DURATION; a terminal that is too slow for it sees fewer frames of it. */
 #define _DEFAULT_SOURCE /* ioctl(TIOCGWINSZ) */
-#include "demo.h"
+#include "../measure.h"
+#include "../print.h"
+#include "picture.h"
+#include "spell.h"
 
 #include <math.h>
 #include <signal.h>

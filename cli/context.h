@@ -1,0 +1,29 @@
+/* cli/context.h: what every verb of the kolk command gets, and how it may end. */
+#ifndef CLI_CONTEXT_H
+#define CLI_CONTEXT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/* The exit codes. */
+enum {
+    CLI_OK = 0,
+    CLI_FAILED = 1,    /* a check failed, there is no memory, or the output cannot be written */
+    CLI_USAGE = 2,     /* not understood */
+    CLI_UNREADABLE = 3 /* an input file is missing, damaged or not what it should be */
+};
+
+/* What every verb gets: the common options, and where to write. */
+typedef struct cli_context {
+    bool json;        /* --json: the result as JSON, and nothing else */
+    const char *path; /* -o FILE, or NULL: the frame writes cli->out there */
+    uint64_t seed;    /* --seed N: of all that is random */
+    FILE *out;        /* the result goes here; shown when the verb returns CLI_OK */
+    bool color;       /* cli->out may hold colors: it goes to a terminal, and nobody said no */
+    bool terminal; /* the result goes to a terminal and is not JSON: a verb may animate on stdout before it returns */
+    bool progress; /* stderr is a terminal: cli_progress shows something */
+    int verdict;   /* the exit code once the result is shown: for a verb whose result may be that something is wrong */
+} cli_context;
+
+#endif

@@ -1,0 +1,18 @@
+/* cli/demo/spell.h: the parts of the spell, the tour's last stop. */
+#ifndef DEMO_SPELL_H
+#define DEMO_SPELL_H
+
+#include "../context.h"
+#include "../json.h"
+#include "sparkles.h"
+
+/* Shows the spell on the terminal that stdout is, for some seconds. */
+int demo_screen(const cli_context *cli, const struct spell *spell);
+
+/* Draws two pictures into this directory, and says where they are. */
+int demo_pictures(cli_context *cli, const struct spell *spell, const char *directory, cli_json *json);
+
+/* Runs the spell on every storage, and shows the table. */
+int demo_race(cli_context *cli, const struct spell *spell, cli_json *json);
+
+#endif

@@ -1,0 +1,50 @@
+/* cli/print.h: what the verbs print with: sentences, numbers for people, colors, tables. */
+#ifndef CLI_PRINT_H
+#define CLI_PRINT_H
+
+#include "context.h"
+
+#include <stddef.h>
+
+/* ---- Sentences and numbers --------------------------------------------------------------------------------------- */
+
+/* Prints "kolk: ...\n" to stderr, after taking the progress line away; gives `code` back. */
+int cli_fail(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* "label 42 %" on stderr, in place, if that is a terminal; total 0 takes the line away. */
+void cli_progress(const cli_context *cli, const char *label, uint64_t done, uint64_t total);
+
+typedef struct cli_text {
+    char text[32];
+} cli_text;
+
+cli_text cli_count(uint64_t n);                /* 1,234,567 */
+cli_text cli_bytes(uint64_t bytes);            /* 640 B, 5.6 KiB, 12.0 MiB */
+cli_text cli_share(double part, double whole); /* 37.5 %; of nothing: - */
+
+/* Colors as escape sequences, or "" where there are none. */
+const char *cli_bold(const cli_context *cli);
+const char *cli_dim(const cli_context *cli);
+const char *cli_plain(const cli_context *cli); /* ends each of them */
+
+/* ---- Tables: rows are lines, cells are set apart by tabs, the first row is the heading ---------------------------
+ *
+ * A row of one cell widens no column.
+ *
+ *     cli_table table;
+ *     cli_table_begin(&table, "lr");                       // a letter a column: left or right
+ *     fprintf(table.rows, "size\tcount\n");
+ *     fprintf(table.rows, "%s\t%s\n", ...);
+ *     cli_table_end(&table, cli);                          // to cli->out
+ */
+typedef struct cli_table {
+    FILE *rows;
+    const char *columns;
+    char *text;
+    size_t length;
+} cli_table;
+
+void cli_table_begin(cli_table *table, const char *columns);
+void cli_table_end(cli_table *table, const cli_context *cli);
+
+#endif
