@@ -49,7 +49,7 @@ static damage find_damage(const stretch *part) {
 enum { FRONT, BACK, BODY, PARTS };
 
 /* What can be proved of a slot now. A stretch of size 0: nothing. */
-static void stretches_of(const kolk_debug *debug, uint32_t slot, void *object, bool live, stretch parts[PARTS]) {
+static void provable_stretches(const kolk_debug *debug, uint32_t slot, void *object, bool live, stretch parts[PARTS]) {
     const kolk_debug_desc *desc = &debug->desc;
     KOLK_ASSERT(slot < desc->max_capacity);
     unsigned char *start = object;
@@ -63,7 +63,7 @@ static void stretches_of(const kolk_debug *debug, uint32_t slot, void *object, b
 bool kolk_debug_is_intact(const kolk_debug *debug, uint32_t slot, const void *object, bool live) {
     stretch parts[PARTS];
     if (kolk_debug_has(debug, KOLK_DEBUG_BYPASS)) return true;
-    stretches_of(debug, slot, (void *)(uintptr_t)object, live, parts);
+    provable_stretches(debug, slot, (void *)(uintptr_t)object, live, parts);
     for (unsigned n = 0; n < PARTS; n++)
         if (find_damage(&parts[n]).count) return false;
     return true;
@@ -103,7 +103,7 @@ static void report_damage(const kolk_debug *debug, const stretch *part, damage f
 void kolk_debug_verify(const kolk_debug *debug, uint32_t slot, void *object, bool live, kolk_failure failure) {
     stretch parts[PARTS];
     if (kolk_debug_has(debug, KOLK_DEBUG_BYPASS)) return;
-    stretches_of(debug, slot, object, live, parts);
+    provable_stretches(debug, slot, object, live, parts);
     failure.object = object;
     for (unsigned n = 0; n < PARTS; n++) {
         damage found = find_damage(&parts[n]);
@@ -116,7 +116,7 @@ void *kolk_debug_dress(kolk_debug *debug, uint32_t slot, void *object) {
     stretch parts[PARTS];
     KOLK_PLAIN_WRITE(&debug->lives[slot].dressed, sizeof(bool));
     debug->lives[slot].dressed = true;
-    stretches_of(debug, slot, object, true, parts);
+    provable_stretches(debug, slot, object, true, parts);
     paint(&parts[FRONT]);
     paint(&parts[BACK]);
     if (kolk_debug_has(debug, KOLK_DEBUG_FILL)) paint(&(stretch){KOLK_OK, object, debug->desc.object_size, NEW_FILL});

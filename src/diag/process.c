@@ -85,7 +85,7 @@ static bool takes_part_in_scenes(const kolk_listed *at) {
     return *at->name && at->kind->enter;
 }
 
-static void enter_scene(const kolk_listed *at) {
+static void begin_scene_in(const kolk_listed *at) {
     kolk_stats stats;
     kolk_status status = at->kind->enter((void *)(uintptr_t)at->pool, kolk_sizes_of(at->name));
     if (status == KOLK_OK) return;
@@ -101,7 +101,7 @@ void kolk_scene(const char *name) {
     kolk_sizes_enter(name ? name : "");
     kolk_registry_enter(kolk_sizes_scene());
     kolk_unlock();
-    for (kolk_listed at = {0}; kolk_registry_next(&at, takes_part_in_scenes);) enter_scene(&at);
+    for (kolk_listed at = {0}; kolk_registry_next(&at, takes_part_in_scenes);) begin_scene_in(&at);
 }
 
 #else

@@ -24,7 +24,7 @@ static kolk_block *add_block(kolk_block *before, size_t size) {
     return block;
 }
 
-static void *take(kolk_records *records, size_t size) {
+static void *take_bytes(kolk_records *records, size_t size) {
     size = (size + 7) / 8 * 8;
     if (!records->blocks || records->blocks->size - records->blocks->used < size) {
         size_t whole = sizeof *records->blocks + size;
@@ -39,7 +39,7 @@ static void *take(kolk_records *records, size_t size) {
 
 char *kolk_records_copy(kolk_records *records, const char *text) {
     size_t size = strlen(text) + 1;
-    char *copy = take(records, size);
+    char *copy = take_bytes(records, size);
     return copy ? memcpy(copy, text, size) : NULL;
 }
 
@@ -47,7 +47,7 @@ static bool is_alike(const kolk_stats *a, const kolk_stats *b) {
     return strcmp(a->name, b->name) == 0 && strcmp(a->kind, b->kind) == 0;
 }
 
-static uint32_t sum(uint32_t a, uint32_t b) {
+static uint32_t sum32(uint32_t a, uint32_t b) {
     return b > UINT32_MAX - a ? UINT32_MAX : a + b;
 }
 
@@ -60,9 +60,9 @@ static void raise64(uint64_t *greatest, uint64_t number) {
 }
 
 static void merge_into(kolk_stats *all, const kolk_stats *life) {
-    all->count = sum(all->count, life->count);
-    all->worn_out = sum(all->worn_out, life->worn_out);
-    all->recycled = sum(all->recycled, life->recycled);
+    all->count = sum32(all->count, life->count);
+    all->worn_out = sum32(all->worn_out, life->worn_out);
+    all->recycled = sum32(all->recycled, life->recycled);
     all->failed += life->failed;
     all->evictions += life->evictions;
     all->wrong_pool += life->wrong_pool;
@@ -87,7 +87,7 @@ void kolk_records_add(kolk_records *records, const kolk_stats *stats, bool merge
         return;
     }
 
-    kolk_record *record = take(records, sizeof *record);
+    kolk_record *record = take_bytes(records, sizeof *record);
     char *name = record ? kolk_records_copy(records, stats->name) : NULL;
     if (!name) return;
     *record = (kolk_record){.same_hash = *newest, .nth = nth, .stats = *stats};

@@ -21,7 +21,7 @@
 
 /* * stands for any characters, ? for one. Each * in turn takes as little as it may; only the last one tried has to be
  * taken back (Krauss, Matching Wildcards, 2008). */
-static bool matches(word glob, const char *name) {
+static bool matches_glob(word glob, const char *name) {
     const char *g = glob.start, *end = glob.start + glob.length, *star = NULL, *retry = NULL;
     while (*name) {
         if (g < end && *g == '*') {
@@ -41,14 +41,14 @@ static bool matches(word glob, const char *name) {
     return g == end;
 }
 
-static void refuse(word setting, const char *of, const char *why) {
+static void refuse_setting(word setting, const char *of, const char *why) {
     char text[64];
     kolk_failure failure = {.rule = KOLK_BAD_SETTING, .pool = of, .slot = UINT32_MAX};
     kolk_fail(failure, "\"%s\" %s", copied(setting, text, sizeof text), why);
 }
 
 /* What is wrong in the environment is said once. */
-static bool is_first(unsigned char *told) {
+static bool is_first_time(unsigned char *told) {
     return !__atomic_test_and_set(told, __ATOMIC_RELAXED);
 }
 
@@ -66,30 +66,30 @@ static void add_setting(kolk_settings *settings, word setting, const char *of) {
         {"all", KOLK_DEBUG_FILL | KOLK_DEBUG_GUARD | KOLK_DEBUG_QUARANTINE | KOLK_DEBUG_SITES},
     };
     word value = setting, key = {setting.start, 0};
-    cut(&value, '=', &key);
+    cut_off(&value, '=', &key);
     bool known = false;
     for (size_t i = 0; i < sizeof words / sizeof *words && !value.start; i++) {
-        if (!is(key, words[i].name)) continue;
+        if (!is_text(key, words[i].name)) continue;
         known = true;
         settings->flags |= words[i].flags;
     }
-    if (is(setting, "all") && !settings->quarantine) settings->quarantine = ALL_QUARANTINE;
-    if (is(key, "quarantine")) {
+    if (is_text(setting, "all") && !settings->quarantine) settings->quarantine = ALL_QUARANTINE;
+    if (is_text(key, "quarantine")) {
         uint32_t slots = value.start ? number_of(value) : 0;
         known = slots != 0;
         if (known) settings->flags |= KOLK_DEBUG_QUARANTINE;
         if (known) settings->quarantine = slots;
         if (!known && of)
-            refuse(setting, of, "is not understood: quarantine=SLOTS takes a number from 1 to 4294967295");
+            refuse_setting(setting, of, "is not understood: quarantine=SLOTS takes a number from 1 to 4294967295");
     } else if (!known && of) {
-        refuse(setting, of, "is not a setting: fill, guard, quarantine=SLOTS, sites, move, trace, all");
+        refuse_setting(setting, of, "is not a setting: fill, guard, quarantine=SLOTS, sites, move, trace, all");
     }
 }
 
 /* False if there is none in the list. */
 static bool add_settings(kolk_settings *settings, word list, const char *of) {
     bool some = false;
-    for (word setting; cut(&list, ',', &setting);) {
+    for (word setting; cut_off(&list, ',', &setting);) {
         setting = trimmed(setting);
         if (!setting.length) continue;
         add_setting(settings, setting, of);
@@ -102,10 +102,10 @@ static bool add_settings(kolk_settings *settings, word list, const char *of) {
 static bool from_environment(kolk_settings *settings, const char *text, const char *name, const char *of) {
     bool matched = false;
     word rest = {text, strlen(text)};
-    for (word entry; cut(&rest, ';', &entry);) {
+    for (word entry; cut_off(&rest, ';', &entry);) {
         word list;
-        cut(&entry, ':', &list); /* what is left is the glob */
-        bool has_glob = entry.start != NULL, matches_name = !has_glob || matches(trimmed(entry), name);
+        cut_off(&entry, ':', &list); /* what is left is the glob */
+        bool has_glob = entry.start != NULL, matches_name = !has_glob || matches_glob(trimmed(entry), name);
         kolk_settings other = {0};
         bool some = add_settings(matches_name ? settings : &other, list, of);
         if (matches_name && (some || has_glob)) matched = true;
@@ -135,29 +135,29 @@ static bool fraction_of(word text, uint64_t *fraction) {
 
 static void add_failure(kolk_settings *settings, word setting, const char *of) {
     word value = setting, key = {setting.start, 0};
-    cut(&value, '=', &key);
+    cut_off(&value, '=', &key);
     bool known = false;
-    if (is(key, "every")) known = value.start && (settings->fail_every = number_of(value)) > 0;
-    if (is(key, "chance")) known = value.start && fraction_of(value, &settings->fail_chance);
-    if (is(key, "seed")) known = value.start && (settings->fail_seed = number_of(value)) > 0;
+    if (is_text(key, "every")) known = value.start && (settings->fail_every = number_of(value)) > 0;
+    if (is_text(key, "chance")) known = value.start && fraction_of(value, &settings->fail_chance);
+    if (is_text(key, "seed")) known = value.start && (settings->fail_seed = number_of(value)) > 0;
     if (known)
         settings->flags |= KOLK_DEBUG_FAIL;
     else if (of)
-        refuse(setting, of, "is not understood: every=N and seed=N from 1, chance=0.01 up to 1");
+        refuse_setting(setting, of, "is not understood: every=N and seed=N from 1, chance=0.01 up to 1");
 }
 
 /* Of the first entry whose glob matches. */
 static void add_failures(kolk_settings *settings, const char *text, const char *name, const char *of) {
     word rest = {text, strlen(text)};
     bool found = false;
-    for (word entry; cut(&rest, ';', &entry);) {
+    for (word entry; cut_off(&rest, ';', &entry);) {
         if (!trimmed(entry).length) continue;
         word list = entry, glob = {"*", 1};
-        if (memchr(entry.start, ':', entry.length)) cut(&list, ':', &glob);
+        if (memchr(entry.start, ':', entry.length)) cut_off(&list, ':', &glob);
         kolk_settings ones = {0};
-        for (word setting; cut(&list, ',', &setting);)
+        for (word setting; cut_off(&list, ',', &setting);)
             if (trimmed(setting).length) add_failure(&ones, trimmed(setting), of);
-        if (found || !matches(trimmed(glob), name)) continue;
+        if (found || !matches_glob(trimmed(glob), name)) continue;
         found = true;
         settings->flags |= ones.flags;
         settings->fail_every = ones.fail_every;
@@ -174,7 +174,7 @@ static bool is_bypassed(void) {
     const char *setting = kolk_environment("KOLK_BYPASS");
     if (!setting || !*setting) return kolk_tools_watch_malloc();
     if (strcmp(setting, "0") == 0 || strcmp(setting, "1") == 0) return *setting == '1';
-    if (is_first(&told)) refuse((word){setting, strlen(setting)}, "KOLK_BYPASS", "is neither 0 nor 1");
+    if (is_first_time(&told)) refuse_setting((word){setting, strlen(setting)}, "KOLK_BYPASS", "is neither 0 nor 1");
     return kolk_tools_watch_malloc();
 }
 
@@ -183,10 +183,11 @@ kolk_settings kolk_settings_of(const char *name, const char *own) {
     kolk_settings settings = {0};
     const char *failures = kolk_environment("KOLK_FAIL");
     const char *all = kolk_environment("KOLK_DEBUG");
-    const char *of = all && is_first(&told) ? "KOLK_DEBUG" : NULL;
+    const char *of = all && is_first_time(&told) ? "KOLK_DEBUG" : NULL;
     bool found = all && from_environment(&settings, all, name ? name : "", of);
     if (!found && own) add_settings(&settings, (word){own, strlen(own)}, name && *name ? name : "a pool's .debug");
-    if (failures) add_failures(&settings, failures, name ? name : "", is_first(&told_failures) ? "KOLK_FAIL" : NULL);
+    if (failures)
+        add_failures(&settings, failures, name ? name : "", is_first_time(&told_failures) ? "KOLK_FAIL" : NULL);
     if (kolk_profiler_is_set()) settings.flags |= KOLK_DEBUG_TRACE;
     if (is_bypassed()) settings.flags |= KOLK_DEBUG_BYPASS;
     return settings;

@@ -40,12 +40,12 @@
 #include <string.h>
 
 /* The caller's text: cut where it is full. */
-typedef struct output {
+typedef struct site_text {
     char *text;
     size_t size, length;
-} output;
+} site_text;
 
-static void put(output *out, const char *bytes, size_t length) {
+static void add_text(site_text *out, const char *bytes, size_t length) {
     size_t room = out->size - 1 - out->length;
     if (length > room) length = room;
     memcpy(out->text + out->length, bytes, length);
@@ -53,9 +53,9 @@ static void put(output *out, const char *bytes, size_t length) {
     out->text[out->length] = 0;
 }
 
-static void put_hex(output *out, const char *before, uintptr_t number) {
+static void add_hex(site_text *out, const char *before, uintptr_t number) {
     char text[2 * sizeof number + 4];
-    put(out, text, (size_t)snprintf(text, sizeof text, "%s0x%" PRIxPTR, before, number));
+    add_text(out, text, (size_t)snprintf(text, sizeof text, "%s0x%" PRIxPTR, before, number));
 }
 
 #endif
@@ -77,18 +77,18 @@ static void put_hex(output *out, const char *before, uintptr_t number) {
 
 /* ---- The module ------------------------------------------------------------------------------------------------ */
 
-typedef struct module {
+typedef struct site_module {
     uintptr_t site;      /* what is looked for */
     uintptr_t base;      /* site - base is its address in the file */
     int file;            /* open for reading; -1 if it can't be found or opened */
     char path[PATH_MAX]; /* as the loader calls it; "" if the site is in no module, or one without a name */
-} module;
+} site_module;
 
-static bool read_at(int file, uint64_t offset, void *bytes, size_t size) {
+static bool read_file_at(int file, uint64_t offset, void *bytes, size_t size) {
     return pread(file, bytes, size, (off_t)offset) == (ssize_t)size;
 }
 
-static bool contains(const struct dl_phdr_info *loaded, uintptr_t address) {
+static bool is_in_module(const struct dl_phdr_info *loaded, uintptr_t address) {
     for (size_t i = 0; i < loaded->dlpi_phnum; i++) {
         const ElfW(Phdr) *part = &loaded->dlpi_phdr[i];
         if (part->p_type == PT_LOAD && address - loaded->dlpi_addr - part->p_vaddr < part->p_memsz) return true;
@@ -101,17 +101,17 @@ static bool has_note(int file, const struct dl_phdr_info *loaded, const ElfW(Phd
     char note[128];
     size_t size = part->p_filesz < sizeof note ? (size_t)part->p_filesz : sizeof note;
     uintptr_t start = loaded->dlpi_addr + part->p_vaddr;
-    return !contains(loaded, start) || !contains(loaded, start + size - 1) ||
-           (read_at(file, part->p_offset, note, size) && memcmp(note, (const void *)start, size) == 0);
+    return !is_in_module(loaded, start) || !is_in_module(loaded, start + size - 1) ||
+           (read_file_at(file, part->p_offset, note, size) && memcmp(note, (const void *)start, size) == 0);
 }
 
 /* Is it what was loaded? Then it is also of our class and byte order. */
 static bool is_file_of(int file, const struct dl_phdr_info *loaded) {
     ElfW(Ehdr) header;
-    if (!read_at(file, 0, &header, sizeof header) || header.e_phnum != loaded->dlpi_phnum) return false;
+    if (!read_file_at(file, 0, &header, sizeof header) || header.e_phnum != loaded->dlpi_phnum) return false;
     for (size_t i = 0; i < header.e_phnum; i++) {
         ElfW(Phdr) part;
-        if (!read_at(file, header.e_phoff + (uint64_t)i * sizeof part, &part, sizeof part)) return false;
+        if (!read_file_at(file, header.e_phoff + (uint64_t)i * sizeof part, &part, sizeof part)) return false;
         if (memcmp(&part, &loaded->dlpi_phdr[i], sizeof part) != 0) return false;
         if (part.p_type == PT_NOTE && !has_note(file, loaded, &part)) return false;
     }
@@ -126,7 +126,7 @@ static int open_file_of(const struct dl_phdr_info *loaded, const char *path) {
 }
 
 /* Of the program C libraries say nothing, its first argument or PROGRAM, which is another one for addr2line. */
-static const char *name_of(const struct dl_phdr_info *loaded) {
+static const char *module_name_of(const struct dl_phdr_info *loaded) {
     if ((uintptr_t)loaded->dlpi_phdr != getauxval(AT_PHDR)) return loaded->dlpi_name;
     const char *name = (const char *)getauxval(AT_EXECFN);
     return name ? name : "";
@@ -135,24 +135,24 @@ static const char *name_of(const struct dl_phdr_info *loaded) {
 /* The file is opened here, since the module may be unloaded as soon as this returns. */
 static int find_module(struct dl_phdr_info *loaded, size_t size, void *context) {
     (void)size;
-    module *in = (module *)context;
-    if (!contains(loaded, in->site - 1)) return 0;
+    site_module *in = (site_module *)context;
+    if (!is_in_module(loaded, in->site - 1)) return 0;
     in->base = loaded->dlpi_addr;
-    snprintf(in->path, sizeof in->path, "%s", name_of(loaded));
+    snprintf(in->path, sizeof in->path, "%s", module_name_of(loaded));
     in->file = open_file_of(loaded, PROGRAM);
     if (in->file < 0) in->file = open_file_of(loaded, in->path);
     return 1;
 }
 
-static void put_name(output *out, const char *path) {
+static void add_module_name(site_text *out, const char *path) {
     const char *slash = strrchr(path, '/');
     const char *name = slash ? slash + 1 : path;
-    put(out, name, strlen(name));
+    add_text(out, name, strlen(name));
 }
 
 /* ---- The function ---------------------------------------------------------------------------------------------- */
 
-typedef struct search {
+typedef struct symbol_search {
     int file;
     ElfW(Ehdr) header;
     ElfW(Addr) address;
@@ -160,21 +160,21 @@ typedef struct search {
     ElfW(Shdr) names;
     ElfW(Sym) best;     /* st_name 0: none yet */
     ElfW(Addr) nearest; /* start of the last function before the address, whether it reaches it or not */
-} search;
+} symbol_search;
 
-static bool read_section(const search *in, size_t index, ElfW(Shdr) * section) {
+static bool read_section(const symbol_search *in, size_t index, ElfW(Shdr) * section) {
     return index < in->header.e_shnum &&
-           read_at(in->file, in->header.e_shoff + (uint64_t)index * sizeof *section, section, sizeof *section);
+           read_file_at(in->file, in->header.e_shoff + (uint64_t)index * sizeof *section, section, sizeof *section);
 }
 
-static bool find_section(const search *in, unsigned type, ElfW(Shdr) * section) {
+static bool find_section(const symbol_search *in, unsigned type, ElfW(Shdr) * section) {
     for (size_t i = 0; read_section(in, i, section); i++)
         if (section->sh_type == type) return true;
     return false;
 }
 
 /* A stripped file has the exported functions only. */
-static bool find_symbols(search *in) {
+static bool find_symbols(symbol_search *in) {
     return (find_section(in, SHT_SYMTAB, &in->symbols) || find_section(in, SHT_DYNSYM, &in->symbols)) &&
            read_section(in, in->symbols.sh_link, &in->names);
 }
@@ -192,20 +192,20 @@ static bool may_be_function(const ElfW(Sym) * symbol) {
 }
 
 /* Of names for one function: one that is not reserved, then a global one; linkers make hidden ones local. */
-static int niceness(const search *in, const ElfW(Sym) * symbol) {
+static int niceness(const symbol_search *in, const ElfW(Sym) * symbol) {
     char first = '_';
-    read_at(in->file, in->names.sh_offset + (uint64_t)symbol->st_name, &first, 1);
+    read_file_at(in->file, in->names.sh_offset + (uint64_t)symbol->st_name, &first, 1);
     return (first != '_' ? 2 : 0) + (binding_of(symbol) != STB_LOCAL ? 1 : 0);
 }
 
-static bool is_better(const search *in, const ElfW(Sym) * symbol, const ElfW(Sym) * best) {
+static bool is_better(const symbol_search *in, const ElfW(Sym) * symbol, const ElfW(Sym) * best) {
     if (!best->st_name) return true;
     if (!symbol->st_size != !best->st_size) return symbol->st_size != 0;
     if (symbol->st_value != best->st_value) return symbol->st_value > best->st_value;
     return niceness(in, symbol) > niceness(in, best);
 }
 
-static void consider(search *in, const ElfW(Sym) * symbol) {
+static void consider_symbol(symbol_search *in, const ElfW(Sym) * symbol) {
     if (!may_be_function(symbol) || symbol->st_value > in->address) return;
     if (symbol->st_value > in->nearest) in->nearest = symbol->st_value;
     if (symbol->st_size && in->address - symbol->st_value >= symbol->st_size) return;
@@ -213,28 +213,28 @@ static void consider(search *in, const ElfW(Sym) * symbol) {
 }
 
 /* One without a size reaches to the next function, or the end of its section, which must be of code. */
-static bool reaches(const search *in, const ElfW(Sym) * symbol) {
+static bool symbol_reaches(const symbol_search *in, const ElfW(Sym) * symbol) {
     if (symbol->st_size) return true;
     ElfW(Shdr) section;
     return symbol->st_value == in->nearest && read_section(in, symbol->st_shndx, &section) &&
            (section.sh_flags & SHF_EXECINSTR) && in->address - section.sh_addr < section.sh_size;
 }
 
-static bool find_function(search *in) {
-    if (!read_at(in->file, 0, &in->header, sizeof in->header) || !find_symbols(in)) return false;
+static bool find_function(symbol_search *in) {
+    if (!read_file_at(in->file, 0, &in->header, sizeof in->header) || !find_symbols(in)) return false;
     ElfW(Sym) some[64];
     uint64_t count = in->symbols.sh_size / sizeof *some;
     for (uint64_t i = 0; i < count; i += sizeof some / sizeof *some) {
         ssize_t bytes = pread(in->file, some, sizeof some, (off_t)(in->symbols.sh_offset + i * sizeof *some));
         if (bytes <= 0) break;
-        for (size_t k = 0; k < (size_t)bytes / sizeof *some && i + k < count; k++) consider(in, &some[k]);
+        for (size_t k = 0; k < (size_t)bytes / sizeof *some && i + k < count; k++) consider_symbol(in, &some[k]);
     }
-    return in->best.st_name && reaches(in, &in->best);
+    return in->best.st_name && symbol_reaches(in, &in->best);
 }
 
 /* "on_hit+0x2c"; false, and nothing is put, if the address is in no function with a name. */
-static bool put_function(output *out, const module *in) {
-    search of = {.file = in->file, .address = in->site - 1 - in->base};
+static bool add_function(site_text *out, const site_module *in) {
+    symbol_search of = {.file = in->file, .address = in->site - 1 - in->base};
     if (!find_function(&of)) return false;
     size_t start = out->length;
     uint64_t at = of.names.sh_offset + (uint64_t)of.best.st_name;
@@ -242,23 +242,23 @@ static bool put_function(output *out, const module *in) {
         char part[64];
         ssize_t bytes = pread(in->file, part, sizeof part, (off_t)at);
         length = bytes > 0 ? strnlen(part, (size_t)bytes) : 0;
-        put(out, part, length);
+        add_text(out, part, length);
     }
     if (out->length == start) return false;
-    put_hex(out, "+", in->site - in->base - of.best.st_value);
+    add_hex(out, "+", in->site - in->base - of.best.st_value);
     return true;
 }
 
 /* ---- The place ------------------------------------------------------------------------------------------------- */
 
 /* What addr2line prints: the line that is being read, or was read last, without the directories. */
-typedef struct place {
+typedef struct source_place {
     char text[256];
     size_t length;
     bool ended;
-} place;
+} source_place;
 
-static void take(place *last, char next) {
+static void read_place(source_place *last, char next) {
     if (last->ended || next == '/') last->length = 0;
     last->ended = next == '\n';
     if (!last->ended && next != '/' && last->length + 1 < sizeof last->text) last->text[last->length++] = next;
@@ -267,7 +267,7 @@ static void take(place *last, char next) {
 
 /* "collide.c:63 (discriminator 2)" becomes "collide.c:63"; "??:0", "??:?" and "collide.c:?" are no place. Nor is a line
  * of an .inl of ours: addr2line could not tell what it was merged into (binutils 2.40, and DWARF 5 from clang -O2). */
-static bool is_place(place *last) {
+static bool is_place(source_place *last) {
     static const char *const ours[] = {"bytemap.inl:", "pool.inl:", "shared.inl:", "slotmap.inl:"};
     char *more = strstr(last->text, " (discriminator ");
     if (more) *more = 0;
@@ -342,7 +342,7 @@ static bool leads_to(const char *path, int file) {
 }
 
 /* " (collide.c:63)", or nothing. */
-static void put_place(output *out, module *in) {
+static void add_place(site_text *out, site_module *in) {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0) return;
     /* Beside the path, addr2line may find debug information in a file of its own. */
@@ -350,39 +350,39 @@ static void put_place(output *out, module *in) {
     snprintf(handle, sizeof handle, "/proc/%ld/fd/%d", (long)getpid(), in->file);
     pid_t process = start_addr2line(leads_to(in->path, in->file) ? in->path : handle, in->site - 1 - in->base, ends[1]);
     close(ends[1]);
-    place last = {.length = 0};
+    source_place last = {.length = 0};
     char some[256];
     ssize_t bytes;
     while ((bytes = read(ends[0], some, sizeof some)) > 0 || (bytes < 0 && errno == EINTR))
-        for (ssize_t i = 0; i < bytes; i++) take(&last, some[i]);
+        for (ssize_t i = 0; i < bytes; i++) read_place(&last, some[i]);
     close(ends[0]);
     /* A program that ignores SIGCHLD has no status to give: ECHILD then says that the process has ended. */
     while (process > 0 && waitpid(process, NULL, 0) < 0 && errno == EINTR) continue;
     if (!is_place(&last)) return;
-    put(out, " (", 2);
-    put(out, last.text, strlen(last.text));
-    put(out, ")", 1);
+    add_text(out, " (", 2);
+    add_text(out, last.text, strlen(last.text));
+    add_text(out, ")", 1);
 }
 
 /* ---- All of it ------------------------------------------------------------------------------------------------- */
 
-static void put_site(output *out, const void *site, bool lines) {
-    module in = {.site = (uintptr_t)site, .file = -1};
+static void add_site(site_text *out, const void *site, bool lines) {
+    site_module in = {.site = (uintptr_t)site, .file = -1};
     dl_iterate_phdr(find_module, &in);
-    if (in.file < 0 || !put_function(out, &in)) {
-        put_name(out, in.path);
-        put_hex(out, *in.path ? "+" : "", *in.path ? in.site - in.base : in.site);
+    if (in.file < 0 || !add_function(out, &in)) {
+        add_module_name(out, in.path);
+        add_hex(out, *in.path ? "+" : "", *in.path ? in.site - in.base : in.site);
     }
     if (in.file < 0) return;
-    if (lines && !kolk_has_more_rights()) put_place(out, &in);
+    if (lines && !kolk_has_more_rights()) add_place(out, &in);
     close(in.file);
 }
 
 #elif __STDC_HOSTED__ && !defined(_WIN32)
 
-static void put_site(output *out, const void *site, bool lines) {
+static void add_site(site_text *out, const void *site, bool lines) {
     (void)lines;
-    put_hex(out, "", (uintptr_t)site);
+    add_hex(out, "", (uintptr_t)site);
 }
 
 #endif
@@ -391,10 +391,10 @@ const char *kolk_site_text(const void *site, bool lines, char *text, size_t size
     if (size == 0) return text;
     text[0] = 0;
 #if __STDC_HOSTED__ && !defined(_WIN32)
-    output out = {text, size, 0};
+    site_text out = {text, size, 0};
     int cancel = kolk_cancel_off();
     kolk_tools_begin_libc();
-    if (site) put_site(&out, site, lines);
+    if (site) add_site(&out, site, lines);
     kolk_tools_end_libc();
     kolk_cancel_restore(cancel);
     kolk_tools_wrote(text, out.length + 1);

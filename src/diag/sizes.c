@@ -84,19 +84,19 @@ void kolk_sizes_enter(const char *scene) {
     while (at && strcmp(at->stats.name, scene) != 0) at = at->next;
     sizes.scene = at ? at->stats.name : NULL;
     for (size_t i = 0; i < sizes.file.count; i++)
-        if (sizes.file.lines[i].is == LINE_SECTION && is(sizes.file.lines[i].section, scene))
+        if (sizes.file.lines[i].is == LINE_SECTION && is_text(sizes.file.lines[i].section, scene))
             sizes.file.lines[i].used = true;
 }
 
 /* The line that a pool of this name follows now. */
-static kolk_line *find(const char *name) {
+static kolk_line *find_size(const char *name) {
     kolk_line *found = NULL;
     const char *scene = kolk_sizes_scene();
     for (size_t i = 0; i < sizes.file.count; i++) {
         kolk_line *at = &sizes.file.lines[i];
-        if (at->is != LINE_SIZE || !is(at->name, name)) continue;
+        if (at->is != LINE_SIZE || !is_text(at->name, name)) continue;
         at->used = true;
-        bool now = *scene && is(at->section, scene);
+        bool now = *scene && is_text(at->section, scene);
         if (now || (!found && !at->section.length)) found = at;
     }
     return found;
@@ -106,7 +106,7 @@ uint32_t kolk_sizes_of(const char *name) {
     if (!name || !*name) return 0;
     report_wrong();
     kolk_lock();
-    const kolk_line *found = find(name);
+    const kolk_line *found = find_size(name);
     uint32_t capacity = found ? found->capacity : 0;
     kolk_unlock();
     return capacity;
@@ -114,7 +114,7 @@ uint32_t kolk_sizes_of(const char *name) {
 
 void kolk_sizes_refuse(const char *name, uint32_t capacity, const char *why) {
     kolk_lock();
-    kolk_line *found = find(name);
+    kolk_line *found = find_size(name);
     bool first = found && !found->told;
     if (found) found->told = true;
     kolk_unlock();
@@ -160,7 +160,7 @@ void kolk_sizes_report_unused(void) {
 
 /* ---- Measuring ---------------------------------------------------------------------------------------------------- */
 
-static void note(const kolk_stats *stats, const char *scene) {
+static void note_need(const kolk_stats *stats, const char *scene) {
     bool short_of = stats->peak >= stats->capacity && stats->failed + stats->evictions > 0;
     kolk_stats need = {.name = stats->name, .kind = scene, .peak = stats->peak, .failed = short_of};
     kolk_records_add(&sizes.needs, &need, true);
@@ -168,15 +168,15 @@ static void note(const kolk_stats *stats, const char *scene) {
 
 void kolk_sizes_note(const kolk_stats *stats, const char *born) {
     const char *scene = kolk_sizes_scene();
-    note(stats, "");
-    if (*scene && stats->peak) note(stats, scene);
-    if (*born && born != scene && stats->capacity == stats->max_capacity) note(stats, born);
+    note_need(stats, "");
+    if (*scene && stats->peak) note_need(stats, scene);
+    if (*born && born != scene && stats->capacity == stats->max_capacity) note_need(stats, born);
 }
 
 /* ---- Writing ------------------------------------------------------------------------------------------------------ */
 
 /* Puts what was noted into this file. False, and it is as it was, if that cannot be. */
-static bool update(kolk_sizes_file *file, const char *name) {
+static bool update_file(kolk_sizes_file *file, const char *name) {
     kolk_failure bad = bad_setting;
     bad.pool = "KOLK_STATS";
     bool special = kolk_file_is_special(name);
@@ -202,7 +202,7 @@ static bool update(kolk_sizes_file *file, const char *name) {
 
 void kolk_sizes_write(const char *name) {
     kolk_sizes_file file = {0}, none = {0};
-    if (!name || !update(&file, name)) kolk_sizes_file_write(stderr, &none, &sizes.needs, &sizes.scenes);
+    if (!name || !update_file(&file, name)) kolk_sizes_file_write(stderr, &none, &sizes.needs, &sizes.scenes);
     kolk_sizes_file_release(&file);
 }
 

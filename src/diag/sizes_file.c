@@ -49,12 +49,12 @@ static void add_wrong(kolk_sizes_file *file, kolk_line *at, kolk_line_kind is, w
 
 /* The lines that give a size, each as its number in lines[] + 1; 0 where there is none. At least half of the places are
  * free: a line is in the first free one from its hash on. */
-typedef struct table {
+typedef struct size_table {
     uint32_t *places;
     size_t count; /* a power of two */
-} table;
+} size_table;
 
-static size_t hash_of(const kolk_line *line) {
+static size_t line_hash(const kolk_line *line) {
     uint32_t hash = kolk_hash_on(KOLK_HASH_OF_NONE, line->section.start, line->section.length);
     hash = kolk_hash_on(hash, "\n", 1); /* which is in neither */
     return (size_t)kolk_mixed(kolk_hash_on(hash, line->name.start, line->name.length));
@@ -62,17 +62,17 @@ static size_t hash_of(const kolk_line *line) {
 
 /* The line that gives this one's pool a size in this one's section, if there was one before; else it is this one from
  * now on. */
-static const kolk_line *find_first(const kolk_sizes_file *file, const table *sizes, const kolk_line *at) {
-    size_t place = hash_of(at) & (sizes->count - 1);
+static const kolk_line *find_first(const kolk_sizes_file *file, const size_table *sizes, const kolk_line *at) {
+    size_t place = line_hash(at) & (sizes->count - 1);
     for (; sizes->places[place]; place = (place + 1) & (sizes->count - 1)) {
         const kolk_line *other = &file->lines[sizes->places[place] - 1];
-        if (same(other->name, at->name) && same(other->section, at->section)) return other;
+        if (is_same_text(other->name, at->name) && is_same_text(other->section, at->section)) return other;
     }
     sizes->places[place] = (uint32_t)(at - file->lines) + 1;
     return NULL;
 }
 
-static void read_size(kolk_sizes_file *file, const table *sizes, kolk_line *at, word text, word equals) {
+static void read_size(kolk_sizes_file *file, const size_table *sizes, kolk_line *at, word text, word equals) {
     word left = {text.start, (size_t)(equals.start - text.start)};
     word right = {equals.start + 1, text.length - left.length - 1};
     at->name = trimmed(left);
@@ -117,9 +117,9 @@ static bool is_section(word text, word *section) {
     return name.length;
 }
 
-static void read_line(kolk_sizes_file *file, const table *sizes, word all, uint32_t number, word *section) {
+static void read_line(kolk_sizes_file *file, const size_table *sizes, word all, uint32_t number, word *section) {
     word comment = all, text;
-    cut(&comment, '#', &text);
+    cut_off(&comment, '#', &text);
     text = trimmed(text);
     kolk_line *at = &file->lines[file->count];
     *at = (kolk_line){.text = all, .name = {all.start, 0}, .section = *section, .number = number};
@@ -141,14 +141,14 @@ static bool read_lines(kolk_sizes_file *file) {
     word section = {"", 0}, rest = file->body, one;
     uint32_t number = 0;
     size_t most = 1;
-    table sizes = {NULL, 2};
+    size_table sizes = {NULL, 2};
     for (size_t i = 0; i < rest.length; i++) most += rest.start[i] == '\n';
     while (sizes.count < 2 * most) sizes.count *= 2;
     sizes.places = kolk_memory_take(sizes.count * sizeof *sizes.places, sizes.count * sizeof *sizes.places);
     if (!sizes.places) return false;
     file->lines_size = most * sizeof *file->lines;
     file->lines = kolk_memory_take(file->lines_size, file->lines_size);
-    while (file->lines && cut(&rest, '\n', &one)) read_line(file, &sizes, one, ++number, &section);
+    while (file->lines && cut_off(&rest, '\n', &one)) read_line(file, &sizes, one, ++number, &section);
     kolk_memory_release(sizes.places, sizes.count * sizeof *sizes.places);
     return file->lines;
 }

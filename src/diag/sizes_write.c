@@ -25,35 +25,35 @@
     "# The slots that each pool needed, as measured by KOLK_STATS=sizes; KOLK_SIZES=FILE starts the program with "     \
     "them.\n"
 
-typedef struct output {
+typedef struct sizes_output {
     FILE *to;
     const kolk_sizes_file *file;
     const kolk_records *needs;
     const char *line_end; /* that of the file */
     char last;            /* byte that was written; a line feed at first */
-} output;
+} sizes_output;
 
 /* ---- Pieces of text ----------------------------------------------------------------------------------------------- */
 
-static void put(output *out, const char *from, const char *end) {
+static void put_bytes(sizes_output *out, const char *from, const char *end) {
     if (from == end) return;
     fwrite(from, 1, (size_t)(end - from), out->to);
     out->last = end[-1];
 }
 
-static void put_text(output *out, const char *text) {
-    put(out, text, text + strlen(text));
+static void put_words(sizes_output *out, const char *text) {
+    put_bytes(out, text, text + strlen(text));
 }
 
 /* The last line of a file need not have an end. */
-static void begin_line(output *out) {
-    if (out->last != '\n') put_text(out, out->line_end);
+static void begin_new_line(sizes_output *out) {
+    if (out->last != '\n') put_words(out, out->line_end);
 }
 
-static void put_number(output *out, uint32_t number) {
+static void put_size(sizes_output *out, uint32_t number) {
     char digits[11];
     snprintf(digits, sizeof digits, "%lu", (unsigned long)number);
-    put_text(out, digits);
+    put_words(out, digits);
 }
 
 static const char *end_of(const kolk_sizes_file *file) {
@@ -63,7 +63,7 @@ static const char *end_of(const kolk_sizes_file *file) {
 /* ---- What there is to write --------------------------------------------------------------------------------------- */
 
 static bool is_of(const kolk_line *line, const kolk_stats *need) {
-    return is(line->name, need->name) && is(line->section, need->kind);
+    return is_text(line->name, need->name) && is_text(line->section, need->kind);
 }
 
 /* The line in which a need is to stand: the size of its pool, or else the first remark that it has none. (A section's line
@@ -79,7 +79,7 @@ static const kolk_line *find_line(const kolk_sizes_file *file, const kolk_stats 
     return found;
 }
 
-static const kolk_stats *find_need(const output *out, const kolk_line *line) {
+static const kolk_stats *find_need(const sizes_output *out, const kolk_line *line) {
     for (const kolk_record *at = out->needs->first; at; at = at->next)
         if (is_of(line, &at->stats)) return &at->stats;
     return NULL;
@@ -88,18 +88,18 @@ static const kolk_stats *find_need(const output *out, const kolk_line *line) {
 /* Could it be read back? */
 static bool is_plain(const char *name) {
     word all = {name, strlen(name)};
-    if (!same(all, trimmed(all)) || *name == '[') return false;
+    if (!is_same_text(all, trimmed(all)) || *name == '[') return false;
     for (; *name; name++)
         if ((unsigned char)*name < ' ' || *name == 0x7f || *name == '#') return false;
     return true;
 }
 
 /* The next need of a section by name, after `last`, that has no line yet. */
-static const kolk_stats *next_new(const output *out, word section, const kolk_stats *last) {
+static const kolk_stats *next_new(const sizes_output *out, word section, const kolk_stats *last) {
     const kolk_stats *next = NULL;
     for (const kolk_record *at = out->needs->first; at; at = at->next) {
         const kolk_stats *need = &at->stats;
-        if (!is(section, need->kind) || !is_plain(need->name)) continue;
+        if (!is_text(section, need->kind) || !is_plain(need->name)) continue;
         if (last && strcmp(need->name, last->name) <= 0) continue;
         if (next && strcmp(need->name, next->name) >= 0) continue;
         if (!find_line(out->file, need)) next = need;
@@ -107,68 +107,68 @@ static const kolk_stats *next_new(const output *out, word section, const kolk_st
     return next;
 }
 
-static void put_new(output *out, word section) {
+static void put_new_lines(sizes_output *out, word section) {
     int width = 0;
     for (const kolk_stats *need = NULL; (need = next_new(out, section, need));)
         if ((int)strlen(need->name) > width) width = (int)strlen(need->name);
     for (const kolk_stats *need = NULL; (need = next_new(out, section, need));) {
-        begin_line(out);
+        begin_new_line(out);
         if (need->peak) {
             fprintf(out->to, "%-*s = ", width, need->name);
-            put_number(out, need->peak);
-            if (need->failed) put_text(out, "  " ALL_IN_USE);
+            put_size(out, need->peak);
+            if (need->failed) put_words(out, "  " ALL_IN_USE);
         } else {
             fprintf(out->to, COMMENT "%s" NEEDLESS, need->name);
         }
-        put_text(out, out->line_end);
+        put_words(out, out->line_end);
     }
 }
 
 /* ---- Lines that are there ----------------------------------------------------------------------------------------- */
 
 /* What stands behind a number, with the remark or without. */
-static void put_behind(output *out, word behind, bool remark) {
+static void put_behind(sizes_output *out, word behind, bool remark) {
     word core = trimmed_end(behind);
     const char *end = behind.start + behind.length;
     if (ends_with(core, ALL_IN_USE) == remark) {
-        put(out, behind.start, end);
+        put_bytes(out, behind.start, end);
         return;
     }
     if (!remark) core = trimmed_end((word){core.start, core.length - strlen(ALL_IN_USE)});
-    put(out, core.start, core.start + core.length);
-    if (remark) put_text(out, "  " ALL_IN_USE);
-    if (behind.length && end[-1] == '\r') put_text(out, "\r");
+    put_bytes(out, core.start, core.start + core.length);
+    if (remark) put_words(out, "  " ALL_IN_USE);
+    if (behind.length && end[-1] == '\r') put_words(out, "\r");
 }
 
 /* Gives where the next line starts. */
-static const char *put_line(output *out, const kolk_line *line) {
+static const char *put_line(sizes_output *out, const kolk_line *line) {
     const char *end = line->text.start + line->text.length, *next = end < end_of(out->file) ? end + 1 : end;
     const kolk_stats *need = find_need(out, line);
     if (!need || !need->peak) {
-        put(out, line->text.start, next);
+        put_bytes(out, line->text.start, next);
         return next;
     }
     if (line->is == LINE_SIZE) {
         const char *behind = line->digits.start + line->digits.length;
-        put(out, line->text.start, line->digits.start);
-        put_number(out, need->peak);
+        put_bytes(out, line->text.start, line->digits.start);
+        put_size(out, need->peak);
         put_behind(out, (word){behind, (size_t)(end - behind)}, need->failed);
     } else if (line == find_line(out->file, need)) {
-        put(out, line->name.start, line->name.start + line->name.length);
-        put_text(out, " = ");
-        put_number(out, need->peak);
+        put_bytes(out, line->name.start, line->name.start + line->name.length);
+        put_words(out, " = ");
+        put_size(out, need->peak);
         put_behind(out, (word){"", 0}, need->failed);
-        if (end[-1] == '\r') put_text(out, "\r");
+        if (end[-1] == '\r') put_words(out, "\r");
     } else {
         return next; /* a remark that is not true */
     }
-    put(out, end, next);
+    put_bytes(out, end, next);
     return next;
 }
 
 static bool is_last_of_section(const kolk_sizes_file *file, size_t line) {
     for (size_t i = line + 1; i < file->count; i++)
-        if (same(file->lines[i].section, file->lines[line].section)) return false;
+        if (is_same_text(file->lines[i].section, file->lines[line].section)) return false;
     return true;
 }
 
@@ -185,23 +185,23 @@ static const char *start_of(const kolk_sizes_file *file, const kolk_line *sectio
 }
 
 /* What belongs before the first section, if nothing stands there yet; gives where the rest starts. */
-static const char *put_front(output *out) {
+static const char *put_front(sizes_output *out) {
     const kolk_sizes_file *file = out->file;
     const word none = {"", 0};
     const char *start = file->text.start, *end = end_of(file);
     if (file->count && file->lines[0].is != LINE_SECTION) return start;
     if (file->count) end = start_of(file, &file->lines[0]);
-    put(out, start, file->body.start);
+    put_bytes(out, start, file->body.start);
     out->last = '\n'; /* the mark is no line */
-    put(out, file->body.start, end);
-    put_new(out, none);
-    if (file->count && next_new(out, none, NULL)) put_text(out, out->line_end);
+    put_bytes(out, file->body.start, end);
+    put_new_lines(out, none);
+    if (file->count && next_new(out, none, NULL)) put_words(out, out->line_end);
     return end;
 }
 
 static bool has_section(const kolk_sizes_file *file, const char *name) {
     for (size_t i = 0; i < file->count; i++)
-        if (file->lines[i].is == LINE_SECTION && is(file->lines[i].section, name)) return true;
+        if (file->lines[i].is == LINE_SECTION && is_text(file->lines[i].section, name)) return true;
     return false;
 }
 
@@ -212,22 +212,22 @@ static const char *line_end_of(const kolk_sizes_file *file) {
 
 void kolk_sizes_file_write(FILE *to, const kolk_sizes_file *file, const kolk_records *needs,
                            const kolk_records *scenes) {
-    output out = {to, file, needs, line_end_of(file), '\n'};
-    if (!file->text.length) put_text(&out, HEAD);
+    sizes_output out = {to, file, needs, line_end_of(file), '\n'};
+    if (!file->text.length) put_words(&out, HEAD);
     const char *rest = put_front(&out);
     for (size_t i = 0; i < file->count; i++) {
-        put(&out, rest, file->lines[i].text.start);
+        put_bytes(&out, rest, file->lines[i].text.start);
         rest = put_line(&out, &file->lines[i]);
-        if (is_last_of_section(file, i)) put_new(&out, file->lines[i].section);
+        if (is_last_of_section(file, i)) put_new_lines(&out, file->lines[i].section);
     }
-    put(&out, rest, end_of(file));
+    put_bytes(&out, rest, end_of(file));
     for (const kolk_record *at = scenes->first; at; at = at->next) {
         word section = {at->stats.name, strlen(at->stats.name)};
         if (!section.length || !is_plain(at->stats.name) || has_section(file, at->stats.name)) continue;
         if (!next_new(&out, section, NULL)) continue;
-        begin_line(&out);
+        begin_new_line(&out);
         fprintf(to, "%s[%s]%s", out.line_end, at->stats.name, out.line_end);
-        put_new(&out, section);
+        put_new_lines(&out, section);
     }
 }
 

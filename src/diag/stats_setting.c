@@ -19,7 +19,7 @@ static struct {
     bool sizes;       /* instead of a format */
     const char *file; /* NULL: stderr */
     kolk_records texts;
-} setting;
+} stats_setting;
 
 /* Does the text begin with this word, and is that all of it, or all before a colon? */
 static bool is_word(const char *text, const char *word) {
@@ -44,18 +44,20 @@ bool kolk_stats_read_setting(void) {
     while (w < WORDS && !is_word(text, words[w].word)) w++;
     const char *file = strchr(text, ':');
     if (w == WORDS || (file && !file[1])) {
-        setting.wrong = text;
+        stats_setting.wrong = text;
         return false;
     }
-    setting.format = words[w].format;
-    setting.sizes = words[w].sizes;
-    if (file) setting.file = kolk_records_copy(&setting.texts, file + 1); /* the environment may have gone by then */
-    return !file || setting.file;
+    stats_setting.format = words[w].format;
+    stats_setting.sizes = words[w].sizes;
+    if (file)
+        stats_setting.file =
+            kolk_records_copy(&stats_setting.texts, file + 1); /* the environment may have gone by then */
+    return !file || stats_setting.file;
 }
 
 bool kolk_stats_want_sizes(const char **file) {
-    *file = setting.file;
-    return setting.sizes;
+    *file = stats_setting.file;
+    return stats_setting.sizes;
 }
 
 static void report_setting(const char *format, const char *text) {
@@ -64,10 +66,10 @@ static void report_setting(const char *format, const char *text) {
 }
 
 void kolk_stats_report_setting(void) {
-    if (!setting.wrong) return;
+    if (!stats_setting.wrong) return;
     report_setting(
         "\"%s\" is not understood: 1, text, json, openmetrics or sizes, each with :FILE behind it if you like",
-        setting.wrong);
+        stats_setting.wrong);
 }
 
 static void put_to_file(const char *text, size_t length, void *file) {
@@ -75,21 +77,21 @@ static void put_to_file(const char *text, size_t length, void *file) {
 }
 
 static void write_setting(const kolk_records *records) {
-    if (setting.sizes) {
-        kolk_sizes_write(setting.file);
+    if (stats_setting.sizes) {
+        kolk_sizes_write(stats_setting.file);
         return;
     }
-    if (!setting.file) {
-        kolk_records_write(records, setting.format, put_to_file, stderr);
+    if (!stats_setting.file) {
+        kolk_records_write(records, stats_setting.format, put_to_file, stderr);
         return;
     }
     kolk_new_file file;
-    bool written = kolk_file_begin(&file, setting.file);
+    bool written = kolk_file_begin(&file, stats_setting.file);
     if (written) {
-        kolk_records_write(records, setting.format, put_to_file, file.out);
+        kolk_records_write(records, stats_setting.format, put_to_file, file.out);
         written = kolk_file_end(&file);
     }
-    if (!written) report_setting("\"%s\" cannot be written", setting.file);
+    if (!written) report_setting("\"%s\" cannot be written", stats_setting.file);
 }
 
 /* A thread that is cancelled while it ends the process ends the process. */

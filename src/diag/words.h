@@ -12,7 +12,7 @@ typedef struct word {
 } word;
 
 /* Cuts the part before the first of `separator` off; false if nothing is left. */
-static inline bool cut(word *rest, char separator, word *part) {
+static inline bool cut_off(word *rest, char separator, word *part) {
     if (!rest->start) return false;
     const char *end = memchr(rest->start, separator, rest->length);
     part->start = rest->start;
@@ -34,11 +34,11 @@ static inline word trimmed(word text) {
     return trimmed_end(text);
 }
 
-static inline bool is(word text, const char *other) {
+static inline bool is_text(word text, const char *other) {
     return strlen(other) == text.length && memcmp(text.start, other, text.length) == 0;
 }
 
-static inline bool same(word a, word b) {
+static inline bool is_same_text(word a, word b) {
     return a.length == b.length && memcmp(a.start, b.start, a.length) == 0;
 }
 

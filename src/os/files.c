@@ -17,7 +17,7 @@
 
 /* ---- Reading ------------------------------------------------------------------------------------------------------ */
 
-static bool read_all(FILE *file, kolk_text *text) {
+static bool read_all_of(FILE *file, kolk_text *text) {
     long length = fseek(file, 0, SEEK_END) == 0 ? ftell(file) : -1;
     if (length < 0) return false;
     rewind(file);
@@ -32,7 +32,7 @@ static bool read_all(FILE *file, kolk_text *text) {
 static kolk_found read_file(const char *name, kolk_text *text) {
     FILE *file = fopen(name, "rb");
     if (!file) return errno == ENOENT ? KOLK_MISSING : KOLK_UNREADABLE;
-    bool read = read_all(file, text);
+    bool read = read_all_of(file, text);
     fclose(file);
     if (read) return KOLK_FOUND;
     kolk_text_release(text);
@@ -58,9 +58,9 @@ void kolk_text_release(kolk_text *text) {
 
 #define EXCLUSIVE "wb" /* its C library knows no x */
 
-typedef struct _stat64 about;
+typedef struct _stat64 file_facts;
 
-static bool look(const char *name, about *found) {
+static bool look_at_file(const char *name, file_facts *found) {
     return _stat64(name, found) == 0;
 }
 
@@ -70,15 +70,15 @@ static bool is_link(const char *name) {
 }
 
 /* The file's name, past all links. */
-static bool resolve(const char *name, char *real) {
+static bool resolve_links(const char *name, char *real) {
     return snprintf(real, FILENAME_MAX, "%s", name) < FILENAME_MAX;
 }
 
-static void keep_permissions(FILE *file, const about *old) {
+static void keep_permissions(FILE *file, const file_facts *old) {
     (void)file, (void)old;
 }
 
-static bool replace(const char *name, const char *by) {
+static bool replace_file(const char *name, const char *by) {
     return MoveFileExA(by, name, MOVEFILE_REPLACE_EXISTING);
 }
 #else
@@ -89,28 +89,28 @@ _Static_assert(FILENAME_MAX >= PATH_MAX, "realpath writes so much");
 
 #define EXCLUSIVE "wbx"
 
-typedef struct stat about;
+typedef struct stat file_facts;
 
-static bool look(const char *name, about *found) {
+static bool look_at_file(const char *name, file_facts *found) {
     return stat(name, found) == 0;
 }
 
 static bool is_link(const char *name) {
-    about found;
+    file_facts found;
     return lstat(name, &found) == 0 && S_ISLNK(found.st_mode);
 }
 
-static bool resolve(const char *name, char *real) {
+static bool resolve_links(const char *name, char *real) {
     if (realpath(name, real)) return true;
     return snprintf(real, FILENAME_MAX, "%s", name) < FILENAME_MAX; /* it is not there yet */
 }
 
-static void keep_permissions(FILE *file, const about *old) {
+static void keep_permissions(FILE *file, const file_facts *old) {
     int ignored = fchmod(fileno(file), old->st_mode & 07777);
     (void)ignored;
 }
 
-static bool replace(const char *name, const char *by) {
+static bool replace_file(const char *name, const char *by) {
     return rename(by, name) == 0;
 }
 #endif
@@ -119,8 +119,8 @@ static bool replace(const char *name, const char *by) {
 
 /* A link to a file that is not there yet is no place for another file. */
 bool kolk_file_is_special(const char *name) {
-    about found;
-    return look(name, &found) ? !S_ISREG(found.st_mode) : is_link(name);
+    file_facts found;
+    return look_at_file(name, &found) ? !S_ISREG(found.st_mode) : is_link(name);
 }
 
 static FILE *open_beside(kolk_new_file *file) {
@@ -134,14 +134,14 @@ static FILE *open_beside(kolk_new_file *file) {
 }
 
 bool kolk_file_begin(kolk_new_file *file, const char *name) {
-    about old;
+    file_facts old;
     file->beside = !kolk_file_is_special(name);
     if (!file->beside) {
         file->out = fopen(name, "wb");
         return file->out;
     }
-    file->out = resolve(name, file->name) ? open_beside(file) : NULL;
-    if (file->out && look(file->name, &old)) keep_permissions(file->out, &old);
+    file->out = resolve_links(name, file->name) ? open_beside(file) : NULL;
+    if (file->out && look_at_file(file->name, &old)) keep_permissions(file->out, &old);
     return file->out;
 }
 
@@ -149,7 +149,7 @@ bool kolk_file_end(kolk_new_file *file) {
     bool written = !ferror(file->out);
     if (fclose(file->out) != 0) written = false;
     if (!file->beside) return written;
-    if (written && replace(file->name, file->own_name)) return true;
+    if (written && replace_file(file->name, file->own_name)) return true;
     remove(file->own_name);
     return false;
 }

@@ -96,7 +96,7 @@ bool kolk_memory_commit(void *start, size_t size) {
 
 #ifdef __linux__
 /* Bytes of these whole pages that memory backs; all of them if the system does not tell. */
-static size_t resident(char *first, size_t size, size_t page) {
+static size_t resident_bytes(char *first, size_t size, size_t page) {
     unsigned char states[512];
     size_t bytes = 0;
     for (size_t done = 0; done < size; done += sizeof states * page) {
@@ -107,7 +107,7 @@ static size_t resident(char *first, size_t size, size_t page) {
     return bytes;
 }
 #else
-static size_t resident(char *first, size_t size, size_t page) {
+static size_t resident_bytes(char *first, size_t size, size_t page) {
     (void)first, (void)page;
     return size;
 }
@@ -118,7 +118,7 @@ size_t kolk_memory_discard(void *start, size_t size) {
     uintptr_t first = ((uintptr_t)start + page - 1) / page * page;
     uintptr_t end = ((uintptr_t)start + size) / page * page;
     if (first >= end) return 0;
-    size_t bytes = resident((char *)first, end - first, page);
+    size_t bytes = resident_bytes((char *)first, end - first, page);
 #ifdef __linux__
     int failed = madvise((void *)first, end - first, MADV_DONTNEED);
 #else /* elsewhere MADV_DONTNEED may keep the contents: map new pages over the old ones */

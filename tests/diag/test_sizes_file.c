@@ -179,12 +179,12 @@ static bool is_ours(const kolk_sizes_file *old, const char *line) {
  * end. */
 static void assert_kept(const kolk_sizes_file *old, const kolk_sizes_file *new) {
     word before = old->body, after = new->body, line, other = {"", 0};
-    while (before.length && cut(&before, '\n', &line)) {
+    while (before.length && cut_off(&before, '\n', &line)) {
         if (is_ours(old, line.start)) continue;
         do {
-            if (!cut(&after, '\n', &other)) fail_msg("lost: \"%.*s\"", (int)line.length, line.start);
+            if (!cut_off(&after, '\n', &other)) fail_msg("lost: \"%.*s\"", (int)line.length, line.start);
             if (!before.start && other.length > line.length && ends_with(other, "\r")) other.length--;
-        } while (!same(line, other));
+        } while (!is_same_text(line, other));
     }
 }
 
@@ -194,8 +194,8 @@ static void assert_written(const kolk_sizes_file *new, const kolk_records *needs
         unsigned found = 0;
         for (size_t i = 0; i < new->count; i++) {
             const kolk_line *line = &new->lines[i];
-            if (line->is == LINE_SECTION || !is(line->name, at->stats.name)) continue;
-            if (!is(line->section, at->stats.kind)) continue;
+            if (line->is == LINE_SECTION || !is_text(line->name, at->stats.name)) continue;
+            if (!is_text(line->section, at->stats.kind)) continue;
             found++;
             assert_true(!at->stats.peak || (line->is == LINE_SIZE && line->capacity == at->stats.peak));
             assert_true(!at->stats.peak || ends_with(trimmed(line->text), ALL_IN_USE) == (at->stats.failed != 0));
