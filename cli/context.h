@@ -20,7 +20,7 @@ typedef struct cli_context {
     const char *path; /* -o FILE, or NULL: the frame writes cli->out there */
     uint64_t seed;    /* --seed N: of all that is random */
     FILE *out;        /* the result goes here; shown when the verb returns CLI_OK */
-    bool color;       /* cli->out may hold colors: it goes to a terminal, and nobody said no */
+    bool color;       /* cli->out may hold colors: it goes to a terminal, and the user did not refuse them */
     bool terminal; /* the result goes to a terminal and is not JSON: a verb may animate on stdout before it returns */
     bool progress; /* stderr is a terminal: cli_progress shows something */
     int verdict;   /* the exit code once the result is shown: for a verb whose result may be that something is wrong */

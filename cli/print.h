@@ -27,7 +27,7 @@ const char *cli_bold(const cli_context *cli);
 const char *cli_dim(const cli_context *cli);
 const char *cli_plain(const cli_context *cli); /* ends each of them */
 
-/* ---- Tables: rows are lines, cells are set apart by tabs, the first row is the heading ---------------------------
+/* ---- Tables: rows are lines, cells are set apart by tabs, the first row is the heading ------------------------------
  *
  * A row of one cell widens no column.
  *

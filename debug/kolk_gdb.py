@@ -1,8 +1,9 @@
-"""kolk in gdb: pools, slot maps, shared pools, their locals and handles in words, and $kolk_get. libkolk.so contains this file: see docs/debugging.md.
+"""kolk in gdb: pools, slot maps, shared pools, their locals and handles in words, and $kolk_get. libkolk.so contains this
+file: see docs/debugging.md.
 
-Everything is read from memory and nothing of the program is called, so that a core dump will do, and a program that
-stopped in the middle of an alloc. What is said to be one may be any bytes: a local one before its init, or one that
-was overwritten. So nothing in it is used before `fault` has looked at it.
+Everything is read from memory, and no function of the program is called. So a core dump will do, and so will a program
+that stopped in the middle of an alloc. A pool may be any bytes: a local variable before its init, or one that was
+overwritten. So `fault` looks at it before anything in it is used.
 """
 import gdb
 import gdb.printing
@@ -311,7 +312,7 @@ class Local:
 
 
 class Handle:
-    """Its slot is mixed with the tag of the pool, which nobody knows here."""
+    """Its slot is mixed with the tag of the pool, which is not known here."""
 
     def __init__(self, value):
         self.bits = int(value["bits"])

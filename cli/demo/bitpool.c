@@ -20,7 +20,7 @@ enum call { START, GET, RETURN };
 
 static const struct step {
     enum call call;
-    uint32_t number; /* GET: so many times; RETURN: of this slot */
+    uint32_t number; /* GET: how many times; RETURN: which slot */
 } steps[] = {{START, 0}, {GET, 1}, {GET, 1}, {GET, 13}, {GET, 1}, {RETURN, 9}, {RETURN, 2}, {GET, 1}, {GET, 1}};
 
 enum { STEPS = sizeof steps / sizeof *steps };

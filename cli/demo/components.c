@@ -125,8 +125,8 @@ static void remove_one(components *pool, struct component **objects, uint64_t *r
     objects[victim] = objects[count - 1];
 }
 
-/* All are born, half of them die, then each that is alive dies as likely as any other, and births keep about half of the
- * slots alive. */
+/* All are born, half of them die, then each that is alive dies as likely as any other, and births keep about half of
+ * the slots alive. */
 static void churn(components *pool, struct component **objects, uint64_t random) {
     for (uint32_t n = 0; n < MANY; n++) objects[n] = add(pool, 'x');
     while (components_count(pool) > ALIVE) remove_one(pool, objects, &random);

@@ -229,7 +229,7 @@ static void play(const struct spell *spell, struct wand *wand, struct store *sto
             kolk->animate(store, spell->physics);
             ms = (double)(cli_now() - before) / 1e6;
         }
-        if (!draw(terminal, &canvas, spell, store_pool(store), ms)) break; /* nobody looks any more */
+        if (!draw(terminal, &canvas, spell, store_pool(store), ms)) break; /* the terminal is gone */
         sleep_until(begin + (shown + 1) * UINT64_C(1000000000) / PICTURES_PER_SECOND);
     }
     free_canvas(&canvas);

@@ -25,7 +25,7 @@ static const struct {
 
 static const double pi = 3.14159265358979323846;
 
-/* Part of those born that are alive so many frames later. */
+/* The part of those born that are still alive this many frames later. */
 static double survival(uint32_t frames) {
     if (frames < SHORTEST) return 1;
     return frames < LONGEST ? (double)(LONGEST - frames) / (LONGEST - SHORTEST + 1) : 0;
@@ -124,7 +124,7 @@ static struct way way_of_tip(uint32_t frame) {
 
 /* How fast a sparkle of a pop flies in this direction: eight petals. */
 static double petal(double x, double y) {
-    double twice = x * x - y * y, four_times = 2 * twice * twice - 1; /* the cosine of so many times the angle */
+    double twice = x * x - y * y, four_times = 2 * twice * twice - 1; /* cosines of 2 and 4 times the angle */
     return 0.006 + 0.009 * four_times * four_times;
 }
 

@@ -1,5 +1,5 @@
-/* cli/doctor/doctor.h: what the files of `kolk doctor` share. A check looks at one thing of this machine, in a process of its own,
- * and finds an answer and a sentence; a group is a heading with its checks. */
+/* cli/doctor/doctor.h: what the files of `kolk doctor` share. A check looks at one thing of this machine, in a process
+ * of its own, and finds an answer and a sentence; a group is a heading with its checks. */
 #ifndef DOCTOR_H
 #define DOCTOR_H
 

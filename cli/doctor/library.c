@@ -121,7 +121,7 @@ static void look_at_stale_handle(doctor_finding *finding) {
                     found ? "a freed object leads to one that is not its own" : "a live object leads nowhere");
 }
 
-/* A growing pool of 4 KiB objects that has so many bytes of address space for them. */
+/* A growing pool of 4 KiB objects with this many bytes of address space for them. */
 static bool reserve(kolk_pool *pool, uint64_t bytes) {
     kolk_pool_desc desc = {.name = "doctor", .object_size = 4 * KIB, .max_capacity = (uint32_t)(bytes / (4 * KIB))};
     return kolk_pool_init(pool, &desc) == KOLK_OK;

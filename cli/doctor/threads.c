@@ -20,7 +20,7 @@ static void *pop_it(void *argument) {
     return kolk_queue_pop((kolk_queue *)argument, &item, KOLK_FOREVER) == KOLK_OK && item == 42 ? argument : NULL;
 }
 
-/* Who sleeps at an empty queue must be woken by a push, or by its deadline, and who polls it must be told. */
+/* A thread that sleeps at an empty queue must be woken by a push or by its deadline; one that polls it must be told. */
 void doctor_look_at_queue(doctor_finding *finding) {
     kolk_queue queue;
     kolk_queue_desc desc = {.name = "doctor", .item_size = sizeof(int), .capacity = 1};
@@ -74,8 +74,8 @@ static bool runs_well(void *(*act)(void *), kolk_shared *pool) {
     return pthread_create(&thread, NULL, act, pool) == 0 && pthread_join(thread, &well) == 0 && well;
 }
 
-/* The pool has room for two locals. Of the first thread's nothing must be left when it has ended, though it did not say so;
- * and nothing of two that had one of their own, one after the other. */
+/* The pool has room for two locals. When a thread has ended without a deinit, its local must be free again. So three
+ * threads get one, one after the other. */
 static void look_at_ends(doctor_finding *finding, kolk_shared *pool) {
     kolk_local local;
     bool left = kolk_local_init(&local, pool) == KOLK_OK;
@@ -88,8 +88,8 @@ static void look_at_ends(doctor_finding *finding, kolk_shared *pool) {
                       : "; the system has no keys for locals that come by themselves");
 }
 
-/* Who waits for an object of a pool that has none must be woken by a free, or by its deadline; the handle of what another
- * thread has freed must be stale. */
+/* A thread that waits for an object of a full pool must be woken by a free or by its deadline. The handle of what
+ * another thread has freed must be stale. */
 static void look_at_sharing(doctor_finding *finding, kolk_shared *pool, kolk_local *local) {
     void *last = kolk_local_alloc(local), *more = last;
     pthread_t sleeper;

@@ -1,5 +1,5 @@
-/* cli/replay/input.h: the lines of a file that is plain text or compressed by zstd; which of them is seen from its first
- * bytes. */
+/* cli/replay/input.h: the lines of a file that is plain text or compressed by zstd; which of them is seen from its
+ * first bytes. */
 #ifndef CLI_INPUT_H
 #define CLI_INPUT_H
 

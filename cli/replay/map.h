@@ -1,4 +1,5 @@
-/* cli/replay/map.h: numbers by keys of 64 bits: a hash table with linear probing, at most half full. Key 0 is no key. */
+/* cli/replay/map.h: numbers by keys of 64 bits: a hash table with linear probing, at most half full. Key 0 is no
+ * key. */
 #ifndef CLI_MAP_H
 #define CLI_MAP_H
 

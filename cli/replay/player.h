@@ -40,7 +40,7 @@ struct player {
     uint64_t bytes; /* ... and how many are asked for then */
     uint64_t allocations;
     struct player_class classes[PLAYER_CLASSES];
-    kolk_pool pools[PLAYER_CLASSES]; /* but for class 0 */
+    kolk_pool pools[PLAYER_CLASSES]; /* none for class 0 */
 };
 
 /* False if it cannot be made: a sentence without a full stop is in problem. The trace may go away then. */

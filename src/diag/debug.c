@@ -3,9 +3,10 @@
  *
  *     the block   | kolk_debug | ring | heads | objects | lives ........ (committed as the pool grows) |
  *
- * What is kept of a slot is memory of its own: never a bit of a word that other slots share. What is counted for all slots
- * is counted atomically. So threads that hold different slots of a shared pool need no lock here. A report may be about a
- * slot that another thread has taken by now. For its sake the sites are atomics, and each is of one life or another. */
+ * What is kept of a slot is memory of its own: never a bit of a word that other slots share. What is counted for all
+ * slots is counted atomically. So threads that hold different slots of a shared pool need no lock here. A report may be
+ * about a slot that another thread has taken by now. For its sake the sites are atomics, and each is of one life or
+ * another. */
 #if __STDC_VERSION__ < 201112L
 #error "kolk is C11: compile src/*/*.c with -std=c11 or a later one; the program that includes its headers may be C99"
 #endif
@@ -25,7 +26,7 @@ static size_t count_up(size_t *counter) {
     return __STDC_HOSTED__ ? kolk_fetch_add(counter, 1, KOLK_RELAXED) + 1 : ++*counter;
 }
 
-/* ---- The block ---------------------------------------------------------------------------------------------------- */
+/* ---- The block --------------------------------------------------------------------------------------------------- */
 
 void kolk_debug_settle(kolk_debug_desc *desc) {
     uint32_t *flags = &desc->settings.flags, align = desc->object_align;
@@ -81,7 +82,7 @@ void kolk_debug_end(kolk_debug *debug, uint32_t end) {
     kolk_memory_release(debug, debug->block_size);
 }
 
-/* ---- Lives -------------------------------------------------------------------------------------------------------- */
+/* ---- Lives ------------------------------------------------------------------------------------------------------- */
 
 void kolk_debug_sites(const kolk_debug *debug, uint32_t slot, kolk_failure *failure) {
     failure->sites = kolk_debug_has(debug, KOLK_DEBUG_SITES);
@@ -160,7 +161,7 @@ void kolk_debug_leaks(kolk_debug *debug, uint32_t end, kolk_failure failure) {
     }
 }
 
-/* ---- Quarantine --------------------------------------------------------------------------------------------------- */
+/* ---- Quarantine -------------------------------------------------------------------------------------------------- */
 
 uint32_t kolk_debug_quarantine(const kolk_debug *debug) {
     return debug->desc.settings.quarantine;

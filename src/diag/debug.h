@@ -1,5 +1,5 @@
-/* debug.h: what the debug mode keeps beside a pool: red zones and fills and their proof, sites, the quarantine, and objects
- * that are malloc blocks (bypass). It knows slots, objects and bytes, but no kind of pool. */
+/* debug.h: what the debug mode keeps beside a pool: red zones and fills and their proof, sites, the quarantine, and
+ * objects that are malloc blocks (bypass). It knows slots, objects and bytes, but no kind of pool. */
 #ifndef KOLK_SRC_DEBUG_H
 #define KOLK_SRC_DEBUG_H
 
@@ -14,8 +14,8 @@
 #define SITE NULL
 #endif
 
-/* KOLK_APART keeps what is rare from costing registers where it is called. KOLK_WITHIN compiles what is hot once for each
- * caller. */
+/* KOLK_APART keeps what is rare from costing registers where it is called. KOLK_WITHIN compiles what is hot once for
+ * each caller. */
 #if defined(__GNUC__)
 #define KOLK_APART  __attribute__((noinline))
 #define KOLK_WITHIN inline __attribute__((always_inline))
@@ -24,7 +24,7 @@
 #define KOLK_WITHIN inline
 #endif
 
-/* ---- The debug mode of one pool -----------------------------------------------------------------------------------
+/* ---- The debug mode of one pool -------------------------------------------------------------------------------------
  *
  * What several threads may call at the same time, of one pool:
  *
@@ -76,11 +76,11 @@ uintptr_t kolk_debug_find(const kolk_debug *debug, const void *object);
  * start. Looks at all slots below `end`. UINT32_MAX: they are in none. */
 uint32_t kolk_debug_search(const kolk_debug *debug, uint32_t end, const void *pointer, uint64_t *inside);
 
-/* ---- Walks by pointers, with bypass --------------------------------------------------------------------------------
+/* ---- Walks by pointers, with bypass ---------------------------------------------------------------------------------
  *
- * A walk that stands at an object may go on from there when the object is long free and malloc has used its address again.
- * So `next` says to which objects it has come. Of these, the last that were freed are known: as many of them as the
- * header of the pool says. */
+ * A walk that stands at an object may go on from there when the object is long free and malloc has used its address
+ * again. So `next` says to which objects it has come. Of these, the last that were freed are known: as many of them as
+ * the header of the pool says. */
 
 /* The slot that an object is in, or was in when a walk came to it. Of an object that no walk came to: as find. */
 uintptr_t kolk_debug_walked(const kolk_debug *debug, const void *object);
@@ -88,22 +88,23 @@ uintptr_t kolk_debug_walked(const kolk_debug *debug, const void *object);
 /* A walk has come to the object of this slot. It is `dead` if another thread has ended its life since. */
 void kolk_debug_walk(kolk_debug *debug, uint32_t slot, bool dead);
 
-/* ---- Sites -------------------------------------------------------------------------------------------------------- */
+/* ---- Sites ------------------------------------------------------------------------------------------------------- */
 
-/* Fills in the sites of a failure. If another thread has taken the slot meanwhile, they may be those of its new life. */
+/* Fills in the sites of a failure. If another thread has taken the slot meanwhile, they may be those of its new
+ * life. */
 void kolk_debug_sites(const kolk_debug *debug, uint32_t slot, kolk_failure *failure);
 
-/* ---- Lives -------------------------------------------------------------------------------------------------------- */
+/* ---- Lives ------------------------------------------------------------------------------------------------------- */
 
 /* Are the red zones of a slot as they were left, and, if the slot is dead, the fill? */
 bool kolk_debug_is_intact(const kolk_debug *debug, uint32_t slot, const void *object, bool live);
 
-/* The same, with a report of each damage. It is repaired before the handler is called. `failure` has the pool's part of the
- * report. */
+/* The same, with a report of each damage. It is repaired before the handler is called. `failure` has the pool's part of
+ * the report. */
 void kolk_debug_verify(const kolk_debug *debug, uint32_t slot, void *object, bool live, kolk_failure failure);
 
-/* Prepares a slot for the life that is to begin at this object: writes red zones and fill. Returns the object. With bypass
- * that is another one, a malloc block; NULL: malloc has none. */
+/* Prepares a slot for the life that is to begin at this object: writes red zones and fill. Returns the object. With
+ * bypass that is another one, a malloc block; NULL: malloc has none. */
 void *kolk_debug_dress(kolk_debug *debug, uint32_t slot, void *object);
 
 /* A life has begun. */
@@ -112,8 +113,8 @@ void kolk_debug_begin_life(kolk_debug *debug, uint32_t slot, const void *object,
 /* A life has ended: its object was freed by `site` and is no leak any more, but may still be read. */
 void kolk_debug_end_life(kolk_debug *debug, uint32_t slot, const void *site);
 
-/* The object of an ended life is read no more: it is filled, or its block freed, and profilers hear of it. Due once after
- * each end_life, before the slot may live again: at once, or later where the free is deferred. */
+/* The object of an ended life is read no more: it is filled, or its block freed, and profilers hear of it. Due once
+ * after each end_life, before the slot may live again: at once, or later where the free is deferred. */
 void kolk_debug_wipe(kolk_debug *debug, uint32_t slot, void *object);
 
 /* Is this alloc to fail, whatever the pool has? */
@@ -129,7 +130,7 @@ void kolk_debug_unissue(kolk_debug *debug, uint32_t from, uint32_t end);
  * `sites`, and once. */
 void kolk_debug_leaks(kolk_debug *debug, uint32_t end, kolk_failure failure);
 
-/* ---- Quarantine: a ring of the slots that were freed last --------------------------------------------------------- */
+/* ---- Quarantine: a ring of the slots that were freed last -------------------------------------------------------- */
 
 uint32_t kolk_debug_quarantine(const kolk_debug *debug);  /* how many may wait */
 uint32_t *kolk_debug_ring(kolk_debug *debug, uint32_t n); /* the n-th of those that wait, the oldest first */

@@ -1,11 +1,11 @@
 /* debug_bypass.c: objects that are malloc blocks, one a life, for tools that watch malloc.
  *
  * The pool keeps its bits, its generations and its order of reuse, but looks objects up here: by slot in objects[], by
- * pointer in lists that begin in heads[]. A dead object stays in its list until its slot is used again, so that a double
- * free is still told from a foreign pointer.
+ * pointer in lists that begin in heads[]. A dead object stays in its list until its slot is used again, so that a
+ * double free is still told from a foreign pointer.
  *
- * Another thread may fork at any moment. Its child relies on the order of the stores here: each list has an end, and a slot
- * is in one list or in none. */
+ * Another thread may fork at any moment. Its child relies on the order of the stores here: each list has an end, and a
+ * slot is in one list or in none. */
 #include "../os/system.h"
 
 #include "debug_inside.h"
@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #endif
 
-/* ---- The lists ---------------------------------------------------------------------------------------------------- */
+/* ---- The lists --------------------------------------------------------------------------------------------------- */
 
 /* The start of the list that the object is in. The hash is a product with the golden ratio (Knuth, The Art of Computer
  * Programming 3, 6.4). */
@@ -65,7 +65,7 @@ static void link_object(kolk_debug *debug, uint32_t slot, const void *object) {
     kolk_store(head, slot + 1, KOLK_RELEASE);
 }
 
-/* ---- The blocks --------------------------------------------------------------------------------------------------- */
+/* ---- The blocks -------------------------------------------------------------------------------------------------- */
 
 #if __STDC_HOSTED__
 static void *malloc_block(const kolk_debug_desc *desc) {

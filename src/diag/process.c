@@ -28,7 +28,7 @@ static void keep_last(const kolk_stats *last, const kolk_kind *kind, const char 
         kolk_sizes_note(last, born);
 }
 
-/* ---- At exit ------------------------------------------------------------------------------------------------------ */
+/* ---- At exit ----------------------------------------------------------------------------------------------------- */
 
 static bool speaks_at_exit(const kolk_listed *at) {
     return at->kind->at_exit;
@@ -48,7 +48,7 @@ static void write_statistics(void) {
     kolk_records_release(&all);
 }
 
-/* ---- The start ---------------------------------------------------------------------------------------------------- */
+/* ---- The start --------------------------------------------------------------------------------------------------- */
 
 /* Once. A fork's child begins anew if the process forked in the middle of it. */
 static void read_environment(void) {
@@ -60,8 +60,8 @@ static void read_environment(void) {
     __atomic_store_n(&this_process.started, true, __ATOMIC_RELEASE); /* partner: kolk_process_start */
 }
 
-/* The function that was registered last runs first. There are several, so that a failure handler which calls exit when it
- * hears of the first leak does not take the statistics away. */
+/* The function that was registered last runs first. There are several, so that a failure handler which calls exit when
+ * it hears of the first leak does not take the statistics away. */
 static void register_exit(void) {
     if (this_process.keeps) atexit(write_statistics);
     if (kolk_sizes_matter()) atexit(kolk_sizes_report_unused);
@@ -79,7 +79,7 @@ void kolk_process_start(void) {
     kolk_stats_report_setting();
 }
 
-/* ---- Scenes ------------------------------------------------------------------------------------------------------- */
+/* ---- Scenes ------------------------------------------------------------------------------------------------------ */
 
 static bool takes_part_in_scenes(const kolk_listed *at) {
     return *at->name && at->kind->enter;

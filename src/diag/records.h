@@ -20,9 +20,9 @@ typedef struct kolk_records {
     struct kolk_block *blocks;
 } kolk_records;
 
-/* Adds a copy at the end. With merge, a record of the same name, kind and object size takes it up instead, as the lives
- * of one pool: peak, capacities, bytes are then the greatest of any life; objects alive and counters add up. Without
- * memory for it, nothing is added. */
+/* Adds a copy at the end. With `merge` it goes into the record of the same name, kind and object size, if there is one,
+ * as another life of one pool: peak, capacities and bytes are then the greatest of any life; objects alive and counters
+ * add up. Without memory for it, nothing is added. */
 void kolk_records_add(kolk_records *records, const kolk_stats *stats, bool merge);
 
 /* A copy of a text, which lives as long as the list; NULL without memory for it. */

@@ -5,9 +5,9 @@
  * A pool's number says where its entry is, so adding and removing take a few instructions under the lock. A free entry
  * waits in a list to be used again. So the array is as long as the most pools that there ever were at a time.
  *
- *     I1  an entry whose pool is NULL is free and in the list from `free` on; every other has been added and not removed
- *     I2  an entry's pool is there if *mark is still its number; other code's memory is looked at only for statistics, and
- *         in a walk for pools that it wants
+ *     I1  an entry whose pool is NULL is free and in the list from `free` on; all others were added and not removed
+ *     I2  an entry's pool is there if *mark is still its number; other code's memory is looked at only for statistics,
+ *         and in a walk for pools that it wants
  *     I3  the lock is not held while a handler of the user runs */
 #include "registry.h"
 

@@ -47,12 +47,12 @@ static void refuse_setting(word setting, const char *of, const char *why) {
     kolk_fail(failure, "\"%s\" %s", copied(setting, text, sizeof text), why);
 }
 
-/* What is wrong in the environment is said once. */
+/* What is wrong in the environment is reported once. */
 static bool is_first_time(unsigned char *told) {
     return !__atomic_test_and_set(told, __ATOMIC_RELAXED);
 }
 
-/* Adds one setting; `of` names the text that it is from, in which case what is not understood is reported. */
+/* Adds one setting. `of` names the text that it is from; NULL: what is not understood is not reported. */
 static void add_setting(kolk_settings *settings, word setting, const char *of) {
     static const struct {
         const char *name;
@@ -113,7 +113,7 @@ static bool from_environment(kolk_settings *settings, const char *text, const ch
     return matched;
 }
 
-/* ---- Forced failures ---------------------------------------------------------------------------------------------- */
+/* ---- Forced failures --------------------------------------------------------------------------------------------- */
 
 /* A number from 0 to 1, such as 0.015, in 2^-32; false if it is none. */
 static bool fraction_of(word text, uint64_t *fraction) {
@@ -166,7 +166,7 @@ static void add_failures(kolk_settings *settings, const char *text, const char *
     }
 }
 
-/* ---- All of them -------------------------------------------------------------------------------------------------- */
+/* ---- All of them ------------------------------------------------------------------------------------------------- */
 
 /* Are objects to come from malloc? */
 static bool is_bypassed(void) {

@@ -11,12 +11,12 @@ typedef struct kolk_settings {
     uint64_t fail_chance, fail_seed; /* by chance, in 2^-32 */
 } kolk_settings;
 
-/* The settings of a pool of this name: by the environment, or else by its own descriptor's text (may be NULL), and because
- * of tools and profilers. Reports what it does not understand. */
+/* The settings of a pool of this name: by the environment, or else by its own descriptor's text (may be NULL), and
+ * because of tools and profilers. Reports what it does not understand. */
 kolk_settings kolk_settings_of(const char *name, const char *own);
 
-/* With any of these, handles of other pools are reported. The user asks for them, while tools and profilers turn the other
- * settings on by themselves. */
+/* With any of these, handles of other pools are reported. The user asks for them, while tools and profilers turn the
+ * other settings on by themselves. */
 #define KOLK_DEBUG_STRICT                                                                                              \
     (KOLK_DEBUG_FILL | KOLK_DEBUG_GUARD | KOLK_DEBUG_QUARANTINE | KOLK_DEBUG_SITES | KOLK_DEBUG_MOVE)
 

@@ -13,17 +13,18 @@
  *
  * dladdr would know exported functions only, and those of a program only if it was linked with -rdynamic. So the
  * symbols are read from the file, piece by piece, by pread: nothing is mapped or allocated, and what a damaged file
- * says is only used as an offset for the next pread, which fails where there is nothing. That the file is the one that
- * was loaded (it may be rebuilt while it is in use) is known by its program headers and notes, which are in memory too;
- * the program's own can be opened even after it was replaced.
+ * says is only used as an offset for the next pread, which fails where there is nothing. A file may be rebuilt while it
+ * is in use. Its program headers and notes, which are in memory too, tell whether it is the one that was loaded. The
+ * program's own file can be opened even after it was replaced.
  *
- * Places are addr2line's business. With -i it lists the functions that the compiler has merged at the address, the
- * innermost first, which is often one of pool.inl; the last place is in the function that the symbol names. It is the
- * addr2line that PATH leads to, so that users get that of their toolchain. Relative folders of PATH are skipped: they are
- * wherever the program happens to be. A program with more rights than its user runs none, since that user chooses PATH.
+ * Places come from addr2line. With -i it lists the functions that the compiler has merged at the address, the innermost
+ * first, which is often one of pool.inl. The last place is in the function that the symbol names. It is the addr2line
+ * that PATH leads to, so that users get that of their toolchain. Relative folders of PATH are skipped: they
+ * are wherever the program happens to be. A program with more rights than its user runs none, since that user chooses
+ * PATH.
  *
- * Beside the files of src/os it is the only one that knows the operating system: Linux. Elsewhere an address is all there
- * is. */
+ * Beside the files of src/os it is the only one that knows the operating system: Linux. Elsewhere an address is all
+ * there is. */
 #include "../os/system.h"
 
 #include "kolk/base.h"
@@ -75,7 +76,7 @@ static void add_hex(site_text *out, const char *before, uintptr_t number) {
 
 #define PROGRAM "/proc/self/exe"
 
-/* ---- The module ------------------------------------------------------------------------------------------------ */
+/* ---- The module -------------------------------------------------------------------------------------------------- */
 
 typedef struct site_module {
     uintptr_t site;      /* what is looked for */
@@ -105,7 +106,7 @@ static bool has_note(int file, const struct dl_phdr_info *loaded, const ElfW(Phd
            (read_file_at(file, part->p_offset, note, size) && memcmp(note, (const void *)start, size) == 0);
 }
 
-/* Is it what was loaded? Then it is also of our class and byte order. */
+/* Is this the file that was loaded? Then it also has our class and byte order. */
 static bool is_file_of(int file, const struct dl_phdr_info *loaded) {
     ElfW(Ehdr) header;
     if (!read_file_at(file, 0, &header, sizeof header) || header.e_phnum != loaded->dlpi_phnum) return false;
@@ -125,7 +126,8 @@ static int open_file_of(const struct dl_phdr_info *loaded, const char *path) {
     return -1;
 }
 
-/* Of the program C libraries say nothing, its first argument or PROGRAM, which is another one for addr2line. */
+/* For the program itself, C libraries give "", its first argument, or PROGRAM, which addr2line would take for
+ * itself. */
 static const char *module_name_of(const struct dl_phdr_info *loaded) {
     if ((uintptr_t)loaded->dlpi_phdr != getauxval(AT_PHDR)) return loaded->dlpi_name;
     const char *name = (const char *)getauxval(AT_EXECFN);
@@ -150,7 +152,7 @@ static void add_module_name(site_text *out, const char *path) {
     add_text(out, name, strlen(name));
 }
 
-/* ---- The function ---------------------------------------------------------------------------------------------- */
+/* ---- The function ------------------------------------------------------------------------------------------------ */
 
 typedef struct symbol_search {
     int file;
@@ -183,15 +185,16 @@ static unsigned binding_of(const ElfW(Sym) * symbol) {
     return symbol->st_info >> 4;
 }
 
-/* Assemblers give neither type nor size unless they are told to: what is global there may be a function, what is local
- * is a label. */
+/* Assemblers give neither type nor size unless they are told to. A global symbol without a type may be a function; a
+ * local one is a label. */
 static bool may_be_function(const ElfW(Sym) * symbol) {
     unsigned type = symbol->st_info & 15;
     if (symbol->st_shndx == SHN_UNDEF || !symbol->st_name) return false;
     return type == STT_FUNC || type == STT_GNU_IFUNC || (type == STT_NOTYPE && binding_of(symbol) != STB_LOCAL);
 }
 
-/* Of names for one function: one that is not reserved, then a global one; linkers make hidden ones local. */
+/* Of several names for one function, the nicest is one that is not reserved, then a global one. (Linkers make hidden
+ * ones local.) */
 static int niceness(const symbol_search *in, const ElfW(Sym) * symbol) {
     char first = '_';
     read_file_at(in->file, in->names.sh_offset + (uint64_t)symbol->st_name, &first, 1);
@@ -212,7 +215,7 @@ static void consider_symbol(symbol_search *in, const ElfW(Sym) * symbol) {
     if (is_better(in, symbol, &in->best)) in->best = *symbol;
 }
 
-/* One without a size reaches to the next function, or the end of its section, which must be of code. */
+/* A symbol without a size reaches to the next function, or to the end of its section, which must hold code. */
 static bool symbol_reaches(const symbol_search *in, const ElfW(Sym) * symbol) {
     if (symbol->st_size) return true;
     ElfW(Shdr) section;
@@ -232,7 +235,7 @@ static bool find_function(symbol_search *in) {
     return in->best.st_name && symbol_reaches(in, &in->best);
 }
 
-/* "on_hit+0x2c"; false, and nothing is put, if the address is in no function with a name. */
+/* "on_hit+0x2c". False, and nothing is added: the address is in no function with a name. */
 static bool add_function(site_text *out, const site_module *in) {
     symbol_search of = {.file = in->file, .address = in->site - 1 - in->base};
     if (!find_function(&of)) return false;
@@ -249,7 +252,7 @@ static bool add_function(site_text *out, const site_module *in) {
     return true;
 }
 
-/* ---- The place ------------------------------------------------------------------------------------------------- */
+/* ---- The place --------------------------------------------------------------------------------------------------- */
 
 /* What addr2line prints: the line that is being read, or was read last, without the directories. */
 typedef struct source_place {
@@ -278,8 +281,8 @@ static bool is_place(source_place *last) {
     return last->ended && line && line > last->text && line[1] >= '1' && line[1] <= '9';
 }
 
-/* The variables of the environment but for those that would make addr2line what this program is: under a tool, or a
- * user of kolk itself. NULL if there is no memory. */
+/* The environment for addr2line: without the variables that would put it under this program's tool, or that kolk reads.
+ * NULL: no memory. */
 static char **copy_environment(size_t *size) {
     size_t count = 0;
     while (environ && environ[count]) count++;
@@ -299,7 +302,7 @@ static bool is_program(const char *path) {
     return S_ISREG(found.st_mode) && access(path, X_OK) == 0;
 }
 
-/* The first one of the folders in PATH that are named from the root. */
+/* Looks in those folders of PATH that begin with a slash. */
 static bool find_addr2line(char *path, size_t size) {
     const char *folder = getenv("PATH"), *end;
     for (folder = folder ? folder : "/usr/bin"; folder; folder = *end ? end + 1 : NULL) {
@@ -364,7 +367,7 @@ static void add_place(site_text *out, site_module *in) {
     add_text(out, ")", 1);
 }
 
-/* ---- All of it ------------------------------------------------------------------------------------------------- */
+/* ---- All of it --------------------------------------------------------------------------------------------------- */
 
 static void add_site(site_text *out, const void *site, bool lines) {
     site_module in = {.site = (uintptr_t)site, .file = -1};

@@ -1,15 +1,15 @@
 /* sizes.c: capacities that a program measures in one run, people edit, and the next run starts with.
  *
- * The file (sizes_file.c) is read once. What is wrong in it waits as a line of it to be said, so that no lock is held
- * while a handler of the user runs, and so that one that leaves by longjmp hears the rest later. At exit, what was
- * measured goes into the file that is there then, which people may have written in (sizes_write.c).
+ * The file (sizes_file.c) is read once. A line of it that is wrong waits to be reported, for two reasons: no lock is
+ * held while a handler of the user runs, and a handler that leaves by longjmp hears the rest later. At exit, what was
+ * measured goes into the file as it is then, since people may have edited it (sizes_write.c).
  *
- * Measuring costs pools next to nothing: a peak is counted where a count exceeds it (pool.c, floor), and a scene that
+ * Measuring costs pools very little: a peak is counted where a count exceeds it (pool.c, floor), and a scene that
  * begins sets it back to what is alive. What a pool needed is noted when it goes, when a scene ends, and at exit:
  *
  *     for all       the greatest peak of all pools of a name
- *     [scene]       the greatest while that scene was on; and of a pool that cannot grow, which was initialised while it
- *                   was on, the greatest of its whole life, since that is what it needs when it is initialised there */
+ *     [scene]       the greatest peak during that scene. A pool that cannot grow needs its room at init: so a pool that
+ *                   was initialised during the scene counts with the greatest peak of its whole life. */
 #include "kolk/base.h"
 
 #if __STDC_HOSTED__
@@ -29,11 +29,11 @@ static struct {
     kolk_records needs;  /* by name; their kind is the scene, or "" */
 } sizes;
 
-/* ---- Reading ------------------------------------------------------------------------------------------------------ */
+/* ---- Reading ----------------------------------------------------------------------------------------------------- */
 
 static const kolk_failure bad_setting = {.rule = KOLK_BAD_SETTING, .pool = "KOLK_SIZES", .slot = UINT32_MAX};
 
-/* Says what is wrong with the file, each thing once. */
+/* Reports what is wrong with the file, each thing once. */
 static void report_wrong(void) {
     if (!__atomic_exchange_n(&sizes.wrong, false, __ATOMIC_ACQ_REL)) return;
     if (sizes.unreadable) {
@@ -64,7 +64,7 @@ void kolk_sizes_read_setting(bool measures, const char *measured) {
     sizes.wrong = sizes.unreadable || sizes.file.wrong;
 }
 
-/* ---- Asking ------------------------------------------------------------------------------------------------------- */
+/* ---- Asking ------------------------------------------------------------------------------------------------------ */
 
 const char *kolk_sizes_scene(void) {
     return sizes.scene ? sizes.scene : "";
@@ -147,7 +147,7 @@ void kolk_sizes_settle(const kolk_size *size, uint32_t capacity) {
     if (why) kolk_sizes_refuse(size->name, capacity, why);
 }
 
-/* What stands in a section that no one entered is not looked for either. */
+/* A section that was never entered is reported as a whole: its lines were not asked for either. */
 void kolk_sizes_report_unused(void) {
     bool entered = true;
     for (size_t i = 0; i < sizes.file.count; i++) {
@@ -158,7 +158,7 @@ void kolk_sizes_report_unused(void) {
     }
 }
 
-/* ---- Measuring ---------------------------------------------------------------------------------------------------- */
+/* ---- Measuring --------------------------------------------------------------------------------------------------- */
 
 static void note_need(const kolk_stats *stats, const char *scene) {
     bool short_of = stats->peak >= stats->capacity && stats->failed + stats->evictions > 0;
@@ -173,7 +173,7 @@ void kolk_sizes_note(const kolk_stats *stats, const char *born) {
     if (*born && born != scene && stats->capacity == stats->max_capacity) note_need(stats, born);
 }
 
-/* ---- Writing ------------------------------------------------------------------------------------------------------ */
+/* ---- Writing ----------------------------------------------------------------------------------------------------- */
 
 /* Puts what was noted into this file. False, and it is as it was, if that cannot be. */
 static bool update_file(kolk_sizes_file *file, const char *name) {

@@ -1,4 +1,4 @@
-/* sizes.h: capacities from a file (KOLK_SIZES), what pools have needed in each scene (KOLK_STATS=sizes), and the scene. */
+/* sizes.h: capacities from a file (KOLK_SIZES), and what pools have needed in each scene (KOLK_STATS=sizes). */
 #ifndef KOLK_SRC_SIZES_H
 #define KOLK_SRC_SIZES_H
 
@@ -22,11 +22,12 @@ typedef struct kolk_size {
  * unless it brings memory. Reports what is wrong with the file, if that has not been said. O(lines of the file). */
 kolk_size kolk_sizes_ask(const char *name, const void *memory, uint32_t *capacity, uint32_t *max_capacity);
 
-/* After a failure of that: true if it may be due to the file. The descriptor has its own again, to try with. */
+/* Due when the init with these capacities has failed. True: that may be due to the file; the descriptor has its own
+ * capacities again, and the init should try once more. */
 bool kolk_sizes_withdraw(kolk_size *size, kolk_status failure);
 
-/* The descriptor has been checked, and this is its capacity: reports, before that is made, that it is not what the file
- * says, if so. */
+/* Due when the descriptor has been checked, and before memory is made. Reports it if this capacity is not what the file
+ * says. */
 void kolk_sizes_settle(const kolk_size *size, uint32_t capacity);
 
 /* Are peaks to be counted, for each scene anew? */
@@ -41,8 +42,8 @@ uint32_t kolk_sizes_of(const char *name);
 /* Reports that a pool cannot have it, for this reason, and what it has instead. Without the lock. */
 void kolk_sizes_refuse(const char *name, uint32_t capacity, const char *why);
 
-/* Reads KOLK_SIZES and its file. `measured` is the file that needs are to be
- * written to at exit, if they are and if it is one: then it need not be there yet. */
+/* Reads KOLK_SIZES and its file. `measured` is the file that needs are to be written to at exit, or NULL. That file
+ * need not exist yet. */
 void kolk_sizes_read_setting(bool measures, const char *measured);
 
 /* Is there a file, or is one to be written? */
@@ -88,7 +89,7 @@ static inline bool kolk_sizes_are_measured(void) {
 
 /* ---- The peak that they count ------------------------------------------------------------------------------------ */
 
-/* The peak where nobody counts it: no count exceeds it. */
+/* The peak of a pool that does not count it: no count exceeds it. */
 #define PEAK_IS_FRESH UINT32_MAX
 
 static inline uint32_t kolk_peak(uint32_t peak, uint32_t fresh) {

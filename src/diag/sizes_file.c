@@ -5,8 +5,8 @@
  *     [boss fight]                             ""          boss fight                  3
  *     particles = 4096                         particles   boss fight       4096       4
  *
- * The file is read once, whole, into pages of its own; lines[] points into it. What is wrong in it becomes a line too.
- * To read it takes O(its bytes): the lines that give a size are found by a hash of section and name meanwhile. */
+ * The file is read once, whole, into pages of its own; lines[] points into it. A line that is wrong is in lines[] too.
+ * Reading takes O(bytes of the file), because a hash of section and name finds an earlier line for the same pool. */
 #include "kolk/base.h"
 
 #if __STDC_HOSTED__
@@ -22,7 +22,7 @@ void kolk_line_report(const kolk_line *line, const char *setting, const char *fi
     uint64_t number = line->number, first = line->capacity;
     copied(line->name.length ? line->name : line->section, name, sizeof name);
     switch (line->is) {
-    case LINE_NEEDLESS: /* nobody reports it: no pool has to be there for it */
+    case LINE_NEEDLESS: /* never reported: it is a remark, which needs no pool */
     case LINE_SIZE:
         kolk_fail(bad, "%s:%u: no pool was called \"%s\"", file, number, name);
         break;

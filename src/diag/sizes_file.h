@@ -1,4 +1,5 @@
-/* sizes_file.h: the text of a file of sizes (sizes.h), line by line: read, and written into. Not in freestanding builds. */
+/* sizes_file.h: the text of a file of sizes (sizes.h), line by line: read, and written into. Not in freestanding
+ * builds. */
 #ifndef KOLK_SRC_SIZES_FILE_H
 #define KOLK_SRC_SIZES_FILE_H
 
@@ -21,7 +22,7 @@ typedef enum kolk_line_kind {
     LINE_TWICE
 } kolk_line_kind;
 
-/* One that says something: comments and blank lines are none. */
+/* A line that says something. Comments and blank lines are left out. */
 typedef struct kolk_line {
     word text;          /* all of it, but the line feed */
     word name, section; /* of a line that is wrong, the name is what is wrong */
@@ -51,10 +52,11 @@ static inline bool kolk_line_is_wrong(const kolk_line *line) {
     return line->is >= LINE_NOT_UNDERSTOOD;
 }
 
-/* Says what is wrong with it: that nothing asked for it, if nothing else is. */
+/* Reports what is wrong with it. If nothing is, that no pool or scene asked for it. */
 void kolk_line_report(const kolk_line *line, const char *setting, const char *file);
 
-/* Writes a file that is right anew, with what was measured: needs by name, their kind being the scene, "" for all. */
+/* Writes a file without wrong lines anew, with what was measured: needs by name, with the scene as their kind ("" for
+ * all). */
 void kolk_sizes_file_write(FILE *to, const kolk_sizes_file *file, const kolk_records *needs,
                            const kolk_records *scenes);
 

@@ -12,9 +12,9 @@
  *                              [credits]               a new section
  *                              shells = 2
  *
- * All is copied as it is, from line to line of lines[]; only what is to change is not. Two remarks of kolk's own come and
- * go with what they say: that of a pool which was never needed, a line that becomes its size, and the one behind the size
- * of a pool that was full. */
+ * Everything is copied as it is, from line to line of lines[], except what is to change. Two remarks of kolk's own come
+ * and go with what they say: that of a pool which was never needed, a line that becomes its size, and the one behind
+ * the size of a pool that was full. */
 #include "kolk/base.h"
 
 #if __STDC_HOSTED__
@@ -33,7 +33,7 @@ typedef struct sizes_output {
     char last;            /* byte that was written; a line feed at first */
 } sizes_output;
 
-/* ---- Pieces of text ----------------------------------------------------------------------------------------------- */
+/* ---- Pieces of text ---------------------------------------------------------------------------------------------- */
 
 static void put_bytes(sizes_output *out, const char *from, const char *end) {
     if (from == end) return;
@@ -60,14 +60,14 @@ static const char *end_of(const kolk_sizes_file *file) {
     return file->text.length ? file->text.start + file->text.length : file->text.start;
 }
 
-/* ---- What there is to write --------------------------------------------------------------------------------------- */
+/* ---- What there is to write -------------------------------------------------------------------------------------- */
 
 static bool is_of(const kolk_line *line, const kolk_stats *need) {
     return is_text(line->name, need->name) && is_text(line->section, need->kind);
 }
 
-/* The line in which a need is to stand: the size of its pool, or else the first remark that it has none. (A section's line
- * has no name, and a need has one.) */
+/* The line in which a need is to stand: the size of its pool, or else the first remark that it has none. (A section's
+ * line has no name, and a need has one.) */
 static const kolk_line *find_line(const kolk_sizes_file *file, const kolk_stats *need) {
     const kolk_line *found = NULL;
     for (size_t i = 0; i < file->count; i++) {
@@ -124,7 +124,7 @@ static void put_new_lines(sizes_output *out, word section) {
     }
 }
 
-/* ---- Lines that are there ----------------------------------------------------------------------------------------- */
+/* ---- Lines that are there ---------------------------------------------------------------------------------------- */
 
 /* What stands behind a number, with the remark or without. */
 static void put_behind(sizes_output *out, word behind, bool remark) {
@@ -140,7 +140,7 @@ static void put_behind(sizes_output *out, word behind, bool remark) {
     if (behind.length && end[-1] == '\r') put_words(out, "\r");
 }
 
-/* Gives where the next line starts. */
+/* Returns where the next line starts. */
 static const char *put_line(sizes_output *out, const kolk_line *line) {
     const char *end = line->text.start + line->text.length, *next = end < end_of(out->file) ? end + 1 : end;
     const kolk_stats *need = find_need(out, line);
@@ -184,7 +184,7 @@ static const char *start_of(const kolk_sizes_file *file, const kolk_line *sectio
     return start;
 }
 
-/* What belongs before the first section, if nothing stands there yet; gives where the rest starts. */
+/* Writes the needs without a scene, if the file begins with a section or is empty. Returns where the rest starts. */
 static const char *put_front(sizes_output *out) {
     const kolk_sizes_file *file = out->file;
     const word none = {"", 0};

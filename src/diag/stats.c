@@ -1,7 +1,7 @@
 /* stats.c: kolk_stats_write.
  *
- * The pools' numbers and names are copied first, then written. So no lock is held while `put` runs, pools may come and go
- * meanwhile, and a table can be as wide as it needs to be. */
+ * The pools' numbers and names are copied first, then written. So no lock is held while `put` runs, pools may come and
+ * go meanwhile, and a table can be as wide as it needs to be. */
 #include "kolk/base.h"
 
 #if __STDC_HOSTED__

@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-/* ---- What there is to write ------------------------------------------------------------------------------------- */
+/* ---- What there is to write -------------------------------------------------------------------------------------- */
 
 typedef struct stats_field {
     size_t offset, size; /* of a number of 4 or 8 bytes in kolk_stats */
@@ -69,7 +69,7 @@ static const struct {
 
 #define LENGTH_OF(array) (sizeof(array) / sizeof *(array))
 
-/* ---- The formats ------------------------------------------------------------------------------------------------ */
+/* ---- The formats ------------------------------------------------------------------------------------------------- */
 
 /* Characters, if it is UTF-8. */
 static size_t width_of(const char *text) {

@@ -12,13 +12,15 @@ bool kolk_tools_watch_malloc(void);
 /* Tells MemorySanitizer that the library, which it does not see, has written these bytes. */
 void kolk_tools_wrote(const void *bytes, size_t size);
 
-/* Nobody may touch these bytes from now on; the program may, but has to write them first. To AddressSanitizer, of what
- * lies behind `bytes`, in its granule of 8 bytes, nothing may be in use. */
+/* Says that these bytes must not be touched from now on. For AddressSanitizer, no byte behind them in the same granule
+ * of 8 bytes may be in use. */
 void kolk_tools_hide(const void *bytes, size_t size);
+
+/* Says that the program may touch them again, but has to write them before it reads them. */
 void kolk_tools_show(const void *bytes, size_t size);
 
-/* Between these, MemorySanitizer does not look at what the library hands to libc, which it has not seen being written. No
- * function of the user may be called there. */
+/* Between these, MemorySanitizer does not check what the library hands to libc: it has not seen the library write it.
+ * No function of the user may be called there. */
 void kolk_tools_begin_libc(void);
 void kolk_tools_end_libc(void);
 

@@ -11,7 +11,7 @@ typedef struct word {
     size_t length;
 } word;
 
-/* Cuts the part before the first of `separator` off; false if nothing is left. */
+/* Cuts off the part before the first `separator`. False: nothing is left. */
 static inline bool cut_off(word *rest, char separator, word *part) {
     if (!rest->start) return false;
     const char *end = memchr(rest->start, separator, rest->length);

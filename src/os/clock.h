@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-/* Nanoseconds since some moment in the past. The clock is monotonic: nobody can set it back. */
+/* Nanoseconds since some moment in the past. The clock is monotonic: it cannot be set back. */
 int64_t kolk_now_ns(void);
 
 #endif

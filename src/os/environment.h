@@ -8,8 +8,8 @@
  * user's environment decides nothing. Always false on Windows. */
 bool kolk_has_more_rights(void);
 
-/* A variable of the environment, or NULL. Always NULL in a program with more rights, because kolk's variables name files
- * that kolk then writes. */
+/* A variable of the environment, or NULL. Always NULL in a program with more rights, because kolk's variables name
+ * files that kolk then writes. */
 const char *kolk_environment(const char *name);
 
 #endif

@@ -15,7 +15,7 @@
 
 #define MOST_LEFT_BEHIND 100 /* new files of programs that ended in the middle */
 
-/* ---- Reading ------------------------------------------------------------------------------------------------------ */
+/* ---- Reading ----------------------------------------------------------------------------------------------------- */
 
 static bool read_all_of(FILE *file, kolk_text *text) {
     long length = fseek(file, 0, SEEK_END) == 0 ? ftell(file) : -1;
@@ -51,7 +51,7 @@ void kolk_text_release(kolk_text *text) {
     *text = (kolk_text){NULL, 0, 0};
 }
 
-/* ---- The file itself ---------------------------------------------------------------------------------------------- */
+/* ---- The file itself --------------------------------------------------------------------------------------------- */
 
 #ifdef _WIN32
 #include <windows.h>
@@ -115,7 +115,7 @@ static bool replace_file(const char *name, const char *by) {
 }
 #endif
 
-/* ---- Replacing ---------------------------------------------------------------------------------------------------- */
+/* ---- Replacing --------------------------------------------------------------------------------------------------- */
 
 /* A link to a file that is not there yet is no place for another file. */
 bool kolk_file_is_special(const char *name) {

@@ -15,7 +15,7 @@ typedef struct kolk_text {
 
 typedef enum kolk_found { KOLK_FOUND, KOLK_MISSING, KOLK_UNREADABLE } kolk_found;
 
-/* The whole file, of which the system must tell the length; *text, all zero before, stays so if it is not found. */
+/* Reads the whole file. The system must know its length. *text is all zero before, and stays so if it is not found. */
 kolk_found kolk_file_read(const char *name, kolk_text *text);
 
 void kolk_text_release(kolk_text *text);
@@ -23,8 +23,8 @@ void kolk_text_release(kolk_text *text);
 /* Is it there, but a device, a pipe or a folder, so that it has no text to keep? */
 bool kolk_file_is_special(const char *name);
 
-/* A file that takes another's place once it is complete: until then it lies beside that one. What is special is written
- * to as it is. Links lead to the file that is replaced, whose permissions stay. */
+/* A file that takes another's place once it is complete. Until then it lies beside that one. A special file is written
+ * to directly. A link is followed to the file that is replaced, and the permissions of that file stay. */
 typedef struct kolk_new_file {
     FILE *out;
     bool beside;

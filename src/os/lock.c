@@ -18,7 +18,7 @@
 #include "../core/atomics.h"
 #include "sleep.h"
 
-/* ---- The process's lock ------------------------------------------------------------------------------------------- */
+/* ---- The process's lock ------------------------------------------------------------------------------------------ */
 
 #ifdef _WIN32
 #include <windows.h>
@@ -76,7 +76,7 @@ __attribute__((constructor)) static void let_forks_wait(void) {
 }
 #endif
 
-/* ---- A lock of one word: 0 free, 1 taken, 2 taken and a thread may sleep (Drepper, Futexes Are Tricky, 2011) ------
+/* ---- A lock of one word: 0 free, 1 taken, 2 taken and a thread may sleep (Drepper, Futexes Are Tricky, 2011) --------
  *
  * The bits above say in which process, by its count of forks. */
 

@@ -6,9 +6,9 @@
 
 #include <stdint.h>
 
-/* The one lock of the process. It is never held while the user's code runs, with one exception: a fork takes it, so that
- * the child does not find it locked by a thread that the child does not have. Handlers of that fork run meanwhile; in the
- * forking thread, these two do nothing until the fork is over. */
+/* The one lock of the process. It is never held while the user's code runs, with one exception: a fork takes it, so
+ * that the child does not find it locked by a thread that the child does not have. Handlers of that fork run meanwhile;
+ * in the forking thread, these two do nothing until the fork is over. */
 void kolk_lock(void);
 void kolk_unlock(void);
 

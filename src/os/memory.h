@@ -17,11 +17,12 @@ void *kolk_memory_reserve(size_t size);
 /* Lets a part be touched; it reads as 0 at first. False: nothing has changed. Committing again is harmless. */
 bool kolk_memory_commit(void *start, size_t size);
 
-/* Gives a committed part's contents back, whole pages inside it only; it stays committed and reads as 0. Bytes that had
- * been backed by memory, as far as the system tells. */
+/* Gives back the contents of the whole pages inside a committed part, which stays committed and then reads as 0.
+ * Returns how many bytes memory had backed, as far as the system tells. */
 size_t kolk_memory_discard(void *start, size_t size);
 
-/* Takes a committed part back, of whole pages: nobody may touch it until it is committed again, and reads as 0. */
+/* Takes a committed part of whole pages back. It must not be touched until it is committed again; then it reads as
+ * 0. */
 void kolk_memory_decommit(void *start, size_t size);
 
 void kolk_memory_release(void *start, size_t size);

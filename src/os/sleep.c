@@ -1,11 +1,11 @@
 /* sleep.c: see sleep.h.
  *
  * Linux has sleep on a word of memory as the futex (Franke, Russell, Kirkwood, "Fuss, Futexes and Furwocks", 2002): the
- * kernel compares and sleeps atomically, so a thread that changes the word and then wakes finds every thread that still saw
- * the old value.
+ * kernel compares and sleeps atomically, so a thread that changes the word and then wakes finds every thread that still
+ * saw the old value.
  *
- * Other systems get the same from a few beds. A bed is a lock with a condition variable, its bell; a word's address says
- * which bed its sleepers lie in. Words that share a bed wake each other's sleepers, who then find nothing new.
+ * Other systems get the same from a few beds. A bed is a lock with a condition variable, its bell; a word's address
+ * says which bed its sleepers lie in. Words that share a bed wake each other's sleepers, who then find nothing new.
  *
  * A scheduled test has a sleep of its own, in tests/help/schedule.h. */
 #include "system.h"
@@ -116,7 +116,7 @@ static struct timespec timespec_of(int64_t ns) {
     return (struct timespec){.tv_sec = (time_t)(ns / 1000000000), .tv_nsec = (long)(ns % 1000000000)};
 }
 
-#ifdef __APPLE__ /* its bells know no clock but that of the day, which can be set back; but they know time from now on */
+#ifdef __APPLE__ /* its bells go by the clock of the day, which can be set back; but they can count from now on */
 static bool make_bell(bed_bell *bell) {
     return pthread_cond_init(bell, NULL) == 0;
 }

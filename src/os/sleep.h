@@ -4,8 +4,8 @@
 
 #include "kolk/base.h"
 
-/* Sleeps while *word is `expected`, until a wake or the deadline. False: the deadline has passed, and no wake was spent on
- * this thread. True: anything else, also for no reason (a signal, a wake of another word), so callers loop.
+/* Sleeps while *word is `expected`, until a wake or the deadline. False: the deadline has passed, and no wake was spent
+ * on this thread. True: anything else, also for no reason (a signal, a wake of another word), so callers loop.
  *
  * Sleeping is atomic to wakes of the word: a thread that changes the word and then wakes leaves no thread asleep on the
  * old value. It orders nothing else: to see what was written before the wake, load with acquire. */

@@ -39,9 +39,9 @@ bool kolk_thread_has_ended(uint32_t thread) {
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* A thread's number has two parts: above, how many forks there were when it asked first; below, what the system called it
- * then. In a fork's child the thread that forked keeps its number, though the system now calls it by the process's number
- * and may give its old one to another thread. The count of forks keeps the two apart. */
+/* A thread's number has two parts: above, how many forks there were when it asked first; below, what the system called
+ * it then. In a fork's child the thread that forked keeps its number, though the system now calls it by the process's
+ * number and may give its old one to another thread. The count of forks keeps the two apart. */
 #define NUMBER_BITS 22 /* the system's numbers are less than 1 << 22 (PID_MAX_LIMIT) */
 static _Thread_local uint32_t my_number;
 static uint32_t forked; /* the thread that forked last */

@@ -8,8 +8,8 @@
 /* The calling thread's number. No other living thread has it. A thread keeps its number through a fork. 0: unknown. */
 uint32_t kolk_thread(void);
 
-/* Has that thread ended, or stayed behind in a fork's parent? False where that is not known, if another thread has got the
- * number, and for as long as the system still has something of the thread: for a moment after its end, and for the
+/* Has that thread ended, or stayed behind in a fork's parent? False where that is not known, if another thread has got
+ * the number, and for as long as the system still has something of the thread: for a moment after its end, and for the
  * process's first thread until the process ends. */
 bool kolk_thread_is_gone(uint32_t thread);
 
