@@ -1,4 +1,4 @@
-/* memory.h: pages of the operating system. The files of src/os and src/diag/sites.c are the only ones that know it.
+/* memory.h: pages of the operating system. Only the files of src/os and src/diag/sites*.c know it.
  *
  * A block of address space is reserved once, committed from its start on or in parts, and released whole. On a target
  * without virtual memory (and in freestanding builds) reserve gives NULL, and pools live on the caller's memory. */

@@ -1,0 +1,114 @@
+/* sites_function.c: the function that an address of code is in.
+ *
+ * dladdr would know exported functions only, and those of a program only if it was linked with -rdynamic. So the
+ * symbols are read from the file, piece by piece, by pread: nothing is mapped or allocated. What a damaged file says is
+ * only used as an offset for the next pread, which fails where there is nothing. */
+#include "../os/system.h"
+
+#include "kolk/base.h"
+
+#if __STDC_HOSTED__ && defined(__linux__)
+
+#include "sites_inside.h"
+
+#include <link.h>
+
+typedef struct symbol_search {
+    int file;
+    ElfW(Ehdr) header;
+    ElfW(Addr) address;
+    ElfW(Shdr) symbols;
+    ElfW(Shdr) names;
+    ElfW(Sym) best;     /* st_name 0: none yet */
+    ElfW(Addr) nearest; /* start of the last function before the address, whether it reaches it or not */
+} symbol_search;
+
+static bool read_section(const symbol_search *in, size_t index, ElfW(Shdr) * section) {
+    return index < in->header.e_shnum &&
+           kolk_site_read(in->file, in->header.e_shoff + (uint64_t)index * sizeof *section, section, sizeof *section);
+}
+
+static bool find_section(const symbol_search *in, unsigned type, ElfW(Shdr) * section) {
+    for (size_t i = 0; read_section(in, i, section); i++)
+        if (section->sh_type == type) return true;
+    return false;
+}
+
+/* A stripped file has the exported functions only. */
+static bool find_symbols(symbol_search *in) {
+    return (find_section(in, SHT_SYMTAB, &in->symbols) || find_section(in, SHT_DYNSYM, &in->symbols)) &&
+           read_section(in, in->symbols.sh_link, &in->names);
+}
+
+static unsigned binding_of(const ElfW(Sym) * symbol) {
+    return symbol->st_info >> 4;
+}
+
+/* Assemblers give neither type nor size unless they are told to. A global symbol without a type may be a function; a
+ * local one is a label. */
+static bool may_be_function(const ElfW(Sym) * symbol) {
+    unsigned type = symbol->st_info & 15;
+    if (symbol->st_shndx == SHN_UNDEF || !symbol->st_name) return false;
+    return type == STT_FUNC || type == STT_GNU_IFUNC || (type == STT_NOTYPE && binding_of(symbol) != STB_LOCAL);
+}
+
+/* Of several names for one function, the nicest is one that is not reserved, then a global one. (Linkers make hidden
+ * ones local.) */
+static int niceness(const symbol_search *in, const ElfW(Sym) * symbol) {
+    char first = '_';
+    kolk_site_read(in->file, in->names.sh_offset + (uint64_t)symbol->st_name, &first, 1);
+    return (first != '_' ? 2 : 0) + (binding_of(symbol) != STB_LOCAL ? 1 : 0);
+}
+
+static bool is_better(const symbol_search *in, const ElfW(Sym) * symbol, const ElfW(Sym) * best) {
+    if (!best->st_name) return true;
+    if (!symbol->st_size != !best->st_size) return symbol->st_size != 0;
+    if (symbol->st_value != best->st_value) return symbol->st_value > best->st_value;
+    return niceness(in, symbol) > niceness(in, best);
+}
+
+static void consider_symbol(symbol_search *in, const ElfW(Sym) * symbol) {
+    if (!may_be_function(symbol) || symbol->st_value > in->address) return;
+    if (symbol->st_value > in->nearest) in->nearest = symbol->st_value;
+    if (symbol->st_size && in->address - symbol->st_value >= symbol->st_size) return;
+    if (is_better(in, symbol, &in->best)) in->best = *symbol;
+}
+
+/* A symbol without a size reaches to the next function, or to the end of its section, which must hold code. */
+static bool symbol_reaches(const symbol_search *in, const ElfW(Sym) * symbol) {
+    if (symbol->st_size) return true;
+    ElfW(Shdr) section;
+    return symbol->st_value == in->nearest && read_section(in, symbol->st_shndx, &section) &&
+           (section.sh_flags & SHF_EXECINSTR) && in->address - section.sh_addr < section.sh_size;
+}
+
+static bool find_function(symbol_search *in) {
+    if (!kolk_site_read(in->file, 0, &in->header, sizeof in->header) || !find_symbols(in)) return false;
+    ElfW(Sym) some[64];
+    uint64_t count = in->symbols.sh_size / sizeof *some;
+    for (uint64_t i = 0; i < count; i += sizeof some / sizeof *some) {
+        ssize_t bytes = pread(in->file, some, sizeof some, (off_t)(in->symbols.sh_offset + i * sizeof *some));
+        if (bytes <= 0) break;
+        for (size_t k = 0; k < (size_t)bytes / sizeof *some && i + k < count; k++) consider_symbol(in, &some[k]);
+    }
+    return in->best.st_name && symbol_reaches(in, &in->best);
+}
+
+bool kolk_site_add_function(site_text *out, const site_module *in) {
+    KOLK_ASSERT(in->file >= 0);
+    symbol_search of = {.file = in->file, .address = in->site - 1 - in->base};
+    if (!find_function(&of)) return false;
+    size_t start = out->length;
+    uint64_t at = of.names.sh_offset + (uint64_t)of.best.st_name;
+    for (size_t length = 1; length && out->length + 1 < out->size; at += length) {
+        char part[64];
+        ssize_t bytes = pread(in->file, part, sizeof part, (off_t)at);
+        length = bytes > 0 ? strnlen(part, (size_t)bytes) : 0;
+        add_text(out, part, length);
+    }
+    if (out->length == start) return false;
+    add_hex(out, "+", in->site - in->base - of.best.st_value);
+    return true;
+}
+
+#endif
