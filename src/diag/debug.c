@@ -58,6 +58,7 @@ kolk_debug *kolk_debug_begin(const kolk_debug_desc *desc) {
     size_t objects_at = aligned_to_16(heads_at + bypassed * sizeof(uint32_t));
     size_t lives_at = aligned_to_16(objects_at + bypassed * sizeof(uintptr_t));
     size_t size = lives_at + slots * sizeof(life);
+    KOLK_ASSERT(lives_at <= size);
     unsigned char *block = kolk_memory_take(size, lives_at);
     if (!block) return NULL;
     kolk_debug *debug = (kolk_debug *)(void *)block;
@@ -87,6 +88,7 @@ void kolk_debug_end(kolk_debug *debug, uint32_t end) {
 void kolk_debug_sites(const kolk_debug *debug, uint32_t slot, kolk_failure *failure) {
     failure->sites = kolk_debug_has(debug, KOLK_DEBUG_SITES);
     if (slot == NO_SLOT || !failure->sites) return;
+    KOLK_ASSERT(slot < debug->desc.max_capacity);
     failure->alloc_site = (const void *)kolk_load(&debug->lives[slot].alloc_site, KOLK_RELAXED);
     failure->free_site = (const void *)kolk_load(&debug->lives[slot].free_site, KOLK_RELAXED);
 }
@@ -120,6 +122,7 @@ bool kolk_debug_fails(kolk_debug *debug) {
 }
 
 void kolk_debug_forget(kolk_debug *debug, uint32_t from, uint32_t end) {
+    KOLK_ASSERT(end <= debug->desc.max_capacity);
     for (uint32_t slot = from; slot < end; slot++) debug->lives[slot].dressed = false;
 }
 
@@ -142,6 +145,7 @@ static uint32_t oldest_life(const kolk_debug *debug, uint32_t end) {
 }
 
 void kolk_debug_leaks(kolk_debug *debug, uint32_t end, kolk_failure failure) {
+    KOLK_ASSERT(end <= debug->desc.max_capacity);
     if (!kolk_debug_has(debug, KOLK_DEBUG_SITES)) return;
     for (uint32_t first; (first = oldest_life(debug, end)) < end;) {
         uintptr_t site = debug->lives[first].alloc_site;
@@ -174,6 +178,7 @@ uint32_t *kolk_debug_ring(kolk_debug *debug, uint32_t n) {
 }
 
 void kolk_debug_ring_advance(kolk_debug *debug) {
+    KOLK_ASSERT(debug->first < debug->desc.settings.quarantine);
     KOLK_PLAIN_WRITE(&debug->first, sizeof debug->first);
     debug->first = debug->first + 1 < debug->desc.settings.quarantine ? debug->first + 1 : 0;
 }

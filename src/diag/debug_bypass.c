@@ -39,6 +39,8 @@ uintptr_t kolk_debug_find(const kolk_debug *debug, const void *object) {
 }
 
 uint32_t kolk_debug_search(const kolk_debug *debug, uint32_t end, const void *pointer, uint64_t *inside) {
+    KOLK_ASSERT(debug->objects);
+    KOLK_ASSERT(end <= debug->desc.max_capacity);
     uintptr_t exact = kolk_debug_find(debug, pointer);
     *inside = 0;
     if (exact != NO_SLOT) return (uint32_t)exact;
@@ -59,6 +61,7 @@ static void unlink_object(kolk_debug *debug, uint32_t slot) {
 
 /* The order of these stores lets a fork's child find the list without the slot, or all of it behind the slot. */
 static void link_object(kolk_debug *debug, uint32_t slot, const void *object) {
+    KOLK_ASSERT(object);
     uint32_t *head = head_of(debug, object);
     kolk_store(&debug->objects[slot], ~(uintptr_t)object, KOLK_RELEASE);
     kolk_store(&debug->lives[slot].next, *head, KOLK_RELEASE);
@@ -124,6 +127,7 @@ void kolk_debug_give_block(kolk_debug *debug, uint32_t slot, void *object) {
 
 void kolk_debug_drop_blocks(kolk_debug *debug, uint32_t from, uint32_t end) {
     if (!kolk_debug_has(debug, KOLK_DEBUG_BYPASS) || !debug->desc.persistent) return;
+    KOLK_ASSERT(end <= debug->desc.max_capacity);
     for (uint32_t slot = from; slot < end; slot++) {
         if (!debug->objects[slot]) continue;
         unlink_object(debug, slot);

@@ -61,6 +61,7 @@ uintptr_t kolk_debug_walked(const kolk_debug *debug, const void *object) {
 }
 
 void kolk_debug_walk(kolk_debug *debug, uint32_t slot, bool dead) {
+    KOLK_ASSERT(slot < debug->desc.max_capacity);
     lock_memories(debug);
     debug->lives[slot].walked = true;
     if (dead) remember(debug, slot, kolk_debug_object(debug, slot));
@@ -69,6 +70,7 @@ void kolk_debug_walk(kolk_debug *debug, uint32_t slot, bool dead) {
 
 /* Called before malloc can give its address to another slot. */
 void kolk_debug_leave_walks(kolk_debug *debug, uint32_t slot, const void *object) {
+    KOLK_ASSERT(slot < debug->desc.max_capacity);
     lock_memories(debug);
     if (debug->lives[slot].walked) remember(debug, slot, object);
     unlock_memories(debug);

@@ -6,6 +6,7 @@
 
 #if __STDC_HOSTED__
 
+#include "../core/assert.h"
 #include "../os/lock.h"
 #include "registry.h"
 #include "sizes.h"
@@ -39,6 +40,7 @@ static void list_what_is_alive(void) {
 }
 
 static void write_statistics(void) {
+    KOLK_ASSERT(this_process.keeps);
     kolk_lock();
     kolk_registry_keep_all();
     kolk_records all = this_process.past;
@@ -86,6 +88,7 @@ static bool takes_part_in_scenes(const kolk_listed *at) {
 }
 
 static void begin_scene_in(const kolk_listed *at) {
+    KOLK_ASSERT(at->kind->enter);
     kolk_stats stats;
     kolk_status status = at->kind->enter((void *)(uintptr_t)at->pool, kolk_sizes_of(at->name));
     if (status == KOLK_OK) return;

@@ -4,6 +4,7 @@
 
 #if __STDC_HOSTED__
 
+#include "../core/assert.h"
 #include "../core/hash.h"
 #include "../os/memory.h"
 #include "records.h"
@@ -32,6 +33,8 @@ static void *take_bytes(kolk_records *records, size_t size) {
         if (!block) return NULL;
         records->blocks = block;
     }
+    KOLK_ASSERT(records->blocks->used % 8 == 0);
+    KOLK_ASSERT(records->blocks->size - records->blocks->used >= size);
     void *taken = (char *)records->blocks + records->blocks->used;
     records->blocks->used += size;
     return taken;
@@ -77,6 +80,8 @@ static void merge_into(kolk_stats *all, const kolk_stats *life) {
 }
 
 void kolk_records_add(kolk_records *records, const kolk_stats *stats, bool merge) {
+    KOLK_ASSERT(stats->name);
+    KOLK_ASSERT(stats->kind);
     kolk_record **newest = &records->by_hash[kolk_hash(stats->name) % KOLK_RECORD_LISTS];
     kolk_record *alike = *newest;
     while (alike && !is_alike(&alike->stats, stats)) alike = alike->same_hash;

@@ -85,6 +85,7 @@ void kolk_registry_add(const void *pool, uint32_t *mark, const kolk_kind *kind) 
     kind->stats(pool, &now);
     kolk_lock();
     *mark = take_entry();
+    KOLK_ASSERT(!*mark || !registry.entries[*mark - 1].pool);
     if (*mark) registry.entries[*mark - 1] = (entry){pool, mark, now.name, registry.scene, {kind}};
     kolk_unlock();
 }

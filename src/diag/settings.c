@@ -9,6 +9,7 @@
 
 #if __STDC_HOSTED__
 
+#include "../core/assert.h"
 #include "../core/fail.h"
 #include "../os/environment.h"
 #include "profiler.h"
@@ -129,6 +130,7 @@ static bool fraction_of(word text, uint64_t *fraction) {
         if (behind_point) unit *= 10;
         if (digits > unit) return false;
     }
+    KOLK_ASSERT(digits <= unit);
     *fraction = (digits << 32) / unit;
     return text.length > 0;
 }

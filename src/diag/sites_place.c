@@ -2,8 +2,9 @@
  *
  * Places come from addr2line. With -i it lists the functions that the compiler has merged at the address, the innermost
  * first, which is often one of pool.inl. The last place is in the function that the symbol names. It is the addr2line
- * that PATH leads to, so that users get that of their toolchain. Relative folders of PATH are skipped: they are wherever
- * the program happens to be. A program with more rights than its user runs none, since that user chooses PATH. */
+ * that PATH leads to, so that users get that of their toolchain. Relative folders of PATH are skipped: they are
+ * wherever the program happens to be. A program with more rights than its user runs none, since that user chooses
+ * PATH. */
 #include "../os/system.h"
 
 #include "kolk/base.h"

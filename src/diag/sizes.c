@@ -14,6 +14,7 @@
 
 #if __STDC_HOSTED__
 
+#include "../core/assert.h"
 #include "../core/fail.h"
 #include "sizes.h"
 #include "sizes_file.h"
@@ -134,6 +135,7 @@ kolk_size kolk_sizes_ask(const char *name, const void *memory, uint32_t *capacit
 
 bool kolk_sizes_withdraw(kolk_size *size, kolk_status failure) {
     if (!size->given) return false;
+    KOLK_ASSERT(size->wanted > 0);
     *size->capacity = size->own;
     *size->max_capacity = size->own_max;
     size->refused = kolk_status_text(failure);
@@ -161,6 +163,8 @@ void kolk_sizes_report_unused(void) {
 /* ---- Measuring --------------------------------------------------------------------------------------------------- */
 
 static void note_need(const kolk_stats *stats, const char *scene) {
+    KOLK_ASSERT(scene);
+    KOLK_ASSERT(*stats->name);
     bool short_of = stats->peak >= stats->capacity && stats->failed + stats->evictions > 0;
     kolk_stats need = {.name = stats->name, .kind = scene, .peak = stats->peak, .failed = short_of};
     kolk_records_add(&sizes.needs, &need, true);

@@ -11,6 +11,7 @@
 
 #if __STDC_HOSTED__
 
+#include "../core/assert.h"
 #include "../core/fail.h"
 #include "../core/hash.h"
 #include "../os/memory.h"
@@ -63,6 +64,7 @@ static size_t line_hash(const kolk_line *line) {
 /* The line that gives this one's pool a size in this one's section, if there was one before; else it is this one from
  * now on. */
 static const kolk_line *find_first(const kolk_sizes_file *file, const size_table *sizes, const kolk_line *at) {
+    KOLK_ASSERT((sizes->count & (sizes->count - 1)) == 0);
     size_t place = line_hash(at) & (sizes->count - 1);
     for (; sizes->places[place]; place = (place + 1) & (sizes->count - 1)) {
         const kolk_line *other = &file->lines[sizes->places[place] - 1];
@@ -122,6 +124,7 @@ static void read_line(kolk_sizes_file *file, const size_table *sizes, word all, 
     cut_off(&comment, '#', &text);
     text = trimmed(text);
     kolk_line *at = &file->lines[file->count];
+    KOLK_ASSERT((file->count + 1) * sizeof *at <= file->lines_size);
     *at = (kolk_line){.text = all, .name = {all.start, 0}, .section = *section, .number = number};
     word equals = find_equals(text);
     if (!text.length) {

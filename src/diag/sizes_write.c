@@ -19,6 +19,7 @@
 
 #if __STDC_HOSTED__
 
+#include "../core/assert.h"
 #include "sizes_file.h"
 
 #define HEAD                                                                                                           \
@@ -36,6 +37,7 @@ typedef struct sizes_output {
 /* ---- Pieces of text ---------------------------------------------------------------------------------------------- */
 
 static void put_bytes(sizes_output *out, const char *from, const char *end) {
+    KOLK_ASSERT(from <= end);
     if (from == end) return;
     fwrite(from, 1, (size_t)(end - from), out->to);
     out->last = end[-1];
@@ -128,6 +130,7 @@ static void put_new_lines(sizes_output *out, word section) {
 
 /* What stands behind a number, with the remark or without. */
 static void put_behind(sizes_output *out, word behind, bool remark) {
+    KOLK_ASSERT(behind.start);
     word core = trimmed_end(behind);
     const char *end = behind.start + behind.length;
     if (ends_with(core, ALL_IN_USE) == remark) {
@@ -212,6 +215,7 @@ static const char *line_end_of(const kolk_sizes_file *file) {
 
 void kolk_sizes_file_write(FILE *to, const kolk_sizes_file *file, const kolk_records *needs,
                            const kolk_records *scenes) {
+    KOLK_ASSERT(!file->wrong);
     sizes_output out = {to, file, needs, line_end_of(file), '\n'};
     if (!file->text.length) put_words(&out, HEAD);
     const char *rest = put_front(&out);

@@ -5,6 +5,7 @@
 
 #if __STDC_HOSTED__
 
+#include "../core/assert.h"
 #include "stats_format.h"
 #include "writer.h"
 
@@ -23,7 +24,9 @@ static uint64_t field_of(const kolk_stats *stats, stats_field at) {
     uint64_t wide;
     uint32_t narrow;
     const char *from = (const char *)stats + at.offset;
+    KOLK_ASSERT(at.offset + at.size <= sizeof *stats);
     if (at.size == sizeof narrow) return memcpy(&narrow, from, sizeof narrow), narrow;
+    KOLK_ASSERT(at.size == sizeof wide);
     return memcpy(&wide, from, sizeof wide), wide;
 }
 

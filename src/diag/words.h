@@ -2,6 +2,8 @@
 #ifndef KOLK_SRC_WORDS_H
 #define KOLK_SRC_WORDS_H
 
+#include "../core/assert.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
@@ -65,6 +67,7 @@ static inline uint32_t number_of(word text) {
 
 /* A copy with a 0 at its end, cut to size; returns `text`. */
 static inline const char *copied(word from, char *text, size_t size) {
+    KOLK_ASSERT(size > 0);
     size_t length = from.length < size ? from.length : size - 1;
     memcpy(text, from.start, length);
     text[length] = 0;

@@ -3,6 +3,7 @@
 
 #if __STDC_HOSTED__
 
+#include "../core/assert.h"
 #include "tools.h"
 #include "writer.h"
 
@@ -10,12 +11,14 @@
 #include <stdio.h>
 
 void kolk_write_flush(kolk_writer *out) {
+    KOLK_ASSERT(out->put);
     kolk_tools_wrote(out->bytes, out->length);
     if (out->length) out->put(out->bytes, out->length, out->context);
     out->length = 0;
 }
 
 void kolk_write_char(kolk_writer *out, char c) {
+    KOLK_ASSERT(out->length <= sizeof out->bytes);
     if (out->length == sizeof out->bytes) kolk_write_flush(out);
     out->bytes[out->length++] = c;
 }

@@ -8,6 +8,7 @@
 #if __STDC_HOSTED__
 
 #ifdef __linux__
+#include "../core/assert.h"
 #include "cancel.h"
 
 #include <errno.h>
@@ -19,12 +20,14 @@ int kolk_event_open(void) {
 }
 
 void kolk_event_set(int fd) {
+    KOLK_ASSERT(fd >= 0);
     int cancel = kolk_cancel_off();
     while (eventfd_write(fd, 1) != 0 && errno == EINTR) {} /* it can't be full: it is reset before it is set again */
     kolk_cancel_restore(cancel);
 }
 
 void kolk_event_reset(int fd) {
+    KOLK_ASSERT(fd >= 0);
     eventfd_t value;
     int cancel = kolk_cancel_off();
     while (eventfd_read(fd, &value) != 0 && errno == EINTR) {}
@@ -32,6 +35,7 @@ void kolk_event_reset(int fd) {
 }
 
 void kolk_event_close(int fd) {
+    KOLK_ASSERT(fd >= 0);
     int cancel = kolk_cancel_off();
     close(fd);
     kolk_cancel_restore(cancel);

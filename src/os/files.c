@@ -5,6 +5,7 @@
 
 #if __STDC_HOSTED__
 
+#include "../core/assert.h"
 #include "cancel.h"
 #include "files.h"
 #include "memory.h"
@@ -40,6 +41,7 @@ static kolk_found read_file(const char *name, kolk_text *text) {
 }
 
 kolk_found kolk_file_read(const char *name, kolk_text *text) {
+    KOLK_ASSERT(!text->start);
     int cancel = kolk_cancel_off();
     kolk_found found = read_file(name, text);
     kolk_cancel_restore(cancel);
@@ -146,6 +148,7 @@ bool kolk_file_begin(kolk_new_file *file, const char *name) {
 }
 
 bool kolk_file_end(kolk_new_file *file) {
+    KOLK_ASSERT(file->out);
     bool written = !ferror(file->out);
     if (fclose(file->out) != 0) written = false;
     if (!file->beside) return written;

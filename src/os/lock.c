@@ -15,6 +15,7 @@
 
 #if __STDC_HOSTED__
 
+#include "../core/assert.h"
 #include "../core/atomics.h"
 #include "sleep.h"
 
@@ -56,11 +57,13 @@ uint32_t kolk_forks(void) {
 }
 
 static void begin_fork(void) {
+    KOLK_ASSERT(!is_forking);
     kolk_lock();
     is_forking = true;
 }
 
 static void end_fork(void) {
+    KOLK_ASSERT(is_forking);
     is_forking = false;
     kolk_unlock();
 }
@@ -102,7 +105,9 @@ void kolk_lock_word(uint32_t *word) {
 }
 
 void kolk_unlock_word(uint32_t *word) {
-    if (kolk_exchange(word, 0, KOLK_RELEASE) & 2) kolk_wake(word, 1);
+    uint32_t taken = kolk_exchange(word, 0, KOLK_RELEASE);
+    KOLK_ASSERT(taken & 3);
+    if (taken & 2) kolk_wake(word, 1);
 }
 
 #endif

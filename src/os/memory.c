@@ -3,6 +3,8 @@
 
 #include "memory.h"
 
+#include "../core/assert.h"
+
 #include <stdint.h>
 
 #if __STDC_HOSTED__ == 0
@@ -130,10 +132,13 @@ size_t kolk_memory_discard(void *start, size_t size) {
 
 /* New pages over the old ones; if there are none, the old ones stay as they are. */
 void kolk_memory_decommit(void *start, size_t size) {
+    KOLK_ASSERT((uintptr_t)start % kolk_memory_page() == 0);
     (void)mmap(start, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 }
 
 void kolk_memory_release(void *start, size_t size) {
+    KOLK_ASSERT(start);
+    KOLK_ASSERT((uintptr_t)start % kolk_memory_page() == 0);
     munmap(start, size);
 }
 
@@ -146,6 +151,7 @@ size_t kolk_memory_page(void) {
     size_t page = __atomic_load_n(&known, __ATOMIC_RELAXED);
     if (page == 0) {
         page = ask_for_page();
+        KOLK_ASSERT(page > 0 && (page & (page - 1)) == 0);
         __atomic_store_n(&known, page, __ATOMIC_RELAXED);
     }
     return page;

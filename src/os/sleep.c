@@ -16,6 +16,7 @@
 
 #if __STDC_HOSTED__
 
+#include "../core/assert.h"
 #include "../core/atomics.h"
 
 #ifdef _WIN32
@@ -50,6 +51,7 @@ void kolk_yield(void) {
 
 /* A deadline that is too far for the system is slept for in parts. */
 bool kolk_wait(uint32_t *word, uint32_t expected, kolk_deadline deadline) {
+    KOLK_ASSERT((uintptr_t)word % sizeof *word == 0);
     int64_t ns = deadline.ns > 0 ? deadline.ns : 0, seconds = ns / 1000000000;
     const struct {
         long seconds, nanoseconds; /* what SYS_futex takes, even where time_t is longer */
@@ -153,6 +155,7 @@ __attribute__((constructor)) static void renew_beds_in_forks(void) {
 
 /* Until the bell rings, or for that long, or shorter: not at all if the system has no bell to give. */
 static void sleep_in(bed *mine, int64_t ns) {
+    KOLK_ASSERT(ns > 0);
     if (!mine->has_bell) mine->has_bell = make_bell(&mine->bell);
     int cancel = kolk_cancel_off();
     if (mine->has_bell) listen_for(mine, ns < LONGEST_SLEEP ? ns : LONGEST_SLEEP);

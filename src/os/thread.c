@@ -27,6 +27,7 @@ bool kolk_thread_has_ended(uint32_t thread) {
 }
 
 #elif defined(__linux__)
+#include "../core/assert.h"
 #include "cancel.h"
 #include "lock.h"
 
@@ -48,7 +49,11 @@ static uint32_t forked; /* the thread that forked last */
 static pid_t process;   /* since then; in a process that _Fork or clone has made, still its parent */
 
 uint32_t kolk_thread(void) {
-    if (!my_number) my_number = kolk_forks() << NUMBER_BITS | (uint32_t)syscall(SYS_gettid);
+    if (my_number) return my_number;
+    uint32_t number = (uint32_t)syscall(SYS_gettid);
+    KOLK_ASSERT(number > 0);
+    KOLK_ASSERT(number >> NUMBER_BITS == 0);
+    my_number = kolk_forks() << NUMBER_BITS | number;
     return my_number;
 }
 
