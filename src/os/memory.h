@@ -27,7 +27,8 @@ void kolk_memory_decommit(void *start, size_t size);
 
 void kolk_memory_release(void *start, size_t size);
 
-/* Address space of which the first `committed` bytes may be touched; NULL if that cannot be had, and nothing is taken. */
+/* Reserves address space and lets the first `committed` bytes of it be touched. NULL: it cannot be had, and nothing is
+ * taken. */
 static inline void *kolk_memory_take(size_t size, size_t committed) {
     void *start = kolk_memory_reserve(size);
     if (!start || committed == 0 || kolk_memory_commit(start, committed)) return start;
