@@ -18,17 +18,20 @@ typedef struct kolk_block {
     size_t size, used; /* bytes, this included */
 } kolk_block;
 
+/* What comes behind it has numbers of 64 bits, also where pointers have 32. */
+#define BLOCK_HEAD ((sizeof(kolk_block) + 7) / 8 * 8)
+
 static kolk_block *add_block(kolk_block *before, size_t size) {
     kolk_block *block = kolk_memory_take(size, size);
     if (!block) return NULL;
-    *block = (kolk_block){before, size, sizeof *block};
+    *block = (kolk_block){before, size, BLOCK_HEAD};
     return block;
 }
 
 static void *take_bytes(kolk_records *records, size_t size) {
     size = (size + 7) / 8 * 8;
     if (!records->blocks || records->blocks->size - records->blocks->used < size) {
-        size_t whole = sizeof *records->blocks + size;
+        size_t whole = BLOCK_HEAD + size;
         kolk_block *block = add_block(records->blocks, whole < BLOCK_SIZE ? BLOCK_SIZE : whole);
         if (!block) return NULL;
         records->blocks = block;
