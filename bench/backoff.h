@@ -1,4 +1,5 @@
-/* backoff.h: turns the constants by which src/queue/queue.c backs off into variables of backoff.cc, in front of that file. */
+/* backoff.h: turns the constants by which src/queue/queue.c backs off into variables of backoff.cc, in front of that
+ * file. */
 #ifndef KOLK_BENCH_BACKOFF_H
 #define KOLK_BENCH_BACKOFF_H
 

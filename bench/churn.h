@@ -1,8 +1,8 @@
 /* churn.h: what pool.cc and pool_unchecked.cc share: the loops that are timed, and the allocators beside kolk.
  *
- * Every allocator is a class with alloc() and free(object). The loops hide the object and all of memory from the optimiser
- * (DoNotOptimize, ClobberMemory) after each alloc and each free: otherwise a free and the alloc that follows it are folded
- * into one, which no program that does something in between could profit from. */
+ * Every allocator is a class with alloc() and free(object). The loops hide the object and all of memory from the
+ * optimiser (DoNotOptimize, ClobberMemory) after each alloc and each free: otherwise a free and the alloc that follows
+ * it are folded into one, which no program that does something in between could profit from. */
 #ifndef KOLK_BENCH_CHURN_H
 #define KOLK_BENCH_CHURN_H
 
@@ -27,7 +27,7 @@ template <use how> inline void use_object(void *memory, uint64_t value) {
     if (how == use::init) *fresh = {{value, value, value, value, value, value, value, value}};
 }
 
-/* ---- The allocators: room for 2 * alive objects where it has to be said --------------------------------------------- */
+/* ---- The allocators: room for 2 * alive objects where it has to be said ------------------------------------------ */
 
 /* Gives one and the same object: what is left is the loop. */
 struct no_allocator {
@@ -127,7 +127,7 @@ template <kolk_generations generations> struct kolk_typed {
     }
 };
 
-/* ---- The loops ---------------------------------------------------------------------------------------------------- */
+/* ---- The loops --------------------------------------------------------------------------------------------------- */
 
 /* False, and the row is left out with the reason, if it is of a library that cannot be loaded. */
 template <typename allocator> bool is_usable(benchmark::State &state, const allocator &from) {

@@ -25,7 +25,7 @@ inline component newborn(uint32_t owner) {
     return {1, 2, 0.5f, 0.25f, 1, 1, owner, 0};
 }
 
-/* ---- No container: what the loops take ------------------------------------------------------------------------------ */
+/* ---- No container: what the loops take --------------------------------------------------------------------------- */
 
 struct nothing {
     using place = component *;
@@ -42,7 +42,7 @@ struct nothing {
     template <typename function> void each(function) {}
 };
 
-/* ---- Packed: what is kept of a component does not stay valid --------------------------------------------------------- */
+/* ---- Packed: what is kept of a component does not stay valid ----------------------------------------------------- */
 
 struct packed_vector {
     using place = size_t;
@@ -80,7 +80,7 @@ struct vector_shift : packed_vector {
     }
 };
 
-/* ---- With holes: components stay where they are ---------------------------------------------------------------------- */
+/* ---- With holes: components stay where they are ------------------------------------------------------------------ */
 
 /* The article's first try: a vector whose living components are also a list in both directions, oldest first. Links are
  * indices, 8 bytes a component. The element behind the last slot is both ends of the list. */

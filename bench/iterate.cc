@@ -1,7 +1,7 @@
 /* iterate.cc: the time that iterating takes for each live object, when some of the slots are dead at random places.
  *
- * Two kinds of work: `sum` reads one float of an object; `move` does what the chapter's animate does, x += dx and y += dy.
- * Beside kolk: a packed array of as many objects as are alive (the floor: no holes), and a flag in each object (the
+ * Two kinds of work: `sum` reads one float of an object; `move` does what the chapter's animate does, x += dx and y +=
+ * dy. Beside kolk: a packed array of as many objects as are alive (the floor: no holes), and a flag in each object (the
  * chapter's inUse: frames_left > 0), which has to look at every slot. */
 #include "measure.h"
 
@@ -35,7 +35,7 @@ struct dice {
     }
 };
 
-/* ---- Where the objects are ------------------------------------------------------------------------------------------ */
+/* ---- Where the objects are --------------------------------------------------------------------------------------- */
 
 struct packed_array {
     std::vector<sparkle> live;
@@ -149,7 +149,7 @@ struct pool_next_run : pool {
     }
 };
 
-/* ---- The loops ------------------------------------------------------------------------------------------------------- */
+/* ---- The loops --------------------------------------------------------------------------------------------------- */
 
 /* One iteration of the benchmark is one live object, so that its time is nanoseconds an object. */
 template <typename container> void sum(benchmark::State &state, size_t slots, unsigned percent) {

@@ -1,6 +1,6 @@
 /* memory.cc: what a pool of 1,000,000 slots of 64 bytes costs before its first object: the time of init and deinit
- * together, and as counters the growth of resident memory by init and the bytes for each slot beside the slot itself; and
- * what a tick costs while nothing changes. */
+ * together, and as counters the growth of resident memory by init and the bytes for each slot beside the slot itself;
+ * and what a tick costs while nothing changes. */
 #include "measure.h"
 
 static constexpr uint32_t slots = 1000000;

@@ -1,5 +1,5 @@
-/* pool_unchecked.cc: kolk with no double-free test and no handles, beside boost::pool, which has neither. A program of its
- * own because KOLK_CHECKS is one for a program: inline functions have one body. */
+/* pool_unchecked.cc: kolk with no double-free test and no handles, beside boost::pool, which has neither. A program of
+ * its own because KOLK_CHECKS is one for a program: inline functions have one body. */
 #define KOLK_CHECKS 0
 #include "churn.h"
 

@@ -1,14 +1,14 @@
 /* shared.cc: kolk_shared beside mallocs for many threads, and beside free lists that threads share. Usage: shared
- * [WORKLOAD...], by default all. Prints CSV: nanoseconds for one alloc and one free of a 64-byte object whose first 8 bytes
- * are written in between, medians of rounds in which all lines of a workload take turns in random order.
+ * [WORKLOAD...], by default all. Prints CSV: nanoseconds for one alloc and one free of a 64-byte object whose first 8
+ * bytes are written in between, medians of rounds in which all lines of a workload take turns in random order.
  *
  *     churn      each of so many threads frees a random one of its 256 objects and allocates another; processor time
  *     ring       one thread allocates, the other frees, through a ring; "read": it reads the 8 bytes before
  *     hand_over  each of two threads allocates, and frees what the other allocated, in random order, 1,024 at a time
  *
- * "none" is the loop without an allocator; of ring and hand_over it has the ring's own time and that of objects which go from
- * one processor to the other, which is also in all other lines. Threads are pinned: the n-th to the n-th processor, and round
- * again. */
+ * "none" is the loop without an allocator; of ring and hand_over it has the ring's own time and that of objects which
+ * go from one processor to the other, which is also in all other lines. Threads are pinned: the n-th to the n-th
+ * processor, and round again. */
 #include "sharers.h"
 #include "threads.h"
 
@@ -39,7 +39,7 @@ template <typename user> INLINED void give_back(user &mine, void *memory) {
     benchmark::ClobberMemory();
 }
 
-/* ---- churn ------------------------------------------------------------------------------------------------------------- */
+/* ---- churn ------------------------------------------------------------------------------------------------------- */
 
 template <typename pool> struct churner {
     static constexpr unsigned bits = 8;
@@ -70,10 +70,11 @@ template <typename pool> samples churn(pool &shared, unsigned threads, size_t co
     return {spent * at_once / static_cast<double>(count * threads)};
 }
 
-/* ---- ring and hand_over -------------------------------------------------------------------------------------------------- */
+/* ---- ring and hand_over ------------------------------------------------------------------------------------------ */
 
-/* One thread pushes, one pops. Each looks at the other's position only when it has come to where that was last seen. Who
- * looks in vain pauses for a microsecond: the other gets ahead meanwhile, and a cache line brings many items then. */
+/* One thread pushes, one pops. Each looks at the other's position only when it has come to where that was last seen.
+ * Who looks in vain pauses for a microsecond: the other gets ahead meanwhile, and a cache line brings many items
+ * then. */
 class ring {
     static constexpr size_t length = 2048;
     alignas(128) std::atomic<size_t> tail{0};
@@ -158,7 +159,7 @@ template <typename pool> samples swap_batches(pool &shared, size_t count) {
     return {spent / static_cast<double>(count)};
 }
 
-/* ---- Workloads ---------------------------------------------------------------------------------------------------------- */
+/* ---- Workloads --------------------------------------------------------------------------------------------------- */
 
 /* A pool lives from its first line to the end: its memory is warm in all rounds. */
 template <typename pool, typename run_of>

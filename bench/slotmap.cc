@@ -1,5 +1,5 @@
-/* slotmap.cc: the slot map beside what it replaces: a plain array that is kept packed by hand (swap with the last, an index
- * table from ids to places and back, a stack of free ids; no generations, no checks), and objects in an array. */
+/* slotmap.cc: the slot map beside what it replaces: a plain array that is kept packed by hand (swap with the last, an
+ * index table from ids to places and back, a stack of free ids; no generations, no checks), and objects in an array. */
 #include "measure.h"
 
 #include <algorithm>
@@ -22,8 +22,8 @@ static inline void move_on(body &it) {
     it.y += it.dy;
 }
 
-/* The loops over both arrays are the same instructions: where each was compiled at its own place, gcc made two floats a step
- * of one and not of the other. */
+/* The loops over both arrays are the same instructions: where each was compiled at its own place, gcc made two floats a
+ * step of one and not of the other. */
 __attribute__((noinline)) static void move_all(body *it, const body *end) {
     for (; it != end; it++) move_on(*it);
 }
@@ -34,7 +34,7 @@ __attribute__((noinline)) static float sum_of(const body *it, const body *end) {
     return total;
 }
 
-/* ---- What is measured ----------------------------------------------------------------------------------------------- */
+/* ---- What is measured -------------------------------------------------------------------------------------------- */
 
 struct plain {
     using name = uint32_t;
@@ -144,7 +144,7 @@ struct untyped : typed {
     }
 };
 
-/* ---- The loops ------------------------------------------------------------------------------------------------------ */
+/* ---- The loops --------------------------------------------------------------------------------------------------- */
 
 template <typename who> std::vector<typename who::name> fill(who &it, size_t n) {
     std::vector<typename who::name> names;

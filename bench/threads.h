@@ -1,6 +1,6 @@
-/* threads.h: what the benchmarks of several threads share: threads that begin together, items handed from some to others,
- * and rounds in which all take turns. google-benchmark's threads all run the same loop for the same number of times and are
- * averaged, which fits neither producers and consumers nor percentiles. */
+/* threads.h: what the benchmarks of several threads share: threads that begin together, items handed from some to
+ * others, and rounds in which all take turns. google-benchmark's threads all run the same loop for the same number of
+ * times and are averaged, which fits neither producers and consumers nor percentiles. */
 #ifndef KOLK_BENCH_THREADS_H
 #define KOLK_BENCH_THREADS_H
 
@@ -43,8 +43,8 @@ inline void stay_on(unsigned processor) {
     pthread_setaffinity_np(pthread_self(), sizeof only, &only);
 }
 
-/* make(n) in each of so many threads and, when all have made theirs, run(n, what it made); the nanoseconds from then until
- * the last has done. What was made lives until then, as others may use it. */
+/* make(n) in each of so many threads and, when all have made theirs, run(n, what it made); the nanoseconds from then
+ * until the last has done. What was made lives until then, as others may use it. */
 template <typename made_of_n, typename run_of_made>
 double together(unsigned threads, placement where, made_of_n make, run_of_made run) {
     std::atomic<unsigned> there{0};
@@ -181,9 +181,9 @@ inline void print(line &it) {
     std::fflush(stdout);
 }
 
-/* Runs all lines `rounds` times, in an order that is random each time, and prints them: medians, and of ages what one in a
- * hundred and one in a thousand exceed. After each it rests as long, so that what others on the machine were kept from is
- * done then and not in the next one's time. */
+/* Runs all lines `rounds` times, in an order that is random each time, and prints them: medians, and of ages what one
+ * in a hundred and one in a thousand exceed. After each it rests as long, so that what others on the machine were kept
+ * from is done then and not in the next one's time. */
 inline void take_turns(std::vector<line> lines, unsigned rounds, double round_ns) {
     for (line &it : lines) {
         double begin = now_ns();

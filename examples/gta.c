@@ -9,7 +9,7 @@ struct entity {
 };
 KOLK_BYTEMAP_TYPE(entities, struct entity)
 
-/* ---- The game: its own arrays and its own functions ---- */
+/* ---- The game: its own arrays and its own functions -------------------------------------------------------------- */
 #define PEDS     7
 #define VEHICLES 4
 static struct entity peds[PEDS], vehicles[VEHICLES];
@@ -24,7 +24,7 @@ static void a_mod_runs(void) {
     peds[0] = (struct entity){265, 50};
 }
 
-/* ---- The modder ---- */
+/* ---- The modder -------------------------------------------------------------------------------------------------- */
 static void list(const entities *pool) {
     printf("%-8s %d / %d\n", pool->pool.name, entities_used_count(pool), pool->pool.count);
 }

@@ -2,8 +2,8 @@
  *
  * A kolk_pool is one thread's at a time, so the painter may read and write the pictures that it is given, but neither
  * free them nor look up handles: another call into the pool may be running. It sends them back through a second queue,
- * and their owner frees them. No more is needed: all that was written before a push is seen after the pop. (Where several
- * threads allocate, or the way back is one too many: workers.c, with a pool that all of them share.) */
+ * and their owner frees them. No more is needed: all that was written before a push is seen after the pop. (Where
+ * several threads allocate, or the way back is one too many: workers.c, with a pool that all of them share.) */
 #include <kolk/kolk.h>
 #include <pthread.h>
 #include <stdio.h>

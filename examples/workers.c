@@ -1,8 +1,8 @@
-/* Objects of one pool, many threads: writers make letters, readers take them out of a queue, read and free them. Only the
- * pointers travel, no letter is copied, and none has to go back to the thread that made it.
+/* Objects of one pool, many threads: writers make letters, readers take them out of a queue, read and free them. Only
+ * the pointers travel, no letter is copied, and none has to go back to the thread that made it.
  *
- * The pool is what keeps the writers from running ahead: when all letters are on their way, alloc_wait waits for one that
- * a reader frees, and the writer who has waited longest gets it. */
+ * The pool is what keeps the writers from running ahead: when all letters are on their way, alloc_wait waits for one
+ * that a reader frees, and the writer who has waited longest gets it. */
 #include <kolk/kolk.h>
 #include <pthread.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* fuzz_bytemap.c: any bytes are a program that uses a pool, well and badly, beside the model; or the memory of a game that
- * a pool is to be read from.
+/* fuzz_bytemap.c: any bytes are a program that uses a pool, well and badly, beside the model; or the memory of a game
+ * that a pool is to be read from.
  *
  *     'o' | count | ground and seeds | operation, argument | operation, argument ...
  *     'd' | layout | object_size | address of the pool | regions: n | (address, size) * n | their bytes
@@ -31,7 +31,7 @@ static void demand(bool holds, const char *what) {
     abort();
 }
 
-/* ---- Operations ------------------------------------------------------------------------------------------------------- */
+/* ---- Operations -------------------------------------------------------------------------------------------------- */
 
 static kolk_bytemap_view view_of(input *in, gta_pool *model, unsigned char *objects, uint8_t *bytes) {
     gta_initialise(model, (int)(draw(in) % (GTA_SLOTS + 1)));
@@ -69,7 +69,7 @@ static void operate(input *in) {
     kolk_bytemap_flush(&pool);
 }
 
-/* ---- Dumps -------------------------------------------------------------------------------------------------------------- */
+/* ---- Dumps ------------------------------------------------------------------------------------------------------- */
 
 /* Touches all that a view of a dump promises; sanitizers see what is not there. */
 static void use(const kolk_bytemap_view *view) {

@@ -1,7 +1,7 @@
 // define: KOLK_GENERATION_MAX=7
 // link: -Wl,--wrap=mprotect
-/* fuzz_pool.c: any bytes are a program that uses a pool, well and badly, beside the model of tests/pool/model.h, which says
- * after each operation what must have happened, and which rule was broken.
+/* fuzz_pool.c: any bytes are a program that uses a pool, well and badly, beside the model of tests/pool/model.h, which
+ * says after each operation what must have happened, and which rule was broken.
  *
  *     descriptor | operation, arguments | operation, arguments | ... | restart | descriptor | operation ...
  *
@@ -36,7 +36,7 @@ typedef struct run {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* ---- The system ---------------------------------------------------------------------------------------------------- */
+/* ---- The system -------------------------------------------------------------------------------------------------- */
 
 static const run *running; /* NULL: none */
 
@@ -50,7 +50,7 @@ int __wrap_mprotect(void *start, size_t size, int protection) {
     return -1;
 }
 
-/* ---- What is drawn from the bytes ---------------------------------------------------------------------------------- */
+/* ---- What is drawn from the bytes -------------------------------------------------------------------------------- */
 
 static uint32_t draw(run *r) {
     return r->at < r->end ? *r->at++ : 0;
@@ -122,7 +122,7 @@ static kolk_handle draw_handle(run *r) {
     }
 }
 
-/* ---- Descriptor ---------------------------------------------------------------------------------------------------- */
+/* ---- Descriptor -------------------------------------------------------------------------------------------------- */
 
 static void draw_debug(run *r) {
     static const struct {
@@ -219,7 +219,7 @@ static void begin(run *r) {
         model_init(m, memory == LENT || memory == FITTING);
 }
 
-/* ---- Operations ---------------------------------------------------------------------------------------------------- */
+/* ---- Operations -------------------------------------------------------------------------------------------------- */
 
 static void op_alloc(run *r) {
     model_alloc(&r->m, false);
@@ -454,8 +454,8 @@ static void op_try_descriptor(run *r) {
     model_assert(m, is_all_zero(&pool));
 }
 
-/* All 32 values that a byte gives are some operation; where one is added, it takes the place of a repetition, so that the
- * corpus keeps its meaning. */
+/* All 32 values that a byte gives are some operation; where one is added, it takes the place of a repetition, so that
+ * the corpus keeps its meaning. */
 static void (*const operations[32])(run *) = {op_alloc,
                                               op_free,
                                               op_alloc,

@@ -1,6 +1,6 @@
-/* fuzz_queue.c: any bytes are a program of one thread that uses a queue, beside a model that is an array. The first three
- * bytes are the item's size, the capacity, and whether items are destroyed; then come operations, a byte each, and their
- * arguments. Bytes that are missing at the end are 0. */
+/* fuzz_queue.c: any bytes are a program of one thread that uses a queue, beside a model that is an array. The first
+ * three bytes are the item's size, the capacity, and whether items are destroyed; then come operations, a byte each,
+ * and their arguments. Bytes that are missing at the end are 0. */
 #define _POSIX_C_SOURCE 200809L /* poll */
 #include "../tests/help/plain.h"
 
@@ -36,7 +36,7 @@ static uint32_t draw(model *m) {
     return m->at < m->end ? *m->at++ : 0;
 }
 
-/* ---- Items --------------------------------------------------------------------------------------------------------------- */
+/* ---- Items ------------------------------------------------------------------------------------------------------- */
 
 static void stamp(const model *m, uint8_t *item, uint8_t number) {
     for (size_t i = 0; i < m->size; i++) item[i] = (uint8_t)(number * 7 + i * 31);
@@ -57,7 +57,7 @@ static void destroy(void *item, void *context) {
     m->destructions++;
 }
 
-/* ---- Operations ---------------------------------------------------------------------------------------------------------- */
+/* ---- Operations -------------------------------------------------------------------------------------------------- */
 
 /* KOLK_NOW, and deadlines that have passed: nothing waits here. */
 static kolk_deadline some_deadline(model *m) {
@@ -185,7 +185,7 @@ static void operate(model *m) {
     }
 }
 
-/* ---- A program ------------------------------------------------------------------------------------------------------------ */
+/* ---- A program --------------------------------------------------------------------------------------------------- */
 
 static void begin(model *m) {
     m->size = 1 + draw(m) % MOST_SIZE;

@@ -1,6 +1,6 @@
 /* fuzz_snapshot.c: any bytes are a block that a pool is to take in. The first byte says what pool it is; the rest is a
- * block, whose checksum is made right if the first byte's highest bit is set. Then either the pool is as it was, or it is
- * valid, and every operation on it is; in both cases it can be saved, and comes back the same. */
+ * block, whose checksum is made right if the first byte's highest bit is set. Then either the pool is as it was, or it
+ * is valid, and every operation on it is; in both cases it can be saved, and comes back the same. */
 #define _POSIX_C_SOURCE 200809L /* setenv */
 #include "../tests/help/plain.h"
 

@@ -1,4 +1,5 @@
-/* kolk_input.h: the bytes of a fuzzer as a model's choices: each is one, and those that are missing at the end are 0. */
+/* kolk_input.h: the bytes of a fuzzer as a model's choices: each is one, and those that are missing at the end are
+ * 0. */
 #ifndef KOLK_FUZZ_INPUT_H
 #define KOLK_FUZZ_INPUT_H
 

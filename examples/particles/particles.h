@@ -1,5 +1,5 @@
-/* What the rest of the program sees: particles exist, but how they are made of bytes is not said, so they come into being
- * only through one of the three create functions, and nobody can forget to initialise one. */
+/* What the rest of the program sees: particles exist, but how they are made of bytes is not said, so they come into
+ * being only through one of the three create functions, and nobody can forget to initialise one. */
 #ifndef PARTICLES_H
 #define PARTICLES_H
 
