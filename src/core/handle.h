@@ -39,11 +39,12 @@ static inline void kolk_count_one(const uint32_t *counter) {
     __atomic_store_n(at, __atomic_load_n(at, __ATOMIC_RELAXED) + 1, __ATOMIC_RELAXED);
 }
 
-/* Notes that a handle has found no object in the pool of this name. False for the null handle, which is not worth it. */
-static inline bool kolk_note_stale(const char *name, kolk_handle handle) {
+/* Notes that a handle has found no object in the pool that has this name, or none. False for the null handle, which is not
+ * worth a note. */
+static inline bool kolk_note_stale(const char *const *name, kolk_handle handle) {
     (void)name; /* without probes */
     if (kolk_handle_generation(handle) == 0) return false;
-    PROBE2(stale_handle, name, handle.bits);
+    PROBE2(stale_handle, *name ? *name : "", handle.bits);
     return true;
 }
 

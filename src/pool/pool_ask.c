@@ -41,6 +41,19 @@ void kolk_pool_fail_object(const kolk_pool *pool, const void *object, const char
     }
 }
 
+/* The debug mode's proof of a slot's zones and fill. */
+void kolk_pool_verify(kolk_pool *pool, uint32_t index, const void *site) {
+    uint8_t in_hook = pool->in_hook;
+    pool->in_hook = false; /* the handler may longjmp */
+    kolk_debug_verify(pool->debug, index, pool_slot_at(pool, index), kolk_bits_get(pool->live, index),
+                      kolk_pool_failure(pool, KOLK_OK, index, site));
+    pool->in_hook = in_hook;
+}
+
+void kolk_pool_verify_all(kolk_pool *pool, const void *site) {
+    for (uint32_t i = 0; pool_debug_of(pool) && i < pool->fresh; i++) kolk_pool_verify(pool, i, site);
+}
+
 /* ---- Which pool, and which object ----------------------------------------------------------------------------------- */
 
 bool kolk_pool_holds(const kolk_pool *pool, const void *object) {
@@ -84,7 +97,7 @@ static bool knows_tag(const kolk_pool *pool, kolk_handle handle) {
 
 /* A handle that finds no object: NULL, and a note if it is not just null. */
 static void *get_none(const kolk_pool *pool, kolk_handle handle, const void *site) {
-    if (kolk_note_stale(pool_name_of(pool), handle) && !knows_tag(pool, handle) &&
+    if (kolk_note_stale(&pool->desc.name, handle) && !knows_tag(pool, handle) &&
         kolk_note_foreign(&pool->wrong_pool, pool->debug_flags & KOLK_DEBUG_STRICT))
         kolk_fail_handle(kolk_pool_failure(pool, KOLK_WRONG_POOL, KOLK_NO_SLOT, site), handle);
     return NULL;

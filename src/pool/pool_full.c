@@ -1,90 +1,7 @@
-/* pool_full.c: who makes room in a full pool, and the order of births, which says who is the oldest.
- *
- *     ages[0] <-> oldest <-> ... <-> newest <-> ages[0]      slots + 1, neighbours on both sides; 8 bytes a slot
- *
- * Free does not touch the circle: a dead slot stays in it until it is passed here or used again, so that pools with ages
- * free as fast as others. Each death is passed once at most, so that a step is O(1) over time; a full pool has no dead
- * slots, so evicting its oldest is O(1) at once. */
-#include "pool_inside.h"
+/* pool_full.c: a pool that is full, or nearly: its hooks are asked for room, and the ready-made ones make some. */
+#include "pool_age.h"
 
 #include "../core/fail.h"
-
-/* ---- Age ---------------------------------------------------------------------------------------------------------- */
-
-/* The slot + 1 of the nearest live object from here on; 0 at the end of the circle. */
-static uint32_t pass_dead(kolk_pool *pool, uint32_t at, bool up) {
-    while (at && !pool_is_alive(pool, at - 1)) {
-        uint32_t dead = at - 1;
-        at = up ? pool->ages[at].newer : pool->ages[at].older;
-        leave_order(pool, dead);
-        be_alone(pool, dead);
-    }
-    return at;
-}
-
-static bool keeps_ages(const kolk_pool *pool, const char *verb, const void *site) {
-    if (pool->ages) return true;
-    kolk_fail(kolk_pool_failure(pool, KOLK_AGES_MISSING, KOLK_NO_SLOT, site), "%s needs .ages", verb);
-    return false;
-}
-
-/* The live object next to a slot + 1 (0: the ends). Its own neighbour, a slot in no order, has no next. */
-static void *neighbour(kolk_pool *pool, uint32_t from, bool up) {
-    uint32_t at = up ? pool->ages[from].newer : pool->ages[from].older;
-    if (at == from) return NULL;
-    at = pass_dead(pool, at, up);
-    return at ? pool_slot_at(pool, at - 1) : NULL;
-}
-
-/* The same from an object, which may have been freed since. */
-static void *neighbour_of(kolk_pool *pool, const void *object, bool up, const char *verb, const void *site) {
-    if (!keeps_ages(pool, verb, site)) return NULL;
-    uintptr_t slot = pool_slot_of(pool, object);
-    if (slot < pool->fresh) return neighbour(pool, (uint32_t)slot + 1, up);
-    kolk_pool_fail_object(pool, object, verb, KOLK_DEAD_OBJECT, site);
-    return NULL;
-}
-
-void *kolk_pool_oldest(kolk_pool *pool) {
-    return keeps_ages(pool, "oldest", SITE) ? neighbour(pool, 0, true) : NULL;
-}
-
-void *kolk_pool_newest(kolk_pool *pool) {
-    return keeps_ages(pool, "newest", SITE) ? neighbour(pool, 0, false) : NULL;
-}
-
-void *kolk_pool_newer(kolk_pool *pool, const void *object) {
-    return neighbour_of(pool, object, true, "newer", SITE);
-}
-
-void *kolk_pool_older(kolk_pool *pool, const void *object) {
-    return neighbour_of(pool, object, false, "older", SITE);
-}
-
-/* The slot of a live object, for a verb that is about ages; KOLK_NO_SLOT: reported. */
-static uint32_t aging_slot(kolk_pool *pool, const void *object, const char *verb, const void *site) {
-    if (!keeps_ages(pool, verb, site)) return KOLK_NO_SLOT;
-    if (kolk_pool_holds(pool, object)) return (uint32_t)pool_slot_of(pool, object);
-    kolk_pool_fail_object(pool, object, verb, KOLK_DEAD_OBJECT, site);
-    return KOLK_NO_SLOT;
-}
-
-void kolk_pool_touch(kolk_pool *pool, const void *object) {
-    uint32_t slot = aging_slot(pool, object, "touch", SITE);
-    if (slot != KOLK_NO_SLOT && !is_alone(pool, slot)) become_newest(pool, slot);
-}
-
-/* A live slot that is in no order is protected: the mark needs no place of its own, and ends with the life. */
-void kolk_pool_protect(kolk_pool *pool, const void *object, bool on) {
-    uint32_t slot = aging_slot(pool, object, "protect", SITE);
-    if (slot == KOLK_NO_SLOT || is_alone(pool, slot) == on) return;
-    if (on) {
-        leave_order(pool, slot);
-        be_alone(pool, slot);
-    } else {
-        become_newest(pool, slot);
-    }
-}
 
 /* ---- Eviction ----------------------------------------------------------------------------------------------------- */
 
@@ -110,7 +27,8 @@ static void *cheapest(const kolk_pool *pool, double *least) {
     return found;
 }
 
-bool kolk_pool_evict_below(kolk_pool *pool, double cost) {
+/* Frees the cheapest object if it costs less than this; false: it does not, or there is none. */
+static bool evict_below(kolk_pool *pool, double cost) {
     double least = 0;
     void *object = cheapest(pool, &least);
     if (!object || !(least < cost)) return false;
@@ -129,5 +47,80 @@ void kolk_pool_evict_cheapest(kolk_pool *pool, void *context) {
 
 void kolk_pool_evict_oldest(kolk_pool *pool, void *context) {
     (void)context;
-    if (keeps_ages(pool, "evict_oldest", SITE)) evict(pool, neighbour(pool, 0, true));
+    evict(pool, kolk_pool_find_oldest(pool, "evict_oldest", SITE));
+}
+
+/* ---- The trap ----------------------------------------------------------------------------------------------------- */
+
+/* What kolk_pool_trap_full does; alloc calls it directly, to tell where it was called from. */
+static void trap_full(kolk_pool *pool, const void *site) {
+    uint64_t capacity = pool->capacity, worn = pool->worn.count, headroom = pool->desc.headroom,
+             count = kolk_pool_count(pool);
+    kolk_failure full = kolk_pool_failure(pool, KOLK_FULL, KOLK_NO_SLOT, site);
+    pool->in_hook = false; /* the handler may longjmp */
+    if (worn)
+        kolk_fail(full, "full: %u of %u slots are worn out: raise .capacity, or take KOLK_GENERATIONS_RECYCLE", worn,
+                  capacity);
+    else if ((pool->debug_flags & KOLK_DEBUG_FAIL) && kolk_pool_available(pool) > headroom)
+        kolk_fail(full, "full: KOLK_FAIL says so; %u of %u slots are in use", count, capacity);
+    else if (headroom && kolk_pool_available(pool))
+        kolk_fail(full, "full: of %u slots, the last %u are for urgent allocations only: raise .capacity", capacity,
+                  headroom);
+    else if (pool->capacity < pool->desc.max_capacity)
+        kolk_fail(full, "full: all %u slots are in use, and the system gives no memory for more", capacity);
+    else
+        kolk_fail(full, "full: all %u slots are in use: raise .capacity, or .max_capacity to let the pool grow",
+                  capacity);
+}
+
+void kolk_pool_trap_full(kolk_pool *pool, void *context) {
+    (void)context;
+    trap_full(pool, SITE);
+}
+
+/* ---- Asking ------------------------------------------------------------------------------------------------------- */
+
+/* Calls a hook for the full or nearly full pool; allocs of its own don't ask for another. */
+static void call_hook(kolk_pool *pool, void (*hook)(kolk_pool *pool, void *context), const void *site) {
+    pool->in_hook = true;
+    if (hook == kolk_pool_trap_full)
+        trap_full(pool, site);
+    else
+        hook(pool, pool->desc.context);
+    pool->in_hook = false;
+}
+
+/* Slots that are left, of all that the pool may grow to. */
+static uint64_t slots_left(const kolk_pool *pool) {
+    return (uint64_t)pool->desc.max_capacity - pool->capacity + kolk_pool_available(pool);
+}
+
+void kolk_pool_look_at_low_water(kolk_pool *pool, uint32_t n, const void *site) {
+    uint64_t enough = (uint64_t)pool->desc.low_water + n;
+    if (slots_left(pool) > pool->desc.low_water) pool->low_reported = false;
+    if (pool->low_reported || pool->in_hook || slots_left(pool) >= enough) return;
+    pool->low_reported = true; /* a failure's handler may longjmp */
+    call_hook(pool, pool->desc.on_low, site);
+    pool->low_reported = slots_left(pool) < enough; /* it may have made room */
+}
+
+static uint64_t count_with_overflow(const kolk_pool *pool) {
+    uint64_t count = 0;
+    for (; pool; pool = pool->desc.overflow) count += kolk_pool_count(pool);
+    return count;
+}
+
+alloc_grant kolk_pool_make_room(kolk_pool *pool, alloc_request how, alloc_grant has, const void *site) {
+    uint64_t before = count_with_overflow(pool);
+    uint32_t count = kolk_pool_count(pool), capacity = pool->capacity;
+    if (!how.cost)
+        call_hook(pool, pool->desc.on_full, site);
+    else if (!evict_below(pool, *how.cost))
+        return has;
+    uint64_t after = count_with_overflow(pool);
+    if (after < before) pool->evictions += before - after;
+    if (kolk_pool_count(pool) < count) has.urgent = true;
+    if (after < before || pool->capacity > capacity) has.fails = false;
+    has.again = true;
+    return has;
 }

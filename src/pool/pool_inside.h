@@ -1,6 +1,13 @@
-/* pool_inside.h: what the files of the core pool share. pool.c has the essay and the operations, pool_ask.c the questions, pool_full.c who makes room
- * in a full pool, pool_trim.c growing and giving back, pool_memory.c the memory that a pool lives in, pool_valid.c the
- * predicate over all of it. */
+/* pool_inside.h: what the files of the core pool share. Each calls only those below it:
+ *
+ *     pool.c           the essay; init, deinit, alloc                 pool_desc.c   the descriptor's rules and defaults
+ *     pool_snapshot.c  the whole pool as a block of bytes
+ *     pool_full.c      a full pool: its hooks, and eviction
+ *     pool_free.c      free and clear
+ *     pool_trim.c      memory goes back, and both ways by demand
+ *     pool_memory.c    the block that a pool lives in; growth         pool_age.c    the order of births
+ *     pool_order.c     the order of free slots                        pool_ask.c    questions and reports
+ *     pool_valid.c     the predicate over all invariants */
 #ifndef KOLK_SRC_POOL_INSIDE_H
 #define KOLK_SRC_POOL_INSIDE_H
 
@@ -36,21 +43,6 @@ static inline uintptr_t pool_slot_of(const kolk_pool *pool, const void *object) 
 /* Has this slot, or number that is no slot, a live object? */
 static inline bool pool_is_alive(const kolk_pool *pool, uintptr_t slot) {
     return slot < pool->fresh && kolk_bits_get(pool->live, slot);
-}
-
-/* Free slots in the ring or the holes. */
-static inline uint32_t waiting(const kolk_pool *pool) {
-    return pool->held - pool->worn.count - pool->quarantined;
-}
-
-/* Free slots in the array of LIFO and FIFO, and the place of the n-th: for LIFO, first is 0. */
-static inline uint32_t queued(const kolk_pool *pool) {
-    return pool->desc.reuse == KOLK_REUSE_FIFO ? waiting(pool) : (uint32_t)(pool->top - pool->stack);
-}
-
-static inline kolk_slot *queue_at(const kolk_pool *pool, uint32_t n) {
-    uint64_t at = (uint64_t)pool->first + n;
-    return pool->stack + (at < pool->capacity ? at : at - pool->capacity);
 }
 
 /* Are worn-out slots never used again? */
@@ -95,43 +87,11 @@ static inline void show_pool_bounds(kolk_pool *pool) {
     pool->held_floor = easy && !lifo && !pool->ages && !fresh_first ? pool->worn.count + watched : UINT32_MAX;
 }
 
-/* ---- The order of births ------------------------------------------------------------------------------------------ */
-
-/* A slot that is in no order is its own neighbour on both sides. */
-static inline void be_alone(kolk_pool *pool, uint32_t slot) {
-    pool->ages[slot + 1] = (kolk_age){slot + 1, slot + 1};
+/* What a descriptor says of the room that the pool lives in. */
+static inline kolk_room pool_room_of(const kolk_pool_desc *desc) {
+    return (kolk_room){
+        desc->object_align, desc->capacity, desc->max_capacity, desc->memory, desc->memory_size, NULL, 0, 0};
 }
-
-static inline bool is_alone(const kolk_pool *pool, uint32_t slot) {
-    return pool->ages[slot + 1].newer == slot + 1;
-}
-
-/* Nothing happens to one that is alone. */
-static inline void leave_order(kolk_pool *pool, uint32_t slot) {
-    kolk_age *ages = pool->ages, age = ages[slot + 1];
-    ages[age.older].newer = age.newer;
-    ages[age.newer].older = age.older;
-}
-
-static inline void become_newest(kolk_pool *pool, uint32_t slot) {
-    leave_order(pool, slot);
-    kolk_age *ages = pool->ages;
-    uint32_t newest = ages[0].older;
-    ages[slot + 1] = (kolk_age){newest, 0};
-    ages[newest].newer = slot + 1;
-    ages[0].older = slot + 1;
-}
-
-/* ---- pool.c ------------------------------------------------------------------------------------------------------- */
-
-/* Ends the set-up of these slots. */
-void kolk_pool_tear_down(kolk_pool *pool, uint64_t from, uint64_t end);
-
-/* The debug mode's proof of all zones and fills. */
-void kolk_pool_verify_all(kolk_pool *pool, const void *site);
-
-/* Rebuilds the order of free slots from the live bits, lowest first. Holes that are there already stay. */
-void kolk_pool_sort_free(kolk_pool *pool);
 
 /* ---- pool_ask.c --------------------------------------------------------------------------------------------------- */
 
@@ -142,6 +102,10 @@ void kolk_pool_fail_object(const kolk_pool *pool, const void *object, const char
 /* ... and what is wrong with a call. */
 kolk_failure kolk_pool_failure(const kolk_pool *pool, kolk_status rule, uint32_t slot, const void *site);
 
+/* The debug mode's proof of the zones and the fill of a slot; and of all slots. Reports what is damaged. */
+void kolk_pool_verify(kolk_pool *pool, uint32_t index, const void *site);
+void kolk_pool_verify_all(kolk_pool *pool, const void *site);
+
 /* Is it the start of a live object of this pool, and not of its overflow pool? */
 bool kolk_pool_holds(const kolk_pool *pool, const void *object);
 
@@ -151,20 +115,49 @@ kolk_pool *kolk_pool_holder(const kolk_pool *pool, const void *object);
 /* kolk_pool_get for a caller at `site`. */
 void *kolk_pool_find(const kolk_pool *pool, kolk_handle handle, const void *site);
 
+/* ---- pool_free.c -------------------------------------------------------------------------------------------------- */
+
+/* Frees all that is alive. If the pool `ends`, also what reset hooks allocate: that ends with the free slots, as none is
+ * added. */
+void kolk_pool_clear_for(kolk_pool *pool, bool ends, const void *site);
+
 /* ---- pool_full.c -------------------------------------------------------------------------------------------------- */
 
-/* Frees the cheapest object if it costs less than this; false: it does not, or there is none. */
-bool kolk_pool_evict_below(kolk_pool *pool, double cost);
+/* How an object is asked for, but for kolk_pool_alloc's own way, which is all 0. */
+typedef struct alloc_request {
+    bool urgent;        /* from the headroom too */
+    bool quiet;         /* no hook is asked */
+    bool looked;        /* on_low has been asked */
+    const double *cost; /* at the cost of a cheaper object, instead of asking on_full */
+} alloc_request;
+
+/* What an alloc may do. */
+typedef struct alloc_grant {
+    bool urgent; /* take from the headroom: it takes the place of what was freed for it */
+    bool fails;  /* nothing, until room was made: a forced failure */
+    bool again;  /* try once more: somebody was asked for room */
+} alloc_grant;
+
+/* Calls on_low when an alloc of n is about to take the first of the last slots. */
+void kolk_pool_look_at_low_water(kolk_pool *pool, uint32_t n, const void *site);
+
+/* Asks for room for an alloc that has found no slot; gives what the alloc may do then. */
+alloc_grant kolk_pool_make_room(kolk_pool *pool, alloc_request how, alloc_grant has, const void *site);
 
 /* ---- pool_trim.c -------------------------------------------------------------------------------------------------- */
 
-/* Room for `needed` slots at least, twice what there was if possible. */
-bool kolk_pool_grow(kolk_pool *pool, uint64_t needed);
+/* Ends the set-up of these slots. */
+void kolk_pool_tear_down(kolk_pool *pool, uint64_t from, uint64_t end);
 
-/* ---- pool_memory.c ---------------------------------------------------------------------------------------------- */
+/* ---- pool_desc.c -------------------------------------------------------------------------------------------------- */
 
 /* Checks the descriptor and fills in its defaults. type_size and type_align as in kolk_pool_init_type. */
 kolk_status kolk_pool_resolve(kolk_pool_desc *desc, size_t type_size, size_t type_align);
+
+/* ---- pool_memory.c ---------------------------------------------------------------------------------------------- */
+
+/* Bytes of the block of a pool with so many slots, each region rounded up to `unit`; desc is a kolk_pool_desc (room.h). */
+uint64_t kolk_pool_bytes(const void *desc, uint32_t capacity, uint64_t unit);
 
 /* Makes the memory of such a pool, with what it can have of the debug mode's settings: the pool, all zero before, has
  * its shape and its places then, or is all zero as before. Reports nothing. */
@@ -175,6 +168,9 @@ void kolk_pool_unmake(kolk_pool *pool);
 
 /* Lets so many slots be used, as far as the pool commits memory step by step. */
 bool kolk_pool_commit(const kolk_pool *pool, uint32_t capacity);
+
+/* Room for `needed` slots at least, twice what there was if possible. */
+bool kolk_pool_grow(kolk_pool *pool, uint64_t needed);
 
 /* Bytes that capacity slots have been committed. */
 uint64_t kolk_pool_committed(const kolk_pool *pool);

@@ -1,9 +1,9 @@
 /* pool_memory.c: the memory of a core pool: one block (room.h) of these regions:
  *
  *     | slots | live | ready | generations | stack | ages | holes 0 ... 5 | */
-#include "pool_inside.h"
+#include "pool_order.h"
 
-#include "../core/handle.h"
+#include "../diag/probes.h"
 #include "../os/memory.h"
 
 #include <string.h>
@@ -59,7 +59,7 @@ static uint64_t block_bytes(const layout *shape, uint32_t capacity, uint64_t uni
     return kolk_room_bytes(sizes, POOL_REGIONS, unit);
 }
 
-static uint64_t pool_bytes_of(const void *desc, uint32_t capacity, uint64_t unit) {
+uint64_t kolk_pool_bytes(const void *desc, uint32_t capacity, uint64_t unit) {
     layout shape = layout_of(desc, capacity);
     return block_bytes(&shape, capacity, unit);
 }
@@ -89,58 +89,6 @@ uint64_t kolk_pool_committed(const kolk_pool *pool) {
     if (pool->memory != MEMORY_GROWS) return pool->block_size;
     measure_pool(pool, pool->capacity, sizes);
     return kolk_room_bytes(sizes, POOL_REGIONS, kolk_memory_page());
-}
-
-static kolk_room pool_room_of(const kolk_pool_desc *desc) {
-    return (kolk_room){
-        desc->object_align, desc->capacity, desc->max_capacity, desc->memory, desc->memory_size, NULL, 0, 0};
-}
-
-/* Might a handle of such a pool be taken for one of this pool? Those without slots have no handles. */
-static bool shares_tag(const kolk_pool *pool, const kolk_pool_desc *desc) {
-    uint32_t most = pool->desc.max_capacity > desc->max_capacity ? pool->desc.max_capacity : desc->max_capacity;
-    bool has_handles = desc->max_capacity && desc->generations != KOLK_GENERATIONS_NONE;
-    if (!has_handles || !pool->generations) return false;
-    return (uint64_t)(pool->tag ^ kolk_tag_bits(desc->tag, desc->name)) >> kolk_index_bits(most) == 0;
-}
-
-/* May such a pool overflow into these? */
-static bool can_overflow(const kolk_pool *pool, const kolk_pool_desc *desc) {
-    for (; pool; pool = pool->desc.overflow) {
-        if (pool->desc.object_size != desc->object_size || pool->desc.object_align < desc->object_align) return false;
-        if (shares_tag(pool, desc)) return false;
-    }
-    return true;
-}
-
-kolk_status kolk_pool_resolve(kolk_pool_desc *desc, size_t type_size, size_t type_align) {
-    kolk_status status = kolk_room_resolve_size(&desc->object_size, &desc->object_align, type_size, type_align);
-    if (status != KOLK_OK) return status;
-    if ((unsigned)desc->reuse > KOLK_REUSE_LOWEST) return KOLK_BAD_REUSE;
-    if ((unsigned)desc->generations > KOLK_GENERATIONS_NONE) return KOLK_BAD_GENERATIONS;
-    if (desc->on_full == kolk_pool_evict_cheapest && !desc->cost) return KOLK_COST_MISSING;
-    if (desc->on_full == kolk_pool_evict_oldest && !desc->ages) return KOLK_AGES_MISSING;
-    kolk_room room = pool_room_of(desc);
-    status = kolk_room_resolve(&room, pool_bytes_of, desc);
-    desc->capacity = room.capacity;
-    desc->max_capacity = room.max_capacity;
-    if (status != KOLK_OK) return status;
-    if (desc->low_water == 0) desc->on_low = NULL;
-    if (desc->headroom > desc->max_capacity) return KOLK_BAD_HEADROOM;
-    return can_overflow(desc->overflow, desc) ? KOLK_OK : KOLK_BAD_OVERFLOW;
-}
-
-size_t kolk_pool_memory_size(const kolk_pool_desc *desc) {
-    if (!desc) return 0;
-    kolk_pool_desc fixed = *desc;
-    fixed.memory = NULL;
-    fixed.memory_size = 0;
-    fixed.max_capacity = 0;
-    fixed.overflow = NULL;
-    fixed.headroom = 0;
-    if (kolk_pool_resolve(&fixed, 0, 0) != KOLK_OK) return 0;
-    layout shape = layout_of(&fixed, fixed.capacity);
-    return (size_t)block_bytes(&shape, fixed.capacity, 8);
 }
 
 /* What of the debug mode this pool can have; a zone that is too large for the address space is left out. */
@@ -213,4 +161,30 @@ void kolk_pool_unmake(kolk_pool *pool) {
     if (pool_debug_of(pool)) kolk_debug_end(pool->debug, pool->fresh);
     kolk_room_end(&(kolk_room){.block = pool->block, .block_size = pool->block_size, .kind = pool->memory});
     memset(pool, 0, sizeof *pool);
+}
+
+/* ---- Growth ------------------------------------------------------------------------------------------------------- */
+
+kolk_status kolk_pool_reserve(kolk_pool *pool, uint32_t capacity) {
+    if (capacity <= pool->capacity) return KOLK_OK;
+    if (capacity > pool->desc.max_capacity) return KOLK_ABOVE_MAX;
+    if (!kolk_pool_commit(pool, capacity)) return KOLK_NO_MEMORY;
+    PROBE3(grow, pool_name_of(pool), pool->capacity, capacity);
+    uint32_t head = pool->capacity - pool->first;
+    if (pool->desc.reuse == KOLK_REUSE_FIFO && waiting(pool) > head) { /* the ring goes round: move its beginning up */
+        kolk_slot *first = pool->stack + capacity - head;
+        memmove(first, pool->stack + pool->first, head * sizeof *first);
+        pool->first = capacity - head;
+    }
+    pool->capacity = capacity;
+    show_pool_bounds(pool);
+    return KOLK_OK;
+}
+
+/* Room for `needed` slots at least, twice what there was if possible. */
+bool kolk_pool_grow(kolk_pool *pool, uint64_t needed) {
+    if (needed > pool->desc.max_capacity) return false;
+    uint32_t wish = kolk_room_next_capacity(pool->capacity, pool->desc.max_capacity, pool->stride);
+    if (wish > needed && kolk_pool_reserve(pool, wish) == KOLK_OK) return true;
+    return kolk_pool_reserve(pool, (uint32_t)needed) == KOLK_OK;
 }

@@ -25,7 +25,8 @@
  *
  * No link and no generation depends on where the slots are, what the debug mode puts around them, or how wide a pointer
  * is. The checksum takes a word at a time in steps that can be undone, so that no change within a word goes unnoticed. */
-#include "pool_inside.h"
+#include "pool_age.h"
+#include "pool_order.h"
 
 #include "../core/fail.h"
 #include "../diag/tools.h"

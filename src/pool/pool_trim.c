@@ -1,43 +1,15 @@
-/* pool_trim.c: a pool's memory over time: growing, giving back, and both by measured demand.
+/* pool_trim.c: memory that a pool gives back, and growing and giving back by measured demand.
  *
- *     demand   a maximum of count that fades by 1/64 a tick
- *     provided the demand that memory is held for; demand below half of it begins a sweep, which ends at provided = demand
- *     sweep    how far the sweep has come: the slots from here to fresh have been looked at; 0: none is under way
+ *     demand    a maximum of count that fades by 1/64 a tick
+ *     provided  the demand that memory is held for. Once demand is below half of it a sweep begins, at whose end
+ *               provided = demand
+ *     sweep     how far the sweep has come: the slots from here to fresh have been looked at; 0: none is under way
  *
- * One spike keeps demand up for about 45 ticks, so memory goes back only once the demand has stayed low; and to come
- * again, a sweep needs the demand to halve again. */
-#include "pool_inside.h"
+ * One spike keeps demand up for about 45 ticks, so memory goes back only after the demand has stayed low. Another sweep
+ * begins only after the demand has halved again. */
+#include "pool_order.h"
 
 #include "../os/memory.h"
-#include "../diag/probes.h"
-
-#include <string.h>
-
-/* ---- Growth ---------------------------------------------------------------------------------------------------- */
-
-kolk_status kolk_pool_reserve(kolk_pool *pool, uint32_t capacity) {
-    if (capacity <= pool->capacity) return KOLK_OK;
-    if (capacity > pool->desc.max_capacity) return KOLK_ABOVE_MAX;
-    if (!kolk_pool_commit(pool, capacity)) return KOLK_NO_MEMORY;
-    PROBE3(grow, pool_name_of(pool), pool->capacity, capacity);
-    uint32_t head = pool->capacity - pool->first;
-    if (pool->desc.reuse == KOLK_REUSE_FIFO && waiting(pool) > head) { /* the ring goes round: move its beginning up */
-        kolk_slot *first = pool->stack + capacity - head;
-        memmove(first, pool->stack + pool->first, head * sizeof *first);
-        pool->first = capacity - head;
-    }
-    pool->capacity = capacity;
-    show_pool_bounds(pool);
-    return KOLK_OK;
-}
-
-/* Room for `needed` slots at least, twice what there was if possible. */
-bool kolk_pool_grow(kolk_pool *pool, uint64_t needed) {
-    if (needed > pool->desc.max_capacity) return false;
-    uint32_t wish = kolk_room_next_capacity(pool->capacity, pool->desc.max_capacity, pool->stride);
-    if (wish > needed && kolk_pool_reserve(pool, wish) == KOLK_OK) return true;
-    return kolk_pool_reserve(pool, (uint32_t)needed) == KOLK_OK;
-}
 
 /* ---- Memory given back ------------------------------------------------------------------------------------------- */
 
@@ -45,6 +17,14 @@ bool kolk_pool_grow(kolk_pool *pool, uint64_t needed) {
 static uint64_t slots_of_pages(const kolk_pool *pool) {
     uint64_t page = kolk_memory_page(), least = (uint64_t)1 << pool->shift;
     return least < page ? page / least : 1;
+}
+
+void kolk_pool_tear_down(kolk_pool *pool, uint64_t from, uint64_t end) {
+    if (!pool->ready) return;
+    for (uint64_t i = from; (i = kolk_bits_find(pool->ready, true, i, end)) < end; i++) {
+        kolk_bits_clear(pool->ready, i);
+        if (pool->desc.teardown) pool->desc.teardown(pool_slot_at(pool, i), pool->desc.context);
+    }
 }
 
 /* Gives back the whole pages in a stretch of dead slots, which ends the set-up of all slots that they touch. */

@@ -1,5 +1,6 @@
 /* pool_valid.c: the predicate over all invariants of the core pool; their numbers are those of pool.c's essay. */
-#include "pool_inside.h"
+#include "pool_age.h"
+#include "pool_order.h"
 
 #include "../core/hash.h"
 

@@ -60,7 +60,7 @@ void *kolk_shared_get_slow(const kolk_shared *pool, kolk_handle handle) {
     uint32_t index = kolk_handle_index(handle, pool->tag);
     bool alive = pool->lives && is_alive(pool, index);
     if (alive && life_of(pool, index) == kolk_handle_generation(handle)) return object_at(pool, index);
-    if (kolk_note_stale(name_of(pool), handle) && kolk_handle_is_foreign(handle, pool->tag, slots_of(pool)) &&
+    if (kolk_note_stale(&pool->name, handle) && kolk_handle_is_foreign(handle, pool->tag, slots_of(pool)) &&
         kolk_note_foreign(&pool->wrong_pool, pool->debug_flags & KOLK_DEBUG_STRICT))
         kolk_fail_handle(kolk_shared_failure(pool, KOLK_WRONG_POOL, NO_SLOT, SITE), handle);
     return NULL;

@@ -286,7 +286,7 @@ void kolk_slotmap_readdress(kolk_slotmap *map) {
 
 /* A handle that finds no object: a note, if it is not just null. */
 static void note_none(const kolk_slotmap *map, kolk_handle handle, const void *site) {
-    if (kolk_note_stale(map_name_of(map), handle) && kolk_handle_is_foreign(handle, map->tag, map->max_capacity) &&
+    if (kolk_note_stale(&map->name, handle) && kolk_handle_is_foreign(handle, map->tag, map->max_capacity) &&
         kolk_note_foreign(&map->wrong_pool, map_has(map, KOLK_DEBUG_STRICT)))
         kolk_fail_handle(map_failure_of(map, KOLK_WRONG_POOL, NO_PLACE, site), handle);
 }

@@ -1,0 +1,83 @@
+/* pool_age.c: see pool_age.h. */
+#include "pool_age.h"
+
+#include "../core/fail.h"
+
+/* The slot + 1 of the nearest live object from here on; 0 at the end of the circle. */
+static uint32_t pass_dead(kolk_pool *pool, uint32_t at, bool up) {
+    while (at && !pool_is_alive(pool, at - 1)) {
+        uint32_t dead = at - 1;
+        at = up ? pool->ages[at].newer : pool->ages[at].older;
+        leave_order(pool, dead);
+        be_alone(pool, dead);
+    }
+    return at;
+}
+
+static bool keeps_ages(const kolk_pool *pool, const char *verb, const void *site) {
+    if (pool->ages) return true;
+    kolk_fail(kolk_pool_failure(pool, KOLK_AGES_MISSING, KOLK_NO_SLOT, site), "%s needs .ages", verb);
+    return false;
+}
+
+/* The live object next to a slot + 1 (0: the ends). Its own neighbour, a slot in no order, has no next. */
+static void *neighbour(kolk_pool *pool, uint32_t from, bool up) {
+    uint32_t at = up ? pool->ages[from].newer : pool->ages[from].older;
+    if (at == from) return NULL;
+    at = pass_dead(pool, at, up);
+    return at ? pool_slot_at(pool, at - 1) : NULL;
+}
+
+/* The same from an object, which may have been freed since. */
+static void *neighbour_of(kolk_pool *pool, const void *object, bool up, const char *verb, const void *site) {
+    if (!keeps_ages(pool, verb, site)) return NULL;
+    uintptr_t slot = pool_slot_of(pool, object);
+    if (slot < pool->fresh) return neighbour(pool, (uint32_t)slot + 1, up);
+    kolk_pool_fail_object(pool, object, verb, KOLK_DEAD_OBJECT, site);
+    return NULL;
+}
+
+void *kolk_pool_find_oldest(kolk_pool *pool, const char *verb, const void *site) {
+    return keeps_ages(pool, verb, site) ? neighbour(pool, 0, true) : NULL;
+}
+
+void *kolk_pool_oldest(kolk_pool *pool) {
+    return kolk_pool_find_oldest(pool, "oldest", SITE);
+}
+
+void *kolk_pool_newest(kolk_pool *pool) {
+    return keeps_ages(pool, "newest", SITE) ? neighbour(pool, 0, false) : NULL;
+}
+
+void *kolk_pool_newer(kolk_pool *pool, const void *object) {
+    return neighbour_of(pool, object, true, "newer", SITE);
+}
+
+void *kolk_pool_older(kolk_pool *pool, const void *object) {
+    return neighbour_of(pool, object, false, "older", SITE);
+}
+
+/* The slot of a live object, for a verb that is about ages; KOLK_NO_SLOT: reported. */
+static uint32_t aging_slot(kolk_pool *pool, const void *object, const char *verb, const void *site) {
+    if (!keeps_ages(pool, verb, site)) return KOLK_NO_SLOT;
+    if (kolk_pool_holds(pool, object)) return (uint32_t)pool_slot_of(pool, object);
+    kolk_pool_fail_object(pool, object, verb, KOLK_DEAD_OBJECT, site);
+    return KOLK_NO_SLOT;
+}
+
+void kolk_pool_touch(kolk_pool *pool, const void *object) {
+    uint32_t slot = aging_slot(pool, object, "touch", SITE);
+    if (slot != KOLK_NO_SLOT && !is_alone(pool, slot)) become_newest(pool, slot);
+}
+
+/* A live slot that is in no order is protected: the mark needs no place of its own, and ends with the life. */
+void kolk_pool_protect(kolk_pool *pool, const void *object, bool on) {
+    uint32_t slot = aging_slot(pool, object, "protect", SITE);
+    if (slot == KOLK_NO_SLOT || is_alone(pool, slot) == on) return;
+    if (on) {
+        leave_order(pool, slot);
+        be_alone(pool, slot);
+    } else {
+        become_newest(pool, slot);
+    }
+}

@@ -1,0 +1,43 @@
+/* pool_age.h: the order of births, for pools with .ages.
+ *
+ *     ages[0] <-> oldest <-> ... <-> newest <-> ages[0]      slots + 1, neighbours on both sides; 8 bytes a slot
+ *
+ * Free does not touch the circle, so that pools with ages free as fast as others: a dead slot stays in it until a walk passes
+ * it or it is used again. Each death is passed once at most, so that a step is O(1) over time. A full pool has no dead
+ * slots, so that evicting its oldest is O(1) at once. */
+#ifndef KOLK_SRC_POOL_AGE_H
+#define KOLK_SRC_POOL_AGE_H
+
+#include "pool_inside.h"
+
+/* A slot that is in no order is its own neighbour on both sides. */
+static inline void be_alone(kolk_pool *pool, uint32_t slot) {
+    pool->ages[slot + 1] = (kolk_age){slot + 1, slot + 1};
+}
+
+static inline bool is_alone(const kolk_pool *pool, uint32_t slot) {
+    return pool->ages[slot + 1].newer == slot + 1;
+}
+
+/* Nothing happens to one that is alone. */
+static inline void leave_order(kolk_pool *pool, uint32_t slot) {
+    kolk_age *ages = pool->ages, age = ages[slot + 1];
+    ages[age.older].newer = age.newer;
+    ages[age.newer].older = age.older;
+}
+
+static inline void become_newest(kolk_pool *pool, uint32_t slot) {
+    leave_order(pool, slot);
+    kolk_age *ages = pool->ages;
+    uint32_t newest = ages[0].older;
+    ages[slot + 1] = (kolk_age){newest, 0};
+    ages[newest].newer = slot + 1;
+    ages[0].older = slot + 1;
+}
+
+/* ---- pool_age.c --------------------------------------------------------------------------------------------------- */
+
+/* kolk_pool_oldest for a caller at `site`, which is called `verb` in the report that the pool keeps no ages. */
+void *kolk_pool_find_oldest(kolk_pool *pool, const char *verb, const void *site);
+
+#endif

@@ -1,0 +1,103 @@
+/* pool_free.c: the end of lives: free, by pointer and by handle, and clear. */
+#include "pool_order.h"
+
+static void run_reset(kolk_pool *pool, void *object) {
+    uint8_t in_hook = pool->in_hook;
+    pool->in_hook = true;
+    pool->desc.reset(object, pool->desc.context);
+    pool->in_hook = in_hook;
+}
+
+/* Ends the life in a slot and its handles; until the caller has put the slot somewhere, it counts as alive (I1, I3
+ * broken), so that a reset hook may free other objects. True if the slot is worn out. */
+static KOLK_WITHIN bool end_pool_life(kolk_pool *pool, kolk_debug *debug, uint32_t index, void *object,
+                                      const void *site) {
+    kolk_bits_clear(pool->live, index);
+    bool worn = false;
+    if (pool->generations) {
+        pool->generations[index] = (pool->generations[index] + 1) & KOLK_GENERATION_MAX;
+        worn = pool->generations[index] == 0;
+    }
+    if (pool->desc.reset) run_reset(pool, object);
+    if (debug) {
+        kolk_debug_end_life(debug, index, site);
+        kolk_debug_wipe(debug, index, object);
+    }
+    return worn;
+}
+
+static void free_any(kolk_pool *pool, void *object, const void *site);
+
+/* What is not alive here may be of the overflow pool, which gives its memory back with its last object. */
+static KOLK_APART void free_elsewhere(kolk_pool *pool, void *object, const void *site) {
+    kolk_pool *other = kolk_pool_holder(pool->desc.overflow, object);
+    if (!other) {
+        kolk_pool_fail_object(pool, object, "free", KOLK_DOUBLE_FREE, site);
+        return;
+    }
+    free_any(other, object, site);
+    if (kolk_pool_count(other) == 0) kolk_pool_trim(other);
+}
+
+static KOLK_WITHIN void free_from(kolk_pool *pool, kolk_debug *debug, void *object, const void *site) {
+    if (!object) return;
+    uintptr_t found = debug ? pool_slot_of(pool, object) : kolk_pool_slot(pool, object);
+    uint32_t index = (uint32_t)found;
+    if (found >= pool->fresh || !kolk_bits_get(pool->live, index)) {
+        free_elsewhere(pool, object, site);
+        return;
+    }
+    if (debug) kolk_pool_verify(pool, index, site);
+    if (end_pool_life(pool, debug, index, object, site))
+        kolk_pool_put_worn(pool, index);
+    else if (debug && kolk_debug_quarantine(debug))
+        kolk_pool_put_quarantined(pool, index);
+    else
+        put_free(pool, index);
+}
+
+static KOLK_APART void free_any(kolk_pool *pool, void *object, const void *site) {
+    free_from(pool, pool_debug_of(pool), object, site);
+}
+
+void kolk_pool_free_slow(kolk_pool *pool, void *object) {
+    if (KOLK_UNLIKELY(pool_debug_of(pool)))
+        free_any(pool, object, SITE);
+    else
+        free_from(pool, NULL, object, SITE);
+}
+
+bool kolk_pool_free_handle(kolk_pool *pool, kolk_handle handle) {
+    if (pool_debug_of(pool)) {
+        void *object = kolk_pool_find(pool, handle, SITE);
+        free_any(pool, object, SITE);
+        return object != NULL;
+    }
+    void *object = kolk_pool_get(pool, handle);
+    kolk_pool_free(pool, object);
+    return object != NULL;
+}
+
+/* Ends the lives below the slot that is fresh now, and puts no slot but worn-out ones where an alloc would find it.
+ * False: there were none. */
+static bool end_lives(kolk_pool *pool, const void *site) {
+    uint64_t end = pool->fresh; /* not what reset hooks allocate beyond it */
+    bool some = false;
+    for (uint64_t i = 0; (i = kolk_bits_find(pool->live, true, i, end)) < end; i++) {
+        if (end_pool_life(pool, pool_debug_of(pool), (uint32_t)i, pool_slot_at(pool, i), site))
+            kolk_pool_put_worn(pool, (uint32_t)i);
+        some = true;
+    }
+    return some;
+}
+
+void kolk_pool_clear_for(kolk_pool *pool, bool ends, const void *site) {
+    kolk_pool_verify_all(pool, site);
+    while (end_lives(pool, site) && ends) {}
+    while (kolk_pool_take_quarantined(pool) != KOLK_NO_SLOT) {} /* proven above; sort_free finds them */
+    kolk_pool_sort_free(pool);
+}
+
+void kolk_pool_clear(kolk_pool *pool) {
+    kolk_pool_clear_for(pool, false, SITE);
+}

@@ -1,0 +1,119 @@
+/* pool_order.c: see pool_order.h. */
+#include "pool_order.h"
+
+/* Worn-out slots: a list through generations[], which mean nothing there; a dead slot's are not looked at. */
+void kolk_pool_put_worn(kolk_pool *pool, uint32_t index) {
+    if (pool->worn.count == 0)
+        pool->worn.first = index;
+    else
+        pool->generations[pool->worn.last] = index;
+    pool->worn.last = index;
+    pool->worn.count++;
+    pool->held++;
+    show_pool_bounds(pool);
+}
+
+/* Takes a slot out of the list, behind the one `before` it (KOLK_NO_SLOT: it is the first); its generations start anew. */
+static void recycle(kolk_pool *pool, uint32_t before, uint32_t index) {
+    if (before == KOLK_NO_SLOT)
+        pool->worn.first = pool->generations[index];
+    else
+        pool->generations[before] = pool->generations[index];
+    if (pool->worn.last == index) pool->worn.last = before;
+    pool->generations[index] = 1;
+    pool->worn.count--;
+    pool->held--;
+    pool->worn.recycled++;
+    show_pool_bounds(pool);
+}
+
+uint32_t kolk_pool_take_worn(kolk_pool *pool) {
+    if (is_strict(pool) || pool->worn.count == 0) return KOLK_NO_SLOT;
+    uint32_t index = pool->worn.first;
+    recycle(pool, KOLK_NO_SLOT, index);
+    return index;
+}
+
+/* The debug mode's quarantine: the slots that were freed last wait there. */
+static uint32_t leave_pool_quarantine(kolk_pool *pool) {
+    uint32_t index = *kolk_debug_ring(pool->debug, 0);
+    kolk_debug_ring_advance(pool->debug);
+    pool->quarantined--;
+    pool->held--;
+    return index;
+}
+
+uint32_t kolk_pool_take_quarantined(kolk_pool *pool) {
+    return pool->quarantined ? leave_pool_quarantine(pool) : KOLK_NO_SLOT;
+}
+
+void kolk_pool_put_quarantined(kolk_pool *pool, uint32_t index) {
+    if (pool->quarantined == kolk_debug_quarantine(pool->debug)) put_free(pool, leave_pool_quarantine(pool));
+    *kolk_debug_ring(pool->debug, pool->quarantined++) = index;
+    pool->held++;
+}
+
+static void mark(kolk_pool *pool, uint32_t index, bool live) {
+    if (live)
+        kolk_bits_set(pool->live, index);
+    else
+        kolk_bits_clear(pool->live, index);
+}
+
+/* Lets free slots that must not be used yet pass for live ones, or ends that (I1, I2 broken between). */
+static void mark_withheld(kolk_pool *pool, bool live) {
+    uint32_t worn = pool->worn.first;
+    for (uint32_t n = 0; n < pool->worn.count; n++, worn = pool->generations[worn]) mark(pool, worn, live);
+    for (uint32_t n = 0; n < pool->quarantined; n++) mark(pool, *kolk_debug_ring(pool->debug, n), live);
+}
+
+void kolk_pool_sort_free(kolk_pool *pool) {
+    mark_withheld(pool, true);
+    pool->top = pool->stack;
+    pool->held = pool->worn.count + pool->quarantined;
+    if (pool->desc.reuse == KOLK_REUSE_LIFO) {
+        for (uint32_t i = pool->fresh; i-- > 0;)
+            if (!kolk_bits_get(pool->live, i)) put_free(pool, i);
+    } else {
+        for (uint64_t i = 0; (i = kolk_bits_find(pool->live, false, i, pool->fresh)) < pool->fresh; i++)
+            put_free(pool, (uint32_t)i);
+    }
+    mark_withheld(pool, false);
+}
+
+/* Closes the gap that this slot leaves in the array of LIFO or FIFO; false if it is not there. */
+static bool take_queued(kolk_pool *pool, uint32_t index) {
+    uint32_t length = queued(pool), n = 0;
+    while (n < length && queue_at(pool, n)->index != index) n++;
+    if (n == length) return false;
+    for (; n + 1 < length; n++) *queue_at(pool, n) = *queue_at(pool, n + 1);
+    if (pool->desc.reuse == KOLK_REUSE_LIFO)
+        pool->top--;
+    else
+        pool->held--;
+    return true;
+}
+
+static bool take_this_quarantined(kolk_pool *pool, uint32_t index) {
+    uint32_t n = 0;
+    while (n < pool->quarantined && *kolk_debug_ring(pool->debug, n) != index) n++;
+    if (n == pool->quarantined) return false;
+    for (; n > 0; n--) *kolk_debug_ring(pool->debug, n) = *kolk_debug_ring(pool->debug, n - 1);
+    leave_pool_quarantine(pool);
+    return true;
+}
+
+bool kolk_pool_take_this(kolk_pool *pool, uint32_t index) {
+    if (pool->desc.reuse == KOLK_REUSE_LOWEST && kolk_bits_get(pool->holes[0], index)) {
+        kolk_levels_clear(pool->holes, pool->levels, index);
+        pool->held--;
+        return true;
+    }
+    if (take_queued(pool, index) || take_this_quarantined(pool, index)) return true;
+    if (is_strict(pool)) return false;
+    uint32_t before = KOLK_NO_SLOT, worn = pool->worn.first, n = 0;
+    for (; n < pool->worn.count && worn != index; n++, worn = pool->generations[worn]) before = worn;
+    if (n == pool->worn.count) return false; /* it is dying: its reset hook asked */
+    recycle(pool, before, index);
+    return true;
+}
