@@ -9,13 +9,13 @@
  * Memory    none is allocated.
  * Contents  plain integers and pointers only: also valid C++17, and freestanding C (no libc but the mem* functions).
  * Threads   set the failure handler before threads start; the rest may be called at any time. No function of kolk is a
- *           cancellation point, not even one that waits: a cancelled thread (pthread_cancel) ends after the call. Functions
- *           of yours that kolk calls may be cancelled only where they may longjmp: in the failure handler. A thread whose
- *           cancellation is asynchronous must not call kolk.
- * Forks     a child may use the pools in which no other thread was within a call when it was forked; shared pools as shared.h says.
- *           A child that was made by _Fork or clone may use kolk if its parent had one thread then; it does not notice which
- *           threads have ended. Handlers of pthread_atfork that were registered before kolk was loaded may use what is one
- *           thread's, once an init has returned, but no queue and no shared pool.
+ *           cancellation point, not even one that waits: a cancelled thread (pthread_cancel) ends after the call.
+ *           Functions of yours that kolk calls may be cancelled only where they may longjmp: in the failure handler. A
+ *           thread whose cancellation is asynchronous must not call kolk.
+ * Forks     a child may use the pools in which no other thread was within a call when it was forked; of shared pools
+ *           shared.h says which. A child that was made by _Fork or clone may use kolk if its parent had one thread then; it does not notice
+ *           which threads have ended. Handlers of pthread_atfork that were registered before kolk was loaded may use
+ *           what is one thread's, once an init has returned, but no queue and no shared pool.
  * Design    ARCHITECTURE.md.
  */
 #ifndef KOLK_BASE_H
@@ -56,8 +56,8 @@
 #define KOLK_INLINE KOLK_API KOLK_ALWAYS_INLINE
 #endif
 
-/* The same, where a constant argument lets all but a few instructions fold: always inlined, as a call would have to compute
- * what the compiler knows. */
+/* The same, where a constant argument lets all but a few instructions fold: always inlined, as a call would have to
+ * compute what the compiler knows. */
 #ifdef __GNUC__
 #define KOLK_FOLDED_INLINE KOLK_API inline __attribute__((always_inline))
 #else
@@ -239,7 +239,8 @@ typedef enum kolk_stats_format {
 } kolk_stats_format;
 
 /* Writes the statistics of every pool that is initialised now and has a name, in pieces, through `put`, which may call
- * anything of kolk. While other threads use pools, their numbers may be a little off. Nothing in freestanding builds. */
+ * anything of kolk. While other threads use pools, their numbers may be a little off. Freestanding builds
+ * write nothing. */
 KOLK_API void kolk_stats_write(kolk_stats_format format, void (*put)(const char *text, size_t length, void *context),
                                void *context);
 
@@ -265,23 +266,24 @@ typedef struct kolk_failure {
     bool no_debug;   /* this kind of pool has no debug mode */
 } kolk_failure;
 
-/* The handler is called with each failure, by the thread that makes the call: of pools for many threads perhaps by several at a
- * time. NULL puts back the default, which prints the sentence to stderr and aborts (freestanding: __builtin_trap), but goes on
- * after a KOLK_LEAK or KOLK_BAD_SETTING. Of the pool it may call const functions. If it returns, the call that failed has
- * changed nothing; what the debug mode finds damaged is put right, and the call goes on.
+/* The handler is called with each failure, by the thread that makes the call: of pools for many threads perhaps by
+ * several at a time. NULL puts back the default, which prints the sentence to stderr and aborts (freestanding:
+ * __builtin_trap), but goes on after a KOLK_LEAK or KOLK_BAD_SETTING. Of the pool it may call const functions. If it
+ * returns, the call that failed has changed nothing; what the debug mode finds damaged is put right, and the call goes
+ * on.
  *
  * It may longjmp or throw. An init that it leaves so has failed: the pool is all zero, and has no memory. But it must
  * return where the call that failed was made in a hook (reset, setup, on_full, on_move, destroy ...), since hooks must
- * return; out of kolk's own hooks (kolk_pool_trap_full, _evict_oldest, _evict_cheapest) it may longjmp or throw too. (To be
- * thrown through, kolk's files need unwind tables: compile them with -fexceptions where these are not the default, as on
- * 32-bit ARM. CMakeLists.txt does.) */
+ * return; out of kolk's own hooks (kolk_pool_trap_full, _evict_oldest, _evict_cheapest) it may longjmp or throw too.
+ * (To be thrown through, kolk's files need unwind tables: compile them with -fexceptions where these are not the
+ * default, as on 32-bit ARM. CMakeLists.txt does.) */
 KOLK_API void kolk_set_failure_handler(void (*handler)(const kolk_failure *failure, void *context), void *context);
 
 /* Puts an address of code into words: "on_hit+0x2c (collide.c:63)", without the place where addr2line or the debug
  * information is missing, "program+0x11f3" without a symbol table. Cut to size bytes with the final 0; returns `text`.
  * Slow: it reads files, and runs addr2line if `lines` is true: the first in PATH, of which only folders with absolute
- * names count, and none in a program with more rights than its user (set-user-ID, file capabilities). "" in freestanding
- * builds and on Windows. */
+ * names count, and none in a program with more rights than its user (set-user-ID, file capabilities). "" in
+ * freestanding builds and on Windows. */
 KOLK_API const char *kolk_site_text(const void *site, bool lines, char *text, size_t size);
 
 /* ---- The debug mode, statistics at exit, and tools ---------------------------------------------------------------
@@ -298,15 +300,15 @@ KOLK_API const char *kolk_site_text(const void *site, bool lines, char *text, si
  *                     exit is listed: KOLK_LEAK, one failure for each site of alloc, that of the oldest object first.
  *                     (Where a call is the last thing that a function does, an optimising compiler lets it return to
  *                     that function's caller, which is then named; -fno-optimize-sibling-calls does not.)
- *     move            slot maps only (not on the caller's memory): each remove, clear and sort moves all objects to another
- *                     block and makes the old one inaccessible, so that a pointer that was kept crashes at once, until
- *                     seven more have been made. O(count) a removal, so not in `all`.
+ *     move            slot maps only (not on the caller's memory): each remove, clear and sort moves all objects to
+ *                     another block and makes the old one inaccessible, so that a pointer that was kept crashes at
+ *                     once, until seven more have been made. O(count) a removal, so not in `all`.
  *     trace           alloc and free leave the fast path, for the probes and kolk_set_profiler below
  *     all             fill, guard, quarantine=64 and sites
  *
- * Slot maps have fill, sites, move and trace: what is filled are the places behind the last object. Shared pools have all but
- * move; what is freed later is filled, put into quarantine and told to profilers when it comes home, and of two threads that
- * free one object at the very same moment one is always reported. Byte maps and queues have none.
+ * Slot maps have fill, sites, move and trace: what is filled are the places behind the last object. Shared pools have
+ * all but move; what is freed later is filled, put into quarantine and told to profilers when it comes home, and of two
+ * threads that free one object at the very same moment one is always reported. Byte maps and queues have none.
  *
  * With any of the first five, a handle of another pool that is looked up is reported too: KOLK_WRONG_POOL.
  *
@@ -314,7 +316,7 @@ KOLK_API const char *kolk_site_text(const void *site, bool lines, char *text, si
  *                                                          takes the place of the descriptor's where it matches
  *     KOLK_STATS=1 | text[:FILE] | json[:FILE] | openmetrics[:FILE]
  *                                                          at exit, of all named pools that ever were; to stderr. A
- *                                                          FILE is replaced at once: who reads it finds one or the other
+ *                                                          FILE is replaced at once: readers see the old or the new
  *     KOLK_STATS=sizes[:FILE]                              what each of them needed, and in which scene: see below
  *     KOLK_SIZES=FILE                                      capacities for pools by their names: see below
  *     KOLK_BYPASS=1 | 0                                    objects come from malloc, one by one, for tools that watch
@@ -323,16 +325,16 @@ KOLK_API const char *kolk_site_text(const void *site, bool lines, char *text, si
  *                                                          maps stay where they are, and the tools are told of places
  *
  *     KOLK_FAIL=GLOB:every=10 | GLOB:chance=0.01,seed=7[;...]
- *                                                          allocs of pools whose name matches meet a full pool, each 10th
- *                                                          or by chance: to try out what the program makes of it. on_full
- *                                                          is asked as ever; who would wait (kolk_local_alloc_wait)
- *                                                          gives up at once; the first entry that matches counts
+ *                                                          allocs of pools whose name matches meet a full pool, each
+ *                                                          10th or by chance: to try out what the program makes of it.
+ *                                                          on_full is asked as usual; kolk_local_alloc_wait does not
+ *                                                          wait; the first entry that matches counts
  *
  * The environment is read when a pool is initialised. All this is left out of freestanding builds. A setting
  * that is not understood is reported as KOLK_BAD_SETTING and ignored. */
 
-/* Sizes that tune themselves: a run with KOLK_STATS=sizes:FILE measures what each named pool needs, KOLK_SIZES=FILE starts
- * the next runs with that. The file may be the same. It is text, for people to edit:
+/* Sizes that tune themselves: a run with KOLK_STATS=sizes:FILE measures what each named pool needs, KOLK_SIZES=FILE
+ * starts the next runs with that. The file may be the same. It is text, for people to edit:
  *
  *     # slots by the names of pools
  *     bullets   = 256
@@ -342,34 +344,34 @@ KOLK_API const char *kolk_site_text(const void *site, bool lines, char *text, si
  *
  * Written: before the first section, each pool's peak; in a section, its peak in that scene. Pools of one name share
  * the greatest; one that cannot grow has its whole life's under the scene in which it was initialised. Where all were
- * in use and more were asked for, a remark says so: the need is greater than what could be measured. Slot maps are pools
- * here; a kolk_bytemap, whose count its game knows, is not.
+ * in use and more were asked for, a remark says so: the need is greater than what could be measured. Slot maps are
+ * pools here; a kolk_bytemap, whose count its game knows, is not.
  *
- * What people wrote stays as it is: comments, blank lines, the order, sections and pools that this run did not see. Only
- * the numbers of pools that were measured change (that of one which was never needed stays), and kolk's own remarks. New
- * pools come at the end of their section, new sections at the end. The file is replaced at once, when the program ends,
- * or not at all: one that cannot be read, or in which something is not understood, is left alone. What was measured is
- * written to stderr then.
+ * What people wrote stays as it is: comments, blank lines, the order, sections and pools that this run did not see.
+ * Only the numbers of pools that were measured change (that of one which was never needed stays), and kolk's own
+ * remarks. New pools come at the end of their section, new sections at the end. The file is replaced at once, when the
+ * program ends, or not at all: one that cannot be read, or in which something is not understood, is left alone. What
+ * was measured is written to stderr then.
  *
  * Read: a pool that is initialised gets the capacity of its name, in the scene's section or else before the first, and
- * max_capacity is raised to it where it is less. One that is there when a scene begins has it reserved if it may grow; none
- * shrinks. What is on the caller's memory keeps its capacity. Lines that are not understood, that no pool or scene
+ * max_capacity is raised to it where it is less. One that is there when a scene begins has it reserved if it may grow;
+ * none shrinks. What is on the caller's memory keeps its capacity. Lines that are not understood, that no pool or scene
  * follows, or that cannot be followed, are reported as KOLK_BAD_SETTING with file and line, and ignored. The first init
- * of the program reads the file, in O(its bytes); inits of other threads wait for that, forks do not. Then each init of a
- * named pool looks through its lines.
+ * of the program reads the file, in O(its bytes); inits of other threads wait for that, forks do not. Then each init of
+ * a named pool looks through its lines.
  *
- * Measuring costs an alloc that raises the peak of its scene the slow path (an alloc of LOWEST, a comparison); otherwise
- * nothing, and without these settings nothing at all. */
+ * Measuring costs an alloc that raises the peak of its scene the slow path (an alloc of LOWEST, a comparison);
+ * otherwise nothing, and without these settings nothing at all. */
 
-/* A scene begins, or if NULL just ends: levels of a game, phases of a server. While no other thread uses a pool. O(pools)
- * with KOLK_STATS=sizes, O(pools times lines of the file) with KOLK_SIZES, else O(1). The name is copied. Nothing in
- * freestanding builds. */
+/* A scene begins, or if NULL just ends: levels of a game, phases of a server. While no other thread uses a pool.
+ * O(pools) with KOLK_STATS=sizes, O(pools times lines of the file) with KOLK_SIZES, else O(1). The name is copied.
+ * Nothing in freestanding builds. */
 KOLK_API void kolk_scene(const char *name);
 
 /* Told of every alloc and free of the pools that are initialised while it is set (NULL: none); these leave the fast
  * paths for it. Made for profilers: Tracy's TracyAllocN(object, size, pool) and TracyFreeN(object, pool) fit in. Set it
- * before threads start. The functions must return; they may not use the pool; for a shared pool several threads may call
- * them at the same time. Copied. */
+ * before threads start. The functions must return; they may not use the pool; for a shared pool several threads may
+ * call them at the same time. Copied. */
 typedef struct kolk_profiler {
     void (*alloc)(const char *pool, const void *object, size_t size, void *context);
     void (*free)(const char *pool, const void *object, void *context);

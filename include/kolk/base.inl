@@ -14,8 +14,8 @@
 #define KOLK_GENERATION_MAX UINT32_MAX /* 2^n - 1; tests narrow it, in the library too, to wear slots out */
 #endif
 
-/* In the library only base.c exports what follows: mingw's gcc emits an exported inline function in each file that it is
- * told to emit any in. */
+/* In the library only base.c exports what follows: mingw's gcc emits an exported inline function in each file that it
+ * is told to emit any in. */
 #if defined(KOLK_BUILD) && !defined(KOLK_BASE_INLINE)
 #define KOLK_BASE_INLINE KOLK_ALWAYS_INLINE
 #elif !defined(KOLK_BASE_INLINE)

@@ -1,6 +1,6 @@
-/* kolk/bytemap.h: the object pool of the GTA trilogy (III, Vice City, San Andreas), bit for bit: the same handles, in the
- * same slots, in the same order, under the names of the modding documentation; over memory of its own, over yours, or
- * attached to the arrays of a game.
+/* kolk/bytemap.h: the object pool of the GTA trilogy (III, Vice City, San Andreas), bit for bit: the same handles, in
+ * the same slots, in the same order, under the names of the modding documentation; over memory of its own, over yours,
+ * or attached to the arrays of a game.
  *
  *     #include <kolk/kolk.h>
  *     #include <stdio.h>
@@ -23,16 +23,17 @@
  * is the better one: no scans, and handles that repeat after 2^32 - 1 lives of a slot instead of 128.)
  *
  * Cost      get_slot, get_at, get_just_index, get_index and delete are O(1). new looks at each slot once at most, eight
- *           at a time; usually at one. new_at, clear, is_valid, and initialise (but for its memory, which is the system's
- *           fresh pages), are O(count). used_count and free_count are O(1); O(count) of an attached pool, eight slots a
- *           step.
+ *           at a time; usually at one. new_at, clear, is_valid, and initialise (but for its memory, which is the
+ *           system's fresh pages), are O(count). used_count and free_count are O(1); O(count) of an attached pool,
+ *           eight slots a step.
  * Memory    pages of the system (not in freestanding builds: KOLK_NO_MEMORY), or your arrays. A slot costs object_size,
- *           unrounded, and 1 byte. An attached pool's memory is never freed, and never written unless .writable says so.
+ *           unrounded, and 1 byte. An attached pool's memory is never freed, and never written without .writable.
  * Contents  new gives what the last life left, or what memory held: initialise all of it. delete leaves the object as
  *           it is. Nothing is stored in a slot.
  * Threads   one at a time; any number may call the functions that take a const pool while nobody calls another. What an
  *           attached pool reads may not change meanwhile: call it where the game's own scripts run.
- * Design    the essay in src/bytemap/bytemap.c; docs/texts.md lists each difference from the documentation and the games.
+ * Design    the essay in src/bytemap/bytemap.c; docs/texts.md lists each difference from the documentation and the
+ *           games.
  */
 #ifndef KOLK_BYTEMAP_H
 #define KOLK_BYTEMAP_H
@@ -107,9 +108,9 @@ static inline kolk_status kolk_bytemap_initialise(kolk_bytemap *pool, int32_t co
 /* The same with a name, seeds, or arrays of yours, which flush does not free. */
 static inline kolk_status kolk_bytemap_initialise_with(kolk_bytemap *pool, const kolk_bytemap_view *view);
 
-/* A pool over somebody else's arrays as they are; both must be given, unless count is 0. Without .writable, new, new_at,
- * delete and clear are bugs of the caller (KOLK_READ_ONLY) and change nothing. Flush it before its arrays go: statistics
- * look at them. */
+/* A pool over somebody else's arrays as they are; both must be given, unless count is 0. Without .writable, new,
+ * new_at, delete and clear are bugs of the caller (KOLK_READ_ONLY) and change nothing. Flush it before its arrays go:
+ * statistics look at them. */
 static inline kolk_status kolk_bytemap_attach(kolk_bytemap *pool, const kolk_bytemap_view *view);
 
 /* Clear: all slots free, all seeds 0; so old handles come back to life sooner. first_free stays. */
@@ -118,7 +119,7 @@ KOLK_API void kolk_bytemap_clear(kolk_bytemap *pool);
 /* Flush: frees the arrays if they are its own; then all fields are 0, initialized_state too. Again: nothing. */
 KOLK_API void kolk_bytemap_flush(kolk_bytemap *pool);
 
-/* ---- Objects ------------------------------------------------------------------------------------------------------ */
+/* ---- Objects ---------------------------------------------------------------------------------------------------- */
 
 /* New: looks at the slots behind first_free, then at those from 0 up to it. The first free one becomes first_free, its
  * seed is seed + 1 modulo 128. NULL if there is none, and first_free is -1. So a slot that was deleted just now is not
@@ -134,7 +135,7 @@ KOLK_API void *kolk_bytemap_new_at(kolk_bytemap *pool, int32_t handle);
  * caller otherwise: a pointer that is not of this pool or not the start of a slot, or whose slot is free already. */
 KOLK_INLINE void kolk_bytemap_delete(kolk_bytemap *pool, void *object);
 
-/* ---- Handles and indices ------------------------------------------------------------------------------------------ */
+/* ---- Handles and indices ---------------------------------------------------------------------------------------- */
 
 /* GetSlot: the object in a used slot, else NULL; any index may be asked about. */
 KOLK_INLINE void *kolk_bytemap_get_slot(const kolk_bytemap *pool, int32_t index);
@@ -156,7 +157,7 @@ KOLK_API int32_t kolk_bytemap_get_index(const kolk_bytemap *pool, const void *ob
  */
 KOLK_API void *kolk_bytemap_find(const kolk_bytemap *const *pools, size_t n, int32_t handle, size_t *which);
 
-/* ---- Questions ---------------------------------------------------------------------------------------------------- */
+/* ---- Questions -------------------------------------------------------------------------------------------------- */
 
 KOLK_API int32_t kolk_bytemap_used_count(const kolk_bytemap *pool);
 KOLK_API int32_t kolk_bytemap_free_count(const kolk_bytemap *pool);
@@ -164,19 +165,20 @@ KOLK_API int32_t kolk_bytemap_free_count(const kolk_bytemap *pool);
 /* All counters, as of the family; peak of an attached pool is what is used now. Cost of used_count. */
 KOLK_API void kolk_bytemap_stats(const kolk_bytemap *pool, kolk_stats *out);
 
-/* Checks every invariant of src/bytemap/bytemap.c, for tests. Of an attached pool: is its cursor from -1 to count - 1? */
+/* Checks every invariant of src/bytemap/bytemap.c, for tests. Of an attached pool: is its cursor from -1 to
+ * count - 1? */
 KOLK_API bool kolk_bytemap_is_valid(const kolk_bytemap *pool);
 
-/* ---- Walking: used slots in ascending order. Any may be deleted meanwhile; what is new may or may not be visited ----- */
+/* ---- Walking: used slots in ascending order. Any may be deleted meanwhile; what is new may or may not be visited */
 
-/* The next object behind this one (which may have been deleted since); NULL starts, NULL ends. A pointer that is not the
- * start of a slot is a bug of the caller and gives NULL. */
+/* The next object behind this one (which may have been deleted since); NULL starts, NULL ends. A pointer that is not
+ * the start of a slot is a bug of the caller and gives NULL. */
 KOLK_API void *kolk_bytemap_next(const kolk_bytemap *pool, const void *object);
 
 /* The handle of the next used slot behind this handle's slot; -1 starts, -1 ends. */
 KOLK_API int32_t kolk_bytemap_next_handle(const kolk_bytemap *pool, int32_t handle);
 
-/* ---- Two moments: what was born, what died? ------------------------------------------------------------------------ */
+/* ---- Two moments: what was born, what died? --------------------------------------------------------------------- */
 
 /* A moment is a copy of byte_map:
  *
@@ -198,12 +200,12 @@ typedef struct kolk_bytemap_difference {
     int32_t before, after; /* handles, or -1 where the slot is free */
 } kolk_bytemap_difference;
 
-/* The next slot that differs, in ascending order; false when there is no more. Not seen: an object that came and went in
- * between, and one in place of another with the same handle (128 lives later, or after a clear). */
+/* The next slot that differs, in ascending order; false when there is no more. Not seen: an object that came and went
+ * in between, and one in place of another with the same handle (128 lives later, or after a clear). */
 KOLK_API bool kolk_bytemap_compare(const uint8_t *before, const uint8_t *after, int32_t count,
                                    kolk_bytemap_difference *difference);
 
-/* ---- Out of a dump: the memory of a 32-bit game as regions of bytes, wherever this program runs ---------------------- */
+/* ---- Out of a dump: the memory of a 32-bit game as regions of bytes, wherever this program runs ----------------- */
 
 typedef struct kolk_bytemap_region {
     uint32_t address;  /* in the game, of the first byte */
@@ -220,14 +222,14 @@ typedef enum kolk_bytemap_layout {
 /* The 32-bit number at an address: the pointer to a pool, where a game keeps one. KOLK_OUTSIDE if no region has it. */
 KOLK_API kolk_status kolk_bytemap_follow(const kolk_bytemap_region *regions, size_t n, uint32_t address, uint32_t *out);
 
-/* Makes a view for attach of the pool whose struct is at this address; its arrays are in the regions' own bytes. The game
- * does not store object_size, so you tell it: of the game's widest type. KOLK_OUTSIDE: the struct or an array is not
- * wholly in one region; KOLK_BAD_COUNT: there is no pool. *out is unchanged then. Of what is there nothing else is
+/* Makes a view for attach of the pool whose struct is at this address; its arrays are in the regions' own bytes. The
+ * game does not store object_size, so you tell it: of the game's widest type. KOLK_OUTSIDE: the struct or an array is
+ * not wholly in one region; KOLK_BAD_COUNT: there is no pool. *out is unchanged then. Of what is there nothing else is
  * believed: first_free may be any number, which new can stand, and is_valid tells. */
 KOLK_API kolk_status kolk_bytemap_read(const kolk_bytemap_region *regions, size_t n, uint32_t address,
                                        kolk_bytemap_layout layout, size_t object_size, kolk_bytemap_view *out);
 
-/* ---- Inside -------------------------------------------------------------------------------------------------------- */
+/* ---- Inside ----------------------------------------------------------------------------------------------------- */
 
 /* type_size and type_align are 0, or of the type of a typed pool, whose object_size may be larger. */
 KOLK_API kolk_status kolk_bytemap_begin(kolk_bytemap *pool, const kolk_bytemap_view *view, bool attach,

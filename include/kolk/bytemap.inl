@@ -1,8 +1,8 @@
 /* kolk/bytemap.inl: the fast paths of bytemap.h. With -DKOLK_EXTERN they stay out, and calls go to the library, where
  * each is emitted once.
  *
- * new and delete are shown `bound`, which is 0 where they may not go this way: an attached pool's cursor may be somebody
- * else's, or its arrays not to be written. */
+ * new and delete are shown `bound`, which is 0 where they may not go this way: an attached pool's cursor may be
+ * somebody else's, or its arrays not to be written. */
 #ifndef KOLK_BYTEMAP_INL
 #define KOLK_BYTEMAP_INL
 

@@ -25,15 +25,15 @@
  *
  * (bodies_... come from typed.h: the same functions as below, with your type for void *.)
  *
- * Each object has a *slot*, the number in its handle, which it keeps for life, and a *place* in the array, which changes:
- * a removal moves the last object into the hole, a sort moves many. A handle finds the object through one table, so every
- * copy of it follows every move. A pointer does not: what add, get, at and objects return is good until the next remove,
- * clear or sort (an add, reserve or trim moves nothing). Keep handles, and ask get for the pointer where you use it. The
- * debug setting `move` catches whoever does not.
+ * Each object has a *slot*, the number in its handle, which it keeps for life, and a *place* in the array, which
+ * changes: a removal moves the last object into the hole, a sort moves many. A handle finds the object through one
+ * table, so every copy of it follows every move. A pointer does not: what add, get, at and objects return is good until
+ * the next remove, clear or sort (an add, reserve or trim moves nothing). Keep handles, and ask get for the pointer
+ * where you use it. The debug setting `move` catches whoever does not.
  *
- * Cost      add, remove, get, slot, handle, index and at are O(1); a remove copies one object. An add that grows the map
- *           calls the system. init is O(1) and touches no place. clear and trim are O(count), sort is O(n log n), is_valid
- *           O(slots). Whoever needs no packing has stable addresses and cheaper removals with kolk_pool.
+ * Cost      add, remove, get, slot, handle, index and at are O(1); a remove copies one object. An add that grows the
+ *           map calls the system. init is O(1) and touches no place. clear and trim are O(count), sort is O(n log n),
+ *           is_valid O(slots). Whoever needs no packing has stable addresses and cheaper removals with kolk_pool.
  * Memory    on the caller's memory, or on pages of the system; never malloc. An object costs its stride and 12 bytes.
  * Contents  add gives what was there before: initialise all of it. Objects are moved as bytes: one that holds pointers
  *           into itself, or is pointed to, needs on_move. Nothing of the map's own is ever stored among the objects.
@@ -68,16 +68,16 @@ typedef struct kolk_slotmap_desc {
     void *memory;       /* yours, aligned to object_align and to 8, may be dirty; NULL: pages of the system */
     size_t memory_size; /* bytes of it */
 
-    /* Called after each move of an object from one place to another, for arrays beside the map that go by place, and for
-     * objects that know their own address: object is where it is now, array[to] = array[from] is what an array needs. A
-     * sort puts objects aside on the way: `from` or `to` is max_capacity then, so such an array has max_capacity + 1
-     * elements (and object is where it is at that moment). With the debug setting `move`, also called for every object
-     * whose address alone has changed: from == to. It must return, and may not use the map. */
+    /* Called after each move of an object from one place to another, for arrays beside the map that go by place, and
+     * for objects that know their own address: object is where it is now, array[to] = array[from] is what an array
+     * needs. A sort puts objects aside on the way: `from` or `to` is max_capacity then, so such an array has
+     * max_capacity + 1 elements (and object is where it is at that moment). With the debug setting `move`, also called
+     * for every object whose address alone has changed: from == to. It must return, and may not use the map. */
     void (*on_move)(void *object, uint32_t from, uint32_t to, void *context);
     void *context;
 
-    /* Settings of the debug mode, "fill,move,sites" (base.h); NULL: none, but KOLK_DEBUG in the environment may still ask
-     * for some. */
+    /* Settings of the debug mode, "fill,move,sites" (base.h); NULL: none, but KOLK_DEBUG in the environment may still
+     * ask for some. */
     const char *debug;
 } kolk_slotmap_desc;
 
@@ -169,7 +169,7 @@ KOLK_INLINE uint32_t kolk_slotmap_count(const kolk_slotmap *map);
 /* How many more there could be without growing. */
 KOLK_INLINE uint32_t kolk_slotmap_available(const kolk_slotmap *map);
 
-/* ---- From an object to its handle, and arrays beside the map ------------------------------------------------------ */
+/* ---- From an object to its handle, and arrays beside the map ---------------------------------------------------- */
 
 /* Of an object of this map: any other pointer is a bug of the caller and gives the null handle. */
 KOLK_API kolk_handle kolk_slotmap_handle(const kolk_slotmap *map, const void *object);
@@ -181,8 +181,8 @@ KOLK_API uint32_t kolk_slotmap_index(const kolk_slotmap *map, const void *object
 /* The object at a place, or NULL from count on. */
 KOLK_INLINE void *kolk_slotmap_at(const kolk_slotmap *map, uint32_t index);
 
-/* The slot of the object of a handle, or UINT32_MAX if get would give NULL. It is the object's own for life, and below the
- * map's fresh, thus below max_capacity. For arrays that go by handle, with nothing to be kept in step; initialise
+/* The slot of the object of a handle, or UINT32_MAX if get would give NULL. It is the object's own for life, and below
+ * the map's fresh, thus below max_capacity. For arrays that go by handle, with nothing to be kept in step; initialise
  * the element when you add the object:
  *
  *     float health[1000];
@@ -192,9 +192,9 @@ KOLK_INLINE uint32_t kolk_slotmap_slot(const kolk_slotmap *map, kolk_handle hand
 
 /* ---- Order and iteration --------------------------------------------------------------------------------------- */
 
-/* Sorts the objects by the sign of compare, equal ones staying in their order; all handles stay valid. In place: O(n log
- * n) comparisons, at most one move an object; O(n), and no move, if they are sorted. compare must return, and may not
- * change the map; it is called with objects of this map. Later adds and removals don't keep the order. */
+/* Sorts the objects by the sign of compare, equal ones staying in their order; all handles stay valid. In place:
+ * O(n log n) comparisons, at most one move an object; O(n), and no move, if they are sorted. compare must return, and may
+ * not change the map; it is called with objects of this map. Later adds and removals don't keep the order. */
 KOLK_API void kolk_slotmap_sort(kolk_slotmap *map, int (*compare)(const void *a, const void *b, void *context),
                                 void *context);
 
@@ -202,10 +202,11 @@ KOLK_API void kolk_slotmap_sort(kolk_slotmap *map, int (*compare)(const void *a,
  * which goes up the places and looks again at the one whose object has been removed; or go down:
  *
  *     for (uint32_t i = kolk_slotmap_count(map); i-- > 0;)
- *         if (is_dead(kolk_slotmap_at(map, i))) kolk_slotmap_remove(map, kolk_slotmap_handle(map, kolk_slotmap_at(map, i)));
+ *         if (is_dead(kolk_slotmap_at(map, i)))
+ *             kolk_slotmap_remove(map, kolk_slotmap_handle(map, kolk_slotmap_at(map, i)));
  *
- * In both, the current object may be removed, and objects may be added. If another one is removed, the last object, which
- * takes its place, may be missed or visited twice. */
+ * In both, the current object may be removed, and objects may be added. If another one is removed, the last object,
+ * which takes its place, may be missed or visited twice. */
 typedef struct kolk_slotmap_cursor {
     const kolk_slotmap *map;
     uint32_t place;

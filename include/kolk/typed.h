@@ -9,8 +9,8 @@
  * Leave object_size and object_align of the descriptor 0: the type has them. In C++17, which has no designated
  * initialisers: `kolk_pool_desc desc = {}; desc.capacity = 256; bullets_init(&pool, &desc);`
  *
- * No semicolon stands behind the macros that make functions, this one and those below. One does no harm, but ISO C knows no
- * empty declaration, and gcc and clang say so under -Wpedantic.
+ * No semicolon stands behind the macros that make functions, this one and those below. One does no harm, but ISO C
+ * knows no empty declaration, and gcc and clang say so under -Wpedantic.
  *
  * To hide the objects from all but one file, so that they come into being only through its create functions:
  *
@@ -31,34 +31,35 @@
  *
  *     KOLK_BYTEMAP_TYPE(peds, CPed)
  *
- * makes `peds`, `peds_object`, and peds_initialise (of a count), _initialise_with, _attach, _clear, _flush, _new, _new_at,
- * _delete, _get_slot, _get_at, _get_just_index, _get_index, _used_count, _free_count, _next, _next_handle, _stats and
- * _is_valid. Handles are int32_t, as they are in scripts. object_size may be 0 or more than the type's.
+ * makes `peds`, `peds_object`, and peds_initialise (of a count), _initialise_with, _attach, _clear, _flush, _new,
+ * _new_at, _delete, _get_slot, _get_at, _get_just_index, _get_index, _used_count, _free_count, _next, _next_handle,
+ * _stats and _is_valid. Handles are int32_t, as they are in scripts. object_size may be 0 or more than the type's.
  *
  * Packed objects (slotmap.h):
  *
  *     KOLK_SLOTMAP_TYPE(bodies, struct body)
  *
- * makes `bodies` (a slot map), `bodies_object`, `bodies_handle`, and bodies_init, _add, _remove, _get, _objects, _count,
- * _available, _handle_of, _index, _at, _slot, _sort (whose compare takes const void *), _clear, _reserve, _trim, _stats,
- * _is_valid and _deinit: those of slotmap.h. The untyped map is `bodies.map`.
+ * makes `bodies` (a slot map), `bodies_object`, `bodies_handle`, and bodies_init, _add, _remove, _get, _objects,
+ * _count, _available, _handle_of, _index, _at, _slot, _sort (whose compare takes const void *), _clear, _reserve,
+ * _trim, _stats, _is_valid and _deinit: those of slotmap.h. The untyped map is `bodies.map`.
  *
  * A queue between threads (queue.h):
  *
  *     KOLK_QUEUE_TYPE(jobs, struct job)
  *
- * makes `jobs` (a queue), `jobs_item`, and jobs_init, _push (of a const struct job *), _pop (to a struct job *), _push_n,
- * _pop_n, _count, _clear, _close, _shutdown, _reopen, _fd, _stats, _is_valid and _deinit: those of queue.h. Leave item_size
- * of the descriptor 0. The untyped queue is `jobs.queue`. The type may be a pointer: then pointers travel, not objects.
+ * makes `jobs` (a queue), `jobs_item`, and jobs_init, _push (of a const struct job *), _pop (to a struct job *),
+ * _push_n, _pop_n, _count, _clear, _close, _shutdown, _reopen, _fd, _stats, _is_valid and _deinit: those of queue.h.
+ * Leave item_size of the descriptor 0. The untyped queue is `jobs.queue`. The type may be a pointer: then pointers
+ * travel, not objects.
  *
  * A pool that threads share (shared.h):
  *
  *     KOLK_SHARED_TYPE(messages, struct message)
  *
  * makes `messages` (the pool), `messages_local` (a thread's way into it), `messages_object`, `messages_handle`, and
- * messages_init, _local_init, _local_of_thread, _local_flush, _local_deinit, _alloc, _alloc_wait, _free, _free_later, _quiesce,
- * _offline and _online (of a local), _handle_of, _get, _is_live, _next, _count, _stats, _is_valid and _deinit: those of
- * shared.h. The untyped ones are `messages.pool` and `messages_local.local`.
+ * messages_init, _local_init, _local_of_thread, _local_flush, _local_deinit, _alloc, _alloc_wait, _free, _free_later,
+ * _quiesce, _offline and _online (of a local), _handle_of, _get, _is_live, _next, _count, _stats, _is_valid and
+ * _deinit: those of shared.h. The untyped ones are `messages.pool` and `messages_local.local`.
  *
  * Cost      none: each function is one cast and one call; alloc, free and get of KOLK_POOL_TYPE know the stride as a
  *           constant, which makes them faster than the untyped ones.
@@ -107,9 +108,10 @@
     }
 
 /* clang-format off */
-/* For each live object, of a pool or a slot map: `it` is a T *, may be freed, or removed; break, continue and return work. */
+/* For each live object of a pool or a slot map. `it` is a T * and may be freed, or removed; break, continue and return
+ * work. */
 #define KOLK_EACH(name, it, pool_)                                                                                     \
-    for (name##_cursor it##_cursor = name##_each(pool_); it##_cursor.more; it##_cursor.more = false)                     \
+    for (name##_cursor it##_cursor = name##_each(pool_); it##_cursor.more; it##_cursor.more = false) \
         for (name##_object *it; (it = name##_each_next(&it##_cursor)) != NULL;)
 
 /* Parameters end in _ so that a type may be called object, handle, pool ... */
@@ -120,26 +122,35 @@
     KOLK_POOL_COMMON_(name, T)                                                                                         \
     KOLK_POOL_DEFINE(name, T)                                                                                          \
     KOLK_TYPED_ void name##_free(name *pool_, T *object_) { kolk_pool_free_sized(&pool_->pool, object_, sizeof(T)); }  \
-    KOLK_TYPED_ T *name##_get(const name *pool_, name##_handle handle_) { return (T *)kolk_pool_get_sized(&pool_->pool, handle_.untyped, sizeof(T)); }
+    KOLK_TYPED_ T *name##_get(const name *pool_, name##_handle handle_) { \
+        return (T *)kolk_pool_get_sized(&pool_->pool, handle_.untyped, sizeof(T)); }
 
 #define KOLK_POOL_DECLARE(name, T)                                                                                     \
     KOLK_POOL_TYPES_(name, T)                                                                                          \
     KOLK_POOL_COMMON_(name, T)                                                                                         \
     KOLK_TYPED_ void name##_free(name *pool_, T *object_) { kolk_pool_free(&pool_->pool, object_); }                   \
-    KOLK_TYPED_ T *name##_get(const name *pool_, name##_handle handle_) { return (T *)kolk_pool_get(&pool_->pool, handle_.untyped); }
+    KOLK_TYPED_ T *name##_get(const name *pool_, name##_handle handle_) { \
+        return (T *)kolk_pool_get(&pool_->pool, handle_.untyped); }
 
 #define KOLK_POOL_DEFINE(name, T)                                                                                      \
-    KOLK_TYPED_ kolk_status name##_init(name *pool_, const kolk_pool_desc *desc_) { return kolk_pool_init_type(&pool_->pool, desc_, sizeof(T), KOLK_ALIGNOF(T), sizeof(kolk_pool), KOLK_ABI); } \
-    KOLK_TYPED_ name##_object *name##_alloc(name *pool_) { return (T *)kolk_pool_alloc_sized(&pool_->pool, sizeof(T)); } \
+    KOLK_TYPED_ kolk_status name##_init(name *pool_, const kolk_pool_desc *desc_) { \
+        return kolk_pool_init_type(&pool_->pool, desc_, sizeof(T), KOLK_ALIGNOF(T), sizeof(kolk_pool), KOLK_ABI); } \
+    KOLK_TYPED_ name##_object *name##_alloc(name *pool_) { \
+        return (T *)kolk_pool_alloc_sized(&pool_->pool, sizeof(T)); } \
     KOLK_TYPED_ name##_object *name##_alloc_zeroed(name *pool_) { return (T *)kolk_pool_alloc_zeroed(&pool_->pool); }  \
     KOLK_TYPED_ name##_object *name##_alloc_urgent(name *pool_) { return (T *)kolk_pool_alloc_urgent(&pool_->pool); }  \
-    KOLK_TYPED_ name##_object *name##_alloc_over(name *pool_, double cost_) { return (T *)kolk_pool_alloc_over(&pool_->pool, cost_); } \
-    KOLK_TYPED_ uint32_t name##_alloc_n(name *pool_, name##_object **objects_, uint32_t n_) { return kolk_pool_alloc_n(&pool_->pool, (void **)objects_, n_); } \
-    KOLK_TYPED_ name##_object *name##_alloc_at(name *pool_, name##_handle handle_) { return (T *)kolk_pool_alloc_at(&pool_->pool, handle_.untyped); }
+    KOLK_TYPED_ name##_object *name##_alloc_over(name *pool_, double cost_) { \
+        return (T *)kolk_pool_alloc_over(&pool_->pool, cost_); } \
+    KOLK_TYPED_ uint32_t name##_alloc_n(name *pool_, name##_object **objects_, uint32_t n_) { \
+        return kolk_pool_alloc_n(&pool_->pool, (void **)objects_, n_); } \
+    KOLK_TYPED_ name##_object *name##_alloc_at(name *pool_, name##_handle handle_) { \
+        return (T *)kolk_pool_alloc_at(&pool_->pool, handle_.untyped); }
 
 #define KOLK_POOL_MEMBER(name, T, member)                                                                              \
-    KOLK_TYPED_ T *name##_alloc_##member(name *pool_) { (void)KOLK_SAME_TYPE(T, &((name##_object *)0)->member); return (T *)name##_alloc(pool_); } \
-    KOLK_TYPED_ void name##_free_##member(name *pool_, T *object_) { name##_free(pool_, (name##_object *)(void *)object_); }
+    KOLK_TYPED_ T *name##_alloc_##member(name *pool_) { \
+        (void)KOLK_SAME_TYPE(T, &((name##_object *)0)->member); return (T *)name##_alloc(pool_); } \
+    KOLK_TYPED_ void name##_free_##member(name *pool_, T *object_) { \
+        name##_free(pool_, (name##_object *)(void *)object_); }
 
 #define KOLK_POOL_TYPES_(name, T)                                                                                      \
     typedef T name##_object;                                                                                           \
@@ -150,7 +161,8 @@
 #define KOLK_POOL_COMMON_(name, T)                                                                                     \
     KOLK_TYPED_ void name##_deinit(name *pool_) { kolk_pool_deinit(&pool_->pool); }                                    \
     KOLK_TYPED_ void name##_clear(name *pool_) { kolk_pool_clear(&pool_->pool); }                                      \
-    KOLK_TYPED_ kolk_status name##_reserve(name *pool_, uint32_t capacity_) { return kolk_pool_reserve(&pool_->pool, capacity_); } \
+    KOLK_TYPED_ kolk_status name##_reserve(name *pool_, uint32_t capacity_) { \
+        return kolk_pool_reserve(&pool_->pool, capacity_); } \
     KOLK_TYPED_ size_t name##_trim(name *pool_) { return kolk_pool_trim(&pool_->pool); }                               \
     KOLK_TYPED_ size_t name##_tick(name *pool_, uint32_t budget_) { return kolk_pool_tick(&pool_->pool, budget_); }    \
     KOLK_TYPED_ T *name##_oldest(name *pool_) { return (T *)kolk_pool_oldest(&pool_->pool); }                          \
@@ -158,17 +170,26 @@
     KOLK_TYPED_ T *name##_newer(name *pool_, const T *object_) { return (T *)kolk_pool_newer(&pool_->pool, object_); } \
     KOLK_TYPED_ T *name##_older(name *pool_, const T *object_) { return (T *)kolk_pool_older(&pool_->pool, object_); } \
     KOLK_TYPED_ void name##_touch(name *pool_, const T *object_) { kolk_pool_touch(&pool_->pool, object_); }           \
-    KOLK_TYPED_ void name##_protect(name *pool_, const T *object_, bool on_) { kolk_pool_protect(&pool_->pool, object_, on_); } \
+    KOLK_TYPED_ void name##_protect(name *pool_, const T *object_, bool on_) { \
+        kolk_pool_protect(&pool_->pool, object_, on_); } \
     KOLK_TYPED_ size_t name##_snapshot_size(const name *pool_) { return kolk_pool_snapshot_size(&pool_->pool); }       \
-    KOLK_TYPED_ size_t name##_snapshot(const name *pool_, void *block_, size_t size_) { return kolk_pool_snapshot(&pool_->pool, block_, size_); } \
-    KOLK_TYPED_ kolk_status name##_restore(name *pool_, const void *block_, size_t size_) { return kolk_pool_restore(&pool_->pool, block_, size_); } \
-    KOLK_TYPED_ bool name##_free_handle(name *pool_, name##_handle handle_) { return kolk_pool_free_handle(&pool_->pool, handle_.untyped); } \
-    KOLK_TYPED_ name##_handle name##_handle_of(const name *pool_, const T *object_) { name##_handle handle_ = {kolk_pool_handle(&pool_->pool, object_)}; return handle_; } \
-    KOLK_TYPED_ T *name##_next(const name *pool_, const T *object_) { return (T *)kolk_pool_next(&pool_->pool, object_); } \
-    KOLK_TYPED_ T *name##_next_run(const name *pool_, uint32_t *index_, uint32_t *length_) { return (T *)kolk_pool_next_run(&pool_->pool, index_, length_); } \
-    KOLK_TYPED_ uint32_t name##_index(const name *pool_, const T *object_) { return kolk_pool_index(&pool_->pool, object_); } \
+    KOLK_TYPED_ size_t name##_snapshot(const name *pool_, void *block_, size_t size_) { \
+        return kolk_pool_snapshot(&pool_->pool, block_, size_); } \
+    KOLK_TYPED_ kolk_status name##_restore(name *pool_, const void *block_, size_t size_) { \
+        return kolk_pool_restore(&pool_->pool, block_, size_); } \
+    KOLK_TYPED_ bool name##_free_handle(name *pool_, name##_handle handle_) { \
+        return kolk_pool_free_handle(&pool_->pool, handle_.untyped); } \
+    KOLK_TYPED_ name##_handle name##_handle_of(const name *pool_, const T *object_) { \
+        name##_handle handle_ = {kolk_pool_handle(&pool_->pool, object_)}; return handle_; } \
+    KOLK_TYPED_ T *name##_next(const name *pool_, const T *object_) { \
+        return (T *)kolk_pool_next(&pool_->pool, object_); } \
+    KOLK_TYPED_ T *name##_next_run(const name *pool_, uint32_t *index_, uint32_t *length_) { \
+        return (T *)kolk_pool_next_run(&pool_->pool, index_, length_); } \
+    KOLK_TYPED_ uint32_t name##_index(const name *pool_, const T *object_) { \
+        return kolk_pool_index(&pool_->pool, object_); } \
     KOLK_TYPED_ T *name##_at(const name *pool_, uint32_t index_) { return (T *)kolk_pool_at(&pool_->pool, index_); }   \
-    KOLK_TYPED_ bool name##_is_live(const name *pool_, const void *object_) { return kolk_pool_is_live(&pool_->pool, object_); } \
+    KOLK_TYPED_ bool name##_is_live(const name *pool_, const void *object_) { \
+        return kolk_pool_is_live(&pool_->pool, object_); } \
     KOLK_TYPED_ uint32_t name##_count(const name *pool_) { return kolk_pool_count(&pool_->pool); }                     \
     KOLK_TYPED_ uint32_t name##_available(const name *pool_) { return kolk_pool_available(&pool_->pool); }             \
     KOLK_TYPED_ void name##_stats(const name *pool_, kolk_stats *out_) { kolk_pool_stats(&pool_->pool, out_); }        \
@@ -179,22 +200,34 @@
 #define KOLK_BYTEMAP_TYPE(name, T)                                                                                     \
     typedef T name##_object;                                                                                           \
     typedef struct name { kolk_bytemap pool; } name;                                                                   \
-    KOLK_TYPED_ kolk_status name##_initialise_with(name *pool_, const kolk_bytemap_view *view_) { return kolk_bytemap_begin(&pool_->pool, view_, false, sizeof(T), KOLK_ALIGNOF(T), sizeof(kolk_bytemap), KOLK_ABI); } \
-    KOLK_TYPED_ kolk_status name##_attach(name *pool_, const kolk_bytemap_view *view_) { return kolk_bytemap_begin(&pool_->pool, view_, true, sizeof(T), KOLK_ALIGNOF(T), sizeof(kolk_bytemap), KOLK_ABI); } \
-    KOLK_TYPED_ kolk_status name##_initialise(name *pool_, int32_t count_) { return kolk_bytemap_initialise(&pool_->pool, count_, sizeof(T)); } \
+    KOLK_TYPED_ kolk_status name##_initialise_with(name *pool_, const kolk_bytemap_view *view_) { \
+        return kolk_bytemap_begin(&pool_->pool, view_, false, sizeof(T), KOLK_ALIGNOF(T), sizeof(kolk_bytemap), \
+            KOLK_ABI); } \
+    KOLK_TYPED_ kolk_status name##_attach(name *pool_, const kolk_bytemap_view *view_) { \
+        return kolk_bytemap_begin(&pool_->pool, view_, true, sizeof(T), KOLK_ALIGNOF(T), sizeof(kolk_bytemap), \
+            KOLK_ABI); } \
+    KOLK_TYPED_ kolk_status name##_initialise(name *pool_, int32_t count_) { \
+        return kolk_bytemap_initialise(&pool_->pool, count_, sizeof(T)); } \
     KOLK_TYPED_ void name##_clear(name *pool_) { kolk_bytemap_clear(&pool_->pool); }                                   \
     KOLK_TYPED_ void name##_flush(name *pool_) { kolk_bytemap_flush(&pool_->pool); }                                   \
     KOLK_TYPED_ T *name##_new(name *pool_) { return (T *)kolk_bytemap_new(&pool_->pool); }                             \
-    KOLK_TYPED_ T *name##_new_at(name *pool_, int32_t handle_) { return (T *)kolk_bytemap_new_at(&pool_->pool, handle_); } \
+    KOLK_TYPED_ T *name##_new_at(name *pool_, int32_t handle_) { \
+        return (T *)kolk_bytemap_new_at(&pool_->pool, handle_); } \
     KOLK_TYPED_ void name##_delete(name *pool_, T *object_) { kolk_bytemap_delete(&pool_->pool, object_); }            \
-    KOLK_TYPED_ T *name##_get_slot(const name *pool_, int32_t index_) { return (T *)kolk_bytemap_get_slot(&pool_->pool, index_); } \
-    KOLK_TYPED_ T *name##_get_at(const name *pool_, int32_t handle_) { return (T *)kolk_bytemap_get_at(&pool_->pool, handle_); } \
-    KOLK_TYPED_ int32_t name##_get_just_index(const name *pool_, const T *object_) { return kolk_bytemap_get_just_index(&pool_->pool, object_); } \
-    KOLK_TYPED_ int32_t name##_get_index(const name *pool_, const T *object_) { return kolk_bytemap_get_index(&pool_->pool, object_); } \
+    KOLK_TYPED_ T *name##_get_slot(const name *pool_, int32_t index_) { \
+        return (T *)kolk_bytemap_get_slot(&pool_->pool, index_); } \
+    KOLK_TYPED_ T *name##_get_at(const name *pool_, int32_t handle_) { \
+        return (T *)kolk_bytemap_get_at(&pool_->pool, handle_); } \
+    KOLK_TYPED_ int32_t name##_get_just_index(const name *pool_, const T *object_) { \
+        return kolk_bytemap_get_just_index(&pool_->pool, object_); } \
+    KOLK_TYPED_ int32_t name##_get_index(const name *pool_, const T *object_) { \
+        return kolk_bytemap_get_index(&pool_->pool, object_); } \
     KOLK_TYPED_ int32_t name##_used_count(const name *pool_) { return kolk_bytemap_used_count(&pool_->pool); }         \
     KOLK_TYPED_ int32_t name##_free_count(const name *pool_) { return kolk_bytemap_free_count(&pool_->pool); }         \
-    KOLK_TYPED_ T *name##_next(const name *pool_, const T *object_) { return (T *)kolk_bytemap_next(&pool_->pool, object_); } \
-    KOLK_TYPED_ int32_t name##_next_handle(const name *pool_, int32_t handle_) { return kolk_bytemap_next_handle(&pool_->pool, handle_); } \
+    KOLK_TYPED_ T *name##_next(const name *pool_, const T *object_) { \
+        return (T *)kolk_bytemap_next(&pool_->pool, object_); } \
+    KOLK_TYPED_ int32_t name##_next_handle(const name *pool_, int32_t handle_) { \
+        return kolk_bytemap_next_handle(&pool_->pool, handle_); } \
     KOLK_TYPED_ void name##_stats(const name *pool_, kolk_stats *out_) { kolk_bytemap_stats(&pool_->pool, out_); }     \
     KOLK_TYPED_ bool name##_is_valid(const name *pool_) { return kolk_bytemap_is_valid(&pool_->pool); }
 
@@ -203,23 +236,35 @@
     typedef struct name { kolk_shared pool; } name;                                                                    \
     typedef struct name##_local { kolk_local local; } name##_local;                                                    \
     typedef struct name##_handle { kolk_handle untyped; } name##_handle;                                               \
-    KOLK_TYPED_ kolk_status name##_init(name *pool_, const kolk_shared_desc *desc_) { return kolk_shared_init_type(&pool_->pool, desc_, sizeof(T), KOLK_ALIGNOF(T), sizeof(kolk_shared), KOLK_ABI); } \
+    KOLK_TYPED_ kolk_status name##_init(name *pool_, const kolk_shared_desc *desc_) { \
+        return kolk_shared_init_type(&pool_->pool, desc_, sizeof(T), KOLK_ALIGNOF(T), sizeof(kolk_shared), \
+            KOLK_ABI); } \
     KOLK_TYPED_ void name##_deinit(name *pool_) { kolk_shared_deinit(&pool_->pool); }                                  \
-    KOLK_TYPED_ kolk_status name##_local_init(name##_local *local_, name *pool_) { return kolk_local_init(&local_->local, &pool_->pool); } \
+    KOLK_TYPED_ kolk_status name##_local_init(name##_local *local_, name *pool_) { \
+        return kolk_local_init(&local_->local, &pool_->pool); } \
     KOLK_TYPED_ void name##_local_deinit(name##_local *local_) { kolk_local_deinit(&local_->local); }                  \
     KOLK_TYPED_ void name##_local_flush(name##_local *local_) { kolk_local_flush(&local_->local); }                    \
-    KOLK_TYPED_ name##_local *name##_local_of_thread(name *pool_) { return (name##_local *)kolk_local_of_thread(&pool_->pool); } \
-    KOLK_TYPED_ name##_object *name##_alloc(name##_local *local_) { return (T *)kolk_local_alloc_sized(&local_->local, sizeof(T)); } \
-    KOLK_TYPED_ T *name##_alloc_wait(name##_local *local_, kolk_deadline deadline_) { return (T *)kolk_local_alloc_wait(&local_->local, deadline_); } \
-    KOLK_TYPED_ void name##_free(name##_local *local_, T *object_) { kolk_local_free_sized(&local_->local, (void *)object_, sizeof(T)); } \
-    KOLK_TYPED_ void name##_free_later(name##_local *local_, T *object_) { kolk_local_free_later(&local_->local, (void *)object_); } \
+    KOLK_TYPED_ name##_local *name##_local_of_thread(name *pool_) { \
+        return (name##_local *)kolk_local_of_thread(&pool_->pool); } \
+    KOLK_TYPED_ name##_object *name##_alloc(name##_local *local_) { \
+        return (T *)kolk_local_alloc_sized(&local_->local, sizeof(T)); } \
+    KOLK_TYPED_ T *name##_alloc_wait(name##_local *local_, kolk_deadline deadline_) { \
+        return (T *)kolk_local_alloc_wait(&local_->local, deadline_); } \
+    KOLK_TYPED_ void name##_free(name##_local *local_, T *object_) { \
+        kolk_local_free_sized(&local_->local, (void *)object_, sizeof(T)); } \
+    KOLK_TYPED_ void name##_free_later(name##_local *local_, T *object_) { \
+        kolk_local_free_later(&local_->local, (void *)object_); } \
     KOLK_TYPED_ void name##_quiesce(name##_local *local_) { kolk_local_quiesce(&local_->local); }                      \
     KOLK_TYPED_ void name##_offline(name##_local *local_) { kolk_local_offline(&local_->local); }                      \
     KOLK_TYPED_ void name##_online(name##_local *local_) { kolk_local_online(&local_->local); }                        \
-    KOLK_TYPED_ name##_handle name##_handle_of(const name *pool_, const T *object_) { name##_handle handle_ = {kolk_shared_handle(&pool_->pool, object_)}; return handle_; } \
-    KOLK_TYPED_ T *name##_get(const name *pool_, name##_handle handle_) { return (T *)kolk_shared_get_sized(&pool_->pool, handle_.untyped, sizeof(T)); } \
-    KOLK_TYPED_ bool name##_is_live(const name *pool_, const T *object_) { return kolk_shared_is_live(&pool_->pool, object_); } \
-    KOLK_TYPED_ T *name##_next(const name *pool_, const T *object_) { return (T *)kolk_shared_next(&pool_->pool, object_); } \
+    KOLK_TYPED_ name##_handle name##_handle_of(const name *pool_, const T *object_) { \
+        name##_handle handle_ = {kolk_shared_handle(&pool_->pool, object_)}; return handle_; } \
+    KOLK_TYPED_ T *name##_get(const name *pool_, name##_handle handle_) { \
+        return (T *)kolk_shared_get_sized(&pool_->pool, handle_.untyped, sizeof(T)); } \
+    KOLK_TYPED_ bool name##_is_live(const name *pool_, const T *object_) { \
+        return kolk_shared_is_live(&pool_->pool, object_); } \
+    KOLK_TYPED_ T *name##_next(const name *pool_, const T *object_) { \
+        return (T *)kolk_shared_next(&pool_->pool, object_); } \
     KOLK_TYPED_ uint32_t name##_count(const name *pool_) { return kolk_shared_count(&pool_->pool); }                   \
     KOLK_TYPED_ void name##_stats(const name *pool_, kolk_stats *out_) { kolk_shared_stats(&pool_->pool, out_); }      \
     KOLK_TYPED_ bool name##_is_valid(const name *pool_) { return kolk_shared_is_valid(&pool_->pool); }
@@ -229,36 +274,53 @@
     typedef struct name { kolk_slotmap map; } name;                                                                    \
     typedef struct name##_handle { kolk_handle untyped; } name##_handle;                                               \
     typedef kolk_slotmap_cursor name##_cursor;                                                                         \
-    KOLK_TYPED_ kolk_status name##_init(name *map_, const kolk_slotmap_desc *desc_) { return kolk_slotmap_init_type(&map_->map, desc_, sizeof(T), KOLK_ALIGNOF(T), sizeof(kolk_slotmap), KOLK_ABI); } \
+    KOLK_TYPED_ kolk_status name##_init(name *map_, const kolk_slotmap_desc *desc_) { \
+        return kolk_slotmap_init_type(&map_->map, desc_, sizeof(T), KOLK_ALIGNOF(T), sizeof(kolk_slotmap), \
+            KOLK_ABI); } \
     KOLK_TYPED_ void name##_deinit(name *map_) { kolk_slotmap_deinit(&map_->map); }                                    \
-    KOLK_TYPED_ name##_object *name##_add(name *map_, name##_handle *out_) { return (T *)kolk_slotmap_add_sized(&map_->map, (kolk_handle *)out_, sizeof(T)); } \
-    KOLK_TYPED_ bool name##_remove(name *map_, name##_handle handle_) { return kolk_slotmap_remove_sized(&map_->map, handle_.untyped, sizeof(T)); } \
+    KOLK_TYPED_ name##_object *name##_add(name *map_, name##_handle *out_) { \
+        return (T *)kolk_slotmap_add_sized(&map_->map, (kolk_handle *)out_, sizeof(T)); } \
+    KOLK_TYPED_ bool name##_remove(name *map_, name##_handle handle_) { \
+        return kolk_slotmap_remove_sized(&map_->map, handle_.untyped, sizeof(T)); } \
     KOLK_TYPED_ void name##_clear(name *map_) { kolk_slotmap_clear(&map_->map); }                                      \
-    KOLK_TYPED_ T *name##_get(const name *map_, name##_handle handle_) { return (T *)kolk_slotmap_get_sized(&map_->map, handle_.untyped, sizeof(T)); } \
+    KOLK_TYPED_ T *name##_get(const name *map_, name##_handle handle_) { \
+        return (T *)kolk_slotmap_get_sized(&map_->map, handle_.untyped, sizeof(T)); } \
     KOLK_TYPED_ T *name##_objects(const name *map_) { return (T *)kolk_slotmap_objects(&map_->map); }                  \
     KOLK_TYPED_ uint32_t name##_count(const name *map_) { return kolk_slotmap_count(&map_->map); }                     \
     KOLK_TYPED_ uint32_t name##_available(const name *map_) { return kolk_slotmap_available(&map_->map); }             \
-    KOLK_TYPED_ name##_handle name##_handle_of(const name *map_, const T *object_) { name##_handle handle_ = {kolk_slotmap_handle(&map_->map, object_)}; return handle_; } \
-    KOLK_TYPED_ uint32_t name##_index(const name *map_, const T *object_) { return kolk_slotmap_index(&map_->map, object_); } \
+    KOLK_TYPED_ name##_handle name##_handle_of(const name *map_, const T *object_) { \
+        name##_handle handle_ = {kolk_slotmap_handle(&map_->map, object_)}; return handle_; } \
+    KOLK_TYPED_ uint32_t name##_index(const name *map_, const T *object_) { \
+        return kolk_slotmap_index(&map_->map, object_); } \
     KOLK_TYPED_ T *name##_at(const name *map_, uint32_t index_) { return (T *)kolk_slotmap_at(&map_->map, index_); }   \
-    KOLK_TYPED_ uint32_t name##_slot(const name *map_, name##_handle handle_) { return kolk_slotmap_slot(&map_->map, handle_.untyped); } \
-    KOLK_TYPED_ void name##_sort(name *map_, int (*compare_)(const void *, const void *, void *), void *context_) { kolk_slotmap_sort(&map_->map, compare_, context_); } \
-    KOLK_TYPED_ kolk_status name##_reserve(name *map_, uint32_t capacity_) { return kolk_slotmap_reserve(&map_->map, capacity_); } \
+    KOLK_TYPED_ uint32_t name##_slot(const name *map_, name##_handle handle_) { \
+        return kolk_slotmap_slot(&map_->map, handle_.untyped); } \
+    KOLK_TYPED_ void name##_sort(name *map_, int (*compare_)(const void *, const void *, void *), void *context_) { \
+        kolk_slotmap_sort(&map_->map, compare_, context_); } \
+    KOLK_TYPED_ kolk_status name##_reserve(name *map_, uint32_t capacity_) { \
+        return kolk_slotmap_reserve(&map_->map, capacity_); } \
     KOLK_TYPED_ size_t name##_trim(name *map_) { return kolk_slotmap_trim(&map_->map); }                               \
     KOLK_TYPED_ void name##_stats(const name *map_, kolk_stats *out_) { kolk_slotmap_stats(&map_->map, out_); }        \
     KOLK_TYPED_ bool name##_is_valid(const name *map_) { return kolk_slotmap_is_valid(&map_->map); }                   \
     KOLK_TYPED_ name##_cursor name##_each(const name *map_) { return kolk_slotmap_each(&map_->map); }                  \
-    KOLK_TYPED_ T *name##_each_next(name##_cursor *cursor_) { return (T *)kolk_slotmap_cursor_next_sized(cursor_, sizeof(T)); }
+    KOLK_TYPED_ T *name##_each_next(name##_cursor *cursor_) { \
+        return (T *)kolk_slotmap_cursor_next_sized(cursor_, sizeof(T)); }
 
 #define KOLK_QUEUE_TYPE(name, T)                                                                                       \
     typedef T name##_item;                                                                                             \
     typedef struct name { kolk_queue queue; } name;                                                                    \
-    KOLK_TYPED_ kolk_status name##_init(name *queue_, const kolk_queue_desc *desc_) { return kolk_queue_init_type(&queue_->queue, desc_, sizeof(T), sizeof(kolk_queue), KOLK_ABI); } \
+    KOLK_TYPED_ kolk_status name##_init(name *queue_, const kolk_queue_desc *desc_) { \
+        return kolk_queue_init_type(&queue_->queue, desc_, sizeof(T), sizeof(kolk_queue), KOLK_ABI); } \
     KOLK_TYPED_ void name##_deinit(name *queue_) { kolk_queue_deinit(&queue_->queue); }                                \
-    KOLK_TYPED_ kolk_status name##_push(name *queue_, const name##_item *item_, kolk_deadline deadline_) { return kolk_queue_push(&queue_->queue, item_, deadline_); } \
-    KOLK_TYPED_ kolk_status name##_pop(name *queue_, name##_item *item_, kolk_deadline deadline_) { return kolk_queue_pop(&queue_->queue, item_, deadline_); } \
-    KOLK_TYPED_ kolk_status name##_push_n(name *queue_, const name##_item *items_, size_t *n_, kolk_deadline deadline_) { return kolk_queue_push_n(&queue_->queue, items_, n_, deadline_); } \
-    KOLK_TYPED_ kolk_status name##_pop_n(name *queue_, name##_item *items_, size_t *n_, kolk_deadline deadline_) { return kolk_queue_pop_n(&queue_->queue, items_, n_, deadline_); } \
+    KOLK_TYPED_ kolk_status name##_push(name *queue_, const name##_item *item_, kolk_deadline deadline_) { \
+        return kolk_queue_push(&queue_->queue, item_, deadline_); } \
+    KOLK_TYPED_ kolk_status name##_pop(name *queue_, name##_item *item_, kolk_deadline deadline_) { \
+        return kolk_queue_pop(&queue_->queue, item_, deadline_); } \
+    KOLK_TYPED_ kolk_status name##_push_n(name *queue_, const name##_item *items_, size_t *n_, \
+        kolk_deadline deadline_) { \
+        return kolk_queue_push_n(&queue_->queue, items_, n_, deadline_); } \
+    KOLK_TYPED_ kolk_status name##_pop_n(name *queue_, name##_item *items_, size_t *n_, kolk_deadline deadline_) { \
+        return kolk_queue_pop_n(&queue_->queue, items_, n_, deadline_); } \
     KOLK_TYPED_ size_t name##_count(const name *queue_) { return kolk_queue_count(&queue_->queue); }                   \
     KOLK_TYPED_ size_t name##_clear(name *queue_) { return kolk_queue_clear(&queue_->queue); }                         \
     KOLK_TYPED_ void name##_close(name *queue_) { kolk_queue_close(&queue_->queue); }                                  \

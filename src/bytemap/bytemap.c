@@ -4,17 +4,17 @@
  *     byte_map     | 01| 83| 02| 80| ... |              1 byte a slot: the flag 0x80 if it is free, the seed below
  *                        ^ first_free: where new, or delete below it, was last
  *
- * All that this pool is is in these four fields, and a handle is a slot's index above its byte: so a handle is valid if it
- * equals what the byte map says, and the flag is not in it. The seed counts lives, modulo 128, and moves in new, so that
- * the handle of a dead object differs from that of the next one in its slot.
+ * All that this pool is is in these four fields, and a handle is a slot's index above its byte: so a handle is valid if
+ * it equals what the byte map says, and the flag is not in it. The seed counts lives, modulo 128, and moves in new, so
+ * that the handle of a dead object differs from that of the next one in its slot.
  *
  * The cursor moves on before it looks. The original goes over all slots a second time if it has to, which finds nothing
- * that is not below the cursor's first place; so here the second pass ends there, at the same slot or the same NULL with the
- * same cursor. Both passes look at eight bytes at a time.
+ * that is not below the cursor's first place; so here the second pass ends there, at the same slot or the same NULL
+ * with the same cursor. Both passes look at eight bytes at a time.
  *
- * An attached pool's bytes and cursor are another program's, so nothing is remembered of them: used slots are counted when
- * asked for, and a cursor that points nowhere wraps like one at the end. Its `bound` is 0, so that new and delete leave
- * their fast paths (bytemap.inl).
+ * An attached pool's bytes and cursor are another program's, so nothing is remembered of them: used slots are counted
+ * when asked for, and a cursor that points nowhere wraps like one at the end. Its `bound` is 0, so that new and delete
+ * leave their fast paths (bytemap.inl).
  *
  * Invariants (kolk_bytemap_is_valid):
  *     I1  an initialised pool has both arrays unless count is 0, 0 <= count <= 2^23, and is where it was initialised
@@ -50,7 +50,7 @@ extern inline void *kolk_bytemap_get_slot(const kolk_bytemap *pool, int32_t inde
 #define SEED 0x7fu
 #define WORD 8u /* bytes that are looked at in one step */
 
-/* ---- Leaves -------------------------------------------------------------------------------------------------------- */
+/* ---- Leaves ----------------------------------------------------------------------------------------------------- */
 
 static bool is_free_byte(uint8_t byte) {
     return byte & FREE;
@@ -119,7 +119,7 @@ static uintptr_t bytemap_slot_of(const kolk_bytemap *pool, const void *object) {
     return kolk_exact_slot((uintptr_t)object - (uintptr_t)pool->object_list, pool->shift, pool->inverse);
 }
 
-/* ---- Bugs of the caller ---------------------------------------------------------------------------------------------- */
+/* ---- Bugs of the caller ----------------------------------------------------------------------------------------- */
 
 static kolk_failure bytemap_failure_of(const kolk_bytemap *pool, kolk_status rule, uint32_t slot, const void *site) {
     return (kolk_failure){
@@ -146,7 +146,7 @@ static bool may_write(const kolk_bytemap *pool, const char *verb, const void *si
     return false;
 }
 
-/* ---- Life of a pool -------------------------------------------------------------------------------------------------- */
+/* ---- Life of a pool --------------------------------------------------------------------------------------------- */
 
 static void list_bytemap_stats(const void *pool, kolk_stats *out) {
     kolk_bytemap_stats((const kolk_bytemap *)pool, out);
@@ -245,7 +245,7 @@ void kolk_bytemap_flush(kolk_bytemap *pool) {
     memset(pool, 0, sizeof *pool);
 }
 
-/* ---- Objects ----------------------------------------------------------------------------------------------------------- */
+/* ---- Objects ---------------------------------------------------------------------------------------------------- */
 
 /* Begins a life in a free slot. */
 static void *issue_byte(kolk_bytemap *pool, uint32_t index, unsigned seed) {
@@ -297,7 +297,7 @@ void kolk_bytemap_delete_slow(kolk_bytemap *pool, void *object) {
     if ((int32_t)index < *cursor) *cursor = (int32_t)index;
 }
 
-/* ---- Handles and indices ------------------------------------------------------------------------------------------------ */
+/* ---- Handles and indices ---------------------------------------------------------------------------------------- */
 
 int32_t kolk_bytemap_get_just_index(const kolk_bytemap *pool, const void *object) {
     uintptr_t index = bytemap_slot_of(pool, object);
@@ -313,7 +313,7 @@ int32_t kolk_bytemap_get_index(const kolk_bytemap *pool, const void *object) {
     return KOLK_BYTEMAP_NULL;
 }
 
-/* ---- Questions ------------------------------------------------------------------------------------------------------------ */
+/* ---- Questions -------------------------------------------------------------------------------------------------- */
 
 int32_t kolk_bytemap_used_count(const kolk_bytemap *pool) {
     return pool->attached ? (int32_t)count_used(pool) : pool->used;
@@ -344,7 +344,7 @@ void kolk_bytemap_stats(const kolk_bytemap *pool, kolk_stats *out) {
     kolk_tools_wrote(out, sizeof *out);
 }
 
-/* ---- Walking -------------------------------------------------------------------------------------------------------------- */
+/* ---- Walking ---------------------------------------------------------------------------------------------------- */
 
 void *kolk_bytemap_next(const kolk_bytemap *pool, const void *object) {
     uint32_t count = (uint32_t)pool->count, from = 0;
@@ -368,7 +368,7 @@ int32_t kolk_bytemap_next_handle(const kolk_bytemap *pool, int32_t handle) {
     return index < count ? handle_at(pool, index) : KOLK_BYTEMAP_NULL;
 }
 
-/* ---- Validity --------------------------------------------------------------------------------------------------------------- */
+/* ---- Validity --------------------------------------------------------------------------------------------------- */
 
 bool kolk_bytemap_is_valid(const kolk_bytemap *pool) {
     int32_t count = pool->count, cursor = pool->cursor ? *pool->cursor : pool->first_free;

@@ -1,12 +1,12 @@
-/* bytemap_view.c: what modders do with pools from outside: look a handle up in several, compare two moments, and find the
- * arrays of a pool in the memory of a game that this program only has the bytes of.
+/* bytemap_view.c: what modders do with pools from outside: look a handle up in several, compare two moments, and find
+ * the arrays of a pool in the memory of a game that this program only has the bytes of.
  *
  *     regions   | address 0x00400000, size ... |        | address 0x0f2a0000, size ... |
  *                 bytes -> | ... pool ... |               bytes -> | ... object_list ... byte_map ... |
  *
- * A dump's addresses and numbers are not to be trusted: a range of the game's memory becomes a pointer here only if it is
- * wholly inside one region, computed in 64 bits so that nothing wraps, and numbers are put together from bytes, so that
- * neither alignment nor the machine's byte order matters. */
+ * A dump's addresses and numbers are not to be trusted: a range of the game's memory becomes a pointer here only if it
+ * is wholly inside one region, computed in 64 bits so that nothing wraps, and numbers are put together from bytes, so
+ * that neither alignment nor the machine's byte order matters. */
 #include "kolk/bytemap.h"
 
 #include "../diag/tools.h"
@@ -19,7 +19,7 @@ void *kolk_bytemap_find(const kolk_bytemap *const *pools, size_t n, int32_t hand
     return NULL;
 }
 
-/* ---- Two moments ----------------------------------------------------------------------------------------------------- */
+/* ---- Two moments ------------------------------------------------------------------------------------------------ */
 
 static int32_t handle_of_byte(int32_t index, uint8_t byte) {
     return byte & KOLK_BYTEMAP_FREE ? KOLK_BYTEMAP_NULL : index << 8 | byte;
@@ -46,7 +46,7 @@ bool kolk_bytemap_compare(const uint8_t *before, const uint8_t *after, int32_t c
     return false;
 }
 
-/* ---- Dumps ------------------------------------------------------------------------------------------------------------- */
+/* ---- Dumps ------------------------------------------------------------------------------------------------------ */
 
 /* Where these bytes of the game's memory are here; NULL if no region has them all. */
 static const uint8_t *locate_in_dump(const kolk_bytemap_region *regions, size_t n, uint32_t address, uint64_t size) {

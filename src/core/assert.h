@@ -1,9 +1,10 @@
-/* assert.h: KOLK_ASSERT(condition) says what must be true as long as kolk itself has no bug: a precondition of an internal
- * function, an index before its use, an invariant that was broken for a moment. A caller's bug is no matter for it: that is
- * reported in every build (KOLK_CHECKS, kolk_fail).
+/* assert.h: KOLK_ASSERT(condition) says what must be true as long as kolk itself has no bug: a precondition of an
+ * internal function, an index before its use, an invariant that was broken for a moment. A caller's bug is no matter
+ * for it: that is reported in every build (KOLK_CHECKS, kolk_fail).
  *
- * It costs nothing, and the condition is not evaluated, unless the library is compiled with -DKOLK_ASSERTIONS=1, as it is in
- * all tests and fuzzers. Then a condition that is false prints the file, the line and the condition, and aborts. */
+ * It costs nothing, and the condition is not evaluated, unless the library is compiled with -DKOLK_ASSERTIONS=1, as it
+ * is in all tests and fuzzers. Then a condition that is false prints the file, the line and the condition, and
+ * aborts. */
 #ifndef KOLK_SRC_ASSERT_H
 #define KOLK_SRC_ASSERT_H
 

@@ -10,8 +10,8 @@
 
 #include <string.h>
 
-/* Makes the struct all zero, which has `size` bytes for the program and `own_size` for the library, and reads the process's
- * settings. Anything but KOLK_OK: the init fails with it. */
+/* Makes the struct all zero, which has `size` bytes for the program and `own_size` for the library, and reads the
+ * process's settings. Anything but KOLK_OK: the init fails with it. */
 static inline kolk_status kolk_begin(void *self, size_t size, size_t own_size, uint32_t abi, const void *desc) {
     memset(self, 0, size);
     if (abi != KOLK_ABI || size != own_size) return KOLK_WRONG_ABI;

@@ -18,8 +18,9 @@ static inline unsigned kolk_index_bits(uint32_t n) {
     return n > 1 ? 32 - (unsigned)__builtin_clz(n - 1) : 0;
 }
 
-/* The tag's bits (0: those of the name's hash) from the top of the word down: small tags differ above the bits of an index,
- * whatever the capacities. The same in pools of all capacities, so that handles can be loaded into a larger pool. */
+/* The tag's bits (0: those of the name's hash) from the top of the word down: small tags differ above the bits of an
+ * index, whatever the capacities. The same in pools of all capacities, so that handles can be loaded into a larger
+ * pool. */
 static inline uint32_t kolk_tag_bits(uint32_t tag, const char *name) {
     uint32_t reversed = 0;
     if (!tag && name) tag = kolk_hash(name);
@@ -39,8 +40,8 @@ static inline void kolk_count_one(const uint32_t *counter) {
     __atomic_store_n(at, __atomic_load_n(at, __ATOMIC_RELAXED) + 1, __ATOMIC_RELAXED);
 }
 
-/* Notes that a handle has found no object in the pool that has this name, or none. False for the null handle, which is not
- * worth a note. */
+/* Notes that a handle has found no object in the pool that has this name, or none. False for the null handle, which is
+ * not worth a note. */
 static inline bool kolk_note_stale(const char *const *name, kolk_handle handle) {
     (void)name; /* without probes */
     if (kolk_handle_generation(handle) == 0) return false;

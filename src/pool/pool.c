@@ -6,17 +6,17 @@
  *     stack        32 bits a slot  LIFO: indices of free slots; FIFO: the same array as a ring; LOWEST has holes
  *                                  instead: 1 bit a free slot, with levels of summary bits above (bits.h)
  *
- * Nothing of this is inside a slot. So a stray write through a dangling pointer cannot corrupt the pool, and alloc touches
- * no cold object.
+ * Nothing of this is inside a slot. So a stray write through a dangling pointer cannot corrupt the pool, and alloc
+ * touches no cold object.
  *
- * `fresh` separates the slots that were once handed out from those that never were, and it only advances. Because of it the
- * order of a million free slots needs no set-up, and init touches nothing: metadata is written for the first time as `fresh`
- * passes, so the caller's memory may be dirty. It is also the peak, and a tight bound for pointers.
+ * `fresh` separates the slots that were once handed out from those that never were, and it only advances. Because of it
+ * the order of a million free slots needs no set-up, and init touches nothing: metadata is written for the first time
+ * as `fresh` passes, so the caller's memory may be dirty. It is also the peak, and a tight bound for pointers.
  *
- * Alloc takes a free slot, sets its live bit and computes its address. Free divides the address by the stride, tests the
- * bit and clears it, ends the generation and puts the slot back. The fast paths (pool.inl) do this for a LIFO stack. They
- * have a branch for one option, generations or none. Every other option leads them into the slow path, by one of the three
- * bounds that they look at anyway:
+ * Alloc takes a free slot, sets its live bit and computes its address. Free divides the address by the stride, tests
+ * the bit and clears it, ends the generation and puts the slot back. The fast paths (pool.inl) do this for a LIFO
+ * stack. They have a branch for one option, generations or none. Every other option leads them into the slow path, by
+ * one of the three bounds that they look at anyway:
  *
  *     floor       alloc takes from the stack what lies above it
  *     free_bound  free pushes slots below it
@@ -32,11 +32,11 @@
  *     reset                                              0
  *     debug mode                       end of memory     0            0        neither
  *
- * An option that leaves a field empty does not change that bound. `watched` is how many of the last free slots need a look:
- * they are in the headroom or near the low-water mark, or the peak is counted and they would raise it. A pool with ages pops
- * its stack above age_floor, but also enters the order of births. FIFO and LOWEST take a slot at once while more than
- * held_floor are held. The debug mode also hides from get, since its stride may not be the one that typed code knows, and
- * since under tools that watch malloc its objects are not in slots at all (debug_bypass.c).
+ * An option that leaves a field empty does not change that bound. `watched` is how many of the last free slots need a
+ * look: they are in the headroom or near the low-water mark, or the peak is counted and they would raise it. A pool
+ * with ages pops its stack above age_floor, but also enters the order of births. FIFO and LOWEST take a slot at once
+ * while more than held_floor are held. The debug mode also hides from get, since its stride may not be the one that
+ * typed code knows, and since under tools that watch malloc its objects are not in slots at all (debug_bypass.c).
  *
  * Invariants (kolk_pool_is_valid):
  *     I1  count == fresh - (top - stack) - held is the number of live bits; peak >= count, counted or not
@@ -48,11 +48,12 @@
  *     I6  a summary bit is set if and only if the word below it is not 0
  *     I7  with setup or teardown, a live slot is ready
  *     I8  zones and fills are as the debug mode left them
- *     I9  with ages, the circle through ages[0] is closed in both directions and has no slot twice; a slot that is not in
- *         it is its own neighbour; a dead one leaves it when it is passed or used again, so that free has nothing to do
+ *     I9  with ages, the circle through ages[0] is closed in both directions and has no slot twice; a slot that is not
+ *         in it is its own neighbour; a dead one leaves it when it is passed or used again, so that free has nothing to
+ *         do
  *
- * The time bounds are those of pool.h. Two things come from elsewhere: exact division (base.inl), and the advancing mark
- * instead of a free list that is linked at creation (PostgreSQL, slab.c, 2017 on). */
+ * The time bounds are those of pool.h. Two things come from elsewhere: exact division (base.inl), and the advancing
+ * mark instead of a free list that is linked at creation (PostgreSQL, slab.c, 2017 on). */
 #include "pool_age.h"
 #include "pool_order.h"
 
@@ -198,8 +199,8 @@ static void *dress(kolk_pool *pool, uint32_t index, const void *site) {
     return kolk_debug_dress(pool->debug, index, object);
 }
 
-/* Setup and reset run while their slot is in no place (I3 broken), so an alloc of theirs must not ask on_full, which may
- * clear the pool. */
+/* Setup and reset run while their slot is in no place (I3 broken), so an alloc of theirs must not ask on_full, which
+ * may clear the pool. */
 static bool run_setup(kolk_pool *pool, void *object) {
     uint8_t in_hook = pool->in_hook;
     pool->in_hook = true;

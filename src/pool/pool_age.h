@@ -2,9 +2,9 @@
  *
  *     ages[0] <-> oldest <-> ... <-> newest <-> ages[0]      slots + 1, neighbours on both sides; 8 bytes a slot
  *
- * Free does not touch the circle, so that pools with ages free as fast as others: a dead slot stays in it until a walk passes
- * it or it is used again. Each death is passed once at most, so that a step is O(1) over time. A full pool has no dead
- * slots, so that evicting its oldest is O(1) at once. */
+ * Free does not touch the circle, so that pools with ages free as fast as others: a dead slot stays in it until a walk
+ * passes it or it is used again. Each death is passed once at most, so that a step is O(1) over time. A full pool has
+ * no dead slots, so that evicting its oldest is O(1) at once. */
 #ifndef KOLK_SRC_POOL_AGE_H
 #define KOLK_SRC_POOL_AGE_H
 
@@ -35,7 +35,7 @@ static inline void become_newest(kolk_pool *pool, uint32_t slot) {
     ages[0].older = slot + 1;
 }
 
-/* ---- pool_age.c --------------------------------------------------------------------------------------------------- */
+/* ---- pool_age.c ------------------------------------------------------------------------------------------------- */
 
 /* kolk_pool_oldest for a caller at `site`, which is called `verb` in the report that the pool keeps no ages. */
 void *kolk_pool_find_oldest(kolk_pool *pool, const char *verb, const void *site);

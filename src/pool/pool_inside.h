@@ -93,7 +93,7 @@ static inline kolk_room pool_room_of(const kolk_pool_desc *desc) {
         desc->object_align, desc->capacity, desc->max_capacity, desc->memory, desc->memory_size, NULL, 0, 0};
 }
 
-/* ---- pool_ask.c --------------------------------------------------------------------------------------------------- */
+/* ---- pool_ask.c ------------------------------------------------------------------------------------------------- */
 
 /* Reports what is wrong with a pointer that the caller wants to `verb`; if_dead is the rule broken by a free slot's. */
 void kolk_pool_fail_object(const kolk_pool *pool, const void *object, const char *verb, kolk_status if_dead,
@@ -115,13 +115,13 @@ kolk_pool *kolk_pool_holder(const kolk_pool *pool, const void *object);
 /* kolk_pool_get for a caller at `site`. */
 void *kolk_pool_find(const kolk_pool *pool, kolk_handle handle, const void *site);
 
-/* ---- pool_free.c -------------------------------------------------------------------------------------------------- */
+/* ---- pool_free.c ------------------------------------------------------------------------------------------------ */
 
-/* Frees all that is alive. If the pool `ends`, also what reset hooks allocate: that ends with the free slots, as none is
- * added. */
+/* Frees all that is alive. If the pool `ends`, also what reset hooks allocate: that ends with the free slots, as none
+ * is added. */
 void kolk_pool_clear_for(kolk_pool *pool, bool ends, const void *site);
 
-/* ---- pool_full.c -------------------------------------------------------------------------------------------------- */
+/* ---- pool_full.c ------------------------------------------------------------------------------------------------ */
 
 /* How an object is asked for, but for kolk_pool_alloc's own way, which is all 0. */
 typedef struct alloc_request {
@@ -144,19 +144,20 @@ void kolk_pool_look_at_low_water(kolk_pool *pool, uint32_t n, const void *site);
 /* Asks for room for an alloc that has found no slot; gives what the alloc may do then. */
 alloc_grant kolk_pool_make_room(kolk_pool *pool, alloc_request how, alloc_grant has, const void *site);
 
-/* ---- pool_trim.c -------------------------------------------------------------------------------------------------- */
+/* ---- pool_trim.c ------------------------------------------------------------------------------------------------ */
 
 /* Ends the set-up of these slots. */
 void kolk_pool_tear_down(kolk_pool *pool, uint64_t from, uint64_t end);
 
-/* ---- pool_desc.c -------------------------------------------------------------------------------------------------- */
+/* ---- pool_desc.c ------------------------------------------------------------------------------------------------ */
 
 /* Checks the descriptor and fills in its defaults. type_size and type_align as in kolk_pool_init_type. */
 kolk_status kolk_pool_resolve(kolk_pool_desc *desc, size_t type_size, size_t type_align);
 
 /* ---- pool_memory.c ---------------------------------------------------------------------------------------------- */
 
-/* Bytes of the block of a pool with so many slots, each region rounded up to `unit`; desc is a kolk_pool_desc (room.h). */
+/* Bytes of the block of a pool with so many slots, each region rounded up to `unit`; desc is a kolk_pool_desc
+ * (room.h). */
 uint64_t kolk_pool_bytes(const void *desc, uint32_t capacity, uint64_t unit);
 
 /* Makes the memory of such a pool, with what it can have of the debug mode's settings: the pool, all zero before, has

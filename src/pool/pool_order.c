@@ -13,7 +13,8 @@ void kolk_pool_put_worn(kolk_pool *pool, uint32_t index) {
     show_pool_bounds(pool);
 }
 
-/* Takes a slot out of the list, behind the one `before` it (KOLK_NO_SLOT: it is the first); its generations start anew. */
+/* Takes a slot out of the list, behind the one `before` it (KOLK_NO_SLOT: it is the first); its generations start
+ * anew. */
 static void recycle(kolk_pool *pool, uint32_t before, uint32_t index) {
     if (before == KOLK_NO_SLOT)
         pool->worn.first = pool->generations[index];

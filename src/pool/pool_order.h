@@ -4,8 +4,8 @@
  *     FIFO     stack   | 5 | . | . | 2 | 8 |    a ring that begins at `first`; count of them: waiting
  *     LOWEST   holes   ..1.....1..1             one bit a slot, and summary levels (bits.h); count of them: waiting
  *
- * A slot that must not be used yet is in none of these, but in the list of worn-out slots or in the debug mode's quarantine.
- * The functions that are inline here are worth a fifth of the time of FIFO and LOWEST. */
+ * A slot that must not be used yet is in none of these, but in the list of worn-out slots or in the debug mode's
+ * quarantine. The functions that are inline here are worth a fifth of the time of FIFO and LOWEST. */
 #ifndef KOLK_SRC_POOL_ORDER_H
 #define KOLK_SRC_POOL_ORDER_H
 
@@ -59,7 +59,7 @@ static inline bool take_free(kolk_pool *pool, uint32_t *index) {
     return true;
 }
 
-/* ---- pool_order.c ------------------------------------------------------------------------------------------------- */
+/* ---- pool_order.c ----------------------------------------------------------------------------------------------- */
 
 /* Worn-out slots, oldest first. KOLK_NO_SLOT: there is none, or they are never used again. */
 void kolk_pool_put_worn(kolk_pool *pool, uint32_t index);

@@ -4,8 +4,8 @@
  *       64       8 a     4 a slot     4 a     object_size each,        8 bytes
  *       bytes    word                 slot    the live ones, ascending
  *
- * Slots are those below fresh; numbers are in the byte order of the machine. Links hold every order that there is, as one
- * chain through the slots: a link is the next slot + 1, and 0 ends it.
+ * Slots are those below fresh; numbers are in the byte order of the machine. Links hold every order that there is, as
+ * one chain through the slots: a link is the next slot + 1, and 0 ends it.
  *
  *     first -> free slots in their order -> worn-out slots -> slots in quarantine -> live slots by age -> 0
  *              (LIFO: from the bottom of     (the oldest       (the same)            (with ages: but for
@@ -14,8 +14,8 @@
  *              order is that of the bits)
  *
  * The chain instead of arrays of slots is what lets a block be proved without memory: a walk that reaches the end after
- * n links has met n different slots, since one that it met twice would lead round for ever. A block from anywhere, with a
- * checksum that is right, can therefore say whatever it likes and never break an invariant of pool.c:
+ * n links has met n different slots, since one that it met twice would lead round for ever. A block from anywhere, with
+ * a checksum that is right, can therefore say whatever it likes and never break an invariant of pool.c:
  *
  *     S1  exactly `live` bits are set, all below fresh                                      (I1, I2)
  *     S2  the chain has fresh - live dead slots (LOWEST: worn + quarantined), then `aged` live ones  (I3, I9)
@@ -24,7 +24,8 @@
  *     S5  the sizes of the parts make the size of the whole
  *
  * No link and no generation depends on where the slots are, what the debug mode puts around them, or how wide a pointer
- * is. The checksum takes a word at a time in steps that can be undone, so that no change within a word goes unnoticed. */
+ * is. The checksum takes a word at a time in steps that can be undone, so that no change within a word goes
+ * unnoticed. */
 #include "pool_age.h"
 #include "pool_order.h"
 
@@ -281,7 +282,7 @@ static kolk_status prove(const kolk_pool *pool, const unsigned char *bytes, size
     return chain_is_right(head, bytes, &at) ? KOLK_OK : KOLK_FORGED_SNAPSHOT;
 }
 
-/* ---- Putting it in place ------------------------------------------------------------------------------------------ */
+/* ---- Putting it in place ---------------------------------------------------------------------------------------- */
 
 /* As after the growth of the first pool, if this one may: FIFO uses never-issued slots first. */
 static kolk_status grow_to_fit(kolk_pool *pool, const header *head) {
@@ -298,8 +299,8 @@ static void end_life_untold(kolk_pool *pool, uint32_t slot, const void *site) {
     kolk_debug_wipe(pool->debug, slot, pool_slot_at(pool, slot));
 }
 
-/* What the debug mode has to do: proves what is there, begins the lives that are only then, ends those that are only now.
- * False if malloc has no memory for an object: nothing has changed. */
+/* What the debug mode has to do: proves what is there, begins the lives that are only then, ends those that are only
+ * now. False if malloc has no memory for an object: nothing has changed. */
 static bool change_lives(kolk_pool *pool, const header *head, const unsigned char *live, const void *site) {
     kolk_pool_verify_all(pool, site);
     for (uint32_t i = 0; i < head->fresh; i++) {
@@ -329,8 +330,8 @@ static void make_holes(kolk_pool *pool) {
         kolk_levels_set(pool->holes, pool->levels, i);
 }
 
-/* Hands the chain out to the places of pool.c. A quarantine that is shorter, or off, lets its oldest go, as it would have
- * from the start. */
+/* Hands the chain out to the places of pool.c. A quarantine that is shorter, or off, lets its oldest go, as it would
+ * have from the start. */
 static void place_chain(kolk_pool *pool, const header *head, const unsigned char *links) {
     bool lowest = pool->desc.reuse == KOLK_REUSE_LOWEST;
     stretches from = stretches_of(head);

@@ -9,20 +9,21 @@
  *     owners      place    0     1     2  |  3     4  |           slot
  *                 slot     1     3     4  |  0     2  |
  *                       objects, packed  count     fresh - worn
- *     objects            | A  |  B  |  C  |     |     | ......... | capacity | (reserved, not committed) | max_capacity |
+ *     objects            | A  |  B  |  C  |     |     | ......... | capacity | (reserved, not committed) | max_capacity
+ *                        |
  *
  * owners[] is a permutation of the slots, and cells[].place its inverse (the sparse set of Briggs and Torczon, An
  * Efficient Representation for Sparse Sets, 1993). The places before count own the objects that are there; those behind
  * it own the free slots, in the order in which they will be used. So there is no list of free slots, to add is to
  * advance count, to remove is to let two slots change places, and "is it there" is one comparison, place < count.
  *
- * `fresh` is that of kolk_pool: slots from there on never had an object; it only advances, and what the arrays hold from
- * there on does not matter. A slot whose generations are used up leaves the permutation for a list, which is used when
- * the map would otherwise be full: its place is NO_PLACE, and its generation is the next in the list.
+ * `fresh` is that of kolk_pool: slots from there on never had an object; it only advances, and what the arrays hold
+ * from there on does not matter. A slot whose generations are used up leaves the permutation for a list, which is used
+ * when the map would otherwise be full: its place is NO_PLACE, and its generation is the next in the list.
  *
- * The fast paths (slotmap.inl) are shown bounds of 0 by maps in debug mode, and under tools that are to be told of every
- * place; remove also by those with on_move. get has no such bound, since nothing changes where objects are looked for.
- * Where the peak of a scene is counted (KOLK_STATS=sizes), add leaves the fast path as soon as it would rise.
+ * The fast paths (slotmap.inl) are shown bounds of 0 by maps in debug mode, and under tools that are to be told of
+ * every place; remove also by those with on_move. get has no such bound, since nothing changes where objects are looked
+ * for. Where the peak of a scene is counted (KOLK_STATS=sizes), add leaves the fast path as soon as it would rise.
  *
  * Invariants (kolk_slotmap_is_valid):
  *     I1  count <= fresh - worn <= fresh <= capacity <= max_capacity; peak >= count, counted or not
@@ -170,7 +171,7 @@ void kolk_slotmap_deinit(kolk_slotmap *map) {
     kolk_slotmap_unmake(map);
 }
 
-/* ---- Free slots: where they come from ------------------------------------------------------------------------------ */
+/* ---- Free slots: where they come from --------------------------------------------------------------------------- */
 
 kolk_status kolk_slotmap_reserve(kolk_slotmap *map, uint32_t capacity) {
     if (capacity <= map->capacity) return KOLK_OK;

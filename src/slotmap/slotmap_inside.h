@@ -3,7 +3,7 @@
 #ifndef KOLK_SRC_SLOTMAP_INSIDE_H
 #define KOLK_SRC_SLOTMAP_INSIDE_H
 
-#undef KOLK_EXTERN /* the functions of slotmap.inl are emitted in slotmap.c, also in a program that is compiled with it */
+#undef KOLK_EXTERN /* slotmap.c emits the functions of slotmap.inl, also in a program that is compiled with it */
 #include "kolk/slotmap.h"
 
 #include "../core/geometry.h"

@@ -52,7 +52,7 @@ size_t kolk_slotmap_memory_size(const kolk_slotmap_desc *desc) {
     return kolk_slotmap_resolve(&fixed, 0, 0) == KOLK_OK ? (size_t)map_bytes_of(&fixed, fixed.capacity, 8) : 0;
 }
 
-/* ---- What tools are told of the places from `from` to `end` ------------------------------------------------------- */
+/* ---- What tools are told of the places from `from` to `end` ----------------------------------------------------- */
 
 /* Nobody may touch them, and what lies behind them in their last granule of 8 bytes is nobody's either. */
 static void hide_places(const kolk_slotmap *map, const unsigned char *objects, uint32_t from, uint32_t end) {
