@@ -27,6 +27,7 @@
 #include "kolk/bytemap.h"
 
 #include "../diag/debug.h"
+#include "../core/assert.h"
 #include "../core/begin.h"
 #include "../core/fail.h"
 #include "../core/geometry.h"
@@ -61,10 +62,12 @@ static bool is_used(const kolk_bytemap *pool, uintptr_t index) {
 }
 
 static void *bytemap_slot_at(const kolk_bytemap *pool, uint32_t index) {
+    KOLK_ASSERT(index < (uint32_t)pool->count);
     return pool->object_list + index * pool->object_size;
 }
 
 static int32_t handle_at(const kolk_bytemap *pool, uint32_t index) {
+    KOLK_ASSERT(index < (uint32_t)pool->count);
     return (int32_t)(index << 8 | pool->byte_map[index]);
 }
 
@@ -77,8 +80,9 @@ static uint64_t flags_at(const uint8_t *bytes) {
     return word & FLAGS;
 }
 
-/* Which of eight slots is the first with its bit in here; there must be one. */
+/* Which of eight slots is the first with its bit in here. */
 static uint32_t first_of(uint64_t flags) {
+    KOLK_ASSERT(flags != 0);
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
     return (uint32_t)__builtin_ctzll(flags) / 8;
 #else
@@ -93,6 +97,7 @@ static uint32_t count_of(uint64_t flags) {
 
 /* The first slot from `from` to `end` that is free, or is used; `end` if there is none. */
 static inline uint32_t find_byte(const kolk_bytemap *pool, uint32_t from, uint32_t end, bool free) {
+    KOLK_ASSERT(from <= end && end <= (uint32_t)pool->count);
     const uint8_t *bytes = pool->byte_map;
     uint64_t flip = free ? 0 : FLAGS;
     for (; end - from >= WORD; from += WORD) {
@@ -177,6 +182,7 @@ static kolk_status check_view(const kolk_bytemap_view *view, bool attach) {
 }
 
 static bool make_arrays(kolk_bytemap *pool) {
+    KOLK_ASSERT(!pool->block && pool->count >= 0);
     size_t slots = (size_t)pool->count * pool->object_size;
     pool->block_size = slots + (size_t)pool->count;
     if (pool->block_size == 0) return true;
@@ -249,6 +255,7 @@ void kolk_bytemap_flush(kolk_bytemap *pool) {
 
 /* Begins a life in a free slot. */
 static void *issue_byte(kolk_bytemap *pool, uint32_t index, unsigned seed) {
+    KOLK_ASSERT(index < (uint32_t)pool->count && is_free_byte(pool->byte_map[index]));
     pool->byte_map[index] = (uint8_t)(seed & SEED);
     if (!pool->attached && ++pool->used > pool->peak) pool->peak = pool->used;
     return bytemap_slot_at(pool, index);

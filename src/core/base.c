@@ -52,6 +52,7 @@ typedef struct text {
 } text;
 
 static void append_text(text *out, const char *string) {
+    KOLK_ASSERT(out->length < sizeof out->bytes);
     while (*string && out->length + 1 < sizeof out->bytes) out->bytes[out->length++] = *string++;
     out->bytes[out->length] = 0;
 }
@@ -71,8 +72,10 @@ static void append_format(text *out, const char *format, va_list arguments) {
             append_text(out, (char[2]){*format, 0});
         else if (*++format == 's')
             append_text(out, va_arg(arguments, const char *));
-        else
+        else {
+            KOLK_ASSERT(*format == 'u');
             append_number(out, va_arg(arguments, uint64_t));
+        }
     }
 }
 
@@ -149,6 +152,7 @@ void kolk_fail_handle(kolk_failure failure, kolk_handle handle) {
 }
 
 void kolk_fail_object(kolk_failure failure, const char *verb, const char *noun, uint64_t inside) {
+    KOLK_ASSERT(verb && noun);
     uint64_t slot = failure.slot;
     if (slot == UINT32_MAX) {
         failure.rule = KOLK_FOREIGN_POINTER;

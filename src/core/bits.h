@@ -9,10 +9,10 @@
 #ifndef KOLK_SRC_BITS_H
 #define KOLK_SRC_BITS_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "assert.h"
 
-static inline unsigned kolk_bits_lowest(uint64_t word) { /* word != 0 */
+static inline unsigned kolk_bits_lowest(uint64_t word) {
+    KOLK_ASSERT(word != 0);
     return (unsigned)__builtin_ctzll(word);
 }
 
@@ -62,8 +62,9 @@ static inline void kolk_levels_clear(uint64_t *const *levels, unsigned n, uint64
     }
 }
 
-/* Clears the lowest bit and gives its index; there must be one. */
+/* Clears the lowest bit and gives its index; one is set. */
 static inline uint64_t kolk_levels_take_lowest(uint64_t *const *levels, unsigned n) {
+    KOLK_ASSERT(n > 0);
     uint64_t index = 0;
     for (unsigned k = n; k-- > 0;) index = index * 64 + kolk_bits_lowest(levels[k][index]);
     kolk_levels_clear(levels, n, index);

@@ -9,12 +9,16 @@
 
 #include "kolk/base.inl"
 
+#include "assert.h"
+
 #define KOLK_NO_SLOT UINT32_MAX
 
-/* What exact division by this stride, which is not 0, needs. */
+/* What exact division by this stride needs. */
 static inline void kolk_set_divisor(size_t stride, uint8_t *shift, uintptr_t *inverse) {
+    KOLK_ASSERT(stride != 0);
     *shift = (uint8_t)__builtin_ctzll(stride);
     *inverse = kolk_inverse(stride >> *shift);
+    KOLK_ASSERT((uintptr_t)(stride >> *shift) * *inverse == 1);
 }
 
 /* Which of n slots any pointer is in, and how far behind its start. KOLK_NO_SLOT, and 0: in none. */
@@ -22,6 +26,7 @@ static inline uint32_t kolk_locate(const void *slots, size_t stride, uint32_t n,
                                    uint64_t *inside) {
     uint64_t offset = (uintptr_t)pointer - (uintptr_t)slots;
     *inside = 0;
+    KOLK_ASSERT(slots || n == 0);
     if (offset >= (uint64_t)n * stride) return KOLK_NO_SLOT;
     *inside = offset % stride;
     return (uint32_t)(offset / stride);

@@ -1,6 +1,7 @@
 /* room.c: see room.h. */
 #include "room.h"
 
+#include "assert.h"
 #include "../os/memory.h"
 #include "../diag/tools.h"
 
@@ -26,6 +27,7 @@ kolk_status kolk_room_resolve_size(size_t *size, size_t *align, size_t type_size
 
 /* The greatest capacity that fits the caller's memory. */
 static uint32_t capacity_that_fits(const kolk_room *room, kolk_bytes *bytes, const void *desc) {
+    KOLK_ASSERT(room->memory);
     uint64_t low = 0, high = UINT32_MAX;
     while (low < high) {
         uint64_t middle = high - (high - low) / 2;
@@ -38,6 +40,7 @@ static uint32_t capacity_that_fits(const kolk_room *room, kolk_bytes *bytes, con
 }
 
 kolk_status kolk_room_resolve(kolk_room *room, kolk_bytes *bytes, const void *desc) {
+    KOLK_ASSERT(room->object_align && (room->object_align & (room->object_align - 1)) == 0);
     if (room->max_capacity && room->max_capacity < room->capacity) return KOLK_MAX_BELOW_CAPACITY;
     if (room->memory) {
         if (room->max_capacity && room->max_capacity != room->capacity) return KOLK_CANNOT_GROW;
@@ -59,10 +62,12 @@ uint64_t kolk_room_bytes(const uint64_t *sizes, unsigned n, uint64_t unit) {
 }
 
 bool kolk_room_make(kolk_room *room, const uint64_t *sizes, unsigned n, void **starts) {
+    KOLK_ASSERT(room->capacity <= room->max_capacity && !room->block);
     /* A growing block's regions take whole pages each; one that fits the few pages of these is committed at once. */
     uint64_t page = kolk_memory_page();
     bool grows = room->max_capacity > room->capacity && kolk_room_bytes(sizes, n, 8) > FEW_PAGES * page;
     uint64_t unit = grows ? page : 8;
+    KOLK_ASSERT(kolk_room_bytes(sizes, n, unit) <= PTRDIFF_MAX);
     room->kind = room->memory ? MEMORY_CALLERS : grows ? MEMORY_GROWS : MEMORY_WHOLE;
     room->block_size = (size_t)kolk_room_bytes(sizes, n, unit);
     room->block = room->memory;
@@ -81,8 +86,10 @@ bool kolk_room_make(kolk_room *room, const uint64_t *sizes, unsigned n, void **s
 }
 
 bool kolk_room_commit(void *const *starts, const uint64_t *sizes, unsigned n) {
-    for (unsigned r = 0; r < n; r++)
+    for (unsigned r = 0; r < n; r++) {
+        KOLK_ASSERT(starts[r] || sizes[r] == 0);
         if (sizes[r] && !kolk_memory_commit(starts[r], (size_t)sizes[r])) return false;
+    }
     return true;
 }
 

@@ -9,6 +9,8 @@
 
 #include "kolk/base.h"
 
+#include "assert.h"
+
 /* Where the block comes from: the system, whole or step by step, or the caller. */
 enum { MEMORY_WHOLE, MEMORY_GROWS, MEMORY_CALLERS };
 
@@ -27,11 +29,13 @@ typedef struct kolk_room {
 } kolk_room;
 
 static inline uint64_t round_up(uint64_t n, uint64_t unit) {
+    KOLK_ASSERT(unit != 0);
     return (n + unit - 1) / unit * unit;
 }
 
 /* The capacity that something which is full asks for first: twice what it has, but at least 64 KiB more. */
 static inline uint32_t kolk_room_next_capacity(uint32_t capacity, uint32_t max_capacity, uint32_t stride) {
+    KOLK_ASSERT(capacity <= max_capacity && stride != 0);
     uint64_t step = 65536 / stride;
     uint64_t wish = capacity + (capacity > step ? capacity : step);
     return wish < max_capacity ? (uint32_t)wish : max_capacity;

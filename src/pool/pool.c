@@ -153,6 +153,7 @@ void kolk_pool_deinit(kolk_pool *pool) {
 
 /* The first slot that was never handed out; its metadata is written for the first time. */
 static uint32_t take_fresh_slot(kolk_pool *pool) {
+    KOLK_ASSERT(pool->fresh < pool->capacity);
     uint32_t index = pool->fresh++;
     if (index % 64 == 0) {
         pool->live[index / 64] = 0;
@@ -190,6 +191,7 @@ static bool take_slot(kolk_pool *pool, uint32_t *index, bool urgent) {
 
 /* The debug mode makes a slot ready for a life: an object's bytes, or NULL if malloc has none. */
 static void *dress(kolk_pool *pool, uint32_t index, const void *site) {
+    KOLK_ASSERT(pool->debug);
     void *object = pool_slot_at(pool, index);
     if (!kolk_debug_is_intact(pool->debug, index, object, false)) {
         put_free(pool, index); /* the handler may longjmp */
@@ -211,6 +213,7 @@ static bool run_setup(kolk_pool *pool, void *object) {
 
 /* Begins the life of an object in a slot that is in no place now; NULL if its setup fails. */
 static void *issue_slot(kolk_pool *pool, uint32_t index, const void *site) {
+    KOLK_ASSERT(index < pool->fresh && !kolk_bits_get(pool->live, index));
     kolk_debug *debug = pool_debug_of(pool);
     void *object = debug ? dress(pool, index, site) : plain_slot_at(pool, index);
     bool none = debug && !object; /* malloc has none */
@@ -272,6 +275,7 @@ static KOLK_APART void *alloc_any(kolk_pool *pool, alloc_request how, const void
 static KOLK_APART void *alloc_waiting(kolk_pool *pool, const void *site) {
     if (pool->held <= pool->held_floor) return alloc_any(pool, (alloc_request){0}, site);
     uint32_t index = take_waiting(pool);
+    KOLK_ASSERT(index < pool->fresh && !kolk_bits_get(pool->live, index));
     kolk_bits_set(pool->live, index);
     return plain_slot_at(pool, index);
 }
@@ -280,6 +284,7 @@ void *kolk_pool_alloc_slow(kolk_pool *pool) {
     kolk_slot *top = pool->top;
     if ((uintptr_t)top <= (uintptr_t)pool->age_floor) return alloc_waiting(pool, SITE);
     uint32_t index = top[-1].index; /* as the fast path, and an age */
+    KOLK_ASSERT(top > pool->stack && index < pool->fresh && !kolk_bits_get(pool->live, index));
     pool->top = top - 1;
     kolk_bits_set(pool->live, index);
     become_newest(pool, index);

@@ -1,10 +1,12 @@
 /* pool_age.c: see pool_age.h. */
 #include "pool_age.h"
 
+#include "../core/assert.h"
 #include "../core/fail.h"
 
 /* The slot + 1 of the nearest live object from here on; 0 at the end of the circle. */
 static uint32_t pass_dead(kolk_pool *pool, uint32_t at, bool up) {
+    KOLK_ASSERT(at <= pool->fresh);
     while (at && !pool_is_alive(pool, at - 1)) {
         uint32_t dead = at - 1;
         at = up ? pool->ages[at].newer : pool->ages[at].older;
@@ -22,6 +24,7 @@ static bool keeps_ages(const kolk_pool *pool, const char *verb, const void *site
 
 /* The live object next to a slot + 1 (0: the ends). Its own neighbour, a slot in no order, has no next. */
 static void *neighbour(kolk_pool *pool, uint32_t from, bool up) {
+    KOLK_ASSERT(from <= pool->fresh);
     uint32_t at = up ? pool->ages[from].newer : pool->ages[from].older;
     if (at == from) return NULL;
     at = pass_dead(pool, at, up);

@@ -12,15 +12,18 @@
 
 /* A slot that is in no order is its own neighbour on both sides. */
 static inline void be_alone(kolk_pool *pool, uint32_t slot) {
+    KOLK_ASSERT(slot < pool->capacity);
     pool->ages[slot + 1] = (kolk_age){slot + 1, slot + 1};
 }
 
 static inline bool is_alone(const kolk_pool *pool, uint32_t slot) {
+    KOLK_ASSERT(slot < pool->fresh);
     return pool->ages[slot + 1].newer == slot + 1;
 }
 
 /* Nothing happens to one that is alone. */
 static inline void leave_order(kolk_pool *pool, uint32_t slot) {
+    KOLK_ASSERT(slot < pool->fresh);
     kolk_age *ages = pool->ages, age = ages[slot + 1];
     ages[age.older].newer = age.newer;
     ages[age.newer].older = age.older;
@@ -30,6 +33,7 @@ static inline void become_newest(kolk_pool *pool, uint32_t slot) {
     leave_order(pool, slot);
     kolk_age *ages = pool->ages;
     uint32_t newest = ages[0].older;
+    KOLK_ASSERT(newest <= pool->fresh && newest != slot + 1);
     ages[slot + 1] = (kolk_age){newest, 0};
     ages[newest].newer = slot + 1;
     ages[0].older = slot + 1;

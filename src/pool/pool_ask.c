@@ -3,6 +3,7 @@
  * so. */
 #include "pool_inside.h"
 
+#include "../core/assert.h"
 #include "../core/fail.h"
 #include "../core/handle.h"
 #include "../diag/tools.h"
@@ -44,6 +45,7 @@ void kolk_pool_fail_object(const kolk_pool *pool, const void *object, const char
 
 /* The debug mode's proof of a slot's zones and fill. */
 void kolk_pool_verify(kolk_pool *pool, uint32_t index, const void *site) {
+    KOLK_ASSERT(pool->debug && index < pool->fresh);
     uint8_t in_hook = pool->in_hook;
     pool->in_hook = false; /* the handler may longjmp */
     kolk_debug_verify(pool->debug, index, pool_slot_at(pool, index), kolk_bits_get(pool->live, index),

@@ -2,6 +2,7 @@
 #include "pool_order.h"
 
 static void run_reset(kolk_pool *pool, void *object) {
+    KOLK_ASSERT(object);
     uint8_t in_hook = pool->in_hook;
     pool->in_hook = true;
     pool->desc.reset(object, pool->desc.context);
@@ -12,6 +13,7 @@ static void run_reset(kolk_pool *pool, void *object) {
  * broken), so that a reset hook may free other objects. True if the slot is worn out. */
 static KOLK_WITHIN bool end_pool_life(kolk_pool *pool, kolk_debug *debug, uint32_t index, void *object,
                                       const void *site) {
+    KOLK_ASSERT(index < pool->fresh && kolk_bits_get(pool->live, index));
     kolk_bits_clear(pool->live, index);
     bool worn = false;
     if (pool->generations) {

@@ -1,6 +1,7 @@
 /* pool_full.c: a pool that is full, or nearly: its hooks are asked for room, and the ready-made ones make some. */
 #include "pool_age.h"
 
+#include "../core/assert.h"
 #include "../core/fail.h"
 
 /* ---- Eviction --------------------------------------------------------------------------------------------------- */
@@ -16,6 +17,7 @@ static void evict(kolk_pool *pool, void *object) {
 
 /* The object of least cost, of equals the lowest slot's; NULL: all are protected, or none is alive. */
 static void *cheapest(const kolk_pool *pool, double *least) {
+    KOLK_ASSERT(pool->desc.cost);
     void *found = NULL;
     for (void *object = NULL; (object = kolk_pool_next(pool, object));) {
         if (is_protected(pool, object)) continue;
@@ -82,6 +84,7 @@ void kolk_pool_trap_full(kolk_pool *pool, void *context) {
 
 /* Calls a hook for the full or nearly full pool; allocs of its own don't ask for another. */
 static void call_hook(kolk_pool *pool, void (*hook)(kolk_pool *pool, void *context), const void *site) {
+    KOLK_ASSERT(hook && !pool->in_hook);
     pool->in_hook = true;
     if (hook == kolk_pool_trap_full)
         trap_full(pool, site);
@@ -96,6 +99,7 @@ static uint64_t slots_left(const kolk_pool *pool) {
 }
 
 void kolk_pool_look_at_low_water(kolk_pool *pool, uint32_t n, const void *site) {
+    KOLK_ASSERT(pool->desc.on_low && n > 0);
     uint64_t enough = (uint64_t)pool->desc.low_water + n;
     if (slots_left(pool) > pool->desc.low_water) pool->low_reported = false;
     if (pool->low_reported || pool->in_hook || slots_left(pool) >= enough) return;
@@ -111,6 +115,7 @@ static uint64_t count_with_overflow(const kolk_pool *pool) {
 }
 
 alloc_grant kolk_pool_make_room(kolk_pool *pool, alloc_request how, alloc_grant has, const void *site) {
+    KOLK_ASSERT(how.cost ? pool->desc.cost != NULL : pool->desc.on_full != NULL);
     uint64_t before = count_with_overflow(pool);
     uint32_t count = kolk_pool_count(pool), capacity = pool->capacity;
     if (!how.cost)

@@ -14,6 +14,7 @@
 #undef KOLK_EXTERN /* the functions of pool.inl are emitted in pool.c, also in a program that is compiled with it */
 #include "kolk/pool.h"
 
+#include "../core/assert.h"
 #include "../core/bits.h"
 #include "../core/geometry.h"
 #include "../diag/debug.h"
@@ -26,11 +27,13 @@ static inline kolk_debug *pool_debug_of(const kolk_pool *pool) {
 }
 
 static inline void *plain_slot_at(const kolk_pool *pool, uint64_t index) {
+    KOLK_ASSERT(index < pool->desc.max_capacity);
     return pool->slots + (size_t)index * pool->stride;
 }
 
 /* The object in a slot; of a slot that was never handed out it means nothing if objects come from malloc. */
 static inline void *pool_slot_at(const kolk_pool *pool, uint64_t index) {
+    KOLK_ASSERT(index < pool->capacity);
     return pool->objects ? kolk_pool_bypassed(pool, (uintptr_t)index) : plain_slot_at(pool, index);
 }
 

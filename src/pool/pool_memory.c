@@ -75,6 +75,7 @@ static void measure_pool(const kolk_pool *pool, uint32_t capacity, uint64_t size
 }
 
 bool kolk_pool_commit(const kolk_pool *pool, uint32_t capacity) {
+    KOLK_ASSERT(capacity <= pool->desc.max_capacity);
     uint64_t sizes[POOL_REGIONS];
     void *starts[POOL_REGIONS] = {pool->block, pool->live, pool->ready, pool->generations, pool->stack, pool->ages};
     if (pool_debug_of(pool) && !kolk_debug_commit(pool->debug, capacity)) return false;
@@ -139,8 +140,10 @@ static bool make_pool_block(kolk_pool *pool, const kolk_pool_desc *desc, const l
 }
 
 kolk_status kolk_pool_make(kolk_pool *pool, const kolk_pool_desc *desc, const kolk_settings *settings) {
+    KOLK_ASSERT(!pool->block && !pool->debug);
     layout shape = layout_of(desc, desc->max_capacity);
     kolk_debug_desc debug = pool_debug_desc(desc, settings, &shape);
+    KOLK_ASSERT(shape.stride <= UINT32_MAX && shape.levels <= MAX_LEVELS);
     pool->stride = (uint32_t)shape.stride;
     kolk_set_divisor(pool->stride, &pool->shift, &pool->inverse);
     pool->desc = *desc;

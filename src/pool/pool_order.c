@@ -3,6 +3,7 @@
 
 /* Worn-out slots: a list through generations[], which mean nothing there; a dead slot's are not looked at. */
 void kolk_pool_put_worn(kolk_pool *pool, uint32_t index) {
+    KOLK_ASSERT(index < pool->fresh && pool->generations && !kolk_bits_get(pool->live, index));
     if (pool->worn.count == 0)
         pool->worn.first = index;
     else
@@ -16,6 +17,7 @@ void kolk_pool_put_worn(kolk_pool *pool, uint32_t index) {
 /* Takes a slot out of the list, behind the one `before` it (KOLK_NO_SLOT: it is the first); its generations start
  * anew. */
 static void recycle(kolk_pool *pool, uint32_t before, uint32_t index) {
+    KOLK_ASSERT(pool->worn.count > 0 && index < pool->fresh);
     if (before == KOLK_NO_SLOT)
         pool->worn.first = pool->generations[index];
     else
@@ -37,6 +39,7 @@ uint32_t kolk_pool_take_worn(kolk_pool *pool) {
 
 /* The debug mode's quarantine: the slots that were freed last wait there. */
 static uint32_t leave_pool_quarantine(kolk_pool *pool) {
+    KOLK_ASSERT(pool->quarantined > 0);
     uint32_t index = *kolk_debug_ring(pool->debug, 0);
     kolk_debug_ring_advance(pool->debug);
     pool->quarantined--;
@@ -49,6 +52,7 @@ uint32_t kolk_pool_take_quarantined(kolk_pool *pool) {
 }
 
 void kolk_pool_put_quarantined(kolk_pool *pool, uint32_t index) {
+    KOLK_ASSERT(index < pool->fresh && kolk_debug_quarantine(pool->debug) > 0);
     if (pool->quarantined == kolk_debug_quarantine(pool->debug)) put_free(pool, leave_pool_quarantine(pool));
     *kolk_debug_ring(pool->debug, pool->quarantined++) = index;
     pool->held++;
@@ -105,6 +109,7 @@ static bool take_this_quarantined(kolk_pool *pool, uint32_t index) {
 }
 
 bool kolk_pool_take_this(kolk_pool *pool, uint32_t index) {
+    KOLK_ASSERT(index < pool->fresh && !kolk_bits_get(pool->live, index));
     if (pool->desc.reuse == KOLK_REUSE_LOWEST && kolk_bits_get(pool->holes[0], index)) {
         kolk_levels_clear(pool->holes, pool->levels, index);
         pool->held--;

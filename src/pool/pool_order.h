@@ -13,6 +13,7 @@
 
 /* Free slots in the ring or the holes. */
 static inline uint32_t waiting(const kolk_pool *pool) {
+    KOLK_ASSERT(pool->held >= pool->worn.count + pool->quarantined);
     return pool->held - pool->worn.count - pool->quarantined;
 }
 
@@ -22,12 +23,15 @@ static inline uint32_t queued(const kolk_pool *pool) {
 }
 
 static inline kolk_slot *queue_at(const kolk_pool *pool, uint32_t n) {
+    KOLK_ASSERT(n < pool->capacity);
     uint64_t at = (uint64_t)pool->first + n;
     return pool->stack + (at < pool->capacity ? at : at - pool->capacity);
 }
 
 static KOLK_WITHIN void put_free(kolk_pool *pool, uint32_t index) {
+    KOLK_ASSERT(index < pool->fresh && !kolk_bits_get(pool->live, index));
     if (pool->desc.reuse == KOLK_REUSE_LIFO) {
+        KOLK_ASSERT(pool->top < pool->stack + pool->capacity);
         (pool->top++)->index = index;
         return;
     }
@@ -39,8 +43,9 @@ static KOLK_WITHIN void put_free(kolk_pool *pool, uint32_t index) {
     pool->held++;
 }
 
-/* Of FIFO and LOWEST, which must have one. */
+/* Of FIFO and LOWEST, and one waits. */
 static KOLK_WITHIN uint32_t take_waiting(kolk_pool *pool) {
+    KOLK_ASSERT(waiting(pool) > 0);
     pool->held--;
     if (pool->desc.reuse == KOLK_REUSE_LOWEST) return (uint32_t)kolk_levels_take_lowest(pool->holes, pool->levels);
     uint32_t first = pool->first;

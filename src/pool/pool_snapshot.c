@@ -29,6 +29,7 @@
 #include "pool_age.h"
 #include "pool_order.h"
 
+#include "../core/assert.h"
 #include "../core/fail.h"
 #include "../diag/tools.h"
 
@@ -79,6 +80,7 @@ static void copy_bytes(void *to, const void *from, uint64_t size) {
 
 /* Of whole words. */
 static uint64_t checksum_of(const unsigned char *bytes, uint64_t size) {
+    KOLK_ASSERT(size % 8 == 0);
     uint64_t sum = size;
     for (uint64_t i = 0; i < size; i += 8) {
         sum = (sum ^ load64(bytes + i)) * UINT64_C(0x9e3779b97f4a7c15);
@@ -102,6 +104,7 @@ typedef struct stretches {
 static stretches stretches_of(const header *head) {
     stretches from;
     uint32_t withheld = head->worn + head->quarantined;
+    KOLK_ASSERT(withheld <= head->fresh - head->live);
     from.aged = head->reuse == KOLK_REUSE_LOWEST ? withheld : head->fresh - head->live;
     from.worn = from.aged - withheld;
     from.quarantined = from.worn + head->worn;
@@ -127,6 +130,7 @@ static kolk_status has_snapshot(const kolk_pool *pool) {
 
 /* The live objects from the pool into the block, or back: as the pool's bits say. */
 static void copy_objects(const kolk_pool *pool, unsigned char *bytes, bool back) {
+    KOLK_ASSERT(pool->stride >= pool->desc.object_size);
     bool packed = pool->stride == pool->desc.object_size;
     uint32_t at = 0, n = pool->fresh;
     for (unsigned char *run; (run = kolk_pool_next_run(pool, &at, &n)) != NULL; at += n, n = pool->fresh - at) {
@@ -333,12 +337,14 @@ static void make_holes(kolk_pool *pool) {
 /* Hands the chain out to the places of pool.c. A quarantine that is shorter, or off, lets its oldest go, as it would
  * have from the start. */
 static void place_chain(kolk_pool *pool, const header *head, const unsigned char *links) {
+    KOLK_ASSERT(pool->fresh == head->fresh && head->fresh <= pool->capacity);
     bool lowest = pool->desc.reuse == KOLK_REUSE_LOWEST;
     stretches from = stretches_of(head);
     uint32_t room = pool_debug_of(pool) ? kolk_debug_quarantine(pool->debug) : 0, free = 0, slot = head->first - 1;
     uint32_t kept = head->quarantined < room ? head->quarantined : room;
     if (lowest) make_holes(pool);
     for (uint32_t n = 0; n < from.end; n++, slot = load32(links + (size_t)slot * 4) - 1) {
+        KOLK_ASSERT(slot < head->fresh);
         if (pool->ages && n >= from.aged) {
             become_newest(pool, slot);
             continue;

@@ -9,6 +9,7 @@
  * begins only after the demand has halved again. */
 #include "pool_order.h"
 
+#include "../core/assert.h"
 #include "../os/memory.h"
 
 /* ---- Memory given back ------------------------------------------------------------------------------------------- */
@@ -20,6 +21,7 @@ static uint64_t slots_of_pages(const kolk_pool *pool) {
 }
 
 void kolk_pool_tear_down(kolk_pool *pool, uint64_t from, uint64_t end) {
+    KOLK_ASSERT(end <= pool->fresh); /* from may lie behind it: discard looks at whole pages */
     if (!pool->ready) return;
     for (uint64_t i = from; (i = kolk_bits_find(pool->ready, true, i, end)) < end; i++) {
         kolk_bits_clear(pool->ready, i);
@@ -29,6 +31,7 @@ void kolk_pool_tear_down(kolk_pool *pool, uint64_t from, uint64_t end) {
 
 /* Gives back the whole pages in a stretch of dead slots, which ends the set-up of all slots that they touch. */
 static size_t discard(kolk_pool *pool, uint64_t first, uint64_t end) {
+    KOLK_ASSERT(first <= end && end <= pool->capacity);
     uint64_t page = kolk_memory_page();
     uint64_t from = round_up(first * pool->stride, page); /* slots begins on a page */
     uint64_t to = end * pool->stride / page * page;
@@ -84,6 +87,7 @@ static void have_room(kolk_pool *pool, uint32_t budget) {
 
 /* One step of a sweep from fresh down to 0. Its ends lie between pages, so that no page belongs to two steps. */
 static size_t sweep(kolk_pool *pool, uint32_t budget) {
+    KOLK_ASSERT(budget > 0 && pool->tick.sweep <= pool->fresh);
     uint64_t unit = slots_of_pages(pool);
     uint64_t step = round_up(budget, unit > 64 ? unit : 64);
     uint64_t end = pool->tick.sweep ? pool->tick.sweep : pool->fresh;

@@ -86,6 +86,7 @@ static kolk_failure map_failure_of(const kolk_slotmap *map, kolk_status rule, ui
 }
 
 static kolk_handle map_handle_of(const kolk_slotmap *map, uint32_t slot) {
+    KOLK_ASSERT(slot < map->fresh && map->cells[slot].generation != 0);
     return kolk_handle_make(map->cells[slot].generation, slot, map->tag);
 }
 
@@ -191,6 +192,7 @@ static bool grow_map(kolk_slotmap *map) {
 
 /* Lets a slot into the permutation, as the owner of the last of the places that have one. */
 static void put_owner(kolk_slotmap *map, uint32_t slot) {
+    KOLK_ASSERT(slot < map->fresh && owned(map) > 0);
     uint32_t place = owned(map) - 1;
     map->owners[place] = slot;
     map->cells[slot] = (kolk_cell){place, 1};
@@ -215,7 +217,9 @@ static bool make_free_slot(kolk_slotmap *map) {
 
 /* Takes the first free slot, whose generations are used up, out of the permutation. */
 static void retire_slot(kolk_slotmap *map) {
+    KOLK_ASSERT(map->count < owned(map));
     uint32_t place = map->count, slot = map->owners[place], other = map->owners[owned(map) - 1];
+    KOLK_ASSERT(map->cells[slot].place == place && map->cells[slot].generation == 0);
     map->owners[place] = other;
     map->cells[other].place = place;
     map->cells[slot] = (kolk_cell){NO_PLACE, KOLK_NO_SLOT};
@@ -241,6 +245,7 @@ void *kolk_slotmap_add_slow(kolk_slotmap *map, kolk_handle *out) {
         return NULL;
     }
     uint32_t slot = map->owners[place];
+    KOLK_ASSERT(place < owned(map) && map->cells[slot].place == place);
     void *object = map_object_at(map, place);
     kolk_debug *debug = map_debug_of(map);
     if (debug) { /* the handler may longjmp: nothing has changed */
@@ -261,6 +266,7 @@ void *kolk_slotmap_add_slow(kolk_slotmap *map, kolk_handle *out) {
 
 /* Ends the life of the object in this slot; the last object moves to its place. */
 static void end_map_life(kolk_slotmap *map, uint32_t slot, const void *site) {
+    KOLK_ASSERT(slot < map->fresh && map->cells[slot].place < map->count);
     uint32_t place = map->cells[slot].place, last = map->count - 1, moved = map->owners[last];
     void *vacated = map_object_at(map, last);
     if (place != last) memcpy(map_object_at(map, place), vacated, map->stride);

@@ -6,6 +6,7 @@
 #undef KOLK_EXTERN /* slotmap.c emits the functions of slotmap.inl, also in a program that is compiled with it */
 #include "kolk/slotmap.h"
 
+#include "../core/assert.h"
 #include "../core/geometry.h"
 #include "../diag/debug.h"
 #include "../core/room.h"
@@ -23,11 +24,13 @@ static inline bool map_has(const kolk_slotmap *map, uint32_t flag) {
 }
 
 static inline void *map_object_at(const kolk_slotmap *map, uint32_t place) {
+    KOLK_ASSERT(place < map->capacity);
     return map->objects + (size_t)place * map->stride;
 }
 
 /* Places that have owners: the slots that are neither worn out nor new. */
 static inline uint32_t owned(const kolk_slotmap *map) {
+    KOLK_ASSERT(map->worn <= map->fresh);
     return map->fresh - map->worn;
 }
 

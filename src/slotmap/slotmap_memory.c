@@ -56,12 +56,14 @@ size_t kolk_slotmap_memory_size(const kolk_slotmap_desc *desc) {
 
 /* Nobody may touch them, and what lies behind them in their last granule of 8 bytes is nobody's either. */
 static void hide_places(const kolk_slotmap *map, const unsigned char *objects, uint32_t from, uint32_t end) {
+    KOLK_ASSERT(end <= map->max_capacity);
     size_t first = (size_t)from * map->stride, last = (size_t)round_up((uint64_t)end * map->stride, 8);
     if (map_has(map, KOLK_DEBUG_BYPASS) && from < end) kolk_tools_hide(objects + first, last - first);
 }
 
 /* The program may, and has to write them first. */
 static void show_places(const kolk_slotmap *map, const unsigned char *objects, uint32_t from, uint32_t end) {
+    KOLK_ASSERT(end <= map->max_capacity);
     size_t first = (size_t)from * map->stride, last = (size_t)end * map->stride;
     if (map_has(map, KOLK_DEBUG_BYPASS) && from < end) kolk_tools_show(objects + first, last - first);
 }
@@ -100,6 +102,7 @@ static void release_blocks(kolk_slotmap *map) {
 }
 
 void kolk_slotmap_relocate(kolk_slotmap *map) {
+    KOLK_ASSERT(map->blocks);
     uint8_t turn = (uint8_t)((map->turn + 1u) % BLOCKS);
     unsigned char *from = map->objects, *to = map->blocks + turn * size_of_blocks(map);
     if (!kolk_memory_commit(to, (size_t)map->capacity * map->stride)) return;
@@ -127,6 +130,7 @@ uint32_t kolk_slotmap_locate(const kolk_slotmap *map, const void *pointer, uint6
 /* ---- The block ------------------------------------------------------------------------------------------------- */
 
 bool kolk_slotmap_commit(const kolk_slotmap *map, uint32_t capacity) {
+    KOLK_ASSERT(capacity <= map->max_capacity);
     uint64_t sizes[MAP_REGIONS];
     void *starts[MAP_REGIONS] = {map->objects, map->cells, map->owners};
     if (map_debug_of(map) && !kolk_debug_commit(map->debug, capacity)) return false;
@@ -196,6 +200,7 @@ static bool begin_debug(kolk_slotmap *map, const kolk_slotmap_desc *desc, const 
 }
 
 kolk_status kolk_slotmap_make(kolk_slotmap *map, const kolk_slotmap_desc *desc, const kolk_settings *settings) {
+    KOLK_ASSERT(!map->block && !map->debug);
     map->object_size = (uint32_t)desc->object_size;
     map->stride = (uint32_t)round_up(desc->object_size, desc->object_align);
     kolk_set_divisor(map->stride, &map->shift, &map->inverse);
