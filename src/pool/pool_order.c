@@ -1,6 +1,8 @@
 /* pool_order.c: see pool_order.h. */
 #include "pool_order.h"
 
+#include "../diag/quarantine.h"
+
 /* Worn-out slots: a list through generations[], which mean nothing there; a dead slot's are not looked at. */
 void kolk_pool_put_worn(kolk_pool *pool, uint32_t index) {
     KOLK_ASSERT(index < pool->fresh && pool->generations && !kolk_bits_get(pool->live, index));
@@ -37,25 +39,19 @@ uint32_t kolk_pool_take_worn(kolk_pool *pool) {
     return index;
 }
 
-/* The debug mode's quarantine: the slots that were freed last wait there. */
-static uint32_t leave_pool_quarantine(kolk_pool *pool) {
-    KOLK_ASSERT(pool->quarantined > 0);
-    uint32_t index = *kolk_debug_ring(pool->debug, 0);
-    kolk_debug_ring_advance(pool->debug);
-    pool->quarantined--;
-    pool->held--;
+uint32_t kolk_pool_take_quarantined(kolk_pool *pool) {
+    uint32_t index = kolk_quarantine_leave(pool->debug, &pool->quarantined);
+    if (index != KOLK_NO_SLOT) pool->held--;
     return index;
 }
 
-uint32_t kolk_pool_take_quarantined(kolk_pool *pool) {
-    return pool->quarantined ? leave_pool_quarantine(pool) : KOLK_NO_SLOT;
-}
-
 void kolk_pool_put_quarantined(kolk_pool *pool, uint32_t index) {
-    KOLK_ASSERT(index < pool->fresh && kolk_debug_quarantine(pool->debug) > 0);
-    if (pool->quarantined == kolk_debug_quarantine(pool->debug)) put_free(pool, leave_pool_quarantine(pool));
-    *kolk_debug_ring(pool->debug, pool->quarantined++) = index;
-    pool->held++;
+    KOLK_ASSERT(index < pool->fresh && !kolk_bits_get(pool->live, index));
+    uint32_t leaves = kolk_quarantine_enter(pool->debug, index, &pool->quarantined);
+    if (leaves == KOLK_NO_SLOT)
+        pool->held++;
+    else
+        put_free(pool, leaves); /* in whose place another is held */
 }
 
 static void mark(kolk_pool *pool, uint32_t index, bool live) {
@@ -104,7 +100,7 @@ static bool take_this_quarantined(kolk_pool *pool, uint32_t index) {
     while (n < pool->quarantined && *kolk_debug_ring(pool->debug, n) != index) n++;
     if (n == pool->quarantined) return false;
     for (; n > 0; n--) *kolk_debug_ring(pool->debug, n) = *kolk_debug_ring(pool->debug, n - 1);
-    leave_pool_quarantine(pool);
+    kolk_pool_take_quarantined(pool);
     return true;
 }
 
