@@ -9,6 +9,7 @@
 
 #if __STDC_HOSTED__
 
+#include "../diag/quarantine.h"
 #include "../os/lock.h"
 #include "../os/thread.h"
 
@@ -51,31 +52,18 @@ void *kolk_shared_bypassed_at(const kolk_shared *pool, uintptr_t slot) {
 
 /* ---- Quarantine ----------------------------------------------------------------------------------------------------------- */
 
-static uint32_t leave_quarantine(kolk_shared *pool) {
-    uint32_t slot = *kolk_debug_ring(pool->debug, 0);
-    /* First: between the two, a fork's child loses the youngest, and does not take what never was there. */
-    kolk_store(&pool->quarantined, pool->quarantined - 1, KOLK_RELAXED); /* partner: kolk_shared_count */
-    kolk_debug_ring_advance(pool->debug);
-    return slot;
-}
-
 /* Gives the slot that goes home for this one, NO_SLOT if none does. */
 static uint32_t enter_quarantine(kolk_shared *pool, uint32_t slot) {
-    uint32_t most = kolk_debug_quarantine(pool->debug);
-    if (most == 0) return slot;
+    if (kolk_debug_quarantine(pool->debug) == 0) return slot;
     kolk_shared_lock_debug(pool);
-    uint32_t leaves = pool->quarantined == most ? leave_quarantine(pool) : NO_SLOT;
-    uint32_t *place = kolk_debug_ring(pool->debug, pool->quarantined);
-    KOLK_PLAIN_WRITE(place, sizeof *place);
-    *place = slot;
-    kolk_store(&pool->quarantined, pool->quarantined + 1, KOLK_RELAXED);
+    uint32_t leaves = kolk_quarantine_enter(pool->debug, slot, &pool->quarantined);
     kolk_shared_unlock_debug(pool);
     return leaves;
 }
 
 uint64_t kolk_shared_take_quarantined(kolk_shared *pool, uint32_t *word) {
     kolk_shared_lock_debug(pool);
-    uint32_t slot = pool->quarantined ? leave_quarantine(pool) : NO_SLOT;
+    uint32_t slot = kolk_quarantine_leave(pool->debug, &pool->quarantined);
     kolk_shared_unlock_debug(pool);
     if (slot == NO_SLOT) return 0;
     *word = slot >> pool->word_shift;
