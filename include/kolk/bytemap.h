@@ -23,15 +23,16 @@
  * is the better one: no scans, and handles that repeat after 2^32 - 1 lives of a slot instead of 128.)
  *
  * Cost      get_slot, get_at, get_just_index, get_index and delete are O(1). new looks at each slot once at most, eight
- *           at a time; usually at one. new_at, clear, is_valid, and initialise (but for its memory, which is the
+ *           at a time; usually at one. new_at, clear, is_valid, and initialise (except for its memory, which is the
  *           system's fresh pages), are O(count). used_count and free_count are O(1); O(count) of an attached pool,
  *           eight slots a step.
  * Memory    pages of the system (not in freestanding builds: KOLK_NO_MEMORY), or your arrays. A slot costs object_size,
  *           unrounded, and 1 byte. An attached pool's memory is never freed, and never written without .writable.
  * Contents  new gives what the last life left, or what memory held: initialise all of it. delete leaves the object as
  *           it is. Nothing is stored in a slot.
- * Threads   one at a time; any number may call the functions that take a const pool while nobody calls another. What an
- *           attached pool reads may not change meanwhile: call it where the game's own scripts run.
+ * Threads   one at a time; any number may call the functions that take a const pool while no other function is called.
+ * What an
+ *           attached pool reads may not change during a call: call it where the game's own scripts run.
  * Design    the essay in src/bytemap/bytemap.c; docs/texts.md lists each difference from the documentation and the
  *           games.
  */
@@ -169,7 +170,7 @@ KOLK_API void kolk_bytemap_stats(const kolk_bytemap *pool, kolk_stats *out);
  * count - 1? */
 KOLK_API bool kolk_bytemap_is_valid(const kolk_bytemap *pool);
 
-/* ---- Walking: used slots in ascending order. Any may be deleted meanwhile; what is new may or may not be visited */
+/* ---- Walking: used slots in ascending order. Any may be deleted; what is new may or may not be visited */
 
 /* The next object behind this one (which may have been deleted since); NULL starts, NULL ends. A pointer that is not
  * the start of a slot is a bug of the caller and gives NULL. */

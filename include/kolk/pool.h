@@ -33,7 +33,7 @@
  *           or teardown hook, 8 bytes with ages.
  * Contents  alloc gives what the last life left, or what memory held: initialise all of it. free leaves the object as
  *           it is. Nothing of the pool's own is ever stored in a slot.
- * Threads   one at a time; any number may call the functions that take a const pool while nobody calls another.
+ * Threads   one at a time; any number may call the functions that take a const pool while no other function is called.
  * Design    the essay in src/pool/pool.c; ARCHITECTURE.md.
  */
 #ifndef KOLK_POOL_H

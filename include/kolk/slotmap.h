@@ -37,7 +37,7 @@
  * Memory    on the caller's memory, or on pages of the system; never malloc. An object costs its stride and 12 bytes.
  * Contents  add gives what was there before: initialise all of it. Objects are moved as bytes: one that holds pointers
  *           into itself, or is pointed to, needs on_move. Nothing of the map's own is ever stored among the objects.
- * Threads   one at a time; any number may call the functions that take a const map while nobody calls another.
+ * Threads   one at a time; any number may call the functions that take a const map while no other function is called.
  * Design    the essay in src/slotmap/slotmap.c; ARCHITECTURE.md.
  */
 #ifndef KOLK_SLOTMAP_H
@@ -193,8 +193,8 @@ KOLK_INLINE uint32_t kolk_slotmap_slot(const kolk_slotmap *map, kolk_handle hand
 /* ---- Order and iteration --------------------------------------------------------------------------------------- */
 
 /* Sorts the objects by the sign of compare, equal ones staying in their order; all handles stay valid. In place:
- * O(n log n) comparisons, at most one move an object; O(n), and no move, if they are sorted. compare must return, and may
- * not change the map; it is called with objects of this map. Later adds and removals don't keep the order. */
+ * O(n log n) comparisons, at most one move an object; O(n), and no move, if they are sorted. compare must return, and
+ * may not change the map; it is called with objects of this map. Later adds and removals don't keep the order. */
 KOLK_API void kolk_slotmap_sort(kolk_slotmap *map, int (*compare)(const void *a, const void *b, void *context),
                                 void *context);
 
@@ -219,7 +219,7 @@ KOLK_INLINE void *kolk_slotmap_cursor_next(kolk_slotmap_cursor *cursor);
 
 /* ---- Memory and questions -------------------------------------------------------------------------------------- */
 
-/* Room for so many objects without asking the system later. KOLK_ABOVE_MAX, KOLK_NO_MEMORY: nothing has changed. */
+/* Room for this many objects without asking the system later. KOLK_ABOVE_MAX, KOLK_NO_MEMORY: nothing has changed. */
 KOLK_API kolk_status kolk_slotmap_reserve(kolk_slotmap *map, uint32_t capacity);
 
 /* Gives the whole pages behind the last object back to the system (not on the caller's memory). Bytes given back, where

@@ -4,17 +4,17 @@
  *     byte_map     | 01| 83| 02| 80| ... |              1 byte a slot: the flag 0x80 if it is free, the seed below
  *                        ^ first_free: where new, or delete below it, was last
  *
- * All that this pool is is in these four fields, and a handle is a slot's index above its byte: so a handle is valid if
- * it equals what the byte map says, and the flag is not in it. The seed counts lives, modulo 128, and moves in new, so
- * that the handle of a dead object differs from that of the next one in its slot.
+ * The whole pool is in these four fields. A handle is a slot's index above its byte, so it is valid if it equals what
+ * the byte map says; the flag is not in it. The seed counts lives, modulo 128, and new advances it: so the handle of a
+ * dead object differs from that of the next one in its slot.
  *
- * The cursor moves on before it looks. The original goes over all slots a second time if it has to, which finds nothing
- * that is not below the cursor's first place; so here the second pass ends there, at the same slot or the same NULL
- * with the same cursor. Both passes look at eight bytes at a time.
+ * The cursor moves on before it looks. If the original finds no free slot up to the end, it goes over all slots a
+ * second time. All that this can find lies below the cursor's first place, so here the second pass ends there, at the
+ * same slot, or at the same NULL with the same cursor. Both passes look at eight bytes at a time.
  *
- * An attached pool's bytes and cursor are another program's, so nothing is remembered of them: used slots are counted
- * when asked for, and a cursor that points nowhere wraps like one at the end. Its `bound` is 0, so that new and delete
- * leave their fast paths (bytemap.inl).
+ * An attached pool's bytes and cursor belong to another program, so nothing is remembered of them: used slots are
+ * counted when asked for, and a cursor that points nowhere wraps like one at the end. Its `bound` is 0, so that new and
+ * delete leave their fast paths (bytemap.inl).
  *
  * Invariants (kolk_bytemap_is_valid):
  *     I1  an initialised pool has both arrays unless count is 0, 0 <= count <= 2^23, and is where it was initialised

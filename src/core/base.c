@@ -86,7 +86,7 @@ static void append_site(text *out, const char *before, const void *site, bool li
     append_text(out, words);
 }
 
-/* Who failed; of damage, who has seen it. */
+/* The site is that of the call that failed; of damage, that of the call that saw it. */
 static const char *word_before_site(kolk_status rule) {
     bool damage = rule == KOLK_WRITE_AFTER_FREE || rule == KOLK_OVERFLOW || rule == KOLK_UNDERFLOW;
     return damage ? ", seen by " : " by ";

@@ -44,7 +44,7 @@ static inline uint32_t kolk_room_next_capacity(uint32_t capacity, uint32_t max_c
 /* Checks size and alignment of the objects and fills in what is 0. type_size and type_align are 0, or of the type. */
 kolk_status kolk_room_resolve_size(size_t *size, size_t *align, size_t type_size, size_t type_align);
 
-/* Bytes of the block of what `desc` describes, with so many slots, each region rounded up to `unit`. */
+/* Bytes of the block of what `desc` describes, with this many slots, each region rounded up to `unit`. */
 typedef uint64_t kolk_bytes(const void *desc, uint32_t capacity, uint64_t unit);
 
 /* Checks capacities and memory, of which the size is resolved, and fills in what is 0. */

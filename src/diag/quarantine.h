@@ -1,9 +1,10 @@
-/* quarantine.h: the slots of a pool that were freed last wait in its debug mode's ring (debug.h) before they are used again.
+/* quarantine.h: the slots of a pool that were freed last wait in its debug mode's ring (debug.h) before they are used
+ * again.
  *
  *     ring   | 7 | 2 | 9 | . | . |      `waiting` of them, the oldest first
  *
- * How many wait is a field of the pool, which needs it to count its objects. A shared pool calls this under its lock; other
- * threads may read that field at the same time. */
+ * How many wait is a field of the pool, which needs it to count its objects. A shared pool calls this under its lock;
+ * other threads may read that field at the same time. */
 #ifndef KOLK_SRC_QUARANTINE_H
 #define KOLK_SRC_QUARANTINE_H
 

@@ -1,6 +1,5 @@
-/* pool_ask.c: what can be asked of a pool, by pointer, index and handle, and what is said of one that it does not know.
- * Nothing here changes the pool, but for a counter. A pool answers for those that it overflows into where pool.h says
- * so. */
+/* pool_ask.c: questions to a core pool, by pointer, index and handle, and reports about pointers that it does not know.
+ * Only counters change here. A pool answers for those that it overflows into where pool.h says so. */
 #include "pool_inside.h"
 
 #include "../core/assert.h"
@@ -43,7 +42,6 @@ void kolk_pool_fail_object(const kolk_pool *pool, const void *object, const char
     }
 }
 
-/* The debug mode's proof of a slot's zones and fill. */
 void kolk_pool_verify(kolk_pool *pool, uint32_t index, const void *site) {
     KOLK_ASSERT(pool->debug && index < pool->fresh);
     uint8_t in_hook = pool->in_hook;
@@ -98,7 +96,7 @@ static bool knows_tag(const kolk_pool *pool, kolk_handle handle) {
     return pool != NULL;
 }
 
-/* A handle that finds no object: NULL, and a note if it is not just null. */
+/* A handle that has found no object: notes it, and gives NULL. */
 static void *get_none(const kolk_pool *pool, kolk_handle handle, const void *site) {
     if (kolk_note_stale(&pool->desc.name, handle) && !knows_tag(pool, handle) &&
         kolk_note_foreign(&pool->wrong_pool, pool->debug_flags & KOLK_DEBUG_STRICT))

@@ -65,8 +65,9 @@ static inline uint32_t peak_of(const kolk_pool *pool) {
     return kolk_peak(pool->peak, pool->fresh);
 }
 
-/* Of the last so many free slots, allocs are looked after: never-issued slots don't cover the headroom any more, or the
- * low-water mark and the slot above it; or the peak is counted, and would rise. */
+/* How many of the last free slots need the slow path: those that belong to the headroom, or that are at the low-water
+ * mark or one above it, as far as never-issued slots don't cover them; or those that would raise a peak that is
+ * counted. */
 static inline uint32_t watched_slots(const kolk_pool *pool) {
     uint64_t low = pool->desc.on_low ? (uint64_t)pool->desc.low_water + 1 : 0, spare = pool->capacity - pool->fresh;
     uint64_t kept = pool->desc.headroom > low ? pool->desc.headroom : low;
@@ -126,7 +127,7 @@ void kolk_pool_clear_for(kolk_pool *pool, bool ends, const void *site);
 
 /* ---- pool_full.c ------------------------------------------------------------------------------------------------ */
 
-/* How an object is asked for, but for kolk_pool_alloc's own way, which is all 0. */
+/* How an object is asked for. All 0 is the way of kolk_pool_alloc. */
 typedef struct alloc_request {
     bool urgent;        /* from the headroom too */
     bool quiet;         /* no hook is asked */
@@ -159,7 +160,7 @@ kolk_status kolk_pool_resolve(kolk_pool_desc *desc, size_t type_size, size_t typ
 
 /* ---- pool_memory.c ---------------------------------------------------------------------------------------------- */
 
-/* Bytes of the block of a pool with so many slots, each region rounded up to `unit`; desc is a kolk_pool_desc
+/* Bytes of the block of a pool with this many slots, each region rounded up to `unit`; desc is a kolk_pool_desc
  * (room.h). */
 uint64_t kolk_pool_bytes(const void *desc, uint32_t capacity, uint64_t unit);
 
@@ -170,7 +171,7 @@ kolk_status kolk_pool_make(kolk_pool *pool, const kolk_pool_desc *desc, const ko
 /* Gives that memory back; the pool is all zero then. */
 void kolk_pool_unmake(kolk_pool *pool);
 
-/* Lets so many slots be used, as far as the pool commits memory step by step. */
+/* Lets this many slots be used, as far as the pool commits memory step by step. */
 bool kolk_pool_commit(const kolk_pool *pool, uint32_t capacity);
 
 /* Room for `needed` slots at least, twice what there was if possible. */

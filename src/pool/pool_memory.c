@@ -40,7 +40,7 @@ static layout layout_of(const kolk_pool_desc *desc, uint32_t max_capacity) {
     return shape;
 }
 
-/* Bytes of each region for so many slots; 0 where there is none. */
+/* Bytes of each region for this many slots; 0 where there is none. */
 static void measure_layout(const layout *shape, uint32_t capacity, uint64_t sizes[POOL_REGIONS]) {
     uint64_t words = kolk_bits_words(capacity);
     memset(sizes, 0, POOL_REGIONS * sizeof *sizes);
@@ -184,7 +184,6 @@ kolk_status kolk_pool_reserve(kolk_pool *pool, uint32_t capacity) {
     return KOLK_OK;
 }
 
-/* Room for `needed` slots at least, twice what there was if possible. */
 bool kolk_pool_grow(kolk_pool *pool, uint64_t needed) {
     if (needed > pool->desc.max_capacity) return false;
     uint32_t wish = kolk_room_next_capacity(pool->capacity, pool->desc.max_capacity, pool->stride);

@@ -8,8 +8,8 @@
  * one chain through the slots: a link is the next slot + 1, and 0 ends it.
  *
  *     first -> free slots in their order -> worn-out slots -> slots in quarantine -> live slots by age -> 0
- *              (LIFO: from the bottom of     (the oldest       (the same)            (with ages: but for
- *              the stack; FIFO: the oldest   first)                                  what is protected)
+ *              (LIFO: from the bottom of     (the oldest       (the same)            (with ages: except
+ *              the stack; FIFO: the oldest   first)                                  protected ones)
  *              first; LOWEST: none, its
  *              order is that of the bits)
  *

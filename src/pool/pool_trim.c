@@ -14,7 +14,7 @@
 
 /* ---- Memory given back ------------------------------------------------------------------------------------------- */
 
-/* So many slots fill whole pages. */
+/* The least number of slots that fill whole pages. */
 static uint64_t slots_of_pages(const kolk_pool *pool) {
     uint64_t page = kolk_memory_page(), least = (uint64_t)1 << pool->shift;
     return least < page ? page / least : 1;
@@ -73,7 +73,7 @@ static void measure_demand(kolk_pool *pool) {
     uint32_t demand = pool->tick.demand - (pool->tick.demand / 64 + (pool->tick.demand % 64 != 0));
     if (demand < kolk_pool_count(pool)) demand = kolk_pool_count(pool);
     uint32_t peak = peak_of(pool);
-    if (pool->tick.peak < peak) demand = peak; /* so many were needed since the last tick */
+    if (pool->tick.peak < peak) demand = peak; /* needed since the last tick */
     pool->tick.peak = peak;
     pool->tick.demand = demand;
     if (pool->tick.provided < demand) pool->tick.provided = demand;

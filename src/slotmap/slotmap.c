@@ -9,21 +9,26 @@
  *     owners      place    0     1     2  |  3     4  |           slot
  *                 slot     1     3     4  |  0     2  |
  *                       objects, packed  count     fresh - worn
- *     objects            | A  |  B  |  C  |     |     | ......... | capacity | (reserved, not committed) | max_capacity
- *                        |
+ *     objects            | A  |  B  |  C  |     |     | ..... | capacity | (reserved, not committed) | max_capacity |
  *
  * owners[] is a permutation of the slots, and cells[].place its inverse (the sparse set of Briggs and Torczon, An
- * Efficient Representation for Sparse Sets, 1993). The places before count own the objects that are there; those behind
- * it own the free slots, in the order in which they will be used. So there is no list of free slots, to add is to
- * advance count, to remove is to let two slots change places, and "is it there" is one comparison, place < count.
+ * Efficient Representation for Sparse Sets, 1993). The places before count own the objects that are there. The places
+ * behind it own the free slots, in the order in which they will be used. So there is no list of free slots: to add is
+ * to advance count, to remove is to let two slots change places, and "is it there" is one comparison, place < count.
  *
- * `fresh` is that of kolk_pool: slots from there on never had an object; it only advances, and what the arrays hold
+ * `fresh` is that of kolk_pool: slots from there on never had an object, and it only advances; what the arrays hold
  * from there on does not matter. A slot whose generations are used up leaves the permutation for a list, which is used
- * when the map would otherwise be full: its place is NO_PLACE, and its generation is the next in the list.
+ * when the map would otherwise be full. Its place is NO_PLACE, and its generation is the next slot in the list.
  *
- * The fast paths (slotmap.inl) are shown bounds of 0 by maps in debug mode, and under tools that are to be told of
- * every place; remove also by those with on_move. get has no such bound, since nothing changes where objects are looked
- * for. Where the peak of a scene is counted (KOLK_STATS=sizes), add leaves the fast path as soon as it would rise.
+ * The fast paths (slotmap.inl) look at two bounds, add_bound and remove_bound, and the slow path sets them:
+ *
+ *     what the map has                                     add_bound       remove_bound
+ *     no option                                            fresh - worn    fresh
+ *     the peak of a scene is counted (KOLK_STATS=sizes)    the peak, if that is less
+ *     on_move                                                              0
+ *     debug mode, or a tool that is told of every place    0               0
+ *
+ * get has no bound of its own, since no option changes where objects are looked for.
  *
  * Invariants (kolk_slotmap_is_valid):
  *     I1  count <= fresh - worn <= fresh <= capacity <= max_capacity; peak >= count, counted or not
@@ -32,7 +37,7 @@
  *     I4  an owner's generation is at least 1
  *     I5  the bounds are as said above
  *     I6  the places behind the last object are as the debug mode left them
- * All time bounds are those of slotmap.h. */
+ * The time bounds are those of slotmap.h. */
 #include "slotmap_inside.h"
 
 #include "../core/begin.h"
@@ -95,7 +100,7 @@ static uintptr_t place_of(const kolk_slotmap *map, const void *object) {
     return kolk_exact_slot((uintptr_t)object - (uintptr_t)map->objects, map->shift, map->inverse);
 }
 
-/* Reports what is wrong with a pointer of which the caller wants the `verb`. */
+/* Reports what is wrong with a pointer that the caller wants to `verb`. */
 static void fail_map_object(const kolk_slotmap *map, const void *object, const char *verb, const void *site) {
     uint64_t inside;
     bool moved;
@@ -183,14 +188,14 @@ kolk_status kolk_slotmap_reserve(kolk_slotmap *map, uint32_t capacity) {
     return KOLK_OK;
 }
 
-/* Room for one more object, and as much as seems right. */
+/* Room for one more object at least, twice what there was if possible. */
 static bool grow_map(kolk_slotmap *map) {
     if (map->capacity == map->max_capacity) return false;
     uint32_t wish = kolk_room_next_capacity(map->capacity, map->max_capacity, map->stride);
     return kolk_slotmap_reserve(map, wish) == KOLK_OK || kolk_slotmap_reserve(map, map->capacity + 1) == KOLK_OK;
 }
 
-/* Lets a slot into the permutation, as the owner of the last of the places that have one. */
+/* The slot enters the permutation, as the owner of its last place. */
 static void put_owner(kolk_slotmap *map, uint32_t slot) {
     KOLK_ASSERT(slot < map->fresh && owned(map) > 0);
     uint32_t place = owned(map) - 1;
@@ -291,7 +296,7 @@ void kolk_slotmap_readdress(kolk_slotmap *map) {
         map->on_move(map_object_at(map, place), place, place, map->context);
 }
 
-/* A handle that finds no object: a note, if it is not just null. */
+/* Notes a handle that has found no object. */
 static void note_none(const kolk_slotmap *map, kolk_handle handle, const void *site) {
     if (kolk_note_stale(&map->name, handle) && kolk_handle_is_foreign(handle, map->tag, map->max_capacity) &&
         kolk_note_foreign(&map->wrong_pool, map_has(map, KOLK_DEBUG_STRICT)))

@@ -61,14 +61,14 @@ kolk_status kolk_slotmap_make(kolk_slotmap *map, const kolk_slotmap_desc *desc, 
 /* Gives that memory back; the map is all zero then. */
 void kolk_slotmap_unmake(kolk_slotmap *map);
 
-/* Lets so many places be used. */
+/* Lets this many places be used. */
 bool kolk_slotmap_commit(const kolk_slotmap *map, uint32_t capacity);
 
 /* Bytes of address space, and those that the map's capacity has been committed. */
 uint64_t kolk_slotmap_reserved(const kolk_slotmap *map);
 uint64_t kolk_slotmap_committed(const kolk_slotmap *map);
 
-/* Debug setting move: the objects are at other addresses afterwards, and nobody may touch the old ones; unless there is
+/* Debug setting move: gives all objects other addresses, and makes the old ones inaccessible. Does nothing if there is
  * no memory for it. */
 void kolk_slotmap_relocate(kolk_slotmap *map);
 

@@ -2,8 +2,8 @@
  *
  *     | objects | cells | owners |
  *
- * With the debug setting `move` the objects are in blocks of their own instead, one of them at a time; nobody may touch
- * the others, and their pages have been given back:
+ * With the debug setting `move` the objects are in blocks of their own instead, one of them at a time. The others are
+ * inaccessible, and their pages have been given back:
  *
  *     blocks    | - | - | objects | - | - | - | - | - | */
 #include "slotmap_inside.h"
@@ -54,14 +54,15 @@ size_t kolk_slotmap_memory_size(const kolk_slotmap_desc *desc) {
 
 /* ---- What tools are told of the places from `from` to `end` ----------------------------------------------------- */
 
-/* Nobody may touch them, and what lies behind them in their last granule of 8 bytes is nobody's either. */
+/* They are inaccessible, and so is what lies behind them in their last granule of 8 bytes, which belongs to no
+ * object. */
 static void hide_places(const kolk_slotmap *map, const unsigned char *objects, uint32_t from, uint32_t end) {
     KOLK_ASSERT(end <= map->max_capacity);
     size_t first = (size_t)from * map->stride, last = (size_t)round_up((uint64_t)end * map->stride, 8);
     if (map_has(map, KOLK_DEBUG_BYPASS) && from < end) kolk_tools_hide(objects + first, last - first);
 }
 
-/* The program may, and has to write them first. */
+/* The program may touch them, and has to write them first. */
 static void show_places(const kolk_slotmap *map, const unsigned char *objects, uint32_t from, uint32_t end) {
     KOLK_ASSERT(end <= map->max_capacity);
     size_t first = (size_t)from * map->stride, last = (size_t)end * map->stride;
