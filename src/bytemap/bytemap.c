@@ -28,7 +28,7 @@
 
 #include "../diag/debug.h"
 #include "../core/assert.h"
-#include "../core/begin.h"
+#include "../diag/begin.h"
 #include "../core/fail.h"
 #include "../core/geometry.h"
 #include "../os/memory.h"

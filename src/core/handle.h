@@ -1,5 +1,4 @@
-/* handle.h: the tags in handles, and what is noted of a handle that finds no object. How the bits of a handle are put
- * together is in base.inl.
+/* handle.h: the tags in handles. How the bits of a handle are put together is in base.inl.
  *
  *     | generation, 32 bits | slot, in the bits that max_capacity needs, below |
  *                           | tag, its lowest bit on top                       |     XORed
@@ -10,7 +9,6 @@
 
 #include "kolk/base.inl"
 
-#include "../diag/probes.h"
 #include "hash.h"
 
 /* Bits that an index below n needs. */
@@ -32,27 +30,6 @@ static inline uint32_t kolk_tag_bits(uint32_t tag, const char *name) {
 static inline bool kolk_handle_is_foreign(kolk_handle handle, uint32_t tag, uint32_t max_capacity) {
     unsigned bits = kolk_index_bits(max_capacity);
     return bits < 32 && kolk_handle_index(handle, tag) >> bits != 0;
-}
-
-/* A statistic in something const: several threads may count here, and lose some. */
-static inline void kolk_count_one(const uint32_t *counter) {
-    uint32_t *at = (uint32_t *)(uintptr_t)counter;
-    __atomic_store_n(at, __atomic_load_n(at, __ATOMIC_RELAXED) + 1, __ATOMIC_RELAXED);
-}
-
-/* Notes that a handle has found no object in the pool that has this name, or none. False for the null handle, which is
- * not worth a note. */
-static inline bool kolk_note_stale(const char *const *name, kolk_handle handle) {
-    (void)name; /* without probes */
-    if (kolk_handle_generation(handle) == 0) return false;
-    PROBE2(stale_handle, *name ? *name : "", handle.bits);
-    return true;
-}
-
-/* Counts a handle that is foreign as well; with `strict` it is to be reported: kolk_fail_handle. */
-static inline bool kolk_note_foreign(const uint32_t *wrong_pool, bool strict) {
-    kolk_count_one(wrong_pool);
-    return strict;
 }
 
 #endif

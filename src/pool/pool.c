@@ -57,7 +57,7 @@
 #include "pool_age.h"
 #include "pool_order.h"
 
-#include "../core/begin.h"
+#include "../diag/begin.h"
 #include "../core/fail.h"
 #include "../core/handle.h"
 #include "../os/memory.h"

@@ -5,6 +5,7 @@
 #include "../core/assert.h"
 #include "../core/fail.h"
 #include "../core/handle.h"
+#include "../diag/stale.h"
 #include "../diag/tools.h"
 
 /* ---- Reports ---------------------------------------------------------------------------------------------------- */

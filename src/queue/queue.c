@@ -53,7 +53,7 @@
 #if __STDC_HOSTED__
 
 #include "../core/atomics.h"
-#include "../core/begin.h"
+#include "../diag/begin.h"
 #include "../diag/debug.h"
 #include "../os/memory.h"
 #include "../diag/tools.h"

@@ -9,6 +9,7 @@
 #include "../core/geometry.h"
 #include "../core/handle.h"
 #include "../core/hash.h"
+#include "../diag/stale.h"
 #include "../diag/tools.h"
 
 /* ---- Reports ------------------------------------------------------------------------------------------------------------- */

@@ -3,7 +3,7 @@
 
 #if __STDC_HOSTED__
 
-#include "../core/begin.h"
+#include "../diag/begin.h"
 #include "../core/bits.h"
 #include "../core/geometry.h"
 #include "../core/handle.h"

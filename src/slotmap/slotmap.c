@@ -40,11 +40,12 @@
  * The time bounds are those of slotmap.h. */
 #include "slotmap_inside.h"
 
-#include "../core/begin.h"
+#include "../diag/begin.h"
 #include "../core/fail.h"
 #include "../core/handle.h"
 #include "../os/memory.h"
 #include "../diag/probes.h"
+#include "../diag/stale.h"
 #include "../diag/tools.h"
 
 #include <string.h>

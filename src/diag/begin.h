@@ -4,9 +4,9 @@
 
 #include "kolk/base.h"
 
-#include "../diag/process.h"
-#include "../diag/registry.h"
-#include "../diag/tools.h"
+#include "process.h"
+#include "registry.h"
+#include "tools.h"
 
 #include <string.h>
 
