@@ -78,6 +78,7 @@ struct kind {
     bool (*give_handle)(subject *s, kolk_handle handle);
     bool (*is_live)(const subject *s, const void *object);
     void *(*slots)(const subject *s);
+    void *(*first)(const subject *s); /* of the objects; NULL: none */
     kolk_status (*reserve)(subject *s, uint32_t capacity);
     size_t (*trim)(subject *s);
     void *(*take_far)(subject *s); /* a slot beyond its capacity */
@@ -170,6 +171,10 @@ static void *slots_of_pool(const subject *s) {
     return s->of.pool.slots;
 }
 
+static void *first_of_pool(const subject *s) {
+    return kolk_pool_next(&s->of.pool, NULL);
+}
+
 static kolk_status reserve_in_pool(subject *s, uint32_t capacity) {
     return kolk_pool_reserve(&s->of.pool, capacity);
 }
@@ -255,6 +260,10 @@ static void *slots_of_map(const subject *s) {
     return s->of.map.objects;
 }
 
+static void *first_of_map(const subject *s) {
+    return kolk_slotmap_count(&s->of.map) ? s->of.map.objects : NULL;
+}
+
 static kolk_status reserve_in_map(subject *s, uint32_t capacity) {
     return kolk_slotmap_reserve(&s->of.map, capacity);
 }
@@ -331,6 +340,10 @@ static void *slots_of_shared(const subject *s) {
     return s->of.shared.slots;
 }
 
+static void *first_of_shared(const subject *s) {
+    return kolk_shared_next(&s->of.shared, NULL);
+}
+
 static bool shared_has_handle(subject *s, void *object) {
     return !kolk_handle_is_null(kolk_shared_handle(&s->of.shared, object));
 }
@@ -386,6 +399,10 @@ static void *slots_of_bytemap(const subject *s) {
     return s->of.bytemap.object_list;
 }
 
+static void *first_of_bytemap(const subject *s) {
+    return kolk_bytemap_next(&s->of.bytemap, NULL);
+}
+
 static bool just_index_of_bytemap(subject *s, void *object) {
     return kolk_bytemap_get_just_index(&s->of.bytemap, object) != -1;
 }
@@ -431,9 +448,9 @@ static void stats_of_queue(const subject *s, kolk_stats *out) {
         .debug = OF_SLOTS & ~(unsigned)(without), .init = init_pool, .take = take_from_pool, .give = give_to_pool,     \
         .end = end_of_pool, .in_take = &in_pool_take, .in_give = &in_pool_give, .in_end = &in_pool_end,                \
         .is_valid = pool_is_valid, .stats = stats_of_pool, .clear = clear_pool, .handle = handle_of_pool,              \
-        .get = get_of_pool, .is_live = is_live_in_pool, .slots = slots_of_pool, .reserve = reserve_in_pool,            \
-        .trim = trim_pool, .free_verb = "free", .double_free = "double free of slot %u", .slot = "slot",               \
-        .dead = "is free", __VA_ARGS__                                                                                 \
+        .get = get_of_pool, .is_live = is_live_in_pool, .slots = slots_of_pool, .first = first_of_pool,                \
+        .reserve = reserve_in_pool, .trim = trim_pool, .free_verb = "free", .double_free = "double free of slot %u",   \
+        .slot = "slot", .dead = "is free", __VA_ARGS__                                                                 \
     }
 
 #define WITH_HANDLES                                                                                                   \
@@ -449,7 +466,8 @@ static void stats_of_queue(const subject *s, kolk_stats *out) {
         .take = take_from_shared, .give = give_to_shared, .end = end_of_shared, .in_take = &in_shared_take,            \
         .in_give = &in_shared_give, .in_end = &in_shared_end, .is_valid = shared_is_valid, .stats = stats_of_shared,   \
         .handle = handle_of_shared, .get = get_of_shared, .is_live = is_live_in_shared, .slots = slots_of_shared,      \
-        .free_verb = "free", .double_free = "double free of slot %u", .slot = "slot", .dead = "is free", __VA_ARGS__   \
+        .first = first_of_shared, .free_verb = "free", .double_free = "double free of slot %u", .slot = "slot",        \
+        .dead = "is free", __VA_ARGS__                                                                                 \
     }
 
 static const kind kinds[] = {
@@ -480,6 +498,7 @@ static const kind kinds[] = {
      .get = get_of_map,
      .give_handle = give_handle_to_map,
      .slots = slots_of_map,
+     .first = first_of_map,
      .reserve = reserve_in_map,
      .trim = trim_map,
      .questions = {{"index", index_of_map, false, false}, {"handle", map_has_handle, false, false}},
@@ -509,6 +528,7 @@ static const kind kinds[] = {
      .stats = stats_of_bytemap,
      .clear = clear_bytemap,
      .slots = slots_of_bytemap,
+     .first = first_of_bytemap,
      .questions = {{"get_just_index", just_index_of_bytemap, true, false},
                    {"get_index", index_of_bytemap, true, false},
                    {"next", next_in_bytemap, true, true}},

@@ -48,10 +48,10 @@ static inline void put_name(char *text, const char *name) {
 static inline ending run_with(const char *name, const char *sizes, const char *argument) {
     write_file(sizes);
     setenv("KOLK_SIZES", path, 1);
-    ending it = run_scenario(name, NULL, argument);
+    ending ended = run_scenario(name, NULL, argument);
     unsetenv("KOLK_SIZES");
-    put_name(it.text, path);
-    return it;
+    put_name(ended.text, path);
+    return ended;
 }
 
 #define HEAD                                                                                                           \

@@ -1,5 +1,6 @@
-/* Sizes that tune themselves: what KOLK_STATS=sizes measures, what KOLK_SIZES does to pools, and every line that it does not
- * understand. Each program is this one run once more, since the environment is read once. */
+/* Sizes that tune themselves: random operations on core pools, odd names, every line of the file that is not understood, and
+ * files that cannot be read. What all kinds make of it is in contracts/test_all_sizes.c. Each program is this one run once
+ * more, since the environment is read once. */
 #include "../help/test.h"
 
 #include "sizes_test.h"
@@ -24,77 +25,6 @@ static uint32_t peak_of(const kolk_pool *pool) {
 
 /* ---- Measuring ---------------------------------------------------------------------------------------------------- */
 
-/* Up to 5 before any scene, 3 to 7 in the first, 2 in the second, 4 after it. */
-static void play_scenes(const char *argument) {
-    static kolk_pool pools[5];
-    static const char *const names[] = {"lifo", "fifo", "lowest", "watched", "none"};
-    (void)argument;
-    for (unsigned i = 0; i < 5; i++) {
-        kolk_pool_desc desc = {.name = names[i], .object_size = 8, .capacity = 20, .reuse = orders[i % 3]};
-        if (i == 3) desc.debug = "quarantine=3";
-        make_pool(&pools[i], &desc);
-    }
-    for (unsigned i = 0; i < 4; i++) alloc(&pools[i], 5), free_to(&pools[i], 3);
-    char first[] = "first scene";
-    kolk_scene(first);
-    memset(first, 'x', sizeof first - 1); /* the name was copied */
-    for (unsigned i = 0; i < 4; i++) alloc(&pools[i], 4), free_to(&pools[i], 1);
-    kolk_scene("second");
-    for (unsigned i = 0; i < 4; i++) {
-        assert_int_equal(peak_of(&pools[i]), 1);
-        alloc(&pools[i], 1), free_to(&pools[i], 0), alloc(&pools[i], 1);
-    }
-    kolk_scene(NULL);
-    for (unsigned i = 0; i < 4; i++) alloc(&pools[i], 3);
-    kolk_pool_deinit(&pools[0]); /* the others are noted at exit */
-}
-
-static void test_peaks_of_each_order_and_scene(void **state) {
-    (void)state;
-    assert_ending(run_scenario("scenes", "sizes", NULL), 0,
-                  HEAD "fifo    = 7\nlifo    = 7\nlowest  = 7\n# none was never needed\nwatched = 7\n"
-                       "\n[first scene]\nfifo    = 7\nlifo    = 7\nlowest  = 7\nwatched = 7\n"
-                       "\n[second]\nfifo    = 2\nlifo    = 2\nlowest  = 2\nwatched = 2\n");
-}
-
-/* Pools of one name share the greatest; what cannot grow has its whole life where it was born; who was full says so. */
-static void play_lives(const char *argument) {
-    kolk_pool a, b, grows, nameless;
-    (void)argument;
-    make_pool(&a, &(kolk_pool_desc){.name = "shared", .object_size = 8, .capacity = 9});
-    make_pool(&b, &(kolk_pool_desc){.name = "shared", .object_size = 16, .capacity = 9});
-    make_pool(&nameless, &(kolk_pool_desc){.object_size = 8, .capacity = 9});
-    alloc(&a, 2), alloc(&b, 3), alloc(&nameless, 9);
-    assert_int_equal(peak_of(&nameless), 9);
-    kolk_pool_deinit(&a);
-    kolk_pool_deinit(&b);
-    kolk_scene("birth");
-    make_pool(&a, &(kolk_pool_desc){.name = "fixed", .object_size = 8, .capacity = 6});
-    make_pool(&grows, &(kolk_pool_desc){.name = "grows", .object_size = 8, .capacity = 1, .max_capacity = 100000});
-    alloc(&a, 2), alloc(&grows, 2);
-    kolk_scene("later");
-    alloc(&a, 3), alloc(&grows, 3);
-    free_to(&a, 1), free_to(&grows, 1);
-    kolk_scene("birth"); /* again: the greatest of both times */
-    kolk_scene("full");
-    alloc(&a, 6), free_to(&a, 4);
-    kolk_scene("calm");
-    kolk_pool_deinit(&a);
-    kolk_pool_deinit(&grows);
-    kolk_scene("nobody");
-    kolk_pool_deinit(&nameless);
-}
-
-static void test_lives_across_scenes(void **state) {
-    (void)state;
-    assert_ending(run_scenario("lives", "sizes", NULL), 0,
-                  HEAD "fixed  = 6  # all in use, and more were asked for\ngrows  = 5\nshared = 3\n"
-                       "\n[birth]\nfixed = 6  # all in use, and more were asked for\ngrows = 2\n"
-                       "\n[later]\nfixed = 5\ngrows = 5\n"
-                       "\n[full]\nfixed = 6  # all in use, and more were asked for\ngrows = 1\n"
-                       "\n[calm]\nfixed = 4\ngrows = 1\n");
-}
-
 static void play_odd_names(const char *argument) {
     static kolk_pool pools[8];
     static const char *const names[] = {"a = b", "c#", "d\n", "[e]", " f", "", "Schüsse", "g\x7f"};
@@ -117,6 +47,22 @@ static void test_odd_names(void **state) {
                                              "\n[with a ]]\nSchüsse = 3\na = b    = 3\n";
     assert_ending(run_scenario("odd names", "sizes", NULL), 0, expected);
     assert_ending(run_with("odd names", expected, NULL), 0, "");
+}
+
+/* A GTA pool's count is its game's business. */
+static void play_bytemap(const char *argument) {
+    kolk_bytemap pool;
+    kolk_bytemap_view view = {.name = "peds", .count = 9, .object_size = 8};
+    (void)argument;
+    assert_int_equal(kolk_bytemap_initialise_with(&pool, &view), KOLK_OK);
+    assert_non_null(kolk_bytemap_new(&pool));
+    kolk_scene("scene");
+    kolk_bytemap_flush(&pool);
+}
+
+static void test_bytemaps_take_no_part(void **state) {
+    (void)state;
+    assert_ending(run_scenario("bytemap", "sizes", NULL), 0, HEAD);
 }
 
 /* Random operations, against peaks counted here. */
@@ -173,54 +119,6 @@ static void test_random_peaks(void **state) {
     assert_ending(run_scenario("random", "sizes", seed), 0,
                   HEAD "random = 40  # all in use, and more were asked for\n"
                        "\n[scene]\nrandom = 40  # all in use, and more were asked for\n");
-}
-
-/* Without the settings a scene changes nothing. */
-static void play_plain(const char *argument) {
-    kolk_pool pool;
-    (void)argument;
-    make_pool(&pool, &(kolk_pool_desc){.name = "plain", .object_size = 8, .capacity = 9});
-    alloc(&pool, 5), free_to(&pool, 2);
-    kolk_scene("scene");
-    assert_int_equal(peak_of(&pool), 5);
-    kolk_scene(NULL);
-    kolk_pool_deinit(&pool);
-}
-
-static void test_without_settings(void **state) {
-    (void)state;
-    assert_ending(run_scenario("plain", NULL, NULL), 0, "");
-    assert_ending(run_scenario("plain", "1", NULL), 0,
-                  "name   kind  size  alive  peak  capacity  failed  bytes\n"
-                  "plain  pool     8      2     5         9       0    160\n");
-}
-
-/* ---- Two runs ------------------------------------------------------------------------------------------------------ */
-
-static void play_two_runs(const char *argument) {
-    kolk_pool pool, grows;
-    kolk_scene("one");
-    make_pool(&pool, &(kolk_pool_desc){.name = "pool", .object_size = 8, .capacity = 100});
-    make_pool(&grows, &(kolk_pool_desc){.name = "grows", .object_size = 8, .capacity = 1, .max_capacity = 100000});
-    if (argument) fprintf(stderr, "%u %u\n", pool.capacity, grows.capacity);
-    alloc(&pool, 17), alloc(&grows, 30000);
-    if (argument) fprintf(stderr, "%u %u\n", pool.capacity, grows.capacity);
-    kolk_pool_deinit(&pool);
-    kolk_pool_deinit(&grows);
-}
-
-/* The same file is read at the start and written at the end; in the first run it need not be there. */
-static void test_two_runs(void **state) {
-    (void)state;
-    char setting[120];
-    snprintf(setting, sizeof setting, "sizes:%s", path);
-    setenv("KOLK_SIZES", path, 1);
-    assert_int_equal(unlink(path), 0);
-    static const char *const expected = HEAD "grows = 30000\npool  = 17\n\n[one]\ngrows = 30000\npool  = 17\n";
-    assert_ending(run_scenario("two runs", setting, NULL), 0, "");
-    assert_string_equal(read_file(), expected);
-    assert_ending(run_scenario("two runs", setting, "tell"), 0, "17 30000\n17 30000\n");
-    assert_string_equal(read_file(), expected);
 }
 
 /* ---- Reading ------------------------------------------------------------------------------------------------------- */
@@ -318,34 +216,6 @@ static void test_lines_that_are_wrong(void **state) {
                   "2: no pool was called \"nobody\"\n");
 }
 
-/* More than the address space holds: the program's own capacity is good enough. */
-static void play_too_many(const char *argument) {
-    kolk_pool pool;
-    (void)argument;
-    make_pool(&pool, &(kolk_pool_desc){.name = "large", .object_size = 1u << 30, .capacity = 0, .max_capacity = 1});
-    fprintf(stderr, "%u to %u\n", pool.capacity, pool.desc.max_capacity);
-    kolk_pool_deinit(&pool);
-    assert_int_equal(kolk_pool_init(&pool, &(kolk_pool_desc){.name = "bad", .capacity = 1}), KOLK_ZERO_SIZE);
-    assert_true(is_all_zero(&pool));
-    static _Alignas(8) unsigned char memory[8];
-    kolk_pool_desc small = {.name = "bad", .object_size = 8, .capacity = 1, .memory = memory, .memory_size = 8};
-    assert_int_equal(kolk_pool_init(&pool, &small), KOLK_MEMORY_TOO_SMALL);
-    assert_true(is_all_zero(&pool));
-}
-
-static void test_more_than_there_is_room_for(void **state) {
-    (void)state;
-    ending it = run_with("too many", "large = 4294967295\nbad = 3\n", NULL);
-    if (sizeof(void *) == 8 && strstr(it.text, "the system gives no more memory")) {
-        assert_ending(
-            it, 0, BAD "1: large keeps 0 slots and cannot have 4294967295: the system gives no more memory\n0 to 1\n");
-        return;
-    }
-    assert_ending(it, 0,
-                  BAD "1: large keeps 0 slots and cannot have 4294967295: an object is to be about 2 GiB or more, "
-                      "or all of them more than the address space\n0 to 1\n");
-}
-
 static void test_a_file_that_cannot_be_read(void **state) {
     (void)state;
     setenv("KOLK_SIZES", "/nowhere/at/all", 1);
@@ -385,21 +255,16 @@ static void test_the_handler_may_longjmp(void **state) {
 
 int main(int argc, char **argv) {
     static const scenario scenarios[] = {
-        {"scenes", play_scenes},     {"lives", play_lives}, {"odd names", play_odd_names},
-        {"random", play_random},     {"plain", play_plain}, {"two runs", play_two_runs},
-        {"too many", play_too_many}, {"tell", play_tell},   {"jump", play_jump},
+        {"odd names", play_odd_names}, {"random", play_random}, {"bytemap", play_bytemap},
+        {"tell", play_tell},           {"jump", play_jump},
     };
     RUN_SCENARIO(scenarios);
     const struct CMUnitTest tests[] = {
-        TEST(test_peaks_of_each_order_and_scene),
-        TEST(test_lives_across_scenes),
         TEST(test_odd_names),
+        TEST(test_bytemaps_take_no_part),
         TEST(test_random_peaks),
-        TEST(test_without_settings),
-        TEST(test_two_runs),
         TEST(test_capacities),
         TEST(test_lines_that_are_wrong),
-        TEST(test_more_than_there_is_room_for),
         TEST(test_a_file_that_cannot_be_read),
         TEST(test_the_handler_may_longjmp),
     };

@@ -56,7 +56,7 @@ typedef struct ending {
 
 /* Runs a scenario of this program, with KOLK_STATS=setting, or without it if that is NULL. */
 static inline ending run_scenario(const char *name, const char *setting, const char *argument) {
-    static ending it;
+    static ending ended;
     char self[4096]; /* Valgrind does not start links to itself */
     ssize_t length_of_self = readlink("/proc/self/exe", self, sizeof self - 1);
     assert_true(length_of_self > 0);
@@ -81,11 +81,11 @@ static inline ending run_scenario(const char *name, const char *setting, const c
     }
     close(ends[1]);
     size_t length = 0;
-    for (ssize_t n; (n = read(ends[0], it.text + length, sizeof it.text - 1 - length)) > 0;) length += (size_t)n;
-    it.text[length] = 0;
+    for (ssize_t n; (n = read(ends[0], ended.text + length, sizeof ended.text - 1 - length)) > 0;) length += (size_t)n;
+    ended.text[length] = 0;
     close(ends[0]);
-    assert_int_equal(waitpid(child, &it.status, 0), child);
-    return it;
+    assert_int_equal(waitpid(child, &ended.status, 0), child);
+    return ended;
 }
 
 #define assert_ending(ending_, code, text_)                                                                            \
