@@ -320,14 +320,6 @@ static int forget_path(void **state) {
     return plain_environment(state);
 }
 
-static void remove_file(void) {
-    unlink(path);
-}
-
-static int with_path(void **state) {
-    return make_path(state) + atexit(remove_file);
-}
-
 int main(int argc, char **argv) {
     static const scenario scenarios[] = {
         {"scenes", play_scenes},     {"lives", play_lives},
@@ -346,5 +338,5 @@ int main(int argc, char **argv) {
         CONTRACT(test_a_scene_reserves, SIZES, IN(PLAIN)),
         CONTRACT(test_more_than_there_is_room_for, SIZES, IN(PLAIN)),
     };
-    return run_contracts(contracts, LENGTH_OF(contracts), with_path, forget_path);
+    return run_contracts(contracts, LENGTH_OF(contracts), make_path_for_all, forget_path);
 }

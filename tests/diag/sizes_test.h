@@ -14,6 +14,15 @@ static inline int make_path(void **state) {
     return file < 0 ? -1 : close(file);
 }
 
+static inline void remove_file(void) {
+    unlink(path);
+}
+
+/* Of a group of tests. */
+static inline int make_path_for_all(void **state) {
+    return make_path(state) + atexit(remove_file);
+}
+
 static inline int remove_path(void **state) {
     (void)state;
     unsetenv("KOLK_SIZES");

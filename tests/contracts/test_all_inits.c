@@ -1,0 +1,161 @@
+/* An init that its failure handler leaves by longjmp, for every kind, beside everything that an init may report. The
+ * program takes it for one that failed, so nothing may be left of it: no byte in the struct, no memory, no entry in the
+ * registry that anybody would look at once the struct's storage is gone. */
+#include "kinds.h"
+
+#include "../diag/sizes_test.h"
+#include "../help/system_calls.h"
+
+#define SIZE     ((size_t)1 << 20)
+#define CAPACITY 64u /* so that a pool's memory is more than all else that the library takes */
+
+/* ---- What is reported --------------------------------------------------------------------------------------------- */
+
+typedef struct reason {
+    const char *variable, *value;
+    const char *file; /* of KOLK_SIZES; NULL: there is none */
+    const char *debug;
+    bool lent;        /* the memory is the caller's */
+    unsigned needs;   /* of a kind */
+    const char *said; /* its beginning */
+} reason;
+
+static const reason reasons[] = {
+    {"KOLK_STATS", "bogus", NULL, NULL, false, 0, "kolk: KOLK_STATS: \"bogus\" is not understood"},
+    {"KOLK_DEBUG", "bogus", NULL, NULL, false, DEBUGS, "kolk: KOLK_DEBUG: \"bogus\" is not a setting"},
+    {"KOLK_DEBUG", "sites,bogus", NULL, NULL, false, DEBUGS, "kolk: KOLK_DEBUG: \"bogus\" is not a setting"},
+    {"KOLK_FAIL", "bogus", NULL, NULL, false, DEBUGS, "kolk: KOLK_FAIL: \"bogus\" is not understood"},
+    {"KOLK_BYPASS", "bogus", NULL, NULL, false, DEBUGS, "kolk: KOLK_BYPASS: \"bogus\" is neither 0 nor 1"},
+    {NULL, NULL, NULL, "fill,bogus", false, DEBUGS, "kolk: it: \"bogus\" is not a setting"},
+    {"KOLK_SIZES", "/nowhere/at/all", NULL, NULL, false, SIZES, "kolk: KOLK_SIZES: \"/nowhere/at/all\" cannot"},
+    {NULL, NULL, "x\nit = 3\n[boss]\nit = 4\n", NULL, false, SIZES, BAD "1: \"x\" is not understood"},
+    {NULL, NULL, "it = 4294967295\n[boss]\nit = 4\n", NULL, false, SIZES,
+     BAD "1: it keeps 64 slots and cannot have 4294967295: "},
+    {NULL, NULL, "it = 9\n[boss]\nit = 4\n", NULL, true, SIZES,
+     BAD "1: it keeps 8 slots and cannot have 9: it is on the caller's memory"},
+};
+
+/* ---- What reports it ---------------------------------------------------------------------------------------------- */
+
+static kolk_status init_for(subject *s, const reason *why) {
+    static _Alignas(16) unsigned char lent[1000];
+    options with = {.name = "it", .object_size = SIZE, .capacity = CAPACITY, .debug = why->debug};
+    if (why->lent) with.object_size = with.capacity = 8, with.memory = lent, with.memory_size = sizeof lent;
+    return s->kind->init(s, &with);
+}
+
+/* ---- The program that goes on ------------------------------------------------------------------------------------- */
+
+static jmp_buf out_of_init;
+
+static void jump(const kolk_failure *failure, void *context) {
+    (void)context;
+    fprintf(stderr, "%s\n", failure->sentence);
+    longjmp(out_of_init, 1);
+}
+
+static void count_bytes(const char *text, size_t length, void *context) {
+    (void)text;
+    *(size_t *)context += length;
+}
+
+static bool is_anything_listed(void) {
+    kolk_records records = {0};
+    kolk_registry_collect(&records);
+    bool some = records.first;
+    kolk_records_release(&records);
+    return some;
+}
+
+/* Storage that can die, so that a look at it ends the program. It reads as 0, as a byte map's init wants it. */
+static void *new_storage(size_t size) {
+    void *start = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(start != MAP_FAILED);
+    return start;
+}
+
+static subject *new_subject(size_t number) {
+    subject *s = (subject *)new_storage(sizeof *s);
+    s->kind = &kinds[number];
+    return s;
+}
+
+static void play_init(const char *argument) {
+    static unsigned number, which;
+    static subject *s;
+    static long before;
+    assert_int_equal(sscanf(argument, "%u %u", &number, &which), 2);
+    const reason *why = &reasons[which];
+    if (why->variable) setenv(why->variable, why->value, 1);
+    s = new_subject(number);
+    before = address_space();
+    kolk_set_failure_handler(jump, NULL);
+    if (setjmp(out_of_init) == 0) {
+        init_for(s, why);
+        fail_msg("nothing was reported");
+    }
+    kolk_set_failure_handler(NULL, NULL);
+    assert_true(all_bytes_are(&s->of, kinds[number].size, 0));
+    assert_true(address_space() - before < (long)(CAPACITY * SIZE / 2) / sysconf(_SC_PAGESIZE));
+    assert_false(is_anything_listed());
+    memset(&s->of, 0xff, kinds[number].size);
+    munmap(s, sizeof *s);
+
+    size_t bytes = 0;
+    kolk_stats_write(KOLK_STATS_JSON, count_bytes, &bytes);
+    kolk_scene("boss");
+    assert_true(bytes > 0);
+
+    /* What was said is not said again, and the next one is as good as any: it is there at exit. */
+    reason later = *why;
+    later.debug = NULL;
+    assert_int_equal(init_for(new_subject(number), &later), KOLK_OK);
+    assert_true(is_anything_listed());
+}
+
+static void test_a_longjmp_out_of_init_leaves_nothing(void **state) {
+    (void)state;
+    for (unsigned which = 0; which < LENGTH_OF(reasons); which++) {
+        const reason *why = &reasons[which];
+        if ((row_now->kind->can & why->needs) != why->needs) continue;
+        char argument[20];
+        snprintf(argument, sizeof argument, "%u %u", (unsigned)(row_now->kind - kinds), which);
+        write_file(why->file ? why->file : "");
+        if (why->file) setenv("KOLK_SIZES", path, 1);
+        ending ended = run_scenario("init", "text:/dev/null", argument); /* which looks at all that is listed at exit */
+        unsetenv("KOLK_SIZES");
+        put_name(ended.text, path);
+        const char *end = strchr(ended.text, '\n');
+        if (strncmp(ended.text, why->said, strlen(why->said)) != 0 || ended.status != 0 || !end || end[1])
+            fail_msg("%s, status %d: %s", why->said, ended.status, ended.text);
+    }
+}
+
+static void play_told(const char *argument) {
+    static const reason both = {.debug = "bogus"};
+    assert_int_equal(init_for(new_subject(strtoul(argument, NULL, 10)), &both), KOLK_OK);
+}
+
+/* Also if the capacity that the file says is tried in vain, and then the program's own. */
+static void test_each_thing_is_said_once(void **state) {
+    (void)state;
+    char number[20];
+    snprintf(number, sizeof number, "%d", (int)(row_now->kind - kinds));
+    ending ended = run_with("told", "it = 4294967295\n", number);
+    assert_memory_equal(ended.text, "kolk: it: \"bogus\"", 17);
+    const char *next = strchr(ended.text, '\n');
+    assert_non_null(next);
+    assert_memory_equal(next + 1, BAD, strlen(BAD));
+    assert_ptr_equal(strchr(next + 1, '\n'), ended.text + strlen(ended.text) - 1);
+    assert_int_equal(ended.status, 0);
+}
+
+int main(int argc, char **argv) {
+    static const scenario scenarios[] = {{"init", play_init}, {"told", play_told}};
+    RUN_SCENARIO(scenarios);
+    static const contract contracts[] = {
+        CONTRACT(test_a_longjmp_out_of_init_leaves_nothing, 0, IN(PLAIN)),
+        CONTRACT(test_each_thing_is_said_once, SIZES, IN(PLAIN)),
+    };
+    return run_contracts(contracts, LENGTH_OF(contracts), make_path_for_all, plain_environment);
+}
