@@ -278,14 +278,14 @@ static void test_store_buffering(void **unused) {
     schedule what = of("Dekker", store_x_load_y, store_y_load_x, one_saw_the_other);
     asked.store = asked.load = KOLK_SEQ_CST;
     schedule_must_pass(&what);
-    static const int orders[][2] = {{KOLK_RELAXED, KOLK_RELAXED},
-                                    {KOLK_RELEASE, KOLK_ACQUIRE},
-                                    {KOLK_SEQ_CST, KOLK_ACQUIRE},
-                                    {KOLK_RELEASE, KOLK_SEQ_CST}};
-    for (size_t i = 0; i < LENGTH_OF(orders); i++) {
+    static const int pairs[][2] = {{KOLK_RELAXED, KOLK_RELAXED},
+                                   {KOLK_RELEASE, KOLK_ACQUIRE},
+                                   {KOLK_SEQ_CST, KOLK_ACQUIRE},
+                                   {KOLK_RELEASE, KOLK_SEQ_CST}};
+    for (size_t i = 0; i < LENGTH_OF(pairs); i++) {
         what.name = "Dekker with less";
-        asked.store = orders[i][0];
-        asked.load = orders[i][1];
+        asked.store = pairs[i][0];
+        asked.load = pairs[i][1];
         must_fail(&what, SCHEDULE_ASSERTION, "one_saw_the_other");
     }
     what.name = "Dekker with less, no surprises";

@@ -5,8 +5,6 @@
 
 #include "sizes_test.h"
 
-static const kolk_reuse orders[] = {KOLK_REUSE_LIFO, KOLK_REUSE_FIFO, KOLK_REUSE_LOWEST};
-
 static void alloc(kolk_pool *pool, uint32_t n) {
     while (n-- > 0) kolk_pool_alloc(pool);
     assert_true(kolk_pool_is_valid(pool));

@@ -9,8 +9,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static const kolk_reuse debug_orders[] = {KOLK_REUSE_LIFO, KOLK_REUSE_FIFO, KOLK_REUSE_LOWEST};
-
 /* Before each test and after it: only what a test asks for is in force, whatever tool it runs under. */
 static inline int plain_environment(void **state) {
     unsetenv("KOLK_DEBUG");
@@ -22,6 +20,19 @@ static inline int plain_environment(void **state) {
 }
 
 #define DEBUG_TEST(name) cmocka_unit_test_setup_teardown(name, plain_environment, plain_environment)
+
+/* The ways in which a pool can be under observation, from not at all to malloc's blocks. */
+static const struct debug_mode {
+    const char *debug, *bypass;
+} debug_modes[] = {{NULL, "0"}, {"fill", "0"}, {"quarantine=2", "0"}, {"fill,guard,quarantine=64", "0"}, {NULL, "1"}};
+
+#define DEBUG_MODES LENGTH_OF(debug_modes)
+
+/* What a descriptor says as .debug in the n-th of them, which begins here. */
+static inline const char *begin_debug_mode(size_t n) {
+    setenv("KOLK_BYPASS", debug_modes[n % DEBUG_MODES].bypass, 1);
+    return debug_modes[n % DEBUG_MODES].debug;
+}
 
 static inline uint32_t debug_flags(const kolk_pool *pool) {
     kolk_stats stats;

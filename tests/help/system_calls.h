@@ -99,8 +99,6 @@ static inline long address_space(void) {
 
 /* ---- Pools that grow --------------------------------------------------------------------------------------------- */
 
-static const kolk_reuse orders[] = {KOLK_REUSE_LIFO, KOLK_REUSE_FIFO, KOLK_REUSE_LOWEST};
-
 #define OBJECT 1000u /* a stride that makes it grow in small steps: 65 slots at first */
 
 static inline void *stamped(kolk_pool *pool, uint32_t number) {

@@ -89,6 +89,8 @@ static inline int abort_on_failure(void **state) {
 
 /* ---- Pools ------------------------------------------------------------------------------------------------------- */
 
+static const kolk_reuse orders[] = {KOLK_REUSE_LIFO, KOLK_REUSE_FIFO, KOLK_REUSE_LOWEST};
+
 static inline void make_pool(kolk_pool *pool, const kolk_pool_desc *desc) {
     kolk_status status = kolk_pool_init(pool, desc);
     if (status != KOLK_OK) fail_msg("init: %s", kolk_status_text(status));

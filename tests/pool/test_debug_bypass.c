@@ -24,8 +24,8 @@ static void test_each_object_is_a_block_of_its_size(void **state) {
             kolk_pool pool;
             void *objects[4];
             make_bypassed(
-                &pool, (kolk_pool_desc){
-                           .object_size = size, .object_align = align, .capacity = 4, .reuse = debug_orders[size % 3]});
+                &pool,
+                (kolk_pool_desc){.object_size = size, .object_align = align, .capacity = 4, .reuse = orders[size % 3]});
             for (uint32_t i = 0; i < 4; i++) {
                 objects[i] = taken_from(&pool);
                 assert_int_equal(heap.count, i + 1);
@@ -51,10 +51,10 @@ static void test_each_object_is_a_block_of_its_size(void **state) {
 
 static void test_all_ways_to_and_from_a_block(void **state) {
     (void)state;
-    for (size_t n = 0; n < LENGTH_OF(debug_orders); n++) {
+    for (size_t n = 0; n < LENGTH_OF(orders); n++) {
         kolk_pool pool;
         void *objects[5];
-        make_bypassed(&pool, (kolk_pool_desc){.capacity = 8, .reuse = debug_orders[n]});
+        make_bypassed(&pool, (kolk_pool_desc){.capacity = 8, .reuse = orders[n]});
         assert_int_equal(kolk_pool_alloc_n(&pool, objects, 5), 5);
         assert_int_equal(heap.count, 5);
         for (int i = 0; i < 5; i++) {
@@ -116,12 +116,12 @@ static int a_global;
 
 static void test_misuse(void **state) {
     (void)state;
-    for (size_t n = 0; n < LENGTH_OF(debug_orders); n++) {
+    for (size_t n = 0; n < LENGTH_OF(orders); n++) {
         kolk_pool pool;
         notes taken;
         unsigned char *objects[3];
         begin_notes(&taken);
-        make_bypassed(&pool, (kolk_pool_desc){.capacity = 4, .reuse = debug_orders[n]});
+        make_bypassed(&pool, (kolk_pool_desc){.capacity = 4, .reuse = orders[n]});
         for (int i = 0; i < 3; i++) objects[i] = taken_from(&pool);
         give_back(&pool, objects[1]);
         assert_ptr_equal(kolk_pool_next(&pool, objects[1]), objects[2]); /* goes on from a dead object */
@@ -285,12 +285,11 @@ static void test_reset_comes_before_the_block_is_freed(void **state) {
 
 static void test_malloc_fails(void **state) {
     (void)state;
-    for (size_t n = 0; n < 2 * LENGTH_OF(debug_orders); n++) {
+    for (size_t n = 0; n < 2 * LENGTH_OF(orders); n++) {
         kolk_pool pool;
         kolk_stats stats;
         void *objects[4];
-        make_bypassed(&pool,
-                      (kolk_pool_desc){.capacity = 4, .reuse = debug_orders[n % 3], .object_align = n >= 3 ? 64 : 0});
+        make_bypassed(&pool, (kolk_pool_desc){.capacity = 4, .reuse = orders[n % 3], .object_align = n >= 3 ? 64 : 0});
         heap.calls = 0;
         heap.refused_from = 3;
         assert_int_equal(kolk_pool_alloc_n(&pool, objects, 4), 2);
@@ -377,9 +376,9 @@ static void test_churn(void **state) {
     (void)state;
     uint64_t seed = number_from_environment("KOLK_TEST_SEED", 20261121), random = seed;
     print_message("KOLK_TEST_SEED=%" PRIu64 "\n", seed);
-    for (size_t n = 0; n < LENGTH_OF(debug_orders); n++) {
+    for (size_t n = 0; n < LENGTH_OF(orders); n++) {
         kolk_pool pool;
-        make_bypassed(&pool, (kolk_pool_desc){.max_capacity = MANY, .reuse = debug_orders[n]});
+        make_bypassed(&pool, (kolk_pool_desc){.max_capacity = MANY, .reuse = orders[n]});
         alive = 0;
         for (unsigned step = 0; step < (does_a_part() ? 20000 : 60000); step++) {
             bool grows = random_below(&random, 100) < (step / 4000 % 2 ? 35u : 65u); /* fills up, and empties again */
@@ -453,12 +452,12 @@ static void test_iteration(void **state) {
 static void test_a_walk_that_frees_and_allocates(void **state) {
     (void)state;
     for (int how = AS_EVER; how <= NEVER; how++) {
-        for (size_t n = 0; n < LENGTH_OF(debug_orders); n++) {
+        for (size_t n = 0; n < LENGTH_OF(orders); n++) {
             kolk_pool pool;
             notes taken;
             begin_notes(&taken);
             use_places((places)how);
-            make_bypassed(&pool, (kolk_pool_desc){.capacity = 20, .reuse = debug_orders[n]});
+            make_bypassed(&pool, (kolk_pool_desc){.capacity = 20, .reuse = orders[n]});
             for (int i = 0; i < 10; i++) memcpy(taken_from(&pool), &i, sizeof i);
             int old = 0, new = 0, number;
             for (void *each = NULL; (each = kolk_pool_next(&pool, each));) {
@@ -485,13 +484,13 @@ static void test_a_walk_that_frees_and_allocates(void **state) {
 static void test_a_walk_within_a_walk(void **state) {
     (void)state;
     enum { ALL = 40 };
-    for (unsigned n = 0; n < 4 * LENGTH_OF(debug_orders); n++) {
+    for (unsigned n = 0; n < 4 * LENGTH_OF(orders); n++) {
         kolk_pool pool;
         notes taken;
         bool before = n & 1, ends = n & 2;
         begin_notes(&taken);
         use_places(AT_ONCE);
-        make_bypassed(&pool, (kolk_pool_desc){.capacity = 2 * ALL, .reuse = debug_orders[n / 4]});
+        make_bypassed(&pool, (kolk_pool_desc){.capacity = 2 * ALL, .reuse = orders[n / 4]});
         for (int i = 0; i < ALL; i++) memset(kolk_pool_alloc(&pool), i, 24);
         int old = 0;
         for (unsigned char *each = NULL; (each = (unsigned char *)kolk_pool_next(&pool, each));) {
@@ -517,12 +516,12 @@ static void test_a_walk_within_a_walk(void **state) {
 static void test_walks_over_pairs(void **state) {
     (void)state;
     enum { ALL = 200 };
-    for (size_t order = 0; order < LENGTH_OF(debug_orders); order++) {
+    for (size_t order = 0; order < LENGTH_OF(orders); order++) {
         kolk_pool pool;
         notes taken;
         begin_notes(&taken);
         use_places(AT_ONCE);
-        make_bypassed(&pool, (kolk_pool_desc){.capacity = ALL, .reuse = debug_orders[order]});
+        make_bypassed(&pool, (kolk_pool_desc){.capacity = ALL, .reuse = orders[order]});
         for (int i = 0; i < ALL; i++) memset(kolk_pool_alloc(&pool), 0, 24);
         unsigned seen = 0;
         for (void *one = NULL; (one = kolk_pool_next(&pool, one));) {
@@ -612,11 +611,11 @@ static void test_walks_at_a_time(void **state) {
     uint64_t seed = number_from_environment("KOLK_TEST_SEED", 20261205), random = seed;
     print_message("KOLK_TEST_SEED=%" PRIu64 "\n", seed);
     for (int how = AS_EVER; how <= NEVER; how++) {
-        for (size_t n = 0; n < LENGTH_OF(debug_orders); n++) {
+        for (size_t n = 0; n < LENGTH_OF(orders); n++) {
             for (unsigned most = 1; most <= WALKERS; most += WALKERS - 1) {
                 kolk_pool pool;
                 use_places((places)how);
-                make_bypassed(&pool, (kolk_pool_desc){.capacity = SLOTS, .reuse = debug_orders[n]});
+                make_bypassed(&pool, (kolk_pool_desc){.capacity = SLOTS, .reuse = orders[n]});
                 walk_about(&pool, most, &random);
                 end_bypassed(&pool);
             }

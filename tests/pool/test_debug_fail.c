@@ -52,10 +52,9 @@ static void test_every_nth_exactly(void **state) {
         uint32_t period = periods[n / 3 / LENGTH_OF(modes)];
         snprintf(setting, sizeof setting, "bul*:every=%u", period);
         setenv("KOLK_BYPASS", modes[n / 3 % LENGTH_OF(modes)].bypass, 1);
-        make_failing(&pool, setting,
-                     (kolk_pool_desc){.reuse = debug_orders[n % 3],
-                                      .cost = no_cost,
-                                      .debug = modes[n / 3 % LENGTH_OF(modes)].debug});
+        make_failing(
+            &pool, setting,
+            (kolk_pool_desc){.reuse = orders[n % 3], .cost = no_cost, .debug = modes[n / 3 % LENGTH_OF(modes)].debug});
         assert_int_equal(debug_flags(&pool), modes[n / 3 % LENGTH_OF(modes)].flags);
         uint32_t failed = 0;
         for (uint32_t asked = 1; asked <= 2100; asked++) {

@@ -41,7 +41,7 @@ static void test_patterns_of_all_sizes_and_alignments(void **state) {
         kolk_pool pool;
         make_pool(&pool, &(kolk_pool_desc){.object_size = size,
                                            .capacity = 3,
-                                           .reuse = debug_orders[size % 3],
+                                           .reuse = orders[size % 3],
                                            .debug = size % 2 ? "fill" : "fill,guard"});
         live_and_die(&pool, 3, size);
         end_pool(&pool);
@@ -65,14 +65,14 @@ static void test_patterns_on_dirty_memory_of_the_caller(void **state) {
     (void)state;
     _Alignas(16) static unsigned char memory[KOLK_POOL_BYTES(13, 1, 40)];
     for (unsigned dirt = 0; dirt < 3; dirt++) {
-        for (size_t n = 0; n < LENGTH_OF(debug_orders); n++) {
+        for (size_t n = 0; n < LENGTH_OF(orders); n++) {
             kolk_pool pool;
             memset(memory, dirt == 0 ? 0 : dirt == 1 ? 0xff : 0xcd, sizeof memory);
             make_pool(&pool, &(kolk_pool_desc){.object_size = 13,
                                                .capacity = 40,
                                                .memory = memory,
                                                .memory_size = sizeof memory,
-                                               .reuse = debug_orders[n],
+                                               .reuse = orders[n],
                                                .debug = "fill"});
             live_and_die(&pool, 40, 13);
             end_pool(&pool);
@@ -82,11 +82,11 @@ static void test_patterns_on_dirty_memory_of_the_caller(void **state) {
 
 static void test_patterns_in_a_pool_that_grows(void **state) {
     (void)state;
-    for (size_t n = 0; n < LENGTH_OF(debug_orders); n++) {
+    for (size_t n = 0; n < LENGTH_OF(orders); n++) {
         kolk_pool pool;
         make_pool(&pool, &(kolk_pool_desc){.object_size = 3000, /* it grows in steps of 21 slots at first */
                                            .max_capacity = 70,
-                                           .reuse = debug_orders[n],
+                                           .reuse = orders[n],
                                            .debug = "fill"});
         live_and_die(&pool, 10, 3000);
         live_and_die(&pool, 70, 3000);
@@ -96,11 +96,10 @@ static void test_patterns_in_a_pool_that_grows(void **state) {
 
 static void test_all_ways_to_an_object(void **state) {
     (void)state;
-    for (size_t n = 0; n < LENGTH_OF(debug_orders); n++) {
+    for (size_t n = 0; n < LENGTH_OF(orders); n++) {
         kolk_pool pool;
         void *objects[4];
-        make_pool(&pool,
-                  &(kolk_pool_desc){.object_size = 10, .capacity = 20, .reuse = debug_orders[n], .debug = "fill"});
+        make_pool(&pool, &(kolk_pool_desc){.object_size = 10, .capacity = 20, .reuse = orders[n], .debug = "fill"});
         assert_int_equal(kolk_pool_alloc_n(&pool, objects, 4), 4);
         for (int i = 0; i < 4; i++) assert_true(all_bytes_are(objects[i], 10, NEW));
         assert_true(kolk_pool_is_valid(&pool));
@@ -147,9 +146,9 @@ static void start(fixture *f, kolk_reuse reuse) {
 
 static void test_a_write_after_free_is_found_at_reuse(void **state) {
     (void)state;
-    for (size_t n = 0; n < LENGTH_OF(debug_orders); n++) {
+    for (size_t n = 0; n < LENGTH_OF(orders); n++) {
         fixture f;
-        start(&f, debug_orders[n]);
+        start(&f, orders[n]);
         f.objects[1][7] = 0x2a;
         assert_false(kolk_pool_is_valid(&f.pool));
         assert_no_more(&f.kept); /* is_valid sees it, and says nothing */
@@ -242,9 +241,9 @@ static void assert_both_are_told(fixture *f) {
 
 static void test_writes_after_free_are_found_at_clear_and_deinit(void **state) {
     (void)state;
-    for (size_t n = 0; n < LENGTH_OF(debug_orders); n++) {
+    for (size_t n = 0; n < LENGTH_OF(orders); n++) {
         fixture f;
-        start(&f, debug_orders[n]);
+        start(&f, orders[n]);
         write_after_free(&f);
         kolk_pool_clear(&f.pool);
         assert_both_are_told(&f);
@@ -371,7 +370,7 @@ static void test_a_reset_hook_sees_the_object_as_it_was(void **state) {
 
 static void test_pages_given_back_are_no_damage(void **state) {
     (void)state;
-    for (size_t n = 0; n < LENGTH_OF(debug_orders); n++) {
+    for (size_t n = 0; n < LENGTH_OF(orders); n++) {
         kolk_pool pool;
         reports kept;
         void *objects[200];
@@ -379,7 +378,7 @@ static void test_pages_given_back_are_no_damage(void **state) {
         make_pool(&pool, &(kolk_pool_desc){.name = "pages",
                                            .object_size = 500,
                                            .capacity = 200,
-                                           .reuse = debug_orders[n],
+                                           .reuse = orders[n],
                                            .debug = n ? "fill" : "fill,guard"});
         assert_int_equal(kolk_pool_alloc_n(&pool, objects, 200), 200);
         for (int i = 0; i < 200; i++)

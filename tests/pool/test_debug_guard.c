@@ -98,8 +98,8 @@ static void test_each_byte_of_the_zones(void **state) {
         ptrdiff_t size = (ptrdiff_t)sizes[i];
         for (ptrdiff_t distance = 0; distance < (ptrdiff_t)ZONE; distance++) {
             seen_by way = (seen_by)((size_t)distance % WAYS);
-            damage_one_byte(debug_orders[i % 3], sizes[i], -1 - distance, way);
-            damage_one_byte(debug_orders[(i + 1) % 3], sizes[i], size + distance, way);
+            damage_one_byte(orders[i % 3], sizes[i], -1 - distance, way);
+            damage_one_byte(orders[(i + 1) % 3], sizes[i], size + distance, way);
         }
     }
 }
@@ -170,12 +170,12 @@ static void test_many_bytes_and_both_sides_of_an_object(void **state) {
 
 static void test_zones_of_dead_objects(void **state) {
     (void)state;
-    for (size_t n = 0; n < LENGTH_OF(debug_orders); n++) {
+    for (size_t n = 0; n < LENGTH_OF(orders); n++) {
         kolk_pool pool;
         reports kept;
         begin_reports(&kept);
-        make_guarded(
-            &pool, (kolk_pool_desc){.object_size = 6, .capacity = 2, .reuse = debug_orders[n], .debug = "guard,fill"});
+        make_guarded(&pool,
+                     (kolk_pool_desc){.object_size = 6, .capacity = 2, .reuse = orders[n], .debug = "guard,fill"});
         unsigned char *object = taken_from(&pool), *other = taken_from(&pool);
         give_back(&pool, object);
         object[-1] = 1;
@@ -414,7 +414,7 @@ static void tear_down(void *object, void *context) {
 
 static void test_trim_and_growth(void **state) {
     (void)state;
-    for (size_t n = 0; n < LENGTH_OF(debug_orders); n++) {
+    for (size_t n = 0; n < LENGTH_OF(orders); n++) {
         kolk_pool pool;
         reports kept;
         void *objects[300];
@@ -422,7 +422,7 @@ static void test_trim_and_growth(void **state) {
         begin_reports(&kept);
         make_guarded(&pool, (kolk_pool_desc){.object_size = 700,
                                              .max_capacity = 300,
-                                             .reuse = debug_orders[n],
+                                             .reuse = orders[n],
                                              .setup = set_up,
                                              .teardown = tear_down,
                                              .context = &ready});

@@ -106,10 +106,10 @@ static void use_all(kolk_pool *pool) {
 
 static void test_a_handler_that_returns(void **state) {
     (void)state;
-    for (unsigned n = 0; n < LENGTH_OF(settings) * LENGTH_OF(debug_orders) * CALLS; n++) {
+    for (unsigned n = 0; n < LENGTH_OF(settings) * LENGTH_OF(orders) * CALLS; n++) {
         scene s = {.jumps = false};
         call what = (call)(n % CALLS);
-        set_scene(&s, debug_orders[n / CALLS % 3], settings[n / CALLS / 3]);
+        set_scene(&s, orders[n / CALLS % 3], settings[n / CALLS / 3]);
         kolk_set_failure_handler(look_around, &s);
         void *object = do_call(&s, what);
         assert_int_equal(s.reports, 1);
@@ -146,12 +146,12 @@ static bool is_listed(void) {
 
 static void test_a_handler_that_jumps_out(void **state) {
     (void)state;
-    for (unsigned n = 0; n < LENGTH_OF(settings) * LENGTH_OF(debug_orders) * CALLS; n++) {
+    for (unsigned n = 0; n < LENGTH_OF(settings) * LENGTH_OF(orders) * CALLS; n++) {
         static scene s; /* what longjmp leaves alone */
         memset(&s, 0, sizeof s);
         s.jumps = true;
         call what = (call)(n % CALLS);
-        set_scene(&s, debug_orders[n / CALLS % 3], settings[n / CALLS / 3]);
+        set_scene(&s, orders[n / CALLS % 3], settings[n / CALLS / 3]);
         kolk_set_failure_handler(look_around, &s);
         assert_true(jumps_out(&s, what));
         kolk_set_failure_handler(NULL, NULL);

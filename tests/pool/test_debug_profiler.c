@@ -224,7 +224,7 @@ static void test_events_balance(void **state) {
         uint64_t random = n;
         start();
         make_pool(&pool, &(kolk_pool_desc){
-                             .object_size = 8, .capacity = 20, .reuse = debug_orders[n % 3], .debug = settings[n / 3]});
+                             .object_size = 8, .capacity = 20, .reuse = orders[n % 3], .debug = settings[n / 3]});
         bool live[20] = {false};
         for (int step = 0; step < 250; step++) {
             void *object = kolk_pool_at(&pool, random_below(&random, 20));

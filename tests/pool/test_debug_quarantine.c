@@ -30,18 +30,18 @@ static void take_all(kolk_pool *pool, uint32_t n) {
 
 static void test_the_last_ones_wait(void **state) {
     (void)state;
-    for (size_t n = 0; n < LENGTH_OF(debug_orders); n++) {
+    for (size_t n = 0; n < LENGTH_OF(orders); n++) {
         kolk_pool pool;
-        make_waiting(&pool, (kolk_pool_desc){.capacity = 9, .reuse = debug_orders[n], .debug = "quarantine=3"});
+        make_waiting(&pool, (kolk_pool_desc){.capacity = 9, .reuse = orders[n], .debug = "quarantine=3"});
         take_all(&pool, 9);
         const uint32_t freed[] = {4, 2, 7, 1, 5, 0};
         for (size_t i = 0; i < LENGTH_OF(freed); i++) free_slot(&pool, freed[i]);
         assert_int_equal(kolk_pool_count(&pool), 3);
         assert_int_equal(kolk_pool_available(&pool), 6);
         /* 1, 5 and 0 wait; 4, 2 and 7 do not any more, and come in the order of the pool */
-        if (debug_orders[n] == KOLK_REUSE_LIFO) assert_slots(&pool, 7, 2, 4);
-        if (debug_orders[n] == KOLK_REUSE_FIFO) assert_slots(&pool, 4, 2, 7);
-        if (debug_orders[n] == KOLK_REUSE_LOWEST) assert_slots(&pool, 2, 4, 7);
+        if (orders[n] == KOLK_REUSE_LIFO) assert_slots(&pool, 7, 2, 4);
+        if (orders[n] == KOLK_REUSE_FIFO) assert_slots(&pool, 4, 2, 7);
+        if (orders[n] == KOLK_REUSE_LOWEST) assert_slots(&pool, 2, 4, 7);
         assert_slots(&pool, 1, 5, 0); /* it would be full otherwise: the oldest first */
         assert_null(kolk_pool_alloc(&pool));
         kolk_stats stats;
@@ -54,16 +54,16 @@ static void test_the_last_ones_wait(void **state) {
 
 static void test_slots_never_used_come_before_those_that_wait(void **state) {
     (void)state;
-    for (size_t n = 0; n < LENGTH_OF(debug_orders); n++) {
+    for (size_t n = 0; n < LENGTH_OF(orders); n++) {
         kolk_pool pool;
-        make_waiting(&pool, (kolk_pool_desc){.capacity = 5, .reuse = debug_orders[n], .debug = "quarantine=2"});
+        make_waiting(&pool, (kolk_pool_desc){.capacity = 5, .reuse = orders[n], .debug = "quarantine=2"});
         assert_slots(&pool, 0);
         free_slot(&pool, 0);
         assert_slots(&pool, 1);
         free_slot(&pool, 1);
         assert_slots(&pool, 2);
         free_slot(&pool, 2); /* 0 is out of it: 1 and 2 wait */
-        assert_slots(&pool, debug_orders[n] == KOLK_REUSE_FIFO ? 3 : 0);
+        assert_slots(&pool, orders[n] == KOLK_REUSE_FIFO ? 3 : 0);
         kolk_stats stats;
         kolk_pool_stats(&pool, &stats);
         assert_int_equal(stats.peak, 1); /* though three slots were used */
@@ -74,11 +74,11 @@ static void test_slots_never_used_come_before_those_that_wait(void **state) {
 
 static void test_growth_comes_before_those_that_wait(void **state) {
     (void)state;
-    for (size_t n = 0; n < LENGTH_OF(debug_orders); n++) {
+    for (size_t n = 0; n < LENGTH_OF(orders); n++) {
         kolk_pool pool;
         make_waiting(&pool, (kolk_pool_desc){.object_size = 5000,
                                              .max_capacity = 40, /* grows to 13, 26, 40 */
-                                             .reuse = debug_orders[n],
+                                             .reuse = orders[n],
                                              .debug = "quarantine=100"});
         for (uint32_t i = 0; i < 40; i++) {
             assert_slots(&pool, i);
@@ -138,9 +138,9 @@ static void test_on_full_is_asked_after_those_that_wait(void **state) {
 
 static void test_clear_ends_the_wait(void **state) {
     (void)state;
-    for (size_t n = 0; n < LENGTH_OF(debug_orders); n++) {
+    for (size_t n = 0; n < LENGTH_OF(orders); n++) {
         kolk_pool pool;
-        make_waiting(&pool, (kolk_pool_desc){.capacity = 6, .reuse = debug_orders[n], .debug = "quarantine=3"});
+        make_waiting(&pool, (kolk_pool_desc){.capacity = 6, .reuse = orders[n], .debug = "quarantine=3"});
         for (int round = 0; round < 2; round++) {
             take_all(&pool, 6);
             free_slot(&pool, 4);
@@ -156,11 +156,10 @@ static void test_clear_ends_the_wait(void **state) {
 
 static void test_trim_does_not(void **state) {
     (void)state;
-    for (size_t n = 0; n < LENGTH_OF(debug_orders); n++) {
+    for (size_t n = 0; n < LENGTH_OF(orders); n++) {
         kolk_pool pool;
-        make_waiting(&pool,
-                     (kolk_pool_desc){
-                         .object_size = 4096, .capacity = 6, .reuse = debug_orders[n], .debug = "quarantine=2,fill"});
+        make_waiting(&pool, (kolk_pool_desc){
+                                .object_size = 4096, .capacity = 6, .reuse = orders[n], .debug = "quarantine=2,fill"});
         take_all(&pool, 6);
         free_slot(&pool, 5);
         free_slot(&pool, 1);
@@ -168,7 +167,7 @@ static void test_trim_does_not(void **state) {
         free_slot(&pool, 3); /* 0 and 3 wait */
         assert_int_equal(kolk_pool_trim(&pool), 4 * 4096);
         assert_true(kolk_pool_is_valid(&pool));
-        if (debug_orders[n] == KOLK_REUSE_FIFO)
+        if (orders[n] == KOLK_REUSE_FIFO)
             assert_slots(&pool, 5, 1);
         else
             assert_slots(&pool, 1, 5);
@@ -180,10 +179,10 @@ static void test_trim_does_not(void **state) {
 
 static void test_alloc_at_takes_any_of_them(void **state) {
     (void)state;
-    for (size_t n = 0; n < LENGTH_OF(debug_orders); n++) {
+    for (size_t n = 0; n < LENGTH_OF(orders); n++) {
         for (uint32_t which = 0; which < 4; which++) {
             kolk_pool pool;
-            make_waiting(&pool, (kolk_pool_desc){.capacity = 5, .reuse = debug_orders[n], .debug = "quarantine=4"});
+            make_waiting(&pool, (kolk_pool_desc){.capacity = 5, .reuse = orders[n], .debug = "quarantine=4"});
             take_all(&pool, 5);
             free_slot(&pool, 4); /* so that the ring goes round */
             for (uint32_t slot = 0; slot < 4; slot++) free_slot(&pool, slot);
@@ -206,25 +205,24 @@ static void test_alloc_at_takes_any_of_them(void **state) {
 
 static void test_reserve_with_a_ring_that_goes_round(void **state) {
     (void)state;
-    for (size_t n = 0; n < LENGTH_OF(debug_orders); n++) {
+    for (size_t n = 0; n < LENGTH_OF(orders); n++) {
         kolk_pool pool;
-        make_waiting(&pool, (kolk_pool_desc){.object_size = 5000,
-                                             .capacity = 4,
-                                             .max_capacity = 30,
-                                             .reuse = debug_orders[n],
-                                             .debug = "quarantine=2"});
+        make_waiting(
+            &pool,
+            (kolk_pool_desc){
+                .object_size = 5000, .capacity = 4, .max_capacity = 30, .reuse = orders[n], .debug = "quarantine=2"});
         take_all(&pool, 4);
         for (uint32_t i = 0; i < 4; i++) free_slot(&pool, i); /* 2 and 3 wait */
-        if (debug_orders[n] == KOLK_REUSE_FIFO) {
+        if (orders[n] == KOLK_REUSE_FIFO) {
             assert_int_equal(kolk_pool_reserve(&pool, 20), KOLK_OK);
             assert_true(kolk_pool_is_valid(&pool));
             for (uint32_t i = 4; i < 20; i++) assert_slots(&pool, i);
             assert_slots(&pool, 0, 1);
         } else {
-            assert_slots(&pool, debug_orders[n] == KOLK_REUSE_LIFO ? 1 : 0);
+            assert_slots(&pool, orders[n] == KOLK_REUSE_LIFO ? 1 : 0);
             assert_int_equal(kolk_pool_reserve(&pool, 20), KOLK_OK);
             assert_true(kolk_pool_is_valid(&pool));
-            assert_slots(&pool, debug_orders[n] == KOLK_REUSE_LIFO ? 0 : 1, 4, 5);
+            assert_slots(&pool, orders[n] == KOLK_REUSE_LIFO ? 0 : 1, 4, 5);
         }
         end_pool(&pool);
     }
@@ -247,16 +245,16 @@ static void live_three_times(kolk_pool *pool, uint32_t slot) {
 
 static void test_worn_out_slots_come_after_those_that_wait(void **state) {
     (void)state;
-    for (size_t n = 0; n < LENGTH_OF(debug_orders); n++) {
+    for (size_t n = 0; n < LENGTH_OF(orders); n++) {
         kolk_pool pool;
-        make_waiting(&pool, (kolk_pool_desc){.capacity = 1, .reuse = debug_orders[n], .debug = "quarantine=1"});
+        make_waiting(&pool, (kolk_pool_desc){.capacity = 1, .reuse = orders[n], .debug = "quarantine=1"});
         live_three_times(&pool, 0);
         assert_int_equal(worn(&pool), 1);
         assert_slots(&pool, 0); /* its generations start anew */
         assert_int_equal(worn(&pool), 0);
         end_pool(&pool);
 
-        make_waiting(&pool, (kolk_pool_desc){.capacity = 3, .reuse = debug_orders[n], .debug = "quarantine=3"});
+        make_waiting(&pool, (kolk_pool_desc){.capacity = 3, .reuse = orders[n], .debug = "quarantine=3"});
         take_all(&pool, 3);
         for (int life = 0; life < 2; life++) { /* 1 wears out, the others stay */
             free_slot(&pool, 1);
@@ -275,11 +273,11 @@ static void test_worn_out_slots_come_after_those_that_wait(void **state) {
 
 static void test_strict_worn_out_slots_never_come_back(void **state) {
     (void)state;
-    for (size_t n = 0; n < LENGTH_OF(debug_orders); n++) {
+    for (size_t n = 0; n < LENGTH_OF(orders); n++) {
         for (int cleared = 0; cleared < 2; cleared++) {
             kolk_pool pool;
             make_waiting(&pool, (kolk_pool_desc){.capacity = 3,
-                                                 .reuse = debug_orders[n],
+                                                 .reuse = orders[n],
                                                  .generations = KOLK_GENERATIONS_STRICT,
                                                  .debug = "quarantine=2,fill,guard"});
             take_all(&pool, 3);

@@ -248,23 +248,18 @@ static void operate(run *r) {
         kolk_pool_clear(&r->pool), r->order.count = r->kept.count = 0;
 }
 
-static const struct {
-    const char *debug, *bypass;
-} modes[] = {{NULL, "0"}, {"fill,guard,quarantine=64", "0"}, {"quarantine=5", "0"}, {NULL, "1"}};
-
 enum { ORDERS = 3, GENERATIONS = 3, MEMORIES = 3, HOOKS = 3, SHAPES = ORDERS * GENERATIONS * MEMORIES * HOOKS * 4 };
 
 static void describe(run *r, unsigned n, unsigned char *memory, size_t memory_size) {
     static void (*const hooks[HOOKS])(kolk_pool *, void *) = {NULL, kolk_pool_evict_oldest, kolk_pool_evict_cheapest};
     r->desc = (kolk_pool_desc){.name = "ages", .object_size = 24, .ages = true, .cost = cost_of, .on_evict = on_evict};
     r->desc.context = r;
-    r->desc.reuse = debug_orders[n % ORDERS], n /= ORDERS;
+    r->desc.reuse = orders[n % ORDERS], n /= ORDERS;
     r->desc.generations = (kolk_generations)(n % GENERATIONS), n /= GENERATIONS;
     unsigned kind = n % MEMORIES;
     r->desc.on_full = hooks[n / MEMORIES % HOOKS];
     r->desc.capacity = 1 + random_below(&r->random, random_below(&r->random, 2) ? 9 : SLOTS - 5);
-    r->desc.debug = modes[n / MEMORIES / HOOKS].debug;
-    setenv("KOLK_BYPASS", modes[n / MEMORIES / HOOKS].bypass, 1);
+    r->desc.debug = begin_debug_mode(n / MEMORIES / HOOKS);
     if (kind == 1) {
         r->desc.object_size = 400; /* more than a few pages, so that it grows in steps */
         r->desc.max_capacity = SLOTS;
@@ -313,10 +308,10 @@ static void make_four(kolk_pool *pool, kolk_reuse reuse, void *objects[4]) {
 
 static void test_the_oldest_goes_first(void **state) {
     (void)state;
-    for (size_t i = 0; i < LENGTH_OF(debug_orders); i++) {
+    for (size_t i = 0; i < LENGTH_OF(orders); i++) {
         kolk_pool pool;
         void *objects[4];
-        make_four(&pool, debug_orders[i], objects);
+        make_four(&pool, orders[i], objects);
         for (int n = 0; n < 12; n++) assert_ptr_equal(taken_from(&pool), objects[n % 4]);
         kolk_pool_touch(&pool, objects[0]); /* used: now the second is the one least recently used */
         assert_ptr_equal(taken_from(&pool), objects[1]);
@@ -360,13 +355,13 @@ static void test_a_protected_mark_ends_with_its_life(void **state) {
 
 static void test_alloc_over(void **state) {
     (void)state;
-    for (size_t i = 0; i < LENGTH_OF(debug_orders); i++) {
+    for (size_t i = 0; i < LENGTH_OF(orders); i++) {
         kolk_pool pool;
         kolk_stats stats;
         make_pool(&pool, &(kolk_pool_desc){.name = "sounds",
                                            .object_size = sizeof(double),
                                            .capacity = 3,
-                                           .reuse = debug_orders[i],
+                                           .reuse = orders[i],
                                            .ages = i % 2,
                                            .cost = cost_of,
                                            .on_full = kolk_pool_trap_full}); /* which is not asked */
@@ -430,14 +425,13 @@ static void test_a_pool_without_ages_says_so(void **state) {
 /* Each pointer that is no live object is reported by touch and protect; a dead one may still be walked on from. */
 static void test_wrong_pointers(void **state) {
     (void)state;
-    for (unsigned mode = 0; mode < LENGTH_OF(modes); mode++) {
+    for (unsigned mode = 0; mode < DEBUG_MODES; mode++) {
         kolk_pool pool;
         notes taken;
         int foreign = 0;
-        setenv("KOLK_BYPASS", modes[mode].bypass, 1);
+        const char *debug = begin_debug_mode(mode);
         make_pool(&pool,
-                  &(kolk_pool_desc){
-                      .name = "aged", .object_size = 16, .capacity = 4, .ages = true, .debug = modes[mode].debug});
+                  &(kolk_pool_desc){.name = "aged", .object_size = 16, .capacity = 4, .ages = true, .debug = debug});
         void *dead = taken_from(&pool), *live = taken_from(&pool);
         kolk_pool_free(&pool, dead);
         begin_notes(&taken);
@@ -458,7 +452,7 @@ static void test_wrong_pointers(void **state) {
         assert_null(kolk_pool_older(&pool, &foreign));
         assert_noted(&taken, KOLK_FOREIGN_POINTER, "aged", &foreign, NO_SLOT,
                      "kolk: aged: older of a pointer that is not of this pool");
-        if (!modes[mode].debug && modes[mode].bypass[0] == '0') {
+        if (mode == 0) {
             void *never = moved(live, 16);
             assert_null(kolk_pool_newer(&pool, never));
             assert_noted(&taken, KOLK_NEVER_ISSUED, "aged", never, 2,
@@ -522,12 +516,12 @@ static void take_along(void *object, void *context) {
 /* A reset hook frees another object while the oldest is evicted: one eviction is told, two have left. */
 static void test_an_eviction_that_takes_another_along(void **state) {
     (void)state;
-    for (size_t i = 0; i < LENGTH_OF(debug_orders); i++) {
+    for (size_t i = 0; i < LENGTH_OF(orders); i++) {
         chain c = {.follower = NULL};
         make_pool(&c.pool, &(kolk_pool_desc){.name = "chain",
                                              .object_size = 8,
                                              .capacity = 3,
-                                             .reuse = debug_orders[i],
+                                             .reuse = orders[i],
                                              .ages = true,
                                              .on_full = kolk_pool_evict_oldest,
                                              .on_evict = count_eviction,
@@ -609,7 +603,7 @@ static void test_a_longjmp_out_of_an_eviction(void **state) {
         make_pool(&pool, &(kolk_pool_desc){.name = "hurt",
                                            .object_size = 8,
                                            .capacity = 3,
-                                           .reuse = debug_orders[n % 3],
+                                           .reuse = orders[n % 3],
                                            .ages = true,
                                            .cost = cost_of,
                                            .on_full = low ? NULL : hook,

@@ -1,8 +1,6 @@
 /* A full pool: on_full, what it may do, and the two ready-made ones. */
 #include "../help/test.h"
 
-static const kolk_reuse orders[] = {KOLK_REUSE_LIFO, KOLK_REUSE_FIFO, KOLK_REUSE_LOWEST};
-
 /* ---- A hook that does as it is told ------------------------------------------------------------------------------ */
 
 typedef enum deed { NOTHING, FREE_ONE, FREE_TWO, CLEAR, RESERVE, ALLOC, FREE_AND_ALLOC } deed;

@@ -5,8 +5,6 @@
 
 #define LIVES KOLK_GENERATION_MAX
 
-static const kolk_reuse orders[] = {KOLK_REUSE_LIFO, KOLK_REUSE_FIFO, KOLK_REUSE_LOWEST};
-
 static void make(kolk_pool *pool, kolk_reuse reuse, kolk_generations generations, uint32_t capacity, uint32_t max) {
     make_pool(pool, &(kolk_pool_desc){.name = "worn",
                                       .object_size = 8,

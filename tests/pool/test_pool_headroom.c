@@ -9,13 +9,9 @@
 
 static uint64_t seed;
 
-static const struct {
-    const char *debug, *bypass;
-} modes[] = {{NULL, "0"}, {"fill,guard,quarantine=64", "0"}, {NULL, "1"}};
-
 /* ---- Headroom ---------------------------------------------------------------------------------------------------- */
 
-enum { FIXED, GROWING, LENT, KINDS, SHAPES = 3 * KINDS * LENGTH_OF(modes) };
+enum { FIXED, GROWING, LENT, KINDS, SHAPES = 3 * KINDS * DEBUG_MODES };
 
 #define SLOTS 20u
 
@@ -26,11 +22,10 @@ static void make_shape(kolk_pool *pool, unsigned n, kolk_pool_desc desc) {
     desc.name = "shape";
     desc.object_size = OBJECT;
     desc.reuse = orders[n % 3];
-    desc.debug = modes[n / 3 / KINDS].debug;
+    desc.debug = begin_debug_mode(n / 3 / KINDS);
     desc.capacity = kind == GROWING ? 0 : SLOTS;
     if (kind == GROWING) desc.max_capacity = SLOTS;
     if (kind == LENT) desc.memory = memory, desc.memory_size = sizeof memory;
-    setenv("KOLK_BYPASS", modes[n / 3 / KINDS].bypass, 1);
     make_pool(pool, &desc);
 }
 

@@ -44,8 +44,6 @@ static void teardown(void *object, void *context) {
 
 #define HOOKED(d) .setup = setup, .reset = reset, .teardown = teardown, .context = (d)
 
-static const kolk_reuse orders[] = {KOLK_REUSE_LIFO, KOLK_REUSE_FIFO, KOLK_REUSE_LOWEST};
-
 /* ---- Life -------------------------------------------------------------------------------------------------------- */
 
 static void test_each_hook_runs_when_it_is_due(void **state) {

@@ -9,8 +9,6 @@ typedef struct item {
 
 KOLK_POOL_TYPE(items, item)
 
-static const kolk_reuse orders[] = {KOLK_REUSE_LIFO, KOLK_REUSE_FIFO, KOLK_REUSE_LOWEST};
-
 /* ---- Pools with a pattern of live slots -------------------------------------------------------------------------- */
 
 #define PATTERNS 7u

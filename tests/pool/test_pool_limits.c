@@ -2,8 +2,6 @@
  * every slot, alignments up to a page. */
 #include "../help/test.h"
 
-static const kolk_reuse orders[] = {KOLK_REUSE_LIFO, KOLK_REUSE_FIFO, KOLK_REUSE_LOWEST};
-
 /* ---- Capacities -------------------------------------------------------------------------------------------------- */
 
 /* Fills the pool, which must take exactly `capacity` objects, in ascending slots. */

@@ -33,10 +33,6 @@ typedef struct run {
     bool bypass;
 } run;
 
-static const struct {
-    const char *debug, *bypass;
-} modes[] = {{NULL, "0"}, {"fill,guard,quarantine=64", "0"}, {"quarantine=2", "0"}, {NULL, "1"}};
-
 /* Each pool with an order, a kind of memory and a debug mode of its own. */
 static void make_chain(run *r, bool bypass) {
     static _Alignas(16) unsigned char memory[POOLS][KOLK_POOL_BYTES(SIZE, 8, 40)];
@@ -47,7 +43,7 @@ static void make_chain(run *r, bool bypass) {
     for (unsigned n = POOLS; n-- > 0;) {
         kolk_pool_desc desc = {.name = names[n], .tag = n + 1, .object_size = SIZE, .generations = kind};
         desc.reuse = orders[random_below(&r->random, 3)];
-        desc.debug = modes[random_below(&r->random, 3)].debug;
+        desc.debug = debug_modes[random_below(&r->random, DEBUG_MODES - 1)].debug;
         desc.capacity = random_below(&r->random, 12);
         uint32_t memory_kind = random_below(&r->random, 3);
         if (memory_kind == 1) desc.max_capacity = desc.capacity + 1 + random_below(&r->random, MOST - 12);
@@ -191,10 +187,10 @@ static void test_a_chain_of_three(void **state) {
 /* Index, at, count, iteration and clear are for each pool alone. */
 static void test_what_is_for_each_pool_alone(void **state) {
     (void)state;
-    for (size_t mode = 0; mode < LENGTH_OF(modes); mode++) {
+    for (size_t mode = 0; mode < DEBUG_MODES; mode++) {
         two t;
-        setenv("KOLK_BYPASS", modes[mode].bypass, 1);
-        make_two(&t, (kolk_pool_desc){.debug = modes[mode].debug}, (kolk_pool_desc){.debug = modes[mode].debug});
+        const char *debug = begin_debug_mode(mode);
+        make_two(&t, (kolk_pool_desc){.debug = debug}, (kolk_pool_desc){.debug = debug});
         for (int i = 0; i < 5; i++) taken_from(&t.first);
         assert_null(kolk_pool_alloc(&t.first));
         assert_counts(&t, 2, 3);
@@ -343,12 +339,11 @@ static void test_descriptors(void **state) {
 static void test_descriptors_in_debug_mode(void **state) {
     (void)state;
     kolk_status without = KOLK_OK;
-    for (size_t mode = 0; mode < LENGTH_OF(modes); mode++) {
+    for (size_t mode = 0; mode < DEBUG_MODES; mode++) {
         kolk_pool first, second;
-        setenv("KOLK_BYPASS", modes[mode].bypass, 1);
+        const char *debug = begin_debug_mode(mode);
         make_pool(&second,
-                  &(kolk_pool_desc){
-                      .object_size = 64, .object_align = 8, .capacity = 4, .tag = 1, .debug = modes[mode].debug});
+                  &(kolk_pool_desc){.object_size = 64, .object_align = 8, .capacity = 4, .tag = 1, .debug = debug});
         kolk_status status = kolk_pool_init(
             &first,
             &(kolk_pool_desc){.object_size = 64, .object_align = 64, .capacity = 1, .tag = 2, .overflow = &second});

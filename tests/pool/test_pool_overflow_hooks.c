@@ -58,8 +58,8 @@ static void test_alloc_n_evicts_nothing_that_it_has_given(void **state) {
     for (unsigned n = 0; n < 3; n++) {
         two t;
         void *objects[9];
-        make_two(&t, (kolk_pool_desc){.reuse = debug_orders[n]},
-                 (kolk_pool_desc){.reuse = debug_orders[n], .ages = true, .on_full = kolk_pool_evict_oldest});
+        make_two(&t, (kolk_pool_desc){.reuse = orders[n]},
+                 (kolk_pool_desc){.reuse = orders[n], .ages = true, .on_full = kolk_pool_evict_oldest});
         uint32_t given = kolk_pool_alloc_n(&t.first, objects, 9);
         for (uint32_t i = 0; i < given; i++)
             for (uint32_t j = 0; j < i; j++) assert_ptr_not_equal(objects[i], objects[j]);
@@ -78,7 +78,7 @@ static void test_low_water_of_the_overflow_pool(void **state) {
         hooked h = {.calls = 0};
         void *objects[4];
         make_two(&h.t, (kolk_pool_desc){0},
-                 (kolk_pool_desc){.reuse = debug_orders[n], .low_water = 2, .on_low = count_call, .context = &h});
+                 (kolk_pool_desc){.reuse = orders[n], .low_water = 2, .on_low = count_call, .context = &h});
         assert_int_equal(kolk_pool_alloc_n(&h.t.first, objects, 2), 2);
         assert_int_equal(h.second_calls, 0);
         if (n == 0) { /* by the next alloc at the latest */
@@ -99,12 +99,10 @@ static void test_alloc_n_and_an_on_low_that_evicts(void **state) {
     for (unsigned n = 0; n < 3; n++) {
         two t;
         void *objects[9];
-        make_two(&t, (kolk_pool_desc){.reuse = debug_orders[n]},
-                 (kolk_pool_desc){.capacity = 6,
-                                  .reuse = debug_orders[n],
-                                  .ages = true,
-                                  .low_water = 3,
-                                  .on_low = kolk_pool_evict_oldest});
+        make_two(
+            &t, (kolk_pool_desc){.reuse = orders[n]},
+            (kolk_pool_desc){
+                .capacity = 6, .reuse = orders[n], .ages = true, .low_water = 3, .on_low = kolk_pool_evict_oldest});
         uint32_t given = kolk_pool_alloc_n(&t.first, objects, 7);
         for (uint32_t i = 0; i < given; i++) {
             assert_true(kolk_pool_is_live(&t.first, objects[i]));
@@ -159,10 +157,9 @@ static void test_headroom_of_the_first_pool(void **state) {
     (void)state;
     for (unsigned n = 0; n < 3; n++) {
         hooked h = {.calls = 0};
-        make_two(
-            &h.t,
-            (kolk_pool_desc){.capacity = 4, .headroom = 2, .reuse = debug_orders[n], .on_full = free_it, .context = &h},
-            (kolk_pool_desc){.capacity = 1});
+        make_two(&h.t,
+                 (kolk_pool_desc){.capacity = 4, .headroom = 2, .reuse = orders[n], .on_full = free_it, .context = &h},
+                 (kolk_pool_desc){.capacity = 1});
         for (int i = 0; i < 3; i++) taken_from(&h.t.first);
         assert_counts(&h.t, 2, 1);
         h.object = kolk_pool_at(&h.t.second, 0);

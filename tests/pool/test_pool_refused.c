@@ -34,19 +34,13 @@ static void test_trim_refused(void **state) {
     }
 }
 
-static const struct {
-    const char *debug, *bypass;
-} modes[] = {{"trace", "0"}, {"fill", "0"}, {"guard", "0"}, {"quarantine=50", "0"}, {"all", "0"}, {NULL, "1"}};
-
 static kolk_pool_desc desc_of(unsigned n, uint32_t capacity, uint32_t max_capacity) {
-    unsigned mode = n / 6 % LENGTH_OF(modes);
     kolk_pool_desc desc = shape(n % 6, capacity, max_capacity);
-    desc.debug = modes[mode].debug;
-    setenv("KOLK_BYPASS", modes[mode].bypass, 1);
+    desc.debug = begin_debug_mode(n / 6);
     return desc;
 }
 
-#define SHAPES (6 * LENGTH_OF(modes))
+#define SHAPES (6 * DEBUG_MODES)
 
 /* Pages that the system keeps although it was asked to take them: what is in them is not verified any more. */
 static void test_trim_refused_in_debug_mode(void **state) {

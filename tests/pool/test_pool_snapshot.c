@@ -5,7 +5,6 @@
 
 #include "snapshot_block.h"
 
-static const kolk_reuse orders[] = {KOLK_REUSE_LIFO, KOLK_REUSE_FIFO, KOLK_REUSE_LOWEST};
 static const char *const order_names[] = {"LIFO", "FIFO", "LOWEST"};
 
 static uint32_t mallocs_left = UINT32_MAX;

@@ -10,8 +10,6 @@ static bool setup(void *object, void *context) {
     return true;
 }
 
-static const kolk_reuse orders[] = {KOLK_REUSE_LIFO, KOLK_REUSE_FIFO, KOLK_REUSE_LOWEST};
-
 #define SLOTS  5000u
 #define ISSUED 4200u /* not a multiple of 64, with two levels of summary words below the top one */
 
