@@ -72,14 +72,7 @@ static void test_an_attached_pool_is_not_written(void **state) {
 
 /* ---- Broken invariants -------------------------------------------------------------------------------------------------- */
 
-#define assert_seen(what, value)                                                                                       \
-    do {                                                                                                               \
-        __typeof__(what) before_ = (what);                                                                             \
-        (what) = (value);                                                                                              \
-        if (kolk_bytemap_is_valid(pool)) fail_msg("not seen: %s = %s", #what, #value);                                 \
-        (what) = before_;                                                                                              \
-        assert_true(kolk_bytemap_is_valid(pool));                                                                      \
-    } while (0)
+#define assert_seen(what, value) assert_breaks(kolk_bytemap_is_valid, pool, what, value)
 
 static void break_what_all_have(kolk_bytemap *pool) {
     assert_seen(pool->count, -1);

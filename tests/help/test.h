@@ -87,6 +87,16 @@ static inline int abort_on_failure(void **state) {
 
 #define assert_silent(taken) assert_int_equal((taken)->count, 0)
 
+/* Breaks `what` by setting it to `value`, as a stray write would: is_valid(at) must see it. Then it is put back; `value` may call it before_. */
+#define assert_breaks(is_valid, at, what, value)                                                                       \
+    do {                                                                                                               \
+        __typeof__(what) before_ = (what);                                                                             \
+        (what) = (value);                                                                                              \
+        if (is_valid(at)) fail_msg("not seen: %s = %s", #what, #value);                                                \
+        (what) = before_;                                                                                              \
+        assert_true(is_valid(at));                                                                                     \
+    } while (0)
+
 /* ---- Pools ------------------------------------------------------------------------------------------------------- */
 
 static const kolk_reuse orders[] = {KOLK_REUSE_LIFO, KOLK_REUSE_FIFO, KOLK_REUSE_LOWEST};

@@ -30,15 +30,7 @@ static void make_sound(kolk_pool *pool, kolk_reuse reuse, bool hooks, bool worn)
     assert_true(kolk_pool_is_valid(pool));
 }
 
-/* Breaks `what` by setting it to `value`, and puts it back. */
-#define assert_seen(pool, what, value)                                                                                 \
-    do {                                                                                                               \
-        __typeof__(what) before = (what);                                                                              \
-        (what) = (value);                                                                                              \
-        if (kolk_pool_is_valid(pool)) fail_msg("not seen: %s = %s", #what, #value);                                    \
-        (what) = before;                                                                                               \
-        assert_true(kolk_pool_is_valid(pool));                                                                         \
-    } while (0)
+#define assert_seen(pool, what, value) assert_breaks(kolk_pool_is_valid, pool, what, value)
 
 static void flip(uint64_t *words, uint32_t bit) {
     words[bit / 64] ^= UINT64_C(1) << bit % 64;

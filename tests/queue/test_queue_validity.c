@@ -10,15 +10,7 @@ static void make_sound(kolk_queue *queue, int place, int level) {
     assert_true(kolk_queue_is_valid(queue));
 }
 
-/* Breaks `what` by setting it to `value`, and puts it back. */
-#define assert_seen(queue, what, value)                                                                                \
-    do {                                                                                                               \
-        __typeof__(what) before = (what);                                                                              \
-        (what) = (value);                                                                                              \
-        if (kolk_queue_is_valid(queue)) fail_msg("not seen: %s = %s", #what, #value);                                  \
-        (what) = before;                                                                                               \
-        assert_true(kolk_queue_is_valid(queue));                                                                       \
-    } while (0)
+#define assert_seen(queue, what, value) assert_breaks(kolk_queue_is_valid, queue, what, value)
 
 /* As src/queue/queue.c has it: below the ticket there are 3 bits of the gate; 5 cells take 3 bits of the ticket. */
 #define TICKET UINT64_C(8)

@@ -381,14 +381,7 @@ static void test_double_frees(void **state) {
 
 /* ---- Validity ------------------------------------------------------------------------------------------------------------------ */
 
-#define assert_seen(what, value)                                                                                       \
-    do {                                                                                                               \
-        __typeof__(what) before = (what);                                                                              \
-        (what) = (value);                                                                                              \
-        if (kolk_shared_is_valid(pool)) fail_msg("not seen: %s = %s", #what, #value);                                  \
-        (what) = before;                                                                                               \
-        assert_true(kolk_shared_is_valid(pool));                                                                       \
-    } while (0)
+#define assert_seen(what, value) assert_breaks(kolk_shared_is_valid, pool, what, value)
 
 /* Slot 3 is free later, 1 and 2 in quarantine, 0 alive. */
 static void test_validity(void **state) {

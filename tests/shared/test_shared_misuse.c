@@ -143,22 +143,14 @@ static void test_many_lives_without_handles(void **state) {
 
 /* ---- Validity ---------------------------------------------------------------------------------------------------------- */
 
-/* Breaks `what` by setting it to `value`, and puts it back. */
-#define assert_seen(what, value)                                                                                       \
-    do {                                                                                                               \
-        __typeof__(what) before = (what);                                                                              \
-        (what) = (value);                                                                                              \
-        if (kolk_shared_is_valid(pool)) fail_msg("not seen: %s = %s", #what, #value);                                  \
-        (what) = before;                                                                                               \
-        assert_true(kolk_shared_is_valid(pool));                                                                       \
-    } while (0)
+#define assert_seen(what, value) assert_breaks(kolk_shared_is_valid, pool, what, value)
 
 static void break_lives(kolk_shared *pool) {
     for (int slot = 0; slot < SLOTS; slot++) { /* a live one that is free too, and the reverse; I2 */
         if (pool->lives)
-            assert_seen(pool->lives[slot], before ^ 1);
+            assert_seen(pool->lives[slot], before_ ^ 1);
         else
-            assert_seen(pool->short_lives[slot], before ^ 1);
+            assert_seen(pool->short_lives[slot], before_ ^ 1);
     }
     if (pool->lives)
         assert_seen(pool->lives[7], 2); /* above fresh nobody has lived */
@@ -194,9 +186,9 @@ static void test_validity(void **state) {
         assert_seen(pool->home.words[3], 1);     /* above fresh */
         assert_seen(pool->home.words[0], 1);     /* alive */
         assert_seen(pool->home.words[1], 1);     /* slot 2, which is in a magazine */
-        assert_seen(magazine->top, before + 1);  /* twice, or what lay there before */
-        assert_seen(magazine->top, before - 1);  /* nowhere */
-        assert_seen(magazine->top, before + 3);  /* I4 */
+        assert_seen(magazine->top, before_ + 1); /* twice, or what lay there before */
+        assert_seen(magazine->top, before_ - 1); /* nowhere */
+        assert_seen(magazine->top, before_ + 3); /* I4 */
         assert_seen(magazine->leaving, 1);
         assert_seen(*kolk_magazine_entry(magazine, 0), 3); /* I2: in two */
         assert_seen(*kolk_magazine_entry(magazine, 0), 7);
@@ -228,14 +220,14 @@ static void test_validity_of_what_is_free_later(void **state) {
         assert_int_equal(before_now->words[0], 1 << 3);
         assert_int_equal(now->words[0], 1 << 4);
         break_lives(pool);
-        assert_seen(now->summary[0], 0);                        /* I3 */
-        assert_seen(now->words[0], 0);                          /* I2: slot 4 is nowhere */
-        assert_seen(now->words[0], 1 << 5);                     /* alive */
-        assert_seen(now->words[0], 1 << 4 | 1 << 5);            /* alive, and later too */
-        assert_seen(now->words[0], 1 << 4 | 1 << 3);            /* 3 is in two sets */
-        assert_seen(now->words[0], 1 << 4 | 1 << 2);            /* 2 is in a magazine */
-        assert_seen(now->words[0], 1 << 4 | 1 << 7);            /* above fresh */
-        assert_seen(now->words[0], before | UINT64_C(1) << 63); /* there is no such slot */
+        assert_seen(now->summary[0], 0);                         /* I3 */
+        assert_seen(now->words[0], 0);                           /* I2: slot 4 is nowhere */
+        assert_seen(now->words[0], 1 << 5);                      /* alive */
+        assert_seen(now->words[0], 1 << 4 | 1 << 5);             /* alive, and later too */
+        assert_seen(now->words[0], 1 << 4 | 1 << 3);             /* 3 is in two sets */
+        assert_seen(now->words[0], 1 << 4 | 1 << 2);             /* 2 is in a magazine */
+        assert_seen(now->words[0], 1 << 4 | 1 << 7);             /* above fresh */
+        assert_seen(now->words[0], before_ | UINT64_C(1) << 63); /* there is no such slot */
         now->words[0] = 0;
         pool->later[(epoch + 2) % 4].summary[0] = 1; /* is no sin */
         two_before->words[0] = 1 << 4;               /* of another epoch, of the three that wait */
@@ -246,12 +238,12 @@ static void test_validity_of_what_is_free_later(void **state) {
         assert_false(kolk_shared_is_valid(pool));
         next->words[0] = 0;
         now->words[0] = 1 << 4;
-        assert_seen(pool->epoch, 0);          /* I6 */
-        assert_seen(pool->epoch, before + 2); /* I6: of 3 epochs ago, and still waiting */
-        assert_seen(pool->waiting, 1);        /* I5 */
+        assert_seen(pool->epoch, 0);           /* I6 */
+        assert_seen(pool->epoch, before_ + 2); /* I6: of 3 epochs ago, and still waiting */
+        assert_seen(pool->waiting, 1);         /* I5 */
         assert_seen(pool->first, (struct kolk_in_line *)(void *)pool);
         assert_seen(pool->last, (struct kolk_in_line *)(void *)pool);
-        assert_seen(f.local.magazine->leaving, before + 1); /* I4: on its way home */
+        assert_seen(f.local.magazine->leaving, before_ + 1); /* I4: on its way home */
         kolk_set_failure_handler(NULL, NULL);
         end_shared(&f.pool);
     }

@@ -522,15 +522,7 @@ static void test_validity(void **state) {
     end_map(&map);
 }
 
-/* Breaks `what` by setting it to `value`, and puts it back. */
-#define assert_seen(map, what, value)                                                                                  \
-    do {                                                                                                               \
-        uint32_t before_ = (what);                                                                                     \
-        (what) = (value);                                                                                              \
-        if (kolk_slotmap_is_valid(map)) fail_msg("not seen: %s = %s", #what, #value);                                  \
-        (what) = before_;                                                                                              \
-        assert_true(kolk_slotmap_is_valid(map));                                                                       \
-    } while (0)
+#define assert_seen(map, what, value) assert_breaks(kolk_slotmap_is_valid, map, what, value)
 
 static void test_validity_of_worn_out_slots(void **state) {
     (void)state;
