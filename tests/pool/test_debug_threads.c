@@ -7,7 +7,6 @@
 
 enum { THREADS = 4, SLOTS = 4 * 64, SIZE = 40, LIVES = SLOW ? 10000 : 100000, ROUNDS = LIVES / 50, FAIL_EVERY = 7 };
 
-static uint64_t seed;
 static uint32_t told_of_allocs, told_of_frees;
 
 static void on_alloc(const char *pool, const void *object, size_t size, void *context) {
@@ -210,8 +209,7 @@ static void test_the_oldest_leak_comes_first_though_the_count_began_anew(void **
 #define TEST(name) cmocka_unit_test_teardown(name, abort_on_failure)
 
 int main(void) {
-    seed = number_from_environment("KOLK_TEST_SEED", (uint64_t)time(NULL));
-    print_message("KOLK_TEST_SEED=%" PRIu64 "\n", seed);
+    begin_random_work(0);
     const struct CMUnitTest tests[] = {TEST(test_each_thread_has_slots_of_its_own), TEST(test_each_slot_is_dressed),
 
                                        TEST(test_the_oldest_leak_comes_first_though_the_count_began_anew)};

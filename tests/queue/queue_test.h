@@ -1,21 +1,14 @@
-// link: -pthread
 /* queue_test.h: what the tests of kolk_queue share: items that say who they are, and threads that are known to be
  * asleep at an end. */
 #ifndef TESTS_QUEUE_TEST_H
 #define TESTS_QUEUE_TEST_H
 
-#include "../help/test.h"
+#include "../help/threads.h"
 
-#include "../help/chaos.h"
 #include "os/clock.h"
 #include "os/event.h"
 #include "os/lock.h"
 #include "os/sleep.h"
-
-#include <pthread.h>
-#include <sched.h>
-#include <time.h>
-#include <unistd.h>
 
 /* ---- Queues ------------------------------------------------------------------------------------------------------ */
 
@@ -49,20 +42,7 @@ static inline int pop_int(kolk_queue *queue) {
     return status == KOLK_OK ? item : -(int)status;
 }
 
-/* In any thread, where cmocka's asserts can't be used. */
-#define REQUIRE(what)                                                                                                  \
-    do {                                                                                                               \
-        if (!(what)) {                                                                                                 \
-            fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #what);                                         \
-            abort();                                                                                                   \
-        }                                                                                                              \
-    } while (0)
-
 /* ---- Threads that wait ------------------------------------------------------------------------------------------- */
-
-static inline void nap(void) {
-    nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
-}
 
 typedef struct caller {
     kolk_queue *queue;

@@ -183,8 +183,6 @@ static void plant(history *h, int error) {
     }
 }
 
-static uint64_t seed;
-
 static void test_long_histories(void **state) {
     (void)state;
     for (unsigned n = 0; n < 60; n++) {
@@ -240,8 +238,7 @@ static void test_they_agree(void **state) {
 #define TEST(name) cmocka_unit_test_teardown(name, abort_on_failure)
 
 int main(void) {
-    seed = number_from_environment("KOLK_TEST_SEED", (uint64_t)time(NULL));
-    print_message("KOLK_TEST_SEED=%" PRIu64 "\n", seed);
+    begin_random_work(0);
     const struct CMUnitTest tests[] = {
         TEST(test_examples),
         TEST(test_long_histories),

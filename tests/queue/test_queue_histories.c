@@ -11,8 +11,6 @@
 
 enum { THREADS = 3, CALLS = 4, LONG_CALLS = 4000 };
 
-static uint64_t seed;
-
 /* ---- Threads and their calls ----------------------------------------------------------------------------------------- */
 
 typedef struct player {
@@ -139,9 +137,9 @@ static void plan_window(uint64_t *random) {
 
 static void test_short_windows(void **state) {
     (void)state;
-    uint64_t windows = number_from_environment("KOLK_TEST_OPS", WINDOWS), random = seed, overlaps = 0, refusals = 0;
+    uint64_t random = seed, overlaps = 0, refusals = 0;
     start_players(CALLS);
-    for (uint64_t n = 0; n < windows; n++) {
+    for (uint64_t n = 0; n < operations; n++) {
         uint32_t capacity = 1 + random_below(&random, 3);
         make_recorded(capacity);
         plan_window(&random);
@@ -163,7 +161,7 @@ static void test_short_windows(void **state) {
         free(h.events);
     }
     end_players();
-    print_message("%" PRIu64 " windows; %" PRIu64 " calls overlapped others, %" PRIu64 " were refused\n", windows,
+    print_message("%" PRIu64 " windows; %" PRIu64 " calls overlapped others, %" PRIu64 " were refused\n", operations,
                   overlaps, refusals);
     assert_true(refusals);
 #ifdef KOLK_CHAOS
@@ -212,9 +210,7 @@ static void test_long_histories(void **state) {
 #define TEST(name) cmocka_unit_test_teardown(name, abort_on_failure)
 
 int main(void) {
-    END_IF_IT_HANGS();
-    seed = number_from_environment("KOLK_TEST_SEED", (uint64_t)time(NULL));
-    print_message("KOLK_TEST_SEED=%" PRIu64 "\n", seed);
+    begin_random_work(WINDOWS);
     const struct CMUnitTest tests[] = {
         TEST(test_short_windows),
         TEST(test_long_histories),

@@ -136,14 +136,14 @@ static void operate(model *m, bool filling) {
     }
 }
 
-static void run_one(uint32_t capacity, uint64_t random, uint64_t operations) {
+static void run_one(uint32_t capacity, uint64_t random, uint64_t steps) {
     model m = {.random = random, .capacity = capacity, .next = 1};
     make_queue(
         &m.queue,
         &(kolk_queue_desc){
             .name = "model", .item_size = sizeof(uint32_t), .capacity = capacity, .destroy = destroy, .context = &m});
     bool filling = true;
-    for (uint64_t i = 0; i < operations; i++) {
+    for (uint64_t i = 0; i < steps; i++) {
         if (random_below(&m.random, 32) == 0) filling = !filling;
         operate(&m, filling);
         compare(&m);
@@ -151,8 +151,6 @@ static void run_one(uint32_t capacity, uint64_t random, uint64_t operations) {
     clear(&m);
     end_queue(&m.queue);
 }
-
-static uint64_t seed, operations;
 
 static void test_against_the_model(void **state) {
     (void)state;
@@ -162,9 +160,7 @@ static void test_against_the_model(void **state) {
 }
 
 int main(void) {
-    seed = number_from_environment("KOLK_TEST_SEED", (uint64_t)time(NULL));
-    operations = number_from_environment("KOLK_TEST_OPS", 200000);
-    print_message("KOLK_TEST_SEED=%" PRIu64 " KOLK_TEST_OPS=%" PRIu64 "\n", seed, operations);
+    begin_random_work(200000);
     const struct CMUnitTest tests[] = {cmocka_unit_test_teardown(test_against_the_model, abort_on_failure)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,8 +10,6 @@
 
 enum { MOST_PRODUCERS = 32, MOST_ITEMS = 20000, MOST_AT_ONCE = 5 };
 
-static uint64_t seed, operations;
-
 typedef struct shape {
     unsigned producers, consumers;
     uint32_t capacity;
@@ -30,14 +28,14 @@ typedef struct run {
 
 /* What thread after thread does. */
 typedef struct job {
+    worker worker;
     run *run;
-    bool pushes, done;
+    bool pushes;
     unsigned producer;
     uint32_t next;                     /* to be pushed */
     uint32_t expected[MOST_PRODUCERS]; /* popped, at least */
     uint32_t popped;
     uint64_t random;
-    pthread_t thread;
 } job;
 
 /* ---- Items --------------------------------------------------------------------------------------------------------- */
@@ -107,7 +105,7 @@ static void push_some(job *j) {
         j->next += (uint32_t)given;
     else
         check_refusal(j->run, status, deadline, true);
-    j->done = j->next == j->run->items;
+    j->worker.done = j->next == j->run->items;
 }
 
 static void pop_some(job *j) {
@@ -125,27 +123,16 @@ static void pop_some(job *j) {
         j->popped++;
     }
     if (status != KOLK_OK) check_refusal(j->run, status, deadline, false);
-    j->done = over && status == KOLK_CLOSED;
+    j->worker.done = over && status == KOLK_CLOSED;
 }
 
 static void *work(void *argument) {
     job *j = (job *)argument;
-    for (unsigned n = 0; !j->done && (!j->run->shape.lifetime || n < j->run->shape.lifetime); n++) {
+    for (unsigned n = 0; !j->worker.done && (!j->run->shape.lifetime || n < j->run->shape.lifetime); n++) {
         if (j->pushes)
             push_some(j);
         else
             pop_some(j);
-    }
-    return NULL;
-}
-
-/* One thread after another. */
-static void *relay(void *argument) {
-    job *j = (job *)argument;
-    while (!j->done) {
-        pthread_t thread;
-        REQUIRE(pthread_create(&thread, NULL, work, j) == 0);
-        REQUIRE(pthread_join(thread, NULL) == 0);
     }
     return NULL;
 }
@@ -182,12 +169,12 @@ static void start_jobs(job *jobs, unsigned n, const job *like, void *(*function)
         jobs[i] = *like;
         jobs[i].producer = i;
         jobs[i].random = next_random(&seed);
-        REQUIRE(pthread_create(&jobs[i].thread, NULL, function, &jobs[i]) == 0);
+        start_job(&jobs[i], function, function == work && like->run->shape.lifetime);
     }
 }
 
 static void join_jobs(const job *jobs, unsigned n) {
-    for (unsigned i = 0; i < n; i++) REQUIRE(pthread_join(jobs[i].thread, NULL) == 0);
+    for (unsigned i = 0; i < n; i++) join_job(&jobs[i]);
 }
 
 static void run_one(shape its) {
@@ -202,9 +189,8 @@ static void run_one(shape its) {
         &r.queue,
         &(kolk_queue_desc){
             .name = "threads", .item_size = sizeof(item), .capacity = its.capacity, .destroy = drop, .context = &r});
-    void *(*function)(void *) = its.lifetime ? relay : work;
-    start_jobs(producers, its.producers, &(job){.run = &r, .pushes = true}, function);
-    start_jobs(consumers, its.consumers, &(job){.run = &r}, function);
+    start_jobs(producers, its.producers, &(job){.run = &r, .pushes = true}, work);
+    start_jobs(consumers, its.consumers, &(job){.run = &r}, work);
     if (its.disturbed) start_jobs(&disturber, 1, &(job){.run = &r}, disturb);
     join_jobs(producers, its.producers);
     __atomic_store_n(&r.over, true, __ATOMIC_RELEASE);
@@ -249,25 +235,15 @@ static void test_births_and_deaths(void **state) {
         run_one((shape){3, 3, capacities[i / 2], .disturbed = i % 2, .lifetime = 10});
 }
 
-/* Where nobody is at work but who was interrupted or sleeps. */
 static void test_all_on_one_core(void **state) {
-    cpu_set_t all, one;
-    assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);
-    CPU_ZERO(&one);
-    CPU_SET((size_t)sched_getcpu(), &one);
-    assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
-    test_each_shape(state);
-    test_ended_and_cleared_at_random(state);
-    assert_int_equal(sched_setaffinity(0, sizeof all, &all), 0);
+    static void (*const tests[])(void **state) = {test_each_shape, test_ended_and_cleared_at_random};
+    run_on_one_core(tests, LENGTH_OF(tests), state);
 }
 
 #define TEST(name) cmocka_unit_test_teardown(name, abort_on_failure)
 
 int main(void) {
-    END_IF_IT_HANGS();
-    seed = number_from_environment("KOLK_TEST_SEED", (uint64_t)time(NULL));
-    operations = number_from_environment("KOLK_TEST_OPS", OPERATIONS);
-    print_message("KOLK_TEST_SEED=%" PRIu64 " KOLK_TEST_OPS=%" PRIu64 "\n", seed, operations);
+    begin_random_work(OPERATIONS);
     const struct CMUnitTest tests[] = {
         TEST(test_each_shape),
         TEST(test_ended_and_cleared_at_random),

@@ -15,14 +15,6 @@
 
 enum { MOST = 600 };
 
-static uint64_t seed, operations;
-
-static void run_thread(void *(*body)(void *), void *argument) {
-    pthread_t thread;
-    REQUIRE(pthread_create(&thread, NULL, body, argument) == 0);
-    REQUIRE(pthread_join(thread, NULL) == 0);
-}
-
 /* ThreadSanitizer lets a fork's child have no threads, and does not stand the end of the first one. */
 static void skip_under_tsan(void) {
 #if UNDER_TSAN
@@ -439,27 +431,27 @@ static void test_pools_that_end_before_their_threads(void **state) {
 
 /* ---- Threads at work ---------------------------------------------------------------------------------------------------------- */
 
-typedef struct worker {
+typedef struct runner {
     kolk_shared *pool;
     uint64_t random;
     pthread_t thread;
     uint64_t *held[8];
     uint32_t holds;
     uint32_t number; /* from 1 */
-} worker;
+} runner;
 
 static bool over;
 
 /* Who may write to it: whose number is in it; 0: nobody. A fork's child finds in it what was there. */
-static void stamp(const worker *w, uint64_t *object) { /* NOLINT(readability-non-const-parameter): it is written */
+static void stamp(const runner *w, uint64_t *object) { /* NOLINT(readability-non-const-parameter): it is written */
     REQUIRE(__atomic_exchange_n(object, w->number, __ATOMIC_RELAXED) == 0);
 }
 
-static void give_back(const worker *w, uint64_t *object) { /* NOLINT(readability-non-const-parameter): it is written */
+static void give_back(const runner *w, uint64_t *object) { /* NOLINT(readability-non-const-parameter): it is written */
     REQUIRE(__atomic_exchange_n(object, 0, __ATOMIC_RELAXED) == w->number);
 }
 
-static void work_once(worker *w, kolk_local *local) {
+static void work_once(runner *w, kolk_local *local) {
     uint32_t choice = random_below(&w->random, 32);
     if (choice < 14 && w->holds < LENGTH_OF(w->held)) {
         uint64_t *object =
@@ -486,7 +478,7 @@ static void work_once(worker *w, kolk_local *local) {
 }
 
 static void *work(void *argument) {
-    worker *w = (worker *)argument;
+    runner *w = (runner *)argument;
     kolk_local local;
     REQUIRE(kolk_local_init(&local, w->pool) == KOLK_OK);
     while (!__atomic_load_n(&over, __ATOMIC_RELAXED)) {
@@ -501,15 +493,15 @@ static void *work(void *argument) {
     return NULL;
 }
 
-static void start_workers(worker *workers, unsigned n, kolk_shared *pool, uint64_t *random) {
+static void start_workers(runner *workers, unsigned n, kolk_shared *pool, uint64_t *random) {
     over = false;
     for (unsigned i = 0; i < n; i++) {
-        workers[i] = (worker){.pool = pool, .number = i + 1, .random = next_random(random)};
+        workers[i] = (runner){.pool = pool, .number = i + 1, .random = next_random(random)};
         REQUIRE(pthread_create(&workers[i].thread, NULL, work, &workers[i]) == 0);
     }
 }
 
-static void end_workers(worker *workers, unsigned n) {
+static void end_workers(runner *workers, unsigned n) {
     __atomic_store_n(&over, true, __ATOMIC_RELAXED);
     for (unsigned i = 0; i < n; i++) REQUIRE(pthread_join(workers[i].thread, NULL) == 0);
 }
@@ -561,7 +553,7 @@ static void check_child(void) {
 
 /* Its own threads work; while they do, there are children of the child. */
 static _Noreturn void live_as_child(unsigned generations) {
-    worker workers[2];
+    runner workers[2];
     for (;; generations--) {
         int status = 0;
         uint64_t random = seed + generations;
@@ -584,7 +576,7 @@ static _Noreturn void live_as_child(unsigned generations) {
 }
 
 static void fork_amid(const kolk_shared_desc *desc, uint64_t *random) {
-    worker workers[WORKERS];
+    runner workers[WORKERS];
     make_shared(&forked, desc);
     make_local(&forker, &forked);
     kolk_local_offline(&forker);
@@ -743,7 +735,7 @@ static void on_signal(int number) {
 static void test_a_storm_of_signals(void **state) {
     (void)state;
     struct sigaction before, mine = {.sa_handler = on_signal};
-    worker workers[WORKERS];
+    runner workers[WORKERS];
     uint64_t random = seed;
     kolk_shared pool;
     assert_int_equal(sigaction(SIGUSR1, &mine, &before), 0);
@@ -768,10 +760,7 @@ static void test_a_storm_of_signals(void **state) {
 #define TEST(name) cmocka_unit_test_teardown(name, abort_on_failure)
 
 int main(void) {
-    END_IF_IT_HANGS();
-    seed = number_from_environment("KOLK_TEST_SEED", (uint64_t)time(NULL));
-    operations = number_from_environment("KOLK_TEST_OPS", FORKS);
-    print_message("KOLK_TEST_SEED=%" PRIu64 " KOLK_TEST_OPS=%" PRIu64 "\n", seed, operations);
+    begin_random_work(FORKS);
     const struct CMUnitTest tests[] = {
         TEST(test_one_after_another),
         TEST(test_the_moment_after_a_join),

@@ -13,8 +13,6 @@
 
 enum { MOST_THREADS = 16, EACH = 6, PUBLISHED = 4, SIZE = 40 };
 
-static uint64_t seed, operations;
-
 typedef struct object {
     uint64_t serial, check;
     unsigned char filling[SIZE - 16];
@@ -42,11 +40,11 @@ static void on_free(const char *name, const void *it, void *context) {
 /* ---- Threads ------------------------------------------------------------------------------------------------------------- */
 
 typedef struct job {
+    worker worker;
     kolk_local local;
     object *held[EACH];
     uint32_t holds, to_do;
     uint64_t serial, random;
-    pthread_t thread;
 } job;
 
 static void stamp(job *j, object *it) {
@@ -157,9 +155,9 @@ static void run_one(unsigned threads, const char *debug, bool bypassed, bool no_
     for (unsigned i = 0; i < threads; i++) {
         jobs[i] = (job){.random = next_random(&seed), .to_do = (uint32_t)(operations / threads)};
         jobs[i].serial = (uint64_t)(i + 1) << 32;
-        assert_int_equal(pthread_create(&jobs[i].thread, NULL, work, &jobs[i]), 0);
+        start_job(&jobs[i], work, false);
     }
-    for (unsigned i = 0; i < threads; i++) assert_int_equal(pthread_join(jobs[i].thread, NULL), 0);
+    for (unsigned i = 0; i < threads; i++) join_job(&jobs[i]);
     free_the_rest(jobs, threads);
     end_shared(&run.pool);
 }
@@ -279,9 +277,7 @@ static void test_two_threads_free_one_object(void **state) {
 int main(void) {
     unsetenv("KOLK_DEBUG");
     unsetenv("KOLK_FAIL");
-    seed = number_from_environment("KOLK_TEST_SEED", (uint64_t)time(NULL));
-    operations = number_from_environment("KOLK_TEST_OPS", does_a_part() ? OPERATIONS / 4 : OPERATIONS);
-    print_message("KOLK_TEST_SEED=%" PRIu64 " KOLK_TEST_OPS=%" PRIu64 "\n", seed, operations);
+    begin_random_work(does_a_part() ? OPERATIONS / 4 : OPERATIONS);
     const struct CMUnitTest tests[] = {
         TEST(test_many_threads),
         TEST(test_who_waits_gets_from_the_quarantine),

@@ -220,10 +220,8 @@ static void play_round(uint64_t *random, uint64_t *overlaps, uint64_t *refusals)
 
 static void test_histories(void **state) {
     (void)state;
-    uint64_t seed = number_from_environment("KOLK_TEST_SEED", (uint64_t)time(NULL)), overlaps = 0, refusals = 0;
-    uint64_t rounds = number_from_environment("KOLK_TEST_OPS", ROUNDS);
-    print_message("KOLK_TEST_SEED=%" PRIu64 " KOLK_TEST_OPS=%" PRIu64 "\n", seed, rounds);
-    for (uint64_t n = 0; n < rounds; n++) play_round(&seed, &overlaps, &refusals);
+    uint64_t overlaps = 0, refusals = 0;
+    for (uint64_t n = 0; n < operations; n++) play_round(&seed, &overlaps, &refusals);
     print_message("%" PRIu64 " calls overlapped others, %" PRIu64 " gave NULL\n", overlaps, refusals);
     assert_true(refusals);
 #ifdef KOLK_CHAOS
@@ -234,7 +232,7 @@ static void test_histories(void **state) {
 #define TEST(name) cmocka_unit_test_teardown(name, abort_on_failure)
 
 int main(void) {
-    END_IF_IT_HANGS();
+    begin_random_work(ROUNDS);
     const struct CMUnitTest tests[] = {TEST(test_the_judge), TEST(test_histories)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,8 +12,6 @@ enum { MOST_THREADS = 64, MOST_HELD = 100 };
 
 #define PASSED_ON UINT32_MAX /* the owner of what is in the queue */
 
-static uint64_t seed, operations;
-
 typedef struct shape {
     unsigned threads;
     uint32_t each; /* objects that a thread may hold */
@@ -33,18 +31,17 @@ typedef struct run {
     kolk_shared pool;
     kolk_queue passed_on; /* object pointers */
     bool over;
-    uint32_t deaths;
 } run;
 
 /* What thread after thread does. */
 typedef struct job {
+    worker worker;
     run *run;
     uint32_t number; /* from 1 */
     object *held[MOST_HELD];
     kolk_handle handles[MOST_HELD]; /* of these */
     uint32_t holds, to_do;
     uint64_t serial, random;
-    pthread_t thread;
 } job;
 
 /* ---- Objects ----------------------------------------------------------------------------------------------------------- */
@@ -129,18 +126,7 @@ static void *work(void *argument) {
     for (unsigned n = 0; j->to_do && (!j->run->shape.lifetime || n < j->run->shape.lifetime); n++, j->to_do--)
         work_once(j, &local);
     kolk_local_deinit(&local);
-    return NULL;
-}
-
-/* One thread after another. */
-static void *relay(void *argument) {
-    job *j = (job *)argument;
-    while (j->to_do) {
-        pthread_t thread;
-        REQUIRE(pthread_create(&thread, NULL, work, j) == 0);
-        REQUIRE(pthread_join(thread, NULL) == 0);
-        __atomic_fetch_add(&j->run->deaths, 1, __ATOMIC_RELAXED);
-    }
+    j->worker.done = !j->to_do;
     return NULL;
 }
 
@@ -209,16 +195,18 @@ static void run_one(shape its) {
         jobs[i].number = i + 1;
         jobs[i].to_do = (uint32_t)(operations / its.threads) + 1;
         jobs[i].random = next_random(&seed);
-        assert_int_equal(pthread_create(&jobs[i].thread, NULL, its.lifetime ? relay : work, &jobs[i]), 0);
+        start_job(&jobs[i], work, its.lifetime);
     }
     asking = (job){.run = &r, .random = next_random(&seed)};
-    assert_int_equal(pthread_create(&asking.thread, NULL, ask, &asking), 0);
-    for (unsigned i = 0; i < its.threads; i++) assert_int_equal(pthread_join(jobs[i].thread, NULL), 0);
+    start_job(&asking, ask, false);
+    for (unsigned i = 0; i < its.threads; i++) {
+        join_job(&jobs[i]);
+        if (its.lifetime)
+            assert_int_equal(jobs[i].worker.lives, (operations / its.threads + its.lifetime) / its.lifetime);
+    }
     __atomic_store_n(&r.over, true, __ATOMIC_RELEASE);
-    assert_int_equal(pthread_join(asking.thread, NULL), 0);
+    join_job(&asking);
     assert_true(kolk_shared_is_valid(&r.pool));
-    if (its.lifetime)
-        assert_int_equal(r.deaths, its.threads * ((operations / its.threads + its.lifetime) / its.lifetime));
     free_the_rest(&r, jobs);
     assert_true(kolk_shared_is_valid(&r.pool));
     kolk_shared_deinit(&r.pool);
@@ -249,16 +237,9 @@ static void test_births_and_deaths(void **state) {
     run_one((shape){.threads = 16, .each = 20, .lifetime = 100, .grows = true});
 }
 
-/* Where nobody is at work but who was interrupted or sleeps. */
 static void test_all_on_one_core(void **state) {
-    cpu_set_t all, one;
-    assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);
-    CPU_ZERO(&one);
-    CPU_SET((size_t)sched_getcpu(), &one);
-    assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
-    test_each_shape(state);
-    test_births_and_deaths(state);
-    assert_int_equal(sched_setaffinity(0, sizeof all, &all), 0);
+    static void (*const tests[])(void **state) = {test_each_shape, test_births_and_deaths};
+    run_on_one_core(tests, LENGTH_OF(tests), state);
 }
 
 /* Two threads free one object at the same moment, again and again: with .exact exactly one of them is told. */
@@ -325,10 +306,7 @@ static void test_one_object_freed_by_two(void **state) {
 #define TEST(name) cmocka_unit_test_teardown(name, abort_on_failure)
 
 int main(void) {
-    END_IF_IT_HANGS();
-    seed = number_from_environment("KOLK_TEST_SEED", (uint64_t)time(NULL));
-    operations = number_from_environment("KOLK_TEST_OPS", OPERATIONS);
-    print_message("KOLK_TEST_SEED=%" PRIu64 " KOLK_TEST_OPS=%" PRIu64 "\n", seed, operations);
+    begin_random_work(OPERATIONS);
     const struct CMUnitTest tests[] = {TEST(test_each_shape), TEST(test_births_and_deaths), TEST(test_all_on_one_core),
                                        TEST(test_one_object_freed_by_two)};
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -15,8 +15,6 @@
 
 enum { MOST_THREADS = 64, MOST_HELD = 8 };
 
-static uint64_t seed, operations;
-
 typedef struct shape {
     unsigned threads;
     uint32_t capacity, cache;
@@ -38,11 +36,11 @@ typedef struct run {
 
 /* What thread after thread does. */
 typedef struct job {
+    worker worker;
     run *run;
     uint32_t number, holds, to_do, failed; /* number from 1 */
     object *held[MOST_HELD];
     uint64_t random;
-    pthread_t thread;
 } job;
 
 /* ---- Operations ---------------------------------------------------------------------------------------------------------- */
@@ -127,17 +125,7 @@ static void *work(void *argument) {
         work_once(j, &local);
     if (!j->to_do) give_up_all(j, &local);
     if (j->number % 2 || !j->run->shape.lifetime || WATCHED) kolk_local_deinit(&local); /* others die without a word */
-    return NULL;
-}
-
-/* One thread after another; there are locals for twice as many as live at a time, so that who dies is not always buried first. */
-static void *relay(void *argument) {
-    job *j = (job *)argument;
-    while (j->to_do) {
-        pthread_t thread;
-        REQUIRE(pthread_create(&thread, NULL, work, j) == 0);
-        REQUIRE(pthread_join(thread, NULL) == 0);
-    }
+    j->worker.done = !j->to_do;
     return NULL;
 }
 
@@ -178,7 +166,7 @@ static void run_one(shape its) {
                              .object_size = its.grows ? 4096 : sizeof(object),
                              .capacity = its.grows ? 1 : its.capacity,
                              .max_capacity = its.capacity,
-                             .max_threads = its.threads * (its.lifetime ? 2 : 1),
+                             .max_threads = its.threads * (its.lifetime ? 2 : 1), /* not all dead are buried at once */
                              .cache = its.cache,
                              .no_handles = its.no_handles,
                              .exact = its.exact};
@@ -190,10 +178,10 @@ static void run_one(shape its) {
                         .number = i + 1,
                         .to_do = (uint32_t)(operations / its.threads) + 1,
                         .random = next_random(&seed)};
-        assert_int_equal(pthread_create(&jobs[i].thread, NULL, its.lifetime ? relay : work, &jobs[i]), 0);
+        start_job(&jobs[i], work, its.lifetime);
     }
     for (unsigned i = 0; i < its.threads; i++) {
-        assert_int_equal(pthread_join(jobs[i].thread, NULL), 0);
+        join_job(&jobs[i]);
         failed += jobs[i].failed;
     }
     count_slots(&r, failed);
@@ -223,25 +211,15 @@ static void test_births_and_deaths(void **state) {
     run_one((shape){.threads = 8, .capacity = 20, .lifetime = 50, .grows = true});
 }
 
-/* Where nobody is at work but who was interrupted or sleeps. */
 static void test_all_on_one_core(void **state) {
-    cpu_set_t all, one;
-    assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);
-    CPU_ZERO(&one);
-    CPU_SET((size_t)sched_getcpu(), &one);
-    assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
-    test_each_shape(state);
-    test_births_and_deaths(state);
-    assert_int_equal(sched_setaffinity(0, sizeof all, &all), 0);
+    static void (*const tests[])(void **state) = {test_each_shape, test_births_and_deaths};
+    run_on_one_core(tests, LENGTH_OF(tests), state);
 }
 
 #define TEST(name) cmocka_unit_test_teardown(name, abort_on_failure)
 
 int main(void) {
-    END_IF_IT_HANGS();
-    seed = number_from_environment("KOLK_TEST_SEED", (uint64_t)time(NULL));
-    operations = number_from_environment("KOLK_TEST_OPS", OPERATIONS);
-    print_message("KOLK_TEST_SEED=%" PRIu64 " KOLK_TEST_OPS=%" PRIu64 "\n", seed, operations);
+    begin_random_work(OPERATIONS);
     const struct CMUnitTest tests[] = {TEST(test_each_shape), TEST(test_births_and_deaths), TEST(test_all_on_one_core)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,85 @@
+// link: -pthread
+/* threads.h: what tests with threads share: asserts for any of them, a seed, work that goes on through the lives of several
+ * threads, and one core for all. */
+#ifndef TESTS_THREADS_H
+#define TESTS_THREADS_H
+
+#include "test.h"
+
+#include "chaos.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <time.h>
+#include <unistd.h>
+
+/* In any thread, where cmocka's asserts can't be used. */
+#define REQUIRE(what)                                                                                                  \
+    do {                                                                                                               \
+        if (!(what)) {                                                                                                 \
+            fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #what);                                         \
+            abort();                                                                                                   \
+        }                                                                                                              \
+    } while (0)
+
+static inline void nap(void) {
+    nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
+}
+
+/* ---- Random work ---------------------------------------------------------------------------------------------------------- */
+
+static uint64_t seed, operations; /* KOLK_TEST_SEED, KOLK_TEST_OPS */
+
+/* The beginning of main. */
+static inline void begin_random_work(uint64_t usual_operations) {
+    END_IF_IT_HANGS();
+    seed = number_from_environment("KOLK_TEST_SEED", (uint64_t)time(NULL));
+    operations = number_from_environment("KOLK_TEST_OPS", usual_operations);
+    print_message("KOLK_TEST_SEED=%" PRIu64 " KOLK_TEST_OPS=%" PRIu64 "\n", seed, operations);
+}
+
+/* ---- Threads --------------------------------------------------------------------------------------------------------------- */
+
+/* The beginning of a job. */
+typedef struct worker {
+    void *(*work)(void *job); /* what a thread does of it, until it is done or this thread's life is over */
+    bool done;
+    uint32_t lives; /* of threads that worked at it, one after another */
+    pthread_t thread;
+} worker;
+
+static inline void run_thread(void *(*body)(void *), void *argument) {
+    pthread_t thread;
+    REQUIRE(pthread_create(&thread, NULL, body, argument) == 0);
+    REQUIRE(pthread_join(thread, NULL) == 0);
+}
+
+static inline void *relay(void *job) {
+    worker *w = (worker *)job;
+    for (; !w->done; w->lives++) run_thread(w->work, job);
+    return NULL;
+}
+
+/* By one thread, or by one after another. */
+static inline void start_job(void *job, void *(*work)(void *), bool by_turns) {
+    worker *w = (worker *)job;
+    w->work = work;
+    REQUIRE(pthread_create(&w->thread, NULL, by_turns ? relay : work, job) == 0);
+}
+
+static inline void join_job(const void *job) {
+    REQUIRE(pthread_join(((const worker *)job)->thread, NULL) == 0);
+}
+
+/* Where nobody is at work but who was interrupted or sleeps. */
+static inline void run_on_one_core(void (*const *tests)(void **state), size_t n, void **state) {
+    cpu_set_t all, one;
+    assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);
+    CPU_ZERO(&one);
+    CPU_SET((size_t)sched_getcpu(), &one);
+    assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
+    for (size_t i = 0; i < n; i++) tests[i](state);
+    assert_int_equal(sched_setaffinity(0, sizeof all, &all), 0);
+}
+
+#endif
