@@ -2,17 +2,12 @@
  * random or before each step of what one thread does: its child finds no damage that nobody did, no slot twice, and
  * lists that end. KOLK_TEST_OPS (random forks of a run) may be set in the environment. */
 // define: KOLK_CHAOS=1
-// link: -pthread
 #include "../help/debug_test.h"
 
-#include "shared_test.h"
-
-#include <pthread.h>
-#include <semaphore.h>
+#include "forks.h"
 
 enum { MOST = 100, TWICE = 1, REPORTED = 2 };
 
-static kolk_shared pool;
 static uint32_t over, reported;
 
 static void note_damage(const kolk_failure *failure, void *context) {
@@ -81,11 +76,7 @@ static void test_a_child_finds_no_damage(void **state) {
 
 /* ---- A fork before each step ------------------------------------------------------------------------------------ */
 
-static _Thread_local bool can_be_stopped;
-static unsigned steps_left; /* until it stops */
-static bool has_stopped;
 static uint64_t seen;
-static sem_t stopped, go_on;
 
 static uint64_t sum_of(uint64_t sum, const void *start, size_t size) {
     const uint64_t *words = (const uint64_t *)start;
@@ -98,43 +89,17 @@ static uint64_t sum_of_all(void) {
     return sum_of(sum_of(sum_of(1, &pool, sizeof pool), pool.block, pool.block_size), pool.debug, 4096);
 }
 
-void kolk_chaos(void);
-
-/* Before a step, if something has changed since the last. */
-void kolk_chaos(void) {
-    if (!can_be_stopped || steps_left == 0) return;
-    uint64_t now = sum_of_all();
-    if (now == seen) return;
+/* Since the last operation. */
+static bool has_changed(void) {
+    uint64_t now = sum_of_all(), before = seen;
     seen = now;
-    if (--steps_left) return;
-    has_stopped = true;
-    sem_post(&stopped);
-    while (sem_wait(&go_on) != 0) {}
+    return now != before;
 }
-
-typedef struct deed {
-    const char *name;
-    void (*prepare)(void);
-    void (*act)(void);
-} deed;
 
 enum { CAPACITY = 12, SLOTS = CAPACITY + 2, LONG = 40 };
 
-static kolk_local mine, others; /* of the thread that forks, and of the one that is stopped */
 static void *objects[SLOTS];
-static unsigned held, step, leaks;
-static const deed *current;
-static const char *setting;
-
-/* In any thread and in children, where cmocka's asserts can't be used. */
-#define REQUIRE(what)                                                                                                  \
-    do {                                                                                                               \
-        if (!(what)) {                                                                                                 \
-            fprintf(stderr, "%s:%d: not so: %s (%s, %s, step %u)\n", __FILE__, __LINE__, #what, setting,               \
-                    current->name, step);                                                                              \
-            abort();                                                                                                   \
-        }                                                                                                              \
-    } while (0)
+static unsigned leaks;
 
 static void hold(unsigned n) {
     while (held < n) {
@@ -191,27 +156,15 @@ static void walk(void) {
 }
 
 static const deed deeds[] = {
-    {"alloc of fresh slots", hold_some, hold_two_more},
-    {"alloc of slots that were used", drop_some, hold_two_more},
-    {"alloc when few are left", drop_of_all, hold_two_more},
-    {"free", hold_some, drop_four},
-    {"free of all", hold_all, drop_four},
-    {"alloc and free", drop_some, come_and_go},
-    {"free later", hold_some, free_later},
-    {"a walk", hold_all, walk},
+    {.name = "alloc of fresh slots", .prepare = hold_some, .act = hold_two_more},
+    {.name = "alloc of slots that were used", .prepare = drop_some, .act = hold_two_more},
+    {.name = "alloc when few are left", .prepare = drop_of_all, .act = hold_two_more},
+    {.name = "free", .prepare = hold_some, .act = drop_four},
+    {.name = "free of all", .prepare = hold_all, .act = drop_four},
+    {.name = "alloc and free", .prepare = drop_some, .act = come_and_go},
+    {.name = "free later", .prepare = hold_some, .act = free_later},
+    {.name = "a walk", .prepare = hold_all, .act = walk},
 };
-
-static void *stop_within(void *unused) {
-    (void)unused;
-    REQUIRE(kolk_local_init(&others, &pool) == KOLK_OK);
-    current->prepare();
-    can_be_stopped = true;
-    current->act();
-    can_be_stopped = false;
-    steps_left = 0;
-    sem_post(&stopped);
-    return NULL;
-}
 
 static void note_leaks(const kolk_failure *failure, void *context) {
     (void)context;
@@ -250,10 +203,10 @@ static unsigned take_all(unsigned alive) {
 }
 
 /* The child goes on with the pool, or ends it at once. */
-static void live_on(bool for_long) {
+static void live_on(uint32_t for_long) {
     unsigned alive = count_alive();
     signal(SIGSEGV, SIG_DFL); /* not cmocka's */
-    alarm(20);
+    END_IF_IT_HANGS();
     kolk_set_failure_handler(note_leaks, NULL);
     if (for_long) {
         kolk_local second;
@@ -272,34 +225,9 @@ static void live_on(bool for_long) {
     _exit(0);
 }
 
-static void fork_here(bool for_long) {
-    int status;
-    fflush(NULL);
-    pid_t child = fork();
-    assert_true(child >= 0);
-    if (child == 0) live_on(for_long);
-    assert_int_equal(waitpid(child, &status, 0), child);
-    if (status != 0) fail_msg("%s, %s, step %u: the child ended with status %x", setting, current->name, step, status);
-}
-
-/* With the other thread stopped before its n-th step; false if it has not so many. */
-static bool fork_at(void) {
-    pthread_t thread;
-    has_stopped = false;
-    steps_left = step;
-    seen = 0;
-    held = 0;
-    assert_int_equal(pthread_create(&thread, NULL, stop_within, NULL), 0);
-    while (sem_wait(&stopped) != 0) {}
-    bool was_stopped = has_stopped;
-    if (was_stopped) {
-        fork_here(true);
-        fork_here(false);
-        sem_post(&go_on);
-        while (sem_wait(&stopped) != 0) {}
-    }
-    assert_int_equal(pthread_join(thread, NULL), 0);
-    return was_stopped;
+static void fork_now(void) {
+    assert_int_equal(fork_child(live_on, true), 0);
+    assert_int_equal(fork_child(live_on, false), 0);
 }
 
 static void test_a_fork_before_each_step(void **state) {
@@ -322,7 +250,8 @@ static void test_a_fork_before_each_step(void **state) {
                                                        .debug = bypass ? NULL : setting});
                 make_local(&mine, &pool);
                 kolk_local_offline(&mine);
-                more = fork_at();
+                seen = 0;
+                more = fork_at_step(fork_now);
                 kolk_set_failure_handler(note_damage, NULL); /* of "sites", what is still alive */
                 end_shared(&pool);
                 kolk_set_failure_handler(NULL, NULL);
@@ -333,9 +262,7 @@ static void test_a_fork_before_each_step(void **state) {
 }
 
 int main(void) {
-    sem_init(&stopped, 0, 0);
-    sem_init(&go_on, 0, 0);
     const struct CMUnitTest tests[] = {DEBUG_TEST(test_a_child_finds_no_damage),
                                        DEBUG_TEST(test_a_fork_before_each_step)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, make_semaphores, NULL);
 }

@@ -1,73 +1,21 @@
 // define: KOLK_CHAOS=1
-// link: -pthread
 /* A fork before every atomic operation of everything that another thread may just be doing with a shared pool. In each child
  * the thread that forked goes on with its local, and as many others can be made as before; what was alive stays alive; the
  * free slots can be had, each of them once, but for those that the other thread was just moving, which are no more than it
  * may keep at hand; nobody hangs. The parent goes on unharmed. */
 #include "../help/test.h"
 
-#include "shared_test.h"
+#include "forks.h"
 #include "os/thread.h"
-
-#include <pthread.h>
-#include <semaphore.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 enum { THREADS = 3, CAPACITY = 200, MOST = 1000 };
 
-/* ---- The thread that is stopped ---------------------------------------------------------------------------------------- */
-
-static _Thread_local bool can_be_stopped;
-static unsigned steps_left; /* until it stops */
-static bool has_stopped;
-static sem_t stopped, go_on;
-
-void kolk_chaos(void);
-
-void kolk_chaos(void) {
-    if (!can_be_stopped || steps_left == 0 || --steps_left) return;
-    has_stopped = true;
-    sem_post(&stopped);
-    while (sem_wait(&go_on) != 0) {}
-}
-
-/* In any thread and in children, where cmocka's asserts can't be used. */
-#define REQUIRE(what)                                                                                                  \
-    do {                                                                                                               \
-        if (!(what)) {                                                                                                 \
-            fprintf(stderr, "%s:%d: not so: %s (%s, cache %u, step %u)\n", __FILE__, __LINE__, #what, current->name,   \
-                    pool.cache, step);                                                                                 \
-            abort();                                                                                                   \
-        }                                                                                                              \
-    } while (0)
-
-typedef struct deed {
-    const char *name;
-    void (*prepare)(void);
-    void (*act)(void);
-    bool takes;   /* who forks takes and gives back an object before */
-    bool a_third; /* is at work too, and is not stopped */
-} deed;
-
-static kolk_shared pool;
-static kolk_local mine, others; /* of the thread that forks, and of the one that is stopped */
 static void *objects[MOST];
-static uint32_t held;
-static const deed *current;
-static unsigned step;
 static uint32_t most_lost;
 
-static void *stop_within(void *unused) {
-    (void)unused;
-    REQUIRE(kolk_local_init(&others, &pool) == KOLK_OK);
-    if (current->prepare) current->prepare();
-    can_be_stopped = true;
-    current->act();
-    can_be_stopped = false;
-    steps_left = 0;
-    sem_post(&stopped);
-    return NULL;
+/* Each operation counts. */
+static bool has_changed(void) {
+    return true;
 }
 
 /* ---- What is true in the child ----------------------------------------------------------------------------------------- */
@@ -159,29 +107,10 @@ static void live_on(uint32_t alive) {
 
 /* ---- Forks ---------------------------------------------------------------------------------------------------------------- */
 
-/* With the other thread stopped before its n-th step; false if it has not so many. */
-static bool fork_at(void) {
-    pthread_t thread;
-    has_stopped = false;
-    steps_left = step;
-    assert_int_equal(pthread_create(&thread, NULL, stop_within, NULL), 0);
-    while (sem_wait(&stopped) != 0) {}
-    bool was_stopped = has_stopped;
-    if (was_stopped) {
-        if (current->takes) kolk_local_free(&mine, kolk_local_alloc(&mine));
-        uint32_t alive = count_alive();
-        fflush(NULL);
-        pid_t child = fork();
-        if (child == 0) live_on(alive);
-        int status;
-        assert_int_equal(waitpid(child, &status, 0), child);
-        if (!WIFEXITED(status)) fail_msg("%s, cache %u, step %u: the child died", current->name, pool.cache, step);
-        if ((uint32_t)WEXITSTATUS(status) > most_lost) most_lost = (uint32_t)WEXITSTATUS(status);
-        sem_post(&go_on);
-        while (sem_wait(&stopped) != 0) {}
-    }
-    assert_int_equal(pthread_join(thread, NULL), 0);
-    return was_stopped;
+static void fork_now(void) {
+    if (current->takes) kolk_local_free(&mine, kolk_local_alloc(&mine));
+    uint32_t lost = (uint32_t)fork_child(live_on, count_alive());
+    if (lost > most_lost) most_lost = lost;
 }
 
 static void check_parent(void) {
@@ -204,9 +133,8 @@ static void fork_everywhere(const deed *what, uint32_t cache, bool can_grow) {
                                                .max_capacity = CAPACITY,
                                                .max_threads = THREADS,
                                                .cache = cache});
-        held = 0;
         make_local(&mine, &pool);
-        more = fork_at();
+        more = fork_at_step(fork_now);
         check_parent();
         kolk_shared_deinit(&pool);
     }
@@ -385,8 +313,6 @@ static void test_each_step(void **state) {
 
 int main(void) {
     END_IF_IT_HANGS();
-    sem_init(&stopped, 0, 0);
-    sem_init(&go_on, 0, 0);
     const struct CMUnitTest tests[] = {TEST(test_each_step)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, make_semaphores, NULL);
 }
