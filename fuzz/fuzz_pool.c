@@ -8,13 +8,6 @@
  * Bytes that are missing at the end are 0. Seven lives wear a slot out: few enough for a short program, or for one
  * alloc_at, to get there, and enough for handles to be stale in several ways before. */
 #define _POSIX_C_SOURCE 200809L /* setenv */
-#include "../tests/help/plain.h"
-
-#define model_fail(m, format, ...)                                                                                     \
-    do {                                                                                                               \
-        fprintf(stderr, "operation %" PRIu64 ", %s: " format "\n", (m)->step, (m)->what, __VA_ARGS__);                 \
-        abort();                                                                                                       \
-    } while (0)
 #include "../tests/pool/model.h"
 #include "../tests/pool/model_ask.h"
 #include "../tests/help/no_sites.h"

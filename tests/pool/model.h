@@ -1,5 +1,5 @@
 /* model.h: operations that do each thing to a pool and to its model (model_state.h) and compare: which slot is
- * given, handles, counts, contents, hooks, reports. Include test.h first, or plain.h and define model_fail. */
+ * given, handles, counts, contents, hooks, reports. In a test, include test.h first. */
 #ifndef TESTS_POOL_MODEL_H
 #define TESTS_POOL_MODEL_H
 

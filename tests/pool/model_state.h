@@ -3,6 +3,8 @@
 #ifndef TESTS_MODEL_STATE_H
 #define TESTS_MODEL_STATE_H
 
+#include "../help/plain.h"
+
 #ifndef MODEL_SLOTS
 #define MODEL_SLOTS 256u
 #endif
@@ -62,15 +64,11 @@ typedef struct model {
     notes taken;
 } model;
 
-/* Each message says how to see the failure again. */
-#ifndef model_fail
+#ifdef TESTS_TEST_H /* each message says how to see the failure again */
 #define model_fail(m, format, ...)                                                                                     \
     fail_msg("KOLK_TEST_SEED=%" PRIu64 ", step %" PRIu64 ", %s: " format, (m)->seed, (m)->step, (m)->what, __VA_ARGS__)
 #endif
-#define model_assert(m, condition)                                                                                     \
-    do {                                                                                                               \
-        if (!(condition)) model_fail(m, "line %d: not true: %s", __LINE__, #condition);                                \
-    } while (0)
+#include "../help/model_fails.h"
 
 /* ---- Lists and contents ------------------------------------------------------------------------------------------ */
 

@@ -1,19 +1,19 @@
 /* model.h: a shared pool beside a model of it that has read shared.h only: arrays by slot. One thread plays all
- * locals. Each operation is done to both and compared. Choices come from `draw`, random or the bytes of a fuzzer. Include
- * plain.h first and define sharedmodel_fail. */
+ * locals. Each operation is done to both and compared. Choices come from `draw`, random or the bytes of a fuzzer. In a
+ * test, include test.h first. */
 #ifndef TESTS_SHARED_MODEL_H
 #define TESTS_SHARED_MODEL_H
 
-#include "../help/plain.h"
+#include "../help/model_fails.h"
 
-#define SHAREDMODEL_LOCALS 4u
-#define SHAREDMODEL_SLOTS  2048u
-#define SHAREDMODEL_SIZE   16u
+#define MODEL_LOCALS 4u
+#define MODEL_SLOTS  2048u
+#define MODEL_SIZE   16u
 
-typedef struct sharedmodel {
+typedef struct model {
     kolk_shared pool;
-    kolk_local locals[SHAREDMODEL_LOCALS]; /* .pool is NULL: not made */
-    bool online[SHAREDMODEL_LOCALS];
+    kolk_local locals[MODEL_LOCALS]; /* .pool is NULL: not made */
+    bool online[MODEL_LOCALS];
     uint32_t (*draw)(void *context);
     void *context;
     const char *what;
@@ -24,70 +24,65 @@ typedef struct sharedmodel {
         uint32_t readers;       /* bits of the locals that may still look at it */
         uint64_t stamp;         /* of its last life; 0: none yet */
         kolk_handle now, stale; /* of this life, of an earlier one */
-    } slots[SHAREDMODEL_SLOTS];
+    } slots[MODEL_SLOTS];
     uint32_t count, later, issued; /* objects alive; slots that are free later; slots that had a life */
     uint32_t failed, wrong_pool;
     uint64_t stamps;
     notes taken;
-} sharedmodel;
+} model;
 
-#define sharedmodel_assert(m, condition)                                                                               \
-    do {                                                                                                               \
-        if (!(condition)) sharedmodel_fail(m, "line %d: not so: %s", __LINE__, #condition);                            \
-    } while (0)
-
-static inline uint32_t sharedmodel_draw(sharedmodel *m, uint32_t below) {
+static inline uint32_t model_draw(model *m, uint32_t below) {
     return below ? m->draw(m->context) % below : 0;
 }
 
-static inline uint32_t sharedmodel_all(const sharedmodel *m) {
+static inline uint32_t model_all(const model *m) {
     return m->pool.max_capacity + m->pool.slack;
 }
 
-static inline void *sharedmodel_at(const sharedmodel *m, uint32_t slot) {
+static inline void *model_at(const model *m, uint32_t slot) {
     return m->pool.slots + (size_t)slot * m->pool.stride;
 }
 
 /* Any slot; most often one of the first. */
-static inline uint32_t sharedmodel_any_slot(sharedmodel *m) {
-    uint32_t all = sharedmodel_all(m), high = sharedmodel_draw(m, 4) ? 0 : sharedmodel_draw(m, 8);
-    return (high * 256 + sharedmodel_draw(m, 256)) % all;
+static inline uint32_t model_any_slot(model *m) {
+    uint32_t all = model_all(m), high = model_draw(m, 4) ? 0 : model_draw(m, 8);
+    return (high * 256 + model_draw(m, 256)) % all;
 }
 
 /* The first slot from a drawn one on, and all round, that is alive, or that is not; all slots if there is none. */
-static inline uint32_t sharedmodel_slot(sharedmodel *m, bool alive) {
-    uint32_t all = sharedmodel_all(m), first = sharedmodel_any_slot(m), n = 0;
+static inline uint32_t model_slot(model *m, bool alive) {
+    uint32_t all = model_all(m), first = model_any_slot(m), n = 0;
     while (n < all && m->slots[(first + n) % all].alive != alive) n++;
     return n < all ? (first + n) % all : all;
 }
 
-static inline uint32_t sharedmodel_local(sharedmodel *m) {
-    uint32_t n = sharedmodel_draw(m, m->pool.max_threads);
+static inline uint32_t model_local(model *m) {
+    uint32_t n = model_draw(m, m->pool.max_threads);
     if (!m->locals[n].pool) {
-        sharedmodel_assert(m, kolk_local_init(&m->locals[n], &m->pool) == KOLK_OK);
+        model_assert(m, kolk_local_init(&m->locals[n], &m->pool) == KOLK_OK);
         m->online[n] = true;
     }
     return n;
 }
 
 /* Exactly one report since the last one, of one of these rules. */
-static inline void sharedmodel_told(sharedmodel *m, kolk_status rule, kolk_status or_this) {
-    sharedmodel_assert(m, m->taken.count == 1);
-    sharedmodel_assert(m, m->taken.last.rule == rule || m->taken.last.rule == or_this);
+static inline void model_told(model *m, kolk_status rule, kolk_status or_this) {
+    model_assert(m, m->taken.count == 1);
+    model_assert(m, m->taken.last.rule == rule || m->taken.last.rule == or_this);
     m->taken.count = 0;
 }
 
 /* ---- Objects ------------------------------------------------------------------------------------------------------- */
 
-static inline void sharedmodel_begin_life(sharedmodel *m, void *object) {
+static inline void model_begin_life(model *m, void *object) {
     uint64_t words[2];
     uint32_t slot = (uint32_t)((size_t)((unsigned char *)object - m->pool.slots) / m->pool.stride);
-    sharedmodel_assert(m, slot < sharedmodel_all(m) && object == sharedmodel_at(m, slot));
-    sharedmodel_assert(m, !m->slots[slot].alive && !m->slots[slot].readers);
+    model_assert(m, slot < model_all(m) && object == model_at(m, slot));
+    model_assert(m, !m->slots[slot].alive && !m->slots[slot].readers);
     memcpy(words, object, sizeof words);
     if (!m->pool.debug) { /* as its last life left it */
-        sharedmodel_assert(m, words[0] == m->slots[slot].stamp);
-        sharedmodel_assert(m, words[1] == (m->slots[slot].stamp ? ~m->slots[slot].stamp : 0));
+        model_assert(m, words[0] == m->slots[slot].stamp);
+        model_assert(m, words[1] == (m->slots[slot].stamp ? ~m->slots[slot].stamp : 0));
     }
     m->issued += m->slots[slot].stamp == 0;
     m->later -= m->slots[slot].later;
@@ -99,40 +94,40 @@ static inline void sharedmodel_begin_life(sharedmodel *m, void *object) {
     m->count++;
     if (m->pool.no_handles) return;
     m->slots[slot].now = kolk_shared_handle(&m->pool, object);
-    sharedmodel_assert(m, !kolk_handle_equal(m->slots[slot].now, m->slots[slot].stale));
+    model_assert(m, !kolk_handle_equal(m->slots[slot].now, m->slots[slot].stale));
 }
 
 /* NULL only if as many as max_capacity were alive, or to be free later. */
-static inline bool sharedmodel_alloc(sharedmodel *m, uint32_t local) {
+static inline bool model_alloc(model *m, uint32_t local) {
     kolk_local *by = &m->locals[local];
-    void *object = sharedmodel_draw(m, 8) ? kolk_local_alloc(by) : kolk_local_alloc_wait(by, (kolk_deadline){1});
+    void *object = model_draw(m, 8) ? kolk_local_alloc(by) : kolk_local_alloc_wait(by, (kolk_deadline){1});
     if (object) {
-        sharedmodel_begin_life(m, object);
+        model_begin_life(m, object);
         return true;
     }
     m->failed++;
-    sharedmodel_assert(m, m->count + m->later >= m->pool.max_capacity);
+    model_assert(m, m->count + m->later >= m->pool.max_capacity);
     return false;
 }
 
-static inline void sharedmodel_check_contents(sharedmodel *m, uint32_t slot) {
+static inline void model_check_contents(model *m, uint32_t slot) {
     uint64_t words[2];
-    memcpy(words, sharedmodel_at(m, slot), sizeof words);
-    sharedmodel_assert(m, words[0] == m->slots[slot].stamp && words[1] == ~m->slots[slot].stamp);
+    memcpy(words, model_at(m, slot), sizeof words);
+    model_assert(m, words[0] == m->slots[slot].stamp && words[1] == ~m->slots[slot].stamp);
 }
 
-static inline void sharedmodel_free(sharedmodel *m, uint32_t local, bool later) {
-    uint32_t slot = sharedmodel_slot(m, true);
-    if (slot == sharedmodel_all(m)) return;
-    sharedmodel_check_contents(m, slot);
+static inline void model_free(model *m, uint32_t local, bool later) {
+    uint32_t slot = model_slot(m, true);
+    if (slot == model_all(m)) return;
+    model_check_contents(m, slot);
     m->slots[slot].alive = false;
     m->slots[slot].stale = m->slots[slot].now;
     m->count--;
     if (!later) {
-        kolk_local_free(&m->locals[local], sharedmodel_at(m, slot));
+        kolk_local_free(&m->locals[local], model_at(m, slot));
         return;
     }
-    kolk_local_free_later(&m->locals[local], sharedmodel_at(m, slot));
+    kolk_local_free_later(&m->locals[local], model_at(m, slot));
     m->slots[slot].later = true;
     m->later++;
     for (uint32_t n = 0; n < m->pool.max_threads; n++)
@@ -142,33 +137,33 @@ static inline void sharedmodel_free(sharedmodel *m, uint32_t local, bool later) 
 /* ---- Deferred free --------------------------------------------------------------------------------------------------- */
 
 /* This local's thread holds no pointers from before. */
-static inline void sharedmodel_passes(sharedmodel *m, uint32_t local) {
-    for (uint32_t slot = 0; slot < sharedmodel_all(m); slot++) {
-        if (m->slots[slot].readers) sharedmodel_check_contents(m, slot);
+static inline void model_passes(model *m, uint32_t local) {
+    for (uint32_t slot = 0; slot < model_all(m); slot++) {
+        if (m->slots[slot].readers) model_check_contents(m, slot);
         m->slots[slot].readers &= ~(1u << local);
     }
 }
 
-static inline void sharedmodel_quiesce(sharedmodel *m, uint32_t local) {
-    if (m->online[local]) sharedmodel_passes(m, local);
+static inline void model_quiesce(model *m, uint32_t local) {
+    if (m->online[local]) model_passes(m, local);
     kolk_local_quiesce(&m->locals[local]);
 }
 
 /* After three rounds all that was freed later is home. */
-static inline void sharedmodel_rounds(sharedmodel *m) {
+static inline void model_rounds(model *m) {
     bool any = false;
     for (unsigned round = 0; round < 3; round++)
         for (uint32_t n = 0; n < m->pool.max_threads; n++)
             if (m->online[n]) {
-                sharedmodel_quiesce(m, n);
+                model_quiesce(m, n);
                 any = true;
             }
-    for (uint32_t slot = 0; any && slot < sharedmodel_all(m); slot++) m->slots[slot].later = false;
+    for (uint32_t slot = 0; any && slot < model_all(m); slot++) m->slots[slot].later = false;
     if (any) m->later = 0;
 }
 
-static inline void sharedmodel_go(sharedmodel *m, uint32_t local) {
-    switch (sharedmodel_draw(m, 4)) {
+static inline void model_go(model *m, uint32_t local) {
+    switch (model_draw(m, 4)) {
     case 0:
         kolk_local_flush(&m->locals[local]);
         return;
@@ -178,61 +173,61 @@ static inline void sharedmodel_go(sharedmodel *m, uint32_t local) {
             m->online[local] = true;
             return;
         }
-        sharedmodel_passes(m, local);
+        model_passes(m, local);
         kolk_local_offline(&m->locals[local]);
         m->online[local] = false;
         return;
     case 2:
-        if (m->online[local]) sharedmodel_passes(m, local);
+        if (m->online[local]) model_passes(m, local);
         kolk_local_deinit(&m->locals[local]);
-        sharedmodel_assert(m, !m->locals[local].pool);
+        model_assert(m, !m->locals[local].pool);
         m->online[local] = false;
         return;
     default:
-        sharedmodel_rounds(m);
+        model_rounds(m);
     }
 }
 
 /* ---- Questions ------------------------------------------------------------------------------------------------------- */
 
-static inline void sharedmodel_ask(sharedmodel *m) {
-    uint32_t slot = sharedmodel_any_slot(m);
-    void *object = sharedmodel_at(m, slot);
-    sharedmodel_assert(m, kolk_shared_is_live(&m->pool, object) == m->slots[slot].alive);
-    sharedmodel_assert(m, kolk_shared_count(&m->pool) == m->count);
+static inline void model_ask(model *m) {
+    uint32_t slot = model_any_slot(m);
+    void *object = model_at(m, slot);
+    model_assert(m, kolk_shared_is_live(&m->pool, object) == m->slots[slot].alive);
+    model_assert(m, kolk_shared_count(&m->pool) == m->count);
     if (m->pool.no_handles) return;
-    sharedmodel_assert(m, kolk_shared_get(&m->pool, m->slots[slot].stale) == NULL);
-    if (m->slots[slot].alive) sharedmodel_assert(m, kolk_shared_get(&m->pool, m->slots[slot].now) == object);
+    model_assert(m, kolk_shared_get(&m->pool, m->slots[slot].stale) == NULL);
+    if (m->slots[slot].alive) model_assert(m, kolk_shared_get(&m->pool, m->slots[slot].now) == object);
     kolk_handle foreign = m->slots[slot].now; /* beyond all indices, as another tag makes it */
     if (!foreign.bits) return;
     foreign.bits ^= UINT64_C(0x80000000);
-    sharedmodel_assert(m, kolk_shared_get(&m->pool, foreign) == NULL);
+    model_assert(m, kolk_shared_get(&m->pool, foreign) == NULL);
     m->wrong_pool++;
-    if (m->pool.debug_flags) sharedmodel_told(m, KOLK_WRONG_POOL, KOLK_WRONG_POOL);
+    if (m->pool.debug_flags) model_told(m, KOLK_WRONG_POOL, KOLK_WRONG_POOL);
 }
 
-static inline void sharedmodel_look_at_all(sharedmodel *m) {
-    uint32_t slot = 0, all = sharedmodel_all(m);
+static inline void model_look_at_all(model *m) {
+    uint32_t slot = 0, all = model_all(m);
     kolk_stats stats;
     for (void *at = NULL; (at = kolk_shared_next(&m->pool, at)); slot++) {
         while (slot < all && !m->slots[slot].alive) slot++;
-        sharedmodel_assert(m, slot < all && at == sharedmodel_at(m, slot));
+        model_assert(m, slot < all && at == model_at(m, slot));
     }
     while (slot < all && !m->slots[slot].alive) slot++;
-    sharedmodel_assert(m, slot == all);
-    sharedmodel_assert(m, kolk_shared_is_valid(&m->pool));
+    model_assert(m, slot == all);
+    model_assert(m, kolk_shared_is_valid(&m->pool));
     kolk_shared_stats(&m->pool, &stats);
-    sharedmodel_assert(m, stats.count == m->count && stats.failed == m->failed && stats.peak >= m->issued);
-    sharedmodel_assert(m, stats.wrong_pool == m->wrong_pool && stats.peak <= stats.capacity);
+    model_assert(m, stats.count == m->count && stats.failed == m->failed && stats.peak >= m->issued);
+    model_assert(m, stats.wrong_pool == m->wrong_pool && stats.peak <= stats.capacity);
 }
 
 /* ---- Mistakes: each is told once, and nothing has changed ------------------------------------------------------------- */
 
-static inline void sharedmodel_misuse(sharedmodel *m, uint32_t local) {
-    uint32_t choice = sharedmodel_draw(m, 5), slot = sharedmodel_slot(m, false);
+static inline void model_misuse(model *m, uint32_t local) {
+    uint32_t choice = model_draw(m, 5), slot = model_slot(m, false);
     kolk_local *by = &m->locals[local], none;
-    if (choice != 2 && slot == sharedmodel_all(m)) return;
-    void *object = sharedmodel_at(m, slot);
+    if (choice != 2 && slot == model_all(m)) return;
+    void *object = model_at(m, slot);
     kolk_status rule = m->slots[slot].stamp ? KOLK_DOUBLE_FREE : KOLK_NEVER_ISSUED;
     if (slot >= m->pool.usable) rule = KOLK_FOREIGN_POINTER; /* it has not grown that far */
     /* Of a slot that is taken into a magazine and was not alive yet, without handles, less is known. */
@@ -249,79 +244,79 @@ static inline void sharedmodel_misuse(sharedmodel *m, uint32_t local) {
         rule = or_this = KOLK_FOREIGN_POINTER;
         break;
     case 3:
-        kolk_local_free(by, (char *)object + 1 + sharedmodel_draw(m, 15));
+        kolk_local_free(by, (char *)object + 1 + model_draw(m, 15));
         rule = or_this = slot < m->pool.usable ? KOLK_INTERIOR_POINTER : KOLK_FOREIGN_POINTER;
         break;
     default:
         if (m->pool.no_handles) return;
-        sharedmodel_assert(m, kolk_handle_is_null(kolk_shared_handle(&m->pool, object)));
+        model_assert(m, kolk_handle_is_null(kolk_shared_handle(&m->pool, object)));
         if (rule == KOLK_DOUBLE_FREE) rule = or_this = KOLK_DEAD_OBJECT;
     }
-    sharedmodel_told(m, rule, or_this);
+    model_told(m, rule, or_this);
 }
 
 /* ---- All of it --------------------------------------------------------------------------------------------------------- */
 
-static inline void sharedmodel_init(sharedmodel *m) {
+static inline void model_init(model *m) {
     static const uint32_t caches[] = {1, 2, 3, 5, 16, 63, 64, 65, 100, 0, KOLK_NO_CACHE};
     static const char *const settings[] = {NULL, NULL, NULL, "fill", "fill,guard", "fill,quarantine=5"};
     kolk_shared_desc desc = {.name = "model",
-                             .object_size = SHAREDMODEL_SIZE,
-                             .max_threads = 1 + sharedmodel_draw(m, SHAREDMODEL_LOCALS),
-                             .cache = caches[sharedmodel_draw(m, LENGTH_OF(caches))],
-                             .capacity = 1 + sharedmodel_draw(m, 200),
-                             .no_handles = sharedmodel_draw(m, 4) == 0,
-                             .exact = sharedmodel_draw(m, 4) == 0,
-                             .debug = settings[sharedmodel_draw(m, LENGTH_OF(settings))]};
-    if (sharedmodel_draw(m, 2)) desc.max_capacity = desc.capacity + sharedmodel_draw(m, 256) * 5;
+                             .object_size = MODEL_SIZE,
+                             .max_threads = 1 + model_draw(m, MODEL_LOCALS),
+                             .cache = caches[model_draw(m, LENGTH_OF(caches))],
+                             .capacity = 1 + model_draw(m, 200),
+                             .no_handles = model_draw(m, 4) == 0,
+                             .exact = model_draw(m, 4) == 0,
+                             .debug = settings[model_draw(m, LENGTH_OF(settings))]};
+    if (model_draw(m, 2)) desc.max_capacity = desc.capacity + model_draw(m, 256) * 5;
     begin_notes(&m->taken);
-    sharedmodel_assert(m, kolk_shared_init(&m->pool, &desc) == KOLK_OK);
-    sharedmodel_assert(m, sharedmodel_all(m) <= SHAREDMODEL_SLOTS);
+    model_assert(m, kolk_shared_init(&m->pool, &desc) == KOLK_OK);
+    model_assert(m, model_all(m) <= MODEL_SLOTS);
 }
 
-static inline void sharedmodel_step(sharedmodel *m) {
-    uint32_t choice = sharedmodel_draw(m, 64), local = sharedmodel_local(m);
+static inline void model_step(model *m) {
+    uint32_t choice = model_draw(m, 64), local = model_local(m);
     m->step++;
     if (choice < 20)
-        sharedmodel_alloc(m, local);
+        model_alloc(m, local);
     else if (choice < 36)
-        sharedmodel_free(m, local, false);
+        model_free(m, local, false);
     else if (choice < 42)
-        sharedmodel_free(m, local, true);
+        model_free(m, local, true);
     else if (choice < 48)
-        sharedmodel_quiesce(m, local);
+        model_quiesce(m, local);
     else if (choice < 51)
-        sharedmodel_go(m, local);
+        model_go(m, local);
     else if (choice < 54)
-        sharedmodel_misuse(m, local);
+        model_misuse(m, local);
     else if (choice < 55)
-        for (uint32_t n = sharedmodel_draw(m, 256); n-- && sharedmodel_alloc(m, local);) {}
+        for (uint32_t n = model_draw(m, 256); n-- && model_alloc(m, local);) {}
     else if (choice < 56)
-        for (uint32_t n = sharedmodel_draw(m, 256); n-- && m->count;) sharedmodel_free(m, local, false);
+        for (uint32_t n = model_draw(m, 256); n-- && m->count;) model_free(m, local, false);
     else if (choice < 57)
-        sharedmodel_look_at_all(m);
+        model_look_at_all(m);
     else
-        sharedmodel_ask(m);
-    sharedmodel_assert(m, m->taken.count == 0);
+        model_ask(m);
+    model_assert(m, m->taken.count == 0);
 }
 
 /* In the end everything comes home, and every slot can be had. */
-static inline void sharedmodel_deinit(sharedmodel *m) {
-    sharedmodel_look_at_all(m);
+static inline void model_deinit(model *m) {
+    model_look_at_all(m);
     for (uint32_t n = 0; n < m->pool.max_threads; n++) {
         if (!m->locals[n].pool) continue;
         kolk_local_online(&m->locals[n]);
         m->online[n] = true;
     }
-    uint32_t local = sharedmodel_local(m);
-    sharedmodel_rounds(m);
+    uint32_t local = model_local(m);
+    model_rounds(m);
     for (uint32_t n = 0; n < m->pool.max_threads; n++)
         if (m->locals[n].pool) kolk_local_flush(&m->locals[n]);
-    while (sharedmodel_alloc(m, local)) {}
-    sharedmodel_assert(m, m->count == sharedmodel_all(m));
-    sharedmodel_look_at_all(m);
+    while (model_alloc(m, local)) {}
+    model_assert(m, m->count == model_all(m));
+    model_look_at_all(m);
     kolk_shared_deinit(&m->pool);
-    sharedmodel_assert(m, all_bytes_are(&m->pool, sizeof m->pool, 0));
+    model_assert(m, all_bytes_are(&m->pool, sizeof m->pool, 0));
     kolk_set_failure_handler(NULL, NULL);
 }
 

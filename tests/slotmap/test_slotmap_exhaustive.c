@@ -4,7 +4,6 @@
  * environment. */
 #include "../help/test.h"
 
-#define slotmodel_fail(m, format, ...) fail_msg("%s, operation %" PRIu64 ": " format, (m)->what, (m)->step, __VA_ARGS__)
 #include "model.h"
 
 #ifndef LENGTH
@@ -12,7 +11,7 @@
 #endif
 #define CHOICES 7u /* add, 3 places, stale, clear, sort */
 
-static slotmodel m;
+static model m;
 static kolk_handle removed; /* last */
 static _Alignas(8) unsigned char memory[KOLK_SLOTMAP_BYTES(12, 4, 3)];
 
@@ -22,29 +21,29 @@ static void begin(uint32_t capacity, bool on_move) {
     begin_notes(&m.taken);
     m.what = "every sequence";
     m.desc = (kolk_slotmap_desc){.name = "all", .object_size = 12, .object_align = 4, .max_capacity = capacity};
-    if (on_move) m.desc.on_move = slotmodel_moved;
+    if (on_move) m.desc.on_move = model_moved;
     m.desc.context = &m;
     m.desc.capacity = m.capacity = capacity;
     if (capacity) m.desc.memory = memory;
     if (capacity) m.desc.memory_size = sizeof memory;
-    slotmodel_assert(&m, kolk_slotmap_init(&m.map, &m.desc) == KOLK_OK);
+    model_assert(&m, kolk_slotmap_init(&m.map, &m.desc) == KOLK_OK);
 }
 
 /* False if it can't be done here. */
 static bool play(uint32_t choice) {
     m.step++;
     if (choice == 0) {
-        slotmodel_add(&m, true);
+        model_add(&m, true);
     } else if (choice <= 3) {
         if (choice > m.count) return false;
         removed = m.live[choice - 1].handle;
-        slotmodel_remove(&m, removed);
+        model_remove(&m, removed);
     } else if (choice == 4) {
-        slotmodel_remove(&m, removed);
+        model_remove(&m, removed);
     } else if (choice == 5) {
-        slotmodel_clear(&m);
+        model_clear(&m);
     } else {
-        slotmodel_sort(&m, true);
+        model_sort(&m, true);
     }
     return true;
 }
@@ -66,7 +65,7 @@ static void test_every_sequence(void **state) {
                 uint32_t choice = (uint32_t)(rest / skip);
                 rest %= skip;
                 if (!play(choice)) break; /* nor can any that begins so */
-                if (rest == 0) slotmodel_compare(&m);
+                if (rest == 0) model_compare(&m);
             }
             sequences++;
             kolk_slotmap_deinit(&m.map);

@@ -1,0 +1,24 @@
+/* model_fails.h: how a model says that it and the library are not of one mind: in a test by cmocka, in a fuzzer by its end. A
+ * model `m` has `what` it is and its `step`. */
+#ifndef TESTS_MODEL_FAILS_H
+#define TESTS_MODEL_FAILS_H
+
+#include "plain.h"
+
+#ifdef model_fail /* by the model, which knows better */
+#elif defined(TESTS_TEST_H)
+#define model_fail(m, format, ...) fail_msg("%s, operation %" PRIu64 ": " format, (m)->what, (m)->step, __VA_ARGS__)
+#else
+#define model_fail(m, format, ...)                                                                                     \
+    do {                                                                                                               \
+        fprintf(stderr, "%s, operation %" PRIu64 ": " format "\n", (m)->what, (m)->step, __VA_ARGS__);                 \
+        abort();                                                                                                       \
+    } while (0)
+#endif
+
+#define model_assert(m, condition)                                                                                     \
+    do {                                                                                                               \
+        if (!(condition)) model_fail(m, "line %d: not so: %s", __LINE__, #condition);                                  \
+    } while (0)
+
+#endif
