@@ -3,11 +3,7 @@
 #ifndef TESTS_DEBUG_TEST_H
 #define TESTS_DEBUG_TEST_H
 
-#include "test.h"
-
-#include <signal.h>
-#include <sys/wait.h>
-#include <unistd.h>
+#include "child.h"
 
 /* Before each test and after it: only what a test asks for is in force, whatever tool it runs under. */
 static inline int plain_environment(void **state) {
@@ -110,33 +106,5 @@ static inline const report *next_report(reports *kept) {
         assert_int_equal(now_->failure.count, count_);                                                                 \
         assert_int_equal(now_->failure.handle.bits, 0);                                                                \
     } while (0)
-
-/* ---- What a process of its own prints to stderr ------------------------------------------------------------------- */
-
-/* Runs `body` in a child, and gives its wait status; what it wrote to stderr is in `text`. */
-static inline int run_apart(void (*body)(void), char *text, size_t size) {
-    int ends[2];
-    assert_int_equal(pipe(ends), 0);
-    fflush(NULL);
-    pid_t child = fork();
-    assert_true(child >= 0);
-    if (child == 0) {
-        dup2(ends[1], STDERR_FILENO);
-        close(ends[0]);
-        close(ends[1]);
-        signal(SIGABRT, SIG_DFL); /* not cmocka's */
-        body();
-        _exit(0);
-    }
-    close(ends[1]);
-    size_t length = 0;
-    ssize_t got;
-    while (length + 1 < size && (got = read(ends[0], text + length, size - 1 - length)) > 0) length += (size_t)got;
-    text[length] = 0;
-    close(ends[0]);
-    int status = 0;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    return status;
-}
 
 #endif

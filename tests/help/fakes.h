@@ -3,13 +3,10 @@
 #ifndef TESTS_FAKES_H
 #define TESTS_FAKES_H
 
-#include "test.h"
+#include "child.h"
 
 #include "diag/process.h"
 #include "diag/registry.h"
-
-#include <sys/wait.h>
-#include <unistd.h>
 
 /* ---- Pools ------------------------------------------------------------------------------------------------------- */
 
@@ -54,6 +51,22 @@ typedef struct ending {
     char text[20000];
 } ending;
 
+typedef struct invocation {
+    const char *self, *name, *setting, *argument;
+} invocation;
+
+static inline void start_again(void *context) {
+    const invocation *c = (const invocation *)context;
+    unsetenv("KOLK_STATS");
+    unsetenv("KOLK_DEBUG");
+    setenv("KOLK_BYPASS", "0", 1); /* the same numbers under every tool */
+    if (c->setting) setenv("KOLK_STATS", c->setting, 1);
+    const char *by = emulator();
+    if (by) execlp(by, by, c->self, c->name, c->argument, (char *)NULL);
+    execl(c->self, c->self, c->name, c->argument, (char *)NULL);
+    _exit(126);
+}
+
 /* Runs a scenario of this program, with KOLK_STATS=setting, or without it if that is NULL. */
 static inline ending run_scenario(const char *name, const char *setting, const char *argument) {
     static ending ended;
@@ -61,30 +74,8 @@ static inline ending run_scenario(const char *name, const char *setting, const c
     ssize_t length_of_self = readlink("/proc/self/exe", self, sizeof self - 1);
     assert_true(length_of_self > 0);
     self[length_of_self] = 0;
-    int ends[2];
-    assert_int_equal(pipe(ends), 0);
-    fflush(NULL);
-    pid_t child = fork();
-    assert_true(child >= 0);
-    if (child == 0) {
-        dup2(ends[1], STDERR_FILENO);
-        close(ends[0]);
-        close(ends[1]);
-        unsetenv("KOLK_STATS");
-        unsetenv("KOLK_DEBUG");
-        setenv("KOLK_BYPASS", "0", 1); /* the same numbers under every tool */
-        if (setting) setenv("KOLK_STATS", setting, 1);
-        const char *by = emulator();
-        if (by) execlp(by, by, self, name, argument, (char *)NULL);
-        execl(self, self, name, argument, (char *)NULL);
-        _exit(126);
-    }
-    close(ends[1]);
-    size_t length = 0;
-    for (ssize_t n; (n = read(ends[0], ended.text + length, sizeof ended.text - 1 - length)) > 0;) length += (size_t)n;
-    ended.text[length] = 0;
-    close(ends[0]);
-    assert_int_equal(waitpid(child, &ended.status, 0), child);
+    invocation again = {self, name, setting, argument};
+    ended.status = run_child(start_again, &again, ended.text, sizeof ended.text);
     return ended;
 }
 

@@ -24,7 +24,7 @@ static void skip_under_tsan(void) {
 }
 
 /* In a child of its own; it must end well. */
-static void run_child(void (*body)(void)) {
+static void run_in_child(void (*body)(void)) {
     fflush(NULL);
     pid_t child = fork();
     if (child == 0) {
@@ -145,7 +145,7 @@ static void end_the_first_thread(void) {
 static void test_the_first_thread_of_a_process(void **state) {
     (void)state;
     skip_under_tsan();
-    run_child(end_the_first_thread);
+    run_in_child(end_the_first_thread);
 }
 
 /* One that dies online holds up what was freed later, but not for ever. */
@@ -672,7 +672,7 @@ static void test_waiters_of_the_parent(void **state) {
         assert_int_equal(pthread_create(&threads[i], NULL, wait_for_one, NULL), 0);
         while (__atomic_load_n(&forked.waiting, __ATOMIC_SEQ_CST) <= i) nap();
     }
-    for (int n = 0; n < 5; n++) run_child(free_in_child);
+    for (int n = 0; n < 5; n++) run_in_child(free_in_child);
     assert_false(__atomic_load_n(&was_served, __ATOMIC_ACQUIRE));
     for (uint32_t i = 0; i < all; i++) kolk_local_free(&forker, objects_of_test[i]);
     for (int i = 0; i < 2; i++) assert_int_equal(pthread_join(threads[i], NULL), 0);
@@ -717,7 +717,7 @@ static void test_own_locals_in_a_child(void **state) {
     made_own = pools_are_gone = 0;
     assert_int_equal(pthread_create(&thread, NULL, have_own_for_long, NULL), 0);
     while (!__atomic_load_n(&made_own, __ATOMIC_ACQUIRE)) nap();
-    run_child(use_own_in_child);
+    run_in_child(use_own_in_child);
     assert_ptr_equal(kolk_local_of_thread(&forked), own);
     __atomic_store_n(&pools_are_gone, 1, __ATOMIC_RELEASE);
     assert_int_equal(pthread_join(thread, NULL), 0);

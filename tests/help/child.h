@@ -1,0 +1,45 @@
+/* child.h: a process of its own, and what it prints to stderr. Include test.h first. */
+#ifndef TESTS_CHILD_H
+#define TESTS_CHILD_H
+
+#include "test.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* Runs `body` in a child, and gives its wait status; what it wrote to stderr is in `text`. */
+static inline int run_child(void (*body)(void *context), void *context, char *text, size_t size) {
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    fflush(NULL);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        dup2(ends[1], STDERR_FILENO);
+        close(ends[0]);
+        close(ends[1]);
+        signal(SIGABRT, SIG_DFL); /* not cmocka's */
+        body(context);
+        _exit(0);
+    }
+    close(ends[1]);
+    size_t length = 0;
+    ssize_t got;
+    while (length + 1 < size && (got = read(ends[0], text + length, size - 1 - length)) > 0) length += (size_t)got;
+    text[length] = 0;
+    close(ends[0]);
+    int status = 0;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    return status;
+}
+
+static inline void call_body(void *body) {
+    (*(void (**)(void))body)();
+}
+
+static inline int run_apart(void (*body)(void), char *text, size_t size) {
+    return run_child(call_body, (void *)&body, text, size);
+}
+
+#endif
