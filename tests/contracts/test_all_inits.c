@@ -133,7 +133,7 @@ static void test_a_longjmp_out_of_init_leaves_nothing(void **state) {
 
 static void play_told(const char *argument) {
     static const reason both = {.debug = "bogus"};
-    assert_int_equal(init_for(new_subject(strtoul(argument, NULL, 10)), &both), KOLK_OK);
+    assert_int_equal(init_for(new_subject(strtoul(argument ? argument : "", NULL, 10)), &both), KOLK_OK);
 }
 
 /* Also if the capacity that the file says is tried in vain, and then the program's own. */

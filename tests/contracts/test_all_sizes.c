@@ -54,7 +54,7 @@ static ending run_kind_with(const char *name, const char *file, const char *argu
 /* What is behind the number. */
 static const char *begin_program(const char *argument) {
     char *end;
-    k = &kinds[strtoul(argument, &end, 10)];
+    k = &kinds[strtoul(argument ? argument : "", &end, 10)];
     return *end && end[1] ? end + 1 : NULL;
 }
 
