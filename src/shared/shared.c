@@ -63,22 +63,12 @@ extern inline void *kolk_shared_get(const kolk_shared *pool, kolk_handle handle)
 
 /* ---- Coming home ------------------------------------------------------------------------------------------------------- */
 
-/* Both orders: with the exchange in take_from. If that came before, so did the clearing of the bit in the summary, and the load
- * sees it; if it comes later, it takes what was brought. That the word was not empty says nothing about the summary: who
- * brought to it before may not have come to that yet. */
-void kolk_shared_bring(const kolk_slot_set *set, uint32_t word, uint64_t bits) {
-    uint64_t bit = kolk_bits_at(word);
-    kolk_fetch_or(&set->words[word], bits, KOLK_ACQ_REL);
-    if (!(kolk_load(&set->summary[word / 64], KOLK_RELAXED) & bit))
-        kolk_fetch_or(&set->summary[word / 64], bit, KOLK_RELAXED);
-}
-
 void kolk_shared_count_return(kolk_shared *pool) {
     kolk_fetch_add(&pool->returns, 1, KOLK_SEQ_CST); /* partner: kolk_shared_fetch */
 }
 
 void kolk_shared_bring_slot(kolk_shared *pool, uint32_t slot) {
-    kolk_shared_bring(&pool->home, slot >> pool->word_shift, bit_of(pool, slot));
+    kolk_slot_set_put(&pool->home, slot >> pool->word_shift, bit_of(pool, slot));
     kolk_shared_count_return(pool);
 }
 
@@ -92,7 +82,7 @@ void kolk_shared_bring_oldest(kolk_shared *pool, kolk_magazine *magazine, uint32
         uint32_t word = entries[at] >> pool->word_shift;
         uint64_t bits = 0;
         for (; at != n && entries[at] >> pool->word_shift == word; at++) bits |= bit_of(pool, entries[at]);
-        kolk_shared_bring(&pool->home, word, bits);
+        kolk_slot_set_put(&pool->home, word, bits);
     }
     kolk_shared_count_return(pool);
     memcpy(entries, entries + n, left * sizeof *entries);
@@ -106,36 +96,26 @@ static uint64_t lowest_of(uint64_t bits) {
     return bits & (~bits + 1);
 }
 
-/* All bits of a word, or just one of them. */
+/* All slots of a word, or just one of them. */
 static uint64_t take_from(kolk_shared *pool, uint32_t word, bool one) {
-    uint64_t *at = &pool->home.words[word], bits = one ? kolk_load(at, KOLK_RELAXED) : 0;
-    while (bits)
-        if (kolk_compare_exchange_weak(at, &bits, bits & (bits - 1), KOLK_ACQ_REL, KOLK_RELAXED))
-            return lowest_of(bits);
-    if (pool->cache == 0) return 0; /* see above */
-    kolk_fetch_and(&pool->home.summary[word / 64], ~kolk_bits_at(word), KOLK_RELAXED);
-    bits = kolk_exchange(at, 0, KOLK_ACQ_REL); /* partner: kolk_shared_bring */
+    uint64_t bits = one ? kolk_slot_set_take_one(&pool->home, word) : 0;
+    if (bits || pool->cache == 0) return bits; /* see above */
+    bits = kolk_slot_set_take_word(&pool->home, word);
     if (!one || bits == lowest_of(bits)) return bits;
-    kolk_shared_bring(&pool->home, word, bits & (bits - 1)); /* which have come since it was seen empty */
+    kolk_slot_set_put(&pool->home, word, bits & (bits - 1)); /* which have come since it was seen empty */
     kolk_shared_count_return(pool);
     return lowest_of(bits);
 }
 
 /* Looks for a word from *place on, and all round. */
 static uint64_t search(kolk_shared *pool, uint32_t *place, bool one) {
-    uint32_t n = (uint32_t)kolk_bits_words(words_of(pool, kolk_load(&pool->fresh, KOLK_RELAXED)));
-    uint32_t at = *place / 64 < n ? *place / 64 : 0;
-    uint64_t first = ~UINT64_C(0) << *place % 64;
-    for (uint32_t looked = 0; looked <= n && n; looked++, at = at + 1 < n ? at + 1 : 0) {
-        uint64_t words = kolk_load(&pool->home.summary[at], KOLK_RELAXED);
-        if (looked == 0) words &= first;
-        for (; words; words &= words - 1) {
-            uint32_t word = at * 64 + kolk_bits_lowest(words);
-            uint64_t bits = take_from(pool, word, one);
-            if (!bits) continue;
-            *place = word;
-            return bits;
-        }
+    uint64_t words = words_of(pool, kolk_load(&pool->fresh, KOLK_RELAXED));
+    uint32_t word;
+    for (kolk_slot_walk walk = kolk_slot_walk_from(&pool->home, words, *place); kolk_slot_walk_next(&walk, &word);) {
+        uint64_t bits = take_from(pool, word, one);
+        if (!bits) continue;
+        *place = word;
+        return bits;
     }
     return 0;
 }

@@ -107,23 +107,17 @@ void *kolk_shared_next(const kolk_shared *pool, const void *object) {
     return index < end ? plain_object_at(pool, index) : NULL;
 }
 
-static uint64_t count_bits(const uint64_t *words, uint64_t n) {
-    uint64_t count = 0;
-    for (uint64_t i = 0; i < n; i++) count += (uint64_t)__builtin_popcountll(kolk_load(&words[i], KOLK_RELAXED));
-    return count;
-}
-
 static uint32_t holds_one(const kolk_magazine *magazine) {
     return kolk_load(&magazine->held, KOLK_RELAXED) != 0;
 }
 
 /* Slots below fresh where nobody lives: at home, in magazines, free later, and in quarantine. */
 static uint64_t count_free(const kolk_shared *pool, uint32_t fresh) {
-    uint64_t count = count_bits(pool->home.words, words_of(pool, fresh));
+    uint64_t count = kolk_slot_set_count(&pool->home, words_of(pool, fresh));
     for (uint32_t n = 0; n < pool->max_threads; n++)
         count += held_by(magazine_at(pool, n)) + holds_one(magazine_at(pool, n));
     count += kolk_load(&pool->quarantined, KOLK_RELAXED);
-    for (unsigned n = 0; n < 4; n++) count += count_bits(pool->later[n].words, kolk_bits_words(fresh));
+    for (unsigned n = 0; n < 4; n++) count += kolk_slot_set_count(&pool->later[n], kolk_bits_words(fresh));
     return count;
 }
 

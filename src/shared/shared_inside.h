@@ -9,6 +9,7 @@
 
 #include "../core/atomics.h"
 #include "../core/bits.h"
+#include "../core/slot_set.h"
 #include "../diag/debug.h"
 
 #define NO_SLOT UINT32_MAX
@@ -74,9 +75,6 @@ static inline void raise_to(uint64_t *at, uint64_t number) {
 }
 
 /* ---- shared.c -------------------------------------------------------------------------------------------------------- */
-
-/* Brings slots of one word home, or to where they are free later. */
-void kolk_shared_bring(const kolk_slot_set *set, uint32_t word, uint64_t bits);
 
 /* Brings one slot home. */
 void kolk_shared_bring_slot(kolk_shared *pool, uint32_t slot);

@@ -50,35 +50,18 @@ void kolk_local_offline(kolk_local *local) {
 
 /* ---- Coming home -------------------------------------------------------------------------------------------------------- */
 
-/* Slots leave the set, and then come home, those of one word at a time: a fork's child may have to go on here, and what it
- * finds in the set must not be anywhere else. */
-static void bring_word(kolk_shared *pool, const kolk_slot_set *set, uint64_t word) {
-    uint32_t n = pool->debug ? 1 : word_bits(pool), first = (uint32_t)word * 64;
-    uint64_t *slots = &set->words[word];
-    uint64_t part = ~UINT64_C(0) >> (64 - n), left = kolk_load(slots, KOLK_RELAXED);
-    for (uint32_t bit = 0; bit < 64; bit += n) {
-        uint64_t some = left >> bit & part;
-        if (!some) continue;
-        kolk_fetch_and(slots, ~(part << bit), KOLK_RELAXED);
-        if (pool->debug)
-            kolk_shared_wipe(pool, first + bit);
-        else
-            kolk_shared_bring(&pool->home, (first + bit) >> pool->word_shift, some);
-    }
+static void bring_drained(void *context, uint32_t slot, uint64_t bits) {
+    kolk_shared *pool = (kolk_shared *)context;
+    if (pool->debug)
+        kolk_shared_wipe(pool, slot);
+    else
+        kolk_slot_set_put(&pool->home, slot >> pool->word_shift, bits);
 }
 
 /* Nobody adds to this set meanwhile, and who has begun the epoch knows all of it. */
 static bool bring_all(kolk_shared *pool, const kolk_slot_set *set) {
-    uint64_t words = kolk_bits_words(kolk_bits_words(usable(pool)));
-    bool any = false;
-    for (uint64_t at = 0; at < words; at++) {
-        uint64_t left = kolk_load(&set->summary[at], KOLK_RELAXED);
-        if (!left) continue;
-        for (; left; left &= left - 1) bring_word(pool, set, at * 64 + kolk_bits_lowest(left));
-        kolk_store(&set->summary[at], 0, KOLK_RELAXED);
-        any = true;
-    }
-    return any;
+    return kolk_slot_set_drain(set, kolk_bits_words(usable(pool)), pool->debug ? 1 : word_bits(pool), bring_drained,
+                               pool);
 }
 
 /* Has this local's thread come to the epoch, or is it offline? */
@@ -155,7 +138,7 @@ static void retire(kolk_local *local, uint32_t slot) {
     bool online = local->magazine->seen;
     if (!online) kolk_local_online(local);
     uint64_t epoch = local->magazine->seen;
-    kolk_shared_bring(&pool->later[epoch % 4], slot / 64, kolk_bits_at(slot));
+    kolk_slot_set_put(&pool->later[epoch % 4], slot / 64, kolk_bits_at(slot));
     raise_to(&pool->retired, epoch);
     if (!online) kolk_local_offline(local);
 }

@@ -31,17 +31,12 @@ _Static_assert(sizeof(void *) != 8 || offsetof(kolk_magazine, shift) < 64, "the 
 
 enum { SLOTS, LIVES, MAGAZINES, HOME, LATER = HOME + 2, REGIONS = LATER + 4 * 2 };
 
-static void measure_set(uint64_t words, uint64_t sizes[2]) {
-    sizes[0] = words * 8;
-    sizes[1] = kolk_bits_words(words) * 8;
-}
-
 static void measure(const kolk_shared *pool, uint32_t slots, uint64_t sizes[REGIONS]) {
     sizes[SLOTS] = (uint64_t)slots * pool->stride;
     sizes[LIVES] = (uint64_t)slots * (pool->no_handles ? 1 : 4);
     sizes[MAGAZINES] = pool->max_threads * (uint64_t)pool->magazine_size;
-    measure_set(words_of(pool, slots), &sizes[HOME]);
-    for (unsigned r = LATER; r < REGIONS; r += 2) measure_set(kolk_bits_words(slots), &sizes[r]);
+    kolk_slot_set_measure(words_of(pool, slots), &sizes[HOME]);
+    for (unsigned r = LATER; r < REGIONS; r += 2) kolk_slot_set_measure(kolk_bits_words(slots), &sizes[r]);
     for (unsigned r = 0; r < REGIONS; r++) sizes[r] = round_up(sizes[r], LINE); /* the block begins with a line */
 }
 

@@ -1,0 +1,126 @@
+/* slot_set.h: a set of slots that many threads put into and take from at the same time, lock-free: those that are free, or
+ * those that are to be free later.
+ *
+ *     words      11..1..1   ........   .1..1...   1....1..      1 bit a slot
+ *     summary    1 . 1 1                                        1 bit a word that may have bits
+ *
+ * A put ORs bits into a word, a take exchanges the whole word for 0, or takes one bit by a compare-and-exchange. No slot has a
+ * link to another, so ABA cannot occur, and a stray write into an object corrupts nothing. Whoever owns the set decides how
+ * many of a word's bits it uses.
+ *
+ * The summary. Taking a word clears its bit first; putting into a word sets its bit afterwards, if it is not set. So a bit may be
+ * set though its word is empty: the next search finds that out. But a word into which a put has ended has its bit set, or
+ * another thread is just taking all of it. The summary needs no memory order of its own: a taker and a putter of one word are
+ * ordered by the word. Taking one slot leaves the bit alone. */
+#ifndef KOLK_SRC_SLOT_SET_H
+#define KOLK_SRC_SLOT_SET_H
+
+#include "kolk/shared.h"
+
+#include "atomics.h"
+#include "bits.h"
+
+/* Bytes of the two arrays of a set with so many words: words, then summary. */
+static inline void kolk_slot_set_measure(uint64_t words, uint64_t sizes[2]) {
+    sizes[0] = words * 8;
+    sizes[1] = kolk_bits_words(words) * 8;
+}
+
+/* Both orders of the OR: with the exchange in take_word. If that came before, so did its clearing of the summary's bit, and the
+ * load here sees it. If it comes later, it takes what was put. That the word was not empty says nothing about the summary: an
+ * earlier put may not have set the bit yet. */
+static inline void kolk_slot_set_put(const kolk_slot_set *set, uint32_t word, uint64_t bits) {
+    uint64_t bit = kolk_bits_at(word);
+    kolk_fetch_or(&set->words[word], bits, KOLK_ACQ_REL);
+    if (!(kolk_load(&set->summary[word / 64], KOLK_RELAXED) & bit))
+        kolk_fetch_or(&set->summary[word / 64], bit, KOLK_RELAXED);
+}
+
+/* Takes all slots of a word, which may be none. */
+static inline uint64_t kolk_slot_set_take_word(const kolk_slot_set *set, uint32_t word) {
+    kolk_fetch_and(&set->summary[word / 64], ~kolk_bits_at(word), KOLK_RELAXED);
+    return kolk_exchange(&set->words[word], 0, KOLK_ACQ_REL); /* partner: kolk_slot_set_put */
+}
+
+/* Takes the lowest slot of a word; 0 if the word is empty. */
+static inline uint64_t kolk_slot_set_take_one(const kolk_slot_set *set, uint32_t word) {
+    uint64_t *at = &set->words[word], bits = kolk_load(at, KOLK_RELAXED);
+    while (bits)
+        if (kolk_compare_exchange_weak(at, &bits, bits & (bits - 1), KOLK_ACQ_REL, KOLK_RELAXED))
+            return bits & (~bits + 1);
+    return 0;
+}
+
+/* ---- Search -------------------------------------------------------------------------------------------------------- */
+
+/* A walk over the words that the summary names: from one word on, all round, and back to that word. It reads each word of the
+ * summary once (the first one twice), so it visits what was there at many moments. */
+typedef struct kolk_slot_walk {
+    const kolk_slot_set *set;
+    uint64_t left;             /* of the summary's word `at`: what is still to be visited */
+    uint32_t at, looks, words; /* of the summary: this word, so many more to read, of so many */
+} kolk_slot_walk;
+
+/* `words` of the set are in use. */
+static inline kolk_slot_walk kolk_slot_walk_from(const kolk_slot_set *set, uint64_t words, uint32_t word) {
+    uint32_t n = (uint32_t)kolk_bits_words(words), at = word / 64 < n ? word / 64 : 0;
+    uint64_t left = n ? kolk_load(&set->summary[at], KOLK_RELAXED) & ~UINT64_C(0) << word % 64 : 0;
+    return (kolk_slot_walk){.set = set, .left = left, .at = at, .looks = n, .words = n};
+}
+
+/* Goes to the next word; false at the end. */
+static inline bool kolk_slot_walk_next(kolk_slot_walk *walk, uint32_t *word) {
+    for (; !walk->left; walk->looks--) {
+        if (walk->looks == 0) return false;
+        walk->at = walk->at + 1 < walk->words ? walk->at + 1 : 0;
+        walk->left = kolk_load(&walk->set->summary[walk->at], KOLK_RELAXED);
+    }
+    *word = walk->at * 64 + kolk_bits_lowest(walk->left);
+    walk->left &= walk->left - 1;
+    return true;
+}
+
+/* ---- All slots ------------------------------------------------------------------------------------------------------- */
+
+/* Gets slots of one word: the bits count from this slot. */
+typedef void kolk_slots_taker(void *context, uint32_t slot, uint64_t bits);
+
+/* Takes all slots of one word out, `part` bits at a time. A part leaves the set before the taker gets it: a fork's child may have
+ * to go on here, and what it finds in the set must not be anywhere else. */
+static inline void kolk_slot_set_drain_word(const kolk_slot_set *set, uint32_t word, unsigned part,
+                                            kolk_slots_taker *taker, void *context) {
+    uint64_t *at = &set->words[word], mask = ~UINT64_C(0) >> (64 - part), bits = kolk_load(at, KOLK_RELAXED);
+    for (unsigned first = 0; first < 64; first += part) {
+        uint64_t some = bits >> first & mask;
+        if (!some) continue;
+        kolk_fetch_and(at, ~(mask << first), KOLK_RELAXED);
+        taker(context, word * 64 + first, some);
+    }
+}
+
+/* Takes all slots out of a set whose words have 64 slots each, `part` bits of a word at a time; false if there were none. Nobody
+ * else may put into it or take from it meanwhile. */
+static inline bool kolk_slot_set_drain(const kolk_slot_set *set, uint64_t words, unsigned part, kolk_slots_taker *taker,
+                                       void *context) {
+    uint64_t n = kolk_bits_words(words);
+    bool any = false;
+    for (uint64_t at = 0; at < n; at++) {
+        uint64_t left = kolk_load(&set->summary[at], KOLK_RELAXED);
+        if (!left) continue;
+        for (; left; left &= left - 1)
+            kolk_slot_set_drain_word(set, (uint32_t)at * 64 + kolk_bits_lowest(left), part, taker, context);
+        kolk_store(&set->summary[at], 0, KOLK_RELAXED);
+        any = true;
+    }
+    return any;
+}
+
+/* Exact while nobody puts or takes, otherwise nearly. */
+static inline uint64_t kolk_slot_set_count(const kolk_slot_set *set, uint64_t words) {
+    uint64_t count = 0;
+    for (uint64_t at = 0; at < words; at++)
+        count += (uint64_t)__builtin_popcountll(kolk_load(&set->words[at], KOLK_RELAXED));
+    return count;
+}
+
+#endif
