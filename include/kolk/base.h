@@ -196,6 +196,11 @@ static const kolk_deadline KOLK_FOREVER = {INT64_MAX}; /* never passes */
 /* Now + milliseconds; saturates at KOLK_FOREVER; 0 and less give KOLK_NOW. Not in freestanding builds. */
 KOLK_API kolk_deadline kolk_deadline_after(int64_t milliseconds);
 
+/* Inside the library: threads that wait, in the order in which they came (src/core/wait_queue.h). */
+typedef struct kolk_wait_queue {
+    struct kolk_waiter *first, *last;
+} kolk_wait_queue;
+
 /* ---- Statistics ------------------------------------------------------------------------------------------------ */
 
 /* What the debug mode does for a pool: see KOLK_DEBUG below. */

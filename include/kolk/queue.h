@@ -79,8 +79,8 @@ typedef struct kolk_queue_end {
     uint32_t lock;   /* of the rest */
     uint32_t fd;     /* kolk_queue_fd's + 1; 0: none */
     uint32_t fd_called;
-    struct kolk_waiter *first, *last; /* who waits and is not served yet, first come first */
-    struct kolk_waiter *called;       /* the one of them who was woken */
+    kolk_wait_queue waiters;    /* which sleep, or were woken and have not left yet */
+    struct kolk_waiter *called; /* the one of them that was woken */
     unsigned char apart_too[88];
 } kolk_queue_end;
 

@@ -167,8 +167,8 @@ typedef struct kolk_shared {
     KOLK_ALIGNAS(8) uint64_t retired; /* the last epoch with slots to be free later */
     KOLK_ALIGNAS(8)
     uint64_t looked; /* when a waiter looked for dead threads last, in nanoseconds of the monotonic clock */
-    struct kolk_in_line *first, *last; /* who waits */
-    uint32_t line_lock, line_forks;
+    kolk_wait_queue waiters;
+    uint32_t waiters_lock, waiters_forks;
 } kolk_shared;
 
 /* ---- Life ------------------------------------------------------------------------------------------------------------ */

@@ -53,6 +53,7 @@
 #if __STDC_HOSTED__
 
 #include "../core/atomics.h"
+#include "../core/wait_queue.h"
 #include "../diag/begin.h"
 #include "../diag/debug.h"
 #include "../os/memory.h"
@@ -158,17 +159,15 @@ static size_t count_between(const kolk_queue *queue, uint64_t from, uint64_t to)
 
 /* ---- The line ---------------------------------------------------------------------------------------------------------- */
 
-/* Who waits, on its own stack. */
-typedef struct kolk_waiter {
-    uint32_t called; /* what it sleeps on while it is 0 */
-    bool holds;      /* has closed the gate halfway */
-    int64_t since;   /* when it was called and found nothing, first */
-    struct kolk_waiter *before, *behind;
-} waiter;
+typedef struct queue_waiter {
+    kolk_waiter link; /* first: what is in the queue of waiters */
+    bool holds;       /* has closed the gate halfway */
+    int64_t since;    /* when it was called and found nothing, first */
+} queue_waiter;
 
 /* Under the end's lock: the one order of all looks at `asleep` is that of their tickets too (see above). */
 static void show_asleep(kolk_queue_end *end) {
-    bool waits = end->first || (end->fd && !end->fd_called);
+    bool waits = end->waiters.first || (end->fd && !end->fd_called);
     kolk_exchange(&end->asleep, !end->called && waits, KOLK_SEQ_CST);
 }
 
@@ -176,9 +175,9 @@ static void show_asleep(kolk_queue_end *end) {
 static KOLK_APART void call_next(kolk_queue_end *end) {
     uint32_t *sleeps_on = NULL;
     kolk_lock_word(&end->lock);
-    if (!end->called && end->first) {
-        end->called = end->first;
-        sleeps_on = &end->called->called;
+    if (!end->called && end->waiters.first) {
+        end->called = end->waiters.first;
+        sleeps_on = &end->called->woken;
         kolk_store(sleeps_on, 1, KOLK_RELAXED); /* whoever wakes takes the lock again */
     } else if (!end->called && end->fd && !end->fd_called) {
         end->fd_called = true;
@@ -195,16 +194,12 @@ static inline void tell(kolk_queue *queue, int other) {
 }
 
 /* Goes to the end of the line, or, being in it, back to sleep; is it the first? */
-static bool line_up(kolk_queue_end *end, waiter *me, bool is_new) {
+static bool line_up(kolk_queue_end *end, queue_waiter *me, bool is_new) {
     kolk_lock_word(&end->lock);
-    if (is_new) {
-        me->before = end->last;
-        *(me->before ? &me->before->behind : &end->first) = me;
-        end->last = me;
-    }
-    kolk_store(&me->called, 0, KOLK_RELAXED);
-    if (end->called == me) end->called = NULL;
-    bool is_first = end->first == me;
+    if (is_new) kolk_waiter_join(&end->waiters, &me->link);
+    kolk_store(&me->link.woken, 0, KOLK_RELAXED);
+    if (end->called == &me->link) end->called = NULL;
+    bool is_first = end->waiters.first == &me->link;
     show_asleep(end);
     kolk_unlock_word(&end->lock);
     return is_first;
@@ -217,12 +212,11 @@ static bool has_news(const kolk_queue *queue, int end) {
 }
 
 /* Leaves the line, and lets the next one have what is left. */
-static void leave(kolk_queue *queue, int at, waiter *me) {
+static void leave_line(kolk_queue *queue, int at, queue_waiter *me) {
     kolk_queue_end *end = &queue->ends[at];
     kolk_lock_word(&end->lock);
-    *(me->before ? &me->before->behind : &end->first) = me->behind;
-    *(me->behind ? &me->behind->before : &end->last) = me->before;
-    if (end->called == me) end->called = NULL;
+    kolk_waiter_leave(&end->waiters, &me->link);
+    if (end->called == &me->link) end->called = NULL;
     if (me->holds) kolk_fetch_and(&end->ticket, ~(uint64_t)HELD, KOLK_SEQ_CST);
     show_asleep(end);
     bool others = end->asleep;
@@ -232,7 +226,7 @@ static void leave(kolk_queue *queue, int at, waiter *me) {
 
 /* The first in line was called and found nothing: somebody was faster. For too long: the gate lets only the first in line
  * pass. (An ending calls all who are in line. But those behind the first were not overtaken: they have to wait for it.) */
-static void mind_being_overtaken(kolk_queue_end *end, waiter *me) {
+static void mind_being_overtaken(kolk_queue_end *end, queue_waiter *me) {
     int64_t now = kolk_now_ns();
     if (me->since == 0) me->since = now;
     if (me->holds || now - me->since < OVERTAKEN_NS) return;
@@ -275,10 +269,7 @@ static kolk_status ended_since(const kolk_queue *queue, int end, uint64_t ending
 
 static void wake_all(kolk_queue_end *end) {
     kolk_lock_word(&end->lock);
-    for (waiter *each = end->first; each; each = each->behind) {
-        kolk_store(&each->called, 1, KOLK_RELAXED);
-        kolk_wake(&each->called, 1); /* in the lock: all of them are still there */
-    }
+    for (kolk_waiter *each = end->waiters.first; each; each = each->behind) kolk_waiter_wake(each);
     if (end->fd && !end->fd_called) {
         end->fd_called = true;
         kolk_event_set((int)end->fd - 1);
@@ -462,10 +453,10 @@ static kolk_status look_for_a_while(kolk_queue *queue, int end, void *items, siz
     return status;
 }
 
-static kolk_status wait_in_line(kolk_queue *queue, int at, void *items, size_t *n, size_t most, uint64_t endings,
-                                kolk_deadline deadline) {
+static KOLK_APART kolk_status wait_at_end(kolk_queue *queue, int at, void *items, size_t *n, size_t most,
+                                          uint64_t endings, kolk_deadline deadline) {
     kolk_queue_end *end = &queue->ends[at];
-    waiter me = {0};
+    queue_waiter me = {.since = 0};
     bool in_time = true;
     kolk_status status = KOLK_FULL;
     for (bool is_new = true; status == KOLK_FULL; is_new = false) {
@@ -474,9 +465,9 @@ static kolk_status wait_in_line(kolk_queue *queue, int at, void *items, size_t *
         status = look_again(queue, at, items, n, most, is_first || !in_time, endings); /* a time-out has to be true */
         if (status != KOLK_FULL) break;
         if (!in_time) status = KOLK_TIMEOUT;
-        while (in_time && !kolk_load(&me.called, KOLK_RELAXED)) in_time = kolk_wait(&me.called, 0, deadline);
+        while (in_time && !kolk_load(&me.link.woken, KOLK_RELAXED)) in_time = kolk_waiter_sleep(&me.link, deadline);
     }
-    leave(queue, at, &me);
+    leave_line(queue, at, &me);
     return status;
 }
 
@@ -489,7 +480,7 @@ static KOLK_APART kolk_status wait_for(kolk_queue *queue, int end, void *items, 
     if (!kolk_load(was_blocked, KOLK_RELAXED)) kolk_store(was_blocked, 1, KOLK_RELAXED);
     if (deadline.ns != KOLK_NOW.ns) {
         status = look_for_a_while(queue, end, items, n, most, endings, deadline);
-        if (status == KOLK_FULL) status = wait_in_line(queue, end, items, n, most, endings, deadline);
+        if (status == KOLK_FULL) status = wait_at_end(queue, end, items, n, most, endings, deadline);
         kolk_status ending = ended_since(queue, end, endings); /* also one that came, and went, during the last look */
         if (status != KOLK_OK && ending != KOLK_OK) status = ending;
     } else if (end == POP) {
@@ -665,10 +656,11 @@ int kolk_queue_fd(kolk_queue *queue, kolk_queue_event event) {
 static bool end_is_valid(const kolk_queue *queue, int at) {
     const kolk_queue_end *end = &queue->ends[at];
     bool open = end->ticket & OPEN, ended = queue->ending == KOLK_SHUTDOWN || (at == PUSH && queue->ending);
-    if (open == ended) return false;                                                             /* I3 */
-    if ((end->ticket & (HELD | FROZEN)) || end->first || end->last || end->called) return false; /* I4 */
-    if (end->lock || (end->ticket >> TICKETS & queue->mask) >= queue->capacity) return false;    /* I4, I1 */
-    return end->asleep == (uint32_t)(end->fd && !end->fd_called);                                /* I5 */
+    if (open == ended) return false; /* I3 */
+    if ((end->ticket & (HELD | FROZEN)) || end->waiters.first || end->waiters.last || end->called)
+        return false;                                                                         /* I4 */
+    if (end->lock || (end->ticket >> TICKETS & queue->mask) >= queue->capacity) return false; /* I4, I1 */
+    return end->asleep == (uint32_t)(end->fd && !end->fd_called);                             /* I5 */
 }
 
 bool kolk_queue_is_valid(const kolk_queue *queue) {

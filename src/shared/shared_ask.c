@@ -208,9 +208,9 @@ bool kolk_shared_is_valid(const kolk_shared *pool) {
     for (uint32_t n = 0; n < pool->max_threads; n++)
         if (!add_magazine(&found, magazine_at(pool, n), pool->cache, fresh)) return false;
     for (uint32_t n = 0; n < pool->quarantined; n++) add_slot(&found, *kolk_debug_ring(pool->debug, n));
-    if (pool->waiting || pool->first || pool->last) return false;  /* I5 */
-    if (pool->debug && !kolk_shared_is_intact(pool)) return false; /* I7 */
-    return found.slots == all.slots && found.mixed == all.mixed;   /* I2 */
+    if (pool->waiting || pool->waiters.first || pool->waiters.last) return false; /* I5 */
+    if (pool->debug && !kolk_shared_is_intact(pool)) return false;                /* I7 */
+    return found.slots == all.slots && found.mixed == all.mixed;                  /* I2 */
 }
 
 #else

@@ -170,7 +170,7 @@ kolk_status kolk_shared_init_type(kolk_shared *pool, const kolk_shared_desc *des
         return status;
     }
     pool->epoch = FIRST_EPOCH;
-    pool->line_forks = kolk_forks();
+    pool->waiters_forks = kolk_forks();
     bool lists_leaks = pool->debug_flags & KOLK_DEBUG_SITES;
     return kolk_enlist(pool, sizeof *pool, &pool->number, lists_leaks ? &kind_with_sites : &kind);
 }

@@ -16,80 +16,80 @@
 
 #if __STDC_HOSTED__
 
+#include "../core/wait_queue.h"
 #include "../os/lock.h"
-#include "../os/sleep.h"
 
-/* Who waits, on its own stack. */
-typedef struct kolk_in_line {
-    uint32_t served; /* what it sleeps on while it is 0 */
+/* A thread that waits for a slot. */
+typedef struct slot_waiter {
+    kolk_waiter link; /* first: what is in the queue */
     uint32_t slot;
-    struct kolk_in_line *before, *behind;
-} waiter;
+} slot_waiter;
 
-/* The threads that were in line when a process forked are not in its child. */
-static void lock_line(kolk_shared *pool) {
-    kolk_lock_word(&pool->line_lock);
+/* The threads that waited when a process forked are not in its child. */
+static void lock_waiters(kolk_shared *pool) {
+    kolk_lock_word(&pool->waiters_lock);
     uint32_t forks = kolk_forks();
-    if (pool->line_forks == forks) return;
-    pool->line_forks = forks;
-    pool->first = pool->last = NULL;
+    if (pool->waiters_forks == forks) return;
+    pool->waiters_forks = forks;
+    pool->waiters = (kolk_wait_queue){NULL, NULL};
     kolk_store(&pool->waiting, 0, KOLK_SEQ_CST);
 }
 
-/* It counts itself first, so that a fork's child, which finds nobody but this in line, looks too. */
-static void line_up(kolk_shared *pool, waiter *me) {
-    lock_line(pool);
+/* It counts itself first, so that a fork's child, which finds only this one in the queue, looks too. */
+static void join_waiters(kolk_shared *pool, slot_waiter *me) {
+    lock_waiters(pool);
     kolk_fetch_add(&pool->waiting, 1, KOLK_SEQ_CST); /* partner: serve_waiting */
-    me->before = pool->last;
-    *(me->before ? &me->before->behind : &pool->first) = me;
-    pool->last = me;
-    kolk_unlock_word(&pool->line_lock);
+    kolk_waiter_join(&pool->waiters, &me->link);
+    kolk_unlock_word(&pool->waiters_lock);
 }
 
-static void leave(kolk_shared *pool, waiter *one) {
-    *(one->before ? &one->before->behind : &pool->first) = one->behind;
-    *(one->behind ? &one->behind->before : &pool->last) = one->before;
+/* Under the lock. */
+static void leave_waiters(kolk_shared *pool, const slot_waiter *one) {
+    kolk_waiter_leave(&pool->waiters, &one->link);
     kolk_fetch_sub(&pool->waiting, 1, KOLK_SEQ_CST);
 }
 
 void kolk_shared_serve(kolk_shared *pool) {
     uint64_t bits;
     uint32_t word = 0;
-    lock_line(pool);
-    while (pool->first && (bits = kolk_shared_fetch(pool, &word, true))) {
-        waiter *one = pool->first;
-        leave(pool, one);
+    lock_waiters(pool);
+    while (pool->waiters.first && (bits = kolk_shared_fetch(pool, &word, true))) {
+        slot_waiter *one = (slot_waiter *)(void *)pool->waiters.first;
+        leave_waiters(pool, one);
         one->slot = first_slot(pool, word, bits);
-        kolk_store(&one->served, 1, KOLK_RELEASE); /* it may return now */
-        kolk_wake(&one->served, 1);                /* then nobody sleeps there, or wakes for no reason */
+        kolk_waiter_wake(&one->link); /* it may return now */
     }
-    kolk_unlock_word(&pool->line_lock);
+    kolk_unlock_word(&pool->waiters_lock);
 }
 
-/* For a second, or until the deadline or a wake; false if the deadline has passed. */
-static bool sleep_a_while(waiter *me, kolk_deadline deadline) {
+static bool has_slot(const slot_waiter *me) {
+    return kolk_load(&me->link.woken, KOLK_ACQUIRE); /* partner: kolk_waiter_wake */
+}
+
+/* Sleeps for a second, or until the deadline or a wake; false if the deadline has passed. */
+static bool sleep_a_while(slot_waiter *me, kolk_deadline deadline) {
     kolk_deadline look = kolk_deadline_after(LOOK_NS / 1000000);
     bool is_last = deadline.ns <= look.ns;
-    return kolk_wait(&me->served, 0, is_last ? deadline : look) || !is_last;
+    return kolk_waiter_sleep(&me->link, is_last ? deadline : look) || !is_last;
 }
 
 /* A slot that comes home, or NO_SLOT. */
 static uint32_t wait_in_line(kolk_local *local, kolk_deadline deadline) {
     kolk_shared *pool = local->pool;
-    waiter me = {.slot = NO_SLOT};
-    kolk_store(&me.served, 0, KOLK_RELAXED);
-    line_up(pool, &me);
+    slot_waiter me = {.slot = NO_SLOT};
+    kolk_store(&me.link.woken, 0, KOLK_RELAXED);
+    join_waiters(pool, &me);
     kolk_shared_go_direct(pool);
     kolk_shared_end_epochs(local);
     kolk_shared_serve(pool);
-    for (bool in_time = true; in_time && !kolk_load(&me.served, KOLK_ACQUIRE);) {
+    for (bool in_time = true; in_time && !has_slot(&me);) {
         in_time = sleep_a_while(&me, deadline);
-        if (!kolk_load(&me.served, KOLK_RELAXED)) kolk_shared_mind_the_dead(local);
+        if (!kolk_load(&me.link.woken, KOLK_RELAXED)) kolk_shared_mind_the_dead(local);
     }
-    if (kolk_load(&me.served, KOLK_ACQUIRE)) return me.slot;
-    lock_line(pool);
-    if (!kolk_load(&me.served, KOLK_RELAXED)) leave(pool, &me);
-    kolk_unlock_word(&pool->line_lock);
+    if (has_slot(&me)) return me.slot;
+    lock_waiters(pool);
+    if (!kolk_load(&me.link.woken, KOLK_RELAXED)) leave_waiters(pool, &me);
+    kolk_unlock_word(&pool->waiters_lock);
     return me.slot;
 }
 

@@ -1,0 +1,56 @@
+/* wait_queue.h: threads that wait, in the order in which they came. Whoever has something for them gives it to the first one.
+ *
+ *     queue        first ---> | waiter | <---> | waiter | <---> | waiter | <--- last
+ *                             on the stack of the thread that sleeps on its word
+ *
+ * All functions but kolk_waiter_sleep are called under a lock of the owner's. A waiter dies when its thread returns. So it is
+ * used for the last time under that lock, or by the store that lets it return. The wake that follows this store passes only the
+ * address on: nobody sleeps there any more, or somebody else, who wakes for no reason and looks again. */
+#ifndef KOLK_SRC_WAIT_QUEUE_H
+#define KOLK_SRC_WAIT_QUEUE_H
+
+#include "kolk/base.h"
+
+#include "../os/sleep.h"
+#include "atomics.h"
+
+typedef struct kolk_waiter {
+    uint32_t woken; /* its thread sleeps while this is 0 */
+    struct kolk_waiter *before, *behind;
+} kolk_waiter;
+
+/* The waiter becomes the last one. */
+static inline void kolk_waiter_join(kolk_wait_queue *queue, kolk_waiter *waiter) {
+    waiter->before = queue->last;
+    waiter->behind = NULL;
+    if (queue->last)
+        queue->last->behind = waiter;
+    else
+        queue->first = waiter;
+    queue->last = waiter;
+}
+
+/* It must be in the queue. */
+static inline void kolk_waiter_leave(kolk_wait_queue *queue, const kolk_waiter *waiter) {
+    if (waiter->before)
+        waiter->before->behind = waiter->behind;
+    else
+        queue->first = waiter->behind;
+    if (waiter->behind)
+        waiter->behind->before = waiter->before;
+    else
+        queue->last = waiter->before;
+}
+
+/* Wakes a waiter. It may return at once if it is in no queue: then nobody may use it any more. */
+static inline void kolk_waiter_wake(kolk_waiter *waiter) {
+    kolk_store(&waiter->woken, 1, KOLK_RELEASE); /* partner: the waiter's own load with acquire */
+    kolk_wake(&waiter->woken, 1);
+}
+
+/* Sleeps until a wake; false if the deadline has passed before. May return for no reason. */
+static inline bool kolk_waiter_sleep(kolk_waiter *waiter, kolk_deadline deadline) {
+    return kolk_wait(&waiter->woken, 0, deadline);
+}
+
+#endif
