@@ -68,7 +68,7 @@ static inline void *call(void *argument) {
 /* Who is last in line at an end; NULL: nobody waits. */
 static inline const void *last_in_line(kolk_queue *queue, int end) {
     kolk_lock_word(&queue->ends[end].lock);
-    const void *last = queue->ends[end].last;
+    const void *last = queue->ends[end].waiters.last;
     kolk_unlock_word(&queue->ends[end].lock);
     return last;
 }

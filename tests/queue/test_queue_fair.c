@@ -140,7 +140,7 @@ static void test_a_millisecond_of_being_overtaken(void **state) {
         assert_int_equal(kolk_queue_count(&queue), end == KOLK_WRITABLE ? 2 : 1); /* what came is for the first */
         kolk_lock_word(&queue.ends[end].lock);
         assert_ptr_equal(queue.ends[end].called,
-                         queue.ends[end].first); /* which is on its way: nobody else is called */
+                         queue.ends[end].waiters.first); /* which is on its way: nobody else is called */
         kolk_unlock_word(&queue.ends[end].lock);
         sem_post(&first.go_on);
         assert_int_equal(joined(&first.it), KOLK_OK);

@@ -41,8 +41,8 @@ static void break_each(kolk_queue *queue) {
         struct kolk_waiter *somebody = (struct kolk_waiter *)(void *)queue;
         assert_seen(queue, at->ticket, at->ticket | 2);
         assert_seen(queue, at->ticket, at->ticket | 4);
-        assert_seen(queue, at->first, somebody);
-        assert_seen(queue, at->last, somebody);
+        assert_seen(queue, at->waiters.first, somebody);
+        assert_seen(queue, at->waiters.last, somebody);
         assert_seen(queue, at->called, somebody);
         assert_seen(queue, at->lock, 1);
         assert_seen(queue, at->asleep, !at->asleep);

@@ -238,11 +238,11 @@ static void test_validity_of_what_is_free_later(void **state) {
         assert_false(kolk_shared_is_valid(pool));
         next->words[0] = 0;
         now->words[0] = 1 << 4;
-        assert_seen(pool->epoch, 0);           /* I6 */
+        assert_seen(pool->epoch, 0);          /* I6 */
         assert_seen(pool->epoch, before_ + 2); /* I6: of 3 epochs ago, and still waiting */
-        assert_seen(pool->waiting, 1);         /* I5 */
-        assert_seen(pool->first, (struct kolk_in_line *)(void *)pool);
-        assert_seen(pool->last, (struct kolk_in_line *)(void *)pool);
+        assert_seen(pool->waiting, 1);        /* I5 */
+        assert_seen(pool->waiters.first, (struct kolk_waiter *)(void *)pool);
+        assert_seen(pool->waiters.last, (struct kolk_waiter *)(void *)pool);
         assert_seen(f.local.magazine->leaving, before_ + 1); /* I4: on its way home */
         kolk_set_failure_handler(NULL, NULL);
         end_shared(&f.pool);

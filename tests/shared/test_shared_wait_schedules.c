@@ -16,7 +16,7 @@
 /* Thread n sleeps until an object comes home (and not for a lock). */
 static bool sleeps(const state *s, unsigned n) {
     const sched_thread *t = &sched.threads[1 + n];
-    return t->condition == SCHED_ASLEEP && t->word != &s->pool.line_lock && t->word != &s->pool.lock;
+    return t->condition == SCHED_ASLEEP && t->word != &s->pool.waiters_lock && t->word != &s->pool.lock;
 }
 
 /* Or until it has ended: false. */
