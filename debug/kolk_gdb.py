@@ -13,6 +13,7 @@ ORDERS = ("LIFO", "FIFO", "LOWEST")
 WORDS_AT_A_TIME = 512
 SLOTS_AT_A_TIME = 16384
 NAME_AT_MOST = 64
+MEMBER_BYTES = 128  # of a shared pool's record, in front of the magazine
 
 
 def read(address, size):
@@ -223,13 +224,17 @@ class Shared(Store):
     """A kolk_shared; its objects go by slot. Other threads may be at work."""
 
     NOUN = "shared pool"
-    NOT_ZERO = ("slots", "magazines", "stride", "inverse", "max_capacity")
+    NOT_ZERO = ("slots", "records", "stride", "inverse", "max_capacity")
+    OF_DEPOT = ("fresh", "usable", "waiting")
 
     def __init__(self, value, object_type=None):
         super().__init__(value, object_type)
         self.capacity = self.number("usable")
         self.max_capacity += self.number("slack")
         self.lives = "lives" if self.number("lives") else "short_lives"
+
+    def number(self, field):
+        return int((self.value["depot"] if field in self.OF_DEPOT else self.value)[field])
 
     def fault_of_counts(self):
         if self.number("max_threads") == 0:
@@ -238,7 +243,7 @@ class Shared(Store):
 
     def arrays(self):
         yield self.lives, self.fresh * self.value[self.lives].type.target().sizeof
-        yield "magazines", self.number("max_threads") * self.number("magazine_size")
+        yield "records", self.number("max_threads") * self.number("record_size")
         if self.number("objects"):
             yield "objects", self.fresh * self.value["objects"].type.target().sizeof
 
@@ -246,11 +251,18 @@ class Shared(Store):
     def count(self):
         return sum(1 for _ in self.live())
 
-    def all_magazines(self):
-        """In turn, whether a local has them or not."""
-        pointer = gdb.lookup_type("struct kolk_magazine").pointer()
+    def members(self):
+        """Those that were ever made, in the order of their records, whether a thread has them or not."""
+        pointer = gdb.lookup_type("struct kolk_member").pointer()
         for n in range(self.number("max_threads")):
-            yield (self.value["magazines"] + n * self.number("magazine_size")).cast(pointer).dereference()
+            member = (self.value["records"] + n * self.number("record_size")).cast(pointer).dereference()
+            if int(member["magazines"]):
+                yield member
+
+    def all_magazines(self):
+        pointer = gdb.lookup_type("struct kolk_magazine").pointer()
+        for member in self.members():
+            yield gdb.Value(int(member.address) + MEMBER_BYTES).cast(pointer).dereference()
 
     def peak(self):
         return self.fresh
@@ -259,7 +271,7 @@ class Shared(Store):
         return sum(int(magazine["failed"]) for magazine in self.all_magazines())
 
     def order(self):
-        taken = sum(bool(magazine["taken"]) for magazine in self.all_magazines())
+        taken = sum(bool(member["taken"]) for member in self.members())
         waiting = f", {self.number('waiting')} waiting" if self.number("waiting") else ""
         return f", {taken} of {self.number('max_threads')} locals{waiting}"
 
@@ -301,13 +313,14 @@ class Local:
         fault = pool.fault()
         if fault:
             return f"no local (of no shared pool: {fault})"
-        known = (int(magazine.address) for magazine in pool.all_magazines())
-        if int(self.value["magazine"]) not in known:
+        known = {int(member.address) + MEMBER_BYTES: member for member in pool.members()}
+        member = known.get(int(self.value["magazine"]))
+        if member is None:
             return "no local (its magazine is not the pool's)"
         magazine = self.value["magazine"].dereference()
         name = name_at(pool.number("name")) if pool.number("name") else "a shared pool without a name"
         free = int(magazine["top"])
-        offline = "" if int(magazine["seen"]) else ", offline"
+        offline = "" if int(member["epoch"]) else ", offline"
         return f"local of {name}, {free} of {int(magazine['cache'])} free slots at hand{offline}"
 
 

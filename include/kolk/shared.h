@@ -100,69 +100,96 @@ typedef struct kolk_local {
     struct kolk_shared *pool;
 } kolk_local;
 
-/* What a thread has at hand. It lives in the pool; `cache` entries follow it. */
+/* 1 bit a slot, and in the summary 1 bit a word that may have bits. */
+typedef struct kolk_slot_set {
+    uint64_t *words, *summary;
+} kolk_slot_set;
+
+/* One thread's free slots of one depot: a stack, whose `cache` entries follow the struct. */
 typedef struct kolk_magazine {
     unsigned char *slots;
     uint32_t *lives;      /* of each slot: how often one began or ended; odd: it is alive. NULL: they are in bytes */
     uint8_t *short_lives; /* ... */
     uintptr_t inverse;
-    uint32_t stride, bound; /* free leaves the fast path from here on */
-    uint32_t top, cache;    /* free slots: entries below top, which does not go beyond cache */
+    uint32_t stride, bound; /* free leaves the fast path from this slot on */
+    uint32_t top, cache;    /* the entries below top are free slots; top <= cache */
     uint8_t shift;
-    uint32_t place; /* in the pool: where it searches first */
+    uint32_t next_word; /* of the depot: where the next search begins */
     KOLK_ALIGNAS(8) uint64_t failed;
-    kolk_local own; /* of kolk_local_of_thread */
-    unsigned char apart[128];
-    KOLK_ALIGNAS(8) uint64_t seen; /* the epoch that its thread has come to; 0: offline */
-    uint32_t owner;                /* the thread; 0: unknown */
-    uint32_t leaving;              /* entries below it are on their way home */
-    uint32_t behind;               /* how often it has found others behind it */
-    uint32_t held;                 /* debug mode: slot + 1 that is looked at and not alive yet */
-    bool taken;                    /* by a local */
+    uint32_t leaving; /* the entries below it are on their way to the depot */
+    uint32_t proving; /* debug mode: slot + 1 whose fill is being proved, before its life begins */
+    struct kolk_depot *depot;
+    struct kolk_member *member;
+    struct kolk_magazine *next; /* of the same member */
 } kolk_magazine;
 
-/* 1 bit a slot, and in the summary 1 bit a word that is not 0. */
-typedef struct kolk_slot_set {
-    uint64_t *words, *summary;
-} kolk_slot_set;
+/* A thread, or the place of one that is gone. It owns one magazine or several. */
+typedef struct kolk_member {
+    KOLK_ALIGNAS(8) uint64_t epoch; /* that the thread has come to; 0: offline */
+    uint32_t owner;                 /* the thread; 0: unknown */
+    uint32_t stalls;                /* how often it has found others behind its epoch */
+    uintptr_t magazines;            /* the first kolk_magazine */
+    struct kolk_member *next;
+    kolk_local own; /* of kolk_local_of_thread */
+    bool taken;     /* by a thread */
+} kolk_member;
 
-/* The parts that different threads write are 128 bytes apart, so that processors don't take them from each other for
- * nothing. All zero is a pool that no local can be made for. Never copy or move it once initialised. */
+/* A list that only grows: members are taken and given back, and stay in it. */
+typedef struct kolk_members {
+    uintptr_t first; /* a kolk_member */
+    uint32_t lock;   /* of who has which */
+} kolk_members;
+
+/* The free slots that no thread has. What different threads write is 128 bytes apart, so that processors don't take it from
+ * each other for nothing. */
+typedef struct kolk_depot {
+    kolk_slot_set free;    /* 1 << word_shift slots in a word */
+    kolk_members *members; /* whose magazines it fills */
+    uint32_t slots;        /* that it may ever have */
+    uint32_t usable;       /* that are committed */
+    uint32_t cache;        /* that one magazine may have; 0: slots go one by one */
+    uint8_t word_shift;
+    bool slow_free; /* no free takes the fast path */
+    unsigned char pad0[128];
+    uint32_t fresh; /* slots from here on were never taken; only advances */
+    unsigned char pad1[128];
+    KOLK_ALIGNAS(8) uint64_t returns;        /* how often slots were put here */
+    KOLK_ALIGNAS(8) uint64_t uncached_until; /* that many returns: no magazine keeps slots */
+    KOLK_ALIGNAS(8) uint64_t lowered_until;  /* the same, and the bounds of all magazines say so */
+    uint32_t waiting;                        /* threads that wait for slots */
+    unsigned char pad2[128];
+} kolk_depot;
+
+/* All zero is a pool that no local can be made for. Never copy or move it once initialised. */
 typedef struct kolk_shared {
     unsigned char *slots;
     uint32_t *lives; /* as in kolk_magazine */
     uint8_t *short_lives;
-    kolk_slot_set home;     /* free slots; 1 << word_shift of them in a word */
     kolk_slot_set later[4]; /* slots that are to be free, by the lowest bits of the epoch in which they were freed */
-    unsigned char *magazines;
-    size_t magazine_size;
+    unsigned char
+        *records; /* of max_threads threads, each of record_size bytes: a kolk_member, 128 bytes on its magazine */
+    size_t record_size;
     uintptr_t inverse;
     uint32_t stride, object_size, tag;
     uint32_t capacity, max_capacity; /* objects; slots are `slack` more */
     uint32_t slack, max_threads, cache;
-    uint32_t usable, bound; /* slots that are committed; get leaves the fast path from here on */
-    uint32_t lock;          /* of growth, and of who has which magazine */
-    uintptr_t key;          /* of the threads' own locals, + 1 */
-    uint32_t number;        /* in the registry; 0: it is not there */
-    uint8_t shift, word_shift, memory;
-    bool no_handles, exact;
+    uint32_t bound;  /* get leaves the fast path from this slot on */
+    uint32_t lock;   /* of growth, and of the key */
+    uintptr_t key;   /* of the threads' own locals, + 1 */
+    uint32_t number; /* in the registry; 0: it is not there */
+    uint8_t shift, memory;
+    bool no_handles;
     uint8_t debug_flags; /* KOLK_DEBUG_ */
     const char *name;
     struct kolk_debug *debug; /* NULL: off */
     uintptr_t
-        *objects; /* debug mode with bypass: inverted pointers to malloc's blocks, by slot; NULL: slots have them */
+        *objects; /* debug mode, malloc-backed: inverted pointers to malloc's blocks, by slot; NULL: slots have them */
     uint32_t quarantined, debug_lock;
     unsigned char *block;
     size_t block_size;
-    unsigned char apart[128];
-    uint32_t fresh; /* slots from here on were never handed out; only advances */
-    unsigned char apart_too[128];
-    KOLK_ALIGNAS(8) uint64_t returns;       /* how often slots have come home */
-    KOLK_ALIGNAS(8) uint64_t direct_until;  /* so many returns: nobody keeps slots at hand */
-    KOLK_ALIGNAS(8) uint64_t lowered_until; /* the same, and all magazines' bounds say so */
-    uint32_t waiting;                       /* threads in line */
     uint32_t wrong_pool;
-    unsigned char apart_again[128];
+    kolk_members members;
+    kolk_depot depot;
     KOLK_ALIGNAS(8) uint64_t epoch;   /* of deferred free */
     KOLK_ALIGNAS(8) uint64_t retired; /* the last epoch with slots to be free later */
     KOLK_ALIGNAS(8)

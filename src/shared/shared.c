@@ -49,8 +49,6 @@
 #include "../core/room.h"
 #include "../os/lock.h"
 
-#include <string.h>
-
 /* Emit each function of shared.inl once. */
 extern inline uint32_t *kolk_magazine_entry(kolk_magazine *magazine, uint32_t n);
 extern inline void *kolk_local_alloc_sized(kolk_local *local, size_t stride);
@@ -61,73 +59,16 @@ extern inline void kolk_local_free_sized(kolk_local *local, void *object, size_t
 extern inline void *kolk_shared_get_sized(const kolk_shared *pool, kolk_handle handle, size_t stride);
 extern inline void *kolk_shared_get(const kolk_shared *pool, kolk_handle handle);
 
-/* ---- Coming home ------------------------------------------------------------------------------------------------------- */
-
-void kolk_shared_count_return(kolk_shared *pool) {
-    kolk_fetch_add(&pool->returns, 1, KOLK_SEQ_CST); /* partner: kolk_shared_fetch */
-}
-
-void kolk_shared_bring_slot(kolk_shared *pool, uint32_t slot) {
-    kolk_slot_set_put(&pool->home, slot >> pool->word_shift, bit_of(pool, slot));
-    kolk_shared_count_return(pool);
-}
-
-/* They stay in the magazine meanwhile: see kolk_shared_fetch. The others move down when these are home, to where none of the
- * others was, as n is at least half of them: a fork's child finds each once. */
-void kolk_shared_bring_oldest(kolk_shared *pool, kolk_magazine *magazine, uint32_t n) {
-    uint32_t *entries = kolk_magazine_entry(magazine, 0), left = magazine->top - n, at = 0;
-    if (n == 0) return;
-    kolk_store(&magazine->leaving, n, KOLK_RELAXED);
-    while (at != n) {
-        uint32_t word = entries[at] >> pool->word_shift;
-        uint64_t bits = 0;
-        for (; at != n && entries[at] >> pool->word_shift == word; at++) bits |= bit_of(pool, entries[at]);
-        kolk_slot_set_put(&pool->home, word, bits);
-    }
-    kolk_shared_count_return(pool);
-    memcpy(entries, entries + n, left * sizeof *entries);
-    kolk_store(&magazine->top, left, KOLK_RELEASE); /* both: so that a fork's child finds all before */
-    kolk_store(&magazine->leaving, 0, KOLK_RELEASE);
-}
-
 /* ---- Leaving home ------------------------------------------------------------------------------------------------------ */
-
-static uint64_t lowest_of(uint64_t bits) {
-    return bits & (~bits + 1);
-}
-
-/* All slots of a word, or just one of them. */
-static uint64_t take_from(kolk_shared *pool, uint32_t word, bool one) {
-    uint64_t bits = one ? kolk_slot_set_take_one(&pool->home, word) : 0;
-    if (bits || pool->cache == 0) return bits; /* see above */
-    bits = kolk_slot_set_take_word(&pool->home, word);
-    if (!one || bits == lowest_of(bits)) return bits;
-    kolk_slot_set_put(&pool->home, word, bits & (bits - 1)); /* which have come since it was seen empty */
-    kolk_shared_count_return(pool);
-    return lowest_of(bits);
-}
-
-/* Looks for a word from *place on, and all round. */
-static uint64_t search(kolk_shared *pool, uint32_t *place, bool one) {
-    uint64_t words = words_of(pool, kolk_load(&pool->fresh, KOLK_RELAXED));
-    uint32_t word;
-    for (kolk_slot_walk walk = kolk_slot_walk_from(&pool->home, words, *place); kolk_slot_walk_next(&walk, &word);) {
-        uint64_t bits = take_from(pool, word, one);
-        if (!bits) continue;
-        *place = word;
-        return bits;
-    }
-    return 0;
-}
 
 /* Commits more slots; true if there are more now. */
 static KOLK_APART bool grow(kolk_shared *pool, uint32_t before) {
     if (before == slots_of(pool)) return false;
     kolk_lock_word(&pool->lock);
-    uint32_t now = pool->usable, wish = kolk_room_next_capacity(now, slots_of(pool), pool->stride);
+    uint32_t now = pool->depot.usable, wish = kolk_room_next_capacity(now, slots_of(pool), pool->stride);
     if (now == before && kolk_shared_commit(pool, wish)) {
         PROBE3(grow, name_of(pool), now, wish);
-        kolk_store(&pool->usable, wish, KOLK_RELEASE); /* partner: usable */
+        kolk_depot_extend(&pool->depot, wish);
         if (!pool->debug) kolk_store(&pool->bound, wish, KOLK_RELAXED);
         now = wish;
     }
@@ -135,83 +76,40 @@ static KOLK_APART bool grow(kolk_shared *pool, uint32_t before) {
     return now != before;
 }
 
-/* Slots that were never handed out: of one word, and as many as it has, or one. */
-static uint64_t take_fresh(kolk_shared *pool, uint32_t *word, bool one) {
-    uint32_t fresh = kolk_load(&pool->fresh, KOLK_ACQUIRE), end, n; /* partner: below, so that usable is no older */
-    do {
-        while (fresh == (end = usable(pool)))
-            if (!grow(pool, end)) return 0;
-        uint32_t in_word = one ? 1 : word_bits(pool) - (fresh & (word_bits(pool) - 1));
-        n = end - fresh < in_word ? end - fresh : in_word;
-    } while (!kolk_compare_exchange_weak(&pool->fresh, &fresh, fresh + n, KOLK_ACQ_REL, KOLK_ACQUIRE));
-    *word = fresh >> pool->word_shift;
-    return (n == 64 ? ~UINT64_C(0) : (UINT64_C(1) << n) - 1) << (fresh & (word_bits(pool) - 1));
-}
-
 /* If there are none, each word was seen empty; if nobody has ended bringing slots home meanwhile, what is in them at the end is
  * of those who have begun, and still counts as theirs. */
 uint64_t kolk_shared_fetch(kolk_shared *pool, uint32_t *place, bool one) {
+    const uint64_t *counted = &pool->depot.returns;
     for (;;) {
-        uint64_t returns = kolk_load(&pool->returns, KOLK_ACQUIRE); /* an old one is not that of the end */
-        uint64_t bits = search(pool, place, one);
-        if (!bits) bits = take_fresh(pool, place, one);
+        uint64_t returns = kolk_load(counted, KOLK_ACQUIRE); /* an old one is not that of the end */
+        uint32_t end = usable(pool);
+        uint64_t bits = kolk_depot_look(&pool->depot, place, one);
+        if (!bits && grow(pool, end)) continue;
         if (!bits && pool->debug) bits = kolk_shared_take_quarantined(pool, place);
-        if (bits || kolk_load(&pool->returns, KOLK_SEQ_CST) == returns) return bits;
+        if (bits || kolk_load(counted, KOLK_SEQ_CST) == returns) return bits;
     }
-}
-
-/* ---- Going direct ------------------------------------------------------------------------------------------------------ */
-
-static bool is_direct(const kolk_shared *pool) {
-    return kolk_load(&pool->waiting, KOLK_SEQ_CST) ||
-           kolk_load(&pool->direct_until, KOLK_SEQ_CST) > kolk_load(&pool->returns, KOLK_SEQ_CST);
-}
-
-/* Nothing is left to be done only if somebody has lowered all bounds: who has just begun may be interrupted for long. And it is
- * a long way to the end of what is direct now: who looked before others did must not bring it nearer. */
-void kolk_shared_go_direct(kolk_shared *pool) {
-    uint64_t lowered = kolk_load(&pool->lowered_until, KOLK_SEQ_CST), now = kolk_load(&pool->returns, KOLK_SEQ_CST);
-    if (lowered > now + slots_of(pool) / 2) return;
-    raise_to(&pool->direct_until, now + slots_of(pool));
-    for (uint32_t n = 0; n < pool->max_threads; n++) kolk_store(&magazine_at(pool, n)->bound, 0, KOLK_SEQ_CST);
-    raise_to(&pool->lowered_until, now + slots_of(pool));
-}
-
-/* The exchange, and then a look whether the pool has gone direct; there, the other way round. So the bound is 0 if it has. */
-void kolk_shared_show_bound(const kolk_shared *pool, kolk_magazine *magazine) {
-    uint32_t end = pool->exact || is_direct(pool) ? 0 : usable(pool);
-    if (kolk_load(&magazine->bound, KOLK_RELAXED) == end) return;
-    kolk_exchange(&magazine->bound, end, KOLK_SEQ_CST); /* partner: kolk_shared_go_direct */
-    if (is_direct(pool)) kolk_store(&magazine->bound, 0, KOLK_SEQ_CST);
 }
 
 /* ---- Objects --------------------------------------------------------------------------------------------------------------- */
 
-/* Fills an empty magazine with slots of one word, so that the lowest is the next. */
-static void fill(const kolk_shared *pool, kolk_magazine *magazine, uint64_t bits) {
-    uint32_t first = magazine->place << pool->word_shift, n = (uint32_t)__builtin_popcountll(bits);
-    for (uint32_t at = n; bits; bits &= bits - 1) *kolk_magazine_entry(magazine, --at) = first + kolk_bits_lowest(bits);
-    kolk_store(&magazine->top, n, KOLK_RELEASE); /* so that a fork's child finds all of it */
-}
-
-static bool refill(kolk_local *local) {
+/* One slot of the depot, or of a word of it: the others fill the magazine, which is empty. */
+static uint32_t take_from_depot(kolk_local *local) {
     kolk_shared *pool = local->pool;
     kolk_magazine *magazine = local->magazine;
-    uint64_t bits = kolk_shared_fetch(pool, &magazine->place, is_direct(pool));
-    fill(pool, magazine, bits);
-    kolk_shared_show_bound(pool, magazine);
+    uint64_t bits = kolk_shared_fetch(pool, &magazine->next_word, kolk_depot_is_uncached(&pool->depot));
+    uint64_t others = bits & (bits - 1);
+    if (others) kolk_magazine_fill(magazine, others);
+    kolk_magazine_set_bound(magazine);
     serve_waiting(pool);
-    return bits != 0;
+    return bits ? kolk_depot_slot(&pool->depot, magazine->next_word, bits) : NO_SLOT;
 }
 
 uint32_t kolk_shared_take(kolk_local *local) {
     kolk_magazine *magazine = local->magazine;
-    if (magazine->held) return magazine->held - 1;
-    bool filled = held_by(magazine) || refill(local) || (kolk_shared_end_epochs(local) && refill(local));
-    if (!filled) return NO_SLOT;
-    uint32_t top = magazine->top - 1;
-    kolk_store(&magazine->top, top, KOLK_RELAXED);
-    return *kolk_magazine_entry(magazine, top);
+    if (magazine->proving) return magazine->proving - 1;
+    if (kolk_magazine_count(magazine)) return kolk_magazine_pop(magazine);
+    uint32_t slot = take_from_depot(local);
+    return slot == NO_SLOT && kolk_shared_end_epochs(local) ? take_from_depot(local) : slot;
 }
 
 void *kolk_shared_begin_life(kolk_local *local, uint32_t slot, const void *site) {
@@ -230,7 +128,7 @@ void *kolk_shared_fail_alloc(const kolk_local *local) {
     uint64_t *failed = &local->magazine->failed;
     kolk_store(failed, *failed + 1, KOLK_RELAXED); /* partner: kolk_shared_stats */
     PROBE2(full, name_of(local->pool), local->pool->capacity);
-    kolk_shared_go_direct(local->pool);
+    kolk_depot_go_uncached(&local->pool->depot);
     return NULL;
 }
 
@@ -263,32 +161,35 @@ uint32_t kolk_shared_end_life(const kolk_local *local, const void *object, const
 
 /* Makes room in the magazine, before the thread has one slot more; true if it is to stay empty. */
 static bool make_room(kolk_shared *pool, kolk_magazine *magazine) {
-    bool direct = is_direct(pool);
-    uint32_t held = held_by(magazine), leave = direct ? held : held == magazine->cache ? (held + 1) / 2 : 0;
-    kolk_shared_show_bound(pool, magazine);
+    bool uncached = kolk_depot_is_uncached(&pool->depot);
+    uint32_t count = kolk_magazine_count(magazine), leave = 0;
+    if (uncached)
+        leave = count;
+    else if (count == magazine->cache)
+        leave = (count + 1) / 2;
+    kolk_magazine_set_bound(magazine);
     if (leave) {
-        kolk_shared_bring_oldest(pool, magazine, leave);
+        kolk_magazine_put_oldest(magazine, leave);
         serve_waiting(pool);
     }
-    return direct;
+    return uncached;
 }
 
 void kolk_local_free_slow(kolk_local *local, void *object) {
     kolk_shared *pool = local->pool;
     kolk_magazine *magazine = local->magazine;
     if (!object) return;
-    bool direct = pool && make_room(pool, magazine);
+    bool uncached = pool && make_room(pool, magazine);
     uint32_t slot = kolk_shared_end_life(local, object, SITE);
     if (slot == NO_SLOT) return;
     if (pool->debug) {
         kolk_shared_wipe(pool, slot);
-    } else if (direct) {
-        kolk_shared_bring_slot(pool, slot);
+    } else if (uncached) {
+        kolk_depot_put(&pool->depot, slot);
     } else {
-        *kolk_magazine_entry(magazine, magazine->top) = slot;
-        kolk_store(&magazine->top, magazine->top + 1, KOLK_RELEASE);
+        kolk_magazine_push(magazine, slot);
     }
-    if (direct) serve_waiting(pool);
+    if (uncached) serve_waiting(pool);
 }
 
 #else

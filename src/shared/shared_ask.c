@@ -23,7 +23,7 @@ static uint32_t locate(const kolk_shared *pool, const void *pointer, uint64_t *i
 
 /* A slot that is taken from `fresh`, and not alive yet, may pass for one that was. */
 static bool is_new(const kolk_shared *pool, uint32_t slot) {
-    return life_of(pool, slot) == 0 && (pool->lives || slot >= kolk_load(&pool->fresh, KOLK_RELAXED));
+    return life_of(pool, slot) == 0 && (pool->lives || slot >= kolk_load(&pool->depot.fresh, KOLK_RELAXED));
 }
 
 void kolk_shared_fail_object(const kolk_shared *pool, const void *object, const char *verb, kolk_status if_dead,
@@ -82,7 +82,7 @@ static void *next_bypassed(const kolk_shared *pool, const void *object, const vo
     void *next = NULL;
     kolk_shared_lock_debug(pool);
     uintptr_t slot = object ? kolk_debug_walked(pool->debug, object) : 0;
-    uint32_t end = kolk_load(&pool->fresh, KOLK_ACQUIRE);
+    uint32_t end = kolk_load(&pool->depot.fresh, KOLK_ACQUIRE);
     bool known = !object || slot < end;
     uint32_t index = known ? live_from(pool, object ? slot + 1 : 0, end) : end;
     if (index < end) {
@@ -98,7 +98,7 @@ static void *next_bypassed(const kolk_shared *pool, const void *object, const vo
 void *kolk_shared_next(const kolk_shared *pool, const void *object) {
     if (pool->objects) return next_bypassed(pool, object, SITE);
     uintptr_t index = object ? slot_of(pool, object) : 0;
-    uint32_t end = kolk_load(&pool->fresh, KOLK_ACQUIRE);
+    uint32_t end = kolk_load(&pool->depot.fresh, KOLK_ACQUIRE);
     if (object && index++ >= end) {
         kolk_shared_fail_object(pool, object, "next", KOLK_DEAD_OBJECT, SITE);
         return NULL;
@@ -107,22 +107,20 @@ void *kolk_shared_next(const kolk_shared *pool, const void *object) {
     return index < end ? plain_object_at(pool, index) : NULL;
 }
 
-static uint32_t holds_one(const kolk_magazine *magazine) {
-    return kolk_load(&magazine->held, KOLK_RELAXED) != 0;
-}
-
 /* Slots below fresh where nobody lives: at home, in magazines, free later, and in quarantine. */
 static uint64_t count_free(const kolk_shared *pool, uint32_t fresh) {
-    uint64_t count = kolk_slot_set_count(&pool->home, words_of(pool, fresh));
-    for (uint32_t n = 0; n < pool->max_threads; n++)
-        count += held_by(magazine_at(pool, n)) + holds_one(magazine_at(pool, n));
+    uint64_t count = kolk_slot_set_count(&pool->depot.free, kolk_depot_words(&pool->depot, fresh));
+    for (const kolk_member *member = kolk_members_first(&pool->members); member; member = member->next) {
+        const kolk_magazine *magazine = kolk_member_magazines(member);
+        count += kolk_magazine_count(magazine) + (kolk_load(&magazine->proving, KOLK_RELAXED) != 0);
+    }
     count += kolk_load(&pool->quarantined, KOLK_RELAXED);
     for (unsigned n = 0; n < 4; n++) count += kolk_slot_set_count(&pool->later[n], kolk_bits_words(fresh));
     return count;
 }
 
 uint32_t kolk_shared_count(const kolk_shared *pool) {
-    uint32_t fresh = kolk_load(&pool->fresh, KOLK_RELAXED);
+    uint32_t fresh = kolk_load(&pool->depot.fresh, KOLK_RELAXED);
     uint64_t free = count_free(pool, fresh);
     return free < fresh ? (uint32_t)(fresh - free) : 0;
 }
@@ -130,9 +128,10 @@ uint32_t kolk_shared_count(const kolk_shared *pool) {
 /* ---- Statistics -------------------------------------------------------------------------------------------------------------- */
 
 void kolk_shared_stats(const kolk_shared *pool, kolk_stats *out) {
-    uint32_t fresh = kolk_load(&pool->fresh, KOLK_RELAXED), end = usable(pool);
+    uint32_t fresh = kolk_load(&pool->depot.fresh, KOLK_RELAXED), end = usable(pool);
     uint64_t free = count_free(pool, fresh), failed = 0;
-    for (uint32_t n = 0; n < pool->max_threads; n++) failed += kolk_load(&magazine_at(pool, n)->failed, KOLK_RELAXED);
+    for (const kolk_member *member = kolk_members_first(&pool->members); member; member = member->next)
+        failed += kolk_load(&kolk_member_magazines(member)->failed, KOLK_RELAXED);
     *out = (kolk_stats){
         .name = name_of(pool),
         .kind = "shared",
@@ -178,39 +177,41 @@ static bool add_set(sum *found, const kolk_slot_set *set, uint64_t words, uint32
 }
 
 static bool add_magazine(sum *found, kolk_magazine *magazine, uint32_t cache, uint32_t end) {
-    if (held_by(magazine) > cache || magazine->leaving) return false; /* I4 */
+    if (kolk_magazine_count(magazine) > cache || magazine->leaving) return false; /* I4 */
     for (uint32_t at = 0; at < magazine->top; at++) {
         add_slot(found, *kolk_magazine_entry(magazine, at)); /* I2: no slot from `end` on is among those to be found */
     }
-    if (magazine->held > end) return false; /* I2 */
-    if (magazine->held) add_slot(found, magazine->held - 1);
+    if (magazine->proving > end) return false; /* I2 */
+    if (magazine->proving) add_slot(found, magazine->proving - 1);
     return true;
 }
 
 bool kolk_shared_is_valid(const kolk_shared *pool) {
-    uint32_t fresh = pool->fresh;
+    const kolk_depot *depot = &pool->depot;
+    uint32_t fresh = depot->fresh;
     sum all = {0, 0}, found = {0, 0};
-    if (fresh > pool->usable || pool->usable > slots_of(pool)) return false; /* I1 */
-    if (slots_of(pool) && ((pool->cache && word_bits(pool) > pool->cache) || pool->epoch == 0))
+    if (fresh > depot->usable || depot->usable > depot->slots) return false; /* I1 */
+    if (depot->slots && ((depot->cache && kolk_depot_word_bits(depot) > depot->cache) || pool->epoch == 0))
         return false; /* I4, I6 */
-    for (uint32_t i = 0; i < pool->usable; i++) {
+    for (uint32_t i = 0; i < depot->usable; i++) {
         bool alive = life_of(pool, i) & 1;
         if (i >= fresh && life_of(pool, i)) return false; /* I2 */
         if (i < fresh) add_slot(&all, i);
         if (alive) add_slot(&found, i);
     }
-    if (!add_set(&found, &pool->home, words_of(pool, pool->usable), word_bits(pool), fresh)) return false;
+    if (!add_set(&found, &depot->free, kolk_depot_words(depot, depot->usable), kolk_depot_word_bits(depot), fresh))
+        return false;
     for (unsigned n = 0; n < 4; n++) {
         uint64_t before = found.slots;
-        if (!add_set(&found, &pool->later[n], kolk_bits_words(pool->usable), 64, fresh)) return false;
+        if (!add_set(&found, &pool->later[n], kolk_bits_words(depot->usable), 64, fresh)) return false;
         if (found.slots > before && n == (pool->epoch + 1) % 4) return false; /* I6 */
     }
-    for (uint32_t n = 0; n < pool->max_threads; n++)
-        if (!add_magazine(&found, magazine_at(pool, n), pool->cache, fresh)) return false;
+    for (const kolk_member *member = kolk_members_first(&pool->members); member; member = member->next)
+        if (!add_magazine(&found, kolk_member_magazines(member), depot->cache, fresh)) return false;
     for (uint32_t n = 0; n < pool->quarantined; n++) add_slot(&found, *kolk_debug_ring(pool->debug, n));
-    if (pool->waiting || pool->waiters.first || pool->waiters.last) return false; /* I5 */
-    if (pool->debug && !kolk_shared_is_intact(pool)) return false;                /* I7 */
-    return found.slots == all.slots && found.mixed == all.mixed;                  /* I2 */
+    if (depot->waiting || pool->waiters.first || pool->waiters.last) return false; /* I5 */
+    if (pool->debug && !kolk_shared_is_intact(pool)) return false;                 /* I7 */
+    return found.slots == all.slots && found.mixed == all.mixed;                   /* I2 */
 }
 
 #else

@@ -38,7 +38,7 @@ uintptr_t kolk_shared_find_bypassed(const kolk_shared *pool, const void *object)
 
 uint32_t kolk_shared_search_bypassed(const kolk_shared *pool, const void *pointer, uint64_t *inside) {
     kolk_shared_lock_debug(pool);
-    uint32_t slot = kolk_debug_search(pool->debug, kolk_load(&pool->fresh, KOLK_RELAXED), pointer, inside);
+    uint32_t slot = kolk_debug_search(pool->debug, kolk_load(&pool->depot.fresh, KOLK_RELAXED), pointer, inside);
     kolk_shared_unlock_debug(pool);
     return slot;
 }
@@ -66,21 +66,21 @@ uint64_t kolk_shared_take_quarantined(kolk_shared *pool, uint32_t *word) {
     uint32_t slot = kolk_quarantine_leave(pool->debug, &pool->quarantined);
     kolk_shared_unlock_debug(pool);
     if (slot == NO_SLOT) return 0;
-    *word = slot >> pool->word_shift;
-    return bit_of(pool, slot);
+    *word = slot >> pool->depot.word_shift;
+    return kolk_depot_bit(&pool->depot, slot);
 }
 
 /* ---- Lives ------------------------------------------------------------------------------------------------------------------ */
 
 void *kolk_shared_dress(kolk_local *local, uint32_t slot, const void *site) {
     kolk_shared *pool = local->pool;
-    kolk_store(&local->magazine->held, slot + 1, KOLK_RELAXED); /* partner: kolk_shared_count */
+    kolk_store(&local->magazine->proving, slot + 1, KOLK_RELAXED); /* partner: kolk_shared_count */
     kolk_shared_verify(pool, slot, true, site);
     if (pool->objects) kolk_shared_lock_debug(pool);
     void *object = kolk_debug_dress(pool->debug, slot, plain_object_at(pool, slot));
     if (pool->objects) kolk_shared_unlock_debug(pool);
     if (!object) return NULL;
-    kolk_store(&local->magazine->held, 0, KOLK_RELAXED);
+    kolk_store(&local->magazine->proving, 0, KOLK_RELAXED);
     kolk_debug_begin_life(pool->debug, slot, object, site);
     return object;
 }
@@ -89,9 +89,9 @@ void kolk_shared_wipe(kolk_shared *pool, uint32_t slot) {
     kolk_debug_wipe(pool->debug, slot, object_at(pool, slot));
     uint32_t leaves = enter_quarantine(pool, slot);
     if (leaves == NO_SLOT)
-        kolk_shared_count_return(pool);
+        kolk_depot_count_return(&pool->depot);
     else
-        kolk_shared_bring_slot(pool, leaves);
+        kolk_depot_put(&pool->depot, leaves);
 }
 
 /* Freed, but its object may still be read. */
@@ -119,13 +119,13 @@ bool kolk_shared_begin_debug(kolk_shared *pool, const kolk_debug_desc *desc) {
     pool->debug = kolk_debug_begin(desc);
     if (!pool->debug) return false;
     pool->objects = kolk_debug_objects(pool->debug);
-    pool->direct_until = pool->lowered_until = UINT64_MAX;
+    pool->depot.uncached_until = pool->depot.lowered_until = UINT64_MAX;
     pool->bound = 0;
     return true;
 }
 
 bool kolk_shared_is_intact(const kolk_shared *pool) {
-    for (uint32_t slot = 0; slot < pool->fresh; slot++)
+    for (uint32_t slot = 0; slot < pool->depot.fresh; slot++)
         if (!pool->objects &&
             !kolk_debug_is_intact(pool->debug, slot, plain_object_at(pool, slot), !is_filled(pool, slot)))
             return false;
@@ -133,7 +133,7 @@ bool kolk_shared_is_intact(const kolk_shared *pool) {
 }
 
 static bool is_at_home(const kolk_shared *pool, uint32_t slot) {
-    return pool->home.words[slot >> pool->word_shift] & bit_of(pool, slot);
+    return pool->depot.free.words[slot >> pool->depot.word_shift] & kolk_depot_bit(&pool->depot, slot);
 }
 
 /* A slot that waits in quarantine, or is held. */
@@ -144,26 +144,26 @@ static void prove_free(const kolk_shared *pool, uint32_t slot, const void *site)
 /* By the places where slots are. Those that are in none, or held by a thread that is gone, are lost to a fork's
  * child, and their fill may be half done. */
 void kolk_shared_prove_all(const kolk_shared *pool, const void *site) {
-    for (uint32_t slot = 0; slot < pool->fresh; slot++)
+    for (uint32_t slot = 0; slot < pool->depot.fresh; slot++)
         if (!is_filled(pool, slot) || is_at_home(pool, slot))
             kolk_shared_verify(pool, slot, is_filled(pool, slot), site);
     for (uint32_t n = 0; n < pool->quarantined; n++) prove_free(pool, *kolk_debug_ring(pool->debug, n), site);
-    for (uint32_t n = 0; n < pool->max_threads; n++) {
-        const kolk_magazine *magazine = magazine_at(pool, n);
-        if (magazine->held && !kolk_thread_is_gone(magazine->owner)) prove_free(pool, magazine->held - 1, site);
+    for (const kolk_member *member = kolk_members_first(&pool->members); member; member = member->next) {
+        const kolk_magazine *magazine = kolk_member_magazines(member);
+        if (magazine->proving && !kolk_thread_is_gone(member->owner)) prove_free(pool, magazine->proving - 1, site);
     }
     if (pool->debug_flags & KOLK_DEBUG_SITES) kolk_shared_list_leaks(pool);
 }
 
 void kolk_shared_list_leaks(const void *pool) {
     const kolk_shared *self = (const kolk_shared *)pool;
-    kolk_debug_leaks(self->debug, self->fresh, kolk_shared_failure(self, KOLK_LEAK, NO_SLOT, NULL));
+    kolk_debug_leaks(self->debug, self->depot.fresh, kolk_shared_failure(self, KOLK_LEAK, NO_SLOT, NULL));
 }
 
 void kolk_shared_end_debug(kolk_shared *pool) {
-    for (uint32_t slot = 0; slot < pool->fresh; slot++)
+    for (uint32_t slot = 0; slot < pool->depot.fresh; slot++)
         if (!is_filled(pool, slot)) kolk_debug_wipe(pool->debug, slot, object_at(pool, slot));
-    kolk_debug_end(pool->debug, pool->fresh);
+    kolk_debug_end(pool->debug, pool->depot.fresh);
 }
 
 #else

@@ -9,41 +9,19 @@
 
 #include "../core/atomics.h"
 #include "../core/bits.h"
-#include "../core/slot_set.h"
 #include "../diag/debug.h"
+#include "magazine.h"
+#include "member.h"
 
 #define NO_SLOT UINT32_MAX
 
+/* Of a thread's record: a kolk_member, and behind it its kolk_magazine, which others write less. */
+#define MEMBER_BYTES 128u
+
 /* ---- Leaves ---------------------------------------------------------------------------------------------------------- */
 
-static inline uint32_t word_bits(const kolk_shared *pool) {
-    return 1u << pool->word_shift;
-}
-
-/* Words that have the bits of so many slots. */
-static inline uint64_t words_of(const kolk_shared *pool, uint32_t slots) {
-    return ((uint64_t)slots + word_bits(pool) - 1) >> pool->word_shift;
-}
-
 static inline uint32_t slots_of(const kolk_shared *pool) {
-    return pool->max_capacity + pool->slack;
-}
-
-static inline kolk_magazine *magazine_at(const kolk_shared *pool, uint32_t n) {
-    return (kolk_magazine *)(void *)(pool->magazines + n * pool->magazine_size);
-}
-
-static inline uint32_t held_by(const kolk_magazine *magazine) {
-    return kolk_load(&magazine->top, KOLK_RELAXED);
-}
-
-/* The lowest slot of these bits of a word, and the other way round. */
-static inline uint32_t first_slot(const kolk_shared *pool, uint32_t word, uint64_t bits) {
-    return (word << pool->word_shift) + kolk_bits_lowest(bits);
-}
-
-static inline uint64_t bit_of(const kolk_shared *pool, uint32_t slot) {
-    return UINT64_C(1) << (slot & (word_bits(pool) - 1));
+    return pool->depot.slots;
 }
 
 static inline void *plain_object_at(const kolk_shared *pool, uintptr_t index) {
@@ -56,7 +34,7 @@ static inline uint32_t life_of(const kolk_shared *pool, uintptr_t index) {
 }
 
 static inline uint32_t usable(const kolk_shared *pool) {
-    return kolk_load(&pool->usable, KOLK_ACQUIRE); /* partner: grow, which commits before */
+    return kolk_depot_usable(&pool->depot);
 }
 
 static inline bool is_alive(const kolk_shared *pool, uintptr_t index) {
@@ -67,23 +45,7 @@ static inline const char *name_of(const kolk_shared *pool) {
     return pool->name ? pool->name : "";
 }
 
-/* Unless it is as high already. NOLINTNEXTLINE(readability-non-const-parameter): it is written */
-static inline void raise_to(uint64_t *at, uint64_t number) {
-    uint64_t before = kolk_load(at, KOLK_SEQ_CST);
-    while (before < number)
-        if (kolk_compare_exchange_weak(at, &before, number, KOLK_SEQ_CST, KOLK_SEQ_CST)) return;
-}
-
 /* ---- shared.c -------------------------------------------------------------------------------------------------------- */
-
-/* Brings one slot home. */
-void kolk_shared_bring_slot(kolk_shared *pool, uint32_t slot);
-
-/* Brings the n oldest of a magazine home. */
-void kolk_shared_bring_oldest(kolk_shared *pool, kolk_magazine *magazine, uint32_t n);
-
-/* Says that slots have come home; afterwards those who wait are to be served. */
-void kolk_shared_count_return(kolk_shared *pool);
 
 /* Bits of a word with free slots, which is *place then; just one if `one`. The search begins at *place. 0: at one moment since
  * the call, none was at home. */
@@ -102,12 +64,6 @@ void *kolk_shared_begin_life(kolk_local *local, uint32_t slot, const void *site)
 /* An alloc gives NULL. */
 void *kolk_shared_fail_alloc(const kolk_local *local);
 
-/* From now on frees go home at once. */
-void kolk_shared_go_direct(kolk_shared *pool);
-
-/* Lets free keep slots at hand, if that may be. */
-void kolk_shared_show_bound(const kolk_shared *pool, kolk_magazine *magazine);
-
 /* ---- shared_wait.c --------------------------------------------------------------------------------------------------- */
 
 /* An object, or NULL after the deadline; with KOLK_NOW nobody waits. */
@@ -117,7 +73,7 @@ void *kolk_shared_alloc(kolk_local *local, kolk_deadline deadline, const void *s
 void kolk_shared_serve(kolk_shared *pool);
 
 static inline void serve_waiting(kolk_shared *pool) {
-    if (KOLK_UNLIKELY(kolk_load(&pool->waiting, KOLK_SEQ_CST))) kolk_shared_serve(pool); /* partner: line_up */
+    if (KOLK_UNLIKELY(kolk_load(&pool->depot.waiting, KOLK_SEQ_CST))) kolk_shared_serve(pool); /* partner: line_up */
 }
 
 /* ---- shared_debug.c -------------------------------------------------------------------------------------------------- */
@@ -184,7 +140,7 @@ void kolk_shared_mind_the_dead(kolk_local *local);
 /* ---- shared_local.c -------------------------------------------------------------------------------------------------- */
 
 /* Brings home what threads have at hand that ended without a word; also those that the system still knows, if `closely`. */
-void kolk_shared_bury(kolk_shared *pool, bool closely);
+void kolk_shared_reclaim(kolk_shared *pool, bool closely);
 
 /* ---- shared_memory.c ------------------------------------------------------------------------------------------------- */
 

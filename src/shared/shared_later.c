@@ -28,24 +28,24 @@
 /* ---- Online and offline ------------------------------------------------------------------------------------------------ */
 
 void kolk_local_online(kolk_local *local) {
-    if (!local->pool || local->magazine->seen) return;
+    if (!local->pool || local->magazine->member->epoch) return;
     uint64_t epoch, *now = &local->pool->epoch;
     do {
         epoch = kolk_load(now, KOLK_SEQ_CST);
-        kolk_exchange(&local->magazine->seen, epoch, KOLK_SEQ_CST); /* partner: has_passed */
+        kolk_exchange(&local->magazine->member->epoch, epoch, KOLK_SEQ_CST); /* partner: has_passed */
     } while (kolk_load(now, KOLK_SEQ_CST) != epoch);
 }
 
 static void go_offline(kolk_local *local) {
-    kolk_store(&local->magazine->seen, 0, KOLK_SEQ_CST); /* partner: has_passed */
+    kolk_store(&local->magazine->member->epoch, 0, KOLK_SEQ_CST); /* partner: has_passed */
 }
 
 /* It may have been the last who could end epochs, and others wait for the slots: who lines up looks at the epochs afterwards, so
  * that one of the two does. */
 void kolk_local_offline(kolk_local *local) {
-    if (!local->pool || !local->magazine->seen) return;
+    if (!local->pool || !local->magazine->member->epoch) return;
     go_offline(local);
-    if (kolk_load(&local->pool->waiting, KOLK_SEQ_CST)) kolk_shared_end_epochs(local);
+    if (kolk_load(&local->pool->depot.waiting, KOLK_SEQ_CST)) kolk_shared_end_epochs(local);
 }
 
 /* ---- Coming home -------------------------------------------------------------------------------------------------------- */
@@ -55,31 +55,31 @@ static void bring_drained(void *context, uint32_t slot, uint64_t bits) {
     if (pool->debug)
         kolk_shared_wipe(pool, slot);
     else
-        kolk_slot_set_put(&pool->home, slot >> pool->word_shift, bits);
+        kolk_depot_put_bits(&pool->depot, slot >> pool->depot.word_shift, bits);
 }
 
 /* Nobody adds to this set meanwhile, and who has begun the epoch knows all of it. */
 static bool bring_all(kolk_shared *pool, const kolk_slot_set *set) {
-    return kolk_slot_set_drain(set, kolk_bits_words(usable(pool)), pool->debug ? 1 : word_bits(pool), bring_drained,
-                               pool);
+    return kolk_slot_set_drain(set, kolk_bits_words(usable(pool)), pool->debug ? 1 : kolk_depot_word_bits(&pool->depot),
+                               bring_drained, pool);
 }
 
 /* Has this local's thread come to the epoch, or is it offline? */
-static bool has_passed(const kolk_magazine *magazine, uint64_t epoch) {
-    uint64_t seen = kolk_load(&magazine->seen, KOLK_SEQ_CST);
+static bool has_passed(const kolk_member *member, uint64_t epoch) {
+    uint64_t seen = kolk_load(&member->epoch, KOLK_SEQ_CST);
     return seen == 0 || seen == epoch;
 }
 
 /* Begins the next epoch, if all have come to this one. */
-static void advance(kolk_shared *pool, kolk_magazine *mine, uint64_t epoch) {
-    for (uint32_t n = 0; n < pool->max_threads; n++) {
-        if (has_passed(magazine_at(pool, n), epoch)) continue;
-        if (++mine->behind % PATIENCE == 0) kolk_shared_bury(pool, true);
+static void advance(kolk_shared *pool, kolk_member *me, uint64_t epoch) {
+    for (const kolk_member *member = kolk_members_first(&pool->members); member; member = member->next) {
+        if (has_passed(member, epoch)) continue;
+        if (++me->stalls % PATIENCE == 0) kolk_shared_reclaim(pool, true);
         return;
     }
     if (!kolk_compare_exchange(&pool->epoch, &epoch, epoch + 1, KOLK_SEQ_CST, KOLK_RELAXED)) return;
     if (!bring_all(pool, &pool->later[(epoch + 1 - EPOCHS_BEHIND) % 4])) return;
-    kolk_shared_count_return(pool);
+    kolk_depot_count_return(&pool->depot);
     serve_waiting(pool);
 }
 
@@ -90,16 +90,16 @@ static bool is_waited_for(const kolk_shared *pool, uint64_t epoch) {
 
 void kolk_local_quiesce(kolk_local *local) {
     kolk_shared *pool = local->pool;
-    kolk_magazine *magazine = local->magazine;
-    if (!magazine->seen) return;                            /* offline, as is one without a pool */
+    kolk_member *member = local->magazine->member;
+    if (!member->epoch) return;                             /* offline, as is one without a pool */
     uint64_t epoch = kolk_load(&pool->epoch, KOLK_ACQUIRE); /* partner: advance */
-    if (magazine->seen != epoch) kolk_store(&magazine->seen, epoch, KOLK_RELEASE);
-    if (is_waited_for(pool, epoch)) advance(pool, magazine, epoch);
+    if (member->epoch != epoch) kolk_store(&member->epoch, epoch, KOLK_RELEASE);
+    if (is_waited_for(pool, epoch)) advance(pool, member, epoch);
 }
 
 static bool is_anybody_online(const kolk_shared *pool) {
-    for (uint32_t n = 0; n < pool->max_threads; n++)
-        if (kolk_load(&magazine_at(pool, n)->seen, KOLK_SEQ_CST)) return true;
+    for (const kolk_member *member = kolk_members_first(&pool->members); member; member = member->next)
+        if (kolk_load(&member->epoch, KOLK_SEQ_CST)) return true;
     return false;
 }
 
@@ -126,7 +126,7 @@ void kolk_shared_mind_the_dead(kolk_local *local) {
     if (now - before < (uint64_t)LOOK_NS) return;
     if (!is_waited_for(pool, kolk_load(&pool->epoch, KOLK_SEQ_CST))) return;
     if (!kolk_compare_exchange(&pool->looked, &before, now, KOLK_RELAXED, KOLK_RELAXED)) return;
-    kolk_shared_bury(pool, true);
+    kolk_shared_reclaim(pool, true);
     kolk_shared_end_epochs(local);
 }
 
@@ -135,11 +135,11 @@ void kolk_shared_mind_the_dead(kolk_local *local) {
 /* Who is offline comes online for the moment: the epoch cannot pass it by. */
 static void retire(kolk_local *local, uint32_t slot) {
     kolk_shared *pool = local->pool;
-    bool online = local->magazine->seen;
+    bool online = local->magazine->member->epoch;
     if (!online) kolk_local_online(local);
-    uint64_t epoch = local->magazine->seen;
+    uint64_t epoch = local->magazine->member->epoch;
     kolk_slot_set_put(&pool->later[epoch % 4], slot / 64, kolk_bits_at(slot));
-    raise_to(&pool->retired, epoch);
+    kolk_atomic_max(&pool->retired, epoch);
     if (!online) kolk_local_offline(local);
 }
 

@@ -14,105 +14,105 @@
 #include "../os/lock.h"
 #include "../os/thread.h"
 
-/* Of locals that have no pool: empty, and every free leaves the fast path. */
-static kolk_magazine nobodys;
+/* What locals without a pool have: no slot, and every free leaves the fast path; offline. */
+static kolk_member null_member;
+static kolk_magazine null_magazine = {.member = &null_member};
 
 /* In debug mode a slot may be between two places. */
-static void bring_held(kolk_shared *pool, kolk_magazine *magazine) {
-    uint32_t held = magazine->held;
-    kolk_store(&magazine->held, 0, KOLK_RELAXED); /* first, as in bury_one */
-    if (held) kolk_shared_bring_slot(pool, held - 1);
+static void put_proving(kolk_shared *pool, kolk_magazine *magazine) {
+    uint32_t proving = magazine->proving;
+    kolk_store(&magazine->proving, 0, KOLK_RELAXED); /* first, as in reclaim_magazine */
+    if (proving) kolk_depot_put(&pool->depot, proving - 1);
 }
 
-/* A fork's child may bury it again, from anywhere in between: so each slot leaves the magazine before it comes home. An entry
- * may be of an object that is alive: alloc's two stores, of `top` and of the life, are in no order to others. */
-static void bury_one(kolk_shared *pool, kolk_magazine *magazine) {
-    uint32_t fresh = kolk_load(&pool->fresh, KOLK_ACQUIRE);
+/* A fork's child may reclaim it again, from anywhere in between: so each slot leaves the magazine before it is put into the depot.
+ * An entry may be of an object that is alive: alloc's two stores, of `top` and of the life, are in no order to others. */
+static void reclaim_magazine(kolk_shared *pool, kolk_magazine *magazine) {
+    uint32_t fresh = kolk_load(&pool->depot.fresh, KOLK_ACQUIRE);
     while (magazine->leaving < magazine->top) {
         uint32_t slot = *kolk_magazine_entry(magazine, magazine->leaving);
         kolk_store(&magazine->leaving, magazine->leaving + 1, KOLK_RELAXED);
-        if (slot < fresh && !(life_of(pool, slot) & 1)) kolk_shared_bring_slot(pool, slot);
+        if (slot < fresh && !(life_of(pool, slot) & 1)) kolk_depot_put(&pool->depot, slot);
     }
     /* The fill of the slot under proof may be half done. */
-    if (magazine->held) kolk_debug_forget(pool->debug, magazine->held - 1, magazine->held);
-    bring_held(pool, magazine);
+    if (magazine->proving) kolk_debug_forget(pool->debug, magazine->proving - 1, magazine->proving);
+    put_proving(pool, magazine);
     kolk_store(&magazine->top, 0, KOLK_RELEASE); /* in this order */
     kolk_store(&magazine->leaving, 0, KOLK_RELEASE);
-    /* What it freed in its last epoch, and what it was just bringing home at the end of one, is to come home too. */
-    if (magazine->seen) raise_to(&pool->retired, kolk_load(&pool->epoch, KOLK_RELAXED) + 1);
-    kolk_store(&magazine->seen, 0, KOLK_RELEASE);
-    magazine->taken = false;
 }
 
-void kolk_shared_bury(kolk_shared *pool, bool closely) {
+static void reclaim_member(kolk_shared *pool, kolk_member *member) {
+    reclaim_magazine(pool, kolk_member_magazines(member));
+    /* What it freed in its last epoch, and what it was just putting back at the end of one, is to be free too. */
+    if (member->epoch) kolk_atomic_max(&pool->retired, kolk_load(&pool->epoch, KOLK_RELAXED) + 1);
+    kolk_store(&member->epoch, 0, KOLK_RELEASE);
+    member->taken = false;
+}
+
+void kolk_shared_reclaim(kolk_shared *pool, bool closely) {
     uint32_t me = kolk_thread();
-    kolk_lock_word(&pool->lock);
-    for (uint32_t n = 0; n < pool->max_threads; n++) {
-        kolk_magazine *magazine = magazine_at(pool, n);
-        bool other = magazine->taken && magazine->owner != me;
-        if (other && (closely ? kolk_thread_has_ended : kolk_thread_is_gone)(magazine->owner)) bury_one(pool, magazine);
-    }
-    kolk_unlock_word(&pool->lock);
+    kolk_lock_word(&pool->members.lock);
+    for (kolk_member *member = kolk_members_first(&pool->members); member; member = member->next)
+        if (kolk_member_is_dead(member, me, closely)) reclaim_member(pool, member);
+    kolk_unlock_word(&pool->members.lock);
     serve_waiting(pool);
 }
 
-/* A magazine that nobody has, or NULL. */
-static kolk_magazine *take_magazine(kolk_shared *pool) {
-    kolk_magazine *found = NULL;
-    kolk_lock_word(&pool->lock);
-    for (uint32_t n = 0; n < pool->max_threads && !found; n++) {
-        kolk_magazine *magazine = magazine_at(pool, n);
-        if (magazine->taken) continue;
-        found = magazine;
-        magazine->owner = kolk_thread(); /* first: in a fork's child who took it is gone */
-        magazine->taken = true;
-        magazine->place = n * 64 / pool->max_threads; /* apart from the others' */
-    }
-    kolk_unlock_word(&pool->lock);
-    return found;
+/* A fork's child may find the record half made: so all of it is written. */
+static kolk_member *make_member(void *context, uint32_t n) {
+    kolk_shared *pool = (kolk_shared *)context;
+    if (n >= pool->max_threads) return NULL;
+    unsigned char *record = pool->records + n * pool->record_size;
+    kolk_member *member = (kolk_member *)(void *)record;
+    kolk_magazine *magazine = (kolk_magazine *)(void *)(record + MEMBER_BYTES);
+    *member = (kolk_member){.taken = false};
+    *magazine = (kolk_magazine){
+        .slots = pool->slots,
+        .lives = pool->lives,
+        .short_lives = pool->short_lives,
+        .inverse = pool->inverse,
+        .stride = pool->stride,
+        .shift = pool->shift,
+        .cache = pool->cache,
+        .next_word = n * 64 / pool->max_threads, /* apart from the others' */
+        .depot = &pool->depot,
+    };
+    kolk_member_add(member, magazine);
+    return member;
 }
 
 kolk_status kolk_local_init(kolk_local *local, kolk_shared *pool) {
-    *local = (kolk_local){&nobodys, NULL};
-    kolk_shared_bury(pool, false);
-    kolk_magazine *magazine = take_magazine(pool);
-    if (!magazine) {
-        kolk_shared_bury(pool, true);
-        magazine = take_magazine(pool);
+    *local = (kolk_local){&null_magazine, NULL};
+    kolk_shared_reclaim(pool, false);
+    kolk_member *member = kolk_members_take(&pool->members, make_member, pool);
+    if (!member) {
+        kolk_shared_reclaim(pool, true);
+        member = kolk_members_take(&pool->members, make_member, pool);
     }
-    if (!magazine) return KOLK_TOO_MANY_THREADS;
-    magazine->slots = pool->slots;
-    magazine->lives = pool->lives;
-    magazine->short_lives = pool->short_lives;
-    magazine->inverse = pool->inverse;
-    magazine->stride = pool->stride;
-    magazine->shift = pool->shift;
-    magazine->cache = pool->cache;
-    *local = (kolk_local){magazine, pool};
-    kolk_shared_show_bound(pool, magazine);
+    if (!member) return KOLK_TOO_MANY_THREADS;
+    *local = (kolk_local){kolk_member_magazines(member), pool};
+    kolk_magazine_set_bound(local->magazine);
     kolk_local_online(local);
     return KOLK_OK;
 }
 
 void kolk_local_flush(kolk_local *local) {
     if (!local->pool) return;
-    kolk_shared_bring_oldest(local->pool, local->magazine, held_by(local->magazine));
-    bring_held(local->pool, local->magazine);
+    kolk_magazine_put_oldest(local->magazine, kolk_magazine_count(local->magazine));
+    put_proving(local->pool, local->magazine);
     serve_waiting(local->pool);
 }
 
-/* A thread's own local is in its magazine, which may be another's once it is not taken. */
+/* A thread's own local is in its member, which may be another's once it is given back. */
 void kolk_local_deinit(kolk_local *local) {
     kolk_shared *pool = local->pool;
-    kolk_magazine *magazine = local->magazine;
+    kolk_member *member = local->magazine->member;
     if (!pool) return;
     kolk_local_flush(local);
     kolk_local_offline(local);
-    if (local == &magazine->own) kolk_key_set(pool->key - 1, NULL);
-    *local = (kolk_local){&nobodys, NULL};
-    kolk_lock_word(&pool->lock);
-    magazine->taken = false;
-    kolk_unlock_word(&pool->lock);
+    if (local == &member->own) kolk_key_set(pool->key - 1, NULL);
+    *local = (kolk_local){&null_magazine, NULL};
+    kolk_members_give(&pool->members, member);
 }
 
 /* ---- A thread's own ---------------------------------------------------------------------------------------------------- */
@@ -135,7 +135,7 @@ static kolk_local *make_own(kolk_shared *pool) {
     kolk_local local;
     if (kolk_local_init(&local, pool) != KOLK_OK) return NULL;
     uintptr_t key = make_key(pool);
-    kolk_local *own = &local.magazine->own;
+    kolk_local *own = &local.magazine->member->own;
     *own = local;
     if (key && kolk_key_set(key - 1, own)) return own;
     kolk_local_deinit(&local);

@@ -17,25 +17,26 @@
 
 #define DEFAULT_THREADS 16u
 #define DEFAULT_CACHE   256u
-#define LEAST_CACHE     4u         /* by default: with less there is nothing to gain */
-#define MAX_CACHE       (1u << 28) /* so that a magazine is less than half of the smallest address space */
-#define LINE            128u       /* bytes that a processor takes at a time, and the next */
-#define FIRST_EPOCH     4u         /* 0 is offline; nothing was retired in the three before */
+#define LEAST_CACHE     4u           /* by default: with less there is nothing to gain */
+#define MAX_CACHE       (1u << 28)   /* so that a magazine is less than half of the smallest address space */
+#define LINE            MEMBER_BYTES /* bytes that a processor takes at a time, and the next */
+#define FIRST_EPOCH     4u           /* 0 is offline; nothing was retired in the three before */
 
 _Static_assert(sizeof(void *) != 8 ||
-                   (sizeof(kolk_shared) == 720 && sizeof(kolk_shared_desc) == 56 && sizeof(kolk_magazine) == 240),
+                   (sizeof(kolk_shared) == 752 && sizeof(kolk_shared_desc) == 56 && sizeof(kolk_magazine) == 96),
                "the layout has changed: raise KOLK_ABI");
 _Static_assert(sizeof(void *) != 8 || offsetof(kolk_magazine, shift) < 64, "the fast paths read 64 bytes");
+_Static_assert(sizeof(kolk_member) <= MEMBER_BYTES, "a magazine is behind its member");
 
 /* ---- Memory: one block (room.h) of these regions ------------------------------------------------------------------------- */
 
-enum { SLOTS, LIVES, MAGAZINES, HOME, LATER = HOME + 2, REGIONS = LATER + 4 * 2 };
+enum { SLOTS, LIVES, RECORDS, FREE, LATER = FREE + 2, REGIONS = LATER + 4 * 2 };
 
 static void measure(const kolk_shared *pool, uint32_t slots, uint64_t sizes[REGIONS]) {
     sizes[SLOTS] = (uint64_t)slots * pool->stride;
     sizes[LIVES] = (uint64_t)slots * (pool->no_handles ? 1 : 4);
-    sizes[MAGAZINES] = pool->max_threads * (uint64_t)pool->magazine_size;
-    kolk_slot_set_measure(words_of(pool, slots), &sizes[HOME]);
+    sizes[RECORDS] = pool->max_threads * (uint64_t)pool->record_size;
+    kolk_slot_set_measure(kolk_depot_words(&pool->depot, slots), &sizes[FREE]);
     for (unsigned r = LATER; r < REGIONS; r += 2) kolk_slot_set_measure(kolk_bits_words(slots), &sizes[r]);
     for (unsigned r = 0; r < REGIONS; r++) sizes[r] = round_up(sizes[r], LINE); /* the block begins with a line */
 }
@@ -49,7 +50,7 @@ static uint64_t bytes_of(const void *pool, uint32_t slots, uint64_t unit) {
 bool kolk_shared_commit(const kolk_shared *pool, uint32_t slots) {
     uint64_t sizes[REGIONS];
     void *lives = pool->no_handles ? (void *)pool->short_lives : pool->lives;
-    void *starts[REGIONS] = {pool->block, lives, pool->magazines, pool->home.words, pool->home.summary};
+    void *starts[REGIONS] = {pool->block, lives, pool->records, pool->depot.free.words, pool->depot.free.summary};
     for (unsigned n = 0; n < 4; n++) {
         starts[LATER + 2 * n] = pool->later[n].words;
         starts[LATER + 2 * n + 1] = pool->later[n].summary;
@@ -96,11 +97,11 @@ static kolk_status shape(kolk_shared *pool, const kolk_shared_desc *desc, size_t
     pool->slack = max ? (uint32_t)slack : 0;
     pool->max_threads = threads;
     pool->cache = cache;
-    pool->word_shift = (uint8_t)(31 - __builtin_clz(cache && cache < 64 ? cache : 64));
-    pool->magazine_size = (size_t)round_up(sizeof(kolk_magazine) + (cache ? cache : 1) * sizeof(uint32_t), LINE);
-    pool->direct_until = pool->lowered_until = cache ? 0 : UINT64_MAX;
+    pool->record_size =
+        MEMBER_BYTES + (size_t)round_up(sizeof(kolk_magazine) + (cache ? cache : 1) * sizeof(uint32_t), LINE);
+    kolk_depot_begin(&pool->depot, &pool->members, max + pool->slack, cache);
+    pool->depot.slow_free = desc->exact;
     pool->no_handles = desc->no_handles;
-    pool->exact = desc->exact;
     pool->name = desc->name;
     pool->tag = kolk_tag_bits(desc->tag, desc->name);
     return KOLK_OK;
@@ -143,14 +144,14 @@ static kolk_status make(kolk_shared *pool, const kolk_shared_desc *desc, const k
     pool->block = room.block;
     pool->block_size = room.block_size;
     pool->memory = room.kind;
-    pool->usable = pool->bound = room.kind == MEMORY_GROWS ? first : all;
+    pool->depot.usable = pool->bound = room.kind == MEMORY_GROWS ? first : all;
     pool->slots = starts[SLOTS] ? (unsigned char *)starts[SLOTS] + debug.front : NULL;
     if (made && pool->no_handles) pool->short_lives = (uint8_t *)starts[LIVES];
     if (made && !pool->no_handles) pool->lives = (uint32_t *)starts[LIVES];
-    pool->magazines = (unsigned char *)starts[MAGAZINES];
-    pool->home = set_of(&starts[HOME]);
+    pool->records = (unsigned char *)starts[RECORDS];
+    pool->depot.free = set_of(&starts[FREE]);
     for (unsigned n = 0; n < 4; n++) pool->later[n] = set_of(&starts[LATER + 2 * n]);
-    if (made && kolk_shared_begin_debug(pool, &debug) && kolk_shared_commit(pool, pool->usable)) return KOLK_OK;
+    if (made && kolk_shared_begin_debug(pool, &debug) && kolk_shared_commit(pool, pool->depot.usable)) return KOLK_OK;
     if (pool->debug) kolk_debug_end(pool->debug, 0);
     kolk_room_end(&room);
     return KOLK_NO_MEMORY;

@@ -32,13 +32,13 @@ static void lock_waiters(kolk_shared *pool) {
     if (pool->waiters_forks == forks) return;
     pool->waiters_forks = forks;
     pool->waiters = (kolk_wait_queue){NULL, NULL};
-    kolk_store(&pool->waiting, 0, KOLK_SEQ_CST);
+    kolk_store(&pool->depot.waiting, 0, KOLK_SEQ_CST);
 }
 
 /* It counts itself first, so that a fork's child, which finds only this one in the queue, looks too. */
 static void join_waiters(kolk_shared *pool, slot_waiter *me) {
     lock_waiters(pool);
-    kolk_fetch_add(&pool->waiting, 1, KOLK_SEQ_CST); /* partner: serve_waiting */
+    kolk_fetch_add(&pool->depot.waiting, 1, KOLK_SEQ_CST); /* partner: serve_waiting */
     kolk_waiter_join(&pool->waiters, &me->link);
     kolk_unlock_word(&pool->waiters_lock);
 }
@@ -46,7 +46,7 @@ static void join_waiters(kolk_shared *pool, slot_waiter *me) {
 /* Under the lock. */
 static void leave_waiters(kolk_shared *pool, const slot_waiter *one) {
     kolk_waiter_leave(&pool->waiters, &one->link);
-    kolk_fetch_sub(&pool->waiting, 1, KOLK_SEQ_CST);
+    kolk_fetch_sub(&pool->depot.waiting, 1, KOLK_SEQ_CST);
 }
 
 void kolk_shared_serve(kolk_shared *pool) {
@@ -56,7 +56,7 @@ void kolk_shared_serve(kolk_shared *pool) {
     while (pool->waiters.first && (bits = kolk_shared_fetch(pool, &word, true))) {
         slot_waiter *one = (slot_waiter *)(void *)pool->waiters.first;
         leave_waiters(pool, one);
-        one->slot = first_slot(pool, word, bits);
+        one->slot = kolk_depot_slot(&pool->depot, word, bits);
         kolk_waiter_wake(&one->link); /* it may return now */
     }
     kolk_unlock_word(&pool->waiters_lock);
@@ -79,7 +79,7 @@ static uint32_t wait_in_line(kolk_local *local, kolk_deadline deadline) {
     slot_waiter me = {.slot = NO_SLOT};
     kolk_store(&me.link.woken, 0, KOLK_RELAXED);
     join_waiters(pool, &me);
-    kolk_shared_go_direct(pool);
+    kolk_depot_go_uncached(&pool->depot);
     kolk_shared_end_epochs(local);
     kolk_shared_serve(pool);
     for (bool in_time = true; in_time && !has_slot(&me);) {
@@ -98,8 +98,8 @@ void *kolk_shared_alloc(kolk_local *local, kolk_deadline deadline, const void *s
     bool waits = deadline.ns > 0;
     if (!pool) return NULL;
     if (pool->debug && kolk_debug_fails(pool->debug)) return kolk_shared_fail_alloc(local);
-    bool has_one = held_by(local->magazine) || local->magazine->held;
-    bool lines_up = waits && !has_one && kolk_load(&pool->waiting, KOLK_RELAXED);
+    bool has_one = kolk_magazine_count(local->magazine) || local->magazine->proving;
+    bool lines_up = waits && !has_one && kolk_load(&pool->depot.waiting, KOLK_RELAXED);
     uint32_t slot = lines_up ? NO_SLOT : kolk_shared_take(local);
     if (slot == NO_SLOT && waits) slot = wait_in_line(local, deadline);
     return slot == NO_SLOT ? kolk_shared_fail_alloc(local) : kolk_shared_begin_life(local, slot, site);
