@@ -324,7 +324,7 @@ static kolk_local holder;
 static void *held;
 
 static bool somebody_waits(void) {
-    return kolk_load(&shared.waiting, KOLK_ACQUIRE);
+    return kolk_load(&shared.depot.waiting, KOLK_ACQUIRE);
 }
 
 static void give_one(void) {

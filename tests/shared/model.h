@@ -229,7 +229,7 @@ static inline void model_misuse(model *m, uint32_t local) {
     if (choice != 2 && slot == model_all(m)) return;
     void *object = model_at(m, slot);
     kolk_status rule = m->slots[slot].stamp ? KOLK_DOUBLE_FREE : KOLK_NEVER_ISSUED;
-    if (slot >= m->pool.usable) rule = KOLK_FOREIGN_POINTER; /* it has not grown that far */
+    if (slot >= m->pool.depot.usable) rule = KOLK_FOREIGN_POINTER; /* it has not grown that far */
     /* Of a slot that is taken into a magazine and was not alive yet, without handles, less is known. */
     kolk_status or_this = rule == KOLK_NEVER_ISSUED && m->pool.no_handles ? KOLK_DOUBLE_FREE : rule;
     switch (choice) {
@@ -245,7 +245,7 @@ static inline void model_misuse(model *m, uint32_t local) {
         break;
     case 3:
         kolk_local_free(by, (char *)object + 1 + model_draw(m, 15));
-        rule = or_this = slot < m->pool.usable ? KOLK_INTERIOR_POINTER : KOLK_FOREIGN_POINTER;
+        rule = or_this = slot < m->pool.depot.usable ? KOLK_INTERIOR_POINTER : KOLK_FOREIGN_POINTER;
         break;
     default:
         if (m->pool.no_handles) return;

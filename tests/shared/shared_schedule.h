@@ -122,7 +122,7 @@ static inline void give(state *s, kolk_local *local, void *object) {
 static inline void hand_out(state *s, unsigned n) {
     for (unsigned i = 0; i < threads; i++) schedule_assert(kolk_local_init(&s->locals[i], &s->pool) == KOLK_OK);
     for (unsigned i = 0; i < n; i++) schedule_assert((s->objects[i] = kolk_local_alloc(&s->locals[0])));
-    schedule_assert(s->pool.fresh == s->pool.usable && s->locals[0].magazine->top == 0);
+    schedule_assert(s->pool.depot.fresh == s->pool.depot.usable && s->locals[0].magazine->top == 0);
     s->alive = n;
 }
 

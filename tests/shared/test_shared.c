@@ -111,9 +111,9 @@ static void test_exact_frees_are_out_of_line(void **state) {
         make_shared(&pool, &(kolk_shared_desc){.object_size = 8, .capacity = 100, .max_threads = 1, .exact = exact});
         make_local(&local, &pool);
         void *object = kolk_local_alloc(&local);
-        assert_int_equal(local.magazine->bound, exact ? 0 : pool.usable);
+        assert_int_equal(local.magazine->bound, exact ? 0 : pool.depot.usable);
         kolk_local_free(&local, object);
-        assert_int_equal(local.magazine->bound, exact ? 0 : pool.usable);
+        assert_int_equal(local.magazine->bound, exact ? 0 : pool.depot.usable);
         end_shared(&pool);
     }
 }
@@ -253,7 +253,7 @@ static void test_a_search_does_not_look_at_empty_words(void **state) {
     make_local(&local, &pool);
     for (int round = 0; round < 3; round++) {
         assert_int_equal(take_many(&local, objects, 5000), 5000);
-        assert_true(all_bytes_are(pool.home.summary, (5000 + 63) / 64 * 8, 0));
+        assert_true(all_bytes_are(pool.depot.free.summary, (5000 + 63) / 64 * 8, 0));
         for (int i = 0; i < 5000; i++) kolk_local_free(&local, objects[(i * 17 + round) % 5000]);
         kolk_local_flush(&local);
         assert_true(kolk_shared_is_valid(&pool));
@@ -406,7 +406,7 @@ static void test_is_live_and_next(void **state) {
             assert_int_equal(kolk_shared_is_live(&pool, objects[i]), i % 3 && (i - i / 3) % 2);
         assert_false(kolk_shared_is_live(&pool, NULL) || kolk_shared_is_live(&pool, &pool));
         assert_false(kolk_shared_is_live(&pool, moved(pool.slots, -12)));
-        assert_false(kolk_shared_is_live(&pool, moved(pool.slots, 12 * (ptrdiff_t)pool.usable)));
+        assert_false(kolk_shared_is_live(&pool, moved(pool.slots, 12 * (ptrdiff_t)pool.depot.usable)));
         end_shared(&pool);
     }
 }

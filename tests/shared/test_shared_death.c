@@ -179,7 +179,7 @@ static void *die_online(void *pool) {
 static void *die_when_one_waits(void *argument) {
     kolk_shared *pool = (kolk_shared *)argument;
     die_online(pool);
-    while (!__atomic_load_n(&pool->waiting, __ATOMIC_SEQ_CST)) usleep(100);
+    while (!__atomic_load_n(&pool->depot.waiting, __ATOMIC_SEQ_CST)) usleep(100);
     usleep(1000);
     return NULL;
 }
@@ -253,10 +253,10 @@ static void end_pools(void) {
     for (size_t i = 0; i < LENGTH_OF(pools); i++) end_shared(&pools[i]);
 }
 
-static unsigned taken_magazines(const kolk_shared *pool) {
+static unsigned taken_members(const kolk_shared *pool) {
     unsigned n = 0;
-    for (uint32_t i = 0; i < pool->max_threads; i++)
-        n += ((const kolk_magazine *)(const void *)(pool->magazines + i * pool->magazine_size))->taken;
+    for (const kolk_member *member = (kolk_member *)pool->members.first; member; member = member->next)
+        n += member->taken;
     return n;
 }
 
@@ -281,7 +281,7 @@ static void test_one_of_each_thread_and_pool(void **state) {
     for (unsigned n = 0; n < 50; n++) {
         run_thread(use_own, n % 2 ? &pools : NULL);
         for (size_t i = 0; i < LENGTH_OF(pools); i++) {
-            assert_int_equal(taken_magazines(&pools[i]), 0); /* at its end, not at the next one's beginning */
+            assert_int_equal(taken_members(&pools[i]), 0); /* at its end, not at the next one's beginning */
             assert_true(kolk_shared_is_valid(&pools[i]));
         }
     }
@@ -322,14 +322,14 @@ static void test_deinit_by_hand(void **state) {
         void *object = kolk_local_alloc(own);
         assert_non_null(object);
         kolk_local_deinit(own);
-        assert_int_equal(taken_magazines(&pools[0]), 0);
+        assert_int_equal(taken_members(&pools[0]), 0);
         own = kolk_local_of_thread(&pools[0]);
         assert_non_null(own);
         assert_true(kolk_shared_is_live(&pools[0], object));
         kolk_local_free(own, object);
         kolk_local_deinit(own);
         run_thread(use_own, NULL);
-        assert_int_equal(taken_magazines(&pools[0]), 0);
+        assert_int_equal(taken_members(&pools[0]), 0);
     }
     end_pools();
 }
@@ -367,7 +367,7 @@ static void test_destructors_of_the_program(void **state) {
             run_thread(leave_an_object, NULL);
             assert_int_equal(destructions, n);
             assert_int_equal(kolk_shared_count(&pools[0]), 0);
-            assert_int_equal(taken_magazines(&pools[0]), 0);
+            assert_int_equal(taken_members(&pools[0]), 0);
             assert_true(kolk_shared_is_valid(&pools[0]));
         }
         assert_int_equal(pthread_key_delete(users_key), 0);
@@ -384,7 +384,7 @@ static void test_no_keys_left(void **state) {
     assert_true(n > 0 && n <= PTHREAD_KEYS_MAX);
     for (int i = 0; i < 5; i++) {
         assert_null(kolk_local_of_thread(&pools[0])); /* and leaves nothing behind */
-        assert_int_equal(taken_magazines(&pools[0]), 0);
+        assert_int_equal(taken_members(&pools[0]), 0);
         assert_true(kolk_shared_is_valid(&pools[0]));
     }
     pthread_key_delete(keys[--n]);
@@ -425,7 +425,7 @@ static void test_pools_that_end_before_their_threads(void **state) {
     assert_non_null(kolk_local_of_thread(&pools[0]));
     __atomic_store_n(&pools_are_gone, 1, __ATOMIC_RELEASE);
     for (int i = 0; i < 4; i++) assert_int_equal(pthread_join(threads[i], NULL), 0);
-    assert_int_equal(taken_magazines(&pools[0]), 1);
+    assert_int_equal(taken_members(&pools[0]), 1);
     end_pools();
 }
 
@@ -654,7 +654,7 @@ static void free_in_child(void) {
     REQUIRE(again == objects_of_test[0]);
     pthread_t thread;
     REQUIRE(pthread_create(&thread, NULL, wait_for_one, NULL) == 0);
-    while (!__atomic_load_n(&forked.waiting, __ATOMIC_SEQ_CST)) nap();
+    while (!__atomic_load_n(&forked.depot.waiting, __ATOMIC_SEQ_CST)) nap();
     kolk_local_free(&forker, again);
     REQUIRE(pthread_join(thread, NULL) == 0);
     REQUIRE(kolk_shared_is_valid(&forked));
@@ -670,7 +670,7 @@ static void test_waiters_of_the_parent(void **state) {
     was_served = false;
     for (uint32_t i = 0; i < 2; i++) {
         assert_int_equal(pthread_create(&threads[i], NULL, wait_for_one, NULL), 0);
-        while (__atomic_load_n(&forked.waiting, __ATOMIC_SEQ_CST) <= i) nap();
+        while (__atomic_load_n(&forked.depot.waiting, __ATOMIC_SEQ_CST) <= i) nap();
     }
     for (int n = 0; n < 5; n++) run_in_child(free_in_child);
     assert_false(__atomic_load_n(&was_served, __ATOMIC_ACQUIRE));
@@ -702,9 +702,9 @@ static void use_own_in_child(void) {
     REQUIRE(own && own->pool == &forked);
     kolk_local_free(own, kolk_local_alloc(own));
     for (int i = 0; i < 3; i++) run_thread(use_own_of_forked, NULL);
-    REQUIRE(taken_magazines(&forked) == 1);
+    REQUIRE(taken_members(&forked) == 1);
     kolk_local_deinit(own);
-    REQUIRE(taken_magazines(&forked) == 0 && kolk_local_of_thread(&forked));
+    REQUIRE(taken_members(&forked) == 0 && kolk_local_of_thread(&forked));
 }
 
 static void test_own_locals_in_a_child(void **state) {

@@ -403,9 +403,9 @@ static void test_validity(void **state) {
     assert_seen(pool->quarantined, 3);
     assert_seen(*kolk_debug_ring(pool->debug, 0), 0);
     assert_seen(*kolk_debug_ring(pool->debug, 1), 1);
-    assert_seen(f.local.magazine->held, 1);
-    assert_seen(f.local.magazine->held, 5);
-    assert_seen(f.local.magazine->held, UINT32_MAX);
+    assert_seen(f.local.magazine->proving, 1);
+    assert_seen(f.local.magazine->proving, 5);
+    assert_seen(f.local.magazine->proving, UINT32_MAX);
     kolk_set_failure_handler(NULL, NULL);
     end_shared(&f.pool);
 }

@@ -197,12 +197,12 @@ static void test_who_waits_gets_from_the_quarantine(void **state) {
         make_local(&local, &run.pool);
         for (void *it; (it = kolk_local_alloc(&local));) last = it;
         assert_int_equal(pthread_create(&thread, NULL, wait_for_one, NULL), 0);
-        while (!__atomic_load_n(&run.pool.waiting, __ATOMIC_ACQUIRE)) nap();
+        while (!__atomic_load_n(&run.pool.depot.waiting, __ATOMIC_ACQUIRE)) nap();
         if (later)
             kolk_local_free_later(&local, last);
         else
             kolk_local_free(&local, last);
-        while (__atomic_load_n(&run.pool.waiting, __ATOMIC_ACQUIRE)) {
+        while (__atomic_load_n(&run.pool.depot.waiting, __ATOMIC_ACQUIRE)) {
             kolk_local_quiesce(&local);
             nap();
         }

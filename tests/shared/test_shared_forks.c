@@ -161,7 +161,7 @@ static void hold_all(void) {
 
 /* All that is committed. */
 static void hold_usable(void) {
-    while (pool.fresh < pool.usable || others.magazine->top) hold(held + 1);
+    while (pool.depot.fresh < pool.depot.usable || others.magazine->top) hold(held + 1);
 }
 
 static void some_at_home(void) {
@@ -271,7 +271,7 @@ static void *wait_in_line(void *unused) {
 static void let_one_wait(void) {
     hold_all();
     REQUIRE(pthread_create(&in_line, NULL, wait_in_line, NULL) == 0);
-    while (!__atomic_load_n(&pool.waiting, __ATOMIC_SEQ_CST)) usleep(100);
+    while (!__atomic_load_n(&pool.depot.waiting, __ATOMIC_SEQ_CST)) usleep(100);
     usleep(1000);
 }
 

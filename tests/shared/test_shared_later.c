@@ -354,7 +354,8 @@ static void play_take(unsigned who) {
 
 static void play_free(unsigned who, uint64_t *random, bool later) {
     uint32_t from = random_below(random, all_slots(&pool));
-    void *object = kolk_shared_next(&pool, from && from < pool.fresh ? pool.slots + (from - 1) * pool.stride : NULL);
+    void *object =
+        kolk_shared_next(&pool, from && from < pool.depot.fresh ? pool.slots + (from - 1) * pool.stride : NULL);
     if (!object) return;
     uint32_t slot = slot_of(&pool, object);
     assert_true(m.slots[slot].alive);

@@ -102,8 +102,8 @@ static void writer_behind(state *s) {
     retire_another(s, READER);
     quiesce(s, READER);
     quiesce(s, READER);
-    schedule_assert(s->locals[WRITER].magazine->seen + 1 == s->pool.epoch);
-    schedule_assert(s->locals[READER].magazine->seen == s->pool.epoch);
+    schedule_assert(s->locals[WRITER].magazine->member->epoch + 1 == s->pool.epoch);
+    schedule_assert(s->locals[READER].magazine->member->epoch == s->pool.epoch);
 }
 
 static void reader_behind(state *s) {
@@ -111,8 +111,8 @@ static void reader_behind(state *s) {
     retire_another(s, WRITER);
     quiesce(s, WRITER);
     quiesce(s, WRITER);
-    schedule_assert(s->locals[READER].magazine->seen + 1 == s->pool.epoch);
-    schedule_assert(s->locals[WRITER].magazine->seen == s->pool.epoch);
+    schedule_assert(s->locals[READER].magazine->member->epoch + 1 == s->pool.epoch);
+    schedule_assert(s->locals[WRITER].magazine->member->epoch == s->pool.epoch);
 }
 
 /* The writer is an epoch behind, the others are offline. */
@@ -130,7 +130,7 @@ static void one_is_about_to_come_home(state *s) {
         for (unsigned i = 0; i < threads; i++) quiesce(s, i);
     kolk_local_offline(&s->locals[WRITER]);
     kolk_local_online(&s->locals[WRITER]); /* to come to an epoch without a look whether it has ended */
-    for (unsigned i = 0; i < threads; i++) schedule_assert(s->locals[i].magazine->seen == epoch + 2);
+    for (unsigned i = 0; i < threads; i++) schedule_assert(s->locals[i].magazine->member->epoch == epoch + 2);
 }
 
 /* The writer is offline; so are all others but the third, who can advance the epoch alone. Something waits, of this epoch. */

@@ -76,7 +76,7 @@ static void test_growth_from_nothing(void **state) {
     kolk_local local;
     make_shared(&pool, &(kolk_shared_desc){.object_size = OBJECT, .max_capacity = 1000, .max_threads = 2, .cache = 7});
     make_local(&local, &pool);
-    assert_int_equal(pool.usable, 0);
+    assert_int_equal(pool.depot.usable, 0);
     for (uint32_t i = 0; i < 1007; i++) assert_non_null(kolk_local_alloc(&local));
     assert_null(kolk_local_alloc(&local));
     end_shared(&pool);
@@ -94,8 +94,8 @@ static void test_bytes(void **state) {
         uint64_t slots = 100192, at_least = slots * (n / 2 + 1) + slots * 5 / 8 + slots * (n % 2 ? 1 : 4);
         assert_int_equal(stats.bytes_reserved, stats.bytes_committed);
         assert_in_range(stats.bytes_committed, at_least, at_least + 8192);
-        assert_int_equal((uintptr_t)pool.magazines % 128, 0); /* no line is two threads' */
-        assert_int_equal(pool.magazine_size % 128, 0);
+        assert_int_equal((uintptr_t)pool.records % 128, 0); /* no line is two threads' */
+        assert_int_equal(pool.record_size % 128, 0);
         end_shared(&pool);
     }
 }

@@ -169,33 +169,33 @@ static void test_validity(void **state) {
         kolk_local_flush(&f.other);
         kolk_local_free(&f.other, f.objects[3]); /* as it was, but that 4 has been fetched */
         assert_unchanged(&f);
-        assert_int_equal(f.pool.fresh, 6);
+        assert_int_equal(f.pool.depot.fresh, 6);
         break_lives(pool);
         kolk_magazine *magazine = f.local.magazine;
-        assert_seen(pool->fresh, 5); /* I1, I2 */
-        assert_seen(pool->fresh, 7);
-        assert_seen(pool->fresh, SLOTS + 1);
-        assert_seen(pool->usable, 5);
-        assert_seen(pool->usable, SLOTS + 1);
-        assert_seen(pool->home.summary[0], 0);   /* I3 */
-        assert_seen(pool->home.words[2], 0);     /* I2: slot 4 is nowhere */
-        assert_seen(pool->home.words[2], 2);     /* slot 5, which is alive, for it */
-        assert_seen(pool->home.words[2], 1 | 4); /* beyond the word */
-        assert_seen(pool->home.words[3], 1);     /* above fresh; not in the summary */
-        pool->home.summary[0] |= 0xff;           /* is no sin */
-        assert_seen(pool->home.words[3], 1);     /* above fresh */
-        assert_seen(pool->home.words[0], 1);     /* alive */
-        assert_seen(pool->home.words[1], 1);     /* slot 2, which is in a magazine */
-        assert_seen(magazine->top, before_ + 1); /* twice, or what lay there before */
-        assert_seen(magazine->top, before_ - 1); /* nowhere */
-        assert_seen(magazine->top, before_ + 3); /* I4 */
+        assert_seen(pool->depot.fresh, 5); /* I1, I2 */
+        assert_seen(pool->depot.fresh, 7);
+        assert_seen(pool->depot.fresh, SLOTS + 1);
+        assert_seen(pool->depot.usable, 5);
+        assert_seen(pool->depot.usable, SLOTS + 1);
+        assert_seen(pool->depot.free.summary[0], 0);   /* I3 */
+        assert_seen(pool->depot.free.words[2], 0);     /* I2: slot 4 is nowhere */
+        assert_seen(pool->depot.free.words[2], 2);     /* slot 5, which is alive, for it */
+        assert_seen(pool->depot.free.words[2], 1 | 4); /* beyond the word */
+        assert_seen(pool->depot.free.words[3], 1);     /* above fresh; not in the summary */
+        pool->depot.free.summary[0] |= 0xff;           /* is no sin */
+        assert_seen(pool->depot.free.words[3], 1);     /* above fresh */
+        assert_seen(pool->depot.free.words[0], 1);     /* alive */
+        assert_seen(pool->depot.free.words[1], 1);     /* slot 2, which is in a magazine */
+        assert_seen(magazine->top, before_ + 1);        /* twice, or what lay there before_ */
+        assert_seen(magazine->top, before_ - 1);        /* nowhere */
+        assert_seen(magazine->top, before_ + 3);        /* I4 */
         assert_seen(magazine->leaving, 1);
         assert_seen(*kolk_magazine_entry(magazine, 0), 3); /* I2: in two */
         assert_seen(*kolk_magazine_entry(magazine, 0), 7);
         assert_seen(*kolk_magazine_entry(magazine, 0), UINT32_MAX);
-        if (pool->cache == 2)
-            assert_seen(pool->cache, 1);  /* I4: two slots in a word, and no magazine has room for them */
-        assert_seen(pool->word_shift, 2); /* I4: a word is more than a magazine holds */
+        if (pool->depot.cache == 2)
+            assert_seen(pool->depot.cache, 1);  /* I4: two slots in a word, and no magazine has room for them */
+        assert_seen(pool->depot.word_shift, 2); /* I4: a word is more than a magazine holds */
         kolk_set_failure_handler(NULL, NULL);
         end_shared(&f.pool);
     }
@@ -240,7 +240,7 @@ static void test_validity_of_what_is_free_later(void **state) {
         now->words[0] = 1 << 4;
         assert_seen(pool->epoch, 0);          /* I6 */
         assert_seen(pool->epoch, before_ + 2); /* I6: of 3 epochs ago, and still waiting */
-        assert_seen(pool->waiting, 1);        /* I5 */
+        assert_seen(pool->depot.waiting, 1);  /* I5 */
         assert_seen(pool->waiters.first, (struct kolk_waiter *)(void *)pool);
         assert_seen(pool->waiters.last, (struct kolk_waiter *)(void *)pool);
         assert_seen(f.local.magazine->leaving, before_ + 1); /* I4: on its way home */

@@ -67,7 +67,7 @@ static void end_full(full_pool *f) {
 }
 
 static uint32_t waiting(const full_pool *f) {
-    return __atomic_load_n(&f->pool.waiting, __ATOMIC_SEQ_CST);
+    return __atomic_load_n(&f->pool.depot.waiting, __ATOMIC_SEQ_CST);
 }
 
 static uint64_t failed(const full_pool *f) {
@@ -341,7 +341,7 @@ static void test_growth_serves(void **state) {
     memset(f, 0, sizeof *f);
     make_shared(&f->pool, &desc);
     make_local(&f->mine, &f->pool);
-    while (f->pool.fresh < f->pool.usable) assert_non_null(kolk_local_alloc(&f->mine));
+    while (f->pool.depot.fresh < f->pool.depot.usable) assert_non_null(kolk_local_alloc(&f->mine));
     os.calls = 0;
     os.refused_from = 1;
     os.for_ever = true;
@@ -494,7 +494,7 @@ static void test_direct_while_somebody_waits(void **state) {
     start_sleeper(&line[1], f, KOLK_FOREVER);
     kolk_local_free(&f->other, f->objects[0]);
     assert_ptr_equal(woken(&line[0]), f->objects[0]);
-    f->pool.direct_until = 0; /* as if it were long ago */
+    f->pool.depot.uncached_until = 0; /* as if it were long ago */
     kolk_local_free(&f->other, f->objects[1]);
     assert_int_equal(at_hand(&f->other), 0);
     assert_ptr_equal(woken(&line[1]), f->objects[1]);
