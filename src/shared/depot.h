@@ -76,7 +76,7 @@ static inline void kolk_depot_count_return(kolk_depot *depot) {
 
 /* Puts one slot, and counts it. */
 static inline void kolk_depot_put(kolk_depot *depot, uint32_t slot) {
-    KOLK_ASSERT(slot < depot->usable);
+    KOLK_ASSERT(slot < depot->slots);
     kolk_depot_put_bits(depot, slot >> depot->word_shift, kolk_depot_bit(depot, slot));
     kolk_depot_count_return(depot);
 }

@@ -13,7 +13,8 @@ void kolk_magazine_fill(kolk_magazine *magazine, uint64_t bits) {
     uint32_t first = magazine->next_word << magazine->depot->word_shift, n = (uint32_t)__builtin_popcountll(bits);
     KOLK_ASSERT(magazine->top == 0);
     KOLK_ASSERT(n < magazine->cache);
-    for (uint32_t at = n; bits; bits &= bits - 1) *kolk_magazine_entry(magazine, --at) = first + kolk_bits_lowest(bits);
+    for (uint32_t *entry = kolk_magazine_entry(magazine, n); bits; bits &= bits - 1)
+        *--entry = first + kolk_bits_lowest(bits);
     kolk_store(&magazine->top, n, KOLK_RELEASE); /* so that a fork's child finds all of it */
 }
 

@@ -72,7 +72,7 @@ uint64_t kolk_shared_take_quarantined(kolk_shared *pool, uint32_t *word) {
 
 /* ---- Lives ------------------------------------------------------------------------------------------------------------------ */
 
-void *kolk_shared_dress(kolk_local *local, uint32_t slot, const void *site) {
+void *kolk_shared_prepare(kolk_local *local, uint32_t slot, const void *site) {
     kolk_shared *pool = local->pool;
     kolk_store(&local->magazine->proving, slot + 1, KOLK_RELAXED); /* partner: kolk_shared_count */
     kolk_shared_verify(pool, slot, true, site);
@@ -85,7 +85,7 @@ void *kolk_shared_dress(kolk_local *local, uint32_t slot, const void *site) {
     return object;
 }
 
-void kolk_shared_wipe(kolk_shared *pool, uint32_t slot) {
+void kolk_shared_put_poisoned(kolk_shared *pool, uint32_t slot) {
     kolk_debug_wipe(pool->debug, slot, object_at(pool, slot));
     uint32_t leaves = enter_quarantine(pool, slot);
     if (leaves == NO_SLOT)

@@ -1,6 +1,5 @@
-/* shared_inside.h: what the files of the shared pool share: shared.c (home and away, alloc and free), shared_local.c (the
- * threads' ways in), shared_wait.c, shared_later.c, shared_debug.c, shared_memory.c (the block), shared_ask.c. The idea is told
- * in shared.c. */
+/* shared_inside.h: what the files of the shared pool share, floor by floor from below. Which floors there are is told in shared.c;
+ * a file calls only what is above its own section here. */
 #ifndef KOLK_SRC_SHARED_INSIDE_H
 #define KOLK_SRC_SHARED_INSIDE_H
 
@@ -9,19 +8,24 @@
 
 #include "../core/atomics.h"
 #include "../core/bits.h"
+#include "../core/wait_queue.h"
 #include "../diag/debug.h"
 #include "magazine.h"
 #include "member.h"
 
 #define NO_SLOT UINT32_MAX
 
-/* Of a thread's record: a kolk_member, and behind it its kolk_magazine, which others write less. */
+/* Of a thread's record: a kolk_member, and behind it its kolk_magazine, so that what others read is apart from the fast paths. */
 #define MEMBER_BYTES 128u
 
 /* ---- Leaves ---------------------------------------------------------------------------------------------------------- */
 
 static inline uint32_t slots_of(const kolk_shared *pool) {
     return pool->depot.slots;
+}
+
+static inline uint32_t usable(const kolk_shared *pool) {
+    return kolk_depot_usable(&pool->depot);
 }
 
 static inline void *plain_object_at(const kolk_shared *pool, uintptr_t index) {
@@ -33,10 +37,6 @@ static inline uint32_t life_of(const kolk_shared *pool, uintptr_t index) {
                        : kolk_load(&pool->short_lives[index], KOLK_RELAXED);
 }
 
-static inline uint32_t usable(const kolk_shared *pool) {
-    return kolk_depot_usable(&pool->depot);
-}
-
 static inline bool is_alive(const kolk_shared *pool, uintptr_t index) {
     return index < usable(pool) && (life_of(pool, index) & 1);
 }
@@ -45,36 +45,18 @@ static inline const char *name_of(const kolk_shared *pool) {
     return pool->name ? pool->name : "";
 }
 
-/* ---- shared.c -------------------------------------------------------------------------------------------------------- */
+/* ---- shared_block.c -------------------------------------------------------------------------------------------------- */
 
-/* Bits of a word with free slots, which is *place then; just one if `one`. The search begins at *place. 0: at one moment since
- * the call, none was at home. */
-uint64_t kolk_shared_fetch(kolk_shared *pool, uint32_t *place, bool one);
+/* Makes the block of a pool that has its shape, and points the pool to its regions. `align` is of the objects, which begin `front`
+ * bytes behind the region's start; the first slots are committed. On failure nothing is left, and the pool's pointers say nothing. */
+kolk_status kolk_shared_make_block(kolk_shared *pool, uint32_t first_slots, size_t align, uint32_t front);
+void kolk_shared_end_block(const kolk_shared *pool);
 
-/* Ends the life of an object, which `site` frees, and gives its slot; NO_SLOT, and a report, if it is none, or if another
- * thread was first. */
-uint32_t kolk_shared_end_life(const kolk_local *local, const void *object, const void *site);
+/* Commits the memory of so many slots. */
+bool kolk_shared_commit(const kolk_shared *pool, uint32_t slots);
 
-/* A free slot, of those that are at hand or from home; NO_SLOT as kolk_shared_fetch. */
-uint32_t kolk_shared_take(kolk_local *local);
-
-/* The object of a slot that nobody else has; NULL if malloc should have given it. */
-void *kolk_shared_begin_life(kolk_local *local, uint32_t slot, const void *site);
-
-/* An alloc gives NULL. */
-void *kolk_shared_fail_alloc(const kolk_local *local);
-
-/* ---- shared_wait.c --------------------------------------------------------------------------------------------------- */
-
-/* An object, or NULL after the deadline; with KOLK_NOW nobody waits. */
-void *kolk_shared_alloc(kolk_local *local, kolk_deadline deadline, const void *site);
-
-/* Gives those who wait what has come home, in the order of the line. */
-void kolk_shared_serve(kolk_shared *pool);
-
-static inline void serve_waiting(kolk_shared *pool) {
-    if (KOLK_UNLIKELY(kolk_load(&pool->depot.waiting, KOLK_SEQ_CST))) kolk_shared_serve(pool); /* partner: line_up */
-}
+/* Bytes that are committed for so many slots. */
+uint64_t kolk_shared_committed(const kolk_shared *pool, uint32_t slots);
 
 /* ---- shared_debug.c -------------------------------------------------------------------------------------------------- */
 
@@ -84,7 +66,7 @@ kolk_failure kolk_shared_failure(const kolk_shared *pool, kolk_status rule, uint
 void kolk_shared_lock_debug(const kolk_shared *pool);
 void kolk_shared_unlock_debug(const kolk_shared *pool);
 
-/* With bypass: as slot_of and object_at, and kolk_debug_search. */
+/* Malloc-backed: as slot_of and object_at, and kolk_debug_search. */
 uintptr_t kolk_shared_find_bypassed(const kolk_shared *pool, const void *object);
 void *kolk_shared_bypassed_at(const kolk_shared *pool, uintptr_t slot);
 uint32_t kolk_shared_search_bypassed(const kolk_shared *pool, const void *pointer, uint64_t *inside);
@@ -98,19 +80,19 @@ static inline void *object_at(const kolk_shared *pool, uintptr_t slot) {
     return KOLK_UNLIKELY(pool->objects) ? kolk_shared_bypassed_at(pool, slot) : plain_object_at(pool, slot);
 }
 
-/* Proves a slot's zones and fill, and makes it ready for a life: its object, or NULL if malloc has none. */
-void *kolk_shared_dress(kolk_local *local, uint32_t slot, const void *site);
+/* Proves a slot's red zones and fill, and prepares it for a life: gives its object, or NULL if malloc has none. */
+void *kolk_shared_prepare(kolk_local *local, uint32_t slot, const void *site);
 
-/* Are all zones and fills as they were left? */
+/* Are all red zones and fills as they were left? */
 bool kolk_shared_is_intact(const kolk_shared *pool);
 
-/* Proves a slot's zones, with reports, and its fill, if it is to have one. */
+/* Proves a slot's red zones, with reports, and its fill, if it is to have one. */
 void kolk_shared_verify(const kolk_shared *pool, uint32_t slot, bool filled, const void *site);
 
-/* Nobody reads the object of an ended life any more: fills it, and puts its slot away. */
-void kolk_shared_wipe(kolk_shared *pool, uint32_t slot);
+/* No thread reads the object of an ended life any more: poisons it, and puts its slot into the quarantine or the depot. */
+void kolk_shared_put_poisoned(kolk_shared *pool, uint32_t slot);
 
-/* As kolk_shared_fetch, of those in quarantine. */
+/* The oldest slot in quarantine, as one bit of *word; 0: there is none. */
 uint64_t kolk_shared_take_quarantined(kolk_shared *pool, uint32_t *word);
 
 /* The debug mode of the pool, which has its shape: false if there is no memory for it. */
@@ -121,10 +103,26 @@ void kolk_shared_prove_all(const kolk_shared *pool, const void *site);
 void kolk_shared_list_leaks(const void *pool);
 void kolk_shared_end_debug(kolk_shared *pool);
 
-/* ---- shared_later.c -------------------------------------------------------------------------------------------------- */
+/* ---- shared_ask.c ---------------------------------------------------------------------------------------------------- */
 
-/* Who finds no slot, where all are offline, ends epochs for them; true if slots may have come home. */
-bool kolk_shared_end_epochs(kolk_local *local);
+/* Says what is wrong with this pointer; if it is a free slot's, that this is `if_dead`. `pool` is NULL for a local that has
+ * none. */
+void kolk_shared_fail_object(const kolk_shared *pool, const void *object, const char *verb, kolk_status if_dead,
+                             const void *site);
+
+/* ---- shared_supply.c ------------------------------------------------------------------------------------------------- */
+
+/* Free slots of one word, or just one: gives their bits, and the word in *word, where the search begins. 0: at one moment of the
+ * call there was none. */
+uint64_t kolk_shared_supply(kolk_shared *pool, uint32_t *word, bool only_one);
+
+/* ---- shared_waiters.c ------------------------------------------------------------------------------------------------ */
+
+/* A thread that waits for a slot. */
+typedef struct kolk_slot_waiter {
+    kolk_waiter link; /* first: what is in the queue */
+    uint32_t slot;    /* NO_SLOT until it is served */
+} kolk_slot_waiter;
 
 /* How often waiters look whether they wait for a thread that has ended. */
 #ifndef KOLK_SCHEDULED
@@ -133,27 +131,55 @@ bool kolk_shared_end_epochs(kolk_local *local);
 #define LOOK_NS INT64_MAX /* never: in scheduled tests a thread that nobody wakes is to sleep for ever */
 #endif
 
-/* If slots wait to be free, brings home what threads had that ended without a word, and ends the epochs that these held up; not
- * more often than that. */
-void kolk_shared_mind_the_dead(kolk_local *local);
+/* The calling thread waits from now on, as the last one. */
+void kolk_shared_join(kolk_shared *pool, kolk_slot_waiter *me);
 
-/* ---- shared_local.c -------------------------------------------------------------------------------------------------- */
+/* It waits no more: gives its slot, or NO_SLOT. */
+uint32_t kolk_shared_leave(kolk_shared *pool, kolk_slot_waiter *me);
 
-/* Brings home what threads have at hand that ended without a word; also those that the system still knows, if `closely`. */
+/* Sleeps for LOOK_NS, or until the deadline or a wake; false if the deadline has passed. */
+bool kolk_shared_sleep(kolk_slot_waiter *me, kolk_deadline deadline);
+
+static inline bool kolk_shared_is_served(const kolk_slot_waiter *me) {
+    return kolk_load(&me->link.woken, KOLK_ACQUIRE); /* partner: kolk_waiter_wake */
+}
+
+/* Gives free slots to those who wait, first come, first served. */
+void kolk_shared_serve(kolk_shared *pool);
+
+/* After slots were put into the depot, and counted. */
+static inline void serve_waiting(kolk_shared *pool) {
+    if (KOLK_UNLIKELY(kolk_load(&pool->depot.waiting, KOLK_SEQ_CST)))
+        kolk_shared_serve(pool); /* partner: kolk_shared_join */
+}
+
+/* ---- shared_reclaim.c ------------------------------------------------------------------------------------------------ */
+
+/* The slot whose fill was being proved, if there is one, goes to the depot. */
+void kolk_shared_put_proving(kolk_shared *pool, kolk_magazine *magazine);
+
+/* Puts the slots of threads that have ended without a word into the depot; `closely`: also of those that the system still knows. */
 void kolk_shared_reclaim(kolk_shared *pool, bool closely);
 
-/* ---- shared_memory.c ------------------------------------------------------------------------------------------------- */
+/* ---- shared_epochs.c ------------------------------------------------------------------------------------------------- */
 
-/* Lets so many slots be used. */
-bool kolk_shared_commit(const kolk_shared *pool, uint32_t slots);
+/* A slot whose life has ended is to be free later. */
+void kolk_shared_retire(kolk_local *local, uint32_t slot);
 
-uint64_t kolk_shared_committed(const kolk_shared *pool, uint32_t slots);
+/* If slots wait for epochs to end, and all threads are offline, ends them; true if slots may be free now. */
+bool kolk_shared_end_epochs(kolk_local *local);
 
-/* ---- shared_ask.c ---------------------------------------------------------------------------------------------------- */
+/* For a thread that waits: if slots are to be free later, reclaims what threads had that have ended, and ends the epochs that these
+ * held up. Not more often than each LOOK_NS. */
+void kolk_shared_look_for_dead(kolk_local *local);
 
-/* Says what is wrong with this pointer; if it is a free slot's, that this is `if_dead`. `pool` is NULL for a local that has
- * none. */
-void kolk_shared_fail_object(const kolk_shared *pool, const void *object, const char *verb, kolk_status if_dead,
-                             const void *site);
+/* ---- shared_life.c --------------------------------------------------------------------------------------------------- */
+
+/* The object of a slot that only the calling thread has; NULL if malloc should have given it, and has none. */
+void *kolk_shared_begin_life(kolk_local *local, uint32_t slot, const void *site);
+
+/* Ends the life of an object, which `site` frees, and gives its slot; NO_SLOT, and a report, if it is none, or if another
+ * thread was first. */
+uint32_t kolk_shared_end_life(const kolk_local *local, const void *object, const void *site);
 
 #endif

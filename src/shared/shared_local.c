@@ -1,11 +1,8 @@
-/* shared_local.c: the threads' ways into a shared pool.
+/* shared_local.c: the locals of a shared pool: how threads come and go.
  *
- * A local is two pointers; all else is in its magazine, which is in the pool. So a thread that ends without a deinit leaves
- * nothing that dangles, and what it had at hand can be brought home by others: when a local is made, and when deferred free
- * has long found its thread behind. A thread is known by a number that it keeps through forks (thread.h); in a fork's child, all
- * threads but one are such. There a magazine may have been left in the middle of an operation: slots that were on their way to
- * it or from it are lost to the child, but none is in it twice or alive, since all is written in this order: a life ends, its
- * slot is in the magazine, top says so, `leaving` says that it goes, it comes home. */
+ * A local is two pointers. All else is in its member and magazine, which are in the pool. So a thread that ends without a deinit
+ * leaves nothing that dangles, and others can reclaim what it had (shared_reclaim.c). A thread is known by a number that it keeps
+ * through forks (kolk_thread). */
 #include "shared_inside.h"
 
 #if __STDC_HOSTED__
@@ -17,46 +14,6 @@
 /* What locals without a pool have: no slot, and every free leaves the fast path; offline. */
 static kolk_member null_member;
 static kolk_magazine null_magazine = {.member = &null_member};
-
-/* In debug mode a slot may be between two places. */
-static void put_proving(kolk_shared *pool, kolk_magazine *magazine) {
-    uint32_t proving = magazine->proving;
-    kolk_store(&magazine->proving, 0, KOLK_RELAXED); /* first, as in reclaim_magazine */
-    if (proving) kolk_depot_put(&pool->depot, proving - 1);
-}
-
-/* A fork's child may reclaim it again, from anywhere in between: so each slot leaves the magazine before it is put into the depot.
- * An entry may be of an object that is alive: alloc's two stores, of `top` and of the life, are in no order to others. */
-static void reclaim_magazine(kolk_shared *pool, kolk_magazine *magazine) {
-    uint32_t fresh = kolk_load(&pool->depot.fresh, KOLK_ACQUIRE);
-    while (magazine->leaving < magazine->top) {
-        uint32_t slot = *kolk_magazine_entry(magazine, magazine->leaving);
-        kolk_store(&magazine->leaving, magazine->leaving + 1, KOLK_RELAXED);
-        if (slot < fresh && !(life_of(pool, slot) & 1)) kolk_depot_put(&pool->depot, slot);
-    }
-    /* The fill of the slot under proof may be half done. */
-    if (magazine->proving) kolk_debug_forget(pool->debug, magazine->proving - 1, magazine->proving);
-    put_proving(pool, magazine);
-    kolk_store(&magazine->top, 0, KOLK_RELEASE); /* in this order */
-    kolk_store(&magazine->leaving, 0, KOLK_RELEASE);
-}
-
-static void reclaim_member(kolk_shared *pool, kolk_member *member) {
-    reclaim_magazine(pool, kolk_member_magazines(member));
-    /* What it freed in its last epoch, and what it was just putting back at the end of one, is to be free too. */
-    if (member->epoch) kolk_atomic_max(&pool->retired, kolk_load(&pool->epoch, KOLK_RELAXED) + 1);
-    kolk_store(&member->epoch, 0, KOLK_RELEASE);
-    member->taken = false;
-}
-
-void kolk_shared_reclaim(kolk_shared *pool, bool closely) {
-    uint32_t me = kolk_thread();
-    kolk_lock_word(&pool->members.lock);
-    for (kolk_member *member = kolk_members_first(&pool->members); member; member = member->next)
-        if (kolk_member_is_dead(member, me, closely)) reclaim_member(pool, member);
-    kolk_unlock_word(&pool->members.lock);
-    serve_waiting(pool);
-}
 
 /* A fork's child may find the record half made: so all of it is written. */
 static kolk_member *make_member(void *context, uint32_t n) {
@@ -99,7 +56,7 @@ kolk_status kolk_local_init(kolk_local *local, kolk_shared *pool) {
 void kolk_local_flush(kolk_local *local) {
     if (!local->pool) return;
     kolk_magazine_put_oldest(local->magazine, kolk_magazine_count(local->magazine));
-    put_proving(local->pool, local->magazine);
+    kolk_shared_put_proving(local->pool, local->magazine);
     serve_waiting(local->pool);
 }
 

@@ -1,4 +1,4 @@
-/* shared_memory.c: the life of a shared pool and its block. */
+/* shared_memory.c: a shared pool is made by its descriptor, and ends. */
 #include "shared_inside.h"
 
 #if __STDC_HOSTED__
@@ -7,7 +7,6 @@
 #include "../core/bits.h"
 #include "../core/geometry.h"
 #include "../core/handle.h"
-#include "../os/memory.h"
 #include "../core/room.h"
 #include "../diag/tools.h"
 #include "../os/key.h"
@@ -17,54 +16,15 @@
 
 #define DEFAULT_THREADS 16u
 #define DEFAULT_CACHE   256u
-#define LEAST_CACHE     4u           /* by default: with less there is nothing to gain */
-#define MAX_CACHE       (1u << 28)   /* so that a magazine is less than half of the smallest address space */
-#define LINE            MEMBER_BYTES /* bytes that a processor takes at a time, and the next */
-#define FIRST_EPOCH     4u           /* 0 is offline; nothing was retired in the three before */
+#define LEAST_CACHE     4u         /* by default: with less there is nothing to gain */
+#define MAX_CACHE       (1u << 28) /* so that a magazine is less than half of the smallest address space */
+#define FIRST_EPOCH     4u         /* 0 is offline; nothing was retired in the three before */
 
 _Static_assert(sizeof(void *) != 8 ||
                    (sizeof(kolk_shared) == 752 && sizeof(kolk_shared_desc) == 56 && sizeof(kolk_magazine) == 96),
                "the layout has changed: raise KOLK_ABI");
 _Static_assert(sizeof(void *) != 8 || offsetof(kolk_magazine, shift) < 64, "the fast paths read 64 bytes");
 _Static_assert(sizeof(kolk_member) <= MEMBER_BYTES, "a magazine is behind its member");
-
-/* ---- Memory: one block (room.h) of these regions ------------------------------------------------------------------------- */
-
-enum { SLOTS, LIVES, RECORDS, FREE, LATER = FREE + 2, REGIONS = LATER + 4 * 2 };
-
-static void measure(const kolk_shared *pool, uint32_t slots, uint64_t sizes[REGIONS]) {
-    sizes[SLOTS] = (uint64_t)slots * pool->stride;
-    sizes[LIVES] = (uint64_t)slots * (pool->no_handles ? 1 : 4);
-    sizes[RECORDS] = pool->max_threads * (uint64_t)pool->record_size;
-    kolk_slot_set_measure(kolk_depot_words(&pool->depot, slots), &sizes[FREE]);
-    for (unsigned r = LATER; r < REGIONS; r += 2) kolk_slot_set_measure(kolk_bits_words(slots), &sizes[r]);
-    for (unsigned r = 0; r < REGIONS; r++) sizes[r] = round_up(sizes[r], LINE); /* the block begins with a line */
-}
-
-static uint64_t bytes_of(const void *pool, uint32_t slots, uint64_t unit) {
-    uint64_t sizes[REGIONS];
-    measure((const kolk_shared *)pool, slots, sizes);
-    return kolk_room_bytes(sizes, REGIONS, unit);
-}
-
-bool kolk_shared_commit(const kolk_shared *pool, uint32_t slots) {
-    uint64_t sizes[REGIONS];
-    void *lives = pool->no_handles ? (void *)pool->short_lives : pool->lives;
-    void *starts[REGIONS] = {pool->block, lives, pool->records, pool->depot.free.words, pool->depot.free.summary};
-    for (unsigned n = 0; n < 4; n++) {
-        starts[LATER + 2 * n] = pool->later[n].words;
-        starts[LATER + 2 * n + 1] = pool->later[n].summary;
-    }
-    if (pool->debug && !kolk_debug_commit(pool->debug, slots)) return false;
-    measure(pool, slots, sizes);
-    return pool->memory != MEMORY_GROWS || kolk_room_commit(starts, sizes, REGIONS);
-}
-
-uint64_t kolk_shared_committed(const kolk_shared *pool, uint32_t slots) {
-    uint64_t sizes[REGIONS];
-    measure(pool, slots, sizes);
-    return pool->memory == MEMORY_GROWS ? kolk_room_bytes(sizes, REGIONS, kolk_memory_page()) : pool->block_size;
-}
 
 static void list_stats(const void *pool, kolk_stats *out) {
     kolk_shared_stats((const kolk_shared *)pool, out);
@@ -98,7 +58,7 @@ static kolk_status shape(kolk_shared *pool, const kolk_shared_desc *desc, size_t
     pool->max_threads = threads;
     pool->cache = cache;
     pool->record_size =
-        MEMBER_BYTES + (size_t)round_up(sizeof(kolk_magazine) + (cache ? cache : 1) * sizeof(uint32_t), LINE);
+        MEMBER_BYTES + (size_t)round_up(sizeof(kolk_magazine) + (cache ? cache : 1) * sizeof(uint32_t), MEMBER_BYTES);
     kolk_depot_begin(&pool->depot, &pool->members, max + pool->slack, cache);
     pool->depot.slow_free = desc->exact;
     pool->no_handles = desc->no_handles;
@@ -122,10 +82,7 @@ static kolk_debug_desc debug_desc_of(kolk_shared *pool, const kolk_settings *set
     return debug;
 }
 
-static kolk_slot_set set_of(void *const starts[2]) {
-    return (kolk_slot_set){(uint64_t *)starts[0], (uint64_t *)starts[1]};
-}
-
+/* Fills in a zeroed pool. On failure it holds no memory. */
 static kolk_status make(kolk_shared *pool, const kolk_shared_desc *desc, const kolk_settings *settings,
                         size_t type_size, size_t type_align) {
     size_t size = desc->object_size, align = desc->object_align;
@@ -133,27 +90,12 @@ static kolk_status make(kolk_shared *pool, const kolk_shared_desc *desc, const k
     if (status == KOLK_OK) status = shape(pool, desc, size, align);
     if (status != KOLK_OK) return status;
     kolk_debug_desc debug = debug_desc_of(pool, settings, align);
-    uint32_t all = slots_of(pool), first = desc->capacity + (desc->capacity ? pool->slack : 0);
-    kolk_room room = {.object_align = align, .capacity = first, .max_capacity = all};
-    status = kolk_room_resolve(&room, bytes_of, pool);
+    uint32_t first = desc->capacity + (desc->capacity ? pool->slack : 0);
+    status = kolk_shared_make_block(pool, first, align, debug.front);
     if (status != KOLK_OK) return status;
-    uint64_t sizes[REGIONS];
-    void *starts[REGIONS] = {NULL};
-    measure(pool, all, sizes);
-    bool made = kolk_room_make(&room, sizes, REGIONS, starts);
-    pool->block = room.block;
-    pool->block_size = room.block_size;
-    pool->memory = room.kind;
-    pool->depot.usable = pool->bound = room.kind == MEMORY_GROWS ? first : all;
-    pool->slots = starts[SLOTS] ? (unsigned char *)starts[SLOTS] + debug.front : NULL;
-    if (made && pool->no_handles) pool->short_lives = (uint8_t *)starts[LIVES];
-    if (made && !pool->no_handles) pool->lives = (uint32_t *)starts[LIVES];
-    pool->records = (unsigned char *)starts[RECORDS];
-    pool->depot.free = set_of(&starts[FREE]);
-    for (unsigned n = 0; n < 4; n++) pool->later[n] = set_of(&starts[LATER + 2 * n]);
-    if (made && kolk_shared_begin_debug(pool, &debug) && kolk_shared_commit(pool, pool->depot.usable)) return KOLK_OK;
+    if (kolk_shared_begin_debug(pool, &debug) && kolk_shared_commit(pool, pool->depot.usable)) return KOLK_OK;
     if (pool->debug) kolk_debug_end(pool->debug, 0);
-    kolk_room_end(&room);
+    kolk_shared_end_block(pool);
     return KOLK_NO_MEMORY;
 }
 
@@ -181,8 +123,7 @@ void kolk_shared_deinit(kolk_shared *pool) {
     kolk_registry_remove(pool->number);
     if (pool->debug) kolk_shared_end_debug(pool);
     if (pool->key) kolk_key_drop(pool->key - 1);
-    kolk_room room = {.block = pool->block, .block_size = pool->block_size, .kind = pool->memory};
-    if (pool->block) kolk_room_end(&room);
+    kolk_shared_end_block(pool);
     memset(pool, 0, sizeof *pool);
 }
 

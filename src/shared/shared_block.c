@@ -1,0 +1,95 @@
+/* shared_block.c: the memory of a shared pool: one block (core/room.h) of these regions, each of which grows on its own.
+ *
+ *     | slots | lives | records of threads | free: words | summary | later[0]: words | summary | ... | later[3] ... | */
+#include "shared_inside.h"
+
+#if __STDC_HOSTED__
+
+#include "../core/assert.h"
+#include "../core/room.h"
+#include "../os/memory.h"
+
+enum { SLOTS, LIVES, RECORDS, FREE, LATER = FREE + 2, REGIONS = LATER + 4 * 2 };
+
+#define LINE 128u /* bytes that a processor takes at a time, and the next */
+
+static void measure_regions(const kolk_shared *pool, uint32_t slots, uint64_t sizes[REGIONS]) {
+    sizes[SLOTS] = (uint64_t)slots * pool->stride;
+    sizes[LIVES] = (uint64_t)slots * (pool->no_handles ? 1 : 4);
+    sizes[RECORDS] = pool->max_threads * (uint64_t)pool->record_size;
+    kolk_slot_set_measure(kolk_depot_words(&pool->depot, slots), &sizes[FREE]);
+    for (unsigned r = LATER; r < REGIONS; r += 2) kolk_slot_set_measure(kolk_bits_words(slots), &sizes[r]);
+    for (unsigned r = 0; r < REGIONS; r++) sizes[r] = round_up(sizes[r], LINE); /* the block begins with a line */
+}
+
+static uint64_t bytes_of_block(const void *pool, uint32_t slots, uint64_t unit) {
+    uint64_t sizes[REGIONS];
+    measure_regions((const kolk_shared *)pool, slots, sizes);
+    return kolk_room_bytes(sizes, REGIONS, unit);
+}
+
+bool kolk_shared_commit(const kolk_shared *pool, uint32_t slots) {
+    uint64_t sizes[REGIONS];
+    void *lives = pool->no_handles ? (void *)pool->short_lives : pool->lives;
+    void *starts[REGIONS] = {pool->block, lives, pool->records, pool->depot.free.words, pool->depot.free.summary};
+    for (unsigned n = 0; n < 4; n++) {
+        starts[LATER + 2 * n] = pool->later[n].words;
+        starts[LATER + 2 * n + 1] = pool->later[n].summary;
+    }
+    KOLK_ASSERT(slots <= slots_of(pool));
+    if (pool->debug && !kolk_debug_commit(pool->debug, slots)) return false;
+    measure_regions(pool, slots, sizes);
+    return pool->memory != MEMORY_GROWS || kolk_room_commit(starts, sizes, REGIONS);
+}
+
+uint64_t kolk_shared_committed(const kolk_shared *pool, uint32_t slots) {
+    uint64_t sizes[REGIONS];
+    measure_regions(pool, slots, sizes);
+    return pool->memory == MEMORY_GROWS ? kolk_room_bytes(sizes, REGIONS, kolk_memory_page()) : pool->block_size;
+}
+
+static kolk_slot_set set_at(void *const starts[2]) {
+    return (kolk_slot_set){(uint64_t *)starts[0], (uint64_t *)starts[1]};
+}
+
+static void point_to_regions(kolk_shared *pool, void *const starts[REGIONS], uint32_t front) {
+    pool->slots = starts[SLOTS] ? (unsigned char *)starts[SLOTS] + front : NULL;
+    if (pool->no_handles)
+        pool->short_lives = (uint8_t *)starts[LIVES];
+    else
+        pool->lives = (uint32_t *)starts[LIVES];
+    pool->records = (unsigned char *)starts[RECORDS];
+    pool->depot.free = set_at(&starts[FREE]);
+    for (unsigned n = 0; n < 4; n++) pool->later[n] = set_at(&starts[LATER + 2 * n]);
+}
+
+kolk_status kolk_shared_make_block(kolk_shared *pool, uint32_t first_slots, size_t align, uint32_t front) {
+    kolk_room room = {.object_align = align, .capacity = first_slots, .max_capacity = slots_of(pool)};
+    kolk_status status = kolk_room_resolve(&room, bytes_of_block, pool);
+    if (status != KOLK_OK) return status;
+    uint64_t sizes[REGIONS];
+    void *starts[REGIONS] = {NULL};
+    measure_regions(pool, slots_of(pool), sizes);
+    bool made = kolk_room_make(&room, sizes, REGIONS, starts);
+    pool->block = room.block;
+    pool->block_size = room.block_size;
+    pool->memory = room.kind;
+    pool->depot.usable = pool->bound = room.kind == MEMORY_GROWS ? first_slots : slots_of(pool);
+    if (made) {
+        point_to_regions(pool, starts, front);
+        return KOLK_OK;
+    }
+    kolk_shared_end_block(pool);
+    return KOLK_NO_MEMORY;
+}
+
+void kolk_shared_end_block(const kolk_shared *pool) {
+    kolk_room room = {.block = pool->block, .block_size = pool->block_size, .kind = pool->memory};
+    if (pool->block) kolk_room_end(&room);
+}
+
+#else
+
+typedef int kolk_shared_block_is_empty_here; /* a translation unit may not be */
+
+#endif

@@ -1,0 +1,80 @@
+/* shared_waiters.c: threads that wait for a slot of a shared pool, first come, first served.
+ *
+ * A slot in the depot can be taken by any thread. So a thread that has put slots there looks at `waiting`. If it is not 0, that
+ * thread takes slots out, one by one, under the lock of the queue, and gives each to the first waiter, until there is no slot or no
+ * waiter. A thread that joins the queue does the same before it sleeps.
+ *
+ * No wake-up is lost. To join is to count oneself in `waiting`, and then to look at `returns` and the words. To put is to write the
+ * words, to count in `returns`, and then to look at `waiting`. All of these are in the one sequentially consistent order, so at
+ * least one of the two threads sees the other (Dekker). While a thread is in the queue, no put has ended whose slots are still in
+ * the depot.
+ *
+ * Frees that push their slot on a magazine do not come here. But while a thread waits the depot is uncached, and a thread that
+ * joins lowers all bounds first. A free that began before may still go to its magazine. Then at least max_capacity objects were
+ * alive, without that one. */
+#include "shared_inside.h"
+
+#if __STDC_HOSTED__
+
+#include "../core/assert.h"
+#include "../os/lock.h"
+
+/* The threads that waited when a process forked are not in its child. */
+static void lock_waiters(kolk_shared *pool) {
+    kolk_lock_word(&pool->waiters_lock);
+    uint32_t forks = kolk_forks();
+    if (pool->waiters_forks == forks) return;
+    pool->waiters_forks = forks;
+    pool->waiters = (kolk_wait_queue){NULL, NULL};
+    kolk_store(&pool->depot.waiting, 0, KOLK_SEQ_CST);
+}
+
+/* Under the lock. */
+static void remove_waiter(kolk_shared *pool, const kolk_slot_waiter *one) {
+    kolk_waiter_leave(&pool->waiters, &one->link);
+    kolk_fetch_sub(&pool->depot.waiting, 1, KOLK_SEQ_CST);
+}
+
+void kolk_shared_join(kolk_shared *pool, kolk_slot_waiter *me) {
+    me->slot = NO_SLOT;
+    kolk_store(&me->link.woken, 0, KOLK_RELAXED);
+    lock_waiters(pool);
+    /* It counts itself first, so that a fork's child, which finds only this one in the queue, looks too. */
+    kolk_fetch_add(&pool->depot.waiting, 1, KOLK_SEQ_CST); /* partner: serve_waiting */
+    kolk_waiter_join(&pool->waiters, &me->link);
+    kolk_unlock_word(&pool->waiters_lock);
+}
+
+uint32_t kolk_shared_leave(kolk_shared *pool, kolk_slot_waiter *me) {
+    if (kolk_shared_is_served(me)) return me->slot;
+    lock_waiters(pool);
+    if (!kolk_load(&me->link.woken, KOLK_RELAXED)) remove_waiter(pool, me);
+    kolk_unlock_word(&pool->waiters_lock);
+    return me->slot;
+}
+
+void kolk_shared_serve(kolk_shared *pool) {
+    uint64_t bits;
+    uint32_t word = 0;
+    lock_waiters(pool);
+    while (pool->waiters.first && (bits = kolk_shared_supply(pool, &word, true))) {
+        kolk_slot_waiter *one = (kolk_slot_waiter *)(void *)pool->waiters.first;
+        KOLK_ASSERT(one->slot == NO_SLOT);
+        remove_waiter(pool, one);
+        one->slot = kolk_depot_slot(&pool->depot, word, bits);
+        kolk_waiter_wake(&one->link); /* it may return now */
+    }
+    kolk_unlock_word(&pool->waiters_lock);
+}
+
+bool kolk_shared_sleep(kolk_slot_waiter *me, kolk_deadline deadline) {
+    kolk_deadline look = kolk_deadline_after(LOOK_NS / 1000000);
+    bool is_last = deadline.ns <= look.ns;
+    return kolk_waiter_sleep(&me->link, is_last ? deadline : look) || !is_last;
+}
+
+#else
+
+typedef int kolk_shared_waiters_is_empty_here; /* a translation unit may not be */
+
+#endif
