@@ -1,0 +1,291 @@
+// link: -pthread -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=free,--wrap=getenv,--wrap=atexit
+/* Depots, magazines and members without a pool around them, as a heap under malloc would have them: several depots, members that
+ * come without limit, each with one magazine of each depot, all in static memory. Nothing here may ask malloc, the environment or
+ * the end of the process for anything. */
+#include "../queue/queue_test.h"
+
+#include "shared/magazine.h"
+#include "shared/member.h"
+
+enum { DEPOTS = 2, SLOTS = 300, CACHE = 8, MEMBERS = 200, NONE = -1 };
+
+/* ---- What would be a call out of the heap ---------------------------------------------------------------------------- */
+
+static unsigned calls;
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t n, size_t size);
+void *__real_realloc(void *old, size_t size);
+void __real_free(void *old);
+char *__real_getenv(const char *name);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t n, size_t size);
+void *__wrap_realloc(void *old, size_t size);
+void __wrap_free(void *old);
+char *__wrap_getenv(const char *name);
+int __wrap_atexit(void (*function)(void));
+
+void *__wrap_malloc(size_t size) {
+    calls++;
+    return __real_malloc(size);
+}
+
+void *__wrap_calloc(size_t n, size_t size) {
+    calls++;
+    return __real_calloc(n, size);
+}
+
+void *__wrap_realloc(void *old, size_t size) {
+    calls++;
+    return __real_realloc(old, size);
+}
+
+void __wrap_free(void *old) {
+    calls++;
+    __real_free(old);
+}
+
+char *__wrap_getenv(const char *name) {
+    calls++;
+    return __real_getenv(name);
+}
+
+int __wrap_atexit(void (*function)(void)) {
+    (void)function;
+    calls++;
+    return 0;
+}
+
+/* ---- Depots and members ---------------------------------------------------------------------------------------------- */
+
+typedef struct member {
+    kolk_member base; /* first: what the list has */
+    struct {
+        kolk_magazine magazine;
+        uint32_t entries[CACHE];
+    } of[DEPOTS];
+} member;
+
+static kolk_members members;
+static member all[MEMBERS];
+static kolk_depot depots[DEPOTS];
+static uint64_t words[DEPOTS][SLOTS], summaries[DEPOTS][SLOTS / 64 + 1];
+static uint32_t alive[DEPOTS][SLOTS]; /* whether somebody has the slot */
+
+static kolk_member *make_one(void *context, uint32_t n) {
+    const uint32_t *limit = (const uint32_t *)context;
+    if (n >= *limit) return NULL;
+    for (unsigned d = 0; d < DEPOTS; d++) {
+        all[n].of[d].magazine.depot = &depots[d];
+        all[n].of[d].magazine.cache = depots[d].cache;
+        kolk_member_add(&all[n].base, &all[n].of[d].magazine);
+    }
+    return &all[n].base;
+}
+
+static member *join_up_to(uint32_t limit) {
+    return (member *)(void *)kolk_members_take(&members, make_one, &limit);
+}
+
+static void begin_depots(uint32_t cache, uint32_t usable) {
+    calls = 0;
+    memset(&members, 0, sizeof members);
+    memset(all, 0, sizeof all);
+    memset(depots, 0, sizeof depots);
+    memset(words, 0, sizeof words);
+    memset(summaries, 0, sizeof summaries);
+    memset(alive, 0, sizeof alive);
+    for (unsigned d = 0; d < DEPOTS; d++) {
+        kolk_depot_begin(&depots[d], &members, SLOTS, cache);
+        depots[d].free = (kolk_slot_set){words[d], summaries[d]};
+        kolk_depot_extend(&depots[d], usable);
+    }
+}
+
+/* A slot, or NONE if there is none. */
+static int take(member *me, unsigned d) {
+    kolk_magazine *magazine = &me->of[d].magazine;
+    if (kolk_magazine_count(magazine)) return (int)kolk_magazine_pop(magazine);
+    uint64_t returns, bits;
+    do {
+        returns = kolk_load(&depots[d].returns, KOLK_ACQUIRE);
+        bits = kolk_depot_look(&depots[d], &magazine->next_word, kolk_depot_is_uncached(&depots[d]));
+    } while (!bits && kolk_load(&depots[d].returns, KOLK_SEQ_CST) != returns);
+    if (bits & (bits - 1)) kolk_magazine_fill(magazine, bits & (bits - 1));
+    kolk_magazine_set_bound(magazine);
+    if (!bits) kolk_depot_go_uncached(&depots[d]);
+    return bits ? (int)kolk_depot_slot(&depots[d], magazine->next_word, bits) : NONE;
+}
+
+static void give(member *me, unsigned d, int slot) {
+    kolk_magazine *magazine = &me->of[d].magazine;
+    bool uncached = kolk_depot_is_uncached(&depots[d]);
+    if (uncached || kolk_magazine_is_full(magazine))
+        kolk_magazine_put_oldest(magazine, (kolk_magazine_count(magazine) + !uncached) / (uncached ? 1 : 2));
+    if (uncached)
+        kolk_depot_put(&depots[d], (uint32_t)slot);
+    else
+        kolk_magazine_push(magazine, (uint32_t)slot);
+}
+
+static void leave_depots(member *me) {
+    for (unsigned d = 0; d < DEPOTS; d++) {
+        kolk_magazine *magazine = &me->of[d].magazine;
+        kolk_magazine_put_oldest(magazine, kolk_magazine_count(magazine));
+    }
+    kolk_members_give(&members, &me->base);
+}
+
+/* ---- Tests ----------------------------------------------------------------------------------------------------------- */
+
+/* Each slot is given once, whoever takes it, and none is lost: with magazines, and one by one. */
+static void test_all_slots_of_two_depots(void **state) {
+    (void)state;
+    for (uint32_t cache = 0; cache <= CACHE; cache += CACHE / 2) {
+        begin_depots(cache, SLOTS);
+        member *two[] = {join_up_to(MEMBERS), join_up_to(MEMBERS)};
+        for (unsigned round = 0; round < 3; round++) {
+            for (unsigned d = 0; d < DEPOTS; d++) {
+                unsigned n = 0;
+                for (int slot; (slot = take(two[n % 2], d)) != NONE; n++) {
+                    assert_in_range(slot, 0, SLOTS - 1);
+                    assert_int_equal(alive[d][slot]++, 0);
+                }
+                assert_in_range(n, SLOTS - cache, SLOTS); /* the rest is in the other's magazine */
+                assert_true(kolk_depot_is_uncached(&depots[d]));
+                for (int slot = 0; slot < SLOTS; slot++)
+                    if (alive[d][slot]) give(two[slot % 2], d, slot);
+                memset(alive[d], 0, sizeof alive[d]);
+            }
+        }
+        for (unsigned m = 0; m < 2; m++) leave_depots(two[m]);
+        for (unsigned d = 0; d < DEPOTS; d++)
+            assert_int_equal(kolk_slot_set_count(&depots[d].free, kolk_depot_words(&depots[d], SLOTS)), SLOTS);
+        assert_int_equal(calls, 0);
+    }
+}
+
+/* Slots that are not usable yet are not taken; those that were proved to be gone are there again when more are usable. */
+static void test_a_depot_is_extended(void **state) {
+    (void)state;
+    begin_depots(CACHE, 0);
+    member *me = join_up_to(MEMBERS);
+    int last = NONE;
+    for (uint32_t usable = 0; usable <= SLOTS; usable += 7) {
+        kolk_depot_extend(&depots[1], usable);
+        for (int slot; (slot = take(me, 1)) != NONE; last = slot) assert_int_equal(slot, last + 1);
+        assert_int_equal(last + 1, usable);
+        assert_int_equal(take(me, 0), NONE);
+    }
+    assert_int_equal(calls, 0);
+}
+
+static void test_members_without_limit(void **state) {
+    (void)state;
+    begin_depots(CACHE, SLOTS);
+    for (uint32_t n = 0; n < MEMBERS; n++) {
+        member *me = join_up_to(MEMBERS);
+        assert_ptr_equal(me, &all[n]);
+        assert_true(me->base.taken);
+        unsigned magazines = 0, listed = 0;
+        for (kolk_magazine *it = kolk_member_magazines(&me->base); it; it = it->next, magazines++)
+            assert_ptr_equal(it->member, me);
+        for (const kolk_member *it = kolk_members_first(&members); it; it = it->next) listed++;
+        assert_int_equal(magazines, DEPOTS);
+        assert_int_equal(listed, n + 1);
+    }
+    assert_null(join_up_to(MEMBERS)); /* because it is told so */
+    leave_depots(&all[17]);
+    assert_ptr_equal(join_up_to(MEMBERS), &all[17]);
+    assert_null(join_up_to(MEMBERS));
+    assert_int_equal(calls, 0);
+}
+
+/* Only the magazines of the depot that went uncached keep nothing, all members' and until enough slots have returned. */
+static void test_bounds(void **state) {
+    (void)state;
+    begin_depots(CACHE, SLOTS);
+    member *two[] = {join_up_to(MEMBERS), join_up_to(MEMBERS)};
+    int slot = take(two[0], 0);
+    for (unsigned m = 0; m < 2; m++)
+        for (unsigned d = 0; d < DEPOTS; d++) kolk_magazine_set_bound(&two[m]->of[d].magazine);
+    kolk_depot_go_uncached(&depots[0]);
+    for (unsigned m = 0; m < 2; m++) {
+        assert_int_equal(two[m]->of[0].magazine.bound, 0);
+        assert_int_equal(two[m]->of[1].magazine.bound, SLOTS);
+    }
+    member *late = join_up_to(MEMBERS);
+    for (unsigned n = 0; n < SLOTS; n++) { /* a slot returns so often, by the depot */
+        assert_true(kolk_depot_is_uncached(&depots[0]));
+        give(two[1], 0, slot);
+        assert_int_equal(two[1]->of[0].magazine.top, 0);
+        slot = take(late, 0);
+        assert_int_equal(late->of[0].magazine.bound, n + 1 < SLOTS ? 0 : SLOTS);
+    }
+    assert_false(kolk_depot_is_uncached(&depots[0]));
+    give(two[1], 0, slot);
+    assert_int_equal(two[1]->of[0].magazine.top, 1);
+    assert_int_equal(calls, 0);
+}
+
+/* ---- Threads --------------------------------------------------------------------------------------------------------- */
+
+#define THREADS 4u
+
+static unsigned steps;
+
+static void take_one(member *me, unsigned d, int held[SLOTS], unsigned *holds) {
+    int slot = take(me, d);
+    if (slot == NONE) return;
+    REQUIRE(kolk_exchange(&alive[d][slot], 1, KOLK_RELAXED) == 0);
+    held[(*holds)++] = slot;
+}
+
+static void give_one(member *me, unsigned d, const int held[SLOTS], unsigned *holds) {
+    int slot = held[--*holds];
+    REQUIRE(kolk_exchange(&alive[d][slot], 0, KOLK_RELAXED) == 1);
+    give(me, d, slot);
+}
+
+static void *work(void *argument) {
+    uint64_t random = (uintptr_t)argument + 1;
+    int held[DEPOTS][SLOTS];
+    unsigned holds[DEPOTS] = {0};
+    member *me = join_up_to(MEMBERS);
+    for (unsigned n = steps; n > 0; n--) {
+        unsigned d = (unsigned)random_below(&random, DEPOTS);
+        if (random_below(&random, 2))
+            take_one(me, d, held[d], &holds[d]);
+        else if (holds[d])
+            give_one(me, d, held[d], &holds[d]);
+    }
+    for (unsigned d = 0; d < DEPOTS; d++)
+        while (holds[d]) give_one(me, d, held[d], &holds[d]);
+    leave_depots(me);
+    return NULL;
+}
+
+static void test_threads(void **state) {
+    (void)state;
+    steps = does_a_part() ? 20000 : 200000;
+    for (uint32_t cache = 0; cache <= CACHE; cache += CACHE) {
+        pthread_t threads[THREADS];
+        begin_depots(cache, SLOTS);
+        for (uintptr_t t = 0; t < THREADS; t++) assert_int_equal(pthread_create(&threads[t], NULL, work, (void *)t), 0);
+        for (unsigned t = 0; t < THREADS; t++) assert_int_equal(pthread_join(threads[t], NULL), 0);
+        for (unsigned d = 0; d < DEPOTS; d++)
+            assert_int_equal(kolk_slot_set_count(&depots[d].free, kolk_depot_words(&depots[d], depots[d].fresh)),
+                             depots[d].fresh);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_all_slots_of_two_depots),
+        cmocka_unit_test(test_a_depot_is_extended),
+        cmocka_unit_test(test_members_without_limit),
+        cmocka_unit_test(test_bounds),
+        cmocka_unit_test(test_threads),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
