@@ -172,7 +172,7 @@ typedef struct kolk_shared {
     uintptr_t inverse;
     uint32_t stride, object_size, tag;
     uint32_t capacity, max_capacity; /* objects; slots are `slack` more */
-    uint32_t slack, max_threads, cache;
+    uint32_t slack, max_threads;
     uint32_t bound;  /* get leaves the fast path from this slot on */
     uint32_t lock;   /* of growth, and of the key */
     uintptr_t key;   /* of the threads' own locals, + 1 */

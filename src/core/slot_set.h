@@ -17,6 +17,7 @@
 
 #include "kolk/shared.h"
 
+#include "assert.h"
 #include "atomics.h"
 #include "bits.h"
 
@@ -31,6 +32,7 @@ static inline void kolk_slot_set_measure(uint64_t words, uint64_t sizes[2]) {
  * earlier put may not have set the bit yet. */
 static inline void kolk_slot_set_put(const kolk_slot_set *set, uint32_t word, uint64_t bits) {
     uint64_t bit = kolk_bits_at(word);
+    KOLK_ASSERT(bits != 0);
     kolk_fetch_or(&set->words[word], bits, KOLK_ACQ_REL);
     if (!(kolk_load(&set->summary[word / 64], KOLK_RELAXED) & bit))
         kolk_fetch_or(&set->summary[word / 64], bit, KOLK_RELAXED);
@@ -91,7 +93,7 @@ static inline void kolk_slot_set_drain_word(const kolk_slot_set *set, uint32_t w
                                             kolk_slots_taker *taker, void *context) {
     uint64_t *at = &set->words[word], mask = ~UINT64_C(0) >> (64 - part), bits = kolk_load(at, KOLK_RELAXED);
     for (unsigned first = 0; first < 64; first += part) {
-        uint64_t some = bits >> first & mask;
+        uint64_t some = bits >> first & mask; /* which nobody else takes */
         if (!some) continue;
         kolk_fetch_and(at, ~(mask << first), KOLK_RELAXED);
         taker(context, word * 64 + first, some);
@@ -103,6 +105,8 @@ static inline void kolk_slot_set_drain_word(const kolk_slot_set *set, uint32_t w
 static inline bool kolk_slot_set_drain(const kolk_slot_set *set, uint64_t words, unsigned part, kolk_slots_taker *taker,
                                        void *context) {
     uint64_t n = kolk_bits_words(words);
+    KOLK_ASSERT(part >= 1 && part <= 64);
+    KOLK_ASSERT((part & (part - 1)) == 0);
     bool any = false;
     for (uint64_t at = 0; at < n; at++) {
         uint64_t left = kolk_load(&set->summary[at], KOLK_RELAXED);

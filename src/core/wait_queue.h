@@ -12,6 +12,7 @@
 #include "kolk/base.h"
 
 #include "../os/sleep.h"
+#include "assert.h"
 #include "atomics.h"
 
 typedef struct kolk_waiter {
@@ -21,6 +22,8 @@ typedef struct kolk_waiter {
 
 /* The waiter becomes the last one. */
 static inline void kolk_waiter_join(kolk_wait_queue *queue, kolk_waiter *waiter) {
+    KOLK_ASSERT(!queue->first == !queue->last);
+    KOLK_ASSERT(waiter != queue->last);
     waiter->before = queue->last;
     waiter->behind = NULL;
     if (queue->last)
@@ -32,6 +35,8 @@ static inline void kolk_waiter_join(kolk_wait_queue *queue, kolk_waiter *waiter)
 
 /* It must be in the queue. */
 static inline void kolk_waiter_leave(kolk_wait_queue *queue, const kolk_waiter *waiter) {
+    KOLK_ASSERT(waiter == (waiter->before ? waiter->before->behind : queue->first));
+    KOLK_ASSERT(waiter == (waiter->behind ? waiter->behind->before : queue->last));
     if (waiter->before)
         waiter->before->behind = waiter->behind;
     else

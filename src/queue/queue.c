@@ -52,6 +52,7 @@
 
 #if __STDC_HOSTED__
 
+#include "../core/assert.h"
 #include "../core/atomics.h"
 #include "../core/wait_queue.h"
 #include "../diag/begin.h"
@@ -110,12 +111,14 @@ typedef struct cell {
 } cell;
 
 static cell *cell_of(const kolk_queue *queue, uint64_t ticket) {
+    KOLK_ASSERT((ticket & queue->mask) < queue->capacity);
     return (cell *)(void *)(queue->cells + (ticket & queue->mask) * queue->stride);
 }
 
 /* n tickets on; n <= capacity. */
 static uint64_t advanced(const kolk_queue *queue, uint64_t ticket, uint64_t n) {
     uint64_t number = (ticket & queue->mask) + n;
+    KOLK_ASSERT(n <= queue->capacity);
     return number < queue->capacity ? ticket + n : (ticket | queue->mask) + 1 + (number - queue->capacity);
 }
 

@@ -12,6 +12,7 @@
 #include "../diag/quarantine.h"
 #include "../os/lock.h"
 #include "../os/thread.h"
+#include "../core/assert.h"
 
 void kolk_shared_lock_debug(const kolk_shared *pool) {
     kolk_lock_word((uint32_t *)(uintptr_t)&pool->debug_lock);
@@ -74,6 +75,8 @@ uint64_t kolk_shared_take_quarantined(kolk_shared *pool, uint32_t *word) {
 
 void *kolk_shared_prepare(kolk_local *local, uint32_t slot, const void *site) {
     kolk_shared *pool = local->pool;
+    KOLK_ASSERT(local->magazine->proving == 0 || local->magazine->proving == slot + 1);
+    KOLK_ASSERT(!is_alive(pool, slot));
     kolk_store(&local->magazine->proving, slot + 1, KOLK_RELAXED); /* partner: kolk_shared_count */
     kolk_shared_verify(pool, slot, true, site);
     if (pool->objects) kolk_shared_lock_debug(pool);
@@ -86,6 +89,7 @@ void *kolk_shared_prepare(kolk_local *local, uint32_t slot, const void *site) {
 }
 
 void kolk_shared_put_poisoned(kolk_shared *pool, uint32_t slot) {
+    KOLK_ASSERT(!is_alive(pool, slot));
     kolk_debug_wipe(pool->debug, slot, object_at(pool, slot));
     uint32_t leaves = enter_quarantine(pool, slot);
     if (leaves == NO_SLOT)

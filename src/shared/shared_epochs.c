@@ -76,6 +76,7 @@ static bool has_passed(const kolk_member *member, uint64_t epoch) {
 
 /* Begins the next epoch, if all have come to this one. */
 static void begin_next_epoch(kolk_shared *pool, kolk_member *me, uint64_t epoch) {
+    KOLK_ASSERT(me->epoch == epoch);
     for (const kolk_member *member = kolk_members_first(&pool->members); member; member = member->next) {
         if (has_passed(member, epoch)) continue;
         if (++me->stalls % PATIENCE == 0) kolk_shared_reclaim(pool, true);

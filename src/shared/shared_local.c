@@ -9,7 +9,7 @@
 
 #include "../os/key.h"
 #include "../os/lock.h"
-#include "../os/thread.h"
+#include "../core/assert.h"
 
 /* What locals without a pool have: no slot, and every free leaves the fast path; offline. */
 static kolk_member null_member;
@@ -18,7 +18,8 @@ static kolk_magazine null_magazine = {.member = &null_member};
 /* A fork's child may find the record half made: so all of it is written. */
 static kolk_member *make_member(void *context, uint32_t n) {
     kolk_shared *pool = (kolk_shared *)context;
-    if (n >= pool->max_threads) return NULL;
+    if (n >= pool->max_threads) return NULL; /* also of a pool that is all zero */
+    KOLK_ASSERT(pool->records);
     unsigned char *record = pool->records + n * pool->record_size;
     kolk_member *member = (kolk_member *)(void *)record;
     kolk_magazine *magazine = (kolk_magazine *)(void *)(record + MEMBER_BYTES);
@@ -30,7 +31,7 @@ static kolk_member *make_member(void *context, uint32_t n) {
         .inverse = pool->inverse,
         .stride = pool->stride,
         .shift = pool->shift,
-        .cache = pool->cache,
+        .cache = pool->depot.cache,
         .next_word = n * 64 / pool->max_threads, /* apart from the others' */
         .depot = &pool->depot,
     };
@@ -65,8 +66,10 @@ void kolk_local_deinit(kolk_local *local) {
     kolk_shared *pool = local->pool;
     kolk_member *member = local->magazine->member;
     if (!pool) return;
+    KOLK_ASSERT(member->taken);
     kolk_local_flush(local);
     kolk_local_offline(local);
+    KOLK_ASSERT(local->magazine->top == 0);
     if (local == &member->own) kolk_key_set(pool->key - 1, NULL);
     *local = (kolk_local){&null_magazine, NULL};
     kolk_members_give(&pool->members, member);

@@ -35,11 +35,16 @@ static void set_stride(kolk_shared *pool, uint32_t stride) {
     kolk_set_divisor(stride, &pool->shift, &pool->inverse);
 }
 
-/* What the others have at hand is at most a quarter of all. */
-static uint32_t default_cache(uint32_t max_capacity, uint32_t others) {
-    uint32_t share = others ? max_capacity / 4 / others : DEFAULT_CACHE;
+/* Of so many objects, the magazines of all threads but one have a quarter at most. */
+static uint32_t default_cache(uint32_t max_capacity, uint32_t other_threads) {
+    uint32_t share = other_threads ? max_capacity / 4 / other_threads : DEFAULT_CACHE;
     if (share < LEAST_CACHE) return 0;
     return share < DEFAULT_CACHE ? share : DEFAULT_CACHE;
+}
+
+static uint32_t cache_of(const kolk_shared_desc *desc, uint32_t max_capacity, uint32_t other_threads) {
+    if (desc->cache == KOLK_NO_CACHE) return 0;
+    return desc->cache ? desc->cache : default_cache(max_capacity, other_threads);
 }
 
 /* Fills in what the descriptor leaves out; the pool has its shape then. */
@@ -47,7 +52,7 @@ static kolk_status shape(kolk_shared *pool, const kolk_shared_desc *desc, size_t
     uint32_t max = desc->max_capacity ? desc->max_capacity : desc->capacity;
     if (max < desc->capacity) return KOLK_MAX_BELOW_CAPACITY;
     uint32_t threads = desc->max_threads ? desc->max_threads : DEFAULT_THREADS, others = threads - 1;
-    uint32_t cache = desc->cache == KOLK_NO_CACHE ? 0 : desc->cache ? desc->cache : default_cache(max, others);
+    uint32_t cache = cache_of(desc, max, others);
     uint64_t slack = (uint64_t)others * cache;
     if (max + slack >= UINT32_MAX || cache > MAX_CACHE) return KOLK_SIZE_OVERFLOW;
     pool->object_size = (uint32_t)size;
@@ -56,9 +61,7 @@ static kolk_status shape(kolk_shared *pool, const kolk_shared_desc *desc, size_t
     pool->max_capacity = max;
     pool->slack = max ? (uint32_t)slack : 0;
     pool->max_threads = threads;
-    pool->cache = cache;
-    pool->record_size =
-        MEMBER_BYTES + (size_t)round_up(sizeof(kolk_magazine) + (cache ? cache : 1) * sizeof(uint32_t), MEMBER_BYTES);
+    pool->record_size = MEMBER_BYTES + (size_t)round_up(sizeof(kolk_magazine) + cache * sizeof(uint32_t), MEMBER_BYTES);
     kolk_depot_begin(&pool->depot, &pool->members, max + pool->slack, cache);
     pool->depot.slow_free = desc->exact;
     pool->no_handles = desc->no_handles;
