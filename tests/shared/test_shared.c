@@ -78,7 +78,7 @@ static void test_the_defaults(void **state) {
         kolk_shared pool;
         make_shared(&pool, &rows[i].desc);
         assert_int_equal(pool.max_threads, rows[i].threads);
-        assert_int_equal(pool.cache, rows[i].cache);
+        assert_int_equal(pool.depot.cache, rows[i].cache);
         assert_int_equal(pool.slack, rows[i].slack);
         end_shared(&pool);
     }

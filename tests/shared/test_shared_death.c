@@ -539,7 +539,7 @@ static void check_slots(void) {
 /* A new process: the forking thread goes on, others can be made. */
 static void check_child(void) {
     kolk_local locals[WORKERS];
-    may_be_lost += WORKERS * forked.cache;
+    may_be_lost += WORKERS * forked.depot.cache;
     kolk_local_online(&forker);
     kolk_local_free(&forker, kolk_local_alloc(&forker));
     for (unsigned i = 0; i < WORKERS; i++) REQUIRE(kolk_local_init(&locals[i], &forked) == KOLK_OK);
