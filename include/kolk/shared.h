@@ -1,5 +1,5 @@
-/* kolk/shared.h: one pool of objects that never move, for many threads. Each thread works through a kolk_local of its own;
- * an object may be freed by another thread than the one that allocated it.
+/* kolk/shared.h: one pool of objects that never move, for many threads. Each thread works through a kolk_local of its
+ * own; an object may be freed by another thread than the one that allocated it.
  *
  *     #include <kolk/kolk.h>
  *     #include <pthread.h>
@@ -35,28 +35,32 @@
  *
  * (messages_... come from typed.h: the same functions as below, with your type for void *.)
  *
- * A thread keeps up to `cache` free slots at hand, of which it gives and takes without a word to the others. Only when it
- * has none, or too many, does it fetch or bring home some dozens in one atomic step.
+ * Each thread keeps up to `cache` free slots in a magazine of its own, and most calls touch nothing else. Only a thread
+ * whose magazine is empty, or full, goes to the depot that all share, and moves some dozens of slots in one atomic
+ * step.
  *
- * Cost      alloc, free and get are O(1): a dozen instructions without an atomic read-modify-write; every some dozens of
- *           them, one or a few of these, and a look at one word for 4096 slots at worst. Without caches, some of them each.
- * Memory    pages of the system. An object costs its stride, 5 bits, and 4 bytes (1 without handles). Besides, slots for
- *           (max_threads - 1) * cache objects more than max_capacity, by default at most a quarter of it: so much may lie in
- *           other threads' caches.
- * Capacity  with up to max_threads locals, max_capacity objects can be alive at any time, and perhaps up to (max_threads - 1)
- *           * cache more. So NULL means: at one moment of the call, at least max_capacity objects were alive, or to be free
- *           later (or the system had no memory for the pool to grow). From then on threads keep nothing at hand: each free
- *           goes home at once, where all others find it, until at least half as many have done so as the pool has slots.
- *           Without caches (small pools, or KOLK_NO_CACHE) it is exactly max_capacity, and NULL means that so many were alive,
- *           or were being freed: a free ends its object's life first (get, is_live and next don't find it any more), and then
- *           brings its slot home.
+ * Cost      alloc, free and get are O(1): a dozen instructions without an atomic read-modify-write. About every 32nd
+ *           call does one to three atomic operations, and at worst scans one word per 4,096 slots. Without caches every
+ *           call does a few.
+ * Memory    pages of the system. An object costs its stride, 5 bits, and 4 bytes (1 without handles). There are slots
+ *           for (max_threads - 1) * cache objects more than max_capacity, as so many may lie in other threads'
+ *           magazines. By default that is at most a quarter of max_capacity.
+ * Capacity  with up to max_threads locals, max_capacity objects can be alive at any time, and perhaps up to
+ *           (max_threads - 1) * cache more. So NULL is proof of this: at one moment of the call at least max_capacity
+ *           objects were alive, or were to be free later; or the system had no memory for the pool to grow. From then
+ *           on the pool is uncached for a while: threads keep nothing, and each freed slot goes to the depot at once,
+ *           where all others find it. That ends when at least half as many slots have returned as the pool has. Without
+ *           caches (small pools, or KOLK_NO_CACHE) the capacity is exactly max_capacity. NULL means that as many were
+ *           alive, or were being freed: a free first ends its object's life (get, is_live and next don't find it any
+ *           more), and then returns its slot.
  * Contents  alloc gives what the last life left, or zeroes: initialise all of it. free leaves the object as it is.
- * Threads   a kolk_local is one thread's; the functions of kolk_shared may be called by any number of threads at a time,
- *           but for init, deinit and is_valid. Lock-free are those that say so: a thread that is stopped in the middle of
- *           one stops no other. But a lock is taken, for moments, by an alloc that grows the pool, by who serves threads
- *           that wait, and in debug mode. What was written to an object before its free is seen by who allocates it next.
- *           Not for signal handlers. A fork's child goes on with the locals of the thread that forked; what the others had
- *           alive stays so, and slots that were on their way to them or from them are lost to it.
+ * Threads   a kolk_local is one thread's. The functions of kolk_shared may be called by any number of threads at the
+ *           same time, except init, deinit and is_valid. Those that say so are lock-free: a thread that is stopped in
+ *           the middle of one stops no other. But a lock is taken, for moments, by an alloc that grows the pool, by a
+ *           thread that serves others which wait, and in debug mode. What was written to an object before its free is
+ *           seen by the thread that allocates it next. Not for signal handlers. A fork's child goes on with the locals
+ *           of the thread that forked. What other threads had alive stays alive, and slots that were on their way to
+ *           them or from them are lost to the child.
  * Design    the essay in src/shared/shared.c. Not in freestanding builds.
  */
 #ifndef KOLK_SHARED_H
@@ -68,7 +72,7 @@
 extern "C" {
 #endif
 
-/* ---- Descriptor ---------------------------------------------------------------------------------------------------- */
+/* ---- Descriptor -------------------------------------------------------------------------------------------------- */
 
 #define KOLK_NO_CACHE UINT32_MAX
 
@@ -80,19 +84,19 @@ typedef struct kolk_shared_desc {
     size_t object_align;
     uint32_t capacity;     /* objects that can always be alive before the pool has to grow; 0: none */
     uint32_t max_capacity; /* grows up to it, in place; 0: capacity */
-    uint32_t max_threads;  /* locals at a time; 0: 16 */
-    /* Slots that a thread may keep at hand, up to 2^28. 0: 256, or less so that all threads' but one's are at most a quarter of
-     * max_capacity; if that leaves less than 4, none. KOLK_NO_CACHE: none. */
+    uint32_t max_threads;  /* locals at the same time; 0: 16 */
+    /* Free slots that a thread may keep, up to 2^28. 0: 256, or less, so that all threads but one keep a quarter of
+     * max_capacity at most; if that leaves less than 4, none. KOLK_NO_CACHE: none. */
     uint32_t cache;
     uint32_t tag;    /* of handles; 0: a hash of the name */
     bool no_handles; /* 1 byte a slot instead of 4 */
     bool exact;      /* two threads that free one object at the very same moment: see kolk_local_free */
     /* Settings of the debug mode: "fill,guard,quarantine=64,sites" and the like (base.h); NULL: none, but KOLK_DEBUG in
-     * the environment counts before this. A pool in debug mode keeps nothing at hand, and takes a lock now and then. */
+     * the environment counts before this. A pool in debug mode is uncached for ever, and takes a lock now and then. */
     const char *debug;
 } kolk_shared_desc;
 
-/* ---- Structs: nothing to read; ask the functions ------------------------------------------------------------------- */
+/* ---- Structs: nothing to read; ask the functions ----------------------------------------------------------------- */
 
 /* A thread's way into the pool. */
 typedef struct kolk_local {
@@ -140,8 +144,8 @@ typedef struct kolk_members {
     uint32_t lock;   /* of who has which */
 } kolk_members;
 
-/* The free slots that no thread has. What different threads write is 128 bytes apart, so that processors don't take it from
- * each other for nothing. */
+/* The free slots that no thread has. What different threads write is 128 bytes apart, so that processors don't take it
+ * from each other for nothing. */
 typedef struct kolk_depot {
     kolk_slot_set free;    /* 1 << word_shift slots in a word */
     kolk_members *members; /* whose magazines it fills */
@@ -198,7 +202,7 @@ typedef struct kolk_shared {
     uint32_t waiters_lock, waiters_forks;
 } kolk_shared;
 
-/* ---- Life ------------------------------------------------------------------------------------------------------------ */
+/* ---- Life -------------------------------------------------------------------------------------------------------- */
 
 /* Anything but KOLK_OK (a broken rule of the descriptor, or KOLK_NO_MEMORY) leaves it all zero. */
 static inline kolk_status kolk_shared_init(kolk_shared *pool, const kolk_shared_desc *desc);
@@ -206,43 +210,44 @@ static inline kolk_status kolk_shared_init(kolk_shared *pool, const kolk_shared_
 /* Nobody may use the pool any more: all locals are gone, or will not be used again. */
 KOLK_API void kolk_shared_deinit(kolk_shared *pool);
 
-/* Makes a local, for the calling thread, until this thread ends or deinits it; a thread may have several. (One that is only
- * zeroed may not be used at all.) KOLK_TOO_MANY_THREADS: there are max_threads; then alloc gives NULL by it. A thread that has
- * ended without a deinit does not count, where the system tells (Linux, Windows): what it had at hand goes home now. */
+/* Makes a local for the calling thread, until this thread ends or deinits it. A thread may have several. (A local that
+ * is only zeroed may not be used at all.) KOLK_TOO_MANY_THREADS: there are max_threads; alloc through such a local
+ * gives NULL. A thread that has ended without a deinit does not count, where the system tells (Linux, Windows): its
+ * free slots are reclaimed now. */
 KOLK_API kolk_status kolk_local_init(kolk_local *local, kolk_shared *pool);
 
-/* The calling thread's own local, made at the first call and deinit'd when the thread ends: for code that has nowhere to keep
- * one. Some nanoseconds, so ask once for many objects. NULL: there are max_threads, or the process has more such pools than
- * the system has keys (1,024 on Linux). */
+/* The calling thread's own local, made at the first call and deinit'd when the thread ends: for code that has nowhere
+ * to keep one. A call takes some nanoseconds, so ask once for many objects. NULL: there are max_threads, or the process
+ * has more such pools than the system has keys (1,024 on Linux). */
 KOLK_API kolk_local *kolk_local_of_thread(kolk_shared *pool);
 
-/* Brings its free slots home; it must be initialised again before its next use. What it has allocated stays alive. Takes a lock
- * for moments, as init does. */
+/* Returns its free slots to the depot; it must be initialised again before its next use. What it has allocated stays
+ * alive. Takes a lock for moments, as init does. */
 KOLK_API void kolk_local_deinit(kolk_local *local);
 
-/* Brings its free slots home: before the thread sleeps for long. Lock-free. */
+/* Returns its free slots to the depot: before the thread sleeps for long. Lock-free. */
 KOLK_API void kolk_local_flush(kolk_local *local);
 
-/* ---- Objects --------------------------------------------------------------------------------------------------------- */
+/* ---- Objects ----------------------------------------------------------------------------------------------------- */
 
 /* An object, or NULL: see Capacity above. Lock-free. */
 KOLK_INLINE void *kolk_local_alloc(kolk_local *local);
 
-/* The same, but waits for one until the deadline: NULL after it; with KOLK_NOW it is kolk_local_alloc. First come, first served:
- * who waits gets the next object that is freed, before those who came later and wait. (An alloc that does not wait takes what it
- * finds.) Nothing but an object and the deadline ends a wait: pthread_cancel does not. Where objects are freed later, wait
- * offline: the slots that are waited for may wait for this thread. (Each second one of the waiters looks whether they wait for
- * a thread that has ended without a word.) To limit something to a few, take a pool without caches: others have more than their
- * capacity. */
+/* The same, but waits for an object until the deadline: NULL after it; with KOLK_NOW it is kolk_local_alloc. First
+ * come, first served: of the threads that wait, the first one gets the next object that is freed. (An alloc that does
+ * not wait takes what it finds.) Only an object or the deadline ends a wait; pthread_cancel does not. Where objects are
+ * freed later, wait offline: the slots that are waited for may wait for this thread. (Each second one of the waiters
+ * looks whether they wait for a thread that has ended without a deinit.) To limit something to a few, take a pool
+ * without caches: others have more than their capacity. */
 KOLK_API void *kolk_local_alloc_wait(kolk_local *local, kolk_deadline deadline);
 
 /* Takes back an object of the pool, whichever thread allocated it, once; its handles are stale from now on. NULL does
- * nothing. A bug of the caller otherwise, which is reported: a double free, a pointer that is not of this pool or not the
- * start of an object. Two threads that free one object at the very same moment are both believed, and the slot is handed
- * out twice; with .exact one of them is reported, for some nanoseconds a free. Lock-free. */
+ * nothing. Anything else is a bug of the caller and is reported: a double free, a pointer that is not of this pool or
+ * not the start of an object. Two threads that free one object at the very same moment are both believed, and the slot
+ * is handed out twice; with .exact one of them is reported, which costs some nanoseconds a free. Lock-free. */
 KOLK_INLINE void kolk_local_free(kolk_local *local, void *object);
 
-/* ---- Deferred free: for readers that take no lock -----------------------------------------------------------------------
+/* ---- Deferred free: for readers that take no lock ------------------------------------------------------------------
  *
  *     #include <kolk/kolk.h>
  *     #include <stdatomic.h>
@@ -258,39 +263,40 @@ KOLK_INLINE void kolk_local_free(kolk_local *local, void *object);
  *
  *     int answer_a_request(routes_local *local) {
  *         int metric = atomic_load(&current)->metric;                 // no lock, and no wait
- *         routes_quiesce(local);                                      // it has no pointer any more to what is not its own:
+ *         routes_quiesce(local);                                      // it has no pointer to others' objects any more:
  *         return metric;                                              // after a request, at the end of a frame
  *     }
  *
  * (examples/routes.c is a program of these.)
  *
- * In a pool in which something is freed later, each thread that has a local calls quiesce again and again, or is offline: one
- * that does neither holds up these slots for all. (Quiescent-state-based reclamation: McKenney, Slingwine 1998; here with
- * epochs.) */
+ * In a pool in which something is freed later, each thread that has a local calls quiesce again and again, or is
+ * offline. A thread that does neither holds up these slots for all. (Quiescent-state-based reclamation: McKenney,
+ * Slingwine 1998; here with epochs.) */
 
-/* Frees it, as kolk_local_free does: at once for handles, for `count` and for who asks whether it is live. But its contents
- * stay, and its slot comes home only after every local that is online, this one too, has passed a quiesce that began after this
- * call; at the latest with the third round of these. Until then it counts as alive for Capacity. What it points to is not freed
- * with it. O(1), one or two atomic operations. Lock-free. */
+/* Frees it as kolk_local_free does: handles, `count` and is_live know nothing of it any more. But its contents stay,
+ * and its slot is free only after every local that is online, this one too, has passed a quiesce that began after this
+ * call; at the latest with the third round of these. Until then it counts as alive for Capacity. What it points to is
+ * not freed with it. O(1), one or two atomic operations. Lock-free. */
 KOLK_API void kolk_local_free_later(kolk_local *local, void *object);
 
-/* The calling thread holds no pointers to objects that anybody may have freed later. Two loads if nothing waits for that;
- * otherwise also a look at each local, and once an epoch O(slots / 4096) and the slots that come home. Lock-free; but slots
- * that were freed later come home only when all threads go on. (Each 1024th time that one is behind, it looks under a lock
- * whether that has ended without a word.) */
+/* The calling thread holds no pointers to objects that any thread may have freed later. Two loads if no slot waits for
+ * that; otherwise also a look at each local, and once an epoch O(slots / 4096) and the slots that become free.
+ * Lock-free; but slots that were freed later become free only when all threads go on. (Each 1024th time that a thread
+ * finds another behind, it looks under a lock whether that one has ended without a deinit.) */
 KOLK_API void kolk_local_quiesce(kolk_local *local);
 
-/* The thread holds no such pointers until it is online again: before it blocks. A local is online when it is made. Lock-free. */
+/* The thread holds no such pointers until it is online again: before it blocks. A local is online when it is made.
+ * Lock-free. */
 KOLK_API void kolk_local_offline(kolk_local *local);
 KOLK_API void kolk_local_online(kolk_local *local);
 
-/* ---- Handles and questions, from any thread: all lock-free but is_valid ------------------------------------------------ */
+/* ---- Handles and questions, from any thread: all lock-free but is_valid ------------------------------------------ */
 
 /* The handle of a live object; null, and a report, if it is not one. */
 KOLK_API kolk_handle kolk_shared_handle(const kolk_shared *pool, const void *object);
 
-/* The object of a handle, or NULL if it was freed. It may be freed the moment after: whoever looks objects up while others
- * free them must know that they don't free these. After 2^31 lives of its slot a handle is good again. */
+/* The object of a handle, or NULL if it was freed. It may be freed the moment after: a thread that looks objects up
+ * while others free some must know that they don't free these. After 2^31 lives of its slot a handle is good again. */
 KOLK_INLINE void *kolk_shared_get(const kolk_shared *pool, kolk_handle handle);
 
 /* Is it the start of a live object? Any pointer may be asked about. */
@@ -299,23 +305,23 @@ KOLK_API bool kolk_shared_is_live(const kolk_shared *pool, const void *object);
 /* Objects alive: exact while nobody allocates or frees, otherwise nearly. O(slots / 64). */
 KOLK_API uint32_t kolk_shared_count(const kolk_shared *pool);
 
-/* The next live object in ascending order of slots, after this one (which may have been freed since); NULL starts,
- * NULL ends. While others work, one that is allocated or freed meanwhile may be visited or not; all others are. A
+/* The next live object in ascending order of slots, after this one (which may have been freed since); NULL starts, NULL
+ * ends. An object that other threads allocate or free during the walk may be visited or not; all others are visited. A
  * pointer that is no object of this pool is a bug of the caller and gives NULL.
  *
- * Under sanitizers and memcheck objects come from malloc, and a pointer alone does not tell the slot. There an object that
- * next gave is known, live or freed, until 64 others that next gave have been freed after it; an object that next did not give,
- * until it is freed and its slot is used again. */
+ * Under sanitizers and memcheck objects come from malloc, and a pointer alone does not tell the slot. There an object
+ * that next gave is known, live or freed, until 64 others that next gave have been freed after it; an object that next
+ * did not give, until it is freed and its slot is used again. */
 KOLK_API void *kolk_shared_next(const kolk_shared *pool, const void *object);
 
-/* capacity, max_capacity and peak are those of slots, with what is more than max_capacity; peak counts all that were ever taken
- * from the pool into a cache. */
+/* capacity, max_capacity and peak count slots, also those beyond max_capacity; peak counts all that were ever taken
+ * into a magazine. */
 KOLK_API void kolk_shared_stats(const kolk_shared *pool, kolk_stats *out);
 
 /* Checks every invariant of src/shared/shared.c, for tests; nobody may allocate or free meanwhile. */
 KOLK_API bool kolk_shared_is_valid(const kolk_shared *pool);
 
-/* ---- Inside ---------------------------------------------------------------------------------------------------------- */
+/* ---- Inside ------------------------------------------------------------------------------------------------------ */
 
 /* type_size and type_align are 0, or of the type of a typed pool. */
 KOLK_API kolk_status kolk_shared_init_type(kolk_shared *pool, const kolk_shared_desc *desc, size_t type_size,

@@ -1,8 +1,9 @@
-/* kolk/shared.inl: the fast paths of shared.h. With -DKOLK_EXTERN they stay out, and calls go to the library, where each is
- * emitted once.
+/* kolk/shared.inl: the fast paths of shared.h. With -DKOLK_EXTERN they stay out, and calls go to the library, where
+ * each is emitted once.
  *
- * The functions that end in _sized take the stride as an argument: see pool.inl. A life is counted by whoever has the slot;
- * others may look meanwhile, as at a magazine's top, so these are atomic loads and stores, which are plain ones in the machine. */
+ * The functions that end in _sized take the stride as an argument: see pool.inl. Only the thread that has a slot counts
+ * its life, and only its owner moves a magazine's top. Others may read both at any moment. So these are atomic loads
+ * and stores, which are plain ones in the machine. */
 #ifndef KOLK_SHARED_INL
 #define KOLK_SHARED_INL
 

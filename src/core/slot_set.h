@@ -1,17 +1,17 @@
-/* slot_set.h: a set of slots that many threads put into and take from at the same time, lock-free: those that are free, or
- * those that are to be free later.
+/* slot_set.h: a set of slots that many threads put into and take from at the same time, lock-free: those that are free,
+ * or those that are to be free later.
  *
  *     words      11..1..1   ........   .1..1...   1....1..      1 bit a slot
  *     summary    1 . 1 1                                        1 bit a word that may have bits
  *
- * A put ORs bits into a word, a take exchanges the whole word for 0, or takes one bit by a compare-and-exchange. No slot has a
- * link to another, so ABA cannot occur, and a stray write into an object corrupts nothing. Whoever owns the set decides how
- * many of a word's bits it uses.
+ * A put ORs bits into a word, a take exchanges the whole word for 0, or takes one bit by a compare-and-exchange. No
+ * slot has a link to another, so ABA cannot occur, and a stray write into an object corrupts nothing. Whoever owns the
+ * set decides how many of a word's bits it uses.
  *
- * The summary. Taking a word clears its bit first; putting into a word sets its bit afterwards, if it is not set. So a bit may be
- * set though its word is empty: the next search finds that out. But a word into which a put has ended has its bit set, or
- * another thread is just taking all of it. The summary needs no memory order of its own: a taker and a putter of one word are
- * ordered by the word. Taking one slot leaves the bit alone. */
+ * The summary. Taking a word clears its bit first; putting into a word sets its bit afterwards, if it is not set. So a
+ * bit may be set though its word is empty: the next search finds that out. But a word into which a put has ended has
+ * its bit set, or another thread is just taking all of it. The summary needs no memory order of its own: a taker and a
+ * putter of one word are ordered by the word. Taking one slot leaves the bit alone. */
 #ifndef KOLK_SRC_SLOT_SET_H
 #define KOLK_SRC_SLOT_SET_H
 
@@ -21,15 +21,15 @@
 #include "atomics.h"
 #include "bits.h"
 
-/* Bytes of the two arrays of a set with so many words: words, then summary. */
+/* Bytes of the two arrays of a set that has this many words: words, then summary. */
 static inline void kolk_slot_set_measure(uint64_t words, uint64_t sizes[2]) {
     sizes[0] = words * 8;
     sizes[1] = kolk_bits_words(words) * 8;
 }
 
-/* Both orders of the OR: with the exchange in take_word. If that came before, so did its clearing of the summary's bit, and the
- * load here sees it. If it comes later, it takes what was put. That the word was not empty says nothing about the summary: an
- * earlier put may not have set the bit yet. */
+/* Both orders of the OR: with the exchange in take_word. If that came before, so did its clearing of the summary's bit,
+ * and the load here sees it. If it comes later, it takes what was put. That the word was not empty says nothing about
+ * the summary: an earlier put may not have set the bit yet. */
 static inline void kolk_slot_set_put(const kolk_slot_set *set, uint32_t word, uint64_t bits) {
     uint64_t bit = kolk_bits_at(word);
     KOLK_ASSERT(bits != 0);
@@ -53,14 +53,14 @@ static inline uint64_t kolk_slot_set_take_one(const kolk_slot_set *set, uint32_t
     return 0;
 }
 
-/* ---- Search -------------------------------------------------------------------------------------------------------- */
+/* ---- Search ------------------------------------------------------------------------------------------------------ */
 
-/* A walk over the words that the summary names: from one word on, all round, and back to that word. It reads each word of the
- * summary once (the first one twice), so it visits what was there at many moments. */
+/* A walk over the words that the summary names: from one word on, all round, and back to that word. It reads each word
+ * of the summary once (the first one twice), so it visits what was there at many moments. */
 typedef struct kolk_slot_walk {
     const kolk_slot_set *set;
     uint64_t left;             /* of the summary's word `at`: what is still to be visited */
-    uint32_t at, looks, words; /* of the summary: this word, so many more to read, of so many */
+    uint32_t at, looks, words; /* of the summary: this word; how many more to read; how many it has */
 } kolk_slot_walk;
 
 /* `words` of the set are in use. */
@@ -82,13 +82,13 @@ static inline bool kolk_slot_walk_next(kolk_slot_walk *walk, uint32_t *word) {
     return true;
 }
 
-/* ---- All slots ------------------------------------------------------------------------------------------------------- */
+/* ---- All slots --------------------------------------------------------------------------------------------------- */
 
 /* Gets slots of one word: the bits count from this slot. */
 typedef void kolk_slots_taker(void *context, uint32_t slot, uint64_t bits);
 
-/* Takes all slots of one word out, `part` bits at a time. A part leaves the set before the taker gets it: a fork's child may have
- * to go on here, and what it finds in the set must not be anywhere else. */
+/* Takes all slots of one word out, `part` bits at a time. A part leaves the set before the taker gets it: a fork's
+ * child may have to go on here, and what it finds in the set must not be anywhere else. */
 static inline void kolk_slot_set_drain_word(const kolk_slot_set *set, uint32_t word, unsigned part,
                                             kolk_slots_taker *taker, void *context) {
     uint64_t *at = &set->words[word], mask = ~UINT64_C(0) >> (64 - part), bits = kolk_load(at, KOLK_RELAXED);
@@ -100,8 +100,8 @@ static inline void kolk_slot_set_drain_word(const kolk_slot_set *set, uint32_t w
     }
 }
 
-/* Takes all slots out of a set whose words have 64 slots each, `part` bits of a word at a time; false if there were none. Nobody
- * else may put into it or take from it meanwhile. */
+/* Takes all slots out of a set whose words have 64 slots each, `part` bits of a word at a time; false if there were
+ * none. Nobody else may put into it or take from it meanwhile. */
 static inline bool kolk_slot_set_drain(const kolk_slot_set *set, uint64_t words, unsigned part, kolk_slots_taker *taker,
                                        void *context) {
     uint64_t n = kolk_bits_words(words);

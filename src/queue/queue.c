@@ -3,48 +3,50 @@
  *     cells     | turn, item | turn, item | turn, item | ... | capacity |
  *     ticket    | lap ............................ | cell's number | gate |
  *
- * To those who push, room is what an item is to those who pop. So the queue has two ends which are alike: at each an
- * operation takes the next ticket, which names a cell, passes the cell on, and leaves it to the other end's ticket of the
- * same number:
+ * Room is to a push what an item is to a pop. So the queue has two ends that are alike. An operation at an end takes
+ * the next ticket, which names a cell, does its work there, and leaves the cell to the other end's ticket of the same
+ * number:
  *
  *     end     finds the turn      does               leaves the turn
  *     push    lap                 copies the item in     lap + 1
  *     pop     lap + 1             copies it out          the next lap
  *
- * (a lap counted in tickets, so that laps are far apart: Vyukov's bounded queue, 2010, but for the phase, which his lacks:
- * so that with one cell "taken" is not "free in the next lap"). A ticket is taken by one compare-and-exchange, and only when
- * its cell has come round; cells come round in the order of tickets, so there is one order, first in, first out. A ticket
- * that comes round after capacity steps needs no division, and any capacity works.
+ * A lap is counted in tickets, so laps are far apart. (Vyukov's bounded queue, 2010, has no phase: there, with one
+ * cell, "taken" would be "free in the next lap".) An operation takes its ticket by one compare-and-exchange, and only
+ * when the ticket's cell has come round. Cells come round in the order of tickets, so there is one order: first in,
+ * first out. Tickets start again after `capacity` steps, which needs no division, and any capacity works.
  *
- * A cell that has not come round does not tell why: is the queue empty, or is a push between ticket and turn? The other
- * end's ticket tells. An empty queue has the same ticket at both ends, a full one those of the same cell a lap apart; then
- * that was so when the second ticket was read, since tickets only advance and pass none of these limits. So EMPTY and FULL
- * are true. Otherwise the cell will come round in a moment, which is waited for: the one thing here that is not lock-free.
+ * A cell that has not come round does not tell why: the queue may be empty, or a push may be between ticket and turn.
+ * The other end's ticket tells. An empty queue has the same ticket at both ends, and a full one has tickets of the same
+ * cell, a lap apart. Tickets only advance, and none passes these limits, so what they say was true when the second one
+ * was read. So EMPTY and FULL are true. Otherwise the cell comes round in a moment, for which the operation waits: the
+ * one thing here that is not lock-free.
  *
- * Sleeping. Who finds nothing lines up at its end, sets `asleep`, looks once more, and sleeps. Who has passed looks at the
- * other end's `asleep`, and calls the first in line if it is set. Both are a write and then a read, of the ticket and of
- * `asleep`, all in the one order of sequentially consistent operations: at least one of the two sees the other (Dekker). So
- * nobody sleeps while there is something to take and nobody was called. One is called at a time; it takes what it finds,
- * leaves the line, sets `asleep` again if others are in it, and calls the next if there is more. So who calls does a system
- * call for one at most, none for those who sleep on, and none while one of them is on its way. tests/models/queue.pml is
- * this protocol for SPIN.
+ * Sleeping. A thread that finds nothing joins the wait queue of its end, sets `asleep`, looks once more, and sleeps. A
+ * thread that has done its work looks at the other end's `asleep`, and calls the first waiter if it is set. Each of the
+ * two writes and then reads: the ticket, and `asleep`. All of these are in the one sequentially consistent order, so at
+ * least one of the two sees the other (Dekker). So no thread sleeps while there is something to take and no waiter has
+ * been called. One waiter is called at a time. It takes what it finds, leaves the wait queue, sets `asleep` again if
+ * others are in it, and calls the next one if there is more. So a caller does one system call at most, and none while a
+ * called waiter is on its way. tests/models/queue.pml is this protocol for SPIN.
  *
- * Fairness. Who comes and finds something takes it, even if others are in line: their turn costs a switch of threads. Who
- * was called, found nothing and still finds nothing a millisecond later closes the gate halfway (HELD): then only the first
- * in line passes, and it is this one. The gate is the lowest bits of the ticket, which the compare-and-exchange sees anyway:
- * neither this nor the end of the queue is a branch on the way.
+ * Fairness. A thread that comes and finds something takes it, even if others wait, since their turn costs a switch of
+ * threads. A waiter that was called, found nothing, and still finds nothing a millisecond later closes the gate halfway
+ * (HELD). Then only the first waiter passes, and that is this one. The gate is the lowest bits of the ticket, which the
+ * compare-and-exchange reads anyway: neither fairness nor the end of the queue costs a branch on the usual way.
  *
- * The end. A gate without OPEN lets nobody through. What it means is told under the lock, which close, shutdown, reopen and
- * clear hold, so that nobody sees half of them. A waiter may sleep through any number of endings, each with a reopen behind
- * it. So `endings` of an end counts those that let its waiters go: every shutdown, and every close, but at the end where items
- * are popped only a close that left none. A waiter compares both counts with those it began with. A count never goes back, so
- * no ending hides another (but for 2^32 of them during one wait).
+ * The end. A gate without OPEN lets no operation through. What that means is told under the lock, which close,
+ * shutdown, reopen and clear hold, so that no thread sees half of them. A waiter may sleep through any number of
+ * endings, each with a reopen behind it. So `endings` of an end counts those that let its waiters go: every shutdown,
+ * and every close, except that where items are popped only a close counts that left no item. A waiter compares both
+ * counts with those it began with. A count never goes back, so no ending hides another (unless there are 2^32 of them
+ * during one wait).
  *
  * Invariants (kolk_queue_is_valid):
  *     I1  0 <= count <= capacity; the tickets' numbers are below capacity
  *     I2  the turn of a cell from the pop's ticket to the push's is its lap + 1, of all others the lap that comes next
  *     I3  OPEN is set at both ends, or, closed, where items are popped, or, shut down, at none
- *     I4  nobody is in line, FROZEN and HELD are not set, the locks are free
+ *     I4  no thread waits, FROZEN and HELD are not set, the locks are free
  *     I5  `asleep` is set if and only if there is an fd that is not readable */
 #undef KOLK_EXTERN /* the functions of base.inl are emitted in base.c, also in a program that is compiled with it */
 #include "kolk/base.inl"
@@ -76,12 +78,13 @@ enum { PUSH = KOLK_WRITABLE, POP = KOLK_READABLE }; /* the ends */
 
 /* The gate. Operations pass if it is OPEN and nothing else. */
 #define OPEN    1u
-#define HELD    2u /* only the first in line may pass */
+#define HELD    2u /* only the first waiter may pass */
 #define FROZEN  4u /* clear looks at both ends: look under the lock */
 #define GATE    7u
 #define TICKETS 3 /* above these bits */
 
-/* The two counts in `endings`. Shutdowns are the lower one: a waiter that sees it wrap gets KOLK_SHUTDOWN all the same. */
+/* The two counts in `endings`. Shutdowns are the lower one: a waiter that sees it wrap gets KOLK_SHUTDOWN all the
+ * same. */
 #define ONE_SHUTDOWN UINT64_C(1)
 #define ONE_CLOSE    (UINT64_C(1) << 32)
 
@@ -96,14 +99,14 @@ enum { PUSH = KOLK_WRITABLE, POP = KOLK_READABLE }; /* the ends */
 #define LOOK_NS      INT64_C(0)
 #endif
 #ifndef LOOK_NS                /* bench/backoff.cc tries others, for these three */
-#define LOOK_NS INT64_C(50000) /* look again for so long before lining up */
+#define LOOK_NS INT64_C(50000) /* look again for so long before joining the waiters */
 #endif
 #ifndef SHORTEST_PAUSE
 #define SHORTEST_PAUSE 200 /* nanoseconds between two looks; doubled each time */
 #define LONGEST_PAUSE  800 /* then give way between two looks */
 #endif
 
-/* ---- Tickets and cells ----------------------------------------------------------------------------------------------- */
+/* ---- Tickets and cells ------------------------------------------------------------------------------------------- */
 
 typedef struct cell {
     uint64_t turn;
@@ -160,7 +163,7 @@ static size_t count_between(const kolk_queue *queue, uint64_t from, uint64_t to)
     return (size_t)((to & ~queue->mask) == (from & ~queue->mask) ? cells : cells + queue->capacity);
 }
 
-/* ---- The line ---------------------------------------------------------------------------------------------------------- */
+/* ---- Waiters ----------------------------------------------------------------------------------------------------- */
 
 typedef struct queue_waiter {
     kolk_waiter link; /* first: what is in the queue of waiters */
@@ -168,13 +171,13 @@ typedef struct queue_waiter {
     int64_t since;    /* when it was called and found nothing, first */
 } queue_waiter;
 
-/* Under the end's lock: the one order of all looks at `asleep` is that of their tickets too (see above). */
+/* Under the end's lock. All looks at `asleep` are in one order with those at tickets: see Sleeping. */
 static void show_asleep(kolk_queue_end *end) {
     bool waits = end->waiters.first || (end->fd && !end->fd_called);
     kolk_exchange(&end->asleep, !end->called && waits, KOLK_SEQ_CST);
 }
 
-/* Wakes the first in line, if nobody is on the way. */
+/* Wakes the first waiter, unless a called one is on its way. */
 static KOLK_APART void call_next(kolk_queue_end *end) {
     uint32_t *sleeps_on = NULL;
     kolk_lock_word(&end->lock);
@@ -188,7 +191,7 @@ static KOLK_APART void call_next(kolk_queue_end *end) {
     }
     show_asleep(end);
     kolk_unlock_word(&end->lock);
-    if (sleeps_on) kolk_wake(sleeps_on, 1); /* it may have returned: then nobody sleeps there, or wakes for no reason */
+    if (sleeps_on) kolk_wake(sleeps_on, 1); /* it may have returned: see wait_queue.h */
 }
 
 /* After an operation: the other end has something new. */
@@ -196,8 +199,8 @@ static inline void tell(kolk_queue *queue, int other) {
     if (KOLK_UNLIKELY(kolk_load(&queue->ends[other].asleep, KOLK_SEQ_CST))) call_next(&queue->ends[other]);
 }
 
-/* Goes to the end of the line, or, being in it, back to sleep; is it the first? */
-static bool line_up(kolk_queue_end *end, queue_waiter *me, bool is_new) {
+/* The waiter joins as the last one, or, having been called, goes back to sleep; is it the first? */
+static bool join_end(kolk_queue_end *end, queue_waiter *me, bool is_new) {
     kolk_lock_word(&end->lock);
     if (is_new) kolk_waiter_join(&end->waiters, &me->link);
     kolk_store(&me->link.woken, 0, KOLK_RELAXED);
@@ -208,14 +211,14 @@ static bool line_up(kolk_queue_end *end, queue_waiter *me, bool is_new) {
     return is_first;
 }
 
-/* Is there something for those who wait, be it the end? What a file descriptor tells. */
+/* Is there an item or room for waiters, or has the queue ended? This is what a file descriptor tells. */
 static bool has_news(const kolk_queue *queue, int end) {
     bool open = kolk_load(&queue->ends[PUSH].ticket, KOLK_SEQ_CST) & OPEN;
     return !open || has_something(queue, end);
 }
 
-/* Leaves the line, and lets the next one have what is left. */
-static void leave_line(kolk_queue *queue, int at, queue_waiter *me) {
+/* The waiter leaves, and what it left is the next one's. */
+static void leave_end(kolk_queue *queue, int at, queue_waiter *me) {
     kolk_queue_end *end = &queue->ends[at];
     kolk_lock_word(&end->lock);
     kolk_waiter_leave(&end->waiters, &me->link);
@@ -227,8 +230,9 @@ static void leave_line(kolk_queue *queue, int at, queue_waiter *me) {
     if (others && has_news(queue, at)) call_next(end);
 }
 
-/* The first in line was called and found nothing: somebody was faster. For too long: the gate lets only the first in line
- * pass. (An ending calls all who are in line. But those behind the first were not overtaken: they have to wait for it.) */
+/* The first waiter was called and found nothing: another thread was faster. When that has lasted too long, the gate
+ * lets only the first waiter pass. (An ending calls all waiters. But those behind the first were not overtaken: they
+ * wait for it.) */
 static void mind_being_overtaken(kolk_queue_end *end, queue_waiter *me) {
     int64_t now = kolk_now_ns();
     if (me->since == 0) me->since = now;
@@ -237,7 +241,7 @@ static void mind_being_overtaken(kolk_queue_end *end, queue_waiter *me) {
     kolk_fetch_or(&end->ticket, HELD, KOLK_SEQ_CST);
 }
 
-/* Those who poll an end have found nothing there. */
+/* A program that polls an end has found nothing there. */
 static void reset_fd(kolk_queue *queue, int at) {
     kolk_queue_end *end = &queue->ends[at];
     if (!kolk_load(&end->fd, KOLK_RELAXED)) return;
@@ -249,7 +253,7 @@ static void reset_fd(kolk_queue *queue, int at) {
     if (has_news(queue, at)) call_next(end);
 }
 
-/* ---- The end ------------------------------------------------------------------------------------------------------------- */
+/* ---- The end ----------------------------------------------------------------------------------------------------- */
 
 /* What a closed gate means at this end: KOLK_OK if it is open again, or if there are items left to pop. (What was seen
  * before may have been another ending.) */
@@ -262,8 +266,9 @@ static KOLK_APART kolk_status look_under_lock(kolk_queue *queue, int end) {
     return ending;
 }
 
-/* What a waiter gets that has waited at this end since `endings`: KOLK_OK if no ending has let it go. (A pop to which a close
- * left items looks for them as ever: if others take them the queue is closed, or, reopened meanwhile, empty.) */
+/* What a waiter gets that has waited at this end since `endings`: KOLK_OK if no ending has let it go. (A pop to which a
+ * close left items goes on looking for them. If others take them, the queue is closed, or empty if it was reopened in
+ * between.) */
 static kolk_status ended_since(const kolk_queue *queue, int end, uint64_t endings) {
     uint64_t now = kolk_load(&queue->endings[end], KOLK_SEQ_CST);
     if (now == endings) return KOLK_OK;
@@ -313,7 +318,7 @@ void kolk_queue_reopen(kolk_queue *queue) {
     kolk_unlock_word(&queue->lock);
 }
 
-/* ---- Passing items --------------------------------------------------------------------------------------------------------- */
+/* ---- Passing items ----------------------------------------------------------------------------------------------- */
 
 /* Another thread is in the middle of an operation: looks again soon, and if it seems to be interrupted, later. */
 static void look_later(uint32_t *looks) {
@@ -324,7 +329,7 @@ static void look_later(uint32_t *looks) {
         kolk_wait(&nothing, 0, (kolk_deadline){kolk_now_ns() + NAP_NS});
 }
 
-/* Where it sees the program's item, gcc -flto warns of a memcpy of 8 bytes to one that is smaller; but not of this. */
+/* Where gcc -flto sees the program's item, it warns of a memcpy of 8 bytes to a smaller one, but not of this. */
 static inline void copy(void *to, const void *from, size_t size) {
     typedef struct __attribute__((may_alias, packed)) eight {
         uint64_t bytes;
@@ -346,8 +351,9 @@ static inline void pass_cell(cell *there, uint64_t turn, void *item, size_t size
     kolk_store(&there->turn, turn, KOLK_RELEASE); /* partner: has_turn */
 }
 
-/* A walk through the ring, for push_n and pop_n: less work a cell than to find each by its ticket. A copy of what it needs:
- * as far as the compiler knows, an item that is copied may lie in the queue's struct. */
+/* A walk through the ring, for push_n and pop_n: this is less work for each cell than finding it by its ticket. It
+ * copies what it needs from the queue, since the compiler must assume that an item which is copied lies in the queue's
+ * struct. */
 typedef struct walk {
     unsigned char *at, *last, *first;
     size_t stride;
@@ -372,7 +378,7 @@ static inline void go_on(walk *it) {
     }
 }
 
-/* How many cells have come round, from the ticket's on, up to most. */
+/* How many cells have come round, from the ticket's cell on; at most `most`. */
 static inline size_t come_round(const kolk_queue *queue, uint64_t ticket, size_t most, int end) {
     size_t count = 0;
     for (walk it = walk_from(queue, ticket, turn_before(queue, ticket, end)); count < most; count++, go_on(&it))
@@ -386,7 +392,8 @@ static inline void pass_cells(const kolk_queue *queue, uint64_t ticket, unsigned
         pass_cell((cell *)(void *)it.at, it.turn, items, size, end);
 }
 
-/* Passes up to *n items, or finds why not: then *n is 0. KOLK_FULL means that there is nothing to take, at either end. */
+/* Passes up to `most` items, and says in *n how many; 0 with the reason why not. KOLK_FULL means, at either end, that
+ * there is nothing to take. */
 static KOLK_WITHIN kolk_status pass(kolk_queue *queue, int end, void *items, size_t *n, size_t most,
                                     bool may_pass_held) {
     kolk_queue_end *here = &queue->ends[end];
@@ -430,15 +437,15 @@ static KOLK_WITHIN kolk_status pass(kolk_queue *queue, int end, void *items, siz
     }
 }
 
-/* One look of somebody who waits since `endings`. */
+/* One look of a call that waits since `endings`. */
 static kolk_status look_again(kolk_queue *queue, int end, void *items, size_t *n, size_t most, bool may_pass_held,
                               uint64_t endings) {
     kolk_status status = ended_since(queue, end, endings);
     return status == KOLK_OK ? pass(queue, end, items, n, most, may_pass_held) : status;
 }
 
-/* Looks again, less and less often, so that the other side gets ahead, and then by one cache line after another. If that
- * takes long, the other side may be waiting for this processor. */
+/* Looks again, less and less often, so that the other side gets several cache lines ahead. If that takes long, the
+ * other side may be waiting for this processor, so it gives way between two looks. */
 static kolk_status look_for_a_while(kolk_queue *queue, int end, void *items, size_t *n, size_t most, uint64_t endings,
                                     kolk_deadline deadline) {
     int64_t now = kolk_now_ns(), begin = now, pause = SHORTEST_PAUSE;
@@ -463,18 +470,18 @@ static KOLK_APART kolk_status wait_at_end(kolk_queue *queue, int at, void *items
     bool in_time = true;
     kolk_status status = KOLK_FULL;
     for (bool is_new = true; status == KOLK_FULL; is_new = false) {
-        bool is_first = line_up(end, &me, is_new);
+        bool is_first = join_end(end, &me, is_new);
         if (is_first && !is_new && in_time) mind_being_overtaken(end, &me);
         status = look_again(queue, at, items, n, most, is_first || !in_time, endings); /* a time-out has to be true */
         if (status != KOLK_FULL) break;
         if (!in_time) status = KOLK_TIMEOUT;
         while (in_time && !kolk_load(&me.link.woken, KOLK_RELAXED)) in_time = kolk_waiter_sleep(&me.link, deadline);
     }
-    leave_line(queue, at, &me);
+    leave_end(queue, at, &me);
     return status;
 }
 
-/* What pass could not do at once. */
+/* For what could not be done at once: looks for a while, then waits; then says why not. */
 static KOLK_APART kolk_status wait_for(kolk_queue *queue, int end, void *items, size_t *n, size_t most,
                                        kolk_deadline deadline) {
     uint64_t endings = kolk_load(&queue->endings[end], KOLK_SEQ_CST);
@@ -484,7 +491,7 @@ static KOLK_APART kolk_status wait_for(kolk_queue *queue, int end, void *items, 
     if (deadline.ns != KOLK_NOW.ns) {
         status = look_for_a_while(queue, end, items, n, most, endings, deadline);
         if (status == KOLK_FULL) status = wait_at_end(queue, end, items, n, most, endings, deadline);
-        kolk_status ending = ended_since(queue, end, endings); /* also one that came, and went, during the last look */
+        kolk_status ending = ended_since(queue, end, endings); /* also one that came and went during the last look */
         if (status != KOLK_OK && ending != KOLK_OK) status = ending;
     } else if (end == POP) {
         status = KOLK_EMPTY;
@@ -520,7 +527,7 @@ kolk_status kolk_queue_pop_n(kolk_queue *queue, void *items, size_t *n, kolk_dea
     return *n ? pass_or_wait(queue, POP, items, n, *n, deadline) : KOLK_OK;
 }
 
-/* ---- All items -------------------------------------------------------------------------------------------------------------- */
+/* ---- All items --------------------------------------------------------------------------------------------------- */
 
 size_t kolk_queue_count(const kolk_queue *queue) {
     uint64_t head, tail, again = ticket_at(queue, POP);
@@ -532,7 +539,7 @@ size_t kolk_queue_count(const kolk_queue *queue) {
     return count_between(queue, head, tail);
 }
 
-/* Takes all tickets of pop up to the push's, which does not move meanwhile, in one step. */
+/* Takes all tickets of pop up to the push's in one step; the push's is FROZEN for that time. */
 static size_t take_all(kolk_queue *queue, uint64_t *first) {
     kolk_queue_end *pops = &queue->ends[POP];
     kolk_lock_word(&queue->lock);
@@ -561,7 +568,7 @@ size_t kolk_queue_clear(kolk_queue *queue) {
     return count;
 }
 
-/* ---- Life ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- Life -------------------------------------------------------------------------------------------------------- */
 
 void kolk_queue_stats(const kolk_queue *queue, kolk_stats *out) {
     uint32_t count = (uint32_t)kolk_queue_count(queue), capacity = queue->capacity;
@@ -583,7 +590,7 @@ void kolk_queue_stats(const kolk_queue *queue, kolk_stats *out) {
     kolk_tools_wrote(out, sizeof *out);
 }
 
-static void list_stats(const void *queue, kolk_stats *out) {
+static void list_queue_stats(const void *queue, kolk_stats *out) {
     kolk_queue_stats((const kolk_queue *)queue, out);
 }
 
@@ -603,7 +610,7 @@ static uint64_t mask_of(uint32_t capacity) {
 
 kolk_status kolk_queue_init_type(kolk_queue *queue, const kolk_queue_desc *desc, size_t type_size, size_t queue_size,
                                  uint32_t abi) {
-    static const kolk_kind kind = {list_stats, NULL, NULL};
+    static const kolk_kind kind = {list_queue_stats, NULL, NULL};
     kolk_status status = kolk_begin(queue, queue_size, sizeof *queue, abi, desc);
     if (status != KOLK_OK) return status;
     if (type_size && desc->item_size && desc->item_size != type_size) return KOLK_TYPE_MISMATCH;
@@ -639,7 +646,7 @@ void kolk_queue_deinit(kolk_queue *queue) {
     memset(queue, 0, sizeof *queue);
 }
 
-/* ---- Others -------------------------------------------------------------------------------------------------------------------- */
+/* ---- Others ------------------------------------------------------------------------------------------------------ */
 
 int kolk_queue_fd(kolk_queue *queue, kolk_queue_event event) {
     if (!queue->cells || (unsigned)event > KOLK_READABLE) return -1;
@@ -654,7 +661,7 @@ int kolk_queue_fd(kolk_queue *queue, kolk_queue_event event) {
     return fd;
 }
 
-/* ---- Validity ------------------------------------------------------------------------------------------------------------------- */
+/* ---- Validity ---------------------------------------------------------------------------------------------------- */
 
 static bool end_is_valid(const kolk_queue *queue, int at) {
     const kolk_queue_end *end = &queue->ends[at];

@@ -1,33 +1,34 @@
-/* depot.h: the free slots that no thread has, and slots that were never used. Threads take them by the word into their magazines
- * (magazine.h), and put them back.
+/* depot.h: the free slots that no thread has, and slots that were never used. Threads take them by the word into their
+ * magazines (magazine.h), and put them back.
  *
  *     slots   | 0 | 1 | 2 | ........... | fresh | ........... | usable | (not committed) | slots |
  *     free    1 bit a slot, in words, and a summary (core/slot_set.h)
  *
- * A slot is a number here: the depot knows no objects, no addresses and no pool. It allocates nothing, takes no lock and reports
- * nothing, so that a heap under malloc can have depots too. Its owner gives it two zeroed arrays for `free`, and usable slots by
- * kolk_depot_extend.
+ * A slot is a number here: the depot knows no objects, no addresses and no pool. It allocates nothing, takes no lock
+ * and reports nothing, so that a heap under malloc can have depots too. Its owner gives it two zeroed arrays for
+ * `free`, and usable slots by kolk_depot_extend.
  *
- * A word has no more bits than a magazine has room for. Only an empty magazine takes a word. So no thread ever has more than
- * `cache` free slots: in its magazine, or on the way to it or from it.
+ * A word has no more bits than a magazine has room for. Only an empty magazine takes a word. So no thread ever has more
+ * than `cache` free slots: in its magazine, or on the way to it or from it.
  *
- * How to prove that there is no free slot. Scanning many words is not a snapshot. So whoever puts slots counts in `returns`
- * afterwards. Read `returns`, then look (kolk_depot_look); if nothing was found and `returns` is the same, all words that were
- * seen empty still were so at the end of the look. The exception is bits of threads that are in the middle of a put, and these
- * count as their threads' own.
+ * How to prove that there is no free slot. Scanning many words is not a snapshot. So whoever puts slots counts in
+ * `returns` afterwards. Read `returns`, then look (kolk_depot_look); if nothing was found and `returns` is the same,
+ * all words that were seen empty still were so at the end of the look. The exception is bits of threads that are in the
+ * middle of a put, and these count as their threads' own.
  *
- * Uncached. When a look has found nothing, the free slots are in other threads' magazines. Then the depot goes uncached for a
- * while: magazines keep nothing, so each slot that is freed comes here, where all threads find it. That lasts until as many slots
- * have returned as there are. Another failure extends it, but only when fewer than half of that remain. While threads wait, the
- * depot is uncached too. A depot without caches is uncached for ever. Slots are taken from it one by one, and a summary bit, once
- * set, stays: to clear it would hide, for a moment, a slot that was just put there. */
+ * Uncached. When a look has found nothing, the free slots are in other threads' magazines. Then the depot goes uncached
+ * for a while: magazines keep nothing, so each slot that is freed comes here, where all threads find it. That lasts
+ * until as many slots have returned as there are. Another failure extends it, but only when fewer than half of that
+ * remain. While threads wait, the depot is uncached too. A depot without caches is uncached for ever. Slots are taken
+ * from it one by one, and a summary bit, once set, stays: to clear it would hide, for a moment, a slot that was just
+ * put there. */
 #ifndef KOLK_SRC_SHARED_DEPOT_H
 #define KOLK_SRC_SHARED_DEPOT_H
 
 #include "../core/assert.h"
 #include "../core/slot_set.h"
 
-/* ---- Slots and words ------------------------------------------------------------------------------------------------- */
+/* ---- Slots and words --------------------------------------------------------------------------------------------- */
 
 static inline uint32_t kolk_depot_word_bits(const kolk_depot *depot) {
     return 1u << depot->word_shift;
@@ -47,10 +48,10 @@ static inline uint64_t kolk_depot_bit(const kolk_depot *depot, uint32_t slot) {
     return UINT64_C(1) << (slot & (kolk_depot_word_bits(depot) - 1));
 }
 
-/* ---- Life ------------------------------------------------------------------------------------------------------------ */
+/* ---- Life -------------------------------------------------------------------------------------------------------- */
 
-/* Fills in a zeroed depot that may ever have so many slots, for magazines of `cache` entries (0: none keeps any). The arrays of
- * `free` are the caller's business, and come before the first slot is put. */
+/* Fills in a zeroed depot that may have up to `slots` slots, for magazines of `cache` entries (0: none keeps any). The
+ * arrays of `free` are the caller's business, and come before the first slot is put. */
 void kolk_depot_begin(kolk_depot *depot, kolk_members *members, uint32_t slots, uint32_t cache);
 
 /* Slots below `usable` may be taken from now on. One thread at a time. */
@@ -62,7 +63,7 @@ static inline uint32_t kolk_depot_usable(const kolk_depot *depot) {
     return kolk_load(&depot->usable, KOLK_ACQUIRE); /* partner: kolk_depot_extend, before which they were committed */
 }
 
-/* ---- Put and take ---------------------------------------------------------------------------------------------------- */
+/* ---- Put and take ------------------------------------------------------------------------------------------------ */
 
 /* Puts slots of one word. Count them afterwards, all at once. */
 static inline void kolk_depot_put_bits(kolk_depot *depot, uint32_t word, uint64_t bits) {
@@ -81,11 +82,11 @@ static inline void kolk_depot_put(kolk_depot *depot, uint32_t slot) {
     kolk_depot_count_return(depot);
 }
 
-/* One look for free slots of one word, or for just one slot: gives their bits, and the word in *word, where the search begins. If
- * no word has any, it takes slots that were never used. 0: none was found; see above what that proves. */
+/* One look for free slots of one word, or for just one slot: gives their bits, and the word in *word, where the search
+ * begins. If no word has any, it takes slots that were never used. 0: none was found; see above what that proves. */
 uint64_t kolk_depot_look(kolk_depot *depot, uint32_t *word, bool only_one);
 
-/* ---- Uncached -------------------------------------------------------------------------------------------------------- */
+/* ---- Uncached ---------------------------------------------------------------------------------------------------- */
 
 static inline bool kolk_depot_is_uncached(const kolk_depot *depot) {
     return kolk_load(&depot->waiting, KOLK_SEQ_CST) ||

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* ---- Slots ----------------------------------------------------------------------------------------------------------- */
+/* ---- Slots ------------------------------------------------------------------------------------------------------- */
 
 void kolk_magazine_fill(kolk_magazine *magazine, uint64_t bits) {
     uint32_t first = magazine->next_word << magazine->depot->word_shift, n = (uint32_t)__builtin_popcountll(bits);
@@ -18,8 +18,8 @@ void kolk_magazine_fill(kolk_magazine *magazine, uint64_t bits) {
     kolk_store(&magazine->top, n, KOLK_RELEASE); /* so that a fork's child finds all of it */
 }
 
-/* The slots stay in the magazine until they are counted: see depot.h. Then the others move down, to entries where none of them
- * was, since n is at least half: a fork's child finds each of them once. */
+/* The slots stay in the magazine until they are counted: see depot.h. Then the others move down, to entries where none
+ * of them was, since n is at least half: a fork's child finds each of them once. */
 void kolk_magazine_put_oldest(kolk_magazine *magazine, uint32_t n) {
     kolk_depot *depot = magazine->depot;
     uint32_t *entries = kolk_magazine_entry(magazine, 0), left = magazine->top - n, at = 0;
@@ -38,10 +38,11 @@ void kolk_magazine_put_oldest(kolk_magazine *magazine, uint32_t n) {
     kolk_store(&magazine->leaving, 0, KOLK_RELEASE);
 }
 
-/* ---- Bounds ---------------------------------------------------------------------------------------------------------- */
+/* ---- Bounds ------------------------------------------------------------------------------------------------------ */
 
-/* Raises the bound, then looks once more whether the depot is uncached; kolk_depot_go_uncached says so first, then lowers the
- * bounds. All are operations of the one sequentially consistent order, so one of the two sees the other, and the bound is 0. */
+/* Raises the bound, then looks once more whether the depot is uncached; kolk_depot_go_uncached says so first, then
+ * lowers the bounds. All are operations of the one sequentially consistent order, so one of the two sees the other, and
+ * the bound is 0. */
 void kolk_magazine_set_bound(kolk_magazine *magazine) {
     const kolk_depot *depot = magazine->depot;
     uint32_t bound = depot->slow_free || kolk_depot_is_uncached(depot) ? 0 : kolk_depot_usable(depot);
@@ -56,9 +57,9 @@ static void lower_bounds(const kolk_depot *depot) {
             if (magazine->depot == depot) kolk_store(&magazine->bound, 0, KOLK_SEQ_CST);
 }
 
-/* Returns early only if another thread has finished lowering every bound: one that has just begun may be stopped for long. It
- * never shortens a period: another thread that has read `returns` later may have made it longer. A member that is listed after
- * lower_bounds has begun sees `uncached_until` when it sets its first bound. */
+/* Returns early only if another thread has finished lowering every bound: one that has just begun may be stopped for
+ * long. It never shortens a period: another thread that has read `returns` later may have made it longer. A member that
+ * is listed after lower_bounds has begun sees `uncached_until` when it sets its first bound. */
 void kolk_depot_go_uncached(kolk_depot *depot) {
     uint64_t lowered = kolk_load(&depot->lowered_until, KOLK_SEQ_CST);
     uint64_t now = kolk_load(&depot->returns, KOLK_SEQ_CST);

@@ -1,18 +1,19 @@
-/* magazine.h: a thread's own stack of free slots, filled from a depot. Only its thread pushes and pops, without an atomic
- * read-modify-write; those are the fast paths of shared.inl.
+/* magazine.h: a thread's own stack of free slots, filled from a depot. Only its thread pushes and pops, without an
+ * atomic read-modify-write; those are the fast paths of shared.inl.
  *
  *     entries   | oldest | ........... | newest | ............ |
  *               0    `leaving`        top                  cache
  *
- * An empty magazine takes the slots of one word. A full one puts its oldest half back, and neighbours that are of one word go by
- * one OR: objects that went through a queue come back in order, so that is most of them.
+ * An empty magazine takes the slots of one word. A full one puts its oldest half back, and neighbours that are of one
+ * word go by one OR: objects that went through a queue come back in order, so that is most of them.
  *
- * A slot is in one place at every moment, even if the thread dies in between, or in a fork's child, where all threads but one are
- * dead. Slots on their way stay in their entries until they are in the depot, and `leaving` says which have begun. A few may be
- * lost to such a child; none is in two places.
+ * A slot is in one place at every moment, even if the thread dies in between, or in a fork's child, where all threads
+ * but one are dead. Slots on their way stay in their entries until they are in the depot, and `leaving` says which have
+ * begun. A few may be lost to such a child; none is in two places.
  *
- * `bound` is the slot from which on free leaves the fast path. It is the number of usable slots, or 0 while the depot is uncached:
- * then no free takes the fast path, and no magazine keeps a slot. That costs nothing while it is not needed. */
+ * `bound` is the slot from which on free leaves the fast path. It is the number of usable slots, or 0 while the depot
+ * is uncached: then no free takes the fast path, and no magazine keeps a slot. That costs nothing while it is not
+ * needed. */
 #ifndef KOLK_SRC_SHARED_MAGAZINE_H
 #define KOLK_SRC_SHARED_MAGAZINE_H
 
@@ -28,7 +29,8 @@ static inline bool kolk_magazine_is_full(const kolk_magazine *magazine) {
     return kolk_magazine_count(magazine) == magazine->cache;
 }
 
-/* Fills an empty magazine with these slots of its depot's word `next_word`, so that the lowest is the next to be popped. */
+/* Fills an empty magazine with these slots of its depot's word `next_word`, so that the lowest is the next to be
+ * popped. */
 void kolk_magazine_fill(kolk_magazine *magazine, uint64_t bits);
 
 /* Puts the n oldest slots into the depot: all of them, or at least half. */

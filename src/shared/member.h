@@ -1,19 +1,21 @@
-/* member.h: threads, as those see them who share depots with them: who has which magazines, and which epoch each has come to.
+/* member.h: threads, as other threads see them that share depots with them: who has which magazines, and which epoch
+ * each has come to.
  *
  *     members    first ---> | member | ---> | member | ---> | member | ---> NULL
  *                               |
  *                           magazines, each of one depot
  *
- * The list only grows, at its front, and whoever walks along it needs no lock. The member of a thread that has ended is taken by
- * the next thread; how many there may be is its owner's business. A member never moves and never goes, so a thread may die at any
- * moment and leave nothing that dangles. */
+ * The list only grows, at its front, and whoever walks along it needs no lock. The member of a thread that has ended is
+ * taken by the next thread; how many there may be is its owner's business. A member never moves and never goes, so a
+ * thread may die at any moment and leave nothing that dangles. */
 #ifndef KOLK_SRC_SHARED_MEMBER_H
 #define KOLK_SRC_SHARED_MEMBER_H
 
 #include "depot.h"
 
-/* Both lists are read and extended in the one sequentially consistent order. So a thread that joins, and then reads that its depot
- * is cached or that an epoch goes on, is found by the thread that then lowers the bounds or ends the epoch. */
+/* Both lists are read and extended in the one sequentially consistent order. So a thread that joins, and then reads
+ * that its depot is cached or that an epoch goes on, is found by the thread that then lowers the bounds or ends the
+ * epoch. */
 static inline kolk_member *kolk_members_first(const kolk_members *members) {
     return (kolk_member *)kolk_load(&members->first, KOLK_SEQ_CST); /* partner: kolk_members_take */
 }

@@ -1,4 +1,5 @@
-/* shared.c: one pool, many threads. This is its top floor: what alloc and free do when the fast paths of shared.inl cannot.
+/* shared.c: one pool, many threads. This is its top floor: what alloc and free do when the fast paths of shared.inl
+ * cannot.
  *
  *     slots      | 0 | 1 | 2 | ......... | fresh | ....... | usable | (reserved, not committed) |
  *     lives      32 or 8 bits a slot: how often a life began or ended there; odd while it lasts
@@ -18,24 +19,25 @@
  *     shared_supply.c                               free slots: from the depot, from new memory, from quarantine
  *     shared_ask.c                                  questions, reports, statistics
  *     shared_debug.c  shared_block.c                the debug mode; the block of memory
- *     member.c  magazine.c  depot.c                 threads, magazines and depots, which know nothing of pools and objects
+ *     member.c  magazine.c  depot.c                 threads, magazines and depots, which know no pools and objects
  *     core/slot_set.h  core/wait_queue.h
  *
- * The life of one object. Its slot was never used. A thread whose magazine is empty takes it, together with all others of one
- * word, into its magazine. alloc pops it, and adds one to its life, which is odd now. Another thread frees the object: it adds one
- * to the life and pushes the slot on its own magazine. That becomes full some time, so the slot goes to the depot with the oldest
- * half, where the next thread finds it. So most calls touch one magazine only, and about every 32nd does one to three atomic
- * operations.
+ * The life of one object. Its slot was never used. A thread whose magazine is empty takes it, together with all others
+ * of one word, into its magazine. alloc pops it, and adds one to its life, which is odd now. Another thread frees the
+ * object: it adds one to the life and pushes the slot on its own magazine. That becomes full some time, so the slot
+ * goes to the depot with the oldest half, where the next thread finds it. So most calls touch one magazine only, and
+ * about every 32nd does one to three atomic operations.
  *
- * How many can be alive. Slots in magazines cannot be found by other threads. So there are max_capacity + slack slots, and slack
- * is (max_threads - 1) * cache. When a thread with an empty magazine has proved that the depot is empty (depot.h), the other
- * threads have at most `slack` free slots, and so at least max_capacity objects are alive or to be free later. That is what NULL
- * means. The depot is uncached for a while then, so that slots do not stay in magazines while others need them.
+ * How many can be alive. Slots in magazines cannot be found by other threads. So there are max_capacity + slack slots,
+ * and slack is (max_threads - 1) * cache. When a thread with an empty magazine has proved that the depot is empty
+ * (depot.h), the other threads have at most `slack` free slots, and so at least max_capacity objects are alive or to be
+ * free later. That is what NULL means. The depot is uncached for a while then, so that slots do not stay in magazines
+ * while others need them.
  *
  * Invariants (kolk_shared_is_valid, while nobody is at work):
  *     I1  fresh <= usable <= max_capacity + slack
- *     I2  each slot below fresh is alive, or in the depot, or in one magazine, or in one set of those to be free later, or in the
- *         debug mode's quarantine; above, none is anywhere
+ *     I2  each slot below fresh is alive, or in the depot, or in one magazine, or in one set of those to be free later,
+ *         or in the debug mode's quarantine; above, none is anywhere
  *     I3  a word that is not 0 has its bit in the summary
  *     I4  no magazine has more than `cache` entries, and cache has room for a word
  *     I5  no thread waits
@@ -58,7 +60,7 @@ extern inline void kolk_local_free_sized(kolk_local *local, void *object, size_t
 extern inline void *kolk_shared_get_sized(const kolk_shared *pool, kolk_handle handle, size_t stride);
 extern inline void *kolk_shared_get(const kolk_shared *pool, kolk_handle handle);
 
-/* ---- Alloc ----------------------------------------------------------------------------------------------------------- */
+/* ---- Alloc ------------------------------------------------------------------------------------------------------- */
 
 /* One slot of the depot, or NO_SLOT. The others of its word fill the magazine, which is empty. */
 static uint32_t take_from_depot(kolk_local *local) {
@@ -73,7 +75,7 @@ static uint32_t take_from_depot(kolk_local *local) {
 }
 
 /* A free slot, or NO_SLOT: then the depot was empty at one moment of the call. */
-static uint32_t take_slot(kolk_local *local) {
+static uint32_t take_free_slot(kolk_local *local) {
     kolk_magazine *magazine = local->magazine;
     if (magazine->proving) return magazine->proving - 1;
     if (kolk_magazine_count(magazine)) return kolk_magazine_pop(magazine);
@@ -81,8 +83,9 @@ static uint32_t take_slot(kolk_local *local) {
     return slot == NO_SLOT && kolk_shared_end_epochs(local) ? take_from_depot(local) : slot;
 }
 
-/* The next slot for a thread that waits, or NO_SLOT after the deadline. It joins first. Then it makes others put what they free
- * into the depot, ends the epochs that nobody else would end, and serves the queue itself: see shared_waiters.c. */
+/* The next slot for a thread that waits, or NO_SLOT after the deadline. It joins first. Then it makes others put what
+ * they free into the depot, ends the epochs that nobody else would end, and serves the queue itself: see
+ * shared_waiters.c. */
 static KOLK_APART uint32_t wait_for_slot(kolk_local *local, kolk_deadline deadline) {
     kolk_shared *pool = local->pool;
     kolk_slot_waiter me;
@@ -101,13 +104,13 @@ static KOLK_APART uint32_t wait_for_slot(kolk_local *local, kolk_deadline deadli
 static void *fail_alloc(const kolk_local *local) {
     uint64_t *failed = &local->magazine->failed;
     kolk_store(failed, *failed + 1, KOLK_RELAXED); /* partner: kolk_shared_stats */
-    PROBE2(full, name_of(local->pool), local->pool->capacity);
+    PROBE2(full, shared_name(local->pool), local->pool->capacity);
     kolk_depot_go_uncached(&local->pool->depot);
     return NULL;
 }
 
-/* An object, or NULL after the deadline; with KOLK_NOW nobody waits. While others wait, a thread that has no slot of its own and
- * would wait too joins at once: it may not overtake them. */
+/* An object, or NULL after the deadline; with KOLK_NOW nobody waits. While others wait, a thread that has no slot of
+ * its own and would wait too joins at once: it may not overtake them. */
 static void *alloc_until(kolk_local *local, kolk_deadline deadline, const void *site) {
     kolk_shared *pool = local->pool;
     bool waits = deadline.ns > 0;
@@ -115,7 +118,7 @@ static void *alloc_until(kolk_local *local, kolk_deadline deadline, const void *
     if (pool->debug && kolk_debug_fails(pool->debug)) return fail_alloc(local);
     bool has_one = kolk_magazine_count(local->magazine) || local->magazine->proving;
     bool joins_at_once = waits && !has_one && kolk_load(&pool->depot.waiting, KOLK_RELAXED);
-    uint32_t slot = joins_at_once ? NO_SLOT : take_slot(local);
+    uint32_t slot = joins_at_once ? NO_SLOT : take_free_slot(local);
     if (slot == NO_SLOT && waits) slot = wait_for_slot(local, deadline);
     void *object = slot == NO_SLOT ? NULL : kolk_shared_begin_life(local, slot, site);
     return object ? object : fail_alloc(local);
@@ -129,9 +132,10 @@ void *kolk_local_alloc_wait(kolk_local *local, kolk_deadline deadline) {
     return alloc_until(local, deadline, SITE);
 }
 
-/* ---- Free ------------------------------------------------------------------------------------------------------------ */
+/* ---- Free -------------------------------------------------------------------------------------------------------- */
 
-/* Makes room in the magazine for one slot more; true if the depot is uncached, so that the magazine is to stay empty. */
+/* Makes room in the magazine for one slot more; true if the depot is uncached, so that the magazine is to stay
+ * empty. */
 static bool make_room_for_one(kolk_shared *pool, kolk_magazine *magazine) {
     bool uncached = kolk_depot_is_uncached(&pool->depot);
     uint32_t count = kolk_magazine_count(magazine), leave = 0;

@@ -1,5 +1,5 @@
-/* shared_ask.c: what can be asked of a shared pool, by pointer and handle, its statistics, and what is said of pointers that it
- * does not know. */
+/* shared_ask.c: what can be asked of a shared pool, by pointer and handle, its statistics, and what is said of pointers
+ * that it does not know. */
 #include "shared_inside.h"
 
 #if __STDC_HOSTED__
@@ -11,7 +11,7 @@
 #include "../diag/stale.h"
 #include "../diag/tools.h"
 
-/* ---- Reports ------------------------------------------------------------------------------------------------------------- */
+/* ---- Reports ----------------------------------------------------------------------------------------------------- */
 
 /* The slot whose stride this pointer is in, and how far; NO_SLOT if it is not of this pool. */
 static uint32_t locate(const kolk_shared *pool, const void *pointer, uint64_t *inside) {
@@ -41,7 +41,7 @@ void kolk_shared_fail_object(const kolk_shared *pool, const void *object, const 
     kolk_fail_object(failure, verb, "slot", inside);
 }
 
-/* ---- Handles and questions --------------------------------------------------------------------------------------------------- */
+/* ---- Handles and questions --------------------------------------------------------------------------------------- */
 
 kolk_handle kolk_shared_handle(const kolk_shared *pool, const void *object) {
     uintptr_t index = slot_of(pool, object);
@@ -76,7 +76,8 @@ static uint32_t live_from(const kolk_shared *pool, uintptr_t index, uint32_t end
     return (uint32_t)index;
 }
 
-/* With bypass a pointer alone does not tell the slot. All of it is under the lock, without which no slot gets another block. */
+/* With bypass a pointer alone does not tell the slot. All of it is under the lock, without which no slot gets another
+ * block. */
 static void *next_bypassed(const kolk_shared *pool, const void *object, const void *site) {
     void *next = NULL;
     kolk_shared_lock_debug(pool);
@@ -106,7 +107,8 @@ void *kolk_shared_next(const kolk_shared *pool, const void *object) {
     return index < end ? plain_object_at(pool, index) : NULL;
 }
 
-/* Slots below fresh where nobody lives: at home, in magazines, free later, and in quarantine. */
+/* Slots below fresh without an object: in the depot, in magazines, in the sets of those to be free later, and in
+ * quarantine. */
 static uint64_t count_free(const kolk_shared *pool, uint32_t fresh) {
     uint64_t count = kolk_slot_set_count(&pool->depot.free, kolk_depot_words(&pool->depot, fresh));
     for (const kolk_member *member = kolk_members_first(&pool->members); member; member = member->next) {
@@ -124,7 +126,7 @@ uint32_t kolk_shared_count(const kolk_shared *pool) {
     return free < fresh ? (uint32_t)(fresh - free) : 0;
 }
 
-/* ---- Statistics -------------------------------------------------------------------------------------------------------------- */
+/* ---- Statistics -------------------------------------------------------------------------------------------------- */
 
 void kolk_shared_stats(const kolk_shared *pool, kolk_stats *out) {
     uint32_t fresh = kolk_load(&pool->depot.fresh, KOLK_RELAXED), end = usable(pool);
@@ -132,7 +134,7 @@ void kolk_shared_stats(const kolk_shared *pool, kolk_stats *out) {
     for (const kolk_member *member = kolk_members_first(&pool->members); member; member = member->next)
         failed += kolk_load(&kolk_member_magazines(member)->failed, KOLK_RELAXED);
     *out = (kolk_stats){
-        .name = name_of(pool),
+        .name = shared_name(pool),
         .kind = "shared",
         .object_size = pool->object_size,
         .stride = pool->stride,

@@ -1,6 +1,8 @@
-/* shared_block.c: the memory of a shared pool: one block (core/room.h) of these regions, each of which grows on its own.
+/* shared_block.c: the memory of a shared pool: one block (core/room.h) of these regions, each of which grows on its
+ * own.
  *
- *     | slots | lives | records of threads | free: words | summary | later[0]: words | summary | ... | later[3] ... | */
+ *     | slots | lives | records of threads | free: words | summary | later[0]: words | summary | ... | later[3] ...
+ *     | */
 #include "shared_inside.h"
 
 #if __STDC_HOSTED__
@@ -9,68 +11,70 @@
 #include "../core/room.h"
 #include "../os/memory.h"
 
-enum { SLOTS, LIVES, RECORDS, FREE, LATER = FREE + 2, REGIONS = LATER + 4 * 2 };
+enum { OF_SLOTS, OF_LIVES, OF_RECORDS, OF_FREE, OF_LATER = OF_FREE + 2, SHARED_REGIONS = OF_LATER + 4 * 2 };
 
 #define LINE 128u /* bytes that a processor takes at a time, and the next */
 
-static void measure_regions(const kolk_shared *pool, uint32_t slots, uint64_t sizes[REGIONS]) {
-    sizes[SLOTS] = (uint64_t)slots * pool->stride;
-    sizes[LIVES] = (uint64_t)slots * (pool->no_handles ? 1 : 4);
-    sizes[RECORDS] = pool->max_threads * (uint64_t)pool->record_size;
-    kolk_slot_set_measure(kolk_depot_words(&pool->depot, slots), &sizes[FREE]);
-    for (unsigned r = LATER; r < REGIONS; r += 2) kolk_slot_set_measure(kolk_bits_words(slots), &sizes[r]);
-    for (unsigned r = 0; r < REGIONS; r++) sizes[r] = round_up(sizes[r], LINE); /* the block begins with a line */
+static void measure_regions(const kolk_shared *pool, uint32_t slots, uint64_t sizes[SHARED_REGIONS]) {
+    sizes[OF_SLOTS] = (uint64_t)slots * pool->stride;
+    sizes[OF_LIVES] = (uint64_t)slots * (pool->no_handles ? 1 : 4);
+    sizes[OF_RECORDS] = pool->max_threads * (uint64_t)pool->record_size;
+    kolk_slot_set_measure(kolk_depot_words(&pool->depot, slots), &sizes[OF_FREE]);
+    for (unsigned r = OF_LATER; r < SHARED_REGIONS; r += 2) kolk_slot_set_measure(kolk_bits_words(slots), &sizes[r]);
+    for (unsigned r = 0; r < SHARED_REGIONS; r++)
+        sizes[r] = round_up(sizes[r], LINE); /* the block begins with a line */
 }
 
 static uint64_t bytes_of_block(const void *pool, uint32_t slots, uint64_t unit) {
-    uint64_t sizes[REGIONS];
+    uint64_t sizes[SHARED_REGIONS];
     measure_regions((const kolk_shared *)pool, slots, sizes);
-    return kolk_room_bytes(sizes, REGIONS, unit);
+    return kolk_room_bytes(sizes, SHARED_REGIONS, unit);
 }
 
 bool kolk_shared_commit(const kolk_shared *pool, uint32_t slots) {
-    uint64_t sizes[REGIONS];
+    uint64_t sizes[SHARED_REGIONS];
     void *lives = pool->no_handles ? (void *)pool->short_lives : pool->lives;
-    void *starts[REGIONS] = {pool->block, lives, pool->records, pool->depot.free.words, pool->depot.free.summary};
+    void *starts[SHARED_REGIONS] = {pool->block, lives, pool->records, pool->depot.free.words,
+                                    pool->depot.free.summary};
     for (unsigned n = 0; n < 4; n++) {
-        starts[LATER + 2 * n] = pool->later[n].words;
-        starts[LATER + 2 * n + 1] = pool->later[n].summary;
+        starts[OF_LATER + 2 * n] = pool->later[n].words;
+        starts[OF_LATER + 2 * n + 1] = pool->later[n].summary;
     }
     KOLK_ASSERT(slots <= slots_of(pool));
     if (pool->debug && !kolk_debug_commit(pool->debug, slots)) return false;
     measure_regions(pool, slots, sizes);
-    return pool->memory != MEMORY_GROWS || kolk_room_commit(starts, sizes, REGIONS);
+    return pool->memory != MEMORY_GROWS || kolk_room_commit(starts, sizes, SHARED_REGIONS);
 }
 
 uint64_t kolk_shared_committed(const kolk_shared *pool, uint32_t slots) {
-    uint64_t sizes[REGIONS];
+    uint64_t sizes[SHARED_REGIONS];
     measure_regions(pool, slots, sizes);
-    return pool->memory == MEMORY_GROWS ? kolk_room_bytes(sizes, REGIONS, kolk_memory_page()) : pool->block_size;
+    return pool->memory == MEMORY_GROWS ? kolk_room_bytes(sizes, SHARED_REGIONS, kolk_memory_page()) : pool->block_size;
 }
 
 static kolk_slot_set set_at(void *const starts[2]) {
     return (kolk_slot_set){(uint64_t *)starts[0], (uint64_t *)starts[1]};
 }
 
-static void point_to_regions(kolk_shared *pool, void *const starts[REGIONS], uint32_t front) {
-    pool->slots = starts[SLOTS] ? (unsigned char *)starts[SLOTS] + front : NULL;
+static void point_to_regions(kolk_shared *pool, void *const starts[SHARED_REGIONS], uint32_t front) {
+    pool->slots = starts[OF_SLOTS] ? (unsigned char *)starts[OF_SLOTS] + front : NULL;
     if (pool->no_handles)
-        pool->short_lives = (uint8_t *)starts[LIVES];
+        pool->short_lives = (uint8_t *)starts[OF_LIVES];
     else
-        pool->lives = (uint32_t *)starts[LIVES];
-    pool->records = (unsigned char *)starts[RECORDS];
-    pool->depot.free = set_at(&starts[FREE]);
-    for (unsigned n = 0; n < 4; n++) pool->later[n] = set_at(&starts[LATER + 2 * n]);
+        pool->lives = (uint32_t *)starts[OF_LIVES];
+    pool->records = (unsigned char *)starts[OF_RECORDS];
+    pool->depot.free = set_at(&starts[OF_FREE]);
+    for (unsigned n = 0; n < 4; n++) pool->later[n] = set_at(&starts[OF_LATER + 2 * n]);
 }
 
 kolk_status kolk_shared_make_block(kolk_shared *pool, uint32_t first_slots, size_t align, uint32_t front) {
     kolk_room room = {.object_align = align, .capacity = first_slots, .max_capacity = slots_of(pool)};
     kolk_status status = kolk_room_resolve(&room, bytes_of_block, pool);
     if (status != KOLK_OK) return status;
-    uint64_t sizes[REGIONS];
-    void *starts[REGIONS] = {NULL};
+    uint64_t sizes[SHARED_REGIONS];
+    void *starts[SHARED_REGIONS] = {NULL};
     measure_regions(pool, slots_of(pool), sizes);
-    bool made = kolk_room_make(&room, sizes, REGIONS, starts);
+    bool made = kolk_room_make(&room, sizes, SHARED_REGIONS, starts);
     pool->block = room.block;
     pool->block_size = room.block_size;
     pool->memory = room.kind;

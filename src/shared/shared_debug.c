@@ -1,10 +1,10 @@
 /* shared_debug.c: the debug mode of a shared pool.
  *
- * Such a pool is direct for ever (shared.c): nobody keeps slots at hand, every operation comes out of line, and each life begins
- * and ends here. What the debug mode keeps of a slot belongs to who has the slot, as its bytes do; what slots share, the
- * quarantine and, with bypass, the lists in which objects are found, is under debug_lock. No lock is held while a failure is
- * reported, and its handler may longjmp: a slot whose fill is being proved is `held` by its magazine, and the next one to be
- * tried there. */
+ * The depot of such a pool is uncached for ever: no magazine keeps slots, every operation leaves the fast path, and
+ * each life begins and ends here. What the debug mode keeps of a slot belongs to the thread that has the slot, as its
+ * bytes do. What slots share is under debug_lock: the quarantine and, malloc-backed, the lists in which objects are
+ * found. No lock is held while a failure is reported, and the handler may longjmp. So a slot whose fill is being proved
+ * is noted in its thread's magazine as `proving`, and is the next one that the thread takes. */
 #include "shared_inside.h"
 
 #if __STDC_HOSTED__
@@ -23,12 +23,12 @@ void kolk_shared_unlock_debug(const kolk_shared *pool) {
 }
 
 kolk_failure kolk_shared_failure(const kolk_shared *pool, kolk_status rule, uint32_t slot, const void *site) {
-    kolk_failure failure = {.rule = rule, .pool = name_of(pool), .slot = slot, .site = site};
+    kolk_failure failure = {.rule = rule, .pool = shared_name(pool), .slot = slot, .site = site};
     if (pool->debug) kolk_debug_sites(pool->debug, slot, &failure);
     return failure;
 }
 
-/* ---- Bypass: objects from malloc ------------------------------------------------------------------------------------------ */
+/* ---- Malloc-backed objects --------------------------------------------------------------------------------------- */
 
 uintptr_t kolk_shared_find_bypassed(const kolk_shared *pool, const void *object) {
     kolk_shared_lock_debug(pool);
@@ -51,9 +51,9 @@ void *kolk_shared_bypassed_at(const kolk_shared *pool, uintptr_t slot) {
     return object;
 }
 
-/* ---- Quarantine ----------------------------------------------------------------------------------------------------------- */
+/* ---- Quarantine -------------------------------------------------------------------------------------------------- */
 
-/* Gives the slot that goes home for this one, NO_SLOT if none does. */
+/* Gives the slot that leaves for this one, NO_SLOT if none does. */
 static uint32_t enter_quarantine(kolk_shared *pool, uint32_t slot) {
     if (kolk_debug_quarantine(pool->debug) == 0) return slot;
     kolk_shared_lock_debug(pool);
@@ -71,7 +71,7 @@ uint64_t kolk_shared_take_quarantined(kolk_shared *pool, uint32_t *word) {
     return kolk_depot_bit(&pool->depot, slot);
 }
 
-/* ---- Lives ------------------------------------------------------------------------------------------------------------------ */
+/* ---- Lives ------------------------------------------------------------------------------------------------------- */
 
 void *kolk_shared_prepare(kolk_local *local, uint32_t slot, const void *site) {
     kolk_shared *pool = local->pool;
@@ -98,7 +98,7 @@ void kolk_shared_put_poisoned(kolk_shared *pool, uint32_t slot) {
         kolk_depot_put(&pool->depot, leaves);
 }
 
-/* Freed, but its object may still be read. */
+/* Is the slot freed, while its object may still be read? */
 static bool is_free_later(const kolk_shared *pool, uint32_t slot) {
     uint64_t any = 0;
     for (unsigned n = 0; n < 4; n++) any |= kolk_load(&pool->later[n].words[slot / 64], KOLK_RELAXED);
@@ -115,7 +115,7 @@ void kolk_shared_verify(const kolk_shared *pool, uint32_t slot, bool filled, con
                       kolk_shared_failure(pool, KOLK_OK, slot, site));
 }
 
-/* ---- The pool ---------------------------------------------------------------------------------------------------------------- */
+/* ---- The pool ---------------------------------------------------------------------------------------------------- */
 
 bool kolk_shared_begin_debug(kolk_shared *pool, const kolk_debug_desc *desc) {
     pool->debug_flags = (uint8_t)desc->settings.flags;
@@ -136,20 +136,20 @@ bool kolk_shared_is_intact(const kolk_shared *pool) {
     return true;
 }
 
-static bool is_at_home(const kolk_shared *pool, uint32_t slot) {
+static bool is_in_depot(const kolk_shared *pool, uint32_t slot) {
     return pool->depot.free.words[slot >> pool->depot.word_shift] & kolk_depot_bit(&pool->depot, slot);
 }
 
-/* A slot that waits in quarantine, or is held. */
+/* A slot in quarantine, or one that is being proved. */
 static void prove_free(const kolk_shared *pool, uint32_t slot, const void *site) {
     if (is_filled(pool, slot)) kolk_shared_verify(pool, slot, true, site);
 }
 
-/* By the places where slots are. Those that are in none, or held by a thread that is gone, are lost to a fork's
- * child, and their fill may be half done. */
+/* Goes by the places where slots are. Those that are in none, or are being proved by a thread that is gone, are lost to
+ * a fork's child, and their fill may be half done. */
 void kolk_shared_prove_all(const kolk_shared *pool, const void *site) {
     for (uint32_t slot = 0; slot < pool->depot.fresh; slot++)
-        if (!is_filled(pool, slot) || is_at_home(pool, slot))
+        if (!is_filled(pool, slot) || is_in_depot(pool, slot))
             kolk_shared_verify(pool, slot, is_filled(pool, slot), site);
     for (uint32_t n = 0; n < pool->quarantined; n++) prove_free(pool, *kolk_debug_ring(pool->debug, n), site);
     for (const kolk_member *member = kolk_members_first(&pool->members); member; member = member->next) {

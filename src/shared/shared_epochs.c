@@ -4,21 +4,21 @@
  *     later     | waits      | waits, and may | waits, and   |
  *               |            | still grow     | still grows  |      the fourth set is empty
  *
- * Each thread that is online says in its member's `epoch` which epoch it has come to. To say so is to say that it holds no pointer
- * from before. When all have come to epoch e, it ends, and e + 1 begins.
+ * Each thread that is online says in its member's `epoch` which epoch it has come to. To say so is to say that it holds
+ * no pointer from before. When all have come to epoch e, it ends, and e + 1 begins.
  *
- * What a thread frees later goes into the set of the epoch that it has come to, a. The pool's epoch cannot get beyond a + 1 before
- * this thread says a + 1. When it does, it has taken the object out of wherever others find it, and whoever reads that the epoch is
- * a + 2 knows of that: all these writes are releases, and the reads acquires. So a thread that has come to a + 2 does not find the
- * object any more, and holds no pointer from before. When all have, which is when a + 3 begins, the slot can be free. The thread
- * that begins a + 3 puts the whole set into the depot before it comes to a + 3 itself. So no thread can be in a + 4 meanwhile, which
- * has the same set.
+ * What a thread frees later goes into the set of the epoch that it has come to, a. The pool's epoch cannot get beyond a
+ * + 1 before this thread says a + 1. When it does, it has taken the object out of wherever others find it, and whoever
+ * reads that the epoch is a + 2 knows of that: all these writes are releases, and the reads acquires. So a thread that
+ * has come to a + 2 does not find the object any more, and holds no pointer from before. When all have, which is when a
+ * + 3 begins, the slot can be free. The thread that begins a + 3 puts the whole set into the depot before it comes to a
+ * + 3 itself. So no thread can be in a + 4 meanwhile, which has the same set.
  *
- * Classic schemes have three sets and take the epoch from the pool, which needs a fence after the object is taken out (Fraser,
- * "Practical lock-freedom", 2004). One's own epoch, which is always there, and one set more, need none.
+ * Classic schemes have three sets and take the epoch from the pool, which needs a fence after the object is taken out
+ * (Fraser, "Practical lock-freedom", 2004). One's own epoch, which is always there, and one set more, need none.
  *
- * Threads that are offline are not asked. A thread that comes online says an epoch, and then looks whether it is still that one. A
- * thread that ends this epoch without having seen that is the last one that does not see it. */
+ * Threads that are offline are not asked. A thread that comes online says an epoch, and then looks whether it is still
+ * that one. A thread that ends this epoch without having seen that is the last one that does not see it. */
 #include "shared_inside.h"
 
 #if __STDC_HOSTED__
@@ -26,10 +26,10 @@
 #include "../core/assert.h"
 #include "../os/clock.h"
 
-#define EPOCHS_BEHIND 3u    /* from free_later until the slot is free */
-#define PATIENCE      1024u /* looks at a thread that is behind, then a look whether it still runs */
+#define EPOCHS_BEHIND     3u    /* from free_later until the slot is free */
+#define STALLS_UNTIL_LOOK 1024u /* looks at a thread that is behind, then a look whether it still runs */
 
-/* ---- Online and offline ---------------------------------------------------------------------------------------------- */
+/* ---- Online and offline ------------------------------------------------------------------------------------------ */
 
 void kolk_local_online(kolk_local *local) {
     if (!local->pool || local->magazine->member->epoch) return;
@@ -44,15 +44,15 @@ static void go_offline(kolk_local *local) {
     kolk_store(&local->magazine->member->epoch, 0, KOLK_SEQ_CST); /* partner: has_passed */
 }
 
-/* It may have been the last thread that could end epochs, while others wait for the slots. A thread that joins the waiters looks at
- * the epochs afterwards, and this one looks at the waiters afterwards: so one of the two ends them. */
+/* It may have been the last thread that could end epochs, while others wait for the slots. A thread that joins the
+ * waiters looks at the epochs afterwards, and this one looks at the waiters afterwards: so one of the two ends them. */
 void kolk_local_offline(kolk_local *local) {
     if (!local->pool || !local->magazine->member->epoch) return;
     go_offline(local);
     if (kolk_load(&local->pool->depot.waiting, KOLK_SEQ_CST)) kolk_shared_end_epochs(local);
 }
 
-/* ---- The end of an epoch --------------------------------------------------------------------------------------------- */
+/* ---- The end of an epoch ----------------------------------------------------------------------------------------- */
 
 static void put_drained(void *context, uint32_t slot, uint64_t bits) {
     kolk_shared *pool = (kolk_shared *)context;
@@ -79,7 +79,7 @@ static void begin_next_epoch(kolk_shared *pool, kolk_member *me, uint64_t epoch)
     KOLK_ASSERT(me->epoch == epoch);
     for (const kolk_member *member = kolk_members_first(&pool->members); member; member = member->next) {
         if (has_passed(member, epoch)) continue;
-        if (++me->stalls % PATIENCE == 0) kolk_shared_reclaim(pool, true);
+        if (++me->stalls % STALLS_UNTIL_LOOK == 0) kolk_shared_reclaim(pool, true);
         return;
     }
     if (!kolk_compare_exchange(&pool->epoch, &epoch, epoch + 1, KOLK_SEQ_CST, KOLK_RELAXED)) return;
@@ -110,9 +110,10 @@ static bool is_anybody_online(const kolk_shared *pool) {
     return false;
 }
 
-/* Threads that are online end epochs themselves, and must not be held up by this one. But two threads A and B may both be here:
- * each sees the other online, leaves the rest to it, and goes offline. So each looks again afterwards. All these operations are
- * in the one sequentially consistent order: the thread that goes offline last sees the other offline, and ends the epochs. */
+/* Threads that are online end epochs themselves, and must not be held up by this one. But two threads A and B may both
+ * be here: each sees the other online, leaves the rest to it, and goes offline. So each looks again afterwards. All
+ * these operations are in the one sequentially consistent order: the thread that goes offline last sees the other
+ * offline, and ends the epochs. */
 bool kolk_shared_end_epochs(kolk_local *local) {
     kolk_shared *pool = local->pool;
     bool any = false;
@@ -129,14 +130,14 @@ bool kolk_shared_end_epochs(kolk_local *local) {
 void kolk_shared_look_for_dead(kolk_local *local) {
     kolk_shared *pool = local->pool;
     uint64_t now = (uint64_t)kolk_now_ns(), before = kolk_load(&pool->looked, KOLK_RELAXED);
-    if (now - before < (uint64_t)LOOK_NS) return;
+    if (now - before < (uint64_t)WAITER_LOOK_NS) return;
     if (!is_waited_for(pool, kolk_load(&pool->epoch, KOLK_SEQ_CST))) return;
     if (!kolk_compare_exchange(&pool->looked, &before, now, KOLK_RELAXED, KOLK_RELAXED)) return;
     kolk_shared_reclaim(pool, true);
     kolk_shared_end_epochs(local);
 }
 
-/* ---- Slots that are to be free later --------------------------------------------------------------------------------- */
+/* ---- Slots that are to be free later ----------------------------------------------------------------------------- */
 
 /* A thread that is offline comes online for the moment: so the epoch cannot pass it by. */
 void kolk_shared_retire(kolk_local *local, uint32_t slot) {

@@ -1,5 +1,5 @@
-/* shared_inside.h: what the files of the shared pool share, floor by floor from below. Which floors there are is told in shared.c;
- * a file calls only what is above its own section here. */
+/* shared_inside.h: what the files of the shared pool share, floor by floor from below. Which floors there are is told
+ * in shared.c; a file calls only what is above its own section here. */
 #ifndef KOLK_SRC_SHARED_INSIDE_H
 #define KOLK_SRC_SHARED_INSIDE_H
 
@@ -15,10 +15,11 @@
 
 #define NO_SLOT UINT32_MAX
 
-/* Of a thread's record: a kolk_member, and behind it its kolk_magazine, so that what others read is apart from the fast paths. */
+/* Of a thread's record: a kolk_member, and behind it its kolk_magazine, so that what others read is apart from the fast
+ * paths. */
 #define MEMBER_BYTES 128u
 
-/* ---- Leaves ---------------------------------------------------------------------------------------------------------- */
+/* ---- Leaves ------------------------------------------------------------------------------------------------------ */
 
 static inline uint32_t slots_of(const kolk_shared *pool) {
     return pool->depot.slots;
@@ -41,24 +42,25 @@ static inline bool is_alive(const kolk_shared *pool, uintptr_t index) {
     return index < usable(pool) && (life_of(pool, index) & 1);
 }
 
-static inline const char *name_of(const kolk_shared *pool) {
+static inline const char *shared_name(const kolk_shared *pool) {
     return pool->name ? pool->name : "";
 }
 
-/* ---- shared_block.c -------------------------------------------------------------------------------------------------- */
+/* ---- shared_block.c ---------------------------------------------------------------------------------------------- */
 
-/* Makes the block of a pool that has its shape, and points the pool to its regions. `align` is of the objects, which begin `front`
- * bytes behind the region's start; the first slots are committed. On failure nothing is left, and the pool's pointers say nothing. */
+/* Makes the block of a pool that has its shape, and points the pool to its regions. `align` is of the objects, which
+ * begin `front` bytes behind the region's start; the first slots are committed. On failure nothing is left, and the
+ * pool's pointers say nothing. */
 kolk_status kolk_shared_make_block(kolk_shared *pool, uint32_t first_slots, size_t align, uint32_t front);
 void kolk_shared_end_block(const kolk_shared *pool);
 
-/* Commits the memory of so many slots. */
+/* Commits the memory of the first slots, up to this number. */
 bool kolk_shared_commit(const kolk_shared *pool, uint32_t slots);
 
-/* Bytes that are committed for so many slots. */
+/* Bytes that are committed for this number of slots. */
 uint64_t kolk_shared_committed(const kolk_shared *pool, uint32_t slots);
 
-/* ---- shared_debug.c -------------------------------------------------------------------------------------------------- */
+/* ---- shared_debug.c ---------------------------------------------------------------------------------------------- */
 
 kolk_failure kolk_shared_failure(const kolk_shared *pool, kolk_status rule, uint32_t slot, const void *site);
 
@@ -89,7 +91,8 @@ bool kolk_shared_is_intact(const kolk_shared *pool);
 /* Proves a slot's red zones, with reports, and its fill, if it is to have one. */
 void kolk_shared_verify(const kolk_shared *pool, uint32_t slot, bool filled, const void *site);
 
-/* No thread reads the object of an ended life any more: poisons it, and puts its slot into the quarantine or the depot. */
+/* No thread reads the object of an ended life any more: poisons it, and puts its slot into the quarantine or the
+ * depot. */
 void kolk_shared_put_poisoned(kolk_shared *pool, uint32_t slot);
 
 /* The oldest slot in quarantine, as one bit of *word; 0: there is none. */
@@ -103,20 +106,20 @@ void kolk_shared_prove_all(const kolk_shared *pool, const void *site);
 void kolk_shared_list_leaks(const void *pool);
 void kolk_shared_end_debug(kolk_shared *pool);
 
-/* ---- shared_ask.c ---------------------------------------------------------------------------------------------------- */
+/* ---- shared_ask.c ------------------------------------------------------------------------------------------------ */
 
-/* Says what is wrong with this pointer; if it is a free slot's, that this is `if_dead`. `pool` is NULL for a local that has
- * none. */
+/* Says what is wrong with this pointer; if it is a free slot's, that this is `if_dead`. `pool` is NULL for a local that
+ * has none. */
 void kolk_shared_fail_object(const kolk_shared *pool, const void *object, const char *verb, kolk_status if_dead,
                              const void *site);
 
-/* ---- shared_supply.c ------------------------------------------------------------------------------------------------- */
+/* ---- shared_supply.c --------------------------------------------------------------------------------------------- */
 
-/* Free slots of one word, or just one: gives their bits, and the word in *word, where the search begins. 0: at one moment of the
- * call there was none. */
+/* Free slots of one word, or just one: gives their bits, and the word in *word, where the search begins. 0: at one
+ * moment of the call there was none. */
 uint64_t kolk_shared_supply(kolk_shared *pool, uint32_t *word, bool only_one);
 
-/* ---- shared_waiters.c ------------------------------------------------------------------------------------------------ */
+/* ---- shared_waiters.c -------------------------------------------------------------------------------------------- */
 
 /* A thread that waits for a slot. */
 typedef struct kolk_slot_waiter {
@@ -126,9 +129,9 @@ typedef struct kolk_slot_waiter {
 
 /* How often waiters look whether they wait for a thread that has ended. */
 #ifndef KOLK_SCHEDULED
-#define LOOK_NS INT64_C(1000000000)
+#define WAITER_LOOK_NS INT64_C(1000000000)
 #else
-#define LOOK_NS INT64_MAX /* never: in scheduled tests a thread that nobody wakes is to sleep for ever */
+#define WAITER_LOOK_NS INT64_MAX /* never: in scheduled tests a thread that nobody wakes is to sleep for ever */
 #endif
 
 /* The calling thread waits from now on, as the last one. */
@@ -137,7 +140,7 @@ void kolk_shared_join(kolk_shared *pool, kolk_slot_waiter *me);
 /* It waits no more: gives its slot, or NO_SLOT. */
 uint32_t kolk_shared_leave(kolk_shared *pool, kolk_slot_waiter *me);
 
-/* Sleeps for LOOK_NS, or until the deadline or a wake; false if the deadline has passed. */
+/* Sleeps for WAITER_LOOK_NS, or until the deadline or a wake; false if the deadline has passed. */
 bool kolk_shared_sleep(kolk_slot_waiter *me, kolk_deadline deadline);
 
 static inline bool kolk_shared_is_served(const kolk_slot_waiter *me) {
@@ -153,15 +156,16 @@ static inline void serve_waiting(kolk_shared *pool) {
         kolk_shared_serve(pool); /* partner: kolk_shared_join */
 }
 
-/* ---- shared_reclaim.c ------------------------------------------------------------------------------------------------ */
+/* ---- shared_reclaim.c -------------------------------------------------------------------------------------------- */
 
 /* The slot whose fill was being proved, if there is one, goes to the depot. */
 void kolk_shared_put_proving(kolk_shared *pool, kolk_magazine *magazine);
 
-/* Puts the slots of threads that have ended without a word into the depot; `closely`: also of those that the system still knows. */
+/* Puts the slots of threads that have ended without a word into the depot; `closely`: also of those that the system
+ * still knows. */
 void kolk_shared_reclaim(kolk_shared *pool, bool closely);
 
-/* ---- shared_epochs.c ------------------------------------------------------------------------------------------------- */
+/* ---- shared_epochs.c --------------------------------------------------------------------------------------------- */
 
 /* A slot whose life has ended is to be free later. */
 void kolk_shared_retire(kolk_local *local, uint32_t slot);
@@ -169,17 +173,17 @@ void kolk_shared_retire(kolk_local *local, uint32_t slot);
 /* If slots wait for epochs to end, and all threads are offline, ends them; true if slots may be free now. */
 bool kolk_shared_end_epochs(kolk_local *local);
 
-/* For a thread that waits: if slots are to be free later, reclaims what threads had that have ended, and ends the epochs that these
- * held up. Not more often than each LOOK_NS. */
+/* For a thread that waits: if slots are to be free later, reclaims what threads had that have ended, and ends the
+ * epochs that these held up. Not more often than each WAITER_LOOK_NS. */
 void kolk_shared_look_for_dead(kolk_local *local);
 
-/* ---- shared_life.c --------------------------------------------------------------------------------------------------- */
+/* ---- shared_life.c ----------------------------------------------------------------------------------------------- */
 
 /* The object of a slot that only the calling thread has; NULL if malloc should have given it, and has none. */
 void *kolk_shared_begin_life(kolk_local *local, uint32_t slot, const void *site);
 
-/* Ends the life of an object, which `site` frees, and gives its slot; NO_SLOT, and a report, if it is none, or if another
- * thread was first. */
+/* Ends the life of an object, which `site` frees, and gives its slot; NO_SLOT, and a report, if it is none, or if
+ * another thread was first. */
 uint32_t kolk_shared_end_life(const kolk_local *local, const void *object, const void *site);
 
 #endif

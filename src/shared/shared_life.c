@@ -1,8 +1,9 @@
 /* shared_life.c: a life begins and ends in a slot of a shared pool.
  *
- * The life is a counter for each slot, odd while an object lives. It is what a double free is known by, the generation in handles,
- * and what a walk over live objects reads. Only the thread that has the slot adds to it, so a plain load and store will do. But two
- * threads may free one object at the same moment. Here, out of the fast path, exactly one of them is believed. */
+ * The life is a counter for each slot, odd while an object lives. It is what a double free is known by, the generation
+ * in handles, and what a walk over live objects reads. Only the thread that has the slot adds to it, so a plain load
+ * and store will do. But two threads may free one object at the same moment. Here, out of the fast path, exactly one of
+ * them is believed. */
 #include "shared_inside.h"
 
 #if __STDC_HOSTED__

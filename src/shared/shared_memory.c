@@ -26,7 +26,7 @@ _Static_assert(sizeof(void *) != 8 ||
 _Static_assert(sizeof(void *) != 8 || offsetof(kolk_magazine, shift) < 64, "the fast paths read 64 bytes");
 _Static_assert(sizeof(kolk_member) <= MEMBER_BYTES, "a magazine is behind its member");
 
-static void list_stats(const void *pool, kolk_stats *out) {
+static void list_shared_stats(const void *pool, kolk_stats *out) {
     kolk_shared_stats((const kolk_shared *)pool, out);
 }
 
@@ -35,7 +35,7 @@ static void set_stride(kolk_shared *pool, uint32_t stride) {
     kolk_set_divisor(stride, &pool->shift, &pool->inverse);
 }
 
-/* Of so many objects, the magazines of all threads but one have a quarter at most. */
+/* The magazines of all threads but one have at most a quarter of max_capacity. */
 static uint32_t default_cache(uint32_t max_capacity, uint32_t other_threads) {
     uint32_t share = other_threads ? max_capacity / 4 / other_threads : DEFAULT_CACHE;
     if (share < LEAST_CACHE) return 0;
@@ -73,7 +73,7 @@ static kolk_status shape(kolk_shared *pool, const kolk_shared_desc *desc, size_t
 /* What of the debug mode this pool, which has its shape, can have; with zones, another stride. */
 static kolk_debug_desc debug_desc_of(kolk_shared *pool, const kolk_settings *settings, size_t align) {
     kolk_debug_desc debug = {
-        .name = name_of(pool),
+        .name = shared_name(pool),
         .noun = "slot",
         .settings = *settings,
         .object_size = pool->object_size,
@@ -105,8 +105,8 @@ static kolk_status make(kolk_shared *pool, const kolk_shared_desc *desc, const k
 kolk_status kolk_shared_init_type(kolk_shared *pool, const kolk_shared_desc *desc, size_t type_size, size_t type_align,
                                   size_t pool_size, uint32_t abi) {
     /* At exit the registry looks only at pools that have something to say: others' storage may be gone. */
-    static const kolk_kind kind = {list_stats, NULL, NULL},
-                           kind_with_sites = {list_stats, kolk_shared_list_leaks, NULL};
+    static const kolk_kind kind = {list_shared_stats, NULL, NULL},
+                           kind_with_sites = {list_shared_stats, kolk_shared_list_leaks, NULL};
     kolk_status status = kolk_begin(pool, pool_size, sizeof *pool, abi, desc);
     if (status != KOLK_OK) return status;
     kolk_settings settings = kolk_settings_of(desc->name, desc->debug);

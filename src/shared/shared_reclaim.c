@@ -1,10 +1,11 @@
-/* shared_reclaim.c: the free slots of threads that have ended without a word go back to the depot, and their members are free for
- * others.
+/* shared_reclaim.c: the free slots of threads that have ended without a word go back to the depot, and their members
+ * are free for others.
  *
- * That happens when a local is made, when a thread has long found others behind its epoch, and when threads wait for long. In a
- * fork's child all threads but one have ended, perhaps in the middle of an operation. Slots that were on their way to a magazine or
- * from it are lost to the child. But none is in two places, and none is free and alive, since all is written in this order: a life
- * ends, its slot is in the magazine, `top` says so, `leaving` says that it goes, it is in the depot. */
+ * That happens when a local is made, when a thread has long found others behind its epoch, and when threads wait for
+ * long. In a fork's child all threads but one have ended, perhaps in the middle of an operation. Slots that were on
+ * their way to a magazine or from it are lost to the child. But none is in two places, and none is free and alive,
+ * since all is written in this order: a life ends, its slot is in the magazine, `top` says so, `leaving` says that it
+ * goes, it is in the depot. */
 #include "shared_inside.h"
 
 #if __STDC_HOSTED__
@@ -19,8 +20,9 @@ void kolk_shared_put_proving(kolk_shared *pool, kolk_magazine *magazine) {
     if (proving) kolk_depot_put(&pool->depot, proving - 1);
 }
 
-/* A fork's child may reclaim it again, from anywhere in between: so each slot leaves the magazine before it is put into the depot.
- * An entry may be of an object that is alive: alloc's two stores, of `top` and of the life, are in no order to others. */
+/* A fork's child may reclaim it again, from anywhere in between: so each slot leaves the magazine before it is put into
+ * the depot. An entry may be of an object that is alive: alloc's two stores, of `top` and of the life, are in no order
+ * to others. */
 static void reclaim_magazine(kolk_shared *pool, kolk_magazine *magazine) {
     uint32_t fresh = kolk_load(&pool->depot.fresh, KOLK_ACQUIRE);
     while (magazine->leaving < magazine->top) {
@@ -35,7 +37,8 @@ static void reclaim_magazine(kolk_shared *pool, kolk_magazine *magazine) {
     kolk_store(&magazine->leaving, 0, KOLK_RELEASE);
 }
 
-/* What the thread freed in its last epoch is to be free too, and what it was just putting into the depot at the end of one. */
+/* What the thread freed in its last epoch is to be free too, and what it was just putting into the depot at the end of
+ * one. */
 static void reclaim_member(kolk_shared *pool, kolk_member *member) {
     kolk_magazine *magazine = kolk_member_magazines(member);
     KOLK_ASSERT(member->taken);

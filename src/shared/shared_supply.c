@@ -1,4 +1,5 @@
-/* shared_supply.c: where a shared pool gets free slots from: its depot, new memory, and, in debug mode, its quarantine. */
+/* shared_supply.c: where a shared pool gets free slots from: its depot, new memory, and, in debug mode, its
+ * quarantine. */
 #include "shared_inside.h"
 
 #if __STDC_HOSTED__
@@ -15,7 +16,7 @@ static KOLK_APART bool grow_depot(kolk_shared *pool, uint32_t before) {
     kolk_lock_word(&pool->lock);
     uint32_t now = pool->depot.usable, next = kolk_room_next_capacity(now, slots_of(pool), pool->stride);
     if (now == before && kolk_shared_commit(pool, next)) {
-        PROBE3(grow, name_of(pool), now, next);
+        PROBE3(grow, shared_name(pool), now, next);
         kolk_depot_extend(&pool->depot, next);
         if (!pool->debug) kolk_store(&pool->bound, next, KOLK_RELAXED);
         now = next;
@@ -24,8 +25,8 @@ static KOLK_APART bool grow_depot(kolk_shared *pool, uint32_t before) {
     return now != before;
 }
 
-/* The proof that there is none is that of depot.h. It needs the number of usable slots from before the look: if all were usable
- * then, the look has seen the last of them. */
+/* The proof that there is none is that of depot.h. It needs the number of usable slots from before the look: if all
+ * were usable then, the look has seen the last of them. */
 uint64_t kolk_shared_supply(kolk_shared *pool, uint32_t *word, bool only_one) {
     const uint64_t *counted = &pool->depot.returns;
     for (;;) {

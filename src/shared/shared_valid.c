@@ -6,18 +6,18 @@
 #include "../core/hash.h"
 
 /* What has been found so far: how many slots, and a sum that tells which. */
-typedef struct sum {
+typedef struct slot_sum {
     uint64_t slots, mixed;
-} sum;
+} slot_sum;
 
-static void add_slot(sum *found, uint64_t slot) {
+static void add_slot(slot_sum *found, uint64_t slot) {
     found->slots++;
     found->mixed += kolk_mixed(slot);
 }
 
-/* Adds all slots of a set, whose words have so many of the bits; false if one is not below end, or if a word is not in the
- * summary. */
-static bool add_set(sum *found, const kolk_slot_set *set, uint64_t words, uint32_t bits, uint32_t end) {
+/* Adds all slots of a set, whose words have so many of the bits; false if one is not below end, or if a word is not in
+ * the summary. */
+static bool add_set(slot_sum *found, const kolk_slot_set *set, uint64_t words, uint32_t bits, uint32_t end) {
     for (uint64_t word = 0; word < words; word++) {
         if (set->words[word] && !kolk_bits_get(set->summary, word)) return false; /* I3 */
         for (uint64_t left = set->words[word]; left; left &= left - 1) {
@@ -28,7 +28,7 @@ static bool add_set(sum *found, const kolk_slot_set *set, uint64_t words, uint32
     return true;
 }
 
-static bool add_magazine(sum *found, kolk_magazine *magazine, uint32_t cache, uint32_t end) {
+static bool add_magazine(slot_sum *found, kolk_magazine *magazine, uint32_t cache, uint32_t end) {
     if (kolk_magazine_count(magazine) > cache || magazine->leaving) return false; /* I4 */
     for (uint32_t at = 0; at < magazine->top; at++) {
         add_slot(found, *kolk_magazine_entry(magazine, at)); /* I2: no slot from `end` on is among those to be found */
@@ -41,7 +41,7 @@ static bool add_magazine(sum *found, kolk_magazine *magazine, uint32_t cache, ui
 bool kolk_shared_is_valid(const kolk_shared *pool) {
     const kolk_depot *depot = &pool->depot;
     uint32_t fresh = depot->fresh;
-    sum all = {0, 0}, found = {0, 0};
+    slot_sum all = {0, 0}, found = {0, 0};
     if (fresh > depot->usable || depot->usable > depot->slots) return false; /* I1 */
     if (depot->slots && ((depot->cache && kolk_depot_word_bits(depot) > depot->cache) || pool->epoch == 0))
         return false; /* I4, I6 */

@@ -1,17 +1,17 @@
 /* shared_waiters.c: threads that wait for a slot of a shared pool, first come, first served.
  *
- * A slot in the depot can be taken by any thread. So a thread that has put slots there looks at `waiting`. If it is not 0, that
- * thread takes slots out, one by one, under the lock of the queue, and gives each to the first waiter, until there is no slot or no
- * waiter. A thread that joins the queue does the same before it sleeps.
+ * A slot in the depot can be taken by any thread. So a thread that has put slots there looks at `waiting`. If it is not
+ * 0, that thread takes slots out, one by one, under the lock of the queue, and gives each to the first waiter, until
+ * there is no slot or no waiter. A thread that joins the queue does the same before it sleeps.
  *
- * No wake-up is lost. To join is to count oneself in `waiting`, and then to look at `returns` and the words. To put is to write the
- * words, to count in `returns`, and then to look at `waiting`. All of these are in the one sequentially consistent order, so at
- * least one of the two threads sees the other (Dekker). While a thread is in the queue, no put has ended whose slots are still in
- * the depot.
+ * No wake-up is lost. To join is to count oneself in `waiting`, and then to look at `returns` and the words. To put is
+ * to write the words, to count in `returns`, and then to look at `waiting`. All of these are in the one sequentially
+ * consistent order, so at least one of the two threads sees the other (Dekker). While a thread is in the queue, no put
+ * has ended whose slots are still in the depot.
  *
- * Frees that push their slot on a magazine do not come here. But while a thread waits the depot is uncached, and a thread that
- * joins lowers all bounds first. A free that began before may still go to its magazine. Then at least max_capacity objects were
- * alive, without that one. */
+ * Frees that push their slot on a magazine do not come here. But while a thread waits the depot is uncached, and a
+ * thread that joins lowers all bounds first. A free that began before may still go to its magazine. Then at least
+ * max_capacity objects were alive, without that one. */
 #include "shared_inside.h"
 
 #if __STDC_HOSTED__
@@ -68,7 +68,7 @@ void kolk_shared_serve(kolk_shared *pool) {
 }
 
 bool kolk_shared_sleep(kolk_slot_waiter *me, kolk_deadline deadline) {
-    kolk_deadline look = kolk_deadline_after(LOOK_NS / 1000000);
+    kolk_deadline look = kolk_deadline_after(WAITER_LOOK_NS / 1000000);
     bool is_last = deadline.ns <= look.ns;
     return kolk_waiter_sleep(&me->link, is_last ? deadline : look) || !is_last;
 }
