@@ -1,7 +1,7 @@
 // link: -pthread -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=free,--wrap=getenv,--wrap=atexit
-/* Depots, magazines and members without a pool around them, as a heap under malloc would have them: several depots, members that
- * come without limit, each with one magazine of each depot, all in static memory. Nothing here may ask malloc, the environment or
- * the end of the process for anything. */
+/* Depots, magazines and members without a pool around them, as a heap under malloc would have them: several depots,
+ * members that come without limit, each with one magazine of each depot, all in static memory. Nothing here may ask
+ * malloc, the environment or the end of the process for anything. */
 #include "../queue/queue_test.h"
 
 #include "shared/magazine.h"
@@ -9,7 +9,7 @@
 
 enum { DEPOTS = 2, SLOTS = 300, CACHE = 8, MEMBERS = 200, NONE = -1 };
 
-/* ---- What would be a call out of the heap ---------------------------------------------------------------------------- */
+/* ---- What would be a call out of the heap ------------------------------------------------------------------------ */
 
 static unsigned calls;
 
@@ -56,7 +56,7 @@ int __wrap_atexit(void (*function)(void)) {
     return 0;
 }
 
-/* ---- Depots and members ---------------------------------------------------------------------------------------------- */
+/* ---- Depots and members ------------------------------------------------------------------------------------------ */
 
 typedef struct member {
     kolk_member base; /* first: what the list has */
@@ -136,7 +136,7 @@ static void leave_depots(member *me) {
     kolk_members_give(&members, &me->base);
 }
 
-/* ---- Tests ----------------------------------------------------------------------------------------------------------- */
+/* ---- Tests ------------------------------------------------------------------------------------------------------- */
 
 /* Each slot is given once, whoever takes it, and none is lost: with magazines, and one by one. */
 static void test_all_slots_of_two_depots(void **state) {
@@ -165,7 +165,8 @@ static void test_all_slots_of_two_depots(void **state) {
     }
 }
 
-/* Slots that are not usable yet are not taken; those that were proved to be gone are there again when more are usable. */
+/* Slots that are not usable yet are not taken; those that were proved to be gone are there again when more are
+ * usable. */
 static void test_a_depot_is_extended(void **state) {
     (void)state;
     begin_depots(CACHE, 0);
@@ -201,7 +202,8 @@ static void test_members_without_limit(void **state) {
     assert_int_equal(calls, 0);
 }
 
-/* Only the magazines of the depot that went uncached keep nothing, all members' and until enough slots have returned. */
+/* Only the magazines of the depot that went uncached keep nothing, all members' and until enough slots have
+ * returned. */
 static void test_bounds(void **state) {
     (void)state;
     begin_depots(CACHE, SLOTS);
@@ -228,7 +230,7 @@ static void test_bounds(void **state) {
     assert_int_equal(calls, 0);
 }
 
-/* ---- Threads --------------------------------------------------------------------------------------------------------- */
+/* ---- Threads ----------------------------------------------------------------------------------------------------- */
 
 #define THREADS 4u
 
