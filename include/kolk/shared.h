@@ -141,7 +141,7 @@ typedef struct kolk_member {
 /* A list that only grows: members are taken and given back, and stay in it. */
 typedef struct kolk_members {
     uintptr_t first; /* a kolk_member */
-    uint32_t lock;   /* of who has which */
+    uint32_t lock;   /* of taking and giving back */
 } kolk_members;
 
 /* The free slots that no thread has. What different threads write is 128 bytes apart, so that processors don't take it
@@ -170,8 +170,7 @@ typedef struct kolk_shared {
     uint32_t *lives; /* as in kolk_magazine */
     uint8_t *short_lives;
     kolk_slot_set later[4]; /* slots that are to be free, by the lowest bits of the epoch in which they were freed */
-    unsigned char
-        *records; /* of max_threads threads, each of record_size bytes: a kolk_member, 128 bytes on its magazine */
+    unsigned char *records; /* of max_threads threads: a kolk_member, and 128 bytes behind it its kolk_magazine */
     size_t record_size;
     uintptr_t inverse;
     uint32_t stride, object_size, tag;
@@ -186,8 +185,7 @@ typedef struct kolk_shared {
     uint8_t debug_flags; /* KOLK_DEBUG_ */
     const char *name;
     struct kolk_debug *debug; /* NULL: off */
-    uintptr_t
-        *objects; /* debug mode, malloc-backed: inverted pointers to malloc's blocks, by slot; NULL: slots have them */
+    uintptr_t *objects;       /* malloc-backed: inverted pointers to malloc's blocks, by slot; NULL: slots have them */
     uint32_t quarantined, debug_lock;
     unsigned char *block;
     size_t block_size;
@@ -196,8 +194,7 @@ typedef struct kolk_shared {
     kolk_depot depot;
     KOLK_ALIGNAS(8) uint64_t epoch;   /* of deferred free */
     KOLK_ALIGNAS(8) uint64_t retired; /* the last epoch with slots to be free later */
-    KOLK_ALIGNAS(8)
-    uint64_t looked; /* when a waiter looked for dead threads last, in nanoseconds of the monotonic clock */
+    KOLK_ALIGNAS(8) uint64_t looked;  /* when a waiter looked for dead threads last, by kolk_now_ns */
     kolk_wait_queue waiters;
     uint32_t waiters_lock, waiters_forks;
 } kolk_shared;

@@ -4,7 +4,7 @@
  *     words      11..1..1   ........   .1..1...   1....1..      1 bit a slot
  *     summary    1 . 1 1                                        1 bit a word that may have bits
  *
- * A put ORs bits into a word, a take exchanges the whole word for 0, or takes one bit by a compare-and-exchange. No
+ * A put ORs bits into a word. A take exchanges the whole word for 0, or takes one bit by a compare-and-exchange. No
  * slot has a link to another, so ABA cannot occur, and a stray write into an object corrupts nothing. Whoever owns the
  * set decides how many of a word's bits it uses.
  *
@@ -15,6 +15,7 @@
 #ifndef KOLK_SRC_SLOT_SET_H
 #define KOLK_SRC_SLOT_SET_H
 
+#undef KOLK_EXTERN /* the functions of shared.inl are emitted in shared.c, also in a program compiled with it */
 #include "kolk/shared.h"
 
 #include "assert.h"
@@ -93,7 +94,7 @@ static inline void kolk_slot_set_drain_word(const kolk_slot_set *set, uint32_t w
                                             kolk_slots_taker *taker, void *context) {
     uint64_t *at = &set->words[word], mask = ~UINT64_C(0) >> (64 - part), bits = kolk_load(at, KOLK_RELAXED);
     for (unsigned first = 0; first < 64; first += part) {
-        uint64_t some = bits >> first & mask; /* which nobody else takes */
+        uint64_t some = bits >> first & mask;
         if (!some) continue;
         kolk_fetch_and(at, ~(mask << first), KOLK_RELAXED);
         taker(context, word * 64 + first, some);
@@ -101,7 +102,7 @@ static inline void kolk_slot_set_drain_word(const kolk_slot_set *set, uint32_t w
 }
 
 /* Takes all slots out of a set whose words have 64 slots each, `part` bits of a word at a time; false if there were
- * none. Nobody else may put into it or take from it meanwhile. */
+ * none. No other thread may put into it or take from it meanwhile. */
 static inline bool kolk_slot_set_drain(const kolk_slot_set *set, uint64_t words, unsigned part, kolk_slots_taker *taker,
                                        void *context) {
     uint64_t n = kolk_bits_words(words);

@@ -25,8 +25,9 @@
 #ifndef KOLK_SRC_SHARED_DEPOT_H
 #define KOLK_SRC_SHARED_DEPOT_H
 
-#include "../core/assert.h"
 #include "../core/slot_set.h"
+
+#include "../core/assert.h"
 
 /* ---- Slots and words --------------------------------------------------------------------------------------------- */
 

@@ -17,16 +17,11 @@
 #ifndef KOLK_SRC_SHARED_MAGAZINE_H
 #define KOLK_SRC_SHARED_MAGAZINE_H
 
-#include "../core/assert.h"
 #include "depot.h"
 
 /* How many slots it has; its owner may be at work. */
 static inline uint32_t kolk_magazine_count(const kolk_magazine *magazine) {
     return kolk_load(&magazine->top, KOLK_RELAXED);
-}
-
-static inline bool kolk_magazine_is_full(const kolk_magazine *magazine) {
-    return kolk_magazine_count(magazine) == magazine->cache;
 }
 
 /* Fills an empty magazine with these slots of its depot's word `next_word`, so that the lowest is the next to be

@@ -120,7 +120,7 @@ static int take(member *me, unsigned d) {
 static void give(member *me, unsigned d, int slot) {
     kolk_magazine *magazine = &me->of[d].magazine;
     bool uncached = kolk_depot_is_uncached(&depots[d]);
-    if (uncached || kolk_magazine_is_full(magazine))
+    if (uncached || kolk_magazine_count(magazine) == magazine->cache)
         kolk_magazine_put_oldest(magazine, (kolk_magazine_count(magazine) + !uncached) / (uncached ? 1 : 2));
     if (uncached)
         kolk_depot_put(&depots[d], (uint32_t)slot);
