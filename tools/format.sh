@@ -4,7 +4,7 @@
 # Usage: tools/format.sh [--check]
 set -eu
 if [ "${1:-}" = --check ]; then
-  tools/files.sh src/diag src/os cli debug | xargs awk '
+  tools/files.sh src/diag src/os src/queue src/shared cli debug | xargs awk '
     FNR == 1 { off = 0 }
     /clang-format off/ { off = 1 }
     /clang-format on/ { off = 0 }

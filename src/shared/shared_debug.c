@@ -10,9 +10,9 @@
 #if __STDC_HOSTED__
 
 #include "../diag/quarantine.h"
+#include "../core/assert.h"
 #include "../os/lock.h"
 #include "../os/thread.h"
-#include "../core/assert.h"
 
 void kolk_shared_lock_debug(const kolk_shared *pool) {
     kolk_lock_word((uint32_t *)(uintptr_t)&pool->debug_lock);

@@ -7,9 +7,9 @@
 
 #if __STDC_HOSTED__
 
+#include "../core/assert.h"
 #include "../os/key.h"
 #include "../os/lock.h"
-#include "../core/assert.h"
 
 /* What locals without a pool have: no slot, and every free leaves the fast path; offline. */
 static kolk_member null_member;
