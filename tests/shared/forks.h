@@ -47,7 +47,7 @@ void kolk_chaos(void) {
     do {                                                                                                               \
         if (!(what)) {                                                                                                 \
             fprintf(stderr, "%s:%d: not so: %s (%s, %s, cache %u, step %u)\n", __FILE__, __LINE__, #what, setting,     \
-                    current->name, pool.cache, step);                                                                  \
+                    current->name, pool.depot.cache, step);                                                            \
             abort();                                                                                                   \
         }                                                                                                              \
     } while (0)
@@ -91,7 +91,7 @@ static inline int fork_child(void (*live_on)(uint32_t), uint32_t argument) {
     if (child == 0) live_on(argument);
     assert_int_equal(waitpid(child, &status, 0), child);
     if (!WIFEXITED(status))
-        fail_msg("%s, %s, cache %u, step %u: the child died", setting, current->name, pool.cache, step);
+        fail_msg("%s, %s, cache %u, step %u: the child died", setting, current->name, pool.depot.cache, step);
     return WEXITSTATUS(status);
 }
 

@@ -10,42 +10,6 @@
 
 enum { THREADS = 3, CAPACITY = 200, MOST = 1000 };
 
-/* ---- The thread that is stopped ---------------------------------------------------------------------------------------- */
-
-static _Thread_local bool can_be_stopped;
-static unsigned steps_left; /* until it stops */
-static bool has_stopped;
-static sem_t stopped, go_on;
-
-void kolk_chaos(void);
-
-void kolk_chaos(void) {
-    if (!can_be_stopped || steps_left == 0 || --steps_left) return;
-    has_stopped = true;
-    sem_post(&stopped);
-    while (sem_wait(&go_on) != 0) {}
-}
-
-/* In any thread and in children, where cmocka's asserts can't be used. */
-#define REQUIRE(what)                                                                                                  \
-    do {                                                                                                               \
-        if (!(what)) {                                                                                                 \
-            fprintf(stderr, "%s:%d: not so: %s (%s, cache %u, step %u)\n", __FILE__, __LINE__, #what, current->name,   \
-                    pool.depot.cache, step);                                                                           \
-            abort();                                                                                                   \
-        }                                                                                                              \
-    } while (0)
-
-typedef struct deed {
-    const char *name;
-    void (*prepare)(void);
-    void (*act)(void);
-    bool takes;   /* who forks takes and gives back an object before_ */
-    bool a_third; /* is at work too, and is not stopped */
-} deed;
-
-static kolk_shared pool;
-static kolk_local mine, others; /* of the thread that forks, and of the one that is stopped */
 static void *objects[MOST];
 static uint32_t most_lost;
 
@@ -143,30 +107,10 @@ static void live_on(uint32_t alive) {
 
 /* ---- Forks ---------------------------------------------------------------------------------------------------------------- */
 
-/* With the other thread stopped before_ its n-th step; false if it has not so many. */
-static bool fork_at(void) {
-    pthread_t thread;
-    has_stopped = false;
-    steps_left = step;
-    assert_int_equal(pthread_create(&thread, NULL, stop_within, NULL), 0);
-    while (sem_wait(&stopped) != 0) {}
-    bool was_stopped = has_stopped;
-    if (was_stopped) {
-        if (current->takes) kolk_local_free(&mine, kolk_local_alloc(&mine));
-        uint32_t alive = count_alive();
-        fflush(NULL);
-        pid_t child = fork();
-        if (child == 0) live_on(alive);
-        int status;
-        assert_int_equal(waitpid(child, &status, 0), child);
-        if (!WIFEXITED(status))
-            fail_msg("%s, cache %u, step %u: the child died", current->name, pool.depot.cache, step);
-        if ((uint32_t)WEXITSTATUS(status) > most_lost) most_lost = (uint32_t)WEXITSTATUS(status);
-        sem_post(&go_on);
-        while (sem_wait(&stopped) != 0) {}
-    }
-    assert_int_equal(pthread_join(thread, NULL), 0);
-    return was_stopped;
+static void fork_now(void) {
+    if (current->takes) kolk_local_free(&mine, kolk_local_alloc(&mine));
+    uint32_t lost = (uint32_t)fork_child(live_on, count_alive());
+    if (lost > most_lost) most_lost = lost;
 }
 
 static void check_parent(void) {

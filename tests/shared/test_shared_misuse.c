@@ -186,9 +186,9 @@ static void test_validity(void **state) {
         assert_seen(pool->depot.free.words[3], 1);     /* above fresh */
         assert_seen(pool->depot.free.words[0], 1);     /* alive */
         assert_seen(pool->depot.free.words[1], 1);     /* slot 2, which is in a magazine */
-        assert_seen(magazine->top, before_ + 1);        /* twice, or what lay there before_ */
-        assert_seen(magazine->top, before_ - 1);        /* nowhere */
-        assert_seen(magazine->top, before_ + 3);        /* I4 */
+        assert_seen(magazine->top, before_ + 1);       /* twice, or what lay there before_ */
+        assert_seen(magazine->top, before_ - 1);       /* nowhere */
+        assert_seen(magazine->top, before_ + 3);       /* I4 */
         assert_seen(magazine->leaving, 1);
         assert_seen(*kolk_magazine_entry(magazine, 0), 3); /* I2: in two */
         assert_seen(*kolk_magazine_entry(magazine, 0), 7);
@@ -238,9 +238,9 @@ static void test_validity_of_what_is_free_later(void **state) {
         assert_false(kolk_shared_is_valid(pool));
         next->words[0] = 0;
         now->words[0] = 1 << 4;
-        assert_seen(pool->epoch, 0);          /* I6 */
+        assert_seen(pool->epoch, 0);           /* I6 */
         assert_seen(pool->epoch, before_ + 2); /* I6: of 3 epochs ago, and still waiting */
-        assert_seen(pool->depot.waiting, 1);  /* I5 */
+        assert_seen(pool->depot.waiting, 1);   /* I5 */
         assert_seen(pool->waiters.first, (struct kolk_waiter *)(void *)pool);
         assert_seen(pool->waiters.last, (struct kolk_waiter *)(void *)pool);
         assert_seen(f.local.magazine->leaving, before_ + 1); /* I4: on its way home */
