@@ -1,6 +1,6 @@
 /* Fairness of kolk_queue, step by step: the clock is the test's, and a thread that was woken goes on when the test lets it,
  * so that it is overtaken as often, and for as long, as the test wants. */
-// link: -Wl,--wrap=kolk_wait,--wrap=kolk_wake,--wrap=kolk_now_ns
+// link: -Wl,--wrap=kolk_wait,--wrap=kolk_wake,--wrap=kolk_unlock_word,--wrap=kolk_now_ns
 #include "queue_test.h"
 
 #include <semaphore.h>
@@ -31,7 +31,8 @@ typedef struct slow {
 static _Thread_local slow *me;
 
 bool __wrap_kolk_wait(uint32_t *word, uint32_t expected, kolk_deadline deadline) {
-    if (!me) return __real_kolk_wait(word, expected, deadline);
+    if (!me || expected != 0)
+        return __real_kolk_wait(word, expected, deadline); /* a lock is awaited while it is not 0 */
     sem_post(&me->asleep);
     bool result = __real_kolk_wait(word, expected, deadline);
     sem_post(&me->woken);
@@ -39,13 +40,23 @@ bool __wrap_kolk_wait(uint32_t *word, uint32_t expected, kolk_deadline deadline)
     return result;
 }
 
-static unsigned wakes; /* system calls that woke, or were to wake, somebody at an end */
+static unsigned wakes;               /* system calls that woke, or were to wake, somebody at an end */
+static _Thread_local bool unlocking; /* then it wakes threads that wait for the lock, which nobody counts */
+
+void __real_kolk_unlock_word(uint32_t *word);
+void __wrap_kolk_unlock_word(uint32_t *word);
+
+void __wrap_kolk_unlock_word(uint32_t *word) {
+    unlocking = true;
+    __real_kolk_unlock_word(word);
+    unlocking = false;
+}
 
 void __real_kolk_wake(uint32_t *word, uint32_t n);
 void __wrap_kolk_wake(uint32_t *word, uint32_t n);
 
 void __wrap_kolk_wake(uint32_t *word, uint32_t n) {
-    __atomic_fetch_add(&wakes, 1, __ATOMIC_SEQ_CST);
+    if (!unlocking) __atomic_fetch_add(&wakes, 1, __ATOMIC_SEQ_CST);
     __real_kolk_wake(word, n);
 }
 

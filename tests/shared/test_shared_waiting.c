@@ -15,7 +15,7 @@ enum { SLEEPERS = 5, MOST_SLOTS = 1200 };
 
 static _Thread_local unsigned sleeps;       /* of this thread */
 static _Thread_local bool (*instead)(void); /* what it does for the next one: the result of kolk_wait */
-static unsigned wakes;                      /* of all threads, for whatever reason */
+static unsigned wakes;                      /* of threads that wait for a slot */
 
 bool __real_kolk_wait(uint32_t *word, uint32_t expected, kolk_deadline deadline);
 bool __wrap_kolk_wait(uint32_t *word, uint32_t expected, kolk_deadline deadline);
@@ -27,11 +27,6 @@ bool __wrap_kolk_wait(uint32_t *word, uint32_t expected, kolk_deadline deadline)
     instead = NULL;
     sleeps++;
     return now ? now() : __real_kolk_wait(word, expected, deadline);
-}
-
-void __wrap_kolk_wake(uint32_t *word, uint32_t n) {
-    __atomic_fetch_add(&wakes, 1, __ATOMIC_SEQ_CST);
-    __real_kolk_wake(word, n);
 }
 
 /* ---- Pools all of whose slots are alive -------------------------------------------------------------------------------------- */
@@ -55,6 +50,12 @@ static full_pool *make_full(const kolk_shared_desc *desc) {
     assert_true(f->slots <= MOST_SLOTS);
     for (uint32_t i = 0; i < f->slots; i++) assert_non_null(f->objects[i] = kolk_local_alloc(&f->mine));
     return f;
+}
+
+/* A thread that waits for the lock of the queue is woken too, which nobody counts. */
+void __wrap_kolk_wake(uint32_t *word, uint32_t n) {
+    if (word != &own.pool.waiters_lock) __atomic_fetch_add(&wakes, 1, __ATOMIC_SEQ_CST);
+    __real_kolk_wake(word, n);
 }
 
 /* One for two threads of this process at least, three sleepers, and who is made meanwhile. */
