@@ -7,15 +7,18 @@
 
 /* ---- Clock and sleep ----------------------------------------------------------------------------------------------- */
 
-static int64_t now =
-    1; /* nanoseconds; a microsecond passes by each look at it, and no other time, however slow the machine */
+/* Nanoseconds. A microsecond passes by each look at it, and no other time, however slow the machine. A sleep has the
+ * system's clock. */
+static int64_t now = 1;
+static _Thread_local bool sleeping;
 
+int64_t __real_kolk_now_ns(void);
 int64_t __wrap_kolk_now_ns(void);
 bool __real_kolk_wait(uint32_t *word, uint32_t expected, kolk_deadline deadline);
 bool __wrap_kolk_wait(uint32_t *word, uint32_t expected, kolk_deadline deadline);
 
 int64_t __wrap_kolk_now_ns(void) {
-    return __atomic_add_fetch(&now, 1000, __ATOMIC_SEQ_CST);
+    return sleeping ? __real_kolk_now_ns() : __atomic_add_fetch(&now, 1000, __ATOMIC_SEQ_CST);
 }
 
 static void pass_milliseconds(int64_t n) {
@@ -30,11 +33,17 @@ typedef struct slow {
 
 static _Thread_local slow *me;
 
-bool __wrap_kolk_wait(uint32_t *word, uint32_t expected, kolk_deadline deadline) {
-    if (!me || expected != 0)
-        return __real_kolk_wait(word, expected, deadline); /* a lock is awaited while it is not 0 */
-    sem_post(&me->asleep);
+static bool sleep_really(uint32_t *word, uint32_t expected, kolk_deadline deadline) {
+    sleeping = true;
     bool result = __real_kolk_wait(word, expected, deadline);
+    sleeping = false;
+    return result;
+}
+
+bool __wrap_kolk_wait(uint32_t *word, uint32_t expected, kolk_deadline deadline) {
+    if (!me || expected != 0) return sleep_really(word, expected, deadline); /* a lock is awaited while it is not 0 */
+    sem_post(&me->asleep);
+    bool result = sleep_really(word, expected, deadline);
     sem_post(&me->woken);
     while (sem_wait(&me->go_on) != 0) {}
     return result;
