@@ -1,10 +1,10 @@
 #!/bin/sh
-# Formats all C and C++ files, or with --check says which are not formatted, and which lines of some folders are longer than
-# 120 columns: clang-format leaves comments as they are. Lines between `clang-format off` and `on` may be longer.
+# Formats all C and C++ files, or with --check says which are not formatted, and which lines are longer than 120 columns:
+# clang-format leaves comments as they are. Lines between `clang-format off` and `on` may be longer.
 # Usage: tools/format.sh [--check]
 set -eu
 if [ "${1:-}" = --check ]; then
-  tools/files.sh src/diag src/os src/queue src/shared cli debug | xargs awk '
+  tools/files.sh | xargs awk '
     FNR == 1 { off = 0 }
     /clang-format off/ { off = 1 }
     /clang-format on/ { off = 0 }

@@ -13,7 +13,8 @@
  *           Functions of yours that kolk calls may be cancelled only where they may longjmp: in the failure handler. A
  *           thread whose cancellation is asynchronous must not call kolk.
  * Forks     a child may use the pools in which no other thread was within a call when it was forked; of shared pools
- *           shared.h says which. A child that was made by _Fork or clone may use kolk if its parent had one thread then; it does not notice
+ *           shared.h says which. A child that was made by _Fork or clone may use kolk if its parent had one thread
+ *           then; it does not notice
  *           which threads have ended. Handlers of pthread_atfork that were registered before kolk was loaded may use
  *           what is one thread's, once an init has returned, but no queue and no shared pool.
  * Design    ARCHITECTURE.md.
@@ -79,7 +80,7 @@
 extern "C" {
 #endif
 
-/* ---- Status ---------------------------------------------------------------------------------------------------- */
+/* ---- Status ------------------------------------------------------------------------------------------------------ */
 
 #define KOLK_STATUS_LIST(X)                                                                                            \
     X(KOLK_OK, "done")                                                                                                 \
@@ -154,7 +155,7 @@ typedef enum kolk_status {
 /* A sentence without a full stop, in static storage; never NULL. */
 KOLK_API const char *kolk_status_text(kolk_status status);
 
-/* ---- Handles --------------------------------------------------------------------------------------------------- */
+/* ---- Handles ----------------------------------------------------------------------------------------------------- */
 
 /* A name for one life of one slot: generation (32 bits) above, index mixed with the pool's tag (32 bits) below.
  * {0} is null and never valid. `bits` is the plain integer for logs, scripts and networks: the same program gives the
@@ -183,7 +184,7 @@ static inline kolk_handle kolk_handle_unpack(uint64_t bits) {
     return handle;
 }
 
-/* ---- Deadlines ------------------------------------------------------------------------------------------------- */
+/* ---- Deadlines --------------------------------------------------------------------------------------------------- */
 
 /* A moment of the monotonic clock in nanoseconds. Computed once, at the edge of the program; never re-armed. */
 typedef struct kolk_deadline {
@@ -201,7 +202,7 @@ typedef struct kolk_wait_queue {
     struct kolk_waiter *first, *last;
 } kolk_wait_queue;
 
-/* ---- Statistics ------------------------------------------------------------------------------------------------ */
+/* ---- Statistics -------------------------------------------------------------------------------------------------- */
 
 /* What the debug mode does for a pool: see KOLK_DEBUG below. */
 enum {
@@ -249,7 +250,7 @@ typedef enum kolk_stats_format {
 KOLK_API void kolk_stats_write(kolk_stats_format format, void (*put)(const char *text, size_t length, void *context),
                                void *context);
 
-/* ---- Failures: bugs of the caller ------------------------------------------------------------------------------- */
+/* ---- Failures: bugs of the caller -------------------------------------------------------------------------------- */
 
 typedef struct kolk_failure {
     kolk_status rule;     /* which rule was broken */

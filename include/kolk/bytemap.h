@@ -120,7 +120,7 @@ KOLK_API void kolk_bytemap_clear(kolk_bytemap *pool);
 /* Flush: frees the arrays if they are its own; then all fields are 0, initialized_state too. Again: nothing. */
 KOLK_API void kolk_bytemap_flush(kolk_bytemap *pool);
 
-/* ---- Objects ---------------------------------------------------------------------------------------------------- */
+/* ---- Objects ----------------------------------------------------------------------------------------------------- */
 
 /* New: looks at the slots behind first_free, then at those from 0 up to it. The first free one becomes first_free, its
  * seed is seed + 1 modulo 128. NULL if there is none, and first_free is -1. So a slot that was deleted just now is not
@@ -136,7 +136,7 @@ KOLK_API void *kolk_bytemap_new_at(kolk_bytemap *pool, int32_t handle);
  * caller otherwise: a pointer that is not of this pool or not the start of a slot, or whose slot is free already. */
 KOLK_INLINE void kolk_bytemap_delete(kolk_bytemap *pool, void *object);
 
-/* ---- Handles and indices ---------------------------------------------------------------------------------------- */
+/* ---- Handles and indices ----------------------------------------------------------------------------------------- */
 
 /* GetSlot: the object in a used slot, else NULL; any index may be asked about. */
 KOLK_INLINE void *kolk_bytemap_get_slot(const kolk_bytemap *pool, int32_t index);
@@ -158,7 +158,7 @@ KOLK_API int32_t kolk_bytemap_get_index(const kolk_bytemap *pool, const void *ob
  */
 KOLK_API void *kolk_bytemap_find(const kolk_bytemap *const *pools, size_t n, int32_t handle, size_t *which);
 
-/* ---- Questions -------------------------------------------------------------------------------------------------- */
+/* ---- Questions --------------------------------------------------------------------------------------------------- */
 
 KOLK_API int32_t kolk_bytemap_used_count(const kolk_bytemap *pool);
 KOLK_API int32_t kolk_bytemap_free_count(const kolk_bytemap *pool);
@@ -179,7 +179,7 @@ KOLK_API void *kolk_bytemap_next(const kolk_bytemap *pool, const void *object);
 /* The handle of the next used slot behind this handle's slot; -1 starts, -1 ends. */
 KOLK_API int32_t kolk_bytemap_next_handle(const kolk_bytemap *pool, int32_t handle);
 
-/* ---- Two moments: what was born, what died? --------------------------------------------------------------------- */
+/* ---- Two moments: what was born, what died? ---------------------------------------------------------------------- */
 
 /* A moment is a copy of byte_map:
  *
@@ -206,7 +206,7 @@ typedef struct kolk_bytemap_difference {
 KOLK_API bool kolk_bytemap_compare(const uint8_t *before, const uint8_t *after, int32_t count,
                                    kolk_bytemap_difference *difference);
 
-/* ---- Out of a dump: the memory of a 32-bit game as regions of bytes, wherever this program runs ----------------- */
+/* ---- Out of a dump: the memory of a 32-bit game as regions of bytes, wherever this program runs ------------------ */
 
 typedef struct kolk_bytemap_region {
     uint32_t address;  /* in the game, of the first byte */
@@ -230,7 +230,7 @@ KOLK_API kolk_status kolk_bytemap_follow(const kolk_bytemap_region *regions, siz
 KOLK_API kolk_status kolk_bytemap_read(const kolk_bytemap_region *regions, size_t n, uint32_t address,
                                        kolk_bytemap_layout layout, size_t object_size, kolk_bytemap_view *out);
 
-/* ---- Inside ----------------------------------------------------------------------------------------------------- */
+/* ---- Inside ------------------------------------------------------------------------------------------------------ */
 
 /* type_size and type_align are 0, or of the type of a typed pool, whose object_size may be larger. */
 KOLK_API kolk_status kolk_bytemap_begin(kolk_bytemap *pool, const kolk_bytemap_view *view, bool attach,

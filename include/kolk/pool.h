@@ -55,7 +55,7 @@ extern "C" {
 
 typedef struct kolk_pool kolk_pool;
 
-/* ---- Descriptor ------------------------------------------------------------------------------------------------ */
+/* ---- Descriptor -------------------------------------------------------------------------------------------------- */
 
 /* Which free slot is used next. Never-issued slots come in ascending order. */
 typedef enum kolk_reuse {
@@ -282,7 +282,7 @@ KOLK_API void kolk_pool_protect(kolk_pool *pool, const void *object, bool on);
  *                 counts it: clear its references to others
  *     .teardown   once per slot that is set up, at deinit and trim */
 
-/* ---- Many at once ----------------------------------------------------------------------------------------------- */
+/* ---- Many at once ------------------------------------------------------------------------------------------------ */
 
 /* Up to n objects; how many. Asks on_full for the first of them only: it might evict the others. */
 KOLK_API uint32_t kolk_pool_alloc_n(kolk_pool *pool, void **objects, uint32_t n);
@@ -359,7 +359,7 @@ KOLK_API kolk_status kolk_pool_restore(kolk_pool *pool, const void *block, size_
  * slots) otherwise. */
 KOLK_API void *kolk_pool_alloc_at(kolk_pool *pool, kolk_handle handle);
 
-/* ---- Struct: read any field, write none ------------------------------------------------------------------------ */
+/* ---- Struct: read any field, write none -------------------------------------------------------------------------- */
 
 typedef struct kolk_slot {
     uint32_t index;
@@ -433,7 +433,7 @@ struct kolk_pool {
     kolk_tick tick;
 };
 
-/* ---- Inside ---------------------------------------------------------------------------------------------------- */
+/* ---- Inside ------------------------------------------------------------------------------------------------------ */
 
 /* type_size and type_align are 0, or of the type of a typed pool. */
 KOLK_API kolk_status kolk_pool_init_type(kolk_pool *pool, const kolk_pool_desc *desc, size_t type_size,

@@ -51,7 +51,7 @@ extern "C" {
 
 typedef struct kolk_slotmap kolk_slotmap;
 
-/* ---- Descriptor ------------------------------------------------------------------------------------------------ */
+/* ---- Descriptor -------------------------------------------------------------------------------------------------- */
 
 /* Zero means default for all but object_size. */
 typedef struct kolk_slotmap_desc {
@@ -81,7 +81,7 @@ typedef struct kolk_slotmap_desc {
     const char *debug;
 } kolk_slotmap_desc;
 
-/* ---- Struct: read any field, write none ------------------------------------------------------------------------ */
+/* ---- Struct: read any field, write none -------------------------------------------------------------------------- */
 
 /* Of a slot. */
 typedef struct kolk_cell {
@@ -125,7 +125,7 @@ struct kolk_slotmap {
     void *context;
 };
 
-/* ---- Life of a map --------------------------------------------------------------------------------------------- */
+/* ---- Life of a map ----------------------------------------------------------------------------------------------- */
 
 /* Anything but KOLK_OK (a broken rule of the descriptor, or KOLK_NO_MEMORY) leaves the map all zero. */
 static inline kolk_status kolk_slotmap_init(kolk_slotmap *map, const kolk_slotmap_desc *desc);
@@ -143,7 +143,7 @@ KOLK_API size_t kolk_slotmap_memory_size(const kolk_slotmap_desc *desc);
     (KOLK_ROUND_UP((size_t)(n) * KOLK_ROUND_UP(size, align), 8) + (size_t)(n) * 8 + KOLK_ROUND_UP((size_t)(n) * 4, 8))
 /* clang-format on */
 
-/* ---- Objects --------------------------------------------------------------------------------------------------- */
+/* ---- Objects ----------------------------------------------------------------------------------------------------- */
 
 /* A new object, the last of the array, and its handle (out may be NULL); or NULL, and the null handle, when the map is
  * full, after growing as far as it may. */
@@ -169,7 +169,7 @@ KOLK_INLINE uint32_t kolk_slotmap_count(const kolk_slotmap *map);
 /* How many more there could be without growing. */
 KOLK_INLINE uint32_t kolk_slotmap_available(const kolk_slotmap *map);
 
-/* ---- From an object to its handle, and arrays beside the map ---------------------------------------------------- */
+/* ---- From an object to its handle, and arrays beside the map ----------------------------------------------------- */
 
 /* Of an object of this map: any other pointer is a bug of the caller and gives the null handle. */
 KOLK_API kolk_handle kolk_slotmap_handle(const kolk_slotmap *map, const void *object);
@@ -190,7 +190,7 @@ KOLK_INLINE void *kolk_slotmap_at(const kolk_slotmap *map, uint32_t index);
  */
 KOLK_INLINE uint32_t kolk_slotmap_slot(const kolk_slotmap *map, kolk_handle handle);
 
-/* ---- Order and iteration --------------------------------------------------------------------------------------- */
+/* ---- Order and iteration ----------------------------------------------------------------------------------------- */
 
 /* Sorts the objects by the sign of compare, equal ones staying in their order; all handles stay valid. In place:
  * O(n log n) comparisons, at most one move an object; O(n), and no move, if they are sorted. compare must return, and
@@ -217,7 +217,7 @@ typedef struct kolk_slotmap_cursor {
 KOLK_INLINE kolk_slotmap_cursor kolk_slotmap_each(const kolk_slotmap *map);
 KOLK_INLINE void *kolk_slotmap_cursor_next(kolk_slotmap_cursor *cursor);
 
-/* ---- Memory and questions -------------------------------------------------------------------------------------- */
+/* ---- Memory and questions ---------------------------------------------------------------------------------------- */
 
 /* Room for this many objects without asking the system later. KOLK_ABOVE_MAX, KOLK_NO_MEMORY: nothing has changed. */
 KOLK_API kolk_status kolk_slotmap_reserve(kolk_slotmap *map, uint32_t capacity);
@@ -232,7 +232,7 @@ KOLK_API void kolk_slotmap_stats(const kolk_slotmap *map, kolk_stats *out);
 /* Checks every invariant of src/slotmap/slotmap.c; O(slots), for tests. */
 KOLK_API bool kolk_slotmap_is_valid(const kolk_slotmap *map);
 
-/* ---- Inside ---------------------------------------------------------------------------------------------------- */
+/* ---- Inside ------------------------------------------------------------------------------------------------------ */
 
 /* type_size and type_align are 0, or of the type of a typed map. */
 KOLK_API kolk_status kolk_slotmap_init_type(kolk_slotmap *map, const kolk_slotmap_desc *desc, size_t type_size,

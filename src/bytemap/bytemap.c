@@ -51,7 +51,7 @@ extern inline void *kolk_bytemap_get_slot(const kolk_bytemap *pool, int32_t inde
 #define SEED 0x7fu
 #define WORD 8u /* bytes that are looked at in one step */
 
-/* ---- Leaves ----------------------------------------------------------------------------------------------------- */
+/* ---- Leaves ------------------------------------------------------------------------------------------------------ */
 
 static bool is_free_byte(uint8_t byte) {
     return byte & FREE;
@@ -124,7 +124,7 @@ static uintptr_t bytemap_slot_of(const kolk_bytemap *pool, const void *object) {
     return kolk_exact_slot((uintptr_t)object - (uintptr_t)pool->object_list, pool->shift, pool->inverse);
 }
 
-/* ---- Bugs of the caller ----------------------------------------------------------------------------------------- */
+/* ---- Bugs of the caller ------------------------------------------------------------------------------------------ */
 
 static kolk_failure bytemap_failure_of(const kolk_bytemap *pool, kolk_status rule, uint32_t slot, const void *site) {
     return (kolk_failure){
@@ -151,7 +151,7 @@ static bool may_write(const kolk_bytemap *pool, const char *verb, const void *si
     return false;
 }
 
-/* ---- Life of a pool --------------------------------------------------------------------------------------------- */
+/* ---- Life of a pool ---------------------------------------------------------------------------------------------- */
 
 static void list_bytemap_stats(const void *pool, kolk_stats *out) {
     kolk_bytemap_stats((const kolk_bytemap *)pool, out);
@@ -251,7 +251,7 @@ void kolk_bytemap_flush(kolk_bytemap *pool) {
     memset(pool, 0, sizeof *pool);
 }
 
-/* ---- Objects ---------------------------------------------------------------------------------------------------- */
+/* ---- Objects ----------------------------------------------------------------------------------------------------- */
 
 /* Begins a life in a free slot. */
 static void *issue_byte(kolk_bytemap *pool, uint32_t index, unsigned seed) {
@@ -304,7 +304,7 @@ void kolk_bytemap_delete_slow(kolk_bytemap *pool, void *object) {
     if ((int32_t)index < *cursor) *cursor = (int32_t)index;
 }
 
-/* ---- Handles and indices ---------------------------------------------------------------------------------------- */
+/* ---- Handles and indices ----------------------------------------------------------------------------------------- */
 
 int32_t kolk_bytemap_get_just_index(const kolk_bytemap *pool, const void *object) {
     uintptr_t index = bytemap_slot_of(pool, object);
@@ -320,7 +320,7 @@ int32_t kolk_bytemap_get_index(const kolk_bytemap *pool, const void *object) {
     return KOLK_BYTEMAP_NULL;
 }
 
-/* ---- Questions -------------------------------------------------------------------------------------------------- */
+/* ---- Questions --------------------------------------------------------------------------------------------------- */
 
 int32_t kolk_bytemap_used_count(const kolk_bytemap *pool) {
     return pool->attached ? (int32_t)count_used(pool) : pool->used;
@@ -351,7 +351,7 @@ void kolk_bytemap_stats(const kolk_bytemap *pool, kolk_stats *out) {
     kolk_tools_wrote(out, sizeof *out);
 }
 
-/* ---- Walking ---------------------------------------------------------------------------------------------------- */
+/* ---- Walking ----------------------------------------------------------------------------------------------------- */
 
 void *kolk_bytemap_next(const kolk_bytemap *pool, const void *object) {
     uint32_t count = (uint32_t)pool->count, from = 0;
@@ -375,7 +375,7 @@ int32_t kolk_bytemap_next_handle(const kolk_bytemap *pool, int32_t handle) {
     return index < count ? handle_at(pool, index) : KOLK_BYTEMAP_NULL;
 }
 
-/* ---- Validity --------------------------------------------------------------------------------------------------- */
+/* ---- Validity ---------------------------------------------------------------------------------------------------- */
 
 bool kolk_bytemap_is_valid(const kolk_bytemap *pool) {
     int32_t count = pool->count, cursor = pool->cursor ? *pool->cursor : pool->first_free;

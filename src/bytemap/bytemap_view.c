@@ -19,7 +19,7 @@ void *kolk_bytemap_find(const kolk_bytemap *const *pools, size_t n, int32_t hand
     return NULL;
 }
 
-/* ---- Two moments ------------------------------------------------------------------------------------------------ */
+/* ---- Two moments ------------------------------------------------------------------------------------------------- */
 
 static int32_t handle_of_byte(int32_t index, uint8_t byte) {
     return byte & KOLK_BYTEMAP_FREE ? KOLK_BYTEMAP_NULL : index << 8 | byte;
@@ -46,7 +46,7 @@ bool kolk_bytemap_compare(const uint8_t *before, const uint8_t *after, int32_t c
     return false;
 }
 
-/* ---- Dumps ------------------------------------------------------------------------------------------------------ */
+/* ---- Dumps ------------------------------------------------------------------------------------------------------- */
 
 /* Where these bytes of the game's memory are here; NULL if no region has them all. */
 static const uint8_t *locate_in_dump(const kolk_bytemap_region *regions, size_t n, uint32_t address, uint64_t size) {

@@ -35,7 +35,7 @@ const char *kolk_status_text(kolk_status status) {
     return "not a status of kolk";
 }
 
-/* ---- Failures -------------------------------------------------------------------------------------------------- */
+/* ---- Failures ---------------------------------------------------------------------------------------------------- */
 
 static void (*failure_handler)(const kolk_failure *failure, void *context); /* NULL: print, and abort */
 static void *failure_context;

@@ -92,7 +92,7 @@ extern inline void *kolk_pool_bypassed(const kolk_pool *pool, uintptr_t index);
 extern inline void *kolk_cursor_bypassed(kolk_cursor *cursor);
 extern inline void *kolk_cursor_next(kolk_cursor *cursor);
 
-/* ---- Life of a pool -------------------------------------------------------------------------------------------- */
+/* ---- Life of a pool ---------------------------------------------------------------------------------------------- */
 
 static void list_pool_stats(const void *pool, kolk_stats *out) {
     kolk_pool_stats((const kolk_pool *)pool, out);
@@ -149,7 +149,7 @@ void kolk_pool_deinit(kolk_pool *pool) {
     kolk_pool_unmake(pool);
 }
 
-/* ---- Objects --------------------------------------------------------------------------------------------------- */
+/* ---- Objects ----------------------------------------------------------------------------------------------------- */
 
 /* The first slot that was never handed out; its metadata is written for the first time. */
 static uint32_t take_fresh_slot(kolk_pool *pool) {

@@ -39,7 +39,7 @@ static inline void become_newest(kolk_pool *pool, uint32_t slot) {
     ages[0].older = slot + 1;
 }
 
-/* ---- pool_age.c ------------------------------------------------------------------------------------------------- */
+/* ---- pool_age.c -------------------------------------------------------------------------------------------------- */
 
 /* kolk_pool_oldest for a caller at `site`, which is called `verb` in the report that the pool keeps no ages. */
 void *kolk_pool_find_oldest(kolk_pool *pool, const char *verb, const void *site);

@@ -8,7 +8,7 @@
 #include "../diag/stale.h"
 #include "../diag/tools.h"
 
-/* ---- Reports ---------------------------------------------------------------------------------------------------- */
+/* ---- Reports ----------------------------------------------------------------------------------------------------- */
 
 kolk_failure kolk_pool_failure(const kolk_pool *pool, kolk_status rule, uint32_t slot, const void *site) {
     kolk_failure failure = {.rule = rule, .pool = pool_name_of(pool), .slot = slot, .site = site};
@@ -56,7 +56,7 @@ void kolk_pool_verify_all(kolk_pool *pool, const void *site) {
     for (uint32_t i = 0; pool_debug_of(pool) && i < pool->fresh; i++) kolk_pool_verify(pool, i, site);
 }
 
-/* ---- Which pool, and which object ------------------------------------------------------------------------------- */
+/* ---- Which pool, and which object -------------------------------------------------------------------------------- */
 
 bool kolk_pool_holds(const kolk_pool *pool, const void *object) {
     return pool_is_alive(pool, pool_slot_of(pool, object));

@@ -4,7 +4,7 @@
 #include "../core/assert.h"
 #include "../core/fail.h"
 
-/* ---- Eviction --------------------------------------------------------------------------------------------------- */
+/* ---- Eviction ---------------------------------------------------------------------------------------------------- */
 
 static bool is_protected(const kolk_pool *pool, const void *object) {
     return pool->ages && is_alone(pool, (uint32_t)pool_slot_of(pool, object));
@@ -52,7 +52,7 @@ void kolk_pool_evict_oldest(kolk_pool *pool, void *context) {
     evict(pool, kolk_pool_find_oldest(pool, "evict_oldest", SITE));
 }
 
-/* ---- The trap --------------------------------------------------------------------------------------------------- */
+/* ---- The trap ---------------------------------------------------------------------------------------------------- */
 
 /* What kolk_pool_trap_full does; alloc calls it directly, to tell where it was called from. */
 static void trap_full(kolk_pool *pool, const void *site) {
@@ -80,7 +80,7 @@ void kolk_pool_trap_full(kolk_pool *pool, void *context) {
     trap_full(pool, SITE);
 }
 
-/* ---- Asking ----------------------------------------------------------------------------------------------------- */
+/* ---- Asking ------------------------------------------------------------------------------------------------------ */
 
 /* Calls a hook for the full or nearly full pool; allocs of its own don't ask for another. */
 static void call_hook(kolk_pool *pool, void (*hook)(kolk_pool *pool, void *context), const void *site) {

@@ -97,7 +97,7 @@ static inline kolk_room pool_room_of(const kolk_pool_desc *desc) {
         desc->object_align, desc->capacity, desc->max_capacity, desc->memory, desc->memory_size, NULL, 0, 0};
 }
 
-/* ---- pool_ask.c ------------------------------------------------------------------------------------------------- */
+/* ---- pool_ask.c -------------------------------------------------------------------------------------------------- */
 
 /* Reports what is wrong with a pointer that the caller wants to `verb`; if_dead is the rule broken by a free slot's. */
 void kolk_pool_fail_object(const kolk_pool *pool, const void *object, const char *verb, kolk_status if_dead,
@@ -119,13 +119,13 @@ kolk_pool *kolk_pool_holder(const kolk_pool *pool, const void *object);
 /* kolk_pool_get for a caller at `site`. */
 void *kolk_pool_find(const kolk_pool *pool, kolk_handle handle, const void *site);
 
-/* ---- pool_free.c ------------------------------------------------------------------------------------------------ */
+/* ---- pool_free.c ------------------------------------------------------------------------------------------------- */
 
 /* Frees all that is alive. If the pool `ends`, also what reset hooks allocate: that ends with the free slots, as none
  * is added. */
 void kolk_pool_clear_for(kolk_pool *pool, bool ends, const void *site);
 
-/* ---- pool_full.c ------------------------------------------------------------------------------------------------ */
+/* ---- pool_full.c ------------------------------------------------------------------------------------------------- */
 
 /* How an object is asked for. All 0 is the way of kolk_pool_alloc. */
 typedef struct alloc_request {
@@ -148,17 +148,17 @@ void kolk_pool_look_at_low_water(kolk_pool *pool, uint32_t n, const void *site);
 /* Asks for room for an alloc that has found no slot; gives what the alloc may do then. */
 alloc_grant kolk_pool_make_room(kolk_pool *pool, alloc_request how, alloc_grant has, const void *site);
 
-/* ---- pool_trim.c ------------------------------------------------------------------------------------------------ */
+/* ---- pool_trim.c ------------------------------------------------------------------------------------------------- */
 
 /* Ends the set-up of these slots. */
 void kolk_pool_tear_down(kolk_pool *pool, uint64_t from, uint64_t end);
 
-/* ---- pool_desc.c ------------------------------------------------------------------------------------------------ */
+/* ---- pool_desc.c ------------------------------------------------------------------------------------------------- */
 
 /* Checks the descriptor and fills in its defaults. type_size and type_align as in kolk_pool_init_type. */
 kolk_status kolk_pool_resolve(kolk_pool_desc *desc, size_t type_size, size_t type_align);
 
-/* ---- pool_memory.c ---------------------------------------------------------------------------------------------- */
+/* ---- pool_memory.c ----------------------------------------------------------------------------------------------- */
 
 /* Bytes of the block of a pool with this many slots, each region rounded up to `unit`; desc is a kolk_pool_desc
  * (room.h). */

@@ -166,7 +166,7 @@ void kolk_pool_unmake(kolk_pool *pool) {
     memset(pool, 0, sizeof *pool);
 }
 
-/* ---- Growth ----------------------------------------------------------------------------------------------------- */
+/* ---- Growth ------------------------------------------------------------------------------------------------------ */
 
 kolk_status kolk_pool_reserve(kolk_pool *pool, uint32_t capacity) {
     if (capacity <= pool->capacity) return KOLK_OK;

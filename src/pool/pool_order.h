@@ -64,7 +64,7 @@ static inline bool take_free(kolk_pool *pool, uint32_t *index) {
     return true;
 }
 
-/* ---- pool_order.c ----------------------------------------------------------------------------------------------- */
+/* ---- pool_order.c ------------------------------------------------------------------------------------------------ */
 
 /* Worn-out slots, oldest first. KOLK_NO_SLOT: there is none, or they are never used again. */
 void kolk_pool_put_worn(kolk_pool *pool, uint32_t index);

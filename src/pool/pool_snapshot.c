@@ -57,7 +57,7 @@ typedef struct parts {
     uint64_t live, generations, links, objects, padding, checksum, size;
 } parts;
 
-/* ---- Leaves ---------------------------------------------------------------------------------------------------- */
+/* ---- Leaves ------------------------------------------------------------------------------------------------------ */
 
 static uint32_t load32(const unsigned char *at) {
     uint32_t number;
@@ -142,7 +142,7 @@ static void copy_objects(const kolk_pool *pool, unsigned char *bytes, bool back)
     }
 }
 
-/* ---- Taking one ------------------------------------------------------------------------------------------------- */
+/* ---- Taking one -------------------------------------------------------------------------------------------------- */
 
 /* Live slots in the order of births. */
 static uint32_t count_aged(const kolk_pool *pool) {
@@ -221,7 +221,7 @@ size_t kolk_pool_snapshot(const kolk_pool *pool, void *block, size_t size) {
     return (size_t)at.size;
 }
 
-/* ---- Proving one ------------------------------------------------------------------------------------------------ */
+/* ---- Proving one ------------------------------------------------------------------------------------------------- */
 
 static bool is_live_in(const unsigned char *live, uint64_t slot) {
     return load64(live + slot / 64 * 8) & kolk_bits_at(slot);
@@ -286,7 +286,7 @@ static kolk_status prove(const kolk_pool *pool, const unsigned char *bytes, size
     return chain_is_right(head, bytes, &at) ? KOLK_OK : KOLK_FORGED_SNAPSHOT;
 }
 
-/* ---- Putting it in place ---------------------------------------------------------------------------------------- */
+/* ---- Putting it in place ----------------------------------------------------------------------------------------- */
 
 /* As after the growth of the first pool, if this one may: FIFO uses never-issued slots first. */
 static kolk_status grow_to_fit(kolk_pool *pool, const header *head) {

@@ -67,7 +67,7 @@ size_t kolk_pool_trim(kolk_pool *pool) {
     return bytes;
 }
 
-/* ---- A little a frame ------------------------------------------------------------------------------------------- */
+/* ---- A little a frame -------------------------------------------------------------------------------------------- */
 
 static void measure_demand(kolk_pool *pool) {
     uint32_t demand = pool->tick.demand - (pool->tick.demand / 64 + (pool->tick.demand % 64 != 0));

@@ -71,7 +71,7 @@ extern inline kolk_slotmap_cursor kolk_slotmap_each(const kolk_slotmap *map);
 extern inline void *kolk_slotmap_cursor_next_sized(kolk_slotmap_cursor *cursor, size_t stride);
 extern inline void *kolk_slotmap_cursor_next(kolk_slotmap_cursor *cursor);
 
-/* ---- Leaves ---------------------------------------------------------------------------------------------------- */
+/* ---- Leaves ------------------------------------------------------------------------------------------------------ */
 
 /* Shows the fast paths their bounds (I5). */
 static void show_bounds(kolk_slotmap *map) {
@@ -116,7 +116,7 @@ static void fail_map_object(const kolk_slotmap *map, const void *object, const c
         kolk_fail_object(failure, verb, "place", inside);
 }
 
-/* ---- Life of a map --------------------------------------------------------------------------------------------- */
+/* ---- Life of a map ----------------------------------------------------------------------------------------------- */
 
 static void list_map_stats(const void *map, kolk_stats *out) {
     kolk_slotmap_stats(map, out);
@@ -178,7 +178,7 @@ void kolk_slotmap_deinit(kolk_slotmap *map) {
     kolk_slotmap_unmake(map);
 }
 
-/* ---- Free slots: where they come from --------------------------------------------------------------------------- */
+/* ---- Free slots: where they come from ---------------------------------------------------------------------------- */
 
 kolk_status kolk_slotmap_reserve(kolk_slotmap *map, uint32_t capacity) {
     if (capacity <= map->capacity) return KOLK_OK;
@@ -237,7 +237,7 @@ static void retire_slot(kolk_slotmap *map) {
     show_bounds(map);
 }
 
-/* ---- Objects --------------------------------------------------------------------------------------------------- */
+/* ---- Objects ----------------------------------------------------------------------------------------------------- */
 
 void *kolk_slotmap_add_slow(kolk_slotmap *map, kolk_handle *out) {
     const void *site = SITE;
@@ -332,7 +332,7 @@ void *kolk_slotmap_get_slow(const kolk_slotmap *map, kolk_handle handle) {
     return NULL;
 }
 
-/* ---- From an object to its handle ------------------------------------------------------------------------------ */
+/* ---- From an object to its handle -------------------------------------------------------------------------------- */
 
 kolk_handle kolk_slotmap_handle(const kolk_slotmap *map, const void *object) {
     uintptr_t place = place_of(map, object);
@@ -348,7 +348,7 @@ uint32_t kolk_slotmap_index(const kolk_slotmap *map, const void *object) {
     return NO_PLACE;
 }
 
-/* ---- Memory and questions -------------------------------------------------------------------------------------- */
+/* ---- Memory and questions ---------------------------------------------------------------------------------------- */
 
 size_t kolk_slotmap_trim(kolk_slotmap *map) {
     uint64_t page = kolk_memory_page();

@@ -52,7 +52,7 @@ size_t kolk_slotmap_memory_size(const kolk_slotmap_desc *desc) {
     return kolk_slotmap_resolve(&fixed, 0, 0) == KOLK_OK ? (size_t)map_bytes_of(&fixed, fixed.capacity, 8) : 0;
 }
 
-/* ---- What tools are told of the places from `from` to `end` ----------------------------------------------------- */
+/* ---- What tools are told of the places from `from` to `end` ------------------------------------------------------ */
 
 /* They are inaccessible, and so is what lies behind them in their last granule of 8 bytes, which belongs to no
  * object. */
@@ -128,7 +128,7 @@ uint32_t kolk_slotmap_locate(const kolk_slotmap *map, const void *pointer, uint6
     return (uint32_t)(offset / map->stride);
 }
 
-/* ---- The block ------------------------------------------------------------------------------------------------- */
+/* ---- The block --------------------------------------------------------------------------------------------------- */
 
 bool kolk_slotmap_commit(const kolk_slotmap *map, uint32_t capacity) {
     KOLK_ASSERT(capacity <= map->max_capacity);

@@ -1,8 +1,8 @@
-/* kolk_bytemap: what bytemap.h says of one pool's life, objects, handles and walking; each promise by its own test. That
- * streams of operations are those of the games is test_bytemap_model.c's. */
+/* kolk_bytemap: what bytemap.h says of one pool's life, objects, handles and walking; each promise by its own test.
+ * That streams of operations are those of the games is test_bytemap_model.c's. */
 #include "bytemap_test.h"
 
-/* ---- The life of a pool ------------------------------------------------------------------------------------------- */
+/* ---- The life of a pool ------------------------------------------------------------------------------------------ */
 
 static void test_the_example_of_the_header(void **state) {
     (void)state;
@@ -221,7 +221,7 @@ static void test_clear(void **state) {
     kolk_bytemap_flush(&pool);
 }
 
-/* ---- New, New(handle), Delete --------------------------------------------------------------------------------------- */
+/* ---- New, New(handle), Delete ------------------------------------------------------------------------------------ */
 
 static void test_new_moves_on_before_it_looks(void **state) {
     (void)state;
@@ -327,7 +327,7 @@ static void test_new_at_where_it_cannot(void **state) {
     kolk_bytemap_flush(&pool);
 }
 
-/* ---- Handles and indices -------------------------------------------------------------------------------------------- */
+/* ---- Handles and indices ----------------------------------------------------------------------------------------- */
 
 static void test_get_at_knows_every_handle(void **state) {
     (void)state;
@@ -380,7 +380,7 @@ static void test_every_size(void **state) {
     }
 }
 
-/* ---- Walking, counting ------------------------------------------------------------------------------------------------ */
+/* ---- Walking, counting ------------------------------------------------------------------------------------------- */
 
 static void test_walking_while_deleting(void **state) {
     (void)state;

@@ -1,4 +1,5 @@
-/* Misuse that only a GTA pool knows; what is common to all kinds is in contracts/test_all_misuse.c. And is_valid, which sees each broken invariant of src/bytemap/bytemap.c. */
+/* Misuse that only a GTA pool knows; what is common to all kinds is in contracts/test_all_misuse.c. And is_valid, which
+ * sees each broken invariant of src/bytemap/bytemap.c. */
 #include "bytemap_test.h"
 
 #define SLOTS 5
@@ -70,7 +71,7 @@ static void test_an_attached_pool_is_not_written(void **state) {
     assert_memory_equal(&theirs, &some_owner, sizeof theirs);
 }
 
-/* ---- Broken invariants -------------------------------------------------------------------------------------------------- */
+/* ---- Broken invariants ------------------------------------------------------------------------------------------- */
 
 #define assert_seen(what, value) assert_breaks(kolk_bytemap_is_valid, pool, what, value)
 

@@ -1,6 +1,6 @@
 /* kolk_bytemap beside the model of tests/bytemap/model.h: random streams of operations, good and bad, over memory of
- * its own, given and attached; and each sequence of a few operations on small pools. Handles, cursor and bytes are compared
- * after each step.
+ * its own, given and attached; and each sequence of a few operations on small pools. Handles, cursor and bytes are
+ * compared after each step.
  *
  *     KOLK_TEST_SEED=n KOLK_TEST_OPS=n    another stream, a longer one */
 #include "../help/test.h"

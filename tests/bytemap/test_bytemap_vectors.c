@@ -1,5 +1,5 @@
-/* The published test vectors of the GTA pool: tests/vectors/bytemap_*.txt, whose first lines say how to read them. Each is
- * played to kolk_bytemap, answer by answer; and each is still what the model says, to the byte.
+/* The published test vectors of the GTA pool: tests/vectors/bytemap_*.txt, whose first lines say how to read them. Each
+ * is played to kolk_bytemap, answer by answer; and each is still what the model says, to the byte.
  *
  *     KOLK_WRITE_VECTORS=1    writes them anew, from the model */
 #include "../help/test.h"
@@ -35,7 +35,7 @@ static bool has_argument(step_kind kind) {
     return kind != STEP_NEW && kind != STEP_CLEAR;
 }
 
-/* ---- Writing: the model's answers -------------------------------------------------------------------------------------------- */
+/* ---- Writing: the model's answers -------------------------------------------------------------------------------- */
 
 typedef struct text {
     size_t length;
@@ -138,7 +138,7 @@ static void write_random(text *out) {
     }
 }
 
-/* ---- Replaying -------------------------------------------------------------------------------------------------------------------- */
+/* ---- Replaying --------------------------------------------------------------------------------------------------- */
 
 static step_kind kind_of(const char *word) {
     for (unsigned kind = 0; kind < STEP_KINDS; kind++)
@@ -190,7 +190,7 @@ static unsigned replay(const char *name, char *lines) {
     return steps;
 }
 
-/* ---- The files ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- The files --------------------------------------------------------------------------------------------------- */
 
 static void try_file(const char *name, void (*write)(text *out), unsigned least_steps) {
     static text expected, found;

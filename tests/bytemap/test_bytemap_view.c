@@ -1,10 +1,10 @@
-/* kolk_bytemap from outside: pools attached to others' arrays, handles looked up in several pools, two moments compared,
- * pools read out of dumps; the typed skin; the registry. */
+/* kolk_bytemap from outside: pools attached to others' arrays, handles looked up in several pools, two moments
+ * compared, pools read out of dumps; the typed skin; the registry. */
 #include "bytemap_test.h"
 
 #include "diag/registry.h"
 
-/* ---- Attached ------------------------------------------------------------------------------------------------------------ */
+/* ---- Attached ---------------------------------------------------------------------------------------------------- */
 
 static void test_attach_reads(void **state) {
     (void)state;
@@ -95,7 +95,7 @@ static void test_any_cursor_will_do(void **state) {
     }
 }
 
-/* ---- One handle in several pools -------------------------------------------------------------------------------------------- */
+/* ---- One handle in several pools --------------------------------------------------------------------------------- */
 
 static void test_find(void **state) {
     (void)state;
@@ -128,7 +128,7 @@ static void test_find(void **state) {
     kolk_bytemap_flush(&objects);
 }
 
-/* ---- Two moments --------------------------------------------------------------------------------------------------------------- */
+/* ---- Two moments ------------------------------------------------------------------------------------------------- */
 
 static void test_compare(void **state) {
     (void)state;
@@ -152,7 +152,7 @@ static void test_compare(void **state) {
     assert_false(kolk_bytemap_compare(NULL, NULL, 0, &difference));
 }
 
-/* ---- Dumps ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- Dumps ------------------------------------------------------------------------------------------------------- */
 
 #define COUNT     5u
 #define POINTER   0x00b74490u /* where the game keeps the pointer to its pool */
@@ -232,7 +232,8 @@ static kolk_status read_it(const dump *d, kolk_bytemap_layout layout) {
     return status;
 }
 
-/* Every size of the region: the struct, and each array, is wholly inside or refused. The struct of San Andreas is longer. */
+/* Every size of the region: the struct, and each array, is wholly inside or refused. The struct of San Andreas is
+ * longer. */
 static void test_read_at_the_ends_of_regions(void **state) {
     (void)state;
     for (size_t i = 0; i < LENGTH_OF(layouts); i++) {
@@ -321,7 +322,7 @@ static void test_a_dump_goes_on(void **state) {
     kolk_bytemap_flush(&pool);
 }
 
-/* ---- The typed skin ---------------------------------------------------------------------------------------------------------------- */
+/* ---- The typed skin ---------------------------------------------------------------------------------------------- */
 
 typedef struct ped {
     double x;
@@ -389,7 +390,7 @@ static void test_slots_wider_than_their_type(void **state) {
     assert_int_equal(peds_attach(&pool, &view), KOLK_MEMORY_MISALIGNED);
 }
 
-/* ---- The registry -------------------------------------------------------------------------------------------------------------------- */
+/* ---- The registry ------------------------------------------------------------------------------------------------ */
 
 static const char *listed(void) {
     static char names[1000];

@@ -1,6 +1,6 @@
 // expect: ok
-/* A semicolon behind the macros that make functions is no error, and no warning but with -Wpedantic. Without one they are silent there too: see each.c and
- * others. */
+/* A semicolon behind the macros that make functions is no error, and no warning but with -Wpedantic. Without one they
+ * are silent there too: see each.c and others. */
 #include <kolk/kolk.h>
 
 struct bullet {

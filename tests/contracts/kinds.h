@@ -1,10 +1,11 @@
-/* kinds.h: a row for each kind of pool, so that what all of them promise is written down once: test_all_*.c. A new member
- * of the family gets all of it for a row in kinds[].
+/* kinds.h: a row for each kind of pool, so that what all of them promise is written down once: test_all_*.c. A new
+ * member of the family gets all of it for a row in kinds[].
  *
- * A contract is a test; it runs once for each kind that has what it needs, in each mode that it is about and that the kind
- * can be in. The name of a test that fails says all three: "test_double_free: pool, FIFO: fill".
+ * A contract is a test; it runs once for each kind that has what it needs, in each mode that it is about and that the
+ * kind can be in. The name of a test that fails says all three: "test_double_free: pool, FIFO: fill".
  *
- * What is taken, given back and ended by functions of their own, which say in which code a report must find the call. */
+ * What is taken, given back and ended by functions of their own, which say in which code a report must find the
+ * call. */
 #ifndef TESTS_KINDS_H
 #define TESTS_KINDS_H
 
@@ -91,7 +92,7 @@ struct kind {
     bool wants_zero; /* its init must find 0 where it is to be */
 };
 
-/* ---- Pools ------------------------------------------------------------------------------------------------------------- */
+/* ---- Pools ------------------------------------------------------------------------------------------------------- */
 
 static void count_reset(void *object, void *context) {
     (void)object;
@@ -199,7 +200,7 @@ static bool next_in_pool(subject *s, void *object) {
     return kolk_pool_next(&s->of.pool, object);
 }
 
-/* ---- Slot maps ---------------------------------------------------------------------------------------------------------- */
+/* ---- Slot maps --------------------------------------------------------------------------------------------------- */
 
 static kolk_status init_map(subject *s, const options *with) {
     kolk_slotmap_desc desc = {.name = with->name,
@@ -280,7 +281,7 @@ static bool map_has_handle(subject *s, void *object) {
     return !kolk_handle_is_null(kolk_slotmap_handle(&s->of.map, object));
 }
 
-/* ---- Shared pools, used by one thread ------------------------------------------------------------------------------------ */
+/* ---- Shared pools, used by one thread ---------------------------------------------------------------------------- */
 
 static kolk_status init_shared(subject *s, const options *with) {
     kolk_shared_desc desc = {.name = with->name,
@@ -352,7 +353,7 @@ static bool next_in_shared(subject *s, void *object) {
     return kolk_shared_next(&s->of.shared, object);
 }
 
-/* ---- GTA pools ------------------------------------------------------------------------------------------------------------ */
+/* ---- GTA pools --------------------------------------------------------------------------------------------------- */
 
 static kolk_status init_bytemap(subject *s, const options *with) {
     kolk_bytemap_view view = {.name = with->name, .object_size = with->object_size, .count = (int32_t)with->capacity};
@@ -415,7 +416,7 @@ static bool next_in_bytemap(subject *s, void *object) {
     return kolk_bytemap_next(&s->of.bytemap, object);
 }
 
-/* ---- Queues: nobody's objects, but memory, a name and statistics ---------------------------------------------------------- */
+/* ---- Queues: nobody's objects, but memory, a name and statistics ------------------------------------------------- */
 
 static kolk_status init_queue(subject *s, const options *with) {
     kolk_queue_desc desc = {.name = with->name, .item_size = with->object_size, .capacity = with->capacity};
@@ -434,7 +435,7 @@ static void stats_of_queue(const subject *s, kolk_stats *out) {
     kolk_queue_stats(&s->of.queue, out);
 }
 
-/* ---- The table ------------------------------------------------------------------------------------------------------------- */
+/* ---- The table --------------------------------------------------------------------------------------------------- */
 
 #define OF_ALL   (KOLK_DEBUG_FILL | KOLK_DEBUG_GUARD | KOLK_DEBUG_QUARANTINE | KOLK_DEBUG_SITES)
 #define OF_SLOTS (OF_ALL | KOLK_DEBUG_TRACE | KOLK_DEBUG_BYPASS | KOLK_DEBUG_FAIL)
@@ -545,7 +546,7 @@ static const kind kinds[] = {
      .stats = stats_of_queue},
 };
 
-/* ---- Modes ------------------------------------------------------------------------------------------------------------------ */
+/* ---- Modes ------------------------------------------------------------------------------------------------------- */
 
 enum { PLAIN, TRACE, FILL, GUARD, QUARANTINE, SITES, ALL_SETTINGS, BYPASS, BYPASS_AND_SITES, MODES };
 
@@ -569,7 +570,7 @@ static const mode modes[MODES] = {
 #define IN(mode)      (1u << (mode))
 #define IN_EVERY_MODE (IN(MODES) - 1)
 
-/* ---- Contracts --------------------------------------------------------------------------------------------------------------- */
+/* ---- Contracts --------------------------------------------------------------------------------------------------- */
 
 typedef struct row {
     const kind *kind;

@@ -9,7 +9,7 @@
 #define SIZE     ((size_t)1 << 20)
 #define CAPACITY 64u /* so that a pool's memory is more than all else that the library takes */
 
-/* ---- What is reported --------------------------------------------------------------------------------------------- */
+/* ---- What is reported -------------------------------------------------------------------------------------------- */
 
 typedef struct reason {
     const char *variable, *value;
@@ -35,7 +35,7 @@ static const reason reasons[] = {
      BAD "1: it keeps 8 slots and cannot have 9: it is on the caller's memory"},
 };
 
-/* ---- What reports it ---------------------------------------------------------------------------------------------- */
+/* ---- What reports it --------------------------------------------------------------------------------------------- */
 
 static kolk_status init_for(subject *s, const reason *why) {
     static _Alignas(16) unsigned char lent[1000];
@@ -44,7 +44,7 @@ static kolk_status init_for(subject *s, const reason *why) {
     return s->kind->init(s, &with);
 }
 
-/* ---- The program that goes on ------------------------------------------------------------------------------------- */
+/* ---- The program that goes on ------------------------------------------------------------------------------------ */
 
 static jmp_buf out_of_init;
 

@@ -1,5 +1,6 @@
-/* Each bug of a caller that the headers say is caught, for every kind of pool in every mode: made here, with its exact sentence
- * and the fields of the failure; afterwards all is as it was. Beside each stands the silent twin: the nearest correct use. */
+/* Each bug of a caller that the headers say is caught, for every kind of pool in every mode: made here, with its exact
+ * sentence and the fields of the failure; afterwards all is as it was. Beside each stands the silent twin: the nearest
+ * correct use. */
 #include "kinds.h"
 
 #include "../help/no_sites.h"
@@ -7,8 +8,8 @@
 #define SIZE  24u
 #define SLOTS 6u
 
-/* Of six slots 0 to 3 were handed out, and 2 and 3 given back. A plain pool that can is on memory of its caller, so that
- * all of it can be compared. */
+/* Of six slots 0 to 3 were handed out, and 2 and 3 given back. A plain pool that can is on memory of its caller, so
+ * that all of it can be compared. */
 static struct {
     _Alignas(16) unsigned char memory[1000], before[1000];
     subject it_before;
@@ -89,7 +90,7 @@ static void end_fixture(void) {
     assert_true(it_is_zero());
 }
 
-/* ---- free ---------------------------------------------------------------------------------------------------------------- */
+/* ---- free -------------------------------------------------------------------------------------------------------- */
 
 static void free_again(uint32_t slot) {
     char text[100];
@@ -201,7 +202,7 @@ static void test_free_of_null_does_nothing(void **state) {
     end_fixture();
 }
 
-/* ---- Questions ----------------------------------------------------------------------------------------------------------- */
+/* ---- Questions --------------------------------------------------------------------------------------------------- */
 
 static void ask_in_vain(const question *q, void *object, kolk_status rule, uint32_t slot, const char *what) {
     char text[120];
@@ -240,7 +241,7 @@ static void test_questions_about_what_is_no_object(void **state) {
     end_fixture();
 }
 
-/* ---- Handles that name nothing here: normal, so NULL and silence --------------------------------------------------------- */
+/* ---- Handles that name nothing here: normal, so NULL and silence ------------------------------------------------- */
 
 static void test_handles_that_find_nothing(void **state) {
     (void)state;
@@ -302,7 +303,7 @@ static void test_handles_of_other_pools(void **state) {
     kolk_slotmap_deinit(&map);
 }
 
-/* ---- The failure and its handler ----------------------------------------------------------------------------------------- */
+/* ---- The failure and its handler --------------------------------------------------------------------------------- */
 
 /* Something that every kind reports. */
 static void ask_a_stranger(void) {

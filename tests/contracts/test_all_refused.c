@@ -1,5 +1,5 @@
-/* The system refuses memory to a pool, of every kind in every mode: the n-th call fails, n = 1, 2, 3 ... until the operation
- * succeeds, once and for ever; nothing is leaked, the pool is unchanged and valid, and works later. */
+/* The system refuses memory to a pool, of every kind in every mode: the n-th call fails, n = 1, 2, 3 ... until the
+ * operation succeeds, once and for ever; nothing is leaked, the pool is unchanged and valid, and works later. */
 #include "kinds.h"
 
 #include "../help/no_sites.h"
@@ -50,7 +50,7 @@ static void test_nothing_to_refuse(void **state) {
     assert_int_equal(os.calls, 0);
 }
 
-/* ---- Growth -------------------------------------------------------------------------------------------------------------- */
+/* ---- Growth ------------------------------------------------------------------------------------------------------ */
 
 static uint32_t *objects[100];
 static uint32_t taken;

@@ -1,5 +1,5 @@
-/* What the debug mode reports, for every kind that has one: sites, damage, leaks, at deinit and at exit; handlers that look
- * around and jump out; failures by force; and what a profiler is told. */
+/* What the debug mode reports, for every kind that has one: sites, damage, leaks, at deinit and at exit; handlers that
+ * look around and jump out; failures by force; and what a profiler is told. */
 #include "kinds.h"
 
 #include "../help/no_sites.h"
@@ -33,7 +33,7 @@ static const report *assert_report(kolk_status rule, const char *by, const char 
     return last;
 }
 
-/* ---- Sites --------------------------------------------------------------------------------------------------------------- */
+/* ---- Sites ------------------------------------------------------------------------------------------------------- */
 
 static void test_the_sites_of_a_double_free(void **state) {
     (void)state;
@@ -105,7 +105,7 @@ static void test_a_write_after_free(void **state) {
     assert_true(it_is_zero());
 }
 
-/* ---- Leaks --------------------------------------------------------------------------------------------------------------- */
+/* ---- Leaks ------------------------------------------------------------------------------------------------------- */
 
 static void test_leaks_at_the_end(void **state) {
     (void)state;
@@ -167,7 +167,7 @@ static void test_leaks_that_are_printed(void **state) {
     }
 }
 
-/* ---- Handlers ------------------------------------------------------------------------------------------------------------ */
+/* ---- Handlers ---------------------------------------------------------------------------------------------------- */
 
 static struct {
     jmp_buf out;
@@ -253,7 +253,7 @@ static void test_a_jump_out_of_the_list_of_leaks(void **state) {
     assert_no_more(&kept);
 }
 
-/* ---- Failures by force ----------------------------------------------------------------------------------------------------- */
+/* ---- Failures by force ------------------------------------------------------------------------------------------- */
 
 static void test_every_nth_take_fails(void **state) {
     (void)state;
@@ -307,7 +307,7 @@ static void test_failures_by_force_and_handles_of_other_pools(void **state) {
     end_it();
 }
 
-/* ---- Profilers ------------------------------------------------------------------------------------------------------------- */
+/* ---- Profilers --------------------------------------------------------------------------------------------------- */
 
 static struct {
     const void *object; /* of the last event */

@@ -1,5 +1,5 @@
-/* The settings of the debug mode in words, for every kind that has one: every word, lists, entries, globs, what is in force
- * in the end (a kind may not have all of them), and what is said of words that are not understood. */
+/* The settings of the debug mode in words, for every kind that has one: every word, lists, entries, globs, what is in
+ * force in the end (a kind may not have all of them), and what is said of words that are not understood. */
 #include "kinds.h"
 
 #define F  KOLK_DEBUG_FILL
@@ -210,7 +210,7 @@ static void test_the_environment_is_read_at_each_init(void **state) {
     assert_int_equal(flags_of("it", NULL), S);
 }
 
-/* ---- What is not understood --------------------------------------------------------------------------------------- */
+/* ---- What is not understood -------------------------------------------------------------------------------------- */
 
 #define NOT_A_SETTING " is not a setting: fill, guard, quarantine=SLOTS, sites, move, trace, all"
 #define NOT_A_NUMBER  " is not understood: quarantine=SLOTS takes a number from 1 to 4294967295"

@@ -1,6 +1,6 @@
-/* Sizes that tune themselves, for every kind whose capacity KOLK_SIZES has a say in: what KOLK_STATS=sizes measures, and what
- * becomes of the next run. What is wrong with a file is in diag/test_sizes.c. Each program is this one run once more, since the
- * environment is read once; its argument begins with the number of the kind. */
+/* Sizes that tune themselves, for every kind whose capacity KOLK_SIZES has a say in: what KOLK_STATS=sizes measures,
+ * and what becomes of the next run. What is wrong with a file is in diag/test_sizes.c. Each program is this one run
+ * once more, since the environment is read once; its argument begins with the number of the kind. */
 #include "kinds.h"
 
 #include "../diag/sizes_test.h"
@@ -34,7 +34,7 @@ static void give_to(subject *s, uint32_t n) {
     assert_true(k->is_valid(s));
 }
 
-/* ---- Programs, of a kind ------------------------------------------------------------------------------------------------- */
+/* ---- Programs, of a kind ----------------------------------------------------------------------------------------- */
 
 static ending run_kind(const char *name, const char *setting, const char *argument) {
     char words[100];
@@ -58,10 +58,10 @@ static const char *begin_program(const char *argument) {
     return *end && end[1] ? end + 1 : NULL;
 }
 
-/* ---- Measuring ------------------------------------------------------------------------------------------------------------ */
+/* ---- Measuring --------------------------------------------------------------------------------------------------- */
 
-/* Up to 5 before any scene, 3 to 7 in the first, 2 in the second, 4 after it, with and without settings that change the ways
- * of take and give. */
+/* Up to 5 before any scene, 3 to 7 in the first, 2 in the second, 4 after it, with and without settings that change the
+ * ways of take and give. */
 static void play_scenes(const char *argument) {
     static subject all[6];
     static const char *const names[] = {"plain", "filled", "kept", "moved", "none"};
@@ -198,7 +198,7 @@ static void test_without_settings(void **state) {
     assert_non_null(strstr(ended.text, line));
 }
 
-/* ---- Two runs, and a file that people have written ------------------------------------------------------------------------ */
+/* ---- Two runs, and a file that people have written --------------------------------------------------------------- */
 
 static void play_two_runs(const char *argument) {
     subject fixed, grows;

@@ -39,8 +39,8 @@ static void test_handles_are_integers(void **state) {
     }
 }
 
-/* The same bits in every run and on every platform: generation above; index below, XOR the tag, whose bits go from the top
- * down. (Of a name, the tag is its FNV-1a hash.) */
+/* The same bits in every run and on every platform: generation above; index below, XOR the tag, whose bits go from the
+ * top down. (Of a name, the tag is its FNV-1a hash.) */
 static void test_the_bits_of_a_handle(void **state) {
     (void)state;
     static const struct {
@@ -98,7 +98,7 @@ static void test_small_tags_differ_whatever_the_capacities(void **state) {
     }
 }
 
-/* ---- Statistics: what is not compared elsewhere at every step (model.h) ------------------------------------- */
+/* ---- Statistics: what is not compared elsewhere at every step (model.h) ------------------------------------------ */
 
 static void test_statistics(void **state) {
     (void)state;

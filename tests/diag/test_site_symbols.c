@@ -4,7 +4,7 @@
 
 #include <link.h>
 
-/* ---- Modules --------------------------------------------------------------------------------------------------- */
+/* ---- Modules ----------------------------------------------------------------------------------------------------- */
 
 static struct dl_phdr_info *made_up; /* what the library is told instead of the truth */
 
@@ -108,7 +108,7 @@ static const char *function_at(const image *made, uintptr_t at) {
 
 static const label one[] = {{"fire", TEXT_START, 0x100, STT_FUNC, STB_GLOBAL, TEXT}};
 
-/* ---- Tests ----------------------------------------------------------------------------------------------------- */
+/* ---- Tests ------------------------------------------------------------------------------------------------------- */
 
 static void test_choice_of_a_symbol(void **state) {
     (void)state;

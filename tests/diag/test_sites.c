@@ -18,7 +18,7 @@
 
 #define NOINLINE __attribute__((noinline))
 
-/* ---- Functions of this program --------------------------------------------------------------------------------- */
+/* ---- Functions of this program ----------------------------------------------------------------------------------- */
 
 typedef struct call {
     const void *site;
@@ -64,7 +64,7 @@ static NOINLINE void fire_merged(void) {
     note_merged(), last_call.line = __LINE__;
 }
 
-/* ---- Tools ----------------------------------------------------------------------------------------------------- */
+/* ---- Tools ------------------------------------------------------------------------------------------------------- */
 
 static bool reserve_refused, commit_refused;
 static atomic_int blocks; /* reserved and not released */
@@ -128,7 +128,7 @@ static const char *place_by(const char *script) {
     return text + 7 + strspn(text + 7, "0123456789abcdef");
 }
 
-/* ---- Tests: this program --------------------------------------------------------------------------------------- */
+/* ---- Tests: this program ----------------------------------------------------------------------------------------- */
 
 static void test_functions_have_names(void **state) {
     (void)state;
@@ -248,7 +248,7 @@ static void test_library(void **state) {
     assert_non_null(strstr(text, "+0x"));
 }
 
-/* ---- Tests: addr2line ------------------------------------------------------------------------------------------ */
+/* ---- Tests: addr2line -------------------------------------------------------------------------------------------- */
 
 static void test_answers_of_addr2line(void **state) {
     (void)state;
@@ -358,7 +358,8 @@ static void test_folders_of_path(void **state) {
     close(here);
 }
 
-/* What this program says when it is run with the argument "site": has it more rights than its user, and where was it? */
+/* What this program says when it is run with the argument "site": has it more rights than its user, and where was
+ * it? */
 static int say_site(void) {
     char text[200];
     fire();
@@ -452,7 +453,7 @@ static void test_signals(void **state) {
     assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
 }
 
-/* ---- Tests: want ----------------------------------------------------------------------------------------------- */
+/* ---- Tests: want ------------------------------------------------------------------------------------------------- */
 
 static void test_no_files_left(void **state) {
     (void)state;

@@ -1,6 +1,6 @@
-/* Sizes that tune themselves: random operations on core pools, odd names, every line of the file that is not understood, and
- * files that cannot be read. What all kinds make of it is in contracts/test_all_sizes.c. Each program is this one run once
- * more, since the environment is read once. */
+/* Sizes that tune themselves: random operations on core pools, odd names, every line of the file that is not
+ * understood, and files that cannot be read. What all kinds make of it is in contracts/test_all_sizes.c. Each program
+ * is this one run once more, since the environment is read once. */
 #include "../help/test.h"
 
 #include "sizes_test.h"
@@ -21,7 +21,7 @@ static uint32_t peak_of(const kolk_pool *pool) {
     return stats.peak;
 }
 
-/* ---- Measuring ---------------------------------------------------------------------------------------------------- */
+/* ---- Measuring --------------------------------------------------------------------------------------------------- */
 
 static void play_odd_names(const char *argument) {
     static kolk_pool pools[8];
@@ -119,7 +119,7 @@ static void test_random_peaks(void **state) {
                        "\n[scene]\nrandom = 40  # all in use, and more were asked for\n");
 }
 
-/* ---- Reading ------------------------------------------------------------------------------------------------------- */
+/* ---- Reading ----------------------------------------------------------------------------------------------------- */
 
 /* Tells the capacities of pools: in no scene, in that of the argument, and what those have then that were there. */
 static void play_tell(const char *argument) {

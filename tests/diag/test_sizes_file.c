@@ -1,6 +1,6 @@
 // link: -pthread -Wl,--wrap=memcmp,--wrap=bcmp,--wrap=kolk_file_read
-/* The file of KOLK_STATS=sizes:FILE: what people wrote in it stays, what was measured is put between, and what is no such
- * file is left alone. What is measured is the business of test_sizes.c. */
+/* The file of KOLK_STATS=sizes:FILE: what people wrote in it stays, what was measured is put between, and what is no
+ * such file is left alone. What is measured is the business of test_sizes.c. */
 #define _XOPEN_SOURCE 700 /* symlink, lstat, chmod */
 #include "../help/system_calls.h"
 
@@ -20,7 +20,8 @@
 
 #define MOST 9 /* slots of a pool */
 
-/* "a=3;[boss;b=0": a needs 3 slots; then, in the scene boss, b needs none. More than there are is a pool that was full. */
+/* "a=3;[boss;b=0": a needs 3 slots; then, in the scene boss, b needs none. More than there are is a pool that was
+ * full. */
 static void play_needs(const char *argument) {
     char text[300], *rest = text;
     snprintf(text, sizeof text, "%s", argument);
@@ -56,7 +57,7 @@ static void assert_becomes(const char *before, const char *needs, const char *af
     assert_string_equal(read_file(), after);
 }
 
-/* ---- What people wrote stays --------------------------------------------------------------------------------------- */
+/* ---- What people wrote stays ------------------------------------------------------------------------------------- */
 
 static void test_only_numbers_change(void **state) {
     (void)state;
@@ -145,7 +146,7 @@ static void test_what_is_edited_meanwhile(void **state) {
     assert_string_equal(read_file(), "# edited\na = 1\n");
 }
 
-/* ---- Random files -------------------------------------------------------------------------------------------------- */
+/* ---- Random files ------------------------------------------------------------------------------------------------ */
 
 static const char *const pieces[] = {"a = 1",
                                      "b=20",
@@ -259,7 +260,7 @@ static void test_random_files(void **state) {
     for (unsigned n = 0; n < 3000; n++) try_random_file(&random);
 }
 
-/* ---- What is left alone -------------------------------------------------------------------------------------------- */
+/* ---- What is left alone ------------------------------------------------------------------------------------------ */
 
 #define MEASURED HEAD "a = 1\n"
 #define STAYS    "kolk: KOLK_STATS: \"FILE\" stays as it is until that is put right; this was measured:\n" MEASURED
@@ -345,7 +346,7 @@ static void test_refused_memory(void **state) {
     }
 }
 
-/* ---- How it is read ------------------------------------------------------------------------------------------------ */
+/* ---- How it is read ---------------------------------------------------------------------------------------------- */
 
 static unsigned long comparisons;
 
@@ -526,7 +527,7 @@ static void test_a_file_that_is_slow(void **state) {
     assert_ending(run_with("slow file", "x\na = 3\n", NULL), 0, expected);
 }
 
-/* ---- How it is replaced -------------------------------------------------------------------------------------------- */
+/* ---- How it is replaced ------------------------------------------------------------------------------------------ */
 
 /* Who has it open sees the old text, whole. */
 static void test_it_is_replaced_at_once(void **state) {

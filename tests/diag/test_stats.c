@@ -266,8 +266,8 @@ static void test_no_other_format(void **state) {
 
 /* ---- The parsers of others --------------------------------------------------------------------------------------- */
 
-/* Runs a Python program with what is written as its input, by the first interpreter that has the module; the exit status
- * is 77 if none has. */
+/* Runs a Python program with what is written as its input, by the first interpreter that has the module; the exit
+ * status is 77 if none has. */
 static int judge(const char *module, const char *program) {
     char command[3000];
     snprintf(command, sizeof command,

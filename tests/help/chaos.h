@@ -1,6 +1,6 @@
 /* chaos.h: in a program with `// define: KOLK_CHAOS=1` each thread yields or sleeps at random before its atomic
- * operations, so that what needs an interruption at one place happens within seconds, on two cores or on one. Include it
- * once; KOLK_CHAOS_HERE is the same for a test's own code, and nothing where there is no chaos. */
+ * operations, so that what needs an interruption at one place happens within seconds, on two cores or on one. Include
+ * it once; KOLK_CHAOS_HERE is the same for a test's own code, and nothing where there is no chaos. */
 #ifndef TESTS_CHAOS_H
 #define TESTS_CHAOS_H
 

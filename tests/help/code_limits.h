@@ -1,12 +1,12 @@
-/* code_limits.h: what the tests of the debug setting `sites` share: functions whose limits in memory are known, so that a
- * return address can be told to be within one; and the words that a report has of sites. Include it first. */
+/* code_limits.h: what the tests of the debug setting `sites` share: functions whose limits in memory are known, so that
+ * a return address can be told to be within one; and the words that a report has of sites. Include it first. */
 #ifndef TESTS_CODE_LIMITS_H
 #define TESTS_CODE_LIMITS_H
 
 #include "debug_test.h"
 
-/* A function that is APART(name) is alone in a section of code, whose limits the linker knows: LIMITS(name). AND_ON behind a
- * call keeps it from being a jump, which would return elsewhere. */
+/* A function that is APART(name) is alone in a section of code, whose limits the linker knows: LIMITS(name). AND_ON
+ * behind a call keeps it from being a jump, which would return elsewhere. */
 #define APART(name) __attribute__((noinline, section(#name "_code")))
 #define AND_ON()    __asm__ volatile("")
 

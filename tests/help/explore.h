@@ -138,8 +138,9 @@ static inline bool sched_run(uint64_t seed) {
     return report->end == SCHEDULE_PASSED;
 }
 
-/* Where a step is slow, or the plain build beside has taken them all, some schedules will do: those that this many steps
- * come to, or KOLK_TEST_SCHEDULE_STEPS, for each number of preemptions. The random ones, which come after them, are of all kinds. */
+/* Where a step is slow, or the plain build beside has taken them all, some schedules will do: those that this many
+ * steps come to, or KOLK_TEST_SCHEDULE_STEPS, for each number of preemptions. The random ones, which come after them,
+ * are of all kinds. */
 static inline uint64_t sched_enough_steps(void) {
     bool some = does_a_part() || KOLK_CHECKS == 0 || sizeof(void *) < 8;
     return number_from_environment("KOLK_TEST_SCHEDULE_STEPS", some ? 500000 : UINT64_MAX);

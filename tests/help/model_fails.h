@@ -1,5 +1,5 @@
-/* model_fails.h: how a model says that it and the library are not of one mind: in a test by cmocka, in a fuzzer by its end. A
- * model `m` has `what` it is and its `step`. */
+/* model_fails.h: how a model says that it and the library are not of one mind: in a test by cmocka, in a fuzzer by its
+ * end. A model `m` has `what` it is and its `step`. */
 #ifndef TESTS_MODEL_FAILS_H
 #define TESTS_MODEL_FAILS_H
 

@@ -1,6 +1,6 @@
 // link: -Wl,--wrap=kolk_site_text
-/* no_sites.h: addresses of code are not put into words. That takes a thousand times as long as all else in random tests and
- * fuzzers, and is not what they try.
+/* no_sites.h: addresses of code are not put into words. That takes a thousand times as long as all else in random tests
+ * and fuzzers, and is not what they try.
  *
  * Include plain.h first. */
 #ifndef TESTS_NO_SITES_H

@@ -60,14 +60,15 @@ static inline void fill_random(uint64_t *state, void *bytes, size_t size) {
     for (size_t i = 0; i < size; i++) at[i] = (unsigned char)next_random(state);
 }
 
-/* How much long tests do: KOLK_TEST_EFFORT=quick is a part of the work, what make test does; full, or nothing, is all of it. */
+/* How much long tests do: KOLK_TEST_EFFORT=quick is a part of the work, what make test does; full, or nothing, is all
+ * of it. */
 static inline bool effort_is_quick(void) {
     const char *effort = getenv("KOLK_TEST_EFFORT");
     return effort && strcmp(effort, "quick") == 0;
 }
 
-/* The number that the environment has by this name, or else this one, or what it has by NAME_AT_MOST if that is less: a test
- * that does little is not to do more where others, which do much, are to do a part of it. */
+/* The number that the environment has by this name, or else this one, or what it has by NAME_AT_MOST if that is less: a
+ * test that does little is not to do more where others, which do much, are to do a part of it. */
 static inline uint64_t number_from_environment(const char *name, uint64_t otherwise) {
     char at_most[64];
     snprintf(at_most, sizeof at_most, "%s_AT_MOST", name);

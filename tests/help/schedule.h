@@ -30,9 +30,9 @@
  *                                        .preemptions = 2, .surprises = 1, .random = 10000});
  *     }
  *
- * The definition compiles the library once more, so that each operation of src/core/atomics.h is a step that the scheduler
- * grants, and kolk_now_ns, kolk_wait and kolk_wake are its own. Threads are coroutines of one thread of the system:
- * what happens is what the choices say, and nothing else. So
+ * The definition compiles the library once more, so that each operation of src/core/atomics.h is a step that the
+ * scheduler grants, and kolk_now_ns, kolk_wait and kolk_wake are its own. Threads are coroutines of one thread of the
+ * system: what happens is what the choices say, and nothing else. So
  *
  * - nothing depends on addresses, time, or random numbers of the test's own; _Thread_local variables are shared by all;
  * - bodies use schedule_assert, never cmocka's asserts, which would jump to another stack; a failure that is told to

@@ -82,7 +82,7 @@ static inline int list_a_pool(void **state) {
     return 0;
 }
 
-/* ---- Leaks ----------------------------------------------------------------------------------------------------- */
+/* ---- Leaks ------------------------------------------------------------------------------------------------------- */
 
 /* Pages of address space that this process has, or 0: not known. */
 static inline long address_space(void) {

@@ -47,12 +47,13 @@ static inline bool does_a_part(void) {
     return SLOW || effort == QUICK;
 }
 
-/* A program that hangs is a test that fails, and a child that hangs is one that its parent sees fail. The limit is many times
- * what the slowest test takes in the slowest build on a slow machine, and below ctest's own, in CMakePresets.json. */
+/* A program that hangs is a test that fails, and a child that hangs is one that its parent sees fail. The limit is many
+ * times what the slowest test takes in the slowest build on a slow machine, and below ctest's own, in
+ * CMakePresets.json. */
 #define END_IF_IT_HANGS() alarm(600)
 
-/* Under qemu-user, what a program sees of its own process (its memory, its executable, what is said when it dies) is the
- * emulator's. Tests of that are left out then, as where there is no /proc, or skipped. NULL: there is none. */
+/* Under qemu-user, what a program sees of its own process (its memory, its executable, what is said when it dies) is
+ * the emulator's. Tests of that are left out then, as where there is no /proc, or skipped. NULL: there is none. */
 static inline const char *emulator(void) {
     const char *name = getenv("EMULATOR");
     return name && *name ? name : NULL;
@@ -87,7 +88,8 @@ static inline int abort_on_failure(void **state) {
 
 #define assert_silent(taken) assert_int_equal((taken)->count, 0)
 
-/* Breaks `what` by setting it to `value`, as a stray write would: is_valid(at) must see it. Then it is put back; `value` may call it before_. */
+/* Breaks `what` by setting it to `value`, as a stray write would: is_valid(at) must see it. Then it is put back;
+ * `value` may call it before_. */
 #define assert_breaks(is_valid, at, what, value)                                                                       \
     do {                                                                                                               \
         __typeof__(what) before_ = (what);                                                                             \

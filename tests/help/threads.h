@@ -1,6 +1,6 @@
 // link: -pthread
-/* threads.h: what tests with threads share: asserts for any of them, a seed, work that goes on through the lives of several
- * threads, and one core for all. */
+/* threads.h: what tests with threads share: asserts for any of them, a seed, work that goes on through the lives of
+ * several threads, and one core for all. */
 #ifndef TESTS_THREADS_H
 #define TESTS_THREADS_H
 
@@ -26,7 +26,7 @@ static inline void nap(void) {
     nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
 }
 
-/* ---- Random work ---------------------------------------------------------------------------------------------------------- */
+/* ---- Random work ------------------------------------------------------------------------------------------------- */
 
 static uint64_t seed, operations; /* KOLK_TEST_SEED, KOLK_TEST_OPS */
 
@@ -38,7 +38,7 @@ static inline void begin_random_work(uint64_t usual_operations) {
     print_message("KOLK_TEST_SEED=%" PRIu64 " KOLK_TEST_OPS=%" PRIu64 "\n", seed, operations);
 }
 
-/* ---- Threads --------------------------------------------------------------------------------------------------------------- */
+/* ---- Threads ----------------------------------------------------------------------------------------------------- */
 
 /* The beginning of a job. */
 typedef struct worker {

@@ -132,8 +132,8 @@ static inline weak_store *weak_push(weak_atomic *atomic, uint64_t value) {
     return store;
 }
 
-/* Where what is known of it stands, if anything is: its run is this one then. Those of the same 8 bytes are in one chain,
- * so that overlapping ones meet. */
+/* Where what is known of it stands, if anything is: its run is this one then. Those of the same 8 bytes are in one
+ * chain, so that overlapping ones meet. */
 static inline weak_atomic *weak_place(const void *at, size_t size, const char *name) {
     if ((uintptr_t)at % size) sched_stop("%s is not aligned to its %u bytes", name, (unsigned)size);
     uintptr_t granule = (uintptr_t)at / 8;

@@ -1,5 +1,5 @@
-/* shared.h: misuse.h for shared pools, by one local, or by another thread's. These programs are on kolk only: what malloc says
- * to such mistakes is what it says in the first table. */
+/* shared.h: misuse.h for shared pools, by one local, or by another thread's. These programs are on kolk only: what
+ * malloc says to such mistakes is what it says in the first table. */
 #ifndef KOLK_TESTS_MISUSE_SHARED_H
 #define KOLK_TESTS_MISUSE_SHARED_H
 

@@ -1,7 +1,7 @@
 // link: -pthread
 /* pthread_cancel: no call of kolk is a cancellation point, not even one that waits. Each call is made by a thread whose
- * cancellation is pending already; it must return from it, able to be cancelled as before, and what it needed a lock for
- * must go on for others. Where it does not, an alarm ends the program. */
+ * cancellation is pending already; it must return from it, able to be cancelled as before, and what it needed a lock
+ * for must go on for others. Where it does not, an alarm ends the program. */
 #include "../help/test.h"
 
 #include <fcntl.h>
@@ -15,7 +15,7 @@ static void take_a_nap(void) {
     usleep(1000);
 }
 
-/* ---- A thread that is being cancelled ---------------------------------------------------------------------------------- */
+/* ---- A thread that is being cancelled ---------------------------------------------------------------------------- */
 
 static const char returned[] = "returned"; /* what a thread gives that was not cancelled */
 
@@ -35,7 +35,7 @@ static bool returns(void (*call)(void)) {
            result == returned;
 }
 
-/* ---- In processes of their own: what is done once, at the first init or at exit ---------------------------------------------- */
+/* ---- In processes of their own: what is done once, at the first init or at exit ---------------------------------- */
 
 static char folder[64];
 
@@ -132,7 +132,7 @@ static void test_exit_writes_statistics(void **state) {
     }
 }
 
-/* ---- Reports --------------------------------------------------------------------------------------------------------------- */
+/* ---- Reports ----------------------------------------------------------------------------------------------------- */
 
 static char site_text[300];
 
@@ -167,7 +167,7 @@ static void test_leak(void **state) {
     assert_int_equal(pool.capacity, 0);
 }
 
-/* ---- Queues ---------------------------------------------------------------------------------------------------------------- */
+/* ---- Queues ------------------------------------------------------------------------------------------------------ */
 
 static kolk_queue queue;
 static int item;
@@ -286,7 +286,7 @@ static void test_cancelled_while_it_waits(void **state) {
     deinit_queue();
 }
 
-/* ---- Shared pools -------------------------------------------------------------------------------------------------------------- */
+/* ---- Shared pools ------------------------------------------------------------------------------------------------ */
 
 static kolk_shared shared;
 static kolk_local local;

@@ -1,6 +1,6 @@
 // link: -pthread
-/* The clock, sleeping on a word of memory, and what is known of threads and forks. No test waits for a time to be short: only
- * for it to be long enough. */
+/* The clock, sleeping on a word of memory, and what is known of threads and forks. No test waits for a time to be
+ * short: only for it to be long enough. */
 #include "../help/test.h"
 
 #include <errno.h>
@@ -65,8 +65,8 @@ static void test_deadlines(void **state) {
     alarm(0);
 }
 
-/* So many seconds from now on do not fit 32 bits. Whoever sleeps so long sleeps: no sleep is over before the wake, be it by
- * a deadline that is none or for no reason, which happens now and then, but not a thousand times. */
+/* So many seconds from now on do not fit 32 bits. Whoever sleeps so long sleeps: no sleep is over before the wake, be
+ * it by a deadline that is none or for no reason, which happens now and then, but not a thousand times. */
 enum { MOST_SLEEPS = 1000 };
 
 typedef struct long_sleep {
@@ -215,7 +215,7 @@ static void test_signals(void **state) {
     assert_int_equal(sigaction(SIGUSR1, &before, NULL), 0);
 }
 
-/* ---- Threads, forks, keys and locks of a word ----------------------------------------------------------------------------- */
+/* ---- Threads, forks, keys and locks of a word -------------------------------------------------------------------- */
 
 typedef struct person {
     uint32_t number, may_end;
@@ -302,8 +302,9 @@ static void test_numbers_through_forks(void **state) {
     let_end(&one);
 }
 
-/* In a new namespace the system begins to count anew: a thread of a fork's child may get the number that the thread which
- * forked had before. Here that is 2: of the second process of a namespace, whose child is the first one of another. */
+/* In a new namespace the system begins to count anew: a thread of a fork's child may get the number that the thread
+ * which forked had before. Here that is 2: of the second process of a namespace, whose child is the first one of
+ * another. */
 enum { NOT_ALLOWED = 77 };
 
 static int result_of(pid_t child) {
@@ -369,7 +370,8 @@ static void test_numbers_in_namespaces(void **state) {
     assert_int_equal(result, 0);
 }
 
-/* Of a process that was made behind pthread_atfork's back nothing is known: so nobody who was there before is taken for dead. */
+/* Of a process that was made behind pthread_atfork's back nothing is known: so nobody who was there before is taken for
+ * dead. */
 pid_t _Fork(void) __attribute__((weak)); /* NOLINT(readability-redundant-declaration): only since glibc 2.34 */
 
 static void *look_for_first(void *number) {
@@ -467,8 +469,8 @@ static void test_keys(void **state) {
     kolk_key_drop(key);
 }
 
-/* A lock that another thread has when a process forks is free in the child, also if somebody waits for it; one of the child's
- * own is not free in the child's threads. */
+/* A lock that another thread has when a process forks is free in the child, also if somebody waits for it; one of the
+ * child's own is not free in the child's threads. */
 static uint32_t word_lock, holds_it;
 
 static void *hold_lock(void *context) {

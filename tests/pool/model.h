@@ -244,7 +244,8 @@ static inline void model_damage(model *m, uint32_t slot, unsigned part, uint32_t
     m->damages++;
 }
 
-/* Writes to a dead object that nothing watches, which must disturb nothing. (What is filled may still be after a trim.) */
+/* Writes to a dead object that nothing watches, which must disturb nothing. (What is filled may still be after a
+ * trim.) */
 static inline void model_scribble(model *m, uint32_t slot) {
     bool watched = m->debug & KOLK_DEBUG_FILL && m->births[slot];
     if (m->places[slot] != LIVE && !watched) model_stamp(m, slot);

@@ -1,5 +1,5 @@
-/* snapshot_block.h: what tests and fuzzers of snapshots share: blocks, and the places of numbers in them, written down once
- * more from what src/pool/pool_snapshot.c says. Include test.h or plain.h first. */
+/* snapshot_block.h: what tests and fuzzers of snapshots share: blocks, and the places of numbers in them, written down
+ * once more from what src/pool/pool_snapshot.c says. Include test.h or plain.h first. */
 #ifndef TESTS_SNAPSHOT_BLOCK_H
 #define TESTS_SNAPSHOT_BLOCK_H
 

@@ -1,5 +1,5 @@
-/* KOLK_BYPASS=1: each object is a block of malloc's of its own, for its life or, where contents live on, for the pool's;
- * everything else is as it is without. */
+/* KOLK_BYPASS=1: each object is a block of malloc's of its own, for its life or, where contents live on, for the
+ * pool's; everything else is as it is without. */
 #include "../help/watched_malloc.h"
 
 static void make_bypassed(kolk_pool *pool, kolk_pool_desc desc) {
@@ -15,7 +15,7 @@ static void end_bypassed(kolk_pool *pool) {
     assert_int_equal(heap.count, 0);
 }
 
-/* ---- Blocks ------------------------------------------------------------------------------------------------------------- */
+/* ---- Blocks ------------------------------------------------------------------------------------------------------ */
 
 static void test_each_object_is_a_block_of_its_size(void **state) {
     (void)state;
@@ -110,7 +110,7 @@ static void test_the_callers_memory_and_growth(void **state) {
     end_bypassed(&pool);
 }
 
-/* ---- Misuse ------------------------------------------------------------------------------------------------------------- */
+/* ---- Misuse ------------------------------------------------------------------------------------------------------ */
 
 static int a_global;
 
@@ -183,7 +183,7 @@ static void test_a_place_that_malloc_uses_again(void **state) {
     end_bypassed(&pool);
 }
 
-/* ---- Contents that live on ------------------------------------------------------------------------------------------------ */
+/* ---- Contents that live on --------------------------------------------------------------------------------------- */
 
 static void test_keep(void **state) {
     (void)state;
@@ -281,7 +281,7 @@ static void test_reset_comes_before_the_block_is_freed(void **state) {
     assert_int_equal(resets, 3);
 }
 
-/* ---- malloc that fails ------------------------------------------------------------------------------------------------------ */
+/* ---- malloc that fails ------------------------------------------------------------------------------------------- */
 
 static void test_malloc_fails(void **state) {
     (void)state;
@@ -339,7 +339,7 @@ static void test_malloc_fails_in_a_restore(void **state) {
     }
 }
 
-/* ---- Many ------------------------------------------------------------------------------------------------------------------- */
+/* ---- Many -------------------------------------------------------------------------------------------------------- */
 
 #define MANY 3000u
 
@@ -446,7 +446,7 @@ static void test_iteration(void **state) {
     end_bypassed(&pool);
 }
 
-/* ---- Walks by kolk_pool_next ------------------------------------------------------------------------------------ */
+/* ---- Walks by kolk_pool_next ------------------------------------------------------------------------------------- */
 
 /* Frees the current object and allocates another in its body. */
 static void test_a_walk_that_frees_and_allocates(void **state) {
@@ -511,8 +511,8 @@ static void test_a_walk_within_a_walk(void **state) {
     }
 }
 
-/* All pairs of objects, by a walk that goes on from the other's current object; that one is freed, and its slot used again, in
- * the middle of the walk within. */
+/* All pairs of objects, by a walk that goes on from the other's current object; that one is freed, and its slot used
+ * again, in the middle of the walk within. */
 static void test_walks_over_pairs(void **state) {
     (void)state;
     enum { ALL = 200 };

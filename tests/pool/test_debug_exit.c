@@ -1,4 +1,5 @@
-/* What is still alive when the program ends: told once, of pools with the debug setting `sites` that are not deinit'd. */
+/* What is still alive when the program ends: told once, of pools with the debug setting `sites` that are not
+ * deinit'd. */
 #include "../help/debug_test.h"
 
 static kolk_pool pools[3];

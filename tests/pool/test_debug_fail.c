@@ -1,5 +1,5 @@
-/* KOLK_FAIL: allocs that meet a full pool by force: each n-th exactly, or by chance and the same for the same seed; which
- * pools; what on_full and an overflow pool make of it; what is said of words that are not understood. */
+/* KOLK_FAIL: allocs that meet a full pool by force: each n-th exactly, or by chance and the same for the same seed;
+ * which pools; what on_full and an overflow pool make of it; what is said of words that are not understood. */
 #include "../help/debug_test.h"
 
 #include <math.h>
@@ -31,7 +31,7 @@ static void *alloc_somehow(kolk_pool *pool, unsigned way) {
 
 #define WAYS 5u
 
-/* ---- Each n-th ---------------------------------------------------------------------------------------------------- */
+/* ---- Each n-th --------------------------------------------------------------------------------------------------- */
 
 static const struct {
     const char *debug, *bypass;
@@ -104,7 +104,7 @@ static void test_a_full_pool(void **state) {
     end_pool(&pool);
 }
 
-/* ---- By chance ---------------------------------------------------------------------------------------------------- */
+/* ---- By chance --------------------------------------------------------------------------------------------------- */
 
 #define TRIES 40000u
 
@@ -152,7 +152,7 @@ static void test_by_chance(void **state) {
     assert_memory_equal(first, again, sizeof first);
 }
 
-/* ---- Which pools --------------------------------------------------------------------------------------------------- */
+/* ---- Which pools ------------------------------------------------------------------------------------------------- */
 
 /* The n-th alloc is the first that fails; 0: none of many. */
 static uint32_t first_failure(const char *failures, const char *name) {
@@ -247,7 +247,7 @@ static void test_the_environment_is_read_at_each_init(void **state) {
     end_pool(&sound);
 }
 
-/* ---- on_full and overflow ------------------------------------------------------------------------------------------- */
+/* ---- on_full and overflow ---------------------------------------------------------------------------------------- */
 
 typedef struct hooked {
     kolk_pool pool;
@@ -358,7 +358,7 @@ static void test_the_overflow_pool_takes_over(void **state) {
     end_pool(&second);
 }
 
-/* ---- What is not understood ----------------------------------------------------------------------------------------- */
+/* ---- What is not understood -------------------------------------------------------------------------------------- */
 
 #define NOT_UNDERSTOOD " is not understood: every=N and seed=N from 1, chance=0.01 up to 1"
 

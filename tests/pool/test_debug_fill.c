@@ -16,7 +16,7 @@ static bool is_poisoned(const unsigned char *bytes, size_t size) {
     return true;
 }
 
-/* ---- What objects are full of ------------------------------------------------------------------------------------- */
+/* ---- What objects are full of ------------------------------------------------------------------------------------ */
 
 /* Alloc, look, write, free, look; each step on all slots, so that slots are new, used again, and grown into. */
 static void live_and_die(kolk_pool *pool, uint32_t n, size_t size) {
@@ -124,7 +124,7 @@ static void test_all_ways_to_an_object(void **state) {
     }
 }
 
-/* ---- Writes after free --------------------------------------------------------------------------------------------- */
+/* ---- Writes after free ------------------------------------------------------------------------------------------- */
 
 /* A pool "dead" with slots 0 to 3 issued, of which 1 and 2 are free again; 1 is next. */
 typedef struct fixture {
@@ -300,7 +300,7 @@ static void test_it_is_put_right_before_the_handler_is_called(void **state) {
     assert_int_equal(calls, 3);
 }
 
-/* ---- Where there is no fill ------------------------------------------------------------------------------------------ */
+/* ---- Where there is no fill -------------------------------------------------------------------------------------- */
 
 static bool set_up(void *object, void *context) {
     (void)context;
@@ -366,7 +366,7 @@ static void test_a_reset_hook_sees_the_object_as_it_was(void **state) {
     assert_int_equal(resets, 4);
 }
 
-/* ---- Pages that were given back --------------------------------------------------------------------------------------- */
+/* ---- Pages that were given back ---------------------------------------------------------------------------------- */
 
 static void test_pages_given_back_are_no_damage(void **state) {
     (void)state;
@@ -414,7 +414,7 @@ static void test_pages_given_back_are_no_damage(void **state) {
     }
 }
 
-/* ---- The default handler ------------------------------------------------------------------------------------------------ */
+/* ---- The default handler ----------------------------------------------------------------------------------------- */
 
 static void write_after_free_without_a_handler(void) {
     kolk_pool pool;

@@ -11,7 +11,7 @@ static void make_guarded(kolk_pool *pool, kolk_pool_desc desc) {
     assert_true(debug_flags(pool) & KOLK_DEBUG_GUARD);
 }
 
-/* ---- Where the zones are ------------------------------------------------------------------------------------------- */
+/* ---- Where the zones are ----------------------------------------------------------------------------------------- */
 
 static void check_layout(size_t size, size_t align) {
     kolk_pool pool;
@@ -46,7 +46,7 @@ static void test_all_sizes_and_alignments(void **state) {
     check_layout(5000, 4096);
 }
 
-/* ---- Damage --------------------------------------------------------------------------------------------------------- */
+/* ---- Damage ------------------------------------------------------------------------------------------------------ */
 
 typedef enum seen_by { FREE, FREE_HANDLE, CLEAR, DEINIT, WAYS } seen_by;
 
@@ -229,7 +229,7 @@ static void test_it_is_put_right_before_the_handler_is_called(void **state) {
     assert_int_equal(calls, 2);
 }
 
-/* ---- Pointers into zones ------------------------------------------------------------------------------------------- */
+/* ---- Pointers into zones ----------------------------------------------------------------------------------------- */
 
 static void test_pointers_into_zones_are_no_objects(void **state) {
     (void)state;
@@ -252,7 +252,7 @@ static void test_pointers_into_zones_are_no_objects(void **state) {
     assert_silent(&taken);
 }
 
-/* ---- Iteration: objects apart ---------------------------------------------------------------------------------------- */
+/* ---- Iteration: objects apart ------------------------------------------------------------------------------------ */
 
 struct thing {
     uint32_t number;
@@ -297,7 +297,7 @@ static void test_runs_of_one(void **state) {
     end_pool(&pool.pool);
 }
 
-/* ---- Typed pools of all kinds, whose functions know a stride that is not the pool's ----------------------------------- */
+/* ---- Typed pools of all kinds, whose functions know a stride that is not the pool's ------------------------------ */
 
 typedef struct cell cell;
 KOLK_POOL_DECLARE(cells, cell)
@@ -377,7 +377,7 @@ static void test_members_of_a_union(void **state) {
     end_pool(&pool.pool);
 }
 
-/* ---- The caller's memory, trim, reserve ---------------------------------------------------------------------------------- */
+/* ---- The caller's memory, trim, reserve -------------------------------------------------------------------------- */
 
 static void test_the_callers_memory_has_no_zones(void **state) {
     (void)state;

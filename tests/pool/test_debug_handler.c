@@ -2,7 +2,7 @@
  * do, the pool is valid afterwards and goes on. */
 #include "../help/debug_test.h"
 
-/* ---- Damage, in each place where it is seen ------------------------------------------------------------------------------ */
+/* ---- Damage, in each place where it is seen ---------------------------------------------------------------------- */
 
 typedef enum call { ALLOC, ALLOC_N, ALLOC_ZEROED, ALLOC_AT, FREE, FREE_HANDLE, CLEAR, DEINIT, CALLS } call;
 

@@ -43,7 +43,7 @@ typedef struct model {
                      (m)->desc.teardown != NULL, (m)->desc.keep, (m)->desc.memory != NULL);                            \
     } while (0)
 
-/* ---- Lists ------------------------------------------------------------------------------------------------------------- */
+/* ---- Lists ------------------------------------------------------------------------------------------------------- */
 
 static void push(model *m, list *l, uint32_t slot, place where) {
     l->slots[l->count++] = slot;
@@ -62,7 +62,7 @@ static bool has_handles(const model *m) {
     return m->desc.generations != KOLK_GENERATIONS_NONE;
 }
 
-/* ---- What must happen ---------------------------------------------------------------------------------------------------- */
+/* ---- What must happen -------------------------------------------------------------------------------------------- */
 
 static uint32_t next_slot(const model *m) {
     if (m->desc.reuse == KOLK_REUSE_FIFO && m->fresh < m->capacity) return m->fresh;
@@ -161,7 +161,7 @@ static void sort_free(model *m) {
     }
 }
 
-/* ---- Operations, typed and untyped by turns -------------------------------------------------------------------------------- */
+/* ---- Operations, typed and untyped by turns ---------------------------------------------------------------------- */
 
 static things *typed(model *m) {
     bool possible = m->desc.object_size == sizeof(thing) && random_below(&m->random, 2);
@@ -295,7 +295,7 @@ static void do_misuse(model *m) {
     begin_notes(&m->taken);
 }
 
-/* ---- Comparison --------------------------------------------------------------------------------------------------------- */
+/* ---- Comparison -------------------------------------------------------------------------------------------------- */
 
 static void compare_counts(const model *m) {
     kolk_stats stats;
@@ -344,7 +344,7 @@ static void compare_slots(const model *m) {
     if (m->flags & (KOLK_DEBUG_GUARD | KOLK_DEBUG_BYPASS)) check(m, runs == m->count);
 }
 
-/* ---- Hooks ---------------------------------------------------------------------------------------------------------------- */
+/* ---- Hooks ------------------------------------------------------------------------------------------------------- */
 
 static bool set_up(void *object, void *context) {
     model *m = (model *)context;
@@ -374,7 +374,7 @@ static void tear_down(void *object, void *context) {
     m->objects[slot] = NULL;
 }
 
-/* ---- Configurations --------------------------------------------------------------------------------------------------------- */
+/* ---- Configurations ---------------------------------------------------------------------------------------------- */
 
 static const struct {
     const char *debug, *bypass;

@@ -26,7 +26,7 @@ static void take_all(kolk_pool *pool, uint32_t n) {
         for (size_t i_ = 0; i_ < LENGTH_OF(expected_); i_++) assert_int_equal(slot_taken(pool), expected_[i_]);        \
     } while (0)
 
-/* ---- Order ------------------------------------------------------------------------------------------------------------ */
+/* ---- Order ------------------------------------------------------------------------------------------------------- */
 
 static void test_the_last_ones_wait(void **state) {
     (void)state;
@@ -134,7 +134,7 @@ static void test_on_full_is_asked_after_those_that_wait(void **state) {
     end_pool(&pool);
 }
 
-/* ---- What takes them out -------------------------------------------------------------------------------------------- */
+/* ---- What takes them out ----------------------------------------------------------------------------------------- */
 
 static void test_clear_ends_the_wait(void **state) {
     (void)state;
@@ -228,7 +228,7 @@ static void test_reserve_with_a_ring_that_goes_round(void **state) {
     }
 }
 
-/* ---- Worn-out slots -------------------------------------------------------------------------------------------------- */
+/* ---- Worn-out slots ---------------------------------------------------------------------------------------------- */
 
 static uint32_t worn(const kolk_pool *pool) {
     kolk_stats stats;
@@ -324,7 +324,7 @@ static void test_a_write_to_a_worn_out_object(void **state) {
     assert_no_more(&kept);
 }
 
-/* ---- Damage while they wait ------------------------------------------------------------------------------------------- */
+/* ---- Damage while they wait -------------------------------------------------------------------------------------- */
 
 static void test_damage_while_they_wait(void **state) {
     (void)state;

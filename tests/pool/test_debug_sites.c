@@ -109,7 +109,7 @@ static void start(const char *debug) {
     assert_int_equal(things_init(&pool, &(kolk_pool_desc){.name = "things", .capacity = 20, .debug = debug}), KOLK_OK);
 }
 
-/* ---- The sites of a failure ------------------------------------------------------------------------------------------- */
+/* ---- The sites of a failure -------------------------------------------------------------------------------------- */
 
 static void check_sites_of_a_double_free(const char *debug, unsigned a, unsigned f) {
     reports kept;
@@ -260,7 +260,7 @@ static void test_the_site_of_a_full_pool(void **state) {
     }
 }
 
-/* ---- What is still alive ---------------------------------------------------------------------------------------------- */
+/* ---- What is still alive ----------------------------------------------------------------------------------------- */
 
 static void assert_leak(reports *kept, uint32_t count, uint32_t slot, const limits *in, const char *sentence) {
     const report *now = next_report(kept);

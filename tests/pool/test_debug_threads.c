@@ -1,5 +1,5 @@
-/* debug.h by itself, as a pool of many threads calls it: each thread has slots of its own, beside those of the others; and
- * there are more lives than size_t can tell apart. KOLK_TEST_SEED may be set in the environment. */
+/* debug.h by itself, as a pool of many threads calls it: each thread has slots of its own, beside those of the others;
+ * and there are more lives than size_t can tell apart. KOLK_TEST_SEED may be set in the environment. */
 #include "../queue/queue_test.h"
 
 #include "core/atomics.h"
@@ -55,7 +55,7 @@ static unsigned char *object_in(house *h, uint32_t slot) {
 /* A thing whose address can be a site: one for each thread, of alloc and of free. */
 static const char sites[2][THREADS];
 
-/* ---- Threads that have slots of their own ----------------------------------------------------------------------- */
+/* ---- Threads that have slots of their own ------------------------------------------------------------------------ */
 
 typedef struct job {
     house *house;
@@ -145,8 +145,8 @@ static void test_each_thread_has_slots_of_its_own(void **state) {
     kolk_debug_end(h.debug, SLOTS);
 }
 
-/* Dresses its slots while the others dress theirs; then one looks whether all of them are: only then a zone that is spoilt
- * is seen. */
+/* Dresses its slots while the others dress theirs; then one looks whether all of them are: only then a zone that is
+ * spoilt is seen. */
 static void *dress_its_slots(void *given) {
     job *j = (job *)given;
     house *h = j->house;
@@ -179,7 +179,7 @@ static void test_each_slot_is_dressed(void **state) {
     kolk_debug_end(h.debug, SLOTS);
 }
 
-/* ---- More births than can be counted ---------------------------------------------------------------------------- */
+/* ---- More births than can be counted ----------------------------------------------------------------------------- */
 
 typedef struct listed {
     uint32_t count, slots[SLOTS];

@@ -1,5 +1,6 @@
 /* The order of births: against a list under random operations; walking both ways while objects are freed; touch; who is
- * evicted, and who is protected. KOLK_TEST_SEED and KOLK_TEST_OPS (operations in total) may be set in the environment. */
+ * evicted, and who is protected. KOLK_TEST_SEED and KOLK_TEST_OPS (operations in total) may be set in the
+ * environment. */
 #include "../help/debug_test.h"
 
 #include <time.h>

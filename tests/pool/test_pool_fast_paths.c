@@ -1,9 +1,9 @@
 // link: -Wl,--wrap=kolk_pool_alloc_slow,--wrap=kolk_pool_free_slow,--wrap=kolk_pool_get_slow
 // link: -Wl,--wrap=kolk_pool_handle_slow,--wrap=kolk_pool_is_live_slow,--wrap=kolk_pool_index_slow
 // link: -Wl,--wrap=kolk_pool_at_slow
-/* The fast paths are taken: calls from pool.inl to the ways out of it are counted. All that they do could be done out of
- * line as well, only slower, so that no result of a call tells. Where the compiler inlines nothing, without optimisation,
- * the calls come from inside the library, where the linker cannot count them. */
+/* The fast paths are taken: calls from pool.inl to the ways out of it are counted. All that they do could be done out
+ * of line as well, only slower, so that no result of a call tells. Where the compiler inlines nothing, without
+ * optimisation, the calls come from inside the library, where the linker cannot count them. */
 #include "../help/test.h"
 
 typedef struct thing {

@@ -15,7 +15,7 @@
 
 static uint64_t seed, operations;
 
-/* ---- A chain of three beside a list ------------------------------------------------------------------------------- */
+/* ---- A chain of three beside a list ------------------------------------------------------------------------------ */
 
 typedef struct one {
     void *object;
@@ -182,7 +182,7 @@ static void test_a_chain_of_three(void **state) {
     free(r);
 }
 
-/* ---- What is found where ------------------------------------------------------------------------------------------- */
+/* ---- What is found where ----------------------------------------------------------------------------------------- */
 
 /* Index, at, count, iteration and clear are for each pool alone. */
 static void test_what_is_for_each_pool_alone(void **state) {
@@ -371,7 +371,7 @@ static void test_without_handles(void **state) {
     end_pool(&second);
 }
 
-/* ---- Reports ------------------------------------------------------------------------------------------------------ */
+/* ---- Reports ----------------------------------------------------------------------------------------------------- */
 
 static void test_wrong_pointers(void **state) {
     (void)state;
@@ -461,7 +461,7 @@ static void test_handles_of_other_pools(void **state) {
     end_pool(&other);
 }
 
-/* ---- Memory that goes back ---------------------------------------------------------------------------------------- */
+/* ---- Memory that goes back --------------------------------------------------------------------------------------- */
 
 static void count_teardown(void *object, void *context) {
     (void)object;
@@ -510,7 +510,7 @@ static void test_the_last_free_gives_memory_back(void **state) {
     }
 }
 
-/* ---- The typed skin ------------------------------------------------------------------------------------------------ */
+/* ---- The typed skin ---------------------------------------------------------------------------------------------- */
 
 typedef struct spark {
     float x, y, z;

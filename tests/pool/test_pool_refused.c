@@ -1,5 +1,5 @@
-/* The system refuses what only the core pool asks for: trim, in every mode, and what a full pool does then. What is common to
- * all kinds is in contracts/test_all_refused.c. */
+/* The system refuses what only the core pool asks for: trim, in every mode, and what a full pool does then. What is
+ * common to all kinds is in contracts/test_all_refused.c. */
 #include "../help/debug_test.h"
 
 #include "../help/system_calls.h"

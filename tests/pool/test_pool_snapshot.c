@@ -1,6 +1,6 @@
 // link: -Wl,--wrap=malloc
-/* Snapshots by hand: the published blocks, what a restore does, and every block that it must refuse, which leaves the pool
- * as it was. */
+/* Snapshots by hand: the published blocks, what a restore does, and every block that it must refuse, which leaves the
+ * pool as it was. */
 #include "../help/test.h"
 
 #include "snapshot_block.h"
@@ -33,7 +33,7 @@ static kolk_status restore(kolk_pool *pool, block from) {
     return kolk_pool_restore(pool, from.bytes, from.size);
 }
 
-/* ---- The published blocks --------------------------------------------------------------------------------------- */
+/* ---- The published blocks ---------------------------------------------------------------------------------------- */
 
 static void make_vector(kolk_pool *pool, kolk_reuse reuse) {
     static const uint32_t freed[] = {3, 66, 0, 65, 5};
@@ -371,7 +371,7 @@ static void test_the_peak_goes_on(void **state) {
     }
 }
 
-/* ---- Blocks that are refused -------------------------------------------------------------------------------------- */
+/* ---- Blocks that are refused ------------------------------------------------------------------------------------- */
 
 /* A small pool with all there is in a block: live, free and worn-out slots; and a copy of it, bit by bit. */
 typedef struct small {
@@ -462,8 +462,8 @@ static void test_every_cut_is_refused(void **state) {
     end_small(&s);
 }
 
-/* A block with a right checksum may say what it likes: either the pool is in that state then, exactly and validly, or it
- * has not changed. True if it was taken in. */
+/* A block with a right checksum may say what it likes: either the pool is in that state then, exactly and validly, or
+ * it has not changed. True if it was taken in. */
 static bool try_forged(small *s, block forged) {
     seal(forged);
     kolk_status status = restore(&s->pool, forged);
@@ -652,7 +652,7 @@ static void test_places_wider_than_objects(void **state) {
     kolk_pool_deinit(&other);
 }
 
-/* ---- Pools that have none, or cannot take one in ------------------------------------------------------------------- */
+/* ---- Pools that have none, or cannot take one in ----------------------------------------------------------------- */
 
 static bool set_up(void *object, void *context) {
     (void)object, (void)context;
@@ -730,7 +730,7 @@ static void test_other_pools(void **state) {
     kolk_pool_deinit(&pool);
 }
 
-/* ---- The debug mode ------------------------------------------------------------------------------------------------ */
+/* ---- The debug mode ---------------------------------------------------------------------------------------------- */
 
 /* The same block whatever the debug mode puts around objects, and into pools that put something else. */
 static void test_debug_modes_understand_each_other(void **state) {

@@ -31,7 +31,7 @@ typedef struct run {
                      (r)->what, __LINE__, #condition);                                                                 \
     } while (0)
 
-/* ---- Operations, which say what they came to -------------------------------------------------------------------- */
+/* ---- Operations, which say what they came to --------------------------------------------------------------------- */
 
 static uint64_t stamp(run *r, void *object) {
     uint64_t result = 1;

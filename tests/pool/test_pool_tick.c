@@ -38,7 +38,7 @@ static void spike(kolk_pool *pool, void **objects, uint32_t rest) {
         if (rest == 0 || i % rest) kolk_pool_free(pool, objects[i]);
 }
 
-/* ---- Giving back -------------------------------------------------------------------------------------------------- */
+/* ---- Giving back ------------------------------------------------------------------------------------------------- */
 
 /* Pages that hold a part of a live object. */
 static size_t needed_pages(const kolk_pool *pool) {
@@ -169,7 +169,7 @@ static void test_demand_that_rises_again(void **state) {
     }
 }
 
-/* ---- Nothing else changes ----------------------------------------------------------------------------------------- */
+/* ---- Nothing else changes ---------------------------------------------------------------------------------------- */
 
 /* Beside a twin that is never ticked: handles, addresses, contents, count, and which slot comes next. */
 static void test_nothing_else_changes(void **state) {
@@ -212,7 +212,7 @@ static void test_nothing_else_changes(void **state) {
     }
 }
 
-/* ---- Who gives nothing, and hooks ---------------------------------------------------------------------------------- */
+/* ---- Who gives nothing, and hooks -------------------------------------------------------------------------------- */
 
 typedef struct counts {
     uint32_t set_up, torn_down;
@@ -301,7 +301,7 @@ static void test_debug_modes(void **state) {
     }
 }
 
-/* ---- Growing ------------------------------------------------------------------------------------------------------ */
+/* ---- Growing ----------------------------------------------------------------------------------------------------- */
 
 /* 20 more a frame: no alloc waits for the system, and the pool is never more than a step ahead of an eighth. */
 static void test_growth_ahead(void **state) {
@@ -361,7 +361,8 @@ static void test_growth_by_demand(void **state) {
     end_pool(&pool);
 }
 
-/* Demand is a maximum of count, and of new peaks, that fades by 1/64, and never stays; from 7/8 of the pool on it grows. */
+/* Demand is a maximum of count, and of new peaks, that fades by 1/64, and never stays; from 7/8 of the pool on it
+ * grows. */
 static void test_the_measure(void **state) {
     (void)state;
     uint64_t seed = number_from_environment("KOLK_TEST_SEED", 64), random = seed;
@@ -395,7 +396,7 @@ static void test_the_measure(void **state) {
     end_pool(&pool);
 }
 
-/* ---- The system refuses -------------------------------------------------------------------------------------------- */
+/* ---- The system refuses ------------------------------------------------------------------------------------------ */
 
 static void test_growth_refused(void **state) {
     (void)state;

@@ -1,5 +1,5 @@
-/* kolk_pool_is_valid sees each broken invariant of src/pool/pool.c: a sound pool is made, one thing in it is broken by hand,
- * as a stray write would, and put back. */
+/* kolk_pool_is_valid sees each broken invariant of src/pool/pool.c: a sound pool is made, one thing in it is broken by
+ * hand, as a stray write would, and put back. */
 #include "../help/test.h"
 
 #include <sys/mman.h>

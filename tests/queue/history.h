@@ -24,7 +24,7 @@ typedef struct history {
     event *events; /* in any order */
 } history;
 
-/* ---- Recording ----------------------------------------------------------------------------------------------------- */
+/* ---- Recording --------------------------------------------------------------------------------------------------- */
 
 static uint64_t ticks;
 
@@ -64,7 +64,7 @@ static inline void record(kolk_queue *queue, event *e, kolk_deadline deadline, b
     e->n = e->status == KOLK_OK ? (uint32_t)n : 0;
 }
 
-/* ---- For people ---------------------------------------------------------------------------------------------------- */
+/* ---- For people -------------------------------------------------------------------------------------------------- */
 
 static inline int compare_beginnings(const void *a, const void *b) {
     uint64_t x = ((const event *)a)->begin, y = ((const event *)b)->begin;

@@ -1,6 +1,7 @@
 /* linearize.h: has a short history an order in which a bounded queue, one call after the other, gives just these
- * results? Tries all orders that keep calls apart which did not overlap (Wing and Gong, Testing and Verifying Concurrent
- * Objects, 1993), and no combination of calls done and queue's state twice (Lowe, Testing for Linearizability, 2017). */
+ * results? Tries all orders that keep calls apart which did not overlap (Wing and Gong, Testing and Verifying
+ * Concurrent Objects, 1993), and no combination of calls done and queue's state twice (Lowe, Testing for
+ * Linearizability, 2017). */
 #ifndef TESTS_LINEARIZE_H
 #define TESTS_LINEARIZE_H
 
@@ -15,8 +16,8 @@ typedef struct sequential {
     uint8_t items[MOST_ITEMS_AT_ONCE];
 } sequential;
 
-/* Does the call in this state of the queue; false if it would not have had this result. push_n and pop_n pass as many as
- * they have recorded, at least one: how many is not told. */
+/* Does the call in this state of the queue; false if it would not have had this result. push_n and pop_n pass as many
+ * as they have recorded, at least one: how many is not told. */
 static inline bool would(sequential *q, uint32_t capacity, const event *e) {
     bool blocked = q->count == (e->deed == PUSH ? capacity : 0);
     switch (e->deed) {
@@ -58,7 +59,7 @@ static inline bool would(sequential *q, uint32_t capacity, const event *e) {
     }
 }
 
-/* ---- The search ---------------------------------------------------------------------------------------------------- */
+/* ---- The search -------------------------------------------------------------------------------------------------- */
 
 typedef struct search {
     const history *h;

@@ -3,7 +3,7 @@
 
 static const uint32_t capacities[] = {1, 2, 3, 5, 7, 8, 1000};
 
-/* ---- One at a time ------------------------------------------------------------------------------------------------- */
+/* ---- One at a time ----------------------------------------------------------------------------------------------- */
 
 /* An item's bytes: its number and others that follow from it. */
 static void stamp(unsigned char *item, size_t size, uint32_t number) {
@@ -88,7 +88,7 @@ static void test_many_laps(void **state) {
     }
 }
 
-/* ---- Arrays -------------------------------------------------------------------------------------------------------- */
+/* ---- Arrays ------------------------------------------------------------------------------------------------------ */
 
 /* From each place in the ring and each level: n items at once, more than there is room for, and more than there are. */
 static void arrays_from(uint32_t capacity, uint32_t place, uint32_t level) {
@@ -156,7 +156,7 @@ static void test_the_largest_number(void **state) {
     end_queue(&queue);
 }
 
-/* ---- Statuses ------------------------------------------------------------------------------------------------------ */
+/* ---- Statuses ---------------------------------------------------------------------------------------------------- */
 
 /* Each call of both ends, with a deadline, gives `push` and `pop` and, being refused, changes nothing. */
 static void assert_refused(kolk_queue *queue, kolk_deadline deadline, kolk_status push, kolk_status pop) {
@@ -241,7 +241,7 @@ static void test_full_and_ended(void **state) {
     end_queue(&queue);
 }
 
-/* ---- clear and deinit ---------------------------------------------------------------------------------------------- */
+/* ---- clear and deinit -------------------------------------------------------------------------------------------- */
 
 typedef struct dropped {
     int items[16];

@@ -4,7 +4,7 @@
 #include "fifo_monitor.h"
 #include "linearize.h"
 
-/* ---- Short histories, by hand ---------------------------------------------------------------------------------------- */
+/* ---- Short histories, by hand ------------------------------------------------------------------------------------ */
 
 typedef struct example {
     const char *what;
@@ -107,7 +107,7 @@ static void test_examples(void **state) {
     }
 }
 
-/* ---- Long histories, by chance ----------------------------------------------------------------------------------------- */
+/* ---- Long histories, by chance ----------------------------------------------------------------------------------- */
 
 /* What a queue of 3 did, in this order, each call stretched in time around its moment. */
 static void make_history(history *h, size_t count, uint64_t stretch, uint64_t *random) {
@@ -197,7 +197,8 @@ static void test_long_histories(void **state) {
     }
 }
 
-/* What one finds wrong has no order for the other; and for the few kinds of errors that both know, the other way round. */
+/* What one finds wrong has no order for the other; and for the few kinds of errors that both know, the other way
+ * round. */
 static void test_they_agree(void **state) {
     (void)state;
     unsigned sound = 0, refused = 0, unseen = 0;

@@ -16,7 +16,7 @@ void __wrap_kolk_memory_release(void *start, size_t size) {
     __real_kolk_memory_release(start, size);
 }
 
-/* ---- Broken rules -------------------------------------------------------------------------------------------------- */
+/* ---- Broken rules ------------------------------------------------------------------------------------------------ */
 
 /* 2^61 bytes: more than any system gives. */
 #if UINTPTR_MAX > UINT32_MAX
@@ -92,7 +92,7 @@ static void test_nothing_is_allocated_after_init(void **state) {
     end_queue(&queue);
 }
 
-/* ---- The all-zero queue -------------------------------------------------------------------------------------------- */
+/* ---- The all-zero queue ------------------------------------------------------------------------------------------ */
 
 static void test_the_all_zero_queue_is_shut_down(void **state) {
     (void)state;
@@ -131,7 +131,7 @@ static void test_the_all_zero_queue_is_shut_down(void **state) {
     }
 }
 
-/* ---- Statistics ---------------------------------------------------------------------------------------------------- */
+/* ---- Statistics -------------------------------------------------------------------------------------------------- */
 
 static void test_statistics(void **state) {
     (void)state;

@@ -1,11 +1,11 @@
-/* Fairness of kolk_queue, step by step: the clock is the test's, and a thread that was woken goes on when the test lets it,
- * so that it is overtaken as often, and for as long, as the test wants. */
+/* Fairness of kolk_queue, step by step: the clock is the test's, and a thread that was woken goes on when the test lets
+ * it, so that it is overtaken as often, and for as long, as the test wants. */
 // link: -Wl,--wrap=kolk_wait,--wrap=kolk_wake,--wrap=kolk_unlock_word,--wrap=kolk_now_ns
 #include "queue_test.h"
 
 #include <semaphore.h>
 
-/* ---- Clock and sleep ----------------------------------------------------------------------------------------------- */
+/* ---- Clock and sleep --------------------------------------------------------------------------------------------- */
 
 /* Nanoseconds. A microsecond passes by each look at it, and no other time, however slow the machine. A sleep has the
  * system's clock. */
@@ -92,7 +92,7 @@ static void start_slow(slow *s, kolk_queue *queue, int end) {
     await(&s->asleep);
 }
 
-/* ---- A queue of 3 at whose end, either, there is nothing, or something ------------------------------------------------ */
+/* ---- A queue of 3 at whose end, either, there is nothing, or something ------------------------------------------- */
 
 static void begin(kolk_queue *queue, int end) {
     make_ints(queue, 3);
@@ -215,7 +215,7 @@ static void test_who_gives_up_behind(void **state) {
     }
 }
 
-/* ---- The end of a queue in which somebody is preferred --------------------------------------------------------------- */
+/* ---- The end of a queue in which somebody is preferred ----------------------------------------------------------- */
 
 /* Closed with two items left, and two wait: each gets one, in their order. */
 static void test_closed_with_items_for_all(void **state) {
@@ -263,8 +263,8 @@ static void test_who_comes_after_the_end(void **state) {
     }
 }
 
-/* Called when close left items that others took: only the first in line counts as overtaken. The second one, which the close
- * called too, is preferred in its own time, when it is the first. */
+/* Called when close left items that others took: only the first in line counts as overtaken. The second one, which the
+ * close called too, is preferred in its own time, when it is the first. */
 static void test_closed_with_items_for_nobody(void **state) {
     (void)state;
     kolk_queue queue;
@@ -336,8 +336,8 @@ static void test_who_sleeps_through_several_endings(void **state) {
     }
 }
 
-/* The descriptor of a queue that was closed is readable, also if somebody found nothing at the very end, when others who
- * were waiting have yet to wake up. */
+/* The descriptor of a queue that was closed is readable, also if somebody found nothing at the very end, when others
+ * who were waiting have yet to wake up. */
 static void test_the_descriptor_of_an_ended_queue(void **state) {
     (void)state;
     kolk_queue queue;
@@ -356,7 +356,7 @@ static void test_the_descriptor_of_an_ended_queue(void **state) {
     end_queue(&queue);
 }
 
-/* ---- System calls ---------------------------------------------------------------------------------------------------- */
+/* ---- System calls ------------------------------------------------------------------------------------------------ */
 
 static void test_nobody_is_woken_where_nobody_waits(void **state) {
     (void)state;

@@ -1,4 +1,5 @@
-/* kolk_queue_fd: what poll and epoll see of a queue, who sleeps in them, and a system that has no descriptor to give. */
+/* kolk_queue_fd: what poll and epoll see of a queue, who sleeps in them, and a system that has no descriptor to
+ * give. */
 // link: -Wl,--wrap=eventfd,--wrap=kolk_event_set,--wrap=kolk_event_reset
 #include "queue_test.h"
 
@@ -174,7 +175,7 @@ static void test_only_when_asked_for_and_none_to_have(void **state) {
     end_queue(&queue);
 }
 
-/* ---- Threads ------------------------------------------------------------------------------------------------------- */
+/* ---- Threads ----------------------------------------------------------------------------------------------------- */
 
 enum { ITEMS = 3000 };
 

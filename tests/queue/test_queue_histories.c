@@ -1,5 +1,6 @@
-/* What real threads do to a queue is recorded and judged: thousands of short windows by the search for an order and by the
- * monitor, a few long histories by the monitor. KOLK_TEST_SEED and KOLK_TEST_OPS (windows) may be set in the environment. */
+/* What real threads do to a queue is recorded and judged: thousands of short windows by the search for an order and by
+ * the monitor, a few long histories by the monitor. KOLK_TEST_SEED and KOLK_TEST_OPS (windows) may be set in the
+ * environment. */
 #include "queue_test.h"
 
 #include "fifo_monitor.h"
@@ -11,7 +12,7 @@
 
 enum { THREADS = 3, CALLS = 4, LONG_CALLS = 4000 };
 
-/* ---- Threads and their calls ----------------------------------------------------------------------------------------- */
+/* ---- Threads and their calls ------------------------------------------------------------------------------------- */
 
 typedef struct player {
     pthread_t thread;
@@ -113,10 +114,10 @@ static history collect(uint32_t capacity) {
     return h;
 }
 
-/* ---- Short windows --------------------------------------------------------------------------------------------------- */
+/* ---- Short windows ----------------------------------------------------------------------------------------------- */
 
-/* Three threads, two to four calls each. Of three kinds: tries; the same with ends; calls that wait, and one thread that
- * ends the queue in the end, so that they return. */
+/* Three threads, two to four calls each. Of three kinds: tries; the same with ends; calls that wait, and one thread
+ * that ends the queue in the end, so that they return. */
 static void plan_window(uint64_t *random) {
     unsigned kind = random_below(random, 3), pushes = 20 + random_below(random, 60);
     for (unsigned t = 0; t < THREADS; t++) {
@@ -169,7 +170,7 @@ static void test_short_windows(void **state) {
 #endif
 }
 
-/* ---- Long histories -------------------------------------------------------------------------------------------------- */
+/* ---- Long histories ---------------------------------------------------------------------------------------------- */
 
 static void plan_long(uint32_t capacity, uint64_t *random) {
     for (unsigned t = 0; t < THREADS; t++) {

@@ -1,5 +1,5 @@
-/* Random operations on a queue by one thread, beside a model that has read the header and not the source: what each call
- * answers, the items, the count, what is destroyed, what a file descriptor shows. KOLK_TEST_SEED and KOLK_TEST_OPS
+/* Random operations on a queue by one thread, beside a model that has read the header and not the source: what each
+ * call answers, the items, the count, what is destroyed, what a file descriptor shows. KOLK_TEST_SEED and KOLK_TEST_OPS
  * (operations in total) may be set in the environment. */
 #include "queue_test.h"
 

@@ -1,6 +1,6 @@
 // define: KOLK_SCHEDULED=1
-/* The queue through every order of the steps of two or three threads with up to 2 preemptions and a surprise, then through
- * random ones. schedule.h says what that means. */
+/* The queue through every order of the steps of two or three threads with up to 2 preemptions and a surprise, then
+ * through random ones. schedule.h says what that means. */
 #include "../help/test.h"
 
 #include "../help/arena.h"
@@ -127,9 +127,10 @@ static void end_with_fd(void *context) {
     end(context);
 }
 
-/* ---- Endings that a waiter sleeps through ------------------------------------------------------------------------------ */
+/* ---- Endings that a waiter sleeps through ------------------------------------------------------------------------ */
 
-/* What one thread does to the queue while another waits at an end of it: s shutdown, c close, r reopen, + push, - pop. */
+/* What one thread does to the queue while another waits at an end of it: s shutdown, c close, r reopen, + push, -
+ * pop. */
 typedef struct script {
     const char *letters;
     kolk_queue_event end; /* where the other one waits */

@@ -1,7 +1,7 @@
-/* kolk_queue with up to 64 threads at work: every item that was pushed is popped or dropped, once; those of one producer
- * come to each consumer in their order. On all cores and on one; with the queue closed, shut down, reopened and cleared
- * meanwhile; with threads that are born and die. KOLK_TEST_SEED and KOLK_TEST_OPS (items of a run) may be set in the
- * environment. */
+/* kolk_queue with up to 64 threads at work: every item that was pushed is popped or dropped, once; those of one
+ * producer come to each consumer in their order. On all cores and on one; with the queue closed, shut down, reopened
+ * and cleared meanwhile; with threads that are born and die. KOLK_TEST_SEED and KOLK_TEST_OPS (items of a run) may be
+ * set in the environment. */
 #include "queue_test.h"
 
 #ifndef OPERATIONS
@@ -38,7 +38,7 @@ typedef struct job {
     uint64_t random;
 } job;
 
-/* ---- Items --------------------------------------------------------------------------------------------------------- */
+/* ---- Items ------------------------------------------------------------------------------------------------------- */
 
 typedef struct item {
     uint32_t producer, number, check;
@@ -61,7 +61,7 @@ static void drop(void *it, void *context) {
     KOLK_CHAOS_HERE();
 }
 
-/* ---- Jobs ---------------------------------------------------------------------------------------------------------- */
+/* ---- Jobs -------------------------------------------------------------------------------------------------------- */
 
 static kolk_deadline some_deadline(uint64_t *random) {
     switch (random_below(random, 8)) {
@@ -162,7 +162,7 @@ static void *disturb(void *argument) {
     return NULL;
 }
 
-/* ---- Runs ---------------------------------------------------------------------------------------------------------- */
+/* ---- Runs -------------------------------------------------------------------------------------------------------- */
 
 static void start_jobs(job *jobs, unsigned n, const job *like, void *(*function)(void *)) {
     for (unsigned i = 0; i < n; i++) {

@@ -1,5 +1,5 @@
-/* kolk_queue_is_valid sees each broken invariant of src/queue/queue.c: in a sound queue one thing is broken by hand, as a stray
- * write would, and put back. */
+/* kolk_queue_is_valid sees each broken invariant of src/queue/queue.c: in a sound queue one thing is broken by hand, as
+ * a stray write would, and put back. */
 #include "queue_test.h"
 
 /* The push's ticket in a queue of 5 that holds `level` items, the first in cell `place`. */

@@ -6,7 +6,8 @@
 
 enum { SLEEPERS = 5 };
 
-/* A queue of 3, and so many threads asleep at one end of it: those who push to the full queue, or pop of the empty one. */
+/* A queue of 3, and so many threads asleep at one end of it: those who push to the full queue, or pop of the empty
+ * one. */
 typedef struct crowd {
     kolk_queue queue;
     caller callers[SLEEPERS];
@@ -33,7 +34,7 @@ static void end_crowd(crowd *c, kolk_status expected) {
     end_queue(&c->queue);
 }
 
-/* ---- Served -------------------------------------------------------------------------------------------------------- */
+/* ---- Served ------------------------------------------------------------------------------------------------------ */
 
 /* First come, first served: nobody else is there to come at the right moment. */
 static void test_in_the_order_in_which_they_came(void **state) {
@@ -82,7 +83,7 @@ static void test_one_call_serves_several(void **state) {
     }
 }
 
-/* ---- Deadlines ----------------------------------------------------------------------------------------------------- */
+/* ---- Deadlines --------------------------------------------------------------------------------------------------- */
 
 static void test_a_deadline_is_kept(void **state) {
     (void)state;
@@ -126,7 +127,7 @@ static void test_one_gives_up(void **state) {
     }
 }
 
-/* ---- The end ------------------------------------------------------------------------------------------------------- */
+/* ---- The end ----------------------------------------------------------------------------------------------------- */
 
 static void test_each_way_to_end_frees_all(void **state) {
     (void)state;
@@ -176,7 +177,7 @@ static void test_after_reopen(void **state) {
     end_queue(&c.queue);
 }
 
-/* ---- Signals ------------------------------------------------------------------------------------------------------- */
+/* ---- Signals ----------------------------------------------------------------------------------------------------- */
 
 static volatile sig_atomic_t signals_seen;
 
@@ -191,8 +192,8 @@ static void interrupt(const caller *it) {
     while (signals_seen == before) nap();
 }
 
-/* A handler without SA_RESTART interrupts each system call: sleep goes on, and no deadline is armed anew: with one that is
- * over after 300 interruptions at most, the call would never come to its end if each of them began it again. */
+/* A handler without SA_RESTART interrupts each system call: sleep goes on, and no deadline is armed anew: with one that
+ * is over after 300 interruptions at most, the call would never come to its end if each of them began it again. */
 static void test_signals_disturb_nobody(void **state) {
     (void)state;
     struct sigaction action = {.sa_handler = note_signal}, before;
@@ -225,7 +226,7 @@ static void test_signals_disturb_nobody(void **state) {
     assert_int_equal(sigaction(SIGUSR1, &before, NULL), 0);
 }
 
-/* ---- Forks --------------------------------------------------------------------------------------------------------- */
+/* ---- Forks ------------------------------------------------------------------------------------------------------- */
 
 static void use_with_threads(kolk_queue *queue) {
     caller it = {.queue = queue, .end = KOLK_READABLE, .deadline = KOLK_FOREVER};

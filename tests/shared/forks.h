@@ -1,6 +1,6 @@
 // link: -pthread
-/* forks.h: what the tests of forks share: a thread that is stopped before its n-th atomic operation with a shared pool, while
- * another forks. Who includes it has `// define: KOLK_CHAOS=1`, and says in has_changed which operations count.
+/* forks.h: what the tests of forks share: a thread that is stopped before its n-th atomic operation with a shared pool,
+ * while another forks. Who includes it has `// define: KOLK_CHAOS=1`, and says in has_changed which operations count.
  * Include test.h or debug_test.h first. */
 #ifndef TESTS_FORKS_H
 #define TESTS_FORKS_H

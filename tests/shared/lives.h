@@ -1,5 +1,5 @@
-/* lives.h: what threads did to one shared pool: each call with its result and the moments when it began and ended, which
- * are ticks of one counter, so that each is a moment of its own; and the judge of such a history. */
+/* lives.h: what threads did to one shared pool: each call with its result and the moments when it began and ended,
+ * which are ticks of one counter, so that each is a moment of its own; and the judge of such a history. */
 #ifndef TESTS_LIVES_H
 #define TESTS_LIVES_H
 
@@ -50,8 +50,9 @@ static inline const char *judge_slots(const life_history *h) {
     return NULL;
 }
 
-/* What is wrong with the number of objects that are alive, or NULL. At a moment there are at least those whose allocation
- * has ended and whose free has not begun, and at most those whose allocation has begun and whose free has not ended. */
+/* What is wrong with the number of objects that are alive, or NULL. At a moment there are at least those whose
+ * allocation has ended and whose free has not begun, and at most those whose allocation has begun and whose free has
+ * not ended. */
 static inline const char *judge_numbers(const life_history *h) {
     int64_t *least = (int64_t *)calloc((size_t)h->ticks + 1, sizeof *least),
             *most = (int64_t *)calloc((size_t)h->ticks + 1, sizeof *most);

@@ -72,7 +72,7 @@ static inline void model_told(model *m, kolk_status rule, kolk_status or_this) {
     m->taken.count = 0;
 }
 
-/* ---- Objects ------------------------------------------------------------------------------------------------------- */
+/* ---- Objects ----------------------------------------------------------------------------------------------------- */
 
 static inline void model_begin_life(model *m, void *object) {
     uint64_t words[2];
@@ -134,7 +134,7 @@ static inline void model_free(model *m, uint32_t local, bool later) {
         if (m->online[n]) m->slots[slot].readers |= 1u << n;
 }
 
-/* ---- Deferred free --------------------------------------------------------------------------------------------------- */
+/* ---- Deferred free ----------------------------------------------------------------------------------------------- */
 
 /* This local's thread holds no pointers from before. */
 static inline void model_passes(model *m, uint32_t local) {
@@ -188,7 +188,7 @@ static inline void model_go(model *m, uint32_t local) {
     }
 }
 
-/* ---- Questions ------------------------------------------------------------------------------------------------------- */
+/* ---- Questions --------------------------------------------------------------------------------------------------- */
 
 static inline void model_ask(model *m) {
     uint32_t slot = model_any_slot(m);
@@ -221,7 +221,7 @@ static inline void model_look_at_all(model *m) {
     model_assert(m, stats.wrong_pool == m->wrong_pool && stats.peak <= stats.capacity);
 }
 
-/* ---- Mistakes: each is told once, and nothing has changed ------------------------------------------------------------- */
+/* ---- Mistakes: each is told once, and nothing has changed -------------------------------------------------------- */
 
 static inline void model_misuse(model *m, uint32_t local) {
     uint32_t choice = model_draw(m, 5), slot = model_slot(m, false);
@@ -255,7 +255,7 @@ static inline void model_misuse(model *m, uint32_t local) {
     model_told(m, rule, or_this);
 }
 
-/* ---- All of it --------------------------------------------------------------------------------------------------------- */
+/* ---- All of it --------------------------------------------------------------------------------------------------- */
 
 static inline void model_init(model *m) {
     static const uint32_t caches[] = {1, 2, 3, 5, 16, 63, 64, 65, 100, 0, KOLK_NO_CACHE};

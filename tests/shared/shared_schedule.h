@@ -1,5 +1,5 @@
-/* shared_schedule.h: what the scheduled tests of the shared pool share: pools, situations, and threads that allocate and
- * free and know what NULL promises. Include test.h first. */
+/* shared_schedule.h: what the scheduled tests of the shared pool share: pools, situations, and threads that allocate
+ * and free and know what NULL promises. Include test.h first. */
 #ifndef TESTS_SHARED_SCHEDULE_H
 #define TESTS_SHARED_SCHEDULE_H
 
@@ -44,10 +44,11 @@ static inline void begin(void *context) {
     if (situation) situation(s);
 }
 
-/* ---- Fast paths ---------------------------------------------------------------------------------------------------------
+/* ---- Fast paths
+ * ---------------------------------------------------------------------------------------------------------
  *
- * The library's are no steps: a free that has looked at its bound and not yet let go is never seen. These are the same lines
- * of shared.inl, with steps. */
+ * The library's are no steps: a free that has looked at its bound and not yet let go is never seen. These are the same
+ * lines of shared.inl, with steps. */
 
 #undef KOLK_SHARED_INL
 #undef KOLK_INLINE
@@ -78,9 +79,10 @@ static inline void begin(void *context) {
 
 static bool stepped; /* whether threads use these */
 
-/* ---- Threads ----------------------------------------------------------------------------------------------------------- */
+/* ---- Threads ----------------------------------------------------------------------------------------------------- */
 
-/* If there is none, at one moment of the call there were `capacity`: at least as many as that were alive or about to be. */
+/* If there is none, at one moment of the call there were `capacity`: at least as many as that were alive or about to
+ * be. */
 static inline void *take_until(state *s, kolk_local *local, kolk_deadline deadline) {
     unsigned me = schedule_thread();
     s->calls[me] = true;
@@ -116,7 +118,7 @@ static inline void give(state *s, kolk_local *local, void *object) {
     s->alive--;
 }
 
-/* ---- Situations ------------------------------------------------------------------------------------------------------ */
+/* ---- Situations -------------------------------------------------------------------------------------------------- */
 
 /* The slots have been handed out to local 0, from 0 on; free ones are in words or magazines. */
 static inline void hand_out(state *s, unsigned n) {
@@ -131,7 +133,7 @@ static inline void free_to(state *s, unsigned local, unsigned object) {
     s->alive--;
 }
 
-/* ---- Schedules ----------------------------------------------------------------------------------------------------------- */
+/* ---- Schedules --------------------------------------------------------------------------------------------------- */
 
 static inline void end(void *context) {
     state *s = (state *)context;

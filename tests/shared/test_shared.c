@@ -1,5 +1,5 @@
-/* The shared pool's sentences one by one, in one thread: descriptors, capacity, contents, locals, handles, questions, memory,
- * statistics, typed pools. Misuse is in test_shared_misuse.c, many threads in test_shared_threads.c. */
+/* The shared pool's sentences one by one, in one thread: descriptors, capacity, contents, locals, handles, questions,
+ * memory, statistics, typed pools. Misuse is in test_shared_misuse.c, many threads in test_shared_threads.c. */
 #include "../help/test.h"
 
 #include "../help/system_calls.h"
@@ -9,7 +9,7 @@
 /* More than an address space of 32 bits; of 64 bits the system has not got so much. */
 #define FAR_TOO_MUCH (sizeof(void *) == 4 ? KOLK_SIZE_OVERFLOW : KOLK_NO_MEMORY)
 
-/* ---- Descriptors ----------------------------------------------------------------------------------------------------- */
+/* ---- Descriptors ------------------------------------------------------------------------------------------------- */
 
 static void test_each_broken_rule_has_its_status(void **state) {
     (void)state;
@@ -118,7 +118,7 @@ static void test_exact_frees_are_out_of_line(void **state) {
     }
 }
 
-/* ---- Capacity -------------------------------------------------------------------------------------------------------- */
+/* ---- Capacity ---------------------------------------------------------------------------------------------------- */
 
 enum { MOST_LOCALS = 16 };
 
@@ -262,8 +262,8 @@ static void test_a_search_does_not_look_at_empty_words(void **state) {
     end_shared(&pool);
 }
 
-/* A fetch takes all free slots of a word, and searches from the word on where the last one ended: nearby words of other threads
- * stay theirs. */
+/* A fetch takes all free slots of a word, and searches from the word on where the last one ended: nearby words of other
+ * threads stay theirs. */
 static void test_a_fetch_takes_a_word_and_goes_on_from_there(void **state) {
     (void)state;
     enum { ALL = 80 * 64, WORDS = 70 };
@@ -291,7 +291,7 @@ static void test_a_fetch_takes_a_word_and_goes_on_from_there(void **state) {
     kolk_shared_deinit(&pool);
 }
 
-/* ---- Locals ---------------------------------------------------------------------------------------------------------- */
+/* ---- Locals ------------------------------------------------------------------------------------------------------ */
 
 static void test_too_many_threads(void **state) {
     (void)state;
@@ -338,7 +338,7 @@ static void test_contents(void **state) {
     end_shared(&pool);
 }
 
-/* ---- Handles and questions --------------------------------------------------------------------------------------------- */
+/* ---- Handles and questions --------------------------------------------------------------------------------------- */
 
 static void test_handles(void **state) {
     (void)state;

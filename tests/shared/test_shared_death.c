@@ -1,6 +1,6 @@
-/* What becomes of a shared pool when threads end without a word, by themselves or because a process forks; of the locals of
- * threads that have nowhere to keep one; and of all of it under a storm of signals. Forks at each single step are in
- * test_shared_forks.c. KOLK_TEST_SEED and KOLK_TEST_OPS (forks, and signals) may be set in the environment. */
+/* What becomes of a shared pool when threads end without a word, by themselves or because a process forks; of the
+ * locals of threads that have nowhere to keep one; and of all of it under a storm of signals. Forks at each single step
+ * are in test_shared_forks.c. KOLK_TEST_SEED and KOLK_TEST_OPS (forks, and signals) may be set in the environment. */
 #include "../queue/queue_test.h"
 
 #include "shared_test.h"
@@ -43,7 +43,7 @@ static uint32_t take_all(kolk_local *local, void **objects) {
     return n;
 }
 
-/* ---- Threads that end without a deinit ----------------------------------------------------------------------------------- */
+/* ---- Threads that end without a deinit --------------------------------------------------------------------------- */
 
 typedef struct death {
     kolk_shared pool;
@@ -184,8 +184,8 @@ static void *die_when_one_waits(void *argument) {
     return NULL;
 }
 
-/* A waiter is not left behind by a thread that died online, before the wait or in the middle of it, though no other thread is
- * there that quiesces. */
+/* A waiter is not left behind by a thread that died online, before the wait or in the middle of it, though no other
+ * thread is there that quiesces. */
 static void test_a_waiter_behind_the_dead(void **state) {
     (void)state;
     static void *(*const bodies[])(void *) = {die_online, die_when_one_waits};
@@ -212,8 +212,8 @@ static void test_a_waiter_behind_the_dead(void **state) {
     }
 }
 
-/* An alloc lowers `top` and begins a life by two stores that are in no order to others. So a thread may be gone after the second
- * and before the first, with an object that is alive in its magazine. */
+/* An alloc lowers `top` and begins a life by two stores that are in no order to others. So a thread may be gone after
+ * the second and before the first, with an object that is alive in its magazine. */
 static void test_alive_in_a_magazine(void **state) {
     (void)state;
     static death d;
@@ -239,7 +239,7 @@ static void test_alive_in_a_magazine(void **state) {
     }
 }
 
-/* ---- A thread's own local -------------------------------------------------------------------------------------------------- */
+/* ---- A thread's own local ---------------------------------------------------------------------------------------- */
 
 static kolk_shared pools[3];
 
@@ -429,7 +429,7 @@ static void test_pools_that_end_before_their_threads(void **state) {
     end_pools();
 }
 
-/* ---- Threads at work ---------------------------------------------------------------------------------------------------------- */
+/* ---- Threads at work --------------------------------------------------------------------------------------------- */
 
 typedef struct runner {
     kolk_shared *pool;
@@ -506,7 +506,7 @@ static void end_workers(runner *workers, unsigned n) {
     for (unsigned i = 0; i < n; i++) REQUIRE(pthread_join(workers[i].thread, NULL) == 0);
 }
 
-/* ---- Forks ------------------------------------------------------------------------------------------------------------------- */
+/* ---- Forks ------------------------------------------------------------------------------------------------------- */
 
 enum { WORKERS = 4 };
 
@@ -604,7 +604,7 @@ static void fork_amid(const kolk_shared_desc *desc, uint64_t *random) {
 static void test_forks(void **state) {
     (void)state;
     skip_under_tsan();
-    if (UNDER_ASAN) { /* whose allocator has locks of its own, which may be taken when a process with starting threads forks */
+    if (UNDER_ASAN) { /* its allocator has locks of its own, which may be taken while a process with threads forks */
         print_message("left out: under AddressSanitizer\n");
         skip();
     }
@@ -725,7 +725,7 @@ static void test_own_locals_in_a_child(void **state) {
     end_shared(&forked);
 }
 
-/* ---- Signals ------------------------------------------------------------------------------------------------------------------ */
+/* ---- Signals ----------------------------------------------------------------------------------------------------- */
 
 static void on_signal(int number) {
     (void)number;

@@ -1,5 +1,6 @@
 /* The debug mode of a shared pool: what fill, guard and quarantine promise, by one thread with several locals; and that
- * kolk_shared_is_valid sees what is not so. (The other settings: test_shared_debug_reports.c, test_shared_debug_bypass.c.) */
+ * kolk_shared_is_valid sees what is not so. (The other settings: test_shared_debug_reports.c,
+ * test_shared_debug_bypass.c.) */
 #include "../help/debug_test.h"
 
 #include "shared_test.h"
@@ -33,7 +34,7 @@ static void quiesce_thrice(kolk_local *local) {
     assert_true(kolk_shared_is_valid(local->pool));
 }
 
-/* ---- What objects are full of ------------------------------------------------------------------------------------------ */
+/* ---- What objects are full of ------------------------------------------------------------------------------------ */
 
 /* Three lives of n objects: allocated by one local, freed by the other. */
 static void live_and_die(kolk_local locals[2], uint32_t n, size_t size, size_t align, bool fills) {
@@ -134,7 +135,7 @@ static void test_the_contents_of_what_is_free_later(void **state) {
     assert_int_equal(taken.last.rule, KOLK_OVERFLOW);
 }
 
-/* ---- Writes after free ------------------------------------------------------------------------------------------------- */
+/* ---- Writes after free ------------------------------------------------------------------------------------------- */
 
 enum { SIZE = 30, SLOTS = 4 };
 
@@ -207,7 +208,7 @@ static void test_writes_after_free_are_found_at_deinit(void **state) {
     }
 }
 
-/* ---- Zones --------------------------------------------------------------------------------------------------------------- */
+/* ---- Zones ------------------------------------------------------------------------------------------------------- */
 
 static void assert_out_of_bounds(fixture *f, int slot, ptrdiff_t at) {
     char sentence[100];
@@ -279,10 +280,10 @@ static void test_questions_about_guarded_slots(void **state) {
     }
 }
 
-/* ---- Quarantine ------------------------------------------------------------------------------------------------------------ */
+/* ---- Quarantine -------------------------------------------------------------------------------------------------- */
 
-/* With a pool in which all slots have been used: who was freed does not come back before n others were freed, as long as there
- * are others; and then those that wait come, the oldest first, before there are none. */
+/* With a pool in which all slots have been used: who was freed does not come back before n others were freed, as long
+ * as there are others; and then those that wait come, the oldest first, before there are none. */
 static void test_the_order_of_quarantine(void **state) {
     (void)state;
     enum { ALL = 14 }; /* 9, and 5 of the other local's */
@@ -351,7 +352,7 @@ static void test_what_was_free_later_goes_through_the_quarantine(void **state) {
     end_shared(&pool);
 }
 
-/* ---- Double frees ------------------------------------------------------------------------------------------------------------ */
+/* ---- Double frees ------------------------------------------------------------------------------------------------ */
 
 /* Wherever the slot is by now. */
 static void test_double_frees(void **state) {
@@ -379,7 +380,7 @@ static void test_double_frees(void **state) {
     }
 }
 
-/* ---- Validity ------------------------------------------------------------------------------------------------------------------ */
+/* ---- Validity ---------------------------------------------------------------------------------------------------- */
 
 #define assert_seen(what, value) assert_breaks(kolk_shared_is_valid, pool, what, value)
 

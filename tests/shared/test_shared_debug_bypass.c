@@ -1,6 +1,6 @@
 // link: -pthread
-/* KOLK_BYPASS=1 and a shared pool: each life is a block of malloc's, which is freed when nobody may read it any more; everything
- * else is as it is without. */
+/* KOLK_BYPASS=1 and a shared pool: each life is a block of malloc's, which is freed when nobody may read it any more;
+ * everything else is as it is without. */
 #include "../help/watched_malloc.h"
 
 #include "shared_test.h"
@@ -253,7 +253,7 @@ static void test_a_place_that_malloc_uses_again(void **state) {
     end_bypassed(&pool);
 }
 
-/* ---- Walks by kolk_shared_next ---------------------------------------------------------------------------------- */
+/* ---- Walks by kolk_shared_next ----------------------------------------------------------------------------------- */
 
 /* In the walk's body the current object is freed, at once or later, and others are allocated: what was there before
  * is visited, each once. */

@@ -74,7 +74,7 @@ static void test_a_child_finds_no_damage(void **state) {
     }
 }
 
-/* ---- A fork before each step ------------------------------------------------------------------------------------ */
+/* ---- A fork before each step ------------------------------------------------------------------------------------- */
 
 static uint64_t seen;
 

@@ -113,7 +113,7 @@ static kolk_stats stats_now(void) {
     return stats;
 }
 
-/* ---- Sites --------------------------------------------------------------------------------------------------------------- */
+/* ---- Sites ------------------------------------------------------------------------------------------------------- */
 
 static void test_each_way_to_alloc_and_to_free(void **state) {
     (void)state;
@@ -194,7 +194,7 @@ static void test_the_site_of_other_failures(void **state) {
     }
 }
 
-/* ---- What is still alive --------------------------------------------------------------------------------------------------- */
+/* ---- What is still alive ----------------------------------------------------------------------------------------- */
 
 static void assert_leak(reports *kept, uint32_t count, uint32_t slot, const limits *in, const char *sentence) {
     const report *now = next_report(kept);
@@ -261,7 +261,7 @@ static void test_what_a_program_prints(void **state) {
     assert_null(strstr(text, "KOLK_DEBUG")); /* it could not tell more */
 }
 
-/* ---- Handlers ------------------------------------------------------------------------------------------------------------------ */
+/* ---- Handlers ---------------------------------------------------------------------------------------------------- */
 
 static struct {
     jmp_buf back;
@@ -301,8 +301,8 @@ static void *alloc_or_jump(unsigned a) {
     return allocs[a].alloc();
 }
 
-/* The slot whose fill was written to is nobody's, and nobody's else, until it is the next to be had; or until its local brings
- * home what it has. */
+/* The slot whose fill was written to is nobody's, and nobody's else, until it is the next to be had; or until its local
+ * brings home what it has. */
 static void test_a_jump_out_of_alloc(void **state) {
     (void)state;
     for (unsigned n = 0; n < LENGTH_OF(allocs) * 4; n++) {
@@ -421,7 +421,7 @@ static void test_a_jump_out_of_the_list_of_leaks(void **state) {
     assert_no_more(&kept);
 }
 
-/* ---- Forced failures -------------------------------------------------------------------------------------------------------------- */
+/* ---- Forced failures --------------------------------------------------------------------------------------------- */
 
 static void test_every_nth_alloc_fails(void **state) {
     (void)state;
@@ -445,7 +445,7 @@ static void test_every_nth_alloc_fails(void **state) {
     }
 }
 
-/* ---- Profilers ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- Profilers --------------------------------------------------------------------------------------------------- */
 
 static struct {
     const void *objects[20];

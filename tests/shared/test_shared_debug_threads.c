@@ -1,8 +1,8 @@
-/* A shared pool in debug mode with 2 to 16 threads at work: objects are allocated, waited for, passed on, freed by others, and
- * freed later while others read them; nothing is reported that is not so, every life is told to the profiler once, and at the
- * end all slots are there. With fill, guard, quarantine and sites, and with objects from malloc, which AddressSanitizer
- * watches. And what two threads free at the same time. KOLK_TEST_SEED and KOLK_TEST_OPS (operations of a run) may be set in
- * the environment. */
+/* A shared pool in debug mode with 2 to 16 threads at work: objects are allocated, waited for, passed on, freed by
+ * others, and freed later while others read them; nothing is reported that is not so, every life is told to the
+ * profiler once, and at the end all slots are there. With fill, guard, quarantine and sites, and with objects from
+ * malloc, which AddressSanitizer watches. And what two threads free at the same time. KOLK_TEST_SEED and KOLK_TEST_OPS
+ * (operations of a run) may be set in the environment. */
 #include "../queue/queue_test.h"
 
 #include "shared_test.h"
@@ -37,7 +37,7 @@ static void on_free(const char *name, const void *it, void *context) {
     __atomic_fetch_add(&run.frees, 1, __ATOMIC_RELAXED);
 }
 
-/* ---- Threads ------------------------------------------------------------------------------------------------------------- */
+/* ---- Threads ----------------------------------------------------------------------------------------------------- */
 
 typedef struct job {
     worker worker;
@@ -172,7 +172,7 @@ static void test_many_threads(void **state) {
         }
 }
 
-/* ---- Waiting and quarantine -------------------------------------------------------------------------------------------------- */
+/* ---- Waiting and quarantine -------------------------------------------------------------------------------------- */
 
 static void *wait_for_one(void *argument) {
     kolk_local local;
@@ -212,7 +212,7 @@ static void test_who_waits_gets_from_the_quarantine(void **state) {
     }
 }
 
-/* ---- Two threads free one object ------------------------------------------------------------------------------------------------ */
+/* ---- Two threads free one object --------------------------------------------------------------------------------- */
 
 static struct {
     object *it;

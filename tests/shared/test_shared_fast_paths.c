@@ -1,7 +1,7 @@
 // link: -Wl,--wrap=kolk_local_alloc_slow,--wrap=kolk_local_free_slow,--wrap=kolk_shared_get_slow
-/* The fast paths are taken: calls from shared.inl to the ways out of it are counted. All that they do could be done out of
- * line as well, only slower, so that no result of a call tells. Where the compiler inlines nothing, without optimisation,
- * the calls come from inside the library, where the linker cannot count them. */
+/* The fast paths are taken: calls from shared.inl to the ways out of it are counted. All that they do could be done out
+ * of line as well, only slower, so that no result of a call tells. Where the compiler inlines nothing, without
+ * optimisation, the calls come from inside the library, where the linker cannot count them. */
 #include "../help/test.h"
 
 #include "shared_test.h"

@@ -1,8 +1,8 @@
 // define: KOLK_CHAOS=1
-/* A fork before every atomic operation of everything that another thread may just be doing with a shared pool. In each child
- * the thread that forked goes on with its local, and as many others can be made as before; what was alive stays alive; the
- * free slots can be had, each of them once, but for those that the other thread was just moving, which are no more than it
- * may keep at hand; nobody hangs. The parent goes on unharmed. */
+/* A fork before every atomic operation of everything that another thread may just be doing with a shared pool. In each
+ * child the thread that forked goes on with its local, and as many others can be made as before; what was alive stays
+ * alive; the free slots can be had, each of them once, but for those that the other thread was just moving, which are
+ * no more than it may keep at hand; nobody hangs. The parent goes on unharmed. */
 #include "../help/test.h"
 
 #include "forks.h"
@@ -18,7 +18,7 @@ static bool has_changed(void) {
     return true;
 }
 
-/* ---- What is true in the child ----------------------------------------------------------------------------------------- */
+/* ---- What is true in the child ----------------------------------------------------------------------------------- */
 
 static bool was_alive[MOST], is_mine[MOST];
 
@@ -105,7 +105,7 @@ static void live_on(uint32_t alive) {
     _exit(lost < 255 ? (int)lost : 255);
 }
 
-/* ---- Forks ---------------------------------------------------------------------------------------------------------------- */
+/* ---- Forks ------------------------------------------------------------------------------------------------------- */
 
 static void fork_now(void) {
     if (current->takes) kolk_local_free(&mine, kolk_local_alloc(&mine));
@@ -141,7 +141,7 @@ static void fork_everywhere(const deed *what, uint32_t cache, bool can_grow) {
     print_message("%s, cache %u: %u forks, at most %u lost\n", what->name, cache, step - 2, most_lost);
 }
 
-/* ---- Deeds of the other thread --------------------------------------------------------------------------------------------- */
+/* ---- Deeds of the other thread ----------------------------------------------------------------------------------- */
 
 static void hold(uint32_t n) {
     while (held < n) REQUIRE(objects[held++] = kolk_local_alloc(&others));

@@ -1,7 +1,7 @@
-/* What real threads do to a shared pool is recorded and judged: no handle is alive twice, each free is of one life that was
- * allocated before, no more are alive than there are slots, and NULL is given only when capacity were alive at one moment of
- * the call. The judge is tried on histories that are wrong. KOLK_TEST_SEED and KOLK_TEST_OPS (rounds) may be set in the
- * environment. */
+/* What real threads do to a shared pool is recorded and judged: no handle is alive twice, each free is of one life that
+ * was allocated before, no more are alive than there are slots, and NULL is given only when capacity were alive at one
+ * moment of the call. The judge is tried on histories that are wrong. KOLK_TEST_SEED and KOLK_TEST_OPS (rounds) may be
+ * set in the environment. */
 #include "../queue/queue_test.h"
 
 #include "lives.h"
@@ -12,7 +12,7 @@
 
 enum { MOST_THREADS = 6, CALLS = 1000 };
 
-/* ---- The judge --------------------------------------------------------------------------------------------------------- */
+/* ---- The judge --------------------------------------------------------------------------------------------------- */
 
 /* Capacity 1, 3 slots: 0 lives and dies, then 1, then 0 once more; one call is refused meanwhile. */
 static const life_event right[] = {
@@ -73,7 +73,7 @@ static void test_the_judge(void **state) {
     assert_string_equal(judge_numbers(&h), "more are alive than there are slots");
 }
 
-/* ---- Threads ------------------------------------------------------------------------------------------------------------- */
+/* ---- Threads ----------------------------------------------------------------------------------------------------- */
 
 typedef struct player {
     pthread_t thread;

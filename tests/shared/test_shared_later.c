@@ -1,6 +1,7 @@
-/* Deferred free, sentence by sentence, in one thread that plays several: what it does at once, what it leaves as it is, when the
- * slot comes home, and whom that waits for. What readers do meanwhile in other threads is in test_shared_later_schedules.c, and
- * threads that end in test_shared_death.c. KOLK_TEST_SEED and KOLK_TEST_OPS may be set in the environment. */
+/* Deferred free, sentence by sentence, in one thread that plays several: what it does at once, what it leaves as it is,
+ * when the slot comes home, and whom that waits for. What readers do meanwhile in other threads is in
+ * test_shared_later_schedules.c, and threads that end in test_shared_death.c. KOLK_TEST_SEED and KOLK_TEST_OPS may be
+ * set in the environment. */
 #include "../help/test.h"
 
 #include "../help/system_calls.h"
@@ -42,7 +43,8 @@ static void quiesce_all(void) {
     }
 }
 
-/* Each kind of word, from one slot to 64; two to four locals; with handles and without; exact and not; one that grows. */
+/* Each kind of word, from one slot to 64; two to four locals; with handles and without; exact and not; one that
+ * grows. */
 enum { KINDS = 5 * 3 * 2 * 2 * 2 };
 
 static kolk_shared_desc kind_of(unsigned kind) {
@@ -58,7 +60,7 @@ static kolk_shared_desc kind_of(unsigned kind) {
                               .exact = kind / 30 % 2};
 }
 
-/* ---- At once ------------------------------------------------------------------------------------------------------------ */
+/* ---- At once ----------------------------------------------------------------------------------------------------- */
 
 static void test_dead_at_once(void **state) {
     (void)state;
@@ -141,7 +143,7 @@ static void test_misuse(void **state) {
                  "kolk: a pool without a name: free through a local that is of no pool");
 }
 
-/* ---- Coming home -------------------------------------------------------------------------------------------------------- */
+/* ---- Coming home ------------------------------------------------------------------------------------------------- */
 
 /* In a pool that is full but for what waits. Each of the others holds it up as long as it has not passed a quiesce. */
 static void test_not_before_all_have_passed(void **state) {
@@ -233,8 +235,8 @@ static void test_who_is_offline_is_not_asked(void **state) {
     }
 }
 
-/* All are offline: it stays where it is until somebody comes online and quiesces, who may be made anew; or until one of them
- * wants it, and finds nobody online. */
+/* All are offline: it stays where it is until somebody comes online and quiesces, who may be made anew; or until one of
+ * them wants it, and finds nobody online. */
 static void test_all_offline(void **state) {
     (void)state;
     for (unsigned kind = 0; kind < KINDS; kind++) {
@@ -278,7 +280,8 @@ static void test_deinit(void **state) {
     }
 }
 
-/* What was free later when a pool has more slots than a word of the summary has: thousands, here and there, of all epochs. */
+/* What was free later when a pool has more slots than a word of the summary has: thousands, here and there, of all
+ * epochs. */
 static void test_many(void **state) {
     (void)state;
     static const uint32_t caches[] = {1, 5, 64};
@@ -305,7 +308,8 @@ static void test_many(void **state) {
     }
 }
 
-/* The first request to the system that a pool which grows is refused: later there is more, and what waited is there too. */
+/* The first request to the system that a pool which grows is refused: later there is more, and what waited is there
+ * too. */
 static void test_growth_is_refused(void **state) {
     (void)state;
     set_up(&(kolk_shared_desc){.object_size = 4096, .capacity = 2, .max_capacity = 40, .max_threads = 2, .cache = 1});
@@ -325,7 +329,7 @@ static void test_growth_is_refused(void **state) {
     tear_down();
 }
 
-/* ---- At random, beside a model ------------------------------------------------------------------------------------------ */
+/* ---- At random, beside a model ----------------------------------------------------------------------------------- */
 
 typedef struct model {
     struct {

@@ -1,11 +1,11 @@
 // define: KOLK_SCHEDULED=1
 /* Readers that take no lock, and deferred free, through every order of the steps of two or three threads with up to 2
  * preemptions and a surprise or two, then through random ones: schedule.h says what that means. A writer puts another
- * object in a shared pointer's place by no more than a store with release, frees the old one later, and writes to whatever
- * it is given next: readers who still look at it are a race, or find what nobody published.
+ * object in a shared pointer's place by no more than a store with release, frees the old one later, and writes to
+ * whatever it is given next: readers who still look at it are a race, or find what nobody published.
  *
- * In all of them the pool has no other free slot, so that the old object is what alloc gives, as soon as it gives anything;
- * each situation must come to that in some schedules. */
+ * In all of them the pool has no other free slot, so that the old object is what alloc gives, as soon as it gives
+ * anything; each situation must come to that in some schedules. */
 #include "../help/test.h"
 
 #include "../help/arena.h"
@@ -30,7 +30,7 @@ static uint32_t threads, capacity = 3;
 static void (*situation)(state *s);
 static uint64_t taken; /* objects that were given out again, in all schedules */
 
-/* ---- What threads do -------------------------------------------------------------------------------------------------- */
+/* ---- What threads do --------------------------------------------------------------------------------------------- */
 
 static void quiesce(state *s, unsigned local) {
     kolk_local_quiesce(&s->locals[local]);
@@ -62,7 +62,7 @@ static bool reuse(state *s, unsigned local) {
     return true;
 }
 
-/* ---- Situations --------------------------------------------------------------------------------------------------------- */
+/* ---- Situations -------------------------------------------------------------------------------------------------- */
 
 /* All slots are given out. Nobody may hold them up but who is in the situation. */
 static void give_out(state *s) {
@@ -133,7 +133,8 @@ static void one_is_about_to_come_home(state *s) {
     for (unsigned i = 0; i < threads; i++) schedule_assert(s->locals[i].magazine->member->epoch == epoch + 2);
 }
 
-/* The writer is offline; so are all others but the third, who can advance the epoch alone. Something waits, of this epoch. */
+/* The writer is offline; so are all others but the third, who can advance the epoch alone. Something waits, of this
+ * epoch. */
 static void third_alone(state *s) {
     give_out(s);
     kolk_local_offline(&s->locals[READER]);
@@ -141,8 +142,8 @@ static void third_alone(state *s) {
     retire_another(s, THIRD);
 }
 
-/* As many as capacity are alive, less one, with two that wait, 64 and 65, and come home with the next epoch: in the second
- * word of the summary. One is at home, 1; the reader and the third have their magazines full, of 0 and 2. */
+/* As many as capacity are alive, less one, with two that wait, 64 and 65, and come home with the next epoch: in the
+ * second word of the summary. One is at home, 1; the reader and the third have their magazines full, of 0 and 2. */
 static void two_are_about_to_come_home(state *s) {
     give_out(s);
     unsigned char *slots = s->pool.slots;
@@ -174,7 +175,7 @@ static void two_are_retired(state *s) {
     kolk_local_offline(&s->locals[WRITER]);
 }
 
-/* ---- Bodies --------------------------------------------------------------------------------------------------------------- */
+/* ---- Bodies ------------------------------------------------------------------------------------------------------ */
 
 static void write_and_reuse(void *context) {
     state *s = (state *)context;
@@ -370,7 +371,7 @@ static void look_and_quiesce_in_turns(void *context) {
     }
 }
 
-/* ---- Runs ------------------------------------------------------------------------------------------------------------------ */
+/* ---- Runs -------------------------------------------------------------------------------------------------------- */
 
 static void begin(void *context) {
     state *s = (state *)context;
@@ -443,8 +444,8 @@ static void test_threads_in_different_epochs(void **unused) {
     run("writer behind, beside a third", writer_behind_and_alone, write_and_reuse, come_and_look, third_quiesces_once);
 }
 
-/* A slot that is retired while those of three epochs ago come home, by who has come to the new epoch already, by who comes
- * online, and by who is offline. */
+/* A slot that is retired while those of three epochs ago come home, by who has come to the new epoch already, by who
+ * comes online, and by who is offline. */
 static void test_the_end_of_an_epoch(void **unused) {
     (void)unused;
     run("retired in the next epoch", one_is_about_to_come_home, quiesce_write_and_take, look_once, third_quiesces_once);
@@ -464,8 +465,8 @@ static void test_waiters(void **unused) {
     run("in line", all_offline_but_writer, write_and_quiesce, wait_for_the_old_one, NULL);
 }
 
-/* The last thread that goes offline ends the epochs that a waiter waits for, also where two do so at the same time and each
- * finds the other online. */
+/* The last thread that goes offline ends the epochs that a waiter waits for, also where two do so at the same time and
+ * each finds the other online. */
 static void test_waiters_beside_the_last_one_online(void **unused) {
     (void)unused;
     run("in line, the last goes offline", old_one_is_retired, go_offline, wait_for_the_old_one, NULL);
@@ -475,7 +476,8 @@ static void test_waiters_beside_the_last_one_online(void **unused) {
     run("two in line, all offline", two_are_retired, writer_waits, reader_waits, NULL);
 }
 
-/* What comes home at the end of an epoch is not overlooked: see test_seen_empty_in_the_summary in test_shared_schedules.c. */
+/* What comes home at the end of an epoch is not overlooked: see test_seen_empty_in_the_summary in
+ * test_shared_schedules.c. */
 static void test_not_overlooked(void **unused) {
     (void)unused;
     capacity = 65;

@@ -82,7 +82,8 @@ static void test_growth_from_nothing(void **state) {
     end_shared(&pool);
 }
 
-/* An object costs its stride, 5 bits, and 4 bytes (1 without handles); besides there are `slack` slots and the magazines. */
+/* An object costs its stride, 5 bits, and 4 bytes (1 without handles); besides there are `slack` slots and the
+ * magazines. */
 static void test_bytes(void **state) {
     (void)state;
     for (unsigned n = 0; n < 2 * 30; n++) {

@@ -1,4 +1,5 @@
-/* Misuse of a shared pool by one local and another; what is common to all kinds is in contracts/test_all_misuse.c. And each broken invariant of src/shared/shared.c, which kolk_shared_is_valid sees. */
+/* Misuse of a shared pool by one local and another; what is common to all kinds is in contracts/test_all_misuse.c. And
+ * each broken invariant of src/shared/shared.c, which kolk_shared_is_valid sees. */
 #include "../help/test.h"
 
 #include "shared_test.h"
@@ -141,7 +142,7 @@ static void test_many_lives_without_handles(void **state) {
     }
 }
 
-/* ---- Validity ---------------------------------------------------------------------------------------------------------- */
+/* ---- Validity ---------------------------------------------------------------------------------------------------- */
 
 #define assert_seen(what, value) assert_breaks(kolk_shared_is_valid, pool, what, value)
 

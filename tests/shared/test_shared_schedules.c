@@ -1,6 +1,6 @@
 // define: KOLK_SCHEDULED=1
-/* The shared pool through every order of the steps of two or three threads with up to 2 preemptions and a surprise, then
- * through random ones. schedule.h says what that means. */
+/* The shared pool through every order of the steps of two or three threads with up to 2 preemptions and a surprise,
+ * then through random ones. schedule.h says what that means. */
 #include "../help/test.h"
 
 #include "shared_schedule.h"
@@ -45,7 +45,7 @@ static void consume(void *context) {
     kolk_local_deinit(&local);
 }
 
-/* ---- From the beginning -------------------------------------------------------------------------------------------- */
+/* ---- From the beginning ------------------------------------------------------------------------------------------ */
 
 static void test_two(void **unused) {
     (void)unused;
@@ -102,7 +102,7 @@ static void test_passed_on(void **unused) {
     run("passed on beside another", produce, consume, one_after_another);
 }
 
-/* ---- Situations ------------------------------------------------------------------------------------------------------ */
+/* ---- Situations -------------------------------------------------------------------------------------------------- */
 
 /* All but one of capacity are alive, 3 and 4; who is to free them and who is to allocate two have their magazines full
  * (cache 1), and so one slot is at home: 0. */
@@ -155,8 +155,8 @@ static void take_by_0(void *context) {
     take((state *)context, &((state *)context)->locals[0]);
 }
 
-/* One thread sees that the word is empty; both slots come home; it must not take them both, though only for a moment, since
- * another thread looks. */
+/* One thread sees that the word is empty; both slots come home; it must not take them both, though only for a moment,
+ * since another thread looks. */
 static void test_two_come_home_at_once(void **unused) {
     (void)unused;
     capacity = 2;
@@ -180,8 +180,8 @@ static void give_65_and_66(void *context) {
     give(s, &s->locals[2], s->objects[66]);
 }
 
-/* One thread sees that no bit is set in the second word of the summary, then that none is in the first: no exchange has told
- * it of what the others did meanwhile. */
+/* One thread sees that no bit is set in the second word of the summary, then that none is in the first: no exchange has
+ * told it of what the others did meanwhile. */
 static void test_seen_empty_in_the_summary(void **unused) {
     (void)unused;
     capacity = 65;
@@ -208,7 +208,8 @@ static void give_5(void *context) {
     give((state *)context, &((state *)context)->locals[2], ((state *)context)->objects[5]);
 }
 
-/* Who brings a slot to a word that another thread has brought one to, but not yet to the summary, may be done before that. */
+/* Who brings a slot to a word that another thread has brought one to, but not yet to the summary, may be done before
+ * that. */
 static void test_two_bring_to_one_word(void **unused) {
     (void)unused;
     capacity = cache = 2;
@@ -271,7 +272,7 @@ static void test_growth(void **unused) {
     object_size = 8;
 }
 
-/* ---- Two threads free one object at the same moment ------------------------------------------------------------------- */
+/* ---- Two threads free one object at the same moment -------------------------------------------------------------- */
 
 static void count_report(const kolk_failure *failure, void *context) {
     (void)context;

@@ -1,7 +1,7 @@
-/* kolk_shared with 2 to 64 threads at work: no object is two threads', what one wrote is what the next finds, and as long as no
- * more than capacity are wanted there is one for everybody. Objects are freed by whoever gets them through a queue; others ask
- * questions meanwhile. On all cores and on one; with threads that are born and die. KOLK_TEST_SEED and KOLK_TEST_OPS
- * (operations of a run) may be set in the environment. */
+/* kolk_shared with 2 to 64 threads at work: no object is two threads', what one wrote is what the next finds, and as
+ * long as no more than capacity are wanted there is one for everybody. Objects are freed by whoever gets them through a
+ * queue; others ask questions meanwhile. On all cores and on one; with threads that are born and die. KOLK_TEST_SEED
+ * and KOLK_TEST_OPS (operations of a run) may be set in the environment. */
 #include "../queue/queue_test.h"
 
 #ifndef OPERATIONS
@@ -44,7 +44,7 @@ typedef struct job {
     uint64_t serial, random;
 } job;
 
-/* ---- Objects ----------------------------------------------------------------------------------------------------------- */
+/* ---- Objects ----------------------------------------------------------------------------------------------------- */
 
 static void stamp(job *j, object *it) {
     REQUIRE(it->owner == 0); /* who had it before has left it */
@@ -86,7 +86,7 @@ static object *let_go(job *j, kolk_handle *handle) {
     return it;
 }
 
-/* ---- Threads ----------------------------------------------------------------------------------------------------------- */
+/* ---- Threads ----------------------------------------------------------------------------------------------------- */
 
 /* The queue has room for one of each thread: so many more may be alive than the threads hold. */
 static void pass_on_or_take_over(job *j, kolk_local *local) {
@@ -153,7 +153,7 @@ static void *ask(void *argument) {
     return NULL;
 }
 
-/* ---- Runs ---------------------------------------------------------------------------------------------------------------- */
+/* ---- Runs -------------------------------------------------------------------------------------------------------- */
 
 /* What is left: of the threads' own, and in the queue. */
 static void free_the_rest(run *r, job *jobs) {

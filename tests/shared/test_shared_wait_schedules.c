@@ -1,17 +1,17 @@
 // define: KOLK_SCHEDULED=1
-/* Waiting for an object of a shared pool, and the pool that has gone direct, through every order of the steps of two or three
- * threads with up to 2 preemptions and a surprise, then through random ones. schedule.h says what that means: who sleeps
- * for ever is a deadlock.
+/* Waiting for an object of a shared pool, and the pool that has gone direct, through every order of the steps of two or
+ * three threads with up to 2 preemptions and a surprise, then through random ones. schedule.h says what that means: who
+ * sleeps for ever is a deadlock.
  *
  * What is promised to who waits:
- *   - once fewer than `capacity` objects are alive, it is served: as many slots as that don't go into the others' magazines, and
- *     what does not, goes home by the slow path, which looks who waits;
+ *   - once fewer than `capacity` objects are alive, it is served: as many slots as that don't go into the others'
+ *     magazines, and what does not, goes home by the slow path, which looks who waits;
  *   - a free that begins when it is asleep already serves it, or who came before. */
 #include "../help/test.h"
 
 #include "shared_schedule.h"
 
-/* ---- Bodies ------------------------------------------------------------------------------------------------------------ */
+/* ---- Bodies ------------------------------------------------------------------------------------------------------ */
 
 /* Thread n sleeps until an object comes home (and not for a lock). */
 static bool sleeps(const state *s, unsigned n) {
@@ -54,7 +54,7 @@ static void free_all(void *context) {
     for (unsigned i = 0; i < MOST && s->objects[i]; i++) give(s, &s->locals[0], s->objects[i]);
 }
 
-/* ---- Situations: all slots have been handed out ------------------------------------------------------------------------- */
+/* ---- Situations: all slots have been handed out ------------------------------------------------------------------ */
 
 static void all_alive(state *s) {
     hand_out(s, s->pool.max_capacity + s->pool.slack);
@@ -76,7 +76,7 @@ static void all_but_a_magazine(state *s) {
     }
 }
 
-/* ---- Once fewer than capacity are alive ------------------------------------------------------------------------------------ */
+/* ---- Once fewer than capacity are alive -------------------------------------------------------------------------- */
 
 static const struct {
     const char *name;
@@ -160,7 +160,7 @@ static void test_two_old_looks(void **unused) {
     situation = NULL;
 }
 
-/* ---- A free that begins when it is asleep ------------------------------------------------------------------------------------ */
+/* ---- A free that begins when it is asleep ------------------------------------------------------------------------ */
 
 static void free_one_late(void *context) {
     state *s = (state *)context;
@@ -200,8 +200,8 @@ static void test_a_free_serves_who_sleeps(void **unused) {
     run_from("late, two let it go direct", all_alive, wait_for_ever, free_one_late, take_and_give);
 }
 
-/* Who came second sleeps on. It knows that it is the second by the clock on the wall, not by what the first has written: so no
- * load may give an older value, or it would not see that somebody waits. */
+/* Who came second sleeps on. It knows that it is the second by the clock on the wall, not by what the first has
+ * written: so no load may give an older value, or it would not see that somebody waits. */
 static void wait_behind(void *context) {
     state *s = (state *)context;
     until_asleep(s, 0);
@@ -229,7 +229,7 @@ static void test_first_come_first_served(void **unused) {
     situation = NULL;
 }
 
-/* ---- What comes home otherwise ------------------------------------------------------------------------------------------------ */
+/* ---- What comes home otherwise ----------------------------------------------------------------------------------- */
 
 static void flush(void *context) {
     kolk_local_flush(&((state *)context)->locals[0]);
@@ -311,7 +311,7 @@ static void test_brought_back(void **unused) {
     situation = NULL;
 }
 
-/* ---- From NULL on threads keep nothing at hand ---------------------------------------------------------------------------------- */
+/* ---- From NULL on threads keep nothing at hand ------------------------------------------------------------------- */
 
 static void take_none(void *context) {
     state *s = (state *)context;
@@ -319,7 +319,8 @@ static void take_none(void *context) {
     tell(s, object ? 1 : 0);
 }
 
-/* What is freed after somebody was given NULL goes home, though this thread may just have been about to keep some at hand. */
+/* What is freed after somebody was given NULL goes home, though this thread may just have been about to keep some at
+ * hand. */
 static void free_before_and_after(void *context) {
     state *s = (state *)context;
     give(s, &s->locals[0], s->objects[0]);
@@ -350,8 +351,8 @@ static void test_direct_from_null_on(void **unused) {
     exact = stepped = brief = false;
 }
 
-/* So many slots come home that what the first thread is about to say, which has looked before, is long over; then somebody else
- * is given NULL. */
+/* So many slots come home that what the first thread is about to say, which has looked before, is long over; then
+ * somebody else is given NULL. */
 static void bring_many(void *context) {
     state *s = (state *)context;
     void *object = s->objects[0];

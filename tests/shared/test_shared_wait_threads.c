@@ -1,7 +1,7 @@
-/* kolk_shared with 2 to 64 threads that want more than there is: they wait, for ever or for a while, give up, free, free later
- * and hand over, are born and die. No object is two threads', what one wrote is there until it frees, nobody sleeps on, and in
- * the end all slots are there. On all cores and on one. KOLK_TEST_SEED and KOLK_TEST_OPS (operations of a run) may be set in the
- * environment. */
+/* kolk_shared with 2 to 64 threads that want more than there is: they wait, for ever or for a while, give up, free,
+ * free later and hand over, are born and die. No object is two threads', what one wrote is there until it frees, nobody
+ * sleeps on, and in the end all slots are there. On all cores and on one. KOLK_TEST_SEED and KOLK_TEST_OPS (operations
+ * of a run) may be set in the environment. */
 #include "../queue/queue_test.h"
 #include "shared_test.h"
 
@@ -9,8 +9,8 @@
 #define OPERATIONS 100000
 #endif
 
-/* Under ThreadSanitizer nobody dies without a word: it does not know that a thread's writes come before the system says that
- * there is no such thread. */
+/* Under ThreadSanitizer nobody dies without a word: it does not know that a thread's writes come before the system says
+ * that there is no such thread. */
 #define WATCHED UNDER_TSAN
 
 enum { MOST_THREADS = 64, MOST_HELD = 8 };
@@ -43,7 +43,7 @@ typedef struct job {
     uint64_t random;
 } job;
 
-/* ---- Operations ---------------------------------------------------------------------------------------------------------- */
+/* ---- Operations -------------------------------------------------------------------------------------------------- */
 
 static void own_it(job *j, object *it) {
     if (!it) {
@@ -129,7 +129,7 @@ static void *work(void *argument) {
     return NULL;
 }
 
-/* ---- Runs ---------------------------------------------------------------------------------------------------------------- */
+/* ---- Runs -------------------------------------------------------------------------------------------------------- */
 
 /* Nothing but what is in the queue is alive; each slot is handed out once. */
 static void count_slots(run *r, uint64_t failed) {

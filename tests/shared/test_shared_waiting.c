@@ -1,5 +1,5 @@
-/* Waiting for an object of a shared pool, sentence by sentence: deadlines, the line, each way in which something comes home, the
- * pool that has gone direct, signals, forks. All orders of the steps are in test_shared_wait_schedules.c. */
+/* Waiting for an object of a shared pool, sentence by sentence: deadlines, the line, each way in which something comes
+ * home, the pool that has gone direct, signals, forks. All orders of the steps are in test_shared_wait_schedules.c. */
 // link: -Wl,--wrap=kolk_wait,--wrap=kolk_wake
 #include "../help/system_calls.h"
 
@@ -11,7 +11,7 @@
 
 enum { SLEEPERS = 5, MOST_SLOTS = 1200 };
 
-/* ---- Sleep, watched ------------------------------------------------------------------------------------------------------ */
+/* ---- Sleep, watched ---------------------------------------------------------------------------------------------- */
 
 static _Thread_local unsigned sleeps;       /* of this thread */
 static _Thread_local bool (*instead)(void); /* what it does for the next one: the result of kolk_wait */
@@ -29,7 +29,7 @@ bool __wrap_kolk_wait(uint32_t *word, uint32_t expected, kolk_deadline deadline)
     return now ? now() : __real_kolk_wait(word, expected, deadline);
 }
 
-/* ---- Pools all of whose slots are alive -------------------------------------------------------------------------------------- */
+/* ---- Pools all of whose slots are alive -------------------------------------------------------------------------- */
 
 typedef struct full_pool {
     kolk_shared pool;
@@ -94,7 +94,7 @@ static void each_pool(uint32_t least_threads, void (*test)(full_pool *f)) {
     }
 }
 
-/* ---- Threads that wait ---------------------------------------------------------------------------------------------------------- */
+/* ---- Threads that wait ------------------------------------------------------------------------------------------- */
 
 typedef struct sleeper {
     full_pool *f;
@@ -139,7 +139,7 @@ static void *woken(sleeper *one) {
     return one->object;
 }
 
-/* ---- Deadlines --------------------------------------------------------------------------------------------------------------- */
+/* ---- Deadlines --------------------------------------------------------------------------------------------------- */
 
 static void check_deadline(full_pool *f) {
     kolk_deadline deadline = kolk_deadline_after(2);
@@ -206,7 +206,7 @@ static void test_served_as_the_deadline_passes(void **state) {
     end_full(f);
 }
 
-/* ---- The line -------------------------------------------------------------------------------------------------------------- */
+/* ---- The line ---------------------------------------------------------------------------------------------------- */
 
 static void check_woken(full_pool *f) {
     sleeper one;
@@ -332,7 +332,7 @@ static void test_who_has_one_does_not_wait(void **state) {
     end_full(f);
 }
 
-/* ---- What comes home otherwise ------------------------------------------------------------------------------------------------ */
+/* ---- What comes home otherwise ----------------------------------------------------------------------------------- */
 
 static void test_growth_serves(void **state) {
     (void)state;
@@ -412,7 +412,7 @@ static void test_a_burial_serves(void **state) {
     end_full(f);
 }
 
-/* ---- The pool that has gone direct ------------------------------------------------------------------------------------------------ */
+/* ---- The pool that has gone direct ------------------------------------------------------------------------------- */
 
 static uint32_t at_hand(const kolk_local *local) {
     return local->magazine->top;
@@ -503,7 +503,7 @@ static void test_direct_while_somebody_waits(void **state) {
     end_full(f);
 }
 
-/* ---- Signals and forks ------------------------------------------------------------------------------------------------------------ */
+/* ---- Signals and forks ------------------------------------------------------------------------------------------- */
 
 static volatile sig_atomic_t signals_seen;
 

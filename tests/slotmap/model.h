@@ -43,7 +43,7 @@ static inline uint32_t model_draw(model *m, uint32_t below) {
     return below ? m->draw(m->context) % below : 0;
 }
 
-/* ---- Contents: objects that know their stamp and, if on_move keeps it right, their own address ------------------------ */
+/* ---- Contents: objects that know their stamp and, if on_move keeps it right, their own address ------------------- */
 
 static inline unsigned char *model_at(const model *m, uint32_t place) {
     return (unsigned char *)kolk_slotmap_objects(&m->map) + (size_t)place * m->map.stride;
@@ -78,7 +78,7 @@ static inline void model_moved(void *object, uint32_t from, uint32_t to, void *c
     if (knows_address(m)) model_tell_address(object);
 }
 
-/* ---- Questions ----------------------------------------------------------------------------------------------------- */
+/* ---- Questions --------------------------------------------------------------------------------------------------- */
 
 /* The place of the object of a handle, or count. */
 static inline uint32_t model_find(const model *m, kolk_handle handle) {
@@ -167,7 +167,7 @@ static inline void model_compare(model *m) {
     model_assert(m, m->taken.count == 0);
 }
 
-/* ---- Operations on both -------------------------------------------------------------------------------------------- */
+/* ---- Operations on both ------------------------------------------------------------------------------------------ */
 
 static inline void model_add(model *m, bool with_handle) {
     kolk_handle handle = {1};
@@ -252,7 +252,8 @@ static inline void model_reserve(model *m, uint32_t capacity) {
     if (status == KOLK_OK && capacity > m->capacity) m->capacity = capacity;
 }
 
-/* While iterating, the current object is removed now and then, and one is added. All that were there are visited once. */
+/* While iterating, the current object is removed now and then, and one is added. All that were there are visited
+ * once. */
 static inline void model_walk(model *m) {
     bool seen[MODEL_MAX] = {false};
     uint32_t before = m->count, visited = 0, adds = 0;
@@ -335,7 +336,7 @@ static inline void model_step(model *m) {
     model_compare(m);
 }
 
-/* ---- Life ---------------------------------------------------------------------------------------------------------- */
+/* ---- Life -------------------------------------------------------------------------------------------------------- */
 
 /* What the debug mode of this map can have. */
 static inline uint32_t model_flags(const model *m) {

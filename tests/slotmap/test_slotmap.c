@@ -87,7 +87,7 @@ static void test_the_all_zero_map(void **state) {
     end_map(&map);
 }
 
-/* ---- Order and handles --------------------------------------------------------------------------------------------- */
+/* ---- Order and handles ------------------------------------------------------------------------------------------- */
 
 static void test_the_last_moves_into_the_hole(void **state) {
     (void)state;
@@ -188,7 +188,7 @@ static void test_removal_on_the_way(void **state) {
     end_map(&map);
 }
 
-/* ---- on_move and sort ---------------------------------------------------------------------------------------------- */
+/* ---- on_move and sort -------------------------------------------------------------------------------------------- */
 
 typedef struct log_of_moves {
     char text[200];
@@ -276,7 +276,7 @@ static void test_sort_is_stable_and_in_n_log_n(void **state) {
     }
 }
 
-/* ---- Memory -------------------------------------------------------------------------------------------------------- */
+/* ---- Memory ------------------------------------------------------------------------------------------------------ */
 
 static void test_memory_size_is_exact(void **state) {
     (void)state;
@@ -413,7 +413,7 @@ static void test_deinit_gives_memory_back(void **state) {
     }
 }
 
-/* ---- Typed --------------------------------------------------------------------------------------------------------- */
+/* ---- Typed ------------------------------------------------------------------------------------------------------- */
 
 typedef struct ship {
     double x, y;
@@ -491,7 +491,7 @@ static void test_it_is_listed(void **state) {
     assert_null(strstr(text, "listed map"));
 }
 
-/* ---- is_valid sees what is broken ------------------------------------------------------------------------------------ */
+/* ---- is_valid sees what is broken -------------------------------------------------------------------------------- */
 
 static void test_validity(void **state) {
     (void)state;

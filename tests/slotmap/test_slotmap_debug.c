@@ -1,5 +1,5 @@
-/* The debug mode of slot maps: which settings are in force, fill and its proof, `move` and pointers that were kept, sites
- * and leaks, trace. */
+/* The debug mode of slot maps: which settings are in force, fill and its proof, `move` and pointers that were kept,
+ * sites and leaks, trace. */
 #include "../help/debug_test.h"
 
 #include "../help/system_calls.h"
@@ -69,7 +69,7 @@ static void test_a_write_to_a_vacated_place(void **state) {
     }
 }
 
-/* ---- move ---------------------------------------------------------------------------------------------------------- */
+/* ---- move -------------------------------------------------------------------------------------------------------- */
 
 /* What may have moved everything. */
 static int compare_letters(const void *a, const void *b, void *context) {
@@ -222,7 +222,7 @@ static void test_move_needs_memory(void **state) {
     end_map(&map);
 }
 
-/* ---- sites, trace -------------------------------------------------------------------------------------------------- */
+/* ---- sites, trace ------------------------------------------------------------------------------------------------ */
 
 static void test_sites_and_leaks(void **state) {
     (void)state;
@@ -304,7 +304,7 @@ static void test_wrong_pool_is_reported(void **state) {
     end_map(&map);
 }
 
-/* ---- KOLK_BYPASS=1 ------------------------------------------------------------------------------------------------- */
+/* ---- KOLK_BYPASS=1 ----------------------------------------------------------------------------------------------- */
 
 /* Nothing changes but what memory tools are told. */
 static void test_bypass_tells_tools_of_every_place(void **state) {

@@ -1,5 +1,6 @@
 /* A slot map under a tool: packed clean, which must be silent; or a mistake, which the tool must report: packed kept (a
- * write through a pointer that a removal has made stale), packed fresh (a decision by a byte that was never written). */
+ * write through a pointer that a removal has made stale), packed fresh (a decision by a byte that was never
+ * written). */
 #include <kolk/kolk.h>
 
 #include <stdio.h>
