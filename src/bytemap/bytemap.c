@@ -32,8 +32,8 @@
 #include "../core/fail.h"
 #include "../core/geometry.h"
 #include "../os/memory.h"
-#include "../diag/probes.h"
-#include "../diag/tools.h"
+#include "../core/probes.h"
+#include "../core/tools.h"
 
 #include <string.h>
 

@@ -9,7 +9,7 @@
  * that neither alignment nor the machine's byte order matters. */
 #include "kolk/bytemap.h"
 
-#include "../diag/tools.h"
+#include "../core/tools.h"
 
 void *kolk_bytemap_find(const kolk_bytemap *const *pools, size_t n, int32_t handle, size_t *which) {
     for (; *which < n; ++*which) {

@@ -7,7 +7,7 @@
 
 #include "assert.h"
 #include "fail.h"
-#include "../diag/tools.h"
+#include "tools.h"
 
 #include <stdarg.h>
 

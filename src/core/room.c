@@ -3,7 +3,7 @@
 
 #include "assert.h"
 #include "../os/memory.h"
-#include "../diag/tools.h"
+#include "tools.h"
 
 #define FEW_PAGES 4u
 

@@ -6,7 +6,7 @@
 
 #include "process.h"
 #include "registry.h"
-#include "tools.h"
+#include "../core/tools.h"
 
 #include <string.h>
 

@@ -16,7 +16,7 @@
 #include "../core/fail.h"
 #include "../core/hash.h"
 #include "../os/memory.h"
-#include "probes.h"
+#include "../core/probes.h"
 #include "profiler.h"
 
 #define ZONE 16u /* bytes of a red zone, at least */

@@ -11,7 +11,7 @@
 
 #include "../core/atomics.h"
 #include "../core/fail.h"
-#include "probes.h"
+#include "../core/probes.h"
 
 #include <string.h>
 

@@ -13,7 +13,7 @@
 #include "../core/fail.h"
 #include "../os/environment.h"
 #include "profiler.h"
-#include "tools.h"
+#include "../core/tools.h"
 #include "words.h"
 
 #include <string.h>

@@ -22,7 +22,7 @@
 
 #include "../os/cancel.h"
 #include "../os/environment.h"
-#include "tools.h"
+#include "../core/tools.h"
 
 #if __STDC_HOSTED__ && !defined(_WIN32)
 #include "sites_inside.h"

@@ -13,7 +13,7 @@
 
 #include "../os/memory.h"
 #include "sites_inside.h"
-#include "tools.h"
+#include "../core/tools.h"
 
 #include <errno.h>
 #include <fcntl.h>

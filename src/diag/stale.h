@@ -4,7 +4,7 @@
 
 #include "kolk/base.inl"
 
-#include "probes.h"
+#include "../core/probes.h"
 
 /* A statistic in something const: several threads may count here, and lose some. */
 static inline void kolk_count_one(const uint32_t *counter) {

@@ -4,7 +4,7 @@
 #if __STDC_HOSTED__
 
 #include "../core/assert.h"
-#include "tools.h"
+#include "../core/tools.h"
 #include "writer.h"
 
 #include <inttypes.h>

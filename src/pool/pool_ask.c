@@ -6,7 +6,7 @@
 #include "../core/fail.h"
 #include "../core/handle.h"
 #include "../diag/stale.h"
-#include "../diag/tools.h"
+#include "../core/tools.h"
 
 /* ---- Reports ----------------------------------------------------------------------------------------------------- */
 

@@ -3,7 +3,7 @@
  *     | slots | live | ready | generations | stack | ages | holes 0 ... 5 | */
 #include "pool_order.h"
 
-#include "../diag/probes.h"
+#include "../core/probes.h"
 #include "../os/memory.h"
 
 #include <string.h>

@@ -31,7 +31,7 @@
 
 #include "../core/assert.h"
 #include "../core/fail.h"
-#include "../diag/tools.h"
+#include "../core/tools.h"
 
 #include <string.h>
 

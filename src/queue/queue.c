@@ -60,7 +60,7 @@
 #include "../diag/begin.h"
 #include "../diag/debug.h"
 #include "../os/memory.h"
-#include "../diag/tools.h"
+#include "../core/tools.h"
 #include "../os/clock.h"
 #include "../os/event.h"
 #include "../os/lock.h"

@@ -48,7 +48,7 @@
 #if __STDC_HOSTED__
 
 #include "../core/assert.h"
-#include "../diag/probes.h"
+#include "../core/probes.h"
 
 /* Emit each function of shared.inl once. */
 extern inline uint32_t *kolk_magazine_entry(kolk_magazine *magazine, uint32_t n);

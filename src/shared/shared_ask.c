@@ -9,7 +9,7 @@
 #include "../core/geometry.h"
 #include "../core/handle.h"
 #include "../diag/stale.h"
-#include "../diag/tools.h"
+#include "../core/tools.h"
 
 /* ---- Reports ----------------------------------------------------------------------------------------------------- */
 

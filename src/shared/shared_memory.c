@@ -8,7 +8,7 @@
 #include "../core/geometry.h"
 #include "../core/handle.h"
 #include "../core/room.h"
-#include "../diag/tools.h"
+#include "../core/tools.h"
 #include "../os/key.h"
 #include "../os/lock.h"
 

@@ -6,7 +6,7 @@
 
 #include "../core/assert.h"
 #include "../core/room.h"
-#include "../diag/probes.h"
+#include "../core/probes.h"
 #include "../os/lock.h"
 
 /* Commits more slots than the `before` that were usable; true if there are more now, also by another thread. */

@@ -44,9 +44,9 @@
 #include "../core/fail.h"
 #include "../core/handle.h"
 #include "../os/memory.h"
-#include "../diag/probes.h"
+#include "../core/probes.h"
 #include "../diag/stale.h"
-#include "../diag/tools.h"
+#include "../core/tools.h"
 
 #include <string.h>
 

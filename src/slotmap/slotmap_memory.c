@@ -9,7 +9,7 @@
 #include "slotmap_inside.h"
 
 #include "../os/memory.h"
-#include "../diag/tools.h"
+#include "../core/tools.h"
 
 #include <string.h>
 

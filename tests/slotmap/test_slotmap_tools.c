@@ -5,7 +5,7 @@
 
 #include "slotmap_test.h"
 
-#include "diag/tools.h"
+#include "core/tools.h"
 
 /* All that was said, in order. */
 static struct {
