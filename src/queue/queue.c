@@ -118,10 +118,10 @@ static cell *cell_of(const kolk_queue *queue, uint64_t ticket) {
     return (cell *)(void *)(queue->cells + (ticket & queue->mask) * queue->stride);
 }
 
-/* n tickets on; n <= capacity. */
+/* n tickets on; n <= capacity. (Of a ticket that is not the end's any more, pass may count more: then nobody uses what
+ * comes out.) */
 static uint64_t advanced(const kolk_queue *queue, uint64_t ticket, uint64_t n) {
     uint64_t number = (ticket & queue->mask) + n;
-    KOLK_ASSERT(n <= queue->capacity);
     return number < queue->capacity ? ticket + n : (ticket | queue->mask) + 1 + (number - queue->capacity);
 }
 
@@ -416,6 +416,7 @@ static KOLK_WITHIN kolk_status pass(kolk_queue *queue, int end, void *items, siz
         if (count > 0) {
             uint64_t taken = advanced(queue, ticket, count) << TICKETS | (word & GATE);
             if (!kolk_compare_exchange_weak(&here->ticket, &word, taken, KOLK_SEQ_CST, KOLK_RELAXED)) continue;
+            KOLK_ASSERT(count <= queue->capacity); /* cells come round again only after the ticket has gone on */
             pass_cells(queue, ticket, (unsigned char *)items, count, end);
             *n = count;
             tell(queue, !end);
