@@ -4,7 +4,8 @@
 #
 # The row `test` is make test. The row `full` is what that did in part or left out, to the end; what it did whole is not done
 # again. The other rows run all tests, the long ones in part: what these look for, in millions of steps, is in the source
-# and not in what a compiler makes of it.
+# and not in what a compiler makes of it. For the same reason they leave out the model, the table of misuse and the ways of
+# CMake and pkg-config.
 # Usage: tools/matrix.sh
 set -euo pipefail
 export KOLK_TEST_EFFORT=quick
@@ -27,11 +28,12 @@ row() {
 
 row test "make test: gcc -O2, checks on" tools/test.sh
 row full "the same, long tests to the end" env KOLK_TEST_EFFORT=full tools/preset.sh default --label-regex '^(unit|fuzz|long)$'
-row clang "-O2, checks on; headers, freestanding core, packages" tools/preset.sh clang --exclude-regex '^model_'
+once='^(model_queue|misuse|packaging_(exports|subdirectory|fetch_content|build_tree|installed|pkg_config))$'
+row clang "-O2, checks on; headers, freestanding core" tools/preset.sh clang --exclude-regex "$once"
 row debug-asan "gcc Debug, AddressSanitizer, UndefinedBehaviorSanitizer" tools/preset.sh debug-asan
 row clang-asan "clang Debug, AddressSanitizer, UndefinedBehaviorSanitizer" tools/preset.sh clang-asan
 row checks0 "gcc -O2, KOLK_CHECKS=0" tools/preset.sh checks0
-row i686 "gcc -O2, 32 bits; headers, freestanding core, packages" tools/preset.sh i686
+row i686 "gcc -O2, 32 bits; headers, freestanding core" tools/preset.sh i686 --exclude-regex "$once"
 # Without what reserves gigabytes, as qemu has a table for each page of them, and the example that starts itself by a shell.
 row s390x "gcc -O2, big endian, under qemu: programs, shortened" tools/preset.sh s390x
 row mingw-x86_64 "64-bit Windows: built, not run" tools/preset.sh mingw-x86_64
