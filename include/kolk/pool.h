@@ -419,7 +419,7 @@ struct kolk_pool {
     kolk_age *ages;       /* by slot + 1, in a circle through [0], the oldest first; NULL without */
     uint64_t *ready;      /* 1 bit a slot that is set up; NULL without setup and teardown */
 
-    kolk_pool_desc desc; /* the descriptor, with its defaults filled in */
+    kolk_pool_desc desc; /* the descriptor, with its defaults filled in but for tag, and without its debug settings */
 
     /* the rest */
     struct kolk_debug *debug; /* NULL: off */

@@ -41,15 +41,17 @@ uint32_t kolk_forks(void) {
 #include <pthread.h>
 
 static pthread_mutex_t process_lock = PTHREAD_MUTEX_INITIALIZER;
-static _Thread_local bool is_forking; /* and has the lock, also in handlers of others that run within ours */
+/* How many forks this thread is in the middle of: a handler of the program's may fork again. It has the lock then, also
+ * in handlers that run within ours. */
+static _Thread_local unsigned forking;
 static uint32_t forks;
 
 void kolk_lock(void) {
-    if (!is_forking) pthread_mutex_lock(&process_lock);
+    if (forking == 0) pthread_mutex_lock(&process_lock);
 }
 
 void kolk_unlock(void) {
-    if (!is_forking) pthread_mutex_unlock(&process_lock);
+    if (forking == 0) pthread_mutex_unlock(&process_lock);
 }
 
 uint32_t kolk_forks(void) {
@@ -57,14 +59,13 @@ uint32_t kolk_forks(void) {
 }
 
 static void begin_fork(void) {
-    KOLK_ASSERT(!is_forking);
     kolk_lock();
-    is_forking = true;
+    forking++;
 }
 
 static void end_fork(void) {
-    KOLK_ASSERT(is_forking);
-    is_forking = false;
+    KOLK_ASSERT(forking > 0);
+    forking--;
     kolk_unlock();
 }
 

@@ -147,6 +147,7 @@ kolk_status kolk_pool_make(kolk_pool *pool, const kolk_pool_desc *desc, const ko
     pool->stride = (uint32_t)shape.stride;
     kolk_set_divisor(pool->stride, &pool->shift, &pool->inverse);
     pool->desc = *desc;
+    pool->desc.debug = NULL; /* need not outlive the init */
     pool->capacity = desc->capacity;
     pool->levels = (uint8_t)shape.levels;
     pool->debug_flags = (uint16_t)debug.settings.flags;

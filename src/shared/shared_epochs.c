@@ -97,8 +97,9 @@ static bool is_waited_for(const kolk_shared *pool, uint64_t epoch) {
 
 void kolk_local_quiesce(kolk_local *local) {
     kolk_shared *pool = local->pool;
+    if (!pool) return;
     kolk_member *member = local->magazine->member;
-    if (!member->epoch) return;                             /* offline, as is one without a pool */
+    if (!member->epoch) return;                             /* offline */
     uint64_t epoch = kolk_load(&pool->epoch, KOLK_ACQUIRE); /* partner: begin_next_epoch */
     if (member->epoch != epoch) kolk_store(&member->epoch, epoch, KOLK_RELEASE);
     if (is_waited_for(pool, epoch)) begin_next_epoch(pool, member, epoch);

@@ -16,7 +16,6 @@ void *kolk_shared_begin_life(kolk_local *local, uint32_t slot, const void *site)
     if (!object) return NULL;
     uint32_t life = life_of(pool, slot) + 1;
     KOLK_ASSERT(slot < pool->depot.slots);
-    KOLK_ASSERT(life & 1);
     if (pool->lives)
         kolk_store(&pool->lives[slot], life, KOLK_RELAXED);
     else

@@ -12,8 +12,7 @@
 #include "../os/lock.h"
 
 /* What locals without a pool have: no slot, and every free leaves the fast path; offline. */
-static kolk_member null_member;
-static kolk_magazine null_magazine = {.member = &null_member};
+static kolk_magazine null_magazine;
 
 /* A fork's child may find the record half made: so all of it is written. */
 static kolk_member *make_member(void *context, uint32_t n) {
@@ -64,8 +63,8 @@ void kolk_local_flush(kolk_local *local) {
 /* A thread's own local is in its member, which may be another's once it is given back. */
 void kolk_local_deinit(kolk_local *local) {
     kolk_shared *pool = local->pool;
-    kolk_member *member = local->magazine->member;
     if (!pool) return;
+    kolk_member *member = local->magazine->member;
     KOLK_ASSERT(member->taken);
     kolk_local_flush(local);
     kolk_local_offline(local);

@@ -1,5 +1,5 @@
-/* KOLK_ASSERT: a precondition that is broken ends the process at its place, with its file and its words. Ten of them, in
- * core and os. Whether a program can break one is another matter: all other tests run with the assertions on. */
+/* KOLK_ASSERT: a precondition that is broken ends the process at its place, with its file and its words. Ten of them,
+ * in core and os. Whether a program can break one is another matter: all other tests run with the assertions on. */
 #include "../help/child.h"
 
 #include "core/assert.h"

@@ -59,6 +59,8 @@ static const row rows[] = {
     {KOLK_BAD_GENERATIONS, {.object_size = 8, .capacity = 4, .generations = (kolk_generations)-1}},
     {KOLK_COST_MISSING, {.object_size = 8, .capacity = 4, .on_full = kolk_pool_evict_cheapest}},
     {KOLK_AGES_MISSING, {.object_size = 8, .capacity = 4, .on_full = kolk_pool_evict_oldest}},
+    {KOLK_COST_MISSING, {.object_size = 8, .capacity = 4, .low_water = 1, .on_low = kolk_pool_evict_cheapest}},
+    {KOLK_AGES_MISSING, {.object_size = 8, .capacity = 4, .low_water = 1, .on_low = kolk_pool_evict_oldest}},
     {KOLK_AGES_MISSING, {.object_size = 8, .capacity = 4, .on_full = kolk_pool_evict_oldest, .cost = no_cost}},
     {KOLK_BAD_HEADROOM, {.object_size = 8, .headroom = 1}},
     {KOLK_BAD_HEADROOM, {.object_size = 8, .capacity = 4, .headroom = 5}},

@@ -102,6 +102,18 @@ static void test_the_defaults(void **state) {
     }
 }
 
+/* All zero is no local, but one that was never made may be ended like one that was. */
+static void test_the_all_zero_local(void **state) {
+    (void)state;
+    kolk_local local = {NULL, NULL};
+    kolk_local_flush(&local);
+    kolk_local_quiesce(&local);
+    kolk_local_offline(&local);
+    kolk_local_online(&local);
+    kolk_local_deinit(&local);
+    assert_true(all_bytes_are(&local, sizeof local, 0));
+}
+
 /* Every free of an exact pool leaves the fast path: no slot is below the magazine's bound. */
 static void test_exact_frees_are_out_of_line(void **state) {
     (void)state;
@@ -453,6 +465,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_each_broken_rule_has_its_status),
         TEST(test_the_defaults),
+        TEST(test_the_all_zero_local),
         TEST(test_exact_frees_are_out_of_line),
         TEST(test_capacity_whatever_lies_in_the_magazines),
         TEST(test_without_caches),
