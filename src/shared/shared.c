@@ -158,6 +158,7 @@ void kolk_local_free_slow(kolk_local *local, void *object) {
     bool uncached = pool && make_room_for_one(pool, magazine);
     uint32_t slot = kolk_shared_end_life(local, object, SITE);
     if (slot == NO_SLOT) return;
+    KOLK_ASSERT(pool);
     if (pool->debug)
         kolk_shared_put_poisoned(pool, slot);
     else if (uncached)
