@@ -31,7 +31,7 @@ static void stride_of_nothing(void) {
 }
 
 static void slot_of_no_memory(void) {
-    uint64_t inside;
+    uint64_t inside = 0;
     kolk_locate(NULL, 8, 1, &inside, &inside);
 }
 
