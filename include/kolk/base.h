@@ -14,9 +14,8 @@
  *           thread whose cancellation is asynchronous must not call kolk.
  * Forks     a child may use the pools in which no other thread was within a call when it was forked; of shared pools
  *           shared.h says which. A child that was made by _Fork or clone may use kolk if its parent had one thread
- *           then; it does not notice
- *           which threads have ended. Handlers of pthread_atfork that were registered before kolk was loaded may use
- *           what is one thread's, once an init has returned, but no queue and no shared pool.
+ *           then; it does not notice which threads have ended. Handlers of pthread_atfork that were registered before
+ *           kolk was loaded may use what is one thread's, once an init has returned, but no queue and no shared pool.
  * Design    ARCHITECTURE.md.
  */
 #ifndef KOLK_BASE_H
@@ -255,7 +254,7 @@ KOLK_API void kolk_stats_write(kolk_stats_format format, void (*put)(const char 
 typedef struct kolk_failure {
     kolk_status rule;     /* which rule was broken */
     const char *pool;     /* its name; "" when it has none; KOLK_BAD_SETTING: what was set, "KOLK_DEBUG" */
-    const void *object;   /* the pointer that was handed in, or the object that it is about, or NULL */
+    const void *object;   /* the pointer that was handed in, or the object that the failure is about, or NULL */
     uint32_t slot;        /* the slot that it is in (of a slot map, the place), or UINT32_MAX */
     const char *sentence; /* the whole of it, for people: "kolk: bullets: double free of slot 17" */
 
@@ -278,10 +277,10 @@ typedef struct kolk_failure {
  * returns, the call that failed has changed nothing; what the debug mode finds damaged is put right, and the call goes
  * on.
  *
- * It may longjmp or throw. An init that it leaves so has failed: the pool is all zero, and has no memory. But it must
- * return where the call that failed was made in a hook (reset, setup, on_full, on_move, destroy ...), since hooks must
- * return; out of kolk's own hooks (kolk_pool_trap_full, _evict_oldest, _evict_cheapest) it may longjmp or throw too.
- * (To be thrown through, kolk's files need unwind tables: compile them with -fexceptions where these are not the
+ * It may longjmp or throw. An init that it leaves this way has failed: the pool is all zero, and has no memory. But it
+ * must return where the call that failed was made in a hook (reset, setup, on_full, on_move, destroy ...), since hooks
+ * must return; out of kolk's own hooks (kolk_pool_trap_full, _evict_oldest, _evict_cheapest) it may longjmp or throw
+ * too. (To be thrown through, kolk's files need unwind tables: compile them with -fexceptions where these are not the
  * default, as on 32-bit ARM. CMakeLists.txt does.) */
 KOLK_API void kolk_set_failure_handler(void (*handler)(const kolk_failure *failure, void *context), void *context);
 
@@ -349,19 +348,19 @@ KOLK_API const char *kolk_site_text(const void *site, bool lines, char *text, si
  *     particles = 4096        # while kolk_scene("boss fight") is on
  *
  * Written: before the first section, each pool's peak; in a section, its peak in that scene. Pools of one name share
- * the greatest; one that cannot grow has its whole life's under the scene in which it was initialised. Where all were
- * in use and more were asked for, a remark says so: the need is greater than what could be measured. Slot maps are
- * pools here; a kolk_bytemap, whose count its game knows, is not.
+ * the greatest; one that cannot grow has the peak of its whole life under the scene in which it was initialised. Where
+ * all were in use and more were asked for, a remark says so: the need is greater than what could be measured. Slot maps
+ * are pools here; a kolk_bytemap, whose count its game knows, is not.
  *
- * What people wrote stays as it is: comments, blank lines, the order, sections and pools that this run did not see.
+ * All that people wrote stays as it is: comments, blank lines, the order, sections and pools that this run did not see.
  * Only the numbers of pools that were measured change (that of one which was never needed stays), and kolk's own
  * remarks. New pools come at the end of their section, new sections at the end. The file is replaced at once, when the
- * program ends, or not at all: one that cannot be read, or in which something is not understood, is left alone. What
- * was measured is written to stderr then.
+ * program ends, or not at all: one that cannot be read, or in which something is not understood, is left alone. The
+ * measurements are written to stderr then.
  *
  * Read: a pool that is initialised gets the capacity of its name, in the scene's section or else before the first, and
  * max_capacity is raised to it where it is less. One that is there when a scene begins has it reserved if it may grow;
- * none shrinks. What is on the caller's memory keeps its capacity. Lines that are not understood, that no pool or scene
+ * none shrinks. A pool on the caller's memory keeps its capacity. Lines that are not understood, that no pool or scene
  * follows, or that cannot be followed, are reported as KOLK_BAD_SETTING with file and line, and ignored. The first init
  * of the program reads the file, in O(its bytes); inits of other threads wait for that, forks do not. Then each init of
  * a named pool looks through its lines.
@@ -374,10 +373,10 @@ KOLK_API const char *kolk_site_text(const void *site, bool lines, char *text, si
  * Nothing in freestanding builds. */
 KOLK_API void kolk_scene(const char *name);
 
-/* Told of every alloc and free of the pools that are initialised while it is set (NULL: none); these leave the fast
- * paths for it. Made for profilers: Tracy's TracyAllocN(object, size, pool) and TracyFreeN(object, pool) fit in. Set it
- * before threads start. The functions must return; they may not use the pool; for a shared pool several threads may
- * call them at the same time. Copied. */
+/* The profiler is told of every alloc and free of the pools that are initialised while it is set (NULL: none); these
+ * pools leave the fast paths for it. Made for profilers: Tracy's TracyAllocN(object, size, pool) and TracyFreeN(object,
+ * pool) fit in. Set it before threads start. The functions must return; they may not use the pool; for a shared pool
+ * several threads may call them at the same time. Copied. */
 typedef struct kolk_profiler {
     void (*alloc)(const char *pool, const void *object, size_t size, void *context);
     void (*free)(const char *pool, const void *object, void *context);

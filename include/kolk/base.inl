@@ -56,7 +56,7 @@ KOLK_BASE_INLINE uint32_t kolk_handle_generation(kolk_handle handle) {
     return (uint32_t)(handle.bits >> 32);
 }
 
-/* What the handle of a pool with another tag has here is beyond all slots, or has another generation. */
+/* In the handle of a pool with another tag, this index is beyond all slots, or the generation is another. */
 KOLK_BASE_INLINE uint32_t kolk_handle_index(kolk_handle handle, uint32_t tag) {
     return (uint32_t)handle.bits ^ tag;
 }

@@ -31,8 +31,7 @@
  * Contents  new gives what the last life left, or what memory held: initialise all of it. delete leaves the object as
  *           it is. Nothing is stored in a slot.
  * Threads   one at a time; any number may call the functions that take a const pool while no other function is called.
- * What an
- *           attached pool reads may not change during a call: call it where the game's own scripts run.
+ * An attached pool's arrays may not change during a call: call it where the game's own scripts run.
  * Design    the essay in src/bytemap/bytemap.c; docs/texts.md lists each difference from the documentation and the
  *           games.
  */
@@ -45,7 +44,7 @@
 extern "C" {
 #endif
 
-/* Of the byte that byte_map has for each slot: this flag, and the seed below it. A used slot's byte is its seed. */
+/* byte_map has a byte for each slot: this flag, and the seed below it. A used slot's byte is its seed. */
 #define KOLK_BYTEMAP_FREE 0x80u
 
 /* A handle is (index << 8) | byte, so an int32_t has room for 2^23 slots. The first handle of slot 0 is 1; after 128
@@ -225,8 +224,8 @@ KOLK_API kolk_status kolk_bytemap_follow(const kolk_bytemap_region *regions, siz
 
 /* Makes a view for attach of the pool whose struct is at this address; its arrays are in the regions' own bytes. The
  * game does not store object_size, so you tell it: of the game's widest type. KOLK_OUTSIDE: the struct or an array is
- * not wholly in one region; KOLK_BAD_COUNT: there is no pool. *out is unchanged then. Of what is there nothing else is
- * believed: first_free may be any number, which new can stand, and is_valid tells. */
+ * not wholly in one region; KOLK_BAD_COUNT: there is no pool. *out is unchanged then. Nothing else that is there is
+ * believed: first_free may be any number, which new survives and is_valid reports. */
 KOLK_API kolk_status kolk_bytemap_read(const kolk_bytemap_region *regions, size_t n, uint32_t address,
                                        kolk_bytemap_layout layout, size_t object_size, kolk_bytemap_view *out);
 

@@ -133,10 +133,10 @@ KOLK_API void kolk_pool_clear(kolk_pool *pool);
 KOLK_INLINE kolk_handle kolk_pool_handle(const kolk_pool *pool, const void *object);
 
 /* The object, or NULL if this handle is null, stale, not of an object that is alive, or of another pool. Never another
- * object, within the limits of the generations (kolk_generations, kolk_pool_alloc_at) and of the tags: these have the
- * bits that an index below max_capacity leaves of 32. Pools with distinct tags below 2^(those bits) never answer each
- * other's handles; tags that are hashes of names are the same once in 2^(those bits) pairs; pools without tag and name
- * have the same. */
+ * object, within the limits of the generations (kolk_generations, kolk_pool_alloc_at) and of the tags: of 32 bits, a
+ * tag has those that an index below max_capacity leaves. Pools with distinct tags below 2^(those bits) never answer
+ * each other's handles; tags that are hashes of names are the same once in 2^(those bits) pairs; pools without tag and
+ * name have the same. */
 KOLK_INLINE void *kolk_pool_get(const kolk_pool *pool, kolk_handle handle);
 
 /* Frees the object of a handle; false if there is none. */

@@ -67,8 +67,8 @@ typedef struct kolk_queue_desc {
 
 /* ---- Struct: nothing to read; ask the functions ------------------------------------------------------------------ */
 
-/* The ends of the queue, which are alike: an item is to a pop what room is to a push. The parts that
- * different threads write are 128 bytes apart, so that processors don't take them from each other for nothing. */
+/* The ends of the queue, which are alike: an item is to a pop what room is to a push. The parts that different threads
+ * write are 128 bytes apart, so that processors don't take them from each other for nothing. */
 typedef struct kolk_queue_end {
     KOLK_ALIGNAS(8) uint64_t ticket; /* of the next operation here, above the gate: see src/queue/queue.c */
     unsigned char apart[56];

@@ -43,24 +43,24 @@
  *           call does one to three atomic operations, and at worst scans one word per 4,096 slots. Without caches every
  *           call does a few.
  * Memory    pages of the system. An object costs its stride, 5 bits, and 4 bytes (1 without handles). There are slots
- *           for (max_threads - 1) * cache objects more than max_capacity, as so many may lie in other threads'
+ *           for (max_threads - 1) * cache objects more than max_capacity, as that many may lie in other threads'
  *           magazines. By default that is at most a quarter of max_capacity.
  * Capacity  with up to max_threads locals, max_capacity objects can be alive at any time, and perhaps up to
  *           (max_threads - 1) * cache more. So NULL is proof of this: at one moment of the call at least max_capacity
  *           objects were alive, or were to be free later; or the system had no memory for the pool to grow. From then
  *           on the pool is uncached for a while: threads keep nothing, and each freed slot goes to the depot at once,
  *           where all others find it. That ends when at least half as many slots have returned as the pool has. Without
- *           caches (small pools, or KOLK_NO_CACHE) the capacity is exactly max_capacity. NULL means that as many were
- *           alive, or were being freed: a free first ends its object's life (get, is_live and next don't find it any
- *           more), and then returns its slot.
+ *           caches (small pools, or KOLK_NO_CACHE) the capacity is exactly max_capacity. NULL then means that
+ *           max_capacity objects were alive, or were being freed: a free first ends its object's life (get, is_live and
+ *           next don't find it any more), and then returns its slot.
  * Contents  alloc gives what the last life left, or zeroes: initialise all of it. free leaves the object as it is.
  * Threads   a kolk_local is one thread's. The functions of kolk_shared may be called by any number of threads at the
  *           same time, except init, deinit and is_valid. Those that say so are lock-free: a thread that is stopped in
  *           the middle of one stops no other. But a lock is taken, for moments, by an alloc that grows the pool, by a
- *           thread that serves others which wait, and in debug mode. What was written to an object before its free is
- *           seen by the thread that allocates it next. Not for signal handlers. A fork's child goes on with the locals
- *           of the thread that forked. What other threads had alive stays alive, and slots that were on their way to
- *           them or from them are lost to the child.
+ *           thread that serves others which wait, and in debug mode. The thread that allocates an object next sees what
+ *           was written to it before its free. Not for signal handlers. A fork's child goes on with the locals of the
+ *           thread that forked. Other threads' objects stay alive, and slots that were on their way to them or from
+ *           them are lost to the child.
  * Design    the essay in src/shared/shared.c. Not in freestanding builds.
  */
 #ifndef KOLK_SHARED_H
@@ -144,11 +144,11 @@ typedef struct kolk_members {
     uint32_t lock;   /* of taking and giving back */
 } kolk_members;
 
-/* The free slots that no thread has. What different threads write is 128 bytes apart, so that processors don't take it
- * from each other for nothing. */
+/* The free slots that no thread has. The parts that different threads write are 128 bytes apart, so that processors
+ * don't take them from each other for nothing. */
 typedef struct kolk_depot {
     kolk_slot_set free;    /* 1 << word_shift slots in a word */
-    kolk_members *members; /* whose magazines it fills */
+    kolk_members *members; /* it fills their magazines */
     uint32_t slots;        /* that it may ever have */
     uint32_t usable;       /* that are committed */
     uint32_t cache;        /* that one magazine may have; 0: slots go one by one */
@@ -158,7 +158,7 @@ typedef struct kolk_depot {
     uint32_t fresh; /* slots from here on were never taken; only advances */
     unsigned char pad1[128];
     KOLK_ALIGNAS(8) uint64_t returns;        /* how often slots were put here */
-    KOLK_ALIGNAS(8) uint64_t uncached_until; /* that many returns: no magazine keeps slots */
+    KOLK_ALIGNAS(8) uint64_t uncached_until; /* until `returns` is this, no magazine keeps slots */
     KOLK_ALIGNAS(8) uint64_t lowered_until;  /* the same, and the bounds of all magazines say so */
     uint32_t waiting;                        /* threads that wait for slots */
     unsigned char pad2[128];
@@ -218,8 +218,8 @@ KOLK_API kolk_status kolk_local_init(kolk_local *local, kolk_shared *pool);
  * has more such pools than the system has keys (1,024 on Linux). */
 KOLK_API kolk_local *kolk_local_of_thread(kolk_shared *pool);
 
-/* Returns its free slots to the depot; it must be initialised again before its next use. What it has allocated stays
- * alive. Takes a lock for moments, as init does. */
+/* Returns its free slots to the depot; it must be initialised again before its next use. Its objects stay alive. Takes
+ * a lock for moments, as init does. */
 KOLK_API void kolk_local_deinit(kolk_local *local);
 
 /* Returns its free slots to the depot: before the thread sleeps for long. Lock-free. */
@@ -233,7 +233,7 @@ KOLK_INLINE void *kolk_local_alloc(kolk_local *local);
 /* The same, but waits for an object until the deadline: NULL after it; with KOLK_NOW it is kolk_local_alloc. First
  * come, first served: of the threads that wait, the first one gets the next object that is freed. (An alloc that does
  * not wait takes what it finds.) Only an object or the deadline ends a wait; pthread_cancel does not. Where objects are
- * freed later, wait offline: the slots that are waited for may wait for this thread. (Each second one of the waiters
+ * freed later, wait offline: the slots that are waited for may wait for this thread. (Once a second, one of the waiters
  * looks whether they wait for a thread that has ended without a deinit.) To limit something to a few, take a pool
  * without caches: others have more than their capacity. */
 KOLK_API void *kolk_local_alloc_wait(kolk_local *local, kolk_deadline deadline);
@@ -272,14 +272,14 @@ KOLK_INLINE void kolk_local_free(kolk_local *local, void *object);
 
 /* Frees it as kolk_local_free does: handles, `count` and is_live know nothing of it any more. But its contents stay,
  * and its slot is free only after every local that is online, this one too, has passed a quiesce that began after this
- * call; at the latest with the third round of these. Until then it counts as alive for Capacity. What it points to is
- * not freed with it. O(1), one or two atomic operations. Lock-free. */
+ * call; at the latest with the third round of these. Until then it counts as alive for Capacity. The objects that it
+ * points to are not freed with it. O(1), one or two atomic operations. Lock-free. */
 KOLK_API void kolk_local_free_later(kolk_local *local, void *object);
 
 /* The calling thread holds no pointers to objects that any thread may have freed later. Two loads if no slot waits for
  * that; otherwise also a look at each local, and once an epoch O(slots / 4096) and the slots that become free.
  * Lock-free; but slots that were freed later become free only when all threads go on. (Each 1024th time that a thread
- * finds another behind, it looks under a lock whether that one has ended without a deinit.) */
+ * finds another one behind, it looks under a lock whether that other one has ended without a deinit.) */
 KOLK_API void kolk_local_quiesce(kolk_local *local);
 
 /* The thread holds no such pointers until it is online again: before it blocks. A local is online when it is made.

@@ -29,11 +29,11 @@
  * changes: a removal moves the last object into the hole, a sort moves many. A handle finds the object through one
  * table, so every copy of it follows every move. A pointer does not: what add, get, at and objects return is good until
  * the next remove, clear or sort (an add, reserve or trim moves nothing). Keep handles, and ask get for the pointer
- * where you use it. The debug setting `move` catches whoever does not.
+ * where you use it. The debug setting `move` catches a program that does not.
  *
  * Cost      add, remove, get, slot, handle, index and at are O(1); a remove copies one object. An add that grows the
  *           map calls the system. init is O(1) and touches no place. clear and trim are O(count), sort is O(n log n),
- *           is_valid O(slots). Whoever needs no packing has stable addresses and cheaper removals with kolk_pool.
+ *           is_valid O(slots). If you need no packing, kolk_pool has stable addresses and cheaper removals.
  * Memory    on the caller's memory, or on pages of the system; never malloc. An object costs its stride and 12 bytes.
  * Contents  add gives what was there before: initialise all of it. Objects are moved as bytes: one that holds pointers
  *           into itself, or is pointed to, needs on_move. Nothing of the map's own is ever stored among the objects.

@@ -13,7 +13,7 @@ extern "C" {
 #endif
 
 /* The slot of a handle is found if it is one that was handed out, in this generation, and has an object. A free slot's
- * place is no place of an object, which tells a forged handle of the life that comes next. */
+ * place is no place of an object, so a forged handle of the life that comes next finds nothing. */
 KOLK_INLINE bool kolk_slotmap_finds(const kolk_slotmap *map, uint32_t slot, kolk_handle handle) {
     return slot < map->fresh && map->cells[slot].generation == kolk_handle_generation(handle) &&
            map->cells[slot].place < map->count;
@@ -36,7 +36,7 @@ KOLK_INLINE uint32_t kolk_slotmap_slot(const kolk_slotmap *map, kolk_handle hand
     return slot;
 }
 
-/* The first free slot is the owner of the first free place, and knows so already. */
+/* The first free slot owns the first free place, and its cell says so already. */
 KOLK_INLINE void *kolk_slotmap_add_sized(kolk_slotmap *map, kolk_handle *out, size_t stride) {
     uint32_t place = map->count;
     if (KOLK_UNLIKELY(place >= map->add_bound)) return kolk_slotmap_add_slow(map, out);
@@ -50,7 +50,7 @@ KOLK_INLINE void *kolk_slotmap_add(kolk_slotmap *map, kolk_handle *out) {
     return kolk_slotmap_add_sized(map, out, map->stride);
 }
 
-/* Two slots change places: the one that goes with the last. */
+/* Two slots change places: the removed object's and the last object's. */
 KOLK_INLINE bool kolk_slotmap_remove_sized(kolk_slotmap *map, kolk_handle handle, size_t stride) {
     uint32_t slot = kolk_handle_index(handle, map->tag);
     uint32_t generation = kolk_handle_generation(handle);
@@ -97,8 +97,8 @@ KOLK_INLINE kolk_slotmap_cursor kolk_slotmap_each(const kolk_slotmap *map) {
     return cursor;
 }
 
-/* If the place still has the object that was visited there, on to the next; otherwise that was removed, and another is
- * there now, or none. */
+/* If the place still has the object that was visited there, go on to the next place; otherwise that object was removed,
+ * and another is there now, or none. */
 KOLK_INLINE void *kolk_slotmap_cursor_next_sized(kolk_slotmap_cursor *cursor, size_t stride) {
     const kolk_slotmap *map = cursor->map;
     uint32_t place = cursor->place;
