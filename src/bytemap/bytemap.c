@@ -90,7 +90,7 @@ static uint32_t first_of(uint64_t flags) {
 #endif
 }
 
-/* How many of eight slots have theirs: the flags are added up in the highest byte. */
+/* How many of eight slots have their flag: the flags are added up in the highest byte. */
 static uint32_t count_of(uint64_t flags) {
     return (uint32_t)((flags >> 7) * UINT64_C(0x0101010101010101) >> 56);
 }
@@ -162,7 +162,7 @@ static bool is_initialised(const kolk_bytemap *pool) {
     return pool->self == pool;
 }
 
-/* A typed pool's slots may be larger than its type, as those of the games are, which hold derived types too. */
+/* A typed pool's slots may be larger than its type, as in the games, whose slots hold derived types too. */
 static kolk_status fit_type(kolk_bytemap_view *view, size_t size, size_t align) {
     if (view->object_size == 0) view->object_size = size;
     if (view->object_size < size || view->object_size % align) return KOLK_TYPE_MISMATCH;
@@ -291,7 +291,7 @@ void *kolk_bytemap_new_at(kolk_bytemap *pool, int32_t handle) {
     return object;
 }
 
-/* An attached pool's objects, and whatever is wrong. */
+/* Deletes an attached pool's objects, and reports whatever is wrong. */
 void kolk_bytemap_delete_slow(kolk_bytemap *pool, void *object) {
     if (!object || !may_write(pool, "delete", SITE)) return;
     uintptr_t index = bytemap_slot_of(pool, object);

@@ -134,7 +134,8 @@ static inline uint64_t kolk_as_64(uint64_t value) {
     return value;
 }
 
-/* Gives the result the atomic's type; others than these don't compile. A call, because who drops it is not warned. */
+/* Gives the result the atomic's type; other types don't compile. It is a call, so that dropping the result gives no
+ * warning. */
 #define KOLK_TYPED(at, result)                                                                                         \
     (_Generic(*(at), uint8_t : kolk_as_8, uint32_t : kolk_as_32, uint64_t : kolk_as_64)(result))
 #define KOLK_UPDATE(verb, what, at, value, order)                                                                      \

@@ -77,7 +77,7 @@ bool kolk_room_make(kolk_room *room, const uint64_t *sizes, unsigned n, void **s
     unsigned char *at = room->block;
     for (unsigned r = 0; r < n; at += round_up(sizes[r++], unit)) starts[r] = sizes[r] ? at : NULL;
     if (room->kind == MEMORY_CALLERS) {
-        size_t objects = (size_t)round_up(sizes[0], unit); /* which are the program's business */
+        size_t objects = (size_t)round_up(sizes[0], unit); /* objects are the program's business */
         kolk_tools_wrote(room->block + objects, room->block_size - objects);
         return true;
     }

@@ -47,7 +47,7 @@ kolk_status kolk_room_resolve_size(size_t *size, size_t *align, size_t type_size
 /* Bytes of the block of what `desc` describes, with this many slots, each region rounded up to `unit`. */
 typedef uint64_t kolk_bytes(const void *desc, uint32_t capacity, uint64_t unit);
 
-/* Checks capacities and memory, of which the size is resolved, and fills in what is 0. */
+/* Checks capacities and memory, once the objects' size is resolved, and fills in what is 0. */
 kolk_status kolk_room_resolve(kolk_room *room, kolk_bytes *bytes, const void *desc);
 
 /* Bytes of n regions of these sizes. */

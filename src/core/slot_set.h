@@ -5,8 +5,8 @@
  *     summary    1 . 1 1                                        1 bit a word that may have bits
  *
  * A put ORs bits into a word. A take exchanges the whole word for 0, or takes one bit by a compare-and-exchange. No
- * slot has a link to another, so ABA cannot occur, and a stray write into an object corrupts nothing. Whoever owns the
- * set decides how many of a word's bits it uses.
+ * slot has a link to another, so ABA cannot occur, and a stray write into an object corrupts nothing. The set's owner
+ * decides how many bits of a word are used.
  *
  * The summary. Taking a word clears its bit first; putting into a word sets its bit afterwards, if it is not set. So a
  * bit may be set though its word is empty: the next search finds that out. But a word into which a put has ended has
@@ -28,9 +28,9 @@ static inline void kolk_slot_set_measure(uint64_t words, uint64_t sizes[2]) {
     sizes[1] = kolk_bits_words(words) * 8;
 }
 
-/* Both orders of the OR: with the exchange in take_word. If that came before, so did its clearing of the summary's bit,
- * and the load here sees it. If it comes later, it takes what was put. That the word was not empty says nothing about
- * the summary: an earlier put may not have set the bit yet. */
+/* Both orders of the OR pair with the exchange in take_word. If that came before, so did its clearing of the summary's
+ * bit, and the load here sees it. If it comes later, it takes what was put. That the word was not empty says nothing
+ * about the summary: an earlier put may not have set the bit yet. */
 static inline void kolk_slot_set_put(const kolk_slot_set *set, uint32_t word, uint64_t bits) {
     uint64_t bit = kolk_bits_at(word);
     KOLK_ASSERT(bits != 0);

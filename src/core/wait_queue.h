@@ -1,12 +1,12 @@
-/* wait_queue.h: threads that wait, in the order in which they came. Whoever has something for them gives it to the
- * first one.
+/* wait_queue.h: threads that wait, in the order in which they came. A thread that has something for them gives it to
+ * the first one.
  *
  *     queue        first ---> | waiter | <---> | waiter | <---> | waiter | <--- last
  *                             on the stack of the thread that sleeps on its word
  *
  * All functions but kolk_waiter_sleep are called under a lock of the owner's. A waiter dies when its thread returns. So
  * it is used for the last time under that lock, or by the store that lets it return. The wake that follows this store
- * passes only the address on: nobody sleeps there any more, or somebody else, who wakes for no reason and looks
+ * passes only the address on: no thread sleeps there any more, or another one does, which wakes for no reason and looks
  * again. */
 #ifndef KOLK_SRC_WAIT_QUEUE_H
 #define KOLK_SRC_WAIT_QUEUE_H

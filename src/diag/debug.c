@@ -3,10 +3,9 @@
  *
  *     the block   | kolk_debug | ring | heads | objects | lives ........ (committed as the pool grows) |
  *
- * What is kept of a slot is memory of its own: never a bit of a word that other slots share. What is counted for all
- * slots is counted atomically. So threads that hold different slots of a shared pool need no lock here. A report may be
- * about a slot that another thread has taken by now. For its sake the sites are atomics, and each is of one life or
- * another. */
+ * Each slot's record is memory of its own: never a bit of a word that other slots share. Counters for all slots are
+ * atomic. So threads that hold different slots of a shared pool need no lock here. A report may be about a slot that
+ * another thread has taken by now. For its sake the sites are atomics, and each is of one life or another. */
 #if __STDC_VERSION__ < 201112L
 #error "kolk is C11: compile src/*/*.c with -std=c11 or a later one; the program that includes its headers may be C99"
 #endif
@@ -53,7 +52,7 @@ kolk_debug *kolk_debug_begin(const kolk_debug_desc *desc) {
     size_t bypassed = desc->settings.flags & KOLK_DEBUG_BYPASS ? slots : 0;
     if (slots > PTRDIFF_MAX / (2 * sizeof(life))) return NULL;
 
-    /* What has to be there at once comes first: all but the lives. */
+    /* The parts that have to be there at once come first: all but the lives. */
     size_t ring_at = aligned_to_16(sizeof(kolk_debug)), heads_at = aligned_to_16(ring_at + waiting * sizeof(uint32_t));
     size_t objects_at = aligned_to_16(heads_at + bypassed * sizeof(uint32_t));
     size_t lives_at = aligned_to_16(objects_at + bypassed * sizeof(uintptr_t));

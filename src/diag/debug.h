@@ -26,7 +26,7 @@
 
 /* ---- The debug mode of one pool -------------------------------------------------------------------------------------
  *
- * What several threads may call at the same time, of one pool:
+ * Several threads may call at the same time, of one pool:
  *
  *     each thread for   dress (not with bypass), verify, is_intact, begin_life, end_life, wipe. A slot changes hands
  *     its own slots     only as the pool's objects do: the thread that gives it away releases, the one that takes it

@@ -1,9 +1,9 @@
 /* debug_walk.c: walks by pointers over objects that are malloc blocks.
  *
  * A walk by pointers may go on from an object that is long dead. By then its slot has another block, and its address
- * may belong to another slot. So the address alone does not tell where such a walk stands. Of the objects that a walk
- * came to, the last ones that were freed are therefore remembered with their slots, and no other slot gets a block at
- * such an address.
+ * may belong to another slot. So the address alone does not tell where such a walk stands. Therefore the last freed
+ * ones of the objects that a walk came to are remembered with their slots, and no other slot gets a block at such an
+ * address.
  *
  * Another thread may fork at any moment. Its child relies on the order of the stores here: an address that is
  * remembered has its slot. */

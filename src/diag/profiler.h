@@ -6,7 +6,7 @@
 
 bool kolk_profiler_is_set(void);
 
-/* What a pool that is made now is to call. All NULL: nothing. */
+/* The functions that a pool made now is to call. All NULL: nothing. */
 kolk_profiler kolk_profiler_now(void);
 
 #endif

@@ -18,7 +18,7 @@ typedef struct kolk_block {
     size_t size, used; /* bytes, this included */
 } kolk_block;
 
-/* What comes behind it has numbers of 64 bits, also where pointers have 32. */
+/* The records behind it have numbers of 64 bits, also where pointers have 32. */
 #define BLOCK_HEAD ((sizeof(kolk_block) + 7) / 8 * 8)
 
 static kolk_block *add_block(kolk_block *before, size_t size) {

@@ -12,8 +12,8 @@ typedef struct kolk_kind {
     /* Reports what is still alive. Called at exit, before statistics are written, without the lock. NULL: nothing to
      * say. */
     void (*at_exit)(const void *pool);
-    /* A scene begins: the pool counts its peak anew, if it counts one, and makes room for so many slots (0: as it is).
-     * Called without the lock. NULL: the kind takes no part in sizes and scenes (sizes.h). */
+    /* A scene begins: the pool counts its peak anew, if it counts one, and makes room for this many slots (0: its room
+     * stays as it is). Called without the lock. NULL: the kind takes no part in sizes and scenes (sizes.h). */
     kolk_status (*enter)(void *pool, uint32_t capacity);
 } kolk_kind;
 
@@ -50,8 +50,8 @@ typedef struct kolk_listed {
  * gone, and must not look at the pool itself. */
 bool kolk_registry_next(kolk_listed *at, bool (*wants)(const kolk_listed *at));
 
-/* What is to become of the last statistics of a pool with a name. `born` is the scene in which the pool was listed, ""
- * for none. Called under the lock. */
+/* Keeps the last statistics of a pool that has a name. `born` is the scene in which the pool was listed, "" for none.
+ * Called under the lock. */
 typedef void kolk_keep(const kolk_stats *last, const kolk_kind *kind, const char *born);
 
 /* From now on, calls `keep` for each pool that is taken off the list. */

@@ -48,7 +48,7 @@ static void refuse_setting(word setting, const char *of, const char *why) {
     kolk_fail(failure, "\"%s\" %s", copied(setting, text, sizeof text), why);
 }
 
-/* What is wrong in the environment is reported once. */
+/* Mistakes in the environment are reported once. */
 static bool is_first_time(unsigned char *told) {
     return !__atomic_test_and_set(told, __ATOMIC_RELAXED);
 }

@@ -1,8 +1,8 @@
 /* sites_function.c: the function that an address of code is in.
  *
  * dladdr would know exported functions only, and those of a program only if it was linked with -rdynamic. So the
- * symbols are read from the file, piece by piece, by pread: nothing is mapped or allocated. What a damaged file says is
- * only used as an offset for the next pread, which fails where there is nothing. */
+ * symbols are read from the file, piece by piece, by pread: nothing is mapped or allocated. The numbers in a damaged
+ * file are only used as offsets for the next pread, which fails where there is nothing. */
 #include "../os/system.h"
 
 #include "kolk/base.h"

@@ -5,7 +5,7 @@
  * measured goes into the file as it is then, since people may have edited it (sizes_write.c).
  *
  * Measuring costs pools very little: a peak is counted where a count exceeds it (pool.c, floor), and a scene that
- * begins sets it back to what is alive. What a pool needed is noted when it goes, when a scene ends, and at exit:
+ * begins sets it back to what is alive. A pool's need is noted when it goes, when a scene ends, and at exit:
  *
  *     for all       the greatest peak of all pools of a name
  *     [scene]       the greatest peak during that scene. A pool that cannot grow needs its room at init: so a pool that

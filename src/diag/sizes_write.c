@@ -13,8 +13,8 @@
  *                              shells = 2
  *
  * Everything is copied as it is, from line to line of lines[], except what is to change. Two remarks of kolk's own come
- * and go with what they say: that of a pool which was never needed, a line that becomes its size, and the one behind
- * the size of a pool that was full. */
+ * and go with what they say: a line which says that a pool was never needed, and which becomes its size; and the one
+ * behind the size of a pool that was full. */
 #include "kolk/base.h"
 
 #if __STDC_HOSTED__
@@ -128,7 +128,7 @@ static void put_new_lines(sizes_output *out, word section) {
 
 /* ---- Lines that are there ---------------------------------------------------------------------------------------- */
 
-/* What stands behind a number, with the remark or without. */
+/* The text behind a number, with the remark or without. */
 static void put_behind(sizes_output *out, word behind, bool remark) {
     KOLK_ASSERT(behind.start);
     word core = trimmed_end(behind);

@@ -1,7 +1,7 @@
 /* lock.c: see lock.h.
  *
- * A fork copies the memory of all threads, but only the thread that forks goes on in the child. What another thread had
- * locked at that moment would stay locked there for ever. So
+ * A fork copies the memory of all threads, but only the thread that forks goes on in the child. A lock that another
+ * thread had at that moment would stay locked there for ever. So
  *
  *     the process's lock    is taken by the fork itself before it copies, and given back after it, in both processes
  *     a lock of one word    says in which process it was taken; one that was taken in another process is free here

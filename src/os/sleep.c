@@ -5,7 +5,7 @@
  * saw the old value.
  *
  * Other systems get the same from a few beds. A bed is a lock with a condition variable, its bell; a word's address
- * says which bed its sleepers lie in. Words that share a bed wake each other's sleepers, who then find nothing new.
+ * says which bed its sleepers lie in. Words that share a bed wake each other's sleepers, which then find nothing new.
  *
  * A scheduled test has a sleep of its own, in tests/help/schedule.h. */
 #include "system.h"

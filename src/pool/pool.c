@@ -140,7 +140,7 @@ kolk_status kolk_pool_init_type(kolk_pool *pool, const kolk_pool_desc *given, si
 
 void kolk_pool_deinit(kolk_pool *pool) {
     const void *site = SITE;
-    kolk_pool_verify_all(pool, site); /* whose handler may longjmp: nothing has changed */
+    kolk_pool_verify_all(pool, site); /* the handler may longjmp: nothing has changed */
     if (pool->debug_flags & KOLK_DEBUG_SITES) list_pool_leaks(pool);
     kolk_registry_remove(pool->number);
     pool->desc.max_capacity = pool->capacity; /* no growth for a reset hook that always allocates */
@@ -173,7 +173,7 @@ static bool has_more_than_headroom(kolk_pool *pool) {
     return available >= needed || kolk_pool_grow(pool, pool->capacity + (needed - available));
 }
 
-/* A slot that would rather wait, as there is no other; KOLK_NO_SLOT: nor is there one of these. */
+/* A slot that was to wait longer, for want of any other; KOLK_NO_SLOT: there is none of these either. */
 static uint32_t take_withheld(kolk_pool *pool) {
     uint32_t index = kolk_pool_take_quarantined(pool);
     return index != KOLK_NO_SLOT ? index : kolk_pool_take_worn(pool);
@@ -248,7 +248,7 @@ static KOLK_APART void *alloc_full(kolk_pool *pool, alloc_request how, bool fail
     uint32_t index;
     do {
         alloc_request there = how;
-        there.looked = how.quiet; /* its on_low has not, but might evict what alloc_n has just given */
+        there.looked = how.quiet; /* quiet: its on_low might evict what alloc_n has just given */
         void *object = pool->desc.overflow ? alloc_any(pool->desc.overflow, there, site) : NULL;
         if (object) return object;
         has.again = false;

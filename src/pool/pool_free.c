@@ -30,7 +30,7 @@ static KOLK_WITHIN bool end_pool_life(kolk_pool *pool, kolk_debug *debug, uint32
 
 static void free_any(kolk_pool *pool, void *object, const void *site);
 
-/* What is not alive here may be of the overflow pool, which gives its memory back with its last object. */
+/* An object that is not alive here may be of the overflow pool, which gives its memory back with its last object. */
 static KOLK_APART void free_elsewhere(kolk_pool *pool, void *object, const void *site) {
     kolk_pool *other = kolk_pool_holder(pool->desc.overflow, object);
     if (!other) {

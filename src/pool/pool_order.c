@@ -51,7 +51,7 @@ void kolk_pool_put_quarantined(kolk_pool *pool, uint32_t index) {
     if (leaves == KOLK_NO_SLOT)
         pool->held++;
     else
-        put_free(pool, leaves); /* in whose place another is held */
+        put_free(pool, leaves); /* `index` is held in its place */
 }
 
 static void mark(kolk_pool *pool, uint32_t index, bool live) {
@@ -61,7 +61,7 @@ static void mark(kolk_pool *pool, uint32_t index, bool live) {
         kolk_bits_clear(pool->live, index);
 }
 
-/* Lets free slots that must not be used yet pass for live ones, or ends that (I1, I2 broken between). */
+/* Lets free slots that must not be used yet pass for live ones, or ends that (I1, I2 broken in between). */
 static void mark_withheld(kolk_pool *pool, bool live) {
     uint32_t worn = pool->worn.first;
     for (uint32_t n = 0; n < pool->worn.count; n++, worn = pool->generations[worn]) mark(pool, worn, live);

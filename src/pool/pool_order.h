@@ -70,8 +70,8 @@ static inline bool take_free(kolk_pool *pool, uint32_t *index) {
 void kolk_pool_put_worn(kolk_pool *pool, uint32_t index);
 uint32_t kolk_pool_take_worn(kolk_pool *pool);
 
-/* The debug mode's quarantine: the slots that were freed last wait there. What leaves it for this one becomes free.
- * KOLK_NO_SLOT: none waits. */
+/* The debug mode's quarantine: the slots that were freed last wait there. The slot that leaves it for this one becomes
+ * free. KOLK_NO_SLOT: none waits. */
 void kolk_pool_put_quarantined(kolk_pool *pool, uint32_t index);
 uint32_t kolk_pool_take_quarantined(kolk_pool *pool);
 

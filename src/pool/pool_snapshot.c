@@ -13,9 +13,9 @@
  *              first; LOWEST: none, its
  *              order is that of the bits)
  *
- * The chain instead of arrays of slots is what lets a block be proved without memory: a walk that reaches the end after
- * n links has met n different slots, since one that it met twice would lead round for ever. A block from anywhere, with
- * a checksum that is right, can therefore say whatever it likes and never break an invariant of pool.c:
+ * A chain, unlike arrays of slots, can be proved without memory: a walk that reaches the end after n links has met n
+ * different slots, since one that it met twice would lead round for ever. A block from anywhere, with a checksum that
+ * is right, can therefore say whatever it likes and never break an invariant of pool.c:
  *
  *     S1  exactly `live` bits are set, all below fresh                                      (I1, I2)
  *     S2  the chain has fresh - live dead slots (LOWEST: worn + quarantined), then `aged` live ones  (I3, I9)
@@ -303,8 +303,8 @@ static void end_life_untold(kolk_pool *pool, uint32_t slot, const void *site) {
     kolk_debug_wipe(pool->debug, slot, pool_slot_at(pool, slot));
 }
 
-/* What the debug mode has to do: proves what is there, begins the lives that are only then, ends those that are only
- * now. False if malloc has no memory for an object: nothing has changed. */
+/* The debug mode's part: proves what is there, begins the lives that only the block has, ends those that only the pool
+ * has. False if malloc has no memory for an object: nothing has changed. */
 static bool change_lives(kolk_pool *pool, const header *head, const unsigned char *live, const void *site) {
     kolk_pool_verify_all(pool, site);
     for (uint32_t i = 0; i < head->fresh; i++) {

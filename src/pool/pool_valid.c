@@ -4,8 +4,8 @@
 
 #include "../core/hash.h"
 
-/* Sums of mixed numbers tell sets apart, without a mark on any slot.
- * Adds up the fingerprint of the free slots in their places; false if the worn-out list leads outside (I3). */
+/* Adds up the fingerprint of the free slots in their places; false if the worn-out list leads outside (I3). Sums of
+ * mixed numbers tell sets apart, without a mark on any slot. */
 static bool add_places(const kolk_pool *pool, uint64_t *print) {
     uint32_t length = queued(pool);
     for (uint32_t n = 0; n < length; n++) *print += kolk_mixed(queue_at(pool, n)->index);

@@ -11,10 +11,10 @@
  * A word has no more bits than a magazine has room for. Only an empty magazine takes a word. So no thread ever has more
  * than `cache` free slots: in its magazine, or on the way to it or from it.
  *
- * How to prove that there is no free slot. Scanning many words is not a snapshot. So whoever puts slots counts in
- * `returns` afterwards. Read `returns`, then look (kolk_depot_look); if nothing was found and `returns` is the same,
- * all words that were seen empty still were so at the end of the look. The exception is bits of threads that are in the
- * middle of a put, and these count as their threads' own.
+ * How to prove that there is no free slot. Scanning many words is not a snapshot. So a thread that puts slots counts
+ * them in `returns` afterwards. Read `returns`, then look (kolk_depot_look); if nothing was found and `returns` is the
+ * same, all words that were seen empty still were so at the end of the look. The exception is bits of threads that are
+ * in the middle of a put, and these count as their threads' own.
  *
  * Uncached. When a look has found nothing, the free slots are in other threads' magazines. Then the depot goes uncached
  * for a while: magazines keep nothing, so each slot that is freed comes here, where all threads find it. That lasts

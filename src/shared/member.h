@@ -5,9 +5,9 @@
  *                               |
  *                           magazines, each of one depot
  *
- * The list only grows, at its front, and whoever walks along it needs no lock. The member of a thread that has ended is
- * taken by the next thread; how many there may be is its owner's business. A member never moves and never goes, so a
- * thread may die at any moment and leave nothing that dangles. */
+ * The list only grows, at its front, and a walk along it needs no lock. The member of a thread that has ended is taken
+ * by the next thread; how many there may be is its owner's business. A member never moves and never goes, so a thread
+ * may die at any moment and leave nothing that dangles. */
 #ifndef KOLK_SRC_SHARED_MEMBER_H
 #define KOLK_SRC_SHARED_MEMBER_H
 

@@ -1,8 +1,7 @@
 /* shared_block.c: the memory of a shared pool: one block (core/room.h) of these regions, each of which grows on its
  * own.
  *
- *     | slots | lives | records of threads | free: words | summary | later[0]: words | summary | ... | later[3] ...
- *     | */
+ *     | slots | lives | records of threads | free: words | summary | later[0]: words | summary | ... later[3] ... | */
 #include "shared_inside.h"
 
 #if __STDC_HOSTED__

@@ -1,10 +1,10 @@
 /* shared_debug.c: the debug mode of a shared pool.
  *
  * The depot of such a pool is uncached for ever: no magazine keeps slots, every operation leaves the fast path, and
- * each life begins and ends here. What the debug mode keeps of a slot belongs to the thread that has the slot, as its
- * bytes do. What slots share is under debug_lock: the quarantine and, malloc-backed, the lists in which objects are
- * found. No lock is held while a failure is reported, and the handler may longjmp. So a slot whose fill is being proved
- * is noted in its thread's magazine as `proving`, and is the next one that the thread takes. */
+ * each life begins and ends here. The debug mode's record of a slot belongs to the thread that has the slot, as its
+ * bytes do. The parts that slots share are under debug_lock: the quarantine and, malloc-backed, the lists in which
+ * objects are found. No lock is held while a failure is reported, and the handler may longjmp. So a slot whose fill is
+ * being proved is noted in its thread's magazine as `proving`, and is the next one that the thread takes. */
 #include "shared_inside.h"
 
 #if __STDC_HOSTED__

@@ -7,12 +7,12 @@
  * Each thread that is online says in its member's `epoch` which epoch it has come to. To say so is to say that it holds
  * no pointer from before. When all have come to epoch e, it ends, and e + 1 begins.
  *
- * What a thread frees later goes into the set of the epoch that it has come to, a. The pool's epoch cannot get beyond a
- * + 1 before this thread says a + 1. When it does, it has taken the object out of wherever others find it, and whoever
- * reads that the epoch is a + 2 knows of that: all these writes are releases, and the reads acquires. So a thread that
- * has come to a + 2 does not find the object any more, and holds no pointer from before. When all have, which is when a
- * + 3 begins, the slot can be free. The thread that begins a + 3 puts the whole set into the depot before it comes to a
- * + 3 itself. So no thread can be in a + 4 meanwhile, which has the same set.
+ * A slot that a thread frees later goes into the set of the epoch a that the thread has come to. The pool's epoch
+ * cannot get beyond a+1 before this thread says a+1. When it does, it has taken the object out of wherever others find
+ * it, and a thread that reads a+2 as the epoch knows of that: all these writes are releases, and the reads acquires. So
+ * a thread that has come to a+2 does not find the object any more, and holds no pointer from before. When all have,
+ * which is when a+3 begins, the slot can be free. The thread that begins a+3 puts the whole set into the depot before
+ * it comes to a+3 itself. So no thread can be in a+4 meanwhile, which has the same set.
  *
  * Classic schemes have three sets and take the epoch from the pool, which needs a fence after the object is taken out
  * (Fraser, "Practical lock-freedom", 2004). One's own epoch, which is always there, and one set more, need none.
@@ -127,7 +127,7 @@ bool kolk_shared_end_epochs(kolk_local *local) {
     return any;
 }
 
-/* A thread that ended while it was online holds up its epoch for ever, if no other is online that finds it behind. */
+/* A thread that ended while it was online holds up its epoch for ever, unless one that is online finds it behind. */
 void kolk_shared_look_for_dead(kolk_local *local) {
     kolk_shared *pool = local->pool;
     uint64_t now = (uint64_t)kolk_now_ns(), before = kolk_load(&pool->looked, KOLK_RELAXED);

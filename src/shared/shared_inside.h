@@ -64,7 +64,7 @@ uint64_t kolk_shared_committed(const kolk_shared *pool, uint32_t slots);
 
 kolk_failure kolk_shared_failure(const kolk_shared *pool, kolk_status rule, uint32_t slot, const void *site);
 
-/* What slots share in debug mode: see the table in debug.h. */
+/* For what slots share in debug mode: see the table in debug.h. */
 void kolk_shared_lock_debug(const kolk_shared *pool);
 void kolk_shared_unlock_debug(const kolk_shared *pool);
 
@@ -174,7 +174,7 @@ void kolk_shared_retire(kolk_local *local, uint32_t slot);
 bool kolk_shared_end_epochs(kolk_local *local);
 
 /* For a thread that waits: if slots are to be free later, reclaims what threads had that have ended, and ends the
- * epochs that these held up. Not more often than each WAITER_LOOK_NS. */
+ * epochs that these held up. At most once in WAITER_LOOK_NS. */
 void kolk_shared_look_for_dead(kolk_local *local);
 
 /* ---- shared_life.c ----------------------------------------------------------------------------------------------- */

@@ -37,7 +37,7 @@ uint32_t kolk_shared_end_life(const kolk_local *local, const void *object, const
     const kolk_shared *pool = local->pool;
     uintptr_t slot = pool ? slot_of(pool, object) : NO_SLOT;
     bool known = pool && is_alive(pool, slot);
-    /* Its red zones, which are the same in every life: another thread may be freeing it, and be first. */
+    /* Only its red zones, which are the same in every life: another thread may be freeing it, and be first. */
     if (known && pool->debug) kolk_shared_verify(pool, (uint32_t)slot, false, site);
     if (!known || !end_life_in_slot(pool, slot)) {
         kolk_shared_fail_object(pool, object, "free", KOLK_DOUBLE_FREE, site);

@@ -122,7 +122,7 @@ kolk_status kolk_shared_init_type(kolk_shared *pool, const kolk_shared_desc *des
 }
 
 void kolk_shared_deinit(kolk_shared *pool) {
-    if (pool->debug) kolk_shared_prove_all(pool, SITE); /* whose handler may longjmp: nothing has changed */
+    if (pool->debug) kolk_shared_prove_all(pool, SITE); /* the handler may longjmp: nothing has changed */
     kolk_registry_remove(pool->number);
     if (pool->debug) kolk_shared_end_debug(pool);
     if (pool->key) kolk_key_drop(pool->key - 1);

@@ -37,8 +37,8 @@ static void reclaim_magazine(kolk_shared *pool, kolk_magazine *magazine) {
     kolk_store(&magazine->leaving, 0, KOLK_RELEASE);
 }
 
-/* What the thread freed in its last epoch is to be free too, and what it was just putting into the depot at the end of
- * one. */
+/* The slots that the thread freed in its last epoch are to be free too, and those that it was just putting into the
+ * depot at the end of one. */
 static void reclaim_member(kolk_shared *pool, kolk_member *member) {
     kolk_magazine *magazine = kolk_member_magazines(member);
     KOLK_ASSERT(member->taken);

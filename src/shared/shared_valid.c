@@ -15,8 +15,8 @@ static void add_slot(slot_sum *found, uint64_t slot) {
     found->mixed += kolk_mixed(slot);
 }
 
-/* Adds all slots of a set, whose words have so many of the bits; false if one is not below end, or if a word is not in
- * the summary. */
+/* Adds all slots of a set that uses this many bits of a word; false if one is not below end, or if a word is not in the
+ * summary. */
 static bool add_set(slot_sum *found, const kolk_slot_set *set, uint64_t words, uint32_t bits, uint32_t end) {
     for (uint64_t word = 0; word < words; word++) {
         if (set->words[word] && !kolk_bits_get(set->summary, word)) return false; /* I3 */

@@ -171,7 +171,7 @@ static void clear_map(kolk_slotmap *map, const void *site);
 
 void kolk_slotmap_deinit(kolk_slotmap *map) {
     const void *site = SITE;
-    verify_all(map, site); /* whose handler may longjmp: nothing has changed */
+    verify_all(map, site); /* the handler may longjmp: nothing has changed */
     if (map_has(map, KOLK_DEBUG_SITES)) list_map_leaks(map);
     kolk_registry_remove(map->number);
     if (map_debug_of(map)) clear_map(map, site);

@@ -1,10 +1,9 @@
 /* slotmap_sort.c: sorting a slot map by the user's order.
  *
- * What is sorted are the owners, 4 bytes each, by the objects that their cells still point to; in place and by
- * heapsort, so that no input takes more than O(n log n) and nothing is allocated. Equal objects are told apart by their
- * places, which makes the result that of a stable sort, and the same everywhere. Then each object moves once, along the
- * cycles of the permutation (Knuth, The Art of Computer Programming 3, 5.2, exercise 10). Until the end, I2 is
- * broken. */
+ * The owners are sorted, 4 bytes each, by the objects that their cells still point to; in place and by heapsort, so
+ * that no input takes more than O(n log n) and nothing is allocated. Equal objects are told apart by their places,
+ * which makes the result that of a stable sort, and the same everywhere. Then each object moves once, along the cycles
+ * of the permutation (Knuth, The Art of Computer Programming 3, 5.2, exercise 10). Until the end, I2 is broken. */
 #include "slotmap_inside.h"
 
 #include <string.h>
