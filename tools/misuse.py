@@ -62,7 +62,7 @@ TABLES = [
     ],
 ]
 
-# What a line of a report says, in its own words.
+# The words of a line of a report.
 REPORTS = [
     r"kolk: [^:]+: (.+?)(?:(?:, seen)? by .+|; .+)?$",
     r"SUMMARY: AddressSanitizer: ([a-zA-Z-]+) ",

@@ -1,5 +1,5 @@
 #!/bin/sh
-# What make test does: all tests by gcc, with KOLK_TEST_EFFORT=quick, where long tests do a part of their work and the longest
+# make test runs this: all tests by gcc, with KOLK_TEST_EFFORT=quick, where long tests do a part of their work and the longest
 # are left out; with KOLK_TEST_EFFORT=full, all of their work.
 # Usage: tools/test.sh
 set -eu

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Reads the C files with clang-tidy (.clang-tidy says what for) and cppcheck. Tests and fuzzers are read without clang's
-# static analyzer: it takes 30 times as long as all else, for cmocka's macros, and the sanitizers' rows run what it would
-# look for. The analyzer believes our assertions.
+# static analyzer: for cmocka's macros it takes 30 times as long as all else, and the sanitizers' rows find at run time what it
+# would look for. The analyzer believes our assertions.
 # Usage: tools/tidy.sh [FILE...]
 set -eu
 [ $# -gt 0 ] || set -- $(tools/files.sh src cli tests fuzz examples | grep '\.c$' | grep -Ev '^tests/(compile|packaging)/')
