@@ -1,18 +1,17 @@
 /* fifo_monitor.h: is a long history one of a bounded first-in-first-out queue? In n log n, so it looks at necessary
- * conditions only: what is impossible in every order of the calls.
+ * conditions only: each is broken by something that is impossible in every order of the calls.
  *
- *     an item is popped once, after it was pushed; no item that was pushed first is popped last (a push that ended
- *     before
- *         another began, and yet a pop that began after the other's ended; not popped at all is popped at the end of
- *         time)
- *     EMPTY (and CLOSED) has a moment within the call when no item is there for certain, that is, none is pushed (the
- *     call
- *         has ended) and not popped (the call has not begun)
- *     FULL has a moment when perhaps `capacity` are there: pushes have begun and pops have not ended
- *     at no moment more than `capacity` are there for certain
- *     an end is obeyed: a call that was refused for it overlaps a time when the queue was perhaps ended so, and one
- *     that
- *         was not overlaps a time when it was perhaps not
+ *   - An item is popped once, after it was pushed. No item that was pushed first is popped last: its push ended before
+ *     the other's began, and yet its pop began after the other's ended. An item that is not popped counts as popped at
+ *     the end of time.
+ *   - EMPTY (and CLOSED) has a moment within the call when no item is there for certain. An item is there for
+ *     certain if its push has ended and its pop has not begun.
+ *   - FULL has a moment within the call when perhaps `capacity` items are there. An item is perhaps there if its push
+ *     has begun and its pop has not ended.
+ *   - At no moment are more than `capacity` items there for certain.
+ *   - An end is obeyed: a call that was refused for it overlaps a time when the queue was perhaps ended in this way;
+ *     any other call overlaps a time when it was perhaps not.
+ *
  * A dropped item is one that clear has popped. */
 #ifndef TESTS_FIFO_MONITOR_H
 #define TESTS_FIFO_MONITOR_H
@@ -135,8 +134,8 @@ static inline int extreme(const step *steps, size_t n, uint64_t begin, uint64_t 
 
 /* ---- The end ----------------------------------------------------------------------------------------------------- */
 
-/* Was the queue perhaps ended so (OK: open) at some moment of the call? Whatever made it so began before the call
- * ended, and nothing that unmade it lay wholly between the two. */
+/* Was the queue perhaps ended in this way (OK: open) at some moment of the call? The call that ended it began before
+ * this one ended, and no call that undid that lay wholly between the two. */
 static inline bool was_perhaps(const monitor *m, kolk_status ending, const event *e) {
     uint64_t undone = 0; /* the latest beginning of what made it something else and ended before the call */
     for (size_t i = 0; i < m->end_count; i++) {

@@ -1,4 +1,4 @@
-/* queue_test.h: what the tests of kolk_queue share: items that say who they are, and threads that are known to be
+/* queue_test.h: what the tests of kolk_queue share: items that say which they are, and threads that are known to be
  * asleep at an end. */
 #ifndef TESTS_QUEUE_TEST_H
 #define TESTS_QUEUE_TEST_H
@@ -65,7 +65,7 @@ static inline void *call(void *argument) {
     return NULL;
 }
 
-/* Who is last in line at an end; NULL: nobody waits. */
+/* The last in line at an end; NULL: nobody waits. */
 static inline const void *last_in_line(kolk_queue *queue, int end) {
     kolk_lock_word(&queue->ends[end].lock);
     const void *last = queue->ends[end].waiters.last;

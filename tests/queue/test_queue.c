@@ -52,7 +52,7 @@ static void test_first_in_first_out_and_exactly_so_many(void **state) {
         for (size_t j = 0; j < LENGTH_OF(sizes); j++) fill_and_empty(capacities[i], sizes[j]);
 }
 
-/* What is copied is the item, and not a byte before or behind it. */
+/* The item is copied, and not a byte before or behind it. */
 static void test_items_of_every_size(void **state) {
     (void)state;
     for (size_t size = 1; size <= 300; size++) {
@@ -128,7 +128,7 @@ static void test_as_many_as_are_possible_at_once(void **state) {
             for (uint32_t level = 0; level <= capacities[i]; level++) arrays_from(capacities[i], place, level);
 }
 
-/* Without an item it is an array of none: nothing is waited for, and the queue's state doesn't matter. */
+/* An array of no items does not wait, and the queue's state doesn't matter. */
 static void test_an_array_of_none(void **state) {
     (void)state;
     kolk_queue queue;
@@ -187,7 +187,7 @@ static void test_deadlines_that_have_passed(void **state) {
         int item = 5;
         assert_refused(&queue, KOLK_NOW, KOLK_OK, KOLK_EMPTY);
         assert_refused(&queue, passed[i], KOLK_OK, KOLK_TIMEOUT);
-        assert_int_equal(kolk_queue_push(&queue, &item, passed[i]), KOLK_OK); /* what need not wait is done */
+        assert_int_equal(kolk_queue_push(&queue, &item, passed[i]), KOLK_OK); /* a call that need not wait is done */
         assert_refused(&queue, KOLK_NOW, KOLK_FULL, KOLK_OK);
         assert_refused(&queue, passed[i], KOLK_TIMEOUT, KOLK_OK);
         assert_int_equal(kolk_queue_pop(&queue, &item, passed[i]), KOLK_OK);

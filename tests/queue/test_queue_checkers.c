@@ -109,7 +109,7 @@ static void test_examples(void **state) {
 
 /* ---- Long histories, by chance ----------------------------------------------------------------------------------- */
 
-/* What a queue of 3 did, in this order, each call stretched in time around its moment. */
+/* The calls of a queue of 3, in this order, each stretched in time around its moment. */
 static void make_history(history *h, size_t count, uint64_t stretch, uint64_t *random) {
     uint32_t next = 1, first = 1;
     kolk_status ending = KOLK_OK;
@@ -197,8 +197,8 @@ static void test_long_histories(void **state) {
     }
 }
 
-/* What one finds wrong has no order for the other; and for the few kinds of errors that both know, the other way
- * round. */
+/* A history that the monitor finds wrong has no order in the search; and for the few kinds of errors that both know,
+ * the other way round. */
 static void test_they_agree(void **state) {
     (void)state;
     unsigned sound = 0, refused = 0, unseen = 0;

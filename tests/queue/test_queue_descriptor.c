@@ -62,7 +62,7 @@ static void test_each_broken_rule_has_its_status(void **state) {
     assert_true(all_bytes_are(&queue, sizeof queue, 0));
 }
 
-/* A program with a larger or smaller struct, or of another ABI: what it calls its queue is made zero, no byte more. */
+/* A program with a larger or smaller struct, or of another ABI: its queue is made zero, no byte more. */
 static void test_another_abi(void **state) {
     (void)state;
     struct {

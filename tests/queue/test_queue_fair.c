@@ -92,7 +92,7 @@ static void start_slow(slow *s, kolk_queue *queue, int end) {
     await(&s->asleep);
 }
 
-/* ---- A queue of 3 at whose end, either, there is nothing, or something ------------------------------------------- */
+/* ---- A queue of 3 with nothing to take at one end, or something -------------------------------------------------- */
 
 static void begin(kolk_queue *queue, int end) {
     make_ints(queue, 3);
@@ -111,7 +111,7 @@ static kolk_status take_one(kolk_queue *queue, int end, kolk_deadline deadline) 
     return end == KOLK_WRITABLE ? kolk_queue_push(queue, &item, deadline) : kolk_queue_pop(queue, &item, deadline);
 }
 
-/* Something comes, `s` is called for it, and somebody who comes at the right moment takes it. */
+/* Something comes, `s` is called for it, and a caller that comes at the right moment takes it. */
 static void overtake_by(slow *s, kolk_deadline deadline) {
     give_one(s->it.queue, (int)s->it.end);
     await(&s->woken);
@@ -157,7 +157,7 @@ static void test_a_millisecond_of_being_overtaken(void **state) {
         pass_milliseconds(2);
         overtake(&first);
         assert_true(lines_up_behind(&first, &second));
-        assert_int_equal(kolk_queue_count(&queue), end == KOLK_WRITABLE ? 2 : 1); /* what came is for the first */
+        assert_int_equal(kolk_queue_count(&queue), end == KOLK_WRITABLE ? 2 : 1); /* it is for the first */
         kolk_lock_word(&queue.ends[end].lock);
         assert_ptr_equal(queue.ends[end].called,
                          queue.ends[end].waiters.first); /* which is on its way: nobody else is called */
@@ -174,7 +174,7 @@ static void test_a_millisecond_of_being_overtaken(void **state) {
     }
 }
 
-/* Who does not wait takes what there is: what the try form answers is true, and so is a time-out. */
+/* A call that does not wait takes what there is: the try form's answer is true, and so is a time-out. */
 static void test_who_does_not_wait_passes(void **state) {
     (void)state;
     for (int end = 0; end < 2; end++) {
@@ -193,7 +193,7 @@ static void test_who_does_not_wait_passes(void **state) {
     }
 }
 
-/* Who gives up behind the preferred one wakes nobody, and the other one is preferred still. */
+/* A waiter that gives up behind the preferred one wakes nobody, and the other one is preferred still. */
 static void test_who_gives_up_behind(void **state) {
     (void)state;
     for (int end = 0; end < 2; end++) {
@@ -240,7 +240,7 @@ static void test_closed_with_items_for_all(void **state) {
     end_queue(&queue);
 }
 
-/* Who comes to a queue that has ended, while the preferred one has yet to wake up, does not wait for ever. */
+/* A call that comes to a queue that has ended, while the preferred one has yet to wake up, does not wait for ever. */
 static void test_who_comes_after_the_end(void **state) {
     (void)state;
     for (int shut = 0; shut < 2; shut++) {
@@ -336,8 +336,8 @@ static void test_who_sleeps_through_several_endings(void **state) {
     }
 }
 
-/* The descriptor of a queue that was closed is readable, also if somebody found nothing at the very end, when others
- * who were waiting have yet to wake up. */
+/* The descriptor of a queue that was closed is readable, also if a call found nothing at the very end, when other
+ * waiters have yet to wake up. */
 static void test_the_descriptor_of_an_ended_queue(void **state) {
     (void)state;
     kolk_queue queue;
@@ -377,7 +377,7 @@ static void test_nobody_is_woken_where_nobody_waits(void **state) {
     end_queue(&queue);
 }
 
-/* Of three who sleep one is called, and while it is on its way nobody. */
+/* Of three sleepers one is called, and no other while it is on its way. */
 static void test_one_is_called_at_a_time(void **state) {
     (void)state;
     for (int end = 0; end < 2; end++) {

@@ -1,4 +1,4 @@
-/* kolk_queue_fd: what poll and epoll see of a queue, who sleeps in them, and a system that has no descriptor to
+/* kolk_queue_fd: what poll and epoll see of a queue, threads that sleep in them, and a system that has no descriptor to
  * give. */
 // link: -Wl,--wrap=eventfd,--wrap=kolk_event_set,--wrap=kolk_event_reset
 #include "queue_test.h"

@@ -1,5 +1,5 @@
-/* What real threads do to a queue is recorded and judged: thousands of short windows by the search for an order and by
- * the monitor, a few long histories by the monitor. KOLK_TEST_SEED and KOLK_TEST_OPS (windows) may be set in the
+/* The calls of real threads to a queue are recorded and judged: thousands of short windows by the search for an order
+ * and by the monitor, a few long histories by the monitor. KOLK_TEST_SEED and KOLK_TEST_OPS (windows) may be set in the
  * environment. */
 #include "queue_test.h"
 
@@ -101,7 +101,8 @@ static void make_recorded(uint32_t capacity) {
                &(kolk_queue_desc){.item_size = sizeof(uint32_t), .capacity = capacity, .destroy = note_dropped});
 }
 
-/* All calls of the round; who asks frees the events. A push that passed fewer items than it had keeps its first. */
+/* All calls of the round; the caller frees the events. A push that passed fewer items than it had keeps its first
+ * ones. */
 static history collect(uint32_t capacity) {
     history h = {.capacity = capacity};
     for (unsigned i = 0; i < THREADS; i++) h.count += players[i].count;

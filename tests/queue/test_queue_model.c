@@ -23,7 +23,7 @@ static void destroy(void *item, void *context) {
     m->destroyed[m->destructions++] = *(uint32_t *)item;
 }
 
-/* What the next push or pop of an array of `n` has to answer. */
+/* The answer that the next push or pop of an array of `n` has to give. */
 static kolk_status expected(const model *m, int end, kolk_deadline deadline, size_t n) {
     bool blocked = m->count == (end == KOLK_WRITABLE ? m->capacity : 0);
     if (n == 0) return KOLK_OK;

@@ -1,6 +1,5 @@
-/* How often, and for how long, is one who waits overtaken, when others pop (or push) without end? Whoever waits must be
- * served; how long it took is printed and not judged. KOLK_TEST_OPS (calls of the one who waits) may be set in the
- * environment. */
+/* How often, and for how long, is a waiter overtaken, when others pop (or push) without end? It must be served; how
+ * long that took is printed and not judged. KOLK_TEST_OPS (calls of the waiter) may be set in the environment. */
 #include "queue_test.h"
 
 #ifndef CALLS

@@ -129,8 +129,7 @@ static void end_with_fd(void *context) {
 
 /* ---- Endings that a waiter sleeps through ------------------------------------------------------------------------ */
 
-/* What one thread does to the queue while another waits at an end of it: s shutdown, c close, r reopen, + push, -
- * pop. */
+/* One thread's calls while another waits at an end of the queue: s shutdown, c close, r reopen, + push, - pop. */
 typedef struct script {
     const char *letters;
     kolk_queue_event end; /* where the other one waits */

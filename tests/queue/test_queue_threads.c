@@ -26,7 +26,7 @@ typedef struct run {
     uint32_t dropped;
 } run;
 
-/* What thread after thread does. */
+/* A job that thread after thread works at. */
 typedef struct job {
     worker worker;
     run *run;

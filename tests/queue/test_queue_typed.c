@@ -1,5 +1,5 @@
-/* The typed skin of kolk_queue: every function of it, items of a struct, of one byte and of pointers. What must not
- * compile is in tests/compile. */
+/* The typed skin of kolk_queue: every function of it, items of a struct, of one byte and of pointers. Code that must
+ * not compile is in tests/compile. */
 #include "queue_test.h"
 
 #include <poll.h>

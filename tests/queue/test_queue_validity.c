@@ -81,7 +81,7 @@ static void test_a_cell_that_is_not_there(void **state) {
     end_queue(&queue);
 }
 
-/* Whether a descriptor is to be told of what comes. */
+/* The field that says whether a descriptor is to be told. */
 static void test_descriptors(void **state) {
     (void)state;
     kolk_queue queue;

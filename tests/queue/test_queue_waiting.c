@@ -6,7 +6,7 @@
 
 enum { SLEEPERS = 5 };
 
-/* A queue of 3, and so many threads asleep at one end of it: those who push to the full queue, or pop of the empty
+/* A queue of 3, and SLEEPERS threads asleep at one end of it: they push to the full queue, or pop from the empty
  * one. */
 typedef struct crowd {
     kolk_queue queue;
@@ -36,7 +36,7 @@ static void end_crowd(crowd *c, kolk_status expected) {
 
 /* ---- Served ------------------------------------------------------------------------------------------------------ */
 
-/* First come, first served: nobody else is there to come at the right moment. */
+/* First come, first served: there is no other caller that could come at the right moment. */
 static void test_in_the_order_in_which_they_came(void **state) {
     (void)state;
     crowd c;
@@ -59,7 +59,7 @@ static void test_in_the_order_in_which_they_came(void **state) {
     end_queue(&c.queue);
 }
 
-/* One push_n serves several sleepers, one pop_n and one clear too: who is served wakes the next. */
+/* One push_n serves several sleepers, one pop_n and one clear too: each served one wakes the next. */
 static void test_one_call_serves_several(void **state) {
     (void)state;
     for (int way = 0; way < 3; way++) {
@@ -104,7 +104,7 @@ static void test_a_deadline_is_kept(void **state) {
     }
 }
 
-/* Who gives up in the middle of the line leaves the others in their order. */
+/* A waiter that gives up in the middle of the line leaves the others in their order. */
 static void test_one_gives_up(void **state) {
     (void)state;
     for (int who = 0; who < 3; who++) {
@@ -136,7 +136,7 @@ static void test_each_way_to_end_frees_all(void **state) {
         bool shut = n & 2, reopened = n & 4;
         begin_crowd(&c, (kolk_queue_event)(n & 1), n & 8 ? kolk_deadline_after(100000) : KOLK_FOREVER);
         shut ? kolk_queue_shutdown(&c.queue) : kolk_queue_close(&c.queue);
-        if (reopened) kolk_queue_reopen(&c.queue); /* does not bring back who was waiting */
+        if (reopened) kolk_queue_reopen(&c.queue); /* does not bring the waiters back */
         end_crowd(&c, shut ? KOLK_SHUTDOWN : KOLK_CLOSED);
     }
 }
@@ -192,8 +192,8 @@ static void interrupt(const caller *it) {
     while (signals_seen == before) nap();
 }
 
-/* A handler without SA_RESTART interrupts each system call: sleep goes on, and no deadline is armed anew: with one that
- * is over after 300 interruptions at most, the call would never come to its end if each of them began it again. */
+/* A handler without SA_RESTART interrupts each system call: sleep goes on, and no deadline is armed anew: the deadline
+ * is over after 300 interruptions at most, and the call would never end if each of them armed it again. */
 static void test_signals_disturb_nobody(void **state) {
     (void)state;
     struct sigaction action = {.sa_handler = note_signal}, before;
