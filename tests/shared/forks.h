@@ -1,7 +1,7 @@
 // link: -pthread
 /* forks.h: what the tests of forks share: a thread that is stopped before its n-th atomic operation with a shared pool,
- * while another forks. Who includes it has `// define: KOLK_CHAOS=1`, and says in has_changed which operations count.
- * Include test.h or debug_test.h first. */
+ * while another forks. A test that includes it has `// define: KOLK_CHAOS=1`, and says in has_changed which operations
+ * count. Include test.h or debug_test.h first. */
 #ifndef TESTS_FORKS_H
 #define TESTS_FORKS_H
 
@@ -16,8 +16,8 @@ typedef struct deed {
     const char *name;
     void (*prepare)(void);
     void (*act)(void);
-    bool takes;   /* who forks takes and gives back an object before */
-    bool a_third; /* is at work too, and is not stopped */
+    bool takes;   /* the thread that forks takes and gives back an object before */
+    bool a_third; /* a third thread is at work too, and is not stopped */
 } deed;
 
 static kolk_shared pool;
@@ -64,7 +64,7 @@ static inline void *stop_within(void *unused) {
     return NULL;
 }
 
-/* With the other thread stopped before its n-th step; false if it has not so many. */
+/* With the other thread stopped before its n-th step; false if it has fewer. */
 static inline bool fork_at_step(void (*fork_now)(void)) {
     pthread_t thread;
     has_stopped = false;

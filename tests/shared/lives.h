@@ -28,7 +28,7 @@ static inline int compare_lives(const void *a, const void *b) {
     return (x->begin > y->begin) - (x->begin < y->begin);
 }
 
-/* What is wrong with the lives of slots, one after the other, or NULL. */
+/* The mistake in the lives of slots, one after the other, or NULL. */
 static inline const char *judge_slots(const life_history *h) {
     const life_event *before = NULL;
     for (size_t i = 0; i < h->count && !h->events[i].failed; before = &h->events[i++]) {
@@ -50,9 +50,8 @@ static inline const char *judge_slots(const life_history *h) {
     return NULL;
 }
 
-/* What is wrong with the number of objects that are alive, or NULL. At a moment there are at least those whose
- * allocation has ended and whose free has not begun, and at most those whose allocation has begun and whose free has
- * not ended. */
+/* The mistake in the number of objects that are alive, or NULL. At any moment, an object is alive for certain if its
+ * allocation has ended and its free has not begun; perhaps, if its allocation has begun and its free has not ended. */
 static inline const char *judge_numbers(const life_history *h) {
     int64_t *least = (int64_t *)calloc((size_t)h->ticks + 1, sizeof *least),
             *most = (int64_t *)calloc((size_t)h->ticks + 1, sizeof *most);
@@ -81,7 +80,7 @@ static inline const char *judge_numbers(const life_history *h) {
     return wrong;
 }
 
-/* What is wrong, or NULL. */
+/* The mistake in the history, or NULL. */
 static inline const char *judge_lives(life_history *h) {
     qsort(h->events, h->count, sizeof *h->events, compare_lives);
     const char *wrong = judge_slots(h);

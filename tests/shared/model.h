@@ -1,6 +1,6 @@
-/* model.h: a shared pool beside a model of it that has read shared.h only: arrays by slot. One thread plays all
- * locals. Each operation is done to both and compared. Choices come from `draw`, random or the bytes of a fuzzer. In a
- * test, include test.h first. */
+/* model.h: a shared pool beside a model of it that knows shared.h only: arrays by slot. One thread plays all locals.
+ * Each operation is done to both and compared. Choices come from `draw`, random or the bytes of a fuzzer. In a test,
+ * include test.h first. */
 #ifndef TESTS_SHARED_MODEL_H
 #define TESTS_SHARED_MODEL_H
 
@@ -97,7 +97,7 @@ static inline void model_begin_life(model *m, void *object) {
     model_assert(m, !kolk_handle_equal(m->slots[slot].now, m->slots[slot].stale));
 }
 
-/* NULL only if as many as max_capacity were alive, or to be free later. */
+/* NULL only if max_capacity objects were alive, or to be free later. */
 static inline bool model_alloc(model *m, uint32_t local) {
     kolk_local *by = &m->locals[local];
     void *object = model_draw(m, 8) ? kolk_local_alloc(by) : kolk_local_alloc_wait(by, (kolk_deadline){1});
@@ -230,7 +230,7 @@ static inline void model_misuse(model *m, uint32_t local) {
     void *object = model_at(m, slot);
     kolk_status rule = m->slots[slot].stamp ? KOLK_DOUBLE_FREE : KOLK_NEVER_ISSUED;
     if (slot >= m->pool.depot.usable) rule = KOLK_FOREIGN_POINTER; /* it has not grown that far */
-    /* Of a slot that is taken into a magazine and was not alive yet, without handles, less is known. */
+    /* Less is known of a slot that is taken into a magazine and was not alive yet, without handles. */
     kolk_status or_this = rule == KOLK_NEVER_ISSUED && m->pool.no_handles ? KOLK_DOUBLE_FREE : rule;
     switch (choice) {
     case 0:

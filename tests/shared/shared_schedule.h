@@ -11,13 +11,13 @@
 
 typedef struct state {
     kolk_shared pool;
-    kolk_local locals[THREADS]; /* of bodies that don't make their own */
+    kolk_local locals[THREADS]; /* for bodies that don't make their own */
     void *objects[MOST];        /* of a situation: see below */
     uintptr_t passed[4];        /* objects on their way from thread to thread */
     uint32_t told[2];           /* what a thread lets the others know */
     uint32_t reports;
-    /* For the promise about NULL. Not of the threads' memory: who writes here takes no step meanwhile. */
-    uint32_t alive;         /* at most: also who is about to allocate, and what is about to be freed */
+    /* For the promise about NULL. The scheduler does not watch these: writing here is no step. */
+    uint32_t alive;         /* at most: also what is about to be allocated or freed */
     uint32_t most[THREADS]; /* of them since this thread's call began */
     bool calls[THREADS];
 } state;
@@ -44,8 +44,7 @@ static inline void begin(void *context) {
     if (situation) situation(s);
 }
 
-/* ---- Fast paths
- * ---------------------------------------------------------------------------------------------------------
+/* ---- Fast paths -------------------------------------------------------------------------------------------------
  *
  * The library's are no steps: a free that has looked at its bound and not yet let go is never seen. These are the same
  * lines of shared.inl, with steps. */
@@ -81,8 +80,7 @@ static bool stepped; /* whether threads use these */
 
 /* ---- Threads ----------------------------------------------------------------------------------------------------- */
 
-/* If there is none, at one moment of the call there were `capacity`: at least as many as that were alive or about to
- * be. */
+/* NULL must mean that at one moment of the call at least `capacity` objects were alive or about to be. */
 static inline void *take_until(state *s, kolk_local *local, kolk_deadline deadline) {
     unsigned me = schedule_thread();
     s->calls[me] = true;
@@ -158,7 +156,7 @@ static inline void run(const char *name, void (*first)(void *), void (*second)(v
     schedule_must_pass(&what);
 }
 
-/* A call or two from a situation, in which the pool has no slot too many. */
+/* A call or two from a situation in which the pool has no slot to spare. */
 static inline void run_from(const char *name, void (*made)(state *), void (*first)(void *), void (*second)(void *),
                             void (*third)(void *)) {
     situation = made;

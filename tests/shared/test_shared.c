@@ -50,7 +50,7 @@ static void test_each_broken_rule_has_its_status(void **state) {
     memset(&pool, 0xff, sizeof pool);
     assert_int_equal(kolk_shared_init_type(&pool, &desc, 0, 0, sizeof pool, KOLK_ABI + 1), KOLK_WRONG_ABI);
     assert_true(all_bytes_are(&pool, sizeof pool, 0));
-    memset(&pool, 0xff, sizeof pool); /* of a program whose struct is smaller: no byte more */
+    memset(&pool, 0xff, sizeof pool); /* of a program whose struct is smaller: no more bytes are touched */
     assert_int_equal(kolk_shared_init_type(&pool, &desc, 0, 0, sizeof pool - 8, KOLK_ABI), KOLK_WRONG_ABI);
     assert_true(all_bytes_are(&pool, sizeof pool - 8, 0));
     assert_true(all_bytes_are((unsigned char *)&pool + sizeof pool - 8, 8, 0xff));
@@ -102,7 +102,7 @@ static void test_the_defaults(void **state) {
     }
 }
 
-/* All zero is no local, but one that was never made may be ended like one that was. */
+/* An all-zero local cannot be used, but it may be deinit'd like one that was made. */
 static void test_the_all_zero_local(void **state) {
     (void)state;
     kolk_local local = {NULL, NULL};
@@ -173,7 +173,7 @@ static void fill_and_empty(uint32_t capacity, unsigned threads, uint32_t cache, 
         assert_true(kolk_shared_is_valid(&pool));
         for (uint32_t i = 0; i < capacity; i++) kolk_local_free(&locals[0], objects[i]);
         assert_int_equal(kolk_shared_count(&pool), 0);
-        assert_int_equal(take_many(&locals[0], objects, capacity + 1), capacity); /* at least so many always */
+        assert_int_equal(take_many(&locals[0], objects, capacity + 1), capacity); /* at least this many always */
         for (uint32_t i = 0; i < capacity; i++) assert_int_equal(*objects[i], i);
     }
     for (unsigned i = 0; i < threads; i++) kolk_local_deinit(&locals[i]);
@@ -194,7 +194,7 @@ static void test_capacity_whatever_lies_in_the_magazines(void **state) {
                 fill_and_empty(capacities[i], threads[k], caches[m], &random);
 }
 
-/* Without caches it is exact: so many, whoever frees and whoever asks. */
+/* Without caches it is exact: always this many, whichever threads free and ask. */
 static void test_without_caches(void **state) {
     (void)state;
     for (uint32_t capacity = 1; capacity <= 4161; capacity += capacity < 130 ? 1 : 2015) {
@@ -224,7 +224,8 @@ static void test_without_caches(void **state) {
     }
 }
 
-/* What the others have at hand is not lost: it comes home by flush and deinit, and what is too many by itself. */
+/* Slots that the others have at hand are not lost: they come home by flush and deinit, and those that are too many by
+ * themselves. */
 static void test_what_comes_home(void **state) {
     (void)state;
     kolk_shared pool;
@@ -315,7 +316,7 @@ static void test_too_many_threads(void **state) {
         memset(&other, 0xff, sizeof other);
         assert_int_equal(kolk_local_init(&other, &pool), KOLK_TOO_MANY_THREADS);
         kolk_local_flush(&other);
-        kolk_local_deinit(&other); /* a local that is none */
+        kolk_local_deinit(&other); /* it was never made */
         assert_null(kolk_local_alloc(&other));
         assert_null(kolk_local_alloc_wait(&other, KOLK_FOREVER));
         kolk_local_quiesce(&other);

@@ -1,6 +1,6 @@
-/* What becomes of a shared pool when threads end without a word, by themselves or because a process forks; of the
- * locals of threads that have nowhere to keep one; and of all of it under a storm of signals. Forks at each single step
- * are in test_shared_forks.c. KOLK_TEST_SEED and KOLK_TEST_OPS (forks, and signals) may be set in the environment. */
+/* A shared pool when threads end without a word, by themselves or because a process forks; the locals of threads that
+ * have nowhere to keep one; and all of it under a storm of signals. Forks at each single step are in
+ * test_shared_forks.c. KOLK_TEST_SEED and KOLK_TEST_OPS (forks, and signals) may be set in the environment. */
 #include "../queue/queue_test.h"
 
 #include "shared_test.h"
@@ -442,7 +442,8 @@ typedef struct runner {
 
 static bool over;
 
-/* Who may write to it: whose number is in it; 0: nobody. A fork's child finds in it what was there. */
+/* The thread whose number is in an object may write to it; 0: no thread may. A fork's child finds in it what was
+ * there. */
 static void stamp(const runner *w, uint64_t *object) { /* NOLINT(readability-non-const-parameter): it is written */
     REQUIRE(__atomic_exchange_n(object, w->number, __ATOMIC_RELAXED) == 0);
 }
@@ -512,8 +513,7 @@ enum { WORKERS = 4 };
 
 static kolk_shared forked;
 static kolk_local forker;
-static uint32_t
-    may_be_lost; /* in this process: of each fork before it, what the threads that it has not got were moving */
+static uint32_t may_be_lost; /* in this process: what the threads that each fork left behind were moving */
 
 /* The free slots can be had, each once, and none that is alive; as many as that are alive and lost are missing. */
 static void check_slots(void) {
@@ -531,7 +531,7 @@ static void check_slots(void) {
         was_alive[slot] = true;
     }
     for (uint32_t i = 0; i < got; i++) {
-        *(uint64_t *)objects[i] = 0; /* who had it may have been about to free it */
+        *(uint64_t *)objects[i] = 0; /* its thread may have been about to free it */
         kolk_local_free(&forker, objects[i]);
     }
 }
@@ -621,7 +621,7 @@ static void test_forks(void **state) {
                   &random);
 }
 
-/* Who waits in the parent is not of the child: nobody is in line there, and what is freed there wakes nobody here. */
+/* The parent's waiters are not in the child: nobody is in line there, and a free there wakes nobody here. */
 static bool was_served;
 
 static void *wait_for_one(void *unused) {
@@ -650,7 +650,7 @@ static void *objects_of_test[MOST];
 static void free_in_child(void) {
     run_thread(wait_for_a_moment, NULL);
     kolk_local_free(&forker, objects_of_test[0]);
-    void *again = kolk_local_alloc(&forker); /* which a waiter of the parent does not get */
+    void *again = kolk_local_alloc(&forker); /* a waiter of the parent does not get it */
     REQUIRE(again == objects_of_test[0]);
     pthread_t thread;
     REQUIRE(pthread_create(&thread, NULL, wait_for_one, NULL) == 0);

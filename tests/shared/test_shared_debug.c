@@ -1,5 +1,5 @@
 /* The debug mode of a shared pool: what fill, guard and quarantine promise, by one thread with several locals; and that
- * kolk_shared_is_valid sees what is not so. (The other settings: test_shared_debug_reports.c,
+ * kolk_shared_is_valid sees every breach. (The other settings: test_shared_debug_reports.c,
  * test_shared_debug_bypass.c.) */
 #include "../help/debug_test.h"
 
@@ -246,7 +246,7 @@ static void test_every_byte_of_the_zones_counts(void **state) {
     }
 }
 
-/* What is asked by pointer or handle goes by the slots as they are now, further apart. */
+/* Questions by pointer or handle go by the slots as they are now, further apart. */
 static void test_questions_about_guarded_slots(void **state) {
     (void)state;
     for (uint32_t align = 1; align <= 256; align *= 4) {
@@ -282,8 +282,8 @@ static void test_questions_about_guarded_slots(void **state) {
 
 /* ---- Quarantine -------------------------------------------------------------------------------------------------- */
 
-/* With a pool in which all slots have been used: who was freed does not come back before n others were freed, as long
- * as there are others; and then those that wait come, the oldest first, before there are none. */
+/* In a pool whose slots have all been used: a freed slot does not come back before n others were freed, as long as
+ * there are others; then the waiting ones come, the oldest first, before alloc gives NULL. */
 static void test_the_order_of_quarantine(void **state) {
     (void)state;
     enum { ALL = 14 }; /* 9, and 5 of the other local's */

@@ -209,7 +209,7 @@ static void test_malloc_fails(void **state) {
     }
 }
 
-/* A dead slot's block may be another object by now, which is then the one that is meant. */
+/* A dead slot's block may be another object by now: then that object is meant. */
 static void test_a_place_that_malloc_uses_again(void **state) {
     (void)state;
     uint64_t seed = number_from_environment("KOLK_TEST_SEED", 20261121), random = seed;
@@ -306,13 +306,13 @@ static void *come_and_go(void *unused) {
     return NULL;
 }
 
-/* Until what the walk stands at has been freed and its slot used again, if it is theirs. */
+/* Until the object that the walk stands at has been freed and its slot used again, if it is theirs. */
 static void let_them_go_on(void) {
     uint32_t before = __atomic_load_n(&rounds, __ATOMIC_RELAXED);
     while (__atomic_load_n(&rounds, __ATOMIC_RELAXED) - before < 4) sched_yield();
 }
 
-/* While other threads work, all that nobody frees is visited, and no pointer is unknown. */
+/* While other threads work, all objects that nobody frees are visited, and no pointer is unknown. */
 static void test_walks_beside_threads(void **state) {
     (void)state;
     kolk_local local;

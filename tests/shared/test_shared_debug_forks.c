@@ -29,7 +29,7 @@ static void *work(void *argument) {
     return NULL;
 }
 
-/* What the child exits with. */
+/* The child's exit codes. */
 static int look_at_all(void) {
     kolk_local local;
     void *objects[MOST];
@@ -210,7 +210,7 @@ static void live_on(uint32_t for_long) {
     kolk_set_failure_handler(note_leaks, NULL);
     if (for_long) {
         kolk_local second;
-        REQUIRE(kolk_local_init(&second, &pool) == KOLK_OK); /* who is not here is found to be gone */
+        REQUIRE(kolk_local_init(&second, &pool) == KOLK_OK); /* a thread that is not here is found to be gone */
         for (int i = 0; i < 10; i++) kolk_local_quiesce(i % 2 ? &second : &mine);
         REQUIRE(walk_through(false) == alive);
         unsigned got = take_all(alive);

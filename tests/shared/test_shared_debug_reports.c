@@ -216,7 +216,7 @@ static void test_leaks_at_deinit(void **state) {
         void *gone = fire(), *later = fire();
         spawn(), spawn_waiting(), fire(), spawn();
         explode(gone);
-        vanish_later(later); /* is none, though it is not home yet */
+        vanish_later(later); /* it is no leak, though it is not home yet */
         void *youngest = spawn_waiting();
         assert_ptr_equal(things_next(&pool, NULL), youngest); /* in slot 0 */
         finish();
@@ -301,8 +301,8 @@ static void *alloc_or_jump(unsigned a) {
     return allocs[a].alloc();
 }
 
-/* The slot whose fill was written to is nobody's, and nobody's else, until it is the next to be had; or until its local
- * brings home what it has. */
+/* A slot whose fill was written to stays with its local: it is the next that this local gets, and no other gets it
+ * until this local brings home what it has. */
 static void test_a_jump_out_of_alloc(void **state) {
     (void)state;
     for (unsigned n = 0; n < LENGTH_OF(allocs) * 4; n++) {
@@ -319,7 +319,7 @@ static void test_a_jump_out_of_alloc(void **state) {
         kolk_set_failure_handler(look_around, NULL);
         assert_ptr_equal(alloc_or_jump(a), jumped(NULL));
         assert_true(things_is_valid(&pool) && things_count(&pool) == 6 && !things_is_live(&pool, objects[3]));
-        assert_null(things_alloc(&other)); /* it lies with this local */
+        assert_null(things_alloc(&other)); /* it lies with the first local */
         if (n & 2) {
             things_local_flush(&local);
             assert_true(things_is_valid(&pool));

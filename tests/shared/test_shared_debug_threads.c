@@ -1,7 +1,7 @@
 /* A shared pool in debug mode with 2 to 16 threads at work: objects are allocated, waited for, passed on, freed by
- * others, and freed later while others read them; nothing is reported that is not so, every life is told to the
- * profiler once, and at the end all slots are there. With fill, guard, quarantine and sites, and with objects from
- * malloc, which AddressSanitizer watches. And what two threads free at the same time. KOLK_TEST_SEED and KOLK_TEST_OPS
+ * others, and freed later while others read them; no report is false, every life is told to the profiler once, and at
+ * the end all slots are there. With fill, guard, quarantine and sites, and with objects from malloc, which
+ * AddressSanitizer watches. And two threads free one object at the same time. KOLK_TEST_SEED and KOLK_TEST_OPS
  * (operations of a run) may be set in the environment. */
 #include "../queue/queue_test.h"
 
@@ -184,7 +184,7 @@ static void *wait_for_one(void *argument) {
     return it;
 }
 
-/* Who waits gets what is freed though it would have to lie in quarantine. */
+/* A waiter gets what is freed, though it would have to lie in quarantine otherwise. */
 static void test_who_waits_gets_from_the_quarantine(void **state) {
     (void)state;
     for (int later = 0; later < 2; later++) {

@@ -138,7 +138,7 @@ static void leave_depots(member *me) {
 
 /* ---- Tests ------------------------------------------------------------------------------------------------------- */
 
-/* Each slot is given once, whoever takes it, and none is lost: with magazines, and one by one. */
+/* Each slot is given once, whichever member takes it, and none is lost: with magazines, and one by one. */
 static void test_all_slots_of_two_depots(void **state) {
     (void)state;
     for (uint32_t cache = 0; cache <= CACHE; cache += CACHE / 2) {
@@ -195,7 +195,7 @@ static void test_members_without_limit(void **state) {
         assert_int_equal(magazines, DEPOTS);
         assert_int_equal(listed, n + 1);
     }
-    assert_null(join_up_to(MEMBERS)); /* because it is told so */
+    assert_null(join_up_to(MEMBERS)); /* that is its limit */
     leave_depots(&all[17]);
     assert_ptr_equal(join_up_to(MEMBERS), &all[17]);
     assert_null(join_up_to(MEMBERS));

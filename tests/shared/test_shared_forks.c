@@ -1,8 +1,8 @@
 // define: KOLK_CHAOS=1
 /* A fork before every atomic operation of everything that another thread may just be doing with a shared pool. In each
  * child the thread that forked goes on with its local, and as many others can be made as before; what was alive stays
- * alive; the free slots can be had, each of them once, but for those that the other thread was just moving, which are
- * no more than it may keep at hand; nobody hangs. The parent goes on unharmed. */
+ * alive; the free slots can be had, each of them once, except those that the other thread was just moving, at most as
+ * many as it may keep at hand; no thread hangs. The parent goes on unharmed. */
 #include "../help/test.h"
 
 #include "forks.h"
@@ -238,7 +238,7 @@ static void *die_with_full_magazine(void *number) {
     return NULL;
 }
 
-/* And who prepared is without a local again, as a second one is to be made. */
+/* Then the thread that prepared has no local again, as a second one is to be made. */
 static void let_one_die(void) {
     pthread_t thread;
     uint32_t number;

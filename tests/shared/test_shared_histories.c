@@ -1,7 +1,7 @@
-/* What real threads do to a shared pool is recorded and judged: no handle is alive twice, each free is of one life that
- * was allocated before, no more are alive than there are slots, and NULL is given only when capacity were alive at one
- * moment of the call. The judge is tried on histories that are wrong. KOLK_TEST_SEED and KOLK_TEST_OPS (rounds) may be
- * set in the environment. */
+/* The calls of real threads to a shared pool are recorded and judged: no handle is alive twice, each free is of one
+ * life that was allocated before, no more are alive than there are slots, and NULL is given only when `capacity`
+ * objects were alive at one moment of the call. The judge is tried on histories that are wrong. KOLK_TEST_SEED and
+ * KOLK_TEST_OPS (rounds) may be set in the environment. */
 #include "../queue/queue_test.h"
 
 #include "lives.h"
@@ -161,7 +161,7 @@ static void *play(void *argument) {
     return NULL;
 }
 
-/* Of all threads; who asks frees the events. */
+/* Of all threads; the caller frees the events. */
 static life_history collect(unsigned threads) {
     life_history h = {.capacity = pool.max_capacity, .slots = pool.max_capacity + pool.slack, .ticks = ticks};
     h.events = (life_event *)malloc((size_t)threads * CALLS * sizeof(life_event));

@@ -1,5 +1,5 @@
 /* Deferred free, sentence by sentence, in one thread that plays several: what it does at once, what it leaves as it is,
- * when the slot comes home, and whom that waits for. What readers do meanwhile in other threads is in
+ * when the slot comes home, and which threads it waits for. Readers in other threads are in
  * test_shared_later_schedules.c, and threads that end in test_shared_death.c. KOLK_TEST_SEED and KOLK_TEST_OPS may be
  * set in the environment. */
 #include "../help/test.h"
@@ -70,7 +70,7 @@ static void test_dead_at_once(void **state) {
         for (int i = 0; i < 5; i++) memset(objects[i] = kolk_local_alloc(&locals[0]), 'a' + i, SIZE);
         kolk_handle handle = {0};
         if (!desc.no_handles) handle = kolk_shared_handle(&pool, objects[2]);
-        kolk_local_free_later(&locals[kind % desc.max_threads], objects[2]); /* whoever allocated it */
+        kolk_local_free_later(&locals[kind % desc.max_threads], objects[2]); /* whichever local allocated it */
         assert_true(kolk_shared_is_valid(&pool));
         assert_false(kolk_shared_is_live(&pool, objects[2]));
         assert_null(kolk_shared_get(&pool, handle));
@@ -211,9 +211,9 @@ static void test_who_is_offline_is_not_asked(void **state) {
         set_up(&desc);
         uint32_t all = take_all(&locals[0]);
         for (uint32_t i = 1; i < desc.max_threads; i++) kolk_local_offline(&locals[i]);
-        kolk_local_offline(&locals[1]); /* once more is nothing */
+        kolk_local_offline(&locals[1]); /* a second time does nothing */
         for (uint32_t i = 1; i < desc.max_threads; i++) {
-            kolk_local_free_later(&locals[i], objects[i]); /* who is offline may */
+            kolk_local_free_later(&locals[i], objects[i]); /* an offline thread may */
             assert_false(kolk_shared_is_live(&pool, objects[i]));
             kolk_local_quiesce(&locals[i]); /* is nothing */
         }
@@ -235,7 +235,7 @@ static void test_who_is_offline_is_not_asked(void **state) {
     }
 }
 
-/* All are offline: it stays where it is until somebody comes online and quiesces, who may be made anew; or until one of
+/* All are offline: it stays where it is until a local, perhaps a new one, comes online and quiesces; or until one of
  * them wants it, and finds nobody online. */
 static void test_all_offline(void **state) {
     (void)state;
@@ -280,7 +280,7 @@ static void test_deinit(void **state) {
     }
 }
 
-/* What was free later when a pool has more slots than a word of the summary has: thousands, here and there, of all
+/* Deferred frees in a pool that has more slots than a word of the summary has: thousands, here and there, of all
  * epochs. */
 static void test_many(void **state) {
     (void)state;

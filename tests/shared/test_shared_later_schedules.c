@@ -2,10 +2,10 @@
 /* Readers that take no lock, and deferred free, through every order of the steps of two or three threads with up to 2
  * preemptions and a surprise or two, then through random ones: schedule.h says what that means. A writer puts another
  * object in a shared pointer's place by no more than a store with release, frees the old one later, and writes to
- * whatever it is given next: readers who still look at it are a race, or find what nobody published.
+ * whatever it is given next: a reader that still looks at that is a race, or finds what nobody published.
  *
- * In all of them the pool has no other free slot, so that the old object is what alloc gives, as soon as it gives
- * anything; each situation must come to that in some schedules. */
+ * In all of them the pool has no other free slot, so that alloc gives the old object as soon as it gives anything; each
+ * situation must come to that in some schedules. */
 #include "../help/test.h"
 
 #include "../help/arena.h"
@@ -64,7 +64,7 @@ static bool reuse(state *s, unsigned local) {
 
 /* ---- Situations -------------------------------------------------------------------------------------------------- */
 
-/* All slots are given out. Nobody may hold them up but who is in the situation. */
+/* All slots are given out. Only the threads of the situation may hold them up. */
 static void give_out(state *s) {
     for (unsigned i = 0; i < threads; i++) schedule_assert(kolk_local_init(&s->locals[i], &s->pool) == KOLK_OK);
     for (uint32_t i = 0; i < s->pool.max_capacity + s->pool.slack; i++) {
@@ -133,7 +133,7 @@ static void one_is_about_to_come_home(state *s) {
     for (unsigned i = 0; i < threads; i++) schedule_assert(s->locals[i].magazine->member->epoch == epoch + 2);
 }
 
-/* The writer is offline; so are all others but the third, who can advance the epoch alone. Something waits, of this
+/* The writer is offline; so are all others but the third, which can advance the epoch alone. Something waits, of this
  * epoch. */
 static void third_alone(state *s) {
     give_out(s);
@@ -142,7 +142,7 @@ static void third_alone(state *s) {
     retire_another(s, THIRD);
 }
 
-/* As many as capacity are alive, less one, with two that wait, 64 and 65, and come home with the next epoch: in the
+/* `capacity` objects less one are alive, with two that wait, 64 and 65, and come home with the next epoch: in the
  * second word of the summary. One is at home, 1; the reader and the third have their magazines full, of 0 and 2. */
 static void two_are_about_to_come_home(state *s) {
     give_out(s);
@@ -162,7 +162,7 @@ static void two_are_about_to_come_home(state *s) {
     s->alive = capacity - 1;
 }
 
-/* Something waits to be free, and all are offline but the writer, who has to come to its epochs. */
+/* Something waits to be free, and all are offline but the writer, which has to come to its epochs. */
 static void old_one_is_retired(state *s) {
     all_offline_but_writer(s);
     kolk_local_free_later(&s->locals[WRITER], s->old);
@@ -286,7 +286,7 @@ static void come_when_told(void *context) {
     schedule_assert(*at == PUBLISHED);
 }
 
-/* NULL only if as many as capacity were alive. */
+/* NULL only if `capacity` objects were alive. */
 static void take_what_there_is(void *context) {
     state *s = (state *)context;
     s->most = s->alive;
@@ -386,7 +386,7 @@ static void begin(void *context) {
     situation(s);
 }
 
-/* What was freed comes home in the end, by three rounds of quiesces at most. */
+/* All freed slots come home in the end, by three rounds of quiesces at most. */
 static void end(void *context) {
     state *s = (state *)context;
     uint32_t all = s->pool.max_capacity + s->pool.slack;
@@ -444,13 +444,13 @@ static void test_threads_in_different_epochs(void **unused) {
     run("writer behind, beside a third", writer_behind_and_alone, write_and_reuse, come_and_look, third_quiesces_once);
 }
 
-/* A slot that is retired while those of three epochs ago come home, by who has come to the new epoch already, by who
- * comes online, and by who is offline. */
+/* A slot is retired while those of three epochs ago come home: by a thread that has come to the new epoch already, by
+ * one that comes online, and by one that is offline. */
 static void test_the_end_of_an_epoch(void **unused) {
     (void)unused;
     run("retired in the next epoch", one_is_about_to_come_home, quiesce_write_and_take, look_once, third_quiesces_once);
-    run("retired by who comes", third_alone, come_write_and_take, come_when_told, third_lets_the_reader_come);
-    run("retired by who is offline", third_alone, write_and_take, come_when_told, third_lets_the_reader_come);
+    run("retired by one that comes", third_alone, come_write_and_take, come_when_told, third_lets_the_reader_come);
+    run("retired by one that is offline", third_alone, write_and_take, come_when_told, third_lets_the_reader_come);
 }
 
 static void test_writers_that_are_offline(void **unused) {
@@ -476,7 +476,7 @@ static void test_waiters_beside_the_last_one_online(void **unused) {
     run("two in line, all offline", two_are_retired, writer_waits, reader_waits, NULL);
 }
 
-/* What comes home at the end of an epoch is not overlooked: see test_seen_empty_in_the_summary in
+/* Slots that come home at the end of an epoch are not overlooked: see test_seen_empty_in_the_summary in
  * test_shared_schedules.c. */
 static void test_not_overlooked(void **unused) {
     (void)unused;

@@ -1,5 +1,5 @@
 /* Misuse of a shared pool by one local and another; what is common to all kinds is in contracts/test_all_misuse.c. And
- * each broken invariant of src/shared/shared.c, which kolk_shared_is_valid sees. */
+ * kolk_shared_is_valid sees each broken invariant of src/shared/shared.c. */
 #include "../help/test.h"
 
 #include "shared_test.h"
@@ -40,7 +40,7 @@ static void assert_unchanged(const fixture *f) {
     for (int i = 0; i < 6; i++) assert_int_equal(kolk_shared_is_live(&f->pool, f->objects[i]), i < 2 || i == 5);
 }
 
-/* All of the pool can be had once, and nothing twice. */
+/* Every slot of the pool can be had, and none twice. */
 static void end_fixture(fixture *f) {
     assert_unchanged(f);
     assert_silent(&f->taken);
@@ -57,7 +57,7 @@ static void test_double_free(void **state) {
     for (unsigned kind = 0; kind < KINDS; kind++) {
         fixture f;
         set_up(&f, kind);
-        for (int i = 0; i < 10; i++) { /* by whom it was freed, and by another */
+        for (int i = 0; i < 10; i++) { /* by the local that freed it, and by another */
             kolk_local *local = i % 2 ? &f.local : &f.other;
             kolk_local_free(local, f.objects[2]);
             assert_noted(&f.taken, KOLK_DOUBLE_FREE, "jobs", f.objects[2], 2, "kolk: jobs: double free of slot 2");

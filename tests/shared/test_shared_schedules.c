@@ -13,7 +13,7 @@ static void one_after_another(void *context) {
     kolk_local_deinit(&local);
 }
 
-/* More than the magazine holds: some go home and are fetched again. What is left in it stays there. */
+/* More than the magazine holds: some go home and are fetched again. The rest stay in it. */
 static void three_at_a_time(void *context) {
     state *s = (state *)context;
     kolk_local local;
@@ -55,7 +55,7 @@ static void test_two(void **unused) {
             one_after_another, NULL);
 }
 
-/* Without caches NULL is exact: no slack hides that somebody had a slot for a moment which he did not need. */
+/* Without caches NULL is exact: no slack would hide a thread that had a slot for a moment without need. */
 static void test_without_caches(void **unused) {
     (void)unused;
     cache = KOLK_NO_CACHE;
@@ -104,8 +104,8 @@ static void test_passed_on(void **unused) {
 
 /* ---- Situations -------------------------------------------------------------------------------------------------- */
 
-/* All but one of capacity are alive, 3 and 4; who is to free them and who is to allocate two have their magazines full
- * (cache 1), and so one slot is at home: 0. */
+/* All but one of capacity are alive, 3 and 4. The thread that is to free them and the one that is to allocate two have
+ * their magazines full (cache 1), and so one slot is at home: 0. */
 static void one_is_at_home(state *s) {
     hand_out(s, 5);
     free_to(s, 2, 0);
@@ -190,8 +190,8 @@ static void test_seen_empty_in_the_summary(void **unused) {
     run_from("in the summary", one_is_at_home_in_the_first_word, take_two, take_by_1, give_65_and_66);
 }
 
-/* As many as capacity are alive, 4 and 5; who is to free them have their magazines full (cache 2), and what they bring
- * home first is of one word. */
+/* `capacity` objects are alive, 4 and 5. The threads that are to free them have their magazines full (cache 2), and the
+ * slots that they bring home first are of one word. */
 static void two_are_full(state *s) {
     hand_out(s, 6);
     free_to(s, 1, 0);
@@ -208,8 +208,8 @@ static void give_5(void *context) {
     give((state *)context, &((state *)context)->locals[2], ((state *)context)->objects[5]);
 }
 
-/* Who brings a slot to a word that another thread has brought one to, but not yet to the summary, may be done before
- * that. */
+/* A thread brings a slot to a word that another thread has brought one to, but not yet to the summary: the first may be
+ * done before that. */
 static void test_two_bring_to_one_word(void **unused) {
     (void)unused;
     capacity = cache = 2;
@@ -230,7 +230,7 @@ static void give_3(void *context) {
     give((state *)context, &((state *)context)->locals[1], ((state *)context)->objects[3]);
 }
 
-/* Who brings a slot to a word that was just taken must not find its bit in the summary from before. */
+/* A thread that brings a slot to a word that was just taken must not find its bit in the summary from before. */
 static void test_brought_to_a_word_that_is_taken(void **unused) {
     (void)unused;
     capacity = cache = threads = 2;

@@ -1,7 +1,7 @@
-/* kolk_shared with 2 to 64 threads at work: no object is two threads', what one wrote is what the next finds, and as
- * long as no more than capacity are wanted there is one for everybody. Objects are freed by whoever gets them through a
- * queue; others ask questions meanwhile. On all cores and on one; with threads that are born and die. KOLK_TEST_SEED
- * and KOLK_TEST_OPS (operations of a run) may be set in the environment. */
+/* kolk_shared with 2 to 64 threads at work: no object is two threads', the next owner finds what the last one wrote,
+ * and as long as no more than capacity are wanted there is one for everybody. A thread that gets an object through a
+ * queue frees it; others ask questions meanwhile. On all cores and on one; with threads that are born and die.
+ * KOLK_TEST_SEED and KOLK_TEST_OPS (operations of a run) may be set in the environment. */
 #include "../queue/queue_test.h"
 
 #ifndef OPERATIONS
@@ -33,7 +33,7 @@ typedef struct run {
     bool over;
 } run;
 
-/* What thread after thread does. */
+/* A job that thread after thread works at. */
 typedef struct job {
     worker worker;
     run *run;
@@ -47,7 +47,7 @@ typedef struct job {
 /* ---- Objects ----------------------------------------------------------------------------------------------------- */
 
 static void stamp(job *j, object *it) {
-    REQUIRE(it->owner == 0); /* who had it before has left it */
+    REQUIRE(it->owner == 0); /* its last owner has left it */
     it->owner = j->number;
     it->serial = (uint64_t)j->number << 32 | ++j->serial;
     it->check = ~it->serial * UINT64_C(0x9e3779b97f4a7c15);
@@ -88,7 +88,7 @@ static object *let_go(job *j, kolk_handle *handle) {
 
 /* ---- Threads ----------------------------------------------------------------------------------------------------- */
 
-/* The queue has room for one of each thread: so many more may be alive than the threads hold. */
+/* The queue has room for one object of each thread: these may be alive beside those that the threads hold. */
 static void pass_on_or_take_over(job *j, kolk_local *local) {
     object *it;
     kolk_handle handle;
@@ -155,7 +155,7 @@ static void *ask(void *argument) {
 
 /* ---- Runs -------------------------------------------------------------------------------------------------------- */
 
-/* What is left: of the threads' own, and in the queue. */
+/* The rest: the threads' own objects, and those in the queue. */
 static void free_the_rest(run *r, job *jobs) {
     kolk_local local;
     object *it;
@@ -242,7 +242,8 @@ static void test_all_on_one_core(void **state) {
     run_on_one_core(tests, LENGTH_OF(tests), state);
 }
 
-/* Two threads free one object at the same moment, again and again: with .exact exactly one of them is told. */
+/* Two threads free one object at the same moment, again and again: with .exact exactly one of the two frees is
+ * reported. */
 static uint32_t reports;
 
 static void count_report(const kolk_failure *failure, void *context) {

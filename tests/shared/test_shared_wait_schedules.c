@@ -1,12 +1,12 @@
 // define: KOLK_SCHEDULED=1
 /* Waiting for an object of a shared pool, and the pool that has gone direct, through every order of the steps of two or
- * three threads with up to 2 preemptions and a surprise, then through random ones. schedule.h says what that means: who
- * sleeps for ever is a deadlock.
+ * three threads with up to 2 preemptions and a surprise, then through random ones. schedule.h says what that means: a
+ * thread that sleeps for ever is a deadlock.
  *
- * What is promised to who waits:
- *   - once fewer than `capacity` objects are alive, it is served: as many slots as that don't go into the others'
- *     magazines, and what does not, goes home by the slow path, which looks who waits;
- *   - a free that begins when it is asleep already serves it, or who came before. */
+ * The promises to a waiter:
+ *   - once fewer than `capacity` objects are alive, it is served: the others' magazines have no room for all free
+ *     slots, and one that finds no room goes home by the slow path, which looks for waiters;
+ *   - a free that begins when it is asleep already serves it, or a waiter that came before. */
 #include "../help/test.h"
 
 #include "shared_schedule.h"
@@ -37,7 +37,7 @@ static bool has_none(const kolk_magazine *magazine) {
     return magazine->top == 0;
 }
 
-/* Who waits has local 1, a second one has local 2. */
+/* The waiter has local 1, a second one has local 2. */
 static void wait_for_ever(void *context) {
     state *s = (state *)context;
     schedule_assert(take_until(s, &s->locals[1 + schedule_thread()], KOLK_FOREVER));
@@ -93,7 +93,7 @@ static void each_situation(const char *what, void (*first)(void *), void (*secon
     }
 }
 
-/* One who waits, and one who frees; an exact pool has no fast path. */
+/* One thread waits, one frees; an exact pool has no fast path. */
 static void each_pool(const char *what, void (*waits)(void *)) {
     threads = 2;
     capacity = 1;
@@ -144,7 +144,7 @@ static void free_one(void *context) {
     give(s, &s->locals[0], s->objects[0]);
 }
 
-/* It looks twice at the summary before it sleeps, and may see an old one both times. */
+/* The waiter looks twice at the summary before it sleeps, and may see an old one both times. */
 static void test_two_old_looks(void **unused) {
     (void)unused;
     threads = 2;
@@ -169,7 +169,7 @@ static void free_one_late(void *context) {
     schedule_assert(!late || has_none(s->locals[0].magazine));
 }
 
-/* By a thread that brings half of its magazine home before, and so may be about to show its bound. */
+/* By a thread that brings half of its magazine home before, and so may be about to raise its bound. */
 static void free_two_and_one_late(void *context) {
     state *s = (state *)context;
     give(s, &s->locals[0], s->objects[1]);
@@ -200,7 +200,7 @@ static void test_a_free_serves_who_sleeps(void **unused) {
     run_from("late, two let it go direct", all_alive, wait_for_ever, free_one_late, take_and_give);
 }
 
-/* Who came second sleeps on. It knows that it is the second by the clock on the wall, not by what the first has
+/* The second waiter sleeps on. It is the second by the clock on the wall, and not because it knows what the first has
  * written: so no load may give an older value, or it would not see that somebody waits. */
 static void wait_behind(void *context) {
     state *s = (state *)context;
@@ -292,7 +292,8 @@ static void flush_2(void *context) {
     kolk_local_flush(&((state *)context)->locals[2]);
 }
 
-/* Who takes one slot of a word may have all of them in hand for a moment: what it brings back is for those who wait. */
+/* A thread that takes one slot of a word may have all of them in hand for a moment: those that it brings back are for
+ * the waiters. */
 static void test_brought_back(void **unused) {
     (void)unused;
     threads = 3;
@@ -319,8 +320,8 @@ static void take_none(void *context) {
     tell(s, object ? 1 : 0);
 }
 
-/* What is freed after somebody was given NULL goes home, though this thread may just have been about to keep some at
- * hand. */
+/* A slot that is freed after another thread was given NULL goes home, though this thread may just have been about to
+ * keep some at hand. */
 static void free_before_and_after(void *context) {
     state *s = (state *)context;
     give(s, &s->locals[0], s->objects[0]);
@@ -351,8 +352,8 @@ static void test_direct_from_null_on(void **unused) {
     exact = stepped = brief = false;
 }
 
-/* So many slots come home that what the first thread is about to say, which has looked before, is long over; then
- * somebody else is given NULL. */
+/* The first thread has looked, and is about to say how long the pool stays direct. Before it does, so many slots come
+ * home that this time is over; then another thread is given NULL. */
 static void bring_many(void *context) {
     state *s = (state *)context;
     void *object = s->objects[0];

@@ -1,7 +1,7 @@
 /* kolk_shared with 2 to 64 threads that want more than there is: they wait, for ever or for a while, give up, free,
- * free later and hand over, are born and die. No object is two threads', what one wrote is there until it frees, nobody
- * sleeps on, and in the end all slots are there. On all cores and on one. KOLK_TEST_SEED and KOLK_TEST_OPS (operations
- * of a run) may be set in the environment. */
+ * free later and hand over, are born and die. No object is two threads', a thread finds what it wrote until it frees,
+ * no thread sleeps on, and in the end all slots are there. On all cores and on one. KOLK_TEST_SEED and KOLK_TEST_OPS
+ * (operations of a run) may be set in the environment. */
 #include "../queue/queue_test.h"
 #include "shared_test.h"
 
@@ -9,8 +9,8 @@
 #define OPERATIONS 100000
 #endif
 
-/* Under ThreadSanitizer nobody dies without a word: it does not know that a thread's writes come before the system says
- * that there is no such thread. */
+/* Under ThreadSanitizer no thread ends without a word: the tool does not know that a thread's writes come before the
+ * system says that there is no such thread. */
 #define WATCHED UNDER_TSAN
 
 enum { MOST_THREADS = 64, MOST_HELD = 8 };
@@ -18,7 +18,7 @@ enum { MOST_THREADS = 64, MOST_HELD = 8 };
 typedef struct shape {
     unsigned threads;
     uint32_t capacity, cache;
-    bool later; /* some are freed later; then nobody waits for ever, as who is to quiesce might */
+    bool later; /* some are freed later; then nobody waits for ever, as a thread that is to quiesce might */
     bool exact, no_handles, grows;
     unsigned lifetime; /* operations of a thread before another takes its place; 0: as many as there are */
 } shape;
@@ -34,7 +34,7 @@ typedef struct run {
     kolk_queue passed_on; /* object pointers, fewer than capacity */
 } run;
 
-/* What thread after thread does. */
+/* A job that thread after thread works at. */
 typedef struct job {
     worker worker;
     run *run;
@@ -71,12 +71,12 @@ static void give_up_all(job *j, kolk_local *local) {
     while (j->holds) kolk_local_free(local, let_go(j));
 }
 
-/* Up to 2 ms; often it has passed when there is something. */
+/* Up to 2 ms; often the deadline has passed when there is something. */
 static kolk_deadline any_deadline(job *j) {
     return (kolk_deadline){kolk_now_ns() + (int64_t)random_below(&j->random, 1u << random_below(&j->random, 22))};
 }
 
-/* Who waits for ever holds nothing: so somebody who does not wait has what it needs, or it is free. */
+/* A thread that waits for ever holds nothing: so a thread that does not wait has what it needs, or it is free. */
 static void wait_for_one(job *j, kolk_local *local) {
     bool for_ever = !j->run->shape.later && random_below(&j->random, 2);
     if (for_ever) give_up_all(j, local);
@@ -131,7 +131,7 @@ static void *work(void *argument) {
 
 /* ---- Runs -------------------------------------------------------------------------------------------------------- */
 
-/* Nothing but what is in the queue is alive; each slot is handed out once. */
+/* Only the objects in the queue are alive; each slot is handed out once. */
 static void count_slots(run *r, uint64_t failed) {
     kolk_local local;
     kolk_stats stats;

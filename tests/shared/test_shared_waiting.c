@@ -52,13 +52,13 @@ static full_pool *make_full(const kolk_shared_desc *desc) {
     return f;
 }
 
-/* A thread that waits for the lock of the queue is woken too, which nobody counts. */
+/* A thread that waits for the lock of the queue is woken too, which does not count. */
 void __wrap_kolk_wake(uint32_t *word, uint32_t n) {
     if (word != &own.pool.waiters_lock) __atomic_fetch_add(&wakes, 1, __ATOMIC_SEQ_CST);
     __real_kolk_wake(word, n);
 }
 
-/* One for two threads of this process at least, three sleepers, and who is made meanwhile. */
+/* A pool for two locals of this thread, three sleepers, and locals that are made meanwhile. */
 static full_pool *make_small(void) {
     return make_full(&(kolk_shared_desc){.object_size = 8, .capacity = 6, .max_threads = 9, .cache = 2});
 }
@@ -184,7 +184,7 @@ static void test_now_does_not_wait_in_line(void **state) {
     end_full(f);
 }
 
-/* Who is given a slot when its deadline passes has it. */
+/* A waiter that is given a slot when its deadline passes has it. */
 static bool served_too_late(void) {
     kolk_local_free(&own.other, own.objects[3]);
     return false;
@@ -214,7 +214,7 @@ static void check_woken(full_pool *f) {
     kolk_local_free(&f->mine, f->objects[5]);
     assert_int_equal(waiting(f), 0);
     assert_ptr_equal(woken(&one), f->objects[5]);
-    assert_int_equal(failed(f), 0); /* who waits has not failed yet */
+    assert_int_equal(failed(f), 0); /* a waiter has not failed yet */
     start_sleeper(&one, f, kolk_deadline_after(100000));
     kolk_local_free(&f->mine, f->objects[6]);
     assert_ptr_equal(woken(&one), f->objects[6]);
@@ -226,7 +226,8 @@ static void test_a_free_wakes(void **state) {
     each_pool(2, check_woken);
 }
 
-/* Nobody has anything at hand in debug mode; what is freed is in quarantine, and comes out for who needs it. */
+/* No thread has slots at hand in debug mode; a freed slot is in quarantine, and comes out for a thread that needs
+ * it. */
 static void test_debug_mode(void **state) {
     (void)state;
     static const char *const settings[] = {"fill,guard", "fill,quarantine=4", "bypass,sites"};
@@ -261,7 +262,7 @@ static void test_first_come_first_served(void **state) {
     __atomic_store_n(&wakes, 0, __ATOMIC_SEQ_CST);
     for (uint32_t i = 0; i < SLEEPERS; i++) {
         kolk_local_free(i % 2 ? &f->mine : &f->other, f->objects[2 * i]);
-        assert_int_equal(waiting(f), SLEEPERS - 1 - i); /* one free, one who is served */
+        assert_int_equal(waiting(f), SLEEPERS - 1 - i); /* a free serves one */
         assert_int_equal(__atomic_load_n(&wakes, __ATOMIC_SEQ_CST), i + 1);
         assert_ptr_equal(woken(&line[i]), f->objects[2 * i]);
     }
@@ -298,7 +299,7 @@ static void test_one_call_serves_all(void **state) {
     }
 }
 
-/* Who gives up, wherever in the line, leaves the others in their order. */
+/* A waiter that gives up, wherever in the line, leaves the others in their order. */
 static void test_one_gives_up(void **state) {
     (void)state;
     for (int who = 0; who < 3; who++) {
@@ -317,7 +318,7 @@ static void test_one_gives_up(void **state) {
     }
 }
 
-/* What a thread has at hand is its own; an alloc that does not wait takes what it finds. */
+/* A thread's slots at hand are its own; an alloc that does not wait takes what it finds. */
 static void test_who_has_one_does_not_wait(void **state) {
     (void)state;
     full_pool *f = make_small();
@@ -349,7 +350,7 @@ static void test_growth_serves(void **state) {
     start_sleeper(&one, f, KOLK_FOREVER);
     assert_null(kolk_local_alloc(&f->mine));
     os.refused_from = 0;
-    assert_non_null(kolk_local_alloc(&f->mine)); /* the pool has grown, and who waits gets of it */
+    assert_non_null(kolk_local_alloc(&f->mine)); /* the pool has grown, and the waiter gets of it */
     assert_int_equal(waiting(f), 0);
     assert_non_null(woken(&one));
     end_full(f);
@@ -395,7 +396,7 @@ static void *end_without_a_word(void *argument) {
     return NULL;
 }
 
-/* What a dead thread has at hand comes home when another makes its local. */
+/* A dead thread's slots at hand come home when another makes its local. */
 static void test_a_burial_serves(void **state) {
     (void)state;
     full_pool *f = make_small();
@@ -470,7 +471,7 @@ static void test_a_wait_that_is_none(void **state) {
     end_full(f);
 }
 
-/* A local that is made meanwhile, and one that has some at hand, which go home with what it frees. */
+/* A local that is made meanwhile, and one that has slots at hand: these go home with those that it frees. */
 static void test_direct_for_all(void **state) {
     (void)state;
     full_pool *f = make_small();
@@ -545,7 +546,7 @@ static void serve_one(full_pool *f, uint32_t number) {
     assert_ptr_equal(woken(&one), f->objects[number]);
 }
 
-/* Who was in line is not in the child's. */
+/* The parent's waiters are not in the child's line. */
 static void test_a_child_goes_on(void **state) {
     (void)state;
     skip_if_emulated(); /* qemu's own threads do not outlive a fork */
