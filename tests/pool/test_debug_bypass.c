@@ -150,7 +150,7 @@ static void test_misuse(void **state) {
     }
 }
 
-/* A dead slot's block may be another object by now, which is then the one that is meant. */
+/* A dead slot's block may be another object by now: then that object is meant. */
 static void test_a_place_that_malloc_uses_again(void **state) {
     (void)state;
     kolk_pool pool;
@@ -315,7 +315,7 @@ static void test_malloc_fails(void **state) {
     }
 }
 
-/* What a restore that fails has begun is undone: no block is left, also where slots keep theirs. */
+/* A restore that fails undoes what it has begun: no block is left, also where slots keep theirs. */
 static void test_malloc_fails_in_a_restore(void **state) {
     (void)state;
     for (uint32_t refused = 1; refused <= 6; refused++) {
@@ -544,7 +544,7 @@ static void test_walks_over_pairs(void **state) {
 
 enum { WALKERS = 6, SLOTS = 40 };
 
-/* To each walk is due what is alive from its begin to its end, in ascending order of slots. */
+/* Each walk must visit the objects that are alive from its begin to its end, in ascending order of slots. */
 typedef struct walker {
     bool on, due[SLOTS];
     void *at;
@@ -623,7 +623,7 @@ static void test_walks_at_a_time(void **state) {
     }
 }
 
-/* A pool that nobody walks through calls malloc once an object, wherever that has it from. */
+/* A pool that nobody walks through calls malloc once an object, at whatever address that gives it. */
 static void test_no_more_calls_than_objects(void **state) {
     (void)state;
     kolk_pool pool;

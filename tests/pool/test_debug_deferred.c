@@ -1,5 +1,5 @@
-/* debug.h by itself, as a pool calls it whose frees are deferred: between end_life and wipe an object is freed for who
- * asks who did it, and can still be read. */
+/* debug.h by itself, as a pool calls it whose frees are deferred: between end_life and wipe an object counts as freed
+ * for those who ask who freed it, and can still be read. */
 #include "../help/debug_test.h"
 
 #include "diag/debug.h"

@@ -1,5 +1,5 @@
-/* What is still alive when the program ends: told once, of pools with the debug setting `sites` that are not
- * deinit'd. */
+/* Objects that are still alive when the program ends are told once, of pools with the debug setting `sites` that are
+ * not deinit'd. */
 #include "../help/debug_test.h"
 
 static kolk_pool pools[3];

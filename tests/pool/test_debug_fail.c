@@ -25,7 +25,7 @@ static void *alloc_somehow(kolk_pool *pool, unsigned way) {
     if (way == 0) return kolk_pool_alloc(pool);
     if (way == 1) return kolk_pool_alloc_zeroed(pool);
     if (way == 2) return kolk_pool_alloc_urgent(pool);
-    if (way == 3) return kolk_pool_alloc_over(pool, -1); /* which is not worth an eviction */
+    if (way == 3) return kolk_pool_alloc_over(pool, -1); /* it is not worth an eviction */
     return kolk_pool_alloc_n(pool, &object, 1) ? object : NULL;
 }
 
@@ -66,7 +66,7 @@ static void test_every_nth_exactly(void **state) {
             memset(object, (int)asked, 24);
             kolk_handle handle = kolk_pool_handle(&pool, object);
             assert_ptr_equal(kolk_pool_get(&pool, handle), object);
-            give_back(&pool, object); /* which counts for nothing */
+            give_back(&pool, object); /* a free does not count */
         }
         kolk_pool_stats(&pool, &stats);
         assert_int_equal(stats.failed, failed);
@@ -319,7 +319,7 @@ static void test_ready_made_hooks(void **state) {
     end_pool(&pool);
 }
 
-/* What trap_full says of it is true. */
+/* trap_full tells the truth about it. */
 static void test_trap_full(void **state) {
     (void)state;
     kolk_pool pool;
@@ -430,7 +430,7 @@ static void test_bad_words_are_said_once(void **state) {
         char failures[200], expected[400];
         snprintf(failures, sizeof failures, "bullets:%s,every=3", words[i]);
         snprintf(expected, sizeof expected, "kolk: KOLK_FAIL: \"%s\"" NOT_UNDERSTOOD "\n3 0 3 ", words[i]);
-        assert_prints(failures, expected); /* it is ignored, what is beside it is not */
+        assert_prints(failures, expected); /* it is ignored, the settings beside it are not */
         snprintf(failures, sizeof failures, "x:%s;bombs:every=2", words[i]);
         snprintf(expected, sizeof expected, "kolk: KOLK_FAIL: \"%s\"" NOT_UNDERSTOOD "\n0 2 0 ", words[i]);
         assert_prints(failures, expected); /* also in an entry for other pools */

@@ -8,8 +8,8 @@ typedef enum call { ALLOC, ALLOC_N, ALLOC_ZEROED, ALLOC_AT, FREE, FREE_HANDLE, C
 
 #define SLOTS 6u
 
-/* Slots 0 to 4 issued; 1 and 3 are free, and what is used next of them has been written to behind its end, and so has
- * 0, which is alive. */
+/* Slots 0 to 4 issued; 1 and 3 are free. The one of these that is used next has been written to behind its end, and so
+ * has 0, which is alive. */
 typedef struct scene {
     kolk_pool pool;
     unsigned char *objects[SLOTS];

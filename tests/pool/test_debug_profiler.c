@@ -147,7 +147,7 @@ static void test_it_is_copied(void **state) {
     kolk_pool first, second;
     kolk_profiler profiler = {on_alloc, on_free, &seen};
     kolk_set_profiler(&profiler);
-    profiler.context = NULL; /* what becomes of the caller's is all the same */
+    profiler.context = NULL; /* the caller's struct was copied */
     make_pool(&first, &(kolk_pool_desc){.name = "first", .object_size = 8, .capacity = 3});
     kolk_set_profiler(&(kolk_profiler){on_alloc, on_free, &other});
     make_pool(&second, &(kolk_pool_desc){.object_size = 9, .capacity = 3});

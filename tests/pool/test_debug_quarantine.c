@@ -1,5 +1,5 @@
 // define: KOLK_GENERATION_MAX=3
-/* The debug setting `quarantine`: which slots wait, which is used next, and what takes those that wait out of it. Slots
+/* The debug setting `quarantine`: which slots wait, which is used next, and what takes waiting slots out of it. Slots
  * wear out after three lives here. */
 #include "../help/debug_test.h"
 

@@ -134,7 +134,7 @@ static void test_each_thread_has_slots_of_its_own(void **state) {
     kolk_store(&h.over, 1, KOLK_RELAXED);
     assert_int_equal(pthread_join(asking, NULL), 0);
 
-    assert_int_equal(failed, THREADS * LIVES / FAIL_EVERY); /* none was counted twice, none not at all */
+    assert_int_equal(failed, THREADS * LIVES / FAIL_EVERY); /* each was counted once */
     assert_int_equal(h.debug->births, THREADS * LIVES);
     assert_int_equal(told_of_allocs, THREADS * LIVES);
     assert_int_equal(told_of_frees, THREADS * LIVES);

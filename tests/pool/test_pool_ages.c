@@ -1,6 +1,6 @@
-/* The order of births: against a list under random operations; walking both ways while objects are freed; touch; who is
- * evicted, and who is protected. KOLK_TEST_SEED and KOLK_TEST_OPS (operations in total) may be set in the
- * environment. */
+/* The order of births: against a list under random operations; walking both ways while objects are freed; touch; which
+ * objects are evicted, and which are protected. KOLK_TEST_SEED and KOLK_TEST_OPS (operations in total) may be set in
+ * the environment. */
 #include "../help/debug_test.h"
 
 #include <time.h>
@@ -89,7 +89,7 @@ static bool is_full(const run *r) {
 
 /* ---- Operations -------------------------------------------------------------------------------------------------- */
 
-/* An alloc has given this; who was to go has gone. */
+/* An alloc has given this object; the victim has gone. */
 static void born(run *r, void *object, bool full, bool evicts) {
     assert_null(r->victim);
     assert_true(object || (full && (!evicts || r->desc.generations == KOLK_GENERATIONS_STRICT)));
@@ -330,7 +330,7 @@ static void test_the_oldest_goes_first(void **state) {
     }
 }
 
-/* A mark is for one life, however that ends. */
+/* Protection is for one life, however that ends. */
 static void test_a_protected_mark_ends_with_its_life(void **state) {
     (void)state;
     for (unsigned way = 0; way < 3; way++) {
@@ -468,7 +468,7 @@ static void test_wrong_pointers(void **state) {
     }
 }
 
-/* Protection is from the cheapest's hook too. */
+/* The hook that evicts the cheapest spares protected objects too. */
 static void test_protect_from_evict_cheapest(void **state) {
     (void)state;
     kolk_pool pool;
@@ -495,7 +495,7 @@ static void test_protect_from_evict_cheapest(void **state) {
 
 typedef struct chain {
     kolk_pool pool;
-    void *follower; /* that dies with whatever dies first */
+    void *follower; /* that dies with the first object that dies */
     unsigned evicted, reset;
 } chain;
 
@@ -593,7 +593,8 @@ static bool alloc_jumps_out(kolk_pool *pool, double cost) {
     return false;
 }
 
-/* Whom an eviction is about to free is found damaged, and the handler does not return: the next one works. */
+/* The object that an eviction is about to free is found damaged, and the handler does not return: the next eviction
+ * works. */
 static void test_a_longjmp_out_of_an_eviction(void **state) {
     static void (*const hooks[])(kolk_pool *, void *) = {kolk_pool_evict_oldest, kolk_pool_evict_cheapest, NULL};
     for (unsigned n = 0; n < 3 * LENGTH_OF(hooks) * 2; n++) {

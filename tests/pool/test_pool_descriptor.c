@@ -246,7 +246,7 @@ static void for_each_shape(void (*check)(const kolk_pool_desc *desc)) {
     }
 }
 
-/* A pool works on exactly so many bytes, with canaries on both sides; one byte less is refused. */
+/* A pool works on exactly this many bytes, with canaries on both sides; one byte less is refused. */
 static void memory_size_is_exact(const kolk_pool_desc *given) {
     enum { MARGIN = 64 };
     kolk_pool_desc desc = *given;
@@ -302,7 +302,7 @@ static void test_pool_bytes_are_enough(void **state) {
     }
 }
 
-/* What memory_size does not look at; and a bad descriptor needs nothing. */
+/* Members that memory_size does not look at; and a bad descriptor needs nothing. */
 static void test_memory_size_of_other_descriptors(void **state) {
     (void)state;
     kolk_pool_desc desc = {.object_size = 8, .capacity = 100};

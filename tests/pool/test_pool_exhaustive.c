@@ -34,7 +34,7 @@ static void go_back(unsigned depth) {
     if (now.block) memcpy(now.block, past[depth].block, now.memory_size + 2 * MODEL_MARGIN);
 }
 
-/* What is refused at this node: it leaves every byte of the pool as it is, but for a counter. */
+/* Operations that are refused at this node: each leaves every byte of the pool as it is, but for a counter. */
 static void try_what_is_refused(void) {
     kolk_pool before = now.pool;
     for (uint32_t slot = 0; slot < now.capacity; slot++) {

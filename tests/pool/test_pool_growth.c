@@ -171,7 +171,8 @@ static void test_trim_gives_the_last_page_back(void **state) {
     kolk_pool_deinit(&pool);
 }
 
-/* Alive go up and down in waves, with a trim now and then: no object is lost or moved, and memory follows. */
+/* The number alive goes up and down in waves, with a trim now and then: no object is lost or moved, and memory
+ * follows. */
 static void test_growth_and_trim_under_load(void **state) {
     (void)state;
     enum { N = 3000 };

@@ -48,7 +48,7 @@ static void test_the_last_slots_are_for_urgent_ones(void **state) {
             for (; given < SLOTS; given++) assert_non_null(objects[given] = kolk_pool_alloc_urgent(&pool));
             assert_null(kolk_pool_alloc_urgent(&pool));
             assert_int_equal(kolk_pool_available(&pool), 0);
-            for (uint32_t i = 0; i < headroom; i++) { /* what is given back is headroom at first, whoever gives it */
+            for (uint32_t i = 0; i < headroom; i++) { /* a slot given back is headroom at first, whichever it is */
                 give_back(&pool, objects[i]);
                 assert_null(kolk_pool_alloc(&pool));
             }
@@ -74,7 +74,8 @@ static void test_the_last_slots_are_for_urgent_ones(void **state) {
     }
 }
 
-/* A full pool and its headroom: what on_full frees may be taken even when urgent ones have used the headroom up. */
+/* A full pool and its headroom: a slot that on_full frees may be taken even when urgent allocs have used the headroom
+ * up. */
 static void test_evictions_beside_headroom(void **state) {
     (void)state;
     for (unsigned n = 0; n < SHAPES; n++) {
@@ -158,13 +159,13 @@ static void test_what_trap_full_says(void **state) {
 typedef struct low {
     kolk_pool pool;
     uint32_t calls;
-    uint32_t frees; /* so many objects are freed by the hook */
+    uint32_t frees; /* the hook frees this many objects */
     void *given;    /* to the hook, by an alloc of its own */
     bool allocs, clears;
     void *objects[SLOTS];
 } low;
 
-/* Called before the alloc: so many are still there that one less is fewer than low_water. */
+/* Called before the alloc: low_water slots are still left, and the alloc takes one of them. */
 static void on_low(kolk_pool *pool, void *context) {
     low *l = (low *)context;
     assert_ptr_equal(pool, &l->pool);
@@ -223,7 +224,8 @@ static void test_low_water_up_and_down(void **state) {
     assert_true(times > 1000);
 }
 
-/* Several at once, or one by its handle: whoever leaves fewer, the hook has been called by the next alloc, once. */
+/* Several at once, or one by its handle: whichever call leaves fewer, the hook has been called by the next alloc,
+ * once. */
 static void test_low_water_is_crossed_by_others(void **state) {
     (void)state;
     for (unsigned n = 0; n < 3 * 3; n++) {
@@ -340,7 +342,7 @@ static void free_and_take(kolk_pool *pool, void *context) {
     assert_int_equal(l->calls, before);                           /* but one hook is no other's business */
 }
 
-/* On the way into on_full's hook and back, low water is crossed unheard; and to ask for nothing crosses nothing. */
+/* On the way into on_full's hook and back, low water is crossed unheard; and an alloc of nothing crosses nothing. */
 static void test_low_water_in_hooks(void **state) {
     (void)state;
     for (unsigned n = 0; n < SHAPES; n++) {
@@ -395,7 +397,7 @@ static void test_what_the_hook_may_do(void **state) {
     }
 }
 
-/* One that keeps so many slots free, by evicting: on_full is never needed. */
+/* A hook that keeps this many slots free, by evicting: on_full is never needed. */
 static void test_evicting_at_low_water(void **state) {
     (void)state;
     for (unsigned n = 0; n < SHAPES; n++) {
@@ -452,7 +454,7 @@ static void test_both_hooks(void **state) {
     }
 }
 
-/* "The system gives no more" does not count as few: it is of all that the pool may grow to. */
+/* "The system gives no more" does not count as few: low water is of all that the pool may grow to. */
 static void test_low_water_of_a_growing_pool(void **state) {
     (void)state;
     for (unsigned n = 0; n < 3; n++) {

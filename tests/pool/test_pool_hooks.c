@@ -484,7 +484,7 @@ static void clear_all(kolk_pool *pool, void *context) {
     kolk_pool_clear(pool);
 }
 
-/* It would put the slot whose reset runs among the free, and then free would do so again. */
+/* A restore would put the slot whose reset runs among the free ones, and then free would do so again. */
 static void test_an_alloc_in_a_hook_does_not_ask_on_full(void **state) {
     (void)state;
     for (size_t i = 0; i < LENGTH_OF(orders); i++) {

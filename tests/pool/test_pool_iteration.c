@@ -32,7 +32,7 @@ static bool pattern(uint32_t n, uint32_t slot) {
     }
 }
 
-/* A pool of exactly so many slots, all once handed out, alive by the pattern. */
+/* A pool of exactly this many slots, all once handed out, alive by the pattern. */
 static void make_items(items *pool, kolk_reuse reuse, uint32_t slots, uint32_t n) {
     assert_int_equal(items_init(pool, &(kolk_pool_desc){.name = "items", .capacity = slots, .reuse = reuse}), KOLK_OK);
     for (uint32_t i = 0; i < slots; i++) {
@@ -184,7 +184,7 @@ static void free_the_current_by_next(items *pool, uint32_t slots, uint32_t n) {
     assert_int_equal(items_count(pool), 0);
 }
 
-/* Who is freed before being reached is not visited; who lives is. */
+/* An object that is freed before it is reached is not visited; a live one is. */
 static void free_the_one_after(items *pool, uint32_t slots, uint32_t n) {
     uint32_t slot = next_in_pattern(n, 0, slots);
     KOLK_EACH(items, each, pool) {
@@ -217,7 +217,7 @@ static void test_freeing_meanwhile(void **state) {
     for_each_pool(free_the_one_before);
 }
 
-/* What is allocated meanwhile may or may not be visited; what was there is, once, and the loop ends. */
+/* Objects allocated meanwhile may or may not be visited; those that were there are, once, and the loop ends. */
 static void alloc_meanwhile(items *pool, uint32_t slots, uint32_t n) {
     uint32_t visited = 0, live = items_count(pool);
     (void)n;

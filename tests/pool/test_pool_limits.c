@@ -157,7 +157,7 @@ static void test_the_last_bit_of_the_tag(void **state) {
     skip();
 }
 
-/* What 32 bits hold: slots and metadata up to half of the address space, and not a slot more. */
+/* The most that 32 bits hold: slots and metadata up to half of the address space, and not a slot more. */
 static void test_the_largest_pool(void **state) {
     (void)state;
     for (size_t i = 0; i < LENGTH_OF(orders); i++) {
@@ -326,7 +326,7 @@ static void test_the_default_alignment(void **state) {
 }
 
 /* Metadata of slots that were never handed out is not written yet, and the caller's memory may be dirty: whatever it
- * says, nothing is there. */
+ * holds, no object is there. */
 static void test_slots_never_handed_out_on_dirty_memory(void **state) {
     (void)state;
     static _Alignas(16) unsigned char dirty[KOLK_POOL_BYTES(24, 8, 256)];

@@ -3,7 +3,8 @@
 
 #define SIZE 24
 
-/* What no check of O(1) can see without a handle: the slot lives again, and the stale pointer equals the new one. */
+/* A mistake that no check of O(1) can see without a handle: the slot lives again, and the stale pointer equals the new
+ * one. */
 static void test_free_after_reuse_is_not_seen_by_pointer_but_by_handle(void **state) {
     (void)state;
     kolk_pool pool;

@@ -10,7 +10,7 @@
 #define OPERATIONS 10000000
 #endif
 
-/* So many handles of a few moments ago, most of them stale. */
+/* Handles of a few moments ago, most of them stale. */
 #define REMEMBERED 64u
 
 typedef struct run {

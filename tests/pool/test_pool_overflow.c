@@ -1,6 +1,6 @@
-/* Overflow pools: a chain of three beside a list under random operations; what of the first pool finds objects of the
- * others and what does not; reports; memory that goes back. (Hooks: test_pool_overflow_hooks.c.) KOLK_TEST_SEED and
- * KOLK_TEST_OPS may be set in the environment. */
+/* Overflow pools: a chain of three beside a list under random operations; which functions of the first pool find
+ * objects of the others and which do not; reports; memory that goes back. (Hooks: test_pool_overflow_hooks.c.)
+ * KOLK_TEST_SEED and KOLK_TEST_OPS may be set in the environment. */
 #include "../help/debug_test.h"
 
 #include "../help/system_calls.h"
@@ -101,7 +101,7 @@ static void free_one(run *r) {
     r->stale[random_below(&r->random, STALE)] = it;
 }
 
-/* Pools before the owner find it, pools behind do not; a stale one nobody does. */
+/* Pools before the owner find it, pools behind do not; no pool finds a stale one. */
 static void ask(run *r) {
     bool handles = r->pools[0].generations;
     for (unsigned n = 0; n < POOLS; n++) {
@@ -127,7 +127,7 @@ static void free_twice(run *r) {
     begin_notes(&r->taken);
     kolk_pool_free(&r->pools[random_below(&r->random, it->owner + 1)], it->object);
     assert_int_equal(r->taken.count, 1);
-    assert_true(r->taken.last.rule == KOLK_DOUBLE_FREE || r->bypass); /* whose slot may have a new block by now */
+    assert_true(r->taken.last.rule == KOLK_DOUBLE_FREE || r->bypass); /* its slot may have a new block by now */
     abort_on_failure(NULL);
 }
 

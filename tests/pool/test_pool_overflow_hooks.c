@@ -1,4 +1,5 @@
-/* Overflow pools and hooks: who is asked when, evictions, low water, headroom of both, and longjmp out of a handler. */
+/* Overflow pools and hooks: which hook is asked when, evictions, low water, headroom of both, and longjmp out of a
+ * handler. */
 #include "../help/debug_test.h"
 
 #include "two.h"
@@ -130,13 +131,13 @@ static void test_evictions_in_the_overflow_pool(void **state) {
     *objects[2] = 9;
     kolk_pool_stats(&t.second, &stats);
     assert_int_equal(stats.evictions, 1);
-    assert_null(kolk_pool_alloc_over(&t.first, 0)); /* the second has no cost: nothing of it goes */
+    assert_null(kolk_pool_alloc_over(&t.first, 0)); /* the second has no cost: it evicts nothing */
     assert_ptr_equal(kolk_pool_alloc_over(&t.first, 0.5), objects[0]);
     assert_counts(&t, 2, 3);
     end_two(&t);
 }
 
-/* What an eviction has worn out is no reason to take the headroom of the overflow pool. */
+/* A slot that an eviction has worn out is no reason to take the headroom of the overflow pool. */
 static void test_headroom_of_the_overflow_pool(void **state) {
     (void)state;
     two t;

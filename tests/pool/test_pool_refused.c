@@ -1,5 +1,5 @@
-/* The system refuses what only the core pool asks for: trim, in every mode, and what a full pool does then. What is
- * common to all kinds is in contracts/test_all_refused.c. */
+/* The system refuses what only the core pool asks for: trim, in every mode, and what a full pool does then. The tests
+ * for all kinds are in contracts/test_all_refused.c. */
 #include "../help/debug_test.h"
 
 #include "../help/system_calls.h"
@@ -90,7 +90,7 @@ static void reserve_and_alloc(kolk_pool *pool, void *context) {
     *(void **)context = kolk_pool_alloc(pool);
 }
 
-/* After this hook more are alive than before it, which is no eviction. */
+/* After this hook more objects are alive than before it: that is no eviction. */
 static void test_a_hook_that_finds_memory_and_uses_it(void **state) {
     (void)state;
     for (unsigned n = 0; n < 6; n++) {

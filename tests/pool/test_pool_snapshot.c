@@ -212,7 +212,7 @@ static void test_other_capacities(void **state) {
     }
 }
 
-/* The order of births comes back, and who was protected. */
+/* The order of births comes back, and with it which objects were protected. */
 static void test_ages(void **state) {
     (void)state;
     for (size_t i = 0; i < LENGTH_OF(orders); i++) {
@@ -264,7 +264,7 @@ static void test_ages(void **state) {
     }
 }
 
-/* What a tick gives back after a restore is beyond no bound. */
+/* No tick after a restore sweeps beyond the slots that the restore has left in use. */
 static void test_a_tick_after_a_restore(void **state) {
     (void)state;
     kolk_pool pool;
@@ -441,7 +441,7 @@ static void test_every_cut_is_refused(void **state) {
         block cut = new_block(size); /* exactly as long */
         memcpy(cut.bytes, s.taken.bytes, size);
         assert_refused(&s, cut.bytes, size, size < HEADER ? KOLK_NOT_A_SNAPSHOT : KOLK_DAMAGED_SNAPSHOT);
-        if (size >= HEADER) { /* and what says that it is so long; of no whole words, a checksum cannot be made */
+        if (size >= HEADER) { /* and a header that says this length; without whole words there is no checksum */
             put_number(cut, SIZE_AT + (is_little_endian() ? 0 : 4), (uint32_t)size);
             if (size % 8 == 0 && size > HEADER) seal(cut);
             bool sealed = size % 8 == 0 && size > HEADER;
@@ -631,7 +631,7 @@ static void test_lies_in_the_padding(void **state) {
     }
 }
 
-/* What lies between two objects is not in the block. */
+/* The bytes between two objects are not in the block. */
 static void test_places_wider_than_objects(void **state) {
     (void)state;
     kolk_pool pool, other;
@@ -773,7 +773,7 @@ static void test_debug_modes_understand_each_other(void **state) {
     }
 }
 
-/* Damage is reported before it is lost, and restored objects were allocated by who restored them. */
+/* Damage is reported before it is lost, and the site of restored objects is the restore. */
 static void test_damage_and_sites(void **state) {
     (void)state;
     static notes taken;

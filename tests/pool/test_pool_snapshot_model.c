@@ -138,7 +138,7 @@ static void play(run *r, uint32_t length, bool filling, uint64_t *results) {
     }
 }
 
-/* What the same operations come to after a restore of `then`: all that they came to before. */
+/* After a restore of `then`, the same operations must come to the same results as before. */
 static void play_again(run *r, const moment *then, uint64_t random, uint32_t length, bool filling,
                        const uint64_t *expected, block end) {
     uint64_t results[STREAM];
@@ -255,7 +255,7 @@ static void test_streams_go_on_as_they_did(void **state) {
     setenv("KOLK_BYPASS", "0", 1);
 }
 
-/* What is still alive at the end is meant to be, also where `sites` would list it. */
+/* Objects are still alive at the end on purpose, also where `sites` would list them. */
 static void ignore_leaks(const kolk_failure *failure, void *context) {
     (void)context;
     if (failure->rule != KOLK_LEAK) fail_msg("%s", failure->sentence);

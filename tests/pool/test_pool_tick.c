@@ -7,7 +7,7 @@
 #define MANY   4000u
 #define BUDGET 64u
 
-/* So many ticks, demand is above half of what it was: (63/64)^43 > 1/2. And after so many it is below. */
+/* For the first number of ticks demand is above half of what it was, (63/64)^43 > 1/2; after the second it is below. */
 #define TICKS_OF_A_SPIKE 43u
 #define TICKS_AT_MOST    60u
 
@@ -76,7 +76,7 @@ static void give_back_a_spike(kolk_pool_desc desc, uint32_t rest, uint32_t budge
     assert_true(before <= (needed_pages(&pool) + 2) * page());
     assert_true(start - before > (size_t)MANY * OBJECT / 2);
     assert_true(!rest || is_stamped(objects[0], 0));
-    /* Demand stays low: nothing more to do, and nothing is done but demand fading to what is there. */
+    /* Demand stays low: there is nothing more to do, and demand only fades to what is there. */
     for (int tick = 0; tick < 1000; tick++) assert_int_equal(kolk_pool_tick(&pool, budget), 0);
     refuse(0, false);
     for (int tick = 0; tick < 1000; tick++) assert_int_equal(kolk_pool_tick(&pool, budget), 0);
@@ -112,7 +112,7 @@ static void test_no_budget(void **state) {
     size_t before = resident(&pool);
     for (int tick = 0; tick < 300; tick++) {
         assert_int_equal(kolk_pool_tick(&pool, 0), 0);
-        assert_true(pool.tick.sweep <= pool.fresh); /* and no sweep looks at slots that there are not */
+        assert_true(pool.tick.sweep <= pool.fresh); /* and no sweep looks beyond the slots */
     }
     assert_int_equal(resident(&pool), before);
     size_t bytes = 0;
@@ -212,7 +212,7 @@ static void test_nothing_else_changes(void **state) {
     }
 }
 
-/* ---- Who gives nothing, and hooks -------------------------------------------------------------------------------- */
+/* ---- Pools that give nothing, and hooks -------------------------------------------------------------------------- */
 
 typedef struct counts {
     uint32_t set_up, torn_down;
@@ -281,7 +281,7 @@ static void test_hooks(void **state) {
     }
 }
 
-/* What the debug mode has filled and what was taken away is told apart. */
+/* Pages that the debug mode has filled are told apart from pages that were given back. */
 static void test_debug_modes(void **state) {
     (void)state;
     for (unsigned n = 0; n < 3 * (DEBUG_MODES - 1); n++) {

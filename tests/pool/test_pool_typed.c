@@ -1,5 +1,5 @@
 /* The typed skin: every function does what its untyped twin does, with the type's size and alignment; types that are
- * declared apart from their definition; several types in one pool. What must not compile is in tests/compile. */
+ * declared apart from their definition; several types in one pool. Code that must not compile is in tests/compile. */
 #include "../help/test.h"
 
 /* 24 bytes on 64 bits and odd << 3: the constant stride is no power of two. */

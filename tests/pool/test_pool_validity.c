@@ -199,7 +199,7 @@ static void test_counts_that_lead_outside(void **state) {
     assert_int_equal(munmap(pages, 2 * page), 0);
 }
 
-/* What shows the fast paths less than there is: ages, hooks, headroom and low water (I4). */
+/* Options that show the fast paths less than there is: ages, hooks, headroom and low water (I4). */
 static void no_hook(kolk_pool *pool, void *context) {
     (void)pool, (void)context;
 }
@@ -271,7 +271,7 @@ static void test_the_order_of_births(void **state) {
         assert_seen(&pool, ages[ISSUED].newer, ISSUED + 1);
         assert_seen(&pool, ages[9].newer, 10); /* it has one neighbour, and is no neighbour of that */
         assert_seen(&pool, ages[9].older, 8);
-        /* Closed in both directions, and some are outside who point in. */
+        /* Closed in both directions, and some outside point in. */
         kolk_age first = ages[0], third = ages[3];
         ages[0].newer = 3;
         ages[3].older = 0;
