@@ -14,7 +14,7 @@
  *     }
  *     const cli_verb cli_demo = {.name = "demo", .summary = "shows it", .options = options, .run = run};
  *
- * What a verb writes to cli->out is kept until it returns CLI_OK, and dropped if it returns anything else. So a run
+ * The output of a verb, cli->out, is kept until it returns CLI_OK, and dropped if it returns anything else. So a run
  * that fails prints its one sentence (cli_fail, print.h) and no half of a result. A verb whose result is bad news
  * returns CLI_OK and says in cli->verdict how the command ends.
  */

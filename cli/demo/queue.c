@@ -56,7 +56,7 @@ static kolk_deadline deadline_of(struct step step) {
     return step.milliseconds ? kolk_deadline_after(step.milliseconds) : KOLK_NOW;
 }
 
-/* What two threads do, one of which waits for the other. */
+/* The work of two threads, one of which waits for the other. */
 static bool take_step_of_two(numbers *queue, struct step step, struct outcome *outcome) {
     struct caller caller = {.queue = queue, .number = step.number};
     if (pthread_create(&caller.thread, NULL, step.call == PASS ? add_it : remove_one, &caller) != 0) return false;

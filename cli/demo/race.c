@@ -1,10 +1,10 @@
 /* race.c: measures the ways of storing the sparkles beside each other.
  *
  * A run is the whole spell on one storage, in a process of its own, so that its heap and its resident bytes are its
- * own. Runs of all storages take turns, several times over, so that what else the machine does meets them all. A
- * storage that takes too long is stopped in the midst of its spell, and compared with kolk over as many frames. Every
- * run must end with the checksum of kolk after as many frames: or else something is wrong with one of them, and no
- * time is worth printing. */
+ * own. Runs of all storages take turns, several times over, so that other work of the machine meets them all. A storage
+ * that takes too long is stopped in the midst of its spell, and compared with kolk over as many frames. Every run must
+ * end with the checksum of kolk after as many frames: or else something is wrong with one of them, and no time is worth
+ * printing. */
 #include "../measure.h"
 #include "../print.h"
 #include "spell.h"
@@ -16,7 +16,7 @@
 
 enum { LAPS = 5, LAPS_MS = 8000, STORAGE_MS = 3000 };
 
-/* What one run brings back. */
+/* The result of one run. */
 struct lap {
     bool no_memory;
     uint32_t frames;  /* done */
@@ -123,7 +123,7 @@ static void run_lap(const void *input_, void *result) {
     struct wand wand;
     struct game game = {0};
 #ifdef __GLIBC__
-    malloc_trim(0); /* what the command freed before is not there for one of them to grow into */
+    malloc_trim(0); /* so that none of them grows into what the command freed before */
 #endif
     bool ready = wand_init(&wand, input->spell) && game_init(&game, input->storage->alone ? 0 : input->spell->sparkles);
     lap->no_memory = !ready || !run_storage(input, &wand, &game, lap);
@@ -195,8 +195,8 @@ static bool run_race(const cli_context *cli, const struct spell *spell, struct r
 
 /* ---- What came out ----------------------------------------------------------------------------------------------- */
 
-/* Quantile of the first frames; what a frame took is its median over all laps, so that what else the machine did is
- * out of it. Scratch has room for the frames. */
+/* Quantile of the first frames; a frame's time is its median over all laps, so that other work of the machine is out of
+ * it. Scratch has room for the frames. */
 static double quantile(const struct racer *racer, uint32_t frames, double part, double *scratch) {
     for (uint32_t frame = 0; frame < frames; frame++) {
         double ms[LAPS];

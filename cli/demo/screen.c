@@ -61,7 +61,7 @@ struct terminal {
 
 #define UNKNOWN UINT32_MAX
 
-/* What is drawn on before it goes to the terminal: two rows of pixels for one of characters. */
+/* The canvas of a frame before it goes to the terminal: two rows of pixels for one of characters. */
 struct canvas {
     struct picture sky;
     struct light *map;

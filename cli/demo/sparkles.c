@@ -5,7 +5,7 @@
  *
  * The number alive follows from the births and the lives, which are of any length from SHORTEST to LONGEST with the
  * same probability; so the births are scaled such that the highest wave reaches the number that was asked for, and a
- * little more: what the pool has no room for is just not created. */
+ * little more: sparkles that the pool has no room for are just not created. */
 #include "sparkles.h"
 
 #include <math.h>
@@ -13,8 +13,8 @@
 
 enum { PERIOD = 72, WAVING = 44, SHORTEST = 16, LONGEST = 60, POP_EVERY = 6, WAVES = 5 };
 
-/* How high the waves are, beside the highest, and what the wand draws: it goes round so often from left to right, and
- * so often up and down. */
+/* How high the waves are, beside the highest, and what the wand draws: it goes round this often from left to right, and
+ * this often up and down. */
 static const struct {
     double height, x_turns, y_turns, phase;
     uint16_t tint;

@@ -1,6 +1,6 @@
 /* cli/demo/sparkles.h: the spell of the chapter on object pools in Game Programming Patterns (Robert Nystrom, 2014):
- * the hero waves the wand, sparkles burst, move for their frames and die, wave after wave. What happens follows from
- * the seed alone and never from where a sparkle is stored, so every way of storing them must end with the same
+ * the hero waves the wand, sparkles burst, move for their frames and die, wave after wave. All that happens follows
+ * from the seed alone and never from where a sparkle is stored, so every way of storing them must end with the same
  * checksum. */
 #ifndef DEMO_SPARKLES_H
 #define DEMO_SPARKLES_H

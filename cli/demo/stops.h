@@ -6,7 +6,7 @@
 #include "../json.h"
 #include "sparkles.h"
 
-/* What the command line asks for. */
+/* The wishes of the command line. */
 struct demo {
     struct spell spell;
     bool pictures;         /* to be drawn, and not the animation */

@@ -40,7 +40,7 @@ static const cli_option options[] = {
 
 /* ---- The environment --------------------------------------------------------------------------------------------- */
 
-/* What kolk does not understand, one sentence after the other. */
+/* Settings that kolk does not understand, one sentence after the other. */
 static char complaints[1024];
 
 static void take_complaint(const kolk_failure *failure, void *context) {
@@ -49,7 +49,7 @@ static void take_complaint(const kolk_failure *failure, void *context) {
     snprintf(complaints + length, sizeof complaints - length, "%s%s", length > 0 ? "; " : "", failure->sentence);
 }
 
-/* What the environment makes of a pool: its KOLK_DEBUG_ flags; and complaints. */
+/* The effect of the environment on a pool: its KOLK_DEBUG_ flags; and complaints. */
 static uint32_t flags_in_force(void) {
     kolk_pool pool;
     kolk_stats stats;

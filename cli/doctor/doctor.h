@@ -32,7 +32,7 @@ extern const doctor_group doctor_library, doctor_debug, doctor_tools;
 void doctor_find(doctor_finding *finding, doctor_answer answer, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Is it on the PATH, and does it end with 0 when it is called so? */
+/* Is it on the PATH, and does it end with 0 when it is called with these arguments? */
 bool doctor_tool_runs(const char *tool, const char *argument);
 
 /* Checks of threads.c. */

@@ -127,7 +127,7 @@ static bool reserve(kolk_pool *pool, uint64_t bytes) {
     return kolk_pool_init(pool, &desc) == KOLK_OK;
 }
 
-/* So many objects, each with its number at its end; the first of them, or NULL if there are fewer. */
+/* This many objects, each with its number at its end; the first of them, or NULL if there are fewer. */
 static char *fill(kolk_pool *pool, uint32_t count) {
     char *first = NULL;
     for (uint32_t i = 0; i < count; i++) {

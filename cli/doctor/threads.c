@@ -83,7 +83,7 @@ static void look_at_ends(doctor_finding *finding, kolk_shared *pool) {
     bool own = left && runs_well(use_own_local, pool) && runs_well(use_own_local, pool);
     doctor_find(finding, left && own ? DOCTOR_YES : DOCTOR_PARTLY,
                 "threads free each other's objects and wait for them%s",
-                !left ? "; who ends without a deinit of its local keeps its place"
+                !left ? "; one that ends without a deinit of its local keeps its place"
                 : own ? ", and leave nothing behind when they end"
                       : "; the system has no keys for locals that come by themselves");
 }

@@ -14,7 +14,7 @@
 
 /* ---- Making it --------------------------------------------------------------------------------------------------- */
 
-/* What is known while the operations are made. */
+/* State while the operations are made. */
 struct maker {
     struct player *player;
     uint64_t *sizes;  /* of the blocks */
@@ -212,7 +212,7 @@ static bool has_pattern(const void *object, size_t size, uint64_t life) {
     return true;
 }
 
-/* What the blocks hold. */
+/* The contents of the blocks. */
 struct contents {
     uint64_t size, life;
 };

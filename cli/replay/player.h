@@ -23,7 +23,7 @@ struct player_op {
     uint8_t from, to;
 };
 
-/* What the trace asks of a class. A resize that changes the class counts as an allocation in the new one. */
+/* A class, and what the trace asks of it. A resize that changes the class counts as an allocation in the new one. */
 struct player_class {
     uint64_t allocations;
     uint64_t bytes;   /* most at a time: peak * size for a pool, what was asked for of malloc */

@@ -53,7 +53,7 @@ static bool fail_memory(struct reader *reader) {
     return fail(reader, "there is no memory for more");
 }
 
-/* What is in the file, fit for a sentence: short, and without bytes that would move a terminal's cursor. */
+/* Text of the file, made fit for a sentence: short, and without bytes that would move a terminal's cursor. */
 struct quote {
     char text[48];
 };

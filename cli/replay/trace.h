@@ -14,9 +14,9 @@
  * Addresses become block numbers, which are used again as soon as a block is freed: so `blocks`, the number of
  * different ones, is the most blocks that were alive at a time.
  *
- * What a real recording holds and no program can replay is left out and counted: failed allocations, and frees of what
- * was allocated before the recording began. Where an address is handed out that is still alive (threads may be
- * recorded in another order than they ran), its block is freed first.
+ * Operations of a real recording that no program can replay are left out and counted: failed allocations, and frees of
+ * blocks that were allocated before the recording began. Where an address is handed out that is still alive (threads
+ * may be recorded in another order than they ran), its block is freed first.
  */
 #ifndef CLI_TRACE_H
 #define CLI_TRACE_H

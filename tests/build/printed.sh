@@ -1,5 +1,5 @@
 #!/bin/bash
-# What the manuals print is what compilers and machines say.
+# Compilers and machines must say what the manuals print.
 #   headers   an example begins with #include <kolk/kolk.h> in the first column of a comment. It compiles without a warning. If it
 #             has a main, it runs, and prints line by line what stands behind its printfs: // gone, or // in words: gone
 #   README    each C block is a program of examples/, to the letter; the commands behind a $ in the block after it print the

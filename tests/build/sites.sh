@@ -25,7 +25,7 @@ program() {
   build "$name" -O1 "$@" tests/build/sites.c "$work/libkolk.a"
 }
 
-# What the command prints when it runs where the programs are, each offset as +N: expect "LINE LINE LINE" COMMAND
+# The command must print these lines where the programs are, each offset as +N: expect "LINE LINE LINE" COMMAND
 expect() {
   printf '%s\n' $1 > "$work/expected"
   shift

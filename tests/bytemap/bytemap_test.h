@@ -14,7 +14,7 @@ static inline void make_bytemap(kolk_bytemap *pool, int32_t count) {
     assert_true(kolk_bytemap_is_valid(pool));
 }
 
-/* So many objects from now on. */
+/* This many objects from now on. */
 static inline void make_objects(kolk_bytemap *pool, int32_t n) {
     while (n-- > 0) assert_non_null(kolk_bytemap_new(pool));
 }

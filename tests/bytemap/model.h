@@ -83,7 +83,7 @@ static inline int gta_new_at(gta_pool *pool, int32_t handle) {
     return index;
 }
 
-/* False: that is no object to delete. */
+/* False: there is no such object to delete. */
 static inline bool gta_delete(gta_pool *pool, int index) {
     if (gta_get_slot(pool, index) == -1) return false;
     pool->slots[index].free = true;

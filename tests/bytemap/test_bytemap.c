@@ -1,5 +1,5 @@
 /* kolk_bytemap: what bytemap.h says of one pool's life, objects, handles and walking; each promise by its own test.
- * That streams of operations are those of the games is test_bytemap_model.c's. */
+ * Whole streams of operations are in test_bytemap_model.c. */
 #include "bytemap_test.h"
 
 /* ---- The life of a pool ------------------------------------------------------------------------------------------ */
@@ -101,13 +101,13 @@ static void test_a_second_initialise(void **state) {
     kolk_bytemap_flush(&pool);
 }
 
-/* Storage should be all zero; what it is likely to hold otherwise is not taken for a pool. */
+/* Storage should be all zero; the bytes that it is likely to hold otherwise are not taken for a pool. */
 static void test_dirty_storage_is_no_pool(void **state) {
     (void)state;
     kolk_bytemap pool, other;
     memset(&pool, 0xff, sizeof pool);
     assert_int_equal(kolk_bytemap_initialise(&pool, 3, OBJECT_SIZE), KOLK_OK);
-    other = pool; /* a copy of a pool is none */
+    other = pool; /* a copy of a pool is no pool */
     assert_false(kolk_bytemap_is_valid(&other));
     assert_int_equal(kolk_bytemap_initialise(&other, 3, OBJECT_SIZE), KOLK_OK);
     kolk_bytemap_flush(&pool);
@@ -189,7 +189,7 @@ static void test_given_arrays(void **state) {
     kolk_bytemap_view view = {
         .name = "mine", .object_list = mine.objects, .byte_map = mine.bytes, .object_size = OBJECT_SIZE, .count = 5};
     int32_t cursor = 3;
-    view.first_free = 3; /* these are for attach */
+    view.first_free = 3; /* this field is for attach */
     view.cursor = &cursor;
     assert_int_equal(kolk_bytemap_initialise_with(&pool, &view), KOLK_OK);
     assert_true(all_bytes_are(mine.bytes, 5, 0x80));
@@ -361,7 +361,7 @@ static void test_get_slot_knows_every_index(void **state) {
     kolk_bytemap_flush(&pool);
 }
 
-/* Sizes with every shift, odd ones too: slots are object_size apart, and every other byte is none. */
+/* Sizes with every shift, odd ones too: slots are object_size apart, and no other byte is the start of one. */
 static void test_every_size(void **state) {
     (void)state;
     notes taken;

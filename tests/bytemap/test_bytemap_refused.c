@@ -1,6 +1,6 @@
 // link: -Wl,--wrap=munmap
-/* Memory that is given back, once; pools on given arrays, and attached ones, ask the system for nothing. What happens
- * when it refuses is in contracts/test_all_refused.c. */
+/* Memory that is given back, once; pools on given arrays, and attached ones, ask the system for nothing. Refusals are
+ * in contracts/test_all_refused.c. */
 #include "bytemap_test.h"
 
 #include "../help/system_calls.h"

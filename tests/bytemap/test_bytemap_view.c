@@ -65,7 +65,7 @@ static void test_attach_writes_when_asked(void **state) {
     expected.first_free = 0;
     assert_memory_equal(&theirs, &expected, sizeof theirs);
     assert_int_equal(kolk_bytemap_used_count(&pool), 4);
-    assert_int_equal(pool.used, 0); /* nothing is remembered of what is not ours */
+    assert_int_equal(pool.used, 0); /* nothing is remembered of others' arrays */
     assert_int_equal(pool.peak, 0);
     kolk_bytemap_clear(&pool);
     memset(expected.bytes, 0x80, sizeof expected.bytes);
@@ -198,7 +198,7 @@ static void test_read(void **state) {
         uint32_t address;
         assert_int_equal(kolk_bytemap_follow(d.regions, 2, POINTER, &address), KOLK_OK);
         assert_int_equal(address, BASE + POOL_AT);
-        uint32_t beyond = 77; /* of its 4 bytes only 3 are there */
+        uint32_t beyond = 77; /* the region has only 3 of its 4 bytes */
         assert_int_equal(kolk_bytemap_follow(d.regions, 2, POINTER + 1, &beyond), KOLK_OUTSIDE);
         assert_int_equal(beyond, 77);
         kolk_bytemap_view view;
@@ -304,7 +304,7 @@ static void test_read_of_wrong_numbers(void **state) {
     assert_int_equal(read_it(&d, KOLK_BYTEMAP_III), KOLK_OK);
 }
 
-/* The dump's own bytes may be asked to be written: a dump is then a pool to go on with. */
+/* An attached dump may be written to: it is then a pool to go on with. */
 static void test_a_dump_goes_on(void **state) {
     (void)state;
     dump d;

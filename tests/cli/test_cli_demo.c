@@ -97,7 +97,7 @@ static void checksum_has_no_order(void **state) {
 
 /* ---- What is shown ----------------------------------------------------------------------------------------------- */
 
-/* What a stop of the tour prints, or its JSON; to be freed. */
+/* The text that a stop of the tour prints, or its JSON; to be freed. */
 static char *shown(int (*stop)(cli_context *, const struct demo *, cli_json *), bool as_json) {
     struct demo demo = {.directory = "."};
     char *text = NULL;

@@ -175,7 +175,7 @@ static int doctor(const char *option) {
     return code;
 }
 
-/* There must be a line "  CHECK   ANSWER  TEXT...", and but one of this check; the answer "" is any. */
+/* There must be a line "  CHECK   ANSWER  TEXT...", and only one of this check; the answer "" is any. */
 static void assert_said(const char *check, const char *answer, const char *text) {
     char begins[64];
     snprintf(begins, sizeof begins, "\n  %s ", check);
@@ -298,8 +298,8 @@ static void a_shared_pool_works_without_what_some_systems_lack(void **state) {
     fault = THE_DEAD_STAY;
     assert_int_equal(doctor(NULL), CLI_OK);
     assert_said("shared pool", "partly",
-                "threads free each other's objects and wait for them; who ends without a deinit of its local keeps its "
-                "place\n");
+                "threads free each other's objects and wait for them; one that ends without a deinit of its local "
+                "keeps its place\n");
     fault = NO_KEYS;
     assert_int_equal(doctor(NULL), CLI_OK);
     assert_said("shared pool", "partly",

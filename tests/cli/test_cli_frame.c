@@ -55,7 +55,7 @@ static const cli_verb cli_echo = {
     .run = echo,
 };
 
-/* What the command wrote to stdout or stderr while it ran. */
+/* The text that the command wrote to stdout or stderr while it ran. */
 static char out_text[8192], err_text[1024];
 
 static int divert(FILE *stream, FILE *file) {

@@ -1,11 +1,10 @@
-/* kinds.h: a row for each kind of pool, so that what all of them promise is written down once: test_all_*.c. A new
- * member of the family gets all of it for a row in kinds[].
+/* kinds.h: a row for each kind of pool, so that the promises of all of them are written down once: test_all_*.c. A new
+ * member of the family gets all of these tests for a row in kinds[].
  *
  * A contract is a test; it runs once for each kind that has what it needs, in each mode that it is about and that the
  * kind can be in. The name of a test that fails says all three: "test_double_free: pool, FIFO: fill".
  *
- * What is taken, given back and ended by functions of their own, which say in which code a report must find the
- * call. */
+ * Functions of their own take, give back and end; a report must find the call in the code of one of them. */
 #ifndef TESTS_KINDS_H
 #define TESTS_KINDS_H
 
@@ -13,7 +12,7 @@
 
 typedef struct kind kind;
 
-/* What a kind is asked to be. Those that can't have one of these are as they are without it. */
+/* The wishes for a subject. A kind that can't have one of these is as it is without it. */
 typedef struct options {
     const char *name, *debug;
     bool nameless;
@@ -49,7 +48,7 @@ enum {
     TAKES = 1,    /* objects, one at a time */
     FREES = 2,    /* by pointer, and wrong pointers are reported */
     ASKS = 4,     /* it has questions */
-    HANDLES = 8,  /* kolk_handles: those of other pools are told, and counted */
+    HANDLES = 8,  /* kolk_handles: those of other pools are reported, and counted */
     ISSUES = 16,  /* it knows the slots that were never handed out */
     GROWS = 32,   /* up to max_capacity */
     DOUBLES = 64, /* to twice what it has, or to one slot more */
@@ -680,7 +679,7 @@ static inline int run_contracts(const contract *contracts, size_t n, CMFixtureFu
                 count++;
             }
         }
-        if (count == before) abort(); /* of nothing */
+        if (count == before) abort(); /* the contract has tested nothing */
     }
     return _cmocka_run_group_tests("contracts", tests, count, setup, NULL);
 }

@@ -106,7 +106,7 @@ static void play_init(const char *argument) {
     kolk_scene("boss");
     assert_true(bytes > 0);
 
-    /* What was said is not said again, and the next one is as good as any: it is there at exit. */
+    /* Nothing is said twice, and the next one is as good as any: it is there at exit. */
     reason later = *why;
     later.debug = NULL;
     assert_int_equal(init_for(new_subject(number), &later), KOLK_OK);

@@ -8,7 +8,7 @@
 #define SIZE  24u
 #define SLOTS 6u
 
-/* Of six slots 0 to 3 were handed out, and 2 and 3 given back. A plain pool that can is on memory of its caller, so
+/* Of six slots 0 to 3 were handed out, and 2 and 3 given back. A plain pool is on memory of its caller if it can, so
  * that all of it can be compared. */
 static struct {
     _Alignas(16) unsigned char memory[1000], before[1000];
@@ -59,7 +59,7 @@ static void assert_unchanged(void) {
     }
 }
 
-/* The next report, of all that were made the last. */
+/* The next report, which is the last of all that were made. */
 static void assert_told(kolk_status rule, const void *object, uint32_t slot, const char *text) {
     char sentence[200];
     const report *last = next_report(&f.kept);
@@ -78,7 +78,7 @@ static void assert_told(kolk_status rule, const void *object, uint32_t slot, con
     f.kept.count = f.kept.read = 0;
 }
 
-/* And nobody has lost anything: all that is left can be had, once. */
+/* And nothing is lost: all that is left can be had, once. */
 static void end_fixture(void) {
     assert_unchanged();
     assert_no_more(&f.kept);
@@ -142,7 +142,7 @@ static void test_free_of_an_interior_pointer(void **state) {
 
 static int a_global;
 
-/* What lies beyond its memory, other pools' objects, and what never was an object. */
+/* Pointers beyond its memory, to other pools' objects, and to bytes that never were an object. */
 static void test_free_of_a_foreign_pointer(void **state) {
     (void)state;
     char text[100];

@@ -36,7 +36,7 @@ static void test_init(void **state) {
         check_init((options){.object_size = OBJECT, .capacity = 100, .max_capacity = n / 2 ? 5000 : 0}, n % 2);
 }
 
-/* Who lives on the caller's memory asks the system for nothing. */
+/* A pool on the caller's memory asks the system for nothing. */
 static void test_nothing_to_refuse(void **state) {
     (void)state;
     static _Alignas(16) unsigned char memory[10 * OBJECT];
@@ -144,7 +144,7 @@ static void test_growth_takes_what_it_gets(void **state) {
     end_it();
 }
 
-/* Growth comes before those that wait; if it is refused, the oldest of them is used, and no take has failed. */
+/* Growth comes before the slots that wait; if it is refused, the oldest of these is used, and no take has failed. */
 static void test_growth_while_slots_wait(void **state) {
     (void)state;
     fill_it((options){.capacity = 3, .debug = "quarantine=2,fill"});

@@ -77,7 +77,7 @@ static void test_an_overflow(void **state) {
     assert_no_more(&kept);
 }
 
-/* Done since the object was given back, seen by who looked. */
+/* Done since the object was given back, seen by the call that looked. */
 static void test_a_write_after_free(void **state) {
     (void)state;
     begin_with(1, "sites,fill");
@@ -132,7 +132,7 @@ static void test_leaks_at_the_end(void **state) {
         it->kind->clear(it);
         end_it();
     }
-    assert_no_more(&kept); /* of nothing */
+    assert_no_more(&kept); /* there are no leaks */
 }
 
 static void leak_at_exit(void) {
@@ -153,7 +153,7 @@ static void leak_at_the_end(void) {
 static void test_leaks_that_are_printed(void **state) {
     (void)state;
     char text[2000];
-    if (UNDER_ASAN && row_now->mode->flags & KOLK_DEBUG_BYPASS) skip(); /* which tells of malloc's blocks as well */
+    if (UNDER_ASAN && row_now->mode->flags & KOLK_DEBUG_BYPASS) skip(); /* it reports malloc's blocks as well */
     for (int by_exit = 0; by_exit < 2; by_exit++) {
         int status = run_apart(by_exit ? leak_at_exit : leak_at_the_end, text, sizeof text);
         assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
@@ -240,7 +240,7 @@ static void test_a_jump_out_of_give_and_end(void **state) {
     }
 }
 
-/* What was told once is not told again; another object of the same place is. */
+/* A leak that was told once is not told again; another object of the same place is. */
 static void test_a_jump_out_of_the_list_of_leaks(void **state) {
     (void)state;
     begin_it(small);

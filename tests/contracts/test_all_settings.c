@@ -23,7 +23,7 @@ static uint32_t slots_that_wait(void) {
     }
 }
 
-/* What is in force for one that is called so. */
+/* The settings in force for a pool of this name. */
 static uint32_t flags_of(const char *name, const char *debug) {
     begin_it((options){.name = name, .nameless = !name, .object_size = 8, .capacity = SLOTS, .debug = debug});
     uint32_t flags = stats_of_it().debug;
@@ -262,7 +262,7 @@ static void test_bad_words_of_a_descriptor_are_said_each_time(void **state) {
         kept.count = kept.read = 0;
         for (unsigned n = 0; n < 2; n++) {
             assert_int_equal(flags_of("bombs", text),
-                             (F | G) & row_now->kind->debug); /* what is beside it is not ignored */
+                             (F | G) & row_now->kind->debug); /* the settings beside it are not ignored */
             assert_refused(&kept, "bombs", bad_words[i].sentence);
             assert_no_more(&kept);
         }
@@ -288,7 +288,7 @@ static void test_several_bad_words(void **state) {
     assert_no_more(&kept);
 }
 
-/* What is wrong in the environment is said once in the life of a process, so each case is a process of its own. */
+/* Mistakes in the environment are reported once in the life of a process, so each case is a process of its own. */
 
 static const char *variable = "KOLK_DEBUG", *environment;
 

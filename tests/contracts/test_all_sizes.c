@@ -1,6 +1,6 @@
 /* Sizes that tune themselves, for every kind whose capacity KOLK_SIZES has a say in: what KOLK_STATS=sizes measures,
- * and what becomes of the next run. What is wrong with a file is in diag/test_sizes.c. Each program is this one run
- * once more, since the environment is read once; its argument begins with the number of the kind. */
+ * and how the next run starts with it. Files with mistakes are in diag/test_sizes.c. Each program is this one run once
+ * more, since the environment is read once; its argument begins with the number of the kind. */
 #include "kinds.h"
 
 #include "../diag/sizes_test.h"
@@ -28,7 +28,7 @@ static kolk_stats stats_of(const subject *s) {
     return stats;
 }
 
-/* The first go, so that others move where they do. */
+/* The first ones go, so that others move in the kinds whose objects move. */
 static void give_to(subject *s, uint32_t n) {
     while (stats_of(s).count > n) k->give(s, k->first(s));
     assert_true(k->is_valid(s));
@@ -51,7 +51,7 @@ static ending run_kind_with(const char *name, const char *file, const char *argu
     return ended;
 }
 
-/* What is behind the number. */
+/* The text behind the number. */
 static const char *begin_program(const char *argument) {
     char *end;
     k = &kinds[strtoul(argument ? argument : "", &end, 10)];
@@ -83,7 +83,7 @@ static void play_scenes(const char *argument) {
     for (unsigned i = 0; i < 4; i++) take(&all[i], 1), k->clear(&all[i]), take(&all[i], 1);
     kolk_scene(NULL);
     for (unsigned i = 0; i < 4; i++) take(&all[i], 3);
-    take(&all[5], 9), give_to(&all[5], 2); /* who has no name is not written down */
+    take(&all[5], 9), give_to(&all[5], 2); /* a pool without a name is not written down */
     assert_int_equal(stats_of(&all[5]).peak, 9);
     k->end(&all[0]); /* the others are noted at exit */
 }
@@ -96,7 +96,8 @@ static void test_peaks_of_each_scene(void **state) {
                        "\n[second]\nfilled = 2\nkept   = 2\nmoved  = 2\nplain  = 2\n");
 }
 
-/* Those of one name share the greatest; what cannot grow has its whole life where it was born; who was full says so. */
+/* Pools of one name share the greatest peak; one that cannot grow has its whole life's under its first scene; one that
+ * was full says so. */
 static void play_lives(const char *argument) {
     subject a, b, grows;
     kolk_pool pool;
@@ -268,7 +269,7 @@ static void test_capacities(void **state) {
     assert_non_null(strstr(ended.text, "lent 8, zero 0\nfixed 10"));
 }
 
-/* Who is there when a scene begins has room for what the scene says, and no more to commit. */
+/* A pool that is there when a scene begins gets the room that the scene says, and has nothing more to commit. */
 static void play_scene_reserves(const char *argument) {
     subject s;
     begin_program(argument);

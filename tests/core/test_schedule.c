@@ -177,7 +177,7 @@ static void test_messages_by_update(void **unused) {
     must_fail(&what, SCHEDULE_RACE, "receive_by_failing");
 }
 
-/* Readers may meet; a writer may meet nobody, whoever comes first. */
+/* Readers may meet; a writer may meet nobody, no matter which of them comes first. */
 static void read_plain(void *context) {
     KOLK_PLAIN_READ(&((state *)context)->plain, sizeof(uint32_t));
 }
@@ -317,7 +317,7 @@ static void test_coherence(void **unused) {
             assert_true(outcomes[first * 3 + second < 8 ? first * 3 + second : 7] > 0);
 }
 
-/* Two who look at two stores of two others: only seq_cst makes them agree which was the first. */
+/* Two threads look at two stores of two others: only seq_cst makes them agree which was the first. */
 static void store_x(void *context) {
     kolk_store(&((state *)context)->x, 1u, ((state *)context)->store);
 }
@@ -430,7 +430,7 @@ static void test_operations(void **unused) {
 
 /* ---- Sleep ------------------------------------------------------------------------------------------------------- */
 
-/* Who sleeps says so, and then looks once more; who stores looks for sleepers after that. */
+/* A thread that sleeps says so, and then looks once more; one that stores looks for sleepers after that. */
 static void wait_for_word(void *context) {
     state *s = (state *)context;
     while (!kolk_load(&s->word, KOLK_ACQUIRE)) {
@@ -468,7 +468,7 @@ static void test_sleepers(void **unused) {
     must_fail(&what, SCHEDULE_DEADLOCK, "deadlock");
 }
 
-/* A wake orders nothing else: what was written before it may be unknown to who is woken. */
+/* A wake orders nothing else: the woken thread may not know what was written before it. */
 static void sleep_and_read(void *context) {
     state *s = (state *)context;
     kolk_wait(&s->flag, 0, KOLK_FOREVER);
@@ -499,8 +499,8 @@ static void test_a_wake_orders_nothing(void **unused) {
     must_fail(&what, SCHEDULE_RACE, "&s->plain");
 }
 
-/* A wake makes known what who wakes knows, and not what a third has stored meanwhile: who looks at the word after both
- * may still lie down. */
+/* A wake makes known what the waking thread knows, and not what a third has stored meanwhile: a thread that looks at
+ * the word after both may still lie down. */
 static void store_word(void *context) {
     kolk_store(&((state *)context)->word, 1u, KOLK_RELAXED);
 }
@@ -622,7 +622,7 @@ static void test_locks(void **unused) {
     must_fail(&what, SCHEDULE_DEADLOCK, "deadlock");
 }
 
-/* Who pauses for no other reason than to be polite can still come between any two steps of another. */
+/* A thread that pauses only to be polite can still come between any two steps of another. */
 static void pause_and_store(void *context) {
     kolk_pause();
     kolk_store(&((state *)context)->x, 1u, KOLK_SEQ_CST);
@@ -644,7 +644,8 @@ static void test_a_pause_is_no_sleep(void **unused) {
     schedule_must_pass(&what);
 }
 
-/* Who waits by pausing can go on as soon as another has written, not only when all others have nothing to do. */
+/* A thread that waits by pausing can go on as soon as another has written, not only when all others have nothing to
+ * do. */
 static void pause_and_look(void *context) {
     state *s = (state *)context;
     bool paused = false;

@@ -288,7 +288,7 @@ static void play_refused_setting(const char *argument) {
     add_fake(&pool, "a");
 }
 
-/* Statistics that can't go where they should don't go elsewhere. */
+/* Statistics that can't go where they should go nowhere else. */
 static void test_a_setting_that_there_is_no_memory_for(void **state) {
     (void)state;
     assert_ending(run_scenario("refused setting", "text:/nowhere/at/all", NULL), 0, "");
@@ -411,7 +411,7 @@ static void test_threads_come_and_go_while_statistics_are_read(void **state) {
     assert_string_equal(listed(), "");
 }
 
-/* Each life adds 1 to `failed`: none is lost, though nobody but the registry counts them. */
+/* Each life adds 1 to `failed`: none is lost, though only the registry counts them. */
 static void play_threads(const char *argument) {
     pthread_t threads[THREADS];
     (void)argument;
@@ -457,7 +457,7 @@ static void *come_and_go(void *context) {
     return NULL;
 }
 
-/* The lock is free in a child, whatever the threads were doing that it has not got. */
+/* The lock is free in a child, whatever the threads that it does not have were doing. */
 static void test_forks_while_threads_are_at_work(void **state) {
     (void)state;
     static fake pools[THREADS];
@@ -511,7 +511,7 @@ static void play_ending(const char *argument) {
     fprintf(stderr, "main ends\n");
 }
 
-/* What is alive is said first, for nameless pools too; then come the statistics, if they are wanted. */
+/* Objects that are alive are reported first, for nameless pools too; then come the statistics, if they are wanted. */
 static void test_the_order_at_exit(void **state) {
     (void)state;
     const char *said = "main ends\nalive at exit: a\nalive at exit: \nalive at exit: b\n";
@@ -611,7 +611,7 @@ static void test_the_end_after_the_end(void **state) {
                   "removed\n");
 }
 
-/* Storage that is not there any more: nobody may look at it, if nobody asks for statistics. */
+/* Storage that is not there any more: nothing may look at it unless statistics are asked for. */
 static void play_unmapped(const char *argument) {
     (void)argument;
     fake *pool = mmap(NULL, sizeof *pool, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

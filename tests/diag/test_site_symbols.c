@@ -327,8 +327,8 @@ static void test_damaged_files(void **state) {
     assert_string_equal(function_at(&made, TEXT_START + 1), "zzzzz+0x1");
 }
 
-/* With the address of the call, and the path as one argument, whatever is in it; what it complains of is not heard; it
- * gets no file of ours but the end of the pipe. */
+/* With the address of the call, and the path as one argument, whatever is in it; its complaints are not heard; the only
+ * file of ours that it gets is the end of the pipe. */
 static void test_how_addr2line_is_called(void **state) {
     (void)state;
     static const char script[] =
@@ -355,7 +355,7 @@ static void test_how_addr2line_is_called(void **state) {
     assert_int_equal(status.st_size, 0);
 }
 
-/* By which the library does not know it for the program. */
+/* The first module, with a copy of its headers, by which the library does not recognise the program. */
 static int copy_first(struct dl_phdr_info *loaded, size_t size, void *copy) {
     static ElfW(Phdr) parts[40];
     (void)size;

@@ -118,7 +118,7 @@ static void assert_words(const char *text, const char *name, bool place) {
     assert_string_equal(text + length + 3 + digits, expected);
 }
 
-/* What is behind "fire+0xN" when addr2line is this script. */
+/* The words behind "fire+0xN" when addr2line is this script. */
 static const char *place_by(const char *script) {
     fire();
     make_addr2line(script);
@@ -168,7 +168,7 @@ static void test_places(void **state) {
     assert_words(words(last_call.site, true), "leave", true);
 }
 
-/* What the compiler has merged into a function is not where a reader of its name looks. */
+/* A reader of a function's name does not look in what the compiler has merged into it. */
 static void test_place_is_in_the_named_function(void **state) {
     (void)state;
     if (no_lines()) {
@@ -321,7 +321,7 @@ static void assert_place_by_path(const char *path, const char *expected) {
     assert_string_equal(text + 7 + strspn(text + 7, "0123456789abcdef"), expected);
 }
 
-/* Only what is named from the root counts: other folders are wherever somebody has left a file of that name. */
+/* Only folders named from the root count: other ones are wherever somebody has left a file of that name. */
 static void test_folders_of_path(void **state) {
     (void)state;
     static const char *const relative[] = {"", ":", "::", ".", "bin", "./bin", "bin:", ":bin", "../.", "nowhere:bin"};
@@ -358,8 +358,7 @@ static void test_folders_of_path(void **state) {
     close(here);
 }
 
-/* What this program says when it is run with the argument "site": has it more rights than its user, and where was
- * it? */
+/* With the argument "site" this program says: has it more rights than its user, and where was it? */
 static int say_site(void) {
     char text[200];
     fire();

@@ -1,6 +1,6 @@
 /* Sizes that tune themselves: random operations on core pools, odd names, every line of the file that is not
- * understood, and files that cannot be read. What all kinds make of it is in contracts/test_all_sizes.c. Each program
- * is this one run once more, since the environment is read once. */
+ * understood, and files that cannot be read. The tests for all kinds are in contracts/test_all_sizes.c. Each program is
+ * this one run once more, since the environment is read once. */
 #include "../help/test.h"
 
 #include "sizes_test.h"
@@ -121,7 +121,8 @@ static void test_random_peaks(void **state) {
 
 /* ---- Reading ----------------------------------------------------------------------------------------------------- */
 
-/* Tells the capacities of pools: in no scene, in that of the argument, and what those have then that were there. */
+/* Tells the capacities of pools: in no scene, in the argument's scene, and then of the pools that were there before
+ * it. */
 static void play_tell(const char *argument) {
     static kolk_pool pools[5], others[5], nameless;
     static KOLK_POOL_STORAGE(double, 8) memory[2];

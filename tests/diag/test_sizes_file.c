@@ -1,6 +1,6 @@
 // link: -pthread -Wl,--wrap=memcmp,--wrap=bcmp,--wrap=kolk_file_read
-/* The file of KOLK_STATS=sizes:FILE: what people wrote in it stays, what was measured is put between, and what is no
- * such file is left alone. What is measured is the business of test_sizes.c. */
+/* The file of KOLK_STATS=sizes:FILE: people's text in it stays, the measurements are put between, and a file that is
+ * none is left alone. How needs are measured is the business of test_sizes.c. */
 #define _XOPEN_SOURCE 700 /* symlink, lstat, chmod */
 #include "../help/system_calls.h"
 
@@ -176,8 +176,7 @@ static bool is_ours(const kolk_sizes_file *old, const char *line) {
     return false;
 }
 
-/* All lines of the old text that are nobody's but people's are in the new one, in their order. The last may have got an
- * end. */
+/* All lines of the old text that only people wrote are in the new one, in their order. The last may have got an end. */
 static void assert_kept(const kolk_sizes_file *old, const kolk_sizes_file *new) {
     word before = old->body, after = new->body, line, other = {"", 0};
     while (before.length && cut_off(&before, '\n', &line)) {
@@ -189,7 +188,8 @@ static void assert_kept(const kolk_sizes_file *old, const kolk_sizes_file *new) 
     }
 }
 
-/* Each need has one line in its section that says so; that of none may stand beside a size, which has to stay. */
+/* Each need has one line in its section that says so; a need of 0 may have its remark beside a size, which has to
+ * stay. */
 static void assert_written(const kolk_sizes_file *new, const kolk_records *needs) {
     for (const kolk_record *at = needs->first; at; at = at->next) {
         unsigned found = 0;
@@ -372,7 +372,7 @@ static void keep_sentence(const kolk_failure *failure, void *context) {
     snprintf(text + length, 2000 - length, "%s\n", failure->sentence);
 }
 
-/* What is wrong with the file. */
+/* The mistake in the file. */
 static const char *wrong_in(const kolk_sizes_file *file) {
     static char text[2000];
     text[0] = 0;
@@ -470,7 +470,7 @@ static void ignore_text(const char *text, size_t length, void *context) {
     (void)text, (void)length, (void)context;
 }
 
-/* A file that is slow to read: its first reader is told when to go on. */
+/* A file that is slow to read: its first reader waits until the test lets it go on. */
 static atomic_bool is_slow, is_reading, may_go_on;
 
 kolk_found __real_kolk_file_read(const char *name, kolk_text *text);
@@ -518,7 +518,7 @@ static void play_slow_file(const char *argument) {
     fprintf(stderr, "parent: %u, %u\n", first.capacity, second.capacity);
 }
 
-/* Forks and statistics do not wait for it; inits do. What is wrong in it is said once in each process. */
+/* Forks and statistics do not wait for it; inits do. Each mistake in it is reported once in each process. */
 static void test_a_file_that_is_slow(void **state) {
     (void)state;
     static const char *const wrong = BAD "1: \"x\" is not understood: POOL = SLOTS, [SCENE] or # COMMENT\n";
@@ -529,7 +529,7 @@ static void test_a_file_that_is_slow(void **state) {
 
 /* ---- How it is replaced ------------------------------------------------------------------------------------------ */
 
-/* Who has it open sees the old text, whole. */
+/* A reader that has it open sees the old text, whole. */
 static void test_it_is_replaced_at_once(void **state) {
     (void)state;
     char text[20] = "";

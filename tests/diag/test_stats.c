@@ -156,7 +156,7 @@ static void test_words_of_the_debug_mode(void **state) {
 
 #define REPLACED "\xef\xbf\xbd" /* U+FFFD */
 
-/* What a name becomes between quotes. "!": as it is. */
+/* A name, and what it becomes between quotes. "!": as it is. */
 static const struct {
     const char *name, *json, *label;
 } quoted[] = {
@@ -404,7 +404,7 @@ static void put_and_use(const char *piece, size_t length, void *context) {
     self->victim = NULL;
 }
 
-/* What is written are the pools that there were when it began. */
+/* The pools that there were when it began are written. */
 static void test_put_may_use_kolk(void **state) {
     (void)state;
     static fake pools[20];

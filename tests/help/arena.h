@@ -1,7 +1,7 @@
 // link: -Wl,--wrap=kolk_memory_reserve,--wrap=kolk_memory_commit,--wrap=kolk_memory_release
 /* arena.h: memory for scheduled tests, which make a million queues or pools in a row: from here, not from the system.
  *
- * One block at a time. To commit a page is to write to its first bytes: a thread that uses them and does not know of
+ * One block at a time. A commit writes to the first bytes of each page: so a thread that uses them and does not know of
  * the commit is a race, as it may not see the page yet. */
 #ifndef TESTS_ARENA_H
 #define TESTS_ARENA_H

@@ -24,7 +24,7 @@ static const struct debug_mode {
 
 #define DEBUG_MODES LENGTH_OF(debug_modes)
 
-/* What a descriptor says as .debug in the n-th of them, which begins here. */
+/* Begins the n-th of these ways; gives the .debug of its descriptors. */
 static inline const char *begin_debug_mode(size_t n) {
     setenv("KOLK_BYPASS", debug_modes[n % DEBUG_MODES].bypass, 1);
     return debug_modes[n % DEBUG_MODES].debug;

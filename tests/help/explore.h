@@ -81,7 +81,8 @@ static inline void sched_tell_story(void) {
 
 /* ---- Exploring --------------------------------------------------------------------------------------------------- */
 
-/* What starts threads knows nothing of them yet; they know all that it did; in the end it knows all that they did. */
+/* The test that starts threads knows nothing of them yet; they know all that it did; in the end it knows all that they
+ * did. */
 static inline void sched_run_test(void) {
     const schedule *what = sched.what;
     what->begin(what->context);
@@ -103,7 +104,7 @@ static void sched_run_thread(void) {
     sched.what->threads[sched.current - 1].body(sched.what->context);
     sched_me()->condition = SCHED_UNBORN;
     sched_switch();
-    abort(); /* nobody switches to who has ended */
+    abort(); /* no switch leads to a thread that has ended */
 }
 
 static inline void sched_set_up(unsigned i) {
@@ -138,20 +139,20 @@ static inline bool sched_run(uint64_t seed) {
     return report->end == SCHEDULE_PASSED;
 }
 
-/* Where a step is slow, or the plain build beside has taken them all, some schedules will do: those that this many
- * steps come to, or KOLK_TEST_SCHEDULE_STEPS, for each number of preemptions. The random ones, which come after them,
+/* Where a step is slow, or the plain build beside has taken them all, some schedules will do: for each number of
+ * preemptions, as many as this many steps allow, or KOLK_TEST_SCHEDULE_STEPS. The random ones, which come after them,
  * are of all kinds. */
 static inline uint64_t sched_enough_steps(void) {
     bool some = does_a_part() || KOLK_CHECKS == 0 || sizeof(void *) < 8;
     return number_from_environment("KOLK_TEST_SCHEDULE_STEPS", some ? 500000 : UINT64_MAX);
 }
 
-/* No schedule is left out: what one of them must reach is reached. */
+/* True if no schedule is left out: a state that one of them must reach is reached. */
 static inline bool schedules_are_all(void) {
     return sched_enough_steps() == UINT64_MAX && !getenv("KOLK_TEST_SCHEDULE");
 }
 
-/* All with so many preemptions: the tree of choices, depth first. The first run takes the first option of each. */
+/* All with this many preemptions: the tree of choices, depth first. The first run takes the first option of each. */
 static inline bool sched_explore_all(unsigned preemptions) {
     sched.bounds[SCHED_PREEMPTION] = preemptions;
     sched.trail_length = 0;

@@ -45,7 +45,7 @@ typedef struct scenario {
     void (*run)(const char *argument);
 } scenario;
 
-/* What a program has said to stderr, and how it ended (wait's status). */
+/* A program's words on stderr, and how it ended (wait's status). */
 typedef struct ending {
     int status;
     char text[20000];

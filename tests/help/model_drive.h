@@ -7,7 +7,7 @@ static inline uint32_t draw_random(void *state) {
     return (uint32_t)(next_random((uint64_t *)state) >> 32);
 }
 
-/* One after another, each of a length by chance and with a seed of its own, until so many operations are done. `look`
+/* One after another, each of a length by chance and with a seed of its own, until this many operations are done. `look`
  * sees each before it ends. */
 static inline void drive_models(uint64_t usual_seed, uint64_t usual_operations, void (*look)(const model *m)) {
     uint64_t seed = number_from_environment("KOLK_TEST_SEED", usual_seed), done = 0;

@@ -5,7 +5,7 @@
 
 #include "plain.h"
 
-#ifdef model_fail /* by the model, which knows better */
+#ifdef model_fail /* the model defines its own way */
 #elif defined(TESTS_TEST_H)
 #define model_fail(m, format, ...) fail_msg("%s, operation %" PRIu64 ": " format, (m)->what, (m)->step, __VA_ARGS__)
 #else

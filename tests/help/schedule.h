@@ -37,17 +37,18 @@
  * - nothing depends on addresses, time, or random numbers of the test's own; _Thread_local variables are shared by all;
  * - bodies use schedule_assert, never cmocka's asserts, which would jump to another stack; a failure that is told to
  *   kolk's handler is a failed assertion;
- * - what bodies of the test share goes through atomics.h too, or is named by KOLK_PLAIN_READ and KOLK_PLAIN_WRITE: else
- *   its races go unseen;
- * - a loop that waits for another thread pauses or sleeps; no step is taken while kolk_lock is held; an atomic where in
- *   the same schedule another one has been begins with a kolk_store, so that the former's values are not read;
+ * - bodies of the test share data through atomics.h too, or name it by KOLK_PLAIN_READ and KOLK_PLAIN_WRITE: else its
+ *   races go unseen;
+ * - a loop that waits for another thread pauses or sleeps; no step is taken while kolk_lock is held; an atomic in a
+ *   place where the same schedule has had another one begins with a kolk_store, so that the former's values are not
+ *   read;
  * - bodies make a call or two: the number of schedules grows with the power of the bound (some 200,000 short ones take
  *   a second). Spins before a sleep take no round at all (#ifdef KOLK_SCHEDULED): since a pause lets the others do all
  *   that they can, whatever comes after the spin is hardly ever reached; the same is true of rare steps that wait for
  *   milliseconds.
  *
- * What is found: a failed assertion, a data race, a deadlock (all sleep, for ever: so a lost wake-up), a livelock (more
- * than max_steps). What is chosen, and what it costs:
+ * It finds: a failed assertion, a data race, a deadlock (all sleep, for ever: so a lost wake-up), a livelock (more than
+ * max_steps). The choices, and what each costs:
  *
  *   free         who goes on when the running thread sleeps, pauses or ends
  *   preemption   who goes on instead of the running thread, before any of its steps
@@ -59,8 +60,8 @@
  * the highest goes on, and at two random steps the running one becomes the lowest (PCT: Burckhardt, Kothari, Musuvathi,
  * Nagarakatte, "A Randomized Scheduler with Probabilistic Guarantees", 2010), with surprises at random.
  *
- * Who pauses lets the others go on, and goes on when one of them has written, or by a preemption; if all pause, each
- * has its turn. The clock stands still but for 1 us a pause, and leaps to the next deadline when all sleep.
+ * A thread that pauses lets the others go on, and goes on when one of them has written, or by a preemption; if all
+ * pause, each has its turn. The clock stands still but for 1 us a pause, and leaps to the next deadline when all sleep.
  *
  * A failed schedule is told with the last steps of each thread and with all its choices that were not the first option,
  * as `number:option`. To take that one again: KOLK_TEST_SCHEDULE='name/12:1,40:2'; KOLK_TEST_SEED does so for random

@@ -1,4 +1,4 @@
-/* steps.h: one schedule of schedule.h: whose step is the next, and what it does. Included by that.
+/* steps.h: one schedule of schedule.h: which thread takes the next step, and what the step does. Included by that.
  *
  *     sched_reach: a choice, who goes on     the step itself: choices of weak.h     ... until the next sched_reach
  *
@@ -144,8 +144,8 @@ static inline bool sched_can_run(unsigned thread, bool in_a_hurry) {
     return true;
 }
 
-/* Who may go on: the running thread first, if it can, and any other in its place; else one in a hurry, so that those
- * who pause don't take turns. */
+/* The threads that may go on: the running one first, if it can, and any other in its place; else one in a hurry, so
+ * that those that pause don't take turns. */
 static inline unsigned sched_able(unsigned able[WEAK_THREADS]) {
     unsigned n = 0;
     bool goes_on = sched_can_run(sched.current, true);
@@ -169,7 +169,7 @@ static inline void sched_pass_time(int64_t now) {
     }
 }
 
-/* Nobody can go on: those that pause must, though nothing has changed; if there are none, it is time. */
+/* Nobody can go on: those that pause must, though nothing has changed; if there are none, time passes. */
 static inline void sched_resume_somebody(void) {
     bool paused = false;
     int64_t next = KOLK_FOREVER.ns;
@@ -354,7 +354,7 @@ bool kolk_wait(uint32_t *word, uint32_t expected, kolk_deadline deadline) {
     return !me->timed_out;
 }
 
-/* The one who has slept longest, as Linux does it. */
+/* The thread that has slept longest, as Linux does it. */
 static inline sched_thread *sched_sleeper(const uint32_t *word) {
     sched_thread *first = NULL;
     for (unsigned i = 0; i < sched.count; i++) {
@@ -368,7 +368,7 @@ static inline sched_thread *sched_sleeper(const uint32_t *word) {
 void kolk_wake(uint32_t *word, uint32_t n) {
     sched_reach();
     weak_atomic *atomic =
-        weak_place(word, sizeof *word, "a word"); /* which is not read: who slept there may have gone */
+        weak_place(word, sizeof *word, "a word"); /* it is not read: the sleeper may have gone */
     bool is_known = atomic->run == weak.run;
     if (is_known) weak_wake(atomic, sched.current);
     uint32_t woken = 0;

@@ -13,7 +13,7 @@
 
 #include "plain.h"
 
-/* What this program was compiled for. */
+/* The tools that this program was compiled for. */
 #if defined(__has_feature)
 #define KOLK_TEST_SANITIZER(name) __has_feature(name)
 #else
@@ -52,8 +52,8 @@ static inline bool does_a_part(void) {
  * CMakePresets.json. */
 #define END_IF_IT_HANGS() alarm(600)
 
-/* Under qemu-user, what a program sees of its own process (its memory, its executable, what is said when it dies) is
- * the emulator's. Tests of that are left out then, as where there is no /proc, or skipped. NULL: there is none. */
+/* Under qemu-user, a program sees the emulator's memory and executable instead of its own, and the emulator's words
+ * when it dies. Tests of that are left out then, as where there is no /proc, or skipped. NULL: there is none. */
 static inline const char *emulator(void) {
     const char *name = getenv("EMULATOR");
     return name && *name ? name : NULL;

@@ -42,7 +42,7 @@ static inline void begin_random_work(uint64_t usual_operations) {
 
 /* The beginning of a job. */
 typedef struct worker {
-    void *(*work)(void *job); /* what a thread does of it, until it is done or this thread's life is over */
+    void *(*work)(void *job); /* a thread's part of it, until it is done or this thread's life is over */
     bool done;
     uint32_t lives; /* of threads that worked at it, one after another */
     pthread_t thread;
@@ -71,7 +71,7 @@ static inline void join_job(const void *job) {
     REQUIRE(pthread_join(((const worker *)job)->thread, NULL) == 0);
 }
 
-/* Where nobody is at work but who was interrupted or sleeps. */
+/* Where only threads that were interrupted or sleep are at work. */
 static inline void run_on_one_core(void (*const *tests)(void **state), size_t n, void **state) {
     cpu_set_t all, one;
     assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);

@@ -7,21 +7,21 @@
  * One step after the other is the memory of a machine with one processor, on which a missing release or a missing
  * seq_cst never shows. So each atomic keeps its last stores, and a load may give any from which nothing keeps it:
  *
- *   W1 coherence: t reads no store older than one that something which t knows of has read or written.
+ *   W1 coherence: t reads no store older than one that some operation which t knows of has read or written.
  *   W2 what t knows is a vector clock (Lamport 1978; Mattern 1989): all that it did, and all that the writer knew whose
  *      store it read, if that was a release and this is an acquire.
  *   W3 a read-modify-write reads the newest store, and hands on the release that it overwrites, whatever its own order
  *      is. Any other store ends that (C++20; C11 let the writer's own relaxed stores hand it on as well).
  *   W4 a seq_cst load reads nothing older than the last seq_cst store. These operations stand in the one order in which
  *      the steps are taken; they make nothing else known than release and acquire do.
- *   W5 a sleeper's look at its word is a seq_cst load, and gives no store older than who woke that word before knew.
+ *   W5 a sleeper's look at its word is a seq_cst load, and gives no store older than the last waker of that word knew.
  *   W6 a byte of plain memory may be read if its last write is known, and written if all its reads are as well: all
  *      else is a data race, whoever came first (Flanagan and Freund, "FastTrack", 2009).
  *
- * The idea of loads that choose from a history is Vyukov's (Relacy, 2008). What is left out: a store that is read
- * before it is made (a relaxed load that is delayed beyond a later store), stores older than the last WEAK_HISTORY, and
- * the choice of a failed compare-exchange, which sees the newest. So what is found is a real error; what is not found
- * may be one. */
+ * The idea of loads that choose from a history is Vyukov's (Relacy, 2008). Left out are: a store that is read before it
+ * is made (a relaxed load that is delayed beyond a later store), stores older than the last WEAK_HISTORY, and the
+ * choice of a failed compare-exchange, which sees the newest. So each error that is found is real, and others may go
+ * unfound. */
 #ifndef TESTS_WEAK_H
 #define TESTS_WEAK_H
 
@@ -37,7 +37,7 @@
 #define WEAK_ATOMICS 256u  /* a power of 2 */
 #define WEAK_BYTES   4096u /* a power of 2 */
 
-/* Who tells the test that it can't go on. */
+/* Tells the test that it can't go on. */
 _Noreturn static void sched_stop(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 typedef struct weak_clock {

@@ -16,7 +16,7 @@
 
 #define SIZE 32 /* bytes of an object */
 
-/* What only the program with the mistake does, and what only its clean twin does. */
+/* Statements of the program with the mistake only, and of its clean twin only. */
 #ifdef CLEAN
 #define WRONG(call) (void)0
 #define RIGHT(call) call

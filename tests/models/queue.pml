@@ -2,16 +2,16 @@
  * tries every order in which their steps can follow each other. tests/models/queue.sh runs it.
  *
  * Each inline is the function of queue.c that has its name; each d_step, and each statement outside of one, is one
- * atomic operation there, or as much of a lock's body as others see at once. Left out is what changes nothing about sleep:
+ * atomic operation there, or as much of a lock's body as others see at once. All that does not affect sleep is left out:
  *
- *     tickets and cells      are counts: something[POP] items, something[PUSH] cells with room. Who takes one at its
- *                            end leaves one to the other. A cell between ticket and turn is waited for: no sleep.
+ *     tickets and cells      are counts: something[POP] items, something[PUSH] cells with room. A take at one end leaves
+ *                            one to the other. A cell between ticket and turn is waited for: no sleep.
  *     look_for_a_while       looks without a result write nothing
- *     kolk_wait, kolk_wake   who is `called` goes on: a wake follows each store, and one for no reason only looks again
+ *     kolk_wait, kolk_wake   a `called` thread goes on: a wake follows each store, and one for no reason only looks again
  *     times                  a deadline, and the millisecond after which the gate is held, pass at any moment or never
  *     kolk_queue_fd          is not here
  *
- * What is proved, each word by each run that has to do with it:
+ * Proved, each line by each run that has to do with it:
  *
  *     S1  when nothing can move any more, nobody sleeps at an end that has something for it: no wake-up is lost
  *     S2  ... nor when the queue has ended, nor with an ending behind it, whatever came later (but for a pop, where a close
@@ -19,14 +19,14 @@
  *     S3  a pop gives CLOSED only if the queue was closed and empty at one moment of the call
  *     S4  the gate is not held when the line is empty
  *     S5  only the first in line holds the gate
- *     served (FAIR)  who waits is served as long as the others go on, whoever else comes at the right moment
+ *     served (FAIR)  a waiter is served as long as the others go on, even if others come at the right moment
  *
  * -DBUG=n puts in a mistake that must be found:
  *
- *     1  `asleep` is set after the last look, not before      4  who leaves does not look whether the queue has ended
- *     2  who leaves does not call the next                    5  who waits takes no note of an ending
+ *     1  `asleep` is set after the last look, not before      4  a leaver does not look whether the queue has ended
+ *     2  a leaver does not call the next                      5  a waiter takes no note of an ending
  *     3  `asleep` is looked at before the ticket is taken     6  nobody ever holds the gate
- *     7  who waits takes note of the last ending only         8  whoever was called in vain holds the gate
+ *     7  a waiter takes note of the last ending only          8  a waiter called in vain holds the gate
  *
  * More definitions: PUSHERS, POPPERS, CAPACITY. ALL_DEADLINES=1: some operations have one, or are KOLK_NOW. FAIR=n:
  * threads go on for ever, and thread n (from 1) is looked at. ENDER=n, one more thread: 1 close, 2 shutdown, 3 either and

@@ -43,8 +43,8 @@ one_ends="$line -DTIMES=2"
   run 0 "an end, and shutdown or reopen" -DPUSHERS=1 -DPOPPERS=1 -DCAPACITY=1 -DTIMES=2 -DENDER=3
   run 0 "two endings and reopens" -DPUSHERS=1 -DPOPPERS=1 -DCAPACITY=1 -DTIMES=2 -DENDER=5
   run 0 "clear" -DPUSHERS=2 -DPOPPERS=1 -DCAPACITY=2 -DTIMES=2 -DENDER=4
-  run 0 "who pushes is served" -DPUSHERS=1 -DPOPPERS=2 -DCAPACITY=1 -DFAIR=1
-  run 0 "who pops is served" -DPUSHERS=1 -DPOPPERS=2 -DCAPACITY=1 -DFAIR=2
+  run 0 "a pusher is served" -DPUSHERS=1 -DPOPPERS=2 -DCAPACITY=1 -DFAIR=1
+  run 0 "a popper is served" -DPUSHERS=1 -DPOPPERS=2 -DCAPACITY=1 -DFAIR=2
   run 1 "mistake 1, asleep set too late, is found" $line -DBUG=1
   run 1 "mistake 2, leaving without calling the next, is found" $line -DBUG=2
   run 1 "mistake 3, looking at asleep too early, is found" $line -DBUG=3

@@ -1,7 +1,7 @@
 // link: -pthread
 /* pthread_cancel: no call of kolk is a cancellation point, not even one that waits. Each call is made by a thread whose
- * cancellation is pending already; it must return from it, able to be cancelled as before, and what it needed a lock
- * for must go on for others. Where it does not, an alarm ends the program. */
+ * cancellation is pending already; it must return from it, able to be cancelled as before, and the locks that it needed
+ * must be free for others. Where it does not, an alarm ends the program. */
 #include "../help/test.h"
 
 #include <fcntl.h>
@@ -71,7 +71,7 @@ static void deinit_pool(void) {
     kolk_pool_deinit(&pool);
 }
 
-/* What the child gives is 0, and it has not been ended by an alarm. */
+/* The child must give 0, and an alarm must not have ended it. */
 static void await(pid_t child) {
     int status;
     assert_true(child > 0);
@@ -203,7 +203,7 @@ static void test_polled_queue(void **state) {
     }
     assert_true(kolk_queue_fd(&queue, KOLK_WRITABLE) >= 0);
     for (int i = 0; i < 3; i++) {
-        assert_true(returns(push)); /* sets what is polled by those who pop */
+        assert_true(returns(push)); /* sets the event that poppers poll */
         assert_int_equal(status, KOLK_OK);
         assert_true(returns(push)); /* resets its own */
         assert_int_equal(status, KOLK_FULL);

@@ -65,8 +65,8 @@ static void test_deadlines(void **state) {
     alarm(0);
 }
 
-/* So many seconds from now on do not fit 32 bits. Whoever sleeps so long sleeps: no sleep is over before the wake, be
- * it by a deadline that is none or for no reason, which happens now and then, but not a thousand times. */
+/* Deadlines this many seconds away do not fit 32 bits. No sleep until one of them is over before the wake: not by a
+ * wrong deadline, nor for no reason, which happens now and then, but not a thousand times. */
 enum { MOST_SLEEPS = 1000 };
 
 typedef struct long_sleep {
@@ -150,7 +150,7 @@ static void test_wake_of_all(void **state) {
     }
 }
 
-/* One wake for each; those who come too late find the new value. */
+/* One wake for each; threads that come too late find the new value. */
 static void test_wakes_one_by_one(void **state) {
     (void)state;
     for (unsigned i = 0; i < 20; i++) {
@@ -163,7 +163,7 @@ static void test_wakes_one_by_one(void **state) {
     }
 }
 
-/* Two who hand a ball to and fro, sleeping whenever it is not theirs: no wake-up gets lost in thousands. */
+/* Two threads hand a ball to and fro, sleeping whenever it is not theirs: no wake-up gets lost in thousands. */
 static void *play(void *context) {
     uint32_t *ball = (uint32_t *)context;
     for (uint32_t turn = 1; turn < 4000; turn += 2) {
@@ -188,7 +188,7 @@ static void test_hand_over(void **state) {
     assert_int_equal(ball, 4000);
 }
 
-/* A signal is no time-out and no end of the sleep of who loops. */
+/* A signal is no time-out, and does not end the sleep of a thread that loops. */
 static uint32_t signals;
 
 static void count_signal(int number) {
@@ -249,7 +249,7 @@ static void test_numbers_of_threads(void **state) {
     assert_false(kolk_thread_is_gone(0));
     assert_false(kolk_thread_has_ended(0));
     if (!kolk_thread()) skip(); /* the system has none */
-    skip_if_emulated();         /* whose threads end later than they say */
+    skip_if_emulated();         /* its threads end later than they say */
     for (int i = 0; i < 4; i++) {
         meet(&people[i]);
         assert_true(people[i].number != kolk_thread());
@@ -370,8 +370,8 @@ static void test_numbers_in_namespaces(void **state) {
     assert_int_equal(result, 0);
 }
 
-/* Of a process that was made behind pthread_atfork's back nothing is known: so nobody who was there before is taken for
- * dead. */
+/* Nothing is known of a process that was made behind pthread_atfork's back: so no thread that was there before is taken
+ * for dead. */
 pid_t _Fork(void) __attribute__((weak)); /* NOLINT(readability-redundant-declaration): only since glibc 2.34 */
 
 static void *look_for_first(void *number) {
@@ -395,7 +395,7 @@ static void test_numbers_of_a_silent_child(void **state) {
         if (kolk_thread() != me || look_for_first(&me)) _exit(1);
         if (pthread_create(&thread, NULL, look_for_first, &me) != 0 || pthread_join(thread, &gone) != 0) _exit(2);
         if (gone) _exit(3);
-        child = fork(); /* whose child is known again */
+        child = fork(); /* this one's child is known again */
         if (child == 0) {
             if (pthread_create(&thread, NULL, look_for_first, &me) != 0 || pthread_join(thread, &gone) != 0) _exit(2);
             _exit(gone ? 4 : 0);
@@ -524,11 +524,11 @@ static void test_locks_through_forks(void **state) {
     }
 }
 
-/* Those who sleep when a process forks are not in its child, and hold nobody up there. */
+/* Threads that sleep when a process forks are not in its child, and hold nobody up there. */
 static void test_sleepers_through_forks(void **state) {
     (void)state;
     skip_if_emulated();
-    static bedroom room; /* which the ball is in as well */
+    static bedroom room; /* the ball is in it as well */
     pthread_t threads[SLEEPERS], other;
     room = (bedroom){.word = 0};
     start(threads, sleep_until_changed, &room);

@@ -1,6 +1,6 @@
-/* model.h: a slot map beside a model of it that has read slotmap.h only: an array in which every handle is looked
- * for from the start. Each operation is done to both and compared. Choices come from `draw`, random or the bytes of a
- * fuzzer. In a test, include test.h first. */
+/* model.h: a slot map beside a model of it that knows slotmap.h only: an array in which every handle is looked for from
+ * the start. Each operation is done to both and compared. Choices come from `draw`, random or the bytes of a fuzzer. In
+ * a test, include test.h first. */
 #ifndef TESTS_SLOTMAP_MODEL_H
 #define TESTS_SLOTMAP_MODEL_H
 
@@ -93,7 +93,7 @@ static inline bool model_is_foreign(const model *m, kolk_handle handle) {
     return handle.bits >> 32 && ((uint32_t)handle.bits ^ m->map.tag) >> bits;
 }
 
-/* A look at this handle, which is of no object: counted, and in debug mode reported, if it is of another pool. */
+/* Looks up this handle, which is of no object: counted, and in debug mode reported, if it is of another pool. */
 static inline void model_note(model *m, kolk_handle handle) {
     if (!model_is_foreign(m, handle)) return;
     m->wrong_pool++;
@@ -338,7 +338,7 @@ static inline void model_step(model *m) {
 
 /* ---- Life -------------------------------------------------------------------------------------------------------- */
 
-/* What the debug mode of this map can have. */
+/* The settings that this map's debug mode can have. */
 static inline uint32_t model_flags(const model *m) {
     const char *text = m->desc.debug ? m->desc.debug : "";
     uint32_t flags = strstr(text, "fill") ? KOLK_DEBUG_FILL : 0;

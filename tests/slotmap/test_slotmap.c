@@ -291,7 +291,7 @@ static void test_memory_size_is_exact(void **state) {
             desc.memory_size = bytes - 1;
             assert_int_equal(kolk_slotmap_init(&map, &desc), KOLK_MEMORY_TOO_SMALL);
             desc.memory_size = bytes;
-            for (int fit = 0; fit < 2; fit++) { /* as many as fit: so many */
+            for (int fit = 0; fit < 2; fit++) { /* the capacity, or as many as fit */
                 desc.capacity = fit ? 0 : capacity;
                 make_map(&map, &desc);
                 assert_int_equal(kolk_slotmap_available(&map), capacity);
@@ -358,7 +358,7 @@ static void test_trim_gives_back(void **state) {
     end_map(&map);
 }
 
-/* Even with the setting `move`, which does without for once. */
+/* Even with the setting `move`, which moves nothing for once. */
 static void test_a_removal_needs_no_memory(void **state) {
     (void)state;
     for (int moves = 0; moves < 2; moves++) {

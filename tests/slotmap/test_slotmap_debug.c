@@ -71,7 +71,7 @@ static void test_a_write_to_a_vacated_place(void **state) {
 
 /* ---- move -------------------------------------------------------------------------------------------------------- */
 
-/* What may have moved everything. */
+/* Calls that may have moved everything. */
 static int compare_letters(const void *a, const void *b, void *context) {
     (void)context;
     return *(const char *)a - *(const char *)b;
@@ -258,7 +258,7 @@ static void note_and_jump(const kolk_failure *failure, void *context) {
     longjmp(out_of_handler, 1);
 }
 
-/* Damage is reported before anything is done, so that who jumps out of the report has the map as it was. */
+/* Damage is reported before anything is done: a handler that jumps out of the report leaves the map as it was. */
 static void test_deinit_may_be_jumped_out_of(void **state) {
     (void)state;
     static kolk_slotmap map;
@@ -328,8 +328,7 @@ static void test_bypass_tells_tools_of_every_place(void **state) {
         kolk_slotmap_clear(&map);
         add_letter(&map, 'f');
         end_map(&map);
-        make_map(&map,
-                 &(kolk_slotmap_desc){.object_size = 12, .debug = settings[i]}); /* of none, there is nothing to tell */
+        make_map(&map, &(kolk_slotmap_desc){.object_size = 12, .debug = settings[i]}); /* a map without places */
         assert_null(kolk_slotmap_add(&map, NULL));
         end_map(&map);
     }

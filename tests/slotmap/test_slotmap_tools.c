@@ -1,6 +1,6 @@
 // link: -Wl,--wrap=kolk_tools_hide,--wrap=kolk_tools_show
-/* What memory tools are told of a slot map's places, with KOLK_BYPASS=1: the program may touch those of objects, and no
- * others, byte by byte. That tools make reports of it is for tests/tools to show. */
+/* The library's words to memory tools about a slot map's places, with KOLK_BYPASS=1: the program may touch those of
+ * objects, and no others, byte by byte. The tools' reports are in tests/tools. */
 #include "../help/debug_test.h"
 
 #include "slotmap_test.h"
@@ -83,7 +83,7 @@ static void test_places(void **state) {
             assert_told(&map);
             if (map.objects != before) assert_hidden(before, before + (size_t)map.capacity * map.stride, true);
         }
-        for (int i = 0; i < 12; i++) { /* by which the blocks of the setting move are in use again */
+        for (int i = 0; i < 12; i++) { /* then the blocks of the setting move are in use again */
             kolk_slotmap_remove(&map, add_letter(&map, 'b'));
             assert_told(&map);
         }

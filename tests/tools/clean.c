@@ -56,7 +56,7 @@ static void expect(kolk_status rule) {
     failures.count = 0;
 }
 
-/* What is reported in debug mode only. */
+/* Mistakes that are reported in debug mode only. */
 static void allow(kolk_status rule) {
     if (failures.count) expect(rule);
 }
@@ -292,13 +292,13 @@ static void use_hooks(kolk_reuse reuse) {
     REQUIRE(voices_trim(&pool) == 0);
     voices_clear(&pool);
     REQUIRE(calls.resets == 11);
-    REQUIRE(voices_alloc(&pool)->uses >= 1); /* what setup and its users made lives on */
+    REQUIRE(voices_alloc(&pool)->uses >= 1); /* the work of setup and of its users lives on */
     voices_deinit(&pool);
     allow(KOLK_LEAK);
     REQUIRE(calls.resets == 12 && calls.teardowns == 8);
 }
 
-/* Who makes room, and the order of births. */
+/* Ways to make room, and the order of births. */
 static void evicted(void *object, void *context) {
     REQUIRE(((voice *)object)->uses == 1 && context == &calls);
     calls.resets++;

@@ -69,7 +69,7 @@ PLACE void decide_after_free(void) {
     decide(&object->bytes[3]);
 }
 
-/* Which the pool reports. */
+/* The pool reports this one. */
 PLACE void double_free(void) {
     thing *object = allocate();
     release(object);
