@@ -1,6 +1,6 @@
-/* backoff.cc: what the constants cost and bring by which a waiter of src/queue/queue.c looks again before it sleeps:
- * for how long (look_ns), from which pause on, and up to which, before it gives way between two looks. Prints CSV as
- * queue.cc does; the queue is named look/shortest/longest, in nanoseconds. */
+/* backoff.cc: the costs and gains of the constants by which a waiter of src/queue/queue.c looks again before it sleeps:
+ * for how long (look_ns), and from which pause to which, before it gives way between two looks. Prints CSV as queue.cc
+ * does; the queue is named look/shortest/longest, in nanoseconds. */
 #include "backoff.h"
 #include "queues.h"
 #include "threads.h"

@@ -72,7 +72,7 @@ struct kolk {
     }
 };
 
-/* What the optimiser may not look behind. */
+/* The optimiser may not look behind this. */
 inline ped *hidden(ped *object) {
     benchmark::DoNotOptimize(object);
     benchmark::ClobberMemory();

@@ -2,7 +2,7 @@
  *
  * Every allocator is a class with alloc() and free(object). The loops hide the object and all of memory from the
  * optimiser (DoNotOptimize, ClobberMemory) after each alloc and each free: otherwise a free and the alloc that follows
- * it are folded into one, which no program that does something in between could profit from. */
+ * it are folded into one, and a program that does something in between could not profit from that. */
 #ifndef KOLK_BENCH_CHURN_H
 #define KOLK_BENCH_CHURN_H
 
@@ -40,7 +40,7 @@ struct no_allocator {
     void free(void *) {}
 };
 
-/* A malloc, which needs not be told how many. */
+/* A malloc, which need not be told how many. */
 template <typename malloc> struct unbounded : malloc {
     explicit unbounded(size_t) {}
 };

@@ -1,14 +1,14 @@
-/* components.cc: the question of the article on component pools: vector, list, or a pool with holes? For so many slots
- * and so many of them alive, after they were born and died at random for long: what it takes to remove a component at
- * random, to add one, and to visit each (x += dx, y += dy); and how many are visited side by side, on average, before a
- * gap.
+/* components.cc: the question of the article on component pools: vector, list, or a pool with holes? For several
+ * numbers of slots and shares of them alive, after components were born and died at random for long: the time to remove
+ * a component at random, to add one, and to visit each (x += dx, y += dy); and how many are visited side by side, on
+ * average, before a gap.
  *
  * Usage: components [SLOTS...], by default 1000 100000 1000000. Prints CSV: times in nanoseconds for each component,
  * medians of ROUNDS rounds in which the containers take turns, in an order that is random each time.
  *
  * How they are born and die: all slots are filled, and components die at random until the share is reached; then each
  * that is alive dies as likely as any other, and births at a constant rate keep the number about the same, for 10 lives
- * of a component on average. (Nothing of that changes a packed vector, which is just filled.) After that, a BATCH is
+ * of a component on average. (None of that changes a packed vector, which is just filled.) After that, a BATCH is
  * removed, picked beforehand, and as many are added; a batch is so small that holes stay as they are. Where a removal
  * is O(n) and slots are a million, a batch has FEW. */
 #include "components.h"

@@ -238,7 +238,7 @@ template <kolk_reuse reuse> struct kolk_components {
 
 KOLK_SLOTMAP_TYPE(component_map, component)
 
-/* Packed like vector_swap; who keeps a component keeps a handle. */
+/* Packed like vector_swap; an owner keeps a handle of a component. */
 struct slot_map {
     using place = component_map_handle;
     static constexpr bool packed = false, linear = false;

@@ -2,10 +2,10 @@
  * Prints CSV: nanoseconds, medians of rounds in which all lines of a workload take turns in random order; of latency
  * also p99 and p99.9.
  *
- *     throughput   8-byte items from so many producers to so many consumers (1P1C ...), ns an item; "alone": one thread
+ *     throughput   8-byte items from m producers to n consumers (1P1C ...), ns an item; "alone": one thread
  *                  pushes and pops in turn, ns an operation
  *     sizes        the same with larger items, 1P1C
- *     contention   so many threads, each of which pushes and pops in turn, ns an operation
+ *     contention   n threads, each of which pushes and pops in turn, ns an operation
  *     latency      how old an item is at a consumer that waits: asleep (one item each 200 us) or still looking (each 2,
  *                  20 us); a round trip through two queues
  *

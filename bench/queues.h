@@ -154,7 +154,8 @@ template <typename item> struct tbb_queue {
     };
 };
 
-/* What one writes by hand: a ring, a mutex, two condition variables, and no call of them unless somebody waits. */
+/* A queue as one writes it by hand: a ring, a mutex, two condition variables, and no call of them unless somebody
+ * waits. */
 template <typename item> struct condition_queue {
     static constexpr size_t batch = 1;
     std::mutex lock;
@@ -217,7 +218,7 @@ template <typename item> struct glib_queue {
     };
 };
 
-/* Has nothing to wait by: who finds nothing yields, which burns a processor for as long as it waits. */
+/* Has nothing to wait by: a thread that finds nothing yields, which burns a processor for as long as it waits. */
 template <typename item> struct boost_queue {
     static constexpr size_t batch = 1;
     boost::lockfree::queue<item, boost::lockfree::capacity<queue_capacity>> queue;

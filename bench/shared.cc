@@ -2,7 +2,7 @@
  * [WORKLOAD...], by default all. Prints CSV: nanoseconds for one alloc and one free of a 64-byte object whose first 8
  * bytes are written in between, medians of rounds in which all lines of a workload take turns in random order.
  *
- *     churn      each of so many threads frees a random one of its 256 objects and allocates another; processor time
+ *     churn      each of n threads frees a random one of its 256 objects and allocates another; processor time
  *     ring       one thread allocates, the other frees, through a ring; "read": it reads the 8 bytes before
  *     hand_over  each of two threads allocates, and frees what the other allocated, in random order, 1,024 at a time
  *
@@ -73,8 +73,8 @@ template <typename pool> samples churn(pool &shared, unsigned threads, size_t co
 /* ---- ring and hand_over ------------------------------------------------------------------------------------------ */
 
 /* One thread pushes, one pops. Each looks at the other's position only when it has come to where that was last seen.
- * Who looks in vain pauses for a microsecond: the other gets ahead meanwhile, and a cache line brings many items
- * then. */
+ * A thread that looks in vain pauses for a microsecond: the other gets ahead meanwhile, and a cache line brings many
+ * items then. */
 class ring {
     static constexpr size_t length = 2048;
     alignas(128) std::atomic<size_t> tail{0};

@@ -1,4 +1,4 @@
-/* sharers.h: what shared.cc measures: whatever gives 64-byte objects to many threads, all in one form:
+/* sharers.h: what shared.cc measures: the ways to give 64-byte objects to many threads, all in one form:
  *
  *     mutex_list shared;
  *     mutex_list::user mine(shared);     // one a thread
@@ -48,7 +48,7 @@ template <typename malloc> struct shared_malloc {
     };
 };
 
-/* What one writes by hand. */
+/* A shared list as one writes it by hand. */
 struct mutex_list {
     union slot {
         thing live;

@@ -43,8 +43,8 @@ inline void stay_on(unsigned processor) {
     pthread_setaffinity_np(pthread_self(), sizeof only, &only);
 }
 
-/* make(n) in each of so many threads and, when all have made theirs, run(n, what it made); the nanoseconds from then
- * until the last has done. What was made lives until then, as others may use it. */
+/* make(n) in each of this many threads and, when all have made theirs, run(n, what it made); the nanoseconds from then
+ * until the last has done. All that was made lives until then, as others may use it. */
 template <typename made_of_n, typename run_of_made>
 double together(unsigned threads, placement where, made_of_n make, run_of_made run) {
     std::atomic<unsigned> there{0};
@@ -71,7 +71,7 @@ double together(unsigned threads, placement where, made_of_n make, run_of_made r
     return *std::max_element(ends.begin(), ends.end()) - begin;
 }
 
-/* body(n) in each of so many threads. */
+/* body(n) in each of this many threads. */
 template <typename body_of_n> double together(unsigned threads, placement where, body_of_n body) {
     return together(
         threads, where, [](unsigned n) { return n; }, [&](unsigned n, unsigned) { body(n); });
@@ -79,7 +79,7 @@ template <typename body_of_n> double together(unsigned threads, placement where,
 
 using samples = std::vector<double>;
 
-/* `count` items from each of so many producers to so many consumers: nanoseconds an item. */
+/* `count` items from each of these producers to these consumers: nanoseconds an item. */
 template <typename queue, typename item>
 samples hand_over(queue &shared, unsigned from, unsigned to, placement where, size_t count) {
     std::atomic<uint64_t> sum{0};
@@ -105,7 +105,7 @@ samples hand_over(queue &shared, unsigned from, unsigned to, placement where, si
     return {spent / static_cast<double>(count * from)};
 }
 
-/* Each of so many threads pushes a batch and pops as many: nanoseconds an operation on one item. */
+/* Each of these threads pushes a batch and pops as many: nanoseconds an operation on one item. */
 template <typename queue, typename item> samples push_and_pop(queue &shared, unsigned threads, size_t count) {
     double spent = together(threads, placement::APART, [&](unsigned) {
         typename queue::user mine(shared);

@@ -2,7 +2,7 @@
  * the pointers travel, no letter is copied, and none has to go back to the thread that made it.
  *
  * The pool is what keeps the writers from running ahead: when all letters are on their way, alloc_wait waits for one
- * that a reader frees, and the writer who has waited longest gets it. */
+ * that a reader frees, and the writer that has waited longest gets it. */
 #include <kolk/kolk.h>
 #include <pthread.h>
 #include <stdio.h>
