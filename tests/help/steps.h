@@ -367,8 +367,7 @@ static inline sched_thread *sched_sleeper(const uint32_t *word) {
 
 void kolk_wake(uint32_t *word, uint32_t n) {
     sched_reach();
-    weak_atomic *atomic =
-        weak_place(word, sizeof *word, "a word"); /* it is not read: the sleeper may have gone */
+    weak_atomic *atomic = weak_place(word, sizeof *word, "a word"); /* it is not read: the sleeper may have gone */
     bool is_known = atomic->run == weak.run;
     if (is_known) weak_wake(atomic, sched.current);
     uint32_t woken = 0;
