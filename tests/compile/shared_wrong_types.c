@@ -1,5 +1,6 @@
 // expect: error: (incompatible|assignment to)
-// flags: -Wpedantic -Wconversion -Wshadow -Wincompatible-pointer-types
+// c++: error: (convert|no known conversion|no matching function|incompatible|static_cast)
+// flags: -Wpedantic -Wconversion -Wshadow
 // variant: ALLOC_ANOTHER_TYPE
 // variant: ALLOC_OF_THE_POOL
 // variant: WAIT_FOR_ANOTHER_TYPE
