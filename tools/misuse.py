@@ -35,6 +35,7 @@ class Column:
 
 
 KOLK = ()
+SHARED = ("-DSHARED",)
 MALLOC = ("-DMALLOC",)
 ASAN = ("-fsanitize=address",)
 NO_DEAD_VALUES = {"LSAN_OPTIONS": "use_stacks=0:use_registers=0"}  # on the stack they hide a leak now and then
@@ -55,10 +56,10 @@ TABLES = [
         Column("memcheck", KOLK, runner=MEMCHECK, kind="packed"),
     ],
     [  # of the shared pool
-        Column("kolk", KOLK, kind="shared"),
-        Column("`KOLK_DEBUG=all`", KOLK, {"KOLK_DEBUG": "all"}, kind="shared"),
-        Column("ASan", KOLK + ASAN, NO_DEAD_VALUES, kind="shared"),
-        Column("memcheck", KOLK, runner=MEMCHECK, kind="shared"),
+        Column("kolk_shared", SHARED, kind="shared"),
+        Column("`KOLK_DEBUG=all`", SHARED, {"KOLK_DEBUG": "all"}, kind="shared"),
+        Column("ASan", SHARED + ASAN, NO_DEAD_VALUES, kind="shared"),
+        Column("memcheck", SHARED, runner=MEMCHECK, kind="shared"),
     ],
 ]
 
@@ -77,17 +78,19 @@ REPORTS = [
 class Program:
     def __init__(self, source):
         self.source = source
-        directives = dict(re.findall(r"^// (row|only): (.+)$", source.read_text(), re.M))
+        directives = dict(re.findall(r"^// (row|only|also): (.+)$", source.read_text(), re.M))
         self.title = directives["row"]
         self.only_kolk = directives.get("only") == "kolk"
-        self.kind = next((kind for kind in KINDS if source.stem.startswith(kind)), None)
+        self.kinds = [next((kind for kind in KINDS if source.stem.startswith(kind)), None)]
+        if "also" in directives:
+            self.kinds.append(directives["also"])
 
     def place(self):
         group = [self.source.stem.startswith(name) for name in GROUPS].index(True)
         return group, self.source.stem
 
     def is_in(self, column):
-        return self.kind == column.kind and not (column.malloc and self.only_kolk)
+        return column.kind in self.kinds and not (column.malloc and self.only_kolk)
 
 
 def compile_program(binary, source, flags, library):
@@ -148,18 +151,15 @@ def missing_tool(column, folder):
 def run_all(programs, columns, library, folder):
     """The cells by program and column; exits if a clean twin is not silent."""
     twins = [(), ("-DCLEAN",)]
-    builds = {column.build for column in columns}
+    runs = [(program, column) for column in columns for program in programs if program.is_in(column)]
     binaries = {
-        (program, build + twin): folder / "".join([program.source.stem, *build, *twin])
-        for program in programs
-        for build in builds
+        (program, column.build + twin): folder / "".join([program.source.stem, *column.build, *twin])
+        for program, column in runs
         for twin in twins
-        if not (program.only_kolk and "-DMALLOC" in build)
     }
     cells, failed = {}, False
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as workers:
         list(workers.map(lambda key: compile_program(binaries[key], key[0].source, key[1], library), binaries))
-        runs = [(program, column) for column in columns for program in programs if program.is_in(column)]
         for twin in twins:
             done = workers.map(lambda run: run_program(binaries[run[0], run[1].build + twin], run[1]), runs)
             for (program, column), (output, status) in zip(runs, done):
@@ -178,7 +178,7 @@ def run_all(programs, columns, library, folder):
 def table(columns, programs, cells):
     lines = ["| | " + " | ".join(column.title for column in columns) + " |", "|---" * (len(columns) + 1) + "|"]
     for program in programs:
-        if program.kind != columns[0].kind:
+        if columns[0].kind not in program.kinds:
             continue
         row = [f"[{program.title}](../{program.source})"]
         row += [cells.get((program, column), "-") for column in columns]

@@ -1,4 +1,5 @@
 // row: read after free
+// also: shared
 #include "misuse.h"
 
 int main(void) {

@@ -1,4 +1,5 @@
 // row: write after free
+// also: shared
 #include "misuse.h"
 
 int main(void) {

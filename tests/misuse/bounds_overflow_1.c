@@ -1,4 +1,5 @@
 // row: overflow by 1 byte
+// also: shared
 #include "misuse.h"
 
 int main(void) {

@@ -1,4 +1,5 @@
 // row: double free, at once
+// also: shared
 #include "misuse.h"
 
 int main(void) {

@@ -1,4 +1,5 @@
 // row: double free, another alloc between
+// also: shared
 #include "misuse.h"
 
 int main(void) {

@@ -6,7 +6,7 @@ int main(void) {
     pool items;
     open_pool(&items, "items");
     unsigned char *item = take(&items);
-    kolk_handle handle = kolk_pool_handle(&items, item);
+    kolk_handle handle = handle_of(&items, item);
     RIGHT(look_up(&items, handle));
     give_back(&items, item);
     unsigned char *other = take(&items);

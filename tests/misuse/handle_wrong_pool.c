@@ -1,5 +1,6 @@
 // row: get by another pool's handle
 // only: kolk
+// also: shared
 #include "misuse.h"
 
 int main(void) {
@@ -7,7 +8,7 @@ int main(void) {
     open_pool(&items, "items");
     open_pool(&others, "others");
     unsigned char *item = take(&items);
-    kolk_handle handle = kolk_pool_handle(&items, item);
+    kolk_handle handle = handle_of(&items, item);
     RIGHT(look_up(&items, handle));
     WRONG(look_up(&others, handle));
     give_back(&items, item);

@@ -1,5 +1,6 @@
 // row: leak, up to deinit
 // only: kolk
+// also: shared
 #include "misuse.h"
 
 static __attribute__((noinline)) void work(pool *items) {

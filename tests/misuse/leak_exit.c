@@ -1,4 +1,5 @@
 // row: leak, up to exit
+// also: shared
 #include "misuse.h"
 
 static __attribute__((noinline)) void work(pool *items) {

@@ -1,6 +1,6 @@
-/* misuse.h: the words of the programs in this folder. Each program makes one mistake and goes on; one text gives three
- * programs: on kolk; with -DMALLOC on malloc; with -DCLEAN the twin that does the same thing right. tools/misuse.py
- * runs them and reads what they say:
+/* misuse.h: the words of the programs in this folder. Each program makes one mistake and goes on. One text gives
+ * several programs: on kolk_pool; with -DSHARED on kolk_shared; with -DMALLOC on malloc; and with -DCLEAN the twin of
+ * each that does the same thing right. tools/misuse.py runs them and reads what they say:
  *
  *     stage: misuse    the mistake is made now; the verbs inside it are not announced
  *     stage: alloc     (free, deinit, exit) the program does this now: what is seen from here on is seen only then
@@ -55,6 +55,58 @@ static inline void close_pool(pool *items) {
     (void)items;
 }
 
+static inline void *new_object(pool *items) {
+    (void)items;
+    return malloc(SIZE);
+}
+
+static inline void free_object(pool *items, void *object) {
+    (void)items;
+    free(object);
+}
+
+#elif defined(SHARED)
+
+#include <kolk/shared.h>
+
+typedef struct pool {
+    kolk_shared shared;
+    kolk_local local;
+} pool;
+
+static inline void open_desc(pool *items, kolk_shared_desc desc) {
+    desc.object_size = SIZE;
+    desc.capacity = 100;
+    if (kolk_shared_init(&items->shared, &desc) != KOLK_OK) exit(1);
+    if (kolk_local_init(&items->local, &items->shared) != KOLK_OK) exit(1);
+}
+
+static inline void open_pool(pool *items, const char *name) {
+    open_desc(items, (kolk_shared_desc){.name = name});
+}
+
+static inline void close_pool(pool *items) {
+    stage("deinit");
+    kolk_local_deinit(&items->local);
+    kolk_shared_deinit(&items->shared);
+}
+
+static inline void *new_object(pool *items) {
+    return kolk_local_alloc(&items->local);
+}
+
+static inline void free_object(pool *items, void *object) {
+    kolk_local_free(&items->local, object);
+}
+
+static inline kolk_handle handle_of(const pool *items, const void *object) {
+    return kolk_shared_handle(&items->shared, object);
+}
+
+static inline void look_up(const pool *items, kolk_handle handle) {
+    if (!kolk_shared_get(&items->shared, handle)) fputs("answer: NULL\n", stderr);
+}
+
 #else
 
 #include <kolk/pool.h>
@@ -71,6 +123,27 @@ static inline void close_pool(pool *items) {
     kolk_pool_deinit(items);
 }
 
+static inline void *new_object(pool *items) {
+    return kolk_pool_alloc(items);
+}
+
+static inline void free_object(pool *items, void *object) {
+    kolk_pool_free(items, object);
+}
+
+static inline kolk_handle handle_of(const pool *items, const void *object) {
+    return kolk_pool_handle(items, object);
+}
+
+static inline void look_up(const pool *items, kolk_handle handle) {
+    if (!kolk_pool_get(items, handle)) fputs("answer: NULL\n", stderr);
+}
+
+static inline void give_back_handle(pool *items, kolk_handle handle) {
+    stage("free");
+    if (!kolk_pool_free_handle(items, handle)) fputs("answer: false\n", stderr);
+}
+
 #endif
 
 /* ---- Objects ----------------------------------------------------------------------------------------------------- */
@@ -78,12 +151,7 @@ static inline void close_pool(pool *items) {
 /* The compiler must not know where the object comes from: it would remove what it can prove to be a mistake. */
 static inline void *take(pool *items) {
     stage("alloc");
-#ifdef MALLOC
-    (void)items;
-    void *object = malloc(SIZE);
-#else
-    void *object = kolk_pool_alloc(items);
-#endif
+    void *object = new_object(items);
     __asm__ volatile("" : "+r"(object));
     if (!object) fputs("answer: NULL\n", stderr);
     return object;
@@ -92,12 +160,7 @@ static inline void *take(pool *items) {
 static inline void give_back(pool *items, void *object) {
     stage("free");
     __asm__ volatile("" : "+r"(object));
-#ifdef MALLOC
-    (void)items;
-    free(object);
-#else
-    kolk_pool_free(items, object);
-#endif
+    free_object(items, object);
 }
 
 static inline void write_bytes(void *at, size_t size) {
@@ -114,19 +177,6 @@ static inline void read_word(const void *at) {
     if (word == 0xcdcdcdcd) fputs("answer: reads 0xcdcdcdcd\n", stderr);
     if (word == 0xfdfdfdfd) fputs("answer: reads 0xfdfdfdfd\n", stderr);
 }
-
-#ifndef MALLOC
-
-static inline void look_up(const pool *items, kolk_handle handle) {
-    if (!kolk_pool_get(items, handle)) fputs("answer: NULL\n", stderr);
-}
-
-static inline void give_back_handle(pool *items, kolk_handle handle) {
-    stage("free");
-    if (!kolk_pool_free_handle(items, handle)) fputs("answer: false\n", stderr);
-}
-
-#endif
 
 /* The end of main. */
 static inline int end(void) {

@@ -1,4 +1,5 @@
 // row: free of a pointer into an object
+// also: shared
 #include "misuse.h"
 
 int main(void) {

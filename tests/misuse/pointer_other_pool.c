@@ -1,5 +1,6 @@
 // row: free of another pool's object
 // only: kolk
+// also: shared
 #include "misuse.h"
 
 int main(void) {

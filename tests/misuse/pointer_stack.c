@@ -1,4 +1,5 @@
 // row: free of a pointer to the stack
+// also: shared
 #include "misuse.h"
 
 int main(void) {

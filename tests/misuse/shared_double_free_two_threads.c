@@ -1,16 +1,19 @@
 // row: double free, by another thread later
 // only: kolk
-#include "shared.h"
+#define SHARED 1
+#include "misuse.h"
+
+#include <pthread.h>
 
 typedef struct job {
-    team *items;
+    pool *items;
     void *item;
 } job;
 
 static void *work(void *argument) {
     job *mine = argument;
     kolk_local local;
-    if (kolk_local_init(&local, &mine->items->pool) != KOLK_OK) exit(1);
+    if (kolk_local_init(&local, &mine->items->shared) != KOLK_OK) exit(1);
     kolk_local_free(&local, mine->item);
     kolk_local_deinit(&local);
     return NULL;
@@ -23,11 +26,11 @@ static void free_elsewhere(job *its) {
 }
 
 int main(void) {
-    team items;
-    open_shared(&items, "items");
-    job other = {.items = &items, .item = take_shared(&items)};
+    pool items;
+    open_pool(&items, "items");
+    job other = {.items = &items, .item = take(&items)};
     RIGHT(free_elsewhere(&other));
-    WRONG((give_shared(&items, other.item), free_elsewhere(&other)));
-    close_shared(&items);
+    WRONG((give_back(&items, other.item), free_elsewhere(&other)));
+    close_pool(&items);
     return end();
 }

@@ -1,9 +1,13 @@
 // row: double free, by two threads at the same time, with `.exact`
 // only: kolk
-#include "shared.h"
+#define _POSIX_C_SOURCE 200809L /* barriers */
+#define SHARED          1
+#include "misuse.h"
+
+#include <pthread.h>
 
 typedef struct job {
-    team *items;
+    pool *items;
     void *item;
     pthread_barrier_t gate;
 } job;
@@ -11,7 +15,7 @@ typedef struct job {
 static void *work(void *argument) {
     job *its = argument;
     kolk_local local;
-    if (kolk_local_init(&local, &its->items->pool) != KOLK_OK) exit(1);
+    if (kolk_local_init(&local, &its->items->shared) != KOLK_OK) exit(1);
     pthread_barrier_wait(&its->gate);
     kolk_local_free(&local, its->item);
     kolk_local_deinit(&local);
@@ -28,11 +32,11 @@ static void free_in_two_threads(job *its) {
 }
 
 int main(void) {
-    team items;
+    pool items;
     open_desc(&items, (kolk_shared_desc){.name = "items", .exact = true});
-    job both = {.items = &items, .item = take_shared(&items)};
-    RIGHT(give_shared(&items, both.item));
+    job both = {.items = &items, .item = take(&items)};
+    RIGHT(give_back(&items, both.item));
     WRONG(free_in_two_threads(&both));
-    close_shared(&items);
+    close_pool(&items);
     return end();
 }

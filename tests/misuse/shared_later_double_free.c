@@ -1,13 +1,14 @@
 // row: free of what was freed later
 // only: kolk
-#include "shared.h"
+#define SHARED 1
+#include "misuse.h"
 
 int main(void) {
-    team items;
-    open_shared(&items, "items");
-    unsigned char *item = take_shared(&items);
+    pool items;
+    open_pool(&items, "items");
+    unsigned char *item = take(&items);
     kolk_local_free_later(&items.local, item);
-    WRONG(give_shared(&items, item));
-    close_shared(&items);
+    WRONG(give_back(&items, item));
+    close_pool(&items);
     return end();
 }

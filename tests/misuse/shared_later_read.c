@@ -1,16 +1,17 @@
 // row: read of what was freed later, after a quiesce of all threads
 // only: kolk
-#include "shared.h"
+#define SHARED 1
+#include "misuse.h"
 
 int main(void) {
-    team items;
-    open_shared(&items, "items");
-    unsigned char *item = take_shared(&items);
+    pool items;
+    open_pool(&items, "items");
+    unsigned char *item = take(&items);
     write_bytes(item, SIZE);
     kolk_local_free_later(&items.local, item);
     RIGHT(read_word(item));
     for (int i = 0; i < 3; i++) kolk_local_quiesce(&items.local);
     WRONG(read_word(item));
-    close_shared(&items);
+    close_pool(&items);
     return end();
 }

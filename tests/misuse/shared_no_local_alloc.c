@@ -1,13 +1,14 @@
 // row: alloc by a local that is deinit'd
 // only: kolk
-#include "shared.h"
+#define SHARED 1
+#include "misuse.h"
 
 int main(void) {
-    team items;
-    open_shared(&items, "items");
-    RIGHT(give_shared(&items, take_shared(&items)));
+    pool items;
+    open_pool(&items, "items");
+    RIGHT(give_back(&items, take(&items)));
     kolk_local_deinit(&items.local);
-    WRONG(take_shared(&items));
-    close_shared(&items);
+    WRONG(take(&items));
+    close_pool(&items);
     return end();
 }

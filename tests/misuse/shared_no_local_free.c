@@ -1,16 +1,22 @@
 // row: free by a local that is deinit'd
 // only: kolk
-#include "shared.h"
+#define SHARED 1
+#include "misuse.h"
+
+static void free_by(kolk_local *local, void *object) {
+    __asm__ volatile("" : "+r"(object));
+    kolk_local_free(local, object);
+}
 
 int main(void) {
-    team items;
+    pool items;
     kolk_local other;
-    open_shared(&items, "items");
-    if (kolk_local_init(&other, &items.pool) != KOLK_OK) exit(1);
-    unsigned char *item = take_shared(&items);
+    open_pool(&items, "items");
+    if (kolk_local_init(&other, &items.shared) != KOLK_OK) exit(1);
+    unsigned char *item = take(&items);
     RIGHT(free_by(&other, item));
     kolk_local_deinit(&other);
     WRONG(free_by(&other, item));
-    close_shared(&items);
+    close_pool(&items);
     return end();
 }

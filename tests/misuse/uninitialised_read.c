@@ -1,4 +1,5 @@
 // row: read of an uninitialised object
+// also: shared
 #include "misuse.h"
 
 int main(void) {
