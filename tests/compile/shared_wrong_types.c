@@ -1,5 +1,5 @@
 // expect: error: (incompatible|assignment to)
-// c++: error: (convert|no known conversion|no matching function|incompatible|static_cast)
+// c++: error: (convert|conversion|no matching function|incompatible)
 // flags: -Wpedantic -Wconversion -Wshadow
 // variant: ALLOC_ANOTHER_TYPE
 // variant: ALLOC_OF_THE_POOL

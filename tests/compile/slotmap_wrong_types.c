@@ -1,5 +1,5 @@
 // expect: error: incompatible
-// c++: error: (convert|no known conversion|no matching function|incompatible|static_cast)
+// c++: error: (convert|conversion|no matching function|incompatible)
 // flags: -Wpedantic -Wconversion -Wshadow
 // variant: HANDLE_OF_ANOTHER_MAP
 // variant: HANDLE_OF_A_POOL

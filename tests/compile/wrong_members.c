@@ -1,5 +1,5 @@
 // expect: error: (no member|not compatible|incompatible)
-// c++: error: (no member|convert|static_cast|incompatible)
+// c++: error: (no member|static_cast|convert|no known conversion)
 // variant: MEMBER_OF_ANOTHER_TYPE not compatible
 // variant: TYPE_THAT_IS_NOT_DECLARED no member
 // variant: TYPE_THAT_IS_TOO_LARGE (no member|not compatible)
