@@ -4,6 +4,7 @@
 #include "../help/test.h"
 
 #include "../help/fakes.h"
+#include "../help/listed.h"
 #include "../help/system_calls.h"
 
 #include <pthread.h>
@@ -15,43 +16,30 @@ static void refuse_nth_call(unsigned n) {
     os.refused_from = n;
 }
 
-/* The names of what is listed, with a space behind each. */
-static const char *listed(void) {
-    static char names[1000];
-    size_t length = 0;
-    kolk_records records = {0};
-    kolk_registry_collect(&records);
-    names[0] = 0;
-    for (const kolk_record *at = records.first; at; at = at->next)
-        length += (size_t)snprintf(names + length, sizeof names - length, "%s ", at->stats.name);
-    kolk_records_release(&records);
-    return names;
-}
-
 /* ---- The list ---------------------------------------------------------------------------------------------------- */
 
 static void test_named_pools_are_listed(void **state) {
     (void)state;
     fake a, b, c, nameless;
-    assert_string_equal(listed(), "");
+    assert_string_equal(listed(NULL), "");
     add_fake(&a, "a");
     add_fake(&b, "b");
     add_fake(&nameless, "");
     add_fake(&c, "c");
-    assert_string_equal(listed(), "a b c ");
+    assert_string_equal(listed(NULL), "a b c ");
     remove_fake(&b);
     remove_fake(&nameless);
-    assert_string_equal(listed(), "a c ");
+    assert_string_equal(listed(NULL), "a c ");
     add_fake(&nameless, "");
     add_fake(&b, "b"); /* takes an entry that was given back */
     remove_fake(&a);
     remove_fake(&c);
-    assert_string_equal(listed(), "b ");
+    assert_string_equal(listed(NULL), "b ");
     remove_fake(&nameless);
     remove_fake(&b);
-    assert_string_equal(listed(), "");
+    assert_string_equal(listed(NULL), "");
     kolk_registry_remove(0);
-    assert_string_equal(listed(), "");
+    assert_string_equal(listed(NULL), "");
 }
 
 static void test_the_copy_outlives_the_pool(void **state) {
@@ -80,17 +68,17 @@ static void test_what_has_gone_without_a_word_is_not_listed(void **state) {
     add_fake(&other, "other");
     uint32_t number = gone.mark;
     memset(&gone, 0, sizeof gone);
-    assert_string_equal(listed(), "other ");
+    assert_string_equal(listed(NULL), "other ");
     memset(&gone, 0xff, sizeof gone);
-    assert_string_equal(listed(), "other ");
+    assert_string_equal(listed(NULL), "other ");
     add_fake(&gone, "again"); /* in the same place */
     assert_int_not_equal(gone.mark, number);
-    assert_string_equal(listed(), "other again ");
+    assert_string_equal(listed(NULL), "other again ");
     remove_fake(&gone);
     remove_fake(&other);
     gone.mark = number; /* tidy up after it */
     remove_fake(&gone);
-    assert_string_equal(listed(), "");
+    assert_string_equal(listed(NULL), "");
 }
 
 static void test_a_pool_is_written_to_in_add_only(void **state) {
@@ -106,7 +94,7 @@ static void test_a_pool_is_written_to_in_add_only(void **state) {
     kolk_registry_add(&it.pool, &it.pool.mark, &fake_kind);
     copy.pool.mark = it.pool.mark;
     assert_memory_equal(&it, &copy, sizeof it);
-    assert_string_equal(listed(), "still ");
+    assert_string_equal(listed(NULL), "still ");
     kolk_registry_remove(it.pool.mark);
     assert_memory_equal(&it, &copy, sizeof it);
 }
@@ -159,7 +147,7 @@ static void test_a_full_registry(void **state) {
     kolk_registry_remove(77);
     add_fake(&more, "more");
     assert_int_equal(more.mark, 77);
-    assert_string_equal(listed(), "more ");
+    assert_string_equal(listed(NULL), "more ");
     for (uint32_t number = 1; number <= n; number++) kolk_registry_remove(number);
 }
 
@@ -270,10 +258,10 @@ static void play_refused_entries(const char *argument) {
     refuse_nth_call(2); /* commit */
     kolk_registry_add(&a, &a.mark, &fake_kind);
     assert_int_equal(a.mark, 0);
-    assert_string_equal(listed(), "");
+    assert_string_equal(listed(NULL), "");
     add_fake(&b, "b");
     assert_int_equal(b.mark, 1);
-    assert_string_equal(listed(), "b ");
+    assert_string_equal(listed(NULL), "b ");
 }
 
 static void test_a_pool_that_there_is_no_memory_for_is_not_listed(void **state) {
@@ -408,7 +396,7 @@ static void test_threads_come_and_go_while_statistics_are_read(void **state) {
         rounds++;
     }
     join_threads(threads);
-    assert_string_equal(listed(), "");
+    assert_string_equal(listed(NULL), "");
 }
 
 /* Each life adds 1 to `failed`: none is lost, though only the registry counts them. */

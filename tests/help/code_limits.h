@@ -18,6 +18,21 @@ typedef struct limits {
     extern const char __start_##name##_code[], __stop_##name##_code[];                                                 \
     static const limits in_##name = {__start_##name##_code, __stop_##name##_code};
 
+/* Such a function that gives what `call` gives, and one whose `call` is about its `object`; with their limits. */
+#define ALLOCATES(name, call)                                                                                          \
+    LIMITS(name)                                                                                                       \
+    APART(name) static void *name(void) {                                                                              \
+        void *object = call;                                                                                           \
+        AND_ON();                                                                                                      \
+        return object;                                                                                                 \
+    }
+#define GIVES_BACK(name, call)                                                                                         \
+    LIMITS(name)                                                                                                       \
+    APART(name) static void name(void *object) {                                                                       \
+        call;                                                                                                          \
+        AND_ON();                                                                                                      \
+    }
+
 static inline bool is_within(const void *site, const limits *in) {
     return (uintptr_t)site > (uintptr_t)in->start && (uintptr_t)site <= (uintptr_t)in->stop;
 }

@@ -7,14 +7,7 @@ struct thing {
 };
 KOLK_POOL_TYPE(things, struct thing)
 
-LIMITS(fire)
-LIMITS(spawn)
 LIMITS(spawn_n)
-LIMITS(spawn_zeroed)
-LIMITS(spawn_at)
-LIMITS(explode)
-LIMITS(vanish)
-LIMITS(vanish_handle)
 LIMITS(sweep)
 LIMITS(look_up)
 LIMITS(ask)
@@ -22,17 +15,10 @@ LIMITS(finish)
 
 static things pool;
 
-APART(fire) static void *fire(void) {
-    void *object = things_alloc(&pool);
-    AND_ON();
-    return object;
-}
-
-APART(spawn) static void *spawn(void) {
-    void *object = kolk_pool_alloc(&pool.pool);
-    AND_ON();
-    return object;
-}
+ALLOCATES(fire, things_alloc(&pool))
+ALLOCATES(spawn, kolk_pool_alloc(&pool.pool))
+ALLOCATES(spawn_zeroed, things_alloc_zeroed(&pool))
+ALLOCATES(spawn_at, kolk_pool_alloc_at(&pool.pool, kolk_handle_unpack(UINT64_C(5) << 32 | pool.pool.tag)))
 
 APART(spawn_n) static void *spawn_n(void) {
     void *object = NULL;
@@ -41,32 +27,9 @@ APART(spawn_n) static void *spawn_n(void) {
     return object;
 }
 
-APART(spawn_zeroed) static void *spawn_zeroed(void) {
-    void *object = things_alloc_zeroed(&pool);
-    AND_ON();
-    return object;
-}
-
-APART(spawn_at) static void *spawn_at(void) {
-    void *object = kolk_pool_alloc_at(&pool.pool, kolk_handle_unpack(UINT64_C(5) << 32 | pool.pool.tag));
-    AND_ON();
-    return object;
-}
-
-APART(explode) static void explode(void *object) {
-    things_free(&pool, (struct thing *)object);
-    AND_ON();
-}
-
-APART(vanish) static void vanish(void *object) {
-    kolk_pool_free(&pool.pool, object);
-    AND_ON();
-}
-
-APART(vanish_handle) static void vanish_handle(void *object) {
-    things_free_handle(&pool, things_handle_of(&pool, (struct thing *)object));
-    AND_ON();
-}
+GIVES_BACK(explode, things_free(&pool, (struct thing *)object))
+GIVES_BACK(vanish, kolk_pool_free(&pool.pool, object))
+GIVES_BACK(vanish_handle, things_free_handle(&pool, things_handle_of(&pool, (struct thing *)object)))
 
 APART(sweep) static void sweep(void *object) {
     (void)object;

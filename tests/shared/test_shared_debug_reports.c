@@ -8,13 +8,6 @@ struct thing {
 };
 KOLK_SHARED_TYPE(things, struct thing)
 
-LIMITS(fire)
-LIMITS(spawn)
-LIMITS(spawn_now)
-LIMITS(spawn_waiting)
-LIMITS(explode)
-LIMITS(vanish)
-LIMITS(vanish_later)
 LIMITS(look_up)
 LIMITS(ask)
 LIMITS(finish)
@@ -22,44 +15,14 @@ LIMITS(finish)
 static things pool;
 static things_local local;
 
-APART(fire) static void *fire(void) {
-    void *object = things_alloc(&local);
-    AND_ON();
-    return object;
-}
+ALLOCATES(fire, things_alloc(&local))
+ALLOCATES(spawn, kolk_local_alloc(&local.local))
+ALLOCATES(spawn_now, things_alloc_wait(&local, KOLK_NOW))
+ALLOCATES(spawn_waiting, things_alloc_wait(&local, KOLK_FOREVER))
 
-APART(spawn) static void *spawn(void) {
-    void *object = kolk_local_alloc(&local.local);
-    AND_ON();
-    return object;
-}
-
-APART(spawn_now) static void *spawn_now(void) {
-    void *object = things_alloc_wait(&local, KOLK_NOW);
-    AND_ON();
-    return object;
-}
-
-APART(spawn_waiting) static void *spawn_waiting(void) {
-    void *object = things_alloc_wait(&local, KOLK_FOREVER);
-    AND_ON();
-    return object;
-}
-
-APART(explode) static void explode(void *object) {
-    things_free(&local, (struct thing *)object);
-    AND_ON();
-}
-
-APART(vanish) static void vanish(void *object) {
-    kolk_local_free(&local.local, object);
-    AND_ON();
-}
-
-APART(vanish_later) static void vanish_later(void *object) {
-    things_free_later(&local, (struct thing *)object);
-    AND_ON();
-}
+GIVES_BACK(explode, things_free(&local, (struct thing *)object))
+GIVES_BACK(vanish, kolk_local_free(&local.local, object))
+GIVES_BACK(vanish_later, things_free_later(&local, (struct thing *)object))
 
 APART(look_up) static void look_up(kolk_handle handle) {
     assert_null(kolk_shared_get(&pool.pool, handle));
