@@ -110,7 +110,7 @@ static inline kolk_status kolk_pool_init(kolk_pool *pool, const kolk_pool_desc *
 
 /* Runs reset for what is alive and teardown for what is set up, gives the memory back, leaves the pool all zero. A
  * reset hook that allocates gets slots that were free, and NULL when these are used up, for the pool does not grow any
- * more. What it allocates is ended too. */
+ * more. The lives of these objects are ended too. */
 KOLK_API void kolk_pool_deinit(kolk_pool *pool);
 
 /* Takes an object of this pool back, once; all its handles are stale from now on. NULL does nothing. A bug of the
@@ -246,8 +246,8 @@ KOLK_API size_t kolk_pool_trim(kolk_pool *pool);
  * gets up to `budget` slots more, so that no alloc waits for the system. Once it has fallen below half of what it was,
  * whole pages without live objects go back, of `budget` slots a tick (rounded up to 64 and to what fills whole pages,
  * 4096 at most). Never more work than that, except for the ring of a growing FIFO pool, which moves; O(1) while nothing
- * changes. Bytes given back. What can't be trimmed gives none; capacity, addresses, handles and the order of free slots
- * stay. */
+ * changes. Bytes given back. A pool that can't be trimmed gives none; capacity, addresses, handles and the order of
+ * free slots stay. */
 KOLK_API size_t kolk_pool_tick(kolk_pool *pool, uint32_t budget);
 
 /* ---- Age: the order of births --------------------------------------------------------------------------------------
@@ -327,9 +327,9 @@ KOLK_INLINE void *kolk_cursor_next(kolk_cursor *cursor);
  * 32 bits or 64, as far as the objects' own bytes are the same: their padding may differ, and pointers in them are
  * yours to mend.
  *
- * No hook runs, for no life ends: call kolk_pool_clear before, if you want `reset` for what is alive. What dead objects
- * contain (`keep`) is not in the block and stays as it is. Counters, the peak and what a tick measures go on. An
- * overflow pool has a snapshot of its own.
+ * No hook runs, for no life ends: call kolk_pool_clear before, if you want `reset` for what is alive. The contents of
+ * dead objects (`keep`) are not in the block and stay as they are. Counters, the peak and what a tick measures go on.
+ * An overflow pool has a snapshot of its own.
  *
  * A handle that was made after the snapshot is stale right after the restore, but the pool will give the same bits
  * again once it has done the same again. So forget these handles with the state that they are of. (STRICT knows nothing

@@ -48,7 +48,7 @@ static damage find_damage(const stretch *part) {
 
 enum { FRONT, BACK, BODY, PARTS };
 
-/* What can be proved of a slot now. A stretch of size 0: nothing. */
+/* The stretches of a slot that can be proved now. Size 0: nothing can. */
 static void provable_stretches(const kolk_debug *debug, uint32_t slot, void *object, bool live, stretch parts[PARTS]) {
     const kolk_debug_desc *desc = &debug->desc;
     KOLK_ASSERT(slot < desc->max_capacity);

@@ -57,7 +57,7 @@ uint32_t kolk_thread(void) {
     return my_number;
 }
 
-/* What the system calls a thread. 0, which it calls none: the thread stayed behind in the last fork's parent. */
+/* The system's number of a thread. 0, which no thread has: the thread stayed behind in the last fork's parent. */
 static uint32_t system_number_of(uint32_t thread) {
     if (thread == forked) return (uint32_t)process;
     uint32_t here = kolk_forks() << NUMBER_BITS;

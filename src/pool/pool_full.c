@@ -54,7 +54,7 @@ void kolk_pool_evict_oldest(kolk_pool *pool, void *context) {
 
 /* ---- The trap ---------------------------------------------------------------------------------------------------- */
 
-/* What kolk_pool_trap_full does; alloc calls it directly, to tell where it was called from. */
+/* Does what kolk_pool_trap_full does; alloc calls it directly, to tell where it was called from. */
 static void trap_full(kolk_pool *pool, const void *site) {
     uint64_t capacity = pool->capacity, worn = pool->worn.count, headroom = pool->desc.headroom,
              count = kolk_pool_count(pool);

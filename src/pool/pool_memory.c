@@ -64,7 +64,7 @@ uint64_t kolk_pool_bytes(const void *desc, uint32_t capacity, uint64_t unit) {
     return block_bytes(&shape, capacity, unit);
 }
 
-/* What of the block may be touched: the pool's own shape. */
+/* The parts of the block that may be touched: the pool's own shape. */
 static void measure_pool(const kolk_pool *pool, uint32_t capacity, uint64_t sizes[POOL_REGIONS]) {
     layout shape = {.stride = pool->stride, .levels = pool->levels};
     shape.stack = pool->stack;
@@ -92,7 +92,8 @@ uint64_t kolk_pool_committed(const kolk_pool *pool) {
     return kolk_room_bytes(sizes, POOL_REGIONS, kolk_memory_page());
 }
 
-/* What of the debug mode this pool can have; a zone that is too large for the address space is left out. */
+/* The settings of the debug mode that this pool can have; a zone that is too large for the address space is left
+ * out. */
 static kolk_debug_desc pool_debug_desc(const kolk_pool_desc *desc, const kolk_settings *settings, layout *shape) {
     kolk_debug_desc debug = {
         .name = desc->name ? desc->name : "",

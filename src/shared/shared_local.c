@@ -11,7 +11,7 @@
 #include "../os/key.h"
 #include "../os/lock.h"
 
-/* What locals without a pool have: no slot, and every free leaves the fast path; offline. */
+/* The magazine of locals without a pool: it has no slot, every free leaves the fast path, and it counts as offline. */
 static kolk_magazine null_magazine;
 
 /* A fork's child may find the record half made: so all of it is written. */

@@ -70,7 +70,7 @@ static kolk_status shape(kolk_shared *pool, const kolk_shared_desc *desc, size_t
     return KOLK_OK;
 }
 
-/* What of the debug mode this pool, which has its shape, can have; with zones, another stride. */
+/* Takes the settings of the debug mode that this pool, which has its shape, can have; with zones, another stride. */
 static kolk_debug_desc debug_desc_of(kolk_shared *pool, const kolk_settings *settings, size_t align) {
     kolk_debug_desc debug = {
         .name = shared_name(pool),

@@ -177,7 +177,7 @@ static bool make_map_block(kolk_slotmap *map, const kolk_slotmap_desc *desc) {
     return true;
 }
 
-/* What of the debug mode a map can have. */
+/* The settings of the debug mode that a map can have. */
 static kolk_settings map_settings(kolk_settings settings) {
     settings.flags &= ~(uint32_t)(KOLK_DEBUG_GUARD | KOLK_DEBUG_QUARANTINE);
     if (settings.flags & KOLK_DEBUG_BYPASS) settings.flags &= ~(uint32_t)KOLK_DEBUG_FILL; /* tools see more */
