@@ -1,8 +1,9 @@
-/* queue.pml: how threads wait and are woken in src/queue/queue.c, for SPIN (Holzmann, The SPIN Model Checker, 2003), which
+/* queue.pml: how threads wait and are woken in src/queue, for SPIN (Holzmann, The SPIN Model Checker, 2003), which
  * tries every order in which their steps can follow each other. tests/models/queue.sh runs it.
  *
- * Each inline is the function of queue.c that has its name; each d_step, and each statement outside of one, is one
- * atomic operation there, or as much of a lock's body as others see at once. All that does not affect sleep is left out:
+ * Each inline is the function there that has its name, alone or behind kolk_queue_; each d_step, and each statement
+ * outside of one, is one atomic operation there, or as much of a lock's body as others see at once. All that does not
+ * affect sleep is left out:
  *
  *     tickets and cells      are counts: something[POP] items, something[PUSH] cells with room. A take at one end leaves
  *                            one to the other. A cell between ticket and turn is waited for: no sleep.
@@ -118,7 +119,7 @@ inline tell(other) {
     fi
 }
 
-inline line_up() { /* others see one thing of this: asleep */
+inline join() { /* others see one thing of this: asleep */
     d_step {
         !locked[end];
         if
@@ -361,7 +362,7 @@ proctype thread(bool end; byte me) {
         fi;
         wait_for();
         do
-        :: line_up();
+        :: join();
             mind_being_overtaken();
             look_again();
             if

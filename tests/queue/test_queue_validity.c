@@ -12,7 +12,7 @@ static void make_sound(kolk_queue *queue, int place, int level) {
 
 #define assert_seen(queue, what, value) assert_breaks(kolk_queue_is_valid, queue, what, value)
 
-/* As src/queue/queue.c has it: below the ticket there are 3 bits of the gate; 5 cells take 3 bits of the ticket. */
+/* As src/queue/queue_inside.h has it: below the ticket are 3 bits of the gate; 5 cells take 3 bits of the ticket. */
 #define TICKET UINT64_C(8)
 #define LAP    (8 * TICKET)
 

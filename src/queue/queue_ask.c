@@ -1,0 +1,42 @@
+/* queue_ask.c: questions to a queue, and its statistics. */
+#include "queue_inside.h"
+
+#if __STDC_HOSTED__
+
+#include "../core/tools.h"
+
+size_t kolk_queue_count(const kolk_queue *queue) {
+    uint64_t head, tail, again = ticket_at(queue, POP);
+    do {
+        head = again;
+        tail = ticket_at(queue, PUSH);
+        again = ticket_at(queue, POP);
+    } while (again != head);
+    return count_between(queue, head, tail);
+}
+
+void kolk_queue_stats(const kolk_queue *queue, kolk_stats *out) {
+    uint32_t count = (uint32_t)kolk_queue_count(queue), capacity = queue->capacity;
+    uint32_t peak = kolk_load(&queue->ends[PUSH].was_blocked, KOLK_RELAXED) ? capacity : count;
+    *out = (kolk_stats){
+        .name = queue->name ? queue->name : "",
+        .kind = "queue",
+        .object_size = queue->item_size,
+        .stride = queue->stride,
+        .count = count,
+        .peak = peak,
+        .capacity = capacity,
+        .max_capacity = capacity,
+        .unused_bytes = (uint64_t)(capacity - peak) * queue->stride,
+        .bytes_reserved = queue->bytes,
+        .bytes_committed = queue->bytes,
+        .failed = kolk_load(&queue->ends[PUSH].failed, KOLK_RELAXED),
+    };
+    kolk_tools_wrote(out, sizeof *out);
+}
+
+#else
+
+typedef int kolk_queue_ask_is_empty_here; /* a translation unit may not be */
+
+#endif

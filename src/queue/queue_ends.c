@@ -1,0 +1,95 @@
+/* queue_ends.c: what is done to both ends of a queue at once, under its lock: close, shutdown, reopen, clear. How calls
+ * hear of an ending is told in queue.c under The end. */
+#include "queue_inside.h"
+
+#if __STDC_HOSTED__
+
+#include "../diag/debug.h"
+#include "../os/lock.h"
+
+/* The two counts in `endings`. Shutdowns are the lower one: a waiter that sees it wrap gets KOLK_SHUTDOWN all the
+ * same. */
+#define ONE_SHUTDOWN UINT64_C(1)
+#define ONE_CLOSE    (UINT64_C(1) << 32)
+
+KOLK_APART kolk_status kolk_queue_look_under_lock(kolk_queue *queue, int end) {
+    if (!queue->cells) return KOLK_SHUTDOWN; /* all zero */
+    kolk_lock_word(&queue->lock);
+    kolk_status ending = (kolk_status)queue->ending;
+    if (ending == KOLK_CLOSED && end == POP && has_something(queue, POP)) ending = KOLK_OK;
+    kolk_unlock_word(&queue->lock);
+    return ending;
+}
+
+kolk_status kolk_queue_ended_since(const kolk_queue *queue, int end, uint64_t endings) {
+    uint64_t now = kolk_load(&queue->endings[end], KOLK_SEQ_CST);
+    if (now == endings) return KOLK_OK;
+    return (now ^ endings) % ONE_CLOSE ? KOLK_SHUTDOWN : KOLK_CLOSED;
+}
+
+static void finish(kolk_queue *queue, kolk_status ending) {
+    if (!queue->cells) return;
+    kolk_lock_word(&queue->lock);
+    if (queue->ending != KOLK_SHUTDOWN) queue->ending = ending;
+    uint64_t tail = kolk_fetch_and(&queue->ends[PUSH].ticket, ~(uint64_t)OPEN, KOLK_SEQ_CST) >> TICKETS;
+    if (ending == KOLK_SHUTDOWN) kolk_fetch_and(&queue->ends[POP].ticket, ~(uint64_t)OPEN, KOLK_SEQ_CST);
+    bool shut = queue->ending == KOLK_SHUTDOWN, drained = ticket_at(queue, POP) == tail;
+    uint64_t one = shut ? ONE_SHUTDOWN : ONE_CLOSE;
+    kolk_store(&queue->endings[PUSH], queue->endings[PUSH] + one, KOLK_SEQ_CST);
+    if (shut || drained) kolk_store(&queue->endings[POP], queue->endings[POP] + one, KOLK_SEQ_CST);
+    kolk_unlock_word(&queue->lock);
+    kolk_queue_wake_all(&queue->ends[PUSH]);
+    kolk_queue_wake_all(&queue->ends[POP]);
+}
+
+void kolk_queue_close(kolk_queue *queue) {
+    finish(queue, KOLK_CLOSED);
+}
+
+void kolk_queue_shutdown(kolk_queue *queue) {
+    finish(queue, KOLK_SHUTDOWN);
+}
+
+void kolk_queue_reopen(kolk_queue *queue) {
+    if (!queue->cells) return;
+    kolk_lock_word(&queue->lock);
+    queue->ending = KOLK_OK;
+    kolk_fetch_or(&queue->ends[POP].ticket, OPEN, KOLK_SEQ_CST);
+    kolk_fetch_or(&queue->ends[PUSH].ticket, OPEN, KOLK_SEQ_CST);
+    kolk_unlock_word(&queue->lock);
+}
+
+/* Takes all tickets of pop up to the push's in one step; the push's is FROZEN for that time. */
+static size_t take_all(kolk_queue *queue, uint64_t *first) {
+    kolk_queue_end *pops = &queue->ends[POP];
+    kolk_lock_word(&queue->lock);
+    uint64_t tail = kolk_fetch_or(&queue->ends[PUSH].ticket, FROZEN, KOLK_SEQ_CST) >> TICKETS;
+    uint64_t word = kolk_load(&pops->ticket, KOLK_RELAXED);
+    while (!kolk_compare_exchange(&pops->ticket, &word, tail << TICKETS | (word & GATE), KOLK_SEQ_CST, KOLK_RELAXED)) {}
+    kolk_fetch_and(&queue->ends[PUSH].ticket, ~(uint64_t)FROZEN, KOLK_SEQ_CST);
+    kolk_unlock_word(&queue->lock);
+    *first = word >> TICKETS;
+    return count_between(queue, *first, tail);
+}
+
+size_t kolk_queue_clear(kolk_queue *queue) {
+    if (!queue->cells) return 0;
+    uint64_t ticket;
+    size_t count = take_all(queue, &ticket);
+    for (size_t i = 0; i < count; i++) {
+        cell *there = cell_of(queue, ticket);
+        for (uint32_t looks = 0; !has_come_round(queue, ticket, POP);) kolk_queue_look_later(&looks);
+        KOLK_PLAIN_READ(there->item, queue->item_size);
+        if (queue->destroy) queue->destroy(there->item, queue->context);
+        kolk_store(&there->turn, turn_after(queue, ticket, POP), KOLK_RELEASE); /* partner: has_come_round */
+        ticket = advanced(queue, ticket, 1);
+    }
+    if (count) tell(queue, PUSH);
+    return count;
+}
+
+#else
+
+typedef int kolk_queue_ends_is_empty_here; /* a translation unit may not be */
+
+#endif

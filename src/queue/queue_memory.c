@@ -1,0 +1,81 @@
+/* queue_memory.c: a queue is made by its descriptor, and ends. */
+#include "queue_inside.h"
+
+#if __STDC_HOSTED__
+
+#include "../diag/begin.h"
+#include "../core/tools.h"
+#include "../os/event.h"
+#include "../os/memory.h"
+
+#include <string.h>
+
+#define CELL_HEAD 8 /* bytes of the turn */
+
+_Static_assert(sizeof(void *) != 8 || (sizeof(kolk_queue) == 640 && sizeof(kolk_queue_desc) == 40),
+               "the layout has changed: raise KOLK_ABI");
+_Static_assert(sizeof(void *) != 8 || (offsetof(kolk_queue, ends) == 128 && sizeof(kolk_queue_end) == 256 &&
+                                       offsetof(kolk_queue_end, asleep) == 128),
+               "what different threads write is 128 bytes apart");
+
+static void list_queue_stats(const void *queue, kolk_stats *out) {
+    kolk_queue_stats((const kolk_queue *)queue, out);
+}
+
+static kolk_status check(size_t item_size, uint32_t capacity) {
+    if (item_size == 0) return KOLK_ZERO_SIZE;
+    if (capacity == 0) return KOLK_ZERO_CAPACITY;
+    if (item_size > INT32_MAX - 2 * CELL_HEAD || capacity > INT32_MAX) return KOLK_SIZE_OVERFLOW;
+    if (capacity > PTRDIFF_MAX / (item_size + 2 * CELL_HEAD)) return KOLK_SIZE_OVERFLOW;
+    return KOLK_OK;
+}
+
+static uint64_t mask_of(uint32_t capacity) {
+    uint64_t unit = 2; /* so that a lap and the next are apart */
+    while (unit < capacity) unit *= 2;
+    return unit - 1;
+}
+
+kolk_status kolk_queue_init_type(kolk_queue *queue, const kolk_queue_desc *desc, size_t type_size, size_t queue_size,
+                                 uint32_t abi) {
+    static const kolk_kind kind = {list_queue_stats, NULL, NULL};
+    kolk_status status = kolk_begin(queue, queue_size, sizeof *queue, abi, desc);
+    if (status != KOLK_OK) return status;
+    if (type_size && desc->item_size && desc->item_size != type_size) return KOLK_TYPE_MISMATCH;
+    size_t item_size = type_size ? type_size : desc->item_size;
+    status = check(item_size, desc->capacity);
+    if (status != KOLK_OK) return status;
+    uint32_t stride = (uint32_t)KOLK_ROUND_UP(CELL_HEAD + item_size, 8);
+    size_t bytes = (size_t)desc->capacity * stride;
+    void *cells = kolk_memory_take(bytes, bytes); /* reads as 0, the turns of the first lap */
+    if (!cells) return KOLK_NO_MEMORY;
+    *queue = (kolk_queue){.cells = (unsigned char *)cells,
+                          .mask = mask_of(desc->capacity),
+                          .stride = stride,
+                          .item_size = (uint32_t)item_size,
+                          .capacity = desc->capacity,
+                          .bytes = bytes,
+                          .name = desc->name,
+                          .destroy = desc->destroy,
+                          .context = desc->context,
+                          .ends = {{.ticket = OPEN}, {.ticket = OPEN}}};
+    kolk_tools_add_root(cells, bytes);
+    return kolk_enlist(queue, sizeof *queue, &queue->number, &kind);
+}
+
+void kolk_queue_deinit(kolk_queue *queue) {
+    if (!queue->cells) return;
+    kolk_registry_remove(queue->number);
+    kolk_queue_clear(queue);
+    for (int end = PUSH; end <= POP; end++)
+        if (queue->ends[end].fd) kolk_event_close((int)queue->ends[end].fd - 1);
+    kolk_tools_remove_root(queue->cells, queue->bytes);
+    kolk_memory_release(queue->cells, queue->bytes);
+    memset(queue, 0, sizeof *queue);
+}
+
+#else
+
+typedef int kolk_queue_memory_is_empty_here; /* a translation unit may not be */
+
+#endif

@@ -1,0 +1,130 @@
+/* queue_waiters.c: the threads that wait at an end of a queue, and the descriptors that a program polls in their
+ * place; how they are called is told in queue.c under Sleeping and Fairness. Also the short wait for a cell. */
+#include "queue_inside.h"
+
+#if __STDC_HOSTED__
+
+#include "../diag/debug.h"
+#include "../os/clock.h"
+#include "../os/event.h"
+#include "../os/lock.h"
+#include "../os/sleep.h"
+
+#define NAP_NS INT64_C(20000) /* between two looks at a cell that is on its way */
+#ifndef KOLK_SCHEDULED
+#define OVERTAKEN_NS INT64_C(1000000) /* for so long, then HELD */
+#define PATIENCE     200              /* looks at a cell that is on its way, then naps */
+#else
+#define OVERTAKEN_NS INT64_C(0) /* in scheduled tests what is rare is tried as often as the rest */
+#define PATIENCE     2
+#endif
+
+void kolk_queue_look_later(uint32_t *looks) {
+    uint32_t nothing = 0;
+    if (++*looks < PATIENCE)
+        kolk_pause();
+    else
+        kolk_wait(&nothing, 0, (kolk_deadline){kolk_now_ns() + NAP_NS});
+}
+
+/* Under the end's lock. All looks at `asleep` are in one order with those at tickets: see Sleeping in queue.c. */
+static void show_asleep(kolk_queue_end *end) {
+    bool waits = end->waiters.first || (end->fd && !end->fd_called);
+    kolk_exchange(&end->asleep, !end->called && waits, KOLK_SEQ_CST);
+}
+
+KOLK_APART void kolk_queue_call_next(kolk_queue_end *end) {
+    uint32_t *sleeps_on = NULL;
+    kolk_lock_word(&end->lock);
+    if (!end->called && end->waiters.first) {
+        end->called = end->waiters.first;
+        sleeps_on = &end->called->woken;
+        kolk_store(sleeps_on, 1, KOLK_RELAXED); /* whoever wakes takes the lock again */
+    } else if (!end->called && end->fd && !end->fd_called) {
+        end->fd_called = true;
+        kolk_event_set((int)end->fd - 1);
+    }
+    show_asleep(end);
+    kolk_unlock_word(&end->lock);
+    if (sleeps_on) kolk_wake(sleeps_on, 1); /* it may have returned: see wait_queue.h */
+}
+
+bool kolk_queue_join(kolk_queue_end *end, kolk_queue_waiter *me, bool is_new) {
+    kolk_lock_word(&end->lock);
+    if (is_new) kolk_waiter_join(&end->waiters, &me->link);
+    kolk_store(&me->link.woken, 0, KOLK_RELAXED);
+    if (end->called == &me->link) end->called = NULL;
+    bool is_first = end->waiters.first == &me->link;
+    show_asleep(end);
+    kolk_unlock_word(&end->lock);
+    return is_first;
+}
+
+/* Is there an item or room for waiters, or has the queue ended? This is what a file descriptor tells. */
+static bool has_news(const kolk_queue *queue, int end) {
+    bool open = kolk_load(&queue->ends[PUSH].ticket, KOLK_SEQ_CST) & OPEN;
+    return !open || has_something(queue, end);
+}
+
+void kolk_queue_leave(kolk_queue *queue, int at, kolk_queue_waiter *me) {
+    kolk_queue_end *end = &queue->ends[at];
+    kolk_lock_word(&end->lock);
+    kolk_waiter_leave(&end->waiters, &me->link);
+    if (end->called == &me->link) end->called = NULL;
+    if (me->holds) kolk_fetch_and(&end->ticket, ~(uint64_t)HELD, KOLK_SEQ_CST);
+    show_asleep(end);
+    bool others = end->asleep;
+    kolk_unlock_word(&end->lock);
+    if (others && has_news(queue, at)) kolk_queue_call_next(end);
+}
+
+void kolk_queue_mind_being_overtaken(kolk_queue_end *end, kolk_queue_waiter *me) {
+    int64_t now = kolk_now_ns();
+    if (me->since == 0) me->since = now;
+    if (me->holds || now - me->since < OVERTAKEN_NS) return;
+    me->holds = true;
+    kolk_fetch_or(&end->ticket, HELD, KOLK_SEQ_CST);
+}
+
+void kolk_queue_wake_all(kolk_queue_end *end) {
+    kolk_lock_word(&end->lock);
+    for (kolk_waiter *each = end->waiters.first; each; each = each->behind) kolk_waiter_wake(each);
+    if (end->fd && !end->fd_called) {
+        end->fd_called = true;
+        kolk_event_set((int)end->fd - 1);
+    }
+    show_asleep(end);
+    kolk_unlock_word(&end->lock);
+}
+
+/* ---- Descriptors ------------------------------------------------------------------------------------------------- */
+
+int kolk_queue_fd(kolk_queue *queue, kolk_queue_event event) {
+    if (!queue->cells || (unsigned)event > KOLK_READABLE) return -1;
+    kolk_queue_end *end = &queue->ends[event];
+    kolk_lock_word(&end->lock);
+    bool is_new = !end->fd;
+    if (is_new) kolk_store(&end->fd, (uint32_t)(kolk_event_open() + 1), KOLK_RELAXED);
+    int fd = (int)end->fd - 1;
+    show_asleep(end);
+    kolk_unlock_word(&end->lock);
+    if (is_new && has_news(queue, (int)event)) kolk_queue_call_next(end);
+    return fd;
+}
+
+void kolk_queue_reset_fd(kolk_queue *queue, int at) {
+    kolk_queue_end *end = &queue->ends[at];
+    if (!kolk_load(&end->fd, KOLK_RELAXED)) return;
+    kolk_lock_word(&end->lock);
+    if (end->fd_called) kolk_event_reset((int)end->fd - 1);
+    end->fd_called = false;
+    show_asleep(end);
+    kolk_unlock_word(&end->lock);
+    if (has_news(queue, at)) kolk_queue_call_next(end);
+}
+
+#else
+
+typedef int kolk_queue_waiters_is_empty_here; /* a translation unit may not be */
+
+#endif
