@@ -117,8 +117,4 @@ void kolk_records_release(kolk_records *records) {
     memset(records, 0, sizeof *records);
 }
 
-#else
-
-typedef int kolk_records_is_empty_here; /* a translation unit may not be */
-
 #endif

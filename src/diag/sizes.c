@@ -210,8 +210,4 @@ void kolk_sizes_write(const char *name) {
     kolk_sizes_file_release(&file);
 }
 
-#else
-
-typedef int kolk_sizes_is_empty_here; /* a translation unit may not be */
-
 #endif

@@ -173,8 +173,4 @@ void kolk_sizes_file_release(kolk_sizes_file *file) {
     memset(file, 0, sizeof *file);
 }
 
-#else
-
-typedef int kolk_sizes_file_is_empty_here; /* a translation unit may not be */
-
 #endif

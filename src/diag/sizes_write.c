@@ -235,8 +235,4 @@ void kolk_sizes_file_write(FILE *to, const kolk_sizes_file *file, const kolk_rec
     }
 }
 
-#else
-
-typedef int kolk_sizes_write_is_empty_here; /* a translation unit may not be */
-
 #endif

@@ -157,8 +157,4 @@ bool kolk_file_end(kolk_new_file *file) {
     return false;
 }
 
-#else
-
-typedef int kolk_files_is_empty_here; /* a translation unit may not be */
-
 #endif

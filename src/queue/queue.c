@@ -268,8 +268,4 @@ kolk_status kolk_queue_pop_n(kolk_queue *queue, void *items, size_t *n, kolk_dea
     return *n ? pass_or_wait(queue, POP, items, n, *n, deadline) : KOLK_OK;
 }
 
-#else
-
-typedef int kolk_queue_is_empty_here; /* a translation unit may not be */
-
 #endif

@@ -35,8 +35,4 @@ void kolk_queue_stats(const kolk_queue *queue, kolk_stats *out) {
     kolk_tools_wrote(out, sizeof *out);
 }
 
-#else
-
-typedef int kolk_queue_ask_is_empty_here; /* a translation unit may not be */
-
 #endif

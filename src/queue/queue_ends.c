@@ -88,8 +88,4 @@ size_t kolk_queue_clear(kolk_queue *queue) {
     return count;
 }
 
-#else
-
-typedef int kolk_queue_ends_is_empty_here; /* a translation unit may not be */
-
 #endif

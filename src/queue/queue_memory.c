@@ -74,8 +74,4 @@ void kolk_queue_deinit(kolk_queue *queue) {
     memset(queue, 0, sizeof *queue);
 }
 
-#else
-
-typedef int kolk_queue_memory_is_empty_here; /* a translation unit may not be */
-
 #endif

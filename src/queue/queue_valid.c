@@ -25,8 +25,4 @@ bool kolk_queue_is_valid(const kolk_queue *queue) {
     return true;
 }
 
-#else
-
-typedef int kolk_queue_valid_is_empty_here; /* a translation unit may not be */
-
 #endif

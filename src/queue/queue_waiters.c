@@ -123,8 +123,4 @@ void kolk_queue_reset_fd(kolk_queue *queue, int at) {
     if (has_news(queue, at)) kolk_queue_call_next(end);
 }
 
-#else
-
-typedef int kolk_queue_waiters_is_empty_here; /* a translation unit may not be */
-
 #endif

@@ -57,8 +57,4 @@ uint64_t kolk_depot_look(kolk_depot *depot, uint32_t *word, bool only_one) {
     return bits ? bits : take_fresh_slots(depot, word, only_one);
 }
 
-#else
-
-typedef int kolk_depot_is_empty_here; /* a translation unit may not be */
-
 #endif

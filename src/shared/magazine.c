@@ -69,8 +69,4 @@ void kolk_depot_go_uncached(kolk_depot *depot) {
     kolk_atomic_max(&depot->lowered_until, now + depot->slots);
 }
 
-#else
-
-typedef int kolk_magazine_is_empty_here; /* a translation unit may not be */
-
 #endif

@@ -49,8 +49,4 @@ bool kolk_member_is_dead(const kolk_member *member, uint32_t me, bool closely) {
     return closely ? kolk_thread_has_ended(member->owner) : kolk_thread_is_gone(member->owner);
 }
 
-#else
-
-typedef int kolk_member_is_empty_here; /* a translation unit may not be */
-
 #endif

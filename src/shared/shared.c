@@ -174,8 +174,4 @@ void kolk_local_free_later(kolk_local *local, void *object) {
     if (slot != NO_SLOT) kolk_shared_retire(local, slot);
 }
 
-#else
-
-typedef int kolk_shared_is_empty_here; /* a translation unit may not be */
-
 #endif

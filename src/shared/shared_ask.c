@@ -152,8 +152,4 @@ void kolk_shared_stats(const kolk_shared *pool, kolk_stats *out) {
     kolk_tools_wrote(out, sizeof *out);
 }
 
-#else
-
-typedef int kolk_shared_ask_is_empty_here; /* a translation unit may not be */
-
 #endif

@@ -91,8 +91,4 @@ void kolk_shared_end_block(const kolk_shared *pool) {
     if (pool->block) kolk_room_end(&room);
 }
 
-#else
-
-typedef int kolk_shared_block_is_empty_here; /* a translation unit may not be */
-
 #endif

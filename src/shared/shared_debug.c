@@ -170,8 +170,4 @@ void kolk_shared_end_debug(kolk_shared *pool) {
     kolk_debug_end(pool->debug, pool->depot.fresh);
 }
 
-#else
-
-typedef int kolk_shared_debug_is_empty_here; /* a translation unit may not be */
-
 #endif

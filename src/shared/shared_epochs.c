@@ -152,8 +152,4 @@ void kolk_shared_retire(kolk_local *local, uint32_t slot) {
     if (!online) kolk_local_offline(local);
 }
 
-#else
-
-typedef int kolk_shared_epochs_is_empty_here; /* a translation unit may not be */
-
 #endif

@@ -47,8 +47,4 @@ uint32_t kolk_shared_end_life(const kolk_local *local, const void *object, const
     return (uint32_t)slot;
 }
 
-#else
-
-typedef int kolk_shared_life_is_empty_here; /* a translation unit may not be */
-
 #endif

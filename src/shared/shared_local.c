@@ -107,8 +107,4 @@ kolk_local *kolk_local_of_thread(kolk_shared *pool) {
     return own ? own : make_own(pool);
 }
 
-#else
-
-typedef int kolk_shared_local_is_empty_here; /* a translation unit may not be */
-
 #endif

@@ -130,8 +130,4 @@ void kolk_shared_deinit(kolk_shared *pool) {
     memset(pool, 0, sizeof *pool);
 }
 
-#else
-
-typedef int kolk_shared_memory_is_empty_here; /* a translation unit may not be */
-
 #endif

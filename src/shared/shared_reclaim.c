@@ -58,8 +58,4 @@ void kolk_shared_reclaim(kolk_shared *pool, bool closely) {
     serve_waiting(pool);
 }
 
-#else
-
-typedef int kolk_shared_reclaim_is_empty_here; /* a translation unit may not be */
-
 #endif

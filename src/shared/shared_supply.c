@@ -39,8 +39,4 @@ uint64_t kolk_shared_supply(kolk_shared *pool, uint32_t *word, bool only_one) {
     }
 }
 
-#else
-
-typedef int kolk_shared_supply_is_empty_here; /* a translation unit may not be */
-
 #endif

@@ -66,8 +66,4 @@ bool kolk_shared_is_valid(const kolk_shared *pool) {
     return found.slots == all.slots && found.mixed == all.mixed;                   /* I2 */
 }
 
-#else
-
-typedef int kolk_shared_valid_is_empty_here; /* a translation unit may not be */
-
 #endif

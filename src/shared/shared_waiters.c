@@ -73,8 +73,4 @@ bool kolk_shared_sleep(kolk_slot_waiter *me, kolk_deadline deadline) {
     return kolk_waiter_sleep(&me->link, is_last ? deadline : look) || !is_last;
 }
 
-#else
-
-typedef int kolk_shared_waiters_is_empty_here; /* a translation unit may not be */
-
 #endif

@@ -7,7 +7,8 @@ object=$(mktemp)
 trap 'rm -f "$object"' EXIT
 
 compile() { # SOURCE...
-  "$CC" -std=c11 -O2 -ffreestanding -fno-pie -fno-stack-protector -nostdlib -Iinclude "$@" -r -o "$object"
+  "$CC" -std=c11 -pedantic -Wall -Wextra -Werror -O2 -ffreestanding -fno-pie -fno-stack-protector -nostdlib -Iinclude \
+    "$@" -r -o "$object"
   asked=$(nm -u "$object" | awk '{ print $2 }')
   echo "undefined:" $asked
   if echo "$asked" | grep -Evx 'mem(cpy|move|set|cmp)|__[a-z]+[sdt]i[0-9]|'; then
