@@ -182,8 +182,8 @@ template <typename none, typename run_of> void add_all(const char *workload, con
     add<none>(workload, where, "none", run);
     add<kolk_typed<>>(workload, where, "kolk", run);
     add<kolk_untyped>(workload, where, "kolk_untyped", run);
-    add<kolk_typed<true>>(workload, where, "kolk_no_handles", run);
-    add<kolk_typed<false, true>>(workload, where, "kolk_exact", run);
+    add<kolk_typed<KOLK_GENERATIONS_NONE>>(workload, where, "kolk_no_handles", run);
+    add<kolk_typed<KOLK_GENERATIONS_RECYCLE, true>>(workload, where, "kolk_exact", run);
     add_malloc<glibc_malloc>(workload, where, "glibc", run);
     add_malloc<jemalloc>(workload, where, "jemalloc", run);
     add_malloc<tcmalloc>(workload, where, "tcmalloc", run);

@@ -108,21 +108,21 @@ struct boost_stack {
 
 KOLK_SHARED_TYPE(things, thing)
 
-inline kolk_shared_desc described(bool no_handles, bool exact) {
+inline kolk_shared_desc described(kolk_generations generations, bool exact) {
     kolk_shared_desc desc = {};
     desc.object_size = sizeof(thing);
     desc.capacity = room;
     desc.max_threads = most_threads;
-    desc.no_handles = no_handles;
+    desc.generations = generations;
     desc.exact = exact;
     return desc;
 }
 
-template <bool no_handles = false, bool exact = false> struct kolk_typed {
+template <kolk_generations generations = KOLK_GENERATIONS_RECYCLE, bool exact = false> struct kolk_typed {
     things pool;
 
     kolk_typed() {
-        kolk_shared_desc desc = described(no_handles, exact);
+        kolk_shared_desc desc = described(generations, exact);
         succeed_or_exit(things_init(&pool, &desc));
     }
     ~kolk_typed() {
@@ -154,7 +154,7 @@ struct kolk_untyped {
     kolk_shared pool;
 
     kolk_untyped() {
-        kolk_shared_desc desc = described(false, false);
+        kolk_shared_desc desc = described(KOLK_GENERATIONS_RECYCLE, false);
         succeed_or_exit(kolk_shared_init(&pool, &desc));
     }
     ~kolk_untyped() {

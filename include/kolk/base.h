@@ -104,7 +104,7 @@ extern "C" {
     X(KOLK_MEMORY_TOO_SMALL, "memory_size is too small for capacity (_memory_size tells), or for one object")          \
     X(KOLK_MEMORY_MISALIGNED, "memory is not aligned to object_align and to 8")                                        \
     X(KOLK_BAD_REUSE, "reuse is none of the KOLK_REUSE_ values")                                                       \
-    X(KOLK_BAD_GENERATIONS, "generations is none of the KOLK_GENERATIONS_ values")                                     \
+    X(KOLK_BAD_GENERATIONS, "generations is none of the KOLK_GENERATIONS_ values, or, in a shared pool, STRICT")       \
     X(KOLK_COST_MISSING, "costs are asked for (kolk_pool_evict_cheapest, kolk_pool_alloc_over), and cost is NULL")     \
     X(KOLK_AGES_MISSING, "the order of births is asked for (kolk_pool_evict_oldest and the like), and ages is false")  \
     X(KOLK_BAD_HEADROOM, "headroom is more than max_capacity")                                                         \
@@ -162,6 +162,13 @@ KOLK_API const char *kolk_status_text(kolk_status status);
 typedef struct kolk_handle {
     uint64_t bits;
 } kolk_handle;
+
+/* What happens to a slot that has had as many lives as a generation can count. It is worn out. */
+typedef enum kolk_generations {
+    KOLK_GENERATIONS_RECYCLE = 0, /* its generations start anew: a handle of so long ago is good again */
+    KOLK_GENERATIONS_STRICT,      /* it is never used again: no old handle can ever come back to life */
+    KOLK_GENERATIONS_NONE         /* no generations, and so no handles: less memory a slot */
+} kolk_generations;
 
 static inline bool kolk_handle_is_null(kolk_handle handle) {
     return handle.bits == 0;

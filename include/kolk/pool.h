@@ -64,13 +64,6 @@ typedef enum kolk_reuse {
     KOLK_REUSE_LOWEST    /* the lowest: objects stay close together; 1 bit a slot instead of 4 bytes */
 } kolk_reuse;
 
-/* What happens to a slot after 2^32 - 1 lives, when its generations are used up: it is worn out. */
-typedef enum kolk_generations {
-    KOLK_GENERATIONS_RECYCLE = 0, /* it waits until the pool would otherwise be full, then starts at 1, oldest first */
-    KOLK_GENERATIONS_STRICT,      /* it is never used again: no old handle can ever come back to life */
-    KOLK_GENERATIONS_NONE         /* no handles, and 4 bytes less a slot */
-} kolk_generations;
-
 /* Zero means default for all but object_size. Use it as &(kolk_pool_desc){.object_size = 64, .capacity = 100}. */
 typedef struct kolk_pool_desc {
     const char *name;      /* for sentences and statistics; must outlive the pool */
@@ -81,6 +74,8 @@ typedef struct kolk_pool_desc {
     uint32_t headroom;     /* see When it is full */
     uint32_t low_water;    /* see When it is full */
     kolk_reuse reuse;
+    /* A slot is worn out after 2^32 - 1 lives. RECYCLE: it waits until the pool would otherwise be full, the oldest
+     * first, and then starts at 1. NONE: 4 bytes less a slot. */
     kolk_generations generations;
     uint32_t tag;                                    /* tells its handles from other pools'; 0: a hash of the name */
     bool keep;                                       /* see Objects that are made once */

@@ -88,9 +88,11 @@ typedef struct kolk_shared_desc {
     /* Free slots that a thread may keep, up to 2^28. 0: 256, or less, so that all threads but one keep a quarter of
      * max_capacity at most; if that leaves less than 4, none. KOLK_NO_CACHE: none. */
     uint32_t cache;
-    uint32_t tag;    /* of handles; 0: a hash of the name */
-    bool no_handles; /* 1 byte a slot instead of 4 */
-    bool exact;      /* two threads that free one object at the very same moment: see kolk_local_free */
+    /* RECYCLE: a slot's generations start anew after 2^31 lives, at once. NONE: 1 byte a slot instead of 4. STRICT is
+     * refused: each free would have to look whether this life was the last one. */
+    kolk_generations generations;
+    uint32_t tag; /* of handles; 0: a hash of the name */
+    bool exact;   /* two threads that free one object at the very same moment: see kolk_local_free */
     /* Settings of the debug mode: "fill,guard,quarantine=64,sites" and the like (base.h); NULL: none, but KOLK_DEBUG in
      * the environment counts before this. A pool in debug mode is uncached for ever, and takes a lock now and then. */
     const char *debug;
@@ -181,7 +183,7 @@ typedef struct kolk_shared {
     uintptr_t key;   /* of the threads' own locals, + 1 */
     uint32_t number; /* in the registry; 0: it is not there */
     uint8_t shift, memory;
-    bool no_handles;
+    uint8_t generations; /* KOLK_GENERATIONS_ */
     uint8_t debug_flags; /* KOLK_DEBUG_ */
     const char *name;
     struct kolk_debug *debug; /* NULL: off */

@@ -47,9 +47,10 @@ kolk_handle kolk_shared_handle(const kolk_shared *pool, const void *object) {
     uintptr_t index = slot_of(pool, object);
     uint32_t life = is_alive(pool, index) ? life_of(pool, index) : 0;
     if (pool->lives && (life & 1)) return kolk_handle_make(life, (uint32_t)index, pool->tag);
-    if (!pool->lives && pool->short_lives) {
-        kolk_fail(kolk_shared_failure(pool, KOLK_NO_HANDLES, NO_SLOT, SITE),
-                  "handle of a pool without handles: .no_handles");
+    if (life & 1) {
+        kolk_failure failure = kolk_shared_failure(pool, KOLK_NO_HANDLES, (uint32_t)index, SITE);
+        failure.object = object;
+        kolk_fail(failure, "handle of slot %u, but KOLK_GENERATIONS_NONE has no handles", (uint64_t)index);
     } else {
         kolk_shared_fail_object(pool, object, "handle", KOLK_DEAD_OBJECT, SITE);
     }

@@ -14,9 +14,13 @@ enum { OF_SLOTS, OF_LIVES, OF_RECORDS, OF_FREE, OF_LATER = OF_FREE + 2, SHARED_R
 
 #define LINE 128u /* bytes that a processor takes at a time, and the next */
 
+static bool has_handles(const kolk_shared *pool) {
+    return pool->generations != KOLK_GENERATIONS_NONE;
+}
+
 static void measure_regions(const kolk_shared *pool, uint32_t slots, uint64_t sizes[SHARED_REGIONS]) {
     sizes[OF_SLOTS] = (uint64_t)slots * pool->stride;
-    sizes[OF_LIVES] = (uint64_t)slots * (pool->no_handles ? 1 : 4);
+    sizes[OF_LIVES] = (uint64_t)slots * (has_handles(pool) ? 4 : 1);
     sizes[OF_RECORDS] = pool->max_threads * (uint64_t)pool->record_size;
     kolk_slot_set_measure(kolk_depot_words(&pool->depot, slots), &sizes[OF_FREE]);
     for (unsigned r = OF_LATER; r < SHARED_REGIONS; r += 2) kolk_slot_set_measure(kolk_bits_words(slots), &sizes[r]);
@@ -32,7 +36,7 @@ static uint64_t bytes_of_block(const void *pool, uint32_t slots, uint64_t unit) 
 
 bool kolk_shared_commit(const kolk_shared *pool, uint32_t slots) {
     uint64_t sizes[SHARED_REGIONS];
-    void *lives = pool->no_handles ? (void *)pool->short_lives : pool->lives;
+    void *lives = has_handles(pool) ? (void *)pool->lives : pool->short_lives;
     void *starts[SHARED_REGIONS] = {pool->block, lives, pool->records, pool->depot.free.words,
                                     pool->depot.free.summary};
     for (unsigned n = 0; n < 4; n++) {
@@ -57,10 +61,10 @@ static kolk_slot_set set_at(void *const starts[2]) {
 
 static void point_to_regions(kolk_shared *pool, void *const starts[SHARED_REGIONS], uint32_t front) {
     pool->slots = starts[OF_SLOTS] ? (unsigned char *)starts[OF_SLOTS] + front : NULL;
-    if (pool->no_handles)
-        pool->short_lives = (uint8_t *)starts[OF_LIVES];
-    else
+    if (has_handles(pool))
         pool->lives = (uint32_t *)starts[OF_LIVES];
+    else
+        pool->short_lives = (uint8_t *)starts[OF_LIVES];
     pool->records = (unsigned char *)starts[OF_RECORDS];
     pool->depot.free = set_at(&starts[OF_FREE]);
     for (unsigned n = 0; n < 4; n++) pool->later[n] = set_at(&starts[OF_LATER + 2 * n]);

@@ -21,7 +21,7 @@
 #define FIRST_EPOCH     4u         /* 0 is offline; nothing was retired in the three before */
 
 _Static_assert(sizeof(void *) != 8 ||
-                   (sizeof(kolk_shared) == 752 && sizeof(kolk_shared_desc) == 56 && sizeof(kolk_magazine) == 96),
+                   (sizeof(kolk_shared) == 752 && sizeof(kolk_shared_desc) == 64 && sizeof(kolk_magazine) == 96),
                "the layout has changed: raise KOLK_ABI");
 _Static_assert(sizeof(void *) != 8 || offsetof(kolk_magazine, shift) < 64, "the fast paths read 64 bytes");
 _Static_assert(sizeof(kolk_member) <= MEMBER_BYTES, "a magazine is behind its member");
@@ -49,6 +49,8 @@ static uint32_t cache_of(const kolk_shared_desc *desc, uint32_t max_capacity, ui
 
 /* Fills in what the descriptor leaves out; the pool has its shape then. */
 static kolk_status shape(kolk_shared *pool, const kolk_shared_desc *desc, size_t size, size_t align) {
+    if (desc->generations != KOLK_GENERATIONS_RECYCLE && desc->generations != KOLK_GENERATIONS_NONE)
+        return KOLK_BAD_GENERATIONS;
     uint32_t max = desc->max_capacity ? desc->max_capacity : desc->capacity;
     if (max < desc->capacity) return KOLK_MAX_BELOW_CAPACITY;
     uint32_t threads = desc->max_threads ? desc->max_threads : DEFAULT_THREADS, others = threads - 1;
@@ -64,7 +66,7 @@ static kolk_status shape(kolk_shared *pool, const kolk_shared_desc *desc, size_t
     pool->record_size = MEMBER_BYTES + (size_t)round_up(sizeof(kolk_magazine) + cache * sizeof(uint32_t), MEMBER_BYTES);
     kolk_depot_begin(&pool->depot, &pool->members, max + pool->slack, cache);
     pool->depot.slow_free = desc->exact;
-    pool->no_handles = desc->no_handles;
+    pool->generations = (uint8_t)desc->generations;
     pool->name = desc->name;
     pool->tag = kolk_tag_bits(desc->tag, desc->name);
     return KOLK_OK;

@@ -45,17 +45,18 @@ typedef struct question {
 
 /* What a contract may need. */
 enum {
-    TAKES = 1,    /* objects, one at a time */
-    FREES = 2,    /* by pointer, and wrong pointers are reported */
-    ASKS = 4,     /* it has questions */
-    HANDLES = 8,  /* kolk_handles: those of other pools are reported, and counted */
-    ISSUES = 16,  /* it knows the slots that were never handed out */
-    GROWS = 32,   /* up to max_capacity */
-    DOUBLES = 64, /* to twice what it has, or to one slot more */
-    LENT = 128,   /* it can live on the caller's memory */
-    SIZES = 256,  /* KOLK_SIZES has a say in its capacity */
-    STAYS = 512,  /* an object stays where it is when others go */
-    DEBUGS = 1024 /* it has a debug mode */
+    TAKES = 1,        /* objects, one at a time */
+    FREES = 2,        /* by pointer, and wrong pointers are reported */
+    ASKS = 4,         /* it has questions */
+    HANDLES = 8,      /* kolk_handles: those of other pools are reported, and counted */
+    ISSUES = 16,      /* it knows the slots that were never handed out */
+    GROWS = 32,       /* up to max_capacity */
+    DOUBLES = 64,     /* to twice what it has, or to one slot more */
+    LENT = 128,       /* it can live on the caller's memory */
+    SIZES = 256,      /* KOLK_SIZES has a say in its capacity */
+    STAYS = 512,      /* an object stays where it is when others go */
+    DEBUGS = 1024,    /* it has a debug mode */
+    NO_HANDLES = 2048 /* KOLK_GENERATIONS_NONE */
 };
 
 struct kind {
@@ -87,7 +88,7 @@ struct kind {
     const char *slot, *dead;             /* what it calls a slot, and one without an object */
     kolk_reuse reuse;
     kolk_generations generations;
-    bool no_handles, exact, hook, sets_up;
+    bool exact, hook, sets_up;
     bool wants_zero; /* its init must find 0 where it is to be */
 };
 
@@ -290,7 +291,7 @@ static kolk_status init_shared(subject *s, const options *with) {
                              .max_threads = 2,
                              .cache = 2,
                              .debug = with->debug,
-                             .no_handles = s->kind->no_handles,
+                             .generations = s->kind->generations,
                              .exact = s->kind->exact};
     kolk_status status = kolk_shared_init(&s->of.shared, &desc);
     return status == KOLK_OK ? kolk_local_init(&s->local, &s->of.shared) : status;
@@ -476,7 +477,7 @@ static const kind kinds[] = {
     POOL("pool, LOWEST", HANDLES, 0, .reuse = KOLK_REUSE_LOWEST, WITH_HANDLES),
     POOL("pool, a hook", HANDLES, 0, .hook = true, WITH_HANDLES),
     POOL("pool, setup", HANDLES, KOLK_DEBUG_FILL, .sets_up = true, WITH_HANDLES),
-    POOL("pool, no handles", 0, 0, .generations = KOLK_GENERATIONS_NONE,
+    POOL("pool, no handles", NO_HANDLES, 0, .generations = KOLK_GENERATIONS_NONE,
          .questions = {{"index", index_of_pool, false, false}, {"next", next_in_pool, true, true}}),
     {.name = "slot map",
      .member = "slotmap",
@@ -508,8 +509,9 @@ static const kind kinds[] = {
            .questions = {{"handle", shared_has_handle, false, false}, {"next", next_in_shared, true, true}}),
     SHARED("shared, exact", HANDLES | ISSUES, .exact = true,
            .questions = {{"handle", shared_has_handle, false, false}, {"next", next_in_shared, true, true}}),
-    SHARED("shared, no handles", 0, .no_handles = true, .questions = {{"next", next_in_shared, true, true}}),
-    SHARED("shared, exact, no handles", 0, .no_handles = true, .exact = true,
+    SHARED("shared, no handles", NO_HANDLES, .generations = KOLK_GENERATIONS_NONE,
+           .questions = {{"next", next_in_shared, true, true}}),
+    SHARED("shared, exact, no handles", NO_HANDLES, .generations = KOLK_GENERATIONS_NONE, .exact = true,
            .questions = {{"next", next_in_shared, true, true}}),
     {.name = "GTA pool",
      .member = "bytemap",

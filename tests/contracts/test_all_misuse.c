@@ -73,7 +73,7 @@ static void assert_told(kolk_status rule, const void *object, uint32_t slot, con
     assert_ptr_equal(last->failure.object, object);
     assert_int_equal(last->failure.slot, slot);
     assert_int_equal(last->failure.no_debug, !(it->kind->can & DEBUGS));
-    if (it->kind->is_live) assert_false(it->kind->is_live(it, object));
+    if (it->kind->is_live) assert_int_equal(it->kind->is_live(it, object), rule == KOLK_NO_HANDLES);
     assert_no_more(&f.kept);
     f.kept.count = f.kept.read = 0;
 }
@@ -303,6 +303,22 @@ static void test_handles_of_other_pools(void **state) {
     kolk_slotmap_deinit(&map);
 }
 
+/* One of the same name with generations gives the handle that would be right. */
+static void test_there_are_no_handles(void **state) {
+    (void)state;
+    kolk_pool twin;
+    assert_int_equal(kolk_pool_init(&twin, &(kolk_pool_desc){.name = "it", .object_size = 1, .capacity = 1}), KOLK_OK);
+    kolk_handle handle = kolk_pool_handle(&twin, kolk_pool_alloc(&twin));
+    kolk_pool_deinit(&twin);
+    set_up();
+    assert_true(kolk_handle_is_null(it->kind->handle(it, f.objects[0])));
+    assert_told(KOLK_NO_HANDLES, f.objects[0], 0, "handle of slot 0, but KOLK_GENERATIONS_NONE has no handles");
+    assert_true(kolk_handle_is_null(it->kind->handle(it, f.objects[2])));
+    assert_told(KOLK_DEAD_OBJECT, f.objects[2], 2, "handle of slot 2, which is free");
+    assert_null(it->kind->get(it, handle));
+    end_fixture();
+}
+
 /* ---- The failure and its handler --------------------------------------------------------------------------------- */
 
 /* Something that every kind reports. */
@@ -428,6 +444,7 @@ int main(void) {
         CONTRACT(test_questions_about_what_is_no_object, ASKS, IN_EVERY_MODE),
         CONTRACT(test_handles_that_find_nothing, HANDLES, IN_EVERY_MODE),
         CONTRACT(test_handles_of_other_pools, HANDLES, IN_EVERY_MODE),
+        CONTRACT(test_there_are_no_handles, NO_HANDLES, IN_EVERY_MODE),
         CONTRACT(test_the_sentence_of_one_without_a_name, ASKS, IN_EVERY_MODE),
         CONTRACT(test_a_long_name_is_cut_off, ASKS, IN(PLAIN)),
         CONTRACT(test_the_handler_may_longjmp, ASKS, IN_EVERY_MODE),

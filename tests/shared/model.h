@@ -92,7 +92,7 @@ static inline void model_begin_life(model *m, void *object) {
     words[1] = ~words[0];
     memcpy(object, words, sizeof words);
     m->count++;
-    if (m->pool.no_handles) return;
+    if (!m->pool.lives) return;
     m->slots[slot].now = kolk_shared_handle(&m->pool, object);
     model_assert(m, !kolk_handle_equal(m->slots[slot].now, m->slots[slot].stale));
 }
@@ -195,7 +195,7 @@ static inline void model_ask(model *m) {
     void *object = model_at(m, slot);
     model_assert(m, kolk_shared_is_live(&m->pool, object) == m->slots[slot].alive);
     model_assert(m, kolk_shared_count(&m->pool) == m->count);
-    if (m->pool.no_handles) return;
+    if (!m->pool.lives) return;
     model_assert(m, kolk_shared_get(&m->pool, m->slots[slot].stale) == NULL);
     if (m->slots[slot].alive) model_assert(m, kolk_shared_get(&m->pool, m->slots[slot].now) == object);
     kolk_handle foreign = m->slots[slot].now; /* beyond all indices, as another tag makes it */
@@ -231,7 +231,7 @@ static inline void model_misuse(model *m, uint32_t local) {
     kolk_status rule = m->slots[slot].stamp ? KOLK_DOUBLE_FREE : KOLK_NEVER_ISSUED;
     if (slot >= m->pool.depot.usable) rule = KOLK_FOREIGN_POINTER; /* it has not grown that far */
     /* Less is known of a slot that is taken into a magazine and was not alive yet, without handles. */
-    kolk_status or_this = rule == KOLK_NEVER_ISSUED && m->pool.no_handles ? KOLK_DOUBLE_FREE : rule;
+    kolk_status or_this = rule == KOLK_NEVER_ISSUED && !m->pool.lives ? KOLK_DOUBLE_FREE : rule;
     switch (choice) {
     case 0:
         kolk_local_free(by, object);
@@ -248,7 +248,7 @@ static inline void model_misuse(model *m, uint32_t local) {
         rule = or_this = slot < m->pool.depot.usable ? KOLK_INTERIOR_POINTER : KOLK_FOREIGN_POINTER;
         break;
     default:
-        if (m->pool.no_handles) return;
+        if (!m->pool.lives) return;
         model_assert(m, kolk_handle_is_null(kolk_shared_handle(&m->pool, object)));
         if (rule == KOLK_DOUBLE_FREE) rule = or_this = KOLK_DEAD_OBJECT;
     }
@@ -265,7 +265,7 @@ static inline void model_init(model *m) {
                              .max_threads = 1 + model_draw(m, MODEL_LOCALS),
                              .cache = caches[model_draw(m, LENGTH_OF(caches))],
                              .capacity = 1 + model_draw(m, 200),
-                             .no_handles = model_draw(m, 4) == 0,
+                             .generations = model_draw(m, 4) == 0 ? KOLK_GENERATIONS_NONE : 0,
                              .exact = model_draw(m, 4) == 0,
                              .debug = settings[model_draw(m, LENGTH_OF(settings))]};
     if (model_draw(m, 2)) desc.max_capacity = desc.capacity + model_draw(m, 256) * 5;

@@ -25,7 +25,8 @@ typedef struct state {
 static state own;
 static uint32_t capacity, max_capacity, threads, cache;
 static size_t object_size = 8;
-static bool exact, no_handles;
+static bool exact;
+static kolk_generations generations;
 
 static void (*situation)(state *s); /* that a schedule begins with; NULL: nobody has allocated */
 
@@ -39,7 +40,7 @@ static inline void begin(void *context) {
                              .max_threads = threads,
                              .cache = cache,
                              .exact = exact,
-                             .no_handles = no_handles};
+                             .generations = generations};
     schedule_assert(kolk_shared_init(&s->pool, &desc) == KOLK_OK);
     if (situation) situation(s);
 }

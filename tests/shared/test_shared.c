@@ -30,7 +30,12 @@ static void test_each_broken_rule_has_its_status(void **state) {
         {KOLK_SIZE_OVERFLOW, {.object_size = 1, .capacity = 4, .max_threads = 1, .cache = UINT32_MAX - 1}},
         {FAR_TOO_MUCH, {.object_size = 1u << 30, .capacity = INT32_MAX}},
         {KOLK_MAX_BELOW_CAPACITY, {.object_size = 8, .capacity = 4, .max_capacity = 3}},
+        {KOLK_BAD_GENERATIONS, {.object_size = 8, .capacity = 4, .generations = (kolk_generations)3}},
+        {KOLK_BAD_GENERATIONS, {.object_size = 8, .capacity = 4, .generations = (kolk_generations)-1}},
+        {KOLK_BAD_GENERATIONS, {.object_size = 8, .capacity = 4, .generations = KOLK_GENERATIONS_STRICT}},
         {KOLK_OK, {.object_size = 1}}, /* and the nearest that are right */
+        {KOLK_OK, {.object_size = 8, .capacity = 4, .generations = KOLK_GENERATIONS_RECYCLE}},
+        {KOLK_OK, {.object_size = 8, .capacity = 4, .generations = KOLK_GENERATIONS_NONE}},
         {KOLK_OK, {.object_size = 8, .capacity = 4, .max_capacity = 4, .object_align = 4096}},
         {KOLK_OK, {.object_size = 100000, .capacity = 4, .max_threads = 1, .cache = 1u << 20}},
     };
@@ -399,9 +404,11 @@ static void test_is_live_and_next(void **state) {
     kolk_shared pool;
     kolk_local local, other;
     uint32_t *objects[200] = {NULL};
-    for (int no_handles = 0; no_handles < 2; no_handles++) {
-        make_shared(
-            &pool, &(kolk_shared_desc){.object_size = 12, .capacity = 200, .max_threads = 2, .no_handles = no_handles});
+    for (int none = 0; none < 2; none++) {
+        make_shared(&pool, &(kolk_shared_desc){.object_size = 12,
+                                               .capacity = 200,
+                                               .max_threads = 2,
+                                               .generations = none ? KOLK_GENERATIONS_NONE : 0});
         make_local(&local, &pool);
         make_local(&other, &pool);
         assert_null(kolk_shared_next(&pool, NULL));

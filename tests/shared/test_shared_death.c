@@ -73,7 +73,7 @@ static void test_one_after_another(void **state) {
                                                  .capacity = 120,
                                                  .max_threads = 1 + kind % 2,
                                                  .cache = caches[kind / 4],
-                                                 .no_handles = kind / 2 % 2});
+                                                 .generations = kind / 2 % 2 ? KOLK_GENERATIONS_NONE : 0});
         kolk_local other;
         uint32_t all = all_slots(&d.pool);
         if (kind % 2) make_local(&other, &d.pool);
@@ -218,8 +218,11 @@ static void test_alive_in_a_magazine(void **state) {
     (void)state;
     static death d;
     for (unsigned kind = 0; kind < 2; kind++) {
-        make_shared(&d.pool, &(kolk_shared_desc){
-                                 .object_size = 8, .capacity = 100, .max_threads = 1, .cache = 5, .no_handles = kind});
+        make_shared(&d.pool, &(kolk_shared_desc){.object_size = 8,
+                                                 .capacity = 100,
+                                                 .max_threads = 1,
+                                                 .cache = 5,
+                                                 .generations = kind ? KOLK_GENERATIONS_NONE : 0});
         d.n = 8;
         d.keeps = 5;
         run_thread(die, &d);
@@ -617,7 +620,7 @@ static void test_forks(void **state) {
                                       .max_threads = WORKERS + 1,
                                       .cache = caches[kind / 2],
                                       .exact = kind == 2,
-                                      .no_handles = kind == 3},
+                                      .generations = kind == 3 ? KOLK_GENERATIONS_NONE : 0},
                   &random);
 }
 

@@ -81,7 +81,7 @@ static void test_all_sizes_and_alignments(void **state) {
         live_in((kolk_shared_desc){.object_size = size,
                                    .capacity = 3,
                                    .max_threads = 2,
-                                   .no_handles = size / 4 % 2,
+                                   .generations = size / 4 % 2 ? KOLK_GENERATIONS_NONE : 0,
                                    .debug = settings[size % 4]},
                 3);
     for (size_t align = 1; align <= 4096; align *= 2)

@@ -44,7 +44,7 @@ static void test_each_object_is_a_block_of_its_size(void **state) {
                           (kolk_shared_desc){.object_size = size,
                                              .object_align = align,
                                              .capacity = 4,
-                                             .no_handles = size % 2,
+                                             .generations = size % 2 ? KOLK_GENERATIONS_NONE : 0,
                                              .debug = "fill,guard,quarantine=3"}); /* which are not the tools' */
             for (uint32_t i = 0; i < 4; i++) {
                 objects[i] = i % 2 ? kolk_local_alloc_wait(&locals[0], KOLK_FOREVER) : taken_by(&locals[i / 2]);

@@ -250,7 +250,7 @@ static void test_two_threads_free_one_object(void **state) {
         make_shared(&run.pool, &(kolk_shared_desc){.object_size = 500,
                                                    .capacity = 3,
                                                    .max_threads = 3,
-                                                   .no_handles = n == 2,
+                                                   .generations = n == 2 ? KOLK_GENERATIONS_NONE : 0,
                                                    .debug = n == 3 ? NULL : settings[n]});
         make_local(&local, &run.pool);
         twins.double_frees = twins.others = 0;

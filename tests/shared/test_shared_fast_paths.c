@@ -42,11 +42,12 @@ void *__wrap_kolk_shared_get_slow(const kolk_shared *pool, kolk_handle handle) {
 static void test_alloc_free_and_get(void **state) {
     (void)state;
     for (unsigned kind = 0; kind < 4; kind++) {
-        bool typed = kind % 2, no_handles = kind / 2;
+        bool typed = kind % 2, none = kind / 2;
         things pool;
         things_local local;
         thing *objects[AT_ONCE];
-        kolk_shared_desc desc = {.capacity = 1000, .max_threads = 1, .cache = 100, .no_handles = no_handles};
+        kolk_shared_desc desc = {
+            .capacity = 1000, .max_threads = 1, .cache = 100, .generations = none ? KOLK_GENERATIONS_NONE : 0};
         assert_int_equal(things_init(&pool, &desc), KOLK_OK);
         assert_int_equal(things_local_init(&local, &pool), KOLK_OK);
         for (int i = 0; i < AT_ONCE; i++) objects[i] = things_alloc(&local);
@@ -60,7 +61,7 @@ static void test_alloc_free_and_get(void **state) {
         for (int i = 0; i < AT_ONCE; i++)
             objects[i] = typed ? things_alloc(&local) : (thing *)kolk_local_alloc(&local.local);
         assert_int_equal(calls, 0);
-        for (int i = 0; i < AT_ONCE && !no_handles; i++) {
+        for (int i = 0; i < AT_ONCE && !none; i++) {
             kolk_handle handle = kolk_shared_handle(&pool.pool, objects[i]);
             assert_ptr_equal(kolk_shared_get(&pool.pool, handle), objects[i]);
             assert_ptr_equal(kolk_shared_get_sized(&pool.pool, handle, sizeof(thing)), objects[i]);

@@ -56,7 +56,7 @@ static kolk_shared_desc kind_of(unsigned kind) {
                               .max_capacity = 150,
                               .max_threads = 2 + kind / 5 % 3,
                               .cache = caches[kind % 5],
-                              .no_handles = kind / 15 % 2,
+                              .generations = kind / 15 % 2 ? KOLK_GENERATIONS_NONE : 0,
                               .exact = kind / 30 % 2};
 }
 
@@ -69,7 +69,7 @@ static void test_dead_at_once(void **state) {
         set_up(&desc);
         for (int i = 0; i < 5; i++) memset(objects[i] = kolk_local_alloc(&locals[0]), 'a' + i, SIZE);
         kolk_handle handle = {0};
-        if (!desc.no_handles) handle = kolk_shared_handle(&pool, objects[2]);
+        if (desc.generations != KOLK_GENERATIONS_NONE) handle = kolk_shared_handle(&pool, objects[2]);
         kolk_local_free_later(&locals[kind % desc.max_threads], objects[2]); /* whichever local allocated it */
         assert_true(kolk_shared_is_valid(&pool));
         assert_false(kolk_shared_is_live(&pool, objects[2]));
@@ -105,7 +105,7 @@ static void test_misuse(void **state) {
                 kolk_local_free(&locals[i], object);
                 assert_noted(&taken, KOLK_DOUBLE_FREE, "later", object, 0, "kolk: later: double free of slot 0");
             }
-            if (!desc.no_handles) {
+            if (desc.generations != KOLK_GENERATIONS_NONE) {
                 assert_true(kolk_handle_is_null(kolk_shared_handle(&pool, object)));
                 assert_noted(&taken, KOLK_DEAD_OBJECT, "later", object, 0,
                              "kolk: later: handle of slot 0, which is free");

@@ -381,7 +381,7 @@ static void begin(void *context) {
                              .capacity = capacity,
                              .max_threads = threads,
                              .cache = 1,
-                             .no_handles = true};
+                             .generations = KOLK_GENERATIONS_NONE};
     schedule_assert(kolk_shared_init(&s->pool, &desc) == KOLK_OK);
     situation(s);
 }

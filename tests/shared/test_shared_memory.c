@@ -7,14 +7,14 @@
 #include "../help/system_calls.h"
 #include "shared_test.h"
 
-static kolk_shared_desc growing(bool no_handles) {
+static kolk_shared_desc growing(kolk_generations generations) {
     return (kolk_shared_desc){.name = "growing",
                               .object_size = OBJECT,
                               .capacity = 100,
                               .max_capacity = 5000,
                               .max_threads = 3,
                               .cache = 20,
-                              .no_handles = no_handles};
+                              .generations = generations};
 }
 
 static void *stamped_by(kolk_local *local, uint32_t number) {
@@ -27,11 +27,11 @@ static void *stamped_by(kolk_local *local, uint32_t number) {
 /* Objects stay where they are; the first hundred, and what the others may have at hand, need no more memory. */
 static void test_growth_in_place(void **state) {
     (void)state;
-    for (int no_handles = 0; no_handles < 2; no_handles++) {
+    for (int none = 0; none < 2; none++) {
         kolk_shared pool;
         kolk_local locals[3];
         kolk_stats stats;
-        kolk_shared_desc desc = growing(no_handles);
+        kolk_shared_desc desc = growing(none ? KOLK_GENERATIONS_NONE : KOLK_GENERATIONS_RECYCLE);
         make_shared(&pool, &desc);
         for (int i = 0; i < 3; i++) make_local(&locals[i], &pool);
         void **objects = (void **)calloc(5041, sizeof *objects);
@@ -60,8 +60,7 @@ static void test_growth_in_place(void **state) {
         for (uint32_t i = 0; i < 5040; i++) {
             assert_true(is_stamped(objects[i], i));
             assert_true(kolk_shared_is_live(&pool, objects[i]));
-            if (!no_handles)
-                assert_ptr_equal(kolk_shared_get(&pool, kolk_shared_handle(&pool, objects[i])), objects[i]);
+            if (!none) assert_ptr_equal(kolk_shared_get(&pool, kolk_shared_handle(&pool, objects[i])), objects[i]);
             kolk_local_free(&locals[0], objects[i]); /* which has not seen most of them */
         }
         assert_int_equal(kolk_shared_count(&pool), 0);
@@ -89,8 +88,10 @@ static void test_bytes(void **state) {
     for (unsigned n = 0; n < 2 * 30; n++) {
         kolk_shared pool;
         kolk_stats stats;
-        make_shared(&pool, &(kolk_shared_desc){
-                               .object_size = n / 2 + 1, .capacity = 100000, .max_threads = 2, .no_handles = n % 2});
+        make_shared(&pool, &(kolk_shared_desc){.object_size = n / 2 + 1,
+                                               .capacity = 100000,
+                                               .max_threads = 2,
+                                               .generations = n % 2 ? KOLK_GENERATIONS_NONE : 0});
         kolk_shared_stats(&pool, &stats);
         uint64_t slots = 100192, at_least = slots * (n / 2 + 1) + slots * 5 / 8 + slots * (n % 2 ? 1 : 4);
         assert_int_equal(stats.bytes_reserved, stats.bytes_committed);

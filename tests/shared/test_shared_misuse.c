@@ -21,7 +21,7 @@ static void set_up(fixture *f, unsigned kind) {
                                               .capacity = SLOTS - 2,
                                               .max_threads = 2,
                                               .cache = 2,
-                                              .no_handles = kind % 2,
+                                              .generations = kind % 2 ? KOLK_GENERATIONS_NONE : 0,
                                               .exact = kind / 2 % 2});
     make_local(&f->local, &f->pool);
     make_local(&f->other, &f->pool);
@@ -112,17 +112,6 @@ static void test_slots_that_were_never_handed_out(void **state) {
                      "kolk: jobs: free of slot 7, which was never handed out");
         end_shared(&f.pool);
     }
-}
-
-static void test_a_pool_without_handles(void **state) {
-    (void)state;
-    fixture f;
-    set_up(&f, 1);
-    assert_true(kolk_handle_is_null(kolk_shared_handle(&f.pool, f.objects[0])));
-    assert_noted(&f.taken, KOLK_NO_HANDLES, "jobs", NULL, NO_SLOT,
-                 "kolk: jobs: handle of a pool without handles: .no_handles");
-    assert_null(kolk_shared_get(&f.pool, kolk_handle_unpack(UINT64_C(1) << 32 | f.pool.tag)));
-    end_fixture(&f);
 }
 
 /* A slot's byte of lives wraps round after 128 of them: a double free is one all the same. */
@@ -257,7 +246,6 @@ int main(void) {
         TEST(test_double_free),
         TEST(test_double_free_with_a_full_magazine),
         TEST(test_slots_that_were_never_handed_out),
-        TEST(test_a_pool_without_handles),
         TEST(test_many_lives_without_handles),
         TEST(test_validity),
         TEST(test_validity_of_what_is_free_later),

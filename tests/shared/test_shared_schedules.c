@@ -302,7 +302,7 @@ static void test_exact(void **unused) {
     for (unsigned n = 0; n < 8; n++) {
         threads = 2 + n % 2;
         cache = 1 + n / 2 % 2;
-        no_handles = n / 4;
+        generations = n / 4 ? KOLK_GENERATIONS_NONE : KOLK_GENERATIONS_RECYCLE;
         situation = one_is_alive;
         schedule what = {.name = threads == 2 ? "two free one" : "three free one",
                          .context = &own,
@@ -317,7 +317,8 @@ static void test_exact(void **unused) {
     situation = NULL;
     run("exact, one after another", one_after_another, one_after_another, NULL);
     run("exact, passed on", produce, consume, NULL);
-    exact = no_handles = false;
+    exact = false;
+    generations = KOLK_GENERATIONS_RECYCLE;
 }
 
 int main(void) {

@@ -16,7 +16,8 @@ typedef struct shape {
     unsigned threads;
     uint32_t each; /* objects that a thread may hold */
     uint32_t cache;
-    bool grows, no_handles, exact;
+    bool grows, exact;
+    kolk_generations generations;
     unsigned lifetime; /* operations of a thread before another takes its place; 0: as many as there are */
 } shape;
 
@@ -60,12 +61,16 @@ static void check(const object *it, uint32_t owner) {
     REQUIRE(all_bytes_are(it->filling, sizeof it->filling, (unsigned char)(it->serial % 251)));
 }
 
+static bool has_handles(const run *r) {
+    return r->shape.generations != KOLK_GENERATIONS_NONE;
+}
+
 static void take(job *j, kolk_local *local) {
     object *it = (object *)kolk_local_alloc(local);
     REQUIRE(it); /* no more than capacity are wanted */
     stamp(j, it);
     j->handles[j->holds] = (kolk_handle){0};
-    if (!j->run->shape.no_handles) j->handles[j->holds] = kolk_shared_handle(&j->run->pool, it);
+    if (has_handles(j->run)) j->handles[j->holds] = kolk_shared_handle(&j->run->pool, it);
     j->held[j->holds++] = it;
 }
 
@@ -97,7 +102,7 @@ static void pass_on_or_take_over(job *j, kolk_local *local) {
     } else if (j->holds) {
         it = let_go(j, &handle);
         check(it, j->number);
-        REQUIRE(j->run->shape.no_handles || kolk_shared_get(&j->run->pool, handle) == it);
+        REQUIRE(!has_handles(j->run) || kolk_shared_get(&j->run->pool, handle) == it);
         it->owner = PASSED_ON;
         if (kolk_queue_push(&j->run->passed_on, &it, KOLK_NOW) != KOLK_OK) give(j, local, it, PASSED_ON);
     }
@@ -115,7 +120,7 @@ static void work_once(job *j, kolk_local *local) {
     } else if (j->holds) {
         object *it = let_go(j, &handle);
         give(j, local, it, j->number);
-        REQUIRE(j->run->shape.no_handles || !kolk_shared_get(&j->run->pool, handle));
+        REQUIRE(!has_handles(j->run) || !kolk_shared_get(&j->run->pool, handle));
     }
 }
 
@@ -185,7 +190,7 @@ static void run_one(shape its) {
                              .max_capacity = its.grows ? most + 5000 : 0, /* many pages */
                              .max_threads = its.threads,
                              .cache = its.cache,
-                             .no_handles = its.no_handles,
+                             .generations = its.generations,
                              .exact = its.exact};
     assert_int_equal(kolk_shared_init(&r.pool, &desc), KOLK_OK);
     make_queue(&r.passed_on, &(kolk_queue_desc){.item_size = sizeof(object *), .capacity = its.threads});
@@ -219,13 +224,13 @@ static void test_each_shape(void **state) {
         {.threads = 2, .each = 1, .cache = 1},
         {.threads = 2, .each = 100, .cache = 64},
         {.threads = 3, .each = 20, .cache = 3, .exact = true},
-        {.threads = 4, .each = 50, .no_handles = true},
+        {.threads = 4, .each = 50, .generations = KOLK_GENERATIONS_NONE},
         {.threads = 4, .each = 100, .cache = 192, .grows = true},
         {.threads = 8, .each = 3, .cache = 2},
-        {.threads = 8, .each = 100, .cache = 7, .grows = true, .no_handles = true},
+        {.threads = 8, .each = 100, .cache = 7, .grows = true, .generations = KOLK_GENERATIONS_NONE},
         {.threads = 16, .each = 30},
         {.threads = 64, .each = 10, .cache = 1},
-        {.threads = 64, .each = 30, .cache = 5, .grows = true, .exact = true, .no_handles = true},
+        {.threads = 64, .each = 30, .cache = 5, .grows = true, .exact = true, .generations = KOLK_GENERATIONS_NONE},
     };
     for (size_t i = 0; i < LENGTH_OF(shapes); i++) run_one(shapes[i]);
 }

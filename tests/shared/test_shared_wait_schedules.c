@@ -100,11 +100,13 @@ static void each_pool(const char *what, void (*waits)(void *)) {
     for (unsigned n = 0; n < 6; n++) {
         cache = 1 + n % 2;
         exact = n / 2 == 1;
-        no_handles = stepped = n / 2 == 2;
+        stepped = n / 2 == 2;
+        generations = stepped ? KOLK_GENERATIONS_NONE : KOLK_GENERATIONS_RECYCLE;
         brief = n > 0;
         each_situation(what, waits, free_all, NULL);
     }
-    exact = no_handles = stepped = brief = false;
+    exact = stepped = brief = false;
+    generations = KOLK_GENERATIONS_RECYCLE;
 }
 
 static void test_served(void **unused) {

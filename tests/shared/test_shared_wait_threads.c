@@ -19,7 +19,8 @@ typedef struct shape {
     unsigned threads;
     uint32_t capacity, cache;
     bool later; /* some are freed later; then nobody waits for ever, as a thread that is to quiesce might */
-    bool exact, no_handles, grows;
+    bool exact, grows;
+    kolk_generations generations;
     unsigned lifetime; /* operations of a thread before another takes its place; 0: as many as there are */
 } shape;
 
@@ -168,7 +169,7 @@ static void run_one(shape its) {
                              .max_capacity = its.capacity,
                              .max_threads = its.threads * (its.lifetime ? 2 : 1), /* not all dead are buried at once */
                              .cache = its.cache,
-                             .no_handles = its.no_handles,
+                             .generations = its.generations,
                              .exact = its.exact};
     make_shared(&r.pool, &desc);
     make_queue(&r.passed_on,
@@ -194,8 +195,8 @@ static void test_each_shape(void **state) {
         {.threads = 2, .capacity = 3, .cache = 2, .later = true},
         {.threads = 3, .capacity = 2, .cache = 2, .exact = true},
         {.threads = 4, .capacity = 4, .cache = 64},
-        {.threads = 4, .capacity = 8, .cache = 1, .later = true, .no_handles = true},
-        {.threads = 8, .capacity = 5, .cache = 2, .no_handles = true},
+        {.threads = 4, .capacity = 8, .cache = 1, .later = true, .generations = KOLK_GENERATIONS_NONE},
+        {.threads = 8, .capacity = 5, .cache = 2, .generations = KOLK_GENERATIONS_NONE},
         {.threads = 8, .capacity = 20, .cache = 7, .grows = true},
         {.threads = 16, .capacity = 10, .cache = 3, .later = true, .exact = true},
         {.threads = 64, .capacity = 20, .cache = 1},

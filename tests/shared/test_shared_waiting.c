@@ -85,7 +85,7 @@ static void each_pool(uint32_t least_threads, void (*test)(full_pool *f)) {
                                  .cache = caches[i % 3],
                                  .max_threads = threads[i / 3 % 3],
                                  .exact = i / 9 % 2,
-                                 .no_handles = i / 18};
+                                 .generations = i / 18 ? KOLK_GENERATIONS_NONE : 0};
         if (desc.max_threads < least_threads) continue;
         full_pool *f = make_full(&desc);
         if (least_threads > 1) kolk_local_deinit(&f->other); /* the place of a sleeper */

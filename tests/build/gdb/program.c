@@ -172,7 +172,7 @@ static bool make_shared(void) {
     jobs_offline(&others);
     malformed_local = others;
     counts_local local;
-    kolk_shared_desc full = {.name = "small", .capacity = 2, .max_threads = 1, .no_handles = true};
+    kolk_shared_desc full = {.name = "small", .capacity = 2, .max_threads = 1, .generations = KOLK_GENERATIONS_NONE};
     if (counts_init(&small, &full) != KOLK_OK || counts_local_init(&local, &small) != KOLK_OK) return false;
     for (int32_t i = 0; i < 2; i++) {
         int32_t *count = counts_alloc(&local);
