@@ -42,27 +42,33 @@
 #define KOLK_API
 #endif
 
+/* ALWAYS_INLINE compiles what is hot once for each caller. NOINLINE keeps what is rare from costing registers where it
+ * is called. */
+#ifdef __GNUC__
+#define KOLK_ALWAYS_INLINE inline __attribute__((always_inline))
+#define KOLK_NOINLINE      __attribute__((noinline))
+#else
+#define KOLK_ALWAYS_INLINE inline
+#define KOLK_NOINLINE
+#endif
+
 /* Of a function whose body is in an .inl file. Inlined without optimisation too: the debug mode's `sites` are then in
  * the function that asked for an object, and not in one of ours. (With optimisation the compiler judges best: forced,
  * it inlines less of what is around.) */
-#if defined(__GNUC__) && !defined(__OPTIMIZE__)
-#define KOLK_ALWAYS_INLINE inline __attribute__((always_inline))
+#ifdef __OPTIMIZE__
+#define KOLK_INLINE_AT_O0 inline
 #else
-#define KOLK_ALWAYS_INLINE inline
+#define KOLK_INLINE_AT_O0 KOLK_ALWAYS_INLINE
 #endif
 #ifdef KOLK_EXTERN
 #define KOLK_INLINE KOLK_API
 #else
-#define KOLK_INLINE KOLK_API KOLK_ALWAYS_INLINE
+#define KOLK_INLINE KOLK_API KOLK_INLINE_AT_O0
 #endif
 
 /* The same, where a constant argument lets all but a few instructions fold: always inlined, as a call would have to
  * compute what the compiler knows. */
-#ifdef __GNUC__
-#define KOLK_FOLDED_INLINE KOLK_API inline __attribute__((always_inline))
-#else
-#define KOLK_FOLDED_INLINE KOLK_INLINE
-#endif
+#define KOLK_FOLDED_INLINE KOLK_API KOLK_ALWAYS_INLINE
 
 #ifdef __cplusplus
 #define KOLK_ALIGNAS(n) alignas(n)

@@ -17,7 +17,7 @@
 /* In the library only base.c exports what follows: mingw's gcc emits an exported inline function in each file that it
  * is told to emit any in. */
 #if defined(KOLK_BUILD) && !defined(KOLK_BASE_INLINE)
-#define KOLK_BASE_INLINE KOLK_ALWAYS_INLINE
+#define KOLK_BASE_INLINE KOLK_INLINE_AT_O0
 #elif !defined(KOLK_BASE_INLINE)
 #define KOLK_BASE_INLINE KOLK_INLINE
 #endif

@@ -115,7 +115,7 @@
         for (name##_object *it; (it = name##_each_next(&it##_cursor)) != NULL;)
 
 /* Parameters end in _ so that a type may be called object, handle, pool ... */
-#define KOLK_TYPED_ static KOLK_ALWAYS_INLINE KOLK_UNUSED
+#define KOLK_TYPED_ static KOLK_INLINE_AT_O0 KOLK_UNUSED
 
 #define KOLK_POOL_TYPE(name, T)                                                                                        \
     KOLK_POOL_TYPES_(name, T)                                                                                          \

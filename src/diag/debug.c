@@ -122,7 +122,7 @@ bool kolk_debug_fails(kolk_debug *debug) {
 
 void kolk_debug_forget(kolk_debug *debug, uint32_t from, uint32_t end) {
     KOLK_ASSERT(end <= debug->desc.max_capacity);
-    for (uint32_t slot = from; slot < end; slot++) debug->lives[slot].dressed = false;
+    for (uint32_t slot = from; slot < end; slot++) debug->lives[slot].provable = false;
 }
 
 void kolk_debug_unissue(kolk_debug *debug, uint32_t from, uint32_t end) {

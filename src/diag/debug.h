@@ -14,25 +14,15 @@
 #define SITE NULL
 #endif
 
-/* KOLK_APART keeps what is rare from costing registers where it is called. KOLK_WITHIN compiles what is hot once for
- * each caller. */
-#if defined(__GNUC__)
-#define KOLK_APART  __attribute__((noinline))
-#define KOLK_WITHIN inline __attribute__((always_inline))
-#else
-#define KOLK_APART
-#define KOLK_WITHIN inline
-#endif
-
 /* ---- The debug mode of one pool -------------------------------------------------------------------------------------
  *
  * Several threads may call at the same time, of one pool:
  *
- *     each thread for   dress (not with bypass), verify, is_intact, begin_life, end_life, wipe. A slot changes hands
+ *     each thread for   prepare (not with bypass), verify, is_intact, begin_life, end_life, wipe. A slot changes hands
  *     its own slots     only as the pool's objects do: the thread that gives it away releases, the one that takes it
  *                       acquires.
  *     any thread        sites, of any slot; fails; objects, quarantine (constants).
- *     one, under the    with bypass dress, find, search, walked and walk, whose lists are those of all slots: what
+ *     one, under the    with bypass prepare, find, search, walked and walk, whose lists are those of all slots: what
  *     pool's lock       find says is true for as long as the lock is held. Always ring and ring_advance.
  *     one, under the    commit. Other threads may go on meanwhile, in slots that were committed before.
  *     lock of growing
@@ -105,7 +95,7 @@ void kolk_debug_verify(const kolk_debug *debug, uint32_t slot, void *object, boo
 
 /* Prepares a slot for the life that is to begin at this object: writes red zones and fill. Returns the object. With
  * bypass that is another one, a malloc block; NULL: malloc has none. */
-void *kolk_debug_dress(kolk_debug *debug, uint32_t slot, void *object);
+void *kolk_debug_prepare(kolk_debug *debug, uint32_t slot, void *object);
 
 /* A life has begun. */
 void kolk_debug_begin_life(kolk_debug *debug, uint32_t slot, const void *object, const void *site);

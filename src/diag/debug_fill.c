@@ -5,8 +5,8 @@
  *                 fd fd fd ... cd cd cd cd ...      fd fd fd fd ...          with `guard`
  *                              0b db ea 1d 0b db ...  once it is dead        with `fill`
  *
- * A slot is `dressed` once its red zones are written and, while it is dead, its fill: from its first life on, until its
- * pages are given back. Of other slots nothing can be proved. */
+ * A slot is `provable` once its red zones are written and, while it is dead, its fill: from its first life on, until
+ * its pages are given back. Of other slots nothing can be proved. */
 #include "debug_inside.h"
 
 #include "../core/atomics.h"
@@ -53,8 +53,9 @@ static void provable_stretches(const kolk_debug *debug, uint32_t slot, void *obj
     const kolk_debug_desc *desc = &debug->desc;
     KOLK_ASSERT(slot < desc->max_capacity);
     unsigned char *start = object;
-    bool dressed = debug->lives[slot].dressed, filled = dressed && !live && kolk_debug_has(debug, KOLK_DEBUG_FILL);
-    uint32_t front = dressed ? desc->front : 0, back = dressed ? desc->back : 0, body = filled ? desc->object_size : 0;
+    bool provable = debug->lives[slot].provable, filled = provable && !live && kolk_debug_has(debug, KOLK_DEBUG_FILL);
+    uint32_t front = provable ? desc->front : 0, back = provable ? desc->back : 0,
+             body = filled ? desc->object_size : 0;
     parts[FRONT] = (stretch){KOLK_UNDERFLOW, start - front, front, ZONE_FILL};
     parts[BACK] = (stretch){KOLK_OVERFLOW, start + desc->object_size, back, ZONE_FILL};
     parts[BODY] = (stretch){KOLK_WRITE_AFTER_FREE, start, body, FREE_FILL};
@@ -111,11 +112,11 @@ void kolk_debug_verify(const kolk_debug *debug, uint32_t slot, void *object, boo
     }
 }
 
-void *kolk_debug_dress(kolk_debug *debug, uint32_t slot, void *object) {
+void *kolk_debug_prepare(kolk_debug *debug, uint32_t slot, void *object) {
     if (kolk_debug_has(debug, KOLK_DEBUG_BYPASS)) return kolk_debug_take_block(debug, slot);
     stretch parts[PARTS];
-    KOLK_PLAIN_WRITE(&debug->lives[slot].dressed, sizeof(bool));
-    debug->lives[slot].dressed = true;
+    KOLK_PLAIN_WRITE(&debug->lives[slot].provable, sizeof(bool));
+    debug->lives[slot].provable = true;
     provable_stretches(debug, slot, object, true, parts);
     paint(&parts[FRONT]);
     paint(&parts[BACK]);

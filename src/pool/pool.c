@@ -190,7 +190,7 @@ static bool take_slot(kolk_pool *pool, uint32_t *index, bool urgent) {
 }
 
 /* The debug mode makes a slot ready for a life: an object's bytes, or NULL if malloc has none. */
-static void *dress(kolk_pool *pool, uint32_t index, const void *site) {
+static void *prepare_slot(kolk_pool *pool, uint32_t index, const void *site) {
     KOLK_ASSERT(pool->debug);
     void *object = pool_slot_at(pool, index);
     if (!kolk_debug_is_intact(pool->debug, index, object, false)) {
@@ -198,7 +198,7 @@ static void *dress(kolk_pool *pool, uint32_t index, const void *site) {
         kolk_pool_verify(pool, index, site);
         kolk_pool_take_this(pool, index);
     }
-    return kolk_debug_dress(pool->debug, index, object);
+    return kolk_debug_prepare(pool->debug, index, object);
 }
 
 /* Setup and reset run while their slot is in no place (I3 broken), so an alloc of theirs must not ask on_full, which
@@ -215,7 +215,7 @@ static bool run_setup(kolk_pool *pool, void *object) {
 static void *issue_slot(kolk_pool *pool, uint32_t index, const void *site) {
     KOLK_ASSERT(index < pool->fresh && !kolk_bits_get(pool->live, index));
     kolk_debug *debug = pool_debug_of(pool);
-    void *object = debug ? dress(pool, index, site) : plain_slot_at(pool, index);
+    void *object = debug ? prepare_slot(pool, index, site) : plain_slot_at(pool, index);
     bool none = debug && !object; /* malloc has none */
     if (none || (pool->ready && !kolk_bits_get(pool->ready, index))) {
         if (none || (pool->desc.setup && !run_setup(pool, object))) {
@@ -243,7 +243,7 @@ static bool may_ask_for_room(const kolk_pool *pool, alloc_request how) {
 static void *alloc_any(kolk_pool *pool, alloc_request how, const void *site);
 
 /* An alloc that has found no slot, or is to fail; once more after room was made. */
-static KOLK_APART void *alloc_full(kolk_pool *pool, alloc_request how, bool fails, const void *site) {
+static KOLK_NOINLINE void *alloc_full(kolk_pool *pool, alloc_request how, bool fails, const void *site) {
     alloc_grant has = {.urgent = how.urgent, .fails = fails};
     uint32_t index;
     do {
@@ -263,7 +263,7 @@ static KOLK_APART void *alloc_full(kolk_pool *pool, alloc_request how, bool fail
     return issue_slot(pool, index, site);
 }
 
-static KOLK_APART void *alloc_any(kolk_pool *pool, alloc_request how, const void *site) {
+static KOLK_NOINLINE void *alloc_any(kolk_pool *pool, alloc_request how, const void *site) {
     uint32_t index;
     if (pool->desc.on_low && !how.looked) kolk_pool_look_at_low_water(pool, 1, site);
     bool fails = pool_debug_of(pool) && kolk_debug_fails(pool_debug_of(pool));
@@ -272,7 +272,7 @@ static KOLK_APART void *alloc_any(kolk_pool *pool, alloc_request how, const void
 }
 
 /* FIFO and LOWEST, where no option looks after what is left. */
-static KOLK_APART void *alloc_waiting(kolk_pool *pool, const void *site) {
+static KOLK_NOINLINE void *alloc_waiting(kolk_pool *pool, const void *site) {
     if (pool->held <= pool->held_floor) return alloc_any(pool, (alloc_request){0}, site);
     uint32_t index = take_waiting(pool);
     KOLK_ASSERT(index < pool->fresh && !kolk_bits_get(pool->live, index));

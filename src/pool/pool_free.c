@@ -11,8 +11,8 @@ static void run_reset(kolk_pool *pool, void *object) {
 
 /* Ends the life in a slot and its handles; until the caller has put the slot somewhere, it counts as alive (I1, I3
  * broken), so that a reset hook may free other objects. True if the slot is worn out. */
-static KOLK_WITHIN bool end_pool_life(kolk_pool *pool, kolk_debug *debug, uint32_t index, void *object,
-                                      const void *site) {
+static KOLK_ALWAYS_INLINE bool end_pool_life(kolk_pool *pool, kolk_debug *debug, uint32_t index, void *object,
+                                             const void *site) {
     KOLK_ASSERT(index < pool->fresh && kolk_bits_get(pool->live, index));
     kolk_bits_clear(pool->live, index);
     bool worn = false;
@@ -31,7 +31,7 @@ static KOLK_WITHIN bool end_pool_life(kolk_pool *pool, kolk_debug *debug, uint32
 static void free_any(kolk_pool *pool, void *object, const void *site);
 
 /* An object that is not alive here may be of the overflow pool, which gives its memory back with its last object. */
-static KOLK_APART void free_elsewhere(kolk_pool *pool, void *object, const void *site) {
+static KOLK_NOINLINE void free_elsewhere(kolk_pool *pool, void *object, const void *site) {
     kolk_pool *other = kolk_pool_holder(pool->desc.overflow, object);
     if (!other) {
         kolk_pool_fail_object(pool, object, "free", KOLK_DOUBLE_FREE, site);
@@ -41,7 +41,7 @@ static KOLK_APART void free_elsewhere(kolk_pool *pool, void *object, const void 
     if (kolk_pool_count(other) == 0) kolk_pool_trim(other);
 }
 
-static KOLK_WITHIN void free_from(kolk_pool *pool, kolk_debug *debug, void *object, const void *site) {
+static KOLK_ALWAYS_INLINE void free_from(kolk_pool *pool, kolk_debug *debug, void *object, const void *site) {
     if (!object) return;
     uintptr_t found = debug ? pool_slot_of(pool, object) : kolk_pool_slot(pool, object);
     uint32_t index = (uint32_t)found;
@@ -58,7 +58,7 @@ static KOLK_WITHIN void free_from(kolk_pool *pool, kolk_debug *debug, void *obje
         put_free(pool, index);
 }
 
-static KOLK_APART void free_any(kolk_pool *pool, void *object, const void *site) {
+static KOLK_NOINLINE void free_any(kolk_pool *pool, void *object, const void *site) {
     free_from(pool, pool_debug_of(pool), object, site);
 }
 

@@ -28,7 +28,7 @@ static inline kolk_slot *queue_at(const kolk_pool *pool, uint32_t n) {
     return pool->stack + (at < pool->capacity ? at : at - pool->capacity);
 }
 
-static KOLK_WITHIN void put_free(kolk_pool *pool, uint32_t index) {
+static KOLK_ALWAYS_INLINE void put_free(kolk_pool *pool, uint32_t index) {
     KOLK_ASSERT(index < pool->fresh && !kolk_bits_get(pool->live, index));
     if (pool->desc.reuse == KOLK_REUSE_LIFO) {
         KOLK_ASSERT(pool->top < pool->stack + pool->capacity);
@@ -44,7 +44,7 @@ static KOLK_WITHIN void put_free(kolk_pool *pool, uint32_t index) {
 }
 
 /* Of FIFO and LOWEST, and one waits. */
-static KOLK_WITHIN uint32_t take_waiting(kolk_pool *pool) {
+static KOLK_ALWAYS_INLINE uint32_t take_waiting(kolk_pool *pool) {
     KOLK_ASSERT(waiting(pool) > 0);
     pool->held--;
     if (pool->desc.reuse == KOLK_REUSE_LOWEST) return (uint32_t)kolk_levels_take_lowest(pool->holes, pool->levels);

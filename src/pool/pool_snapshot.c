@@ -309,7 +309,7 @@ static bool change_lives(kolk_pool *pool, const header *head, const unsigned cha
     kolk_pool_verify_all(pool, site);
     for (uint32_t i = 0; i < head->fresh; i++) {
         if (pool_is_alive(pool, i) || !is_alive_then(head, live, i)) continue;
-        void *object = kolk_debug_dress(pool->debug, i, pool_slot_at(pool, i));
+        void *object = kolk_debug_prepare(pool->debug, i, pool_slot_at(pool, i));
         if (object) {
             kolk_debug_begin_life(pool->debug, i, object, site);
             continue;

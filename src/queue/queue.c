@@ -52,7 +52,6 @@
 
 #if __STDC_HOSTED__
 
-#include "../diag/debug.h"
 #include "../os/clock.h"
 
 #include <string.h>
@@ -133,8 +132,8 @@ static inline void pass_cells(const kolk_queue *queue, uint64_t ticket, unsigned
 
 /* Passes up to `most` items, and says in *n how many; 0 with the reason why not. KOLK_FULL means, at either end, that
  * there is nothing to take. */
-static KOLK_WITHIN kolk_status pass(kolk_queue *queue, int end, void *items, size_t *n, size_t most,
-                                    bool may_pass_held) {
+static KOLK_ALWAYS_INLINE kolk_status pass(kolk_queue *queue, int end, void *items, size_t *n, size_t most,
+                                           bool may_pass_held) {
     kolk_queue_end *here = &queue->ends[end];
     uint32_t looks = 0;
     uint64_t word = kolk_load(&here->ticket, KOLK_RELAXED);
@@ -203,8 +202,8 @@ static kolk_status look_for_a_while(kolk_queue *queue, int end, void *items, siz
     return status;
 }
 
-static KOLK_APART kolk_status wait_at_end(kolk_queue *queue, int at, void *items, size_t *n, size_t most,
-                                          uint64_t endings, kolk_deadline deadline) {
+static KOLK_NOINLINE kolk_status wait_at_end(kolk_queue *queue, int at, void *items, size_t *n, size_t most,
+                                             uint64_t endings, kolk_deadline deadline) {
     kolk_queue_end *end = &queue->ends[at];
     kolk_queue_waiter me = {.since = 0};
     bool in_time = true;
@@ -222,8 +221,8 @@ static KOLK_APART kolk_status wait_at_end(kolk_queue *queue, int at, void *items
 }
 
 /* For what could not be done at once: looks for a while, then waits; then says why not. */
-static KOLK_APART kolk_status wait_for(kolk_queue *queue, int end, void *items, size_t *n, size_t most,
-                                       kolk_deadline deadline) {
+static KOLK_NOINLINE kolk_status wait_for(kolk_queue *queue, int end, void *items, size_t *n, size_t most,
+                                          kolk_deadline deadline) {
     uint64_t endings = kolk_load(&queue->endings[end], KOLK_SEQ_CST);
     kolk_status status = KOLK_FULL;
     uint32_t *was_blocked = &queue->ends[end].was_blocked;
@@ -244,8 +243,8 @@ static KOLK_APART kolk_status wait_for(kolk_queue *queue, int end, void *items, 
     return status;
 }
 
-static KOLK_WITHIN kolk_status pass_or_wait(kolk_queue *queue, int end, void *items, size_t *n, size_t most,
-                                            kolk_deadline deadline) {
+static KOLK_ALWAYS_INLINE kolk_status pass_or_wait(kolk_queue *queue, int end, void *items, size_t *n, size_t most,
+                                                   kolk_deadline deadline) {
     kolk_status status = pass(queue, end, items, n, most, deadline.ns == KOLK_NOW.ns);
     return KOLK_UNLIKELY(status == KOLK_FULL) ? wait_for(queue, end, items, n, most, deadline) : status;
 }

@@ -4,7 +4,6 @@
 
 #if __STDC_HOSTED__
 
-#include "../diag/debug.h"
 #include "../os/lock.h"
 
 /* The two counts in `endings`. Shutdowns are the lower one: a waiter that sees it wrap gets KOLK_SHUTDOWN all the
@@ -12,7 +11,7 @@
 #define ONE_SHUTDOWN UINT64_C(1)
 #define ONE_CLOSE    (UINT64_C(1) << 32)
 
-KOLK_APART kolk_status kolk_queue_look_under_lock(kolk_queue *queue, int end) {
+KOLK_NOINLINE kolk_status kolk_queue_look_under_lock(kolk_queue *queue, int end) {
     if (!queue->cells) return KOLK_SHUTDOWN; /* all zero */
     kolk_lock_word(&queue->lock);
     kolk_status ending = (kolk_status)queue->ending;

@@ -4,7 +4,6 @@
 
 #if __STDC_HOSTED__
 
-#include "../diag/debug.h"
 #include "../os/clock.h"
 #include "../os/event.h"
 #include "../os/lock.h"
@@ -33,7 +32,7 @@ static void show_asleep(kolk_queue_end *end) {
     kolk_exchange(&end->asleep, !end->called && waits, KOLK_SEQ_CST);
 }
 
-KOLK_APART void kolk_queue_call_next(kolk_queue_end *end) {
+KOLK_NOINLINE void kolk_queue_call_next(kolk_queue_end *end) {
     uint32_t *sleeps_on = NULL;
     kolk_lock_word(&end->lock);
     if (!end->called && end->waiters.first) {

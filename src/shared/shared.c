@@ -86,7 +86,7 @@ static uint32_t take_free_slot(kolk_local *local) {
 /* The next slot for a thread that waits, or NO_SLOT after the deadline. It joins first. Then it makes others put what
  * they free into the depot, ends the epochs that nobody else would end, and serves the queue itself: see
  * shared_waiters.c. */
-static KOLK_APART uint32_t wait_for_slot(kolk_local *local, kolk_deadline deadline) {
+static KOLK_NOINLINE uint32_t wait_for_slot(kolk_local *local, kolk_deadline deadline) {
     kolk_shared *pool = local->pool;
     kolk_slot_waiter me;
     kolk_shared_join(pool, &me);

@@ -80,7 +80,7 @@ void *kolk_shared_prepare(kolk_local *local, uint32_t slot, const void *site) {
     kolk_store(&local->magazine->proving, slot + 1, KOLK_RELAXED); /* partner: kolk_shared_count */
     kolk_shared_verify(pool, slot, true, site);
     if (pool->objects) kolk_shared_lock_debug(pool);
-    void *object = kolk_debug_dress(pool->debug, slot, plain_object_at(pool, slot));
+    void *object = kolk_debug_prepare(pool->debug, slot, plain_object_at(pool, slot));
     if (pool->objects) kolk_shared_unlock_debug(pool);
     if (!object) return NULL;
     kolk_store(&local->magazine->proving, 0, KOLK_RELAXED);

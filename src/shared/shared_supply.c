@@ -10,7 +10,7 @@
 #include "../os/lock.h"
 
 /* Commits more slots than the `before` that were usable; true if there are more now, also by another thread. */
-static KOLK_APART bool grow_depot(kolk_shared *pool, uint32_t before) {
+static KOLK_NOINLINE bool grow_depot(kolk_shared *pool, uint32_t before) {
     KOLK_ASSERT(before <= slots_of(pool));
     if (before == slots_of(pool)) return false;
     kolk_lock_word(&pool->lock);

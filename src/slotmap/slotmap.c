@@ -256,7 +256,7 @@ void *kolk_slotmap_add_slow(kolk_slotmap *map, kolk_handle *out) {
     kolk_debug *debug = map_debug_of(map);
     if (debug) { /* the handler may longjmp: nothing has changed */
         kolk_debug_verify(debug, place, object, false, map_failure_of(map, KOLK_OK, place, site));
-        kolk_debug_dress(debug, place, object);
+        kolk_debug_prepare(debug, place, object);
         kolk_debug_begin_life(debug, slot, object, site);
     }
     kolk_slotmap_show_first_free(map);

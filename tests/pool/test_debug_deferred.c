@@ -39,7 +39,7 @@ static void assert_sites(const kolk_debug *debug, const void *alloc, const void 
 
 /* A life, up to its end. Gives its object, which is to be wiped. */
 static unsigned char *live_and_end(kolk_debug *debug, void *place) {
-    unsigned char *object = (unsigned char *)kolk_debug_dress(debug, SLOT, place);
+    unsigned char *object = (unsigned char *)kolk_debug_prepare(debug, SLOT, place);
     assert_non_null(object);
     kolk_debug_begin_life(debug, SLOT, object, &alloc_site);
     memset(object, 0x5a, SIZE);

@@ -80,21 +80,21 @@ static void *live_and_die(void *given) {
         kolk_failure failure = {.rule = KOLK_OK, .pool = "many", .slot = slot};
         j->failed += kolk_debug_fails(h->debug);
         kolk_debug_verify(h->debug, slot, object, false, failure); /* the handler aborts */
-        REQUIRE(kolk_debug_dress(h->debug, slot, object) == object);
+        REQUIRE(kolk_debug_prepare(h->debug, slot, object) == object);
         kolk_debug_begin_life(h->debug, slot, object, alloc_site);
         REQUIRE(all_bytes_are(object, SIZE, 0xcd));
         kolk_debug_sites(h->debug, slot, &failure);
         REQUIRE(failure.alloc_site == alloc_site && !failure.free_site);
         memset(object, (int)n, SIZE);
         kolk_debug_verify(h->debug, slot, object, true, failure);
-        object[SIZE]++; /* a guard, which is looked at in slots that are dressed */
+        object[SIZE]++; /* a guard, which is looked at in slots that are prepared */
         REQUIRE(!kolk_debug_is_intact(h->debug, slot, object, true));
         object[SIZE]--;
         kolk_debug_end_life(h->debug, slot, free_site);
         kolk_debug_wipe(h->debug, slot, object);
         kolk_debug_sites(h->debug, slot, &failure);
         REQUIRE(failure.alloc_site == alloc_site && failure.free_site == free_site);
-        object[n % SIZE]++; /* NOLINT(clang-analyzer-unix.Malloc): wipe frees only what dress has from malloc */
+        object[n % SIZE]++; /* NOLINT(clang-analyzer-unix.Malloc): wipe frees only what prepare has from malloc */
         REQUIRE(!kolk_debug_is_intact(h->debug, slot, object, false));
         object[n % SIZE]--;
     }
@@ -145,15 +145,15 @@ static void test_each_thread_has_slots_of_its_own(void **state) {
     kolk_debug_end(h.debug, SLOTS);
 }
 
-/* Dresses its slots while the others dress theirs; then one looks whether all of them are: only then a zone that is
+/* Prepares its slots while the others prepare theirs; then one looks whether all of them are: only then a zone that is
  * spoilt is seen. */
-static void *dress_its_slots(void *given) {
+static void *prepare_its_slots(void *given) {
     job *j = (job *)given;
     house *h = j->house;
     for (uint32_t round = 0; round < ROUNDS; round++) {
         pthread_barrier_wait(&h->gate);
         for (uint32_t slot = j->number; slot < SLOTS; slot += THREADS)
-            kolk_debug_dress(h->debug, slot, object_in(h, slot));
+            kolk_debug_prepare(h->debug, slot, object_in(h, slot));
         pthread_barrier_wait(&h->gate);
         for (uint32_t slot = 0; j->number == 0 && slot < SLOTS; slot++) {
             object_in(h, slot)[SIZE]++;
@@ -164,7 +164,7 @@ static void *dress_its_slots(void *given) {
     return NULL;
 }
 
-static void test_each_slot_is_dressed(void **state) {
+static void test_each_slot_is_prepared(void **state) {
     (void)state;
     static house h;
     build(&h, KOLK_DEBUG_GUARD);
@@ -172,7 +172,7 @@ static void test_each_slot_is_dressed(void **state) {
     job jobs[THREADS];
     for (uint32_t i = 0; i < THREADS; i++) {
         jobs[i] = (job){.house = &h, .number = i};
-        assert_int_equal(pthread_create(&jobs[i].thread, NULL, dress_its_slots, &jobs[i]), 0);
+        assert_int_equal(pthread_create(&jobs[i].thread, NULL, prepare_its_slots, &jobs[i]), 0);
     }
     for (uint32_t i = 0; i < THREADS; i++) assert_int_equal(pthread_join(jobs[i].thread, NULL), 0);
     pthread_barrier_destroy(&h.gate);
@@ -210,7 +210,7 @@ static void test_the_oldest_leak_comes_first_though_the_count_began_anew(void **
 
 int main(void) {
     begin_random_work(0);
-    const struct CMUnitTest tests[] = {TEST(test_each_thread_has_slots_of_its_own), TEST(test_each_slot_is_dressed),
+    const struct CMUnitTest tests[] = {TEST(test_each_thread_has_slots_of_its_own), TEST(test_each_slot_is_prepared),
 
                                        TEST(test_the_oldest_leak_comes_first_though_the_count_began_anew)};
     return cmocka_run_group_tests(tests, NULL, NULL);
