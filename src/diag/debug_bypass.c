@@ -38,6 +38,11 @@ uintptr_t kolk_debug_find(const kolk_debug *debug, const void *object) {
     return link ? link - 1 : NO_SLOT;
 }
 
+uintptr_t kolk_debug_walked(const kolk_debug *debug, const void *object) {
+    uint32_t slot = kolk_debug_recall(debug, object);
+    return slot != NO_SLOT ? slot : kolk_debug_find(debug, object);
+}
+
 uint32_t kolk_debug_search(const kolk_debug *debug, uint32_t end, const void *pointer, uint64_t *inside) {
     KOLK_ASSERT(debug->objects);
     KOLK_ASSERT(end <= debug->desc.max_capacity);

@@ -1,5 +1,6 @@
 /* debug_inside.h: what the files of the debug mode share. debug.c has the essay, the block, lives and leaks,
- * debug_fill.c the red zones and fills, debug_bypass.c the objects from malloc, debug_walk.c the walks over these. */
+ * debug_fill.c the red zones and fills, debug_bypass.c the objects from malloc, debug_walk.c the walks over these: each
+ * calls only those behind it. */
 #ifndef KOLK_SRC_DEBUG_INSIDE_H
 #define KOLK_SRC_DEBUG_INSIDE_H
 
@@ -44,13 +45,21 @@ static inline bool kolk_debug_has(const kolk_debug *debug, uint32_t flag) {
     return debug->desc.settings.flags & flag;
 }
 
-/* ---- debug_bypass.c ---------------------------------------------------------------------------------------------- */
-
-/* The object of a slot that has one. */
+/* Bypass: the object of a slot that has one. */
 static inline void *kolk_debug_object(const kolk_debug *debug, uint32_t slot) {
     KOLK_ASSERT(debug->objects[slot]);
     return (void *)~debug->objects[slot];
 }
+
+/* ---- debug_walk.c ------------------------------------------------------------------------------------------------ */
+
+/* The slot that this freed object was in, or NO_SLOT: no walk came to it, or too many others were freed since. */
+uint32_t kolk_debug_recall(const kolk_debug *debug, const void *object);
+
+/* The object of this slot is about to be freed. */
+void kolk_debug_leave_walks(kolk_debug *debug, uint32_t slot, const void *object);
+
+/* ---- debug_bypass.c ---------------------------------------------------------------------------------------------- */
 
 /* A block for this slot's next life: its own if it has kept one. NULL: malloc has none. */
 void *kolk_debug_take_block(kolk_debug *debug, uint32_t slot);
@@ -60,13 +69,5 @@ void kolk_debug_give_block(kolk_debug *debug, uint32_t slot, void *object);
 
 /* Frees the blocks that were kept for these dead slots, and forgets them. */
 void kolk_debug_drop_blocks(kolk_debug *debug, uint32_t from, uint32_t end);
-
-/* ---- debug_walk.c ------------------------------------------------------------------------------------------------ */
-
-/* The slot that this freed object was in, or NO_SLOT: no walk came to it, or too many others were freed since. */
-uint32_t kolk_debug_recall(const kolk_debug *debug, const void *object);
-
-/* The object of this slot is about to be freed. */
-void kolk_debug_leave_walks(kolk_debug *debug, uint32_t slot, const void *object);
 
 #endif

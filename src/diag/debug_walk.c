@@ -55,11 +55,6 @@ static void remember(kolk_debug *debug, uint32_t slot, const void *object) {
     debug->oldest = (debug->oldest + 1) % REMEMBERED;
 }
 
-uintptr_t kolk_debug_walked(const kolk_debug *debug, const void *object) {
-    uint32_t slot = kolk_debug_recall(debug, object);
-    return slot != NO_SLOT ? slot : kolk_debug_find(debug, object);
-}
-
 void kolk_debug_walk(kolk_debug *debug, uint32_t slot, bool dead) {
     KOLK_ASSERT(slot < debug->desc.max_capacity);
     lock_memories(debug);
