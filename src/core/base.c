@@ -1,5 +1,4 @@
-/* base.c: what every pool shares: sentences for statuses, the way of a failure to its handler, and the end at an
- * assertion. */
+/* base.c: what every pool shares: sentences for statuses, and the way of a failure to its handler. */
 #undef KOLK_EXTERN /* the functions of base.inl are emitted here, also in a program that is compiled with it */
 #include "kolk/base.h"
 #define KOLK_BASE_INLINE KOLK_INLINE
@@ -108,17 +107,7 @@ static void print_and_abort(const kolk_failure *failure) {
     kolk_cancel_restore(cancel);
     if (failure->rule != KOLK_LEAK && failure->rule != KOLK_BAD_SETTING) abort();
 }
-
-void kolk_assertion_failed(const char *condition, const char *file, int line) {
-    fprintf(stderr, "kolk: %s:%d: assertion failed: %s\n", file, line, condition);
-    abort();
-}
 #else
-void kolk_assertion_failed(const char *condition, const char *file, int line) {
-    (void)condition, (void)file, (void)line;
-    __builtin_trap();
-}
-
 static void print_and_abort(const kolk_failure *failure) {
     (void)failure;
     __builtin_trap();

@@ -1,0 +1,17 @@
+/* assert.c: see assert.h. A file of its own, since all others need it, and it needs none. */
+#include "assert.h"
+
+#if __STDC_HOSTED__
+#include <stdio.h>
+#include <stdlib.h>
+
+void kolk_assertion_failed(const char *condition, const char *file, int line) {
+    fprintf(stderr, "kolk: %s:%d: assertion failed: %s\n", file, line, condition);
+    abort();
+}
+#else
+void kolk_assertion_failed(const char *condition, const char *file, int line) {
+    (void)condition, (void)file, (void)line;
+    __builtin_trap();
+}
+#endif
