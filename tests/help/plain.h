@@ -78,6 +78,13 @@ static inline uint64_t number_from_environment(const char *name, uint64_t otherw
     return otherwise < most ? otherwise : most;
 }
 
+/* Does the handle have another pool's tag, as far as the bits tell that no index below max_capacity needs? */
+static inline bool has_foreign_tag(kolk_handle handle, uint32_t tag, uint32_t max_capacity) {
+    uint64_t indices = 1;
+    while (indices < max_capacity) indices *= 2;
+    return handle.bits >> 32 != 0 && ((uint32_t)handle.bits ^ tag) >= indices;
+}
+
 /* ---- Bytes ------------------------------------------------------------------------------------------------------- */
 
 static inline bool all_bytes_are(const void *bytes, size_t size, unsigned char value) {
@@ -87,8 +94,41 @@ static inline bool all_bytes_are(const void *bytes, size_t size, unsigned char v
     return true;
 }
 
+/* As the debug mode leaves what is dead. */
+static inline bool has_dead_fill(const void *bytes, size_t size) {
+    const uint32_t fill = 0x1deadb0b;
+    for (size_t i = 0; i < size; i++)
+        if (((const unsigned char *)bytes)[i] != ((const unsigned char *)&fill)[i % 4]) return false;
+    return true;
+}
+
 static inline bool is_all_zero(const kolk_pool *pool) {
     return all_bytes_are(pool, sizeof *pool, 0);
+}
+
+/* Dirty memory for a pool of such objects to live on, between canaries, and no better aligned than it must be. */
+enum { CANARIES = 64 };
+
+static inline size_t lent_at(size_t object_align) {
+    if (object_align == 0) return 4096 + 16; /* the default is 16 at most */
+    return 4096 + (object_align > 8 ? object_align : 8);
+}
+
+static inline unsigned char *lend_memory(size_t size, size_t object_align, uint64_t *random) {
+    size_t at = lent_at(object_align);
+    unsigned char *block = (unsigned char *)aligned_alloc(4096, (at + size + CANARIES + 4095) / 4096 * 4096);
+    if (!block) abort();
+    memset(block + at - CANARIES, 0xca, size + 2 * CANARIES);
+    fill_random(random, block + at, size);
+    return block + at;
+}
+
+/* True if nothing was written before it or behind it. */
+static inline bool take_memory_back(void *memory, size_t size, size_t object_align) {
+    unsigned char *start = (unsigned char *)memory;
+    bool whole = all_bytes_are(start - CANARIES, CANARIES, 0xca) && all_bytes_are(start + size, CANARIES, 0xca);
+    free(start - lent_at(object_align));
+    return whole;
 }
 
 /* For misuse: object[bytes] without the compiler's eyes on what is being done. */

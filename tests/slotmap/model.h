@@ -8,7 +8,6 @@
 
 #define MODEL_MAX  40u /* objects */
 #define REMEMBERED 64u
-#define MARGIN     64u
 
 typedef struct record {
     kolk_handle handle;
@@ -36,7 +35,6 @@ typedef struct model {
     kolk_handle remembered[REMEMBERED];
     uint32_t debug;
     notes taken;
-    unsigned char *block; /* around the caller's memory */
 } model;
 
 static inline uint32_t model_draw(model *m, uint32_t below) {
@@ -87,15 +85,9 @@ static inline uint32_t model_find(const model *m, kolk_handle handle) {
     return place;
 }
 
-static inline bool model_is_foreign(const model *m, kolk_handle handle) {
-    uint32_t bits = 0;
-    while (bits < 32 && (uint64_t)1 << bits < m->desc.max_capacity) bits++;
-    return handle.bits >> 32 && ((uint32_t)handle.bits ^ m->map.tag) >> bits;
-}
-
 /* Looks up this handle, which is of no object: counted, and in debug mode reported, if it is of another pool. */
 static inline void model_note(model *m, kolk_handle handle) {
-    if (!model_is_foreign(m, handle)) return;
+    if (!has_foreign_tag(handle, m->map.tag, m->desc.max_capacity)) return;
     m->wrong_pool++;
     if (!(m->debug & (KOLK_DEBUG_FILL | KOLK_DEBUG_SITES | KOLK_DEBUG_MOVE))) return;
     model_assert(m, m->taken.count == 1 && m->taken.last.rule == KOLK_WRONG_POOL);
@@ -202,9 +194,7 @@ static inline void model_remove(model *m, kolk_handle handle) {
     }
     m->live[place] = m->live[--m->count];
     if (m->debug & KOLK_DEBUG_FILL && !(m->debug & KOLK_DEBUG_MOVE)) {
-        uint32_t fill = 0x1deadb0b;
-        const unsigned char *vacated = model_at(m, m->count);
-        for (size_t i = 0; i < m->desc.object_size; i++) model_assert(m, vacated[i] == ((unsigned char *)&fill)[i % 4]);
+        model_assert(m, has_dead_fill(model_at(m, m->count), m->desc.object_size));
     }
 }
 
@@ -362,13 +352,9 @@ static inline void model_init(model *m) {
     m->desc.context = m;
     if (model_draw(m, 3) == 0 && m->desc.max_capacity) {
         m->desc.capacity = m->desc.max_capacity;
-        m->desc.memory_size = kolk_slotmap_memory_size(&m->desc);
-        m->block = (unsigned char *)malloc(m->desc.memory_size + 3 * MARGIN);
-        uintptr_t at = ((uintptr_t)m->block + MARGIN + MARGIN - 1) / MARGIN * MARGIN;
-        memset(m->block, 0xca, m->desc.memory_size + 3 * MARGIN);
         uint64_t dirt = 1;
-        fill_random(&dirt, (void *)at, m->desc.memory_size);
-        m->desc.memory = (void *)at;
+        m->desc.memory_size = kolk_slotmap_memory_size(&m->desc);
+        m->desc.memory = lend_memory(m->desc.memory_size, m->desc.object_align, &dirt);
     }
     if (model_draw(m, 3) == 0) m->desc.tag = model_draw(m, 4);
     m->capacity = m->desc.capacity;
@@ -383,12 +369,8 @@ static inline void model_deinit(model *m) {
     kolk_slotmap_deinit(&m->map);
     model_assert(m, all_bytes_are(&m->map, sizeof m->map, 0));
     model_assert(m, leaks ? m->taken.count >= 1 && m->taken.last.rule == KOLK_LEAK : m->taken.count == 0);
-    if (!m->block) return;
-    const unsigned char *start = (const unsigned char *)m->desc.memory, *end = start + m->desc.memory_size;
-    const unsigned char *last = m->block + m->desc.memory_size + 3 * MARGIN;
-    model_assert(m, all_bytes_are(m->block, (size_t)(start - m->block), 0xca));
-    model_assert(m, all_bytes_are(end, (size_t)(last - end), 0xca));
-    free(m->block);
+    if (!m->desc.memory) return;
+    model_assert(m, take_memory_back(m->desc.memory, m->desc.memory_size, m->desc.object_align));
 }
 
 #endif
