@@ -191,7 +191,7 @@ static unsigned draw_descriptor(run *r) {
     if (memory >= LENT) desc->capacity++; /* 0 asks for as many as fit */
     desc->headroom = choice / 36;
     if (desc->headroom > (desc->max_capacity ? desc->max_capacity : desc->capacity)) desc->headroom = 0;
-    if (memory == FITTING) r->m.memory_size = kolk_pool_memory_size(desc) + draw(r) % 64;
+    if (memory == FITTING) desc->memory_size = kolk_pool_memory_size(desc) + draw(r) % 64;
     return memory;
 }
 

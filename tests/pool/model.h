@@ -5,13 +5,60 @@
 
 #include "model_state.h"
 
+/* Where objects have this size, every other operation is a typed pool's. */
+typedef struct model_thing {
+    unsigned char bytes[12];
+} model_thing;
+KOLK_POOL_TYPE(model_things, model_thing)
+
 /* ---- Operations on both ------------------------------------------------------------------------------------------ */
+
+/* The pool as a typed one, or NULL. */
+static inline model_things *model_typed(const model *m) {
+    bool fits = m->desc.object_size == sizeof(model_thing) && sizeof(model_thing) % m->pool.desc.object_align == 0;
+    return fits && m->step % 2 ? (model_things *)(void *)(uintptr_t)&m->pool : NULL;
+}
+
+/* Many objects cost the same. */
+static inline double model_cost(const void *object, void *context) {
+    (void)context;
+    return *(const unsigned char *)object % 8;
+}
+
+/* Of equals the lowest slot; NO_SLOT: all are protected, or none is alive. */
+static inline uint32_t model_cheapest(const model *m) {
+    uint32_t cheapest = NO_SLOT;
+    for (uint32_t slot = 0; slot < m->fresh; slot++) {
+        if (m->places[slot] != LIVE || m->is_protected[slot]) continue;
+        bool first = cheapest == NO_SLOT;
+        if (first || model_cost(model_object(m, slot), NULL) < model_cost(model_object(m, cheapest), NULL))
+            cheapest = slot;
+    }
+    return cheapest;
+}
+
+static inline uint32_t model_oldest(const model *m) {
+    return m->desc.ages && m->order.count ? m->order.slots[0] : NO_SLOT;
+}
+
+/* May an alloc that comes next ask for room? */
+static inline bool model_will_ask(const model *m) {
+    return !m->in_hook && m->depth == 0 && model_next(m) == NO_SLOT;
+}
+
+static inline void model_expect_eviction(model *m, uint32_t slot) {
+    m->victim = m->freeing = slot;
+    m->before = m->count;
+}
 
 /* An alloc comes next: is on_full to be asked? */
 static inline void model_expect_on_full(model *m) {
-    bool due = m->desc.on_full && !m->in_hook && m->depth == 0 && model_next(m) == NO_SLOT;
-    m->trap_due = due && m->desc.on_full == kolk_pool_trap_full;
-    m->hook_due = due && !m->trap_due;
+    void (*hook)(kolk_pool *, void *) = model_will_ask(m) ? m->desc.on_full : NULL;
+    bool by_age = hook == kolk_pool_evict_oldest, by_cost = hook == kolk_pool_evict_cheapest;
+    m->trap_due = hook == kolk_pool_trap_full;
+    m->hook_due = hook && !by_age && !by_cost && !m->trap_due;
+    if (by_age) model_expect_eviction(m, model_oldest(m));
+    if (by_cost) model_expect_eviction(m, model_cheapest(m));
 }
 
 /* What kolk_pool_trap_full says, if it was to be asked. */
@@ -23,8 +70,13 @@ static inline void model_check_trap(model *m) {
 }
 
 static inline void model_alloc(model *m, bool zeroed) {
+    model_things *typed = model_typed(m);
+    void *object;
     model_expect_on_full(m);
-    void *object = zeroed ? kolk_pool_alloc_zeroed(&m->pool) : kolk_pool_alloc(&m->pool);
+    if (typed)
+        object = zeroed ? model_things_alloc_zeroed(typed) : model_things_alloc(typed);
+    else
+        object = zeroed ? kolk_pool_alloc_zeroed(&m->pool) : kolk_pool_alloc(&m->pool);
     model_check_trap(m);
     model_allocated(m, object, zeroed);
 }
@@ -37,8 +89,17 @@ static inline void model_alloc_urgent(model *m) {
     model_allocated(m, object, false);
 }
 
+/* Asks no hook. */
+static inline void model_alloc_over(model *m, double cost) {
+    uint32_t cheapest = model_will_ask(m) ? model_cheapest(m) : NO_SLOT;
+    if (!m->desc.cost) return;
+    if (cheapest != NO_SLOT && model_cost(model_object(m, cheapest), NULL) < cost) model_expect_eviction(m, cheapest);
+    model_allocated(m, kolk_pool_alloc_over(&m->pool, cost), false);
+}
+
 static inline void model_alloc_n(model *m, uint32_t n) {
     void *objects[MODEL_SLOTS];
+    if (!model_can_follow(m, CALL_ALLOC_N)) return;
     for (uint32_t i = 0; i < n; i++) objects[i] = m;
     if (n) model_expect_on_full(m);
     m->in_alloc_n = true;
@@ -52,15 +113,18 @@ static inline void model_alloc_n(model *m, uint32_t n) {
 
 static inline void model_free(model *m, uint32_t slot, way by) {
     void *object = model_object(m, slot);
+    kolk_handle handle = model_handle(m, slot, m->generations[slot]);
     model_assert(m, model_contents_are_right(m, slot));
     uint32_t before = m->freeing;
     m->freeing = slot;
     if (by == BY_HANDLE)
-        model_assert(m, kolk_pool_free_handle(&m->pool, model_handle(m, slot, m->generations[slot])));
+        model_assert(m, kolk_pool_free_handle(&m->pool, handle));
     else if (by == BY_COST)
         kolk_pool_evict_cheapest(&m->pool, m);
     else if (by == BY_AGE)
         kolk_pool_evict_oldest(&m->pool, m);
+    else if (model_typed(m))
+        model_things_free(model_typed(m), (model_thing *)object);
     else
         kolk_pool_free(&m->pool, object);
     m->freeing = before;
@@ -69,6 +133,7 @@ static inline void model_free(model *m, uint32_t slot, way by) {
     model_assert(m, !m->damaged[slot][BEFORE] && !m->damaged[slot][BEHIND]);
     model_put_freed(m, slot);
     model_assert(m, model_contents_are_right(m, slot)); /* free leaves the object as it is, or filled */
+    model_assert(m, !kolk_pool_get(&m->pool, handle));
 }
 
 static inline void model_clear(model *m) {
@@ -104,18 +169,17 @@ static inline void model_gave_back(model *m, size_t bytes) {
     }
 }
 
-/* Not while there is damage, of which a trim takes some away and nobody knows which. */
 static inline size_t model_trim(model *m) {
-    if (m->damages) return 0;
+    if (!model_can_follow(m, CALL_TRIM)) return 0;
     size_t bytes = kolk_pool_trim(&m->pool);
     if (m->desc.reuse == KOLK_REUSE_LIFO) model_sort(m);
     model_gave_back(m, bytes);
     return bytes;
 }
 
-/* Nor this. The order of free slots stays; the pool may grow by the budget at each tick. */
+/* The order of free slots stays; the pool may grow by the budget at each tick. */
 static inline void model_tick(model *m, uint32_t budget, uint32_t ticks) {
-    for (; ticks && !m->damages; ticks--) {
+    for (; ticks && model_can_follow(m, CALL_TRIM); ticks--) {
         size_t bytes = kolk_pool_tick(&m->pool, budget);
         uint32_t more = m->pool.capacity - m->capacity;
         model_assert(m, more <= (model_can_grow(m) ? budget : 0) && m->pool.capacity <= m->desc.max_capacity);
@@ -140,13 +204,26 @@ static inline void model_ask_ages(model *m) {
 static inline void model_touch(model *m, uint32_t slot) {
     if (!m->desc.ages) return;
     kolk_pool_touch(&m->pool, model_object(m, slot));
-    list_remove(&m->order, slot);
-    list_push(&m->order, slot);
+    if (list_remove(&m->order, slot)) list_push(&m->order, slot);
 }
 
-/* Not by the least cost: many cost the same. */
+static inline void model_protect(model *m, uint32_t slot, bool on) {
+    if (!m->desc.ages) return;
+    kolk_pool_protect(&m->pool, model_object(m, slot), on);
+    if (m->is_protected[slot] == on) return;
+    m->is_protected[slot] = on;
+    if (on)
+        list_remove(&m->order, slot);
+    else
+        list_push(&m->order, slot);
+}
+
 static inline void model_evict_oldest(model *m) {
-    if (m->desc.ages && m->order.count) model_free(m, m->order.slots[0], BY_AGE);
+    if (model_oldest(m) != NO_SLOT) model_free(m, model_oldest(m), BY_AGE);
+}
+
+static inline void model_evict_cheapest(model *m) {
+    if (m->desc.cost && model_cheapest(m) != NO_SLOT) model_free(m, model_cheapest(m), BY_COST);
 }
 
 static inline void model_reserve(model *m, uint32_t capacity) {
@@ -187,20 +264,8 @@ static inline void model_alloc_at(model *m, kolk_handle handle) {
     if (slot >= m->peak) m->peak = slot + 1;
 }
 
-/* The bits of a handle that the indices of this pool need. */
-static inline uint32_t model_index_bits(const model *m) {
-    uint64_t indices = 1;
-    while (indices < m->desc.max_capacity) indices *= 2;
-    return (uint32_t)(indices - 1);
-}
-
-/* Another pool's, as far as the tag tells. */
-static inline bool model_is_foreign(const model *m, kolk_handle handle) {
-    return handle.bits >> 32 != 0 && (((uint32_t)handle.bits ^ m->tag) & ~model_index_bits(m)) != 0;
-}
-
 static inline void model_check_tag(model *m, kolk_handle handle) {
-    if (!model_is_foreign(m, handle)) return;
+    if (!has_foreign_tag(handle, m->tag, m->desc.max_capacity)) return;
     m->wrong_pool++;
     if (!(m->debug & (KOLK_DEBUG_FILL | KOLK_DEBUG_GUARD | KOLK_DEBUG_QUARANTINE | KOLK_DEBUG_SITES))) return;
     model_assert(m, m->taken.count == 1 && m->taken.last.rule == KOLK_WRONG_POOL);
@@ -216,7 +281,10 @@ static inline bool model_finds(const model *m, kolk_handle handle) {
 /* Get must find what is alive, and nothing else. */
 static inline void model_get(model *m, kolk_handle handle) {
     uint32_t slot = (uint32_t)handle.bits ^ m->tag;
-    model_assert(m, kolk_pool_get(&m->pool, handle) == (model_finds(m, handle) ? model_object(m, slot) : NULL));
+    model_things *typed = model_typed(m);
+    void *object =
+        typed ? (void *)model_things_get(typed, (model_things_handle){handle}) : kolk_pool_get(&m->pool, handle);
+    model_assert(m, object == (model_finds(m, handle) ? model_object(m, slot) : NULL));
     model_check_tag(m, handle);
 }
 
@@ -248,10 +316,17 @@ static inline void model_damage(model *m, uint32_t slot, unsigned part, uint32_t
  * trim.) */
 static inline void model_scribble(model *m, uint32_t slot) {
     bool watched = m->debug & KOLK_DEBUG_FILL && m->births[slot];
-    if (m->places[slot] != LIVE && !watched) model_stamp(m, slot);
+    bool is_gone = is_bypassed(m) && !(has_persistent(m) && m->objects[slot]);
+    if (m->places[slot] != LIVE && !watched && !is_gone) model_stamp(m, slot);
 }
 
 /* ---- Comparison -------------------------------------------------------------------------------------------------- */
+
+static inline bool model_is_live_at(const model *m, const void *object) {
+    for (uint32_t slot = 0; slot < m->fresh; slot++)
+        if (m->places[slot] == LIVE && model_object(m, slot) == object) return true;
+    return false;
+}
 
 static inline void model_compare(const model *m, bool thoroughly) {
     kolk_stats stats;
@@ -260,7 +335,7 @@ static inline void model_compare(const model *m, bool thoroughly) {
     uint32_t lost = m->desc.generations == KOLK_GENERATIONS_STRICT ? m->worn.count : 0;
     model_assert(m, kolk_pool_available(&m->pool) == m->capacity - m->count - lost);
     model_assert(m, stats.capacity == m->capacity && stats.max_capacity == m->desc.max_capacity);
-    model_assert(m, stats.peak == (m->desc.reuse == KOLK_REUSE_FIFO || m->debug ? m->peak : m->fresh));
+    model_assert(m, stats.peak == (m->counts_peak ? m->peak : m->fresh));
     model_assert(m, stats.debug == m->debug);
     model_assert(m, stats.object_size == m->pool.desc.object_size && stats.stride == m->stride);
     model_assert(m, stats.unused_bytes == (uint64_t)(m->capacity - stats.peak) * m->stride);
@@ -275,7 +350,7 @@ static inline void model_compare(const model *m, bool thoroughly) {
         bool live = m->places[slot] == LIVE;
         void *object = model_object(m, slot);
         model_assert(m, kolk_pool_at(&m->pool, slot) == (live ? object : NULL));
-        model_assert(m, kolk_pool_is_live(&m->pool, object) == live);
+        model_assert(m, kolk_pool_is_live(&m->pool, object) == model_is_live_at(m, object));
         model_assert(m, slot >= m->capacity || model_contents_are_right(m, slot));
         if (!live) continue;
         model_assert(m, kolk_pool_index(&m->pool, object) == slot);
@@ -283,115 +358,11 @@ static inline void model_compare(const model *m, bool thoroughly) {
         kolk_handle handle = kolk_pool_handle(&m->pool, object);
         model_assert(m, kolk_handle_equal(handle, model_handle(m, slot, m->generations[slot])));
         model_assert(m, kolk_pool_get(&m->pool, handle) == object);
+        model_assert(m, !kolk_pool_get(&m->pool, model_handle(m, slot, m->generations[slot] + 1)));
     }
-}
-
-/* ---- Life -------------------------------------------------------------------------------------------------------- */
-
-/* Canaries before and after the caller's memory. */
-static inline size_t model_margin(const model *m) {
-    return m->desc.object_align > MODEL_MARGIN ? m->desc.object_align : MODEL_MARGIN;
-}
-
-/* Dirty memory of the caller's: as much as the pool needs, or memory_size bytes for as many slots as fit. */
-static inline void model_lend(model *m) {
-    size_t margin = model_margin(m);
-    if (m->memory_size)
-        m->desc.capacity = 0;
-    else
-        m->memory_size = kolk_pool_memory_size(&m->desc);
-    size_t size = m->memory_size + 2 * margin;
-    m->block = (unsigned char *)aligned_alloc(margin, (size + margin - 1) / margin * margin);
-    model_assert(m, m->block != NULL);
-    memset(m->block, 0xca, size);
-    fill_random(&m->random, m->block + margin, m->memory_size);
-    m->desc.memory = m->block + margin;
-    m->desc.memory_size = m->memory_size;
-}
-
-/* How many slots fit the caller's memory. */
-static inline uint32_t model_fitting(const model *m) {
-    kolk_pool_desc desc = m->desc;
-    for (desc.capacity = 1; kolk_pool_memory_size(&desc) <= m->memory_size;) desc.capacity++;
-    return desc.capacity - 1;
-}
-
-/* What of the debug mode this pool can have. */
-static inline void model_settle_debug(model *m) {
-    if (m->desc.keep || m->desc.setup || m->desc.teardown) m->debug &= ~(uint32_t)KOLK_DEBUG_FILL;
-    if (m->desc.memory) m->debug &= ~(uint32_t)KOLK_DEBUG_GUARD;
-    if (m->quarantine > m->desc.max_capacity) m->quarantine = m->desc.max_capacity;
-}
-
-/* Reports of damage and leaks must be expected; others are noted for who expects them. */
-static inline void model_hear(const kolk_failure *failure, void *context) {
-    static const kolk_status rules[PARTS] = {KOLK_UNDERFLOW, KOLK_OVERFLOW, KOLK_WRITE_AFTER_FREE};
-    model *m = (model *)context;
-    uint32_t slot = failure->slot;
-    unsigned part = 0;
-    if (failure->rule == KOLK_LEAK) {
-        for (uint32_t other = 0; m->leaked == 0 && other < m->fresh; other++)
-            model_assert(m, m->places[other] != LIVE || m->births[other] >= m->births[slot]);
-        m->leaked += failure->count;
-        return;
-    }
-    while (part < PARTS && failure->rule != rules[part]) part++;
-    if (part == PARTS) {
-        take_note(failure, &m->taken);
-        return;
-    }
-    model_assert(m, slot < m->fresh && m->damaged[slot][part] && failure->object == model_object(m, slot));
-    model_assert(m, failure->count == 1 && failure->offset == m->damaged_at[slot][part]);
-    m->damaged[slot][part] = false;
-    m->damages--;
-}
-
-/* Whatever is reported from now on is about this pool, which is all zero at first, and valid. */
-static inline void model_listen(model *m) {
-    m->freeing = m->wanted = m->prepared = NO_SLOT;
-    kolk_set_failure_handler(model_hear, m);
-}
-
-/* Makes the pool that m->desc describes, if `foreign` on memory of the caller's. */
-static inline void model_init(model *m, bool foreign) {
-    model_listen(m);
-    m->desc.context = m;
-    if (foreign) model_lend(m);
-    setenv("KOLK_BYPASS", "0", 1); /* slots, not blocks of malloc, also under AddressSanitizer */
-    unsetenv("KOLK_DEBUG");
-    kolk_status status = kolk_pool_init(&m->pool, &m->desc);
-    if (status != KOLK_OK) model_fail(m, "init: %s", kolk_status_text(status));
-    if (foreign && m->desc.capacity == 0) m->desc.capacity = model_fitting(m);
-    if (m->desc.max_capacity == 0) m->desc.max_capacity = m->desc.capacity;
-    model_assert(m, m->desc.max_capacity <= MODEL_SLOTS);
-    m->capacity = m->desc.capacity;
-    model_assert(m, m->taken.count == m->bad_setting && (!m->bad_setting || m->taken.last.rule == KOLK_BAD_SETTING));
-    m->taken.count = 0;
-    model_settle_debug(m);
-    m->stride = m->pool.stride;
-    m->tag = m->pool.tag;
-    model_compare(m, true);
-}
-
-static inline void model_deinit(model *m) {
-    uint32_t live = m->live;
-    memset(m->born_in_clear, 0, sizeof m->born_in_clear);
-    m->clearing = true;
-    kolk_pool_deinit(&m->pool);
-    model_assert(m, m->damages == 0 && m->leaked == (m->debug & KOLK_DEBUG_SITES ? live : 0));
-    model_assert(m, is_all_zero(&m->pool));
-    model_assert(m, m->taken.count == 0);
-    for (uint32_t slot = 0; slot < MODEL_SLOTS; slot++) {
-        model_assert(m, !m->desc.reset || m->places[slot] != LIVE || m->born_in_clear[slot]);
-        model_assert(m, !m->desc.teardown || !m->set_up[slot]);
-    }
-    if (!m->block) return;
-    size_t margin = model_margin(m);
-    model_assert(m, all_bytes_are(m->block, margin, 0xca));
-    model_assert(m, all_bytes_are(m->block + margin + m->memory_size, margin, 0xca));
-    free(m->block);
 }
 
 #include "model_hooks.h"
+#include "model_life.h"
 
 #endif

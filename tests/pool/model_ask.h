@@ -11,17 +11,14 @@ typedef enum verb { ASK_FREE, ASK_INDEX, ASK_HANDLE, ASK_NEXT, VERBS } verb;
 
 /* What is wrong with this pointer, found by looking at every slot. */
 static inline kolk_status model_rule_of(const model *m, const void *object, verb asked, uint32_t *slot) {
-    for (*slot = 0; *slot < m->capacity; ++*slot) {
-        uintptr_t start = (uintptr_t)model_object(m, *slot), at = (uintptr_t)object;
-        if (at < start || at >= start + m->stride) continue;
-        if (at != start) return KOLK_INTERIOR_POINTER;
-        if (m->places[*slot] == NEVER) return KOLK_NEVER_ISSUED;
-        if (m->places[*slot] == LIVE) return asked == ASK_HANDLE && !has_handles(m) ? KOLK_NO_HANDLES : KOLK_OK;
-        if (asked == ASK_NEXT) return KOLK_OK; /* which may start at a dead object */
-        return asked == ASK_FREE ? KOLK_DOUBLE_FREE : KOLK_DEAD_OBJECT;
-    }
-    *slot = NO_SLOT;
-    return object || asked == ASK_INDEX || asked == ASK_HANDLE ? KOLK_FOREIGN_POINTER : KOLK_OK;
+    size_t inside = 0;
+    *slot = model_locate(m, object, &inside);
+    if (*slot == NO_SLOT) return object || asked == ASK_INDEX || asked == ASK_HANDLE ? KOLK_FOREIGN_POINTER : KOLK_OK;
+    if (inside) return KOLK_INTERIOR_POINTER;
+    if (m->places[*slot] == NEVER) return KOLK_NEVER_ISSUED;
+    if (m->places[*slot] == LIVE) return asked == ASK_HANDLE && !has_handles(m) ? KOLK_NO_HANDLES : KOLK_OK;
+    if (asked == ASK_NEXT) return KOLK_OK; /* which may start at a dead object */
+    return asked == ASK_FREE ? KOLK_DOUBLE_FREE : KOLK_DEAD_OBJECT;
 }
 
 /* Asked about a pointer that is no live object of the pool (else false), the pool says once what is wrong, and nothing
@@ -31,6 +28,7 @@ static inline bool model_refuses(model *m, const void *object, verb asked) {
     kolk_status rule = model_rule_of(m, object, asked, &slot);
     if (rule == KOLK_OK) return false;
     if (!KOLK_CHECKS && rule == KOLK_DOUBLE_FREE) return false; /* what that build leaves out */
+    if (asked == ASK_NEXT && !model_can_follow(m, CALL_NEXT)) return false;
     kolk_pool before = m->pool;
     model_assert(m, kolk_pool_is_live(&m->pool, object) == (rule == KOLK_NO_HANDLES));
     if (asked == ASK_FREE) kolk_pool_free(&m->pool, (void *)(uintptr_t)object);
@@ -59,6 +57,7 @@ static inline void *model_live_object(const model *m, uint32_t slot) {
 
 /* What follows an object, dead or alive. */
 static inline void model_ask_next(model *m, uint32_t slot) {
+    if (!model_object(m, slot) || !model_is_last_at(m, slot)) return;
     void *next = model_live_object(m, model_live_from(m, (uint64_t)slot + 1));
     model_assert(m, kolk_pool_next(&m->pool, model_object(m, slot)) == next);
 }
@@ -91,13 +90,33 @@ static inline uint32_t model_ask_run(model *m, uint32_t from, uint32_t length) {
         return NO_SLOT;
     }
     do last++;
-    while (last < m->fresh && last < end && m->places[last] == LIVE && !(m->debug & KOLK_DEBUG_GUARD));
+    while (last < m->fresh && last < end && m->places[last] == LIVE &&
+           !(m->debug & (KOLK_DEBUG_GUARD | KOLK_DEBUG_BYPASS)));
     model_assert(m, run == model_object(m, first) && from == first && length == last - first);
     return last;
 }
 
 static inline void model_sweep_by_runs(model *m, uint32_t from, uint32_t end) {
     while (from < end && (from = model_ask_run(m, from, end - from)) != NO_SLOT) {}
+}
+
+/* Objects are freed, the current and others, while a walk by age goes on. It need not come to an end. */
+static inline void model_walk_and_free(model *m, bool up) {
+    bool allocs = m->reset_allocs;
+    m->reset_allocs = false;
+    list all = m->order;
+    uint32_t end = random_below(&m->random, 2) ? all.count : random_below(&m->random, all.count + 1);
+    void *object = up ? kolk_pool_oldest(&m->pool) : kolk_pool_newest(&m->pool);
+    for (uint32_t n = 0; n < end; n++) {
+        uint32_t slot = all.slots[up ? n : all.count - 1 - n];
+        if (m->places[slot] != LIVE) continue; /* it has been freed in the meantime */
+        model_assert(m, object == model_object(m, slot));
+        if (random_below(&m->random, 3) == 0) model_free(m, slot, BY_POINTER);
+        if (m->live && random_below(&m->random, 3) == 0) model_free(m, model_random_live(m), BY_POINTER);
+        object = up ? kolk_pool_newer(&m->pool, object) : kolk_pool_older(&m->pool, object);
+    }
+    model_assert(m, end < all.count || object == NULL);
+    m->reset_allocs = allocs;
 }
 
 /* Objects are freed, the current and others, while next or the cursor goes on: each that is left is visited. */

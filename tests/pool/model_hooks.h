@@ -6,37 +6,42 @@
 #include "model.h"
 
 static inline uint32_t model_slot_of(const model *m, const void *object) {
-    size_t offset = (size_t)((const unsigned char *)object - m->pool.slots);
-    model_assert(m, offset % m->stride == 0 && offset / m->stride < m->pool.capacity);
-    return (uint32_t)(offset / m->stride);
+    size_t inside = 0;
+    uint32_t slot = model_locate(m, object, &inside);
+    model_assert(m, slot != NO_SLOT && inside == 0);
+    return slot;
 }
 
 /* A hook allocates and frees. Not in alloc_n, whose first objects the model has not heard of yet. */
 static inline void model_nest(model *m, bool frees, bool allocs) {
-    uint32_t wanted = m->wanted;
+    uint32_t wanted = m->wanted, victim = m->victim;
     bool urgent = m->urgent;
     if (m->in_alloc_n || m->depth == 3) return;
     m->depth++;
-    m->wanted = NO_SLOT;
+    m->wanted = m->victim = NO_SLOT;
     m->urgent = false;
     if (frees && m->live && random_below(&m->random, 4) == 0) model_free(m, model_random_live(m), BY_POINTER);
     if (allocs && random_below(&m->random, 4) == 0) model_alloc(m, false);
     m->wanted = wanted;
+    m->victim = victim;
     m->urgent = urgent;
     m->depth--;
 }
 
 static inline bool model_setup(void *object, void *context) {
     model *m = (model *)context;
-    uint32_t slot = model_slot_of(m, object);
+    model_follow_eviction(m);
+    uint32_t next = m->wanted == NO_SLOT ? model_next(m) : m->wanted;
+    uint32_t slot = m->in_alloc_n ? model_slot_of(m, object) : next;
     bool fails = m->setup_fails;
+    model_put_object(m, slot, object);
     model_assert(m, !m->setting_up[slot] && m->places[slot] != LIVE);
     model_assert(m, !m->set_up[slot] || !(m->kept[slot] || m->desc.teardown));
     model_assert(m, !kolk_pool_is_live(&m->pool, object));
     m->set_up[slot] = false;
     m->setting_up[slot] = true;
+    if (!fails) model_stamp(m, slot);
     if (m->in_alloc_n) return !fails;
-    model_assert(m, slot == (m->wanted == NO_SLOT ? model_next(m) : m->wanted));
     if (m->wanted == NO_SLOT) model_follow_headroom(m);
     model_take(m, slot);
     model_nest(m, m->setup_frees, m->setup_allocs);
@@ -59,35 +64,23 @@ static inline void model_teardown(void *object, void *context) {
     model *m = (model *)context;
     uint32_t slot = model_slot_of(m, object);
     model_assert(m, m->set_up[slot] && (m->places[slot] != LIVE || m->clearing)); /* deinit: without a reset */
+    model_assert(m, model_contents_are_right(m, slot));
     m->set_up[slot] = false;
 }
 
-/* Many objects cost the same. */
-static inline double model_cost(const void *object, void *context) {
-    (void)context;
-    return *(const unsigned char *)object % 8;
-}
-
-static inline uint32_t model_cheapest(const model *m) {
-    uint32_t cheapest = NO_SLOT;
-    for (uint32_t slot = 0; slot < m->fresh; slot++) {
-        if (m->places[slot] != LIVE) continue;
-        bool first = cheapest == NO_SLOT;
-        if (first || model_cost(model_object(m, slot), NULL) < model_cost(model_object(m, cheapest), NULL))
-            cheapest = slot;
-    }
-    return cheapest;
+static inline void model_on_evict(void *object, void *context) {
+    model *m = (model *)context;
+    model_assert(m, model_slot_of(m, object) == m->freeing && kolk_pool_is_live(&m->pool, object));
 }
 
 /* Frees one or all, allocates, makes room or does nothing. */
 static inline void model_make_room(model *m, uint32_t choice) {
-    uint32_t cheapest = model_cheapest(m);
     if (choice < 8 && m->live) {
         model_free(m, model_random_live(m), BY_POINTER);
     } else if (choice < 10 && m->desc.ages) {
         model_evict_oldest(m);
-    } else if (choice < 12 && m->desc.cost && cheapest != NO_SLOT) {
-        model_free(m, cheapest, BY_COST);
+    } else if (choice < 12) {
+        model_evict_cheapest(m);
     } else if (choice == 12) {
         model_clear(m);
     } else if (choice == 13) {
@@ -112,9 +105,7 @@ static inline void model_on_full(kolk_pool *pool, void *context) {
     model_follow_headroom(m);
     uint32_t before = m->count;
     model_make_room(m, random_below(&m->random, 16));
-    bool evicted = m->count < before;
-    if (evicted) m->evictions += before - m->count;
-    m->urgent = m->urgent || evicted; /* it may take the place of what was freed */
+    model_made_room(m, before);
     m->in_hook = false;
 }
 

@@ -8,7 +8,6 @@
 #ifndef MODEL_SLOTS
 #define MODEL_SLOTS 256u
 #endif
-#define MODEL_MARGIN 64u /* canaries before and after the caller's memory */
 
 /* WAITING: in quarantine. BETWEEN: its setup or reset runs. */
 typedef enum place { NEVER, FREE, WAITING, WORN, LIVE, BETWEEN } place;
@@ -28,8 +27,6 @@ typedef struct model {
     kolk_pool_desc desc;
     const char *what; /* this configuration, for messages */
     uint64_t seed, random, step;
-    unsigned char *block; /* the caller's memory and its canaries */
-    size_t memory_size;
     uint32_t stride, tag;
 
     place places[MODEL_SLOTS];
@@ -42,10 +39,13 @@ typedef struct model {
     bool damaged[MODEL_SLOTS][PARTS];
     uint32_t damaged_at[MODEL_SLOTS][PARTS];
     uint64_t births[MODEL_SLOTS];
-    list free, waiting, worn; /* free: in the order of freeing */
-    list order;               /* of births */
+    void *objects[MODEL_SLOTS];     /* with bypass: where the last life was; NULL: not known */
+    bool is_protected[MODEL_SLOTS]; /* and so in no order */
+    list free, waiting, worn;       /* free: in the order of freeing */
+    list order;                     /* of births */
     uint32_t fresh, capacity, live, peak, recycled;
-    uint32_t count; /* of live ones and those between */
+    uint32_t count;   /* of live ones and those between */
+    bool counts_peak; /* else it is fresh */
     uint64_t failed, evictions, wrong_pool, born, leaked;
 
     uint32_t debug;      /* KOLK_DEBUG_ flags: as desired before init, as possible after it */
@@ -55,9 +55,11 @@ typedef struct model {
 
     bool urgent; /* this alloc: asked for so, or its on_full has evicted */
     bool setup_fails, hook_due, trap_due, in_hook, in_alloc_n, clearing;
+    uint32_t victim; /* of a ready-made hook or alloc_over: the slot that this alloc evicts */
+    uint32_t before; /* count, before this alloc */
     bool setup_frees, setup_allocs, reset_frees, reset_allocs; /* now and then */
     bool refused;                                              /* the system gives no memory to grow */
-    uint32_t freeing;                                          /* the slot whose reset is awaited */
+    uint32_t freeing;                                          /* the slot whose eviction or reset is awaited */
     uint32_t wanted;                                           /* by alloc_at */
     uint32_t prepared;                                         /* taken when its setup ran */
     unsigned depth;                                            /* of hooks that alloc and free */
@@ -89,9 +91,43 @@ static inline unsigned char content(uint64_t stamp, size_t at) {
     return (unsigned char)((stamp >> (at % 8 * 8)) + at);
 }
 
+/* Are objects blocks of malloc? */
+static inline bool is_bypassed(const model *m) {
+    return m->debug & KOLK_DEBUG_BYPASS;
+}
+
+/* Do contents survive between lives? Nothing is filled then, and each slot keeps its block. */
+static inline bool has_persistent(const model *m) {
+    return m->desc.keep || m->desc.setup || m->desc.teardown;
+}
+
 /* By integers: a pool without slots has none at NULL. */
 static inline void *model_object(const model *m, uint32_t slot) {
+    if (is_bypassed(m)) return slot < MODEL_SLOTS ? m->objects[slot] : NULL;
     return (void *)((uintptr_t)m->pool.slots + (size_t)slot * m->stride);
+}
+
+/* With bypass, malloc may have given the place of a dead object to another slot since. */
+static inline bool model_is_last_at(const model *m, uint32_t slot) {
+    for (uint32_t other = 0; is_bypassed(m) && other < MODEL_SLOTS; other++)
+        if (m->objects[other] == m->objects[slot] && m->births[other] > m->births[slot]) return false;
+    return true;
+}
+
+/* The slot that has an object at this address, else one that the pointer leads into, or NO_SLOT; and how far. */
+static inline uint32_t model_locate(const model *m, const void *pointer, size_t *inside) {
+    uint32_t found = NO_SLOT, end = is_bypassed(m) ? MODEL_SLOTS : m->pool.capacity;
+    size_t size = is_bypassed(m) ? m->desc.object_size : m->stride;
+    for (uint32_t slot = 0; slot < end; slot++) {
+        size_t at = (size_t)((uintptr_t)pointer - (uintptr_t)model_object(m, slot));
+        if (at >= size || !model_object(m, slot) || !model_is_last_at(m, slot)) continue;
+        bool unissued = is_bypassed(m) && slot >= m->fresh; /* by a restore: known by its address only */
+        if (at && (unissued || found != NO_SLOT)) continue;
+        found = slot;
+        *inside = at;
+        if (at == 0) break;
+    }
+    return found;
 }
 
 /* The byte that is looked at after this one: all of a small object, both ends of a large one. */
@@ -106,11 +142,9 @@ static inline void model_stamp(model *m, uint32_t slot) {
 }
 
 static inline bool model_contents_are_right(const model *m, uint32_t slot) {
-    static const uint32_t fill = 0x1deadb0b;
     const unsigned char *bytes = (const unsigned char *)model_object(m, slot);
     if (m->damaged[slot][BODY]) return true;
-    for (size_t i = 0; m->filled[slot] && i < m->desc.object_size; i = model_step(m, i))
-        if (bytes[i] != ((const unsigned char *)&fill)[i % 4]) return false;
+    if (m->filled[slot]) return has_dead_fill(bytes, m->desc.object_size);
     for (size_t i = 0; m->stamps[slot] && i < m->desc.object_size; i = model_step(m, i))
         if (bytes[i] != content(m->stamps[slot], i)) return false;
     return true;
@@ -133,6 +167,23 @@ static inline uint32_t model_live(const model *m, uint32_t n) {
 
 static inline uint32_t model_random_live(model *m) {
     return model_live(m, random_below(&m->random, m->live));
+}
+
+/* ---- What the model leaves to other tests ------------------------------------------------------------------------ */
+
+typedef enum call { CALL_ALLOC_N, CALL_TRIM, CALL_NEXT, CALL_SNAPSHOT } call;
+
+static inline bool model_can_follow(const model *m, call which) {
+    switch (which) {
+    case CALL_ALLOC_N: /* setup would have to be told where malloc puts each object */
+        return !(is_bypassed(m) && m->desc.setup);
+    case CALL_TRIM: /* some of the damage goes with the memory, and nobody knows which */
+        return m->damages == 0;
+    case CALL_NEXT: /* of a pointer that is wrong: a walk knows objects by addresses that malloc has given away since */
+        return !is_bypassed(m);
+    default: /* such a pool has no snapshot */
+        return !m->desc.setup && !m->desc.teardown;
+    }
 }
 
 /* ---- What must happen -------------------------------------------------------------------------------------------- */
@@ -211,13 +262,19 @@ static inline void model_take(model *m, uint32_t slot) {
     m->count++;
 }
 
+/* What a life leaves in its slot. */
+static inline void model_wipe(model *m, uint32_t slot) {
+    m->filled[slot] = m->debug & KOLK_DEBUG_FILL;
+    if (m->filled[slot] || (is_bypassed(m) && !has_persistent(m))) m->stamps[slot] = 0;
+}
+
 /* Its life is over. */
 static inline void model_end(model *m, uint32_t slot) {
     m->places[slot] = BETWEEN;
     m->live--;
-    model_assert(m, list_remove(&m->order, slot));
-    m->filled[slot] = m->debug & KOLK_DEBUG_FILL;
-    if (m->filled[slot]) m->stamps[slot] = 0;
+    model_assert(m, list_remove(&m->order, slot) != m->is_protected[slot]);
+    m->is_protected[slot] = false;
+    model_wipe(m, slot);
     if (has_handles(m)) m->generations[slot] = (m->generations[slot] + 1) & KOLK_GENERATION_MAX;
 }
 
@@ -245,6 +302,24 @@ static inline void model_put_freed(model *m, uint32_t slot) {
     list_push(&m->waiting, slot);
 }
 
+/* `before`: the count when room was to be made. An alloc may take the place of what was freed since. */
+static inline void model_made_room(model *m, uint32_t before) {
+    if (m->count >= before) return;
+    m->evictions += before - m->count;
+    m->urgent = true;
+}
+
+/* What this alloc was to evict is gone by now. */
+static inline void model_follow_eviction(model *m) {
+    uint32_t slot = m->victim;
+    if (slot == NO_SLOT) return;
+    m->victim = m->freeing = NO_SLOT;
+    if (!m->desc.reset) model_end(m, slot);
+    model_assert(m, m->places[slot] == BETWEEN);
+    model_put_freed(m, slot);
+    model_made_room(m, m->before);
+}
+
 /* Free slots in such an order that the lowest is next. */
 static inline void model_sort(model *m) {
     m->free.count = 0;
@@ -252,6 +327,20 @@ static inline void model_sort(model *m) {
         uint32_t slot = m->desc.reuse == KOLK_REUSE_LIFO ? m->fresh - 1 - n : n;
         if (m->places[slot] == FREE || m->places[slot] == BETWEEN) model_put(m, slot);
     }
+}
+
+/* The slot has its object here. With bypass malloc says where, unless the slot has kept a block. */
+static inline void model_put_object(model *m, uint32_t slot, const void *object) {
+    if (is_bypassed(m) && !(has_persistent(m) && m->objects[slot])) {
+        for (uint32_t other = 0; other < MODEL_SLOTS; other++) {
+            if (!m->objects[other] || !(m->places[other] == LIVE || has_persistent(m))) continue;
+            uintptr_t from = (uintptr_t)m->objects[other], size = m->desc.object_size;
+            model_assert(m, (uintptr_t)object >= from + size || from >= (uintptr_t)object + size);
+        }
+        m->objects[slot] = (void *)(uintptr_t)object;
+    }
+    model_assert(m, object && object == model_object(m, slot));
+    model_assert(m, (uintptr_t)object % m->pool.desc.object_align == 0);
 }
 
 /* The slot, which is in no place, begins a life, and its object, or NULL, was given. */
@@ -266,7 +355,7 @@ static inline void model_begin(model *m, uint32_t slot, const void *object, bool
         return;
     }
     m->set_up[slot] = m->desc.setup || m->desc.teardown;
-    model_assert(m, object == model_object(m, slot));
+    model_put_object(m, slot, object);
     if (zeroed)
         model_assert(m, all_bytes_are(object, m->desc.object_size, 0));
     else if (m->debug & KOLK_DEBUG_FILL)
@@ -288,6 +377,7 @@ static inline void model_begin(model *m, uint32_t slot, const void *object, bool
 /* Alloc was called, and gave this. */
 static inline void model_allocated(model *m, const void *object, bool zeroed) {
     model_assert(m, !m->hook_due);
+    model_follow_eviction(m);
     uint32_t slot = m->prepared == NO_SLOT ? model_next(m) : m->prepared;
     bool is_taken = m->prepared != NO_SLOT;
     if (!is_taken) model_follow_headroom(m);

@@ -1,298 +1,9 @@
-/* The order of births: against a list under random operations; walking both ways while objects are freed; touch; which
- * objects are evicted, and which are protected. KOLK_TEST_SEED and KOLK_TEST_OPS (operations in total) may be set in
- * the environment. */
+/* The order of births: touch, which object is evicted, and which is protected. (At random: test_pool_model.c.) */
 #include "../help/debug_test.h"
-
-#include <time.h>
-
-#ifndef OPERATIONS
-#define OPERATIONS 400000
-#endif
-#define SLOTS 100u
-
-/* ---- A pool beside a list ---------------------------------------------------------------------------------------- */
-
-typedef struct list {
-    void *objects[SLOTS];
-    uint32_t count;
-} list;
-
-typedef struct run {
-    kolk_pool pool;
-    kolk_pool_desc desc;
-    list order, kept; /* from the oldest; and protected, which are in no order */
-    void *victim;     /* that must be evicted next */
-    uint64_t random, evictions;
-} run;
-
-static uint64_t seed, operations;
 
 static double cost_of(const void *object, void *context) {
     (void)context;
     return *(const double *)object;
-}
-
-static uint32_t place_in(const list *l, const void *object) {
-    uint32_t n = 0;
-    while (n < l->count && l->objects[n] != object) n++;
-    return n;
-}
-
-static bool is_in(const list *l, const void *object) {
-    return place_in(l, object) < l->count;
-}
-
-static void add(list *l, void *object) {
-    l->objects[l->count++] = object;
-}
-
-static void drop(list *l, const void *object) {
-    uint32_t n = place_in(l, object);
-    assert_true(n < l->count);
-    l->count--;
-    memmove(l->objects + n, l->objects + n + 1, (l->count - n) * sizeof *l->objects);
-}
-
-/* The hook is told of the right object, which is still alive. */
-static void on_evict(void *object, void *context) {
-    run *r = (run *)context;
-    assert_non_null(object);
-    assert_ptr_equal(object, r->victim);
-    assert_true(kolk_pool_is_live(&r->pool, object));
-    drop(&r->order, object);
-    r->victim = NULL;
-    r->evictions++;
-}
-
-static void *oldest(const run *r) {
-    return r->order.count ? r->order.objects[0] : NULL;
-}
-
-/* Of equals the lowest slot's. */
-static void *cheapest(const run *r) {
-    void *least = NULL;
-    for (void *object = NULL; (object = kolk_pool_next(&r->pool, object));) {
-        if (is_in(&r->kept, object)) continue;
-        if (!least || cost_of(object, NULL) < cost_of(least, NULL)) least = object;
-    }
-    return least;
-}
-
-static void *victim_of_full(const run *r) {
-    if (!r->desc.on_full) return NULL;
-    return r->desc.on_full == kolk_pool_evict_oldest ? oldest(r) : cheapest(r);
-}
-
-static bool is_full(const run *r) {
-    return r->pool.capacity == r->pool.desc.max_capacity && kolk_pool_available(&r->pool) == 0;
-}
-
-/* ---- Operations -------------------------------------------------------------------------------------------------- */
-
-/* An alloc has given this object; the victim has gone. */
-static void born(run *r, void *object, bool full, bool evicts) {
-    assert_null(r->victim);
-    assert_true(object || (full && (!evicts || r->desc.generations == KOLK_GENERATIONS_STRICT)));
-    if (full && !evicts) assert_null(object);
-    if (!object) return;
-    *(double *)object = random_below(&r->random, 8);
-    add(&r->order, object);
-}
-
-static void alloc(run *r) {
-    bool full = is_full(r);
-    r->victim = full ? victim_of_full(r) : NULL;
-    bool evicts = r->victim != NULL;
-    born(r, random_below(&r->random, 4) ? kolk_pool_alloc(&r->pool) : kolk_pool_alloc_zeroed(&r->pool), full, evicts);
-}
-
-static void alloc_over(run *r) {
-    double cost = random_below(&r->random, 9);
-    bool full = is_full(r);
-    void *least = full ? cheapest(r) : NULL;
-    if (least && cost_of(least, NULL) < cost) r->victim = least;
-    bool evicts = r->victim != NULL;
-    born(r, kolk_pool_alloc_over(&r->pool, cost), full, evicts);
-}
-
-static void alloc_several(run *r) {
-    void *objects[5];
-    uint32_t room = r->pool.desc.max_capacity - r->pool.capacity + kolk_pool_available(&r->pool);
-    uint32_t n = kolk_pool_alloc_n(&r->pool, objects, room < 5 ? room : 5);
-    assert_int_equal(n, room < 5 ? room : 5);
-    for (uint32_t i = 0; i < n; i++) born(r, objects[i], false, false);
-}
-
-/* A life that is given back to a slot is the newest, whatever the slot. */
-static void alloc_at(run *r) {
-    uint32_t slot = random_below(&r->random, r->pool.desc.max_capacity);
-    void *object = kolk_pool_alloc_at(&r->pool, kolk_handle_unpack(UINT64_C(1) << 32 | (slot ^ r->pool.tag)));
-    if (object) born(r, object, false, false);
-}
-
-/* Any live object, mostly one that is in the order. */
-static void *some(run *r, list **of) {
-    *of = r->kept.count && random_below(&r->random, 4) == 0 ? &r->kept : &r->order;
-    return (*of)->count ? (*of)->objects[random_below(&r->random, (*of)->count)] : NULL;
-}
-
-static void free_one(run *r) {
-    list *of;
-    void *object = some(r, &of);
-    if (!object) return;
-    kolk_pool_free(&r->pool, object);
-    drop(of, object);
-}
-
-/* One that is protected stays so. */
-static void touch(run *r) {
-    list *of;
-    void *object = some(r, &of);
-    if (!object) return;
-    kolk_pool_touch(&r->pool, object);
-    drop(of, object);
-    add(of, object);
-}
-
-/* Protected, or no more, and then the newest; twice is as good as once. */
-static void protect(run *r) {
-    list *of;
-    void *object = some(r, &of);
-    if (!object) return;
-    bool on = random_below(&r->random, 2);
-    kolk_pool_protect(&r->pool, object, on);
-    if (on == (of == &r->kept)) return;
-    drop(of, object);
-    add(on ? &r->kept : &r->order, object);
-}
-
-static void evict_by_hand(run *r) {
-    bool by_age = random_below(&r->random, 2);
-    r->victim = by_age ? oldest(r) : cheapest(r);
-    uint32_t before = r->order.count;
-    bool evicts = r->victim != NULL;
-    if (by_age)
-        kolk_pool_evict_oldest(&r->pool, r);
-    else
-        kolk_pool_evict_cheapest(&r->pool, r);
-    r->evictions -= evicts; /* those that on_full and alloc_over ask for count */
-    assert_int_equal(r->order.count, before - evicts);
-}
-
-/* ---- Walks ------------------------------------------------------------------------------------------------------- */
-
-static void assert_order(run *r) {
-    void *object = kolk_pool_oldest(&r->pool);
-    for (uint32_t n = 0; n < r->order.count; n++, object = kolk_pool_newer(&r->pool, object))
-        assert_ptr_equal(object, r->order.objects[n]);
-    assert_null(object);
-    object = kolk_pool_newest(&r->pool);
-    for (uint32_t n = r->order.count; n-- > 0; object = kolk_pool_older(&r->pool, object))
-        assert_ptr_equal(object, r->order.objects[n]);
-    assert_null(object);
-    for (uint32_t n = 0; n < r->kept.count; n++) assert_true(kolk_pool_is_live(&r->pool, r->kept.objects[n]));
-}
-
-/* Frees in the body: the current object, and others on both sides of it. */
-static void walk_and_free(run *r, bool up) {
-    list all = r->order;
-    uint32_t n = 0;
-    if (!up)
-        for (uint32_t i = 0; i < all.count; i++) all.objects[i] = r->order.objects[all.count - 1 - i];
-    void *object = up ? kolk_pool_oldest(&r->pool) : kolk_pool_newest(&r->pool);
-    for (; object; n++) {
-        while (n < all.count && !is_in(&r->order, all.objects[n])) n++; /* it has been freed in the meantime */
-        assert_true(n < all.count);
-        assert_ptr_equal(object, all.objects[n]);
-        if (random_below(&r->random, 3) == 0) free_one(r);
-        if (random_below(&r->random, 3) == 0 && is_in(&r->order, object)) {
-            kolk_pool_free(&r->pool, object);
-            drop(&r->order, object);
-        }
-        if (random_below(&r->random, 3) == 0) free_one(r);
-        if (random_below(&r->random, 64) == 0) return; /* it need not come to an end */
-        object = up ? kolk_pool_newer(&r->pool, object) : kolk_pool_older(&r->pool, object);
-    }
-    while (n < all.count && !is_in(&r->order, all.objects[n])) n++;
-    assert_int_equal(n, all.count);
-}
-
-/* ---- Runs -------------------------------------------------------------------------------------------------------- */
-
-static void operate(run *r) {
-    uint32_t choice = random_below(&r->random, 100);
-    if (choice < 40)
-        alloc(r);
-    else if (choice < 45)
-        alloc_over(r);
-    else if (choice < 48)
-        alloc_several(r);
-    else if (choice < 51 && r->pool.generations)
-        alloc_at(r);
-    else if (choice < 76)
-        free_one(r);
-    else if (choice < 84)
-        touch(r);
-    else if (choice < 87)
-        protect(r);
-    else if (choice < 90)
-        evict_by_hand(r);
-    else if (choice < 92)
-        walk_and_free(r, choice % 2);
-    else if (choice < 96)
-        assert_order(r);
-    else if (choice < 98)
-        kolk_pool_trim(&r->pool);
-    else if (choice < 99)
-        kolk_pool_tick(&r->pool, 64);
-    else if (random_below(&r->random, 8) == 0)
-        kolk_pool_clear(&r->pool), r->order.count = r->kept.count = 0;
-}
-
-enum { ORDERS = 3, GENERATIONS = 3, MEMORIES = 3, HOOKS = 3, SHAPES = ORDERS * GENERATIONS * MEMORIES * HOOKS * 4 };
-
-static void describe(run *r, unsigned n, unsigned char *memory, size_t memory_size) {
-    static void (*const hooks[HOOKS])(kolk_pool *, void *) = {NULL, kolk_pool_evict_oldest, kolk_pool_evict_cheapest};
-    r->desc = (kolk_pool_desc){.name = "ages", .object_size = 24, .ages = true, .cost = cost_of, .on_evict = on_evict};
-    r->desc.context = r;
-    r->desc.reuse = orders[n % ORDERS], n /= ORDERS;
-    r->desc.generations = (kolk_generations)(n % GENERATIONS), n /= GENERATIONS;
-    unsigned kind = n % MEMORIES;
-    r->desc.on_full = hooks[n / MEMORIES % HOOKS];
-    r->desc.capacity = 1 + random_below(&r->random, random_below(&r->random, 2) ? 9 : SLOTS - 5);
-    r->desc.debug = begin_debug_mode(n / MEMORIES / HOOKS);
-    if (kind == 1) {
-        r->desc.object_size = 400; /* more than a few pages, so that it grows in steps */
-        r->desc.max_capacity = SLOTS;
-        r->desc.capacity = random_below(&r->random, 2) ? r->desc.capacity : 0;
-    }
-    if (kind == 2) r->desc.memory = memory, r->desc.memory_size = memory_size;
-}
-
-static void test_against_a_list(void **state) {
-    (void)state;
-    static _Alignas(16) unsigned char memory[KOLK_POOL_BYTES(24, 8, SLOTS) + KOLK_POOL_AGE_BYTES(SLOTS)];
-    uint64_t random = seed;
-    run *r = (run *)malloc(sizeof *r);
-    assert_non_null(r);
-    for (uint64_t done = 0, n = 0; done < operations || n < SHAPES; n++) {
-        memset(r, 0, sizeof *r);
-        r->random = next_random(&random);
-        fill_random(&r->random, memory, sizeof memory);
-        describe(r, (unsigned)(n % SHAPES), memory, sizeof memory);
-        make_pool(&r->pool, &r->desc);
-        for (uint32_t step = 0; step < 600; step++, done++) {
-            operate(r);
-            assert_true(kolk_pool_is_valid(&r->pool));
-            assert_int_equal(kolk_pool_count(&r->pool), r->order.count + r->kept.count);
-        }
-        assert_order(r);
-        kolk_stats stats;
-        kolk_pool_stats(&r->pool, &stats);
-        assert_int_equal(stats.evictions, r->evictions);
-        kolk_pool_deinit(&r->pool);
-    }
-    free(r);
 }
 
 /* ---- What the example says --------------------------------------------------------------------------------------- */
@@ -330,7 +41,7 @@ static void test_the_oldest_goes_first(void **state) {
     }
 }
 
-/* Protection is for one life, however that ends. */
+/* A mark is for one life, however that ends. */
 static void test_a_protected_mark_ends_with_its_life(void **state) {
     (void)state;
     for (unsigned way = 0; way < 3; way++) {
@@ -468,7 +179,7 @@ static void test_wrong_pointers(void **state) {
     }
 }
 
-/* The hook that evicts the cheapest spares protected objects too. */
+/* Protection is from the cheapest's hook too. */
 static void test_protect_from_evict_cheapest(void **state) {
     (void)state;
     kolk_pool pool;
@@ -495,7 +206,7 @@ static void test_protect_from_evict_cheapest(void **state) {
 
 typedef struct chain {
     kolk_pool pool;
-    void *follower; /* that dies with the first object that dies */
+    void *follower; /* that dies with whatever dies first */
     unsigned evicted, reset;
 } chain;
 
@@ -593,8 +304,7 @@ static bool alloc_jumps_out(kolk_pool *pool, double cost) {
     return false;
 }
 
-/* The object that an eviction is about to free is found damaged, and the handler does not return: the next eviction
- * works. */
+/* Whom an eviction is about to free is found damaged, and the handler does not return: the next one works. */
 static void test_a_longjmp_out_of_an_eviction(void **state) {
     static void (*const hooks[])(kolk_pool *, void *) = {kolk_pool_evict_oldest, kolk_pool_evict_cheapest, NULL};
     for (unsigned n = 0; n < 3 * LENGTH_OF(hooks) * 2; n++) {
@@ -627,7 +337,7 @@ static void test_a_longjmp_out_of_an_eviction(void **state) {
     }
 }
 
-/* Each hook is handed the pool's context, whoever calls the ready-made ones, and with what. */
+/* Each hook is handed the pool's context, whatever calls the ready-made ones, and with what. */
 static void test_the_context_of_on_evict(void **state) {
     (void)state;
     chain c = {.follower = NULL};
@@ -680,11 +390,7 @@ static void test_typed(void **state) {
 }
 
 int main(void) {
-    seed = number_from_environment("KOLK_TEST_SEED", (uint64_t)time(NULL));
-    operations = number_from_environment("KOLK_TEST_OPS", does_a_part() ? OPERATIONS / 8 : OPERATIONS);
-    print_message("KOLK_TEST_SEED=%" PRIu64 " KOLK_TEST_OPS=%" PRIu64 "\n", seed, operations);
     const struct CMUnitTest tests[] = {
-        DEBUG_TEST(test_against_a_list),
         DEBUG_TEST(test_the_oldest_goes_first),
         DEBUG_TEST(test_a_protected_mark_ends_with_its_life),
         DEBUG_TEST(test_alloc_over),

@@ -26,12 +26,12 @@ static unsigned longest;
 
 static void remember(unsigned depth) {
     past[depth].m = now;
-    if (now.block) memcpy(past[depth].block, now.block, now.memory_size + 2 * MODEL_MARGIN);
+    if (now.desc.memory) memcpy(past[depth].block, now.desc.memory, now.desc.memory_size);
 }
 
 static void go_back(unsigned depth) {
     now = past[depth].m;
-    if (now.block) memcpy(now.block, past[depth].block, now.memory_size + 2 * MODEL_MARGIN);
+    if (now.desc.memory) memcpy(now.desc.memory, past[depth].block, now.desc.memory_size);
 }
 
 /* Operations that are refused at this node: each leaves every byte of the pool as it is, but for a counter. */
@@ -118,7 +118,7 @@ static void test_every_sequence(void **state) {
                  (int)now.desc.generations, n % 4, n / 36 ? ", hooks" : "");
         now.what = what;
         model_init(&now, n % 4 != 0);
-        assert_true(now.memory_size + 2 * MODEL_MARGIN <= BLOCK);
+        assert_true(now.desc.memory_size <= BLOCK);
         extend(0);
         model_deinit(&now);
     }

@@ -1,13 +1,17 @@
-/* Random operations against the model of model.h, for each order of reuse, kind of generations, kind of memory,
- * with and without hooks. KOLK_TEST_SEED and KOLK_TEST_OPS (operations in total) may be set in the environment. */
+/* Random operations against the model of model.h, for each order of reuse, kind of generations, kind of memory, choice
+ * of hooks and mode of debugging. KOLK_TEST_SEED and KOLK_TEST_OPS (operations in total) may be set in the
+ * environment. */
 #include "../help/test.h"
 
 #include "model_ask.h"
+#include "model_snapshot.h"
+
+#include "../help/no_sites.h"
 
 #include <time.h>
 
 #ifndef OPERATIONS
-#define OPERATIONS 10000000
+#define OPERATIONS 15000000
 #endif
 
 /* Handles of a few moments ago, most of them stale. */
@@ -18,6 +22,7 @@ typedef struct run {
     kolk_handle remembered[REMEMBERED];
     kolk_pool other; /* with another tag */
     void *others[4];
+    moment past;
 } run;
 
 static uint64_t seed, operations;
@@ -66,7 +71,7 @@ static void look_up(run *r) {
     }
     void *object = r->others[random_below(&m->random, LENGTH_OF(r->others))];
     kolk_handle handle = kolk_pool_handle(&r->other, object);
-    model_assert(m, model_is_foreign(m, handle));
+    model_assert(m, has_foreign_tag(handle, m->tag, m->desc.max_capacity));
     model_get(m, handle);
     model_free_handle(m, handle);
 }
@@ -84,13 +89,28 @@ static void sweep(model *m) {
 }
 
 static void age(model *m) {
-    uint32_t choice = random_below(&m->random, 8);
+    uint32_t choice = random_below(&m->random, 16);
     if (choice == 0)
+        model_walk_and_free(m, random_below(&m->random, 2));
+    else if (choice < 3)
         model_ask_ages(m);
-    else if (choice == 1)
+    else if (choice == 3)
         model_evict_oldest(m);
+    else if (m->live && choice < 8)
+        model_protect(m, model_random_live(m), random_below(&m->random, 2));
     else if (m->live)
         model_touch(m, model_random_live(m));
+}
+
+/* Writes to what is dead, or to a byte that the debug mode watches. */
+static void write_wildly(model *m) {
+    uint32_t slot = random_below(&m->random, m->capacity + 1), part = random_below(&m->random, PARTS);
+    uint32_t end = part == BODY ? (uint32_t)m->desc.object_size : 16;
+    if (slot == m->capacity) return;
+    if (random_below(&m->random, 2))
+        model_scribble(m, slot);
+    else
+        model_damage(m, slot, part, random_below(&m->random, end) + (part == BEFORE));
 }
 
 /* ---- Runs -------------------------------------------------------------------------------------------------------- */
@@ -108,97 +128,154 @@ static void operate(run *r, bool filling) {
     model *m = &r->m;
     uint32_t choice = random_below(&m->random, 1000);
     m->setup_fails = random_below(&m->random, 16) == 0;
-    if (choice < (filling ? 450u : 250u)) {
-        if (choice % 8 == 1)
+    if (choice < (filling ? 550u : 250u)) {
+        if (choice % 16 == 0)
             model_alloc_urgent(m);
+        else if (choice % 16 == 1)
+            model_alloc_over(m, random_below(&m->random, 9));
         else
-            model_alloc(m, choice % 8 == 0);
+            model_alloc(m, choice % 8 == 2);
     } else if (choice < 700) {
         free_one(r);
     } else if (choice < 720) {
         model_alloc_n(m, random_below(&m->random, 6));
-    } else if (choice < 780) {
+    } else if (choice < 770) {
         model_alloc_at(m, some_handle(r));
-    } else if (choice < 880) {
+    } else if (choice < 850) {
         look_up(r);
-    } else if (choice < 960) {
+    } else if (choice < 920) {
         model_refuses(m, wrong_pointer(r), (verb)random_below(&m->random, VERBS));
-    } else if (choice < 970 && m->desc.ages) {
-        age(m);
-    } else if (choice < 990) {
+    } else if (choice < 923) {
+        model_evict_cheapest(m);
+    } else if (choice < 950) {
+        if (m->desc.ages) age(m);
+    } else if (choice < 970) {
         sweep(m);
-    } else if (choice < 994) {
+    } else if (choice < 978) {
+        write_wildly(m);
+    } else if (choice < 981) {
+        model_remember(m, &r->past);
+    } else if (choice < 984) {
+        if (r->past.taken.bytes) model_restore(m, &r->past);
+    } else if (choice < 989) {
         model_trim(m);
-    } else if (choice < 996) {
+    } else if (choice < 993) {
         model_reserve(m, random_below(&m->random, m->desc.max_capacity + 2));
-    } else if (choice == 996) {
+    } else if (choice < 996) {
         model_tick(m, random_below(&m->random, 100), random_below(&m->random, 100));
-    } else if (choice == 999) {
+    } else if (choice < 998) {
         model_clear(m);
     }
 }
 
-static void run_one(const kolk_pool_desc *desc, bool foreign, uint64_t stream, uint64_t count) {
+/* A pool's life. It goes on from what is remembered of another one with the same descriptor. */
+static void live(run *r, bool foreign, uint64_t length) {
+    model *m = &r->m;
+    bool filling = true;
+    model_init(m, foreign);
+    if (r->past.taken.bytes) model_restore(m, &r->past);
+    for (m->step = 0; m->step < length; m->step++) {
+        if (random_below(&m->random, 32 + 2 * m->desc.max_capacity) == 0) filling = !filling;
+        operate(r, filling);
+        model_assert(m, m->taken.count == 0);
+        model_assert(m, kolk_pool_is_valid(&m->pool) == (m->damages == 0));
+        model_compare(m, m->step % 64 == 0);
+    }
+    model_deinit(m);
+}
+
+/* ---- Configurations ---------------------------------------------------------------------------------------------- */
+
+static const struct mode {
+    const char *debug;
+    uint32_t flags, quarantine;
+} modes[] = {
+    {NULL, 0, 0},
+    {"trace", KOLK_DEBUG_TRACE, 0},
+    {"fill", KOLK_DEBUG_FILL, 0},
+    {"guard", KOLK_DEBUG_GUARD, 0},
+    {"quarantine=3", KOLK_DEBUG_QUARANTINE, 3},
+    {"quarantine=3,fill", KOLK_DEBUG_QUARANTINE | KOLK_DEBUG_FILL, 3},
+    {"all", KOLK_DEBUG_FILL | KOLK_DEBUG_GUARD | KOLK_DEBUG_QUARANTINE | KOLK_DEBUG_SITES, 64},
+    {NULL, KOLK_DEBUG_BYPASS, 0},
+    {"all", KOLK_DEBUG_BYPASS | KOLK_DEBUG_SITES, 0},
+};
+
+enum { NO_HOOKS, ALL_HOOKS, TEARDOWN, RESET, KEEP, HOOKS };
+enum { FIXED, GROWING, FOREIGN, MEMORIES };
+
+#define STREAMS (3 * 3 * HOOKS * MEMORIES * LENGTH_OF(modes))
+
+static kolk_pool_desc some_descriptor(uint64_t n, uint64_t *random, unsigned memory) {
+    static void (*const ways[])(kolk_pool *, void *) = {NULL, model_on_full, kolk_pool_trap_full,
+                                                        kolk_pool_evict_cheapest, kolk_pool_evict_oldest};
+    static const size_t sizes[] = {1, 3, 8, 12, 24, 64}; /* every kind of stride */
+    kolk_pool_desc desc = {.name = "model", .tag = 77, .object_size = sizes[random_below(random, LENGTH_OF(sizes))]};
+    desc.reuse = (kolk_reuse)(n % 3);
+    desc.generations = (kolk_generations)(n / 3 % 3);
+    unsigned hooks = (unsigned)(n / 9 % HOOKS);
+    if (random_below(random, 2)) desc.object_align = (size_t)1 << random_below(random, 7);
+    desc.setup = hooks == ALL_HOOKS ? model_setup : NULL;
+    desc.reset = hooks == ALL_HOOKS || hooks == RESET ? model_reset : NULL;
+    desc.teardown = hooks == ALL_HOOKS || hooks == TEARDOWN ? model_teardown : NULL;
+    desc.keep = hooks == KEEP;
+    desc.ages = random_below(random, 2);
+    desc.on_full = ways[random_below(random, desc.ages ? 5 : 4)];
+    desc.on_evict = model_on_evict;
+    desc.cost = model_cost;
+    bool small = random_below(random, 2), plain = n < STREAMS / LENGTH_OF(modes);
+    desc.capacity = small ? random_below(random, 13) : 13 + random_below(random, plain ? MODEL_SLOTS - 16 : 70);
+    if (memory == FOREIGN && small) desc.capacity++; /* 0 asks for as many as fit */
+    if (memory == GROWING) {
+        if (!small) desc.object_size = 600; /* so that it grows in steps */
+        desc.max_capacity = desc.capacity + 3;
+        desc.capacity = random_below(random, desc.capacity + 1);
+    }
+    uint32_t most = desc.max_capacity ? desc.max_capacity : desc.capacity;
+    if (random_below(random, 3) == 0) desc.headroom = random_below(random, most + 1);
+    return desc;
+}
+
+/* Half of the operations are on pools that are not under observation. */
+static void run_stream(uint64_t n) {
     run *r = (run *)calloc(1, sizeof *r);
     assert_non_null(r);
     model *m = &r->m;
-    char what[160];
-    snprintf(what, sizeof what, "reuse %d, generations %d, %u bytes, %u to %u slots, headroom %u, %s%s%s",
-             (int)desc->reuse, (int)desc->generations, (unsigned)desc->object_size, desc->capacity, desc->max_capacity,
-             desc->headroom, foreign ? "caller's memory" : "system's memory", desc->setup ? ", hooks" : "",
-             desc->ages ? ", ages" : "");
-    m->what = what;
-    m->seed = seed;
-    m->random = seed + stream * UINT64_C(0x632be59bd9b4e019);
-    m->desc = *desc;
-    m->reset_frees = desc->reset && random_below(&m->random, 2);
-    model_init(m, foreign);
+    uint64_t random = seed + n * UINT64_C(0x632be59bd9b4e019), share = operations * LENGTH_OF(modes) / STREAMS / 16;
+    unsigned memory = (unsigned)(n / (9 * HOOKS) % MEMORIES);
+    const struct mode *mode = &modes[n / (9 * HOOKS * MEMORIES)];
+    kolk_pool_desc desc = some_descriptor(n, &random, memory);
+    char what[200];
+    snprintf(what, sizeof what,
+             "reuse %d, generations %d, %u bytes by %u, %u to %u slots, headroom %u, memory %u%s%s%s%s%s%s, debug %s%s",
+             (int)desc.reuse, (int)desc.generations, (unsigned)desc.object_size, (unsigned)desc.object_align,
+             desc.capacity, desc.max_capacity, desc.headroom, memory, desc.setup ? ", setup" : "",
+             desc.reset ? ", reset" : "", desc.teardown ? ", teardown" : "", desc.keep ? ", keep" : "",
+             desc.on_full ? ", on_full" : "", desc.ages ? ", ages" : "", mode->debug ? mode->debug : "off",
+             mode->flags & KOLK_DEBUG_BYPASS ? ", bypass" : "");
+    desc.debug = mode->debug;
+    setenv("KOLK_BYPASS", "0", 1);
     make_pool(&r->other, &(kolk_pool_desc){.name = "other", .object_size = 8, .capacity = 4, .tag = 78});
     for (size_t i = 0; i < LENGTH_OF(r->others); i++) r->others[i] = kolk_pool_alloc(&r->other);
-
-    bool filling = true;
-    for (m->step = 0; m->step < count; m->step++) {
-        if (random_below(&m->random, 512) == 0) filling = !filling;
-        operate(r, filling);
-        model_assert(m, m->taken.count == 0);
-        model_assert(m, kolk_pool_is_valid(&m->pool));
-        model_compare(m, m->step % 64 == 0);
+    for (unsigned pools = 0; pools < 2; pools++) {
+        memset(m, 0, sizeof *m);
+        m->what = what;
+        m->seed = seed;
+        m->random = next_random(&random);
+        m->desc = desc;
+        m->debug = mode->flags;
+        m->quarantine = mode->quarantine;
+        m->reset_frees = desc.reset && random_below(&random, 2);
+        live(r, memory == FOREIGN, mode == modes ? 4 * share : share / 2);
     }
     kolk_pool_deinit(&r->other);
-    model_deinit(m);
+    free(r->past.taken.bytes);
     free(r);
 }
 
-/* 2 sizes of pool for each combination; sizes of object that make every kind of stride. */
 static void test_against_the_model(void **state) {
     (void)state;
-    static const size_t sizes[] = {1, 3, 8, 12, 24, 64};
-    uint64_t streams = 3 * 3 * 3 * 2 * 2, stream = 0;
-    for (; stream < streams; stream++) {
-        uint64_t n = stream;
-        kolk_pool_desc desc = {.name = "model", .tag = 77, .object_size = sizes[stream % LENGTH_OF(sizes)]};
-        desc.reuse = (kolk_reuse)(n % 3), n /= 3;
-        desc.generations = (kolk_generations)(n % 3), n /= 3;
-        bool small = n % 2 == 0, hooks = n / 2 % 2;
-        unsigned memory = (unsigned)(n / 4);
-        uint64_t random = seed + stream;
-        desc.capacity = small ? 1 + random_below(&random, 12) : 65 + random_below(&random, MODEL_SLOTS - 70);
-        if (memory == 1) { /* growing: large objects, so that it grows in steps */
-            if (!small) desc.object_size = 600;
-            desc.max_capacity = desc.capacity + 3;
-            desc.capacity = random_below(&random, desc.capacity);
-        }
-        if (hooks) {
-            desc.setup = model_setup;
-            desc.reset = model_reset;
-            desc.teardown = model_teardown;
-            desc.on_full = model_on_full;
-        }
-        desc.ages = random_below(&random, 2);
-        if (random_below(&random, 3) == 0) desc.headroom = random_below(&random, desc.capacity + 2);
-        if (desc.headroom > desc.capacity) desc.headroom = desc.max_capacity > desc.capacity ? desc.max_capacity : 0;
-        run_one(&desc, memory == 2, stream, operations / streams);
-    }
+    for (uint64_t n = 0; n < STREAMS; n++) run_stream(n);
 }
 
 int main(void) {

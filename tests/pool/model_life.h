@@ -1,0 +1,100 @@
+/* model_life.h: how a pool and its model (model.h, which includes this) begin and end, and what is reported
+ * meanwhile. */
+#ifndef TESTS_POOL_MODEL_LIFE_H
+#define TESTS_POOL_MODEL_LIFE_H
+
+#include "model.h"
+
+/* As much memory as the pool needs, or memory_size bytes for as many slots as fit. */
+static inline void model_lend(model *m) {
+    if (m->desc.memory_size)
+        m->desc.capacity = 0;
+    else
+        m->desc.memory_size = kolk_pool_memory_size(&m->desc);
+    m->desc.memory = lend_memory(m->desc.memory_size, m->desc.object_align, &m->random);
+}
+
+/* How many slots fit the caller's memory. */
+static inline uint32_t model_fitting(const model *m) {
+    kolk_pool_desc desc = m->desc;
+    for (desc.capacity = 1; kolk_pool_memory_size(&desc) <= m->desc.memory_size;) desc.capacity++;
+    return desc.capacity - 1;
+}
+
+/* What of the debug mode this pool can have. */
+static inline void model_settle_debug(model *m) {
+    if (is_bypassed(m)) m->debug &= KOLK_DEBUG_BYPASS | KOLK_DEBUG_SITES | KOLK_DEBUG_TRACE;
+    if (has_persistent(m)) m->debug &= ~(uint32_t)KOLK_DEBUG_FILL;
+    if (m->desc.memory) m->debug &= ~(uint32_t)KOLK_DEBUG_GUARD;
+    if (!(m->debug & KOLK_DEBUG_QUARANTINE)) m->quarantine = 0;
+    if (m->quarantine > m->desc.max_capacity) m->quarantine = m->desc.max_capacity;
+    m->counts_peak = m->desc.reuse == KOLK_REUSE_FIFO || m->debug;
+}
+
+/* Reports of damage and leaks must be expected; others are noted for the caller that expects them. */
+static inline void model_hear(const kolk_failure *failure, void *context) {
+    static const kolk_status rules[PARTS] = {KOLK_UNDERFLOW, KOLK_OVERFLOW, KOLK_WRITE_AFTER_FREE};
+    model *m = (model *)context;
+    uint32_t slot = failure->slot;
+    unsigned part = 0;
+    if (failure->rule == KOLK_LEAK) {
+        for (uint32_t other = 0; m->leaked == 0 && other < m->fresh; other++)
+            model_assert(m, m->places[other] != LIVE || m->births[other] >= m->births[slot]);
+        m->leaked += failure->count;
+        return;
+    }
+    while (part < PARTS && failure->rule != rules[part]) part++;
+    if (part == PARTS) {
+        take_note(failure, &m->taken);
+        return;
+    }
+    model_assert(m, slot < m->fresh && m->damaged[slot][part] && failure->object == model_object(m, slot));
+    model_assert(m, failure->count == 1 && failure->offset == m->damaged_at[slot][part]);
+    m->damaged[slot][part] = false;
+    m->damages--;
+}
+
+/* Whatever is reported from now on is about this pool, which is all zero at first, and valid. */
+static inline void model_listen(model *m) {
+    m->freeing = m->wanted = m->prepared = m->victim = NO_SLOT;
+    kolk_set_failure_handler(model_hear, m);
+}
+
+/* Makes the pool that m->desc describes, if `foreign` on memory of the caller's. */
+static inline void model_init(model *m, bool foreign) {
+    model_listen(m);
+    m->desc.context = m;
+    if (foreign) model_lend(m);
+    setenv("KOLK_BYPASS", is_bypassed(m) ? "1" : "0", 1); /* whatever tool it runs under */
+    unsetenv("KOLK_DEBUG");
+    kolk_status status = kolk_pool_init(&m->pool, &m->desc);
+    if (status != KOLK_OK) model_fail(m, "init: %s", kolk_status_text(status));
+    if (foreign && m->desc.capacity == 0) m->desc.capacity = model_fitting(m);
+    if (m->desc.max_capacity == 0) m->desc.max_capacity = m->desc.capacity;
+    model_assert(m, m->desc.max_capacity <= MODEL_SLOTS);
+    m->capacity = m->desc.capacity;
+    model_assert(m, m->taken.count == m->bad_setting && (!m->bad_setting || m->taken.last.rule == KOLK_BAD_SETTING));
+    m->taken.count = 0;
+    model_settle_debug(m);
+    m->stride = m->pool.stride;
+    m->tag = m->pool.tag;
+    model_compare(m, true);
+}
+
+static inline void model_deinit(model *m) {
+    uint32_t live = m->live;
+    memset(m->born_in_clear, 0, sizeof m->born_in_clear);
+    m->clearing = true;
+    kolk_pool_deinit(&m->pool);
+    model_assert(m, m->damages == 0 && m->leaked == (m->debug & KOLK_DEBUG_SITES ? live : 0));
+    model_assert(m, is_all_zero(&m->pool));
+    model_assert(m, m->taken.count == 0);
+    for (uint32_t slot = 0; slot < MODEL_SLOTS; slot++) {
+        model_assert(m, !m->desc.reset || m->places[slot] != LIVE || m->born_in_clear[slot]);
+        model_assert(m, !m->desc.teardown || !m->set_up[slot]);
+    }
+    if (!m->desc.memory) return;
+    model_assert(m, take_memory_back(m->desc.memory, m->desc.memory_size, m->desc.object_align));
+}
+
+#endif
