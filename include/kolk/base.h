@@ -97,6 +97,9 @@ extern "C" {
     X(KOLK_EMPTY, "it is empty")                                                                                       \
     X(KOLK_NO_MEMORY, "the system gives no more memory")                                                               \
     X(KOLK_ABOVE_MAX, "more capacity is asked for than max_capacity")                                                  \
+    X(KOLK_NOT_CREATED, "the resource could not be created")                                                           \
+    X(KOLK_FORKED, "the pool is that of a parent process: a fork's child needs its own")                               \
+    X(KOLK_KEY_TOO_LONG, "a key has more than 255 bytes")                                                              \
     /* a bad descriptor */                                                                                             \
     X(KOLK_WRONG_ABI, "the program was compiled with the headers of another kolk than the library it runs with")       \
     X(KOLK_NO_DESCRIPTOR, "the descriptor is NULL")                                                                    \
@@ -124,6 +127,9 @@ extern "C" {
     X(KOLK_BAD_LAYOUT, "layout is none of the kolk_bytemap_layout values")                                             \
     X(KOLK_OUTSIDE, "an address, or the end of what begins there, is outside of each region")                          \
     X(KOLK_NOT_FLUSHED, "the pool is initialised already: flush it first")                                             \
+    X(KOLK_CREATE_MISSING, "create is NULL")                                                                           \
+    X(KOLK_BAD_MIN_IDLE, "min_idle is more than max")                                                                  \
+    X(KOLK_NO_THREAD, "the system gives no more threads, and no_housekeeper is not set")                               \
     /* a snapshot that cannot be taken in */                                                                           \
     X(KOLK_NO_SNAPSHOT, "a pool with setup or teardown has no snapshot: what they make is not in the objects' bytes")  \
     X(KOLK_IN_HOOK, "a hook of the pool is running")                                                                   \
@@ -196,6 +202,15 @@ static inline kolk_handle kolk_handle_unpack(uint64_t bits) {
     return handle;
 }
 
+/* ---- Order of reuse ---------------------------------------------------------------------------------------------- */
+
+/* Which free slot is used next. Never-issued slots come in ascending order. */
+typedef enum kolk_reuse {
+    KOLK_REUSE_LIFO = 0, /* the one freed last: warm in the cache, and the fastest */
+    KOLK_REUSE_FIFO,     /* never-issued slots first, then the longest dead: stale pointers stay harmless longest */
+    KOLK_REUSE_LOWEST    /* the lowest: objects stay close together; 1 bit a slot instead of 4 bytes */
+} kolk_reuse;
+
 /* ---- Deadlines --------------------------------------------------------------------------------------------------- */
 
 /* A moment of the monotonic clock in nanoseconds. Computed once, at the edge of the program; never re-armed. */
@@ -231,7 +246,8 @@ enum {
 /* Filled by kolk_pool_stats and its like. Counters start at init; clear does not reset them. */
 typedef struct kolk_stats {
     const char *name;         /* of the pool; "" when it has none */
-    const char *kind;         /* "pool", "slotmap", "bytemap", "queue", "shared" */
+    const char *kind;         /* "pool", "slotmap", "bytemap", "queue", "shared",
+                               * "resource" */
     uint64_t object_size;     /* bytes, as asked for */
     uint64_t stride;          /* bytes from slot to slot */
     uint32_t count;           /* objects alive now */

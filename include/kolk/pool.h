@@ -57,12 +57,6 @@ typedef struct kolk_pool kolk_pool;
 
 /* ---- Descriptor -------------------------------------------------------------------------------------------------- */
 
-/* Which free slot is used next. Never-issued slots come in ascending order. */
-typedef enum kolk_reuse {
-    KOLK_REUSE_LIFO = 0, /* the one freed last: warm in the cache, and the fastest */
-    KOLK_REUSE_FIFO,     /* never-issued slots first, then the longest dead: stale pointers stay harmless longest */
-    KOLK_REUSE_LOWEST    /* the lowest: objects stay close together; 1 bit a slot instead of 4 bytes */
-} kolk_reuse;
 
 /* Zero means default for all but object_size. Use it as &(kolk_pool_desc){.object_size = 64, .capacity = 100}. */
 typedef struct kolk_pool_desc {

@@ -35,6 +35,19 @@ static inline void kolk_waiter_join(kolk_wait_queue *queue, kolk_waiter *waiter)
     queue->last = waiter;
 }
 
+/* The waiter becomes the first one. */
+static inline void kolk_waiter_join_front(kolk_wait_queue *queue, kolk_waiter *waiter) {
+    KOLK_ASSERT(!queue->first == !queue->last);
+    KOLK_ASSERT(waiter != queue->first);
+    waiter->before = NULL;
+    waiter->behind = queue->first;
+    if (queue->first)
+        queue->first->before = waiter;
+    else
+        queue->last = waiter;
+    queue->first = waiter;
+}
+
 /* It must be in the queue. */
 static inline void kolk_waiter_leave(kolk_wait_queue *queue, const kolk_waiter *waiter) {
     KOLK_ASSERT(waiter == (waiter->before ? waiter->before->behind : queue->first));

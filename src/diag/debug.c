@@ -113,11 +113,8 @@ void kolk_debug_end_life(kolk_debug *debug, uint32_t slot, const void *site) {
 }
 
 bool kolk_debug_fails(kolk_debug *debug) {
-    const kolk_settings *settings = &debug->desc.settings;
     if (!kolk_debug_has(debug, KOLK_DEBUG_FAIL)) return false;
-    size_t asked = count_up(&debug->asked);
-    if (settings->fail_every) return asked % settings->fail_every == 0;
-    return kolk_mixed(kolk_mixed(settings->fail_seed) + asked) >> 32 < settings->fail_chance;
+    return kolk_settings_fail(&debug->desc.settings, count_up(&debug->asked));
 }
 
 void kolk_debug_forget(kolk_debug *debug, uint32_t from, uint32_t end) {

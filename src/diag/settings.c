@@ -11,6 +11,7 @@
 
 #include "../core/assert.h"
 #include "../core/fail.h"
+#include "../core/hash.h"
 #include "../os/environment.h"
 #include "profiler.h"
 #include "../core/tools.h"
@@ -168,7 +169,15 @@ static void add_failures(kolk_settings *settings, const char *text, const char *
     }
 }
 
+bool kolk_settings_fail(const kolk_settings *settings, size_t n) {
+    if (!(settings->flags & KOLK_DEBUG_FAIL)) return false;
+    if (settings->fail_every) return n % settings->fail_every == 0;
+    return kolk_mixed(kolk_mixed(settings->fail_seed) + n) >> 32 < settings->fail_chance;
+}
+
 /* ---- All of them ------------------------------------------------------------------------------------------------- */
+
+const char kolk_no_settings[] = "";
 
 /* Are objects to come from malloc? */
 static bool is_bypassed(void) {
@@ -183,6 +192,7 @@ static bool is_bypassed(void) {
 kolk_settings kolk_settings_of(const char *name, const char *own) {
     static unsigned char told, told_failures;
     kolk_settings settings = {0};
+    if (own == kolk_no_settings) return settings;
     const char *failures = kolk_environment("KOLK_FAIL");
     const char *all = kolk_environment("KOLK_DEBUG");
     const char *of = all && is_first_time(&told) ? "KOLK_DEBUG" : NULL;
@@ -200,6 +210,11 @@ kolk_settings kolk_settings_of(const char *name, const char *own) {
 kolk_settings kolk_settings_of(const char *name, const char *own) {
     (void)name, (void)own;
     return (kolk_settings){0};
+}
+
+bool kolk_settings_fail(const kolk_settings *settings, size_t n) {
+    (void)settings, (void)n;
+    return false;
 }
 
 #endif

@@ -15,6 +15,12 @@ typedef struct kolk_settings {
  * because of tools and profilers. Reports what it does not understand. */
 kolk_settings kolk_settings_of(const char *name, const char *own);
 
+/* For a pool that is inside of another one: no settings, whatever the environment says. */
+extern const char kolk_no_settings[];
+
+/* Is the n-th call to fail? n is from 1. */
+bool kolk_settings_fail(const kolk_settings *settings, size_t n);
+
 /* With any of these, handles of other pools are reported. The user asks for them, while tools and profilers turn the
  * other settings on by themselves. */
 #define KOLK_DEBUG_STRICT                                                                                              \

@@ -26,6 +26,11 @@ bool kolk_thread_has_ended(uint32_t thread) {
     return kolk_thread_is_gone(thread);
 }
 
+void kolk_thread_name(uint32_t thread, char *name, size_t size) {
+    (void)thread, (void)size;
+    *name = 0;
+}
+
 #elif defined(__linux__)
 #include "../core/assert.h"
 #include "cancel.h"
@@ -102,6 +107,21 @@ bool kolk_thread_has_ended(uint32_t thread) {
     return exiting || kolk_thread_is_gone(thread);
 }
 
+void kolk_thread_name(uint32_t thread, char *name, size_t size) {
+    KOLK_ASSERT(size > 0);
+    char path[40];
+    int before = errno, cancel = kolk_cancel_off();
+    uint32_t number = is_known_thread(thread) ? system_number_of(thread) : 0;
+    snprintf(path, sizeof path, "/proc/self/task/%u/comm", number);
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t length = file < 0 ? 0 : read(file, name, size - 1);
+    if (file >= 0) close(file);
+    name[length > 0 ? length : 0] = 0;
+    name[strcspn(name, "\n")] = 0;
+    kolk_cancel_restore(cancel);
+    errno = before;
+}
+
 static void remember_process(void) {
     forked = my_number;
     process = getpid();
@@ -125,6 +145,11 @@ bool kolk_thread_is_gone(uint32_t thread) {
 
 bool kolk_thread_has_ended(uint32_t thread) {
     return kolk_thread_is_gone(thread);
+}
+
+void kolk_thread_name(uint32_t thread, char *name, size_t size) {
+    (void)thread, (void)size;
+    *name = 0;
 }
 
 #endif

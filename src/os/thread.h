@@ -3,6 +3,7 @@
 #define KOLK_SRC_THREAD_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* The calling thread's number. No other living thread has it. A thread keeps its number through a fork. 0: unknown. */
@@ -16,5 +17,8 @@ bool kolk_thread_is_gone(uint32_t thread);
 /* The same, but also true of what the system still has of an ended thread, if there is a /proc. Takes some microseconds
  * more. */
 bool kolk_thread_has_ended(uint32_t thread);
+
+/* The name that the system has for a thread of this process, cut to size; "" where it has none any more. Slow. */
+void kolk_thread_name(uint32_t thread, char *name, size_t size);
 
 #endif

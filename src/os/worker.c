@@ -1,0 +1,46 @@
+/* worker.c: see worker.h. */
+#include "system.h"
+
+#include "kolk/base.h"
+
+#include "worker.h"
+
+#if __STDC_HOSTED__
+
+#ifdef _WIN32
+#include <windows.h>
+
+bool kolk_worker_start(uintptr_t *worker, KOLK_WORK (*work)(void *argument), void *argument) {
+    *worker = (uintptr_t)CreateThread(NULL, 0, work, argument, 0, NULL);
+    return *worker != 0;
+}
+
+void kolk_worker_join(uintptr_t worker) {
+    WaitForSingleObject((HANDLE)worker, INFINITE);
+    CloseHandle((HANDLE)worker);
+}
+#else
+#include "cancel.h"
+
+#include <pthread.h>
+#include <signal.h>
+
+bool kolk_worker_start(uintptr_t *worker, KOLK_WORK (*work)(void *argument), void *argument) {
+    sigset_t all, before;
+    pthread_t started;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before); /* a thread begins with those of the one that starts it */
+    bool starts = pthread_create(&started, NULL, work, argument) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (starts) *worker = (uintptr_t)started;
+    return starts;
+}
+
+void kolk_worker_join(uintptr_t worker) {
+    int cancel = kolk_cancel_off();
+    pthread_join((pthread_t)worker, NULL);
+    kolk_cancel_restore(cancel);
+}
+#endif
+
+#endif

@@ -1,0 +1,233 @@
+/* resource_inside.h: what the files of the resource pool share, floor by floor from below. resource.c has the essay and
+ * the invariants. */
+#ifndef KOLK_SRC_RESOURCE_INSIDE_H
+#define KOLK_SRC_RESOURCE_INSIDE_H
+
+#include "kolk/pool.h"
+#include "kolk/resource.h"
+
+#include "../core/assert.h"
+#include "../core/wait_queue.h"
+#include "../diag/settings.h"
+
+#define KEY_BYTES 256u /* of a key, with its 0 */
+
+typedef enum resource_state {
+    RESOURCE_IDLE,    /* in the list of its key */
+    RESOURCE_LENT,    /* a borrower has it */
+    RESOURCE_IN_HAND, /* a thread validates, resets or destroys it, or is about to lend it */
+    RESOURCE_MAKING   /* a thread creates it; counts in `creating` */
+} resource_state;
+
+/* Why a resource is destroyed: an index of resource_counts.destroyed. */
+typedef enum resource_end {
+    END_DISCARDED,
+    END_INVALID,
+    END_UNCLEAN,
+    END_EXPIRED,
+    END_UNUSED,
+    END_EVICTED,
+    END_REPLACED,
+    END_CLOSED,
+    RESOURCE_ENDS,
+    NO_END = RESOURCE_ENDS
+} resource_end;
+
+struct resource_entry;
+
+/* A key that resources, borrows or waiters have. An object of the pool's `keys`. */
+typedef struct resource_key {
+    struct resource_key *next;              /* with the same remainder of the hash */
+    struct resource_entry *newest, *oldest; /* its idle resources, in the order in which they came back */
+    uint32_t idle;                          /* how many */
+    uint32_t users;                         /* entries and calls; the key goes with the last */
+    uint32_t making;                        /* how many of it are being created */
+    uint32_t hash;
+    bool wanted; /* an event loop is to hear of the next idle one; counts as a user */
+    char text[KEY_BYTES];
+} resource_key;
+
+/* A resource, or the right to create one. An object of the pool's `entries`. */
+typedef struct resource_entry {
+    void *resource;
+    resource_key *key;
+    struct resource_entry *newer, *older; /* IDLE: in the list of its key */
+    int64_t expires;                      /* the end of its lifetime */
+    int64_t idle_since;
+    int64_t proved;   /* when it was seen to be good last: created, validated, given back */
+    int64_t since;    /* LENT: when; to whom: */
+    const char *who;  /* may be NULL */
+    const void *site; /* of the borrow */
+    uint32_t thread;  /* that has it; IN_HAND and MAKING: that works at it */
+    uint32_t borrows; /* so far, of this slot of `entries`: it makes the handles. Stays from life to life */
+    uint32_t epoch;   /* of the pool when its creation began */
+    uint8_t state;
+    bool evicted;
+    bool replaces; /* MAKING: there is a resource of another key, which is to be destroyed before */
+    bool told;     /* this borrow was reported as a leak */
+} resource_entry;
+
+/* Times in buckets whose width is an eighth of their octave (as HdrHistogram, Tene, 2012), up to 2^41 ns. */
+#define TIME_BUCKETS (39u * 8u)
+typedef struct resource_times {
+    uint64_t count, sum, max;
+    uint64_t buckets[TIME_BUCKETS];
+} resource_times;
+
+/* Since init. */
+typedef struct resource_counts {
+    uint64_t borrows, full, timeouts, failed, created, create_failures, leaks;
+    uint64_t destroyed[RESOURCE_ENDS];
+} resource_counts;
+
+#define KEY_LISTS 64u
+
+typedef struct kolk_resource_inside {
+    uint32_t lock; /* of all that changes, but for look_at; held for moments, never while a function of the user runs */
+    uint32_t forks;  /* of the process that has made it */
+    uint32_t number; /* in the registry */
+    uint32_t tag;    /* in the handles */
+
+    bool closed, paused;
+    uint32_t max;   /* may become less than there are */
+    uint32_t slots; /* of `entries` that were ever used */
+    uint32_t idle;  /* entries by state */
+    uint32_t lent;
+    uint32_t creating;
+    uint32_t peak;
+    uint32_t epoch;   /* raised by evict */
+    uint32_t emptied; /* counts entries that go once it is closed; close sleeps on it */
+
+    kolk_pool entries, keys;
+    resource_key *no_key; /* "" */
+    resource_key *lists[KEY_LISTS];
+    kolk_wait_queue waiters;
+    uint32_t waiting;
+
+    bool called;           /* the housekeeper was called since it looked */
+    int64_t look_at;       /* when it is to look again; atomic */
+    int64_t retry_at;      /* not before, it creates again after a failure */
+    int64_t backoff;       /* the pause after the next failure, at most */
+    uint64_t random;       /* state */
+    kolk_error last_error; /* of the last create that failed, and when */
+    int64_t last_failure;
+    uint32_t fd;     /* for event loops, + 1; 0: none */
+    uint32_t wanted; /* keys that are */
+    bool fd_called;  /* it is readable */
+    bool fd_news;    /* there is something that event loops want, or the next is true */
+    bool fd_failure; /* they are to hear of last_error */
+
+    struct kolk_resource_inside *next; /* the housekeeper's */
+
+    kolk_resource_pool_desc desc; /* resolved: times in nanoseconds, INT64_MAX for never */
+    kolk_settings settings;
+    size_t create_calls; /* for KOLK_FAIL */
+    size_t bytes;        /* of this struct */
+    resource_counts counts;
+    resource_times wait, use, create;
+} kolk_resource_inside;
+
+/* A borrower that waits. */
+typedef struct resource_waiter {
+    kolk_waiter link; /* first: what is in the queue of waiters */
+    resource_key *key;
+    uint32_t thread;
+    resource_entry *entry; /* what it was given; NULL when it is woken: the pool is closed */
+} resource_waiter;
+
+/* ---- resource_times.c -------------------------------------------------------------------------------------------- */
+
+void kolk_times_add(resource_times *times, int64_t ns);
+void kolk_times_sum_up(const resource_times *times, kolk_times *out);
+
+/* ---- resource_key.c: under the lock ------------------------------------------------------------------------------ */
+
+/* The key of this text, with one user more. NULL: no memory. */
+resource_key *kolk_key_of(kolk_resource_inside *pool, const char *text);
+void kolk_key_leave(kolk_resource_inside *pool, resource_key *key);
+
+/* An event loop wants to hear of the next idle one of this key; it has heard. */
+void kolk_key_want(kolk_resource_inside *pool, resource_key *key);
+void kolk_key_tell(kolk_resource_inside *pool, resource_key *key);
+
+/* ---- resource_share.c: who gets what. Under the lock, which is given back for the user's functions ---------------- */
+
+void kolk_resource_lock(kolk_resource_inside *pool);
+
+/* Serves the waiters with what there is, and unlocks. */
+void kolk_resource_unlock(kolk_resource_inside *pool);
+
+/* The slot of `entries` that an entry is in, and the entry there, or NULL. */
+uint32_t kolk_entry_slot(const kolk_resource_inside *pool, const resource_entry *entry);
+resource_entry *kolk_entry_at(const kolk_resource_inside *pool, uint32_t slot);
+
+/* The right to create one for this key: an entry MAKING; if it `replaces`, perhaps in the place of another key's idle
+ * one. NULL: nothing. */
+resource_entry *kolk_resource_make(kolk_resource_inside *pool, resource_key *key, bool replaces, uint32_t thread);
+
+/* What a borrower of this key can have now: an idle one, IN_HAND, or, if it `creates`, the right to create one. */
+resource_entry *kolk_resource_take(kolk_resource_inside *pool, resource_key *key, bool creates, uint32_t thread);
+
+/* Takes an idle one out of its list: IN_HAND. */
+void kolk_entry_take_out(kolk_resource_inside *pool, resource_entry *entry, uint32_t thread);
+
+/* An entry IN_HAND becomes idle, in the order of idle_since. */
+void kolk_entry_put_back(kolk_resource_inside *pool, resource_entry *entry);
+
+/* Why an entry has to go, or NO_END. */
+resource_end kolk_entry_end(const kolk_resource_inside *pool, const resource_entry *entry, int64_t now);
+
+/* Destroys the resource of an entry IN_HAND, and the entry. The lock is given back meanwhile. */
+void kolk_entry_destroy(kolk_resource_inside *pool, resource_entry *entry, resource_end end);
+
+/* Puts an entry IN_HAND back, or destroys it if it has to go. */
+void kolk_entry_settle(kolk_resource_inside *pool, resource_entry *entry, int64_t now);
+
+/* Creates the resource of an entry MAKING, with the lock given back: then it is IN_HAND. False: it is gone, and *error
+ * says why. */
+bool kolk_entry_create(kolk_resource_inside *pool, resource_entry *entry, kolk_deadline deadline, kolk_error *error);
+
+/* A number from 0 to below n; 0 if n is. */
+int64_t kolk_resource_random(kolk_resource_inside *pool, int64_t n);
+
+/* Validates the resource of an entry IN_HAND, with the lock given back. False: it is destroyed, and the entry gone. */
+bool kolk_entry_validate(kolk_resource_inside *pool, resource_entry *entry, kolk_deadline deadline);
+
+/* ---- resource_report.c: without the lock --------------------------------------------------------------------------- */
+
+typedef struct resource_holder {
+    uint32_t slot, thread;
+    const char *who;
+    const void *site, *resource;
+    int64_t held; /* nanoseconds */
+} resource_holder;
+
+resource_holder kolk_entry_holder(const kolk_resource_inside *pool, const resource_entry *entry, int64_t now);
+
+/* A borrow that lasts too long, or is still there at the end; one of those came back. */
+void kolk_report_leak(const kolk_resource_inside *pool, const resource_holder *holder);
+void kolk_report_return(const kolk_resource_inside *pool, const resource_holder *holder);
+
+/* A handle that ends no borrow; pool NULL: it is deinit'd. */
+void kolk_report_handle(const kolk_resource_inside *pool, kolk_handle handle, const void *site);
+
+/* ---- resource_upkeep.c ------------------------------------------------------------------------------------------- */
+
+/* What kolk_resource_tick does. Sets look_at. */
+void kolk_resource_upkeep(kolk_resource_inside *pool, kolk_deadline deadline);
+
+/* Reports who has something, if it was not reported yet. */
+void kolk_resource_name_holders(kolk_resource_inside *pool);
+
+/* ---- housekeeper.c ----------------------------------------------------------------------------------------------- */
+
+/* The housekeeper looks after this pool from now on. False: the system gives no thread. */
+bool kolk_housekeeper_add(kolk_resource_inside *pool);
+
+/* No more; returns when it does nothing in it any more. */
+void kolk_housekeeper_remove(kolk_resource_inside *pool);
+
+/* It is to look at this pool now. */
+void kolk_housekeeper_call(kolk_resource_inside *pool);
+
+#endif

@@ -1,0 +1,260 @@
+/* resource_share.c: who gets what. All of it happens under the pool's lock, which is given back while a function of the
+ * user runs. */
+#include "resource_inside.h"
+
+#if __STDC_HOSTED__
+
+#include "../core/hash.h"
+#include "../os/clock.h"
+#include "../os/event.h"
+#include "../os/lock.h"
+#include "../os/thread.h"
+
+#include <stdio.h>
+
+/* ---- Entries ----------------------------------------------------------------------------------------------------- */
+
+uint32_t kolk_entry_slot(const kolk_resource_inside *pool, const resource_entry *entry) {
+    return kolk_pool_index(&pool->entries, entry);
+}
+
+resource_entry *kolk_entry_at(const kolk_resource_inside *pool, uint32_t slot) {
+    return slot < pool->slots ? kolk_pool_at(&pool->entries, slot) : NULL;
+}
+
+/* ---- Idle ones --------------------------------------------------------------------------------------------------- */
+
+void kolk_entry_take_out(kolk_resource_inside *pool, resource_entry *entry, uint32_t thread) {
+    resource_key *key = entry->key;
+    KOLK_ASSERT(entry->state == RESOURCE_IDLE && key->idle > 0 && pool->idle > 0);
+    *(entry->newer ? &entry->newer->older : &key->newest) = entry->older;
+    *(entry->older ? &entry->older->newer : &key->oldest) = entry->newer;
+    key->idle--;
+    pool->idle--;
+    entry->state = RESOURCE_IN_HAND;
+    entry->thread = thread;
+}
+
+void kolk_entry_put_back(kolk_resource_inside *pool, resource_entry *entry) {
+    resource_key *key = entry->key;
+    KOLK_ASSERT(entry->state == RESOURCE_IN_HAND);
+    resource_entry *newer = NULL, *older = key->newest;
+    while (older && older->idle_since > entry->idle_since) {
+        newer = older;
+        older = older->older;
+    }
+    entry->newer = newer;
+    entry->older = older;
+    *(newer ? &newer->older : &key->newest) = entry;
+    *(older ? &older->newer : &key->oldest) = entry;
+    key->idle++;
+    pool->idle++;
+    entry->state = RESOURCE_IDLE;
+    kolk_key_tell(pool, key);
+}
+
+/* The one of all keys that has been idle longest; NULL: none is. */
+static resource_entry *longest_idle(const kolk_resource_inside *pool) {
+    resource_entry *longest = NULL;
+    for (uint32_t slot = 0; slot < pool->slots && pool->idle; slot++) {
+        resource_entry *entry = kolk_entry_at(pool, slot);
+        if (!entry || entry->state != RESOURCE_IDLE) continue;
+        if (!longest || entry->idle_since < longest->idle_since) longest = entry;
+    }
+    return longest;
+}
+
+/* ---- Taking ------------------------------------------------------------------------------------------------------ */
+
+static resource_entry *new_entry(kolk_resource_inside *pool) {
+    resource_entry *entry = kolk_pool_alloc(&pool->entries);
+    if (!entry) return NULL;
+    uint32_t slot = kolk_entry_slot(pool, entry);
+    if (slot >= pool->slots) pool->slots = slot + 1;
+    *entry = (resource_entry){.borrows = entry->borrows};
+    return entry;
+}
+
+/* The idle one of another key that makes room for a new one. */
+static resource_entry *entry_to_replace(kolk_resource_inside *pool, uint32_t thread) {
+    resource_entry *entry = longest_idle(pool);
+    if (!entry) return NULL;
+    kolk_entry_take_out(pool, entry, thread);
+    kolk_key_leave(pool, entry->key);
+    entry->replaces = true;
+    entry->evicted = false;
+    return entry;
+}
+
+resource_entry *kolk_resource_make(kolk_resource_inside *pool, resource_key *key, bool replaces, uint32_t thread) {
+    if (pool->paused || pool->closed || pool->creating >= pool->desc.max_creating) return NULL;
+    resource_entry *entry = NULL;
+    uint32_t count = kolk_pool_count(&pool->entries);
+    if (count < pool->max)
+        entry = new_entry(pool);
+    else if (count == pool->max && replaces)
+        entry = entry_to_replace(pool, thread);
+    if (!entry) return NULL;
+    entry->state = RESOURCE_MAKING;
+    entry->thread = thread;
+    entry->key = key;
+    entry->epoch = pool->epoch;
+    key->users++;
+    key->making++;
+    pool->creating++;
+    return entry;
+}
+
+resource_entry *kolk_resource_take(kolk_resource_inside *pool, resource_key *key, bool creates, uint32_t thread) {
+    resource_entry *entry = pool->desc.reuse == KOLK_REUSE_FIFO ? key->oldest : key->newest;
+    if (pool->paused || pool->closed) return NULL;
+    if (!entry) return creates ? kolk_resource_make(pool, key, true, thread) : NULL;
+    kolk_entry_take_out(pool, entry, thread);
+    return entry;
+}
+
+static void serve_resource_waiters(kolk_resource_inside *pool) {
+    for (kolk_waiter *each = pool->waiters.first, *next; each; each = next) {
+        next = each->behind;
+        resource_waiter *waiter = (resource_waiter *)(void *)each;
+        resource_entry *entry = kolk_resource_take(pool, waiter->key, true, waiter->thread);
+        if (!entry) continue;
+        kolk_waiter_leave(&pool->waiters, each);
+        pool->waiting--;
+        waiter->entry = entry;
+        kolk_waiter_wake(each); /* it may return now */
+    }
+}
+
+static void tell_event_loops(kolk_resource_inside *pool) {
+    if (pool->fd_called || !(pool->fd_news || pool->closed)) return;
+    pool->fd_news = false;
+    pool->fd_called = true;
+    kolk_event_set((int)pool->fd - 1);
+}
+
+void kolk_resource_lock(kolk_resource_inside *pool) {
+    kolk_lock_word(&pool->lock);
+}
+
+void kolk_resource_unlock(kolk_resource_inside *pool) {
+    if (pool->waiters.first) serve_resource_waiters(pool);
+    if (pool->fd) tell_event_loops(pool);
+    kolk_unlock_word(&pool->lock);
+}
+
+/* ---- Making and ending ------------------------------------------------------------------------------------------- */
+
+resource_end kolk_entry_end(const kolk_resource_inside *pool, const resource_entry *entry, int64_t now) {
+    if (pool->closed) return END_CLOSED;
+    if (entry->evicted || entry->epoch != pool->epoch) return END_EVICTED;
+    if (kolk_pool_count(&pool->entries) > pool->max) return END_EVICTED;
+    return now >= entry->expires ? END_EXPIRED : NO_END;
+}
+
+/* An entry that has no resource any more goes. */
+static void drop_entry(kolk_resource_inside *pool, resource_entry *entry) {
+    resource_key *key = entry->key;
+    kolk_pool_free(&pool->entries, entry);
+    if (pool->wanted || pool->desc.min_idle) kolk_housekeeper_call(pool);
+    kolk_key_leave(pool, key);
+    if (!pool->closed) return;
+    kolk_store(&pool->emptied, pool->emptied + 1, KOLK_RELAXED); /* close takes the lock before it looks */
+    kolk_wake(&pool->emptied, UINT32_MAX);
+}
+
+/* Calls destroy, without the lock. */
+static void destroy_resource(kolk_resource_inside *pool, resource_entry *entry, resource_end end) {
+    KOLK_ASSERT(end < RESOURCE_ENDS);
+    pool->counts.destroyed[end]++;
+    if (!pool->desc.destroy) return;
+    kolk_resource_unlock(pool);
+    pool->desc.destroy(pool->desc.context, entry->resource);
+    kolk_resource_lock(pool);
+}
+
+void kolk_entry_destroy(kolk_resource_inside *pool, resource_entry *entry, resource_end end) {
+    KOLK_ASSERT(entry->state == RESOURCE_IN_HAND);
+    destroy_resource(pool, entry, end);
+    drop_entry(pool, entry);
+}
+
+void kolk_entry_settle(kolk_resource_inside *pool, resource_entry *entry, int64_t now) {
+    resource_end end = kolk_entry_end(pool, entry, now);
+    if (end == NO_END)
+        kolk_entry_put_back(pool, entry);
+    else
+        kolk_entry_destroy(pool, entry, end);
+}
+
+bool kolk_entry_validate(kolk_resource_inside *pool, resource_entry *entry, kolk_deadline deadline) {
+    KOLK_ASSERT(entry->state == RESOURCE_IN_HAND);
+    kolk_resource_unlock(pool);
+    bool good = pool->desc.validate(pool->desc.context, entry->resource, deadline);
+    kolk_resource_lock(pool);
+    if (good)
+        entry->proved = kolk_now_ns();
+    else
+        kolk_entry_destroy(pool, entry, END_INVALID);
+    return good;
+}
+
+/* Without the lock: what create does, or KOLK_FAIL in its place. */
+static bool call_create(kolk_resource_inside *pool, resource_entry *entry, kolk_deadline deadline, bool fails,
+                        kolk_error *error) {
+    entry->resource = NULL;
+    error->code = 0;
+    error->text[0] = 0;
+    bool made = !fails && pool->desc.create(pool->desc.context, entry->key->text, deadline, &entry->resource, error);
+    const char *reason = fails ? "KOLK_FAIL makes it fail" : "create gave no reason";
+    if (!made && !error->text[0]) snprintf(error->text, sizeof error->text, "%s", reason);
+    error->text[sizeof error->text - 1] = 0;
+    return made;
+}
+
+int64_t kolk_resource_random(kolk_resource_inside *pool, int64_t n) {
+    return n > 0 ? (int64_t)(kolk_mixed(pool->random++) % (uint64_t)n) : 0;
+}
+
+static void note_created(kolk_resource_inside *pool, resource_entry *entry, int64_t begin, int64_t now) {
+    int64_t lifetime = pool->desc.max_lifetime_ms;
+    pool->counts.created++;
+    kolk_times_add(&pool->create, now - begin);
+    pool->last_failure = 0;
+    if (pool->backoff) kolk_housekeeper_call(pool);
+    pool->backoff = pool->retry_at = 0;
+    entry->proved = entry->idle_since = now;
+    entry->expires =
+        lifetime < INT64_MAX - now ? now + lifetime - kolk_resource_random(pool, lifetime / 10) : INT64_MAX;
+    entry->state = RESOURCE_IN_HAND;
+}
+
+bool kolk_entry_create(kolk_resource_inside *pool, resource_entry *entry, kolk_deadline deadline, kolk_error *error) {
+    KOLK_ASSERT(entry->state == RESOURCE_MAKING);
+    if (entry->replaces) destroy_resource(pool, entry, END_REPLACED);
+    entry->replaces = false;
+    bool fails = kolk_settings_fail(&pool->settings, ++pool->create_calls);
+    kolk_resource_unlock(pool);
+    int64_t begin = kolk_now_ns();
+    bool made = call_create(pool, entry, deadline, fails, error);
+    int64_t now = kolk_now_ns();
+    kolk_resource_lock(pool);
+    KOLK_ASSERT(pool->creating > 0 && entry->key->making > 0);
+    pool->creating--;
+    entry->key->making--;
+    if (made) {
+        note_created(pool, entry, begin, now);
+    } else {
+        pool->counts.create_failures++;
+        pool->last_error = *error;
+        pool->last_failure = now;
+        drop_entry(pool, entry);
+    }
+    return made;
+}
+
+#else
+
+typedef int kolk_resource_share_is_empty_here; /* a translation unit may not be */
+
+#endif
