@@ -264,12 +264,17 @@ typedef struct kolk_stats {
     uint32_t worn_out;        /* free slots whose generations are used up */
     uint32_t recycled;        /* worn-out slots that were put to use again, their generations starting anew */
     uint32_t debug;           /* KOLK_DEBUG_ flags that are in force: a setting that this pool can't have is not */
+
+    /* Inside the library: what more there is to write of a resource pool. NULL. */
+    const struct kolk_resource_stats *resource;
 } kolk_stats;
 
 typedef enum kolk_stats_format {
-    KOLK_STATS_TEXT = 0,   /* a table for people: name, kind, size, alive, peak, capacity, failed, bytes */
+    KOLK_STATS_TEXT = 0,   /* a table for people: name, kind, size, alive, peak, capacity, failed, bytes; another one of
+                            * resource pools */
     KOLK_STATS_JSON,       /* every field, as {"pools": [{"name": "bullets", ...}, ...]} and a newline */
-    KOLK_STATS_OPENMETRICS /* for Prometheus and its like: kolk_count{pool="bullets",kind="pool"} 17, ... # EOF */
+    KOLK_STATS_OPENMETRICS /* for Prometheus and its like: kolk_count{pool="bullets",kind="pool"} 17, ... # EOF; of resource
+                            * pools also OpenTelemetry's db_client_connection_... */
 } kolk_stats_format;
 
 /* Writes the statistics of every pool that is initialised now and has a name, in pieces, through `put`, which may call

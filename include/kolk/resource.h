@@ -204,10 +204,13 @@ KOLK_API void kolk_resource_tick(kolk_resource_pool *pool, kolk_deadline deadlin
 
 /* ---- Others ------------------------------------------------------------------------------------------------------ */
 
-/* Times of one kind. Percentiles are right to an eighth. */
+/* Times of one kind. Percentiles are right to an eighth. at_most counts those below 2^17 ns, 2^19 ... 2^35 ns (131 us
+ * to 34 s). */
+#define KOLK_TIME_BOUNDS 10
 typedef struct kolk_times {
     uint64_t count, sum_ns, max_ns;
     uint64_t p50_ns, p90_ns, p99_ns, p999_ns;
+    uint64_t at_most[KOLK_TIME_BOUNDS];
 } kolk_times;
 
 typedef struct kolk_resource_stats {

@@ -7,6 +7,7 @@
 #include "../core/assert.h"
 #include "../core/hash.h"
 #include "../os/memory.h"
+#include "kolk/resource.h"
 #include "records.h"
 
 #include <string.h>
@@ -65,6 +66,31 @@ static void raise64(uint64_t *greatest, uint64_t number) {
     if (*greatest < number) *greatest = number;
 }
 
+static void merge_times(kolk_times *all, const kolk_times *life) {
+    all->count += life->count;
+    all->sum_ns += life->sum_ns;
+    raise64(&all->max_ns, life->max_ns);
+    raise64(&all->p50_ns, life->p50_ns);
+    raise64(&all->p90_ns, life->p90_ns);
+    raise64(&all->p99_ns, life->p99_ns);
+    raise64(&all->p999_ns, life->p999_ns);
+    for (size_t i = 0; i < KOLK_TIME_BOUNDS; i++) all->at_most[i] += life->at_most[i];
+}
+
+static void merge_resource(kolk_resource_stats *all, const kolk_resource_stats *life) {
+    all->max = life->max;
+    all->in_use = sum32(all->in_use, life->in_use);
+    all->idle = sum32(all->idle, life->idle);
+    all->creating = sum32(all->creating, life->creating);
+    all->waiting = sum32(all->waiting, life->waiting);
+    raise32(&all->peak, life->peak);
+    uint64_t *to = &all->borrows;
+    for (const uint64_t *from = &life->borrows; from <= &life->leaks; from++) *to++ += *from;
+    merge_times(&all->wait, &life->wait);
+    merge_times(&all->use, &life->use);
+    merge_times(&all->create, &life->create);
+}
+
 static void merge_into(kolk_stats *all, const kolk_stats *life) {
     all->count = sum32(all->count, life->count);
     all->worn_out = sum32(all->worn_out, life->worn_out);
@@ -80,6 +106,8 @@ static void merge_into(kolk_stats *all, const kolk_stats *life) {
     raise64(&all->bytes_reserved, life->bytes_reserved);
     raise64(&all->bytes_committed, life->bytes_committed);
     all->unused_bytes = (all->capacity - all->peak) * all->stride;
+    if (all->resource && life->resource)
+        merge_resource((kolk_resource_stats *)(uintptr_t)all->resource, life->resource); /* a copy of ours */
 }
 
 void kolk_records_add(kolk_records *records, const kolk_stats *stats, bool merge) {
@@ -97,9 +125,12 @@ void kolk_records_add(kolk_records *records, const kolk_stats *stats, bool merge
 
     kolk_record *record = take_bytes(records, sizeof *record);
     char *name = record ? kolk_records_copy(records, stats->name) : NULL;
-    if (!name) return;
+    kolk_resource_stats *resource = name && stats->resource ? take_bytes(records, sizeof *resource) : NULL;
+    if (!name || (stats->resource && !resource)) return;
+    if (resource) *resource = *stats->resource;
     *record = (kolk_record){.same_hash = *newest, .nth = nth, .stats = *stats};
     record->stats.name = name;
+    record->stats.resource = resource;
     *newest = record;
     if (records->last)
         records->last->next = record;

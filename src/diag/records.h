@@ -8,7 +8,7 @@ typedef struct kolk_record {
     struct kolk_record *next;      /* in the order in which they came */
     struct kolk_record *same_hash; /* the one before it in the list of its name's hash */
     uint32_t nth;                  /* among those of its name and kind, from 1 */
-    kolk_stats stats;              /* their name is a copy */
+    kolk_stats stats;              /* their name is a copy, and what `resource` points to */
 } kolk_record;
 
 #define KOLK_RECORD_LISTS 128u /* by hashes of names */

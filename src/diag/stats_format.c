@@ -7,6 +7,7 @@
 
 #include "../core/assert.h"
 #include "stats_format.h"
+#include "stats_resource.h"
 #include "writer.h"
 
 #include <string.h>
@@ -122,6 +123,7 @@ static void write_table(kolk_writer *out, const kolk_records *records) {
             put_right(out, kolk_digits_of(field_of(&at->stats, columns[c].at)).text, widths[c]);
         kolk_write_char(out, '\n');
     }
+    kolk_resource_write_table(out, records);
 }
 
 static void write_json_pool(kolk_writer *out, const kolk_stats *stats) {
@@ -143,7 +145,9 @@ static void write_json_pool(kolk_writer *out, const kolk_stats *stats) {
         kolk_write_quoted(out, debug_words[w].word, true);
         comma = ", ";
     }
-    kolk_write_text(out, "]}");
+    kolk_write_char(out, ']');
+    if (stats->resource) kolk_resource_write_json(out, stats->resource);
+    kolk_write_char(out, '}');
 }
 
 static void write_json(kolk_writer *out, const kolk_records *records) {
@@ -191,6 +195,7 @@ static void write_openmetrics(kolk_writer *out, const kolk_records *records) {
         write_about(out, "HELP", f, fields[f].help);
         for (const kolk_record *at = records->first; at; at = at->next) write_sample(out, at, f);
     }
+    kolk_resource_write_openmetrics(out, records);
     kolk_write_text(out, "# EOF\n");
 }
 

@@ -125,6 +125,7 @@ typedef struct kolk_resource_inside {
     size_t bytes;        /* of this struct */
     resource_counts counts;
     resource_times wait, use, create;
+    kolk_resource_stats listed; /* what the registry was told last; under the process's lock */
 } kolk_resource_inside;
 
 /* A borrower that waits. */

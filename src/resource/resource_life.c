@@ -37,18 +37,22 @@ static kolk_status resolve_resource_desc(kolk_resource_pool_desc *desc) {
     return KOLK_OK;
 }
 
+/* For the registry, which asks for one pool at a time. */
 static void list_resource_stats(const void *pool, kolk_stats *out) {
-    const kolk_resource_inside *inside = (const kolk_resource_inside *)pool;
-    *out = (kolk_stats){.name = inside->desc.name ? inside->desc.name : "",
+    kolk_resource_inside *inside = (kolk_resource_inside *)(uintptr_t)pool;
+    kolk_resource_stats *more = &inside->listed;
+    kolk_resource_pool_stats(&(kolk_resource_pool){inside}, more);
+    *out = (kolk_stats){.name = more->name,
                         .kind = "resource",
-                        .count = kolk_load(&inside->lent, KOLK_RELAXED),
-                        .peak = inside->peak,
-                        .capacity = inside->max,
-                        .max_capacity = inside->max,
+                        .count = more->in_use,
+                        .peak = more->peak,
+                        .capacity = more->max,
+                        .max_capacity = more->max,
                         .bytes_reserved = inside->bytes,
                         .bytes_committed = inside->bytes,
-                        .failed = inside->counts.full + inside->counts.timeouts + inside->counts.failed,
-                        .debug = inside->settings.flags};
+                        .failed = more->full + more->timeouts + more->failed,
+                        .debug = inside->settings.flags,
+                        .resource = more};
 }
 
 static void list_resource_leaks(const void *pool) {

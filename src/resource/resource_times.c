@@ -39,6 +39,16 @@ static uint64_t percentile_of(const resource_times *times, uint64_t of_thousand)
     return 0;
 }
 
+static void count_below(const resource_times *times, uint64_t below[KOLK_TIME_BOUNDS]) {
+    uint64_t seen = 0;
+    unsigned bucket = 0;
+    for (unsigned bound = 0; bound < KOLK_TIME_BOUNDS; bound++) {
+        unsigned end = bucket_of(UINT64_C(1) << (17 + 2 * bound));
+        while (bucket < end) seen += times->buckets[bucket++];
+        below[bound] = seen;
+    }
+}
+
 void kolk_times_sum_up(const resource_times *times, kolk_times *out) {
     *out = (kolk_times){.count = times->count,
                         .sum_ns = times->sum,
@@ -47,6 +57,7 @@ void kolk_times_sum_up(const resource_times *times, kolk_times *out) {
                         .p90_ns = percentile_of(times, 900),
                         .p99_ns = percentile_of(times, 990),
                         .p999_ns = percentile_of(times, 999)};
+    count_below(times, out->at_most);
 }
 
 #else
