@@ -61,6 +61,15 @@
  * _quiesce, _offline and _online (of a local), _handle_of, _get, _is_live, _next, _count, _stats, _is_valid and
  * _deinit: those of shared.h. The untyped ones are `messages.pool` and `messages_local.local`.
  *
+ * Things that are expensive to make (resource.h):
+ *
+ *     KOLK_RESOURCE_TYPE(connections, PGconn)
+ *
+ * makes `connections` (the pool), `connections_borrowed` (a borrow), `connections_resource`, and connections_init,
+ * _borrow, _resource_of (the PGconn * of a borrow), _give_back, _discard, _fd, _close, _evict, _evict_if, _pause,
+ * _resume, _resize, _tick, _stats, _is_valid and _deinit: those of resource.h. The factory keeps its void *. The untyped
+ * ones are `connections.pool` and `borrowed.borrow`.
+ *
  * Cost      none: each function is one cast and one call; alloc, free and get of KOLK_POOL_TYPE know the stride as a
  *           constant, which makes them faster than the untyped ones.
  * Memory    KOLK_POOL_STORAGE(T, n) is the type of static storage for n objects; you write the declaration:
@@ -74,6 +83,7 @@
 #include "bytemap.h"
 #include "pool.h"
 #include "queue.h"
+#include "resource.h"
 #include "shared.h"
 #include "slotmap.h"
 
@@ -329,6 +339,37 @@
     KOLK_TYPED_ int name##_fd(name *queue_, kolk_queue_event event_) { return kolk_queue_fd(&queue_->queue, event_); } \
     KOLK_TYPED_ void name##_stats(const name *queue_, kolk_stats *out_) { kolk_queue_stats(&queue_->queue, out_); }    \
     KOLK_TYPED_ bool name##_is_valid(const name *queue_) { return kolk_queue_is_valid(&queue_->queue); }
+
+#define KOLK_RESOURCE_TYPE(name, T)                                                                                    \
+    typedef T name##_resource;                                                                                         \
+    typedef struct name { kolk_resource_pool pool; } name;                                                             \
+    typedef struct name##_borrowed { kolk_borrow borrow; } name##_borrowed;                                            \
+    KOLK_TYPED_ kolk_status name##_init(name *pool_, const kolk_resource_pool_desc *desc_) { \
+        return kolk_resource_pool_init(&pool_->pool, desc_); } \
+    KOLK_TYPED_ void name##_deinit(name *pool_) { kolk_resource_pool_deinit(&pool_->pool); }                           \
+    KOLK_TYPED_ kolk_status name##_borrow(name *pool_, const kolk_borrow_desc *desc_, name##_borrowed *out_) { \
+        return kolk_resource_borrow(&pool_->pool, desc_, &out_->borrow); } \
+    KOLK_TYPED_ name##_resource *name##_resource_of(const name##_borrowed *borrowed_) { \
+        return (name##_resource *)borrowed_->borrow.resource; } \
+    KOLK_TYPED_ void name##_give_back(name *pool_, name##_borrowed *borrowed_) { \
+        kolk_resource_give_back(&pool_->pool, &borrowed_->borrow); } \
+    KOLK_TYPED_ void name##_discard(name *pool_, name##_borrowed *borrowed_) { \
+        kolk_resource_discard(&pool_->pool, &borrowed_->borrow); } \
+    KOLK_TYPED_ int name##_fd(name *pool_) { return kolk_resource_fd(&pool_->pool); }                                  \
+    KOLK_TYPED_ kolk_status name##_close(name *pool_, kolk_deadline deadline_) { \
+        return kolk_resource_pool_close(&pool_->pool, deadline_); } \
+    KOLK_TYPED_ void name##_evict(name *pool_) { kolk_resource_pool_evict(&pool_->pool); }                             \
+    KOLK_TYPED_ uint32_t name##_evict_if(name *pool_, bool (*wants_)(const char *, const void *, bool, void *), \
+        void *context_) { \
+        return kolk_resource_pool_evict_if(&pool_->pool, wants_, context_); } \
+    KOLK_TYPED_ void name##_pause(name *pool_) { kolk_resource_pool_pause(&pool_->pool); }                             \
+    KOLK_TYPED_ void name##_resume(name *pool_) { kolk_resource_pool_resume(&pool_->pool); }                           \
+    KOLK_TYPED_ kolk_status name##_resize(name *pool_, uint32_t max_) { \
+        return kolk_resource_pool_resize(&pool_->pool, max_); } \
+    KOLK_TYPED_ void name##_tick(name *pool_, kolk_deadline deadline_) { kolk_resource_tick(&pool_->pool, deadline_); } \
+    KOLK_TYPED_ void name##_stats(const name *pool_, kolk_resource_stats *out_) { \
+        kolk_resource_pool_stats(&pool_->pool, out_); } \
+    KOLK_TYPED_ bool name##_is_valid(const name *pool_) { return kolk_resource_pool_is_valid(&pool_->pool); }
 /* clang-format on */
 
 #endif
