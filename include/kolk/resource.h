@@ -193,7 +193,7 @@ KOLK_API void kolk_resource_pool_pause(kolk_resource_pool *pool);
 KOLK_API void kolk_resource_pool_resume(kolk_resource_pool *pool);
 
 /* Changes max. Idle ones that are too many end at once, others when they come back. KOLK_ABOVE_MAX: more than
- * KOLK_RESOURCES_AT_MOST; KOLK_BAD_MIN_IDLE: less than min_idle. */
+ * KOLK_RESOURCES_AT_MOST; KOLK_BAD_MIN_IDLE: less than min_idle; KOLK_NO_MEMORY. */
 #define KOLK_RESOURCES_AT_MOST 65536u
 KOLK_API kolk_status kolk_resource_pool_resize(kolk_resource_pool *pool, uint32_t max);
 

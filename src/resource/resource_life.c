@@ -67,11 +67,13 @@ static uint32_t next_tag(void) {
 
 static bool make_inner_pools(kolk_resource_inside *pool) {
     kolk_pool_desc desc = {.object_size = sizeof(resource_entry),
+                           .capacity = pool->max,
                            .max_capacity = KOLK_RESOURCES_AT_MOST,
                            .generations = KOLK_GENERATIONS_NONE,
                            .debug = kolk_no_settings};
     if (kolk_pool_init(&pool->entries, &desc) != KOLK_OK) return false;
     desc.object_size = sizeof(resource_key);
+    desc.capacity = 8;
     return kolk_pool_init(&pool->keys, &desc) == KOLK_OK && (pool->no_key = kolk_key_of(pool, ""));
 }
 
@@ -238,10 +240,13 @@ kolk_status kolk_resource_pool_resize(kolk_resource_pool *pool, uint32_t max) {
     if (max == 0 || max > KOLK_RESOURCES_AT_MOST) return max ? KOLK_ABOVE_MAX : KOLK_ZERO_CAPACITY;
     if (max < pool->inside->desc.min_idle) return KOLK_BAD_MIN_IDLE;
     kolk_resource_lock(pool->inside);
-    pool->inside->max = max;
-    destroy_idle(pool->inside);
+    kolk_status status = kolk_pool_reserve(&pool->inside->entries, max);
+    if (status == KOLK_OK) {
+        pool->inside->max = max;
+        destroy_idle(pool->inside);
+    }
     kolk_resource_unlock(pool->inside);
-    return KOLK_OK;
+    return status;
 }
 
 void kolk_resource_tick(kolk_resource_pool *pool, kolk_deadline deadline) {

@@ -68,7 +68,7 @@ static resource_entry *longest_idle(const kolk_resource_inside *pool) {
 
 static resource_entry *new_entry(kolk_resource_inside *pool) {
     resource_entry *entry = kolk_pool_alloc(&pool->entries);
-    if (!entry) return NULL;
+    KOLK_ASSERT(entry); /* it has room for max */
     uint32_t slot = kolk_entry_slot(pool, entry);
     if (slot >= pool->slots) pool->slots = slot + 1;
     *entry = (resource_entry){.borrows = entry->borrows};

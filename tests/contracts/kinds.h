@@ -30,6 +30,7 @@ typedef struct subject {
         kolk_shared shared;
         kolk_bytemap bytemap;
         kolk_queue queue;
+        kolk_resource_pool resources;
     } of;
     kolk_local local; /* of `shared` */
     const kind *kind;
@@ -435,6 +436,44 @@ static void stats_of_queue(const subject *s, kolk_stats *out) {
     kolk_queue_stats(&s->of.queue, out);
 }
 
+/* ---- Resource pools: with a tick instead of the housekeeper ------------------------------------------------------ */
+
+static bool create_resource(void *context, const char *key, kolk_deadline deadline, void **resource,
+                            kolk_error *error) {
+    (void)key, (void)deadline, (void)error;
+    *resource = context;
+    return true;
+}
+
+static kolk_status init_resources(subject *s, const options *with) {
+    kolk_resource_pool_desc desc = {.name = with->name,
+                                    .context = s,
+                                    .create = create_resource,
+                                    .max = with->capacity,
+                                    .debug = with->debug,
+                                    .no_housekeeper = true};
+    return kolk_resource_pool_init(&s->of.resources, &desc);
+}
+
+static void end_of_resources(subject *s) {
+    kolk_resource_pool_deinit(&s->of.resources);
+}
+
+static bool resources_are_valid(const subject *s) {
+    return kolk_resource_pool_is_valid(&s->of.resources);
+}
+
+static void stats_of_resources(const subject *s, kolk_stats *out) {
+    kolk_resource_stats stats;
+    kolk_resource_pool_stats(&s->of.resources, &stats);
+    *out = (kolk_stats){.name = stats.name,
+                        .kind = "resource",
+                        .count = stats.in_use,
+                        .peak = stats.peak,
+                        .capacity = stats.max,
+                        .max_capacity = stats.max};
+}
+
 /* ---- The table --------------------------------------------------------------------------------------------------- */
 
 #define OF_ALL   (KOLK_DEBUG_FILL | KOLK_DEBUG_GUARD | KOLK_DEBUG_QUARANTINE | KOLK_DEBUG_SITES)
@@ -545,6 +584,13 @@ static const kind kinds[] = {
      .end = end_of_queue,
      .is_valid = queue_is_valid,
      .stats = stats_of_queue},
+    {.name = "resource pool",
+     .member = "resource",
+     .size = sizeof(kolk_resource_pool),
+     .init = init_resources,
+     .end = end_of_resources,
+     .is_valid = resources_are_valid,
+     .stats = stats_of_resources},
 };
 
 /* ---- Modes ------------------------------------------------------------------------------------------------------- */
