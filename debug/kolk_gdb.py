@@ -1,4 +1,4 @@
-"""kolk in gdb: pools, slot maps, shared pools, their locals and handles in words, and $kolk_get. libkolk.so contains this
+"""kolk in gdb: pools, slot maps, shared pools and their locals, resource pools, handles in words, and $kolk_get. libkolk.so contains this
 file: see docs/debugging.md.
 
 Everything is read from memory, and no function of the program is called. So a core dump will do, and so will a program
@@ -324,6 +324,59 @@ class Local:
         return f"local of {name}, {free} of {int(magazine['cache'])} free slots at hand{offline}"
 
 
+class Resources:
+    """A kolk_resource_pool. What is in it is known where libkolk has debug information."""
+
+    STATES = ("idle", "lent", "in hand", "being created")
+
+    def __init__(self, value):
+        self.inside = value["inside"]
+        self.type = type_named("struct kolk_resource_inside")
+
+    def fault(self):
+        if not int(self.inside):
+            return "no resource pool (all zero, as before init and after deinit)"
+        if not self.type or not self.type.fields():
+            return "resource pool (libkolk has no debug information)"
+        if not is_readable(int(self.inside), self.type.sizeof):
+            return "no resource pool (inside is not readable)"
+        return None
+
+    def pool(self):
+        return self.inside.cast(self.type.pointer()).dereference()
+
+    def to_string(self):
+        fault = self.fault()
+        if fault:
+            return fault
+        pool = self.pool()
+        words = name_at(int(pool["desc"]["name"])) + ": " if int(pool["desc"]["name"]) else ""
+        words += f"resource pool, {pool['lent']} of {pool['max']} in use, {pool['idle']} idle"
+        for field, noun in (("creating", "being created"), ("waiting", "waiting")):
+            if int(pool[field]):
+                words += f", {pool[field]} {noun}"
+        return words + "".join(f", {flag}" for flag in ("paused", "closed") if pool[flag])
+
+    def children(self):
+        """Each resource by its slot: its state, its key, its borrower and the pointer."""
+        if self.fault():
+            return
+        entries = Pool(self.pool()["entries"])
+        pointer = gdb.lookup_type("struct resource_entry").pointer()
+        for slot in entries.live() if not entries.fault() else ():
+            entry = entries.pointer(slot).cast(pointer).dereference()
+            yield f"[{slot}]", self.words(entry)
+
+    def words(self, entry):
+        words = f"{self.STATES[int(entry['state']) % len(self.STATES)]}"
+        key = entry["key"]["text"].string(errors="replace")
+        words += f", key {key}" if key else ""
+        if int(entry["state"]) == self.STATES.index("lent"):
+            who = f" {name_at(int(entry['who']))}," if int(entry["who"]) else ""
+            words += f" to{who} thread {entry['thread']}"
+        return words if "created" in words else words + f", {entry['resource']}"
+
+
 class Handle:
     """Its slot is mixed with the tag of the pool, which is not known here."""
 
@@ -376,6 +429,13 @@ def local_of(value):
     return None if untyped is None else Local(untyped)
 
 
+def resources_of(value):
+    if gdb.types.get_basic_type(value.type).tag == "kolk_resource_pool":
+        return Resources(value)
+    untyped = wrapped(value, "pool", "kolk_resource_pool")
+    return None if untyped is None else Resources(untyped)
+
+
 def handle_of(value):
     if gdb.types.get_basic_type(value.type).tag == "kolk_handle":
         return Handle(value)
@@ -388,7 +448,7 @@ class Printer(gdb.printing.PrettyPrinter):
         super().__init__("kolk")
 
     def __call__(self, value):
-        return store_of(value) or local_of(value) or handle_of(value)
+        return store_of(value) or local_of(value) or resources_of(value) or handle_of(value)
 
 
 class Get(gdb.Function):

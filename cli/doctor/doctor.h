@@ -38,6 +38,7 @@ bool doctor_tool_runs(const char *tool, const char *argument);
 /* Checks of threads.c. */
 void doctor_look_at_queue(doctor_finding *finding);
 void doctor_look_at_shared(doctor_finding *finding);
+void doctor_look_at_resources(doctor_finding *finding);
 
 /* The tool that watches this process's memory, as kolk finds out by itself; NULL if none does. */
 const char *doctor_watcher(void);

@@ -257,6 +257,7 @@ static const doctor_check library_checks[] = {
     {"clock", look_at_clock},
     {"queue", doctor_look_at_queue},
     {"shared pool", doctor_look_at_shared},
+    {"resource pool", doctor_look_at_resources},
     {"statistics", look_at_statistics},
     {0},
 };

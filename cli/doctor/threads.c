@@ -1,4 +1,5 @@
-/* threads.c: what `kolk doctor` tries with threads: the queue and the shared pool. */
+/* threads.c: what `kolk doctor` tries with threads: the queue, the shared pool and the resource
+ * pool. */
 #define _POSIX_C_SOURCE 200809L
 #include "doctor.h"
 
@@ -125,4 +126,43 @@ void doctor_look_at_shared(doctor_finding *finding) {
         doctor_find(finding, DOCTOR_NO, "a small pool for two threads: %s", kolk_status_text(status));
     else
         look_at_sharing(finding, &pool, &local);
+}
+
+/* ---- The resource pool ------------------------------------------------------------------------------------------- */
+
+static bool make_nothing(void *context, const char *key, kolk_deadline deadline, void **resource, kolk_error *error) {
+    (void)key, (void)deadline, (void)error;
+    *resource = context;
+    return true;
+}
+
+/* The housekeeper must make the one resource ready. A borrow gets it, and a second one must end with its deadline. */
+void doctor_look_at_resources(doctor_finding *finding) {
+    kolk_resource_pool pool;
+    kolk_resource_pool_desc desc = {
+        .name = "doctor", .context = &pool, .create = make_nothing, .max = 1, .min_idle = 1};
+    kolk_status status = kolk_resource_pool_init(&pool, &desc);
+    if (status != KOLK_OK) {
+        doctor_find(finding, DOCTOR_NO, "a small pool: %s", kolk_status_text(status));
+        return;
+    }
+    kolk_resource_stats stats = {.idle = 0};
+    for (int naps = 0; naps < 100 && stats.idle == 0; naps++) {
+        nap();
+        kolk_resource_pool_stats(&pool, &stats);
+    }
+    kolk_borrow first, second;
+    kolk_borrow_desc soon = {.deadline = kolk_deadline_after(5)};
+    bool lent = kolk_resource_borrow(&pool, &soon, &first) == KOLK_OK;
+    status = kolk_resource_borrow(&pool, &soon, &second);
+    kolk_resource_give_back(&pool, &first);
+    bool back = kolk_resource_pool_close(&pool, KOLK_NOW) == KOLK_OK;
+    if (stats.idle == 0 || !lent || status != KOLK_TIMEOUT || !back)
+        doctor_find(finding, DOCTOR_NO, "%s",
+                    stats.idle == 0          ? "its housekeeper made no resource ready"
+                    : !lent                  ? "a resource was lost"
+                    : status != KOLK_TIMEOUT ? "a deadline passed, and did not end the wait"
+                                             : "what came back was not taken");
+    else
+        doctor_find(finding, DOCTOR_YES, "the housekeeper makes resources ready, and deadlines end the wait for them");
 }

@@ -1,8 +1,8 @@
 #!/bin/bash
-# Asks gdb about the pools, slot maps and shared pools of tests/build/gdb/program.c, in the running program and in its core
+# Asks gdb about the pools, slot maps, shared pools and resource pools of tests/build/gdb/program.c, in the running program and in its core
 # dump, with and without optimisation, by the script inside the shared library and by the one that is installed. The files
 # beside the program are the dialogues: each line that begins with "> " is a command, and gdb must answer exactly what follows
-# it. No command may call a function of the program: a core dump has none to call, and gdb 13 can't do it on processors with
+# it, numbers of threads being N. No command may call a function of the program: a core dump has none to call, and gdb 13 can't do it on processors with
 # AMX. A literal string in an expression counts: gdb puts it into memory that it asks of the program's malloc.
 # Usage: CC=... gdb.sh BUILD
 set -euo pipefail
@@ -34,7 +34,7 @@ ask() {
   done < <(sed -n 's/^> //p' "tests/build/gdb/$1")
   gdb -nx -batch -iex 'set debuginfod enabled off' -iex 'set may-call-functions off' "${@:2}" "${commands[@]}" \
     > "$work/all" 2>&1 || true
-  sed -n '/^> /,$ { s/^\$[0-9]* = //; s/0x[0-9a-f]* </</g; p }' "$work/all" > "$work/said"
+  sed -n '/^> /,$ { s/^\$[0-9]* = //; s/0x[0-9a-f]* </</g; s/thread [0-9]*/thread N/g; p }' "$work/all" > "$work/said"
   diff -u "tests/build/gdb/$1" "$work/said"
   ! grep -A 9 Traceback "$work/all"
 }
@@ -51,6 +51,8 @@ for level in 0 2; do
   ask maps "${trust[@]}" "$work/program$level" "$core"
   ask shared "${trust[@]}" "${library[@]}" "${to_stop[@]}" "$work/program$level"
   ask shared "${trust[@]}" "$work/program$level" "$core"
+  ask resources "${trust[@]}" "${library[@]}" "${to_stop[@]}" "$work/program$level"
+  ask resources "${trust[@]}" "$work/program$level" "$core"
 done
 ask damage "${trust[@]}" "${library[@]}" "${to_stop[@]}" "$work/program0"
 ask bypass "${trust[@]}" "${library[@]}" -ex 'set environment KOLK_BYPASS 1' "${to_stop[@]}" "$work/program0"

@@ -5,6 +5,7 @@
 // link: -Wl,--wrap=kolk_queue_init_type -Wl,--wrap=kolk_queue_pop -Wl,--wrap=kolk_queue_fd
 // link: -Wl,--wrap=kolk_shared_init_type -Wl,--wrap=kolk_local_init -Wl,--wrap=kolk_local_alloc_wait
 // link: -Wl,--wrap=kolk_shared_get_slow -Wl,--wrap=kolk_local_of_thread
+// link: -Wl,--wrap=kolk_resource_pool_begin -Wl,--wrap=kolk_resource_borrow -Wl,--wrap=kolk_resource_give_back
 #include "../help/test.h"
 
 #include <signal.h>
@@ -37,7 +38,12 @@ static enum fault {
     WAITS_TOO_LONG,
     STALE_HANDLES_LEAD_ON,
     THE_DEAD_STAY,
-    NO_KEYS
+    NO_KEYS,
+    NO_RESOURCE_POOL,
+    HOUSEKEEPER_SLEEPS,
+    BORROWS_DON_T_WAIT,
+    NOTHING_IS_LENT,
+    NOTHING_COMES_BACK
 } fault;
 
 kolk_status __real_kolk_pool_init_type(kolk_pool *pool, const kolk_pool_desc *desc, size_t type_size, size_t type_align,
@@ -72,6 +78,14 @@ void *__real_kolk_shared_get_slow(const kolk_shared *pool, kolk_handle handle);
 void *__wrap_kolk_shared_get_slow(const kolk_shared *pool, kolk_handle handle);
 kolk_local *__real_kolk_local_of_thread(kolk_shared *pool);
 kolk_local *__wrap_kolk_local_of_thread(kolk_shared *pool);
+kolk_status __real_kolk_resource_pool_begin(kolk_resource_pool *pool, const kolk_resource_pool_desc *desc,
+                                            size_t pool_size, uint32_t abi);
+kolk_status __wrap_kolk_resource_pool_begin(kolk_resource_pool *pool, const kolk_resource_pool_desc *desc,
+                                            size_t pool_size, uint32_t abi);
+kolk_status __real_kolk_resource_borrow(kolk_resource_pool *pool, const kolk_borrow_desc *desc, kolk_borrow *out);
+kolk_status __wrap_kolk_resource_borrow(kolk_resource_pool *pool, const kolk_borrow_desc *desc, kolk_borrow *out);
+void __real_kolk_resource_give_back(kolk_resource_pool *pool, kolk_borrow *borrow);
+void __wrap_kolk_resource_give_back(kolk_resource_pool *pool, kolk_borrow *borrow);
 int __real_kolk_queue_fd(kolk_queue *queue, kolk_queue_event event);
 int __wrap_kolk_queue_fd(kolk_queue *queue, kolk_queue_event event);
 
@@ -146,6 +160,24 @@ void *__wrap_kolk_local_alloc_wait(kolk_local *local, kolk_deadline deadline) {
 void *__wrap_kolk_shared_get_slow(const kolk_shared *pool, kolk_handle handle) {
     static char another;
     return fault == STALE_HANDLES_LEAD_ON ? &another : __real_kolk_shared_get_slow(pool, handle);
+}
+
+kolk_status __wrap_kolk_resource_pool_begin(kolk_resource_pool *pool, const kolk_resource_pool_desc *desc,
+                                            size_t pool_size, uint32_t abi) {
+    kolk_resource_pool_desc other = *desc;
+    if (fault == NO_RESOURCE_POOL) return KOLK_NO_THREAD;
+    if (fault == HOUSEKEEPER_SLEEPS) other.no_housekeeper = true;
+    return __real_kolk_resource_pool_begin(pool, &other, pool_size, abi);
+}
+
+kolk_status __wrap_kolk_resource_borrow(kolk_resource_pool *pool, const kolk_borrow_desc *desc, kolk_borrow *out) {
+    kolk_status status = __real_kolk_resource_borrow(pool, desc, out);
+    if (fault == NOTHING_IS_LENT && status == KOLK_OK) return KOLK_FULL;
+    return fault == BORROWS_DON_T_WAIT && status == KOLK_TIMEOUT ? KOLK_FULL : status;
+}
+
+void __wrap_kolk_resource_give_back(kolk_resource_pool *pool, kolk_borrow *borrow) {
+    if (fault != NOTHING_COMES_BACK) __real_kolk_resource_give_back(pool, borrow);
 }
 
 kolk_local *__wrap_kolk_local_of_thread(kolk_shared *pool) {
@@ -229,6 +261,7 @@ static void a_whole_library_works(void **state) {
     assert_said("queue", "yes", "threads are woken, by items and by deadlines, and poll is told\n");
     assert_said("shared pool", "yes",
                 "threads free each other's objects and wait for them, and leave nothing behind when they end\n");
+    assert_said("resource pool", "yes", "the housekeeper makes resources ready, and deadlines end the wait for them\n");
     assert_said("statistics", "yes", "a pool with a name is listed, as text, JSON and OpenMetrics\n");
     assert_said("fill", "yes",
                 "it is reported: kolk: doctor: write after free to slot 0: 2a written at byte 8 of it\n");
@@ -273,6 +306,11 @@ static void what_is_broken_is_said(void **state) {
         {NOBODY_GETS_OBJECTS, "shared pool", "an object was lost\n"},
         {WAITS_TOO_LONG, "shared pool", "a deadline passed, and did not end the wait\n"},
         {STALE_HANDLES_LEAD_ON, "shared pool", "the handle of an object does not tell whether it is alive\n"},
+        {NO_RESOURCE_POOL, "resource pool", "a small pool: the system gives no more threads, and "},
+        {HOUSEKEEPER_SLEEPS, "resource pool", "its housekeeper made no resource ready\n"},
+        {BORROWS_DON_T_WAIT, "resource pool", "a deadline passed, and did not end the wait\n"},
+        {NOTHING_IS_LENT, "resource pool", "a resource was lost\n"},
+        {NOTHING_COMES_BACK, "resource pool", "what came back was not taken\n"},
     };
     for (size_t i = 0; i < LENGTH_OF(rows); i++) {
         fault = rows[i].fault;

@@ -1,4 +1,4 @@
-/* Pools, slot maps and shared pools in every state that gdb is asked about, at the moment when stop() is called. */
+/* Pools, slot maps, shared pools and resource pools in every state that gdb is asked about, at the moment when stop() is called. */
 #include <kolk/kolk.h>
 
 #include <string.h>
@@ -11,6 +11,7 @@ KOLK_POOL_TYPE(numbers, int32_t)
 KOLK_SLOTMAP_TYPE(packs, struct bullet)
 KOLK_SHARED_TYPE(jobs, struct bullet)
 KOLK_SHARED_TYPE(counts, int32_t)
+KOLK_RESOURCE_TYPE(files, struct bullet)
 
 /* Global, so that gdb finds them at any optimisation. */
 extern bullets shots, before_init, guarded, malformed;
@@ -27,6 +28,8 @@ extern jobs work, no_work, malformed_work, guarded_work;
 extern jobs_local mine, no_local, others, malformed_local;
 extern counts small;
 extern jobs_handle job, done;
+extern files servers, no_servers;
+extern kolk_resource_pool nameless;
 extern const char *const too_long;
 void stop(void);
 
@@ -44,6 +47,8 @@ jobs work, no_work, malformed_work, guarded_work;
 jobs_local mine, no_local, others, malformed_local;
 counts small;
 jobs_handle job, done;
+files servers, no_servers;
+kolk_resource_pool nameless;
 const char *const too_long = "a name that is as long as this one can't be the name of a pool, so it ends";
 
 static KOLK_POOL_STORAGE(struct bullet, 256) shot_memory;
@@ -182,8 +187,31 @@ static bool make_shared(void) {
     return !counts_alloc(&local);
 }
 
+static bool create(void *context, const char *key, kolk_deadline deadline, void **resource, kolk_error *error) {
+    (void)context, (void)key, (void)deadline, (void)error;
+    *resource = &shots;
+    return true;
+}
+
+/* One is lent, one lies idle. */
+static bool make_servers(void) {
+    static files_borrowed one;
+    files_borrowed other;
+    kolk_resource_pool_desc desc = {.name = "servers", .create = create, .max = 4, .no_housekeeper = true};
+    kolk_borrow_desc asked = {.key = "eu-1", .deadline = KOLK_NOW, .who = "reader"};
+    if (files_init(&servers, &desc) != KOLK_OK) return false;
+    if (files_borrow(&servers, &asked, &one) != KOLK_OK || files_borrow(&servers, NULL, &other) != KOLK_OK)
+        return false;
+    files_give_back(&servers, &other);
+    desc.name = NULL;
+    if (kolk_resource_pool_init(&nameless, &desc) != KOLK_OK) return false;
+    kolk_resource_pool_pause(&nameless);
+    return true;
+}
+
 int main(void) {
     if (!make_shots() || !make_sparks() || !make_cells() || !make_others() || !make_maps() || !make_shared()) return 1;
+    if (!make_servers()) return 1;
     stop();
     return 0;
 }
