@@ -24,7 +24,8 @@
  *         kolk_borrow borrow;
  *         kolk_status status = kolk_resource_borrow(&logs, NULL, &borrow);     // any thread; waits for 30 s at most
  *         if (status != KOLK_OK) return fprintf(stderr, "%s: %s\n", kolk_status_text(status), borrow.error.text), 1;
- *         fprintf(borrow.resource, "hello\n");
+ *         fputs("hello", borrow.resource);
+ *         printf("%ld bytes\n", ftell(borrow.resource));              // 5 bytes
  *         kolk_resource_give_back(&logs, &borrow);
  *         kolk_resource_pool_deinit(&logs);
  *     }

@@ -43,7 +43,7 @@ for example in "$folder"/*.c; do
   [[ -n $expected ]] || { echo "$name: FAILED: it does not say what it prints"; failed=1; }
   check "$name" "$expected" "$(${EMULATOR:-} "$folder/program")"
 done
-for header in pool slotmap bytemap queue shared; do
+for header in pool slotmap bytemap queue shared resource; do
   [[ -e $folder/${header}_1.c ]] || { echo "$header.h: FAILED: no example is found in it"; failed=1; }
 done
 
