@@ -41,7 +41,7 @@ static void remove_fakes(fake *pools, size_t n) {
 
 static const kolk_stats largest = {"largest",  "fake",     UINT64_MAX, UINT64_MAX, UINT32_MAX, UINT32_MAX,
                                    UINT32_MAX, UINT32_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX,
-                                   UINT64_MAX, UINT64_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX};
+                                   UINT64_MAX, UINT64_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX, NULL};
 
 /* ---- Text -------------------------------------------------------------------------------------------------------- */
 
@@ -99,7 +99,7 @@ static void test_names_in_a_table(void **state) {
 /* ---- JSON -------------------------------------------------------------------------------------------------------- */
 
 /* A number for each field of kolk_stats: a new one needs its place in every format. */
-_Static_assert(sizeof(void *) != 8 || sizeof(kolk_stats) == 2 * 8 + 2 * 8 + 4 * 4 + 6 * 8 + 3 * 4 + 4,
+_Static_assert(sizeof(void *) != 8 || sizeof(kolk_stats) == 2 * 8 + 2 * 8 + 4 * 4 + 6 * 8 + 3 * 4 + 4 + 8,
                "kolk_stats has another field: stats_format.c must write it");
 
 #define JSON_FAKE(name)                                                                                                \

@@ -1,0 +1,35 @@
+#!/bin/bash
+# A client of Prometheus reads what examples/metrics serves: over the network, with the parser of OpenMetrics.
+# Usage: metrics.sh PROGRAM
+set -euo pipefail
+python=/usr/bin/python3
+"$python" -c "import prometheus_client" 2> /dev/null || { echo "skipped: python3-prometheus-client is missing"; exit 77; }
+exec 3< <(exec ${EMULATOR:-} "$1" 0)
+server=$!
+trap 'kill "$server"' EXIT
+read -r url <&3
+"$python" - "$url" <<'END'
+import sys
+import urllib.request
+from prometheus_client.openmetrics.parser import text_string_to_metric_families as parse
+
+for _ in range(3):
+    with urllib.request.urlopen(sys.argv[1], timeout=30) as answer:
+        assert answer.headers["Content-Type"].startswith("application/openmetrics-text"), answer.headers
+        families = {family.name: family for family in parse(answer.read().decode())}
+prefix = "db_client_connection_"
+counts = {s.labels["state"]: s.value for s in families[prefix + "count"].samples}
+assert counts == {"used": 1, "idle": 1}, counts
+assert families[prefix + "max"].samples[0].value == 8
+assert families[prefix + "max"].samples[0].labels == {prefix + "pool_name": "links"}
+assert families[prefix + "pending_requests"].samples[0].value == 0
+assert families[prefix + "timeouts"].type == "counter"
+for name, count in ("wait_time", 2), ("use_time", 1), ("create_time", 2):
+    family = families[prefix + name + "_seconds"]
+    assert family.type == "histogram" and family.unit == "seconds", family
+    by_name = {s.name[len(family.name):]: s.value for s in family.samples}  # the last bucket is +Inf
+    assert by_name["_count"] == by_name["_bucket"] == count, family
+    buckets = [s.value for s in family.samples if s.name.endswith("_bucket")]
+    assert buckets == sorted(buckets) and len(buckets) == 11, buckets
+print("read:", len(families), "families")
+END
