@@ -1,5 +1,6 @@
-/* Statistics for Prometheus and its like: GET http://127.0.0.1:PORT/metrics gives what kolk_stats_write says of every pool.
- * Usage: metrics [PORT]. Serves until it is ended; without a port it asks itself once, and shows a part of the answer. */
+/* Statistics for Prometheus and its like: GET http://127.0.0.1:PORT/metrics gives what kolk_stats_write says of every
+ * pool. Usage: metrics [PORT]. Serves until it is ended; without a port it asks itself once, and shows a part of the
+ * answer. */
 #define _POSIX_C_SOURCE 200809L
 #include <kolk/kolk.h>
 

@@ -273,8 +273,8 @@ typedef enum kolk_stats_format {
     KOLK_STATS_TEXT = 0,   /* a table for people: name, kind, size, alive, peak, capacity, failed, bytes; another one of
                             * resource pools */
     KOLK_STATS_JSON,       /* every field, as {"pools": [{"name": "bullets", ...}, ...]} and a newline */
-    KOLK_STATS_OPENMETRICS /* for Prometheus and its like: kolk_count{pool="bullets",kind="pool"} 17, ... # EOF; of resource
-                            * pools also OpenTelemetry's db_client_connection_... */
+    KOLK_STATS_OPENMETRICS /* for Prometheus and its like: kolk_count{pool="bullets",kind="pool"} 17, ... # EOF; of
+                            * resource pools also OpenTelemetry's db_client_connection_... */
 } kolk_stats_format;
 
 /* Writes the statistics of every pool that is initialised now and has a name, in pieces, through `put`, which may call

@@ -44,8 +44,8 @@
  * Fairness  first come, first served: what comes back goes to the thread that has waited longest, and a newcomer does
  *           not overtake it. If that thread waits for another key, and may create, what came back is destroyed to make
  *           room for it.
- * Errors    a status for each way in which a borrow ends; borrow.error tells the reason in words. A borrow that is given
- *           back twice, or to another pool, is a bug, which is reported to the failure handler.
+ * Errors    a status for each way in which a borrow ends; borrow.error tells the reason in words. A borrow that is
+ *           given back twice, or to another pool, is a bug, which is reported to the failure handler.
  * Forks     a child has nothing to do with its parent's resources: borrow gives KOLK_FORKED, give_back does nothing,
  *           and deinit destroys none. The child makes pools of its own.
  * Design    the essay in src/resource/resource.c; docs/resource.md. Not in freestanding builds.
@@ -133,8 +133,8 @@ typedef struct kolk_borrow_desc {
 
 /* ---- Life -------------------------------------------------------------------------------------------------------- */
 
-/* Makes no resource: the housekeeper, or the first borrow, does. Anything but KOLK_OK leaves the pool all zero: a broken
- * rule of the descriptor, KOLK_NO_MEMORY, or KOLK_NO_THREAD. */
+/* Makes no resource: the housekeeper, or the first borrow, does. Anything but KOLK_OK leaves the pool all zero: a
+ * broken rule of the descriptor, KOLK_NO_MEMORY, or KOLK_NO_THREAD. */
 static inline kolk_status kolk_resource_pool_init(kolk_resource_pool *pool, const kolk_resource_pool_desc *desc);
 
 /* Ends a pool: close with KOLK_NOW, if it is not closed yet. What is still lent then is its borrower's from now on.
@@ -162,9 +162,9 @@ KOLK_API kolk_status kolk_resource_pool_close(kolk_resource_pool *pool, kolk_dea
  * Anything but KOLK_OK: out->resource is NULL, and out->error has a sentence. desc NULL: no key, 30 s. */
 KOLK_API kolk_status kolk_resource_borrow(kolk_resource_pool *pool, const kolk_borrow_desc *desc, kolk_borrow *out);
 
-/* Ends a borrow. Does nothing with one that is all zero or that failed. Sets its resource to NULL, but leaves the handle,
- * so that a second call is seen, also when somebody else has the resource already: KOLK_DOUBLE_FREE, or KOLK_WRONG_POOL
- * where the borrow is of another pool. */
+/* Ends a borrow. Does nothing with one that is all zero or that failed. Sets its resource to NULL, but leaves the
+ * handle, so that a second call is seen, also when somebody else has the resource already: KOLK_DOUBLE_FREE, or
+ * KOLK_WRONG_POOL where the borrow is of another pool. */
 KOLK_API void kolk_resource_give_back(kolk_resource_pool *pool, kolk_borrow *borrow);
 
 /* The same, and the resource is destroyed, because the borrower has seen that it is no good. */
@@ -178,12 +178,12 @@ KOLK_API int kolk_resource_fd(kolk_resource_pool *pool);
 
 /* ---- Steering ---------------------------------------------------------------------------------------------------- */
 
-/* Replaces all resources that are there now: after a failover, or new credentials. What is idle ends at once, what is in
- * use when it comes back, what is being made when it is ready. */
+/* Replaces all resources that are there now: after a failover, or new credentials. What is idle ends at once, what is
+ * in use when it comes back, what is being made when it is ready. */
 KOLK_API void kolk_resource_pool_evict(kolk_resource_pool *pool);
 
-/* The same with those that `wants` says true to. It is called once for each, outside of the lock. `resource` of one that
- * is in use may be compared, but not looked into. Returns how many. */
+/* The same with those that `wants` says true to. It is called once for each, outside of the lock. `resource` of one
+ * that is in use may be compared, but not looked into. Returns how many. */
 KOLK_API uint32_t kolk_resource_pool_evict_if(kolk_resource_pool *pool,
                                               bool (*wants)(const char *key, const void *resource, bool in_use,
                                                             void *context),

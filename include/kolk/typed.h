@@ -67,8 +67,8 @@
  *
  * makes `connections` (the pool), `connections_borrowed` (a borrow), `connections_resource`, and connections_init,
  * _borrow, _resource_of (the PGconn * of a borrow), _give_back, _discard, _fd, _close, _evict, _evict_if, _pause,
- * _resume, _resize, _tick, _stats, _is_valid and _deinit: those of resource.h. The factory keeps its void *. The untyped
- * ones are `connections.pool` and `borrowed.borrow`.
+ * _resume, _resize, _tick, _stats, _is_valid and _deinit: those of resource.h. The factory keeps its void *. The
+ * untyped ones are `connections.pool` and `borrowed.borrow`.
  *
  * Cost      none: each function is one cast and one call; alloc, free and get of KOLK_POOL_TYPE know the stride as a
  *           constant, which makes them faster than the untyped ones.
@@ -366,7 +366,8 @@
     KOLK_TYPED_ void name##_resume(name *pool_) { kolk_resource_pool_resume(&pool_->pool); }                           \
     KOLK_TYPED_ kolk_status name##_resize(name *pool_, uint32_t max_) { \
         return kolk_resource_pool_resize(&pool_->pool, max_); } \
-    KOLK_TYPED_ void name##_tick(name *pool_, kolk_deadline deadline_) { kolk_resource_tick(&pool_->pool, deadline_); } \
+    KOLK_TYPED_ void name##_tick(name *pool_, kolk_deadline deadline_) { \
+        kolk_resource_tick(&pool_->pool, deadline_); } \
     KOLK_TYPED_ void name##_stats(const name *pool_, kolk_resource_stats *out_) { \
         kolk_resource_pool_stats(&pool_->pool, out_); } \
     KOLK_TYPED_ bool name##_is_valid(const name *pool_) { return kolk_resource_pool_is_valid(&pool_->pool); }

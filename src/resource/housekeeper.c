@@ -2,8 +2,8 @@
  * started for the first and ends with the last.
  *
  * It sleeps until the earliest look_at of its pools, or until `calls` changes. Its own lock is held for moments, never
- * while it looks after a pool: `busy` says which one that is, so that a pool is not taken away meanwhile. A fork's child
- * has no housekeeper and no pools; it begins anew. */
+ * while it looks after a pool: `busy` says which one that is, so that a pool is not taken away meanwhile. A fork's
+ * child has no housekeeper and no pools; it begins anew. */
 #include "resource_inside.h"
 
 #if __STDC_HOSTED__

@@ -28,10 +28,11 @@
  * joins in front: it has been served once.
  *
  * A waiter is handed an entry, not a chance. If its deadline passes at that moment, it has the entry all the same: it
- * lends it, or creates with a deadline that has passed, or gives it up. So nothing is lost between hand-over and wake-up.
+ * lends it, or creates with a deadline that has passed, or gives it up. So nothing is lost between hand-over and
+ * wake-up.
  *
- * A borrow's handle is made of the slot of its entry and the number of borrows of that slot. So a second give_back finds
- * another number there, or an entry that is not LENT.
+ * A borrow's handle is made of the slot of its entry and the number of borrows of that slot. So a second give_back
+ * finds another number there, or an entry that is not LENT.
  *
  * Invariants (kolk_resource_pool_is_valid):
  *     I1  the entries are idle + lent + creating + those IN_HAND; at most max, but after a resize

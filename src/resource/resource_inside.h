@@ -3,6 +3,7 @@
 #ifndef KOLK_SRC_RESOURCE_INSIDE_H
 #define KOLK_SRC_RESOURCE_INSIDE_H
 
+#undef KOLK_EXTERN /* the functions of pool.inl are emitted in pool.c, also in a program that is compiled with it */
 #include "kolk/pool.h"
 #include "kolk/resource.h"
 
@@ -151,7 +152,7 @@ void kolk_key_leave(kolk_resource_inside *pool, resource_key *key);
 void kolk_key_want(kolk_resource_inside *pool, resource_key *key);
 void kolk_key_tell(kolk_resource_inside *pool, resource_key *key);
 
-/* ---- resource_share.c: who gets what. Under the lock, which is given back for the user's functions ---------------- */
+/* ---- resource_share.c: who gets what. Under the lock, which is given back for the user's functions --------------- */
 
 void kolk_resource_lock(kolk_resource_inside *pool);
 
@@ -194,7 +195,7 @@ int64_t kolk_resource_random(kolk_resource_inside *pool, int64_t n);
 /* Validates the resource of an entry IN_HAND, with the lock given back. False: it is destroyed, and the entry gone. */
 bool kolk_entry_validate(kolk_resource_inside *pool, resource_entry *entry, kolk_deadline deadline);
 
-/* ---- resource_report.c: without the lock --------------------------------------------------------------------------- */
+/* ---- resource_report.c: without the lock ------------------------------------------------------------------------- */
 
 typedef struct resource_holder {
     uint32_t slot, thread;

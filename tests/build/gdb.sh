@@ -1,10 +1,10 @@
 #!/bin/bash
-# Asks gdb about the pools, slot maps, shared pools and resource pools of tests/build/gdb/program.c, in the running program and in its core
-# dump, with and without optimisation, by the script inside the shared library and by the one that is installed. The files
-# beside the program are the dialogues: each line that begins with "> " is a command, and gdb must answer exactly what follows
-# it, numbers of threads being N. No command may call a function of the program: a core dump has none to call, and gdb 13 can't do it on processors with
-# AMX. A literal string in an expression counts: gdb puts it into memory that it asks of the program's malloc.
-# Usage: CC=... gdb.sh BUILD
+# Asks gdb about the pools, slot maps, shared pools and resource pools of tests/build/gdb/program.c, in the running
+# program and in its core dump, with and without optimisation, by the script inside the shared library and by the one
+# that is installed. The files beside the program are the dialogues: each line that begins with "> " is a command, and
+# gdb must answer exactly what follows it, numbers of threads being N. No command may call a function of the program: a
+# core dump has none to call, and gdb 13 can't do it on processors with AMX. A literal string in an expression counts:
+# gdb puts it into memory that it asks of the program's malloc. Usage: CC=... gdb.sh BUILD
 set -euo pipefail
 build=$(realpath "$1")
 work=$(mktemp -d "${TMPDIR:-/tmp}/kolk gdb.XXXXXX")

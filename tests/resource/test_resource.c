@@ -1,5 +1,5 @@
-/* The resource pool, sentence by sentence of resource.h: one thread, and a clock that only the tests move. A borrower that
- * waits runs `meanwhile`, which does what another thread would do; then its deadline comes. */
+/* The resource pool, sentence by sentence of resource.h: one thread, and a clock that only the tests move. A borrower
+ * that waits runs `meanwhile`, which does what another thread would do; then its deadline comes. */
 // link: -Wl,--wrap=kolk_now_ns,--wrap=kolk_wait
 #include "../help/debug_test.h"
 

@@ -1,4 +1,5 @@
-/* Pools, slot maps, shared pools and resource pools in every state that gdb is asked about, at the moment when stop() is called. */
+/* Pools, slot maps, shared pools and resource pools in every state that gdb is asked about, at the moment when stop()
+ * is called. */
 #include <kolk/kolk.h>
 
 #include <string.h>
