@@ -57,7 +57,6 @@ typedef struct kolk_pool kolk_pool;
 
 /* ---- Descriptor -------------------------------------------------------------------------------------------------- */
 
-
 /* Zero means default for all but object_size. Use it as &(kolk_pool_desc){.object_size = 64, .capacity = 100}. */
 typedef struct kolk_pool_desc {
     const char *name;      /* for sentences and statistics; must outlive the pool */

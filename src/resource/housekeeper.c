@@ -124,8 +124,4 @@ void kolk_housekeeper_call(kolk_resource_inside *pool) {
     if (!pool->desc.no_housekeeper) call_housekeeper();
 }
 
-#else
-
-typedef int kolk_housekeeper_is_empty_here; /* a translation unit may not be */
-
 #endif

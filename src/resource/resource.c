@@ -314,8 +314,4 @@ void kolk_resource_discard(kolk_resource_pool *pool, kolk_borrow *borrow) {
     end_borrow(pool->inside, borrow, true, SITE);
 }
 
-#else
-
-typedef int kolk_resource_is_empty_here; /* a translation unit may not be */
-
 #endif

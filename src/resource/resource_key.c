@@ -61,8 +61,4 @@ void kolk_key_tell(kolk_resource_inside *pool, resource_key *key) {
     kolk_key_leave(pool, key);
 }
 
-#else
-
-typedef int kolk_resource_key_is_empty_here; /* a translation unit may not be */
-
 #endif

@@ -352,8 +352,4 @@ bool kolk_resource_pool_is_valid(const kolk_resource_pool *pool) {
     return valid;
 }
 
-#else
-
-typedef int kolk_resource_life_is_empty_here; /* a translation unit may not be */
-
 #endif

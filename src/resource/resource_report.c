@@ -69,8 +69,4 @@ void kolk_report_handle(const kolk_resource_inside *pool, kolk_handle handle, co
     kolk_fail(failure, "a borrow of resource %u is given back that has ended", (uint64_t)failure.slot);
 }
 
-#else
-
-typedef int kolk_resource_report_is_empty_here; /* a translation unit may not be */
-
 #endif

@@ -253,8 +253,4 @@ bool kolk_entry_create(kolk_resource_inside *pool, resource_entry *entry, kolk_d
     return made;
 }
 
-#else
-
-typedef int kolk_resource_share_is_empty_here; /* a translation unit may not be */
-
 #endif

@@ -60,8 +60,4 @@ void kolk_times_sum_up(const resource_times *times, kolk_times *out) {
     count_below(times, out->at_most);
 }
 
-#else
-
-typedef int kolk_resource_times_is_empty_here; /* a translation unit may not be */
-
 #endif

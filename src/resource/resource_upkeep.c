@@ -135,8 +135,4 @@ void kolk_resource_upkeep(kolk_resource_inside *pool, kolk_deadline deadline) {
     kolk_resource_unlock(pool);
 }
 
-#else
-
-typedef int kolk_resource_upkeep_is_empty_here; /* a translation unit may not be */
-
 #endif
