@@ -195,7 +195,6 @@ static bool make_fit(resource_request *me, resource_entry *entry, kolk_status *s
         end = kolk_entry_end(pool, entry, me->now);
     }
     if (end != NO_END) kolk_entry_destroy(pool, entry, end);
-    if (end == END_CLOSED) *status = KOLK_CLOSED;
     return end == NO_END;
 }
 
@@ -203,8 +202,9 @@ static bool make_fit(resource_request *me, resource_entry *entry, kolk_status *s
 static kolk_status borrow_locked(resource_request *me) {
     kolk_resource_inside *pool = me->pool;
     bool creates = resource_waits(me) || !pool->fd;
-    kolk_status status = pool->closed ? KOLK_CLOSED : KOLK_OK;
+    kolk_status status = KOLK_OK;
     for (bool again = false; status == KOLK_OK; again = true) {
+        if (pool->closed) return KOLK_CLOSED; /* perhaps while what it found had to be destroyed */
         if (again && is_too_late(me)) return KOLK_TIMEOUT;
         resource_entry *entry = kolk_resource_take(pool, me->key, creates, me->thread);
         if (!entry) status = wait_for_entry(me, again, &entry);
