@@ -1,0 +1,201 @@
+// link: -Wl,--wrap=kolk_memory_reserve,--wrap=kolk_memory_commit,--wrap=kolk_memory_release,--wrap=kolk_thread
+/* resource_schedule.h: what the scheduled tests of the resource pool share: pools that begin each schedule alike, threads
+ * that are told apart, and what must be so at the end of all of them. */
+#ifndef TESTS_RESOURCE_SCHEDULE_H
+#define TESTS_RESOURCE_SCHEDULE_H
+
+#include "../help/test.h"
+
+#include "../help/schedule.h"
+
+/* In the middle of each function others may run; what it does with the resource is ordered with all others. */
+#define FACTORY_IS_SCHEDULED
+#define INSIST schedule_assert
+#define IN_FUNCTION(factory, what)                                                                                     \
+    ((void)kolk_load(&in_the_middle, KOLK_RELAXED), (factory)->during ? (factory)->during(factory, what) : (void)0)
+
+static uint32_t in_the_middle;
+
+#include "resource/resource_inside.h"
+#include "resource_test.h"
+
+/* ---- Memory ------------------------------------------------------------------------------------------------------ */
+
+/* Three blocks a pool: here, not from the system, since a test makes a million pools in a row. Pages are cleared when
+ * they are committed for the first time. */
+enum { PAGE = 4096, BLOCK_PAGES = 8192, BLOCKS = 3, COMMITTED = 64 };
+
+static _Alignas(PAGE) unsigned char blocks[BLOCKS][BLOCK_PAGES][PAGE];
+static bool has_page[BLOCKS * BLOCK_PAGES];
+static size_t committed[COMMITTED], commits, blocks_used;
+static bool is_scheduled; /* from the first schedule on */
+
+void *__real_kolk_memory_reserve(size_t bytes);
+bool __real_kolk_memory_commit(void *start, size_t bytes);
+void *__wrap_kolk_memory_reserve(size_t bytes);
+bool __wrap_kolk_memory_commit(void *start, size_t bytes);
+void __wrap_kolk_memory_release(void *start, size_t bytes);
+
+static void forget_memory(void) {
+    for (size_t i = 0; i < commits; i++) has_page[committed[i]] = false;
+    commits = blocks_used = 0;
+}
+
+/* The first pool of a process brings the registry's memory, which stays. */
+static void make_first_pool(void) {
+    kolk_pool pool;
+    schedule_assert(is_scheduled || kolk_pool_init(&pool, &(kolk_pool_desc){.object_size = 1}) == KOLK_OK);
+    if (!is_scheduled) kolk_pool_deinit(&pool);
+    is_scheduled = true;
+}
+
+void *__wrap_kolk_memory_reserve(size_t bytes) {
+    if (!is_scheduled) return __real_kolk_memory_reserve(bytes);
+    return blocks_used < BLOCKS && bytes <= sizeof blocks[0] ? blocks[blocks_used++] : NULL;
+}
+
+bool __wrap_kolk_memory_commit(void *start, size_t bytes) {
+    if (!is_scheduled) return __real_kolk_memory_commit(start, bytes);
+    size_t from = (size_t)((unsigned char *)start - blocks[0][0]);
+    for (size_t page = from / PAGE; page * PAGE < from + bytes; page++) {
+        if (has_page[page]) continue;
+        if (commits == COMMITTED) return false;
+        memset(blocks[0][0] + page * PAGE, 0, PAGE);
+        has_page[page] = true;
+        committed[commits++] = page;
+    }
+    return true;
+}
+
+void __wrap_kolk_memory_release(void *start, size_t bytes) {
+    (void)start, (void)bytes;
+}
+
+/* Coroutines share what is _Thread_local. */
+uint32_t __wrap_kolk_thread(void);
+
+uint32_t __wrap_kolk_thread(void) {
+    return sched.current + 1;
+}
+
+/* ---- Pools ------------------------------------------------------------------------------------------------------- */
+
+enum { MOST = 3 }; /* resources of a pool */
+
+/* How a schedule begins. */
+typedef struct setting {
+    kolk_resource_pool_desc desc; /* max, and more; validate and reset need only be said */
+    unsigned idle, lent;          /* resources that are there already */
+    const char *idle_key;
+    unsigned create_fails, validate_fails, reset_fails; /* the first calls of each */
+    int64_t ages; /* milliseconds that pass then */
+    void (*during)(factory *f, deed what);
+} setting;
+
+typedef struct state {
+    kolk_resource_pool pool;
+    factory f;
+    kolk_borrow lent[MOST]; /* by the test, for threads to give back */
+    uint32_t served, refused, evicted;
+    uint32_t told[2];
+    bool closed;
+} state;
+
+static state own;
+static const setting *how;
+static bool allows_leaks; /* a close that gives up names who has something */
+
+static void on_failure(const kolk_failure *failure, void *context) {
+    if (failure->rule == KOLK_LEAK && allows_leaks) return;
+    sched_on_failure(failure, context);
+}
+
+static void begin(void *context) {
+    state *s = (state *)context;
+    memset(s, 0, sizeof *s);
+    make_first_pool();
+    forget_memory();
+    kolk_set_failure_handler(on_failure, NULL);
+    kolk_resource_pool_desc desc = how->desc;
+    desc.no_housekeeper = true;
+    make_resources(&s->pool, &s->f, desc);
+    for (unsigned i = 0; i < how->idle; i++)
+        schedule_assert(take_thing(&s->pool, how->idle_key, KOLK_NOW, &s->lent[i]) == KOLK_OK);
+    for (unsigned i = 0; i < how->idle; i++) give_thing(&s->pool, &s->lent[i]);
+    for (unsigned i = 0; i < how->lent; i++)
+        schedule_assert(take_thing(&s->pool, NULL, KOLK_NOW, &s->lent[i]) == KOLK_OK);
+    script_failures(&s->f, CREATE, how->create_fails);
+    script_failures(&s->f, VALIDATE, how->validate_fails);
+    script_failures(&s->f, RESET, how->reset_fails);
+    s->f.during = how->during;
+    sched.now += how->ages * 1000000;
+}
+
+/* Everything can be borrowed again: no permit is lost, and none too many is there. */
+static void borrow_all(state *s) {
+    kolk_borrow borrows[MOST];
+    uint32_t max = stats_of(&s->pool).max;
+    kolk_resource_pool_resume(&s->pool);
+    for (uint32_t i = 0; i < max; i++)
+        schedule_assert(take_thing(&s->pool, NULL, KOLK_NOW, &borrows[i]) == KOLK_OK);
+    schedule_assert(take_thing(&s->pool, NULL, KOLK_NOW, &(kolk_borrow){NULL}) == KOLK_FULL);
+    for (uint32_t i = 0; i < max; i++) give_thing(&s->pool, &borrows[i]);
+}
+
+static void end(void *context) {
+    state *s = (state *)context;
+    s->f.during = NULL;
+    memset(s->f.written, 0, sizeof s->f.written);
+    schedule_assert(kolk_resource_pool_is_valid(&s->pool));
+    kolk_resource_stats stats = stats_of(&s->pool);
+    schedule_assert(stats.waiting == 0 && stats.creating == 0);
+    schedule_assert(stats.created - destroyed_of(&stats) == s->f.there);
+    schedule_assert(stats.idle + stats.in_use == s->f.there);
+    for (unsigned i = 0; i < MOST; i++)
+        if (s->lent[i].resource) give_thing(&s->pool, &s->lent[i]);
+    if (!s->closed) borrow_all(s);
+    kolk_resource_pool_deinit(&s->pool);
+    schedule_assert(s->f.there == 0);
+}
+
+/* ---- Threads ----------------------------------------------------------------------------------------------------- */
+
+/* What else a borrow may get. */
+enum { MAY_TIME_OUT = 1, MAY_BE_CLOSED = 2, MAY_BE_FULL = 4, MAY_FAIL = 8 };
+
+static unsigned may;
+
+static kolk_status borrow_one(state *s, const char *key, kolk_deadline deadline, kolk_borrow *borrow) {
+    kolk_status status = take_thing(&s->pool, key, deadline, borrow);
+    schedule_assert(status == KOLK_OK || (status == KOLK_TIMEOUT && (may & MAY_TIME_OUT)) ||
+                    (status == KOLK_CLOSED && (may & MAY_BE_CLOSED)) || (status == KOLK_FULL && (may & MAY_BE_FULL)) ||
+                    (status == KOLK_NOT_CREATED && (may & MAY_FAIL)));
+    if (status == KOLK_OK)
+        s->served++;
+    else
+        s->refused++;
+    if (status == KOLK_OK) KOLK_PLAIN_WRITE(&((thing *)borrow->resource)->dead, 1);
+    return status;
+}
+
+static void borrow_and_give(state *s, const char *key, kolk_deadline deadline) {
+    kolk_borrow borrow;
+    if (borrow_one(s, key, deadline, &borrow) != KOLK_OK) return;
+    (void)kolk_load(&in_the_middle, KOLK_RELAXED);
+    KOLK_PLAIN_WRITE(&((thing *)borrow.resource)->dead, 1);
+    give_thing(&s->pool, &borrow);
+}
+
+/* Thread n sleeps until something comes, and not for the lock. */
+static inline bool is_asleep(const state *s, unsigned n) {
+    const sched_thread *t = &sched.threads[1 + n];
+    return t->condition == SCHED_ASLEEP && t->word != &s->pool.inside->lock;
+}
+
+/* Or until it has ended: false. */
+static inline bool until_asleep(const state *s, unsigned n) {
+    while (!is_asleep(s, n) && sched.threads[1 + n].condition != SCHED_UNBORN) kolk_pause();
+    return is_asleep(s, n);
+}
+
+#endif

@@ -1,0 +1,259 @@
+/* resource_test.h: a factory for resource pools whose functions do what a script says, count what they do, and notice
+ * what a pool must never do: destroy twice, use what is destroyed or lent, make more than it may.
+ *
+ * Include test.h or schedule.h first. A scheduled test says before what INSIST is, and what happens in the middle of each
+ * function (IN_FUNCTION), so that others run meanwhile. */
+#ifndef TESTS_RESOURCE_TEST_H
+#define TESTS_RESOURCE_TEST_H
+
+#include "../help/test.h"
+
+/* In any thread, where cmocka's asserts can't be used. */
+#ifndef INSIST
+#define INSIST(what)                                                                                                   \
+    do {                                                                                                               \
+        if (!(what)) {                                                                                                 \
+            fprintf(stderr, "%s:%d: %s: not so: %s\n", __FILE__, __LINE__, __func__, #what);                           \
+            abort();                                                                                                   \
+        }                                                                                                              \
+    } while (0)
+#endif
+
+#ifndef IN_FUNCTION
+#define IN_FUNCTION(factory, what) in_function(factory, what)
+#endif
+
+/* Counters that several threads use; coroutines of a scheduled test take no step for them. */
+#define COUNT_UP(number)   __atomic_add_fetch(&(number), 1, __ATOMIC_SEQ_CST)
+#define COUNT_DOWN(number) __atomic_sub_fetch(&(number), 1, __ATOMIC_SEQ_CST)
+#define NUMBER(number)     __atomic_load_n(&(number), __ATOMIC_SEQ_CST)
+
+enum { THINGS = 64, OUTCOMES = 16, THING_KEY = 12 };
+
+typedef enum deed { CREATE, VALIDATE, RESET, DESTROY, DEEDS } deed;
+
+typedef enum place { NOWHERE, IN_POOL, WITH_BORROWER } place;
+
+/* A resource. Memory of a destroyed one is used again, as malloc would. */
+typedef struct thing {
+    struct factory *from;
+    uint32_t number; /* from 1, of all that were ever made */
+    uint32_t busy;   /* a function works at it */
+    place place;
+    bool dead; /* validate says no from now on */
+    char key[THING_KEY];
+} thing;
+
+/* What a function does. */
+typedef struct outcome {
+    bool fails;
+    int64_t takes; /* nanoseconds of the scripted clock */
+} outcome;
+
+typedef struct factory {
+    thing things[THINGS];
+    uint32_t max, max_creating;        /* what the pool was told, at most; 0: not known */
+    uint32_t made;                     /* numbers */
+    uint32_t there, making;            /* now, with those in create and destroy; in create */
+    uint32_t most_there, most_making;  /* at a time */
+    uint32_t calls[DEEDS];             /* of each function */
+    outcome script[DEEDS][OUTCOMES];   /* the next calls do this, then all succeed at once */
+    uint32_t written[DEEDS], read[DEEDS];
+    outcome (*decides)(struct factory *factory, deed what, const thing *it); /* in the script's place */
+    void (*during)(struct factory *factory, deed what); /* in the middle of each function */
+    uint32_t hangs[DEEDS];             /* these don't return as long as it is not 0 */
+    thing *last[DEEDS];                /* that each function was called for */
+    kolk_deadline deadline;            /* of the last create or validate */
+    void *context;
+} factory;
+
+/* The next call of a function, after those that were written before, does this. */
+static inline void script(factory *f, deed what, outcome next) {
+    if (f->written[what] < f->read[what]) f->written[what] = f->read[what]; /* calls that nothing was written for */
+    INSIST(f->written[what] - f->read[what] < OUTCOMES);
+    f->script[what][f->written[what]++ % OUTCOMES] = next;
+}
+
+/* The next n calls fail. */
+static inline void script_failures(factory *f, deed what, unsigned n) {
+    while (n-- > 0) script(f, what, (outcome){.fails = true});
+}
+
+#ifndef FACTORY_IS_SCHEDULED
+#include <time.h>
+
+static int64_t clock_ns; /* the scripted clock, where a test has one */
+
+static inline void in_function(factory *f, deed what) {
+    if (f->during) f->during(f, what);
+    while (NUMBER(f->hangs[what])) nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
+}
+#endif
+
+static inline outcome next_outcome(factory *f, deed what, const thing *it) {
+    if (f->decides) return f->decides(f, what, it);
+    uint32_t next = __atomic_fetch_add(&f->read[what], 1, __ATOMIC_SEQ_CST);
+    return next < f->written[what] ? f->script[what][next % OUTCOMES] : (outcome){.fails = false};
+}
+
+/* All that a function does besides. */
+static inline bool play(factory *f, deed what, thing *it) {
+    COUNT_UP(f->calls[what]);
+    f->last[what] = it;
+    outcome now = next_outcome(f, what, it);
+    IN_FUNCTION(f, what);
+#ifndef FACTORY_IS_SCHEDULED
+    clock_ns += now.takes;
+#endif
+    return !now.fails;
+}
+
+/* A function works at a resource that is the pool's alone. */
+static inline void begin_work(factory *f, thing *it) {
+    INSIST(it->from == f);
+    INSIST(NUMBER(it->place) == IN_POOL);
+    INSIST(COUNT_UP(it->busy) == 1);
+}
+
+static inline void end_work(thing *it) {
+    INSIST(NUMBER(it->place) == IN_POOL);
+    INSIST(COUNT_DOWN(it->busy) == 0);
+}
+
+static inline thing *new_thing(factory *f, const char *key) {
+    for (unsigned i = 0; i < THINGS; i++) {
+        thing *each = &f->things[i];
+        place nowhere = NOWHERE;
+        if (!__atomic_compare_exchange_n(&each->place, &nowhere, IN_POOL, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+            continue;
+        each->from = f;
+        each->number = COUNT_UP(f->made);
+        each->dead = false;
+        snprintf(each->key, sizeof each->key, "%s", key);
+        return each;
+    }
+    INSIST(!"more things than a test has");
+    return NULL;
+}
+
+static inline void note_most(uint32_t *most, uint32_t now) {
+    if (NUMBER(*most) < now) __atomic_store_n(most, now, __ATOMIC_SEQ_CST);
+}
+
+static inline bool create_thing(void *context, const char *key, kolk_deadline deadline, void **resource,
+                                kolk_error *error) {
+    factory *f = (factory *)context;
+    INSIST(!*error->text && error->code == 0);
+    uint32_t there = COUNT_UP(f->there), making = COUNT_UP(f->making);
+    INSIST(!f->max || there <= f->max);
+    INSIST(!f->max_creating || making <= f->max_creating);
+    note_most(&f->most_there, there);
+    note_most(&f->most_making, making);
+    f->deadline = deadline;
+    bool good = play(f, CREATE, NULL);
+    COUNT_DOWN(f->making);
+    if (good) {
+        *resource = new_thing(f, key);
+    } else {
+        COUNT_DOWN(f->there);
+        error->code = 7;
+        snprintf(error->text, sizeof error->text, "create %u fails", NUMBER(f->calls[CREATE]));
+    }
+    return good;
+}
+
+static inline void destroy_thing(void *context, void *resource) {
+    factory *f = (factory *)context;
+    thing *it = (thing *)resource;
+    begin_work(f, it);
+    play(f, DESTROY, it);
+    end_work(it);
+    COUNT_DOWN(f->there);
+    __atomic_store_n(&it->place, NOWHERE, __ATOMIC_SEQ_CST);
+}
+
+static inline bool validate_thing(void *context, void *resource, kolk_deadline deadline) {
+    factory *f = (factory *)context;
+    thing *it = (thing *)resource;
+    begin_work(f, it);
+    f->deadline = deadline;
+    bool good = play(f, VALIDATE, it) && !it->dead;
+    end_work(it);
+    return good;
+}
+
+static inline bool reset_thing(void *context, void *resource) {
+    factory *f = (factory *)context;
+    thing *it = (thing *)resource;
+    begin_work(f, it);
+    bool good = play(f, RESET, it);
+    end_work(it);
+    return good;
+}
+
+/* A pool of this factory, which knows the pool's bounds from now on. */
+static inline kolk_resource_pool_desc factory_desc(factory *f, kolk_resource_pool_desc desc) {
+    desc.context = f;
+    desc.create = create_thing;
+    desc.destroy = destroy_thing;
+    f->max = desc.max ? desc.max : 10;
+    f->max_creating = desc.max_creating ? desc.max_creating : 2;
+    return desc;
+}
+
+static inline void make_resources(kolk_resource_pool *pool, factory *f, kolk_resource_pool_desc desc) {
+    desc = factory_desc(f, desc);
+    kolk_status status = kolk_resource_pool_init(pool, &desc);
+    INSIST(status == KOLK_OK);
+}
+
+/* ---- Borrowers --------------------------------------------------------------------------------------------------- */
+
+/* Borrows, and sees that what it gets is nobody else's, and whole. */
+static inline kolk_status take_thing(kolk_resource_pool *pool, const char *key, kolk_deadline deadline,
+                                     kolk_borrow *borrow) {
+    kolk_status status = kolk_resource_borrow(pool, &(kolk_borrow_desc){.key = key, .deadline = deadline}, borrow);
+    if (status != KOLK_OK) {
+        INSIST(!borrow->resource && *borrow->error.text);
+        return status;
+    }
+    thing *it = (thing *)borrow->resource;
+    INSIST(it && NUMBER(it->busy) == 0);
+    INSIST(strcmp(it->key, key ? key : "") == 0);
+    place in_pool = IN_POOL;
+    INSIST(__atomic_compare_exchange_n(&it->place, &in_pool, WITH_BORROWER, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));
+    return status;
+}
+
+static inline void part_with(const kolk_borrow *borrow) {
+    thing *it = (thing *)borrow->resource;
+    place lent = WITH_BORROWER;
+    if (it)
+        INSIST(__atomic_compare_exchange_n(&it->place, &lent, IN_POOL, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));
+}
+
+static inline void give_thing(kolk_resource_pool *pool, kolk_borrow *borrow) {
+    part_with(borrow);
+    kolk_resource_give_back(pool, borrow);
+    INSIST(!borrow->resource);
+}
+
+static inline void discard_thing(kolk_resource_pool *pool, kolk_borrow *borrow) {
+    part_with(borrow);
+    kolk_resource_discard(pool, borrow);
+    INSIST(!borrow->resource);
+}
+
+static inline kolk_resource_stats stats_of(const kolk_resource_pool *pool) {
+    kolk_resource_stats stats;
+    kolk_resource_pool_stats(pool, &stats);
+    return stats;
+}
+
+/* All that were destroyed, for whatever reason. */
+static inline uint64_t destroyed_of(const kolk_resource_stats *stats) {
+    return stats->discarded + stats->invalid + stats->unclean + stats->expired + stats->unused + stats->evicted +
+           stats->replaced + stats->closed;
+}
+
+#endif
