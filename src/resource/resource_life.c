@@ -198,18 +198,18 @@ uint32_t kolk_resource_pool_evict_if(kolk_resource_pool *pool,
     kolk_resource_lock(inside);
     for (uint32_t slot = 0; slot < inside->slots; slot++) {
         resource_entry *entry = kolk_entry_at(inside, slot);
-        bool idle = entry && entry->state == RESOURCE_IDLE;
-        if (!idle && !(entry && entry->state == RESOURCE_LENT)) continue;
+        if (!entry || entry->state == RESOURCE_MAKING) continue;
+        bool idle = entry->state == RESOURCE_IDLE;
         if (idle) kolk_entry_take_out(inside, entry, kolk_thread());
         const void *resource = entry->resource;
         resource_key *key = entry->key;
-        uint32_t borrows = entry->borrows;
+        uint64_t number = entry->number;
         key->users++;
         kolk_resource_unlock(inside);
         bool wanted = wants(key->text, resource, !idle, context);
         kolk_resource_lock(inside);
         entry = kolk_entry_at(inside, slot);
-        bool same = entry && entry->borrows == borrows && entry->resource == resource;
+        bool same = entry && entry->state != RESOURCE_MAKING && entry->number == number;
         if (same && wanted) entry->evicted = true;
         count += same && wanted;
         if (idle) kolk_entry_settle(inside, entry, 0);

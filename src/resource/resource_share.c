@@ -218,7 +218,7 @@ int64_t kolk_resource_random(kolk_resource_inside *pool, int64_t n) {
 
 static void note_created(kolk_resource_inside *pool, resource_entry *entry, int64_t begin, int64_t now) {
     int64_t lifetime = pool->desc.max_lifetime_ms;
-    pool->counts.created++;
+    entry->number = ++pool->counts.created;
     kolk_times_add(&pool->create, now - begin);
     pool->last_failure = 0;
     if (pool->backoff) kolk_housekeeper_call(pool);

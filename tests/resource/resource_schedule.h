@@ -96,7 +96,8 @@ typedef struct state {
     kolk_resource_pool pool;
     factory f;
     kolk_borrow lent[MOST]; /* by the test, for threads to give back */
-    uint32_t served, refused, evicted;
+    uint32_t served, refused;
+    uint32_t evicted; /* all up to this number are to go */
     uint32_t told[2];
     bool closed;
 } state;
@@ -153,6 +154,8 @@ static void end(void *context) {
     schedule_assert(stats.idle + stats.in_use == s->f.there);
     for (unsigned i = 0; i < MOST; i++)
         if (s->lent[i].resource) give_thing(&s->pool, &s->lent[i]);
+    for (unsigned i = 0; i < THINGS; i++)
+        schedule_assert(s->f.things[i].place == NOWHERE || s->f.things[i].number > s->evicted);
     if (!s->closed) borrow_all(s);
     kolk_resource_pool_deinit(&s->pool);
     schedule_assert(s->f.there == 0);
