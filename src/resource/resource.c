@@ -175,22 +175,20 @@ static void lend_entry(resource_request *me, resource_entry *entry) {
     me->out->handle = kolk_handle_make(entry->borrows, kolk_entry_slot(pool, entry), pool->tag);
 }
 
-/* Makes the entry fit to be lent. False: it is gone; *status is why there can't be another, or KOLK_OK. */
+/* Makes the entry fit to be lent. One that was made just now is not validated: else a validate that always says no would
+ * make and destroy without an end. False: it is gone; *status is why there can't be another, or KOLK_OK. */
 static bool make_fit(resource_request *me, resource_entry *entry, kolk_status *status) {
     kolk_resource_inside *pool = me->pool;
-    if (entry->state == RESOURCE_MAKING) {
-        if (!kolk_entry_create(pool, entry, me->deadline, &me->out->error)) {
-            *status = KOLK_NOT_CREATED;
-            return false;
-        }
-        me->now = kolk_now_ns();
+    bool is_new = entry->state == RESOURCE_MAKING;
+    if (is_new && !kolk_entry_create(pool, entry, me->deadline, &me->out->error)) {
+        *status = KOLK_NOT_CREATED;
+        return false;
     }
+    if (is_new) me->now = kolk_now_ns();
     resource_end end = kolk_entry_end(pool, entry, me->now);
-    if (end == NO_END && pool->desc.validate && me->now - entry->proved >= pool->desc.validate_after_ms) {
-        if (!kolk_entry_validate(pool, entry, me->deadline)) {
-            me->now = kolk_now_ns();
-            return false;
-        }
+    bool is_proved = is_new || !pool->desc.validate || me->now - entry->proved < pool->desc.validate_after_ms;
+    if (end == NO_END && !is_proved) {
+        if (!kolk_entry_validate(pool, entry, me->deadline)) return false;
         me->now = kolk_now_ns();
         end = kolk_entry_end(pool, entry, me->now);
     }
@@ -205,6 +203,7 @@ static kolk_status borrow_locked(resource_request *me) {
     kolk_status status = KOLK_OK;
     for (bool again = false; status == KOLK_OK; again = true) {
         if (pool->closed) return KOLK_CLOSED; /* perhaps while what it found had to be destroyed */
+        if (again) me->now = kolk_now_ns();
         if (again && is_too_late(me)) return KOLK_TIMEOUT;
         resource_entry *entry = kolk_resource_take(pool, me->key, creates, me->thread);
         if (!entry) status = wait_for_entry(me, again, &entry);
