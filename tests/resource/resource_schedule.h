@@ -88,7 +88,7 @@ typedef struct setting {
     unsigned idle, lent;          /* resources that are there already */
     const char *idle_key;
     unsigned create_fails, validate_fails, reset_fails; /* the first calls of each */
-    int64_t ages; /* milliseconds that pass then */
+    int64_t ages;                                       /* milliseconds that pass then */
     void (*during)(factory *f, deed what);
 } setting;
 
@@ -137,8 +137,7 @@ static void borrow_all(state *s) {
     kolk_borrow borrows[MOST];
     uint32_t max = stats_of(&s->pool).max;
     kolk_resource_pool_resume(&s->pool);
-    for (uint32_t i = 0; i < max; i++)
-        schedule_assert(take_thing(&s->pool, NULL, KOLK_NOW, &borrows[i]) == KOLK_OK);
+    for (uint32_t i = 0; i < max; i++) schedule_assert(take_thing(&s->pool, NULL, KOLK_NOW, &borrows[i]) == KOLK_OK);
     schedule_assert(take_thing(&s->pool, NULL, KOLK_NOW, &(kolk_borrow){NULL}) == KOLK_FULL);
     for (uint32_t i = 0; i < max; i++) give_thing(&s->pool, &borrows[i]);
 }

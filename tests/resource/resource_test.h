@@ -52,18 +52,18 @@ typedef struct outcome {
 
 typedef struct factory {
     thing things[THINGS];
-    uint32_t max, max_creating;        /* what the pool was told, at most; 0: not known */
-    uint32_t made;                     /* numbers */
-    uint32_t there, making;            /* now, with those in create and destroy; in create */
-    uint32_t most_there, most_making;  /* at a time */
-    uint32_t calls[DEEDS];             /* of each function */
-    outcome script[DEEDS][OUTCOMES];   /* the next calls do this, then all succeed at once */
+    uint32_t max, max_creating;       /* what the pool was told, at most; 0: not known */
+    uint32_t made;                    /* numbers */
+    uint32_t there, making;           /* now, with those in create and destroy; in create */
+    uint32_t most_there, most_making; /* at a time */
+    uint32_t calls[DEEDS];            /* of each function */
+    outcome script[DEEDS][OUTCOMES];  /* the next calls do this, then all succeed at once */
     uint32_t written[DEEDS], read[DEEDS];
     outcome (*decides)(struct factory *factory, deed what, const thing *it); /* in the script's place */
-    void (*during)(struct factory *factory, deed what); /* in the middle of each function */
-    uint32_t hangs[DEEDS];             /* these don't return as long as it is not 0 */
-    thing *last[DEEDS];                /* that each function was called for */
-    kolk_deadline deadline;            /* of the last create or validate */
+    void (*during)(struct factory *factory, deed what);                      /* in the middle of each function */
+    uint32_t hangs[DEEDS];  /* these don't return as long as it is not 0 */
+    thing *last[DEEDS];     /* that each function was called for */
+    kolk_deadline deadline; /* of the last create or validate */
     void *context;
 } factory;
 
@@ -228,8 +228,7 @@ static inline kolk_status take_thing(kolk_resource_pool *pool, const char *key, 
 static inline void part_with(const kolk_borrow *borrow) {
     thing *it = (thing *)borrow->resource;
     place lent = WITH_BORROWER;
-    if (it)
-        INSIST(__atomic_compare_exchange_n(&it->place, &lent, IN_POOL, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));
+    if (it) INSIST(__atomic_compare_exchange_n(&it->place, &lent, IN_POOL, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));
 }
 
 static inline void give_thing(kolk_resource_pool *pool, kolk_borrow *borrow) {

@@ -290,7 +290,8 @@ static void test_evict(void **unused) {
     run("evict all by one, at hand", &(setting){.desc = {TWO}, .idle = 2}, borrow, evict_all_by_one, NULL);
     run("evict all by one, lent", &(setting){.desc = {ONE}, .lent = 1}, borrow, evict_all_by_one, give_first);
     run("evict all by one, discarded", &(setting){.desc = {ONE}, .lent = 1}, borrow, evict_all_by_one, discard_first);
-    run("evict all by one, lent again", &(setting){.desc = {ONE}, .lent = 1}, borrow_twice, evict_all_by_one, give_first);
+    run("evict all by one, lent again", &(setting){.desc = {ONE}, .lent = 1}, borrow_twice, evict_all_by_one,
+        give_first);
     run("evict all by one, cleaned", &(setting){.desc = {ONE, RESETS}, .lent = 1}, give_first, evict_all_by_one, NULL);
     run("evict all by one, checked", &(setting){.desc = {ONE, VALIDATES}, .idle = 1}, borrow, evict_all_by_one, NULL);
     run("evict all by one, replaced", &(setting){.desc = {ONE}, .lent = 1}, borrow_key, evict_all_by_one, give_first);

@@ -1,0 +1,33 @@
+// link: -Wl,--wrap=kolk_now_ns,--wrap=kolk_wait
+/* resource_clock.h: a clock that goes only when the test says so, or a function of the factory takes its time, and sleep
+ * that lasts no time: for one thread, which finds in `meanwhile` what others do while it sleeps. */
+#ifndef TESTS_RESOURCE_CLOCK_H
+#define TESTS_RESOURCE_CLOCK_H
+
+#include "resource_test.h"
+
+#include "os/clock.h"
+#include "os/sleep.h"
+
+/* What happens while the thread sleeps until the deadline. True: it is woken, for whatever reason. NULL: nothing. */
+static bool (*meanwhile)(kolk_deadline deadline);
+static unsigned sleeps;
+
+int64_t __wrap_kolk_now_ns(void);
+bool __wrap_kolk_wait(uint32_t *word, uint32_t expected, kolk_deadline deadline);
+
+int64_t __wrap_kolk_now_ns(void) {
+    return clock_ns;
+}
+
+bool __wrap_kolk_wait(uint32_t *word, uint32_t expected, kolk_deadline deadline) {
+    if (NUMBER(*word) != expected) return true;
+    sleeps++;
+    if (meanwhile) return meanwhile(deadline);
+    if (clock_ns >= deadline.ns) return false;
+    INSIST(deadline.ns != KOLK_FOREVER.ns); /* nobody would ever wake it */
+    clock_ns = deadline.ns;
+    return false;
+}
+
+#endif
