@@ -124,6 +124,11 @@ kolk_status kolk_resource_pool_begin(kolk_resource_pool *pool, const kolk_resour
 
 /* ---- The end ----------------------------------------------------------------------------------------------------- */
 
+/* NULL: none, or a fork's parent's. */
+static kolk_resource_inside *own_inside(const kolk_resource_pool *pool) {
+    return pool->inside && kolk_forks() == pool->inside->forks ? pool->inside : NULL;
+}
+
 /* Destroys what is idle and has to go: under the lock. */
 static void destroy_idle(kolk_resource_inside *pool) {
     for (uint32_t slot = 0; slot < pool->slots; slot++) {
@@ -147,8 +152,8 @@ static void turn_waiters_away(kolk_resource_inside *pool) {
 }
 
 kolk_status kolk_resource_pool_close(kolk_resource_pool *pool, kolk_deadline deadline) {
-    kolk_resource_inside *inside = pool->inside;
-    if (!inside || kolk_forks() != inside->forks) return KOLK_OK;
+    kolk_resource_inside *inside = own_inside(pool);
+    if (!inside) return KOLK_OK;
     kolk_resource_lock(inside);
     inside->closed = true;
     turn_waiters_away(inside);
@@ -170,9 +175,8 @@ kolk_status kolk_resource_pool_close(kolk_resource_pool *pool, kolk_deadline dea
 void kolk_resource_pool_deinit(kolk_resource_pool *pool) {
     kolk_resource_inside *inside = pool->inside;
     if (!inside) return;
-    bool own = kolk_forks() == inside->forks;
     kolk_registry_remove(inside->number);
-    if (own && !inside->desc.no_housekeeper) kolk_housekeeper_remove(inside);
+    if (own_inside(pool) && !inside->desc.no_housekeeper) kolk_housekeeper_remove(inside);
     kolk_resource_pool_close(pool, KOLK_NOW);
     pool->inside = NULL;
     if (inside->fd) kolk_event_close((int)inside->fd - 1);
@@ -182,17 +186,18 @@ void kolk_resource_pool_deinit(kolk_resource_pool *pool) {
 /* ---- Steering ---------------------------------------------------------------------------------------------------- */
 
 void kolk_resource_pool_evict(kolk_resource_pool *pool) {
-    if (!pool->inside) return;
-    kolk_resource_lock(pool->inside);
-    pool->inside->epoch++;
-    destroy_idle(pool->inside);
-    kolk_resource_unlock(pool->inside);
+    kolk_resource_inside *inside = own_inside(pool);
+    if (!inside) return;
+    kolk_resource_lock(inside);
+    inside->epoch++;
+    destroy_idle(inside);
+    kolk_resource_unlock(inside);
 }
 
 uint32_t kolk_resource_pool_evict_if(kolk_resource_pool *pool,
                                      bool (*wants)(const char *key, const void *resource, bool in_use, void *context),
                                      void *context) {
-    kolk_resource_inside *inside = pool->inside;
+    kolk_resource_inside *inside = own_inside(pool);
     uint32_t count = 0;
     if (!inside) return 0;
     kolk_resource_lock(inside);
@@ -221,10 +226,11 @@ uint32_t kolk_resource_pool_evict_if(kolk_resource_pool *pool,
 }
 
 static void set_paused(kolk_resource_pool *pool, bool paused) {
-    if (!pool->inside) return;
-    kolk_resource_lock(pool->inside);
-    pool->inside->paused = paused;
-    kolk_resource_unlock(pool->inside);
+    kolk_resource_inside *inside = own_inside(pool);
+    if (!inside) return;
+    kolk_resource_lock(inside);
+    inside->paused = paused;
+    kolk_resource_unlock(inside);
 }
 
 void kolk_resource_pool_pause(kolk_resource_pool *pool) {
@@ -236,21 +242,22 @@ void kolk_resource_pool_resume(kolk_resource_pool *pool) {
 }
 
 kolk_status kolk_resource_pool_resize(kolk_resource_pool *pool, uint32_t max) {
-    if (!pool->inside) return KOLK_CLOSED;
+    kolk_resource_inside *inside = own_inside(pool);
+    if (!inside) return pool->inside ? KOLK_FORKED : KOLK_CLOSED;
     if (max == 0 || max > KOLK_RESOURCES_AT_MOST) return max ? KOLK_ABOVE_MAX : KOLK_ZERO_CAPACITY;
-    if (max < pool->inside->desc.min_idle) return KOLK_BAD_MIN_IDLE;
-    kolk_resource_lock(pool->inside);
-    kolk_status status = kolk_pool_reserve(&pool->inside->entries, max);
+    if (max < inside->desc.min_idle) return KOLK_BAD_MIN_IDLE;
+    kolk_resource_lock(inside);
+    kolk_status status = kolk_pool_reserve(&inside->entries, max);
     if (status == KOLK_OK) {
-        pool->inside->max = max;
-        destroy_idle(pool->inside);
+        inside->max = max;
+        destroy_idle(inside);
     }
-    kolk_resource_unlock(pool->inside);
+    kolk_resource_unlock(inside);
     return status;
 }
 
 void kolk_resource_tick(kolk_resource_pool *pool, kolk_deadline deadline) {
-    if (pool->inside && kolk_forks() == pool->inside->forks) kolk_resource_upkeep(pool->inside, deadline);
+    if (own_inside(pool)) kolk_resource_upkeep(pool->inside, deadline);
 }
 
 int kolk_resource_fd(kolk_resource_pool *pool) {
