@@ -141,9 +141,9 @@ static void write_family(kolk_writer *out, const char *name, const char *type, c
     }
 }
 
-/* Up to the number. `label` may be NULL. */
+/* Up to the number; `labels` are those behind the pool's, each with its comma. */
 static void begin_sample(kolk_writer *out, const kolk_record *at, const char *name, const char *suffix,
-                         const char *label, const char *value) {
+                         const char *labels) {
     kolk_write_text(out, PREFIX);
     kolk_write_text(out, name);
     kolk_write_text(out, suffix);
@@ -153,18 +153,13 @@ static void begin_sample(kolk_writer *out, const kolk_record *at, const char *na
         kolk_write_text(out, ",nth=");
         kolk_write_quoted(out, kolk_digits_of(at->nth).text, false);
     }
-    if (label) {
-        kolk_write_char(out, ',');
-        kolk_write_text(out, label);
-        kolk_write_char(out, '=');
-        kolk_write_quoted(out, value, false);
-    }
+    kolk_write_text(out, labels);
     kolk_write_text(out, "} ");
 }
 
 static void write_number_sample(kolk_writer *out, const kolk_record *at, const char *name, const char *suffix,
-                                const char *label, const char *value, uint64_t number) {
-    begin_sample(out, at, name, suffix, label, value);
+                                const char *labels, uint64_t number) {
+    begin_sample(out, at, name, suffix, labels);
     kolk_write_number(out, number);
     kolk_write_char(out, '\n');
 }
@@ -175,29 +170,31 @@ static void put_seconds(uint64_t ns, char text[40]) {
 }
 
 static void write_histogram(kolk_writer *out, const kolk_record *at, const char *name, const kolk_times *times) {
-    char seconds[40];
+    char seconds[40], labels[60];
     for (unsigned bound = 0; bound < KOLK_TIME_BOUNDS; bound++) {
         put_seconds((UINT64_C(1) << (17 + 2 * bound)) - 1, seconds);
-        write_number_sample(out, at, name, "_bucket", "le", seconds, times->at_most[bound]);
+        snprintf(labels, sizeof labels, ",le=\"%s\"", seconds);
+        write_number_sample(out, at, name, "_bucket", labels, times->at_most[bound]);
     }
-    write_number_sample(out, at, name, "_bucket", "le", "+Inf", times->count);
-    write_number_sample(out, at, name, "_count", NULL, NULL, times->count);
-    begin_sample(out, at, name, "_sum", NULL, NULL);
+    write_number_sample(out, at, name, "_bucket", ",le=\"+Inf\"", times->count);
+    write_number_sample(out, at, name, "_count", "", times->count);
+    begin_sample(out, at, name, "_sum", "");
     put_seconds(times->sum_ns, seconds);
     kolk_write_text(out, seconds);
     kolk_write_char(out, '\n');
 }
 
+/* A family begins with the sample that has a type. */
 static const struct {
-    const char *name, *type, *help, *suffix, *state;
+    const char *name, *type, *help, *suffix, *labels;
     size_t offset;
     bool wide;
 } samples[] = {
-    {"count", "gauge", "Resources by state.", "", "used", offsetof(kolk_resource_stats, in_use), false},
-    {"count", NULL, NULL, "", "idle", offsetof(kolk_resource_stats, idle), false},
-    {"max", "gauge", "Resources that there may be.", "", NULL, offsetof(kolk_resource_stats, max), false},
-    {"pending_requests", "gauge", "Borrowers that wait.", "", NULL, offsetof(kolk_resource_stats, waiting), false},
-    {"timeouts", "counter", "Borrows that timed out.", "_total", NULL, offsetof(kolk_resource_stats, timeouts), true},
+    {"count", "gauge", "Resources by state.", "", ",state=\"used\"", offsetof(kolk_resource_stats, in_use), false},
+    {"count", NULL, NULL, "", ",state=\"idle\"", offsetof(kolk_resource_stats, idle), false},
+    {"max", "gauge", "Resources that there may be.", "", "", offsetof(kolk_resource_stats, max), false},
+    {"pending_requests", "gauge", "Borrowers that wait.", "", "", offsetof(kolk_resource_stats, waiting), false},
+    {"timeouts", "counter", "Borrows that timed out.", "_total", "", offsetof(kolk_resource_stats, timeouts), true},
 };
 
 static uint64_t sample_of(const kolk_resource_stats *stats, size_t n) {
@@ -219,8 +216,8 @@ void kolk_resource_write_openmetrics(kolk_writer *out, const kolk_records *recor
         for (const kolk_record *at = records->first; at; at = at->next) {
             if (!at->stats.resource || !samples[n].type) continue;
             for (size_t k = n; k <= n + with_next; k++)
-                write_number_sample(out, at, samples[k].name, samples[k].suffix, samples[k].state ? "state" : NULL,
-                                    samples[k].state, sample_of(at->stats.resource, k));
+                write_number_sample(out, at, samples[k].name, samples[k].suffix, samples[k].labels,
+                                    sample_of(at->stats.resource, k));
         }
     }
     for (size_t n = 0; n < LENGTH(names); n++) {
