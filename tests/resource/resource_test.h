@@ -61,10 +61,7 @@ typedef struct factory {
     uint32_t written[DEEDS], read[DEEDS];
     outcome (*decides)(struct factory *factory, deed what, const thing *it); /* in the script's place */
     void (*during)(struct factory *factory, deed what);                      /* in the middle of each function */
-    uint32_t hangs[DEEDS];  /* these don't return as long as it is not 0 */
-    thing *last[DEEDS];     /* that each function was called for */
-    kolk_deadline deadline; /* of the last create or validate */
-    void *context;
+    uint32_t hangs[DEEDS]; /* these don't return as long as it is not 0 */
 } factory;
 
 /* The next call of a function, after those that were written before, does this. */
@@ -99,11 +96,10 @@ static inline outcome next_outcome(factory *f, deed what, const thing *it) {
 /* All that a function does besides. */
 static inline bool play(factory *f, deed what, thing *it) {
     COUNT_UP(f->calls[what]);
-    f->last[what] = it;
     outcome now = next_outcome(f, what, it);
     IN_FUNCTION(f, what);
 #ifndef FACTORY_IS_SCHEDULED
-    clock_ns += now.takes;
+    __atomic_add_fetch(&clock_ns, now.takes, __ATOMIC_SEQ_CST);
 #endif
     return !now.fails;
 }
@@ -149,7 +145,7 @@ static inline bool create_thing(void *context, const char *key, kolk_deadline de
     INSIST(!f->max_creating || making <= f->max_creating);
     note_most(&f->most_there, there);
     note_most(&f->most_making, making);
-    f->deadline = deadline;
+    (void)deadline;
     bool good = play(f, CREATE, NULL);
     COUNT_DOWN(f->making);
     if (good) {
@@ -176,7 +172,7 @@ static inline bool validate_thing(void *context, void *resource, kolk_deadline d
     factory *f = (factory *)context;
     thing *it = (thing *)resource;
     begin_work(f, it);
-    f->deadline = deadline;
+    (void)deadline;
     bool good = play(f, VALIDATE, it) && !it->dead;
     end_work(it);
     return good;
