@@ -67,7 +67,7 @@ static uint32_t next_tag(void) {
 
 static bool make_inner_pools(kolk_resource_inside *pool) {
     kolk_pool_desc desc = {.object_size = sizeof(resource_entry),
-                           .capacity = pool->max,
+                           .capacity = pool->max, /* so that none of max is ever missing for lack of memory */
                            .max_capacity = KOLK_RESOURCES_AT_MOST,
                            .generations = KOLK_GENERATIONS_NONE,
                            .debug = kolk_no_settings};
