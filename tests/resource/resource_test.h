@@ -28,7 +28,11 @@
 #define COUNT_DOWN(number) __atomic_sub_fetch(&(number), 1, __ATOMIC_SEQ_CST)
 #define NUMBER(number)     __atomic_load_n(&(number), __ATOMIC_SEQ_CST)
 
-enum { THINGS = 64, OUTCOMES = 16, THING_KEY = 12 };
+#ifndef THINGS
+#define THINGS 64 /* that a factory can have at a time */
+#endif
+
+enum { OUTCOMES = 16, THING_KEY = 12 };
 
 typedef enum deed { CREATE, VALIDATE, RESET, DESTROY, DEEDS } deed;
 
