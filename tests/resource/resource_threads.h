@@ -1,0 +1,178 @@
+/* resource_threads.h: what the tests of the resource pool with real threads share: resources that notice when two use one of
+ * them, or when one is used that was destroyed, and conditions that come true sooner or later. */
+#ifndef TESTS_RESOURCE_THREADS_H
+#define TESTS_RESOURCE_THREADS_H
+
+#include "../help/threads.h"
+
+#include <dirent.h>
+
+#include "core/atomics.h"
+#include "os/clock.h"
+
+static const kolk_deadline PAST = {1}; /* has passed, as KOLK_NOW has, but is not the try form */
+
+/* Comes true, however long it takes on a busy machine. */
+#define EVENTUALLY(what)                                                                                               \
+    do {                                                                                                               \
+        kolk_deadline limit_ = kolk_deadline_after(120000);                                                            \
+        while (!(what)) {                                                                                              \
+            REQUIRE(kolk_now_ns() < limit_.ns && #what);                                                               \
+            nap();                                                                                                     \
+        }                                                                                                              \
+    } while (0)
+
+/* ---- Resources --------------------------------------------------------------------------------------------------- */
+
+#define ALIVE UINT32_C(0x600d600d)
+
+/* A block of malloc's, so that AddressSanitizer sees what is used too late. */
+typedef struct thing {
+    uint32_t alive; /* ALIVE, until it is destroyed */
+    uint32_t busy;  /* somebody uses it at this moment */
+    char key[16];
+} thing;
+
+typedef struct factory factory;
+struct factory {
+    kolk_resource_pool pool;
+    uint32_t there, most_there;       /* created or being created, and not destroyed */
+    uint32_t creating, most_creating; /* creates at this moment */
+    uint32_t created, failed, destroyed, valid, invalid, clean, unclean;
+    bool (*creates)(factory *from, kolk_deadline deadline); /* NULL, as the others: it does */
+    bool (*validates)(factory *from, thing *it);
+    bool (*resets)(factory *from, thing *it);
+};
+
+static inline uint32_t count_up(uint32_t *counter) {
+    return __atomic_add_fetch(counter, 1, __ATOMIC_RELAXED);
+}
+
+static inline void count_down(uint32_t *counter) {
+    __atomic_fetch_sub(counter, 1, __ATOMIC_RELAXED);
+}
+
+static inline uint32_t count_of(const uint32_t *counter) {
+    return __atomic_load_n(counter, __ATOMIC_ACQUIRE);
+}
+
+static inline void raise_to(uint32_t *most, uint32_t value) {
+    uint32_t before = count_of(most);
+    while (before < value && !kolk_compare_exchange(most, &before, value, KOLK_RELAXED, KOLK_RELAXED)) {}
+}
+
+/* From begin_use to end_use, nobody else may use it. What a user writes the next one sees: `busy` orders nothing, the
+ * pool has to. */
+static inline void begin_use(thing *it) {
+    REQUIRE(it->alive == ALIVE);
+    REQUIRE(!__atomic_exchange_n(&it->busy, 1, __ATOMIC_RELAXED));
+}
+
+static inline void end_use(thing *it) {
+    REQUIRE(__atomic_exchange_n(&it->busy, 0, __ATOMIC_RELAXED));
+}
+
+static inline bool create_thing(void *context, const char *key, kolk_deadline deadline, void **resource,
+                                kolk_error *error) {
+    factory *from = (factory *)context;
+    raise_to(&from->most_there, count_up(&from->there));
+    raise_to(&from->most_creating, count_up(&from->creating));
+    bool made = !from->creates || from->creates(from, deadline);
+    count_down(&from->creating);
+    count_up(made ? &from->created : &from->failed);
+    if (made) {
+        thing *it = (thing *)malloc(sizeof *it);
+        REQUIRE(it);
+        *it = (thing){.alive = ALIVE};
+        snprintf(it->key, sizeof it->key, "%s", key);
+        *resource = it;
+    } else {
+        count_down(&from->there);
+        error->code = 61;
+        snprintf(error->text, sizeof error->text, "refused");
+    }
+    return made;
+}
+
+static inline void destroy_thing(void *context, void *resource) {
+    factory *from = (factory *)context;
+    thing *it = (thing *)resource;
+    begin_use(it);
+    it->alive = 0;
+    free(it);
+    count_up(&from->destroyed);
+    count_down(&from->there);
+}
+
+static inline bool validate_thing(void *context, void *resource, kolk_deadline deadline) {
+    factory *from = (factory *)context;
+    thing *it = (thing *)resource;
+    (void)deadline;
+    begin_use(it);
+    bool good = !from->validates || from->validates(from, it);
+    count_up(good ? &from->valid : &from->invalid);
+    end_use(it);
+    return good;
+}
+
+static inline bool reset_thing(void *context, void *resource) {
+    factory *from = (factory *)context;
+    thing *it = (thing *)resource;
+    begin_use(it);
+    bool clean = !from->resets || from->resets(from, it);
+    count_up(clean ? &from->clean : &from->unclean);
+    end_use(it);
+    return clean;
+}
+
+/* ---- Pools ------------------------------------------------------------------------------------------------------- */
+
+/* A pool of things, by these settings. */
+static inline kolk_status init_things(factory *from, kolk_resource_pool_desc desc) {
+    desc.context = from;
+    desc.create = create_thing;
+    desc.destroy = destroy_thing;
+    desc.validate = validate_thing;
+    desc.reset = reset_thing;
+    if (!desc.name) desc.name = "things";
+    return kolk_resource_pool_init(&from->pool, &desc);
+}
+
+static inline void make_things(factory *from, kolk_resource_pool_desc desc) {
+    REQUIRE(init_things(from, desc) == KOLK_OK);
+}
+
+static inline kolk_resource_stats stats_of(const factory *from) {
+    kolk_resource_stats stats;
+    kolk_resource_pool_stats(&from->pool, &stats);
+    return stats;
+}
+
+/* Ends the pool: all that was made is gone, once. */
+static inline void end_things(factory *from) {
+    REQUIRE(kolk_resource_pool_is_valid(&from->pool));
+    kolk_resource_pool_deinit(&from->pool);
+    REQUIRE(!from->pool.inside && !from->there && !from->creating && from->created == from->destroyed);
+}
+
+/* A borrow that must be given one. */
+static inline kolk_borrow borrow_thing(factory *from, const char *key, kolk_deadline deadline) {
+    kolk_borrow one;
+    kolk_borrow_desc desc = {.key = key, .deadline = deadline};
+    kolk_status status = kolk_resource_borrow(&from->pool, &desc, &one);
+    if (status != KOLK_OK) fprintf(stderr, "%s: %s\n", kolk_status_text(status), one.error.text);
+    REQUIRE(status == KOLK_OK);
+    return one;
+}
+
+/* How many threads this process has. */
+static inline unsigned count_threads(void) {
+    unsigned count = 0;
+    DIR *folder = opendir("/proc/self/task");
+    REQUIRE(folder);
+    for (const struct dirent *each; (each = readdir(folder));) count += each->d_name[0] != '.';
+    closedir(folder);
+    return count;
+}
+
+#endif
