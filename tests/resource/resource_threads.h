@@ -15,7 +15,7 @@ static const kolk_deadline PAST = {1}; /* has passed, as KOLK_NOW has, but is no
 /* Comes true, however long it takes on a busy machine. */
 #define EVENTUALLY(what)                                                                                               \
     do {                                                                                                               \
-        kolk_deadline limit_ = kolk_deadline_after(120000);                                                            \
+        kolk_deadline limit_ = kolk_deadline_after(60000);                                                             \
         while (!(what)) {                                                                                              \
             REQUIRE(kolk_now_ns() < limit_.ns && #what);                                                               \
             nap();                                                                                                     \

@@ -1,0 +1,365 @@
+/* The housekeeper's thread: when there is one, what it does for its pools, and that nothing of it is left behind: not
+ * when a pool ends while it is at work there, not when many begin and end at once, not at exit. The times are small, and
+ * no test minds how late something is done. */
+// link: -Wl,--wrap=pthread_create
+#include "resource_threads.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/prctl.h>
+
+#include "../help/child.h"
+#include "resource/resource_inside.h"
+
+#define MS INT64_C(1000000)
+
+static factory things; /* all zero at the beginning of a test */
+
+static int begin_test(void **state) {
+    (void)state;
+    memset(&things, 0, sizeof things);
+    return 0;
+}
+
+static int end_test(void **state) {
+    EVENTUALLY(count_threads() == 1); /* the system forgets a thread a moment after its join */
+    return abort_on_failure(state);
+}
+
+static kolk_resource_stats now(void) {
+    return stats_of(&things);
+}
+
+/* ---- The thread -------------------------------------------------------------------------------------------------- */
+
+static bool refuses_thread;
+int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*body)(void *), void *argument);
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*body)(void *), void *argument);
+
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*body)(void *), void *argument) {
+    if (refuses_thread) return refuses_thread = false, EAGAIN;
+    return __real_pthread_create(thread, attributes, body, argument);
+}
+
+static void test_one_from_the_first_pool_to_the_last(void **state) {
+    (void)state;
+    factory others = {0}, lonely = {0};
+    assert_int_equal(count_threads(), 1);
+    make_things(&lonely, (kolk_resource_pool_desc){.no_housekeeper = true, .min_idle = 1});
+    assert_int_equal(count_threads(), 1);
+    for (int turn = 0; turn < 3; turn++) {
+        make_things(&things, (kolk_resource_pool_desc){.max = 2});
+        assert_int_equal(count_threads(), 2);
+        make_things(&others, (kolk_resource_pool_desc){.max = 2});
+        assert_int_equal(count_threads(), 2);
+        end_things(turn % 2 ? &things : &others);
+        assert_int_equal(count_threads(), 2);
+        end_things(turn % 2 ? &others : &things);
+        EVENTUALLY(count_threads() == 1);
+    }
+    assert_int_equal(lonely.created, 0);
+    end_things(&lonely);
+}
+
+static void test_the_system_has_no_thread(void **state) {
+    (void)state;
+    refuses_thread = true;
+    assert_int_equal(init_things(&things, (kolk_resource_pool_desc){.min_idle = 1}), KOLK_NO_THREAD);
+    assert_null(things.pool.inside);
+    assert_false(refuses_thread);
+    make_things(&things, (kolk_resource_pool_desc){.min_idle = 1});
+    EVENTUALLY(now().idle == 1);
+    end_things(&things);
+}
+
+static uint32_t mask_was_full;
+
+static bool look_at_mask(factory *from, kolk_deadline deadline) {
+    sigset_t blocked;
+    bool full = pthread_sigmask(SIG_SETMASK, NULL, &blocked) == 0;
+    (void)from, (void)deadline;
+    for (int number = 1; number < SIGRTMIN; number++) /* the two that can't be, and glibc's own, are not */
+        full &= number == SIGKILL || number == SIGSTOP || number >= 32 || sigismember(&blocked, number);
+    kolk_store(&mask_was_full, full, KOLK_RELEASE);
+    return true;
+}
+
+static void test_its_signals_are_blocked(void **state) {
+    (void)state;
+    sigset_t before, after;
+    memset(&before, 0, sizeof before); /* the system fills its first bytes only */
+    memset(&after, 0, sizeof after);
+    pthread_sigmask(SIG_SETMASK, NULL, &before);
+    things.creates = look_at_mask;
+    make_things(&things, (kolk_resource_pool_desc){.min_idle = 1});
+    pthread_sigmask(SIG_SETMASK, NULL, &after);
+    EVENTUALLY(now().idle == 1);
+    assert_true(kolk_load(&mask_was_full, KOLK_ACQUIRE));
+    assert_memory_equal(&before, &after, sizeof before); /* and those of who made the pool are as before */
+    end_things(&things);
+}
+
+/* ---- What it does ------------------------------------------------------------------------------------------------ */
+
+static void test_it_makes_min_idle_ready(void **state) {
+    (void)state;
+    kolk_borrow all[3];
+    make_things(&things, (kolk_resource_pool_desc){.max = 5, .min_idle = 3});
+    EVENTUALLY(now().idle == 3);
+    for (size_t i = 0; i < 3; i++) all[i] = borrow_thing(&things, NULL, KOLK_NOW);
+    kolk_resource_discard(&things.pool, &all[0]);
+    kolk_resource_discard(&things.pool, &all[1]);
+    EVENTUALLY(now().idle == 3);
+    kolk_resource_give_back(&things.pool, &all[2]);
+    assert_int_equal(now().idle, 4);
+    assert_int_equal(things.created, 6); /* max has room for one more after the discards, and then for another */
+    kolk_resource_pool_evict(&things.pool);
+    EVENTUALLY(now().idle == 3);
+    assert_int_equal(now().evicted, 4);
+    end_things(&things);
+}
+
+static uint32_t refusals; /* creates that are still to fail */
+
+static bool refuse_some(factory *from, kolk_deadline deadline) {
+    (void)from;
+    REQUIRE(deadline.ns > kolk_now_ns() && deadline.ns != KOLK_FOREVER.ns);
+    uint32_t left = count_of(&refusals);
+    if (left) count_down(&refusals);
+    return !left;
+}
+
+static void test_it_tries_again(void **state) {
+    (void)state;
+    refusals = 4;
+    things.creates = refuse_some;
+    make_things(&things, (kolk_resource_pool_desc){.max = 2, .min_idle = 2});
+    EVENTUALLY(now().idle == 2);
+    assert_int_equal(now().create_failures, 4);
+    end_things(&things);
+}
+
+static void test_it_ends_what_is_idle(void **state) {
+    (void)state;
+    kolk_borrow all[5];
+    make_things(&things, (kolk_resource_pool_desc){.max = 5, .min_idle = 2, .idle_timeout_ms = 5});
+    for (size_t i = 0; i < 5; i++) all[i] = borrow_thing(&things, i < 4 ? NULL : "a", KOLK_FOREVER);
+    for (size_t i = 0; i < 5; i++) kolk_resource_give_back(&things.pool, &all[i]);
+    EVENTUALLY(now().unused == 3);
+    for (int i = 0; i < 3; i++) { /* it looks three times more */
+        int64_t look_at = kolk_load(&things.pool.inside->look_at, KOLK_RELAXED);
+        EVENTUALLY(kolk_load(&things.pool.inside->look_at, KOLK_RELAXED) != look_at);
+    }
+    assert_int_equal(now().idle, 2); /* of "" */
+    assert_int_equal(now().unused, 3);
+    end_things(&things);
+}
+
+/* Each lives for nine tenths of max_lifetime_ms at least, and not all equally long. */
+static void test_it_ends_what_is_old(void **state) {
+    (void)state;
+    enum { ALL = 16 };
+    const int64_t lifetime = 200 * MS;
+    int64_t begin = kolk_now_ns(), least = INT64_MAX, most = 0;
+    make_things(&things, (kolk_resource_pool_desc){.max = ALL, .min_idle = ALL, .max_lifetime_ms = lifetime / MS});
+    EVENTUALLY(count_of(&things.created) == ALL);
+    kolk_resource_inside *pool = things.pool.inside;
+    kolk_resource_lock(pool);
+    for (uint32_t slot = 0; slot < pool->slots; slot++) {
+        const resource_entry *entry = kolk_entry_at(pool, slot);
+        if (!entry || entry->state != RESOURCE_IDLE) continue;
+        int64_t lives = entry->expires - entry->proved;
+        assert_true(lives > lifetime * 9 / 10 && lives <= lifetime);
+        if (lives < least) least = lives;
+        if (lives > most) most = lives;
+    }
+    kolk_resource_unlock(pool);
+    if (most) assert_true(most - least > lifetime / 100); /* that 16 lie so near has a chance of 1e-15 */
+    EVENTUALLY(now().expired > 0);
+    assert_true(kolk_now_ns() - begin >= lifetime * 9 / 10);
+    EVENTUALLY(now().expired >= ALL && now().idle == ALL);
+    end_things(&things);
+}
+
+static uint32_t keeps_failing;
+
+static bool fails_if_told(factory *from, thing *it) {
+    (void)from, (void)it;
+    return !kolk_load(&keeps_failing, KOLK_ACQUIRE);
+}
+
+static void test_it_keeps_idle_ones_alive(void **state) {
+    (void)state;
+    things.validates = fails_if_told;
+    make_things(&things, (kolk_resource_pool_desc){.max = 3, .min_idle = 2, .keepalive_ms = 2});
+    EVENTUALLY(count_of(&things.valid) >= 6);
+    assert_int_equal(count_of(&things.created), 2);
+    kolk_store(&keeps_failing, 1, KOLK_RELEASE);
+    EVENTUALLY(now().invalid >= 2); /* it replaces those that it has found dead */
+    kolk_store(&keeps_failing, 0, KOLK_RELEASE);
+    EVENTUALLY(now().idle == 2);
+    assert_true(count_of(&things.created) >= 4);
+    end_things(&things);
+}
+
+/* ---- Leaks ------------------------------------------------------------------------------------------------------- */
+
+static notes taken; /* by the housekeeper's thread, and read when `told` says so */
+static uint32_t told;
+
+static void take_note_there(const kolk_failure *failure, void *context) {
+    take_note(failure, context);
+    count_up(&told);
+}
+
+static void *borrow_and_leak(void *out) {
+    kolk_borrow_desc desc = {.deadline = KOLK_FOREVER, .who = "reader 3"};
+    prctl(PR_SET_NAME, "leaky");
+    REQUIRE(kolk_resource_borrow(&things.pool, &desc, (kolk_borrow *)out) == KOLK_OK);
+    EVENTUALLY(count_of(&told) == 1);
+    for (int i = 0; i < 3; i++) { /* not again, however often it looks */
+        int64_t look_at = kolk_load(&things.pool.inside->look_at, KOLK_RELAXED);
+        EVENTUALLY(kolk_load(&things.pool.inside->look_at, KOLK_RELAXED) != look_at);
+    }
+    REQUIRE(count_of(&told) == 1);
+    return NULL;
+}
+
+static void test_it_reports_leaks_once(void **state) {
+    (void)state;
+    kolk_borrow one;
+    const char *by = "a resource that was borrowed by reader 3 in thread leaky in ";
+    memset(&taken, 0, sizeof taken);
+    told = 0;
+    kolk_set_failure_handler(take_note_there, &taken);
+    make_things(&things, (kolk_resource_pool_desc){.name = "db", .max = 1, .leak_after_ms = 5});
+    run_thread(borrow_and_leak, &one);
+    assert_int_equal(taken.last.rule, KOLK_LEAK);
+    assert_string_equal(taken.pool, "db");
+    assert_ptr_equal(taken.last.object, one.resource);
+    assert_non_null(strstr(taken.sentence, by));
+    assert_non_null(strstr(taken.sentence, " is not given back after "));
+    assert_int_equal(now().leaks, 1);
+    kolk_resource_give_back(&things.pool, &one);
+    assert_int_equal(taken.count, 2);
+    assert_int_equal(taken.last.rule, KOLK_LEAK);
+    assert_non_null(strstr(taken.sentence, "the resource that was borrowed by reader 3"));
+    assert_non_null(strstr(taken.sentence, " is given back now, after "));
+    one = borrow_thing(&things, NULL, KOLK_NOW); /* the next borrow is another one */
+    EVENTUALLY(count_of(&told) == 3);
+    kolk_resource_give_back(&things.pool, &one);
+    assert_int_equal(taken.count, 4);
+    assert_int_equal(now().leaks, 2);
+    end_things(&things);
+}
+
+/* ---- Ends -------------------------------------------------------------------------------------------------------- */
+
+static uint32_t is_in_create, may_go_on, has_ended;
+
+static bool create_until_told(factory *from, kolk_deadline deadline) {
+    (void)from, (void)deadline;
+    kolk_store(&is_in_create, 1, KOLK_RELEASE);
+    EVENTUALLY(kolk_load(&may_go_on, KOLK_ACQUIRE));
+    return true;
+}
+
+static void *deinit_things(void *unused) {
+    kolk_resource_pool_deinit(&things.pool);
+    kolk_store(&has_ended, 1, KOLK_RELEASE);
+    return unused;
+}
+
+/* deinit waits for it, and what it has just made is destroyed; another pool goes on. */
+static void test_a_pool_ends_while_it_is_in_its_create(void **state) {
+    (void)state;
+    for (int with_another = 0; with_another < 2; with_another++) {
+        pthread_t thread;
+        factory others = {0};
+        memset(&things, 0, sizeof things);
+        is_in_create = may_go_on = has_ended = 0;
+        things.creates = create_until_told;
+        make_things(&things, (kolk_resource_pool_desc){.max = 3, .min_idle = 2});
+        EVENTUALLY(kolk_load(&is_in_create, KOLK_ACQUIRE));
+        if (with_another) make_things(&others, (kolk_resource_pool_desc){.max = 3, .min_idle = 1});
+        assert_int_equal(pthread_create(&thread, NULL, deinit_things, NULL), 0);
+        for (int i = 0; i < 20; i++) nap();
+        assert_int_equal(kolk_load(&has_ended, KOLK_ACQUIRE), 0);
+        kolk_store(&may_go_on, 1, KOLK_RELEASE);
+        assert_int_equal(pthread_join(thread, NULL), 0);
+        assert_true(things.created > 0);
+        assert_int_equal(things.created, things.destroyed);
+        if (!with_another) continue;
+        EVENTUALLY(stats_of(&others).idle == 1);
+        end_things(&others);
+    }
+}
+
+enum { THREADS = 8 };
+
+static void *begin_and_end_pools(void *rounds) {
+    for (uintptr_t n = (uintptr_t)rounds; n; n--) {
+        factory mine = {0};
+        make_things(&mine, (kolk_resource_pool_desc){.max = 2, .min_idle = n % 2, .idle_timeout_ms = 1});
+        kolk_borrow one = borrow_thing(&mine, n % 3 ? "" : "a", KOLK_FOREVER);
+        if (n % 4 == 0) EVENTUALLY(stats_of(&mine).idle == n % 2);
+        kolk_resource_give_back(&mine.pool, &one);
+        REQUIRE(count_threads() >= 2);
+        end_things(&mine);
+    }
+    return NULL;
+}
+
+static void test_pools_begin_and_end_at_once(void **state) {
+    (void)state;
+    pthread_t threads[THREADS];
+    uintptr_t rounds = does_a_part() ? 50 : 500;
+    for (int i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, begin_and_end_pools, (void *)rounds), 0);
+    for (int i = 0; i < THREADS; i++) assert_int_equal(pthread_join(threads[i], NULL), 0);
+}
+
+/* Pools that nobody ended, and whose housekeeper is at work: exit waits for nothing. */
+static void leave_it_running(void) {
+    static factory idle;
+    END_IF_IT_HANGS();
+    is_in_create = 0;
+    make_things(&idle, (kolk_resource_pool_desc){.max = 3, .min_idle = 2, .idle_timeout_ms = 1, .keepalive_ms = 1});
+    EVENTUALLY(stats_of(&idle).idle == 2);
+    memset(&things, 0, sizeof things);
+    things.creates = create_until_told;
+    make_things(&things, (kolk_resource_pool_desc){.min_idle = 1});
+    EVENTUALLY(kolk_load(&is_in_create, KOLK_ACQUIRE));
+    exit(3);
+}
+
+static void test_exit_while_it_runs(void **state) {
+    (void)state;
+    char text[1000];
+    is_in_create = may_go_on = 0;
+    int status = run_apart(leave_it_running, text, sizeof text);
+    assert_string_equal(text, "");
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 3);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin_test, end_test)
+
+int main(void) {
+    END_IF_IT_HANGS();
+    const struct CMUnitTest tests[] = {
+        TEST(test_one_from_the_first_pool_to_the_last),
+        TEST(test_the_system_has_no_thread),
+        TEST(test_its_signals_are_blocked),
+        TEST(test_it_makes_min_idle_ready),
+        TEST(test_it_tries_again),
+        TEST(test_it_ends_what_is_idle),
+        TEST(test_it_ends_what_is_old),
+        TEST(test_it_keeps_idle_ones_alive),
+        TEST(test_it_reports_leaks_once),
+        TEST(test_a_pool_ends_while_it_is_in_its_create),
+        TEST(test_pools_begin_and_end_at_once),
+        TEST(test_exit_while_it_runs),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
