@@ -37,7 +37,7 @@ static void lock_housekeeper(void) {
 
 static void call_housekeeper(void) {
     kolk_fetch_add(&housekeeper.calls, 1, KOLK_RELEASE); /* partner: the load with acquire in keep_house */
-    kolk_wake(&housekeeper.calls, 1);
+    kolk_wake(&housekeeper.calls, UINT32_MAX);           /* one that was told to end may sleep beside its successor */
 }
 
 /* The pool that is to be looked after first, and when: under the lock. */
