@@ -46,8 +46,8 @@
  *           room for it.
  * Errors    a status for each way in which a borrow ends; borrow.error tells the reason in words. A borrow that is
  *           given back twice, or to another pool, is a bug, which is reported to the failure handler.
- * Forks     a child has nothing to do with its parent's resources: borrow gives KOLK_FORKED, give_back does nothing,
- *           and deinit destroys none. The child makes pools of its own.
+ * Forks     a child has nothing to do with its parent's resources: borrow and resize give KOLK_FORKED, fd -1, and all
+ *           other calls do nothing, but that deinit frees the pool's memory. The child makes pools of its own.
  * Design    the essay in src/resource/resource.c; docs/resource.md. Not in freestanding builds.
  */
 #ifndef KOLK_RESOURCE_H

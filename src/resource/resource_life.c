@@ -56,7 +56,8 @@ static void list_resource_stats(const void *pool, kolk_stats *out) {
 }
 
 static void list_resource_leaks(const void *pool) {
-    kolk_resource_name_holders((kolk_resource_inside *)(uintptr_t)pool);
+    kolk_resource_inside *inside = (kolk_resource_inside *)(uintptr_t)pool;
+    if (kolk_forks() == inside->forks) kolk_resource_name_holders(inside);
 }
 
 /* Of each pool its own, so that a borrow of another one is noticed. */
@@ -124,7 +125,7 @@ kolk_status kolk_resource_pool_begin(kolk_resource_pool *pool, const kolk_resour
 
 /* ---- The end ----------------------------------------------------------------------------------------------------- */
 
-/* NULL: none, or a fork's parent's. */
+/* NULL: it is closed, or the parent's, which this process may not touch. */
 static kolk_resource_inside *own_inside(const kolk_resource_pool *pool) {
     return pool->inside && kolk_forks() == pool->inside->forks ? pool->inside : NULL;
 }
@@ -257,15 +258,17 @@ kolk_status kolk_resource_pool_resize(kolk_resource_pool *pool, uint32_t max) {
 }
 
 void kolk_resource_tick(kolk_resource_pool *pool, kolk_deadline deadline) {
-    if (own_inside(pool)) kolk_resource_upkeep(pool->inside, deadline);
+    kolk_resource_inside *inside = own_inside(pool);
+    if (inside) kolk_resource_upkeep(inside, deadline);
 }
 
 int kolk_resource_fd(kolk_resource_pool *pool) {
-    if (!pool->inside) return -1;
-    kolk_resource_lock(pool->inside);
-    if (!pool->inside->fd) pool->inside->fd = (uint32_t)(kolk_event_open() + 1);
-    int fd = (int)pool->inside->fd - 1;
-    kolk_resource_unlock(pool->inside);
+    kolk_resource_inside *inside = own_inside(pool);
+    if (!inside) return -1;
+    kolk_resource_lock(inside);
+    if (!inside->fd) inside->fd = (uint32_t)(kolk_event_open() + 1);
+    int fd = (int)inside->fd - 1;
+    kolk_resource_unlock(inside);
     return fd;
 }
 

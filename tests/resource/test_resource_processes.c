@@ -1,0 +1,288 @@
+/* Forks: a child has nothing to do with the resources of its parent's pools, whatever it calls, and makes pools of its
+ * own, with a housekeeper of its own; the parent goes on as if nothing had been. Also while other threads are in the
+ * middle of anything. */
+#include "resource_threads.h"
+
+#include "../help/child.h"
+
+static factory things; /* of the parent */
+
+/* The status with which a child of its own ends, which does `what`. */
+static int in_child(void (*what)(kolk_borrow *inherited), kolk_borrow *inherited) {
+    int status;
+    fflush(NULL);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        alarm(120);
+        what(inherited);
+        _exit(0);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    return status;
+}
+
+/* ---- What a child can do ----------------------------------------------------------------------------------------- */
+
+static bool everything(const char *key, const void *resource, bool in_use, void *context) {
+    (void)key, (void)resource, (void)in_use, (void)context;
+    return true;
+}
+
+/* Every call with a pool of the parent, while other threads of the parent might have been in one. Nothing is created,
+ * validated, cleaned or destroyed. */
+static void leave_parents_pool_alone(kolk_borrow *inherited) {
+    kolk_borrow one;
+    factory before = things;
+    REQUIRE(kolk_resource_borrow(&things.pool, NULL, &one) == KOLK_FORKED);
+    REQUIRE(!one.resource && strcmp(one.error.text, kolk_status_text(KOLK_FORKED)) == 0);
+    REQUIRE(kolk_resource_borrow(&things.pool, &(kolk_borrow_desc){.key = "a"}, &one) == KOLK_FORKED);
+    kolk_resource_give_back(&things.pool, &one);
+    one = *inherited;
+    kolk_resource_discard(&things.pool, &one);
+    REQUIRE(!one.resource);
+    kolk_resource_give_back(&things.pool, inherited);
+    REQUIRE(!inherited->resource);
+    kolk_resource_give_back(&things.pool, inherited); /* again */
+    kolk_resource_pool_evict(&things.pool);
+    REQUIRE(kolk_resource_pool_evict_if(&things.pool, everything, NULL) == 0);
+    REQUIRE(kolk_resource_pool_resize(&things.pool, 1) == KOLK_FORKED);
+    kolk_resource_pool_pause(&things.pool);
+    kolk_resource_pool_resume(&things.pool);
+    kolk_resource_tick(&things.pool, KOLK_FOREVER);
+    REQUIRE(kolk_resource_fd(&things.pool) == -1);
+    REQUIRE(kolk_resource_pool_close(&things.pool, KOLK_FOREVER) == KOLK_OK);
+    REQUIRE(kolk_resource_borrow(&things.pool, NULL, &one) == KOLK_FORKED); /* still */
+    kolk_resource_pool_deinit(&things.pool);
+    REQUIRE(!things.pool.inside);
+    before.pool.inside = NULL;
+    REQUIRE(memcmp(&before, &things, sizeof things) == 0);
+}
+
+static void *borrow_twice(void *of) {
+    factory *mine = (factory *)of;
+    for (int i = 0; i < 2; i++) {
+        kolk_borrow one = borrow_thing(mine, i ? "a" : NULL, KOLK_FOREVER);
+        begin_use((thing *)one.resource);
+        end_use((thing *)one.resource);
+        kolk_resource_give_back(&mine->pool, &one);
+    }
+    return NULL;
+}
+
+/* With its own housekeeper, and a thread that waits. */
+static void live_by_own_pool(kolk_borrow *unused) {
+    static factory own;
+    pthread_t thread;
+    (void)unused;
+    memset(&own, 0, sizeof own);
+    REQUIRE(count_threads() == 1);
+    make_things(&own, (kolk_resource_pool_desc){.max = 1, .min_idle = 1, .idle_timeout_ms = 5});
+    REQUIRE(count_threads() == 2);
+    EVENTUALLY(stats_of(&own).idle == 1);
+    kolk_borrow one = borrow_thing(&own, NULL, KOLK_NOW);
+    begin_use((thing *)one.resource);
+    REQUIRE(pthread_create(&thread, NULL, borrow_twice, &own) == 0);
+    EVENTUALLY(stats_of(&own).waiting == 1);
+    end_use((thing *)one.resource);
+    kolk_resource_give_back(&own.pool, &one);
+    REQUIRE(pthread_join(thread, NULL) == 0);
+    end_things(&own);
+    EVENTUALLY(count_threads() == 1);
+}
+
+static void live_on(kolk_borrow *inherited) {
+    leave_parents_pool_alone(inherited);
+    live_by_own_pool(NULL);
+}
+
+static void live_first_and_look_back(kolk_borrow *inherited) {
+    live_by_own_pool(NULL);
+    leave_parents_pool_alone(inherited);
+}
+
+/* Its own pool is in turn one that its child has nothing to do with. */
+static void fork_again(kolk_borrow *inherited) {
+    leave_parents_pool_alone(inherited);
+    memset(&things, 0, sizeof things);
+    make_things(&things, (kolk_resource_pool_desc){.max = 2, .min_idle = 1});
+    kolk_borrow one = borrow_thing(&things, NULL, KOLK_FOREVER), copy = one;
+    int status;
+    pid_t child = fork();
+    REQUIRE(child >= 0);
+    if (child == 0) {
+        alarm(120);
+        live_on(&copy);
+        _exit(0);
+    }
+    REQUIRE(waitpid(child, &status, 0) == child && status == 0);
+    kolk_resource_give_back(&things.pool, &one);
+    end_things(&things);
+}
+
+/* ---- Tests ------------------------------------------------------------------------------------------------------- */
+
+static void test_a_child_and_its_parents_pool(void **state) {
+    (void)state;
+    static void (*const lives[])(kolk_borrow *) = {live_on, live_first_and_look_back, fork_again};
+    for (size_t i = 0; i < 2 * LENGTH_OF(lives); i++) {
+        memset(&things, 0, sizeof things);
+        bool ticks = i % 2;
+        make_things(&things, (kolk_resource_pool_desc){.max = 4, .min_idle = 2, .no_housekeeper = ticks});
+        if (ticks) kolk_resource_tick(&things.pool, KOLK_FOREVER);
+        EVENTUALLY(stats_of(&things).idle == 2);
+        int fd = kolk_resource_fd(&things.pool);
+        assert_true(fd >= 0);
+        kolk_borrow one = borrow_thing(&things, NULL, KOLK_FOREVER), another = borrow_thing(&things, "a", KOLK_FOREVER);
+        kolk_borrow copy = one;
+        assert_int_equal(in_child(lives[i / 2], &copy), 0);
+        begin_use((thing *)one.resource); /* nobody has destroyed it */
+        end_use((thing *)one.resource);
+        kolk_resource_give_back(&things.pool, &one);
+        kolk_resource_discard(&things.pool, &another);
+        one = borrow_thing(&things, NULL, KOLK_FOREVER);
+        kolk_resource_give_back(&things.pool, &one);
+        assert_int_equal(kolk_resource_fd(&things.pool), fd);
+        end_things(&things);
+    }
+}
+
+/* One that is all zero stays closed. */
+static void look_at_none(kolk_borrow *unused) {
+    factory none = {0};
+    kolk_borrow one;
+    (void)unused;
+    REQUIRE(kolk_resource_borrow(&none.pool, NULL, &one) == KOLK_CLOSED);
+    kolk_resource_pool_deinit(&none.pool);
+}
+
+static void test_a_child_and_no_pool(void **state) {
+    (void)state;
+    assert_int_equal(in_child(look_at_none, NULL), 0);
+    assert_int_equal(in_child(live_by_own_pool, NULL), 0);
+}
+
+static uint32_t is_in_create, may_go_on;
+
+static bool create_until_told(factory *from, kolk_deadline deadline) {
+    (void)from, (void)deadline;
+    kolk_store(&is_in_create, 1, KOLK_RELEASE);
+    EVENTUALLY(kolk_load(&may_go_on, KOLK_ACQUIRE));
+    return true;
+}
+
+/* A pool that ends at once, at the address of the one that the parent's housekeeper is busy with. */
+static void live_briefly(kolk_borrow *inherited) {
+    const void *before = things.pool.inside;
+    leave_parents_pool_alone(inherited);
+    memset(&things, 0, sizeof things);
+    make_things(&things, (kolk_resource_pool_desc){.max = 1});
+    bool same = things.pool.inside == before;
+    end_things(&things);
+    live_by_own_pool(NULL);
+    _exit(same ? 0 : 1);
+}
+
+static void test_a_fork_while_the_housekeeper_creates(void **state) {
+    (void)state;
+    memset(&things, 0, sizeof things);
+    things.creates = create_until_told;
+    make_things(&things, (kolk_resource_pool_desc){.min_idle = 1});
+    EVENTUALLY(kolk_load(&is_in_create, KOLK_ACQUIRE));
+    kolk_borrow none = {0};
+    int status = in_child(live_briefly, &none);
+    assert_true(WIFEXITED(status));
+    if (WEXITSTATUS(status) == 1) print_message("the system gave another address\n");
+    assert_true(WEXITSTATUS(status) <= 1);
+    kolk_store(&may_go_on, 1, KOLK_RELEASE);
+    EVENTUALLY(stats_of(&things).idle == 1);
+    end_things(&things);
+}
+
+static void leave(void) {
+    exit(0);
+}
+
+/* What the parent has lent is no leak of the child's, which would be reported at its exit. */
+static void test_a_child_that_exits(void **state) {
+    (void)state;
+    char text[1000];
+    memset(&things, 0, sizeof things);
+    make_things(&things, (kolk_resource_pool_desc){.debug = "sites"});
+    kolk_borrow one = borrow_thing(&things, NULL, KOLK_FOREVER);
+    assert_int_equal(run_apart(leave, text, sizeof text), 0);
+    assert_string_equal(text, "");
+    kolk_resource_give_back(&things.pool, &one);
+    end_things(&things);
+}
+
+/* ---- In the middle of everything --------------------------------------------------------------------------------- */
+
+enum { THREADS = 6 };
+
+static bool ends;
+
+static bool lasts(factory *from, thing *it) {
+    (void)from, (void)it;
+    sched_yield();
+    return true;
+}
+
+/* Borrows, waits, discards, evicts; and begins and ends pools, so that the housekeeper's list changes. */
+static void *work(void *number) {
+    uint64_t random = (uintptr_t)number;
+    while (!kolk_load(&ends, KOLK_ACQUIRE)) {
+        kolk_borrow one;
+        kolk_borrow_desc desc = {.key = random_below(&random, 3) ? NULL : "a", .deadline = kolk_deadline_after(2)};
+        if (kolk_resource_borrow(&things.pool, &desc, &one) == KOLK_OK) {
+            begin_use((thing *)one.resource);
+            end_use((thing *)one.resource);
+            if (random_below(&random, 8))
+                kolk_resource_give_back(&things.pool, &one);
+            else
+                kolk_resource_discard(&things.pool, &one);
+        }
+        if (random_below(&random, 16) == 0) kolk_resource_pool_evict(&things.pool);
+        if (random_below(&random, 8)) continue;
+        factory other = {0};
+        make_things(&other, (kolk_resource_pool_desc){.max = 1});
+        end_things(&other);
+    }
+    return NULL;
+}
+
+static void test_forks_while_others_are_at_work(void **state) {
+    (void)state;
+    pthread_t threads[THREADS];
+    int forks = does_a_part() ? 60 : 600;
+    kolk_store(&ends, false, KOLK_RELAXED);
+    memset(&things, 0, sizeof things);
+    things.resets = lasts;
+    make_things(&things, (kolk_resource_pool_desc){.max = 3, .min_idle = 1, .idle_timeout_ms = 5});
+    kolk_borrow mine = borrow_thing(&things, NULL, KOLK_FOREVER);
+    begin_use((thing *)mine.resource);
+    for (uintptr_t i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, work, (void *)(i + 1)), 0);
+    for (int n = 0; n < forks; n++) {
+        kolk_borrow copy = mine;
+        assert_int_equal(in_child(n % 2 ? live_on : live_first_and_look_back, &copy), 0);
+    }
+    kolk_store(&ends, true, KOLK_RELEASE);
+    for (size_t i = 0; i < THREADS; i++) assert_int_equal(pthread_join(threads[i], NULL), 0);
+    end_use((thing *)mine.resource);
+    kolk_resource_give_back(&things.pool, &mine);
+    assert_int_equal(kolk_resource_pool_close(&things.pool, KOLK_FOREVER), KOLK_OK);
+    end_things(&things);
+}
+
+#define TEST(name) cmocka_unit_test_teardown(name, abort_on_failure)
+
+int main(void) {
+    END_IF_IT_HANGS();
+    const struct CMUnitTest tests[] = {
+        TEST(test_a_child_and_its_parents_pool),         TEST(test_a_child_and_no_pool),
+        TEST(test_a_fork_while_the_housekeeper_creates), TEST(test_a_child_that_exits),
+        TEST(test_forks_while_others_are_at_work),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
