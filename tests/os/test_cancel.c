@@ -351,6 +351,103 @@ static void test_wait_for_object(void **state) {
     kolk_shared_deinit(&shared);
 }
 
+/* ---- Resource pools ---------------------------------------------------------------------------------------------- */
+
+static kolk_resource_pool resources;
+static kolk_borrow borrow;
+
+static bool create_resource(void *context, const char *key, kolk_deadline until, void **resource, kolk_error *error) {
+    (void)key, (void)until, (void)error;
+    *resource = context;
+    return true;
+}
+
+static void init_resources(void) {
+    kolk_resource_pool_desc desc = {.context = &item, .create = create_resource, .max = 1, .min_idle = 1};
+    status = kolk_resource_pool_init(&resources, &desc);
+}
+
+static void borrow_resource(void) {
+    status = kolk_resource_borrow(&resources, &(kolk_borrow_desc){.deadline = deadline}, &borrow);
+}
+
+static void give_resource_back(void) {
+    kolk_resource_give_back(&resources, &borrow);
+}
+
+static void close_resources(void) {
+    kolk_resource_pool_close(&resources, KOLK_NOW);
+}
+
+static void close_and_wait(void) {
+    status = kolk_resource_pool_close(&resources, KOLK_FOREVER);
+}
+
+static void deinit_resources(void) {
+    kolk_resource_pool_deinit(&resources);
+}
+
+static kolk_borrow lent;
+
+static void give_back_what_is_lent(void) {
+    kolk_resource_give_back(&resources, &lent);
+}
+
+static bool somebody_borrows(void) {
+    kolk_resource_stats stats;
+    kolk_resource_pool_stats(&resources, &stats);
+    return stats.waiting;
+}
+
+/* Init starts the housekeeper, deinit joins it. */
+static void test_resources(void **state) {
+    (void)state;
+    deadline = KOLK_FOREVER;
+    assert_true(returns(init_resources));
+    assert_int_equal(status, KOLK_OK);
+    assert_true(returns(borrow_resource));
+    assert_int_equal(status, KOLK_OK);
+    lent = borrow;
+    deadline = kolk_deadline_after(3);
+    assert_true(returns(borrow_resource));
+    assert_int_equal(status, KOLK_TIMEOUT);
+    borrow = lent;
+    if (kolk_resource_fd(&resources) >= 0) { /* which borrow resets and give_back sets */
+        lent = borrow;
+        deadline = KOLK_NOW;
+        assert_true(returns(borrow_resource));
+        assert_int_equal(status, KOLK_FULL);
+        borrow = lent;
+    }
+    assert_true(returns(give_resource_back));
+    assert_true(returns(close_resources));
+    assert_true(kolk_resource_pool_is_valid(&resources));
+    assert_true(returns(deinit_resources));
+    assert_null(resources.inside);
+}
+
+static bool is_closed(void) {
+    kolk_borrow none;
+    return kolk_resource_borrow(&resources, &(kolk_borrow_desc){0}, &none) == KOLK_CLOSED;
+}
+
+static void test_cancelled_while_it_borrows(void **state) {
+    (void)state;
+    sleeper one;
+    deadline = KOLK_FOREVER;
+    init_resources();
+    borrow_resource();
+    assert_int_equal(status, KOLK_OK);
+    lent = borrow;
+    cancel_in_wait(&one, borrow_resource, somebody_borrows, give_back_what_is_lent);
+    assert_int_equal(status, KOLK_OK);
+    lent = borrow;
+    cancel_in_wait(&one, close_and_wait, is_closed, give_back_what_is_lent);
+    assert_int_equal(status, KOLK_OK);
+    assert_true(kolk_resource_pool_is_valid(&resources));
+    deinit_resources();
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_first_init_reads_sizes), /* first: the environment is read once */
@@ -362,6 +459,8 @@ int main(void) {
         cmocka_unit_test(test_cancelled_while_it_waits),
         cmocka_unit_test(test_one_local_too_many),
         cmocka_unit_test(test_wait_for_object),
+        cmocka_unit_test(test_resources),
+        cmocka_unit_test(test_cancelled_while_it_borrows),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
