@@ -67,6 +67,7 @@ typedef struct resource_entry {
     bool evicted;
     bool replaces; /* MAKING: there is a resource of another key, which is to be destroyed before */
     bool told;     /* this borrow was reported as a leak */
+    bool promised; /* IDLE: an event loop was told of it, and has not asked yet */
 } resource_entry;
 
 /* Times in buckets whose width is an eighth of their octave (as HdrHistogram, Tene, 2012), up to 2^41 ns. */
@@ -164,9 +165,14 @@ void kolk_resource_unlock(kolk_resource_inside *pool);
 uint32_t kolk_entry_slot(const kolk_resource_inside *pool, const resource_entry *entry);
 resource_entry *kolk_entry_at(const kolk_resource_inside *pool, uint32_t slot);
 
-/* The right to create one for this key: an entry MAKING; if it `replaces`, perhaps in the place of another key's idle
- * one. NULL: nothing. */
-resource_entry *kolk_resource_make(kolk_resource_inside *pool, resource_key *key, bool replaces, uint32_t thread);
+/* Idle ones of another key that may be destroyed to make room. */
+typedef enum resource_room { ROOM_OF_NONE, ROOM_OF_UNPROMISED, ROOM_OF_ANY } resource_room;
+
+/* The right to create one for this key: an entry MAKING. NULL: nothing. */
+resource_entry *kolk_resource_make(kolk_resource_inside *pool, resource_key *key, resource_room room, uint32_t thread);
+
+/* There may be room for what the housekeeper is to make. */
+void kolk_resource_has_room(kolk_resource_inside *pool);
 
 /* What a borrower of this key can have now: an idle one, IN_HAND, or, if it `creates`, the right to create one. */
 resource_entry *kolk_resource_take(kolk_resource_inside *pool, resource_key *key, bool creates, uint32_t thread);

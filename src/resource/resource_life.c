@@ -226,11 +226,20 @@ uint32_t kolk_resource_pool_evict_if(kolk_resource_pool *pool,
     return count;
 }
 
+/* Event loops hear of what came back during a pause: under the lock. */
+static void tell_of_idle(kolk_resource_inside *pool) {
+    for (uint32_t list = 0; list < KEY_LISTS && pool->wanted; list++)
+        for (resource_key *key = pool->lists[list]; key; key = key->next)
+            if (key->idle) kolk_key_tell(pool, key);
+}
+
 static void set_paused(kolk_resource_pool *pool, bool paused) {
     kolk_resource_inside *inside = own_inside(pool);
     if (!inside) return;
     kolk_resource_lock(inside);
     inside->paused = paused;
+    if (!paused) tell_of_idle(inside);
+    kolk_resource_has_room(inside);
     kolk_resource_unlock(inside);
 }
 
@@ -252,6 +261,7 @@ kolk_status kolk_resource_pool_resize(kolk_resource_pool *pool, uint32_t max) {
     if (status == KOLK_OK) {
         inside->max = max;
         destroy_idle(inside);
+        kolk_resource_has_room(inside);
     }
     kolk_resource_unlock(inside);
     return status;

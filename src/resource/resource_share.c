@@ -50,15 +50,17 @@ void kolk_entry_put_back(kolk_resource_inside *pool, resource_entry *entry) {
     key->idle++;
     pool->idle++;
     entry->state = RESOURCE_IDLE;
+    entry->promised = key->wanted;
     kolk_key_tell(pool, key);
+    if (pool->wanted) kolk_housekeeper_call(pool); /* it may make room for another key */
 }
 
-/* The one of all keys that has been idle longest; NULL: none is. */
-static resource_entry *longest_idle(const kolk_resource_inside *pool) {
+/* The one of all keys that has been idle longest, but for those that are kept; NULL: none is. */
+static resource_entry *longest_idle(const kolk_resource_inside *pool, bool keeps_promised) {
     resource_entry *longest = NULL;
     for (uint32_t slot = 0; slot < pool->slots && pool->idle; slot++) {
         resource_entry *entry = kolk_entry_at(pool, slot);
-        if (!entry || entry->state != RESOURCE_IDLE) continue;
+        if (!entry || entry->state != RESOURCE_IDLE || (keeps_promised && entry->promised)) continue;
         if (!longest || entry->idle_since < longest->idle_since) longest = entry;
     }
     return longest;
@@ -76,8 +78,8 @@ static resource_entry *new_entry(kolk_resource_inside *pool) {
 }
 
 /* The idle one of another key that makes room for a new one. */
-static resource_entry *entry_to_replace(kolk_resource_inside *pool, uint32_t thread) {
-    resource_entry *entry = longest_idle(pool);
+static resource_entry *entry_to_replace(kolk_resource_inside *pool, resource_room room, uint32_t thread) {
+    resource_entry *entry = room == ROOM_OF_NONE ? NULL : longest_idle(pool, room == ROOM_OF_UNPROMISED);
     if (!entry) return NULL;
     kolk_entry_take_out(pool, entry, thread);
     kolk_key_leave(pool, entry->key);
@@ -86,14 +88,14 @@ static resource_entry *entry_to_replace(kolk_resource_inside *pool, uint32_t thr
     return entry;
 }
 
-resource_entry *kolk_resource_make(kolk_resource_inside *pool, resource_key *key, bool replaces, uint32_t thread) {
+resource_entry *kolk_resource_make(kolk_resource_inside *pool, resource_key *key, resource_room room, uint32_t thread) {
     if (pool->paused || pool->closed || pool->creating >= pool->desc.max_creating) return NULL;
     resource_entry *entry = NULL;
     uint32_t count = kolk_pool_count(&pool->entries);
     if (count < pool->max)
         entry = new_entry(pool);
-    else if (count == pool->max && replaces)
-        entry = entry_to_replace(pool, thread);
+    else if (count == pool->max)
+        entry = entry_to_replace(pool, room, thread);
     if (!entry) return NULL;
     entry->state = RESOURCE_MAKING;
     entry->thread = thread;
@@ -108,7 +110,7 @@ resource_entry *kolk_resource_make(kolk_resource_inside *pool, resource_key *key
 resource_entry *kolk_resource_take(kolk_resource_inside *pool, resource_key *key, bool creates, uint32_t thread) {
     resource_entry *entry = pool->desc.reuse == KOLK_REUSE_FIFO ? key->oldest : key->newest;
     if (pool->paused || pool->closed) return NULL;
-    if (!entry) return creates ? kolk_resource_make(pool, key, true, thread) : NULL;
+    if (!entry) return creates ? kolk_resource_make(pool, key, ROOM_OF_ANY, thread) : NULL;
     kolk_entry_take_out(pool, entry, thread);
     return entry;
 }
@@ -152,11 +154,15 @@ resource_end kolk_entry_end(const kolk_resource_inside *pool, const resource_ent
     return now >= entry->expires ? END_EXPIRED : NO_END;
 }
 
+void kolk_resource_has_room(kolk_resource_inside *pool) {
+    if (pool->wanted || pool->desc.min_idle) kolk_housekeeper_call(pool);
+}
+
 /* An entry that has no resource any more goes. */
 static void drop_entry(kolk_resource_inside *pool, resource_entry *entry) {
     resource_key *key = entry->key;
     kolk_pool_free(&pool->entries, entry);
-    if (pool->wanted || pool->desc.min_idle) kolk_housekeeper_call(pool);
+    kolk_resource_has_room(pool);
     kolk_key_leave(pool, key);
     if (!pool->closed) return;
     kolk_store(&pool->emptied, pool->emptied + 1, KOLK_RELAXED); /* close takes the lock before it looks */
@@ -221,7 +227,7 @@ static void note_created(kolk_resource_inside *pool, resource_entry *entry, int6
     entry->number = ++pool->counts.created;
     kolk_times_add(&pool->create, now - begin);
     pool->last_failure = 0;
-    if (pool->backoff) kolk_housekeeper_call(pool);
+    if (pool->backoff || pool->wanted) kolk_housekeeper_call(pool); /* another may be created now */
     pool->backoff = pool->retry_at = 0;
     entry->proved = entry->idle_since = now;
     entry->expires =

@@ -12,6 +12,7 @@
 #define LONGEST_BACKOFF_NS  INT64_C(5000000000)
 #define SHORTEST_LOOK_NS    INT64_C(10000000)
 #define LONGEST_LOOK_NS     INT64_C(30000000000)
+#define PROMISE_NS          INT64_C(500000000)
 
 static bool is_due(int64_t since, int64_t interval, int64_t now) {
     return now - since >= interval;
@@ -29,6 +30,7 @@ static resource_end end_of_idle(const kolk_resource_inside *pool, const resource
 /* True: something was done, with the lock given back. */
 static bool look_after_idle(kolk_resource_inside *pool, resource_entry *entry, int64_t now, kolk_deadline deadline) {
     resource_end end = end_of_idle(pool, entry, now);
+    if (is_due(entry->idle_since, PROMISE_NS, now)) entry->promised = false;
     bool validates = pool->desc.validate && is_due(entry->proved, pool->desc.keepalive_ms, now);
     if (end == NO_END && !validates) return false;
     kolk_entry_take_out(pool, entry, kolk_thread());
@@ -86,8 +88,9 @@ static bool make_missing_one(kolk_resource_inside *pool, int64_t now, kolk_deadl
     resource_key *key = pool->no_key;
     resource_entry *entry = NULL;
     if (now < pool->retry_at) return false;
-    if (key->idle + key->making < pool->desc.min_idle) entry = kolk_resource_make(pool, key, false, kolk_thread());
-    if (!entry && (key = wanted_key(pool))) entry = kolk_resource_make(pool, key, true, kolk_thread());
+    if (key->idle + key->making < pool->desc.min_idle)
+        entry = kolk_resource_make(pool, key, ROOM_OF_NONE, kolk_thread());
+    if (!entry && (key = wanted_key(pool))) entry = kolk_resource_make(pool, key, ROOM_OF_UNPROMISED, kolk_thread());
     if (!entry) return false;
     kolk_error error;
     key->users++; /* it outlives the entry */
@@ -105,7 +108,7 @@ static bool make_missing_one(kolk_resource_inside *pool, int64_t now, kolk_deadl
 static int64_t next_look(const kolk_resource_inside *pool, int64_t now) {
     const kolk_resource_pool_desc *desc = &pool->desc;
     int64_t times[] = {desc->idle_timeout_ms, desc->max_lifetime_ms, desc->keepalive_ms, desc->leak_after_ms};
-    int64_t pause = LONGEST_LOOK_NS;
+    int64_t pause = pool->wanted ? PROMISE_NS : LONGEST_LOOK_NS;
     for (size_t i = 0; i < sizeof times / sizeof *times; i++)
         if (times[i] / 8 < pause) pause = times[i] / 8;
     if (pause < SHORTEST_LOOK_NS) pause = SHORTEST_LOOK_NS;

@@ -1,0 +1,471 @@
+/* kolk_resource_fd: what poll sees of a resource pool. Each way in which a borrow with KOLK_NOW may come to succeed makes it
+ * readable, with the housekeeper, for which poll waits, or by ticks, after which poll must see it at once. */
+// link: -Wl,--wrap=eventfd
+#include "resource_threads.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+
+static bool refuses_event;
+int __real_eventfd(unsigned value, int flags);
+int __wrap_eventfd(unsigned value, int flags);
+
+int __wrap_eventfd(unsigned value, int flags) {
+    if (refuses_event) return refuses_event = false, errno = EMFILE, -1;
+    return __real_eventfd(value, flags);
+}
+
+static factory things;
+static int fd;
+static bool by_ticks; /* no housekeeper */
+
+/* A pool that an event loop watches. */
+static void watch(kolk_resource_pool_desc desc) {
+    memset(&things, 0, sizeof things);
+    desc.no_housekeeper = by_ticks;
+    make_things(&things, desc);
+    fd = kolk_resource_fd(&things.pool);
+    assert_true(fd >= 0);
+    assert_int_equal(kolk_resource_fd(&things.pool), fd); /* the same each time */
+}
+
+static bool is_readable(void) {
+    struct pollfd it = {.fd = fd, .events = POLLIN};
+    int n = poll(&it, 1, 0);
+    assert_true(n == 0 || (n == 1 && it.revents == POLLIN));
+    assert_true(kolk_resource_pool_is_valid(&things.pool));
+    return n;
+}
+
+/* As an event loop waits. */
+static void await_readable(void) {
+    struct pollfd it = {.fd = fd, .events = POLLIN};
+    if (by_ticks) kolk_resource_tick(&things.pool, KOLK_FOREVER);
+    assert_int_equal(poll(&it, 1, by_ticks ? 0 : 5000), 1);
+    assert_int_equal(it.revents, POLLIN);
+}
+
+/* The housekeeper looks in vain. */
+static void look_in_vain(void) {
+    if (by_ticks) kolk_resource_tick(&things.pool, KOLK_FOREVER);
+    for (int i = 0; i < 20; i++) nap();
+    assert_false(is_readable());
+}
+
+static kolk_status try(const char *key, kolk_borrow *one) {
+    return kolk_resource_borrow(&things.pool, &(kolk_borrow_desc){.key = key}, one);
+}
+
+#define assert_full(key)                                                                                               \
+    do {                                                                                                               \
+        kolk_borrow none_;                                                                                             \
+        assert_int_equal(try(key, &none_), KOLK_FULL);                                                                 \
+    } while (0)
+
+static kolk_borrow tried(const char *key) {
+    kolk_borrow one;
+    assert_int_equal(try(key, &one), KOLK_OK);
+    assert_string_equal(((thing *)one.resource)->key, key ? key : "");
+    return one;
+}
+
+/* Borrows that found nothing are told. */
+static kolk_borrow awaited(const char *key) {
+    assert_full(key);
+    await_readable();
+    return tried(key);
+}
+
+static void give(kolk_borrow *one) {
+    kolk_resource_give_back(&things.pool, one);
+}
+
+/* ---- Tests: each with a housekeeper, and by ticks ---------------------------------------------------------------- */
+
+static void test_it_stays_readable_until_there_is_none(void **state) {
+    (void)state;
+    watch((kolk_resource_pool_desc){.max = 2});
+    assert_false(is_readable()); /* nobody was refused */
+    kolk_borrow one = awaited(NULL);
+    assert_true(is_readable());
+    assert_true(is_readable()); /* level-triggered: looking changes nothing */
+    kolk_borrow another = awaited(NULL);
+    assert_full(NULL);
+    assert_false(is_readable());
+    assert_full(NULL);
+    assert_false(is_readable());
+    give(&one);
+    assert_true(is_readable());
+    give(&another);
+    one = tried(NULL);
+    another = tried(NULL);
+    assert_true(is_readable());
+    assert_full(NULL);
+    assert_false(is_readable());
+    kolk_resource_discard(&things.pool, &one); /* makes room */
+    await_readable();
+    one = tried(NULL);
+    give(&one);
+    give(&another);
+    assert_int_equal(things.created, 3);
+    end_things(&things);
+    assert_int_equal(fcntl(fd, F_GETFD), -1);
+}
+
+static void test_borrows_now_create_before_the_first_call_only(void **state) {
+    (void)state;
+    memset(&things, 0, sizeof things);
+    make_things(&things, (kolk_resource_pool_desc){.no_housekeeper = true});
+    kolk_borrow one = tried(NULL);
+    assert_true(kolk_resource_fd(&things.pool) >= 0);
+    assert_full(NULL);
+    assert_int_equal(things.created, 1);
+    kolk_borrow another = borrow_thing(&things, NULL, kolk_deadline_after(60000)); /* one that waits does */
+    assert_int_equal(things.created, 2);
+    give(&one);
+    give(&another);
+    end_things(&things);
+}
+
+static void test_keys(void **state) {
+    (void)state;
+    watch((kolk_resource_pool_desc){.max = 1});
+    kolk_borrow one = awaited("a");
+    assert_full("b");
+    look_in_vain();
+    give(&one);
+    await_readable(); /* the idle one of "a" has made room */
+    one = tried("b");
+    give(&one);
+    assert_int_equal(stats_of(&things).replaced, 1);
+    one = awaited(NULL);
+    assert_full("a");
+    assert_full("b");
+    look_in_vain();
+    give(&one);
+    await_readable(); /* one of the two; the other is heard of when that one comes back */
+    bool first_is_a = try("a", &one) == KOLK_OK;
+    if (!first_is_a) one = tried("b");
+    assert_full(first_is_a ? "b" : "a");
+    give(&one);
+    await_readable();
+    one = tried(first_is_a ? "b" : "a");
+    give(&one);
+    end_things(&things);
+}
+
+/* What a loop was told of is not taken away for another key at once, but it is if nobody asks for it for long. */
+static void test_a_promise_is_kept_for_a_while(void **state) {
+    (void)state;
+    watch((kolk_resource_pool_desc){.max = 1});
+    kolk_borrow one = awaited("a");
+    assert_full("b");
+    give(&one);
+    await_readable(); /* "b" is there */
+    assert_full("a");
+    look_in_vain();
+    one = tried("b");
+    assert_full("a");
+    give(&one);
+    await_readable(); /* "a" is there, and forgotten */
+    assert_full("b");
+    if (by_ticks) EVENTUALLY((kolk_resource_tick(&things.pool, KOLK_FOREVER), is_readable()));
+    await_readable();
+    one = tried("b");
+    give(&one);
+    end_things(&things);
+}
+
+static void test_an_idle_one_of_the_key_is_enough(void **state) {
+    (void)state;
+    watch((kolk_resource_pool_desc){.max = 3});
+    kolk_borrow one = awaited("a"), another = awaited("b");
+    assert_full("a");
+    give(&another);
+    give(&one);
+    await_readable();
+    one = tried("a");
+    give(&one);
+    end_things(&things);
+}
+
+static uint32_t refusals; /* creates that are still to fail */
+
+static bool refuse_some(factory *from, kolk_deadline deadline) {
+    (void)from, (void)deadline;
+    if (!refusals) return true;
+    refusals--;
+    return false;
+}
+
+static void test_a_create_that_fails(void **state) {
+    (void)state;
+    kolk_borrow one;
+    watch((kolk_resource_pool_desc){.max = 2});
+    things.creates = refuse_some;
+    refusals = 1;
+    assert_full("a");
+    await_readable();
+    assert_int_equal(try("a", &one), KOLK_NOT_CREATED);
+    assert_null(one.resource);
+    assert_int_equal(one.error.code, 61);
+    assert_string_equal(one.error.text, "refused");
+    if (by_ticks) EVENTUALLY((kolk_resource_tick(&things.pool, KOLK_FOREVER), is_readable()));
+    await_readable(); /* after a pause */
+    one = tried("a");
+    give(&one);
+    assert_int_equal(stats_of(&things).failed, 1);
+    assert_int_equal(stats_of(&things).create_failures, 1);
+    end_things(&things);
+}
+
+static void test_close_makes_it_readable(void **state) {
+    (void)state;
+    kolk_borrow one, none;
+    notes taken;
+    for (int late = 0; late < 2; late++) {
+        watch((kolk_resource_pool_desc){.max = 1});
+        one = awaited(NULL);
+        if (late) assert_full(NULL);
+        if (late) assert_false(is_readable());
+        begin_notes(&taken); /* close reports who has it still */
+        assert_int_equal(kolk_resource_pool_close(&things.pool, PAST), KOLK_TIMEOUT);
+        for (int i = 0; i < 2; i++) {
+            assert_true(is_readable());
+            assert_int_equal(try(NULL, &none), KOLK_CLOSED);
+        }
+        give(&one);
+        assert_int_equal(taken.count, 2);
+        end_things(&things);
+    }
+}
+
+static void test_pause(void **state) {
+    (void)state;
+    watch((kolk_resource_pool_desc){.max = 1});
+    kolk_borrow one = awaited(NULL);
+    kolk_resource_pool_pause(&things.pool);
+    assert_full(NULL);
+    give(&one);
+    assert_full(NULL); /* whether it was told or not */
+    look_in_vain();
+    kolk_resource_pool_resume(&things.pool);
+    await_readable();
+    one = tried(NULL);
+    assert_int_equal(things.created, 1); /* the same one */
+    kolk_resource_pool_pause(&things.pool);
+    kolk_resource_discard(&things.pool, &one);
+    assert_full(NULL);
+    look_in_vain();
+    kolk_resource_pool_resume(&things.pool); /* there is none, but room */
+    await_readable();
+    one = tried(NULL);
+    give(&one);
+    end_things(&things);
+}
+
+static void test_resize(void **state) {
+    (void)state;
+    watch((kolk_resource_pool_desc){.max = 1});
+    kolk_borrow one = awaited(NULL);
+    assert_full(NULL);
+    look_in_vain();
+    assert_int_equal(kolk_resource_pool_resize(&things.pool, 2), KOLK_OK);
+    await_readable();
+    kolk_borrow another = tried(NULL);
+    assert_int_equal(kolk_resource_pool_resize(&things.pool, 1), KOLK_OK);
+    assert_full(NULL);
+    give(&another); /* too many: it ends */
+    assert_full(NULL);
+    assert_false(is_readable());
+    kolk_resource_pool_evict(&things.pool);
+    give(&one); /* it ends as well, and makes room */
+    await_readable();
+    one = tried(NULL);
+    give(&one);
+    assert_int_equal(things.destroyed, 2);
+    end_things(&things);
+}
+
+static uint32_t is_in_create, may_go_on;
+
+static bool create_until_told(factory *from, kolk_deadline deadline) {
+    (void)from, (void)deadline;
+    kolk_store(&is_in_create, 1, KOLK_RELEASE);
+    EVENTUALLY(kolk_load(&may_go_on, KOLK_ACQUIRE));
+    return true;
+}
+
+static void *borrow_other(void *one) {
+    *(kolk_borrow *)one = borrow_thing(&things, "other", KOLK_FOREVER);
+    return NULL;
+}
+
+/* No more may be created at a time; when that is done, it is the event loop's turn. */
+static void test_another_creates(void **state) {
+    (void)state;
+    pthread_t thread;
+    kolk_borrow one, others;
+    watch((kolk_resource_pool_desc){.max = 2, .max_creating = 1});
+    is_in_create = may_go_on = 0;
+    things.creates = create_until_told;
+    assert_int_equal(pthread_create(&thread, NULL, borrow_other, &others), 0);
+    EVENTUALLY(kolk_load(&is_in_create, KOLK_ACQUIRE));
+    assert_full(NULL);
+    look_in_vain();
+    kolk_store(&may_go_on, 1, KOLK_RELEASE);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    await_readable();
+    one = tried(NULL);
+    give(&one);
+    give(&others);
+    end_things(&things);
+}
+
+static void *borrow_and_keep(void *one) {
+    *(kolk_borrow *)one = borrow_thing(&things, NULL, KOLK_FOREVER);
+    return NULL;
+}
+
+/* Threads that wait are served first. */
+static void test_a_thread_waits(void **state) {
+    (void)state;
+    pthread_t thread;
+    kolk_borrow others;
+    watch((kolk_resource_pool_desc){.max = 1});
+    kolk_borrow one = awaited(NULL);
+    assert_full(NULL);
+    assert_int_equal(pthread_create(&thread, NULL, borrow_and_keep, &others), 0);
+    EVENTUALLY(stats_of(&things).waiting == 1);
+    give(&one);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_full(NULL);
+    assert_false(is_readable());
+    give(&others);
+    await_readable();
+    one = tried(NULL);
+    give(&one);
+    end_things(&things);
+}
+
+static void test_none_to_have(void **state) {
+    (void)state;
+    memset(&things, 0, sizeof things);
+    make_things(&things, (kolk_resource_pool_desc){.max = 1, .no_housekeeper = by_ticks});
+    refuses_event = true;
+    assert_int_equal(kolk_resource_fd(&things.pool), -1);
+    kolk_borrow one = tried(NULL); /* as if it had not been called */
+    assert_full(NULL);
+    give(&one);
+    fd = kolk_resource_fd(&things.pool);
+    assert_true(fd >= 0);
+    assert_int_equal(fcntl(fd, F_GETFD), FD_CLOEXEC);
+    one = tried(NULL);
+    give(&one);
+    end_things(&things);
+}
+
+/* ---- An event loop beside threads -------------------------------------------------------------------------------- */
+
+enum { THREADS = 4, HELD = 3 };
+
+static int rounds;
+
+static bool lasts(factory *from, thing *it) {
+    (void)from, (void)it;
+    if (it->key[0]) sched_yield();
+    return true;
+}
+
+static void *borrow_and_give_back(void *number) {
+    uint64_t random = (uintptr_t)number;
+    for (int n = 0; n < rounds; n++) {
+        kolk_borrow one = borrow_thing(&things, random_below(&random, 2) ? "a" : NULL, KOLK_FOREVER);
+        begin_use((thing *)one.resource);
+        if (random_below(&random, 4) == 0) nap();
+        end_use((thing *)one.resource);
+        if (random_below(&random, 8))
+            give(&one);
+        else
+            kolk_resource_discard(&things.pool, &one);
+    }
+    return NULL;
+}
+
+/* The way of the header: poll without a time limit, then borrow until KOLK_FULL. No chance is slept through. */
+static void *run_loop(void *key) {
+    struct pollfd it = {.fd = fd, .events = POLLIN};
+    kolk_borrow held[HELD];
+    int holds = 0;
+    for (int n = 0; n < rounds;) {
+        kolk_status status;
+        while (holds < HELD && (status = try((const char *)key, &held[holds])) != KOLK_FULL) {
+            if (status == KOLK_NOT_CREATED) continue;
+            REQUIRE(status == KOLK_OK);
+            begin_use((thing *)held[holds++].resource);
+            n++;
+        }
+        if (holds == 0) REQUIRE(poll(&it, 1, 60000) == 1);
+        while (holds > 0) {
+            end_use((thing *)held[--holds].resource);
+            give(&held[holds]);
+        }
+    }
+    return NULL;
+}
+
+static void test_a_loop_and_threads(void **state) {
+    (void)state;
+    pthread_t threads[THREADS];
+    rounds = does_a_part() ? 60 : 1000;
+    by_ticks = false;
+    for (uint32_t max = 1; max <= 4; max++) {
+        watch((kolk_resource_pool_desc){.max = max, .validate_after_ms = -1});
+        things.validates = lasts;
+        for (uintptr_t i = 0; i < THREADS; i++)
+            assert_int_equal(pthread_create(&threads[i], NULL, borrow_and_give_back, (void *)(i + 1)), 0);
+        run_loop(max % 2 ? (void *)(uintptr_t) "" : (void *)(uintptr_t) "b");
+        for (size_t i = 0; i < THREADS; i++) assert_int_equal(pthread_join(threads[i], NULL), 0);
+        assert_true(things.most_there <= max);
+        end_things(&things);
+    }
+}
+
+static int with_housekeeper(void **state) {
+    (void)state;
+    by_ticks = false;
+    return 0;
+}
+
+static int with_ticks(void **state) {
+    (void)state;
+    by_ticks = true;
+    return 0;
+}
+
+#define TEST(name) cmocka_unit_test_teardown(name, abort_on_failure)
+#define TWICE(name)                                                                                                    \
+    cmocka_unit_test_setup_teardown(name, with_housekeeper, abort_on_failure),                                         \
+        cmocka_unit_test_setup_teardown(name, with_ticks, abort_on_failure)
+
+int main(void) {
+    END_IF_IT_HANGS();
+    const struct CMUnitTest tests[] = {
+        TEST(test_borrows_now_create_before_the_first_call_only),
+        TWICE(test_it_stays_readable_until_there_is_none),
+        TWICE(test_keys),
+        TWICE(test_a_promise_is_kept_for_a_while),
+        TWICE(test_an_idle_one_of_the_key_is_enough),
+        TWICE(test_a_create_that_fails),
+        TWICE(test_close_makes_it_readable),
+        TWICE(test_pause),
+        TWICE(test_resize),
+        TWICE(test_another_creates),
+        TWICE(test_a_thread_waits),
+        TWICE(test_none_to_have),
+        TEST(test_a_loop_and_threads),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
