@@ -113,12 +113,13 @@ kolk_status kolk_resource_pool_begin(kolk_resource_pool *pool, const kolk_resour
     if (!inside) return KOLK_NO_MEMORY;
     inside->settings = settings;
     inside->settings.flags &= KOLK_DEBUG_SITES | KOLK_DEBUG_FAIL;
+    pool->inside = inside; /* before the housekeeper calls the user's functions, which may use the pool */
+    kolk_tools_wrote(pool, sizeof *pool);
     if (!desc.no_housekeeper && !kolk_housekeeper_add(inside)) {
+        pool->inside = NULL;
         free_inside(inside);
         return KOLK_NO_THREAD;
     }
-    pool->inside = inside;
-    kolk_tools_wrote(pool, sizeof *pool);
     return kolk_enlist(inside, sizeof *inside, &inside->number,
                        settings.flags & KOLK_DEBUG_SITES ? &kind_with_sites : &kind);
 }

@@ -327,7 +327,7 @@ static void test_all_on_one_core(void **state) {
 #define TEST(name) cmocka_unit_test_teardown(name, abort_on_failure)
 
 int main(void) {
-    begin_random_work(does_a_part() ? OPERATIONS / 20 : OPERATIONS);
+    begin_random_work(does_a_part() ? OPERATIONS / 30 : OPERATIONS);
     const struct CMUnitTest tests[] = {TEST(test_each_shape), TEST(test_all_on_one_core)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,8 +2,8 @@
 # Runs programs under a tool, with the one ordinary library of a build. mistakes.c makes a mistake with a pooled object,
 # which the tool must report in its own words and with the program's functions in its stacks; clean.c and threads.c make
 # none, and the tool must be silent. TOOL.said lists the mistakes and what is to be said: see condense below.
-# `races` is about the library's own threads: it is built for ThreadSanitizer itself, with tests of the queue and of the
-# shared pool.
+# `races` is about the library's own threads: it is built for ThreadSanitizer itself, with tests of the queue, of the
+# shared pool and of the resource pool.
 # Usage: CC=... tools.sh asan|lsan|msan|tsan|races|memcheck|malloc|probes BUILD
 set -euo pipefail
 tool=$1
@@ -171,15 +171,16 @@ tsan() {
 }
 
 races() {
-  local name source sources=(src/*/*.c)
+  local name source link sources=(src/*/*.c)
   flags+=(-fsanitize=thread -DKOLK_BUILD -DKOLK_CHAOS=1 -Isrc)
   need ThreadSanitizer
   for source in "${sources[@]}"; do
     "$compiler" "${flags[@]}" -c "$source" -o "$work/$(basename "$source" .c).o"
   done
   for name in queue_threads queue_histories shared_threads shared_histories shared_wait_threads shared_death \
-    shared_debug_threads; do
-    "$compiler" "${flags[@]}" tests/*/"test_$name.c" "$work"/*.o -lcmocka -o "$work/$name"
+    shared_debug_threads resource_threads resource_housekeeper resource_fd; do
+    read -ra link < <(sed -n 's|^// link: ||p' tests/*/"test_$name.c") || link=()
+    "$compiler" "${flags[@]}" tests/*/"test_$name.c" "$work"/*.o "${link[@]}" -lcmocka -o "$work/$name"
     KOLK_TEST_OPS=300 "$work/$name" > "$work/said" 2>&1 || fail "$name: exit code $?: $(cat "$work/said")"
   done
 }
