@@ -1,26 +1,27 @@
-/* housekeeper.c: one thread of the process, which looks after all resource pools that have no tick of their own. It is
- * started for the first and ends with the last.
+/* housekeeper.c: see housekeeper.h.
  *
- * It sleeps until the earliest look_at of its pools, or until `calls` changes. Its own lock is held for moments, never
- * while it looks after a pool: `busy` says which one that is, so that a pool is not taken away meanwhile. A fork's
- * child has no housekeeper and no pools; it begins anew. */
-#include "resource_inside.h"
+ * The thread sleeps until the first of its chores is due, or until `calls` changes. Its lock is held for moments, never
+ * while it works: `busy` says for which chore, so that this one is not taken away meanwhile. A fork's child has no
+ * housekeeper and no chores; it begins anew. */
+#include "kolk/base.h"
+
+#include "housekeeper.h"
 
 #if __STDC_HOSTED__
 
+#include "../core/atomics.h"
 #include "../os/clock.h"
 #include "../os/lock.h"
+#include "../os/sleep.h"
 #include "../os/worker.h"
-
-#define LONGEST_UPKEEP_NS INT64_C(10000000000)
 
 static struct {
     uint32_t lock;
     uint32_t forks;
-    kolk_resource_inside *first;
-    const kolk_resource_inside *busy;
+    kolk_chore *first;
+    const kolk_chore *busy;
     uint32_t calls;  /* it sleeps while this stays the same */
-    uint32_t looks;  /* how often it has finished with a pool; removers sleep on this */
+    uint32_t looks;  /* how often it has finished a chore; removers sleep on this */
     uintptr_t ended; /* how many housekeepers were told to end */
     bool runs;
     uintptr_t worker;
@@ -35,28 +36,28 @@ static void lock_housekeeper(void) {
     housekeeper.runs = false;
 }
 
-static void call_housekeeper(void) {
+void kolk_housekeeper_call(void) {
     kolk_fetch_add(&housekeeper.calls, 1, KOLK_RELEASE); /* partner: the load with acquire in keep_house */
     kolk_wake(&housekeeper.calls, UINT32_MAX);           /* one that was told to end may sleep beside its successor */
 }
 
-/* The pool that is to be looked after first, and when: under the lock. */
-static kolk_resource_inside *first_due(int64_t *when) {
-    kolk_resource_inside *due = NULL;
+/* The chore that is due first, and when: under the lock. */
+static kolk_chore *first_due(int64_t *when) {
+    kolk_chore *first = NULL;
     *when = KOLK_FOREVER.ns;
-    for (kolk_resource_inside *pool = housekeeper.first; pool; pool = pool->next) {
-        int64_t look_at = kolk_load(&pool->look_at, KOLK_RELAXED);
-        if (look_at >= *when) continue;
-        *when = look_at;
-        due = pool;
+    for (kolk_chore *chore = housekeeper.first; chore; chore = chore->next) {
+        int64_t due = kolk_load(&chore->due, KOLK_RELAXED);
+        if (due >= *when) continue;
+        *when = due;
+        first = chore;
     }
-    return due;
+    return first;
 }
 
-static void look_after(kolk_resource_inside *pool, int64_t now) {
-    housekeeper.busy = pool;
+static void do_chore(kolk_chore *chore) {
+    housekeeper.busy = chore;
     kolk_unlock_word(&housekeeper.lock);
-    kolk_resource_upkeep(pool, (kolk_deadline){now + LONGEST_UPKEEP_NS});
+    chore->work(chore);
     kolk_lock_word(&housekeeper.lock);
     housekeeper.busy = NULL;
     kolk_store(&housekeeper.looks, housekeeper.looks + 1, KOLK_RELAXED); /* removers look again under the lock */
@@ -67,11 +68,11 @@ static void look_after(kolk_resource_inside *pool, int64_t now) {
 static KOLK_WORK keep_house(void *before) {
     kolk_lock_word(&housekeeper.lock);
     while (housekeeper.ended == (uintptr_t)before) {
-        uint32_t calls = kolk_load(&housekeeper.calls, KOLK_ACQUIRE); /* partner: call_housekeeper */
-        int64_t when, now = kolk_now_ns();
-        kolk_resource_inside *pool = first_due(&when);
-        if (pool && when <= now) {
-            look_after(pool, now);
+        uint32_t calls = kolk_load(&housekeeper.calls, KOLK_ACQUIRE); /* partner: kolk_housekeeper_call */
+        int64_t when;
+        kolk_chore *chore = first_due(&when);
+        if (chore && when <= kolk_now_ns()) {
+            do_chore(chore);
             continue;
         }
         kolk_unlock_word(&housekeeper.lock);
@@ -82,25 +83,25 @@ static KOLK_WORK keep_house(void *before) {
     return 0;
 }
 
-bool kolk_housekeeper_add(kolk_resource_inside *pool) {
+bool kolk_housekeeper_add(kolk_chore *chore) {
     lock_housekeeper();
-    pool->next = housekeeper.first;
-    housekeeper.first = pool;
+    chore->next = housekeeper.first;
+    housekeeper.first = chore;
     if (!housekeeper.runs)
         housekeeper.runs = kolk_worker_start(&housekeeper.worker, keep_house, (void *)housekeeper.ended);
     bool runs = housekeeper.runs;
-    if (!runs) housekeeper.first = pool->next;
+    if (!runs) housekeeper.first = chore->next;
     kolk_unlock_word(&housekeeper.lock);
-    if (runs) call_housekeeper();
+    if (runs) kolk_housekeeper_call();
     return runs;
 }
 
-void kolk_housekeeper_remove(kolk_resource_inside *pool) {
+void kolk_housekeeper_remove(kolk_chore *chore) {
     lock_housekeeper();
-    kolk_resource_inside **link = &housekeeper.first;
-    while (*link && *link != pool) link = &(*link)->next;
-    if (*link) *link = pool->next;
-    while (housekeeper.busy == pool) {
+    kolk_chore **link = &housekeeper.first;
+    while (*link && *link != chore) link = &(*link)->next;
+    if (*link) *link = chore->next;
+    while (housekeeper.busy == chore) {
         uint32_t looks = housekeeper.looks;
         kolk_unlock_word(&housekeeper.lock);
         kolk_wait(&housekeeper.looks, looks, KOLK_FOREVER);
@@ -114,14 +115,8 @@ void kolk_housekeeper_remove(kolk_resource_inside *pool) {
     }
     kolk_unlock_word(&housekeeper.lock);
     if (!ends) return;
-    call_housekeeper();
+    kolk_housekeeper_call();
     kolk_worker_join(worker);
-}
-
-void kolk_housekeeper_call(kolk_resource_inside *pool) {
-    pool->called = true;
-    kolk_store(&pool->look_at, 0, KOLK_RELAXED);
-    if (!pool->desc.no_housekeeper) call_housekeeper();
 }
 
 #endif

@@ -1,11 +1,11 @@
 /* resource.c: the way of a borrow. The resource pool has these files, each of which calls only those above it:
  *
+ *     housekeeper.c       a thread for what is done in the background
  *     resource_times.c    how long things take, in buckets
  *     resource_key.c      keys by their text
  *     resource_share.c    who gets what: entries, idle lists, the waiters
  *     resource_report.c   sentences about borrowers
  *     resource_upkeep.c   what is done in the background
- *     housekeeper.c       the thread that does it
  *     resource.c          borrow, give_back, discard
  *     resource_life.c     init, deinit, close, evict, pause, resize, statistics
  *
@@ -126,7 +126,7 @@ static kolk_status resource_found_none(const resource_request *me) {
     if (pool->fd_called) kolk_event_reset((int)pool->fd - 1);
     pool->fd_called = false;
     kolk_key_want(pool, me->key);
-    kolk_housekeeper_call(pool);
+    kolk_resource_call_upkeep(pool);
     if (!pool->fd_failure) return KOLK_FULL;
     pool->fd_failure = false;
     me->out->error = pool->last_error;

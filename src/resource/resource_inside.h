@@ -10,6 +10,7 @@
 #include "../core/assert.h"
 #include "../core/wait_queue.h"
 #include "../diag/settings.h"
+#include "housekeeper.h"
 
 #define KEY_BYTES 256u /* of a key, with its 0 */
 
@@ -86,7 +87,9 @@ typedef struct resource_counts {
 #define KEY_LISTS 64u
 
 typedef struct kolk_resource_inside {
-    uint32_t lock; /* of all that changes, but for look_at; held for moments, never while a function of the user runs */
+    kolk_chore chore; /* first: the upkeep, for the housekeeper */
+    uint32_t
+        lock; /* of all that changes, but for chore.due; held for moments, never while a function of the user runs */
     uint32_t forks;  /* of the process that has made it */
     uint32_t number; /* in the registry */
     uint32_t tag;    /* in the handles */
@@ -107,8 +110,7 @@ typedef struct kolk_resource_inside {
     kolk_wait_queue waiters;
     uint32_t waiting;
 
-    bool called;           /* the housekeeper was called since it looked */
-    int64_t look_at;       /* when it is to look again; atomic */
+    bool called;           /* for upkeep, since the last began */
     int64_t retry_at;      /* not before, it creates again after a failure */
     int64_t backoff;       /* the pause after the next failure, at most */
     uint64_t random;       /* state */
@@ -119,8 +121,6 @@ typedef struct kolk_resource_inside {
     bool fd_called;  /* it is readable */
     bool fd_news;    /* there is something that event loops want, or the next is true */
     bool fd_failure; /* they are to hear of last_error */
-
-    struct kolk_resource_inside *next; /* the housekeeper's */
 
     kolk_resource_pool_desc desc; /* resolved: times in nanoseconds, INT64_MAX for never */
     kolk_settings settings;
@@ -171,7 +171,10 @@ typedef enum resource_room { ROOM_OF_NONE, ROOM_OF_UNPROMISED, ROOM_OF_ANY } res
 /* The right to create one for this key: an entry MAKING. NULL: nothing. */
 resource_entry *kolk_resource_make(kolk_resource_inside *pool, resource_key *key, resource_room room, uint32_t thread);
 
-/* There may be room for what the housekeeper is to make. */
+/* Upkeep is due now. */
+void kolk_resource_call_upkeep(kolk_resource_inside *pool);
+
+/* There may be room for what upkeep is to make. */
 void kolk_resource_has_room(kolk_resource_inside *pool);
 
 /* What a borrower of this key can have now: an idle one, IN_HAND, or, if it `creates`, the right to create one. */
@@ -222,21 +225,10 @@ void kolk_report_handle(const kolk_resource_inside *pool, kolk_handle handle, co
 
 /* ---- resource_upkeep.c ------------------------------------------------------------------------------------------- */
 
-/* What kolk_resource_tick does. Sets look_at. */
+/* What kolk_resource_tick does. Says in the chore when it is due again. */
 void kolk_resource_upkeep(kolk_resource_inside *pool, kolk_deadline deadline);
 
 /* Reports who has something, if it was not reported yet. */
 void kolk_resource_name_holders(kolk_resource_inside *pool);
-
-/* ---- housekeeper.c ----------------------------------------------------------------------------------------------- */
-
-/* The housekeeper looks after this pool from now on. False: the system gives no thread. */
-bool kolk_housekeeper_add(kolk_resource_inside *pool);
-
-/* No more; returns when it does nothing in it any more. */
-void kolk_housekeeper_remove(kolk_resource_inside *pool);
-
-/* It is to look at this pool now. */
-void kolk_housekeeper_call(kolk_resource_inside *pool);
 
 #endif

@@ -11,7 +11,8 @@
 #include "../os/memory.h"
 #include "../os/thread.h"
 
-#define MS INT64_C(1000000)
+#define MS                INT64_C(1000000)
+#define LONGEST_UPKEEP_NS INT64_C(10000000000) /* of one turn of the housekeeper */
 
 /* ---- Init -------------------------------------------------------------------------------------------------------- */
 
@@ -84,9 +85,14 @@ static void free_inside(kolk_resource_inside *pool) {
     kolk_memory_release(pool, pool->bytes);
 }
 
+static void do_upkeep(kolk_chore *chore) {
+    kolk_resource_upkeep((kolk_resource_inside *)(void *)chore, (kolk_deadline){kolk_now_ns() + LONGEST_UPKEEP_NS});
+}
+
 static kolk_resource_inside *make_inside(const kolk_resource_pool_desc *desc) {
     kolk_resource_inside *pool = kolk_memory_take(sizeof *pool, sizeof *pool); /* reads as 0 */
     if (!pool) return NULL;
+    pool->chore.work = do_upkeep;
     pool->bytes = sizeof *pool;
     pool->desc = *desc;
     pool->desc.debug = NULL; /* need not outlive the init */
@@ -115,7 +121,7 @@ kolk_status kolk_resource_pool_begin(kolk_resource_pool *pool, const kolk_resour
     inside->settings.flags &= KOLK_DEBUG_SITES | KOLK_DEBUG_FAIL;
     pool->inside = inside; /* before the housekeeper calls the user's functions, which may use the pool */
     kolk_tools_wrote(pool, sizeof *pool);
-    if (!desc.no_housekeeper && !kolk_housekeeper_add(inside)) {
+    if (!desc.no_housekeeper && !kolk_housekeeper_add(&inside->chore)) {
         pool->inside = NULL;
         free_inside(inside);
         return KOLK_NO_THREAD;
@@ -178,7 +184,7 @@ void kolk_resource_pool_deinit(kolk_resource_pool *pool) {
     kolk_resource_inside *inside = pool->inside;
     if (!inside) return;
     kolk_registry_remove(inside->number);
-    if (own_inside(pool) && !inside->desc.no_housekeeper) kolk_housekeeper_remove(inside);
+    if (own_inside(pool) && !inside->desc.no_housekeeper) kolk_housekeeper_remove(&inside->chore);
     kolk_resource_pool_close(pool, KOLK_NOW);
     pool->inside = NULL;
     if (inside->fd) kolk_event_close((int)inside->fd - 1);

@@ -22,6 +22,12 @@ resource_entry *kolk_entry_at(const kolk_resource_inside *pool, uint32_t slot) {
     return slot < pool->slots ? kolk_pool_at(&pool->entries, slot) : NULL;
 }
 
+void kolk_resource_call_upkeep(kolk_resource_inside *pool) {
+    pool->called = true;
+    kolk_store(&pool->chore.due, 0, KOLK_RELAXED);
+    if (!pool->desc.no_housekeeper) kolk_housekeeper_call();
+}
+
 /* ---- Idle ones --------------------------------------------------------------------------------------------------- */
 
 void kolk_entry_take_out(kolk_resource_inside *pool, resource_entry *entry, uint32_t thread) {
@@ -52,7 +58,7 @@ void kolk_entry_put_back(kolk_resource_inside *pool, resource_entry *entry) {
     entry->state = RESOURCE_IDLE;
     entry->promised = key->wanted;
     kolk_key_tell(pool, key);
-    if (pool->wanted) kolk_housekeeper_call(pool); /* it may make room for another key */
+    if (pool->wanted) kolk_resource_call_upkeep(pool); /* it may make room for another key */
 }
 
 /* The one of all keys that has been idle longest, but for those that are kept; NULL: none is. */
@@ -155,7 +161,7 @@ resource_end kolk_entry_end(const kolk_resource_inside *pool, const resource_ent
 }
 
 void kolk_resource_has_room(kolk_resource_inside *pool) {
-    if (pool->wanted || pool->desc.min_idle) kolk_housekeeper_call(pool);
+    if (pool->wanted || pool->desc.min_idle) kolk_resource_call_upkeep(pool);
 }
 
 /* An entry that has no resource any more goes. */
@@ -227,7 +233,7 @@ static void note_created(kolk_resource_inside *pool, resource_entry *entry, int6
     entry->number = ++pool->counts.created;
     kolk_times_add(&pool->create, now - begin);
     pool->last_failure = 0;
-    if (pool->backoff || pool->wanted) kolk_housekeeper_call(pool); /* another may be created now */
+    if (pool->backoff || pool->wanted) kolk_resource_call_upkeep(pool); /* another may be created now */
     pool->backoff = pool->retry_at = 0;
     entry->proved = entry->idle_since = now;
     entry->expires =

@@ -134,7 +134,7 @@ void kolk_resource_upkeep(kolk_resource_inside *pool, kolk_deadline deadline) {
         in_time = now < deadline.ns;
     }
     bool again = pool->called || !in_time;
-    kolk_store(&pool->look_at, again ? now : next_look(pool, now), KOLK_RELAXED); /* partner: the housekeeper */
+    kolk_store(&pool->chore.due, again ? now : next_look(pool, now), KOLK_RELAXED); /* partner: the housekeeper */
     kolk_resource_unlock(pool);
 }
 

@@ -147,8 +147,8 @@ static void test_it_ends_what_is_idle(void **state) {
     for (size_t i = 0; i < 5; i++) kolk_resource_give_back(&things.pool, &all[i]);
     EVENTUALLY(now().unused == 3);
     for (int i = 0; i < 3; i++) { /* it looks three times more */
-        int64_t look_at = kolk_load(&things.pool.inside->look_at, KOLK_RELAXED);
-        EVENTUALLY(kolk_load(&things.pool.inside->look_at, KOLK_RELAXED) != look_at);
+        int64_t look_at = kolk_load(&things.pool.inside->chore.due, KOLK_RELAXED);
+        EVENTUALLY(kolk_load(&things.pool.inside->chore.due, KOLK_RELAXED) != look_at);
     }
     assert_int_equal(now().idle, 2); /* of "" */
     assert_int_equal(now().unused, 3);
@@ -218,8 +218,8 @@ static void *borrow_and_leak(void *out) {
     REQUIRE(kolk_resource_borrow(&things.pool, &desc, (kolk_borrow *)out) == KOLK_OK);
     EVENTUALLY(count_of(&told) == 1);
     for (int i = 0; i < 3; i++) { /* not again, however often it looks */
-        int64_t look_at = kolk_load(&things.pool.inside->look_at, KOLK_RELAXED);
-        EVENTUALLY(kolk_load(&things.pool.inside->look_at, KOLK_RELAXED) != look_at);
+        int64_t look_at = kolk_load(&things.pool.inside->chore.due, KOLK_RELAXED);
+        EVENTUALLY(kolk_load(&things.pool.inside->chore.due, KOLK_RELAXED) != look_at);
     }
     REQUIRE(count_of(&told) == 1);
     return NULL;
