@@ -105,10 +105,11 @@ static int run_patiently(connection *its, const char *sql, int (*each)(void *, i
 
 /* ---- Opening and closing ----------------------------------------------------------------------------------------- */
 
+/* Of one that could not be opened too, for want of memory even without a `db`. */
 static void close_connection(void *context, void *resource) {
     connection *its = (connection *)resource;
     (void)context;
-    for (sqlite3_stmt *left; (left = sqlite3_next_stmt(its->db, NULL));) sqlite3_finalize(left);
+    for (sqlite3_stmt *left; its->db && (left = sqlite3_next_stmt(its->db, NULL));) sqlite3_finalize(left);
     sqlite3_close_v2(its->db);
     sqlite3_free(its);
 }

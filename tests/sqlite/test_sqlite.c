@@ -1,0 +1,290 @@
+// with: sqlite
+// link: -pthread
+/* The SQLite adapter, one thread: what a borrower gets, what is left of its borrow, what it is told. */
+#include "sqlite_test.h"
+
+#define TABLE "create table t(n integer);"
+
+/* ---- What is lent ------------------------------------------------------------------------------------------------ */
+
+static int copy_text(void *text, int columns, char **values, char **names) {
+    (void)columns, (void)names;
+    snprintf((char *)text, 64, "%s", values[0]);
+    return 0;
+}
+
+static void assert_value(const kolk_sqlite_borrow *borrow, const char *sql, const char *value) {
+    char text[64] = "";
+    assert_int_equal(sqlite3_exec(borrow->db, sql, copy_text, text, NULL), SQLITE_OK);
+    assert_string_equal(text, value);
+}
+
+static void test_a_writer_and_readers(void **state) {
+    (void)state;
+    open_store_as(&(kolk_sqlite_desc){.setup = "pragma foreign_keys = on; pragma cache_size = 77", .pool.max = 2});
+    change(TABLE "insert into t values (1)");
+    kolk_sqlite_borrow writes = writer(), reads = reader(), another = reader(), more;
+    assert_false(sqlite3_get_autocommit(writes.db));
+    assert_value(&writes, "pragma journal_mode", "wal");
+    assert_value(&writes, "pragma cache_size", "77");
+    assert_value(&reads, "pragma cache_size", "77");
+    assert_value(&reads, "pragma foreign_keys", "1");
+    assert_int_equal(sqlite3_db_readonly(reads.db, "main"), 1);
+    assert_false(kolk_sqlite_exec(&reads, "insert into t values (2)"));
+    assert_int_equal(reads.error.code, SQLITE_READONLY);
+    assert_string_equal(reads.error.text, "insert into t values (2): attempt to write a readonly database");
+
+    run(&writes, "insert into t values (2)");
+    assert_int_equal(number(&reads, "select count(*) from t"), 1);
+    run(&writes, "commit");
+    assert_int_equal(number(&another, "select count(*) from t"), 2);
+
+    assert_refused(kolk_sqlite_write(&store, KOLK_NOW, &more), KOLK_FULL, &more, 0,
+                   "1 of 1 in use (one by this thread itself), 0 being created, 0 waiting");
+    assert_refused(kolk_sqlite_read(&store, after(1), &more), KOLK_TIMEOUT, &more, 0,
+                   "2 of 2 in use (several by this thread itself), 0 being created, 0 waiting");
+    kolk_sqlite_give_back(&writes);
+    kolk_sqlite_give_back(&reads);
+    kolk_sqlite_give_back(&another);
+    assert_string_equal(stats_of(&store.writer).name, "test.writer");
+    assert_string_equal(stats_of(&store.readers).name, "test.readers");
+    kolk_sqlite_deinit(&store);
+    assert_true(all_bytes_are(&store, sizeof store, 0));
+    assert_int_equal(count_files(false), 1); /* no WAL is left */
+}
+
+static void test_descriptors(void **state) {
+    (void)state;
+    kolk_sqlite_borrow borrow = {.db = NULL};
+    kolk_sqlite_desc desc = {.path = path, .pool = {.max = 2, .min_idle = 3}};
+    kolk_sqlite_give_back(&borrow);
+    kolk_sqlite_discard(&borrow);
+    memset(&store, 1, sizeof store);
+    assert_int_equal(kolk_sqlite_init(&store, NULL), KOLK_NO_DESCRIPTOR);
+    assert_int_equal(kolk_sqlite_begin(&store, &desc, sizeof store, KOLK_ABI + 1), KOLK_WRONG_ABI);
+    assert_int_equal(kolk_sqlite_init(&store, &desc), KOLK_BAD_MIN_IDLE);
+    assert_true(all_bytes_are(&store, sizeof store, 0));
+    assert_int_equal(kolk_sqlite_read(&store, SOON, &borrow), KOLK_CLOSED);
+    kolk_sqlite_deinit(&store);
+
+    /* The writer's pool has the same settings, but for what is too much for it. */
+    desc.pool = (kolk_resource_pool_desc){.max = 4, .min_idle = 2, .no_housekeeper = true};
+    assert_int_equal(kolk_sqlite_init(&store, &desc), KOLK_OK);
+    kolk_resource_tick(&store.writer, SOON);
+    kolk_resource_tick(&store.readers, SOON);
+    assert_int_equal(stats_of(&store.writer).idle, 1);
+    assert_int_equal(stats_of(&store.readers).idle, 2);
+    assert_string_equal(stats_of(&store.readers).name, "");
+    kolk_sqlite_deinit(&store);
+    desc.path = NULL;
+    assert_int_equal(kolk_sqlite_init(&store, &desc), KOLK_OK);
+    assert_refused(kolk_sqlite_write(&store, SOON, &borrow), KOLK_NOT_CREATED, &borrow, 0,
+                   "the descriptor has no path");
+    kolk_sqlite_deinit(&store);
+}
+
+static void test_given_back_twice(void **state) {
+    (void)state;
+    notes taken;
+    open_store();
+    change(TABLE);
+    kolk_sqlite_borrow borrow = writer(), copy = borrow;
+    kolk_sqlite_give_back(&borrow);
+    assert_null(borrow.db);
+    begin_notes(&taken);
+    kolk_sqlite_give_back(&borrow);
+    assert_int_equal(taken.count, 1);
+    assert_int_equal(taken.last.rule, KOLK_DOUBLE_FREE);
+    assert_string_equal(taken.pool, "test.writer");
+    borrow = writer(); /* somebody else has it now */
+    kolk_sqlite_discard(&copy);
+    assert_int_equal(taken.count, 2);
+    assert_int_equal(stats_of(&store.writer).in_use, 1);
+    kolk_sqlite_discard(&borrow);
+    assert_int_equal(taken.count, 2);
+    assert_int_equal(stats_of(&store.writer).discarded, 1);
+    kolk_sqlite_deinit(&store);
+}
+
+/* ---- What is left of a borrow ------------------------------------------------------------------------------------ */
+
+static void test_what_is_left_ends(void **state) {
+    (void)state;
+    open_store_as(&(kolk_sqlite_desc){.pool.max = 1});
+    change(TABLE "insert into t values (1), (2), (3)");
+    kolk_sqlite_borrow borrow = writer();
+    sqlite3_stmt *left, *kept = kolk_sqlite_prepare(&borrow, "select n from t where n > ?");
+    sqlite3 *db = borrow.db;
+    run(&borrow, "insert into t values (4); savepoint s; insert into t values (5)");
+    assert_int_equal(sqlite3_prepare_v2(db, "select n from t", -1, &left, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_step(left), SQLITE_ROW);
+    sqlite3_bind_int(kept, 1, 2);
+    assert_int_equal(sqlite3_step(kept), SQLITE_ROW);
+    kolk_sqlite_give_back(&borrow);
+
+    borrow = writer();
+    assert_ptr_equal(borrow.db, db); /* not a new one */
+    assert_ptr_equal(sqlite3_next_stmt(db, NULL), kept);
+    assert_null(sqlite3_next_stmt(db, kept));
+    assert_false(sqlite3_stmt_busy(kept));
+    assert_ptr_equal(kolk_sqlite_prepare(&borrow, "select n from t where n > ?"), kept);
+    assert_int_equal(sqlite3_step(kept), SQLITE_DONE); /* nothing is bound, and nothing is > null */
+    assert_int_equal(number(&borrow, "select count(*) from t"), 3);
+    kolk_sqlite_give_back(&borrow);
+
+    /* A reader whose statement runs would keep the WAL from being started anew. */
+    borrow = reader();
+    run(&borrow, "begin; select n from t");
+    assert_int_equal(sqlite3_step(kolk_sqlite_prepare(&borrow, "select n from t")), SQLITE_ROW);
+    kolk_sqlite_give_back(&borrow);
+    borrow = writer();
+    run(&borrow, "commit; pragma wal_checkpoint(truncate)");
+    char wal[140];
+    struct stat its;
+    snprintf(wal, sizeof wal, "%s-wal", path);
+    assert_int_equal(stat(wal, &its), 0);
+    assert_int_equal(its.st_size, 0);
+    kolk_sqlite_discard(&borrow); /* with a statement that is kept */
+    kolk_sqlite_deinit(&store);
+}
+
+static void test_statements_are_kept(void **state) {
+    (void)state;
+    char text[64];
+    sqlite3_stmt *first[KOLK_SQLITE_KEPT + 2];
+    open_store_as(&(kolk_sqlite_desc){.pool.max = 1});
+    change(TABLE);
+    kolk_sqlite_borrow borrow = reader();
+    for (int n = 0; n < KOLK_SQLITE_KEPT + 2; n++) {
+        snprintf(text, sizeof text, "select %d;", n);
+        first[n] = kolk_sqlite_prepare(&borrow, text);
+        assert_non_null(first[n]);
+    }
+    for (int n = 0; n < KOLK_SQLITE_KEPT + 2; n++) { /* none of them is gone while it is lent */
+        assert_int_equal(sqlite3_step(first[n]), SQLITE_ROW);
+        assert_int_equal(sqlite3_column_int(first[n], 0), n);
+    }
+    assert_ptr_equal(kolk_sqlite_prepare(&borrow, "select 0;"), first[0]);
+    assert_false(sqlite3_stmt_busy(first[0]));
+    kolk_sqlite_give_back(&borrow);
+
+    borrow = reader();
+    unsigned count = 0;
+    for (sqlite3_stmt *each = NULL; (each = sqlite3_next_stmt(borrow.db, each));) count++;
+    assert_int_equal(count, KOLK_SQLITE_KEPT);
+    for (int n = 0; n < KOLK_SQLITE_KEPT; n++) {
+        snprintf(text, sizeof text, "select %d; \n", n);
+        if (n != 3) assert_ptr_equal(kolk_sqlite_prepare(&borrow, text), first[n]);
+    }
+    kolk_sqlite_give_back(&borrow);
+
+    /* The one that was used longest ago makes room. A statement that can't be prepared makes none. */
+    borrow = reader();
+    assert_null(kolk_sqlite_prepare(&borrow, "select n from nowhere"));
+    assert_string_equal(borrow.error.text, "select n from nowhere: no such table: nowhere");
+    assert_int_equal(borrow.error.code, SQLITE_ERROR);
+    assert_ptr_equal(kolk_sqlite_prepare(&borrow, "select 3;"), first[3]);
+    kolk_sqlite_give_back(&borrow);
+    borrow = reader();
+    for (int n = 0; n < KOLK_SQLITE_KEPT; n++) {
+        snprintf(text, sizeof text, "select %d;", n);
+        if (n != 7) assert_ptr_equal(kolk_sqlite_prepare(&borrow, text), first[n]);
+    }
+    kolk_sqlite_give_back(&borrow);
+    borrow = reader();
+    assert_int_equal(number(&borrow, "select 1000"), 1000);
+    for (int n = 0; n < KOLK_SQLITE_KEPT; n++) {
+        snprintf(text, sizeof text, "select %d;", n);
+        if (n != 7) assert_ptr_equal(kolk_sqlite_prepare(&borrow, text), first[n]);
+    }
+    assert_int_equal(sqlite3_step(kolk_sqlite_prepare(&borrow, "select 7;")), SQLITE_ROW);
+    kolk_sqlite_give_back(&borrow);
+    kolk_sqlite_deinit(&store);
+}
+
+static void test_one_statement(void **state) {
+    (void)state;
+    static const char *const wrong[] = {"", " \n", "select 1; select 2", "-- nothing"};
+    open_store();
+    change(TABLE);
+    kolk_sqlite_borrow borrow = reader();
+    for (size_t n = 0; n < LENGTH_OF(wrong); n++) {
+        char text[64];
+        snprintf(text, sizeof text, "%s: not one statement", wrong[n]);
+        assert_null(kolk_sqlite_prepare(&borrow, wrong[n]));
+        assert_string_equal(borrow.error.text, text);
+        assert_int_equal(borrow.error.code, SQLITE_MISUSE);
+    }
+    assert_null(sqlite3_next_stmt(borrow.db, NULL));
+    sqlite3_stmt *statement = kolk_sqlite_prepare(&borrow, "select 1");
+    assert_ptr_not_equal(kolk_sqlite_prepare(&borrow, "select 1;"), statement);
+    assert_ptr_not_equal(kolk_sqlite_prepare(&borrow, "select 11"), statement);
+    assert_ptr_equal(kolk_sqlite_prepare(&borrow, "select 1 \t\r\n"), statement);
+    kolk_sqlite_give_back(&borrow);
+    kolk_sqlite_deinit(&store);
+}
+
+/* ---- Memory ------------------------------------------------------------------------------------------------------ */
+
+static sqlite3_mem_methods real;
+static int allocations_left;
+
+static void *allocate_or_fail(int size) {
+    return allocations_left-- > 0 ? real.xMalloc(size) : NULL;
+}
+
+static void *reallocate_or_fail(void *block, int size) {
+    return allocations_left-- > 0 ? real.xRealloc(block, size) : NULL;
+}
+
+static bool use_the_store(void) {
+    kolk_sqlite_borrow borrow;
+    bool done = kolk_sqlite_write(&store, SOON, &borrow) == KOLK_OK &&
+                kolk_sqlite_exec(&borrow, "create table if not exists t(n); insert into t values (1); commit");
+    if (!done) assert_int_equal(borrow.error.code & 0xff, SQLITE_NOMEM);
+    if (!done) assert_non_null(strstr(borrow.error.text, "out of memory"));
+    kolk_sqlite_give_back(&borrow);
+    if (!done) return false;
+    done = kolk_sqlite_read(&store, SOON, &borrow) == KOLK_OK && kolk_sqlite_prepare(&borrow, "select n from t");
+    if (!done) assert_int_equal(borrow.error.code & 0xff, SQLITE_NOMEM);
+    kolk_sqlite_give_back(&borrow);
+    return done;
+}
+
+/* Whatever can't be allocated, the borrower is told, and nothing is left of it. Without threads, as SQLite's functions
+ * are replaced. */
+static void test_no_memory(void **state) {
+    (void)state;
+    sqlite3_shutdown();
+    assert_int_equal(sqlite3_config(SQLITE_CONFIG_GETMALLOC, &real), SQLITE_OK);
+    sqlite3_mem_methods ours = real;
+    ours.xMalloc = allocate_or_fail;
+    ours.xRealloc = reallocate_or_fail;
+    assert_int_equal(sqlite3_config(SQLITE_CONFIG_MALLOC, &ours), SQLITE_OK);
+    bool done = false;
+    unsigned failed = 0;
+    for (int n = 0; !done; n++, failed += !done) {
+        allocations_left = INT32_MAX;
+        assert_int_equal(sqlite3_initialize(), SQLITE_OK);
+        open_store_as(&(kolk_sqlite_desc){.pool.no_housekeeper = true});
+        allocations_left = n;
+        done = use_the_store();
+        allocations_left = INT32_MAX;
+        assert_true(use_the_store());
+        kolk_sqlite_deinit(&store);
+        assert_int_equal(sqlite3_memory_used(), 0);
+    }
+    assert_true(failed > 100);
+    sqlite3_shutdown();
+    assert_int_equal(sqlite3_config(SQLITE_CONFIG_MALLOC, &real), SQLITE_OK);
+}
+
+int main(void) {
+    END_IF_IT_HANGS();
+    const struct CMUnitTest tests[] = {
+        TEST(test_a_writer_and_readers), TEST(test_descriptors),         TEST(test_given_back_twice),
+        TEST(test_what_is_left_ends),    TEST(test_statements_are_kept), TEST(test_one_statement),
+        TEST(test_no_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
