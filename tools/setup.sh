@@ -20,6 +20,7 @@ need_test() {
   need g++ command -v g++
   need libcmocka-dev header cmocka.h
   need_misuse
+  need libsqlite3-dev pkg-config --exists sqlite3
   need gdb command -v gdb
   need musl-tools command -v musl-gcc
   need spin command -v spin

@@ -1,12 +1,12 @@
 /* sqlite.c: two resource pools over one SQLite file.
  *
- * The writers' pool has one connection, so that the threads of this process wait for each other in its order, and not in
- * SQLite's busy handler, which serves nobody in order. Only other processes are left for that. The readers' connections
- * are read-only: in WAL mode they wait for nobody.
+ * The writers' pool has one connection, so that the threads of this process wait for each other in its order, and not
+ * in SQLite's busy handler, which serves nobody in order. Only other processes are left for that. The readers'
+ * connections are read-only: in WAL mode they wait for nobody.
  *
- * A connection has the deadline of its borrow. The busy handler is SQLite's question whether to try once more, and it
- * says no when that deadline has passed. There are places where SQLite does not ask, as it fears a deadlock: changing to
- * WAL is one. There `run_patiently` asks in its place. A transaction that has read and then wants to write is another,
+ * A connection has the deadline of its borrow. The busy handler is SQLite's question whether to try once more. The
+ * answer is no when that deadline has passed. In some places SQLite does not ask, as it fears a deadlock. Changing to
+ * WAL is one: there `run_patiently` asks in its place. A transaction that has read and then wants to write is another,
  * which is why a writer is lent with BEGIN IMMEDIATE.
  *
  * At give_back everything that belongs to the borrow ends: the statements first, as they may hold the transaction open,
@@ -64,8 +64,8 @@ static void note_result(connection *its, int code) {
 
 static void say_sqlite_error(kolk_error *error, sqlite3 *db, const char *what) {
     int code = db ? sqlite3_extended_errcode(db) : SQLITE_NOMEM;
-    bool is_systems = primary(code) == SQLITE_IOERR || primary(code) == SQLITE_CANTOPEN;
-    int number = is_systems ? sqlite3_system_errno(db) : 0;
+    int number =
+        primary(code) == SQLITE_CANTOPEN ? sqlite3_system_errno(db) : 0; /* of others, SQLite does not keep it */
     const char *words = db ? sqlite3_errmsg(db) : sqlite3_errstr(code);
     error->code = code;
     snprintf(error->text, sizeof error->text, "%.100s: %.100s%s%.40s", what, words, number ? ": " : "",
@@ -307,8 +307,8 @@ static bool is_of_text(sqlite3_stmt *statement, const char *sql) {
     return strncmp(text, sql, length) == 0 && is_blank(sql + length);
 }
 
-/* Where this text is kept; or else a place for it: an empty one, or that of the statement that was used longest ago, but
- * not by this borrower, who may have it in hand. NULL: there is none. */
+/* Where this text is kept; or else a place for it: an empty one, or that of the statement that was used longest ago.
+ * What this borrower has used may still be in its hands, and stays. NULL: there is no place. */
 static kept_statement *find_place(connection *its, const char *sql) {
     kept_statement *place = NULL;
     for (kept_statement *each = its->kept; each < its->kept + KOLK_SQLITE_KEPT; each++) {

@@ -7,11 +7,12 @@ strict="-pedantic -Wall -Wextra -Wconversion -Wshadow -Wcast-align -Wundef -Werr
 program=$(mktemp)
 trap 'rm -f "$program" "$program.said"' EXIT
 
-for header in include/kolk/*.h; do
+for header in include/kolk/*.h adapters/*/kolk/*.h; do
+  folder=-I${header%/kolk/*}
   for variant in "" -DKOLK_EXTERN -DKOLK_CHECKS=0 -ffreestanding; do
     for language in "$CC -std=c11 -x c" "$CC -std=c99 -x c" "$CXX -std=c++17 -x c++"; do
       echo "${header##*/} ${variant:-plain} ${language#* }"
-      printf '#include <%s>\n' "${header#include/}" "${header#include/}" | $language $strict $variant -c -o "$program" -
+      printf '#include <kolk/%s>\n' "${header##*/}" "${header##*/}" | $language $strict $folder $variant -c -o "$program" -
     done
   done
 done

@@ -1,12 +1,18 @@
 #!/bin/bash
 # Compilers and machines must say what the manuals print.
-#   headers   an example begins with #include <kolk/kolk.h> in the first column of a comment. It compiles without a warning. If it
+#   headers   an example begins with #include <kolk/...> in the first column of a comment. It compiles without a warning. If it
 #             has a main, it runs, and prints line by line what stands behind its printfs: // gone, or // in words: gone
+#             An adapter's header has one as well, which is linked with the adapter.
 #   README    each C block is a program of examples/, to the letter; the commands behind a $ in the block after it print the
 #             lines that follow them
-# Usage: CC=... printed.sh LIBRARY
+# Usage: CC=... printed.sh LIBRARY [ADAPTER ITS-LIBRARY ITS-OPTIONS]...
 set -euo pipefail
 library=$1
+declare -A adapters options
+for ((n = 2; n + 2 <= $#; n += 3)); do
+  adapters[${!n}]=${@:n+1:1}
+  options[${!n}]=${@:n+2:1}
+done
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 failed=0
@@ -23,27 +29,29 @@ check() { # NAME EXPECTED ACTUAL
 
 # ---- headers: header_N.c for the Nth example of a header ----
 
-for header in include/kolk/*.h; do
+for header in include/kolk/*.h "${!adapters[@]}"; do
+  [[ $header == *.h ]] || header=adapters/$header/kolk/$header.h
   name=$(basename "$header" .h)
   awk -v name="$folder/$name" '
-    /^ \*     #include <kolk\/kolk\.h>$/ { within = 1; file = name "_" ++n ".c" }
+    /^ \*     #include <kolk\/[a-z]*\.h>$/ && !within { within = 1; file = name "_" ++n ".c" }
     within && !/^ \*(     .*)?$/ { within = 0 }
     within { sub(/^ \*(     )?/, ""); print > file }' "$header"
 done
 for example in "$folder"/*.c; do
   name=$(basename "$example" .c)
-  flags=(-std=c11 -O2 -Wall -Wextra -Werror -Iinclude "$example")
+  adapter=${name%_*}
+  flags=(-std=c11 -O2 -Wall -Wextra -Werror -Iinclude "-Iadapters/$adapter" "$example")
   if ! grep -q 'int main(void)' "$example"; then
     "$CC" "${flags[@]}" -c -o "$folder/object"
     echo "$name, which has no main: ok"
     continue
   fi
-  "$CC" "${flags[@]}" "$library" -pthread -o "$folder/program"
+  "$CC" "${flags[@]}" ${adapters[$adapter]:+"${adapters[$adapter]}"} "$library" ${options[$adapter]:-} -pthread -o "$folder/program"
   expected=$(sed -n '/printf/s|.*// ||p' "$example" | sed 's/.*: //')
   [[ -n $expected ]] || { echo "$name: FAILED: it does not say what it prints"; failed=1; }
-  check "$name" "$expected" "$(${EMULATOR:-} "$folder/program")"
+  check "$name" "$expected" "$(cd "$folder" && ${EMULATOR:-} ./program)"
 done
-for header in pool slotmap bytemap queue shared resource; do
+for header in pool slotmap bytemap queue shared resource "${!adapters[@]}"; do
   [[ -e $folder/${header}_1.c ]] || { echo "$header.h: FAILED: no example is found in it"; failed=1; }
 done
 

@@ -282,8 +282,12 @@ static void test_no_memory(void **state) {
 int main(void) {
     END_IF_IT_HANGS();
     const struct CMUnitTest tests[] = {
-        TEST(test_a_writer_and_readers), TEST(test_descriptors),         TEST(test_given_back_twice),
-        TEST(test_what_is_left_ends),    TEST(test_statements_are_kept), TEST(test_one_statement),
+        TEST(test_a_writer_and_readers),
+        TEST(test_descriptors),
+        TEST(test_given_back_twice),
+        TEST(test_what_is_left_ends),
+        TEST(test_statements_are_kept),
+        TEST(test_one_statement),
         TEST(test_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

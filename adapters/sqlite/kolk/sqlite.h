@@ -29,7 +29,8 @@
  *     }
  *
  * Cost      that of the resource pool. A write begins a transaction: some microseconds. A new connection: 0.1 to 1 ms.
- *           Once in half a second of idleness, a look whether the file was replaced (stat).
+ *           After half a second of idleness, a look whether the file is still the one that was opened (stat): it may
+ *           be replaced while nothing is lent, together with its -wal and -shm.
  * Memory    SQLite's, and some 600 bytes a connection, which are SQLite's too (sqlite3_malloc).
  * Ownership the connection is the borrower's from read or write to give_back, with all of SQLite's functions; the
  *           statements of kolk_sqlite_prepare are the connection's. At give_back a transaction that is open is rolled
@@ -40,9 +41,9 @@
  * Deadline  one of all that a borrow waits for: its turn, opening the file, and the locks of other processes, also in
  *           SQLite's own functions. Waiting for a lock is trying again after pauses of 0.1 to 25 ms, by a busy handler.
  *           A statement that computes for long is not ended: that is sqlite3_interrupt.
- * Errors    borrow.error: SQLite's extended code, what was to be done, SQLite's words, and for the system's errors
- *           those too. After CORRUPT, NOTADB or IOERR a connection is destroyed at give_back, and the next borrower
- *           gets a new one. (It is seen if it was the last error, or that of a function below.)
+ * Errors    borrow.error: SQLite's extended code, what was to be done, and SQLite's words; the system's too, where a
+ *           file can't be opened. After CORRUPT, NOTADB or IOERR a connection is destroyed at give_back, and the next
+ *           borrower gets a new one. (It is seen if it was the last error, or that of a function below.)
  * Forks     a child borrows nothing, as kolk/resource.h says. It must not use the same file by SQLite at all if a
  *           connection was open when it was forked: SQLite remembers the locks of its process, and the child, which has
  *           them not, believes that they are its own. So fork first, or exec.

@@ -1,0 +1,406 @@
+// with: sqlite
+// link: -pthread
+/* The SQLite adapter in trouble: other processes that hold the file's locks or die with them, files that are none, that
+ * are cut off or replaced, a full disk, a fork. */
+#include "../help/test.h"
+
+#include "../help/child.h"
+#include "sqlite_test.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+
+typedef kolk_status borrow_function(kolk_sqlite *store, kolk_deadline deadline, kolk_sqlite_borrow *out);
+
+static kolk_status writes(kolk_sqlite *which, kolk_deadline deadline, kolk_sqlite_borrow *out) {
+    return kolk_sqlite_write(which, deadline, out);
+}
+
+static kolk_status reads(kolk_sqlite *which, kolk_deadline deadline, kolk_sqlite_borrow *out) {
+    return kolk_sqlite_read(which, deadline, out);
+}
+
+/* ---- Locks of others --------------------------------------------------------------------------------------------- */
+
+/* Never before the deadline; and not 50 ms after it, unless the machine is busy: so in one of some attempts. */
+static void assert_locked(borrow_function *borrow, const char *sentence) {
+    kolk_sqlite_borrow got;
+    int64_t took = INT64_MAX;
+    for (int n = 0; n < 20 && took > 150; n++) {
+        int64_t begin = now_ms();
+        assert_refused(borrow(&store, after(100), &got), KOLK_TIMEOUT, &got, SQLITE_BUSY, sentence);
+        took = now_ms() - begin;
+        assert_true(took >= 99);
+    }
+    if (took > 150) fail_msg("a borrow until in 100 ms took %" PRId64, took);
+    assert_refused(borrow(&store, KOLK_NOW, &got), KOLK_TIMEOUT, &got, SQLITE_BUSY, sentence);
+}
+
+static void test_another_process_writes(void **state) {
+    (void)state;
+    other its = begin_other();
+    open_store();
+    change("create table t(n); insert into t values (1)");
+    tell_other(&its, "begin immediate; insert into t values (2)");
+    assert_locked(writes, "begin immediate: database is locked");
+    assert_int_equal(read_number("select count(*) from t"), 1); /* no reader waits */
+    assert_int_equal(stats_of(&store.writer).created, 1);       /* the connection was no worse for it */
+
+    /* Outside of the transaction that a write begins with, SQLite's own functions wait too. */
+    tell_other(&its, "commit");
+    kolk_sqlite_borrow borrow = writer();
+    run(&borrow, "commit; pragma busy_timeout = 60000"); /* takes our handler's place until the next borrow */
+    tell_other(&its, "begin immediate; insert into t values (3)");
+    kolk_sqlite_until(&borrow, after(50));
+    int64_t begin = now_ms();
+    assert_false(kolk_sqlite_exec(&borrow, "insert into t values (4)"));
+    assert_true(now_ms() - begin >= 49);
+    assert_int_equal(borrow.error.code, SQLITE_BUSY);
+    assert_string_equal(borrow.error.text, "insert into t values (4): database is locked");
+    kolk_sqlite_until(&borrow, SOON);
+    send_other(&its, "commit");
+    run(&borrow, "insert into t values (4); pragma busy_timeout = 0");
+    kolk_sqlite_give_back(&borrow);
+    assert_int_equal(read_number("select count(*) from t"), 4);
+    send_other(&its, "begin immediate; insert into t values (5); with recursive r(n) as (select 1 union all select n + "
+                     "1 from r where n < 300000) select count(*) from r; commit");
+    nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
+    change("insert into t values (6)");
+    kolk_sqlite_deinit(&store);
+    end_other(&its, 0);
+}
+
+/* A file that is not in WAL mode yet: readers can be locked out, and to change it nobody may read it. In these places
+ * SQLite does not ask the busy handler. */
+static void test_another_process_without_wal(void **state) {
+    (void)state;
+    other its = begin_other();
+    tell_other(&its, "create table t(n); insert into t values (1)");
+    open_store();
+    tell_other(&its, "begin exclusive");
+    assert_locked(reads, "%s: database is locked");
+    assert_locked(writes, "%s: database is locked");
+    tell_other(&its, "commit; begin; select * from t");
+    assert_int_equal(read_number("select count(*) from t"), 1);
+    assert_locked(writes, "%s: database is locked");
+    send_other(&its, "with recursive r(n) as (select 1 union all select n + 1 from r where n < 300000) select count(*) "
+                     "from r; commit");
+    change("insert into t values (2)");
+    assert_int_equal(read_number("select count(*) from t"), 2); /* by the reader that there was */
+    assert_int_equal(stats_of(&store.readers).created, 1);
+    kolk_sqlite_deinit(&store);
+    end_other(&its, 0);
+}
+
+static void *kill_it(void *process) {
+    nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
+    kill(((const other *)process)->child, SIGKILL);
+    return NULL;
+}
+
+static void test_killed_with_the_lock(void **state) {
+    (void)state;
+    other its = begin_other();
+    pthread_t killer;
+    open_store();
+    change("create table t(n); insert into t values (1)");
+    tell_other(&its, "begin immediate; insert into t values (2)");
+    assert_int_equal(pthread_create(&killer, NULL, kill_it, &its), 0);
+    change("insert into t values (3)"); /* waits until it is dead */
+    assert_int_equal(pthread_join(killer, NULL), 0);
+    assert_int_equal(read_number("select sum(n) from t"), 4);
+    end_other(&its, SIGKILL);
+    kolk_sqlite_deinit(&store);
+}
+
+/* ---- Files that are none ----------------------------------------------------------------------------------------- */
+
+static void test_no_file(void **state) {
+    (void)state;
+    kolk_sqlite_borrow borrow;
+    open_store();
+    assert_refused(kolk_sqlite_read(&store, SOON, &borrow), KOLK_NOT_CREATED, &borrow, SQLITE_CANTOPEN,
+                   "%s: unable to open database file: No such file or directory");
+    change("create table t(n)");
+    assert_int_equal(read_number("select count(*) from t"), 0);
+    kolk_sqlite_deinit(&store);
+
+    kolk_sqlite_desc desc = {.path = "/tmp/no such folder/test.db"};
+    assert_int_equal(kolk_sqlite_init(&store, &desc), KOLK_OK);
+    assert_refused(kolk_sqlite_write(&store, SOON, &borrow), KOLK_NOT_CREATED, &borrow, SQLITE_CANTOPEN,
+                   "/tmp/no such folder/test.db: unable to open database file: No such file or directory");
+    kolk_sqlite_deinit(&store);
+    desc.path = ":memory:";
+    assert_int_equal(kolk_sqlite_init(&store, &desc), KOLK_OK);
+    assert_refused(kolk_sqlite_write(&store, SOON, &borrow), KOLK_NOT_CREATED, &borrow, 0,
+                   ":memory:: the journal mode is memory, and WAL is not possible");
+    kolk_sqlite_deinit(&store);
+    open_store_as(&(kolk_sqlite_desc){.setup = "pragma cache_size = 7; selct 1"});
+    assert_refused(kolk_sqlite_write(&store, SOON, &borrow), KOLK_NOT_CREATED, &borrow, SQLITE_ERROR,
+                   "%s: near \"selct\": syntax error");
+    kolk_sqlite_deinit(&store);
+}
+
+static void test_garbage(void **state) {
+    (void)state;
+    kolk_sqlite_borrow borrow;
+    char bytes[8192];
+    memset(bytes, 'x', sizeof bytes);
+    write_file(bytes, sizeof bytes);
+    open_store();
+    assert_refused(kolk_sqlite_read(&store, SOON, &borrow), KOLK_NOT_CREATED, &borrow, SQLITE_NOTADB,
+                   "%s: file is not a database");
+    assert_refused(kolk_sqlite_write(&store, SOON, &borrow), KOLK_NOT_CREATED, &borrow, SQLITE_NOTADB,
+                   "%s: file is not a database");
+    kolk_sqlite_deinit(&store);
+}
+
+#define MANY_ROWS                                                                                                      \
+    "create table t(n, text); with recursive r(n) as (select 1 union all select n + 1 from r where n < 500) insert "   \
+    "into t select n, hex(randomblob(100)) from r"
+
+/* The size of the file. */
+static long make_file_of_many_rows(void) {
+    struct stat its;
+    open_store();
+    change(MANY_ROWS);
+    kolk_sqlite_deinit(&store);
+    assert_int_equal(stat(path, &its), 0);
+    return (long)its.st_size;
+}
+
+static void test_a_file_that_is_cut_off(void **state) {
+    (void)state;
+    static const char words[] = "%s: database disk image is malformed";
+    kolk_sqlite_borrow borrow;
+    long size = make_file_of_many_rows();
+    open_store();
+    assert_int_equal(read_number("select count(*) from t"), 500);
+    assert_int_equal(truncate(path, size / 8192 * 4096), 0);
+    borrow = reader(); /* one that was there before */
+    assert_false(kolk_sqlite_exec(&borrow, "select sum(length(text)) from t"));
+    assert_int_equal(borrow.error.code & 0xff, SQLITE_CORRUPT);
+    kolk_sqlite_give_back(&borrow);
+    assert_int_equal(stats_of(&store.readers).unclean, 1);
+    assert_int_equal(kolk_sqlite_read(&store, SOON, &borrow), KOLK_NOT_CREATED);
+    assert_int_equal(borrow.error.code & 0xff, SQLITE_CORRUPT);
+    assert_refused(kolk_sqlite_write(&store, SOON, &borrow), KOLK_NOT_CREATED, &borrow, SQLITE_CORRUPT, words);
+    kolk_sqlite_deinit(&store);
+}
+
+static void make_damaged_file(void) {
+    long size = make_file_of_many_rows(), page = size / 8192 * 4096;
+    FILE *file = fopen(path, "r+");
+    assert_non_null(file);
+    assert_int_equal(fseek(file, page, SEEK_SET), 0);
+    for (int n = 0; n < 3 * 4096; n++) assert_int_equal(fputc('x', file), 'x');
+    assert_int_equal(fclose(file), 0);
+}
+
+/* However the borrower comes to know of it, the next one gets another connection. */
+static void test_a_damaged_file(void **state) {
+    (void)state;
+    static const char sum[] = "select sum(length(text)) from t";
+    make_damaged_file();
+    open_store();
+
+    kolk_sqlite_borrow borrow = reader();
+    assert_int_equal(sqlite3_step(kolk_sqlite_prepare(&borrow, sum)), SQLITE_CORRUPT);
+    kolk_sqlite_give_back(&borrow);
+    assert_int_equal(stats_of(&store.readers).unclean, 1);
+
+    borrow = reader();
+    assert_false(kolk_sqlite_exec(&borrow, sum));
+    assert_int_equal(borrow.error.code & 0xff, SQLITE_CORRUPT);
+    assert_string_equal(borrow.error.text, "select sum(length(text)) from t: database disk image is malformed");
+    assert_true(kolk_sqlite_exec(&borrow, "select 1")); /* and no error is the last */
+    kolk_sqlite_give_back(&borrow);
+    assert_int_equal(stats_of(&store.readers).unclean, 2);
+
+    borrow = reader();
+    assert_int_equal(sqlite3_exec(borrow.db, sum, NULL, NULL, NULL), SQLITE_CORRUPT); /* the last error */
+    kolk_sqlite_give_back(&borrow);
+    assert_int_equal(stats_of(&store.readers).unclean, 3);
+
+    borrow = reader(); /* the error of a statement, but not the last one */
+    sqlite3_stmt *left;
+    assert_int_equal(sqlite3_prepare_v2(borrow.db, sum, -1, &left, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_step(left), SQLITE_CORRUPT);
+    assert_int_equal(sqlite3_exec(borrow.db, "select 1", NULL, NULL, NULL), SQLITE_OK);
+    kolk_sqlite_give_back(&borrow);
+    assert_int_equal(stats_of(&store.readers).unclean, 4);
+
+    borrow = reader(); /* that of a statement that was prepared once more */
+    assert_int_equal(sqlite3_step(kolk_sqlite_prepare(&borrow, sum)), SQLITE_CORRUPT);
+    kolk_sqlite_prepare(&borrow, sum);
+    kolk_sqlite_give_back(&borrow);
+    assert_int_equal(stats_of(&store.readers).unclean, 5);
+
+    borrow = reader(); /* what is wrong with the words is not wrong with the file */
+    assert_false(kolk_sqlite_exec(&borrow, "selct"));
+    kolk_sqlite_give_back(&borrow);
+    assert_int_equal(read_number("select 1"), 1);
+    kolk_resource_stats stats = stats_of(&store.readers);
+    assert_int_equal(stats.unclean, 5);
+    assert_int_equal(stats.created, 6);
+
+    borrow = writer();
+    assert_false(kolk_sqlite_exec(&borrow, "delete from t where n > 0"));
+    assert_int_equal(borrow.error.code & 0xff, SQLITE_CORRUPT);
+    kolk_sqlite_give_back(&borrow);
+    assert_int_equal(stats_of(&store.writer).unclean, 1);
+    kolk_sqlite_deinit(&store);
+}
+
+static void test_a_file_that_is_replaced(void **state) {
+    (void)state;
+    char aside[80];
+    snprintf(aside, sizeof aside, "%s.aside", folder);
+    open_store_as(&(kolk_sqlite_desc){.pool.validate_after_ms = -1});
+    change("create table t(n); insert into t values (1)");
+    kolk_sqlite_deinit(&store);
+    assert_int_equal(rename(path, aside), 0);
+
+    open_store_as(&(kolk_sqlite_desc){.pool.validate_after_ms = -1});
+    change("create table t(n)");
+    assert_int_equal(read_number("select count(*) from t"), 0);
+    assert_int_equal(count_files(true), 3);   /* with -wal and -shm */
+    assert_int_equal(rename(aside, path), 0); /* somebody restores yesterday's */
+    assert_int_equal(read_number("select count(*) from t"), 1);
+    change("insert into t values (2)");
+    assert_int_equal(stats_of(&store.readers).invalid, 1);
+    assert_int_equal(stats_of(&store.writer).invalid, 1);
+    kolk_sqlite_deinit(&store);
+}
+
+/* ---- A full disk ------------------------------------------------------------------------------------------------- */
+
+/* Writes rows until it can't; then there is room again. Every row whose commit was well is there, and no other. */
+static void fill_the_disk(void (*make_room)(void), int code, const char *words) {
+    kolk_sqlite_borrow borrow;
+    int64_t rows = 0;
+    for (bool done = true; done && rows < 100000; rows += done) {
+        must(kolk_sqlite_write(&store, SOON, &borrow) == KOLK_OK, "write", &borrow);
+        done = kolk_sqlite_exec(&borrow, "insert into t values (hex(randomblob(5000)))") &&
+               kolk_sqlite_exec(&borrow, "commit");
+        kolk_sqlite_give_back(&borrow);
+    }
+    if ((borrow.error.code & 0xff) != code || !strstr(borrow.error.text, words))
+        fail_msg("it says %d: %s", borrow.error.code, borrow.error.text);
+    assert_true(rows > 0);
+    assert_int_equal(read_number("select count(*) from t"), rows);
+    assert_int_equal(stats_of(&store.writer).unclean, code == SQLITE_IOERR);
+    make_room();
+    change("insert into t values (hex(randomblob(5000)))");
+    assert_int_equal(read_number("select count(*) from t"), rows + 1);
+    borrow = reader();
+    sqlite3_stmt *check = kolk_sqlite_prepare(&borrow, "pragma integrity_check");
+    assert_int_equal(sqlite3_step(check), SQLITE_ROW);
+    assert_string_equal((const char *)sqlite3_column_text(check, 0), "ok");
+    kolk_sqlite_give_back(&borrow);
+    kolk_sqlite_deinit(&store);
+}
+
+static void set_largest_file(rlim_t size) {
+    struct rlimit limit;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    limit.rlim_cur = size;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
+static void lift_limit(void) {
+    struct rlimit limit;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    set_largest_file(limit.rlim_max);
+}
+
+static void test_files_are_limited(void **state) {
+    (void)state;
+    signal(SIGXFSZ, SIG_IGN);
+    open_store();
+    change("create table t(text)");
+    set_largest_file(300000);
+    fill_the_disk(lift_limit, SQLITE_IOERR, "disk I/O error");
+    signal(SIGXFSZ, SIG_DFL);
+}
+
+static int end_disk(void **state) {
+    umount2(folder, MNT_DETACH); /* of a test that failed */
+    return end_folder(state);
+}
+
+static char filler[80];
+
+static void remove_filler(void) {
+    assert_int_equal(unlink(filler), 0);
+}
+
+static void test_a_full_disk(void **state) {
+    (void)state;
+    if (mount("tmpfs", folder, "tmpfs", 0, "size=1m") != 0) {
+        print_message("left out: a full disk, as no tmpfs can be mounted here\n");
+        skip();
+    }
+    snprintf(filler, sizeof filler, "%s/filler", folder);
+    int fd = open(filler, O_CREAT | O_WRONLY, 0600);
+    assert_int_equal(posix_fallocate(fd, 0, 500000), 0);
+    close(fd);
+    open_store();
+    change("create table t(text)");
+    fill_the_disk(remove_filler, SQLITE_FULL, "database or disk is full");
+    assert_int_equal(umount(folder), 0);
+}
+
+/* ---- A fork ------------------------------------------------------------------------------------------------------ */
+
+static kolk_sqlite_borrow lent;
+
+static void live_in_child(void) {
+    kolk_sqlite_borrow borrow;
+    if (kolk_sqlite_read(&store, SOON, &borrow) != KOLK_FORKED || borrow.db) _exit(1);
+    if (kolk_sqlite_write(&store, SOON, &borrow) != KOLK_FORKED || !borrow.error.text[0]) _exit(2);
+    kolk_sqlite_give_back(&lent);
+    kolk_sqlite_deinit(&store);
+    if (kolk_sqlite_read(&store, SOON, &borrow) != KOLK_CLOSED) _exit(3);
+}
+
+static void test_fork(void **state) {
+    (void)state;
+    char said[200];
+    other its = begin_other();
+    open_store();
+    change("create table t(n)");
+    lent = writer();
+    run(&lent, "insert into t values (1)");
+    assert_int_equal(run_apart(live_in_child, said, sizeof said), 0);
+    assert_string_equal(said, "");
+    send_other(&its, "begin immediate"); /* it is locked still */
+    char done = 0;
+    assert_int_equal(read(its.from, &done, 1), 1);
+    assert_int_equal(done, 'n');
+    run(&lent, "insert into t values (2); commit");
+    kolk_sqlite_give_back(&lent);
+    assert_int_equal(read_number("select count(*) from t"), 2);
+    kolk_sqlite_deinit(&store);
+    end_other(&its, 0);
+}
+
+int main(void) {
+    END_IF_IT_HANGS();
+    const struct CMUnitTest tests[] = {
+        TEST(test_another_process_writes),
+        TEST(test_another_process_without_wal),
+        TEST(test_killed_with_the_lock),
+        TEST(test_no_file),
+        TEST(test_garbage),
+        TEST(test_a_file_that_is_cut_off),
+        TEST(test_a_damaged_file),
+        TEST(test_a_file_that_is_replaced),
+        TEST(test_files_are_limited),
+        cmocka_unit_test_setup_teardown(test_a_full_disk, begin_folder, end_disk),
+        TEST(test_fork),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
