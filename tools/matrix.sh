@@ -27,7 +27,7 @@ row() {
 
 row gcc "make test in full: -O2, checks on" env KOLK_TEST_EFFORT=full tools/test.sh
 export KOLK_TEST_EFFORT=quick KOLK_TEST_SCHEDULE_STEPS=100000
-once='^(model_queue|misuse|(test_)?cli_doctor|packaging_(exports|subdirectory|fetch_content|build_tree|installed|pkg_config))$'
+once='^(model_queue|misuse|(test_)?cli_doctor|packaging_(exports|subdirectory|fetch_content|build_tree|installed|pkg_config|adapters))$'
 row clang "-O2, checks on; headers, freestanding core" tools/preset.sh clang --exclude-regex "$once"
 row debug-asan "gcc Debug, AddressSanitizer, UndefinedBehaviorSanitizer" tools/preset.sh debug-asan --exclude-regex "$once"
 row clang-asan "clang Debug, AddressSanitizer, UndefinedBehaviorSanitizer" tools/preset.sh clang-asan --exclude-regex "$once|_chaos$"

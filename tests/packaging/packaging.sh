@@ -17,17 +17,36 @@ skip() {
   exit 77
 }
 
+program=tests/packaging/hello.c
+copy_project() {
+  mkdir -p "$work/our game"
+  cp tests/packaging/outside/CMakeLists.txt "$work/our game"
+  cp "$program" "$work/our game/hello.c"
+}
+
 # The outside project, built with kolk as a static and as a shared library, and run: outside HOW [CMAKE OPTIONS]
 outside() {
   local how=$1 kind needed
-  mkdir -p "$work/our game"
-  cp tests/packaging/outside/CMakeLists.txt tests/packaging/hello.c "$work/our game"
+  copy_project
   for kind in OFF ON; do
     cmake -S "$work/our game" -B "$work/build $kind" -DCMAKE_C_COMPILER="$CC" -DHOW="$how" -DBUILD_SHARED_LIBS=$kind "${@:2}"
     cmake --build "$work/build $kind"
     "$work/build $kind/hello"
     needed=$(readelf -d "$work/build $kind/hello" | grep -c 'NEEDED.*libkolk\.so' || true)
     [[ $kind$needed == OFF0 || $kind$needed == ON1 ]] || fail "BUILD_SHARED_LIBS=$kind, and libkolk.so is asked for $needed times."
+  done
+}
+
+# Calls a function for each adapter that was built, with its name, and with its program in `program`.
+each_adapter() {
+  local name
+  for program in tests/packaging/adapters/*.c; do
+    name=$(basename "$program" .c)
+    if [[ -e $build/adapters/libkolk-$name.a ]]; then
+      "$@" "$name"
+    else
+      echo "left out: the adapter $name"
+    fi
   done
 }
 
@@ -93,15 +112,47 @@ musl() {
 }
 
 exports() {
-  local abi soname others
+  local abi soname
   abi=$(sed -n 's/^#define KOLK_ABI *\([0-9]*\).*/\1/p' include/kolk/base.h)
   soname=$(readelf -d "$build/libkolk.so" | sed -n 's/.*SONAME.*\[\(.*\)\]/\1/p')
   [[ $soname == "libkolk.so.$abi" ]] || fail "The SONAME is $soname, not libkolk.so.$abi."
   nm -D --defined-only "$build/libkolk.so" | grep ' T kolk_' > /dev/null || fail "The shared library exports no kolk_ function."
-  others=$(nm -D --defined-only "$build/libkolk.so" | awk '$3 !~ /^kolk_/ { print $3 }')
-  [[ -z $others ]] || fail "The shared library also exports: $others"
-  others=$(nm -g --defined-only "$build/libkolk.a" | awk 'NF == 3 && $3 !~ /^(kolk_|__x86|_.stapsdt.base)/ { print $3 }')
-  [[ -z $others ]] || fail "The static library also defines: $others"
+  exports_only "$build/libkolk" '^kolk_' '^(kolk_|__x86|_.stapsdt.base)'
+  each_adapter adapter_exports
+}
+
+exports_only() { # LIBRARY NAMES-IN-SHARED NAMES-IN-STATIC
+  local others
+  others=$(nm -D --defined-only "$1.so" | awk -v names="$2" '$3 !~ names { print $3 }')
+  [[ -z $others ]] || fail "$1.so also exports: $others"
+  others=$(nm -g --defined-only "$1.a" | awk -v names="$3" 'NF == 3 && $3 !~ names { print $3 }')
+  [[ -z $others ]] || fail "$1.a also defines: $others"
+}
+
+adapter_exports() { exports_only "$build/adapters/libkolk-$1" "^kolk_$1_" "^(kolk_$1_|__x86)"; }
+
+# The adapters: of the build folder, installed, by pkg-config; and one that there is not.
+adapters() {
+  local at
+  install_and_move
+  at=$(dirname "$(find "$work/another prefix" -name kolk.pc)")
+  each_adapter use_adapter "$at"
+  copy_project
+  if cmake -S "$work/our game" -B "$work/build none" -DCMAKE_C_COMPILER="$CC" -DHOW=package -DADAPTER=telepathy \
+    -DCMAKE_PREFIX_PATH="$work/another prefix" 2> "$work/said"; then
+    fail "An adapter is found that there is not."
+  fi
+  grep -q 'The adapter telepathy is not installed' "$work/said" || fail "CMake does not say what is missing: $(cat "$work/said")"
+}
+
+use_adapter() { # FOLDER-OF-PC-FILES NAME
+  local from
+  for from in "-Dkolk_DIR=$build" "-DCMAKE_PREFIX_PATH=$work/another prefix"; do
+    rm -rf "$work/build OFF" "$work/build ON"
+    outside package -DADAPTER="$2" "$from"
+  done
+  eval "\"\$CC\" $program -o \"\$work/$2\" $(PKG_CONFIG_PATH=$1 pkg-config --cflags --libs "kolk-$2")"
+  LD_LIBRARY_PATH=$(dirname "$1") "$work/$2"
 }
 
 subdirectory() { inside subdirectory; }
