@@ -336,13 +336,11 @@ sqlite3_stmt *kolk_sqlite_prepare(kolk_sqlite_borrow *borrow, const char *sql) {
     kept_statement *place = find_place(its, sql);
     if (place && place->statement && is_of_text(place->statement, sql)) {
         note_result(its, sqlite3_reset(place->statement));
-        sqlite3_clear_bindings(place->statement);
         place->used = its->borrows;
         return place->statement;
     }
     sqlite3_stmt *statement = prepare_anew(borrow, sql);
     if (!statement || !place) return statement;
-    sqlite3_finalize(place->statement);
-    *place = (kept_statement){statement, its->borrows};
+    *place = (kept_statement){statement, its->borrows}; /* what was there is left, and so ends with the borrow */
     return statement;
 }

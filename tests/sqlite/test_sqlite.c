@@ -148,57 +148,66 @@ static void test_what_is_left_ends(void **state) {
     kolk_sqlite_deinit(&store);
 }
 
+/* Asks for these in their order, for one borrow. */
+static void use_statements(int from, int below, int but) {
+    kolk_sqlite_borrow borrow = reader();
+    for (int n = from; n < below; n++) {
+        char text[64];
+        snprintf(text, sizeof text, "select %d; \n", n);
+        if (n != but) assert_int_equal(number(&borrow, text), n);
+    }
+    kolk_sqlite_give_back(&borrow);
+}
+
+/* Does the connection have all of these, and no other? */
+static void assert_kept(int below, int but, int and) {
+    bool kept[KOLK_SQLITE_KEPT + 3] = {false};
+    kolk_sqlite_borrow borrow = reader();
+    for (sqlite3_stmt *each = NULL; (each = sqlite3_next_stmt(borrow.db, each));) {
+        int n = -1;
+        assert_int_equal(sscanf(sqlite3_sql(each), "select %d", &n), 1);
+        assert_in_range(n, 0, KOLK_SQLITE_KEPT + 2);
+        assert_false(kept[n]);
+        kept[n] = true;
+    }
+    kolk_sqlite_give_back(&borrow);
+    for (int n = 0; n < KOLK_SQLITE_KEPT + 3; n++)
+        if (kept[n] != ((n < below && n != but) || n == and)) fail_msg("statement %d", n);
+}
+
 static void test_statements_are_kept(void **state) {
     (void)state;
-    char text[64];
-    sqlite3_stmt *first[KOLK_SQLITE_KEPT + 2];
+    enum { MORE = KOLK_SQLITE_KEPT + 2 };
+    sqlite3_stmt *all[MORE];
     open_store_as(&(kolk_sqlite_desc){.pool.max = 1});
     change(TABLE);
     kolk_sqlite_borrow borrow = reader();
-    for (int n = 0; n < KOLK_SQLITE_KEPT + 2; n++) {
+    for (int n = 0; n < MORE; n++) {
+        char text[64];
         snprintf(text, sizeof text, "select %d;", n);
-        first[n] = kolk_sqlite_prepare(&borrow, text);
-        assert_non_null(first[n]);
+        all[n] = kolk_sqlite_prepare(&borrow, text);
     }
-    for (int n = 0; n < KOLK_SQLITE_KEPT + 2; n++) { /* none of them is gone while it is lent */
-        assert_int_equal(sqlite3_step(first[n]), SQLITE_ROW);
-        assert_int_equal(sqlite3_column_int(first[n], 0), n);
+    for (int n = 0; n < MORE; n++) { /* none of them is gone while it is lent */
+        assert_int_equal(sqlite3_step(all[n]), SQLITE_ROW);
+        assert_int_equal(sqlite3_column_int(all[n], 0), n);
     }
-    assert_ptr_equal(kolk_sqlite_prepare(&borrow, "select 0;"), first[0]);
-    assert_false(sqlite3_stmt_busy(first[0]));
+    assert_ptr_equal(kolk_sqlite_prepare(&borrow, "select 0;"), all[0]);
+    assert_false(sqlite3_stmt_busy(all[0]));
     kolk_sqlite_give_back(&borrow);
-
-    borrow = reader();
-    unsigned count = 0;
-    for (sqlite3_stmt *each = NULL; (each = sqlite3_next_stmt(borrow.db, each));) count++;
-    assert_int_equal(count, KOLK_SQLITE_KEPT);
-    for (int n = 0; n < KOLK_SQLITE_KEPT; n++) {
-        snprintf(text, sizeof text, "select %d; \n", n);
-        if (n != 3) assert_ptr_equal(kolk_sqlite_prepare(&borrow, text), first[n]);
-    }
-    kolk_sqlite_give_back(&borrow);
+    assert_kept(KOLK_SQLITE_KEPT, -1, -1);
 
     /* The one that was used longest ago makes room. A statement that can't be prepared makes none. */
+    use_statements(0, KOLK_SQLITE_KEPT, 3);
+    use_statements(3, 4, -1);
+    use_statements(0, KOLK_SQLITE_KEPT, 7);
     borrow = reader();
     assert_null(kolk_sqlite_prepare(&borrow, "select n from nowhere"));
     assert_string_equal(borrow.error.text, "select n from nowhere: no such table: nowhere");
     assert_int_equal(borrow.error.code, SQLITE_ERROR);
-    assert_ptr_equal(kolk_sqlite_prepare(&borrow, "select 3;"), first[3]);
     kolk_sqlite_give_back(&borrow);
-    borrow = reader();
-    for (int n = 0; n < KOLK_SQLITE_KEPT; n++) {
-        snprintf(text, sizeof text, "select %d;", n);
-        if (n != 7) assert_ptr_equal(kolk_sqlite_prepare(&borrow, text), first[n]);
-    }
-    kolk_sqlite_give_back(&borrow);
-    borrow = reader();
-    assert_int_equal(number(&borrow, "select 1000"), 1000);
-    for (int n = 0; n < KOLK_SQLITE_KEPT; n++) {
-        snprintf(text, sizeof text, "select %d;", n);
-        if (n != 7) assert_ptr_equal(kolk_sqlite_prepare(&borrow, text), first[n]);
-    }
-    assert_int_equal(sqlite3_step(kolk_sqlite_prepare(&borrow, "select 7;")), SQLITE_ROW);
-    kolk_sqlite_give_back(&borrow);
+    assert_kept(KOLK_SQLITE_KEPT, -1, -1);
+    use_statements(MORE, MORE + 1, -1);
+    assert_kept(KOLK_SQLITE_KEPT, 7, MORE);
     kolk_sqlite_deinit(&store);
 }
 

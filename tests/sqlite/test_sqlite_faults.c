@@ -1,5 +1,5 @@
 // with: sqlite
-// link: -pthread
+// link: -pthread -Wl,--wrap=nanosleep
 /* The SQLite adapter in trouble: other processes that hold the file's locks or die with them, files that are none, that
  * are cut off or replaced, a full disk, a fork. */
 #include "../help/test.h"
@@ -38,6 +38,39 @@ static void assert_locked(borrow_function *borrow, const char *sentence) {
     assert_refused(borrow(&store, KOLK_NOW, &got), KOLK_TIMEOUT, &got, SQLITE_BUSY, sentence);
 }
 
+static kolk_deadline last; /* where it is not 0, sleeps past it are counted */
+static unsigned too_long;
+
+int __real_nanosleep(const struct timespec *pause, struct timespec *left);
+int __wrap_nanosleep(const struct timespec *pause, struct timespec *left);
+
+int __wrap_nanosleep(const struct timespec *pause, struct timespec *left) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    int64_t end = ((int64_t)now.tv_sec + pause->tv_sec) * 1000000000 + now.tv_nsec + pause->tv_nsec;
+    if (last.ns && end > last.ns + 1000000) too_long++;
+    return __real_nanosleep(pause, left);
+}
+
+/* The thread may be interrupted just before it sleeps, but not most of the times. */
+static void test_no_sleep_past_the_deadline(void **state) {
+    (void)state;
+    kolk_sqlite_borrow borrow;
+    other its = begin_other();
+    open_store();
+    change("create table t(n)");
+    tell_other(&its, "begin immediate");
+    too_long = 0;
+    for (int n = 0; n < 5; n++) {
+        last = after(40);
+        assert_int_equal(kolk_sqlite_write(&store, last, &borrow), KOLK_TIMEOUT);
+        last.ns = 0;
+    }
+    assert_true(too_long < 3);
+    kolk_sqlite_deinit(&store);
+    end_other(&its, 0);
+}
+
 static void test_another_process_writes(void **state) {
     (void)state;
     other its = begin_other();
@@ -72,8 +105,7 @@ static void test_another_process_writes(void **state) {
     end_other(&its, 0);
 }
 
-/* A file that is not in WAL mode yet: readers can be locked out, and to change it nobody may read it. In these places
- * SQLite does not ask the busy handler. */
+/* A file that is not in WAL mode yet: readers can be locked out, and to change it nobody else may use it. */
 static void test_another_process_without_wal(void **state) {
     (void)state;
     other its = begin_other();
@@ -85,6 +117,8 @@ static void test_another_process_without_wal(void **state) {
     tell_other(&its, "commit; begin; select * from t");
     assert_int_equal(read_number("select count(*) from t"), 1);
     assert_locked(writes, "%s: database is locked");
+    tell_other(&its, "commit; begin immediate");
+    assert_locked(writes, "%s: database is locked"); /* here SQLite does not ask the busy handler */
     send_other(&its, "with recursive r(n) as (select 1 union all select n + 1 from r where n < 300000) select count(*) "
                      "from r; commit");
     change("insert into t values (2)");
@@ -232,19 +266,26 @@ static void test_a_damaged_file(void **state) {
     kolk_sqlite_give_back(&borrow);
     assert_int_equal(stats_of(&store.readers).unclean, 4);
 
-    borrow = reader(); /* that of a statement that was prepared once more */
+    borrow = reader(); /* that of a statement that is kept */
     assert_int_equal(sqlite3_step(kolk_sqlite_prepare(&borrow, sum)), SQLITE_CORRUPT);
-    kolk_sqlite_prepare(&borrow, sum);
+    assert_int_equal(sqlite3_exec(borrow.db, "select 1", NULL, NULL, NULL), SQLITE_OK);
     kolk_sqlite_give_back(&borrow);
     assert_int_equal(stats_of(&store.readers).unclean, 5);
+
+    borrow = reader(); /* that of a statement that was asked for once more */
+    assert_int_equal(sqlite3_step(kolk_sqlite_prepare(&borrow, sum)), SQLITE_CORRUPT);
+    kolk_sqlite_prepare(&borrow, sum);
+    assert_int_equal(sqlite3_exec(borrow.db, "select 1", NULL, NULL, NULL), SQLITE_OK);
+    kolk_sqlite_give_back(&borrow);
+    assert_int_equal(stats_of(&store.readers).unclean, 6);
 
     borrow = reader(); /* what is wrong with the words is not wrong with the file */
     assert_false(kolk_sqlite_exec(&borrow, "selct"));
     kolk_sqlite_give_back(&borrow);
     assert_int_equal(read_number("select 1"), 1);
     kolk_resource_stats stats = stats_of(&store.readers);
-    assert_int_equal(stats.unclean, 5);
-    assert_int_equal(stats.created, 6);
+    assert_int_equal(stats.unclean, 6);
+    assert_int_equal(stats.created, 7);
 
     borrow = writer();
     assert_false(kolk_sqlite_exec(&borrow, "delete from t where n > 0"));
@@ -390,6 +431,7 @@ static void test_fork(void **state) {
 int main(void) {
     END_IF_IT_HANGS();
     const struct CMUnitTest tests[] = {
+        TEST(test_no_sleep_past_the_deadline),
         TEST(test_another_process_writes),
         TEST(test_another_process_without_wal),
         TEST(test_killed_with_the_lock),
