@@ -1,6 +1,6 @@
 // with: sqlite
-/* Short links with counters, in one SQLite file and without a server. Many threads look links up at the same time. Those
- * that count a visit wait for each other, first come, first served; none tries again and again. */
+/* Short links with counters, in one SQLite file and without a server. Many threads look links up at the same time. A
+ * thread that counts a visit waits for its turn: first come, first served, and none tries again and again. */
 #define _POSIX_C_SOURCE 200809L
 #include <kolk/kolk.h>
 #include <kolk/sqlite.h>

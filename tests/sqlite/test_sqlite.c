@@ -106,6 +106,26 @@ static void test_given_back_twice(void **state) {
     kolk_sqlite_deinit(&store);
 }
 
+/* And not the adapter, though it is what calls kolk_resource_borrow. */
+static void test_the_borrower_is_named(void **state) {
+    (void)state;
+    notes taken;
+    kolk_sqlite_borrow borrow;
+    open_store_as(&(kolk_sqlite_desc){.pool.debug = "sites"});
+    assert_int_equal(kolk_sqlite_write(&store, SOON, &borrow), KOLK_OK);
+    begin_notes(&taken);
+    assert_int_equal(kolk_resource_pool_close(&store.writer, KOLK_NOW), KOLK_TIMEOUT);
+    assert_int_equal(taken.count, 1);
+    assert_int_equal(taken.last.rule, KOLK_LEAK);
+    assert_in_range((uintptr_t)taken.last.alloc_site, (uintptr_t)test_the_borrower_is_named,
+                    (uintptr_t)test_the_borrower_is_named + 4000);
+    kolk_sqlite_give_back(&borrow); /* destroyed, as the pool is closed */
+    assert_int_equal(taken.count, 2);
+    assert_non_null(strstr(taken.sentence, "is given back now"));
+    assert_int_equal(kolk_sqlite_write(&store, SOON, &borrow), KOLK_CLOSED);
+    kolk_sqlite_deinit(&store);
+}
+
 /* ---- What is left of a borrow ------------------------------------------------------------------------------------ */
 
 static void test_what_is_left_ends(void **state) {
@@ -291,13 +311,9 @@ static void test_no_memory(void **state) {
 int main(void) {
     END_IF_IT_HANGS();
     const struct CMUnitTest tests[] = {
-        TEST(test_a_writer_and_readers),
-        TEST(test_descriptors),
-        TEST(test_given_back_twice),
-        TEST(test_what_is_left_ends),
-        TEST(test_statements_are_kept),
-        TEST(test_one_statement),
-        TEST(test_no_memory),
+        TEST(test_a_writer_and_readers),  TEST(test_descriptors),       TEST(test_given_back_twice),
+        TEST(test_the_borrower_is_named), TEST(test_what_is_left_ends), TEST(test_statements_are_kept),
+        TEST(test_one_statement),         TEST(test_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

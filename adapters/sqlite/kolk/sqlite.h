@@ -28,7 +28,8 @@
  *         kolk_sqlite_deinit(&visits);
  *     }
  *
- * Cost      that of the resource pool. A write begins a transaction: some microseconds. A new connection: 0.1 to 1 ms.
+ * Cost      for a reader that is at hand, the resource pool's: 0.2 us a borrow. A write begins a transaction and ends it:
+ *           5 us, without what it waits for. A new connection: 30 us, and more where there are many tables.
  *           After half a second of idleness, a look whether the file is still the one that was opened (stat): it may
  *           be replaced while nothing is lent, together with its -wal and -shm.
  * Memory    SQLite's, and some 600 bytes a connection, which are SQLite's too (sqlite3_malloc).
@@ -140,21 +141,23 @@ static inline kolk_status kolk_sqlite_init(kolk_sqlite *store, const kolk_sqlite
     return kolk_sqlite_begin(store, desc, sizeof *store, KOLK_ABI);
 }
 
-static inline kolk_status kolk_sqlite_read(kolk_sqlite *store, kolk_deadline deadline, kolk_sqlite_borrow *out) {
+static KOLK_ALWAYS_INLINE kolk_status kolk_sqlite_read(kolk_sqlite *store, kolk_deadline deadline,
+                                                       kolk_sqlite_borrow *out) {
     kolk_borrow_desc desc = {NULL, deadline, NULL};
     kolk_borrow borrowed;
     kolk_status status = kolk_resource_borrow(&store->readers, &desc, &borrowed);
     return kolk_sqlite_lend(&store->readers, status, &borrowed, deadline, out);
 }
 
-static inline kolk_status kolk_sqlite_write(kolk_sqlite *store, kolk_deadline deadline, kolk_sqlite_borrow *out) {
+static KOLK_ALWAYS_INLINE kolk_status kolk_sqlite_write(kolk_sqlite *store, kolk_deadline deadline,
+                                                        kolk_sqlite_borrow *out) {
     kolk_borrow_desc desc = {NULL, deadline, NULL};
     kolk_borrow borrowed;
     kolk_status status = kolk_resource_borrow(&store->writer, &desc, &borrowed);
     return kolk_sqlite_lend(&store->writer, status, &borrowed, deadline, out);
 }
 
-static inline void kolk_sqlite_give_back(kolk_sqlite_borrow *borrow) {
+static KOLK_ALWAYS_INLINE void kolk_sqlite_give_back(kolk_sqlite_borrow *borrow) {
     kolk_borrow ended;
     ended.resource = borrow->connection;
     ended.handle = borrow->handle;
@@ -163,7 +166,7 @@ static inline void kolk_sqlite_give_back(kolk_sqlite_borrow *borrow) {
     if (borrow->pool) kolk_resource_give_back(borrow->pool, &ended);
 }
 
-static inline void kolk_sqlite_discard(kolk_sqlite_borrow *borrow) {
+static KOLK_ALWAYS_INLINE void kolk_sqlite_discard(kolk_sqlite_borrow *borrow) {
     kolk_borrow ended;
     ended.resource = borrow->connection;
     ended.handle = borrow->handle;
