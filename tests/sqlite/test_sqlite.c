@@ -243,6 +243,9 @@ static void test_one_statement(void **state) {
         assert_null(kolk_sqlite_prepare(&borrow, wrong[n]));
         assert_string_equal(borrow.error.text, text);
         assert_int_equal(borrow.error.code, SQLITE_MISUSE);
+        assert_int_equal(sqlite3_bind_int(NULL, 1, 1), SQLITE_MISUSE); /* so one look at step is enough */
+        assert_int_equal(sqlite3_step(NULL), SQLITE_MISUSE);
+        assert_null(sqlite3_column_text(NULL, 0));
     }
     assert_null(sqlite3_next_stmt(borrow.db, NULL));
     sqlite3_stmt *statement = kolk_sqlite_prepare(&borrow, "select 1");

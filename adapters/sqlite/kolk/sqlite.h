@@ -28,8 +28,8 @@
  *         kolk_sqlite_deinit(&visits);
  *     }
  *
- * Cost      for a reader that is at hand, the resource pool's: 0.2 us a borrow. A write begins a transaction and ends it:
- *           5 us, without what it waits for. A new connection: 30 us, and more where there are many tables.
+ * Cost      a reader that is at hand: that of the resource pool, 0.2 us. A write, which begins a transaction and ends
+ *           it: 5 us, without what it waits for. A new connection: 30 us, and more where there are many tables.
  *           After half a second of idleness, a look whether the file is still the one that was opened (stat): it may
  *           be replaced while nothing is lent, together with its -wal and -shm.
  * Memory    SQLite's, and some 600 bytes a connection, which are SQLite's too (sqlite3_malloc).
@@ -46,8 +46,8 @@
  *           file can't be opened. After CORRUPT, NOTADB or IOERR a connection is destroyed at give_back, and the next
  *           borrower gets a new one. (It is seen if it was the last error, or that of a function below.)
  * Forks     a child borrows nothing, as kolk/resource.h says. It must not use the same file by SQLite at all if a
- *           connection was open when it was forked: SQLite remembers the locks of its process, and the child, which has
- *           them not, believes that they are its own. So fork first, or exec.
+ *           connection was open when it was forked: SQLite remembers the locks of its process, and the child, which
+ *           does not have them, believes that they are its own. So fork first, or exec.
  * Design    kolk/resource.h: two pools, since one writer and many readers are two limits; adapters/sqlite/sqlite.c.
  */
 #ifndef KOLK_SQLITE_H
