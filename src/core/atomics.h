@@ -134,15 +134,18 @@ static inline uint64_t kolk_as_64(uint64_t value) {
     return value;
 }
 
-static inline int64_t kolk_as_signed_64(uint64_t value) {
+static inline int64_t kolk_as_signed(uint64_t value) {
     return (int64_t)value;
 }
 
 /* Gives the result the atomic's type; other types don't compile. It is a call, so that dropping the result gives no
  * warning. */
 #define KOLK_TYPED(at, result)                                                                                         \
-    (_Generic(*(at), uint8_t : kolk_as_8, uint32_t : kolk_as_32, uint64_t : kolk_as_64, int64_t : kolk_as_signed_64)(   \
-        result))
+    (_Generic(*(at), uint8_t                                                                                           \
+              : kolk_as_8, uint32_t                                                                                    \
+              : kolk_as_32, uint64_t                                                                                   \
+              : kolk_as_64, int64_t                                                                                    \
+              : kolk_as_signed)(result))
 #define KOLK_UPDATE(verb, what, at, value, order)                                                                      \
     KOLK_TYPED(at, kolk_scheduled_update((at), sizeof *(at), (uint64_t)(value), KOLK_PLACE(verb, what, order)))
 

@@ -1,6 +1,6 @@
 // link: -Wl,--wrap=kolk_memory_reserve,--wrap=kolk_memory_commit,--wrap=kolk_memory_release,--wrap=kolk_thread
-/* resource_schedule.h: what the scheduled tests of the resource pool share: pools that begin each schedule alike, threads
- * that are told apart, and what must be so at the end of all of them. */
+/* resource_schedule.h: what the scheduled tests of the resource pool share: pools that begin each schedule alike,
+ * threads that are told apart, and what must be so at the end of each schedule. */
 #ifndef TESTS_RESOURCE_SCHEDULE_H
 #define TESTS_RESOURCE_SCHEDULE_H
 

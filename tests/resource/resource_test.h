@@ -1,8 +1,8 @@
 /* resource_test.h: a factory for resource pools whose functions do what a script says, count what they do, and notice
  * what a pool must never do: destroy twice, use what is destroyed or lent, make more than it may.
  *
- * Include test.h or schedule.h first. A scheduled test says before what INSIST is, and what happens in the middle of each
- * function (IN_FUNCTION), so that others run meanwhile. */
+ * A scheduled test says before it includes this what INSIST is, and what happens in the middle of each function
+ * (IN_FUNCTION), so that others run meanwhile. */
 #ifndef TESTS_RESOURCE_TEST_H
 #define TESTS_RESOURCE_TEST_H
 

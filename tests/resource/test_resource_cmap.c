@@ -358,6 +358,64 @@ static void test_served_after_a_failed_create(void **state) {
     end();
 }
 
+/* Where one has no use for what comes back, as it waits for another key and may not make one yet, the next gets it. */
+static void test_nobody_is_in_the_way(void **state) {
+    (void)state;
+    borrower makes = {.key = "a"}, first = {.key = "b"}, second = {.key = NULL};
+    make((kolk_resource_pool_desc){.max = 3, .max_creating = 1});
+    has_threads = true;
+    kolk_borrow one = check_out();
+    f.hangs[CREATE] = 1;
+    start(&makes, check_out_only);
+    until_creating(1);
+    start(&first, check_out_only);
+    until_waiting(1);
+    start(&second, check_out_only);
+    until_waiting(2);
+    check_in(&one);
+    join(&second);
+    assert_int_equal(number_of(&second.borrow), 1);
+    assert_int_equal(stats_of(&pool).waiting, 1);
+    __atomic_store_n(&f.hangs[CREATE], 0, __ATOMIC_SEQ_CST);
+    join(&makes);
+    join(&first);
+    check_in(&makes.borrow);
+    check_in(&first.borrow);
+    check_in(&second.borrow);
+    end();
+}
+
+/* One whose resource has proved dead has had its turn: it waits for another in front of those who came later. */
+static void test_dead_one_does_not_cost_the_turn(void **state) {
+    (void)state;
+    borrower makes = {.key = "a"}, unlucky = {.key = NULL}, later = {.key = NULL};
+    make((kolk_resource_pool_desc){.max = 3, .max_creating = 1, .validate = validate_thing, .validate_after_ms = -1});
+    has_threads = true;
+    kolk_borrow one = check_out();
+    check_in(&one);
+    script_failures(&f, VALIDATE, 1);
+    f.hangs[VALIDATE] = f.hangs[CREATE] = 1;
+    start(&unlucky, check_out_only);
+    while (NUMBER(f.calls[VALIDATE]) == 0) nap();
+    start(&makes, check_out_only);
+    until_creating(1);
+    start(&later, check_out_only);
+    until_waiting(1);
+    __atomic_store_n(&f.hangs[VALIDATE], 0, __ATOMIC_SEQ_CST);
+    until_waiting(2);
+    __atomic_store_n(&f.hangs[CREATE], 0, __ATOMIC_SEQ_CST);
+    join(&makes);
+    join(&unlucky);
+    join(&later);
+    assert_int_equal(number_of(&makes.borrow), 2);
+    assert_int_equal(number_of(&unlucky.borrow), 3);
+    assert_int_equal(number_of(&later.borrow), 4);
+    check_in(&makes.borrow);
+    check_in(&unlucky.borrow);
+    check_in(&later.borrow);
+    end();
+}
+
 /* ---- Clear and close --------------------------------------------------------------------------------------------- */
 
 /* pool-clear-interrupting-pending-connections, with this pool's manners: what is being made at the time of the clear is
@@ -539,6 +597,8 @@ int main(void) {
         cmocka_unit_test_teardown(test_returned_while_connecting, tear_down),
         cmocka_unit_test_teardown(test_connecting_timeout, tear_down),
         cmocka_unit_test_teardown(test_served_after_a_failed_create, tear_down),
+        cmocka_unit_test_teardown(test_nobody_is_in_the_way, tear_down),
+        cmocka_unit_test_teardown(test_dead_one_does_not_cost_the_turn, tear_down),
         cmocka_unit_test_teardown(test_clear_while_connecting, tear_down),
         cmocka_unit_test_teardown(test_clear, tear_down),
         cmocka_unit_test_teardown(test_clear_keeps_the_line, tear_down),

@@ -1,6 +1,6 @@
 /* Random operations on a resource pool by one thread, on a scripted clock, beside a model that says what each must do:
- * what a borrow answers and which resource it gets, which functions are called for which resource and in which order, why
- * each is destroyed, what is reported, and all statistics. While a borrow waits, others give back, resume, resize or
+ * what a borrow answers and which resource it gets, which functions are called for which resource and in which order,
+ * why each is destroyed, what is reported, and all statistics. While a borrow waits, others give back, resume, resize or
  * close. KOLK_TEST_SEED and KOLK_TEST_OPS (operations in total) may be set in the environment. */
 #include "../help/threads.h"
 
@@ -580,6 +580,23 @@ static void pass_time(void) {
     if (to > clock_ns) clock_ns = to;
 }
 
+/* A key that nothing uses is gone, but for "". */
+static void compare_keys(void) {
+    const kolk_resource_inside *inside = m.pool.inside;
+    uint32_t count = 0;
+    for (uint32_t list = 0; list < KEY_LISTS; list++) {
+        for (const resource_key *key = inside->lists[list]; key; key = key->next) {
+            uint32_t users = key == inside->no_key;
+            for (uint32_t i = 0; i < m.count; i++) users += strcmp(m.there[i]->key, key->text) == 0;
+            assert_int_equal(key->users, users);
+            assert_true(users > 0);
+            assert_int_equal(key->making, 0);
+            count++;
+        }
+    }
+    assert_int_equal(kolk_pool_count(&inside->keys), count);
+}
+
 static void compare(void) {
     kolk_resource_stats stats = stats_of(&m.pool);
     assert_true(kolk_resource_pool_is_valid(&m.pool));
@@ -596,6 +613,7 @@ static void compare(void) {
     assert_int_equal(stats.create.count, stats.created);
     assert_memory_equal(&stats, &m.stats, offsetof(kolk_resource_stats, wait));
     assert_int_equal(m.f.there, m.count);
+    compare_keys();
 }
 
 static void step(void) {

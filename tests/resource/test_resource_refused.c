@@ -28,10 +28,12 @@ int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, v
 static kolk_resource_pool pool;
 static factory f;
 
+/* A housekeeper has something to do. */
 static kolk_status init_it(uint32_t max, bool no_housekeeper) {
     memset(&f, 0, sizeof f);
-    kolk_resource_pool_desc desc =
-        factory_desc(&f, (kolk_resource_pool_desc){.name = "refused", .max = max, .no_housekeeper = no_housekeeper});
+    kolk_resource_pool_desc desc = factory_desc(
+        &f, (kolk_resource_pool_desc){
+                .name = "refused", .max = max, .min_idle = !no_housekeeper, .no_housekeeper = no_housekeeper});
     memset(&pool, 'x', sizeof pool);
     return kolk_resource_pool_init(&pool, &desc);
 }
@@ -69,6 +71,13 @@ static void test_init(void **state) {
     check_init(true, false);
 }
 
+static factory of_first;
+
+/* The housekeeper has done its work. */
+static void until_kept(const kolk_resource_pool *kept) {
+    while (stats_of(kept).idle == 0) nap();
+}
+
 static void test_no_thread(void **state) {
     (void)state;
     assert_int_equal(init_it(1, false), KOLK_OK); /* the system keeps the stack of a thread that has ended */
@@ -86,13 +95,16 @@ static void test_no_thread(void **state) {
     assert_int_equal(threads_asked_for, 3);
     end_it();
     refuses_threads = false;
-    assert_int_equal(init_it(1, false), KOLK_OK);
-    kolk_resource_pool first = pool;
+    kolk_resource_pool first;
+    make_resources(&first, &of_first, (kolk_resource_pool_desc){.name = "first", .min_idle = 1});
+    until_kept(&first);
     refuses_threads = true; /* one thread does for all */
     assert_int_equal(init_it(1, false), KOLK_OK);
+    until_kept(&pool);
     end_it();
     refuses_threads = false;
     kolk_resource_pool_deinit(&first);
+    assert_int_equal(of_first.there, 0);
 }
 
 /* ---- Borrows ----------------------------------------------------------------------------------------------------- */

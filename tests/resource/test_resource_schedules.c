@@ -1,6 +1,6 @@
 // define: KOLK_SCHEDULED=1
-/* The resource pool through every order of the steps of two or three threads with a few preemptions and a surprise, then
- * through random ones. schedule.h says what that means. The pool's functions have steps too, so that the others go
+/* The resource pool through every order of the steps of two or three threads with a few preemptions and a surprise,
+ * then through random ones. schedule.h says what that means. The pool's functions have steps too, so that the others go
  * on in the middle of them.
  *
  * In each schedule: never more than max of them are there and never more than max_creating are made (the factory sees
@@ -117,8 +117,8 @@ static void evict_all_by_one(void *context) {
 
 /* ---- Runs -------------------------------------------------------------------------------------------------------- */
 
-/* All with a surprise and, of two threads, up to 3 preemptions, of three up to 2; then random ones. A part of the work is
- * all with one preemption less. */
+/* All with a surprise and up to 3 preemptions of two threads, 2 of three; then random ones. A part of the work is all
+ * with one preemption less. */
 static void run(const char *name, const setting *with, void (*first)(void *), void (*second)(void *),
                 void (*third)(void *)) {
     how = with;
