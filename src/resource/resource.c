@@ -175,8 +175,9 @@ static void lend_entry(resource_request *me, resource_entry *entry) {
     me->out->handle = kolk_handle_make(entry->borrows, kolk_entry_slot(pool, entry), pool->tag);
 }
 
-/* Makes the entry fit to be lent. One that was made just now is not validated: else a validate that always says no would
- * make and destroy without an end. False: it is gone; *status is why there can't be another, or KOLK_OK. */
+/* Makes the entry fit to be lent. One that was made just now is not validated: else, with a validate that always says
+ * no, one would be made and destroyed after the other without an end. False: it is gone; *status is why there can't be
+ * another, or KOLK_OK. */
 static bool make_fit(resource_request *me, resource_entry *entry, kolk_status *status) {
     kolk_resource_inside *pool = me->pool;
     bool is_new = entry->state == RESOURCE_MAKING;

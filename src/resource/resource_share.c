@@ -244,7 +244,6 @@ static void note_created(kolk_resource_inside *pool, resource_entry *entry, int6
 bool kolk_entry_create(kolk_resource_inside *pool, resource_entry *entry, kolk_deadline deadline, kolk_error *error) {
     KOLK_ASSERT(entry->state == RESOURCE_MAKING);
     if (entry->replaces) destroy_resource(pool, entry, END_REPLACED);
-    entry->replaces = false;
     bool fails = kolk_settings_fail(&pool->settings, ++pool->create_calls);
     kolk_resource_unlock(pool);
     int64_t begin = kolk_now_ns();
