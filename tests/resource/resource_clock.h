@@ -1,6 +1,6 @@
 // link: -Wl,--wrap=kolk_now_ns,--wrap=kolk_wait
-/* resource_clock.h: a clock that goes only when the test says so, or a function of the factory takes its time; and sleep
- * that takes none: the one thread of such a test finds in `meanwhile` what others do while it sleeps. */
+/* resource_clock.h: a clock that goes only when the test says so, or a function of the factory takes its time; and
+ * sleep that takes none: the one thread of such a test finds in `meanwhile` what others do while it sleeps. */
 #ifndef TESTS_RESOURCE_CLOCK_H
 #define TESTS_RESOURCE_CLOCK_H
 

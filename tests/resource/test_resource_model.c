@@ -1,7 +1,7 @@
 /* Random operations on a resource pool by one thread, on a scripted clock, beside a model that says what each must do:
  * what a borrow answers and which resource it gets, which functions are called for which resource and in which order,
- * why each is destroyed, what is reported, and all statistics. While a borrow waits, others give back, resume, resize or
- * close. KOLK_TEST_SEED and KOLK_TEST_OPS (operations in total) may be set in the environment. */
+ * why each is destroyed, what is reported, and all statistics. While a borrow waits, others give back, resume, resize
+ * or close. KOLK_TEST_SEED and KOLK_TEST_OPS (operations in total) may be set in the environment. */
 #include "../help/threads.h"
 
 #include "resource/resource_inside.h"
