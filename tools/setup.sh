@@ -58,6 +58,8 @@ need_bench() {
   need libconcurrentqueue-dev header concurrentqueue/blockingconcurrentqueue.h
   need libtbb-dev header tbb/concurrent_queue.h
   need libglib2.0-dev pkg-config --exists glib-2.0
+  need libaprutil1-dev pkg-config --exists apr-util-1
+  need libzdb-dev pkg-config --exists zdb
 }
 
 need_fuzz() {

@@ -1,0 +1,144 @@
+/* resource.cc: kolk_resource_pool beside apr_reslist, libzdb on SQLite, and a mutex with a list. Usage: resource
+ * [WORKLOAD...], by default all. Prints CSV: nanoseconds, medians of rounds in which all lines of a workload take turns
+ * in random order.
+ *
+ *     uncontended  one thread borrows and gives back, with resources at hand, processor time; "clock": two readings of
+ *                  the clock, which times of use take
+ *     asleep       16 threads over 8 resources, each held asleep for 100 us. "rate": time for each borrow, all threads
+ *                  together; "wait": how long borrows wait; "longest": the longest wait of a round
+ *     herd         200 threads come at once while there is none; a create takes 5 ms, at most 2 at a time, at most 20 in
+ *                  all; each borrow is held for 1 ms. Until all were served
+ */
+#include "reslists.h"
+
+#include <sys/prctl.h>
+
+static std::vector<line> lines; /* of the workload */
+
+/* ---- One thread -------------------------------------------------------------------------------------------------- */
+
+static double processor_ns() {
+    struct timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
+}
+
+template <typename list> static samples borrow_alone(list &from, size_t count) {
+    double begin = processor_ns();
+    for (size_t done = 0; done < count; done++) {
+        auto one = from.borrow();
+        benchmark::DoNotOptimize(one);
+        from.give_back(one);
+    }
+    return {(processor_ns() - begin) / static_cast<double>(count)};
+}
+
+template <typename list> static void add_alone(const char *who) {
+    auto shared = std::make_shared<list>(8, 2);
+    lines.push_back({"uncontended", "1", who, [=](size_t count) { return borrow_alone(*shared, count); }});
+}
+
+static void run_uncontended() {
+    add_alone<two_clocks>("clock");
+    add_alone<kolk_list>("kolk");
+    add_alone<apr_list>("apr_reslist");
+    add_alone<zdb_list>("libzdb");
+    add_alone<mutex_list>("mutex_list");
+    take_turns(std::move(lines), 25, 8e6);
+}
+
+/* ---- More threads than resources --------------------------------------------------------------------------------- */
+
+static constexpr unsigned threads = 16, resources = 8;
+static constexpr int64_t held_ns = 100000;
+
+/* Of each borrow how long it waited; the last is the time of all. */
+template <typename list> static samples borrow_asleep(list &from, size_t count) {
+    size_t each = std::max<size_t>(count / threads, 1);
+    std::vector<samples> waits(threads);
+    double spent = together(
+        threads, placement::APART,
+        [&](unsigned n) {
+            prctl(PR_SET_TIMERSLACK, 1UL); /* sleeps are as long as they are told, or a few us more */
+            waits[n].reserve(each);
+            return n;
+        },
+        [&](unsigned n, unsigned) {
+            for (size_t done = 0; done < each; done++) {
+                double begin = now_ns();
+                auto one = from.borrow();
+                waits[n].push_back(now_ns() - begin);
+                rest(held_ns);
+                from.give_back(one);
+            }
+        });
+    samples all;
+    for (const samples &some : waits) all.insert(all.end(), some.begin(), some.end());
+    all.push_back(spent / static_cast<double>(all.size()));
+    return all;
+}
+
+template <typename list> static void add_asleep(const char *who) {
+    auto shared = std::make_shared<list>(resources, resources);
+    lines.push_back(
+        {"asleep", "rate", who, [=](size_t count) { return samples{borrow_asleep(*shared, count).back()}; }});
+    lines.push_back({"asleep", "wait", who, [=](size_t count) {
+                         samples all = borrow_asleep(*shared, count);
+                         all.pop_back();
+                         return all;
+                     }});
+    lines.push_back({"asleep", "longest", who, [=](size_t count) {
+                         samples all = borrow_asleep(*shared, count);
+                         all.pop_back();
+                         return samples{*std::max_element(all.begin(), all.end())};
+                     }});
+}
+
+static void run_asleep() {
+    add_asleep<kolk_list>("kolk");
+    add_asleep<apr_list>("apr_reslist");
+    add_asleep<zdb_list>("libzdb");
+    add_asleep<mutex_list>("mutex_list");
+    take_turns(std::move(lines), 15, 40e6);
+}
+
+/* ---- The herd ---------------------------------------------------------------------------------------------------- */
+
+template <typename list> static samples serve_herd(const char *who, bool has_cap) {
+    list from(20, 2);
+    most_creating = 0;
+    create_ns = 5000000;
+    double spent = together(200, placement::APART, [&](unsigned) {
+        auto one = from.borrow();
+        rest(1000000);
+        from.give_back(one);
+    });
+    create_ns = 0;
+    require(!has_cap || most_creating <= 2, who, "more than 2 were created at a time");
+    return {spent};
+}
+
+template <typename list> static void add_herd(const char *who, bool has_cap) {
+    lines.push_back({"herd", "200", who, [=](size_t) { return serve_herd<list>(who, has_cap); }, 1 << 20});
+}
+
+static void run_herd() {
+    add_herd<kolk_list>("kolk", true);
+    add_herd<apr_list>("apr_reslist", true);
+    add_herd<zdb_list>("libzdb", true);
+    add_herd<mutex_list>("mutex_list", false);
+    take_turns(std::move(lines), 9, 1e6);
+}
+
+int main(int argc, char **argv) {
+    const struct {
+        const char *name;
+        void (*run)();
+    } workloads[] = {{"uncontended", run_uncontended}, {"asleep", run_asleep}, {"herd", run_herd}};
+    std::printf("workload,case,list,ns,p99_ns,p999_ns\n");
+    for (auto &it : workloads) {
+        bool asked = argc == 1;
+        for (int n = 1; n < argc; n++) asked |= std::strcmp(argv[n], it.name) == 0;
+        if (asked) it.run();
+    }
+}
