@@ -134,7 +134,7 @@ static kolk_status resource_found_none(const resource_request *me) {
 }
 
 /* Waits for an entry, with the lock given back; in front of all others if it was served before. */
-static kolk_status wait_for_entry(resource_request *me, bool in_front, resource_entry **entry) {
+static KOLK_APART kolk_status wait_for_entry(resource_request *me, bool in_front, resource_entry **entry) {
     kolk_resource_inside *pool = me->pool;
     if (!resource_waits(me)) return resource_found_none(me);
     if (is_in_function(me)) return KOLK_IN_HOOK;
@@ -216,7 +216,7 @@ static kolk_status borrow_locked(resource_request *me) {
 }
 
 /* Counts a borrow that failed, and sees that its error says something: under the lock. */
-static void explain_failure(const resource_request *me, kolk_status status) {
+static KOLK_APART void explain_failure(const resource_request *me, kolk_status status) {
     resource_counts *counts = &me->pool->counts;
     kolk_error *error = &me->out->error;
     if (status == KOLK_FULL)
@@ -243,16 +243,16 @@ kolk_status kolk_resource_borrow(kolk_resource_pool *pool, const kolk_borrow_des
     if (!inside) return refuse_borrow(out, KOLK_CLOSED);
     if (kolk_forks() != inside->forks) return refuse_borrow(out, KOLK_FORKED);
     const char *key = desc && desc->key ? desc->key : "";
-    if (strlen(key) >= KEY_BYTES) return refuse_borrow(out, KOLK_KEY_TOO_LONG);
+    if (*key && strlen(key) >= KEY_BYTES) return refuse_borrow(out, KOLK_KEY_TOO_LONG);
     resource_request me = {.pool = inside, .site = SITE, .thread = kolk_thread(), .out = out};
     me.who = desc ? desc->who : NULL;
     me.now = me.begin = kolk_now_ns();
     me.deadline = desc ? desc->deadline : (kolk_deadline){me.begin + DEFAULT_WAIT_NS};
     kolk_resource_lock(inside);
-    me.key = kolk_key_of(inside, key);
+    me.key = *key ? kolk_key_of(inside, key) : inside->no_key; /* which stays, so it need not be told of a user */
     kolk_status status = me.key ? borrow_locked(&me) : KOLK_NO_MEMORY;
     if (status != KOLK_OK) explain_failure(&me, status);
-    if (me.key) kolk_key_leave(inside, me.key);
+    if (me.key && *key) kolk_key_leave(inside, me.key);
     kolk_resource_unlock(inside);
     return status;
 }
@@ -296,14 +296,15 @@ static void end_borrow(kolk_resource_inside *pool, kolk_borrow *borrow, bool dis
     }
     if (kolk_forks() != pool->forks) return;
     int64_t now = kolk_now_ns();
-    resource_holder late = {.slot = KOLK_RESOURCES_AT_MOST};
+    resource_holder late;
     kolk_resource_lock(pool);
     resource_entry *entry = entry_of_handle(pool, borrow->handle);
-    if (entry && entry->told) late = kolk_entry_holder(pool, entry, now);
+    bool told = entry && entry->told;
+    if (told) late = kolk_entry_holder(pool, entry, now);
     if (entry) take_home(pool, entry, discards, now);
     kolk_resource_unlock(pool);
     if (!entry) kolk_report_handle(pool, borrow->handle, site);
-    if (late.slot != KOLK_RESOURCES_AT_MOST) kolk_report_return(pool, &late);
+    if (told) kolk_report_return(pool, &late);
 }
 
 void kolk_resource_give_back(kolk_resource_pool *pool, kolk_borrow *borrow) {

@@ -21,15 +21,14 @@ static uint64_t end_of_bucket(unsigned bucket) {
 
 void kolk_times_add(resource_times *times, int64_t ns) {
     uint64_t time = ns > 0 ? (uint64_t)ns : 0;
-    times->count++;
     times->sum += time;
     if (times->max < time) times->max = time;
     times->buckets[bucket_of(time)]++;
 }
 
 /* The least time that so many of a thousand do not exceed. */
-static uint64_t percentile_of(const resource_times *times, uint64_t of_thousand) {
-    uint64_t seen = 0, wanted = (times->count * of_thousand + 999) / 1000;
+static uint64_t percentile_of(const resource_times *times, uint64_t count, uint64_t of_thousand) {
+    uint64_t seen = 0, wanted = (count * of_thousand + 999) / 1000;
     for (unsigned bucket = 0; bucket < TIME_BUCKETS; bucket++) {
         seen += times->buckets[bucket];
         if (seen < wanted || seen == 0) continue;
@@ -50,13 +49,15 @@ static void count_below(const resource_times *times, uint64_t below[KOLK_TIME_BO
 }
 
 void kolk_times_sum_up(const resource_times *times, kolk_times *out) {
-    *out = (kolk_times){.count = times->count,
+    uint64_t count = 0;
+    for (unsigned bucket = 0; bucket < TIME_BUCKETS; bucket++) count += times->buckets[bucket];
+    *out = (kolk_times){.count = count,
                         .sum_ns = times->sum,
                         .max_ns = times->max,
-                        .p50_ns = percentile_of(times, 500),
-                        .p90_ns = percentile_of(times, 900),
-                        .p99_ns = percentile_of(times, 990),
-                        .p999_ns = percentile_of(times, 999)};
+                        .p50_ns = percentile_of(times, count, 500),
+                        .p90_ns = percentile_of(times, count, 900),
+                        .p99_ns = percentile_of(times, count, 990),
+                        .p999_ns = percentile_of(times, count, 999)};
     count_below(times, out->at_most);
 }
 
