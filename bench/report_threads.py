@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""report_threads.py CSV MARKDOWN: the lines of queue and backoff, or of shared, as tables, and each ratio beside its target."""
+"""report_threads.py CSV MARKDOWN: the lines of queue and backoff, of shared, or of resource, as tables, and each target."""
 
 import csv
 import sys
@@ -15,6 +15,9 @@ TITLES = {
     "churn": "So many threads, each with 256 objects alive, free one and allocate one, ns of a processor's time",
     "ring": "One thread allocates and writes, the other reads or does not, and frees, ns an object",
     "hand_over": "Two threads allocate one and free one of the other's, ns",
+    "uncontended": "One thread borrows and gives back, ns of processor time (clock: two readings of it)",
+    "asleep": "16 threads over 8 resources, each held asleep for 100 us: ns a borrow, waits, and the longest wait of a round",
+    "herd": "200 threads come while there is none, creates take 5 ms: ns until all were served",
 }
 MALLOCS = ("glibc", "jemalloc", "tcmalloc", "mimalloc")
 FIGURES = {"ns": "median", "p99_ns": "p99", "p999_ns": "p99.9"}
@@ -104,7 +107,17 @@ def judge_pools(judge):
     judge.contention("churn")
 
 
-KINDS = {"queue": ("Queues", judge_queues), "pool": ("Shared pools", judge_pools)}
+def judge_lists(judge):
+    """The targets of resource."""
+    value = judge.value
+    judge.ratio("borrow and give_back, ns", value("uncontended", "1", "kolk"), 1, 80, True)
+    judge.ratio("asleep: time for a borrow, kolk / apr_reslist", value("asleep", "rate", "kolk"),
+                value("asleep", "rate", "apr_reslist"), 1.05, True)
+    judge.ratio("asleep: longest wait / median", value("asleep", "longest", "kolk"), value("asleep", "wait", "kolk"), 3, True)
+    judge.ratio("herd: libzdb / kolk", value("herd", "200", "libzdb"), value("herd", "200", "kolk"), 1)
+
+
+KINDS = {"queue": ("Queues", judge_queues), "pool": ("Shared pools", judge_pools), "list": ("Resource pools", judge_lists)}
 
 
 def main():

@@ -6,8 +6,8 @@
  *                  the clock, which times of use take
  *     asleep       16 threads over 8 resources, each held asleep for 100 us. "rate": time for each borrow, all threads
  *                  together; "wait": how long borrows wait; "longest": the longest wait of a round
- *     herd         200 threads come at once while there is none; a create takes 5 ms, at most 2 at a time, at most 20 in
- *                  all; each borrow is held for 1 ms. Until all were served
+ *     herd         200 threads come at once while there is none; a create takes 5 ms, at most 2 at a time, at most 20
+ *                  in all; each borrow is held for 1 ms. Until all were served
  */
 #include "reslists.h"
 

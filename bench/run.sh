@@ -1,6 +1,7 @@
 #!/bin/sh
 # bench/run.sh PROGRAMS [RESULT]: runs the benchmark programs in the directory PROGRAMS and writes RESULT.json, RESULT.md,
-# RESULT-components.csv and, of queue and of shared, RESULT-queue.csv, RESULT-queue.md and so on (default: PROGRAMS/results).
+# RESULT-components.csv and, of queue, shared and resource, RESULT-queue.csv, RESULT-queue.md and so on (default:
+# PROGRAMS/results).
 # REPETITIONS=9 and MIN_TIME=0.05 (seconds for each repetition) may be set; 7 minutes or so.
 set -eu
 programs=${1:?usage: bench/run.sh PROGRAMS [RESULT]}
@@ -27,4 +28,7 @@ python3 "$here/report_threads.py" "$result-queue.csv" "$result-queue.md"
 echo "shared ..." >&2
 "$programs/shared" > "$result-shared.csv"
 python3 "$here/report_threads.py" "$result-shared.csv" "$result-shared.md"
-cat "$result.md" "$result-queue.md" "$result-shared.md"
+echo "resource ..." >&2
+"$programs/resource" > "$result-resource.csv"
+python3 "$here/report_threads.py" "$result-resource.csv" "$result-resource.md"
+cat "$result.md" "$result-queue.md" "$result-shared.md" "$result-resource.md"

@@ -134,7 +134,7 @@ static kolk_status resource_found_none(const resource_request *me) {
 }
 
 /* Waits for an entry, with the lock given back; in front of all others if it was served before. */
-static KOLK_APART kolk_status wait_for_entry(resource_request *me, bool in_front, resource_entry **entry) {
+static KOLK_NOINLINE kolk_status wait_for_entry(resource_request *me, bool in_front, resource_entry **entry) {
     kolk_resource_inside *pool = me->pool;
     if (!resource_waits(me)) return resource_found_none(me);
     if (is_in_function(me)) return KOLK_IN_HOOK;
@@ -216,7 +216,7 @@ static kolk_status borrow_locked(resource_request *me) {
 }
 
 /* Counts a borrow that failed, and sees that its error says something: under the lock. */
-static KOLK_APART void explain_failure(const resource_request *me, kolk_status status) {
+static KOLK_NOINLINE void explain_failure(const resource_request *me, kolk_status status) {
     resource_counts *counts = &me->pool->counts;
     kolk_error *error = &me->out->error;
     if (status == KOLK_FULL)

@@ -122,7 +122,7 @@ resource_entry *kolk_resource_take(kolk_resource_inside *pool, resource_key *key
     return entry;
 }
 
-static KOLK_APART void serve_resource_waiters(kolk_resource_inside *pool) {
+static KOLK_NOINLINE void serve_resource_waiters(kolk_resource_inside *pool) {
     for (kolk_waiter *each = pool->waiters.first, *next; each; each = next) {
         next = each->behind;
         resource_waiter *waiter = (resource_waiter *)(void *)each;
@@ -135,7 +135,7 @@ static KOLK_APART void serve_resource_waiters(kolk_resource_inside *pool) {
     }
 }
 
-static KOLK_APART void tell_event_loops(kolk_resource_inside *pool) {
+static KOLK_NOINLINE void tell_event_loops(kolk_resource_inside *pool) {
     if (pool->fd_called || !(pool->fd_news || pool->closed)) return;
     pool->fd_news = false;
     pool->fd_called = true;

@@ -1,6 +1,6 @@
 /* The housekeeper's thread: when there is one, what it does for its pools, and that nothing of it is left behind: not
- * when a pool ends while it is at work there, not when many begin and end at once, not at exit. The times are small, and
- * no test minds how late something is done. */
+ * when a pool ends while it is at work there, not when many begin and end at once, not at exit. The times are small,
+ * and no test minds how late something is done. */
 // link: -Wl,--wrap=pthread_create
 #include "resource_threads.h"
 
