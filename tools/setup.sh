@@ -21,6 +21,7 @@ need_test() {
   need libcmocka-dev header cmocka.h
   need_misuse
   need libsqlite3-dev pkg-config --exists sqlite3
+  need redis-server command -v redis-server
   need gdb command -v gdb
   need musl-tools command -v musl-gcc
   need spin command -v spin
