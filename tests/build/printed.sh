@@ -3,6 +3,7 @@
 #   headers   an example begins with #include <kolk/...> in the first column of a comment. It compiles without a warning. If it
 #             has a main, it runs, and prints line by line what stands behind its printfs: // gone, or // in words: gone
 #             An adapter's header has one as well, which is linked with the adapter.
+#   docs      each C block of resource.md compiles without a warning
 #   README    each C block is a program of examples/, to the letter; the commands behind a $ in the block after it print the
 #             lines that follow them
 # Usage: CC=... printed.sh LIBRARY [ADAPTER ITS-LIBRARY ITS-OPTIONS]...
@@ -54,6 +55,18 @@ done
 for header in pool slotmap bytemap queue shared resource "${!adapters[@]}"; do
   [[ -e $folder/${header}_1.c ]] || { echo "$header.h: FAILED: no example is found in it"; failed=1; }
 done
+
+# ---- docs: resource_N.c ----
+
+mkdir "$folder/docs"
+awk -v name="$folder/docs/resource" '
+  /^```/ { within = !within; if (within) file = name "_" ++n ".c"; next }
+  within { print > file }' docs/resource.md
+for block in "$folder"/docs/*.c; do
+  "$CC" -std=c11 -O2 -Wall -Wextra -Werror -Iinclude -Iadapters/tcp -c "$block" -o "$folder/object"
+  echo "docs, $(basename "$block" .c): ok"
+done
+[[ -e $folder/docs/resource_1.c ]] || { echo "docs/resource.md: FAILED: no C is found in it"; failed=1; }
 
 # ---- README: block_N.c for C, block_N.text for others ----
 
