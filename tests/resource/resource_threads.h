@@ -1,5 +1,5 @@
-/* resource_threads.h: what the tests of the resource pool with real threads share: resources that notice when two use one of
- * them, or when one is used that was destroyed, and conditions that come true sooner or later. */
+/* resource_threads.h: what the tests of the resource pool with real threads share: resources that notice when two use
+ * one of them, or when one is used that was destroyed, and conditions that come true sooner or later. */
 #ifndef TESTS_RESOURCE_THREADS_H
 #define TESTS_RESOURCE_THREADS_H
 

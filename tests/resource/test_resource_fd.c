@@ -1,5 +1,5 @@
-/* kolk_resource_fd: what poll sees of a resource pool. Each way in which a borrow with KOLK_NOW may come to succeed makes
- * it readable, with the housekeeper, for which poll waits, or by ticks, after which poll must see it at once. */
+/* kolk_resource_fd: what poll sees of a resource pool. Each way in which a borrow with KOLK_NOW may come to succeed
+ * makes it readable, with the housekeeper, for which poll waits, or by ticks, after which poll must see it at once. */
 // link: -Wl,--wrap=eventfd
 #include "resource_threads.h"
 

@@ -1,8 +1,8 @@
 /* The resource pool with 16 threads that want more than there is, by keys, with deadlines from none to for ever;
  * creates, validates and resets fail at random, borrows are discarded or given back by another thread, the housekeeper
- * ends what is idle or old, and one more thread evicts, resizes and pauses. No resource is used by two, none is used after its
- * end, there are never more than max, nobody sleeps on, all are destroyed once, and the statistics add up. On all cores
- * and on one. KOLK_TEST_SEED and KOLK_TEST_OPS (operations of a run) may be set in the environment. */
+ * ends what is idle or old, and one more thread evicts, resizes and pauses. No resource is used by two, none is used
+ * after its end, there are never more than max, nobody sleeps on, all are destroyed once, and the statistics add up. On
+ * all cores and on one. KOLK_TEST_SEED and KOLK_TEST_OPS (operations of a run) may be set in the environment. */
 #include "resource_threads.h"
 
 #ifndef OPERATIONS
