@@ -26,6 +26,9 @@ need_test() {
   need musl-tools command -v musl-gcc
   need spin command -v spin
   need systemtap-sdt-dev header sys/sdt.h
+  need postgresql test -x /usr/lib/postgresql/*/bin/initdb
+  need libpq-dev pkg-config --exists libpq
+  need pgbouncer command -v pgbouncer
   need python3-prometheus-client /usr/bin/python3 -c "import prometheus_client"
 }
 

@@ -1,0 +1,528 @@
+// with: pq
+/* Connections to a real PostgreSQL: what the header says, sentence by sentence. */
+#include "server.h"
+
+#include <fcntl.h>
+#include <poll.h>
+
+/* ---- Queries ----------------------------------------------------------------------------------------------------- */
+
+static void test_queries(void **state) {
+    (void)state;
+    skip_without_server();
+    kolk_pq db;
+    kolk_borrow borrow;
+    kolk_error error;
+    make_db(&db, &(kolk_pq_desc){.conninfo = conninfo_of(0, "postgres"), .pool = {.name = "shop", .max = 2}});
+    borrow_or_fail(&db, &borrow);
+    assert_int_equal(PQstatus(kolk_pq_conn(&borrow)), CONNECTION_OK);
+    const char *values[] = {"7", NULL, "a 'quoted' text"};
+    PGresult *result = kolk_pq_exec(&borrow, "SELECT $1::int + 1, $2::text IS NULL, $3::text", 3, values,
+                                    kolk_deadline_after(20000), &error);
+    assert_int_equal(error.code, 0);
+    assert_string_equal(PQgetvalue(result, 0, 0), "8");
+    assert_string_equal(PQgetvalue(result, 0, 1), "t");
+    assert_string_equal(PQgetvalue(result, 0, 2), values[2]);
+    PQclear(result);
+
+    /* Without parameters, several commands: the last result. */
+    assert_int_equal(number_of(&borrow, "SELECT 1; SELECT 2"), 2);
+
+    /* An error of the server: a result, and its words. The connection stays good. */
+    result = kolk_pq_exec(&borrow, "SELECT 1/0", 0, NULL, kolk_deadline_after(20000), &error);
+    assert_int_equal(error.code, KOLK_PQ_OTHER);
+    assert_non_null(strstr(error.text, "division by zero"));
+    assert_string_equal(PQresultErrorField(result, PG_DIAG_SQLSTATE), "22012");
+    PQclear(result);
+
+    /* A result of a megabyte, and a query of one. */
+    assert_int_equal(number_of(&borrow, "SELECT 12, repeat('x', 1000000)"), 12);
+    char *query = malloc(1000100);
+    assert_non_null(query);
+    memset(query, 'y', 1000000);
+    values[0] = query;
+    query[1000000] = 0;
+    result = kolk_pq_exec(&borrow, "SELECT length($1)", 1, values, kolk_deadline_after(20000), &error);
+    assert_string_equal(PQgetvalue(result, 0, 0), "1000000");
+    PQclear(result);
+    free(query);
+
+    /* COPY is begun by it, and gone on with by libpq. */
+    result = kolk_pq_exec(&borrow, "COPY (SELECT 5) TO STDOUT", 0, NULL, kolk_deadline_after(20000), &error);
+    assert_int_equal(error.code, 0);
+    assert_int_equal(PQresultStatus(result), PGRES_COPY_OUT);
+    PQclear(result);
+    char *line;
+    assert_int_equal(PQgetCopyData(kolk_pq_conn(&borrow), &line, 0), 2);
+    assert_memory_equal(line, "5\n", 2);
+    PQfreemem(line);
+    assert_int_equal(PQgetCopyData(kolk_pq_conn(&borrow), &line, 0), -1);
+    while ((result = PQgetResult(kolk_pq_conn(&borrow)))) PQclear(result);
+
+    /* A query that nobody has read is not ended by the next one, which is refused. */
+    assert_true(PQsendQuery(kolk_pq_conn(&borrow), "SELECT 6"));
+    assert_null(kolk_pq_exec(&borrow, "SELECT 7", 0, NULL, kolk_deadline_after(20000), &error));
+    assert_int_equal(error.code, KOLK_PQ_OTHER);
+    result = PQgetResult(kolk_pq_conn(&borrow));
+    assert_string_equal(PQgetvalue(result, 0, 0), "6");
+    PQclear(result);
+    assert_null(PQgetResult(kolk_pq_conn(&borrow)));
+
+    assert_int_equal(number_of(&borrow, "SELECT 1 FROM pg_stat_activity WHERE pid = pg_backend_pid() AND "
+                                        "application_name = 'shop'"),
+                     1);
+    kolk_resource_give_back(&db.pool, &borrow);
+    assert_null(kolk_pq_conn(&borrow));
+    assert_null(kolk_pq_exec(&borrow, "SELECT 1", 0, NULL, kolk_deadline_after(20000), &error));
+    assert_int_equal(error.code, KOLK_PQ_BROKEN);
+    kolk_resource_stats stats;
+    kolk_resource_pool_stats(&db.pool, &stats);
+    assert_int_equal(stats.created, 1);
+    kolk_resource_pool_deinit(&db.pool);
+    assert_int_equal(kolk_pq_init(&db, NULL), KOLK_NO_DESCRIPTOR);
+}
+
+/* ---- Why there is no connection ------------------------------------------------------------------------------------ */
+
+/* A borrow that fails in time; its sentence has these words. */
+static void assert_refused(const char *conninfo, int64_t ms, int32_t code, const char *words) {
+    kolk_pq db;
+    kolk_borrow borrow;
+    make_db(&db, &(kolk_pq_desc){.conninfo = conninfo});
+    int64_t begin = now_ms();
+    kolk_status status = borrow_within(&db, ms, &borrow);
+    int64_t late = now_ms() - begin - ms;
+    if (late > 50) print_message("%" PRId64 " ms after the deadline: %s\n", late, conninfo);
+    assert_true(late < 1000);
+    assert_int_equal(status, KOLK_NOT_CREATED);
+    if (borrow.error.code != code || !strstr(borrow.error.text, words))
+        fail_msg("%s: %d: %s", conninfo, (int)borrow.error.code, borrow.error.text);
+    assert_null(strchr(borrow.error.text, '\n'));
+    kolk_resource_pool_deinit(&db.pool);
+}
+
+static void test_refusals(void **state) {
+    (void)state;
+    skip_without_server();
+    char text[300];
+    int fds = count_own("/proc/self/fd");
+    assert_refused(conninfo_of(free_port(), "alice"), 5000, KOLK_PQ_REFUSED, "refused");
+    assert_refused("host=/nowhere dbname=postgres", 5000, KOLK_PQ_REFUSED, "No such file");
+    snprintf(text, sizeof text, "host=127.0.0.1 port=%d user=alice dbname=postgres", server.port);
+    assert_refused(text, 5000, KOLK_PQ_AUTHENTICATION, "no password");
+    snprintf(text, sizeof text, "host=127.0.0.1 port=%d user=alice dbname=postgres password=wrong", server.port);
+    assert_refused(text, 5000, KOLK_PQ_AUTHENTICATION, "28P01: password authentication failed");
+    snprintf(text, sizeof text, "host=127.0.0.1 port=%d user=nobody dbname=postgres", server.port);
+    assert_refused(text, 5000, KOLK_PQ_AUTHENTICATION, "28000");
+    snprintf(text, sizeof text, "host=127.0.0.1 port=%d user=postgres dbname=nothing", server.port);
+    assert_refused(text, 5000, KOLK_PQ_OTHER, "3D000");
+    assert_refused("host=127.0.0.1 colour=red", 5000, KOLK_PQ_REFUSED, "colour");
+
+    /* The server has no room: of its 30 connections 3 are for superusers. */
+    PGconn *others[30];
+    for (int i = 0; i < 30; i++) others[i] = PQconnectdb(conninfo_of(server.port, i < 20 ? "alice" : "postgres"));
+    assert_refused(conninfo_of(server.port, "alice"), 5000, KOLK_PQ_TOO_MANY, "53300");
+    for (int i = 0; i < 30; i++) PQfinish(others[i]);
+
+    /* Somebody hangs up at once. */
+    int port, listener = listen_somewhere(5, &port);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        close(accept(listener, NULL, NULL));
+        _exit(0);
+    }
+    assert_refused(conninfo_of(port, "alice"), 5000, KOLK_PQ_REFUSED, "");
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    close(listener);
+    assert_int_equal(count_own("/proc/self/fd"), fds);
+}
+
+static void test_black_holes(void **state) {
+    (void)state;
+    skip_without_server();
+    char text[300];
+    int fds = count_own("/proc/self/fd");
+    int port, full_port, hole = listen_somewhere(100, &port), full = listen_somewhere(0, &full_port);
+
+    /* One that accepts and says nothing; and one whose backlog is full, so that nothing is accepted. */
+    assert_refused(conninfo_of(port, "alice"), 150, KOLK_PQ_TIMEOUT, "127.0.0.1");
+    int waiting[4];
+    for (int i = 0; i < 4; i++) {
+        waiting[i] = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+        struct sockaddr_in at = {
+            .sin_family = AF_INET, .sin_port = htons((uint16_t)full_port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+        assert_true(connect(waiting[i], (struct sockaddr *)&at, sizeof at) == 0 || errno == EINPROGRESS);
+    }
+    assert_refused(conninfo_of(full_port, "alice"), 150, KOLK_PQ_TIMEOUT, "127.0.0.1");
+
+    /* With other hosts, what does not answer is passed over: also in the middle, and by connect_timeout. */
+    kolk_pq db;
+    kolk_borrow borrow;
+    struct {
+        int64_t ms, least;
+        int ports[3];
+        const char *more;
+    } lists[] = {{1000, 250, {free_port(), port, server.port}, "target_session_attrs=read-write"},
+                 {60000, 900, {full_port, server.port, port}, "target_session_attrs=prefer-standby connect_timeout=1"}};
+    for (size_t i = 0; i < (does_a_part() ? 1 : LENGTH_OF(lists)); i++) {
+        const int *ports = lists[i].ports;
+        snprintf(text, sizeof text,
+                 "host=127.0.0.1,localhost,127.0.0.1 port=%d,%d,%d user=alice password=secret "
+                 "dbname=postgres %s",
+                 ports[0], ports[1], ports[2], lists[i].more);
+        make_db(&db, &(kolk_pq_desc){.conninfo = text});
+        int64_t begin = now_ms();
+        if (borrow_within(&db, lists[i].ms, &borrow) != KOLK_OK) fail_msg("%s: %s", text, borrow.error.text);
+        assert_in_range(now_ms() - begin, lists[i].least, 20000);
+        assert_int_equal(number_of(&borrow, "SELECT inet_server_port()"), server.port);
+        kolk_resource_give_back(&db.pool, &borrow);
+        kolk_resource_pool_deinit(&db.pool);
+    }
+
+    /* A server that is there, but not as it is asked for. */
+    snprintf(text, sizeof text, "%s target_session_attrs=standby", conninfo_of(server.port, "alice"));
+    assert_refused(text, 5000, KOLK_PQ_OTHER, "standby");
+
+    /* Without waiting nothing is connected. */
+    make_db(&db, &(kolk_pq_desc){.conninfo = conninfo_of(0, "postgres")});
+    assert_int_equal(kolk_resource_borrow(&db.pool, &(kolk_borrow_desc){.key = NULL}, &borrow), KOLK_NOT_CREATED);
+    assert_int_equal(borrow.error.code, KOLK_PQ_TIMEOUT);
+    kolk_resource_pool_deinit(&db.pool);
+
+    for (int i = 0; i < 4; i++) close(waiting[i]);
+    close(hole);
+    close(full);
+    assert_int_equal(count_own("/proc/self/fd"), fds);
+}
+
+/* ---- Give back ----------------------------------------------------------------------------------------------------- */
+
+static void test_give_back(void **state) {
+    (void)state;
+    skip_without_server();
+    kolk_pq db;
+    kolk_borrow borrow;
+    ask_admin("CREATE TABLE notes (n int)");
+    make_db(&db, &(kolk_pq_desc){.conninfo = conninfo_of(0, "postgres"), .pool = {.name = "notes", .max = 1}});
+    const char *leave[] = {"BEGIN; INSERT INTO notes VALUES (1)",
+                           "BEGIN; INSERT INTO notes VALUES (2); SELECT 1/0",
+                           "COPY notes FROM STDIN",
+                           "COPY (SELECT generate_series(1, 100000)) TO STDOUT",
+                           "SELECT pg_sleep(600)", /* sent, not read */
+                           "pipeline"};
+    for (size_t i = 0; i < LENGTH_OF(leave); i++) {
+        borrow_or_fail(&db, &borrow);
+        int pid = PQbackendPID(kolk_pq_conn(&borrow));
+        if (i < 4)
+            PQclear(PQexec(kolk_pq_conn(&borrow), leave[i]));
+        else if (i == 4)
+            assert_true(PQsendQuery(kolk_pq_conn(&borrow), leave[i]));
+        else
+            assert_true(PQenterPipelineMode(kolk_pq_conn(&borrow)));
+        kolk_resource_give_back(&db.pool, &borrow);
+        borrow_or_fail(&db, &borrow);
+        if ((PQbackendPID(kolk_pq_conn(&borrow)) == pid) != (i < 2)) fail_msg("after %s", leave[i]);
+        assert_int_equal(PQtransactionStatus(kolk_pq_conn(&borrow)), PQTRANS_IDLE);
+        assert_int_equal(number_of(&borrow, "SELECT count(*) FROM notes"), 0);
+        /* The server does not go on with what was left. */
+        int64_t begin = now_ms();
+        while (number_of(&borrow, "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'notes'") > 1)
+            if (now_ms() - begin > 10000) fail_msg("still there: %s", leave[i]);
+        kolk_resource_give_back(&db.pool, &borrow);
+    }
+    kolk_resource_stats stats;
+    kolk_resource_pool_stats(&db.pool, &stats);
+    assert_int_equal(stats.created, 5);
+    assert_int_equal(stats.unclean, 4);
+
+    /* A connection that is replaced has ended at the server before the next one begins; the server may take longer than
+     * is waited for, if the machine is busy. */
+    int seen = 0;
+    for (int i = 0; i < 20; i++) {
+        kolk_resource_pool_evict(&db.pool);
+        borrow_or_fail(&db, &borrow);
+        seen += number_of(&borrow, "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'notes'") > 1;
+        kolk_resource_give_back(&db.pool, &borrow);
+    }
+    if (seen > 0) print_message("%d of 20 were seen beside the next one\n", seen);
+    assert_true(seen < 10);
+    kolk_resource_pool_deinit(&db.pool);
+}
+
+static void test_discard_all(void **state) {
+    (void)state;
+    skip_without_server();
+    for (int all = 0; all < 2; all++) {
+        kolk_pq db;
+        kolk_borrow borrow;
+        make_db(&db,
+                &(kolk_pq_desc){.conninfo = conninfo_of(0, "postgres"), .pool = {.max = 1}, .discard_all = all == 1});
+        borrow_or_fail(&db, &borrow);
+        PQclear(PQexec(kolk_pq_conn(&borrow), "SET search_path = elsewhere; CREATE TEMP TABLE t (n int)"));
+        kolk_resource_give_back(&db.pool, &borrow);
+        borrow_or_fail(&db, &borrow);
+        assert_int_equal(number_of(&borrow, "SELECT (current_setting('search_path') = 'elsewhere')::int"), !all);
+        assert_int_equal(number_of(&borrow, "SELECT count(*) FROM pg_class WHERE relname = 't'"), !all);
+        kolk_resource_give_back(&db.pool, &borrow);
+        kolk_resource_pool_deinit(&db.pool);
+    }
+}
+
+/* ---- Prepared statements ------------------------------------------------------------------------------------------- */
+
+static int64_t run_prepared(const kolk_borrow *borrow, const char *name, const char *sql, int32_t *code) {
+    const char *values[] = {"20"};
+    kolk_error error;
+    PGresult *result = kolk_pq_exec_prepared(borrow, name, sql, 1, values, kolk_deadline_after(20000), &error);
+    int64_t number = error.code ? -1 : strtoll(PQgetvalue(result, 0, 0), NULL, 10);
+    PQclear(result);
+    *code = error.code;
+    return number;
+}
+
+#define PREPARED "SELECT count(*) FROM pg_prepared_statements"
+
+static void test_prepared(void **state) {
+    (void)state;
+    skip_without_server();
+    kolk_pq db;
+    kolk_borrow borrow;
+    int32_t code;
+    kolk_error error;
+    make_db(&db, &(kolk_pq_desc){.conninfo = conninfo_of(0, "postgres"), .pool = {.max = 1}});
+    /* They stay, over give_back and ROLLBACK, and are prepared once. */
+    for (int i = 0; i < 3; i++) {
+        char name[16];
+        borrow_or_fail(&db, &borrow);
+        PQclear(PQexec(kolk_pq_conn(&borrow), "BEGIN"));
+        for (int n = 0; n < 20; n++) {
+            snprintf(name, sizeof name, "add%d", n);
+            assert_int_equal(run_prepared(&borrow, name, "SELECT $1::int + 1", &code), 21);
+        }
+        assert_int_equal(number_of(&borrow, PREPARED), 20);
+        assert_true(kolk_pq_prepare(&borrow, "add3", "SELECT $1::int + 1", kolk_deadline_after(20000), &error));
+        kolk_resource_give_back(&db.pool, &borrow);
+    }
+    borrow_or_fail(&db, &borrow);
+    assert_int_equal(run_prepared(&borrow, "add3", "SELECT $1::int + 2", &code), -1);
+    assert_int_equal(code, KOLK_PQ_OTHER);
+    assert_int_equal(run_prepared(&borrow, "bad", "SELEKT", &code), -1);
+    assert_int_equal(run_prepared(&borrow, "bad", "SELECT $1::int", &code), 20); /* it was not kept */
+
+    /* Lost, as the pool can know; lost behind its back: the next use says so, the one after it prepares again. */
+    kolk_pq_exec(&borrow, "DISCARD ALL", 0, NULL, kolk_deadline_after(20000), &error);
+    assert_int_equal(run_prepared(&borrow, "add3", "SELECT $1::int + 1", &code), 21);
+    PQclear(PQexec(kolk_pq_conn(&borrow), "DEALLOCATE ALL"));
+    assert_int_equal(run_prepared(&borrow, "add3", "SELECT $1::int + 1", &code), -1);
+    assert_int_equal(run_prepared(&borrow, "add3", "SELECT $1::int + 1", &code), 21);
+    kolk_resource_give_back(&db.pool, &borrow);
+    kolk_resource_pool_deinit(&db.pool);
+
+    /* With discard_all they are gone at give_back, and known to be. With no_prepared there are none. */
+    for (int none = 0; none < 2; none++) {
+        make_db(&db, &(kolk_pq_desc){.conninfo = conninfo_of(0, "postgres"),
+                                     .pool = {.max = 1},
+                                     .discard_all = !none,
+                                     .no_prepared = none});
+        for (int i = 0; i < 2; i++) {
+            borrow_or_fail(&db, &borrow);
+            assert_int_equal(number_of(&borrow, PREPARED), 0);
+            assert_int_equal(run_prepared(&borrow, "add", "SELECT $1::int + 1", &code), 21);
+            assert_int_equal(number_of(&borrow, PREPARED), !none);
+            assert_int_equal(kolk_pq_prepare(&borrow, "add", "SELECT $1::int + 1", kolk_deadline_after(20000), &error),
+                             !none);
+            kolk_resource_give_back(&db.pool, &borrow);
+        }
+        kolk_resource_pool_deinit(&db.pool);
+    }
+}
+
+/* ---- Deadlines of queries ------------------------------------------------------------------------------------------ */
+
+static void test_cancel(void **state) {
+    (void)state;
+    skip_without_server();
+    kolk_pq db;
+    kolk_borrow borrow;
+    kolk_error error;
+    int fds = count_own("/proc/self/fd");
+    make_db(&db, &(kolk_pq_desc){.conninfo = conninfo_of(0, "postgres"), .pool = {.name = "sleepers", .max = 1}});
+    borrow_or_fail(&db, &borrow);
+    int pid = PQbackendPID(kolk_pq_conn(&borrow));
+    PGresult *result = kolk_pq_exec(&borrow, "SELECT pg_sleep(600)", 0, NULL, kolk_deadline_after(50), &error);
+    assert_int_equal(error.code, KOLK_PQ_TIMEOUT);
+    assert_string_equal(PQresultErrorField(result, PG_DIAG_SQLSTATE), "57014");
+    PQclear(result);
+    assert_int_equal(number_of(&borrow, "SELECT 3"), 3);
+    assert_null(kolk_pq_exec(&borrow, "SELECT 1", 0, NULL, KOLK_NOW, &error)); /* nothing is sent */
+    assert_int_equal(error.code, KOLK_PQ_TIMEOUT);
+
+    /* The query ends at about the same time as the deadline: the cancel request never hits the next one. */
+    uint64_t random = 1;
+    int timeouts = 0;
+    for (int i = 0; i < (does_a_part() ? 50 : 1000); i++) {
+        kolk_deadline deadline = {kolk_deadline_after(2).ns + random_below(&random, 4000000)};
+        result = kolk_pq_exec(&borrow, "SELECT pg_sleep(0.005)", 0, NULL, deadline, &error);
+        assert_true(error.code == 0 || error.code == KOLK_PQ_TIMEOUT);
+        timeouts += error.code != 0;
+        PQclear(result);
+        assert_int_equal(number_of(&borrow, "SELECT 4"), 4);
+    }
+    print_message("%d were cancelled\n", timeouts);
+
+    /* Within a transaction: it has failed, and is rolled back at give_back. */
+    number_of(&borrow, "BEGIN");
+    PQclear(kolk_pq_exec(&borrow, "SELECT pg_sleep(600)", 0, NULL, kolk_deadline_after(20), &error));
+    assert_int_equal(PQtransactionStatus(kolk_pq_conn(&borrow)), PQTRANS_INERROR);
+    kolk_resource_give_back(&db.pool, &borrow);
+    borrow_or_fail(&db, &borrow);
+    assert_int_equal(PQbackendPID(kolk_pq_conn(&borrow)), pid);
+
+    /* A server process that does not react: the call returns all the same, and the connection is replaced. */
+    kill(pid, SIGSTOP);
+    int64_t begin = now_ms();
+    assert_null(kolk_pq_exec(&borrow, "SELECT 5", 0, NULL, kolk_deadline_after(50), &error));
+    assert_int_equal(error.code, KOLK_PQ_TIMEOUT);
+    assert_in_range(now_ms() - begin, 1040, 5000);
+    assert_null(kolk_pq_exec(&borrow, "SELECT 5", 0, NULL, kolk_deadline_after(50), &error));
+    assert_int_equal(error.code, KOLK_PQ_BROKEN);
+    kolk_resource_give_back(&db.pool, &borrow);
+    kill(pid, SIGCONT);
+    borrow_or_fail(&db, &borrow);
+    assert_int_not_equal(PQbackendPID(kolk_pq_conn(&borrow)), pid);
+
+    /* The connection ends under a query. */
+    pid = PQbackendPID(kolk_pq_conn(&borrow));
+    PGconn *admin = connect_admin();
+    char sql[64];
+    snprintf(sql, sizeof sql, "SELECT pg_terminate_backend(%d, 5000)::int", pid);
+    assert_int_equal(ask_number(admin, sql), 1);
+    PQfinish(admin);
+    PQclear(kolk_pq_exec(&borrow, "SELECT 5", 0, NULL, kolk_deadline_after(20000), &error));
+    assert_int_equal(error.code, KOLK_PQ_BROKEN);
+    assert_non_null(strstr(error.text, "terminating connection"));
+    kolk_resource_give_back(&db.pool, &borrow);
+    kolk_resource_pool_deinit(&db.pool);
+    assert_int_equal(count_own("/proc/self/fd"), fds);
+}
+
+/* ---- Validation ---------------------------------------------------------------------------------------------------- */
+
+static int pid_of_a_borrow(kolk_pq *db, int64_t ms) {
+    kolk_borrow borrow;
+    if (borrow_within(db, ms, &borrow) != KOLK_OK) fail_msg("borrow: %s", borrow.error.text);
+    int pid = PQbackendPID(kolk_pq_conn(&borrow));
+    kolk_resource_give_back(&db->pool, &borrow);
+    return pid;
+}
+
+static void test_validation(void **state) {
+    (void)state;
+    skip_without_server();
+    kolk_pq db;
+    kolk_borrow borrow;
+    char sql[64];
+    PGconn *admin = connect_admin();
+
+    /* First level: a server process that has ended is seen, and a borrow without waiting does not get it. */
+    make_db(&db, &(kolk_pq_desc){.conninfo = conninfo_of(0, "postgres"), .pool = {.max = 1}});
+    int pid = pid_of_a_borrow(&db, 20000);
+    assert_int_equal(pid_of_a_borrow(&db, 0), pid);
+    snprintf(sql, sizeof sql, "SELECT pg_terminate_backend(%d, 5000)", pid);
+    ask_number(admin, sql);
+    assert_int_equal(borrow_within(&db, 0, &borrow), KOLK_NOT_CREATED);
+    assert_int_not_equal(pid_of_a_borrow(&db, 20000), pid);
+    kolk_resource_stats stats;
+    kolk_resource_pool_stats(&db.pool, &stats);
+    assert_int_equal(stats.invalid, 1);
+    assert_int_equal(stats.unclean, 0);
+
+    /* What the server says unasked is no reason to end a connection: it is asked. */
+    borrow_or_fail(&db, &borrow);
+    number_of(&borrow, "LISTEN news");
+    kolk_resource_give_back(&db.pool, &borrow);
+    pid = pid_of_a_borrow(&db, 20000);
+    ask_number(admin, "NOTIFY news");
+    nap_ms(20);
+    assert_int_equal(pid_of_a_borrow(&db, 20000), pid);
+
+    /* Only its name for it: a stopped process is not seen at the first level, but at the second. */
+    kill(pid, SIGSTOP);
+    assert_int_equal(pid_of_a_borrow(&db, 20000), pid);
+    kill(pid, SIGCONT);
+    kolk_resource_pool_deinit(&db.pool);
+    make_db(&db, &(kolk_pq_desc){.conninfo = conninfo_of(0, "postgres"), .pool = {.max = 1}, .ask_after_ms = 1});
+    pid = pid_of_a_borrow(&db, 20000);
+    kill(pid, SIGSTOP);
+    nap_ms(5);
+    int64_t begin = now_ms();
+    assert_int_not_equal(pid_of_a_borrow(&db, 1000), pid);
+    assert_in_range(now_ms() - begin, 450, 1000); /* half of the time was for asking */
+    kill(pid, SIGCONT);
+    kolk_resource_pool_deinit(&db.pool);
+
+    /* keepalive asks too, before 30 s are over. */
+    make_db(&db, &(kolk_pq_desc){.conninfo = conninfo_of(0, "postgres"),
+                                 .pool = {.name = "kept", .max = 1, .keepalive_ms = 1, .no_housekeeper = true}});
+    pid_of_a_borrow(&db, 20000);
+    nap_ms(5);
+    kolk_resource_tick(&db.pool, kolk_deadline_after(20000));
+    assert_int_equal(ask_number(admin, "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'kept' AND "
+                                       "query = 'SELECT 1'"),
+                     1);
+    kolk_resource_pool_deinit(&db.pool);
+    PQfinish(admin);
+}
+
+/* ---- Keys ---------------------------------------------------------------------------------------------------------- */
+
+static void test_keys(void **state) {
+    (void)state;
+    skip_without_server();
+    kolk_pq db;
+    kolk_borrow borrow;
+    make_db(&db, &(kolk_pq_desc){.conninfo = conninfo_of(0, "postgres"), .pool = {.max = 2}});
+    const char *keys[] = {"", "dbname=template1", "options='-c search_path=ours'"};
+    for (size_t i = 0; i < LENGTH_OF(keys); i++) {
+        kolk_borrow_desc wish = {.key = keys[i], .deadline = kolk_deadline_after(20000)};
+        if (kolk_resource_borrow(&db.pool, &wish, &borrow) != KOLK_OK) fail_msg("%s", borrow.error.text);
+        assert_int_equal(number_of(&borrow, "SELECT (current_database() = 'template1')::int"), i == 1);
+        assert_int_equal(number_of(&borrow, "SELECT (current_setting('search_path') = 'ours')::int"), i == 2);
+        kolk_resource_give_back(&db.pool, &borrow);
+    }
+    kolk_borrow_desc wish = {.key = "nonsense", .deadline = kolk_deadline_after(20000)};
+    assert_int_equal(kolk_resource_borrow(&db.pool, &wish, &borrow), KOLK_NOT_CREATED);
+    assert_int_equal(borrow.error.code, KOLK_PQ_OTHER);
+    assert_non_null(strstr(borrow.error.text, "nonsense"));
+    kolk_resource_pool_deinit(&db.pool);
+}
+
+/* ---- The server ends: last ------------------------------------------------------------------------------------------ */
+
+static void test_shutting_down(void **state) {
+    (void)state;
+    skip_without_server();
+    PGconn *admin = connect_admin(); /* it is waited for */
+    kill(server.pid, SIGTERM);
+    int64_t begin = now_ms();
+    for (PGconn *other = NULL; now_ms() - begin < 10000; PQfinish(other), nap_ms(5)) {
+        other = PQconnectdb(conninfo_of(0, "postgres"));
+        if (PQstatus(other) == CONNECTION_OK) continue;
+        PQfinish(other);
+        break;
+    }
+    assert_refused(conninfo_of(0, "postgres"), 5000, KOLK_PQ_STARTING_UP, "57P03");
+    PQfinish(admin);
+}
+
+int main(void) {
+    END_IF_IT_HANGS();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_queries),       cmocka_unit_test(test_refusals),    cmocka_unit_test(test_black_holes),
+        cmocka_unit_test(test_give_back),     cmocka_unit_test(test_discard_all), cmocka_unit_test(test_prepared),
+        cmocka_unit_test(test_cancel),        cmocka_unit_test(test_validation),  cmocka_unit_test(test_keys),
+        cmocka_unit_test(test_shutting_down),
+    };
+    return cmocka_run_group_tests_name("pq", tests, make_server, remove_server);
+}
