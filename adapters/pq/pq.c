@@ -37,12 +37,13 @@
 #define POLLRDHUP 0 /* then the end of what the server says is seen as POLLIN */
 #endif
 
-#define MS           INT64_C(1000000)
-#define PATIENCE_NS  (5000 * MS) /* for a query of our own */
-#define CANCEL_NS    (1000 * MS) /* for a query to end that is cancelled */
-#define FAREWELL_NS  (40 * MS)   /* for the server to close its end: a borrow may be waiting for it */
-#define ASK_AFTER_MS 30000
-#define PARAMETERS   64 /* for a connection; libpq knows about 40 */
+#define MS              INT64_C(1000000)
+#define PATIENCE_NS     (5000 * MS) /* for a query of our own */
+#define CANCEL_NS       (1000 * MS) /* for a query to end that is cancelled */
+#define CANCEL_PAUSE_NS (20 * MS)   /* until it is cancelled again; doubles */
+#define FAREWELL_NS     (40 * MS)   /* for the server to close its end: a borrow may be waiting for it */
+#define ASK_AFTER_MS    30000
+#define PARAMETERS      64 /* for a connection; libpq knows about 40 */
 
 /* One that was prepared. */
 typedef struct pq_statement {
@@ -430,14 +431,27 @@ static int start_cancel(PGconn *conn) {
     return -1;
 }
 
-/* Ends the query that is running. The connection is good afterwards, or broken. */
+/* Sends a cancel request. False: it has not ended until the deadline. */
+static bool cancel_once(PGconn *conn, kolk_deadline deadline) {
+    int end = start_cancel(conn);
+    if (end < 0) return false;
+    bool ended = wait_for(end, POLLIN, deadline) != 0;
+    close(end);
+    return ended;
+}
+
+/* Ends the query that is running. The connection is good afterwards, or broken. A request that arrives before the server
+ * has begun the query has no effect: so there may be several. */
 static void cancel_query(pq_connection *connection, PGresult **result) {
     kolk_deadline deadline = pq_after(CANCEL_NS);
-    int end = start_cancel(connection->conn);
-    bool ended = end >= 0 && read_results(connection, deadline, result) && !is_copy(*result);
-    ended = end >= 0 && wait_for(end, POLLIN, deadline) && ended;
-    if (end >= 0) close(end);
-    if (!ended || PQsetnonblocking(connection->conn, 0) != 0) connection->broken = true;
+    bool sent = true, ended = false;
+    for (int64_t pause = CANCEL_PAUSE_NS; sent && !ended && pq_now() < deadline.ns; pause *= 2) {
+        sent = cancel_once(connection->conn, deadline);
+        kolk_deadline limit = pq_after(pause);
+        ended = read_results(connection, limit.ns < deadline.ns ? limit : deadline, result);
+        if (connection->broken || is_copy(*result)) break;
+    }
+    if (!sent || !ended || is_copy(*result) || PQsetnonblocking(connection->conn, 0) != 0) connection->broken = true;
 }
 
 /* ---- The pool's functions ---------------------------------------------------------------------------------------- */
