@@ -58,6 +58,8 @@ typedef struct pq_connection {
     bool broken;  /* not to be lent again */
     pq_statement *statements;
     size_t count, room; /* of statements */
+    PQnoticeReceiver notices;
+    char last_words[200]; /* of the server, about the connection's end */
 } pq_connection;
 
 /* ---- Time -------------------------------------------------------------------------------------------------------- */
@@ -120,6 +122,18 @@ static kolk_pq_cause cause_of_refusal(PGconn *conn) {
     if (state) return cause_of_state(state);
     if (PQconnectionNeedsPassword(conn)) return KOLK_PQ_AUTHENTICATION;
     return PQparameterStatus(conn, "server_version") ? KOLK_PQ_OTHER : KOLK_PQ_REFUSED; /* the former: it let us in */
+}
+
+/* The server says why it ends a connection, and if no query is running, libpq takes that for a notice. */
+static void hear_notice(void *argument, const PGresult *said) {
+    pq_connection *connection = (pq_connection *)argument;
+    const char *severity = PQresultErrorField(said, PG_DIAG_SEVERITY_NONLOCALIZED);
+    const char *state = PQresultErrorField(said, PG_DIAG_SQLSTATE);
+    bool ends = (severity && strcmp(severity, "FATAL") == 0) || (state && strcmp(state, "57P02") == 0);
+    if (ends)
+        snprintf(connection->last_words, sizeof connection->last_words, "%s", PQresultErrorMessage(said));
+    else
+        connection->notices(NULL, said);
 }
 
 /* ---- Connecting -------------------------------------------------------------------------------------------------- */
@@ -481,6 +495,7 @@ static bool pq_create(void *context, const char *key, kolk_deadline deadline, vo
         return false;
     }
     *connection = (pq_connection){.conn = conn, .db = db, .used = pq_now()};
+    connection->notices = PQsetNoticeReceiver(conn, hear_notice, connection);
     *resource = connection;
     return true;
 }
@@ -581,6 +596,7 @@ static void judge(pq_connection *connection, const pq_request *request, const PG
                   kolk_error *error) {
     const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
     const char *words = result ? PQresultErrorMessage(result) : PQerrorMessage(connection->conn);
+    if (*connection->last_words) words = connection->last_words;
     if (connection->broken)
         pq_say(error, in_time ? KOLK_PQ_BROKEN : KOLK_PQ_TIMEOUT,
                in_time ? words : "the deadline has passed, and the query was not cancelled in time");

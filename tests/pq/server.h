@@ -21,7 +21,7 @@
 static struct {
     bool installed;
     char folder[64];
-    char socket[128]; /* conninfo */
+    char socket[160]; /* conninfo */
     int port;         /* on 127.0.0.1 */
     pid_t pid;
 } server;
@@ -146,7 +146,8 @@ static inline int make_server(void **state) {
     server.installed = status == 0;
     REQUIRE(server.installed || (WIFEXITED(status) && WEXITSTATUS(status) == 77));
     server.port = free_port();
-    snprintf(server.socket, sizeof server.socket, "host=%s port=%d user=postgres dbname=postgres", server.folder,
+    snprintf(server.socket, sizeof server.socket,
+             "host=%s port=%d user=postgres dbname=postgres options='-c client_min_messages=error'", server.folder,
              server.port);
     if (!server.installed) return 0;
     begin_server();

@@ -1,6 +1,6 @@
 // with: pq
 /* Connections to a real PostgreSQL: what the header says, sentence by sentence. */
-#include "server.h"
+#include "bank.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -498,6 +498,21 @@ static void test_keys(void **state) {
     kolk_resource_pool_deinit(&db.pool);
 }
 
+/* ---- In trouble: the other ways are test_pq_faults.c --------------------------------------------------------------- */
+
+static void test_terminated_connections(void **state) {
+    (void)state;
+    skip_without_server();
+    int fds = count_own("/proc/self/fd");
+    open_bank(conninfo_of(0, "alice"), 5000, 0);
+    await_transfers(50);
+    terminate_some(20, 10);
+    await_recovery();
+    close_bank(false);
+    assert_int_equal(count_own("/proc/self/fd"), fds);
+    assert_int_equal(count_own("/proc/self/task"), 1);
+}
+
 /* ---- The server ends: last ------------------------------------------------------------------------------------------ */
 
 static void test_shutting_down(void **state) {
@@ -517,11 +532,13 @@ static void test_shutting_down(void **state) {
 }
 
 int main(void) {
-    END_IF_IT_HANGS();
+    begin_random_work(0);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_queries),       cmocka_unit_test(test_refusals),    cmocka_unit_test(test_black_holes),
-        cmocka_unit_test(test_give_back),     cmocka_unit_test(test_discard_all), cmocka_unit_test(test_prepared),
-        cmocka_unit_test(test_cancel),        cmocka_unit_test(test_validation),  cmocka_unit_test(test_keys),
+        cmocka_unit_test(test_queries),       cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_black_holes),   cmocka_unit_test(test_give_back),
+        cmocka_unit_test(test_discard_all),   cmocka_unit_test(test_prepared),
+        cmocka_unit_test(test_cancel),        cmocka_unit_test(test_validation),
+        cmocka_unit_test(test_keys),          cmocka_unit_test(test_terminated_connections),
         cmocka_unit_test(test_shutting_down),
     };
     return cmocka_run_group_tests_name("pq", tests, make_server, remove_server);

@@ -32,7 +32,7 @@
  * Cost      a borrow asks the system whether the connection still stands (poll, some 0.2 us); after longer idleness it
  *           asks the server (some 60 us on one machine). A give_back asks the server only to roll back an open
  *           transaction, and for discard_all. To connect takes 2 to 5 ms on one machine.
- * Memory    libpq's, by malloc, and some 100 bytes a connection, 40 and the name a prepared statement.
+ * Memory    libpq's, by malloc, and some 300 bytes a connection, 40 and the name a prepared statement.
  * Ownership conninfo and the name outlive the pool, and the kolk_pq stays where it is. The connection is the borrower's
  *           from borrow to give_back, except that it may not end it (PQfinish, PQreset). Results are the caller's, to
  *           PQclear.

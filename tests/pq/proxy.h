@@ -1,0 +1,112 @@
+/* proxy.h: a thread that passes on what goes between 127.0.0.1 and the server, and can be told to do it badly. */
+#ifndef TESTS_PQ_PROXY_H
+#define TESTS_PQ_PROXY_H
+
+#include "server.h"
+
+#include <poll.h>
+
+typedef enum proxy_way {
+    PASS_ON,
+    LOSE, /* nothing is passed on; connections of this time never get anything any more. The server gets to know at the end
+            * of this time that they are gone, the client does not */
+    RESET, /* every connection is reset */
+    DELAY  /* new connections are passed on after 300 ms */
+} proxy_way;
+
+#define PROXY_PAIRS 256
+
+static struct {
+    pthread_t thread;
+    int listener, port;
+    proxy_way way;  /* atomic */
+    bool ends;      /* atomic */
+    uint32_t turns; /* atomic: how often it has looked at `way` */
+    struct {
+        int ends[2]; /* client, server; -1: none */
+        int64_t begin;
+        bool lost;
+    } pairs[PROXY_PAIRS];
+} proxy;
+
+static inline void close_pair(size_t i, bool with_reset) {
+    for (int end = 0; end < 2; end++) {
+        int *fd = &proxy.pairs[i].ends[end];
+        struct linger at_once = {.l_onoff = 1};
+        if (*fd >= 0 && with_reset) setsockopt(*fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+        if (*fd >= 0) close(*fd);
+        *fd = -1;
+    }
+}
+
+static inline void accept_pair(void) {
+    int client = accept4(proxy.listener, NULL, NULL, SOCK_CLOEXEC), target = connect_to(server.port);
+    size_t i = 0;
+    while (i < PROXY_PAIRS && (proxy.pairs[i].ends[0] >= 0 || proxy.pairs[i].ends[1] >= 0)) i++;
+    REQUIRE(i < PROXY_PAIRS);
+    proxy.pairs[i].ends[0] = client;
+    proxy.pairs[i].ends[1] = target;
+    proxy.pairs[i].begin = now_ms();
+    proxy.pairs[i].lost = false;
+    if (client < 0 || target < 0) close_pair(i, true);
+}
+
+/* What has come at one end goes out at the other. */
+static inline void pass_on(size_t i, int from) {
+    char bytes[16384];
+    int *ends = proxy.pairs[i].ends;
+    ssize_t got = recv(ends[from], bytes, sizeof bytes, MSG_DONTWAIT);
+    if (got < 0 && errno == EAGAIN) return;
+    if (got <= 0 || send(ends[!from], bytes, (size_t)got, MSG_NOSIGNAL) != got) close_pair(i, false);
+}
+
+static inline void *run_proxy(void *argument) {
+    for (proxy_way before = PASS_ON; !__atomic_load_n(&proxy.ends, __ATOMIC_ACQUIRE);) {
+        proxy_way way = __atomic_load_n(&proxy.way, __ATOMIC_ACQUIRE);
+        struct pollfd at[1 + 2 * PROXY_PAIRS] = {{.fd = proxy.listener, .events = POLLIN}};
+        for (size_t i = 0; i < PROXY_PAIRS; i++) {
+            int *ends = proxy.pairs[i].ends;
+            if (way == LOSE && ends[0] >= 0) proxy.pairs[i].lost = true;
+            if (way == RESET && ends[0] >= 0) close_pair(i, true);
+            if (before == LOSE && way != LOSE && proxy.pairs[i].lost && ends[1] >= 0) {
+                close(ends[1]);
+                ends[1] = -1;
+            }
+            bool held = proxy.pairs[i].lost || (way == DELAY && now_ms() - proxy.pairs[i].begin < 300);
+            for (int end = 0; end < 2; end++)
+                at[1 + 2 * i + (size_t)end] = (struct pollfd){.fd = held ? -1 : ends[end], .events = POLLIN};
+        }
+        before = way;
+        __atomic_add_fetch(&proxy.turns, 1, __ATOMIC_RELEASE);
+        if (poll(at, LENGTH_OF(at), 5) <= 0) continue;
+        if (at[0].revents) accept_pair();
+        for (size_t i = 0; i < PROXY_PAIRS; i++)
+            for (int end = 0; end < 2; end++)
+                if (at[1 + 2 * i + (size_t)end].revents && proxy.pairs[i].ends[end] >= 0) pass_on(i, end);
+    }
+    return argument;
+}
+
+static inline void start_proxy(void) {
+    for (size_t i = 0; i < PROXY_PAIRS; i++) proxy.pairs[i].ends[0] = proxy.pairs[i].ends[1] = -1;
+    proxy.listener = listen_somewhere(100, &proxy.port);
+    proxy.way = PASS_ON;
+    proxy.ends = false;
+    REQUIRE(pthread_create(&proxy.thread, NULL, run_proxy, NULL) == 0);
+}
+
+/* Returns when it does so. */
+static inline void set_proxy(proxy_way way) {
+    __atomic_store_n(&proxy.way, way, __ATOMIC_RELEASE);
+    uint32_t turns = __atomic_load_n(&proxy.turns, __ATOMIC_ACQUIRE);
+    while (__atomic_load_n(&proxy.turns, __ATOMIC_ACQUIRE) - turns < 2) nap_ms(1);
+}
+
+static inline void stop_proxy(void) {
+    __atomic_store_n(&proxy.ends, true, __ATOMIC_RELEASE);
+    REQUIRE(pthread_join(proxy.thread, NULL) == 0);
+    for (size_t i = 0; i < PROXY_PAIRS; i++) close_pair(i, true);
+    close(proxy.listener);
+}
+
+#endif

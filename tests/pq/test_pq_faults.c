@@ -1,0 +1,219 @@
+// with: pq
+/* The bank of bank.h in every trouble that a server or a network can make, one after another. */
+#include "bank.h"
+#include "proxy.h"
+
+/* What is asked of the operating system before and after each. */
+static int fds_before;
+
+static void begin_trouble(const char *conninfo, int64_t query_ms, int64_t pause_ms) {
+    open_bank(conninfo, query_ms, pause_ms);
+    await_transfers(50);
+}
+
+static void end_trouble(bool crowds) {
+    await_recovery();
+    close_bank(crowds);
+}
+
+/* A cancel request that nobody answers may be under way for a moment after the end of its connection. */
+static void check_what_is_left(void) {
+    int64_t begin = now_ms();
+    while (count_own("/proc/self/fd") > fds_before || count_own("/proc/self/task") > 1) {
+        if (now_ms() - begin > 5000)
+            fail_msg("%d descriptors, %d before; %d threads", count_own("/proc/self/fd"), fds_before,
+                     count_own("/proc/self/task"));
+        nap_ms(5);
+    }
+}
+
+/* ---- The server ---------------------------------------------------------------------------------------------------- */
+
+static void terminate_backends(void) {
+    begin_trouble(conninfo_of(0, "alice"), 5000, 0);
+    terminate_some(100, 10);
+    end_trouble(false);
+}
+
+/* The server ends all other processes too, and recovers. */
+static void kill_a_backend(void) {
+    begin_trouble(conninfo_of(server.port, "alice"), 5000, 0);
+    for (int i = 0; i < 3; i++) {
+        int pid;
+        if (bank_processes(&pid, 1) == 1) kill(pid, SIGKILL);
+        nap_ms(100);
+        PQfinish(connect_admin());
+    }
+    end_trouble(false);
+}
+
+static void restart(int signal) {
+    begin_trouble(conninfo_of(server.port, "alice"), 5000, 0);
+    for (int i = 0; i < 2; i++) {
+        end_server(signal);
+        nap_ms(200);
+        begin_server();
+        PQfinish(connect_admin());
+        await_transfers(20);
+    }
+    end_trouble(false);
+}
+
+static void restart_fast(void) {
+    restart(SIGINT);
+}
+
+static void restart_immediate(void) {
+    restart(SIGQUIT);
+}
+
+/* Its processes end by themselves; until then it can't be started again. */
+static void kill_the_server(void) {
+    begin_trouble(conninfo_of(0, "alice"), 5000, 0);
+    end_server(SIGKILL);
+    nap_ms(500);
+    for (PGconn *conn = NULL;; PQfinish(conn)) {
+        begin_server();
+        nap_ms(200);
+        conn = PQconnectdb(server.socket);
+        for (int i = 0; i < 200 && PQstatus(conn) != CONNECTION_OK && waitpid(server.pid, NULL, WNOHANG) == 0; i++) {
+            nap_ms(20);
+            PQreset(conn);
+        }
+        if (PQstatus(conn) != CONNECTION_OK) continue;
+        PQfinish(conn);
+        break;
+    }
+    end_trouble(false);
+}
+
+/* All of it stands still for a second. With 5 s for a query nobody notices; with 300 ms, queries are cancelled late. */
+static void stop_for_a_second(int64_t query_ms) {
+    int pids[CONNECTIONS];
+    begin_trouble(conninfo_of(0, "alice"), query_ms, 0);
+    size_t count = bank_processes(pids, CONNECTIONS);
+    kill(server.pid, SIGSTOP);
+    for (size_t i = 0; i < count; i++) kill(pids[i], SIGSTOP);
+    nap_ms(1000);
+    for (size_t i = 0; i < count; i++) kill(pids[i], SIGCONT);
+    kill(server.pid, SIGCONT);
+    end_trouble(true);
+}
+
+static void stop_unnoticed(void) {
+    stop_for_a_second(5000);
+    assert_int_equal(bank.query_errors, 0);
+}
+
+static void stop_noticed(void) {
+    stop_for_a_second(300);
+}
+
+/* Others have all connections that the server has. */
+static void too_many(void) {
+    PGconn *others[27];
+    begin_trouble(conninfo_of(0, "alice"), 5000, 0);
+    size_t count = 0;
+    for (int64_t begin = now_ms(); count < LENGTH_OF(others) && now_ms() - begin < 5000;) {
+        terminate_some(2, 0);
+        others[count] = PQconnectdb(conninfo_of(server.port, "alice"));
+        if (PQstatus(others[count]) == CONNECTION_OK)
+            count++;
+        else
+            PQfinish(others[count]);
+    }
+    nap_ms(200);
+    assert_true(READ(causes[KOLK_PQ_TOO_MANY]) > 0);
+    while (count > 0) PQfinish(others[--count]);
+    end_trouble(false);
+}
+
+/* The server ends what is idle; the tellers rest for longer. */
+static void idle_sessions_end(void) {
+    ask_admin("ALTER ROLE alice SET idle_session_timeout = '30ms'");
+    begin_trouble(conninfo_of(0, "alice"), 5000, 60);
+    nap_ms(2000);
+    ask_admin("ALTER ROLE alice RESET idle_session_timeout");
+    kolk_resource_pool_evict(&bank.db.pool);
+    end_trouble(false);
+}
+
+static void wrong_password(void) {
+    begin_trouble(conninfo_of(server.port, "alice"), 5000, 0);
+    ask_admin("ALTER ROLE alice PASSWORD 'another'");
+    terminate_some(20, 20);
+    assert_true(READ(causes[KOLK_PQ_AUTHENTICATION]) > 0);
+    ask_admin("ALTER ROLE alice PASSWORD 'secret'");
+    end_trouble(false);
+}
+
+/* ---- The network --------------------------------------------------------------------------------------------------- */
+
+static const char *through_the_proxy(void) {
+    static char conninfo[300];
+    start_proxy();
+    snprintf(conninfo, sizeof conninfo, "%s connect_timeout=1", conninfo_of(proxy.port, "alice"));
+    return conninfo;
+}
+
+static void lost_traffic(void) {
+    begin_trouble(through_the_proxy(), 300, 0);
+    set_proxy(LOSE);
+    nap_ms(2500);
+    set_proxy(PASS_ON);
+    end_trouble(true);
+    stop_proxy();
+}
+
+static void reset_connections(void) {
+    begin_trouble(through_the_proxy(), 5000, 0);
+    for (int i = 0; i < 5; i++) {
+        set_proxy(RESET);
+        nap_ms(50);
+        set_proxy(PASS_ON);
+        nap_ms(100);
+    }
+    end_trouble(true); /* the server gets to know by the reset, but later than the pool */
+    stop_proxy();
+}
+
+static void slow_connect(void) {
+    begin_trouble(through_the_proxy(), 5000, 0);
+    set_proxy(DELAY);
+    terminate_some(40, 20);
+    set_proxy(PASS_ON);
+    end_trouble(false);
+    stop_proxy();
+}
+
+/* -------------------------------------------------------------------------------------------------------------------- */
+
+typedef struct trouble {
+    void (*make)(void);
+} trouble;
+
+static void run_trouble(void **state) {
+    const trouble *me = (const trouble *)*state;
+    skip_without_server();
+    fds_before = count_own("/proc/self/fd");
+    me->make();
+    check_what_is_left();
+}
+
+#define TROUBLE(name)                                                                                                  \
+    {                                                                                                                  \
+#name, run_trouble, NULL, NULL, &(trouble) {                                                                   \
+            name                                                                                                       \
+        }                                                                                                              \
+    }
+
+int main(void) {
+    begin_random_work(0);
+    const struct CMUnitTest tests[] = {
+        TROUBLE(terminate_backends), TROUBLE(kill_a_backend),    TROUBLE(restart_fast), TROUBLE(restart_immediate),
+        TROUBLE(kill_the_server),    TROUBLE(stop_unnoticed),    TROUBLE(stop_noticed), TROUBLE(too_many),
+        TROUBLE(wrong_password),     TROUBLE(idle_sessions_end), TROUBLE(lost_traffic), TROUBLE(reset_connections),
+        TROUBLE(slow_connect),
+    };
+    return cmocka_run_group_tests_name("pq_faults", tests, make_server, remove_server);
+}
