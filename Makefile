@@ -3,11 +3,12 @@
 PREFIX ?= /usr/local
 SECONDS ?= 60
 
-.PHONY: help demo test matrix bench fuzz coverage mcdc mutants misuse format install clean
+.PHONY: help demo bank test matrix bench fuzz coverage mcdc mutants misuse format install clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo 'make demo      a tour of the library: pools at work, and a real program served from them'
+	@echo 'make bank      money moves by a pool of connections to PostgreSQL, on a server that is thrown away'
 	@echo 'make test      the tests, the long ones in part; KOLK_TEST_EFFORT=full: all of their work'
 	@echo 'make matrix    all tests with every compiler, sanitizer and checker'
 	@echo 'make bench     the measurements, beside other allocators'
@@ -29,6 +30,13 @@ demo:
 	    $$(pkg-config --libs sqlite3) -pthread -o build/release/links && \
 	  printf '\nConnections are pooled too: examples/links.c on SQLite\n\n' && build/release/links; fi
 	@build/release/kolk replay
+
+bank:
+	@tools/setup.sh bank
+	@tools/preset.sh release
+	@cc -O2 -Iinclude -Iadapters/pq $$(pkg-config --cflags libpq) examples/bank.c build/release/adapters/libkolk-pq.a \
+	  build/release/libkolk.a $$(pkg-config --libs libpq) -pthread -o build/release/bank
+	@tools/bank.sh build/release/bank
 
 test:
 	@tools/setup.sh test

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs what a group of work needs on Debian and Ubuntu: as root or with CI=true at once, otherwise after asking. Says
 # nothing when all is there; where it can't install, one sentence says what is missing.
-# Usage: tools/setup.sh demo|test|matrix|bench|fuzz|coverage|mcdc|mutants|misuse|format
+# Usage: tools/setup.sh demo|bank|test|matrix|bench|fuzz|coverage|mcdc|mutants|misuse|format
 set -u
 
 # ---- what is needed, by group: a package, and a command that succeeds when what it gives is there ----
@@ -16,6 +16,12 @@ need_demo() {
   need libpng-dev pkg-config --exists libpng
 }
 
+need_bank() {
+  need_demo
+  need postgresql test -x /usr/lib/postgresql/*/bin/initdb
+  need libpq-dev pkg-config --exists libpq
+}
+
 need_test() {
   need g++ command -v g++
   need libcmocka-dev header cmocka.h
@@ -26,8 +32,7 @@ need_test() {
   need musl-tools command -v musl-gcc
   need spin command -v spin
   need systemtap-sdt-dev header sys/sdt.h
-  need postgresql test -x /usr/lib/postgresql/*/bin/initdb
-  need libpq-dev pkg-config --exists libpq
+  need_bank
   need pgbouncer command -v pgbouncer
   need python3-prometheus-client /usr/bin/python3 -c "import prometheus_client"
 }
@@ -127,7 +132,7 @@ give_up() {
 # ---- install them ----
 
 case ${1:-} in
-  demo | test | matrix | bench | fuzz | coverage | mcdc | mutants | misuse | format) ;;
+  demo | bank | test | matrix | bench | fuzz | coverage | mcdc | mutants | misuse | format) ;;
   *) sed -n 's/^# Usage: /usage: /p' "$0" >&2; exit 2 ;;
 esac
 look "$1"

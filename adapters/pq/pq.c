@@ -20,6 +20,7 @@
 #define _GNU_SOURCE /* POLLRDHUP */
 
 #include <kolk/pq.h>
+#include <libpq-fe.h>
 
 #include <errno.h>
 #include <fcntl.h>

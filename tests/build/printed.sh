@@ -43,7 +43,7 @@ for example in "$folder"/*.c; do
   adapter=${name%_*}
   flags=(-std=c11 -O2 -Wall -Wextra -Werror -Iinclude "-Iadapters/$adapter" "$example")
   if ! grep -q 'int main(void)' "$example"; then
-    "$CC" "${flags[@]}" -c -o "$folder/object"
+    "$CC" "${flags[@]}" ${options[$adapter]:-} -Wno-unused-command-line-argument -c -o "$folder/object"
     echo "$name, which has no main: ok"
     continue
   fi

@@ -8,6 +8,7 @@
 #include "../help/threads.h"
 
 #include <kolk/pq.h>
+#include <libpq-fe.h>
 
 #include <arpa/inet.h>
 #include <dirent.h>

@@ -1,21 +1,24 @@
 /* kolk/pq.h: a resource pool of connections to PostgreSQL, made by libpq.
  *
  *     #include <kolk/pq.h>
+ *     #include <libpq-fe.h>
  *     #include <stdio.h>
  *
  *     static kolk_pq db;                                              // all zero
  *
- *     int main(void) {
+ *     bool open_shop(void) {
  *         kolk_pq_desc desc = {.conninfo = "host=db1,db2 dbname=shop target_session_attrs=read-write",
  *                              .pool = {.name = "shop", .max = 8, .min_idle = 2}};
- *         if (kolk_pq_init(&db, &desc) != KOLK_OK) return 1;
+ *         return kolk_pq_init(&db, &desc) == KOLK_OK;                 // kolk_resource_pool_deinit(&db.pool) ends it
+ *     }
+ *
+ *     void print_price(const char *of) {                              // in any thread
  *         kolk_deadline deadline = kolk_deadline_after(2000);
  *         kolk_borrow_desc wish = {.deadline = deadline};
  *         kolk_borrow borrow;
  *         if (kolk_resource_borrow(&db.pool, &wish, &borrow) == KOLK_OK) {
- *             const char *values[] = {"tea"};
  *             kolk_error error;
- *             PGresult *result = kolk_pq_exec(&borrow, "SELECT price FROM goods WHERE name = $1", 1, values, deadline,
+ *             PGresult *result = kolk_pq_exec(&borrow, "SELECT price FROM goods WHERE name = $1", 1, &of, deadline,
  *                                             &error);
  *             if (error.code) fprintf(stderr, "%s\n", error.text);
  *             else if (PQntuples(result) > 0) puts(PQgetvalue(result, 0, 0));
@@ -24,7 +27,6 @@
  *             fprintf(stderr, "%s\n", borrow.error.text);             // with error.code: one of kolk_pq_cause
  *         }
  *         kolk_resource_give_back(&db.pool, &borrow);                 // rolls back what was not committed
- *         kolk_resource_pool_deinit(&db.pool);
  *     }
  *
  * All that <kolk/resource.h> says of a pool is true of db.pool: borrow, give_back, discard, evict, close, statistics.
@@ -50,11 +52,13 @@
 #define KOLK_PQ_H
 
 #include <kolk/resource.h>
-#include <libpq-fe.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+struct pg_conn;   /* libpq-fe.h's PGconn */
+struct pg_result; /* and its PGresult */
 
 /* ---- Descriptor -------------------------------------------------------------------------------------------------- */
 
@@ -111,7 +115,7 @@ KOLK_API kolk_status kolk_pq_init(kolk_pq *db, const kolk_pq_desc *desc);
 
 /* For all that libpq can do. At give_back an open transaction is rolled back; a connection within COPY, within a pipeline,
  * or whose results were not all read is replaced by a new one. NULL: the borrow has nothing. */
-KOLK_API PGconn *kolk_pq_conn(const kolk_borrow *borrow);
+KOLK_API struct pg_conn *kolk_pq_conn(const kolk_borrow *borrow);
 
 /* Does what PQexecParams does, or without parameters PQexec, with text for parameters and results. A NULL in `values` is
  * the value NULL. The server's answer is returned; error->code is 0 if and only if it is a good one. NULL: there is none.
@@ -119,13 +123,13 @@ KOLK_API PGconn *kolk_pq_conn(const kolk_borrow *borrow);
  * When the deadline passes, the query is cancelled, and the connection stays good; an open transaction has failed then.
  * If the server does not do that within 1 s, the call returns all the same, and give_back replaces the connection. A
  * query that ends at the last moment is returned as what it is. A deadline that has passed before: nothing is sent. */
-KOLK_API PGresult *kolk_pq_exec(const kolk_borrow *borrow, const char *sql, int n, const char *const *values,
-                                kolk_deadline deadline, kolk_error *error);
+KOLK_API struct pg_result *kolk_pq_exec(const kolk_borrow *borrow, const char *sql, int n, const char *const *values,
+                                        kolk_deadline deadline, kolk_error *error);
 
 /* The same by a prepared statement of this name, which is prepared before if this connection has not got it. It stays
  * with the connection, and is lost with it, or by discard_all. With no_prepared: kolk_pq_exec. */
-KOLK_API PGresult *kolk_pq_exec_prepared(const kolk_borrow *borrow, const char *name, const char *sql, int n,
-                                         const char *const *values, kolk_deadline deadline, kolk_error *error);
+KOLK_API struct pg_result *kolk_pq_exec_prepared(const kolk_borrow *borrow, const char *name, const char *sql, int n,
+                                                 const char *const *values, kolk_deadline deadline, kolk_error *error);
 
 /* Only prepares it, for your own PQsendQueryPrepared. False: it could not, this name has another text on this connection,
  * or no_prepared. */

@@ -1,0 +1,17 @@
+#!/bin/sh
+# Starts a throw-away PostgreSQL server, runs the bank against it, and ends it.
+# Usage: tools/bank.sh PROGRAM [CONNECTIONS [TRANSFERS]]
+set -eu
+program=$1
+shift
+folder=$(mktemp -d "${TMPDIR:-/tmp}/kolk-bank.XXXXXX")
+server=
+trap '[ -z "$server" ] || kill -INT "$server"; wait; rm -rf "$folder"' EXIT
+tools/postgres.sh make "$folder"
+tools/postgres.sh run "$folder" &
+server=$!
+until [ -S "$folder/.s.PGSQL.5432" ]; do
+  kill -0 "$server" || { cat "$folder/server.log" >&2; exit 1; }
+  sleep 0.1
+done
+"$program" "host=$folder user=postgres dbname=postgres" "$@"
