@@ -234,7 +234,7 @@ static void note_created(kolk_resource_inside *pool, resource_entry *entry, int6
     entry->number = ++pool->counts.created;
     kolk_times_add(&pool->create, now - begin);
     pool->last_failure = 0;
-    if (pool->backoff || pool->wanted) kolk_resource_call_upkeep(pool); /* another may be created now */
+    kolk_resource_has_room(pool); /* for another create */
     pool->backoff = pool->retry_at = 0;
     entry->proved = entry->idle_since = now;
     entry->expires =
