@@ -1,13 +1,14 @@
 // with: pq
 // run: tests/pq/pgbouncer.sh
-/* Money moves between accounts of a PostgreSQL database: 16 tellers share 8 connections. From time to time somebody ends one
- * of the connections at the server. A teller whose connection breaks gets an error once, and makes the transfer again with
- * another one. A number for each transfer sees to it that none is made twice, where the answer to a COMMIT was lost.
+/* Money moves between accounts of a PostgreSQL database: 16 tellers share 8 connections. From time to time somebody
+ * ends one of the connections at the server. A teller whose connection breaks gets an error once, and makes the
+ * transfer again with another one. A number for each transfer sees to it that none is made twice, where the answer to
+ * a COMMIT was lost.
  *
  *     bank CONNINFO [CONNECTIONS [TRANSFERS [NAME]]]
  *
- * The server is what CONNINFO says; `make bank` starts one and throws it away. Several of these programs may work on the
- * same accounts, each with a name of its own; through PgBouncer too, as KOLK_BANK_POOLER=1 says. */
+ * The server is what CONNINFO says; `make bank` starts one and throws it away. Several of these programs may work on
+ * the same accounts, each with a name of its own; through PgBouncer too, as KOLK_BANK_POOLER=1 says. */
 #define _POSIX_C_SOURCE 200809L /* nanosleep */
 #include <kolk/pq.h>
 #include <libpq-fe.h>

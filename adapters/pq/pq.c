@@ -1,19 +1,21 @@
-/* pq.c: connections to PostgreSQL as resources. libpq's calls that wait (PQconnectdb, PQexec, PQcancel) know no deadline.
- * So all waiting is poll on the connection's socket, between calls that don't wait.
+/* pq.c: connections to PostgreSQL as resources. libpq's calls that wait (PQconnectdb, PQexec, PQcancel) know no
+ * deadline. So all waiting is poll on the connection's socket, between calls that don't wait.
  *
- *     create     PQconnectStart, PQconnectPoll. libpq goes from host to host by itself when one refuses, but stays with one
- *                that does not answer. Such a one is taken out of the list, and it begins anew with the others.
- *     validate   the first level is one look: a server that ends a connection closes its socket, also when it is killed.
- *                A server that is stopped, or traffic that is dropped, is only seen by the second level, a query.
+ *     create     PQconnectStart, PQconnectPoll. libpq goes from host to host by itself when one refuses, but stays
+ *                with one that does not answer. Such a one is taken out of the list, and all begins anew with the
+ *                others.
+ *     validate   the first level is one look: a server that ends a connection closes its socket, also when it is
+ *                killed. A server that is stopped, or traffic that is dropped, is only seen by the second level, a
+ *                query.
  *     reset      goes by the transaction's state as libpq knows it, which costs nothing.
- *     destroy    waits for a moment until the server has closed its end too, so that it does not count a process that is
- *                about to end beside the one of the next connection.
+ *     destroy    waits for a moment until the server has closed its end too. Otherwise the server would count a
+ *                process that is about to end beside the one of the next connection.
  *
- * A connection that has failed, or whose state is unknown, is `broken`: reset then says no, and it is destroyed. While it
- * is good, nothing of an earlier query is unread.
+ * A connection that has failed, or whose state is unknown, is `broken`: reset then says no, and it is destroyed. While
+ * it is good, nothing of an earlier query is unread.
  *
- * A cancel request goes by a connection of its own, and may arrive late. If it arrived after the query's end it would hit
- * the next one. So a connection is good again only when both have ended, the query and the cancel request.
+ * A cancel request goes by a connection of its own, and may arrive late. If it arrived after the query's end it would
+ * hit the next one. So a connection is good again only when both have ended, the query and the cancel request.
  *
  * libpq tells the SQLSTATE of a refused connection only within its message, when it is verbose. So it is read from
  * there. */
@@ -378,8 +380,8 @@ static bool read_results(pq_connection *connection, kolk_deadline deadline, PGre
     }
 }
 
-/* False: it has not ended at the deadline. Otherwise it has, or was not sent, or the connection is broken. *result: what
- * was read of the answer. */
+/* False: it has not ended at the deadline. Otherwise it has, or was not sent, or the connection is broken. *result:
+ * what was read of the answer. */
 static bool run_request(pq_connection *connection, const pq_request *request, kolk_deadline deadline,
                         PGresult **result) {
     PGconn *conn = connection->conn;
@@ -427,8 +429,8 @@ static bool start_detached(void *(*work)(void *), void *argument) {
     return started;
 }
 
-/* PQcancel waits for its connection, and knows no deadline: so a thread does it. Returns the other end of its pipe, or -1:
- * nothing was sent. */
+/* PQcancel waits for its connection, and knows no deadline: so a thread does it. Returns the other end of its pipe, or
+ * -1: nothing was sent. */
 static int start_cancel(PGconn *conn) {
     int ends[2];
     pq_cancel *job = malloc(sizeof *job);
@@ -455,8 +457,8 @@ static bool cancel_once(PGconn *conn, kolk_deadline deadline) {
     return ended;
 }
 
-/* Ends the query that is running. The connection is good afterwards, or broken. A request that arrives before the server
- * has begun the query has no effect: so there may be several. */
+/* Ends the query that is running. The connection is good afterwards, or broken. A request that arrives before the
+ * server has begun the query has no effect: so there may be several. */
 static void cancel_query(pq_connection *connection, PGresult **result) {
     kolk_deadline deadline = pq_after(CANCEL_NS);
     bool sent = true, ended = false;

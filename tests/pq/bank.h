@@ -75,7 +75,8 @@ static inline void note_broken(int pid) {
     pthread_mutex_unlock(&bank.lock);
 }
 
-/* ---- Tellers ------------------------------------------------------------------------------------------------------- */
+/* ---- Tellers -------------------------------------------------------------------------------------------------------
+ * */
 
 /* False: the transfer has failed; nothing more is asked of this connection then. */
 static inline bool teller_asks(const kolk_borrow *borrow, int pid, const char *name, const char *sql, int n,
@@ -144,7 +145,8 @@ static inline void *run_teller(void *argument) {
     return argument;
 }
 
-/* ---- Watchers ------------------------------------------------------------------------------------------------------ */
+/* ---- Watchers ------------------------------------------------------------------------------------------------------
+ * */
 
 #define AS_THE_BANK "FROM pg_stat_activity WHERE application_name = 'bank'"
 
@@ -179,7 +181,8 @@ static inline void *run_sleeper(void *argument) {
     return argument;
 }
 
-/* ---- The day ------------------------------------------------------------------------------------------------------- */
+/* ---- The day -------------------------------------------------------------------------------------------------------
+ * */
 
 static inline void open_bank(const char *conninfo, int64_t query_ms, int64_t pause_ms) {
     memset(&bank, 0, sizeof bank);

@@ -8,8 +8,8 @@
 
 typedef enum proxy_way {
     PASS_ON,
-    LOSE, /* nothing is passed on; connections of this time never get anything any more. The server gets to know at the end
-            * of this time that they are gone, the client does not */
+    LOSE,  /* nothing is passed on, and connections of this time never get anything any more. At the end of this time
+            * the server gets to know that they are gone, the client does not */
     RESET, /* every connection is reset */
     DELAY  /* new connections are passed on after 300 ms */
 } proxy_way;

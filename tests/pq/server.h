@@ -39,7 +39,8 @@ static inline void nap_ms(int64_t ms) {
     nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000}, NULL);
 }
 
-/* ---- Sockets, descriptors, threads --------------------------------------------------------------------------------- */
+/* ---- Sockets, descriptors, threads ---------------------------------------------------------------------------------
+ * */
 
 /* A socket that listens on a free port of 127.0.0.1. */
 static inline int listen_somewhere(int backlog, int *port) {
@@ -78,7 +79,8 @@ static inline int count_own(const char *folder) {
     return count;
 }
 
-/* ---- The server --------------------------------------------------------------------------------------------------- */
+/* ---- The server ---------------------------------------------------------------------------------------------------
+ * */
 
 /* Waits for at most 20 s. */
 static inline PGconn *connect_admin(void) {
@@ -170,7 +172,8 @@ static inline void skip_without_server(void) {
     if (!server.installed) skip();
 }
 
-/* ---- Pools --------------------------------------------------------------------------------------------------------- */
+/* ---- Pools ---------------------------------------------------------------------------------------------------------
+ * */
 
 /* conninfo by the socket, or by 127.0.0.1 and this port. Good until the end of the program. */
 static inline const char *conninfo_of(int port, const char *user) {

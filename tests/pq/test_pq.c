@@ -82,7 +82,8 @@ static void test_queries(void **state) {
     assert_int_equal(kolk_pq_init(&db, NULL), KOLK_NO_DESCRIPTOR);
 }
 
-/* ---- Why there is no connection ------------------------------------------------------------------------------------ */
+/* ---- Why there is no connection ------------------------------------------------------------------------------------
+ * */
 
 /* A borrow that fails in time; its sentence has these words. */
 static void assert_refused(const char *conninfo, int64_t ms, int32_t code, const char *words) {
@@ -196,7 +197,8 @@ static void test_black_holes(void **state) {
     assert_int_equal(count_own("/proc/self/fd"), fds);
 }
 
-/* ---- Give back ----------------------------------------------------------------------------------------------------- */
+/* ---- Give back -----------------------------------------------------------------------------------------------------
+ * */
 
 static void test_give_back(void **state) {
     (void)state;
@@ -269,7 +271,8 @@ static void test_discard_all(void **state) {
     }
 }
 
-/* ---- Prepared statements ------------------------------------------------------------------------------------------- */
+/* ---- Prepared statements -------------------------------------------------------------------------------------------
+ * */
 
 static int64_t run_prepared(const kolk_borrow *borrow, const char *name, const char *sql, int32_t *code) {
     const char *values[] = {"20"};
@@ -338,7 +341,8 @@ static void test_prepared(void **state) {
     }
 }
 
-/* ---- Deadlines of queries ------------------------------------------------------------------------------------------ */
+/* ---- Deadlines of queries ------------------------------------------------------------------------------------------
+ * */
 
 static void test_cancel(void **state) {
     (void)state;
@@ -407,7 +411,8 @@ static void test_cancel(void **state) {
     assert_int_equal(count_own("/proc/self/fd"), fds);
 }
 
-/* ---- Validation ---------------------------------------------------------------------------------------------------- */
+/* ---- Validation ----------------------------------------------------------------------------------------------------
+ * */
 
 static int pid_of_a_borrow(kolk_pq *db, int64_t ms) {
     kolk_borrow borrow;
@@ -475,7 +480,8 @@ static void test_validation(void **state) {
     PQfinish(admin);
 }
 
-/* ---- Keys ---------------------------------------------------------------------------------------------------------- */
+/* ---- Keys ----------------------------------------------------------------------------------------------------------
+ * */
 
 static void test_keys(void **state) {
     (void)state;
@@ -498,7 +504,8 @@ static void test_keys(void **state) {
     kolk_resource_pool_deinit(&db.pool);
 }
 
-/* ---- In trouble: the other ways are test_pq_faults.c --------------------------------------------------------------- */
+/* ---- In trouble: the other ways are test_pq_faults.c ---------------------------------------------------------------
+ * */
 
 static void test_terminated_connections(void **state) {
     (void)state;
@@ -513,7 +520,8 @@ static void test_terminated_connections(void **state) {
     assert_int_equal(count_own("/proc/self/task"), 1);
 }
 
-/* ---- The server ends: last ------------------------------------------------------------------------------------------ */
+/* ---- The server ends: last
+ * ------------------------------------------------------------------------------------------ */
 
 static void test_shutting_down(void **state) {
     (void)state;

@@ -43,8 +43,8 @@
  *           what tcp_user_timeout in conninfo says, with one descriptor and nothing of the pool's.
  * Deadlines hold against servers that don't answer, while connecting too. What they don't hold against is the
  *           resolution of host names, which libpq leaves to the system: give hostaddr where that may hang.
- * Errors    kolk_error.code is a kolk_pq_cause, the text has the server's words. A connection that has failed is not lent
- *           again.
+ * Errors    kolk_error.code is a kolk_pq_cause, the text has the server's words. A connection that has failed is not
+ *           lent again.
  * Forks     as the resource pool: a child makes a pool of its own.
  * Design    the essay in adapters/pq/pq.c; docs/resource.md.
  */
@@ -78,8 +78,8 @@ typedef struct kolk_pq_desc {
      * borrow has left; the same for keepalive. 0: 30,000, or keepalive_ms where that is less; -1: never. */
     int64_t ask_after_ms;
 
-    /* DISCARD ALL at give_back: settings, temporary tables, LISTEN, advisory locks and prepared statements of a borrower
-     * are gone for the next one. */
+    /* DISCARD ALL at give_back: settings, temporary tables, LISTEN, advisory locks and prepared statements of a
+     * borrower are gone for the next one. */
     bool discard_all;
 
     /* For PgBouncer in transaction mode, and the like: no statement gets a name, as the next one may meet another
@@ -113,12 +113,13 @@ KOLK_API kolk_status kolk_pq_init(kolk_pq *db, const kolk_pq_desc *desc);
 
 /* ---- With a borrow ----------------------------------------------------------------------------------------------- */
 
-/* For all that libpq can do. At give_back an open transaction is rolled back; a connection within COPY, within a pipeline,
- * or whose results were not all read is replaced by a new one. NULL: the borrow has nothing. */
+/* For all that libpq can do. At give_back an open transaction is rolled back; a connection within COPY, within a
+ * pipeline, or whose results were not all read is replaced by a new one. NULL: the borrow has nothing. */
 KOLK_API struct pg_conn *kolk_pq_conn(const kolk_borrow *borrow);
 
-/* Does what PQexecParams does, or without parameters PQexec, with text for parameters and results. A NULL in `values` is
- * the value NULL. The server's answer is returned; error->code is 0 if and only if it is a good one. NULL: there is none.
+/* Does what PQexecParams does, or without parameters PQexec, with text for parameters and results. A NULL in `values`
+ * is the value NULL. The server's answer is returned; error->code is 0 if and only if it is a good one. NULL: there is
+ * none.
  *
  * When the deadline passes, the query is cancelled, and the connection stays good; an open transaction has failed then.
  * If the server does not do that within 1 s, the call returns all the same, and give_back replaces the connection. A
@@ -131,8 +132,8 @@ KOLK_API struct pg_result *kolk_pq_exec(const kolk_borrow *borrow, const char *s
 KOLK_API struct pg_result *kolk_pq_exec_prepared(const kolk_borrow *borrow, const char *name, const char *sql, int n,
                                                  const char *const *values, kolk_deadline deadline, kolk_error *error);
 
-/* Only prepares it, for your own PQsendQueryPrepared. False: it could not, this name has another text on this connection,
- * or no_prepared. */
+/* Only prepares it, for your own PQsendQueryPrepared. False: it could not, this name has another text on this
+ * connection, or no_prepared. */
 KOLK_API bool kolk_pq_prepare(const kolk_borrow *borrow, const char *name, const char *sql, kolk_deadline deadline,
                               kolk_error *error);
 
