@@ -1,8 +1,9 @@
 /* housekeeper.c: see housekeeper.h.
  *
  * The thread sleeps until the first of its chores is due, or until `calls` changes. Its lock is held for moments, never
- * while it works: `busy` says for which chore, so that this one is not taken away meanwhile. A fork's child has no
- * housekeeper and no chores; it begins anew. */
+ * while it works: the chore says that it is being done, so that it is not taken away meanwhile. One that was told to end
+ * may still be at work when the next one is started. A fork's child has no housekeeper and no chores; it begins
+ * anew. */
 #include "kolk/base.h"
 
 #include "housekeeper.h"
@@ -19,7 +20,6 @@ static struct {
     uint32_t lock;
     uint32_t forks;
     kolk_chore *first;
-    const kolk_chore *busy;
     uint32_t calls;  /* it sleeps while this stays the same */
     uint32_t looks;  /* how often it has finished a chore; removers sleep on this */
     uintptr_t ended; /* how many housekeepers were told to end */
@@ -32,7 +32,6 @@ static void lock_housekeeper(void) {
     if (housekeeper.forks == kolk_forks()) return;
     housekeeper.forks = kolk_forks();
     housekeeper.first = NULL;
-    housekeeper.busy = NULL;
     housekeeper.runs = false;
 }
 
@@ -55,11 +54,11 @@ static kolk_chore *first_due(int64_t *when) {
 }
 
 static void do_chore(kolk_chore *chore) {
-    housekeeper.busy = chore;
+    chore->is_being_done = true;
     kolk_unlock_word(&housekeeper.lock);
     chore->work(chore);
     kolk_lock_word(&housekeeper.lock);
-    housekeeper.busy = NULL;
+    chore->is_being_done = false;
     kolk_store(&housekeeper.looks, housekeeper.looks + 1, KOLK_RELAXED); /* removers look again under the lock */
     kolk_wake(&housekeeper.looks, UINT32_MAX);
 }
@@ -101,7 +100,7 @@ void kolk_housekeeper_remove(kolk_chore *chore) {
     kolk_chore **link = &housekeeper.first;
     while (*link && *link != chore) link = &(*link)->next;
     if (*link) *link = chore->next;
-    while (housekeeper.busy == chore) {
+    while (chore->is_being_done) {
         uint32_t looks = housekeeper.looks;
         kolk_unlock_word(&housekeeper.lock);
         kolk_wait(&housekeeper.looks, looks, KOLK_FOREVER);

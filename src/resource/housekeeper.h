@@ -9,7 +9,8 @@
 typedef struct kolk_chore {
     void (*work)(struct kolk_chore *chore); /* sets `due` anew; may be slow */
     int64_t due;                            /* atomic: when it is to be done, by the clock of deadlines */
-    struct kolk_chore *next;                /* the housekeeper's */
+    struct kolk_chore *next;                /* these two are the housekeeper's */
+    bool is_being_done;                     /* at this moment */
 } kolk_chore;
 
 /* From now on the chore is done when it is due. False: the system gives no thread. */
