@@ -295,6 +295,38 @@ static void test_a_pool_ends_while_it_is_in_its_create(void **state) {
     }
 }
 
+static void *end_others(void *others) {
+    end_things(others);
+    return NULL;
+}
+
+/* The last pool of the list goes while its housekeeper is still in the create of one that is going. The next pool gets a
+ * housekeeper of its own, whose work does not let that deinit return. */
+static void test_two_housekeepers_at_work(void **state) {
+    (void)state;
+    pthread_t going, last;
+    factory others = {0}, next = {0};
+    memset(&things, 0, sizeof things);
+    is_in_create = may_go_on = has_ended = 0;
+    things.creates = create_until_told;
+    make_things(&others, (kolk_resource_pool_desc){.max = 3});
+    make_things(&things, (kolk_resource_pool_desc){.max = 3, .min_idle = 2});
+    EVENTUALLY(kolk_load(&is_in_create, KOLK_ACQUIRE));
+    assert_int_equal(pthread_create(&going, NULL, deinit_things, NULL), 0);
+    for (int i = 0; i < 20; i++) nap();
+    assert_int_equal(pthread_create(&last, NULL, end_others, &others), 0);
+    for (int i = 0; i < 20; i++) nap();
+    make_things(&next, (kolk_resource_pool_desc){.max = 3, .min_idle = 1});
+    EVENTUALLY(stats_of(&next).idle == 1);
+    for (int i = 0; i < 20; i++) nap();
+    assert_int_equal(kolk_load(&has_ended, KOLK_ACQUIRE), 0);
+    kolk_store(&may_go_on, 1, KOLK_RELEASE);
+    assert_int_equal(pthread_join(going, NULL), 0);
+    assert_int_equal(pthread_join(last, NULL), 0);
+    assert_int_equal(things.created, things.destroyed);
+    end_things(&next);
+}
+
 enum { THREADS = 8 };
 
 static void *begin_and_end_pools(void *rounds) {
@@ -362,6 +394,7 @@ int main(void) {
         TEST(test_it_keeps_idle_ones_alive),
         TEST(test_it_reports_leaks_once),
         TEST(test_a_pool_ends_while_it_is_in_its_create),
+        TEST(test_two_housekeepers_at_work),
         TEST(test_pools_begin_and_end_at_once),
         TEST(test_exit_while_it_runs),
     };
