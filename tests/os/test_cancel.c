@@ -105,8 +105,14 @@ static void *exit_cancelled(void *unused) {
     exit(0);
 }
 
+extern void __gcov_dump(void) __attribute__((weak));
+
 static void test_exit_writes_statistics(void **state) {
     (void)state;
+    if (__gcov_dump) { /* which writes files at exit, and so is a cancellation point itself */
+        print_message("left out: gcov is cancelled at exit\n");
+        skip();
+    }
     static const char *const settings[] = {"text:", "sizes:", "text", "sizes"};
     for (size_t i = 0; i < LENGTH_OF(settings); i++) {
         fflush(NULL);
