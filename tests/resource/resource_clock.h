@@ -30,7 +30,7 @@ bool __wrap_kolk_wait(uint32_t *word, uint32_t expected, kolk_deadline deadline)
         INSIST(has_threads);
         return __real_kolk_wait(word, expected, deadline);
     }
-    if (clock_ns < deadline.ns) clock_ns = deadline.ns;
+    if (NUMBER(clock_ns) < deadline.ns) __atomic_store_n(&clock_ns, deadline.ns, __ATOMIC_SEQ_CST);
     return false;
 }
 

@@ -145,6 +145,7 @@ static void borrow_all(state *s) {
 static void end(void *context) {
     state *s = (state *)context;
     s->f.during = NULL;
+    s->f.asked_from = 0;
     memset(s->f.written, 0, sizeof s->f.written);
     schedule_assert(kolk_resource_pool_is_valid(&s->pool));
     kolk_resource_stats stats = stats_of(&s->pool);

@@ -44,7 +44,10 @@ typedef struct thing {
     uint32_t number; /* from 1, of all that were ever made */
     uint32_t busy;   /* a function works at it */
     place place;
-    bool dead; /* validate says no from now on */
+    bool dead;  /* validate says no from now on */
+    bool stale; /* is not to be lent: all were evicted, or the pool closed, while a function worked at it */
+    bool asked; /* evict_if was told to end it */
+    bool discarded;
     char key[THING_KEY];
 } thing;
 
@@ -56,8 +59,10 @@ typedef struct outcome {
 
 typedef struct factory {
     thing things[THINGS];
-    uint32_t max, max_creating;       /* what the pool was told, at most; 0: not known */
-    uint32_t made;                    /* numbers */
+    uint32_t max, max_creating; /* what the pool was told, at most; 0: not known */
+    uint32_t clears, sweeps;    /* how often all that was there or being made, or only what was there, had to go */
+    uint32_t asked_from; /* what has this number or more ends by discard, or because evict_if was told so; 0: nothing */
+    uint32_t made;       /* numbers */
     uint32_t there, making;           /* now, with those in create and destroy; in create */
     uint32_t most_there, most_making; /* at a time */
     uint32_t calls[DEEDS];            /* of each function */
@@ -109,13 +114,15 @@ static inline bool play(factory *f, deed what, thing *it) {
 }
 
 /* A function works at a resource that is the pool's alone. */
-static inline void begin_work(factory *f, thing *it) {
+static inline uint32_t begin_work(factory *f, thing *it) {
     INSIST(it->from == f);
     INSIST(NUMBER(it->place) == IN_POOL);
     INSIST(COUNT_UP(it->busy) == 1);
+    return NUMBER(f->clears) + NUMBER(f->sweeps);
 }
 
-static inline void end_work(thing *it) {
+static inline void end_work(factory *f, thing *it, uint32_t before) {
+    if (NUMBER(f->clears) + NUMBER(f->sweeps) != before) it->stale = true;
     INSIST(NUMBER(it->place) == IN_POOL);
     INSIST(COUNT_DOWN(it->busy) == 0);
 }
@@ -128,7 +135,7 @@ static inline thing *new_thing(factory *f, const char *key) {
             continue;
         each->from = f;
         each->number = COUNT_UP(f->made);
-        each->dead = false;
+        each->dead = each->stale = each->asked = each->discarded = false;
         snprintf(each->key, sizeof each->key, "%s", key);
         return each;
     }
@@ -150,10 +157,13 @@ static inline bool create_thing(void *context, const char *key, kolk_deadline de
     note_most(&f->most_there, there);
     note_most(&f->most_making, making);
     (void)deadline;
+    uint32_t clears = NUMBER(f->clears);
     bool good = play(f, CREATE, NULL);
     COUNT_DOWN(f->making);
     if (good) {
-        *resource = new_thing(f, key);
+        thing *it = new_thing(f, key);
+        it->stale = NUMBER(f->clears) != clears;
+        *resource = it;
     } else {
         COUNT_DOWN(f->there);
         error->code = 7;
@@ -165,9 +175,10 @@ static inline bool create_thing(void *context, const char *key, kolk_deadline de
 static inline void destroy_thing(void *context, void *resource) {
     factory *f = (factory *)context;
     thing *it = (thing *)resource;
-    begin_work(f, it);
+    uint32_t before = begin_work(f, it);
+    INSIST(!f->asked_from || it->number < f->asked_from || it->asked || it->discarded);
     play(f, DESTROY, it);
-    end_work(it);
+    end_work(f, it, before);
     COUNT_DOWN(f->there);
     __atomic_store_n(&it->place, NOWHERE, __ATOMIC_SEQ_CST);
 }
@@ -175,19 +186,19 @@ static inline void destroy_thing(void *context, void *resource) {
 static inline bool validate_thing(void *context, void *resource, kolk_deadline deadline) {
     factory *f = (factory *)context;
     thing *it = (thing *)resource;
-    begin_work(f, it);
     (void)deadline;
+    uint32_t before = begin_work(f, it);
     bool good = play(f, VALIDATE, it) && !it->dead;
-    end_work(it);
+    end_work(f, it, before);
     return good;
 }
 
 static inline bool reset_thing(void *context, void *resource) {
     factory *f = (factory *)context;
     thing *it = (thing *)resource;
-    begin_work(f, it);
+    uint32_t before = begin_work(f, it);
     bool good = play(f, RESET, it);
-    end_work(it);
+    end_work(f, it, before);
     return good;
 }
 
@@ -218,7 +229,7 @@ static inline kolk_status take_thing(kolk_resource_pool *pool, const char *key, 
         return status;
     }
     thing *it = (thing *)borrow->resource;
-    INSIST(it && NUMBER(it->busy) == 0);
+    INSIST(it && NUMBER(it->busy) == 0 && !it->stale);
     INSIST(strcmp(it->key, key ? key : "") == 0);
     place in_pool = IN_POOL;
     INSIST(__atomic_compare_exchange_n(&it->place, &in_pool, WITH_BORROWER, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));
@@ -238,6 +249,7 @@ static inline void give_thing(kolk_resource_pool *pool, kolk_borrow *borrow) {
 }
 
 static inline void discard_thing(kolk_resource_pool *pool, kolk_borrow *borrow) {
+    if (borrow->resource) ((thing *)borrow->resource)->discarded = true;
     part_with(borrow);
     kolk_resource_discard(pool, borrow);
     INSIST(!borrow->resource);

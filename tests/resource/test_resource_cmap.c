@@ -92,7 +92,7 @@ static void join(borrower *one) {
 static void test_pool_create(void **state) {
     (void)state;
     make((kolk_resource_pool_desc){.max = 3});
-    assert_int_equal(f.calls[CREATE], 0);
+    assert_int_equal(NUMBER(f.calls[CREATE]), 0);
     kolk_borrow borrows[3], none;
     for (int i = 0; i < 3; i++) borrows[i] = check_out();
     assert_int_equal(take_thing(&pool, NULL, KOLK_NOW, &none), KOLK_FULL);
@@ -327,7 +327,7 @@ static void test_connecting_timeout(void **state) {
     start(&makes, check_out_only);
     until_creating(1);
     assert_int_equal(take_thing(&pool, NULL, (kolk_deadline){clock_ns + 50 * MS}, &none), KOLK_TIMEOUT);
-    assert_int_equal(f.calls[CREATE], 1);
+    assert_int_equal(NUMBER(f.calls[CREATE]), 1);
     __atomic_store_n(&f.hangs[CREATE], 0, __ATOMIC_SEQ_CST);
     join(&makes);
     check_in(&makes.borrow);
@@ -489,7 +489,7 @@ static void test_ready(void **state) {
         start(&line[i], check_out_and_in);
         until_waiting(i + 1);
     }
-    assert_int_equal(f.calls[CREATE], 0);
+    assert_int_equal(NUMBER(f.calls[CREATE]), 0);
     kolk_resource_pool_resume(&pool);
     for (uint32_t i = 0; i < 3; i++) {
         join(&line[i]);
@@ -526,6 +526,32 @@ static void test_close(void **state) {
     assert_int_equal(stats_of(&pool).closed, 1);
     assert_int_equal(stats_of(&pool).failed, 3);
     end();
+}
+
+static uint32_t ended;
+
+static void *deinit_it(void *unused) {
+    kolk_resource_pool_deinit(&pool);
+    COUNT_UP(ended);
+    return unused;
+}
+
+/* pool-close, while the background makes one: it is awaited, and destroyed. */
+static void test_close_while_the_background_works(void **state) {
+    (void)state;
+    pthread_t thread;
+    memset(&f, 0, sizeof f);
+    has_threads = true;
+    f.hangs[CREATE] = 1;
+    ended = 0;
+    make_resources(&pool, &f, (kolk_resource_pool_desc){.min_idle = 1});
+    until_creating(1);
+    REQUIRE(pthread_create(&thread, NULL, deinit_it, NULL) == 0);
+    for (int i = 0; i < 100; i++) nap();
+    assert_int_equal(NUMBER(ended), 0);
+    __atomic_store_n(&f.hangs[CREATE], 0, __ATOMIC_SEQ_CST);
+    REQUIRE(pthread_join(thread, NULL) == 0);
+    assert_int_equal(f.there, 0);
 }
 
 /* ---- No permit is lost ------------------------------------------------------------------------------------------- */
@@ -604,6 +630,7 @@ int main(void) {
         cmocka_unit_test_teardown(test_clear_keeps_the_line, tear_down),
         cmocka_unit_test_teardown(test_ready, tear_down),
         cmocka_unit_test_teardown(test_close, tear_down),
+        cmocka_unit_test_teardown(test_close_while_the_background_works, tear_down),
         cmocka_unit_test_teardown(test_timeouts_lose_nothing, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -100,6 +100,7 @@ static const record *next_call(deed what, uint32_t number) {
 
 static outcome decide(factory *f, deed what, const thing *it) {
     (void)f;
+    stats_of(&m.pool); /* the lock is free */
     outcome now = {.fails = what != DESTROY && happens(6), .takes = happens(4) ? random_below(&dice, 4) * MS : 0};
     if (what == CREATE) now.takes++; /* no two at the same moment */
     record *mine = new_record(CALLED);

@@ -67,6 +67,7 @@ static void evict(void *context) {
     state *s = (state *)context;
     s->evicted = s->f.made;
     kolk_resource_pool_evict(&s->pool);
+    s->f.clears++;
 }
 
 /* When it returns, nothing is left. */
@@ -82,6 +83,7 @@ static void close_a_while(void *context) {
     s->closed = true;
     kolk_status status = kolk_resource_pool_close(&s->pool, kolk_deadline_after(1));
     schedule_assert(status == KOLK_TIMEOUT || (status == KOLK_OK && s->f.there == 0));
+    s->f.clears++;
 }
 
 static void pause_and_resume(void *context) {
@@ -105,6 +107,7 @@ static void resize_to_two(void *context) {
 static bool wants_all(const char *key, const void *resource, bool in_use, void *context) {
     (void)in_use, (void)context;
     schedule_assert(resource && strlen(key) < THING_KEY);
+    ((thing *)(uintptr_t)resource)->asked = true;
     (void)kolk_load(&in_the_middle, KOLK_RELAXED);
     return true;
 }
@@ -112,7 +115,9 @@ static bool wants_all(const char *key, const void *resource, bool in_use, void *
 static void evict_all_by_one(void *context) {
     state *s = (state *)context;
     s->evicted = (uint32_t)s->pool.inside->counts.created; /* what is being made is not asked for */
+    s->f.asked_from = 2;                                   /* another key may replace the first */
     kolk_resource_pool_evict_if(&s->pool, wants_all, s);
+    s->f.sweeps++;
 }
 
 /* ---- Runs -------------------------------------------------------------------------------------------------------- */
@@ -259,6 +264,8 @@ static void test_first_come_first_served(void **unused) {
 
 /* ---- Close ------------------------------------------------------------------------------------------------------- */
 
+static const setting kept_well = {.desc = {ONE, .validate = validate_thing, .keepalive_ms = 10}, .idle = 1, .ages = 20};
+
 static void test_close(void **unused) {
     (void)unused;
     may = MAY_BE_CLOSED;
@@ -276,6 +283,8 @@ static void test_close(void **unused) {
     allows_leaks = true;
     may |= MAY_TIME_OUT;
     run("close a while", &(setting){.desc = {TWO}, .lent = 1}, borrow_a_while, close_a_while, give_first);
+    run("close a while, checked", &(setting){.desc = {ONE, VALIDATES}, .idle = 1}, borrow_a_while, close_a_while, NULL);
+    run("close a while, kept", &kept_well, tick, close_a_while, NULL);
     run("close a while, lent", &(setting){.desc = {ONE}, .lent = 1}, borrow_a_while, close_a_while, NULL);
 }
 
@@ -286,6 +295,9 @@ static void test_evict(void **unused) {
     run("evict, at hand", &(setting){.desc = {ONE, RESETS}, .idle = 1}, borrow, evict, NULL);
     run("evict, to be made", &(setting){.desc = {ONE}}, borrow_twice, evict, NULL);
     run("evict, one waits", &(setting){.desc = {ONE, RESETS}, .lent = 1}, borrow, evict, give_first);
+    run("evict, checked", &(setting){.desc = {ONE, VALIDATES}, .idle = 1}, borrow_twice, evict, NULL);
+    run("evict, kept", &kept_well, tick, evict, borrow);
+    run("evict all by one, kept", &kept_well, tick, evict_all_by_one, borrow);
     run("evict, validated", &(setting){.desc = {ONE, VALIDATES}, .idle = 1, .validate_fails = 1}, borrow, evict, NULL);
     run("evict all by one, at hand", &(setting){.desc = {TWO}, .idle = 2}, borrow, evict_all_by_one, NULL);
     run("evict all by one, lent", &(setting){.desc = {ONE}, .lent = 1}, borrow, evict_all_by_one, give_first);
@@ -363,7 +375,7 @@ static void test_keys(void **unused) {
 static void borrow_within(factory *f, deed what) {
     kolk_borrow borrow;
     kolk_resource_pool *pool = &own.pool;
-    if (what != RESET) return;
+    (void)what;
     void (*during)(factory *, deed) = f->during;
     f->during = NULL;
     kolk_status status = take_thing(pool, NULL, KOLK_FOREVER, &borrow);
@@ -376,8 +388,10 @@ static void test_within_functions(void **unused) {
     (void)unused;
     static const setting one = {.desc = {ONE, RESETS}, .idle = 1, .during = borrow_within};
     static const setting two = {.desc = {TWO, RESETS}, .idle = 1, .during = borrow_within};
+    static const setting dead = {.desc = {TWO, VALIDATES}, .idle = 1, .validate_fails = 1, .during = borrow_within};
     run("within, one", &one, borrow, borrow, NULL);
     run("within, two", &two, borrow, borrow, NULL);
+    run("within, dead", &dead, borrow, borrow, NULL);
 }
 
 int main(void) {
