@@ -123,8 +123,10 @@ void kolk_resource_upkeep(kolk_resource_inside *pool, kolk_deadline deadline) {
     for (uint32_t slot = 0; slot < pool->slots && in_time; slot++) {
         resource_entry *entry = kolk_entry_at(pool, slot);
         bool did = false;
-        if (entry && entry->state == RESOURCE_IDLE) did = look_after_idle(pool, entry, now, deadline);
-        if (entry && entry->state == RESOURCE_LENT) did = look_after_lent(pool, entry, now, pool->desc.leak_after_ms);
+        if (entry && entry->state == RESOURCE_IDLE)
+            did = look_after_idle(pool, entry, now, deadline);
+        else if (entry && entry->state == RESOURCE_LENT)
+            did = look_after_lent(pool, entry, now, pool->desc.leak_after_ms);
         if (!did) continue;
         now = kolk_now_ns();
         in_time = now < deadline.ns;
