@@ -539,11 +539,14 @@ static void *deinit_it(void *unused) {
 /* pool-close, while the background makes one: it is awaited, and destroyed. */
 static void test_close_while_the_background_works(void **state) {
     (void)state;
+    static factory of_other;
+    kolk_resource_pool other; /* so that the background's thread goes on */
     pthread_t thread;
     memset(&f, 0, sizeof f);
     has_threads = true;
     f.hangs[CREATE] = 1;
     ended = 0;
+    make_resources(&other, &of_other, (kolk_resource_pool_desc){.name = "other"});
     make_resources(&pool, &f, (kolk_resource_pool_desc){.min_idle = 1});
     until_creating(1);
     REQUIRE(pthread_create(&thread, NULL, deinit_it, NULL) == 0);
@@ -552,6 +555,7 @@ static void test_close_while_the_background_works(void **state) {
     __atomic_store_n(&f.hangs[CREATE], 0, __ATOMIC_SEQ_CST);
     REQUIRE(pthread_join(thread, NULL) == 0);
     assert_int_equal(f.there, 0);
+    kolk_resource_pool_deinit(&other);
 }
 
 /* ---- No permit is lost ------------------------------------------------------------------------------------------- */
