@@ -139,7 +139,8 @@ static inline thing *new_thing(factory *f, const char *key) {
         snprintf(each->key, sizeof each->key, "%s", key);
         return each;
     }
-    INSIST(!"more things than a test has");
+    bool has_room_for_more = false;
+    INSIST(has_room_for_more);
     return NULL;
 }
 
