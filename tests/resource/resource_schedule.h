@@ -138,7 +138,7 @@ static void borrow_all(state *s) {
     uint32_t max = stats_of(&s->pool).max;
     kolk_resource_pool_resume(&s->pool);
     for (uint32_t i = 0; i < max; i++) schedule_assert(take_thing(&s->pool, NULL, KOLK_NOW, &borrows[i]) == KOLK_OK);
-    schedule_assert(take_thing(&s->pool, NULL, KOLK_NOW, &(kolk_borrow){NULL}) == KOLK_FULL);
+    schedule_assert(take_thing(&s->pool, NULL, KOLK_NOW, &(kolk_borrow){.resource = NULL}) == KOLK_FULL);
     for (uint32_t i = 0; i < max; i++) give_thing(&s->pool, &borrows[i]);
 }
 

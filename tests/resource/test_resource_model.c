@@ -372,7 +372,7 @@ static void give_one_back(bool discards) {
 /* A borrow that is over, or none at all. */
 static void give_back_again(void) {
     unsigned before = told.count;
-    kolk_borrow none = {NULL};
+    kolk_borrow none = {.resource = NULL};
     kolk_resource_give_back(&m.pool, &none);
     assert_int_equal(told.count, before);
     if (m.endings == 0) return;
