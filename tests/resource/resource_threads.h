@@ -165,14 +165,25 @@ static inline kolk_borrow borrow_thing(factory *from, const char *key, kolk_dead
     return one;
 }
 
-/* The threads of this process but its first and ThreadSanitizer's own. */
-static inline unsigned housekeepers(void) {
+/* ---- Threads ----------------------------------------------------------------------------------------------------- */
+
+static inline unsigned count_threads(void) {
     unsigned count = 0;
     DIR *folder = opendir("/proc/self/task");
     REQUIRE(folder);
     for (const struct dirent *each; (each = readdir(folder));) count += each->d_name[0] != '.';
     closedir(folder);
-    return count - 1 - UNDER_TSAN;
+    return count;
+}
+
+static unsigned plain_threads; /* those that there are without a housekeeper: an emulator has one of its own */
+
+static inline void remember_threads(void) {
+    plain_threads = count_threads() + UNDER_TSAN; /* which begins its own with the program's first */
+}
+
+static inline unsigned housekeepers(void) {
+    return count_threads() - plain_threads;
 }
 
 #endif

@@ -8,6 +8,8 @@
 #include <poll.h>
 #include <sys/eventfd.h>
 
+#include "resource/resource_inside.h"
+
 static bool refuses_event;
 int __real_eventfd(unsigned value, int flags);
 int __wrap_eventfd(unsigned value, int flags);
@@ -39,9 +41,10 @@ static bool is_readable(void) {
     return n;
 }
 
-/* As an event loop waits. */
+/* As an event loop waits. What a tick is to do, a housekeeper was called for: it would not come by chance. */
 static void await_readable(void) {
     struct pollfd it = {.fd = fd, .events = POLLIN};
+    if (by_ticks && !is_readable()) assert_true(things.pool.inside->called);
     if (by_ticks) kolk_resource_tick(&things.pool, KOLK_FOREVER);
     assert_int_equal(poll(&it, 1, by_ticks ? 0 : 5000), 1);
     assert_int_equal(it.revents, POLLIN);
