@@ -8,5 +8,5 @@ set -eu
 cppcheck --quiet --std=c11 -U__has_include --enable=warning,performance,portability --inline-suppr --error-exitcode=1 -Iinclude src adapters &
 # One file a process: version 14 forgets a va_start when it has read another file before.
 printf '%s\n' "$@" | xargs -P "$(nproc)" -I FILE sh -c 'case FILE in tests/* | fuzz/*) checks="-clang-analyzer-*" ;; *) checks= ;; esac
-  clang-tidy-14 --quiet --checks="$checks" FILE -- -std=c11 -DKOLK_ASSERTIONS=1 -Iinclude -Isrc -Icli $(printf " -I%s" adapters/*/) $(sed -n "s|^// define:||p" FILE | sed "s/  */ -D/g")'
+  clang-tidy-14 --quiet --checks="$checks" FILE -- -std=c11 -DKOLK_ASSERTIONS=1 -Iinclude -Isrc -Icli $(printf " -I%s" adapters/*/) $(pkg-config --cflags libpq) $(sed -n "s|^// define:||p" FILE | sed "s/  */ -D/g")'
 wait $!

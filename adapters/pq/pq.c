@@ -96,7 +96,7 @@ static short wait_for(int fd, short events, kolk_deadline deadline) {
 static void pq_say(kolk_error *error, kolk_pq_cause cause, const char *message) {
     static const char place[] = "LOCATION:";
     size_t length = 0;
-    error->code = cause;
+    error->code = (int32_t)cause;
     for (const char *at = message; *at && length + 1 < sizeof error->text; at++) {
         if (strncmp(at, place, sizeof place - 1) == 0) at += strcspn(at, "\n");
         bool blank = strchr(" \t\n", *at) != NULL; /* or its end */
@@ -240,7 +240,8 @@ static bool pass_over(pq_hosts *hosts, PGconn *conn) {
 static kolk_deadline deadline_of_host(const pq_hosts *hosts, kolk_deadline deadline) {
     int64_t now = pq_now(), part = (deadline.ns - now) / (hosts->count > 1 ? hosts->count : 1);
     if (hosts->patience) part = hosts->patience;
-    return part < deadline.ns - now ? (kolk_deadline){now + part} : deadline;
+    if (part < deadline.ns - now) deadline.ns = now + part;
+    return deadline;
 }
 
 /* PGRES_POLLING_OK or _FAILED; PGRES_POLLING_ACTIVE: a host has not answered in time. */
@@ -457,9 +458,9 @@ static bool cancel_once(PGconn *conn, kolk_deadline deadline) {
     return ended;
 }
 
-/* Ends the query that is running. The connection is good afterwards, or broken. A request that arrives before the
- * server has begun the query has no effect: so there may be several. */
-static void cancel_query(pq_connection *connection, PGresult **result) {
+/* Ends the query that is running. The connection is good afterwards, or broken. True: the query has ended, by this or
+ * by itself. A request that arrives before the server has begun the query has no effect: so there may be several. */
+static bool cancel_query(pq_connection *connection, PGresult **result) {
     kolk_deadline deadline = pq_after(CANCEL_NS);
     bool sent = true, ended = false;
     for (int64_t pause = CANCEL_PAUSE_NS; sent && !ended && pq_now() < deadline.ns; pause *= 2) {
@@ -468,7 +469,9 @@ static void cancel_query(pq_connection *connection, PGresult **result) {
         ended = read_results(connection, limit.ns < deadline.ns ? limit : deadline, result);
         if (connection->broken || is_copy(*result)) break;
     }
-    if (!sent || !ended || is_copy(*result) || PQsetnonblocking(connection->conn, 0) != 0) connection->broken = true;
+    ended = ended && !is_copy(*result);
+    if (!sent || !ended || PQsetnonblocking(connection->conn, 0) != 0) connection->broken = true;
+    return ended;
 }
 
 /* ---- The pool's functions ---------------------------------------------------------------------------------------- */
@@ -534,8 +537,10 @@ static bool pq_validate(void *context, void *resource, kolk_deadline deadline) {
     pq_connection *connection = (pq_connection *)resource;
     const kolk_pq *db = (const kolk_pq *)context;
     short seen = wait_for(PQsocket(connection->conn), POLLIN | POLLRDHUP, KOLK_NOW);
-    if (seen & ~POLLIN) connection->broken = true;
-    if (connection->broken) return false;
+    if (seen & ~POLLIN) {
+        connection->broken = true;
+        return false;
+    }
     int64_t now = pq_now();
     if (!seen && now - connection->used < db->ask_after_ns) return true;
     if (deadline.ns <= KOLK_NOW.ns) return !seen;
@@ -595,14 +600,13 @@ PGconn *kolk_pq_conn(const kolk_borrow *borrow) {
 }
 
 /* What came of a request, as an error or none. */
-static void judge(pq_connection *connection, const pq_request *request, const PGresult *result, bool in_time,
+static void judge(pq_connection *connection, const pq_request *request, const PGresult *result, bool answered,
                   kolk_error *error) {
     const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
     const char *words = result ? PQresultErrorMessage(result) : PQerrorMessage(connection->conn);
     if (*connection->last_words) words = connection->last_words;
-    if (connection->broken)
-        pq_say(error, in_time ? KOLK_PQ_BROKEN : KOLK_PQ_TIMEOUT,
-               in_time ? words : "the deadline has passed, and the query was not cancelled in time");
+    if (!answered)
+        pq_say(error, KOLK_PQ_BROKEN, words);
     else if (!is_good(result))
         pq_say(error, state ? cause_of_state(state) : KOLK_PQ_OTHER, words);
     if (error->code && !*error->text) pq_say(error, (kolk_pq_cause)error->code, "the connection was lost");
@@ -626,8 +630,10 @@ static PGresult *execute(const kolk_borrow *borrow, const pq_request *request, k
     }
     PGresult *result = NULL;
     bool in_time = run_request(connection, request, deadline, &result);
-    if (!in_time) cancel_query(connection, &result);
-    judge(connection, request, result, in_time, error);
+    if (in_time || cancel_query(connection, &result))
+        judge(connection, request, result, !in_time || !connection->broken, error);
+    else
+        pq_say(error, KOLK_PQ_TIMEOUT, "the deadline has passed, and the query was not cancelled in time");
     return result;
 }
 

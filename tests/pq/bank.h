@@ -32,7 +32,7 @@ static struct {
     kolk_pq db;
     int64_t query_ms, pause_ms; /* a query's deadline; a teller's rest after each transfer */
     teller tellers[TELLERS];
-    bool stops;                                 /* atomic, like all counters */
+    bool stops;                                 /* atomic, like the counters */
     uint64_t committed, query_errors, failures; /* transfers; of failures: borrows that failed */
     uint64_t causes[KOLK_PQ_BROKEN + 1];        /* of failed borrows that could not create */
     int64_t latest_ns, oversleep_ns;            /* the most that a borrow, a nap came too late */
@@ -54,9 +54,9 @@ static inline int64_t now_ns(void) {
 }
 
 static inline void note_most(int64_t *most, int64_t value) {
-    int64_t seen = __atomic_load_n(most, __ATOMIC_RELAXED);
-    while (value > seen &&
-           !__atomic_compare_exchange_n(most, &seen, value, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {}
+    pthread_mutex_lock(&bank.lock);
+    if (*most < value) *most = value;
+    pthread_mutex_unlock(&bank.lock);
 }
 
 static inline bool is_broken(int pid) {
@@ -218,7 +218,10 @@ static inline void await_recovery(void) {
         nap_ms(1);
         REQUIRE(now_ms() - begin < 60000);
     }
-    int64_t took = now_ms() - begin, busy = READ(oversleep_ns) / 1000000;
+    int64_t took = now_ms() - begin;
+    pthread_mutex_lock(&bank.lock);
+    int64_t busy = bank.oversleep_ns / 1000000;
+    pthread_mutex_unlock(&bank.lock);
     kolk_resource_stats stats;
     kolk_resource_pool_stats(&bank.db.pool, &stats);
     print_message("  all connections after %" PRId64 " ms; made %" PRIu64 ", seen dead %" PRIu64

@@ -112,10 +112,11 @@ static void stop_noticed(void) {
 
 /* Others have all connections that the server has. */
 static void too_many(void) {
-    PGconn *others[27];
+    enum { OTHERS = 27 };
+    PGconn *others[OTHERS];
     begin_trouble(conninfo_of(0, "alice"), 5000, 0);
     size_t count = 0;
-    for (int64_t begin = now_ms(); count < LENGTH_OF(others) && now_ms() - begin < 5000;) {
+    for (int64_t begin = now_ms(); count < OTHERS && now_ms() - begin < 5000;) {
         terminate_some(2, 0);
         others[count] = PQconnectdb(conninfo_of(server.port, "alice"));
         if (PQstatus(others[count]) == CONNECTION_OK)
