@@ -1,8 +1,8 @@
 /* housekeeper.c: see housekeeper.h.
  *
  * The thread sleeps until the first of its chores is due, or until `calls` changes. Its lock is held for moments, never
- * while it works: the chore says that it is being done, so that it is not taken away meanwhile. One that was told to end
- * may still be at work when the next one is started. A fork's child has no housekeeper and no chores; it begins
+ * while it works: the chore says that it is being done, so that it is not taken away meanwhile. One that was told to
+ * end may still be at work when the next one is started. A fork's child has no housekeeper and no chores; it begins
  * anew. */
 #include "kolk/base.h"
 

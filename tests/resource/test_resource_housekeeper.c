@@ -299,8 +299,8 @@ static void *end_others(void *others) {
     return NULL;
 }
 
-/* The last pool of the list goes while its housekeeper is still in the create of one that is going. The next pool gets a
- * housekeeper of its own, whose work does not let that deinit return. */
+/* The last pool of the list goes while its housekeeper is still in the create of one that is going. The next pool gets
+ * a housekeeper of its own, whose work does not let that deinit return. */
 static void test_two_housekeepers_at_work(void **state) {
     (void)state;
     pthread_t going, last;
