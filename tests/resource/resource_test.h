@@ -59,14 +59,15 @@ typedef struct outcome {
 
 typedef struct factory {
     thing things[THINGS];
-    uint32_t max, max_creating; /* what the pool was told, at most; 0: not known */
-    uint32_t clears, sweeps;    /* how often all that was there or being made, or only what was there, had to go */
+    uint32_t max, max_creating;       /* what the pool was told, at most; 0: not known */
+    uint32_t clears, cleared, sweeps; /* see begin_clear */
+    uint32_t old;                     /* up to this number, all have to go */
     uint32_t asked_from; /* what has this number or more ends by discard, or because evict_if was told so; 0: nothing */
     uint32_t made;       /* numbers */
-    uint32_t there, making;           /* now, with those in create and destroy; in create */
-    uint32_t most_there, most_making; /* at a time */
-    uint32_t calls[DEEDS];            /* of each function */
-    outcome script[DEEDS][OUTCOMES];  /* the next calls do this, then all succeed at once */
+    uint32_t there, making;          /* now, with those in create and destroy; in create */
+    uint32_t most_making;            /* at a time */
+    uint32_t calls[DEEDS];           /* of each function */
+    outcome script[DEEDS][OUTCOMES]; /* the next calls do this, then all succeed at once */
     uint32_t written[DEEDS], read[DEEDS];
     outcome (*decides)(struct factory *factory, deed what, const thing *it); /* in the script's place */
     void (*during)(struct factory *factory, deed what);                      /* in the middle of each function */
@@ -114,15 +115,16 @@ static inline bool play(factory *f, deed what, thing *it) {
 }
 
 /* A function works at a resource that is the pool's alone. */
+/* How many calls have ended all until now. */
 static inline uint32_t begin_work(factory *f, thing *it) {
     INSIST(it->from == f);
     INSIST(NUMBER(it->place) == IN_POOL);
     INSIST(COUNT_UP(it->busy) == 1);
-    return NUMBER(f->clears) + NUMBER(f->sweeps);
+    return NUMBER(f->sweeps);
 }
 
 static inline void end_work(factory *f, thing *it, uint32_t before) {
-    if (NUMBER(f->clears) + NUMBER(f->sweeps) != before) it->stale = true;
+    if (NUMBER(f->sweeps) != before && it->number <= f->old) it->stale = true;
     INSIST(NUMBER(it->place) == IN_POOL);
     INSIST(COUNT_DOWN(it->busy) == 0);
 }
@@ -144,8 +146,22 @@ static inline thing *new_thing(factory *f, const char *key) {
     return NULL;
 }
 
-static inline void note_most(uint32_t *most, uint32_t now) {
-    if (NUMBER(*most) < now) __atomic_store_n(most, now, __ATOMIC_SEQ_CST);
+/* A call that ends all that there are up to this number, and, if it is a clear, what is being made when it begins. What
+ * a function worked at from before the call until after it is not to be lent. */
+static inline uint32_t begin_clear(factory *f, uint32_t old) {
+    f->old = old;
+    return COUNT_UP(f->clears);
+}
+
+static inline void end_clear(factory *f, uint32_t clear) {
+    COUNT_UP(f->sweeps);
+    f->cleared = clear;
+}
+
+static inline void note_making(factory *f, uint32_t now) {
+    uint32_t before = NUMBER(f->most_making);
+    while (before < now &&
+           !__atomic_compare_exchange_n(&f->most_making, &before, now, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {}
 }
 
 static inline bool create_thing(void *context, const char *key, kolk_deadline deadline, void **resource,
@@ -155,15 +171,14 @@ static inline bool create_thing(void *context, const char *key, kolk_deadline de
     uint32_t there = COUNT_UP(f->there), making = COUNT_UP(f->making);
     INSIST(!f->max || there <= f->max);
     INSIST(!f->max_creating || making <= f->max_creating);
-    note_most(&f->most_there, there);
-    note_most(&f->most_making, making);
+    note_making(f, making);
     (void)deadline;
     uint32_t clears = NUMBER(f->clears);
     bool good = play(f, CREATE, NULL);
     COUNT_DOWN(f->making);
     if (good) {
         thing *it = new_thing(f, key);
-        it->stale = NUMBER(f->clears) != clears;
+        it->stale = NUMBER(f->cleared) > clears;
         *resource = it;
     } else {
         COUNT_DOWN(f->there);

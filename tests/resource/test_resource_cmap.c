@@ -96,7 +96,7 @@ static void test_pool_create(void **state) {
     kolk_borrow borrows[3], none;
     for (int i = 0; i < 3; i++) borrows[i] = check_out();
     assert_int_equal(take_thing(&pool, NULL, KOLK_NOW, &none), KOLK_FULL);
-    assert_int_equal(f.most_there, 3);
+    assert_int_equal(f.there, 3);
     for (int i = 0; i < 3; i++) check_in(&borrows[i]);
     end();
 }

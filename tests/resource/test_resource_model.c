@@ -50,7 +50,7 @@ typedef struct model {
     kolk_resource_pool pool;
     factory f;
     kolk_resource_pool_desc desc; /* times in nanoseconds */
-    resource *there[MOST];        /* in the order of their slots */
+    resource *there[MOST + 1];    /* in the order of their slots */
     resource pieces[MOST];
     uint32_t count, max, made, uses;
     bool paused, closed;
@@ -155,7 +155,7 @@ static void forget(resource *it) {
     uint32_t at = 0;
     while (m.there[at] != it) at++;
     m.count--;
-    memmove(&m.there[at], &m.there[at + 1], (m.count - at) * sizeof *m.there);
+    for (; at < m.count; at++) m.there[at] = m.there[at + 1];
     it->number = 0;
 }
 

@@ -66,8 +66,9 @@ static void tick_once(void *context) {
 static void evict(void *context) {
     state *s = (state *)context;
     s->evicted = s->f.made;
+    uint32_t clear = begin_clear(&s->f, s->evicted);
     kolk_resource_pool_evict(&s->pool);
-    s->f.clears++;
+    end_clear(&s->f, clear);
 }
 
 /* When it returns, nothing is left. */
@@ -81,9 +82,10 @@ static void close_it(void *context) {
 static void close_a_while(void *context) {
     state *s = (state *)context;
     s->closed = true;
+    uint32_t clear = begin_clear(&s->f, UINT32_MAX);
     kolk_status status = kolk_resource_pool_close(&s->pool, kolk_deadline_after(1));
     schedule_assert(status == KOLK_TIMEOUT || (status == KOLK_OK && s->f.there == 0));
-    s->f.clears++;
+    end_clear(&s->f, clear);
 }
 
 static void pause_and_resume(void *context) {
@@ -116,8 +118,9 @@ static void evict_all_by_one(void *context) {
     state *s = (state *)context;
     s->evicted = (uint32_t)s->pool.inside->counts.created; /* what is being made is not asked for */
     s->f.asked_from = 2;                                   /* another key may replace the first */
+    s->f.old = s->evicted;
     kolk_resource_pool_evict_if(&s->pool, wants_all, s);
-    s->f.sweeps++;
+    s->f.sweeps++; /* but what is being made is not asked for */
 }
 
 /* ---- Runs -------------------------------------------------------------------------------------------------------- */
