@@ -80,9 +80,9 @@ typedef struct kolk_resource_pool_desc {
     /* Ends a resource. NULL: there is nothing to do. */
     void (*destroy)(void *context, void *resource);
 
-    /* Is the resource still good? Called before it is lent, unless it was in use within the last validate_after_ms, and
-     * for keepalive. False: it is destroyed, and the borrower gets another. With KOLK_NOW it may look, but not wait.
-     * NULL: it always is. */
+    /* Is the resource still good? Called before it is lent, unless it was made for this borrow or was in use within
+     * the last validate_after_ms, and for keepalive. False: it is destroyed, and the borrower gets another. With
+     * KOLK_NOW it may look, but not wait. NULL: it always is. */
     bool (*validate)(void *context, void *resource, kolk_deadline deadline);
 
     /* Cleans a resource that comes back for the next borrower. False: it is destroyed. NULL: nothing to do. */
@@ -183,7 +183,7 @@ KOLK_API int kolk_resource_fd(kolk_resource_pool *pool);
 KOLK_API void kolk_resource_pool_evict(kolk_resource_pool *pool);
 
 /* The same with those that `wants` says true to. It is called once for each, outside of the lock. `resource` of one
- * that is in use may be compared, but not looked into. Returns how many. */
+ * that is in use may be compared, but not looked into. What is being made is not asked for. Returns how many. */
 KOLK_API uint32_t kolk_resource_pool_evict_if(kolk_resource_pool *pool,
                                               bool (*wants)(const char *key, const void *resource, bool in_use,
                                                             void *context),
