@@ -44,13 +44,9 @@ struct factory {
     bool (*resets)(factory *from, thing *it);
 };
 
-static inline uint32_t count_up(uint32_t *counter) {
-    return __atomic_add_fetch(counter, 1, __ATOMIC_RELAXED);
-}
-
-static inline void count_down(uint32_t *counter) {
-    __atomic_fetch_sub(counter, 1, __ATOMIC_RELAXED);
-}
+/* Counters order nothing: that is the pool's business. count_up gives the new value. */
+#define count_up(counter)   (__atomic_add_fetch((counter), 1, __ATOMIC_RELAXED))
+#define count_down(counter) ((void)__atomic_fetch_sub((counter), 1, __ATOMIC_RELAXED))
 
 static inline uint32_t count_of(const uint32_t *counter) {
     return __atomic_load_n(counter, __ATOMIC_ACQUIRE);
