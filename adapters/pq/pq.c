@@ -238,7 +238,7 @@ static bool pass_over(pq_hosts *hosts, PGconn *conn) {
 }
 
 static kolk_deadline deadline_of_host(const pq_hosts *hosts, kolk_deadline deadline) {
-    int64_t now = pq_now(), part = (deadline.ns - now) / (hosts->count > 1 ? hosts->count : 1);
+    int64_t now = pq_now(), others = hosts->count > 1 ? hosts->count : 1, part = (deadline.ns - now) / others;
     if (hosts->patience) part = hosts->patience;
     if (part < deadline.ns - now) deadline.ns = now + part;
     return deadline;

@@ -18,7 +18,7 @@ int64_t __wrap_kolk_now_ns(void) {
     return now_ns;
 }
 
-bool __wrap_kolk_wait(uint32_t *word, uint32_t expected, kolk_deadline deadline) {
+bool __wrap_kolk_wait(uint32_t *word, uint32_t expected, kolk_deadline deadline) { /* NOLINT(readability-non-const-parameter) */
     void (*now)(void) = meanwhile;
     meanwhile = NULL;
     if (now) now();
