@@ -6,12 +6,12 @@
 
 #include "plain.h"
 
+#include "core/atomics.h"
+
 #include <sched.h>
 #include <time.h>
 
 #ifdef KOLK_CHAOS
-void kolk_chaos(void);
-
 void kolk_chaos(void) {
     static uint64_t threads;
     static _Thread_local uint64_t random;
