@@ -417,8 +417,8 @@ static void test_cancel(void **state) {
     borrow_or_fail(&db, &borrow);
     assert_int_not_equal(PQbackendPID(kolk_pq_conn(&borrow)), pid);
 
-    /* The connection ends under a query. The error has the server's last words, also where libpq took them for a notice,
-     * as no query was running when it read them. */
+    /* The connection ends under a query. The error has the server's last words, also where libpq took them for a
+     * notice, as no query was running when it read them. */
     PGconn *admin = connect_admin();
     for (int i = 0; i < 2; i++) {
         char sql[64];

@@ -18,7 +18,8 @@ int64_t __wrap_kolk_now_ns(void) {
     return now_ns;
 }
 
-bool __wrap_kolk_wait(uint32_t *word, uint32_t expected, kolk_deadline deadline) { /* NOLINT(readability-non-const-parameter) */
+/* NOLINTNEXTLINE(readability-non-const-parameter): it is another function's */
+bool __wrap_kolk_wait(uint32_t *word, uint32_t expected, kolk_deadline deadline) {
     void (*now)(void) = meanwhile;
     meanwhile = NULL;
     if (now) now();
