@@ -9,6 +9,7 @@ import sys
 
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 RESULT = os.path.join(TOP, "bench", "results", "amd-epyc-gcc-12")
+RESOURCES = os.path.join(TOP, "bench", "results", "intel-xeon-gcc-12-resource.md")
 NUMBER = r"([\d.,]*\d)"
 
 
@@ -68,6 +69,12 @@ def readme():
         figure = "**{}**" if name == "kolk" else "{}"
         numbers = [churn[name]["2"], ring[name]["write"], hand_over[name]["random"]]
         yield f"| {label} | {figure} | {figure} | {figure} |", numbers
+    alone, asleep, _ = list(tables(RESOURCES).values())[1:]
+    yield "a borrow and its give_back take {} ns, of which {} are two readings of the clock", [
+        alone[name]["1"] for name in ("kolk", "clock")]  # fmt: skip
+    longest = [asleep[name]["longest"].replace(",", "") for name in ("kolk", "apr_reslist")]
+    yield "no borrow waited longer than {} us; with apr_reslist, which serves nobody in order, one waited {} us", [
+        str(float(ns) / 1000) for ns in longest]  # fmt: skip
 
 
 def texts():
