@@ -143,7 +143,8 @@ KOLK_API void kolk_resource_pool_deinit(kolk_resource_pool *pool);
 
 /* No more borrows: those who wait, now or later, get KOLK_CLOSED. Destroys what is idle, waits for the rest until the
  * deadline, and destroys each that comes back. KOLK_OK: nothing is left. KOLK_TIMEOUT: some are still lent, and each of
- * them is reported as a KOLK_LEAK that names its borrower. They are destroyed when they come back. */
+ * them is reported as a KOLK_LEAK that names its borrower. They are destroyed when they come back. In one of the pool's
+ * own functions only with KOLK_NOW. */
 KOLK_API kolk_status kolk_resource_pool_close(kolk_resource_pool *pool, kolk_deadline deadline);
 
 /* ---- Borrowing --------------------------------------------------------------------------------------------------- */
@@ -218,12 +219,18 @@ typedef struct kolk_resource_stats {
     const char *name;
     uint32_t max, in_use, idle, creating, waiting; /* now */
     uint32_t peak;                                 /* most in use at a time */
-    uint64_t borrows, full, timeouts, failed;      /* borrows that gave KOLK_OK, _FULL, _TIMEOUT, anything else */
+    uint64_t borrows, full, timeouts, failed;      /* borrows that gave KOLK_OK, _FULL, _TIMEOUT; _NOT_CREATED, _CLOSED,
+                                                    * _IN_HOOK or _NO_MEMORY */
     uint64_t created, create_failures;
-    uint64_t discarded, invalid, unclean, expired, unused, evicted, replaced, closed; /* destroyed, and why: by discard;
-                                validate said no; reset said no; lifetime; idle_timeout; evict or resize; for another
-                                key; close */
-    uint64_t leaks;                                                                   /* borrows that were reported */
+    uint64_t discarded; /* this and the next seven: destroyed by discard, */
+    uint64_t invalid;   /* because validate said no, */
+    uint64_t unclean;   /* because reset said no, */
+    uint64_t expired;   /* by max_lifetime_ms, */
+    uint64_t unused;    /* by idle_timeout_ms, */
+    uint64_t evicted;   /* by evict or resize, */
+    uint64_t replaced;  /* to make room for another key, */
+    uint64_t closed;    /* by close */
+    uint64_t leaks;     /* borrows that were reported */
     kolk_times wait, use, create;
 } kolk_resource_stats;
 

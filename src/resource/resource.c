@@ -4,10 +4,13 @@
  *     resource_times.c    how long things take, in buckets
  *     resource_key.c      keys by their text
  *     resource_share.c    who gets what: entries, idle lists, the waiters
+ *     resource_make.c     create, validate, destroy
  *     resource_report.c   sentences about borrowers
  *     resource_upkeep.c   what is done in the background
  *     resource.c          borrow, give_back, discard
- *     resource_life.c     init, deinit, close, evict, pause, resize, statistics
+ *     resource_ask.c      statistics, validity
+ *     resource_life.c     init, close, deinit
+ *     resource_steer.c    evict, pause, resize, tick, event loops
  *
  * An entry is a resource, or the right to make one. It is counted in `max` from the moment in which a thread may create
  * until destroy has returned, so the server never sees more than max of them. Its states:
@@ -53,7 +56,6 @@
 #include "../diag/debug.h"
 #include "../os/clock.h"
 #include "../os/event.h"
-#include "../os/lock.h"
 #include "../os/thread.h"
 
 #include <stdio.h>

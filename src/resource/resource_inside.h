@@ -10,6 +10,7 @@
 #include "../core/assert.h"
 #include "../core/wait_queue.h"
 #include "../diag/settings.h"
+#include "../os/lock.h"
 #include "housekeeper.h"
 
 #define KEY_BYTES 256u /* of a key, with its 0 */
@@ -88,11 +89,10 @@ typedef struct resource_counts {
 
 typedef struct kolk_resource_inside {
     kolk_chore chore; /* first: the upkeep, for the housekeeper */
-    uint32_t
-        lock; /* of all that changes, but for chore.due; held for moments, never while a function of the user runs */
-    uint32_t forks;  /* of the process that has made it */
-    uint32_t number; /* in the registry */
-    uint32_t tag;    /* in the handles */
+    uint32_t lock;    /* of all that changes, but chore.due; never held while a function of the user runs */
+    uint32_t forks;   /* of the process that has made it */
+    uint32_t number;  /* in the registry */
+    uint32_t tag;     /* in the handles */
 
     bool closed, paused;
     uint32_t max;   /* may become less than there are */
@@ -139,6 +139,11 @@ typedef struct resource_waiter {
     resource_entry *entry; /* what it was given; NULL when it is woken: the pool is closed */
 } resource_waiter;
 
+/* NULL: it is closed, or the parent's, which this process may not touch. */
+static inline kolk_resource_inside *own_inside(const kolk_resource_pool *pool) {
+    return pool->inside && kolk_forks() == pool->inside->forks ? pool->inside : NULL;
+}
+
 /* ---- resource_times.c -------------------------------------------------------------------------------------------- */
 
 void kolk_times_add(resource_times *times, int64_t ns);
@@ -154,7 +159,7 @@ void kolk_key_leave(kolk_resource_inside *pool, resource_key *key);
 void kolk_key_want(kolk_resource_inside *pool, resource_key *key);
 void kolk_key_tell(kolk_resource_inside *pool, resource_key *key);
 
-/* ---- resource_share.c: who gets what. Under the lock, which is given back for the user's functions --------------- */
+/* ---- resource_share.c: who gets what. Under the lock ------------------------------------------------------------- */
 
 void kolk_resource_lock(kolk_resource_inside *pool);
 
@@ -186,11 +191,16 @@ void kolk_entry_take_out(kolk_resource_inside *pool, resource_entry *entry, uint
 /* An entry IN_HAND becomes idle, in the order of idle_since. */
 void kolk_entry_put_back(kolk_resource_inside *pool, resource_entry *entry);
 
+/* ---- resource_make.c: the user's functions. Under the lock, which is given back while they run ------------------- */
+
 /* Why an entry has to go, or NO_END. */
 resource_end kolk_entry_end(const kolk_resource_inside *pool, const resource_entry *entry, int64_t now);
 
 /* Destroys the resource of an entry IN_HAND, and the entry. The lock is given back meanwhile. */
 void kolk_entry_destroy(kolk_resource_inside *pool, resource_entry *entry, resource_end end);
+
+/* Destroys what is idle and has to go. */
+void kolk_resource_destroy_idle(kolk_resource_inside *pool);
 
 /* Puts an entry IN_HAND back, or destroys it if it has to go. */
 void kolk_entry_settle(kolk_resource_inside *pool, resource_entry *entry, int64_t now);
