@@ -36,7 +36,7 @@ bank:
 	@tools/preset.sh release
 	@cc -O2 -Iinclude -Iadapters/pq $$(pkg-config --cflags libpq) examples/bank.c build/release/adapters/libkolk-pq.a \
 	  build/release/libkolk.a $$(pkg-config --libs libpq) -pthread -o build/release/bank
-	@tools/bank.sh build/release/bank
+	@tools/with_postgres.sh build/release/bank
 
 test:
 	@tools/setup.sh test

@@ -18,6 +18,7 @@ TITLES = {
     "uncontended": "One thread borrows and gives back, ns of processor time (clock: two readings of it)",
     "asleep": "16 threads over 8 resources, each held asleep for 100 us: ns a borrow, waits, and the longest wait of a round",
     "herd": "200 threads come while there is none, creates take 5 ms: ns until all were served",
+    "select": "SELECT 1 on PostgreSQL, on a connection of one's own, on one from kolk's pool, on a new one: ns a query",
 }
 MALLOCS = ("glibc", "jemalloc", "tcmalloc", "mimalloc")
 FIGURES = {"ns": "median", "p99_ns": "p99", "p999_ns": "p99.9"}
@@ -115,6 +116,8 @@ def judge_lists(judge):
                 value("asleep", "rate", "apr_reslist"), 1.05, True)
     judge.ratio("asleep: longest wait / median", value("asleep", "longest", "kolk"), value("asleep", "wait", "kolk"), 3, True)
     judge.ratio("herd: libzdb / kolk", value("herd", "200", "libzdb"), value("herd", "200", "kolk"), 1)
+    judge.ratio("SELECT 1: kolk / a connection of one's own", value("select", "1", "kolk"), value("select", "1", "own"), 1.03, True)
+    judge.ratio("SELECT 1: a new connection / kolk", value("select", "1", "new"), value("select", "1", "kolk"), 50)
 
 
 KINDS = {"queue": ("Queues", judge_queues), "pool": ("Shared pools", judge_pools), "list": ("Resource pools", judge_lists)}

@@ -30,5 +30,8 @@ echo "shared ..." >&2
 python3 "$here/report_threads.py" "$result-shared.csv" "$result-shared.md"
 echo "resource ..." >&2
 "$programs/resource" > "$result-resource.csv"
+if [ -x "$programs/select" ]; then # 77: no server is installed, which tools/postgres.sh says
+  "$here/../tools/with_postgres.sh" "$programs/select" >> "$result-resource.csv" || [ $? = 77 ]
+fi
 python3 "$here/report_threads.py" "$result-resource.csv" "$result-resource.md"
 cat "$result.md" "$result-queue.md" "$result-shared.md" "$result-resource.md"

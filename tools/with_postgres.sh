@@ -1,10 +1,10 @@
 #!/bin/sh
-# Starts a throw-away PostgreSQL server, runs the bank against it, and ends it.
-# Usage: tools/bank.sh PROGRAM [CONNECTIONS [TRANSFERS]]
+# Starts a throw-away PostgreSQL server, runs a program with its conninfo as the first argument, and ends it.
+# Usage: tools/with_postgres.sh PROGRAM [ARGUMENT...]
 set -eu
 program=$1
 shift
-folder=$(mktemp -d "${TMPDIR:-/tmp}/kolk-bank.XXXXXX")
+folder=$(mktemp -d "${TMPDIR:-/tmp}/kolk-postgres.XXXXXX")
 server=
 trap '[ -z "$server" ] || kill -INT "$server"; wait; rm -rf "$folder"' EXIT
 tools/postgres.sh make "$folder"
