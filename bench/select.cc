@@ -1,5 +1,5 @@
-/* select.cc: SELECT 1 on a PostgreSQL server: on a connection of one's own, on one from kolk's pool, on a new one. Prints
- * CSV as resource.cc does: nanoseconds a query, medians of rounds in which all take turns in random order.
+/* select.cc: SELECT 1 on a PostgreSQL server: on a connection of one's own, on one from kolk's pool, on a new one.
+ * Prints CSV as resource.cc does: nanoseconds a query, medians of rounds in which all take turns in random order.
  * Usage: tools/with_postgres.sh select, which hands it CONNINFO. */
 #include "threads.h"
 
