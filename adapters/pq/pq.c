@@ -19,7 +19,9 @@
  *
  * libpq tells the SQLSTATE of a refused connection only within its message, when it is verbose. So it is read from
  * there. */
+#ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* POLLRDHUP */
+#endif
 
 #include <kolk/pq.h>
 #include <libpq-fe.h>
