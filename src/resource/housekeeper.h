@@ -3,12 +3,11 @@
 #ifndef KOLK_SRC_HOUSEKEEPER_H
 #define KOLK_SRC_HOUSEKEEPER_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "kolk/base.h"
 
 typedef struct kolk_chore {
     void (*work)(struct kolk_chore *chore); /* sets `due` anew; may be slow */
-    int64_t due;                            /* atomic: when it is to be done, by the clock of deadlines */
+    KOLK_ALIGNAS(8) int64_t due;            /* atomic: when it is to be done, by the clock of deadlines */
     struct kolk_chore *next;                /* these two are the housekeeper's */
     bool is_being_done;                     /* at this moment */
 } kolk_chore;
