@@ -112,7 +112,7 @@ extern "C" {
     X(KOLK_MEMORY_MISSING, "memory_size is given, memory is NULL")                                                     \
     X(KOLK_MEMORY_TOO_SMALL, "memory_size is too small for capacity (_memory_size tells), or for one object")          \
     X(KOLK_MEMORY_MISALIGNED, "memory is not aligned to object_align and to 8")                                        \
-    X(KOLK_BAD_REUSE, "reuse is none of the KOLK_REUSE_ values")                                                       \
+    X(KOLK_BAD_REUSE, "reuse is none of the KOLK_REUSE_ values, or none that this kind of pool has")                   \
     X(KOLK_BAD_GENERATIONS, "generations is none of the KOLK_GENERATIONS_ values, or, in a shared pool, STRICT")       \
     X(KOLK_COST_MISSING, "costs are asked for (kolk_pool_evict_cheapest, kolk_pool_alloc_over), and cost is NULL")     \
     X(KOLK_AGES_MISSING, "the order of births is asked for (kolk_pool_evict_oldest and the like), and ages is false")  \
@@ -128,6 +128,7 @@ extern "C" {
     X(KOLK_OUTSIDE, "an address, or the end of what begins there, is outside of each region")                          \
     X(KOLK_NOT_FLUSHED, "the pool is initialised already: flush it first")                                             \
     X(KOLK_CREATE_MISSING, "create is NULL")                                                                           \
+    X(KOLK_BAD_MAX, "max is above 65536, or is to become 0")                                                           \
     X(KOLK_BAD_MIN_IDLE, "min_idle is more than max")                                                                  \
     X(KOLK_NO_THREAD, "the system gives no more threads, and no_housekeeper is not set")                               \
     /* a snapshot that cannot be taken in */                                                                           \
@@ -347,7 +348,8 @@ KOLK_API const char *kolk_site_text(const void *site, bool lines, char *text, si
  *
  * Slot maps have fill, sites, move and trace: what is filled are the places behind the last object. Shared pools have
  * all but move; what is freed later is filled, put into quarantine and told to profilers when it comes home, and of two
- * threads that free one object at the very same moment one is always reported. Byte maps and queues have none.
+ * threads that free one object at the very same moment one is always reported. Resource pools have sites; byte maps
+ * and queues have none.
  *
  * With any of the first five, a handle of another pool that is looked up is reported too: KOLK_WRONG_POOL.
  *
@@ -367,7 +369,8 @@ KOLK_API const char *kolk_site_text(const void *site, bool lines, char *text, si
  *                                                          allocs of pools whose name matches meet a full pool, each
  *                                                          10th or by chance: to try out what the program makes of it.
  *                                                          on_full is asked as usual; kolk_local_alloc_wait does not
- *                                                          wait; the first entry that matches counts
+ *                                                          wait. Of resource pools, creates fail, the
+ *                                                          housekeeper's too. The first entry that matches counts
  *
  * The environment is read when a pool is initialised. All this is left out of freestanding builds. A setting
  * that is not understood is reported as KOLK_BAD_SETTING and ignored. */

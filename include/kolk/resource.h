@@ -39,14 +39,16 @@
  * Threads   any number may call anything at the same time, except init and deinit. Your functions are called outside of
  *           every lock, by the thread that borrows or gives back, or by the housekeeper; they may be slow, may use any
  *           other pool, and must return. A borrow of the same pool in them gets KOLK_IN_HOOK where it would have to
- *           wait. One housekeeper thread, of the whole process, serves all pools but those with no_housekeeper. It ends
+ *           wait: better not. One housekeeper thread, of the whole process, serves all pools but those with
+ *           no_housekeeper. It ends
  *           with the last of them.
  * Fairness  first come, first served: what comes back goes to the thread that has waited longest, and a newcomer does
  *           not overtake it. If that thread waits for another key, and may create, what came back is destroyed to make
  *           room for it.
  * Errors    a status for each way in which a borrow ends; borrow.error tells the reason in words. A borrow that is
  *           given back twice, or to another pool, is a bug, which is reported to the failure handler.
- * Forks     a child has nothing to do with its parent's resources: borrow and resize give KOLK_FORKED, fd -1, and all
+ * Forks     a child has nothing to do with its parent's resources: borrow, close and resize give KOLK_FORKED, fd -1,
+ * and all
  *           other calls do nothing, but that deinit frees the pool's memory. The child makes pools of its own.
  * Design    the essay in src/resource/resource.c; docs/resource.md. Not in freestanding builds.
  */
@@ -72,9 +74,9 @@ typedef struct kolk_resource_pool_desc {
     const char *name; /* for statistics, reports and KOLK_FAIL; outlives the pool */
     void *context;    /* for the functions */
 
-    /* Makes a resource, if it can until the deadline, which is that of the borrow: so KOLK_NOW too, and then what takes
-     * waiting can't be made. False: it could not, and *error, which is empty before, says why. The key is "" where none
-     * is given. */
+    /* Makes a resource, if it can until the deadline, which is that of the borrow or of the tick. With KOLK_NOW it may
+     * not wait: what can't be made without waiting is not made. False: it could not, and *error, which is empty before,
+     * says why. The key is "" where none is given. */
     bool (*create)(void *context, const char *key, kolk_deadline deadline, void **resource, kolk_error *error);
 
     /* Ends a resource. NULL: there is nothing to do. */
@@ -89,7 +91,7 @@ typedef struct kolk_resource_pool_desc {
     bool (*reset)(void *context, void *resource);
 
     uint32_t max;          /* resources that there are at a time, of all keys, those being made or destroyed included.
-                            * 0: 10 */
+                            * At most 65,536. 0: 10 */
     uint32_t min_idle;     /* of the key "", the housekeeper makes so many ready beforehand. At most max */
     uint32_t max_creating; /* creates at a time, so that a server that comes up is not overrun. 0: 2 */
 
@@ -98,7 +100,8 @@ typedef struct kolk_resource_pool_desc {
                                 * comes back. 0: 1,800,000 */
     int64_t keepalive_ms;      /* an idle one is validated so often. 0: off */
     int64_t validate_after_ms; /* 0: 500; -1: before every borrow */
-    int64_t leak_after_ms;     /* a borrow that lasts longer is reported as KOLK_LEAK, once. 0: off */
+    int64_t leak_after_ms; /* a borrow that lasts longer is reported as KOLK_LEAK, once; if it comes back, once more,
+                                * with the count 0. 0: off */
 
     /* Which idle one is lent. KOLK_REUSE_LIFO: the one that came back last, so that a surplus gets old and ends.
      * KOLK_REUSE_FIFO: the one that has been idle longest, so that all are used. */
@@ -107,7 +110,7 @@ typedef struct kolk_resource_pool_desc {
     /* No thread: what the housekeeper does is done by your calls of kolk_resource_tick. */
     bool no_housekeeper;
 
-    const char *debug; /* settings; `sites` and KOLK_FAIL are the ones that a resource pool has */
+    const char *debug; /* settings, of which a resource pool has `sites`: reports then have lines */
 } kolk_resource_pool_desc;
 
 /* ---- Struct ------------------------------------------------------------------------------------------------------ */
@@ -127,7 +130,7 @@ typedef struct kolk_borrow {
 /* What a borrower asks for. All zero: no key, and no waiting. */
 typedef struct kolk_borrow_desc {
     const char *key;        /* resources of one key are alike: a host, a tenant. Up to 255 bytes; NULL: "" */
-    kolk_deadline deadline; /* of all that the borrow does: waiting, validating, creating */
+    kolk_deadline deadline; /* of all that the borrow does: waiting, validating, creating. Left out it is KOLK_NOW */
     const char *who;        /* for reports; outlives the borrow. NULL: the thread's name says it */
 } kolk_borrow_desc;
 
@@ -137,14 +140,15 @@ typedef struct kolk_borrow_desc {
  * broken rule of the descriptor, KOLK_NO_MEMORY, or KOLK_NO_THREAD. */
 static inline kolk_status kolk_resource_pool_init(kolk_resource_pool *pool, const kolk_resource_pool_desc *desc);
 
-/* Ends a pool: close with KOLK_NOW, if it is not closed yet. What is still lent then is its borrower's from now on.
- * Leaves the pool all zero. No thread may be within a call. Not in one of the pool's own functions. */
+/* Ends a pool: close with KOLK_NOW, if it is not closed yet. What is still lent then is its borrower's from now on: to
+ * give it back is a reported bug. Leaves the pool all zero. No thread may be within a call. Not in one of the pool's
+ * own functions. (What is lent when the program exits, without a deinit, is reported with `sites` only.) */
 KOLK_API void kolk_resource_pool_deinit(kolk_resource_pool *pool);
 
 /* No more borrows: those who wait, now or later, get KOLK_CLOSED. Destroys what is idle, waits for the rest until the
  * deadline, and destroys each that comes back. KOLK_OK: nothing is left. KOLK_TIMEOUT: some are still lent, and each of
- * them is reported as a KOLK_LEAK that names its borrower. They are destroyed when they come back. In one of the pool's
- * own functions only with KOLK_NOW. */
+ * them that was not reported before is reported as a KOLK_LEAK that names its borrower. They are destroyed when they
+ * come back. In one of the pool's own functions, and by a thread that holds one itself, only with KOLK_NOW. */
 KOLK_API kolk_status kolk_resource_pool_close(kolk_resource_pool *pool, kolk_deadline deadline);
 
 /* ---- Borrowing --------------------------------------------------------------------------------------------------- */
@@ -152,8 +156,11 @@ KOLK_API kolk_status kolk_resource_pool_close(kolk_resource_pool *pool, kolk_dea
 /* Lends a resource: an idle one, a new one, or, if max of them are in use, the next that comes back.
  *
  *     KOLK_OK             out->resource is the caller's alone, until it gives it back
- *     KOLK_FULL           all are in use; only with the deadline KOLK_NOW, which never waits for one
- *     KOLK_TIMEOUT        none came until the deadline; the error says who has them, and which create failed last
+ *     KOLK_FULL           all are in use, or none is ready (kolk_resource_fd), or the pool is paused; only with the
+ *                         deadline KOLK_NOW, which never waits for one
+ *     KOLK_TIMEOUT        none came until the deadline; the error says how many are in use, who has had one longest,
+ *     and
+ *                         which create failed last
  *     KOLK_NOT_CREATED    create could not; the error is what it said
  *     KOLK_CLOSED         close was called
  *     KOLK_IN_HOOK        one of the pool's own functions would wait for itself
@@ -171,10 +178,10 @@ KOLK_API void kolk_resource_give_back(kolk_resource_pool *pool, kolk_borrow *bor
 /* The same, and the resource is destroyed, because the borrower has seen that it is no good. */
 KOLK_API void kolk_resource_discard(kolk_resource_pool *pool, kolk_borrow *borrow);
 
-/* For event loops: a file descriptor (eventfd), which becomes readable when a borrow with KOLK_NOW may succeed that got
- * KOLK_FULL, or the pool is closed. It stays so until the next KOLK_FULL: so borrow until then. From the first call on,
- * borrows with KOLK_NOW don't create: the housekeeper does it for them, or kolk_resource_tick. It belongs to the pool;
- * don't read it. -1: the system has none to give, or is not Linux. */
+/* For event loops: a file descriptor (eventfd) to poll after a borrow with KOLK_NOW has given KOLK_FULL. It becomes
+ * readable when the same borrow may succeed, or the pool is closed. It stays readable until a borrow gives KOLK_FULL
+ * again. From the first call on, borrows with KOLK_NOW don't create: the housekeeper does it for them, or
+ * kolk_resource_tick. It belongs to the pool; don't read it. -1: the system has none to give, or is not Linux. */
 KOLK_API int kolk_resource_fd(kolk_resource_pool *pool);
 
 /* ---- Steering ---------------------------------------------------------------------------------------------------- */
@@ -194,14 +201,14 @@ KOLK_API uint32_t kolk_resource_pool_evict_if(kolk_resource_pool *pool,
 KOLK_API void kolk_resource_pool_pause(kolk_resource_pool *pool);
 KOLK_API void kolk_resource_pool_resume(kolk_resource_pool *pool);
 
-/* Changes max. Idle ones that are too many end at once, others when they come back. KOLK_ABOVE_MAX: more than
+/* Changes max. Idle ones that are too many end at once, others when they come back. KOLK_BAD_MAX: 0, or more than
  * KOLK_RESOURCES_AT_MOST; KOLK_BAD_MIN_IDLE: less than min_idle; KOLK_NO_MEMORY. */
 #define KOLK_RESOURCES_AT_MOST 65536u
 KOLK_API kolk_status kolk_resource_pool_resize(kolk_resource_pool *pool, uint32_t max);
 
 /* What the housekeeper does, once, for this pool: ends what is too old or idle for too long, validates for keepalive,
  * makes resources up to min_idle (after a failed create not before a pause of 10 ms to 5 s), reports leaks. Begins
- * nothing after the deadline; KOLK_NOW: one thing. */
+ * nothing after the deadline, which is also that of create and validate; KOLK_NOW: one thing. */
 KOLK_API void kolk_resource_tick(kolk_resource_pool *pool, kolk_deadline deadline);
 
 /* ---- Others ------------------------------------------------------------------------------------------------------ */

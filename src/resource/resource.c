@@ -58,6 +58,8 @@
 #include "../os/event.h"
 #include "../os/thread.h"
 
+#include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -88,25 +90,41 @@ static void say_error(kolk_error *error, const char *text) {
     snprintf(error->text, sizeof error->text, "%s", text);
 }
 
+static void say_more(const resource_request *me, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void say_more(const resource_request *me, const char *format, ...) {
+    kolk_error *error = &me->out->error;
+    size_t length = strlen(error->text);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(error->text + length, sizeof error->text - length, format, arguments);
+    va_end(arguments);
+}
+
 /* Why nothing came: under the lock. */
 static void explain_waiting(const resource_request *me) {
     const kolk_resource_inside *pool = me->pool;
-    kolk_error *error = &me->out->error;
+    const resource_entry *longest = NULL;
     uint32_t own = 0;
     for (uint32_t slot = 0; slot < pool->slots; slot++) {
         const resource_entry *entry = kolk_entry_at(pool, slot);
-        own += entry && entry->state == RESOURCE_LENT && me->thread && entry->thread == me->thread;
+        if (!entry || entry->state != RESOURCE_LENT) continue;
+        own += me->thread && entry->thread == me->thread;
+        if (!longest || entry->since < longest->since) longest = entry;
     }
-    int length = snprintf(error->text, sizeof error->text, "%s%u of %u in use%s, %u being created, %u waiting",
-                          pool->paused ? "paused, " : "", pool->lent, pool->max,
-                          own == 0   ? ""
-                          : own == 1 ? " (one by this thread itself)"
-                                     : " (several by this thread itself)",
-                          pool->creating, pool->waiting);
-    if (!pool->last_failure || length < 0 || (size_t)length >= sizeof error->text) return;
-    error->code = pool->last_error.code;
-    snprintf(error->text + length, sizeof error->text - (size_t)length, "; %u s ago a create failed: %.180s",
-             (unsigned)((me->now - pool->last_failure) / 1000000000), pool->last_error.text);
+    me->out->error.code = pool->last_failure ? pool->last_error.code : 0;
+    say_more(me, "%s%u of %u in use%s, %u being created, %u waiting", pool->paused ? "paused, " : "", pool->lent,
+             pool->max,
+             own == 0   ? ""
+             : own == 1 ? " (one by this thread itself)"
+                        : " (several by this thread itself)",
+             pool->creating, pool->waiting);
+    if (longest)
+        say_more(me, "; the longest%s%.40s for %" PRId64 " ms", longest->who ? " by " : "",
+                 longest->who ? longest->who : "", (me->now - longest->since) / 1000000);
+    if (pool->last_failure)
+        say_more(me, "; %" PRId64 " ms ago a create failed: %s", (me->now - pool->last_failure) / 1000000,
+                 pool->last_error.text);
 }
 
 /* ---- Waiting ----------------------------------------------------------------------------------------------------- */
@@ -228,6 +246,7 @@ static KOLK_NOINLINE void explain_failure(const resource_request *me, kolk_statu
     else
         counts->failed++;
     if (status == KOLK_FULL || status == KOLK_TIMEOUT) explain_waiting(me);
+    if (status == KOLK_IN_HOOK) say_error(error, "a function of the pool borrows from it, and would wait for itself");
     if (!*error->text) say_error(error, kolk_status_text(status));
 }
 
@@ -290,12 +309,12 @@ static void take_home(kolk_resource_inside *pool, resource_entry *entry, bool di
 }
 
 static void end_borrow(kolk_resource_inside *pool, kolk_borrow *borrow, bool discards, const void *site) {
-    borrow->resource = NULL;
     if (kolk_handle_is_null(borrow->handle)) return;
     if (!pool) {
         kolk_report_handle(NULL, borrow->handle, site);
         return;
     }
+    if (!kolk_handle_is_foreign(borrow->handle, pool->tag, KOLK_RESOURCES_AT_MOST)) borrow->resource = NULL;
     if (kolk_forks() != pool->forks) return;
     int64_t now = kolk_now_ns();
     resource_holder late;

@@ -26,7 +26,7 @@ static kolk_status resolve_resource_desc(kolk_resource_pool_desc *desc) {
     if (!desc->create) return KOLK_CREATE_MISSING;
     if (desc->reuse != KOLK_REUSE_LIFO && desc->reuse != KOLK_REUSE_FIFO) return KOLK_BAD_REUSE;
     if (desc->max == 0) desc->max = 10;
-    if (desc->max > KOLK_RESOURCES_AT_MOST) return KOLK_ABOVE_MAX;
+    if (desc->max > KOLK_RESOURCES_AT_MOST) return KOLK_BAD_MAX;
     if (desc->min_idle > desc->max) return KOLK_BAD_MIN_IDLE;
     if (desc->max_creating == 0) desc->max_creating = 2;
     desc->idle_timeout_ms = ns_of(desc->idle_timeout_ms, 600000, INT64_MAX);
@@ -143,7 +143,7 @@ static void turn_waiters_away(kolk_resource_inside *pool) {
 
 kolk_status kolk_resource_pool_close(kolk_resource_pool *pool, kolk_deadline deadline) {
     kolk_resource_inside *inside = own_inside(pool);
-    if (!inside) return KOLK_OK;
+    if (!inside) return pool->inside ? KOLK_FORKED : KOLK_OK;
     kolk_resource_lock(inside);
     inside->closed = true;
     turn_waiters_away(inside);

@@ -33,7 +33,9 @@ static void put_holder(const kolk_resource_inside *pool, const resource_holder *
              *thread ? " in thread " : "", thread, *site ? " in " : "", site);
 }
 
-static void report_borrow(const kolk_resource_inside *pool, const resource_holder *holder, const char *format) {
+/* `count` are the borrows that are still there. */
+static void report_borrow(const kolk_resource_inside *pool, const resource_holder *holder, uint32_t count,
+                          const char *format) {
     char by[400];
     put_holder(pool, holder, by, sizeof by);
     kolk_failure failure = {.rule = KOLK_LEAK,
@@ -41,32 +43,33 @@ static void report_borrow(const kolk_resource_inside *pool, const resource_holde
                             .object = holder->resource,
                             .slot = holder->slot,
                             .alloc_site = holder->site,
-                            .count = 1,
+                            .count = count,
                             .no_debug = pool->settings.flags & KOLK_DEBUG_SITES};
     kolk_fail(failure, format, by, (uint64_t)(holder->held / 1000000));
 }
 
 void kolk_report_leak(const kolk_resource_inside *pool, const resource_holder *holder) {
-    report_borrow(pool, holder, "a resource that was borrowed%s is not given back after %u ms");
+    report_borrow(pool, holder, 1, "a resource that was borrowed%s is not given back after %u ms");
 }
 
 void kolk_report_return(const kolk_resource_inside *pool, const resource_holder *holder) {
-    report_borrow(pool, holder, "the resource that was borrowed%s is given back now, after %u ms");
+    report_borrow(pool, holder, 0, "the resource that was borrowed%s is given back now, after %u ms");
 }
 
 void kolk_report_handle(const kolk_resource_inside *pool, kolk_handle handle, const void *site) {
-    kolk_failure failure = {.rule = KOLK_DOUBLE_FREE,
+    bool is_known = pool && !kolk_handle_is_foreign(handle, pool->tag, KOLK_RESOURCES_AT_MOST);
+    kolk_failure failure = {.rule = is_known ? KOLK_DOUBLE_FREE : KOLK_WRONG_POOL,
                             .pool = name_of_resources(pool),
-                            .slot = UINT32_MAX,
+                            .slot = is_known ? kolk_handle_index(handle, pool->tag) : UINT32_MAX,
                             .site = site,
                             .handle = handle,
-                            .no_debug = true};
-    if (!pool || kolk_handle_is_foreign(handle, pool->tag, KOLK_RESOURCES_AT_MOST)) {
-        kolk_fail_handle(failure, handle);
-        return;
-    }
-    failure.slot = kolk_handle_index(handle, pool->tag);
-    kolk_fail(failure, "a borrow of resource %u is given back that has ended", (uint64_t)failure.slot);
+                            .sites = pool && pool->settings.flags & KOLK_DEBUG_SITES};
+    if (is_known)
+        kolk_fail(failure, "resource %u is given back a second time", (uint64_t)failure.slot);
+    else if (pool)
+        kolk_fail(failure, "what another pool has lent is given back to this one");
+    else
+        kolk_fail(failure, "a resource is given back to a pool that is deinit'd");
 }
 
 #endif

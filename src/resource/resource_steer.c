@@ -74,7 +74,7 @@ void kolk_resource_pool_resume(kolk_resource_pool *pool) {
 kolk_status kolk_resource_pool_resize(kolk_resource_pool *pool, uint32_t max) {
     kolk_resource_inside *inside = own_inside(pool);
     if (!inside) return pool->inside ? KOLK_FORKED : KOLK_CLOSED;
-    if (max == 0 || max > KOLK_RESOURCES_AT_MOST) return max ? KOLK_ABOVE_MAX : KOLK_ZERO_CAPACITY;
+    if (max == 0 || max > KOLK_RESOURCES_AT_MOST) return KOLK_BAD_MAX;
     if (max < inside->desc.min_idle) return KOLK_BAD_MIN_IDLE;
     kolk_resource_lock(inside);
     kolk_status status = kolk_pool_reserve(&inside->entries, max);

@@ -56,11 +56,12 @@ void *__wrap_kolk_memory_reserve(size_t bytes) {
 
 bool __wrap_kolk_memory_commit(void *start, size_t bytes) {
     if (!is_scheduled) return __real_kolk_memory_commit(start, bytes);
-    size_t from = (size_t)((unsigned char *)start - blocks[0][0]);
+    unsigned char *all = (unsigned char *)blocks;
+    size_t from = (size_t)((unsigned char *)start - all);
     for (size_t page = from / PAGE; page * PAGE < from + bytes; page++) {
         if (has_page[page]) continue;
         if (commits == COMMITTED) return false;
-        memset(blocks[0][0] + page * PAGE, 0, PAGE);
+        memset(all + page * PAGE, 0, PAGE);
         has_page[page] = true;
         committed[commits++] = page;
     }

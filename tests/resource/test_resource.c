@@ -184,7 +184,7 @@ static void test_descriptors_that_are_refused(void **state) {
         kolk_status status;
     } cases[] = {
         {{.max = 1}, KOLK_CREATE_MISSING},
-        {{.create = create, .max = KOLK_RESOURCES_AT_MOST + 1}, KOLK_ABOVE_MAX},
+        {{.create = create, .max = KOLK_RESOURCES_AT_MOST + 1}, KOLK_BAD_MAX},
         {{.create = create, .min_idle = 11}, KOLK_BAD_MIN_IDLE},
         {{.create = create, .max = 3, .min_idle = 4}, KOLK_BAD_MIN_IDLE},
         {{.create = create, .reuse = KOLK_REUSE_LOWEST}, KOLK_BAD_REUSE},
@@ -298,7 +298,7 @@ static void borrow_in_create(void) {
     kolk_borrow one;
     assert_int_equal(stats().creating, 1); /* outside of the lock, and counted */
     assert_int_equal(borrow_for(NULL, in(100), &one), KOLK_IN_HOOK);
-    assert_string_equal(one.error.text, "a hook of the pool is running");
+    assert_string_equal(one.error.text, "a function of the pool borrows from it, and would wait for itself");
     assert_int_equal(borrow_for(NULL, KOLK_NOW, &one), KOLK_FULL);
 }
 
@@ -418,7 +418,9 @@ static void test_a_timeout_tells_who_has_them(void **state) {
     kolk_borrow first = borrowed(NULL);
     other = borrowed(NULL);
     assert_int_equal(borrow_for(NULL, in(20), &one), KOLK_TIMEOUT);
-    assert_string_equal(one.error.text, "2 of 2 in use (several by this thread itself), 0 being created, 0 waiting");
+    assert_string_equal(
+        one.error.text,
+        "2 of 2 in use (several by this thread itself), 0 being created, 0 waiting; the longest by the test for 20 ms");
     assert_int_equal(stats().timeouts, 1);
     kolk_resource_discard(&factory.pool, &other);
     factory.fails = true;
@@ -427,8 +429,9 @@ static void test_a_timeout_tells_who_has_them(void **state) {
     kolk_resource_pool_resize(&factory.pool, 1);
     pass(3000);
     assert_int_equal(borrow_for(NULL, KOLK_NOW, &one), KOLK_FULL);
-    assert_string_equal(one.error.text, "1 of 1 in use (one by this thread itself), 0 being created, 0 waiting; "
-                                        "3 s ago a create failed: too many connections");
+    assert_string_equal(one.error.text,
+                        "1 of 1 in use (one by this thread itself), 0 being created, 0 waiting; "
+                        "the longest by the test for 3020 ms; 3000 ms ago a create failed: too many connections");
     assert_int_equal(one.error.code, 53300);
     return_it(&first);
     end();
@@ -444,12 +447,10 @@ static void test_a_second_give_back_is_reported(void **state) {
     return_it(&first);
     begin_notes(&taken);
     kolk_resource_give_back(&factory.pool, &first);
-    assert_noted(&taken, KOLK_DOUBLE_FREE, "db", NULL, 0,
-                 "kolk: db: a borrow of resource 0 is given back that has ended");
+    assert_noted(&taken, KOLK_DOUBLE_FREE, "db", NULL, 0, "kolk: db: resource 0 is given back a second time");
     other = borrowed(NULL); /* another borrower has it now */
     kolk_resource_discard(&factory.pool, &copy);
-    assert_noted(&taken, KOLK_DOUBLE_FREE, "db", NULL, 0,
-                 "kolk: db: a borrow of resource 0 is given back that has ended");
+    assert_noted(&taken, KOLK_DOUBLE_FREE, "db", NULL, 0, "kolk: db: resource 0 is given back a second time");
     assert_int_equal(stats().in_use, 1);
     return_it(&other);
     assert_silent(&taken);
@@ -722,8 +723,8 @@ static void test_leaks(void **state) {
     assert_int_equal(taken.count, 1);
     assert_int_equal(taken.last.rule, KOLK_LEAK);
     assert_ptr_equal(taken.last.object, one.resource);
-    assert_non_null(
-        strstr(taken.sentence, "kolk: db: a resource that was borrowed by the test in thread test_resource"));
+    const char *by = "kolk: db: a resource that was borrowed by the test in thread test_resource";
+    if (!emulator()) assert_non_null(strstr(taken.sentence, by)); /* whose own threads have other names */
     assert_non_null(strstr(taken.sentence, " is not given back after 2000 ms"));
     tick();
     assert_int_equal(taken.count, 1); /* once */
@@ -822,8 +823,8 @@ static void test_resize(void **state) {
     all[2] = borrowed(NULL);
     all[3] = borrowed(NULL);
     return_it(&all[3]);
-    assert_int_equal(kolk_resource_pool_resize(&factory.pool, 0), KOLK_ZERO_CAPACITY);
-    assert_int_equal(kolk_resource_pool_resize(&factory.pool, KOLK_RESOURCES_AT_MOST + 1), KOLK_ABOVE_MAX);
+    assert_int_equal(kolk_resource_pool_resize(&factory.pool, 0), KOLK_BAD_MAX);
+    assert_int_equal(kolk_resource_pool_resize(&factory.pool, KOLK_RESOURCES_AT_MOST + 1), KOLK_BAD_MAX);
     assert_int_equal(kolk_resource_pool_resize(&factory.pool, 1), KOLK_OK);
     assert_valid();
     assert_int_equal(stats().idle, 0);

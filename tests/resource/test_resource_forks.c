@@ -178,7 +178,7 @@ static void live_on(void *unused) {
     kolk_resource_pool_pause(&pool);
     kolk_resource_pool_resume(&pool);
     INSIST(kolk_resource_pool_resize(&pool, 2) == KOLK_FORKED);
-    INSIST(kolk_resource_pool_close(&pool, KOLK_FOREVER) == KOLK_OK);
+    INSIST(kolk_resource_pool_close(&pool, KOLK_FOREVER) == KOLK_FORKED);
     make_own();
     kolk_resource_pool_deinit(&pool);
     INSIST(!pool.inside);

@@ -540,7 +540,7 @@ static void evict_odd(void) {
 static void resize(void) {
     uint32_t max = random_below(&dice, MOST + 1);
     kolk_status status = kolk_resource_pool_resize(&m.pool, max);
-    assert_int_equal(status, !max ? KOLK_ZERO_CAPACITY : max < m.desc.min_idle ? KOLK_BAD_MIN_IDLE : KOLK_OK);
+    assert_int_equal(status, !max ? KOLK_BAD_MAX : max < m.desc.min_idle ? KOLK_BAD_MIN_IDLE : KOLK_OK);
     if (status != KOLK_OK) return;
     m.max = max;
     model_end_idle();

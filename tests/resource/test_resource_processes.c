@@ -57,7 +57,7 @@ static void leave_parents_pool_alone(kolk_borrow *inherited) {
     kolk_resource_pool_resume(&things.pool);
     kolk_resource_tick(&things.pool, KOLK_FOREVER);
     REQUIRE(kolk_resource_fd(&things.pool) == -1);
-    REQUIRE(kolk_resource_pool_close(&things.pool, KOLK_FOREVER) == KOLK_OK);
+    REQUIRE(kolk_resource_pool_close(&things.pool, KOLK_FOREVER) == KOLK_FORKED);
     REQUIRE(kolk_resource_borrow(&things.pool, NULL, &one) == KOLK_FORKED); /* still */
     kolk_resource_pool_deinit(&things.pool);
     REQUIRE(!things.pool.inside);
@@ -285,6 +285,14 @@ static void test_forks_while_others_are_at_work(void **state) {
 int main(void) {
     END_IF_IT_HANGS();
     remember_threads();
+    bool clangs_asan = false;
+#ifdef __clang__
+    clangs_asan = UNDER_ASAN;
+#endif
+    if (clangs_asan) {
+        print_message("left out: under clang's AddressSanitizer threads may hang that a fork's child starts\n");
+        return 0;
+    }
     const struct CMUnitTest tests[] = {
         TEST(test_a_child_and_its_parents_pool),         TEST(test_a_child_and_no_pool),
         TEST(test_a_fork_while_the_housekeeper_creates), TEST(test_a_child_that_exits),

@@ -131,7 +131,7 @@ static inline kolk_resource_stats stats_of(const kolk_resource_pool *pool) {
     return stats;
 }
 
-/* A borrow that fails, and all of its sentence, or the first of it. */
+/* A borrow that fails, and the beginning of its sentence: behind it may be for how long something has lasted. */
 static inline void assert_refused(kolk_status got, kolk_status status, kolk_sqlite_borrow *borrow, int code,
                                   const char *format) {
     char text[300];
@@ -139,7 +139,7 @@ static inline void assert_refused(kolk_status got, kolk_status status, kolk_sqli
     assert_int_equal(got, status);
     assert_null(borrow->db);
     assert_int_equal(borrow->error.code, code);
-    assert_string_equal(borrow->error.text, text);
+    if (strncmp(borrow->error.text, text, strlen(text)) != 0) assert_string_equal(borrow->error.text, text);
     kolk_sqlite_give_back(borrow); /* does nothing */
 }
 

@@ -9,7 +9,7 @@
  *     bool open_shop(void) {
  *         kolk_pq_desc desc = {.conninfo = "host=db1,db2 dbname=shop target_session_attrs=read-write",
  *                              .pool = {.name = "shop", .max = 8, .min_idle = 2}};
- *         return kolk_pq_init(&db, &desc) == KOLK_OK;                 // kolk_resource_pool_deinit(&db.pool) ends it
+ *         return kolk_pq_init(&db, &desc) == KOLK_OK;                 // kolk_pq_deinit(&db) ends it
  *     }
  *
  *     void print_price(const char *of) {                              // in any thread
@@ -108,8 +108,12 @@ typedef struct kolk_pq {
     bool discard_all, no_prepared;
 } kolk_pq;
 
-/* Connects to nothing yet. Gives what kolk_resource_pool_init gives. End it by kolk_resource_pool_deinit(&db->pool). */
+/* Connects to nothing yet. Gives what kolk_resource_pool_init gives. */
 KOLK_API kolk_status kolk_pq_init(kolk_pq *db, const kolk_pq_desc *desc);
+
+static inline void kolk_pq_deinit(kolk_pq *db) {
+    kolk_resource_pool_deinit(&db->pool);
+}
 
 /* ---- With a borrow ----------------------------------------------------------------------------------------------- */
 
