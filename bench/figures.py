@@ -69,7 +69,7 @@ def readme():
         figure = "**{}**" if name == "kolk" else "{}"
         numbers = [churn[name]["2"], ring[name]["write"], hand_over[name]["random"]]
         yield f"| {label} | {figure} | {figure} | {figure} |", numbers
-    alone, asleep, _ = list(tables(RESOURCES).values())[1:]
+    alone, asleep = list(tables(RESOURCES).values())[1:3]
     yield "a borrow and its give_back take {} ns, of which {} are two readings of the clock", [
         alone[name]["1"] for name in ("kolk", "clock")]  # fmt: skip
     longest = [asleep[name]["longest"].replace(",", "") for name in ("kolk", "apr_reslist")]

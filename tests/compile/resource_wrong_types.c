@@ -1,5 +1,5 @@
 // expect: error: incompatible
-// c++: error: (convert|conversion|no matching function|incompatible)
+// c++: error: (convert|conversion|no matching function|incompatible|cannot initialize)
 // flags: -Wpedantic -Wconversion -Wshadow
 // variant: BORROW_TO_ANOTHER_TYPE
 // variant: BORROW_FROM_ANOTHER_POOL

@@ -124,7 +124,8 @@ static void assert_valid(void) {
     assert_true(kolk_resource_pool_is_valid(&factory.pool));
 }
 
-static kolk_status borrow_for(const char *key, kolk_deadline deadline, kolk_borrow *out) {
+/* Not inlined: reports name it. */
+__attribute__((noinline)) static kolk_status borrow_for(const char *key, kolk_deadline deadline, kolk_borrow *out) {
     kolk_borrow_desc desc = {.key = key, .deadline = deadline, .who = "the test"};
     kolk_status status = kolk_resource_borrow(&factory.pool, &desc, out);
     assert_true((status == KOLK_OK) == (out->resource != NULL));
