@@ -35,6 +35,7 @@ need_test() {
   need_bank
   need pgbouncer command -v pgbouncer
   need python3-prometheus-client /usr/bin/python3 -c "import prometheus_client"
+  need faketime command -v faketime
 }
 
 need_matrix() {
