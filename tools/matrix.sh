@@ -32,7 +32,7 @@ servers='^(test_(pq|sqlite|tcp)|example_(bank|cache_client))' # those of adapter
 row clang "-O2, checks on; headers, freestanding core" tools/preset.sh clang --exclude-regex "$once|$servers|^tools_races"
 row debug-asan "gcc Debug, AddressSanitizer, UndefinedBehaviorSanitizer" tools/preset.sh debug-asan --exclude-regex "$once|^test_pq_faults$"
 row clang-asan "clang Debug, AddressSanitizer, UndefinedBehaviorSanitizer" tools/preset.sh clang-asan --exclude-regex "$once|_chaos$|$servers"
-row checks0 "gcc -O2, KOLK_CHECKS=0, no assertions" tools/preset.sh checks0 --exclude-regex "$once|_chaos$|$servers"
+row checks0 "gcc -O2, KOLK_CHECKS=0, no assertions" tools/preset.sh checks0 --exclude-regex "$once|_chaos$|$servers|^(build|packaging)_"
 row i686 "gcc -O2, 32 bits; headers, freestanding core" tools/preset.sh i686 --exclude-regex "$once|_chaos$|^build_mistakes$"
 # Without what reserves gigabytes, as qemu has a table for each page of them, and the example that starts itself by a shell.
 row s390x "gcc -O2, big endian, under qemu: programs, shortened" tools/preset.sh s390x
