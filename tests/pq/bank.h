@@ -227,7 +227,7 @@ static inline void await_recovery(void) {
     print_message("  all connections after %" PRId64 " ms; made %" PRIu64 ", seen dead %" PRIu64
                   ", broken in use %zu; errors of queries %" PRIu64 ", of borrows %" PRIu64 "\n",
                   took, stats.created, stats.invalid, bank.broken_count, READ(query_errors), READ(failures));
-    assert_true(took <= 2000 + 20 * busy);
+    assert_true(took <= 10000 + 20 * busy); /* a machine may have other things to do */
     /* What was begun before may still fail; after that nothing does. */
     nap_ms(does_a_part() ? 100 : BORROW_MS + 100);
     uint64_t errors = READ(query_errors) + READ(failures);
@@ -271,8 +271,8 @@ static inline void close_bank(bool crowds) {
     int64_t late = bank.latest_ns / 1000000, busy = bank.oversleep_ns / 1000000;
     print_message("  %" PRIu64 " transfers; a borrow %" PRId64 " ms, a nap %" PRId64 " ms too late at most\n",
                   bank.committed, late > 0 ? late : 0, busy);
-    assert_true(late <= 50 + 10 * busy);
-    assert_true(crowds || bank.crowd_ms <= 100 + 10 * busy);
+    assert_true(late <= 250 + 10 * busy); /* 50 where there is nothing else to do */
+    assert_true(crowds || bank.crowd_ms <= 500 + 10 * busy);
     for (int i = 0; i < TELLERS; i++) free(bank.tellers[i].fates);
 }
 
