@@ -258,6 +258,10 @@ static void *work(void *number) {
 
 static void test_forks_while_others_are_at_work(void **state) {
     (void)state;
+    if (UNDER_ASAN) { /* it does not see to its own locks when a process forks: one may be held for ever in the child */
+        print_message("left out: under AddressSanitizer threads may hang that the child of such a fork starts\n");
+        skip();
+    }
     pthread_t threads[THREADS];
     int forks = does_a_part() ? 60 : 600;
     kolk_store(&ends, false, KOLK_RELAXED);
