@@ -92,7 +92,7 @@ typedef struct kolk_resource_pool_desc {
 
     uint32_t max;          /* resources that there are at a time, of all keys, those being made or destroyed included.
                             * At most 65,536. 0: 10 */
-    uint32_t min_idle;     /* of the key "", the housekeeper makes so many ready beforehand. At most max */
+    uint32_t min_idle;     /* how many of the key "" the housekeeper keeps ready. At most max */
     uint32_t max_creating; /* creates at a time, so that a server that comes up is not overrun. 0: 2 */
 
     int64_t idle_timeout_ms;   /* an idle one is destroyed, as long as min_idle are left. 0: 600,000 */

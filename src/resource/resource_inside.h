@@ -64,7 +64,7 @@ typedef struct resource_entry {
     uint32_t thread;  /* that has it; IN_HAND and MAKING: that works at it */
     uint32_t borrows; /* so far, of this slot of `entries`: it makes the handles. Stays from life to life */
     uint32_t epoch;   /* of the pool when its creation began */
-    uint64_t number;  /* of its creation: so many were created until then */
+    uint64_t number;  /* it is the n-th that the pool has created */
     uint8_t state;
     bool evicted;
     bool replaces; /* MAKING: there is a resource of another key, which is to be destroyed before */

@@ -26,7 +26,7 @@ void kolk_times_add(resource_times *times, int64_t ns) {
     times->buckets[bucket_of(time)]++;
 }
 
-/* The least time that so many of a thousand do not exceed. */
+/* The percentile, in thousandths: the least time that this part of all times does not exceed. */
 static uint64_t percentile_of(const resource_times *times, uint64_t count, uint64_t of_thousand) {
     uint64_t seen = 0, wanted = (count * of_thousand + 999) / 1000;
     for (unsigned bucket = 0; bucket < TIME_BUCKETS; bucket++) {
