@@ -17,8 +17,8 @@ struct thing {
 
 struct glibc_malloc {
     std::string error; /* never one */
-    void *alloc() {
-        return std::malloc(object_size);
+    void *alloc(size_t size = object_size) {
+        return std::malloc(size);
     }
     void free(void *memory) {
         std::free(memory);
@@ -39,8 +39,8 @@ struct loaded_malloc {
         }
         if (!alloc_function || !free_function) error = dlerror();
     }
-    void *alloc() {
-        return alloc_function(object_size);
+    void *alloc(size_t size = object_size) {
+        return alloc_function(size);
     }
     void free(void *memory) {
         free_function(memory);

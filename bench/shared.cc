@@ -9,19 +9,11 @@
  * "none" is the loop without an allocator; of ring and hand_over it has the ring's own time and that of objects which
  * go from one processor to the other, which is also in all other lines. Threads are pinned: the n-th to the n-th
  * processor, and round again. */
+#include "ring.h"
 #include "sharers.h"
 #include "threads.h"
 
 static std::vector<line> lines; /* of the workload */
-
-/* Knuth's (MMIX) linear congruential generator, of which the upper bits are good: a multiplication and an addition. */
-struct quick_random {
-    uint64_t state = 1;
-    size_t operator()(unsigned bits) {
-        state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-        return static_cast<size_t>(state >> (64 - bits));
-    }
-};
 
 #define INLINED inline __attribute__((always_inline)) /* so that all lines have the same loop */
 
@@ -71,42 +63,6 @@ template <typename pool> samples churn(pool &shared, unsigned threads, size_t co
 }
 
 /* ---- ring and hand_over ------------------------------------------------------------------------------------------ */
-
-/* One thread pushes, one pops. Each looks at the other's position only when it has come to where that was last seen.
- * A thread that looks in vain pauses for a microsecond: the other gets ahead meanwhile, and a cache line brings many
- * items then. */
-class ring {
-    static constexpr size_t length = 2048;
-    alignas(128) std::atomic<size_t> tail{0};
-    size_t seen_head = 0;
-    alignas(128) std::atomic<size_t> head{0};
-    size_t seen_tail = 0;
-    alignas(128) void *items[length];
-
-  public:
-    void push(void *item) {
-        size_t at = tail.load(std::memory_order_relaxed);
-        while (at - seen_head == length) wait(seen_head, head);
-        items[at % length] = item;
-        tail.store(at + 1, std::memory_order_release);
-    }
-    void *pop() {
-        size_t at = head.load(std::memory_order_relaxed);
-        while (at == seen_tail) wait(seen_tail, tail);
-        void *item = items[at % length];
-        head.store(at + 1, std::memory_order_release);
-        return item;
-    }
-
-  private:
-    static void wait(size_t &seen, const std::atomic<size_t> &position) {
-        size_t before = seen;
-        while ((seen = position.load(std::memory_order_acquire)) == before) {
-            for (double until = now_ns() + 1000; now_ns() < until;) {}
-            std::this_thread::yield();
-        }
-    }
-};
 
 template <typename pool> samples produce_and_consume(pool &shared, bool reads, size_t count) {
     auto through = std::make_unique<ring>();

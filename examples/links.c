@@ -22,7 +22,7 @@ static void require(bool done, const kolk_sqlite_borrow *borrow) {
 
 static bool has_link(const char *name) {
     kolk_sqlite_borrow borrow;
-    require(kolk_sqlite_read(&links, kolk_deadline_after(5000), &borrow) == KOLK_OK, &borrow);
+    require(kolk_sqlite_read(&links, NULL, &borrow) == KOLK_OK, &borrow);
     sqlite3_stmt *select = kolk_sqlite_prepare(&borrow, "select url from links where name = ?");
     sqlite3_bind_text(select, 1, name, -1, SQLITE_STATIC);
     bool found = sqlite3_step(select) == SQLITE_ROW;
@@ -32,7 +32,7 @@ static bool has_link(const char *name) {
 
 static void count_visit(const char *name, bool changes_its_mind) {
     kolk_sqlite_borrow borrow;
-    require(kolk_sqlite_write(&links, kolk_deadline_after(5000), &borrow) == KOLK_OK, &borrow);
+    require(kolk_sqlite_write(&links, NULL, &borrow) == KOLK_OK, &borrow);
     sqlite3_stmt *update = kolk_sqlite_prepare(&borrow, "update links set visits = visits + 1 where name = ?");
     sqlite3_bind_text(update, 1, name, -1, SQLITE_STATIC);
     require(sqlite3_step(update) == SQLITE_DONE, &borrow);
@@ -51,7 +51,7 @@ int main(void) {
     kolk_sqlite_desc desc = {.path = path, .setup = "pragma synchronous = normal", .pool = {.name = "links", .max = 4}};
     if (mkstemp(path) < 0 || kolk_sqlite_init(&links, &desc) != KOLK_OK) return 1;
     kolk_sqlite_borrow borrow;
-    require(kolk_sqlite_write(&links, kolk_deadline_after(5000), &borrow) == KOLK_OK, &borrow);
+    require(kolk_sqlite_write(&links, NULL, &borrow) == KOLK_OK, &borrow);
     require(kolk_sqlite_exec(&borrow, "create table links(name text primary key, url text, visits integer default 0);"
                                       "insert into links(name, url) values ('gpp', 'gameprogrammingpatterns.com'),"
                                       "('kolk', 'kolk.example'), ('wal', 'sqlite.org/wal.html'); commit"),
@@ -66,7 +66,7 @@ int main(void) {
     kolk_resource_stats stats;
     kolk_resource_pool_stats(&links.writer, &stats);
     printf("%d threads, %u connection that writes\n", VISITORS, (unsigned)stats.created);
-    require(kolk_sqlite_read(&links, kolk_deadline_after(5000), &borrow) == KOLK_OK, &borrow);
+    require(kolk_sqlite_read(&links, NULL, &borrow) == KOLK_OK, &borrow);
     sqlite3_stmt *list = kolk_sqlite_prepare(&borrow, "select visits, name, url from links order by visits desc, name");
     for (; sqlite3_step(list) == SQLITE_ROW; putchar('\n'))
         for (int column = 0; column < 3; column++) printf("  %-4s", (const char *)sqlite3_column_text(list, column));

@@ -17,8 +17,9 @@ import tempfile
 
 SOURCES = pathlib.Path("tests/misuse")
 DOCUMENT = pathlib.Path("docs/misuse.md")
-GROUPS = ["double_free", "after_free", "bounds", "pointer", "handle", "uninitialised", "leak", "deinit", "packed", "shared"]
-KINDS = ["packed", "shared"]  # these have tables of their own
+GROUPS = ["double_free", "after_free", "bounds", "pointer", "handle", "uninitialised", "leak", "deinit"]
+GROUPS += ["packed", "shared", "resource"]
+KINDS = ["packed", "shared", "resource"]  # these have tables of their own
 CC = os.environ.get("CC", "gcc")
 
 
@@ -61,11 +62,18 @@ TABLES = [
         Column("ASan", SHARED + ASAN, NO_DEAD_VALUES, kind="shared"),
         Column("memcheck", SHARED, runner=MEMCHECK, kind="shared"),
     ],
+    [  # of the resource pool
+        Column("kolk_resource_pool", KOLK, kind="resource"),
+        Column("`KOLK_DEBUG=all`", KOLK, {"KOLK_DEBUG": "all"}, kind="resource"),
+        Column("ASan", KOLK + ASAN, NO_DEAD_VALUES, kind="resource"),
+        Column("memcheck", KOLK, runner=MEMCHECK, kind="resource"),
+    ],
 ]
 
 # The words of a line of a report.
 REPORTS = [
-    r"kolk: [^:]+: (.+?)(?:(?:, seen)? by .+|; .+)?$",
+    r"kolk: [^:]+: (a resource that was borrowed) .+ (is not given back) after .+",
+    r"kolk: [^:]+: (.+?)(?:(?:, seen|, after it was .+|, now that it is .+)? by .+|; .+)?$",
     r"SUMMARY: AddressSanitizer: ([a-zA-Z-]+) ",
     r"==\d+==ERROR: LeakSanitizer: (.+)",
     r"==\d+== (Invalid (?:(?:read|write) of size \d+|free\(\)))",
@@ -112,7 +120,7 @@ def report_in(line):
     for pattern in REPORTS:
         match = re.match(pattern, line)
         if match:
-            return match[1]
+            return " ... ".join(match.groups())
     return None
 
 

@@ -17,6 +17,7 @@ import hashlib
 import json
 import os
 import random
+import re
 import resource
 import shutil
 import signal
@@ -34,7 +35,7 @@ RESULTS = os.path.join(WORK, "results.json")
 LIST = "tools/mutants.txt"
 FILES = ["src/pool/*.[ch]", "src/slotmap/*.[ch]", "src/bytemap/*.c", "src/core/room.[ch]", "src/core/bits.h", "src/core/geometry.h",
          "src/core/handle.h", "src/core/slot_set.h", "src/core/wait_queue.h", "src/diag/stale.h", "src/diag/words.h",
-         "src/shared/*.[ch]", "src/queue/*.[ch]",
+         "src/shared/*.[ch]", "src/queue/*.[ch]", "src/resource/*.[ch]", "src/diag/stats_resource.c",
          "include/kolk/pool.inl", "include/kolk/slotmap.inl", "include/kolk/bytemap.inl",
          "include/kolk/shared.inl", "include/kolk/base.inl"]  # fmt: skip
 REQUIRED = 95.0
@@ -86,7 +87,7 @@ class Test:
 class Tree:
     """A copy of the sources, and their build without debug information."""
 
-    def __init__(self, number):
+    def __init__(self, number, tests):
         self.top = os.path.join(WORK, str(number))
         self.build = os.path.join(self.top, "build")
         self.changed = None
@@ -101,7 +102,8 @@ class Tree:
         self.commands = {}
         for test in json.loads(self.run("ctest", "--test-dir", self.build, "--show-only=json-v1"))["tests"]:
             labels = [label for p in test["properties"] if p["name"] == "LABELS" for label in p["value"]]
-            if "unit" in labels or "fuzz" in labels:
+            is_program = glob.glob(os.path.join(self.build, "*", test["name"]))  # and not a script that runs others
+            if is_program and ("unit" in labels or "fuzz" in labels) and re.search(tests, test["name"]):
                 self.commands[test["name"]] = test["command"]
         self.original_programs = {name: self.program(name) for name in self.commands}
 
@@ -208,7 +210,8 @@ def measure(tree, some_file):
         os.utime(os.path.join(tree.top, some_file))
         tree.builds("kolk-static")
         start, before = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
-        tree.builds(test.name)
+        if not tree.builds(test.name):
+            stop(f"{test.name} can't be built before anything is changed")
         built = resource.getrusage(resource.RUSAGE_CHILDREN)
         if not tree.passes(test):
             stop(f"{test.name} fails before anything is changed")
@@ -256,7 +259,7 @@ def all_mutants(files, originals):
             yield from mutants_of(file, originals[file])
 
 
-def run(mutants, originals, reasons, jobs):
+def run(mutants, originals, reasons, jobs, names_of_tests):
     """Judges the mutants; verdicts in their order. Shows survivors that are not listed as they are found."""
     verdicts, todo, start = [None] * len(mutants), iter(range(len(mutants))), time.monotonic()
 
@@ -271,7 +274,7 @@ def run(mutants, originals, reasons, jobs):
                 print(f"\r{done} of {len(mutants)}, {time.monotonic() - start:.0f} s", end=end, flush=True)
 
     with concurrent.futures.ThreadPoolExecutor(jobs) as workers:
-        trees = list(workers.map(Tree, range(jobs)))
+        trees = list(workers.map(lambda number: Tree(number, names_of_tests), range(jobs)))
         tests = measure(trees[0], mutants[0].file)
         start = time.monotonic()
         try:
@@ -330,6 +333,7 @@ def main():
     parser.add_argument("-j", "--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--sample", type=int, metavar="N", help="only N mutants, taken at random")
     parser.add_argument("--seed", type=int, default=1, help="of that sample")
+    parser.add_argument("--tests", metavar="REGEX", default="", help="only these: what some of the tests kill all would kill")
     parser.add_argument("--again", action="store_true", help="only those that survived the last run")
     parser.add_argument("--list", action="store_true", help="show those that survived the last run, and do nothing")
     options = parser.parse_args()
@@ -357,7 +361,7 @@ def main():
     reasons = listed()
     os.makedirs(WORK, exist_ok=True)
     start = time.monotonic()
-    verdicts = run(mutants, originals, reasons, max(1, options.jobs))
+    verdicts = run(mutants, originals, reasons, max(1, options.jobs), options.tests)
     unlisted, good = report(mutants, verdicts, reasons, is_complete)
     with open(RESULTS, "w", encoding="utf-8") as file:
         json.dump(unlisted, file)

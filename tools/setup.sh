@@ -27,6 +27,7 @@ need_test() {
   need libcmocka-dev header cmocka.h
   need_misuse
   need libsqlite3-dev pkg-config --exists sqlite3
+  need liblua5.4-dev pkg-config --exists lua5.4
   need redis-server command -v redis-server
   need gdb command -v gdb
   need musl-tools command -v musl-gcc
@@ -36,11 +37,18 @@ need_test() {
   need pgbouncer command -v pgbouncer
   need python3-prometheus-client /usr/bin/python3 -c "import prometheus_client"
   need faketime command -v faketime
+  need perl command -v perl
+  need sqlite3 command -v sqlite3
+  need git command -v git
+  need xz-utils command -v xz
 }
 
 need_matrix() {
   need_test
   need_format
+  need lua5.4 command -v lua5.4
+  need nodejs command -v node
+  need stress-ng command -v stress-ng
   need clang command -v clang
   need libclang-rt-dev links clang -fsanitize=address
   need llvm command -v llvm-symbolizer

@@ -574,7 +574,9 @@ static bool pq_reset(void *context, void *resource) {
 /* ---- Init -------------------------------------------------------------------------------------------------------- */
 
 kolk_status kolk_pq_init(kolk_pq *db, const kolk_pq_desc *desc) {
+    *db = (kolk_pq){0};
     if (!desc) return KOLK_NO_DESCRIPTOR;
+    if (desc->ask_after_ms < -1) return KOLK_BAD_TIME;
     kolk_resource_pool_desc pool = desc->pool;
     int64_t ask_after = desc->ask_after_ms;
     if (ask_after == 0) ask_after = ASK_AFTER_MS;

@@ -140,10 +140,6 @@ static bool open_connection(const kolk_sqlite *store, bool writes, kolk_deadline
                             kolk_error *error) {
     int flags = SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE |
                 (writes ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY);
-    if (!store->path) {
-        snprintf(error->text, sizeof error->text, "the descriptor has no path");
-        return false;
-    }
     connection *its = sqlite3_malloc(sizeof *its);
     if (!its) {
         say_sqlite_error(error, NULL, store->path);
@@ -224,6 +220,7 @@ kolk_status kolk_sqlite_begin(kolk_sqlite *store, const kolk_sqlite_desc *desc, 
     memset(store, 0, store_size);
     if (store_size != sizeof *store || abi != KOLK_ABI) return KOLK_WRONG_ABI;
     if (!desc) return KOLK_NO_DESCRIPTOR;
+    if (!desc->path) return KOLK_PATH_MISSING;
     store->path = desc->path;
     store->setup = desc->setup;
     kolk_resource_pool_desc pool = desc->pool;

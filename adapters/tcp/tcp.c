@@ -247,8 +247,17 @@ static bool validate(void *context, void *resource, kolk_deadline deadline) {
     return reset(context, resource);
 }
 
+/* False: no connection of the key "" could ever be made, though one may be asked for. */
+static bool address_is_right(const kolk_tcp_desc *desc) {
+    char host[HOST_BYTES];
+    const char *port;
+    return desc->address ? split_address(desc->address, host, &port) : desc->pool.min_idle == 0;
+}
+
 kolk_status kolk_tcp_init(kolk_tcp *tcp, const kolk_tcp_desc *desc) {
-    if (!desc) return kolk_resource_pool_init(&tcp->pool, NULL);
+    *tcp = (kolk_tcp){0};
+    if (!desc) return KOLK_NO_DESCRIPTOR;
+    if (!address_is_right(desc)) return KOLK_BAD_ADDRESS;
     kolk_resource_pool_desc pool = desc->pool;
     pool.context = tcp;
     pool.create = create;

@@ -116,9 +116,16 @@ static bool make_pools(struct player *player, struct trace_problem *problem) {
     return true;
 }
 
-bool player_init(struct player *player, const struct trace *trace, bool pools, struct trace_problem *problem) {
+static bool make_heap(struct player *player, struct trace_problem *problem) {
+    kolk_status status = kolk_heap_init(&player->heap, &(kolk_heap_desc){.name = "replay"});
+    player->has_heap = status == KOLK_OK;
+    return player->has_heap || fail(problem, kolk_status_text(status));
+}
+
+bool player_init(struct player *player, const struct trace *trace, enum player_supply supply,
+                 struct trace_problem *problem) {
     size_t blocks = (size_t)trace->blocks + 1, calls = (size_t)trace->callers * PLAYER_CLASSES + 1;
-    struct maker maker = {.player = player, .pools = pools};
+    struct maker maker = {.player = player, .pools = supply == PLAYER_POOLS};
     *player = (struct player){.blocks = trace->blocks};
     player->ops = malloc((trace->count + blocks) * sizeof *player->ops);
     player->places = malloc(blocks * sizeof *player->places);
@@ -129,7 +136,9 @@ bool player_init(struct player *player, const struct trace *trace, bool pools, s
     if (done) {
         memset(player->places, 0xff, blocks * sizeof *player->places); /* touched, before memory is measured */
         memset(maker.classes, PLAYER_NOWHERE, blocks);
-        done = make_ops(&maker, trace, problem) && (!pools || make_pools(player, problem));
+        done = make_ops(&maker, trace, problem);
+        if (supply == PLAYER_POOLS) done = done && make_pools(player, problem);
+        if (supply == PLAYER_HEAP) done = done && make_heap(player, problem);
     } else {
         fail(problem, "there is no memory to replay it");
     }
@@ -142,6 +151,7 @@ bool player_init(struct player *player, const struct trace *trace, bool pools, s
 
 void player_deinit(struct player *player) {
     for (size_t i = 1; i < PLAYER_CLASSES; i++) kolk_pool_deinit(&player->pools[i]);
+    kolk_heap_deinit(&player->heap);
     free(player->ops);
     free(player->places);
     *player = (struct player){0};
@@ -150,21 +160,29 @@ void player_deinit(struct player *player) {
 /* ---- Playing it -------------------------------------------------------------------------------------------------- */
 
 static void *take(struct player *player, uint8_t class, uint64_t size) {
-    return class == 0 ? malloc(size) : kolk_pool_alloc(&player->pools[class]);
+    if (class) return kolk_pool_alloc(&player->pools[class]);
+    return player->has_heap ? kolk_heap_alloc(&player->heap, size) : malloc(size);
+}
+
+static void *resize(struct player *player, uint8_t class, void *object, uint64_t size) {
+    if (class) return object;
+    return player->has_heap ? kolk_heap_realloc(&player->heap, object, size) : realloc(object, size);
 }
 
 static void give(struct player *player, uint8_t class, void *object) {
-    if (class == 0)
-        free(object);
-    else
+    if (class)
         kolk_pool_free(&player->pools[class], object);
+    else if (player->has_heap)
+        kolk_heap_free(&player->heap, object);
+    else
+        free(object);
 }
 
 /* Does what an operation asks for; the block's new place, or NULL if there is none. */
 static inline void *play(struct player *player, const struct player_op *op) {
     void *object = player->places[op->block];
     if (op->from == PLAYER_NOWHERE) return take(player, op->to, op->size);
-    if (op->from == op->to) return op->to == 0 ? realloc(object, op->size) : object;
+    if (op->from == op->to) return resize(player, op->to, object, op->size);
     void *moved = NULL;
     if (op->to != PLAYER_NOWHERE) {
         moved = take(player, op->to, op->size);
@@ -235,6 +253,10 @@ static const char *check_op(struct player *player, const struct player_op *op, s
 }
 
 static const char *check_pools(const struct player *player) {
+    kolk_stats stats;
+    kolk_heap_stats(&player->heap, &stats);
+    if (stats.count != 0) return "blocks are left alive in the heap";
+    if (!kolk_heap_is_valid(&player->heap)) return "the heap is not valid any more";
     for (size_t i = 1; i < PLAYER_CLASSES; i++) {
         if (kolk_pool_count(&player->pools[i]) != 0) return "objects are left alive in a pool";
         if (!kolk_pool_is_valid(&player->pools[i])) return "a pool is not valid any more";

@@ -1,8 +1,8 @@
-/* cli/replay/player.h: plays a trace again, on pools and malloc.
+/* cli/replay/player.h: plays a trace again, on pools, on a heap, and on malloc.
  *
- * Sizes of up to 1 KiB have a class for each multiple of 16 bytes, and each class its own growing pool; everything
- * larger is malloc's, class 0. A player without pools gives all to malloc. It runs the same code, so that a comparison
- * of the two compares the allocators.
+ * With pools, sizes of up to 1 KiB have a class for each multiple of 16 bytes, and each class its own growing pool;
+ * everything larger is malloc's, class 0. Others give all to the heap, or to malloc, as of class 0. All run the same
+ * code, so that a comparison compares the allocators.
  *
  * A class is known at free without looking it up, as a program with one pool a type knows it.
  */
@@ -31,6 +31,8 @@ struct player_class {
     uint32_t peak;    /* most blocks alive at a time: the capacity that the pool needs */
 };
 
+enum player_supply { PLAYER_POOLS, PLAYER_HEAP, PLAYER_MALLOC };
+
 struct player {
     struct player_op *ops; /* those of the trace; then the blocks are freed that it left, so that it can run again */
     size_t count;
@@ -41,10 +43,13 @@ struct player {
     uint64_t allocations;
     struct player_class classes[PLAYER_CLASSES];
     kolk_pool pools[PLAYER_CLASSES]; /* none for class 0 */
+    kolk_heap heap;
+    bool has_heap; /* what is of class 0 is of the heap */
 };
 
 /* False if it cannot be made: a sentence without a full stop is in problem. The trace may go away then. */
-bool player_init(struct player *player, const struct trace *trace, bool pools, struct trace_problem *problem);
+bool player_init(struct player *player, const struct trace *trace, enum player_supply supply,
+                 struct trace_problem *problem);
 void player_deinit(struct player *player);
 
 /* All operations; each object's first word is written. False: an allocation failed. */

@@ -17,24 +17,24 @@ static const unsigned char default_trace[] = {
 #include "replay_trace.inc"
 };
 
-static const char details[] =
-    "TRACE is what glibc's mtrace writes, plain or compressed by zstd; - is stdin. Without\n"
-    "it, a recording of SQLite is replayed that is built in.\n"
-    "\n"
-    "Sizes of up to 1 KiB come from growing pools, one for each multiple of 16 bytes, the\n"
-    "rest from malloc; then the same operations run on malloc alone. Timed rounds alternate\n"
-    "and write the first word of each object; the medians are shown. Before them, each object\n"
-    "is filled and verified, and memory measured, in a process of its own.\n"
-    "\n"
-    "To record a program that calls mtrace() at its beginning (glibc 2.34 or newer):\n"
-    "  MALLOC_TRACE=my.mtrace LD_PRELOAD=libc_malloc_debug.so.0 ./my-program\n"
-    "For one that doesn't, preload mtrace.so too, made by\n"
-    "  echo 'void mtrace(void); __attribute__((constructor)) void f(void) { mtrace(); }' |\n"
-    "      cc -shared -fPIC -o mtrace.so -x c -\n";
+static const char details[] = "TRACE is what glibc's mtrace writes, plain or compressed by zstd; - is stdin. Without\n"
+                              "it, a recording of SQLite is replayed that is built in.\n"
+                              "\n"
+                              "Sizes of up to 1 KiB come from growing pools, one for each multiple of 16 bytes, the\n"
+                              "rest from malloc; then the same operations run on one heap (kolk_heap), and on malloc\n"
+                              "alone. Timed rounds alternate and write the first word of each object; the medians are\n"
+                              "shown. Before them, each object is filled and verified, and memory measured, in a\n"
+                              "process of its own.\n"
+                              "\n"
+                              "To record a program that calls mtrace() at its beginning (glibc 2.34 or newer):\n"
+                              "  MALLOC_TRACE=my.mtrace LD_PRELOAD=libc_malloc_debug.so.0 ./my-program\n"
+                              "For one that doesn't, preload mtrace.so too, made by\n"
+                              "  echo 'void mtrace(void); __attribute__((constructor)) void f(void) { mtrace(); }' |\n"
+                              "      cc -shared -fPIC -o mtrace.so -x c -\n";
 
 /* ---- Measuring --------------------------------------------------------------------------------------------------- */
 
-enum { POOLS, MALLOC, PLAYERS, ROUNDS_LEAST = 9, ROUNDS_MOST = 501 };
+enum { POOLS = PLAYER_POOLS, HEAP = PLAYER_HEAP, MALLOC = PLAYER_MALLOC, PLAYERS, ROUNDS_LEAST = 9, ROUNDS_MOST = 501 };
 static const uint64_t ROUNDS_TIME = UINT64_C(1000000000);
 
 struct replay {
@@ -57,7 +57,7 @@ static void check_one(const void *input, void *result) {
 }
 
 static int check(const cli_context *cli, struct replay *replay) {
-    static const char *const names[] = {"pools", "malloc"};
+    static const char *const names[] = {"pools", "a heap", "malloc"};
     for (size_t i = 0; i < PLAYERS; i++) {
         struct check_input input = {&replay->players[i], cli->seed};
         struct player_check *check = &replay->checks[i];
@@ -144,6 +144,7 @@ static void print_text(const cli_context *cli, const struct replay *replay) {
     cli_table_begin(&table, "lrr");
     fprintf(table.rows, "served from\tns per operation\tresident at the peak\n");
     fprintf(table.rows, "pools\t%.2f\t%s\n", replay->ns[POOLS], resident(&replay->checks[POOLS]).text);
+    fprintf(table.rows, "a heap\t%.2f\t%s\n", replay->ns[HEAP], resident(&replay->checks[HEAP]).text);
     fprintf(table.rows, "malloc alone\t%.2f\t%s\n", replay->ns[MALLOC], resident(&replay->checks[MALLOC]).text);
     cli_table_end(&table, cli);
     fprintf(cli->out, "%sn = %zu rounds each, medians; resident: memory that came with the objects%s\n\n", cli_dim(cli),
@@ -199,6 +200,7 @@ static void write_json(const cli_context *cli, const struct replay *replay) {
                     1 - (double)player->classes[0].allocations / (double)player->allocations);
     cli_json_count(&json, "rounds", replay->rounds);
     write_side(&json, replay, "from_pools", POOLS);
+    write_side(&json, replay, "from_heap", HEAP);
     write_side(&json, replay, "from_malloc", MALLOC);
     cli_json_number(&json, "times_as_fast", replay->ns[MALLOC] / replay->ns[POOLS]);
     cli_json_close(&json, '}');
@@ -224,7 +226,7 @@ static int load(struct replay *replay, const char *path) {
     if (!read) return cli_fail(CLI_UNREADABLE, "%s: %s", replay->name, problem.text);
     if (replay->trace.count == 0) return cli_fail(CLI_UNREADABLE, "%s: no allocation is recorded in it", replay->name);
     for (size_t i = 0; i < PLAYERS; i++)
-        if (!player_init(&replay->players[i], &replay->trace, i == POOLS, &problem))
+        if (!player_init(&replay->players[i], &replay->trace, (enum player_supply)i, &problem))
             return cli_fail(CLI_FAILED, "%s: %s", replay->name, problem.text);
     return CLI_OK;
 }
@@ -244,7 +246,7 @@ const cli_verb cli_replay = {
     .name = "replay",
     .arguments = "[TRACE]",
     .most_arguments = 1,
-    .summary = "serves a program's recorded allocations from pools, and compares with malloc",
+    .summary = "serves a program's recorded allocations from pools and a heap, beside malloc",
     .details = details,
     .run = run,
 };

@@ -130,6 +130,10 @@ extern "C" {
     X(KOLK_CREATE_MISSING, "create is NULL")                                                                           \
     X(KOLK_BAD_MAX, "max is above 65536, or is to become 0")                                                           \
     X(KOLK_BAD_MIN_IDLE, "min_idle is more than max")                                                                  \
+    X(KOLK_BAD_TIME, "a time is negative, and not -1")                                                                 \
+    X(KOLK_PATH_MISSING, "path is NULL")                                                                               \
+    X(KOLK_BAD_ADDRESS, "address is not host:port or [host]:port, or is NULL where min_idle needs one")                \
+    X(KOLK_BAD_CLASSES, "the classes of a heap are none, more than 64, or not in ascending order of size")             \
     X(KOLK_NO_THREAD, "the system gives no more threads, and no_housekeeper is not set")                               \
     /* a snapshot that cannot be taken in */                                                                           \
     X(KOLK_NO_SNAPSHOT, "a pool with setup or teardown has no snapshot: what they make is not in the objects' bytes")  \
@@ -247,7 +251,7 @@ enum {
 /* Filled by kolk_pool_stats and its like. Counters start at init; clear does not reset them. */
 typedef struct kolk_stats {
     const char *name;         /* of the pool; "" when it has none */
-    const char *kind;         /* "pool", "slotmap", "bytemap", "queue", "shared",
+    const char *kind;         /* "pool", "slotmap", "bytemap", "queue", "shared", "heap" (the whole, or a class),
                                * "resource" */
     uint64_t object_size;     /* bytes, as asked for */
     uint64_t stride;          /* bytes from slot to slot */
@@ -271,11 +275,11 @@ typedef struct kolk_stats {
 } kolk_stats;
 
 typedef enum kolk_stats_format {
-    KOLK_STATS_TEXT = 0,   /* a table for people: name, kind, size, alive, peak, capacity, failed, bytes; another one of
-                            * resource pools */
+    KOLK_STATS_TEXT = 0,   /* a table for people: name, kind, size, alive, peak, capacity, failed, bytes; resource pools
+                            * have one of their own: max, in use, idle, waiting, borrows, full, timeouts ... */
     KOLK_STATS_JSON,       /* every field, as {"pools": [{"name": "bullets", ...}, ...]} and a newline */
     KOLK_STATS_OPENMETRICS /* for Prometheus and its like: kolk_count{pool="bullets",kind="pool"} 17, ... # EOF; of
-                            * resource pools also OpenTelemetry's db_client_connection_... */
+                            * resource pools also OpenTelemetry's db_client_connection_..., and kolk_resource_... */
 } kolk_stats_format;
 
 /* Writes the statistics of every pool that is initialised now and has a name, in pieces, through `put`, which may call

@@ -6,6 +6,7 @@
 #include "bytemap.h"
 #include "pool.h"
 #include "queue.h"
+#include "heap.h"
 #include "resource.h"
 #include "shared.h"
 #include "slotmap.h"

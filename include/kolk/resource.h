@@ -40,16 +40,15 @@
  *           every lock, by the thread that borrows or gives back, or by the housekeeper; they may be slow, may use any
  *           other pool, and must return. A borrow of the same pool in them gets KOLK_IN_HOOK where it would have to
  *           wait: better not. One housekeeper thread, of the whole process, serves all pools but those with
- *           no_housekeeper. It ends
- *           with the last of them.
+ *           no_housekeeper. It ends with the last of them.
  * Fairness  first come, first served: what comes back goes to the thread that has waited longest, and a newcomer does
  *           not overtake it. If that thread waits for another key, and may create, what came back is destroyed to make
  *           room for it.
  * Errors    a status for each way in which a borrow ends; borrow.error tells the reason in words. A borrow that is
  *           given back twice, or to another pool, is a bug, which is reported to the failure handler.
  * Forks     a child has nothing to do with its parent's resources: borrow, close and resize give KOLK_FORKED, fd -1,
- * and all
- *           other calls do nothing, but that deinit frees the pool's memory. The child makes pools of its own.
+ *           and all other calls do nothing, but that deinit frees the pool's memory, and stats tells how it was at the
+ *           fork. kolk_stats_write and KOLK_STATS leave it out. The child makes pools of its own.
  * Design    the essay in src/resource/resource.c; docs/resource.md. Not in freestanding builds.
  */
 #ifndef KOLK_RESOURCE_H
@@ -69,14 +68,15 @@ typedef struct kolk_error {
     char text[252];
 } kolk_error;
 
-/* All but create may be 0. Of times, 0 means the default; -1 turns the thing off, where nothing else is said. */
+/* All but create may be 0. Of times, 0 means the default; -1 turns the thing off, where nothing else is said. Another
+ * negative one is KOLK_BAD_TIME. */
 typedef struct kolk_resource_pool_desc {
     const char *name; /* for statistics, reports and KOLK_FAIL; outlives the pool */
     void *context;    /* for the functions */
 
     /* Makes a resource, if it can until the deadline, which is that of the borrow or of the tick. With KOLK_NOW it may
      * not wait: what can't be made without waiting is not made. False: it could not, and *error, which is empty before,
-     * says why. The key is "" where none is given. */
+     * says why. True with *resource NULL is a failure too, and the error says so. The key is "" where none is given. */
     bool (*create)(void *context, const char *key, kolk_deadline deadline, void **resource, kolk_error *error);
 
     /* Ends a resource. NULL: there is nothing to do. */
@@ -101,7 +101,9 @@ typedef struct kolk_resource_pool_desc {
     int64_t keepalive_ms;      /* an idle one is validated so often. 0: off */
     int64_t validate_after_ms; /* 0: 500; -1: before every borrow */
     int64_t leak_after_ms; /* a borrow that lasts longer is reported as KOLK_LEAK, once; if it comes back, once more,
-                                * with the count 0. 0: off */
+                                * with the count 0. 0: off. A report has the system's number of the borrower's thread,
+                                * and its name: also of a thread that has ended, as it was at its first borrow, if this
+                                * or `sites` is on */
 
     /* Which idle one is lent. KOLK_REUSE_LIFO: the one that came back last, so that a surplus gets old and ends.
      * KOLK_REUSE_FIFO: the one that has been idle longest, so that all are used. */
@@ -110,7 +112,8 @@ typedef struct kolk_resource_pool_desc {
     /* No thread: what the housekeeper does is done by your calls of kolk_resource_tick. */
     bool no_housekeeper;
 
-    const char *debug; /* settings, of which a resource pool has `sites`: reports then have lines */
+    const char *debug; /* settings, of which a resource pool has `sites`: reports then have lines, and that of a second
+                        * give_back says who has the resource by now, or who had it */
 } kolk_resource_pool_desc;
 
 /* ---- Struct ------------------------------------------------------------------------------------------------------ */
@@ -137,7 +140,8 @@ typedef struct kolk_borrow_desc {
 /* ---- Life -------------------------------------------------------------------------------------------------------- */
 
 /* Makes no resource: the housekeeper, or the first borrow, does. Anything but KOLK_OK leaves the pool all zero: a
- * broken rule of the descriptor, KOLK_NO_MEMORY, or KOLK_NO_THREAD. */
+ * broken rule of the descriptor, KOLK_NO_MEMORY, or KOLK_NO_THREAD. What the struct was before is not looked at: the
+ * init of a pool that is there loses it, with its resources, its memory and the housekeeper's work for it, for good. */
 static inline kolk_status kolk_resource_pool_init(kolk_resource_pool *pool, const kolk_resource_pool_desc *desc);
 
 /* Ends a pool: close with KOLK_NOW, if it is not closed yet. What is still lent then is its borrower's from now on: to
@@ -159,8 +163,7 @@ KOLK_API kolk_status kolk_resource_pool_close(kolk_resource_pool *pool, kolk_dea
  *     KOLK_FULL           all are in use, or none is ready (kolk_resource_fd), or the pool is paused; only with the
  *                         deadline KOLK_NOW, which never waits for one
  *     KOLK_TIMEOUT        none came until the deadline; the error says how many are in use, who has had one longest,
- *     and
- *                         which create failed last
+ *                         and which create failed last
  *     KOLK_NOT_CREATED    create could not; the error is what it said
  *     KOLK_CLOSED         close was called
  *     KOLK_IN_HOOK        one of the pool's own functions would wait for itself
@@ -181,7 +184,9 @@ KOLK_API void kolk_resource_discard(kolk_resource_pool *pool, kolk_borrow *borro
 /* For event loops: a file descriptor (eventfd) to poll after a borrow with KOLK_NOW has given KOLK_FULL. It becomes
  * readable when the same borrow may succeed, or the pool is closed. It stays readable until a borrow gives KOLK_FULL
  * again. From the first call on, borrows with KOLK_NOW don't create: the housekeeper does it for them, or
- * kolk_resource_tick. It belongs to the pool; don't read it. -1: the system has none to give, or is not Linux. */
+ * kolk_resource_tick. If that fails, the next borrow with KOLK_NOW that finds nothing gives KOLK_NOT_CREATED, once, of
+ * whatever key it is: the failure is the pool's. The descriptor belongs to the pool; don't read it. -1: the system has
+ * none to give, or is not Linux. */
 KOLK_API int kolk_resource_fd(kolk_resource_pool *pool);
 
 /* ---- Steering ---------------------------------------------------------------------------------------------------- */

@@ -137,7 +137,7 @@ typedef struct kolk_member {
     uintptr_t magazines;            /* the first kolk_magazine */
     struct kolk_member *next;
     kolk_local own; /* of kolk_local_of_thread */
-    bool taken;     /* by a thread */
+    uint8_t taken;  /* by a thread: 1 */
 } kolk_member;
 
 /* A list that only grows: members are taken and given back, and stay in it. */
@@ -191,6 +191,9 @@ typedef struct kolk_shared {
     uint32_t quarantined, debug_lock;
     unsigned char *block;
     size_t block_size;
+    unsigned char *range; /* a class of a heap: where its slots are; NULL: in the block */
+    uint32_t colour;      /* bytes before the lives: those of a heap's classes do not all begin at a page */
+    uint64_t *budget;     /* bytes that the classes of this heap may still take; NULL: no limit */
     uint32_t wrong_pool;
     kolk_members members;
     kolk_depot depot;

@@ -33,10 +33,10 @@ static inline uint64_t round_up(uint64_t n, uint64_t unit) {
     return (n + unit - 1) / unit * unit;
 }
 
-/* The capacity that something which is full asks for first: twice what it has, but at least 64 KiB more. */
+/* The capacity that something which is full asks for first: twice what it has, at least 64 KiB more, and one slot. */
 static inline uint32_t kolk_room_next_capacity(uint32_t capacity, uint32_t max_capacity, uint32_t stride) {
     KOLK_ASSERT(capacity <= max_capacity && stride != 0);
-    uint64_t step = 65536 / stride;
+    uint64_t step = stride < 65536 ? 65536 / stride : 1;
     uint64_t wish = capacity + (capacity > step ? capacity : step);
     return wish < max_capacity ? (uint32_t)wish : max_capacity;
 }

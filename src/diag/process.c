@@ -1,7 +1,7 @@
 /* process.c: see process.h.
  *
- * A process that forks has two ends: each of the two processes says at its own exit what it has. Of a file that both
- * write, the last one stays. */
+ * A process that forks has two ends: each of the two processes says at its own exit what it has, copies of pools
+ * included, but not its parent's resource pools. Of a file that both write, the last one stays. */
 #include "process.h"
 
 #if __STDC_HOSTED__

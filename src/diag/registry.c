@@ -68,11 +68,12 @@ static bool is_there(const entry *at) {
     return at->pool && *at->mark == (uint32_t)(at - registry.entries) + 1;
 }
 
-/* The statistics of the pool there; false if it has no name. */
+/* The statistics of the pool there; false if it has no name, or none any more. */
 static bool ask_entry(const entry *at, kolk_stats *stats) {
     at->kind->stats(at->pool, stats);
+    bool named = *stats->name;
     stats->name = at->name;
-    return *stats->name;
+    return named;
 }
 
 static void keep_entry(const entry *at) {

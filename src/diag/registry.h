@@ -7,7 +7,8 @@
 
 /* What may be asked of a pool in the list, by kind of pool. */
 typedef struct kolk_kind {
-    /* Called under the process's lock, perhaps while another thread uses the pool. */
+    /* Called under the process's lock, perhaps while another thread uses the pool. A name that is "" now, and was not
+     * when the pool was added: it is nothing of this process, and is left out. */
     void (*stats)(const void *pool, kolk_stats *out);
     /* Reports what is still alive. Called at exit, before statistics are written, without the lock. NULL: nothing to
      * say. */

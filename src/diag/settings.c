@@ -189,20 +189,29 @@ static bool is_bypassed(void) {
     return kolk_tools_watch_malloc();
 }
 
-kolk_settings kolk_settings_of(const char *name, const char *own) {
+static kolk_settings settings_of(const char *name, const char *own, bool reports) {
     static unsigned char told, told_failures;
     kolk_settings settings = {0};
     if (own == kolk_no_settings) return settings;
     const char *failures = kolk_environment("KOLK_FAIL");
     const char *all = kolk_environment("KOLK_DEBUG");
-    const char *of = all && is_first_time(&told) ? "KOLK_DEBUG" : NULL;
+    const char *of = all && reports && is_first_time(&told) ? "KOLK_DEBUG" : NULL;
+    const char *of_own = name && *name ? name : "a pool's .debug";
     bool found = all && from_environment(&settings, all, name ? name : "", of);
-    if (!found && own) add_settings(&settings, (word){own, strlen(own)}, name && *name ? name : "a pool's .debug");
-    if (failures)
-        add_failures(&settings, failures, name ? name : "", is_first_time(&told_failures) ? "KOLK_FAIL" : NULL);
+    if (!found && own) add_settings(&settings, (word){own, strlen(own)}, reports ? of_own : NULL);
+    of = failures && reports && is_first_time(&told_failures) ? "KOLK_FAIL" : NULL;
+    if (failures) add_failures(&settings, failures, name ? name : "", of);
     if (kolk_profiler_is_set()) settings.flags |= KOLK_DEBUG_TRACE;
     if (is_bypassed()) settings.flags |= KOLK_DEBUG_BYPASS;
     return settings;
+}
+
+kolk_settings kolk_settings_of(const char *name, const char *own) {
+    return settings_of(name, own, true);
+}
+
+kolk_settings kolk_settings_of_part(const char *name, const char *own) {
+    return settings_of(name, own, false);
 }
 
 #else
@@ -210,6 +219,10 @@ kolk_settings kolk_settings_of(const char *name, const char *own) {
 kolk_settings kolk_settings_of(const char *name, const char *own) {
     (void)name, (void)own;
     return (kolk_settings){0};
+}
+
+kolk_settings kolk_settings_of_part(const char *name, const char *own) {
+    return kolk_settings_of(name, own);
 }
 
 bool kolk_settings_fail(const kolk_settings *settings, size_t n) {

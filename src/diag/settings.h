@@ -15,6 +15,9 @@ typedef struct kolk_settings {
  * because of tools and profilers. Reports what it does not understand. */
 kolk_settings kolk_settings_of(const char *name, const char *own);
 
+/* The same for a part of something larger, for which they were asked before: reports nothing. */
+kolk_settings kolk_settings_of_part(const char *name, const char *own);
+
 /* For a pool that is inside of another one: no settings, whatever the environment says. */
 extern const char kolk_no_settings[];
 

@@ -1,50 +1,36 @@
 /* stats_format.c: the three formats of statistics: a table, JSON, OpenMetrics.
  *
- * Two tables of fields say what there is to write, so that no format has a list of its own. */
+ * Two tables of fields say what there is to write, so that no format has a list of its own. Resource pools, whose size
+ * and bytes say nothing, have a table for people of their own; in the other formats their fields come behind. */
 #include "kolk/base.h"
 
 #if __STDC_HOSTED__
 
-#include "../core/assert.h"
+#include "stats_field.h"
 #include "stats_format.h"
 #include "stats_resource.h"
+#include "stats_table.h"
 #include "writer.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* ---- What there is to write -------------------------------------------------------------------------------------- */
 
-typedef struct stats_field {
-    size_t offset, size; /* of a number of 4 or 8 bytes in kolk_stats */
-} stats_field;
+#define FIELD(member) KOLK_FIELD(kolk_stats, member)
 
-#define FIELD(member)                                                                                                  \
-    { offsetof(kolk_stats, member), sizeof((kolk_stats *)0)->member }
+/* Of the table. */
+static const char *const headings[] = {"name", "kind", "size", "alive", "peak", "capacity", "failed", "bytes"};
 
-static uint64_t field_of(const kolk_stats *stats, stats_field at) {
-    uint64_t wide;
-    uint32_t narrow;
-    const char *from = (const char *)stats + at.offset;
-    KOLK_ASSERT(at.offset + at.size <= sizeof *stats);
-    if (at.size == sizeof narrow) return memcpy(&narrow, from, sizeof narrow), narrow;
-    KOLK_ASSERT(at.size == sizeof wide);
-    return memcpy(&wide, from, sizeof wide), wide;
-}
-
-/* Of the table, after name and kind. */
-static const struct {
-    const char *heading;
-    stats_field at;
-} columns[] = {
-    {"size", FIELD(object_size)},  {"alive", FIELD(count)},   {"peak", FIELD(peak)},
-    {"capacity", FIELD(capacity)}, {"failed", FIELD(failed)}, {"bytes", FIELD(bytes_committed)},
-};
+/* After name and kind. */
+static const kolk_field columns[] = {FIELD(object_size), FIELD(count),  FIELD(peak),
+                                     FIELD(capacity),    FIELD(failed), FIELD(bytes_committed)};
 
 /* Of JSON, in which a field is called what it is in kolk_stats, and of OpenMetrics, whose rules want the unit last in a
  * metric's name. */
 static const struct {
     const char *name, *metric, *type, *unit, *help;
-    stats_field at;
+    kolk_field at;
 } fields[] = {
     {"object_size", "object_size_bytes", "gauge", "bytes", "Size of an object, as asked for.", FIELD(object_size)},
     {"stride", "stride_bytes", "gauge", "bytes", "Bytes from slot to slot.", FIELD(stride)},
@@ -75,54 +61,21 @@ static const struct {
 
 /* ---- The formats ------------------------------------------------------------------------------------------------- */
 
-/* Characters, if it is UTF-8. */
-static size_t width_of(const char *text) {
-    size_t width = 0;
-    for (; *text; text++) width += ((unsigned char)*text & 0xc0) != 0x80;
-    return width;
+static bool is_of_memory(const kolk_record *at) {
+    return !at->stats.resource;
 }
 
-static void widen(size_t *width, const char *text) {
-    size_t wanted = width_of(text);
-    if (*width < wanted) *width = wanted;
+static const char *memory_cell(const kolk_record *at, size_t column, char space[32]) {
+    if (column == 0) return at->stats.name;
+    if (column == 1) return at->stats.kind;
+    snprintf(space, 32, "%s", kolk_digits_of(kolk_field_of(&at->stats, columns[column - 2])).text);
+    return space;
 }
 
-/* At the left of its column, and what would break the table or a terminal as '?'. */
-static void put_left(kolk_writer *out, const char *text, size_t width) {
-    for (const char *at = text; *at; at++) kolk_write_char(out, (unsigned char)*at < ' ' || *at == 0x7f ? '?' : *at);
-    kolk_write_spaces(out, width - width_of(text));
-}
-
-static void put_right(kolk_writer *out, const char *text, size_t width) {
-    kolk_write_spaces(out, 2 + width - width_of(text));
-    kolk_write_text(out, text);
-}
-
-static void write_table(kolk_writer *out, const kolk_records *records) {
-    if (!records->first) {
-        kolk_write_text(out, "kolk: no pool has a name\n");
-        return;
-    }
-    size_t name = width_of("name"), kind = width_of("kind"), widths[LENGTH_OF(columns)];
-    for (size_t c = 0; c < LENGTH_OF(columns); c++) widths[c] = width_of(columns[c].heading);
-    for (const kolk_record *at = records->first; at; at = at->next) {
-        widen(&name, at->stats.name);
-        widen(&kind, at->stats.kind);
-        for (size_t c = 0; c < LENGTH_OF(columns); c++)
-            widen(&widths[c], kolk_digits_of(field_of(&at->stats, columns[c].at)).text);
-    }
-
-    put_left(out, "name", name + 2);
-    put_left(out, "kind", kind);
-    for (size_t c = 0; c < LENGTH_OF(columns); c++) put_right(out, columns[c].heading, widths[c]);
-    kolk_write_char(out, '\n');
-    for (const kolk_record *at = records->first; at; at = at->next) {
-        put_left(out, at->stats.name, name + 2);
-        put_left(out, at->stats.kind, kind);
-        for (size_t c = 0; c < LENGTH_OF(columns); c++)
-            put_right(out, kolk_digits_of(field_of(&at->stats, columns[c].at)).text, widths[c]);
-        kolk_write_char(out, '\n');
-    }
+static void write_tables(kolk_writer *out, const kolk_records *records) {
+    static const kolk_table table = {headings, LENGTH_OF(headings), 2, is_of_memory, memory_cell};
+    if (!records->first) kolk_write_text(out, "kolk: no pool has a name\n");
+    kolk_table_write(out, records, &table);
     kolk_resource_write_table(out, records);
 }
 
@@ -135,7 +88,7 @@ static void write_json_pool(kolk_writer *out, const kolk_stats *stats) {
         kolk_write_text(out, ", \"");
         kolk_write_text(out, fields[f].name);
         kolk_write_text(out, "\": ");
-        kolk_write_number(out, field_of(stats, fields[f].at));
+        kolk_write_number(out, kolk_field_of(stats, fields[f].at));
     }
     kolk_write_text(out, ", \"debug\": [");
     const char *comma = "";
@@ -173,7 +126,7 @@ static void write_sample(kolk_writer *out, const kolk_record *record, size_t f) 
         kolk_write_quoted(out, kolk_digits_of(record->nth).text, false);
     }
     kolk_write_text(out, "} ");
-    kolk_write_number(out, field_of(&record->stats, fields[f].at));
+    kolk_write_number(out, kolk_field_of(&record->stats, fields[f].at));
     kolk_write_char(out, '\n');
 }
 
@@ -204,7 +157,7 @@ void kolk_records_write(const kolk_records *records, kolk_stats_format format,
     kolk_writer out = {.put = put, .context = context};
     switch (format) {
     case KOLK_STATS_TEXT:
-        write_table(&out, records);
+        write_tables(&out, records);
         break;
     case KOLK_STATS_JSON:
         write_json(&out, records);

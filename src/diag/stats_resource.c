@@ -4,7 +4,9 @@
 #if __STDC_HOSTED__
 
 #include "../core/assert.h"
+#include "stats_field.h"
 #include "stats_resource.h"
+#include "stats_table.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -18,7 +20,8 @@ static const char *const counters[] = {"borrows",         "full",      "timeouts
                                        "unused",          "evicted",   "replaced", "closed",  "leaks"};
 static const char *const time_names[] = {"wait", "use", "create"};
 
-#define LENGTH(array) (sizeof(array) / sizeof *(array))
+#define NUMBER(member) KOLK_FIELD(kolk_resource_stats, member)
+#define LENGTH(array)  (sizeof(array) / sizeof *(array))
 
 _Static_assert(offsetof(kolk_resource_stats, peak) == offsetof(kolk_resource_stats, max) + (LENGTH(gauges) - 1) * 4 &&
                    offsetof(kolk_resource_stats, leaks) ==
@@ -30,66 +33,55 @@ static const kolk_times *times_of(const kolk_resource_stats *stats, size_t n) {
     return n == 0 ? &stats->wait : n == 1 ? &stats->use : &stats->create;
 }
 
+static bool is_of_resources(const kolk_record *at) {
+    return at->stats.resource;
+}
+
 static bool has_resources(const kolk_records *records) {
     for (const kolk_record *at = records->first; at; at = at->next)
-        if (at->stats.resource) return true;
+        if (is_of_resources(at)) return true;
     return false;
 }
 
 /* ---- The table --------------------------------------------------------------------------------------------------- */
 
-static void write_line(kolk_writer *out, const char *const cells[], size_t n, int name_width) {
-    char text[40];
-    size_t length = strlen(cells[0]);
-    kolk_write_text(out, cells[0]);
-    if (length < (size_t)name_width) kolk_write_spaces(out, (size_t)name_width - length);
-    for (size_t i = 1; i < n; i++) {
-        snprintf(text, sizeof text, "%12s", cells[i]);
-        kolk_write_text(out, text);
-    }
-    kolk_write_char(out, '\n');
-}
-
 /* "1.25 ms". */
-static const char *time_in_words(uint64_t ns, char text[16]) {
+static const char *time_in_words(uint64_t ns, char text[32]) {
     static const char *const units[] = {"ns", "us", "ms", "s"};
     double value = (double)ns;
     size_t unit = 0;
     for (; value >= 999.5 && unit + 1 < LENGTH(units); unit++) value /= 1000;
-    snprintf(text, 16, "%.*f %s", unit && value < 9.995 ? 2 : unit && value < 99.95 ? 1 : 0, value, units[unit]);
+    snprintf(text, 32, "%.*f %s", unit && value < 9.995 ? 2 : unit && value < 99.95 ? 1 : 0, value, units[unit]);
     return text;
 }
 
-static void write_resource_line(kolk_writer *out, const kolk_record *at, int name_width) {
-    const kolk_resource_stats *stats = at->stats.resource;
-    kolk_digits in_use = kolk_digits_of(stats->in_use), idle = kolk_digits_of(stats->idle),
-                borrows = kolk_digits_of(stats->borrows),
-                failed = kolk_digits_of(stats->full + stats->timeouts + stats->failed),
-                created = kolk_digits_of(stats->created);
-    char wait[16], most[16], use[16], create[16];
-    const char *cells[] = {at->stats.name,
-                           in_use.text,
-                           idle.text,
-                           borrows.text,
-                           failed.text,
-                           created.text,
-                           time_in_words(stats->wait.p99_ns, wait),
-                           time_in_words(stats->wait.max_ns, most),
-                           time_in_words(stats->use.p50_ns, use),
-                           time_in_words(stats->create.p50_ns, create)};
-    write_line(out, cells, LENGTH(cells), name_width);
+static const char *const resource_headings[] = {"resources", "max",      "in use",   "peak",      "idle",    "waiting",
+                                                "borrows",   "full",     "timeouts", "failed",    "created", "leaks",
+                                                "wait p99",  "wait max", "use p50",  "create p50"};
+
+/* After the name: numbers first, then times. */
+static const kolk_field resource_columns[] = {
+    NUMBER(max),     NUMBER(in_use),      NUMBER(peak),        NUMBER(idle),       NUMBER(waiting),
+    NUMBER(borrows), NUMBER(full),        NUMBER(timeouts),    NUMBER(failed),     NUMBER(created),
+    NUMBER(leaks),   NUMBER(wait.p99_ns), NUMBER(wait.max_ns), NUMBER(use.p50_ns), NUMBER(create.p50_ns)};
+
+#define TIME_COLUMNS 4
+
+_Static_assert(LENGTH(resource_columns) + 1 == LENGTH(resource_headings) &&
+                   LENGTH(resource_headings) <= KOLK_TABLE_COLUMNS,
+               "a column for each heading");
+
+static const char *resource_cell(const kolk_record *at, size_t column, char space[32]) {
+    if (column == 0) return at->stats.name;
+    uint64_t number = kolk_field_of(at->stats.resource, resource_columns[column - 1]);
+    if (column >= LENGTH(resource_headings) - TIME_COLUMNS) return time_in_words(number, space);
+    snprintf(space, 32, "%s", kolk_digits_of(number).text);
+    return space;
 }
 
 void kolk_resource_write_table(kolk_writer *out, const kolk_records *records) {
-    static const char *const headings[] = {"resources", "in use",   "idle",     "borrows", "failed",
-                                           "created",   "wait p99", "wait max", "use p50", "create p50"};
-    if (!has_resources(records)) return;
-    int width = (int)strlen(headings[0]);
-    for (const kolk_record *at = records->first; at; at = at->next)
-        if (at->stats.resource && (int)strlen(at->stats.name) > width) width = (int)strlen(at->stats.name);
-    write_line(out, headings, LENGTH(headings), width);
-    for (const kolk_record *at = records->first; at; at = at->next)
-        if (at->stats.resource) write_resource_line(out, at, width);
+    static const kolk_table table = {resource_headings, LENGTH(resource_headings), 1, is_of_resources, resource_cell};
+    kolk_table_write(out, records, &table);
 }
 
 /* ---- JSON -------------------------------------------------------------------------------------------------------- */
@@ -125,7 +117,8 @@ void kolk_resource_write_json(kolk_writer *out, const kolk_resource_stats *stats
 
 /* ---- OpenMetrics ------------------------------------------------------------------------------------------------- */
 
-#define PREFIX "db_client_connection_"
+#define OTEL "db_client_connection_" /* OpenTelemetry's, in the way of Prometheus */
+#define OURS "kolk_resource_"
 
 static void write_family(kolk_writer *out, const char *name, const char *type, const char *unit, const char *help) {
     const char *const lines[][2] = {{"TYPE", type}, {"UNIT", unit}, {"HELP", help}};
@@ -133,7 +126,7 @@ static void write_family(kolk_writer *out, const char *name, const char *type, c
         if (!lines[i][1]) continue;
         kolk_write_text(out, "# ");
         kolk_write_text(out, lines[i][0]);
-        kolk_write_text(out, " " PREFIX);
+        kolk_write_char(out, ' ');
         kolk_write_text(out, name);
         kolk_write_char(out, ' ');
         kolk_write_text(out, lines[i][1]);
@@ -144,10 +137,10 @@ static void write_family(kolk_writer *out, const char *name, const char *type, c
 /* Up to the number; `labels` are those behind the pool's, each with its comma. */
 static void begin_sample(kolk_writer *out, const kolk_record *at, const char *name, const char *suffix,
                          const char *labels) {
-    kolk_write_text(out, PREFIX);
+    bool ours = strncmp(name, OURS, strlen(OURS)) == 0;
     kolk_write_text(out, name);
     kolk_write_text(out, suffix);
-    kolk_write_text(out, "{" PREFIX "pool_name=");
+    kolk_write_text(out, ours ? "{pool=" : "{" OTEL "pool_name=");
     kolk_write_quoted(out, at->stats.name, false);
     if (at->nth > 1) {
         kolk_write_text(out, ",nth=");
@@ -186,44 +179,54 @@ static void write_histogram(kolk_writer *out, const kolk_record *at, const char 
 
 /* A family begins with the sample that has a type. */
 static const struct {
-    const char *name, *type, *help, *suffix, *labels;
-    size_t offset;
-    bool wide;
+    const char *name, *type, *help, *labels;
+    kolk_field at;
 } samples[] = {
-    {"count", "gauge", "Resources by state.", "", ",state=\"used\"", offsetof(kolk_resource_stats, in_use), false},
-    {"count", NULL, NULL, "", ",state=\"idle\"", offsetof(kolk_resource_stats, idle), false},
-    {"max", "gauge", "Resources that there may be.", "", "", offsetof(kolk_resource_stats, max), false},
-    {"pending_requests", "gauge", "Borrowers that wait.", "", "", offsetof(kolk_resource_stats, waiting), false},
-    {"timeouts", "counter", "Borrows that timed out.", "_total", "", offsetof(kolk_resource_stats, timeouts), true},
+    {OTEL "count", "gauge", "Resources by state.", ",state=\"used\"", NUMBER(in_use)},
+    {OTEL "count", NULL, NULL, ",state=\"idle\"", NUMBER(idle)},
+    {OTEL "max", "gauge", "Resources that there may be.", "", NUMBER(max)},
+    {OTEL "pending_requests", "gauge", "Borrowers that wait.", "", NUMBER(waiting)},
+    {OTEL "timeouts", "counter", "Borrows that timed out.", "", NUMBER(timeouts)},
+    {OURS "borrows", "counter", "Borrows that succeeded.", "", NUMBER(borrows)},
+    {OURS "full", "counter", "Borrows that found none and did not wait.", "", NUMBER(full)},
+    {OURS "failed", "counter", "Borrows that failed for another reason.", "", NUMBER(failed)},
+    {OURS "creating", "gauge", "Resources that are being created.", "", NUMBER(creating)},
+    {OURS "creates", "counter", "Creates that succeeded.", "", NUMBER(created)},
+    {OURS "create_failures", "counter", "Creates that failed.", "", NUMBER(create_failures)},
+    {OURS "destroyed", "counter", "Resources destroyed, by cause.", ",cause=\"discarded\"", NUMBER(discarded)},
+    {OURS "destroyed", NULL, NULL, ",cause=\"invalid\"", NUMBER(invalid)},
+    {OURS "destroyed", NULL, NULL, ",cause=\"unclean\"", NUMBER(unclean)},
+    {OURS "destroyed", NULL, NULL, ",cause=\"expired\"", NUMBER(expired)},
+    {OURS "destroyed", NULL, NULL, ",cause=\"unused\"", NUMBER(unused)},
+    {OURS "destroyed", NULL, NULL, ",cause=\"evicted\"", NUMBER(evicted)},
+    {OURS "destroyed", NULL, NULL, ",cause=\"replaced\"", NUMBER(replaced)},
+    {OURS "destroyed", NULL, NULL, ",cause=\"closed\"", NUMBER(closed)},
+    {OURS "leaks", "counter", "Borrows reported as leaks.", "", NUMBER(leaks)},
 };
 
-static uint64_t sample_of(const kolk_resource_stats *stats, size_t n) {
-    const char *at = (const char *)stats + samples[n].offset;
-    uint32_t narrow;
-    uint64_t number;
-    if (samples[n].wide) return memcpy(&number, at, sizeof number), number;
-    return memcpy(&narrow, at, sizeof narrow), narrow;
+/* All samples of the family that begins with the n-th; the number of the next family's first. */
+static size_t write_samples(kolk_writer *out, const kolk_records *records, size_t n) {
+    size_t end = n + 1;
+    while (end < LENGTH(samples) && !samples[end].type) end++;
+    const char *suffix = strcmp(samples[n].type, "counter") == 0 ? "_total" : "";
+    write_family(out, samples[n].name, samples[n].type, NULL, samples[n].help);
+    for (const kolk_record *at = records->first; at; at = at->next)
+        for (size_t k = n; k < end && is_of_resources(at); k++)
+            write_number_sample(out, at, samples[k].name, suffix, samples[k].labels,
+                                kolk_field_of(at->stats.resource, samples[k].at));
+    return end;
 }
 
 void kolk_resource_write_openmetrics(kolk_writer *out, const kolk_records *records) {
-    static const char *const names[] = {"wait_time_seconds", "use_time_seconds", "create_time_seconds"};
+    static const char *const names[] = {OTEL "wait_time_seconds", OTEL "use_time_seconds", OTEL "create_time_seconds"};
     static const char *const helps[] = {"From the call of borrow to the resource.", "From borrow to give_back.",
                                         "Of creates that succeeded."};
     if (!has_resources(records)) return;
-    for (size_t n = 0; n < LENGTH(samples); n++) {
-        if (samples[n].type) write_family(out, samples[n].name, samples[n].type, NULL, samples[n].help);
-        bool with_next = n + 1 < LENGTH(samples) && !samples[n + 1].type;
-        for (const kolk_record *at = records->first; at; at = at->next) {
-            if (!at->stats.resource || !samples[n].type) continue;
-            for (size_t k = n; k <= n + with_next; k++)
-                write_number_sample(out, at, samples[k].name, samples[k].suffix, samples[k].labels,
-                                    sample_of(at->stats.resource, k));
-        }
-    }
+    for (size_t n = 0; n < LENGTH(samples);) n = write_samples(out, records, n);
     for (size_t n = 0; n < LENGTH(names); n++) {
         write_family(out, names[n], "histogram", "seconds", helps[n]);
         for (const kolk_record *at = records->first; at; at = at->next)
-            if (at->stats.resource) write_histogram(out, at, names[n], times_of(at->stats.resource, n));
+            if (is_of_resources(at)) write_histogram(out, at, names[n], times_of(at->stats.resource, n));
     }
 }
 

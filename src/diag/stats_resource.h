@@ -7,14 +7,14 @@
 #include "records.h"
 #include "writer.h"
 
-/* A second table, if there is a resource pool. */
+/* A table of their own, if there is a resource pool. */
 void kolk_resource_write_table(kolk_writer *out, const kolk_records *records);
 
 /* `, "resource": {...}`. */
 void kolk_resource_write_json(kolk_writer *out, const kolk_resource_stats *stats);
 
 /* The metrics that OpenTelemetry's conventions name for pools of connections (db.client.connection.count ...), in the
- * way of Prometheus. */
+ * way of Prometheus; and what else is counted, as kolk_resource_... */
 void kolk_resource_write_openmetrics(kolk_writer *out, const kolk_records *records);
 
 #endif

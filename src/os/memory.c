@@ -23,6 +23,10 @@ bool kolk_memory_commit(void *start, size_t size) {
     return false;
 }
 
+bool kolk_memory_commits_lazily(void) {
+    return false;
+}
+
 size_t kolk_memory_discard(void *start, size_t size) {
     (void)start, (void)size;
     return 0;
@@ -34,6 +38,16 @@ void kolk_memory_decommit(void *start, size_t size) {
 
 void kolk_memory_release(void *start, size_t size) {
     (void)start, (void)size;
+}
+
+bool kolk_memory_trim(void *start, size_t size) {
+    (void)start, (void)size;
+    return false;
+}
+
+void *kolk_memory_resize(void *start, size_t size, size_t new_size) {
+    (void)start, (void)size, (void)new_size;
+    return NULL;
 }
 
 #elif defined(_WIN32)
@@ -73,9 +87,20 @@ void kolk_memory_release(void *start, size_t size) {
     VirtualFree(start, 0, MEM_RELEASE);
 }
 
+bool kolk_memory_trim(void *start, size_t size) {
+    (void)start, (void)size;
+    return false;
+}
+
+void *kolk_memory_resize(void *start, size_t size, size_t new_size) {
+    (void)start, (void)size, (void)new_size;
+    return NULL;
+}
+
 #else
 
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #ifndef MAP_NORESERVE
@@ -142,9 +167,56 @@ void kolk_memory_release(void *start, size_t size) {
     munmap(start, size);
 }
 
+bool kolk_memory_trim(void *start, size_t size) {
+    KOLK_ASSERT((uintptr_t)start % kolk_memory_page() == 0);
+    KOLK_ASSERT(size % kolk_memory_page() == 0);
+    return munmap(start, size) == 0;
+}
+
+void *kolk_memory_resize(void *start, size_t size, size_t new_size) {
+    KOLK_ASSERT((uintptr_t)start % kolk_memory_page() == 0);
+#ifdef __linux__
+    void *moved = mremap(start, size, new_size, MREMAP_MAYMOVE);
+    return moved == MAP_FAILED ? NULL : moved;
+#else
+    (void)start, (void)size, (void)new_size;
+    return NULL;
+#endif
+}
+
 #endif
 
 #if __STDC_HOSTED__
+#ifdef _SC_PHYS_PAGES
+uint64_t kolk_memory_physical(void) {
+    long pages = sysconf(_SC_PHYS_PAGES);
+    return pages > 0 ? (uint64_t)pages * kolk_memory_page() : UINT64_C(1) << 34;
+}
+#else
+uint64_t kolk_memory_physical(void) {
+    return UINT64_C(1) << 34;
+}
+#endif
+
+#ifdef RLIMIT_AS
+uint64_t kolk_memory_addresses(void) {
+    struct rlimit limit;
+    return getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY ? limit.rlim_cur : UINT64_MAX;
+}
+#else
+uint64_t kolk_memory_addresses(void) {
+    return UINT64_MAX;
+}
+#endif
+
+bool kolk_memory_commits_lazily(void) {
+#ifdef __linux__
+    return true;
+#else
+    return false;
+#endif
+}
+
 /* The system is asked once, or once by each of several threads that come at the same time. */
 size_t kolk_memory_page(void) {
     static size_t known;

@@ -56,9 +56,12 @@ bool kolk_wait(uint32_t *word, uint32_t expected, kolk_deadline deadline) {
     const struct {
         long seconds, nanoseconds; /* what SYS_futex takes, even where time_t is longer */
     } end = {(long)(seconds < LONG_MAX ? seconds : LONG_MAX), (long)(ns % 1000000000)};
+    int before = errno;
     long result = syscall(SYS_futex, word, FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG, expected,
                           deadline.ns == KOLK_FOREVER.ns ? NULL : &end, NULL, FUTEX_BITSET_MATCH_ANY);
-    return result == 0 || errno != ETIMEDOUT || kolk_now_ns() < deadline.ns;
+    bool timed_out = result != 0 && errno == ETIMEDOUT;
+    errno = before;
+    return !timed_out || kolk_now_ns() < deadline.ns;
 }
 
 void kolk_wake(uint32_t *word, uint32_t n) {

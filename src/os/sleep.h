@@ -8,7 +8,8 @@
  * on this thread. True: anything else, also for no reason (a signal, a wake of another word), so callers loop.
  *
  * Sleeping is atomic to wakes of the word: a thread that changes the word and then wakes leaves no thread asleep on the
- * old value. It orders nothing else: to see what was written before the wake, load with acquire. */
+ * old value. It orders nothing else: to see what was written before the wake, load with acquire. errno stays as it
+ * is. */
 bool kolk_wait(uint32_t *word, uint32_t expected, kolk_deadline deadline);
 
 /* Wakes n threads that sleep on the word, or all if there are fewer, and perhaps more than n. A system call. */

@@ -31,6 +31,10 @@ void kolk_thread_name(uint32_t thread, char *name, size_t size) {
     *name = 0;
 }
 
+uint32_t kolk_thread_system_number(uint32_t thread) {
+    return thread;
+}
+
 #elif defined(__linux__)
 #include "../core/assert.h"
 #include "cancel.h"
@@ -122,6 +126,10 @@ void kolk_thread_name(uint32_t thread, char *name, size_t size) {
     errno = before;
 }
 
+uint32_t kolk_thread_system_number(uint32_t thread) {
+    return thread ? system_number_of(thread) : 0;
+}
+
 static void remember_process(void) {
     forked = my_number;
     process = getpid();
@@ -152,6 +160,18 @@ void kolk_thread_name(uint32_t thread, char *name, size_t size) {
     *name = 0;
 }
 
+uint32_t kolk_thread_system_number(uint32_t thread) {
+    return thread;
+}
+
 #endif
+
+const char *kolk_thread_own_name(void) {
+    static _Thread_local char own_name[KOLK_THREAD_NAME];
+    static _Thread_local bool has_asked;
+    if (!has_asked) kolk_thread_name(kolk_thread(), own_name, sizeof own_name);
+    has_asked = true;
+    return own_name;
+}
 
 #endif

@@ -21,4 +21,11 @@ bool kolk_thread_has_ended(uint32_t thread);
 /* The name that the system has for a thread of this process, cut to size; "" where it has none any more. Slow. */
 void kolk_thread_name(uint32_t thread, char *name, size_t size);
 
+/* The calling thread's, as it was when it asked first. Only the first time is slow. */
+#define KOLK_THREAD_NAME 16 /* bytes, with the 0 */
+const char *kolk_thread_own_name(void);
+
+/* What the system calls a thread, also one that has ended. 0: unknown. */
+uint32_t kolk_thread_system_number(uint32_t thread);
+
 #endif

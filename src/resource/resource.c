@@ -187,12 +187,13 @@ static void lend_entry(resource_request *me, resource_entry *entry) {
     entry->site = me->site;
     entry->thread = me->thread;
     entry->told = false;
+    if (pool->keeps_names) memcpy(entry->thread_name, kolk_thread_own_name(), KOLK_THREAD_NAME);
     if (++entry->borrows == 0) entry->borrows = 1;
     if (++pool->lent > pool->peak) pool->peak = pool->lent;
     pool->counts.borrows++;
     kolk_times_add(&pool->wait, me->now - me->begin);
     me->out->resource = entry->resource;
-    me->out->handle = kolk_handle_make(entry->borrows, kolk_entry_slot(pool, entry), pool->tag);
+    me->out->handle = kolk_handle_make(entry->borrows, entry->slot, pool->tag);
 }
 
 /* Makes the entry fit to be lent. One that was made just now is not validated: else, with a validate that always says
@@ -311,21 +312,24 @@ static void take_home(kolk_resource_inside *pool, resource_entry *entry, bool di
 static void end_borrow(kolk_resource_inside *pool, kolk_borrow *borrow, bool discards, const void *site) {
     if (kolk_handle_is_null(borrow->handle)) return;
     if (!pool) {
-        kolk_report_handle(NULL, borrow->handle, site);
+        kolk_report_handle(NULL, borrow->handle, site, NULL);
         return;
     }
     if (!kolk_handle_is_foreign(borrow->handle, pool->tag, KOLK_RESOURCES_AT_MOST)) borrow->resource = NULL;
     if (kolk_forks() != pool->forks) return;
     int64_t now = kolk_now_ns();
-    resource_holder late;
+    resource_holder holder;
     kolk_resource_lock(pool);
     resource_entry *entry = entry_of_handle(pool, borrow->handle);
     bool told = entry && entry->told;
-    if (told) late = kolk_entry_holder(pool, entry, now);
-    if (entry) take_home(pool, entry, discards, now);
+    if (told) holder = kolk_entry_holder(entry, now);
+    if (entry)
+        take_home(pool, entry, discards, now);
+    else
+        holder = kolk_holder_of_handle(pool, borrow->handle);
     kolk_resource_unlock(pool);
-    if (!entry) kolk_report_handle(pool, borrow->handle, site);
-    if (told) kolk_report_return(pool, &late);
+    if (!entry) kolk_report_handle(pool, borrow->handle, site, &holder);
+    if (told) kolk_report_return(pool, &holder);
 }
 
 void kolk_resource_give_back(kolk_resource_pool *pool, kolk_borrow *borrow) {

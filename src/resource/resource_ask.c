@@ -59,7 +59,7 @@ static bool resource_counts_are_valid(const kolk_resource_inside *pool) {
     uint32_t states[RESOURCE_MAKING + 1] = {0}, idle = 0;
     for (uint32_t slot = 0; slot < pool->slots; slot++) {
         const resource_entry *entry = kolk_entry_at(pool, slot);
-        if (entry && entry->state > RESOURCE_MAKING) return false;
+        if (entry && (entry->state > RESOURCE_MAKING || entry->slot != slot)) return false;
         if (entry) states[entry->state]++;
     }
     for (uint32_t list = 0; list < KEY_LISTS; list++)

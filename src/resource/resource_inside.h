@@ -11,6 +11,7 @@
 #include "../core/wait_queue.h"
 #include "../diag/settings.h"
 #include "../os/lock.h"
+#include "../os/thread.h"
 #include "housekeeper.h"
 
 #define KEY_BYTES 256u /* of a key, with its 0 */
@@ -64,12 +65,14 @@ typedef struct resource_entry {
     uint32_t thread;  /* that has it; IN_HAND and MAKING: that works at it */
     uint32_t borrows; /* so far, of this slot of `entries`: it makes the handles. Stays from life to life */
     uint32_t epoch;   /* of the pool when its creation began */
+    uint32_t slot;    /* of `entries`, that it is in */
     uint64_t number;  /* it is the n-th that the pool has created */
     uint8_t state;
     bool evicted;
     bool replaces; /* MAKING: there is a resource of another key, which is to be destroyed before */
     bool told;     /* this borrow was reported as a leak */
     bool promised; /* IDLE: an event loop was told of it, and has not asked yet */
+    char thread_name[KOLK_THREAD_NAME]; /* of the borrower, if the pool keeps_names */
 } resource_entry;
 
 /* Times in buckets whose width is an eighth of their octave (as HdrHistogram, Tene, 2012), up to 2^41 ns. */
@@ -95,9 +98,10 @@ typedef struct kolk_resource_inside {
     uint32_t tag;     /* in the handles */
 
     bool closed, paused;
-    uint32_t max;   /* may become less than there are */
-    uint32_t slots; /* of `entries` that were ever used */
-    uint32_t idle;  /* entries by state */
+    bool keeps_names; /* of threads that borrow, since they may have ended when they are reported */
+    uint32_t max;     /* may become less than there are */
+    uint32_t slots;   /* of `entries` that were ever used */
+    uint32_t idle;    /* entries by state */
     uint32_t lent;
     uint32_t creating;
     uint32_t peak;
@@ -116,11 +120,12 @@ typedef struct kolk_resource_inside {
     uint64_t random;       /* state */
     kolk_error last_error; /* of the last create that failed, and when */
     int64_t last_failure;
-    uint32_t fd;     /* for event loops, + 1; 0: none */
-    uint32_t wanted; /* keys that are */
-    bool fd_called;  /* it is readable */
-    bool fd_news;    /* there is something that event loops want, or the next is true */
-    bool fd_failure; /* they are to hear of last_error */
+    uint32_t fd;      /* for event loops, + 1; 0: none */
+    uint32_t wanted;  /* keys that are */
+    bool fd_called;   /* it is readable */
+    bool fd_news;     /* there is something that event loops want, or the next is true */
+    bool fd_failure;  /* they are to hear of last_error */
+    bool kept_failed; /* the last create in the background that failed was of the key "" */
 
     kolk_resource_pool_desc desc; /* resolved: times in nanoseconds, INT64_MAX for never */
     kolk_settings settings;
@@ -166,8 +171,7 @@ void kolk_resource_lock(kolk_resource_inside *pool);
 /* Serves the waiters with what there is, and unlocks. */
 void kolk_resource_unlock(kolk_resource_inside *pool);
 
-/* The slot of `entries` that an entry is in, and the entry there, or NULL. */
-uint32_t kolk_entry_slot(const kolk_resource_inside *pool, const resource_entry *entry);
+/* The entry in this slot of `entries`, or NULL. */
 resource_entry *kolk_entry_at(const kolk_resource_inside *pool, uint32_t slot);
 
 /* Idle ones of another key that may be destroyed to make room. */
@@ -217,21 +221,29 @@ bool kolk_entry_validate(kolk_resource_inside *pool, resource_entry *entry, kolk
 
 /* ---- resource_report.c: without the lock ------------------------------------------------------------------------- */
 
+/* Who has a resource, or had it. */
 typedef struct resource_holder {
+    bool known, has_it;
     uint32_t slot, thread;
     const char *who;
     const void *site, *resource;
     int64_t held; /* nanoseconds */
+    char thread_name[KOLK_THREAD_NAME];
 } resource_holder;
 
-resource_holder kolk_entry_holder(const kolk_resource_inside *pool, const resource_entry *entry, int64_t now);
+resource_holder kolk_entry_holder(const resource_entry *entry, int64_t now);
 
 /* A borrow that lasts too long, or is still there at the end; one of those came back. */
 void kolk_report_leak(const kolk_resource_inside *pool, const resource_holder *holder);
 void kolk_report_return(const kolk_resource_inside *pool, const resource_holder *holder);
 
-/* A handle that ends no borrow; pool NULL: it is deinit'd. */
-void kolk_report_handle(const kolk_resource_inside *pool, kolk_handle handle, const void *site);
+/* A handle that ends no borrow: what is known of the one who has the resource now, or else of the one who had it, with
+ * the thread that gave it back. Under the lock. */
+resource_holder kolk_holder_of_handle(const kolk_resource_inside *pool, kolk_handle handle);
+
+/* Reports it; pool NULL: it is deinit'd. */
+void kolk_report_handle(const kolk_resource_inside *pool, kolk_handle handle, const void *site,
+                        const resource_holder *holder);
 
 /* ---- resource_upkeep.c ------------------------------------------------------------------------------------------- */
 

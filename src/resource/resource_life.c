@@ -15,6 +15,12 @@
 
 /* ---- Init -------------------------------------------------------------------------------------------------------- */
 
+/* Only -1 turns a time off: what is less is a mistake, such as a difference of two times. */
+static bool times_are_right(const kolk_resource_pool_desc *desc) {
+    return desc->idle_timeout_ms >= -1 && desc->max_lifetime_ms >= -1 && desc->keepalive_ms >= -1 &&
+           desc->validate_after_ms >= -1 && desc->leak_after_ms >= -1;
+}
+
 /* Milliseconds become nanoseconds; 0 the default, less than 0 `off`. */
 static int64_t ns_of(int64_t ms, int64_t standard, int64_t off) {
     if (ms == 0) ms = standard;
@@ -28,6 +34,7 @@ static kolk_status resolve_resource_desc(kolk_resource_pool_desc *desc) {
     if (desc->max == 0) desc->max = 10;
     if (desc->max > KOLK_RESOURCES_AT_MOST) return KOLK_BAD_MAX;
     if (desc->min_idle > desc->max) return KOLK_BAD_MIN_IDLE;
+    if (!times_are_right(desc)) return KOLK_BAD_TIME;
     if (desc->max_creating == 0) desc->max_creating = 2;
     desc->idle_timeout_ms = ns_of(desc->idle_timeout_ms, 600000, INT64_MAX);
     desc->max_lifetime_ms = ns_of(desc->max_lifetime_ms, 1800000, INT64_MAX);
@@ -37,9 +44,12 @@ static kolk_status resolve_resource_desc(kolk_resource_pool_desc *desc) {
     return KOLK_OK;
 }
 
-/* For the registry, which asks for one pool at a time. */
+/* For the registry, which asks for one pool at a time. A fork's child has copies of pools of memory, which are its own;
+ * of its parent's resources it has nothing to tell. */
 static void list_resource_stats(const void *pool, kolk_stats *out) {
     kolk_resource_inside *inside = (kolk_resource_inside *)(uintptr_t)pool;
+    *out = (kolk_stats){.name = ""};
+    if (kolk_forks() != inside->forks) return;
     kolk_resource_stats *more = &inside->listed;
     kolk_resource_pool_stats(&(kolk_resource_pool){inside}, more);
     *out = (kolk_stats){.name = more->name,
@@ -118,6 +128,7 @@ kolk_status kolk_resource_pool_begin(kolk_resource_pool *pool, const kolk_resour
     if (!inside) return KOLK_NO_MEMORY;
     inside->settings = settings;
     inside->settings.flags &= KOLK_DEBUG_SITES | KOLK_DEBUG_FAIL;
+    inside->keeps_names = settings.flags & KOLK_DEBUG_SITES || desc.leak_after_ms < INT64_MAX;
     pool->inside = inside; /* before the housekeeper calls the user's functions, which may use the pool */
     kolk_tools_wrote(pool, sizeof *pool);
     if (!desc.no_housekeeper && !kolk_housekeeper_add(&inside->chore)) {

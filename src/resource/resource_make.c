@@ -82,9 +82,12 @@ static bool call_create(kolk_resource_inside *pool, resource_entry *entry, kolk_
     entry->resource = NULL;
     error->code = 0;
     error->text[0] = 0;
-    bool made = !fails && pool->desc.create(pool->desc.context, entry->key->text, deadline, &entry->resource, error);
-    const char *reason = fails ? "KOLK_FAIL makes it fail" : "create gave no reason";
-    if (!made && !error->text[0]) snprintf(error->text, sizeof error->text, "%s", reason);
+    bool said = !fails && pool->desc.create(pool->desc.context, entry->key->text, deadline, &entry->resource, error);
+    bool made = said && entry->resource;
+    const char *reason = fails  ? "KOLK_FAIL makes it fail"
+                         : said ? "create returned true, but left *resource NULL"
+                                : "create gave no reason";
+    if (!made && (said || !error->text[0])) snprintf(error->text, sizeof error->text, "%s", reason);
     error->text[sizeof error->text - 1] = 0;
     return made;
 }

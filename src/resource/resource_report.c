@@ -9,28 +9,48 @@
 #include "../os/thread.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static const char *name_of_resources(const kolk_resource_inside *pool) {
     return pool && pool->desc.name ? pool->desc.name : "";
 }
 
-resource_holder kolk_entry_holder(const kolk_resource_inside *pool, const resource_entry *entry, int64_t now) {
-    return (resource_holder){.slot = kolk_entry_slot(pool, entry),
-                             .thread = entry->thread,
-                             .who = entry->who,
-                             .site = entry->site,
-                             .resource = entry->resource,
-                             .held = now - entry->since};
+resource_holder kolk_entry_holder(const resource_entry *entry, int64_t now) {
+    resource_holder holder = {.known = true,
+                              .has_it = entry->state == RESOURCE_LENT,
+                              .slot = entry->slot,
+                              .thread = entry->thread,
+                              .who = entry->who,
+                              .site = entry->site,
+                              .resource = entry->resource,
+                              .held = now - entry->since};
+    memcpy(holder.thread_name, entry->thread_name, sizeof holder.thread_name);
+    return holder;
 }
 
-/* "by reader 3, in thread worker, in load+0x2c (user.c:17)": of that, what is known. */
+/* " in thread worker (4711)", " in thread worker (4711, ended)"; without a name " in thread 4711 (ended)". The system
+ * forgets the name of a thread that ends: then it is the one that was kept. */
+static void put_thread(const resource_holder *holder, char *text, size_t size) {
+    char name[32];
+    uint32_t number = kolk_thread_system_number(holder->thread);
+    bool ended = kolk_thread_has_ended(holder->thread);
+    kolk_thread_name(holder->thread, name, sizeof name);
+    if (!*name) snprintf(name, sizeof name, "%s", holder->thread_name);
+    *text = 0;
+    if (number && *name)
+        snprintf(text, size, " in thread %s (%u%s)", name, number, ended ? ", ended" : "");
+    else if (number)
+        snprintf(text, size, " in thread %u%s", number, ended ? " (ended)" : "");
+}
+
+/* "by reader 3 in thread worker (4711) in load+0x2c (user.c:17)": of that, what is known. */
 static void put_holder(const kolk_resource_inside *pool, const resource_holder *holder, char *text, size_t size) {
-    char thread[32] = "", site[200] = "";
+    char thread[80], site[200] = "";
     bool lines = pool->settings.flags & KOLK_DEBUG_SITES;
-    kolk_thread_name(holder->thread, thread, sizeof thread);
+    put_thread(holder, thread, sizeof thread);
     kolk_site_text(holder->site, lines, site, sizeof site);
-    snprintf(text, size, "%s%s%s%s%s%s", holder->who ? " by " : "", holder->who ? holder->who : "",
-             *thread ? " in thread " : "", thread, *site ? " in " : "", site);
+    snprintf(text, size, "%s%s%s%s%s", holder->who ? " by " : "", holder->who ? holder->who : "", thread,
+             *site ? " in " : "", site);
 }
 
 /* `count` are the borrows that are still there. */
@@ -56,7 +76,35 @@ void kolk_report_return(const kolk_resource_inside *pool, const resource_holder 
     report_borrow(pool, holder, 0, "the resource that was borrowed%s is given back now, after %u ms");
 }
 
-void kolk_report_handle(const kolk_resource_inside *pool, kolk_handle handle, const void *site) {
+/* Of a resource that lies idle since it was given back, `thread` is the one that did it. */
+resource_holder kolk_holder_of_handle(const kolk_resource_inside *pool, kolk_handle handle) {
+    const resource_entry *entry = kolk_entry_at(pool, kolk_handle_index(handle, pool->tag));
+    if (!entry) return (resource_holder){.known = false};
+    resource_holder holder = kolk_entry_holder(entry, entry->since);
+    if (holder.has_it) return holder;
+    holder.known = entry->borrows == kolk_handle_generation(handle);
+    holder.thread_name[0] = 0; /* it is the borrower's */
+    if (entry->state != RESOURCE_IDLE || entry->proved != entry->idle_since) holder.thread = 0;
+    return holder;
+}
+
+/* ", now that it is borrowed by reader 3 in thread worker (4711) in load+0x2c (user.c:17),". Or ", after it was
+ * borrowed by reader 3 in load+0x2c (user.c:17) and given back in thread worker (4711),". */
+static void put_fate(const kolk_resource_inside *pool, const resource_holder *holder, char *text, size_t size) {
+    char by[400], thread[80];
+    resource_holder borrower = *holder;
+    if (!holder->has_it) borrower.thread = 0;
+    put_holder(pool, &borrower, by, sizeof by);
+    put_thread(holder, thread, sizeof thread);
+    if (holder->has_it)
+        snprintf(text, size, ", now that it is borrowed%s,", by);
+    else
+        snprintf(text, size, ", after it was borrowed%s and given back%s,", by, thread);
+}
+
+void kolk_report_handle(const kolk_resource_inside *pool, kolk_handle handle, const void *site,
+                        const resource_holder *holder) {
+    char fate[520] = "";
     bool is_known = pool && !kolk_handle_is_foreign(handle, pool->tag, KOLK_RESOURCES_AT_MOST);
     kolk_failure failure = {.rule = is_known ? KOLK_DOUBLE_FREE : KOLK_WRONG_POOL,
                             .pool = name_of_resources(pool),
@@ -64,8 +112,9 @@ void kolk_report_handle(const kolk_resource_inside *pool, kolk_handle handle, co
                             .site = site,
                             .handle = handle,
                             .sites = pool && pool->settings.flags & KOLK_DEBUG_SITES};
+    if (is_known && failure.sites && holder->known) put_fate(pool, holder, fate, sizeof fate);
     if (is_known)
-        kolk_fail(failure, "resource %u is given back a second time", (uint64_t)failure.slot);
+        kolk_fail(failure, "resource %u is given back a second time%s", (uint64_t)failure.slot, fate);
     else if (pool)
         kolk_fail(failure, "what another pool has lent is given back to this one");
     else

@@ -8,10 +8,6 @@
 
 /* ---- Entries ----------------------------------------------------------------------------------------------------- */
 
-uint32_t kolk_entry_slot(const kolk_resource_inside *pool, const resource_entry *entry) {
-    return kolk_pool_index(&pool->entries, entry);
-}
-
 resource_entry *kolk_entry_at(const kolk_resource_inside *pool, uint32_t slot) {
     return slot < pool->slots ? kolk_pool_at(&pool->entries, slot) : NULL;
 }
@@ -75,9 +71,9 @@ static resource_entry *longest_idle(const kolk_resource_inside *pool, bool keeps
 static resource_entry *new_entry(kolk_resource_inside *pool) {
     resource_entry *entry = kolk_pool_alloc(&pool->entries);
     KOLK_ASSERT(entry); /* it has room for max */
-    uint32_t slot = kolk_entry_slot(pool, entry);
+    uint32_t slot = kolk_pool_index(&pool->entries, entry);
     if (slot >= pool->slots) pool->slots = slot + 1;
-    *entry = (resource_entry){.borrows = entry->borrows};
+    *entry = (resource_entry){.borrows = entry->borrows, .slot = slot};
     return entry;
 }
 

@@ -46,7 +46,7 @@ static bool look_after_idle(kolk_resource_inside *pool, resource_entry *entry, i
 
 static bool look_after_lent(kolk_resource_inside *pool, resource_entry *entry, int64_t now, int64_t leak_after) {
     if (entry->told || !is_due(entry->since, leak_after, now)) return false;
-    resource_holder holder = kolk_entry_holder(pool, entry, now);
+    resource_holder holder = kolk_entry_holder(entry, now);
     entry->told = true;
     pool->counts.leaks++;
     kolk_resource_unlock(pool);
@@ -66,6 +66,11 @@ void kolk_resource_name_holders(kolk_resource_inside *pool) {
 
 /* ---- Missing ones ------------------------------------------------------------------------------------------------ */
 
+/* The key of which some are to be ready, if there are too few. */
+static resource_key *kept_key(const kolk_resource_inside *pool) {
+    return pool->no_key->idle + pool->no_key->making < pool->desc.min_idle ? pool->no_key : NULL;
+}
+
 static resource_key *wanted_key(const kolk_resource_inside *pool) {
     for (uint32_t list = 0; list < KEY_LISTS && pool->wanted; list++)
         for (resource_key *key = pool->lists[list]; key; key = key->next)
@@ -79,18 +84,22 @@ static void note_background_failure(kolk_resource_inside *pool, resource_key *ke
     pool->backoff = pool->backoff ? pool->backoff * 2 : SHORTEST_BACKOFF_NS;
     if (pool->backoff > LONGEST_BACKOFF_NS) pool->backoff = LONGEST_BACKOFF_NS;
     pool->retry_at = now + 1 + kolk_resource_random(pool, pool->backoff);
+    pool->kept_failed = key == pool->no_key;
     pool->fd_failure = key->wanted;
     kolk_key_tell(pool, key);
 }
 
-/* True: a create was tried. */
+/* True: a create was tried. What is kept ready comes first, unless it failed last: a key that can't be made is not to
+ * be in the way of the others for ever. */
 static bool make_missing_one(kolk_resource_inside *pool, int64_t now, kolk_deadline deadline) {
-    resource_key *key = pool->no_key;
+    resource_key *key = NULL;
     resource_entry *entry = NULL;
     if (now < pool->retry_at) return false;
-    if (key->idle + key->making < pool->desc.min_idle)
-        entry = kolk_resource_make(pool, key, ROOM_OF_NONE, kolk_thread());
-    if (!entry && (key = wanted_key(pool))) entry = kolk_resource_make(pool, key, ROOM_OF_UNPROMISED, kolk_thread());
+    for (int turn = 0; turn < 2 && !entry; turn++) {
+        bool keeps = (turn == 0) != pool->kept_failed;
+        key = keeps ? kept_key(pool) : wanted_key(pool);
+        if (key) entry = kolk_resource_make(pool, key, keeps ? ROOM_OF_NONE : ROOM_OF_UNPROMISED, kolk_thread());
+    }
     if (!entry) return false;
     kolk_error error;
     key->users++; /* it outlives the entry */

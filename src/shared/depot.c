@@ -26,20 +26,20 @@ static uint64_t take_from_word(kolk_depot *depot, uint32_t word, bool only_one) 
     return lowest;
 }
 
-static uint64_t search_words(kolk_depot *depot, uint32_t *place, bool only_one) {
+uint64_t kolk_depot_search(kolk_depot *depot, uint32_t *word, bool only_one) {
     uint64_t words = kolk_depot_words(depot, kolk_load(&depot->fresh, KOLK_RELAXED));
-    uint32_t word;
-    for (kolk_slot_walk walk = kolk_slot_walk_from(&depot->free, words, *place); kolk_slot_walk_next(&walk, &word);) {
-        uint64_t bits = take_from_word(depot, word, only_one);
+    uint32_t found;
+    for (kolk_slot_walk walk = kolk_slot_walk_from(&depot->free, words, *word); kolk_slot_walk_next(&walk, &found);) {
+        uint64_t bits = take_from_word(depot, found, only_one);
         if (!bits) continue;
-        *place = word;
+        *word = found;
         return bits;
     }
     return 0;
 }
 
 /* Slots that were never used: the rest of one word, or one. */
-static uint64_t take_fresh_slots(kolk_depot *depot, uint32_t *word, bool only_one) {
+uint64_t kolk_depot_take_fresh(kolk_depot *depot, uint32_t *word, bool only_one) {
     uint32_t fresh = kolk_load(&depot->fresh, KOLK_ACQUIRE), n; /* partner: below, so that usable is no older */
     do {
         uint32_t left = kolk_depot_usable(depot) - fresh;
@@ -50,11 +50,6 @@ static uint64_t take_fresh_slots(kolk_depot *depot, uint32_t *word, bool only_on
     KOLK_ASSERT(n >= 1 && n <= 64);
     *word = fresh >> depot->word_shift;
     return ~UINT64_C(0) >> (64 - n) << (fresh & (kolk_depot_word_bits(depot) - 1));
-}
-
-uint64_t kolk_depot_look(kolk_depot *depot, uint32_t *word, bool only_one) {
-    uint64_t bits = search_words(depot, word, only_one);
-    return bits ? bits : take_fresh_slots(depot, word, only_one);
 }
 
 #endif

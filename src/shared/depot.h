@@ -84,8 +84,17 @@ static inline void kolk_depot_put(kolk_depot *depot, uint32_t slot) {
 }
 
 /* One look for free slots of one word, or for just one slot: gives their bits, and the word in *word, where the search
- * begins. If no word has any, it takes slots that were never used. 0: none was found; see above what that proves. */
-uint64_t kolk_depot_look(kolk_depot *depot, uint32_t *word, bool only_one);
+ * begins. 0: none was found; see above what that proves. */
+uint64_t kolk_depot_search(kolk_depot *depot, uint32_t *word, bool only_one);
+
+/* The same, of slots that were never used. */
+uint64_t kolk_depot_take_fresh(kolk_depot *depot, uint32_t *word, bool only_one);
+
+/* Both, in this order. */
+static inline uint64_t kolk_depot_look(kolk_depot *depot, uint32_t *word, bool only_one) {
+    uint64_t bits = kolk_depot_search(depot, word, only_one);
+    return bits ? bits : kolk_depot_take_fresh(depot, word, only_one);
+}
 
 /* ---- Uncached ---------------------------------------------------------------------------------------------------- */
 

@@ -52,9 +52,8 @@ void kolk_magazine_set_bound(kolk_magazine *magazine) {
 }
 
 static void lower_bounds(const kolk_depot *depot) {
-    for (kolk_member *member = kolk_members_first(depot->members); member; member = member->next)
-        for (kolk_magazine *magazine = kolk_member_magazines(member); magazine; magazine = magazine->next)
-            if (magazine->depot == depot) kolk_store(&magazine->bound, 0, KOLK_SEQ_CST);
+    for (kolk_magazine *magazine = NULL; (magazine = kolk_depot_next_magazine(depot, magazine));)
+        kolk_store(&magazine->bound, 0, KOLK_SEQ_CST);
 }
 
 /* Returns early only if another thread has finished lowering every bound: one that has just begun may be stopped for

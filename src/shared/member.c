@@ -23,8 +23,8 @@ kolk_member *kolk_members_take(kolk_members *members, kolk_member_maker *make, v
     kolk_member *made = found ? NULL : make(context, n);
     if (made) found = list_member(members, made);
     if (found) {
-        found->owner = kolk_thread(); /* first: in a fork's child the thread that took it is gone */
-        found->taken = true;
+        kolk_store(&found->owner, kolk_thread(), KOLK_RELAXED); /* first: in a fork's child this thread is gone */
+        kolk_store(&found->taken, 1, KOLK_RELEASE);             /* partner: kolk_member_is_of */
     }
     kolk_unlock_word(&members->lock);
     return found;
@@ -33,8 +33,25 @@ kolk_member *kolk_members_take(kolk_members *members, kolk_member_maker *make, v
 void kolk_members_give(kolk_members *members, kolk_member *member) {
     KOLK_ASSERT(member->taken && member->epoch == 0);
     kolk_lock_word(&members->lock);
-    member->taken = false;
+    kolk_store(&member->taken, 0, KOLK_RELAXED);
     kolk_unlock_word(&members->lock);
+}
+
+kolk_magazine *kolk_member_magazine(const kolk_member *member, const kolk_depot *depot) {
+    kolk_magazine *magazine = kolk_member_magazines(member);
+    while (magazine && magazine->depot != depot) magazine = magazine->next;
+    return magazine;
+}
+
+kolk_magazine *kolk_depot_next_magazine(const kolk_depot *depot, const kolk_magazine *magazine) {
+    const kolk_member *member = NULL;
+    kolk_magazine *next = NULL;
+    if (magazine)
+        member = magazine->member->next;
+    else if (depot->members) /* not of a pool that is all zero */
+        member = kolk_members_first(depot->members);
+    for (; member && !next; member = member->next) next = kolk_member_magazine(member, depot);
+    return next;
 }
 
 void kolk_member_add(kolk_member *member, kolk_magazine *magazine) {

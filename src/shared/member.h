@@ -24,6 +24,13 @@ static inline kolk_magazine *kolk_member_magazines(const kolk_member *member) {
     return (kolk_magazine *)kolk_load(&member->magazines, KOLK_SEQ_CST); /* partner: kolk_member_add */
 }
 
+/* The magazines of one depot, of which each member has at most one: the first one for NULL, then the next one; NULL at
+ * the end. */
+kolk_magazine *kolk_depot_next_magazine(const kolk_depot *depot, const kolk_magazine *magazine);
+
+/* The member's magazine of this depot; NULL: it has none. */
+kolk_magazine *kolk_member_magazine(const kolk_member *member, const kolk_depot *depot);
+
 /* Makes a member, the n-th of its list (from 0), zeroed; NULL: there may be no more. Under the lock of the list. */
 typedef kolk_member *kolk_member_maker(void *context, uint32_t n);
 
@@ -35,6 +42,13 @@ void kolk_members_give(kolk_members *members, kolk_member *member);
 
 /* One more magazine for a member that is not listed yet, or is the calling thread's. */
 void kolk_member_add(kolk_member *member, kolk_magazine *magazine);
+
+/* Is it the calling thread's, whose number is `me`? Without the lock: another thread that takes it says first who it
+ * is. */
+static inline bool kolk_member_is_of(const kolk_member *member, uint32_t me) {
+    return kolk_load(&member->taken, KOLK_ACQUIRE) && /* partner: kolk_members_take */
+           kolk_load(&member->owner, KOLK_RELAXED) == me;
+}
 
 /* Has its thread, which is not the calling one, ended? `closely`: also if the system still knows it. */
 bool kolk_member_is_dead(const kolk_member *member, uint32_t me, bool closely);

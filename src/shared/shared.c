@@ -128,6 +128,10 @@ void *kolk_local_alloc_slow(kolk_local *local) {
     return alloc_until(local, KOLK_NOW, SITE);
 }
 
+void *kolk_shared_alloc_at(kolk_local *local, const void *site) {
+    return alloc_until(local, KOLK_NOW, site);
+}
+
 void *kolk_local_alloc_wait(kolk_local *local, kolk_deadline deadline) {
     return alloc_until(local, deadline, SITE);
 }
@@ -151,12 +155,12 @@ static bool make_room_for_one(kolk_shared *pool, kolk_magazine *magazine) {
     return uncached;
 }
 
-void kolk_local_free_slow(kolk_local *local, void *object) {
+void kolk_shared_free_at(kolk_local *local, void *object, const void *site) {
     kolk_shared *pool = local->pool;
     kolk_magazine *magazine = local->magazine;
     if (!object) return;
     bool uncached = pool && make_room_for_one(pool, magazine);
-    uint32_t slot = kolk_shared_end_life(local, object, SITE);
+    uint32_t slot = kolk_shared_end_life(local, object, site);
     if (slot == NO_SLOT) return;
     KOLK_ASSERT(pool);
     if (pool->debug)
@@ -166,6 +170,20 @@ void kolk_local_free_slow(kolk_local *local, void *object) {
     else
         kolk_magazine_push(magazine, slot);
     if (uncached) serve_waiting(pool);
+}
+
+void kolk_local_free_slow(kolk_local *local, void *object) {
+    kolk_shared_free_at(local, object, SITE);
+}
+
+void kolk_shared_free_alone(kolk_shared *pool, void *object, const void *site) {
+    kolk_local nobody = {NULL, pool};
+    uint32_t slot = kolk_shared_end_life(&nobody, object, site);
+    if (slot == NO_SLOT) return;
+    if (pool->debug)
+        kolk_shared_put_poisoned(pool, slot);
+    else
+        kolk_depot_put(&pool->depot, slot);
 }
 
 void kolk_local_free_later(kolk_local *local, void *object) {

@@ -41,6 +41,10 @@ void kolk_shared_fail_object(const kolk_shared *pool, const void *object, const 
     kolk_fail_object(failure, verb, "slot", inside);
 }
 
+void kolk_shared_refuse(const kolk_shared *pool, const void *object, const char *verb, const void *site) {
+    kolk_shared_fail_object(pool, object, verb, KOLK_DEAD_OBJECT, site);
+}
+
 /* ---- Handles and questions --------------------------------------------------------------------------------------- */
 
 kolk_handle kolk_shared_handle(const kolk_shared *pool, const void *object) {
@@ -112,12 +116,11 @@ void *kolk_shared_next(const kolk_shared *pool, const void *object) {
  * quarantine. */
 static uint64_t count_free(const kolk_shared *pool, uint32_t fresh) {
     uint64_t count = kolk_slot_set_count(&pool->depot.free, kolk_depot_words(&pool->depot, fresh));
-    for (const kolk_member *member = kolk_members_first(&pool->members); member; member = member->next) {
-        const kolk_magazine *magazine = kolk_member_magazines(member);
+    for (const kolk_magazine *magazine = NULL; (magazine = kolk_depot_next_magazine(&pool->depot, magazine));)
         count += kolk_magazine_count(magazine) + (kolk_load(&magazine->proving, KOLK_RELAXED) != 0);
-    }
     count += kolk_load(&pool->quarantined, KOLK_RELAXED);
-    for (unsigned n = 0; n < 4; n++) count += kolk_slot_set_count(&pool->later[n], kolk_bits_words(fresh));
+    for (unsigned n = 0; n < later_sets(pool); n++)
+        count += kolk_slot_set_count(&pool->later[n], kolk_bits_words(fresh));
     return count;
 }
 
@@ -132,11 +135,11 @@ uint32_t kolk_shared_count(const kolk_shared *pool) {
 void kolk_shared_stats(const kolk_shared *pool, kolk_stats *out) {
     uint32_t fresh = kolk_load(&pool->depot.fresh, KOLK_RELAXED), end = usable(pool);
     uint64_t free = count_free(pool, fresh), failed = 0;
-    for (const kolk_member *member = kolk_members_first(&pool->members); member; member = member->next)
-        failed += kolk_load(&kolk_member_magazines(member)->failed, KOLK_RELAXED);
+    for (const kolk_magazine *magazine = NULL; (magazine = kolk_depot_next_magazine(&pool->depot, magazine));)
+        failed += kolk_load(&magazine->failed, KOLK_RELAXED);
     *out = (kolk_stats){
         .name = shared_name(pool),
-        .kind = "shared",
+        .kind = pool->range ? "heap" : "shared",
         .object_size = pool->object_size,
         .stride = pool->stride,
         .count = free < fresh ? (uint32_t)(fresh - free) : 0,

@@ -1,7 +1,9 @@
 /* shared_block.c: the memory of a shared pool: one block (core/room.h) of these regions, each of which grows on its
  * own.
  *
- *     | slots | lives | records of threads | free: words | summary | later[0]: words | summary | ... later[3] ... | */
+ *     | slots | lives | records of threads | free: words | summary | later[0]: words | summary | ... later[3] ... |
+ *
+ * A class of a heap has its slots elsewhere, in the range that the heap has given it, no records, and two sets. */
 #include "shared_inside.h"
 
 #if __STDC_HOSTED__
@@ -19,11 +21,12 @@ static bool has_handles(const kolk_shared *pool) {
 }
 
 static void measure_regions(const kolk_shared *pool, uint32_t slots, uint64_t sizes[SHARED_REGIONS]) {
-    sizes[OF_SLOTS] = (uint64_t)slots * pool->stride;
-    sizes[OF_LIVES] = (uint64_t)slots * (has_handles(pool) ? 4 : 1);
+    sizes[OF_SLOTS] = pool->range ? 0 : (uint64_t)slots * pool->stride;
+    sizes[OF_LIVES] = pool->colour + (uint64_t)slots * (has_handles(pool) ? 4 : 1);
     sizes[OF_RECORDS] = pool->max_threads * (uint64_t)pool->record_size;
     kolk_slot_set_measure(kolk_depot_words(&pool->depot, slots), &sizes[OF_FREE]);
-    for (unsigned r = OF_LATER; r < SHARED_REGIONS; r += 2) kolk_slot_set_measure(kolk_bits_words(slots), &sizes[r]);
+    for (unsigned r = OF_LATER; r < SHARED_REGIONS; r += 2)
+        kolk_slot_set_measure((r - OF_LATER) / 2 < later_sets(pool) ? kolk_bits_words(slots) : 0, &sizes[r]);
     for (unsigned r = 0; r < SHARED_REGIONS; r++)
         sizes[r] = round_up(sizes[r], LINE); /* the block begins with a line */
 }
@@ -36,7 +39,8 @@ static uint64_t bytes_of_block(const void *pool, uint32_t slots, uint64_t unit) 
 
 bool kolk_shared_commit(const kolk_shared *pool, uint32_t slots) {
     uint64_t sizes[SHARED_REGIONS];
-    void *lives = has_handles(pool) ? (void *)pool->lives : pool->short_lives;
+    unsigned char *lives = has_handles(pool) ? (unsigned char *)pool->lives : pool->short_lives;
+    if (pool->colour) lives -= pool->colour; /* NULL has no offset, not even 0 */
     void *starts[SHARED_REGIONS] = {pool->block, lives, pool->records, pool->depot.free.words,
                                     pool->depot.free.summary};
     for (unsigned n = 0; n < 4; n++) {
@@ -46,13 +50,16 @@ bool kolk_shared_commit(const kolk_shared *pool, uint32_t slots) {
     KOLK_ASSERT(slots <= slots_of(pool));
     if (pool->debug && !kolk_debug_commit(pool->debug, slots)) return false;
     measure_regions(pool, slots, sizes);
-    return pool->memory != MEMORY_GROWS || kolk_room_commit(starts, sizes, SHARED_REGIONS);
+    if (pool->memory == MEMORY_GROWS && !kolk_room_commit(starts, sizes, SHARED_REGIONS)) return false;
+    return !pool->range || slots == 0 || kolk_memory_commit(pool->range, (size_t)slots * pool->stride);
 }
 
 uint64_t kolk_shared_committed(const kolk_shared *pool, uint32_t slots) {
     uint64_t sizes[SHARED_REGIONS];
     measure_regions(pool, slots, sizes);
-    return pool->memory == MEMORY_GROWS ? kolk_room_bytes(sizes, SHARED_REGIONS, kolk_memory_page()) : pool->block_size;
+    uint64_t elsewhere = pool->range ? (uint64_t)slots * pool->stride : 0;
+    if (pool->memory != MEMORY_GROWS && !pool->range) return pool->block_size;
+    return kolk_room_bytes(sizes, SHARED_REGIONS, kolk_memory_page()) + elsewhere;
 }
 
 static kolk_slot_set set_at(void *const starts[2]) {
@@ -60,14 +67,26 @@ static kolk_slot_set set_at(void *const starts[2]) {
 }
 
 static void point_to_regions(kolk_shared *pool, void *const starts[SHARED_REGIONS], uint32_t front) {
-    pool->slots = starts[OF_SLOTS] ? (unsigned char *)starts[OF_SLOTS] + front : NULL;
+    unsigned char *start = pool->range ? pool->range : (unsigned char *)starts[OF_SLOTS];
+    pool->slots = start ? start + front : NULL;
     if (has_handles(pool))
         pool->lives = (uint32_t *)starts[OF_LIVES];
     else
-        pool->short_lives = (uint8_t *)starts[OF_LIVES];
+        pool->short_lives = (uint8_t *)starts[OF_LIVES] + pool->colour;
     pool->records = (unsigned char *)starts[OF_RECORDS];
     pool->depot.free = set_at(&starts[OF_FREE]);
     for (unsigned n = 0; n < 4; n++) pool->later[n] = set_at(&starts[OF_LATER + 2 * n]);
+}
+
+/* Makes the block of a heap's class, whose slots are elsewhere. Where that costs nothing, all of it is committed at
+ * once: so it is one mapping, and growing does not ask the system for it again. */
+static bool make_block_of_class(kolk_room *room, const uint64_t *sizes, void **starts) {
+    kolk_room whole = *room;
+    whole.capacity = whole.max_capacity;
+    if (!kolk_memory_commits_lazily() || !kolk_room_make(&whole, sizes, SHARED_REGIONS, starts))
+        return kolk_room_make(room, sizes, SHARED_REGIONS, starts);
+    *room = whole;
+    return true;
 }
 
 kolk_status kolk_shared_make_block(kolk_shared *pool, uint32_t first_slots, size_t align, uint32_t front) {
@@ -77,11 +96,12 @@ kolk_status kolk_shared_make_block(kolk_shared *pool, uint32_t first_slots, size
     uint64_t sizes[SHARED_REGIONS];
     void *starts[SHARED_REGIONS] = {NULL};
     measure_regions(pool, slots_of(pool), sizes);
-    bool made = kolk_room_make(&room, sizes, SHARED_REGIONS, starts);
+    bool made =
+        pool->range ? make_block_of_class(&room, sizes, starts) : kolk_room_make(&room, sizes, SHARED_REGIONS, starts);
     pool->block = room.block;
     pool->block_size = room.block_size;
     pool->memory = room.kind;
-    pool->depot.usable = pool->bound = room.kind == MEMORY_GROWS ? first_slots : slots_of(pool);
+    pool->depot.usable = pool->bound = room.kind == MEMORY_GROWS || pool->range ? first_slots : slots_of(pool);
     if (made) {
         point_to_regions(pool, starts, front);
         return KOLK_OK;

@@ -101,7 +101,7 @@ void kolk_shared_put_poisoned(kolk_shared *pool, uint32_t slot) {
 /* Is the slot freed, while its object may still be read? */
 static bool is_free_later(const kolk_shared *pool, uint32_t slot) {
     uint64_t any = 0;
-    for (unsigned n = 0; n < 4; n++) any |= kolk_load(&pool->later[n].words[slot / 64], KOLK_RELAXED);
+    for (unsigned n = 0; n < later_sets(pool); n++) any |= kolk_load(&pool->later[n].words[slot / 64], KOLK_RELAXED);
     return any & kolk_bits_at(slot);
 }
 
@@ -152,10 +152,9 @@ void kolk_shared_prove_all(const kolk_shared *pool, const void *site) {
         if (!is_filled(pool, slot) || is_in_depot(pool, slot))
             kolk_shared_verify(pool, slot, is_filled(pool, slot), site);
     for (uint32_t n = 0; n < pool->quarantined; n++) prove_free(pool, *kolk_debug_ring(pool->debug, n), site);
-    for (const kolk_member *member = kolk_members_first(&pool->members); member; member = member->next) {
-        const kolk_magazine *magazine = kolk_member_magazines(member);
-        if (magazine->proving && !kolk_thread_is_gone(member->owner)) prove_free(pool, magazine->proving - 1, site);
-    }
+    for (const kolk_magazine *magazine = NULL; (magazine = kolk_depot_next_magazine(&pool->depot, magazine));)
+        if (magazine->proving && !kolk_thread_is_gone(magazine->member->owner))
+            prove_free(pool, magazine->proving - 1, site);
     if (pool->debug_flags & KOLK_DEBUG_SITES) kolk_shared_list_leaks(pool);
 }
 

@@ -12,6 +12,7 @@
 #include "../diag/debug.h"
 #include "magazine.h"
 #include "member.h"
+#include "part.h"
 
 #define NO_SLOT UINT32_MAX
 
@@ -40,6 +41,11 @@ static inline uint32_t life_of(const kolk_shared *pool, uintptr_t index) {
 
 static inline bool is_alive(const kolk_shared *pool, uintptr_t index) {
     return index < usable(pool) && (life_of(pool, index) & 1);
+}
+
+/* How many of the sets `later` it has. A class of a heap has two, of another meaning: see shared_trim.c. */
+static inline unsigned later_sets(const kolk_shared *pool) {
+    return pool->range ? 2 : 4;
 }
 
 static inline const char *shared_name(const kolk_shared *pool) {
@@ -101,8 +107,6 @@ uint64_t kolk_shared_take_quarantined(kolk_shared *pool, uint32_t *word);
 /* The debug mode of the pool, which has its shape: false if there is no memory for it. */
 bool kolk_shared_begin_debug(kolk_shared *pool, const kolk_debug_desc *desc);
 
-/* Proves all, and tells what is alive; the handler may longjmp. Then ends all lives. */
-void kolk_shared_prove_all(const kolk_shared *pool, const void *site);
 void kolk_shared_list_leaks(const void *pool);
 void kolk_shared_end_debug(kolk_shared *pool);
 
@@ -112,6 +116,11 @@ void kolk_shared_end_debug(kolk_shared *pool);
  * has none. */
 void kolk_shared_fail_object(const kolk_shared *pool, const void *object, const char *verb, kolk_status if_dead,
                              const void *site);
+
+/* ---- shared_trim.c ----------------------------------------------------------------------------------------------- */
+
+/* Puts some slots of a heap's class that nobody has asked for in a while into the depot; false if there are none. */
+bool kolk_shared_rouse(kolk_shared *pool);
 
 /* ---- shared_supply.c --------------------------------------------------------------------------------------------- */
 

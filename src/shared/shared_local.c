@@ -14,15 +14,12 @@
 /* The magazine of locals without a pool: it has no slot, every free leaves the fast path, and it counts as offline. */
 static kolk_magazine null_magazine;
 
-/* A fork's child may find the record half made: so all of it is written. */
-static kolk_member *make_member(void *context, uint32_t n) {
-    kolk_shared *pool = (kolk_shared *)context;
-    if (n >= pool->max_threads) return NULL; /* also of a pool that is all zero */
-    KOLK_ASSERT(pool->records);
-    unsigned char *record = pool->records + n * pool->record_size;
-    kolk_member *member = (kolk_member *)(void *)record;
-    kolk_magazine *magazine = (kolk_magazine *)(void *)(record + MEMBER_BYTES);
-    *member = (kolk_member){.taken = false};
+size_t kolk_shared_magazine_size(const kolk_shared *pool) {
+    return sizeof(kolk_magazine) + pool->depot.cache * sizeof(uint32_t);
+}
+
+kolk_magazine *kolk_shared_add_magazine(kolk_shared *pool, kolk_member *member, void *memory) {
+    kolk_magazine *magazine = (kolk_magazine *)memory;
     *magazine = (kolk_magazine){
         .slots = pool->slots,
         .lives = pool->lives,
@@ -31,10 +28,22 @@ static kolk_member *make_member(void *context, uint32_t n) {
         .stride = pool->stride,
         .shift = pool->shift,
         .cache = pool->depot.cache,
-        .next_word = n * 64 / pool->max_threads, /* apart from the others' */
         .depot = &pool->depot,
     };
     kolk_member_add(member, magazine);
+    return magazine;
+}
+
+/* A fork's child may find the record half made: so all of it is written. */
+static kolk_member *make_member(void *context, uint32_t n) {
+    kolk_shared *pool = (kolk_shared *)context;
+    if (n >= pool->max_threads) return NULL; /* also of a pool that is all zero */
+    KOLK_ASSERT(pool->records);
+    unsigned char *record = pool->records + n * pool->record_size;
+    kolk_member *member = (kolk_member *)(void *)record;
+    *member = (kolk_member){.taken = 0};
+    kolk_magazine *magazine = kolk_shared_add_magazine(pool, member, record + MEMBER_BYTES);
+    magazine->next_word = n * 64 / pool->max_threads; /* apart from the others' */
     return member;
 }
 

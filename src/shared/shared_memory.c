@@ -5,6 +5,7 @@
 
 #include "../diag/begin.h"
 #include "../core/bits.h"
+#include "../core/budget.h"
 #include "../core/geometry.h"
 #include "../core/handle.h"
 #include "../core/room.h"
@@ -21,7 +22,7 @@
 #define FIRST_EPOCH     4u         /* 0 is offline; nothing was retired in the three before */
 
 _Static_assert(sizeof(void *) != 8 ||
-                   (sizeof(kolk_shared) == 752 && sizeof(kolk_shared_desc) == 64 && sizeof(kolk_magazine) == 96),
+                   (sizeof(kolk_shared) == 776 && sizeof(kolk_shared_desc) == 64 && sizeof(kolk_magazine) == 96),
                "the layout has changed: raise KOLK_ABI");
 _Static_assert(sizeof(void *) != 8 || offsetof(kolk_magazine, shift) < 64, "the fast paths read 64 bytes");
 _Static_assert(sizeof(kolk_member) <= MEMBER_BYTES, "a magazine is behind its member");
@@ -62,9 +63,9 @@ static kolk_status shape(kolk_shared *pool, const kolk_shared_desc *desc, size_t
     pool->capacity = desc->capacity;
     pool->max_capacity = max;
     pool->slack = max ? (uint32_t)slack : 0;
-    pool->max_threads = threads;
+    pool->max_threads = pool->range ? 0 : threads;
     pool->record_size = MEMBER_BYTES + (size_t)round_up(sizeof(kolk_magazine) + cache * sizeof(uint32_t), MEMBER_BYTES);
-    kolk_depot_begin(&pool->depot, &pool->members, max + pool->slack, cache);
+    kolk_depot_begin(&pool->depot, pool->range ? pool->depot.members : &pool->members, max + pool->slack, cache);
     pool->depot.slow_free = desc->exact;
     pool->generations = (uint8_t)desc->generations;
     pool->name = desc->name;
@@ -104,15 +105,13 @@ static kolk_status make(kolk_shared *pool, const kolk_shared_desc *desc, const k
     return KOLK_NO_MEMORY;
 }
 
-kolk_status kolk_shared_init_type(kolk_shared *pool, const kolk_shared_desc *desc, size_t type_size, size_t type_align,
-                                  size_t pool_size, uint32_t abi) {
+/* Makes all, and lists it. */
+static kolk_status begin(kolk_shared *pool, const kolk_shared_desc *desc, const kolk_settings *settings,
+                         size_t type_size, size_t type_align) {
     /* At exit the registry looks only at pools that have something to say: others' storage may be gone. */
     static const kolk_kind kind = {list_shared_stats, NULL, NULL},
                            kind_with_sites = {list_shared_stats, kolk_shared_list_leaks, NULL};
-    kolk_status status = kolk_begin(pool, pool_size, sizeof *pool, abi, desc);
-    if (status != KOLK_OK) return status;
-    kolk_settings settings = kolk_settings_of(desc->name, desc->debug);
-    status = make(pool, desc, &settings, type_size, type_align);
+    kolk_status status = make(pool, desc, settings, type_size, type_align);
     if (status != KOLK_OK) {
         memset(pool, 0, sizeof *pool);
         return status;
@@ -123,13 +122,61 @@ kolk_status kolk_shared_init_type(kolk_shared *pool, const kolk_shared_desc *des
     return kolk_enlist(pool, sizeof *pool, &pool->number, lists_leaks ? &kind_with_sites : &kind);
 }
 
-void kolk_shared_deinit(kolk_shared *pool) {
-    if (pool->debug) kolk_shared_prove_all(pool, SITE); /* the handler may longjmp: nothing has changed */
+kolk_status kolk_shared_init_type(kolk_shared *pool, const kolk_shared_desc *desc, size_t type_size, size_t type_align,
+                                  size_t pool_size, uint32_t abi) {
+    kolk_status status = kolk_begin(pool, pool_size, sizeof *pool, abi, desc);
+    if (status != KOLK_OK) return status;
+    kolk_settings settings = kolk_settings_of(desc->name, desc->debug);
+    return begin(pool, desc, &settings, type_size, type_align);
+}
+
+/* How many objects the range has addresses for, red zones included. */
+static uint32_t capacity_of_range(const kolk_part_desc *desc, const kolk_settings *settings) {
+    uint64_t stride = desc->size;
+    if (settings->flags & KOLK_DEBUG_GUARD) stride += 3 * (desc->align > 16 ? desc->align : 16);
+    uint64_t fits = desc->range_size / stride;
+    if (fits > UINT32_MAX - 1) fits = UINT32_MAX - 1;
+    return desc->max_capacity && desc->max_capacity < fits ? desc->max_capacity : (uint32_t)fits;
+}
+
+kolk_status kolk_shared_init_part(kolk_shared *pool, const kolk_part_desc *desc) {
+    kolk_settings settings = kolk_settings_of_part(desc->name, desc->debug);
+    settings.flags &= ~(uint32_t)KOLK_DEBUG_BYPASS; /* a block's address tells its class */
+    uint32_t max_capacity = capacity_of_range(desc, &settings);
+    kolk_shared_desc of_class = {
+        .name = desc->name,
+        .object_size = desc->size,
+        .object_align = desc->align,
+        .capacity = desc->capacity < max_capacity ? desc->capacity : max_capacity,
+        .max_capacity = max_capacity,
+        .max_threads = 1, /* no slack: other threads' magazines only make it full earlier */
+        .cache = desc->cache ? desc->cache : KOLK_NO_CACHE,
+        .generations = KOLK_GENERATIONS_NONE,
+        .debug = desc->debug,
+    };
+    memset(pool, 0, sizeof *pool);
+    pool->range = desc->range;
+    pool->budget = desc->budget;
+    pool->colour = desc->colour;
+    pool->depot.members = desc->members;
+    kolk_status status = begin(pool, &of_class, &settings, 0, 0);
+    uint64_t bytes = (uint64_t)pool->depot.usable * pool->stride;
+    if (status != KOLK_OK || bytes == 0 || kolk_budget_take(desc->budget, bytes, bytes)) return status;
+    kolk_shared_end(pool);
+    return KOLK_NO_MEMORY;
+}
+
+void kolk_shared_end(kolk_shared *pool) {
     kolk_registry_remove(pool->number);
     if (pool->debug) kolk_shared_end_debug(pool);
     if (pool->key) kolk_key_drop(pool->key - 1);
     kolk_shared_end_block(pool);
     memset(pool, 0, sizeof *pool);
+}
+
+void kolk_shared_deinit(kolk_shared *pool) {
+    if (pool->debug) kolk_shared_prove_all(pool, SITE); /* the handler may longjmp: nothing has changed */
+    kolk_shared_end(pool);
 }
 
 #endif

@@ -23,7 +23,7 @@ void kolk_shared_put_proving(kolk_shared *pool, kolk_magazine *magazine) {
 /* A fork's child may reclaim it again, from anywhere in between: so each slot leaves the magazine before it is put into
  * the depot. An entry may be of an object that is alive: alloc's two stores, of `top` and of the life, are in no order
  * to others. */
-static void reclaim_magazine(kolk_shared *pool, kolk_magazine *magazine) {
+void kolk_shared_reclaim_magazine(kolk_shared *pool, kolk_magazine *magazine) {
     uint32_t fresh = kolk_load(&pool->depot.fresh, KOLK_ACQUIRE);
     while (magazine->leaving < magazine->top) {
         uint32_t slot = *kolk_magazine_entry(magazine, magazine->leaving);
@@ -43,10 +43,10 @@ static void reclaim_member(kolk_shared *pool, kolk_member *member) {
     kolk_magazine *magazine = kolk_member_magazines(member);
     KOLK_ASSERT(member->taken);
     KOLK_ASSERT(magazine->depot == &pool->depot);
-    reclaim_magazine(pool, magazine);
+    kolk_shared_reclaim_magazine(pool, magazine);
     if (member->epoch) kolk_atomic_max(&pool->retired, kolk_load(&pool->epoch, KOLK_RELAXED) + 1);
     kolk_store(&member->epoch, 0, KOLK_RELEASE);
-    member->taken = false;
+    member->taken = 0;
 }
 
 void kolk_shared_reclaim(kolk_shared *pool, bool closely) {

@@ -53,13 +53,13 @@ bool kolk_shared_is_valid(const kolk_shared *pool) {
     }
     if (!add_set(&found, &depot->free, kolk_depot_words(depot, depot->usable), kolk_depot_word_bits(depot), fresh))
         return false;
-    for (unsigned n = 0; n < 4; n++) {
+    for (unsigned n = 0; n < later_sets(pool); n++) {
         uint64_t before = found.slots;
         if (!add_set(&found, &pool->later[n], kolk_bits_words(depot->usable), 64, fresh)) return false;
-        if (found.slots > before && n == (pool->epoch + 1) % 4) return false; /* I6 */
+        if (found.slots > before && !pool->range && n == (pool->epoch + 1) % 4) return false; /* I6 */
     }
-    for (const kolk_member *member = kolk_members_first(&pool->members); member; member = member->next)
-        if (!add_magazine(&found, kolk_member_magazines(member), depot->cache, fresh)) return false;
+    for (kolk_magazine *magazine = NULL; (magazine = kolk_depot_next_magazine(depot, magazine));)
+        if (!add_magazine(&found, magazine, depot->cache, fresh)) return false;
     for (uint32_t n = 0; n < pool->quarantined; n++) add_slot(&found, *kolk_debug_ring(pool->debug, n));
     if (depot->waiting || pool->waiters.first || pool->waiters.last) return false; /* I5 */
     if (pool->debug && !kolk_shared_is_intact(pool)) return false;                 /* I7 */

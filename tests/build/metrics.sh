@@ -24,6 +24,15 @@ assert families[prefix + "max"].samples[0].value == 8
 assert families[prefix + "max"].samples[0].labels == {prefix + "pool_name": "links"}
 assert families[prefix + "pending_requests"].samples[0].value == 0
 assert families[prefix + "timeouts"].type == "counter"
+for name, count in {"borrows": 2, "creates": 2, "create_failures": 0, "full": 0, "failed": 0, "leaks": 0}.items():
+    family = families["kolk_resource_" + name]
+    assert family.type == "counter" and family.documentation[-1] == ".", family
+    assert [(s.name, s.labels, s.value) for s in family.samples] == \
+        [("kolk_resource_" + name + "_total", {"pool": "links"}, count)], family
+destroyed = families["kolk_resource_destroyed"]
+assert destroyed.type == "counter" and {s.name for s in destroyed.samples} == {"kolk_resource_destroyed_total"}
+assert {s.labels["cause"]: s.value for s in destroyed.samples} == dict.fromkeys(
+    "discarded invalid unclean expired unused evicted replaced closed".split(), 0), destroyed
 for name, count in ("wait_time", 2), ("use_time", 1), ("create_time", 2):
     family = families[prefix + name + "_seconds"]
     assert family.type == "histogram" and family.unit == "seconds", family

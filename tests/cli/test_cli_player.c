@@ -65,10 +65,10 @@ static struct trace read_text(const char *text) {
     return trace;
 }
 
-static struct player make_player(const char *text, bool pools) {
+static struct player make_player(const char *text, enum player_supply supply) {
     struct player player;
     struct trace trace = read_text(text);
-    if (!player_init(&player, &trace, pools, &problem)) fail_msg("%s", problem.text);
+    if (!player_init(&player, &trace, supply, &problem)) fail_msg("%s", problem.text);
     trace_free(&trace);
     return player;
 }
@@ -87,7 +87,7 @@ static const char journey[] = "@ a + 0x10 0x19\n" /* class 2 */
 
 static void a_player_counts_what_is_asked_for(void **state) {
     (void)state;
-    struct player player = make_player(journey, true);
+    struct player player = make_player(journey, PLAYER_POOLS);
     assert_int_equal(player.count, 13); /* with the frees of the three that were left */
     assert_int_equal(player.blocks, 3);
     assert_int_equal(player.allocations, 7);
@@ -110,7 +110,7 @@ static void a_player_counts_what_is_asked_for(void **state) {
     }
     player_deinit(&player);
 
-    player = make_player(journey, false);
+    player = make_player(journey, PLAYER_MALLOC);
     assert_int_equal(player.classes[0].allocations, 4);
     assert_int_equal(player.classes[0].bytes, 0x4001 + 0x20 + 1);
     assert_int_equal(player.classes[0].callers, 3);
@@ -120,8 +120,8 @@ static void a_player_counts_what_is_asked_for(void **state) {
 
 static void a_player_runs_again_and_again(void **state) {
     (void)state;
-    for (int pools = 0; pools < 2; pools++) {
-        struct player player = make_player(journey, pools == 1);
+    for (enum player_supply supply = PLAYER_POOLS; supply <= PLAYER_MALLOC; supply++) {
+        struct player player = make_player(journey, supply);
         for (uint64_t round = 0; round < 3; round++) {
             struct player_check check;
             assert_true(player_run(&player));
@@ -133,7 +133,7 @@ static void a_player_runs_again_and_again(void **state) {
             kolk_stats stats;
             kolk_pool_stats(&player.pools[i], &stats);
             assert_int_equal(stats.count, 0);
-            assert_int_equal(stats.peak, pools == 1 ? player.classes[i].peak : 0);
+            assert_int_equal(stats.peak, supply == PLAYER_POOLS ? player.classes[i].peak : 0);
         }
         player_deinit(&player);
     }
@@ -142,46 +142,46 @@ static void a_player_runs_again_and_again(void **state) {
 /* ---- What is wrong is found -------------------------------------------------------------------------------------- */
 
 struct fault {
-    bool pools;
+    enum player_supply supply;
     int kind;
 };
 
 /* In a process of its own: what is alive when the check stops is lost. */
 static void check_journey(const void *input, void *result) {
     const struct fault *fault = input;
-    struct player player = make_player(journey, fault->pools);
+    struct player player = make_player(journey, fault->supply);
     wrong = fault->kind;
     damage(&player);
     player_check(&player, 1, result);
 }
 
-static void assert_found(bool pools, int kind, const char *sentence) {
+static void assert_found(enum player_supply supply, int kind, const char *sentence) {
     struct player_check check;
-    assert_true(cli_isolated(check_journey, &(struct fault){pools, kind}, &check, sizeof check));
+    assert_true(cli_isolated(check_journey, &(struct fault){supply, kind}, &check, sizeof check));
     assert_string_equal(check.problem.text, sentence);
 }
 
 static void wrong_allocators_are_found(void **state) {
     (void)state;
-    assert_found(true, RIGHT, "");
-    assert_found(true, SLOT_TWICE, "operation 4, 25 bytes: something else wrote into the object");
-    assert_found(true, SLOT_MISPLACED, "operation 2, 32 bytes: the object is not aligned to 16 bytes");
-    assert_found(true, SLOT_LOST, "objects are left alive in a pool");
-    assert_found(true, POOL_INVALID, "a pool is not valid any more");
-    assert_found(true, REALLOC_FORGETS, "operation 7, 1025 bytes: the resized object lost its contents");
+    assert_found(PLAYER_POOLS, RIGHT, "");
+    assert_found(PLAYER_POOLS, SLOT_TWICE, "operation 4, 25 bytes: something else wrote into the object");
+    assert_found(PLAYER_POOLS, SLOT_MISPLACED, "operation 2, 32 bytes: the object is not aligned to 16 bytes");
+    assert_found(PLAYER_POOLS, SLOT_LOST, "objects are left alive in a pool");
+    assert_found(PLAYER_POOLS, POOL_INVALID, "a pool is not valid any more");
+    assert_found(PLAYER_POOLS, REALLOC_FORGETS, "operation 7, 1025 bytes: the resized object lost its contents");
 }
 
 static void run_without_realloc(const void *input, void *result) {
     (void)input;
-    struct player player = make_player(journey, false);
+    struct player player = make_player(journey, PLAYER_MALLOC);
     wrong = REALLOC_FAILS;
     *(bool *)result = player_run(&player);
 }
 
 static void realloc_of_malloc_is_checked_too(void **state) {
     (void)state;
-    assert_found(false, REALLOC_FORGETS, "operation 4, 25 bytes: the resized object lost its contents");
-    assert_found(false, REALLOC_FAILS, "operation 4, 25 bytes: there is no memory for the object");
+    assert_found(PLAYER_MALLOC, REALLOC_FORGETS, "operation 4, 25 bytes: the resized object lost its contents");
+    assert_found(PLAYER_MALLOC, REALLOC_FAILS, "operation 4, 25 bytes: there is no memory for the object");
     bool ran = true;
     assert_true(cli_isolated(run_without_realloc, NULL, &ran, sizeof ran));
     assert_false(ran);
@@ -191,7 +191,7 @@ static void too_large_a_trace_is_refused(void **state) {
     (void)state;
     struct trace trace = read_text("@ a + 0x10 0x10\n@ a + 0x20 0x7fffffffffff\n");
     struct player player;
-    assert_false(player_init(&player, &trace, true, &problem));
+    assert_false(player_init(&player, &trace, PLAYER_POOLS, &problem));
     assert_string_equal(problem.text,
                         "to replay it takes 128.0 TiB after 2 operations, which is more than half of this "
                         "machine's memory");
@@ -208,7 +208,7 @@ static void no_memory_is_a_sentence(void **state) {
     while (!made) {
         allocations = 0;
         failing = ++n;
-        made = player_init(&player, &trace, true, &problem);
+        made = player_init(&player, &trace, PLAYER_POOLS, &problem);
         failing = 0;
         if (!made) assert_string_equal(problem.text, "there is no memory to replay it");
     }

@@ -31,6 +31,7 @@ typedef struct subject {
         kolk_bytemap bytemap;
         kolk_queue queue;
         kolk_resource_pool resources;
+        kolk_heap heap;
     } of;
     kolk_local local; /* of `shared` */
     const kind *kind;
@@ -46,18 +47,19 @@ typedef struct question {
 
 /* What a contract may need. */
 enum {
-    TAKES = 1,        /* objects, one at a time */
-    FREES = 2,        /* by pointer, and wrong pointers are reported */
-    ASKS = 4,         /* it has questions */
-    HANDLES = 8,      /* kolk_handles: those of other pools are reported, and counted */
-    ISSUES = 16,      /* it knows the slots that were never handed out */
-    GROWS = 32,       /* up to max_capacity */
-    DOUBLES = 64,     /* to twice what it has, or to one slot more */
-    LENT = 128,       /* it can live on the caller's memory */
-    SIZES = 256,      /* KOLK_SIZES has a say in its capacity */
-    STAYS = 512,      /* an object stays where it is when others go */
-    DEBUGS = 1024,    /* it has a debug mode */
-    NO_HANDLES = 2048 /* KOLK_GENERATIONS_NONE */
+    TAKES = 1,         /* objects, one at a time */
+    FREES = 2,         /* by pointer, and wrong pointers are reported */
+    ASKS = 4,          /* it has questions */
+    HANDLES = 8,       /* kolk_handles: those of other pools are reported, and counted */
+    ISSUES = 16,       /* it knows the slots that were never handed out */
+    GROWS = 32,        /* up to max_capacity */
+    DOUBLES = 64,      /* to twice what it has, or to one slot more */
+    LENT = 128,        /* it can live on the caller's memory */
+    SIZES = 256,       /* KOLK_SIZES has a say in its capacity */
+    STAYS = 512,       /* an object stays where it is when others go */
+    DEBUGS = 1024,     /* it has a debug mode */
+    NO_HANDLES = 2048, /* KOLK_GENERATIONS_NONE */
+    TRIES_LESS = 4096  /* its init asks again, for less, when memory is refused */
 };
 
 struct kind {
@@ -91,6 +93,7 @@ struct kind {
     kolk_generations generations;
     bool exact, hook, sets_up;
     bool wants_zero; /* its init must find 0 where it is to be */
+    bool only_64;    /* it is only on machines of 64 bits */
 };
 
 /* ---- Pools ------------------------------------------------------------------------------------------------------- */
@@ -436,6 +439,54 @@ static void stats_of_queue(const subject *s, kolk_stats *out) {
     kolk_queue_stats(&s->of.queue, out);
 }
 
+/* ---- Heaps: of one tray, whose name is the heap's ---------------------------------------------------------------- */
+
+static kolk_status init_heap(subject *s, const options *with) {
+    const kolk_heap_class tray = {.name = with->name,
+                                  .size = with->object_size,
+                                  .capacity = with->capacity,
+                                  .max_capacity = with->max_capacity,
+                                  .when_full = KOLK_HEAP_NULL};
+    kolk_heap_desc desc = {.name = with->name, .debug = with->debug, .classes = &tray, .n_classes = 1};
+    return kolk_heap_init(&s->of.heap, &desc);
+}
+
+LIMITS(heap_take)
+LIMITS(heap_give)
+LIMITS(heap_end)
+
+APART(heap_take) static void *take_from_heap(subject *s) {
+    void *object = kolk_heap_alloc(&s->of.heap, 1);
+    AND_ON();
+    return object;
+}
+
+APART(heap_give) static void give_to_heap(subject *s, void *object) {
+    kolk_heap_free(&s->of.heap, object);
+    AND_ON();
+}
+
+APART(heap_end) static void end_of_heap(subject *s) {
+    kolk_heap_deinit(&s->of.heap);
+    AND_ON();
+}
+
+static bool heap_is_valid(const subject *s) {
+    return kolk_heap_is_valid(&s->of.heap);
+}
+
+static void stats_of_heap(const subject *s, kolk_stats *out) {
+    kolk_heap_stats(&s->of.heap, out);
+}
+
+static bool is_live_in_heap(const subject *s, const void *object) {
+    return kolk_heap_is_live(&s->of.heap, object);
+}
+
+static void *first_of_heap(const subject *s) {
+    return kolk_heap_next(&s->of.heap, NULL);
+}
+
 /* ---- Resource pools: with a tick instead of the housekeeper ------------------------------------------------------ */
 
 static bool create_resource(void *context, const char *key, kolk_deadline deadline, void **resource,
@@ -577,6 +628,24 @@ static const kind kinds[] = {
      .double_free = "delete of slot %u, which is free",
      .slot = "slot",
      .dead = "is free"},
+    {.name = "heap",
+     .member = "heap",
+     .size = sizeof(kolk_heap),
+     .only_64 = true,
+     .can = TAKES | GROWS | STAYS | TRIES_LESS, /* mistakes and the debug mode: tests/heap, as sizes are rounded up */
+     .init = init_heap,
+     .take = take_from_heap,
+     .give = give_to_heap,
+     .end = end_of_heap,
+     .in_take = &in_heap_take,
+     .in_give = &in_heap_give,
+     .in_end = &in_heap_end,
+     .is_valid = heap_is_valid,
+     .stats = stats_of_heap,
+     .is_live = is_live_in_heap,
+     .first = first_of_heap,
+     .slot = "slot",
+     .dead = "is free"},
     {.name = "queue",
      .member = "queue",
      .size = sizeof(kolk_queue),
@@ -703,6 +772,7 @@ static inline int set_row(void **state) {
 }
 
 static inline bool is_row_of(const contract *c, const kind *k, unsigned m) {
+    if (k->only_64 && sizeof(void *) < 8) return false;
     return (k->can & c->needs) == c->needs && (c->modes & IN(m)) && (m == PLAIN || (k->debug & modes[m].flags));
 }
 

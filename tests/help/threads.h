@@ -1,26 +1,18 @@
 // link: -pthread
-/* threads.h: what tests with threads share: asserts for any of them, a seed, work that goes on through the lives of
- * several threads, and one core for all. */
+/* threads.h: what tests with threads share: a seed, work that goes on through the lives of several threads, and one
+ * core for all. */
 #ifndef TESTS_THREADS_H
 #define TESTS_THREADS_H
 
 #include "test.h"
 
 #include "chaos.h"
+#include "require.h"
 
 #include <pthread.h>
 #include <sched.h>
 #include <time.h>
 #include <unistd.h>
-
-/* In any thread, where cmocka's asserts can't be used. */
-#define REQUIRE(what)                                                                                                  \
-    do {                                                                                                               \
-        if (!(what)) {                                                                                                 \
-            fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #what);                                         \
-            abort();                                                                                                   \
-        }                                                                                                              \
-    } while (0)
 
 static inline void nap(void) {
     nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);

@@ -3,6 +3,8 @@
 
 #include "os/memory.h"
 
+#include "../help/system_calls.h"
+
 static void test_reserve_commit_discard_release(void **state) {
     (void)state;
     size_t page = kolk_memory_page();
@@ -44,6 +46,47 @@ static void test_discard_tells_what_was_resident(void **state) {
     kolk_memory_release(start, pages * page);
 }
 
+/* Both ends, then what is left. */
+static void test_trim(void **state) {
+    (void)state;
+    size_t page = kolk_memory_page();
+    unsigned char *start = (unsigned char *)kolk_memory_take(10 * page, 10 * page);
+    assert_non_null(start);
+    memset(start, 0xaa, 10 * page);
+    long before = address_space();
+    assert_true(kolk_memory_trim(start, 2 * page));
+    assert_true(kolk_memory_trim(start + 7 * page, 3 * page));
+    assert_true(before == 0 || address_space() == before - 5);
+    assert_true(all_bytes_are(start + 2 * page, 5 * page, 0xaa));
+    kolk_memory_release(start + 2 * page, 5 * page);
+    assert_true(before == 0 || address_space() == before - 10);
+}
+
+/* Something behind it is in the way, so that it has to move. */
+static void test_resize(void **state) {
+    (void)state;
+    size_t page = kolk_memory_page();
+    unsigned char *start = (unsigned char *)kolk_memory_take(20 * page, 20 * page);
+    assert_non_null(start);
+    memset(start, 0xaa, 20 * page);
+    long before = address_space();
+    unsigned char *moved = (unsigned char *)kolk_memory_resize(start, 10 * page, 1000 * page);
+    assert_non_null(moved);
+    assert_ptr_not_equal(moved, start);
+    assert_true(before == 0 || address_space() == before + 990);
+    assert_true(all_bytes_are(moved, 10 * page, 0xaa));
+    assert_true(all_bytes_are(moved + 10 * page, 990 * page, 0));
+    assert_true(all_bytes_are(start + 10 * page, 10 * page, 0xaa));
+    assert_null(kolk_memory_resize(moved, 1000 * page, SIZE_MAX / page * page - 1000 * page));
+    memset(moved, 0xbb, 1000 * page);
+    moved = (unsigned char *)kolk_memory_resize(moved, 1000 * page, 3 * page);
+    assert_non_null(moved);
+    assert_true(all_bytes_are(moved, 3 * page, 0xbb));
+    kolk_memory_release(moved, 3 * page);
+    kolk_memory_release(start + 10 * page, 10 * page);
+    assert_true(before == 0 || address_space() == before - 20);
+}
+
 static void test_more_than_there_is(void **state) {
     (void)state;
     assert_null(kolk_memory_reserve(SIZE_MAX - 1000000));
@@ -53,6 +96,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_reserve_commit_discard_release),
         cmocka_unit_test(test_discard_tells_what_was_resident),
+        cmocka_unit_test(test_trim),
+        cmocka_unit_test(test_resize),
         cmocka_unit_test(test_more_than_there_is),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -82,6 +82,8 @@ static void test_queries(void **state) {
     assert_int_equal(stats.created, 1);
     kolk_resource_pool_deinit(&db.pool);
     assert_int_equal(kolk_pq_init(&db, NULL), KOLK_NO_DESCRIPTOR);
+    assert_int_equal(kolk_pq_init(&db, &(kolk_pq_desc){.ask_after_ms = -2}), KOLK_BAD_TIME);
+    assert_null(db.pool.inside);
 }
 
 /* ---- Why there is no connection ------------------------------------------------------------------------------------

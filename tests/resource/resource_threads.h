@@ -121,6 +121,31 @@ static inline bool reset_thing(void *context, void *resource) {
     return clean;
 }
 
+/* ---- Creates that are held --------------------------------------------------------------------------------------- */
+
+static uint32_t is_in_create, may_go_on;
+
+static inline bool create_until_told(factory *from, kolk_deadline deadline) {
+    (void)from, (void)deadline;
+    kolk_store(&is_in_create, 1, KOLK_RELEASE);
+    EVENTUALLY(kolk_load(&may_go_on, KOLK_ACQUIRE));
+    return true;
+}
+
+/* From now on its creates don't return before end_holding. */
+static inline void hold_creates(factory *from) {
+    is_in_create = may_go_on = 0;
+    from->creates = create_until_told;
+}
+
+static inline void await_create(void) {
+    EVENTUALLY(kolk_load(&is_in_create, KOLK_ACQUIRE));
+}
+
+static inline void end_holding(void) {
+    kolk_store(&may_go_on, 1, KOLK_RELEASE);
+}
+
 /* ---- Pools ------------------------------------------------------------------------------------------------------- */
 
 /* A pool of things, by these settings. */

@@ -3,44 +3,7 @@
  * scripted clock where time matters, with threads where order does. */
 #include "../help/threads.h"
 
-#include "resource_clock.h"
-
-#define MS INT64_C(1000000)
-
-static kolk_resource_pool pool;
-static factory f;
-
-static void make(kolk_resource_pool_desc desc) {
-    memset(&f, 0, sizeof f);
-    clock_ns = 1000 * MS;
-    meanwhile = NULL;
-    desc.no_housekeeper = true;
-    make_resources(&pool, &f, desc);
-}
-
-static void end(void) {
-    assert_true(kolk_resource_pool_is_valid(&pool));
-    kolk_resource_pool_deinit(&pool);
-    assert_int_equal(f.there, 0);
-}
-
-static kolk_borrow check_out(void) {
-    kolk_borrow borrow;
-    assert_int_equal(take_thing(&pool, NULL, KOLK_NOW, &borrow), KOLK_OK);
-    return borrow;
-}
-
-static uint32_t number_of(const kolk_borrow *borrow) {
-    return ((const thing *)borrow->resource)->number;
-}
-
-static void check_in(kolk_borrow *borrow) {
-    give_thing(&pool, borrow);
-}
-
-static void tick(void) {
-    kolk_resource_tick(&pool, KOLK_FOREVER);
-}
+#include "resource_steps.h"
 
 /* ---- Threads ----------------------------------------------------------------------------------------------------- */
 
@@ -70,7 +33,7 @@ static void *check_out_only(void *argument) {
 }
 
 static void until_waiting(uint32_t n) {
-    while (stats_of(&pool).waiting != n) nap();
+    while (stats().waiting != n) nap();
 }
 
 static void until_creating(uint32_t n) {
@@ -91,39 +54,39 @@ static void join(borrower *one) {
 /* pool-create, pool-create-max-size: a pool begins empty, and never has more than max. */
 static void test_pool_create(void **state) {
     (void)state;
-    make((kolk_resource_pool_desc){.max = 3});
+    begin((kolk_resource_pool_desc){.max = 3});
     assert_int_equal(NUMBER(f.calls[CREATE]), 0);
     kolk_borrow borrows[3], none;
-    for (int i = 0; i < 3; i++) borrows[i] = check_out();
+    for (int i = 0; i < 3; i++) borrows[i] = borrowed(NULL);
     assert_int_equal(take_thing(&pool, NULL, KOLK_NOW, &none), KOLK_FULL);
     assert_int_equal(f.there, 3);
-    for (int i = 0; i < 3; i++) check_in(&borrows[i]);
+    for (int i = 0; i < 3; i++) return_it(&borrows[i]);
     end();
 }
 
 /* pool-create-min-size: the background makes as many as that, and again when some have gone. */
 static void test_minimum_size(void **state) {
     (void)state;
-    make((kolk_resource_pool_desc){.max = 5, .min_idle = 3});
+    begin((kolk_resource_pool_desc){.max = 5, .min_idle = 3});
     tick();
-    assert_int_equal(stats_of(&pool).idle, 3);
-    kolk_borrow one = check_out();
-    discard_thing(&pool, &one);
-    assert_int_equal(stats_of(&pool).idle, 2);
+    assert_int_equal(stats().idle, 3);
+    kolk_borrow one = borrowed(NULL);
+    discard_it(&one);
+    assert_int_equal(stats().idle, 2);
     tick();
-    assert_int_equal(stats_of(&pool).idle, 3);
+    assert_int_equal(stats().idle, 3);
     assert_int_equal(f.made, 4);
     kolk_resource_pool_evict(&pool);
-    assert_int_equal(stats_of(&pool).idle, 0);
+    assert_int_equal(stats().idle, 0);
     tick();
-    assert_int_equal(stats_of(&pool).idle, 3);
+    assert_int_equal(stats().idle, 3);
     end();
 }
 
 /* pool-create-min-size-error: what cannot be made is tried again, after a pause. */
 static void test_minimum_size_error(void **state) {
     (void)state;
-    make((kolk_resource_pool_desc){.max = 5, .min_idle = 1});
+    begin((kolk_resource_pool_desc){.max = 5, .min_idle = 1});
     script_failures(&f, CREATE, 3);
     for (int i = 1; i <= 3; i++) {
         tick();
@@ -133,84 +96,84 @@ static void test_minimum_size_error(void **state) {
         clock_ns += 5000 * MS;
     }
     tick();
-    assert_int_equal(stats_of(&pool).idle, 1);
-    assert_int_equal(stats_of(&pool).create_failures, 3);
+    assert_int_equal(stats().idle, 1);
+    assert_int_equal(stats().create_failures, 3);
     end();
 }
 
 /* pool-checkout-connection, pool-checkin: the same one again. */
 static void test_checkout_and_checkin(void **state) {
     (void)state;
-    make((kolk_resource_pool_desc){.max = 2});
-    kolk_borrow one = check_out();
-    assert_int_equal(stats_of(&pool).in_use, 1);
-    check_in(&one);
-    assert_int_equal(stats_of(&pool).idle, 1);
-    one = check_out();
+    begin((kolk_resource_pool_desc){.max = 2});
+    kolk_borrow one = borrowed(NULL);
+    assert_int_equal(stats().in_use, 1);
+    return_it(&one);
+    assert_int_equal(stats().idle, 1);
+    one = borrowed(NULL);
     assert_int_equal(number_of(&one), 1);
-    check_in(&one);
+    return_it(&one);
     end();
 }
 
 /* pool-checkout-multiple: each gets its own. */
 static void test_checkout_multiple(void **state) {
     (void)state;
-    make((kolk_resource_pool_desc){.max = 3});
+    begin((kolk_resource_pool_desc){.max = 3});
     kolk_borrow borrows[3];
     bool seen[4] = {false};
     for (int i = 0; i < 3; i++) {
-        borrows[i] = check_out();
+        borrows[i] = borrowed(NULL);
         assert_false(seen[number_of(&borrows[i])]);
         seen[number_of(&borrows[i])] = true;
     }
-    for (int i = 0; i < 3; i++) check_in(&borrows[i]);
+    for (int i = 0; i < 3; i++) return_it(&borrows[i]);
     end();
 }
 
 /* pool-checkout-no-idle: one that has been idle for too long is not lent after the background has seen it. */
 static void test_no_idle(void **state) {
     (void)state;
-    make((kolk_resource_pool_desc){.max = 1, .idle_timeout_ms = 10});
-    kolk_borrow one = check_out();
-    check_in(&one);
+    begin((kolk_resource_pool_desc){.max = 1, .idle_timeout_ms = 10});
+    kolk_borrow one = borrowed(NULL);
+    return_it(&one);
     clock_ns += 10 * MS;
     tick();
-    assert_int_equal(stats_of(&pool).unused, 1);
-    one = check_out();
+    assert_int_equal(stats().unused, 1);
+    one = borrowed(NULL);
     assert_int_equal(number_of(&one), 2);
-    check_in(&one);
+    return_it(&one);
     end();
 }
 
 /* pool-checkout-no-stale: one from before a clear is never lent. */
 static void test_no_stale(void **state) {
     (void)state;
-    make((kolk_resource_pool_desc){.max = 1});
-    kolk_borrow one = check_out();
-    check_in(&one);
+    begin((kolk_resource_pool_desc){.max = 1});
+    kolk_borrow one = borrowed(NULL);
+    return_it(&one);
     kolk_resource_pool_evict(&pool);
     assert_int_equal(f.calls[DESTROY], 1);
-    one = check_out();
+    one = borrowed(NULL);
     assert_int_equal(number_of(&one), 2);
-    check_in(&one);
+    return_it(&one);
     end();
 }
 
 /* pool-checkin-destroy-stale: one that comes back after a clear ends, and a newer one stays. */
 static void test_checkin_stale(void **state) {
     (void)state;
-    make((kolk_resource_pool_desc){.max = 2, .reset = reset_thing});
-    kolk_borrow before = check_out();
+    begin((kolk_resource_pool_desc){.max = 2, .reset = reset_thing});
+    kolk_borrow before = borrowed(NULL);
     kolk_resource_pool_evict(&pool);
-    kolk_borrow after = check_out();
-    check_in(&before);
-    check_in(&after);
-    assert_int_equal(stats_of(&pool).evicted, 1);
-    assert_int_equal(stats_of(&pool).idle, 1);
+    kolk_borrow after = borrowed(NULL);
+    return_it(&before);
+    return_it(&after);
+    assert_int_equal(stats().evicted, 1);
+    assert_int_equal(stats().idle, 1);
     assert_int_equal(f.calls[RESET], 1); /* not of what ends */
-    after = check_out();
+    after = borrowed(NULL);
     assert_int_equal(number_of(&after), 2);
-    check_in(&after);
+    return_it(&after);
     end();
 }
 
@@ -218,12 +181,12 @@ static void test_checkin_stale(void **state) {
 static void test_checkin_closed(void **state) {
     (void)state;
     static notes told;
-    make((kolk_resource_pool_desc){.max = 1, .reset = reset_thing});
-    kolk_borrow one = check_out();
+    begin((kolk_resource_pool_desc){.max = 1, .reset = reset_thing});
+    kolk_borrow one = borrowed(NULL);
     begin_notes(&told);
     assert_int_equal(kolk_resource_pool_close(&pool, KOLK_NOW), KOLK_TIMEOUT);
     assert_int_equal(told.last.rule, KOLK_LEAK);
-    check_in(&one);
+    return_it(&one);
     assert_int_equal(f.calls[DESTROY], 1);
     assert_int_equal(f.calls[RESET], 0);
     assert_int_equal(kolk_resource_pool_close(&pool, KOLK_NOW), KOLK_OK);
@@ -235,16 +198,16 @@ static void test_checkin_closed(void **state) {
 /* wait-queue-timeout: after its deadline and not before; who waits behind it is not in its way. */
 static void test_timeout(void **state) {
     (void)state;
-    make((kolk_resource_pool_desc){.max = 1});
-    kolk_borrow one = check_out(), none;
+    begin((kolk_resource_pool_desc){.max = 1});
+    kolk_borrow one = borrowed(NULL), none;
     int64_t deadline = clock_ns + 50 * MS;
     assert_int_equal(take_thing(&pool, NULL, (kolk_deadline){deadline}, &none), KOLK_TIMEOUT);
     assert_int_equal(clock_ns, deadline);
-    assert_int_equal(stats_of(&pool).timeouts, 1);
-    assert_int_equal(stats_of(&pool).waiting, 0);
-    check_in(&one);
-    one = check_out();
-    check_in(&one);
+    assert_int_equal(stats().timeouts, 1);
+    assert_int_equal(stats().waiting, 0);
+    return_it(&one);
+    one = borrowed(NULL);
+    return_it(&one);
     end();
 }
 
@@ -253,15 +216,15 @@ static void test_fairness(void **state) {
     (void)state;
     enum { LINE = 8 };
     borrower line[LINE] = {{0}};
-    make((kolk_resource_pool_desc){.max = 1});
+    begin((kolk_resource_pool_desc){.max = 1});
     has_threads = true;
-    kolk_borrow one = check_out();
+    kolk_borrow one = borrowed(NULL);
     turns = 0;
     for (uint32_t i = 0; i < LINE; i++) {
         start(&line[i], check_out_and_in);
         until_waiting(i + 1);
     }
-    check_in(&one);
+    return_it(&one);
     for (uint32_t i = 0; i < LINE; i++) {
         join(&line[i]);
         assert_int_equal(line[i].status, KOLK_OK);
@@ -276,18 +239,18 @@ static void test_maximum_connecting(void **state) {
     (void)state;
     enum { LINE = 5 };
     borrower line[LINE] = {{0}};
-    make((kolk_resource_pool_desc){.max = 10});
+    begin((kolk_resource_pool_desc){.max = 10});
     has_threads = true;
     f.hangs[CREATE] = 1;
     for (uint32_t i = 0; i < LINE; i++) start(&line[i], check_out_only);
     until_creating(2);
     until_waiting(LINE - 2);
-    assert_int_equal(stats_of(&pool).creating, 2);
+    assert_int_equal(stats().creating, 2);
     __atomic_store_n(&f.hangs[CREATE], 0, __ATOMIC_SEQ_CST);
     for (uint32_t i = 0; i < LINE; i++) join(&line[i]);
     assert_int_equal(f.most_making, 2);
     assert_int_equal(f.made, LINE);
-    for (uint32_t i = 0; i < LINE; i++) check_in(&line[i].borrow);
+    for (uint32_t i = 0; i < LINE; i++) return_it(&line[i].borrow);
     end();
 }
 
@@ -295,24 +258,24 @@ static void test_maximum_connecting(void **state) {
 static void test_returned_while_connecting(void **state) {
     (void)state;
     borrower makes[2] = {{0}}, waits = {0};
-    make((kolk_resource_pool_desc){.max = 10});
+    begin((kolk_resource_pool_desc){.max = 10});
     has_threads = true;
-    kolk_borrow one = check_out();
+    kolk_borrow one = borrowed(NULL);
     f.hangs[CREATE] = 1;
     for (int i = 0; i < 2; i++) start(&makes[i], check_out_only);
     until_creating(2);
     start(&waits, check_out_only);
     until_waiting(1);
-    check_in(&one);
+    return_it(&one);
     join(&waits);
     assert_int_equal(number_of(&waits.borrow), 1);
     assert_int_equal(NUMBER(f.making), 2);
     __atomic_store_n(&f.hangs[CREATE], 0, __ATOMIC_SEQ_CST);
     for (int i = 0; i < 2; i++) {
         join(&makes[i]);
-        check_in(&makes[i].borrow);
+        return_it(&makes[i].borrow);
     }
-    check_in(&waits.borrow);
+    return_it(&waits.borrow);
     end();
 }
 
@@ -321,7 +284,7 @@ static void test_connecting_timeout(void **state) {
     (void)state;
     borrower makes = {0};
     kolk_borrow none;
-    make((kolk_resource_pool_desc){.max = 10, .max_creating = 1});
+    begin((kolk_resource_pool_desc){.max = 10, .max_creating = 1});
     has_threads = true;
     f.hangs[CREATE] = 1;
     start(&makes, check_out_only);
@@ -330,7 +293,7 @@ static void test_connecting_timeout(void **state) {
     assert_int_equal(NUMBER(f.calls[CREATE]), 1);
     __atomic_store_n(&f.hangs[CREATE], 0, __ATOMIC_SEQ_CST);
     join(&makes);
-    check_in(&makes.borrow);
+    return_it(&makes.borrow);
     end();
 }
 
@@ -339,7 +302,7 @@ static void test_connecting_timeout(void **state) {
 static void test_served_after_a_failed_create(void **state) {
     (void)state;
     borrower fails = {0}, waits = {0};
-    make((kolk_resource_pool_desc){.max = 1});
+    begin((kolk_resource_pool_desc){.max = 1});
     has_threads = true;
     script_failures(&f, CREATE, 1);
     f.hangs[CREATE] = 1;
@@ -354,7 +317,7 @@ static void test_served_after_a_failed_create(void **state) {
     assert_string_equal(fails.borrow.error.text, "create 1 fails");
     assert_int_equal(fails.borrow.error.code, 7);
     assert_int_equal(waits.status, KOLK_OK);
-    check_in(&waits.borrow);
+    return_it(&waits.borrow);
     end();
 }
 
@@ -362,9 +325,9 @@ static void test_served_after_a_failed_create(void **state) {
 static void test_nobody_is_in_the_way(void **state) {
     (void)state;
     borrower makes = {.key = "a"}, first = {.key = "b"}, second = {.key = NULL};
-    make((kolk_resource_pool_desc){.max = 3, .max_creating = 1});
+    begin((kolk_resource_pool_desc){.max = 3, .max_creating = 1});
     has_threads = true;
-    kolk_borrow one = check_out();
+    kolk_borrow one = borrowed(NULL);
     f.hangs[CREATE] = 1;
     start(&makes, check_out_only);
     until_creating(1);
@@ -372,16 +335,16 @@ static void test_nobody_is_in_the_way(void **state) {
     until_waiting(1);
     start(&second, check_out_only);
     until_waiting(2);
-    check_in(&one);
+    return_it(&one);
     join(&second);
     assert_int_equal(number_of(&second.borrow), 1);
-    assert_int_equal(stats_of(&pool).waiting, 1);
+    assert_int_equal(stats().waiting, 1);
     __atomic_store_n(&f.hangs[CREATE], 0, __ATOMIC_SEQ_CST);
     join(&makes);
     join(&first);
-    check_in(&makes.borrow);
-    check_in(&first.borrow);
-    check_in(&second.borrow);
+    return_it(&makes.borrow);
+    return_it(&first.borrow);
+    return_it(&second.borrow);
     end();
 }
 
@@ -389,10 +352,10 @@ static void test_nobody_is_in_the_way(void **state) {
 static void test_dead_one_does_not_cost_the_turn(void **state) {
     (void)state;
     borrower makes = {.key = "a"}, unlucky = {.key = NULL}, later = {.key = NULL};
-    make((kolk_resource_pool_desc){.max = 3, .max_creating = 1, .validate = validate_thing, .validate_after_ms = -1});
+    begin((kolk_resource_pool_desc){.max = 3, .max_creating = 1, .validate = validate_thing, .validate_after_ms = -1});
     has_threads = true;
-    kolk_borrow one = check_out();
-    check_in(&one);
+    kolk_borrow one = borrowed(NULL);
+    return_it(&one);
     script_failures(&f, VALIDATE, 1);
     f.hangs[VALIDATE] = f.hangs[CREATE] = 1;
     start(&unlucky, check_out_only);
@@ -410,9 +373,9 @@ static void test_dead_one_does_not_cost_the_turn(void **state) {
     assert_int_equal(number_of(&makes.borrow), 2);
     assert_int_equal(number_of(&unlucky.borrow), 3);
     assert_int_equal(number_of(&later.borrow), 4);
-    check_in(&makes.borrow);
-    check_in(&unlucky.borrow);
-    check_in(&later.borrow);
+    return_it(&makes.borrow);
+    return_it(&unlucky.borrow);
+    return_it(&later.borrow);
     end();
 }
 
@@ -423,7 +386,7 @@ static void test_dead_one_does_not_cost_the_turn(void **state) {
 static void test_clear_while_connecting(void **state) {
     (void)state;
     borrower makes = {0};
-    make((kolk_resource_pool_desc){.max = 1});
+    begin((kolk_resource_pool_desc){.max = 1});
     has_threads = true;
     f.hangs[CREATE] = 1;
     start(&makes, check_out_only);
@@ -433,15 +396,15 @@ static void test_clear_while_connecting(void **state) {
     join(&makes);
     assert_int_equal(makes.status, KOLK_OK);
     assert_int_equal(number_of(&makes.borrow), 2);
-    assert_int_equal(stats_of(&pool).evicted, 1);
-    check_in(&makes.borrow);
+    assert_int_equal(stats().evicted, 1);
+    return_it(&makes.borrow);
     end();
 }
 
 /* pool-clear-min-size: the background fills up again. pool-clear-ready, -paused: twice does no harm. */
 static void test_clear(void **state) {
     (void)state;
-    make((kolk_resource_pool_desc){.max = 4, .min_idle = 2});
+    begin((kolk_resource_pool_desc){.max = 4, .min_idle = 2});
     tick();
     kolk_resource_pool_pause(&pool);
     kolk_resource_pool_evict(&pool);
@@ -451,8 +414,8 @@ static void test_clear(void **state) {
     kolk_resource_pool_resume(&pool);
     tick();
     assert_int_equal(f.made, 4);
-    assert_int_equal(stats_of(&pool).idle, 2);
-    assert_int_equal(stats_of(&pool).evicted, 2);
+    assert_int_equal(stats().idle, 2);
+    assert_int_equal(stats().evicted, 2);
     end();
 }
 
@@ -460,18 +423,18 @@ static void test_clear(void **state) {
 static void test_clear_keeps_the_line(void **state) {
     (void)state;
     borrower waits = {0};
-    make((kolk_resource_pool_desc){.max = 1});
+    begin((kolk_resource_pool_desc){.max = 1});
     has_threads = true;
-    kolk_borrow one = check_out();
+    kolk_borrow one = borrowed(NULL);
     start(&waits, check_out_only);
     until_waiting(1);
     kolk_resource_pool_evict(&pool);
-    assert_int_equal(stats_of(&pool).waiting, 1);
-    check_in(&one);
+    assert_int_equal(stats().waiting, 1);
+    return_it(&one);
     join(&waits);
     assert_int_equal(waits.status, KOLK_OK);
     assert_int_equal(number_of(&waits.borrow), 2);
-    check_in(&waits.borrow);
+    return_it(&waits.borrow);
     end();
 }
 
@@ -479,7 +442,7 @@ static void test_clear_keeps_the_line(void **state) {
 static void test_ready(void **state) {
     (void)state;
     borrower line[3] = {{0}};
-    make((kolk_resource_pool_desc){.max = 1});
+    begin((kolk_resource_pool_desc){.max = 1});
     has_threads = true;
     kolk_resource_pool_pause(&pool);
     kolk_borrow none;
@@ -504,9 +467,9 @@ static void test_close(void **state) {
     (void)state;
     static notes told;
     borrower waits[2] = {{0}};
-    make((kolk_resource_pool_desc){.max = 2});
+    begin((kolk_resource_pool_desc){.max = 2});
     has_threads = true;
-    kolk_borrow one = check_out(), two = check_out(), none;
+    kolk_borrow one = borrowed(NULL), two = borrowed(NULL), none;
     for (uint32_t i = 0; i < 2; i++) {
         waits[i].key = i ? "k" : NULL;
         start(&waits[i], check_out_only);
@@ -520,11 +483,11 @@ static void test_close(void **state) {
         assert_int_equal(waits[i].status, KOLK_CLOSED);
     }
     assert_int_equal(take_thing(&pool, NULL, KOLK_FOREVER, &none), KOLK_CLOSED);
-    check_in(&one);
-    discard_thing(&pool, &two);
+    return_it(&one);
+    discard_it(&two);
     assert_int_equal(kolk_resource_pool_close(&pool, KOLK_FOREVER), KOLK_OK);
-    assert_int_equal(stats_of(&pool).closed, 1);
-    assert_int_equal(stats_of(&pool).failed, 3);
+    assert_int_equal(stats().closed, 1);
+    assert_int_equal(stats().failed, 3);
     end();
 }
 
@@ -539,14 +502,14 @@ static void *deinit_it(void *unused) {
 /* pool-close, while the background makes one: it is awaited, and destroyed. */
 static void test_close_while_the_background_works(void **state) {
     (void)state;
-    static factory of_other;
-    kolk_resource_pool other; /* so that the background's thread goes on */
+    static factory of_second;
+    kolk_resource_pool second; /* so that the background's thread goes on */
     pthread_t thread;
     memset(&f, 0, sizeof f);
     has_threads = true;
     f.hangs[CREATE] = 1;
     ended = 0;
-    make_resources(&other, &of_other, (kolk_resource_pool_desc){.name = "other"});
+    make_resources(&second, &of_second, (kolk_resource_pool_desc){.name = "second"});
     make_resources(&pool, &f, (kolk_resource_pool_desc){.min_idle = 1});
     until_creating(1);
     REQUIRE(pthread_create(&thread, NULL, deinit_it, NULL) == 0);
@@ -555,7 +518,7 @@ static void test_close_while_the_background_works(void **state) {
     __atomic_store_n(&f.hangs[CREATE], 0, __ATOMIC_SEQ_CST);
     REQUIRE(pthread_join(thread, NULL) == 0);
     assert_int_equal(f.there, 0);
-    kolk_resource_pool_deinit(&other);
+    kolk_resource_pool_deinit(&second);
 }
 
 /* ---- No permit is lost ------------------------------------------------------------------------------------------- */
@@ -567,8 +530,8 @@ static uint64_t handed_over; /* how often, at the moment of the deadline */
 static bool gives_back_too_late(kolk_deadline deadline) {
     uint32_t choice = random_below(&dice, 4);
     meanwhile = NULL;
-    if (choice == 0 && held.resource) check_in(&held);
-    if (choice == 1 && held.resource) discard_thing(&pool, &held);
+    if (choice == 0 && held.resource) return_it(&held);
+    if (choice == 1 && held.resource) discard_it(&held);
     meanwhile = gives_back_too_late;
     handed_over += choice < 2;
     clock_ns = deadline.ns;
@@ -581,8 +544,8 @@ static void test_timeouts_lose_nothing(void **state) {
     uint64_t enough = number_from_environment("KOLK_TEST_OPS", does_a_part() ? 100000 : 1000000), timeouts = 0;
     dice = number_from_environment("KOLK_TEST_SEED", (uint64_t)time(NULL));
     print_message("KOLK_TEST_SEED=%" PRIu64 "\n", dice);
-    make((kolk_resource_pool_desc){.max = 1, .max_lifetime_ms = -1, .validate = validate_thing});
-    held = check_out();
+    begin((kolk_resource_pool_desc){.max = 1, .max_lifetime_ms = -1, .validate = validate_thing});
+    held = borrowed(NULL);
     meanwhile = gives_back_too_late;
     for (uint64_t i = 0; timeouts < enough; i++) {
         kolk_borrow mine;
@@ -592,14 +555,13 @@ static void test_timeouts_lose_nothing(void **state) {
         timeouts += status == KOLK_TIMEOUT;
         if (status == KOLK_OK) held = mine;
         if (i % 1024 == 0) assert_true(kolk_resource_pool_is_valid(&pool));
-        if (!held.resource) held = check_out(); /* there is one, whatever has happened */
+        if (!held.resource) held = borrowed(NULL); /* there is one, whatever has happened */
         assert_int_equal(f.there, 1);
     }
-    kolk_resource_stats stats = stats_of(&pool);
-    assert_int_equal(stats.timeouts, timeouts);
+    assert_int_equal(stats().timeouts, timeouts);
     assert_true(handed_over > enough / 4);
     meanwhile = NULL;
-    check_in(&held);
+    return_it(&held);
     end();
 }
 

@@ -292,15 +292,6 @@ static void test_resize(void **state) {
     end_things(&things);
 }
 
-static uint32_t is_in_create, may_go_on;
-
-static bool create_until_told(factory *from, kolk_deadline deadline) {
-    (void)from, (void)deadline;
-    kolk_store(&is_in_create, 1, KOLK_RELEASE);
-    EVENTUALLY(kolk_load(&may_go_on, KOLK_ACQUIRE));
-    return true;
-}
-
 static void *borrow_other(void *one) {
     *(kolk_borrow *)one = borrow_thing(&things, "other", KOLK_FOREVER);
     return NULL;
@@ -312,13 +303,12 @@ static void test_another_creates(void **state) {
     pthread_t thread;
     kolk_borrow one, others;
     watch((kolk_resource_pool_desc){.max = 2, .max_creating = 1});
-    is_in_create = may_go_on = 0;
-    things.creates = create_until_told;
+    hold_creates(&things);
     assert_int_equal(pthread_create(&thread, NULL, borrow_other, &others), 0);
-    EVENTUALLY(kolk_load(&is_in_create, KOLK_ACQUIRE));
+    await_create();
     assert_full(NULL);
     look_in_vain();
-    kolk_store(&may_go_on, 1, KOLK_RELEASE);
+    end_holding();
     assert_int_equal(pthread_join(thread, NULL), 0);
     await_readable();
     one = tried(NULL);

@@ -227,7 +227,7 @@ static void *borrow_and_leak(void *out) {
 static void test_it_reports_leaks_once(void **state) {
     (void)state;
     kolk_borrow one;
-    const char *by = "a resource that was borrowed by reader 3 in thread leaky in ";
+    const char *by = "a resource that was borrowed by reader 3 in thread leaky (";
     memset(&taken, 0, sizeof taken);
     told = 0;
     kolk_set_failure_handler(take_note_there, &taken);
@@ -242,7 +242,8 @@ static void test_it_reports_leaks_once(void **state) {
     kolk_resource_give_back(&things.pool, &one);
     assert_int_equal(taken.count, 2);
     assert_int_equal(taken.last.rule, KOLK_LEAK);
-    assert_non_null(strstr(taken.sentence, "the resource that was borrowed by reader 3"));
+    assert_non_null(strstr(taken.sentence, "the resource that was borrowed by reader 3 in thread leaky ("));
+    if (!emulator()) assert_non_null(strstr(taken.sentence, ", ended) in ")); /* whose threads end after the join */
     assert_non_null(strstr(taken.sentence, " is given back now, after "));
     one = borrow_thing(&things, NULL, KOLK_NOW); /* the next borrow is another one */
     EVENTUALLY(count_of(&told) == 3);
@@ -252,16 +253,58 @@ static void test_it_reports_leaks_once(void **state) {
     end_things(&things);
 }
 
+static void *only_borrow(void *out) {
+    prctl(PR_SET_NAME, "nameless");
+    *(kolk_borrow *)out = borrow_thing(&things, NULL, KOLK_NOW);
+    return NULL;
+}
+
+/* Of an ended thread the number is known always, the name only where leaks are looked for. */
+static void test_the_name_of_an_ended_thread(void **state) {
+    (void)state;
+    skip_if_emulated(); /* whose threads have other numbers and names */
+    kolk_borrow one;
+    for (int keeps = 0; keeps < 2; keeps++) {
+        memset(&taken, 0, sizeof taken);
+        kolk_set_failure_handler(take_note, &taken);
+        make_things(&things, (kolk_resource_pool_desc){.max = 1, .debug = keeps ? "sites" : NULL});
+        run_thread(only_borrow, &one);
+        assert_int_equal(kolk_resource_pool_close(&things.pool, KOLK_NOW), KOLK_TIMEOUT);
+        assert_int_equal(taken.count, 1);
+        assert_true((strstr(taken.sentence, " in thread nameless (") != NULL) == keeps);
+        assert_non_null(strstr(taken.sentence, keeps ? ", ended) in " : " (ended) in "));
+        kolk_resource_give_back(&things.pool, &one);
+        end_things(&things);
+    }
+}
+
+static void *only_give_back(void *borrow) {
+    kolk_resource_give_back(&things.pool, (kolk_borrow *)borrow);
+    return NULL;
+}
+
+/* The name that was kept is that of the borrower, and another thread has given back. */
+static void test_the_name_of_a_thread_that_gave_back(void **state) {
+    (void)state;
+    skip_if_emulated(); /* whose threads have other numbers and names */
+    kolk_borrow one, copy;
+    memset(&taken, 0, sizeof taken);
+    kolk_set_failure_handler(take_note, &taken);
+    make_things(&things, (kolk_resource_pool_desc){.max = 1, .debug = "sites"});
+    run_thread(only_borrow, &one);
+    copy = one;
+    run_thread(only_give_back, &copy);
+    kolk_resource_give_back(&things.pool, &one);
+    assert_int_equal(taken.count, 1);
+    assert_non_null(strstr(taken.sentence, " and given back in thread "));
+    assert_non_null(strstr(taken.sentence, " (ended), by "));
+    assert_null(strstr(taken.sentence, "nameless"));
+    end_things(&things);
+}
+
 /* ---- Ends -------------------------------------------------------------------------------------------------------- */
 
-static uint32_t is_in_create, may_go_on, has_ended;
-
-static bool create_until_told(factory *from, kolk_deadline deadline) {
-    (void)from, (void)deadline;
-    kolk_store(&is_in_create, 1, KOLK_RELEASE);
-    EVENTUALLY(kolk_load(&may_go_on, KOLK_ACQUIRE));
-    return true;
-}
+static uint32_t has_ended;
 
 static void *deinit_things(void *unused) {
     kolk_resource_pool_deinit(&things.pool);
@@ -276,15 +319,15 @@ static void test_a_pool_ends_while_it_is_in_its_create(void **state) {
         pthread_t thread;
         factory others = {0};
         memset(&things, 0, sizeof things);
-        is_in_create = may_go_on = has_ended = 0;
-        things.creates = create_until_told;
+        has_ended = 0;
+        hold_creates(&things);
         make_things(&things, (kolk_resource_pool_desc){.max = 3, .min_idle = 2});
-        EVENTUALLY(kolk_load(&is_in_create, KOLK_ACQUIRE));
+        await_create();
         if (with_another) make_things(&others, (kolk_resource_pool_desc){.max = 3, .min_idle = 1});
         assert_int_equal(pthread_create(&thread, NULL, deinit_things, NULL), 0);
         for (int i = 0; i < 20; i++) nap();
         assert_int_equal(kolk_load(&has_ended, KOLK_ACQUIRE), 0);
-        kolk_store(&may_go_on, 1, KOLK_RELEASE);
+        end_holding();
         assert_int_equal(pthread_join(thread, NULL), 0);
         assert_true(things.created > 0);
         assert_int_equal(things.created, things.destroyed);
@@ -306,11 +349,11 @@ static void test_two_housekeepers_at_work(void **state) {
     pthread_t going, last;
     factory others = {0}, next = {0};
     memset(&things, 0, sizeof things);
-    is_in_create = may_go_on = has_ended = 0;
-    things.creates = create_until_told;
+    has_ended = 0;
+    hold_creates(&things);
     make_things(&others, (kolk_resource_pool_desc){.max = 3});
     make_things(&things, (kolk_resource_pool_desc){.max = 3, .min_idle = 2});
-    EVENTUALLY(kolk_load(&is_in_create, KOLK_ACQUIRE));
+    await_create();
     assert_int_equal(pthread_create(&going, NULL, deinit_things, NULL), 0);
     for (int i = 0; i < 20; i++) nap();
     assert_int_equal(pthread_create(&last, NULL, end_others, &others), 0);
@@ -319,7 +362,7 @@ static void test_two_housekeepers_at_work(void **state) {
     EVENTUALLY(stats_of(&next).idle == 1);
     for (int i = 0; i < 20; i++) nap();
     assert_int_equal(kolk_load(&has_ended, KOLK_ACQUIRE), 0);
-    kolk_store(&may_go_on, 1, KOLK_RELEASE);
+    end_holding();
     assert_int_equal(pthread_join(going, NULL), 0);
     assert_int_equal(pthread_join(last, NULL), 0);
     assert_int_equal(things.created, things.destroyed);
@@ -353,20 +396,18 @@ static void test_pools_begin_and_end_at_once(void **state) {
 static void leave_it_running(void) {
     static factory idle;
     END_IF_IT_HANGS();
-    is_in_create = 0;
     make_things(&idle, (kolk_resource_pool_desc){.max = 3, .min_idle = 2, .idle_timeout_ms = 1, .keepalive_ms = 1});
     EVENTUALLY(stats_of(&idle).idle == 2);
     memset(&things, 0, sizeof things);
-    things.creates = create_until_told;
+    hold_creates(&things);
     make_things(&things, (kolk_resource_pool_desc){.min_idle = 1});
-    EVENTUALLY(kolk_load(&is_in_create, KOLK_ACQUIRE));
+    await_create();
     exit(3);
 }
 
 static void test_exit_while_it_runs(void **state) {
     (void)state;
     char text[1000];
-    is_in_create = may_go_on = 0;
     int status = run_apart(leave_it_running, text, sizeof text);
     assert_string_equal(text, "");
     assert_true(WIFEXITED(status));
@@ -394,6 +435,8 @@ int main(void) {
         TEST(test_it_ends_what_is_old),
         TEST(test_it_keeps_idle_ones_alive),
         TEST(test_it_reports_leaks_once),
+        TEST(test_the_name_of_an_ended_thread),
+        TEST(test_the_name_of_a_thread_that_gave_back),
         TEST(test_a_pool_ends_while_it_is_in_its_create),
         TEST(test_two_housekeepers_at_work),
         TEST(test_pools_begin_and_end_at_once),

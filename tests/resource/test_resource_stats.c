@@ -2,6 +2,8 @@
  * that are gone. */
 #include "../help/fakes.h"
 
+#include "diag/stats_format.h"
+
 static char written[20000];
 
 static void put(const char *text, size_t length, void *context) {
@@ -57,9 +59,9 @@ static void test_formats(void **state) {
     (void)state;
     begin_links("li\"nks");
     write_in(KOLK_STATS_TEXT);
-    assert_says("li\"nks  resource     0      2     3         3       2");
-    assert_says("resources      in use        idle     borrows      failed     created    wait p99");
-    assert_says("\nli\"nks              2           1           4           2           4  ");
+    assert_memory_equal(
+        written, "resources  max  in use  peak  idle  waiting  borrows  full  timeouts  failed  created  leaks  ", 93);
+    assert_says("\nli\"nks       3       2     3     1        0        4     1         0       1        4      0  ");
     write_in(KOLK_STATS_JSON);
     assert_says("\"resource\": {\"max\": 3, \"in_use\": 2, \"idle\": 1, \"creating\": 0, \"waiting\": 0, \"peak\": 3, "
                 "\"borrows\": 4, \"full\": 1, \"timeouts\": 0, \"failed\": 1, \"created\": 4, \"create_failures\": 1, "
@@ -72,9 +74,106 @@ static void test_formats(void **state) {
                 "db_client_connection_count{db_client_connection_pool_name=\"li\\\"nks\",state=\"used\"} 2\n"
                 "db_client_connection_count{db_client_connection_pool_name=\"li\\\"nks\",state=\"idle\"} 1\n");
     assert_says("db_client_connection_timeouts_total{db_client_connection_pool_name=\"li\\\"nks\"} 0\n");
+    assert_says("# TYPE kolk_resource_borrows counter\n# HELP kolk_resource_borrows Borrows that succeeded.\n"
+                "kolk_resource_borrows_total{pool=\"li\\\"nks\"} 4\n# TYPE kolk_resource_full counter\n");
+    assert_says("kolk_resource_create_failures_total{pool=\"li\\\"nks\"} 1\n");
+    assert_says("kolk_resource_destroyed_total{pool=\"li\\\"nks\",cause=\"discarded\"} 1\n"
+                "kolk_resource_destroyed_total{pool=\"li\\\"nks\",cause=\"invalid\"} 0\n");
     assert_says("# UNIT db_client_connection_wait_time_seconds seconds\n");
     assert_says("_create_time_seconds_bucket{db_client_connection_pool_name=\"li\\\"nks\",le=\"+Inf\"} 4\n");
     end_links();
+}
+
+/* Memory has its table, resources have theirs. */
+static void test_two_tables(void **state) {
+    (void)state;
+    static fake one;
+    add_fake(&one, "bullets");
+    begin_links("links");
+    write_in(KOLK_STATS_TEXT);
+    assert_memory_equal(written,
+                        "name     kind  size  alive  peak  capacity  failed  bytes\n"
+                        "bullets  fake    11     13    14        15      20     19\n"
+                        "resources  max  in use  ",
+                        58 * 2 + 24);
+    end_links();
+    remove_fake(&one);
+}
+
+/* Each number of kolk_resource_stats is another one here, and all are in what programs read. */
+static void test_all_numbers(void **state) {
+    (void)state;
+    enum { GAUGES = 6, COUNTERS = 15 };
+    kolk_records records = {0};
+    kolk_resource_stats numbers = {.name = "all"};
+    uint32_t *gauge = &numbers.max;
+    uint64_t *counter = &numbers.borrows;
+    for (uint32_t i = 0; i < GAUGES; i++) gauge[i] = 1000 + i;
+    for (uint32_t i = 0; i < COUNTERS; i++) counter[i] = 2000 + i;
+    kolk_stats stats = {.name = "all", .kind = "resource", .peak = 1005, .resource = &numbers};
+    kolk_records_add(&records, &stats, false);
+    for (int format = KOLK_STATS_JSON; format <= KOLK_STATS_OPENMETRICS; format++) {
+        size_t end = 0;
+        char number[16];
+        kolk_records_write(&records, (kolk_stats_format)format, put, &end);
+        for (unsigned i = 0; i < GAUGES + COUNTERS; i++) {
+            snprintf(number, sizeof number, " %u", i < GAUGES ? 1000 + i : 2000 + i - GAUGES);
+            assert_says(number);
+        }
+    }
+    kolk_records_release(&records);
+}
+
+static void write_records(const kolk_records *records, kolk_stats_format format) {
+    size_t end = 0;
+    kolk_records_write(records, format, put, &end);
+}
+
+/* Times: in words, as numbers, and as histograms; of two pools of one name, beside one of memory. */
+static void test_times(void **state) {
+    (void)state;
+    kolk_records records = {0};
+    kolk_resource_stats numbers = {.name = "db",
+                                   .wait = {.count = 7,
+                                            .sum_ns = UINT64_C(3000000001),
+                                            .max_ns = UINT64_C(1500000000000),
+                                            .p50_ns = 50,
+                                            .p90_ns = 90,
+                                            .p99_ns = 999,
+                                            .p999_ns = 9990,
+                                            .at_most = {1, 3, 6}},
+                                   .use = {.p50_ns = 9996},
+                                   .create = {.p50_ns = 99960}};
+    kolk_stats memory = {.name = "bullets", .kind = "pool"};
+    kolk_stats stats = {.name = "db", .kind = "resource", .resource = &numbers};
+    kolk_records_add(&records, &stats, false);
+    kolk_records_add(&records, &memory, false);
+    kolk_records_add(&records, &stats, false);
+    write_records(&records, KOLK_STATS_TEXT);
+    assert_says("    999 ns    1500 s  10.0 us      100 us\n");
+    write_records(&records, KOLK_STATS_JSON);
+    assert_says("\"wait\": {\"count\": 7, \"sum_ns\": 3000000001, \"max_ns\": 1500000000000, \"p50_ns\": 50, "
+                "\"p90_ns\": 90, \"p99_ns\": 999, \"p999_ns\": 9990}, \"use\"");
+    write_records(&records, KOLK_STATS_OPENMETRICS);
+    assert_says(
+        "wait_time_seconds_bucket{db_client_connection_pool_name=\"db\",le=\"0.000131071\"} 1\n"
+        "db_client_connection_wait_time_seconds_bucket{db_client_connection_pool_name=\"db\",le=\"0.000524287\"} "
+        "3\n");
+    assert_says("wait_time_seconds_sum{db_client_connection_pool_name=\"db\"} 3.000000001\n");
+    assert_says("wait_time_seconds_count{db_client_connection_pool_name=\"db\",nth=\"2\"} 7\n");
+    assert_null(strstr(written, "pool_name=\"bullets\""));
+
+    numbers.wait.p99_ns = 1000;
+    numbers.wait.max_ns = 999400;
+    numbers.use.p50_ns = 9994;
+    numbers.create.p50_ns = 999600;
+    write_records(&records, KOLK_STATS_TEXT); /* these are copies */
+    assert_says("    999 ns    1500 s  10.0 us      100 us\n");
+    kolk_records_release(&records);
+    kolk_records_add(&records, &stats, false);
+    write_records(&records, KOLK_STATS_TEXT);
+    assert_says("   1.00 us    999 us  9.99 us     1.00 ms\n");
+    kolk_records_release(&records);
 }
 
 /* Without a resource pool, nothing is said of them. */
@@ -152,14 +251,48 @@ static void test_at_exit(void **state) {
     assert_non_null(strstr(resource, "\"borrows\": 8, \"full\": 2, "));
 }
 
+/* The child has a pool of its own, and leaves its parent's in any way that it likes. */
+static void fork_and_end(const char *argument) {
+    kolk_resource_pool own;
+    static kolk_pool memory;
+    kolk_resource_pool_desc desc = {.name = "child's", .create = create, .no_housekeeper = true};
+    make_pool(&memory, &(kolk_pool_desc){.name = "memory", .object_size = 1, .capacity = 1});
+    begin_links("links");
+    pid_t child = fork();
+    if (child == 0) {
+        assert_int_equal(kolk_resource_pool_init(&own, &desc), KOLK_OK);
+        write_in(KOLK_STATS_JSON);
+        assert_says("child's");
+        assert_null(strstr(written, "links"));
+        if (argument) kolk_resource_pool_deinit(&pool);
+        exit(0);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    _exit(0);
+}
+
+static void test_a_child_leaves_out_its_parents(void **state) {
+    (void)state;
+    static const char *const ways[] = {NULL, "with deinit"};
+    for (size_t i = 0; i < LENGTH_OF(ways); i++) {
+        ending end = run_scenario("fork", "json", ways[i]);
+        assert_int_equal(end.status, 0);
+        assert_non_null(strstr(end.text, "\"name\": \"child's\""));
+        assert_non_null(strstr(end.text, "\"name\": \"memory\""));
+        if (strstr(end.text, "links")) fail_msg("%s", end.text);
+    }
+}
+
 int main(int argc, char **argv) {
-    static const scenario scenarios[] = {{"two lives", two_lives}};
+    static const scenario scenarios[] = {{"two lives", two_lives}, {"fork", fork_and_end}};
     RUN_SCENARIO(scenarios);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_formats),
-        cmocka_unit_test(test_without),
-        cmocka_unit_test(test_lives_add_up),
-        cmocka_unit_test(test_at_exit),
+        cmocka_unit_test(test_formats),     cmocka_unit_test(test_two_tables),
+        cmocka_unit_test(test_all_numbers), cmocka_unit_test(test_times),
+        cmocka_unit_test(test_without),     cmocka_unit_test(test_lives_add_up),
+        cmocka_unit_test(test_at_exit),     cmocka_unit_test(test_a_child_leaves_out_its_parents),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,10 +5,9 @@
 #ifndef TESTS_FORKS_H
 #define TESTS_FORKS_H
 
+#include "../help/stopped.h"
 #include "shared_test.h"
 
-#include <pthread.h>
-#include <semaphore.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -27,22 +26,8 @@ static const deed *current;
 static unsigned step;
 static const char *setting = ""; /* for people */
 
-static _Thread_local bool can_be_stopped;
-static unsigned steps_left; /* until it stops */
-static bool has_stopped;
-static sem_t stopped, go_on;
-
-static bool has_changed(void);
-void kolk_chaos(void);
-
-void kolk_chaos(void) {
-    if (!can_be_stopped || steps_left == 0 || !has_changed() || --steps_left) return;
-    has_stopped = true;
-    sem_post(&stopped);
-    while (sem_wait(&go_on) != 0) {}
-}
-
-/* In any thread and in children, where cmocka's asserts can't be used. */
+/* As in require.h, with what is tried now. */
+#undef REQUIRE
 #define REQUIRE(what)                                                                                                  \
     do {                                                                                                               \
         if (!(what)) {                                                                                                 \
@@ -52,34 +37,17 @@ void kolk_chaos(void) {
         }                                                                                                              \
     } while (0)
 
-static inline void *stop_within(void *unused) {
-    (void)unused;
+static inline void prepare_and_act(void) {
     REQUIRE(kolk_local_init(&others, &pool) == KOLK_OK);
     if (current->prepare) current->prepare();
     can_be_stopped = true;
     current->act();
-    can_be_stopped = false;
-    steps_left = 0;
-    sem_post(&stopped);
-    return NULL;
 }
 
 /* With the other thread stopped before its n-th step; false if it has fewer. */
 static inline bool fork_at_step(void (*fork_now)(void)) {
-    pthread_t thread;
-    has_stopped = false;
-    steps_left = step;
     held = 0;
-    assert_int_equal(pthread_create(&thread, NULL, stop_within, NULL), 0);
-    while (sem_wait(&stopped) != 0) {}
-    bool was_stopped = has_stopped;
-    if (was_stopped) {
-        fork_now();
-        sem_post(&go_on);
-        while (sem_wait(&stopped) != 0) {}
-    }
-    assert_int_equal(pthread_join(thread, NULL), 0);
-    return was_stopped;
+    return stop_at_step(step, prepare_and_act, fork_now);
 }
 
 /* The status with which a child of its own ends in _exit. */
@@ -93,11 +61,6 @@ static inline int fork_child(void (*live_on)(uint32_t), uint32_t argument) {
     if (!WIFEXITED(status))
         fail_msg("%s, %s, cache %u, step %u: the child died", setting, current->name, pool.depot.cache, step);
     return WEXITSTATUS(status);
-}
-
-static inline int make_semaphores(void **state) {
-    (void)state;
-    return sem_init(&stopped, 0, 0) + sem_init(&go_on, 0, 0);
 }
 
 #endif

@@ -81,6 +81,18 @@ static void test_growth_from_nothing(void **state) {
     end_shared(&pool);
 }
 
+/* Objects that are larger than the least growth. */
+static void test_growth_by_large_objects(void **state) {
+    (void)state;
+    kolk_shared pool;
+    kolk_local local;
+    make_shared(&pool, &(kolk_shared_desc){.object_size = 200000, .max_capacity = 5, .cache = KOLK_NO_CACHE});
+    make_local(&local, &pool);
+    for (uint32_t i = 0; i < 5; i++) assert_non_null(kolk_local_alloc(&local));
+    assert_null(kolk_local_alloc(&local));
+    end_shared(&pool);
+}
+
 /* An object costs its stride, 5 bits, and 4 bytes (1 without handles); besides there are `slack` slots and the
  * magazines. */
 static void test_bytes(void **state) {
@@ -211,8 +223,9 @@ static int plain_again(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(test_growth_in_place), TEST(test_growth_from_nothing), TEST(test_bytes),
-        TEST(test_statistics),      TEST(test_the_registry),        TEST(test_the_typed_pool),
+        TEST(test_growth_in_place), TEST(test_growth_from_nothing), TEST(test_growth_by_large_objects),
+        TEST(test_bytes),           TEST(test_statistics),          TEST(test_the_registry),
+        TEST(test_the_typed_pool),
     };
     return cmocka_run_group_tests(tests, list_a_pool, NULL);
 }

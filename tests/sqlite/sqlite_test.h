@@ -88,13 +88,13 @@ static inline void must(bool done, const char *what, const kolk_sqlite_borrow *b
 
 static inline kolk_sqlite_borrow writer(void) {
     kolk_sqlite_borrow borrow;
-    must(kolk_sqlite_write(&store, SOON, &borrow) == KOLK_OK, "write", &borrow);
+    must(kolk_sqlite_write(&store, &(kolk_borrow_desc){.deadline = SOON}, &borrow) == KOLK_OK, "write", &borrow);
     return borrow;
 }
 
 static inline kolk_sqlite_borrow reader(void) {
     kolk_sqlite_borrow borrow;
-    must(kolk_sqlite_read(&store, SOON, &borrow) == KOLK_OK, "read", &borrow);
+    must(kolk_sqlite_read(&store, &(kolk_borrow_desc){.deadline = SOON}, &borrow) == KOLK_OK, "read", &borrow);
     return borrow;
 }
 

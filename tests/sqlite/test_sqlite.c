@@ -39,9 +39,9 @@ static void test_a_writer_and_readers(void **state) {
     run(&writes, "commit");
     assert_int_equal(number(&another, "select count(*) from t"), 2);
 
-    assert_refused(kolk_sqlite_write(&store, KOLK_NOW, &more), KOLK_FULL, &more, 0,
+    assert_refused(kolk_sqlite_write(&store, &(kolk_borrow_desc){.deadline = KOLK_NOW}, &more), KOLK_FULL, &more, 0,
                    "1 of 1 in use (one by this thread itself), 0 being created, 0 waiting");
-    assert_refused(kolk_sqlite_read(&store, after(1), &more), KOLK_TIMEOUT, &more, 0,
+    assert_refused(kolk_sqlite_read(&store, &(kolk_borrow_desc){.deadline = after(1)}, &more), KOLK_TIMEOUT, &more, 0,
                    "2 of 2 in use (several by this thread itself), 0 being created, 0 waiting");
     kolk_sqlite_give_back(&writes);
     kolk_sqlite_give_back(&reads);
@@ -64,7 +64,7 @@ static void test_descriptors(void **state) {
     assert_int_equal(kolk_sqlite_begin(&store, &desc, sizeof store, KOLK_ABI + 1), KOLK_WRONG_ABI);
     assert_int_equal(kolk_sqlite_init(&store, &desc), KOLK_BAD_MIN_IDLE);
     assert_true(all_bytes_are(&store, sizeof store, 0));
-    assert_int_equal(kolk_sqlite_read(&store, SOON, &borrow), KOLK_CLOSED);
+    assert_int_equal(kolk_sqlite_read(&store, &(kolk_borrow_desc){.deadline = SOON}, &borrow), KOLK_CLOSED);
     kolk_sqlite_deinit(&store);
 
     /* The writer's pool has the same settings, but for what is too much for it. */
@@ -77,10 +77,9 @@ static void test_descriptors(void **state) {
     assert_string_equal(stats_of(&store.readers).name, "");
     kolk_sqlite_deinit(&store);
     desc.path = NULL;
-    assert_int_equal(kolk_sqlite_init(&store, &desc), KOLK_OK);
-    assert_refused(kolk_sqlite_write(&store, SOON, &borrow), KOLK_NOT_CREATED, &borrow, 0,
-                   "the descriptor has no path");
-    kolk_sqlite_deinit(&store);
+    memset(&store, 1, sizeof store);
+    assert_int_equal(kolk_sqlite_init(&store, &desc), KOLK_PATH_MISSING);
+    assert_true(all_bytes_are(&store, sizeof store, 0));
 }
 
 static void test_given_back_twice(void **state) {
@@ -112,17 +111,22 @@ static void test_the_borrower_is_named(void **state) {
     notes taken;
     kolk_sqlite_borrow borrow;
     open_store_as(&(kolk_sqlite_desc){.pool.debug = "sites"});
-    assert_int_equal(kolk_sqlite_write(&store, SOON, &borrow), KOLK_OK);
+    kolk_borrow_desc desc = {.deadline = SOON, .who = "the painter", .key = "ignored"};
+    assert_int_equal(kolk_sqlite_write(&store, NULL, &borrow), KOLK_OK);
+    kolk_sqlite_give_back(&borrow);
+    assert_int_equal(kolk_sqlite_write(&store, &desc, &borrow), KOLK_OK);
+    assert_int_equal(stats_of(&store.writer).created, 1);
     begin_notes(&taken);
     assert_int_equal(kolk_resource_pool_close(&store.writer, KOLK_NOW), KOLK_TIMEOUT);
     assert_int_equal(taken.count, 1);
     assert_int_equal(taken.last.rule, KOLK_LEAK);
+    assert_non_null(strstr(taken.sentence, "borrowed by the painter "));
     assert_in_range((uintptr_t)taken.last.alloc_site, (uintptr_t)test_the_borrower_is_named,
                     (uintptr_t)test_the_borrower_is_named + 4000);
     kolk_sqlite_give_back(&borrow); /* destroyed, as the pool is closed */
     assert_int_equal(taken.count, 2);
     assert_non_null(strstr(taken.sentence, "is given back now"));
-    assert_int_equal(kolk_sqlite_write(&store, SOON, &borrow), KOLK_CLOSED);
+    assert_int_equal(kolk_sqlite_write(&store, &(kolk_borrow_desc){.deadline = SOON}, &borrow), KOLK_CLOSED);
     kolk_sqlite_deinit(&store);
 }
 
@@ -271,13 +275,14 @@ static void *reallocate_or_fail(void *block, int size) {
 
 static bool use_the_store(void) {
     kolk_sqlite_borrow borrow;
-    bool done = kolk_sqlite_write(&store, SOON, &borrow) == KOLK_OK &&
+    bool done = kolk_sqlite_write(&store, &(kolk_borrow_desc){.deadline = SOON}, &borrow) == KOLK_OK &&
                 kolk_sqlite_exec(&borrow, "create table if not exists t(n); insert into t values (1); commit");
     if (!done) assert_int_equal(borrow.error.code & 0xff, SQLITE_NOMEM);
     if (!done) assert_non_null(strstr(borrow.error.text, "out of memory"));
     kolk_sqlite_give_back(&borrow);
     if (!done) return false;
-    done = kolk_sqlite_read(&store, SOON, &borrow) == KOLK_OK && kolk_sqlite_prepare(&borrow, "select n from t");
+    done = kolk_sqlite_read(&store, &(kolk_borrow_desc){.deadline = SOON}, &borrow) == KOLK_OK &&
+           kolk_sqlite_prepare(&borrow, "select n from t");
     if (!done) assert_int_equal(borrow.error.code & 0xff, SQLITE_NOMEM);
     kolk_sqlite_give_back(&borrow);
     return done;

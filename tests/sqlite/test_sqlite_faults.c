@@ -15,11 +15,11 @@
 typedef kolk_status borrow_function(kolk_sqlite *store, kolk_deadline deadline, kolk_sqlite_borrow *out);
 
 static kolk_status writes(kolk_sqlite *which, kolk_deadline deadline, kolk_sqlite_borrow *out) {
-    return kolk_sqlite_write(which, deadline, out);
+    return kolk_sqlite_write(which, &(kolk_borrow_desc){.deadline = deadline}, out);
 }
 
 static kolk_status reads(kolk_sqlite *which, kolk_deadline deadline, kolk_sqlite_borrow *out) {
-    return kolk_sqlite_read(which, deadline, out);
+    return kolk_sqlite_read(which, &(kolk_borrow_desc){.deadline = deadline}, out);
 }
 
 /* ---- Locks of others --------------------------------------------------------------------------------------------- */
@@ -63,7 +63,7 @@ static void test_no_sleep_past_the_deadline(void **state) {
     too_long = 0;
     for (int n = 0; n < 5; n++) {
         last = after(40);
-        assert_int_equal(kolk_sqlite_write(&store, last, &borrow), KOLK_TIMEOUT);
+        assert_int_equal(kolk_sqlite_write(&store, &(kolk_borrow_desc){.deadline = last}, &borrow), KOLK_TIMEOUT);
         last.ns = 0;
     }
     assert_true(too_long < 3);
@@ -155,25 +155,26 @@ static void test_no_file(void **state) {
     (void)state;
     kolk_sqlite_borrow borrow;
     open_store();
-    assert_refused(kolk_sqlite_read(&store, SOON, &borrow), KOLK_NOT_CREATED, &borrow, SQLITE_CANTOPEN,
-                   "%s: unable to open database file: No such file or directory");
+    assert_refused(kolk_sqlite_read(&store, &(kolk_borrow_desc){.deadline = SOON}, &borrow), KOLK_NOT_CREATED, &borrow,
+                   SQLITE_CANTOPEN, "%s: unable to open database file: No such file or directory");
     change("create table t(n)");
     assert_int_equal(read_number("select count(*) from t"), 0);
     kolk_sqlite_deinit(&store);
 
     kolk_sqlite_desc desc = {.path = "/tmp/no such folder/test.db"};
     assert_int_equal(kolk_sqlite_init(&store, &desc), KOLK_OK);
-    assert_refused(kolk_sqlite_write(&store, SOON, &borrow), KOLK_NOT_CREATED, &borrow, SQLITE_CANTOPEN,
+    assert_refused(kolk_sqlite_write(&store, &(kolk_borrow_desc){.deadline = SOON}, &borrow), KOLK_NOT_CREATED, &borrow,
+                   SQLITE_CANTOPEN,
                    "/tmp/no such folder/test.db: unable to open database file: No such file or directory");
     kolk_sqlite_deinit(&store);
     desc.path = ":memory:";
     assert_int_equal(kolk_sqlite_init(&store, &desc), KOLK_OK);
-    assert_refused(kolk_sqlite_write(&store, SOON, &borrow), KOLK_NOT_CREATED, &borrow, 0,
-                   ":memory:: the journal mode is memory, and WAL is not possible");
+    assert_refused(kolk_sqlite_write(&store, &(kolk_borrow_desc){.deadline = SOON}, &borrow), KOLK_NOT_CREATED, &borrow,
+                   0, ":memory:: the journal mode is memory, and WAL is not possible");
     kolk_sqlite_deinit(&store);
     open_store_as(&(kolk_sqlite_desc){.setup = "pragma cache_size = 7; selct 1"});
-    assert_refused(kolk_sqlite_write(&store, SOON, &borrow), KOLK_NOT_CREATED, &borrow, SQLITE_ERROR,
-                   "%s: near \"selct\": syntax error");
+    assert_refused(kolk_sqlite_write(&store, &(kolk_borrow_desc){.deadline = SOON}, &borrow), KOLK_NOT_CREATED, &borrow,
+                   SQLITE_ERROR, "%s: near \"selct\": syntax error");
     kolk_sqlite_deinit(&store);
 }
 
@@ -184,10 +185,10 @@ static void test_garbage(void **state) {
     memset(bytes, 'x', sizeof bytes);
     write_file(bytes, sizeof bytes);
     open_store();
-    assert_refused(kolk_sqlite_read(&store, SOON, &borrow), KOLK_NOT_CREATED, &borrow, SQLITE_NOTADB,
-                   "%s: file is not a database");
-    assert_refused(kolk_sqlite_write(&store, SOON, &borrow), KOLK_NOT_CREATED, &borrow, SQLITE_NOTADB,
-                   "%s: file is not a database");
+    assert_refused(kolk_sqlite_read(&store, &(kolk_borrow_desc){.deadline = SOON}, &borrow), KOLK_NOT_CREATED, &borrow,
+                   SQLITE_NOTADB, "%s: file is not a database");
+    assert_refused(kolk_sqlite_write(&store, &(kolk_borrow_desc){.deadline = SOON}, &borrow), KOLK_NOT_CREATED, &borrow,
+                   SQLITE_NOTADB, "%s: file is not a database");
     kolk_sqlite_deinit(&store);
 }
 
@@ -218,9 +219,10 @@ static void test_a_file_that_is_cut_off(void **state) {
     assert_int_equal(borrow.error.code & 0xff, SQLITE_CORRUPT);
     kolk_sqlite_give_back(&borrow);
     assert_int_equal(stats_of(&store.readers).unclean, 1);
-    assert_int_equal(kolk_sqlite_read(&store, SOON, &borrow), KOLK_NOT_CREATED);
+    assert_int_equal(kolk_sqlite_read(&store, &(kolk_borrow_desc){.deadline = SOON}, &borrow), KOLK_NOT_CREATED);
     assert_int_equal(borrow.error.code & 0xff, SQLITE_CORRUPT);
-    assert_refused(kolk_sqlite_write(&store, SOON, &borrow), KOLK_NOT_CREATED, &borrow, SQLITE_CORRUPT, words);
+    assert_refused(kolk_sqlite_write(&store, &(kolk_borrow_desc){.deadline = SOON}, &borrow), KOLK_NOT_CREATED, &borrow,
+                   SQLITE_CORRUPT, words);
     kolk_sqlite_deinit(&store);
 }
 
@@ -323,7 +325,7 @@ static void fill_the_disk(void (*make_room)(void), int code, const char *words) 
     kolk_sqlite_borrow borrow;
     int64_t rows = 0;
     for (bool done = true; done && rows < 100000; rows += done) {
-        must(kolk_sqlite_write(&store, SOON, &borrow) == KOLK_OK, "write", &borrow);
+        must(kolk_sqlite_write(&store, &(kolk_borrow_desc){.deadline = SOON}, &borrow) == KOLK_OK, "write", &borrow);
         done = kolk_sqlite_exec(&borrow, "insert into t values (hex(randomblob(5000)))") &&
                kolk_sqlite_exec(&borrow, "commit");
         kolk_sqlite_give_back(&borrow);
@@ -400,11 +402,13 @@ static kolk_sqlite_borrow lent;
 
 static void live_in_child(void) {
     kolk_sqlite_borrow borrow;
-    if (kolk_sqlite_read(&store, SOON, &borrow) != KOLK_FORKED || borrow.db) _exit(1);
-    if (kolk_sqlite_write(&store, SOON, &borrow) != KOLK_FORKED || !borrow.error.text[0]) _exit(2);
+    if (kolk_sqlite_read(&store, &(kolk_borrow_desc){.deadline = SOON}, &borrow) != KOLK_FORKED || borrow.db) _exit(1);
+    if (kolk_sqlite_write(&store, &(kolk_borrow_desc){.deadline = SOON}, &borrow) != KOLK_FORKED ||
+        !borrow.error.text[0])
+        _exit(2);
     kolk_sqlite_give_back(&lent);
     kolk_sqlite_deinit(&store);
-    if (kolk_sqlite_read(&store, SOON, &borrow) != KOLK_CLOSED) _exit(3);
+    if (kolk_sqlite_read(&store, &(kolk_borrow_desc){.deadline = SOON}, &borrow) != KOLK_CLOSED) _exit(3);
 }
 
 static void test_fork(void **state) {

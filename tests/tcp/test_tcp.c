@@ -64,6 +64,43 @@ int __wrap_poll(struct pollfd *all, nfds_t n, int timeout) {
 
 /* ---- Connections ------------------------------------------------------------------------------------------------- */
 
+/* A server, a pool that has one connection to it at most, and that connection, which is lent. */
+typedef struct connection {
+    server server;
+    kolk_tcp tcp;
+    kolk_borrow link;
+    int fd, peer; /* its ends */
+} connection;
+
+static void connect_again(connection *it) {
+    it->link = borrow(&it->tcp, NULL);
+    it->fd = kolk_tcp_fd(&it->link);
+    it->peer = accept_one(&it->server);
+}
+
+static void begin_connection(connection *it) {
+    it->server = start_server();
+    make_tcp_to(&it->tcp, it->server.address, 1);
+    connect_again(it);
+}
+
+/* It may have been given back already; `peer` < 0: that end is closed. */
+static void end_connection(connection *it) {
+    if (it->link.resource) give_back(&it->tcp, &it->link);
+    end_tcp(&it->tcp);
+    if (it->peer >= 0) close(it->peer);
+    stop_server(&it->server);
+}
+
+static bool says(connection *it, const char *text) {
+    return kolk_tcp_send_all(it->fd, text, strlen(text), soon(), &it->link.error);
+}
+
+/* Up to 8 bytes. */
+static size_t hears(connection *it, char bytes[8], kolk_deadline deadline) {
+    return kolk_tcp_receive(it->fd, bytes, 8, deadline, &it->link.error);
+}
+
 static int option(int fd, int level, int name) {
     int value = -1;
     socklen_t size = sizeof value;
@@ -109,8 +146,18 @@ static void test_a_bad_descriptor(void **state) {
     kolk_tcp tcp;
     assert_int_equal(kolk_tcp_init(&tcp, NULL), KOLK_NO_DESCRIPTOR);
     assert_null(tcp.pool.inside);
-    assert_int_equal(kolk_tcp_init(&tcp, &(kolk_tcp_desc){.pool = {.max = 1, .min_idle = 2}}), KOLK_BAD_MIN_IDLE);
+    kolk_tcp_desc desc = {.address = "127.0.0.1:1", .pool = {.max = 1, .min_idle = 2}};
+    assert_int_equal(kolk_tcp_init(&tcp, &desc), KOLK_BAD_MIN_IDLE);
     assert_null(tcp.pool.inside);
+    kolk_tcp_deinit(&tcp);
+    static const char *const none[] = {NULL, "", "localhost", "localhost:", ":6379", "localhost:http", "::1:6379"};
+    for (size_t i = 0; i < LENGTH_OF(none); i++) {
+        desc = (kolk_tcp_desc){.address = none[i], .pool = {.max = 1, .min_idle = none[i] ? 0 : 1}};
+        memset(&tcp, 1, sizeof tcp);
+        assert_int_equal(kolk_tcp_init(&tcp, &desc), KOLK_BAD_ADDRESS);
+        assert_null(tcp.pool.inside);
+    }
+    assert_int_equal(kolk_tcp_init(&tcp, &(kolk_tcp_desc){.pool = {.max = 1}}), KOLK_OK); /* keys will say it */
     kolk_tcp_deinit(&tcp);
 }
 
@@ -184,11 +231,7 @@ static void test_no_addresses(void **state) {
     end_tcp(&tcp);
     char longer[300];
     snprintf(longer, sizeof longer, "%0260d:80", 0);
-    make_tcp_to(&tcp, longer, 1);
-    assert_int_equal(borrow_until(&tcp, NULL, soon(), &link), KOLK_NOT_CREATED);
-    assert_int_equal(link.error.code, EINVAL);
-    assert_non_null(strstr(link.error.text, "0: an address is host:port"));
-    end_tcp(&tcp);
+    assert_int_equal(kolk_tcp_init(&tcp, &(kolk_tcp_desc){.address = longer}), KOLK_BAD_ADDRESS);
 }
 
 static void test_names(void **state) {
@@ -409,56 +452,44 @@ static void test_signals(void **state) {
 /* An answer that comes after the deadline is nobody's. */
 static void test_a_late_answer(void **state) {
     (void)state;
-    server it = start_server();
-    kolk_tcp tcp;
-    make_tcp_to(&tcp, it.address, 1);
-    kolk_borrow link = borrow(&tcp, NULL);
-    int peer = accept_one(&it);
+    connection it;
+    begin_connection(&it);
     char bytes[8];
-    assert_true(kolk_tcp_send_all(kolk_tcp_fd(&link), "one", 3, soon(), &link.error));
+    assert_true(says(&it, "one"));
     kolk_deadline deadline = kolk_deadline_after(20);
-    assert_int_equal(kolk_tcp_receive(kolk_tcp_fd(&link), bytes, 8, deadline, &link.error), 0);
+    assert_int_equal(hears(&it, bytes, deadline), 0);
     assert_just_passed(deadline);
-    if (!emulator()) assert_error(&link.error, ETIMEDOUT, it.address, "Connection timed out");
-    give_back(&tcp, &link); /* not discarded, and the answer is not there yet */
-    assert_int_equal(stats_of(&tcp).unclean, 1);
-    send(peer, "answer one", 10, MSG_NOSIGNAL);
-    link = borrow(&tcp, NULL);
-    close(peer);
-    peer = accept_one(&it);
-    say_to(peer, "two");
-    assert_int_equal(kolk_tcp_receive(kolk_tcp_fd(&link), bytes, 8, soon(), &link.error), 3);
+    if (!emulator()) assert_error(&it.link.error, ETIMEDOUT, it.server.address, "Connection timed out");
+    give_back(&it.tcp, &it.link); /* not discarded, and the answer is not there yet */
+    assert_int_equal(stats_of(&it.tcp).unclean, 1);
+    send(it.peer, "answer one", 10, MSG_NOSIGNAL);
+    close(it.peer);
+    connect_again(&it);
+    say_to(it.peer, "two");
+    assert_int_equal(hears(&it, bytes, soon()), 3);
     assert_memory_equal(bytes, "two", 3);
-    assert_int_equal(kolk_tcp_receive(kolk_tcp_fd(&link), bytes, 8, KOLK_NOW, &link.error), 0);
-    assert_int_equal(link.error.code, ETIMEDOUT);
-    give_back(&tcp, &link);
-    end_tcp(&tcp);
-    close(peer);
-    stop_server(&it);
+    assert_int_equal(hears(&it, bytes, KOLK_NOW), 0);
+    assert_int_equal(it.link.error.code, ETIMEDOUT);
+    end_connection(&it);
 }
 
 #define MEBIBYTE ((size_t)1 << 20)
 
 static void test_a_peer_that_does_not_read(void **state) {
     (void)state;
-    server it = start_server();
-    kolk_tcp tcp;
-    make_tcp_to(&tcp, it.address, 1);
-    kolk_borrow link = borrow(&tcp, NULL);
-    int peer = accept_one(&it);
+    connection it;
+    begin_connection(&it);
     char *bytes = (char *)calloc(16, MEBIBYTE);
     kolk_deadline deadline = kolk_deadline_after(50);
-    assert_false(kolk_tcp_send_all(kolk_tcp_fd(&link), bytes, 16 * MEBIBYTE, deadline, &link.error));
+    assert_false(kolk_tcp_send_all(it.fd, bytes, 16 * MEBIBYTE, deadline, &it.link.error));
     assert_just_passed(deadline);
-    if (!emulator()) assert_error(&link.error, ETIMEDOUT, it.address, "Connection timed out");
-    assert_false(kolk_tcp_send_all(kolk_tcp_fd(&link), bytes, 1, soon(), &link.error)); /* and no SIGPIPE */
-    assert_int_equal(link.error.code, EPIPE);
-    give_back(&tcp, &link);
-    assert_int_equal(stats_of(&tcp).unclean, 1);
+    if (!emulator()) assert_error(&it.link.error, ETIMEDOUT, it.server.address, "Connection timed out");
+    assert_false(says(&it, "more")); /* and no SIGPIPE */
+    assert_int_equal(it.link.error.code, EPIPE);
+    give_back(&it.tcp, &it.link);
+    assert_int_equal(stats_of(&it.tcp).unclean, 1);
     free(bytes);
-    end_tcp(&tcp);
-    close(peer);
-    stop_server(&it);
+    end_connection(&it);
 }
 
 typedef struct reader {
@@ -477,28 +508,24 @@ static void *read_all(void *argument) {
 
 static void test_much(void **state) {
     (void)state;
-    server it = start_server();
-    kolk_tcp tcp;
-    make_tcp_to(&tcp, it.address, 1);
-    kolk_borrow link = borrow(&tcp, NULL);
-    reader peer = {.fd = accept_one(&it), .bytes = (unsigned char *)malloc(8 * MEBIBYTE + 100000)};
+    connection it;
+    begin_connection(&it);
+    reader peer = {.fd = it.peer, .bytes = (unsigned char *)malloc(8 * MEBIBYTE + 100000)};
     unsigned char *bytes = (unsigned char *)malloc(8 * MEBIBYTE);
     uint64_t random = 1;
     fill_random(&random, bytes, 8 * MEBIBYTE);
     pthread_t thread;
     assert_int_equal(pthread_create(&thread, NULL, read_all, &peer), 0);
-    assert_true(kolk_tcp_send_all(kolk_tcp_fd(&link), bytes, 8 * MEBIBYTE, soon(), &link.error));
+    assert_true(kolk_tcp_send_all(it.fd, bytes, 8 * MEBIBYTE, soon(), &it.link.error));
     pthread_join(thread, NULL);
     assert_int_equal(peer.length, 8 * MEBIBYTE);
     assert_memory_equal(peer.bytes, bytes, 8 * MEBIBYTE);
-    assert_true(kolk_tcp_send_all(kolk_tcp_fd(&link), bytes, 0, KOLK_NOW, &link.error));
-    give_back(&tcp, &link);
-    assert_int_equal(stats_of(&tcp).idle, 1);
+    assert_true(kolk_tcp_send_all(it.fd, bytes, 0, KOLK_NOW, &it.link.error));
+    give_back(&it.tcp, &it.link);
+    assert_int_equal(stats_of(&it.tcp).idle, 1);
     free(bytes);
     free(peer.bytes);
-    close(peer.fd);
-    end_tcp(&tcp);
-    stop_server(&it);
+    end_connection(&it);
 }
 
 /* ---- Checks ------------------------------------------------------------------------------------------------------ */
@@ -516,48 +543,38 @@ static void make_trouble(trouble what, int *peer) {
 /* The next borrower gets another one, in each case. */
 static void test_trouble_while_idle(void **state) {
     (void)state;
-    server it = start_server();
     for (trouble what = CLOSED; what < TROUBLES; what++) {
-        kolk_tcp tcp;
-        make_tcp_to(&tcp, it.address, 1);
-        kolk_borrow link = borrow(&tcp, NULL);
-        int peer = accept_one(&it), first = peer;
-        give_back(&tcp, &link);
-        make_trouble(what, &peer);
-        link = borrow(&tcp, NULL);
-        assert_int_equal(stats_of(&tcp).invalid, 1);
-        assert_int_equal(stats_of(&tcp).created, 2);
-        int second = accept_one(&it);
-        say_to(second, "fine");
+        connection it;
+        begin_connection(&it);
+        give_back(&it.tcp, &it.link);
+        make_trouble(what, &it.peer);
+        int first = it.peer;
+        connect_again(&it);
+        assert_int_equal(stats_of(&it.tcp).invalid, 1);
+        assert_int_equal(stats_of(&it.tcp).created, 2);
+        say_to(it.peer, "fine");
         char bytes[8];
-        assert_int_equal(kolk_tcp_receive(kolk_tcp_fd(&link), bytes, 8, soon(), &link.error), 4);
+        assert_int_equal(hears(&it, bytes, soon()), 4);
         assert_memory_equal(bytes, "fine", 4);
-        give_back(&tcp, &link);
-        assert_int_equal(stats_of(&tcp).idle, 1);
-        end_tcp(&tcp);
-        if (peer >= 0) close(first);
-        close(second);
+        give_back(&it.tcp, &it.link);
+        assert_int_equal(stats_of(&it.tcp).idle, 1);
+        if (first >= 0) close(first);
+        end_connection(&it);
     }
-    stop_server(&it);
 }
 
 /* The same while it is lent: it does not get into the pool again. */
 static void test_trouble_while_lent(void **state) {
     (void)state;
-    server it = start_server();
     for (trouble what = CLOSED; what < TROUBLES; what++) {
-        kolk_tcp tcp;
-        make_tcp_to(&tcp, it.address, 1);
-        kolk_borrow link = borrow(&tcp, NULL);
-        int peer = accept_one(&it), first = peer;
-        make_trouble(what, &peer);
-        give_back(&tcp, &link);
-        assert_int_equal(stats_of(&tcp).unclean, 1);
-        assert_int_equal(stats_of(&tcp).idle, 0);
-        end_tcp(&tcp);
-        if (peer >= 0) close(first);
+        connection it;
+        begin_connection(&it);
+        make_trouble(what, &it.peer);
+        give_back(&it.tcp, &it.link);
+        assert_int_equal(stats_of(&it.tcp).unclean, 1);
+        assert_int_equal(stats_of(&it.tcp).idle, 0);
+        end_connection(&it);
     }
-    stop_server(&it);
 }
 
 /* validate_after_ms is the user's, if it is given. */
@@ -579,35 +596,28 @@ static void test_another_time_of_validation(void **state) {
 
 static void test_the_peer_ends_in_the_middle(void **state) {
     (void)state;
-    server it = start_server();
-    kolk_tcp tcp;
-    make_tcp_to(&tcp, it.address, 1);
-    for (int resets = 0; resets <= 1; resets++) {
-        kolk_borrow link = borrow(&tcp, NULL);
-        int fd = kolk_tcp_fd(&link), peer = accept_one(&it);
+    for (trouble what = CLOSED; what <= RESET; what++) {
+        connection it;
+        begin_connection(&it);
         char bytes[8];
-        assert_true(kolk_tcp_send_all(fd, "x", 1, soon(), &link.error));
-        assert_int_equal(recv(peer, bytes, 1, 0), 1);
-        say_to(peer, "abc");
-        assert_int_equal(kolk_tcp_receive(fd, bytes, 8, soon(), &link.error), 3);
-        if (resets)
-            reset_connection(peer);
-        else
-            close(peer);
-        assert_int_equal(kolk_tcp_receive(fd, bytes, 8, soon(), &link.error), 0);
+        assert_true(says(&it, "x"));
+        assert_int_equal(recv(it.peer, bytes, 1, 0), 1);
+        say_to(it.peer, "abc");
+        assert_int_equal(hears(&it, bytes, soon()), 3);
+        make_trouble(what, &it.peer);
+        assert_int_equal(hears(&it, bytes, soon()), 0);
         if (!emulator())
-            assert_error(&link.error, resets ? ECONNRESET : 0, it.address,
-                         resets ? "Connection reset by peer" : "closed by the peer");
-        assert_false(kolk_tcp_send_all(fd, "x", 1, soon(), &link.error));
-        if (!emulator()) assert_error(&link.error, EPIPE, it.address, "Broken pipe");
-        give_back(&tcp, &link);
-        assert_int_equal(stats_of(&tcp).unclean, resets + 1);
+            assert_error(&it.link.error, what == RESET ? ECONNRESET : 0, it.server.address,
+                         what == RESET ? "Connection reset by peer" : "closed by the peer");
+        assert_false(says(&it, "x"));
+        if (!emulator()) assert_error(&it.link.error, EPIPE, it.server.address, "Broken pipe");
+        give_back(&it.tcp, &it.link);
+        assert_int_equal(stats_of(&it.tcp).unclean, 1);
+        end_connection(&it);
     }
     kolk_error error;
     assert_false(kolk_tcp_send_all(-1, "x", 1, soon(), &error));
     assert_error(&error, EBADF, "descriptor -1", "Bad file descriptor");
-    end_tcp(&tcp);
-    stop_server(&it);
 }
 
 /* ---- Keys -------------------------------------------------------------------------------------------------------- */

@@ -75,7 +75,8 @@ typedef struct kolk_pq_desc {
     kolk_resource_pool_desc pool;
 
     /* One that was not used for so long is asked a query before it is lent, for at most 5 s and half the time that the
-     * borrow has left; the same for keepalive. 0: 30,000, or keepalive_ms where that is less; -1: never. */
+     * borrow has left; the same for keepalive. 0: 30,000, or keepalive_ms where that is less; -1: never. Less
+     * is KOLK_BAD_TIME. */
     int64_t ask_after_ms;
 
     /* DISCARD ALL at give_back: settings, temporary tables, LISTEN, advisory locks and prepared statements of a

@@ -11,15 +11,16 @@
  *         kolk_sqlite_desc desc = {.path = "visits.db", .pool = {.name = "visits", .max = 4}};
  *         if (kolk_sqlite_init(&visits, &desc) != KOLK_OK) return 1;
  *
- *         kolk_sqlite_borrow borrow;                                    // any thread; waits for 1 s at most
- *         if (kolk_sqlite_write(&visits, kolk_deadline_after(1000), &borrow) == KOLK_OK)
+ *         kolk_borrow_desc wish = {.deadline = kolk_deadline_after(1000), .who = "the guide"};
+ *         kolk_sqlite_borrow borrow;                                    // any thread
+ *         if (kolk_sqlite_write(&visits, &wish, &borrow) == KOLK_OK)
  *             kolk_sqlite_exec(&borrow, "create table if not exists visits(name);"
  *                                       "insert into visits values ('Ada');"
  *                                       "commit");
  *         kolk_sqlite_give_back(&borrow);                               // what is not committed is rolled back
  *         if (borrow.error.text[0]) return fprintf(stderr, "%s\n", borrow.error.text), 1;
  *
- *         if (kolk_sqlite_read(&visits, kolk_deadline_after(1000), &borrow) == KOLK_OK) {
+ *         if (kolk_sqlite_read(&visits, NULL, &borrow) == KOLK_OK) {    // waits for 30 s at most
  *             sqlite3_stmt *select = kolk_sqlite_prepare(&borrow, "select name from visits where name like ?");
  *             sqlite3_bind_text(select, 1, "A%", -1, SQLITE_STATIC);
  *             if (sqlite3_step(select) == SQLITE_ROW) printf("%s\n", sqlite3_column_text(select, 0)); // Ada
@@ -91,7 +92,8 @@ typedef struct kolk_sqlite_borrow {
     kolk_handle handle;
 } kolk_sqlite_borrow;
 
-/* Opens nothing yet. Anything but KOLK_OK leaves the struct all zero: as kolk_resource_pool_init. */
+/* Opens nothing yet. Anything but KOLK_OK leaves the struct all zero: KOLK_PATH_MISSING, or as
+ * kolk_resource_pool_init. */
 static inline kolk_status kolk_sqlite_init(kolk_sqlite *store, const kolk_sqlite_desc *desc);
 
 /* Ends both pools: as kolk_resource_pool_deinit. The writer's connection is closed last, so that nothing is left of the
@@ -100,14 +102,15 @@ KOLK_API void kolk_sqlite_deinit(kolk_sqlite *store);
 
 /* ---- Borrowing --------------------------------------------------------------------------------------------------- */
 
-/* Lends a connection that can only read (SQLITE_OPEN_READONLY). In WAL mode it waits for no writer. The statuses are
- * those of kolk_resource_borrow; KOLK_TIMEOUT also where another process had the file locked until the deadline. */
-static inline kolk_status kolk_sqlite_read(kolk_sqlite *store, kolk_deadline deadline, kolk_sqlite_borrow *out);
+/* Lends a connection that can only read (SQLITE_OPEN_READONLY). In WAL mode it waits for no writer. `desc` and the
+ * statuses are those of kolk_resource_borrow, but a key is ignored; NULL: 30 s. KOLK_TIMEOUT also where another process
+ * had the file locked until the deadline. */
+static inline kolk_status kolk_sqlite_read(kolk_sqlite *store, const kolk_borrow_desc *desc, kolk_sqlite_borrow *out);
 
 /* Lends the connection that writes, with a transaction that is begun (BEGIN IMMEDIATE). So all waiting is over: what
  * follows does not get SQLITE_BUSY. Run COMMIT at the end. What can't be in a transaction, such as VACUUM, goes behind
  * it. The statuses are as above; KOLK_NOT_CREATED also where the transaction could not begin. */
-static inline kolk_status kolk_sqlite_write(kolk_sqlite *store, kolk_deadline deadline, kolk_sqlite_borrow *out);
+static inline kolk_status kolk_sqlite_write(kolk_sqlite *store, const kolk_borrow_desc *desc, kolk_sqlite_borrow *out);
 
 /* Ends a borrow. Does nothing with one that is all zero or that failed. Sets db to NULL; a second call is reported. */
 static inline void kolk_sqlite_give_back(kolk_sqlite_borrow *borrow);
@@ -141,38 +144,44 @@ static inline kolk_status kolk_sqlite_init(kolk_sqlite *store, const kolk_sqlite
     return kolk_sqlite_begin(store, desc, sizeof *store, KOLK_ABI);
 }
 
-static KOLK_ALWAYS_INLINE kolk_status kolk_sqlite_read(kolk_sqlite *store, kolk_deadline deadline,
-                                                       kolk_sqlite_borrow *out) {
-    kolk_borrow_desc desc = {NULL, deadline, NULL};
+static KOLK_ALWAYS_INLINE kolk_status kolk_sqlite_borrow_from(kolk_resource_pool *pool, const kolk_borrow_desc *desc,
+                                                              kolk_sqlite_borrow *out) {
+    kolk_borrow_desc asked = {NULL, KOLK_NOW, NULL};
     kolk_borrow borrowed;
-    kolk_status status = kolk_resource_borrow(&store->readers, &desc, &borrowed);
-    return kolk_sqlite_lend(&store->readers, status, &borrowed, deadline, out);
+    asked.deadline = desc ? desc->deadline : kolk_deadline_after(30000);
+    asked.who = desc ? desc->who : NULL;
+    kolk_status status = kolk_resource_borrow(pool, &asked, &borrowed);
+    return kolk_sqlite_lend(pool, status, &borrowed, asked.deadline, out);
 }
 
-static KOLK_ALWAYS_INLINE kolk_status kolk_sqlite_write(kolk_sqlite *store, kolk_deadline deadline,
+static KOLK_ALWAYS_INLINE kolk_status kolk_sqlite_read(kolk_sqlite *store, const kolk_borrow_desc *desc,
+                                                       kolk_sqlite_borrow *out) {
+    return kolk_sqlite_borrow_from(&store->readers, desc, out);
+}
+
+static KOLK_ALWAYS_INLINE kolk_status kolk_sqlite_write(kolk_sqlite *store, const kolk_borrow_desc *desc,
                                                         kolk_sqlite_borrow *out) {
-    kolk_borrow_desc desc = {NULL, deadline, NULL};
-    kolk_borrow borrowed;
-    kolk_status status = kolk_resource_borrow(&store->writer, &desc, &borrowed);
-    return kolk_sqlite_lend(&store->writer, status, &borrowed, deadline, out);
+    return kolk_sqlite_borrow_from(&store->writer, desc, out);
+}
+
+/* What the resource pool has lent, without its error; `borrow` has no connection any more. */
+static KOLK_ALWAYS_INLINE void kolk_sqlite_part_with(kolk_sqlite_borrow *borrow, kolk_borrow *lent) {
+    lent->resource = borrow->connection;
+    lent->handle = borrow->handle;
+    borrow->db = NULL;
+    borrow->connection = NULL;
 }
 
 static KOLK_ALWAYS_INLINE void kolk_sqlite_give_back(kolk_sqlite_borrow *borrow) {
-    kolk_borrow ended;
-    ended.resource = borrow->connection;
-    ended.handle = borrow->handle;
-    borrow->db = NULL;
-    borrow->connection = NULL;
-    if (borrow->pool) kolk_resource_give_back(borrow->pool, &ended);
+    kolk_borrow lent;
+    kolk_sqlite_part_with(borrow, &lent);
+    if (borrow->pool) kolk_resource_give_back(borrow->pool, &lent);
 }
 
 static KOLK_ALWAYS_INLINE void kolk_sqlite_discard(kolk_sqlite_borrow *borrow) {
-    kolk_borrow ended;
-    ended.resource = borrow->connection;
-    ended.handle = borrow->handle;
-    borrow->db = NULL;
-    borrow->connection = NULL;
-    if (borrow->pool) kolk_resource_discard(borrow->pool, &ended);
+    kolk_borrow lent;
+    kolk_sqlite_part_with(borrow, &lent);
+    if (borrow->pool) kolk_resource_discard(borrow->pool, &lent);
 }
 
 #ifdef __cplusplus

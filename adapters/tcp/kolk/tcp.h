@@ -59,7 +59,8 @@ extern "C" {
 
 /* All zero will do, if each borrow has a key. */
 typedef struct kolk_tcp_desc {
-    const char *address; /* of the key "": host:port, the port a number. NULL: none. Outlives the pool */
+    const char *address; /* of the key "": host:port, the port a number. NULL: none, then each borrow needs a key, and
+                          * min_idle is 0. Outlives the pool */
     bool keep_alive;     /* SO_KEEPALIVE: the system asks a silent peer whether it is there, by default after 2 hours */
 
     /* Called with each new connection, to read a greeting or log in; with the context of `pool`, the key (the address
@@ -76,7 +77,8 @@ typedef struct kolk_tcp {
     kolk_tcp_desc desc;
 } kolk_tcp;
 
-/* As kolk_resource_pool_init: connects to nothing yet. */
+/* As kolk_resource_pool_init: connects to nothing yet. KOLK_BAD_ADDRESS: `address` is none, or is NULL where min_idle
+ * needs one. */
 KOLK_API kolk_status kolk_tcp_init(kolk_tcp *tcp, const kolk_tcp_desc *desc);
 
 /* As kolk_resource_pool_deinit: closes all connections that are not lent. */

@@ -6,9 +6,10 @@
 int main(void) {
     kolk_tcp links;
     kolk_borrow borrow;
-    if (kolk_tcp_init(&links, &(kolk_tcp_desc){.address = "nowhere"}) != KOLK_OK) return 1;
-    bool works = kolk_resource_borrow(&links.pool, NULL, &borrow) == KOLK_NOT_CREATED &&
-                 strcmp(borrow.error.text, "nowhere: an address is host:port, or [host]:port") == 0;
+    if (kolk_tcp_init(&links, &(kolk_tcp_desc){.pool.max = 1}) != KOLK_OK) return 1;
+    bool works =
+        kolk_resource_borrow(&links.pool, &(kolk_borrow_desc){.key = "nowhere"}, &borrow) == KOLK_NOT_CREATED &&
+        strcmp(borrow.error.text, "nowhere: an address is host:port, or [host]:port") == 0;
     kolk_tcp_deinit(&links);
     puts(works ? "kolk works with TCP" : "kolk does not work with TCP");
     return works ? 0 : 1;

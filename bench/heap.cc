@@ -1,0 +1,258 @@
+/* heap.cc: kolk_heap beside mallocs. Usage: heap [WORKLOAD...], by default all. Prints CSV: nanoseconds, medians of
+ * rounds in which all lines of a workload take turns in random order. Of ten blocks seven have up to 128 bytes, the
+ * others up to 1,024; the first 8 bytes of each are written.
+ *
+ *     mixed      one thread frees a random one of its blocks and allocates another: an alloc and a free
+ *     both       each of two threads does so with 1,000 blocks of its own; processor time
+ *     handed     one thread allocates, the other frees, through a ring
+ *     larson     each of two threads frees a random one of 2,000 blocks that they share, and allocates another
+ *     end        1,000,000 blocks of 16 to 64 bytes: freed one by one and ended, and ended at once; ns for all
+ *     worst      each alloc and each free of mixed, 10,000 alive, timed alone; the clock's own time is "none"
+ *
+ * "none" is the loop without an allocator. */
+#include "mallocs.h"
+#include "ring.h"
+
+static std::vector<line> lines; /* of the workload */
+
+/* ---- Allocators -------------------------------------------------------------------------------------------------- */
+
+struct no_heap {
+    static constexpr size_t blocks = 8192;
+    char all[blocks][64];
+    std::atomic<size_t> next{0};
+    void *alloc(size_t) {
+        size_t n = next.load(std::memory_order_relaxed);
+        next.store(n + 1, std::memory_order_relaxed);
+        return all[n % blocks];
+    }
+    void free(void *) {}
+};
+
+struct kolk_blocks {
+    kolk_heap heap;
+    kolk_blocks() {
+        kolk_heap_desc desc = {};
+        succeed_or_exit(kolk_heap_init(&heap, &desc));
+    }
+    ~kolk_blocks() {
+        kolk_heap_deinit(&heap);
+    }
+    void *alloc(size_t size) {
+        return kolk_heap_alloc(&heap, size);
+    }
+    void free(void *block) {
+        kolk_heap_free(&heap, block);
+    }
+};
+
+/* ---- Workloads --------------------------------------------------------------------------------------------------- */
+
+struct random_sizes {
+    quick_random random;
+    size_t operator()() {
+        uint64_t bits = random(20);
+        return bits % 1024 < 717 ? 1 + (bits >> 10) % 128 : 129 + (bits >> 10) % 896;
+    }
+};
+
+template <typename heap> void *alloc_and_write(heap &from, size_t size, uint64_t value) {
+    void *block = from.alloc(size);
+    benchmark::DoNotOptimize(block);
+    std::memcpy(block, &value, sizeof value < size ? sizeof value : size);
+    benchmark::ClobberMemory();
+    return block;
+}
+
+/* A thread with blocks of its own. */
+template <typename heap> struct churner {
+    heap &from;
+    std::vector<void *> blocks;
+    random_index pick;
+    random_sizes size;
+
+    churner(heap &of, size_t alive) : from(of), blocks(alive), pick(alive) {
+        for (void *&block : blocks) block = alloc_and_write(from, size(), 1);
+        for (size_t n = 0; n < 2 * alive; n++) turn(n);
+    }
+    churner(churner &&) = default;
+    ~churner() {
+        for (void *block : blocks) from.free(block);
+    }
+    void turn(size_t value) {
+        void *&place = blocks[pick()];
+        from.free(place);
+        benchmark::ClobberMemory();
+        place = alloc_and_write(from, size(), value);
+    }
+};
+
+template <typename heap> samples churn_on(churner<heap> &one, size_t count) {
+    double begin = now_ns();
+    for (size_t n = 0; n < count; n++) one.turn(n);
+    return {(now_ns() - begin) / static_cast<double>(count)};
+}
+
+template <typename heap> samples both(heap &shared, size_t count) {
+    double spent = together(
+        2, placement::APART, [&](unsigned) { return churner<heap>(shared, 1000); },
+        [&](unsigned, churner<heap> &one) {
+            for (size_t n = 0; n < count; n++) one.turn(n);
+        });
+    return {spent / static_cast<double>(count)};
+}
+
+template <typename heap> samples handed(heap &shared, size_t count) {
+    auto through = std::make_unique<ring>();
+    double spent = together(2, placement::APART, [&](unsigned n) {
+        random_sizes size;
+        for (size_t done = 0; done < count; done++) {
+            if (n == 0)
+                through->push(alloc_and_write(shared, size(), done));
+            else
+                shared.free(through->pop());
+        }
+    });
+    return {spent / static_cast<double>(count)};
+}
+
+template <typename heap> samples larson(heap &shared, size_t count) {
+    static constexpr size_t places = 2000;
+    auto blocks = std::make_unique<std::atomic<void *>[]>(places);
+    for (size_t n = 0; n < places; n++) blocks[n] = nullptr;
+    double spent = together(2, placement::APART, [&](unsigned n) {
+        random_index pick(places);
+        random_sizes size;
+        pick.state += n;
+        for (size_t done = 0; done < count; done++) {
+            void *old = blocks[pick()].exchange(alloc_and_write(shared, size(), done), std::memory_order_acq_rel);
+            if (old) shared.free(old);
+        }
+    });
+    for (size_t n = 0; n < places; n++)
+        if (void *left = blocks[n]) shared.free(left);
+    return {spent / static_cast<double>(count)};
+}
+
+static samples end_heap(bool one_by_one) {
+    static std::vector<void *> blocks(1000000);
+    auto heap = std::make_unique<kolk_blocks>();
+    random_sizes size;
+    for (void *&block : blocks) block = alloc_and_write(*heap, 16 + size() % 49, 1);
+    double begin = now_ns();
+    if (one_by_one)
+        for (void *block : blocks) heap->free(block);
+    heap.reset();
+    return {now_ns() - begin};
+}
+
+template <typename heap> samples worst(churner<heap> &one, size_t count) {
+    samples found(2 * count);
+    for (size_t n = 0; n < count; n++) {
+        void *&place = one.blocks[one.pick()];
+        double begin = now_ns();
+        one.from.free(place);
+        double freed = now_ns();
+        size_t size = one.size();
+        double again = now_ns();
+        place = one.from.alloc(size);
+        found[2 * n] = freed - begin;
+        found[2 * n + 1] = now_ns() - again;
+        static_cast<char *>(place)[0] = 1;
+    }
+    return found;
+}
+
+/* ---- Lines ------------------------------------------------------------------------------------------------------- */
+
+/* A heap, and what `make` makes on it, live from the first line to the end: the memory is warm in all rounds. */
+template <typename heap, typename make_on, typename run_on>
+void add(const char *workload, const std::string &where, const char *who, make_on make, run_on run) {
+    struct both_of_them {
+        heap from;
+        decltype(make(from)) made;
+        explicit both_of_them(make_on how) : made(how(from)) {}
+    };
+    std::shared_ptr<both_of_them> its;
+    lines.push_back({workload, where, who, [=](size_t count) mutable {
+                         if (!its) its = std::make_shared<both_of_them>(make);
+                         return run(its->made, count);
+                     }});
+}
+
+template <typename malloc, typename make_on, typename run_on>
+void add_malloc(const char *workload, const std::string &where, const char *who, make_on make, run_on run) {
+    std::string error = malloc().error;
+    if (error.empty())
+        add<malloc>(workload, where, who, make, run);
+    else
+        std::fprintf(stderr, "left out: %s: %s\n", who, error.c_str());
+}
+
+template <typename make_on, typename run_on>
+void add_all(const char *workload, const std::string &where, make_on make, run_on run) {
+    add<no_heap>(workload, where, "none", make, run);
+    add<kolk_blocks>(workload, where, "kolk", make, run);
+    add_malloc<glibc_malloc>(workload, where, "glibc", make, run);
+    add_malloc<jemalloc>(workload, where, "jemalloc", make, run);
+    add_malloc<tcmalloc>(workload, where, "tcmalloc", make, run);
+    add_malloc<mimalloc>(workload, where, "mimalloc", make, run);
+}
+
+static auto by_itself = [](auto &heap) { return std::ref(heap); };
+
+static void run_mixed() {
+    for (size_t alive : {size_t{100}, size_t{10000}, size_t{1000000}}) {
+        add_all(
+            "mixed", std::to_string(alive),
+            [=](auto &heap) { return churner<std::remove_reference_t<decltype(heap)>>(heap, alive); },
+            [](auto &one, size_t count) { return churn_on(one, count); });
+        take_turns(std::move(lines), 15, 20e6);
+        lines.clear();
+    }
+}
+
+static void run_both() {
+    add_all("both", "2", by_itself, [](auto &heap, size_t count) { return both(heap.get(), count); });
+    take_turns(std::move(lines), 15, 20e6);
+}
+
+static void run_handed() {
+    add_all("handed", "ring", by_itself, [](auto &heap, size_t count) { return handed(heap.get(), count); });
+    take_turns(std::move(lines), 15, 20e6);
+}
+
+static void run_larson() {
+    add_all("larson", "2", by_itself, [](auto &heap, size_t count) { return larson(heap.get(), count); });
+    take_turns(std::move(lines), 15, 20e6);
+}
+
+static void run_end() {
+    for (bool one_by_one : {true, false})
+        lines.push_back(
+            {"end", one_by_one ? "one by one" : "at once", "kolk", [=](size_t) { return end_heap(one_by_one); }});
+    take_turns(std::move(lines), 7, 1);
+}
+
+static void run_worst() {
+    add_all(
+        "worst", "each", [](auto &heap) { return churner<std::remove_reference_t<decltype(heap)>>(heap, 10000); },
+        [](auto &one, size_t count) { return worst(one, count); });
+    take_turns(std::move(lines), 15, 20e6);
+}
+
+int main(int argc, char **argv) {
+    const struct {
+        const char *name;
+        void (*run)();
+    } workloads[] = {{"mixed", run_mixed},   {"both", run_both}, {"handed", run_handed},
+                     {"larson", run_larson}, {"end", run_end},   {"worst", run_worst}};
+    std::printf("workload,case,heap,ns,p99_ns,p999_ns\n");
+    for (auto &it : workloads) {
+        bool asked = argc == 1;
+        for (int n = 1; n < argc; n++) asked |= std::strcmp(argv[n], it.name) == 0;
+        lines.clear();
+        if (asked) it.run();
+    }
+    check_malloc_is_glibc();
+}

@@ -1,0 +1,7 @@
+/* fuzz_heap.c: any bytes are a program that uses a heap, well and badly, beside the model of tests/heap/model.h. Each
+ * byte is one choice: first of the descriptor, then of operations and their arguments. */
+#define _POSIX_C_SOURCE 200809L /* setenv */
+#include "../tests/heap/model.h"
+
+#include "../tests/help/no_sites.h"
+#include "input_drive.h"

@@ -1,0 +1,181 @@
+/* heap.c: blocks of any size, from pools of a few sizes. This file is alloc and free.
+ *
+ *     space     | class 0: 16 bytes ...... | class 1: 32 bytes ...... | ... | class n - 1 ...... |
+ *               base          1 << class_shift bytes of addresses each, committed from the start of each on
+ *
+ * Each class is a shared pool (src/shared) that is made when it is first asked for a block. A thread has one magazine
+ * for each class that it uses. So the address of a block tells its class by a shift, and its slot by an exact division;
+ * the class's lives tell whether it is alive. All of that is outside of the blocks.
+ *
+ * The floors, each of which calls only those below:
+ *
+ *     heap_resize.c                      realloc
+ *     heap.c                             alloc and free
+ *     heap_memory.c  heap_ask.c          init and deinit; questions, reports, statistics
+ *     heap_trim.c                        memory goes back to the system
+ *     heap_thread.c                      threads and their magazines
+ *     heap_class.c                       sizes, and the pools of the classes
+ *     heap_large.c  large.c              blocks that are larger than all classes
+ *     src/shared                         pools, of which each class is one
+ *
+ * Under a tool that watches malloc, and with KOLK_BYPASS=1, there are no classes: each block is a large one, and those
+ * come from malloc.
+ *
+ * Invariants (kolk_heap_is_valid, while nobody is at work):
+ *     I1  each class's pool is valid (shared.c), lies in the class's address space, and has blocks of its size
+ *     I2  sizes ascend, and each size up to 1,024 finds the least class that fits by the table
+ *     I3  the large blocks are as large.c says
+ *     I4  with a limit, what is left of it and what classes and large blocks have taken add up to it */
+#include "heap_inside.h"
+
+#if __STDC_HOSTED__
+
+#include "../core/assert.h"
+
+#include <string.h>
+
+/* ---- Off the fast paths ------------------------------------------------------------------------------------------ */
+
+/* A block of just this class. */
+static void *alloc_in_class(kolk_heap *heap, uint32_t n, size_t size, const void *site) {
+    kolk_heap_tray *tray = &heap->inside->trays[n];
+    kolk_shared *pool = kolk_heap_make_class(heap, n);
+    kolk_heap_thread *thread = pool ? kolk_heap_thread_of(heap) : NULL;
+    if (!thread) return NULL;
+    kolk_heap_decay(heap->inside, thread);
+    kolk_local local = {kolk_heap_magazine(thread, heap->inside, n), pool};
+    void *block = kolk_shared_alloc_at(&local, site);
+    if (!block && kolk_heap_reclaim_after_fork(heap->inside)) block = kolk_shared_alloc_at(&local, site);
+    if (!block) return NULL;
+    kolk_fetch_add(&tray->asked, size, KOLK_RELAXED);
+    kolk_fetch_add(&tray->given, tray->size, KOLK_RELAXED);
+    return block;
+}
+
+/* From this class on, those that have the alignment. */
+static void *alloc_from(kolk_heap *heap, uint32_t n, size_t align, size_t size, const void *site) {
+    while (n < heap->n_classes) {
+        void *block = alloc_in_class(heap, n, size, site);
+        if (block) return block;
+        if (heap->inside->trays[n].when_full == KOLK_HEAP_NULL) return NULL;
+        n = kolk_heap_class_aligned(heap, align, heap->inside->trays[n].size + 1);
+    }
+    return kolk_heap_alloc_large(heap->inside, align, size);
+}
+
+bool kolk_heap_ask_for_room(kolk_heap *heap, size_t size) {
+    const kolk_heap_inside *inside = heap->inside;
+    kolk_heap_thread *thread = inside->on_full ? kolk_heap_thread_of(heap) : NULL;
+    if (!thread || thread->asks) return false;
+    thread->asks = true;
+    bool freed = inside->on_full(heap, size, inside->context);
+    thread->asks = false;
+    return freed;
+}
+
+static KOLK_NOINLINE void *alloc_block_slow(kolk_heap *heap, size_t align, size_t size, const void *site) {
+    if (!heap->inside || (align & (align - 1)) || align == 0) return NULL;
+    uint32_t n = kolk_heap_class_aligned(heap, align, size);
+    void *block = alloc_from(heap, n, align, size, site);
+    if (!block && kolk_heap_ask_for_room(heap, size)) block = alloc_from(heap, n, align, size, site);
+    if (!block) kolk_fetch_add(&heap->inside->failed, 1, KOLK_RELAXED);
+    return block;
+}
+
+static KOLK_NOINLINE void free_block_slow(kolk_heap *heap, void *block, const void *site) {
+    if (!block) return;
+    kolk_shared *pool = heap->inside ? kolk_heap_pool_of(heap, block) : NULL;
+    if (!pool) {
+        if (!heap->inside || !kolk_heap_free_large(heap->inside, block)) kolk_heap_refuse(heap, block, "free", site);
+        return;
+    }
+    kolk_heap_thread *thread = kolk_heap_thread_of(heap);
+    if (!thread) {
+        kolk_shared_free_alone(pool, block, site);
+        return;
+    }
+    kolk_heap_decay(heap->inside, thread);
+    uint32_t n = (uint32_t)kolk_heap_class_at(heap, block);
+    kolk_local local = {kolk_heap_magazine(thread, heap->inside, n), pool};
+    kolk_shared_free_at(&local, block, site);
+}
+
+/* ---- Alloc and free ---------------------------------------------------------------------------------------------- */
+
+/* The same as in shared.inl; lives are short here. */
+KOLK_ALWAYS_INLINE static bool take_from_magazine(kolk_magazine *magazine, void **block) {
+    uint32_t top = magazine->top;
+    if (KOLK_UNLIKELY(top == 0)) return false;
+    KOLK_SET(&magazine->top, --top);
+    size_t index = *kolk_magazine_entry(magazine, top);
+    KOLK_SET(&magazine->short_lives[index], 1);
+    *block = magazine->slots + index * magazine->stride;
+    return true;
+}
+
+KOLK_ALWAYS_INLINE static bool give_to_magazine(kolk_magazine *magazine, const void *block) {
+    uintptr_t offset = (uintptr_t)block - (uintptr_t)magazine->slots;
+    uintptr_t index = kolk_exact_slot(offset, magazine->shift, magazine->inverse);
+    uint32_t top = magazine->top;
+    if (KOLK_UNLIKELY(index >= KOLK_SEEN(&magazine->bound) || top == magazine->cache)) return false;
+    if (KOLK_UNLIKELY(!(KOLK_SEEN(&magazine->short_lives[index]) & 1))) return false;
+    KOLK_SET(&magazine->short_lives[index], 2);
+    *kolk_magazine_entry(magazine, top) = (uint32_t)index;
+    __atomic_store_n(&magazine->top, top + 1, __ATOMIC_RELEASE); /* so that a fork's child finds all of it */
+    return true;
+}
+
+KOLK_ALWAYS_INLINE static void *alloc_any_block(kolk_heap *heap, size_t size, const void *site) {
+    uint32_t n = 0;
+    void *block;
+    if (KOLK_UNLIKELY(size > KOLK_HEAP_BY_SIZE))
+        n = heap->inside ? kolk_heap_class_for(heap, size) : 0;
+    else
+        n = heap->by_size[(size + KOLK_HEAP_GRAIN - 1) / KOLK_HEAP_GRAIN];
+    if (KOLK_UNLIKELY(!take_from_magazine(kolk_heap_near(heap)->magazines[n], &block)))
+        return alloc_block_slow(heap, 1, size, site);
+    return block;
+}
+
+void *kolk_heap_alloc_at(kolk_heap *heap, size_t size, const void *site) {
+    return alloc_any_block(heap, size, site);
+}
+
+void *kolk_heap_alloc(kolk_heap *heap, size_t size) {
+    return alloc_any_block(heap, size, SITE);
+}
+
+/* Large blocks read as 0 at first. */
+void *kolk_heap_alloc_zeroed_at(kolk_heap *heap, size_t size, const void *site) {
+    void *block = alloc_any_block(heap, size, site);
+    if (block && kolk_heap_class_at(heap, block) < heap->n_classes) memset(block, 0, size);
+    return block;
+}
+
+void *kolk_heap_alloc_zeroed(kolk_heap *heap, size_t size) {
+    return kolk_heap_alloc_zeroed_at(heap, size, SITE);
+}
+
+void *kolk_heap_alloc_aligned_at(kolk_heap *heap, size_t align, size_t size, const void *site) {
+    return alloc_block_slow(heap, align, size, site);
+}
+
+void *kolk_heap_alloc_aligned(kolk_heap *heap, size_t align, size_t size) {
+    return alloc_block_slow(heap, align, size, SITE);
+}
+
+KOLK_ALWAYS_INLINE static void free_any_block(kolk_heap *heap, void *block, const void *site) {
+    uintptr_t n = kolk_heap_class_at(heap, block);
+    if (KOLK_UNLIKELY(n >= heap->n_classes || !give_to_magazine(kolk_heap_near(heap)->magazines[n], block)))
+        free_block_slow(heap, block, site);
+}
+
+void kolk_heap_free_at(kolk_heap *heap, void *block, const void *site) {
+    free_any_block(heap, block, site);
+}
+
+void kolk_heap_free(kolk_heap *heap, void *block) {
+    free_any_block(heap, block, SITE);
+}
+
+#endif

@@ -1,0 +1,142 @@
+/* heap_memory.c: a heap is made by its descriptor, and ends. */
+#include "heap_inside.h"
+
+#if __STDC_HOSTED__
+
+#include "../diag/begin.h"
+#include "../core/assert.h"
+#include "../core/room.h"
+#include "../os/lock.h"
+#include "../os/memory.h"
+
+#include <string.h>
+
+#define MOST_SHIFT  36u /* 64 GiB of addresses a class: for malloc's heap, of which there is one, */
+#define USUAL_SHIFT 33u /* and 8 GiB for others, so that there may be some two hundred of them */
+#define LEAST_SHIFT 19u /* a class has room for one block of the largest of kolk's own */
+
+static void list_heap_stats(const void *heap, kolk_stats *out) {
+    kolk_heap_stats((const kolk_heap *)heap, out);
+}
+
+/* How many bits of addresses a class gets: no class can have more than there is memory, or than the limit; all of them
+ * together get half of what addresses the process may have, as others need some too. */
+static unsigned wished_shift(const kolk_heap *heap, const kolk_heap_desc *desc, unsigned most_shift) {
+    uint64_t most = kolk_memory_physical(), share = kolk_memory_addresses() / 2 / heap->n_classes;
+    if (desc->limit && desc->limit < most) most = desc->limit;
+    if (share < most) most = share / 2 + 1; /* the next power of two is not above the share */
+    unsigned shift = LEAST_SHIFT;
+    while (shift < most_shift && UINT64_C(1) << shift < most) shift++;
+    return shift;
+}
+
+/* Does each of the user's classes have room for its max_capacity? */
+static bool is_wide_enough(const kolk_heap *heap, const kolk_heap_inside *inside, unsigned shift) {
+    for (uint32_t n = 0; n < heap->n_classes; n++)
+        if ((uint64_t)inside->trays[n].size * inside->trays[n].max_capacity > (UINT64_C(1) << shift) - KOLK_MAX_ALIGN)
+            return false;
+    return true;
+}
+
+/* Reserves the address space of the classes: as much as is wished, or as the system lets it have. */
+static kolk_status reserve_space(kolk_heap *heap, kolk_heap_inside *inside, const kolk_heap_desc *desc) {
+    unsigned shift = wished_shift(heap, desc, inside->serves_malloc ? MOST_SHIFT : USUAL_SHIFT);
+    while (!is_wide_enough(heap, inside, shift))
+        if (++shift > MOST_SHIFT) return KOLK_SIZE_OVERFLOW;
+    for (; shift >= LEAST_SHIFT; shift--) {
+        if (!is_wide_enough(heap, inside, shift)) break;
+        inside->space_size = (size_t)heap->n_classes << shift;
+        inside->space = (unsigned char *)kolk_memory_reserve(inside->space_size);
+        if (!inside->space) continue;
+        heap->base = (uintptr_t)inside->space;
+        heap->class_shift = (uint8_t)shift;
+        return KOLK_OK;
+    }
+    return KOLK_NO_MEMORY;
+}
+
+static void end_inside(kolk_heap_inside *inside) {
+    if (inside->space) kolk_memory_release(inside->space, inside->space_size);
+    kolk_memory_release(inside, sizeof *inside);
+}
+
+/* Fills in a zeroed heap; on failure it holds no memory. */
+static kolk_status make_heap(kolk_heap *heap, const kolk_heap_desc *desc, bool serves_malloc) {
+    static uint64_t last_id;
+    kolk_settings settings = kolk_settings_of(desc->name, desc->debug); /* first: the handler may longjmp */
+    kolk_heap_inside *inside = (kolk_heap_inside *)kolk_memory_take(sizeof *inside, sizeof *inside);
+    if (!inside) return KOLK_NO_MEMORY;
+    inside->heap = heap;
+    inside->serves_malloc = serves_malloc;
+    inside->forks = kolk_forks();
+    inside->name = desc->name;
+    inside->debug = desc->debug;
+    inside->on_full = desc->on_full;
+    inside->context = desc->context;
+    inside->limit = inside->budget = desc->limit;
+    inside->forks = kolk_forks();
+    kolk_status status = kolk_heap_set_classes(heap, inside, desc);
+    if (sizeof(void *) < 8 && status == KOLK_OK) status = KOLK_NO_MEMORY; /* there are too few addresses for classes */
+    if (status == KOLK_OK && settings.flags & KOLK_DEBUG_BYPASS && !serves_malloc) {
+        inside->large.from_malloc = true;
+        heap->n_classes = 0;
+    } else if (status == KOLK_OK) {
+        status = reserve_space(heap, inside, desc);
+    }
+    if (status != KOLK_OK) {
+        end_inside(inside);
+        return status;
+    }
+    inside->thread_size = kolk_heap_thread_size(heap, inside);
+    heap->inside = inside;
+    heap->id = kolk_fetch_add(&last_id, 1, KOLK_RELAXED) + 1;
+    heap->place = heap->id % KOLK_NEAR_HEAPS;
+    if (kolk_heap_list(inside)) return KOLK_OK;
+    end_inside(inside);
+    return KOLK_NO_MEMORY;
+}
+
+/* Goes on after kolk_begin, which gave `status`. */
+static kolk_status init_heap(kolk_heap *heap, const kolk_heap_desc *desc, bool serves_malloc, kolk_status status) {
+    static const kolk_kind kind = {list_heap_stats, NULL, NULL};
+    if (status == KOLK_OK) status = make_heap(heap, desc, serves_malloc);
+    if (status != KOLK_OK) {
+        memset(heap, 0, sizeof *heap);
+        return status;
+    }
+    for (uint32_t n = 0; n < heap->n_classes; n++)
+        if (heap->inside->trays[n].capacity && !kolk_heap_make_class(heap, n)) {
+            kolk_heap_deinit(heap);
+            return KOLK_NO_MEMORY;
+        }
+    return kolk_enlist(heap, sizeof *heap, &heap->number, &kind);
+}
+
+kolk_status kolk_heap_init_abi(kolk_heap *heap, const kolk_heap_desc *desc, size_t heap_size, uint32_t abi) {
+    return init_heap(heap, desc, false, kolk_begin(heap, heap_size, sizeof *heap, abi, desc));
+}
+
+kolk_status kolk_heap_init_for_malloc(kolk_heap *heap, const kolk_heap_desc *desc) {
+    return init_heap(heap, desc, true, kolk_begin(heap, sizeof *heap, sizeof *heap, KOLK_ABI, desc));
+}
+
+void kolk_heap_deinit(kolk_heap *heap) {
+    kolk_heap_inside *inside = heap->inside;
+    if (!inside) return;
+    for (uint32_t n = 0; n < heap->n_classes; n++) /* the handler may longjmp: nothing has changed */
+        if (inside->trays[n].is_made && inside->trays[n].pool.debug)
+            kolk_shared_prove_all(&inside->trays[n].pool, SITE);
+    kolk_registry_remove(heap->number);
+    kolk_heap_unlist(inside);
+    for (uint32_t n = 0; n < heap->n_classes; n++)
+        if (inside->trays[n].is_made)
+            kolk_shared_end(&inside->trays[n].pool);
+        else
+            kolk_registry_remove(inside->trays[n].pool.number); /* in a fork's child, which found it half made */
+    kolk_heap_end_threads(inside);
+    kolk_large_end(&inside->large);
+    end_inside(inside);
+    memset(heap, 0, sizeof *heap);
+}
+
+#endif

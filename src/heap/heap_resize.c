@@ -1,0 +1,46 @@
+/* heap_resize.c: blocks that get another size. */
+#include "heap_inside.h"
+
+#if __STDC_HOSTED__
+
+#include <string.h>
+
+static void *resize_large(kolk_heap *heap, void *block, size_t before, size_t size) {
+    void *resized = kolk_heap_resize_large(heap->inside, block, before, size);
+    if (!resized && kolk_heap_ask_for_room(heap, size))
+        resized = kolk_heap_resize_large(heap->inside, block, before, size);
+    if (!resized) kolk_fetch_add(&heap->inside->failed, 1, KOLK_RELAXED);
+    return resized;
+}
+
+/* Is this block as good for the size as another one? */
+static bool is_as_good(size_t usable, size_t size) {
+    return size <= usable && (size > usable / 2 || usable <= 64);
+}
+
+static void *move_block(kolk_heap *heap, void *block, size_t usable, size_t size, const void *site) {
+    void *moved = kolk_heap_alloc_at(heap, size, site);
+    if (!moved) return NULL;
+    memcpy(moved, block, usable < size ? usable : size);
+    kolk_heap_free_at(heap, block, site);
+    return moved;
+}
+
+void *kolk_heap_realloc_at(kolk_heap *heap, void *block, size_t size, const void *site) {
+    if (!block) return kolk_heap_alloc_at(heap, size, site);
+    size_t usable = kolk_heap_size_of(heap, block);
+    if (!usable) {
+        kolk_heap_refuse(heap, block, "realloc", site);
+        return NULL;
+    }
+    if (is_as_good(usable, size)) return block;
+    if (!kolk_heap_pool_of(heap, block) && kolk_heap_class_for(heap, size) == heap->n_classes)
+        return resize_large(heap, block, usable, size);
+    return move_block(heap, block, usable, size, site);
+}
+
+void *kolk_heap_realloc(kolk_heap *heap, void *block, size_t size) {
+    return kolk_heap_realloc_at(heap, block, size, SITE);
+}
+
+#endif

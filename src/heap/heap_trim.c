@@ -1,0 +1,47 @@
+/* heap_trim.c: memory that nobody uses goes back to the system.
+ *
+ * No thread of the heap's own does that, and no timer. A thread that is off the fast path looks at the clock now and
+ * then; if the last sweep was DECAY_NS ago, it sweeps. What a sweep finds that was free at the one before, and that
+ * nobody has asked for since, goes back (src/shared/shared_trim.c). */
+#include "heap_inside.h"
+
+#if __STDC_HOSTED__
+
+#include "../os/clock.h"
+#include "../os/lock.h"
+
+#define DECAY_NS UINT64_C(1000000000)
+#define TURNS    64u /* from look to look at the clock */
+
+static size_t sweep_heap(kolk_heap_inside *inside) {
+    size_t bytes = 0;
+    for (uint32_t n = 0; n < inside->heap->n_classes; n++) {
+        kolk_heap_tray *tray = &inside->trays[n];
+        if (kolk_load(&tray->is_made, KOLK_ACQUIRE)) bytes += kolk_shared_sweep(&tray->pool);
+    }
+    return bytes;
+}
+
+void kolk_heap_decay(kolk_heap_inside *inside, kolk_heap_thread *thread) {
+    kolk_heap_reclaim_after_fork(inside);
+    if (++thread->turns % TURNS) return;
+    uint64_t now = (uint64_t)kolk_now_ns(), before = kolk_load(&inside->swept, KOLK_RELAXED);
+    if (now - before < DECAY_NS || !kolk_compare_exchange(&inside->swept, &before, now, KOLK_RELAXED, KOLK_RELAXED))
+        return;
+    kolk_lock_word(&inside->sweeping);
+    sweep_heap(inside);
+    kolk_unlock_word(&inside->sweeping);
+}
+
+size_t kolk_heap_trim(kolk_heap *heap) {
+    kolk_heap_inside *inside = heap->inside;
+    kolk_heap_thread *thread = inside ? kolk_heap_thread_of(heap) : NULL;
+    if (!inside) return 0;
+    if (thread) kolk_heap_flush(inside, thread);
+    kolk_lock_word(&inside->sweeping);
+    size_t bytes = sweep_heap(inside) + sweep_heap(inside);
+    kolk_unlock_word(&inside->sweeping);
+    return bytes;
+}
+
+#endif

@@ -1,0 +1,70 @@
+// link: -Wl,--wrap=kolk_memory_reserve,--wrap=kolk_memory_commit,--wrap=kolk_memory_release,--wrap=kolk_memory_trim
+// link: -Wl,--wrap=kolk_memory_resize
+/* counted_memory.h: what large blocks ask of os/memory.h: the bytes that they have, and refusals on demand. Include
+ * test.h first. */
+#ifndef TESTS_COUNTED_MEMORY_H
+#define TESTS_COUNTED_MEMORY_H
+
+#include "os/memory.h"
+
+static struct {
+    size_t held; /* bytes that are reserved now */
+    unsigned calls, resized;
+    unsigned refused; /* the n-th call from now on; 0: none */
+    bool no_trim, no_resize;
+} memory;
+
+void *__real_kolk_memory_reserve(size_t size);
+bool __real_kolk_memory_commit(void *start, size_t size);
+void __real_kolk_memory_release(void *start, size_t size);
+bool __real_kolk_memory_trim(void *start, size_t size);
+void *__real_kolk_memory_resize(void *start, size_t size, size_t new_size);
+void *__wrap_kolk_memory_reserve(size_t size);
+bool __wrap_kolk_memory_commit(void *start, size_t size);
+void __wrap_kolk_memory_release(void *start, size_t size);
+bool __wrap_kolk_memory_trim(void *start, size_t size);
+void *__wrap_kolk_memory_resize(void *start, size_t size, size_t new_size);
+
+static inline bool is_refused(void) {
+    return __atomic_add_fetch(&memory.calls, 1, __ATOMIC_RELAXED) == memory.refused;
+}
+
+static inline void hold_bytes(size_t more) {
+    __atomic_add_fetch(&memory.held, more, __ATOMIC_RELAXED);
+}
+
+void *__wrap_kolk_memory_reserve(size_t size) {
+    void *start = is_refused() ? NULL : __real_kolk_memory_reserve(size);
+    if (start) hold_bytes(size);
+    return start;
+}
+
+bool __wrap_kolk_memory_commit(void *start, size_t size) {
+    return !is_refused() && __real_kolk_memory_commit(start, size);
+}
+
+void __wrap_kolk_memory_release(void *start, size_t size) {
+    hold_bytes(0 - size);
+    __real_kolk_memory_release(start, size);
+}
+
+bool __wrap_kolk_memory_trim(void *start, size_t size) {
+    if (memory.no_trim || !__real_kolk_memory_trim(start, size)) return false;
+    hold_bytes(0 - size);
+    return true;
+}
+
+void *__wrap_kolk_memory_resize(void *start, size_t size, size_t new_size) {
+    void *moved = memory.no_resize ? NULL : __real_kolk_memory_resize(start, size, new_size);
+    if (!moved) return NULL;
+    hold_bytes(new_size - size);
+    __atomic_add_fetch(&memory.resized, 1, __ATOMIC_RELAXED);
+    return moved;
+}
+
+static inline void refuse_call(unsigned nth) {
+    memory.calls = 0;
+    memory.refused = nth;
+}
+
+#endif

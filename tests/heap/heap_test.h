@@ -1,0 +1,22 @@
+/* heap_test.h: what the tests of the heap share. Include test.h first. */
+#ifndef TESTS_HEAP_TEST_H
+#define TESTS_HEAP_TEST_H
+
+static inline void make_heap(kolk_heap *heap, const kolk_heap_desc *desc) {
+    kolk_status status = kolk_heap_init(heap, desc);
+    if (sizeof(void *) < 8) { /* as heap.h says */
+        assert_int_equal(status, KOLK_NO_MEMORY);
+        assert_true(all_bytes_are(heap, sizeof *heap, 0));
+        skip();
+    }
+    if (status != KOLK_OK) fail_msg("init: %s", kolk_status_text(status));
+    assert_true(kolk_heap_is_valid(heap));
+}
+
+static inline void end_heap(kolk_heap *heap) {
+    assert_true(kolk_heap_is_valid(heap));
+    kolk_heap_deinit(heap);
+    assert_true(all_bytes_are(heap, sizeof *heap, 0));
+}
+
+#endif

@@ -1,0 +1,509 @@
+/* The heap, one promise of heap.h after the other. Random work is in test_heap_model.c, threads are in
+ * test_heap_threads.c, large blocks alone in test_heap_large.c. */
+#include "../help/test.h"
+
+#include "heap/heap_inside.h"
+#include "heap_test.h"
+
+#include <sys/mman.h>
+
+/* ---- Sizes ------------------------------------------------------------------------------------------------------- */
+
+/* Sizes around those of kolk's own classes, and some above. */
+static size_t size_around(unsigned n) {
+    size_t quarter = n / 3 % 4, doubling = n / 12;
+    return ((size_t)16 << doubling) / 4 * (4 + quarter) + n % 3 - 1;
+}
+
+#define SIZES (12 * 16)
+
+static void test_every_size(void **state) {
+    (void)state;
+    kolk_heap heap;
+    make_heap(&heap, &(kolk_heap_desc){.name = "level"});
+    for (unsigned n = 0; n < SIZES; n++) {
+        size_t size = size_around(n);
+        unsigned char *block = (unsigned char *)kolk_heap_alloc(&heap, size);
+        assert_non_null(block);
+        size_t usable = kolk_heap_usable_size(&heap, block);
+        assert_in_range(usable, size, SIZE_MAX);
+        assert_int_equal((uintptr_t)block % 16, 0);
+        if (size && size <= 64) assert_in_range(usable - size, 0, 15);
+        if (size > 64 && size <= KOLK_HEAP_LARGEST) assert_in_range((usable - size) * 5, 0, usable);
+        memset(block, 0xa5, usable);
+        assert_true(kolk_heap_is_live(&heap, block));
+        if (n % 2) kolk_heap_free(&heap, block);
+    }
+    end_heap(&heap);
+}
+
+static void test_zeroed(void **state) {
+    (void)state;
+    kolk_heap heap;
+    make_heap(&heap, &(kolk_heap_desc){.name = NULL});
+    for (unsigned n = 1; n < SIZES; n++) {
+        size_t size = size_around(n);
+        void *block = kolk_heap_alloc(&heap, size);
+        assert_non_null(block);
+        memset(block, 0xff, size);
+        kolk_heap_free(&heap, block);
+        block = kolk_heap_alloc_zeroed(&heap, size);
+        assert_true(all_bytes_are(block, size, 0));
+    }
+    end_heap(&heap);
+}
+
+static void test_every_alignment(void **state) {
+    (void)state;
+    kolk_heap heap;
+    make_heap(&heap, &(kolk_heap_desc){.name = "level"});
+    for (size_t align = 1; align <= 1u << 22; align *= 2)
+        for (unsigned n = 1; n < SIZES; n += 5) {
+            size_t size = size_around(n);
+            void *block = kolk_heap_alloc_aligned(&heap, align, size);
+            assert_non_null(block);
+            assert_int_equal((uintptr_t)block % align, 0);
+            assert_in_range(kolk_heap_usable_size(&heap, block), size, SIZE_MAX);
+            memset(block, 1, size);
+            if (n % 2) kolk_heap_free(&heap, block);
+        }
+    for (size_t align = 0; align < 100; align += 3 + align % 5)
+        if (align & (align - 1) || align == 0) assert_null(kolk_heap_alloc_aligned(&heap, align, 10));
+    end_heap(&heap);
+}
+
+/* Two blocks never share a byte. */
+static void test_no_overlap(void **state) {
+    (void)state;
+    kolk_heap heap;
+    static unsigned char *blocks[2000];
+    make_heap(&heap, &(kolk_heap_desc){.name = "level"});
+    for (unsigned n = 0; n < LENGTH_OF(blocks); n++) {
+        blocks[n] = (unsigned char *)kolk_heap_alloc(&heap, n);
+        memset(blocks[n], (int)(n % 251), kolk_heap_usable_size(&heap, blocks[n]));
+    }
+    for (unsigned n = 0; n < LENGTH_OF(blocks); n++)
+        assert_true(all_bytes_are(blocks[n], kolk_heap_usable_size(&heap, blocks[n]), (unsigned char)(n % 251)));
+    end_heap(&heap);
+}
+
+static void test_too_large(void **state) {
+    (void)state;
+    kolk_heap heap;
+    kolk_stats stats;
+    make_heap(&heap, &(kolk_heap_desc){.name = "level"});
+    void *block = kolk_heap_alloc(&heap, 1000);
+    static const size_t sizes[] = {SIZE_MAX, SIZE_MAX - 4095, SIZE_MAX / 2, SIZE_MAX / 4 + 1};
+    for (unsigned n = 0; n < LENGTH_OF(sizes); n++) {
+        assert_null(kolk_heap_alloc(&heap, sizes[n]));
+        assert_null(kolk_heap_alloc_zeroed(&heap, sizes[n]));
+        assert_null(kolk_heap_alloc_aligned(&heap, 4096, sizes[n]));
+        assert_null(kolk_heap_alloc_aligned(&heap, SIZE_MAX / 2 + 1, 1));
+        assert_null(kolk_heap_realloc(&heap, block, sizes[n]));
+    }
+    assert_true(kolk_heap_is_live(&heap, block));
+    kolk_heap_stats(&heap, &stats);
+    assert_int_equal(stats.failed, 5 * LENGTH_OF(sizes));
+    end_heap(&heap);
+}
+
+/* ---- Realloc ----------------------------------------------------------------------------------------------------- */
+
+static void test_resizing(void **state) {
+    (void)state;
+    kolk_heap heap;
+    make_heap(&heap, &(kolk_heap_desc){.name = "level"});
+    unsigned char *block = (unsigned char *)kolk_heap_realloc(&heap, NULL, 1);
+    size_t before = 1;
+    *block = 1;
+    for (unsigned n = 1; n < SIZES; n++) { /* up, then down again */
+        size_t size = size_around(n);
+        block = (unsigned char *)kolk_heap_realloc(&heap, block, size);
+        assert_non_null(block);
+        assert_true(all_bytes_are(block, before, 1));
+        memset(block, 1, size);
+        before = size;
+    }
+    for (unsigned n = SIZES; n-- > 1;) {
+        size_t size = size_around(n);
+        block = (unsigned char *)kolk_heap_realloc(&heap, block, size);
+        assert_true(all_bytes_are(block, size, 1));
+        assert_in_range(kolk_heap_usable_size(&heap, block), size, size <= 32 ? 64 : size * 2 + 8192);
+    }
+    kolk_heap_free(&heap, block);
+    block = (unsigned char *)kolk_heap_alloc(&heap, 200);
+    assert_ptr_equal(kolk_heap_realloc(&heap, block, 224), block); /* its class is the same */
+    assert_ptr_equal(kolk_heap_realloc(&heap, block, 113), block); /* it is more than half full */
+    assert_ptr_not_equal(kolk_heap_realloc(&heap, block, 225), block);
+    end_heap(&heap);
+}
+
+/* ---- Bugs of the caller ------------------------------------------------------------------------------------------ */
+
+static void test_misuse(void **state) {
+    (void)state;
+    kolk_heap heap, other;
+    notes taken;
+    char local[100];
+    make_heap(&heap, &(kolk_heap_desc){.name = "level"});
+    make_heap(&other, &(kolk_heap_desc){.name = "other"});
+    void *first = kolk_heap_alloc(&heap, 100), *block = kolk_heap_alloc(&heap, 100);
+    void *large = kolk_heap_alloc(&heap, 1000000), *others = kolk_heap_alloc(&other, 1000000);
+    kolk_heap_free(&heap, block);
+    begin_notes(&taken);
+    for (int i = 0; i < 3; i++) {
+        kolk_heap_free(&heap, block);
+        assert_noted(&taken, KOLK_DOUBLE_FREE, "level/112", block, 1, "kolk: level/112: double free of slot 1");
+        assert_int_equal(kolk_heap_usable_size(&heap, block), 0);
+        assert_noted(&taken, KOLK_DEAD_OBJECT, "level/112", block, 1,
+                     "kolk: level/112: usable_size of slot 1, which is free");
+        assert_null(kolk_heap_realloc(&heap, block, 10));
+        assert_noted(&taken, KOLK_DEAD_OBJECT, "level/112", block, 1,
+                     "kolk: level/112: realloc of slot 1, which is free");
+        kolk_heap_free(&heap, moved(first, 16));
+        assert_noted(&taken, KOLK_INTERIOR_POINTER, "level/112", moved(first, 16), 0,
+                     "kolk: level/112: free of a pointer into slot 0, at byte 16 of it");
+        kolk_heap_free(&heap, moved(first, 112 * 100));
+        assert_noted(&taken, KOLK_NEVER_ISSUED, "level/112", moved(first, 112 * 100), 100,
+                     "kolk: level/112: free of slot 100, which was never handed out");
+        kolk_heap_free(&heap, local);
+        assert_noted(&taken, KOLK_FOREIGN_POINTER, "level", (void *)local, UINT32_MAX,
+                     "kolk: level: free of a pointer that is not of this heap");
+        kolk_heap_free(&heap, others);
+        assert_noted(&taken, KOLK_FOREIGN_POINTER, "level", others, UINT32_MAX,
+                     "kolk: level: free of a pointer that is not of this heap");
+        kolk_heap_free(&heap, moved(large, 4096));
+        assert_noted(&taken, KOLK_INTERIOR_POINTER, "level", moved(large, 4096), UINT32_MAX,
+                     "kolk: level: free of a pointer into a large block, at byte 4096 of it");
+        kolk_heap_free(&heap, moved(heap.inside, (ptrdiff_t)0));
+        assert_noted(&taken, KOLK_FOREIGN_POINTER, "level", (void *)heap.inside, UINT32_MAX,
+                     "kolk: level: free of a pointer that is not of this heap");
+        kolk_heap_free(&heap, NULL);
+        assert_int_equal(kolk_heap_usable_size(&heap, NULL), 0);
+        assert_silent(&taken);
+        assert_true(kolk_heap_is_valid(&heap));
+    }
+    kolk_heap_free(&heap, large);
+    kolk_heap_free(&heap, large);
+    assert_noted(&taken, KOLK_FOREIGN_POINTER, "level", large, UINT32_MAX,
+                 "kolk: level: free of a pointer that is not of this heap");
+    assert_ptr_not_equal(kolk_heap_alloc(&heap, 100), first);
+    end_heap(&heap);
+    end_heap(&other);
+}
+
+static void test_all_zero(void **state) {
+    (void)state;
+    kolk_heap heap = {0};
+    notes taken;
+    int local;
+    begin_notes(&taken);
+    assert_null(kolk_heap_alloc(&heap, 10));
+    assert_null(kolk_heap_alloc(&heap, 10000));
+    assert_null(kolk_heap_alloc_zeroed(&heap, 10));
+    assert_null(kolk_heap_alloc_aligned(&heap, 64, 10));
+    assert_null(kolk_heap_realloc(&heap, NULL, 10));
+    assert_null(kolk_heap_next(&heap, NULL));
+    assert_int_equal(kolk_heap_trim(&heap), 0);
+    kolk_heap_free(&heap, NULL);
+    assert_silent(&taken);
+    kolk_heap_free(&heap, &local);
+    assert_noted(&taken, KOLK_FOREIGN_POINTER, "", (void *)&local, UINT32_MAX,
+                 "kolk: a pool without a name: free of a pointer that is not of this heap");
+    assert_true(kolk_heap_is_valid(&heap));
+    kolk_heap_deinit(&heap);
+}
+
+/* ---- Walks, statistics, limits, trays ---------------------------------------------------------------------------- */
+
+static void test_walk(void **state) {
+    (void)state;
+    kolk_heap heap;
+    make_heap(&heap, &(kolk_heap_desc){.name = "level"});
+    size_t sum = 0, found = 0, n = 0;
+    for (unsigned i = 1; i < SIZES; i++) {
+        uint32_t *block = (uint32_t *)kolk_heap_alloc(&heap, size_around(i) + 4);
+        *block = i;
+        if (i % 3)
+            sum += i;
+        else
+            kolk_heap_free(&heap, block);
+    }
+    for (uint32_t *at = NULL; (at = (uint32_t *)kolk_heap_next(&heap, at)); n++) {
+        assert_true(kolk_heap_is_live(&heap, at));
+        found += *at;
+    }
+    assert_int_equal(found, sum);
+    kolk_stats stats;
+    kolk_heap_stats(&heap, &stats);
+    assert_int_equal(stats.count, n);
+    assert_string_equal(stats.kind, "heap");
+    for (uint32_t *at = NULL; (at = (uint32_t *)kolk_heap_next(&heap, at));) kolk_heap_free(&heap, at);
+    kolk_heap_stats(&heap, &stats);
+    assert_int_equal(stats.count, 0);
+    end_heap(&heap);
+}
+
+static void test_class_stats(void **state) {
+    (void)state;
+    kolk_heap heap;
+    kolk_heap_class_stats of;
+    make_heap(&heap, &(kolk_heap_desc){.name = "level"});
+    assert_false(kolk_heap_class_of(&heap, 3, &of));
+    assert_string_equal(of.stats.name, "level/64");
+    assert_int_equal(of.stats.object_size, 64);
+    for (int i = 0; i < 100; i++) assert_non_null(kolk_heap_alloc(&heap, 56));
+    assert_true(kolk_heap_class_of(&heap, 3, &of));
+    assert_int_equal(of.stats.count, 100);
+    assert_int_equal(of.given % 64, 0);
+    assert_in_range(of.given, 64, 100 * 64);
+    assert_int_equal(of.asked * 64, of.given * 56); /* all asked for the same */
+    assert_false(kolk_heap_class_of(&heap, heap.n_classes, &of));
+    kolk_heap_alloc(&heap, 1000000);
+    assert_true(kolk_heap_class_of(&heap, heap.n_classes, &of));
+    assert_int_equal(of.stats.count, 1);
+    assert_in_range(of.stats.bytes_committed, 1000000, 1010000);
+    assert_false(kolk_heap_class_of(&heap, heap.n_classes + 1, &of));
+    end_heap(&heap);
+}
+
+static void test_class_names(void **state) {
+    (void)state;
+    static const char *const names[][2] = {
+        {"level", "level/262144"},
+        {"a name of twenty ...", "a name of twenty .../262144"},
+        {"a name that is much longer than those", "a name that is much longer than those"},
+        {"", "/262144"},
+        {NULL, ""},
+    };
+    for (unsigned n = 0; n < LENGTH_OF(names); n++) {
+        kolk_heap heap;
+        kolk_heap_class_stats of;
+        make_heap(&heap, &(kolk_heap_desc){.name = names[n][0]});
+        assert_non_null(kolk_heap_alloc(&heap, KOLK_HEAP_LARGEST));
+        assert_true(kolk_heap_class_of(&heap, heap.n_classes - 1, &of));
+        assert_string_equal(of.stats.name, names[n][1]);
+        end_heap(&heap);
+    }
+}
+
+/* Never more than the limit, over all classes and large blocks, and what is freed can be had again. */
+static void test_limit(void **state) {
+    (void)state;
+    enum { LIMIT = 3000000 };
+    for (unsigned kind = 0; kind < 3; kind++) {
+        kolk_heap heap;
+        static void *blocks[200000];
+        size_t given = 0, n = 0;
+        make_heap(&heap, &(kolk_heap_desc){.name = "level", .limit = LIMIT});
+        for (int again = 0; again < 3; again++) {
+            for (n = 0, given = 0; n < LENGTH_OF(blocks); n++) {
+                size_t size = kind == 0 ? 48 : kind == 1 ? 300000 : n % 7 * 1000 + 10;
+                blocks[n] = kolk_heap_alloc(&heap, size);
+                if (!blocks[n]) break;
+                given += kolk_heap_usable_size(&heap, blocks[n]);
+            }
+            assert_in_range(given, LIMIT / 2, LIMIT);
+            assert_true(kolk_heap_is_valid(&heap));
+            for (size_t i = 0; i < n; i++) kolk_heap_free(&heap, blocks[i]);
+        }
+        end_heap(&heap);
+    }
+}
+
+static void test_trays(void **state) {
+    (void)state;
+    static const kolk_heap_class trays[] = {
+        {.name = "pocket stuff", .size = 20, .capacity = 4, .when_full = KOLK_HEAP_NULL},
+        {.name = "bags", .size = 500, .capacity = 2},
+        {.size = 3000, .max_capacity = 3},
+    };
+    kolk_heap heap;
+    kolk_heap_class_stats of;
+    make_heap(&heap, &(kolk_heap_desc){.name = "plane", .classes = trays, .n_classes = 3});
+    assert_int_equal(heap.n_classes, 3);
+    for (int i = 0; i < 4; i++) assert_int_equal(kolk_heap_usable_size(&heap, kolk_heap_alloc(&heap, 32)), 32);
+    assert_null(kolk_heap_alloc(&heap, 1)); /* that is its policy */
+    for (int i = 0; i < 2; i++) assert_int_equal(kolk_heap_usable_size(&heap, kolk_heap_alloc(&heap, 33)), 512);
+    for (int i = 0; i < 3; i++) assert_int_equal(kolk_heap_usable_size(&heap, kolk_heap_alloc(&heap, 33)), 3008);
+    assert_int_equal(kolk_heap_usable_size(&heap, kolk_heap_alloc(&heap, 33)) % 4096, 0); /* pages of its own */
+    assert_true(kolk_heap_class_of(&heap, 0, &of));
+    assert_string_equal(of.stats.name, "pocket stuff");
+    assert_int_equal(of.stats.count, 4);
+    assert_true(kolk_heap_class_of(&heap, 2, &of));
+    assert_string_equal(of.stats.name, "plane/3008");
+    end_heap(&heap);
+}
+
+static void test_bad_descriptors(void **state) {
+    (void)state;
+    static const kolk_heap_class unsorted[] = {{.size = 100}, {.size = 30}}, same[] = {{.size = 17}, {.size = 32}};
+    static const kolk_heap_class nothing[] = {{.size = 0}}, huge[] = {{.size = (size_t)2 << 30}};
+    static const kolk_heap_class below[] = {{.size = 16, .capacity = 5, .max_capacity = 4}};
+    static const kolk_heap_class wide[] = {{.size = 1 << 30, .max_capacity = 100}};
+    static const struct {
+        kolk_heap_desc desc;
+        kolk_status status;
+    } bad[] = {
+        {{.classes = unsorted, .n_classes = 2}, KOLK_BAD_CLASSES},
+        {{.classes = same, .n_classes = 2}, KOLK_BAD_CLASSES},
+        {{.classes = same}, KOLK_BAD_CLASSES},
+        {{.classes = same, .n_classes = 65}, KOLK_BAD_CLASSES},
+        {{.classes = nothing, .n_classes = 1}, KOLK_ZERO_SIZE},
+        {{.classes = huge, .n_classes = 1}, KOLK_SIZE_OVERFLOW},
+        {{.classes = wide, .n_classes = 1}, sizeof(void *) < 8 ? KOLK_NO_MEMORY : KOLK_SIZE_OVERFLOW},
+        {{.classes = below, .n_classes = 1}, KOLK_MAX_BELOW_CAPACITY},
+    };
+    for (unsigned n = 0; n < LENGTH_OF(bad); n++) {
+        kolk_heap heap;
+        memset(&heap, 1, sizeof heap);
+        assert_int_equal(kolk_heap_init(&heap, &bad[n].desc), bad[n].status);
+        assert_true(all_bytes_are(&heap, sizeof heap, 0));
+    }
+    kolk_heap heap;
+    assert_int_equal(kolk_heap_init(&heap, NULL), KOLK_NO_DESCRIPTOR);
+}
+
+typedef struct room {
+    void *last;
+    unsigned asked;
+    bool allocates;
+} room;
+
+static bool free_last(kolk_heap *heap, size_t size, void *context) {
+    room *it = (room *)context;
+    it->asked++;
+    assert_int_equal(size, 100);
+    if (it->allocates) assert_null(kolk_heap_alloc(heap, 100)); /* does not ask again */
+    if (!it->last) return false;
+    kolk_heap_free(heap, it->last);
+    it->last = NULL;
+    return true;
+}
+
+static void test_on_full(void **state) {
+    (void)state;
+    static const kolk_heap_class tray = {.size = 100, .capacity = 2, .when_full = KOLK_HEAP_NULL};
+    for (int allocates = 0; allocates < 2; allocates++) {
+        kolk_heap heap;
+        room it = {.allocates = allocates};
+        make_heap(&heap, &(kolk_heap_desc){.classes = &tray, .n_classes = 1, .on_full = free_last, .context = &it});
+        it.last = kolk_heap_alloc(&heap, 100);
+        assert_non_null(kolk_heap_alloc(&heap, 100));
+        assert_int_equal(it.asked, 0);
+        void *was = it.last;
+        assert_ptr_equal(kolk_heap_alloc(&heap, 100), was);
+        assert_int_equal(it.asked, 1);
+        assert_null(kolk_heap_alloc(&heap, 100));
+        assert_int_equal(it.asked, 2);
+        end_heap(&heap);
+    }
+}
+
+static void test_trim(void **state) {
+    (void)state;
+    enum { BLOCKS = 10000 };
+    static unsigned char *blocks[BLOCKS];
+    for (unsigned every = 1; every <= BLOCKS; every *= 100) { /* one block stays out of so many */
+        kolk_heap heap;
+        make_heap(&heap, &(kolk_heap_desc){.name = "level"});
+        for (unsigned i = 0; i < BLOCKS; i++) memset(blocks[i] = (unsigned char *)kolk_heap_alloc(&heap, 320), 7, 320);
+        for (unsigned i = 0; i < BLOCKS; i++)
+            if (i % every) kolk_heap_free(&heap, blocks[i]);
+        size_t bytes = kolk_heap_trim(&heap);
+        if (every == 1) assert_int_equal(bytes, 0);
+        if (every > 1) assert_in_range(bytes, BLOCKS * 320 / 2, BLOCKS * 320);
+        assert_true(kolk_heap_is_valid(&heap));
+        for (unsigned i = 0; i < BLOCKS; i += every) assert_true(all_bytes_are(blocks[i], 320, 7));
+        for (unsigned i = 0; i < BLOCKS; i++)
+            if (i % every) memset(kolk_heap_alloc(&heap, 320), 9, 320);
+        for (unsigned i = 0; i < BLOCKS; i += every) assert_true(all_bytes_are(blocks[i], 320, 7));
+        end_heap(&heap);
+    }
+}
+
+/* Bytes of these blocks' pages that memory backs. */
+static size_t resident(unsigned char *const *blocks, size_t n, size_t size) {
+    size_t bytes = 0;
+    for (size_t i = 0; i < n; i++) {
+        unsigned char state;
+        assert_int_equal(mincore((void *)((uintptr_t)blocks[i] / 4096 * 4096), 4096, &state), 0);
+        bytes += (state & 1) * size;
+    }
+    return bytes;
+}
+
+/* The thread goes to the depot, off the fast path, often enough to look at the clock; the last sweep was long ago. */
+static void let_a_second_pass(kolk_heap *heap) {
+    static void *others[5000];
+    heap->inside->swept = 0;
+    for (unsigned i = 0; i < LENGTH_OF(others); i++) assert_non_null(others[i] = kolk_heap_alloc(heap, 5000));
+    for (unsigned i = 0; i < LENGTH_OF(others); i++) kolk_heap_free(heap, others[i]);
+    assert_int_not_equal(heap->inside->swept, 0);
+}
+
+static void test_decay(void **state) {
+    (void)state;
+    enum { BLOCKS = 10000, SIZE = 320 };
+    static unsigned char *blocks[BLOCKS];
+    kolk_heap heap;
+    make_heap(&heap, &(kolk_heap_desc){.name = "level"});
+    for (unsigned i = 0; i < BLOCKS; i++) memset(blocks[i] = (unsigned char *)kolk_heap_alloc(&heap, SIZE), 7, SIZE);
+    for (unsigned i = 0; i < BLOCKS / 2; i++) kolk_heap_free(&heap, blocks[i]);
+    assert_int_equal(resident(blocks, BLOCKS, SIZE), BLOCKS * SIZE);
+    let_a_second_pass(&heap); /* the free ones are at rest from now on */
+    assert_int_equal(resident(blocks, BLOCKS, SIZE), BLOCKS * SIZE);
+    let_a_second_pass(&heap);
+    assert_in_range(resident(blocks, BLOCKS / 2, SIZE), 0, BLOCKS * SIZE / 20); /* but for what is at hand */
+    for (unsigned i = BLOCKS / 2; i < BLOCKS; i++) assert_true(all_bytes_are(blocks[i], SIZE, 7));
+    assert_true(kolk_heap_is_valid(&heap));
+
+    for (unsigned i = 0; i < BLOCKS / 2; i++) /* and they are used again before new ones */
+        memset(blocks[i] = (unsigned char *)kolk_heap_alloc(&heap, SIZE), 8, SIZE);
+    kolk_heap_class_stats of;
+    assert_true(kolk_heap_class_of(&heap, kolk_heap_class_for(&heap, SIZE), &of));
+    assert_int_equal(of.stats.object_size, SIZE);
+    assert_in_range(of.stats.peak, BLOCKS, BLOCKS + 256);
+    for (int i = 0; i < 3; i++) let_a_second_pass(&heap);
+    for (unsigned i = 0; i < BLOCKS; i++) assert_true(all_bytes_are(blocks[i], SIZE, i < BLOCKS / 2 ? 8 : 7));
+    end_heap(&heap);
+}
+
+/* ---- Debug settings ---------------------------------------------------------------------------------------------- */
+
+static void test_debug_settings(void **state) {
+    (void)state;
+    kolk_heap heap;
+    notes taken;
+    make_heap(&heap, &(kolk_heap_desc){.name = "level", .debug = "fill,guard,quarantine=4,sites"});
+    unsigned char *block = (unsigned char *)kolk_heap_alloc(&heap, 48);
+    assert_true(all_bytes_are(block, 48, 0xcd));
+    begin_notes(&taken);
+    block[48] = 1;
+    kolk_heap_free(&heap, block);
+    assert_int_equal(taken.count, 1);
+    assert_int_equal(taken.last.rule, KOLK_OVERFLOW);
+    assert_true(has_dead_fill(block, 48));
+    block[5] = 1;
+    for (int i = 0; i < 10; i++) kolk_heap_free(&heap, kolk_heap_alloc(&heap, 48));
+    assert_int_equal(taken.count, 2);
+    assert_int_equal(taken.last.rule, KOLK_WRITE_AFTER_FREE);
+    assert_non_null(kolk_heap_alloc(&heap, 48));
+    kolk_heap_deinit(&heap);
+    assert_int_equal(taken.count, 3);
+    assert_int_equal(taken.last.rule, KOLK_LEAK);
+}
+
+#define TEST(function) cmocka_unit_test_teardown(function, abort_on_failure)
+
+int main(void) {
+    setenv("KOLK_BYPASS", "0", 1); /* also under a tool that watches malloc */
+    const struct CMUnitTest tests[] = {
+        TEST(test_every_size), TEST(test_zeroed),          TEST(test_every_alignment), TEST(test_no_overlap),
+        TEST(test_too_large),  TEST(test_resizing),        TEST(test_misuse),          TEST(test_all_zero),
+        TEST(test_walk),       TEST(test_class_stats),     TEST(test_class_names),     TEST(test_limit),
+        TEST(test_trays),      TEST(test_bad_descriptors), TEST(test_on_full),         TEST(test_trim),
+        TEST(test_decay),      TEST(test_debug_settings),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

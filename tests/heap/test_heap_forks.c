@@ -1,0 +1,252 @@
+// define: KOLK_CHAOS=1
+/* A fork before every atomic operation of what another thread may just be doing with a heap. In each child the thread
+ * that forked goes on: what was alive stays alive, with its contents; free blocks can be had, each once, also those
+ * that the other thread had at hand, but for those that it was just moving; other threads come and go; and the heap
+ * ends. The parent goes on unharmed. */
+#include "../help/test.h"
+
+#include "../help/child.h"
+#include "../help/stopped.h"
+#include "heap_test.h"
+
+enum { TRAYS = 3, MINE = 20, MOST = 400 };
+
+static const kolk_heap_class trays[TRAYS] = {
+    {.size = 64, .capacity = 40, .max_capacity = 300, .when_full = KOLK_HEAP_NULL},
+    {.size = 1024, .max_capacity = 100, .when_full = KOLK_HEAP_NULL},
+    {.size = 16384, .max_capacity = 30, .when_full = KOLK_HEAP_NULL},
+};
+
+static kolk_heap heap, other;
+static void *mine[MINE], *theirs[MOST];
+static unsigned held, step, most_lost, on_their_way; /* on_their_way: blocks that may be lost, at most */
+static const char *deed_name;
+
+#undef REQUIRE
+#define REQUIRE(what)                                                                                                  \
+    do {                                                                                                               \
+        if (!(what)) {                                                                                                 \
+            fprintf(stderr, "%s:%d: not so: %s (%s, step %u)\n", __FILE__, __LINE__, #what, deed_name, step);          \
+            abort();                                                                                                   \
+        }                                                                                                              \
+    } while (0)
+
+static bool has_changed(void) {
+    return true;
+}
+
+/* ---- What is true in the child ----------------------------------------------------------------------------------- */
+
+static void *got[TRAYS][MOST];
+
+static unsigned count_alive(unsigned tray) {
+    unsigned n = 0;
+    for (void *at = NULL; (at = kolk_heap_next(&heap, at));) n += kolk_heap_usable_size(&heap, at) == trays[tray].size;
+    return n;
+}
+
+static unsigned take_all(unsigned tray) {
+    unsigned n = 0;
+    while (n < MOST && (got[tray][n] = kolk_heap_alloc(&heap, trays[tray].size))) {
+        memset(got[tray][n], 0xee, trays[tray].size);
+        n++;
+    }
+    return n;
+}
+
+static void give_all(unsigned tray, unsigned n) {
+    for (unsigned i = 0; i < n; i++) {
+        REQUIRE(all_bytes_are(got[tray][i], trays[tray].size, 0xee));
+        kolk_heap_free(&heap, got[tray][i]);
+    }
+}
+
+static void check_mine(void) {
+    for (unsigned i = 0; i < MINE; i++) {
+        REQUIRE(kolk_heap_is_live(&heap, mine[i]));
+        REQUIRE(all_bytes_are(mine[i], 64, (unsigned char)i));
+    }
+}
+
+/* What the main thread has at hand is not to be had. */
+static void *take_and_give(void *unused) {
+    (void)unused;
+    for (unsigned tray = 0; tray < TRAYS; tray++) give_all(tray, take_all(tray));
+    kolk_heap_free(&heap, kolk_heap_alloc(&heap, 100000));
+    return NULL;
+}
+
+static void ignore_text(const char *text, size_t length, void *context) {
+    (void)text, (void)length, (void)context;
+}
+
+/* The registry knows no class that is gone. */
+static void end_at_once(void *unused) {
+    (void)unused;
+    kolk_heap_deinit(&heap);
+    REQUIRE(all_bytes_are(&heap, sizeof heap, 0));
+    kolk_stats_write(KOLK_STATS_JSON, ignore_text, NULL);
+}
+
+static void live_on(void *unused) {
+    unsigned found[TRAYS], lost = 0;
+    (void)unused;
+    END_IF_IT_HANGS();
+    check_mine();
+    for (unsigned tray = 0; tray < TRAYS; tray++) {
+        unsigned alive = count_alive(tray);
+        found[tray] = take_all(tray);
+        REQUIRE(alive + found[tray] <= trays[tray].max_capacity);
+        unsigned missing = trays[tray].max_capacity - alive - found[tray];
+        REQUIRE(missing <= on_their_way);
+        lost += missing;
+        give_all(tray, found[tray]);
+    }
+    check_mine();
+    REQUIRE(lost || kolk_heap_is_valid(&heap));
+    for (unsigned i = 0; i < 3; i++) {
+        pthread_t thread;
+        REQUIRE(pthread_create(&thread, NULL, take_and_give, NULL) == 0);
+        REQUIRE(pthread_join(thread, NULL) == 0);
+    }
+    for (unsigned tray = 0; tray < TRAYS; tray++) REQUIRE(take_all(tray) >= found[tray]);
+    check_mine();
+    for (unsigned i = 0; i < MINE; i++) kolk_heap_free(&heap, mine[i]);
+    end_at_once(NULL);
+    REQUIRE(kolk_heap_init(&heap, &(kolk_heap_desc){.name = "again"}) == KOLK_OK);
+    REQUIRE(kolk_heap_alloc(&heap, 100));
+    _exit(lost < 100 ? (int)lost : 100);
+}
+
+static unsigned fork_to(void (*body)(void *)) {
+    char text[1000];
+    int status = run_child(body, NULL, text, sizeof text);
+    if (!WIFEXITED(status)) fail_msg("%s, step %u: the child died: %s", deed_name, step, text);
+    return (unsigned)WEXITSTATUS(status);
+}
+
+static void fork_now(void) {
+    unsigned lost = fork_to(live_on);
+    if (lost > most_lost) most_lost = lost;
+    fork_to(end_at_once);
+}
+
+/* ---- What the other thread does ---------------------------------------------------------------------------------- */
+
+static void hold(unsigned n, size_t size) {
+    while (n--) REQUIRE(theirs[held++] = kolk_heap_alloc(&heap, size));
+}
+
+static void drop(unsigned n) {
+    while (n--) kolk_heap_free(&heap, theirs[--held]);
+}
+
+static void first_use(void) {
+    can_be_stopped = true;
+    hold(1, 64);
+}
+
+static void first_of_class(void) {
+    hold(1, 64);
+    can_be_stopped = true;
+    hold(1, 1024);
+}
+
+/* The main thread has all 40 that there is memory for. */
+static void grow(void) {
+    hold(1, 1024);
+    can_be_stopped = true;
+    hold(1, 64);
+}
+
+static void free_to_full(void) {
+    hold(25, 16384);
+    can_be_stopped = true;
+    drop(9);
+}
+
+static void overfill(void) {
+    hold(30, 16384);
+    can_be_stopped = true;
+    REQUIRE(!kolk_heap_alloc(&heap, 16384));
+    drop(1);
+}
+
+static void trim(void) {
+    hold(200, 64);
+    drop(held);
+    can_be_stopped = true;
+    kolk_heap_trim(&heap);
+}
+
+static void *use_and_end(void *unused) {
+    (void)unused;
+    hold(100, 64);
+    hold(10, 1024);
+    drop(held);
+    can_be_stopped = true; /* in what runs as it ends */
+    return NULL;
+}
+
+static void end_a_thread(void) {
+    pthread_t thread;
+    REQUIRE(pthread_create(&thread, NULL, use_and_end, NULL) == 0);
+    REQUIRE(pthread_join(thread, NULL) == 0);
+}
+
+static void large_blocks(void) {
+    hold(1, 100000);
+    can_be_stopped = true;
+    REQUIRE(theirs[0] = kolk_heap_realloc(&heap, theirs[0], 300000));
+    drop(1);
+}
+
+static void other_heap(void) {
+    can_be_stopped = true;
+    REQUIRE(kolk_heap_init(&other, &(kolk_heap_desc){.name = "other"}) == KOLK_OK);
+    kolk_heap_free(&other, kolk_heap_alloc(&other, 10));
+    kolk_heap_deinit(&other);
+}
+
+/* ---- Forks ------------------------------------------------------------------------------------------------------- */
+
+static void fork_everywhere(const char *name, unsigned on_way, void (*act)(void)) {
+    bool more = true;
+    deed_name = name;
+    on_their_way = on_way;
+    most_lost = 0;
+    for (step = 1; more; step++) {
+        make_heap(&heap, &(kolk_heap_desc){.name = "heap", .classes = trays, .n_classes = TRAYS});
+        for (unsigned i = 0; i < MINE; i++) memset(mine[i] = kolk_heap_alloc(&heap, 64), (int)i, 64);
+        held = 0;
+        more = stop_at_step(step, act, fork_now);
+        assert_true(kolk_heap_is_valid(&heap));
+        check_mine();
+        while (held) kolk_heap_free(&heap, theirs[--held]);
+        for (unsigned tray = 0; tray < TRAYS; tray++)
+            assert_int_equal(take_all(tray), trays[tray].max_capacity - (tray ? 0 : MINE));
+        end_heap(&heap);
+    }
+    print_message("%s: %u forks, at most %u lost\n", name, step - 2, most_lost);
+    assert_true(step > 10);
+}
+
+static void test_each_step(void **state) {
+    (void)state;
+    fork_everywhere("first use", 64, first_use);
+    fork_everywhere("first of a class", 64, first_of_class);
+    fork_everywhere("growth", 64, grow);
+    fork_everywhere("free to a full magazine", 4, free_to_full);
+    fork_everywhere("a class that is full", 4, overfill);
+    fork_everywhere("trim", 4096, trim); /* what a sweep has in hand */
+    fork_everywhere("end of a thread", 152, end_a_thread);
+    fork_everywhere("large blocks", 0, large_blocks);
+    fork_everywhere("another heap", 0, other_heap);
+}
+
+int main(void) {
+    END_IF_IT_HANGS();
+    setenv("KOLK_BYPASS", "0", 1);
+    const struct CMUnitTest tests[] = {cmocka_unit_test_teardown(test_each_step, abort_on_failure)};
+    return cmocka_run_group_tests(tests, make_semaphores, NULL);
+}

@@ -1,0 +1,86 @@
+/* Functions of the program that a heap calls, and that do not return: the failure handler may longjmp, and a thread may
+ * end in on_full. */
+#include "../help/test.h"
+
+#include "../help/threads.h"
+#include "heap_test.h"
+
+static jmp_buf back;
+static unsigned leaks;
+
+static void leave_at_a_leak(const kolk_failure *failure, void *context) {
+    (void)context;
+    assert_int_equal(failure->rule, KOLK_LEAK);
+    leaks++;
+    longjmp(back, 1);
+}
+
+/* A deinit that the handler leaves has changed nothing; the next one tells the rest. */
+static void test_leaving_deinit(void **state) {
+    (void)state;
+    static kolk_heap heap;
+    static unsigned char *blocks[3];
+    make_heap(&heap, &(kolk_heap_desc){.name = "level", .debug = "sites,fill"});
+    for (unsigned n = 0; n < 3; n++) blocks[n] = (unsigned char *)kolk_heap_alloc(&heap, (size_t)10 << 2 * n);
+    kolk_set_failure_handler(leave_at_a_leak, NULL);
+    if (setjmp(back)) {
+        assert_true(kolk_heap_is_valid(&heap));
+        for (unsigned n = 0; n < 3; n++) {
+            assert_true(kolk_heap_is_live(&heap, blocks[n]));
+            assert_true(all_bytes_are(blocks[n], (size_t)10 << 2 * n, 0xcd));
+        }
+    }
+    kolk_heap_deinit(&heap); /* which is left three times */
+    assert_int_equal(leaks, 3);
+    assert_true(all_bytes_are(&heap, sizeof heap, 0));
+}
+
+/* What is wrong with the settings is told once, by init, and not by the alloc that makes a class. */
+static void test_bad_setting(void **state) {
+    (void)state;
+    kolk_heap heap;
+    notes taken;
+    begin_notes(&taken);
+    make_heap(&heap, &(kolk_heap_desc){.name = "level", .debug = "fill,bogus"});
+    assert_int_equal(taken.count, 1);
+    assert_int_equal(taken.last.rule, KOLK_BAD_SETTING);
+    assert_true(all_bytes_are(kolk_heap_alloc(&heap, 100), 100, 0xcd));
+    assert_int_equal(taken.count, 1);
+    end_heap(&heap);
+}
+
+static kolk_heap narrow;
+static unsigned asked;
+
+static bool end_thread(kolk_heap *heap, size_t size, void *context) {
+    (void)heap, (void)size, (void)context;
+    if (++asked == 1) pthread_exit(NULL);
+    return false;
+}
+
+static void *overfill(void *unused) {
+    (void)unused;
+    while (kolk_heap_alloc(&narrow, 100)) {}
+    return NULL;
+}
+
+/* The next thread, which gets the record of the one that has ended in on_full, asks as well. */
+static void test_ending_in_on_full(void **state) {
+    (void)state;
+    static const kolk_heap_class tray = {.size = 100, .capacity = 3, .when_full = KOLK_HEAP_NULL};
+    make_heap(&narrow, &(kolk_heap_desc){.classes = &tray, .n_classes = 1, .on_full = end_thread});
+    run_thread(overfill, NULL);
+    assert_int_equal(asked, 1);
+    run_thread(overfill, NULL);
+    assert_int_equal(asked, 2);
+    end_heap(&narrow);
+}
+
+#define TEST(function) cmocka_unit_test_teardown(function, abort_on_failure)
+
+int main(void) {
+    END_IF_IT_HANGS();
+    setenv("KOLK_BYPASS", "0", 1);
+    const struct CMUnitTest tests[] = {TEST(test_leaving_deinit), TEST(test_bad_setting), TEST(test_ending_in_on_full)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

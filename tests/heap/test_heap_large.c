@@ -1,0 +1,477 @@
+/* Large blocks of a heap: pages of their own, the table of them, and blocks of malloc. KOLK_TEST_SEED and KOLK_TEST_OPS
+ * may be set in the environment. */
+// link: -Wl,--wrap=malloc,--wrap=posix_memalign,--wrap=realloc
+#include "../help/test.h"
+
+#include "heap/large.h"
+
+#include "../help/threads.h"
+#include "counted_memory.h"
+
+#define MIB ((size_t)1 << 20)
+
+static kolk_large large;
+static size_t page;
+
+/* ---- Help -------------------------------------------------------------------------------------------------------- */
+
+static bool malloc_refuses;
+static size_t last_malloc;
+
+void *__real_malloc(size_t size);
+int __real_posix_memalign(void **start, size_t align, size_t size);
+void *__real_realloc(void *start, size_t size);
+void *__wrap_malloc(size_t size);
+int __wrap_posix_memalign(void **start, size_t align, size_t size);
+void *__wrap_realloc(void *start, size_t size);
+
+void *__wrap_malloc(size_t size) {
+    void *start = malloc_refuses ? NULL : __real_malloc(size);
+    if (start) memset(start, 0xee, size); /* as it may be */
+    last_malloc = size;
+    return start;
+}
+
+int __wrap_posix_memalign(void **start, size_t align, size_t size) {
+    last_malloc = size;
+    return malloc_refuses ? 12 : __real_posix_memalign(start, align, size);
+}
+
+void *__wrap_realloc(void *start, size_t size) {
+    last_malloc = size;
+    return malloc_refuses ? NULL : __real_realloc(start, size);
+}
+
+static void *made(size_t align, size_t size) {
+    unsigned char *block = (unsigned char *)kolk_large_alloc(&large, align, size);
+    assert_non_null(block);
+    assert_int_equal((uintptr_t)block % align, 0);
+    assert_true(kolk_large_size(&large, block) >= size);
+    return block;
+}
+
+static void assert_gone(void) {
+    assert_true(kolk_large_is_valid(&large));
+    kolk_large_end(&large);
+    assert_int_equal(memory.held, 0);
+    const kolk_large zero = {0};
+    assert_memory_equal(&large, &zero, sizeof large);
+}
+
+static int begin(void **state) {
+    (void)state;
+    page = kolk_memory_page();
+    memset(&large, 0, sizeof large);
+    memset(&memory, 0, sizeof memory);
+    malloc_refuses = false;
+    return 0;
+}
+
+/* ---- One block --------------------------------------------------------------------------------------------------- */
+
+static void test_zeroed_pages(void **state) {
+    (void)state;
+    const size_t sizes[] = {1, page - 1, page, page + 1, 300000, MIB, 5 * MIB + 17};
+    for (size_t i = 0; i < LENGTH_OF(sizes); i++)
+        for (int round = 0; round < 3; round++) {
+            unsigned char *block = (unsigned char *)made(16, sizes[i]);
+            size_t size = kolk_large_size(&large, block);
+            assert_int_equal((uintptr_t)block % page, 0);
+            assert_int_equal(size, (sizes[i] + page - 1) / page * page);
+            assert_true(large.count == 1 && large.bytes == size);
+            assert_true(all_bytes_are(block, size, 0));
+            memset(block, 0xaa, size);
+            assert_true(kolk_large_is_valid(&large));
+            assert_true(kolk_large_free(&large, block));
+            assert_true(large.count == 0 && large.bytes == 0);
+        }
+    assert_int_equal(large.peak, 1);
+    assert_int_equal(large.peak_bytes, (5 * MIB + 17 + page - 1) / page * page);
+    assert_int_equal(large.failed, 0);
+    assert_gone();
+}
+
+/* No address space is left over, but where the system can't give parts of it back. */
+static void test_alignment(void **state) {
+    (void)state;
+    for (int no_trim = 0; no_trim < 2; no_trim++)
+        for (size_t align = 1; align <= 64 * MIB; align *= 2) {
+            void *blocks[5];
+            memory.no_trim = no_trim;
+            for (size_t i = 0; i < LENGTH_OF(blocks); i++) {
+                blocks[i] = made(align, 3 * page + i);
+                assert_true(all_bytes_are((unsigned char *)blocks[i], 3 * page + i, 0));
+                memset(blocks[i], 0xaa, kolk_large_size(&large, blocks[i]));
+            }
+            size_t surplus = no_trim && align > page ? align - page : 0;
+            assert_int_equal(large.bytes, 5 * (4 * page + surplus) - page);
+            assert_true(kolk_large_is_valid(&large));
+            for (size_t i = 0; i < LENGTH_OF(blocks); i++) assert_true(kolk_large_free(&large, blocks[i]));
+        }
+    assert_gone();
+}
+
+static void test_other_pointers_are_refused(void **state) {
+    (void)state;
+    char foreign;
+    assert_false(kolk_large_free(&large, &foreign)); /* there is no table yet */
+    assert_null(kolk_large_locate(&large, &foreign, &(size_t){0}));
+    assert_null(kolk_large_next(&large, 0));
+    char *block = (char *)made(16, 10 * page), *freed = (char *)made(16, page);
+    assert_true(kolk_large_free(&large, freed));
+    void *const wrong[] = {NULL, &foreign, block + 1, block + page, block - page, block + 10 * page, &large, freed};
+    for (size_t i = 0; i < LENGTH_OF(wrong); i++) {
+        assert_int_equal(kolk_large_size(&large, wrong[i]), 0);
+        assert_false(kolk_large_free(&large, wrong[i]));
+        assert_null(kolk_large_resize(&large, wrong[i], 20 * page));
+        assert_true(large.count == 1 && large.bytes == 10 * page && large.failed == 0);
+    }
+    assert_true(kolk_large_free(&large, block));
+    assert_false(kolk_large_free(&large, block));
+    assert_gone();
+}
+
+static void test_too_large(void **state) {
+    (void)state;
+    void *block = made(16, page);
+    const size_t sizes[] = {SIZE_MAX,
+                            SIZE_MAX - 1,
+                            SIZE_MAX - page,
+                            (size_t)PTRDIFF_MAX,
+                            (size_t)PTRDIFF_MAX + 1,
+                            (size_t)PTRDIFF_MAX - page};
+    const size_t aligns[] = {1, 16, 2 * page, SIZE_MAX / 4 + 1, SIZE_MAX / 2 + 1};
+    size_t failed = 0;
+    for (size_t i = 0; i < LENGTH_OF(sizes); i++) {
+        for (size_t k = 0; k < LENGTH_OF(aligns); k++) {
+            assert_null(kolk_large_alloc(&large, aligns[k], sizes[i]));
+            assert_int_equal(large.failed, ++failed);
+        }
+        assert_null(kolk_large_resize(&large, block, sizes[i]));
+        assert_int_equal(large.failed, ++failed);
+    }
+    assert_null(kolk_large_alloc(&large, SIZE_MAX / 2 + 1, 1));
+    assert_int_equal(large.failed, ++failed);
+    assert_int_equal(kolk_large_size(&large, block), page);
+    assert_true(large.count == 1 && large.bytes == page);
+    assert_gone();
+}
+
+/* ---- Resizing ---------------------------------------------------------------------------------------------------- */
+
+/* Contents that belong to this place of this block. */
+static unsigned char stamp(uint64_t block, size_t place) {
+    return (unsigned char)((block * 131 + place / 512 * 7 + place % 251) | 1);
+}
+
+static void write_stamps(unsigned char *bytes, size_t from, size_t size, uint64_t block) {
+    for (size_t i = from; i < size; i++) bytes[i] = stamp(block, i);
+}
+
+static bool has_stamps(const unsigned char *bytes, size_t size, uint64_t block) {
+    for (size_t i = 0; i < size; i++)
+        if (bytes[i] != stamp(block, i)) return false;
+    return true;
+}
+
+static void resize_to_and_fro(size_t align) {
+    const size_t sizes[] = {page, 3 * page, 3 * page + 1, 4 * page, 2 * MIB, 5 * page, 40 * MIB, 2, 10 * page + 5};
+    unsigned char *block = (unsigned char *)made(align, 1), *other = (unsigned char *)made(16, 1);
+    size_t had = kolk_large_size(&large, block);
+    write_stamps(block, 0, had, 7);
+    for (size_t i = 0; i < LENGTH_OF(sizes); i++) {
+        unsigned char *moved = (unsigned char *)kolk_large_resize(&large, block, sizes[i]);
+        assert_non_null(moved);
+        if (moved != block) assert_int_equal(kolk_large_size(&large, block), 0);
+        block = moved;
+        size_t has = kolk_large_size(&large, block);
+        assert_true(has >= sizes[i] && has < sizes[i] + page);
+        assert_true(has_stamps(block, had < has ? had : has, 7));
+        write_stamps(block, 0, has, 7);
+        had = has;
+        assert_true(large.count == 2 && large.moving == 0 && large.failed == 0);
+        assert_true(kolk_large_is_valid(&large));
+    }
+    assert_true(kolk_large_free(&large, block));
+    assert_true(kolk_large_free(&large, other));
+}
+
+static void test_resize_keeps_contents(void **state) {
+    (void)state;
+    resize_to_and_fro(16);
+#ifdef __linux__
+    assert_int_equal(memory.resized, 7); /* all that are of another size */
+#endif
+    resize_to_and_fro(MIB);
+    memory.no_resize = true;
+    resize_to_and_fro(16);
+    memory.no_resize = false;
+    memory.no_trim = true;
+    resize_to_and_fro(MIB);
+    assert_gone();
+}
+
+/* The same number of pages: nothing moves, nothing is asked. */
+static void test_resize_within_pages(void **state) {
+    (void)state;
+    void *block = made(16, 2 * page);
+    memory.calls = memory.resized = 0;
+    assert_ptr_equal(kolk_large_resize(&large, block, page + 1), block);
+    assert_true(memory.calls == 0 && memory.resized == 0);
+    assert_gone();
+}
+
+/* ---- No memory --------------------------------------------------------------------------------------------------- */
+
+/* Each call in turn is refused, with and without a table that has to grow. */
+static void test_alloc_without_memory(void **state) {
+    (void)state;
+    size_t failed = 0;
+    for (unsigned count = 0; count < 400; count++) {
+        void *block = NULL;
+        for (unsigned n = 1; !block; n++) {
+            size_t held = memory.held;
+            refuse_call(n);
+            block = kolk_large_alloc(&large, n % 2 ? 16 : 4 * page, page);
+            if (block) break;
+            assert_int_equal(memory.held, held);
+            assert_int_equal(large.failed, ++failed);
+            assert_int_equal(large.count, count);
+        }
+        refuse_call(0);
+        assert_int_equal(kolk_large_size(&large, block), page);
+        if (count % 16 == 0) assert_true(kolk_large_is_valid(&large));
+    }
+    /* pages: two calls; a table, as often as it grows: two more */
+    assert_int_equal(failed, 400 * 2 + 5 * 2);
+    assert_gone();
+}
+
+static void test_resize_without_memory(void **state) {
+    (void)state;
+    memory.no_resize = true;
+    for (unsigned n = 1; n <= 2; n++)
+        for (size_t size = page; size <= 9 * page; size += 8 * page) {
+            unsigned char *block = (unsigned char *)made(16, 5 * page);
+            size_t failed = large.failed;
+            write_stamps(block, 0, 5 * page, n);
+            refuse_call(n);
+            assert_null(kolk_large_resize(&large, block, size));
+            refuse_call(0);
+            assert_true(large.failed == failed + 1 && large.moving == 0);
+            assert_int_equal(kolk_large_size(&large, block), 5 * page);
+            assert_true(has_stamps(block, 5 * page, n));
+            assert_true(kolk_large_is_valid(&large));
+        }
+    assert_gone();
+}
+
+/* ---- Many blocks ------------------------------------------------------------------------------------------------- */
+
+#define MOST 3000u
+
+typedef struct item {
+    unsigned char *block;
+    size_t size;
+    uint64_t number;
+} item;
+
+/* Marks both ends of each page: filling them would take too long. */
+static void mark(const item *it) {
+    for (size_t at = 0; at < it->size; at += page) memcpy(it->block + at, &it->number, sizeof it->number);
+    memcpy(it->block + it->size - sizeof it->number, &it->number, sizeof it->number);
+}
+
+static bool is_marked(const item *it, size_t size) {
+    for (size_t at = 0; at < size; at += page)
+        if (memcmp(it->block + at, &it->number, sizeof it->number) != 0) return false;
+    return true;
+}
+
+static void random_step(kolk_large *in, item *it, uint64_t *random, size_t most_pages) {
+    size_t size = random_below(random, (uint32_t)(most_pages * page)) + 1;
+    uint32_t choice = random_below(random, 8);
+    if (!it->block) {
+        size_t align = choice ? 16 : (size_t)16 << random_below(random, 16);
+        it->block = (unsigned char *)kolk_large_alloc(in, align, size);
+        REQUIRE(it->block && (uintptr_t)it->block % align == 0);
+        REQUIRE(*it->block == 0 && it->block[size - 1] == 0);
+        it->number = next_random(random);
+    } else if (choice < 5) {
+        REQUIRE(is_marked(it, it->size));
+        REQUIRE(kolk_large_free(in, it->block));
+        it->block = NULL;
+        return;
+    } else {
+        it->block = (unsigned char *)kolk_large_resize(in, it->block, size);
+        REQUIRE(it->block);
+        REQUIRE(is_marked(it, size < it->size ? size : it->size));
+    }
+    it->size = kolk_large_size(in, it->block);
+    REQUIRE(it->size >= size);
+    mark(it);
+}
+
+static int compare_blocks(const void *one, const void *other) {
+    uintptr_t a = (uintptr_t)((const item *)one)->block, b = (uintptr_t)((const item *)other)->block;
+    return (a > b) - (a < b);
+}
+
+/* All that are live, each once, in the order of their addresses; those that are not come first. */
+static void compare_with_model(item *items) {
+    size_t n = 0, inside = 0;
+    qsort(items, MOST, sizeof *items, compare_blocks);
+    while (n < MOST && !items[n].block) n++;
+    assert_int_equal(large.count, MOST - n);
+    void *at = kolk_large_next(&large, 0);
+    for (; n < MOST; n++, at = kolk_large_next(&large, (uintptr_t)at)) {
+        assert_ptr_equal(at, items[n].block);
+        assert_ptr_equal(kolk_large_locate(&large, items[n].block + items[n].size - 1, &inside), items[n].block);
+        assert_int_equal(inside, items[n].size - 1);
+        assert_ptr_equal(kolk_large_locate(&large, items[n].block, &inside), items[n].block);
+        assert_int_equal(inside, 0);
+        assert_ptr_not_equal(kolk_large_locate(&large, items[n].block - 1, &inside), items[n].block);
+        assert_true(kolk_large_locate(&large, items[n].block + items[n].size, &inside) != items[n].block);
+    }
+    assert_null(at);
+    assert_true(kolk_large_is_valid(&large));
+}
+
+static void test_random_work(void **state) {
+    (void)state;
+    static item items[MOST];
+    uint64_t random = seed, steps = does_a_part() ? operations / 4 : operations;
+    for (int no_resize = 0; no_resize < 2; no_resize++) {
+        memory.no_resize = no_resize;
+        memset(items, 0, sizeof items);
+        for (uint64_t n = 0; n < steps; n++) {
+            /* now and then all of them, so that the table is full, or fewer and fewer */
+            uint32_t among = n % 20000 < 10000 ? MOST : MOST / 16;
+            random_step(&large, &items[MOST - 1 - random_below(&random, among)], &random, 6);
+            if (n % 997 == 0) assert_true(kolk_large_is_valid(&large));
+            if (n % (steps / 2) == steps / 2 - 1) compare_with_model(items);
+        }
+        assert_true(large.failed == 0 && large.peak >= large.count && large.peak_bytes >= large.bytes);
+        assert_gone();
+    }
+}
+
+/* ---- Malloc ------------------------------------------------------------------------------------------------------ */
+
+/* The exact size, so that a tool sees each byte too many. */
+static void test_blocks_of_malloc(void **state) {
+    (void)state;
+    large.from_malloc = true;
+    for (size_t align = 1; align <= 2 * page; align *= 2) {
+        unsigned char *block = (unsigned char *)made(align, 1003);
+        assert_true(last_malloc == 1003 && kolk_large_size(&large, block) == 1003);
+        assert_true(all_bytes_are(block, 1003, 0));
+        write_stamps(block, 0, 1003, align);
+        block = (unsigned char *)kolk_large_resize(&large, block, 5001);
+        assert_true(block && last_malloc == 5001 && kolk_large_size(&large, block) == 5001);
+        assert_true(has_stamps(block, 1003, align));
+        block = (unsigned char *)kolk_large_resize(&large, block, 99);
+        assert_true(block && last_malloc == 99 && kolk_large_size(&large, block) == 99);
+        assert_true(has_stamps(block, 99, align));
+        assert_true(large.count == 1 && large.bytes == 99 && large.failed == 0);
+        assert_true(kolk_large_is_valid(&large));
+
+        malloc_refuses = true;
+        assert_null(kolk_large_resize(&large, block, 100));
+        assert_null(kolk_large_alloc(&large, align, 100));
+        malloc_refuses = false;
+        assert_int_equal(large.failed, 2);
+        large.failed = 0;
+        assert_true(has_stamps(block, 99, align));
+        assert_true(kolk_large_free(&large, block));
+        assert_false(kolk_large_free(&large, block));
+    }
+    made(16, 100); /* a leak is a failure under AddressSanitizer */
+    made(256, 100);
+    size_t table = memory.held;
+    assert_true(table > 0 && table < 2 * page + 2 * page); /* no pages but the table's */
+    assert_gone();
+}
+
+/* ---- Threads ----------------------------------------------------------------------------------------------------- */
+
+enum { THREADS = 4, ITEMS = 100 };
+
+/* Of other threads' blocks it knows only that they may be there. */
+static void *work(void *number) {
+    static item all[THREADS][ITEMS];
+    item *items = all[*(uint64_t *)number];
+    uint64_t random = seed + *(uint64_t *)number, steps = operations / (does_a_part() ? 16 : 4);
+    size_t inside;
+    for (uint64_t n = 0; n < steps; n++) {
+        item *it = &items[random_below(&random, ITEMS)];
+        random_step(&large, it, &random, 4);
+        if (!it->block) continue;
+        if (n % 64 == 0) REQUIRE(kolk_large_locate(&large, it->block + page - 1, &inside) == it->block);
+        if (n % 64 == 0) REQUIRE((uintptr_t)kolk_large_next(&large, (uintptr_t)it->block - 1) == (uintptr_t)it->block);
+        REQUIRE(!kolk_large_free(&large, it->block + 1));
+    }
+    for (size_t i = 0; i < ITEMS; i++)
+        if (items[i].block && i % 2) REQUIRE(kolk_large_free(&large, items[i].block));
+    return NULL;
+}
+
+static void test_threads(void **state) {
+    (void)state;
+    pthread_t threads[THREADS];
+    uint64_t numbers[THREADS];
+    for (uint64_t i = 0; i < THREADS; i++) {
+        numbers[i] = i;
+        assert_int_equal(pthread_create(&threads[i], NULL, work, &numbers[i]), 0);
+    }
+    for (size_t i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
+    assert_true(large.failed == 0 && large.moving == 0);
+    assert_true(large.count <= THREADS * ITEMS / 2);
+    assert_gone();
+}
+
+/* ---- Validity ---------------------------------------------------------------------------------------------------- */
+
+static void test_validity(void **state) {
+    (void)state;
+    kolk_large_block *entry = NULL;
+    void *block = made(16, 3 * page);
+    made(16, page);
+    kolk_large_table *table = (kolk_large_table *)large.table;
+    for (size_t place = 0; place < table->places; place++)
+        if (table->blocks[place].start == (uintptr_t)block) entry = &table->blocks[place];
+    assert_non_null(entry);
+    assert_breaks(kolk_large_is_valid, &large, large.count, 1);
+    assert_breaks(kolk_large_is_valid, &large, large.count, 3);
+    assert_breaks(kolk_large_is_valid, &large, large.peak, 1);
+    assert_breaks(kolk_large_is_valid, &large, large.bytes, before_ - page);
+    assert_breaks(kolk_large_is_valid, &large, large.peak_bytes, before_ - page);
+    assert_breaks(kolk_large_is_valid, &large, large.moving, table->places);
+    assert_breaks(kolk_large_is_valid, &large, table->places, 48);
+    assert_breaks(kolk_large_is_valid, &large, entry->start, before_ + page);
+    assert_breaks(kolk_large_is_valid, &large, entry->size, before_ + 1);
+    assert_breaks(kolk_large_is_valid, &large, entry->mapping, before_ + page);
+    assert_breaks(kolk_large_is_valid, &large, entry->mapped, before_ - page);
+    assert_gone();
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, abort_on_failure)
+
+int main(void) {
+    begin_random_work(60000);
+    const struct CMUnitTest tests[] = {
+        TEST(test_zeroed_pages),
+        TEST(test_alignment),
+        TEST(test_other_pointers_are_refused),
+        TEST(test_too_large),
+        TEST(test_resize_keeps_contents),
+        TEST(test_resize_within_pages),
+        TEST(test_alloc_without_memory),
+        TEST(test_resize_without_memory),
+        TEST(test_random_work),
+        TEST(test_blocks_of_malloc),
+        TEST(test_threads),
+        TEST(test_validity),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

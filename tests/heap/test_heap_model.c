@@ -1,0 +1,27 @@
+/* Random operations on heaps of every shape against the model of model.h. KOLK_TEST_SEED and KOLK_TEST_OPS (operations
+ * in total) may be set in the environment. */
+#include "../help/test.h"
+
+#include "model.h"
+
+#include "../help/model_drive.h"
+#include "../help/no_sites.h"
+
+static uint64_t failed, asked, bypassed;
+
+static void add_up(const model *m) {
+    failed += m->failed;
+    asked += m->asked;
+    bypassed += m->bypass;
+}
+
+static void test_random_operations(void **state) {
+    (void)state;
+    drive_models(20261122, does_a_part() ? 20000 : 200000, add_up);
+    assert_true(sizeof(void *) < 8 || (failed > 0 && asked > 0 && bypassed > 0));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test_teardown(test_random_operations, abort_on_failure)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

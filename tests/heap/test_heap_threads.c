@@ -1,0 +1,281 @@
+/* Many threads and heaps: blocks go from thread to thread, threads come and go often, and blocks are freed in a
+ * thread's last moments. In the end nothing is lost, and memory does not grow from round to round. */
+#include "../help/test.h"
+
+#include "../help/threads.h"
+#include "heap_test.h"
+
+enum { THREADS = 4 };
+
+static kolk_heap heap;
+
+/* ---- Stamped blocks ---------------------------------------------------------------------------------------------- */
+
+typedef struct stamped {
+    size_t size;
+    unsigned char bytes[];
+} stamped;
+
+static stamped *take(uint64_t *random) {
+    size_t size = random_below(random, 64) ? 16 + random_below(random, 600) : random_below(random, 400000) + 16;
+    stamped *it = (stamped *)kolk_heap_alloc(&heap, size);
+    REQUIRE(it);
+    it->size = size;
+    memset(it->bytes, (int)(size % 251), size - sizeof *it);
+    return it;
+}
+
+static void give(stamped *it) {
+    if (!it) return;
+    REQUIRE(all_bytes_are(it->bytes, it->size - sizeof *it, (unsigned char)(it->size % 251)));
+    memset(it, 0xdd, sizeof *it);
+    kolk_heap_free(&heap, it);
+}
+
+static void start(pthread_t *threads, void *(*work)(void *), uint64_t *randoms) {
+    for (unsigned n = 0; n < THREADS; n++) {
+        randoms[n] = next_random(&seed);
+        REQUIRE(pthread_create(&threads[n], NULL, work, &randoms[n]) == 0);
+    }
+}
+
+static void join(const pthread_t *threads) {
+    for (unsigned n = 0; n < THREADS; n++) REQUIRE(pthread_join(threads[n], NULL) == 0);
+}
+
+/* ---- Blocks that others free ------------------------------------------------------------------------------------- */
+
+#define PLACES 1000u
+
+static stamped *places[PLACES];
+
+/* As the benchmark larson does: what a thread puts into the array, another one takes out. */
+static void *swap(void *argument) {
+    uint64_t *random = (uint64_t *)argument;
+    for (uint64_t i = 0; i < operations / THREADS; i++) {
+        stamped *mine = random_below(random, 8) ? take(random) : NULL;
+        give(__atomic_exchange_n(&places[random_below(random, PLACES)], mine, __ATOMIC_ACQ_REL));
+    }
+    return NULL;
+}
+
+static uint64_t committed(void) {
+    kolk_stats stats;
+    kolk_heap_stats(&heap, &stats);
+    return stats.bytes_committed;
+}
+
+/* Threads end after each round. What they had at hand is found by the next ones. */
+static void test_swapping(void **state) {
+    (void)state;
+    uint64_t randoms[THREADS], first = 0;
+    pthread_t threads[THREADS];
+    kolk_stats stats;
+    make_heap(&heap, &(kolk_heap_desc){.name = "swapped"});
+    for (unsigned round = 0; round < 6; round++) {
+        start(threads, swap, randoms);
+        join(threads);
+        assert_true(kolk_heap_is_valid(&heap));
+        for (unsigned n = 0; n < PLACES; n++) give(__atomic_exchange_n(&places[n], NULL, __ATOMIC_RELAXED));
+        kolk_heap_stats(&heap, &stats);
+        assert_int_equal(stats.count, 0);
+        assert_true(kolk_heap_is_valid(&heap));
+        if (round == 1) first = committed();
+        if (round > 1) assert_in_range(committed(), 0, first * 2);
+    }
+    end_heap(&heap);
+}
+
+/* ---- Threads that come and go ------------------------------------------------------------------------------------ */
+
+static const kolk_heap_class tray = {.size = 128, .capacity = 1000, .when_full = KOLK_HEAP_NULL};
+
+static void *use_shortly(void *argument) {
+    void *blocks[50];
+    size_t size = (size_t)argument;
+    for (unsigned n = 0; n < LENGTH_OF(blocks); n++) REQUIRE(blocks[n] = kolk_heap_alloc(&heap, size));
+    for (unsigned n = 0; n < LENGTH_OF(blocks); n++) kolk_heap_free(&heap, blocks[n]);
+    return NULL;
+}
+
+static unsigned count_free(void) {
+    static void *blocks[2000];
+    unsigned n = 0;
+    while (n < LENGTH_OF(blocks) && (blocks[n] = kolk_heap_alloc(&heap, 100))) n++;
+    for (unsigned i = 0; i < n; i++) kolk_heap_free(&heap, blocks[i]);
+    return n;
+}
+
+static size_t records(void) {
+    size_t n = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    if (file && fscanf(file, "%zu", &n) != 1) n = 0;
+    if (file) fclose(file);
+    return n;
+}
+
+static void test_short_lives(void **state) {
+    (void)state;
+    make_heap(&heap, &(kolk_heap_desc){.name = "short", .classes = &tray, .n_classes = 1});
+    size_t pages = 0;
+    kolk_heap_free(&heap, kolk_heap_alloc(&heap, 1)); /* so that the others' record is not this thread's */
+    for (unsigned n = 0; n < 300; n++) {
+        run_thread(use_shortly, (void *)(uintptr_t)128);
+        if (n == 10) pages = records();
+    }
+    if (!SLOW && pages) assert_in_range(records(), 0, pages + 20);
+    assert_int_equal(count_free(), 1000);
+    assert_true(kolk_heap_is_valid(&heap));
+    end_heap(&heap);
+}
+
+/* ---- Last moments ------------------------------------------------------------------------------------------------ */
+
+static pthread_key_t last_key;
+static unsigned rounds_left, freed_late;
+
+typedef struct late {
+    void *blocks[8];
+    unsigned rounds;
+} late;
+
+/* Runs after kolk's own, in as many rounds as the system has: uses the heap each time, and frees one block. */
+static void free_late(void *argument) {
+    late *it = (late *)argument;
+    for (unsigned n = 0; n < 20; n++) {
+        void *block = kolk_heap_alloc(&heap, 128);
+        REQUIRE(block);
+        kolk_heap_free(&heap, block);
+    }
+    kolk_heap_free(&heap, it->blocks[--it->rounds]);
+    __atomic_add_fetch(&freed_late, 1, __ATOMIC_RELAXED);
+    if (it->rounds > rounds_left) REQUIRE(pthread_setspecific(last_key, it) == 0);
+}
+
+static void *end_with_blocks(void *argument) {
+    late *it = (late *)argument;
+    for (unsigned n = 0; n < 8; n++) REQUIRE(it->blocks[n] = kolk_heap_alloc(&heap, 128));
+    it->rounds = 8;
+    REQUIRE(pthread_setspecific(last_key, it) == 0);
+    return NULL;
+}
+
+/* A thread that has used up all rounds leaves blocks at hand, which the next thread that comes finds. */
+static void test_last_moments(void **state) {
+    (void)state;
+    late late_ones = {.rounds = 0};
+    if (UNDER_TSAN) skip(); /* it takes a thread for ended before its last round */
+    make_heap(&heap, &(kolk_heap_desc){.name = "late", .classes = &tray, .n_classes = 1});
+    kolk_heap_free(&heap, kolk_heap_alloc(&heap, 1)); /* so that kolk's key is the older one */
+    assert_int_equal(pthread_key_create(&last_key, free_late), 0);
+    for (rounds_left = 7; rounds_left-- > 0;) {
+        run_thread(end_with_blocks, &late_ones);
+        while (late_ones.rounds) kolk_heap_free(&heap, late_ones.blocks[--late_ones.rounds]);
+    }
+    assert_in_range(freed_late, 12, 100);
+    for (unsigned n = 0; n < 3; n++) {
+        usleep(1000); /* the system may still know the last one */
+        run_thread(use_shortly, (void *)(uintptr_t)128);
+    }
+    assert_int_equal(count_free(), 1000);
+    assert_true(kolk_heap_is_valid(&heap));
+    assert_int_equal(pthread_key_delete(last_key), 0);
+    end_heap(&heap);
+}
+
+/* ---- Many heaps -------------------------------------------------------------------------------------------------- */
+
+enum { HEAPS = 30 }; /* more than a thread has near */
+
+static kolk_heap many[HEAPS];
+
+static void *use_many(void *argument) {
+    uint64_t *random = (uint64_t *)argument;
+    static _Thread_local unsigned char *blocks[HEAPS];
+    for (uint64_t i = 0; i < operations / THREADS / 4; i++) {
+        unsigned n = random_below(random, HEAPS);
+        if (blocks[n]) {
+            REQUIRE(all_bytes_are(blocks[n], 100, (unsigned char)n));
+            REQUIRE(!kolk_heap_is_live(&many[(n + 1) % HEAPS], blocks[n]));
+            kolk_heap_free(&many[n], blocks[n]);
+            blocks[n] = NULL;
+        } else {
+            REQUIRE(blocks[n] = (unsigned char *)kolk_heap_alloc(&many[n], 100));
+            memset(blocks[n], (int)n, 100);
+        }
+    }
+    for (unsigned n = 0; n < HEAPS; n++) kolk_heap_free(&many[n], blocks[n]);
+    return NULL;
+}
+
+static void *make_and_end(void *argument) {
+    uint64_t *random = (uint64_t *)argument;
+    for (uint64_t i = 0; i < operations / THREADS / 200; i++) {
+        kolk_heap own;
+        REQUIRE(kolk_heap_init(&own, &(kolk_heap_desc){.name = "own"}) == KOLK_OK);
+        unsigned char *block = (unsigned char *)kolk_heap_alloc(&own, 1 + random_below(random, 10000));
+        REQUIRE(block);
+        block[0] = 1;
+        if (i % 2) kolk_heap_free(&own, block);
+        kolk_heap_deinit(&own);
+    }
+    return use_many(argument);
+}
+
+static void test_many_heaps(void **state) {
+    (void)state;
+    uint64_t randoms[THREADS];
+    pthread_t threads[THREADS];
+    kolk_stats stats;
+    for (unsigned n = 0; n < HEAPS; n++) make_heap(&many[n], &(kolk_heap_desc){.name = "many"});
+    start(threads, make_and_end, randoms);
+    join(threads);
+    for (unsigned n = 0; n < HEAPS; n++) {
+        kolk_heap_stats(&many[n], &stats);
+        assert_int_equal(stats.count, 0);
+        end_heap(&many[n]);
+    }
+}
+
+/* A thread that lives on after a heap that it has used, and ends after the next one that is made in its place. */
+static pthread_barrier_t turn;
+
+static void *outlive(void *unused) {
+    (void)unused;
+    for (unsigned n = 0; n < 20; n++) {
+        pthread_barrier_wait(&turn); /* there is a heap */
+        void *block = kolk_heap_alloc(&heap, 100);
+        REQUIRE(block && kolk_heap_is_live(&heap, block));
+        if (n % 2) kolk_heap_free(&heap, block);
+        pthread_barrier_wait(&turn);
+    }
+    return NULL;
+}
+
+static void test_outliving(void **state) {
+    (void)state;
+    pthread_t thread;
+    assert_int_equal(pthread_barrier_init(&turn, NULL, 2), 0);
+    REQUIRE(pthread_create(&thread, NULL, outlive, NULL) == 0);
+    for (unsigned n = 0; n < 20; n++) {
+        make_heap(&heap, &(kolk_heap_desc){.name = "short"});
+        pthread_barrier_wait(&turn);
+        pthread_barrier_wait(&turn);
+        kolk_stats stats;
+        kolk_heap_stats(&heap, &stats);
+        assert_int_equal(stats.count, n % 2 == 0);
+        end_heap(&heap);
+    }
+    REQUIRE(pthread_join(thread, NULL) == 0);
+    pthread_barrier_destroy(&turn);
+}
+
+#define TEST(function) cmocka_unit_test_teardown(function, abort_on_failure)
+
+int main(void) {
+    begin_random_work(does_a_part() ? 100000 : 1000000);
+    setenv("KOLK_BYPASS", "0", 1);
+    const struct CMUnitTest tests[] = {TEST(test_swapping), TEST(test_short_lives), TEST(test_last_moments),
+                                       TEST(test_many_heaps), TEST(test_outliving)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,64 @@
+// link: -pthread
+/* stopped.h: a thread that is stopped before its n-th atomic operation, while another does something, such as forking.
+ * A test that includes it has `// define: KOLK_CHAOS=1`, and says in has_changed which operations count. */
+#ifndef TESTS_STOPPED_H
+#define TESTS_STOPPED_H
+
+#include "require.h"
+
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdbool.h>
+
+static _Thread_local bool can_be_stopped;
+static unsigned steps_left; /* until it stops */
+static bool has_stopped;
+static sem_t stopped, go_on;
+
+static bool has_changed(void);
+void kolk_chaos(void);
+
+static inline void await(sem_t *what) {
+    while (sem_wait(what) != 0) {}
+}
+
+void kolk_chaos(void) {
+    if (!can_be_stopped || steps_left == 0 || !has_changed() || --steps_left) return;
+    has_stopped = true;
+    sem_post(&stopped);
+    await(&go_on);
+}
+
+static inline void *act_and_tell(void *act) {
+    (*(void (**)(void))act)();
+    can_be_stopped = false;
+    steps_left = 0;
+    sem_post(&stopped);
+    return NULL;
+}
+
+/* Calls `act` in another thread, which says from when on it can_be_stopped, and `meanwhile` when that is before its
+ * n-th step. False: it has fewer. */
+static inline bool stop_at_step(unsigned n, void (*act)(void), void (*meanwhile)(void)) {
+    pthread_t thread;
+    has_stopped = false;
+    steps_left = n;
+    REQUIRE(pthread_create(&thread, NULL, act_and_tell, (void *)&act) == 0);
+    await(&stopped);
+    bool was_stopped = has_stopped;
+    if (was_stopped) {
+        meanwhile();
+        sem_post(&go_on);
+        await(&stopped);
+    }
+    pthread_join(thread, NULL);
+    return was_stopped;
+}
+
+/* A group's setup. */
+static inline int make_semaphores(void **state) {
+    (void)state;
+    return sem_init(&stopped, 0, 0) + sem_init(&go_on, 0, 0);
+}
+
+#endif

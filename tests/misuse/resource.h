@@ -1,0 +1,47 @@
+/* resource.h: misuse.h for resource pools. These programs are on kolk only: malloc has no such thing. */
+#ifndef KOLK_TESTS_MISUSE_RESOURCE_H
+#define KOLK_TESTS_MISUSE_RESOURCE_H
+
+#include "misuse.h"
+
+#include <kolk/resource.h>
+
+static bool create(void *context, const char *key, kolk_deadline deadline, void **resource, kolk_error *error) {
+    (void)context, (void)key, (void)deadline, (void)error;
+    *resource = malloc(SIZE);
+    return *resource;
+}
+
+static void destroy(void *context, void *resource) {
+    (void)context;
+    free(resource);
+}
+
+static inline void open_links(kolk_resource_pool *links, kolk_resource_pool_desc desc) {
+    if (!desc.name) desc.name = "links";
+    if (!desc.create) desc.create = create;
+    desc.destroy = destroy;
+    desc.no_housekeeper = true;
+    if (kolk_resource_pool_init(links, &desc) != KOLK_OK) exit(1);
+}
+
+static inline void close_links(kolk_resource_pool *links) {
+    stage("deinit");
+    kolk_resource_pool_deinit(links);
+}
+
+/* What a borrow that fails says, up to the numbers. */
+static inline kolk_borrow borrow(kolk_resource_pool *links) {
+    kolk_borrow one;
+    kolk_borrow_desc desc = {.deadline = kolk_deadline_after(50), .who = "a thread"};
+    stage("borrow");
+    if (kolk_resource_borrow(links, &desc, &one) != KOLK_OK) fprintf(stderr, "answer: %s\n", one.error.text);
+    return one;
+}
+
+static inline void give(kolk_resource_pool *links, kolk_borrow *one) {
+    stage("give_back");
+    kolk_resource_give_back(links, one);
+}
+
+#endif

@@ -1,0 +1,20 @@
+// row: borrow in create, of the same pool
+#include "resource.h"
+
+static kolk_resource_pool links;
+
+static bool create_and_borrow(void *context, const char *key, kolk_deadline deadline, void **resource,
+                              kolk_error *error) {
+    kolk_borrow other = {.resource = NULL};
+    WRONG(other = borrow(&links));
+    kolk_resource_give_back(&links, &other);
+    return create(context, key, deadline, resource, error);
+}
+
+int main(void) {
+    open_links(&links, (kolk_resource_pool_desc){.max = 1, .create = create_and_borrow});
+    kolk_borrow one = borrow(&links);
+    give(&links, &one);
+    close_links(&links);
+    return end();
+}

@@ -1,0 +1,322 @@
+#!/bin/bash
+# Programs that know nothing of kolk, under libkolk-malloc.so: what they print and how they end is the same as without it.
+#     answers     what malloc and its family answer, by glibc's manual
+#     life        constructors and destructors, libraries that come and go, threads, their keys
+#     forks       forks beside threads in the middle of malloc
+#     misuse      the mistakes of docs/misuse.md that can be made with malloc
+#     limits      little memory: NULL and ENOMEM
+#     settings    KOLK_STATS, KOLK_DEBUG, KOLK_SIZES, KOLK_BYPASS; a program that has kolk itself
+#     run         kolk run
+#     programs    those of every day
+#     servers     those that run for long, and other languages (long)
+# Usage: CC=... KOLK=... preload.sh WAY BUILD
+set -euo pipefail
+build=$(realpath "$2")
+library=$build/libkolk-malloc.so
+here=$PWD
+work=$(mktemp -d "${TMPDIR:-/tmp}/kolk-preload.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+unset KOLK_DEBUG KOLK_STATS KOLK_BYPASS KOLK_SIZES KOLK_FAIL LD_PRELOAD
+export LC_ALL=C
+flags=(-O1 -g -fno-builtin -pthread -Wall -Wextra)
+skipped=()
+
+fail() {
+  echo "$*" >&2
+  exit 1
+}
+
+under() { env LD_PRELOAD="$library" "$@"; }
+
+# is PATTERN FILE: a line of it is like this.
+is() { grep -Eq -- "$1" "$2" || fail "'$1' is not in: $(cat "$2")"; }
+
+# ends CODE COMMAND...: its output in $work/out and $work/err.
+ends() {
+  local code=0
+  { "${@:2}" > "$work/out" 2> "$work/err" < /dev/null || code=$?; } 2> /dev/null
+  [[ $code == "$1" ]] || fail "${*:2}: ended with $code, not $1: $(tail -n 20 "$work/out" "$work/err")"
+}
+
+# same COMMAND...: the same output and exit code without and with the library.
+same() {
+  local code=0 other=0
+  "$@" > "$work/without" 2>&1 < /dev/null || code=$?
+  under "$@" > "$work/with" 2>&1 < /dev/null || other=$?
+  cmp "$work/without" "$work/with" && [[ $code == "$other" ]] ||
+    fail "$*: ended with $code without and $other with the library; $(diff -a "$work/without" "$work/with" | head -n 20)"
+}
+
+# The same, of a program that may be missing.
+same_if_there() {
+  if command -v "$1" > /dev/null; then
+    same "$@"
+  else
+    skipped+=("$1")
+  fi
+}
+
+compile() { "$CC" "${flags[@]}" "$@" || fail "$* cannot be compiled"; }
+
+make_life() {
+  compile -shared -fPIC tests/preload/early.c -o "$work/libearly.so"
+  compile -shared -fPIC tests/preload/early.c -o "$work/plugin.so"
+  compile tests/preload/life.c -o "$work/life" -L"$work" -learly -Wl,-rpath,"$work" -ldl
+}
+
+answers() {
+  compile -w tests/preload/answers.c -o "$work/answers" -ldl
+  same "$work/answers"
+  [[ $(wc -l < "$work/with") -gt 2000 ]] || fail "there are few answers"
+  ends 0 under "$work/answers" more
+  diff - "$work/out" << 'END'
+freed 1
+aligned_alloc 24 100: NULL, errno EINVAL
+aligned_alloc 0 100: NULL, errno EINVAL
+posix_memalign: ENOMEM, errno ERANGE
+cfree 0
+END
+  names=$(nm -D --defined-only "$library" | sed 's/.* //' | sort | xargs)
+  [[ $names == "aligned_alloc calloc free free_aligned_sized free_sized mallinfo mallinfo2 malloc malloc_trim malloc_usable_size\
+ memalign posix_memalign pvalloc realloc reallocarray valloc" ]] || fail "the library shows $names"
+  readelf -dW "$library" | grep -q INITFIRST || fail "its handlers of forks are not the first"
+  ! readelf -rW "$library" | grep -E 'DTPMOD|TLSDESC' || fail "some thread-local variables are allocated at their first use"
+}
+
+life() {
+  make_life
+  same "$work/life" libraries "$work"
+  same "$work/life" threads "$work"
+  ends 0 env KOLK_DEBUG=all LD_PRELOAD="$library" "$work/life" libraries "$work"
+}
+
+forks() {
+  make_life
+  same "$work/life" forks "$work"
+  [[ ${KOLK_TEST_EFFORT:-} == quick ]] || # in debug mode a part is enough: it takes ten times as long
+    ends 0 env KOLK_TEST_EFFORT=quick KOLK_DEBUG=fill,guard,quarantine=64 LD_PRELOAD="$library" "$work/life" forks "$work"
+}
+
+# says WHAT EXPECTED COMMAND...: its first report begins so; `silent`: there is none.
+says() {
+  local what=$1 expected=$2 said
+  { "${@:3}" > "$work/said" 2>&1 || true; } 2> /dev/null
+  said=$(grep '^kolk: ' "$work/said" | grep -v 'still alive' | head -n 1 || true)
+  case $expected in
+    silent) [[ -z $said ]] || fail "$what: $said" ;;
+    *) [[ $said == "kolk: malloc"*": $expected"* ]] || fail "$what: '$said', not '$expected': $(cat "$work/said")" ;;
+  esac
+}
+
+# The programs of the table that exist for malloc: what is said without a setting, and with KOLK_DEBUG=all.
+misuse() {
+  local name plain debug
+  while IFS='|' read -r name plain debug; do
+    compile -w -DMALLOC "tests/misuse/$name.c" -o "$work/wrong"
+    compile -w -DMALLOC -DCLEAN "tests/misuse/$name.c" -o "$work/clean"
+    says "$name" "$plain" under "$work/wrong"
+    says "$name, all" "$debug" env KOLK_DEBUG=all LD_PRELOAD="$library" "$work/wrong"
+    says "$name, clean, all" silent env KOLK_DEBUG=all LD_PRELOAD="$library" "$work/clean"
+  done << 'END'
+double_free_at_once|double free of slot|double free of slot
+double_free_later|double free of slot|double free of slot
+double_free_reused|double free of slot|double free of slot
+after_free_read|silent|silent
+after_free_write|silent|silent
+bounds_overflow_1|silent|overflow of slot
+bounds_overflow_16|silent|overflow of slot
+bounds_overread|silent|silent
+bounds_underflow|silent|underflow of slot
+pointer_global|free of a pointer that is not of this heap|free of a pointer that is not of this heap
+pointer_interior|free of a pointer into slot|free of a pointer into slot
+pointer_misaligned|free of a pointer into slot|free of a pointer into slot
+pointer_stack|free of a pointer that is not of this heap|free of a pointer that is not of this heap
+pointer_wild|free of a pointer that is not of this heap|free of a pointer that is not of this heap
+uninitialised_read|silent|silent
+leak_exit|silent|silent
+END
+}
+
+# A list that grows until there is no memory; then there is some again.
+limits() {
+  local limit
+  cat > "$work/fill.c" << 'END'
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+static volatile size_t sizes[] = {16, 100, 5000, 300000};
+int main(int argc, char **argv) {
+    size_t more = strtoul(argv[argc - 1], NULL, 10) << 20;
+    setrlimit(RLIMIT_AS, &(struct rlimit){more, more});
+    for (int n = 3; n >= 0; n--) {
+        void **list = NULL, **block;
+        size_t bytes = 0;
+        errno = 0;
+        while ((block = malloc(sizes[n]))) *block = list, list = block, bytes += sizes[n];
+        if (errno != ENOMEM || malloc(more) || errno != ENOMEM || bytes < more / 100) return printf("%zu: %zu\n", sizes[n], bytes), 1;
+        while (list) block = *list, free(list), list = block;
+        for (int i = 0; i < 1000; i++) free(malloc(sizes[n]));
+    }
+    puts("done");
+}
+END
+  compile "$work/fill.c" -o "$work/fill"
+  for limit in 60 200; do
+    ends 0 env LD_PRELOAD="$library" bash -c "ulimit -v ${limit}000 && exec \"\$0\" $limit" "$work/fill"
+    is '^done$' "$work/out"
+  done
+  ends 3 env LD_PRELOAD="$library" bash -c 'ulimit -v 400000 && exec python3 -c "
+try: list(range(10 ** 9))
+except MemoryError: exit(3)"'
+}
+
+settings() {
+  cat > "$work/few.c" << 'END'
+#include <stdio.h>
+#include <stdlib.h>
+static void *volatile kept;
+int main(void) {
+    for (int i = 0; i < 7; i++) kept = malloc(60);
+    kept = malloc(1000000);
+    puts("few");
+}
+END
+  compile "$work/few.c" -o "$work/few"
+  ends 0 under "$work/few"
+  [[ ! -s $work/err ]] || fail "it is not silent: $(cat "$work/err")"
+  ends 0 env KOLK_STATS=1 LD_PRELOAD="$library" "$work/few"
+  is '^malloc +heap ' "$work/err"
+  is '^malloc/64 +heap +64 +7 ' "$work/err"
+  ends 0 env KOLK_STATS=json:"$work/s.json" LD_PRELOAD="$library" "$work/few"
+  [[ ! -s $work/err ]] || fail "with a file: $(cat "$work/err")"
+  python3 -c 'import json, sys; print(*[p["count"] for p in json.load(open(sys.argv[1]))["pools"] if p["name"] == "malloc/64"])' \
+    "$work/s.json" > "$work/out"
+  is '^7$' "$work/out"
+  ends 0 env KOLK_DEBUG=sites LD_PRELOAD="$library" "$work/few"
+  is '^kolk: malloc/64: 7 objects are still alive, .*; allocated by main\+0x' "$work/err"
+  ends 0 env KOLK_DEBUG="fill,guard,quarantine=64:malloc/64" KOLK_STATS=json LD_PRELOAD="$library" "$work/few"
+  ends 0 env KOLK_DEBUG=nonsense KOLK_SIZES=/etc/passwd KOLK_BYPASS=1 LD_PRELOAD="$library" "$work/few"
+  is '^kolk: KOLK_DEBUG: "nonsense" is not a setting' "$work/err"
+  [[ $(wc -l < "$work/err") == 1 ]] || fail "it says more: $(cat "$work/err")"
+  ends 0 env KOLK_BYPASS=1 KOLK_STATS=1 LD_PRELOAD="$library" "$work/few" # blocks of malloc would be malloc's own
+  is '^malloc/64 +heap +64 +7 ' "$work/err"
+
+  # A program with kolk of its own: each has its pools. Of a file that both write, the library's stays.
+  compile -Iinclude examples/hello.c -o "$work/hello" -L"$build" -lkolk -Wl,-rpath,"$build"
+  same "$work/hello"
+  ends 0 env KOLK_STATS=1 LD_PRELOAD="$library" "$work/hello"
+  is '^bullets +pool ' "$work/err"
+  is '^malloc +heap ' "$work/err"
+  ends 0 env KOLK_SIZES=/no/such/file LD_PRELOAD="$library" "$work/hello"
+  [[ $(grep -c KOLK_SIZES "$work/err") == 1 ]] || fail "not one report: $(cat "$work/err")"
+}
+
+run() {
+  local mid folder
+  [[ -x $KOLK ]] || { echo "skipped: there is no kolk command"; exit 77; }
+  KOLK=$(realpath "$KOLK")
+  ends 5 "$KOLK" run -- bash -c 'echo "$LD_PRELOAD:$0:$*"; exit 5' a "b c"
+  is "^$library:a:b c$" "$work/out"
+  ends 0 env LD_PRELOAD=libm.so.6 "$KOLK" run -- bash -c 'echo "$LD_PRELOAD"'
+  is "^$library:libm.so.6$" "$work/out"
+  ends 0 "$KOLK" run --stats -- python3 -c 'print("done")'
+  is '^done$' "$work/out"
+  is '^malloc/64 +heap ' "$work/err"
+  (cd "$work" && ends 0 "$KOLK" run --stats --json -o s.json -- bash -c 'cd / && ls')
+  is '"malloc/64"' "$work/s.json"
+  ends 134 "$KOLK" run --debug=fill,guard -- bash -c 'kill -ABRT $$'
+  ends 0 "$KOLK" run --debug=fill,guard -- bash -c 'echo "$KOLK_DEBUG"'
+  is '^fill,guard$' "$work/out"
+  ends 2 "$KOLK" run --stats
+  is '^kolk: run expects a program' "$work/err"
+  ends 2 "$KOLK" run --json -- true
+  is '^kolk: --json and --output are for statistics: add --stats$' "$work/err"
+  ends 127 "$KOLK" run -- no-such-program
+  is '^kolk: no-such-program: cannot be run: No such file or directory$' "$work/err"
+  ends 126 "$KOLK" run -- /etc/passwd
+  is '^kolk: /etc/passwd: cannot be run: Permission denied$' "$work/err"
+
+  cmake --install "$build" --prefix "$work/prefix" > /dev/null
+  folder=$(dirname "$(find "$work/prefix" -name libkolk-malloc.so)")
+  ends 0 "$work/prefix/bin/kolk" run -- bash -c 'realpath "$LD_PRELOAD"'
+  is "^$(realpath "$folder")/libkolk-malloc.so$" "$work/out"
+  rm "$folder/libkolk-malloc.so"
+  if [[ ! -e /usr/local/lib/libkolk-malloc.so ]]; then
+    ends 3 "$work/prefix/bin/kolk" run -- true
+    is '^kolk: libkolk-malloc.so is neither beside this command nor in ' "$work/err"
+  fi
+  mkdir "$work/a space" && cp "$KOLK" "$library" "$work/a space"
+  ends 1 "$work/a space/kolk" run -- true
+  is 'cannot be preloaded, as there is a space' "$work/err"
+}
+
+programs() {
+  cat > "$work/work.py" << 'END'
+import hashlib, json, threading
+def work(n, out):
+    tree = {str(i): [{"a": j, "b": "x" * (j % 50)} for j in range(i % 20)] for i in range(400)}
+    for _ in range(5): tree = json.loads(json.dumps(tree))
+    out[n] = hashlib.sha256(json.dumps(tree).encode()).hexdigest()
+out = {}
+threads = [threading.Thread(target=work, args=(n, out)) for n in range(4)]
+for t in threads: t.start()
+for t in threads: t.join()
+print(sorted(out.items()))
+END
+  same_if_there python3 "$work/work.py"
+  same_if_there perl -e 'my %h; $h{$_ % 5003} .= "$_," for 1..60000; print length(join "", map { $h{$_} } sort keys %h), "\n"'
+  same_if_there sqlite3 :memory: "with recursive n(i) as (select 1 union all select i + 1 from n where i < 20000)
+    select count(*), sum(length(s)) from (select i % 97 k, group_concat(hex(i * 7919), '-') s from n group by k order by s)"
+  same_if_there git -c safe.directory='*' -C "$here" --no-pager log --stat -n 30
+  seq 1 60000 | awk '{ print ($1 * 7919) % 60013 " line" }' > "$work/lines"
+  same_if_there sort --parallel=2 -S 1M "$work/lines"
+  same_if_there xz -T2 --block-size=200KiB -3 -k -c "$work/lines"
+  same_if_there "$CC" -std=c11 -O1 -Iinclude -S -o - src/queue/queue.c
+}
+
+# serve PROGRAM...: starts it under the library, ends it with the script.
+serve() {
+  env LD_PRELOAD="$library" "$@" > "$work/server.log" 2>&1 < /dev/null &
+  server=$!
+  trap 'kill "$server" 2> /dev/null || true; wait; rm -rf "$work"' EXIT
+}
+
+servers() {
+  local port=$((20000 + $$ % 10000)) answer
+  programs
+  same_if_there lua5.4 -e 'local t = {} for i = 1, 200000 do t[i % 1000] = ("x"):rep(i % 300) .. i end
+    local n = 0 for k, v in pairs(t) do n = n + #v end print(n)'
+  same_if_there node -e 'let m = new Map(); for (let i = 0; i < 200000; i++) m.set(i % 5000, Buffer.alloc(i % 2000, 1));
+    let n = 0; for (const b of m.values()) n += b.length; console.log(n)'
+  if command -v stress-ng > /dev/null; then
+    ends 0 under stress-ng --malloc 2 --malloc-ops 50000 --verify --quiet
+  else
+    skipped+=(stress-ng)
+  fi
+  if command -v redis-server > /dev/null && command -v redis-benchmark > /dev/null; then
+    serve redis-server --port $port --dir "$work" --save "" --appendonly no --io-threads 2
+    until redis-cli -p $port ping > /dev/null 2>&1; do sleep 0.1; done
+    ends 0 under redis-benchmark -p $port -n 5000 -r 2000 -q -t set,get,lpush,lpop,sadd,hset,zadd,mset
+    ends 0 redis-cli -p $port save
+    answer=$(redis-cli -p $port info server | grep -c ^redis_version)
+    [[ $answer == 1 ]] || fail "redis-server has gone: $(cat "$work/server.log")"
+    redis-cli -p $port shutdown nosave > /dev/null
+    wait "$server" || fail "redis-server ended with $?: $(tail "$work/server.log")"
+  else
+    skipped+=(redis-server)
+  fi
+  if compgen -G '/usr/lib/postgresql/*/bin/initdb' > /dev/null && command -v pgbench > /dev/null; then
+    chmod a+rx "$work" && cp "$library" "$work" && chmod a+r "$work/libkolk-malloc.so"
+    ends 0 env LD_PRELOAD="$work/libkolk-malloc.so" tools/with_postgres.sh tests/preload/bench.sh
+    is '^number of failed transactions: 0 ' "$work/out"
+  else
+    skipped+=(postgresql)
+  fi
+}
+
+way=$1
+$way
+[[ ${#skipped[@]} == 0 ]] || { echo "left out, as they are not installed: ${skipped[*]}"; [[ $way != servers ]] || exit 77; }
+echo "$way: done"

@@ -1,0 +1,296 @@
+/* What the housekeeper does for a resource pool, by kolk_resource_tick: each of its times, on the scripted clock. */
+#include "../help/debug_test.h"
+
+#include "../help/threads.h"
+
+#include "os/thread.h"
+#include "resource/resource_inside.h"
+
+#include "resource_steps.h"
+
+static void test_min_idle(void **state) {
+    (void)state;
+    begin((kolk_resource_pool_desc){.max = 4, .min_idle = 2, .idle_timeout_ms = 1000});
+    tick();
+    assert_int_equal(stats().idle, 2);
+    make_idle(4, NULL);
+    pass(1000);
+    tick();
+    assert_int_equal(stats().idle, 2); /* of four */
+    kolk_borrow one = borrowed(NULL);
+    discard_it(&one);
+    tick();
+    assert_int_equal(stats().idle, 2);
+    end();
+}
+
+/* After a failure there is a pause, at first of 10 ms at most, which doubles up to 5 s. */
+static void test_backoff(void **state) {
+    (void)state;
+    begin((kolk_resource_pool_desc){.max = 1, .min_idle = 1});
+    f.always[CREATE].fails = true;
+    int64_t most = 10;
+    for (int i = 0; i < 20; i++) {
+        uint64_t before = stats().create_failures;
+        int64_t begin_ns = clock_ns;
+        tick();
+        assert_int_equal(stats().create_failures, before + 1);
+        tick();
+        assert_int_equal(stats().create_failures, before + 1);
+        while (stats().create_failures == before + 1 && clock_ns - begin_ns <= most * MS) {
+            clock_ns += MS / 4;
+            tick();
+        }
+        assert_int_equal(stats().create_failures, before + 2);
+        most = most * 4 < 5000 ? most * 4 : 5000; /* two failures a round */
+        pass(5001);
+    }
+    f.always[CREATE].fails = false;
+    tick();
+    assert_int_equal(stats().idle, 1);
+    end();
+}
+
+/* A create that succeeds ends it: the pause after the next failure is a part of 10 ms again. */
+static void test_backoff_begins_anew(void **state) {
+    (void)state;
+    int64_t longest = 0;
+    begin((kolk_resource_pool_desc){.max = 1, .min_idle = 1});
+    for (int i = 0; i < 20; i++) {
+        script_failures(&f, CREATE, 1);
+        tick();
+        int64_t pause = pool.inside->retry_at - clock_ns;
+        assert_in_range(pause, 1, 10 * MS);
+        if (i > 0 && longest < pause) longest = pause;
+        clock_ns += pause;
+        tick();
+        kolk_borrow one = borrowed(NULL);
+        discard_it(&one);
+    }
+    assert_int_equal(f.made, 20);
+    assert_true(longest > MS);
+    end();
+}
+
+static void test_lifetimes_end_at_different_times(void **state) {
+    (void)state;
+    unsigned at_once = 0, before;
+    begin((kolk_resource_pool_desc){.max = 20, .max_lifetime_ms = 1000, .max_creating = 20});
+    make_idle(20, NULL);
+    kolk_borrow used = borrowed(NULL);
+    pass(899);
+    tick();
+    assert_int_equal(f.calls[DESTROY], 0);
+    for (int ms = 0; ms <= 101; ms++) {
+        before = f.calls[DESTROY];
+        pass(1);
+        tick();
+        if (f.calls[DESTROY] - before > at_once) at_once = f.calls[DESTROY] - before;
+    }
+    assert_int_equal(f.calls[DESTROY], 19);
+    assert_true(at_once < 8);
+    assert_true(is_there(&used)); /* in use: it ends when it comes back */
+    return_it(&used);
+    assert_int_equal(stats().expired, 20);
+    end();
+}
+
+static void test_times_beyond_the_clock_are_never(void **state) {
+    (void)state;
+    const int64_t never = INT64_MAX / MS;
+    begin((kolk_resource_pool_desc){.max = 2,
+                                    .validate = validate_thing,
+                                    .idle_timeout_ms = never,
+                                    .max_lifetime_ms = never,
+                                    .keepalive_ms = never,
+                                    .validate_after_ms = never,
+                                    .leak_after_ms = never});
+    make_idle(2, NULL);
+    kolk_borrow one = borrowed(NULL);
+    pass(INT64_C(100) * 365 * 24 * 3600 * 1000);
+    tick();
+    return_it(&one);
+    make_idle(2, NULL);
+    assert_int_equal(f.made, 2);
+    assert_int_equal(f.calls[VALIDATE], 0);
+    end();
+}
+
+static void test_keepalive(void **state) {
+    (void)state;
+    begin((kolk_resource_pool_desc){.max = 2, .validate = validate_thing, .keepalive_ms = 100});
+    make_idle(2, NULL);
+    pass(99);
+    tick();
+    assert_int_equal(f.calls[VALIDATE], 0);
+    pass(1);
+    script_failures(&f, VALIDATE, 1);
+    tick();
+    assert_int_equal(f.calls[VALIDATE], 2);
+    assert_int_equal(stats().invalid, 1);
+    assert_int_equal(stats().idle, 1);
+    tick();
+    assert_int_equal(f.calls[VALIDATE], 2);
+    pass(600000 - 100);
+    tick();
+    assert_int_equal(stats().unused, 1); /* keepalive is no use */
+    end();
+}
+
+static void test_a_tick_has_a_deadline(void **state) {
+    (void)state;
+    begin((kolk_resource_pool_desc){.max = 5, .idle_timeout_ms = 10});
+    make_idle(5, NULL);
+    pass(10);
+    for (unsigned i = 1; i <= 5; i++) {
+        kolk_resource_tick(&pool, KOLK_NOW);
+        assert_int_equal(f.calls[DESTROY], i);
+    }
+    end();
+}
+
+static const char *failing_key;
+
+static bool create_all_but_one(void *context, const char *key, kolk_deadline deadline, void **resource,
+                               kolk_error *error) {
+    if (strcmp(key, failing_key) != 0) return create_thing(context, key, deadline, resource, error);
+    snprintf(error->text, sizeof error->text, "never");
+    return false;
+}
+
+/* Neither does what is to be kept ready stop what event loops want, nor they it. */
+static void test_a_key_that_fails_stops_no_other(void **state) {
+    (void)state;
+    static const char *const failing[] = {"", "a"};
+    kolk_borrow one;
+    for (size_t i = 0; i < LENGTH_OF(failing); i++) {
+        failing_key = failing[i];
+        memset(&f, 0, sizeof f);
+        kolk_resource_pool_desc desc = factory_desc(&f, (kolk_resource_pool_desc){.max = 4, .min_idle = 1});
+        desc.create = create_all_but_one;
+        desc.no_housekeeper = true;
+        assert_int_equal(kolk_resource_pool_init(&pool, &desc), KOLK_OK);
+        assert_true(kolk_resource_fd(&pool) >= 0);
+        for (int tries = 0; tries < 3; tries++) {
+            borrow_for("a", KOLK_NOW, &one);
+            if (one.resource) return_it(&one);
+            tick();
+            pass(5000);
+        }
+        assert_int_equal(f.made, 1);
+        end();
+    }
+}
+
+static void test_leaks(void **state) {
+    (void)state;
+    notes taken;
+    begin((kolk_resource_pool_desc){.max = 1, .leak_after_ms = 2000});
+    kolk_borrow one = borrowed(NULL);
+    begin_notes(&taken);
+    pass(1999);
+    tick();
+    assert_silent(&taken);
+    pass(1);
+    tick();
+    assert_int_equal(taken.count, 1);
+    assert_int_equal(taken.last.rule, KOLK_LEAK);
+    assert_int_equal(taken.last.count, 1);
+    assert_ptr_equal(taken.last.object, one.resource);
+    const char *by = "kolk: db: a resource that was borrowed by the test in thread test_resource";
+    if (!emulator()) assert_non_null(strstr(taken.sentence, by)); /* whose own threads have other names */
+    assert_non_null(strstr(taken.sentence, " is not given back after 2000 ms"));
+    tick();
+    assert_int_equal(taken.count, 1); /* once */
+    pass(500);
+    return_it(&one);
+    assert_int_equal(taken.count, 2);
+    assert_int_equal(taken.last.count, 0);
+    assert_non_null(strstr(taken.sentence, " is given back now, after 2500 ms"));
+    one = borrowed(NULL);
+    return_it(&one);
+    assert_int_equal(taken.count, 2);
+    assert_int_equal(stats().leaks, 1);
+    end();
+}
+
+static uint32_t borrower;
+
+static void *borrow_and_end(void *borrow) {
+    borrower = kolk_thread();
+    *(kolk_borrow *)borrow = borrowed(NULL);
+    return NULL;
+}
+
+static void test_a_leak_of_a_thread_that_has_ended(void **state) {
+    (void)state;
+    notes taken;
+    pthread_t thread;
+    kolk_borrow one;
+    begin((kolk_resource_pool_desc){.max = 1, .leak_after_ms = 2000});
+    assert_int_equal(pthread_create(&thread, NULL, borrow_and_end, &one), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    while (!kolk_thread_is_gone(borrower)) nap();
+    begin_notes(&taken);
+    pass(2000);
+    tick();
+    assert_int_equal(taken.count, 1);
+    assert_non_null(strstr(taken.sentence, " by the test in thread "));
+    assert_non_null(strstr(taken.sentence, "ended)"));
+    return_it(&one);
+    end();
+}
+
+/* When the housekeeper looks again: after an eighth of the shortest time, from 10 ms to 30 s, or when it may create
+ * again after a failure. */
+static void test_the_next_look(void **state) {
+    (void)state;
+    const struct {
+        int64_t idle_ms, lifetime_ms, keepalive_ms, leak_ms, look_ms;
+    } all[] = {{0, 0, 0, 0, 30000},      {8000, 0, 0, 0, 1000},   {9000, 8000, 0, 0, 1000}, {9000, 0, 8000, 0, 1000},
+               {9000, 0, 0, 8000, 1000}, {-1, -1, -1, -1, 30000}, {88, 0, 0, 0, 11},        {79, 0, 0, 0, 10}};
+    for (size_t i = 0; i < LENGTH_OF(all); i++) {
+        begin((kolk_resource_pool_desc){.max = 1,
+                                        .idle_timeout_ms = all[i].idle_ms,
+                                        .max_lifetime_ms = all[i].lifetime_ms,
+                                        .keepalive_ms = all[i].keepalive_ms,
+                                        .leak_after_ms = all[i].leak_ms});
+        tick();
+        kolk_borrow one = borrowed(NULL);
+        discard_it(&one); /* of which nothing is missing */
+        assert_int_equal(pool.inside->chore.due, clock_ns + all[i].look_ms * MS);
+        end();
+    }
+    begin((kolk_resource_pool_desc){.max = 1, .min_idle = 1, .idle_timeout_ms = 80});
+    f.always[CREATE].fails = true;
+    bool retries = false, looks_before = false;
+    for (int i = 0; i < 100; i++) {
+        tick(); /* may create, and then is due at once, as one entry has gone */
+        tick();
+        int64_t due = pool.inside->chore.due, retry_at = pool.inside->retry_at;
+        assert_int_equal(due, retry_at < clock_ns + 10 * MS ? retry_at : clock_ns + 10 * MS);
+        *(due == retry_at ? &retries : &looks_before) = true;
+        clock_ns = due;
+    }
+    assert_true(retries);
+    assert_true(looks_before);
+    f.always[CREATE].fails = false;
+    end();
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        DEBUG_TEST(test_min_idle),
+        DEBUG_TEST(test_backoff),
+        DEBUG_TEST(test_backoff_begins_anew),
+        DEBUG_TEST(test_lifetimes_end_at_different_times),
+        DEBUG_TEST(test_times_beyond_the_clock_are_never),
+        DEBUG_TEST(test_keepalive),
+        DEBUG_TEST(test_a_tick_has_a_deadline),
+        DEBUG_TEST(test_a_key_that_fails_stops_no_other),
+        DEBUG_TEST(test_leaks),
+        DEBUG_TEST(test_a_leak_of_a_thread_that_has_ended),
+        DEBUG_TEST(test_the_next_look),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,139 @@
+/* kolk_resource_pool_is_valid sees each broken invariant of src/resource/resource.c: in a sound pool one thing is
+ * broken by hand, as a stray write would, and put back. */
+#include "../help/debug_test.h"
+
+#include "resource/resource_inside.h"
+
+#include "resource_steps.h"
+
+#define assert_seen(what, value) assert_breaks(kolk_resource_pool_is_valid, &pool, what, value)
+
+static resource_entry *entry_of(const kolk_borrow *borrow) {
+    return kolk_entry_at(pool.inside, number_of(borrow) - 1); /* none has ended */
+}
+
+/* One of "" is lent, two are idle. */
+static kolk_borrow begin_sound(void) {
+    begin((kolk_resource_pool_desc){.max = 4});
+    make_idle(3, NULL);
+    return borrowed(NULL);
+}
+
+static void test_lists_of_idle_ones(void **state) {
+    (void)state;
+    kolk_borrow lent = begin_sound();
+    resource_key *key = pool.inside->no_key;
+    resource_entry *newest = key->newest, *oldest = key->oldest;
+    assert_ptr_equal(newest->older, oldest);
+    assert_seen(key->idle, 1);
+    assert_seen(key->idle, 3);
+    assert_seen(key->newest, NULL);
+    assert_seen(key->newest, oldest);
+    assert_seen(key->oldest, newest);
+    assert_seen(newest->newer, oldest);
+    assert_seen(oldest->newer, NULL);
+    assert_seen(newest->older, NULL);
+    assert_seen(oldest->older, entry_of(&lent));
+    assert_seen(newest->key, NULL);
+    assert_seen(oldest->idle_since, newest->idle_since + 1);
+    return_it(&lent);
+    end();
+}
+
+static void test_counts(void **state) {
+    (void)state;
+    kolk_borrow lent = begin_sound();
+    kolk_resource_inside *inside = pool.inside;
+    resource_key *key = inside->no_key;
+    resource_entry *entry = entry_of(&lent);
+    assert_seen(inside->idle, 1);
+    assert_seen(inside->idle, 3);
+    assert_seen(inside->lent, 0);
+    assert_seen(inside->lent, 2);
+    assert_seen(inside->creating, 1);
+    assert_seen(inside->waiting, 1);
+    assert_seen(inside->closed, true);
+    assert_seen(key->users, 0);
+    assert_seen(key->making, 1);
+    assert_seen(entry->state, RESOURCE_MAKING + 1);
+    assert_seen(entry->state, RESOURCE_MAKING);
+    assert_seen(key->newest->state, RESOURCE_LENT);
+    assert_seen(inside->entries.held, inside->entries.held + 1);
+    assert_seen(inside->keys.held, inside->keys.held + 1);
+    entry->state = RESOURCE_IDLE; /* in no list */
+    inside->lent--;
+    inside->idle++;
+    assert_false(kolk_resource_pool_is_valid(&pool));
+    entry->state = RESOURCE_LENT;
+    inside->lent++;
+    inside->idle--;
+    return_it(&lent);
+    end();
+}
+
+static void break_while_it_creates(void) {
+    kolk_resource_inside *inside = pool.inside;
+    assert_int_equal(inside->creating, 1);
+    assert_seen(inside->creating, 0);
+    assert_seen(inside->creating, 2);
+    assert_seen(inside->desc.max_creating, 0);
+}
+
+static void test_creates(void **state) {
+    (void)state;
+    begin((kolk_resource_pool_desc){.max = 2});
+    next_call_does(CREATE, break_while_it_creates);
+    kolk_borrow one = borrowed(NULL);
+    return_it(&one);
+    end();
+}
+
+/* A waiter is in line that could be served if the pool were not as it is. */
+static void break_while_one_waits(void) {
+    kolk_resource_inside *inside = pool.inside;
+    assert_int_equal(inside->waiting, 1);
+    assert_seen(inside->waiting, 0);
+    assert_seen(inside->waiting, 2);
+    if (inside->paused)
+        assert_seen(inside->paused, false);
+    else
+        assert_seen(inside->max, inside->max + 1);
+    if (!inside->idle) assert_seen(inside->closed, true);
+}
+
+/* Even if nothing may be created. */
+static void break_while_one_waits_for_what_is_idle(void) {
+    uint32_t most = pool.inside->desc.max_creating;
+    pool.inside->desc.max_creating = 0;
+    assert_seen(pool.inside->paused, false);
+    pool.inside->desc.max_creating = most;
+    break_while_one_waits();
+}
+
+static void test_waiters(void **state) {
+    (void)state;
+    kolk_borrow none;
+    kolk_borrow lent = begin_sound(), two[2] = {borrowed(NULL), borrowed(NULL)}, last = borrowed(NULL);
+    others_do(break_while_one_waits); /* there is room for none */
+    assert_int_equal(borrow_for(NULL, in(1), &none), KOLK_TIMEOUT);
+    return_it(&lent);
+    kolk_resource_pool_pause(&pool);
+    others_do(break_while_one_waits_for_what_is_idle);
+    assert_int_equal(borrow_for(NULL, in(1), &none), KOLK_TIMEOUT);
+    others_do(break_while_one_waits); /* it would make room for another key */
+    assert_int_equal(borrow_for("k", in(1), &none), KOLK_TIMEOUT);
+    kolk_resource_pool_resume(&pool);
+    for (int i = 0; i < 2; i++) return_it(&two[i]);
+    return_it(&last);
+    end();
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        DEBUG_TEST(test_lists_of_idle_ones),
+        DEBUG_TEST(test_counts),
+        DEBUG_TEST(test_creates),
+        DEBUG_TEST(test_waiters),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
