@@ -27,10 +27,11 @@ struct reader {
     struct trace *trace;
     struct trace_problem *problem;
     struct input *input;
-    size_t room;                /* for ops */
+    size_t room, name_room;     /* for ops and names */
     struct map blocks, callers; /* address to block, hash of CALLER to number */
     uint32_t *unused;           /* block numbers that are free, the last one first */
     size_t unused_count, unused_room;
+    uint16_t thread;
     bool resizes;     /* the line before was a '<' ... */
     uint64_t resized; /* ... of this address */
 };
@@ -143,7 +144,19 @@ static bool add_op(struct reader *reader, trace_op op) {
     void *ops = trace->ops;
     if (!have_room(&ops, &reader->room, trace->count, sizeof op)) return fail_memory(reader);
     trace->ops = ops;
+    op.thread = reader->thread;
     trace->ops[trace->count++] = op;
+    return true;
+}
+
+/* Gives a caller its name, instead of the one that it has. */
+static bool name_caller(struct reader *reader, uint32_t number, struct span name) {
+    char *copy = malloc(name.length + 1);
+    if (!copy) return fail_memory(reader);
+    memcpy(copy, name.text, name.length);
+    copy[name.length] = '\0';
+    free(reader->trace->names[number]);
+    reader->trace->names[number] = copy;
     return true;
 }
 
@@ -154,9 +167,18 @@ static bool number_caller(struct reader *reader, struct span caller, uint32_t *n
     for (size_t i = 0; i < caller.length; i++) hash = (hash ^ (unsigned char)caller.text[i]) * UINT64_C(0x100000001b3);
     if (hash == 0) hash = 1;
     if (map_get(&reader->callers, hash, number)) return true;
-    *number = reader->trace->callers;
-    if (!map_put(&reader->callers, hash, *number)) return fail_memory(reader);
-    reader->trace->callers++;
+    struct trace *trace = reader->trace;
+    void *names = trace->names;
+    if (!have_room(&names, &reader->name_room, trace->callers, sizeof *trace->names)) return fail_memory(reader);
+    trace->names = names;
+    *number = trace->callers;
+    trace->names[*number] = NULL;
+    if (!name_caller(reader, *number, caller)) return false;
+    if (!map_put(&reader->callers, hash, *number)) {
+        free(trace->names[*number]);
+        return fail_memory(reader);
+    }
+    trace->callers++;
     return true;
 }
 
@@ -238,13 +260,43 @@ static bool apply(struct reader *reader, const struct record *record) {
     }
 }
 
+/* Takes `word` and the space behind it off the beginning of a line. */
+static bool take_first(struct span *line, const char *word) {
+    size_t length = strlen(word);
+    if (line->length <= length || memcmp(line->text, word, length) != 0 || line->text[length] != ' ') return false;
+    *line = (struct span){line->text + length + 1, line->length - length - 1};
+    return true;
+}
+
+static bool change_thread(struct reader *reader, struct span number) {
+    uint64_t thread;
+    if (!parse_number(reader, number, &thread)) return false;
+    if (thread > TRACE_THREAD_MOST)
+        return fail(reader, "the number of a thread may be no more than 0x%x", TRACE_THREAD_MOST);
+    reader->thread = (uint16_t)thread;
+    return true;
+}
+
+static bool define_call(struct reader *reader, struct span line) {
+    uint32_t number;
+    const char *end = memchr(line.text, ' ', line.length);
+    if (!end) return fail(reader, "expected '= Call CALLER FRAMES', not '%s' behind '= Call'", quoted(line).text);
+    struct span caller = {line.text, (size_t)(end - line.text)};
+    struct span frames = {end + 1, line.length - caller.length - 1};
+    return number_caller(reader, caller, &number) && name_caller(reader, number, frames);
+}
+
+static bool read_line(struct reader *reader, struct span line) {
+    struct record record;
+    if (take_first(&line, "= Thread")) return change_thread(reader, line);
+    if (take_first(&line, "= Call")) return define_call(reader, line);
+    return parse_line(reader, line, &record) && apply(reader, &record);
+}
+
 static bool read_lines(struct reader *reader) {
     struct span line;
-    while ((line.text = input_line(reader->input, &line.length))) {
-        struct record record;
-        if (!parse_line(reader, line, &record)) return false;
-        if (!apply(reader, &record)) return false;
-    }
+    while ((line.text = input_line(reader->input, &line.length)))
+        if (!read_line(reader, line)) return false;
     const char *problem = input_problem(reader->input);
     if (problem) return fail(reader, "%s", problem);
     if (input_line_number(reader->input) == 1) return fail(reader, "the file is empty");
@@ -270,6 +322,8 @@ bool trace_read(struct trace *trace, FILE *file, struct trace_problem *problem) 
 
 void trace_free(struct trace *trace) {
     free(trace->ops);
+    for (uint32_t i = 0; i < trace->callers; i++) free(trace->names[i]);
+    free(trace->names);
     *trace = (struct trace){0};
 }
 

@@ -8,6 +8,12 @@
  *     @ CALLER ! ADDRESS SIZE      a realloc that failed
  *     = End
  *
+ * And what kolk record writes, which is the same with two more lines:
+ *
+ *     = Thread NUMBER              the operations that follow are this thread's, until the next such line
+ *     = Call CALLER FRAMES         the stack of a CALLER, here a word, in any line: functions, the innermost first,
+ *                                  with " < " between them
+ *
  * CALLER is a file with a function or a place in it; "@ CALLER" is missing where glibc did not know it. Numbers are
  * hexadecimal. Programs that end without muntrace leave no "= End".
  *
@@ -26,7 +32,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
-enum { TRACE_OPS_MOST = 1 << 26 };          /* 1.5 GiB of them */
+enum { TRACE_OPS_MOST = 1 << 26 }; /* 1.5 GiB of them */
+enum { TRACE_THREAD_MOST = UINT16_MAX };
 #define TRACE_SIZE_MOST (UINT64_C(1) << 47) /* bytes a block: no address space holds more */
 
 typedef enum trace_kind { TRACE_ALLOC, TRACE_FREE, TRACE_REALLOC } trace_kind;
@@ -35,7 +42,8 @@ typedef struct trace_op {
     uint64_t size; /* not for TRACE_FREE */
     uint32_t block;
     uint32_t caller; /* a number for each different CALLER; not for TRACE_FREE */
-    trace_kind kind;
+    uint16_t thread;
+    uint8_t kind; /* trace_kind */
 } trace_op;
 
 /* All zero: an empty trace. */
@@ -43,6 +51,7 @@ struct trace {
     trace_op *ops;
     size_t count;
     uint32_t blocks, callers;
+    char **names;     /* of the callers: the FRAMES, or CALLER itself; "" where it is missing */
     uint64_t failed;  /* allocations that gave NULL */
     uint64_t unknown; /* frees and reallocs of blocks from before the recording */
 };

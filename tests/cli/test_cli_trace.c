@@ -126,6 +126,28 @@ static void an_address_given_out_twice_ends_its_block(void **state) {
     trace_free(&trace);
 }
 
+static void threads_and_calls(void **state) {
+    (void)state;
+    struct trace trace = read_text("= Start\n"
+                                   "@ 1 + 0x10 0x8\n"
+                                   "= Thread 0xffff\n"
+                                   "= Call 2 node_new < parse < main\n"
+                                   "@ 2 + 0x20 0x9\n"
+                                   "@ 1 - 0x10\n"
+                                   "= Thread 0\n"
+                                   "+ 0x30 0x1\n"
+                                   "= Call 1 name with spaces\n"
+                                   "= Call 3 never\n"
+                                   "= End\n");
+    assert_ops(&trace, "+0 8 c0;+1 9 c1;-0;+0 1 c2;");
+    static const int threads[] = {0, 0xffff, 0xffff, 0};
+    for (size_t i = 0; i < 4; i++) assert_int_equal(trace.ops[i].thread, threads[i]);
+    assert_int_equal(trace.callers, 4);
+    static const char *const names[] = {"name with spaces", "node_new < parse < main", "", "never"};
+    for (size_t i = 0; i < 4; i++) assert_string_equal(trace.names[i], names[i]);
+    trace_free(&trace);
+}
+
 /* ---- What can be wrong ------------------------------------------------------------------------------------------- */
 
 #define NOT_A_LINE(line, text)                                                                                         \
@@ -156,6 +178,10 @@ static void each_fault_has_its_sentence(void **state) {
         {"@ a < 0x10\n= End\n", "line 2: expected the '>' that belongs to the '<' of the line before"},
         {"@ a < 0x10\n", "line 2: the file ends before the '>' that belongs to the last '<'"},
         {"@ a < 0x10\n@ a > (nil) 0x10\n", "line 2: a block cannot be moved to the address 0"},
+        {"= Thread 0x10000\n", "line 1: the number of a thread may be no more than 0xffff"},
+        {"= Thread one\n", "line 1: 'one' is not a hexadecimal number of 64 bits"},
+        {"= Thread\n", NOT_A_LINE("1", "= Thread")},
+        {"= Call 7\n", "line 1: expected '= Call CALLER FRAMES', not '7' behind '= Call'"},
         {"= Start\n@ a + 0x10 0x1", "line 2: the file ends within the line: it is cut off"},
     };
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
@@ -333,6 +359,7 @@ int main(void) {
         cmocka_unit_test(lines_become_operations),
         cmocka_unit_test(what_cannot_be_replayed_is_counted),
         cmocka_unit_test(an_address_given_out_twice_ends_its_block),
+        cmocka_unit_test(threads_and_calls),
         cmocka_unit_test(each_fault_has_its_sentence),
         cmocka_unit_test(a_file_may_hold_anything),
         cmocka_unit_test(lines_have_a_longest),
