@@ -17,7 +17,8 @@
  * before a fork, when all who may allocate in a handler have done so, and first in the child. It is never unloaded. */
 #include "../src/os/system.h"
 
-#include "../src/heap/heap_inside.h"
+#include "../src/core/assert.h"
+#include "../src/heap/heap_fast.h"
 #include "../src/os/lock.h"
 #include "../src/os/memory.h"
 
@@ -45,6 +46,7 @@ static bool make_malloc_heap(void) {
     if (!tried) {
         makes = tried = true;
         made = kolk_heap_init_for_malloc(&malloc_heap, &(kolk_heap_desc){.name = "malloc"}) == KOLK_OK;
+        KOLK_ASSERT(!made || malloc_heap.place == KOLK_FIRST_HEAP);
         makes = false;
     }
     kolk_unlock_word(&lock);
@@ -62,19 +64,26 @@ static KOLK_NOINLINE bool try_again(void) {
     return false;
 }
 
+/* This thread's part of it. There is no other heap in here, so it is where the first heap of a process is. */
+static inline kolk_heap_thread *malloc_thread(void) {
+    return kolk_near_heaps[KOLK_FIRST_HEAP].thread;
+}
+
 /* ---- Allocation -------------------------------------------------------------------------------------------------- */
 
-KOLK_ALWAYS_INLINE static void *alloc_for(size_t size, const void *site) {
-    void *block = kolk_heap_alloc_at(&malloc_heap, size, site);
-    if (KOLK_UNLIKELY(!block) && try_again()) block = kolk_heap_alloc_at(&malloc_heap, size, site);
+static KOLK_NOINLINE void *alloc_slow(size_t align, size_t size, const void *site) {
+    void *block = kolk_heap_alloc_slow(&malloc_heap, align, size, site);
+    if (!block && try_again()) block = kolk_heap_alloc_slow(&malloc_heap, align, size, site);
     return block;
 }
 
+static void *alloc_for(size_t size, const void *site) {
+    void *block = take_at_hand(&malloc_heap, malloc_thread(), size);
+    return KOLK_UNLIKELY(!block) ? alloc_slow(1, size, site) : block;
+}
+
 static void *alloc_aligned_for(size_t align, size_t size, const void *site) {
-    if (align <= KOLK_HEAP_GRAIN) return alloc_for(size, site);
-    void *block = kolk_heap_alloc_aligned_at(&malloc_heap, align, size, site);
-    if (!block && try_again()) block = kolk_heap_alloc_aligned_at(&malloc_heap, align, size, site);
-    return block;
+    return align <= KOLK_HEAP_GRAIN ? alloc_for(size, site) : alloc_slow(align, size, site);
 }
 
 static void *refuse_with(int error) {
@@ -93,7 +102,8 @@ static void *realloc_for(void *block, size_t size, const void *site) {
 }
 
 EXPORT void *malloc(size_t size) {
-    return alloc_for(size, SITE);
+    void *block = take_at_hand(&malloc_heap, malloc_thread(), size);
+    return KOLK_UNLIKELY(!block) ? alloc_slow(1, size, SITE) : block;
 }
 
 EXPORT void *calloc(size_t nmemb, size_t size) {
@@ -156,7 +166,7 @@ EXPORT void *pvalloc(size_t size) {
 /* ---- Free -------------------------------------------------------------------------------------------------------- */
 
 EXPORT void free(void *ptr) {
-    kolk_heap_free_at(&malloc_heap, ptr, SITE);
+    if (KOLK_UNLIKELY(!give_at_hand(&malloc_heap, malloc_thread(), ptr))) kolk_heap_free_slow(&malloc_heap, ptr, SITE);
 }
 
 EXPORT void free_sized(void *block, size_t size) {

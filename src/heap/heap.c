@@ -26,7 +26,7 @@
  *     I2  sizes ascend, and each size up to 1,024 finds the least class that fits by the table
  *     I3  the large blocks are as large.c says
  *     I4  with a limit, what is left of it and what classes and large blocks have taken add up to it */
-#include "heap_inside.h"
+#include "heap_fast.h"
 
 #if __STDC_HOSTED__
 
@@ -73,7 +73,7 @@ bool kolk_heap_ask_for_room(kolk_heap *heap, size_t size) {
     return freed;
 }
 
-static KOLK_NOINLINE void *alloc_block_slow(kolk_heap *heap, size_t align, size_t size, const void *site) {
+KOLK_NOINLINE void *kolk_heap_alloc_slow(kolk_heap *heap, size_t align, size_t size, const void *site) {
     if (!heap->inside || (align & (align - 1)) || align == 0) return NULL;
     uint32_t n = kolk_heap_class_aligned(heap, align, size);
     void *block = alloc_from(heap, n, align, size, site);
@@ -82,7 +82,7 @@ static KOLK_NOINLINE void *alloc_block_slow(kolk_heap *heap, size_t align, size_
     return block;
 }
 
-static KOLK_NOINLINE void free_block_slow(kolk_heap *heap, void *block, const void *site) {
+KOLK_NOINLINE void kolk_heap_free_slow(kolk_heap *heap, void *block, const void *site) {
     if (!block) return;
     kolk_shared *pool = heap->inside ? kolk_heap_pool_of(heap, block) : NULL;
     if (!pool) {
@@ -102,52 +102,19 @@ static KOLK_NOINLINE void free_block_slow(kolk_heap *heap, void *block, const vo
 
 /* ---- Alloc and free ---------------------------------------------------------------------------------------------- */
 
-/* The same as in shared.inl; lives are short here. */
-KOLK_ALWAYS_INLINE static bool take_from_magazine(kolk_magazine *magazine, void **block) {
-    uint32_t top = magazine->top;
-    if (KOLK_UNLIKELY(top == 0)) return false;
-    KOLK_SET(&magazine->top, --top);
-    size_t index = *kolk_magazine_entry(magazine, top);
-    KOLK_SET(&magazine->short_lives[index], 1);
-    *block = magazine->slots + index * magazine->stride;
-    return true;
-}
-
-KOLK_ALWAYS_INLINE static bool give_to_magazine(kolk_magazine *magazine, const void *block) {
-    uintptr_t offset = (uintptr_t)block - (uintptr_t)magazine->slots;
-    uintptr_t index = kolk_exact_slot(offset, magazine->shift, magazine->inverse);
-    uint32_t top = magazine->top;
-    if (KOLK_UNLIKELY(index >= KOLK_SEEN(&magazine->bound) || top == magazine->cache)) return false;
-    if (KOLK_UNLIKELY(!(KOLK_SEEN(&magazine->short_lives[index]) & 1))) return false;
-    KOLK_SET(&magazine->short_lives[index], 2);
-    *kolk_magazine_entry(magazine, top) = (uint32_t)index;
-    __atomic_store_n(&magazine->top, top + 1, __ATOMIC_RELEASE); /* so that a fork's child finds all of it */
-    return true;
-}
-
-KOLK_ALWAYS_INLINE static void *alloc_any_block(kolk_heap *heap, size_t size, const void *site) {
-    uint32_t n = 0;
-    void *block;
-    if (KOLK_UNLIKELY(size > KOLK_HEAP_BY_SIZE))
-        n = heap->inside ? kolk_heap_class_for(heap, size) : 0;
-    else
-        n = heap->by_size[(size + KOLK_HEAP_GRAIN - 1) / KOLK_HEAP_GRAIN];
-    if (KOLK_UNLIKELY(!take_from_magazine(kolk_heap_near(heap)->magazines[n], &block)))
-        return alloc_block_slow(heap, 1, size, site);
-    return block;
-}
-
 void *kolk_heap_alloc_at(kolk_heap *heap, size_t size, const void *site) {
-    return alloc_any_block(heap, size, site);
+    void *block = take_at_hand(heap, kolk_heap_near(heap), size);
+    return KOLK_UNLIKELY(!block) ? kolk_heap_alloc_slow(heap, 1, size, site) : block;
 }
 
 void *kolk_heap_alloc(kolk_heap *heap, size_t size) {
-    return alloc_any_block(heap, size, SITE);
+    void *block = take_at_hand(heap, kolk_heap_near(heap), size);
+    return KOLK_UNLIKELY(!block) ? kolk_heap_alloc_slow(heap, 1, size, SITE) : block;
 }
 
 /* Large blocks read as 0 at first. */
 void *kolk_heap_alloc_zeroed_at(kolk_heap *heap, size_t size, const void *site) {
-    void *block = alloc_any_block(heap, size, site);
+    void *block = kolk_heap_alloc_at(heap, size, site);
     if (block && kolk_heap_class_at(heap, block) < heap->n_classes) memset(block, 0, size);
     return block;
 }
@@ -156,26 +123,16 @@ void *kolk_heap_alloc_zeroed(kolk_heap *heap, size_t size) {
     return kolk_heap_alloc_zeroed_at(heap, size, SITE);
 }
 
-void *kolk_heap_alloc_aligned_at(kolk_heap *heap, size_t align, size_t size, const void *site) {
-    return alloc_block_slow(heap, align, size, site);
-}
-
 void *kolk_heap_alloc_aligned(kolk_heap *heap, size_t align, size_t size) {
-    return alloc_block_slow(heap, align, size, SITE);
-}
-
-KOLK_ALWAYS_INLINE static void free_any_block(kolk_heap *heap, void *block, const void *site) {
-    uintptr_t n = kolk_heap_class_at(heap, block);
-    if (KOLK_UNLIKELY(n >= heap->n_classes || !give_to_magazine(kolk_heap_near(heap)->magazines[n], block)))
-        free_block_slow(heap, block, site);
+    return kolk_heap_alloc_slow(heap, align, size, SITE);
 }
 
 void kolk_heap_free_at(kolk_heap *heap, void *block, const void *site) {
-    free_any_block(heap, block, site);
+    if (KOLK_UNLIKELY(!give_at_hand(heap, kolk_heap_near(heap), block))) kolk_heap_free_slow(heap, block, site);
 }
 
 void kolk_heap_free(kolk_heap *heap, void *block) {
-    free_any_block(heap, block, SITE);
+    if (KOLK_UNLIKELY(!give_at_hand(heap, kolk_heap_near(heap), block))) kolk_heap_free_slow(heap, block, SITE);
 }
 
 #endif

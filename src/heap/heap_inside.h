@@ -100,13 +100,14 @@ typedef struct kolk_near_heap {
 } kolk_near_heap;
 
 #define KOLK_NEAR_HEAPS 8u
+#define KOLK_FIRST_HEAP 1u /* the place of the first heap of the process */
 
 extern _Thread_local kolk_near_heap kolk_near_heaps[KOLK_NEAR_HEAPS] __attribute__((tls_model("initial-exec")));
 extern kolk_heap_thread kolk_no_heap_thread;
 
 static inline kolk_heap_thread *kolk_heap_near(const kolk_heap *heap) {
     const kolk_near_heap *near_heap = &kolk_near_heaps[heap->place];
-    return near_heap->id == heap->id ? near_heap->thread : &kolk_no_heap_thread;
+    return KOLK_UNLIKELY(near_heap->id != heap->id) ? &kolk_no_heap_thread : near_heap->thread;
 }
 
 /* Bytes of a thread's record with a magazine of each class. */
@@ -158,9 +159,12 @@ void kolk_heap_decay(kolk_heap_inside *inside, kolk_heap_thread *thread);
 /* Asks on_full, if this thread is not in it already; true: the alloc or realloc is to be tried once more. */
 bool kolk_heap_ask_for_room(kolk_heap *heap, size_t size);
 
+/* Off the fast paths of heap_fast.h. A heap that is all zero gives NULL. */
+void *kolk_heap_alloc_slow(kolk_heap *heap, size_t align, size_t size, const void *site);
+void kolk_heap_free_slow(kolk_heap *heap, void *block, const void *site);
+
 void *kolk_heap_alloc_at(kolk_heap *heap, size_t size, const void *site);
 void *kolk_heap_alloc_zeroed_at(kolk_heap *heap, size_t size, const void *site);
-void *kolk_heap_alloc_aligned_at(kolk_heap *heap, size_t align, size_t size, const void *site);
 void *kolk_heap_realloc_at(kolk_heap *heap, void *block, size_t size, const void *site);
 void kolk_heap_free_at(kolk_heap *heap, void *block, const void *site);
 

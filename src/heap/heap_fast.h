@@ -1,0 +1,40 @@
+/* heap_fast.h: alloc and free where the calling thread has what they need at hand: for heap.c, and for malloc itself. */
+#ifndef KOLK_SRC_HEAP_FAST_H
+#define KOLK_SRC_HEAP_FAST_H
+
+#include "heap_inside.h"
+
+/* A block for this size out of the thread's magazine, as in shared.inl; lives are short here. NULL: kolk_heap_alloc_slow
+ * is to do it. The heap may be all zero, whose class 0 has a magazine without slots. */
+KOLK_ALWAYS_INLINE static void *take_at_hand(const kolk_heap *heap, const kolk_heap_thread *thread, size_t size) {
+    uint32_t n = 0;
+    if (KOLK_UNLIKELY(size > KOLK_HEAP_BY_SIZE))
+        n = heap->inside ? kolk_heap_class_for(heap, size) : 0;
+    else
+        n = heap->by_size[(size + KOLK_HEAP_GRAIN - 1) / KOLK_HEAP_GRAIN];
+    kolk_magazine *magazine = thread->magazines[n];
+    uint32_t top = magazine->top;
+    if (KOLK_UNLIKELY(top == 0)) return NULL;
+    KOLK_SET(&magazine->top, --top);
+    size_t index = *kolk_magazine_entry(magazine, top);
+    KOLK_SET(&magazine->short_lives[index], 1);
+    return magazine->slots + index * magazine->stride;
+}
+
+/* Puts a block into the thread's magazine. False: kolk_heap_free_slow is to do it, or to say what is wrong. */
+KOLK_ALWAYS_INLINE static bool give_at_hand(const kolk_heap *heap, const kolk_heap_thread *thread, const void *block) {
+    uintptr_t n = kolk_heap_class_at(heap, block);
+    if (KOLK_UNLIKELY(n >= heap->n_classes)) return false;
+    kolk_magazine *magazine = thread->magazines[n];
+    uintptr_t offset = (uintptr_t)block - (uintptr_t)magazine->slots;
+    uintptr_t index = kolk_exact_slot(offset, magazine->shift, magazine->inverse);
+    uint32_t top = magazine->top;
+    if (KOLK_UNLIKELY(index >= KOLK_SEEN(&magazine->bound) || top == magazine->cache)) return false;
+    if (KOLK_UNLIKELY(!(KOLK_SEEN(&magazine->short_lives[index]) & 1))) return false;
+    KOLK_SET(&magazine->short_lives[index], 2);
+    *kolk_magazine_entry(magazine, top) = (uint32_t)index;
+    __atomic_store_n(&magazine->top, top + 1, __ATOMIC_RELEASE); /* so that a fork's child finds all of it */
+    return true;
+}
+
+#endif
