@@ -171,16 +171,19 @@ tsan() {
 }
 
 races() {
-  local name source link sources=(src/*/*.c)
+  local name link
   flags+=(-fsanitize=thread -DKOLK_BUILD -DKOLK_CHAOS=1 -Isrc)
   need ThreadSanitizer
-  for source in "${sources[@]}"; do
-    "$compiler" "${flags[@]}" -c "$source" -o "$work/$(basename "$source" .c).o"
-  done
+  { # as one file, which takes a fifth of the time; apart from base.c, which emits what others only use
+    echo '#include "src/os/system.h"'
+    printf '%s\n' src/*/*.c | sed '/\/base.c$/d; s/.*/#include "&"/'
+  } > "$work/kolk.c"
+  "$compiler" "${flags[@]}" -I. -c "$work/kolk.c" -o "$work/kolk.o"
+  "$compiler" "${flags[@]}" -c src/core/base.c -o "$work/base.o"
   for name in queue_threads queue_histories shared_threads shared_histories shared_wait_threads shared_death \
     shared_debug_threads resource_threads resource_housekeeper resource_fd; do
     read -ra link < <(sed -n 's|^// link: ||p' tests/*/"test_$name.c") || link=()
-    "$compiler" "${flags[@]}" tests/*/"test_$name.c" "$work"/*.o "${link[@]}" -lcmocka -o "$work/$name"
+    "$compiler" "${flags[@]}" tests/*/"test_$name.c" "$work"/{kolk,base}.o "${link[@]}" -lcmocka -o "$work/$name"
     KOLK_TEST_OPS=300 "$work/$name" > "$work/said" 2>&1 || fail "$name: exit code $?: $(cat "$work/said")"
   done
 }
