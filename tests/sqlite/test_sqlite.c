@@ -122,7 +122,7 @@ static void test_the_borrower_is_named(void **state) {
     assert_int_equal(taken.last.rule, KOLK_LEAK);
     assert_non_null(strstr(taken.sentence, "borrowed by the painter "));
     assert_in_range((uintptr_t)taken.last.alloc_site, (uintptr_t)test_the_borrower_is_named,
-                    (uintptr_t)test_the_borrower_is_named + 4000);
+                    (uintptr_t)test_the_borrower_is_named + 10000);
     kolk_sqlite_give_back(&borrow); /* destroyed, as the pool is closed */
     assert_int_equal(taken.count, 2);
     assert_non_null(strstr(taken.sentence, "is given back now"));
