@@ -8,10 +8,14 @@
  *     larson     each of two threads frees a random one of 2,000 blocks that they share, and allocates another
  *     end        1,000,000 blocks of 16 to 64 bytes: freed one by one and ended, and ended at once; ns for all
  *     worst      each alloc and each free of mixed, 10,000 alive, timed alone; the clock's own time is "none"
+ *     resident   KiB by which a process has grown after mixed, with its memory for one such heap or malloc
  *
  * "none" is the loop without an allocator. */
 #include "mallocs.h"
 #include "ring.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
 
 static std::vector<line> lines; /* of the workload */
 
@@ -163,6 +167,33 @@ template <typename heap> samples worst(churner<heap> &one, size_t count) {
     return found;
 }
 
+/* The 99.99th percentile of those. */
+static samples worst_of_all(samples found) {
+    size_t at = found.size() - 1 - found.size() / 10000;
+    std::nth_element(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(at), found.end());
+    return {found[at]};
+}
+
+/* In a process of its own, which has no memory of other allocators that it could use again. */
+template <typename heap> void print_resident(size_t alive, const char *who) {
+    std::fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+        resident_bytes(); /* stdio's buffers are resident from now on */
+        double before = resident_bytes();
+        heap from;
+        if constexpr (!std::is_same_v<heap, kolk_blocks>)
+            if (!from.error.empty()) _exit(0);
+        churner<heap> one(from, alive);
+        double more = resident_bytes() - before - static_cast<double>(alive * sizeof(void *));
+        std::printf("resident,%zu,%s,%.0f,,\n", alive, who, more / 1024);
+        std::fflush(stdout);
+        _exit(0);
+    }
+    int status = 0;
+    require(child > 0 && waitpid(child, &status, 0) == child && status == 0, who, "its process failed");
+}
+
 /* ---- Lines ------------------------------------------------------------------------------------------------------- */
 
 /* A heap, and what `make` makes on it, live from the first line to the end: the memory is warm in all rounds. */
@@ -238,15 +269,28 @@ static void run_worst() {
     add_all(
         "worst", "each", [](auto &heap) { return churner<std::remove_reference_t<decltype(heap)>>(heap, 10000); },
         [](auto &one, size_t count) { return worst(one, count); });
+    add_all(
+        "worst", "p99.99", [](auto &heap) { return churner<std::remove_reference_t<decltype(heap)>>(heap, 10000); },
+        [](auto &one, size_t count) { return worst_of_all(worst(one, std::max(count, size_t{20000}))); });
     take_turns(std::move(lines), 15, 20e6);
+}
+
+static void run_resident() {
+    for (size_t alive : {size_t{100}, size_t{10000}, size_t{1000000}}) {
+        print_resident<kolk_blocks>(alive, "kolk");
+        print_resident<glibc_malloc>(alive, "glibc");
+        print_resident<jemalloc>(alive, "jemalloc");
+        print_resident<tcmalloc>(alive, "tcmalloc");
+        print_resident<mimalloc>(alive, "mimalloc");
+    }
 }
 
 int main(int argc, char **argv) {
     const struct {
         const char *name;
         void (*run)();
-    } workloads[] = {{"mixed", run_mixed},   {"both", run_both}, {"handed", run_handed},
-                     {"larson", run_larson}, {"end", run_end},   {"worst", run_worst}};
+    } workloads[] = {{"mixed", run_mixed}, {"both", run_both},   {"handed", run_handed},    {"larson", run_larson},
+                     {"end", run_end},     {"worst", run_worst}, {"resident", run_resident}};
     std::printf("workload,case,heap,ns,p99_ns,p999_ns\n");
     for (auto &it : workloads) {
         bool asked = argc == 1;

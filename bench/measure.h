@@ -29,6 +29,18 @@ inline void succeed_or_exit(kolk_status status) {
     std::exit(1);
 }
 
+/* Bytes of the process that memory backs, counted page by page: /proc/self/statm may lag behind by dozens of pages. */
+inline double resident_bytes() {
+    unsigned long kib = 0;
+    std::FILE *rollup = std::fopen("/proc/self/smaps_rollup", "r");
+    if (!rollup || std::fscanf(rollup, "%*[^\n] Rss: %lu", &kib) != 1) {
+        std::fprintf(stderr, "/proc/self/smaps_rollup cannot be read\n");
+        std::exit(1);
+    }
+    std::fclose(rollup);
+    return static_cast<double>(kib) * 1024;
+}
+
 /* Runs what was registered; the exit code of the program. */
 inline int measure(int argc, char **argv) {
     benchmark::Initialize(&argc, argv);

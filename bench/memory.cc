@@ -5,18 +5,6 @@
 
 static constexpr uint32_t slots = 1000000;
 
-/* Bytes of the process that memory backs, counted page by page: /proc/self/statm may lag behind by dozens of pages. */
-static double resident_bytes() {
-    unsigned long kib = 0;
-    std::FILE *rollup = std::fopen("/proc/self/smaps_rollup", "r");
-    if (!rollup || std::fscanf(rollup, "%*[^\n] Rss: %lu", &kib) != 1) {
-        std::fprintf(stderr, "/proc/self/smaps_rollup cannot be read\n");
-        std::exit(1);
-    }
-    std::fclose(rollup);
-    return static_cast<double>(kib) * 1024;
-}
-
 static void init(benchmark::State &state, kolk_reuse reuse, kolk_generations generations, bool grows) {
     kolk_pool_desc desc = {};
     desc.object_size = 64;

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""report_threads.py CSV MARKDOWN: the lines of queue and backoff, of shared, or of resource, as tables, and each target."""
+"""report_threads.py CSV MARKDOWN: the lines of queue and backoff, of shared, of resource, or of heap, as tables, and each target."""
 
 import csv
+import math
 import sys
 
 from report import Report, cpu
@@ -18,6 +19,13 @@ TITLES = {
     "uncontended": "One thread borrows and gives back, ns of processor time (clock: two readings of it)",
     "asleep": "16 threads over 8 resources, each held asleep for 100 us: ns a borrow, waits, and the longest wait of a round",
     "herd": "200 threads come while there is none, creates take 5 ms: ns until all were served",
+    "mixed": "One thread frees a random one of so many blocks of 1 to 1,024 bytes and allocates another, ns",
+    "both": "Two threads, each with 1,000 such blocks of its own, ns of a processor's time",
+    "handed": "One thread allocates, the other frees, through a ring, ns a block",
+    "larson": "Two threads free a random one of 2,000 blocks that they share and allocate another, ns",
+    "end": "A heap of 1,000,000 blocks of 16 to 64 bytes ends, ns",
+    "worst": "Each alloc and each free, timed alone, 10,000 alive (none: the clock itself), ns",
+    "resident": "Resident memory of so many blocks after two replacements of each, in a process of its own, KiB",
     "select": "SELECT 1 on PostgreSQL, on a connection of one's own, on one from kolk's pool, on a new one: ns a query",
 }
 MALLOCS = ("glibc", "jemalloc", "tcmalloc", "mimalloc")
@@ -120,7 +128,30 @@ def judge_lists(judge):
     judge.ratio("SELECT 1: a new connection / kolk", value("select", "1", "new"), value("select", "1", "kolk"), 50)
 
 
-KINDS = {"queue": ("Queues", judge_queues), "pool": ("Shared pools", judge_pools), "list": ("Resource pools", judge_lists)}
+def judge_heaps(judge):
+    """The targets of heap: each figure of kolk's in units of the best malloc's."""
+    value = judge.value
+
+    def of_best(workload, case, figure="ns"):
+        others = [found for name in MALLOCS if (found := value(workload, case, name, figure))]
+        kolk = value(workload, case, "kolk", figure)
+        return kolk / min(others) if kolk and others else None
+
+    sizes = "100", "10000", "1000000"
+    mixed = [of_best("mixed", size) for size in sizes]
+    for size, ratio in zip(sizes, mixed):
+        judge.report.judge(f"mixed, {size} alive: kolk / the best malloc", ratio, 1.25, True)
+    judge.report.judge("mixed, geometric mean of these", math.prod(mixed) ** (1 / 3) if all(mixed) else None, 1, True)
+    for workload, case, target in (("both", "2", 1), ("handed", "ring", 1 / 1.5), ("larson", "2", 1 / 1.5)):
+        judge.report.judge(f"{workload}: kolk / the best malloc", of_best(workload, case), round(target, 3), True)
+    judge.report.judge("worst, p99.99: kolk / the best malloc", of_best("worst", "p99.99"), 1, True)
+    judge.ratio("end: one by one / at once", value("end", "one by one", "kolk"), value("end", "at once", "kolk"), 50)
+    for size in sizes:
+        judge.report.judge(f"resident, {size} alive: kolk / the best malloc", of_best("resident", size), 1.2, True)
+
+
+KINDS = {"queue": ("Queues", judge_queues), "pool": ("Shared pools", judge_pools), "list": ("Resource pools", judge_lists),
+         "heap": ("Heaps", judge_heaps)}
 
 
 def main():

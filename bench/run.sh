@@ -1,8 +1,8 @@
 #!/bin/sh
 # bench/run.sh PROGRAMS [RESULT]: runs the benchmark programs in the directory PROGRAMS and writes RESULT.json, RESULT.md,
-# RESULT-components.csv and, of queue, shared and resource, RESULT-queue.csv, RESULT-queue.md and so on (default:
+# RESULT-components.csv and, of queue, shared, resource and heap, RESULT-queue.csv, RESULT-queue.md and so on (default:
 # PROGRAMS/results).
-# REPETITIONS=9 and MIN_TIME=0.05 (seconds for each repetition) may be set; 7 minutes or so.
+# REPETITIONS=9 and MIN_TIME=0.05 (seconds for each repetition) may be set; 9 minutes or so.
 set -eu
 programs=${1:?usage: bench/run.sh PROGRAMS [RESULT]}
 result=${2:-$programs/results}
@@ -34,4 +34,7 @@ if [ -x "$programs/select" ]; then # 77: no server is installed, which tools/pos
   "$here/../tools/with_postgres.sh" "$programs/select" >> "$result-resource.csv" || [ $? = 77 ]
 fi
 python3 "$here/report_threads.py" "$result-resource.csv" "$result-resource.md"
-cat "$result.md" "$result-queue.md" "$result-shared.md" "$result-resource.md"
+echo "heap ..." >&2
+"$programs/heap" > "$result-heap.csv"
+python3 "$here/report_threads.py" "$result-heap.csv" "$result-heap.md"
+cat "$result.md" "$result-queue.md" "$result-shared.md" "$result-resource.md" "$result-heap.md"
