@@ -30,6 +30,26 @@ double cli_quantile(double *values, size_t count, double part) {
     return values[below] + (place - (double)below) * (values[below + 1] - values[below]);
 }
 
+enum { ROUNDS_LEAST = 9, ROUNDS_MOST = 501 };
+
+size_t cli_rounds(const cli_context *cli, struct cli_side *sides, size_t count, uint64_t time) {
+    double *times = malloc(count * ROUNDS_MOST * sizeof *times);
+    uint64_t start = cli_now();
+    bool done = times != NULL;
+    size_t round = 0;
+    for (; done && (round <= ROUNDS_LEAST || (round <= ROUNDS_MOST && cli_now() - start < time)); round++) {
+        cli_progress(cli, "measuring", cli_now() - start, time);
+        for (size_t i = 0; done && i < count; i++) {
+            uint64_t before = cli_now();
+            done = sides[i].run(sides[i].what);
+            if (round > 0) times[i * ROUNDS_MOST + round - 1] = (double)(cli_now() - before);
+        }
+    }
+    for (size_t i = 0; done && i < count; i++) sides[i].ns = cli_quantile(times + i * ROUNDS_MOST, round - 1, 0.5);
+    free(times);
+    return done ? round - 1 : 0;
+}
+
 /* The kernel's counters of a process (statm, VmHWM) lag behind by up to 64 pages a thread, and count code that is
  * touched for the first time; smaps_rollup walks the page tables and tells data apart. It is read without stdio, so
  * that reading it takes no memory. */

@@ -1,40 +1,28 @@
 /* replay.c: the verb `replay`: a program's recorded allocations, served from pools and by malloc. */
-#define _POSIX_C_SOURCE 200809L
 #include "../cli.h"
 #include "../json.h"
 #include "../measure.h"
 #include "../print.h"
+#include "load.h"
 #include "player.h"
-#include "trace.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
-/* So that the command has something to show wherever it is. Made by
- *     od -An -v -tu1 -w28 traces/sqlite.mtrace.zst | sed 's/  *\([0-9]*\)/\1,/g' > cli/replay/replay_trace.inc */
-static const unsigned char default_trace[] = {
-#include "replay_trace.inc"
-};
-
-static const char details[] = "TRACE is what glibc's mtrace writes, plain or compressed by zstd; - is stdin. Without\n"
-                              "it, a recording of SQLite is replayed that is built in.\n"
-                              "\n"
-                              "Sizes of up to 1 KiB come from growing pools, one for each multiple of 16 bytes, the\n"
-                              "rest from malloc; then the same operations run on one heap (kolk_heap), and on malloc\n"
-                              "alone. Timed rounds alternate and write the first word of each object; the medians are\n"
-                              "shown. Before them, each object is filled and verified, and memory measured, in a\n"
-                              "process of its own.\n"
-                              "\n"
-                              "To record a program that calls mtrace() at its beginning (glibc 2.34 or newer):\n"
-                              "  MALLOC_TRACE=my.mtrace LD_PRELOAD=libc_malloc_debug.so.0 ./my-program\n"
-                              "For one that doesn't, preload mtrace.so too, made by\n"
-                              "  echo 'void mtrace(void); __attribute__((constructor)) void f(void) { mtrace(); }' |\n"
-                              "      cc -shared -fPIC -o mtrace.so -x c -\n";
+static const char details[] =
+    LOAD_HELP "\n"
+              "Sizes of up to 1 KiB come from growing pools, one for each multiple of 16 bytes, the\n"
+              "rest from malloc; then the same operations run on one heap (kolk_heap), and on malloc\n"
+              "alone. Timed rounds alternate and write the first word of each object; the medians are\n"
+              "shown. Before them, each object is filled and verified, and memory measured, in a\n"
+              "process of its own.\n"
+              "\n"
+              "To record a program that calls mtrace() at its beginning (glibc 2.34 or newer):\n"
+              "  MALLOC_TRACE=my.mtrace LD_PRELOAD=libc_malloc_debug.so.0 ./my-program\n"
+              "For one that doesn't, preload mtrace.so too, made by\n"
+              "  echo 'void mtrace(void); __attribute__((constructor)) void f(void) { mtrace(); }' |\n"
+              "      cc -shared -fPIC -o mtrace.so -x c -\n";
 
 /* ---- Measuring --------------------------------------------------------------------------------------------------- */
 
-enum { POOLS = PLAYER_POOLS, HEAP = PLAYER_HEAP, MALLOC = PLAYER_MALLOC, PLAYERS, ROUNDS_LEAST = 9, ROUNDS_MOST = 501 };
+enum { POOLS = PLAYER_POOLS, HEAP = PLAYER_HEAP, MALLOC = PLAYER_MALLOC, PLAYERS };
 static const uint64_t ROUNDS_TIME = UINT64_C(1000000000);
 
 struct replay {
@@ -69,24 +57,16 @@ static int check(const cli_context *cli, struct replay *replay) {
     return CLI_OK;
 }
 
-/* Rounds of one run each: what disturbs the machine for a while disturbs both. The first round is not counted: pools
- * and malloc get their memory from the system there. */
+static bool run_player(void *player) {
+    return player_run(player);
+}
+
 static int measure(const cli_context *cli, struct replay *replay) {
-    static double times[PLAYERS][ROUNDS_MOST];
-    uint64_t start = cli_now();
-    size_t round = 0;
-    for (; round <= ROUNDS_LEAST || (round <= ROUNDS_MOST && cli_now() - start < ROUNDS_TIME); round++) {
-        cli_progress(cli, "measuring", cli_now() - start, ROUNDS_TIME);
-        for (size_t i = 0; i < PLAYERS; i++) {
-            uint64_t before = cli_now();
-            if (!player_run(&replay->players[i]))
-                return cli_fail(CLI_FAILED, "%s: there is no memory to replay it", replay->name);
-            if (round > 0) times[i][round - 1] = (double)(cli_now() - before);
-        }
-    }
-    replay->rounds = round - 1;
-    for (size_t i = 0; i < PLAYERS; i++)
-        replay->ns[i] = cli_quantile(times[i], replay->rounds, 0.5) / (double)replay->players[i].count;
+    struct cli_side sides[PLAYERS];
+    for (size_t i = 0; i < PLAYERS; i++) sides[i] = (struct cli_side){.run = run_player, .what = &replay->players[i]};
+    replay->rounds = cli_rounds(cli, sides, PLAYERS, ROUNDS_TIME);
+    if (replay->rounds == 0) return cli_fail(CLI_FAILED, "%s: there is no memory to replay it", replay->name);
+    for (size_t i = 0; i < PLAYERS; i++) replay->ns[i] = sides[i].ns / (double)replay->players[i].count;
     return CLI_OK;
 }
 
@@ -121,20 +101,13 @@ static cli_text resident(const struct player_check *check) {
     return check->resident > 0 ? cli_bytes(check->resident) : (cli_text){"unknown"};
 }
 
-static void print_left_out(const cli_context *cli, const struct trace *trace) {
-    if (trace->failed > 0) fprintf(cli->out, "Failed allocations, left out: %s\n", cli_count(trace->failed).text);
-    if (trace->unknown > 0)
-        fprintf(cli->out, "Frees and resizes of what was allocated before the recording, left out: %s\n",
-                cli_count(trace->unknown).text);
-}
-
 static void print_text(const cli_context *cli, const struct replay *replay) {
     const struct player *player = &replay->players[POOLS];
     uint64_t pooled = player->allocations - player->classes[0].allocations;
     fprintf(cli->out, "%s: %s operations, %s call sites, at the peak %s blocks and %s\n", replay->name,
             cli_count(player->count).text, cli_count(replay->trace.callers).text, cli_count(player->blocks).text,
             cli_bytes(player->bytes).text);
-    print_left_out(cli, &replay->trace);
+    load_print_left_out(cli, &replay->trace);
     fputc('\n', cli->out);
     print_classes(cli, player);
     fprintf(cli->out, "%scapacity: the most objects alive at a time, which is what the pool of that size needs%s\n\n",
@@ -208,23 +181,10 @@ static void write_json(const cli_context *cli, const struct replay *replay) {
 
 /* ---- The verb ---------------------------------------------------------------------------------------------------- */
 
-static FILE *open_trace(struct replay *replay, const char *path) {
-    if (!path) {
-        replay->name = "sqlite.mtrace.zst";
-        return fmemopen((void *)(uintptr_t)default_trace, sizeof default_trace, "rb");
-    }
-    replay->name = strcmp(path, "-") != 0 ? path : "stdin";
-    return strcmp(path, "-") != 0 ? fopen(path, "rb") : stdin;
-}
-
 static int load(struct replay *replay, const char *path) {
     struct trace_problem problem;
-    FILE *file = open_trace(replay, path);
-    if (!file) return cli_fail(CLI_UNREADABLE, "%s: cannot be opened: %s", replay->name, strerror(errno));
-    bool read = trace_read(&replay->trace, file, &problem);
-    if (file != stdin) fclose(file);
-    if (!read) return cli_fail(CLI_UNREADABLE, "%s: %s", replay->name, problem.text);
-    if (replay->trace.count == 0) return cli_fail(CLI_UNREADABLE, "%s: no allocation is recorded in it", replay->name);
+    int code = load_trace(&replay->trace, path, &replay->name);
+    if (code != CLI_OK) return code;
     for (size_t i = 0; i < PLAYERS; i++)
         if (!player_init(&replay->players[i], &replay->trace, (enum player_supply)i, &problem))
             return cli_fail(CLI_FAILED, "%s: %s", replay->name, problem.text);
