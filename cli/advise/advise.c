@@ -1,0 +1,245 @@
+/* advise.c: the verb `advise`: which of a program's allocations should come from pools, and how these are declared. */
+#define _POSIX_C_SOURCE 200809L
+#include "advise.h"
+#include "../cli.h"
+#include "../json.h"
+#include "../print.h"
+#include "../replay/load.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char details[] =
+    LOAD_HELP "kolk help replay tells how to make one.\n"
+              "\n"
+              "Call sites whose objects have one size, and live and die as a pool's do, get a pool.\n"
+              "Where several threads have them, it is a shared pool; where they die together, an\n"
+              "arena, a pool that frees all at once. Others are left to malloc, with the reason. Each\n"
+              "pool is proved: the site's own operations are replayed from a pool of just that\n"
+              "capacity, and timed, by one thread, beside malloc.\n"
+              "\n"
+              "With -o pools.h, or any name that ends in .h, the result is a header for C and C++ that\n"
+              "declares the pools.\n";
+
+/* ---- The advice --------------------------------------------------------------------------------------------------- */
+
+/* Those that gain most first; what is to be left has no gain. */
+static int by_gain(const void *left, const void *right) {
+    const struct advised *a = left, *b = right;
+    bool a_left = a->verdict.advice == ADVICE_LEAVE, b_left = b->verdict.advice == ADVICE_LEAVE;
+    if (a_left || b_left) {
+        if (a_left != b_left) return a_left - b_left;
+        return (a->verdict.site > b->verdict.site) - (a->verdict.site < b->verdict.site);
+    }
+    return (gain_of(&a->gain) < gain_of(&b->gain)) - (gain_of(&a->gain) > gain_of(&b->gain));
+}
+
+static int no_memory(const struct advisor *advisor) {
+    return cli_fail(CLI_FAILED, "%s: there is no memory to look at it", advisor->name);
+}
+
+/* The sites that are not few come first. */
+static void count_sites(struct advisor *advisor) {
+    const struct sites *sites = &advisor->sites;
+    for (size_t i = 0; i < sites->count; i++) {
+        if (site_is_few(sites->sites[i].allocations, sites->allocations))
+            advisor->few_allocations += sites->sites[i].allocations;
+        else
+            advisor->count++;
+    }
+}
+
+static int judge(struct advisor *advisor) {
+    if (!sites_find(&advisor->sites, &advisor->trace)) return no_memory(advisor);
+    count_sites(advisor);
+    advisor->advised = calloc(advisor->count + 1, sizeof *advisor->advised);
+    struct verdict *verdicts = calloc(advisor->count + 1, sizeof *verdicts);
+    bool done = advisor->advised && verdicts;
+    for (size_t i = 0; done && i < advisor->count; i++) {
+        done = verdict_of(&verdicts[i], &advisor->sites.sites[i], verdicts, i);
+        advisor->advised[i].verdict = verdicts[i];
+    }
+    free(verdicts);
+    return done ? CLI_OK : no_memory(advisor);
+}
+
+static int measure(const cli_context *cli, struct advisor *advisor) {
+    int code = CLI_OK;
+    for (size_t i = 0; code == CLI_OK && i < advisor->count; i++) {
+        struct advised *advised = &advisor->advised[i];
+        cli_progress(cli, "replaying", i, advisor->count);
+        if (advised->verdict.advice != ADVICE_LEAVE) code = gain_measure(cli, &advised->verdict, &advised->gain);
+    }
+    if (code == CLI_OK) qsort(advisor->advised, advisor->count, sizeof *advisor->advised, by_gain);
+    return code;
+}
+
+/* ---- The table ---------------------------------------------------------------------------------------------------- */
+
+static const char *order_name(const struct verdict *verdict) {
+    if (verdict->advice != ADVICE_POOL) return "-";
+    return verdict->order == KOLK_REUSE_LOWEST ? "LOWEST" : "LIFO";
+}
+
+static void print_row(FILE *rows, const struct advisor *advisor, const struct advised *advised) {
+    const struct verdict *verdict = &advised->verdict;
+    const struct site *site = verdict->site;
+    const struct gain *gain = &advised->gain;
+    fprintf(rows, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t", advice_names[verdict->advice], verdict->name,
+            cli_count(site->most).text, cli_count(verdict->align).text, cli_count(verdict->capacity).text,
+            order_name(verdict), cli_count(site->allocations).text,
+            cli_share((double)site->allocations, (double)advisor->sites.allocations).text);
+    fprintf(rows, "%.1f\t%.1f\t%s\t%s\n", gain->malloc_ns, gain->pool_ns, cli_bytes(gain->malloc_bytes).text,
+            cli_bytes(gain->pool_bytes).text);
+}
+
+static void print_table(const cli_context *cli, const struct advisor *advisor) {
+    cli_table table;
+    cli_table_begin(&table, "llrrrlrrrrrr");
+    fprintf(table.rows, "advice\tname\tsize\talign\tcapacity\torder\tallocations\tshare\tmalloc ns\tpool ns\t"
+                        "malloc\tpool\n");
+    size_t rows = 0;
+    for (; rows < advisor->count && advisor->advised[rows].verdict.advice != ADVICE_LEAVE; rows++)
+        print_row(table.rows, advisor, &advisor->advised[rows]);
+    if (rows == 0) fprintf(table.rows, "no pool: nothing here is allocated as a pool's objects are\n");
+    cli_table_end(&table, cli);
+    if (rows > 0)
+        fprintf(cli->out,
+                "%sns: of one operation, an alloc or a free, medians; then memory at the peak: malloc's, and the whole "
+                "pool's%s\n",
+                cli_dim(cli), cli_plain(cli));
+}
+
+static void print_reason(const cli_context *cli, const struct advised *advised) {
+    const struct verdict *verdict = &advised->verdict;
+    const struct site *site = verdict->site;
+    fprintf(cli->out, "\n%s", cli_bold(cli));
+    if (verdict->advice != ADVICE_LEAVE)
+        fprintf(cli->out, "%s: ", verdict->name);
+    else
+        fprintf(cli->out, "%s: ", advice_names[ADVICE_LEAVE]);
+    verdict_print_site(cli->out, site);
+    fprintf(cli->out, "%s\n  %s allocations", cli_plain(cli), cli_count(site->allocations).text);
+    if (site->least == site->most) fprintf(cli->out, " of %s bytes", cli_count(site->most).text);
+    fprintf(cli->out, ", at most %s alive. %s\n", cli_count(site->peak).text, verdict->reason);
+    if (verdict->advice != ADVICE_LEAVE && gain_of(&advised->gain) <= 0)
+        fputs("  No time is gained here: take it for its checks, handles and iteration, or leave it.\n", cli->out);
+}
+
+static void print_text(const cli_context *cli, const struct advisor *advisor) {
+    double gain = 0, malloc_time = 0;
+    uint64_t pooled = 0, sites = 0;
+    fprintf(cli->out, "%s: %s allocations by %s call sites\n", advisor->name,
+            cli_count(advisor->sites.allocations).text, cli_count(advisor->sites.count).text);
+    load_print_left_out(cli, &advisor->trace);
+    fputc('\n', cli->out);
+    print_table(cli, advisor);
+    for (size_t i = 0; i < advisor->count; i++) {
+        const struct advised *advised = &advisor->advised[i];
+        print_reason(cli, advised);
+        if (advised->verdict.advice == ADVICE_LEAVE) continue;
+        sites++;
+        pooled += advised->verdict.site->allocations;
+        gain += gain_of(&advised->gain);
+        malloc_time += advised->gain.malloc_ns * (double)advised->gain.operations;
+    }
+    if (advisor->few_allocations > 0)
+        fprintf(cli->out, "\nleave it: %s call sites with less than 1 %% of the allocations each, or fewer than %d\n",
+                cli_count(advisor->sites.count - advisor->count).text, SITE_LEAST);
+    if (sites == 0) return;
+    fprintf(cli->out, "\n%s of the allocations would come from %s pools, which take %s of malloc's time for them.\n",
+            cli_share((double)pooled, (double)advisor->sites.allocations).text, cli_count(sites).text,
+            cli_share(malloc_time - gain, malloc_time).text);
+}
+
+/* ---- JSON -------------------------------------------------------------------------------------------------------- */
+
+static void write_text(cli_json *json, const char *key, const struct site *site) {
+    char *text = NULL;
+    size_t length;
+    FILE *out = open_memstream(&text, &length);
+    if (!out) return;
+    verdict_print_site(out, site);
+    if (fclose(out) == 0) cli_json_text(json, key, text);
+    free(text);
+}
+
+static void write_pool(cli_json *json, const struct advised *advised) {
+    const struct verdict *verdict = &advised->verdict;
+    const struct gain *gain = &advised->gain;
+    cli_json_text(json, "name", verdict->name);
+    cli_json_count(json, "align", verdict->align);
+    cli_json_count(json, "capacity", verdict->capacity);
+    if (verdict->max_threads > 0) cli_json_count(json, "max_threads", verdict->max_threads);
+    if (verdict->advice == ADVICE_POOL) cli_json_text(json, "order", order_name(verdict));
+    cli_json_number(json, "malloc_ns_per_operation", gain->malloc_ns);
+    cli_json_number(json, "pool_ns_per_operation", gain->pool_ns);
+    cli_json_count(json, "malloc_bytes", gain->malloc_bytes);
+    cli_json_count(json, "pool_bytes", gain->pool_bytes);
+    cli_json_number(json, "gain_ns", gain_of(gain));
+}
+
+static void write_site(cli_json *json, const struct advised *advised) {
+    const struct verdict *verdict = &advised->verdict;
+    const struct site *site = verdict->site;
+    cli_json_open(json, NULL, '{');
+    cli_json_text(json, "advice", advice_names[verdict->advice]);
+    write_text(json, "site", site);
+    cli_json_count(json, "least_size", site->least);
+    cli_json_count(json, "size", site->most);
+    cli_json_count(json, "allocations", site->allocations);
+    cli_json_count(json, "peak", site->peak);
+    cli_json_count(json, "left_alive", site->left);
+    cli_json_count(json, "resized", site->resized);
+    cli_json_count(json, "threads", site->threads);
+    cli_json_count(json, "freed_by_others", site->handed);
+    if (verdict->advice != ADVICE_LEAVE) write_pool(json, advised);
+    cli_json_text(json, "reason", verdict->reason);
+    cli_json_close(json, '}');
+}
+
+static void write_json(const cli_context *cli, const struct advisor *advisor) {
+    cli_json json = {.out = cli->out};
+    cli_json_open(&json, NULL, '{');
+    cli_json_text(&json, "trace", advisor->name);
+    cli_json_count(&json, "allocations", advisor->sites.allocations);
+    cli_json_count(&json, "call_sites", advisor->sites.count);
+    cli_json_count(&json, "failed_left_out", advisor->trace.failed);
+    cli_json_count(&json, "unknown_left_out", advisor->trace.unknown);
+    cli_json_open(&json, "sites", '[');
+    for (size_t i = 0; i < advisor->count; i++) write_site(&json, &advisor->advised[i]);
+    cli_json_close(&json, ']');
+    cli_json_count(&json, "allocations_of_other_sites", advisor->few_allocations);
+    cli_json_close(&json, '}');
+}
+
+/* ---- The verb ---------------------------------------------------------------------------------------------------- */
+
+static bool is_header(const char *path) {
+    size_t length = path ? strlen(path) : 0;
+    return length > 2 && strcmp(path + length - 2, ".h") == 0;
+}
+
+static int run(cli_context *cli, int count, char **arguments) {
+    struct advisor advisor = {.name = ""};
+    bool header = is_header(cli->path);
+    if (header && cli->json)
+        return cli_fail(CLI_USAGE, "%s: its name asks for a header, and --json for something else", cli->path);
+    int code = load_trace(&advisor.trace, count > 0 ? arguments[0] : NULL, &advisor.name);
+    if (code == CLI_OK) code = judge(&advisor);
+    if (code == CLI_OK) code = measure(cli, &advisor);
+    if (code == CLI_OK) (header ? header_write : cli->json ? write_json : print_text)(cli, &advisor);
+    free(advisor.advised);
+    sites_free(&advisor.sites);
+    trace_free(&advisor.trace);
+    return code;
+}
+
+const cli_verb cli_advise = {
+    .name = "advise",
+    .arguments = "[TRACE]",
+    .most_arguments = 1,
+    .summary = "says which of a program's recorded allocations should come from pools, and declares them",
+    .details = details,
+    .run = run,
+};

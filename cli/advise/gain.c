@@ -1,0 +1,193 @@
+/* gain.c: see gain.h. */
+#include "gain.h"
+#include "../measure.h"
+#include "../print.h"
+
+#include <stdlib.h>
+#include <string.h>
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
+
+static const uint64_t GAIN_TIME = UINT64_C(100000000);
+
+enum { SIDE_MALLOC = ADVICE_LEAVE }; /* the others are those of enum advice */
+
+struct side {
+    const struct verdict *verdict;
+    void **places; /* of the objects */
+    kolk_pool pool;
+    kolk_shared shared;
+    kolk_local local;
+};
+
+/* ---- Playing ----------------------------------------------------------------------------------------------------- */
+
+/* What a site's operations come from is a constant here, as it is in a program. */
+static inline void *take(struct side *side, int from, size_t size) {
+    if (from == SIDE_MALLOC) return malloc(size);
+    return from == ADVICE_SHARED ? kolk_local_alloc(&side->local) : kolk_pool_alloc(&side->pool);
+}
+
+static inline void give(struct side *side, int from, void *object, size_t alive) {
+    if (from == SIDE_MALLOC)
+        free(object);
+    else if (from == ADVICE_SHARED)
+        kolk_local_free(&side->local, object);
+    else if (from == ADVICE_POOL)
+        kolk_pool_free(&side->pool, object);
+    else if (alive == 0)
+        kolk_pool_clear(&side->pool);
+}
+
+static inline bool play(struct side *side, int from) {
+    const struct site *site = side->verdict->site;
+    size_t size = site->most, alive = 0;
+    for (const struct site_op *op = site->ops, *end = op + site->count + site->left; op < end; op++) {
+        void **place = &side->places[op->object];
+        if (op->ends) {
+            give(side, from, *place, --alive);
+            continue;
+        }
+        alive++;
+        *place = take(side, from, size);
+        if (!*place) return false;
+        if (size >= sizeof size) memcpy(*place, &size, sizeof size);
+    }
+    return true;
+}
+
+static bool play_malloc(void *side) {
+    return play(side, SIDE_MALLOC);
+}
+
+static bool play_pool(void *side) {
+    return play(side, ADVICE_POOL);
+}
+
+static bool play_shared(void *side) {
+    return play(side, ADVICE_SHARED);
+}
+
+static bool play_arena(void *side) {
+    return play(side, ADVICE_ARENA);
+}
+
+static bool (*const players[])(void *) = {play_pool, play_shared, play_arena};
+
+/* ---- Memory ------------------------------------------------------------------------------------------------------ */
+
+static uint64_t bytes_of(void *object, uint64_t size) {
+#if defined(__GLIBC__)
+    (void)size;
+    return malloc_usable_size(object) + sizeof(size_t);
+#else
+    (void)object;
+    return size;
+#endif
+}
+
+/* Bytes that malloc has given when most objects are alive. */
+static uint64_t malloc_bytes(const struct side *side) {
+    const struct site *site = side->verdict->site;
+    uint64_t bytes = 0, most = 0;
+    for (size_t i = 0; i < site->count + site->left; i++) {
+        void **place = &side->places[site->ops[i].object];
+        if (site->ops[i].ends) {
+            bytes -= bytes_of(*place, site->most);
+            free(*place);
+        } else {
+            *place = malloc(site->most);
+            if (!*place) return most;
+            bytes += bytes_of(*place, site->most);
+            if (bytes > most) most = bytes;
+        }
+    }
+    return most;
+}
+
+static uint64_t pool_bytes(const struct side *side) {
+    kolk_stats stats;
+    if (side->verdict->advice == ADVICE_SHARED)
+        kolk_shared_stats(&side->shared, &stats);
+    else
+        kolk_pool_stats(&side->pool, &stats);
+    return stats.bytes_committed;
+}
+
+/* ---- Measuring --------------------------------------------------------------------------------------------------- */
+
+static bool is_sound(const struct side *side) {
+    if (side->verdict->advice == ADVICE_SHARED)
+        return kolk_shared_count(&side->shared) == 0 && kolk_shared_is_valid(&side->shared);
+    return kolk_pool_count(&side->pool) == 0 && kolk_pool_is_valid(&side->pool);
+}
+
+static const char *make(struct side *side) {
+    const struct verdict *verdict = side->verdict;
+    kolk_status status;
+    if (verdict->advice == ADVICE_SHARED) {
+        kolk_shared_desc desc = {.object_size = verdict->site->most,
+                                 .object_align = verdict->align,
+                                 .capacity = verdict->capacity,
+                                 .max_threads = verdict->max_threads};
+        status = kolk_shared_init(&side->shared, &desc);
+        if (status == KOLK_OK) status = kolk_local_init(&side->local, &side->shared);
+    } else {
+        kolk_pool_desc desc = verdict_pool(verdict, verdict->order);
+        status = kolk_pool_init(&side->pool, &desc);
+    }
+    return status == KOLK_OK ? NULL : kolk_status_text(status);
+}
+
+/* What a child process is given and brings back. */
+struct input {
+    const cli_context *cli;
+    const struct verdict *verdict;
+};
+
+struct result {
+    struct gain gain;
+    const char *problem; /* a constant, so that it is the parent's too; NULL: none */
+};
+
+static const char *measure(const cli_context *cli, struct side *side, struct gain *gain) {
+    enum advice advice = side->verdict->advice;
+    const char *problem = make(side);
+    if (problem) return problem;
+    if (!players[advice](side)) return "a pool of the capacity was full";
+    if (!is_sound(side)) return "the pool is not valid any more";
+    gain->malloc_bytes = malloc_bytes(side);
+    struct cli_side sides[] = {{.run = players[advice], .what = side}, {.run = play_malloc, .what = side}};
+    gain->rounds = cli_rounds(cli, sides, 2, GAIN_TIME);
+    if (gain->rounds == 0) return "there is no memory to replay it";
+    gain->pool_bytes = pool_bytes(side);
+    gain->pool_ns = sides[0].ns / (double)gain->operations;
+    gain->malloc_ns = sides[1].ns / (double)gain->operations;
+    return NULL;
+}
+
+static void work(const void *input, void *result) {
+    const struct input *given = input;
+    struct result *brought = result;
+    struct side side = {.verdict = given->verdict};
+    side.places = calloc((size_t)side.verdict->site->peak + 1, sizeof *side.places);
+    brought->gain.operations = side.verdict->site->count + side.verdict->site->left;
+    brought->problem = side.places ? measure(given->cli, &side, &brought->gain) : "there is no memory to replay it";
+    free(side.places);
+    kolk_local_deinit(&side.local);
+    kolk_shared_deinit(&side.shared);
+    kolk_pool_deinit(&side.pool);
+}
+
+int gain_measure(const cli_context *cli, const struct verdict *verdict, struct gain *gain) {
+    struct input input = {cli, verdict};
+    struct result result = {.problem = NULL};
+    if (!cli_isolated(work, &input, &result, sizeof result)) return CLI_FAILED;
+    *gain = result.gain;
+    return result.problem ? cli_fail(CLI_FAILED, "%s: %s", verdict->name, result.problem) : CLI_OK;
+}
+
+double gain_of(const struct gain *gain) {
+    return (gain->malloc_ns - gain->pool_ns) * (double)gain->operations;
+}

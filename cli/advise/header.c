@@ -1,0 +1,91 @@
+/* header.c: the pools as declarations: see advise.h. */
+#include "../print.h"
+#include "advise.h"
+
+#include <string.h>
+
+/* The name of the file as the name of a macro. */
+static void print_guard(FILE *out, const char *path) {
+    const char *slash = strrchr(path, '/');
+    fputs("KOLK_ADVISED_", out);
+    for (const char *at = slash ? slash + 1 : path; *at; at++) {
+        bool lower = *at >= 'a' && *at <= 'z', kept = (*at >= 'A' && *at <= 'Z') || (*at >= '0' && *at <= '9');
+        fputc(lower ? *at - 'a' + 'A' : kept ? *at : '_', out);
+    }
+    fputc('\n', out);
+}
+
+/* Words of a comment, on lines of 100 columns at most where they fit. */
+static void print_words(FILE *out, const char *words) {
+    size_t column = 0;
+    for (;;) {
+        words += strspn(words, " ");
+        size_t length = strcspn(words, " ");
+        if (length == 0) break;
+        bool fits = column > 0 && column + 1 + length <= 97;
+        fprintf(out, "%s%.*s", fits ? " " : "\n * ", (int)length, words);
+        column = fits ? column + 1 + length : length;
+        words += length;
+    }
+}
+
+/* Without the number of its lines, which is as good as random to a reader: just what it is, and what it gains. */
+static void print_comment(FILE *out, const struct advised *advised) {
+    const struct verdict *verdict = &advised->verdict;
+    const struct site *site = verdict->site;
+    fputs("\n/* ", out);
+    verdict_print_site(out, site);
+    fprintf(out, "\n * %s allocations, at most %s alive.", cli_count(site->allocations).text,
+            cli_count(site->peak).text);
+    print_words(out, verdict->reason);
+    fprintf(out, "\n * Replayed: %.1f ns an operation, malloc %.1f; %s, malloc ", advised->gain.pool_ns,
+            advised->gain.malloc_ns, cli_bytes(advised->gain.pool_bytes).text);
+    fprintf(out, "%s. */\n", cli_bytes(advised->gain.malloc_bytes).text);
+}
+
+/* pool_name without "_pool". */
+static int stem_length(const char *name) {
+    return (int)(strlen(name) - strlen("_pool"));
+}
+
+static void print_pool(FILE *out, const struct advised *advised) {
+    const struct verdict *verdict = &advised->verdict;
+    const char *name = verdict->name;
+    bool shared = verdict->advice == ADVICE_SHARED;
+    const char *kind = shared ? "shared" : "pool";
+    int stem = stem_length(name);
+    print_comment(out, advised);
+    fprintf(out, "typedef struct %.*s_object { /* replace it by your own type */\n", stem, name);
+    fprintf(out, "    KOLK_ALIGNAS(%u) unsigned char bytes[%llu];\n", (unsigned)verdict->align,
+            (unsigned long long)verdict->site->most);
+    fprintf(out, "} %.*s_object;\n", stem, name);
+    fprintf(out, "%s(%s, %.*s_object)\n", shared ? "KOLK_SHARED_TYPE" : "KOLK_POOL_TYPE", name, stem, name);
+    fprintf(out, "static inline kolk_%s_desc %s_desc(void) {\n", kind, name);
+    fprintf(out, "    static kolk_%s_desc zero;\n    kolk_%s_desc desc = zero;\n", kind, kind);
+    fprintf(out, "    desc.name = \"%.*s\";\n    desc.capacity = %u;\n", stem, name, (unsigned)verdict->capacity);
+    if (verdict->max_threads > 0) fprintf(out, "    desc.max_threads = %u;\n", (unsigned)verdict->max_threads);
+    if (!shared)
+        fprintf(out, "    desc.reuse = %s;\n",
+                verdict->order == KOLK_REUSE_LOWEST ? "KOLK_REUSE_LOWEST" : "KOLK_REUSE_LIFO");
+    fprintf(out, "    return desc;\n}\n");
+}
+
+void header_write(const cli_context *cli, const struct advisor *advisor) {
+    FILE *out = cli->out;
+    const struct site trace = {.frames = advisor->name, .length = strlen(advisor->name)};
+    fputs("/* Pools that kolk advise proposes for the program that was recorded in ", out);
+    verdict_print_site(out, &trace);
+    fputs(", those that\n * gain most first. To begin one:\n *\n", out);
+    fputs(" *     NAME pool;\n *     kolk_pool_desc desc = NAME_desc();\n", out);
+    fputs(" *     if (NAME_init(&pool, &desc) != KOLK_OK) ...\n *\n", out);
+    fputs(" * The capacities are those of one recording, and a quarter more; desc.max_capacity lets a pool grow. */\n",
+          out);
+    fputs("#ifndef ", out);
+    print_guard(out, cli->path);
+    fputs("#define ", out);
+    print_guard(out, cli->path);
+    fputs("\n#include <kolk/kolk.h>\n", out);
+    for (size_t i = 0; i < advisor->count; i++)
+        if (advisor->advised[i].verdict.advice != ADVICE_LEAVE) print_pool(out, &advisor->advised[i]);
+    fputs("\n#endif\n", out);
+}

@@ -1,0 +1,77 @@
+/* lives.c: what the lives of a site's objects are like: see sites.h. */
+#include "sites.h"
+
+#include <stdlib.h>
+
+struct look {
+    struct site *site;
+    uint32_t *numbers; /* of the blocks that are alive */
+    uint32_t *unused;  /* numbers below the peak that are free, the last one first */
+    uint16_t *threads; /* that began the objects, by number */
+    bool *seen;        /* threads */
+    uint32_t alive;
+    uint64_t dying; /* objects that have ended since one has begun */
+    uint64_t begun; /* objects that have begun since none was alive */
+};
+
+static void see_thread(struct look *look, uint16_t thread) {
+    look->site->threads += !look->seen[thread];
+    look->seen[thread] = true;
+}
+
+static void begin(struct look *look, struct site_op *op) {
+    uint32_t block = op->object, peak = look->site->peak;
+    op->object = look->alive < peak ? look->unused[peak - look->alive - 1] : look->site->peak++;
+    look->numbers[block] = op->object;
+    look->threads[op->object] = op->thread;
+    look->alive++;
+    look->dying = 0;
+    if (++look->begun > look->site->most_begun) look->site->most_begun = look->begun;
+}
+
+static void end(struct look *look, struct site_op *op) {
+    uint32_t block = op->object;
+    op->object = look->numbers[block];
+    look->unused[look->site->peak - look->alive] = op->object;
+    look->alive--;
+    look->dying++;
+}
+
+/* All objects that were alive have ended: those that died since the last one began did so together. */
+static void end_party(struct look *look) {
+    look->site->together += look->dying;
+    look->site->parties += look->dying > 0;
+    look->dying = look->begun = 0;
+}
+
+static void look_at_all(struct look *look) {
+    struct site *site = look->site;
+    for (size_t i = 0; i < site->count; i++) {
+        struct site_op *op = &site->ops[i];
+        see_thread(look, op->thread);
+        if (!op->ends) {
+            begin(look, op);
+            continue;
+        }
+        end(look, op);
+        site->handed += look->threads[op->object] != op->thread;
+        if (look->alive == 0) end_party(look);
+    }
+    for (size_t i = site->count; i < site->count + site->left; i++) end(look, &site->ops[i]);
+    end_party(look); /* the end of the program ends all */
+}
+
+bool site_look(struct site *site, uint32_t blocks) {
+    struct look look = {.site = site};
+    look.numbers = malloc(((size_t)blocks + 1) * sizeof *look.numbers);
+    look.unused = malloc(((size_t)site->allocations + 1) * sizeof *look.unused);
+    look.threads = malloc(((size_t)site->allocations + 1) * sizeof *look.threads);
+    look.seen = calloc((size_t)TRACE_THREAD_MOST + 1, sizeof *look.seen);
+    bool done = look.numbers && look.unused && look.threads && look.seen;
+    if (done) look_at_all(&look);
+    free(look.numbers);
+    free(look.unused);
+    free(look.threads);
+    free(look.seen);
+    return done;
+}

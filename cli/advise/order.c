@@ -1,0 +1,95 @@
+/* order.c: the order of reuse, chosen by playing the site's operations on a pool of each: see verdict.h. */
+#include "../print.h"
+#include "verdict.h"
+
+#include <stdlib.h>
+
+enum {
+    PAGE = 4096,
+    PAGES_LEAST = 16, /* 64 KiB: what is smaller is in the cache anyway */
+    SPARSE = 2        /* LOWEST must be so many times better, as it is slower */
+};
+
+struct spread {
+    const struct site *site;
+    kolk_pool pool;
+    uint64_t stride;
+    void **places;   /* of the objects */
+    uint32_t *alive; /* objects on each page */
+    uint64_t pages;  /* with live objects */
+    uint32_t count;  /* of live objects */
+    double average;  /* of pages, over the time after the peak in which no more than half of it is alive; 0: none is */
+};
+
+static bool step(struct spread *spread, const struct site_op *op) {
+    void **place = &spread->places[op->object];
+    if (!op->ends && !(*place = kolk_pool_alloc(&spread->pool))) return false;
+    uint32_t *alive = &spread->alive[kolk_pool_index(&spread->pool, *place) * spread->stride / PAGE];
+    if (op->ends) {
+        kolk_pool_free(&spread->pool, *place);
+        spread->count--;
+        spread->pages -= --*alive == 0;
+    } else {
+        spread->count++;
+        spread->pages += ++*alive == 1;
+    }
+    return true;
+}
+
+static bool play(struct spread *spread) {
+    const struct site *site = spread->site;
+    uint64_t sum = 0, steps = 0;
+    bool descended = false, done = true;
+    for (size_t i = 0; done && i < site->count; i++) {
+        done = step(spread, &site->ops[i]);
+        descended |= spread->count == site->peak;
+        if (!descended || spread->count > site->peak / 2) continue;
+        sum += spread->pages;
+        steps++;
+    }
+    if (steps > 0) spread->average = (double)sum / (double)steps;
+    return done;
+}
+
+/* False: there is no memory. */
+static bool measure(const struct verdict *verdict, kolk_reuse order, double *average) {
+    struct spread spread = {.site = verdict->site};
+    kolk_pool_desc desc = verdict_pool(verdict, order);
+    kolk_stats stats;
+    if (kolk_pool_init(&spread.pool, &desc) != KOLK_OK) return false;
+    kolk_pool_stats(&spread.pool, &stats);
+    spread.stride = stats.stride;
+    spread.places = malloc(((size_t)spread.site->peak + 1) * sizeof *spread.places);
+    spread.alive = calloc((size_t)(verdict->capacity * stats.stride / PAGE + 1), sizeof *spread.alive);
+    bool done = spread.places && spread.alive && play(&spread);
+    *average = spread.average;
+    kolk_pool_deinit(&spread.pool);
+    free(spread.places);
+    free(spread.alive);
+    return done;
+}
+
+bool order_choose(struct verdict *verdict) {
+    double lifo = 0, lowest = 0;
+    verdict->order = KOLK_REUSE_LIFO;
+    if ((uint64_t)verdict->site->peak * verdict->site->most < (uint64_t)PAGES_LEAST * PAGE) {
+        verdict_say(verdict, " LIFO is the fastest order, and the pool is small.");
+        return true;
+    }
+    if (!measure(verdict, KOLK_REUSE_LIFO, &lifo) || !measure(verdict, KOLK_REUSE_LOWEST, &lowest)) return false;
+    if (lifo > 0 && lifo >= SPARSE * lowest) {
+        verdict->order = KOLK_REUSE_LOWEST;
+        verdict_say(
+            verdict,
+            " LOWEST, as they are sparse after the peak: on %.0f pages, against %.0f with LIFO. Walks over them, "
+            "and trim, gain by that; each call takes a little longer.",
+            lowest, lifo);
+    } else if (lifo > 0) {
+        verdict_say(verdict,
+                    " LIFO is the fastest order; LOWEST would keep them on %.0f pages after the peak, against %.0f.",
+                    lowest, lifo);
+    } else {
+        verdict_say(verdict, " LIFO is the fastest order, and they are never sparse.");
+    }
+    return true;
+}
