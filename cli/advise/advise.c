@@ -118,7 +118,7 @@ static void print_reason(const cli_context *cli, const struct advised *advised) 
         fprintf(cli->out, "%s: ", verdict->name);
     else
         fprintf(cli->out, "%s: ", advice_names[ADVICE_LEAVE]);
-    verdict_print_site(cli->out, site);
+    name_print_site(cli->out, site);
     fprintf(cli->out, "%s\n  %s allocations", cli_plain(cli), cli_count(site->allocations).text);
     if (site->least == site->most) fprintf(cli->out, " of %s bytes", cli_count(site->most).text);
     fprintf(cli->out, ", at most %s alive. %s\n", cli_count(site->peak).text, verdict->reason);
@@ -128,27 +128,31 @@ static void print_reason(const cli_context *cli, const struct advised *advised) 
 
 static void print_text(const cli_context *cli, const struct advisor *advisor) {
     double gain = 0, malloc_time = 0;
-    uint64_t pooled = 0, sites = 0;
-    fprintf(cli->out, "%s: %s allocations by %s call sites\n", advisor->name,
-            cli_count(advisor->sites.allocations).text, cli_count(advisor->sites.count).text);
+    uint64_t pooled = 0;
+    bool by_size = false;
+    fprintf(cli->out, "%s: %s allocations by %s sites\n", advisor->name, cli_count(advisor->sites.allocations).text,
+            cli_count(advisor->sites.count).text);
     load_print_left_out(cli, &advisor->trace);
     fputc('\n', cli->out);
     print_table(cli, advisor);
     for (size_t i = 0; i < advisor->count; i++) {
         const struct advised *advised = &advisor->advised[i];
         print_reason(cli, advised);
+        by_size |= advised->verdict.site->by_size && advised->verdict.site->depth == 1;
         if (advised->verdict.advice == ADVICE_LEAVE) continue;
-        sites++;
         pooled += advised->verdict.site->allocations;
         gain += gain_of(&advised->gain);
         malloc_time += advised->gain.malloc_ns * (double)advised->gain.operations;
     }
     if (advisor->few_allocations > 0)
-        fprintf(cli->out, "\nleave it: %s call sites with less than 1 %% of the allocations each, or fewer than %d\n",
+        fprintf(cli->out, "\nleave it: %s sites with less than 1 %% of the allocations each, or fewer than %d\n",
                 cli_count(advisor->sites.count - advisor->count).text, SITE_LEAST);
-    if (sites == 0) return;
-    fprintf(cli->out, "\n%s of the allocations would come from %s pools, which take %s of malloc's time for them.\n",
-            cli_share((double)pooled, (double)advisor->sites.allocations).text, cli_count(sites).text,
+    if (by_size)
+        fputs("\nWhere the trace has no stacks, sites are told apart by caller and size; kolk record writes stacks.\n",
+              cli->out);
+    if (pooled == 0) return;
+    fprintf(cli->out, "\nFrom pools would come %s of the allocations, in %s of the time that malloc takes for them.\n",
+            cli_share((double)pooled, (double)advisor->sites.allocations).text,
             cli_share(malloc_time - gain, malloc_time).text);
 }
 
@@ -159,7 +163,7 @@ static void write_text(cli_json *json, const char *key, const struct site *site)
     size_t length;
     FILE *out = open_memstream(&text, &length);
     if (!out) return;
-    verdict_print_site(out, site);
+    name_print_site(out, site);
     if (fclose(out) == 0) cli_json_text(json, key, text);
     free(text);
 }
@@ -203,7 +207,7 @@ static void write_json(const cli_context *cli, const struct advisor *advisor) {
     cli_json_open(&json, NULL, '{');
     cli_json_text(&json, "trace", advisor->name);
     cli_json_count(&json, "allocations", advisor->sites.allocations);
-    cli_json_count(&json, "call_sites", advisor->sites.count);
+    cli_json_count(&json, "sites_found", advisor->sites.count);
     cli_json_count(&json, "failed_left_out", advisor->trace.failed);
     cli_json_count(&json, "unknown_left_out", advisor->trace.unknown);
     cli_json_open(&json, "sites", '[');

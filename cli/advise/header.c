@@ -29,12 +29,11 @@ static void print_words(FILE *out, const char *words) {
     }
 }
 
-/* Without the number of its lines, which is as good as random to a reader: just what it is, and what it gains. */
 static void print_comment(FILE *out, const struct advised *advised) {
     const struct verdict *verdict = &advised->verdict;
     const struct site *site = verdict->site;
     fputs("\n/* ", out);
-    verdict_print_site(out, site);
+    name_print_site(out, site);
     fprintf(out, "\n * %s allocations, at most %s alive.", cli_count(site->allocations).text,
             cli_count(site->peak).text);
     print_words(out, verdict->reason);
@@ -74,7 +73,7 @@ void header_write(const cli_context *cli, const struct advisor *advisor) {
     FILE *out = cli->out;
     const struct site trace = {.frames = advisor->name, .length = strlen(advisor->name)};
     fputs("/* Pools that kolk advise proposes for the program that was recorded in ", out);
-    verdict_print_site(out, &trace);
+    name_print_site(out, &trace);
     fputs(", those that\n * gain most first. To begin one:\n *\n", out);
     fputs(" *     NAME pool;\n *     kolk_pool_desc desc = NAME_desc();\n", out);
     fputs(" *     if (NAME_init(&pool, &desc) != KOLK_OK) ...\n *\n", out);
@@ -85,6 +84,8 @@ void header_write(const cli_context *cli, const struct advisor *advisor) {
     fputs("#define ", out);
     print_guard(out, cli->path);
     fputs("\n#include <kolk/kolk.h>\n", out);
+    if (advisor->count == 0 || advisor->advised[0].verdict.advice == ADVICE_LEAVE)
+        fputs("\n/* None: nothing is allocated there as a pool's objects are. */\n", out);
     for (size_t i = 0; i < advisor->count; i++)
         if (advisor->advised[i].verdict.advice != ADVICE_LEAVE) print_pool(out, &advisor->advised[i]);
     fputs("\n#endif\n", out);

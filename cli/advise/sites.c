@@ -14,6 +14,8 @@
  * caller may be a wrapper that all of the program goes through. */
 enum { SHARE_OF_STACK = 2, SHARE_OF_CALLER = 20 };
 
+enum { DEPTH_MOST = 256 }; /* frames: what is further out tells nothing more */
+
 struct frame {
     const char *text; /* NULL: there are no more */
     size_t length;
@@ -172,7 +174,8 @@ static bool make_sites(struct finder *finder, struct kind **kinds, size_t count,
         return !site_is_few(allocations_of(kinds, count), finder->sites->allocations);
     }
     size_t before = finder->sites->count;
-    for (size_t i = 0; i < count; i++) kinds[i]->frame = frame_after(kinds[i]->frame);
+    for (size_t i = 0; i < count; i++)
+        kinds[i]->frame = depth < DEPTH_MOST ? frame_after(kinds[i]->frame) : (struct frame){0};
     if (divide(finder, kinds, count, depth)) return true;
     finder->sites->count = before; /* nothing was gained by looking further out */
     add_site(finder, kinds, count, depth, false);

@@ -34,20 +34,18 @@ static bool die_together(const struct site *site) {
            site->together >= site->parties * PARTY_LEAST;
 }
 
-static const char *how_resized(const struct site *site) {
-    return site->resized == site->allocations ? "All" : cli_count(site->resized).text;
-}
-
 /* Says why it is to be left; false if it isn't. */
 static bool leave(struct verdict *verdict) {
     const struct site *site = verdict->site;
     if (site->least != site->most) {
-        verdict_say(verdict, "Sizes vary, from %" PRIu64 " to %" PRIu64 " bytes, and a pool has one size. %s",
-                    site->least, site->most,
+        verdict_say(verdict, "%s vary, from %s to %s bytes, and a pool has one size. %s",
+                    site->by_size ? "The other sizes" : "Sizes", cli_count(site->least).text,
+                    cli_count(site->most).text,
                     die_together(site) ? "As they die together, a kolk_heap of their own would end them at once."
                                        : "A kolk_heap has all sizes.");
     } else if (site->resized * RESIZED_SHARE >= site->allocations) {
-        verdict_say(verdict, "%s of them are resized by realloc, which a pool cannot do.", how_resized(site));
+        verdict_say(verdict, "%s of them are resized by realloc, which a pool cannot do.",
+                    site->resized == site->allocations ? "All" : cli_count(site->resized).text);
     } else if (site->least > SIZE_MOST) {
         verdict_say(verdict, "They are large: to use %s takes longer than to allocate them.",
                     cli_bytes(site->least).text);
@@ -56,6 +54,8 @@ static bool leave(struct verdict *verdict) {
                     "Sizes of structs are multiples of %d, and %" PRIu64 " is none: it is probably text, whose "
                     "length another run changes.",
                     TYPE_STEP, site->least);
+    } else if (site->peak == 1) {
+        verdict_say(verdict, "Never more than one is alive: keep one, and use it again.");
     } else {
         return false;
     }
@@ -93,7 +93,7 @@ static bool say_pool(struct verdict *verdict) {
     return order_choose(verdict);
 }
 
-/* ---- How large ---------------------------------------------------------------------------------------------------- */
+/* ---- How large --------------------------------------------------------------------------------------------------- */
 
 static uint32_t with_headroom(uint64_t peak) {
     uint64_t capacity = peak + (peak + HEADROOM_PART - 1) / HEADROOM_PART;
@@ -113,87 +113,13 @@ kolk_pool_desc verdict_pool(const struct verdict *verdict, kolk_reuse order) {
                             .reuse = order};
 }
 
-/* ---- Its name ---------------------------------------------------------------------------------------------------- */
-
-enum { STEM_MOST = 36 };
-
-static bool is_letter(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
-static bool is_digit(char c) {
-    return c >= '0' && c <= '9';
-}
-
-/* The symbol in a frame, and whether there is one: in "FILE:(symbol+0x12)[0x1234]", as mtrace writes it, or "symbol
- * (list.c:12)", "symbol+0x12"; otherwise the file. */
-static bool find_symbol(const char **begin, const char **end) {
-    const char *frame = *begin, *stop = *end;
-    for (const char *at = frame; at + 1 < stop; at++) {
-        if (at[0] != ':' || (at[1] != '(' && at[1] != '[')) continue;
-        bool symbol = at[1] == '(' && at + 2 < stop && !strchr("+)", at[2]);
-        for (const char *from = frame; from < at; from++)
-            if (*from == '/') *begin = from + 1;
-        if (symbol) *begin = at + 2;
-        for (*end = symbol ? *begin : at; symbol && *end < stop && !strchr("+)", **end);) ++*end;
-        return symbol;
-    }
-    while (*end > frame + 1 && memchr(frame, '(', (size_t)(*end - frame))) --*end; /* parameters, and the place */
-    for (const char *at = frame + 1; at < *end; at++)
-        if (at[0] == '+' && at[1] == '0') *end = at;
-    return true;
-}
-
-/* What is no letter or digit becomes one '_', between others. */
-static void write_stem(char *stem, const char *begin, const char *end) {
-    size_t length = 0;
-    bool gap = false;
-    for (; begin < end && length < STEM_MOST; begin++) {
-        bool kept = is_letter(*begin) || is_digit(*begin);
-        if (kept && gap && length > 0) stem[length++] = '_';
-        if (kept && length == 0 && is_digit(*begin)) stem[length++] = 'p';
-        if (kept) stem[length++] = *begin;
-        gap = !kept;
-    }
-    stem[length] = '\0';
-    if (length == 0) memcpy(stem, "object", sizeof "object");
-}
-
-static bool is_taken(const char *name, const struct verdict *others, size_t count) {
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(name, others[i].name) == 0) return true;
-    return false;
-}
-
-static void give_name(struct verdict *verdict, const struct verdict *others, size_t count) {
-    const struct site *site = verdict->site;
-    const char *begin = site->frames + site->innermost, *end = site->frames + site->length;
-    char stem[STEM_MOST + 2], size[24] = "", *name = verdict->name;
-    bool symbol = find_symbol(&begin, &end);
-    write_stem(stem, begin, end);
-    if (site->by_size || !symbol) snprintf(size, sizeof size, "_%" PRIu64, site->most);
-    snprintf(name, sizeof verdict->name, "%s%s_pool", stem, size);
-    for (unsigned number = 2; is_taken(name, others, count); number++)
-        snprintf(name, sizeof verdict->name, "%s%s_%u_pool", stem, size, number);
-}
-
-void verdict_print_site(FILE *out, const struct site *site) {
-    if (site->length == 0) fputs("an unknown caller", out);
-    for (size_t i = 0; i < site->length; i++) {
-        char c = site->frames[i];
-        bool comment = i > 0 && ((c == '/' && site->frames[i - 1] == '*') || (c == '*' && site->frames[i - 1] == '/'));
-        if (comment) fputc(' ', out);
-        fputc((unsigned char)c < ' ' || c == 127 ? '?' : c, out);
-    }
-}
-
 /* ---- All of it --------------------------------------------------------------------------------------------------- */
 
 bool verdict_of(struct verdict *verdict, const struct site *site, const struct verdict *others, size_t count) {
     *verdict = (struct verdict){.site = site, .advice = ADVICE_LEAVE};
     if (leave(verdict)) return true;
     bool shared = site->threads > 1, arena = !shared && die_together(site);
-    give_name(verdict, others, count);
+    name_pool(verdict, others, count);
     verdict->advice = shared ? ADVICE_SHARED : arena ? ADVICE_ARENA : ADVICE_POOL;
     verdict->capacity = with_headroom(arena ? site->most_begun : site->peak);
     verdict->align = alignment_of(site->most);

@@ -5,6 +5,7 @@
  *     1 % or more are resized by realloc              leave it: the program takes them for malloc's blocks
  *     larger than two pages                           leave it: using them takes longer than any allocator
  *     the size is no multiple of 4                    leave it: text, not objects of a type
+ *     never more than one alive                       leave it: keep one and use it again
  *     several threads allocate or free them           a shared pool
  *     19 of 20 die together with all others, at
  *     moments with at least 16 of them on average     an arena: free all at once
@@ -36,11 +37,14 @@ struct verdict {
 
 extern const char *const advice_names[]; /* "pool", "shared pool", "arena", "leave it" */
 
-/* False: there is no memory. The name is made different from those of the `count` verdicts at `others`. */
+/* False: there is no memory. The name is different from those of the `count` verdicts at `others`. */
 bool verdict_of(struct verdict *verdict, const struct site *site, const struct verdict *others, size_t count);
 
+/* Makes a name of the symbol, and of the size where that does not tell it apart. */
+void name_pool(struct verdict *verdict, const struct verdict *others, size_t count);
+
 /* The site in words: the frames that its objects have in common, made fit for a terminal or a comment of C. */
-void verdict_print_site(FILE *out, const struct site *site);
+void name_print_site(FILE *out, const struct site *site);
 
 /* LIFO, which is the fastest, or LOWEST where it keeps the live objects on half as many pages or less, on average over
  * the time after the peak in which no more than half of it is alive. A walk over them gains by that, and so does giving

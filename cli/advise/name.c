@@ -1,0 +1,106 @@
+/* name.c: a site in words, and as an identifier: see verdict.h.
+ *
+ * A frame is "FILE:(symbol+0x12)[0x1234]" or "FILE:[0x1234]", as mtrace writes it, or "symbol+0x12 (list.c:12)" or part
+ * of that.
+ */
+#include "verdict.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+enum { STEM_MOST = 36 };
+
+struct span {
+    const char *text;
+    size_t length;
+};
+
+static bool is_letter(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+static bool is_digit(char c) {
+    return c >= '0' && c <= '9';
+}
+
+/* Where `what` begins in the span, or its length. */
+static size_t find(struct span span, const char *what) {
+    size_t length = strlen(what);
+    for (size_t i = 0; i + length <= span.length; i++)
+        if (memcmp(span.text + i, what, length) == 0) return i;
+    return span.length;
+}
+
+static struct span without_folder(struct span file) {
+    for (size_t i = file.length; i > 0; i--)
+        if (file.text[i - 1] == '/') return (struct span){file.text + i, file.length - i};
+    return file;
+}
+
+/* The function in a frame. If it isn't known, the file, and symbol is false. */
+static struct span find_symbol(struct span frame, bool *symbol) {
+    size_t file = find(frame, ":(");
+    struct span rest = {frame.text + file, frame.length - file};
+    if (rest.length > 2 && rest.text[2] != '+') {
+        *symbol = true;
+        rest = (struct span){rest.text + 2, rest.length - 2};
+        rest.length = find(rest, "+");
+        rest.length = find(rest, ")");
+        return rest;
+    }
+    if (file == frame.length) file = find(frame, ":[");
+    *symbol = file == frame.length;
+    if (*symbol) {
+        frame.length = find(frame, "(");
+        frame.length = find(frame, "+0x");
+        return frame;
+    }
+    frame.length = file;
+    frame = without_folder(frame);
+    frame.length = find(frame, ".so");
+    return frame;
+}
+
+/* What is no letter or digit becomes one '_', between others. */
+static void write_stem(char *stem, struct span symbol) {
+    size_t length = 0;
+    bool gap = false;
+    for (size_t i = 0; i < symbol.length && length < STEM_MOST; i++) {
+        char c = symbol.text[i];
+        bool kept = is_letter(c) || is_digit(c);
+        if (kept && gap && length > 0) stem[length++] = '_';
+        if (kept && length == 0 && is_digit(c)) stem[length++] = 'p';
+        if (kept) stem[length++] = c;
+        gap = !kept;
+    }
+    stem[length] = '\0';
+    if (length == 0) memcpy(stem, "object", sizeof "object");
+}
+
+static bool is_taken(const char *name, const struct verdict *others, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(name, others[i].name) == 0) return true;
+    return false;
+}
+
+void name_pool(struct verdict *verdict, const struct verdict *others, size_t count) {
+    const struct site *site = verdict->site;
+    struct span frame = {site->frames + site->innermost, site->length - site->innermost};
+    char stem[STEM_MOST + 3], size[24] = "", *name = verdict->name;
+    bool symbol;
+    write_stem(stem, find_symbol(frame, &symbol));
+    if (site->by_size || !symbol) snprintf(size, sizeof size, "_%" PRIu64, site->most);
+    snprintf(name, sizeof verdict->name, "%s%s_pool", stem, size);
+    for (uint8_t number = 2; is_taken(name, others, count); number++) /* there are no more than 100 others */
+        snprintf(name, sizeof verdict->name, "%s%s_%u_pool", stem, size, number);
+}
+
+void name_print_site(FILE *out, const struct site *site) {
+    if (site->length == 0) fputs("an unknown caller", out);
+    for (size_t i = 0; i < site->length; i++) {
+        char c = site->frames[i];
+        bool comment = i > 0 && ((c == '/' && site->frames[i - 1] == '*') || (c == '*' && site->frames[i - 1] == '/'));
+        if (comment) fputc(' ', out);
+        fputc((unsigned char)c < ' ' || c == 127 ? '?' : c, out);
+    }
+}
