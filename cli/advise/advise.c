@@ -138,7 +138,7 @@ static void print_text(const cli_context *cli, const struct advisor *advisor) {
     for (size_t i = 0; i < advisor->count; i++) {
         const struct advised *advised = &advisor->advised[i];
         print_reason(cli, advised);
-        by_size |= advised->verdict.site->by_size && advised->verdict.site->depth == 1;
+        by_size |= advised->verdict.site->by_size && !strstr(advised->verdict.site->frames, " < ");
         if (advised->verdict.advice == ADVICE_LEAVE) continue;
         pooled += advised->verdict.site->allocations;
         gain += gain_of(&advised->gain);

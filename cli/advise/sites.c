@@ -21,6 +21,11 @@ struct frame {
     size_t length;
 };
 
+/* Frames that a group of kinds has in common, and the last of them that told it apart from others. */
+struct depth {
+    size_t common, telling;
+};
+
 struct kind {
     uint64_t size, count;
     uint32_t caller;
@@ -117,7 +122,7 @@ static bool has_one_size(struct kind *const *kinds, size_t count) {
     return true;
 }
 
-/* Makes a site of kinds that have `depth` frames in common. */
+/* Makes a site of kinds; the outermost of `depth` frames, which they have in common, tells it apart. */
 static void add_site(struct finder *finder, struct kind **kinds, size_t count, size_t depth, bool by_size) {
     struct sites *sites = finder->sites;
     if (sites->count == finder->site_room) {
@@ -130,7 +135,7 @@ static void add_site(struct finder *finder, struct kind **kinds, size_t count, s
         }
         sites->sites = moved;
     }
-    struct site site = {.frames = finder->trace->names[kinds[0]->caller], .depth = depth, .by_size = by_size};
+    struct site site = {.frames = finder->trace->names[kinds[0]->caller], .by_size = by_size};
     struct frame frame = frame_at(site.frames);
     for (size_t i = 1; i < depth; i++) frame = frame_after(frame);
     site.innermost = (size_t)(frame.text - site.frames);
@@ -146,8 +151,8 @@ static void add_site(struct finder *finder, struct kind **kinds, size_t count, s
 }
 
 /* The frames of these are used up. True: a size was told apart that is not few. */
-static bool divide_by_size(struct finder *finder, struct kind **kinds, size_t count, size_t depth) {
-    uint64_t all = allocations_of(kinds, count), share = depth > 1 ? SHARE_OF_STACK : SHARE_OF_CALLER;
+static bool divide_by_size(struct finder *finder, struct kind **kinds, size_t count, struct depth depth) {
+    uint64_t all = allocations_of(kinds, count), share = depth.common > 1 ? SHARE_OF_STACK : SHARE_OF_CALLER;
     size_t rest = 0;
     bool told = false;
     qsort(kinds, count, sizeof *kinds, by_size);
@@ -158,39 +163,41 @@ static bool divide_by_size(struct finder *finder, struct kind **kinds, size_t co
             while (begin < end) kinds[rest++] = kinds[begin++];
         } else {
             told = true;
-            add_site(finder, kinds + begin, end - begin, depth, true);
+            add_site(finder, kinds + begin, end - begin, depth.telling, true);
         }
     }
-    if (rest > 0) add_site(finder, kinds, rest, depth, true);
+    if (rest > 0) add_site(finder, kinds, rest, depth.telling, true);
     return told;
 }
 
-static bool divide(struct finder *finder, struct kind **kinds, size_t count, size_t depth);
+static bool divide(struct finder *finder, struct kind **kinds, size_t count, struct depth depth);
 
-/* Makes sites of kinds that have `depth` frames in common. True: one of them has one size and is not few. */
-static bool make_sites(struct finder *finder, struct kind **kinds, size_t count, size_t depth) {
+/* Makes sites of kinds. True: one of them has one size and is not few. */
+static bool make_sites(struct finder *finder, struct kind **kinds, size_t count, struct depth depth) {
     if (has_one_size(kinds, count)) {
-        add_site(finder, kinds, count, depth, false);
+        add_site(finder, kinds, count, depth.telling, false);
         return !site_is_few(allocations_of(kinds, count), finder->sites->allocations);
     }
     size_t before = finder->sites->count;
     for (size_t i = 0; i < count; i++)
-        kinds[i]->frame = depth < DEPTH_MOST ? frame_after(kinds[i]->frame) : (struct frame){0};
+        kinds[i]->frame = depth.common < DEPTH_MOST ? frame_after(kinds[i]->frame) : (struct frame){0};
     if (divide(finder, kinds, count, depth)) return true;
     finder->sites->count = before; /* nothing was gained by looking further out */
-    add_site(finder, kinds, count, depth, false);
+    add_site(finder, kinds, count, depth.telling, false);
     return false;
 }
 
-/* Groups kinds by the frame that they have at `depth`. */
-static bool divide(struct finder *finder, struct kind **kinds, size_t count, size_t depth) {
+/* Groups kinds by the frame behind those that they have in common. */
+static bool divide(struct finder *finder, struct kind **kinds, size_t count, struct depth depth) {
     bool told = false;
     qsort(kinds, count, sizeof *kinds, by_frame);
     for (size_t begin = 0, end; begin < count; begin = end) {
+        struct depth deeper = {depth.common + 1, depth.common + 1};
         for (end = begin + 1; end < count && by_frame(&kinds[begin], &kinds[end]) == 0;) end++;
+        if (end - begin == count && depth.common > 0) deeper.telling = depth.telling;
         bool used_up = !kinds[begin]->frame.text;
         told |= used_up ? divide_by_size(finder, kinds + begin, end - begin, depth)
-                        : make_sites(finder, kinds + begin, end - begin, depth + 1);
+                        : make_sites(finder, kinds + begin, end - begin, deeper);
     }
     return told;
 }
@@ -202,7 +209,7 @@ static bool group_kinds(struct finder *finder) {
         kinds[i] = &finder->kinds[i];
         kinds[i]->frame = frame_at(finder->trace->names[kinds[i]->caller]);
     }
-    divide(finder, kinds, finder->count, 0);
+    divide(finder, kinds, finder->count, (struct depth){0});
     free(kinds);
     return !finder->failed;
 }

@@ -26,8 +26,8 @@ struct site_op {
 };
 
 struct site {
-    const char *frames;   /* of the trace: the innermost `length` bytes are what all objects have in common */
-    size_t length, depth; /* depth: in frames */
+    const char *frames; /* of the trace: its first `length` bytes are what tells the site apart */
+    size_t length;
     size_t innermost;     /* bytes of frames before the frame that tells this site apart */
     uint64_t least, most; /* size of its objects */
     bool by_size;         /* frames alone do not tell it apart */

@@ -7,14 +7,15 @@
 #include <string.h>
 
 enum {
-    RESIZED_SHARE = 100,    /* one part of so many */
-    SIZE_MOST = 8192,       /* two pages */
-    TYPE_STEP = 4,          /* sizes of structs are multiples of it, but for those of nothing but short members */
-    ALONE_SHARE = 20,       /* of an arena's objects, one of so many may die by itself */
-    PARTY_LEAST = 16,       /* fewer at a time, and a pool's free is as good */
-    HEADROOM_PART = 4,      /* one part more of so many: another run needs a little more */
-    CAPACITY_STEP = 8,      /* capacities are multiples of it */
-    THREADS_BY_DEFAULT = 16 /* max_threads of shared.h */
+    RESIZED_SHARE = 100,     /* one part of so many */
+    SIZE_MOST = 8192,        /* two pages */
+    TYPE_STEP = 4,           /* sizes of structs are multiples of it, but for those of nothing but short members */
+    ALONE_SHARE = 20,        /* of an arena's objects, one of so many may die by itself */
+    PARTY_LEAST = 16,        /* fewer at a time, and a pool's free is as good */
+    HEADROOM_PART = 4,       /* one part more of so many: another run needs a little more */
+    CAPACITY_STEP = 8,       /* capacities are multiples of it */
+    THREADS_BY_DEFAULT = 16, /* max_threads of shared.h */
+    SHARED_PER_THREAD = 16   /* a shared pool with less capacity for each of max_threads has no caches: see shared.h */
 };
 
 const char *const advice_names[] = {"pool", "shared pool", "arena", "leave it"};
@@ -25,6 +26,26 @@ void verdict_say(struct verdict *verdict, const char *format, ...) {
     va_start(arguments, format);
     vsnprintf(verdict->reason + length, sizeof verdict->reason - length, format, arguments);
     va_end(arguments);
+}
+
+/* ---- How large --------------------------------------------------------------------------------------------------- */
+
+static uint32_t with_headroom(uint64_t peak) {
+    uint64_t capacity = peak + (peak + HEADROOM_PART - 1) / HEADROOM_PART;
+    return (uint32_t)((capacity + CAPACITY_STEP - 1) / CAPACITY_STEP * CAPACITY_STEP);
+}
+
+/* A size that ends in a flexible array may be less than a multiple of the type's alignment; so it is not the size's
+ * factor of two that counts, but what malloc's callers may rely on. */
+static uint32_t alignment_of(uint64_t size) {
+    return size % 16 == 0 ? 16 : size >= 8 ? 8 : 4;
+}
+
+kolk_pool_desc verdict_pool(const struct verdict *verdict, kolk_reuse order) {
+    return (kolk_pool_desc){.object_size = verdict->site->most,
+                            .object_align = verdict->align,
+                            .capacity = verdict->capacity,
+                            .reuse = order};
 }
 
 /* ---- Which ------------------------------------------------------------------------------------------------------- */
@@ -65,8 +86,8 @@ static bool leave(struct verdict *verdict) {
 static void say_arena(struct verdict *verdict) {
     const struct site *site = verdict->site;
     uint64_t alone = site->allocations - site->together;
-    if (site->left == site->allocations)
-        verdict_say(verdict, "All live to the end of the recording: they need no free but %s_deinit.", verdict->name);
+    if (site->left == site->together)
+        verdict_say(verdict, "They live to the end of the recording: they need no free but %s_deinit.", verdict->name);
     else if (site->parties == 1)
         verdict_say(verdict, "They are freed together, at the end: %s_clear or %s_deinit frees all at once.",
                     verdict->name, verdict->name);
@@ -84,6 +105,15 @@ static void say_shared(struct verdict *verdict) {
     else
         verdict_say(verdict, "%s are freed by another thread than the one that allocated them.",
                     cli_count(site->handed).text);
+    verdict_say(verdict, " They are replayed by one thread, where malloc is at its best.");
+}
+
+static void share(struct verdict *verdict) {
+    uint32_t threads = verdict->site->threads;
+    if (threads > THREADS_BY_DEFAULT) verdict->max_threads = with_headroom(threads);
+    uint32_t least = SHARED_PER_THREAD * (verdict->max_threads > 0 ? verdict->max_threads : THREADS_BY_DEFAULT);
+    if (verdict->capacity < least) verdict->capacity = least;
+    say_shared(verdict);
 }
 
 static bool say_pool(struct verdict *verdict) {
@@ -91,26 +121,6 @@ static bool say_pool(struct verdict *verdict) {
     verdict_say(verdict, "They come and go all along, and one thread has them all.");
     if (site->left > 0) verdict_say(verdict, " %s live to the end.", cli_count(site->left).text);
     return order_choose(verdict);
-}
-
-/* ---- How large --------------------------------------------------------------------------------------------------- */
-
-static uint32_t with_headroom(uint64_t peak) {
-    uint64_t capacity = peak + (peak + HEADROOM_PART - 1) / HEADROOM_PART;
-    return (uint32_t)((capacity + CAPACITY_STEP - 1) / CAPACITY_STEP * CAPACITY_STEP);
-}
-
-/* A size that ends in a flexible array may be less than a multiple of the type's alignment; so it is not the size's
- * factor of two that counts, but what malloc's callers may rely on. */
-static uint32_t alignment_of(uint64_t size) {
-    return size % 16 == 0 ? 16 : size >= 8 ? 8 : 4;
-}
-
-kolk_pool_desc verdict_pool(const struct verdict *verdict, kolk_reuse order) {
-    return (kolk_pool_desc){.object_size = verdict->site->most,
-                            .object_align = verdict->align,
-                            .capacity = verdict->capacity,
-                            .reuse = order};
 }
 
 /* ---- All of it --------------------------------------------------------------------------------------------------- */
@@ -123,8 +133,7 @@ bool verdict_of(struct verdict *verdict, const struct site *site, const struct v
     verdict->advice = shared ? ADVICE_SHARED : arena ? ADVICE_ARENA : ADVICE_POOL;
     verdict->capacity = with_headroom(arena ? site->most_begun : site->peak);
     verdict->align = alignment_of(site->most);
-    if (shared && site->threads > THREADS_BY_DEFAULT) verdict->max_threads = with_headroom(site->threads);
-    if (shared) say_shared(verdict);
+    if (shared) share(verdict);
     if (arena) say_arena(verdict);
     return shared || arena || say_pool(verdict);
 }

@@ -28,8 +28,10 @@ struct verdict {
     char reason[640]; /* sentences */
 
     /* Not for ADVICE_LEAVE: */
-    char name[64];     /* of the pool: an identifier, different from others' */
-    uint32_t capacity; /* the peak (of an arena, the most that begin before all are freed) and a quarter more */
+    char name[64]; /* of the pool: an identifier, different from others' */
+    uint32_t
+        capacity; /* the peak (of an arena, the most that begin before all are freed) and a quarter more; of a shared pool,
+                        * so many that threads have caches */
     uint32_t align;
     uint32_t max_threads; /* of a shared pool; 0: the default does */
     kolk_reuse order;     /* of a pool */

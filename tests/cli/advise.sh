@@ -1,0 +1,213 @@
+#!/bin/sh
+# kolk advise: the advice for a program whose types have known lives (advise.awk), exactly; the header that it writes, as C
+# and C++ with all warnings, in a program that uses each pool up; bad traces. KOLK is the command.
+# Usage: CC=... CXX=... KOLK=... advise.sh LIBRARY [OPTION...]    what programs are linked with
+set -u
+. tests/cli/checks.sh
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+top=$PWD
+kolk=$(realpath "$KOLK")
+library=$(realpath "$1")
+shift
+awk -f tests/cli/advise.awk > "$folder/known"
+awk -v mtrace=1 -f tests/cli/advise.awk > "$folder/flat"
+cd "$folder" || exit 1
+
+# ---- the advice: each line is the advice, its name or site, size, capacity, order and alignment ----
+
+cat > read.cmake << 'END'
+file(READ result.json result)
+string(JSON count LENGTH "${result}" sites)
+math(EXPR last "${count} - 1")
+foreach(i RANGE ${last})
+  set(line)
+  foreach(key IN ITEMS advice name site size capacity order align threads)
+    string(JSON value ERROR_VARIABLE missing GET "${result}" sites ${i} ${key})
+    if(missing)
+      set(value -)
+    endif()
+    if(key STREQUAL site AND NOT line MATCHES ",-$")
+      continue()
+    endif()
+    list(APPEND line "${value}")
+    string(REPLACE ";" "," line "${line}")
+  endforeach()
+  list(APPEND lines "${line}")
+  string(JSON advice GET "${result}" sites ${i} advice)
+  foreach(key IN ITEMS malloc_ns_per_operation pool_ns_per_operation malloc_bytes pool_bytes)
+    if(NOT advice STREQUAL "leave it")
+      string(JSON value GET "${result}" sites ${i} ${key})
+      if(NOT value GREATER 0)
+        message(FATAL_ERROR "${key}: ${value}")
+      endif()
+    endif()
+  endforeach()
+endforeach()
+list(SORT lines)
+list(JOIN lines "\n" text)
+file(WRITE lines "${text}\n")
+END
+
+advises() { # TRACE: the advice is that of the file `expected`
+  run 0 "$kolk" advise --json -o result.json "$1"
+  cmake -P read.cmake > out 2> err
+  check "JSON of $1" [ $? -eq 0 ]
+  diff expected lines > out
+  check "the advice for $1" [ $? -eq 0 ]
+}
+
+cat > expected << 'END'
+arena,leaf_add_pool,24,504,-,8,1
+arena,request_new_pool,112,40,-,16,1
+arena,token_new_pool,32,1880,-,16,1
+leave it,-,buffer_new (buffer.c:2),128,-,-,-,1
+leave it,-,image_new (image.c:2),16384,-,-,-,1
+leave it,-,name_new (name.c:2),37,-,-,-,1
+leave it,-,state_new (state.c:2),256,-,-,-,1
+leave it,-,text_new (text.c:3),64,-,-,-,1
+leave it,-,xmalloc (x.c:5) < xstrdup (x.c:19),67,-,-,-,1
+pool,game_sparks_make_pool,64,5000,LOWEST,16,1
+pool,list_add_pool,40,32,LIFO,8,1
+pool,node_new_pool,48,128,LIFO,16,1
+pool,vector_new_64_pool,64,16,LIFO,16,1
+shared pool,message_new_pool,80,256,-,16,2
+END
+advises known
+
+# Without stacks: all that goes through xmalloc is told apart by its size, and there is one thread.
+cat > expected << 'END'
+arena,request_new_pool,112,40,-,16,1
+arena,token_new_pool,32,1880,-,16,1
+arena,xmalloc_24_pool,24,528,-,8,1
+leave it,-,prog:(buffer_new+0x10)[0x1000],128,-,-,-,1
+leave it,-,prog:(image_new+0x10)[0x1000],16384,-,-,-,1
+leave it,-,prog:(name_new+0x10)[0x1000],37,-,-,-,1
+leave it,-,prog:(state_new+0x10)[0x1000],256,-,-,-,1
+leave it,-,prog:(text_new+0x10)[0x1000],64,-,-,-,1
+leave it,-,prog:(xmalloc+0x10)[0x1000],67,-,-,-,1
+pool,game_sparks_make_float_pool,64,5000,LOWEST,16,1
+pool,message_new_pool,80,16,LIFO,16,1
+pool,node_new_pool,48,128,LIFO,16,1
+pool,vector_new_64_pool,64,16,LIFO,16,1
+pool,xmalloc_40_pool,40,32,LIFO,8,1
+END
+advises flat
+
+run 0 "$kolk" advise known
+prints '^known: 20,950 allocations by 16 sites$' '^advice  *name  *size  *align  *capacity  *order  *allocations ' \
+  '^pool  *node_new_pool  *48  *16  *128  *LIFO  *3,000  *14.3 %  *[0-9.]*  *[0-9.]*  *[0-9]' \
+  '^shared pool  *message_new_pool ' '^node_new_pool: node_new (tree.c:10)$' \
+  '^list_add_pool: xmalloc (x.c:5) < list_add (list.c:9)$' '^leave it: text_new (text.c:3)$' \
+  'They come and go all along, and one thread has them all. 100 live to the end. LIFO is the fastest order, and' \
+  'They are freed together, at the end: token_new_pool_clear or token_new_pool_deinit frees all at once.$' \
+  'They die together, 30 at a time on average: request_new_pool_clear frees all at once.$' \
+  'They live to the end of the recording: they need no free but leaf_add_pool_deinit.$' \
+  ' LOWEST, as they are sparse after the peak: on [0-9]* pages, against [0-9]* with LIFO. ' \
+  '2 threads allocate or free them; 992 are freed by another thread than the one that allocated them.' \
+  'Sizes vary, from 5 to 64 bytes, and a pool has one size. A kolk_heap has all sizes.$' \
+  'All of them are resized by realloc, which a pool cannot do.$' 'They are large: to use 16.0 KiB takes longer ' \
+  'multiples of 4, and 37 is none: ' 'Never more than one is alive: keep one, and use it again.$' \
+  '^leave it: 2 sites with less than 1 % of the allocations each, or fewer than 100$' \
+  '^From pools would come 80.7 % of the allocations, in [0-9.]* % of the time '
+check 'no advice to record stacks' [ "$(grep -c 'kolk record' out)" -eq 0 ]
+run 0 "$kolk" advise flat
+prints '^Where the trace has no stacks, sites are told apart by caller and size; kolk record writes stacks.$' \
+  'The other sizes vary, from 8 to 67 bytes'
+
+run 0 "$kolk" advise
+prints '^sqlite.mtrace.zst: 7,205 allocations by ' '^pool  *libsqlite3_16_pool  *16  *16  *48  *LIFO  *6,305 '
+
+# ---- the header, used by a program that takes each pool's whole capacity ----
+
+strict="-pedantic -Wall -Wextra -Wconversion -Wshadow -Wcast-align -Wundef -Werror -O1 -I$top/include"
+run 0 "$kolk" advise -o pools.h known
+check 'nothing on stdout' [ ! -s out ]
+cat > use.c << 'END'
+#include "pools.h"
+#include "pools.h"
+#include <stdio.h>
+
+#define USE(pool_name, object, size, most)                                                                \
+    do {                                                                                                  \
+        pool_name pool;                                                                                   \
+        kolk_pool_desc desc = pool_name##_desc();                                                         \
+        unsigned n = 0;                                                                                   \
+        if (sizeof(object) != (size) || pool_name##_init(&pool, &desc) != KOLK_OK) return 1;              \
+        while (pool_name##_alloc(&pool)) n++;                                                             \
+        printf(#pool_name " %u %s %d\n", n, desc.name, (int)desc.reuse);                             \
+        if (n != (most)) return 1;                                                                        \
+        pool_name##_clear(&pool);                                                                         \
+        pool_name##_deinit(&pool);                                                                        \
+    } while (0)
+
+int main(void) {
+    message_new_pool shared;
+    message_new_pool_local local;
+    kolk_shared_desc mail = message_new_pool_desc();
+    unsigned mails = 0;
+    USE(node_new_pool, node_new_object, 48, 128);
+    USE(token_new_pool, token_new_object, 32, 1880);
+    USE(list_add_pool, list_add_object, 40, 32);
+    USE(leaf_add_pool, leaf_add_object, 24, 504);
+    USE(request_new_pool, request_new_object, 112, 40);
+    USE(vector_new_64_pool, vector_new_64_object, 64, 16);
+    USE(game_sparks_make_pool, game_sparks_make_object, 64, 5000);
+    if (message_new_pool_init(&shared, &mail) != KOLK_OK) return 1;
+    if (message_new_pool_local_init(&local, &shared) != KOLK_OK) return 1;
+    while (message_new_pool_alloc(&local)) mails++;
+    message_new_pool_local_deinit(&local);
+    message_new_pool_deinit(&shared);
+    return mails < 256;
+}
+END
+run 0 $CC -std=c11 $strict use.c "$library" -o use -pthread "$@"
+run 0 ./use
+prints "^node_new_pool 128 node_new 0$" "^game_sparks_make_pool 5000 game_sparks_make 2$"
+run 0 $CXX -std=c++17 $strict -x c++ use.c -x none "$library" -o use -pthread "$@"
+run 0 ./use
+for form in '/[*] xmalloc (x.c:5) < list_add (list.c:9)' 'replace it by your own type' '#ifndef KOLK_ADVISED_POOLS_H' \
+  'Replayed: [0-9.]* ns an operation, malloc [0-9.]*; '; do
+  check "the header has $form" grep -q "$form" pools.h
+done
+
+printf '= Call a f*/ int x; /* (a.c:1)\n' > rough
+for i in $(seq 200); do printf '@ a + 0x%x00 0x40\n' "$i"; done >> rough
+printf '= Call b 0x12\n@ b + 0x10 0x40\n' >> rough
+run 0 "$kolk" advise -o rough.h rough
+run 0 $CC -std=c11 $strict -fsyntax-only -x c rough.h
+check 'a name from what is no identifier' grep -q 'KOLK_POOL_TYPE(f_int_x_pool, f_int_x_object)' rough.h
+
+printf '@ a + 0x10 0x40\n' > small
+run 0 "$kolk" advise small
+prints '^no pool: nothing here is allocated as ' '^leave it: 1 sites with less than 1 %'
+run 0 "$kolk" advise -o small.h small
+run 0 $CC -std=c11 $strict -fsyntax-only -x c small.h
+check 'that there are none' grep -q 'None: nothing is allocated there' small.h
+
+# ---- traces that are none, and words that are not understood ----
+
+refused() { # CODE SENTENCE ARGUMENT...: kolk prints this sentence and nothing else
+  wanted=$1 sentence=$2
+  shift 2
+  run "$wanted" "$kolk" "$@"
+  check "its sentence: $sentence" [ "$(cat err)" = "kolk: $sentence" ]
+  check "and no result" [ ! -s out ]
+}
+
+refused 3 'none: cannot be opened: No such file or directory' advise none
+: > empty
+refused 3 'empty: line 1: the file is empty' advise empty
+printf '= Start\n= End\n' > idle
+refused 3 'idle: no allocation is recorded in it' advise idle
+refused 3 'idle: no allocation is recorded in it' advise -o idle.h idle
+check 'and no header' [ ! -e idle.h ]
+printf '= Call a\n' > half
+refused 3 "half: line 1: expected '= Call CALLER FRAMES', not 'a' behind '= Call'" advise half
+refused 2 "x.h: its name asks for a header, and --json for something else" advise --json -o x.h known
+refused 2 "advise takes [TRACE], and there is one more: 'b'" advise a b
+refused 1 'none/x.h: cannot be written: No such file or directory' advise -o none/x.h small
+run 0 "$kolk" help advise
+prints '^  kolk advise \[OPTION...\] \[TRACE\]$' 'pools.h'
+
+finish
