@@ -87,7 +87,7 @@ static uint64_t bytes_of(void *object, uint64_t size) {
 #endif
 }
 
-/* Bytes that malloc has given when most objects are alive. */
+/* Bytes that malloc has given when most objects are alive; 0: there is no memory. */
 static uint64_t malloc_bytes(const struct side *side) {
     const struct site *site = side->verdict->site;
     uint64_t bytes = 0, most = 0;
@@ -98,7 +98,7 @@ static uint64_t malloc_bytes(const struct side *side) {
             free(*place);
         } else {
             *place = malloc(site->most);
-            if (!*place) return most;
+            if (!*place) return 0;
             bytes += bytes_of(*place, site->most);
             if (bytes > most) most = bytes;
         }
@@ -158,6 +158,7 @@ static const char *measure(const cli_context *cli, struct side *side, struct gai
     if (!players[advice](side)) return "a pool of the capacity was full";
     if (!is_sound(side)) return "the pool is not valid any more";
     gain->malloc_bytes = malloc_bytes(side);
+    if (gain->malloc_bytes == 0) return "there is no memory to replay it";
     struct cli_side sides[] = {{.run = players[advice], .what = side}, {.run = play_malloc, .what = side}};
     gain->rounds = cli_rounds(cli, sides, 2, GAIN_TIME);
     if (gain->rounds == 0) return "there is no memory to replay it";

@@ -154,7 +154,7 @@ static void add_site(struct finder *finder, struct kind **kinds, size_t count, s
 static bool divide_by_size(struct finder *finder, struct kind **kinds, size_t count, struct depth depth) {
     uint64_t all = allocations_of(kinds, count), share = depth.common > 1 ? SHARE_OF_STACK : SHARE_OF_CALLER;
     size_t rest = 0;
-    bool told = false;
+    bool told = false, mixed = !has_one_size(kinds, count);
     qsort(kinds, count, sizeof *kinds, by_size);
     for (size_t begin = 0, end; begin < count; begin = end) {
         for (end = begin + 1; end < count && kinds[end]->size == kinds[begin]->size;) end++;
@@ -163,10 +163,10 @@ static bool divide_by_size(struct finder *finder, struct kind **kinds, size_t co
             while (begin < end) kinds[rest++] = kinds[begin++];
         } else {
             told = true;
-            add_site(finder, kinds + begin, end - begin, depth.telling, true);
+            add_site(finder, kinds + begin, end - begin, depth.telling, mixed);
         }
     }
-    if (rest > 0) add_site(finder, kinds, rest, depth.telling, true);
+    if (rest > 0) add_site(finder, kinds, rest, depth.telling, mixed);
     return told;
 }
 

@@ -1,0 +1,467 @@
+/* Advice: how sites are told apart, what is seen of their lives, names, capacities, and that a capacity that is too small is
+ * found. tests/cli/advise.sh has the advice as a whole.
+ *
+ * The linker hands allocations to the functions below, one of which may fail, and what is to run in a child process runs
+ * here. */
+// link: -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=cli_isolated
+#define _POSIX_C_SOURCE 200809L
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "advise/gain.h"
+#include "measure.h"
+
+/* ---- Allocations that fail --------------------------------------------------------------------------------------- */
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t count, size_t size);
+void *__real_realloc(void *object, size_t size);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_realloc(void *object, size_t size);
+bool __wrap_cli_isolated(void (*work)(const void *, void *), const void *input, void *result, size_t size);
+
+static unsigned long allocations, failing; /* the failing-th fails; 0: none */
+
+static bool fails(void) {
+    return ++allocations == failing;
+}
+
+void *__wrap_malloc(size_t size) {
+    return fails() ? NULL : __real_malloc(size);
+}
+
+void *__wrap_calloc(size_t count, size_t size) {
+    return fails() ? NULL : __real_calloc(count, size);
+}
+
+void *__wrap_realloc(void *object, size_t size) {
+    return fails() ? NULL : __real_realloc(object, size);
+}
+
+bool __wrap_cli_isolated(void (*work)(const void *, void *), const void *input, void *result, size_t size) {
+    (void)size;
+    work(input, result);
+    return true;
+}
+
+static void fail_nth(unsigned long n) {
+    allocations = 0;
+    failing = n;
+}
+
+/* ---- Traces that are written here -------------------------------------------------------------------------------- */
+
+static char text[1 << 22];
+static size_t length;
+static unsigned long address;
+static struct trace trace;
+static struct sites sites;
+
+static void line(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static void line(const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    length += (size_t)vsnprintf(text + length, sizeof text - length, format, arguments);
+    va_end(arguments);
+    assert_true(length < sizeof text);
+}
+
+static unsigned long begin(const char *caller, unsigned size) {
+    line("@ %s + 0x%lx 0x%x\n", caller, ++address, size);
+    return address;
+}
+
+/* This many objects, of which `alive` at most are alive; the last of them are left. */
+static void churn(const char *caller, unsigned size, unsigned count, unsigned alive) {
+    unsigned long first = address + 1;
+    for (unsigned i = 0; i < count; i++) {
+        if (i >= alive) line("@ %s - 0x%lx\n", caller, first + i - alive);
+        begin(caller, size);
+    }
+}
+
+static void forget(void) {
+    sites_free(&sites);
+    trace_free(&trace);
+    length = address = 0;
+    fail_nth(0);
+}
+
+static int clean_up(void **state) {
+    (void)state;
+    forget();
+    return 0;
+}
+
+static void read_lines(void) {
+    struct trace_problem problem;
+    FILE *file = fmemopen(text, length, "rb");
+    if (!trace_read(&trace, file, &problem)) fail_msg("%s", problem.text);
+    fclose(file);
+}
+
+static void find(void) {
+    read_lines();
+    assert_true(sites_find(&sites, &trace));
+}
+
+/* The sites as a text: "symbol xmalloc < add 40 x 100; ..." */
+static void assert_sites(const char *expected) {
+    char found[1024] = "";
+    for (size_t i = 0; i < sites.count; i++) {
+        const struct site *site = &sites.sites[i];
+        size_t at = strlen(found);
+        snprintf(found + at, sizeof found - at, "%s%.*s%s %" PRIu64 "-%" PRIu64 " x %" PRIu64, i > 0 ? "; " : "",
+                 (int)site->length, site->frames, site->by_size ? " by size" : "", site->least, site->most,
+                 site->allocations);
+    }
+    assert_string_equal(found, expected);
+}
+
+/* ---- Sites ------------------------------------------------------------------------------------------------------- */
+
+static void sites_are_told_apart_by_the_fewest_frames(void **state) {
+    (void)state;
+    line("= Call a get < add < main\n= Call b get < put < main\n= Call c put < main\n= Call d get < add < other\n");
+    churn("a", 40, 300, 10);
+    churn("b", 48, 200, 10);
+    churn("c", 56, 150, 10);
+    churn("d", 40, 100, 10);
+    find();
+    assert_sites("get < add 40-40 x 400; get < put 48-48 x 200; put 56-56 x 150");
+    forget();
+
+    /* The frames that tell nothing are not in the site's name; those that tell are found behind them. */
+    line("= Call a get < wrap < one\n= Call b get < wrap < two\n= Call c get < wrap < two < three\n");
+    churn("a", 40, 300, 10);
+    churn("b", 48, 200, 10);
+    churn("c", 56, 150, 10);
+    find();
+    assert_sites("get < wrap < one 40-40 x 300; get < wrap < two 48-48 x 200; get < wrap < two < three 56-56 x 150");
+    forget();
+}
+
+static void sizes_that_no_frame_tells_apart_stay_together(void **state) {
+    (void)state;
+    line("= Call a get < one\n= Call b get < two\n");
+    for (unsigned i = 0; i < 200; i++) begin(i % 2 ? "a" : "b", 8 + i % 50);
+    find();
+    assert_sites("get 8-57 x 200");
+    forget();
+}
+
+static void sizes_are_told_apart_where_there_is_no_stack(void **state) {
+    (void)state;
+    churn("lib:[0x1]", 40, 300, 10);
+    churn("lib:[0x1]", 48, 200, 10);
+    for (unsigned i = 0; i < 100; i++) begin("lib:[0x1]", 100 + i);
+    find();
+    assert_sites("lib:[0x1] by size 40-40 x 300; lib:[0x1] by size 48-48 x 200; lib:[0x1] by size 100-199 x 100");
+    forget();
+
+    /* Of a whole stack, only a size that makes up half of it. */
+    line("= Call a get < one\n");
+    churn("a", 40, 210, 10);
+    churn("a", 48, 200, 10);
+    find();
+    assert_sites("get by size 40-40 x 210; get by size 48-48 x 200");
+    forget();
+    line("= Call a get < one\n");
+    churn("a", 40, 210, 10);
+    churn("a", 48, 211, 10);
+    churn("a", 56, 10, 10);
+    find();
+    assert_sites("get 40-56 x 431");
+    forget();
+}
+
+static void frames_without_end_are_looked_at_in_part(void **state) {
+    (void)state;
+    for (char which = 'a'; which <= 'b'; which++) {
+        line("= Call %c f", which);
+        for (unsigned i = 0; i < 10000; i++) line(" < f");
+        line(" < %c\n", which);
+    }
+    churn("a", 40, 300, 10);
+    churn("b", 48, 200, 10);
+    find();
+    assert_sites("f by size 40-40 x 300; f by size 48-48 x 200");
+    forget();
+}
+
+/* ---- Lives ------------------------------------------------------------------------------------------------------- */
+
+/* Operations are those of objects below the peak, which begin and end in turn, and all have ended in the end. */
+static void assert_sound(const struct site *site) {
+    bool *alive = calloc(site->peak, sizeof *alive);
+    assert_non_null(alive);
+    assert_int_equal(site->count + site->left, 2 * site->allocations);
+    for (size_t i = 0; i < site->count + site->left; i++) {
+        const struct site_op *op = &site->ops[i];
+        assert_true(op->object < site->peak);
+        assert_int_equal(alive[op->object], op->ends);
+        alive[op->object] = !op->ends;
+    }
+    for (uint32_t i = 0; i < site->peak; i++) assert_false(alive[i]);
+    free(alive);
+}
+
+static void lives_are_counted(void **state) {
+    (void)state;
+    unsigned long first = address + 1;
+    line("= Thread 1\n");
+    for (unsigned i = 0; i < 60; i++) begin("a", 32);
+    line("= Thread 2\n");
+    for (unsigned i = 0; i < 60; i++) line("@ f - 0x%lx\n", first + 59 - i); /* the first party */
+    for (unsigned i = 0; i < 70; i++) begin("a", 32);
+    line("@ f < 0x%lx\n@ f > 0x99999 0x80\n", first + 60); /* resized: it is another's now */
+    line("@ f - 0x99999\n");
+    for (unsigned i = 0; i < 10; i++) begin("a", 32);
+    line("= Thread 3\n");
+    for (unsigned i = 0; i < 70; i++) line("@ f - 0x%lx\n", first + 61 + i);
+    find(); /* nine are left: the second party are these and the 70 before the end */
+    const struct site *site = &sites.sites[0];
+    assert_int_equal(site->allocations, 140);
+    assert_int_equal(site->resized, 1);
+    assert_int_equal(site->left, 9);
+    assert_int_equal(site->peak, 79);
+    assert_int_equal(site->threads, 3);
+    assert_int_equal(site->handed, 60 + 70);
+    assert_int_equal(site->together, 60 + 79);
+    assert_int_equal(site->parties, 2);
+    assert_int_equal(site->most_begun, 80);
+    assert_sound(site);
+    forget();
+}
+
+/* ---- Verdicts ---------------------------------------------------------------------------------------------------- */
+
+static struct verdict verdict_on(size_t i) {
+    struct verdict verdict;
+    assert_true(verdict_of(&verdict, &sites.sites[i], NULL, 0));
+    return verdict;
+}
+
+static void a_name_is_made_from_a_frame(void **state) {
+    (void)state;
+    static const struct {
+        const char *caller, *frames, *name;
+    } rows[] = {
+        {"a", "node_new (tree.c:10) < main", "node_new_pool"},
+        {"a", "node_new+0x1f (tree.c:10) < main", "node_new_pool"},
+        {"a", "operator new(unsigned long) < main", "operator_new_pool"},
+        {"a", "a::list<int>::add(int) (a.cc:3)", "a_list_int_add_pool"},
+        {"a", "7zip", "p7zip_pool"},
+        {"a", "(anonymous namespace)::f()", "object_pool"},
+        {"a", "a_function_whose_name_is_much_too_long_for_a_pool", "a_function_whose_name_is_much_too_lo_pool"},
+        {"/usr/lib/libz.so.1:(inflateInit2_+56)[0xc096]", NULL, "inflateInit2_pool"},
+        {"/usr/lib/libz.so.1:(+0xc096)[0xc096]", NULL, "libz_32_pool"},
+        {"/usr/bin/lua5.4:[0x1230d]", NULL, "lua5_4_32_pool"},
+        {"./my program:(get)[0x1]", NULL, "get_pool"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        if (rows[i].frames) line("= Call %s %s\n", rows[i].caller, rows[i].frames);
+        churn(rows[i].caller, 32, 200, 10);
+        find();
+        assert_string_equal(verdict_on(0).name, rows[i].name);
+        forget();
+    }
+    for (unsigned i = 0; i < 200; i++) line("+ 0x%x 0x20\n", i + 1); /* without a caller */
+    find();
+    assert_string_equal(verdict_on(0).name, "object_pool");
+    forget();
+}
+
+static void names_differ(void **state) {
+    (void)state;
+    line("= Call a get (a.c:1)\n= Call b get (b.c:1)\n= Call c get (c.c:1)\n");
+    churn("a", 32, 300, 10);
+    churn("b", 32, 200, 10);
+    churn("c", 32, 200, 10);
+    find();
+    static struct verdict verdicts[3];
+    for (size_t i = 0; i < 3; i++) assert_true(verdict_of(&verdicts[i], &sites.sites[i], verdicts, i));
+    assert_string_equal(verdicts[0].name, "get_pool");
+    assert_string_equal(verdicts[1].name, "get_2_pool");
+    assert_string_equal(verdicts[2].name, "get_3_pool");
+    forget();
+}
+
+static void the_advice_follows_from_the_lives(void **state) {
+    (void)state;
+    static const struct {
+        unsigned size, count, alive;
+        enum advice advice;
+        uint32_t capacity, align;
+    } rows[] = {
+        {8192, 200, 100, ADVICE_POOL, 128, 16}, {8196, 200, 100, ADVICE_LEAVE, 0, 0},
+        {28, 200, 100, ADVICE_POOL, 128, 8},    {4, 200, 100, ADVICE_POOL, 128, 4},
+        {30, 200, 100, ADVICE_LEAVE, 0, 0},     {0, 200, 100, ADVICE_LEAVE, 0, 0},
+        {32, 200, 2, ADVICE_POOL, 8, 16},       {32, 200, 1, ADVICE_LEAVE, 0, 0},
+        {32, 200, 200, ADVICE_ARENA, 256, 16},  {32, 200, 190, ADVICE_ARENA, 256, 16},
+        {32, 200, 189, ADVICE_POOL, 240, 16},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        churn("a", rows[i].size, rows[i].count, rows[i].alive);
+        find();
+        struct verdict verdict = verdict_on(0);
+        assert_int_equal(verdict.advice, rows[i].advice);
+        assert_int_equal(verdict.capacity, rows[i].capacity);
+        assert_int_equal(verdict.align, rows[i].align);
+        assert_int_equal(verdict.max_threads, 0);
+        forget();
+    }
+}
+
+/* Parties of this many at a time are an arena; smaller ones are a pool. */
+static void an_arena_frees_enough_at_once(void **state) {
+    (void)state;
+    for (unsigned party = 15; party <= 16; party++) {
+        for (unsigned i = 0; i < 20; i++) {
+            unsigned long first = address + 1;
+            for (unsigned j = 0; j < party; j++) begin("a", 32);
+            for (unsigned j = 0; j < party; j++) line("@ f - 0x%lx\n", first + j);
+        }
+        find();
+        assert_int_equal(verdict_on(0).advice, party < 16 ? ADVICE_POOL : ADVICE_ARENA);
+        forget();
+    }
+}
+
+static void many_threads_get_a_shared_pool_for_as_many(void **state) {
+    (void)state;
+    for (unsigned thread = 0; thread < 20; thread++) {
+        line("= Thread %x\n", thread);
+        churn("a", 32, 50, 5);
+    }
+    find();
+    struct verdict verdict = verdict_on(0);
+    assert_int_equal(verdict.advice, ADVICE_SHARED);
+    assert_int_equal(verdict.max_threads, 32);
+    assert_int_equal(verdict.capacity, 512); /* 125 for the peak, but 16 for each thread */
+    assert_non_null(strstr(verdict.reason, "as each frees its own, a pool for each thread would do as well."));
+
+    struct gain gain;
+    cli_context cli = {.out = stdout};
+    assert_int_equal(gain_measure(&cli, &verdict, &gain), CLI_OK);
+    assert_int_equal(gain.operations, 2000);
+    forget();
+}
+
+/* The order is chosen where it matters only. */
+static void the_order_is_chosen_by_what_is_sparse(void **state) {
+    (void)state;
+    churn("a", 1024, 1000, 63); /* less than 64 KiB */
+    find();
+    assert_non_null(strstr(verdict_on(0).reason, "the pool is small."));
+    forget();
+    churn("a", 1024, 1000, 64);
+    find();
+    assert_non_null(strstr(verdict_on(0).reason, "they are never sparse."));
+    forget();
+
+    /* All but one in eight end, and the rest is replaced: at once after the peak LIFO gives back the pages' slots. */
+    for (unsigned i = 0; i < 1024; i++) begin("a", 512);
+    for (unsigned i = 0; i < 1024; i++)
+        if (i >= 128) line("@ f - 0x%lx\n", i + 1UL);
+    churn("b", 512, 2000, 300);
+    for (unsigned i = 0; i < 3000; i++) line("@ f - 0x%lx\n", begin("a", 512));
+    find();
+    assert_int_equal(verdict_on(0).order, KOLK_REUSE_LIFO); /* the low ones stayed: both orders do well */
+    assert_non_null(strstr(verdict_on(0).reason, "LOWEST would keep them on "));
+    forget();
+}
+
+/* ---- Gains ------------------------------------------------------------------------------------------------------- */
+
+static void a_capacity_is_proved(void **state) {
+    (void)state;
+    struct gain gain;
+    cli_context cli = {.out = stdout};
+    churn("a", 32, 1000, 100);
+    find();
+    struct verdict verdict = verdict_on(0);
+    assert_int_equal(gain_measure(&cli, &verdict, &gain), CLI_OK);
+    assert_true(gain.rounds > 0 && gain.malloc_ns > 0 && gain.pool_ns > 0);
+    assert_true(gain.malloc_bytes >= 100 * 32 && gain.pool_bytes >= 128 * 32);
+    assert_int_equal(gain.operations, 2000);
+    verdict.capacity = 100;
+    assert_int_equal(gain_measure(&cli, &verdict, &gain), CLI_OK);
+    forget();
+
+    struct advice_row {
+        enum advice advice;
+        uint32_t capacity;
+    } rows[] = {{ADVICE_POOL, 99}, {ADVICE_ARENA, 999}, {ADVICE_ARENA, 0}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        churn("a", 32, 1000, 100);
+        find();
+        verdict = verdict_on(0);
+        verdict.advice = rows[i].advice;
+        verdict.capacity = rows[i].capacity;
+        assert_int_equal(gain_measure(&cli, &verdict, &gain), CLI_FAILED);
+        forget();
+    }
+}
+
+/* ---- No memory --------------------------------------------------------------------------------------------------- */
+
+static void no_memory_is_told(void **state) {
+    (void)state;
+    line("= Call a get < add\n");
+    for (unsigned i = 0; i < 600; i++) begin("a", 32 + 4 * i); /* more kinds than there is room for at first */
+    churn("b", 512, 1000, 400);
+    for (char which = 'c'; which < 'z'; which++) {
+        for (unsigned i = 0; i < 5; i++) line("= Call %c%u %c%u\n", which, i, which, i);
+    }
+    for (unsigned i = 0; i < 115; i++) line("@ %c%u + 0x%lx 0x20\n", 'c' + (int)i / 5, i % 5, ++address);
+    read_lines();
+    unsigned long n = 0;
+    bool done = false;
+    while (!done) {
+        fail_nth(++n);
+        done = sites_find(&sites, &trace);
+        fail_nth(0);
+        if (!done) assert_null(sites.sites);
+    }
+    assert_true(n > 8);
+    const struct site *site = &sites.sites[0];
+    struct verdict verdict;
+    for (n = 0, done = false; !done;) {
+        fail_nth(++n);
+        done = verdict_of(&verdict, site, NULL, 0);
+    }
+    assert_true(n > 2);
+    struct gain gain;
+    cli_context cli = {.out = stdout};
+    fail_nth(1);
+    assert_int_equal(gain_measure(&cli, &verdict, &gain), CLI_FAILED);
+    forget();
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(sites_are_told_apart_by_the_fewest_frames, clean_up),
+        cmocka_unit_test_teardown(sizes_that_no_frame_tells_apart_stay_together, clean_up),
+        cmocka_unit_test_teardown(sizes_are_told_apart_where_there_is_no_stack, clean_up),
+        cmocka_unit_test_teardown(frames_without_end_are_looked_at_in_part, clean_up),
+        cmocka_unit_test_teardown(lives_are_counted, clean_up),
+        cmocka_unit_test_teardown(a_name_is_made_from_a_frame, clean_up),
+        cmocka_unit_test_teardown(names_differ, clean_up),
+        cmocka_unit_test_teardown(the_advice_follows_from_the_lives, clean_up),
+        cmocka_unit_test_teardown(an_arena_frees_enough_at_once, clean_up),
+        cmocka_unit_test_teardown(many_threads_get_a_shared_pool_for_as_many, clean_up),
+        cmocka_unit_test_teardown(the_order_is_chosen_by_what_is_sparse, clean_up),
+        cmocka_unit_test_teardown(a_capacity_is_proved, clean_up),
+        cmocka_unit_test_teardown(no_memory_is_told, clean_up),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
