@@ -17,9 +17,9 @@ struct cli_side {
     double ns; /* of a run, the median */
 };
 
-/* Runs the sides in turn, one run each a round, for about `time` nanoseconds, and at least nine rounds: what disturbs the
- * machine for a while disturbs all. The first round is not counted, as the sides get their memory from the system there.
- * The number of rounds; 0 if a run gave false, or there is no memory. */
+/* Runs the sides in turn, one run each a round, for about `time` nanoseconds, and at least nine rounds: what disturbs
+ * the machine for a while disturbs all. The first round is not counted, as the sides get their memory from the system
+ * there. The number of rounds; 0 if a run gave false, or there is no memory. */
 size_t cli_rounds(const cli_context *cli, struct cli_side *sides, size_t count, uint64_t time);
 
 /* Calls work in a child process, so that its memory is its own and its resident bytes start anew, and brings `size`

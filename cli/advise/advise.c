@@ -21,7 +21,7 @@ static const char details[] =
               "With -o pools.h, or any name that ends in .h, the result is a header for C and C++ that\n"
               "declares the pools.\n";
 
-/* ---- The advice --------------------------------------------------------------------------------------------------- */
+/* ---- The advice -------------------------------------------------------------------------------------------------- */
 
 /* Those that gain most first; what is to be left has no gain. */
 static int by_gain(const void *left, const void *right) {
@@ -74,7 +74,7 @@ static int measure(const cli_context *cli, struct advisor *advisor) {
     return code;
 }
 
-/* ---- The table ---------------------------------------------------------------------------------------------------- */
+/* ---- The table --------------------------------------------------------------------------------------------------- */
 
 static const char *order_name(const struct verdict *verdict) {
     if (verdict->advice != ADVICE_POOL) return "-";

@@ -15,8 +15,8 @@ struct gain {
 
 /* Plays the operations of a verdict other than ADVICE_LEAVE, by one thread in the recorded order: first once, to prove
  * that the pool is never full, then in timed rounds that alternate. The bytes are those that malloc has given at the
- * peak, malloc_usable_size and a word of malloc's own each, and those that the pool has committed, headroom and all. In a
- * process of its own. Otherwise than CLI_OK, a sentence was printed. */
+ * peak, malloc_usable_size and a word of malloc's own each, and those that the pool has committed, headroom and all. In
+ * a process of its own. Anything but CLI_OK: a sentence was printed. */
 int gain_measure(const cli_context *cli, const struct verdict *verdict, struct gain *gain);
 
 /* Nanoseconds that the site takes less than from malloc, in all. */

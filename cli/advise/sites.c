@@ -49,8 +49,8 @@ bool site_is_few(uint64_t allocations, uint64_t of_all) {
 
 /* ---- Kinds ------------------------------------------------------------------------------------------------------- */
 
-/* Kinds are told apart by this number of 64 bits (Steele, Lea, Flood: SplitMix, 2014): with a million of them, the chance
- * that two are taken for one is 1 in 40 million. */
+/* Kinds are told apart by this number of 64 bits (Steele, Lea, Flood: SplitMix, 2014): with a million of them, the
+ * chance that two are taken for one is 1 in 40 million. */
 static uint64_t key_of(const trace_op *op) {
     uint64_t z = (op->size + 1) * UINT64_C(0x9e3779b97f4a7c15) ^ (op->caller + 1) * UINT64_C(0xd1342543de82ef95);
     z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
@@ -155,7 +155,7 @@ static bool divide_by_size(struct finder *finder, struct kind **kinds, size_t co
     uint64_t all = allocations_of(kinds, count), share = depth.common > 1 ? SHARE_OF_STACK : SHARE_OF_CALLER;
     size_t rest = 0;
     bool told = false, mixed = !has_one_size(kinds, count);
-    qsort(kinds, count, sizeof *kinds, by_size);
+    qsort(kinds, count, sizeof(struct kind *), by_size);
     for (size_t begin = 0, end; begin < count; begin = end) {
         for (end = begin + 1; end < count && kinds[end]->size == kinds[begin]->size;) end++;
         uint64_t allocations = allocations_of(kinds + begin, end - begin);
@@ -190,7 +190,7 @@ static bool make_sites(struct finder *finder, struct kind **kinds, size_t count,
 /* Groups kinds by the frame behind those that they have in common. */
 static bool divide(struct finder *finder, struct kind **kinds, size_t count, struct depth depth) {
     bool told = false;
-    qsort(kinds, count, sizeof *kinds, by_frame);
+    qsort(kinds, count, sizeof(struct kind *), by_frame);
     for (size_t begin = 0, end; begin < count; begin = end) {
         struct depth deeper = {depth.common + 1, depth.common + 1};
         for (end = begin + 1; end < count && by_frame(&kinds[begin], &kinds[end]) == 0;) end++;

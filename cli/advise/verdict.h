@@ -1,5 +1,5 @@
-/* cli/advise/verdict.h: what a site's objects should come from, and why. Nothing here is measured in time: the same trace
- * always gets the same advice. The rules, in this order:
+/* cli/advise/verdict.h: what a site's objects should come from, and why. Nothing here is measured in time: the same
+ * trace always gets the same advice. The rules, in this order:
  *
  *     sizes differ                                    leave it
  *     1 % or more are resized by realloc              leave it: the program takes them for malloc's blocks
@@ -29,9 +29,9 @@ struct verdict {
 
     /* Not for ADVICE_LEAVE: */
     char name[64]; /* of the pool: an identifier, different from others' */
-    uint32_t
-        capacity; /* the peak (of an arena, the most that begin before all are freed) and a quarter more; of a shared pool,
-                        * so many that threads have caches */
+    /* The peak (of an arena, the most that begin before all are freed) and a quarter more; of a shared pool, so many that
+     * threads have caches. */
+    uint32_t capacity;
     uint32_t align;
     uint32_t max_threads; /* of a shared pool; 0: the default does */
     kolk_reuse order;     /* of a pool */

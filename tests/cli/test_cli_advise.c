@@ -1,8 +1,8 @@
-/* Advice: how sites are told apart, what is seen of their lives, names, capacities, and that a capacity that is too small is
- * found. tests/cli/advise.sh has the advice as a whole.
+/* Advice: how sites are told apart, what is seen of their lives, names, capacities, and that a capacity that is too
+ * small is found. tests/cli/advise.sh has the advice as a whole.
  *
- * The linker hands allocations to the functions below, one of which may fail, and what is to run in a child process runs
- * here. */
+ * The linker hands allocations to the functions below, one of which may fail, and what is to run in a child process
+ * runs here. */
 // link: -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=cli_isolated
 #define _POSIX_C_SOURCE 200809L
 #include <setjmp.h>
@@ -185,7 +185,7 @@ static void sizes_are_told_apart_where_there_is_no_stack(void **state) {
 
 static void frames_without_end_are_looked_at_in_part(void **state) {
     (void)state;
-    for (char which = 'a'; which <= 'b'; which++) {
+    for (int which = 'a'; which <= 'b'; which++) {
         line("= Call %c f", which);
         for (unsigned i = 0; i < 10000; i++) line(" < f");
         line(" < %c\n", which);
@@ -419,7 +419,7 @@ static void no_memory_is_told(void **state) {
     line("= Call a get < add\n");
     for (unsigned i = 0; i < 600; i++) begin("a", 32 + 4 * i); /* more kinds than there is room for at first */
     churn("b", 512, 1000, 400);
-    for (char which = 'c'; which < 'z'; which++) {
+    for (int which = 'c'; which < 'z'; which++) {
         for (unsigned i = 0; i < 5; i++) line("= Call %c%u %c%u\n", which, i, which, i);
     }
     for (unsigned i = 0; i < 115; i++) line("@ %c%u + 0x%lx 0x20\n", 'c' + (int)i / 5, i % 5, ++address);
