@@ -1,9 +1,10 @@
 /* cli/advise/sites.h: the sites of a trace, and what the lives of their objects are like.
  *
  * A site is what allocates objects of one kind, as far as the trace can tell. Where it has stacks, a site is told by
- * the fewest frames, from the innermost on, behind which all objects have one size: node_new() by itself, but "xmalloc <
- * list_add" where everything goes through xmalloc(). Where no frames are left and sizes still differ, as under mtrace,
- * which knows one caller only, the sizes that occur often are sites of their own, and the rest is one of varying size.
+ * the fewest frames, from the innermost on, behind which all objects have one size: node_new() by itself, but "xmalloc
+ * < list_add" where everything goes through xmalloc(). Where no frames are left and sizes still differ, as under
+ * mtrace, which knows one caller only, the sizes that occur often are sites of their own, and the rest is one site of
+ * varying size.
  *
  *                     caller + 40 bytes, 48 bytes, 40 bytes ...
  *     xmalloc          mixed: look at the next frame
@@ -61,8 +62,8 @@ void sites_free(struct sites *sites);
 enum { SITE_LEAST = 100, SITE_SHARE_LEAST = 100 /* one part of so many, of all allocations */ };
 bool site_is_few(uint64_t allocations, uint64_t of_all);
 
-/* Fills in what a site's operations tell, from peak on. Until then their objects are blocks of the trace. False: there is
- * no memory. */
+/* Fills in what a site's operations tell, from peak on. Until then their objects are blocks of the trace. False: there
+ * is no memory. */
 bool site_look(struct site *site, uint32_t blocks);
 
 #endif

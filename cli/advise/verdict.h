@@ -29,8 +29,8 @@ struct verdict {
 
     /* Not for ADVICE_LEAVE: */
     char name[64]; /* of the pool: an identifier, different from others' */
-    /* The peak (of an arena, the most that begin before all are freed) and a quarter more; of a shared pool, so many that
-     * threads have caches. */
+    /* The peak (of an arena, the most that begin before all are freed) and a quarter more; of a shared pool, so many
+     * that threads have caches. */
     uint32_t capacity;
     uint32_t align;
     uint32_t max_threads; /* of a shared pool; 0: the default does */

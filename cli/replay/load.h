@@ -9,8 +9,8 @@
     "TRACE is what glibc's mtrace writes, plain or compressed by zstd; - is stdin. Without\n"                          \
     "it, a recording of SQLite is taken that is built in.\n"
 
-/* Reads the file, or the built-in trace if path is NULL; name is what to call it. Anything but CLI_OK: it cannot be read,
- * or there is no allocation in it, and a sentence was printed. trace_free is the caller's in each case. */
+/* Reads the file, or the built-in trace if path is NULL; name is what to call it. Anything but CLI_OK: it cannot be
+ * read, or there is no allocation in it, and a sentence was printed. trace_free is the caller's in each case. */
 int load_trace(struct trace *trace, const char *path, const char **name);
 
 /* Says how many operations were left out, if any were. */
