@@ -28,7 +28,7 @@ struct verdict {
     char reason[640]; /* sentences */
 
     /* Not for ADVICE_LEAVE: */
-    char name[64]; /* of the pool: an identifier, different from others' */
+    char name[80]; /* of the pool: an identifier, different from others' */
     /* The peak (of an arena, the most that begin before all are freed) and a quarter more; of a shared pool, so many
      * that threads have caches. */
     uint32_t capacity;

@@ -153,7 +153,7 @@ static bool add_op(struct reader *reader, trace_op op) {
 static bool name_caller(struct reader *reader, uint32_t number, struct span name) {
     char *copy = malloc(name.length + 1);
     if (!copy) return fail_memory(reader);
-    if (name.length > 0) memcpy(copy, name.text, name.length); /* its text may be NULL */
+    if (name.length > 0) memcpy(copy, name.text, name.length); /* a caller that is missing has no text */
     copy[name.length] = '\0';
     free(reader->trace->names[number]);
     reader->trace->names[number] = copy;
