@@ -171,12 +171,12 @@ for form in '/[*] xmalloc (x.c:5) < list_add (list.c:9)' 'replace it by your own
   check "the header has $form" grep -q "$form" pools.h
 done
 
-printf '= Call a f*/ int x; /* (a.c:1)\n' > rough
+printf '= Call a f*/ ]x; /* (a.c:1)\n' > rough
 for i in $(seq 200); do printf '@ a + 0x%x00 0x40\n' "$i"; done >> rough
 printf '= Call b 0x12\n@ b + 0x10 0x40\n' >> rough
 run 0 "$kolk" advise -o rough.h rough
 run 0 $CC -std=c11 $strict -fsyntax-only -x c rough.h
-check 'a name from what is no identifier' grep -q 'KOLK_POOL_TYPE(f_int_x_pool, f_int_x_object)' rough.h
+check 'a name from what is no identifier' grep -q 'KOLK_POOL_TYPE(f_x_pool, f_x_object)' rough.h
 
 printf '@ a + 0x10 0x40\n' > small
 run 0 "$kolk" advise small
