@@ -106,9 +106,13 @@ typedef struct kolk_local {
     struct kolk_shared *pool;
 } kolk_local;
 
-/* 1 bit a slot, and in the summary 1 bit a word that may have bits. */
+/* 1 bit a slot, in words, and before each 64 of these a summary: 1 bit a word that may have bits. */
+typedef struct kolk_slot_sheet {
+    uint64_t summary, words[64];
+} kolk_slot_sheet;
+
 typedef struct kolk_slot_set {
-    uint64_t *words, *summary;
+    kolk_slot_sheet *sheets;
 } kolk_slot_set;
 
 /* One thread's free slots of one depot: a stack, whose `cache` entries follow the struct. */

@@ -4,6 +4,9 @@
  *     words      11..1..1   ........   .1..1...   1....1..      1 bit a slot
  *     summary    1 . 1 1                                        1 bit a word that may have bits
  *
+ * A summary of 64 bits and its 64 words are a sheet. So the first slots of a set, and all that is known of them, are in
+ * one page of the system.
+ *
  * A put ORs bits into a word. A take exchanges the whole word for 0, or takes one bit by a compare-and-exchange. No
  * slot has a link to another, so ABA cannot occur, and a stray write into an object corrupts nothing. The set's owner
  * decides how many bits of a word are used.
@@ -22,32 +25,39 @@
 #include "atomics.h"
 #include "bits.h"
 
-/* Bytes of the two arrays of a set that has this many words: words, then summary. */
-static inline void kolk_slot_set_measure(uint64_t words, uint64_t sizes[2]) {
-    sizes[0] = words * 8;
-    sizes[1] = kolk_bits_words(words) * 8;
+/* Bytes of a set that has this many words. The last sheet may be cut. */
+static inline uint64_t kolk_slot_set_size(uint64_t words) {
+    return (kolk_bits_words(words) + words) * sizeof(uint64_t);
+}
+
+static inline uint64_t *kolk_slot_set_word(const kolk_slot_set *set, uint64_t word) {
+    return &set->sheets[word / 64].words[word % 64];
+}
+
+/* The summary that has the bit of this word. */
+static inline uint64_t *kolk_slot_set_summary(const kolk_slot_set *set, uint64_t word) {
+    return &set->sheets[word / 64].summary;
 }
 
 /* Both orders of the OR pair with the exchange in take_word. If that came before, so did its clearing of the summary's
  * bit, and the load here sees it. If it comes later, it takes what was put. That the word was not empty says nothing
  * about the summary: an earlier put may not have set the bit yet. */
 static inline void kolk_slot_set_put(const kolk_slot_set *set, uint32_t word, uint64_t bits) {
-    uint64_t bit = kolk_bits_at(word);
+    uint64_t bit = kolk_bits_at(word), *summary = kolk_slot_set_summary(set, word);
     KOLK_ASSERT(bits != 0);
-    kolk_fetch_or(&set->words[word], bits, KOLK_ACQ_REL);
-    if (!(kolk_load(&set->summary[word / 64], KOLK_RELAXED) & bit))
-        kolk_fetch_or(&set->summary[word / 64], bit, KOLK_RELAXED);
+    kolk_fetch_or(kolk_slot_set_word(set, word), bits, KOLK_ACQ_REL);
+    if (!(kolk_load(summary, KOLK_RELAXED) & bit)) kolk_fetch_or(summary, bit, KOLK_RELAXED);
 }
 
 /* Takes all slots of a word, which may be none. */
 static inline uint64_t kolk_slot_set_take_word(const kolk_slot_set *set, uint32_t word) {
-    kolk_fetch_and(&set->summary[word / 64], ~kolk_bits_at(word), KOLK_RELAXED);
-    return kolk_exchange(&set->words[word], 0, KOLK_ACQ_REL); /* partner: kolk_slot_set_put */
+    kolk_fetch_and(kolk_slot_set_summary(set, word), ~kolk_bits_at(word), KOLK_RELAXED);
+    return kolk_exchange(kolk_slot_set_word(set, word), 0, KOLK_ACQ_REL); /* partner: kolk_slot_set_put */
 }
 
 /* Takes the lowest slot of a word; 0 if the word is empty. */
 static inline uint64_t kolk_slot_set_take_one(const kolk_slot_set *set, uint32_t word) {
-    uint64_t *at = &set->words[word], bits = kolk_load(at, KOLK_RELAXED);
+    uint64_t *at = kolk_slot_set_word(set, word), bits = kolk_load(at, KOLK_RELAXED);
     while (bits)
         if (kolk_compare_exchange_weak(at, &bits, bits & (bits - 1), KOLK_ACQ_REL, KOLK_RELAXED))
             return bits & (~bits + 1);
@@ -56,27 +66,27 @@ static inline uint64_t kolk_slot_set_take_one(const kolk_slot_set *set, uint32_t
 
 /* ---- Search ------------------------------------------------------------------------------------------------------ */
 
-/* A walk over the words that the summary names: from one word on, all round, and back to that word. It reads each word
- * of the summary once (the first one twice), so it visits what was there at many moments. */
+/* A walk over the words that the summaries name: from one word on, all round, and back to that word. It reads each
+ * summary once (the first one twice), so it visits what was there at many moments. */
 typedef struct kolk_slot_walk {
     const kolk_slot_set *set;
-    uint64_t left;             /* of the summary's word `at`: what is still to be visited */
-    uint32_t at, looks, words; /* of the summary: this word; how many more to read; how many it has */
+    uint64_t left;              /* of the summary of sheet `at`: what is still to be visited */
+    uint32_t at, looks, sheets; /* this sheet; how many more summaries to read; how many sheets there are */
 } kolk_slot_walk;
 
 /* `words` of the set are in use. */
 static inline kolk_slot_walk kolk_slot_walk_from(const kolk_slot_set *set, uint64_t words, uint32_t word) {
     uint32_t n = (uint32_t)kolk_bits_words(words), at = word / 64 < n ? word / 64 : 0;
-    uint64_t left = n ? kolk_load(&set->summary[at], KOLK_RELAXED) & ~UINT64_C(0) << word % 64 : 0;
-    return (kolk_slot_walk){.set = set, .left = left, .at = at, .looks = n, .words = n};
+    uint64_t left = n ? kolk_load(&set->sheets[at].summary, KOLK_RELAXED) & ~UINT64_C(0) << word % 64 : 0;
+    return (kolk_slot_walk){.set = set, .left = left, .at = at, .looks = n, .sheets = n};
 }
 
 /* Goes to the next word; false at the end. */
 static inline bool kolk_slot_walk_next(kolk_slot_walk *walk, uint32_t *word) {
     for (; !walk->left; walk->looks--) {
         if (walk->looks == 0) return false;
-        walk->at = walk->at + 1 < walk->words ? walk->at + 1 : 0;
-        walk->left = kolk_load(&walk->set->summary[walk->at], KOLK_RELAXED);
+        walk->at = walk->at + 1 < walk->sheets ? walk->at + 1 : 0;
+        walk->left = kolk_load(&walk->set->sheets[walk->at].summary, KOLK_RELAXED);
     }
     *word = walk->at * 64 + kolk_bits_lowest(walk->left);
     walk->left &= walk->left - 1;
@@ -92,7 +102,8 @@ typedef void kolk_slots_taker(void *context, uint32_t slot, uint64_t bits);
  * child may have to go on here, and what it finds in the set must not be anywhere else. */
 static inline void kolk_slot_set_drain_word(const kolk_slot_set *set, uint32_t word, unsigned part,
                                             kolk_slots_taker *taker, void *context) {
-    uint64_t *at = &set->words[word], mask = ~UINT64_C(0) >> (64 - part), bits = kolk_load(at, KOLK_RELAXED);
+    uint64_t *at = kolk_slot_set_word(set, word), mask = ~UINT64_C(0) >> (64 - part),
+             bits = kolk_load(at, KOLK_RELAXED);
     for (unsigned first = 0; first < 64; first += part) {
         uint64_t some = bits >> first & mask;
         if (!some) continue;
@@ -110,11 +121,11 @@ static inline bool kolk_slot_set_drain(const kolk_slot_set *set, uint64_t words,
     KOLK_ASSERT((part & (part - 1)) == 0);
     bool any = false;
     for (uint64_t at = 0; at < n; at++) {
-        uint64_t left = kolk_load(&set->summary[at], KOLK_RELAXED);
+        uint64_t left = kolk_load(&set->sheets[at].summary, KOLK_RELAXED);
         if (!left) continue;
         for (; left; left &= left - 1)
             kolk_slot_set_drain_word(set, (uint32_t)at * 64 + kolk_bits_lowest(left), part, taker, context);
-        kolk_store(&set->summary[at], 0, KOLK_RELAXED);
+        kolk_store(&set->sheets[at].summary, 0, KOLK_RELAXED);
         any = true;
     }
     return any;
@@ -124,7 +135,7 @@ static inline bool kolk_slot_set_drain(const kolk_slot_set *set, uint64_t words,
 static inline uint64_t kolk_slot_set_count(const kolk_slot_set *set, uint64_t words) {
     uint64_t count = 0;
     for (uint64_t at = 0; at < words; at++)
-        count += (uint64_t)__builtin_popcountll(kolk_load(&set->words[at], KOLK_RELAXED));
+        count += (uint64_t)__builtin_popcountll(kolk_load(kolk_slot_set_word(set, at), KOLK_RELAXED));
     return count;
 }
 

@@ -5,7 +5,7 @@
  *     free    1 bit a slot, in words, and a summary (core/slot_set.h)
  *
  * A slot is a number here: the depot knows no objects, no addresses and no pool. It allocates nothing, takes no lock
- * and reports nothing, so that a heap under malloc can have depots too. Its owner gives it two zeroed arrays for
+ * and reports nothing, so that a heap under malloc can have depots too. Its owner gives it zeroed memory for
  * `free`, and usable slots by kolk_depot_extend.
  *
  * A word has no more bits than a magazine has room for. Only an empty magazine takes a word. So no thread ever has more
@@ -52,7 +52,7 @@ static inline uint64_t kolk_depot_bit(const kolk_depot *depot, uint32_t slot) {
 /* ---- Life -------------------------------------------------------------------------------------------------------- */
 
 /* Fills in a zeroed depot that may have up to `slots` slots, for magazines of `cache` entries (0: none keeps any). The
- * arrays of `free` are the caller's business, and come before the first slot is put. */
+ * memory of `free` is the caller's business, and comes before the first slot is put. */
 void kolk_depot_begin(kolk_depot *depot, kolk_members *members, uint32_t slots, uint32_t cache);
 
 /* Slots below `usable` may be taken from now on. One thread at a time. */

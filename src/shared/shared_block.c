@@ -1,7 +1,7 @@
 /* shared_block.c: the memory of a shared pool: one block (core/room.h) of these regions, each of which grows on its
  * own.
  *
- *     | slots | lives | records of threads | free: words | summary | later[0]: words | summary | ... later[3] ... |
+ *     | slots | lives | records of threads | free | later[0] | ... | later[3] |
  *
  * A class of a heap has its slots elsewhere, in the range that the heap has given it, no records, and two sets. */
 #include "shared_inside.h"
@@ -12,7 +12,7 @@
 #include "../core/room.h"
 #include "../os/memory.h"
 
-enum { OF_SLOTS, OF_LIVES, OF_RECORDS, OF_FREE, OF_LATER = OF_FREE + 2, SHARED_REGIONS = OF_LATER + 4 * 2 };
+enum { OF_SLOTS, OF_LIVES, OF_RECORDS, OF_FREE, OF_LATER, SHARED_REGIONS = OF_LATER + 4 };
 
 #define LINE 128u /* bytes that a processor takes at a time, and the next */
 
@@ -24,9 +24,9 @@ static void measure_regions(const kolk_shared *pool, uint32_t slots, uint64_t si
     sizes[OF_SLOTS] = pool->range ? 0 : (uint64_t)slots * pool->stride;
     sizes[OF_LIVES] = pool->colour + (uint64_t)slots * (has_handles(pool) ? 4 : 1);
     sizes[OF_RECORDS] = pool->max_threads * (uint64_t)pool->record_size;
-    kolk_slot_set_measure(kolk_depot_words(&pool->depot, slots), &sizes[OF_FREE]);
-    for (unsigned r = OF_LATER; r < SHARED_REGIONS; r += 2)
-        kolk_slot_set_measure((r - OF_LATER) / 2 < later_sets(pool) ? kolk_bits_words(slots) : 0, &sizes[r]);
+    sizes[OF_FREE] = kolk_slot_set_size(kolk_depot_words(&pool->depot, slots));
+    for (unsigned n = 0; n < 4; n++)
+        sizes[OF_LATER + n] = n < later_sets(pool) ? kolk_slot_set_size(kolk_bits_words(slots)) : 0;
     for (unsigned r = 0; r < SHARED_REGIONS; r++)
         sizes[r] = round_up(sizes[r], LINE); /* the block begins with a line */
 }
@@ -41,12 +41,8 @@ bool kolk_shared_commit(const kolk_shared *pool, uint32_t slots) {
     uint64_t sizes[SHARED_REGIONS];
     unsigned char *lives = has_handles(pool) ? (unsigned char *)pool->lives : pool->short_lives;
     if (pool->colour) lives -= pool->colour; /* NULL has no offset, not even 0 */
-    void *starts[SHARED_REGIONS] = {pool->block, lives, pool->records, pool->depot.free.words,
-                                    pool->depot.free.summary};
-    for (unsigned n = 0; n < 4; n++) {
-        starts[OF_LATER + 2 * n] = pool->later[n].words;
-        starts[OF_LATER + 2 * n + 1] = pool->later[n].summary;
-    }
+    void *starts[SHARED_REGIONS] = {pool->block, lives, pool->records, pool->depot.free.sheets};
+    for (unsigned n = 0; n < 4; n++) starts[OF_LATER + n] = pool->later[n].sheets;
     KOLK_ASSERT(slots <= slots_of(pool));
     if (pool->debug && !kolk_debug_commit(pool->debug, slots)) return false;
     measure_regions(pool, slots, sizes);
@@ -62,10 +58,6 @@ uint64_t kolk_shared_committed(const kolk_shared *pool, uint32_t slots) {
     return kolk_room_bytes(sizes, SHARED_REGIONS, kolk_memory_page()) + elsewhere;
 }
 
-static kolk_slot_set set_at(void *const starts[2]) {
-    return (kolk_slot_set){(uint64_t *)starts[0], (uint64_t *)starts[1]};
-}
-
 static void point_to_regions(kolk_shared *pool, void *const starts[SHARED_REGIONS], uint32_t front) {
     unsigned char *start = pool->range ? pool->range : (unsigned char *)starts[OF_SLOTS];
     pool->slots = start ? start + front : NULL;
@@ -74,8 +66,8 @@ static void point_to_regions(kolk_shared *pool, void *const starts[SHARED_REGION
     else
         pool->short_lives = (uint8_t *)starts[OF_LIVES] + pool->colour;
     pool->records = (unsigned char *)starts[OF_RECORDS];
-    pool->depot.free = set_at(&starts[OF_FREE]);
-    for (unsigned n = 0; n < 4; n++) pool->later[n] = set_at(&starts[OF_LATER + 2 * n]);
+    pool->depot.free.sheets = (kolk_slot_sheet *)starts[OF_FREE];
+    for (unsigned n = 0; n < 4; n++) pool->later[n].sheets = (kolk_slot_sheet *)starts[OF_LATER + n];
 }
 
 /* Makes the block of a heap's class, whose slots are elsewhere. Where that costs nothing, all of it is committed at

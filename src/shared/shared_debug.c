@@ -101,7 +101,8 @@ void kolk_shared_put_poisoned(kolk_shared *pool, uint32_t slot) {
 /* Is the slot freed, while its object may still be read? */
 static bool is_free_later(const kolk_shared *pool, uint32_t slot) {
     uint64_t any = 0;
-    for (unsigned n = 0; n < later_sets(pool); n++) any |= kolk_load(&pool->later[n].words[slot / 64], KOLK_RELAXED);
+    for (unsigned n = 0; n < later_sets(pool); n++)
+        any |= kolk_load(kolk_slot_set_word(&pool->later[n], slot / 64), KOLK_RELAXED);
     return any & kolk_bits_at(slot);
 }
 
@@ -137,7 +138,7 @@ bool kolk_shared_is_intact(const kolk_shared *pool) {
 }
 
 static bool is_in_depot(const kolk_shared *pool, uint32_t slot) {
-    return pool->depot.free.words[slot >> pool->depot.word_shift] & kolk_depot_bit(&pool->depot, slot);
+    return *kolk_slot_set_word(&pool->depot.free, slot >> pool->depot.word_shift) & kolk_depot_bit(&pool->depot, slot);
 }
 
 /* A slot in quarantine, or one that is being proved. */

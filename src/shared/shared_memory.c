@@ -22,7 +22,7 @@
 #define FIRST_EPOCH     4u         /* 0 is offline; nothing was retired in the three before */
 
 _Static_assert(sizeof(void *) != 8 ||
-                   (sizeof(kolk_shared) == 776 && sizeof(kolk_shared_desc) == 64 && sizeof(kolk_magazine) == 96),
+                   (sizeof(kolk_shared) == 736 && sizeof(kolk_shared_desc) == 64 && sizeof(kolk_magazine) == 96),
                "the layout has changed: raise KOLK_ABI");
 _Static_assert(sizeof(void *) != 8 || offsetof(kolk_magazine, shift) < 64, "the fast paths read 64 bytes");
 _Static_assert(sizeof(kolk_member) <= MEMBER_BYTES, "a magazine is behind its member");

@@ -85,7 +85,7 @@ static size_t discard_words(const kolk_shared *pool, uint32_t slot, uint32_t n, 
 }
 
 static uint64_t take_if_any(const kolk_slot_set *set, uint32_t word) {
-    return kolk_load(&set->words[word], KOLK_RELAXED) ? kolk_slot_set_take_word(set, word) : 0;
+    return kolk_load(kolk_slot_set_word(set, word), KOLK_RELAXED) ? kolk_slot_set_take_word(set, word) : 0;
 }
 
 /* All free slots that the depot has of a word of 64 slots. */

@@ -19,8 +19,9 @@ static void add_slot(slot_sum *found, uint64_t slot) {
  * summary. */
 static bool add_set(slot_sum *found, const kolk_slot_set *set, uint64_t words, uint32_t bits, uint32_t end) {
     for (uint64_t word = 0; word < words; word++) {
-        if (set->words[word] && !kolk_bits_get(set->summary, word)) return false; /* I3 */
-        for (uint64_t left = set->words[word]; left; left &= left - 1) {
+        uint64_t left = *kolk_slot_set_word(set, word);
+        if (left && !(*kolk_slot_set_summary(set, word) & kolk_bits_at(word))) return false; /* I3 */
+        for (; left; left &= left - 1) {
             if (kolk_bits_lowest(left) >= bits || word * bits + kolk_bits_lowest(left) >= end) return false; /* I2 */
             add_slot(found, word * bits + kolk_bits_lowest(left));
         }

@@ -36,8 +36,8 @@ static void slot_of_no_memory(void) {
 }
 
 static void put_no_slots(void) {
-    uint64_t words[1] = {0}, summary[1] = {0};
-    kolk_slot_set set = {.words = words, .summary = summary};
+    kolk_slot_sheet sheet = {0};
+    kolk_slot_set set = {&sheet};
     kolk_slot_set_put(&set, 0, zero);
 }
 

@@ -69,7 +69,7 @@ typedef struct member {
 static kolk_members members;
 static member all[MEMBERS];
 static kolk_depot depots[DEPOTS];
-static uint64_t words[DEPOTS][SLOTS], summaries[DEPOTS][SLOTS / 64 + 1];
+static kolk_slot_sheet sheets[DEPOTS][SLOTS / 64 + 1];
 static uint32_t alive[DEPOTS][SLOTS]; /* whether somebody has the slot */
 
 static kolk_member *make_one(void *context, uint32_t n) {
@@ -92,12 +92,11 @@ static void begin_depots(uint32_t cache, uint32_t usable) {
     memset(&members, 0, sizeof members);
     memset(all, 0, sizeof all);
     memset(depots, 0, sizeof depots);
-    memset(words, 0, sizeof words);
-    memset(summaries, 0, sizeof summaries);
+    memset(sheets, 0, sizeof sheets);
     memset(alive, 0, sizeof alive);
     for (unsigned d = 0; d < DEPOTS; d++) {
         kolk_depot_begin(&depots[d], &members, SLOTS, cache);
-        depots[d].free = (kolk_slot_set){words[d], summaries[d]};
+        depots[d].free.sheets = sheets[d];
         kolk_depot_extend(&depots[d], usable);
     }
 }

@@ -167,18 +167,18 @@ static void test_validity(void **state) {
         assert_seen(pool->depot.fresh, SLOTS + 1);
         assert_seen(pool->depot.usable, 5);
         assert_seen(pool->depot.usable, SLOTS + 1);
-        assert_seen(pool->depot.free.summary[0], 0);   /* I3 */
-        assert_seen(pool->depot.free.words[2], 0);     /* I2: slot 4 is nowhere */
-        assert_seen(pool->depot.free.words[2], 2);     /* slot 5, which is alive, for it */
-        assert_seen(pool->depot.free.words[2], 1 | 4); /* beyond the word */
-        assert_seen(pool->depot.free.words[3], 1);     /* above fresh; not in the summary */
-        pool->depot.free.summary[0] |= 0xff;           /* is no sin */
-        assert_seen(pool->depot.free.words[3], 1);     /* above fresh */
-        assert_seen(pool->depot.free.words[0], 1);     /* alive */
-        assert_seen(pool->depot.free.words[1], 1);     /* slot 2, which is in a magazine */
-        assert_seen(magazine->top, before_ + 1);       /* twice, or what lay there before_ */
-        assert_seen(magazine->top, before_ - 1);       /* nowhere */
-        assert_seen(magazine->top, before_ + 3);       /* I4 */
+        assert_seen(pool->depot.free.sheets->summary, 0);      /* I3 */
+        assert_seen(pool->depot.free.sheets->words[2], 0);     /* I2: slot 4 is nowhere */
+        assert_seen(pool->depot.free.sheets->words[2], 2);     /* slot 5, which is alive, for it */
+        assert_seen(pool->depot.free.sheets->words[2], 1 | 4); /* beyond the word */
+        assert_seen(pool->depot.free.sheets->words[3], 1);     /* above fresh; not in the summary */
+        pool->depot.free.sheets->summary |= 0xff;              /* is no sin */
+        assert_seen(pool->depot.free.sheets->words[3], 1);     /* above fresh */
+        assert_seen(pool->depot.free.sheets->words[0], 1);     /* alive */
+        assert_seen(pool->depot.free.sheets->words[1], 1);     /* slot 2, which is in a magazine */
+        assert_seen(magazine->top, before_ + 1);               /* twice, or what lay there before_ */
+        assert_seen(magazine->top, before_ - 1);               /* nowhere */
+        assert_seen(magazine->top, before_ + 3);               /* I4 */
         assert_seen(magazine->leaving, 1);
         assert_seen(*kolk_magazine_entry(magazine, 0), 3); /* I2: in two */
         assert_seen(*kolk_magazine_entry(magazine, 0), 7);
@@ -207,27 +207,27 @@ static void test_validity_of_what_is_free_later(void **state) {
         uint64_t epoch = pool->epoch;
         kolk_slot_set *now = &pool->later[epoch % 4], *before_now = &pool->later[(epoch - 1) % 4];
         kolk_slot_set *two_before = &pool->later[(epoch - 2) % 4], *next = &pool->later[(epoch + 1) % 4];
-        assert_int_equal(before_now->words[0], 1 << 3);
-        assert_int_equal(now->words[0], 1 << 4);
+        assert_int_equal(before_now->sheets->words[0], 1 << 3);
+        assert_int_equal(now->sheets->words[0], 1 << 4);
         break_lives(pool);
-        assert_seen(now->summary[0], 0);                         /* I3 */
-        assert_seen(now->words[0], 0);                           /* I2: slot 4 is nowhere */
-        assert_seen(now->words[0], 1 << 5);                      /* alive */
-        assert_seen(now->words[0], 1 << 4 | 1 << 5);             /* alive, and later too */
-        assert_seen(now->words[0], 1 << 4 | 1 << 3);             /* 3 is in two sets */
-        assert_seen(now->words[0], 1 << 4 | 1 << 2);             /* 2 is in a magazine */
-        assert_seen(now->words[0], 1 << 4 | 1 << 7);             /* above fresh */
-        assert_seen(now->words[0], before_ | UINT64_C(1) << 63); /* there is no such slot */
-        now->words[0] = 0;
-        pool->later[(epoch + 2) % 4].summary[0] = 1; /* is no sin */
-        two_before->words[0] = 1 << 4;               /* of another epoch, of the three that wait */
+        assert_seen(now->sheets->summary, 0);                            /* I3 */
+        assert_seen(now->sheets->words[0], 0);                           /* I2: slot 4 is nowhere */
+        assert_seen(now->sheets->words[0], 1 << 5);                      /* alive */
+        assert_seen(now->sheets->words[0], 1 << 4 | 1 << 5);             /* alive, and later too */
+        assert_seen(now->sheets->words[0], 1 << 4 | 1 << 3);             /* 3 is in two sets */
+        assert_seen(now->sheets->words[0], 1 << 4 | 1 << 2);             /* 2 is in a magazine */
+        assert_seen(now->sheets->words[0], 1 << 4 | 1 << 7);             /* above fresh */
+        assert_seen(now->sheets->words[0], before_ | UINT64_C(1) << 63); /* there is no such slot */
+        now->sheets->words[0] = 0;
+        pool->later[(epoch + 2) % 4].sheets->summary = 1; /* is no sin */
+        two_before->sheets->words[0] = 1 << 4;            /* of another epoch, of the three that wait */
         assert_true(kolk_shared_is_valid(pool));
-        two_before->words[0] = 0;
-        next->summary[0] = 1;
-        next->words[0] = 1 << 4; /* I6: of the one that is none of them */
+        two_before->sheets->words[0] = 0;
+        next->sheets->summary = 1;
+        next->sheets->words[0] = 1 << 4; /* I6: of the one that is none of them */
         assert_false(kolk_shared_is_valid(pool));
-        next->words[0] = 0;
-        now->words[0] = 1 << 4;
+        next->sheets->words[0] = 0;
+        now->sheets->words[0] = 1 << 4;
         assert_seen(pool->epoch, 0);           /* I6 */
         assert_seen(pool->epoch, before_ + 2); /* I6: of 3 epochs ago, and still waiting */
         assert_seen(pool->depot.waiting, 1);   /* I5 */

@@ -281,7 +281,7 @@ static void two_of_one_word(state *s) {
     all_alive(s);
     free_to(s, 2, 0);
     free_to(s, 2, 1);
-    kolk_store(&s->pool.depot.free.summary[0], 1, KOLK_RELAXED);
+    kolk_store(&s->pool.depot.free.sheets->summary, 1, KOLK_RELAXED);
 }
 
 static void take_when_one_sleeps(void *context) {
