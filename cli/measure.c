@@ -81,7 +81,8 @@ static bool complain(const char *what, const char *why) {
     return false;
 }
 
-bool cli_isolated(void (*work)(const void *input, void *result), const void *input, void *result, size_t size) {
+bool cli_isolated_begin(struct cli_isolation *isolation, void (*work)(const void *input, void *result),
+                        const void *input, const void *result, size_t size) {
     void *brought = malloc(size);
     int ends[2];
     if (!brought) return complain("there is no memory", "");
@@ -97,13 +98,27 @@ bool cli_isolated(void (*work)(const void *input, void *result), const void *inp
         _exit(!move_bytes(ends[1], true, brought, size)); /* not exit: what stdio holds is the parent's to print */
     }
     close(ends[1]);
-    bool all = child > 0 && move_bytes(ends[0], false, brought, size);
+    free(brought);
+    *isolation = (struct cli_isolation){child, ends[0]};
+    if (child > 0) return true;
     close(ends[0]);
+    return complain("the system gives no child process", "");
+}
+
+bool cli_isolated_end(const struct cli_isolation *isolation, void *result, size_t size) {
+    void *brought = malloc(size);
+    bool all = brought && move_bytes(isolation->pipe, false, brought, size);
+    close(isolation->pipe);
     int status = 0;
-    if (child > 0) waitpid(child, &status, 0);
+    waitpid(isolation->pid, &status, 0);
     if (all) memcpy(result, brought, size);
     free(brought);
-    if (child < 0) return complain("the system gives no child process", "");
+    if (!brought) return complain("there is no memory", "");
     if (WIFSIGNALED(status)) return complain("a child process was ended: ", strsignal(WTERMSIG(status)));
     return all || complain("a child process ended too early", "");
+}
+
+bool cli_isolated(void (*work)(const void *input, void *result), const void *input, void *result, size_t size) {
+    struct cli_isolation isolation;
+    return cli_isolated_begin(&isolation, work, input, result, size) && cli_isolated_end(&isolation, result, size);
 }

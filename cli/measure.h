@@ -26,4 +26,14 @@ size_t cli_rounds(const cli_context *cli, struct cli_side *sides, size_t count, 
  * bytes of result back. False (and a sentence was printed) if that failed; then result is as it was. */
 bool cli_isolated(void (*work)(const void *input, void *result), const void *input, void *result, size_t size);
 
+/* The same in two steps, so that several can be at work. `result` is what the child begins with. Each that was begun is
+ * ended; a result of more than 60,000 bytes keeps the child waiting for that. */
+struct cli_isolation {
+    int pid, pipe;
+};
+
+bool cli_isolated_begin(struct cli_isolation *isolation, void (*work)(const void *input, void *result),
+                        const void *input, const void *result, size_t size);
+bool cli_isolated_end(const struct cli_isolation *isolation, void *result, size_t size);
+
 #endif

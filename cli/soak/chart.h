@@ -1,0 +1,9 @@
+/* cli/soak/chart.h: the lines of beside.h as a picture. */
+#ifndef SOAK_CHART_H
+#define SOAK_CHART_H
+
+#include "beside.h"
+
+bool chart_write(const struct beside *besides, const char *path); /* as PNG */
+
+#endif

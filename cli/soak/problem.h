@@ -1,0 +1,36 @@
+/* cli/soak/problem.h: the claims of the soak test, and the first thing that speaks against one of them. */
+#ifndef SOAK_PROBLEM_H
+#define SOAK_PROBLEM_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+enum soak_claim {
+    SOAK_ROOM,    /* fixed pools never fragment */
+    SOAK_WHOLE,   /* objects are found, whole and in order, until they are freed */
+    SOAK_COUNTS,  /* counters agree */
+    SOAK_VALID,   /* each is_valid holds */
+    SOAK_REPORTS, /* mistakes are reported */
+    SOAK_CLAIMS,
+    SOAK_SYSTEM = SOAK_CLAIMS /* no claim: there is no memory, no thread, no file */
+};
+
+struct soak_problem {
+    char text[200]; /* empty: none */
+    enum soak_claim claim;
+};
+
+/* Keeps the first one; false, for returning. */
+__attribute__((format(printf, 3, 4))) static inline bool soak_wrong(struct soak_problem *problem, enum soak_claim claim,
+                                                                    const char *format, ...) {
+    va_list arguments;
+    if (problem->text[0]) return false;
+    va_start(arguments, format);
+    problem->claim = claim;
+    vsnprintf(problem->text, sizeof problem->text, format, arguments);
+    va_end(arguments);
+    return false;
+}
+
+#endif

@@ -1,0 +1,238 @@
+/* report.c: see report.h. */
+#define _POSIX_C_SOURCE 200809L
+#include "report.h"
+#include "../json.h"
+#include "../print.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+enum { FEW_POINTS = 12 };
+static const double LATENCY_LIMIT = 1.2, HOUR = 3.6e12;
+
+/* ---- Judging ----------------------------------------------------------------------------------------------------- */
+
+static struct soak_counts add_up(const struct soak_load *load) {
+    struct soak_counts sum = {0};
+    for (size_t n = 0; n < SOAK_KINDS; n++) {
+        const struct soak_counts *counts = &load->stores[n].counts;
+        sum.allocs += counts->allocs;
+        sum.frees += counts->frees;
+        sum.refused += counts->refused;
+        sum.misuses += counts->misuses;
+        sum.probes += counts->probes;
+        sum.restores += counts->restores;
+    }
+    return sum;
+}
+
+enum report_result report_flat(const struct watch_sums *sums, double watched, uint64_t resident) {
+    struct watch_slope slope = watch_slope(sums);
+    if (!slope.known || sums->points < FEW_POINTS) return REPORT_NOT_JUDGED;
+    return slope.low > 0 && slope.low * watched > 0.01 * (double)resident ? REPORT_FAILED : REPORT_OK;
+}
+
+static void judge_claims(struct report *report) {
+    static const char *const claims[] = {"fixed pools never fragment", "objects stay whole", "counters agree",
+                                         "is_valid holds", "mistakes are reported"};
+    struct soak_counts counts = add_up(report->load);
+    struct report_check *checks = report->checks;
+    for (size_t n = 0; n < SOAK_CLAIMS; n++) checks[n].claim = claims[n];
+    snprintf(checks[SOAK_ROOM].seen, sizeof checks->seen, "all that was free was to be had, %s times",
+             cli_count(counts.probes).text);
+    snprintf(checks[SOAK_WHOLE].seen, sizeof checks->seen, "%s allocs, %s frees, %s threads, %s snapshots restored",
+             cli_count(counts.allocs).text, cli_count(counts.frees).text, cli_count(report->state->born).text,
+             cli_count(counts.restores).text);
+    snprintf(checks[SOAK_COUNTS].seen, sizeof checks->seen, "%s times, with %s allocs that gave NULL",
+             cli_count(report->load->cycles).text, cli_count(counts.refused).text);
+    snprintf(checks[SOAK_VALID].seen, sizeof checks->seen, "%s times, each million operations",
+             cli_count(report->load->cycles).text);
+    snprintf(checks[SOAK_REPORTS].seen, sizeof checks->seen, "%s of %s", cli_count(report->state->reports).text,
+             cli_count(counts.misuses).text);
+    const struct soak_problem *problem = &report->load->problem;
+    if (!problem->text[0] || problem->claim >= SOAK_CLAIMS) return;
+    checks[problem->claim].result = REPORT_FAILED;
+    snprintf(checks[problem->claim].seen, sizeof checks->seen, "%s", problem->text);
+}
+
+static void judge_memory(struct report *report) {
+    struct report_check *check = &report->checks[REPORT_MEMORY];
+    const struct soak_state *state = report->state;
+    struct watch_slope slope = watch_slope(&state->resident);
+    double an_hour = report->load->cycles > 0 ? (double)report->load->cycles / (double)state->ns * HOUR : 0;
+    check->claim = "resident memory is flat";
+    check->result = report_flat(&state->resident, state->watched, report->resident);
+    if (!slope.known)
+        snprintf(check->seen, sizeof check->seen, "too short a time to tell");
+    else
+        snprintf(check->seen, sizeof check->seen,
+                 "%+.0f bytes a million operations, %+.0f to %+.0f with 95 %% confidence (%+.3g MiB an hour); %s",
+                 slope.slope, slope.low, slope.high, slope.slope * an_hour / (1 << 20),
+                 cli_bytes(report->resident).text);
+}
+
+static void judge_latency(struct report *report) {
+    struct report_check *check = &report->checks[REPORT_LATENCY];
+    check->claim = "p99.99 stays";
+    check->result = REPORT_NOT_JUDGED;
+    double first = watch_quantile(&report->state->first, 0.9999);
+    double last = report->last ? watch_quantile(report->last, 0.9999) : 0;
+    if (first <= 0 || last <= 0) {
+        snprintf(check->seen, sizeof check->seen, "too short a time to tell");
+        return;
+    }
+    if (report->judge_latency) check->result = last <= LATENCY_LIMIT * first ? REPORT_OK : REPORT_FAILED;
+    snprintf(check->seen, sizeof check->seen,
+             "%.0f ns in the first tenth, %.0f ns in the last: %.2f times (median %.0f, %.0f)", first, last,
+             last / first, watch_quantile(&report->state->first, 0.5), watch_quantile(report->last, 0.5));
+}
+
+bool report_judge(struct report *report) {
+    judge_claims(report);
+    judge_memory(report);
+    judge_latency(report);
+    for (size_t n = 0; n < REPORT_CHECKS; n++)
+        if (report->checks[n].result == REPORT_FAILED) return false;
+    return true;
+}
+
+/* ---- Text -------------------------------------------------------------------------------------------------------- */
+
+static const char *const results[] = {"ok", "not judged", "FAILED"};
+
+/* Of the time when all sizes have been there once. */
+static struct watch_slope slope_of(const struct watch_series *series) {
+    struct watch_series later = {0};
+    struct watch_sums sums = {0};
+    for (uint32_t n = 0; n < series->count; n++)
+        if (series->x[n] >= BESIDE_PERIOD) watch_add(&later, series->x[n], series->y[n]);
+    watch_sum(&sums, &later);
+    return watch_slope(&sums);
+}
+
+/* Cells: mean and most, and how much it grows in an hour. */
+static void print_series(FILE *rows, const struct watch_series *series) {
+    const double hour = 3600; /* cycles */
+    struct watch_slope slope = slope_of(series);
+    double sum = 0, most = 0;
+    for (uint32_t n = 0; n < series->count; n++) {
+        sum += series->y[n];
+        most = fmax(most, series->y[n]);
+    }
+    fprintf(rows, "\t%.2f\t%.2f", series->count > 0 ? sum / series->count : 0, most);
+    if (slope.known)
+        fprintf(rows, "\t%+.1f ± %.1f", hour * slope.slope, hour * (slope.high - slope.slope));
+    else
+        fprintf(rows, "\t-");
+}
+
+static void print_besides(const cli_context *cli, const struct report *report) {
+    cli_table table;
+    cli_table_begin(&table, "lrrrrrr");
+    fprintf(table.rows, "bytes in memory a live byte\tat rushes\tmost\tan hour\tbehind\tmost\tan hour\n");
+    for (size_t n = 0; n < BESIDES; n++) {
+        const struct beside *beside = &report->besides[n];
+        fprintf(table.rows, "%s", beside->name);
+        if (beside->why[0]) {
+            fprintf(table.rows, ": %s\n", beside->why);
+            continue;
+        }
+        print_series(table.rows, &beside->high);
+        print_series(table.rows, &beside->low);
+        fputc('\n', table.rows);
+    }
+    cli_table_end(&table, cli);
+    fprintf(cli->out,
+            "%sthe same blocks from each; at rushes, and behind them with a tenth alive: mean, most, and by how\n"
+            "much it grows in an hour, with 95 %% confidence%s\n",
+            cli_dim(cli), cli_plain(cli));
+}
+
+void report_print(const cli_context *cli, const struct report *report) {
+    const struct soak_state *state = report->state;
+    fprintf(cli->out, "%s operations in %.0f s, seed %" PRIu64, cli_count(report->load->cycles * SOAK_CYCLE).text,
+            (double)state->ns / 1e9, state->seed);
+    if (state->runs > 1) fprintf(cli->out, ", by %" PRIu64 " processes", state->runs);
+    fprintf(cli->out, "%s%s\n\n", report->load->database ? "" : ", without SQLite",
+            report->stopped ? "; stopped before its time" : "");
+    cli_table table;
+    cli_table_begin(&table, "lll");
+    for (size_t n = 0; n < REPORT_CHECKS; n++)
+        fprintf(table.rows, "%s\t%s\t%s\n", report->checks[n].claim, results[report->checks[n].result],
+                report->checks[n].seen);
+    cli_table_end(&table, cli);
+    fputc('\n', cli->out);
+    print_besides(cli, report);
+    if (report->picture) fprintf(cli->out, "picture: %s\n", report->picture);
+    if (report->path) fprintf(cli->out, "state: %s\n", report->path);
+}
+
+/* ---- JSON -------------------------------------------------------------------------------------------------------- */
+
+static void write_series(cli_json *json, const char *key, const struct watch_series *series) {
+    struct watch_slope slope = slope_of(series);
+    cli_json_open(json, key, '{');
+    if (slope.known) {
+        cli_json_number(json, "slope_a_cycle", slope.slope);
+        cli_json_number(json, "low", slope.low);
+        cli_json_number(json, "high", slope.high);
+    }
+    cli_json_open(json, "points", '[');
+    for (uint32_t n = 0; n < series->count; n++) {
+        cli_json_open(json, NULL, '[');
+        cli_json_number(json, NULL, series->x[n]);
+        cli_json_number(json, NULL, series->y[n]);
+        cli_json_close(json, ']');
+    }
+    cli_json_close(json, ']');
+    cli_json_close(json, '}');
+}
+
+static void write_figures(cli_json *json, const struct report *report) {
+    const struct soak_state *state = report->state;
+    struct watch_slope slope = watch_slope(&state->resident);
+    cli_json_count(json, "operations", report->load->cycles * SOAK_CYCLE);
+    cli_json_number(json, "seconds", (double)state->ns / 1e9);
+    cli_json_count(json, "seed", state->seed);
+    cli_json_count(json, "processes", state->runs);
+    cli_json_flag(json, "sqlite", report->load->database != NULL);
+    cli_json_flag(json, "stopped", report->stopped);
+    cli_json_count(json, "resident_bytes", report->resident);
+    if (slope.known) {
+        cli_json_number(json, "resident_bytes_a_million_operations", slope.slope);
+        cli_json_number(json, "low", slope.low);
+        cli_json_number(json, "high", slope.high);
+    }
+    cli_json_number(json, "p9999_ns_first_tenth", watch_quantile(&state->first, 0.9999));
+    cli_json_number(json, "p9999_ns_last_tenth", report->last ? watch_quantile(report->last, 0.9999) : NAN);
+}
+
+void report_json(const cli_context *cli, const struct report *report) {
+    cli_json json = {.out = cli->out};
+    cli_json_open(&json, NULL, '{');
+    write_figures(&json, report);
+    cli_json_open(&json, "checks", '[');
+    for (size_t n = 0; n < REPORT_CHECKS; n++) {
+        cli_json_open(&json, NULL, '{');
+        cli_json_text(&json, "claim", report->checks[n].claim);
+        cli_json_text(&json, "result", results[report->checks[n].result]);
+        cli_json_text(&json, "seen", report->checks[n].seen);
+        cli_json_close(&json, '}');
+    }
+    cli_json_close(&json, ']');
+    cli_json_open(&json, "beside", '[');
+    for (size_t n = 0; n < BESIDES; n++) {
+        const struct beside *beside = &report->besides[n];
+        if (beside->why[0]) continue;
+        cli_json_open(&json, NULL, '{');
+        cli_json_text(&json, "allocator", beside->name);
+        cli_json_count(&json, "cycles", beside->cycles);
+        cli_json_count(&json, "operations", beside->operations);
+        write_series(&json, "rush", &beside->high);
+        write_series(&json, "behind", &beside->low);
+        cli_json_close(&json, '}');
+    }
+    cli_json_close(&json, ']');
+    cli_json_close(&json, '}');
+}

@@ -1,0 +1,62 @@
+/* cli/soak/services.h: what is under load beside the pools: a queue, a pool of resources, a database, and threads that
+ * are born and die. */
+#ifndef SOAK_SERVICES_H
+#define SOAK_SERVICES_H
+
+#include "store.h"
+
+/* ---- A queue: what goes in comes out in its order ------------------------------------------------------------------ */
+
+struct soak_queue {
+    kolk_queue queue;
+    uint64_t pushed, popped, refused;
+    struct soak_problem problem;
+};
+
+bool soak_queue_begin(struct soak_queue *queue);
+void soak_queue_turn(struct soak_queue *queue, struct soak_random *random);
+bool soak_queue_check(struct soak_queue *queue);
+void soak_queue_end(struct soak_queue *queue);
+
+/* ---- A resource pool, whose resources are numbers: making them fails at times, some go bad ------------------------- */
+
+enum { SOAK_BORROWS = 8 };
+
+struct soak_resource {
+    kolk_resource_pool pool;
+    struct soak_random *random; /* that of the turn */
+    kolk_borrow borrows[SOAK_BORROWS];
+    uint32_t held;
+    uint64_t lent, full, failed, created, destroyed, discarded, invalid;
+    struct soak_problem problem;
+};
+
+bool soak_resource_begin(struct soak_resource *resource);
+void soak_resource_turn(struct soak_resource *resource, struct soak_random *random);
+bool soak_resource_check(struct soak_resource *resource);
+void soak_resource_end(struct soak_resource *resource);
+
+/* ---- A database of SQLite, written and read through its resource pool; NULL where it is not built in --------------- */
+
+struct soak_database;
+
+struct soak_database *soak_database_begin(struct soak_problem *problem);
+void soak_database_turn(struct soak_database *database, struct soak_random *random, struct soak_problem *problem);
+bool soak_database_check(struct soak_database *database, struct soak_problem *problem);
+void soak_database_end(struct soak_database *database);
+
+/* ---- Threads that allocate from the shared pool and the heap, and hand over to each other by a queue --------------- */
+
+struct soak_workers {
+    kolk_queue queue;
+    uint64_t born, allocs, handed, refused; /* refused by the queue */
+    struct soak_problem problem;
+};
+
+bool soak_workers_begin(struct soak_workers *workers);
+void soak_workers_live(struct soak_workers *workers, struct soak_store *shared, struct soak_store *heap,
+                       struct soak_random *random); /* some are born, work and die */
+bool soak_workers_check(struct soak_workers *workers);
+void soak_workers_end(struct soak_workers *workers);
+
+#endif

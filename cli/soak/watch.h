@@ -1,0 +1,56 @@
+/* cli/soak/watch.h: what is watched over a long time in little room: a value against x, with the slope of the line
+ * through it, and how long operations took. */
+#ifndef SOAK_WATCH_H
+#define SOAK_WATCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* ---- A line through points --------------------------------------------------------------------------------------- */
+
+/* Means of as many samples each as are needed to have 256 to 512 of them, however long it takes. Neighbouring samples
+ * resemble each other, which would make an interval too narrow; means of many do so less. */
+enum { WATCH_POINTS = 512 };
+
+struct watch_series {
+    uint32_t count; /* points */
+    uint32_t part;  /* samples in the sums below */
+    uint64_t per;   /* samples a point; 0 is 1 */
+    double sum_x, sum_y;
+    double x[WATCH_POINTS], y[WATCH_POINTS];
+};
+
+void watch_add(struct watch_series *series, double x, double y);
+
+/* Sums of squares around the means. Those of several runs are added up, each around its own means: where one ends and
+ * the next begins, the value may jump, and the slope is not moved by it. */
+struct watch_sums {
+    uint64_t points, runs;
+    double xx, xy, yy;
+};
+
+void watch_sum(struct watch_sums *sums, const struct watch_series *series);
+
+/* The slope by least squares and its interval of 95 % confidence, by Student's distribution. */
+struct watch_slope {
+    bool known; /* false: too few points */
+    double slope, low, high;
+};
+
+struct watch_slope watch_slope(const struct watch_sums *sums);
+double watch_student(uint64_t freedom); /* the quantile for 95 %, both sides */
+
+/* ---- Times ------------------------------------------------------------------------------------------------------- */
+
+/* Nanoseconds, counted in steps of at most a sixteenth of their value. */
+enum { WATCH_STEPS = 16, WATCH_TIMES = 61 * WATCH_STEPS };
+
+struct watch_times {
+    uint64_t count;
+    uint64_t at[WATCH_TIMES];
+};
+
+void watch_time(struct watch_times *times, uint64_t ns);
+double watch_quantile(const struct watch_times *times, double part); /* the middle of the step; 0 for none */
+
+#endif

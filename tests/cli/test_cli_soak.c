@@ -1,0 +1,408 @@
+/* The soak test's parts: the slope and its interval, percentiles, a load that finds what is wrong, the state file. */
+#define _POSIX_C_SOURCE 200809L
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "soak/letters.h"
+#include "soak/report.h"
+
+/* ---- The slope --------------------------------------------------------------------------------------------------- */
+
+static void assert_near(double value, double wanted, double part) {
+    if (fabs(value - wanted) > part * fabs(wanted) + 1e-9) fail_msg("%g is not %g", value, wanted);
+}
+
+static struct watch_sums sums_of(const double (*points)[2], size_t count) {
+    struct watch_series series = {0};
+    struct watch_sums sums = {0};
+    for (size_t n = 0; n < count; n++) watch_add(&series, points[n][0], points[n][1]);
+    watch_sum(&sums, &series);
+    return sums;
+}
+
+/* Norris, of the statistical reference data sets of NIST: its certified slope and standard error. */
+static void test_norris(void **state) {
+    (void)state;
+    static const double norris[][2] = {
+        {0.2, 0.1},     {337.4, 338.8}, {118.2, 118.1}, {884.6, 888.0}, {10.1, 9.2},    {226.5, 228.1},
+        {666.3, 668.5}, {996.3, 998.5}, {448.6, 449.1}, {777.0, 778.9}, {558.2, 559.2}, {0.4, 0.3},
+        {0.6, 0.1},     {775.5, 778.1}, {666.9, 668.8}, {338.0, 339.3}, {447.5, 448.9}, {11.6, 10.8},
+        {556.0, 557.7}, {228.1, 228.3}, {995.8, 998.0}, {887.6, 888.8}, {120.2, 119.6}, {0.3, 0.3},
+        {0.3, 0.6},     {556.8, 557.6}, {339.1, 339.3}, {887.2, 888.0}, {999.0, 998.5}, {779.0, 778.9},
+        {11.1, 10.2},   {118.3, 117.6}, {229.2, 228.9}, {669.1, 668.4}, {448.9, 449.2}, {0.5, 0.2}};
+    struct watch_sums sums = sums_of(norris, sizeof norris / sizeof *norris);
+    struct watch_slope slope = watch_slope(&sums);
+    assert_true(slope.known);
+    assert_near(slope.slope, 1.00211681802045, 1e-12);
+    assert_near(slope.high - slope.slope, 2.0322445 * 0.429796848199937e-3, 1e-4); /* 34 degrees of freedom */
+    assert_near(slope.slope - slope.low, slope.high - slope.slope, 1e-9);
+}
+
+static void test_student(void **state) {
+    (void)state;
+    static const double wanted[][2] = {{1, 12.7062}, {2, 4.3027},  {4, 2.7764},  {5, 2.5706},
+                                       {7, 2.3646},  {10, 2.2281}, {30, 2.0423}, {1000, 1.9623}};
+    for (size_t n = 0; n < sizeof wanted / sizeof *wanted; n++)
+        assert_near(watch_student((uint64_t)wanted[n][0]), wanted[n][1], 1e-3);
+    assert_true(isinf(watch_student(0)));
+}
+
+static void test_few_points_tell_nothing(void **state) {
+    (void)state;
+    static const double points[][2] = {{0, 1}, {1, 2}, {2, 3}};
+    struct watch_sums none = {0}, two = sums_of(points, 2), three = sums_of(points, 3);
+    assert_false(watch_slope(&none).known);
+    assert_false(watch_slope(&two).known);
+    assert_true(watch_slope(&three).known);
+    struct watch_sums same = sums_of((const double[][2]){{1, 1}, {1, 2}, {1, 3}}, 3);
+    assert_false(watch_slope(&same).known);
+}
+
+/* Each process has a level of its own; the slope is that within them. */
+static void test_runs_are_put_together(void **state) {
+    (void)state;
+    static const double first[][2] = {{0, 10}, {1, 12}, {2, 14}}, second[][2] = {{0, 90}, {1, 92}, {2, 94}, {3, 96}};
+    struct watch_series series = {0};
+    struct watch_sums sums = sums_of(first, 3);
+    for (size_t n = 0; n < 4; n++) watch_add(&series, second[n][0], second[n][1]);
+    watch_sum(&sums, &series);
+    assert_int_equal(sums.points, 7);
+    assert_int_equal(sums.runs, 2);
+    assert_near(watch_slope(&sums).slope, 2, 1e-12);
+}
+
+static void test_a_long_series_keeps_its_slope(void **state) {
+    (void)state;
+    static struct watch_series series;
+    struct watch_sums sums = {0};
+    for (uint32_t n = 0; n < 100000; n++) watch_add(&series, n, 7 + 0.25 * n);
+    assert_in_range(series.count, WATCH_POINTS / 2, WATCH_POINTS);
+    assert_int_equal((uint64_t)series.count * series.per + series.part, 100000);
+    watch_sum(&sums, &series);
+    assert_near(watch_slope(&sums).slope, 0.25, 1e-9);
+}
+
+static enum report_result flat(double slope, double noise, uint32_t count) {
+    struct watch_series series = {0};
+    struct watch_sums sums = {0};
+    struct soak_random random = {3};
+    for (uint32_t n = 0; n < count; n++)
+        watch_add(&series, n, 1e7 + slope * n + noise * soak_below(&random, 1000) / 1000);
+    watch_sum(&sums, &series);
+    return report_flat(&sums, count, 10000000);
+}
+
+static void test_what_is_flat(void **state) {
+    (void)state;
+    assert_int_equal(flat(0, 4096, 100), REPORT_OK);
+    assert_int_equal(flat(0, 0, 100), REPORT_OK);
+    assert_int_equal(flat(2000, 100000, 100), REPORT_FAILED); /* 2 % in the time that was watched */
+    assert_int_equal(flat(-2000, 100000, 100), REPORT_OK);
+    assert_int_equal(flat(500, 0, 100), REPORT_OK); /* sure, but half a percent */
+    assert_int_equal(flat(2000, 0, 11), REPORT_NOT_JUDGED);
+}
+
+/* ---- Times ------------------------------------------------------------------------------------------------------- */
+
+static void test_percentiles(void **state) {
+    (void)state;
+    static struct watch_times times;
+    assert_near(watch_quantile(&times, 0.5), 0, 0);
+    for (uint64_t ns = 1; ns <= 100000; ns++) watch_time(&times, ns);
+    assert_near(watch_quantile(&times, 0.00001), 1, 0);
+    assert_near(watch_quantile(&times, 0.0001), 10, 0);
+    assert_near(watch_quantile(&times, 0.5), 50000, 1.0 / 16);
+    assert_near(watch_quantile(&times, 0.9999), 99990, 1.0 / 16);
+    watch_time(&times, UINT64_MAX);
+    assert_near(watch_quantile(&times, 1), 0x1p64, 1.0 / 16);
+}
+
+/* ---- A load that finds what is wrong ----------------------------------------------------------------------------- */
+
+static struct soak_load load;
+static struct watch_times times;
+
+static void begin(void) {
+    setenv("KOLK_BYPASS", "0", 1);
+    if (!soak_load_begin(&load, 7)) fail_msg("%s", load.problem.text);
+    load.times = &times;
+}
+
+static void turn(size_t kind, uint32_t count, double level) {
+    struct soak_wish wish = {&load.random, level, 0, &times};
+    for (; count > 0; count--) soak_store_turn(&load.stores[kind], &wish);
+}
+
+static void misuse(size_t kind, uint32_t count) {
+    uint64_t before = load.stores[kind].counts.misuses;
+    for (; count > 0; count--) soak_store_misuse(&load.stores[kind], &load.random);
+    load.misuses += load.stores[kind].counts.misuses - before;
+}
+
+static int end(void **state) {
+    (void)state;
+    soak_load_end(&load);
+    return 0;
+}
+
+static void test_each_kind_is_as_the_load_knows(void **state) {
+    (void)state;
+    begin();
+    for (size_t n = 0; n < SOAK_KINDS; n++) {
+        turn(n, 20000, 0.5);
+        misuse(n, 300);
+        for (uint32_t probes = 3; load.stores[n].kind->fixed && probes > 0; probes--) soak_store_probe(&load.stores[n]);
+        if (load.stores[n].kind->most < 4000) turn(n, 20000, 1);
+        turn(n, 20000, 0);
+        if (load.stores[n].problem.text[0]) fail_msg("%s", load.stores[n].problem.text);
+    }
+    if (!soak_load_check(&load)) fail_msg("%s", load.problem.text);
+    assert_true(load.stores[0].counts.refused > 0);
+}
+
+static void assert_found(enum soak_claim claim, const char *sentence) {
+    assert_false(soak_load_check(&load));
+    assert_string_equal(load.problem.text, sentence);
+    assert_int_equal(load.problem.claim, claim);
+}
+
+static void test_a_leak_is_found(void **state) {
+    (void)state;
+    uint64_t name;
+    begin();
+    turn(0, 10, 1);
+    uint32_t alive = load.stores[0].count;
+    assert_non_null(load.stores[0].kind->alloc(&load.stores[0], 48, &name));
+    char sentence[100];
+    snprintf(sentence, sizeof sentence, "soak.fixed: counts %u objects alive, and the load %u", alive + 1, alive);
+    assert_found(SOAK_COUNTS, sentence);
+}
+
+static void test_a_stray_write_is_found(void **state) {
+    (void)state;
+    begin();
+    turn(4, 10, 1);
+    *(char *)load.stores[4].kind->find(&load.stores[4], load.stores[4].book[3].name) ^= 1;
+    assert_found(SOAK_WHOLE, "soak.bytemap: an object does not hold what was written to it");
+}
+
+static void test_a_lost_object_is_found(void **state) {
+    (void)state;
+    begin();
+    turn(3, 10, 1);
+    kolk_slotmap_remove(&load.stores[3].in.slotmap, (kolk_handle){load.stores[3].book[0].name});
+    assert_found(SOAK_WHOLE, "soak.slotmap: an object that was not freed is not found by its name");
+}
+
+static void test_a_lost_slot_is_found(void **state) {
+    (void)state;
+    uint64_t name;
+    begin();
+    turn(0, 10, 1);
+    uint32_t alive = load.stores[0].count;
+    load.stores[0].kind->alloc(&load.stores[0], 48, &name);
+    soak_store_probe(&load.stores[0]);
+    char sentence[100];
+    snprintf(sentence, sizeof sentence, "soak.fixed: with %u of 2000 objects alive, only %u more were to be had", alive,
+             2000 - alive - 1);
+    assert_found(SOAK_ROOM, sentence);
+}
+
+static void test_a_broken_invariant_is_found(void **state) {
+    (void)state;
+    begin();
+    turn(1, 10, 1);
+    load.stores[1].in.pool.held++;
+    assert_found(SOAK_VALID, "soak.lowest: its is_valid says no");
+    load.stores[1].in.pool.held--;
+}
+
+static void test_a_mistake_that_is_not_reported_is_found(void **state) {
+    (void)state;
+    begin();
+    load.misuses++;
+    assert_found(SOAK_REPORTS, "of 1 mistakes, 0 were reported");
+}
+
+static void test_wrong_services_are_found(void **state) {
+    (void)state;
+    uint64_t item = 9;
+    begin();
+    kolk_queue_push(&load.queue.queue, &item, KOLK_NOW);
+    assert_found(SOAK_COUNTS, "soak.queue: counts 1 items, and the load 0");
+    soak_load_end(&load);
+    begin();
+    load.resource.created++;
+    assert_found(SOAK_COUNTS, "soak.resource: creations: it counts 0, and the load 1");
+    soak_load_end(&load);
+    begin();
+    load.workers.refused++;
+    assert_found(SOAK_COUNTS, "soak.handover: counts 0 pushes that found no room, and the load 1");
+}
+
+static void nothing(void *context) {
+    (void)context;
+}
+
+static void test_a_cycle_goes_by_the_seed(void **state) {
+    (void)state;
+    uint64_t after[2];
+    for (int n = 0; n < 2; n++) {
+        begin();
+        if (!soak_load_cycle(&load, nothing, NULL)) fail_msg("%s", load.problem.text);
+        assert_int_equal(load.cycles, 1);
+        assert_true(load.workers.born > 0 && load.stores[2].counts.restores == 1);
+        after[n] = load.random.state + load.stores[2].counts.allocs + load.stores[6].counts.frees;
+        if (n == 0) soak_load_end(&load);
+    }
+    assert_int_equal(after[0], after[1]);
+}
+
+/* ---- The state file ---------------------------------------------------------------------------------------------- */
+
+static char path[] = "/tmp/kolk-soak-state.XXXXXX";
+static char bytes[1 << 20];
+
+static size_t read_file(void) {
+    FILE *file = fopen(path, "rb");
+    size_t size = fread(bytes, 1, sizeof bytes, file);
+    fclose(file);
+    return size;
+}
+
+static void write_file(size_t size) {
+    FILE *file = fopen(path, "wb");
+    assert_int_equal(fwrite(bytes, 1, size, file), size);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void refused(const char *sentence) {
+    static struct soak_state state;
+    struct soak_problem problem = {0};
+    soak_load_end(&load);
+    begin();
+    assert_false(soak_state_read(path, &state, &load, &problem));
+    assert_string_equal(problem.text, sentence);
+}
+
+static void write_state(void) {
+    static struct soak_state state = {.seed = 7, .ns = 12, .runs = 3, .watched = 1.5, .resident = {.xx = 2.5}};
+    struct soak_problem problem = {0};
+    state.first.count = 17;
+    begin();
+    for (size_t n = 0; n < 3; n++) turn(n, 3000, 0.3);
+    load.cycles = 5;
+    assert_true(soak_state_write(path, &state, &load, &problem));
+}
+
+static void test_a_state_goes_on(void **unused) {
+    (void)unused;
+    static struct soak_state state;
+    struct soak_problem problem = {0};
+    write_state();
+    struct soak_random random = load.random;
+    uint32_t counts[3];
+    for (size_t n = 0; n < 3; n++) counts[n] = load.stores[n].count;
+    struct soak_counts counted = load.stores[6].counts;
+    soak_load_end(&load);
+    begin();
+    if (!soak_state_read(path, &state, &load, &problem)) fail_msg("%s", problem.text);
+    assert_int_equal(state.seed, 7);
+    assert_int_equal(state.runs, 3);
+    assert_int_equal(state.first.count, 17);
+    assert_near(state.resident.xx, 2.5, 0);
+    assert_int_equal(load.cycles, 5);
+    assert_int_equal(load.random.state, random.state);
+    for (size_t n = 0; n < 3; n++) assert_int_equal(load.stores[n].count, counts[n]);
+    assert_memory_equal(&load.stores[6].counts, &counted, sizeof counted);
+    if (!soak_load_check(&load)) fail_msg("%s", load.problem.text);
+    for (size_t n = 0; n < 3; n++) turn(n, 3000, 0.9);
+    if (!soak_load_check(&load)) fail_msg("%s", load.problem.text);
+}
+
+static void test_a_damaged_state_is_refused(void **state) {
+    (void)state;
+    write_state();
+    size_t size = read_file();
+    write_file(size - 1);
+    refused("it is cut off, or there is more than its head says");
+    write_file(20);
+    refused("it is not the state of a soak test");
+    write_file(0);
+    refused("it is not the state of a soak test");
+    struct {
+        size_t at;
+        const char *sentence;
+    } rows[] = {
+        {0, "it is not the state of a soak test"},          {8, "it is of another version of its format"},
+        {12, "it is of a machine with another byte order"}, {16, "it is cut off, or there is more than its head says"},
+        {24, "it is damaged: its checksum is wrong"},       {size / 2, "it is damaged: its checksum is wrong"},
+        {size - 1, "it is damaged: its checksum is wrong"}};
+    for (size_t n = 0; n < sizeof rows / sizeof *rows; n++) {
+        bytes[rows[n].at] ^= 4;
+        write_file(size);
+        bytes[rows[n].at] ^= 4;
+        refused(rows[n].sentence);
+    }
+    unlink(path);
+    refused("it cannot be opened: No such file or directory");
+    rmdir(path);
+}
+
+static void test_a_state_that_cannot_be_written(void **state) {
+    (void)state;
+    static struct soak_state empty;
+    struct soak_problem problem = {0};
+    begin();
+    assert_false(soak_state_write("/none/of/these", &empty, &load, &problem));
+    assert_string_equal(problem.text, "/none/of/these.new: cannot be written: No such file or directory");
+}
+
+static void test_letters(void **state) {
+    (void)state;
+    static const char *const one[] = {".#.", "##.", ".#.", ".#.", "###"};
+    for (uint32_t row = 0; row < LETTERS_ROWS; row++)
+        for (uint32_t column = 0; column < LETTERS_COLUMNS; column++)
+            assert_int_equal(letters_dot('1', column, row), one[row][column] == '#');
+    assert_false(letters_dot('?', 1, 1));
+    assert_false(letters_dot(0, 1, 1));
+    assert_true(letters_dot('/', 2, 0) && letters_dot('/', 0, 4));
+}
+
+int main(void) {
+    int file = mkstemp(path);
+    if (file >= 0) close(file);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_norris),
+        cmocka_unit_test(test_student),
+        cmocka_unit_test(test_few_points_tell_nothing),
+        cmocka_unit_test(test_runs_are_put_together),
+        cmocka_unit_test(test_a_long_series_keeps_its_slope),
+        cmocka_unit_test(test_what_is_flat),
+        cmocka_unit_test(test_percentiles),
+        cmocka_unit_test(test_letters),
+        cmocka_unit_test_teardown(test_each_kind_is_as_the_load_knows, end),
+        cmocka_unit_test_teardown(test_a_leak_is_found, end),
+        cmocka_unit_test_teardown(test_a_stray_write_is_found, end),
+        cmocka_unit_test_teardown(test_a_lost_object_is_found, end),
+        cmocka_unit_test_teardown(test_a_lost_slot_is_found, end),
+        cmocka_unit_test_teardown(test_a_broken_invariant_is_found, end),
+        cmocka_unit_test_teardown(test_a_mistake_that_is_not_reported_is_found, end),
+        cmocka_unit_test_teardown(test_wrong_services_are_found, end),
+        cmocka_unit_test_teardown(test_a_cycle_goes_by_the_seed, end),
+        cmocka_unit_test_teardown(test_a_state_goes_on, end),
+        cmocka_unit_test_teardown(test_a_damaged_state_is_refused, end),
+        cmocka_unit_test_teardown(test_a_state_that_cannot_be_written, end),
+    };
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    unlink(path);
+    return failed;
+}
