@@ -2,9 +2,9 @@
  *
  * The load is the one of the chapter that breaks a heap into crevices. A rush fills RUSH bytes with blocks of the sizes
  * of its cycle, keeps them moving for a while, and goes down to a tenth. Some blocks are pins: they live for many
- * cycles, among blocks of a size that nobody asks for any more. The sizes stay for STAY cycles of a second each. Between
- * the rushes it is quiet: A_FRAME blocks change in each frame. All allocators get the same operations at the same pace,
- * that of a game: memory that rests is given back by time, so a load at full speed would say little. */
+ * cycles, among blocks of a size that nobody asks for any more. The sizes stay for STAY cycles of a second each.
+ * Between the rushes it is quiet: A_FRAME blocks change in each frame. All allocators get the same operations at the
+ * same pace, that of a game: memory that rests is given back by time, so a load at full speed would say little. */
 #define _POSIX_C_SOURCE 200809L
 #include "beside.h"
 #include "random.h"
@@ -101,6 +101,7 @@ struct pinned_load {
     uint32_t count, first_pin, last_pin;
     uint64_t live, pinned;
     uint64_t resident; /* before anything was allocated */
+    bool (*go_on)(void);
 };
 
 static bool new_block(struct pinned_load *load, struct block *block) {
@@ -171,7 +172,7 @@ static bool run_cycle(struct pinned_load *load, struct beside *out, uint64_t end
     if (!change(load, load->count / 2)) return false;
     watch_add(&out->high, (double)load->cycle, per_live_byte(load));
     while (load->live > QUIET && load->count > 0) shrink(load);
-    for (uint64_t frame = end - CYCLE_NS / 2; frame <= end; frame += FRAME_NS) {
+    for (uint64_t frame = end - CYCLE_NS / 2; frame <= end && load->go_on(); frame += FRAME_NS) {
         if (!change(load, A_FRAME)) return false;
         sleep_until(frame);
     }
@@ -182,24 +183,31 @@ static bool run_cycle(struct pinned_load *load, struct beside *out, uint64_t end
 
 /* ---- In processes of their own ----------------------------------------------------------------------------------- */
 
+static void run_load(struct pinned_load *load, const struct besides *all, struct beside *out) {
+    memset(load->blocks, 1, (BLOCKS + PINS) * sizeof *load->blocks); /* so that it is not counted later */
+    load->pins = load->blocks + BLOCKS;
+    load->resident = cli_resident();
+    for (uint64_t begin = cli_now(); cli_now() - begin < all->ns && load->go_on();) {
+        if (!run_cycle(load, out, begin + (load->cycle + 1) * CYCLE_NS)) {
+            snprintf(out->why, sizeof out->why, "it gave no more memory");
+            return;
+        }
+        out->cycles = load->cycle;
+        out->operations = load->operations;
+    }
+}
+
 static void run_one(const void *given, void *result) {
     const struct besides *all = given;
     struct beside *out = result;
-    struct pinned_load load = {.random = {all->seed}};
-    size_t which = (size_t)all->begun;
+    struct pinned_load load = {.random = {all->seed}, .go_on = all->go_on};
+    if (!find_functions(&allocators[all->begun], &load.functions, out->why, sizeof out->why)) return;
     load.blocks = malloc((BLOCKS + PINS) * sizeof *load.blocks);
-    if (!load.blocks) snprintf(out->why, sizeof out->why, "there is no memory");
-    if (!load.blocks || !find_functions(&allocators[which], &load.functions, out->why, sizeof out->why)) return;
-    memset(load.blocks, 1, (BLOCKS + PINS) * sizeof *load.blocks); /* so that it is not counted later */
-    load.pins = load.blocks + BLOCKS;
-    load.resident = cli_resident();
-    for (uint64_t begin = cli_now(); cli_now() - begin < all->ns && all->go_on();) {
-        if (!run_cycle(&load, out, begin + (load.cycle + 1) * CYCLE_NS))
-            snprintf(out->why, sizeof out->why, "it gave no more memory");
-        if (out->why[0]) return;
-        out->cycles = load.cycle;
-        out->operations = load.operations;
-    }
+    if (load.blocks)
+        run_load(&load, all, out);
+    else
+        snprintf(out->why, sizeof out->why, "there is no memory");
+    free(load.blocks);
 }
 
 bool beside_begin(struct besides *besides) {

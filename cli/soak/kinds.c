@@ -4,7 +4,7 @@
 const struct soak_kind *const soak_kinds[SOAK_KINDS] = {
     &soak_pool_fixed, &soak_pool_lowest, &soak_pool_growing, &soak_slotmap, &soak_bytemap, &soak_shared, &soak_heap};
 
-/* ---- kolk_pool: two that are fixed, one that grows ---------------------------------------------------------------- */
+/* ---- kolk_pool: two that are fixed, one that grows --------------------------------------------------------------- */
 
 enum { POOL_SIZE = 48, FIXED = 2000, GROWN = 16000 };
 
@@ -170,7 +170,7 @@ const struct soak_kind soak_bytemap = {"soak.bytemap",
                                        bytemap_is_valid,
                                        bytemap_stats};
 
-/* ---- kolk_shared: it may have more than its capacity, so NULL is not to be expected ------------------------------- */
+/* ---- kolk_shared: it may have more than its capacity, so NULL is not to be expected ------------------------------ */
 
 static kolk_status shared_begin(struct soak_store *store) {
     kolk_shared_desc desc = {.name = "soak.shared", .object_size = POOL_SIZE, .capacity = GROWN};
@@ -210,7 +210,7 @@ const struct soak_kind soak_shared = {"soak.shared",  POOL_SIZE,    GROWN,      
                                       false,          shared_begin, shared_end,      shared_alloc, shared_find,
                                       shared_release, NULL,         shared_is_valid, shared_stats};
 
-/* ---- kolk_heap: a block's name is its address --------------------------------------------------------------------- */
+/* ---- kolk_heap: a block's name is its address -------------------------------------------------------------------- */
 
 static kolk_status heap_begin(struct soak_store *store) {
     return kolk_heap_init(&store->in.heap, &(kolk_heap_desc){.name = "soak.heap"});

@@ -10,12 +10,12 @@
 #include <inttypes.h>
 
 static const struct phase {
-    uint32_t share; /* percent of the cycle's operations */
     double from, to;
+    uint32_t share; /* percent of the cycle's operations */
     bool threads, saved;
 } phases[] = {
-    {10, 0.1, 0.1, false, false}, {25, 0.1, 1, false, false},  {10, 1, 1, false, false},
-    {25, 1, 0.1, false, false},   {10, 0.1, 0.1, true, false}, {20, 0.1, 0.5, false, true},
+    {0.1, 0.1, 10, false, false}, {0.1, 1, 25, false, false},  {1, 1, 10, false, false},
+    {1, 0.1, 25, false, false},   {0.1, 0.1, 10, true, false}, {0.1, 0.5, 20, false, true},
 };
 
 enum { PHASES = sizeof phases / sizeof *phases, BATCH = 64, GENERATION = 10000, TELL = 16384 };

@@ -5,7 +5,7 @@
 
 #include "store.h"
 
-/* ---- A queue: what goes in comes out in its order ------------------------------------------------------------------ */
+/* ---- A queue: what goes in comes out in its order ---------------------------------------------------------------- */
 
 struct soak_queue {
     kolk_queue queue;
@@ -18,7 +18,7 @@ void soak_queue_turn(struct soak_queue *queue, struct soak_random *random);
 bool soak_queue_check(struct soak_queue *queue);
 void soak_queue_end(struct soak_queue *queue);
 
-/* ---- A resource pool, whose resources are numbers: making them fails at times, some go bad ------------------------- */
+/* ---- A resource pool, whose resources are numbers: making them fails at times, some go bad ----------------------- */
 
 enum { SOAK_BORROWS = 8 };
 
@@ -36,7 +36,7 @@ void soak_resource_turn(struct soak_resource *resource, struct soak_random *rand
 bool soak_resource_check(struct soak_resource *resource);
 void soak_resource_end(struct soak_resource *resource);
 
-/* ---- A database of SQLite, written and read through its resource pool; NULL where it is not built in --------------- */
+/* ---- A database of SQLite, written and read through its resource pool; NULL where it is not built in ------------- */
 
 struct soak_database;
 
@@ -45,7 +45,7 @@ void soak_database_turn(struct soak_database *database, struct soak_random *rand
 bool soak_database_check(struct soak_database *database, struct soak_problem *problem);
 void soak_database_end(struct soak_database *database);
 
-/* ---- Threads that allocate from the shared pool and the heap, and hand over to each other by a queue --------------- */
+/* ---- Threads that allocate from the shared pool and the heap, and hand over to each other by a queue ------------- */
 
 struct soak_workers {
     kolk_queue queue;

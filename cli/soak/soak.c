@@ -119,7 +119,7 @@ static void add_up(struct soak *soak) {
     state->ns += cli_now() - soak->begin;
     state->reports += soak->load.reports;
     state->born += soak->load.workers.born;
-    if (soak->before.runs == 0) state->first = soak->tenths[0];
+    if (soak->before.first.count == 0) state->first = soak->tenths[0];
     watch_sum(&state->resident, &soak->resident);
     if (soak->resident.count > 0) state->watched += (double)cycles_here(soak) - soak->warm;
 }
@@ -174,6 +174,12 @@ static int begin_load(struct soak *soak) {
     return CLI_OK;
 }
 
+static int draw(const struct soak *soak) {
+    errno = 0;
+    if (!want_picture || chart_write(soak->besides.each, want_picture)) return CLI_OK;
+    return cli_fail(CLI_FAILED, "%s: cannot be written: %s", want_picture, strerror(errno ? errno : ENOMEM));
+}
+
 static int report(cli_context *cli, struct soak *soak) {
     struct soak_load *load = &soak->load;
     if (load->problem.text[0] && load->problem.claim == SOAK_SYSTEM)
@@ -181,15 +187,14 @@ static int report(cli_context *cli, struct soak *soak) {
     struct report report = {.load = load,
                             .state = &soak->state,
                             .besides = soak->besides.each,
-                            .last = soak->tenth > 0 || soak->before.runs > 0 ? &soak->tenths[soak->tenth] : NULL,
+                            .last = soak->tenth > 0 || soak->before.first.count > 0 ? &soak->tenths[soak->tenth] : NULL,
                             .path = want_state,
                             .picture = want_picture,
                             .resident = cli_resident(),
                             .judge_latency = want_latency,
                             .stopped = stopped};
-    errno = 0;
-    if (want_picture && !chart_write(soak->besides.each, want_picture))
-        return cli_fail(CLI_FAILED, "%s: cannot be written: %s", want_picture, strerror(errno ? errno : ENOMEM));
+    int code = draw(soak);
+    if (code != CLI_OK) return code;
     if (!report_judge(&report)) cli->verdict = CLI_FAILED;
     (cli->json ? report_json : report_print)(cli, &report);
     return CLI_OK;
@@ -209,6 +214,8 @@ static int run(cli_context *cli, int count, char **arguments) {
     int code = beside_begin(&soak.besides) ? CLI_OK : CLI_FAILED; /* before there is memory of ours */
     if (code == CLI_OK) code = begin_load(&soak);
     soak.begin = cli_now();
+    if (code == CLI_OK) code = draw(&soak); /* files that cannot be written are told of now, and not in three days */
+    if (code == CLI_OK && !write_state(&soak)) code = CLI_FAILED;
     if (code == CLI_OK && !run_cycles(&soak)) code = CLI_FAILED;
     bool hurry = code != CLI_OK || soak.load.problem.text[0] || stopped;
     if (!beside_end(&soak.besides, hurry) && code == CLI_OK) code = CLI_FAILED;

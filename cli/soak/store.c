@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- Marks: the first eight bytes of an object, and inverted its last eight --------------------------------------- */
+/* ---- Marks: the first eight bytes of an object, and inverted its last eight -------------------------------------- */
 
 static void write_mark(void *object, const struct soak_thing *thing) {
     uint64_t inverted = ~thing->mark;

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The soak test as people use it: two seconds of it, 15 with KOLK_TEST_EFFORT=full; what it prints, how it ends, and how
+# The soak test as people use it: a second of it, 15 with KOLK_TEST_EFFORT=full; what it prints, how it ends, and how
 # it is gone on with. KOLK is the command.
 set -u
 . tests/cli/checks.sh
@@ -8,7 +8,7 @@ trap 'rm -rf "$folder"' EXIT
 kolk=$(realpath "$KOLK")
 unset KOLK_FAIL
 cd "$folder" || exit 1
-long=2s
+long=1s
 if [ "${KOLK_TEST_EFFORT:-full}" = full ]; then long=15s; fi
 
 refused() { # CODE SENTENCE ARGUMENT...: kolk prints this sentence and nothing else
