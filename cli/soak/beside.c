@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { RUSH = 8 << 20, QUIET = RUSH / 10, BLOCKS = RUSH / 16, PIN_EVERY = 64, PIN_BYTES = RUSH / 20, PINS = 1 << 15 };
 enum { STAY = 4, CYCLE_NS = 1000000000, FRAME_NS = 20000000, A_FRAME = 100 };
@@ -101,8 +102,13 @@ struct pinned_load {
     uint32_t count, first_pin, last_pin;
     uint64_t live, pinned;
     uint64_t resident; /* before anything was allocated */
-    bool (*go_on)(void);
+    const struct besides *all;
 };
+
+/* Also where the process that waits for it is gone. */
+static bool goes_on(const struct pinned_load *load) {
+    return getppid() == load->all->parent && load->all->go_on();
+}
 
 static bool new_block(struct pinned_load *load, struct block *block) {
     block->size = soak_size(&load->random, load->cycle / STAY);
@@ -172,7 +178,7 @@ static bool run_cycle(struct pinned_load *load, struct beside *out, uint64_t end
     if (!change(load, load->count / 2)) return false;
     watch_add(&out->high, (double)load->cycle, per_live_byte(load));
     while (load->live > QUIET && load->count > 0) shrink(load);
-    for (uint64_t frame = end - CYCLE_NS / 2; frame <= end && load->go_on(); frame += FRAME_NS) {
+    for (uint64_t frame = end - CYCLE_NS / 2; frame <= end && goes_on(load); frame += FRAME_NS) {
         if (!change(load, A_FRAME)) return false;
         sleep_until(frame);
     }
@@ -183,11 +189,11 @@ static bool run_cycle(struct pinned_load *load, struct beside *out, uint64_t end
 
 /* ---- In processes of their own ----------------------------------------------------------------------------------- */
 
-static void run_load(struct pinned_load *load, const struct besides *all, struct beside *out) {
+static void run_load(struct pinned_load *load, struct beside *out) {
     memset(load->blocks, 1, (BLOCKS + PINS) * sizeof *load->blocks); /* so that it is not counted later */
     load->pins = load->blocks + BLOCKS;
     load->resident = cli_resident();
-    for (uint64_t begin = cli_now(); cli_now() - begin < all->ns && load->go_on();) {
+    for (uint64_t begin = cli_now(); cli_now() - begin < load->all->ns && goes_on(load);) {
         if (!run_cycle(load, out, begin + (load->cycle + 1) * CYCLE_NS)) {
             snprintf(out->why, sizeof out->why, "it gave no more memory");
             return;
@@ -200,17 +206,18 @@ static void run_load(struct pinned_load *load, const struct besides *all, struct
 static void run_one(const void *given, void *result) {
     const struct besides *all = given;
     struct beside *out = result;
-    struct pinned_load load = {.random = {all->seed}, .go_on = all->go_on};
+    struct pinned_load load = {.random = {all->seed}, .all = all};
     if (!find_functions(&allocators[all->begun], &load.functions, out->why, sizeof out->why)) return;
     load.blocks = malloc((BLOCKS + PINS) * sizeof *load.blocks);
     if (load.blocks)
-        run_load(&load, all, out);
+        run_load(&load, out);
     else
         snprintf(out->why, sizeof out->why, "there is no memory");
     free(load.blocks);
 }
 
 bool beside_begin(struct besides *besides) {
+    besides->parent = getpid();
     for (uint32_t n = 0; n < BESIDES; n++) besides->each[n] = (struct beside){.name = allocators[n].name};
     for (; besides->begun < BESIDES; besides->begun++) {
         struct beside *each = &besides->each[besides->begun];

@@ -20,6 +20,7 @@ struct beside {
 struct besides {
     struct cli_isolation children[BESIDES];
     uint32_t begun;
+    int parent; /* the process that has begun them */
     uint64_t seed, ns;
     bool (*go_on)(void); /* asked now and then; false ends a child */
     struct beside each[BESIDES];
