@@ -129,5 +129,6 @@ bool soak_load_check(struct soak_load *load) {
 bool soak_load_cycle(struct soak_load *load, void (*tell)(void *context), void *context) {
     for (size_t n = 0; n < PHASES && !load->problem.text[0]; n++) run_phase(load, &phases[n], tell, context);
     load->cycles++;
+    kolk_heap_trim(&load->stores[6].in.heap); /* it keeps what was used in the last second, more on a faster machine */
     return soak_load_check(load);
 }

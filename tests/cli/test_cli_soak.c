@@ -186,6 +186,14 @@ static void test_a_leak_is_found(void **state) {
     assert_found(SOAK_COUNTS, sentence);
 }
 
+static void test_a_refusal_that_nobody_knows_of_is_found(void **state) {
+    (void)state;
+    begin();
+    turn(0, 10, 1);
+    load.stores[0].refused++;
+    assert_found(SOAK_COUNTS, "soak.fixed: counts 0 allocs that gave NULL, and the load 1");
+}
+
 static void test_a_stray_write_is_found(void **state) {
     (void)state;
     begin();
@@ -391,6 +399,7 @@ int main(void) {
         cmocka_unit_test(test_letters),
         cmocka_unit_test_teardown(test_each_kind_is_as_the_load_knows, end),
         cmocka_unit_test_teardown(test_a_leak_is_found, end),
+        cmocka_unit_test_teardown(test_a_refusal_that_nobody_knows_of_is_found, end),
         cmocka_unit_test_teardown(test_a_stray_write_is_found, end),
         cmocka_unit_test_teardown(test_a_lost_object_is_found, end),
         cmocka_unit_test_teardown(test_a_lost_slot_is_found, end),
