@@ -54,7 +54,8 @@ static double step_of(double most) {
 static void draw_grid(const struct picture *picture, const struct panel *panel) {
     char text[32];
     double step = step_of(panel->most);
-    for (double value = 0; value <= panel->most * 1.001; value += step) {
+    for (uint32_t n = 0; n * step <= panel->most; n++) {
+        double value = n * step;
         int64_t y = (int64_t)row_of(panel, value);
         for (uint32_t x = LEFT; x < RIGHT; x++) set(picture, x, y, grid);
         snprintf(text, sizeof text, "%5.*f", step < 1 ? 1 : 0, value);
@@ -76,7 +77,8 @@ static void draw_line(const struct picture *picture, const struct panel *panel, 
         if (part > 0) value += part * (series->y[at + 1] - series->y[at]);
         double to = row_of(panel, value);
         if (x == LEFT) from = to;
-        for (double y = fmin(from, to) - 1; y <= fmax(from, to) + 1; y++) set(picture, x, (int64_t)y, light);
+        int64_t top = (int64_t)fmin(from, to) - 1, bottom = (int64_t)fmax(from, to) + 1;
+        for (int64_t y = top; y <= bottom; y++) set(picture, x, y, light);
         from = to;
     }
 }
