@@ -1,0 +1,84 @@
+/* program.c: see program.h. */
+#define _GNU_SOURCE
+#include "program.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static volatile pid_t running; /* 0: not yet, or no more */
+
+/* ---- Signals ----------------------------------------------------------------------------------------------------- */
+
+static const int forwarded[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
+static const int ignored[] = {SIGPIPE, SIGXFSZ}; /* writing fails then, and that is told */
+enum { FORWARDED = sizeof forwarded / sizeof *forwarded, IGNORED = sizeof ignored / sizeof *ignored };
+static struct sigaction before[FORWARDED + IGNORED];
+
+/* What the kernel itself sends, as for Ctrl-C, goes to all processes of the terminal's foreground. */
+static void forward(int number, siginfo_t *info, void *context) {
+    (void)context;
+    int error = errno;
+    if (info->si_code <= 0 && running) kill(running, number);
+    errno = error;
+}
+
+static void take_signals(void) {
+    struct sigaction action = {.sa_sigaction = forward, .sa_flags = SA_SIGINFO | SA_RESTART};
+    struct sigaction none = {.sa_handler = SIG_IGN};
+    for (int i = 0; i < FORWARDED; i++) sigaction(forwarded[i], &action, &before[i]);
+    for (int i = 0; i < IGNORED; i++) sigaction(ignored[i], &none, &before[FORWARDED + i]);
+}
+
+static void give_signals_back(void) {
+    for (int i = 0; i < FORWARDED; i++) sigaction(forwarded[i], &before[i], NULL);
+    for (int i = 0; i < IGNORED; i++) sigaction(ignored[i], &before[FORWARDED + i], NULL);
+}
+
+/* ---- The program ------------------------------------------------------------------------------------------------- */
+
+static _Noreturn void become(char **arguments, int descriptor, int answer) {
+    char setting[64];
+    give_signals_back();
+    snprintf(setting, sizeof setting, "%d:/proc/%d/fd/%d", (int)getpid(), (int)getppid(), descriptor);
+    if (setenv("KOLK_RECORD", setting, 1) == 0) execvp(arguments[0], arguments);
+    int error = errno;
+    ssize_t written = write(answer, &error, sizeof error);
+    _exit(written < 0);
+}
+
+/* errno's value that came through the pipe; 0: it closed, as the program runs. */
+static int take_answer(int answer) {
+    int error = 0;
+    ssize_t length;
+    do length = read(answer, &error, sizeof error);
+    while (length < 0 && errno == EINTR);
+    return length == sizeof error ? error : 0;
+}
+
+int program_start(struct program *program, char **arguments, int descriptor) {
+    int answer[2];
+    if (pipe2(answer, O_CLOEXEC) != 0) return errno;
+    take_signals();
+    running = program->pid = fork();
+    int error = program->pid < 0 ? errno : 0;
+    if (program->pid == 0) become(arguments, descriptor, answer[1]);
+    close(answer[1]);
+    if (!error) error = take_answer(answer[0]);
+    close(answer[0]);
+    if (error && program->pid > 0) program_wait(program);
+    return error;
+}
+
+void program_wait(struct program *program) {
+    while (waitpid(program->pid, &program->status, 0) < 0 && errno == EINTR) {}
+    running = 0;
+}
+
+int program_exit_code(const struct program *program) {
+    return WIFSIGNALED(program->status) ? 128 + WTERMSIG(program->status) : WEXITSTATUS(program->status);
+}

@@ -1,0 +1,180 @@
+/* record.c: kolk record: a program runs as a child, with libkolk-record.so before all other libraries, and what it asks
+ * of malloc becomes a trace for kolk replay.
+ *
+ *     the program                                         this process
+ *     preload/record: each call, a few words  -- wire.h -->  writer.c: lines of text  -->  output.c: zstd, the file
+ *                                                            calls.c, symbols.c: stacks in words, in the end
+ *                                                            program.c: its start, its signals, its end
+ */
+#define _GNU_SOURCE
+#include "../run/preload.h"
+#include "cli.h"
+#include "print.h"
+#include "program.h"
+#include "writer.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define LIBRARY "libkolk-record.so"
+
+static bool is_quiet;
+
+static const cli_option options[] = {
+    {.name = "quiet", .letter = 'q', .kind = CLI_FLAG, .value = &is_quiet, .help = "no summary at the end"},
+    {0},
+};
+
+struct recording {
+    const char *path, *name; /* of the trace; of the program */
+    char own_path[PATH_MAX];
+    int descriptor;
+    struct output output;
+    struct program program;
+    struct writer writer;
+};
+
+/* The program's name, in this folder. */
+static int choose_path(const cli_context *cli, struct recording *recording) {
+    recording->path = cli->path;
+    if (cli->path) return CLI_OK;
+    const char *slash = strrchr(recording->name, '/');
+    int length =
+        snprintf(recording->own_path, sizeof recording->own_path, "%s.trace.zst", slash ? slash + 1 : recording->name);
+    recording->path = recording->own_path;
+    return length < (int)sizeof recording->own_path ? CLI_OK : cli_fail(CLI_FAILED, "the program's name is too long");
+}
+
+static int make_wire(struct recording *recording) {
+    struct wire *wire = MAP_FAILED;
+    recording->descriptor = memfd_create("kolk record", MFD_CLOEXEC);
+    if (recording->descriptor >= 0 && ftruncate(recording->descriptor, sizeof *wire) == 0)
+        wire = mmap(NULL, sizeof *wire, PROT_READ | PROT_WRITE, MAP_SHARED, recording->descriptor, 0);
+    if (wire == MAP_FAILED)
+        return cli_fail(CLI_FAILED, "there is no memory to share with the program: %s", strerror(errno));
+    wire->magic = WIRE_MAGIC;
+    recording->writer.wire = wire;
+    return CLI_OK;
+}
+
+/* ---- The end ----------------------------------------------------------------------------------------------------- */
+
+/* Why there is no trace; NULL: there is one. */
+static const char *why_nothing(const struct wire *wire) {
+    switch (__atomic_load_n(&wire->state, __ATOMIC_ACQUIRE)) {
+    case WIRE_STARTED:
+        return NULL;
+    case WIRE_NO_MEMORY:
+        return "it had no memory for that";
+    case WIRE_OLD_KERNEL:
+        return "that needs Linux 4.14";
+    default:
+        return "it is linked statically, or has more rights than you, or ended before it began";
+    }
+}
+
+static void say_signal(const struct recording *recording) {
+    int status = recording->program.status;
+    if (WIFSIGNALED(status))
+        cli_fail(CLI_FAILED, "%s: ended by signal %d (%s)", recording->name, WTERMSIG(status),
+                 strsignal(WTERMSIG(status)));
+}
+
+static void say_summary(const struct recording *recording) {
+    const struct writer *writer = &recording->writer;
+    size_t sites = writer->calls.count > 0 ? writer->calls.count - 1 : 0;
+    fprintf(stderr, "kolk: %s: %s operations of %s thread%s, %s call sites, %s\n", recording->path,
+            cli_count(writer->operations).text, cli_count(writer->threads).text, writer->threads == 1 ? "" : "s",
+            cli_count(sites).text, cli_bytes(recording->output.bytes).text);
+}
+
+/* What record itself has to complain of goes before the program's exit code only if that is 0. */
+static int end(struct recording *recording) {
+    const char *nothing = why_nothing(recording->writer.wire);
+    writer_end(&recording->writer);
+    if (!is_quiet) say_signal(recording);
+    if (nothing) {
+        output_drop(&recording->output);
+        return cli_fail(CLI_FAILED, "%s: nothing was recorded: %s", recording->name, nothing);
+    }
+    if (!output_close(&recording->output))
+        return cli_fail(CLI_FAILED, "%s: cannot be written: %s", recording->path, strerror(recording->output.error));
+    if (recording->writer.calls.has_no_memory)
+        cli_fail(CLI_FAILED, "%s: there was no memory for the names of some call sites", recording->path);
+    if (!is_quiet) say_summary(recording);
+    return CLI_OK;
+}
+
+/* ---- The verb ---------------------------------------------------------------------------------------------------- */
+
+static int record(struct recording *recording, char **arguments) {
+    if (!output_open(&recording->output, recording->path))
+        return cli_fail(CLI_FAILED, "%s: cannot be written: %s", recording->path, strerror(recording->output.error));
+    int error = program_start(&recording->program, arguments, recording->descriptor);
+    if (error) {
+        output_drop(&recording->output);
+        return preload_cannot_run(recording->name, error);
+    }
+    output_begin(&recording->output);
+    bool writes = writer_begin(&recording->writer);
+    if (!writes) kill(recording->program.pid, SIGKILL);
+    program_wait(&recording->program);
+    if (!writes) {
+        output_drop(&recording->output);
+        return cli_fail(CLI_FAILED, "there is no memory");
+    }
+    int code = end(recording), own = program_exit_code(&recording->program);
+    return own ? own : code;
+}
+
+static int run(cli_context *cli, int count, char **arguments) {
+    if (count == 0) return cli_fail(CLI_USAGE, "record expects a program: kolk record -- PROGRAM [ARGUMENT...]");
+    if (cli->json) return cli_fail(CLI_USAGE, "record has no result in JSON: the trace is what it writes");
+    struct recording *recording = calloc(1, sizeof *recording);
+    if (!recording) return cli_fail(CLI_FAILED, "there is no memory");
+    arguments[count] = NULL; /* it is within argv */
+    recording->name = arguments[0];
+    recording->writer.output = &recording->output;
+    int code = choose_path(cli, recording);
+    cli->path = NULL; /* the frame writes nothing there */
+    if (code == CLI_OK) code = preload_library(LIBRARY);
+    if (code == CLI_OK) code = make_wire(recording);
+    if (code == CLI_OK) {
+        cli->verdict = record(recording, arguments);
+        close(recording->descriptor);
+        munmap(recording->writer.wire, sizeof *recording->writer.wire);
+    }
+    calls_free(&recording->writer.calls);
+    free(recording);
+    return code;
+}
+
+const cli_verb cli_record = {
+    .name = "record",
+    .arguments = "-- PROGRAM [ARGUMENT...]",
+    .most_arguments = INT_MAX,
+    .summary = "runs a program, unchanged, and writes what it asks of malloc to a trace",
+    .details = "The trace has every allocation, resize and free, with its thread and its stack,\n"
+               "compressed by zstd: PROGRAM.trace.zst in this folder, or -o FILE. kolk replay\n"
+               "reads it. It is text, like that of glibc's mtrace.\n"
+               "\n"
+               "The program runs on the malloc that it has. It gets " LIBRARY " by\n"
+               "LD_PRELOAD. What it forks or starts is not recorded. If it becomes another\n"
+               "program (exec), as a script that is only a wrapper does, that one is.\n"
+               "Stacks have their innermost eight functions.\n"
+               "\n"
+               "The exit code is the program's: 128 and the number of the signal that ended it,\n"
+               "127 if it is not found, 126 if it cannot be run. Signals go to the program; the\n"
+               "trace is whole however that ends. A program that is linked statically, or has\n"
+               "more rights than you, cannot be recorded. The two dashes tell options of the\n"
+               "program from those of kolk.\n",
+    .options = options,
+    .run = run,
+};

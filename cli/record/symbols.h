@@ -1,0 +1,24 @@
+/* cli/record/symbols.h: words for places in programs and their libraries: "insert (tree.c:27) < main (tree.c:60)", if
+ * the compiler put insert into main; "sqlite3_malloc" without debug information; "libz.so.1+0x2a40" without a symbol. */
+#ifndef CLI_SYMBOLS_H
+#define CLI_SYMBOLS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/* A file that was mapped at addresses which are larger by `bias` than what the file itself says. */
+struct module {
+    char *path;
+    uint64_t bias, begin, end;
+    bool is_there;  /* in the list that was told last */
+    bool is_opened; /* these are symbols.c's */
+    void *dwfl, *dwfl_module;
+};
+
+/* Prints the words for the call that returns to this address. */
+void symbols_print(FILE *words, struct module *module, uint64_t address);
+
+void symbols_close(struct module *module);
+
+#endif

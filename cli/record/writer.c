@@ -1,0 +1,176 @@
+/* writer.c: see writer.h. The lines are those of cli/replay/trace.h. */
+#define _GNU_SOURCE
+#include "writer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    SLEEP_MS = 100,              /* a reader sleeps no longer than this while the program writes little */
+    SHOW_WORDS = WIRE_WORDS / 64 /* words that are read before their room is given back */
+};
+
+/* ---- The ring ---------------------------------------------------------------------------------------------------- */
+
+/* Gives the room of what was read back to the program. */
+static void show_room(struct writer *writer) {
+    struct wire *wire = writer->wire;
+    if (wire->tail == writer->tail) return;
+    __atomic_store_n(&wire->tail, writer->tail, __ATOMIC_RELEASE); /* partner: the program's acquire */
+    __atomic_fetch_add(&wire->turn, 1, __ATOMIC_SEQ_CST);
+    if (__atomic_exchange_n(&wire->is_full, 0, __ATOMIC_SEQ_CST)) wire_wake(&wire->turn);
+}
+
+/* Waits for words. False: no more come. */
+static bool wait_for_words(struct writer *writer) {
+    struct wire *wire = writer->wire;
+    show_room(writer);
+    for (;;) {
+        bool has_ended = __atomic_load_n(&writer->has_ended, __ATOMIC_ACQUIRE);
+        writer->head = __atomic_load_n(&wire->head, __ATOMIC_ACQUIRE); /* partner: the program's release */
+        if (writer->head != writer->tail) return true;
+        if (has_ended) return false;
+        __atomic_store_n(&wire->asleep, 1, __ATOMIC_SEQ_CST);
+        if (!__atomic_load_n(&writer->has_ended, __ATOMIC_SEQ_CST)) wire_sleep(&wire->asleep, 1, SLEEP_MS);
+        __atomic_store_n(&wire->asleep, 0, __ATOMIC_SEQ_CST);
+    }
+}
+
+/* The next word; 0 at the end. */
+static uint64_t take(struct writer *writer) {
+    if (writer->tail == writer->head && !wait_for_words(writer)) return 0;
+    if (writer->tail - writer->wire->tail >= SHOW_WORDS) show_room(writer);
+    return writer->wire->words[writer->tail++ % WIRE_WORDS];
+}
+
+/* ---- Lines ------------------------------------------------------------------------------------------------------- */
+
+static char *put_hex(char *at, uint64_t number) {
+    int shift = number ? (63 - __builtin_clzll(number)) / 4 * 4 : 0;
+    for (; shift >= 0; shift -= 4) *at++ = "0123456789abcdef"[number >> shift & 15];
+    return at;
+}
+
+static char *put(char *at, const char *text) {
+    size_t length = strlen(text);
+    memcpy(at, text, length);
+    return at + length;
+}
+
+static char *put_address(char *at, uint64_t address) {
+    return address ? put_hex(at, address) : put(at, "(nil)");
+}
+
+static char *change_thread(struct writer *writer, char *at, uint32_t thread) {
+    writer->thread = thread;
+    uint64_t *word = &writer->known[thread / 64], bit = UINT64_C(1) << thread % 64;
+    writer->threads += (*word & bit) == 0;
+    *word |= bit;
+    at = put_hex(put(at, "= Thread "), thread);
+    *at++ = '\n';
+    return at;
+}
+
+/* " + ADDRESS SIZE\n" behind a caller. */
+static char *put_block(char *at, char verb, uint64_t address, uint64_t size) {
+    *at++ = ' ';
+    *at++ = verb;
+    *at++ = ' ';
+    at = put_address(at, address);
+    *at++ = ' ';
+    at = put_hex(at, size);
+    *at++ = '\n';
+    return at;
+}
+
+static void write_operation(struct writer *writer, uint64_t word) {
+    char *begin = output_room(writer->output, 256), *at = begin;
+    uint64_t address = WIRE_ADDRESS(word);
+    if (WIRE_THREAD(word) != writer->thread) at = change_thread(writer, at, WIRE_THREAD(word));
+    if (WIRE_KIND(word) == WIRE_FREE) {
+        at = put_hex(put(at, "- "), address);
+        *at++ = '\n';
+    } else {
+        uint64_t size = take(writer), stack = take(writer);
+        bool moves = WIRE_KIND(word) == WIRE_REALLOC;
+        uint64_t to = moves ? take(writer) : address;
+        if (moves && to != 0) {
+            at = put_hex(put(at, "< "), address);
+            *at++ = '\n';
+        }
+        at = put_hex(put(at, "@ "), stack);
+        at = put_block(at, !moves ? '+' : to ? '>' : '!', to ? to : address, size);
+    }
+    writer->output->used += (size_t)(at - begin);
+    writer->operations++;
+}
+
+/* ---- Modules and stacks ------------------------------------------------------------------------------------------ */
+
+static void take_module(struct writer *writer, uint64_t word) {
+    uint32_t length = WIRE_COUNT(word);
+    struct module module = {.bias = take(writer), .begin = take(writer), .end = take(writer)};
+    module.path = malloc((size_t)length + 8);
+    for (uint32_t i = 0; i < length; i += 8) {
+        uint64_t part = take(writer);
+        if (module.path) memcpy(module.path + i, &part, 8);
+    }
+    if (!module.path) {
+        writer->calls.has_no_memory = true;
+        return;
+    }
+    module.path[length] = '\0';
+    calls_add_module(&writer->calls, WIRE_IS_FIRST(word), module);
+}
+
+static void take_stack(struct writer *writer, uint64_t word) {
+    uint64_t frames[WIRE_DEPTH] = {0};
+    uint32_t number = (uint32_t)take(writer);
+    for (uint32_t i = 0; i < WIRE_COUNT(word); i++) frames[i % WIRE_DEPTH] = take(writer);
+    calls_add(&writer->calls, number, frames, WIRE_COUNT(word));
+}
+
+/* ---- The trace --------------------------------------------------------------------------------------------------- */
+
+/* What came before was another program's. */
+static void begin_program(struct writer *writer) {
+    static const char start[] = "= Start\n";
+    output_restart(writer->output);
+    output_text(writer->output, start, sizeof start - 1);
+    calls_free(&writer->calls);
+    memset(writer->known, 0, WIRE_THREADS / 8);
+    writer->operations = writer->threads = 0;
+    writer->thread = UINT32_MAX;
+}
+
+static void *read_all(void *data) {
+    struct writer *writer = data;
+    while (writer->tail != writer->head || wait_for_words(writer)) {
+        uint64_t word = take(writer);
+        if (WIRE_KIND(word) == WIRE_STACK)
+            take_stack(writer, word);
+        else if (WIRE_KIND(word) == WIRE_MODULE)
+            take_module(writer, word);
+        else if (WIRE_KIND(word) == WIRE_PROGRAM)
+            begin_program(writer);
+        else
+            write_operation(writer, word);
+    }
+    return NULL;
+}
+
+bool writer_begin(struct writer *writer) {
+    writer->known = calloc(WIRE_THREADS / 64, sizeof *writer->known);
+    return writer->known && pthread_create(&writer->reader, NULL, read_all, writer) == 0;
+}
+
+void writer_end(struct writer *writer) {
+    static const char end[] = "= End\n";
+    __atomic_store_n(&writer->has_ended, 1, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&writer->wire->asleep, 0, __ATOMIC_SEQ_CST);
+    wire_wake(&writer->wire->asleep);
+    pthread_join(writer->reader, NULL);
+    calls_write(&writer->calls, writer->output);
+    output_text(writer->output, end, sizeof end - 1);
+    free(writer->known);
+}

@@ -1,0 +1,53 @@
+/* preload.c: see preload.h. */
+#define _GNU_SOURCE
+#include "preload.h"
+#include "context.h"
+#include "print.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#ifndef KOLK_LIBDIR /* CMake tells where it is installed */
+#define KOLK_LIBDIR          "/usr/local/lib"
+#define KOLK_LIBDIR_FROM_BIN "../lib"
+#endif
+
+/* Puts the path of a file that is there into `path`. */
+static bool is_library(char *path, const char *folder, const char *more, const char *name) {
+    if (snprintf(path, PATH_MAX, "%s%s/%s", folder, more, name) >= PATH_MAX) return false;
+    return access(path, R_OK) == 0;
+}
+
+/* Beside the command, as it is built; or where it is installed, as seen from the command or by its whole path. */
+static bool find_library(char *path, const char *name) {
+    char folder[PATH_MAX];
+    ssize_t length = readlink("/proc/self/exe", folder, sizeof folder - 1);
+    if (length < 0) length = 0;
+    folder[length] = 0;
+    char *slash = strrchr(folder, '/');
+    if (!slash) return false;
+    *slash = 0;
+    return is_library(path, folder, "", name) || is_library(path, folder, "/" KOLK_LIBDIR_FROM_BIN, name) ||
+           is_library(path, KOLK_LIBDIR, "", name);
+}
+
+/* ld.so takes spaces and colons for ends of names. */
+int preload_library(const char *name) {
+    char library[PATH_MAX], list[2 * PATH_MAX];
+    const char *others = getenv("LD_PRELOAD");
+    if (!find_library(library, name))
+        return cli_fail(CLI_UNREADABLE, "%s is neither beside this command nor in %s", name, KOLK_LIBDIR);
+    if (strpbrk(library, " :"))
+        return cli_fail(CLI_FAILED, "%s: cannot be preloaded, as there is a space or a colon in its path", library);
+    int length = snprintf(list, sizeof list, "%s%s%s", library, others && *others ? ":" : "", others ? others : "");
+    if (length >= (int)sizeof list || setenv("LD_PRELOAD", list, 1) != 0)
+        return cli_fail(CLI_FAILED, "LD_PRELOAD is too long to add %s to it", library);
+    return CLI_OK;
+}
+
+int preload_cannot_run(const char *program, int error) {
+    int code = error == ENOENT ? PRELOAD_NOT_FOUND : PRELOAD_CANNOT_RUN;
+    return cli_fail(code, "%s: cannot be run: %s", program, strerror(error));
+}

@@ -1,0 +1,250 @@
+/* record.c: malloc and its family, as they are, with a record of each call: libkolk-record.so, which kolk record puts
+ * under a program (LD_PRELOAD).
+ *
+ * It is no allocator. Each function calls the next library's of that name: libc's, or that of a malloc which the program
+ * brings along. So the program runs on the malloc that it has, and libkolk-malloc.so knows nothing of recording: where
+ * nothing is recorded, recording costs nothing.
+ *
+ * The life of a call: the block is asked for; stacks.c tells the number of the stack; ring.c appends two or three words
+ * under the one lock. ring.c has the order of threads, and forks. What runs meanwhile within this library is not
+ * recorded: dlsym and the like may allocate, and so may a handler of a signal that comes just now.
+ *
+ * ld.so calls malloc before any constructor has run: those few calls are not recorded. The library is linked with
+ * -z initfirst, so its constructor comes before all others. It is never unloaded. */
+#define _GNU_SOURCE
+#include "inside.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <malloc.h>
+#include <stdlib.h>
+
+#define EXPORT __attribute__((visibility("default")))
+#define CALLER ((struct caller){(uintptr_t)__builtin_return_address(0), (uintptr_t)__builtin_dwarf_cfa()})
+
+/* C23's, which older headers do not have. */
+EXPORT void free_sized(void *block, size_t size);
+EXPORT void free_aligned_sized(void *block, size_t align, size_t size);
+
+/* ---- The next library's functions -------------------------------------------------------------------------------- */
+
+/* glibc's, by names that nothing replaces. */
+extern void *__libc_malloc(size_t size);               /* NOLINT */
+extern void *__libc_calloc(size_t count, size_t size); /* NOLINT */
+extern void *__libc_realloc(void *block, size_t size); /* NOLINT */
+extern void __libc_free(void *block);                  /* NOLINT */
+
+static void *first_malloc(size_t size);
+static void *first_calloc(size_t count, size_t size);
+static void *first_realloc(void *block, size_t size);
+static void first_free(void *block);
+static int first_posix_memalign(void **at, size_t align, size_t size);
+static void *first_aligned_alloc(size_t align, size_t size);
+static void *first_memalign(size_t align, size_t size);
+static void *first_valloc(size_t size);
+static void *first_pvalloc(size_t size);
+
+static struct {
+    void *(*malloc)(size_t);
+    void *(*calloc)(size_t, size_t);
+    void *(*realloc)(void *, size_t);
+    void (*free)(void *);
+    int (*posix_memalign)(void **, size_t, size_t);
+    void *(*aligned_alloc)(size_t, size_t);
+    void *(*memalign)(size_t, size_t);
+    void *(*valloc)(size_t);
+    void *(*pvalloc)(size_t);
+} next = {first_malloc,        first_calloc,   first_realloc, first_free,   first_posix_memalign,
+          first_aligned_alloc, first_memalign, first_valloc,  first_pvalloc};
+
+/* The first call of the process, when there is one thread only. dlsym allocates nothing where it finds the name, but
+ * is not to end in here again. */
+static void find_next(void) {
+    static const char *const names[] = {"malloc",        "calloc",   "realloc", "free",   "posix_memalign",
+                                        "aligned_alloc", "memalign", "valloc",  "pvalloc"};
+    union {
+        void *found[sizeof names / sizeof *names];
+        __typeof__(next) next;
+    } all;
+    _Static_assert(sizeof all.found == sizeof next, "a name for each");
+    next.malloc = __libc_malloc;
+    next.calloc = __libc_calloc;
+    next.realloc = __libc_realloc;
+    next.free = __libc_free;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) all.found[i] = dlsym(RTLD_NEXT, names[i]);
+    next = all.next;
+}
+
+static void *first_malloc(size_t size) {
+    find_next();
+    return next.malloc(size);
+}
+
+static void *first_calloc(size_t count, size_t size) {
+    find_next();
+    return next.calloc(count, size);
+}
+
+static void *first_realloc(void *block, size_t size) {
+    find_next();
+    return next.realloc(block, size);
+}
+
+static void first_free(void *block) {
+    find_next();
+    next.free(block);
+}
+
+static int first_posix_memalign(void **at, size_t align, size_t size) {
+    find_next();
+    return next.posix_memalign(at, align, size);
+}
+
+static void *first_aligned_alloc(size_t align, size_t size) {
+    find_next();
+    return next.aligned_alloc(align, size);
+}
+
+static void *first_memalign(size_t align, size_t size) {
+    find_next();
+    return next.memalign(align, size);
+}
+
+static void *first_valloc(size_t size) {
+    find_next();
+    return next.valloc(size);
+}
+
+static void *first_pvalloc(size_t size) {
+    find_next();
+    return next.pvalloc(size);
+}
+
+/* ---- Records ----------------------------------------------------------------------------------------------------- */
+
+/* An address with this thread's number above it. */
+static uint64_t here_and(const void *block, unsigned kind) {
+    struct here *here = &record_here;
+    if (__builtin_expect(here->thread == 0, 0)) {
+        uint32_t number = __atomic_fetch_add(&record_state->threads, 1, __ATOMIC_RELAXED);
+        here->thread = 1 + (number < WIRE_THREADS ? number : WIRE_THREADS - 1);
+    }
+    return (uint64_t)(here->thread - 1) << 48 | WIRE_ADDRESS((uintptr_t)block) | kind;
+}
+
+static inline void put_record(const uint64_t *words, size_t count) {
+    record_lock();
+    record_begin(count);
+    record_put(words, count);
+    record_end();
+    record_unlock();
+}
+
+static void record_alloc(const void *block, size_t size, struct caller caller) {
+    int before = errno;
+    record_here.inside = true;
+    uint64_t words[] = {here_and(block, WIRE_ALLOC), size, record_stack(caller)};
+    put_record(words, 3);
+    record_here.inside = false;
+    errno = before;
+}
+
+static void record_free(const void *block) {
+    record_here.inside = true;
+    uint64_t word = here_and(block, WIRE_FREE);
+    put_record(&word, 1);
+    record_here.inside = false;
+}
+
+static void *record_realloc(void *block, size_t size, struct caller caller) {
+    record_here.inside = true;
+    uint64_t words[] = {here_and(block, WIRE_REALLOC), size, record_stack(caller), 0};
+    record_lock();
+    record_begin(4);
+    void *moved = next.realloc(block, size);
+    int after = errno;
+    words[3] = WIRE_ADDRESS((uintptr_t)moved);
+    bool is_free = !moved && size == 0;
+    if (is_free) words[0] = here_and(block, WIRE_FREE);
+    record_put(words, is_free ? 1 : 4);
+    record_end();
+    record_unlock();
+    record_here.inside = false;
+    errno = after;
+    return moved;
+}
+
+static inline void *recorded(void *block, size_t size, struct caller caller) {
+    if (recording()) record_alloc(block, size, caller);
+    return block;
+}
+
+static inline void *realloc_for(void *block, size_t size, struct caller caller) {
+    if (!recording()) return next.realloc(block, size);
+    if (!block) return recorded(next.realloc(NULL, size), size, caller);
+    return record_realloc(block, size, caller);
+}
+
+static inline void free_for(void *block) {
+    if (block && recording()) record_free(block);
+    next.free(block);
+}
+
+/* ---- The family -------------------------------------------------------------------------------------------------- */
+
+EXPORT void *malloc(size_t size) {
+    return recorded(next.malloc(size), size, CALLER);
+}
+
+EXPORT void *calloc(size_t count, size_t size) {
+    size_t bytes;
+    if (__builtin_mul_overflow(count, size, &bytes)) bytes = SIZE_MAX; /* it gives NULL */
+    return recorded(next.calloc(count, size), bytes, CALLER);
+}
+
+EXPORT void *realloc(void *block, size_t size) {
+    return realloc_for(block, size, CALLER);
+}
+
+EXPORT void *reallocarray(void *block, size_t count, size_t size) {
+    size_t bytes;
+    if (!__builtin_mul_overflow(count, size, &bytes)) return realloc_for(block, bytes, CALLER);
+    errno = ENOMEM;
+    return recorded(NULL, SIZE_MAX, CALLER);
+}
+
+EXPORT int posix_memalign(void **at, size_t align, size_t size) {
+    int error = next.posix_memalign(at, align, size);
+    if (error != EINVAL) recorded(error ? NULL : *at, size, CALLER);
+    return error;
+}
+
+EXPORT void *aligned_alloc(size_t align, size_t size) {
+    return recorded(next.aligned_alloc(align, size), size, CALLER);
+}
+
+EXPORT void *memalign(size_t align, size_t size) {
+    return recorded(next.memalign(align, size), size, CALLER);
+}
+
+EXPORT void *valloc(size_t size) {
+    return recorded(next.valloc(size), size, CALLER);
+}
+
+EXPORT void *pvalloc(size_t size) {
+    return recorded(next.pvalloc(size), size, CALLER);
+}
+
+EXPORT void free(void *block) {
+    free_for(block);
+}
+
+EXPORT void free_sized(void *block, size_t size) {
+    (void)size;
+    free_for(block);
+}
+
+EXPORT void free_aligned_sized(void *block, size_t align, size_t size) {
+    (void)align, (void)size;
+    free_for(block);
+}

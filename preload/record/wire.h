@@ -1,0 +1,65 @@
+/* preload/record/wire.h: what libkolk-record.so, within a program, tells the kolk command: a ring of words in memory
+ * that both have mapped. So nothing is lost if the program is killed.
+ *
+ * A record is a few words of 64 bits. The first one's lowest three bits are its kind.
+ *
+ *     WIRE_FREE     address + thread
+ *     WIRE_ALLOC    address + thread, size, stack             the address 0: it failed
+ *     WIRE_REALLOC  address + thread, size, stack, to         to the address 0: it failed
+ *     WIRE_STACK    frames, stack, each frame                 before its first use; the innermost comes first
+ *     WIRE_MODULE   bytes of the path + whether it is the first of a new list, bias, begin, end, the path's words
+ *     WIRE_PROGRAM  a program begins: all that came before was another one's, which has become it (exec)
+ *
+ * A frame is a return address. It lies in a module of the list that was told last. */
+#ifndef KOLK_RECORD_WIRE_H
+#define KOLK_RECORD_WIRE_H
+
+#include <stdint.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { WIRE_FREE, WIRE_ALLOC, WIRE_REALLOC, WIRE_STACK, WIRE_MODULE, WIRE_PROGRAM };
+
+/* Of the first word. Blocks are aligned to 8 bytes at least, and lie below 2^48. */
+#define WIRE_KIND(word)     ((unsigned)(word)&7)
+#define WIRE_ADDRESS(word)  ((word) & (((uint64_t)1 << 48) - 8))
+#define WIRE_THREAD(word)   ((unsigned)((word) >> 48))
+#define WIRE_COUNT(word)    ((uint32_t)((word) >> 16)) /* of frames, or of bytes */
+#define WIRE_IS_FIRST(word) ((word) >> 8 & 1)
+
+enum {
+    WIRE_DEPTH = 8,         /* frames of a stack; docs/malloc.md says why */
+    WIRE_STACKS = 1 << 20,  /* numbers of stacks; 0: not known, as there are no more numbers */
+    WIRE_THREADS = 1 << 16, /* the last number is that of all further threads */
+    WIRE_WORDS = 1 << 20,   /* of the ring: 8 MiB */
+    WIRE_CALL = 1 << 15,    /* words after which a reader is woken */
+};
+
+#define WIRE_MAGIC UINT64_C(0x316b6c6f6b636572) /* "recklok1" */
+
+enum { WIRE_NOTHING, WIRE_STARTED, WIRE_NO_MEMORY, WIRE_OLD_KERNEL };
+
+struct wire {
+    uint64_t magic;
+    uint32_t state;               /* WIRE_NOTHING and so on, set by the program */
+    _Alignas(64) uint64_t head;   /* words that were written; the program's */
+    _Alignas(64) uint64_t tail;   /* words that were read; the reader's */
+    uint32_t turn;                /* changes whenever there is more room: the writer sleeps on it */
+    uint32_t is_full;             /* a writer sleeps */
+    _Alignas(64) uint32_t asleep; /* the reader sleeps on it */
+    _Alignas(4096) uint64_t words[WIRE_WORDS];
+};
+
+/* Sleep on a word of memory that two processes share, and its end. Raw system calls: they leave errno as it is only if
+ * the caller sees to that. */
+static inline void wire_sleep(uint32_t *word, uint32_t expected, long milliseconds) {
+    struct timespec most = {milliseconds / 1000, milliseconds % 1000 * 1000000};
+    syscall(SYS_futex, word, 0 /* FUTEX_WAIT */, expected, milliseconds ? &most : (void *)0, (void *)0, 0);
+}
+
+static inline void wire_wake(uint32_t *word) {
+    syscall(SYS_futex, word, 1 /* FUTEX_WAKE */, 1, (void *)0, (void *)0, 0);
+}
+
+#endif
