@@ -48,49 +48,78 @@ static void print_place(FILE *words, const char *function, const char *file, int
     fprintf(words, " (%s:%d)", last_part(file), line);
 }
 
-/* The functions that the compiler put into others at this place, from the innermost on: each has its caller's line.
- * `file` and `line` are then those of the call in the outermost function. */
-static void print_inlined(FILE *words, Dwarf_Die *unit, uint64_t at, const char **file, int *line) {
-    Dwarf_Die *scopes = NULL;
+/* A C++ function's is the linker's, which c++filt reads. */
+static const char *name_of(Dwarf_Die *function) {
+    Dwarf_Attribute attribute;
+    const char *name = dwarf_formstring(dwarf_attr_integrate(function, DW_AT_linkage_name, &attribute));
+    return name ? name : dwarf_diename(function);
+}
+
+static uint64_t number_of(Dwarf_Die *scope, unsigned attribute_name) {
+    Dwarf_Attribute attribute;
+    Dwarf_Word number = 0;
+    dwarf_formudata(dwarf_attr(scope, attribute_name, &attribute), &number);
+    return number;
+}
+
+enum { NEST_MOST = 32 };
+
+/* The functions at a place, from the outermost to the innermost of those that the compiler put into each other. */
+struct nest {
+    Dwarf_Die functions[NEST_MOST];
+    int count;
+};
+
+/* Looks for the place in what is in `around`; true: it is in there. */
+static bool find_nest(Dwarf_Die *around, uint64_t at, struct nest *nest) {
+    Dwarf_Die die;
+    if (dwarf_child(around, &die) != 0) return false;
+    do {
+        int tag = dwarf_tag(&die);
+        bool is_function = tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine;
+        if (tag == DW_TAG_namespace && find_nest(&die, at, nest)) return true;
+        if ((!is_function && tag != DW_TAG_lexical_block) || dwarf_haspc(&die, at) <= 0) continue;
+        if (is_function && nest->count < NEST_MOST) nest->functions[nest->count++] = die;
+        find_nest(&die, at, nest);
+        return true;
+    } while (dwarf_siblingof(&die, &die) == 0);
+    return false;
+}
+
+/* The functions at this place, from the innermost on: each has its caller's line. */
+static bool print_functions(FILE *words, Dwarf_Die *unit, uint64_t at, const char *file, int line) {
+    struct nest nest = {.count = 0};
     Dwarf_Files *files = NULL;
-    int count = dwarf_getscopes(unit, at, &scopes);
-    if (count > 0 && dwarf_getsrcfiles(unit, &files, NULL) != 0) count = 0;
-    for (int i = 0; i < count; i++) {
-        int tag = dwarf_tag(&scopes[i]);
-        if (tag == DW_TAG_subprogram) break;
-        if (tag != DW_TAG_inlined_subroutine) continue;
-        Dwarf_Attribute attribute;
-        Dwarf_Word call_line = 0, call_file = 0;
-        const char *function = dwarf_diename(&scopes[i]);
-        dwarf_formudata(dwarf_attr(&scopes[i], DW_AT_call_line, &attribute), &call_line);
-        dwarf_formudata(dwarf_attr(&scopes[i], DW_AT_call_file, &attribute), &call_file);
-        const char *caller = dwarf_filesrc(files, call_file, NULL, NULL);
-        if (!function || !caller || !call_line) break;
-        print_place(words, function, *file, *line);
+    if (!find_nest(unit, at, &nest) || dwarf_getsrcfiles(unit, &files, NULL) != 0) return false;
+    for (int i = nest.count; i-- > 0;) {
+        Dwarf_Die *function = &nest.functions[i];
+        const char *name = name_of(function);
+        print_place(words, name ? name : "?", file, line);
+        if (i == 0) break;
         fputs(" < ", words);
-        *file = caller;
-        *line = (int)call_line;
+        line = (int)number_of(function, DW_AT_call_line);
+        file = dwarf_filesrc(files, number_of(function, DW_AT_call_file), NULL, NULL);
+        if (!file) file = "?";
     }
-    free(scopes);
+    return nest.count > 0;
+}
+
+static bool print_by_debug_info(FILE *words, struct module *module, uint64_t address) {
+    int line = 0;
+    Dwarf_Addr bias = 0;
+    Dwfl_Line *source = dwfl_module_getsrc(module->dwfl_module, address);
+    const char *file = source ? dwfl_lineinfo(source, NULL, &line, NULL, NULL, NULL) : NULL;
+    Dwarf_Die *unit = file ? dwfl_module_addrdie(module->dwfl_module, address, &bias) : NULL;
+    return unit && print_functions(words, unit, address - bias, file, line);
 }
 
 static bool print_known(FILE *words, struct module *module, uint64_t address) {
     open_module(module);
     if (!module->dwfl_module) return false;
+    if (print_by_debug_info(words, module, address)) return true;
     const char *function = dwfl_module_addrname(module->dwfl_module, address);
-    if (!function) return false;
-    int line = 0;
-    Dwarf_Addr bias = 0;
-    Dwfl_Line *source = dwfl_module_getsrc(module->dwfl_module, address);
-    const char *file = source ? dwfl_lineinfo(source, NULL, &line, NULL, NULL, NULL) : NULL;
-    if (!file) {
-        print_function(words, function);
-        return true;
-    }
-    Dwarf_Die *unit = dwfl_module_addrdie(module->dwfl_module, address, &bias);
-    if (unit) print_inlined(words, unit, address - bias, &file, &line);
-    print_place(words, function, file, line);
-    return true;
+    if (function) print_function(words, function);
+    return function;
 }
 #else
 static bool print_known(FILE *words, struct module *module, uint64_t address) {
