@@ -27,7 +27,7 @@ static void forward(int number, siginfo_t *info, void *context) {
     errno = error;
 }
 
-static void take_signals(void) {
+void program_prepare(void) {
     struct sigaction action = {.sa_sigaction = forward, .sa_flags = SA_SIGINFO | SA_RESTART};
     struct sigaction none = {.sa_handler = SIG_IGN};
     for (int i = 0; i < FORWARDED; i++) sigaction(forwarded[i], &action, &before[i]);
@@ -63,7 +63,6 @@ static int take_answer(int answer) {
 int program_start(struct program *program, char **arguments, int descriptor) {
     int answer[2];
     if (pipe2(answer, O_CLOEXEC) != 0) return errno;
-    take_signals();
     running = program->pid = fork();
     int error = program->pid < 0 ? errno : 0;
     if (program->pid == 0) become(arguments, descriptor, answer[1]);

@@ -10,8 +10,12 @@ struct program {
     int status; /* as waitpid's, once it has ended */
 };
 
-/* Runs a program; KOLK_RECORD tells it where this descriptor of ours is. From here on, signals that would end this process go to the
- * program instead; those of the terminal it has got anyway. The result is 0 once the program runs, or errno's value. */
+/* From here on, signals that would end this process go to the program instead, once it runs; those of the terminal it
+ * gets anyway. Writing more than is allowed fails, and ends nothing. */
+void program_prepare(void);
+
+/* Runs a program, with signals as they were; KOLK_RECORD tells it where this descriptor of ours is. The result is 0
+ * once the program runs, or errno's value. */
 int program_start(struct program *program, char **arguments, int descriptor);
 
 /* Waits for its end. */

@@ -142,6 +142,7 @@ static int run(cli_context *cli, int count, char **arguments) {
     arguments[count] = NULL; /* it is within argv */
     recording->name = arguments[0];
     recording->writer.output = &recording->output;
+    program_prepare();
     int code = choose_path(cli, recording);
     cli->path = NULL; /* the frame writes nothing there */
     if (code == CLI_OK) code = preload_library(LIBRARY);

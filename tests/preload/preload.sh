@@ -11,32 +11,11 @@
 #     servers     those that run for long, and other languages (long)
 # Usage: CC=... KOLK=... preload.sh WAY BUILD
 set -euo pipefail
-build=$(realpath "$2")
+. tests/preload/help.sh "$2"
 library=$build/libkolk-malloc.so
 here=$PWD
-work=$(mktemp -d "${TMPDIR:-/tmp}/kolk-preload.XXXXXX")
-trap 'rm -rf "$work"' EXIT
-unset KOLK_DEBUG KOLK_STATS KOLK_BYPASS KOLK_SIZES KOLK_FAIL LD_PRELOAD
-export LC_ALL=C
-flags=(-O1 -g -fno-builtin -pthread -Wall -Wextra)
-skipped=()
-
-fail() {
-  echo "$*" >&2
-  exit 1
-}
 
 under() { env LD_PRELOAD="$library" "$@"; }
-
-# is PATTERN FILE: a line of it is like this.
-is() { grep -Eq -- "$1" "$2" || fail "'$1' is not in: $(cat "$2")"; }
-
-# ends CODE COMMAND...: its output in $work/out and $work/err.
-ends() {
-  local code=0
-  { "${@:2}" > "$work/out" 2> "$work/err" < /dev/null || code=$?; } 2> /dev/null
-  [[ $code == "$1" ]] || fail "${*:2}: ended with $code, not $1: $(tail -n 20 "$work/out" "$work/err")"
-}
 
 # same COMMAND...: the same output and exit code without and with the library.
 same() {
@@ -55,8 +34,6 @@ same_if_there() {
     skipped+=("$1")
   fi
 }
-
-compile() { "$CC" "${flags[@]}" "$@" || fail "$* cannot be compiled"; }
 
 make_life() {
   compile -shared -fPIC tests/preload/early.c -o "$work/libearly.so"

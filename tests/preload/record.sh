@@ -1,0 +1,234 @@
+#!/bin/bash
+# kolk record: what it writes of programs, and how it ends.
+#     exact       every operation of tests/preload/recorded.c, in order, with sizes, threads and functions
+#     endings     crashes, signals, closed descriptors; outputs that cannot be written; programs that cannot be run, or recorded
+#     programs    those of every day: their traces are replayed (long in full)
+# Usage: CC=... KOLK=... record.sh WAY BUILD
+set -euo pipefail
+. tests/preload/help.sh "$2"
+[[ -x $KOLK ]] || { echo "skipped: there is no kolk command"; exit 77; }
+command -v zstd > /dev/null || { echo "skipped: there is no zstd"; exit 77; }
+KOLK=$(realpath "$KOLK")
+trace=$work/t.zst
+
+record() { "$KOLK" record -o "$trace" -- "$@"; }
+
+make_recorded() {
+  compile -w tests/preload/recorded.c -o "$work/recorded" -ldl
+  printf '#include <stdlib.h>\nint steps;\nvoid *plugin_make(size_t size) { void *p = malloc(size); steps++; return p; }\n' > "$work/plugin.c"
+  compile -shared -fPIC "$work/plugin.c" -o "$work/plugin.so"
+}
+
+# The operations on blocks that functions of the test's own files asked for: thread, what, block, size, their functions.
+known() {
+  zstd -dcq "$trace" > "$work/text" || fail "the trace is not whole"
+  awk '
+    function own(frames,    at, n, parts, words) {
+      n = split(frames, parts, " < ")
+      if (parts[1] !~ /\((recorded|plugin)\.c:[0-9]+\)$/) return ""
+      for (at = 1; at <= n; at++)
+        if (parts[at] ~ /\((recorded|plugin)\.c:[0-9]+\)$/) { sub(/ .*/, "", parts[at]); words = words " " parts[at] }
+      return words
+    }
+    FNR == NR && /^= Call / { call[$3] = own(substr($0, length("= Call " $3) + 2)) }
+    FNR == NR { next }
+    /^= Thread / { thread = $3 }
+    $1 == "@" && $3 == "+" && $4 == "(nil)" && call[$2] { print thread, "fails", $5 call[$2] }
+    $1 == "@" && $3 == "!" && $4 in block { print thread, "fails", block[$4], $5 call[$2] }
+    $1 == "@" && $3 == "+" { delete block[$4] }
+    $1 == "@" && $3 == "+" && $4 != "(nil)" && call[$2] { block[$4] = ++blocks; print thread, "alloc", blocks, $5 call[$2] }
+    $1 == "-" && $2 in block { print thread, "free", block[$2]; delete block[$2] }
+    $1 == "<" { from = $2 }
+    $1 == "@" && $3 == ">" && from in block {
+      n = block[from]; delete block[from]; block[$4] = n; print thread, "resize", n, $5 call[$2]
+    }
+  ' "$work/text" "$work/text" > "$work/known"
+}
+
+exact() {
+  make_recorded
+  ends 0 record "$work/recorded" all "$work/plugin.so"
+  is '^2$' "$work/out"
+  is "^kolk: $trace: [0-9]+ operations of 3 threads, [0-9]+ call sites, [0-9.]+ KiB\$" "$work/err"
+  [[ $(wc -l < "$work/err") == 1 ]] || fail "it says more: $(cat "$work/err")"
+  known
+  diff - "$work/known" << 'END' || fail "these are not the operations of recorded.c"
+0 alloc 1 11 get begin
+0 alloc 2 20 family main
+0 resize 2 1000 family main
+0 free 2
+0 alloc 3 21 family main
+0 alloc 4 66 family main
+0 free 3
+0 free 4
+0 alloc 5 301 family main
+0 free 5
+0 alloc 6 380 family main
+0 free 6
+0 alloc 7 302 family main
+0 free 7
+0 alloc 8 303 family main
+0 free 8
+0 alloc 9 304 family main
+0 free 9
+0 alloc 10 22 inlined family main
+0 free 10
+0 alloc 11 23 deep deep deep deep deep deep deep deep
+0 free 11
+0 alloc 12 31 get failures main
+0 fails 7fffffffffffffff failures main
+0 fails 12 7fffffffffffffff failures main
+0 fails ffffffffffffffff failures main
+0 fails ffffffffffffffff failures main
+0 free 12
+1 alloc 13 41 get first_thread
+0 free 13
+0 alloc 14 42 get threads main
+2 free 14
+2 alloc 15 43 get second_thread
+0 free 15
+0 alloc 16 51 plugin_make libraries main
+0 free 16
+0 alloc 17 62 get children main
+0 free 17
+0 free 1
+0 alloc 18 12 get end
+0 free 18
+END
+  is "^= Call [0-9a-f]+ inlined \(recorded.c:$(grep -n 'malloc(size)' tests/preload/recorded.c | sed -n '2s/:.*//p')\) < family" "$work/text"
+  is "^= Start$" "$work/text"
+  is "^= End$" "$work/text"
+
+  # A program that becomes another one: the trace is the last one's. Its environment does not matter.
+  cp "$work/known" "$work/before"
+  ends 0 record env A=b bash -c "cd / && exec \"\$@\"" sh "$work/recorded" all "$work/plugin.so"
+  known
+  cmp "$work/before" "$work/known" || fail "as a script's last program it is recorded otherwise"
+
+  ends 0 "$KOLK" replay --json "$trace"
+  is '"failed_left_out": 4,' "$work/out"
+  is '"unknown_left_out": 0,' "$work/out"
+
+  # Its name in this folder is the default; nothing is said with -q.
+  cd "$work"
+  ends 0 "$KOLK" record -q -- ./recorded all ./plugin.so
+  [[ -s recorded.trace.zst && ! -s err ]] || fail "-q: $(cat err)"
+}
+
+# whole BLOCKS: the trace is, and has so many blocks of get's.
+whole() {
+  known
+  [[ $(grep -c ' alloc ' "$work/known") == "$1" && $(tail -n 1 "$work/text") == "= End" ]] ||
+    fail "$2: the trace is not whole: $(cat "$work/known")"
+}
+
+# signalled NAME: a program that waits gets this signal by way of the recorder.
+signalled() {
+  local code=0
+  # shellcheck disable=SC2069
+  "$KOLK" record -o "$trace" -- "$work/recorded" patient > "$work/out" 2> "$work/err" &
+  recorder=$!
+  until grep -q waits "$work/out"; do sleep 0.01; done
+  kill -s "$1" $recorder
+  wait $recorder || code=$?
+  [[ $code == 7 ]] || fail "SIG$1: ended with $code: $(cat "$work/err")"
+  whole 2 "SIG$1"
+}
+
+endings() {
+  local child
+  make_recorded
+  ends 5 record "$work/recorded" code 5
+  whole 3 "exit code 5"
+  ends 134 record "$work/recorded" crash
+  is "^kolk: $work/recorded: ended by signal 6 \(Aborted\)$" "$work/err"
+  whole 2 crash
+  ends 137 record "$work/recorded" killed
+  whole 2 killed
+  ends 0 record "$work/recorded" closed
+  whole 4 closed
+  signalled TERM
+
+  # Ctrl-C in a terminal, which its foreground processes all get. Interactive programs get no second one.
+  if command -v python3 > /dev/null; then
+    cat > "$work/terminal.py" << 'END'
+import os, pty, sys
+pid, terminal = pty.fork()
+if pid == 0: os.execv(sys.argv[1], sys.argv[1:])
+said = b""
+while b"waits" not in said: said += os.read(terminal, 1000)
+os.write(terminal, b"\x03")
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+END
+    ends 7 python3 "$work/terminal.py" "$KOLK" record -o "$trace" -- "$work/recorded" patient
+    whole 2 Ctrl-C
+  fi
+
+  # Its recorder is killed: the program goes on.
+  "$KOLK" record -o "$trace" -- "$work/recorded" many > "$work/out" 2> "$work/err" &
+  recorder=$!
+  until grep -q begins "$work/out"; do sleep 0.01; done
+  { kill -KILL $recorder; wait $recorder; } 2> /dev/null || true
+  for _ in {1..1000}; do
+    ! grep -q done "$work/out" || break
+    sleep 0.02
+  done
+  is '^done$' "$work/out"
+
+  # Outputs.
+  ends 1 "$KOLK" record -o /dev/full -- "$work/recorded" closed
+  is '^kolk: /dev/full: cannot be written: No space left on device$' "$work/err"
+  ends 1 bash -c 'ulimit -f 1 && exec "$@"' sh "$KOLK" record -o "$trace" -- true
+  is "^kolk: there is no memory to share with the program: File too large$" "$work/err"
+  ends 1 "$KOLK" record -o "$work/no/such" -- touch "$work/ran"
+  is "^kolk: $work/no/such: cannot be written: No such file or directory$" "$work/err"
+  [[ ! -e $work/ran ]] || fail "the program ran, and there was no output for it"
+  mkfifo "$work/pipe"
+  zstd -dcq < "$work/pipe" > "$work/text" &
+  child=$!
+  ends 0 "$KOLK" record -o "$work/pipe" -- "$work/recorded" code 0
+  wait $child
+  is '^= End$' "$work/text"
+
+  # Programs that cannot be run: there is no trace, and one that was there stays.
+  rm "$trace"
+  ends 127 record no-such-program
+  is '^kolk: no-such-program: cannot be run: No such file or directory$' "$work/err"
+  [[ ! -e $trace ]] || fail "there is a trace of a program that is not there"
+  echo precious > "$trace"
+  ends 126 record /etc/passwd
+  is '^kolk: /etc/passwd: cannot be run: Permission denied$' "$work/err"
+  is '^precious$' "$trace"
+  rm "$trace"
+  ends 2 "$KOLK" record
+  is '^kolk: record expects a program' "$work/err"
+  ends 2 "$KOLK" record --json -- true
+  if "$CC" -static -w tests/preload/recorded.c -o "$work/static" 2> /dev/null; then
+    ends 3 record "$work/static" code 3
+    is "^kolk: $work/static: nothing was recorded: it is linked statically" "$work/err"
+    ends 1 record "$work/static" code 0
+    [[ ! -e $trace ]] || fail "there is a trace of a static program"
+  fi
+}
+
+programs() {
+  local program
+  for program in "python3 -c 'import json, threading; print(len(json.dumps([{\"a\": \"x\" * i} for i in range(2000)])))'" \
+    "lua5.4 -e 'local t = {} for i = 1, 20000 do t[i % 100] = (\"x\"):rep(i % 300) .. i end print(#t)'"; do
+    command -v "${program%% *}" > /dev/null || { skipped+=("${program%% *}"); continue; }
+    bash -c "$program" > "$work/plain"
+    ends 0 record bash -c "exec $program"
+    cmp "$work/plain" "$work/out" || fail "$program prints something else"
+    known # it is whole
+    [[ $(grep -c ' + ' "$work/text") -gt 2000 ]] || fail "$program: there are few operations"
+    [[ ${KOLK_TEST_EFFORT:-} != quick ]] || continue
+    ends 0 "$KOLK" replay --json "$trace"
+    is '"failed_left_out": 0,' "$work/out"
+    is '"unknown_left_out": 0,' "$work/out"
+  done
+}
+
+way=$1
+$way
+[[ ${#skipped[@]} == 0 ]] || echo "left out, as they are not installed: ${skipped[*]}"
+echo "$way: done"
