@@ -14,6 +14,7 @@ need_demo() {
   need pkg-config command -v pkg-config
   need libzstd-dev pkg-config --exists libzstd
   need libpng-dev pkg-config --exists libpng
+  need libdw-dev pkg-config --exists libdw
 }
 
 need_bank() {
@@ -41,6 +42,7 @@ need_test() {
   need sqlite3 command -v sqlite3
   need git command -v git
   need xz-utils command -v xz
+  need zstd command -v zstd
 }
 
 need_matrix() {

@@ -1,8 +1,8 @@
 /* record.c: malloc and its family, as they are, with a record of each call: libkolk-record.so, which kolk record puts
  * under a program (LD_PRELOAD).
  *
- * It is no allocator. Each function calls the next library's of that name: libc's, or that of a malloc which the program
- * brings along. So the program runs on the malloc that it has, and libkolk-malloc.so knows nothing of recording: where
+ * It is no allocator. Each function calls the next library's of that name: libc's, or that of a malloc which the
+ * program brings along. So the program runs on the malloc that it has, and libkolk-malloc.so knows nothing of recording: where
  * nothing is recorded, recording costs nothing.
  *
  * The life of a call: the block is asked for; stacks.c tells the number of the stack; ring.c appends two or three words
@@ -196,35 +196,35 @@ EXPORT void *malloc(size_t size) {
     return recorded(next.malloc(size), size, CALLER);
 }
 
-EXPORT void *calloc(size_t count, size_t size) {
+EXPORT void *calloc(size_t nmemb, size_t size) {
     size_t bytes;
-    if (__builtin_mul_overflow(count, size, &bytes)) bytes = SIZE_MAX; /* it gives NULL */
-    return recorded(next.calloc(count, size), bytes, CALLER);
+    if (__builtin_mul_overflow(nmemb, size, &bytes)) bytes = SIZE_MAX; /* it gives NULL */
+    return recorded(next.calloc(nmemb, size), bytes, CALLER);
 }
 
-EXPORT void *realloc(void *block, size_t size) {
-    return realloc_for(block, size, CALLER);
+EXPORT void *realloc(void *ptr, size_t size) {
+    return realloc_for(ptr, size, CALLER);
 }
 
-EXPORT void *reallocarray(void *block, size_t count, size_t size) {
+EXPORT void *reallocarray(void *ptr, size_t nmemb, size_t size) {
     size_t bytes;
-    if (!__builtin_mul_overflow(count, size, &bytes)) return realloc_for(block, bytes, CALLER);
+    if (!__builtin_mul_overflow(nmemb, size, &bytes)) return realloc_for(ptr, bytes, CALLER);
     errno = ENOMEM;
     return recorded(NULL, SIZE_MAX, CALLER);
 }
 
-EXPORT int posix_memalign(void **at, size_t align, size_t size) {
-    int error = next.posix_memalign(at, align, size);
-    if (error != EINVAL) recorded(error ? NULL : *at, size, CALLER);
+EXPORT int posix_memalign(void **memptr, size_t alignment, size_t size) {
+    int error = next.posix_memalign(memptr, alignment, size);
+    if (error != EINVAL) recorded(error ? NULL : *memptr, size, CALLER);
     return error;
 }
 
-EXPORT void *aligned_alloc(size_t align, size_t size) {
-    return recorded(next.aligned_alloc(align, size), size, CALLER);
+EXPORT void *aligned_alloc(size_t alignment, size_t size) {
+    return recorded(next.aligned_alloc(alignment, size), size, CALLER);
 }
 
-EXPORT void *memalign(size_t align, size_t size) {
-    return recorded(next.memalign(align, size), size, CALLER);
+EXPORT void *memalign(size_t alignment, size_t size) {
+    return recorded(next.memalign(alignment, size), size, CALLER);
 }
 
 EXPORT void *valloc(size_t size) {
@@ -235,8 +235,8 @@ EXPORT void *pvalloc(size_t size) {
     return recorded(next.pvalloc(size), size, CALLER);
 }
 
-EXPORT void free(void *block) {
-    free_for(block);
+EXPORT void free(void *ptr) {
+    free_for(ptr);
 }
 
 EXPORT void free_sized(void *block, size_t size) {

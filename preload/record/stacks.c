@@ -4,13 +4,13 @@
  * thread remembers, for a return address and the stack pointer there, where in the stack each of the outer return
  * addresses was found:
  *
- *     stack   | ...  frame of f  | back into g |  frame of g  | back into main | ...
- *             ^ stack                 ^ places[0]                  ^ places[1]
+ *     | back into f |  frame of f  | back into g |  frame of g  | back into main | ...
+ *                   ^ stack        ^ places[1]                  ^ places[2]
  *
- * If the same addresses are still there, it is the same stack: from the same place in f, g is found at the same distance,
- * as f's frame has one size there. (Frames of functions with alloca have many sizes. An old address can be left over
- * there, and the stack is then one that was there before.) Otherwise it is walked. Where return addresses are not just
- * below the caller's stack pointer, as they are on x86, nothing is remembered.
+ * If the same addresses are still there, it is the same stack: from the same place in f, g is found at the same
+ * distance, as f's frame has one size there. (Frames of functions with alloca have many sizes. An old address can be
+ * left over there, and the stack is then one that was there before.) Otherwise it is walked. Where return addresses
+ * are not just below the caller's stack pointer, as they are on x86, nothing is remembered.
  *
  * A stack that was walked is looked up in a table by its frames. A new one gets the next number, and the reader is told.
  * Numbers are kept in memory of the system that is reserved at the start, so nothing ever moves: a thread may compare

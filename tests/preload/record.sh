@@ -1,6 +1,6 @@
 #!/bin/bash
 # kolk record: what it writes of programs, and how it ends.
-#     exact       every operation of tests/preload/recorded.c, in order, with sizes, threads and functions
+#     exact       every operation of tests/preload/recorded.c, in order, with sizes, threads and functions; needs libdw
 #     endings     crashes, signals, closed descriptors; outputs that cannot be written; programs that cannot be run, or recorded
 #     programs    those of every day: their traces are replayed (long in full)
 # Usage: CC=... KOLK=... record.sh WAY BUILD
@@ -47,6 +47,7 @@ known() {
 
 exact() {
   make_recorded
+  ldd "$KOLK" | grep -q libdw || { echo "skipped: kolk has no libdw"; exit 77; }
   ends 0 record "$work/recorded" all "$work/plugin.so"
   is '^2$' "$work/out"
   is "^kolk: $trace: [0-9]+ operations of 3 threads, [0-9]+ call sites, [0-9.]+ KiB\$" "$work/err"
