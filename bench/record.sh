@@ -57,6 +57,10 @@ timed() {
   { time $command > out 2> err; } 2> took
   read -r wall user system < took
   awk "BEGIN { print $wall, $user + $system }" >> "$1.$2"
+  case $1 in
+    kolk) stat -c %s k.zst > "$1.$2.size" ;;
+    heaptrack) stat -c %s h.* > "$1.$2.size" && rm h.* ;;
+  esac
 }
 
 median() { sort -g | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }
@@ -75,11 +79,7 @@ for program in $programs; do
     # Ratios within a round, so that what slows the machine for a while slows both.
     wall_ratio=$(paste -d ' ' "$way.$program" "plain.$program" | awk '{ print $1 / $3 }' | median)
     cpu_ratio=$(paste -d ' ' "$way.$program" "plain.$program" | awk '{ print $2 / $4 }' | median)
-    case $way in
-      kolk) $kolk record -q -o k.zst -- $(run "$program") > out && size=$(stat -c %s k.zst) ;;
-      heaptrack) size=$(stat -c %s h.zst 2> /dev/null || stat -c %s h.gz) ;;
-      *) size= ;;
-    esac
+    size=$(cat "$way.$program.size" 2> /dev/null || true)
     printf '%s,%s,%.2f,%.2f,%.2f,%.2f,%s\n' "$program" "$way" "$wall" "$cpu" "$wall_ratio" "$cpu_ratio" "$size"
   done
 done

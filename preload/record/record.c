@@ -2,8 +2,8 @@
  * under a program (LD_PRELOAD).
  *
  * It is no allocator. Each function calls the next library's of that name: libc's, or that of a malloc which the
- * program brings along. So the program runs on the malloc that it has, and libkolk-malloc.so knows nothing of recording: where
- * nothing is recorded, recording costs nothing.
+ * program brings along. So the program runs on the malloc that it has, and libkolk-malloc.so knows nothing of
+ * recording: where nothing is recorded, recording costs nothing.
  *
  * The life of a call: the block is asked for; stacks.c tells the number of the stack; ring.c appends two or three words
  * under the one lock. ring.c has the order of threads, and forks. What runs meanwhile within this library is not

@@ -1,9 +1,9 @@
 /* ring.c: the process that records, and the ring in memory through which its reader learns of it.
  *
  * The kolk command has made the ring as a file in memory (memfd). KOLK_RECORD says which process shall record, and
- * where that file is: 1235:/proc/1234/fd/3. So the program inherits no descriptor, may close all that it has, and goes on
- * recording when it becomes another program (exec), as scripts that are only a wrapper do: the reader forgets what came
- * before. Programs that it starts have the variable and this library, too, but another number, and record nothing.
+ * where that file is: 1235:/proc/1234/fd/3. So the program inherits no descriptor, may close all that it has, and goes
+ * on recording when it becomes another program (exec), as scripts that are only a wrapper do: the reader forgets what
+ * came before. Programs that it starts have the variable and this library, too, but another number, and record nothing.
  *
  * A fork's child has the ring mapped as well and must not touch it. It finds the state wiped (MADV_WIPEONFORK), also
  * after a fork that calls no handlers. The child of a vfork shares all memory and records for its parent, which is

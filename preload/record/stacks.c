@@ -12,9 +12,9 @@
  * left over there, and the stack is then one that was there before.) Otherwise it is walked. Where return addresses
  * are not just below the caller's stack pointer, as they are on x86, nothing is remembered.
  *
- * A stack that was walked is looked up in a table by its frames. A new one gets the next number, and the reader is told.
- * Numbers are kept in memory of the system that is reserved at the start, so nothing ever moves: a thread may compare
- * with the frames of a number that it knows without a lock. */
+ * A stack that was walked is looked up in a table by its frames. A new one gets the next number, and the reader is
+ * told. Numbers are kept in memory of the system that is reserved at the start, so nothing ever moves: a thread may
+ * compare with the frames of a number that it knows without a lock. */
 #define _GNU_SOURCE
 #include "inside.h"
 
