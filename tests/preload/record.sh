@@ -76,25 +76,29 @@ exact() {
 0 free 10
 0 alloc 11 23 deep deep deep deep deep deep deep deep
 0 free 11
-0 alloc 12 31 get failures main
-0 fails 7fffffffffffffff failures main
-0 fails 12 7fffffffffffffff failures main
-0 fails ffffffffffffffff failures main
-0 fails ffffffffffffffff failures main
+0 alloc 12 24 get left family main
 0 free 12
-1 alloc 13 41 get first_thread
+0 alloc 13 25 get right family main
 0 free 13
-0 alloc 14 42 get threads main
-2 free 14
-2 alloc 15 43 get second_thread
+0 alloc 14 31 get failures main
+0 fails 7fffffffffffffff failures main
+0 fails 14 7fffffffffffffff failures main
+0 fails ffffffffffffffff failures main
+0 fails ffffffffffffffff failures main
+0 free 14
+1 alloc 15 41 get first_thread
 0 free 15
-0 alloc 16 51 plugin_make libraries main
-0 free 16
-0 alloc 17 62 get children main
+0 alloc 16 42 get threads main
+2 free 16
+2 alloc 17 43 get second_thread
 0 free 17
-0 free 1
-0 alloc 18 12 get end
+0 alloc 18 51 plugin_make libraries main
 0 free 18
+0 alloc 19 62 get children main
+0 free 19
+0 free 1
+0 alloc 20 12 get end
+0 free 20
 END
   is "^= Call [0-9a-f]+ inlined \(recorded.c:$(grep -n 'malloc(size)' tests/preload/recorded.c | sed -n '2s/:.*//p')\) < family" "$work/text"
   is "^= Start$" "$work/text"

@@ -23,6 +23,19 @@ APART static void *get(size_t size) {
     return block;
 }
 
+/* Both call get from the same place of the stack. */
+APART static void *left(size_t size) {
+    void *block = get(size);
+    steps += 2;
+    return block;
+}
+
+APART static void *right(size_t size) {
+    void *block = get(size);
+    steps += 3;
+    return block;
+}
+
 static inline __attribute__((always_inline)) void *inlined(size_t size) {
     void *block = malloc(size);
     steps++;
@@ -60,6 +73,8 @@ APART static void family(void) {
     free(NULL);
     free(inlined(0x22));
     free(deep(12, 0x23));
+    free(left(0x24));
+    free(right(0x25));
 }
 
 APART static void failures(void) {
@@ -101,7 +116,7 @@ APART static void libraries(const char *path) {
 APART static void children(void) {
     pid_t child = fork();
     if (child == 0) {
-        free(get(0x61));
+        for (int i = 0; i < 20000; i++) free(get(0x61));
         _exit(kept == NULL);
     }
     waitpid(child, NULL, 0);
