@@ -36,32 +36,23 @@ static kolk_heap malloc_heap;
 
 /* ---- The heap ---------------------------------------------------------------------------------------------------- */
 
-static bool make_malloc_heap(void) {
+/* Makes it if it has not been tried yet; false: there is none, or this is the thread that just makes it. */
+static bool have_heap(void) {
     static uint32_t lock;
+    static uint8_t tried, made; /* it is tried once */
     static _Thread_local bool makes;
-    static bool tried; /* once: other threads may look at the heap while it is made, but for the first time */
+    if (kolk_load(&made, KOLK_ACQUIRE)) return true; /* partner: below */
     if (makes) return false;
     kolk_lock_word(&lock);
-    bool made = false;
     if (!tried) {
         makes = tried = true;
-        made = kolk_heap_init_for_malloc(&malloc_heap, &(kolk_heap_desc){.name = "malloc"}) == KOLK_OK;
-        KOLK_ASSERT(!made || malloc_heap.place == KOLK_FIRST_HEAP);
+        bool is_made = kolk_heap_init_for_malloc(&malloc_heap, &(kolk_heap_desc){.name = "malloc"}) == KOLK_OK;
+        KOLK_ASSERT(!is_made || malloc_heap.place == KOLK_FIRST_HEAP);
+        kolk_store(&made, is_made, KOLK_RELEASE); /* partner: above */
         makes = false;
     }
     kolk_unlock_word(&lock);
     return made;
-}
-
-/* After an alloc that gave NULL: is it worth another one, as there is a heap now? */
-static KOLK_NOINLINE bool try_again(void) {
-    int before = errno;
-    if (!malloc_heap.inside && make_malloc_heap()) {
-        errno = before;
-        return true;
-    }
-    errno = ENOMEM;
-    return false;
 }
 
 /* This thread's part of it. There is no other heap in here, so it is where the first heap of a process is. */
@@ -71,10 +62,17 @@ static inline kolk_heap_thread *malloc_thread(void) {
 
 /* ---- Allocation -------------------------------------------------------------------------------------------------- */
 
+static void *refuse_with(int error) {
+    errno = error;
+    return NULL;
+}
+
+/* Leaves errno, unless there is no memory. */
 static KOLK_NOINLINE void *alloc_slow(size_t align, size_t size, const void *site) {
-    void *block = kolk_heap_alloc_slow(&malloc_heap, align, size, site);
-    if (!block && try_again()) block = kolk_heap_alloc_slow(&malloc_heap, align, size, site);
-    return block;
+    int before = errno;
+    void *block = have_heap() ? kolk_heap_alloc_slow(&malloc_heap, align, size, site) : NULL;
+    errno = before;
+    return block ? block : refuse_with(ENOMEM);
 }
 
 static void *alloc_for(size_t size, const void *site) {
@@ -84,11 +82,6 @@ static void *alloc_for(size_t size, const void *site) {
 
 static void *alloc_aligned_for(size_t align, size_t size, const void *site) {
     return align <= KOLK_HEAP_GRAIN ? alloc_for(size, site) : alloc_slow(align, size, site);
-}
-
-static void *refuse_with(int error) {
-    errno = error;
-    return NULL;
 }
 
 static void *realloc_for(void *block, size_t size, const void *site) {
@@ -109,9 +102,7 @@ EXPORT void *malloc(size_t size) {
 EXPORT void *calloc(size_t nmemb, size_t size) {
     size_t bytes;
     if (__builtin_mul_overflow(nmemb, size, &bytes)) return refuse_with(ENOMEM);
-    void *block = kolk_heap_alloc_zeroed_at(&malloc_heap, bytes, SITE);
-    if (KOLK_UNLIKELY(!block) && try_again()) block = kolk_heap_alloc_zeroed_at(&malloc_heap, bytes, SITE);
-    return block;
+    return kolk_heap_zero(&malloc_heap, alloc_for(bytes, SITE), bytes);
 }
 
 EXPORT void *realloc(void *ptr, size_t size) {
@@ -130,12 +121,10 @@ static bool is_power_of_two(size_t align) {
     return align && (align & (align - 1)) == 0;
 }
 
-/* Says by its answer what is wrong, and leaves errno. */
+/* Says by its answer what is wrong; errno is ENOMEM as well if that is it, as glibc's is. */
 EXPORT int posix_memalign(void **memptr, size_t alignment, size_t size) {
     if (!is_power_of_two(alignment) || alignment % sizeof(void *)) return EINVAL;
-    int before = errno;
     void *block = alloc_aligned_for(alignment, size, SITE);
-    errno = before;
     if (!block) return ENOMEM;
     *memptr = block;
     return 0;

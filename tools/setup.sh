@@ -51,6 +51,7 @@ need_matrix() {
   need lua5.4 command -v lua5.4
   need nodejs command -v node
   need stress-ng command -v stress-ng
+  need glibc-source test -d /usr/src/glibc
   need clang command -v clang
   need libclang-rt-dev links clang -fsanitize=address
   need llvm command -v llvm-symbolizer

@@ -132,9 +132,9 @@ KOLK_API void *kolk_heap_alloc_aligned(kolk_heap *heap, size_t align, size_t siz
  * memory; the block is as it was then. The alignment of alloc_aligned is lost when it moves. */
 KOLK_API void *kolk_heap_realloc(kolk_heap *heap, void *block, size_t size);
 
-/* Takes back a block of this heap, whichever thread allocated it, once. NULL does nothing. Anything else is a bug of
- * the caller and is reported. Two threads that free one block at the very same moment are both believed: see
- * kolk_local_free in shared.h. */
+/* Takes back a block of this heap, whichever thread allocated it, once. It leaves errno. NULL does nothing. Anything
+ * else is a bug of the caller and is reported. Two threads that free one block at the very same moment are both
+ * believed: see kolk_local_free in shared.h. */
 KOLK_API void kolk_heap_free(kolk_heap *heap, void *block);
 
 /* Bytes that the block has, at least as many as were asked for: all of them may be used. 0 for NULL. Anything but a

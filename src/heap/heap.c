@@ -32,6 +32,7 @@
 
 #include "../core/assert.h"
 
+#include <errno.h>
 #include <string.h>
 
 /* ---- Off the fast paths ------------------------------------------------------------------------------------------ */
@@ -82,8 +83,7 @@ KOLK_NOINLINE void *kolk_heap_alloc_slow(kolk_heap *heap, size_t align, size_t s
     return block;
 }
 
-KOLK_NOINLINE void kolk_heap_free_slow(kolk_heap *heap, void *block, const void *site) {
-    if (!block) return;
+static void free_to_depot(kolk_heap *heap, void *block, const void *site) {
     kolk_shared *pool = heap->inside ? kolk_heap_pool_of(heap, block) : NULL;
     if (!pool) {
         if (!heap->inside || !kolk_heap_free_large(heap->inside, block)) kolk_heap_refuse(heap, block, "free", site);
@@ -98,6 +98,14 @@ KOLK_NOINLINE void kolk_heap_free_slow(kolk_heap *heap, void *block, const void 
     uint32_t n = (uint32_t)kolk_heap_class_at(heap, block);
     kolk_local local = {kolk_heap_magazine(thread, heap->inside, n), pool};
     kolk_shared_free_at(&local, block, site);
+}
+
+/* Leaves errno, as free does by POSIX of 2024, also where the system takes no memory back. */
+KOLK_NOINLINE void kolk_heap_free_slow(kolk_heap *heap, void *block, const void *site) {
+    if (!block) return;
+    int before = errno;
+    free_to_depot(heap, block, site);
+    errno = before;
 }
 
 /* ---- Alloc and free ---------------------------------------------------------------------------------------------- */

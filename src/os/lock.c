@@ -39,6 +39,7 @@ uint32_t kolk_forks(void) {
 }
 #else
 #include <pthread.h>
+#include <signal.h>
 
 static pthread_mutex_t process_lock = PTHREAD_MUTEX_INITIALIZER;
 /* How many forks this thread is in the middle of: a handler of the program's may fork again. It has the lock then, also
@@ -58,15 +59,24 @@ uint32_t kolk_forks(void) {
     return __atomic_load_n(&forks, __ATOMIC_RELAXED);
 }
 
+/* A signal's handler may fork, too. It must not find the lock taken by its own thread while forking is 0. */
 static void begin_fork(void) {
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &before);
     kolk_lock();
     forking++;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
 static void end_fork(void) {
+    sigset_t all, before;
     KOLK_ASSERT(forking > 0);
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &before);
     forking--;
     kolk_unlock();
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
 static void go_on_in_child(void) {

@@ -7,6 +7,8 @@
 
 #include "os/memory.h"
 
+#include <errno.h>
+
 static struct {
     size_t held; /* bytes that are reserved now */
     unsigned calls, resized;
@@ -46,6 +48,7 @@ bool __wrap_kolk_memory_commit(void *start, size_t size) {
 void __wrap_kolk_memory_release(void *start, size_t size) {
     hold_bytes(0 - size);
     __real_kolk_memory_release(start, size);
+    errno = ENOMEM; /* as if the system had refused */
 }
 
 bool __wrap_kolk_memory_trim(void *start, size_t size) {

@@ -93,11 +93,28 @@ static void test_realloc_refused(void **state) {
     end_heap(&heap);
 }
 
+/* ---- errno ------------------------------------------------------------------------------------------------------- */
+
+/* A free leaves it, also where it asks the system for something. */
+static void test_free_leaves_errno(void **state) {
+    (void)state;
+    kolk_heap heap;
+    make_heap(&heap, &(kolk_heap_desc){.name = NULL});
+    void *large = kolk_heap_alloc(&heap, 1 << 20), *little = kolk_heap_alloc(&heap, 20);
+    errno = ERANGE;
+    kolk_heap_free(&heap, large);
+    assert_int_equal(errno, ERANGE);
+    kolk_heap_free(&heap, little);
+    kolk_heap_free(&heap, NULL);
+    assert_int_equal(errno, ERANGE);
+    end_heap(&heap);
+}
+
 #define TEST(function) cmocka_unit_test_teardown(function, abort_on_failure)
 
 int main(void) {
     setenv("KOLK_BYPASS", "0", 1); /* also under a tool that watches malloc */
     const struct CMUnitTest tests[] = {TEST(test_capacity_within_limit), TEST(test_realloc_asks),
-                                       TEST(test_realloc_refused)};
+                                       TEST(test_realloc_refused), TEST(test_free_leaves_errno)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
