@@ -11,6 +11,7 @@ import concurrent.futures
 import os
 import pathlib
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -18,8 +19,8 @@ import tempfile
 SOURCES = pathlib.Path("tests/misuse")
 DOCUMENT = pathlib.Path("docs/misuse.md")
 GROUPS = ["double_free", "after_free", "bounds", "pointer", "handle", "uninitialised", "leak", "deinit"]
-GROUPS += ["packed", "shared", "resource"]
-KINDS = ["packed", "shared", "resource"]  # these have tables of their own
+GROUPS += ["packed", "shared", "resource", "heap"]
+KINDS = ["packed", "shared", "resource", "heap"]  # these have tables of their own
 CC = os.environ.get("CC", "gcc")
 
 
@@ -37,7 +38,11 @@ class Column:
 
 KOLK = ()
 SHARED = ("-DSHARED",)
+HEAP = ("-DHEAP",)
 MALLOC = ("-DMALLOC",)
+WRONG = ()
+CLEAN = ("-DCLEAN",)
+TWINS = [WRONG, CLEAN]
 ASAN = ("-fsanitize=address",)
 NO_DEAD_VALUES = {"LSAN_OPTIONS": "use_stacks=0:use_registers=0"}  # on the stack they hide a leak now and then
 MEMCHECK = ("valgrind", "-q", "--leak-check=full")
@@ -68,6 +73,13 @@ TABLES = [
         Column("ASan", KOLK + ASAN, NO_DEAD_VALUES, kind="resource"),
         Column("memcheck", KOLK, runner=MEMCHECK, kind="resource"),
     ],
+    [  # of the heap
+        Column("kolk_heap", HEAP, kind="heap"),
+        Column("kolk_heap, `KOLK_DEBUG=all`", HEAP, {"KOLK_DEBUG": "all"}, kind="heap"),
+        Column("malloc", MALLOC, kind="heap"),
+        Column("kolk_heap, ASan", HEAP + ASAN, NO_DEAD_VALUES, kind="heap"),
+        Column("kolk_heap, memcheck", HEAP, runner=MEMCHECK, kind="heap"),
+    ],
 ]
 
 # The words of a line of a report.
@@ -91,7 +103,7 @@ class Program:
         self.only_kolk = directives.get("only") == "kolk"
         self.kinds = [next((kind for kind in KINDS if source.stem.startswith(kind)), None)]
         if "also" in directives:
-            self.kinds.append(directives["also"])
+            self.kinds += directives["also"].split()
 
     def place(self):
         group = [self.source.stem.startswith(name) for name in GROUPS].index(True)
@@ -101,19 +113,36 @@ class Program:
         return column.kind in self.kinds and not (column.malloc and self.only_kolk)
 
 
-def compile_program(binary, source, flags, library):
-    # Without debug information, the library's included: no cell needs it, and Valgrind does not know every version.
-    command = [CC, "-std=c11", "-O1", "-w", "-Wl,-S", "-Iinclude", *flags, source, "-o", binary]
-    subprocess.run(command + ([] if "-DMALLOC" in flags else [library]), check=True)
+# Without debug information, the library's included: no cell needs it, and Valgrind does not know every version.
+COMPILE = [CC, "-std=c11", "-O1", "-w", "-Iinclude"]
 
 
-def run_program(binary, column):
-    """What it wrote to stderr, and its exit status: of a signal, minus its number."""
+def compile_program(made, source, flags):
+    main = f"-Dmain=run_{source.stem}"
+    subprocess.run([*COMPILE, *flags, main, "-c", source, "-o", made], check=True)
+
+
+def link_bundle(binary, made, names, flags, library):
+    """All programs that are compiled with these flags, as one: tests/misuse/bundle.h."""
+    source = binary.with_suffix(".c")
+    listed = " ".join(f"X({name})" for name in names)
+    source.write_text(f"#define PROGRAMS(X) {listed}\n#include \"{(SOURCES / 'bundle.h').resolve()}\"\n")
+    libraries = [] if "-DMALLOC" in flags else [library]
+    subprocess.run([*COMPILE, "-Wl,-S", *flags, source, *made, *libraries, "-o", binary], check=True)
+
+
+def run_programs(binary, names, column):
+    """By program's name, what it wrote to stderr, and its exit status: of a signal, minus its number."""
     settings = ("KOLK_", "ASAN_", "LSAN_", "MALLOC_", "GLIBC_")
     environment = {name: value for name, value in os.environ.items() if not name.startswith(settings)}
     environment.update(column.environment)
-    done = subprocess.run([*column.runner, binary], env=environment, capture_output=True, timeout=60)
-    return done.stderr.decode(errors="replace"), done.returncode
+    command = [*column.runner, binary, *names]
+    done = subprocess.run(command, env=environment, capture_output=True, timeout=600)
+    output = done.stderr.decode(errors="replace")
+    found = re.findall(r"^program: (\w+)\n(.*?)^status: (-?\d+)$", output, re.M | re.S)
+    if [name for name, _, _ in found] != names:
+        raise SystemExit(f"misuse.py: {command}: exit status {done.returncode}, and\n{output}")
+    return {name: (said, int(status)) for name, said, status in found}
 
 
 def report_in(line):
@@ -136,6 +165,8 @@ def cell_of(output, status):
             return f"`{report}`" if stage == "misuse" else f"later, at {stage}: `{report}`"
         elif stage and key == "answer":
             answers.append(value)
+    if status == -signal.SIGALRM:
+        raise SystemExit(f"misuse.py: a program hangs:\n{output}")
     if status < 0:
         return "crash"
     if status > 0 or not stage:
@@ -156,28 +187,45 @@ def missing_tool(column, folder):
     return None
 
 
+def make_bundles(runs, library, folder, workers):
+    """The binaries, by flags."""
+    builds = {}
+    for program, column in runs:
+        for twin in TWINS:
+            builds.setdefault(column.build + twin, {})[program.source.stem] = program.source
+    made = {(flags, name): folder / "".join([name, *flags, ".o"]) for flags, sources in builds.items() for name in sources}
+    list(workers.map(lambda key: compile_program(made[key], builds[key[0]][key[1]], key[0]), made))
+    bundles = {flags: folder / "".join(["all", *flags]) for flags in builds}
+
+    def link(flags):
+        names = sorted(builds[flags])
+        link_bundle(bundles[flags], [made[flags, name] for name in names], names, flags, library)
+
+    list(workers.map(link, builds))
+    return bundles
+
+
 def run_all(programs, columns, library, folder):
     """The cells by program and column; exits if a clean twin is not silent."""
-    twins = [(), ("-DCLEAN",)]
     runs = [(program, column) for column in columns for program in programs if program.is_in(column)]
-    binaries = {
-        (program, column.build + twin): folder / "".join([program.source.stem, *column.build, *twin])
-        for program, column in runs
-        for twin in twins
-    }
-    cells, failed = {}, False
+    jobs = []  # a column, a twin, and some of the programs
+    for column in sorted(columns, key=lambda column: not column.runner):  # those that take long begin
+        names = [program.source.stem for program, other in runs if other is column]
+        jobs += [(column, twin, names[at : at + 10]) for twin in TWINS for at in range(0, len(names), 10)]
+    said = {}
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as workers:
-        list(workers.map(lambda key: compile_program(binaries[key], key[0].source, key[1], library), binaries))
-        for twin in twins:
-            done = workers.map(lambda run: run_program(binaries[run[0], run[1].build + twin], run[1]), runs)
-            for (program, column), (output, status) in zip(runs, done):
-                if not twin:
-                    cells[program, column] = cell_of(output, status)
-                    continue
-                said = [line for line in output.splitlines() if not line.startswith("stage: ")]
-                if said or status != 0:
-                    print(f"{program.source}, its clean twin, {column.title}: exit status {status}", *said[:1])
-                    failed = True
+        bundles = make_bundles(runs, library, folder, workers)
+        done = workers.map(lambda job: run_programs(bundles[job[0].build + job[1]], job[2], job[0]), jobs)
+        for (column, twin, _), results in zip(jobs, done):
+            said.update(((column, twin, name), result) for name, result in results.items())
+    cells, failed = {}, False
+    for program, column in runs:
+        cells[program, column] = cell_of(*said[column, WRONG, program.source.stem])
+        output, status = said[column, CLEAN, program.source.stem]
+        lines = [line for line in output.splitlines() if not line.startswith("stage: ")]
+        if lines or status != 0:
+            print(f"{program.source}, its clean twin, {column.title}: exit status {status}", *lines[:1])
+            failed = True
     if failed:
         raise SystemExit(1)
     return cells

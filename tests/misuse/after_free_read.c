@@ -1,5 +1,5 @@
 // row: read after free
-// also: shared
+// also: shared heap
 #include "misuse.h"
 
 int main(void) {

@@ -1,5 +1,5 @@
 // row: write after free
-// also: shared
+// also: shared heap
 #include "misuse.h"
 
 int main(void) {

@@ -1,5 +1,5 @@
 // row: overflow by 1 byte
-// also: shared
+// also: shared heap
 #include "misuse.h"
 
 int main(void) {

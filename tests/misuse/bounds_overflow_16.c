@@ -1,4 +1,5 @@
 // row: overflow by 16 bytes
+// also: heap
 #include "misuse.h"
 
 int main(void) {

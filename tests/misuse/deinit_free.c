@@ -1,5 +1,6 @@
 // row: free after deinit
 // only: kolk
+// also: heap
 #include "misuse.h"
 
 int main(void) {

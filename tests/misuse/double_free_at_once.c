@@ -1,5 +1,5 @@
 // row: double free, at once
-// also: shared
+// also: shared heap
 #include "misuse.h"
 
 int main(void) {

@@ -1,4 +1,5 @@
 // row: double free, another free between
+// also: heap
 #include "misuse.h"
 
 int main(void) {

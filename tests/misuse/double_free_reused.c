@@ -1,5 +1,5 @@
 // row: double free, another alloc between
-// also: shared
+// also: shared heap
 #include "misuse.h"
 
 int main(void) {

@@ -1,6 +1,6 @@
 // row: leak, up to deinit
 // only: kolk
-// also: shared
+// also: shared heap
 #include "misuse.h"
 
 static __attribute__((noinline)) void work(pool *items) {

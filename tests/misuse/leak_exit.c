@@ -1,5 +1,5 @@
 // row: leak, up to exit
-// also: shared
+// also: shared heap
 #include "misuse.h"
 
 static __attribute__((noinline)) void work(pool *items) {

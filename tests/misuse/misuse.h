@@ -1,5 +1,5 @@
 /* misuse.h: the words of the programs in this folder. Each program makes one mistake and goes on. One text gives
- * several programs: on kolk_pool; with -DSHARED on kolk_shared; with -DMALLOC on malloc; and with -DCLEAN the twin of
+ * several programs: on kolk_pool; with -DSHARED on kolk_shared; with -DHEAP on kolk_heap; with -DMALLOC on malloc; and with -DCLEAN the twin of
  * each that does the same thing right. tools/misuse.py runs them and reads what they say:
  *
  *     stage: misuse    the mistake is made now; the verbs inside it are not announced
@@ -105,6 +105,29 @@ static inline kolk_handle handle_of(const pool *items, const void *object) {
 
 static inline void look_up(const pool *items, kolk_handle handle) {
     if (!kolk_shared_get(&items->shared, handle)) fputs("answer: NULL\n", stderr);
+}
+
+#elif defined(HEAP)
+
+#include <kolk/heap.h>
+
+typedef kolk_heap pool;
+
+static inline void open_pool(pool *items, const char *name) {
+    if (kolk_heap_init(items, &(kolk_heap_desc){.name = name}) != KOLK_OK) exit(1);
+}
+
+static inline void close_pool(pool *items) {
+    stage("deinit");
+    kolk_heap_deinit(items);
+}
+
+static inline void *new_object(pool *items) {
+    return kolk_heap_alloc(items, SIZE);
+}
+
+static inline void free_object(pool *items, void *object) {
+    kolk_heap_free(items, object);
 }
 
 #else

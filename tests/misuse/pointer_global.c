@@ -1,4 +1,5 @@
 // row: free of a pointer to a global
+// also: heap
 #include "misuse.h"
 
 static unsigned char global[SIZE];

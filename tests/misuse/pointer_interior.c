@@ -1,5 +1,5 @@
 // row: free of a pointer into an object
-// also: shared
+// also: shared heap
 #include "misuse.h"
 
 int main(void) {

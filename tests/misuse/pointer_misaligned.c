@@ -1,4 +1,5 @@
 // row: free of a misaligned pointer
+// also: heap
 #include "misuse.h"
 
 int main(void) {

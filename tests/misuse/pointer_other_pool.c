@@ -1,6 +1,6 @@
 // row: free of another pool's object
 // only: kolk
-// also: shared
+// also: shared heap
 #include "misuse.h"
 
 int main(void) {
