@@ -120,15 +120,14 @@ void *kolk_heap_alloc(kolk_heap *heap, size_t size) {
     return KOLK_UNLIKELY(!block) ? kolk_heap_alloc_slow(heap, 1, size, SITE) : block;
 }
 
-/* Large blocks read as 0 at first. */
-void *kolk_heap_alloc_zeroed_at(kolk_heap *heap, size_t size, const void *site) {
-    void *block = kolk_heap_alloc_at(heap, size, site);
-    if (block && kolk_heap_class_at(heap, block) < heap->n_classes) memset(block, 0, size);
-    return block;
+/* Large blocks that are not malloc's read as 0 at first. */
+void *kolk_heap_zero(const kolk_heap *heap, void *block, size_t size) {
+    bool is_zero = !block || (kolk_heap_class_at(heap, block) >= heap->n_classes && !heap->inside->large.from_malloc);
+    return is_zero ? block : memset(block, 0, size);
 }
 
 void *kolk_heap_alloc_zeroed(kolk_heap *heap, size_t size) {
-    return kolk_heap_alloc_zeroed_at(heap, size, SITE);
+    return kolk_heap_zero(heap, kolk_heap_alloc_at(heap, size, SITE), size);
 }
 
 void *kolk_heap_alloc_aligned(kolk_heap *heap, size_t align, size_t size) {

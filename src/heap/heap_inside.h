@@ -164,9 +164,11 @@ void *kolk_heap_alloc_slow(kolk_heap *heap, size_t align, size_t size, const voi
 void kolk_heap_free_slow(kolk_heap *heap, void *block, const void *site);
 
 void *kolk_heap_alloc_at(kolk_heap *heap, size_t size, const void *site);
-void *kolk_heap_alloc_zeroed_at(kolk_heap *heap, size_t size, const void *site);
 void *kolk_heap_realloc_at(kolk_heap *heap, void *block, size_t size, const void *site);
 void kolk_heap_free_at(kolk_heap *heap, void *block, const void *site);
+
+/* Makes a block that was just allocated, which may be NULL, read as 0, and returns it. */
+void *kolk_heap_zero(const kolk_heap *heap, void *block, size_t size);
 
 /* ---- heap_memory.c ----------------------------------------------------------------------------------------------- */
 

@@ -16,7 +16,6 @@
 #include "../core/assert.h"
 #include "../core/atomics.h"
 #include "../core/room.h"
-#include "../core/tools.h"
 #include "../os/memory.h"
 #include "large_table.h"
 
@@ -75,8 +74,6 @@ static void *malloc_aligned(size_t align, size_t size) {
 static bool take_from_malloc(size_t align, size_t size, kolk_large_block *block) {
     void *start = malloc_aligned(align, size);
     if (!start) return false;
-    memset(start, 0, size);
-    kolk_tools_wrote(start, size);
     *block = (kolk_large_block){(uintptr_t)start, size, 0, size};
     return true;
 }

@@ -37,8 +37,8 @@ typedef struct kolk_large {
     bool from_malloc; /* blocks come from malloc, of the exact size: for tools that watch it (core/tools.h) */
 } kolk_large;
 
-/* A block of at least `size` bytes, which is not 0. They read as 0, and it is aligned to the power of two `align`.
- * NULL: no memory. */
+/* A block of at least `size` bytes, which is not 0, aligned to the power of two `align`. They read as 0, unless the
+ * block is malloc's. NULL: no memory. */
 void *kolk_large_alloc(kolk_large *large, size_t align, size_t size);
 
 /* False: this is not the start of a live block, and nothing has changed. */

@@ -51,6 +51,12 @@ static void test_for_malloc(void **state) {
     setenv("KOLK_BYPASS", "1", 1);
     assert_int_equal(kolk_heap_init(&heap, &(kolk_heap_desc){.name = "level"}), KOLK_OK);
     assert_int_equal(heap.n_classes, 0);
+    for (unsigned n = 0; n < 100; n++) { /* zeroed, whatever malloc had there */
+        unsigned char *zeroed = (unsigned char *)kolk_heap_alloc_zeroed(&heap, 1000);
+        assert_true(zeroed && all_bytes_are(zeroed, 1000, 0));
+        memset(zeroed, 0xee, 1000);
+        if (n % 3) kolk_heap_free(&heap, zeroed);
+    }
     kolk_heap_deinit(&heap);
     assert_int_equal(kolk_heap_init_for_malloc(&heap, &(kolk_heap_desc){.name = "level"}), KOLK_OK);
     unsetenv("KOLK_BYPASS");

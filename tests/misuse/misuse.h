@@ -1,6 +1,6 @@
 /* misuse.h: the words of the programs in this folder. Each program makes one mistake and goes on. One text gives
- * several programs: on kolk_pool; with -DSHARED on kolk_shared; with -DHEAP on kolk_heap; with -DMALLOC on malloc; and with -DCLEAN the twin of
- * each that does the same thing right. tools/misuse.py runs them and reads what they say:
+ * several programs: on kolk_pool; with -DSHARED on kolk_shared; with -DHEAP on kolk_heap; with -DMALLOC on malloc; and
+ * with -DCLEAN the twin of each that does the same thing right. tools/misuse.py runs them and reads what they say:
  *
  *     stage: misuse    the mistake is made now; the verbs inside it are not announced
  *     stage: alloc     (free, deinit, exit) the program does this now: what is seen from here on is seen only then
