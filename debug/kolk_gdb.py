@@ -1,5 +1,5 @@
-"""kolk in gdb: pools, slot maps, shared pools and their locals, resource pools, handles in words, and $kolk_get. libkolk.so contains this
-file: see docs/debugging.md.
+"""kolk in gdb: pools, slot maps, shared pools and their locals, resource pools, heaps, handles in words, and
+$kolk_get. libkolk.so contains this file: see docs/debugging.md.
 
 Everything is read from memory, and no function of the program is called. So a core dump will do, and so will a program
 that stopped in the middle of an alloc. A pool may be any bytes: a local variable before its init, or one that was
@@ -377,6 +377,56 @@ class Resources:
         return words if "created" in words else words + f", {entry['resource']}"
 
 
+class Heap:
+    """A kolk_heap. What is in it is known where libkolk has debug information."""
+
+    def __init__(self, value):
+        self.value = value
+        self.inside = value["inside"]
+        self.type = type_named("struct kolk_heap_inside")
+
+    def fault(self):
+        if not int(self.inside):
+            return "no heap (all zero, as before init and after deinit)"
+        if not self.type or not self.type.fields():
+            return "heap (libkolk has no debug information)"
+        if not is_readable(int(self.inside), self.type.sizeof):
+            return "no heap (inside is not readable)"
+        if int(self.value["n_classes"]) > self.of("trays").type.range()[1] + 1:
+            return f"no heap ({self.value['n_classes']} classes)"
+        return None
+
+    def of(self, field):
+        return self.inside.cast(self.type.pointer()).dereference()[field]
+
+    def trays(self):
+        """Of classes that have been used: the size of their blocks, how many are alive, how many have memory."""
+        for n in range(int(self.value["n_classes"])):
+            tray = self.of("trays")[n]
+            if int(tray["is_made"]):
+                pool = Shared(tray["pool"])
+                yield int(tray["size"]), pool.count, pool.capacity
+
+    def to_string(self):
+        fault = self.fault()
+        if fault:
+            return fault
+        words = name_at(int(self.of("name"))) + ": " if int(self.of("name")) else ""
+        words += f"heap, {sum(alive for _, alive, _ in self.trays())} blocks alive"
+        large = self.of("large")
+        if int(large["count"]):
+            words += f" and {large['count']} large of {large['bytes']} bytes"
+        if int(self.of("limit")):
+            words += f", {self.of('budget')} bytes left of {self.of('limit')}"
+        failed = int(self.of("failed"))
+        return words + (f", {failed} failed" if failed else "")
+
+    def children(self):
+        """Each class that has been used, by the size of its blocks."""
+        for size, alive, capacity in self.trays() if not self.fault() else ():
+            yield f"[{size}]", f"{alive} of {capacity} alive"
+
+
 class Handle:
     """Its slot is mixed with the tag of the pool, which is not known here."""
 
@@ -436,6 +486,10 @@ def resources_of(value):
     return None if untyped is None else Resources(untyped)
 
 
+def heap_of(value):
+    return Heap(value) if gdb.types.get_basic_type(value.type).tag == "kolk_heap" else None
+
+
 def handle_of(value):
     if gdb.types.get_basic_type(value.type).tag == "kolk_handle":
         return Handle(value)
@@ -448,7 +502,7 @@ class Printer(gdb.printing.PrettyPrinter):
         super().__init__("kolk")
 
     def __call__(self, value):
-        return store_of(value) or local_of(value) or resources_of(value) or handle_of(value)
+        return store_of(value) or local_of(value) or resources_of(value) or heap_of(value) or handle_of(value)
 
 
 class Get(gdb.Function):

@@ -35,10 +35,11 @@ void doctor_find(doctor_finding *finding, doctor_answer answer, const char *form
 /* Is it on the PATH, and does it end with 0 when it is called with these arguments? */
 bool doctor_tool_runs(const char *tool, const char *argument);
 
-/* Checks of threads.c. */
+/* Checks of threads.c, and of heap.c. */
 void doctor_look_at_queue(doctor_finding *finding);
 void doctor_look_at_shared(doctor_finding *finding);
 void doctor_look_at_resources(doctor_finding *finding);
+void doctor_look_at_heap(doctor_finding *finding);
 
 /* The tool that watches this process's memory, as kolk finds out by itself; NULL if none does. */
 const char *doctor_watcher(void);

@@ -258,6 +258,7 @@ static const doctor_check library_checks[] = {
     {"queue", doctor_look_at_queue},
     {"shared pool", doctor_look_at_shared},
     {"resource pool", doctor_look_at_resources},
+    {"heap", doctor_look_at_heap},
     {"statistics", look_at_statistics},
     {0},
 };

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Asks gdb about the pools, slot maps, shared pools and resource pools of tests/build/gdb/program.c, in the running
+# Asks gdb about the pools, slot maps, shared pools, resource pools and heaps of tests/build/gdb/program.c, in the running
 # program and in its core dump, with and without optimisation, by the script inside the shared library and by the one
 # that is installed. The files beside the program are the dialogues: each line that begins with "> " is a command, and
 # gdb must answer exactly what follows it, numbers of threads being N. No command may call a function of the program: a
@@ -53,6 +53,8 @@ for level in 0 2; do
   ask shared "${trust[@]}" "$work/program$level" "$core"
   ask resources "${trust[@]}" "${library[@]}" "${to_stop[@]}" "$work/program$level"
   ask resources "${trust[@]}" "$work/program$level" "$core"
+  ask heaps "${trust[@]}" "${library[@]}" "${to_stop[@]}" "$work/program$level"
+  ask heaps "${trust[@]}" "$work/program$level" "$core"
 done
 ask damage "${trust[@]}" "${library[@]}" "${to_stop[@]}" "$work/program0"
 ask bypass "${trust[@]}" "${library[@]}" -ex 'set environment KOLK_BYPASS 1' "${to_stop[@]}" "$work/program0"

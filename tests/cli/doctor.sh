@@ -15,7 +15,7 @@ unset KOLK_DEBUG KOLK_STATS KOLK_BYPASS XDG_CONFIG_HOME
 # ---- on this machine ----
 
 run 0 "$kolk" doctor
-prints '^The library$' '^  version  *yes  *[0-9.]*, ABI [0-9]*; ' '^  stale handle  *yes ' '^  queue  *yes  *threads are woken, ' '^  shared pool  *yes  *threads free ' '^The debug mode$' \
+prints '^The library$' '^  version  *yes  *[0-9.]*, ABI [0-9]*; ' '^  stale handle  *yes ' '^  queue  *yes  *threads are woken, ' '^  shared pool  *yes  *threads free ' '^  heap  *yes  *blocks of all sizes ' '^The debug mode$' \
   '^  fill  *yes ' '^  guard  *yes ' '^Tools$' '^  watched now  *[a-z]*  *by ' '^The environment$' \
   '^  KOLK_DEBUG  *no  *not set: ' '^The library works\.$'
 sanitized=$(grep -c '^  watched now  *yes' out)

@@ -5,6 +5,7 @@
 // link: -Wl,--wrap=kolk_queue_init_type -Wl,--wrap=kolk_queue_pop -Wl,--wrap=kolk_queue_fd
 // link: -Wl,--wrap=kolk_shared_init_type -Wl,--wrap=kolk_local_init -Wl,--wrap=kolk_local_alloc_wait
 // link: -Wl,--wrap=kolk_shared_get_slow -Wl,--wrap=kolk_local_of_thread
+// link: -Wl,--wrap=kolk_heap_init_abi -Wl,--wrap=kolk_heap_alloc -Wl,--wrap=kolk_heap_realloc
 // link: -Wl,--wrap=kolk_resource_pool_begin -Wl,--wrap=kolk_resource_borrow -Wl,--wrap=kolk_resource_give_back
 #include "../help/test.h"
 
@@ -39,6 +40,10 @@ static enum fault {
     STALE_HANDLES_LEAD_ON,
     THE_DEAD_STAY,
     NO_KEYS,
+    NO_HEAP,
+    NO_BLOCKS,
+    ONE_BLOCK_FOR_ALL,
+    NO_REALLOC,
     NO_RESOURCE_POOL,
     HOUSEKEEPER_SLEEPS,
     BORROWS_DON_T_WAIT,
@@ -162,6 +167,28 @@ void *__wrap_kolk_shared_get_slow(const kolk_shared *pool, kolk_handle handle) {
     return fault == STALE_HANDLES_LEAD_ON ? &another : __real_kolk_shared_get_slow(pool, handle);
 }
 
+kolk_status __real_kolk_heap_init_abi(kolk_heap *heap, const kolk_heap_desc *desc, size_t heap_size, uint32_t abi);
+kolk_status __wrap_kolk_heap_init_abi(kolk_heap *heap, const kolk_heap_desc *desc, size_t heap_size, uint32_t abi);
+void *__real_kolk_heap_alloc(kolk_heap *heap, size_t size);
+void *__wrap_kolk_heap_alloc(kolk_heap *heap, size_t size);
+void *__real_kolk_heap_realloc(kolk_heap *heap, void *block, size_t size);
+void *__wrap_kolk_heap_realloc(kolk_heap *heap, void *block, size_t size);
+
+kolk_status __wrap_kolk_heap_init_abi(kolk_heap *heap, const kolk_heap_desc *desc, size_t heap_size, uint32_t abi) {
+    if (fault == NO_HEAP) return KOLK_NO_MEMORY;
+    return __real_kolk_heap_init_abi(heap, desc, heap_size, abi);
+}
+
+void *__wrap_kolk_heap_alloc(kolk_heap *heap, size_t size) {
+    static char all[1 << 20];
+    if (fault == ONE_BLOCK_FOR_ALL) return all;
+    return fault == NO_BLOCKS ? NULL : __real_kolk_heap_alloc(heap, size);
+}
+
+void *__wrap_kolk_heap_realloc(kolk_heap *heap, void *block, size_t size) {
+    return fault == NO_REALLOC || fault == ONE_BLOCK_FOR_ALL ? NULL : __real_kolk_heap_realloc(heap, block, size);
+}
+
 kolk_status __wrap_kolk_resource_pool_begin(kolk_resource_pool *pool, const kolk_resource_pool_desc *desc,
                                             size_t pool_size, uint32_t abi) {
     kolk_resource_pool_desc other = *desc;
@@ -262,6 +289,7 @@ static void a_whole_library_works(void **state) {
     assert_said("shared pool", "yes",
                 "threads free each other's objects and wait for them, and leave nothing behind when they end\n");
     assert_said("resource pool", "yes", "the housekeeper makes resources ready, and deadlines end the wait for them\n");
+    assert_said("heap", "yes", "blocks of all sizes in ");
     assert_said("statistics", "yes", "a pool with a name is listed, as text, JSON and OpenMetrics\n");
     assert_said("fill", "yes",
                 "it is reported: kolk: doctor: write after free to slot 0: 2a written at byte 8 of it\n");
@@ -306,6 +334,10 @@ static void what_is_broken_is_said(void **state) {
         {NOBODY_GETS_OBJECTS, "shared pool", "an object was lost\n"},
         {WAITS_TOO_LONG, "shared pool", "a deadline passed, and did not end the wait\n"},
         {STALE_HANDLES_LEAD_ON, "shared pool", "the handle of an object does not tell whether it is alive\n"},
+        {NO_HEAP, "heap", "a heap reserves addresses ('ulimit -v' shows a limit), on 64-bit machines: "},
+        {NO_BLOCKS, "heap", "there was no memory for a few blocks\n"},
+        {ONE_BLOCK_FOR_ALL, "heap", "blocks share bytes\n"},
+        {NO_REALLOC, "heap", "a large block did not grow\n"},
         {NO_RESOURCE_POOL, "resource pool", "a small pool: the system gives no more threads, and "},
         {HOUSEKEEPER_SLEEPS, "resource pool", "its housekeeper made no resource ready\n"},
         {BORROWS_DON_T_WAIT, "resource pool", "a deadline passed, and did not end the wait\n"},

@@ -1,5 +1,5 @@
-/* Pools, slot maps, shared pools and resource pools in every state that gdb is asked about, at the moment when stop()
- * is called. */
+/* Pools, slot maps, shared pools, resource pools and heaps in every state that gdb is asked about, at the moment when
+ * stop() is called. */
 #include <kolk/kolk.h>
 
 #include <string.h>
@@ -31,6 +31,7 @@ extern counts small;
 extern jobs_handle job, done;
 extern files servers, no_servers;
 extern kolk_resource_pool nameless;
+extern kolk_heap level, no_heap, malformed_heap;
 extern const char *const too_long;
 void stop(void);
 
@@ -50,6 +51,7 @@ counts small;
 jobs_handle job, done;
 files servers, no_servers;
 kolk_resource_pool nameless;
+kolk_heap level, no_heap, malformed_heap;
 const char *const too_long = "a name that is as long as this one can't be the name of a pool, so it ends";
 
 static KOLK_POOL_STORAGE(struct bullet, 256) shot_memory;
@@ -210,9 +212,21 @@ static bool make_servers(void) {
     return true;
 }
 
+/* Of two classes and of large blocks; one block is free again. With a limit, so that few addresses are reserved: gdb
+ * writes all of them into a core. */
+static bool make_heap(void) {
+    if (kolk_heap_init(&level, &(kolk_heap_desc){.name = "level", .limit = 4 << 20}) != KOLK_OK) return false;
+    for (int i = 0; i < 3; i++)
+        if (!kolk_heap_alloc(&level, 20) || !kolk_heap_alloc(&level, 1000)) return false;
+    kolk_heap_free(&level, kolk_heap_alloc(&level, 20));
+    malformed_heap = level;
+    malformed_heap.inside = (struct kolk_heap_inside *)16;
+    return kolk_heap_alloc(&level, 1000000) != NULL;
+}
+
 int main(void) {
     if (!make_shots() || !make_sparks() || !make_cells() || !make_others() || !make_maps() || !make_shared()) return 1;
-    if (!make_servers()) return 1;
+    if (!make_servers() || !make_heap()) return 1;
     stop();
     return 0;
 }
