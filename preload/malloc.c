@@ -45,7 +45,8 @@ static bool have_heap(void) {
     if (makes) return false;
     kolk_lock_word(&lock);
     if (!tried) {
-        makes = tried = true;
+        makes = true;
+        tried = true;
         bool is_made = kolk_heap_init_for_malloc(&malloc_heap, &(kolk_heap_desc){.name = "malloc"}) == KOLK_OK;
         KOLK_ASSERT(!is_made || malloc_heap.place == KOLK_FIRST_HEAP);
         kolk_store(&made, is_made, KOLK_RELEASE); /* partner: above */
