@@ -245,7 +245,8 @@ enum {
     KOLK_DEBUG_TRACE = 16,
     KOLK_DEBUG_BYPASS = 32,
     KOLK_DEBUG_MOVE = 64,
-    KOLK_DEBUG_FAIL = 128
+    KOLK_DEBUG_FAIL = 128,
+    KOLK_DEBUG_SAMPLE = 256
 };
 
 /* Filled by kolk_pool_stats and its like. Counters start at init; clear does not reset them. */
@@ -348,6 +349,9 @@ KOLK_API const char *kolk_site_text(const void *site, bool lines, char *text, si
  *                     another block and makes the old one inaccessible, so that a pointer that was kept crashes at
  *                     once, until seven more have been made. O(count) a removal, so not in `all`.
  *     trace           alloc and free leave the fast path, for the probes and kolk_set_profiler below
+ *     sample=1000     heaps only: about one block of 1,000 has pages of its own, and a write or read past its end, or
+ *                     after its free, ends the program at once. No other block costs an instruction more: see heap.h.
+ *                     Not in `all`.
  *     all             fill, guard, quarantine=64 and sites
  *
  * Slot maps have fill, sites, move and trace: what is filled are the places behind the last object. Shared pools have

@@ -76,15 +76,19 @@ static void add_setting(kolk_settings *settings, word setting, const char *of) {
         settings->flags |= words[i].flags;
     }
     if (is_text(setting, "all") && !settings->quarantine) settings->quarantine = ALL_QUARANTINE;
+    uint32_t number = value.start ? number_of(value) : 0;
     if (is_text(key, "quarantine")) {
-        uint32_t slots = value.start ? number_of(value) : 0;
-        known = slots != 0;
-        if (known) settings->flags |= KOLK_DEBUG_QUARANTINE;
-        if (known) settings->quarantine = slots;
-        if (!known && of)
+        if (number) settings->flags |= KOLK_DEBUG_QUARANTINE;
+        if (number) settings->quarantine = number;
+        if (!number && of)
             refuse_setting(setting, of, "is not understood: quarantine=SLOTS takes a number from 1 to 4294967295");
+    } else if (is_text(key, "sample")) {
+        if (number) settings->sample = number;
+        if (!number && of)
+            refuse_setting(setting, of, "is not understood: sample=N takes a number from 1 to 4294967295");
     } else if (!known && of) {
-        refuse_setting(setting, of, "is not a setting: fill, guard, quarantine=SLOTS, sites, move, trace, all");
+        refuse_setting(setting, of,
+                       "is not a setting: fill, guard, quarantine=SLOTS, sites, move, trace, sample=N, all");
     }
 }
 

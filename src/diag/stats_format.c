@@ -54,7 +54,7 @@ static const struct {
 } debug_words[] = {
     {KOLK_DEBUG_FILL, "fill"},   {KOLK_DEBUG_GUARD, "guard"}, {KOLK_DEBUG_QUARANTINE, "quarantine"},
     {KOLK_DEBUG_SITES, "sites"}, {KOLK_DEBUG_TRACE, "trace"}, {KOLK_DEBUG_BYPASS, "bypass"},
-    {KOLK_DEBUG_MOVE, "move"},   {KOLK_DEBUG_FAIL, "fail"},
+    {KOLK_DEBUG_MOVE, "move"},   {KOLK_DEBUG_FAIL, "fail"},   {KOLK_DEBUG_SAMPLE, "sample"},
 };
 
 #define LENGTH_OF(array) (sizeof(array) / sizeof *(array))

@@ -15,6 +15,7 @@
  *     heap_trim.c                        memory goes back to the system
  *     heap_thread.c                      threads and their magazines
  *     heap_class.c                       sizes, and the pools of the classes
+ *     heap_guarded.c  guarded.c          some blocks have pages around them that nobody may touch
  *     heap_large.c  large.c              blocks that are larger than all classes
  *     src/shared                         pools, of which each class is one
  *
@@ -25,7 +26,8 @@
  *     I1  each class's pool is valid (shared.c), lies in the class's address space, and has blocks of its size
  *     I2  sizes ascend, and each size up to 1,024 finds the least class that fits by the table
  *     I3  the large blocks are as large.c says
- *     I4  with a limit, what is left of it and what classes and large blocks have taken add up to it */
+ *     I4  with a limit, what is left of it and what classes, large and guarded blocks have taken add up to it
+ *     I5  the guarded blocks are as guarded.c says */
 #include "heap_fast.h"
 
 #if __STDC_HOSTED__
@@ -45,9 +47,11 @@ static void *alloc_in_class(kolk_heap *heap, uint32_t n, size_t size, const void
     if (!thread) return NULL;
     kolk_heap_decay(heap->inside, thread);
     kolk_local local = {kolk_heap_magazine(thread, heap->inside, n), pool};
+    uint32_t before = kolk_magazine_count(local.magazine);
     void *block = kolk_shared_alloc_at(&local, site);
     if (!block && kolk_heap_reclaim_after_fork(heap->inside)) block = kolk_shared_alloc_at(&local, site);
     if (!block) return NULL;
+    kolk_heap_count_sampled(thread, before, kolk_magazine_count(local.magazine));
     kolk_fetch_add(&tray->asked, size, KOLK_RELAXED);
     kolk_fetch_add(&tray->given, tray->size, KOLK_RELAXED);
     return block;
@@ -77,7 +81,8 @@ bool kolk_heap_ask_for_room(kolk_heap *heap, size_t size) {
 KOLK_NOINLINE void *kolk_heap_alloc_slow(kolk_heap *heap, size_t align, size_t size, const void *site) {
     if (!heap->inside || (align & (align - 1)) || align == 0) return NULL;
     uint32_t n = kolk_heap_class_aligned(heap, align, size);
-    void *block = alloc_from(heap, n, align, size, site);
+    void *block = n < heap->n_classes ? kolk_heap_sample(heap, align, size, site) : NULL;
+    if (!block) block = alloc_from(heap, n, align, size, site);
     if (!block && kolk_heap_ask_for_room(heap, size)) block = alloc_from(heap, n, align, size, site);
     if (!block) kolk_fetch_add(&heap->inside->failed, 1, KOLK_RELAXED);
     return block;
@@ -86,7 +91,9 @@ KOLK_NOINLINE void *kolk_heap_alloc_slow(kolk_heap *heap, size_t align, size_t s
 static void free_to_depot(kolk_heap *heap, void *block, const void *site) {
     kolk_shared *pool = heap->inside ? kolk_heap_pool_of(heap, block) : NULL;
     if (!pool) {
-        if (!heap->inside || !kolk_heap_free_large(heap->inside, block)) kolk_heap_refuse(heap, block, "free", site);
+        kolk_heap_inside *inside = heap->inside;
+        if (!inside || !(kolk_heap_free_guarded(inside, block, site) || kolk_heap_free_large(inside, block)))
+            kolk_heap_refuse(heap, block, "free", site);
         return;
     }
     kolk_heap_thread *thread = kolk_heap_thread_of(heap);
@@ -120,7 +127,7 @@ void *kolk_heap_alloc(kolk_heap *heap, size_t size) {
     return KOLK_UNLIKELY(!block) ? kolk_heap_alloc_slow(heap, 1, size, SITE) : block;
 }
 
-/* Large blocks that are not malloc's read as 0 at first. */
+/* Guarded blocks, and large ones that are not malloc's, read as 0 at first. */
 void *kolk_heap_zero(const kolk_heap *heap, void *block, size_t size) {
     bool is_zero = !block || (kolk_heap_class_at(heap, block) >= heap->n_classes && !heap->inside->large.from_malloc);
     return is_zero ? block : memset(block, 0, size);

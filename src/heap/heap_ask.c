@@ -23,6 +23,7 @@ void kolk_heap_refuse(const kolk_heap *heap, const void *block, const char *verb
     }
     kolk_failure failure = {
         .pool = inside ? name_of(inside) : "", .object = block, .slot = UINT32_MAX, .site = site, .no_debug = true};
+    if (inside && kolk_heap_refuse_guarded(inside, failure, verb)) return;
     size_t behind = 0;
     if (inside && kolk_large_locate(&inside->large, block, &behind)) {
         failure.rule = KOLK_INTERIOR_POINTER;
@@ -36,6 +37,8 @@ void kolk_heap_refuse(const kolk_heap *heap, const void *block, const char *verb
 size_t kolk_heap_size_of(const kolk_heap *heap, const void *block) {
     if (!heap->inside) return 0;
     const kolk_shared *pool = kolk_heap_pool_of(heap, block);
+    if (!pool && kolk_guarded_has(&heap->inside->guarded, block))
+        return kolk_guarded_size(&heap->inside->guarded, block);
     if (!pool) return kolk_large_size(&heap->inside->large, block);
     return kolk_shared_is_live(pool, block) ? pool->object_size : 0;
 }
@@ -53,20 +56,27 @@ bool kolk_heap_is_live(const kolk_heap *heap, const void *block) {
 
 /* ---- Walk -------------------------------------------------------------------------------------------------------- */
 
-/* The first live block of the classes from this one on, or of the large ones. */
+/* The first live block of the guarded ones behind this one (NULL: of all), or of the large ones. */
+static void *first_guarded(const kolk_heap_inside *inside, const void *block) {
+    void *next = kolk_guarded_next(&inside->guarded, block);
+    return next ? next : kolk_large_next(&inside->large, 0);
+}
+
+/* The first live block of the classes from this one on, or of the others. */
 static void *first_from(const kolk_heap_inside *inside, uint32_t n) {
     for (; n < inside->heap->n_classes; n++) {
         void *block =
             kolk_load(&inside->trays[n].is_made, KOLK_ACQUIRE) ? kolk_shared_next(&inside->trays[n].pool, NULL) : NULL;
         if (block) return block;
     }
-    return kolk_large_next(&inside->large, 0);
+    return first_guarded(inside, NULL);
 }
 
 void *kolk_heap_next(const kolk_heap *heap, const void *block) {
     if (!heap->inside) return NULL;
     if (!block) return first_from(heap->inside, 0);
     const kolk_shared *pool = kolk_heap_pool_of(heap, block);
+    if (!pool && kolk_guarded_has(&heap->inside->guarded, block)) return first_guarded(heap->inside, block);
     if (!pool) return kolk_large_next(&heap->inside->large, (uintptr_t)block);
     void *next = kolk_shared_next(pool, block);
     return next ? next : first_from(heap->inside, (uint32_t)kolk_heap_class_at(heap, block) + 1);
@@ -74,14 +84,16 @@ void *kolk_heap_next(const kolk_heap *heap, const void *block) {
 
 /* ---- Statistics -------------------------------------------------------------------------------------------------- */
 
-static void large_stats(const kolk_heap_inside *inside, kolk_stats *out) {
+/* Large and guarded blocks; true if there ever was one. */
+static bool large_stats(const kolk_heap_inside *inside, kolk_stats *out) {
     const kolk_large *large = &inside->large;
-    uint64_t bytes = kolk_load(&large->bytes, KOLK_RELAXED);
-    out->count = (uint32_t)kolk_load(&large->count, KOLK_RELAXED);
-    out->peak = (uint32_t)kolk_load(&large->peak, KOLK_RELAXED);
+    uint64_t bytes;
+    out->count = kolk_guarded_count(&inside->guarded, &bytes) + (uint32_t)kolk_load(&large->count, KOLK_RELAXED);
+    out->peak = kolk_load(&inside->guarded.peak, KOLK_RELAXED) + (uint32_t)kolk_load(&large->peak, KOLK_RELAXED);
     out->capacity = out->max_capacity = out->count;
-    out->bytes_reserved = out->bytes_committed = bytes;
+    out->bytes_reserved = out->bytes_committed = bytes + kolk_load(&large->bytes, KOLK_RELAXED);
     out->failed = kolk_load(&large->failed, KOLK_RELAXED);
+    return out->peak != 0;
 }
 
 bool kolk_heap_class_of(const kolk_heap *heap, uint32_t n, kolk_heap_class_stats *out) {
@@ -97,8 +109,7 @@ bool kolk_heap_class_of(const kolk_heap *heap, uint32_t n, kolk_heap_class_stats
         out->asked = kolk_load(&tray->asked, KOLK_RELAXED);
         out->given = kolk_load(&tray->given, KOLK_RELAXED);
     } else if (inside && n == heap->n_classes) {
-        found = kolk_load(&inside->large.peak, KOLK_RELAXED) != 0;
-        large_stats(inside, &out->stats);
+        found = large_stats(inside, &out->stats);
     }
     kolk_tools_wrote(out, sizeof *out);
     return found;
@@ -119,6 +130,10 @@ void kolk_heap_stats(const kolk_heap *heap, kolk_stats *out) {
         sum.debug |= one.stats.debug;
     }
     if (inside) {
+        uint64_t guarded_bytes;
+        kolk_guarded_count(&inside->guarded, &guarded_bytes);
+        if (inside->sample) sum.debug |= KOLK_DEBUG_SAMPLE;
+        if (inside->sample) sum.bytes_reserved += inside->guarded.memory_size - guarded_bytes; /* those count above */
         sum.bytes_reserved += inside->space_size + sizeof *inside;
         sum.bytes_committed += sizeof *inside;
         sum.failed = kolk_load(&inside->failed, KOLK_RELAXED);
@@ -151,9 +166,12 @@ bool kolk_heap_is_valid(const kolk_heap *heap) {
         if (n < heap->n_classes && inside->trays[n].size < size) return false; /* I2 */
         if (n && inside->trays[n - 1].size >= size && size) return false;      /* I2 */
     }
-    taken += kolk_large_usable(&inside->large);
+    uint64_t guarded_bytes;
+    kolk_guarded_count(&inside->guarded, &guarded_bytes);
+    taken += kolk_large_usable(&inside->large) + guarded_bytes;
     if (inside->limit && taken + inside->budget != inside->limit) return false; /* I4 */
-    return kolk_large_is_valid(&inside->large);                                 /* I3 */
+    return kolk_large_is_valid(&inside->large)                                  /* I3 */
+           && kolk_guarded_is_valid(&inside->guarded);                          /* I5 */
 }
 
 #endif

@@ -8,6 +8,7 @@
 #include "../core/atomics.h"
 #include "../diag/debug.h"
 #include "../shared/part.h"
+#include "guarded.h"
 #include "large.h"
 
 /* One class: a pool of blocks of one size, which is made when the first of them is asked for. */
@@ -30,6 +31,8 @@ typedef struct kolk_heap_thread {
     uintptr_t room;                                  /* behind this struct, for further magazines */
     bool asks;                                       /* on_full runs */
     uint32_t turns;                                  /* how often it was off the fast path */
+    uint64_t random;                                 /* heap_guarded.c tells; 0: not drawn yet */
+    int64_t until;                                   /* allocs before the next guarded block */
     kolk_magazine *magazines[KOLK_HEAP_CLASSES + 1]; /* of a size that has no class, the last */
 } kolk_heap_thread;
 
@@ -53,6 +56,8 @@ struct kolk_heap_inside {
     uint32_t sweeping; /* lock */
     kolk_members members;
     kolk_large large;
+    uint32_t sample; /* one of so many allocs gets a guarded block; 0: none */
+    kolk_guarded guarded;
     kolk_heap_inside *next;                /* of the process's heaps */
     uint32_t sizes[KOLK_HEAP_CLASSES + 1]; /* of the classes' blocks, and behind them UINT32_MAX */
     kolk_heap_tray trays[KOLK_HEAP_CLASSES];
@@ -148,6 +153,25 @@ bool kolk_heap_free_large(kolk_heap_inside *inside, void *block);
 
 /* Gives a large block, which has `before` bytes, this size; it may move. NULL: it is as it was. */
 void *kolk_heap_resize_large(kolk_heap_inside *inside, void *block, size_t before, size_t size);
+
+/* ---- heap_guarded.c ---------------------------------------------------------------------------------------------- */
+
+/* From now on one of `sample` allocs gets a guarded block; 0, and if there is no memory: none does. */
+void kolk_heap_begin_guarded(kolk_heap_inside *inside, uint32_t sample);
+
+/* A guarded block, if it is the calling thread's turn to get one. NULL: it gets another block. */
+void *kolk_heap_sample(kolk_heap *heap, size_t align, size_t size, const void *site);
+
+/* The magazine that had so many slots before an alloc off the fast path has this many now. */
+static inline void kolk_heap_count_sampled(kolk_heap_thread *thread, uint32_t before, uint32_t now) {
+    thread->until -= 1 + (int64_t)now - before;
+}
+
+/* False: it is no live guarded block. */
+bool kolk_heap_free_guarded(kolk_heap_inside *inside, const void *block, const void *site);
+
+/* Says what is wrong with failure.object. False: it does not point into the last block of a guarded slot. */
+bool kolk_heap_refuse_guarded(const kolk_heap_inside *inside, kolk_failure failure, const char *verb);
 
 /* ---- heap_trim.c: memory goes back to the system ----------------------------------------------------------------- */
 

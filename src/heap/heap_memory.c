@@ -56,6 +56,7 @@ static kolk_status reserve_space(kolk_heap *heap, kolk_heap_inside *inside, cons
 }
 
 static void end_inside(kolk_heap_inside *inside) {
+    kolk_guarded_end(&inside->guarded);
     if (inside->space) kolk_memory_release(inside->space, inside->space_size);
     kolk_memory_release(inside, sizeof *inside);
 }
@@ -87,6 +88,7 @@ static kolk_status make_heap(kolk_heap *heap, const kolk_heap_desc *desc, bool s
         end_inside(inside);
         return status;
     }
+    if (!inside->large.from_malloc) kolk_heap_begin_guarded(inside, settings.sample);
     inside->thread_size = kolk_heap_thread_size(heap, inside);
     heap->inside = inside;
     heap->id = kolk_fetch_add(&last_id, 1, KOLK_RELAXED) + 1;

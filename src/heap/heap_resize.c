@@ -34,8 +34,8 @@ void *kolk_heap_realloc_at(kolk_heap *heap, void *block, size_t size, const void
         return NULL;
     }
     if (is_as_good(usable, size)) return block;
-    if (!kolk_heap_pool_of(heap, block) && kolk_heap_class_for(heap, size) == heap->n_classes)
-        return resize_large(heap, block, usable, size);
+    bool is_large = !kolk_heap_pool_of(heap, block) && !kolk_guarded_has(&heap->inside->guarded, block);
+    if (is_large && kolk_heap_class_for(heap, size) == heap->n_classes) return resize_large(heap, block, usable, size);
     return move_block(heap, block, usable, size, site);
 }
 

@@ -408,7 +408,7 @@ static void settings_are_explained(void **state) {
          "a pool named bullets gets fill; kolk: KOLK_DEBUG: \"gard\" is not a setting: "},
         {"gard,quarantine=0", "0", NULL, NULL, "KOLK_DEBUG", "no",
          "a pool named bullets gets nothing; kolk: KOLK_DEBUG: \"gard\" is not a setting: fill, guard, "
-         "quarantine=SLOTS, sites, move, trace, all; kolk: KOLK_DEBUG: \"quarantine=0\" is not understood: "},
+         "quarantine=SLOTS, sites, move, trace, sample=N, all; kolk: KOLK_DEBUG: \"quarantine=0\" is not understood: "},
         {"fill,sites", "1", NULL, NULL, "KOLK_DEBUG", "yes",
          "a pool named bullets gets sites; what comes from malloc can have sites and trace only\n"},
         {NULL, "1", NULL, NULL, "KOLK_BYPASS", "yes", "objects come from malloc, one by one\n"},
@@ -417,7 +417,7 @@ static void settings_are_explained(void **state) {
         {"gard", "0", "text", NULL, "KOLK_STATS", "yes", "programs write statistics at exit: text\n"},
         {"gard", "0", "xml", "--pool=a\tb\nc\033", "KOLK_DEBUG", "no",
          "a pool named a b c  gets nothing; kolk: KOLK_DEBUG: \"gard\" is not a setting: fill, guard, "
-         "quarantine=SLOTS, sites, move, trace, all\n"},
+         "quarantine=SLOTS, sites, move, trace, sample=N, all\n"},
     };
     for (size_t i = 0; i < LENGTH_OF(rows); i++) {
         begin_anew(NULL);

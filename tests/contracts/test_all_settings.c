@@ -212,8 +212,9 @@ static void test_the_environment_is_read_at_each_init(void **state) {
 
 /* ---- What is not understood -------------------------------------------------------------------------------------- */
 
-#define NOT_A_SETTING " is not a setting: fill, guard, quarantine=SLOTS, sites, move, trace, all"
+#define NOT_A_SETTING " is not a setting: fill, guard, quarantine=SLOTS, sites, move, trace, sample=N, all"
 #define NOT_A_NUMBER  " is not understood: quarantine=SLOTS takes a number from 1 to 4294967295"
+#define NO_SHARE      " is not understood: sample=N takes a number from 1 to 4294967295"
 
 static const struct {
     const char *word, *sentence;
@@ -238,6 +239,9 @@ static const struct {
     {"quarantine=1=2", "\"quarantine=1=2\"" NOT_A_NUMBER},
     {"quarantine=4294967296", "\"quarantine=4294967296\"" NOT_A_NUMBER},
     {"quarantine=18446744073709551617", "\"quarantine=18446744073709551617\"" NOT_A_NUMBER},
+    {"sample", "\"sample\"" NO_SHARE},
+    {"sample=0", "\"sample=0\"" NO_SHARE},
+    {"sample=1/2", "\"sample=1/2\"" NO_SHARE},
     {"a word that is longer than the sixty-three characters which are quoted",
      "\"a word that is longer than the sixty-three characters which are\"" NOT_A_SETTING},
 };

@@ -1,0 +1,221 @@
+/* guarded.c: blocks that end where a page begins that nobody may touch (as GWP-ASan's; Serebryany and others, 2024).
+ *
+ *     memory  | slots[] | X | ........ block | X | ....... block | X | ... | X |
+ *                       first                first + 1 slot                        X: a page that is never touched
+ *
+ * Each slot has a page X and room for the largest block. Its block lies at the end of the room, so that the next
+ * slot's X is behind it; only the pages that the block lies in are committed, so that what is before them can't be
+ * touched either. A freed block's pages are decommitted. The next block takes the slot that has been free for longest;
+ * as KOLK_GUARDED_ALIVE is less than there are slots, some dozens of freed ones always wait, in the order in which they
+ * were freed. So there is no ring and no list.
+ *
+ * A slot's state is one word: the number of the free that freed it last, and below it IS_FREE, IS_BUSY or IS_ALIVE. Who changes
+ * it from IS_FREE or IS_ALIVE to IS_BUSY, by a compare-and-exchange, has the slot for itself until it writes IS_FREE or IS_ALIVE. A
+ * number is of one free, so ABA cannot occur. A fork's child never gets the slots that other threads had IS_BUSY.
+ *
+ * Where the system does not take a freed block's pages, they stay as they are: a use after free is not seen then.
+ *
+ * Invariants:
+ *     I1  an IS_ALIVE slot's block has a size that is a multiple of 16, and ends where the slot ends
+ *     I2  no state has a number above `frees`, and no two slots have the same number, but for 0
+ *     I3  no more slots than KOLK_GUARDED_ALIVE are not IS_FREE, but for as many as threads came at the same moment; peak
+ *         is not below */
+#include "guarded.h"
+
+#if __STDC_HOSTED__
+
+#include "../core/assert.h"
+#include "../core/atomics.h"
+#include "../core/room.h"
+#include "../os/memory.h"
+
+#include <string.h>
+
+enum { IS_FREE, IS_BUSY, IS_ALIVE, GUARDED_STATES = 4 };
+
+#define GUARDED_GRAIN 16u
+#define NO_GUARDED    UINT32_MAX
+
+/* ---- Places ------------------------------------------------------------------------------------------------------ */
+
+static size_t guarded_slot_bytes(void) {
+    return kolk_memory_page() + (size_t)round_up(KOLK_GUARDED_LARGEST, kolk_memory_page());
+}
+
+static size_t guarded_record_bytes(void) {
+    return (size_t)round_up(KOLK_GUARDED_SLOTS * sizeof(kolk_guarded_slot), kolk_memory_page());
+}
+
+static uintptr_t end_of_slot(const kolk_guarded *guarded, uint32_t n) {
+    return guarded->first + (n + 1) * guarded_slot_bytes();
+}
+
+static size_t usable_of(size_t align, size_t size) {
+    return (size_t)round_up(size ? size : 1, align > GUARDED_GRAIN ? align : GUARDED_GRAIN);
+}
+
+size_t kolk_guarded_pages(size_t align, size_t size) {
+    if (align > kolk_memory_page() || size > KOLK_GUARDED_LARGEST) return 0;
+    size_t usable = usable_of(align, size);
+    return usable > KOLK_GUARDED_LARGEST ? 0 : (size_t)round_up(usable, kolk_memory_page());
+}
+
+bool kolk_guarded_has(const kolk_guarded *guarded, const void *pointer) {
+    return guarded->slots && (uintptr_t)pointer - guarded->first < KOLK_GUARDED_SLOTS * guarded_slot_bytes();
+}
+
+uint32_t kolk_guarded_slot_of(const kolk_guarded *guarded, const void *pointer) {
+    KOLK_ASSERT(kolk_guarded_has(guarded, pointer));
+    return (uint32_t)(((uintptr_t)pointer - guarded->first) / guarded_slot_bytes());
+}
+
+/* ---- Life -------------------------------------------------------------------------------------------------------- */
+
+bool kolk_guarded_begin(kolk_guarded *guarded) {
+    size_t size = guarded_record_bytes() + KOLK_GUARDED_SLOTS * guarded_slot_bytes() + kolk_memory_page();
+    void *memory = kolk_memory_take(size, guarded_record_bytes());
+    if (!memory) return false;
+    *guarded = (kolk_guarded){.slots = (kolk_guarded_slot *)memory, .memory_size = size};
+    guarded->first = (uintptr_t)memory + guarded_record_bytes();
+    return true;
+}
+
+void kolk_guarded_end(kolk_guarded *guarded) {
+    if (guarded->slots) kolk_memory_release(guarded->slots, guarded->memory_size);
+    *guarded = (kolk_guarded){0};
+}
+
+/* ---- Blocks ------------------------------------------------------------------------------------------------------ */
+
+static bool change_state(kolk_guarded_slot *slot, uint64_t *seen, unsigned to) {
+    return kolk_compare_exchange(&slot->state, seen, *seen / GUARDED_STATES * GUARDED_STATES + to, KOLK_ACQUIRE,
+                                 KOLK_RELAXED);
+}
+
+/* The slot that has been free for longest, with its state; NO_GUARDED: too many are in use. */
+static uint32_t longest_free(const kolk_guarded *guarded, uint64_t *state, uint32_t *used) {
+    uint32_t found = NO_GUARDED;
+    *used = 0;
+    for (uint32_t n = 0; n < KOLK_GUARDED_SLOTS; n++) {
+        uint64_t now = kolk_load(&guarded->slots[n].state, KOLK_RELAXED);
+        if (now % GUARDED_STATES != IS_FREE) {
+            ++*used;
+        } else if (found == NO_GUARDED || now < *state) {
+            found = n;
+            *state = now;
+        }
+    }
+    return *used < KOLK_GUARDED_ALIVE ? found : NO_GUARDED;
+}
+
+/* A slot that is IS_BUSY, for the calling thread. */
+static uint32_t take_guarded_slot(kolk_guarded *guarded) {
+    uint64_t state = 0;
+    uint32_t used, n;
+    do {
+        n = longest_free(guarded, &state, &used);
+        if (n == NO_GUARDED) return n;
+    } while (!change_state(&guarded->slots[n], &state, IS_BUSY));
+    uint32_t peak = kolk_load(&guarded->peak, KOLK_RELAXED);
+    while (peak <= used && !kolk_compare_exchange_weak(&guarded->peak, &peak, used + 1, KOLK_RELAXED, KOLK_RELAXED)) {}
+    return n;
+}
+
+void *kolk_guarded_alloc(kolk_guarded *guarded, size_t align, size_t size, const void *site) {
+    size_t pages = kolk_guarded_pages(align, size);
+    KOLK_ASSERT(pages);
+    uint32_t n = take_guarded_slot(guarded);
+    if (n == NO_GUARDED) return NULL;
+    kolk_guarded_slot *slot = &guarded->slots[n];
+    uintptr_t end = end_of_slot(guarded, n);
+    uint64_t state = slot->state / GUARDED_STATES * GUARDED_STATES;
+    size = usable_of(align, size);
+    if (!kolk_memory_commit((void *)(end - pages), pages)) {
+        kolk_store(&slot->state, state + IS_FREE, KOLK_RELEASE);
+        return NULL;
+    }
+    memset((void *)(end - size), 0, size); /* its last block's bytes are there, if the system did not take them */
+    kolk_store(&slot->start, end - size, KOLK_RELAXED);
+    kolk_store(&slot->size, size, KOLK_RELAXED);
+    kolk_store(&slot->alloc_site, (uintptr_t)site, KOLK_RELAXED);
+    kolk_store(&slot->free_site, 0, KOLK_RELAXED);
+    kolk_store(&slot->state, state + IS_ALIVE, KOLK_RELEASE); /* partner: live_slot */
+    return (void *)(end - size);
+}
+
+/* The slot of a live block; NULL: this is not the start of one. */
+static kolk_guarded_slot *live_slot(const kolk_guarded *guarded, const void *block, uint64_t *state) {
+    if (!kolk_guarded_has(guarded, block)) return NULL;
+    kolk_guarded_slot *slot = &guarded->slots[kolk_guarded_slot_of(guarded, block)];
+    *state = kolk_load(&slot->state, KOLK_ACQUIRE); /* partner: kolk_guarded_alloc */
+    bool found = *state % GUARDED_STATES == IS_ALIVE && kolk_load(&slot->start, KOLK_RELAXED) == (uintptr_t)block;
+    return found ? slot : NULL;
+}
+
+size_t kolk_guarded_free(kolk_guarded *guarded, const void *block, const void *site) {
+    uint64_t state;
+    kolk_guarded_slot *slot = live_slot(guarded, block, &state);
+    if (!slot || !change_state(slot, &state, IS_BUSY)) return 0;
+    size_t pages = kolk_guarded_pages(1, slot->size);
+    uintptr_t end = slot->start + slot->size;
+    kolk_store(&slot->free_site, (uintptr_t)site, KOLK_RELAXED);
+    kolk_memory_decommit((void *)(end - pages), pages);
+    uint64_t number = kolk_fetch_add(&guarded->frees, 1, KOLK_RELAXED) + 1;
+    kolk_store(&slot->state, number * GUARDED_STATES + IS_FREE, KOLK_RELEASE); /* partner: change_state */
+    return pages;
+}
+
+/* ---- Questions --------------------------------------------------------------------------------------------------- */
+
+size_t kolk_guarded_size(const kolk_guarded *guarded, const void *block) {
+    uint64_t state;
+    const kolk_guarded_slot *slot = live_slot(guarded, block, &state);
+    return slot ? kolk_load(&slot->size, KOLK_RELAXED) : 0;
+}
+
+static bool is_alive_slot(const kolk_guarded *guarded, uint32_t n) {
+    return kolk_load(&guarded->slots[n].state, KOLK_ACQUIRE) % GUARDED_STATES == IS_ALIVE;
+}
+
+void *kolk_guarded_next(const kolk_guarded *guarded, const void *block) {
+    if (!guarded->slots) return NULL;
+    for (uint32_t n = block ? kolk_guarded_slot_of(guarded, block) + 1 : 0; n < KOLK_GUARDED_SLOTS; n++)
+        if (is_alive_slot(guarded, n)) return (void *)kolk_load(&guarded->slots[n].start, KOLK_RELAXED);
+    return NULL;
+}
+
+uint32_t kolk_guarded_count(const kolk_guarded *guarded, uint64_t *bytes) {
+    uint32_t count = 0;
+    *bytes = 0;
+    for (uint32_t n = 0; guarded->slots && n < KOLK_GUARDED_SLOTS; n++) {
+        if (!is_alive_slot(guarded, n)) continue;
+        *bytes += kolk_guarded_pages(1, kolk_load(&guarded->slots[n].size, KOLK_RELAXED));
+        count++;
+    }
+    return count;
+}
+
+/* ---- Validity ---------------------------------------------------------------------------------------------------- */
+
+static bool is_guarded_slot_valid(const kolk_guarded *guarded, uint32_t n) {
+    const kolk_guarded_slot *slot = &guarded->slots[n];
+    uint64_t number = slot->state / GUARDED_STATES;
+    if (slot->state % GUARDED_STATES == IS_ALIVE) {
+        if (slot->size == 0 || slot->size % GUARDED_GRAIN || slot->size > KOLK_GUARDED_LARGEST) return false; /* I1 */
+        if (slot->start + slot->size != end_of_slot(guarded, n)) return false;                                /* I1 */
+    }
+    if (number > guarded->frees) return false; /* I2 */
+    for (uint32_t other = 0; number && other < n; other++)
+        if (guarded->slots[other].state / GUARDED_STATES == number) return false; /* I2 */
+    return true;
+}
+
+bool kolk_guarded_is_valid(const kolk_guarded *guarded) {
+    uint64_t bytes;
+    if (!guarded->slots) return guarded->memory_size == 0;
+    for (uint32_t n = 0; n < KOLK_GUARDED_SLOTS; n++)
+        if (!is_guarded_slot_valid(guarded, n)) return false;
+    return guarded->peak <= KOLK_GUARDED_SLOTS && kolk_guarded_count(guarded, &bytes) <= guarded->peak; /* I3 */
+}
+
+#endif

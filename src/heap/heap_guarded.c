@@ -1,0 +1,78 @@
+/* heap_guarded.c: one of some N blocks is a guarded one, if the settings say so (sample=N).
+ *
+ * The fast paths know nothing of it. A thread that finds its magazine empty gets a block and a magazine full of others,
+ * and counts all of them as allocs: `until` is how many of them lie before its next guarded block. The distances are
+ * drawn anew each time, N on average, so that no rhythm of the program's escapes for ever. What the thread frees and
+ * allocates again out of its magazine is not counted: nobody sees it. */
+#include "heap_inside.h"
+
+#if __STDC_HOSTED__
+
+#include "../core/budget.h"
+#include "../core/fail.h"
+#include "../core/hash.h"
+#include "../os/clock.h"
+
+#include <string.h>
+
+void kolk_heap_begin_guarded(kolk_heap_inside *inside, uint32_t sample) {
+    if (sample && kolk_guarded_begin(&inside->guarded)) inside->sample = sample;
+}
+
+/* Allocs from one guarded block to the next: 1 to 2 N - 1. */
+static int64_t draw_distance(const kolk_heap_inside *inside, kolk_heap_thread *thread) {
+    return 1 + (int64_t)(kolk_mixed(++thread->random) % (2 * (uint64_t)inside->sample - 1));
+}
+
+/* Is it this thread's turn? */
+static bool is_turn_of(const kolk_heap_inside *inside, kolk_heap_thread *thread) {
+    if (!thread->random) {
+        thread->random = kolk_mixed((uint64_t)kolk_now_ns() ^ (uintptr_t)thread) | 1;
+        thread->until = draw_distance(inside, thread) - 1;
+    }
+    return thread->until <= 0;
+}
+
+static uint64_t *budget_of_guarded(kolk_heap_inside *inside) {
+    return inside->limit ? &inside->budget : NULL;
+}
+
+static void *take_guarded(kolk_heap_inside *inside, size_t align, size_t size, const void *site) {
+    size_t pages = kolk_guarded_pages(align, size);
+    if (!pages || kolk_budget_take(budget_of_guarded(inside), pages, pages) == 0) return NULL;
+    void *block = kolk_guarded_alloc(&inside->guarded, align, size, site);
+    if (!block) kolk_budget_give(budget_of_guarded(inside), pages);
+    return block;
+}
+
+void *kolk_heap_sample(kolk_heap *heap, size_t align, size_t size, const void *site) {
+    kolk_heap_inside *inside = heap->inside;
+    kolk_heap_thread *thread = inside->sample ? kolk_heap_thread_of(heap) : NULL;
+    if (!thread || !is_turn_of(inside, thread)) return NULL;
+    void *block = take_guarded(inside, align, size, site);
+    int64_t distance = draw_distance(inside, thread) - 1;
+    thread->until = block ? thread->until + distance : distance;
+    return block;
+}
+
+bool kolk_heap_free_guarded(kolk_heap_inside *inside, const void *block, const void *site) {
+    size_t pages = kolk_guarded_free(&inside->guarded, block, site);
+    kolk_budget_give(budget_of_guarded(inside), pages);
+    return pages;
+}
+
+bool kolk_heap_refuse_guarded(const kolk_heap_inside *inside, kolk_failure failure, const char *verb) {
+    if (!kolk_guarded_has(&inside->guarded, failure.object)) return false;
+    failure.slot = kolk_guarded_slot_of(&inside->guarded, failure.object);
+    const kolk_guarded_slot *slot = &inside->guarded.slots[failure.slot];
+    uintptr_t within = (uintptr_t)failure.object - kolk_load(&slot->start, KOLK_RELAXED);
+    if (within >= kolk_load(&slot->size, KOLK_RELAXED)) return false;
+    failure.rule = strcmp(verb, "free") == 0 ? KOLK_DOUBLE_FREE : KOLK_DEAD_OBJECT;
+    failure.sites = true;
+    failure.alloc_site = (const void *)kolk_load(&slot->alloc_site, KOLK_RELAXED);
+    failure.free_site = (const void *)kolk_load(&slot->free_site, KOLK_RELAXED);
+    kolk_fail_object(failure, verb, "guarded block", within);
+    return true;
+}
+
+#endif

@@ -1,0 +1,167 @@
+// define: KOLK_CHAOS=1
+/* Guarded blocks and threads: several work with them at the same time, and a fork before every atomic operation of what
+ * another thread does with one. The child finds every block that was alive, can have and free others, and loses none
+ * but the one that was on its way. */
+#include "../help/test.h"
+
+#include "heap/heap_inside.h"
+
+#include "../help/child.h"
+#include "../help/stopped.h"
+#include "heap_test.h"
+
+enum { MINE = 20, THREADS = 4, HELD = 100 };
+
+static kolk_heap heap;
+static unsigned char *mine[MINE];
+static void *theirs;
+
+static bool has_changed(void) {
+    return true;
+}
+
+static bool is_guarded(const void *block) {
+    return kolk_guarded_has(&heap.inside->guarded, block);
+}
+
+/* ---- Threads ----------------------------------------------------------------------------------------------------- */
+
+static unsigned char *shared_blocks[HELD];
+
+/* Takes what another one has put there, whose bytes are those of its address, and puts another one. */
+static void *pass_on(void *random) {
+    unsigned rounds = does_a_part() ? 5000 : 50000;
+    for (unsigned i = 0; i < rounds; i++) {
+        size_t size = 16 + random_below((uint64_t *)random, 600);
+        unsigned char *block = (unsigned char *)kolk_heap_alloc(&heap, size);
+        REQUIRE(block);
+        memset(block, (unsigned char)((uintptr_t)block >> 12), 16);
+        unsigned char **place = &shared_blocks[random_below((uint64_t *)random, HELD)];
+        block = __atomic_exchange_n(place, block, __ATOMIC_ACQ_REL);
+        REQUIRE(!block || all_bytes_are(block, 16, (unsigned char)((uintptr_t)block >> 12)));
+        if (block && size % 3 == 0) REQUIRE((block = (unsigned char *)kolk_heap_realloc(&heap, block, size)));
+        kolk_heap_free(&heap, block);
+    }
+    return NULL;
+}
+
+static void test_threads(void **state) {
+    (void)state;
+    pthread_t threads[THREADS];
+    uint64_t randoms[THREADS];
+    make_heap(&heap, &(kolk_heap_desc){.name = "level", .debug = "fill,sample=3", .limit = 100 << 20});
+    for (unsigned i = 0; i < THREADS; i++) {
+        randoms[i] = i;
+        assert_int_equal(pthread_create(&threads[i], NULL, pass_on, &randoms[i]), 0);
+    }
+    for (unsigned i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
+    assert_true(kolk_heap_is_valid(&heap));
+    assert_true(heap.inside->guarded.frees > 100);
+    for (unsigned i = 0; i < HELD; i++) kolk_heap_free(&heap, shared_blocks[i]);
+    kolk_stats stats;
+    kolk_heap_stats(&heap, &stats);
+    assert_int_equal(stats.count, 0);
+    end_heap(&heap);
+}
+
+/* Of two that free one block at the very same moment, one is reported. */
+static unsigned reported;
+
+static void count_report(const kolk_failure *failure, void *context) {
+    (void)context;
+    REQUIRE(failure->rule == KOLK_DOUBLE_FREE);
+    reported++;
+}
+
+static void free_theirs(void) {
+    kolk_heap_thread_of(&heap);
+    can_be_stopped = true;
+    kolk_heap_free(&heap, theirs);
+}
+
+static void free_theirs_too(void) {
+    kolk_heap_free(&heap, theirs);
+}
+
+static void test_two_frees(void **state) {
+    (void)state;
+    bool more = true;
+    unsigned step = 1;
+    for (; more; step++) {
+        make_heap(&heap, &(kolk_heap_desc){.name = "level", .debug = "sample=1"});
+        theirs = kolk_heap_alloc(&heap, 100);
+        assert_true(is_guarded(theirs));
+        reported = 0;
+        kolk_set_failure_handler(count_report, NULL);
+        more = stop_at_step(step, free_theirs, free_theirs_too);
+        assert_int_equal(reported, more);
+        assert_true(kolk_heap_is_valid(&heap));
+        end_heap(&heap);
+    }
+    assert_true(step > 4);
+}
+
+/* ---- Forks ------------------------------------------------------------------------------------------------------- */
+
+static void live_on(void *unused) {
+    (void)unused;
+    static void *blocks[KOLK_GUARDED_SLOTS];
+    unsigned n = 0, found = 0;
+    for (unsigned i = 0; i < MINE; i++) {
+        REQUIRE(is_guarded(mine[i]) && kolk_heap_usable_size(&heap, mine[i]) == 112);
+        REQUIRE(all_bytes_are(mine[i], 112, (unsigned char)i));
+    }
+    for (; n < KOLK_GUARDED_SLOTS; n++) {
+        blocks[n] = kolk_heap_alloc(&heap, 5000);
+        REQUIRE(blocks[n] && blocks[n] != theirs);
+        memset(blocks[n], 0xee, 5000);
+        found += is_guarded(blocks[n]);
+    }
+    REQUIRE(found >= KOLK_GUARDED_ALIVE - MINE - 1);
+    while (n) kolk_heap_free(&heap, blocks[--n]);
+    for (unsigned i = 0; i < MINE; i++) kolk_heap_free(&heap, mine[i]);
+    REQUIRE(kolk_guarded_is_valid(&heap.inside->guarded));
+    kolk_heap_deinit(&heap);
+}
+
+static void fork_now(void) {
+    char text[1000];
+    int status = run_child(live_on, NULL, text, sizeof text);
+    if (!WIFEXITED(status) || WEXITSTATUS(status)) fail_msg("the child died: %s", text);
+}
+
+static void take_and_give(void) {
+    kolk_heap_thread_of(&heap);
+    can_be_stopped = true;
+    for (unsigned i = 0; i < 2; i++) {
+        void *block = kolk_heap_alloc(&heap, 5000);
+        REQUIRE(is_guarded(block));
+        kolk_heap_free(&heap, block);
+    }
+}
+
+static void test_forks(void **state) {
+    (void)state;
+    bool more = true;
+    unsigned step = 1;
+    theirs = NULL;
+    for (; more; step++) {
+        make_heap(&heap, &(kolk_heap_desc){.name = "level", .debug = "sample=1"});
+        for (unsigned i = 0; i < MINE; i++) memset(mine[i] = kolk_heap_alloc(&heap, 100), (int)i, 112);
+        more = stop_at_step(step, take_and_give, fork_now);
+        assert_true(kolk_heap_is_valid(&heap));
+        end_heap(&heap);
+        if (step > 30) step += 20; /* the search for a free slot has a step for each */
+    }
+    print_message("%u steps\n", step);
+    assert_true(step > 100);
+}
+
+#define TEST(function) cmocka_unit_test_teardown(function, abort_on_failure)
+
+int main(void) {
+    END_IF_IT_HANGS();
+    setenv("KOLK_BYPASS", "0", 1);
+    const struct CMUnitTest tests[] = {TEST(test_threads), TEST(test_two_frees), TEST(test_forks)};
+    return cmocka_run_group_tests(tests, make_semaphores, NULL);
+}
