@@ -51,7 +51,7 @@ static void *alloc_in_class(kolk_heap *heap, uint32_t n, size_t size, const void
     void *block = kolk_shared_alloc_at(&local, site);
     if (!block && kolk_heap_reclaim_after_fork(heap->inside)) block = kolk_shared_alloc_at(&local, site);
     if (!block) return NULL;
-    kolk_heap_count_sampled(thread, before, kolk_magazine_count(local.magazine));
+    kolk_heap_count_alloc(thread, before, kolk_magazine_count(local.magazine));
     kolk_fetch_add(&tray->asked, size, KOLK_RELAXED);
     kolk_fetch_add(&tray->given, tray->size, KOLK_RELAXED);
     return block;
@@ -88,6 +88,18 @@ KOLK_NOINLINE void *kolk_heap_alloc_slow(kolk_heap *heap, size_t align, size_t s
     return block;
 }
 
+/* The fast path of a heap that samples, where the bounds are 0: counts the free. False: kolk_heap_free_slow goes on. */
+static bool give_and_count(const kolk_heap *heap, kolk_heap_thread *thread, const void *block) {
+    uintptr_t n = kolk_heap_class_at(heap, block);
+    if (n >= heap->n_classes || thread->until <= 1) return false;
+    kolk_magazine *magazine = thread->magazines[n];
+    const kolk_depot *depot = magazine->depot;
+    if (!depot || kolk_depot_is_uncached(depot)) return false;
+    if (!give_to_magazine(magazine, block, kolk_depot_usable(depot))) return false;
+    thread->until--;
+    return true;
+}
+
 static void free_to_depot(kolk_heap *heap, void *block, const void *site) {
     kolk_shared *pool = heap->inside ? kolk_heap_pool_of(heap, block) : NULL;
     if (!pool) {
@@ -104,12 +116,15 @@ static void free_to_depot(kolk_heap *heap, void *block, const void *site) {
     kolk_heap_decay(heap->inside, thread);
     uint32_t n = (uint32_t)kolk_heap_class_at(heap, block);
     kolk_local local = {kolk_heap_magazine(thread, heap->inside, n), pool};
+    uint32_t before = kolk_magazine_count(local.magazine);
     kolk_shared_free_at(&local, block, site);
+    if (heap->inside->sample) kolk_heap_count_free(heap->inside, thread, &local, before);
 }
 
 /* Leaves errno, as free does by POSIX of 2024, also where the system takes no memory back. */
 KOLK_NOINLINE void kolk_heap_free_slow(kolk_heap *heap, void *block, const void *site) {
     if (!block) return;
+    if (heap->inside && heap->inside->sample && give_and_count(heap, kolk_heap_near(heap), block)) return;
     int before = errno;
     free_to_depot(heap, block, site);
     errno = before;

@@ -124,7 +124,9 @@ static bool make_class(const kolk_heap *heap, kolk_heap_inside *inside, uint32_t
         .members = &inside->members,
         .budget = inside->limit ? &inside->budget : NULL,
     };
-    return kolk_shared_init_part(&tray->pool, &desc) == KOLK_OK;
+    if (kolk_shared_init_part(&tray->pool, &desc) != KOLK_OK) return false;
+    tray->pool.depot.slow_free = inside->sample != 0; /* heap_guarded.c tells why */
+    return true;
 }
 
 kolk_shared *kolk_heap_make_class(kolk_heap *heap, uint32_t n) {

@@ -21,20 +21,25 @@ KOLK_ALWAYS_INLINE static void *take_at_hand(const kolk_heap *heap, const kolk_h
     return magazine->slots + index * magazine->stride;
 }
 
-/* Puts a block into the thread's magazine. False: kolk_heap_free_slow is to do it, or to say what is wrong. */
-KOLK_ALWAYS_INLINE static bool give_at_hand(const kolk_heap *heap, const kolk_heap_thread *thread, const void *block) {
-    uintptr_t n = kolk_heap_class_at(heap, block);
-    if (KOLK_UNLIKELY(n >= heap->n_classes)) return false;
-    kolk_magazine *magazine = thread->magazines[n];
+/* Puts a block into the magazine of its class, which takes slots below this bound. */
+KOLK_ALWAYS_INLINE static bool give_to_magazine(kolk_magazine *magazine, const void *block, uint32_t bound) {
     uintptr_t offset = (uintptr_t)block - (uintptr_t)magazine->slots;
     uintptr_t index = kolk_exact_slot(offset, magazine->shift, magazine->inverse);
     uint32_t top = magazine->top;
-    if (KOLK_UNLIKELY(index >= KOLK_SEEN(&magazine->bound) || top == magazine->cache)) return false;
+    if (KOLK_UNLIKELY(index >= bound || top == magazine->cache)) return false;
     if (KOLK_UNLIKELY(!(KOLK_SEEN(&magazine->short_lives[index]) & 1))) return false;
     KOLK_SET(&magazine->short_lives[index], 2);
     *kolk_magazine_entry(magazine, top) = (uint32_t)index;
     __atomic_store_n(&magazine->top, top + 1, __ATOMIC_RELEASE); /* so that a fork's child finds all of it */
     return true;
+}
+
+/* Puts a block into the thread's magazine. False: kolk_heap_free_slow is to do it, or to say what is wrong. */
+KOLK_ALWAYS_INLINE static bool give_at_hand(const kolk_heap *heap, const kolk_heap_thread *thread, const void *block) {
+    uintptr_t n = kolk_heap_class_at(heap, block);
+    if (KOLK_UNLIKELY(n >= heap->n_classes)) return false;
+    kolk_magazine *magazine = thread->magazines[n];
+    return give_to_magazine(magazine, block, KOLK_SEEN(&magazine->bound));
 }
 
 #endif

@@ -1,9 +1,13 @@
 /* heap_guarded.c: one of some N blocks is a guarded one, if the settings say so (sample=N).
  *
- * The fast paths know nothing of it. A thread that finds its magazine empty gets a block and a magazine full of others,
- * and counts all of them as allocs: `until` is how many of them lie before its next guarded block. The distances are
- * drawn anew each time, N on average, so that no rhythm of the program's escapes for ever. What the thread frees and
- * allocates again out of its magazine is not counted: nobody sees it. */
+ * The fast paths know nothing of it. In a heap that samples, the classes' bounds are 0, so that every free leaves the
+ * fast path (shared.h's slow_free). All that comes into a thread's magazine is seen then, by a free or by a refill, and
+ * counts as an alloc; what leaves it for the depot counts back. So allocs are counted exactly, but for those that are
+ * at hand, though none of them leaves the fast path for it.
+ *
+ * `until` is how many of them lie before the thread's next guarded block; the distances are drawn anew each time, N on
+ * average, so that no rhythm of the program's escapes for ever. When that many have passed, it is the thread's turn:
+ * the next alloc that finds a magazine empty gets the block, and each free empties its magazine until one does. */
 #include "heap_inside.h"
 
 #if __STDC_HOSTED__
@@ -24,13 +28,14 @@ static int64_t draw_distance(const kolk_heap_inside *inside, kolk_heap_thread *t
     return 1 + (int64_t)(kolk_mixed(++thread->random) % (2 * (uint64_t)inside->sample - 1));
 }
 
-/* Is it this thread's turn? */
+/* Is it this thread's turn? If so, it is until a guarded block is taken. */
 static bool is_turn_of(const kolk_heap_inside *inside, kolk_heap_thread *thread) {
     if (!thread->random) {
         thread->random = kolk_mixed((uint64_t)kolk_now_ns() ^ (uintptr_t)thread) | 1;
-        thread->until = draw_distance(inside, thread) - 1;
+        thread->until += draw_distance(inside, thread) - 1;
     }
-    return thread->until <= 0;
+    if (thread->until <= 0) thread->is_turn = true;
+    return thread->is_turn;
 }
 
 static uint64_t *budget_of_guarded(kolk_heap_inside *inside) {
@@ -52,7 +57,17 @@ void *kolk_heap_sample(kolk_heap *heap, size_t align, size_t size, const void *s
     void *block = take_guarded(inside, align, size, site);
     int64_t distance = draw_distance(inside, thread) - 1;
     thread->until = block ? thread->until + distance : distance;
+    thread->is_turn = false;
     return block;
+}
+
+void kolk_heap_count_free(const kolk_heap_inside *inside, kolk_heap_thread *thread, kolk_local *local,
+                          uint32_t before) {
+    uint32_t now = kolk_magazine_count(local->magazine);
+    thread->until -= (int64_t)now - before;
+    if (!is_turn_of(inside, thread)) return;
+    thread->until += now;
+    kolk_local_flush(local);
 }
 
 bool kolk_heap_free_guarded(kolk_heap_inside *inside, const void *block, const void *site) {

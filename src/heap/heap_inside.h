@@ -33,6 +33,7 @@ typedef struct kolk_heap_thread {
     uint32_t turns;                                  /* how often it was off the fast path */
     uint64_t random;                                 /* heap_guarded.c tells; 0: not drawn yet */
     int64_t until;                                   /* allocs before the next guarded block */
+    bool is_turn;                                    /* the next one gets it */
     kolk_magazine *magazines[KOLK_HEAP_CLASSES + 1]; /* of a size that has no class, the last */
 } kolk_heap_thread;
 
@@ -163,9 +164,12 @@ void kolk_heap_begin_guarded(kolk_heap_inside *inside, uint32_t sample);
 void *kolk_heap_sample(kolk_heap *heap, size_t align, size_t size, const void *site);
 
 /* The magazine that had so many slots before an alloc off the fast path has this many now. */
-static inline void kolk_heap_count_sampled(kolk_heap_thread *thread, uint32_t before, uint32_t now) {
+static inline void kolk_heap_count_alloc(kolk_heap_thread *thread, uint32_t before, uint32_t now) {
     thread->until -= 1 + (int64_t)now - before;
 }
+
+/* The same of a free, of a heap that samples. */
+void kolk_heap_count_free(const kolk_heap_inside *inside, kolk_heap_thread *thread, kolk_local *local, uint32_t before);
 
 /* False: it is no live guarded block. */
 bool kolk_heap_free_guarded(kolk_heap_inside *inside, const void *block, const void *site);
