@@ -349,9 +349,8 @@ KOLK_API const char *kolk_site_text(const void *site, bool lines, char *text, si
  *                     another block and makes the old one inaccessible, so that a pointer that was kept crashes at
  *                     once, until seven more have been made. O(count) a removal, so not in `all`.
  *     trace           alloc and free leave the fast path, for the probes and kolk_set_profiler below
- *     sample=1000     heaps only: about one block of 1,000 has pages of its own, and a write or read past its end, or
- *                     after its free, ends the program at once. No other block costs an instruction more: see heap.h.
- *                     Not in `all`.
+ *     sample=1000     heaps only: about one block of 1,000 lies between pages that nobody may touch, and a read or
+ *                     write past its end, or after its free, ends the program at once: see heap.h. Not in `all`.
  *     all             fill, guard, quarantine=64 and sites
  *
  * Slot maps have fill, sites, move and trace: what is filled are the places behind the last object. Shared pools have

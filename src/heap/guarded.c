@@ -9,17 +9,17 @@
  * as KOLK_GUARDED_ALIVE is less than there are slots, some dozens of freed ones always wait, in the order in which they
  * were freed. So there is no ring and no list.
  *
- * A slot's state is one word: the number of the free that freed it last, and below it IS_FREE, IS_BUSY or IS_ALIVE. Who changes
- * it from IS_FREE or IS_ALIVE to IS_BUSY, by a compare-and-exchange, has the slot for itself until it writes IS_FREE or IS_ALIVE. A
- * number is of one free, so ABA cannot occur. A fork's child never gets the slots that other threads had IS_BUSY.
+ * A slot's state is one word: the number of the free that freed it last, and below it IS_FREE, IS_BUSY or IS_ALIVE. Who
+ * changes it to IS_BUSY, by a compare-and-exchange, has the slot for itself until it writes another state. A number is
+ * of one free, so ABA cannot occur. A fork's child never gets the slots that are other threads' at that moment.
  *
  * Where the system does not take a freed block's pages, they stay as they are: a use after free is not seen then.
  *
  * Invariants:
- *     I1  an IS_ALIVE slot's block has a size that is a multiple of 16, and ends where the slot ends
+ *     I1  a live block has a size that is a multiple of 16, and ends where its slot ends
  *     I2  no state has a number above `frees`, and no two slots have the same number, but for 0
- *     I3  no more slots than KOLK_GUARDED_ALIVE are not IS_FREE, but for as many as threads came at the same moment; peak
- *         is not below */
+ *     I3  peak is not below the number of live blocks, which is KOLK_GUARDED_ALIVE at most, or a few more if several
+ *         threads took the last slots at the same moment */
 #include "guarded.h"
 
 #if __STDC_HOSTED__

@@ -1,6 +1,6 @@
-/* guarded.h: blocks of a heap that end where a page begins that nobody may touch, with another such page before them: so
- * the instruction that goes beyond them ends the program. So does one that touches a freed block, as its pages may not
- * be touched either until many others have been freed.
+/* guarded.h: blocks of a heap that end where a page begins that nobody may touch, with another such page before them.
+ * So the instruction that goes beyond them ends the program, and so does one that touches a freed block, as its pages
+ * may not be touched either until many others have been freed.
  *
  * Any number of threads, without a lock. Nothing is reported here: that is the heap's business. */
 #ifndef KOLK_SRC_HEAP_GUARDED_H

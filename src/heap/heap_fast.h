@@ -1,11 +1,12 @@
-/* heap_fast.h: alloc and free where the calling thread has what they need at hand: for heap.c, and for malloc itself. */
+/* heap_fast.h: alloc and free where the calling thread has what they need at hand: for heap.c, and for malloc
+ * itself. */
 #ifndef KOLK_SRC_HEAP_FAST_H
 #define KOLK_SRC_HEAP_FAST_H
 
 #include "heap_inside.h"
 
-/* A block for this size out of the thread's magazine, as in shared.inl; lives are short here. NULL: kolk_heap_alloc_slow
- * is to do it. The heap may be all zero, whose class 0 has a magazine without slots. */
+/* A block for this size out of the thread's magazine, as in shared.inl; lives are short here. NULL:
+ * kolk_heap_alloc_slow is to do it. The heap may be all zero, whose class 0 has a magazine without slots. */
 KOLK_ALWAYS_INLINE static void *take_at_hand(const kolk_heap *heap, const kolk_heap_thread *thread, size_t size) {
     uint32_t n = 0;
     if (KOLK_UNLIKELY(size > KOLK_HEAP_BY_SIZE))

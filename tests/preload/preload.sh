@@ -149,6 +149,28 @@ try: list(range(10 ** 9))
 except MemoryError: exit(3)"'
 }
 
+# sample=N: programs print the same, and those that go too far, or touch what they freed, end there.
+guards() {
+  local name program=(sqlite3 :memory: "with recursive n(i) as (select 1 union all select i + 1 from n where i < 9999)
+    select sum(length(s)) from (select group_concat(hex(i * 7919), '-') s from n group by i % 97)")
+  command -v sqlite3 > /dev/null || program=(awk 'BEGIN { for (; i < 99999; i++) s[i % 997] = s[i % 97] i; print length(s[5]) }')
+  ends 0 "${program[@]}"
+  mv "$work/out" "$work/without"
+  for name in 1 100; do
+    ends 0 env KOLK_DEBUG=sample=$name KOLK_STATS=json:"$work/s.json" LD_PRELOAD="$library" "${program[@]}"
+    cmp "$work/out" "$work/without"
+    [[ ! -s $work/err ]] || fail "with sample=$name: $(cat "$work/err")"
+    is '"name": "malloc", .*"debug": \["sample"\]' "$work/s.json"
+  done
+  for name in after_free_read after_free_write bounds_overflow_16; do
+    compile -w -DMALLOC "tests/misuse/$name.c" -o "$work/wrong"
+    ends 139 env KOLK_DEBUG=sample=1 LD_PRELOAD="$library" "$work/wrong"
+  done
+  compile -w -DMALLOC tests/misuse/double_free_later.c -o "$work/wrong"
+  says double_free_later "double free of guarded block 0 by main+" \
+    env KOLK_DEBUG=sample=1 LD_PRELOAD="$library" "$work/wrong"
+}
+
 settings() {
   cat > "$work/few.c" << 'END'
 #include <stdio.h>
@@ -174,6 +196,7 @@ END
   ends 0 env KOLK_DEBUG=sites LD_PRELOAD="$library" "$work/few"
   is '^kolk: malloc/64: 7 objects are still alive, .*; allocated by main\+0x' "$work/err"
   ends 0 env KOLK_DEBUG="fill,guard,quarantine=64:malloc/64" KOLK_STATS=json LD_PRELOAD="$library" "$work/few"
+  guards
   ends 0 env KOLK_DEBUG=nonsense KOLK_SIZES=/etc/passwd KOLK_BYPASS=1 LD_PRELOAD="$library" "$work/few"
   is '^kolk: KOLK_DEBUG: "nonsense" is not a setting' "$work/err"
   [[ $(wc -l < "$work/err") == 1 ]] || fail "it says more: $(cat "$work/err")"
