@@ -162,8 +162,9 @@ KOLK_API bool kolk_heap_is_live(const kolk_heap *heap, const void *block);
  * O(slots to the next one), among the large blocks O(all of them). */
 KOLK_API void *kolk_heap_next(const kolk_heap *heap, const void *block);
 
-/* The n-th class (from 0), or, for n_classes, the large and guarded blocks. `asked` and `given` tell the waste: they add up what
- * some allocs asked for, one out of each time that a thread went to the depot, and what blocks they got. */
+/* The n-th class (from 0), or, for n_classes, the large and the guarded blocks. `asked` and `given` tell the waste:
+ * they add up what some allocs asked for, one out of each time that a thread went to the depot, and what blocks they
+ * got. */
 typedef struct kolk_heap_class_stats {
     kolk_stats stats;
     uint64_t asked, given;

@@ -87,9 +87,9 @@ void kolk_guarded_end(kolk_guarded *guarded) {
 
 /* ---- Blocks ------------------------------------------------------------------------------------------------------ */
 
-static bool change_state(kolk_guarded_slot *slot, uint64_t *seen, unsigned to) {
-    return kolk_compare_exchange(&slot->state, seen, *seen / GUARDED_STATES * GUARDED_STATES + to, KOLK_ACQUIRE,
-                                 KOLK_RELAXED);
+static bool change_state(kolk_guarded_slot *slot, uint64_t seen, unsigned to) {
+    uint64_t now = seen / GUARDED_STATES * GUARDED_STATES + to;
+    return kolk_compare_exchange(&slot->state, &seen, now, KOLK_ACQUIRE, KOLK_RELAXED);
 }
 
 /* The slot that has been free for longest, with its state; NO_GUARDED: too many are in use. */
@@ -115,7 +115,7 @@ static uint32_t take_guarded_slot(kolk_guarded *guarded) {
     do {
         n = longest_free(guarded, &state, &used);
         if (n == NO_GUARDED) return n;
-    } while (!change_state(&guarded->slots[n], &state, IS_BUSY));
+    } while (!change_state(&guarded->slots[n], state, IS_BUSY));
     uint32_t peak = kolk_load(&guarded->peak, KOLK_RELAXED);
     while (peak <= used && !kolk_compare_exchange_weak(&guarded->peak, &peak, used + 1, KOLK_RELAXED, KOLK_RELAXED)) {}
     return n;
@@ -155,7 +155,7 @@ static kolk_guarded_slot *live_slot(const kolk_guarded *guarded, const void *blo
 size_t kolk_guarded_free(kolk_guarded *guarded, const void *block, const void *site) {
     uint64_t state;
     kolk_guarded_slot *slot = live_slot(guarded, block, &state);
-    if (!slot || !change_state(slot, &state, IS_BUSY)) return 0;
+    if (!slot || !change_state(slot, state, IS_BUSY)) return 0;
     size_t pages = kolk_guarded_pages(1, slot->size);
     uintptr_t end = slot->start + slot->size;
     kolk_store(&slot->free_site, (uintptr_t)site, KOLK_RELAXED);
