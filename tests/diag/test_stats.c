@@ -140,7 +140,7 @@ static void test_words_of_the_debug_mode(void **state) {
         {KOLK_DEBUG_FILL, "\"debug\": [\"fill\"]}"},
         {KOLK_DEBUG_BYPASS, "\"debug\": [\"bypass\"]}"},
         {UINT32_MAX, "\"debug\": [\"fill\", \"guard\", \"quarantine\", \"sites\", \"trace\", \"bypass\", "
-                     "\"move\", \"fail\"]}"},
+                     "\"move\", \"fail\", \"sample\"]}"},
         {KOLK_DEBUG_QUARANTINE | KOLK_DEBUG_TRACE, "\"debug\": [\"quarantine\", \"trace\"]}"},
         {KOLK_DEBUG_SITES | KOLK_DEBUG_GUARD, "\"debug\": [\"guard\", \"sites\"]}"},
     };
