@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum { VERSION = 1 };
 static const char magic[8] = {'k', 'o', 'l', 'k', 's', 'o', 'a', 'k'};
@@ -147,8 +148,13 @@ static bool take_body(struct reader *reader, struct soak_state *state, struct so
     return true;
 }
 
-/* The whole file. NULL: see `problem`. */
+/* The whole file. NULL: see `problem`. A device or a pipe may have no end, and is not to be replaced by a file. */
 static char *slurp(const char *path, size_t *size, struct soak_problem *problem) {
+    struct stat found;
+    if (stat(path, &found) == 0 && !S_ISREG(found.st_mode)) {
+        soak_wrong(problem, SOAK_SYSTEM, "it is no file, but a folder, a pipe or a device");
+        return NULL;
+    }
     char *bytes = NULL, part[65536];
     FILE *file = fopen(path, "rb"), *memory = open_memstream(&bytes, size);
     if (!file) soak_wrong(problem, SOAK_SYSTEM, "it cannot be opened: %s", strerror(errno));
