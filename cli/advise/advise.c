@@ -10,8 +10,7 @@
 #include <string.h>
 
 static const char details[] =
-    LOAD_HELP "kolk help replay tells how to make one.\n"
-              "\n"
+    LOAD_HELP "\n"
               "Call sites whose objects have one size, and live and die as a pool's do, get a pool.\n"
               "Where several threads have them, it is a shared pool; where they die together, an\n"
               "arena, a pool that frees all at once. Others are left to malloc, with the reason. Each\n"
@@ -145,8 +144,8 @@ static void print_text(const cli_context *cli, const struct advisor *advisor) {
         malloc_time += advised->gain.malloc_ns * (double)advised->gain.operations;
     }
     if (advisor->few_allocations > 0)
-        fprintf(cli->out, "\nleave it: %s sites with less than 1 %% of the allocations each, or fewer than %d\n",
-                cli_count(advisor->sites.count - advisor->count).text, SITE_LEAST);
+        fprintf(cli->out, "\nleave it: sites with less than 1 %% of the allocations each, or fewer than %d: %s\n",
+                SITE_LEAST, cli_count(advisor->sites.count - advisor->count).text);
     if (by_size)
         fputs("\nWhere the trace has no stacks, sites are told apart by caller and size; kolk record writes stacks.\n",
               cli->out);

@@ -1,14 +1,14 @@
 /* name.c: a site in words, and as an identifier: see verdict.h.
  *
- * A frame is "FILE:(symbol+0x12)[0x1234]" or "FILE:[0x1234]", as mtrace writes it, or "symbol+0x12 (list.c:12)" or part
- * of that.
+ * A frame is "symbol (list.c:12)", "symbol (libz.so.1+0x12)" or "libz.so.1+0x12", as kolk record writes it, or
+ * "FILE:(symbol+0x12)[0x1234]" or "FILE:[0x1234]", as mtrace does.
  */
 #include "verdict.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-enum { STEM_MOST = 36 };
+enum { STEM_MOST = 36, WORDS_MOST = 4 * STEM_MOST };
 
 struct span {
     const char *text;
@@ -49,6 +49,7 @@ static struct span find_symbol(struct span frame, bool *symbol) {
         return rest;
     }
     if (file == frame.length) file = find(frame, ":[");
+    if (file == frame.length && find(frame, " (") == frame.length) file = find(frame, "+0x");
     *symbol = file == frame.length;
     if (*symbol) {
         frame.length = find(frame, "(");
@@ -59,6 +60,24 @@ static struct span find_symbol(struct span frame, bool *symbol) {
     frame = without_folder(frame);
     frame.length = find(frame, ".so");
     return frame;
+}
+
+/* The words of a C++ function's name, as the linker has it: each comes behind its length. "_ZN4shop5store3addEi" is
+ * "shop_store_add_". */
+static struct span find_words(struct span symbol, char *words) {
+    size_t length = 0, number = 0;
+    if (find(symbol, "_Z") != 0) return symbol;
+    for (size_t i = 2; i < symbol.length; i++) {
+        number = is_digit(symbol.text[i]) ? 10 * number + (size_t)(symbol.text[i] - '0') : 0;
+        bool ends = number > 0 && i + 1 < symbol.length && !is_digit(symbol.text[i + 1]);
+        if (!ends || number >= symbol.length - i || number + 1 > WORDS_MOST - length) continue;
+        memcpy(words + length, symbol.text + i + 1, number);
+        words[length + number] = '_';
+        length += number + 1;
+        i += number;
+        number = 0;
+    }
+    return length > 0 ? (struct span){words, length} : symbol;
 }
 
 /* What is no letter or digit becomes one '_', between others. */
@@ -86,9 +105,9 @@ static bool is_taken(const char *name, const struct verdict *others, size_t coun
 void name_pool(struct verdict *verdict, const struct verdict *others, size_t count) {
     const struct site *site = verdict->site;
     struct span frame = {site->frames + site->innermost, site->length - site->innermost};
-    char stem[STEM_MOST + 3], size[24] = "", *name = verdict->name;
+    char words[WORDS_MOST], stem[STEM_MOST + 3], size[24] = "", *name = verdict->name;
     bool symbol;
-    write_stem(stem, find_symbol(frame, &symbol));
+    write_stem(stem, find_words(find_symbol(frame, &symbol), words));
     if (site->by_size || !symbol) snprintf(size, sizeof size, "_%" PRIu64, site->most);
     snprintf(name, sizeof verdict->name, "%s%s_pool", stem, size);
     for (uint8_t number = 2; is_taken(name, others, count); number++) /* there are no more than 100 others */

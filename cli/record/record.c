@@ -89,10 +89,10 @@ static void say_signal(const struct recording *recording) {
 
 static void say_summary(const struct recording *recording) {
     const struct writer *writer = &recording->writer;
-    size_t sites = writer->calls.count > 0 ? writer->calls.count - 1 : 0;
-    fprintf(stderr, "kolk: %s: %s operations of %s thread%s, %s call sites, %s\n", recording->path,
+    size_t stacks = writer->calls.count > 0 ? writer->calls.count - 1 : 0;
+    fprintf(stderr, "kolk: %s: %s operations of %s thread%s, %s stack%s, %s\n", recording->path,
             cli_count(writer->operations).text, cli_count(writer->threads).text, writer->threads == 1 ? "" : "s",
-            cli_count(sites).text, cli_bytes(recording->output.bytes).text);
+            cli_count(stacks).text, stacks == 1 ? "" : "s", cli_bytes(recording->output.bytes).text);
 }
 
 /* What record itself has to complain of goes before the program's exit code only if that is 0. */
@@ -107,8 +107,12 @@ static int end(struct recording *recording) {
     if (!output_close(&recording->output))
         return cli_fail(CLI_FAILED, "%s: cannot be written: %s", recording->path, strerror(recording->output.error));
     if (recording->writer.calls.has_no_memory)
-        cli_fail(CLI_FAILED, "%s: there was no memory for the names of some call sites", recording->path);
-    if (!is_quiet) say_summary(recording);
+        cli_fail(CLI_FAILED, "%s: there was no memory for the names of some stacks", recording->path);
+    if (recording->writer.operations == 0)
+        cli_fail(CLI_OK, "%s: no operation is in it: %s asks for no memory, or has a malloc within itself",
+                 recording->path, recording->name);
+    else if (!is_quiet)
+        say_summary(recording);
     return CLI_OK;
 }
 
@@ -164,7 +168,7 @@ const cli_verb cli_record = {
     .summary = "runs a program, unchanged, and writes what it asks of malloc to a trace",
     .details = "The trace has every allocation, resize and free, with its thread and its stack,\n"
                "compressed by zstd: PROGRAM.trace.zst in this folder, or -o FILE. kolk replay\n"
-               "reads it. It is text, like that of glibc's mtrace.\n"
+               "and kolk advise read it. It is text, like that of glibc's mtrace.\n"
                "\n"
                "The program runs on the malloc that it has. It gets " LIBRARY " by\n"
                "LD_PRELOAD. What it forks or starts is not recorded. If it becomes another\n"

@@ -113,17 +113,19 @@ static bool print_by_debug_info(FILE *words, struct module *module, uint64_t add
     return unit && print_functions(words, unit, address - bias, file, line);
 }
 
-static bool print_known(FILE *words, struct module *module, uint64_t address) {
+/* True: with its line, so that it is all said. */
+static bool print_known(FILE *words, struct module *module, uint64_t address, bool *named) {
     open_module(module);
     if (!module->dwfl_module) return false;
     if (print_by_debug_info(words, module, address)) return true;
     const char *function = dwfl_module_addrname(module->dwfl_module, address);
     if (function) print_function(words, function);
-    return function;
+    *named = function;
+    return false;
 }
 #else
-static bool print_known(FILE *words, struct module *module, uint64_t address) {
-    (void)words, (void)module, (void)address;
+static bool print_known(FILE *words, struct module *module, uint64_t address, bool *named) {
+    (void)words, (void)module, (void)address, (void)named;
     return false;
 }
 
@@ -132,7 +134,9 @@ void symbols_close(struct module *module) {
 }
 #endif
 
+/* A function without lines may call malloc at several places: the address tells them apart. */
 void symbols_print(FILE *words, struct module *module, uint64_t address) {
-    if (print_known(words, module, address - 1)) return;
-    fprintf(words, "%s+0x%" PRIx64, last_part(module->path), address - module->bias);
+    bool named = false;
+    if (print_known(words, module, address - 1, &named)) return;
+    fprintf(words, named ? " (%s+0x%" PRIx64 ")" : "%s+0x%" PRIx64, last_part(module->path), address - module->bias);
 }

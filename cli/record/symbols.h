@@ -1,6 +1,6 @@
 /* cli/record/symbols.h: words for places in programs and their libraries: "insert (tree.c:27) < main (tree.c:60)", if
- * the compiler put insert into main; "sqlite3_malloc" without debug information; "libz.so.1+0x2a40" without a
- * symbol. */
+ * the compiler put insert into main; "inflate (libz.so.1+0x2a40)" without debug information; "libz.so.1+0x2a40"
+ * without a symbol. */
 #ifndef CLI_SYMBOLS_H
 #define CLI_SYMBOLS_H
 

@@ -6,8 +6,8 @@
 #include "trace.h"
 
 #define LOAD_HELP                                                                                                      \
-    "TRACE is what glibc's mtrace writes, plain or compressed by zstd; - is stdin. Without\n"                          \
-    "it, a recording of SQLite is taken that is built in.\n"
+    "TRACE is what kolk record writes, or glibc's mtrace, plain or compressed by zstd; - is\n"                         \
+    "stdin. Without it, a recording of SQLite is taken that is built in.\n"
 
 /* Reads the file, or the built-in trace if path is NULL; name is what to call it. Anything but CLI_OK: it cannot be
  * read, or there is no allocation in it, and a sentence was printed. trace_free is the caller's in each case. */

@@ -29,7 +29,7 @@ enum { WIRE_FREE, WIRE_ALLOC, WIRE_REALLOC, WIRE_STACK, WIRE_MODULE, WIRE_PROGRA
 #define WIRE_IS_FIRST(word) ((word) >> 8 & 1)
 
 enum {
-    WIRE_DEPTH = 8,         /* frames of a stack; docs/malloc.md says why */
+    WIRE_DEPTH = 8,         /* frames of a stack: to see past wrappers; each call compares them all */
     WIRE_STACKS = 1 << 20,  /* numbers of stacks; 0: not known, as there are no more numbers */
     WIRE_THREADS = 1 << 16, /* the last number is that of all further threads */
     WIRE_WORDS = 1 << 20,   /* of the ring: 8 MiB */

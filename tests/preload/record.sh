@@ -2,6 +2,7 @@
 # kolk record: what it writes of programs, and how it ends.
 #     exact       every operation of tests/preload/recorded.c, in order, with sizes, threads and functions; needs libdw
 #     endings     crashes, signals, closed descriptors; outputs that cannot be written; programs that cannot be run, or recorded
+#     advice      what kolk advise says of tests/preload/advised.c, with and without lines and symbols; its header compiles
 #     programs    those of every day: their traces are replayed (long in full)
 # Usage: CC=... KOLK=... record.sh WAY BUILD
 set -euo pipefail
@@ -50,7 +51,7 @@ exact() {
   ldd "$KOLK" | grep -q libdw || { echo "skipped: kolk has no libdw"; exit 77; }
   ends 0 record "$work/recorded" all "$work/plugin.so"
   is '^2$' "$work/out"
-  is "^kolk: $trace: [0-9]+ operations of 3 threads, [0-9]+ call sites, [0-9.]+ KiB\$" "$work/err"
+  is "^kolk: $trace: [0-9]+ operations of 3 threads, [0-9]+ stacks, [0-9.]+ KiB\$" "$work/err"
   [[ $(wc -l < "$work/err") == 1 ]] || fail "it says more: $(cat "$work/err")"
   known
   diff - "$work/known" << 'END' || fail "these are not the operations of recorded.c"
@@ -208,12 +209,66 @@ END
   ends 2 "$KOLK" record
   is '^kolk: record expects a program' "$work/err"
   ends 2 "$KOLK" record --json -- true
+
+  # One that asks for no memory, or that has a malloc within itself, looks the same from here.
+  echo 'int main(void) { return 4; }' > "$work/idle.c"
+  compile "$work/idle.c" -o "$work/idle"
+  ends 4 record "$work/idle"
+  is "^kolk: $trace: no operation is in it: $work/idle asks for no memory, or has a malloc within itself$" "$work/err"
   if "$CC" -static -w tests/preload/recorded.c -o "$work/static" 2> /dev/null; then
     ends 3 record "$work/static" code 3
     is "^kolk: $work/static: nothing was recorded: it is linked statically" "$work/err"
     ends 1 record "$work/static" code 0
     [[ ! -e $trace ]] || fail "there is a trace of a static program"
   fi
+}
+
+# advises: its rows for the trace: advice, name, size, alignment, in the order of sizes; and the sites.
+advises() {
+  ends 0 "$KOLK" advise "$trace"
+  grep -E '^(pool|arena|shared pool) ' "$work/out" | sed 's/shared pool/shared/' | sort -n -k 3 | awk '{ print $1, $2, $3, $4 }' > "$work/rows"
+  diff - "$work/rows" || fail "this is not the advice for advised.c, $1"
+}
+
+advice() {
+  compile -w tests/preload/advised.c -o "$work/advised"
+  ends 0 record "$work/advised"
+  if ldd "$KOLK" | grep -q libdw; then
+    advises "with lines" << 'END'
+arena parse_pool 24 8
+pool list_pool 40 8
+arena tree_add_pool 64 16
+shared post_pool 80 16
+END
+    is '^list_pool: get \(advised.c:[0-9]+\) < list \(advised.c:[0-9]+\)$' "$work/out"
+    is '^leave it: get \(advised.c:[0-9]+\) < names \(advised.c:[0-9]+\)$' "$work/out"
+    is 'Sizes vary, from 2 to 31 bytes, and a pool has one size' "$work/out"
+    ends 0 "$KOLK" advise -o "$work/pools.h" "$trace"
+    "$CC" -std=c11 -Wall -Wextra -Werror -Iinclude -fsyntax-only -x c "$work/pools.h" || fail "the header is no C11"
+    "${CXX:-c++}" -std=c++17 -Wall -Wextra -Werror -Iinclude -fsyntax-only -x c++ "$work/pools.h" || fail "the header is no C++17"
+
+    # Without lines, a function's name stands before the place.
+    strip --strip-debug "$work/advised"
+    ends 0 record "$work/advised"
+    advises "without lines" << 'END'
+arena parse_pool 24 8
+pool list_pool 40 8
+arena tree_add_pool 64 16
+shared post_pool 80 16
+END
+    is '^post_pool: get \(advised\+0x[0-9a-f]+\) < post \(advised\+0x[0-9a-f]+\)$' "$work/out"
+  fi
+
+  # Without symbols, the file and the size make the name.
+  strip "$work/advised"
+  ends 0 record "$work/advised"
+  advises "without symbols" << 'END'
+arena advised_24_pool 24 8
+pool advised_40_pool 40 8
+arena advised_64_pool 64 16
+shared advised_80_pool 80 16
+END
+  is '^advised_40_pool: advised\+0x[0-9a-f]+ < advised\+0x[0-9a-f]+$' "$work/out"
 }
 
 programs() {
