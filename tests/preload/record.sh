@@ -215,6 +215,7 @@ END
   compile "$work/idle.c" -o "$work/idle"
   ends 4 record "$work/idle"
   is "^kolk: $trace: no operation is in it: $work/idle asks for no memory, or has a malloc within itself$" "$work/err"
+  rm "$trace"
   if "$CC" -static -w tests/preload/recorded.c -o "$work/static" 2> /dev/null; then
     ends 3 record "$work/static" code 3
     is "^kolk: $work/static: nothing was recorded: it is linked statically" "$work/err"
