@@ -11,10 +11,11 @@
 
 static const char details[] =
     LOAD_HELP "\n"
-              "Call sites whose objects have one size, and live and die as a pool's do, get a pool.\n"
+              "A source is what allocates objects of one type: a function, or one behind xmalloc. Those\n"
+              "whose objects have one size, and live and die as a pool's do, get a pool.\n"
               "Where several threads have them, it is a shared pool; where they die together, an\n"
               "arena, a pool that frees all at once. Others are left to malloc, with the reason. Each\n"
-              "pool is proved: the site's own operations are replayed from a pool of just that\n"
+              "pool is proved: the source's own operations are replayed from a pool of just that\n"
               "capacity, and timed, by one thread, beside malloc.\n"
               "\n"
               "With -o pools.h, or any name that ends in .h, the result is a header for C and C++ that\n"
@@ -28,7 +29,7 @@ static int by_gain(const void *left, const void *right) {
     bool a_left = a->verdict.advice == ADVICE_LEAVE, b_left = b->verdict.advice == ADVICE_LEAVE;
     if (a_left || b_left) {
         if (a_left != b_left) return a_left - b_left;
-        return (a->verdict.site > b->verdict.site) - (a->verdict.site < b->verdict.site);
+        return (a->verdict.source > b->verdict.source) - (a->verdict.source < b->verdict.source);
     }
     return (gain_of(&a->gain) < gain_of(&b->gain)) - (gain_of(&a->gain) > gain_of(&b->gain));
 }
@@ -37,25 +38,25 @@ static int no_memory(const struct advisor *advisor) {
     return cli_fail(CLI_FAILED, "%s: there is no memory to look at it", advisor->name);
 }
 
-/* The sites that are not few come first. */
-static void count_sites(struct advisor *advisor) {
-    const struct sites *sites = &advisor->sites;
-    for (size_t i = 0; i < sites->count; i++) {
-        if (site_is_few(sites->sites[i].allocations, sites->allocations))
-            advisor->few_allocations += sites->sites[i].allocations;
+/* The sources that are not few come first. */
+static void count_sources(struct advisor *advisor) {
+    const struct sources *sources = &advisor->sources;
+    for (size_t i = 0; i < sources->count; i++) {
+        if (source_is_few(sources->sources[i].allocations, sources->allocations))
+            advisor->few_allocations += sources->sources[i].allocations;
         else
             advisor->count++;
     }
 }
 
 static int judge(struct advisor *advisor) {
-    if (!sites_find(&advisor->sites, &advisor->trace)) return no_memory(advisor);
-    count_sites(advisor);
+    if (!sources_find(&advisor->sources, &advisor->trace)) return no_memory(advisor);
+    count_sources(advisor);
     advisor->advised = calloc(advisor->count + 1, sizeof *advisor->advised);
     struct verdict *verdicts = calloc(advisor->count + 1, sizeof *verdicts);
     bool done = advisor->advised && verdicts;
     for (size_t i = 0; done && i < advisor->count; i++) {
-        done = verdict_of(&verdicts[i], &advisor->sites.sites[i], verdicts, i);
+        done = verdict_of(&verdicts[i], &advisor->sources.sources[i], verdicts, i);
         advisor->advised[i].verdict = verdicts[i];
     }
     free(verdicts);
@@ -82,12 +83,12 @@ static const char *order_name(const struct verdict *verdict) {
 
 static void print_row(FILE *rows, const struct advisor *advisor, const struct advised *advised) {
     const struct verdict *verdict = &advised->verdict;
-    const struct site *site = verdict->site;
+    const struct source *source = verdict->source;
     const struct gain *gain = &advised->gain;
     fprintf(rows, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t", advice_names[verdict->advice], verdict->name,
-            cli_count(site->most).text, cli_count(verdict->align).text, cli_count(verdict->capacity).text,
-            order_name(verdict), cli_count(site->allocations).text,
-            cli_share((double)site->allocations, (double)advisor->sites.allocations).text);
+            cli_count(source->most).text, cli_count(verdict->align).text, cli_count(verdict->capacity).text,
+            order_name(verdict), cli_count(source->allocations).text,
+            cli_share((double)source->allocations, (double)advisor->sources.allocations).text);
     fprintf(rows, "%.1f\t%.1f\t%s\t%s\n", gain->malloc_ns, gain->pool_ns, cli_bytes(gain->malloc_bytes).text,
             cli_bytes(gain->pool_bytes).text);
 }
@@ -111,16 +112,16 @@ static void print_table(const cli_context *cli, const struct advisor *advisor) {
 
 static void print_reason(const cli_context *cli, const struct advised *advised) {
     const struct verdict *verdict = &advised->verdict;
-    const struct site *site = verdict->site;
+    const struct source *source = verdict->source;
     fprintf(cli->out, "\n%s", cli_bold(cli));
     if (verdict->advice != ADVICE_LEAVE)
         fprintf(cli->out, "%s: ", verdict->name);
     else
         fprintf(cli->out, "%s: ", advice_names[ADVICE_LEAVE]);
-    name_print_site(cli->out, site);
-    fprintf(cli->out, "%s\n  %s allocations", cli_plain(cli), cli_count(site->allocations).text);
-    if (site->least == site->most) fprintf(cli->out, " of %s bytes", cli_count(site->most).text);
-    fprintf(cli->out, ", at most %s alive. %s\n", cli_count(site->peak).text, verdict->reason);
+    name_print_source(cli->out, source);
+    fprintf(cli->out, "%s\n  %s allocations", cli_plain(cli), cli_count(source->allocations).text);
+    if (source->least == source->most) fprintf(cli->out, " of %s bytes", cli_count(source->most).text);
+    fprintf(cli->out, ", at most %s alive. %s\n", cli_count(source->peak).text, verdict->reason);
     if (verdict->advice != ADVICE_LEAVE && gain_of(&advised->gain) <= 0)
         fputs("  No time is gained here: take it for its checks, handles and iteration, or leave it.\n", cli->out);
 }
@@ -129,40 +130,41 @@ static void print_text(const cli_context *cli, const struct advisor *advisor) {
     double gain = 0, malloc_time = 0;
     uint64_t pooled = 0;
     bool by_size = false;
-    fprintf(cli->out, "%s: %s allocations by %s sites\n", advisor->name, cli_count(advisor->sites.allocations).text,
-            cli_count(advisor->sites.count).text);
+    fprintf(cli->out, "%s: %s allocations by %s sources\n", advisor->name, cli_count(advisor->sources.allocations).text,
+            cli_count(advisor->sources.count).text);
     load_print_left_out(cli, &advisor->trace);
     fputc('\n', cli->out);
     print_table(cli, advisor);
     for (size_t i = 0; i < advisor->count; i++) {
         const struct advised *advised = &advisor->advised[i];
         print_reason(cli, advised);
-        by_size |= advised->verdict.site->by_size && !strstr(advised->verdict.site->frames, " < ");
+        by_size |= advised->verdict.source->by_size && !strstr(advised->verdict.source->frames, " < ");
         if (advised->verdict.advice == ADVICE_LEAVE) continue;
-        pooled += advised->verdict.site->allocations;
+        pooled += advised->verdict.source->allocations;
         gain += gain_of(&advised->gain);
         malloc_time += advised->gain.malloc_ns * (double)advised->gain.operations;
     }
     if (advisor->few_allocations > 0)
-        fprintf(cli->out, "\nleave it: sites with less than 1 %% of the allocations each, or fewer than %d: %s\n",
-                SITE_LEAST, cli_count(advisor->sites.count - advisor->count).text);
+        fprintf(cli->out, "\nleave it: sources with less than 1 %% of the allocations each, or fewer than %d: %s\n",
+                SOURCE_LEAST, cli_count(advisor->sources.count - advisor->count).text);
     if (by_size)
-        fputs("\nWhere the trace has no stacks, sites are told apart by caller and size; kolk record writes stacks.\n",
-              cli->out);
+        fputs(
+            "\nWhere the trace has no stacks, sources are told apart by caller and size; kolk record writes stacks.\n",
+            cli->out);
     if (pooled == 0) return;
     fprintf(cli->out, "\nFrom pools would come %s of the allocations, in %s of the time that malloc takes for them.\n",
-            cli_share((double)pooled, (double)advisor->sites.allocations).text,
+            cli_share((double)pooled, (double)advisor->sources.allocations).text,
             cli_share(malloc_time - gain, malloc_time).text);
 }
 
 /* ---- JSON -------------------------------------------------------------------------------------------------------- */
 
-static void write_text(cli_json *json, const char *key, const struct site *site) {
+static void write_text(cli_json *json, const char *key, const struct source *source) {
     char *text = NULL;
     size_t length;
     FILE *out = open_memstream(&text, &length);
     if (!out) return;
-    name_print_site(out, site);
+    name_print_source(out, source);
     if (fclose(out) == 0) cli_json_text(json, key, text);
     free(text);
 }
@@ -182,20 +184,20 @@ static void write_pool(cli_json *json, const struct advised *advised) {
     cli_json_number(json, "gain_ns", gain_of(gain));
 }
 
-static void write_site(cli_json *json, const struct advised *advised) {
+static void write_source(cli_json *json, const struct advised *advised) {
     const struct verdict *verdict = &advised->verdict;
-    const struct site *site = verdict->site;
+    const struct source *source = verdict->source;
     cli_json_open(json, NULL, '{');
     cli_json_text(json, "advice", advice_names[verdict->advice]);
-    write_text(json, "site", site);
-    cli_json_count(json, "least_size", site->least);
-    cli_json_count(json, "size", site->most);
-    cli_json_count(json, "allocations", site->allocations);
-    cli_json_count(json, "peak", site->peak);
-    cli_json_count(json, "left_alive", site->left);
-    cli_json_count(json, "resized", site->resized);
-    cli_json_count(json, "threads", site->threads);
-    cli_json_count(json, "freed_by_others", site->handed);
+    write_text(json, "source", source);
+    cli_json_count(json, "least_size", source->least);
+    cli_json_count(json, "size", source->most);
+    cli_json_count(json, "allocations", source->allocations);
+    cli_json_count(json, "peak", source->peak);
+    cli_json_count(json, "left_alive", source->left);
+    cli_json_count(json, "resized", source->resized);
+    cli_json_count(json, "threads", source->threads);
+    cli_json_count(json, "freed_by_others", source->handed);
     if (verdict->advice != ADVICE_LEAVE) write_pool(json, advised);
     cli_json_text(json, "reason", verdict->reason);
     cli_json_close(json, '}');
@@ -205,14 +207,14 @@ static void write_json(const cli_context *cli, const struct advisor *advisor) {
     cli_json json = {.out = cli->out};
     cli_json_open(&json, NULL, '{');
     cli_json_text(&json, "trace", advisor->name);
-    cli_json_count(&json, "allocations", advisor->sites.allocations);
-    cli_json_count(&json, "sites_found", advisor->sites.count);
+    cli_json_count(&json, "allocations", advisor->sources.allocations);
+    cli_json_count(&json, "sources_found", advisor->sources.count);
     cli_json_count(&json, "failed_left_out", advisor->trace.failed);
     cli_json_count(&json, "unknown_left_out", advisor->trace.unknown);
-    cli_json_open(&json, "sites", '[');
-    for (size_t i = 0; i < advisor->count; i++) write_site(&json, &advisor->advised[i]);
+    cli_json_open(&json, "sources", '[');
+    for (size_t i = 0; i < advisor->count; i++) write_source(&json, &advisor->advised[i]);
     cli_json_close(&json, ']');
-    cli_json_count(&json, "allocations_of_other_sites", advisor->few_allocations);
+    cli_json_count(&json, "allocations_of_other_sources", advisor->few_allocations);
     cli_json_close(&json, '}');
 }
 
@@ -233,7 +235,7 @@ static int run(cli_context *cli, int count, char **arguments) {
     if (code == CLI_OK) code = measure(cli, &advisor);
     if (code == CLI_OK) (header ? header_write : cli->json ? write_json : print_text)(cli, &advisor);
     free(advisor.advised);
-    sites_free(&advisor.sites);
+    sources_free(&advisor.sources);
     trace_free(&advisor.trace);
     return code;
 }

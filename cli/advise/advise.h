@@ -12,10 +12,10 @@ struct advised {
 struct advisor {
     const char *name; /* of the trace */
     struct trace trace;
-    struct sites sites;
-    struct advised *advised; /* of the sites that are not few: those that gain most first, then what is to be left */
+    struct sources sources;
+    struct advised *advised; /* of the sources that are not few: those that gain most first, then what is to be left */
     size_t count;
-    uint64_t few_allocations; /* of the sites that are few */
+    uint64_t few_allocations; /* of the sources that are few */
 };
 
 /* A header for C11 and C++17; cli->path is its name. */

@@ -23,7 +23,7 @@ struct side {
 
 /* ---- Playing ----------------------------------------------------------------------------------------------------- */
 
-/* What a site's operations come from is a constant here, as it is in a program. */
+/* What a source's operations come from is a constant here, as it is in a program. */
 static inline void *take(struct side *side, int from, size_t size) {
     if (from == SIDE_MALLOC) return malloc(size);
     return from == ADVICE_SHARED ? kolk_local_alloc(&side->local) : kolk_pool_alloc(&side->pool);
@@ -41,9 +41,9 @@ static inline void give(struct side *side, int from, void *object, size_t alive)
 }
 
 static inline bool play(struct side *side, int from) {
-    const struct site *site = side->verdict->site;
-    size_t size = site->most, alive = 0;
-    for (const struct site_op *op = site->ops, *end = op + site->count + site->left; op < end; op++) {
+    const struct source *source = side->verdict->source;
+    size_t size = source->most, alive = 0;
+    for (const struct source_op *op = source->ops, *end = op + source->count + source->left; op < end; op++) {
         void **place = &side->places[op->object];
         if (op->ends) {
             give(side, from, *place, --alive);
@@ -89,17 +89,17 @@ static uint64_t bytes_of(void *object, uint64_t size) {
 
 /* Bytes that malloc has given when most objects are alive; 0: there is no memory. */
 static uint64_t malloc_bytes(const struct side *side) {
-    const struct site *site = side->verdict->site;
+    const struct source *source = side->verdict->source;
     uint64_t bytes = 0, most = 0;
-    for (size_t i = 0; i < site->count + site->left; i++) {
-        void **place = &side->places[site->ops[i].object];
-        if (site->ops[i].ends) {
-            bytes -= bytes_of(*place, site->most);
+    for (size_t i = 0; i < source->count + source->left; i++) {
+        void **place = &side->places[source->ops[i].object];
+        if (source->ops[i].ends) {
+            bytes -= bytes_of(*place, source->most);
             free(*place);
         } else {
-            *place = malloc(site->most);
+            *place = malloc(source->most);
             if (!*place) return 0;
-            bytes += bytes_of(*place, site->most);
+            bytes += bytes_of(*place, source->most);
             if (bytes > most) most = bytes;
         }
     }
@@ -127,7 +127,7 @@ static const char *make(struct side *side) {
     const struct verdict *verdict = side->verdict;
     kolk_status status;
     if (verdict->advice == ADVICE_SHARED) {
-        kolk_shared_desc desc = {.object_size = verdict->site->most,
+        kolk_shared_desc desc = {.object_size = verdict->source->most,
                                  .object_align = verdict->align,
                                  .capacity = verdict->capacity,
                                  .max_threads = verdict->max_threads};
@@ -172,8 +172,8 @@ static void work(const void *input, void *result) {
     const struct input *given = input;
     struct result *brought = result;
     struct side side = {.verdict = given->verdict};
-    side.places = calloc((size_t)side.verdict->site->peak + 1, sizeof *side.places);
-    brought->gain.operations = side.verdict->site->count + side.verdict->site->left;
+    side.places = calloc((size_t)side.verdict->source->peak + 1, sizeof *side.places);
+    brought->gain.operations = side.verdict->source->count + side.verdict->source->left;
     brought->problem = side.places ? measure(given->cli, &side, &brought->gain) : "there is no memory to replay it";
     free(side.places);
     kolk_local_deinit(&side.local);

@@ -1,5 +1,5 @@
-/* cli/advise/gain.h: what a verdict gains: the site's own operations, played from the pool as it is to be declared and
- * from malloc. */
+/* cli/advise/gain.h: what a verdict gains: the source's own operations, played from the pool as it is to be declared
+ * and from malloc. */
 #ifndef CLI_GAIN_H
 #define CLI_GAIN_H
 
@@ -19,7 +19,7 @@ struct gain {
  * a process of its own. Anything but CLI_OK: a sentence was printed. */
 int gain_measure(const cli_context *cli, const struct verdict *verdict, struct gain *gain);
 
-/* Nanoseconds that the site takes less than from malloc, in all. */
+/* Nanoseconds that the source takes less than from malloc, in all. */
 double gain_of(const struct gain *gain);
 
 #endif

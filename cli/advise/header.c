@@ -31,11 +31,11 @@ static void print_words(FILE *out, const char *words) {
 
 static void print_comment(FILE *out, const struct advised *advised) {
     const struct verdict *verdict = &advised->verdict;
-    const struct site *site = verdict->site;
+    const struct source *source = verdict->source;
     fputs("\n/* ", out);
-    name_print_site(out, site);
-    fprintf(out, "\n * %s allocations, at most %s alive.", cli_count(site->allocations).text,
-            cli_count(site->peak).text);
+    name_print_source(out, source);
+    fprintf(out, "\n * %s allocations, at most %s alive.", cli_count(source->allocations).text,
+            cli_count(source->peak).text);
     print_words(out, verdict->reason);
     fprintf(out, "\n * Replayed: %.1f ns an operation, malloc %.1f; %s, malloc ", advised->gain.pool_ns,
             advised->gain.malloc_ns, cli_bytes(advised->gain.pool_bytes).text);
@@ -56,7 +56,7 @@ static void print_pool(FILE *out, const struct advised *advised) {
     print_comment(out, advised);
     fprintf(out, "typedef struct %.*s_object { /* replace it by your own type */\n", stem, name);
     fprintf(out, "    KOLK_ALIGNAS(%u) unsigned char bytes[%llu];\n", (unsigned)verdict->align,
-            (unsigned long long)verdict->site->most);
+            (unsigned long long)verdict->source->most);
     fprintf(out, "} %.*s_object;\n", stem, name);
     fprintf(out, "%s(%s, %.*s_object)\n", shared ? "KOLK_SHARED_TYPE" : "KOLK_POOL_TYPE", name, stem, name);
     fprintf(out, "static inline kolk_%s_desc %s_desc(void) {\n", kind, name);
@@ -71,9 +71,9 @@ static void print_pool(FILE *out, const struct advised *advised) {
 
 void header_write(const cli_context *cli, const struct advisor *advisor) {
     FILE *out = cli->out;
-    const struct site trace = {.frames = advisor->name, .length = strlen(advisor->name)};
+    const struct source trace = {.frames = advisor->name, .length = strlen(advisor->name)};
     fputs("/* Pools that kolk advise proposes for the program that was recorded in ", out);
-    name_print_site(out, &trace);
+    name_print_source(out, &trace);
     fputs(", those that\n * gain most first. To begin one:\n *\n", out);
     fputs(" *     NAME pool;\n *     kolk_pool_desc desc = NAME_desc();\n", out);
     fputs(" *     if (NAME_init(&pool, &desc) != KOLK_OK) ...\n *\n", out);

@@ -1,10 +1,10 @@
-/* lives.c: what the lives of a site's objects are like: see sites.h. */
-#include "sites.h"
+/* lives.c: what the lives of a source's objects are like: see sources.h. */
+#include "sources.h"
 
 #include <stdlib.h>
 
 struct look {
-    struct site *site;
+    struct source *source;
     uint32_t *numbers; /* of the blocks that are alive */
     uint32_t *unused;  /* numbers below the peak that are free, the last one first */
     uint16_t *threads; /* that began the objects, by number */
@@ -15,57 +15,57 @@ struct look {
 };
 
 static void see_thread(struct look *look, uint16_t thread) {
-    look->site->threads += !look->seen[thread];
+    look->source->threads += !look->seen[thread];
     look->seen[thread] = true;
 }
 
-static void begin(struct look *look, struct site_op *op) {
-    uint32_t block = op->object, peak = look->site->peak;
-    op->object = look->alive < peak ? look->unused[peak - look->alive - 1] : look->site->peak++;
+static void begin(struct look *look, struct source_op *op) {
+    uint32_t block = op->object, peak = look->source->peak;
+    op->object = look->alive < peak ? look->unused[peak - look->alive - 1] : look->source->peak++;
     look->numbers[block] = op->object;
     look->threads[op->object] = op->thread;
     look->alive++;
     look->dying = 0;
-    if (++look->begun > look->site->most_begun) look->site->most_begun = look->begun;
+    if (++look->begun > look->source->most_begun) look->source->most_begun = look->begun;
 }
 
-static void end(struct look *look, struct site_op *op) {
+static void end(struct look *look, struct source_op *op) {
     uint32_t block = op->object;
     op->object = look->numbers[block];
-    look->unused[look->site->peak - look->alive] = op->object;
+    look->unused[look->source->peak - look->alive] = op->object;
     look->alive--;
     look->dying++;
 }
 
 /* All objects that were alive have ended: those that died since the last one began did so together. */
 static void end_party(struct look *look) {
-    look->site->together += look->dying;
-    look->site->parties += look->dying > 0;
+    look->source->together += look->dying;
+    look->source->parties += look->dying > 0;
     look->dying = look->begun = 0;
 }
 
 static void look_at_all(struct look *look) {
-    struct site *site = look->site;
-    for (size_t i = 0; i < site->count; i++) {
-        struct site_op *op = &site->ops[i];
+    struct source *source = look->source;
+    for (size_t i = 0; i < source->count; i++) {
+        struct source_op *op = &source->ops[i];
         see_thread(look, op->thread);
         if (!op->ends) {
             begin(look, op);
             continue;
         }
         end(look, op);
-        site->handed += look->threads[op->object] != op->thread;
+        source->handed += look->threads[op->object] != op->thread;
         if (look->alive == 0) end_party(look);
     }
-    for (size_t i = site->count; i < site->count + site->left; i++) end(look, &site->ops[i]);
+    for (size_t i = source->count; i < source->count + source->left; i++) end(look, &source->ops[i]);
     end_party(look); /* the end of the program ends all */
 }
 
-bool site_look(struct site *site, uint32_t blocks) {
-    struct look look = {.site = site};
+bool source_look(struct source *source, uint32_t blocks) {
+    struct look look = {.source = source};
     look.numbers = malloc(((size_t)blocks + 1) * sizeof *look.numbers);
-    look.unused = malloc(((size_t)site->allocations + 1) * sizeof *look.unused);
-    look.threads = malloc(((size_t)site->allocations + 1) * sizeof *look.threads);
+    look.unused = malloc(((size_t)source->allocations + 1) * sizeof *look.unused);
+    look.threads = malloc(((size_t)source->allocations + 1) * sizeof *look.threads);
     look.seen = calloc((size_t)TRACE_THREAD_MOST + 1, sizeof *look.seen);
     bool done = look.numbers && look.unused && look.threads && look.seen;
     if (done) look_at_all(&look);

@@ -1,4 +1,4 @@
-/* name.c: a site in words, and as an identifier: see verdict.h.
+/* name.c: a source in words, and as an identifier: see verdict.h.
  *
  * A frame is "symbol (list.c:12)", "symbol (libz.so.1+0x12)" or "libz.so.1+0x12", as kolk record writes it, or
  * "FILE:(symbol+0x12)[0x1234]" or "FILE:[0x1234]", as mtrace does.
@@ -103,22 +103,23 @@ static bool is_taken(const char *name, const struct verdict *others, size_t coun
 }
 
 void name_pool(struct verdict *verdict, const struct verdict *others, size_t count) {
-    const struct site *site = verdict->site;
-    struct span frame = {site->frames + site->innermost, site->length - site->innermost};
+    const struct source *source = verdict->source;
+    struct span frame = {source->frames + source->innermost, source->length - source->innermost};
     char words[WORDS_MOST], stem[STEM_MOST + 3], size[24] = "", *name = verdict->name;
     bool symbol;
     write_stem(stem, find_words(find_symbol(frame, &symbol), words));
-    if (site->by_size || !symbol) snprintf(size, sizeof size, "_%" PRIu64, site->most);
+    if (source->by_size || !symbol) snprintf(size, sizeof size, "_%" PRIu64, source->most);
     snprintf(name, sizeof verdict->name, "%s%s_pool", stem, size);
     for (uint8_t number = 2; is_taken(name, others, count); number++) /* there are no more than 100 others */
         snprintf(name, sizeof verdict->name, "%s%s_%u_pool", stem, size, number);
 }
 
-void name_print_site(FILE *out, const struct site *site) {
-    if (site->length == 0) fputs("an unknown caller", out);
-    for (size_t i = 0; i < site->length; i++) {
-        char c = site->frames[i];
-        bool comment = i > 0 && ((c == '/' && site->frames[i - 1] == '*') || (c == '*' && site->frames[i - 1] == '/'));
+void name_print_source(FILE *out, const struct source *source) {
+    if (source->length == 0) fputs("an unknown caller", out);
+    for (size_t i = 0; i < source->length; i++) {
+        char c = source->frames[i];
+        bool comment =
+            i > 0 && ((c == '/' && source->frames[i - 1] == '*') || (c == '*' && source->frames[i - 1] == '/'));
         if (comment) fputc(' ', out);
         fputc((unsigned char)c < ' ' || c == 127 ? '?' : c, out);
     }

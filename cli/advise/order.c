@@ -1,4 +1,4 @@
-/* order.c: the order of reuse, chosen by playing the site's operations on a pool of each: see verdict.h. */
+/* order.c: the order of reuse, chosen by playing the source's operations on a pool of each: see verdict.h. */
 #include "../print.h"
 #include "verdict.h"
 
@@ -11,7 +11,7 @@ enum {
 };
 
 struct spread {
-    const struct site *site;
+    const struct source *source;
     kolk_pool pool;
     uint64_t stride;
     void **places;   /* of the objects */
@@ -21,7 +21,7 @@ struct spread {
     double average;  /* of pages, over the time after the peak in which no more than half of it is alive; 0: none is */
 };
 
-static bool step(struct spread *spread, const struct site_op *op) {
+static bool step(struct spread *spread, const struct source_op *op) {
     void **place = &spread->places[op->object];
     if (!op->ends && !(*place = kolk_pool_alloc(&spread->pool))) return false;
     uint32_t *alive = &spread->alive[kolk_pool_index(&spread->pool, *place) * spread->stride / PAGE];
@@ -37,13 +37,13 @@ static bool step(struct spread *spread, const struct site_op *op) {
 }
 
 static bool play(struct spread *spread) {
-    const struct site *site = spread->site;
+    const struct source *source = spread->source;
     uint64_t sum = 0, steps = 0;
     bool descended = false, done = true;
-    for (size_t i = 0; done && i < site->count; i++) {
-        done = step(spread, &site->ops[i]);
-        descended |= spread->count == site->peak;
-        if (!descended || spread->count > site->peak / 2) continue;
+    for (size_t i = 0; done && i < source->count; i++) {
+        done = step(spread, &source->ops[i]);
+        descended |= spread->count == source->peak;
+        if (!descended || spread->count > source->peak / 2) continue;
         sum += spread->pages;
         steps++;
     }
@@ -53,13 +53,13 @@ static bool play(struct spread *spread) {
 
 /* False: there is no memory. */
 static bool measure(const struct verdict *verdict, kolk_reuse order, double *average) {
-    struct spread spread = {.site = verdict->site};
+    struct spread spread = {.source = verdict->source};
     kolk_pool_desc desc = verdict_pool(verdict, order);
     kolk_stats stats;
     if (kolk_pool_init(&spread.pool, &desc) != KOLK_OK) return false;
     kolk_pool_stats(&spread.pool, &stats);
     spread.stride = stats.stride;
-    spread.places = malloc(((size_t)spread.site->peak + 1) * sizeof *spread.places);
+    spread.places = malloc(((size_t)spread.source->peak + 1) * sizeof *spread.places);
     spread.alive = calloc((size_t)(verdict->capacity * stats.stride / PAGE + 1), sizeof *spread.alive);
     bool done = spread.places && spread.alive && play(&spread);
     *average = spread.average;
@@ -72,7 +72,7 @@ static bool measure(const struct verdict *verdict, kolk_reuse order, double *ave
 bool order_choose(struct verdict *verdict) {
     double lifo = 0, lowest = 0;
     verdict->order = KOLK_REUSE_LIFO;
-    if ((uint64_t)verdict->site->peak * verdict->site->most < (uint64_t)PAGES_LEAST * PAGE) {
+    if ((uint64_t)verdict->source->peak * verdict->source->most < (uint64_t)PAGES_LEAST * PAGE) {
         verdict_say(verdict, " LIFO is the fastest order, and the pool is small.");
         return true;
     }

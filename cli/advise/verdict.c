@@ -42,7 +42,7 @@ static uint32_t alignment_of(uint64_t size) {
 }
 
 kolk_pool_desc verdict_pool(const struct verdict *verdict, kolk_reuse order) {
-    return (kolk_pool_desc){.object_size = verdict->site->most,
+    return (kolk_pool_desc){.object_size = verdict->source->most,
                             .object_align = verdict->align,
                             .capacity = verdict->capacity,
                             .reuse = order};
@@ -50,32 +50,32 @@ kolk_pool_desc verdict_pool(const struct verdict *verdict, kolk_reuse order) {
 
 /* ---- Which ------------------------------------------------------------------------------------------------------- */
 
-static bool die_together(const struct site *site) {
-    return (site->allocations - site->together) * ALONE_SHARE <= site->allocations &&
-           site->together >= site->parties * PARTY_LEAST;
+static bool die_together(const struct source *source) {
+    return (source->allocations - source->together) * ALONE_SHARE <= source->allocations &&
+           source->together >= source->parties * PARTY_LEAST;
 }
 
 /* Says why it is to be left; false if it isn't. */
 static bool leave(struct verdict *verdict) {
-    const struct site *site = verdict->site;
-    if (site->least != site->most) {
+    const struct source *source = verdict->source;
+    if (source->least != source->most) {
         verdict_say(verdict, "%s vary, from %s to %s bytes, and a pool has one size. %s",
-                    site->by_size ? "The other sizes" : "Sizes", cli_count(site->least).text,
-                    cli_count(site->most).text,
-                    die_together(site) ? "As they die together, a kolk_heap of their own would end them at once."
-                                       : "A kolk_heap has all sizes.");
-    } else if (site->resized * RESIZED_SHARE >= site->allocations) {
+                    source->by_size ? "The other sizes" : "Sizes", cli_count(source->least).text,
+                    cli_count(source->most).text,
+                    die_together(source) ? "As they die together, a kolk_heap of their own would end them at once."
+                                         : "A kolk_heap has all sizes.");
+    } else if (source->resized * RESIZED_SHARE >= source->allocations) {
         verdict_say(verdict, "%s of them are resized by realloc, which a pool cannot do.",
-                    site->resized == site->allocations ? "All" : cli_count(site->resized).text);
-    } else if (site->least > SIZE_MOST) {
+                    source->resized == source->allocations ? "All" : cli_count(source->resized).text);
+    } else if (source->least > SIZE_MOST) {
         verdict_say(verdict, "They are large: to use %s takes longer than to allocate them.",
-                    cli_bytes(site->least).text);
-    } else if (site->least % TYPE_STEP != 0 || site->least == 0) {
+                    cli_bytes(source->least).text);
+    } else if (source->least % TYPE_STEP != 0 || source->least == 0) {
         verdict_say(verdict,
                     "Sizes of structs are multiples of %d, and %" PRIu64 " is none: it is probably text, whose "
                     "length another run changes.",
-                    TYPE_STEP, site->least);
-    } else if (site->peak == 1) {
+                    TYPE_STEP, source->least);
+    } else if (source->peak == 1) {
         verdict_say(verdict, "Never more than one is alive: keep one, and use it again.");
     } else {
         return false;
@@ -84,32 +84,32 @@ static bool leave(struct verdict *verdict) {
 }
 
 static void say_arena(struct verdict *verdict) {
-    const struct site *site = verdict->site;
-    uint64_t alone = site->allocations - site->together;
-    if (site->left == site->together)
+    const struct source *source = verdict->source;
+    uint64_t alone = source->allocations - source->together;
+    if (source->left == source->together)
         verdict_say(verdict, "They live to the end of the recording: they need no free but %s_deinit.", verdict->name);
-    else if (site->parties == 1)
+    else if (source->parties == 1)
         verdict_say(verdict, "They are freed together, at the end: %s_clear or %s_deinit frees all at once.",
                     verdict->name, verdict->name);
     else
         verdict_say(verdict, "They die together, %s at a time on average: %s_clear frees all at once.",
-                    cli_count(site->together / site->parties).text, verdict->name);
+                    cli_count(source->together / source->parties).text, verdict->name);
     if (alone > 0) verdict_say(verdict, " %s that were freed before can wait for that.", cli_count(alone).text);
 }
 
 static void say_shared(struct verdict *verdict) {
-    const struct site *site = verdict->site;
-    verdict_say(verdict, "%s threads allocate or free them; ", cli_count(site->threads).text);
-    if (site->handed == 0)
+    const struct source *source = verdict->source;
+    verdict_say(verdict, "%s threads allocate or free them; ", cli_count(source->threads).text);
+    if (source->handed == 0)
         verdict_say(verdict, "as each frees its own, a pool for each thread would do as well.");
     else
         verdict_say(verdict, "%s are freed by another thread than the one that allocated them.",
-                    cli_count(site->handed).text);
+                    cli_count(source->handed).text);
     verdict_say(verdict, " They are replayed by one thread, where malloc is at its best.");
 }
 
 static void share(struct verdict *verdict) {
-    uint32_t threads = verdict->site->threads;
+    uint32_t threads = verdict->source->threads;
     if (threads > THREADS_BY_DEFAULT) verdict->max_threads = with_headroom(threads);
     uint32_t least = SHARED_PER_THREAD * (verdict->max_threads > 0 ? verdict->max_threads : THREADS_BY_DEFAULT);
     if (verdict->capacity < least) verdict->capacity = least;
@@ -117,22 +117,22 @@ static void share(struct verdict *verdict) {
 }
 
 static bool say_pool(struct verdict *verdict) {
-    const struct site *site = verdict->site;
+    const struct source *source = verdict->source;
     verdict_say(verdict, "They come and go all along, and one thread has them all.");
-    if (site->left > 0) verdict_say(verdict, " %s live to the end.", cli_count(site->left).text);
+    if (source->left > 0) verdict_say(verdict, " %s live to the end.", cli_count(source->left).text);
     return order_choose(verdict);
 }
 
 /* ---- All of it --------------------------------------------------------------------------------------------------- */
 
-bool verdict_of(struct verdict *verdict, const struct site *site, const struct verdict *others, size_t count) {
-    *verdict = (struct verdict){.site = site, .advice = ADVICE_LEAVE};
+bool verdict_of(struct verdict *verdict, const struct source *source, const struct verdict *others, size_t count) {
+    *verdict = (struct verdict){.source = source, .advice = ADVICE_LEAVE};
     if (leave(verdict)) return true;
-    bool shared = site->threads > 1, arena = !shared && die_together(site);
+    bool shared = source->threads > 1, arena = !shared && die_together(source);
     name_pool(verdict, others, count);
     verdict->advice = shared ? ADVICE_SHARED : arena ? ADVICE_ARENA : ADVICE_POOL;
-    verdict->capacity = with_headroom(arena ? site->most_begun : site->peak);
-    verdict->align = alignment_of(site->most);
+    verdict->capacity = with_headroom(arena ? source->most_begun : source->peak);
+    verdict->align = alignment_of(source->most);
     if (shared) share(verdict);
     if (arena) say_arena(verdict);
     return shared || arena || say_pool(verdict);

@@ -1,4 +1,4 @@
-/* cli/advise/verdict.h: what a site's objects should come from, and why. Nothing here is measured in time: the same
+/* cli/advise/verdict.h: what a source's objects should come from, and why. Nothing here is measured in time: the same
  * trace always gets the same advice. The rules, in this order:
  *
  *     sizes differ                                    leave it
@@ -16,14 +16,14 @@
 #ifndef CLI_VERDICT_H
 #define CLI_VERDICT_H
 
-#include "sites.h"
+#include "sources.h"
 
 #include <kolk/kolk.h>
 
 enum advice { ADVICE_POOL, ADVICE_SHARED, ADVICE_ARENA, ADVICE_LEAVE };
 
 struct verdict {
-    const struct site *site;
+    const struct source *source;
     enum advice advice;
     char reason[640]; /* sentences */
 
@@ -40,13 +40,13 @@ struct verdict {
 extern const char *const advice_names[]; /* "pool", "shared pool", "arena", "leave it" */
 
 /* False: there is no memory. The name is different from those of the `count` verdicts at `others`. */
-bool verdict_of(struct verdict *verdict, const struct site *site, const struct verdict *others, size_t count);
+bool verdict_of(struct verdict *verdict, const struct source *source, const struct verdict *others, size_t count);
 
 /* Makes a name of the symbol, and of the size where that does not tell it apart. */
 void name_pool(struct verdict *verdict, const struct verdict *others, size_t count);
 
-/* The site in words: the frames that its objects have in common, made fit for a terminal or a comment of C. */
-void name_print_site(FILE *out, const struct site *site);
+/* The source in words: the frames that its objects have in common, made fit for a terminal or a comment of C. */
+void name_print_source(FILE *out, const struct source *source);
 
 /* LIFO, which is the fastest, or LOWEST where it keeps the live objects on half as many pages or less, on average over
  * the time after the peak in which no more than half of it is alive. A walk over them gains by that, and so does giving

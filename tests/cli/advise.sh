@@ -14,30 +14,30 @@ awk -f tests/cli/advise.awk > "$folder/known"
 awk -v mtrace=1 -f tests/cli/advise.awk > "$folder/flat"
 cd "$folder" || exit 1
 
-# ---- the advice: each line is the advice, its name or site, size, capacity, order and alignment ----
+# ---- the advice: each line is the advice, its name or source, size, capacity, order and alignment ----
 
 cat > read.cmake << 'END'
 file(READ result.json result)
-string(JSON count LENGTH "${result}" sites)
+string(JSON count LENGTH "${result}" sources)
 math(EXPR last "${count} - 1")
 foreach(i RANGE ${last})
   set(line)
-  foreach(key IN ITEMS advice name site size capacity order align threads)
-    string(JSON value ERROR_VARIABLE missing GET "${result}" sites ${i} ${key})
+  foreach(key IN ITEMS advice name source size capacity order align threads)
+    string(JSON value ERROR_VARIABLE missing GET "${result}" sources ${i} ${key})
     if(missing)
       set(value -)
     endif()
-    if(key STREQUAL site AND NOT line MATCHES ",-$")
+    if(key STREQUAL source AND NOT line MATCHES ",-$")
       continue()
     endif()
     list(APPEND line "${value}")
     string(REPLACE ";" "," line "${line}")
   endforeach()
   list(APPEND lines "${line}")
-  string(JSON advice GET "${result}" sites ${i} advice)
+  string(JSON advice GET "${result}" sources ${i} advice)
   foreach(key IN ITEMS malloc_ns_per_operation pool_ns_per_operation malloc_bytes pool_bytes)
     if(NOT advice STREQUAL "leave it")
-      string(JSON value GET "${result}" sites ${i} ${key})
+      string(JSON value GET "${result}" sources ${i} ${key})
       if(NOT value GREATER 0)
         message(FATAL_ERROR "${key}: ${value}")
       endif()
@@ -95,7 +95,7 @@ END
 advises flat
 
 run 0 "$kolk" advise known
-prints '^known: 20,950 allocations by 16 sites$' '^advice  *name  *size  *align  *capacity  *order  *allocations ' \
+prints '^known: 20,950 allocations by 16 sources$' '^advice  *name  *size  *align  *capacity  *order  *allocations ' \
   '^pool  *node_new_pool  *48  *16  *128  *LIFO  *3,000  *14.3 %  *[0-9.]*  *[0-9.]*  *[0-9]' \
   '^shared pool  *message_new_pool ' '^node_new_pool: node_new (tree.c:10)$' \
   '^list_add_pool: xmalloc (x.c:5) < list_add (list.c:9)$' '^leave it: text_new (text.c:3)$' \
@@ -108,11 +108,11 @@ prints '^known: 20,950 allocations by 16 sites$' '^advice  *name  *size  *align 
   'Sizes vary, from 5 to 64 bytes, and a pool has one size. A kolk_heap has all sizes.$' \
   'All of them are resized by realloc, which a pool cannot do.$' 'They are large: to use 16.0 KiB takes longer ' \
   'multiples of 4, and 37 is none: ' 'Never more than one is alive: keep one, and use it again.$' \
-  '^leave it: sites with less than 1 % of the allocations each, or fewer than 100: 2$' \
+  '^leave it: sources with less than 1 % of the allocations each, or fewer than 100: 2$' \
   '^From pools would come 80.7 % of the allocations, in [0-9.]* % of the time '
 check 'no advice to record stacks' [ "$(grep -c 'kolk record' out)" -eq 0 ]
 run 0 "$kolk" advise flat
-prints '^Where the trace has no stacks, sites are told apart by caller and size; kolk record writes stacks.$' \
+prints '^Where the trace has no stacks, sources are told apart by caller and size; kolk record writes stacks.$' \
   'The other sizes vary, from 8 to 67 bytes'
 
 run 0 "$kolk" advise
@@ -180,7 +180,7 @@ check 'a name from what is no identifier' grep -q 'KOLK_POOL_TYPE(f_x_pool, f_x_
 
 printf '@ a + 0x10 0x40\n' > small
 run 0 "$kolk" advise small
-prints '^no pool: nothing here is allocated as ' '^leave it: sites with less than 1 % .*: 1$'
+prints '^no pool: nothing here is allocated as ' '^leave it: sources with less than 1 % .*: 1$'
 run 0 "$kolk" advise -o small.h small
 run 0 $CC -std=c11 $strict -fsyntax-only -x c small.h
 check 'that there are none' grep -q 'None: nothing is allocated there' small.h

@@ -1,4 +1,4 @@
-/* Advice: how sites are told apart, what is seen of their lives, names, capacities, and that a capacity that is too
+/* Advice: how sources are told apart, what is seen of their lives, names, capacities, and that a capacity that is too
  * small is found. tests/cli/advise.sh has the advice as a whole.
  *
  * The linker hands allocations to the functions below, one of which may fail, and what is to run in a child process
@@ -63,7 +63,7 @@ static char text[1 << 22];
 static size_t length;
 static unsigned long address;
 static struct trace trace;
-static struct sites sites;
+static struct sources sources;
 
 static void line(const char *format, ...) __attribute__((format(printf, 1, 2)));
 static void line(const char *format, ...) {
@@ -89,7 +89,7 @@ static void churn(const char *caller, unsigned size, unsigned count, unsigned al
 }
 
 static void forget(void) {
-    sites_free(&sites);
+    sources_free(&sources);
     trace_free(&trace);
     length = address = 0;
     fail_nth(0);
@@ -110,25 +110,25 @@ static void read_lines(void) {
 
 static void find(void) {
     read_lines();
-    assert_true(sites_find(&sites, &trace));
+    assert_true(sources_find(&sources, &trace));
 }
 
-/* The sites as a text: "symbol xmalloc < add 40 x 100; ..." */
-static void assert_sites(const char *expected) {
+/* The sources as a text: "symbol xmalloc < add 40 x 100; ..." */
+static void assert_sources(const char *expected) {
     char found[1024] = "";
-    for (size_t i = 0; i < sites.count; i++) {
-        const struct site *site = &sites.sites[i];
+    for (size_t i = 0; i < sources.count; i++) {
+        const struct source *source = &sources.sources[i];
         size_t at = strlen(found);
         snprintf(found + at, sizeof found - at, "%s%.*s%s %" PRIu64 "-%" PRIu64 " x %" PRIu64, i > 0 ? "; " : "",
-                 (int)site->length, site->frames, site->by_size ? " by size" : "", site->least, site->most,
-                 site->allocations);
+                 (int)source->length, source->frames, source->by_size ? " by size" : "", source->least, source->most,
+                 source->allocations);
     }
     assert_string_equal(found, expected);
 }
 
-/* ---- Sites ------------------------------------------------------------------------------------------------------- */
+/* ---- Sources ------------------------------------------------------------------------------------------------------- */
 
-static void sites_are_told_apart_by_the_fewest_frames(void **state) {
+static void sources_are_told_apart_by_the_fewest_frames(void **state) {
     (void)state;
     line("= Call a get < add < main\n= Call b get < put < main\n= Call c put < main\n= Call d get < add < other\n");
     churn("a", 40, 300, 10);
@@ -136,16 +136,16 @@ static void sites_are_told_apart_by_the_fewest_frames(void **state) {
     churn("c", 56, 150, 10);
     churn("d", 40, 100, 10);
     find();
-    assert_sites("get < add 40-40 x 400; get < put 48-48 x 200; put 56-56 x 150");
+    assert_sources("get < add 40-40 x 400; get < put 48-48 x 200; put 56-56 x 150");
     forget();
 
-    /* The frames that tell nothing are not in the site's name; those that tell are found behind them. */
+    /* The frames that tell nothing are not in the source's name; those that tell are found behind them. */
     line("= Call a get < wrap < one\n= Call b get < wrap < two\n= Call c get < wrap < two < three\n");
     churn("a", 40, 300, 10);
     churn("b", 48, 200, 10);
     churn("c", 56, 150, 10);
     find();
-    assert_sites("get < wrap < one 40-40 x 300; get < wrap < two 48-48 x 200; get < wrap < two < three 56-56 x 150");
+    assert_sources("get < wrap < one 40-40 x 300; get < wrap < two 48-48 x 200; get < wrap < two < three 56-56 x 150");
     forget();
 }
 
@@ -154,7 +154,7 @@ static void sizes_that_no_frame_tells_apart_stay_together(void **state) {
     line("= Call a get < one\n= Call b get < two\n");
     for (unsigned i = 0; i < 200; i++) begin(i % 2 ? "a" : "b", 8 + i % 50);
     find();
-    assert_sites("get 8-57 x 200");
+    assert_sources("get 8-57 x 200");
     forget();
 }
 
@@ -164,7 +164,7 @@ static void sizes_are_told_apart_where_there_is_no_stack(void **state) {
     churn("lib:[0x1]", 48, 200, 10);
     for (unsigned i = 0; i < 100; i++) begin("lib:[0x1]", 100 + i);
     find();
-    assert_sites("lib:[0x1] by size 40-40 x 300; lib:[0x1] by size 48-48 x 200; lib:[0x1] by size 100-199 x 100");
+    assert_sources("lib:[0x1] by size 40-40 x 300; lib:[0x1] by size 48-48 x 200; lib:[0x1] by size 100-199 x 100");
     forget();
 
     /* Of a whole stack, only a size that makes up half of it. */
@@ -172,14 +172,14 @@ static void sizes_are_told_apart_where_there_is_no_stack(void **state) {
     churn("a", 40, 210, 10);
     churn("a", 48, 200, 10);
     find();
-    assert_sites("get by size 40-40 x 210; get by size 48-48 x 200");
+    assert_sources("get by size 40-40 x 210; get by size 48-48 x 200");
     forget();
     line("= Call a get < one\n");
     churn("a", 40, 210, 10);
     churn("a", 48, 211, 10);
     churn("a", 56, 10, 10);
     find();
-    assert_sites("get 40-56 x 431");
+    assert_sources("get 40-56 x 431");
     forget();
 }
 
@@ -193,24 +193,24 @@ static void frames_without_end_are_looked_at_in_part(void **state) {
     churn("a", 40, 300, 10);
     churn("b", 48, 200, 10);
     find();
-    assert_sites("f by size 40-40 x 300; f by size 48-48 x 200");
+    assert_sources("f by size 40-40 x 300; f by size 48-48 x 200");
     forget();
 }
 
 /* ---- Lives ------------------------------------------------------------------------------------------------------- */
 
 /* Operations are those of objects below the peak, which begin and end in turn, and all have ended in the end. */
-static void assert_sound(const struct site *site) {
-    bool *alive = calloc(site->peak, sizeof *alive);
+static void assert_sound(const struct source *source) {
+    bool *alive = calloc(source->peak, sizeof *alive);
     assert_non_null(alive);
-    assert_int_equal(site->count + site->left, 2 * site->allocations);
-    for (size_t i = 0; i < site->count + site->left; i++) {
-        const struct site_op *op = &site->ops[i];
-        assert_true(op->object < site->peak);
+    assert_int_equal(source->count + source->left, 2 * source->allocations);
+    for (size_t i = 0; i < source->count + source->left; i++) {
+        const struct source_op *op = &source->ops[i];
+        assert_true(op->object < source->peak);
         assert_int_equal(alive[op->object], op->ends);
         alive[op->object] = !op->ends;
     }
-    for (uint32_t i = 0; i < site->peak; i++) assert_false(alive[i]);
+    for (uint32_t i = 0; i < source->peak; i++) assert_false(alive[i]);
     free(alive);
 }
 
@@ -228,17 +228,17 @@ static void lives_are_counted(void **state) {
     line("= Thread 3\n");
     for (unsigned i = 0; i < 70; i++) line("@ f - 0x%lx\n", first + 61 + i);
     find(); /* nine are left: the second party are these and the 70 before the end */
-    const struct site *site = &sites.sites[0];
-    assert_int_equal(site->allocations, 140);
-    assert_int_equal(site->resized, 1);
-    assert_int_equal(site->left, 9);
-    assert_int_equal(site->peak, 79);
-    assert_int_equal(site->threads, 3);
-    assert_int_equal(site->handed, 60 + 70);
-    assert_int_equal(site->together, 60 + 79);
-    assert_int_equal(site->parties, 2);
-    assert_int_equal(site->most_begun, 80);
-    assert_sound(site);
+    const struct source *source = &sources.sources[0];
+    assert_int_equal(source->allocations, 140);
+    assert_int_equal(source->resized, 1);
+    assert_int_equal(source->left, 9);
+    assert_int_equal(source->peak, 79);
+    assert_int_equal(source->threads, 3);
+    assert_int_equal(source->handed, 60 + 70);
+    assert_int_equal(source->together, 60 + 79);
+    assert_int_equal(source->parties, 2);
+    assert_int_equal(source->most_begun, 80);
+    assert_sound(source);
     forget();
 }
 
@@ -246,7 +246,7 @@ static void lives_are_counted(void **state) {
 
 static struct verdict verdict_on(size_t i) {
     struct verdict verdict;
-    assert_true(verdict_of(&verdict, &sites.sites[i], NULL, 0));
+    assert_true(verdict_of(&verdict, &sources.sources[i], NULL, 0));
     return verdict;
 }
 
@@ -298,7 +298,7 @@ static void names_differ(void **state) {
     churn("c", 32, 200, 10);
     find();
     static struct verdict verdicts[3];
-    for (size_t i = 0; i < 3; i++) assert_true(verdict_of(&verdicts[i], &sites.sites[i], verdicts, i));
+    for (size_t i = 0; i < 3; i++) assert_true(verdict_of(&verdicts[i], &sources.sources[i], verdicts, i));
     assert_string_equal(verdicts[0].name, "get_pool");
     assert_string_equal(verdicts[1].name, "get_2_pool");
     assert_string_equal(verdicts[2].name, "get_3_pool");
@@ -427,7 +427,7 @@ static void a_capacity_is_proved(void **state) {
 static void no_memory_is_told(void **state) {
     (void)state;
     line("= Call a get < add\n");
-    for (unsigned i = 0; i < 600; i++) begin("a", 32 + 4 * i); /* more kinds than there is room for at first */
+    for (unsigned i = 0; i < 600; i++) begin("a", 32 + 4 * i); /* more pairs than there is room for at first */
     churn("b", 512, 1000, 400);
     for (int which = 'c'; which < 'z'; which++) {
         for (unsigned i = 0; i < 5; i++) line("= Call %c%u %c%u\n", which, i, which, i);
@@ -438,16 +438,16 @@ static void no_memory_is_told(void **state) {
     bool done = false;
     while (!done) {
         fail_nth(++n);
-        done = sites_find(&sites, &trace);
+        done = sources_find(&sources, &trace);
         fail_nth(0);
-        if (!done) assert_null(sites.sites);
+        if (!done) assert_null(sources.sources);
     }
     assert_true(n > 8);
-    const struct site *site = &sites.sites[0];
+    const struct source *source = &sources.sources[0];
     struct verdict verdict;
     for (n = 0, done = false; !done;) {
         fail_nth(++n);
-        done = verdict_of(&verdict, site, NULL, 0);
+        done = verdict_of(&verdict, source, NULL, 0);
     }
     assert_true(n > 2);
     struct gain gain;
@@ -459,7 +459,7 @@ static void no_memory_is_told(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(sites_are_told_apart_by_the_fewest_frames, clean_up),
+        cmocka_unit_test_teardown(sources_are_told_apart_by_the_fewest_frames, clean_up),
         cmocka_unit_test_teardown(sizes_that_no_frame_tells_apart_stay_together, clean_up),
         cmocka_unit_test_teardown(sizes_are_told_apart_where_there_is_no_stack, clean_up),
         cmocka_unit_test_teardown(frames_without_end_are_looked_at_in_part, clean_up),
