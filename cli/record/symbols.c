@@ -115,6 +115,7 @@ static bool print_by_debug_info(FILE *words, struct module *module, uint64_t add
 
 /* True: with its line, so that it is all said. */
 static bool print_known(FILE *words, struct module *module, uint64_t address, bool *named) {
+    *named = false;
     open_module(module);
     if (!module->dwfl_module) return false;
     if (print_by_debug_info(words, module, address)) return true;
@@ -125,8 +126,8 @@ static bool print_known(FILE *words, struct module *module, uint64_t address, bo
 }
 #else
 static bool print_known(FILE *words, struct module *module, uint64_t address, bool *named) {
-    (void)words, (void)module, (void)address, (void)named;
-    return false;
+    (void)words, (void)module, (void)address;
+    return *named = false;
 }
 
 void symbols_close(struct module *module) {
@@ -136,7 +137,7 @@ void symbols_close(struct module *module) {
 
 /* A function without lines may call malloc at several places: the address tells them apart. */
 void symbols_print(FILE *words, struct module *module, uint64_t address) {
-    bool named = false;
+    bool named;
     if (print_known(words, module, address - 1, &named)) return;
     fprintf(words, named ? " (%s+0x%" PRIx64 ")" : "%s+0x%" PRIx64, last_part(module->path), address - module->bias);
 }

@@ -126,7 +126,7 @@ static void assert_sources(const char *expected) {
     assert_string_equal(found, expected);
 }
 
-/* ---- Sources ------------------------------------------------------------------------------------------------------- */
+/* ---- Sources ----------------------------------------------------------------------------------------------------- */
 
 static void sources_are_told_apart_by_the_fewest_frames(void **state) {
     (void)state;

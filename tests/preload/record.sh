@@ -180,7 +180,7 @@ END
   until grep -q begins "$work/out"; do sleep 0.01; done
   { kill -KILL $recorder; wait $recorder; } 2> /dev/null || true
   for _ in {1..1000}; do
-    ! grep -q done "$work/out" || break
+    ! grep -q "^done" "$work/out" || break
     sleep 0.02
   done
   is '^done$' "$work/out"
