@@ -216,7 +216,7 @@ static bool group_pairs(struct finder *finder) {
 
 /* ---- Operations -------------------------------------------------------------------------------------------------- */
 
-enum { NOBODY = UINT32_MAX };
+#define NOBODY UINT32_MAX
 
 static void add_op(struct source *source, uint32_t block, uint16_t thread, bool ends) {
     source->ops[source->count++] = (struct source_op){.object = block, .thread = thread, .ends = ends};
