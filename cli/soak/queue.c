@@ -23,19 +23,22 @@ void soak_queue_turn(struct soak_queue *queue, struct soak_random *random) {
         soak_wrong(&queue->problem, SOAK_WHOLE, "soak.queue: an item has come out of its order");
 }
 
-bool soak_queue_check(struct soak_queue *queue) {
+bool soak_queue_agrees(const kolk_queue *queue, const char *name, uint64_t items, uint64_t refused,
+                       struct soak_problem *problem) {
     kolk_stats stats;
-    kolk_queue_stats(&queue->queue, &stats);
-    if (!kolk_queue_is_valid(&queue->queue))
-        soak_wrong(&queue->problem, SOAK_VALID, "soak.queue: its is_valid says no");
-    if (stats.count != queue->pushed - queue->popped)
-        soak_wrong(&queue->problem, SOAK_COUNTS, "soak.queue: counts %u items, and the load %" PRIu64, stats.count,
-                   queue->pushed - queue->popped);
-    if (stats.failed != queue->refused % (UINT64_C(1) << 32)) /* it counts in 32 bits */
-        soak_wrong(&queue->problem, SOAK_COUNTS,
-                   "soak.queue: counts %" PRIu64 " pushes that found no room, and the load %" PRIu64, stats.failed,
-                   queue->refused);
-    return !queue->problem.text[0];
+    kolk_queue_stats(queue, &stats);
+    if (!kolk_queue_is_valid(queue)) soak_wrong(problem, SOAK_VALID, "%s: its is_valid says no", name);
+    if (stats.count != items)
+        soak_wrong(problem, SOAK_COUNTS, "%s: counts %u items, and the load %" PRIu64, name, stats.count, items);
+    if (stats.failed != refused % (UINT64_C(1) << 32)) /* it counts in 32 bits */
+        soak_wrong(problem, SOAK_COUNTS, "%s: counts %" PRIu64 " pushes that found no room, and the load %" PRIu64,
+                   name, stats.failed, refused);
+    return !problem->text[0];
+}
+
+bool soak_queue_check(struct soak_queue *queue) {
+    return soak_queue_agrees(&queue->queue, "soak.queue", queue->pushed - queue->popped, queue->refused,
+                             &queue->problem);
 }
 
 void soak_queue_end(struct soak_queue *queue) {

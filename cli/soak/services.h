@@ -18,6 +18,10 @@ void soak_queue_turn(struct soak_queue *queue, struct soak_random *random);
 bool soak_queue_check(struct soak_queue *queue);
 void soak_queue_end(struct soak_queue *queue);
 
+/* Whether a queue of this name is valid, and counts what the load does; see `problem`. */
+bool soak_queue_agrees(const kolk_queue *queue, const char *name, uint64_t items, uint64_t refused,
+                       struct soak_problem *problem);
+
 /* ---- A resource pool, whose resources are numbers: making them fails at times, some go bad ----------------------- */
 
 enum { SOAK_BORROWS = 8 };

@@ -3,7 +3,6 @@
  * without a deinit of its local: the pool must find what it had at hand. */
 #include "services.h"
 
-#include <inttypes.h>
 #include <pthread.h>
 #include <string.h>
 
@@ -109,15 +108,7 @@ void soak_workers_live(struct soak_workers *workers, struct soak_store *shared, 
 }
 
 bool soak_workers_check(struct soak_workers *workers) {
-    kolk_stats stats;
-    kolk_queue_stats(&workers->queue, &stats);
-    if (!kolk_queue_is_valid(&workers->queue))
-        soak_wrong(&workers->problem, SOAK_VALID, "soak.handover: its is_valid says no");
-    if (stats.failed != workers->refused % (UINT64_C(1) << 32)) /* it counts in 32 bits */
-        soak_wrong(&workers->problem, SOAK_COUNTS,
-                   "soak.handover: counts %" PRIu64 " pushes that found no room, and the load %" PRIu64, stats.failed,
-                   workers->refused);
-    return !workers->problem.text[0];
+    return soak_queue_agrees(&workers->queue, "soak.handover", 0, workers->refused, &workers->problem);
 }
 
 void soak_workers_end(struct soak_workers *workers) {
