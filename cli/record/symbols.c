@@ -104,13 +104,23 @@ static bool print_functions(FILE *words, Dwarf_Die *unit, uint64_t at, const cha
     return nest.count > 0;
 }
 
-static bool print_by_debug_info(FILE *words, struct module *module, uint64_t address) {
+/* gcc writes a table of the units by address; clang does not, and each is asked. */
+static Dwarf_Die *find_unit(const struct module *module, uint64_t address, Dwarf_Addr *bias) {
+    Dwarf_Die *unit = dwfl_module_addrdie(module->dwfl_module, address, bias);
+    if (unit) return unit;
+    while ((unit = dwfl_module_nextcu(module->dwfl_module, unit, bias)))
+        if (dwarf_haspc(unit, address - *bias) > 0) break;
+    return unit;
+}
+
+static bool print_by_debug_info(FILE *words, const struct module *module, uint64_t address) {
     int line = 0;
     Dwarf_Addr bias = 0;
-    Dwfl_Line *source = dwfl_module_getsrc(module->dwfl_module, address);
-    const char *file = source ? dwfl_lineinfo(source, NULL, &line, NULL, NULL, NULL) : NULL;
-    Dwarf_Die *unit = file ? dwfl_module_addrdie(module->dwfl_module, address, &bias) : NULL;
-    return unit && print_functions(words, unit, address - bias, file, line);
+    Dwarf_Die *unit = find_unit(module, address, &bias);
+    Dwarf_Line *source = unit ? dwarf_getsrc_die(unit, address - bias) : NULL;
+    const char *file = source ? dwarf_linesrc(source, NULL, NULL) : NULL;
+    if (!file || dwarf_lineno(source, &line) != 0) return false;
+    return print_functions(words, unit, address - bias, file, line);
 }
 
 /* True: with its line, so that it is all said. */

@@ -175,7 +175,8 @@ printf '= Call a f*/ ]x; /* (a.c:1)\n' > rough
 for i in $(seq 200); do printf '@ a + 0x%x00 0x40\n' "$i"; done >> rough
 printf '= Call b 0x12\n@ b + 0x10 0x40\n' >> rough
 run 0 "$kolk" advise -o rough.h rough
-run 0 $CC -std=c11 $strict -fsyntax-only -x c rough.h
+echo '#include "rough.h"' > rough.c
+run 0 $CC -std=c11 $strict -fsyntax-only rough.c
 check 'a name from what is no identifier' grep -q 'KOLK_POOL_TYPE(f_x_pool, f_x_object)' rough.h
 
 printf '@ a + 0x10 0x40\n' > small

@@ -249,8 +249,9 @@ END
     is '^leave it: get \(advised.c:[0-9]+\) < names \(advised.c:[0-9]+\)$' "$work/out"
     is 'Sizes vary, from 2 to 31 bytes, and a pool has one size' "$work/out"
     ends 0 "$KOLK" advise -o "$work/pools.h" "$trace"
-    "$CC" -std=c11 -Wall -Wextra -Werror -Iinclude -fsyntax-only -x c "$work/pools.h" || fail "the header is no C11"
-    "${CXX:-c++}" -std=c++17 -Wall -Wextra -Werror -Iinclude -fsyntax-only -x c++ "$work/pools.h" || fail "the header is no C++17"
+    echo '#include "pools.h"' > "$work/use.c"
+    "$CC" -std=c11 -Wall -Wextra -Werror -Iinclude -fsyntax-only "$work/use.c" || fail "the header is no C11"
+    "${CXX:-c++}" -std=c++17 -Wall -Wextra -Werror -Iinclude -fsyntax-only -x c++ "$work/use.c" || fail "the header is no C++17"
 
     # Without lines, a function's name stands before the place.
     strip --strip-debug "$work/advised"
