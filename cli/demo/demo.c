@@ -42,6 +42,7 @@ static const struct stop {
     {"components", "Which hole is filled first: component pools", demo_components},
     {"gta", "A byte a slot: the GTA trilogy's pool", demo_gta},
     {"queue", "Full blocks, empty blocks: BlockingQueue", demo_queue},
+    {"trays", "Big trays for luggage, little trays for pocket stuff", demo_luggage},
     {"spell", "The wave of a wand", demo_spell},
 };
 
@@ -86,11 +87,13 @@ const cli_verb cli_demo = {
     .name = "demo",
     .arguments = "[DIRECTORY]",
     .most_arguments = 1,
-    .summary = "a tour: fragmentation, bits, holes, bytes, threads, and 100,000 sparkles in a pool",
+    .summary = "a tour: fragmentation, bits, holes, bytes, threads, trays, 100,000 sparkles",
     .details = "On a terminal the sparkles are shown at once, with the pool's slots under them.\n"
-               "Elsewhere, with --png or with a DIRECTORY, two pictures are written there (or\n"
-               "here): kolk-demo-sparkles.png, when most are alive, and kolk-demo-slots.png, the\n"
-               "slots of the pool from bottom to top over the frames from left to right.\n"
+               "Elsewhere, with --png or with a DIRECTORY, pictures are written there (or here):\n"
+               "kolk-demo-sparkles.png, when most are alive; kolk-demo-slots.png, the slots of\n"
+               "the pool from bottom to top over the frames from left to right; and\n"
+               "kolk-demo-trays.png, things of many sizes in trays of one size, of four, and of\n"
+               "kolk's own.\n"
                "\n"
                "The table measures four ways of storing the sparkles, on the same seed: objects\n"
                "from malloc, the two pools of the chapter on object pools in Game Programming\n"

@@ -2,7 +2,9 @@
  * are found by median cut (Heckbert, Color Image Quantization for Frame Buffer Display, 1982): the box of all colors
  * is cut in two at the median of its longest side, then the most important of the boxes, until there are 256. */
 #include "picture.h"
+#include "../print.h"
 
+#include <errno.h>
 #include <math.h>
 #include <png.h>
 #include <stdlib.h>
@@ -135,4 +137,25 @@ bool picture_write(const struct picture *picture, const char *path) {
     free(shades);
     free(bytes);
     return written;
+}
+
+bool picture_init(struct picture *picture, uint32_t width, uint32_t height) {
+    *picture = (struct picture){width, height, calloc((size_t)width * height, sizeof *picture->light)};
+    return picture->light != NULL;
+}
+
+int picture_save(const cli_context *cli, const struct picture *picture, const char *directory, const char *name,
+                 const char *key, cli_json *json) {
+    size_t size = strlen(directory) + strlen(name) + 2;
+    char *path = malloc(size);
+    if (!path) return cli_fail(CLI_FAILED, "there is no memory for a picture");
+    snprintf(path, size, "%s/%s", directory, name);
+    errno = 0;
+    bool written = picture_write(picture, path);
+    if (written && json) cli_json_text(json, key, path);
+    if (written && !json) fprintf(cli->out, "picture: %s\n", path);
+    int code = CLI_OK;
+    if (!written) code = cli_fail(CLI_FAILED, "%s: cannot be written: %s", path, strerror(errno ? errno : ENOMEM));
+    free(path);
+    return code;
 }

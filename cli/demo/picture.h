@@ -2,6 +2,8 @@
 #ifndef DEMO_PICTURE_H
 #define DEMO_PICTURE_H
 
+#include "../context.h"
+#include "../json.h"
 #include "light.h"
 
 struct picture {
@@ -9,6 +11,15 @@ struct picture {
     struct light *light; /* row after row from the top */
 };
 
-bool picture_write(const struct picture *picture, const char *path); /* as PNG */
+bool picture_init(struct picture *picture, uint32_t width, uint32_t height); /* dark; free(picture->light) ends it */
+bool picture_write(const struct picture *picture, const char *path);         /* as PNG */
+
+/* Writes it into this directory, and says where it is, or adds that to the JSON; an exit code. */
+int picture_save(const cli_context *cli, const struct picture *picture, const char *directory, const char *name,
+                 const char *key, cli_json *json);
+
+static inline struct light *picture_at(const struct picture *picture, uint32_t x, uint32_t y) {
+    return &picture->light[(size_t)y * picture->width + x];
+}
 
 #endif

@@ -1,22 +1,11 @@
 /* pictures.c: two pictures: the sparkles when most of them are alive, and the pool's slots over time. */
-#define _POSIX_C_SOURCE 200809L
 #include "../print.h"
 #include "picture.h"
 #include "spell.h"
 
-#include <errno.h>
 #include <stdlib.h>
 
 enum { WIDTH = 1080, HEIGHT = 608, SLOTS = 360, PLOT = 110, GAP = 12 };
-
-static bool picture_init(struct picture *picture, uint32_t width, uint32_t height) {
-    *picture = (struct picture){width, height, calloc((size_t)width * height, sizeof *picture->light)};
-    return picture->light != NULL;
-}
-
-static struct light *pixel(const struct picture *picture, uint32_t x, uint32_t y) {
-    return &picture->light[(size_t)y * picture->width + x];
-}
 
 /* ---- The sparkles ------------------------------------------------------------------------------------------------ */
 
@@ -24,10 +13,10 @@ static void draw_point(struct picture *picture, double x, double y, struct light
     if (x < 0 || y < 0 || x >= picture->width - 1 || y >= picture->height - 1) return;
     uint32_t left = (uint32_t)x, top = (uint32_t)y;
     float right_part = (float)(x - left), low_part = (float)(y - top); /* shared out to the four pixels it touches */
-    add_light(pixel(picture, left, top), light, amount * (1 - right_part) * (1 - low_part));
-    add_light(pixel(picture, left + 1, top), light, amount * right_part * (1 - low_part));
-    add_light(pixel(picture, left, top + 1), light, amount * (1 - right_part) * low_part);
-    add_light(pixel(picture, left + 1, top + 1), light, amount * right_part * low_part);
+    add_light(picture_at(picture, left, top), light, amount * (1 - right_part) * (1 - low_part));
+    add_light(picture_at(picture, left + 1, top), light, amount * right_part * (1 - low_part));
+    add_light(picture_at(picture, left, top + 1), light, amount * (1 - right_part) * low_part);
+    add_light(picture_at(picture, left + 1, top + 1), light, amount * right_part * low_part);
 }
 
 static void draw_sparkle(struct picture *picture, const struct sparkle *sparkle, float amount) {
@@ -61,9 +50,9 @@ static bool add_glow(struct picture *picture, uint32_t radius, float amount) {
     bool done = picture_init(&glow, picture->width, picture->height) && scratch;
     if (done) {
         memcpy(glow.light, picture->light, pixels * sizeof *glow.light);
-        for (uint32_t y = 0; y < glow.height; y++) blur_line(pixel(&glow, 0, y), glow.width, 1, radius, scratch);
+        for (uint32_t y = 0; y < glow.height; y++) blur_line(picture_at(&glow, 0, y), glow.width, 1, radius, scratch);
         for (uint32_t x = 0; x < glow.width; x++)
-            blur_line(pixel(&glow, x, 0), glow.height, glow.width, radius, scratch);
+            blur_line(picture_at(&glow, x, 0), glow.height, glow.width, radius, scratch);
         for (size_t n = 0; n < pixels; n++) add_light(&picture->light[n], glow.light[n], amount);
     }
     free(glow.light);
@@ -87,8 +76,9 @@ static bool draw_sparkles(struct picture *picture, const struct sparkle *alive, 
 /* One column: above, how many are alive; below, the slots, the first at the bottom. */
 static void draw_column(struct picture *picture, uint32_t x, float alive, const float *densities) {
     uint32_t top = (uint32_t)((1 - alive) * (PLOT - 1));
-    for (uint32_t y = top; y < PLOT; y++) *pixel(picture, x, y) = light_of_slots(y < top + 2 ? 0.9f : 0.3f);
-    for (uint32_t n = 0; n < SLOTS; n++) *pixel(picture, x, PLOT + GAP + SLOTS - 1 - n) = light_of_slots(densities[n]);
+    for (uint32_t y = top; y < PLOT; y++) *picture_at(picture, x, y) = light_of_slots(y < top + 2 ? 0.9f : 0.3f);
+    for (uint32_t n = 0; n < SLOTS; n++)
+        *picture_at(picture, x, PLOT + GAP + SLOTS - 1 - n) = light_of_slots(densities[n]);
 }
 
 /* ---- Both -------------------------------------------------------------------------------------------------------- */
@@ -138,31 +128,14 @@ static bool draw(const struct spell *spell, struct picture *sky, struct picture 
     return done;
 }
 
-/* Writes it to the demo's directory, and says so. */
-static int write_picture(cli_context *cli, const char *directory, const char *name, const struct picture *picture,
-                         cli_json *json) {
-    size_t size = strlen(directory) + strlen(name) + 2;
-    char *path = malloc(size);
-    if (!path) return cli_fail(CLI_FAILED, "there is no memory for a picture");
-    snprintf(path, size, "%s/%s", directory, name);
-    errno = 0;
-    bool written = picture_write(picture, path);
-    if (written && json) cli_json_text(json, NULL, path);
-    if (written && !json) fprintf(cli->out, "picture: %s\n", path);
-    int code = CLI_OK;
-    if (!written) code = cli_fail(CLI_FAILED, "%s: cannot be written: %s", path, strerror(errno ? errno : ENOMEM));
-    free(path);
-    return code;
-}
-
 int demo_pictures(cli_context *cli, const struct spell *spell, const char *directory, cli_json *json) {
     struct picture sky = {0}, slots = {0};
     int code = CLI_OK;
     cli_progress(cli, "drawing", 0, 1);
     if (!draw(spell, &sky, &slots)) code = cli_fail(CLI_FAILED, "there is no memory for pictures");
     if (json) cli_json_open(json, "pictures", '[');
-    if (code == CLI_OK) code = write_picture(cli, directory, "kolk-demo-sparkles.png", &sky, json);
-    if (code == CLI_OK) code = write_picture(cli, directory, "kolk-demo-slots.png", &slots, json);
+    if (code == CLI_OK) code = picture_save(cli, &sky, directory, "kolk-demo-sparkles.png", NULL, json);
+    if (code == CLI_OK) code = picture_save(cli, &slots, directory, "kolk-demo-slots.png", NULL, json);
     if (json) cli_json_close(json, ']');
     if (!json) fputc('\n', cli->out);
     free(sky.light);

@@ -20,6 +20,7 @@ int demo_bitpool(cli_context *cli, const struct demo *demo, cli_json *json);
 int demo_components(cli_context *cli, const struct demo *demo, cli_json *json);
 int demo_gta(cli_context *cli, const struct demo *demo, cli_json *json);
 int demo_queue(cli_context *cli, const struct demo *demo, cli_json *json);
+int demo_luggage(cli_context *cli, const struct demo *demo, cli_json *json);
 int demo_spell(cli_context *cli, const struct demo *demo, cli_json *json);
 
 #endif

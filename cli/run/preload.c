@@ -33,6 +33,11 @@ static bool find_library(char *path, const char *name) {
            is_library(path, KOLK_LIBDIR, "", name);
 }
 
+bool preload_is_there(const char *name) {
+    char path[PATH_MAX];
+    return find_library(path, name);
+}
+
 /* ld.so takes spaces and colons for ends of names. */
 int preload_library(const char *name) {
     char library[PATH_MAX], list[2 * PATH_MAX];

@@ -3,9 +3,13 @@
 #define CLI_PRELOAD_H
 
 #include <errno.h>
+#include <stdbool.h>
 
 /* As other programs that start one: env, nohup, timeout. */
 enum { PRELOAD_CANNOT_RUN = 126, PRELOAD_NOT_FOUND = 127 };
+
+/* Is this library of kolk's where preload_library would find it? */
+bool preload_is_there(const char *name);
 
 /* Finds this library of kolk's and puts it before all others in LD_PRELOAD. CLI_OK, or what a sentence was printed
  * for. */

@@ -1,12 +1,11 @@
 /* The demo: all ways of storing the sparkles store the same ones, the heap of 16 bytes refuses what the pool serves,
  * bits, holes and bytes are those of the texts, the map of the slots is right, and pictures are what was drawn. */
-#include "../help/test.h"
+#include "shown.h"
 
 #include <png.h>
 #include <unistd.h>
 
 #include "demo/picture.h"
-#include "demo/stops.h"
 
 /* ---- The spell --------------------------------------------------------------------------------------------------- */
 
@@ -96,33 +95,6 @@ static void checksum_has_no_order(void **state) {
 }
 
 /* ---- What is shown ----------------------------------------------------------------------------------------------- */
-
-/* The text that a stop of the tour prints, or its JSON; to be freed. */
-static char *shown(int (*stop)(cli_context *, const struct demo *, cli_json *), bool as_json) {
-    struct demo demo = {.directory = "."};
-    char *text = NULL;
-    size_t length = 0;
-    cli_context cli = {.out = open_memstream(&text, &length), .seed = 1};
-    cli_json json = {.out = cli.out};
-    if (as_json) cli_json_open(&json, NULL, '{');
-    assert_int_equal(stop(&cli, &demo, as_json ? &json : NULL), CLI_OK);
-    if (as_json) cli_json_close(&json, '}');
-    fclose(cli.out);
-    return text;
-}
-
-static void assert_has(const char *text, const char *part) {
-    if (!strstr(text, part)) fail_msg("'%s' is not in:\n%s", part, text);
-}
-
-/* A line of more than 80 columns would be broken by most terminals. */
-static void assert_fits(const char *text) {
-    while (*text) {
-        size_t length = strcspn(text, "\n");
-        assert_in_range(length, 0, 80);
-        text += length + (text[length] == '\n');
-    }
-}
 
 static void heap_refuses_and_pool_serves(void **state) {
     char *text = shown(demo_fragments, false);

@@ -238,6 +238,24 @@ run() {
   ends 126 "$KOLK" run -- /etc/passwd
   is '^kolk: /etc/passwd: cannot be run: Permission denied$' "$work/err"
 
+  # The tour has a real program.
+  ends 0 "$KOLK" demo --json -n 1000 -f 72 "$work"
+  python3 - "$work/out" << 'END'
+import json, sys
+stop = json.load(open(sys.argv[1]))["trays"]["program"]
+assert stop["answer"] == 2225018, stop
+assert stop["sizes"] > 20 and stop["blocks_peak"] > 100000 > stop["blocks_at_exit"], stop
+assert 0.5 < stop["peak_bytes"] / stop["peak_bytes_without"] < 2, stop
+END
+  [[ -s $work/kolk-demo-trays.png ]] || fail "there is no picture of trays"
+  mkdir "$work/empty"
+  ends 0 env PATH="$work/empty" "$KOLK" demo -n 1000 -f 72 "$work"
+  is '^A real program on a heap is left out: neither perl nor python3 is installed.$' "$work/out"
+  printf '#!/bin/sh\n[ "$LD_PRELOAD" ] && kill -SEGV $$\necho 1 2\n' > "$work/empty/perl"
+  chmod +x "$work/empty/perl"
+  ends 1 env PATH="$work/empty" "$KOLK" demo -n 1000 -f 72 "$work"
+  is '^kolk: perl: is not the same on libkolk-malloc.so: code -1, answer 0, not 1$' "$work/err"
+
   cmake --install "$build" --prefix "$work/prefix" > /dev/null
   folder=$(dirname "$(find "$work/prefix" -name libkolk-malloc.so)")
   ends 0 "$work/prefix/bin/kolk" run -- bash -c 'realpath "$LD_PRELOAD"'
@@ -246,6 +264,8 @@ run() {
   if [[ ! -e /usr/local/lib/libkolk-malloc.so ]]; then
     ends 3 "$work/prefix/bin/kolk" run -- true
     is '^kolk: libkolk-malloc.so is neither beside this command nor in ' "$work/err"
+    ends 0 "$work/prefix/bin/kolk" demo -n 1000 -f 72 "$work"
+    is '^A real program on a heap is left out: libkolk-malloc.so is not here.$' "$work/out"
   fi
   mkdir "$work/a space" && cp "$KOLK" "$library" "$work/a space"
   ends 1 "$work/a space/kolk" run -- true

@@ -1,0 +1,18 @@
+/* cli/demo/luggage.h: the parts of the stop about trays. */
+#ifndef DEMO_LUGGAGE_H
+#define DEMO_LUGGAGE_H
+
+#include "stops.h"
+
+enum { LEAST_SUITCASE = 3000, SUITCASE = 8192 /* its tray */ };
+
+/* The size of the next thing on the belt: of 20 things 13 fit into a little tray, and one is a suitcase. */
+size_t next_thing(uint32_t *random);
+
+/* Half of the luggage goes, and other luggage comes: in a heap and beside it in malloc. */
+int demo_departures(cli_context *cli, cli_json *json);
+
+/* A real program under libkolk-malloc.so. */
+int demo_program(cli_context *cli, cli_json *json);
+
+#endif
