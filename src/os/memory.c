@@ -200,8 +200,12 @@ uint64_t kolk_memory_physical(void) {
 
 #ifdef RLIMIT_AS
 uint64_t kolk_memory_addresses(void) {
-    struct rlimit limit;
-    return getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY ? limit.rlim_cur : UINT64_MAX;
+    struct rlimit all, data; /* data: what is committed counts, touched or not */
+    uint64_t most = UINT64_MAX;
+    if (getrlimit(RLIMIT_AS, &all) == 0 && all.rlim_cur != RLIM_INFINITY) most = all.rlim_cur;
+    if (getrlimit(RLIMIT_DATA, &data) == 0 && data.rlim_cur != RLIM_INFINITY && data.rlim_cur < most)
+        most = data.rlim_cur;
+    return most;
 }
 #else
 uint64_t kolk_memory_addresses(void) {

@@ -15,7 +15,7 @@ size_t kolk_memory_page(void);
 /* Bytes of memory that the machine has; 2^34 where the system does not tell. */
 uint64_t kolk_memory_physical(void);
 
-/* Bytes of addresses that the process may have (ulimit -v); UINT64_MAX: the system sets no limit. */
+/* Bytes of addresses that the process may have, or commit (ulimit -v, -d); UINT64_MAX: the system sets no limit. */
 uint64_t kolk_memory_addresses(void);
 
 /* Address space that may not be touched yet; NULL if there is none. */

@@ -144,9 +144,35 @@ END
     ends 0 env LD_PRELOAD="$library" bash -c "ulimit -v ${limit}000 && exec \"\$0\" $limit" "$work/fill"
     is '^done$' "$work/out"
   done
-  ends 3 env LD_PRELOAD="$library" bash -c 'ulimit -v 400000 && exec python3 -c "
+  cat > "$work/list.py" << 'END'
 try: list(range(10 ** 9))
-except MemoryError: exit(3)"'
+except MemoryError: print("a list is too large")
+kept = []
+try:
+    while True: kept.append("x" * (len(kept) % 3000) + str(len(kept)))
+except MemoryError:
+    many = len(kept) > 10000
+    kept = None
+print(many, "went on with", len(set(str(i) * 5 for i in range(20000))))
+END
+  for limit in "-v 200000" "-d 120000"; do
+    runs_out "$limit" 0 '^True went on with 20000$' python3 "$work/list.py"
+    runs_out "$limit" 1 '^Out of memory!$' perl -e 'while (1) { push @kept, "x" x 5000 }'
+    [[ ${KOLK_TEST_EFFORT:-} != quick ]] || continue
+    runs_out "$limit" 7 'out of memory' sqlite3 :memory: "create table t(x); with recursive n(i) as
+      (select 1 union all select i + 1 from n where i < 1000000) insert into t select randomblob(1000) from n"
+    runs_out "$limit" 2 'cannot allocate [0-9]* bytes' bash -c 'x=aaaaaaaaaaaaaaaa; while :; do x=$x$x; done'
+  done
+}
+
+# runs_out LIMIT CODE PATTERN PROGRAM...: with so little memory, it ends so and says so, as it does without the library.
+runs_out() {
+  local limited=(bash -c "ulimit $1 && exec \"\$@\"" -- "${@:4}")
+  command -v "$4" > /dev/null || { skipped+=("$4"); return; }
+  ends "$2" "${limited[@]}"
+  is "$3" <(cat "$work/out" "$work/err")
+  ends "$2" env LD_PRELOAD="$library" "${limited[@]}"
+  is "$3" <(cat "$work/out" "$work/err")
 }
 
 # sample=N: programs print the same, and those that go too far, or touch what they freed, end there.
