@@ -41,9 +41,10 @@ static void give_signals_back(void) {
 
 /* ---- The program ------------------------------------------------------------------------------------------------- */
 
-static _Noreturn void become(char **arguments, int descriptor, int answer) {
+static _Noreturn void become(char **arguments, int descriptor, int answer, const sigset_t *mask) {
     char setting[64];
     give_signals_back();
+    sigprocmask(SIG_SETMASK, mask, NULL);
     snprintf(setting, sizeof setting, "%d:/proc/%d/fd/%d", (int)getpid(), (int)getppid(), descriptor);
     if (setenv("KOLK_RECORD", setting, 1) == 0) execvp(arguments[0], arguments);
     int error = errno;
@@ -62,10 +63,15 @@ static int take_answer(int answer) {
 
 int program_start(struct program *program, char **arguments, int descriptor) {
     int answer[2];
+    sigset_t all, mask;
     if (pipe2(answer, O_CLOEXEC) != 0) return errno;
-    running = program->pid = fork();
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, &mask); /* a signal that comes now waits until it is known where it is to go */
+    program->pid = fork();
     int error = program->pid < 0 ? errno : 0;
-    if (program->pid == 0) become(arguments, descriptor, answer[1]);
+    if (!error) running = program->pid;
+    if (program->pid == 0) become(arguments, descriptor, answer[1], &mask);
+    sigprocmask(SIG_SETMASK, &mask, NULL);
     close(answer[1]);
     if (!error) error = take_answer(answer[0]);
     close(answer[0]);
