@@ -81,13 +81,26 @@ static void keep_entry(const entry *at) {
     if (ask_entry(at, &stats)) registry.keep(&stats, at->kind, at->born);
 }
 
+/* Under the lock. */
+static void add_entry(const void *pool, uint32_t *mark, const kolk_kind *kind, const char *name) {
+    *mark = take_entry();
+    KOLK_ASSERT(!*mark || !registry.entries[*mark - 1].pool);
+    if (*mark) registry.entries[*mark - 1] = (entry){pool, mark, name, registry.scene, {kind}};
+}
+
 void kolk_registry_add(const void *pool, uint32_t *mark, const kolk_kind *kind) {
     kolk_stats now;
     kind->stats(pool, &now);
     kolk_lock();
-    *mark = take_entry();
-    KOLK_ASSERT(!*mark || !registry.entries[*mark - 1].pool);
-    if (*mark) registry.entries[*mark - 1] = (entry){pool, mark, now.name, registry.scene, {kind}};
+    add_entry(pool, mark, kind, now.name);
+    kolk_unlock();
+}
+
+void kolk_registry_try_add(const void *pool, uint32_t *mark, const kolk_kind *kind) {
+    kolk_stats now;
+    kind->stats(pool, &now);
+    if (!kolk_lock_unless_forking()) return;
+    add_entry(pool, mark, kind, now.name);
     kolk_unlock();
 }
 

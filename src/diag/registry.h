@@ -30,6 +30,9 @@ typedef struct kolk_kind {
  * and its kind has no at_exit. */
 void kolk_registry_add(const void *pool, uint32_t *mark, const kolk_kind *kind);
 
+/* The same for a pool that malloc may need now: it is not listed, and *mark stays 0, while another thread forks. */
+void kolk_registry_try_add(const void *pool, uint32_t *mark, const kolk_kind *kind);
+
 /* Takes a pool off the list, before anything else of it ends. 0 does nothing. */
 void kolk_registry_remove(uint32_t number);
 
@@ -70,6 +73,10 @@ void kolk_registry_enter(const char *scene);
 static inline void kolk_registry_add(const void *pool, uint32_t *mark, const kolk_kind *kind) {
     (void)pool, (void)kind;
     *mark = 0;
+}
+
+static inline void kolk_registry_try_add(const void *pool, uint32_t *mark, const kolk_kind *kind) {
+    kolk_registry_add(pool, mark, kind);
 }
 
 static inline void kolk_registry_remove(uint32_t number) {

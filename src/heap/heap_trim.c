@@ -17,7 +17,9 @@ static size_t sweep_heap(kolk_heap_inside *inside) {
     size_t bytes = 0;
     for (uint32_t n = 0; n < inside->heap->n_classes; n++) {
         kolk_heap_tray *tray = &inside->trays[n];
-        if (kolk_load(&tray->is_made, KOLK_ACQUIRE)) bytes += kolk_shared_sweep(&tray->pool);
+        if (!kolk_load(&tray->is_made, KOLK_ACQUIRE)) continue;
+        bytes += kolk_shared_sweep(&tray->pool);
+        kolk_shared_list_part(&tray->pool);
     }
     return bytes;
 }

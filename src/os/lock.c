@@ -34,6 +34,11 @@ void kolk_unlock(void) {
     ReleaseSRWLockExclusive(&process_lock);
 }
 
+bool kolk_lock_unless_forking(void) {
+    kolk_lock();
+    return true;
+}
+
 uint32_t kolk_forks(void) {
     return 0;
 }
@@ -45,6 +50,7 @@ static pthread_mutex_t process_lock = PTHREAD_MUTEX_INITIALIZER;
 /* How many forks this thread is in the middle of: a handler of the program's may fork again. It has the lock then, also
  * in handlers that run within ours. */
 static _Thread_local unsigned forking;
+static uint32_t lock_is_forks; /* a thread that forks has the lock */
 static uint32_t forks;
 
 void kolk_lock(void) {
@@ -53,6 +59,14 @@ void kolk_lock(void) {
 
 void kolk_unlock(void) {
     if (forking == 0) pthread_mutex_unlock(&process_lock);
+}
+
+bool kolk_lock_unless_forking(void) {
+    while (forking == 0 && pthread_mutex_trylock(&process_lock) != 0) {
+        if (kolk_load(&lock_is_forks, KOLK_RELAXED)) return false;
+        kolk_yield();
+    }
+    return true;
 }
 
 uint32_t kolk_forks(void) {
@@ -66,6 +80,7 @@ static void begin_fork(void) {
     pthread_sigmask(SIG_BLOCK, &all, &before);
     kolk_lock();
     forking++;
+    kolk_store(&lock_is_forks, 1, KOLK_RELAXED);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
@@ -74,7 +89,7 @@ static void end_fork(void) {
     KOLK_ASSERT(forking > 0);
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, &before);
-    forking--;
+    if (--forking == 0) kolk_store(&lock_is_forks, 0, KOLK_RELAXED);
     kolk_unlock();
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }

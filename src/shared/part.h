@@ -22,6 +22,9 @@ typedef struct kolk_part_desc {
 /* Ends by kolk_shared_end. */
 kolk_status kolk_shared_init_part(kolk_shared *pool, const kolk_part_desc *desc);
 
+/* Lists it, if it could not be listed yet, as another thread was just forking. */
+void kolk_shared_list_part(kolk_shared *pool);
+
 /* The two halves of kolk_shared_deinit. The first one is for pools that have a debug mode: it tells what is damaged,
  * and what is alive, and changes nothing, since the handler may longjmp. The second one tells nothing any more. */
 void kolk_shared_prove_all(const kolk_shared *pool, const void *site);

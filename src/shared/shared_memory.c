@@ -105,12 +105,20 @@ static kolk_status make(kolk_shared *pool, const kolk_shared_desc *desc, const k
     return KOLK_NO_MEMORY;
 }
 
+/* At exit the registry looks only at pools that have something to say: others' storage may be gone. */
+static const kolk_kind *kind_of(const kolk_shared *pool) {
+    static const kolk_kind kind = {list_shared_stats, NULL, NULL},
+                           kind_with_sites = {list_shared_stats, kolk_shared_list_leaks, NULL};
+    return pool->debug_flags & KOLK_DEBUG_SITES ? &kind_with_sites : &kind;
+}
+
+void kolk_shared_list_part(kolk_shared *pool) {
+    if (!pool->number) kolk_registry_try_add(pool, &pool->number, kind_of(pool));
+}
+
 /* Makes all, and lists it. */
 static kolk_status begin(kolk_shared *pool, const kolk_shared_desc *desc, const kolk_settings *settings,
                          size_t type_size, size_t type_align) {
-    /* At exit the registry looks only at pools that have something to say: others' storage may be gone. */
-    static const kolk_kind kind = {list_shared_stats, NULL, NULL},
-                           kind_with_sites = {list_shared_stats, kolk_shared_list_leaks, NULL};
     kolk_status status = make(pool, desc, settings, type_size, type_align);
     if (status != KOLK_OK) {
         memset(pool, 0, sizeof *pool);
@@ -118,8 +126,9 @@ static kolk_status begin(kolk_shared *pool, const kolk_shared_desc *desc, const 
     }
     pool->epoch = FIRST_EPOCH;
     pool->waiters_forks = kolk_forks();
-    bool lists_leaks = pool->debug_flags & KOLK_DEBUG_SITES;
-    return kolk_enlist(pool, sizeof *pool, &pool->number, lists_leaks ? &kind_with_sites : &kind);
+    if (!pool->range) return kolk_enlist(pool, sizeof *pool, &pool->number, kind_of(pool));
+    kolk_shared_list_part(pool);
+    return KOLK_OK;
 }
 
 kolk_status kolk_shared_init_type(kolk_shared *pool, const kolk_shared_desc *desc, size_t type_size, size_t type_align,

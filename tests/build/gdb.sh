@@ -53,6 +53,7 @@ for level in 0 2; do
   ask shared "${trust[@]}" "$work/program$level" "$core"
   ask resources "${trust[@]}" "${library[@]}" "${to_stop[@]}" "$work/program$level"
   ask resources "${trust[@]}" "$work/program$level" "$core"
+  readelf -h "$work/program$level" | grep -q ELF64 || continue # heaps are for 64 bits
   ask heaps "${trust[@]}" "${library[@]}" "${to_stop[@]}" "$work/program$level"
   ask heaps "${trust[@]}" "$work/program$level" "$core"
 done

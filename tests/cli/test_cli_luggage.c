@@ -53,7 +53,7 @@ static double number_of(const char *json, const char *name, const char *key) {
 static void departures_leave_room(void **state) {
     static const char *const sides[] = {"\"kolk_heap\"", "\"malloc\""};
     (void)state;
-    if (!has_trays()) skip();
+    if (!has_trays() || SLOW) skip(); /* a sanitizer's malloc keeps what is freed */
     char *json = shown(demo_luggage, true);
     for (size_t n = 0; n < LENGTH_OF(sides); n++) {
         double all = number_of(json, sides[n], "\"all_resident\""),

@@ -12,6 +12,8 @@
 
 #include "server.h"
 
+#include <libpq-events.h>
+
 #define ACCOUNTS       24
 #define MONEY          1000
 #define TELLERS        16
@@ -39,7 +41,8 @@ static struct {
     int64_t crowd_ms;                           /* the longest time in which there were more than max */
     int64_t alive;                              /* at the server, when it was asked last */
     pthread_mutex_t lock;                       /* of broken */
-    int broken[BROKEN_AT_MOST];                 /* server processes */
+    uintptr_t broken[BROKEN_AT_MOST];           /* connections */
+    uintptr_t connections;                      /* that have been lent */
     size_t broken_count;
     pthread_t watcher, sleeper;
 } bank;
@@ -59,19 +62,34 @@ static inline void note_most(int64_t *most, int64_t value) {
     pthread_mutex_unlock(&bank.lock);
 }
 
-static inline bool is_broken(int pid) {
+static inline int ignore_event(PGEventId event, void *info, void *context) {
+    (void)event, (void)info, (void)context;
+    return 1;
+}
+
+/* A number that no other connection ever has: processes of the server may have the number of one that has ended. */
+static inline uintptr_t connection_number(PGconn *conn) {
+    uintptr_t number = (uintptr_t)PQinstanceData(conn, ignore_event);
+    if (number) return number;
+    number = __atomic_add_fetch(&bank.connections, 1, __ATOMIC_RELAXED);
+    REQUIRE(PQregisterEventProc(conn, ignore_event, "bank", NULL));
+    REQUIRE(PQsetInstanceData(conn, ignore_event, (void *)number));
+    return number;
+}
+
+static inline bool is_broken(uintptr_t number) {
     bool found = false;
     pthread_mutex_lock(&bank.lock);
-    for (size_t i = 0; i < bank.broken_count; i++) found |= bank.broken[i] == pid;
+    for (size_t i = 0; i < bank.broken_count; i++) found |= bank.broken[i] == number;
     pthread_mutex_unlock(&bank.lock);
     return found;
 }
 
-static inline void note_broken(int pid) {
-    REQUIRE(!is_broken(pid)); /* a second error of it */
+static inline void note_broken(uintptr_t number) {
+    REQUIRE(!is_broken(number)); /* a second error of it */
     pthread_mutex_lock(&bank.lock);
     REQUIRE(bank.broken_count < BROKEN_AT_MOST);
-    bank.broken[bank.broken_count++] = pid;
+    bank.broken[bank.broken_count++] = number;
     pthread_mutex_unlock(&bank.lock);
 }
 
@@ -79,7 +97,7 @@ static inline void note_broken(int pid) {
  * */
 
 /* False: the transfer has failed; nothing more is asked of this connection then. */
-static inline bool teller_asks(const kolk_borrow *borrow, int pid, const char *name, const char *sql, int n,
+static inline bool teller_asks(const kolk_borrow *borrow, uintptr_t number, const char *name, const char *sql, int n,
                                const char *const *values) {
     kolk_error error;
     kolk_deadline deadline = kolk_deadline_after(bank.query_ms);
@@ -88,7 +106,7 @@ static inline bool teller_asks(const kolk_borrow *borrow, int pid, const char *n
     if (error.code) {
         COUNT(query_errors);
         if (error.code == KOLK_PQ_BROKEN || (error.code == KOLK_PQ_TIMEOUT && !result))
-            note_broken(pid);
+            note_broken(number);
         else if (error.code != KOLK_PQ_TIMEOUT)
             fprintf(stderr, "%s: %s\n", sql, error.text);
         REQUIRE(error.code == KOLK_PQ_BROKEN || error.code == KOLK_PQ_TIMEOUT);
@@ -98,8 +116,8 @@ static inline bool teller_asks(const kolk_borrow *borrow, int pid, const char *n
 }
 
 static inline outcome make_transfer(const kolk_borrow *borrow, int64_t id, uint64_t *random) {
-    int pid = PQbackendPID(kolk_pq_conn(borrow));
-    REQUIRE(!is_broken(pid)); /* it is lent again */
+    uintptr_t number = connection_number(kolk_pq_conn(borrow));
+    REQUIRE(!is_broken(number)); /* it is lent again */
     uint32_t from = random_below(random, ACCOUNTS), to = random_below(random, ACCOUNTS - 1), amount;
     to += to >= from;
     amount = random_below(random, 100);
@@ -112,13 +130,13 @@ static inline outcome make_transfer(const kolk_borrow *borrow, int64_t id, uint6
     snprintf(texts[5], sizeof *texts, "%u", from);
     static const char update[] = "UPDATE account SET balance = balance + $2::int WHERE id = $1::int";
     const char *ledger[] = {texts[4], texts[5], from < to ? texts[2] : texts[0], from < to ? texts[3] : texts[1]};
-    if (!teller_asks(borrow, pid, NULL, "BEGIN", 0, NULL) ||
-        !teller_asks(borrow, pid, "update", update, 2, (const char *[]){texts[0], texts[1]}) ||
-        !teller_asks(borrow, pid, "update", update, 2, (const char *[]){texts[2], texts[3]}) ||
-        !teller_asks(borrow, pid, NULL, "INSERT INTO ledger VALUES ($1, $2, $3, $4)", 4, ledger))
+    if (!teller_asks(borrow, number, NULL, "BEGIN", 0, NULL) ||
+        !teller_asks(borrow, number, "update", update, 2, (const char *[]){texts[0], texts[1]}) ||
+        !teller_asks(borrow, number, "update", update, 2, (const char *[]){texts[2], texts[3]}) ||
+        !teller_asks(borrow, number, NULL, "INSERT INTO ledger VALUES ($1, $2, $3, $4)", 4, ledger))
         return FAILED;
     if (random_below(random, 8) == 0) return FAILED; /* forgets to commit */
-    return teller_asks(borrow, pid, NULL, "COMMIT", 0, NULL) ? COMMITTED : UNKNOWN;
+    return teller_asks(borrow, number, NULL, "COMMIT", 0, NULL) ? COMMITTED : UNKNOWN;
 }
 
 static inline void *run_teller(void *argument) {
