@@ -105,7 +105,8 @@ static inline bool teller_asks(const kolk_borrow *borrow, uintptr_t number, cons
                             : kolk_pq_exec(borrow, sql, n, values, deadline, &error);
     if (error.code) {
         COUNT(query_errors);
-        if (error.code == KOLK_PQ_BROKEN || (error.code == KOLK_PQ_TIMEOUT && !result))
+        /* where the deadline has passed before the query was sent, the connection is as it was */
+        if (error.code == KOLK_PQ_BROKEN || strstr(error.text, "was not cancelled in time"))
             note_broken(number);
         else if (error.code != KOLK_PQ_TIMEOUT)
             fprintf(stderr, "%s: %s\n", sql, error.text);
