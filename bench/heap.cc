@@ -289,8 +289,9 @@ int main(int argc, char **argv) {
     const struct {
         const char *name;
         void (*run)();
-    } workloads[] = {{"mixed", run_mixed}, {"both", run_both},   {"handed", run_handed},    {"larson", run_larson},
-                     {"end", run_end},     {"worst", run_worst}, {"resident", run_resident}};
+    } workloads[] = {{"resident", run_resident}, /* first: its children have no memory to use again then */
+                     {"mixed", run_mixed},       {"both", run_both}, {"handed", run_handed},
+                     {"larson", run_larson},     {"end", run_end},   {"worst", run_worst}};
     std::printf("workload,case,heap,ns,p99_ns,p999_ns\n");
     for (auto &it : workloads) {
         bool asked = argc == 1;

@@ -57,7 +57,7 @@ struct kolk_heap_inside {
     uint32_t sweeping; /* lock */
     kolk_members members;
     kolk_large large;
-    uint32_t sample; /* one of so many allocs gets a guarded block; 0: none */
+    uint32_t sample; /* N of sample=N: of N allocs, one gets a guarded block; 0: none does */
     kolk_guarded guarded;
     kolk_heap_inside *next;                /* of the process's heaps */
     uint32_t sizes[KOLK_HEAP_CLASSES + 1]; /* of the classes' blocks, and behind them UINT32_MAX */
@@ -157,18 +157,18 @@ void *kolk_heap_resize_large(kolk_heap_inside *inside, void *block, size_t befor
 
 /* ---- heap_guarded.c ---------------------------------------------------------------------------------------------- */
 
-/* From now on one of `sample` allocs gets a guarded block; 0, and if there is no memory: none does. */
+/* From now on, of `sample` allocs one gets a guarded block. None does if it is 0, or if there is no memory. */
 void kolk_heap_begin_guarded(kolk_heap_inside *inside, uint32_t sample);
 
 /* A guarded block, if it is the calling thread's turn to get one. NULL: it gets another block. */
 void *kolk_heap_sample(kolk_heap *heap, size_t align, size_t size, const void *site);
 
-/* The magazine that had so many slots before an alloc off the fast path has this many now. */
+/* Counts what an alloc off the fast path did: the magazine had `before` slots, and has `now`. */
 static inline void kolk_heap_count_alloc(kolk_heap_thread *thread, uint32_t before, uint32_t now) {
     thread->until -= 1 + (int64_t)now - before;
 }
 
-/* The same of a free, of a heap that samples. */
+/* Counts what a free did, in a heap that samples. The magazine had `before` slots. */
 void kolk_heap_count_free(const kolk_heap_inside *inside, kolk_heap_thread *thread, kolk_local *local, uint32_t before);
 
 /* False: it is no live guarded block. */

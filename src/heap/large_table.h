@@ -15,7 +15,7 @@
  * A fork's child may find the table as another thread was just changing it. While that thread writes an entry, or moves
  * others over it, `hole` says which one (its place, plus 1): that entry does not count; all others do, each of them
  * once, and are found (I2 but for the hole). The stores have release order, so that the child finds all that were made
- * before one that it finds. Who gets the lock and sees a hole goes on closing it, and counts anew. A larger table
+ * before one that it finds. The next thread with the lock closes such a hole, and counts anew. A larger table
  * replaces the old one by one store. So the child finds every block but those that other threads were just allocating,
  * freeing or resizing; of these it may lose the memory, and no more. */
 #ifndef KOLK_SRC_HEAP_LARGE_TABLE_H

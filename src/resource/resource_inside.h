@@ -221,7 +221,7 @@ bool kolk_entry_validate(kolk_resource_inside *pool, resource_entry *entry, kolk
 
 /* ---- resource_report.c: without the lock ------------------------------------------------------------------------- */
 
-/* Who has a resource, or had it. */
+/* The borrower of a resource: the one that has it now, or had it last. */
 typedef struct resource_holder {
     bool known, has_it;
     uint32_t slot, thread;
