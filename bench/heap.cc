@@ -6,7 +6,8 @@
  *     both       each of two threads does so with 1,000 blocks of its own; processor time
  *     handed     one thread allocates, the other frees, through a ring
  *     larson     each of two threads frees a random one of 2,000 blocks that they share, and allocates another
- *     end        1,000,000 blocks of 16 to 64 bytes: freed one by one and ended, and ended at once; ns for all
+ *     end        1,000,000 blocks of 16 to 64 bytes: freed one by one and ended, and ended at once; ns for all.
+ *                "none" is how long the system takes to take back as much memory
  *     worst      each alloc and each free of mixed, 10,000 alive, timed alone; the clock's own time is "none"
  *     resident   KiB by which a process has grown after mixed, with its memory for one such heap or malloc
  *
@@ -14,6 +15,7 @@
 #include "mallocs.h"
 #include "ring.h"
 
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -194,6 +196,16 @@ template <typename heap> void print_resident(size_t alive, const char *who) {
     require(child > 0 && waitpid(child, &status, 0) == child && status == 0, who, "its process failed");
 }
 
+static samples end_pages() {
+    size_t size = 1000000 * 47; /* of so many bytes are their classes */
+    void *pages = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    require(pages != MAP_FAILED, "end", "no memory");
+    std::memset(pages, 1, size);
+    double begin = now_ns();
+    munmap(pages, size);
+    return {now_ns() - begin};
+}
+
 /* ---- Lines ------------------------------------------------------------------------------------------------------- */
 
 /* A heap, and what `make` makes on it, live from the first line to the end: the memory is warm in all rounds. */
@@ -262,6 +274,7 @@ static void run_end() {
     for (bool one_by_one : {true, false})
         lines.push_back(
             {"end", one_by_one ? "one by one" : "at once", "kolk", [=](size_t) { return end_heap(one_by_one); }});
+    lines.push_back({"end", "at once", "none", [](size_t) { return end_pages(); }});
     take_turns(std::move(lines), 7, 1);
 }
 

@@ -16,7 +16,8 @@
 #define GRAIN        KOLK_HEAP_GRAIN
 #define CACHE_BYTES  65536u /* that a magazine may hold, */
 #define MOST_CACHED  256u   /* and how many blocks */
-#define CLASS_COLOUR 64u    /* classes begin in different lines of their pages */
+#define CLASS_COLOUR 64u    /* classes begin in different lines, */
+#define CLASS_PAGES  4096u  /* and in one of so many pages, if they have them */
 
 /* The size of the n-th of kolk's own classes. */
 static uint32_t own_size(uint32_t n) {
@@ -103,13 +104,21 @@ uint32_t kolk_heap_class_aligned(const kolk_heap *heap, size_t align, size_t siz
 
 /* ---- Their pools ------------------------------------------------------------------------------------------------- */
 
+/* Where a class begins in its address space: not where others do, so that their slots do not meet in the caches
+ * (Bonwick's colours, 1994). The line in the page counts for all caches, the page for those that look a line up by a
+ * hash of the address: in AMD's first-level caches two lines whose addresses differ in high bits alone push each other
+ * out (Lipp et al., Take A Way, 2020). */
+static size_t colour_of_class(const kolk_heap *heap, uint32_t n, uint32_t align) {
+    size_t pages = kolk_heap_colours(heap->class_shift) / KOLK_MAX_ALIGN;
+    if (pages > CLASS_PAGES) pages = CLASS_PAGES;
+    size_t page = n * (size_t)2531 % pages, line = n * (size_t)5 * CLASS_COLOUR % KOLK_MAX_ALIGN;
+    return page * KOLK_MAX_ALIGN + line / align * align;
+}
+
 static bool make_class(const kolk_heap *heap, kolk_heap_inside *inside, uint32_t n) {
     kolk_heap_tray *tray = &inside->trays[n];
     uint32_t align = class_alignment(tray->size);
-    /* Where the classes begin in their pages: in different lines, so that their first slots do not meet in the caches
-     * (Bonwick's colours, 1994). */
-    size_t space = (size_t)1 << heap->class_shift,
-           colour = (size_t)n * 5 * CLASS_COLOUR % KOLK_MAX_ALIGN / align * align;
+    size_t space = (size_t)1 << heap->class_shift, colour = colour_of_class(heap, n, align);
     kolk_part_desc desc = {
         .name = tray->name,
         .debug = inside->debug,

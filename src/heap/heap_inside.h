@@ -91,6 +91,11 @@ static inline uintptr_t kolk_heap_class_at(const kolk_heap *heap, const void *bl
     return ((uintptr_t)block - heap->base) >> heap->class_shift;
 }
 
+/* A class begins somewhere in the first sixteenth of its address space: so many bytes. */
+static inline uint64_t kolk_heap_colours(unsigned class_shift) {
+    return UINT64_C(1) << (class_shift - 4);
+}
+
 /* The pool of a class, made now if need be; NULL: there is no memory for it. */
 kolk_shared *kolk_heap_make_class(kolk_heap *heap, uint32_t n);
 

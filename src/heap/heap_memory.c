@@ -19,22 +19,24 @@ static void list_heap_stats(const void *heap, kolk_stats *out) {
     kolk_heap_stats((const kolk_heap *)heap, out);
 }
 
+static uint64_t room_of_class(unsigned shift) {
+    return (UINT64_C(1) << shift) - kolk_heap_colours(shift);
+}
+
 /* How many bits of addresses a class gets: no class can have more than there is memory, or than the limit; all of them
  * together get half of what addresses the process may have, as others need some too. */
 static unsigned wished_shift(const kolk_heap *heap, const kolk_heap_desc *desc, unsigned most_shift) {
     uint64_t most = kolk_memory_physical(), share = kolk_memory_addresses() / 2 / heap->n_classes;
     if (desc->limit && desc->limit < most) most = desc->limit;
-    if (share < most) most = share / 2 + 1; /* the next power of two is not above the share */
     unsigned shift = LEAST_SHIFT;
-    while (shift < most_shift && UINT64_C(1) << shift < most) shift++;
+    while (shift < most_shift && room_of_class(shift) < most && UINT64_C(2) << shift <= share) shift++;
     return shift;
 }
 
 /* Does each of the user's classes have room for its max_capacity? */
 static bool is_wide_enough(const kolk_heap *heap, const kolk_heap_inside *inside, unsigned shift) {
     for (uint32_t n = 0; n < heap->n_classes; n++)
-        if ((uint64_t)inside->trays[n].size * inside->trays[n].max_capacity > (UINT64_C(1) << shift) - KOLK_MAX_ALIGN)
-            return false;
+        if ((uint64_t)inside->trays[n].size * inside->trays[n].max_capacity > room_of_class(shift)) return false;
     return true;
 }
 
