@@ -3,7 +3,7 @@
  *
  * The linker hands allocations to the functions below, one of which may fail, and what is to run in a child process
  * runs here. */
-// link: -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=cli_isolated
+// link: -Wl,--wrap=cli_isolated
 #define _POSIX_C_SOURCE 200809L
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,34 +16,15 @@
 #include <string.h>
 
 #include "advise/gain.h"
+#include "failing_malloc.h"
 #include "measure.h"
 
 /* ---- Allocations that fail --------------------------------------------------------------------------------------- */
 
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t count, size_t size);
-void *__real_realloc(void *object, size_t size);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-void *__wrap_realloc(void *object, size_t size);
 bool __wrap_cli_isolated(void (*work)(const void *, void *), const void *input, void *result, size_t size);
 
-static unsigned long allocations, failing; /* the failing-th fails; 0: none */
-
-static bool fails(void) {
-    return ++allocations == failing;
-}
-
-void *__wrap_malloc(size_t size) {
-    return fails() ? NULL : __real_malloc(size);
-}
-
-void *__wrap_calloc(size_t count, size_t size) {
-    return fails() ? NULL : __real_calloc(count, size);
-}
-
 void *__wrap_realloc(void *object, size_t size) {
-    return fails() ? NULL : __real_realloc(object, size);
+    return refused() ? NULL : __real_realloc(object, size);
 }
 
 bool __wrap_cli_isolated(void (*work)(const void *, void *), const void *input, void *result, size_t size) {

@@ -1,7 +1,6 @@
 /* Playing a trace: what it counts, that it runs again and again, and that its check finds allocators that are wrong.
  *
  * The linker hands the allocations of the player to the functions below, which do wrong on demand. */
-// link: -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 #define _POSIX_C_SOURCE 200809L
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,29 +12,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "failing_malloc.h"
 #include "measure.h"
 #include "replay/player.h"
 
 /* ---- Allocators that are wrong ----------------------------------------------------------------------------------- */
 
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t count, size_t size);
-void *__real_realloc(void *object, size_t size);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-void *__wrap_realloc(void *object, size_t size);
-
 enum { RIGHT, SLOT_TWICE, SLOT_MISPLACED, SLOT_LOST, POOL_INVALID, REALLOC_FORGETS, REALLOC_FAILS };
 static int wrong;
-static unsigned long allocations, failing; /* the failing-th fails; 0: none */
-
-void *__wrap_malloc(size_t size) {
-    return ++allocations == failing ? NULL : __real_malloc(size);
-}
-
-void *__wrap_calloc(size_t count, size_t size) {
-    return ++allocations == failing ? NULL : __real_calloc(count, size);
-}
 
 void *__wrap_realloc(void *object, size_t size) {
     if (wrong == REALLOC_FAILS) return NULL;

@@ -1,7 +1,6 @@
 /* The reader of traces: what it makes of each line, and the sentence for each thing that can be wrong.
  *
  * The linker hands each allocation of the reader to the functions below, so that any of them can be made to fail. */
-// link: -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 #define _POSIX_C_SOURCE 200809L
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,36 +12,15 @@
 #include <string.h>
 #include <zstd.h>
 
+#include "failing_malloc.h"
 #include "replay/input.h"
 #include "replay/map.h"
 #include "replay/trace.h"
 
 /* ---- Allocations that fail --------------------------------------------------------------------------------------- */
 
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t count, size_t size);
-void *__real_realloc(void *object, size_t size);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-void *__wrap_realloc(void *object, size_t size);
-
-static unsigned long allocations, failing; /* the failing-th fails, and all after it; 0: none */
-
-static bool may_allocate(void) {
-    allocations++;
-    return failing == 0 || allocations < failing;
-}
-
-void *__wrap_malloc(size_t size) {
-    return may_allocate() ? __real_malloc(size) : NULL;
-}
-
-void *__wrap_calloc(size_t count, size_t size) {
-    return may_allocate() ? __real_calloc(count, size) : NULL;
-}
-
 void *__wrap_realloc(void *object, size_t size) {
-    return may_allocate() ? __real_realloc(object, size) : NULL;
+    return refused() ? NULL : __real_realloc(object, size);
 }
 
 /* ---- Reading ----------------------------------------------------------------------------------------------------- */
@@ -306,6 +284,7 @@ static void no_memory_is_a_sentence(void **state) {
         FILE *file = fmemopen(text, length, "rb");
         allocations = 0;
         failing = ++n;
+        all_after = true;
         problem.text[0] = '\0';
         read = trace_read(&trace, file, &problem);
         failing = 0;
