@@ -31,6 +31,7 @@ typedef struct kolk_heap_thread {
     uintptr_t room;                                  /* behind this struct, for further magazines */
     bool asks;                                       /* on_full runs */
     uint32_t turns;                                  /* how often it was off the fast path */
+    uint64_t flushed;                                /* of the sweep after which it has put all into the depots */
     uint64_t random;                                 /* heap_guarded.c tells; 0: not drawn yet */
     int64_t until;                                   /* allocs before the next guarded block */
     bool is_turn;                                    /* the next one gets it */

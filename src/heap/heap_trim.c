@@ -2,7 +2,8 @@
  *
  * No thread of the heap's own does that, and no timer. A thread that is off the fast path looks at the clock now and
  * then; if the last sweep was DECAY_NS ago, it sweeps. What a sweep finds that was free at the one before, and that
- * nobody has asked for since, goes back (src/shared/shared_trim.c). */
+ * nobody has asked for since, goes back (src/shared/shared_trim.c). So that this is all that is free, each thread that
+ * is off the fast path puts what it has at hand into the depots, once from sweep to sweep. */
 #include "heap_inside.h"
 
 #if __STDC_HOSTED__
@@ -27,9 +28,13 @@ static size_t sweep_heap(kolk_heap_inside *inside) {
 void kolk_heap_decay(kolk_heap_inside *inside, kolk_heap_thread *thread) {
     kolk_heap_reclaim_after_fork(inside);
     if (++thread->turns % TURNS) return;
-    uint64_t now = (uint64_t)kolk_now_ns(), before = kolk_load(&inside->swept, KOLK_RELAXED);
-    if (now - before < DECAY_NS || !kolk_compare_exchange(&inside->swept, &before, now, KOLK_RELAXED, KOLK_RELAXED))
-        return;
+    uint64_t now = (uint64_t)kolk_now_ns(), last = kolk_load(&inside->swept, KOLK_RELAXED);
+    bool sweeps =
+        now - last >= DECAY_NS && kolk_compare_exchange(&inside->swept, &last, now, KOLK_RELAXED, KOLK_RELAXED);
+    if (!sweeps && thread->flushed == last) return;
+    kolk_heap_flush(inside, thread);
+    thread->flushed = sweeps ? now : last;
+    if (!sweeps) return;
     kolk_lock_word(&inside->sweeping);
     sweep_heap(inside);
     kolk_unlock_word(&inside->sweeping);

@@ -2,8 +2,7 @@
  *
  *     depot     free slots that were in use since the last sweep
  *     resting   later[0]: free slots that were in the depot at the last sweep, and that nobody has asked for since
- *     resting   later[0]: free slots that were in the depot at the last sweep, and that nobody has wanted since
- *               have been given back
+ *     gone      later[1]: free slots whose pages have been given back
  *
  * A sweep gives back what rests, and lets all that is in the depot rest. A thread that finds no slot in the depot
  * takes a word of those at rest, then of those that are gone, and then slots that were never used. So what is in use
