@@ -1,8 +1,8 @@
 #!/bin/sh
 # bench/run.sh PROGRAMS [RESULT]: runs the benchmark programs in the directory PROGRAMS and writes RESULT.json, RESULT.md,
-# RESULT-components.csv and, of queue, shared, resource and heap, RESULT-queue.csv, RESULT-queue.md and so on (default:
-# PROGRAMS/results).
-# REPETITIONS=9 and MIN_TIME=0.05 (seconds for each repetition) may be set; 9 minutes or so.
+# RESULT-components.csv and, of queue, shared, resource and heap, RESULT-queue.csv, RESULT-queue.md and so on, and RESULT-preload.md
+# (default: PROGRAMS/results).
+# REPETITIONS=9 and MIN_TIME=0.05 (seconds for each repetition) may be set; 15 minutes or so.
 set -eu
 programs=${1:?usage: bench/run.sh PROGRAMS [RESULT]}
 result=${2:-$programs/results}
@@ -37,4 +37,6 @@ python3 "$here/report_threads.py" "$result-resource.csv" "$result-resource.md"
 echo "heap ..." >&2
 "$programs/heap" > "$result-heap.csv"
 python3 "$here/report_threads.py" "$result-heap.csv" "$result-heap.md"
-cat "$result.md" "$result-queue.md" "$result-shared.md" "$result-resource.md" "$result-heap.md"
+echo "preload ..." >&2
+python3 "$here/preload.py" "$programs/../libkolk-malloc.so" 5 > "$result-preload.md"
+cat "$result.md" "$result-queue.md" "$result-shared.md" "$result-resource.md" "$result-heap.md" "$result-preload.md"
