@@ -49,6 +49,10 @@ static void take_complaint(const kolk_failure *failure, void *context) {
     snprintf(complaints + length, sizeof complaints - length, "%s%s", length > 0 ? "; " : "", failure->sentence);
 }
 
+static void drop_complaint(const kolk_failure *failure, void *context) {
+    (void)failure, (void)context;
+}
+
 /* The effect of the environment on a pool: its KOLK_DEBUG_ flags; and complaints. */
 static uint32_t flags_in_force(void) {
     kolk_pool pool;
@@ -58,6 +62,17 @@ static uint32_t flags_in_force(void) {
     kolk_pool_stats(&pool, &stats);
     kolk_pool_deinit(&pool);
     return stats.debug;
+}
+
+/* Would a heap of this name have guarded blocks? */
+static bool heap_samples(void) {
+    kolk_heap heap;
+    kolk_stats stats;
+    kolk_set_failure_handler(drop_complaint, NULL);
+    if (kolk_heap_init(&heap, &(kolk_heap_desc){.name = want_pool}) != KOLK_OK) return false;
+    kolk_heap_stats(&heap, &stats);
+    kolk_heap_deinit(&heap);
+    return stats.debug & KOLK_DEBUG_SAMPLE;
 }
 
 /* "fill, guard" */
@@ -84,13 +99,13 @@ static void look_at_debug(doctor_finding *finding) {
     char names[64] = "nothing";
     unsetenv("KOLK_STATS"); /* which has a line of its own */
     uint32_t flags = flags_in_force();
-    bool some = flags & ~(uint32_t)KOLK_DEBUG_BYPASS;
+    bool samples = heap_samples(), some = samples || flags & ~(uint32_t)KOLK_DEBUG_BYPASS;
     name_flags(flags, names, sizeof names);
     doctor_find(finding,
                 !some         ? DOCTOR_NO
                 : *complaints ? DOCTOR_PARTLY
                               : DOCTOR_YES,
-                "a pool named %s gets %s%s%s%s", want_pool, names,
+                "a pool named %s gets %s%s%s%s%s", want_pool, names, samples ? "; a heap, guarded blocks" : "",
                 flags & KOLK_DEBUG_BYPASS ? "; what comes from malloc can have sites and trace only" : "",
                 *complaints ? "; " : "", complaints);
 }

@@ -403,6 +403,9 @@ static void settings_are_explained(void **state) {
         {NULL, "0", "0", NULL, "KOLK_STATS", "no", "not set: programs write no statistics at exit\n"},
         {"all", "0", NULL, NULL, "KOLK_DEBUG", "yes", "a pool named bullets gets fill, guard, quarantine, sites\n"},
         {"fill;trace:voic*", "0", NULL, "--pool=voices", "KOLK_DEBUG", "yes", "a pool named voices gets fill, trace\n"},
+        {"sites;sample=100", "0", NULL, NULL, "KOLK_DEBUG", "yes",
+         sizeof(void *) < 8 ? "a pool named bullets gets sites\n" /* there are no heaps */
+                            : "a pool named bullets gets sites; a heap, guarded blocks\n"},
         {"fill:voic*", "0", NULL, NULL, "KOLK_DEBUG", "no", "a pool named bullets gets nothing\n"},
         {"fill,gard", "0", NULL, NULL, "KOLK_DEBUG", "partly",
          "a pool named bullets gets fill; kolk: KOLK_DEBUG: \"gard\" is not a setting: "},
