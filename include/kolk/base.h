@@ -78,8 +78,27 @@
 #define KOLK_ALIGNAS(n) __attribute__((aligned(n))) /* in a program of C99 */
 #endif
 
+/* For macros, which are expanded in C++ programs too: a cast that those are not warned of, and a size_t without one. */
+#ifdef __cplusplus
+#define KOLK_CAST_(T, value) static_cast<T>(value)
+#else
+#define KOLK_CAST_(T, value) ((T)(value))
+#endif
+#define KOLK_SIZE_(n) (sizeof(char) * (n))
+
 /* A constant, for the sizes of storage. */
-#define KOLK_ROUND_UP(n, unit) (((size_t)(n) + (size_t)(unit)-1) / (size_t)(unit) * (size_t)(unit))
+#define KOLK_ROUND_UP(n, unit) ((KOLK_SIZE_(n) + KOLK_SIZE_(unit) - 1) / KOLK_SIZE_(unit) * KOLK_SIZE_(unit))
+
+/* Around functions with bodies, which are C: a C++ program may be warned of its casts and of NULL. */
+#if defined(__cplusplus) && defined(__GNUC__)
+#define KOLK_BODIES_BEGIN_                                                                                             \
+    _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Wold-style-cast\"")                              \
+        _Pragma("GCC diagnostic ignored \"-Wzero-as-null-pointer-constant\"")
+#define KOLK_BODIES_END_ _Pragma("GCC diagnostic pop")
+#else
+#define KOLK_BODIES_BEGIN_
+#define KOLK_BODIES_END_
+#endif
 
 #ifdef __cplusplus
 extern "C" {

@@ -25,6 +25,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+KOLK_BODIES_BEGIN_
 
 /* Inverse of an odd number modulo the word: Newton's iteration doubles the 5 bits that are right at first (Warren,
  * Hacker's Delight, 2nd ed. 2012, 10-16). */
@@ -61,6 +62,7 @@ KOLK_BASE_INLINE uint32_t kolk_handle_index(kolk_handle handle, uint32_t tag) {
     return (uint32_t)handle.bits ^ tag;
 }
 
+KOLK_BODIES_END_
 #ifdef __cplusplus
 }
 #endif

@@ -216,9 +216,9 @@ KOLK_API size_t kolk_pool_memory_size(const kolk_pool_desc *desc);
  * KOLK_POOL_STORAGE in typed.h); and what ages take besides. */
 /* clang-format off */
 #define KOLK_POOL_BYTES(size, align, n)                                                                                \
-    (KOLK_ROUND_UP((size_t)(n) * KOLK_ROUND_UP(size, align), 8) + 2 * 8 * (((size_t)(n) + 63) / 64) +                  \
-     2 * KOLK_ROUND_UP((size_t)(n) * 4, 8))
-#define KOLK_POOL_AGE_BYTES(n) (8 * ((size_t)(n) + 1))
+    (KOLK_ROUND_UP(KOLK_SIZE_(n) * KOLK_ROUND_UP(size, align), 8) + 2 * 8 * ((KOLK_SIZE_(n) + 63) / 64) +                  \
+     2 * KOLK_ROUND_UP(KOLK_SIZE_(n) * 4, 8))
+#define KOLK_POOL_AGE_BYTES(n) (8 * (KOLK_SIZE_(n) + 1))
 /* clang-format on */
 
 /* Room for this many slots without asking the system later. KOLK_ABOVE_MAX, KOLK_NO_MEMORY: nothing has changed. */
