@@ -1,6 +1,5 @@
 /* base.c: what every pool shares: sentences for statuses, and the way of a failure to its handler. */
 #undef KOLK_EXTERN /* the functions of base.inl are emitted here, also in a program that is compiled with it */
-#include "kolk/base.h"
 #define KOLK_BASE_INLINE KOLK_INLINE
 #include "kolk/base.inl"
 
