@@ -130,7 +130,8 @@ def kolk_c():
 
 def below(folder):
     for at, folders, names in os.walk(os.path.join(TOP, folder)):
-        folders[:] = [name for name in folders if name not in ("build", ".git", "__pycache__")]
+        made = (".git", "__pycache__", "build") if os.path.samefile(at, TOP) else ("__pycache__",)
+        folders[:] = [name for name in folders if name not in made]
         for name in names:
             yield os.path.relpath(at, TOP).replace(os.sep, "/"), name
 

@@ -4,11 +4,7 @@
 
 #include "base.h"
 
-#if defined(__GNUC__)
 #define KOLK_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
-#else
-#define KOLK_UNLIKELY(condition) (condition)
-#endif
 
 #ifndef KOLK_GENERATION_MAX
 #define KOLK_GENERATION_MAX UINT32_MAX /* 2^n - 1; tests narrow it, in the library too, to wear slots out */

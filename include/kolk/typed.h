@@ -98,10 +98,14 @@
 #define KOLK_SAME_TYPE(T, pointer) sizeof(_Generic((pointer), T * : (char)0))
 #endif
 
-#if defined(__GNUC__)
 #define KOLK_UNUSED __attribute__((unused))
+
+/* Of a type that is copied as bytes, what C++ must know of it. In C all types are so. */
+#ifdef __cplusplus
+#define KOLK_COPIED_(T)                                                                                                \
+    static_assert(__is_trivially_copyable(T), "kolk copies these as bytes: T is to be trivially copyable");
 #else
-#define KOLK_UNUSED
+#define KOLK_COPIED_(T)
 #endif
 
 /* The objects are first in it, so that a debugger shows them. */
@@ -286,6 +290,7 @@
     KOLK_TYPED_ bool name##_is_valid(const name *pool_) { return kolk_shared_is_valid(&pool_->pool); }
 
 #define KOLK_SLOTMAP_TYPE(name, T)                                                                                     \
+    KOLK_COPIED_(T)                                                                                                    \
     typedef T name##_object;                                                                                           \
     typedef struct name { kolk_slotmap map; } name;                                                                    \
     typedef struct name##_handle { kolk_handle untyped; } name##_handle;                                               \
@@ -325,6 +330,7 @@
         return KOLK_CAST_(T *, kolk_slotmap_cursor_next_sized(cursor_, sizeof(T))); }
 
 #define KOLK_QUEUE_TYPE(name, T)                                                                                       \
+    KOLK_COPIED_(T)                                                                                                    \
     typedef T name##_item;                                                                                             \
     typedef struct name { kolk_queue queue; } name;                                                                    \
     KOLK_TYPED_ kolk_status name##_init(name *queue_, const kolk_queue_desc *desc_) { \

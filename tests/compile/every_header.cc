@@ -41,6 +41,7 @@ KOLK_BYTEMAP_TYPE(peds, bullet)
 KOLK_QUEUE_TYPE(shots, bullet)
 KOLK_QUEUE_TYPE(pointers, bullet *)
 KOLK_SHARED_TYPE(tracers, bullet)
+KOLK_RESOURCE_TYPE(guns, bullet)
 
 namespace {
 

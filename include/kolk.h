@@ -1,0 +1,2 @@
+/* kolk.h: all of kolk. So programs include "kolk.h", whether they have it from here, installed, or as one of two files. */
+#include "kolk/kolk.h"
