@@ -26,7 +26,9 @@ case $1 in
       [ -n "$path" ] || continue
       rm -f "${DESTDIR:-}$path"
       folder=${path%/*}
-      while [ "$folder" != "$prefix" ] && rmdir "${DESTDIR:-}$folder" 2> /dev/null; do folder=${folder%/*}; done
+      while [ "$folder" != "$prefix" ] && { rmdir "${DESTDIR:-}$folder" 2> /dev/null || [ ! -e "${DESTDIR:-}$folder" ]; }; do
+        folder=${folder%/*}
+      done
     done
     echo "kolk is removed from $root"
     ;;

@@ -6,11 +6,16 @@
  * bullets_init, _alloc, _alloc_n, _alloc_zeroed, _alloc_at, _free, _free_handle, _get, _handle_of, _next, _next_run,
  * _index, _at, _is_live, _count, _available, _clear, _reserve, _trim, _stats, _is_valid and _deinit: those of pool.h
  * with your type for void *. The untyped pool is `bullets.pool`: hand it to any function of pool.h but kolk_pool_init.
- * Leave object_size and object_align of the descriptor 0: the type has them. In C++17, which has no designated
- * initialisers: `kolk_pool_desc desc = {}; desc.capacity = 256; bullets_init(&pool, &desc);`
+ * Leave object_size and object_align of the descriptor 0: the type has them.
+ *
+ * In C++: `kolk_pool_desc desc = {}; desc.capacity = 256; bullets_init(&pool, &desc);`. C++20 has
+ * `kolk_pool_desc desc{.capacity = 256};` as well, which g++ -Wextra warns of: add -Wno-missing-field-initializers.
+ * What alloc gives is raw memory: construct an object there by placement new, and destroy it before its free, and all
+ * before deinit and clear (examples/sessions.cc). Slot maps and queues copy bytes: their types must be trivially
+ * copyable, or they do not compile. Snapshots copy bytes too, which no compiler sees.
  *
  * No semicolon stands behind the macros that make functions, this one and those below. One does no harm, but ISO C
- * knows no empty declaration, and gcc and clang say so under -Wpedantic.
+ * knows no empty declaration, and gcc and clang say so under -Wpedantic, clang++ under -Wextra-semi.
  *
  * To hide the objects from all but one file, so that they come into being only through its create functions:
  *

@@ -47,8 +47,8 @@ extern inline void kolk_bytemap_delete(kolk_bytemap *pool, void *object);
 extern inline void *kolk_bytemap_get_at(const kolk_bytemap *pool, int32_t handle);
 extern inline void *kolk_bytemap_get_slot(const kolk_bytemap *pool, int32_t index);
 
-#define FREE KOLK_BYTEMAP_FREE
-#define SEED 0x7fu
+#define FREE       KOLK_BYTEMAP_FREE
+#define SEED       0x7fu
 #define WORD_BYTES 8u /* bytes that are looked at in one step */
 
 /* ---- Leaves ------------------------------------------------------------------------------------------------------ */
