@@ -182,7 +182,7 @@ make_install() {
     touch "$DESTDIR$work/a prefix/of somebody else"
     make -C "$tree" install PREFIX="$work/a prefix"
     for file in include/kolk.h include/kolk/pool.h share/doc/kolk/LICENSE share/doc/kolk/docs/misuse.md; do
-      [[ -s $DESTDIR$work/a prefix/$file ]] || fail "$file is not installed."
+      [[ -s "$DESTDIR$work/a prefix/$file" ]] || fail "$file is not installed."
     done
     if [[ -e $build/kolk ]]; then
       grep -q 'says what works on this machine' "$DESTDIR$work/a prefix/share/man/man1/kolk.1" || fail "The manual page has not what kolk --help says."
