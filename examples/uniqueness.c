@@ -1,7 +1,7 @@
 /* How many different handles can a pool give? The trilogy's pool has 7 bits for it: some objects stay, all
  * other slots are used over and over, and every handle is written down. The documentation's formula for their number is
  * free * 128 + busy. kolk_handle has 32 bits. */
-#include <kolk/kolk.h>
+#include "kolk.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs what a group of work needs on Debian and Ubuntu: as root or with CI=true at once, otherwise after asking. Says
 # nothing when all is there; where it can't install, one sentence says what is missing.
-# Usage: tools/setup.sh demo|bank|test|matrix|bench|fuzz|coverage|mcdc|mutants|misuse|format
+# Usage: tools/setup.sh demo|bank|test|matrix|bench|fuzz|coverage|mcdc|mutants|misuse|format|dist|install
 set -u
 
 # ---- what is needed, by group: a package, and a command that succeeds when what it gives is there ----
@@ -15,6 +15,17 @@ need_demo() {
   need libzstd-dev pkg-config --exists libzstd
   need libpng-dev pkg-config --exists libpng
   need libdw-dev pkg-config --exists libdw
+}
+
+# The library depends on nothing; the kolk command is built if what it needs is there.
+need_install() {
+  need gcc command -v cc
+  need libc6-dev header stdlib.h
+  need cmake command -v cmake
+}
+
+need_dist() {
+  need python3 command -v python3
 }
 
 need_bank() {
@@ -115,7 +126,7 @@ need_format() {
   need clang-format-14 command -v clang-format-14
 }
 
-header() { echo "#include <$1>" | g++ -E -x c++ - || echo "#include <$1>" | gcc -E -; }
+header() { echo "#include <$1>" | g++ -E -x c++ - || echo "#include <$1>" | cc -E -; }
 
 links() {
   compiler=$1
@@ -144,7 +155,7 @@ give_up() {
 # ---- install them ----
 
 case ${1:-} in
-  demo | bank | test | matrix | bench | fuzz | coverage | mcdc | mutants | misuse | format) ;;
+  demo | bank | test | matrix | bench | fuzz | coverage | mcdc | mutants | misuse | format | dist | install) ;;
   *) sed -n 's/^# Usage: /usage: /p' "$0" >&2; exit 2 ;;
 esac
 look "$1"

@@ -25,6 +25,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#if !defined(__GNUC__) && !defined(__clang__)
+#error "kolk needs gcc or clang: on Windows mingw-w64's gcc, or clang"
+#endif
+
 #define KOLK_VERSION "0.1.0"
 #define KOLK_ABI     1 /* of the structs' layout; also the number in libkolk.so.1 */
 
@@ -36,7 +40,7 @@
 
 #if defined(_WIN32) && defined(KOLK_BUILD) && defined(KOLK_SHARED)
 #define KOLK_API __declspec(dllexport)
-#elif defined(__GNUC__) && !defined(_WIN32)
+#elif !defined(_WIN32)
 #define KOLK_API __attribute__((visibility("default")))
 #else
 #define KOLK_API
@@ -44,13 +48,8 @@
 
 /* ALWAYS_INLINE compiles what is hot once for each caller. NOINLINE keeps what is rare from costing registers where it
  * is called. */
-#ifdef __GNUC__
 #define KOLK_ALWAYS_INLINE inline __attribute__((always_inline))
 #define KOLK_NOINLINE      __attribute__((noinline))
-#else
-#define KOLK_ALWAYS_INLINE inline
-#define KOLK_NOINLINE
-#endif
 
 /* Of a function whose body is in an .inl file. Inlined without optimisation too: the debug mode's `sites` are then in
  * the function that asked for an object, and not in one of ours. (With optimisation the compiler judges best: forced,
@@ -78,8 +77,27 @@
 #define KOLK_ALIGNAS(n) __attribute__((aligned(n))) /* in a program of C99 */
 #endif
 
+/* For macros, which are expanded in C++ programs too: a cast that those are not warned of, and a size_t without one. */
+#ifdef __cplusplus
+#define KOLK_CAST_(T, value) static_cast<T>(value)
+#else
+#define KOLK_CAST_(T, value) ((T)(value))
+#endif
+#define KOLK_SIZE_(n) (sizeof(char) * (n))
+
 /* A constant, for the sizes of storage. */
-#define KOLK_ROUND_UP(n, unit) (((size_t)(n) + (size_t)(unit)-1) / (size_t)(unit) * (size_t)(unit))
+#define KOLK_ROUND_UP(n, unit) ((KOLK_SIZE_(n) + KOLK_SIZE_(unit) - 1) / KOLK_SIZE_(unit) * KOLK_SIZE_(unit))
+
+/* Around functions with bodies, which are C: a C++ program may be warned of its casts and of NULL. */
+#ifdef __cplusplus
+#define KOLK_BODIES_BEGIN_                                                                                             \
+    _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Wold-style-cast\"")                              \
+        _Pragma("GCC diagnostic ignored \"-Wzero-as-null-pointer-constant\"")
+#define KOLK_BODIES_END_ _Pragma("GCC diagnostic pop")
+#else
+#define KOLK_BODIES_BEGIN_
+#define KOLK_BODIES_END_
+#endif
 
 #ifdef __cplusplus
 extern "C" {

@@ -239,6 +239,8 @@ KOLK_API kolk_status kolk_bytemap_begin(kolk_bytemap *pool, const kolk_bytemap_v
 KOLK_API void *kolk_bytemap_new_slow(kolk_bytemap *pool);
 KOLK_API void kolk_bytemap_delete_slow(kolk_bytemap *pool, void *object);
 
+KOLK_BODIES_BEGIN_
+
 static inline kolk_status kolk_bytemap_initialise(kolk_bytemap *pool, int32_t count, size_t object_size) {
     kolk_bytemap_view view = {NULL, NULL, NULL, object_size, count, KOLK_BYTEMAP_SEED_ADVANCE, 0, NULL, false};
     return kolk_bytemap_begin(pool, &view, false, 0, 0, sizeof *pool, KOLK_ABI);
@@ -251,6 +253,8 @@ static inline kolk_status kolk_bytemap_initialise_with(kolk_bytemap *pool, const
 static inline kolk_status kolk_bytemap_attach(kolk_bytemap *pool, const kolk_bytemap_view *view) {
     return kolk_bytemap_begin(pool, view, true, 0, 0, sizeof *pool, KOLK_ABI);
 }
+
+KOLK_BODIES_END_
 
 #ifdef __cplusplus
 }

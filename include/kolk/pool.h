@@ -88,8 +88,9 @@ typedef struct kolk_pool_desc {
 } kolk_pool_desc;
 
 /* Hooks must return, and so must the failure handler for a call that a hook makes; it may longjmp or throw only out of
- * the ready-made hooks. A hook may call the pool's const functions. on_full and on_low may also change the pool. setup
- * and reset may also call free, and alloc, which does not ask on_full then. */
+ * the ready-made hooks. An on_full that throws all the same is not asked again: to the pool it still runs. A hook may
+ * call the pool's const functions. on_full and on_low may also change the pool. setup and reset may also call free, and
+ * alloc, which does not ask on_full then. */
 
 /* ---- What everybody needs ---------------------------------------------------------------------------------------- */
 
@@ -216,9 +217,9 @@ KOLK_API size_t kolk_pool_memory_size(const kolk_pool_desc *desc);
  * KOLK_POOL_STORAGE in typed.h); and what ages take besides. */
 /* clang-format off */
 #define KOLK_POOL_BYTES(size, align, n)                                                                                \
-    (KOLK_ROUND_UP((size_t)(n) * KOLK_ROUND_UP(size, align), 8) + 2 * 8 * (((size_t)(n) + 63) / 64) +                  \
-     2 * KOLK_ROUND_UP((size_t)(n) * 4, 8))
-#define KOLK_POOL_AGE_BYTES(n) (8 * ((size_t)(n) + 1))
+    (KOLK_ROUND_UP(KOLK_SIZE_(n) * KOLK_ROUND_UP(size, align), 8) + 2 * 8 * ((KOLK_SIZE_(n) + 63) / 64) +              \
+     2 * KOLK_ROUND_UP(KOLK_SIZE_(n) * 4, 8))
+#define KOLK_POOL_AGE_BYTES(n) (8 * (KOLK_SIZE_(n) + 1))
 /* clang-format on */
 
 /* Room for this many slots without asking the system later. KOLK_ABOVE_MAX, KOLK_NO_MEMORY: nothing has changed. */

@@ -12,6 +12,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+KOLK_BODIES_BEGIN_
 
 #define KOLK_SEEN(at)        __atomic_load_n((at), __ATOMIC_RELAXED)
 #define KOLK_SET(at, number) __atomic_store_n((at), (number), __ATOMIC_RELAXED)
@@ -67,7 +68,7 @@ KOLK_INLINE void kolk_local_free(kolk_local *local, void *object) {
 KOLK_FOLDED_INLINE void kolk_local_free_sized(kolk_local *local, void *object, size_t stride) {
     unsigned shift = (unsigned)__builtin_ctzll((unsigned long long)stride);
     uintptr_t offset = (uintptr_t)object - (uintptr_t)local->magazine->slots;
-    kolk_local_free_slot(local, object, kolk_exact_slot(offset, shift, kolk_inverse((uintptr_t)(stride >> shift))));
+    kolk_local_free_slot(local, object, kolk_exact_slot(offset, shift, kolk_inverse(stride >> shift)));
 }
 
 /* A generation is the number of a life, which is odd while it lasts. */
@@ -84,6 +85,7 @@ KOLK_INLINE void *kolk_shared_get(const kolk_shared *pool, kolk_handle handle) {
     return kolk_shared_get_sized(pool, handle, pool->stride);
 }
 
+KOLK_BODIES_END_
 #ifdef __cplusplus
 }
 #endif

@@ -140,7 +140,8 @@ KOLK_API size_t kolk_slotmap_memory_size(const kolk_slotmap_desc *desc);
 /* The same as a constant (see KOLK_SLOTMAP_STORAGE in typed.h). */
 /* clang-format off */
 #define KOLK_SLOTMAP_BYTES(size, align, n)                                                                             \
-    (KOLK_ROUND_UP((size_t)(n) * KOLK_ROUND_UP(size, align), 8) + (size_t)(n) * 8 + KOLK_ROUND_UP((size_t)(n) * 4, 8))
+    (KOLK_ROUND_UP(KOLK_SIZE_(n) * KOLK_ROUND_UP(size, align), 8) + KOLK_SIZE_(n) * 8 +                                \
+     KOLK_ROUND_UP(KOLK_SIZE_(n) * 4, 8))
 /* clang-format on */
 
 /* ---- Objects ----------------------------------------------------------------------------------------------------- */

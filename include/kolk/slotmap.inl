@@ -11,6 +11,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+KOLK_BODIES_BEGIN_
 
 /* The slot of a handle is found if it is one that was handed out, in this generation, and has an object. A free slot's
  * place is no place of an object, so a forged handle of the life that comes next finds nothing. */
@@ -113,6 +114,7 @@ KOLK_INLINE void *kolk_slotmap_cursor_next(kolk_slotmap_cursor *cursor) {
     return kolk_slotmap_cursor_next_sized(cursor, cursor->map->stride);
 }
 
+KOLK_BODIES_END_
 #ifdef __cplusplus
 }
 #endif

@@ -47,9 +47,9 @@ extern inline void kolk_bytemap_delete(kolk_bytemap *pool, void *object);
 extern inline void *kolk_bytemap_get_at(const kolk_bytemap *pool, int32_t handle);
 extern inline void *kolk_bytemap_get_slot(const kolk_bytemap *pool, int32_t index);
 
-#define FREE KOLK_BYTEMAP_FREE
-#define SEED 0x7fu
-#define WORD 8u /* bytes that are looked at in one step */
+#define FREE       KOLK_BYTEMAP_FREE
+#define SEED       0x7fu
+#define WORD_BYTES 8u /* bytes that are looked at in one step */
 
 /* ---- Leaves ------------------------------------------------------------------------------------------------------ */
 
@@ -100,7 +100,7 @@ static inline uint32_t find_byte(const kolk_bytemap *pool, uint32_t from, uint32
     KOLK_ASSERT(from <= end && end <= (uint32_t)pool->count);
     const uint8_t *bytes = pool->byte_map;
     uint64_t flip = free ? 0 : FLAGS;
-    for (; end - from >= WORD; from += WORD) {
+    for (; end - from >= WORD_BYTES; from += WORD_BYTES) {
         uint64_t found = flags_at(bytes + from) ^ flip;
         if (found) return from + first_of(found);
     }
@@ -110,7 +110,7 @@ static inline uint32_t find_byte(const kolk_bytemap *pool, uint32_t from, uint32
 
 static uint32_t count_used(const kolk_bytemap *pool) {
     uint32_t used = 0, count = (uint32_t)pool->count, i = 0;
-    for (; count - i >= WORD; i += WORD) used += WORD - count_of(flags_at(pool->byte_map + i));
+    for (; count - i >= WORD_BYTES; i += WORD_BYTES) used += WORD_BYTES - count_of(flags_at(pool->byte_map + i));
     for (; i < count; i++) used += !is_free_byte(pool->byte_map[i]);
     return used;
 }

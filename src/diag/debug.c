@@ -6,9 +6,6 @@
  * Each slot's record is memory of its own: never a bit of a word that other slots share. Counters for all slots are
  * atomic. So threads that hold different slots of a shared pool need no lock here. A report may be about a slot that
  * another thread has taken by now. For its sake the sites are atomics, and each is of one life or another. */
-#if __STDC_VERSION__ < 201112L
-#error "kolk is C11: compile src/*/*.c with -std=c11 or a later one; the program that includes its headers may be C99"
-#endif
 #include "debug_inside.h"
 
 #include "../core/atomics.h"

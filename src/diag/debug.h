@@ -8,7 +8,7 @@
 #include "settings.h"
 
 /* Where a function of the library was called from. */
-#if defined(__GNUC__)
+#ifndef __EMSCRIPTEN__ /* where it asks for an option of the linker, and gives nothing that could be put into words */
 #define SITE __builtin_extract_return_addr(__builtin_return_address(0))
 #else
 #define SITE NULL

@@ -17,7 +17,11 @@
 #include "../os/lock.h"
 #include "../os/memory.h"
 
+#ifndef __EMSCRIPTEN__
 #define REGISTRY_BYTES ((size_t)1 << 24) /* some 400,000 pools at a time, or twice as many on 32 bits */
+#else
+#define REGISTRY_BYTES ((size_t)1 << 18) /* what is reserved is memory there, of a heap that has 16 MiB */
+#endif
 
 typedef struct entry {
     const void *pool;

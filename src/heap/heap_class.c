@@ -109,7 +109,7 @@ uint32_t kolk_heap_class_aligned(const kolk_heap *heap, size_t align, size_t siz
  * hash of the address: in AMD's first-level caches two lines whose addresses differ in high bits alone push each other
  * out (Lipp et al., Take A Way, 2020). */
 static size_t colour_of_class(const kolk_heap *heap, uint32_t n, uint32_t align) {
-    size_t pages = kolk_heap_colours(heap->class_shift) / KOLK_MAX_ALIGN;
+    size_t pages = (size_t)(kolk_heap_colours(heap->class_shift) / KOLK_MAX_ALIGN);
     if (pages > CLASS_PAGES) pages = CLASS_PAGES;
     size_t page = n * (size_t)2531 % pages, line = n * (size_t)5 * CLASS_COLOUR % KOLK_MAX_ALIGN;
     return page * KOLK_MAX_ALIGN + line / align * align;

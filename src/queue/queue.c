@@ -157,7 +157,7 @@ static KOLK_ALWAYS_INLINE kolk_status pass(kolk_queue *queue, int end, void *ite
             KOLK_ASSERT(count <= queue->capacity); /* cells come round again only after the ticket has gone on */
             pass_cells(queue, ticket, (unsigned char *)items, count, end);
             *n = count;
-            tell(queue, !end);
+            tell_waiters(queue, !end);
             return KOLK_OK;
         }
         uint64_t now = kolk_load(&here->ticket, KOLK_RELAXED);

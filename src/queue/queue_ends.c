@@ -83,7 +83,7 @@ size_t kolk_queue_clear(kolk_queue *queue) {
         kolk_store(&there->turn, turn_after(queue, ticket, POP), KOLK_RELEASE); /* partner: has_come_round */
         ticket = advanced(queue, ticket, 1);
     }
-    if (count) tell(queue, PUSH);
+    if (count) tell_waiters(queue, PUSH);
     return count;
 }
 
