@@ -153,6 +153,7 @@ extern "C" {
     X(KOLK_NO_HANDLES, "the pool has no handles: KOLK_GENERATIONS_NONE")                                               \
     X(KOLK_NO_LOCAL, "the local is of no pool: its init failed, or it is deinit'd")                                    \
     X(KOLK_READ_ONLY, "the pool is attached to be read")                                                               \
+    X(KOLK_MOVED, "the pool was moved or copied after its init")                                                       \
     /* ... that the debug mode sees */                                                                                 \
     X(KOLK_WRITE_AFTER_FREE, "an object was written to after it was freed")                                            \
     X(KOLK_OVERFLOW, "the bytes behind an object were written to")                                                     \

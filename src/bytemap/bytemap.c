@@ -216,9 +216,15 @@ static void set_free(kolk_bytemap *pool) {
     pool->used = 0;
 }
 
+static uintptr_t bytemap_facts(const void *given) {
+    const kolk_bytemap *pool = (const kolk_bytemap *)given;
+    return KOLK_FACTS(pool->number, (uintptr_t)pool->object_list, (uintptr_t)pool->byte_map, (uintptr_t)pool->count,
+                      pool->object_size, (uintptr_t)pool->block, (uintptr_t)pool->name, (uintptr_t)pool->self);
+}
+
 kolk_status kolk_bytemap_begin(kolk_bytemap *pool, const kolk_bytemap_view *given, bool attach, size_t type_size,
                                size_t type_align, size_t pool_size, uint32_t abi) {
-    static const kolk_kind kind = {list_bytemap_stats, NULL, NULL};
+    static const kolk_kind kind = {list_bytemap_stats, NULL, NULL, bytemap_facts, sizeof(kolk_bytemap)};
     if (abi == KOLK_ABI && pool_size == sizeof *pool && is_initialised(pool)) return KOLK_NOT_FLUSHED;
     kolk_status status = kolk_begin(pool, pool_size, sizeof *pool, abi, given);
     if (status != KOLK_OK) return status;
@@ -243,6 +249,7 @@ void kolk_bytemap_clear(kolk_bytemap *pool) {
 }
 
 void kolk_bytemap_flush(kolk_bytemap *pool) {
+    if (!kolk_is_home(pool, pool->number, pool->name, SITE)) return;
     kolk_registry_remove(pool->number);
     if (pool->block) {
         kolk_tools_remove_root(pool->block, pool->block_size);

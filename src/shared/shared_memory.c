@@ -25,6 +25,7 @@ _Static_assert(sizeof(void *) != 8 ||
                    (sizeof(kolk_shared) == 736 && sizeof(kolk_shared_desc) == 64 && sizeof(kolk_magazine) == 96),
                "the layout has changed: raise KOLK_ABI");
 _Static_assert(sizeof(void *) != 8 || offsetof(kolk_magazine, shift) < 64, "the fast paths read 64 bytes");
+_Static_assert(sizeof(kolk_shared) <= KOLK_LARGEST_STRUCT, "the registry copies it");
 _Static_assert(sizeof(kolk_member) <= MEMBER_BYTES, "a magazine is behind its member");
 
 static void list_shared_stats(const void *pool, kolk_stats *out) {
@@ -105,11 +106,20 @@ static kolk_status make(kolk_shared *pool, const kolk_shared_desc *desc, const k
     return KOLK_NO_MEMORY;
 }
 
-/* At exit the registry looks only at pools that have something to say: others' storage may be gone. */
+static uintptr_t shared_facts(const void *given) {
+    const kolk_shared *pool = (const kolk_shared *)given;
+    return KOLK_FACTS(pool->number, (uintptr_t)pool->block, (uintptr_t)pool->slots, (uintptr_t)pool->lives, pool->stride,
+                      (uintptr_t)pool->name, pool->object_size, pool->max_capacity, pool->debug_flags,
+                      (uintptr_t)pool->debug, (uintptr_t)pool->records, (uintptr_t)pool->depot.free.sheets);
+}
+
+/* A class of a heap is in memory of the library. */
 static const kolk_kind *kind_of(const kolk_shared *pool) {
-    static const kolk_kind kind = {list_shared_stats, NULL, NULL},
-                           kind_with_sites = {list_shared_stats, kolk_shared_list_leaks, NULL};
-    return pool->debug_flags & KOLK_DEBUG_SITES ? &kind_with_sites : &kind;
+    static const kolk_kind kinds[2][2] = {{{list_shared_stats, NULL, NULL, shared_facts, sizeof(kolk_shared)},
+                                           {list_shared_stats, kolk_shared_list_leaks, NULL, shared_facts, sizeof(kolk_shared)}},
+                                          {{list_shared_stats, NULL, NULL, NULL, 0},
+                                           {list_shared_stats, kolk_shared_list_leaks, NULL, NULL, 0}}};
+    return &kinds[pool->range != NULL][(pool->debug_flags & KOLK_DEBUG_SITES) != 0];
 }
 
 void kolk_shared_list_part(kolk_shared *pool) {
@@ -184,6 +194,8 @@ void kolk_shared_end(kolk_shared *pool) {
 }
 
 void kolk_shared_deinit(kolk_shared *pool) {
+    if (!kolk_is_home(pool, pool->number, pool->name, SITE)) return;
+    pool->depot.members = &pool->members; /* also where it was moved */
     if (pool->debug) kolk_shared_prove_all(pool, SITE); /* the handler may longjmp: nothing has changed */
     kolk_shared_end(pool);
 }
