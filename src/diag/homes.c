@@ -24,7 +24,9 @@ void kolk_homes_report_evicted(const kolk_noted *noted) {
     kolk_failure failure = failure_of_noted(noted, KOLK_LEAK, NULL);
     bool known = noted->count != UINT32_MAX;
     failure.count = known ? noted->count : 0;
-    if (!known)
+    if (noted->count == 0)
+        kolk_fail(failure, "initialised again without a deinit: its memory is lost");
+    else if (!known)
         kolk_fail(failure, "it was not deinit'd before its place was initialised again: what it had is lost");
     else if (noted->count == 1)
         kolk_fail(failure, "initialised again without a deinit: 1 object is lost");

@@ -47,10 +47,10 @@ typedef struct entry {
     kolk_noted noted;        /* its count says nothing */
 } entry;
 
-typedef union copy {
+typedef union pool_copy {
     unsigned char bytes[KOLK_LARGEST_STRUCT];
     max_align_t aligned;
-} copy;
+} pool_copy;
 
 static struct {
     entry *entries;
@@ -59,7 +59,7 @@ static struct {
     uint32_t free;    /* the place + 1 of the first free one of these, 0 if there is none */
     kolk_keep *keep;  /* NULL: the statistics of pools that go are lost */
     const char *scene;
-    uint32_t debug; /* flags of all pools that ever were */
+    uint32_t debug;             /* flags of all pools that ever were */
     uint32_t by_address[LISTS]; /* the first entry of each list: a place + 1 */
 } registry = {.scene = ""};
 
@@ -133,13 +133,21 @@ static entry *entry_of(uint32_t number) {
 /* ---- Pools ------------------------------------------------------------------------------------------------------- */
 
 /* The struct of a pool, or a copy of it; NULL: its storage has ended (I2). */
-static const void *look_at(const entry *at, copy *space) {
+static const void *look_at_entry(const entry *at, pool_copy *space) {
     const void *pool = (const void *)at->pool;
     if (!pool || !at->kind->facts) return pool;
     KOLK_ASSERT(at->kind->size <= sizeof *space);
     if (!kolk_peek(space, pool, at->kind->size)) return NULL;
     kolk_tools_wrote(space, at->kind->size);
     return at->kind->facts(space) == at->facts ? space : NULL;
+}
+
+/* Is it there? Another thread may be changing it while it is copied. */
+static bool is_there(const entry *at) {
+    pool_copy space;
+    bool found = false;
+    for (unsigned n = 0; n < TRIES && !found; n++) found = look_at_entry(at, &space);
+    return found;
 }
 
 /* Could a pool have these? A struct may be overwritten in part. */
@@ -150,10 +158,10 @@ static bool are_possible(const kolk_stats *stats) {
 
 /* The statistics of a pool that is there. */
 static bool ask_entry(const entry *at, kolk_stats *stats) {
-    copy space;
+    pool_copy space;
     for (unsigned n = 0; n < TRIES; n++) {
-        const void *pool = look_at(at, &space);
-        if (!pool) return false;
+        const void *pool = look_at_entry(at, &space);
+        if (!pool) continue;
         at->kind->stats(pool, stats);
         if (pool != &space || are_possible(stats)) return true;
     }
@@ -263,23 +271,22 @@ void kolk_registry_collect(kolk_records *out) {
 
 bool kolk_registry_next(kolk_listed *at, bool (*wants)(const kolk_listed *at)) {
     bool found = false;
-    copy space;
     kolk_lock();
     for (uint32_t i = at->place; i < registry.used && !found; i++) {
         const entry *next = &registry.entries[i];
         if (!next->pool) continue;
         *at = (kolk_listed){(const void *)next->pool, next->kind, next->noted.name, i + 1};
-        found = wants(at) && look_at(next, &space);
+        found = wants(at) && is_there(next);
     }
     kolk_unlock();
     return found;
 }
 
 void kolk_registry_say_goodbye(const kolk_listed *at) {
-    copy space;
+    pool_copy space;
     kolk_lock();
     const entry *its = &registry.entries[at->place - 1];
-    const void *pool = (const void *)its->pool == at->pool ? look_at(its, &space) : NULL;
+    const void *pool = (const void *)its->pool == at->pool ? look_at_entry(its, &space) : NULL;
     kolk_unlock();
     if (pool) at->kind->at_exit(pool);
 }

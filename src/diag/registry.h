@@ -18,8 +18,9 @@ typedef struct kolk_kind {
      * stays as it is). Called without the lock. NULL: the kind takes no part in sizes and scenes (sizes.h). */
     kolk_status (*enter)(void *pool, uint32_t capacity);
     /* A hash of what never changes in the struct from the init to the deinit, its number included. It reads only the
-     * struct, or a copy, of `size` bytes. NULL: the struct is in memory of the library, which lives as long as it is
-     * listed; all others are in storage of the user, which may end at any time. */
+     * struct, or a copy, of `size` bytes. 0: it can't be a pool, and what else is in it may not be followed or counted
+     * up to. NULL: the struct is in memory of the library, which lives as long as it is listed; all others are in
+     * storage of the user, which may end at any time. */
     uintptr_t (*facts)(const void *pool);
     size_t size;
 } kolk_kind;

@@ -22,6 +22,7 @@ bool kolk_peek(void *to, const void *from, size_t size) {
 #include "cancel.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <unistd.h>
 
 #ifdef __linux__
@@ -30,8 +31,8 @@ bool kolk_peek(void *to, const void *from, size_t size) {
 #include <sys/uio.h>
 
 /* Not by way of the C library: sanitizers look at what its functions are given. */
-#define PIPE(ends)            syscall(SYS_pipe2, ends, 0)
-#define WRITE(fd, from, size) syscall(SYS_write, fd, from, size)
+#define OPEN_PIPE(ends)          syscall(SYS_pipe2, ends, O_CLOEXEC)
+#define WRITE_TO(fd, from, size) syscall(SYS_write, fd, from, size)
 
 /* 1: done; 0: they cannot be read; -1: this way is closed. */
 static int peek_as_another(void *to, const void *from, size_t size) {
@@ -43,8 +44,8 @@ static int peek_as_another(void *to, const void *from, size_t size) {
 
 #else
 
-#define PIPE(ends)            pipe(ends)
-#define WRITE(fd, from, size) write(fd, from, size)
+#define OPEN_PIPE(ends)          pipe(ends)
+#define WRITE_TO(fd, from, size) write(fd, from, size)
 
 static int peek_as_another(void *to, const void *from, size_t size) {
     (void)to, (void)from, (void)size;
@@ -53,15 +54,15 @@ static int peek_as_another(void *to, const void *from, size_t size) {
 
 #endif
 
-#define STEP 512u /* bytes that any pipe has room for */
+#define PIPE_STEP 512u /* bytes that any pipe has room for */
 
 static bool peek_by_pipe(unsigned char *to, const unsigned char *from, size_t size) {
     int ends[2];
-    if (PIPE(ends) != 0) return false;
+    if (OPEN_PIPE(ends) != 0) return false;
     size_t done = 0;
     while (done < size) {
-        size_t step = size - done < STEP ? size - done : STEP;
-        if (WRITE(ends[1], from + done, step) != (long)step || read(ends[0], to + done, step) != (long)step) break;
+        size_t step = size - done < PIPE_STEP ? size - done : PIPE_STEP;
+        if (WRITE_TO(ends[1], from + done, step) != (long)step || read(ends[0], to + done, step) != (long)step) break;
         done += step;
     }
     close(ends[0]);
