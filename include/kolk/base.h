@@ -128,7 +128,7 @@ extern "C" {
     X(KOLK_MAX_BELOW_CAPACITY, "max_capacity is below capacity")                                                       \
     X(KOLK_CANNOT_GROW, "a pool on the caller's memory cannot grow: max_capacity must be 0 or capacity")               \
     X(KOLK_MEMORY_MISSING, "memory_size is given, memory is NULL")                                                     \
-    X(KOLK_MEMORY_TOO_SMALL, "memory_size is too small for capacity (_memory_size tells), or for one object")          \
+    X(KOLK_MEMORY_TOO_SMALL, "memory_size is 0 or too small for capacity (_memory_size tells), or for one object")     \
     X(KOLK_MEMORY_MISALIGNED, "memory is not aligned to object_align and to 8")                                        \
     X(KOLK_BAD_REUSE, "reuse is none of the KOLK_REUSE_ values, or none that this kind of pool has")                   \
     X(KOLK_BAD_GENERATIONS, "generations is none of the KOLK_GENERATIONS_ values, or, in a shared pool, STRICT")       \
@@ -137,7 +137,7 @@ extern "C" {
     X(KOLK_BAD_HEADROOM, "headroom is more than max_capacity")                                                         \
     X(KOLK_BAD_OVERFLOW, "the overflow pool's objects have another size or alignment, or its handles the same tag")    \
     X(KOLK_TYPE_MISMATCH, "object_size, object_align or item_size differ from the type's: leave them 0")               \
-    X(KOLK_ZERO_CAPACITY, "capacity is 0")                                                                             \
+    X(KOLK_ZERO_CAPACITY, "capacity is 0, and there is no max_capacity to grow to")                                    \
     X(KOLK_TOO_MANY_THREADS, "max_threads locals are there")                                                           \
     X(KOLK_BAD_COUNT, "count is negative, or above 2^23: an index must fit a handle")                                  \
     X(KOLK_ARRAY_MISSING, "object_list or byte_map is NULL")                                                           \
@@ -171,6 +171,7 @@ extern "C" {
     X(KOLK_NO_HANDLES, "the pool has no handles: KOLK_GENERATIONS_NONE")                                               \
     X(KOLK_NO_LOCAL, "the local is of no pool: its init failed, or it is deinit'd")                                    \
     X(KOLK_READ_ONLY, "the pool is attached to be read")                                                               \
+    X(KOLK_MOVED, "the pool was moved or copied after its init")                                                       \
     /* ... that the debug mode sees */                                                                                 \
     X(KOLK_WRITE_AFTER_FREE, "an object was written to after it was freed")                                            \
     X(KOLK_OVERFLOW, "the bytes behind an object were written to")                                                     \

@@ -241,9 +241,23 @@ KOLK_API void kolk_bytemap_delete_slow(kolk_bytemap *pool, void *object);
 
 KOLK_BODIES_BEGIN_
 
-static inline kolk_status kolk_bytemap_initialise(kolk_bytemap *pool, int32_t count, size_t object_size) {
-    kolk_bytemap_view view = {NULL, NULL, NULL, object_size, count, KOLK_BYTEMAP_SEED_ADVANCE, 0, NULL, false};
+/* For typed pools: the descriptor, or, if it has no name, a copy that has the type's. */
+static inline const kolk_bytemap_view *kolk_bytemap_view_named(const kolk_bytemap_view *desc, const char *name,
+                                                               kolk_bytemap_view *named) {
+    if (!desc || desc->name) return desc;
+    *named = *desc;
+    named->name = name;
+    return named;
+}
+
+static inline kolk_status kolk_bytemap_initialise_type(kolk_bytemap *pool, int32_t count, size_t object_size,
+                                                       const char *name) {
+    kolk_bytemap_view view = {name, NULL, NULL, object_size, count, KOLK_BYTEMAP_SEED_ADVANCE, 0, NULL, false};
     return kolk_bytemap_begin(pool, &view, false, 0, 0, sizeof *pool, KOLK_ABI);
+}
+
+static inline kolk_status kolk_bytemap_initialise(kolk_bytemap *pool, int32_t count, size_t object_size) {
+    return kolk_bytemap_initialise_type(pool, count, object_size, NULL);
 }
 
 static inline kolk_status kolk_bytemap_initialise_with(kolk_bytemap *pool, const kolk_bytemap_view *view) {

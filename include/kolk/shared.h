@@ -82,7 +82,7 @@ typedef struct kolk_shared_desc {
     size_t object_size;
     /* A power of two up to 4096. 0: the largest that divides object_size, at most 16. */
     size_t object_align;
-    uint32_t capacity;     /* objects that can always be alive before the pool has to grow; 0: none */
+    uint32_t capacity;     /* objects that can always be alive before the pool has to grow; 0: none, if it may */
     uint32_t max_capacity; /* grows up to it, in place; 0: capacity */
     uint32_t max_threads;  /* locals at the same time; 0: 16 */
     /* Free slots that a thread may keep, up to 2^28. 0: 256, or less, so that all threads but one keep a quarter of
@@ -332,6 +332,15 @@ KOLK_API bool kolk_shared_is_valid(const kolk_shared *pool);
 /* type_size and type_align are 0, or of the type of a typed pool. */
 KOLK_API kolk_status kolk_shared_init_type(kolk_shared *pool, const kolk_shared_desc *desc, size_t type_size,
                                            size_t type_align, size_t pool_size, uint32_t abi);
+
+/* For typed pools: the descriptor, or, if it has no name, a copy that has the type's. */
+static inline const kolk_shared_desc *kolk_shared_desc_named(const kolk_shared_desc *desc, const char *name,
+                                                             kolk_shared_desc *named) {
+    if (!desc || desc->name) return desc;
+    *named = *desc;
+    named->name = name;
+    return named;
+}
 
 static inline kolk_status kolk_shared_init(kolk_shared *pool, const kolk_shared_desc *desc) {
     return kolk_shared_init_type(pool, desc, 0, 0, sizeof *pool, KOLK_ABI);

@@ -239,6 +239,15 @@ KOLK_API bool kolk_slotmap_is_valid(const kolk_slotmap *map);
 KOLK_API kolk_status kolk_slotmap_init_type(kolk_slotmap *map, const kolk_slotmap_desc *desc, size_t type_size,
                                             size_t type_align, size_t map_size, uint32_t abi);
 
+/* For typed maps: the descriptor, or, if it has no name, a copy that has the type's. */
+static inline const kolk_slotmap_desc *kolk_slotmap_desc_named(const kolk_slotmap_desc *desc, const char *name,
+                                                               kolk_slotmap_desc *named) {
+    if (!desc || desc->name) return desc;
+    *named = *desc;
+    named->name = name;
+    return named;
+}
+
 static inline kolk_status kolk_slotmap_init(kolk_slotmap *map, const kolk_slotmap_desc *desc) {
     return kolk_slotmap_init_type(map, desc, 0, 0, sizeof *map, KOLK_ABI);
 }

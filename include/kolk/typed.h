@@ -6,7 +6,8 @@
  * bullets_init, _alloc, _alloc_n, _alloc_zeroed, _alloc_at, _free, _free_handle, _get, _handle_of, _next, _next_run,
  * _index, _at, _is_live, _count, _available, _clear, _reserve, _trim, _stats, _is_valid and _deinit: those of pool.h
  * with your type for void *. The untyped pool is `bullets.pool`: hand it to any function of pool.h but kolk_pool_init.
- * Leave object_size and object_align of the descriptor 0: the type has them.
+ * Leave object_size and object_align of the descriptor 0: the type has them. A descriptor without a name gets that of
+ * the type (all kinds below too), so that only pools of one type share a tag.
  *
  * In C++: `kolk_pool_desc desc = {}; desc.capacity = 256; bullets_init(&pool, &desc);`. C++20 has
  * `kolk_pool_desc desc{.capacity = 256};` as well, which g++ -Wextra warns of: add -Wno-missing-field-initializers.
@@ -153,7 +154,9 @@
 
 #define KOLK_POOL_DEFINE(name, T)                                                                                      \
     KOLK_TYPED_ kolk_status name##_init(name *pool_, const kolk_pool_desc *desc_) { \
-        return kolk_pool_init_type(&pool_->pool, desc_, sizeof(T), KOLK_ALIGNOF(T), sizeof(kolk_pool), KOLK_ABI); } \
+        kolk_pool_desc named_; \
+        return kolk_pool_init_type(&pool_->pool, kolk_pool_desc_named(desc_, #name, &named_), sizeof(T), \
+            KOLK_ALIGNOF(T), sizeof(kolk_pool), KOLK_ABI); } \
     KOLK_TYPED_ name##_object *name##_alloc(name *pool_) { \
         return KOLK_CAST_(T *, kolk_pool_alloc_sized(&pool_->pool, sizeof(T))); } \
     KOLK_TYPED_ name##_object *name##_alloc_zeroed(name *pool_) { \
@@ -226,13 +229,17 @@
     typedef T name##_object;                                                                                           \
     typedef struct name { kolk_bytemap pool; } name;                                                                   \
     KOLK_TYPED_ kolk_status name##_initialise_with(name *pool_, const kolk_bytemap_view *view_) { \
-        return kolk_bytemap_begin(&pool_->pool, view_, false, sizeof(T), KOLK_ALIGNOF(T), sizeof(kolk_bytemap), \
+        kolk_bytemap_view named_; \
+        return kolk_bytemap_begin(&pool_->pool, kolk_bytemap_view_named(view_, #name, &named_), false, sizeof(T), \
+            KOLK_ALIGNOF(T), sizeof(kolk_bytemap), \
             KOLK_ABI); } \
     KOLK_TYPED_ kolk_status name##_attach(name *pool_, const kolk_bytemap_view *view_) { \
-        return kolk_bytemap_begin(&pool_->pool, view_, true, sizeof(T), KOLK_ALIGNOF(T), sizeof(kolk_bytemap), \
+        kolk_bytemap_view named_; \
+        return kolk_bytemap_begin(&pool_->pool, kolk_bytemap_view_named(view_, #name, &named_), true, sizeof(T), \
+            KOLK_ALIGNOF(T), sizeof(kolk_bytemap), \
             KOLK_ABI); } \
     KOLK_TYPED_ kolk_status name##_initialise(name *pool_, int32_t count_) { \
-        return kolk_bytemap_initialise(&pool_->pool, count_, sizeof(T)); } \
+        return kolk_bytemap_initialise_type(&pool_->pool, count_, sizeof(T), #name); } \
     KOLK_TYPED_ void name##_clear(name *pool_) { kolk_bytemap_clear(&pool_->pool); }                                   \
     KOLK_TYPED_ void name##_flush(name *pool_) { kolk_bytemap_flush(&pool_->pool); }                                   \
     KOLK_TYPED_ T *name##_new(name *pool_) { return KOLK_CAST_(T *, kolk_bytemap_new(&pool_->pool)); }                 \
@@ -262,8 +269,9 @@
     typedef struct name##_local { kolk_local local; } name##_local;                                                    \
     typedef struct name##_handle { kolk_handle untyped; } name##_handle;                                               \
     KOLK_TYPED_ kolk_status name##_init(name *pool_, const kolk_shared_desc *desc_) { \
-        return kolk_shared_init_type(&pool_->pool, desc_, sizeof(T), KOLK_ALIGNOF(T), sizeof(kolk_shared), \
-            KOLK_ABI); } \
+        kolk_shared_desc named_; \
+        return kolk_shared_init_type(&pool_->pool, kolk_shared_desc_named(desc_, #name, &named_), sizeof(T), \
+            KOLK_ALIGNOF(T), sizeof(kolk_shared), KOLK_ABI); } \
     KOLK_TYPED_ void name##_deinit(name *pool_) { kolk_shared_deinit(&pool_->pool); }                                  \
     KOLK_TYPED_ kolk_status name##_local_init(name##_local *local_, name *pool_) { \
         return kolk_local_init(&local_->local, &pool_->pool); } \
@@ -301,8 +309,9 @@
     typedef struct name##_handle { kolk_handle untyped; } name##_handle;                                               \
     typedef kolk_slotmap_cursor name##_cursor;                                                                         \
     KOLK_TYPED_ kolk_status name##_init(name *map_, const kolk_slotmap_desc *desc_) { \
-        return kolk_slotmap_init_type(&map_->map, desc_, sizeof(T), KOLK_ALIGNOF(T), sizeof(kolk_slotmap), \
-            KOLK_ABI); } \
+        kolk_slotmap_desc named_; \
+        return kolk_slotmap_init_type(&map_->map, kolk_slotmap_desc_named(desc_, #name, &named_), sizeof(T), \
+            KOLK_ALIGNOF(T), sizeof(kolk_slotmap), KOLK_ABI); } \
     KOLK_TYPED_ void name##_deinit(name *map_) { kolk_slotmap_deinit(&map_->map); }                                    \
     KOLK_TYPED_ name##_object *name##_add(name *map_, name##_handle *out_) { \
         return KOLK_CAST_(T *, kolk_slotmap_add_sized(&map_->map, KOLK_CAST_(kolk_handle *, KOLK_CAST_(void *, out_)), \
@@ -339,7 +348,9 @@
     typedef T name##_item;                                                                                             \
     typedef struct name { kolk_queue queue; } name;                                                                    \
     KOLK_TYPED_ kolk_status name##_init(name *queue_, const kolk_queue_desc *desc_) { \
-        return kolk_queue_init_type(&queue_->queue, desc_, sizeof(T), sizeof(kolk_queue), KOLK_ABI); } \
+        kolk_queue_desc named_; \
+        return kolk_queue_init_type(&queue_->queue, kolk_queue_desc_named(desc_, #name, &named_), sizeof(T), \
+            sizeof(kolk_queue), KOLK_ABI); } \
     KOLK_TYPED_ void name##_deinit(name *queue_) { kolk_queue_deinit(&queue_->queue); }                                \
     KOLK_TYPED_ kolk_status name##_push(name *queue_, const name##_item *item_, kolk_deadline deadline_) { \
         return kolk_queue_push(&queue_->queue, item_, deadline_); } \
@@ -364,7 +375,8 @@
     typedef struct name { kolk_resource_pool pool; } name;                                                             \
     typedef struct name##_borrowed { kolk_borrow borrow; } name##_borrowed;                                            \
     KOLK_TYPED_ kolk_status name##_init(name *pool_, const kolk_resource_pool_desc *desc_) { \
-        return kolk_resource_pool_init(&pool_->pool, desc_); } \
+        kolk_resource_pool_desc named_; \
+        return kolk_resource_pool_init(&pool_->pool, kolk_resource_desc_named(desc_, #name, &named_)); } \
     KOLK_TYPED_ void name##_deinit(name *pool_) { kolk_resource_pool_deinit(&pool_->pool); }                           \
     KOLK_TYPED_ kolk_status name##_borrow(name *pool_, const kolk_borrow_desc *desc_, name##_borrowed *out_) { \
         return kolk_resource_borrow(&pool_->pool, desc_, &out_->borrow); } \

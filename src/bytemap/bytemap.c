@@ -29,6 +29,7 @@
 #include "../diag/debug.h"
 #include "../core/assert.h"
 #include "../diag/begin.h"
+#include "../os/peek.h"
 #include "../core/fail.h"
 #include "../core/geometry.h"
 #include "../os/memory.h"
@@ -153,8 +154,20 @@ static bool may_write(const kolk_bytemap *pool, const char *verb, const void *si
 
 /* ---- Life of a pool ---------------------------------------------------------------------------------------------- */
 
-static void list_bytemap_stats(const void *pool, kolk_stats *out) {
-    kolk_bytemap_stats((const kolk_bytemap *)pool, out);
+/* Are the bytes of an attached pool still there? They are the game's, which may have freed them. */
+static bool has_its_bytes(const kolk_bytemap *pool) {
+#if __STDC_HOSTED__
+    unsigned char bytes[4096];
+    for (size_t at = 0, count = (size_t)pool->count; pool->attached && at < count; at += sizeof bytes)
+        if (!kolk_peek(bytes, pool->byte_map + at, count - at < sizeof bytes ? count - at : sizeof bytes)) return false;
+#endif
+    return pool->initialized_state;
+}
+
+static void list_bytemap_stats(const void *given, kolk_stats *out) {
+    const kolk_bytemap *pool = (const kolk_bytemap *)given;
+    *out = (kolk_stats){.name = "", .kind = "bytemap"};
+    if (has_its_bytes(pool)) kolk_bytemap_stats(pool, out);
 }
 
 /* The struct may be all zero, flushed, initialised, or, though it should not, whatever memory held. */
@@ -216,9 +229,19 @@ static void set_free(kolk_bytemap *pool) {
     pool->used = 0;
 }
 
+static uintptr_t bytemap_facts(const void *given) {
+    const kolk_bytemap *pool = (const kolk_bytemap *)given;
+    if (pool->used > pool->count || pool->peak > pool->count || pool->used < 0) return 0;
+    const unsigned char *attached = (const unsigned char *)&pool->attached; /* it may be no bool */
+    const unsigned char *initialised = (const unsigned char *)&pool->initialized_state;
+    return KOLK_FACTS(pool->number, *attached, *initialised, (uintptr_t)pool->object_list, (uintptr_t)pool->byte_map,
+                      (uintptr_t)pool->count, pool->object_size, (uintptr_t)pool->block, (uintptr_t)pool->name,
+                      (uintptr_t)pool->self);
+}
+
 kolk_status kolk_bytemap_begin(kolk_bytemap *pool, const kolk_bytemap_view *given, bool attach, size_t type_size,
                                size_t type_align, size_t pool_size, uint32_t abi) {
-    static const kolk_kind kind = {list_bytemap_stats, NULL, NULL};
+    static const kolk_kind kind = {list_bytemap_stats, NULL, NULL, bytemap_facts, sizeof(kolk_bytemap)};
     if (abi == KOLK_ABI && pool_size == sizeof *pool && is_initialised(pool)) return KOLK_NOT_FLUSHED;
     kolk_status status = kolk_begin(pool, pool_size, sizeof *pool, abi, given);
     if (status != KOLK_OK) return status;
@@ -243,6 +266,7 @@ void kolk_bytemap_clear(kolk_bytemap *pool) {
 }
 
 void kolk_bytemap_flush(kolk_bytemap *pool) {
+    if (!kolk_is_home(pool, pool->number, pool->name, SITE)) return;
     kolk_registry_remove(pool->number);
     if (pool->block) {
         kolk_tools_remove_root(pool->block, pool->block_size);

@@ -8,6 +8,7 @@
 
 #include "../core/assert.h"
 #include "../os/lock.h"
+#include "homes.h"
 #include "registry.h"
 #include "sizes.h"
 #include "stats_setting.h"
@@ -36,7 +37,8 @@ static bool speaks_at_exit(const kolk_listed *at) {
 }
 
 static void list_what_is_alive(void) {
-    for (kolk_listed at = {0}; kolk_registry_next(&at, speaks_at_exit);) at.kind->at_exit(at.pool);
+    for (kolk_listed at = {0}; kolk_registry_next(&at, speaks_at_exit);) kolk_registry_say_goodbye(&at);
+    kolk_homes_report_lost(this_process.keeps);
 }
 
 static void write_statistics(void) {
@@ -90,10 +92,9 @@ static bool takes_part_in_scenes(const kolk_listed *at) {
 static void begin_scene_in(const kolk_listed *at) {
     KOLK_ASSERT(at->kind->enter);
     kolk_stats stats;
-    kolk_status status = at->kind->enter((void *)(uintptr_t)at->pool, kolk_sizes_of(at->name));
-    if (status == KOLK_OK) return;
     at->kind->stats(at->pool, &stats);
-    kolk_sizes_refuse(at->name, stats.capacity, kolk_status_text(status));
+    kolk_status status = at->kind->enter((void *)(uintptr_t)at->pool, kolk_sizes_of(stats.name));
+    if (status != KOLK_OK) kolk_sizes_refuse(stats.name, stats.capacity, kolk_status_text(status));
 }
 
 void kolk_scene(const char *name) {

@@ -112,11 +112,19 @@ static kolk_status pool_enter_scene(void *pool, uint32_t capacity) {
     return kolk_pool_reserve(self, capacity);
 }
 
+static uintptr_t pool_facts(const void *pool) {
+    const kolk_pool *self = (const kolk_pool *)pool;
+    if (self->fresh > self->capacity || self->capacity > self->desc.max_capacity) return 0; /* I2 */
+    return KOLK_FACTS(self->number, (uintptr_t)self->block, (uintptr_t)self->slots, (uintptr_t)self->live, self->stride,
+                      (uintptr_t)self->desc.name, self->desc.object_size, self->desc.max_capacity, self->debug_flags,
+                      (uintptr_t)self->debug, (uintptr_t)self->stack);
+}
+
 kolk_status kolk_pool_init_type(kolk_pool *pool, const kolk_pool_desc *given, size_t type_size, size_t type_align,
                                 size_t pool_size, uint32_t abi) {
-    /* At exit the registry looks only at pools that have something to say: others' storage may be gone. */
-    static const kolk_kind kind = {list_pool_stats, NULL, pool_enter_scene};
-    static const kolk_kind kind_with_sites = {list_pool_stats, list_pool_leaks, pool_enter_scene};
+    static const kolk_kind kind = {list_pool_stats, NULL, pool_enter_scene, pool_facts, sizeof(kolk_pool)};
+    static const kolk_kind kind_with_sites = {list_pool_stats, list_pool_leaks, pool_enter_scene, pool_facts,
+                                              sizeof(kolk_pool)};
     kolk_status status = kolk_begin(pool, pool_size, sizeof *pool, abi, given);
     if (status != KOLK_OK) return status;
     kolk_pool_desc desc = *given;
@@ -140,6 +148,7 @@ kolk_status kolk_pool_init_type(kolk_pool *pool, const kolk_pool_desc *given, si
 
 void kolk_pool_deinit(kolk_pool *pool) {
     const void *site = SITE;
+    if (!kolk_is_home(pool, pool->number, pool->desc.name, site)) return;
     kolk_pool_verify_all(pool, site); /* the handler may longjmp: nothing has changed */
     if (pool->debug_flags & KOLK_DEBUG_SITES) list_pool_leaks(pool);
     kolk_registry_remove(pool->number);
@@ -156,6 +165,7 @@ static uint32_t take_fresh_slot(kolk_pool *pool) {
     KOLK_ASSERT(pool->fresh < pool->capacity);
     uint32_t index = pool->fresh++;
     if (index % 64 == 0) {
+        if (!pool->debug) (void)kolk_is_home(pool, pool->number, pool->desc.name, NULL);
         pool->live[index / 64] = 0;
         if (pool->ready) pool->ready[index / 64] = 0;
         uint64_t at = index;
@@ -193,6 +203,7 @@ static bool take_slot(kolk_pool *pool, uint32_t *index, bool urgent) {
 static void *prepare_slot(kolk_pool *pool, uint32_t index, const void *site) {
     KOLK_ASSERT(pool->debug);
     void *object = pool_slot_at(pool, index);
+    (void)kolk_is_home(pool, pool->number, pool->desc.name, site);
     if (!kolk_debug_is_intact(pool->debug, index, object, false)) {
         put_free(pool, index); /* the handler may longjmp */
         kolk_pool_verify(pool, index, site);

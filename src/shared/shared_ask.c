@@ -114,9 +114,18 @@ void *kolk_shared_next(const kolk_shared *pool, const void *object) {
 
 /* Slots below fresh without an object: in the depot, in magazines, in the sets of those to be free later, and in
  * quarantine. */
+/* Where statistics are asked for, the pool may be a copy of its struct (registry.h): its own members are at hand, and
+ * the magazines know the depot by its place in the struct that was copied. */
+static kolk_magazine *next_magazine(const kolk_shared *pool, const kolk_magazine *magazine) {
+    if (pool->range || !pool->depot.members) return kolk_depot_next_magazine(&pool->depot, magazine);
+    uintptr_t home = (uintptr_t)pool->depot.members - offsetof(kolk_shared, members);
+    const kolk_depot *depot = (const kolk_depot *)(home + offsetof(kolk_shared, depot));
+    return kolk_members_next_magazine(&pool->members, depot, magazine);
+}
+
 static uint64_t count_free(const kolk_shared *pool, uint32_t fresh) {
     uint64_t count = kolk_slot_set_count(&pool->depot.free, kolk_depot_words(&pool->depot, fresh));
-    for (const kolk_magazine *magazine = NULL; (magazine = kolk_depot_next_magazine(&pool->depot, magazine));)
+    for (const kolk_magazine *magazine = NULL; (magazine = next_magazine(pool, magazine));)
         count += kolk_magazine_count(magazine) + (kolk_load(&magazine->proving, KOLK_RELAXED) != 0);
     count += kolk_load(&pool->quarantined, KOLK_RELAXED);
     for (unsigned n = 0; n < later_sets(pool); n++)
@@ -135,7 +144,7 @@ uint32_t kolk_shared_count(const kolk_shared *pool) {
 void kolk_shared_stats(const kolk_shared *pool, kolk_stats *out) {
     uint32_t fresh = kolk_load(&pool->depot.fresh, KOLK_RELAXED), end = usable(pool);
     uint64_t free = count_free(pool, fresh), failed = 0;
-    for (const kolk_magazine *magazine = NULL; (magazine = kolk_depot_next_magazine(&pool->depot, magazine));)
+    for (const kolk_magazine *magazine = NULL; (magazine = next_magazine(pool, magazine));)
         failed += kolk_load(&magazine->failed, KOLK_RELAXED);
     *out = (kolk_stats){
         .name = shared_name(pool),

@@ -8,6 +8,7 @@
 #if __STDC_HOSTED__
 
 #include "../core/assert.h"
+#include "../diag/homes.h"
 #include "../os/key.h"
 #include "../os/lock.h"
 
@@ -49,6 +50,8 @@ static kolk_member *make_member(void *context, uint32_t n) {
 
 kolk_status kolk_local_init(kolk_local *local, kolk_shared *pool) {
     *local = (kolk_local){&null_magazine, NULL};
+    if (!kolk_is_home(pool, pool->number, pool->name, SITE)) return KOLK_MOVED;
+    pool->depot.members = &pool->members; /* also where it was moved */
     kolk_shared_reclaim(pool, false);
     kolk_member *member = kolk_members_take(&pool->members, make_member, pool);
     if (!member) {

@@ -25,6 +25,7 @@ _Static_assert(sizeof(void *) != 8 ||
                    (sizeof(kolk_shared) == 736 && sizeof(kolk_shared_desc) == 64 && sizeof(kolk_magazine) == 96),
                "the layout has changed: raise KOLK_ABI");
 _Static_assert(sizeof(void *) != 8 || offsetof(kolk_magazine, shift) < 64, "the fast paths read 64 bytes");
+_Static_assert(sizeof(kolk_shared) <= KOLK_LARGEST_STRUCT, "the registry copies it");
 _Static_assert(sizeof(kolk_member) <= MEMBER_BYTES, "a magazine is behind its member");
 
 static void list_shared_stats(const void *pool, kolk_stats *out) {
@@ -53,6 +54,7 @@ static kolk_status shape(kolk_shared *pool, const kolk_shared_desc *desc, size_t
     if (desc->generations != KOLK_GENERATIONS_RECYCLE && desc->generations != KOLK_GENERATIONS_NONE)
         return KOLK_BAD_GENERATIONS;
     uint32_t max = desc->max_capacity ? desc->max_capacity : desc->capacity;
+    if (max == 0) return KOLK_ZERO_CAPACITY;
     if (max < desc->capacity) return KOLK_MAX_BELOW_CAPACITY;
     uint32_t threads = desc->max_threads ? desc->max_threads : DEFAULT_THREADS, others = threads - 1;
     uint32_t cache = cache_of(desc, max, others);
@@ -62,7 +64,7 @@ static kolk_status shape(kolk_shared *pool, const kolk_shared_desc *desc, size_t
     set_stride(pool, (uint32_t)round_up(size, align));
     pool->capacity = desc->capacity;
     pool->max_capacity = max;
-    pool->slack = max ? (uint32_t)slack : 0;
+    pool->slack = (uint32_t)slack;
     pool->max_threads = pool->range ? 0 : threads;
     pool->record_size = MEMBER_BYTES + (size_t)round_up(sizeof(kolk_magazine) + cache * sizeof(uint32_t), MEMBER_BYTES);
     kolk_depot_begin(&pool->depot, pool->range ? pool->depot.members : &pool->members, max + pool->slack, cache);
@@ -105,11 +107,32 @@ static kolk_status make(kolk_shared *pool, const kolk_shared_desc *desc, const k
     return KOLK_NO_MEMORY;
 }
 
-/* At exit the registry looks only at pools that have something to say: others' storage may be gone. */
+/* Is the first of the pool's own members one of its records? */
+static bool has_its_members(const kolk_shared *pool) {
+    size_t at = pool->members.first - (uintptr_t)pool->records;
+    return !pool->members.first || (at % pool->record_size == 0 && at / pool->record_size < pool->max_threads);
+}
+
+static uintptr_t shared_facts(const void *given) {
+    const kolk_shared *pool = (const kolk_shared *)given;
+    const kolk_depot *depot = &pool->depot;
+    if (depot->fresh > depot->usable || depot->usable > depot->slots || !pool->record_size) return 0; /* I1 */
+    if (!has_its_members(pool)) return 0;
+    return KOLK_FACTS(pool->number, (uintptr_t)pool->block, (uintptr_t)pool->slots, (uintptr_t)pool->lives,
+                      pool->stride, (uintptr_t)pool->name, pool->object_size, pool->max_capacity, pool->debug_flags,
+                      (uintptr_t)pool->debug, (uintptr_t)pool->records, pool->record_size, pool->max_threads,
+                      (uintptr_t)depot->free.sheets, depot->slots, depot->word_shift, (uintptr_t)pool->later[0].sheets,
+                      (uintptr_t)pool->later[1].sheets, (uintptr_t)pool->later[2].sheets,
+                      (uintptr_t)pool->later[3].sheets, (uintptr_t)pool->range);
+}
+
+/* A class of a heap is in memory of the library. */
 static const kolk_kind *kind_of(const kolk_shared *pool) {
-    static const kolk_kind kind = {list_shared_stats, NULL, NULL},
-                           kind_with_sites = {list_shared_stats, kolk_shared_list_leaks, NULL};
-    return pool->debug_flags & KOLK_DEBUG_SITES ? &kind_with_sites : &kind;
+    static const kolk_kind kinds[2][2] = {
+        {{list_shared_stats, NULL, NULL, shared_facts, sizeof(kolk_shared)},
+         {list_shared_stats, kolk_shared_list_leaks, NULL, shared_facts, sizeof(kolk_shared)}},
+        {{list_shared_stats, NULL, NULL, NULL, 0}, {list_shared_stats, kolk_shared_list_leaks, NULL, NULL, 0}}};
+    return &kinds[pool->range != NULL][(pool->debug_flags & KOLK_DEBUG_SITES) != 0];
 }
 
 void kolk_shared_list_part(kolk_shared *pool) {
@@ -184,6 +207,8 @@ void kolk_shared_end(kolk_shared *pool) {
 }
 
 void kolk_shared_deinit(kolk_shared *pool) {
+    if (!kolk_is_home(pool, pool->number, pool->name, SITE)) return;
+    pool->depot.members = &pool->members;               /* also where it was moved */
     if (pool->debug) kolk_shared_prove_all(pool, SITE); /* the handler may longjmp: nothing has changed */
     kolk_shared_end(pool);
 }

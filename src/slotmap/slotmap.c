@@ -136,11 +136,19 @@ static kolk_status map_enter_scene(void *given, uint32_t capacity) {
     return kolk_slotmap_reserve(map, capacity);
 }
 
+static uintptr_t map_facts(const void *given) {
+    const kolk_slotmap *map = given;
+    if (map->count > map->fresh || map->fresh > map->capacity || map->capacity > map->max_capacity) return 0;
+    return KOLK_FACTS(map->number, (uintptr_t)map->block, (uintptr_t)map->cells, (uintptr_t)map->owners, map->stride,
+                      (uintptr_t)map->name, map->object_size, map->max_capacity, map->debug_flags,
+                      (uintptr_t)map->debug);
+}
+
 kolk_status kolk_slotmap_init_type(kolk_slotmap *map, const kolk_slotmap_desc *given, size_t type_size,
                                    size_t type_align, size_t map_size, uint32_t abi) {
-    /* At exit the registry looks only at maps that have something to say: others' storage may be gone. */
-    static const kolk_kind kind = {list_map_stats, NULL, map_enter_scene};
-    static const kolk_kind kind_with_sites = {list_map_stats, list_map_leaks, map_enter_scene};
+    static const kolk_kind kind = {list_map_stats, NULL, map_enter_scene, map_facts, sizeof(kolk_slotmap)};
+    static const kolk_kind kind_with_sites = {list_map_stats, list_map_leaks, map_enter_scene, map_facts,
+                                              sizeof(kolk_slotmap)};
     kolk_status status = kolk_begin(map, map_size, sizeof *map, abi, given);
     if (status != KOLK_OK) return status;
     kolk_slotmap_desc desc = *given;
@@ -171,6 +179,7 @@ static void clear_map(kolk_slotmap *map, const void *site);
 
 void kolk_slotmap_deinit(kolk_slotmap *map) {
     const void *site = SITE;
+    if (!kolk_is_home(map, map->number, map->name, site)) return;
     verify_all(map, site); /* the handler may longjmp: nothing has changed */
     if (map_has(map, KOLK_DEBUG_SITES)) list_map_leaks(map);
     kolk_registry_remove(map->number);
@@ -241,6 +250,7 @@ static void retire_slot(kolk_slotmap *map) {
 
 void *kolk_slotmap_add_slow(kolk_slotmap *map, kolk_handle *out) {
     const void *site = SITE;
+    (void)kolk_is_home(map, map->number, map->name, site);
     uint32_t place = map->count;
     bool fails = map_debug_of(map) && kolk_debug_fails(map->debug);
     if (fails || (place == owned(map) && !make_free_slot(map))) {

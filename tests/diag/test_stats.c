@@ -56,10 +56,10 @@ static void test_a_table(void **state) {
     voices.stats.kind = "slotmap";
     voices.stats.object_size = voices.stats.failed = 0;
     voices.stats.count = 12345;
-    voices.stats.peak = 123456;
+    voices.stats.peak = voices.stats.capacity = voices.stats.max_capacity = 123456;
     assert_string_equal(write_in(KOLK_STATS_TEXT), "name     kind     size  alive    peak  capacity  failed  bytes\n"
                                                    "bullets  fake       11     13      14        15      20     19\n"
-                                                   "v        slotmap     0  12345  123456        15       0     19\n");
+                                                   "v        slotmap     0  12345  123456    123456       0     19\n");
     remove_fake(&voices);
     remove_fake(&bullets);
     remove_fake(&nameless);

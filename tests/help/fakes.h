@@ -19,7 +19,11 @@ static inline void fake_stats(const void *pool, kolk_stats *out) {
     *out = ((const fake *)pool)->stats;
 }
 
-static const kolk_kind fake_kind = {fake_stats, NULL, NULL};
+static inline uintptr_t fake_facts(const void *pool) {
+    return ((const fake *)pool)->mark;
+}
+
+static const kolk_kind fake_kind = {fake_stats, NULL, NULL, fake_facts, sizeof(fake)};
 
 /* Its init up to the point where it is listed. Every field has a number of its own, below 100. */
 static inline void fill_fake(fake *pool, const char *name) {

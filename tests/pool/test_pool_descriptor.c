@@ -43,6 +43,7 @@ static const row rows[] = {
     {FAR_TOO_MUCH, {.object_size = INT32_MAX - 4096, .capacity = UINT32_MAX}},
     {KOLK_MAX_BELOW_CAPACITY, {.object_size = 8, .capacity = 4, .max_capacity = 3}},
     {KOLK_MAX_BELOW_CAPACITY, {.object_size = 8, .capacity = UINT32_MAX, .max_capacity = 1}},
+    {KOLK_ZERO_CAPACITY, {.object_size = 8}},
     {KOLK_CANNOT_GROW, {.object_size = 8, .capacity = 4, .max_capacity = 5, .memory = memory, .memory_size = 4096}},
     {KOLK_CANNOT_GROW, {.object_size = 8, .max_capacity = 5, .memory = memory, .memory_size = 4096}},
     {KOLK_MEMORY_MISSING, {.object_size = 8, .capacity = 4, .memory_size = 4096}},

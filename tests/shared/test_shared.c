@@ -24,7 +24,7 @@ static void test_each_broken_rule_has_its_status(void **state) {
         {KOLK_SIZE_OVERFLOW, {.object_size = 1, .capacity = UINT32_MAX}},
         {KOLK_SIZE_OVERFLOW, {.object_size = 1, .capacity = UINT32_MAX - 15, .cache = 1}}, /* slots, not objects */
         {KOLK_SIZE_OVERFLOW, {.object_size = 1, .capacity = 4, .max_threads = UINT32_MAX, .cache = 2}},
-        {KOLK_SIZE_OVERFLOW, {.object_size = 1, .max_threads = 1u << 31, .cache = INT32_MAX}},
+        {KOLK_SIZE_OVERFLOW, {.object_size = 1, .capacity = 4, .max_threads = 1u << 31, .cache = INT32_MAX}},
         {KOLK_SIZE_OVERFLOW, {.object_size = 1, .capacity = 4, .max_threads = 1, .cache = (1u << 28) + 1}},
         {KOLK_SIZE_OVERFLOW, {.object_size = 1, .capacity = 4, .max_threads = 1, .cache = 1u << 30}},
         {KOLK_SIZE_OVERFLOW, {.object_size = 1, .capacity = 4, .max_threads = 1, .cache = UINT32_MAX - 1}},
@@ -33,7 +33,8 @@ static void test_each_broken_rule_has_its_status(void **state) {
         {KOLK_BAD_GENERATIONS, {.object_size = 8, .capacity = 4, .generations = (kolk_generations)3}},
         {KOLK_BAD_GENERATIONS, {.object_size = 8, .capacity = 4, .generations = (kolk_generations)-1}},
         {KOLK_BAD_GENERATIONS, {.object_size = 8, .capacity = 4, .generations = KOLK_GENERATIONS_STRICT}},
-        {KOLK_OK, {.object_size = 1}}, /* and the nearest that are right */
+        {KOLK_ZERO_CAPACITY, {.object_size = 1}},
+        {KOLK_OK, {.object_size = 1, .max_capacity = 1}}, /* and the nearest that are right */
         {KOLK_OK, {.object_size = 8, .capacity = 4, .generations = KOLK_GENERATIONS_RECYCLE}},
         {KOLK_OK, {.object_size = 8, .capacity = 4, .generations = KOLK_GENERATIONS_NONE}},
         {KOLK_OK, {.object_size = 8, .capacity = 4, .max_capacity = 4, .object_align = 4096}},

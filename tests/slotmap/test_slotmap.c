@@ -18,6 +18,7 @@ static void test_each_broken_rule_has_its_status(void **state) {
         {KOLK_BAD_ALIGN, {.object_size = 8, .object_align = 24, .capacity = 4}},
         {KOLK_ALIGN_TOO_LARGE, {.object_size = 8, .object_align = 8192, .capacity = 4}},
         {KOLK_SIZE_OVERFLOW, {.object_size = INT32_MAX, .capacity = 4}},
+        {KOLK_ZERO_CAPACITY, {.object_size = 8}},
         {KOLK_MAX_BELOW_CAPACITY, {.object_size = 8, .capacity = 4, .max_capacity = 3}},
         {KOLK_CANNOT_GROW, {.object_size = 8, .max_capacity = 5, .memory = memory, .memory_size = 4096}},
         {KOLK_MEMORY_MISSING, {.object_size = 8, .capacity = 4, .memory_size = 4096}},
