@@ -256,7 +256,8 @@ static kolk_status refuse_borrow(kolk_borrow *out, kolk_status status) {
     return status;
 }
 
-kolk_status kolk_resource_borrow(kolk_resource_pool *pool, const kolk_borrow_desc *desc, kolk_borrow *out) {
+KOLK_NOINLINE kolk_status kolk_resource_borrow(kolk_resource_pool *pool, const kolk_borrow_desc *desc,
+                                               kolk_borrow *out) {
     out->resource = NULL;
     out->handle = (kolk_handle){0};
     out->error.code = 0;
@@ -332,11 +333,11 @@ static void end_borrow(kolk_resource_inside *pool, kolk_borrow *borrow, bool dis
     if (told) kolk_report_return(pool, &holder);
 }
 
-void kolk_resource_give_back(kolk_resource_pool *pool, kolk_borrow *borrow) {
+KOLK_NOINLINE void kolk_resource_give_back(kolk_resource_pool *pool, kolk_borrow *borrow) {
     end_borrow(pool->inside, borrow, false, SITE);
 }
 
-void kolk_resource_discard(kolk_resource_pool *pool, kolk_borrow *borrow) {
+KOLK_NOINLINE void kolk_resource_discard(kolk_resource_pool *pool, kolk_borrow *borrow) {
     end_borrow(pool->inside, borrow, true, SITE);
 }
 
