@@ -31,7 +31,7 @@
 #include <sys/wait.h>
 
 /* What addr2line prints, line by line. */
-typedef struct answer {
+typedef struct line_answer {
     site_calls *calls;
     site_module *in;
     const void *const *stack;
@@ -41,7 +41,7 @@ typedef struct answer {
     size_t length;
     bool wants_place, has_call; /* the next line is a place; a call was read, but not what is behind it */
     char function[256], place[256];
-} answer;
+} line_answer;
 
 /* "collide.c:63 (discriminator 2)" becomes "collide.c:63"; "??:0", "??:?" and "collide.c:?" are no place. Nor is a line
  * of an .inl of ours: addr2line could not tell what it was merged into (binutils 2.40, and DWARF 5 from clang -O2). */
@@ -56,7 +56,7 @@ static bool is_place(char *place) {
     return line && line > place && line[1] >= '1' && line[1] <= '9';
 }
 
-static void tell_call(answer *from, bool is_merged) {
+static void tell_call(line_answer *from, bool is_merged) {
     if (!from->has_call) return;
     KOLK_ASSERT(from->told > 0);
     from->has_call = false;
@@ -66,7 +66,7 @@ static void tell_call(answer *from, bool is_merged) {
     kolk_site_add_call(from->calls, from->in, &call);
 }
 
-static void read_line(answer *from) {
+static void read_answered_line(line_answer *from) {
     bool is_whole = from->length + 1 < sizeof from->line;
     from->line[from->length] = 0;
     if (from->wants_place) {
@@ -84,10 +84,10 @@ static void read_line(answer *from) {
     }
 }
 
-static void read_answer(answer *from, char next) {
+static void read_answer(line_answer *from, char next) {
     if (from->told > from->count) return; /* more than was asked for */
     if (next == '\n') {
-        read_line(from);
+        read_answered_line(from);
         from->length = 0;
     } else if (next == '/' && from->wants_place) {
         from->length = 0;
@@ -132,7 +132,7 @@ static bool find_addr2line(char *path, size_t size) {
 }
 
 /* Starts addr2line with its output into a pipe; its process, or -1. */
-static pid_t start_addr2line(char *path, const answer *to, int writer) {
+static pid_t start_addr2line(char *path, const line_answer *to, int writer) {
     char name[PATH_MAX], options[] = "-afi", of[] = "-e";
     char digits[KOLK_STACK_ROOM(KOLK_STACK_MOST)][2 * sizeof(uintptr_t) + 3];
     char *arguments[4 + KOLK_STACK_ROOM(KOLK_STACK_MOST) + 1] = {name, options, of, path};
@@ -169,7 +169,7 @@ size_t kolk_site_add_places(site_calls *calls, site_module *in, const void *cons
     KOLK_ASSERT(in->file >= 0);
     int ends[2];
     if (count > KOLK_STACK_ROOM(KOLK_STACK_MOST)) count = KOLK_STACK_ROOM(KOLK_STACK_MOST);
-    answer from = {.calls = calls, .in = in, .stack = stack, .first = calls->at, .count = count};
+    line_answer from = {.calls = calls, .in = in, .stack = stack, .first = calls->at, .count = count};
     if (pipe2(ends, O_CLOEXEC) != 0) return 0;
     /* Beside the path, addr2line may find debug information in a file of its own. */
     char handle[64];

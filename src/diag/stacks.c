@@ -9,7 +9,7 @@
  * Threads add stacks without a lock. Who adds one takes words, writes them, and publishes where they are by a
  * compare-and-exchange of the index. If another thread was faster with the same stack, the words are lost.
  *
- * The table is full after INDEX / 4 * 3 stacks, or WORDS addresses. From then on a stack that is not in it is kept as
+ * The table is full after STACK_PLACES / 4 * 3 stacks, or STACK_WORDS addresses. From then on a stack that is not in it is kept as
  * the address alone. */
 #include "stacks.h"
 
@@ -24,34 +24,38 @@
 
 #include <string.h>
 
-#define INDEX ((size_t)1 << 16)
-#define WORDS ((size_t)1 << 19)
+#define STACK_PLACES ((size_t)1 << 16)
+#define STACK_WORDS  ((size_t)1 << 19)
 
 typedef struct stack_table {
-    uint32_t index[INDEX];
+    uint32_t index[STACK_PLACES];
     uint32_t used, stacks;
-    const void *words[WORDS];
+    const void *words[STACK_WORDS];
 } stack_table;
 
-static stack_table *stacks_kept; /* NULL: not needed yet */
+static uintptr_t stacks_at; /* the address of the table; 0: it was not needed yet */
+
+static stack_table *seen_stacks(void) {
+    return (stack_table *)kolk_load(&stacks_at, KOLK_ACQUIRE); /* partner: the exchange below */
+}
 
 /* NULL: there is no memory. */
 static stack_table *have_stacks(void) {
-    stack_table *table = kolk_load(&stacks_kept, KOLK_ACQUIRE); /* partner: the exchange below */
+    stack_table *table = seen_stacks();
     if (table) return table;
-    stack_table *made = (stack_table *)kolk_memory_take(sizeof *made, sizeof *made);
-    if (!made) return NULL;
-    made->used = 1; /* 0 is none */
-    stack_table *none = NULL;
-    if (kolk_compare_exchange(&stacks_kept, &none, made, KOLK_ACQ_REL, KOLK_ACQUIRE)) return made;
-    kolk_memory_release(made, sizeof *made);
-    return none;
+    table = (stack_table *)kolk_memory_take(sizeof *table, sizeof *table);
+    if (!table) return NULL;
+    table->used = 1; /* 0 is none */
+    uintptr_t none = 0;
+    if (kolk_compare_exchange(&stacks_at, &none, (uintptr_t)table, KOLK_ACQ_REL, KOLK_ACQUIRE)) return table;
+    kolk_memory_release(table, sizeof *table);
+    return (stack_table *)none;
 }
 
-static size_t first_place(const void *const *frames) {
+static size_t place_of_stack(const void *const *frames) {
     uint64_t hash = 0;
     for (; *frames; frames++) hash = kolk_mixed(hash + (uintptr_t)*frames);
-    return (size_t)(hash % INDEX);
+    return (size_t)(hash % STACK_PLACES);
 }
 
 static bool is_same_stack(const void *const *a, const void *const *b) {
@@ -63,10 +67,10 @@ static bool is_same_stack(const void *const *a, const void *const *b) {
 static uint32_t write_stack(stack_table *table, const void *const *frames) {
     uint32_t length = 1;
     while (frames[length - 1]) length++;
-    if (kolk_load(&table->used, KOLK_RELAXED) > WORDS - length) return 0;
-    if (kolk_load(&table->stacks, KOLK_RELAXED) >= INDEX / 4 * 3) return 0;
+    if (kolk_load(&table->used, KOLK_RELAXED) > STACK_WORDS - length) return 0;
+    if (kolk_load(&table->stacks, KOLK_RELAXED) >= STACK_PLACES / 4 * 3) return 0;
     uint32_t start = kolk_fetch_add(&table->used, length, KOLK_RELAXED);
-    if (start > WORDS - length) return 0; /* other threads were faster */
+    if (start > STACK_WORDS - length) return 0; /* other threads were faster */
     memcpy(&table->words[start], frames, length * sizeof *frames);
     return start;
 }
@@ -74,7 +78,7 @@ static uint32_t write_stack(stack_table *table, const void *const *frames) {
 /* Where the stack begins in the words; 0: it is not there, and there is no room. */
 static uint32_t number_stack(stack_table *table, const void *const *frames) {
     uint32_t added = 0;
-    for (size_t at = first_place(frames);; at = (at + 1) % INDEX) {
+    for (size_t at = place_of_stack(frames);; at = (at + 1) % STACK_PLACES) {
         uint32_t found = kolk_load(&table->index[at], KOLK_ACQUIRE); /* partner: the exchange below */
         if (!found) {
             if (!added) added = write_stack(table, frames);
@@ -99,7 +103,7 @@ kolk_kept_site kolk_site_keep(const void *site, uint32_t depth) {
 }
 
 const void *const *kolk_site_stack(kolk_kept_site kept) {
-    const stack_table *table = kolk_load(&stacks_kept, KOLK_ACQUIRE);
+    const stack_table *table = seen_stacks();
     if (!table || kept - (uintptr_t)table->words >= sizeof table->words) return NULL;
     return (const void *const *)kept;
 }

@@ -6,7 +6,8 @@
 #include "stack.h"
 
 #include "../core/assert.h"
-#include "../core/tools.h"
+
+#include <stdbool.h>
 
 #if __STDC_HOSTED__
 
@@ -17,13 +18,23 @@
 #endif
 #endif
 
-#define FEW  12 /* calls of kolk's, from here on to the site: most often */
-#define MANY 64 /* ... and at most */
+#define WALK_FEW  12 /* calls of kolk's, from here on to the site: most often */
+#define WALK_MANY 64 /* ... and at most */
 
 #ifdef HAS_BACKTRACE
+/* glibc allocates when it loads the unwinder: by a malloc that may be kolk's, and ask for the stack in its turn. */
+static int backtrace_once(void **calls, int most) {
+    static _Thread_local bool walks;
+    if (walks) return 0;
+    walks = true;
+    int count = backtrace(calls, most);
+    walks = false;
+    return count;
+}
+
 /* Looks for the site among the innermost `walked` calls; their number, and where it is. */
 static int find_on_stack(const void *site, void **calls, int walked, int *at) {
-    int count = backtrace(calls, walked);
+    int count = backtrace_once(calls, walked);
     *at = 0;
     while (*at < count && calls[*at] != site) ++*at;
     return count;
@@ -35,10 +46,10 @@ void kolk_stack_walk(const void *site, const void **frames, size_t most) {
     KOLK_ASSERT(most >= 2);
     size_t length = 0;
 #ifdef HAS_BACKTRACE
-    void *calls[MANY];
-    int few = most < MANY - FEW ? (int)most + FEW : MANY, at; /* each one takes time */
+    void *calls[WALK_MANY];
+    int few = most < WALK_MANY - WALK_FEW ? (int)most + WALK_FEW : WALK_MANY, at; /* each one takes time */
     int count = find_on_stack(site, calls, few, &at);
-    if (at == count && count == few) count = find_on_stack(site, calls, MANY, &at);
+    if (at == count && count == few) count = find_on_stack(site, calls, WALK_MANY, &at);
     while (at < count && length + 1 < most && calls[at]) frames[length++] = calls[at++];
 #endif
     if (length == 0) frames[length++] = site;
@@ -48,7 +59,7 @@ void kolk_stack_walk(const void *site, const void **frames, size_t most) {
 void kolk_stack_prepare(void) {
 #ifdef HAS_BACKTRACE
     void *one;
-    backtrace(&one, 1);
+    backtrace_once(&one, 1);
 #endif
 }
 

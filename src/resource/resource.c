@@ -70,7 +70,7 @@ typedef struct resource_request {
     resource_key *key;
     kolk_deadline deadline;
     const char *who;
-    const void *site;
+    kolk_kept_site site;
     int64_t begin, now;
     uint32_t thread;
     kolk_borrow *out;
@@ -267,7 +267,8 @@ KOLK_NOINLINE kolk_status kolk_resource_borrow(kolk_resource_pool *pool, const k
     if (kolk_forks() != inside->forks) return refuse_borrow(out, KOLK_FORKED);
     const char *key = desc && desc->key ? desc->key : "";
     if (*key && strlen(key) >= KEY_BYTES) return refuse_borrow(out, KOLK_KEY_TOO_LONG);
-    resource_request me = {.pool = inside, .site = SITE, .thread = kolk_thread(), .out = out};
+    resource_request me = {
+        .pool = inside, .site = kolk_site_keep(SITE, inside->settings.depth), .thread = kolk_thread(), .out = out};
     me.who = desc ? desc->who : NULL;
     me.now = me.begin = kolk_now_ns();
     me.deadline = desc ? desc->deadline : (kolk_deadline){me.begin + DEFAULT_WAIT_NS};
