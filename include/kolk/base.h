@@ -317,15 +317,19 @@ typedef struct kolk_failure {
     uint32_t slot;        /* the slot that it is in (of a slot map, the place), or UINT32_MAX */
     const char *sentence; /* the whole of it, for people: "kolk: bullets: double free of slot 17" */
 
-    /* Where, as return addresses; NULL where it is not known. kolk_site_text puts them into words. */
+    /* Where, as return addresses; NULL where it is not known. The stacks, with the debug setting `sites`, are those of
+     * the calls around them too, from the site itself outwards, with a NULL behind the last; NULL: only the site is
+     * known. They may begin in a function of kolk's headers. kolk_site_text and kolk_stack_text put them into words. */
     const void *site;       /* of the call that failed */
     const void *alloc_site; /* where the object was allocated last, with the debug setting `sites` */
     const void *free_site;  /* and freed last */
+    const void *const *stack, *const *alloc_stack, *const *free_stack;
 
     kolk_handle handle; /* KOLK_WRONG_POOL: the handle */
     uint32_t offset; /* the first byte that changed, from the start of the object (KOLK_WRITE_AFTER_FREE), from its end
                            (KOLK_OVERFLOW), or how far before its start (KOLK_UNDERFLOW) */
     uint32_t count;  /* of these: bytes that changed; KOLK_LEAK: objects from alloc_site */
+    uint32_t depth;  /* calls that the sentence names at each site; 0: three */
     bool sites;      /* the sentence names the sites, as the debug setting says */
     bool no_debug;   /* this kind of pool has no debug mode */
 } kolk_failure;
@@ -344,11 +348,17 @@ typedef struct kolk_failure {
 KOLK_API void kolk_set_failure_handler(void (*handler)(const kolk_failure *failure, void *context), void *context);
 
 /* Puts an address of code into words: "on_hit+0x2c (collide.c:63)", without the place where addr2line or the debug
- * information is missing, "program+0x11f3" without a symbol table. Cut to size bytes with the final 0; returns `text`.
- * Slow: it reads files, and runs addr2line if `lines` is true: the first in PATH, of which only folders with absolute
- * names count, and none in a program with more rights than its user (set-user-ID, file capabilities). "" in
- * freestanding builds and on Windows. */
+ * information is missing, "program+0x11f3" without a symbol table. Where the compiler has merged functions at the
+ * address, they come first: "on_hit (collide.c:63) < explode+0x2c (collide.c:80)"; three are named at most, and none of
+ * kolk's own. Cut to size bytes with the final 0; returns `text`. Slow: it reads files, and runs addr2line if `lines`
+ * is true: the first in PATH, llvm-addr2line if its folder has both. Of PATH only folders with absolute names count,
+ * and none in a program with more rights than its user (set-user-ID, file capabilities). "" in freestanding builds and
+ * on Windows. */
 KOLK_API const char *kolk_site_text(const void *site, bool lines, char *text, size_t size);
+
+/* The same for a stack of return addresses, with a NULL behind the last, such as a failure has: names `depth` calls at
+ * most, 0 being three. Returns how many of the addresses these calls are of. */
+KOLK_API size_t kolk_stack_text(const void *const *stack, uint32_t depth, bool lines, char *text, size_t size);
 
 /* ---- The debug mode, statistics at exit, and tools ---------------------------------------------------------------
  *

@@ -261,7 +261,7 @@ kolk_status kolk_bytemap_begin(kolk_bytemap *pool, const kolk_bytemap_view *give
     return kolk_enlist(pool, sizeof *pool, &pool->number, &kind);
 }
 
-void kolk_bytemap_clear(kolk_bytemap *pool) {
+KOLK_NOINLINE void kolk_bytemap_clear(kolk_bytemap *pool) {
     if (may_write(pool, "clear", SITE)) set_free(pool);
 }
 
@@ -285,7 +285,7 @@ static void *issue_byte(kolk_bytemap *pool, uint32_t index, unsigned seed) {
     return bytemap_slot_at(pool, index);
 }
 
-void *kolk_bytemap_new_slow(kolk_bytemap *pool) {
+KOLK_NOINLINE void *kolk_bytemap_new_slow(kolk_bytemap *pool) {
     if (!may_write(pool, "new", SITE)) return NULL;
     int32_t *cursor = cursor_of(pool);
     uint32_t count = (uint32_t)pool->count, from = (uint32_t)*cursor + 1;
@@ -304,7 +304,7 @@ void *kolk_bytemap_new_slow(kolk_bytemap *pool) {
     return issue_byte(pool, index, pool->byte_map[index] + 1u);
 }
 
-void *kolk_bytemap_new_at(kolk_bytemap *pool, int32_t handle) {
+KOLK_NOINLINE void *kolk_bytemap_new_at(kolk_bytemap *pool, int32_t handle) {
     if (!may_write(pool, "new_at", SITE)) return NULL;
     uint32_t index = (uint32_t)handle >> 8, count = (uint32_t)pool->count; /* a negative handle's is 2^23 or more */
     if (index >= count || !is_free_byte(pool->byte_map[index])) return NULL;
@@ -316,7 +316,7 @@ void *kolk_bytemap_new_at(kolk_bytemap *pool, int32_t handle) {
 }
 
 /* Deletes an attached pool's objects, and reports whatever is wrong. */
-void kolk_bytemap_delete_slow(kolk_bytemap *pool, void *object) {
+KOLK_NOINLINE void kolk_bytemap_delete_slow(kolk_bytemap *pool, void *object) {
     if (!object || !may_write(pool, "delete", SITE)) return;
     uintptr_t index = bytemap_slot_of(pool, object);
     if (!is_used(pool, index)) {
@@ -330,14 +330,14 @@ void kolk_bytemap_delete_slow(kolk_bytemap *pool, void *object) {
 
 /* ---- Handles and indices ----------------------------------------------------------------------------------------- */
 
-int32_t kolk_bytemap_get_just_index(const kolk_bytemap *pool, const void *object) {
+KOLK_NOINLINE int32_t kolk_bytemap_get_just_index(const kolk_bytemap *pool, const void *object) {
     uintptr_t index = bytemap_slot_of(pool, object);
     if (index < (uint32_t)pool->count) return (int32_t)index;
     fail_bytemap_object(pool, object, "get_just_index", SITE);
     return -1;
 }
 
-int32_t kolk_bytemap_get_index(const kolk_bytemap *pool, const void *object) {
+KOLK_NOINLINE int32_t kolk_bytemap_get_index(const kolk_bytemap *pool, const void *object) {
     uintptr_t index = bytemap_slot_of(pool, object);
     if (index < (uint32_t)pool->count) return handle_at(pool, (uint32_t)index);
     fail_bytemap_object(pool, object, "get_index", SITE);
@@ -377,7 +377,7 @@ void kolk_bytemap_stats(const kolk_bytemap *pool, kolk_stats *out) {
 
 /* ---- Walking ----------------------------------------------------------------------------------------------------- */
 
-void *kolk_bytemap_next(const kolk_bytemap *pool, const void *object) {
+KOLK_NOINLINE void *kolk_bytemap_next(const kolk_bytemap *pool, const void *object) {
     uint32_t count = (uint32_t)pool->count, from = 0;
     if (object) {
         uintptr_t before = bytemap_slot_of(pool, object);

@@ -14,6 +14,7 @@
 
 #if __STDC_HOSTED__
 #include "../os/cancel.h"
+#include "../os/stack.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,7 +49,7 @@ void kolk_set_failure_handler(void (*handler)(const kolk_failure *failure, void 
 
 /* Text that is cut where it gets too long; without libc, so that freestanding programs have sentences too. */
 typedef struct text {
-    char bytes[__STDC_HOSTED__ ? 1024 : 256];
+    char bytes[__STDC_HOSTED__ ? 2048 : 256];
     size_t length;
 } text;
 
@@ -80,9 +81,14 @@ static void append_format(text *out, const char *format, va_list arguments) {
     }
 }
 
-static void append_site(text *out, const char *before, const void *site, bool lines) {
-    char words[256] = "";
-    if (!site || !*kolk_site_text(site, lines, words, sizeof words)) return;
+/* `stack` NULL: only the site is known. */
+static void append_site(text *out, const char *before, const void *site, const void *const *stack, uint32_t depth,
+                        bool lines) {
+    char words[KOLK_SITE_WORDS] = "";
+    const void *const alone[] = {site, NULL};
+    if (!site) return;
+    kolk_stack_text(stack ? stack : alone, depth, lines, words, sizeof words);
+    if (!*words) return;
     append_text(out, before);
     append_text(out, words);
 }
@@ -94,15 +100,19 @@ static const char *word_before_site(kolk_status rule) {
 }
 
 static void append_sites(text *out, const kolk_failure *failure) {
-    append_site(out, word_before_site(failure->rule), failure->site, true);
-    append_site(out, "; allocated by ", failure->alloc_site, true);
-    append_site(out, failure->alloc_site ? ", freed by " : "; freed by ", failure->free_site, true);
+    uint32_t depth = failure->depth;
+    append_site(out, word_before_site(failure->rule), failure->site, failure->stack, depth, true);
+    if (failure->rule == KOLK_LEAK) return; /* whose sentence has said it */
+    const char *before_free = failure->alloc_site ? ", freed by " : "; freed by ";
+    append_site(out, "; allocated by ", failure->alloc_site, failure->alloc_stack, depth, true);
+    append_site(out, before_free, failure->free_site, failure->free_stack, depth, true);
 }
 
 #if __STDC_HOSTED__
 static void print_and_abort(const kolk_failure *failure) {
     text by = {.length = 0};
-    if (!failure->sites) append_site(&by, word_before_site(failure->rule), failure->site, false);
+    const char *before = word_before_site(failure->rule);
+    if (!failure->sites) append_site(&by, before, failure->site, failure->stack, failure->depth, false);
     bool more = failure->slot != UINT32_MAX && !failure->sites && !failure->no_debug;
     int cancel = kolk_cancel_off();
     fprintf(stderr, "%s%s%s\n", failure->sentence, by.bytes, more ? "; KOLK_DEBUG=sites tells more" : "");
@@ -116,6 +126,20 @@ static void print_and_abort(const kolk_failure *failure) {
 }
 #endif
 
+/* The calls around the site, if they will be in words. A handler of the user's gets them with the setting only: to walk
+ * the stack may make glibc load a library. */
+static void note_stack(kolk_failure *failure, const void **frames) {
+#if __STDC_HOSTED__
+    uint32_t depth = failure->depth ? failure->depth : KOLK_STACK_DEPTH;
+    KOLK_ASSERT(depth <= KOLK_STACK_MOST);
+    if (!failure->site || (failure_handler && !failure->sites)) return;
+    kolk_stack_walk(failure->site, frames, KOLK_STACK_ROOM(depth));
+    failure->stack = frames;
+#else
+    (void)failure, (void)frames;
+#endif
+}
+
 void kolk_fail(kolk_failure failure, const char *format, ...) {
     text sentence = {.length = 0};
     append_text(&sentence, "kolk: ");
@@ -125,6 +149,8 @@ void kolk_fail(kolk_failure failure, const char *format, ...) {
     va_start(arguments, format);
     append_format(&sentence, format, arguments);
     va_end(arguments);
+    const void *frames[KOLK_STACK_ROOM(KOLK_STACK_MOST)];
+    note_stack(&failure, frames);
     if (failure.sites) append_sites(&sentence, &failure);
     failure.sentence = sentence.bytes;
     if (!failure_handler) {

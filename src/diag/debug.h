@@ -7,7 +7,8 @@
 
 #include "settings.h"
 
-/* Where a function of the library was called from. */
+/* Where a function of the library was called from. The function must be KOLK_NOINLINE: merged into its caller, as link
+ * time optimisation does, it would give the caller's caller. */
 #ifndef __EMSCRIPTEN__ /* where it asks for an option of the linker, and gives nothing that could be put into words */
 #define SITE __builtin_extract_return_addr(__builtin_return_address(0))
 #else

@@ -34,9 +34,9 @@
 #else
 #define REGISTRY_BYTES ((size_t)1 << 18) /* what is reserved is memory there, of a heap that has 16 MiB */
 #endif
-#define PLACE_BITS     20u               /* of a number: the place of its entry + 1 */
-#define LISTS          512u
-#define TRIES          3u /* of reading statistics that another thread changes */
+#define PLACE_BITS 20u /* of a number: the place of its entry + 1 */
+#define LISTS      512u
+#define TRIES      3u /* of reading statistics that another thread changes */
 
 typedef struct entry {
     uintptr_t pool;   /* its address; 0: free */

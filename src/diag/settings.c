@@ -82,13 +82,18 @@ static void add_setting(kolk_settings *settings, word setting, const char *of) {
         if (number) settings->quarantine = number;
         if (!number && of)
             refuse_setting(setting, of, "is not understood: quarantine=SLOTS takes a number from 1 to 4294967295");
+    } else if (is_text(key, "sites") && value.start) {
+        bool fits = number && number <= KOLK_STACK_MOST;
+        if (fits) settings->flags |= KOLK_DEBUG_SITES;
+        if (fits) settings->depth = number;
+        if (!fits && of) refuse_setting(setting, of, "is not understood: sites=CALLS takes a number from 1 to 16");
     } else if (is_text(key, "sample")) {
         if (number) settings->sample = number;
         if (!number && of)
             refuse_setting(setting, of, "is not understood: sample=N takes a number from 1 to 4294967295");
     } else if (!known && of) {
         refuse_setting(setting, of,
-                       "is not a setting: fill, guard, quarantine=SLOTS, sites, move, trace, sample=N, all");
+                       "is not a setting: fill, guard, quarantine=SLOTS, sites[=CALLS], move, trace, sample=N, all");
     }
 }
 
@@ -205,6 +210,7 @@ static kolk_settings settings_of(const char *name, const char *own, bool reports
     if (!found && own) add_settings(&settings, (word){own, strlen(own)}, reports ? of_own : NULL);
     of = failures && reports && is_first_time(&told_failures) ? "KOLK_FAIL" : NULL;
     if (failures) add_failures(&settings, failures, name ? name : "", of);
+    if (settings.flags & KOLK_DEBUG_SITES && !settings.depth) settings.depth = KOLK_STACK_DEPTH;
     if (kolk_profiler_is_set()) settings.flags |= KOLK_DEBUG_TRACE;
     if (is_bypassed()) settings.flags |= KOLK_DEBUG_BYPASS;
     return settings;

@@ -7,6 +7,7 @@
 typedef struct kolk_settings {
     uint32_t flags;                  /* KOLK_DEBUG_ */
     uint32_t quarantine;             /* slots; 0 without the flag */
+    uint32_t depth;                  /* N of sites=N: calls that reports name at each site; 0 without the flag */
     uint32_t sample;                 /* N of sample=N: of N blocks of a heap, one is guarded; 0: none is */
     uint32_t fail_every;             /* forced failures: each n-th alloc; or, if 0, */
     uint64_t fail_chance, fail_seed; /* by chance, in 2^-32 */

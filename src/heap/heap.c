@@ -137,7 +137,7 @@ void *kolk_heap_alloc_at(kolk_heap *heap, size_t size, const void *site) {
     return KOLK_UNLIKELY(!block) ? kolk_heap_alloc_slow(heap, 1, size, site) : block;
 }
 
-void *kolk_heap_alloc(kolk_heap *heap, size_t size) {
+KOLK_NOINLINE void *kolk_heap_alloc(kolk_heap *heap, size_t size) {
     void *block = take_at_hand(heap, kolk_heap_near(heap), size);
     return KOLK_UNLIKELY(!block) ? kolk_heap_alloc_slow(heap, 1, size, SITE) : block;
 }
@@ -148,11 +148,11 @@ void *kolk_heap_zero(const kolk_heap *heap, void *block, size_t size) {
     return is_zero ? block : memset(block, 0, size);
 }
 
-void *kolk_heap_alloc_zeroed(kolk_heap *heap, size_t size) {
+KOLK_NOINLINE void *kolk_heap_alloc_zeroed(kolk_heap *heap, size_t size) {
     return kolk_heap_zero(heap, kolk_heap_alloc_at(heap, size, SITE), size);
 }
 
-void *kolk_heap_alloc_aligned(kolk_heap *heap, size_t align, size_t size) {
+KOLK_NOINLINE void *kolk_heap_alloc_aligned(kolk_heap *heap, size_t align, size_t size) {
     return kolk_heap_alloc_slow(heap, align, size, SITE);
 }
 
@@ -160,7 +160,7 @@ void kolk_heap_free_at(kolk_heap *heap, void *block, const void *site) {
     if (KOLK_UNLIKELY(!give_at_hand(heap, kolk_heap_near(heap), block))) kolk_heap_free_slow(heap, block, site);
 }
 
-void kolk_heap_free(kolk_heap *heap, void *block) {
+KOLK_NOINLINE void kolk_heap_free(kolk_heap *heap, void *block) {
     if (KOLK_UNLIKELY(!give_at_hand(heap, kolk_heap_near(heap), block))) kolk_heap_free_slow(heap, block, SITE);
 }
 

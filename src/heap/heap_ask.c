@@ -43,7 +43,7 @@ size_t kolk_heap_size_of(const kolk_heap *heap, const void *block) {
     return kolk_shared_is_live(pool, block) ? pool->object_size : 0;
 }
 
-size_t kolk_heap_usable_size(kolk_heap *heap, const void *block) {
+KOLK_NOINLINE size_t kolk_heap_usable_size(kolk_heap *heap, const void *block) {
     if (!block) return 0;
     size_t size = kolk_heap_size_of(heap, block);
     if (!size) kolk_heap_refuse(heap, block, "usable_size", SITE);

@@ -130,7 +130,7 @@ kolk_status kolk_heap_init_for_malloc(kolk_heap *heap, const kolk_heap_desc *des
     return init_heap(heap, desc, true, kolk_begin(heap, sizeof *heap, sizeof *heap, KOLK_ABI, desc));
 }
 
-void kolk_heap_deinit(kolk_heap *heap) {
+KOLK_NOINLINE void kolk_heap_deinit(kolk_heap *heap) {
     kolk_heap_inside *inside = heap->inside;
     if (!inside || !kolk_is_home(heap, heap->number, NULL, SITE)) return;
     inside->heap = heap;

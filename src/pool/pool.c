@@ -146,7 +146,7 @@ kolk_status kolk_pool_init_type(kolk_pool *pool, const kolk_pool_desc *given, si
     return kolk_enlist(pool, sizeof *pool, &pool->number, lists_leaks ? &kind_with_sites : &kind);
 }
 
-void kolk_pool_deinit(kolk_pool *pool) {
+KOLK_NOINLINE void kolk_pool_deinit(kolk_pool *pool) {
     const void *site = SITE;
     if (!kolk_is_home(pool, pool->number, pool->desc.name, site)) return;
     kolk_pool_verify_all(pool, site); /* the handler may longjmp: nothing has changed */
@@ -291,7 +291,7 @@ static KOLK_NOINLINE void *alloc_waiting(kolk_pool *pool, const void *site) {
     return plain_slot_at(pool, index);
 }
 
-void *kolk_pool_alloc_slow(kolk_pool *pool) {
+KOLK_NOINLINE void *kolk_pool_alloc_slow(kolk_pool *pool) {
     kolk_slot *top = pool->top;
     if ((uintptr_t)top <= (uintptr_t)pool->age_floor) return alloc_waiting(pool, SITE);
     uint32_t index = top[-1].index; /* as the fast path, and an age */
@@ -302,11 +302,11 @@ void *kolk_pool_alloc_slow(kolk_pool *pool) {
     return plain_slot_at(pool, index);
 }
 
-void *kolk_pool_alloc_urgent(kolk_pool *pool) {
+KOLK_NOINLINE void *kolk_pool_alloc_urgent(kolk_pool *pool) {
     return alloc_any(pool, (alloc_request){.urgent = true}, SITE);
 }
 
-void *kolk_pool_alloc_over(kolk_pool *pool, double cost) {
+KOLK_NOINLINE void *kolk_pool_alloc_over(kolk_pool *pool, double cost) {
     if (!pool->desc.cost) {
         kolk_fail(kolk_pool_failure(pool, KOLK_COST_MISSING, KOLK_NO_SLOT, SITE), "alloc_over needs .cost");
         return NULL;
@@ -320,13 +320,13 @@ static void *alloc_by(kolk_pool *pool, alloc_request how, const void *site) {
     return fast ? kolk_pool_alloc(pool) : alloc_any(pool, how, site);
 }
 
-void *kolk_pool_alloc_zeroed(kolk_pool *pool) {
+KOLK_NOINLINE void *kolk_pool_alloc_zeroed(kolk_pool *pool) {
     void *object = alloc_by(pool, (alloc_request){0}, SITE);
     if (object) memset(object, 0, pool->desc.object_size);
     return object;
 }
 
-uint32_t kolk_pool_alloc_n(kolk_pool *pool, void **objects, uint32_t n) {
+KOLK_NOINLINE uint32_t kolk_pool_alloc_n(kolk_pool *pool, void **objects, uint32_t n) {
     alloc_request first = {.looked = true},
                   more = {.looked = true, .quiet = true}; /* a hook might evict what this call has just given */
     uint32_t count = 0;
@@ -336,7 +336,7 @@ uint32_t kolk_pool_alloc_n(kolk_pool *pool, void **objects, uint32_t n) {
     return count;
 }
 
-void *kolk_pool_alloc_at(kolk_pool *pool, kolk_handle handle) {
+KOLK_NOINLINE void *kolk_pool_alloc_at(kolk_pool *pool, kolk_handle handle) {
     uint32_t index = kolk_handle_index(handle, pool->tag);
     uint32_t generation = kolk_handle_generation(handle);
     if (!pool->generations || index >= pool->desc.max_capacity) return NULL;

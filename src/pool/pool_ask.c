@@ -75,13 +75,13 @@ void *kolk_pool_at_slow(const kolk_pool *pool, uint32_t index) {
     return pool_is_alive(pool, index) ? pool_slot_at(pool, index) : NULL;
 }
 
-uint32_t kolk_pool_index_slow(const kolk_pool *pool, const void *object) {
+KOLK_NOINLINE uint32_t kolk_pool_index_slow(const kolk_pool *pool, const void *object) {
     if (kolk_pool_holds(pool, object)) return (uint32_t)pool_slot_of(pool, object);
     kolk_pool_fail_object(pool, object, "index", KOLK_DEAD_OBJECT, SITE);
     return KOLK_NO_SLOT;
 }
 
-kolk_handle kolk_pool_handle_slow(const kolk_pool *pool, const void *object) {
+KOLK_NOINLINE kolk_handle kolk_pool_handle_slow(const kolk_pool *pool, const void *object) {
     const kolk_pool *place = kolk_pool_holder(pool, object);
     if (!place || !place->generations) {
         kolk_pool_fail_object(place ? place : pool, object, "handle", KOLK_DEAD_OBJECT, SITE);
@@ -116,7 +116,7 @@ void *kolk_pool_find(const kolk_pool *pool, kolk_handle handle, const void *site
     return get_none(pool, handle, site);
 }
 
-void *kolk_pool_get_slow(const kolk_pool *pool, kolk_handle handle) {
+KOLK_NOINLINE void *kolk_pool_get_slow(const kolk_pool *pool, kolk_handle handle) {
     return kolk_pool_find(pool, handle, SITE);
 }
 
@@ -146,7 +146,7 @@ void kolk_pool_stats(const kolk_pool *pool, kolk_stats *out) {
 
 /* ---- Iteration --------------------------------------------------------------------------------------------------- */
 
-void *kolk_pool_next(const kolk_pool *pool, const void *object) {
+KOLK_NOINLINE void *kolk_pool_next(const kolk_pool *pool, const void *object) {
     uint64_t from = 0;
     if (object) {
         from = pool->objects ? kolk_debug_walked(pool->debug, object) : kolk_pool_slot(pool, object);

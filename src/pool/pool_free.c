@@ -62,14 +62,14 @@ static KOLK_NOINLINE void free_any(kolk_pool *pool, void *object, const void *si
     free_from(pool, pool_debug_of(pool), object, site);
 }
 
-void kolk_pool_free_slow(kolk_pool *pool, void *object) {
+KOLK_NOINLINE void kolk_pool_free_slow(kolk_pool *pool, void *object) {
     if (KOLK_UNLIKELY(pool_debug_of(pool)))
         free_any(pool, object, SITE);
     else
         free_from(pool, NULL, object, SITE);
 }
 
-bool kolk_pool_free_handle(kolk_pool *pool, kolk_handle handle) {
+KOLK_NOINLINE bool kolk_pool_free_handle(kolk_pool *pool, kolk_handle handle) {
     if (pool_debug_of(pool)) {
         void *object = kolk_pool_find(pool, handle, SITE);
         free_any(pool, object, SITE);
@@ -100,6 +100,6 @@ void kolk_pool_clear_for(kolk_pool *pool, bool ends, const void *site) {
     kolk_pool_sort_free(pool);
 }
 
-void kolk_pool_clear(kolk_pool *pool) {
+KOLK_NOINLINE void kolk_pool_clear(kolk_pool *pool) {
     kolk_pool_clear_for(pool, false, SITE);
 }

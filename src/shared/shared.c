@@ -124,7 +124,7 @@ static void *alloc_until(kolk_local *local, kolk_deadline deadline, const void *
     return object ? object : fail_alloc(local);
 }
 
-void *kolk_local_alloc_slow(kolk_local *local) {
+KOLK_NOINLINE void *kolk_local_alloc_slow(kolk_local *local) {
     return alloc_until(local, KOLK_NOW, SITE);
 }
 
@@ -132,7 +132,7 @@ void *kolk_shared_alloc_at(kolk_local *local, const void *site) {
     return alloc_until(local, KOLK_NOW, site);
 }
 
-void *kolk_local_alloc_wait(kolk_local *local, kolk_deadline deadline) {
+KOLK_NOINLINE void *kolk_local_alloc_wait(kolk_local *local, kolk_deadline deadline) {
     return alloc_until(local, deadline, SITE);
 }
 
@@ -172,7 +172,7 @@ void kolk_shared_free_at(kolk_local *local, void *object, const void *site) {
     if (uncached) serve_waiting(pool);
 }
 
-void kolk_local_free_slow(kolk_local *local, void *object) {
+KOLK_NOINLINE void kolk_local_free_slow(kolk_local *local, void *object) {
     kolk_shared_free_at(local, object, SITE);
 }
 
@@ -186,7 +186,7 @@ void kolk_shared_free_alone(kolk_shared *pool, void *object, const void *site) {
         kolk_depot_put(&pool->depot, slot);
 }
 
-void kolk_local_free_later(kolk_local *local, void *object) {
+KOLK_NOINLINE void kolk_local_free_later(kolk_local *local, void *object) {
     if (!object) return;
     uint32_t slot = kolk_shared_end_life(local, object, SITE);
     if (slot != NO_SLOT) kolk_shared_retire(local, slot);

@@ -47,7 +47,7 @@ void kolk_shared_refuse(const kolk_shared *pool, const void *object, const char 
 
 /* ---- Handles and questions --------------------------------------------------------------------------------------- */
 
-kolk_handle kolk_shared_handle(const kolk_shared *pool, const void *object) {
+KOLK_NOINLINE kolk_handle kolk_shared_handle(const kolk_shared *pool, const void *object) {
     uintptr_t index = slot_of(pool, object);
     uint32_t life = is_alive(pool, index) ? life_of(pool, index) : 0;
     if (pool->lives && (life & 1)) return kolk_handle_make(life, (uint32_t)index, pool->tag);
@@ -61,7 +61,7 @@ kolk_handle kolk_shared_handle(const kolk_shared *pool, const void *object) {
     return (kolk_handle){0};
 }
 
-void *kolk_shared_get_slow(const kolk_shared *pool, kolk_handle handle) {
+KOLK_NOINLINE void *kolk_shared_get_slow(const kolk_shared *pool, kolk_handle handle) {
     uint32_t index = kolk_handle_index(handle, pool->tag);
     bool alive = pool->lives && is_alive(pool, index);
     if (alive && life_of(pool, index) == kolk_handle_generation(handle)) return object_at(pool, index);
@@ -100,7 +100,7 @@ static void *next_bypassed(const kolk_shared *pool, const void *object, const vo
     return next;
 }
 
-void *kolk_shared_next(const kolk_shared *pool, const void *object) {
+KOLK_NOINLINE void *kolk_shared_next(const kolk_shared *pool, const void *object) {
     if (pool->objects) return next_bypassed(pool, object, SITE);
     uintptr_t index = object ? slot_of(pool, object) : 0;
     uint32_t end = kolk_load(&pool->depot.fresh, KOLK_ACQUIRE);

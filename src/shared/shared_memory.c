@@ -206,7 +206,7 @@ void kolk_shared_end(kolk_shared *pool) {
     memset(pool, 0, sizeof *pool);
 }
 
-void kolk_shared_deinit(kolk_shared *pool) {
+KOLK_NOINLINE void kolk_shared_deinit(kolk_shared *pool) {
     if (!kolk_is_home(pool, pool->number, pool->name, SITE)) return;
     pool->depot.members = &pool->members;               /* also where it was moved */
     if (pool->debug) kolk_shared_prove_all(pool, SITE); /* the handler may longjmp: nothing has changed */

@@ -177,7 +177,7 @@ static void verify_all(const kolk_slotmap *map, const void *site) {
 
 static void clear_map(kolk_slotmap *map, const void *site);
 
-void kolk_slotmap_deinit(kolk_slotmap *map) {
+KOLK_NOINLINE void kolk_slotmap_deinit(kolk_slotmap *map) {
     const void *site = SITE;
     if (!kolk_is_home(map, map->number, map->name, site)) return;
     verify_all(map, site); /* the handler may longjmp: nothing has changed */
@@ -248,7 +248,7 @@ static void retire_slot(kolk_slotmap *map) {
 
 /* ---- Objects ----------------------------------------------------------------------------------------------------- */
 
-void *kolk_slotmap_add_slow(kolk_slotmap *map, kolk_handle *out) {
+KOLK_NOINLINE void *kolk_slotmap_add_slow(kolk_slotmap *map, kolk_handle *out) {
     const void *site = SITE;
     (void)kolk_is_home(map, map->number, map->name, site);
     uint32_t place = map->count;
@@ -314,7 +314,7 @@ static void note_none(const kolk_slotmap *map, kolk_handle handle, const void *s
         kolk_fail_handle(map_failure_of(map, KOLK_WRONG_POOL, NO_PLACE, site), handle);
 }
 
-bool kolk_slotmap_remove_slow(kolk_slotmap *map, kolk_handle handle) {
+KOLK_NOINLINE bool kolk_slotmap_remove_slow(kolk_slotmap *map, kolk_handle handle) {
     uint32_t slot = kolk_handle_index(handle, map->tag);
     if (!kolk_slotmap_finds(map, slot, handle)) {
         note_none(map, handle, SITE);
@@ -333,25 +333,25 @@ static void clear_map(kolk_slotmap *map, const void *site) {
     kolk_slotmap_readdress(map);
 }
 
-void kolk_slotmap_clear(kolk_slotmap *map) {
+KOLK_NOINLINE void kolk_slotmap_clear(kolk_slotmap *map) {
     clear_map(map, SITE);
 }
 
-void *kolk_slotmap_get_slow(const kolk_slotmap *map, kolk_handle handle) {
+KOLK_NOINLINE void *kolk_slotmap_get_slow(const kolk_slotmap *map, kolk_handle handle) {
     note_none(map, handle, SITE);
     return NULL;
 }
 
 /* ---- From an object to its handle -------------------------------------------------------------------------------- */
 
-kolk_handle kolk_slotmap_handle(const kolk_slotmap *map, const void *object) {
+KOLK_NOINLINE kolk_handle kolk_slotmap_handle(const kolk_slotmap *map, const void *object) {
     uintptr_t place = place_of(map, object);
     if (place < map->count) return map_handle_of(map, map->owners[place]);
     fail_map_object(map, object, "handle", SITE);
     return (kolk_handle){0};
 }
 
-uint32_t kolk_slotmap_index(const kolk_slotmap *map, const void *object) {
+KOLK_NOINLINE uint32_t kolk_slotmap_index(const kolk_slotmap *map, const void *object) {
     uintptr_t place = place_of(map, object);
     if (place < map->count) return (uint32_t)place;
     fail_map_object(map, object, "index", SITE);

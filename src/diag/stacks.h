@@ -1,0 +1,19 @@
+/* stacks.h: sites with the calls around them, as the debug mode keeps them for each object. */
+#ifndef KOLK_SRC_STACKS_H
+#define KOLK_SRC_STACKS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* What is kept of a site: its address alone, or where its stack is written down. 0 is none. */
+typedef uintptr_t kolk_kept_site;
+
+/* Notes where the calling thread is, so that `depth` calls can be named later. Any thread, at any time. */
+kolk_kept_site kolk_site_keep(const void *site, uint32_t depth);
+
+const void *kolk_site_address(kolk_kept_site kept);
+
+/* The addresses, the innermost first, and NULL; it lives as long as the process. NULL: the address is all there is. */
+const void *const *kolk_site_stack(kolk_kept_site kept);
+
+#endif
