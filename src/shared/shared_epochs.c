@@ -60,7 +60,7 @@ static void put_drained(void *context, uint32_t slot, uint64_t bits) {
     if (pool->debug)
         kolk_shared_put_poisoned(pool, slot);
     else
-        kolk_depot_put_bits(&pool->depot, slot >> pool->depot.word_shift, bits);
+        kolk_depot_put_bits(&pool->depot, slot >> pool->depot.word_shift, bits * kolk_depot_bit(&pool->depot, slot));
 }
 
 /* No thread adds to this set meanwhile, and the one that has begun the epoch knows all of it. */

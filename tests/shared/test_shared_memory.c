@@ -56,7 +56,8 @@ static void test_growth_in_place(void **state) {
         }
         assert_null(kolk_local_alloc(&locals[1]));
         kolk_shared_stats(&pool, &stats);
-        assert_true(stats.capacity == 5000 && stats.count == 5040 && stats.peak == 5040 && stats.bytes_committed == stats.bytes_reserved);
+        assert_true(stats.capacity == 5000 && stats.count == 5040 && stats.peak == 5040 &&
+                    stats.bytes_committed == stats.bytes_reserved);
         for (uint32_t i = 0; i < 5040; i++) {
             assert_true(is_stamped(objects[i], i));
             assert_true(kolk_shared_is_live(&pool, objects[i]));
