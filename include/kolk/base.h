@@ -138,7 +138,7 @@ extern "C" {
     X(KOLK_BAD_OVERFLOW, "the overflow pool's objects have another size or alignment, or its handles the same tag")    \
     X(KOLK_TYPE_MISMATCH, "object_size, object_align or item_size differ from the type's: leave them 0")               \
     X(KOLK_ZERO_CAPACITY, "capacity is 0, and there is no max_capacity to grow to")                                    \
-    X(KOLK_TOO_MANY_THREADS, "max_threads locals are there")                                                           \
+    X(KOLK_TOO_MANY_THREADS, "max_threads locals are there: raise max_threads in the descriptor of the shared pool")   \
     X(KOLK_BAD_COUNT, "count is negative, or above 2^23: an index must fit a handle")                                  \
     X(KOLK_ARRAY_MISSING, "object_list or byte_map is NULL")                                                           \
     X(KOLK_BAD_SEEDS, "seeds is none of the KOLK_BYTEMAP_SEED_ values")                                                \
@@ -169,7 +169,7 @@ extern "C" {
     X(KOLK_INTERIOR_POINTER, "the pointer is not the start of an object")                                              \
     X(KOLK_FOREIGN_POINTER, "the pointer is not of this pool")                                                         \
     X(KOLK_NO_HANDLES, "the pool has no handles: KOLK_GENERATIONS_NONE")                                               \
-    X(KOLK_NO_LOCAL, "the local is of no pool: its init failed, or it is deinit'd")                                    \
+    X(KOLK_NO_LOCAL, "the local is of no pool: its init failed or was forgotten, or it is deinit'd, or the pool is")   \
     X(KOLK_READ_ONLY, "the pool is attached to be read")                                                               \
     X(KOLK_MOVED, "the pool was moved or copied after its init")                                                       \
     /* ... that the debug mode sees */                                                                                 \
@@ -286,8 +286,10 @@ typedef struct kolk_stats {
     uint64_t failed;          /* allocations that gave NULL for want of room, or because setup failed */
     uint64_t evictions;       /* objects that on_full freed to make room */
     uint64_t wrong_pool;      /* handles of other pools that were looked up; a little low if several threads do so */
+    uint64_t waits;           /* shared pools: how often a thread has waited for an object */
     uint32_t worn_out;        /* free slots whose generations are used up */
     uint32_t recycled;        /* worn-out slots that were put to use again, their generations starting anew */
+    uint32_t waiting;         /* shared pools: threads that wait for an object now */
     uint32_t debug;           /* KOLK_DEBUG_ flags that are in force: a setting that this pool can't have is not */
 
     /* Inside the library: what more there is to write of a resource pool. NULL. */
@@ -295,8 +297,9 @@ typedef struct kolk_stats {
 } kolk_stats;
 
 typedef enum kolk_stats_format {
-    KOLK_STATS_TEXT = 0,   /* a table for people: name, kind, size, alive, peak, capacity, failed, bytes; resource pools
-                            * have one of their own: max, in use, idle, waiting, borrows, full, timeouts ... */
+    KOLK_STATS_TEXT = 0,   /* a table for people: name, kind, size, alive, peak, capacity, failed, bytes; another one of
+                            * the pools for which threads have waited: waiting, waits; resource pools have one of
+                            * their own: max, in use, idle, waiting, borrows, full, timeouts ... */
     KOLK_STATS_JSON,       /* every field, as {"pools": [{"name": "bullets", ...}, ...]} and a newline */
     KOLK_STATS_OPENMETRICS /* for Prometheus and its like: kolk_count{pool="bullets",kind="pool"} 17, ... # EOF; of
                             * resource pools also OpenTelemetry's db_client_connection_..., and kolk_resource_... */

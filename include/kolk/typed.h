@@ -64,8 +64,8 @@
  *
  * makes `messages` (the pool), `messages_local` (a thread's way into it), `messages_object`, `messages_handle`, and
  * messages_init, _local_init, _local_of_thread, _local_flush, _local_deinit, _alloc, _alloc_wait, _free, _free_later,
- * _quiesce, _offline and _online (of a local), _handle_of, _get, _is_live, _next, _count, _stats, _is_valid and
- * _deinit: those of shared.h. The untyped ones are `messages.pool` and `messages_local.local`.
+ * _quiesce, _offline and _online (of a local), _shutdown, _reopen, _handle_of, _get, _is_live, _next, _count, _stats,
+ * _is_valid and _deinit: those of shared.h. The untyped ones are `messages.pool` and `messages_local.local`.
  *
  * Things that are expensive to make (resource.h):
  *
@@ -128,8 +128,8 @@
     }
 
 /* clang-format off */
-/* For each live object of a pool or a slot map. `it` is a T * and may be freed, or removed; break, continue and return
- * work. */
+/* For each live object of a pool, a shared pool (see kolk_shared_cursor in shared.h) or a slot map. `it` is a T * and may
+ * be freed, or removed; break, continue and return work. */
 #define KOLK_EACH(name, it, pool_)                                                                                     \
     for (name##_cursor it##_cursor = name##_each(pool_); it##_cursor.more; it##_cursor.more = false) \
         for (name##_object *it; (it = name##_each_next(&it##_cursor));)
@@ -268,6 +268,7 @@
     typedef struct name { kolk_shared pool; } name;                                                                    \
     typedef struct name##_local { kolk_local local; } name##_local;                                                    \
     typedef struct name##_handle { kolk_handle untyped; } name##_handle;                                               \
+    typedef kolk_shared_cursor name##_cursor;                                                                          \
     KOLK_TYPED_ kolk_status name##_init(name *pool_, const kolk_shared_desc *desc_) { \
         kolk_shared_desc named_; \
         return kolk_shared_init_type(&pool_->pool, kolk_shared_desc_named(desc_, #name, &named_), sizeof(T), \
@@ -298,6 +299,11 @@
         return kolk_shared_is_live(&pool_->pool, object_); } \
     KOLK_TYPED_ T *name##_next(const name *pool_, const T *object_) { \
         return KOLK_CAST_(T *, kolk_shared_next(&pool_->pool, object_)); } \
+    KOLK_TYPED_ kolk_shared_cursor name##_each(const name *pool_) { return kolk_shared_each(&pool_->pool); }           \
+    KOLK_TYPED_ T *name##_each_next(kolk_shared_cursor *cursor_) { \
+        return KOLK_CAST_(T *, kolk_shared_cursor_next(cursor_)); } \
+    KOLK_TYPED_ void name##_shutdown(name *pool_) { kolk_shared_shutdown(&pool_->pool); }                              \
+    KOLK_TYPED_ void name##_reopen(name *pool_) { kolk_shared_reopen(&pool_->pool); }                                  \
     KOLK_TYPED_ uint32_t name##_count(const name *pool_) { return kolk_shared_count(&pool_->pool); }                   \
     KOLK_TYPED_ void name##_stats(const name *pool_, kolk_stats *out_) { kolk_shared_stats(&pool_->pool, out_); }      \
     KOLK_TYPED_ bool name##_is_valid(const name *pool_) { return kolk_shared_is_valid(&pool_->pool); }

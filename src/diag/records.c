@@ -98,6 +98,8 @@ static void merge_into(kolk_stats *all, const kolk_stats *life) {
     all->failed += life->failed;
     all->evictions += life->evictions;
     all->wrong_pool += life->wrong_pool;
+    all->waits += life->waits;
+    all->waiting = sum32(all->waiting, life->waiting);
     all->debug |= life->debug;
     raise32(&all->peak, life->peak);
     raise32(&all->capacity, life->capacity);
@@ -105,7 +107,7 @@ static void merge_into(kolk_stats *all, const kolk_stats *life) {
     raise64(&all->stride, life->stride);
     raise64(&all->bytes_reserved, life->bytes_reserved);
     raise64(&all->bytes_committed, life->bytes_committed);
-    all->unused_bytes = (all->capacity - all->peak) * all->stride;
+    all->unused_bytes = all->capacity > all->peak ? (all->capacity - all->peak) * all->stride : 0;
     if (all->resource && life->resource)
         merge_resource((kolk_resource_stats *)(uintptr_t)all->resource, life->resource); /* a copy of ours */
 }

@@ -46,7 +46,7 @@ static void *alloc_in_class(kolk_heap *heap, uint32_t n, size_t size, const void
     kolk_heap_thread *thread = pool ? kolk_heap_thread_of(heap) : NULL;
     if (!thread) return NULL;
     kolk_heap_decay(heap->inside, thread);
-    kolk_local local = {kolk_heap_magazine(thread, heap->inside, n), pool};
+    kolk_local local = {.magazine = kolk_heap_magazine(thread, heap->inside, n), .pool = pool};
     uint32_t before = kolk_magazine_count(local.magazine);
     void *block = kolk_shared_alloc_at(&local, site);
     if (!block && kolk_heap_reclaim_after_fork(heap->inside)) block = kolk_shared_alloc_at(&local, site);
@@ -115,7 +115,7 @@ static void free_to_depot(kolk_heap *heap, void *block, const void *site) {
     }
     kolk_heap_decay(heap->inside, thread);
     uint32_t n = (uint32_t)kolk_heap_class_at(heap, block);
-    kolk_local local = {kolk_heap_magazine(thread, heap->inside, n), pool};
+    kolk_local local = {.magazine = kolk_heap_magazine(thread, heap->inside, n), .pool = pool};
     uint32_t before = kolk_magazine_count(local.magazine);
     kolk_shared_free_at(&local, block, site);
     if (heap->inside->sample) kolk_heap_count_free(heap->inside, thread, &local, before);

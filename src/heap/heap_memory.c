@@ -141,7 +141,7 @@ KOLK_NOINLINE void kolk_heap_deinit(kolk_heap *heap) {
     kolk_heap_unlist(inside);
     for (uint32_t n = 0; n < heap->n_classes; n++)
         if (inside->trays[n].is_made)
-            kolk_shared_end(&inside->trays[n].pool);
+            kolk_shared_end(&inside->trays[n].pool, NULL);
         else
             kolk_registry_remove(inside->trays[n].pool.number); /* in a fork's child, which found it half made */
     kolk_heap_end_threads(inside);

@@ -22,7 +22,7 @@
 #define FIRST_EPOCH     4u         /* 0 is offline; nothing was retired in the three before */
 
 _Static_assert(sizeof(void *) != 8 ||
-                   (sizeof(kolk_shared) == 736 && sizeof(kolk_shared_desc) == 64 && sizeof(kolk_magazine) == 96),
+                   (sizeof(kolk_shared) == 800 && sizeof(kolk_shared_desc) == 96 && sizeof(kolk_magazine) == 96),
                "the layout has changed: raise KOLK_ABI");
 _Static_assert(sizeof(void *) != 8 || offsetof(kolk_magazine, shift) < 64, "the fast paths read 64 bytes");
 _Static_assert(sizeof(kolk_shared) <= KOLK_LARGEST_STRUCT, "the registry copies it");
@@ -46,7 +46,8 @@ static uint32_t default_cache(uint32_t max_capacity, uint32_t other_threads) {
 
 static uint32_t cache_of(const kolk_shared_desc *desc, uint32_t max_capacity, uint32_t other_threads) {
     if (desc->cache == KOLK_NO_CACHE) return 0;
-    return desc->cache ? desc->cache : default_cache(max_capacity, other_threads);
+    if (desc->cache) return desc->cache;
+    return desc->setup || desc->teardown ? 0 : default_cache(max_capacity, other_threads);
 }
 
 /* Fills in what the descriptor leaves out; the pool has its shape then. */
@@ -68,15 +69,19 @@ static kolk_status shape(kolk_shared *pool, const kolk_shared_desc *desc, size_t
     pool->max_threads = pool->range ? 0 : threads;
     pool->record_size = MEMBER_BYTES + (size_t)round_up(sizeof(kolk_magazine) + cache * sizeof(uint32_t), MEMBER_BYTES);
     kolk_depot_begin(&pool->depot, pool->range ? pool->depot.members : &pool->members, max + pool->slack, cache);
-    pool->depot.slow_free = desc->exact;
+    pool->depot.slow_free = desc->exact || desc->reset;
     pool->generations = (uint8_t)desc->generations;
+    pool->setup = desc->setup;
+    pool->reset = desc->reset;
+    pool->teardown = desc->teardown;
+    pool->context = desc->context;
     pool->name = desc->name;
     pool->tag = kolk_tag_bits(desc->tag, desc->name);
     return KOLK_OK;
 }
 
 /* Takes the settings of the debug mode that this pool, which has its shape, can have; with zones, another stride. */
-static kolk_debug_desc debug_desc_of(kolk_shared *pool, const kolk_settings *settings, size_t align) {
+static kolk_debug_desc debug_desc_of(kolk_shared *pool, const kolk_settings *settings, size_t align, bool keep) {
     kolk_debug_desc debug = {
         .name = shared_name(pool),
         .noun = "slot",
@@ -84,6 +89,7 @@ static kolk_debug_desc debug_desc_of(kolk_shared *pool, const kolk_settings *set
         .object_size = pool->object_size,
         .object_align = (uint32_t)align,
         .max_capacity = slots_of(pool),
+        .persistent = keep || makes_parts(pool),
     };
     kolk_debug_settle(&debug);
     if (debug.front) set_stride(pool, debug.front + debug.object_size + debug.back);
@@ -97,7 +103,7 @@ static kolk_status make(kolk_shared *pool, const kolk_shared_desc *desc, const k
     kolk_status status = kolk_room_resolve_size(&size, &align, type_size, type_align);
     if (status == KOLK_OK) status = shape(pool, desc, size, align);
     if (status != KOLK_OK) return status;
-    kolk_debug_desc debug = debug_desc_of(pool, settings, align);
+    kolk_debug_desc debug = debug_desc_of(pool, settings, align, desc->keep);
     uint32_t first = desc->capacity + (desc->capacity ? pool->slack : 0);
     status = kolk_shared_make_block(pool, first, align, debug.front);
     if (status != KOLK_OK) return status;
@@ -194,23 +200,25 @@ kolk_status kolk_shared_init_part(kolk_shared *pool, const kolk_part_desc *desc)
     kolk_status status = begin(pool, &of_class, &settings, 0, 0);
     uint64_t bytes = (uint64_t)pool->depot.usable * pool->stride;
     if (status != KOLK_OK || bytes == 0 || kolk_budget_take(desc->budget, bytes, bytes)) return status;
-    kolk_shared_end(pool);
+    kolk_shared_end(pool, NULL);
     return KOLK_NO_MEMORY;
 }
 
-void kolk_shared_end(kolk_shared *pool) {
+void kolk_shared_end(kolk_shared *pool, const void *site) {
     kolk_registry_remove(pool->number);
+    kolk_shared_end_lives(pool, site);
     if (pool->debug) kolk_shared_end_debug(pool);
     if (pool->key) kolk_key_drop(pool->key - 1);
-    kolk_shared_end_block(pool);
+    if (!kolk_shared_orphan_locals(pool)) kolk_shared_end_block(pool);
     memset(pool, 0, sizeof *pool);
 }
 
 KOLK_NOINLINE void kolk_shared_deinit(kolk_shared *pool) {
-    if (!kolk_is_home(pool, pool->number, pool->name, SITE)) return;
+    const void *site = SITE;
+    if (!kolk_is_home(pool, pool->number, pool->name, site)) return;
     pool->depot.members = &pool->members;               /* also where it was moved */
-    if (pool->debug) kolk_shared_prove_all(pool, SITE); /* the handler may longjmp: nothing has changed */
-    kolk_shared_end(pool);
+    if (pool->debug) kolk_shared_prove_all(pool, site); /* the handler may longjmp: nothing has changed */
+    kolk_shared_end(pool, site);
 }
 
 #endif

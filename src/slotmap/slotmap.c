@@ -25,7 +25,7 @@
  *     what the map has                                     add_bound       remove_bound
  *     no option                                            fresh - worn    fresh
  *     the peak of a scene is counted (KOLK_STATS=sizes)    the peak, if that is less
- *     on_move                                                              0
+ *     on_move, on_remove                                                   0
  *     debug mode, or a tool that is told of every place    0               0
  *
  * get has no bound of its own, since no option changes where objects are looked for.
@@ -51,7 +51,7 @@
 #include <string.h>
 
 _Static_assert(sizeof(void *) != 8 || offsetof(kolk_slotmap, capacity) == 48, "the fast paths read 48 bytes");
-_Static_assert(sizeof(void *) != 8 || (sizeof(kolk_slotmap) == 168 && sizeof(kolk_slotmap_desc) == 80),
+_Static_assert(sizeof(void *) != 8 || (sizeof(kolk_slotmap) == 176 && sizeof(kolk_slotmap_desc) == 88),
                "the layout has changed: raise KOLK_ABI");
 
 /* Emit each function of slotmap.inl once. */
@@ -163,6 +163,7 @@ kolk_status kolk_slotmap_init_type(kolk_slotmap *map, const kolk_slotmap_desc *g
     map->name = desc.name;
     map->tag = kolk_tag_bits(desc.tag, desc.name);
     map->on_move = desc.on_move;
+    map->on_remove = desc.on_remove;
     map->context = desc.context;
     map->peak = PEAK_IS_FRESH; /* up to the first scene; the bounds are 0, as there are no slots yet (I5) */
     return kolk_enlist(map, sizeof *map, &map->number, map_has(map, KOLK_DEBUG_SITES) ? &kind_with_sites : &kind);
@@ -183,7 +184,7 @@ KOLK_NOINLINE void kolk_slotmap_deinit(kolk_slotmap *map) {
     verify_all(map, site); /* the handler may longjmp: nothing has changed */
     if (map_has(map, KOLK_DEBUG_SITES)) list_map_leaks(map);
     kolk_registry_remove(map->number);
-    if (map_debug_of(map)) clear_map(map, site);
+    if (map_debug_of(map) || map->on_remove) clear_map(map, site);
     kolk_slotmap_unmake(map);
 }
 
@@ -285,6 +286,7 @@ static void end_map_life(kolk_slotmap *map, uint32_t slot, const void *site) {
     KOLK_ASSERT(slot < map->fresh && map->cells[slot].place < map->count);
     uint32_t place = map->cells[slot].place, last = map->count - 1, moved = map->owners[last];
     void *vacated = map_object_at(map, last);
+    if (map->on_remove) map->on_remove(map_object_at(map, place), map->context);
     if (place != last) memcpy(map_object_at(map, place), vacated, map->stride);
     map->cells[moved].place = place;
     map->owners[place] = moved;

@@ -41,7 +41,7 @@ static inline uint32_t add_bound_of(const kolk_slotmap *map) {
 }
 
 static inline uint32_t remove_bound_of(const kolk_slotmap *map) {
-    return map_has(map, UINT32_MAX) || map->on_move ? 0 : map->fresh;
+    return map_has(map, UINT32_MAX) || map->on_move || map->on_remove ? 0 : map->fresh;
 }
 
 /* ---- slotmap.c --------------------------------------------------------------------------------------------------- */

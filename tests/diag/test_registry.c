@@ -168,9 +168,28 @@ static void test_lives_of_one_pool_are_merged(void **state) {
     (void)state;
     kolk_records records = {0};
     const kolk_stats lives[] = {
-        {"a", "fake", 8, 8, 1, 10, 30, 40, 999, 500, 400, 1, 2, 3, 4, 5, KOLK_DEBUG_FILL, NULL},
-        {"a", "fake", 8, 16, 2, 40, 50, 60, 80, 900, 300, 10, 20, 30, 40, 50, KOLK_DEBUG_SITES, NULL},
-        {"a", "fake", 8, 8, UINT32_MAX, 5, 20, 100, 80, 100, 600, 100, 200, 300, UINT32_MAX, UINT32_MAX - 55, 0, NULL},
+        {"a", "fake", 8, 8, 1, 10, 30, 40, 999, 500, 400, 1, 2, 3, 6, 4, 5, 7, KOLK_DEBUG_FILL, NULL},
+        {"a", "fake", 8, 16, 2, 40, 50, 60, 80, 900, 300, 10, 20, 30, 60, 40, 50, 70, KOLK_DEBUG_SITES, NULL},
+        {"a",
+         "fake",
+         8,
+         8,
+         UINT32_MAX,
+         5,
+         20,
+         100,
+         80,
+         100,
+         600,
+         100,
+         200,
+         300,
+         600,
+         UINT32_MAX,
+         UINT32_MAX - 55,
+         UINT32_MAX - 76,
+         0,
+         NULL},
     };
     for (size_t i = 0; i < LENGTH_OF(lives); i++) kolk_records_add(&records, &lives[i], true);
     const kolk_stats *all = &records.first->stats;
@@ -189,6 +208,8 @@ static void test_lives_of_one_pool_are_merged(void **state) {
     assert_int_equal(all->failed, 111);
     assert_int_equal(all->evictions, 222);
     assert_int_equal(all->wrong_pool, 333);
+    assert_int_equal(all->waits, 666);
+    assert_int_equal(all->waiting, UINT32_MAX);
     assert_int_equal(all->worn_out, UINT32_MAX);
     assert_int_equal(all->recycled, UINT32_MAX);
     assert_int_equal(all->debug, KOLK_DEBUG_FILL | KOLK_DEBUG_SITES);

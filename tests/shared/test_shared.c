@@ -111,7 +111,7 @@ static void test_the_defaults(void **state) {
 /* An all-zero local cannot be used, but it may be deinit'd like one that was made. */
 static void test_the_all_zero_local(void **state) {
     (void)state;
-    kolk_local local = {NULL, NULL};
+    kolk_local local = {0};
     kolk_local_flush(&local);
     kolk_local_quiesce(&local);
     kolk_local_offline(&local);

@@ -32,6 +32,7 @@ typedef struct model {
     uint32_t recycled;
     uint32_t capacity;
     uint64_t failed, wrong_pool;
+    uint32_t removed; /* calls of on_remove since it was looked at */
     kolk_handle remembered[REMEMBERED];
     uint32_t debug;
     notes taken;
@@ -185,9 +186,25 @@ static inline void model_add(model *m, bool with_handle) {
     model_write(m, object, stamp);
 }
 
+/* The object is still there, in its place. */
+static inline void model_goes(void *object, void *context) {
+    model *m = (model *)context;
+    uint32_t place = kolk_slotmap_index(&m->map, object);
+    model_assert(m, place < m->count && model_is_written(m, (unsigned char *)object, m->live[place].stamp));
+    model_assert(m, kolk_slotmap_get(&m->map, m->live[place].handle) == object);
+    m->removed++;
+}
+
+/* This many objects have gone. */
+static inline void model_have_gone(model *m, uint32_t n) {
+    model_assert(m, m->removed == (m->desc.on_remove ? n : 0));
+    m->removed = 0;
+}
+
 static inline void model_remove(model *m, kolk_handle handle) {
     uint32_t place = model_find(m, handle);
     model_assert(m, kolk_slotmap_remove(&m->map, handle) == (place < m->count));
+    model_have_gone(m, place < m->count);
     if (place == m->count) {
         model_note(m, handle);
         return;
@@ -200,6 +217,7 @@ static inline void model_remove(model *m, kolk_handle handle) {
 
 static inline void model_clear(model *m) {
     kolk_slotmap_clear(&m->map);
+    model_have_gone(m, m->count);
     m->count = 0;
 }
 
@@ -349,6 +367,7 @@ static inline void model_init(model *m) {
     m->desc.capacity = model_draw(m, m->desc.max_capacity + 1);
     m->desc.debug = debug[model_draw(m, (uint32_t)LENGTH_OF(debug))];
     if (model_draw(m, 2)) m->desc.on_move = model_moved;
+    if (model_draw(m, 3) == 0) m->desc.on_remove = model_goes;
     m->desc.context = m;
     if (model_draw(m, 3) == 0 && m->desc.max_capacity) {
         m->desc.capacity = m->desc.max_capacity;
@@ -367,6 +386,7 @@ static inline void model_init(model *m) {
 static inline void model_deinit(model *m) {
     bool leaks = m->count && m->debug & KOLK_DEBUG_SITES;
     kolk_slotmap_deinit(&m->map);
+    model_have_gone(m, m->count);
     model_assert(m, all_bytes_are(&m->map, sizeof m->map, 0));
     model_assert(m, leaks ? m->taken.count >= 1 && m->taken.last.rule == KOLK_LEAK : m->taken.count == 0);
     if (!m->desc.memory) return;
