@@ -390,13 +390,17 @@ KOLK_API size_t kolk_stack_text(const void *const *stack, uint32_t depth, bool l
  * threads that free one object at the very same moment one is always reported. Resource pools have sites; byte maps
  * and queues have none.
  *
- * With any of the first five, a handle of another pool that is looked up is reported too: KOLK_WRONG_POOL.
+ * With any of the first five, a handle of another pool that is looked up is reported too, KOLK_WRONG_POOL, and a pool
+ * that was moved after its init (KOLK_MOVED), is initialised again without a deinit, or whose storage ends without one
+ * (KOLK_LEAK). Only quarantine changes the order in which slots are used.
  *
  *     KOLK_DEBUG=SETTINGS[:GLOB][;SETTINGS[:GLOB]]...      for pools whose name matches (* and ?); all without a GLOB
  *                                                          takes the place of the descriptor's where it matches
  *     KOLK_STATS=1 | text[:FILE] | json[:FILE] | openmetrics[:FILE]
  *                                                          at exit, of all named pools that ever were; to stderr. A
- *                                                          FILE is replaced at once: readers see the old or the new
+ *                                                          FILE is replaced at once: readers see the old or the new.
+ *                                                          Pools of one name, kind and size that have ended share a
+ *                                                          row: the greatest of all, counters added up
  *     KOLK_STATS=sizes[:FILE]                              what each of them needed, and in which scene: see below
  *     KOLK_SIZES=FILE                                      capacities for pools by their names: see below
  *     KOLK_BYPASS=1 | 0                                    objects come from malloc, one by one, for tools that watch
@@ -412,7 +416,7 @@ KOLK_API size_t kolk_stack_text(const void *const *stack, uint32_t depth, bool l
  *                                                          housekeeper's too. The first entry that matches counts
  *
  * The environment is read when a pool is initialised. All this is left out of freestanding builds. A setting
- * that is not understood is reported as KOLK_BAD_SETTING and ignored. */
+ * that is not understood is reported as KOLK_BAD_SETTING and ignored; a GLOB that is like no pool's name, at exit. */
 
 /* Sizes that tune themselves: a run with KOLK_STATS=sizes:FILE measures what each named pool needs, KOLK_SIZES=FILE
  * starts the next runs with that. The file may be the same. It is text, for people to edit:

@@ -62,7 +62,7 @@ typedef struct kolk_pool_desc {
     const char *name;      /* for sentences and statistics; must outlive the pool */
     size_t object_size;    /* bytes, from 1 */
     size_t object_align;   /* a power of two up to 4096; 0: the largest that divides object_size, at most 16 */
-    uint32_t capacity;     /* slots; 0: see Memory */
+    uint32_t capacity;     /* slots; 0: see Memory, or it starts without any and grows */
     uint32_t max_capacity; /* the pool may grow to this; 0: as capacity */
     uint32_t headroom;     /* see When it is full */
     uint32_t low_water;    /* see When it is full */
@@ -133,8 +133,8 @@ KOLK_INLINE kolk_handle kolk_pool_handle(const kolk_pool *pool, const void *obje
 /* The object, or NULL if this handle is null, stale, not of an object that is alive, or of another pool. Never another
  * object, within the limits of the generations (kolk_generations, kolk_pool_alloc_at) and of the tags: of 32 bits, a
  * tag has those that an index below max_capacity leaves. Pools with distinct tags below 2^(those bits) never answer
- * each other's handles; tags that are hashes of names are the same once in 2^(those bits) pairs; pools without tag and
- * name have the same. */
+ * each other's handles; tags that are hashes of names are the same once in 2^(those bits) pairs; pools of one name, or
+ * without tag and name, have the same: give several pools of one type a name each, or a tag. */
 KOLK_INLINE void *kolk_pool_get(const kolk_pool *pool, kolk_handle handle);
 
 /* Frees the object of a handle; false if there is none. */

@@ -10,6 +10,7 @@
 #include "../os/lock.h"
 #include "homes.h"
 #include "registry.h"
+#include "settings.h"
 #include "sizes.h"
 #include "stats_setting.h"
 
@@ -23,9 +24,9 @@ static struct {
 } this_process;
 
 /* For a pool that goes, or at the end of a scene. */
-static void keep_last(const kolk_stats *last, const kolk_kind *kind, const char *born) {
+static void keep_last(const kolk_stats *last, const kolk_kind *kind, const char *born, kolk_record_of of) {
     if (!kolk_sizes_are_measured())
-        kolk_records_add(&this_process.past, last, true);
+        kolk_records_add(&this_process.past, last, of);
     else if (kind->enter)
         kolk_sizes_note(last, born);
 }
@@ -39,6 +40,7 @@ static bool speaks_at_exit(const kolk_listed *at) {
 static void list_what_is_alive(void) {
     for (kolk_listed at = {0}; kolk_registry_next(&at, speaks_at_exit);) kolk_registry_say_goodbye(&at);
     kolk_homes_report_lost(this_process.keeps);
+    kolk_settings_report_unmet();
 }
 
 static void write_statistics(void) {

@@ -217,7 +217,7 @@ void kolk_registry_remove(uint32_t number) {
     kolk_stats last;
     if (at && registry.keep && *at->noted.name) {
         at->kind->stats((const void *)at->pool, &last); /* the caller has it */
-        if (*last.name) registry.keep(&last, at->kind, at->born);
+        if (*last.name) registry.keep(&last, at->kind, at->born, KOLK_RECORD_ENDED);
     }
     if (at) free_entry(at);
     kolk_unlock();
@@ -269,7 +269,7 @@ void kolk_registry_collect(kolk_records *out) {
     kolk_stats stats;
     kolk_lock();
     for (uint32_t i = 0; i < registry.used; i++)
-        if (ask_named(&registry.entries[i], &stats)) kolk_records_add(out, &stats, false);
+        if (ask_named(&registry.entries[i], &stats)) kolk_records_add(out, &stats, KOLK_RECORD_ALONE);
     kolk_unlock();
 }
 
@@ -293,6 +293,14 @@ void kolk_registry_say_goodbye(const kolk_listed *at) {
     const void *pool = (const void *)its->pool == at->pool ? look_at_entry(its, &space) : NULL;
     kolk_unlock();
     if (pool) at->kind->at_exit(pool);
+}
+
+bool kolk_registry_name(uint32_t place, char name[sizeof((kolk_noted *)0)->name]) {
+    kolk_lock();
+    bool is_used = place < registry.used;
+    if (is_used) memcpy(name, registry.entries[place].noted.name, sizeof registry.entries->noted.name);
+    kolk_unlock();
+    return is_used;
 }
 
 uint32_t kolk_registry_debug(void) {
@@ -324,7 +332,7 @@ void kolk_registry_keep_all(void) {
     kolk_stats last;
     for (uint32_t i = 0; registry.keep && i < registry.used; i++)
         if (ask_named(&registry.entries[i], &last))
-            registry.keep(&last, registry.entries[i].kind, registry.entries[i].born);
+            registry.keep(&last, registry.entries[i].kind, registry.entries[i].born, KOLK_RECORD_LIVING);
 }
 
 void kolk_registry_enter(const char *scene) {

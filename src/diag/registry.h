@@ -93,6 +93,10 @@ bool kolk_registry_next(kolk_listed *at, bool (*wants)(const kolk_listed *at));
 /* Calls its at_exit. */
 void kolk_registry_say_goodbye(const kolk_listed *at);
 
+/* A pool's name that is or was in the list, cut to kolk_noted's size; "" for none. Each place has the name of its last
+ * pool. False: there are no more places. */
+bool kolk_registry_name(uint32_t place, char name[sizeof((kolk_noted *)0)->name]);
+
 /* The KOLK_DEBUG_ flags of all pools that ever were. */
 uint32_t kolk_registry_debug(void);
 
@@ -101,7 +105,7 @@ bool kolk_registry_next_lost(uint32_t *place, kolk_noted *noted);
 
 /* Keeps the last statistics of a pool that has a name. `born` is the scene in which the pool was listed, "" for none.
  * Called under the lock. */
-typedef void kolk_keep(const kolk_stats *last, const kolk_kind *kind, const char *born);
+typedef void kolk_keep(const kolk_stats *last, const kolk_kind *kind, const char *born, kolk_record_of of);
 
 /* From now on, calls `keep` for each pool that is taken off the list. */
 void kolk_registry_keep(kolk_keep *keep);

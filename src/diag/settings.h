@@ -20,6 +20,9 @@ kolk_settings kolk_settings_of(const char *name, const char *own);
 /* The same for a part of something larger, for which they were asked before: reports nothing. */
 kolk_settings kolk_settings_of_part(const char *name, const char *own);
 
+/* At exit: reports the globs of KOLK_DEBUG and KOLK_FAIL that no pool's name was like. Not in freestanding builds. */
+void kolk_settings_report_unmet(void);
+
 /* For a pool that is inside of another one: no settings, whatever the environment says. */
 extern const char kolk_no_settings[];
 
