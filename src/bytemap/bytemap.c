@@ -265,7 +265,7 @@ KOLK_NOINLINE void kolk_bytemap_clear(kolk_bytemap *pool) {
     if (may_write(pool, "clear", SITE)) set_free(pool);
 }
 
-void kolk_bytemap_flush(kolk_bytemap *pool) {
+KOLK_NOINLINE void kolk_bytemap_flush(kolk_bytemap *pool) {
     if (!kolk_is_home(pool, pool->number, pool->name, SITE)) return;
     kolk_registry_remove(pool->number);
     if (pool->block) {

@@ -70,7 +70,7 @@ kolk_status kolk_queue_init_type(kolk_queue *queue, const kolk_queue_desc *desc,
     return kolk_enlist(queue, sizeof *queue, &queue->number, &kind);
 }
 
-void kolk_queue_deinit(kolk_queue *queue) {
+KOLK_NOINLINE void kolk_queue_deinit(kolk_queue *queue) {
     if (!queue->cells || !kolk_is_home(queue, queue->number, queue->name, SITE)) return;
     kolk_registry_remove(queue->number);
     kolk_queue_clear(queue);

@@ -140,7 +140,7 @@ KOLK_NOINLINE void *kolk_local_alloc_slow(kolk_local *local) {
     return alloc_until(local, KOLK_NOW, SITE);
 }
 
-void *kolk_local_alloc_short(kolk_local *local) {
+KOLK_NOINLINE void *kolk_local_alloc_short(kolk_local *local) {
     kolk_magazine *magazine = local->magazine;
     if (KOLK_UNLIKELY(!magazine || magazine->top == 0)) return alloc_until(local, KOLK_NOW, SITE);
     uint32_t slot = kolk_magazine_pop(magazine);
@@ -205,7 +205,7 @@ KOLK_NOINLINE void kolk_local_free_slow(kolk_local *local, void *object) {
     kolk_shared_free_at(local, object, SITE);
 }
 
-void kolk_local_free_short(kolk_local *local, void *object) {
+KOLK_NOINLINE void kolk_local_free_short(kolk_local *local, void *object) {
     kolk_magazine *magazine = local->magazine;
     uintptr_t slot =
         magazine ? kolk_exact_slot((uintptr_t)object - (uintptr_t)magazine->slots, magazine->shift, magazine->inverse)
