@@ -139,8 +139,11 @@ def below(folder):
 def tracked():
     """All files that belong to the sources; of a copy that is not under git, all that there are but build/."""
     if os.path.exists(os.path.join(TOP, ".git")):
-        listed = subprocess.run(["git", "-C", TOP, "ls-files", "-z"], check=True, stdout=subprocess.PIPE).stdout
-        paths = listed.decode().split("\0")
+        try:
+            git = ["git", "-C", TOP, "-c", "safe.directory=*", "ls-files", "-z"]
+            paths = subprocess.run(git, check=True, stdout=subprocess.PIPE).stdout.decode().split("\0")
+        except (OSError, subprocess.CalledProcessError):
+            fail("git can't tell which files belong to the sources.")
     else:
         paths = [os.path.normpath(os.path.join(folder, name)) for folder, name in below(".")]
     return sorted(path for path in paths if path and os.path.lexists(os.path.join(TOP, path)))

@@ -32,8 +32,10 @@ KOLK_INLINE void *kolk_slotmap_get(const kolk_slotmap *map, kolk_handle handle) 
 
 KOLK_INLINE uint32_t kolk_slotmap_slot(const kolk_slotmap *map, kolk_handle handle) {
     uint32_t slot = kolk_handle_index(handle, map->tag);
-    if (KOLK_UNLIKELY(!kolk_slotmap_finds(map, slot, handle)))
-        return kolk_slotmap_get_slow(map, handle), UINT32_MAX; /* which takes note of it */
+    if (KOLK_UNLIKELY(!kolk_slotmap_finds(map, slot, handle))) {
+        kolk_slotmap_get_slow(map, handle); /* takes note of it */
+        return UINT32_MAX;
+    }
     return slot;
 }
 

@@ -1,7 +1,7 @@
 #!/bin/bash
-# The two files, as a program outside has them, with nothing of kolk beside them. They compile in silence, in each dialect and in C++,
-# hosted and not; examples run with them. An archive of the sources makes the same two files and the same archive again. With
-# KOLK_TEST_EFFORT=full the compilers for other machines read them too, where they are here.
+# The two files, as a program outside has them, with nothing of kolk beside them. They compile in silence, hosted and not; examples
+# run with them, and a program of C++. An archive of the sources makes the same two files and the same archive again. With
+# KOLK_TEST_EFFORT=full they are read in all dialects by both compilers, and by those for other machines that are here.
 # Usage: CC=... CXX=... two_files.sh
 set -euo pipefail
 top=$PWD
@@ -21,7 +21,6 @@ quiet() { # COMMAND...: ends well, and says nothing
 
 warnings=(-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wcast-qual -Wold-style-definition -Wundef)
 cxx_warnings=(-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wold-style-cast -Wextra-semi -Wzero-as-null-pointer-constant)
-case ${CXX##*/} in *clang*) ;; *) cxx_warnings+=(-Wuseless-cast) ;; esac
 
 tools/dist.py all "$folder/dist"
 cp "$folder/dist/kolk.h" "$folder/dist/kolk.c" examples/hello.c examples/jobs.c "$folder"
@@ -34,18 +33,9 @@ for program in hello jobs; do
 done
 echo "hello.c and jobs.c run with the two files"
 
-for dialect in c11 gnu11 c17 gnu17 c2x gnu2x; do
-  quiet "$CC" -std=$dialect "${warnings[@]}" -fsyntax-only kolk.c
+for option in -std=gnu17 "-std=c11 -ffreestanding"; do
+  quiet "$CC" $option "${warnings[@]}" -fsyntax-only kolk.c
 done
-for option in -D_GNU_SOURCE -ffreestanding -DKOLK_EXTERN -DKOLK_CHECKS=0; do
-  quiet "$CC" -std=c11 $option "${warnings[@]}" -fsyntax-only kolk.c
-done
-for dialect in c++17 c++20; do
-  quiet "$CXX" -std=$dialect "${cxx_warnings[@]}" -fsyntax-only -include "$folder/kolk.h" -x c++ /dev/null
-done
-echo "both are silent, in each dialect"
-
-# C++, compiled with kolk.c as C.
 sed 's|<kolk/.*>|"kolk.h"|' "$top/tests/compile/every_header.cc" > every_header.cc
 quiet "$CXX" -std=c++17 "${cxx_warnings[@]}" every_header.cc kolk.o -static-libstdc++ -o every_header -pthread
 ${EMULATOR:-} ./every_header
@@ -61,10 +51,23 @@ fi
 if [[ ${KOLK_TEST_EFFORT:-} == full ]]; then
   for other in gcc clang i686-linux-gnu-gcc s390x-linux-gnu-gcc x86_64-w64-mingw32-gcc i686-w64-mingw32-gcc; do
     command -v $other > /dev/null || continue
-    quiet $other -std=c11 "${warnings[@]}" -fsyntax-only kolk.c
-    quiet $other -std=c11 -ffreestanding "${warnings[@]}" -fsyntax-only kolk.c
-    echo "silent too: $other"
+    options=("-std=gnu11 -ffreestanding" "-std=c11 -D_GNU_SOURCE -DKOLK_EXTERN -DKOLK_CHECKS=0")
+    [[ $other == *-* ]] || options+=(-std={c11,gnu11,c17,gnu17,c2x})
+    for option in "${options[@]}"; do
+      quiet $other $option "${warnings[@]}" -fsyntax-only kolk.c
+    done
+    echo "kolk.c is silent: $other"
   done
+  for other in "g++ -Wuseless-cast" clang++; do
+    command -v ${other%% *} > /dev/null || continue
+    for dialect in c++17 c++20; do quiet $other -std=$dialect "${cxx_warnings[@]}" -fsyntax-only every_header.cc; done
+    echo "kolk.h is silent: $other"
+  done
+  if command -v emcc > /dev/null; then # with no option for kolk's sake
+    emcc -O1 hello.c kolk.c -o hello.js
+    node --no-experimental-fetch hello.js | diff -u "$top/examples/hello.expected" -
+    echo "hello.c runs on the web"
+  fi
 fi
 
 # The archive, unpacked where there is no git, makes all of it anew.
