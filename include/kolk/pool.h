@@ -62,7 +62,7 @@ typedef struct kolk_pool_desc {
     const char *name;      /* for sentences and statistics; must outlive the pool */
     size_t object_size;    /* bytes, from 1 */
     size_t object_align;   /* a power of two up to 4096; 0: the largest that divides object_size, at most 16 */
-    uint32_t capacity;     /* slots; 0: see Memory, or it starts without any and grows */
+    uint32_t capacity;     /* slots; 0: see Memory; none, if it may grow or has an overflow pool */
     uint32_t max_capacity; /* the pool may grow to this; 0: as capacity */
     uint32_t headroom;     /* see When it is full */
     uint32_t low_water;    /* see When it is full */

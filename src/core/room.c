@@ -52,7 +52,6 @@ kolk_status kolk_room_resolve(kolk_room *room, kolk_bytes *bytes, const void *de
         return KOLK_MEMORY_MISSING;
     }
     if (room->max_capacity == 0) room->max_capacity = room->capacity;
-    if (room->max_capacity == 0) return KOLK_ZERO_CAPACITY;
     return bytes(desc, room->max_capacity, KOLK_MAX_ALIGN) > PTRDIFF_MAX ? KOLK_SIZE_OVERFLOW : KOLK_OK;
 }
 

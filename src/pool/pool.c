@@ -152,6 +152,7 @@ KOLK_NOINLINE void kolk_pool_deinit(kolk_pool *pool) {
     kolk_pool_verify_all(pool, site); /* the handler may longjmp: nothing has changed */
     if (pool->debug_flags & KOLK_DEBUG_SITES) list_pool_leaks(pool);
     kolk_registry_remove(pool->number);
+    pool->number = 0;                         /* a hook may allocate */
     pool->desc.max_capacity = pool->capacity; /* no growth for a reset hook that always allocates */
     if (pool->desc.reset || pool_debug_of(pool)) kolk_pool_clear_for(pool, true, site);
     kolk_pool_tear_down(pool, 0, pool->fresh);

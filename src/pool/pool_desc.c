@@ -36,6 +36,7 @@ kolk_status kolk_pool_resolve(kolk_pool_desc *desc, size_t type_size, size_t typ
     desc->capacity = room.capacity;
     desc->max_capacity = room.max_capacity;
     if (status != KOLK_OK) return status;
+    if (desc->max_capacity == 0 && !desc->overflow) return KOLK_ZERO_CAPACITY;
     if (desc->low_water == 0) desc->on_low = NULL;
     if (desc->headroom > desc->max_capacity) return KOLK_BAD_HEADROOM;
     return can_overflow(desc->overflow, desc) ? KOLK_OK : KOLK_BAD_OVERFLOW;

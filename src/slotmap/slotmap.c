@@ -184,6 +184,7 @@ KOLK_NOINLINE void kolk_slotmap_deinit(kolk_slotmap *map) {
     verify_all(map, site); /* the handler may longjmp: nothing has changed */
     if (map_has(map, KOLK_DEBUG_SITES)) list_map_leaks(map);
     kolk_registry_remove(map->number);
+    map->number = 0;
     if (map_debug_of(map) || map->on_remove) clear_map(map, site);
     kolk_slotmap_unmake(map);
 }

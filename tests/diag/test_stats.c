@@ -612,8 +612,9 @@ static void play_jump(const char *argument) {
     static kolk_pool pool, other;
     (void)argument;
     kolk_set_failure_handler(jump, NULL);
-    if (setjmp(out_of_init) == 0) kolk_pool_init(&pool, &(kolk_pool_desc){.name = "a", .object_size = 1});
-    assert_int_equal(kolk_pool_init(&other, &(kolk_pool_desc){.name = "b", .object_size = 1}), KOLK_OK);
+    if (setjmp(out_of_init) == 0)
+        kolk_pool_init(&pool, &(kolk_pool_desc){.name = "a", .object_size = 1, .capacity = 1});
+    assert_int_equal(kolk_pool_init(&other, &(kolk_pool_desc){.name = "b", .object_size = 1, .capacity = 1}), KOLK_OK);
     kolk_stats_write(KOLK_STATS_JSON, count_bytes, &(size_t){0});
     fprintf(stderr, "main ends\n");
 }

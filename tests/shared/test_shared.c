@@ -563,14 +563,6 @@ static void test_the_all_zero_pool(void **state) {
                  "kolk: a pool without a name: next of a pointer that is not of this pool");
     kolk_shared_deinit(&pool);
     assert_true(all_bytes_are(&pool, sizeof pool, 0));
-    make_shared(&pool, &(kolk_shared_desc){.object_size = 8}); /* of no capacity: full */
-    make_local(&local, &pool);
-    assert_null(kolk_local_alloc(&local));
-    kolk_local_flush(&local);
-    kolk_shared_stats(&pool, &stats);
-    assert_int_equal(stats.failed, 1);
-    kolk_local_deinit(&local);
-    end_shared(&pool);
 }
 
 #define TEST(name) cmocka_unit_test_teardown(name, accept_again)

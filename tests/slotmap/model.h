@@ -363,13 +363,13 @@ static inline void model_init(model *m) {
     m->desc = (kolk_slotmap_desc){.name = "model"};
     m->desc.object_size = sizes[model_draw(m, (uint32_t)LENGTH_OF(sizes))];
     m->desc.object_align = (size_t)1 << model_draw(m, 6);
-    m->desc.max_capacity = model_draw(m, MODEL_MAX + 1);
+    m->desc.max_capacity = 1 + model_draw(m, MODEL_MAX);
     m->desc.capacity = model_draw(m, m->desc.max_capacity + 1);
     m->desc.debug = debug[model_draw(m, (uint32_t)LENGTH_OF(debug))];
     if (model_draw(m, 2)) m->desc.on_move = model_moved;
     if (model_draw(m, 3) == 0) m->desc.on_remove = model_goes;
     m->desc.context = m;
-    if (model_draw(m, 3) == 0 && m->desc.max_capacity) {
+    if (model_draw(m, 3) == 0) {
         m->desc.capacity = m->desc.max_capacity;
         uint64_t dirt = 1;
         m->desc.memory_size = kolk_slotmap_memory_size(&m->desc);
