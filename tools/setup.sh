@@ -40,6 +40,7 @@ need_test() {
   need_misuse
   need libsqlite3-dev pkg-config --exists sqlite3
   need liblua5.4-dev pkg-config --exists lua5.4
+  need zlib1g-dev pkg-config --exists zlib
   need redis-server command -v redis-server
   need gdb command -v gdb
   need musl-tools command -v musl-gcc

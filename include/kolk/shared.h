@@ -53,8 +53,8 @@
  *           caches (small pools, or KOLK_NO_CACHE) the capacity is exactly max_capacity. NULL then means that
  *           max_capacity objects were alive, or were being freed: a free first ends its object's life (get, is_live and
  *           next don't find it any more), and then returns its slot.
- * Contents  alloc gives what the last life left, or zeroes: initialise all of it. free leaves the object as it is. Parts
- *           that cost much to make are kept from life to life: see Objects that are made once.
+ * Contents  alloc gives what the last life left, or zeroes: initialise all of it. free leaves the object as it is.
+ *           Parts that cost much to make are kept from life to life: see Objects that are made once.
  * Threads   a kolk_local is one thread's. The functions of kolk_shared may be called by any number of threads at the
  *           same time, except init, deinit and is_valid. Those that say so are lock-free: a thread that is stopped in
  *           the middle of one stops no other. But a lock is taken, for moments, by an alloc that grows the pool, by a
@@ -230,14 +230,15 @@ typedef struct kolk_shared {
 static inline kolk_status kolk_shared_init(kolk_shared *pool, const kolk_shared_desc *desc);
 
 /* Nobody may use the pool any more: all locals are gone, or will not be used again. Runs reset for what is alive and
- * teardown for what is set up, gives the memory back, leaves the pool all zero. (In debug mode an alloc or free through
- * a local that was left over is reported: KOLK_NO_LOCAL. Otherwise it touches memory that is gone.) */
+ * teardown for what is set up, gives the memory back, leaves the pool all zero. (An alloc or free through a local that
+ * was left over touches memory that is gone. In debug mode it is reported: KOLK_NO_LOCAL. For that, the addresses of a
+ * pool that leaves locals of running threads are not given back.) */
 KOLK_API void kolk_shared_deinit(kolk_shared *pool);
 
 /* Makes a local for the calling thread, until this thread ends or deinits it. A thread may have several.
- * KOLK_TOO_MANY_THREADS: there are max_threads; the local is all zero then, of no pool, and alloc through it gives NULL.
- * A thread that has ended without a deinit does not count, where the system tells (Linux, Windows): its free slots are
- * reclaimed now. */
+ * KOLK_TOO_MANY_THREADS: there are max_threads; the local is all zero then, of no pool, and alloc gives NULL. A thread
+ * that has ended without a deinit does not count, where the system tells (Linux, Windows): its free slots are reclaimed
+ * now. */
 KOLK_API kolk_status kolk_local_init(kolk_local *local, kolk_shared *pool);
 
 /* The calling thread's own local, made at the first call and deinit'd when the thread ends: for code that has nowhere

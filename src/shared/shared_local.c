@@ -1,8 +1,8 @@
 /* shared_local.c: the locals of a shared pool: how threads come and go.
  *
- * A local is a few pointers. All else is in its member and magazine, which are in the pool. So a thread that ends without
- * a deinit leaves nothing that dangles, and others can reclaim what it had (shared_reclaim.c). A thread is known by a
- * number that it keeps through forks (kolk_thread). */
+ * A local is a few pointers. All else is in its member and magazine, which are in the pool. So a thread that ends
+ * without a deinit leaves nothing that dangles, and others can reclaim what it had (shared_reclaim.c). A thread is
+ * known by a number that it keeps through forks (kolk_thread). */
 #include "shared_inside.h"
 
 #if __STDC_HOSTED__

@@ -276,6 +276,14 @@ int shared() {
     REQUIRE(one && other && tracers_count(&pool) == 2 && tracers_next(&pool, nullptr) == (one < other ? one : other));
     tracers_handle handle = tracers_handle_of(&pool, one);
     REQUIRE(tracers_get(&pool, handle) == one && tracers_is_live(&pool, one));
+    int visited = 0;
+    KOLK_EACH(tracers, each, &pool) {
+        visited += each == one || each == other;
+    }
+    REQUIRE(visited == 2);
+    tracers_shutdown(&pool);
+    REQUIRE(!tracers_alloc_wait(&local, KOLK_FOREVER));
+    tracers_reopen(&pool);
     tracers_free_later(&local, one);
     tracers_offline(own);
     tracers_quiesce(&local);

@@ -292,7 +292,7 @@ static kolk_status init_shared(subject *s, const options *with) {
                              .object_size = with->object_size,
                              .capacity = with->capacity,
                              .max_capacity = with->max_capacity,
-                             .max_threads = 2,
+                             .max_threads = 1, /* no slots beyond the capacity */
                              .cache = 2,
                              .debug = with->debug,
                              .generations = s->kind->generations,
@@ -317,6 +317,7 @@ APART(shared_give) static void give_to_shared(subject *s, void *object) {
 }
 
 APART(shared_end) static void end_of_shared(subject *s) {
+    kolk_local_deinit(&s->local);
     kolk_shared_deinit(&s->of.shared);
     AND_ON();
 }
