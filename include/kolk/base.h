@@ -332,7 +332,7 @@ KOLK_API void kolk_set_failure_handler(void (*handler)(const kolk_failure *failu
  * information is missing, "program+0x11f3" without a symbol table. Where the compiler has merged functions at the
  * address, they come first: "on_hit (collide.c:63) < explode+0x2c (collide.c:80)"; three are named at most, and none of
  * kolk's own. Cut to size bytes with the final 0; returns `text`. Slow: it reads files, and runs addr2line if `lines`
- * is true: the first in PATH, llvm-addr2line if its folder has both. Of PATH only folders with absolute names count,
+ * is true: the first in PATH, for what clang has compiled llvm-addr2line. Of PATH only folders with absolute names count,
  * and none in a program with more rights than its user (set-user-ID, file capabilities). "" in freestanding builds and
  * on Windows. */
 KOLK_API const char *kolk_site_text(const void *site, bool lines, char *text, size_t size);
