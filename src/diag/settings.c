@@ -166,7 +166,7 @@ static void add_setting(kolk_settings *settings, word setting, const char *of) {
             refuse_setting(setting, of, "is not understood: sample=N takes a number from 1 to 4294967295");
     } else if (!known && of) {
         refuse_setting(setting, of,
-                       "is not a setting: fill, guard, quarantine=SLOTS, sites[=CALLS], move, trace, sample=N, all");
+                       "is not a setting: fill, guard, quarantine=SLOTS, sites, move, trace, sample=N, all");
     }
 }
 

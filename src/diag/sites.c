@@ -186,7 +186,7 @@ static bool find_symbol(const site_module *in, uintptr_t address, char *name, si
     site_text out = {name, size, 0};
     name[0] = 0;
     at.site = address + 1;
-    if (!kolk_site_add_function(&out, &at)) return false;
+    if (in->file < 0 || !kolk_site_add_function(&out, &at)) return false;
     char *plus = strrchr(name, '+');
     if (!plus) return false; /* cut */
     *behind = (uintptr_t)strtoull(plus, NULL, 16) - 1;
@@ -219,7 +219,7 @@ void kolk_site_add_call(site_calls *calls, const site_module *in, const site_cal
     if (call->is_merged)
         add_text(out, call->function, strlen(call->function));
     else
-        add_address(out, in, call->function);
+        add_address(out, in, *call->place ? call->function : NULL); /* or it may be the nearest symbol */
     if (is_call_of_kolk(calls, out->text + start) && !calls->any) {
         out->length = before;
         out->text[before] = 0;

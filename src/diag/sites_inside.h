@@ -48,6 +48,9 @@ static inline bool kolk_site_read(int file, uint64_t offset, void *bytes, size_t
 /* "on_hit+0x2c". False, and nothing is added: the address is in no function with a name. The file is open. */
 bool kolk_site_add_function(site_text *out, const site_module *in);
 
+/* Was some of it compiled by clang? The file is open. */
+bool kolk_site_is_by_clang(const site_module *in);
+
 /* A call in words. */
 typedef struct site_call {
     const char *function; /* "" or "??": not known */

@@ -8,10 +8,10 @@
  *     explode                   what it was merged into ... and at last the function that the symbol names
  *     /src/game/collide.c:80
  *
- * It is the addr2line that PATH leads to, so that users get that of their toolchain. Where a folder has llvm-addr2line
- * too, that is taken: GNU's of binutils 2.40 cannot read where clang has merged functions (DWARF 5). Relative folders
- * of PATH are skipped: they are wherever the program happens to be. A program with more rights than its user runs none,
- * since that user chooses PATH. */
+ * It is the addr2line that PATH leads to, so that users get that of their toolchain; for what clang has compiled,
+ * llvm-addr2line if there is one: GNU's of binutils 2.40 cannot read where clang has merged functions (DWARF 5).
+ * Relative folders of PATH are skipped: they are wherever the program happens to be. A program with more rights than
+ * its user runs none, since that user chooses PATH. */
 #include "../os/system.h"
 
 #include "kolk/base.h"
@@ -118,17 +118,21 @@ static bool is_program(const char *path) {
 }
 
 /* Looks in those folders of PATH that begin with a slash. */
-static bool find_addr2line(char *path, size_t size) {
-    static const char *const names[] = {"llvm-addr2line", "addr2line"};
+static bool find_program(const char *name, char *path, size_t size) {
     const char *folder = getenv("PATH"), *end;
     for (folder = folder ? folder : "/usr/bin"; folder; folder = *end ? end + 1 : NULL) {
         end = strchrnul(folder, ':');
-        for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-            int length = snprintf(path, size, "%.*s/%s", (int)(end - folder), folder, names[i]);
-            if (*folder == '/' && length > 0 && (size_t)length < size && is_program(path)) return true;
-        }
+        size_t length = (size_t)(end - folder);
+        if (*folder != '/' || length + strlen(name) + 2 > size) continue;
+        snprintf(path, size, "%.*s/%s", (int)length, folder, name);
+        if (is_program(path)) return true;
     }
     return false;
+}
+
+static bool find_addr2line(const site_module *in, char *path, size_t size) {
+    return (kolk_site_is_by_clang(in) && find_program("llvm-addr2line", path, size)) ||
+           find_program("addr2line", path, size);
 }
 
 /* Starts addr2line with its output into a pipe; its process, or -1. */
@@ -142,7 +146,7 @@ static pid_t start_addr2line(char *path, const line_answer *to, int writer) {
         arguments[4 + i] = digits[i];
     }
     size_t size;
-    char **environment = find_addr2line(name, sizeof name) ? copy_environment(&size) : NULL;
+    char **environment = find_addr2line(to->in, name, sizeof name) ? copy_environment(&size) : NULL;
     if (!environment) return -1;
     pid_t process = -1;
     posix_spawn_file_actions_t files;

@@ -246,7 +246,7 @@ static void test_leaks_are_grouped_by_site_the_oldest_first(void **state) {
         reports kept;
         begin_reports(&kept);
         setenv("KOLK_BYPASS", bypassed ? "1" : "0", 1);
-        start("sites");
+        start("sites=1");
         void *gone[3];
         for (int i = 0; i < 3; i++) gone[i] = fire();
         for (int i = 0; i < 3; i++) explode(gone[i]); /* 2 is next, then 1 and 0 */
