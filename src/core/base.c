@@ -10,7 +10,7 @@
 
 #include <stdarg.h>
 
-#if __STDC_HOSTED__
+#if KOLK_HOSTED
 #include "../os/cancel.h"
 
 #include <stdio.h>
@@ -46,7 +46,7 @@ void kolk_set_failure_handler(void (*handler)(const kolk_failure *failure, void 
 
 /* Text that is cut where it gets too long; without libc, so that freestanding programs have sentences too. */
 typedef struct text {
-    char bytes[__STDC_HOSTED__ ? 1024 : 256];
+    char bytes[KOLK_HOSTED ? 1024 : 256];
     size_t length;
 } text;
 
@@ -97,11 +97,11 @@ static void append_sites(text *out, const kolk_failure *failure) {
     append_site(out, failure->alloc_site ? ", freed by " : "; freed by ", failure->free_site, true);
 }
 
-#if __STDC_HOSTED__
+#if KOLK_HOSTED
 static void print_and_abort(const kolk_failure *failure) {
     text by = {.length = 0};
     if (!failure->sites) append_site(&by, word_before_site(failure->rule), failure->site, false);
-    bool more = failure->slot != UINT32_MAX && !failure->sites && !failure->no_debug;
+    bool more = KOLK_DIAGNOSTICS && failure->slot != UINT32_MAX && !failure->sites && !failure->no_debug;
     int cancel = kolk_cancel_off();
     fprintf(stderr, "%s%s%s\n", failure->sentence, by.bytes, more ? "; KOLK_DEBUG=sites tells more" : "");
     kolk_cancel_restore(cancel);

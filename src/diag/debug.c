@@ -11,6 +11,8 @@
 #endif
 #include "debug_inside.h"
 
+#if KOLK_DIAGNOSTICS
+
 #include "../core/atomics.h"
 #include "../core/fail.h"
 #include "../core/hash.h"
@@ -20,9 +22,8 @@
 
 #define ZONE 16u /* bytes of a red zone, at least */
 
-/* Counts one more. Freestanding programs have one thread, and perhaps no such instruction. */
 static size_t count_up(size_t *counter) {
-    return __STDC_HOSTED__ ? kolk_fetch_add(counter, 1, KOLK_RELAXED) + 1 : ++*counter;
+    return kolk_fetch_add(counter, 1, KOLK_RELAXED) + 1;
 }
 
 /* ---- The block --------------------------------------------------------------------------------------------------- */
@@ -178,3 +179,5 @@ void kolk_debug_ring_advance(kolk_debug *debug) {
     KOLK_PLAIN_WRITE(&debug->first, sizeof debug->first);
     debug->first = debug->first + 1 < debug->desc.settings.quarantine ? debug->first + 1 : 0;
 }
+
+#endif

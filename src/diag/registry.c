@@ -11,7 +11,7 @@
  *     I3  the lock is not held while a handler of the user runs */
 #include "registry.h"
 
-#if __STDC_HOSTED__
+#if KOLK_DIAGNOSTICS
 
 #include "../core/assert.h"
 #include "../os/lock.h"

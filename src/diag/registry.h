@@ -18,7 +18,7 @@ typedef struct kolk_kind {
     kolk_status (*enter)(void *pool, uint32_t capacity);
 } kolk_kind;
 
-#if __STDC_HOSTED__
+#if KOLK_DIAGNOSTICS
 
 #include "records.h"
 

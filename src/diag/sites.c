@@ -24,11 +24,11 @@
 #include "../os/environment.h"
 #include "../core/tools.h"
 
-#if __STDC_HOSTED__ && !defined(_WIN32)
+#if KOLK_DIAGNOSTICS && !defined(_WIN32)
 #include "sites_inside.h"
 #endif
 
-#if __STDC_HOSTED__ && defined(__linux__)
+#if KOLK_DIAGNOSTICS && defined(__linux__)
 
 #include <fcntl.h>
 #include <link.h>
@@ -111,7 +111,7 @@ static void add_site(site_text *out, const void *site, bool lines) {
     close(in.file);
 }
 
-#elif __STDC_HOSTED__ && !defined(_WIN32)
+#elif KOLK_DIAGNOSTICS && !defined(_WIN32)
 
 static void add_site(site_text *out, const void *site, bool lines) {
     (void)lines;
@@ -123,7 +123,7 @@ static void add_site(site_text *out, const void *site, bool lines) {
 const char *kolk_site_text(const void *site, bool lines, char *text, size_t size) {
     if (size == 0) return text;
     text[0] = 0;
-#if __STDC_HOSTED__ && !defined(_WIN32)
+#if KOLK_DIAGNOSTICS && !defined(_WIN32)
     site_text out = {text, size, 0};
     int cancel = kolk_cancel_off();
     kolk_tools_begin_libc();

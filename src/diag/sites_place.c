@@ -9,7 +9,7 @@
 
 #include "kolk/base.h"
 
-#if __STDC_HOSTED__ && defined(__linux__)
+#if KOLK_DIAGNOSTICS && defined(__linux__)
 
 #include "../os/memory.h"
 #include "sites_inside.h"

@@ -5,7 +5,7 @@
  * nobody has asked for since, goes back (src/shared/shared_trim.c). */
 #include "heap_inside.h"
 
-#if __STDC_HOSTED__
+#if KOLK_HOSTED
 
 #include "../os/clock.h"
 #include "../os/lock.h"

@@ -23,7 +23,7 @@
 
 /* NULL: off, as always in freestanding builds, whose compiler then leaves all of it out. */
 static inline kolk_debug *pool_debug_of(const kolk_pool *pool) {
-    return __STDC_HOSTED__ ? pool->debug : NULL;
+    return KOLK_DIAGNOSTICS ? pool->debug : NULL;
 }
 
 static inline void *plain_slot_at(const kolk_pool *pool, uint64_t index) {

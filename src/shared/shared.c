@@ -45,7 +45,7 @@
  *     I7  red zones and fills are as the debug mode left them */
 #include "shared_inside.h"
 
-#if __STDC_HOSTED__
+#if KOLK_HOSTED
 
 #include "../core/assert.h"
 #include "../core/probes.h"

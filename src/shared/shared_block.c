@@ -6,7 +6,7 @@
  * A class of a heap has its slots elsewhere, in the range that the heap has given it, no records, and two sets. */
 #include "shared_inside.h"
 
-#if __STDC_HOSTED__
+#if KOLK_HOSTED
 
 #include "../core/assert.h"
 #include "../core/room.h"
