@@ -25,18 +25,20 @@ kolk_status kolk_room_resolve_size(size_t *size, size_t *align, size_t type_size
     return KOLK_OK;
 }
 
-/* The greatest capacity that fits the caller's memory. */
+/* The greatest capacity that fits the caller's memory. A slot takes about the same, whatever their number: what it takes
+ * of 2^16 of them leads near that capacity, and the bytes that are too many lead nearer. No step needs a division of 64
+ * bits where pointers have 32. */
 static uint32_t capacity_that_fits(const kolk_room *room, kolk_bytes *bytes, const void *desc) {
     KOLK_ASSERT(room->memory);
-    uint64_t low = 0, high = UINT32_MAX;
-    while (low < high) {
-        uint64_t middle = high - (high - low) / 2;
-        if (bytes(desc, (uint32_t)middle, 8) <= room->memory_size)
-            low = middle;
-        else
-            high = middle - 1;
+    size_t size = room->memory_size, each = (size_t)(bytes(desc, 1u << 16, 8) >> 16);
+    KOLK_ASSERT(each > 0);
+    uint32_t n = size / each < UINT32_MAX ? (uint32_t)(size / each) : UINT32_MAX;
+    for (uint64_t needed; n > 0 && (needed = bytes(desc, n, 8)) > size;) {
+        size_t fewer = (size_t)(needed - size) / (each + 1) + 1;
+        n = fewer < n ? n - (uint32_t)fewer : 0;
     }
-    return (uint32_t)low;
+    while (n < UINT32_MAX && bytes(desc, n + 1, 8) <= size) n++;
+    return n;
 }
 
 kolk_status kolk_room_resolve(kolk_room *room, kolk_bytes *bytes, const void *desc) {
@@ -45,9 +47,8 @@ kolk_status kolk_room_resolve(kolk_room *room, kolk_bytes *bytes, const void *de
     if (room->memory) {
         if (room->max_capacity && room->max_capacity != room->capacity) return KOLK_CANNOT_GROW;
         if ((uintptr_t)room->memory % (room->object_align > 8 ? room->object_align : 8)) return KOLK_MEMORY_MISALIGNED;
-        uint32_t fits = capacity_that_fits(room, bytes, desc);
-        if (fits == 0 || fits < room->capacity) return KOLK_MEMORY_TOO_SMALL;
-        if (room->capacity == 0) room->capacity = fits;
+        if (room->capacity == 0) room->capacity = capacity_that_fits(room, bytes, desc);
+        if (room->capacity == 0 || bytes(desc, room->capacity, 8) > room->memory_size) return KOLK_MEMORY_TOO_SMALL;
     } else if (room->memory_size) {
         return KOLK_MEMORY_MISSING;
     }
@@ -65,13 +66,13 @@ bool kolk_room_make(kolk_room *room, const uint64_t *sizes, unsigned n, void **s
     KOLK_ASSERT(room->capacity <= room->max_capacity && !room->block);
     /* A growing block's regions take whole pages each; one that fits the few pages of these is committed at once. */
     uint64_t page = kolk_memory_page();
-    bool grows = room->max_capacity > room->capacity && kolk_room_bytes(sizes, n, 8) > FEW_PAGES * page;
+    bool grows = KOLK_HOSTED && room->max_capacity > room->capacity && kolk_room_bytes(sizes, n, 8) > FEW_PAGES * page;
     uint64_t unit = grows ? page : 8;
     KOLK_ASSERT(kolk_room_bytes(sizes, n, unit) <= PTRDIFF_MAX);
     room->kind = room->memory ? MEMORY_CALLERS : grows ? MEMORY_GROWS : MEMORY_WHOLE;
     room->block_size = (size_t)kolk_room_bytes(sizes, n, unit);
     room->block = room->memory;
-    if (!room->block && room->block_size)
+    if (KOLK_HOSTED && !room->block && room->block_size)
         room->block = kolk_memory_take(room->block_size, grows ? 0 : room->block_size);
     if (!room->block) return room->block_size == 0;
     unsigned char *at = room->block;

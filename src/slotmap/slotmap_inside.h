@@ -14,7 +14,7 @@
 
 #define NO_PLACE KOLK_NO_SLOT
 
-/* NULL: off, as always in freestanding builds, whose compiler then leaves all of it out. */
+/* NULL: off, as always without diagnostics, where the compiler leaves all of it out. */
 static inline kolk_debug *map_debug_of(const kolk_slotmap *map) {
     return KOLK_DIAGNOSTICS ? map->debug : NULL;
 }
