@@ -25,16 +25,18 @@ kolk_status kolk_room_resolve_size(size_t *size, size_t *align, size_t type_size
     return KOLK_OK;
 }
 
-/* The greatest capacity that fits the caller's memory. A slot takes about the same, whatever their number: what it takes
- * of 2^16 of them leads near that capacity, and the bytes that are too many lead nearer. No step needs a division of 64
- * bits where pointers have 32. */
+/* The greatest capacity that fits the caller's memory. A slot takes about the same, however many there are: so what 2^16
+ * of them take leads near it, and the bytes that are too many lead nearer. The steps need no division of 64 bits where
+ * pointers have 32. */
 static uint32_t capacity_that_fits(const kolk_room *room, kolk_bytes *bytes, const void *desc) {
     KOLK_ASSERT(room->memory);
-    size_t size = room->memory_size, each = (size_t)(bytes(desc, 1u << 16, 8) >> 16);
-    KOLK_ASSERT(each > 0);
-    uint32_t n = size / each < UINT32_MAX ? (uint32_t)(size / each) : UINT32_MAX;
+    uint64_t each64 = bytes(desc, 1u << 16, 8) >> 10; /* bytes of 64 slots */
+    size_t size = room->memory_size, each = each64 < SIZE_MAX ? (size_t)each64 : SIZE_MAX;
+    KOLK_ASSERT(each >= 64);
+    uint64_t near = (uint64_t)(size / each) * 64 + size % each * 64 / each;
+    uint32_t n = near < UINT32_MAX ? (uint32_t)near : UINT32_MAX;
     for (uint64_t needed; n > 0 && (needed = bytes(desc, n, 8)) > size;) {
-        size_t fewer = (size_t)(needed - size) / (each + 1) + 1;
+        size_t fewer = (size_t)(needed - size) / (each / 64 + 1) + 1;
         n = fewer < n ? n - (uint32_t)fewer : 0;
     }
     while (n < UINT32_MAX && bytes(desc, n + 1, 8) <= size) n++;
@@ -44,16 +46,22 @@ static uint32_t capacity_that_fits(const kolk_room *room, kolk_bytes *bytes, con
 kolk_status kolk_room_resolve(kolk_room *room, kolk_bytes *bytes, const void *desc) {
     KOLK_ASSERT(room->object_align && (room->object_align & (room->object_align - 1)) == 0);
     if (room->max_capacity && room->max_capacity < room->capacity) return KOLK_MAX_BELOW_CAPACITY;
+    uint64_t unit = KOLK_MAX_ALIGN;
     if (room->memory) {
         if (room->max_capacity && room->max_capacity != room->capacity) return KOLK_CANNOT_GROW;
         if ((uintptr_t)room->memory % (room->object_align > 8 ? room->object_align : 8)) return KOLK_MEMORY_MISALIGNED;
-        if (room->capacity == 0) room->capacity = capacity_that_fits(room, bytes, desc);
-        if (room->capacity == 0 || bytes(desc, room->capacity, 8) > room->memory_size) return KOLK_MEMORY_TOO_SMALL;
+        bool asks = room->capacity == 0;
+        if (asks) room->capacity = room->max_capacity = capacity_that_fits(room, bytes, desc);
+        if (room->capacity == 0) return KOLK_MEMORY_TOO_SMALL;
+        if (asks && room->memory_size <= PTRDIFF_MAX) return KOLK_OK;
+        unit = 8;
     } else if (room->memory_size) {
         return KOLK_MEMORY_MISSING;
     }
     if (room->max_capacity == 0) room->max_capacity = room->capacity;
-    return bytes(desc, room->max_capacity, KOLK_MAX_ALIGN) > PTRDIFF_MAX ? KOLK_SIZE_OVERFLOW : KOLK_OK;
+    uint64_t needed = bytes(desc, room->max_capacity, unit);
+    if (room->memory && needed > room->memory_size) return KOLK_MEMORY_TOO_SMALL;
+    return needed > PTRDIFF_MAX ? KOLK_SIZE_OVERFLOW : KOLK_OK;
 }
 
 uint64_t kolk_room_bytes(const uint64_t *sizes, unsigned n, uint64_t unit) {

@@ -95,7 +95,8 @@ void kolk_pool_deinit(kolk_pool *pool) {
 /* ---- Objects ----------------------------------------------------------------------------------------------------- */
 
 void *kolk_pool_alloc_slow(kolk_pool *pool) {
-    if (KOLK_DIAGNOSTICS && has_aged_slot(pool)) return alloc_aged(pool); /* without, this is linked with options only */
+    if (KOLK_DIAGNOSTICS && has_aged_slot(pool))
+        return alloc_aged(pool); /* without, this is linked with options only */
     return POOL_OPTION(alloc)(pool, SITE);
 }
 

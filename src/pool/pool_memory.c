@@ -33,6 +33,10 @@ static uint32_t words_of(uint32_t n) {
     return n / 64 + (n % 64 != 0);
 }
 
+static unsigned regions_of(unsigned levels) {
+    return POOL_HOLES + levels;
+}
+
 static layout layout_of(const kolk_pool_desc *desc, uint32_t max_capacity) {
     layout shape = {.stride = (uint32_t)round_up(desc->object_size, desc->object_align)};
     shape.stack = desc->reuse != KOLK_REUSE_LOWEST;
@@ -45,23 +49,23 @@ static layout layout_of(const kolk_pool_desc *desc, uint32_t max_capacity) {
     return shape;
 }
 
-/* Bytes of each region for this many slots; 0 where there is none. */
+/* Bytes of each region for this many slots; 0 where there is none. Holes are the last regions, and only those that
+ * there are count: regions_of. */
 static void measure_layout(const layout *shape, uint32_t capacity, uint64_t sizes[POOL_REGIONS]) {
     uint32_t words = words_of(capacity);
-    memset(sizes, 0, POOL_REGIONS * sizeof *sizes);
     sizes[POOL_SLOTS] = (uint64_t)capacity * shape->stride;
     sizes[POOL_LIVE] = (uint64_t)words * 8;
-    if (shape->ready) sizes[POOL_READY] = sizes[POOL_LIVE];
-    if (shape->ages) sizes[POOL_AGES] = ((uint64_t)capacity + 1) * sizeof(kolk_age);
-    if (shape->generations) sizes[POOL_GENERATIONS] = (uint64_t)capacity * 4;
-    if (shape->stack) sizes[POOL_STACK] = (uint64_t)capacity * 4;
+    sizes[POOL_READY] = shape->ready ? (uint64_t)words * 8 : 0;
+    sizes[POOL_GENERATIONS] = shape->generations ? (uint64_t)capacity * 4 : 0;
+    sizes[POOL_STACK] = shape->stack ? (uint64_t)capacity * 4 : 0;
+    sizes[POOL_AGES] = shape->ages ? ((uint64_t)capacity + 1) * sizeof(kolk_age) : 0;
     for (unsigned k = 0; k < shape->levels; k++, words = words_of(words)) sizes[POOL_HOLES + k] = (uint64_t)words * 8;
 }
 
 static uint64_t block_bytes(const layout *shape, uint32_t capacity, uint64_t unit) {
     uint64_t sizes[POOL_REGIONS];
     measure_layout(shape, capacity, sizes);
-    return kolk_room_bytes(sizes, POOL_REGIONS, unit);
+    return kolk_room_bytes(sizes, regions_of(shape->levels), unit);
 }
 
 uint64_t kolk_pool_bytes(const void *desc, uint32_t capacity, uint64_t unit) {
@@ -87,14 +91,14 @@ bool kolk_pool_commit(const kolk_pool *pool, uint32_t capacity) {
     if (!KOLK_HOSTED || pool->memory != MEMORY_GROWS) return true;
     memcpy(starts + POOL_HOLES, pool->holes, sizeof pool->holes);
     measure_pool(pool, capacity, sizes);
-    return kolk_room_commit(starts, sizes, POOL_REGIONS);
+    return kolk_room_commit(starts, sizes, regions_of(pool->levels));
 }
 
 uint64_t kolk_pool_committed(const kolk_pool *pool) {
     uint64_t sizes[POOL_REGIONS];
     if (pool->memory != MEMORY_GROWS) return pool->block_size;
     measure_pool(pool, pool->capacity, sizes);
-    return kolk_room_bytes(sizes, POOL_REGIONS, kolk_memory_page());
+    return kolk_room_bytes(sizes, regions_of(pool->levels), kolk_memory_page());
 }
 
 /* The settings of the debug mode that this pool can have; a zone that is too large for the address space is left
@@ -130,7 +134,7 @@ static bool make_pool_block(kolk_pool *pool, const kolk_pool_desc *desc, const l
     void *starts[POOL_REGIONS] = {NULL};
     kolk_room room = pool_room_of(desc);
     measure_layout(shape, desc->max_capacity, sizes);
-    bool made = kolk_room_make(&room, sizes, POOL_REGIONS, starts);
+    bool made = kolk_room_make(&room, sizes, regions_of(shape->levels), starts);
     pool->block = room.block;
     pool->block_size = room.block_size;
     pool->memory = room.kind;
