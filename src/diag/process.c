@@ -117,7 +117,7 @@ void kolk_process_start(void) {
     static const char *const names[] = {"KOLK_DEBUG", "KOLK_STATS", "KOLK_SIZES", "KOLK_FAIL"};
     static bool told[sizeof names / sizeof *names]; /* the handler may longjmp: the others are reported later */
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        if (__atomic_exchange_n(&told[i], true, __ATOMIC_RELAXED) || !kolk_environment(names[i])) continue;
+        if (!kolk_environment(names[i]) || __atomic_exchange_n(&told[i], true, __ATOMIC_RELAXED)) continue;
         kolk_failure failure = {.rule = KOLK_BAD_SETTING, .pool = names[i], .slot = UINT32_MAX};
         kolk_fail(failure, "is set, but kolk was compiled without diagnostics (KOLK_NO_DIAGNOSTICS)");
     }
