@@ -69,18 +69,18 @@ row 'a shared pool' shared
 row 'a heap' heap
 row 'a resource pool' resource
 
-# part WHAT FILES...: text of these files of src/diag
+# part WHAT PATTERN: text of these files of src/diag
 part() {
   local bytes
-  bytes=$(cd "$folder/all"; size "${@:2}" | awk 'NR > 1 { sum += $1 } END { print sum }')
+  bytes=$(cd "$folder/all"; find . -regextype posix-extended -regex "\./($2)\.o" -exec size {} + | awk 'NR > 1 { sum += $1 } END { print sum }')
   echo "| $1 | $(sed -E ':a; s/([0-9])([0-9]{3})($|,)/\1,\2\3/; ta' <<< "$bytes") |"
 }
 
 echo
 echo '| of the diagnostics | bytes of text |'
 echo '|---|---:|'
-part 'the debug mode' debug{,_bypass,_fill,_walk}.o
-part 'sites in words' sites*.o
-part 'sizes that tune themselves' sizes*.o
-part 'statistics' stats*.o records.o writer.o
-part 'the registry, the settings, the process' registry.o settings.o process.o profiler.o
+part 'the debug mode' 'debug.*'
+part 'sites in words' 'sites.*'
+part 'sizes that tune themselves' 'sizes.*'
+part 'statistics' 'stats.*|records|writer'
+part 'the registry, the settings, the process' 'registry|settings|process|profiler'
