@@ -76,6 +76,9 @@ need_matrix() {
   need libc6-dev-s390x-cross links s390x-linux-gnu-gcc
   need libcmocka-dev:s390x links s390x-linux-gnu-gcc -lcmocka
   need qemu-user command -v qemu-s390x
+  need gcc-arm-none-eabi command -v arm-none-eabi-gcc
+  need libnewlib-arm-none-eabi links arm-none-eabi-gcc -specs=nosys.specs
+  need qemu-system-arm command -v qemu-system-arm
   need gcc-mingw-w64-x86-64-win32 command -v x86_64-w64-mingw32-gcc
   need gcc-mingw-w64-i686-win32 command -v i686-w64-mingw32-gcc
 }

@@ -38,6 +38,25 @@
 #define KOLK_CHECKS 1
 #endif
 
+/* Is there an operating system, with pages, threads, files and an environment? Where there is none, with a C library
+ * (newlib, picolibc) or without (-ffreestanding), heaps, shared pools, queues and resource pools are left out, and so
+ * are the diagnostics. The manuals call that a freestanding build. */
+#if __STDC_HOSTED__ && (defined(__unix__) || defined(__linux__) || defined(__APPLE__) || defined(_WIN32))
+#define KOLK_HOSTED 1
+#else
+#define KOLK_HOSTED 0
+#endif
+
+/* The library compiled with -DKOLK_NO_DIAGNOSTICS has no debug mode, no sites, and none of the variables KOLK_DEBUG,
+ * KOLK_STATS, KOLK_SIZES, KOLK_FAIL and KOLK_BYPASS: it is a third as large (docs/small.md). The first init reports
+ * those of them that are set. Bugs are reported as ever, without sites. No layout depends on it: programs need not
+ * know. */
+#if KOLK_HOSTED && !defined(KOLK_NO_DIAGNOSTICS)
+#define KOLK_DIAGNOSTICS 1
+#else
+#define KOLK_DIAGNOSTICS 0
+#endif
+
 #if defined(_WIN32) && defined(KOLK_BUILD) && defined(KOLK_SHARED)
 #define KOLK_API __declspec(dllexport)
 #elif !defined(_WIN32)
@@ -306,8 +325,8 @@ typedef enum kolk_stats_format {
 } kolk_stats_format;
 
 /* Writes the statistics of every pool that is initialised now and has a name, in pieces, through `put`, which may call
- * anything of kolk. While other threads use pools, their numbers may be a little off. Freestanding builds
- * write nothing. */
+ * anything of kolk. While other threads use pools, their numbers may be a little off. A library
+ * without diagnostics has no list of pools, and writes that of none. */
 KOLK_API void kolk_stats_write(kolk_stats_format format, void (*put)(const char *text, size_t length, void *context),
                                void *context);
 
@@ -355,8 +374,8 @@ KOLK_API void kolk_set_failure_handler(void (*handler)(const kolk_failure *failu
  * address, they come first: "on_hit (collide.c:63) < explode+0x2c (collide.c:80)"; three are named at most, and none of
  * kolk's own. Cut to size bytes with the final 0; returns `text`. Slow: it reads files, and runs addr2line if `lines`
  * is true: the first in PATH, for what clang has compiled llvm-addr2line. Of PATH only folders with absolute names count,
- * and none in a program with more rights than its user (set-user-ID, file capabilities). "" in freestanding builds and
- * on Windows. */
+ * and none in a program with more rights than its user (set-user-ID, file capabilities). "" in freestanding builds,
+ * without diagnostics, and on Windows. */
 KOLK_API const char *kolk_site_text(const void *site, bool lines, char *text, size_t size);
 
 /* The same for a stack of return addresses, with a NULL behind the last, such as a failure has: names `depth` calls at
@@ -416,8 +435,9 @@ KOLK_API size_t kolk_stack_text(const void *const *stack, uint32_t depth, bool l
  *                                                          wait. Of resource pools, creates fail, the
  *                                                          housekeeper's too. The first entry that matches counts
  *
- * The environment is read when a pool is initialised. All this is left out of freestanding builds. A setting
- * that is not understood is reported as KOLK_BAD_SETTING and ignored; a GLOB that is like no pool's name, at exit. */
+ * The environment is read when a pool is initialised. All this is left out of freestanding builds, and of those with
+ * KOLK_NO_DIAGNOSTICS. A setting that is not understood is reported as KOLK_BAD_SETTING and ignored; a GLOB that is like
+ * no pool's name, at exit. */
 
 /* Sizes that tune themselves: a run with KOLK_STATS=sizes:FILE measures what each named pool needs, KOLK_SIZES=FILE
  * starts the next runs with that. The file may be the same. It is text, for people to edit:
@@ -451,7 +471,7 @@ KOLK_API size_t kolk_stack_text(const void *const *stack, uint32_t depth, bool l
 
 /* A scene begins, or if NULL just ends: levels of a game, phases of a server. While no other thread uses a pool.
  * O(pools) with KOLK_STATS=sizes, O(pools times lines of the file) with KOLK_SIZES, else O(1). The name is copied.
- * Nothing in freestanding builds. */
+ * Nothing without diagnostics. */
 KOLK_API void kolk_scene(const char *name);
 
 /* The profiler is told of every alloc and free of the pools that are initialised while it is set (NULL: none); these
@@ -468,9 +488,10 @@ KOLK_API void kolk_set_profiler(const kolk_profiler *profiler);
 
 /* What this library was built with, as far as it depends on the machine where it was built. */
 enum {
-    KOLK_HAS_PROBES = 1,   /* USDT probes (sys/sdt.h): kolk:alloc, free, full, grow, stale_handle */
-    KOLK_HAS_VALGRIND = 2, /* memcheck is noticed (valgrind/memcheck.h) */
-    KOLK_HAS_PAGES = 4     /* pools can live on the system's memory, and grow */
+    KOLK_HAS_PROBES = 1,     /* USDT probes (sys/sdt.h): kolk:alloc, free, full, grow, stale_handle */
+    KOLK_HAS_VALGRIND = 2,   /* memcheck is noticed (valgrind/memcheck.h) */
+    KOLK_HAS_PAGES = 4,      /* pools can live on the system's memory, and grow */
+    KOLK_HAS_DIAGNOSTICS = 8 /* the debug mode and all that is told of it above: no KOLK_NO_DIAGNOSTICS */
 };
 
 KOLK_API uint32_t kolk_features(void);

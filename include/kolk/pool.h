@@ -437,8 +437,28 @@ struct kolk_pool {
 KOLK_API kolk_status kolk_pool_init_type(kolk_pool *pool, const kolk_pool_desc *desc, size_t type_size,
                                          size_t type_align, size_t pool_size, uint32_t abi);
 
+/* The same for a descriptor that asks for nothing which kolk_pool_is_plain rules out. */
+KOLK_API kolk_status kolk_pool_init_plain(kolk_pool *pool, const kolk_pool_desc *desc, size_t type_size,
+                                          size_t type_align, size_t pool_size, uint32_t abi);
+
+/* The compiler knows the answer where it sees the descriptor's braces, and the linker then drops what the program does
+ * not need: src/pool/pool_plain.c. */
+static inline bool kolk_pool_is_plain(const kolk_pool_desc *desc) {
+    bool grows = desc->max_capacity && !desc->memory;
+    bool asks = desc->on_full || desc->cost || desc->on_low || desc->overflow || desc->headroom;
+    bool lives_on = desc->setup || desc->reset || desc->teardown;
+    return desc->reuse == KOLK_REUSE_LIFO && !desc->ages && !grows && !asks && !lives_on;
+}
+
+static inline kolk_status kolk_pool_init_typed(kolk_pool *pool, const kolk_pool_desc *desc, size_t type_size,
+                                               size_t type_align) {
+    if (desc && kolk_pool_is_plain(desc))
+        return kolk_pool_init_plain(pool, desc, type_size, type_align, sizeof *pool, KOLK_ABI);
+    return kolk_pool_init_type(pool, desc, type_size, type_align, sizeof *pool, KOLK_ABI);
+}
+
 static inline kolk_status kolk_pool_init(kolk_pool *pool, const kolk_pool_desc *desc) {
-    return kolk_pool_init_type(pool, desc, 0, 0, sizeof *pool, KOLK_ABI);
+    return kolk_pool_init_typed(pool, desc, 0, 0);
 }
 
 /* The ways out of the fast paths of pool.inl. */

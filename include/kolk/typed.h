@@ -155,8 +155,8 @@
 #define KOLK_POOL_DEFINE(name, T)                                                                                      \
     KOLK_TYPED_ kolk_status name##_init(name *pool_, const kolk_pool_desc *desc_) { \
         kolk_pool_desc named_; \
-        return kolk_pool_init_type(&pool_->pool, kolk_pool_desc_named(desc_, #name, &named_), sizeof(T), \
-            KOLK_ALIGNOF(T), sizeof(kolk_pool), KOLK_ABI); } \
+        return kolk_pool_init_typed(&pool_->pool, kolk_pool_desc_named(desc_, #name, &named_), sizeof(T), \
+            KOLK_ALIGNOF(T)); } \
     KOLK_TYPED_ name##_object *name##_alloc(name *pool_) { \
         return KOLK_CAST_(T *, kolk_pool_alloc_sized(&pool_->pool, sizeof(T))); } \
     KOLK_TYPED_ name##_object *name##_alloc_zeroed(name *pool_) { \

@@ -156,7 +156,7 @@ static bool may_write(const kolk_bytemap *pool, const char *verb, const void *si
 
 /* Are the bytes of an attached pool still there? They are the game's, which may have freed them. */
 static bool has_its_bytes(const kolk_bytemap *pool) {
-#if __STDC_HOSTED__
+#if KOLK_DIAGNOSTICS
     unsigned char bytes[4096];
     for (size_t at = 0, count = (size_t)pool->count; pool->attached && at < count; at += sizeof bytes)
         if (!kolk_peek(bytes, pool->byte_map + at, count - at < sizeof bytes ? count - at : sizeof bytes)) return false;

@@ -11,7 +11,7 @@
  * the compiler did not merge into their callers. */
 #define KOLK_STACK_ROOM(depth) ((depth) + 4)
 
-#define KOLK_SITE_WORDS (__STDC_HOSTED__ ? 512 : 1) /* bytes for the words about a site; they may be cut */
+#define KOLK_SITE_WORDS (KOLK_HOSTED ? 512 : 1) /* bytes for the words about a site; they may be cut */
 
 /* Puts the sentence "kolk: POOL: WHAT" together, WHAT being `format` with %s for a string and %u for a uint64_t, and
  * hands it to the handler; failure.sentence is filled here and lives for the call. */

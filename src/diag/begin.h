@@ -14,7 +14,7 @@
 /* Makes the struct all zero, which has `size` bytes for the program and `own_size` for the library, and reads the
  * process's settings. Anything but KOLK_OK: the init fails with it. */
 static inline kolk_status kolk_begin(void *self, size_t size, size_t own_size, uint32_t abi, const void *desc) {
-#if __STDC_HOSTED__
+#if KOLK_DIAGNOSTICS
     kolk_noted noted;
     bool again = kolk_registry_evict(self, &noted);
 #endif
@@ -22,7 +22,7 @@ static inline kolk_status kolk_begin(void *self, size_t size, size_t own_size, u
     if (abi != KOLK_ABI || size != own_size) return KOLK_WRONG_ABI;
     if (!desc) return KOLK_NO_DESCRIPTOR;
     kolk_process_start();
-#if __STDC_HOSTED__
+#if KOLK_DIAGNOSTICS
     if (again) kolk_homes_report_evicted(&noted);
 #endif
     return KOLK_OK;

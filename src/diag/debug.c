@@ -8,6 +8,8 @@
  * another thread has taken by now. For its sake the sites are atomics, and each is of one life or another. */
 #include "debug_inside.h"
 
+#if KOLK_DIAGNOSTICS
+
 #include "../core/atomics.h"
 #include "../core/fail.h"
 #include "../core/hash.h"
@@ -18,9 +20,8 @@
 
 #define ZONE 16u /* bytes of a red zone, at least */
 
-/* Counts one more. Freestanding programs have one thread, and perhaps no such instruction. */
 static size_t count_up(size_t *counter) {
-    return __STDC_HOSTED__ ? kolk_fetch_add(counter, 1, KOLK_RELAXED) + 1 : ++*counter;
+    return kolk_fetch_add(counter, 1, KOLK_RELAXED) + 1;
 }
 
 /* ---- The block --------------------------------------------------------------------------------------------------- */
@@ -61,9 +62,7 @@ kolk_debug *kolk_debug_begin(const kolk_debug_desc *desc) {
     kolk_debug *debug = (kolk_debug *)(void *)block;
     debug->desc = *desc;
     debug->desc.settings.quarantine = (uint32_t)waiting;
-#if __STDC_HOSTED__
     if (debug->desc.settings.depth > 1) kolk_stack_prepare();
-#endif
     if (kolk_debug_has(debug, KOLK_DEBUG_TRACE)) debug->profiler = kolk_profiler_now();
     debug->ring = (uint32_t *)(void *)(block + ring_at);
     debug->heads = (uint32_t *)(void *)(block + heads_at);
@@ -213,3 +212,5 @@ void kolk_debug_ring_advance(kolk_debug *debug) {
     KOLK_PLAIN_WRITE(&debug->first, sizeof debug->first);
     debug->first = debug->first + 1 < debug->desc.settings.quarantine ? debug->first + 1 : 0;
 }
+
+#endif

@@ -45,6 +45,8 @@ typedef struct kolk_debug_desc {
     bool persistent; /* contents survive from life to life: nothing may be filled, and a malloc block is kept */
 } kolk_debug_desc;
 
+#if KOLK_DIAGNOSTICS
+
 /* Leaves out what objects that never move cannot have, and fills in the red zones. With these, the stride is
  * front + object_size + back. */
 void kolk_debug_settle(kolk_debug_desc *desc);
@@ -127,4 +129,7 @@ uint32_t kolk_debug_quarantine(const kolk_debug *debug);  /* how many may wait *
 uint32_t *kolk_debug_ring(kolk_debug *debug, uint32_t n); /* the n-th of those that wait, the oldest first */
 void kolk_debug_ring_advance(kolk_debug *debug);          /* the oldest leaves */
 
+#else
+#include "debug_none.h"
+#endif
 #endif

@@ -2,7 +2,7 @@
  * the debug mode was asked for; but a struct whose pool is gone must not be used in any build. */
 #include "homes.h"
 
-#if __STDC_HOSTED__
+#if KOLK_DIAGNOSTICS
 
 #include "../core/fail.h"
 #include "../os/environment.h"

@@ -7,7 +7,7 @@
 
 #include "registry.h"
 
-#if __STDC_HOSTED__
+#if KOLK_DIAGNOSTICS
 
 /* Reports a pool that was not deinit'd before its struct was initialised again, if it is in debug mode. */
 void kolk_homes_report_evicted(const kolk_noted *noted);

@@ -4,7 +4,7 @@
  * included, but not its parent's resource pools. Of a file that both write, the last one stays. */
 #include "process.h"
 
-#if __STDC_HOSTED__
+#if KOLK_DIAGNOSTICS
 
 #include "../core/assert.h"
 #include "../os/lock.h"
@@ -111,6 +111,21 @@ void kolk_scene(const char *name) {
 }
 
 #else
+
+#if KOLK_HOSTED
+#include "../core/fail.h"
+#include "../os/environment.h"
+
+void kolk_process_start(void) {
+    static const char *const names[] = {"KOLK_DEBUG", "KOLK_STATS", "KOLK_SIZES", "KOLK_FAIL"};
+    static bool told[sizeof names / sizeof *names]; /* the handler may longjmp: the others are reported later */
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (!kolk_environment(names[i]) || __atomic_exchange_n(&told[i], true, __ATOMIC_RELAXED)) continue;
+        kolk_failure failure = {.rule = KOLK_BAD_SETTING, .pool = names[i], .slot = UINT32_MAX};
+        kolk_fail(failure, "is set, but kolk was compiled without diagnostics (KOLK_NO_DIAGNOSTICS)");
+    }
+}
+#endif
 
 void kolk_scene(const char *name) {
     (void)name;

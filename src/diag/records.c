@@ -2,7 +2,7 @@
  * gives all of it back. They are found by name through lists, one for each value of a few bits of the name's hash. */
 #include "kolk/base.h"
 
-#if __STDC_HOSTED__
+#if KOLK_DIAGNOSTICS
 
 #include "../core/assert.h"
 #include "../core/hash.h"

@@ -17,7 +17,7 @@
  *     I4  each entry that is not free is in one of the lists by_address, by the address of its pool */
 #include "registry.h"
 
-#if __STDC_HOSTED__
+#if KOLK_DIAGNOSTICS
 
 #include "../core/assert.h"
 #include "../core/atomics.h"

@@ -37,7 +37,7 @@ static inline uintptr_t kolk_facts(const uintptr_t *words, size_t n) {
     return hash;
 }
 
-#if __STDC_HOSTED__
+#if KOLK_DIAGNOSTICS
 
 #include "records.h"
 

@@ -7,7 +7,7 @@
  */
 #include "settings.h"
 
-#if __STDC_HOSTED__
+#if KOLK_DIAGNOSTICS
 
 #include "../core/assert.h"
 #include "../core/atomics.h"
@@ -300,22 +300,6 @@ kolk_settings kolk_settings_of(const char *name, const char *own) {
 
 kolk_settings kolk_settings_of_part(const char *name, const char *own) {
     return settings_of(name, own, false);
-}
-
-#else
-
-kolk_settings kolk_settings_of(const char *name, const char *own) {
-    (void)name, (void)own;
-    return (kolk_settings){0};
-}
-
-kolk_settings kolk_settings_of_part(const char *name, const char *own) {
-    return kolk_settings_of(name, own);
-}
-
-bool kolk_settings_fail(const kolk_settings *settings, size_t n) {
-    (void)settings, (void)n;
-    return false;
 }
 
 #endif

@@ -13,6 +13,8 @@ typedef struct kolk_settings {
     uint64_t fail_chance, fail_seed; /* by chance, in 2^-32 */
 } kolk_settings;
 
+#if KOLK_DIAGNOSTICS
+
 /* The settings of a pool of this name: by the environment, or else by its own descriptor's text (may be NULL), and
  * because of tools and profilers. Reports what it does not understand. */
 kolk_settings kolk_settings_of(const char *name, const char *own);
@@ -28,6 +30,27 @@ extern const char kolk_no_settings[];
 
 /* Is the n-th call to fail? n is from 1. */
 bool kolk_settings_fail(const kolk_settings *settings, size_t n);
+
+#else
+
+#define kolk_no_settings ""
+
+static inline kolk_settings kolk_settings_of(const char *name, const char *own) {
+    kolk_settings none = {0};
+    (void)name, (void)own;
+    return none;
+}
+
+static inline kolk_settings kolk_settings_of_part(const char *name, const char *own) {
+    return kolk_settings_of(name, own);
+}
+
+static inline bool kolk_settings_fail(const kolk_settings *settings, size_t n) {
+    (void)settings, (void)n;
+    return false;
+}
+
+#endif
 
 /* With any of these, handles of other pools are reported. The user asks for them, while tools and profilers turn the
  * other settings on by themselves. */

@@ -30,11 +30,11 @@
 #include "../core/fail.h"
 #include "../core/tools.h"
 
-#if __STDC_HOSTED__ && !defined(_WIN32)
+#if KOLK_DIAGNOSTICS && !defined(_WIN32)
 #include "sites_inside.h"
 #endif
 
-#if __STDC_HOSTED__ && defined(__linux__)
+#if KOLK_DIAGNOSTICS && defined(__linux__)
 
 #include <fcntl.h>
 #include <link.h>
@@ -274,7 +274,7 @@ static size_t add_calls(site_text *out, const void *const *stack, uint32_t depth
     return calls.named;
 }
 
-#elif __STDC_HOSTED__ && !defined(_WIN32)
+#elif KOLK_DIAGNOSTICS && !defined(_WIN32)
 
 static size_t add_calls(site_text *out, const void *const *stack, uint32_t depth, bool lines, bool is_stack) {
     (void)lines, (void)is_stack;
@@ -290,7 +290,7 @@ static size_t put_calls(const void *const *stack, uint32_t depth, bool lines, bo
     size_t named = 0;
     if (size == 0) return named;
     text[0] = 0;
-#if __STDC_HOSTED__ && !defined(_WIN32)
+#if KOLK_DIAGNOSTICS && !defined(_WIN32)
     site_text out = {text, size, 0};
     int cancel = kolk_cancel_off();
     kolk_tools_begin_libc();

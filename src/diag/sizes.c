@@ -12,7 +12,7 @@
  *                   was initialised during the scene counts with the greatest peak of its whole life. */
 #include "kolk/base.h"
 
-#if __STDC_HOSTED__
+#if KOLK_DIAGNOSTICS
 
 #include "../core/assert.h"
 #include "../core/fail.h"

@@ -18,7 +18,7 @@
 #include "../core/fail.h"
 #include "../core/hash.h"
 
-#if __STDC_HOSTED__
+#if KOLK_DIAGNOSTICS
 #include "../os/memory.h"
 #include "../os/stack.h"
 

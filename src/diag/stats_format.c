@@ -4,7 +4,7 @@
  * and bytes say nothing, have a table for people of their own; in the other formats their fields come behind. */
 #include "kolk/base.h"
 
-#if __STDC_HOSTED__
+#if KOLK_DIAGNOSTICS
 
 #include "stats_field.h"
 #include "stats_format.h"

@@ -30,7 +30,7 @@
  *     I5  the guarded blocks are as guarded.c says */
 #include "heap_fast.h"
 
-#if __STDC_HOSTED__
+#if KOLK_HOSTED
 
 #include "../core/assert.h"
 

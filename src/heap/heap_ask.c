@@ -1,7 +1,7 @@
 /* heap_ask.c: what can be asked of a heap, and what is said of pointers that it does not know. */
 #include "heap_inside.h"
 
-#if __STDC_HOSTED__
+#if KOLK_HOSTED
 
 #include "../core/fail.h"
 #include "../core/tools.h"

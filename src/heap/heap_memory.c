@@ -1,7 +1,7 @@
 /* heap_memory.c: a heap is made by its descriptor, and ends. */
 #include "heap_inside.h"
 
-#if __STDC_HOSTED__
+#if KOLK_HOSTED
 
 #include "../diag/begin.h"
 #include "../core/assert.h"

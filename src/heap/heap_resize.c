@@ -1,7 +1,7 @@
 /* heap_resize.c: blocks that get another size. */
 #include "heap_inside.h"
 
-#if __STDC_HOSTED__
+#if KOLK_HOSTED
 
 #include <string.h>
 

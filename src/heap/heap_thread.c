@@ -9,7 +9,7 @@
  * being told, and those of other threads in a fork's child, are emptied before a new one is made. */
 #include "heap_inside.h"
 
-#if __STDC_HOSTED__
+#if KOLK_HOSTED
 
 #include "../core/assert.h"
 #include "../core/room.h"

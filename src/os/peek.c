@@ -4,7 +4,7 @@
 
 #include "peek.h"
 
-#if __STDC_HOSTED__
+#if KOLK_HOSTED
 
 #include <stdint.h>
 

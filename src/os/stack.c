@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 
-#if __STDC_HOSTED__
+#if KOLK_HOSTED
 
 #if defined(__GLIBC__) && defined(__has_include)
 #if __has_include(<execinfo.h>)

@@ -50,7 +50,7 @@
  *     I5  `asleep` is set if and only if there is an fd that is not readable */
 #include "queue_inside.h"
 
-#if __STDC_HOSTED__
+#if KOLK_HOSTED
 
 #include "../os/clock.h"
 

@@ -2,7 +2,7 @@
  * hear of an ending is told in queue.c under The end. */
 #include "queue_inside.h"
 
-#if __STDC_HOSTED__
+#if KOLK_HOSTED
 
 #include "../os/lock.h"
 

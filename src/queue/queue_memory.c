@@ -1,7 +1,7 @@
 /* queue_memory.c: a queue is made by its descriptor, and ends. */
 #include "queue_inside.h"
 
-#if __STDC_HOSTED__
+#if KOLK_HOSTED
 
 #include "../diag/begin.h"
 #include "../diag/debug.h"

@@ -50,7 +50,7 @@
  * is. */
 #include "resource_inside.h"
 
-#if __STDC_HOSTED__
+#if KOLK_HOSTED
 
 #include "../core/handle.h"
 #include "../diag/debug.h"

@@ -1,7 +1,7 @@
 /* resource_life.c: the beginning and the end of a resource pool. */
 #include "resource_inside.h"
 
-#if __STDC_HOSTED__
+#if KOLK_HOSTED
 
 #include "../core/handle.h"
 #include "../diag/begin.h"

@@ -1,7 +1,7 @@
 /* resource_report.c: sentences about borrows, for the failure handler. Without the lock, since handlers may longjmp. */
 #include "resource_inside.h"
 
-#if __STDC_HOSTED__
+#if KOLK_HOSTED
 
 #include "../core/fail.h"
 #include "../core/handle.h"

@@ -1,7 +1,7 @@
 /* member.c: threads come and go in a list of members. The idea is told in member.h. */
 #include "member.h"
 
-#if __STDC_HOSTED__
+#if KOLK_HOSTED
 
 #include "../core/assert.h"
 #include "../os/lock.h"

@@ -49,7 +49,7 @@
  *     I8  with setup or teardown, each slot below fresh is either raw or ready */
 #include "shared_inside.h"
 
-#if __STDC_HOSTED__
+#if KOLK_HOSTED
 
 #include "../core/assert.h"
 #include "../core/probes.h"

@@ -2,7 +2,7 @@
  * that it does not know. */
 #include "shared_inside.h"
 
-#if __STDC_HOSTED__
+#if KOLK_HOSTED
 
 #include "../core/bits.h"
 #include "../core/fail.h"

@@ -7,7 +7,7 @@
  * has given it, no records, and two sets. */
 #include "shared_inside.h"
 
-#if __STDC_HOSTED__
+#if KOLK_HOSTED
 
 #include "../core/assert.h"
 #include "../core/room.h"

@@ -7,7 +7,7 @@
  * being proved is noted in its thread's magazine as `proving`, and is the next one that the thread takes. */
 #include "shared_inside.h"
 
-#if __STDC_HOSTED__
+#if KOLK_HOSTED
 
 #include "../diag/quarantine.h"
 #include "../core/assert.h"

@@ -5,7 +5,7 @@
  * to an end, since no slot whose life is ended here can be had again. */
 #include "shared_inside.h"
 
-#if __STDC_HOSTED__
+#if KOLK_HOSTED
 
 #include "../core/assert.h"
 #include "../os/memory.h"

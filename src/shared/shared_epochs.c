@@ -21,7 +21,7 @@
  * that one. A thread that ends this epoch without having seen that is the last one that does not see it. */
 #include "shared_inside.h"
 
-#if __STDC_HOSTED__
+#if KOLK_HOSTED
 
 #include "../core/assert.h"
 #include "../os/clock.h"

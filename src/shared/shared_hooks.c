@@ -11,7 +11,7 @@
  * are in neither, and have to be left alone. */
 #include "shared_inside.h"
 
-#if __STDC_HOSTED__
+#if KOLK_HOSTED
 
 #include "../core/assert.h"
 

@@ -5,7 +5,7 @@
  * known by a number that it keeps through forks (kolk_thread). */
 #include "shared_inside.h"
 
-#if __STDC_HOSTED__
+#if KOLK_HOSTED
 
 #include "../core/assert.h"
 #include "../diag/homes.h"

@@ -1,7 +1,7 @@
 /* shared_memory.c: a shared pool is made by its descriptor, and ends. */
 #include "shared_inside.h"
 
-#if __STDC_HOSTED__
+#if KOLK_HOSTED
 
 #include "../diag/begin.h"
 #include "../core/bits.h"

@@ -8,7 +8,7 @@
  * goes, it is in the depot. */
 #include "shared_inside.h"
 
-#if __STDC_HOSTED__
+#if KOLK_HOSTED
 
 #include "../core/assert.h"
 #include "../os/lock.h"

@@ -1,7 +1,7 @@
 /* shared_valid.c: the proof of a shared pool's invariants, which are told in shared.c. */
 #include "shared_inside.h"
 
-#if __STDC_HOSTED__
+#if KOLK_HOSTED
 
 #include "../core/hash.h"
 

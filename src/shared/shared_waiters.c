@@ -16,7 +16,7 @@
  * max_capacity objects were alive, without that one. */
 #include "shared_inside.h"
 
-#if __STDC_HOSTED__
+#if KOLK_HOSTED
 
 #include "../core/assert.h"
 #include "../os/lock.h"
