@@ -118,8 +118,8 @@ typedef struct kolk_resource_pool_desc {
 
 /* ---- Struct ------------------------------------------------------------------------------------------------------ */
 
-/* All zero is a pool that is closed. It is a pointer, and may be moved; of several copies, one may be deinit'd. Initialised
- * again without a deinit, the first pool lives on: statistics list both. */
+/* All zero is a pool that is closed. It is a pointer, and may be moved; of several copies, one may be deinit'd.
+ * Initialised again without a deinit, the first pool lives on: statistics list both. */
 typedef struct kolk_resource_pool {
     struct kolk_resource_inside *inside;
 } kolk_resource_pool;

@@ -245,8 +245,8 @@ static void test_what_is_not_merged(void **state) {
     }
 }
 
-/* Pools of one name that live at the same time have rows of their own: a sum of counts beside the greatest peak would be
- * a row that no pool can have. What has ended goes into one of them. */
+/* Pools of one name that live at the same time have rows of their own: a sum of counts beside the greatest peak would
+ * be a row that no pool can have. What has ended goes into one of them. */
 static void test_living_pools_of_one_name(void **state) {
     (void)state;
     kolk_records records = {0};
