@@ -108,21 +108,9 @@ const void *const *kolk_site_stack(kolk_kept_site kept) {
     return (const void *const *)kept;
 }
 
-#else
-
-kolk_kept_site kolk_site_keep(const void *site, uint32_t depth) {
-    (void)depth;
-    return (kolk_kept_site)site;
-}
-
-const void *const *kolk_site_stack(kolk_kept_site kept) {
-    (void)kept;
-    return NULL;
-}
-
-#endif
-
 const void *kolk_site_address(kolk_kept_site kept) {
     const void *const *stack = kolk_site_stack(kept);
     return stack ? *stack : (const void *)kept;
 }
+
+#endif

@@ -2,6 +2,8 @@
  * POSIX systems, the bytes go through a pipe: write says EFAULT where a read would be a signal. */
 #include "system.h"
 
+#include "kolk/base.h"
+
 #include "peek.h"
 
 #if KOLK_HOSTED

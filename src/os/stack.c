@@ -3,6 +3,8 @@
  * in need of it does not load it. Other C libraries have no such function, or want one more library to be linked. */
 #include "system.h"
 
+#include "kolk/base.h"
+
 #include "stack.h"
 
 #include "../core/assert.h"

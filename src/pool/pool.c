@@ -56,6 +56,8 @@
  * mark instead of a free list that is linked at creation (PostgreSQL, slab.c, 2017 on). */
 #include "pool_age.h"
 
+#include "../diag/homes.h"
+
 #include <string.h>
 
 _Static_assert(sizeof(void *) != 8 || offsetof(kolk_pool, shift) == 64, "the fast paths read 64 bytes and the shift");
