@@ -64,8 +64,8 @@ static inline bool take_free(kolk_pool *pool, uint32_t *index) {
     return true;
 }
 
-/* The first slot that was never handed out; what every pool knows of it is written for the
- * first time. The caller shows the bounds. */
+/* The first slot that was never handed out; what every pool knows of it is written for the first time. The caller
+ * shows the bounds. */
 static inline uint32_t take_fresh_slot(kolk_pool *pool) {
     KOLK_ASSERT(pool->fresh < pool->capacity);
     uint32_t index = pool->fresh++;
