@@ -86,7 +86,8 @@ uint32_t kolk_pool_take_worn(kolk_pool *pool);
 void kolk_pool_put_quarantined(kolk_pool *pool, uint32_t index);
 uint32_t kolk_pool_take_quarantined(kolk_pool *pool);
 
-/* Takes this free slot below fresh out of its place; the caller shows the bounds. False: it is worn out for ever, or dying (its reset hook asks). */
+/* Takes this free slot below fresh out of its place; the caller shows the bounds. False: it is worn out for ever, or
+ * dying (its reset hook asks). */
 bool kolk_pool_take_this(kolk_pool *pool, uint32_t index);
 
 /* Rebuilds the order of free slots from the live bits, lowest first. Holes that are there already stay. */
