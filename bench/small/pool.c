@@ -1,5 +1,5 @@
-/* A pool: alloc, free, KOLK_EACH, get; on pages of the system, or on a device on memory of its own. -DMORE='.ages = true'
- * adds to its descriptor. Returns 0 if all of it works. */
+/* A pool: alloc, free, KOLK_EACH, get; on pages of the system, or on a device on memory of its own.
+ * -DMORE='.ages = true' adds to its descriptor. Returns 0 if all of it works. */
 #include <kolk/kolk.h>
 
 #ifndef MORE

@@ -48,7 +48,7 @@
 #endif
 
 /* The library compiled with -DKOLK_NO_DIAGNOSTICS has no debug mode, no sites, and none of the variables KOLK_DEBUG,
- * KOLK_STATS, KOLK_SIZES, KOLK_FAIL and KOLK_BYPASS: it is a third as large (docs/small.md). The first init reports
+ * KOLK_STATS, KOLK_SIZES, KOLK_FAIL and KOLK_BYPASS: docs/small.md says how much smaller it is. The first init reports
  * those of them that are set. Bugs are reported as ever, without sites. No layout depends on it: programs need not
  * know. */
 #if KOLK_HOSTED && !defined(KOLK_NO_DIAGNOSTICS)

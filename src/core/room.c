@@ -25,9 +25,9 @@ kolk_status kolk_room_resolve_size(size_t *size, size_t *align, size_t type_size
     return KOLK_OK;
 }
 
-/* The greatest capacity that fits the caller's memory. A slot takes about the same, however many there are: so what 2^16
- * of them take leads near it, and the bytes that are too many lead nearer. The steps need no division of 64 bits where
- * pointers have 32. */
+/* The greatest capacity that fits the caller's memory. A slot takes about the same, however many there are: so what
+ * 2^16 of them take leads near it, and the bytes that are too many lead nearer. The steps need no division of 64 bits
+ * where pointers have 32. */
 static uint32_t capacity_that_fits(const kolk_room *room, kolk_bytes *bytes, const void *desc) {
     KOLK_ASSERT(room->memory);
     uint64_t each64 = bytes(desc, 1u << 16, 8) >> 10; /* bytes of 64 slots */

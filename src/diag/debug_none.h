@@ -1,5 +1,5 @@
-/* debug_none.h: the functions of debug.h where there is no debug mode: kolk_debug_begin is never called then, and no pool
- * has one. */
+/* debug_none.h: the functions of debug.h where there is no debug mode: kolk_debug_begin is never called then, and no
+ * pool has one. */
 #ifndef KOLK_SRC_DEBUG_NONE_H
 #define KOLK_SRC_DEBUG_NONE_H
 

@@ -190,7 +190,7 @@ kolk_pool_resolver kolk_pool_resolve_plain;
 /* ---- pool_init.c ------------------------------------------------------------------------------------------------- */
 
 /* The init of a pool, by the rules of `resolve`. */
-kolk_status kolk_pool_begin(kolk_pool *pool, const kolk_pool_desc *desc, size_t type_size, size_t type_align,
+kolk_status kolk_pool_begin(kolk_pool *pool, const kolk_pool_desc *given, size_t type_size, size_t type_align,
                             size_t pool_size, uint32_t abi, kolk_pool_resolver *resolve);
 
 /* ---- pool_memory.c ----------------------------------------------------------------------------------------------- */

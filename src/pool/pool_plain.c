@@ -2,9 +2,9 @@
  *
  * On a device each kilobyte counts, and most of the code of a pool is there for options. pool.h looks at the descriptor
  * where a pool is initialised, which the compiler knows there as a rule. If it asks for no option, and only then, its
- * init is kolk_pool_init_plain. Any other leads to kolk_pool_init_type, which is in one file with what options need, and
- * enters that here: as long as no program calls it, a linker that drops what nobody calls (--gc-sections) drops all of
- * it. Pools without options take either way and notice no difference.
+ * init is kolk_pool_init_plain. Any other leads to kolk_pool_init_type, which is in one file with what options need,
+ * and enters that here. As long as no program calls it, a linker that drops what nobody calls (--gc-sections) drops all
+ * of it. Pools without options take either way and notice no difference.
  *
  * In a build with diagnostics the environment may ask any pool for the debug mode, so all of them take the long way. */
 #include "pool_order.h"

@@ -1,5 +1,6 @@
-/* Counts the instructions of kolk_pool_init on a Cortex-M4: run by QEMU with -icount shift=0, where one instruction takes one
- * nanosecond and SysTick counts 25 MHz. Returns 0 if no init took 2,000 or more; prints them by semihosting. */
+/* Counts the instructions of kolk_pool_init on a Cortex-M4: run by QEMU with -icount shift=0, where one instruction
+ * takes one nanosecond and SysTick counts 25 MHz. Returns 0 if no init took 2,000 or more; prints them by
+ * semihosting. */
 #include <kolk/kolk.h>
 
 #define SYSTICK ((volatile uint32_t *)0xe000e010) /* control, reload, value: ARMv7-M, B3.3 */

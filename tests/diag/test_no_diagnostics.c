@@ -1,6 +1,6 @@
 // define: KOLK_NO_DIAGNOSTICS=1 KOLK_GENERATION_MAX=7
-/* A library without diagnostics: what it says in their place; and pools without options (pool_plain.c), before and after
- * the first pool that has some. */
+/* A library without diagnostics: what it says in their place; and pools without options (pool_plain.c), before and
+ * after the first pool that has some. */
 #include "../help/test.h"
 
 static const char *const variables[] = {"KOLK_DEBUG", "KOLK_STATS", "KOLK_SIZES", "KOLK_FAIL"};
@@ -56,7 +56,7 @@ static void test_what_stands_for_diagnostics(void **state) {
     assert_string_equal(kolk_site_text(&variables, true, words, sizeof words), "");
 }
 
-/* All that a pool without options does: fresh slots, the order of reuse, handles, worn-out slots, a full pool, mistakes. */
+/* All that a pool without options does: fresh slots, handles, worn-out slots, a full pool, mistakes. */
 static void use(kolk_generations generations) {
     void *objects[100];
     kolk_handle handles[100];
