@@ -11,7 +11,7 @@
  * A return address points behind its call, which may be the last instruction of a function or a line: function and
  * place are those of the byte before it.
  *
- * Of a stack, the innermost calls outside of kolk are named: not those in functions of kolk's headers, nor in those that
+ * Of a stack, the innermost calls outside of kolk are named: not those in functions of kolk's headers, nor those that
  * typed.h makes from them. The former are known by their names, the latter since they alone call functions whose names
  * end in _sized. (Where a typed function calls the library, as alloc_n does, it is named: it is on the line of the
  * macro.) Behind main, and in libc at the end of a stack, there are no calls of the program.
