@@ -392,8 +392,8 @@ KOLK_API size_t kolk_stack_text(const void *const *stack, uint32_t depth, bool l
  *     guard           zones of 16 bytes or more on both sides of each object, verified at free, clear, deinit and by
  *                     is_valid. Not on the caller's memory. next_run then gives runs of one.
  *     quarantine=64   the last 64 freed slots wait before they are used again, unless the pool would be full otherwise
- *     sites=3         where objects were allocated and freed, which reports then name: the three innermost calls outside
- *                     kolk, merged functions (inlined ones) too; 1 to 16, 3 without a number. What is still alive at
+ *     sites=3         where objects were allocated and freed, which reports then name: the three innermost calls
+ *                     outside kolk, merged functions (inlined ones) too; 1 to 16, 3 without a number. What is still alive at
  *                     deinit and at exit is listed: KOLK_LEAK, one failure for each place of alloc, that of the oldest
  *                     object first. An alloc or free takes some microseconds to walk the stack; sites=1 does not walk.
  *                     docs/debugging.md says where less is known.

@@ -1,5 +1,5 @@
-/* sites_inside.h: what the files share that put addresses of code into words. sites.c has the essay, the module and the
- * calls, sites_function.c the function, sites_place.c the places in the source. */
+/* sites_inside.h: what the files share that put addresses of code into words. sites.c has the essay, the modules and
+ * stacks, sites_call.c a call, sites_function.c the function, sites_place.c the places in the source. */
 #ifndef KOLK_SRC_SITES_INSIDE_H
 #define KOLK_SRC_SITES_INSIDE_H
 
@@ -32,6 +32,7 @@ static inline void add_hex(site_text *out, const char *before, uintptr_t number)
 #ifdef __linux__
 
 #include <limits.h>
+#include <link.h>
 #include <unistd.h>
 
 typedef struct site_module {
@@ -40,6 +41,17 @@ typedef struct site_module {
     int file;            /* open for reading; -1 if it can't be found or opened */
     char path[PATH_MAX]; /* as the loader calls it; "" if the site is in no module, or one without a name */
 } site_module;
+
+typedef struct module_name {
+    uintptr_t site, base;
+    uintptr_t called; /* what the call before the site is of; 0: not known */
+    bool found, is_libc;
+} module_name;
+
+/* The part of a module that the address is in; NULL: it is not in this one. */
+const ElfW(Phdr) * kolk_site_part(const struct dl_phdr_info *loaded, uintptr_t address);
+
+module_name kolk_site_module_name(const void *site);
 
 static inline bool kolk_site_read(int file, uint64_t offset, void *bytes, size_t size) {
     return pread(file, bytes, size, (off_t)offset) == (ssize_t)size;

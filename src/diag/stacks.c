@@ -9,8 +9,8 @@
  * Threads add stacks without a lock. Who adds one takes words, writes them, and publishes where they are by a
  * compare-and-exchange of the index. If another thread was faster with the same stack, the words are lost.
  *
- * The table is full after STACK_PLACES / 4 * 3 stacks, or STACK_WORDS addresses. From then on a stack that is not in it is kept as
- * the address alone. */
+ * The table is full when three quarters of the places of its index are taken, or all words. From then on a stack that
+ * is not in it is kept as the address alone. */
 #include "stacks.h"
 
 #include "../core/assert.h"

@@ -467,9 +467,9 @@ static void tools_are_started(void **state) {
          "it runs; the printers are in libkolk.so, which is not beside this program\n"},
         {"perf", "exit 0", "probes", "", probes ? "kolk:alloc, " : "kolk was built without"},
         {"perf", "exit 1", "probes", "", probes ? "kolk has them; to see them, install linux-perf or bpftrace\n" : ""},
-        {"addr2line", "echo 'some/where.c:1'", "file and line", "partly",
+        {"addr2line", "echo 0x1; echo f; echo some/where.c:1", "file and line", "partly",
          "addr2line is here, but this program has no "},
-        {"addr2line", "echo 'some/library.c:1'", "file and line", "yes", "look_at_lines+0x"},
+        {"addr2line", "echo 0x1; echo f; echo some/library.c:1", "file and line", "yes", "look_at_lines+0x"},
     };
     assert_non_null(freopen("VERSION", "r", stdin)); /* a line that no tool may get */
     for (size_t i = 0; i < LENGTH_OF(rows); i++) {

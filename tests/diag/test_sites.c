@@ -248,7 +248,7 @@ static void test_library(void **state) {
     const char *text = words(site_in_libc, true);
     assert_null(strchr(text, '/'));
     assert_int_not_equal(strncmp(text, "0x", 2), 0);
-    assert_non_null(strstr(text, "+0x"));
+    if (!strstr(text, "+0x") && !strstr(text, ".c:")) fail_msg("%s", text);
 }
 
 /* ---- Tests: addr2line -------------------------------------------------------------------------------------------- */
