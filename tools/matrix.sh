@@ -1,52 +1,47 @@
-#!/ bin / bash
-#Runs every row of the matrix : compilers, sanitizers, machines, checkers.One line a row; a row that fails shows the end
-#of its log, the others still run, and the last line names those that failed.
+#!/bin/bash
+# Runs every row of the matrix: compilers, sanitizers, machines, checkers. One line a row; a row that fails shows the end
+# of its log, the others still run, and the last line names those that failed.
 #
-#The first row is make test with all of its work.The others run the tests with the long ones in part(                  \
-    KOLK_TEST_EFFORT = quick,
-#and fewer schedules still) : what these look for, in millions of steps,                                               \
-    is in the source and not in what a compiler makes
-#of it.For the same reason they leave out the model, the table of misuse, the doctor with tools that hang, and the ways
-#of CMake and pkg - config.
-#Usage : tools / matrix.sh
-set - euo pipefail mkdir - p build / matrix failed = () begin = $SECONDS
-#row NAME WHAT COMMAND...
+# The first row is make test with all of its work. The others run the tests with the long ones in part (KOLK_TEST_EFFORT=quick,
+# and fewer schedules still): what these look for, in millions of steps, is in the source and not in what a compiler makes
+# of it. For the same reason they leave out the model, the table of misuse, the doctor with tools that hang, and the ways
+# of CMake and pkg-config.
+# Usage: tools/matrix.sh
+set -euo pipefail
+mkdir -p build/matrix
+failed=()
+begin=$SECONDS
+
+# row NAME WHAT COMMAND...
 row() {
-    local name = $1 what = $2 log =
-        build / matrix / $1.log start = $SECONDS result =
-            ok[[-t 1]] && printf '%-14s %-66s ...' "$name"
-                                                   "$what" if !"${@:3}" > "$log" 2 > &1 < / dev / null;
-    then result = FAILED failed +=
-        ("$name")fi[[-t 1]] && printf '\r' printf '%-14s %-66s %4d s  %-6s %s\n' "$name"
-                                                                                 "$what" $((SECONDS - start)) $result
-            "$(grep -o '^[0-9]*% tests passed.*' " $log " || true)" [[$result == ok]] ||
-        tail - n 60 "$log" | sed 's/^/    | /'
+  local name=$1 what=$2 log=build/matrix/$1.log start=$SECONDS result=ok
+  [[ -t 1 ]] && printf '%-14s %-66s ...' "$name" "$what"
+  if ! "${@:3}" > "$log" 2>&1 < /dev/null; then
+    result=FAILED
+    failed+=("$name")
+  fi
+  [[ -t 1 ]] && printf '\r'
+  printf '%-14s %-66s %4d s  %-6s %s\n' "$name" "$what" $((SECONDS - start)) $result "$(grep -o '^[0-9]*% tests passed.*' "$log" || true)"
+  [[ $result == ok ]] || tail -n 60 "$log" | sed 's/^/    | /'
 }
 
-row gcc "make test in full: -O2, checks on" env KOLK_TEST_EFFORT =
-    full tools / test.sh export KOLK_TEST_EFFORT = quick KOLK_TEST_SCHEDULE_STEPS = 100000 once =
-        '^(model_queue|build_device|misuse|preload_.*|record_.*|cli_soak|resource_clock_jumps|(test_)?cli_doctor|packaging_(exports|subdirectory|fetch_content|build_tree|installed|make_install|alone|pkg_config|adapters))$' servers =
-            '^(test_(pq|sqlite|tcp)|example_(bank|cache_client))' #those of adapters
-    : in asan once more row clang "-O2, from kolk.h and kolk.c; headers, freestanding core" tools /
-      preset.sh clang-- exclude -
-            regex "$once|$servers|^tools_races" row asan
-                  "clang Debug, AddressSanitizer, UndefinedBehaviorSanitizer" tools /
-                preset.sh asan-- exclude -
-            regex "$once|_limits$|_worn$|^test_pq_faults$" row checks0 "gcc -O2, KOLK_CHECKS=0, no assertions" tools /
-                preset.sh checks0-- exclude -
-            regex "$once|_chaos$|$servers|^(build|packaging)_" row i686
-                  "gcc -O2, 32 bits; headers, freestanding core" tools /
-                preset.sh i686-- exclude -
-            regex "$once|_chaos$|^build_mistakes$"
-#Without what reserves gigabytes, as qemu has a table for each page of them,                                            \
-    and the example that starts itself by a shell.
-                row s390x "gcc -O2, big endian, under qemu: programs, shortened" tools /
-                preset.sh s390x row mingw -
-            x86_64 "64-bit Windows: built, not run" tools / preset.sh mingw - x86_64 row mingw -
-            i686 "32-bit Windows: built, not run" tools / preset.sh mingw -
-            i686 row format "clang-format" tools / format.sh-- check row tidy "clang-tidy, cppcheck" tools /
-                tidy.sh
+row gcc "make test in full: -O2, checks on" env KOLK_TEST_EFFORT=full tools/test.sh
+export KOLK_TEST_EFFORT=quick KOLK_TEST_SCHEDULE_STEPS=100000
+once='^(model_queue|build_device|misuse|preload_.*|record_.*|cli_soak|resource_clock_jumps|(test_)?cli_doctor|packaging_(exports|subdirectory|fetch_content|build_tree|installed|make_install|alone|pkg_config|adapters))$'
+servers='^(test_(pq|sqlite|tcp)|example_(bank|cache_client))' # those of adapters: in asan once more
+row clang "-O2, from kolk.h and kolk.c; headers, freestanding core" tools/preset.sh clang --exclude-regex "$once|$servers|^tools_races"
+row asan "clang Debug, AddressSanitizer, UndefinedBehaviorSanitizer" tools/preset.sh asan --exclude-regex "$once|_limits$|_worn$|^test_pq_faults$"
+row checks0 "gcc -O2, KOLK_CHECKS=0, no assertions" tools/preset.sh checks0 --exclude-regex "$once|_chaos$|$servers|^(build|packaging)_"
+row i686 "gcc -O2, 32 bits; headers, freestanding core" tools/preset.sh i686 --exclude-regex "$once|_chaos$|^build_mistakes$"
+# Without what reserves gigabytes, as qemu has a table for each page of them, and the example that starts itself by a shell.
+row s390x "gcc -O2, big endian, under qemu: programs, shortened" tools/preset.sh s390x
+row mingw-x86_64 "64-bit Windows: built, not run" tools/preset.sh mingw-x86_64
+row mingw-i686 "32-bit Windows: built, not run" tools/preset.sh mingw-i686
+row format "clang-format" tools/format.sh --check
+row tidy "clang-tidy, cppcheck" tools/tidy.sh
 
-                if [[$ { #failed[@] } - gt 0]];
-then echo "matrix: $((SECONDS - begin)) s, failed: ${failed[*]} (logs in build/matrix)" exit 1 fi echo
-    "matrix: all rows passed in $((SECONDS - begin)) s"
+if [[ ${#failed[@]} -gt 0 ]]; then
+  echo "matrix: $((SECONDS - begin)) s, failed: ${failed[*]} (logs in build/matrix)"
+  exit 1
+fi
+echo "matrix: all rows passed in $((SECONDS - begin)) s"

@@ -4,7 +4,7 @@
 
 #include "kolk/base.h"
 
-#if __STDC_HOSTED__ && defined(__linux__)
+#if KOLK_DIAGNOSTICS && defined(__linux__)
 
 #include "sites_inside.h"
 

@@ -48,7 +48,7 @@ static kolk_member *make_member(void *context, uint32_t n) {
 KOLK_NOINLINE kolk_status kolk_local_init(kolk_local *local, kolk_shared *pool) {
     *local = (kolk_local){0};
     if (!kolk_is_home(pool, pool->number, pool->name, SITE)) return KOLK_MOVED;
-    pool->depot.members = &pool->members; /* also where it was moved */
+    if (pool->depot.members != &pool->members) pool->depot.members = &pool->members; /* it was moved */
     kolk_shared_reclaim(pool, false);
     kolk_member *member = kolk_members_take(&pool->members, make_member, pool);
     if (!member) {

@@ -216,7 +216,7 @@ void kolk_shared_end(kolk_shared *pool, const void *site) {
 KOLK_NOINLINE void kolk_shared_deinit(kolk_shared *pool) {
     const void *site = SITE;
     if (!kolk_is_home(pool, pool->number, pool->name, site)) return;
-    pool->depot.members = &pool->members;               /* also where it was moved */
+    if (pool->depot.members != &pool->members) pool->depot.members = &pool->members; /* it was moved */
     if (pool->debug) kolk_shared_prove_all(pool, site); /* the handler may longjmp: nothing has changed */
     kolk_shared_end(pool, site);
 }
