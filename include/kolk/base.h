@@ -332,9 +332,9 @@ KOLK_API void kolk_set_failure_handler(void (*handler)(const kolk_failure *failu
  * information is missing, "program+0x11f3" without a symbol table. Where the compiler has merged functions at the
  * address, they come first: "on_hit (collide.c:63) < explode+0x2c (collide.c:80)"; three are named at most, and none of
  * kolk's own. Cut to size bytes with the final 0; returns `text`. Slow: it reads files, and runs addr2line if `lines`
- * is true: the first in PATH, for what clang has compiled llvm-addr2line. Of PATH only folders with absolute names count,
- * and none in a program with more rights than its user (set-user-ID, file capabilities). "" in freestanding builds and
- * on Windows. */
+ * is true: the first in PATH, for what clang has compiled llvm-addr2line. Of PATH only folders with absolute names
+ * count, and none in a program with more rights than its user (set-user-ID, file capabilities). "" in freestanding
+ * builds and on Windows. */
 KOLK_API const char *kolk_site_text(const void *site, bool lines, char *text, size_t size);
 
 /* The same for a stack of return addresses, with a NULL behind the last, such as a failure has: names `depth` calls at
@@ -352,10 +352,10 @@ KOLK_API size_t kolk_stack_text(const void *const *stack, uint32_t depth, bool l
  *                     is_valid. Not on the caller's memory. next_run then gives runs of one.
  *     quarantine=64   the last 64 freed slots wait before they are used again, unless the pool would be full otherwise
  *     sites=3         where objects were allocated and freed, which reports then name: the three innermost calls
- *                     outside kolk, merged functions (inlined ones) too; 1 to 16, 3 without a number. What is still alive at
- *                     deinit and at exit is listed: KOLK_LEAK, one failure for each place of alloc, that of the oldest
- *                     object first. An alloc or free takes some microseconds to walk the stack; sites=1 does not walk.
- *                     docs/debugging.md says where less is known.
+ *                     outside kolk, merged functions (inlined ones) too; 1 to 16, 3 without a number. What is still
+ *                     alive at deinit and at exit is listed: KOLK_LEAK, one failure for each place of alloc, that of
+ *                     the oldest object first. An alloc or free takes some microseconds to walk the stack; sites=1
+ *                     does not walk. docs/debugging.md says where less is known.
  *     move            slot maps only (not on the caller's memory): each remove, clear and sort moves all objects to
  *                     another block and makes the old one inaccessible, so that a pointer that was kept crashes at
  *                     once, until seven more have been made. O(count) a removal, so not in `all`.
