@@ -15,7 +15,6 @@
 #include "../core/hash.h"
 #include "../os/memory.h"
 #include "../core/probes.h"
-#include "../os/stack.h"
 #include "profiler.h"
 
 #define ZONE 16u /* bytes of a red zone, at least */
@@ -62,7 +61,6 @@ kolk_debug *kolk_debug_begin(const kolk_debug_desc *desc) {
     kolk_debug *debug = (kolk_debug *)(void *)block;
     debug->desc = *desc;
     debug->desc.settings.quarantine = (uint32_t)waiting;
-    if (debug->desc.settings.depth > 1) kolk_stack_prepare();
     if (kolk_debug_has(debug, KOLK_DEBUG_TRACE)) debug->profiler = kolk_profiler_now();
     debug->ring = (uint32_t *)(void *)(block + ring_at);
     debug->heads = (uint32_t *)(void *)(block + heads_at);

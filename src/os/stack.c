@@ -8,6 +8,7 @@
 #include "stack.h"
 
 #include "../core/assert.h"
+#include "../core/atomics.h"
 
 #include <stdbool.h>
 
@@ -24,10 +25,12 @@
 #define WALK_MANY 64 /* ... and at most */
 
 #ifdef HAS_BACKTRACE
+static uint8_t is_held;
+
 /* glibc allocates when it loads the unwinder: by a malloc that may be kolk's, and ask for the stack in its turn. */
 static int backtrace_once(void **calls, int most) {
     static _Thread_local bool walks;
-    if (walks) return 0;
+    if (walks || kolk_load(&is_held, KOLK_RELAXED)) return 0;
     walks = true;
     int count = backtrace(calls, most);
     walks = false;
@@ -58,10 +61,11 @@ void kolk_stack_walk(const void *site, const void **frames, size_t most) {
     frames[length] = NULL;
 }
 
-void kolk_stack_prepare(void) {
+void kolk_stack_hold(bool hold) {
 #ifdef HAS_BACKTRACE
-    void *one;
-    backtrace_once(&one, 1);
+    kolk_store(&is_held, hold, KOLK_RELAXED);
+#else
+    (void)hold;
 #endif
 }
 
