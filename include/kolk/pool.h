@@ -95,15 +95,6 @@ typedef struct kolk_pool_desc {
 /* ---- What everybody needs ---------------------------------------------------------------------------------------- */
 
 /* Anything but KOLK_OK (a broken rule of the descriptor, or KOLK_NO_MEMORY) leaves the pool all zero. */
-/* For typed pools: the descriptor, or, if it has no name, a copy that has the type's. */
-static inline const kolk_pool_desc *kolk_pool_desc_named(const kolk_pool_desc *desc, const char *name,
-                                                         kolk_pool_desc *named) {
-    if (!desc || desc->name) return desc;
-    *named = *desc;
-    named->name = name;
-    return named;
-}
-
 static inline kolk_status kolk_pool_init(kolk_pool *pool, const kolk_pool_desc *desc);
 
 /* Runs reset for what is alive and teardown for what is set up, gives the memory back, leaves the pool all zero. A
@@ -436,6 +427,15 @@ struct kolk_pool {
 /* type_size and type_align are 0, or of the type of a typed pool. */
 KOLK_API kolk_status kolk_pool_init_type(kolk_pool *pool, const kolk_pool_desc *desc, size_t type_size,
                                          size_t type_align, size_t pool_size, uint32_t abi);
+
+/* For typed pools: the descriptor, or, if it has no name, a copy that has the type's. */
+static inline const kolk_pool_desc *kolk_pool_desc_named(const kolk_pool_desc *desc, const char *name,
+                                                         kolk_pool_desc *named) {
+    if (!desc || desc->name) return desc;
+    *named = *desc;
+    named->name = name;
+    return named;
+}
 
 /* The same for a descriptor that asks for nothing which kolk_pool_is_plain rules out. */
 KOLK_API kolk_status kolk_pool_init_plain(kolk_pool *pool, const kolk_pool_desc *desc, size_t type_size,
