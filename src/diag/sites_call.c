@@ -39,7 +39,7 @@ static void add_address(site_text *out, const site_module *in, const char *other
 /* The start of the function that the instruction before a return address calls; 0: it is none that says so. */
 static uintptr_t called_before(const struct dl_phdr_info *loaded, uintptr_t site) {
     const ElfW(Phdr) *part = kolk_site_part(loaded, site - 1);
-    if (!part || !(part->p_flags & PF_R) || kolk_site_part(loaded, site - 5) != part) return 0;
+    if (!part || ~part->p_flags & (PF_R | PF_X) || kolk_site_part(loaded, site - 5) != part) return 0;
 #if defined(__i386__) || defined(__x86_64__)
     const unsigned char *call = (const unsigned char *)site - 5;
     int32_t distance;

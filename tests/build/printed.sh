@@ -100,6 +100,6 @@ chmod +x "$folder/bin/cc"
 for block in "$folder"/block_*.text; do
   commands=$(sed -n 's/^\$ //p' "$block")
   [[ $commands == *"cc -std"* ]] || continue
-  check "README: ${commands//$'\n'/; }" "$(sed '/^\$ /d' "$block")" "$(cd "$folder/clone" && PATH=$folder/bin:$PATH bash -ec "$commands" 2>&1)"
+  check "README: ${commands//$'\n'/; }" "$(sed '/^\$ /d' "$block")" "$(cd "$folder/clone" && PATH=$folder/bin:$PATH MAKELEVEL= MAKEFLAGS= bash -ec "$commands" 2>&1)"
 done
 exit $failed
