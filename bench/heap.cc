@@ -197,7 +197,7 @@ template <typename heap> void print_resident(size_t alive, const char *who) {
 }
 
 static samples end_pages() {
-    size_t size = 1000000 * 47; /* of so many bytes are their classes */
+    size_t size = 1000000 * 47; /* what such blocks take on average, rounded up to their classes */
     void *pages = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     require(pages != MAP_FAILED, "end", "no memory");
     std::memset(pages, 1, size);

@@ -16,8 +16,8 @@
 #define GRAIN        KOLK_HEAP_GRAIN
 #define CACHE_BYTES  65536u /* that a magazine may hold, */
 #define MOST_CACHED  256u   /* and how many blocks */
-#define CLASS_COLOUR 64u    /* classes begin in different lines, */
-#define CLASS_PAGES  4096u  /* and in one of so many pages, if they have them */
+#define CLASS_COLOUR 64u    /* bytes of a line; each class begins in another line of its page */
+#define CLASS_PAGES  4096u  /* the first page of a class is one of so many, or of fewer in a small address space */
 
 /* The size of the n-th of kolk's own classes. */
 static uint32_t own_size(uint32_t n) {

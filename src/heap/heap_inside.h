@@ -31,7 +31,7 @@ typedef struct kolk_heap_thread {
     uintptr_t room;                                  /* behind this struct, for further magazines */
     bool asks;                                       /* on_full runs */
     uint32_t turns;                                  /* how often it was off the fast path */
-    uint64_t flushed;                                /* of the sweep after which it has put all into the depots */
+    uint64_t flushed;                                /* when the last sweep was, as it put all into the depots */
     uint64_t random;                                 /* heap_guarded.c tells; 0: not drawn yet */
     int64_t until;                                   /* allocs before the next guarded block */
     bool is_turn;                                    /* the next one gets it */
@@ -92,7 +92,7 @@ static inline uintptr_t kolk_heap_class_at(const kolk_heap *heap, const void *bl
     return ((uintptr_t)block - heap->base) >> heap->class_shift;
 }
 
-/* A class begins somewhere in the first sixteenth of its address space: so many bytes. */
+/* Bytes of the first sixteenth of a class's address space; the first slot is somewhere in there. */
 static inline uint64_t kolk_heap_colours(unsigned class_shift) {
     return UINT64_C(1) << (class_shift - 4);
 }
