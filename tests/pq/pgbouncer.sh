@@ -41,6 +41,14 @@ $as pgbouncer -q "$folder/pgbouncer.ini" > "$folder/pgbouncer.log" 2>&1 &
 pooler=$!
 await "$folder/.s.PGSQL.6432" "$pooler" "$folder/pgbouncer.log"
 
+# If the first login of PgBouncer at the server fails, it turns away all clients that wait for it. So one client goes first.
+tries=0
+until psql -h "$folder" -p 6432 -U postgres -Atc "SELECT 1" postgres > "$folder/first" 2>&1; do
+  tries=$((tries + 1))
+  [ $tries -lt 100 ] || { cat "$folder/first" "$folder/pgbouncer.log" >&2; exit 1; }
+  sleep 0.1
+done
+
 export KOLK_BANK_POOLER=1
 banks=
 for name in north south east west; do
