@@ -1,9 +1,10 @@
 # The front door. Each target installs what it needs (tools/setup.sh), then leaves the work to CMake and to tools/.
 
 PREFIX ?= /usr/local
+export DESTDIR
 SECONDS ?= 60
 
-.PHONY: help demo bank test matrix bench fuzz coverage mcdc mutants misuse format install clean
+.PHONY: help demo bank test matrix bench fuzz coverage mcdc mutants misuse format dist install uninstall clean
 .DEFAULT_GOAL := help
 
 help:
@@ -18,7 +19,9 @@ help:
 	@echo 'make mutants   small changes to the pools that the tests must notice: some hours'
 	@echo 'make misuse    what comes of each mistake, into docs/misuse.md'
 	@echo 'make format    clang-format over all files'
-	@echo 'make install   the library and the command under PREFIX=/usr/local; DESTDIR is put before it'
+	@echo 'make dist      all of the library as two files, kolk.h and kolk.c, and the source archive, into build/dist'
+	@echo 'make install   the library, and the kolk command if it can be built, below PREFIX=/usr/local; DESTDIR is put before it'
+	@echo 'make uninstall what make install has put there'
 	@echo 'make clean     remove build/'
 
 demo:
@@ -80,10 +83,17 @@ format:
 	@tools/setup.sh format
 	@tools/format.sh
 
+dist:
+	@tools/setup.sh dist
+	@tools/dist.py all build/dist
+	@echo 'build/dist has kolk.h and kolk.c, a source archive, and SHA256SUMS'
+
 install:
-	@tools/setup.sh demo
-	@tools/preset.sh release
-	@DESTDIR="$(DESTDIR)" cmake --install build/release --prefix "$(PREFIX)"
+	@tools/setup.sh install
+	@tools/install.sh install "$(PREFIX)"
+
+uninstall:
+	@tools/install.sh uninstall "$(PREFIX)"
 
 clean:
 	@rm -rf build

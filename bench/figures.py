@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""figures.py [--check]: puts the figures of bench/results into README.md, docs/texts.md and bench/README.md, or with --check
-fails where these say something else. Each sentence below must be there once, whatever stands between its words in place of {}."""
+"""figures.py [--check]: puts the figures of bench/results into README.md, docs and bench/README.md, or with --check fails
+where these say something else. Each sentence below must be there once, whatever stands between its words in place of {}."""
 
 import csv
 import os
@@ -75,6 +75,28 @@ def readme():
     longest = [asleep[name]["longest"].replace(",", "") for name in ("kolk", "apr_reslist")]
     yield "no borrow waited longer than {} us; with apr_reslist, which serves nobody in order, one waited {} us", [
         str(float(ns) / 1000) for ns in longest]  # fmt: skip
+    yield from heaps()
+
+
+def heaps():
+    """Those about heaps."""
+    mixed, both, handed, larson = list(tables(f"{RESULT}-heap.md").values())[1:5]
+    for label, name in ("**kolk_heap**", "kolk"), *((name, name) for name in ("tcmalloc", "mimalloc", "jemalloc", "glibc")):
+        numbers = [mixed[name][alive] for alive in ("100", "10000", "1000000")]
+        numbers += [both[name]["2"], handed[name]["ring"], larson[name]["2"]]
+        yield f"| {label} |" + (" **{}** |" if name == "kolk" else " {} |") * len(numbers), numbers
+
+
+def programs():
+    """Sentences of docs/malloc.md with theirs."""
+    time, memory = list(tables(f"{RESULT}-preload.md").values())[:2]
+
+    def percent(table):
+        means = table["**geometric mean**"]
+        return [str(100 * float(means[name].strip("*"))) for name in ("kolk", "mimalloc", "jemalloc", "tcmalloc")]
+
+    yield "processor time is {} % of glibc's, where mimalloc's is {} %, jemalloc's {} % and tcmalloc's {} %;", percent(time)
+    yield "the greatest resident memory {} %, {} %, {} % and {} %.", percent(memory)
 
 
 def texts():
@@ -83,6 +105,11 @@ def texts():
         waste = {name: percent for percent, name in re.findall(r" ([\d.]+) % waste: (.*)", file.read())}
     yield "{} % waste in trays of the largest size, {} % in four sizes, {} % in kolk's own", [
         waste[name] for name in ("one size for all", "the airport's", "kolk's sizes")]  # fmt: skip
+
+    gets = tables(f"{RESULT}.md")["slot map, get in random order, ns"]
+    yield "a get of one of 1,000 objects takes {} ns, where an access to an array that holds still takes {}; of 100,000 " \
+        "objects {} instead of {}, and of 1,000,000, which no cache holds, {} instead of {} (", [
+        gets[objects][name] for objects in ("1,000", "100,000", "1,000,000") for name in ("kolk_typed", "array")]  # fmt: skip
 
     rows = components()
     names = "vector_list flag_chain flag_sorted kolk_lifo kolk_lowest vector_swap kolk_slotmap".split()
@@ -125,7 +152,8 @@ def queues():
 def main():
     check = sys.argv[1:] == ["--check"]
     wrong = 0
-    for path, sentences in ("README.md", readme()), ("docs/texts.md", texts()), ("bench/README.md", queues()):
+    documents = {"README.md": readme(), "docs/texts.md": texts(), "docs/malloc.md": programs(), "bench/README.md": queues()}
+    for path, sentences in documents.items():
         with open(os.path.join(TOP, path), encoding="utf-8") as file:
             document = file.read()
         for sentence, numbers in sentences:

@@ -1,6 +1,6 @@
 /* A pool of 15 objects whose state is one bit each: 1 is free, 0 is in use. GetObject is kolk_pool_alloc with
  * KOLK_REUSE_LOWEST: the lowest free bit; ReturnObject is kolk_pool_free: it sets the bit again. */
-#include <kolk/kolk.h>
+#include "kolk.h"
 #include <stdio.h>
 
 struct bullet {

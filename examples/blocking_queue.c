@@ -1,6 +1,6 @@
 /* BlockingQueue: any number of writers Add, any number of readers Remove. Add waits while it is full, Remove while it
  * is empty, Shutdown frees all waiters, and Clear empties it. */
-#include <kolk/kolk.h>
+#include "kolk.h"
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

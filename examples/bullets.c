@@ -1,7 +1,7 @@
 /* Handles that go stale. Two homing missiles are after the same ship. The first one hits, and a new ship is launched
  * into the slot of the old one. A pointer would still point there, so the second missile would turn on the newcomer;
  * its handle gives NULL instead, and it flies on. */
-#include <kolk/kolk.h>
+#include "kolk.h"
 #include <stdio.h>
 
 struct ship {

@@ -1,6 +1,6 @@
 /* A pool of components that stay where they are: what is removed leaves a hole, what is added fills one. Which one? The
  * map shows it: x is in use, o was added in a hole, - is a hole, and ^ is the one that is filled next. */
-#include <kolk/kolk.h>
+#include "kolk.h"
 #include <stdio.h>
 
 enum { SLOTS = 10 };

@@ -1,7 +1,7 @@
 /* Few expensive things for many threads: 3 desks, 8 people. A shared pool of 3 has no caches, so it has exactly 3. A
  * thread that finds none waits, as long as it likes, and is served first come, first served. A desk keeps what is in
  * its drawers from one user to the next: alloc leaves an object as its last user did. */
-#include <kolk/kolk.h>
+#include "kolk.h"
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* What a modder asks of a game's pools: how full they are, who is about, and what a mod has spawned. The "game" here is
  * a few arrays of somebody else's; kolk attaches to them and writes nothing. */
-#include <kolk/kolk.h>
+#include "kolk.h"
 #include <stdio.h>
 #include <string.h>
 

@@ -4,7 +4,7 @@
  * free them nor look up handles: another call into the pool may be running. It sends them back through a second queue,
  * and their owner frees them. No more is needed: all that was written before a push is seen after the pop. (Where
  * several threads allocate, or the way back is one too many: workers.c, with a pool that all of them share.) */
-#include <kolk/kolk.h>
+#include "kolk.h"
 #include <pthread.h>
 #include <stdio.h>
 

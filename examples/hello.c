@@ -1,4 +1,4 @@
-#include <kolk/kolk.h>
+#include "kolk.h"
 #include <stdio.h>
 
 struct bullet {

@@ -2,7 +2,7 @@
 /* Short links with counters, in one SQLite file and without a server. Many threads look links up at the same time. A
  * thread that counts a visit waits for its turn: first come, first served, and none tries again and again. */
 #define _POSIX_C_SOURCE 200809L
-#include <kolk/kolk.h>
+#include "kolk.h"
 #include <kolk/sqlite.h>
 #include <pthread.h>
 #include <sqlite3.h>

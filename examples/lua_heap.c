@@ -2,7 +2,7 @@
 /* Lua in a heap: an interpreter has a kolk_heap of its own. So its memory has a limit, all of it can be counted, and a
  * mistake of a C function of yours is reported. `lua_heap FILE` runs a script with malloc and with kolk in turns, and
  * prints the times. */
-#include <kolk/kolk.h>
+#include "kolk.h"
 #include <lauxlib.h>
 #include <lualib.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
  * pool. Usage: metrics [PORT]. Serves until it is ended; without a port it asks itself once, and shows a part of the
  * answer. */
 #define _POSIX_C_SOURCE 200809L
-#include <kolk/kolk.h>
+#include "kolk.h"
 
 #include <arpa/inet.h>
 #include <pthread.h>

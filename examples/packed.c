@@ -1,6 +1,6 @@
 /* Components packed without gaps: a removal moves the last one into the hole. Copies of a handle follow the move, a
  * pointer that was kept does not: what `get` returns is good until the next removal, clear or sort. */
-#include <kolk/kolk.h>
+#include "kolk.h"
 #include <stdio.h>
 
 struct transform {

@@ -1,7 +1,7 @@
 /* Readers of a table that is replaced under them, and no reader ever takes a lock or waits. The writer puts a new table
  * in the old one's place by one atomic exchange, and frees the old one later: its slot is used again when every reader
  * has ended the request that may have looked at it (quiesce). */
-#include <kolk/kolk.h>
+#include "kolk.h"
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>

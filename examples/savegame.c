@@ -1,6 +1,6 @@
 /* Save game by snapshot: the whole pool goes to a file as one block, and every handle in the game is valid after
  * loading. */
-#include <kolk/kolk.h>
+#include "kolk.h"
 #include <stdio.h>
 #include <stdlib.h>
 

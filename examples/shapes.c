@@ -1,6 +1,6 @@
 /* Objects of several types in one pool. The union is the list of types, and its size that of the largest one; each
  * KOLK_POOL_MEMBER adds an alloc of its own, so that a type that is not in the list does not compile. */
-#include <kolk/kolk.h>
+#include "kolk.h"
 #include <stdio.h>
 
 enum kind { CIRCLE, BOX };

@@ -1,4 +1,4 @@
-#include <kolk/kolk.h>
+#include "kolk.h"
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 /* SQLite in a heap: sqlite3_config takes the functions by which the library gets all of its memory. So it has a limit
  * and an end. `sqlite_heap time` works with malloc and with kolk in turns, and prints the times; each of kolk's begins
  * with a new heap. */
-#include <kolk/kolk.h>
+#include "kolk.h"
 #include <sqlite3.h>
 #include <stdio.h>
 #include <time.h>

@@ -1,7 +1,7 @@
 /* A pool on a device without heap, libc or operating system: packets of a radio, in static memory whose size the
  * compiler knows. Everything above main compiles with -ffreestanding -nostdlib, together with the library, and then
  * asks for nothing but memcpy, memmove, memset and memcmp. main is there only where there is somewhere to print. */
-#include <kolk/kolk.h>
+#include "kolk.h"
 
 struct packet {
     uint8_t length, bytes[31];

@@ -1,6 +1,6 @@
 /* "Big trays for luggage, little trays for pocket stuff": what 2,000 passengers put on the belt lies in one pool whose
  * trays are as large as the largest suitcase, then in a heap of kolk's own sizes, then in one of the airport's. */
-#include <kolk/kolk.h>
+#include "kolk.h"
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,18 +1,19 @@
 /* How many different handles can a pool give? The trilogy's pool has 7 bits for it: some objects stay, all
  * other slots are used over and over, and every handle is written down. The documentation's formula for their number is
- * free * 128 + busy. kolk_handle has 32 bits. */
-#include <kolk/kolk.h>
+ * free * 128 + busy, and 1 divided by it is the probability of a handle that is not unique. kolk_handle has 32 bits. */
+#include "kolk.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #define SLOTS 4
+#define PEDS  140  /* slots of a pool of the games */
 #define LIVES 1000 /* of each slot: far more than there are seeds */
 
 /* Distinct handles of a pool in which the first `busy` objects stay. */
 static int32_t reachable(int32_t count, int32_t busy) {
     static kolk_bytemap pool;
-    static bool seen[SLOTS << 8];
+    static bool seen[PEDS << 8];
     memset(seen, 0, sizeof seen);
     if (kolk_bytemap_initialise(&pool, count, 1) != KOLK_OK) return -1;
     for (int32_t i = 0; i < busy; i++) kolk_bytemap_new(&pool);
@@ -55,6 +56,13 @@ static uint64_t repeat_distance_of_kolk(void) {
     return same ? (kolk_handle_pack(last) >> 32) - (kolk_handle_pack(first) >> 32) + 1 : 0;
 }
 
+/* The probability of the documentation: 1 / (free * 128 + busy). */
+static void print_case(const char *name, int32_t busy, const char *formula, int32_t expected) {
+    int32_t handles = reachable(PEDS, busy);
+    printf("%-5s case: 1 of %5d handles, %6.4f %%; %s is %d%s\n", name, handles, 100.0 / handles, formula, expected,
+           handles == expected ? "" : "  NOT EQUAL");
+}
+
 int main(void) {
     uint64_t lives = repeat_distance_of_kolk();
     printf("slots  busy  handles  free * 128 + busy  kolk_handle\n");
@@ -65,5 +73,8 @@ int main(void) {
                    (uint64_t)(count - busy) * lives + (uint64_t)busy, counted == formula ? "" : "  NOT EQUAL");
         }
     }
+    printf("%d slots:\n", PEDS);
+    print_case("worst", PEDS - 1, "128 + (count - 1)", 128 + (PEDS - 1)); /* the last object goes and comes */
+    print_case("best", 0, "count * 128", PEDS * 128);                     /* an empty pool is filled, from any seeds */
     printf("a slot's handle comes again after %d lives; a kolk_handle after %" PRIu64 "\n", repeat_distance(), lives);
 }

@@ -1,6 +1,6 @@
 /* 32 voices. When all are playing, a new sound replaces the quietest one: its owner's handle goes stale, nothing else.
  * One that is quieter than all that play is not started at all. */
-#include <kolk/kolk.h>
+#include "kolk.h"
 #include <stdio.h>
 
 struct voice {

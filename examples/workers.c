@@ -3,7 +3,7 @@
  *
  * The pool is what keeps the writers from running ahead: when all letters are on their way, alloc_wait waits for one
  * that a reader frees, and the writer that has waited longest gets it. */
-#include <kolk/kolk.h>
+#include "kolk.h"
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

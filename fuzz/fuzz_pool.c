@@ -188,7 +188,7 @@ static unsigned draw_descriptor(run *r) {
     if (memory == GROWING) desc->max_capacity = desc->capacity + 1 + draw_count(r);
     draw_hooks(r);
     draw_debug(r);
-    if (memory >= LENT) desc->capacity++; /* 0 asks for as many as fit */
+    if (memory != GROWING && (memory >= LENT || desc->capacity == 0)) desc->capacity++; /* 0: as many as fit, or none */
     desc->headroom = choice / 36;
     if (desc->headroom > (desc->max_capacity ? desc->max_capacity : desc->capacity)) desc->headroom = 0;
     if (memory == FITTING) desc->memory_size = kolk_pool_memory_size(desc) + draw(r) % 64;
@@ -393,6 +393,7 @@ static uint64_t broken_rules(const kolk_pool_desc *desc) {
         {KOLK_AGES_MISSING, desc->on_full == kolk_pool_evict_oldest && !desc->ages},
         {KOLK_BAD_HEADROOM, desc->headroom > (desc->max_capacity ? desc->max_capacity : desc->capacity)},
         {KOLK_MAX_BELOW_CAPACITY, desc->max_capacity && desc->max_capacity < desc->capacity},
+        {KOLK_ZERO_CAPACITY, !desc->memory && !desc->memory_size && !desc->capacity && !desc->max_capacity},
         {KOLK_CANNOT_GROW, desc->memory && desc->max_capacity && desc->max_capacity != desc->capacity},
         {KOLK_MEMORY_MISALIGNED, (uintptr_t)desc->memory % align},
         {KOLK_MEMORY_MISSING, desc->memory_size && !desc->memory},

@@ -21,6 +21,7 @@
 #include "../src/heap/heap_fast.h"
 #include "../src/os/lock.h"
 #include "../src/os/memory.h"
+#include "../src/os/stack.h"
 
 #include <errno.h>
 #include <malloc.h>
@@ -36,6 +37,14 @@ static kolk_heap malloc_heap;
 
 /* ---- The heap ---------------------------------------------------------------------------------------------------- */
 
+static uint8_t is_libc_ready;
+
+/* Runs when ld.so has all libraries in place. From here on the unwinder may be loaded. */
+__attribute__((constructor)) static void note_libc(void) {
+    kolk_store(&is_libc_ready, true, KOLK_RELAXED);
+    kolk_stack_hold(false);
+}
+
 /* Makes it if it has not been tried yet; false: there is none, or this is the thread that just makes it. */
 static bool have_heap(void) {
     static uint32_t lock;
@@ -47,6 +56,7 @@ static bool have_heap(void) {
     if (!tried) {
         makes = true;
         tried = true;
+        if (!kolk_load(&is_libc_ready, KOLK_RELAXED)) kolk_stack_hold(true); /* ld.so may be the caller */
         bool is_made = kolk_heap_init_for_malloc(&malloc_heap, &(kolk_heap_desc){.name = "malloc"}) == KOLK_OK;
         KOLK_ASSERT(!is_made || malloc_heap.place == KOLK_FIRST_HEAP);
         kolk_store(&made, is_made, KOLK_RELEASE); /* partner: above */

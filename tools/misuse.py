@@ -18,7 +18,7 @@ import tempfile
 
 SOURCES = pathlib.Path("tests/misuse")
 DOCUMENT = pathlib.Path("docs/misuse.md")
-GROUPS = ["double_free", "after_free", "bounds", "pointer", "handle", "uninitialised", "leak", "deinit"]
+GROUPS = ["double_free", "after_free", "bounds", "pointer", "handle", "uninitialised", "leak", "deinit", "home"]
 GROUPS += ["packed", "shared", "resource", "heap"]
 KINDS = ["packed", "shared", "resource", "heap"]  # these have tables of their own
 CC = os.environ.get("CC", "gcc")

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs what a group of work needs on Debian and Ubuntu: as root or with CI=true at once, otherwise after asking. Says
 # nothing when all is there; where it can't install, one sentence says what is missing.
-# Usage: tools/setup.sh demo|bank|test|matrix|bench|fuzz|coverage|mcdc|mutants|misuse|format
+# Usage: tools/setup.sh demo|bank|test|matrix|bench|fuzz|coverage|mcdc|mutants|misuse|format|dist|install
 set -u
 
 # ---- what is needed, by group: a package, and a command that succeeds when what it gives is there ----
@@ -17,6 +17,17 @@ need_demo() {
   need libdw-dev pkg-config --exists libdw
 }
 
+# The library depends on nothing; the kolk command is built if what it needs is there.
+need_install() {
+  need gcc command -v cc
+  need libc6-dev header stdlib.h
+  need cmake command -v cmake
+}
+
+need_dist() {
+  need python3 command -v python3
+}
+
 need_bank() {
   need_demo
   need postgresql test -x /usr/lib/postgresql/*/bin/initdb
@@ -29,6 +40,7 @@ need_test() {
   need_misuse
   need libsqlite3-dev pkg-config --exists sqlite3
   need liblua5.4-dev pkg-config --exists lua5.4
+  need zlib1g-dev pkg-config --exists zlib
   need redis-server command -v redis-server
   need gdb command -v gdb
   need musl-tools command -v musl-gcc
@@ -64,6 +76,9 @@ need_matrix() {
   need libc6-dev-s390x-cross links s390x-linux-gnu-gcc
   need libcmocka-dev:s390x links s390x-linux-gnu-gcc -lcmocka
   need qemu-user command -v qemu-s390x
+  need gcc-arm-none-eabi command -v arm-none-eabi-gcc
+  need libnewlib-arm-none-eabi links arm-none-eabi-gcc -specs=nosys.specs
+  need qemu-system-arm command -v qemu-system-arm
   need gcc-mingw-w64-x86-64-win32 command -v x86_64-w64-mingw32-gcc
   need gcc-mingw-w64-i686-win32 command -v i686-w64-mingw32-gcc
 }
@@ -115,7 +130,7 @@ need_format() {
   need clang-format-14 command -v clang-format-14
 }
 
-header() { echo "#include <$1>" | g++ -E -x c++ - || echo "#include <$1>" | gcc -E -; }
+header() { echo "#include <$1>" | g++ -E -x c++ - || echo "#include <$1>" | cc -E -; }
 
 links() {
   compiler=$1
@@ -144,7 +159,7 @@ give_up() {
 # ---- install them ----
 
 case ${1:-} in
-  demo | bank | test | matrix | bench | fuzz | coverage | mcdc | mutants | misuse | format) ;;
+  demo | bank | test | matrix | bench | fuzz | coverage | mcdc | mutants | misuse | format | dist | install) ;;
   *) sed -n 's/^# Usage: /usage: /p' "$0" >&2; exit 2 ;;
 esac
 look "$1"

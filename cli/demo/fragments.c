@@ -1,4 +1,5 @@
-/* fragments.c: the textbook case of fragmentation, on a heap of 16 bytes that is real, and on a pool beside it. */
+/* fragments.c: the textbook case of fragmentation, on a heap of 16 bytes that is real, and on a pool beside it: as the
+ * chapter tells it, two pieces of seven bytes, and as notes on it do, one of eight and one of six. */
 #include "../print.h"
 #include "stops.h"
 
@@ -58,8 +59,12 @@ struct step {
     uint8_t size; /* 0: it is freed */
 };
 
-static const struct step steps[] = {{'A', 8}, {'B', 2}, {'C', 6}, {'A', 0}, {'C', 0}, {'D', 12}};
-enum { STEPS = sizeof steps / sizeof *steps };
+enum { STORIES = 2, STEPS = 6 };
+
+static const struct step stories[STORIES][STEPS] = {
+    {{'A', 7}, {'B', 2}, {'C', 7}, {'A', 0}, {'C', 0}, {'D', 12}},
+    {{'A', 8}, {'B', 2}, {'C', 6}, {'A', 0}, {'C', 0}, {'D', 12}},
+};
 
 struct both {
     struct heap heap;
@@ -119,7 +124,7 @@ static void print_step(const cli_context *cli, const struct both *both, struct s
     fprintf(cli->out, "%s\n", both->pool_refused ? " refused" : "");
 }
 
-static void print_both(const cli_context *cli, struct both *both) {
+static void print_story(const cli_context *cli, struct both *both, const struct step *steps) {
     size_t unused, largest;
     fprintf(cli->out, "%s            16 bytes, first fit      a kolk pool of the same objects%s\n", cli_dim(cli),
             cli_plain(cli));
@@ -128,8 +133,11 @@ static void print_both(const cli_context *cli, struct both *both) {
         print_step(cli, both, steps[n]);
     }
     measure_heap(&both->heap, &unused, &largest);
-    fprintf(cli->out, "\n%zu of %d bytes are free, in holes of at most %zu: D's 12 are %s.\n", unused, HEAP_BYTES,
+    fprintf(cli->out, "\n%zu of %d bytes are free, in holes of at most %zu: D's 12 are %s.\n\n", unused, HEAP_BYTES,
             largest, both->heap_refused ? "refused" : "there");
+}
+
+static void print_price(const cli_context *cli, const struct both *both) {
     fprintf(cli->out,
             "In the pool any free slot serves any object: %u of %d are still free, and nothing\n"
             "is refused before all are taken. The price: each object takes the room of the\n"
@@ -137,9 +145,9 @@ static void print_both(const cli_context *cli, struct both *both) {
             things_available(&both->pool), SLOTS, SLOT_BYTES);
 }
 
-static void add_both(cli_json *json, struct both *both) {
+static void add_story(cli_json *json, struct both *both, const struct step *steps) {
     size_t unused, largest;
-    cli_json_open(json, "steps", '[');
+    cli_json_open(json, NULL, '[');
     for (int n = 0; n < STEPS; n++) {
         char owner[2] = {steps[n].owner, '\0'};
         take_step(both, steps[n]);
@@ -157,17 +165,27 @@ static void add_both(cli_json *json, struct both *both) {
     cli_json_close(json, ']');
 }
 
-int demo_fragments(cli_context *cli, const struct demo *demo, cli_json *json) {
+/* One after the other, each on a heap and a pool that nothing has used. */
+static int play_story(const cli_context *cli, cli_json *json, int n) {
     static KOLK_POOL_STORAGE(struct thing, SLOTS) memory;
     struct both both = {0};
-    (void)demo;
     kolk_pool_desc desc = {.name = "things", .memory = &memory, .memory_size = sizeof memory, .capacity = SLOTS};
     kolk_status status = things_init(&both.pool, &desc);
     if (status != KOLK_OK) return cli_fail(CLI_FAILED, "things: %s", kolk_status_text(status));
     if (json)
-        add_both(json, &both);
+        add_story(json, &both, stories[n]);
     else
-        print_both(cli, &both);
+        print_story(cli, &both, stories[n]);
+    if (!json && n == STORIES - 1) print_price(cli, &both);
     things_deinit(&both.pool);
     return CLI_OK;
+}
+
+int demo_fragments(cli_context *cli, const struct demo *demo, cli_json *json) {
+    int failed = CLI_OK;
+    (void)demo;
+    if (json) cli_json_open(json, "stories", '[');
+    for (int n = 0; n < STORIES && failed == CLI_OK; n++) failed = play_story(cli, json, n);
+    if (json) cli_json_close(json, ']');
+    return failed;
 }

@@ -107,8 +107,8 @@ static bool make_pools(struct player *player, struct trace_problem *problem) {
         kolk_pool_desc desc = {
             .name = "replay",
             .object_size = i * PLAYER_STEP,
-            .max_capacity = player->classes[i].peak, /* from 0 to here it grows by itself */
-            .generations = KOLK_GENERATIONS_NONE,    /* malloc has no handles either */
+            .max_capacity = player->classes[i].peak ? player->classes[i].peak : 1, /* to here it grows by itself */
+            .generations = KOLK_GENERATIONS_NONE,                                  /* malloc has no handles either */
         };
         kolk_status status = kolk_pool_init(&player->pools[i], &desc);
         if (status != KOLK_OK) return fail(problem, kolk_status_text(status));

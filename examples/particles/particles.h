@@ -3,7 +3,7 @@
 #ifndef PARTICLES_H
 #define PARTICLES_H
 
-#include <kolk/kolk.h>
+#include "kolk.h"
 
 typedef struct particle particle;
 KOLK_POOL_DECLARE(particles, particle)

@@ -4,7 +4,7 @@
  *     KOLK_STATS=sizes:sizes.txt ./game
  *     KOLK_SIZES=sizes.txt ./game
  */
-#include <kolk/kolk.h>
+#include "kolk.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

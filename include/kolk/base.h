@@ -25,6 +25,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#if !defined(__GNUC__) && !defined(__clang__)
+#error "kolk needs gcc or clang: on Windows mingw-w64's gcc, or clang"
+#endif
+
 #define KOLK_VERSION "0.1.0"
 #define KOLK_ABI     1 /* of the structs' layout; also the number in libkolk.so.1 */
 
@@ -34,9 +38,28 @@
 #define KOLK_CHECKS 1
 #endif
 
+/* Is there an operating system, with pages, threads, files and an environment? Where there is none, with a C library
+ * (newlib, picolibc) or without (-ffreestanding), heaps, shared pools, queues and resource pools are left out, and so
+ * are the diagnostics. The manuals call that a freestanding build. */
+#if __STDC_HOSTED__ && (defined(__unix__) || defined(__linux__) || defined(__APPLE__) || defined(_WIN32))
+#define KOLK_HOSTED 1
+#else
+#define KOLK_HOSTED 0
+#endif
+
+/* The library compiled with -DKOLK_NO_DIAGNOSTICS has no debug mode, no sites, and none of the variables KOLK_DEBUG,
+ * KOLK_STATS, KOLK_SIZES, KOLK_FAIL and KOLK_BYPASS: docs/small.md says how much smaller it is. The first init reports
+ * those of them that are set. Bugs are reported as ever, without sites. No layout depends on it: programs need not
+ * know. */
+#if KOLK_HOSTED && !defined(KOLK_NO_DIAGNOSTICS)
+#define KOLK_DIAGNOSTICS 1
+#else
+#define KOLK_DIAGNOSTICS 0
+#endif
+
 #if defined(_WIN32) && defined(KOLK_BUILD) && defined(KOLK_SHARED)
 #define KOLK_API __declspec(dllexport)
-#elif defined(__GNUC__) && !defined(_WIN32)
+#elif !defined(_WIN32)
 #define KOLK_API __attribute__((visibility("default")))
 #else
 #define KOLK_API
@@ -44,13 +67,8 @@
 
 /* ALWAYS_INLINE compiles what is hot once for each caller. NOINLINE keeps what is rare from costing registers where it
  * is called. */
-#ifdef __GNUC__
 #define KOLK_ALWAYS_INLINE inline __attribute__((always_inline))
 #define KOLK_NOINLINE      __attribute__((noinline))
-#else
-#define KOLK_ALWAYS_INLINE inline
-#define KOLK_NOINLINE
-#endif
 
 /* Of a function whose body is in an .inl file. Inlined without optimisation too: the debug mode's `sites` are then in
  * the function that asked for an object, and not in one of ours. (With optimisation the compiler judges best: forced,
@@ -78,8 +96,27 @@
 #define KOLK_ALIGNAS(n) __attribute__((aligned(n))) /* in a program of C99 */
 #endif
 
+/* For macros, which are expanded in C++ programs too: a cast that those are not warned of, and a size_t without one. */
+#ifdef __cplusplus
+#define KOLK_CAST_(T, value) static_cast<T>(value)
+#else
+#define KOLK_CAST_(T, value) ((T)(value))
+#endif
+#define KOLK_SIZE_(n) (sizeof(char) * (n))
+
 /* A constant, for the sizes of storage. */
-#define KOLK_ROUND_UP(n, unit) (((size_t)(n) + (size_t)(unit)-1) / (size_t)(unit) * (size_t)(unit))
+#define KOLK_ROUND_UP(n, unit) ((KOLK_SIZE_(n) + KOLK_SIZE_(unit) - 1) / KOLK_SIZE_(unit) * KOLK_SIZE_(unit))
+
+/* Around functions with bodies, which are C: a C++ program may be warned of its casts and of NULL. */
+#ifdef __cplusplus
+#define KOLK_BODIES_BEGIN_                                                                                             \
+    _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Wold-style-cast\"")                              \
+        _Pragma("GCC diagnostic ignored \"-Wzero-as-null-pointer-constant\"")
+#define KOLK_BODIES_END_ _Pragma("GCC diagnostic pop")
+#else
+#define KOLK_BODIES_BEGIN_
+#define KOLK_BODIES_END_
+#endif
 
 #ifdef __cplusplus
 extern "C" {
@@ -110,7 +147,7 @@ extern "C" {
     X(KOLK_MAX_BELOW_CAPACITY, "max_capacity is below capacity")                                                       \
     X(KOLK_CANNOT_GROW, "a pool on the caller's memory cannot grow: max_capacity must be 0 or capacity")               \
     X(KOLK_MEMORY_MISSING, "memory_size is given, memory is NULL")                                                     \
-    X(KOLK_MEMORY_TOO_SMALL, "memory_size is too small for capacity (_memory_size tells), or for one object")          \
+    X(KOLK_MEMORY_TOO_SMALL, "memory_size is 0 or too small for capacity (_memory_size tells), or for one object")     \
     X(KOLK_MEMORY_MISALIGNED, "memory is not aligned to object_align and to 8")                                        \
     X(KOLK_BAD_REUSE, "reuse is none of the KOLK_REUSE_ values, or none that this kind of pool has")                   \
     X(KOLK_BAD_GENERATIONS, "generations is none of the KOLK_GENERATIONS_ values, or, in a shared pool, STRICT")       \
@@ -119,8 +156,8 @@ extern "C" {
     X(KOLK_BAD_HEADROOM, "headroom is more than max_capacity")                                                         \
     X(KOLK_BAD_OVERFLOW, "the overflow pool's objects have another size or alignment, or its handles the same tag")    \
     X(KOLK_TYPE_MISMATCH, "object_size, object_align or item_size differ from the type's: leave them 0")               \
-    X(KOLK_ZERO_CAPACITY, "capacity is 0")                                                                             \
-    X(KOLK_TOO_MANY_THREADS, "max_threads locals are there")                                                           \
+    X(KOLK_ZERO_CAPACITY, "capacity is 0, and there is no max_capacity to grow to")                                    \
+    X(KOLK_TOO_MANY_THREADS, "max_threads locals are there: raise max_threads in the descriptor of the shared pool")   \
     X(KOLK_BAD_COUNT, "count is negative, or above 2^23: an index must fit a handle")                                  \
     X(KOLK_ARRAY_MISSING, "object_list or byte_map is NULL")                                                           \
     X(KOLK_BAD_SEEDS, "seeds is none of the KOLK_BYTEMAP_SEED_ values")                                                \
@@ -151,8 +188,9 @@ extern "C" {
     X(KOLK_INTERIOR_POINTER, "the pointer is not the start of an object")                                              \
     X(KOLK_FOREIGN_POINTER, "the pointer is not of this pool")                                                         \
     X(KOLK_NO_HANDLES, "the pool has no handles: KOLK_GENERATIONS_NONE")                                               \
-    X(KOLK_NO_LOCAL, "the local is of no pool: its init failed, or it is deinit'd")                                    \
+    X(KOLK_NO_LOCAL, "the local is of no pool: its init failed or was forgotten, or it is deinit'd, or the pool is")   \
     X(KOLK_READ_ONLY, "the pool is attached to be read")                                                               \
+    X(KOLK_MOVED, "the pool was moved or copied after its init")                                                       \
     /* ... that the debug mode sees */                                                                                 \
     X(KOLK_WRITE_AFTER_FREE, "an object was written to after it was freed")                                            \
     X(KOLK_OVERFLOW, "the bytes behind an object were written to")                                                     \
@@ -267,8 +305,10 @@ typedef struct kolk_stats {
     uint64_t failed;          /* allocations that gave NULL for want of room, or because setup failed */
     uint64_t evictions;       /* objects that on_full freed to make room */
     uint64_t wrong_pool;      /* handles of other pools that were looked up; a little low if several threads do so */
+    uint64_t waits;           /* shared pools: how often a thread has waited for an object */
     uint32_t worn_out;        /* free slots whose generations are used up */
     uint32_t recycled;        /* worn-out slots that were put to use again, their generations starting anew */
+    uint32_t waiting;         /* shared pools: threads that wait for an object now */
     uint32_t debug;           /* KOLK_DEBUG_ flags that are in force: a setting that this pool can't have is not */
 
     /* Inside the library: what more there is to write of a resource pool. NULL. */
@@ -276,16 +316,17 @@ typedef struct kolk_stats {
 } kolk_stats;
 
 typedef enum kolk_stats_format {
-    KOLK_STATS_TEXT = 0,   /* a table for people: name, kind, size, alive, peak, capacity, failed, bytes; resource pools
-                            * have one of their own: max, in use, idle, waiting, borrows, full, timeouts ... */
+    KOLK_STATS_TEXT = 0,   /* a table for people: name, kind, size, alive, peak, capacity, failed, bytes; another one of
+                            * the pools for which threads have waited: waiting, waits; resource pools have one of
+                            * their own: max, in use, idle, waiting, borrows, full, timeouts ... */
     KOLK_STATS_JSON,       /* every field, as {"pools": [{"name": "bullets", ...}, ...]} and a newline */
     KOLK_STATS_OPENMETRICS /* for Prometheus and its like: kolk_count{pool="bullets",kind="pool"} 17, ... # EOF; of
                             * resource pools also OpenTelemetry's db_client_connection_..., and kolk_resource_... */
 } kolk_stats_format;
 
 /* Writes the statistics of every pool that is initialised now and has a name, in pieces, through `put`, which may call
- * anything of kolk. While other threads use pools, their numbers may be a little off. Freestanding builds
- * write nothing. */
+ * anything of kolk. While other threads use pools, their numbers may be a little off. A library
+ * without diagnostics has no list of pools, and writes that of none. */
 KOLK_API void kolk_stats_write(kolk_stats_format format, void (*put)(const char *text, size_t length, void *context),
                                void *context);
 
@@ -298,15 +339,19 @@ typedef struct kolk_failure {
     uint32_t slot;        /* the slot that it is in (of a slot map, the place), or UINT32_MAX */
     const char *sentence; /* the whole of it, for people: "kolk: bullets: double free of slot 17" */
 
-    /* Where, as return addresses; NULL where it is not known. kolk_site_text puts them into words. */
+    /* Where, as return addresses; NULL where it is not known. The stacks, with the debug setting `sites`, are those of
+     * the calls around them too, from the site itself outwards, with a NULL behind the last; NULL: only the site is
+     * known. They may begin in a function of kolk's headers. kolk_site_text and kolk_stack_text put them into words. */
     const void *site;       /* of the call that failed */
     const void *alloc_site; /* where the object was allocated last, with the debug setting `sites` */
     const void *free_site;  /* and freed last */
+    const void *const *stack, *const *alloc_stack, *const *free_stack;
 
     kolk_handle handle; /* KOLK_WRONG_POOL: the handle */
     uint32_t offset; /* the first byte that changed, from the start of the object (KOLK_WRITE_AFTER_FREE), from its end
                            (KOLK_OVERFLOW), or how far before its start (KOLK_UNDERFLOW) */
     uint32_t count;  /* of these: bytes that changed; KOLK_LEAK: objects from alloc_site */
+    uint32_t depth;  /* calls that the sentence names at each site; 0: three */
     bool sites;      /* the sentence names the sites, as the debug setting says */
     bool no_debug;   /* this kind of pool has no debug mode */
 } kolk_failure;
@@ -325,11 +370,17 @@ typedef struct kolk_failure {
 KOLK_API void kolk_set_failure_handler(void (*handler)(const kolk_failure *failure, void *context), void *context);
 
 /* Puts an address of code into words: "on_hit+0x2c (collide.c:63)", without the place where addr2line or the debug
- * information is missing, "program+0x11f3" without a symbol table. Cut to size bytes with the final 0; returns `text`.
- * Slow: it reads files, and runs addr2line if `lines` is true: the first in PATH, of which only folders with absolute
- * names count, and none in a program with more rights than its user (set-user-ID, file capabilities). "" in
- * freestanding builds and on Windows. */
+ * information is missing, "program+0x11f3" without a symbol table. Where the compiler has merged functions at the
+ * address, they come first: "on_hit (collide.c:63) < explode+0x2c (collide.c:80)"; three are named at most, and none of
+ * kolk's own. Cut to size bytes with the final 0; returns `text`. Slow: it reads files, and runs addr2line if `lines`
+ * is true: the first in PATH, for what clang has compiled llvm-addr2line. Of PATH only folders with absolute names
+ * count, and none in a program with more rights than its user (set-user-ID, file capabilities). "" in freestanding
+ * builds, without diagnostics, and on Windows. */
 KOLK_API const char *kolk_site_text(const void *site, bool lines, char *text, size_t size);
+
+/* The same for a stack of return addresses, with a NULL behind the last, such as a failure has: names `depth` calls at
+ * most, 0 being three. Returns how many of the addresses these calls are of. */
+KOLK_API size_t kolk_stack_text(const void *const *stack, uint32_t depth, bool lines, char *text, size_t size);
 
 /* ---- The debug mode, statistics at exit, and tools ---------------------------------------------------------------
  *
@@ -341,10 +392,11 @@ KOLK_API const char *kolk_site_text(const void *site, bool lines, char *text, si
  *     guard           zones of 16 bytes or more on both sides of each object, verified at free, clear, deinit and by
  *                     is_valid. Not on the caller's memory. next_run then gives runs of one.
  *     quarantine=64   the last 64 freed slots wait before they are used again, unless the pool would be full otherwise
- *     sites           return addresses of alloc and free, which reports then name; what is still alive at deinit and at
- *                     exit is listed: KOLK_LEAK, one failure for each site of alloc, that of the oldest object first.
- *                     (Where a call is the last thing that a function does, an optimising compiler lets it return to
- *                     that function's caller, which is then named; -fno-optimize-sibling-calls does not.)
+ *     sites=3         where objects were allocated and freed, which reports then name: the three innermost calls
+ *                     outside kolk, merged functions (inlined ones) too; 1 to 16, 3 without a number. What is still
+ *                     alive at deinit and at exit is listed: KOLK_LEAK, one failure for each place of alloc, that of
+ *                     the oldest object first. An alloc or free takes some microseconds to walk the stack; sites=1
+ *                     does not walk. docs/debugging.md says where less is known.
  *     move            slot maps only (not on the caller's memory): each remove, clear and sort moves all objects to
  *                     another block and makes the old one inaccessible, so that a pointer that was kept crashes at
  *                     once, until seven more have been made. O(count) a removal, so not in `all`.
@@ -358,13 +410,17 @@ KOLK_API const char *kolk_site_text(const void *site, bool lines, char *text, si
  * threads that free one object at the very same moment one is always reported. Resource pools have sites; byte maps
  * and queues have none.
  *
- * With any of the first five, a handle of another pool that is looked up is reported too: KOLK_WRONG_POOL.
+ * With any of the first five, a handle of another pool that is looked up is reported too, KOLK_WRONG_POOL, and a pool
+ * that was moved after its init (KOLK_MOVED), is initialised again without a deinit, or whose storage ends without one
+ * (KOLK_LEAK). Only quarantine changes the order in which slots are used.
  *
  *     KOLK_DEBUG=SETTINGS[:GLOB][;SETTINGS[:GLOB]]...      for pools whose name matches (* and ?); all without a GLOB
  *                                                          takes the place of the descriptor's where it matches
  *     KOLK_STATS=1 | text[:FILE] | json[:FILE] | openmetrics[:FILE]
  *                                                          at exit, of all named pools that ever were; to stderr. A
- *                                                          FILE is replaced at once: readers see the old or the new
+ *                                                          FILE is replaced at once: readers see the old or the new.
+ *                                                          Pools of one name, kind and size that have ended share a
+ *                                                          row: the greatest of all, counters added up
  *     KOLK_STATS=sizes[:FILE]                              what each of them needed, and in which scene: see below
  *     KOLK_SIZES=FILE                                      capacities for pools by their names: see below
  *     KOLK_BYPASS=1 | 0                                    objects come from malloc, one by one, for tools that watch
@@ -379,8 +435,9 @@ KOLK_API const char *kolk_site_text(const void *site, bool lines, char *text, si
  *                                                          wait. Of resource pools, creates fail, the
  *                                                          housekeeper's too. The first entry that matches counts
  *
- * The environment is read when a pool is initialised. All this is left out of freestanding builds. A setting
- * that is not understood is reported as KOLK_BAD_SETTING and ignored. */
+ * The environment is read when a pool is initialised. All this is left out of freestanding builds, and of those with
+ * KOLK_NO_DIAGNOSTICS. A setting that is not understood is reported as KOLK_BAD_SETTING and ignored; a GLOB that is
+ * like no pool's name, at exit. */
 
 /* Sizes that tune themselves: a run with KOLK_STATS=sizes:FILE measures what each named pool needs, KOLK_SIZES=FILE
  * starts the next runs with that. The file may be the same. It is text, for people to edit:
@@ -414,7 +471,7 @@ KOLK_API const char *kolk_site_text(const void *site, bool lines, char *text, si
 
 /* A scene begins, or if NULL just ends: levels of a game, phases of a server. While no other thread uses a pool.
  * O(pools) with KOLK_STATS=sizes, O(pools times lines of the file) with KOLK_SIZES, else O(1). The name is copied.
- * Nothing in freestanding builds. */
+ * Nothing without diagnostics. */
 KOLK_API void kolk_scene(const char *name);
 
 /* The profiler is told of every alloc and free of the pools that are initialised while it is set (NULL: none); these
@@ -431,9 +488,10 @@ KOLK_API void kolk_set_profiler(const kolk_profiler *profiler);
 
 /* What this library was built with, as far as it depends on the machine where it was built. */
 enum {
-    KOLK_HAS_PROBES = 1,   /* USDT probes (sys/sdt.h): kolk:alloc, free, full, grow, stale_handle */
-    KOLK_HAS_VALGRIND = 2, /* memcheck is noticed (valgrind/memcheck.h) */
-    KOLK_HAS_PAGES = 4     /* pools can live on the system's memory, and grow */
+    KOLK_HAS_PROBES = 1,     /* USDT probes (sys/sdt.h): kolk:alloc, free, full, grow, stale_handle */
+    KOLK_HAS_VALGRIND = 2,   /* memcheck is noticed (valgrind/memcheck.h) */
+    KOLK_HAS_PAGES = 4,      /* pools can live on the system's memory, and grow */
+    KOLK_HAS_DIAGNOSTICS = 8 /* the debug mode and all that is told of it above: no KOLK_NO_DIAGNOSTICS */
 };
 
 KOLK_API uint32_t kolk_features(void);

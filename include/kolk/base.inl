@@ -4,11 +4,7 @@
 
 #include "base.h"
 
-#if defined(__GNUC__)
 #define KOLK_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
-#else
-#define KOLK_UNLIKELY(condition) (condition)
-#endif
 
 #ifndef KOLK_GENERATION_MAX
 #define KOLK_GENERATION_MAX UINT32_MAX /* 2^n - 1; tests narrow it, in the library too, to wear slots out */
@@ -25,6 +21,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+KOLK_BODIES_BEGIN_
 
 /* Inverse of an odd number modulo the word: Newton's iteration doubles the 5 bits that are right at first (Warren,
  * Hacker's Delight, 2nd ed. 2012, 10-16). */
@@ -61,6 +58,7 @@ KOLK_BASE_INLINE uint32_t kolk_handle_index(kolk_handle handle, uint32_t tag) {
     return (uint32_t)handle.bits ^ tag;
 }
 
+KOLK_BODIES_END_
 #ifdef __cplusplus
 }
 #endif

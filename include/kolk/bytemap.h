@@ -109,8 +109,14 @@ static inline kolk_status kolk_bytemap_initialise(kolk_bytemap *pool, int32_t co
 static inline kolk_status kolk_bytemap_initialise_with(kolk_bytemap *pool, const kolk_bytemap_view *view);
 
 /* A pool over somebody else's arrays as they are; both must be given, unless count is 0. Without .writable, new,
- * new_at, delete and clear are bugs of the caller (KOLK_READ_ONLY) and change nothing. Flush it before its arrays go:
- * statistics look at them. */
+ * new_at, delete and clear are bugs of the caller (KOLK_READ_ONLY) and change nothing. Flush it before its arrays go;
+ * if they went before, statistics leave it out. In the game's own process, the game's struct has all that is needed
+ * (where it is, and the size of its widest object, you know):
+ *
+ *     struct CPool { void *objects; uint8_t *bytes; int32_t count, first_free; };   // San Andreas: two flags behind
+ *     struct CPool *game = *(struct CPool **)address_of_the_pointer;
+ *     kolk_bytemap_attach(&pool, &(kolk_bytemap_view){.object_list = game->objects, .byte_map = game->bytes,
+ *         .object_size = size, .count = game->count, .cursor = &game->first_free}); */
 static inline kolk_status kolk_bytemap_attach(kolk_bytemap *pool, const kolk_bytemap_view *view);
 
 /* Clear: all slots free, all seeds 0; so old handles come back to life sooner. first_free stays. */
@@ -142,7 +148,10 @@ KOLK_INLINE void *kolk_bytemap_get_slot(const kolk_bytemap *pool, int32_t index)
 
 /* GetAt: the object of a handle, or NULL if its slot is free, has another seed, or does not exist. A handle does not
  * tell its pool: another one's may well be valid here. It can be somebody else's object after 128 lives of the slot, or
- * a clear. */
+ * a clear.
+ *
+ * Why it is NULL: the slot is handle >> 8. If that is negative or from count on, there is no such slot; if get_slot
+ * gives NULL for it, the object was deleted; else another object is there, whose seed is byte_map[slot]. */
 KOLK_INLINE void *kolk_bytemap_get_at(const kolk_bytemap *pool, int32_t handle);
 
 /* GetJustIndex, GetIndex: the index, or the handle, of any slot by the start of its object, in use or free. The handle
@@ -239,9 +248,25 @@ KOLK_API kolk_status kolk_bytemap_begin(kolk_bytemap *pool, const kolk_bytemap_v
 KOLK_API void *kolk_bytemap_new_slow(kolk_bytemap *pool);
 KOLK_API void kolk_bytemap_delete_slow(kolk_bytemap *pool, void *object);
 
-static inline kolk_status kolk_bytemap_initialise(kolk_bytemap *pool, int32_t count, size_t object_size) {
-    kolk_bytemap_view view = {NULL, NULL, NULL, object_size, count, KOLK_BYTEMAP_SEED_ADVANCE, 0, NULL, false};
+KOLK_BODIES_BEGIN_
+
+/* For typed pools: the descriptor, or, if it has no name, a copy that has the type's. */
+static inline const kolk_bytemap_view *kolk_bytemap_view_named(const kolk_bytemap_view *desc, const char *name,
+                                                               kolk_bytemap_view *named) {
+    if (!desc || desc->name) return desc;
+    *named = *desc;
+    named->name = name;
+    return named;
+}
+
+static inline kolk_status kolk_bytemap_initialise_type(kolk_bytemap *pool, int32_t count, size_t object_size,
+                                                       const char *name) {
+    kolk_bytemap_view view = {name, NULL, NULL, object_size, count, KOLK_BYTEMAP_SEED_ADVANCE, 0, NULL, false};
     return kolk_bytemap_begin(pool, &view, false, 0, 0, sizeof *pool, KOLK_ABI);
+}
+
+static inline kolk_status kolk_bytemap_initialise(kolk_bytemap *pool, int32_t count, size_t object_size) {
+    return kolk_bytemap_initialise_type(pool, count, object_size, NULL);
 }
 
 static inline kolk_status kolk_bytemap_initialise_with(kolk_bytemap *pool, const kolk_bytemap_view *view) {
@@ -251,6 +276,8 @@ static inline kolk_status kolk_bytemap_initialise_with(kolk_bytemap *pool, const
 static inline kolk_status kolk_bytemap_attach(kolk_bytemap *pool, const kolk_bytemap_view *view) {
     return kolk_bytemap_begin(pool, view, true, 0, 0, sizeof *pool, KOLK_ABI);
 }
+
+KOLK_BODIES_END_
 
 #ifdef __cplusplus
 }

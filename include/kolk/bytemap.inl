@@ -11,6 +11,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+KOLK_BODIES_BEGIN_
 
 /* Mostly the slot behind the cursor is free. A new peak is taken note of elsewhere. */
 KOLK_INLINE void *kolk_bytemap_new(kolk_bytemap *pool) {
@@ -49,6 +50,7 @@ KOLK_INLINE void *kolk_bytemap_get_slot(const kolk_bytemap *pool, int32_t index)
     return pool->object_list + slot * pool->object_size;
 }
 
+KOLK_BODIES_END_
 #ifdef __cplusplus
 }
 #endif

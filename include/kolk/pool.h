@@ -62,7 +62,7 @@ typedef struct kolk_pool_desc {
     const char *name;      /* for sentences and statistics; must outlive the pool */
     size_t object_size;    /* bytes, from 1 */
     size_t object_align;   /* a power of two up to 4096; 0: the largest that divides object_size, at most 16 */
-    uint32_t capacity;     /* slots; 0: see Memory */
+    uint32_t capacity;     /* slots; 0: see Memory; none, if it may grow or has an overflow pool */
     uint32_t max_capacity; /* the pool may grow to this; 0: as capacity */
     uint32_t headroom;     /* see When it is full */
     uint32_t low_water;    /* see When it is full */
@@ -88,8 +88,9 @@ typedef struct kolk_pool_desc {
 } kolk_pool_desc;
 
 /* Hooks must return, and so must the failure handler for a call that a hook makes; it may longjmp or throw only out of
- * the ready-made hooks. A hook may call the pool's const functions. on_full and on_low may also change the pool. setup
- * and reset may also call free, and alloc, which does not ask on_full then. */
+ * the ready-made hooks. An on_full that throws all the same is not asked again: to the pool it still runs. A hook may
+ * call the pool's const functions. on_full and on_low may also change the pool. setup and reset may also call free, and
+ * alloc, which does not ask on_full then. */
 
 /* ---- What everybody needs ---------------------------------------------------------------------------------------- */
 
@@ -123,8 +124,8 @@ KOLK_INLINE kolk_handle kolk_pool_handle(const kolk_pool *pool, const void *obje
 /* The object, or NULL if this handle is null, stale, not of an object that is alive, or of another pool. Never another
  * object, within the limits of the generations (kolk_generations, kolk_pool_alloc_at) and of the tags: of 32 bits, a
  * tag has those that an index below max_capacity leaves. Pools with distinct tags below 2^(those bits) never answer
- * each other's handles; tags that are hashes of names are the same once in 2^(those bits) pairs; pools without tag and
- * name have the same. */
+ * each other's handles; tags that are hashes of names are the same once in 2^(those bits) pairs; pools of one name, or
+ * without tag and name, have the same: give several pools of one type a name each, or a tag. */
 KOLK_INLINE void *kolk_pool_get(const kolk_pool *pool, kolk_handle handle);
 
 /* Frees the object of a handle; false if there is none. */
@@ -216,9 +217,9 @@ KOLK_API size_t kolk_pool_memory_size(const kolk_pool_desc *desc);
  * KOLK_POOL_STORAGE in typed.h); and what ages take besides. */
 /* clang-format off */
 #define KOLK_POOL_BYTES(size, align, n)                                                                                \
-    (KOLK_ROUND_UP((size_t)(n) * KOLK_ROUND_UP(size, align), 8) + 2 * 8 * (((size_t)(n) + 63) / 64) +                  \
-     2 * KOLK_ROUND_UP((size_t)(n) * 4, 8))
-#define KOLK_POOL_AGE_BYTES(n) (8 * ((size_t)(n) + 1))
+    (KOLK_ROUND_UP(KOLK_SIZE_(n) * KOLK_ROUND_UP(size, align), 8) + 2 * 8 * ((KOLK_SIZE_(n) + 63) / 64) +              \
+     2 * KOLK_ROUND_UP(KOLK_SIZE_(n) * 4, 8))
+#define KOLK_POOL_AGE_BYTES(n) (8 * (KOLK_SIZE_(n) + 1))
 /* clang-format on */
 
 /* Room for this many slots without asking the system later. KOLK_ABOVE_MAX, KOLK_NO_MEMORY: nothing has changed. */
@@ -427,8 +428,37 @@ struct kolk_pool {
 KOLK_API kolk_status kolk_pool_init_type(kolk_pool *pool, const kolk_pool_desc *desc, size_t type_size,
                                          size_t type_align, size_t pool_size, uint32_t abi);
 
+/* For typed pools: the descriptor, or, if it has no name, a copy that has the type's. */
+static inline const kolk_pool_desc *kolk_pool_desc_named(const kolk_pool_desc *desc, const char *name,
+                                                         kolk_pool_desc *named) {
+    if (!desc || desc->name) return desc;
+    *named = *desc;
+    named->name = name;
+    return named;
+}
+
+/* The same for a descriptor that asks for nothing which kolk_pool_is_plain rules out. */
+KOLK_API kolk_status kolk_pool_init_plain(kolk_pool *pool, const kolk_pool_desc *desc, size_t type_size,
+                                          size_t type_align, size_t pool_size, uint32_t abi);
+
+/* The compiler knows the answer where it sees the descriptor's braces, and the linker then drops what the program does
+ * not need: src/pool/pool_plain.c. */
+static inline bool kolk_pool_is_plain(const kolk_pool_desc *desc) {
+    bool grows = desc->max_capacity && !desc->memory;
+    bool asks = desc->on_full || desc->cost || desc->on_low || desc->overflow || desc->headroom;
+    bool lives_on = desc->setup || desc->reset || desc->teardown;
+    return desc->reuse == KOLK_REUSE_LIFO && !desc->ages && !grows && !asks && !lives_on;
+}
+
+static inline kolk_status kolk_pool_init_typed(kolk_pool *pool, const kolk_pool_desc *desc, size_t type_size,
+                                               size_t type_align) {
+    if (desc && kolk_pool_is_plain(desc))
+        return kolk_pool_init_plain(pool, desc, type_size, type_align, sizeof *pool, KOLK_ABI);
+    return kolk_pool_init_type(pool, desc, type_size, type_align, sizeof *pool, KOLK_ABI);
+}
+
 static inline kolk_status kolk_pool_init(kolk_pool *pool, const kolk_pool_desc *desc) {
-    return kolk_pool_init_type(pool, desc, 0, 0, sizeof *pool, KOLK_ABI);
+    return kolk_pool_init_typed(pool, desc, 0, 0);
 }
 
 /* The ways out of the fast paths of pool.inl. */

@@ -11,6 +11,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+KOLK_BODIES_BEGIN_
 
 KOLK_INLINE uintptr_t kolk_pool_slot(const kolk_pool *pool, const void *object) {
     return kolk_exact_slot((uintptr_t)object - (uintptr_t)pool->slots, pool->shift, pool->inverse);
@@ -18,8 +19,7 @@ KOLK_INLINE uintptr_t kolk_pool_slot(const kolk_pool *pool, const void *object) 
 
 KOLK_FOLDED_INLINE uintptr_t kolk_pool_slot_sized(const kolk_pool *pool, const void *object, size_t stride) {
     unsigned shift = (unsigned)__builtin_ctzll((unsigned long long)stride);
-    return kolk_exact_slot((uintptr_t)object - (uintptr_t)pool->slots, shift,
-                           kolk_inverse((uintptr_t)(stride >> shift)));
+    return kolk_exact_slot((uintptr_t)object - (uintptr_t)pool->slots, shift, kolk_inverse(stride >> shift));
 }
 
 KOLK_INLINE bool kolk_pool_bit(const uint64_t *words, uintptr_t index) {
@@ -169,6 +169,7 @@ KOLK_INLINE void *kolk_cursor_next(kolk_cursor *cursor) {
     }
 }
 
+KOLK_BODIES_END_
 #ifdef __cplusplus
 }
 #endif

@@ -174,6 +174,15 @@ KOLK_API bool kolk_queue_is_valid(const kolk_queue *queue);
 KOLK_API kolk_status kolk_queue_init_type(kolk_queue *queue, const kolk_queue_desc *desc, size_t type_size,
                                           size_t queue_size, uint32_t abi);
 
+/* For typed queues: the descriptor, or, if it has no name, a copy that has the type's. */
+static inline const kolk_queue_desc *kolk_queue_desc_named(const kolk_queue_desc *desc, const char *name,
+                                                           kolk_queue_desc *named) {
+    if (!desc || desc->name) return desc;
+    *named = *desc;
+    named->name = name;
+    return named;
+}
+
 static inline kolk_status kolk_queue_init(kolk_queue *queue, const kolk_queue_desc *desc) {
     return kolk_queue_init_type(queue, desc, 0, sizeof *queue, KOLK_ABI);
 }

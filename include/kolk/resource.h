@@ -118,7 +118,8 @@ typedef struct kolk_resource_pool_desc {
 
 /* ---- Struct ------------------------------------------------------------------------------------------------------ */
 
-/* All zero is a pool that is closed. */
+/* All zero is a pool that is closed. It is a pointer, and may be moved; of several copies, one may be deinit'd.
+ * Initialised again without a deinit, the first pool lives on: statistics list both. */
 typedef struct kolk_resource_pool {
     struct kolk_resource_inside *inside;
 } kolk_resource_pool;
@@ -255,6 +256,15 @@ KOLK_API bool kolk_resource_pool_is_valid(const kolk_resource_pool *pool);
 
 KOLK_API kolk_status kolk_resource_pool_begin(kolk_resource_pool *pool, const kolk_resource_pool_desc *desc,
                                               size_t pool_size, uint32_t abi);
+
+/* For typed pools: the descriptor, or, if it has no name, a copy that has the type's. */
+static inline const kolk_resource_pool_desc *
+kolk_resource_desc_named(const kolk_resource_pool_desc *desc, const char *name, kolk_resource_pool_desc *named) {
+    if (!desc || desc->name) return desc;
+    *named = *desc;
+    named->name = name;
+    return named;
+}
 
 static inline kolk_status kolk_resource_pool_init(kolk_resource_pool *pool, const kolk_resource_pool_desc *desc) {
     return kolk_resource_pool_begin(pool, desc, sizeof *pool, KOLK_ABI);

@@ -54,6 +54,7 @@
  *           max_capacity objects were alive, or were being freed: a free first ends its object's life (get, is_live and
  *           next don't find it any more), and then returns its slot.
  * Contents  alloc gives what the last life left, or zeroes: initialise all of it. free leaves the object as it is.
+ *           Parts that cost much to make are kept from life to life: see Objects that are made once.
  * Threads   a kolk_local is one thread's. The functions of kolk_shared may be called by any number of threads at the
  *           same time, except init, deinit and is_valid. Those that say so are lock-free: a thread that is stopped in
  *           the middle of one stops no other. But a lock is taken, for moments, by an alloc that grows the pool, by a
@@ -82,17 +83,23 @@ typedef struct kolk_shared_desc {
     size_t object_size;
     /* A power of two up to 4096. 0: the largest that divides object_size, at most 16. */
     size_t object_align;
-    uint32_t capacity;     /* objects that can always be alive before the pool has to grow; 0: none */
+    uint32_t capacity;     /* objects that can always be alive before the pool has to grow; 0: none, if it may */
     uint32_t max_capacity; /* grows up to it, in place; 0: capacity */
     uint32_t max_threads;  /* locals at the same time; 0: 16 */
     /* Free slots that a thread may keep, up to 2^28. 0: 256, or less, so that all threads but one keep a quarter of
-     * max_capacity at most; if that leaves less than 4, none. KOLK_NO_CACHE: none. */
+     * max_capacity at most; if that leaves less than 4, or there is a setup or teardown hook, none. KOLK_NO_CACHE:
+     * none. */
     uint32_t cache;
     /* RECYCLE: a slot's generations start anew after 2^31 lives, at once. NONE: 1 byte a slot instead of 4. STRICT is
      * refused: each free would have to look whether this life was the last one. */
     kolk_generations generations;
     uint32_t tag; /* of handles; 0: a hash of the name */
     bool exact;   /* two threads that free one object at the very same moment: see kolk_local_free */
+    bool keep;    /* see Objects that are made once, and so on down to teardown */
+    bool (*setup)(void *object, void *context);
+    void (*reset)(void *object, void *context);
+    void (*teardown)(void *object, void *context);
+    void *context; /* handed to setup, reset and teardown */
     /* Settings of the debug mode: "fill,guard,quarantine=64,sites" and the like (base.h); NULL: none, but KOLK_DEBUG in
      * the environment counts before this. A pool in debug mode is uncached for ever, and takes a lock now and then. */
     const char *debug;
@@ -100,8 +107,9 @@ typedef struct kolk_shared_desc {
 
 /* ---- Structs: nothing to read; ask the functions ----------------------------------------------------------------- */
 
-/* A thread's way into the pool. */
+/* A thread's way into the pool. All zero is a local of no pool: alloc gives NULL. */
 typedef struct kolk_local {
+    uint32_t *lives; /* as in its magazine; NULL: the fast paths below are not for it */
     struct kolk_magazine *magazine;
     struct kolk_shared *pool;
 } kolk_local;
@@ -176,6 +184,8 @@ typedef struct kolk_shared {
     uint32_t *lives; /* as in kolk_magazine */
     uint8_t *short_lives;
     kolk_slot_set later[4]; /* slots that are to be free, by the lowest bits of the epoch in which they were freed */
+    kolk_slot_set ready;    /* slots that are set up; without setup and teardown it has no sheets, nor has: */
+    kolk_slot_set raw;      /* free slots that are not, as their setup failed */
     unsigned char *records; /* of max_threads threads: a kolk_member, and 128 bytes behind it its kolk_magazine */
     size_t record_size;
     uintptr_t inverse;
@@ -198,14 +208,20 @@ typedef struct kolk_shared {
     unsigned char *range; /* a class of a heap: where its slots are; NULL: in the block */
     uint32_t colour;      /* bytes before the lives: those of a heap's classes do not all begin at a page */
     uint64_t *budget;     /* bytes that the classes of this heap may still take; NULL: no limit */
+    bool (*setup)(void *object, void *context);
+    void (*reset)(void *object, void *context);
+    void (*teardown)(void *object, void *context);
+    void *context;
     uint32_t wrong_pool;
     kolk_members members;
     kolk_depot depot;
     KOLK_ALIGNAS(8) uint64_t epoch;   /* of deferred free */
     KOLK_ALIGNAS(8) uint64_t retired; /* the last epoch with slots to be free later */
     KOLK_ALIGNAS(8) uint64_t looked;  /* when a waiter looked for dead threads last, by kolk_now_ns */
+    KOLK_ALIGNAS(8) uint64_t waits;   /* how many threads have joined the waiters */
     kolk_wait_queue waiters;
     uint32_t waiters_lock, waiters_forks;
+    uint32_t is_shut; /* kolk_shared_shutdown */
 } kolk_shared;
 
 /* ---- Life -------------------------------------------------------------------------------------------------------- */
@@ -213,13 +229,16 @@ typedef struct kolk_shared {
 /* Anything but KOLK_OK (a broken rule of the descriptor, or KOLK_NO_MEMORY) leaves it all zero. */
 static inline kolk_status kolk_shared_init(kolk_shared *pool, const kolk_shared_desc *desc);
 
-/* Nobody may use the pool any more: all locals are gone, or will not be used again. */
+/* Nobody may use the pool any more: all locals are gone, or will not be used again. Runs reset for what is alive and
+ * teardown for what is set up, gives the memory back, leaves the pool all zero. (An alloc or free through a local that
+ * was left over touches memory that is gone. In debug mode it is reported: KOLK_NO_LOCAL. For that, the addresses of a
+ * pool that leaves locals of running threads are not given back.) */
 KOLK_API void kolk_shared_deinit(kolk_shared *pool);
 
-/* Makes a local for the calling thread, until this thread ends or deinits it. A thread may have several. (A local that
- * is only zeroed may not be used at all.) KOLK_TOO_MANY_THREADS: there are max_threads; alloc through such a local
- * gives NULL. A thread that has ended without a deinit does not count, where the system tells (Linux, Windows): its
- * free slots are reclaimed now. */
+/* Makes a local for the calling thread, until this thread ends or deinits it. A thread may have several.
+ * KOLK_TOO_MANY_THREADS: there are max_threads; the local is all zero then, of no pool, and alloc gives NULL. A thread
+ * that has ended without a deinit does not count, where the system tells (Linux, Windows): its free slots are reclaimed
+ * now. */
 KOLK_API kolk_status kolk_local_init(kolk_local *local, kolk_shared *pool);
 
 /* The calling thread's own local, made at the first call and deinit'd when the thread ends: for code that has nowhere
@@ -227,8 +246,8 @@ KOLK_API kolk_status kolk_local_init(kolk_local *local, kolk_shared *pool);
  * has more such pools than the system has keys (1,024 on Linux). */
 KOLK_API kolk_local *kolk_local_of_thread(kolk_shared *pool);
 
-/* Returns its free slots to the depot; it must be initialised again before its next use. Its objects stay alive. Takes
- * a lock for moments, as init does. */
+/* Returns its free slots to the depot, and leaves the local all zero. Its objects stay alive. Takes a lock for moments,
+ * as init does. */
 KOLK_API void kolk_local_deinit(kolk_local *local);
 
 /* Returns its free slots to the depot: before the thread sleeps for long. Lock-free. */
@@ -241,10 +260,10 @@ KOLK_INLINE void *kolk_local_alloc(kolk_local *local);
 
 /* The same, but waits for an object until the deadline: NULL after it; with KOLK_NOW it is kolk_local_alloc. First
  * come, first served: of the threads that wait, the first one gets the next object that is freed. (An alloc that does
- * not wait takes what it finds.) Only an object or the deadline ends a wait; pthread_cancel does not. Where objects are
- * freed later, wait offline: the slots that are waited for may wait for this thread. (Once a second, one of the waiters
- * looks whether they wait for a thread that has ended without a deinit.) To limit something to a few, take a pool
- * without caches: others have more than their capacity. */
+ * not wait takes what it finds.) Only an object, the deadline, or kolk_shared_shutdown ends a wait; pthread_cancel does
+ * not. Where objects are freed later, wait offline: the slots that are waited for may wait for this thread. (Once a
+ * second, one of the waiters looks whether they wait for a thread that has ended without a deinit.) To limit something
+ * to a few, take a pool without caches: others have more than their capacity. */
 KOLK_API void *kolk_local_alloc_wait(kolk_local *local, kolk_deadline deadline);
 
 /* Takes back an object of the pool, whichever thread allocated it, once; its handles are stale from now on. NULL does
@@ -252,6 +271,47 @@ KOLK_API void *kolk_local_alloc_wait(kolk_local *local, kolk_deadline deadline);
  * not the start of an object. Two threads that free one object at the very same moment are both believed, and the slot
  * is handed out twice; with .exact one of them is reported, which costs some nanoseconds a free. Lock-free. */
 KOLK_INLINE void kolk_local_free(kolk_local *local, void *object);
+
+/* ---- The end of waiting ------------------------------------------------------------------------------------------ */
+
+/* Stop: each alloc_wait that waits, now or later, gives NULL at once, and so does one that need not wait; only with
+ * KOLK_NOW it is kolk_local_alloc as ever. alloc and free go on, so that what is under way can be ended. */
+KOLK_API void kolk_shared_shutdown(kolk_shared *pool);
+
+/* After it: as before. A call that was waiting at a shutdown still gives NULL. */
+KOLK_API void kolk_shared_reopen(kolk_shared *pool);
+
+/* ---- Objects that are made once ------------------------------------------------------------------------------------
+ *
+ *     .keep       contents survive between lives: objects are made once and used as they are
+ *     .setup      once per slot, before it is first handed out. False: it could not; alloc gives NULL, alloc_wait too
+ *                 before its deadline, and the slot stays free and is tried again.
+ *     .reset      once after every free of a live object, and at deinit. The object is dead by then, for handles,
+ *                 is_live and next, though count still counts it: clear its references to others.
+ *     .teardown   once per slot that is set up, at deinit
+ *
+ * (examples/compress.c has such objects.) Which thread runs what: setup, the one that allocates; reset, the one that
+ * frees, and after free_later the one whose quiesce (or alloc, or offline) makes the slot free, when no thread looks at
+ * the object any more; at deinit all is run by its caller. An object is in one hook at a time, and what one hook wrote
+ * the next one sees; hooks for different objects run at the same time in different threads, so that `context` may need
+ * a lock.
+ *
+ * Hooks must return. They may call what is a question; setup and reset also alloc, free and free_later through a local
+ * of the thread that runs them, but nothing that waits, and neither quiesce, offline nor online. At deinit what reset
+ * allocates is reset too, out of the slots that were free before; it gets NULL when these are used up.
+ *
+ * Nothing is given back before deinit: the slots of threads that have ended come home as they are, set up, and no hook
+ * runs for it. A pool with keep, setup or teardown is not filled by the debug mode.
+ *
+ * A fork's child has copies of all objects, and runs the hooks for them at its own deinit: in C that frees the child's
+ * own copy of memory, but a hook that removes files or ends connections does so for both. An object whose setup another
+ * thread was just running is not set up there; one whose reset was under way counts as alive, and is torn down.
+ *
+ * Cost: with setup or teardown 2 bits a slot, and slots that were never used are taken one by one; with reset no free
+ * takes the fast path. Where none is set, nothing. What a magazine has at hand is set up too, and so are the slots
+ * beyond max_capacity: with costly parts take no cache, as is the default then, and there are never more parts than the
+ * most objects that were alive at a time, or just being freed. Where setup costs little (a lock that is initialised),
+ * ask for a cache. */
 
 /* ---- Deferred free: for readers that take no lock ------------------------------------------------------------------
  *
@@ -320,8 +380,22 @@ KOLK_API uint32_t kolk_shared_count(const kolk_shared *pool);
  * did not give, until it is freed and its slot is used again. */
 KOLK_API void *kolk_shared_next(const kolk_shared *pool, const void *object);
 
-/* capacity, max_capacity and peak count slots, also those beyond max_capacity; peak counts all that were ever taken
- * into a magazine. */
+/* A place in a walk, for KOLK_EACH of typed.h, which visits what next does, and in the same order. It goes by the slot,
+ * and has none of next's limits under tools: any object may be freed on the way. Slots that are used for the first time
+ * after the walk began are not visited. The object may be freed by another thread while the body looks at it: as with
+ * get, the program must know that it is not (or free it later). */
+typedef struct kolk_shared_cursor {
+    const kolk_shared *pool;
+    uint32_t slot, end; /* the next to look at, and where the walk ends */
+    bool more;          /* false: KOLK_EACH is done */
+} kolk_shared_cursor;
+
+KOLK_API kolk_shared_cursor kolk_shared_each(const kolk_shared *pool);
+KOLK_API void *kolk_shared_cursor_next(kolk_shared_cursor *cursor);
+
+/* capacity and max_capacity are objects, as in the descriptor, without the slots beyond them. peak is an upper bound:
+ * the slots that were ever taken, into magazines too, but not more than capacity, unless more are alive. `waiting` are
+ * the threads in alloc_wait now, `waits` how many have waited. */
 KOLK_API void kolk_shared_stats(const kolk_shared *pool, kolk_stats *out);
 
 /* Checks every invariant of src/shared/shared.c, for tests; nobody may allocate or free meanwhile. */
@@ -333,13 +407,24 @@ KOLK_API bool kolk_shared_is_valid(const kolk_shared *pool);
 KOLK_API kolk_status kolk_shared_init_type(kolk_shared *pool, const kolk_shared_desc *desc, size_t type_size,
                                            size_t type_align, size_t pool_size, uint32_t abi);
 
+/* For typed pools: the descriptor, or, if it has no name, a copy that has the type's. */
+static inline const kolk_shared_desc *kolk_shared_desc_named(const kolk_shared_desc *desc, const char *name,
+                                                             kolk_shared_desc *named) {
+    if (!desc || desc->name) return desc;
+    *named = *desc;
+    named->name = name;
+    return named;
+}
+
 static inline kolk_status kolk_shared_init(kolk_shared *pool, const kolk_shared_desc *desc) {
     return kolk_shared_init_type(pool, desc, 0, 0, sizeof *pool, KOLK_ABI);
 }
 
-/* The ways out of the fast paths of shared.inl. */
+/* The ways out of the fast paths of shared.inl; and those for locals without `lives`. */
 KOLK_API void *kolk_local_alloc_slow(kolk_local *local);
 KOLK_API void kolk_local_free_slow(kolk_local *local, void *object);
+KOLK_API void *kolk_local_alloc_short(kolk_local *local);
+KOLK_API void kolk_local_free_short(kolk_local *local, void *object);
 KOLK_API void *kolk_shared_get_slow(const kolk_shared *pool, kolk_handle handle);
 
 #ifdef __cplusplus

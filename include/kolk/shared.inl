@@ -3,7 +3,10 @@
  *
  * The functions that end in _sized take the stride as an argument: see pool.inl. Only the thread that has a slot counts
  * its life, and only its owner moves a magazine's top. Others may read both at any moment. So these are atomic loads
- * and stores, which are plain ones in the machine. */
+ * and stores, which are plain ones in the machine.
+ *
+ * A local that is all zero has no lives, and leaves by the first test. So does one of a pool without handles, whose
+ * lives are bytes: its fast paths are in shared.c. */
 #ifndef KOLK_SHARED_INL
 #define KOLK_SHARED_INL
 
@@ -12,6 +15,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+KOLK_BODIES_BEGIN_
 
 #define KOLK_SEEN(at)        __atomic_load_n((at), __ATOMIC_RELAXED)
 #define KOLK_SET(at, number) __atomic_store_n((at), (number), __ATOMIC_RELAXED)
@@ -21,23 +25,22 @@ KOLK_INLINE uint32_t *kolk_magazine_entry(kolk_magazine *magazine, uint32_t n) {
 }
 
 KOLK_INLINE void *kolk_local_alloc_sized(kolk_local *local, size_t stride) {
+    uint32_t *lives = local->lives;
+    if (KOLK_UNLIKELY(!lives)) return kolk_local_alloc_short(local);
     kolk_magazine *magazine = local->magazine;
     uint32_t top = magazine->top;
     if (KOLK_UNLIKELY(top == 0)) return kolk_local_alloc_slow(local);
     KOLK_SET(&magazine->top, --top);
     size_t index = *kolk_magazine_entry(magazine, top);
-    if (magazine->lives)
-        KOLK_SET(&magazine->lives[index], KOLK_SEEN(&magazine->lives[index]) + 1);
-    else
-        KOLK_SET(&magazine->short_lives[index], (uint8_t)(KOLK_SEEN(&magazine->short_lives[index]) + 1));
+    KOLK_SET(&lives[index], KOLK_SEEN(&lives[index]) + 1);
     return magazine->slots + index * stride;
 }
 
 KOLK_INLINE void *kolk_local_alloc(kolk_local *local) {
-    return kolk_local_alloc_sized(local, local->magazine->stride);
+    return kolk_local_alloc_sized(local, local->lives ? local->magazine->stride : 0);
 }
 
-/* Free the object whose slot is `index`, if it is one. */
+/* Frees the object whose slot is `index`, if it is one. */
 KOLK_INLINE void kolk_local_free_slot(kolk_local *local, void *object, uintptr_t index) {
     kolk_magazine *magazine = local->magazine;
     uint32_t top = magazine->top;
@@ -45,29 +48,34 @@ KOLK_INLINE void kolk_local_free_slot(kolk_local *local, void *object, uintptr_t
         kolk_local_free_slow(local, object);
         return;
     }
-    uint32_t life = magazine->lives ? KOLK_SEEN(&magazine->lives[index]) : KOLK_SEEN(&magazine->short_lives[index]);
+    uint32_t *lives = local->lives, life = KOLK_SEEN(&lives[index]);
     if (KOLK_UNLIKELY(!(life & 1))) {
         kolk_local_free_slow(local, object);
         return;
     }
-    if (magazine->lives)
-        KOLK_SET(&magazine->lives[index], life + 1);
-    else
-        KOLK_SET(&magazine->short_lives[index], (uint8_t)(life + 1));
+    KOLK_SET(&lives[index], life + 1);
     *kolk_magazine_entry(magazine, top) = (uint32_t)index;
     __atomic_store_n(&magazine->top, top + 1, __ATOMIC_RELEASE); /* so that a fork's child finds all of it */
 }
 
 KOLK_INLINE void kolk_local_free(kolk_local *local, void *object) {
+    if (KOLK_UNLIKELY(!local->lives)) {
+        kolk_local_free_short(local, object);
+        return;
+    }
     const kolk_magazine *magazine = local->magazine;
     uintptr_t offset = (uintptr_t)object - (uintptr_t)magazine->slots;
     kolk_local_free_slot(local, object, kolk_exact_slot(offset, magazine->shift, magazine->inverse));
 }
 
 KOLK_FOLDED_INLINE void kolk_local_free_sized(kolk_local *local, void *object, size_t stride) {
+    if (KOLK_UNLIKELY(!local->lives)) {
+        kolk_local_free_short(local, object);
+        return;
+    }
     unsigned shift = (unsigned)__builtin_ctzll((unsigned long long)stride);
     uintptr_t offset = (uintptr_t)object - (uintptr_t)local->magazine->slots;
-    kolk_local_free_slot(local, object, kolk_exact_slot(offset, shift, kolk_inverse((uintptr_t)(stride >> shift))));
+    kolk_local_free_slot(local, object, kolk_exact_slot(offset, shift, kolk_inverse(stride >> shift)));
 }
 
 /* A generation is the number of a life, which is odd while it lasts. */
@@ -84,6 +92,7 @@ KOLK_INLINE void *kolk_shared_get(const kolk_shared *pool, kolk_handle handle) {
     return kolk_shared_get_sized(pool, handle, pool->stride);
 }
 
+KOLK_BODIES_END_
 #ifdef __cplusplus
 }
 #endif

@@ -74,7 +74,13 @@ typedef struct kolk_slotmap_desc {
      * max_capacity + 1 elements (and object is where it is at that moment). With the debug setting `move`, also called
      * for every object whose address alone has changed: from == to. It must return, and may not use the map. */
     void (*on_move)(void *object, uint32_t from, uint32_t to, void *context);
-    void *context;
+
+    /* Called once for each object that goes, by remove, clear or deinit: what a destructor does. The object is still in
+     * its place, and its handle finds it; only afterwards its life ends, the last object moves into the hole, and
+     * on_move hears of that. clear and deinit go from the last place down. It must return; of the map it may call const
+     * functions. */
+    void (*on_remove)(void *object, void *context);
+    void *context; /* handed to both */
 
     /* Settings of the debug mode, "fill,move,sites" (base.h); NULL: none, but KOLK_DEBUG in the environment may still
      * ask for some. */
@@ -122,6 +128,7 @@ struct kolk_slotmap {
     struct kolk_debug *debug;
     const char *name;
     void (*on_move)(void *object, uint32_t from, uint32_t to, void *context);
+    void (*on_remove)(void *object, void *context);
     void *context;
 };
 
@@ -130,7 +137,7 @@ struct kolk_slotmap {
 /* Anything but KOLK_OK (a broken rule of the descriptor, or KOLK_NO_MEMORY) leaves the map all zero. */
 static inline kolk_status kolk_slotmap_init(kolk_slotmap *map, const kolk_slotmap_desc *desc);
 
-/* Gives the memory back, leaves the map all zero. */
+/* Removes all (see on_remove), gives the memory back, leaves the map all zero. */
 KOLK_API void kolk_slotmap_deinit(kolk_slotmap *map);
 
 /* Bytes that a map of desc->capacity needs on the caller's memory; before any init. 0 for a bad descriptor, of which it
@@ -140,7 +147,8 @@ KOLK_API size_t kolk_slotmap_memory_size(const kolk_slotmap_desc *desc);
 /* The same as a constant (see KOLK_SLOTMAP_STORAGE in typed.h). */
 /* clang-format off */
 #define KOLK_SLOTMAP_BYTES(size, align, n)                                                                             \
-    (KOLK_ROUND_UP((size_t)(n) * KOLK_ROUND_UP(size, align), 8) + (size_t)(n) * 8 + KOLK_ROUND_UP((size_t)(n) * 4, 8))
+    (KOLK_ROUND_UP(KOLK_SIZE_(n) * KOLK_ROUND_UP(size, align), 8) + KOLK_SIZE_(n) * 8 +                                \
+     KOLK_ROUND_UP(KOLK_SIZE_(n) * 4, 8))
 /* clang-format on */
 
 /* ---- Objects ----------------------------------------------------------------------------------------------------- */
@@ -237,6 +245,15 @@ KOLK_API bool kolk_slotmap_is_valid(const kolk_slotmap *map);
 /* type_size and type_align are 0, or of the type of a typed map. */
 KOLK_API kolk_status kolk_slotmap_init_type(kolk_slotmap *map, const kolk_slotmap_desc *desc, size_t type_size,
                                             size_t type_align, size_t map_size, uint32_t abi);
+
+/* For typed maps: the descriptor, or, if it has no name, a copy that has the type's. */
+static inline const kolk_slotmap_desc *kolk_slotmap_desc_named(const kolk_slotmap_desc *desc, const char *name,
+                                                               kolk_slotmap_desc *named) {
+    if (!desc || desc->name) return desc;
+    *named = *desc;
+    named->name = name;
+    return named;
+}
 
 static inline kolk_status kolk_slotmap_init(kolk_slotmap *map, const kolk_slotmap_desc *desc) {
     return kolk_slotmap_init_type(map, desc, 0, 0, sizeof *map, KOLK_ABI);

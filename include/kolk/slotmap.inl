@@ -11,6 +11,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+KOLK_BODIES_BEGIN_
 
 /* The slot of a handle is found if it is one that was handed out, in this generation, and has an object. A free slot's
  * place is no place of an object, so a forged handle of the life that comes next finds nothing. */
@@ -31,8 +32,10 @@ KOLK_INLINE void *kolk_slotmap_get(const kolk_slotmap *map, kolk_handle handle) 
 
 KOLK_INLINE uint32_t kolk_slotmap_slot(const kolk_slotmap *map, kolk_handle handle) {
     uint32_t slot = kolk_handle_index(handle, map->tag);
-    if (KOLK_UNLIKELY(!kolk_slotmap_finds(map, slot, handle)))
-        return kolk_slotmap_get_slow(map, handle), UINT32_MAX; /* which takes note of it */
+    if (KOLK_UNLIKELY(!kolk_slotmap_finds(map, slot, handle))) {
+        kolk_slotmap_get_slow(map, handle); /* takes note of it */
+        return UINT32_MAX;
+    }
     return slot;
 }
 
@@ -113,6 +116,7 @@ KOLK_INLINE void *kolk_slotmap_cursor_next(kolk_slotmap_cursor *cursor) {
     return kolk_slotmap_cursor_next_sized(cursor, cursor->map->stride);
 }
 
+KOLK_BODIES_END_
 #ifdef __cplusplus
 }
 #endif

@@ -6,11 +6,17 @@
  * bullets_init, _alloc, _alloc_n, _alloc_zeroed, _alloc_at, _free, _free_handle, _get, _handle_of, _next, _next_run,
  * _index, _at, _is_live, _count, _available, _clear, _reserve, _trim, _stats, _is_valid and _deinit: those of pool.h
  * with your type for void *. The untyped pool is `bullets.pool`: hand it to any function of pool.h but kolk_pool_init.
- * Leave object_size and object_align of the descriptor 0: the type has them. In C++17, which has no designated
- * initialisers: `kolk_pool_desc desc = {}; desc.capacity = 256; bullets_init(&pool, &desc);`
+ * Leave object_size and object_align of the descriptor 0: the type has them. A descriptor without a name gets that of
+ * the type (all kinds below too), so that only pools of one type share a tag.
+ *
+ * In C++: `kolk_pool_desc desc = {}; desc.capacity = 256; bullets_init(&pool, &desc);`. C++20 has
+ * `kolk_pool_desc desc{.capacity = 256};` as well, which g++ -Wextra warns of: add -Wno-missing-field-initializers.
+ * What alloc gives is raw memory: construct an object there by placement new, and destroy it before its free, and all
+ * before deinit and clear (examples/sessions.cc). Slot maps and queues copy bytes: their types must be trivially
+ * copyable, or they do not compile. Snapshots copy bytes too, which no compiler sees.
  *
  * No semicolon stands behind the macros that make functions, this one and those below. One does no harm, but ISO C
- * knows no empty declaration, and gcc and clang say so under -Wpedantic.
+ * knows no empty declaration, and gcc and clang say so under -Wpedantic, clang++ under -Wextra-semi.
  *
  * To hide the objects from all but one file, so that they come into being only through its create functions:
  *
@@ -58,8 +64,8 @@
  *
  * makes `messages` (the pool), `messages_local` (a thread's way into it), `messages_object`, `messages_handle`, and
  * messages_init, _local_init, _local_of_thread, _local_flush, _local_deinit, _alloc, _alloc_wait, _free, _free_later,
- * _quiesce, _offline and _online (of a local), _handle_of, _get, _is_live, _next, _count, _stats, _is_valid and
- * _deinit: those of shared.h. The untyped ones are `messages.pool` and `messages_local.local`.
+ * _quiesce, _offline and _online (of a local), _shutdown, _reopen, _handle_of, _get, _is_live, _next, _count, _stats,
+ * _is_valid and _deinit: those of shared.h. The untyped ones are `messages.pool` and `messages_local.local`.
  *
  * Things that are expensive to make (resource.h):
  *
@@ -89,7 +95,7 @@
 
 #ifdef __cplusplus
 #define KOLK_ALIGNOF(T)            alignof(T)
-#define KOLK_SAME_TYPE(T, pointer) sizeof(static_cast<T *>(pointer))
+#define KOLK_SAME_TYPE(T, pointer) sizeof(static_cast<char (*)(T *)>(nullptr)(pointer))
 #elif __STDC_VERSION__ < 201112L
 #define KOLK_ALIGNOF(T)            (__extension__ _Alignof(T))
 #define KOLK_SAME_TYPE(T, pointer) sizeof(__extension__ _Generic((pointer), T * : (char)0))
@@ -98,10 +104,14 @@
 #define KOLK_SAME_TYPE(T, pointer) sizeof(_Generic((pointer), T * : (char)0))
 #endif
 
-#if defined(__GNUC__)
 #define KOLK_UNUSED __attribute__((unused))
+
+/* Of a type that is copied as bytes, what C++ must know of it. In C all types are so. */
+#ifdef __cplusplus
+#define KOLK_COPIED_(T)                                                                                                \
+    static_assert(__is_trivially_copyable(T), "kolk copies these as bytes: T is to be trivially copyable");
 #else
-#define KOLK_UNUSED
+#define KOLK_COPIED_(T)
 #endif
 
 /* The objects are first in it, so that a debugger shows them. */
@@ -118,11 +128,11 @@
     }
 
 /* clang-format off */
-/* For each live object of a pool or a slot map. `it` is a T * and may be freed, or removed; break, continue and return
- * work. */
+/* For each live object of a pool, a shared pool (see kolk_shared_cursor in shared.h) or a slot map. `it` is a T * and may
+ * be freed, or removed; break, continue and return work. */
 #define KOLK_EACH(name, it, pool_)                                                                                     \
     for (name##_cursor it##_cursor = name##_each(pool_); it##_cursor.more; it##_cursor.more = false) \
-        for (name##_object *it; (it = name##_each_next(&it##_cursor)) != NULL;)
+        for (name##_object *it; (it = name##_each_next(&it##_cursor));)
 
 /* Parameters end in _ so that a type may be called object, handle, pool ... */
 #define KOLK_TYPED_ static KOLK_INLINE_AT_O0 KOLK_UNUSED
@@ -133,34 +143,39 @@
     KOLK_POOL_DEFINE(name, T)                                                                                          \
     KOLK_TYPED_ void name##_free(name *pool_, T *object_) { kolk_pool_free_sized(&pool_->pool, object_, sizeof(T)); }  \
     KOLK_TYPED_ T *name##_get(const name *pool_, name##_handle handle_) { \
-        return (T *)kolk_pool_get_sized(&pool_->pool, handle_.untyped, sizeof(T)); }
+        return KOLK_CAST_(T *, kolk_pool_get_sized(&pool_->pool, handle_.untyped, sizeof(T))); }
 
 #define KOLK_POOL_DECLARE(name, T)                                                                                     \
     KOLK_POOL_TYPES_(name, T)                                                                                          \
     KOLK_POOL_COMMON_(name, T)                                                                                         \
     KOLK_TYPED_ void name##_free(name *pool_, T *object_) { kolk_pool_free(&pool_->pool, object_); }                   \
     KOLK_TYPED_ T *name##_get(const name *pool_, name##_handle handle_) { \
-        return (T *)kolk_pool_get(&pool_->pool, handle_.untyped); }
+        return KOLK_CAST_(T *, kolk_pool_get(&pool_->pool, handle_.untyped)); }
 
 #define KOLK_POOL_DEFINE(name, T)                                                                                      \
     KOLK_TYPED_ kolk_status name##_init(name *pool_, const kolk_pool_desc *desc_) { \
-        return kolk_pool_init_type(&pool_->pool, desc_, sizeof(T), KOLK_ALIGNOF(T), sizeof(kolk_pool), KOLK_ABI); } \
+        kolk_pool_desc named_; \
+        return kolk_pool_init_typed(&pool_->pool, kolk_pool_desc_named(desc_, #name, &named_), sizeof(T), \
+            KOLK_ALIGNOF(T)); } \
     KOLK_TYPED_ name##_object *name##_alloc(name *pool_) { \
-        return (T *)kolk_pool_alloc_sized(&pool_->pool, sizeof(T)); } \
-    KOLK_TYPED_ name##_object *name##_alloc_zeroed(name *pool_) { return (T *)kolk_pool_alloc_zeroed(&pool_->pool); }  \
-    KOLK_TYPED_ name##_object *name##_alloc_urgent(name *pool_) { return (T *)kolk_pool_alloc_urgent(&pool_->pool); }  \
+        return KOLK_CAST_(T *, kolk_pool_alloc_sized(&pool_->pool, sizeof(T))); } \
+    KOLK_TYPED_ name##_object *name##_alloc_zeroed(name *pool_) { \
+        return KOLK_CAST_(T *, kolk_pool_alloc_zeroed(&pool_->pool)); } \
+    KOLK_TYPED_ name##_object *name##_alloc_urgent(name *pool_) { \
+        return KOLK_CAST_(T *, kolk_pool_alloc_urgent(&pool_->pool)); } \
     KOLK_TYPED_ name##_object *name##_alloc_over(name *pool_, double cost_) { \
-        return (T *)kolk_pool_alloc_over(&pool_->pool, cost_); } \
+        return KOLK_CAST_(T *, kolk_pool_alloc_over(&pool_->pool, cost_)); } \
     KOLK_TYPED_ uint32_t name##_alloc_n(name *pool_, name##_object **objects_, uint32_t n_) { \
-        return kolk_pool_alloc_n(&pool_->pool, (void **)objects_, n_); } \
+        return kolk_pool_alloc_n(&pool_->pool, KOLK_CAST_(void **, KOLK_CAST_(void *, objects_)), n_); } \
     KOLK_TYPED_ name##_object *name##_alloc_at(name *pool_, name##_handle handle_) { \
-        return (T *)kolk_pool_alloc_at(&pool_->pool, handle_.untyped); }
+        return KOLK_CAST_(T *, kolk_pool_alloc_at(&pool_->pool, handle_.untyped)); }
 
 #define KOLK_POOL_MEMBER(name, T, member)                                                                              \
     KOLK_TYPED_ T *name##_alloc_##member(name *pool_) { \
-        (void)KOLK_SAME_TYPE(T, &((name##_object *)0)->member); return (T *)name##_alloc(pool_); } \
+        (void)KOLK_SAME_TYPE(T, &KOLK_CAST_(name##_object *, NULL)->member); \
+        return KOLK_CAST_(T *, KOLK_CAST_(void *, name##_alloc(pool_))); } \
     KOLK_TYPED_ void name##_free_##member(name *pool_, T *object_) { \
-        name##_free(pool_, (name##_object *)(void *)object_); }
+        name##_free(pool_, KOLK_CAST_(name##_object *, KOLK_CAST_(void *, object_))); }
 
 #define KOLK_POOL_TYPES_(name, T)                                                                                      \
     typedef T name##_object;                                                                                           \
@@ -175,10 +190,12 @@
         return kolk_pool_reserve(&pool_->pool, capacity_); } \
     KOLK_TYPED_ size_t name##_trim(name *pool_) { return kolk_pool_trim(&pool_->pool); }                               \
     KOLK_TYPED_ size_t name##_tick(name *pool_, uint32_t budget_) { return kolk_pool_tick(&pool_->pool, budget_); }    \
-    KOLK_TYPED_ T *name##_oldest(name *pool_) { return (T *)kolk_pool_oldest(&pool_->pool); }                          \
-    KOLK_TYPED_ T *name##_newest(name *pool_) { return (T *)kolk_pool_newest(&pool_->pool); }                          \
-    KOLK_TYPED_ T *name##_newer(name *pool_, const T *object_) { return (T *)kolk_pool_newer(&pool_->pool, object_); } \
-    KOLK_TYPED_ T *name##_older(name *pool_, const T *object_) { return (T *)kolk_pool_older(&pool_->pool, object_); } \
+    KOLK_TYPED_ T *name##_oldest(name *pool_) { return KOLK_CAST_(T *, kolk_pool_oldest(&pool_->pool)); }              \
+    KOLK_TYPED_ T *name##_newest(name *pool_) { return KOLK_CAST_(T *, kolk_pool_newest(&pool_->pool)); }              \
+    KOLK_TYPED_ T *name##_newer(name *pool_, const T *object_) { \
+        return KOLK_CAST_(T *, kolk_pool_newer(&pool_->pool, object_)); } \
+    KOLK_TYPED_ T *name##_older(name *pool_, const T *object_) { \
+        return KOLK_CAST_(T *, kolk_pool_older(&pool_->pool, object_)); } \
     KOLK_TYPED_ void name##_touch(name *pool_, const T *object_) { kolk_pool_touch(&pool_->pool, object_); }           \
     KOLK_TYPED_ void name##_protect(name *pool_, const T *object_, bool on_) { \
         kolk_pool_protect(&pool_->pool, object_, on_); } \
@@ -192,12 +209,13 @@
     KOLK_TYPED_ name##_handle name##_handle_of(const name *pool_, const T *object_) { \
         name##_handle handle_ = {kolk_pool_handle(&pool_->pool, object_)}; return handle_; } \
     KOLK_TYPED_ T *name##_next(const name *pool_, const T *object_) { \
-        return (T *)kolk_pool_next(&pool_->pool, object_); } \
+        return KOLK_CAST_(T *, kolk_pool_next(&pool_->pool, object_)); } \
     KOLK_TYPED_ T *name##_next_run(const name *pool_, uint32_t *index_, uint32_t *length_) { \
-        return (T *)kolk_pool_next_run(&pool_->pool, index_, length_); } \
+        return KOLK_CAST_(T *, kolk_pool_next_run(&pool_->pool, index_, length_)); } \
     KOLK_TYPED_ uint32_t name##_index(const name *pool_, const T *object_) { \
         return kolk_pool_index(&pool_->pool, object_); } \
-    KOLK_TYPED_ T *name##_at(const name *pool_, uint32_t index_) { return (T *)kolk_pool_at(&pool_->pool, index_); }   \
+    KOLK_TYPED_ T *name##_at(const name *pool_, uint32_t index_) { \
+        return KOLK_CAST_(T *, kolk_pool_at(&pool_->pool, index_)); } \
     KOLK_TYPED_ bool name##_is_live(const name *pool_, const void *object_) { \
         return kolk_pool_is_live(&pool_->pool, object_); } \
     KOLK_TYPED_ uint32_t name##_count(const name *pool_) { return kolk_pool_count(&pool_->pool); }                     \
@@ -205,29 +223,33 @@
     KOLK_TYPED_ void name##_stats(const name *pool_, kolk_stats *out_) { kolk_pool_stats(&pool_->pool, out_); }        \
     KOLK_TYPED_ bool name##_is_valid(const name *pool_) { return kolk_pool_is_valid(&pool_->pool); }                   \
     KOLK_TYPED_ kolk_cursor name##_each(const name *pool_) { return kolk_pool_each(&pool_->pool); }                    \
-    KOLK_TYPED_ T *name##_each_next(kolk_cursor *cursor_) { return (T *)kolk_cursor_next(cursor_); }
+    KOLK_TYPED_ T *name##_each_next(kolk_cursor *cursor_) { return KOLK_CAST_(T *, kolk_cursor_next(cursor_)); }
 
 #define KOLK_BYTEMAP_TYPE(name, T)                                                                                     \
     typedef T name##_object;                                                                                           \
     typedef struct name { kolk_bytemap pool; } name;                                                                   \
     KOLK_TYPED_ kolk_status name##_initialise_with(name *pool_, const kolk_bytemap_view *view_) { \
-        return kolk_bytemap_begin(&pool_->pool, view_, false, sizeof(T), KOLK_ALIGNOF(T), sizeof(kolk_bytemap), \
+        kolk_bytemap_view named_; \
+        return kolk_bytemap_begin(&pool_->pool, kolk_bytemap_view_named(view_, #name, &named_), false, sizeof(T), \
+            KOLK_ALIGNOF(T), sizeof(kolk_bytemap), \
             KOLK_ABI); } \
     KOLK_TYPED_ kolk_status name##_attach(name *pool_, const kolk_bytemap_view *view_) { \
-        return kolk_bytemap_begin(&pool_->pool, view_, true, sizeof(T), KOLK_ALIGNOF(T), sizeof(kolk_bytemap), \
+        kolk_bytemap_view named_; \
+        return kolk_bytemap_begin(&pool_->pool, kolk_bytemap_view_named(view_, #name, &named_), true, sizeof(T), \
+            KOLK_ALIGNOF(T), sizeof(kolk_bytemap), \
             KOLK_ABI); } \
     KOLK_TYPED_ kolk_status name##_initialise(name *pool_, int32_t count_) { \
-        return kolk_bytemap_initialise(&pool_->pool, count_, sizeof(T)); } \
+        return kolk_bytemap_initialise_type(&pool_->pool, count_, sizeof(T), #name); } \
     KOLK_TYPED_ void name##_clear(name *pool_) { kolk_bytemap_clear(&pool_->pool); }                                   \
     KOLK_TYPED_ void name##_flush(name *pool_) { kolk_bytemap_flush(&pool_->pool); }                                   \
-    KOLK_TYPED_ T *name##_new(name *pool_) { return (T *)kolk_bytemap_new(&pool_->pool); }                             \
+    KOLK_TYPED_ T *name##_new(name *pool_) { return KOLK_CAST_(T *, kolk_bytemap_new(&pool_->pool)); }                 \
     KOLK_TYPED_ T *name##_new_at(name *pool_, int32_t handle_) { \
-        return (T *)kolk_bytemap_new_at(&pool_->pool, handle_); } \
+        return KOLK_CAST_(T *, kolk_bytemap_new_at(&pool_->pool, handle_)); } \
     KOLK_TYPED_ void name##_delete(name *pool_, T *object_) { kolk_bytemap_delete(&pool_->pool, object_); }            \
     KOLK_TYPED_ T *name##_get_slot(const name *pool_, int32_t index_) { \
-        return (T *)kolk_bytemap_get_slot(&pool_->pool, index_); } \
+        return KOLK_CAST_(T *, kolk_bytemap_get_slot(&pool_->pool, index_)); } \
     KOLK_TYPED_ T *name##_get_at(const name *pool_, int32_t handle_) { \
-        return (T *)kolk_bytemap_get_at(&pool_->pool, handle_); } \
+        return KOLK_CAST_(T *, kolk_bytemap_get_at(&pool_->pool, handle_)); } \
     KOLK_TYPED_ int32_t name##_get_just_index(const name *pool_, const T *object_) { \
         return kolk_bytemap_get_just_index(&pool_->pool, object_); } \
     KOLK_TYPED_ int32_t name##_get_index(const name *pool_, const T *object_) { \
@@ -235,7 +257,7 @@
     KOLK_TYPED_ int32_t name##_used_count(const name *pool_) { return kolk_bytemap_used_count(&pool_->pool); }         \
     KOLK_TYPED_ int32_t name##_free_count(const name *pool_) { return kolk_bytemap_free_count(&pool_->pool); }         \
     KOLK_TYPED_ T *name##_next(const name *pool_, const T *object_) { \
-        return (T *)kolk_bytemap_next(&pool_->pool, object_); } \
+        return KOLK_CAST_(T *, kolk_bytemap_next(&pool_->pool, object_)); } \
     KOLK_TYPED_ int32_t name##_next_handle(const name *pool_, int32_t handle_) { \
         return kolk_bytemap_next_handle(&pool_->pool, handle_); } \
     KOLK_TYPED_ void name##_stats(const name *pool_, kolk_stats *out_) { kolk_bytemap_stats(&pool_->pool, out_); }     \
@@ -246,63 +268,74 @@
     typedef struct name { kolk_shared pool; } name;                                                                    \
     typedef struct name##_local { kolk_local local; } name##_local;                                                    \
     typedef struct name##_handle { kolk_handle untyped; } name##_handle;                                               \
+    typedef kolk_shared_cursor name##_cursor;                                                                          \
     KOLK_TYPED_ kolk_status name##_init(name *pool_, const kolk_shared_desc *desc_) { \
-        return kolk_shared_init_type(&pool_->pool, desc_, sizeof(T), KOLK_ALIGNOF(T), sizeof(kolk_shared), \
-            KOLK_ABI); } \
+        kolk_shared_desc named_; \
+        return kolk_shared_init_type(&pool_->pool, kolk_shared_desc_named(desc_, #name, &named_), sizeof(T), \
+            KOLK_ALIGNOF(T), sizeof(kolk_shared), KOLK_ABI); } \
     KOLK_TYPED_ void name##_deinit(name *pool_) { kolk_shared_deinit(&pool_->pool); }                                  \
     KOLK_TYPED_ kolk_status name##_local_init(name##_local *local_, name *pool_) { \
         return kolk_local_init(&local_->local, &pool_->pool); } \
     KOLK_TYPED_ void name##_local_deinit(name##_local *local_) { kolk_local_deinit(&local_->local); }                  \
     KOLK_TYPED_ void name##_local_flush(name##_local *local_) { kolk_local_flush(&local_->local); }                    \
     KOLK_TYPED_ name##_local *name##_local_of_thread(name *pool_) { \
-        return (name##_local *)kolk_local_of_thread(&pool_->pool); } \
+        return KOLK_CAST_(name##_local *, KOLK_CAST_(void *, kolk_local_of_thread(&pool_->pool))); } \
     KOLK_TYPED_ name##_object *name##_alloc(name##_local *local_) { \
-        return (T *)kolk_local_alloc_sized(&local_->local, sizeof(T)); } \
+        return KOLK_CAST_(T *, kolk_local_alloc_sized(&local_->local, sizeof(T))); } \
     KOLK_TYPED_ T *name##_alloc_wait(name##_local *local_, kolk_deadline deadline_) { \
-        return (T *)kolk_local_alloc_wait(&local_->local, deadline_); } \
+        return KOLK_CAST_(T *, kolk_local_alloc_wait(&local_->local, deadline_)); } \
     KOLK_TYPED_ void name##_free(name##_local *local_, T *object_) { \
-        kolk_local_free_sized(&local_->local, (void *)object_, sizeof(T)); } \
+        kolk_local_free_sized(&local_->local, KOLK_CAST_(void *, object_), sizeof(T)); } \
     KOLK_TYPED_ void name##_free_later(name##_local *local_, T *object_) { \
-        kolk_local_free_later(&local_->local, (void *)object_); } \
+        kolk_local_free_later(&local_->local, KOLK_CAST_(void *, object_)); } \
     KOLK_TYPED_ void name##_quiesce(name##_local *local_) { kolk_local_quiesce(&local_->local); }                      \
     KOLK_TYPED_ void name##_offline(name##_local *local_) { kolk_local_offline(&local_->local); }                      \
     KOLK_TYPED_ void name##_online(name##_local *local_) { kolk_local_online(&local_->local); }                        \
     KOLK_TYPED_ name##_handle name##_handle_of(const name *pool_, const T *object_) { \
         name##_handle handle_ = {kolk_shared_handle(&pool_->pool, object_)}; return handle_; } \
     KOLK_TYPED_ T *name##_get(const name *pool_, name##_handle handle_) { \
-        return (T *)kolk_shared_get_sized(&pool_->pool, handle_.untyped, sizeof(T)); } \
+        return KOLK_CAST_(T *, kolk_shared_get_sized(&pool_->pool, handle_.untyped, sizeof(T))); } \
     KOLK_TYPED_ bool name##_is_live(const name *pool_, const T *object_) { \
         return kolk_shared_is_live(&pool_->pool, object_); } \
     KOLK_TYPED_ T *name##_next(const name *pool_, const T *object_) { \
-        return (T *)kolk_shared_next(&pool_->pool, object_); } \
+        return KOLK_CAST_(T *, kolk_shared_next(&pool_->pool, object_)); } \
+    KOLK_TYPED_ kolk_shared_cursor name##_each(const name *pool_) { return kolk_shared_each(&pool_->pool); }           \
+    KOLK_TYPED_ T *name##_each_next(kolk_shared_cursor *cursor_) { \
+        return KOLK_CAST_(T *, kolk_shared_cursor_next(cursor_)); } \
+    KOLK_TYPED_ void name##_shutdown(name *pool_) { kolk_shared_shutdown(&pool_->pool); }                              \
+    KOLK_TYPED_ void name##_reopen(name *pool_) { kolk_shared_reopen(&pool_->pool); }                                  \
     KOLK_TYPED_ uint32_t name##_count(const name *pool_) { return kolk_shared_count(&pool_->pool); }                   \
     KOLK_TYPED_ void name##_stats(const name *pool_, kolk_stats *out_) { kolk_shared_stats(&pool_->pool, out_); }      \
     KOLK_TYPED_ bool name##_is_valid(const name *pool_) { return kolk_shared_is_valid(&pool_->pool); }
 
 #define KOLK_SLOTMAP_TYPE(name, T)                                                                                     \
+    KOLK_COPIED_(T)                                                                                                    \
     typedef T name##_object;                                                                                           \
     typedef struct name { kolk_slotmap map; } name;                                                                    \
     typedef struct name##_handle { kolk_handle untyped; } name##_handle;                                               \
     typedef kolk_slotmap_cursor name##_cursor;                                                                         \
     KOLK_TYPED_ kolk_status name##_init(name *map_, const kolk_slotmap_desc *desc_) { \
-        return kolk_slotmap_init_type(&map_->map, desc_, sizeof(T), KOLK_ALIGNOF(T), sizeof(kolk_slotmap), \
-            KOLK_ABI); } \
+        kolk_slotmap_desc named_; \
+        return kolk_slotmap_init_type(&map_->map, kolk_slotmap_desc_named(desc_, #name, &named_), sizeof(T), \
+            KOLK_ALIGNOF(T), sizeof(kolk_slotmap), KOLK_ABI); } \
     KOLK_TYPED_ void name##_deinit(name *map_) { kolk_slotmap_deinit(&map_->map); }                                    \
     KOLK_TYPED_ name##_object *name##_add(name *map_, name##_handle *out_) { \
-        return (T *)kolk_slotmap_add_sized(&map_->map, (kolk_handle *)out_, sizeof(T)); } \
+        return KOLK_CAST_(T *, kolk_slotmap_add_sized(&map_->map, KOLK_CAST_(kolk_handle *, KOLK_CAST_(void *, out_)), \
+            sizeof(T))); } \
     KOLK_TYPED_ bool name##_remove(name *map_, name##_handle handle_) { \
         return kolk_slotmap_remove_sized(&map_->map, handle_.untyped, sizeof(T)); } \
     KOLK_TYPED_ void name##_clear(name *map_) { kolk_slotmap_clear(&map_->map); }                                      \
     KOLK_TYPED_ T *name##_get(const name *map_, name##_handle handle_) { \
-        return (T *)kolk_slotmap_get_sized(&map_->map, handle_.untyped, sizeof(T)); } \
-    KOLK_TYPED_ T *name##_objects(const name *map_) { return (T *)kolk_slotmap_objects(&map_->map); }                  \
+        return KOLK_CAST_(T *, kolk_slotmap_get_sized(&map_->map, handle_.untyped, sizeof(T))); } \
+    KOLK_TYPED_ T *name##_objects(const name *map_) { return KOLK_CAST_(T *, kolk_slotmap_objects(&map_->map)); }      \
     KOLK_TYPED_ uint32_t name##_count(const name *map_) { return kolk_slotmap_count(&map_->map); }                     \
     KOLK_TYPED_ uint32_t name##_available(const name *map_) { return kolk_slotmap_available(&map_->map); }             \
     KOLK_TYPED_ name##_handle name##_handle_of(const name *map_, const T *object_) { \
         name##_handle handle_ = {kolk_slotmap_handle(&map_->map, object_)}; return handle_; } \
     KOLK_TYPED_ uint32_t name##_index(const name *map_, const T *object_) { \
         return kolk_slotmap_index(&map_->map, object_); } \
-    KOLK_TYPED_ T *name##_at(const name *map_, uint32_t index_) { return (T *)kolk_slotmap_at(&map_->map, index_); }   \
+    KOLK_TYPED_ T *name##_at(const name *map_, uint32_t index_) { \
+        return KOLK_CAST_(T *, kolk_slotmap_at(&map_->map, index_)); } \
     KOLK_TYPED_ uint32_t name##_slot(const name *map_, name##_handle handle_) { \
         return kolk_slotmap_slot(&map_->map, handle_.untyped); } \
     KOLK_TYPED_ void name##_sort(name *map_, int (*compare_)(const void *, const void *, void *), void *context_) { \
@@ -314,13 +347,16 @@
     KOLK_TYPED_ bool name##_is_valid(const name *map_) { return kolk_slotmap_is_valid(&map_->map); }                   \
     KOLK_TYPED_ name##_cursor name##_each(const name *map_) { return kolk_slotmap_each(&map_->map); }                  \
     KOLK_TYPED_ T *name##_each_next(name##_cursor *cursor_) { \
-        return (T *)kolk_slotmap_cursor_next_sized(cursor_, sizeof(T)); }
+        return KOLK_CAST_(T *, kolk_slotmap_cursor_next_sized(cursor_, sizeof(T))); }
 
 #define KOLK_QUEUE_TYPE(name, T)                                                                                       \
+    KOLK_COPIED_(T)                                                                                                    \
     typedef T name##_item;                                                                                             \
     typedef struct name { kolk_queue queue; } name;                                                                    \
     KOLK_TYPED_ kolk_status name##_init(name *queue_, const kolk_queue_desc *desc_) { \
-        return kolk_queue_init_type(&queue_->queue, desc_, sizeof(T), sizeof(kolk_queue), KOLK_ABI); } \
+        kolk_queue_desc named_; \
+        return kolk_queue_init_type(&queue_->queue, kolk_queue_desc_named(desc_, #name, &named_), sizeof(T), \
+            sizeof(kolk_queue), KOLK_ABI); } \
     KOLK_TYPED_ void name##_deinit(name *queue_) { kolk_queue_deinit(&queue_->queue); }                                \
     KOLK_TYPED_ kolk_status name##_push(name *queue_, const name##_item *item_, kolk_deadline deadline_) { \
         return kolk_queue_push(&queue_->queue, item_, deadline_); } \
@@ -345,12 +381,13 @@
     typedef struct name { kolk_resource_pool pool; } name;                                                             \
     typedef struct name##_borrowed { kolk_borrow borrow; } name##_borrowed;                                            \
     KOLK_TYPED_ kolk_status name##_init(name *pool_, const kolk_resource_pool_desc *desc_) { \
-        return kolk_resource_pool_init(&pool_->pool, desc_); } \
+        kolk_resource_pool_desc named_; \
+        return kolk_resource_pool_init(&pool_->pool, kolk_resource_desc_named(desc_, #name, &named_)); } \
     KOLK_TYPED_ void name##_deinit(name *pool_) { kolk_resource_pool_deinit(&pool_->pool); }                           \
     KOLK_TYPED_ kolk_status name##_borrow(name *pool_, const kolk_borrow_desc *desc_, name##_borrowed *out_) { \
         return kolk_resource_borrow(&pool_->pool, desc_, &out_->borrow); } \
     KOLK_TYPED_ name##_resource *name##_resource_of(const name##_borrowed *borrowed_) { \
-        return (name##_resource *)borrowed_->borrow.resource; } \
+        return KOLK_CAST_(name##_resource *, borrowed_->borrow.resource); } \
     KOLK_TYPED_ void name##_give_back(name *pool_, name##_borrowed *borrowed_) { \
         kolk_resource_give_back(&pool_->pool, &borrowed_->borrow); } \
     KOLK_TYPED_ void name##_discard(name *pool_, name##_borrowed *borrowed_) { \

@@ -29,6 +29,7 @@
 #include "../diag/debug.h"
 #include "../core/assert.h"
 #include "../diag/begin.h"
+#include "../os/peek.h"
 #include "../core/fail.h"
 #include "../core/geometry.h"
 #include "../os/memory.h"
@@ -47,9 +48,9 @@ extern inline void kolk_bytemap_delete(kolk_bytemap *pool, void *object);
 extern inline void *kolk_bytemap_get_at(const kolk_bytemap *pool, int32_t handle);
 extern inline void *kolk_bytemap_get_slot(const kolk_bytemap *pool, int32_t index);
 
-#define FREE KOLK_BYTEMAP_FREE
-#define SEED 0x7fu
-#define WORD 8u /* bytes that are looked at in one step */
+#define FREE       KOLK_BYTEMAP_FREE
+#define SEED       0x7fu
+#define WORD_BYTES 8u /* bytes that are looked at in one step */
 
 /* ---- Leaves ------------------------------------------------------------------------------------------------------ */
 
@@ -100,7 +101,7 @@ static inline uint32_t find_byte(const kolk_bytemap *pool, uint32_t from, uint32
     KOLK_ASSERT(from <= end && end <= (uint32_t)pool->count);
     const uint8_t *bytes = pool->byte_map;
     uint64_t flip = free ? 0 : FLAGS;
-    for (; end - from >= WORD; from += WORD) {
+    for (; end - from >= WORD_BYTES; from += WORD_BYTES) {
         uint64_t found = flags_at(bytes + from) ^ flip;
         if (found) return from + first_of(found);
     }
@@ -110,7 +111,7 @@ static inline uint32_t find_byte(const kolk_bytemap *pool, uint32_t from, uint32
 
 static uint32_t count_used(const kolk_bytemap *pool) {
     uint32_t used = 0, count = (uint32_t)pool->count, i = 0;
-    for (; count - i >= WORD; i += WORD) used += WORD - count_of(flags_at(pool->byte_map + i));
+    for (; count - i >= WORD_BYTES; i += WORD_BYTES) used += WORD_BYTES - count_of(flags_at(pool->byte_map + i));
     for (; i < count; i++) used += !is_free_byte(pool->byte_map[i]);
     return used;
 }
@@ -153,8 +154,20 @@ static bool may_write(const kolk_bytemap *pool, const char *verb, const void *si
 
 /* ---- Life of a pool ---------------------------------------------------------------------------------------------- */
 
-static void list_bytemap_stats(const void *pool, kolk_stats *out) {
-    kolk_bytemap_stats((const kolk_bytemap *)pool, out);
+/* Are the bytes of an attached pool still there? They are the game's, which may have freed them. */
+static bool has_its_bytes(const kolk_bytemap *pool) {
+#if KOLK_DIAGNOSTICS
+    unsigned char bytes[4096];
+    for (size_t at = 0, count = (size_t)pool->count; pool->attached && at < count; at += sizeof bytes)
+        if (!kolk_peek(bytes, pool->byte_map + at, count - at < sizeof bytes ? count - at : sizeof bytes)) return false;
+#endif
+    return pool->initialized_state;
+}
+
+static void list_bytemap_stats(const void *given, kolk_stats *out) {
+    const kolk_bytemap *pool = (const kolk_bytemap *)given;
+    *out = (kolk_stats){.name = "", .kind = "bytemap"};
+    if (has_its_bytes(pool)) kolk_bytemap_stats(pool, out);
 }
 
 /* The struct may be all zero, flushed, initialised, or, though it should not, whatever memory held. */
@@ -216,9 +229,19 @@ static void set_free(kolk_bytemap *pool) {
     pool->used = 0;
 }
 
+static uintptr_t bytemap_facts(const void *given) {
+    const kolk_bytemap *pool = (const kolk_bytemap *)given;
+    if (pool->used > pool->count || pool->peak > pool->count || pool->used < 0) return 0;
+    const unsigned char *attached = (const unsigned char *)&pool->attached; /* it may be no bool */
+    const unsigned char *initialised = (const unsigned char *)&pool->initialized_state;
+    return KOLK_FACTS(pool->number, *attached, *initialised, (uintptr_t)pool->object_list, (uintptr_t)pool->byte_map,
+                      (uintptr_t)pool->count, pool->object_size, (uintptr_t)pool->block, (uintptr_t)pool->name,
+                      (uintptr_t)pool->self);
+}
+
 kolk_status kolk_bytemap_begin(kolk_bytemap *pool, const kolk_bytemap_view *given, bool attach, size_t type_size,
                                size_t type_align, size_t pool_size, uint32_t abi) {
-    static const kolk_kind kind = {list_bytemap_stats, NULL, NULL};
+    static const kolk_kind kind = {list_bytemap_stats, NULL, NULL, bytemap_facts, sizeof(kolk_bytemap)};
     if (abi == KOLK_ABI && pool_size == sizeof *pool && is_initialised(pool)) return KOLK_NOT_FLUSHED;
     kolk_status status = kolk_begin(pool, pool_size, sizeof *pool, abi, given);
     if (status != KOLK_OK) return status;
@@ -238,11 +261,12 @@ kolk_status kolk_bytemap_begin(kolk_bytemap *pool, const kolk_bytemap_view *give
     return kolk_enlist(pool, sizeof *pool, &pool->number, &kind);
 }
 
-void kolk_bytemap_clear(kolk_bytemap *pool) {
+KOLK_NOINLINE void kolk_bytemap_clear(kolk_bytemap *pool) {
     if (may_write(pool, "clear", SITE)) set_free(pool);
 }
 
-void kolk_bytemap_flush(kolk_bytemap *pool) {
+KOLK_NOINLINE void kolk_bytemap_flush(kolk_bytemap *pool) {
+    if (!kolk_is_home(pool, pool->number, pool->name, SITE)) return;
     kolk_registry_remove(pool->number);
     if (pool->block) {
         kolk_tools_remove_root(pool->block, pool->block_size);
@@ -261,7 +285,7 @@ static void *issue_byte(kolk_bytemap *pool, uint32_t index, unsigned seed) {
     return bytemap_slot_at(pool, index);
 }
 
-void *kolk_bytemap_new_slow(kolk_bytemap *pool) {
+KOLK_NOINLINE void *kolk_bytemap_new_slow(kolk_bytemap *pool) {
     if (!may_write(pool, "new", SITE)) return NULL;
     int32_t *cursor = cursor_of(pool);
     uint32_t count = (uint32_t)pool->count, from = (uint32_t)*cursor + 1;
@@ -280,7 +304,7 @@ void *kolk_bytemap_new_slow(kolk_bytemap *pool) {
     return issue_byte(pool, index, pool->byte_map[index] + 1u);
 }
 
-void *kolk_bytemap_new_at(kolk_bytemap *pool, int32_t handle) {
+KOLK_NOINLINE void *kolk_bytemap_new_at(kolk_bytemap *pool, int32_t handle) {
     if (!may_write(pool, "new_at", SITE)) return NULL;
     uint32_t index = (uint32_t)handle >> 8, count = (uint32_t)pool->count; /* a negative handle's is 2^23 or more */
     if (index >= count || !is_free_byte(pool->byte_map[index])) return NULL;
@@ -292,7 +316,7 @@ void *kolk_bytemap_new_at(kolk_bytemap *pool, int32_t handle) {
 }
 
 /* Deletes an attached pool's objects, and reports whatever is wrong. */
-void kolk_bytemap_delete_slow(kolk_bytemap *pool, void *object) {
+KOLK_NOINLINE void kolk_bytemap_delete_slow(kolk_bytemap *pool, void *object) {
     if (!object || !may_write(pool, "delete", SITE)) return;
     uintptr_t index = bytemap_slot_of(pool, object);
     if (!is_used(pool, index)) {
@@ -306,14 +330,14 @@ void kolk_bytemap_delete_slow(kolk_bytemap *pool, void *object) {
 
 /* ---- Handles and indices ----------------------------------------------------------------------------------------- */
 
-int32_t kolk_bytemap_get_just_index(const kolk_bytemap *pool, const void *object) {
+KOLK_NOINLINE int32_t kolk_bytemap_get_just_index(const kolk_bytemap *pool, const void *object) {
     uintptr_t index = bytemap_slot_of(pool, object);
     if (index < (uint32_t)pool->count) return (int32_t)index;
     fail_bytemap_object(pool, object, "get_just_index", SITE);
     return -1;
 }
 
-int32_t kolk_bytemap_get_index(const kolk_bytemap *pool, const void *object) {
+KOLK_NOINLINE int32_t kolk_bytemap_get_index(const kolk_bytemap *pool, const void *object) {
     uintptr_t index = bytemap_slot_of(pool, object);
     if (index < (uint32_t)pool->count) return handle_at(pool, (uint32_t)index);
     fail_bytemap_object(pool, object, "get_index", SITE);
@@ -353,7 +377,7 @@ void kolk_bytemap_stats(const kolk_bytemap *pool, kolk_stats *out) {
 
 /* ---- Walking ----------------------------------------------------------------------------------------------------- */
 
-void *kolk_bytemap_next(const kolk_bytemap *pool, const void *object) {
+KOLK_NOINLINE void *kolk_bytemap_next(const kolk_bytemap *pool, const void *object) {
     uint32_t count = (uint32_t)pool->count, from = 0;
     if (object) {
         uintptr_t before = bytemap_slot_of(pool, object);

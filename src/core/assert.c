@@ -1,7 +1,7 @@
 /* assert.c: see assert.h. A file of its own, since all others need it, and it needs none. */
 #include "assert.h"
 
-#if __STDC_HOSTED__
+#if KOLK_HOSTED
 #include <stdio.h>
 #include <stdlib.h>
 

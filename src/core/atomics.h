@@ -14,8 +14,6 @@
  * <stdatomic.h> leads too. They are macros, so that the order is a constant at each place even without optimisation:
  * the instructions are the builtins'.
  *
- * debug.c, which freestanding programs have too, keeps to size_t and uintptr_t: only the others need 64 bits.
- *
  * There are no fences: ThreadSanitizer does not see them, and an order at an operation can name its partner.
  *
  * With KOLK_SCHEDULED, which only tests define, each operation is a place where tests/help/schedule.h may let another
@@ -24,11 +22,9 @@
 #ifndef KOLK_SRC_ATOMICS_H
 #define KOLK_SRC_ATOMICS_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "kolk/base.h"
 
-#if __STDC_HOSTED__ && (!defined(__GCC_ATOMIC_LLONG_LOCK_FREE) || __GCC_ATOMIC_LLONG_LOCK_FREE < 2)
+#if KOLK_HOSTED && (!defined(__GCC_ATOMIC_LLONG_LOCK_FREE) || __GCC_ATOMIC_LLONG_LOCK_FREE < 2)
 #error "kolk's queue and shared pool need atomic operations on 64 bits without a lock"
 #endif
 

@@ -1,6 +1,8 @@
 /* base.c: what every pool shares: sentences for statuses, and the way of a failure to its handler. */
+#if __STDC_VERSION__ < 201112L
+#error "kolk is C11: compile its own files with -std=c11 or later; a program that includes its headers may be C99"
+#endif
 #undef KOLK_EXTERN /* the functions of base.inl are emitted here, also in a program that is compiled with it */
-#include "kolk/base.h"
 #define KOLK_BASE_INLINE KOLK_INLINE
 #include "kolk/base.inl"
 
@@ -10,8 +12,9 @@
 
 #include <stdarg.h>
 
-#if __STDC_HOSTED__
+#if KOLK_HOSTED
 #include "../os/cancel.h"
+#include "../os/stack.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,7 +49,7 @@ void kolk_set_failure_handler(void (*handler)(const kolk_failure *failure, void 
 
 /* Text that is cut where it gets too long; without libc, so that freestanding programs have sentences too. */
 typedef struct text {
-    char bytes[__STDC_HOSTED__ ? 1024 : 256];
+    char bytes[KOLK_HOSTED ? 2048 : 256];
     size_t length;
 } text;
 
@@ -56,12 +59,23 @@ static void append_text(text *out, const char *string) {
     out->bytes[out->length] = 0;
 }
 
+/* Divides by 10 and gives the remainder. In parts, as a device has no instruction that divides 64 bits. */
+static unsigned take_digit(uint64_t *number) {
+    uint32_t rest = (uint32_t)(*number >> 32);
+    uint64_t quotient = rest / 10;
+    rest = rest % 10 << 16 | (uint32_t)(*number >> 16 & 0xffff);
+    quotient = quotient << 16 | rest / 10;
+    rest = rest % 10 << 16 | (uint32_t)(*number & 0xffff);
+    *number = quotient << 16 | rest / 10;
+    return rest % 10;
+}
+
 static void append_number(text *out, uint64_t number) {
     char digits[21];
     char *digit = digits + sizeof digits - 1;
     *digit = 0;
-    do *--digit = (char)('0' + number % 10);
-    while (number /= 10);
+    do *--digit = (char)('0' + take_digit(&number));
+    while (number);
     append_text(out, digit);
 }
 
@@ -78,9 +92,14 @@ static void append_format(text *out, const char *format, va_list arguments) {
     }
 }
 
-static void append_site(text *out, const char *before, const void *site, bool lines) {
-    char words[256] = "";
-    if (!site || !*kolk_site_text(site, lines, words, sizeof words)) return;
+/* `stack` NULL: only the site is known. */
+static void append_site(text *out, const char *before, const void *site, const void *const *stack, uint32_t depth,
+                        bool lines) {
+    char words[KOLK_SITE_WORDS] = "";
+    const void *const alone[] = {site, NULL};
+    if (!site) return;
+    kolk_stack_text(stack ? stack : alone, depth, lines, words, sizeof words);
+    if (!*words) return;
     append_text(out, before);
     append_text(out, words);
 }
@@ -92,16 +111,21 @@ static const char *word_before_site(kolk_status rule) {
 }
 
 static void append_sites(text *out, const kolk_failure *failure) {
-    append_site(out, word_before_site(failure->rule), failure->site, true);
-    append_site(out, "; allocated by ", failure->alloc_site, true);
-    append_site(out, failure->alloc_site ? ", freed by " : "; freed by ", failure->free_site, true);
+    uint32_t depth = failure->depth;
+    append_site(out, word_before_site(failure->rule), failure->site, failure->stack, depth, true);
+    if (failure->rule == KOLK_LEAK) return; /* whose sentence has said it */
+    const char *before_free = failure->alloc_site ? ", freed by " : "; freed by ";
+    append_site(out, "; allocated by ", failure->alloc_site, failure->alloc_stack, depth, true);
+    append_site(out, before_free, failure->free_site, failure->free_stack, depth, true);
 }
 
-#if __STDC_HOSTED__
+#if KOLK_HOSTED
 static void print_and_abort(const kolk_failure *failure) {
     text by = {.length = 0};
-    if (!failure->sites) append_site(&by, word_before_site(failure->rule), failure->site, false);
-    bool more = failure->slot != UINT32_MAX && !failure->sites && !failure->no_debug;
+    const char *before = word_before_site(failure->rule);
+    if (KOLK_DIAGNOSTICS && !failure->sites)
+        append_site(&by, before, failure->site, failure->stack, failure->depth, false);
+    bool more = KOLK_DIAGNOSTICS && failure->slot != UINT32_MAX && !failure->sites && !failure->no_debug;
     int cancel = kolk_cancel_off();
     fprintf(stderr, "%s%s%s\n", failure->sentence, by.bytes, more ? "; KOLK_DEBUG=sites tells more" : "");
     kolk_cancel_restore(cancel);
@@ -114,6 +138,20 @@ static void print_and_abort(const kolk_failure *failure) {
 }
 #endif
 
+/* The calls around the site, if they will be in words. A handler of the user's gets them with the setting only: to walk
+ * the stack may make glibc load a library. */
+static void note_stack(kolk_failure *failure, const void **frames) {
+#if KOLK_DIAGNOSTICS
+    uint32_t depth = failure->depth ? failure->depth : KOLK_STACK_DEPTH;
+    KOLK_ASSERT(depth <= KOLK_STACK_MOST);
+    if (!failure->site || (failure_handler && !failure->sites)) return;
+    kolk_stack_walk(failure->site, frames, KOLK_STACK_ROOM(depth));
+    failure->stack = frames;
+#else
+    (void)failure, (void)frames;
+#endif
+}
+
 void kolk_fail(kolk_failure failure, const char *format, ...) {
     text sentence = {.length = 0};
     append_text(&sentence, "kolk: ");
@@ -123,7 +161,9 @@ void kolk_fail(kolk_failure failure, const char *format, ...) {
     va_start(arguments, format);
     append_format(&sentence, format, arguments);
     va_end(arguments);
-    if (failure.sites) append_sites(&sentence, &failure);
+    const void *frames[KOLK_STACK_ROOM(KOLK_STACK_MOST)];
+    note_stack(&failure, frames);
+    if (KOLK_DIAGNOSTICS && failure.sites) append_sites(&sentence, &failure);
     failure.sentence = sentence.bytes;
     if (!failure_handler) {
         print_and_abort(&failure);
@@ -142,18 +182,17 @@ void kolk_fail_handle(kolk_failure failure, kolk_handle handle) {
 
 void kolk_fail_object(kolk_failure failure, const char *verb, const char *noun, uint64_t inside) {
     KOLK_ASSERT(verb && noun);
-    uint64_t slot = failure.slot;
-    if (slot == UINT32_MAX) {
+    const char *format = "%s of %s %u, which is free"; /* each takes as many of the words below as it likes */
+    if (failure.slot == UINT32_MAX) {
         failure.rule = KOLK_FOREIGN_POINTER;
-        kolk_fail(failure, failure.object ? "%s of a pointer that is not of this pool" : "%s of NULL", verb);
+        format = failure.object ? "%s of a pointer that is not of this pool" : "%s of NULL";
     } else if (inside) {
         failure.rule = KOLK_INTERIOR_POINTER;
-        kolk_fail(failure, "%s of a pointer into %s %u, at byte %u of it", verb, noun, slot, inside);
+        format = "%s of a pointer into %s %u, at byte %u of it";
     } else if (failure.rule == KOLK_NEVER_ISSUED) {
-        kolk_fail(failure, "%s of %s %u, which was never handed out", verb, noun, slot);
+        format = "%s of %s %u, which was never handed out";
     } else if (failure.rule == KOLK_DOUBLE_FREE) {
-        kolk_fail(failure, "double %s of %s %u", verb, noun, slot);
-    } else {
-        kolk_fail(failure, "%s of %s %u, which is free", verb, noun, slot);
+        format = "double %s of %s %u";
     }
+    kolk_fail(failure, format, verb, noun, (uint64_t)failure.slot, inside);
 }

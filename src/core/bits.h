@@ -26,15 +26,15 @@ static inline uint64_t kolk_bits_at(uint64_t index) {
 }
 
 static inline bool kolk_bits_get(const uint64_t *words, uint64_t index) {
-    return words[index / 64] & kolk_bits_at(index);
+    return words[(size_t)index / 64] & kolk_bits_at(index);
 }
 
 static inline void kolk_bits_set(uint64_t *words, uint64_t index) {
-    words[index / 64] |= kolk_bits_at(index);
+    words[(size_t)index / 64] |= kolk_bits_at(index);
 }
 
 static inline void kolk_bits_clear(uint64_t *words, uint64_t index) {
-    words[index / 64] &= ~kolk_bits_at(index);
+    words[(size_t)index / 64] &= ~kolk_bits_at(index);
 }
 
 /* First index from `from` to `end` whose bit is `value`, or `end`. Looks at whole words. */

@@ -4,6 +4,15 @@
 
 #include "kolk/base.h"
 
+#define KOLK_STACK_DEPTH 3  /* calls that a report names at each site, unless the setting says another number */
+#define KOLK_STACK_MOST  16 /* ... and that the setting can say */
+
+/* Return addresses that are needed to name `depth` calls, and a NULL. Some may be in functions of kolk's headers that
+ * the compiler did not merge into their callers. */
+#define KOLK_STACK_ROOM(depth) ((depth) + 4)
+
+#define KOLK_SITE_WORDS (KOLK_HOSTED ? 512 : 1) /* bytes for the words about a site; they may be cut */
+
 /* Puts the sentence "kolk: POOL: WHAT" together, WHAT being `format` with %s for a string and %u for a uint64_t, and
  * hands it to the handler; failure.sentence is filled here and lives for the call. */
 void kolk_fail(kolk_failure failure, const char *format, ...);

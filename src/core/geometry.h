@@ -24,7 +24,7 @@ static inline void kolk_set_divisor(size_t stride, uint8_t *shift, uintptr_t *in
 /* Which of n slots any pointer is in, and how far behind its start. KOLK_NO_SLOT, and 0: in none. */
 static inline uint32_t kolk_locate(const void *slots, size_t stride, uint32_t n, const void *pointer,
                                    uint64_t *inside) {
-    uint64_t offset = (uintptr_t)pointer - (uintptr_t)slots;
+    uintptr_t offset = (uintptr_t)pointer - (uintptr_t)slots;
     *inside = 0;
     KOLK_ASSERT(slots || n == 0);
     if (offset >= (uint64_t)n * stride) return KOLK_NO_SLOT;

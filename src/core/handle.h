@@ -20,10 +20,12 @@ static inline unsigned kolk_index_bits(uint32_t n) {
  * index, whatever the capacities. The same in pools of all capacities, so that handles can be loaded into a larger
  * pool. */
 static inline uint32_t kolk_tag_bits(uint32_t tag, const char *name) {
-    uint32_t reversed = 0;
     if (!tag && name) tag = kolk_hash(name);
-    for (unsigned n = 0; n < 32; n++, tag >>= 1) reversed |= (tag & 1) << (31 - n);
-    return reversed;
+    tag = tag >> 16 | tag << 16; /* halves change places, then halves of these, and so on */
+    tag = (tag >> 8 & 0x00ff00ff) | (tag & 0x00ff00ff) << 8;
+    tag = (tag >> 4 & 0x0f0f0f0f) | (tag & 0x0f0f0f0f) << 4;
+    tag = (tag >> 2 & 0x33333333) | (tag & 0x33333333) << 2;
+    return (tag >> 1 & 0x55555555) | (tag & 0x55555555) << 1;
 }
 
 /* Does a handle lead beyond all slots that max_capacity allows? Then it has another tag. */

@@ -9,7 +9,9 @@
 #ifndef KOLK_SRC_PROBES_H
 #define KOLK_SRC_PROBES_H
 
-#if __STDC_HOSTED__ && defined(__has_include)
+#include "kolk/base.h"
+
+#if KOLK_DIAGNOSTICS && defined(__has_include)
 #if __has_include(<sys/sdt.h>)
 #include <sys/sdt.h>
 #endif

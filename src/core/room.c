@@ -25,34 +25,43 @@ kolk_status kolk_room_resolve_size(size_t *size, size_t *align, size_t type_size
     return KOLK_OK;
 }
 
-/* The greatest capacity that fits the caller's memory. */
+/* The greatest capacity that fits the caller's memory. A slot takes about the same, however many there are: so what
+ * 2^16 of them take leads near it, and the bytes that are too many lead nearer. The steps need no division of 64 bits
+ * where pointers have 32. */
 static uint32_t capacity_that_fits(const kolk_room *room, kolk_bytes *bytes, const void *desc) {
     KOLK_ASSERT(room->memory);
-    uint64_t low = 0, high = UINT32_MAX;
-    while (low < high) {
-        uint64_t middle = high - (high - low) / 2;
-        if (bytes(desc, (uint32_t)middle, 8) <= room->memory_size)
-            low = middle;
-        else
-            high = middle - 1;
+    uint64_t each64 = bytes(desc, 1u << 16, 8) >> 10; /* bytes of 64 slots */
+    size_t size = room->memory_size, each = each64 < SIZE_MAX ? (size_t)each64 : SIZE_MAX;
+    KOLK_ASSERT(each >= 64);
+    uint64_t near = (uint64_t)(size / each) * 64 + size % each * 64 / each;
+    uint32_t n = near < UINT32_MAX ? (uint32_t)near : UINT32_MAX;
+    for (uint64_t needed; n > 0 && (needed = bytes(desc, n, 8)) > size;) {
+        size_t fewer = (size_t)(needed - size) / (each / 64 + 1) + 1;
+        n = fewer < n ? n - (uint32_t)fewer : 0;
     }
-    return (uint32_t)low;
+    while (n < UINT32_MAX && bytes(desc, n + 1, 8) <= size) n++;
+    return n;
 }
 
 kolk_status kolk_room_resolve(kolk_room *room, kolk_bytes *bytes, const void *desc) {
     KOLK_ASSERT(room->object_align && (room->object_align & (room->object_align - 1)) == 0);
     if (room->max_capacity && room->max_capacity < room->capacity) return KOLK_MAX_BELOW_CAPACITY;
+    uint64_t unit = KOLK_MAX_ALIGN;
     if (room->memory) {
         if (room->max_capacity && room->max_capacity != room->capacity) return KOLK_CANNOT_GROW;
         if ((uintptr_t)room->memory % (room->object_align > 8 ? room->object_align : 8)) return KOLK_MEMORY_MISALIGNED;
-        uint32_t fits = capacity_that_fits(room, bytes, desc);
-        if (fits == 0 || fits < room->capacity) return KOLK_MEMORY_TOO_SMALL;
-        if (room->capacity == 0) room->capacity = fits;
+        bool asks = room->capacity == 0;
+        if (asks) room->capacity = room->max_capacity = capacity_that_fits(room, bytes, desc);
+        if (room->capacity == 0) return KOLK_MEMORY_TOO_SMALL;
+        if (asks && room->memory_size <= PTRDIFF_MAX) return KOLK_OK;
+        unit = 8;
     } else if (room->memory_size) {
         return KOLK_MEMORY_MISSING;
     }
     if (room->max_capacity == 0) room->max_capacity = room->capacity;
-    return bytes(desc, room->max_capacity, KOLK_MAX_ALIGN) > PTRDIFF_MAX ? KOLK_SIZE_OVERFLOW : KOLK_OK;
+    uint64_t needed = bytes(desc, room->max_capacity, unit);
+    if (room->memory && needed > room->memory_size) return KOLK_MEMORY_TOO_SMALL;
+    return needed > PTRDIFF_MAX ? KOLK_SIZE_OVERFLOW : KOLK_OK;
 }
 
 uint64_t kolk_room_bytes(const uint64_t *sizes, unsigned n, uint64_t unit) {
@@ -65,13 +74,13 @@ bool kolk_room_make(kolk_room *room, const uint64_t *sizes, unsigned n, void **s
     KOLK_ASSERT(room->capacity <= room->max_capacity && !room->block);
     /* A growing block's regions take whole pages each; one that fits the few pages of these is committed at once. */
     uint64_t page = kolk_memory_page();
-    bool grows = room->max_capacity > room->capacity && kolk_room_bytes(sizes, n, 8) > FEW_PAGES * page;
+    bool grows = KOLK_HOSTED && room->max_capacity > room->capacity && kolk_room_bytes(sizes, n, 8) > FEW_PAGES * page;
     uint64_t unit = grows ? page : 8;
     KOLK_ASSERT(kolk_room_bytes(sizes, n, unit) <= PTRDIFF_MAX);
     room->kind = room->memory ? MEMORY_CALLERS : grows ? MEMORY_GROWS : MEMORY_WHOLE;
     room->block_size = (size_t)kolk_room_bytes(sizes, n, unit);
     room->block = room->memory;
-    if (!room->block && room->block_size)
+    if (KOLK_HOSTED && !room->block && room->block_size)
         room->block = kolk_memory_take(room->block_size, grows ? 0 : room->block_size);
     if (!room->block) return room->block_size == 0;
     unsigned char *at = room->block;

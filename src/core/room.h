@@ -28,9 +28,10 @@ typedef struct kolk_room {
     uint8_t kind; /* MEMORY_ */
 } kolk_room;
 
+/* To a multiple of a power of two. */
 static inline uint64_t round_up(uint64_t n, uint64_t unit) {
-    KOLK_ASSERT(unit != 0);
-    return (n + unit - 1) / unit * unit;
+    KOLK_ASSERT(unit != 0 && (unit & (unit - 1)) == 0);
+    return (n + unit - 1) & ~(unit - 1);
 }
 
 /* The capacity that something which is full asks for first: twice what it has, at least 64 KiB more, and one slot. */

@@ -11,7 +11,7 @@
 #endif
 #endif
 
-#if __STDC_HOSTED__ && defined(__ELF__)
+#if KOLK_HOSTED && defined(__ELF__)
 
 /* Of the sanitizers' public interface (sanitizer/asan_interface.h, lsan_interface.h, msan_interface.h), which gcc and
  * clang share; NULL where the program has none of them. */
@@ -116,8 +116,11 @@ uint32_t kolk_features(void) {
 #ifdef VALGRIND_MAKE_MEM_DEFINED
     features |= KOLK_HAS_VALGRIND;
 #endif
-#if __STDC_HOSTED__
+#if KOLK_HOSTED
     features |= KOLK_HAS_PAGES;
+#endif
+#if KOLK_DIAGNOSTICS
+    features |= KOLK_HAS_DIAGNOSTICS;
 #endif
     return features;
 }

@@ -4,6 +4,7 @@
 
 #include "kolk/base.h"
 
+#include "homes.h"
 #include "process.h"
 #include "registry.h"
 #include "../core/tools.h"
@@ -13,10 +14,17 @@
 /* Makes the struct all zero, which has `size` bytes for the program and `own_size` for the library, and reads the
  * process's settings. Anything but KOLK_OK: the init fails with it. */
 static inline kolk_status kolk_begin(void *self, size_t size, size_t own_size, uint32_t abi, const void *desc) {
+#if KOLK_DIAGNOSTICS
+    kolk_noted noted;
+    bool again = kolk_registry_evict(self, &noted);
+#endif
     memset(self, 0, size);
     if (abi != KOLK_ABI || size != own_size) return KOLK_WRONG_ABI;
     if (!desc) return KOLK_NO_DESCRIPTOR;
     kolk_process_start();
+#if KOLK_DIAGNOSTICS
+    if (again) kolk_homes_report_evicted(&noted);
+#endif
     return KOLK_OK;
 }
 

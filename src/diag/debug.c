@@ -6,10 +6,9 @@
  * Each slot's record is memory of its own: never a bit of a word that other slots share. Counters for all slots are
  * atomic. So threads that hold different slots of a shared pool need no lock here. A report may be about a slot that
  * another thread has taken by now. For its sake the sites are atomics, and each is of one life or another. */
-#if __STDC_VERSION__ < 201112L
-#error "kolk is C11: compile src/*/*.c with -std=c11 or a later one; the program that includes its headers may be C99"
-#endif
 #include "debug_inside.h"
+
+#if KOLK_DIAGNOSTICS
 
 #include "../core/atomics.h"
 #include "../core/fail.h"
@@ -20,9 +19,8 @@
 
 #define ZONE 16u /* bytes of a red zone, at least */
 
-/* Counts one more. Freestanding programs have one thread, and perhaps no such instruction. */
 static size_t count_up(size_t *counter) {
-    return __STDC_HOSTED__ ? kolk_fetch_add(counter, 1, KOLK_RELAXED) + 1 : ++*counter;
+    return kolk_fetch_add(counter, 1, KOLK_RELAXED) + 1;
 }
 
 /* ---- The block --------------------------------------------------------------------------------------------------- */
@@ -86,17 +84,26 @@ void kolk_debug_end(kolk_debug *debug, uint32_t end) {
 
 void kolk_debug_sites(const kolk_debug *debug, uint32_t slot, kolk_failure *failure) {
     failure->sites = kolk_debug_has(debug, KOLK_DEBUG_SITES);
+    failure->depth = debug->desc.settings.depth;
     if (slot == NO_SLOT || !failure->sites) return;
     KOLK_ASSERT(slot < debug->desc.max_capacity);
-    failure->alloc_site = (const void *)kolk_load(&debug->lives[slot].alloc_site, KOLK_RELAXED);
-    failure->free_site = (const void *)kolk_load(&debug->lives[slot].free_site, KOLK_RELAXED);
+    kolk_kept_site alloc = kolk_load(&debug->lives[slot].alloc_site, KOLK_RELAXED);
+    kolk_kept_site free = kolk_load(&debug->lives[slot].free_site, KOLK_RELAXED);
+    failure->alloc_site = kolk_site_address(alloc);
+    failure->alloc_stack = kolk_site_stack(alloc);
+    failure->free_site = kolk_site_address(free);
+    failure->free_stack = kolk_site_stack(free);
+}
+
+static kolk_kept_site keep_site(const kolk_debug *debug, const void *site) {
+    return kolk_site_keep(site, kolk_debug_has(debug, KOLK_DEBUG_SITES) ? debug->desc.settings.depth : 0);
 }
 
 void kolk_debug_begin_life(kolk_debug *debug, uint32_t slot, const void *object, const void *site) {
     const kolk_debug_desc *desc = &debug->desc;
     KOLK_ASSERT(slot < desc->max_capacity);
     life *now = &debug->lives[slot];
-    kolk_store(&now->alloc_site, (uintptr_t)site, KOLK_RELAXED);
+    kolk_store(&now->alloc_site, keep_site(debug, site), KOLK_RELAXED);
     kolk_store(&now->free_site, 0, KOLK_RELAXED);
     now->birth = count_up(&debug->births);
     KOLK_PLAIN_WRITE(&now->alive, sizeof now->alive);
@@ -107,7 +114,7 @@ void kolk_debug_begin_life(kolk_debug *debug, uint32_t slot, const void *object,
 
 void kolk_debug_end_life(kolk_debug *debug, uint32_t slot, const void *site) {
     KOLK_ASSERT(slot < debug->desc.max_capacity);
-    kolk_store(&debug->lives[slot].free_site, (uintptr_t)site, KOLK_RELAXED);
+    kolk_store(&debug->lives[slot].free_site, keep_site(debug, site), KOLK_RELAXED);
     KOLK_PLAIN_WRITE(&debug->lives[slot].alive, sizeof(bool));
     debug->lives[slot].alive = false;
 }
@@ -140,24 +147,49 @@ static uint32_t oldest_life(const kolk_debug *debug, uint32_t end) {
     return found;
 }
 
+/* Are these one place in the reports, which name the calls of so many addresses of a stack? */
+static bool is_same_place(kolk_kept_site a, kolk_kept_site b, size_t named) {
+    const void *const *one = kolk_site_stack(a), *const *other = kolk_site_stack(b);
+    if (a == b || !one || !other) return a == b;
+    for (size_t n = 0; n < named; n++) {
+        if (one[n] != other[n]) return false;
+        if (!one[n]) return true;
+    }
+    return true;
+}
+
+/* Takes the lives of this place off the list; how many there were. */
+static uint32_t take_leaks(kolk_debug *debug, uint32_t end, kolk_kept_site place, size_t named) {
+    uint32_t count = 0;
+    for (uint32_t slot = 0; slot < end; slot++) {
+        life *now = &debug->lives[slot];
+        if (!now->alive || !is_same_place(now->alloc_site, place, named)) continue;
+        now->alive = false;
+        count++;
+    }
+    return count;
+}
+
 void kolk_debug_leaks(kolk_debug *debug, uint32_t end, kolk_failure failure) {
     KOLK_ASSERT(end <= debug->desc.max_capacity);
     if (!kolk_debug_has(debug, KOLK_DEBUG_SITES)) return;
     for (uint32_t first; (first = oldest_life(debug, end)) < end;) {
-        uintptr_t site = debug->lives[first].alloc_site;
-        uint32_t count = 0;
-        for (uint32_t slot = 0; slot < end; slot++) {
-            if (!debug->lives[slot].alive || debug->lives[slot].alloc_site != site) continue;
-            debug->lives[slot].alive = false;
-            count++;
-        }
+        char words[KOLK_SITE_WORDS];
+        kolk_kept_site place = debug->lives[first].alloc_site;
+        const void *address = kolk_site_address(place), *alone[] = {address, NULL};
+        const void *const *stack = kolk_site_stack(place);
+        size_t named = kolk_stack_text(stack ? stack : alone, debug->desc.settings.depth, true, words, sizeof words);
+        uint32_t count = take_leaks(debug, end, place, named);
         failure.slot = first;
         failure.count = count;
-        failure.alloc_site = (const void *)site;
+        failure.alloc_site = address;
+        failure.alloc_stack = stack;
+        const char *by = *words ? "; allocated by " : "";
         if (count == 1)
-            kolk_fail(failure, "1 object is still alive, in slot %u", (uint64_t)first);
+            kolk_fail(failure, "1 object is still alive, in slot %u%s%s", (uint64_t)first, by, words);
         else
-            kolk_fail(failure, "%u objects are still alive, the oldest in slot %u", (uint64_t)count, (uint64_t)first);
+            kolk_fail(failure, "%u objects are still alive, the oldest in slot %u%s%s", (uint64_t)count,
+                      (uint64_t)first, by, words);
     }
 }
 
@@ -178,3 +210,5 @@ void kolk_debug_ring_advance(kolk_debug *debug) {
     KOLK_PLAIN_WRITE(&debug->first, sizeof debug->first);
     debug->first = debug->first + 1 < debug->desc.settings.quarantine ? debug->first + 1 : 0;
 }
+
+#endif

@@ -7,8 +7,9 @@
 
 #include "settings.h"
 
-/* Where a function of the library was called from. */
-#if defined(__GNUC__)
+/* Where a function of the library was called from. The function must be KOLK_NOINLINE: merged into its caller, as link
+ * time optimisation does, it would give the caller's caller. */
+#ifndef __EMSCRIPTEN__ /* where it asks for an option of the linker, and gives nothing that could be put into words */
 #define SITE __builtin_extract_return_addr(__builtin_return_address(0))
 #else
 #define SITE NULL
@@ -43,6 +44,8 @@ typedef struct kolk_debug_desc {
     uint32_t max_capacity;
     bool persistent; /* contents survive from life to life: nothing may be filled, and a malloc block is kept */
 } kolk_debug_desc;
+
+#if KOLK_DIAGNOSTICS
 
 /* Leaves out what objects that never move cannot have, and fills in the red zones. With these, the stride is
  * front + object_size + back. */
@@ -126,4 +129,7 @@ uint32_t kolk_debug_quarantine(const kolk_debug *debug);  /* how many may wait *
 uint32_t *kolk_debug_ring(kolk_debug *debug, uint32_t n); /* the n-th of those that wait, the oldest first */
 void kolk_debug_ring_advance(kolk_debug *debug);          /* the oldest leaves */
 
+#else
+#include "debug_none.h"
+#endif
 #endif

@@ -10,11 +10,11 @@
 
 #include "debug_inside.h"
 
+#if KOLK_DIAGNOSTICS
+
 #include "../core/atomics.h"
 
-#if __STDC_HOSTED__
 #include <stdlib.h>
-#endif
 
 /* ---- The lists --------------------------------------------------------------------------------------------------- */
 
@@ -75,7 +75,6 @@ static void link_object(kolk_debug *debug, uint32_t slot, const void *object) {
 
 /* ---- The blocks -------------------------------------------------------------------------------------------------- */
 
-#if __STDC_HOSTED__
 static void *malloc_block(const kolk_debug_desc *desc) {
 #ifndef _WIN32 /* over-aligned pools are never bypassed there */
     void *block = NULL;
@@ -88,16 +87,6 @@ static void *malloc_block(const kolk_debug_desc *desc) {
 static void free_block(void *block) {
     free(block);
 }
-#else
-static void *malloc_block(const kolk_debug_desc *desc) {
-    (void)desc;
-    return NULL;
-}
-
-static void free_block(void *block) {
-    (void)block;
-}
-#endif
 
 /* Holds blocks at addresses that are remembered for other slots until malloc gives one that is not. */
 static void *malloc_block_for(const kolk_debug *debug, uint32_t slot) {
@@ -140,3 +129,5 @@ void kolk_debug_drop_blocks(kolk_debug *debug, uint32_t from, uint32_t end) {
         debug->objects[slot] = 0;
     }
 }
+
+#endif

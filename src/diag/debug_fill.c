@@ -9,6 +9,8 @@
  * its pages are given back. Of other slots nothing can be proved. */
 #include "debug_inside.h"
 
+#if KOLK_DIAGNOSTICS
+
 #include "../core/atomics.h"
 #include "../core/fail.h"
 #include "../core/probes.h"
@@ -130,3 +132,5 @@ void kolk_debug_wipe(kolk_debug *debug, uint32_t slot, void *object) {
     if (kolk_debug_has(debug, KOLK_DEBUG_FILL)) paint(&(stretch){KOLK_OK, object, debug->desc.object_size, FREE_FILL});
     if (kolk_debug_has(debug, KOLK_DEBUG_BYPASS)) kolk_debug_give_block(debug, slot, object);
 }
+
+#endif

@@ -6,13 +6,14 @@
 
 #include "../core/assert.h"
 #include "debug.h"
+#include "stacks.h"
 
 #define NO_SLOT    UINT32_MAX
 #define REMEMBERED 64u /* freed objects that a walk came to; pool.h, shared.h and docs/debugging.md say this number */
 
 /* What is known of a slot and its last life. In a slot map, whose objects change places, `provable` is of the place. */
 typedef struct life {
-    uintptr_t alloc_site, free_site;
+    kolk_kept_site alloc_site, free_site;
     size_t birth;  /* the n-th of the pool */
     uint32_t next; /* bypass: slot in the same list of heads[], + 1 */
     bool alive;    /* and not listed as a leak yet */

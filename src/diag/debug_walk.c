@@ -9,26 +9,17 @@
  * remembered has its slot. */
 #include "debug_inside.h"
 
-#include "../core/atomics.h"
+#if KOLK_DIAGNOSTICS
 
-#if __STDC_HOSTED__
+#include "../core/atomics.h"
 #include "../os/lock.h"
-#endif
 
 static void lock_memories(const kolk_debug *debug) {
-#if __STDC_HOSTED__
     kolk_lock_word((uint32_t *)(uintptr_t)&debug->lock);
-#else
-    (void)debug;
-#endif
 }
 
 static void unlock_memories(const kolk_debug *debug) {
-#if __STDC_HOSTED__
     kolk_unlock_word((uint32_t *)(uintptr_t)&debug->lock);
-#else
-    (void)debug;
-#endif
 }
 
 uint32_t kolk_debug_recall(const kolk_debug *debug, const void *object) {
@@ -70,3 +61,5 @@ void kolk_debug_leave_walks(kolk_debug *debug, uint32_t slot, const void *object
     if (debug->lives[slot].walked) remember(debug, slot, object);
     unlock_memories(debug);
 }
+
+#endif

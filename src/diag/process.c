@@ -4,11 +4,13 @@
  * included, but not its parent's resource pools. Of a file that both write, the last one stays. */
 #include "process.h"
 
-#if __STDC_HOSTED__
+#if KOLK_DIAGNOSTICS
 
 #include "../core/assert.h"
 #include "../os/lock.h"
+#include "homes.h"
 #include "registry.h"
+#include "settings.h"
 #include "sizes.h"
 #include "stats_setting.h"
 
@@ -22,9 +24,9 @@ static struct {
 } this_process;
 
 /* For a pool that goes, or at the end of a scene. */
-static void keep_last(const kolk_stats *last, const kolk_kind *kind, const char *born) {
+static void keep_last(const kolk_stats *last, const kolk_kind *kind, const char *born, kolk_record_of of) {
     if (!kolk_sizes_are_measured())
-        kolk_records_add(&this_process.past, last, true);
+        kolk_records_add(&this_process.past, last, of);
     else if (kind->enter)
         kolk_sizes_note(last, born);
 }
@@ -36,7 +38,9 @@ static bool speaks_at_exit(const kolk_listed *at) {
 }
 
 static void list_what_is_alive(void) {
-    for (kolk_listed at = {0}; kolk_registry_next(&at, speaks_at_exit);) at.kind->at_exit(at.pool);
+    for (kolk_listed at = {0}; kolk_registry_next(&at, speaks_at_exit);) kolk_registry_say_goodbye(&at);
+    kolk_homes_report_lost(this_process.keeps);
+    kolk_settings_report_unmet();
 }
 
 static void write_statistics(void) {
@@ -90,10 +94,9 @@ static bool takes_part_in_scenes(const kolk_listed *at) {
 static void begin_scene_in(const kolk_listed *at) {
     KOLK_ASSERT(at->kind->enter);
     kolk_stats stats;
-    kolk_status status = at->kind->enter((void *)(uintptr_t)at->pool, kolk_sizes_of(at->name));
-    if (status == KOLK_OK) return;
     at->kind->stats(at->pool, &stats);
-    kolk_sizes_refuse(at->name, stats.capacity, kolk_status_text(status));
+    kolk_status status = at->kind->enter((void *)(uintptr_t)at->pool, kolk_sizes_of(stats.name));
+    if (status != KOLK_OK) kolk_sizes_refuse(stats.name, stats.capacity, kolk_status_text(status));
 }
 
 void kolk_scene(const char *name) {
@@ -108,6 +111,21 @@ void kolk_scene(const char *name) {
 }
 
 #else
+
+#if KOLK_HOSTED
+#include "../core/fail.h"
+#include "../os/environment.h"
+
+void kolk_process_start(void) {
+    static const char *const names[] = {"KOLK_DEBUG", "KOLK_STATS", "KOLK_SIZES", "KOLK_FAIL"};
+    static bool told[sizeof names / sizeof *names]; /* the handler may longjmp: the others are reported later */
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (!kolk_environment(names[i]) || __atomic_exchange_n(&told[i], true, __ATOMIC_RELAXED)) continue;
+        kolk_failure failure = {.rule = KOLK_BAD_SETTING, .pool = names[i], .slot = UINT32_MAX};
+        kolk_fail(failure, "is set, but kolk was compiled without diagnostics (KOLK_NO_DIAGNOSTICS)");
+    }
+}
+#endif
 
 void kolk_scene(const char *name) {
     (void)name;

@@ -15,10 +15,11 @@
 
 #include "kolk/base.h"
 
-#if __STDC_HOSTED__
+#if KOLK_HOSTED
 
 /* Reads the environment, if that has not been done, and reports what is wrong with KOLK_STATS. Threads that call it
- * while KOLK_SIZES=FILE is read wait for that; forks do not. */
+ * while KOLK_SIZES=FILE is read wait for that; forks do not. Without diagnostics, it reports what is in the environment
+ * for them. */
 void kolk_process_start(void);
 
 #else

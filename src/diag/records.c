@@ -2,7 +2,7 @@
  * gives all of it back. They are found by name through lists, one for each value of a few bits of the name's hash. */
 #include "kolk/base.h"
 
-#if __STDC_HOSTED__
+#if KOLK_DIAGNOSTICS
 
 #include "../core/assert.h"
 #include "../core/hash.h"
@@ -79,10 +79,10 @@ static void merge_times(kolk_times *all, const kolk_times *life) {
 
 static void merge_resource(kolk_resource_stats *all, const kolk_resource_stats *life) {
     all->max = life->max;
-    all->in_use = sum32(all->in_use, life->in_use);
-    all->idle = sum32(all->idle, life->idle);
-    all->creating = sum32(all->creating, life->creating);
-    all->waiting = sum32(all->waiting, life->waiting);
+    raise32(&all->in_use, life->in_use);
+    raise32(&all->idle, life->idle);
+    raise32(&all->creating, life->creating);
+    raise32(&all->waiting, life->waiting);
     raise32(&all->peak, life->peak);
     uint64_t *to = &all->borrows;
     for (const uint64_t *from = &life->borrows; from <= &life->leaks; from++) *to++ += *from;
@@ -92,12 +92,14 @@ static void merge_resource(kolk_resource_stats *all, const kolk_resource_stats *
 }
 
 static void merge_into(kolk_stats *all, const kolk_stats *life) {
-    all->count = sum32(all->count, life->count);
+    raise32(&all->count, life->count);
     all->worn_out = sum32(all->worn_out, life->worn_out);
     all->recycled = sum32(all->recycled, life->recycled);
     all->failed += life->failed;
     all->evictions += life->evictions;
     all->wrong_pool += life->wrong_pool;
+    all->waits += life->waits;
+    all->waiting = sum32(all->waiting, life->waiting);
     all->debug |= life->debug;
     raise32(&all->peak, life->peak);
     raise32(&all->capacity, life->capacity);
@@ -105,21 +107,22 @@ static void merge_into(kolk_stats *all, const kolk_stats *life) {
     raise64(&all->stride, life->stride);
     raise64(&all->bytes_reserved, life->bytes_reserved);
     raise64(&all->bytes_committed, life->bytes_committed);
-    all->unused_bytes = (all->capacity - all->peak) * all->stride;
+    all->unused_bytes = all->capacity > all->peak ? (all->capacity - all->peak) * all->stride : 0;
     if (all->resource && life->resource)
         merge_resource((kolk_resource_stats *)(uintptr_t)all->resource, life->resource); /* a copy of ours */
 }
 
-void kolk_records_add(kolk_records *records, const kolk_stats *stats, bool merge) {
+void kolk_records_add(kolk_records *records, const kolk_stats *stats, kolk_record_of of) {
     KOLK_ASSERT(stats->name);
     KOLK_ASSERT(stats->kind);
     kolk_record **newest = &records->by_hash[kolk_hash(stats->name) % KOLK_RECORD_LISTS];
     kolk_record *alike = *newest;
     while (alike && !is_alike(&alike->stats, stats)) alike = alike->same_hash;
     uint32_t nth = alike ? alike->nth + 1 : 1;
-    for (kolk_record *same = alike; merge && same; same = same->same_hash) {
-        if (!is_alike(&same->stats, stats) || same->stats.object_size != stats->object_size) continue;
+    for (kolk_record *same = alike; of != KOLK_RECORD_ALONE && same; same = same->same_hash) {
+        if (!is_alike(&same->stats, stats) || same->stats.object_size != stats->object_size || same->lives) continue;
         merge_into(&same->stats, stats);
+        same->lives = of == KOLK_RECORD_LIVING;
         return;
     }
 
@@ -128,7 +131,7 @@ void kolk_records_add(kolk_records *records, const kolk_stats *stats, bool merge
     kolk_resource_stats *resource = name && stats->resource ? take_bytes(records, sizeof *resource) : NULL;
     if (!name || (stats->resource && !resource)) return;
     if (resource) *resource = *stats->resource;
-    *record = (kolk_record){.same_hash = *newest, .nth = nth, .stats = *stats};
+    *record = (kolk_record){.same_hash = *newest, .nth = nth, .lives = of == KOLK_RECORD_LIVING, .stats = *stats};
     record->stats.name = name;
     record->stats.resource = resource;
     *newest = record;

@@ -8,6 +8,7 @@ typedef struct kolk_record {
     struct kolk_record *next;      /* in the order in which they came */
     struct kolk_record *same_hash; /* the one before it in the list of its name's hash */
     uint32_t nth;                  /* among those of its name and kind, from 1 */
+    bool lives;                    /* it is of a pool that has not ended */
     kolk_stats stats;              /* their name is a copy, and what `resource` points to */
 } kolk_record;
 
@@ -20,10 +21,15 @@ typedef struct kolk_records {
     struct kolk_block *blocks;
 } kolk_records;
 
-/* Adds a copy at the end. With `merge` it goes into the record of the same name, kind and object size, if there is one,
- * as another life of one pool: peak, capacities and bytes are then the greatest of any life; objects alive and counters
- * add up. Without memory for it, nothing is added. */
-void kolk_records_add(kolk_records *records, const kolk_stats *stats, bool merge);
+typedef enum kolk_record_of {
+    KOLK_RECORD_ALONE, /* a record of its own */
+    KOLK_RECORD_ENDED, /* another life of a pool, which has ended: with those of the same name, kind and object size */
+    KOLK_RECORD_LIVING /* its last life: with those that have ended, but not with another one that lives */
+} kolk_record_of;
+
+/* Adds a copy at the end, or to the record of other lives. Of several lives, a record has the greatest of all: objects
+ * alive, peak, capacities and bytes; counters add up. Without memory for it, nothing is added. */
+void kolk_records_add(kolk_records *records, const kolk_stats *stats, kolk_record_of of);
 
 /* A copy of a text, which lives as long as the list; NULL without memory for it. */
 char *kolk_records_copy(kolk_records *records, const char *text);

@@ -7,14 +7,16 @@
  */
 #include "settings.h"
 
-#if __STDC_HOSTED__
+#if KOLK_DIAGNOSTICS
 
 #include "../core/assert.h"
+#include "../core/atomics.h"
 #include "../core/fail.h"
 #include "../core/hash.h"
 #include "../os/environment.h"
 #include "profiler.h"
 #include "../core/tools.h"
+#include "registry.h"
 #include "words.h"
 
 #include <string.h>
@@ -49,6 +51,77 @@ static void refuse_setting(word setting, const char *of, const char *why) {
     kolk_fail(failure, "\"%s\" %s", copied(setting, text, sizeof text), why);
 }
 
+/* ---- Names that no pool has -------------------------------------------------------------------------------------- */
+
+/* Of a variable's entries, the first 32: whose glob a pool's name was like. */
+typedef struct globs_met {
+    uint32_t of; /* a hash of the variable, which may change */
+    uint32_t entries;
+} globs_met;
+
+static globs_met debug_met, fail_met;
+
+static void note_met(globs_met *met, const char *text, unsigned entry) {
+    uint32_t hash = kolk_hash(text);
+    if (kolk_load(&met->of, KOLK_RELAXED) != hash) {
+        kolk_store(&met->entries, 0, KOLK_RELAXED);
+        kolk_store(&met->of, hash, KOLK_RELAXED);
+    }
+    if (entry < 32) kolk_fetch_or(&met->entries, UINT32_C(1) << entry, KOLK_RELAXED);
+}
+
+static bool was_met(const globs_met *met, const char *text, unsigned entry) {
+    if (entry >= 32) return true; /* nobody knows */
+    return met->of == kolk_hash(text) && (met->entries >> entry & 1);
+}
+
+/* Is the name among these, which have ", " between them? */
+static bool is_among(const char *names, const char *name) {
+    word rest = {names, strlen(names)};
+    for (word one; cut_off(&rest, ',', &one);)
+        if (is_text(trimmed(one), name)) return true;
+    return false;
+}
+
+/* The names of pools, as many as fit; false if one of them is like the glob. */
+static bool names_of_others(word glob, char *names, size_t size) {
+    char name[sizeof((kolk_noted *)0)->name];
+    *names = 0;
+    for (uint32_t place = 0; kolk_registry_name(place, name); place++) {
+        if (matches_glob(glob, name)) return false;
+        size_t length = strlen(names);
+        if (!*name || is_among(names, name) || length + strlen(name) + sizeof ", ..." > size) continue;
+        if (length) strcat(names, ", ");
+        strcat(names, name);
+    }
+    return true;
+}
+
+/* A class of a heap, whose name has a slash, may be one that nothing has asked for yet. */
+static void report_unmet(const globs_met *met, const char *of, bool glob_first) {
+    const char *text = kolk_environment(of);
+    word rest = {text, text ? strlen(text) : 0}, entry;
+    for (unsigned n = 0; cut_off(&rest, ';', &entry); n++) {
+        word first;
+        if (!entry.length || !memchr(entry.start, ':', entry.length)) continue;
+        cut_off(&entry, ':', &first);
+        word glob = trimmed(glob_first ? first : entry);
+        char names[200], wanted[64];
+        if (was_met(met, text, n) || memchr(glob.start, '/', glob.length)) continue;
+        if (!names_of_others(glob, names, sizeof names)) continue;
+        kolk_failure failure = {.rule = KOLK_BAD_SETTING, .pool = of, .slot = UINT32_MAX};
+        kolk_fail(failure, *names ? "no pool is named %s; there are: %s" : "no pool is named %s; none has a name",
+                  copied(glob, wanted, sizeof wanted), names);
+    }
+}
+
+void kolk_settings_report_unmet(void) {
+    report_unmet(&debug_met, "KOLK_DEBUG", false);
+    report_unmet(&fail_met, "KOLK_FAIL", true);
+}
+
+/* ---- KOLK_DEBUG -------------------------------------------------------------------------------------------------- */
+
 /* Mistakes in the environment are reported once. */
 static bool is_first_time(unsigned char *told) {
     return !__atomic_test_and_set(told, __ATOMIC_RELAXED);
@@ -82,6 +155,11 @@ static void add_setting(kolk_settings *settings, word setting, const char *of) {
         if (number) settings->quarantine = number;
         if (!number && of)
             refuse_setting(setting, of, "is not understood: quarantine=SLOTS takes a number from 1 to 4294967295");
+    } else if (is_text(key, "sites") && value.start) {
+        bool fits = number && number <= KOLK_STACK_MOST;
+        if (fits) settings->flags |= KOLK_DEBUG_SITES;
+        if (fits) settings->depth = number;
+        if (!fits && of) refuse_setting(setting, of, "is not understood: sites=CALLS takes a number from 1 to 16");
     } else if (is_text(key, "sample")) {
         if (number) settings->sample = number;
         if (!number && of)
@@ -107,14 +185,16 @@ static bool add_settings(kolk_settings *settings, word list, const char *of) {
 /* The settings of all entries whose glob matches; true if there is one. */
 static bool from_environment(kolk_settings *settings, const char *text, const char *name, const char *of) {
     bool matched = false;
+    unsigned n = 0;
     word rest = {text, strlen(text)};
-    for (word entry; cut_off(&rest, ';', &entry);) {
+    for (word entry; cut_off(&rest, ';', &entry); n++) {
         word list;
         cut_off(&entry, ':', &list); /* what is left is the glob */
         bool has_glob = entry.start != NULL, matches_name = !has_glob || matches_glob(trimmed(entry), name);
         kolk_settings other = {0};
         bool some = add_settings(matches_name ? settings : &other, list, of);
         if (matches_name && (some || has_glob)) matched = true;
+        if (matches_name && has_glob) note_met(&debug_met, text, n);
     }
     return matched;
 }
@@ -157,14 +237,17 @@ static void add_failure(kolk_settings *settings, word setting, const char *of) {
 static void add_failures(kolk_settings *settings, const char *text, const char *name, const char *of) {
     word rest = {text, strlen(text)};
     bool found = false;
-    for (word entry; cut_off(&rest, ';', &entry);) {
+    unsigned n = 0;
+    for (word entry; cut_off(&rest, ';', &entry); n++) {
         if (!trimmed(entry).length) continue;
         word list = entry, glob = {"*", 1};
         if (memchr(entry.start, ':', entry.length)) cut_off(&list, ':', &glob);
         kolk_settings ones = {0};
         for (word setting; cut_off(&list, ',', &setting);)
             if (trimmed(setting).length) add_failure(&ones, trimmed(setting), of);
-        if (found || !matches_glob(trimmed(glob), name)) continue;
+        bool matches_name = matches_glob(trimmed(glob), name);
+        if (matches_name) note_met(&fail_met, text, n);
+        if (found || !matches_name) continue;
         found = true;
         settings->flags |= ones.flags;
         settings->fail_every = ones.fail_every;
@@ -205,6 +288,7 @@ static kolk_settings settings_of(const char *name, const char *own, bool reports
     if (!found && own) add_settings(&settings, (word){own, strlen(own)}, reports ? of_own : NULL);
     of = failures && reports && is_first_time(&told_failures) ? "KOLK_FAIL" : NULL;
     if (failures) add_failures(&settings, failures, name ? name : "", of);
+    if (settings.flags & KOLK_DEBUG_SITES && !settings.depth) settings.depth = KOLK_STACK_DEPTH;
     if (kolk_profiler_is_set()) settings.flags |= KOLK_DEBUG_TRACE;
     if (is_bypassed()) settings.flags |= KOLK_DEBUG_BYPASS;
     return settings;
@@ -216,22 +300,6 @@ kolk_settings kolk_settings_of(const char *name, const char *own) {
 
 kolk_settings kolk_settings_of_part(const char *name, const char *own) {
     return settings_of(name, own, false);
-}
-
-#else
-
-kolk_settings kolk_settings_of(const char *name, const char *own) {
-    (void)name, (void)own;
-    return (kolk_settings){0};
-}
-
-kolk_settings kolk_settings_of_part(const char *name, const char *own) {
-    return kolk_settings_of(name, own);
-}
-
-bool kolk_settings_fail(const kolk_settings *settings, size_t n) {
-    (void)settings, (void)n;
-    return false;
 }
 
 #endif

@@ -1,20 +1,25 @@
-/* sites.c: an address of code in words.
+/* sites.c: addresses of code in words.
  *
  *     site 0x55d0c1a2f1f3    a return address
  *      |  dl_iterate_phdr    the module whose memory it is in, and where that begins
  *     module + 0x11f3        the address in the module's file
  *      |  .symtab            the function that it is in
- *     on_hit + 0x2c
- *      |  addr2line          the place in the source
- *     on_hit+0x2c (collide.c:63)
+ *     explode + 0x2c
+ *      |  addr2line          the places in the source: the compiler has merged on_hit into explode
+ *     on_hit (collide.c:63) < explode+0x2c (collide.c:80)
  *
  * A return address points behind its call, which may be the last instruction of a function or a line: function and
  * place are those of the byte before it.
  *
+ * Of a stack, the innermost calls outside of kolk are named: not those in functions of kolk's headers, nor those that
+ * typed.h makes from them. The former are known by their names, the latter since they alone call functions whose names
+ * end in _sized. (Where a typed function calls the library, as alloc_n does, it is named: it is on the line of the
+ * macro.) Behind main, and in libc at the end of a stack, there are no calls of the program.
+ *
  * A file may be rebuilt while it is in use. Its program headers and notes, which are in memory too, tell whether it is
  * the one that was loaded. The program's own file can be opened even after it was replaced.
  *
- * The function is found by sites_function.c, the place by sites_place.c. Beside the files of src/os, these three are
+ * The function is found by sites_function.c, the places by sites_place.c. Beside the files of src/os, these three are
  * the only ones that know the operating system: Linux. Elsewhere an address is all there is. */
 #include "../os/system.h"
 
@@ -22,13 +27,14 @@
 
 #include "../os/cancel.h"
 #include "../os/environment.h"
+#include "../core/fail.h"
 #include "../core/tools.h"
 
-#if __STDC_HOSTED__ && !defined(_WIN32)
+#if KOLK_DIAGNOSTICS && !defined(_WIN32)
 #include "sites_inside.h"
 #endif
 
-#if __STDC_HOSTED__ && defined(__linux__)
+#if KOLK_DIAGNOSTICS && defined(__linux__)
 
 #include <fcntl.h>
 #include <link.h>
@@ -37,11 +43,7 @@
 #define PROGRAM "/proc/self/exe"
 
 static bool is_in_module(const struct dl_phdr_info *loaded, uintptr_t address) {
-    for (size_t i = 0; i < loaded->dlpi_phnum; i++) {
-        const ElfW(Phdr) *part = &loaded->dlpi_phdr[i];
-        if (part->p_type == PT_LOAD && address - loaded->dlpi_addr - part->p_vaddr < part->p_memsz) return true;
-    }
-    return false;
+    return kolk_site_part(loaded, address) != NULL;
 }
 
 /* A note, such as the build ID, as far as it fits. */
@@ -93,46 +95,81 @@ static int find_module(struct dl_phdr_info *loaded, size_t size, void *context) 
     return 1;
 }
 
-static void add_module_name(site_text *out, const char *path) {
-    const char *slash = strrchr(path, '/');
-    const char *name = slash ? slash + 1 : path;
-    add_text(out, name, strlen(name));
-}
-
-static void add_site(site_text *out, const void *site, bool lines) {
+static site_module open_module(const void *site) {
     site_module in = {.site = (uintptr_t)site, .file = -1};
     dl_iterate_phdr(find_module, &in);
-    if (in.file < 0 || !kolk_site_add_function(out, &in)) {
-        add_module_name(out, in.path);
-        add_hex(out, *in.path ? "+" : "", *in.path ? in.site - in.base : in.site);
-    }
-    if (in.file < 0) return;
-    if (lines && !kolk_has_more_rights()) kolk_site_add_place(out, &in);
-    close(in.file);
+    return in;
 }
 
-#elif __STDC_HOSTED__ && !defined(_WIN32)
+/* Adds the calls of the first of these addresses, and of those behind it that are in the same module; how many. */
+static size_t add_module(site_calls *calls, const void *const *stack, size_t length, bool lines) {
+    site_module in = open_module(*stack);
+    size_t count = 1, told = 0;
+    for (; count < length; count++) {
+        module_name next = kolk_site_module_name(stack[count]);
+        if (!next.found || !*in.path || next.base != in.base) break;
+    }
+    size_t first = calls->at;
+    if (in.file >= 0 && lines) told = kolk_site_add_places(calls, &in, stack, count);
+    for (; told < count; told++) {
+        calls->at = first + told;
+        in.site = (uintptr_t)stack[told];
+        kolk_site_add_call(calls, &in, &(site_call){.function = "", .place = ""});
+    }
+    calls->at = first + count;
+    if (in.file >= 0) close(in.file);
+    return count;
+}
 
-static void add_site(site_text *out, const void *site, bool lines) {
-    (void)lines;
-    add_hex(out, "", (uintptr_t)site);
+static size_t add_calls(site_text *out, const void *const *stack, uint32_t depth, bool lines, bool is_stack) {
+    size_t length = 0;
+    while (stack[length]) length++;
+    while (length > 1 && kolk_site_module_name(stack[length - 1]).is_libc) length--;
+    site_calls calls = {.out = out, .left = depth, .is_stack = is_stack};
+    lines = lines && !kolk_has_more_rights();
+    for (size_t at = 0; at < length && calls.left;) at += add_module(&calls, stack + at, length - at, lines);
+    if (calls.named) return calls.named;
+    calls = (site_calls){.out = out, .left = 1, .any = true};
+    add_module(&calls, stack, 1, lines);
+    return calls.named;
+}
+
+#elif KOLK_DIAGNOSTICS && !defined(_WIN32)
+
+static size_t add_calls(site_text *out, const void *const *stack, uint32_t depth, bool lines, bool is_stack) {
+    (void)lines, (void)is_stack;
+    size_t at = 0;
+    for (; stack[at] && at < depth; at++) add_hex(out, at ? " < " : "", (uintptr_t)stack[at]);
+    return at;
 }
 
 #endif
 
-const char *kolk_site_text(const void *site, bool lines, char *text, size_t size) {
-    if (size == 0) return text;
+/* `is_stack`: the first call is one of a function of kolk's. */
+static size_t put_calls(const void *const *stack, uint32_t depth, bool lines, bool is_stack, char *text, size_t size) {
+    size_t named = 0;
+    if (size == 0) return named;
     text[0] = 0;
-#if __STDC_HOSTED__ && !defined(_WIN32)
+#if KOLK_DIAGNOSTICS && !defined(_WIN32)
     site_text out = {text, size, 0};
     int cancel = kolk_cancel_off();
     kolk_tools_begin_libc();
-    if (site) add_site(&out, site, lines);
+    if (*stack) named = add_calls(&out, stack, depth, lines, is_stack);
     kolk_tools_end_libc();
     kolk_cancel_restore(cancel);
     kolk_tools_wrote(text, out.length + 1);
 #else
-    (void)site, (void)lines;
+    (void)stack, (void)depth, (void)lines, (void)is_stack;
 #endif
+    return named;
+}
+
+size_t kolk_stack_text(const void *const *stack, uint32_t depth, bool lines, char *text, size_t size) {
+    return put_calls(stack, depth ? depth : KOLK_STACK_DEPTH, lines, true, text, size);
+}
+
+const char *kolk_site_text(const void *site, bool lines, char *text, size_t size) {
+    const void *const stack[] = {site, NULL};
+    put_calls(stack, KOLK_STACK_DEPTH, lines, false, text, size);
     return text;
 }

@@ -7,7 +7,7 @@
 
 #include "kolk/base.h"
 
-#if __STDC_HOSTED__ && defined(__linux__)
+#if KOLK_DIAGNOSTICS && defined(__linux__)
 
 #include "sites_inside.h"
 
@@ -109,6 +109,24 @@ bool kolk_site_add_function(site_text *out, const site_module *in) {
     if (out->length == start) return false;
     add_hex(out, "+", in->site - in->base - of.best.st_value);
     return true;
+}
+
+/* Compilers leave their names in a section .comment. */
+bool kolk_site_is_by_clang(const site_module *in) {
+    symbol_search of = {.file = in->file};
+    ElfW(Shdr) section;
+    if (!kolk_site_read(of.file, 0, &of.header, sizeof of.header)) return false;
+    if (!read_section(&of, of.header.e_shstrndx, &of.names)) return false;
+    for (size_t i = 0; read_section(&of, i, &section); i++) {
+        char name[9], text[512];
+        if (!kolk_site_read(of.file, of.names.sh_offset + (uint64_t)section.sh_name, name, sizeof name)) continue;
+        if (memcmp(name, ".comment", sizeof name) != 0) continue;
+        ssize_t bytes = pread(of.file, text, sizeof text, (off_t)section.sh_offset);
+        size_t size = bytes > 0 ? (size_t)bytes : 0;
+        if (size > section.sh_size) size = (size_t)section.sh_size;
+        return memmem(text, size, "clang", 5) != NULL;
+    }
+    return false;
 }
 
 #endif

@@ -12,7 +12,7 @@
  *                   was initialised during the scene counts with the greatest peak of its whole life. */
 #include "kolk/base.h"
 
-#if __STDC_HOSTED__
+#if KOLK_DIAGNOSTICS
 
 #include "../core/assert.h"
 #include "../core/fail.h"
@@ -80,7 +80,7 @@ bool kolk_sizes_matter(void) {
 }
 
 void kolk_sizes_enter(const char *scene) {
-    kolk_records_add(&sizes.scenes, &(kolk_stats){.name = scene, .kind = ""}, true);
+    kolk_records_add(&sizes.scenes, &(kolk_stats){.name = scene, .kind = ""}, KOLK_RECORD_ENDED);
     const kolk_record *at = sizes.scenes.first;
     while (at && strcmp(at->stats.name, scene) != 0) at = at->next;
     sizes.scene = at ? at->stats.name : NULL;
@@ -167,7 +167,7 @@ static void note_need(const kolk_stats *stats, const char *scene) {
     KOLK_ASSERT(*stats->name);
     bool short_of = stats->peak >= stats->capacity && stats->failed + stats->evictions > 0;
     kolk_stats need = {.name = stats->name, .kind = scene, .peak = stats->peak, .failed = short_of};
-    kolk_records_add(&sizes.needs, &need, true);
+    kolk_records_add(&sizes.needs, &need, KOLK_RECORD_ENDED);
 }
 
 void kolk_sizes_note(const kolk_stats *stats, const char *born) {

@@ -4,7 +4,7 @@
 
 #include "kolk/base.h"
 
-#if __STDC_HOSTED__
+#if KOLK_DIAGNOSTICS
 
 /* ---- For pools: without the lock --------------------------------------------------------------------------------- */
 

@@ -9,7 +9,7 @@
  * Reading takes O(bytes of the file), because a hash of section and name finds an earlier line for the same pool. */
 #include "kolk/base.h"
 
-#if __STDC_HOSTED__
+#if KOLK_DIAGNOSTICS
 
 #include "../core/assert.h"
 #include "../core/fail.h"

@@ -17,7 +17,7 @@
  * behind the size of a pool that was full. */
 #include "kolk/base.h"
 
-#if __STDC_HOSTED__
+#if KOLK_DIAGNOSTICS
 
 #include "../core/assert.h"
 #include "sizes_file.h"

@@ -4,7 +4,7 @@
  * and bytes say nothing, have a table for people of their own; in the other formats their fields come behind. */
 #include "kolk/base.h"
 
-#if __STDC_HOSTED__
+#if KOLK_DIAGNOSTICS
 
 #include "stats_field.h"
 #include "stats_format.h"
@@ -21,6 +21,9 @@
 
 /* Of the table. */
 static const char *const headings[] = {"name", "kind", "size", "alive", "peak", "capacity", "failed", "bytes"};
+
+/* Of a second table, of the pools for which threads have waited. */
+static const char *const wait_headings[] = {"name", "waiting", "waits"};
 
 /* After name and kind. */
 static const kolk_field columns[] = {FIELD(object_size), FIELD(count),  FIELD(peak),
@@ -44,8 +47,10 @@ static const struct {
     {"failed", "failed", "counter", NULL, "Allocations that gave NULL.", FIELD(failed)},
     {"evictions", "evictions", "counter", NULL, "Objects freed to make room.", FIELD(evictions)},
     {"wrong_pool", "wrong_pool", "counter", NULL, "Handles of other pools that were looked up.", FIELD(wrong_pool)},
+    {"waits", "waits", "counter", NULL, "Waits for an object of a shared pool.", FIELD(waits)},
     {"worn_out", "worn_out", "gauge", NULL, "Free slots whose generations are used up.", FIELD(worn_out)},
     {"recycled", "recycled", "counter", NULL, "Worn-out slots that were put to use again.", FIELD(recycled)},
+    {"waiting", "waiting", "gauge", NULL, "Threads that wait for an object of a shared pool now.", FIELD(waiting)},
 };
 
 static const struct {
@@ -72,10 +77,22 @@ static const char *memory_cell(const kolk_record *at, size_t column, char space[
     return space;
 }
 
+static bool has_waits(const kolk_record *at) {
+    return at->stats.waits;
+}
+
+static const char *wait_cell(const kolk_record *at, size_t column, char space[32]) {
+    if (column == 0) return at->stats.name;
+    snprintf(space, 32, "%s", kolk_digits_of(column == 1 ? at->stats.waiting : at->stats.waits).text);
+    return space;
+}
+
 static void write_tables(kolk_writer *out, const kolk_records *records) {
-    static const kolk_table table = {headings, LENGTH_OF(headings), 2, is_of_memory, memory_cell};
+    static const kolk_table table = {headings, LENGTH_OF(headings), 2, is_of_memory, memory_cell},
+                            waits = {wait_headings, LENGTH_OF(wait_headings), 1, has_waits, wait_cell};
     if (!records->first) kolk_write_text(out, "kolk: no pool has a name\n");
     kolk_table_write(out, records, &table);
+    kolk_table_write(out, records, &waits);
     kolk_resource_write_table(out, records);
 }
 

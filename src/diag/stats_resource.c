@@ -1,7 +1,7 @@
 /* stats_resource.c: see stats_resource.h. */
 #include "kolk/base.h"
 
-#if __STDC_HOSTED__
+#if KOLK_DIAGNOSTICS
 
 #include "../core/assert.h"
 #include "stats_field.h"

@@ -1,7 +1,7 @@
 /* stats_setting.c: KOLK_STATS=FORMAT or FORMAT:FILE, read at the start and followed at the exit. */
 #include "kolk/base.h"
 
-#if __STDC_HOSTED__
+#if KOLK_DIAGNOSTICS
 
 #include "../core/fail.h"
 #include "../os/cancel.h"

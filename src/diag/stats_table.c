@@ -1,7 +1,7 @@
 /* stats_table.c: see stats_table.h. */
 #include "kolk/base.h"
 
-#if __STDC_HOSTED__
+#if KOLK_DIAGNOSTICS
 
 #include "../core/assert.h"
 #include "stats_table.h"

@@ -1,7 +1,7 @@
 /* writer.c: see writer.h. */
 #include "kolk/base.h"
 
-#if __STDC_HOSTED__
+#if KOLK_DIAGNOSTICS
 
 #include "../core/assert.h"
 #include "../core/tools.h"

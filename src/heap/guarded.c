@@ -20,9 +20,11 @@
  *     I2  no state has a number above `frees`, and no two slots have the same number, but for 0
  *     I3  peak is not below the number of live blocks, which is KOLK_GUARDED_ALIVE at most, or a few more if several
  *         threads took the last slots at the same moment */
+#include "kolk/base.h"
+
 #include "guarded.h"
 
-#if __STDC_HOSTED__
+#if KOLK_HOSTED
 
 #include "../core/assert.h"
 #include "../core/atomics.h"

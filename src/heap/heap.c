@@ -30,7 +30,7 @@
  *     I5  the guarded blocks are as guarded.c says */
 #include "heap_fast.h"
 
-#if __STDC_HOSTED__
+#if KOLK_HOSTED
 
 #include "../core/assert.h"
 
@@ -46,7 +46,7 @@ static void *alloc_in_class(kolk_heap *heap, uint32_t n, size_t size, const void
     kolk_heap_thread *thread = pool ? kolk_heap_thread_of(heap) : NULL;
     if (!thread) return NULL;
     kolk_heap_decay(heap->inside, thread);
-    kolk_local local = {kolk_heap_magazine(thread, heap->inside, n), pool};
+    kolk_local local = {.magazine = kolk_heap_magazine(thread, heap->inside, n), .pool = pool};
     uint32_t before = kolk_magazine_count(local.magazine);
     void *block = kolk_shared_alloc_at(&local, site);
     if (!block && kolk_heap_reclaim_after_fork(heap->inside)) block = kolk_shared_alloc_at(&local, site);
@@ -115,7 +115,7 @@ static void free_to_depot(kolk_heap *heap, void *block, const void *site) {
     }
     kolk_heap_decay(heap->inside, thread);
     uint32_t n = (uint32_t)kolk_heap_class_at(heap, block);
-    kolk_local local = {kolk_heap_magazine(thread, heap->inside, n), pool};
+    kolk_local local = {.magazine = kolk_heap_magazine(thread, heap->inside, n), .pool = pool};
     uint32_t before = kolk_magazine_count(local.magazine);
     kolk_shared_free_at(&local, block, site);
     if (heap->inside->sample) kolk_heap_count_free(heap->inside, thread, &local, before);
@@ -137,7 +137,7 @@ void *kolk_heap_alloc_at(kolk_heap *heap, size_t size, const void *site) {
     return KOLK_UNLIKELY(!block) ? kolk_heap_alloc_slow(heap, 1, size, site) : block;
 }
 
-void *kolk_heap_alloc(kolk_heap *heap, size_t size) {
+KOLK_NOINLINE void *kolk_heap_alloc(kolk_heap *heap, size_t size) {
     void *block = take_at_hand(heap, kolk_heap_near(heap), size);
     return KOLK_UNLIKELY(!block) ? kolk_heap_alloc_slow(heap, 1, size, SITE) : block;
 }
@@ -148,11 +148,11 @@ void *kolk_heap_zero(const kolk_heap *heap, void *block, size_t size) {
     return is_zero ? block : memset(block, 0, size);
 }
 
-void *kolk_heap_alloc_zeroed(kolk_heap *heap, size_t size) {
+KOLK_NOINLINE void *kolk_heap_alloc_zeroed(kolk_heap *heap, size_t size) {
     return kolk_heap_zero(heap, kolk_heap_alloc_at(heap, size, SITE), size);
 }
 
-void *kolk_heap_alloc_aligned(kolk_heap *heap, size_t align, size_t size) {
+KOLK_NOINLINE void *kolk_heap_alloc_aligned(kolk_heap *heap, size_t align, size_t size) {
     return kolk_heap_alloc_slow(heap, align, size, SITE);
 }
 
@@ -160,7 +160,7 @@ void kolk_heap_free_at(kolk_heap *heap, void *block, const void *site) {
     if (KOLK_UNLIKELY(!give_at_hand(heap, kolk_heap_near(heap), block))) kolk_heap_free_slow(heap, block, site);
 }
 
-void kolk_heap_free(kolk_heap *heap, void *block) {
+KOLK_NOINLINE void kolk_heap_free(kolk_heap *heap, void *block) {
     if (KOLK_UNLIKELY(!give_at_hand(heap, kolk_heap_near(heap), block))) kolk_heap_free_slow(heap, block, SITE);
 }
 

@@ -1,7 +1,7 @@
 /* heap_ask.c: what can be asked of a heap, and what is said of pointers that it does not know. */
 #include "heap_inside.h"
 
-#if __STDC_HOSTED__
+#if KOLK_HOSTED
 
 #include "../core/fail.h"
 #include "../core/tools.h"
@@ -43,7 +43,7 @@ size_t kolk_heap_size_of(const kolk_heap *heap, const void *block) {
     return kolk_shared_is_live(pool, block) ? pool->object_size : 0;
 }
 
-size_t kolk_heap_usable_size(kolk_heap *heap, const void *block) {
+KOLK_NOINLINE size_t kolk_heap_usable_size(kolk_heap *heap, const void *block) {
     if (!block) return 0;
     size_t size = kolk_heap_size_of(heap, block);
     if (!size) kolk_heap_refuse(heap, block, "usable_size", SITE);

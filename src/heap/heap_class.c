@@ -4,7 +4,7 @@
  * block above 64 bytes less than a fifth is too much (the distances of jemalloc's classes; Evans, 2006). */
 #include "heap_inside.h"
 
-#if __STDC_HOSTED__
+#if KOLK_HOSTED
 
 #include "../core/assert.h"
 #include "../core/room.h"

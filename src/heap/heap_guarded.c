@@ -10,7 +10,7 @@
  * the next alloc that finds a magazine empty gets the block, and each free empties its magazine until one does. */
 #include "heap_inside.h"
 
-#if __STDC_HOSTED__
+#if KOLK_HOSTED
 
 #include "../core/budget.h"
 #include "../core/fail.h"

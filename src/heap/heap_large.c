@@ -1,7 +1,7 @@
 /* heap_large.c: large blocks within the limit. */
 #include "heap_inside.h"
 
-#if __STDC_HOSTED__
+#if KOLK_HOSTED
 
 #include "../core/budget.h"
 #include "../core/room.h"

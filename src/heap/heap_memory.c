@@ -1,7 +1,7 @@
 /* heap_memory.c: a heap is made by its descriptor, and ends. */
 #include "heap_inside.h"
 
-#if __STDC_HOSTED__
+#if KOLK_HOSTED
 
 #include "../diag/begin.h"
 #include "../core/assert.h"
@@ -17,6 +17,12 @@
 
 static void list_heap_stats(const void *heap, kolk_stats *out) {
     kolk_heap_stats((const kolk_heap *)heap, out);
+}
+
+static uintptr_t heap_facts(const void *given) {
+    const kolk_heap *heap = (const kolk_heap *)given;
+    return KOLK_FACTS(heap->number, heap->base, (uintptr_t)heap->id, heap->n_classes, heap->place, heap->class_shift,
+                      (uintptr_t)heap->inside);
 }
 
 static uint64_t room_of_class(unsigned shift) {
@@ -102,7 +108,7 @@ static kolk_status make_heap(kolk_heap *heap, const kolk_heap_desc *desc, bool s
 
 /* Goes on after kolk_begin, which gave `status`. */
 static kolk_status init_heap(kolk_heap *heap, const kolk_heap_desc *desc, bool serves_malloc, kolk_status status) {
-    static const kolk_kind kind = {list_heap_stats, NULL, NULL};
+    static const kolk_kind kind = {list_heap_stats, NULL, NULL, heap_facts, sizeof(kolk_heap)};
     if (status == KOLK_OK) status = make_heap(heap, desc, serves_malloc);
     if (status != KOLK_OK) {
         memset(heap, 0, sizeof *heap);
@@ -124,9 +130,10 @@ kolk_status kolk_heap_init_for_malloc(kolk_heap *heap, const kolk_heap_desc *des
     return init_heap(heap, desc, true, kolk_begin(heap, sizeof *heap, sizeof *heap, KOLK_ABI, desc));
 }
 
-void kolk_heap_deinit(kolk_heap *heap) {
+KOLK_NOINLINE void kolk_heap_deinit(kolk_heap *heap) {
     kolk_heap_inside *inside = heap->inside;
-    if (!inside) return;
+    if (!inside || !kolk_is_home(heap, heap->number, NULL, SITE)) return;
+    inside->heap = heap;
     for (uint32_t n = 0; n < heap->n_classes; n++) /* the handler may longjmp: nothing has changed */
         if (inside->trays[n].is_made && inside->trays[n].pool.debug)
             kolk_shared_prove_all(&inside->trays[n].pool, SITE);
@@ -134,7 +141,7 @@ void kolk_heap_deinit(kolk_heap *heap) {
     kolk_heap_unlist(inside);
     for (uint32_t n = 0; n < heap->n_classes; n++)
         if (inside->trays[n].is_made)
-            kolk_shared_end(&inside->trays[n].pool);
+            kolk_shared_end(&inside->trays[n].pool, NULL);
         else
             kolk_registry_remove(inside->trays[n].pool.number); /* in a fork's child, which found it half made */
     kolk_heap_end_threads(inside);

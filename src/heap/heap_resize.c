@@ -1,7 +1,7 @@
 /* heap_resize.c: blocks that get another size. */
 #include "heap_inside.h"
 
-#if __STDC_HOSTED__
+#if KOLK_HOSTED
 
 #include <string.h>
 
@@ -39,7 +39,7 @@ void *kolk_heap_realloc_at(kolk_heap *heap, void *block, size_t size, const void
     return move_block(heap, block, usable, size, site);
 }
 
-void *kolk_heap_realloc(kolk_heap *heap, void *block, size_t size) {
+KOLK_NOINLINE void *kolk_heap_realloc(kolk_heap *heap, void *block, size_t size) {
     return kolk_heap_realloc_at(heap, block, size, SITE);
 }
 

@@ -9,7 +9,7 @@
  * being told, and those of other threads in a fork's child, are emptied before a new one is made. */
 #include "heap_inside.h"
 
-#if __STDC_HOSTED__
+#if KOLK_HOSTED
 
 #include "../core/assert.h"
 #include "../core/room.h"
@@ -37,7 +37,7 @@ static uintptr_t key; /* of the threads' ends, + 1 */
 
 void kolk_heap_flush(kolk_heap_inside *inside, kolk_heap_thread *thread) {
     for (uint32_t n = 0; n < inside->heap->n_classes; n++) {
-        kolk_local local = {thread->magazines[n], &inside->trays[n].pool};
+        kolk_local local = {.magazine = thread->magazines[n], .pool = &inside->trays[n].pool};
         if (local.magazine != &no_magazine) kolk_local_flush(&local);
     }
 }

@@ -6,7 +6,7 @@
  * is off the fast path puts what it has at hand into the depots, once from sweep to sweep. */
 #include "heap_inside.h"
 
-#if __STDC_HOSTED__
+#if KOLK_HOSTED
 
 #include "../os/clock.h"
 #include "../os/lock.h"

@@ -9,9 +9,11 @@
  *     I5  a block lies inside its mapping; one of malloc has as many bytes as malloc was asked for */
 #include "../os/system.h"
 
+#include "kolk/base.h"
+
 #include "large.h"
 
-#if __STDC_HOSTED__
+#if KOLK_HOSTED
 
 #include "../core/assert.h"
 #include "../core/atomics.h"

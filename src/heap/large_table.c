@@ -1,7 +1,9 @@
 /* large_table.c: see large_table.h. */
+#include "kolk/base.h"
+
 #include "large_table.h"
 
-#if __STDC_HOSTED__
+#if KOLK_HOSTED
 
 #include "../core/assert.h"
 #include "../core/atomics.h"

@@ -5,7 +5,7 @@
 
 #include "cancel.h"
 
-#if __STDC_HOSTED__
+#if KOLK_HOSTED
 
 #ifndef _WIN32
 #include <pthread.h>

@@ -5,7 +5,7 @@
 
 #include "clock.h"
 
-#if __STDC_HOSTED__
+#if KOLK_HOSTED
 
 #ifdef _WIN32
 #include <windows.h>

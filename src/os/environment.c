@@ -5,7 +5,7 @@
 
 #include "environment.h"
 
-#if __STDC_HOSTED__
+#if KOLK_HOSTED
 
 #include <stdlib.h>
 

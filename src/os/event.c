@@ -5,7 +5,7 @@
 
 #include "event.h"
 
-#if __STDC_HOSTED__
+#if KOLK_HOSTED
 
 #ifdef __linux__
 #include "../core/assert.h"

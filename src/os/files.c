@@ -3,7 +3,7 @@
 
 #include "kolk/base.h"
 
-#if __STDC_HOSTED__
+#if KOLK_HOSTED
 
 #include "../core/assert.h"
 #include "cancel.h"

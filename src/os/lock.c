@@ -13,7 +13,7 @@
 
 #include "lock.h"
 
-#if __STDC_HOSTED__
+#if KOLK_HOSTED
 
 #include "../core/assert.h"
 #include "../core/atomics.h"

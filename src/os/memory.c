@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-#if __STDC_HOSTED__ == 0
+#if !KOLK_HOSTED
 
 size_t kolk_memory_page(void) {
     return 4096;
@@ -186,7 +186,7 @@ void *kolk_memory_resize(void *start, size_t size, size_t new_size) {
 
 #endif
 
-#if __STDC_HOSTED__
+#if KOLK_HOSTED
 #ifdef _SC_PHYS_PAGES
 uint64_t kolk_memory_physical(void) {
     long pages = sysconf(_SC_PHYS_PAGES);

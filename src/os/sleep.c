@@ -14,7 +14,7 @@
 
 #include "sleep.h"
 
-#if __STDC_HOSTED__
+#if KOLK_HOSTED
 
 #include "../core/assert.h"
 #include "../core/atomics.h"

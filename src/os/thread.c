@@ -5,7 +5,7 @@
 
 #include "thread.h"
 
-#if __STDC_HOSTED__
+#if KOLK_HOSTED
 
 #if defined(_WIN32)
 #include <windows.h>

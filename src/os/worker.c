@@ -5,7 +5,7 @@
 
 #include "worker.h"
 
-#if __STDC_HOSTED__
+#if KOLK_HOSTED
 
 #ifdef _WIN32
 #include <windows.h>

@@ -55,14 +55,8 @@
  * The time bounds are those of pool.h. Two things come from elsewhere: exact division (base.inl), and the advancing
  * mark instead of a free list that is linked at creation (PostgreSQL, slab.c, 2017 on). */
 #include "pool_age.h"
-#include "pool_order.h"
 
-#include "../diag/begin.h"
-#include "../core/fail.h"
-#include "../core/handle.h"
-#include "../os/memory.h"
-#include "../core/probes.h"
-#include "../core/tools.h"
+#include "../diag/homes.h"
 
 #include <string.h>
 
@@ -94,259 +88,24 @@ extern inline void *kolk_cursor_next(kolk_cursor *cursor);
 
 /* ---- Life of a pool ---------------------------------------------------------------------------------------------- */
 
-static void list_pool_stats(const void *pool, kolk_stats *out) {
-    kolk_pool_stats((const kolk_pool *)pool, out);
-}
-
-static void list_pool_leaks(const void *pool) {
-    const kolk_pool *self = (const kolk_pool *)pool;
-    kolk_debug_leaks(self->debug, self->fresh, kolk_pool_failure(self, KOLK_LEAK, KOLK_NO_SLOT, NULL));
-}
-
-static kolk_status pool_enter_scene(void *pool, uint32_t capacity) {
-    kolk_pool *self = (kolk_pool *)pool;
-    if (kolk_sizes_are_measured()) {
-        self->peak = kolk_pool_count(self);
-        show_pool_bounds(self);
-    }
-    return kolk_pool_reserve(self, capacity);
-}
-
-kolk_status kolk_pool_init_type(kolk_pool *pool, const kolk_pool_desc *given, size_t type_size, size_t type_align,
-                                size_t pool_size, uint32_t abi) {
-    /* At exit the registry looks only at pools that have something to say: others' storage may be gone. */
-    static const kolk_kind kind = {list_pool_stats, NULL, pool_enter_scene};
-    static const kolk_kind kind_with_sites = {list_pool_stats, list_pool_leaks, pool_enter_scene};
-    kolk_status status = kolk_begin(pool, pool_size, sizeof *pool, abi, given);
-    if (status != KOLK_OK) return status;
-    kolk_pool_desc desc = *given;
-    kolk_settings settings = kolk_settings_of(desc.name, desc.debug);
-    kolk_size size = kolk_sizes_ask(desc.name, desc.memory, &desc.capacity, &desc.max_capacity);
-    do {
-        status = kolk_pool_resolve(&desc, type_size, type_align);
-        if (status == KOLK_OK) kolk_sizes_settle(&size, desc.capacity);
-        if (status == KOLK_OK) status = kolk_pool_make(pool, &desc, &settings);
-    } while (status != KOLK_OK && kolk_sizes_withdraw(&size, status));
-    if (status != KOLK_OK) return status;
-    pool->tag = kolk_tag_bits(desc.tag, desc.name);
-    if (pool->ages) pool->ages[0] = (kolk_age){0, 0};
-    bool named = desc.name && *desc.name;
-    bool counts = desc.reuse == KOLK_REUSE_FIFO || pool_debug_of(pool) || (named && kolk_sizes_are_measured());
-    pool->peak = counts ? 0 : PEAK_IS_FRESH;
-    show_pool_bounds(pool);
-    bool lists_leaks = pool->debug_flags & KOLK_DEBUG_SITES;
-    return kolk_enlist(pool, sizeof *pool, &pool->number, lists_leaks ? &kind_with_sites : &kind);
-}
-
-void kolk_pool_deinit(kolk_pool *pool) {
-    const void *site = SITE;
-    kolk_pool_verify_all(pool, site); /* the handler may longjmp: nothing has changed */
-    if (pool->debug_flags & KOLK_DEBUG_SITES) list_pool_leaks(pool);
-    kolk_registry_remove(pool->number);
-    pool->desc.max_capacity = pool->capacity; /* no growth for a reset hook that always allocates */
-    if (pool->desc.reset || pool_debug_of(pool)) kolk_pool_clear_for(pool, true, site);
-    kolk_pool_tear_down(pool, 0, pool->fresh);
+KOLK_NOINLINE void kolk_pool_deinit(kolk_pool *pool) {
+    if (!kolk_is_home(pool, pool->number, pool->desc.name, SITE)) return;
+    void (*end)(kolk_pool * pool, const void *site) = POOL_OPTION(end);
+    if (end) end(pool, SITE);
     kolk_pool_unmake(pool);
 }
 
 /* ---- Objects ----------------------------------------------------------------------------------------------------- */
 
-/* The first slot that was never handed out; its metadata is written for the first time. */
-static uint32_t take_fresh_slot(kolk_pool *pool) {
-    KOLK_ASSERT(pool->fresh < pool->capacity);
-    uint32_t index = pool->fresh++;
-    if (index % 64 == 0) {
-        pool->live[index / 64] = 0;
-        if (pool->ready) pool->ready[index / 64] = 0;
-        uint64_t at = index;
-        for (unsigned k = 0; k < pool->levels && at % 64 == 0; k++, at /= 64) pool->holes[k][at / 64] = 0;
-    }
-    if (pool->generations) pool->generations[index] = 1;
-    if (pool->ages) be_alone(pool, index);
-    show_pool_bounds(pool);
-    return index;
+KOLK_NOINLINE void *kolk_pool_alloc_slow(kolk_pool *pool) {
+    if (KOLK_DIAGNOSTICS && has_aged_slot(pool))
+        return alloc_aged(pool); /* without, this is linked with options only */
+    return POOL_OPTION(alloc)(pool, SITE);
 }
 
-/* Is a slot left besides the headroom? The pool grows in order to have both. */
-static bool has_more_than_headroom(kolk_pool *pool) {
-    uint64_t needed = (uint64_t)pool->desc.headroom + 1, available = kolk_pool_available(pool);
-    return available >= needed || kolk_pool_grow(pool, pool->capacity + (needed - available));
-}
-
-/* A slot that was to wait longer, for want of any other; KOLK_NO_SLOT: there is none of these either. */
-static uint32_t take_withheld(kolk_pool *pool) {
-    uint32_t index = kolk_pool_take_quarantined(pool);
-    return index != KOLK_NO_SLOT ? index : kolk_pool_take_worn(pool);
-}
-
-static bool take_slot(kolk_pool *pool, uint32_t *index, bool urgent) {
-    if (pool->desc.headroom && !urgent && !has_more_than_headroom(pool)) return false;
-    bool fresh_first = pool->desc.reuse == KOLK_REUSE_FIFO && pool->fresh < pool->capacity;
-    if (!fresh_first && take_free(pool, index)) return true;
-    if (pool->fresh == pool->capacity && !kolk_pool_grow(pool, (uint64_t)pool->capacity + 1))
-        return (*index = take_withheld(pool)) != KOLK_NO_SLOT;
-    *index = take_fresh_slot(pool);
-    return true;
-}
-
-/* The debug mode makes a slot ready for a life: an object's bytes, or NULL if malloc has none. */
-static void *prepare_slot(kolk_pool *pool, uint32_t index, const void *site) {
-    KOLK_ASSERT(pool->debug);
-    void *object = pool_slot_at(pool, index);
-    if (!kolk_debug_is_intact(pool->debug, index, object, false)) {
-        put_free(pool, index); /* the handler may longjmp */
-        kolk_pool_verify(pool, index, site);
-        kolk_pool_take_this(pool, index);
-    }
-    return kolk_debug_prepare(pool->debug, index, object);
-}
-
-/* Setup and reset run while their slot is in no place (I3 broken), so an alloc of theirs must not ask on_full, which
- * may clear the pool. */
-static bool run_setup(kolk_pool *pool, void *object) {
-    uint8_t in_hook = pool->in_hook;
-    pool->in_hook = true;
-    bool done = pool->desc.setup(object, pool->desc.context);
-    pool->in_hook = in_hook;
-    return done;
-}
-
-/* Begins the life of an object in a slot that is in no place now; NULL if its setup fails. */
-static void *issue_slot(kolk_pool *pool, uint32_t index, const void *site) {
-    KOLK_ASSERT(index < pool->fresh && !kolk_bits_get(pool->live, index));
-    kolk_debug *debug = pool_debug_of(pool);
-    void *object = debug ? prepare_slot(pool, index, site) : plain_slot_at(pool, index);
-    bool none = debug && !object; /* malloc has none */
-    if (none || (pool->ready && !kolk_bits_get(pool->ready, index))) {
-        if (none || (pool->desc.setup && !run_setup(pool, object))) {
-            put_free(pool, index);
-            pool->failed++;
-            return NULL;
-        }
-        kolk_bits_set(pool->ready, index);
-    }
-    kolk_bits_set(pool->live, index);
-    if (pool->ages) become_newest(pool, index);
-    if (debug) kolk_debug_begin_life(debug, index, object, site);
-    if (keeps_peak(pool) && kolk_pool_count(pool) > pool->peak) {
-        pool->peak = kolk_pool_count(pool);
-        show_pool_bounds(pool);
-    }
-    return object;
-}
-
-/* Is there a hook to ask? An overflow pool may have no cost. */
-static bool may_ask_for_room(const kolk_pool *pool, alloc_request how) {
-    return !pool->in_hook && !how.quiet && (how.cost ? pool->desc.cost != NULL : pool->desc.on_full != NULL);
-}
-
-static void *alloc_any(kolk_pool *pool, alloc_request how, const void *site);
-
-/* An alloc that has found no slot, or is to fail; once more after room was made. */
-static KOLK_NOINLINE void *alloc_full(kolk_pool *pool, alloc_request how, bool fails, const void *site) {
-    alloc_grant has = {.urgent = how.urgent, .fails = fails};
-    uint32_t index;
-    do {
-        alloc_request there = how;
-        there.looked = how.quiet; /* quiet: its on_low might evict what alloc_n has just given */
-        void *object = pool->desc.overflow ? alloc_any(pool->desc.overflow, there, site) : NULL;
-        if (object) return object;
-        has.again = false;
-        if (may_ask_for_room(pool, how)) has = kolk_pool_make_room(pool, how, has, site);
-        if (!has.again) {
-            pool->failed++;
-            PROBE2(full, pool_name_of(pool), pool->capacity);
-            return NULL;
-        }
-        how.quiet = true;
-    } while (has.fails || !take_slot(pool, &index, has.urgent));
-    return issue_slot(pool, index, site);
-}
-
-static KOLK_NOINLINE void *alloc_any(kolk_pool *pool, alloc_request how, const void *site) {
-    uint32_t index;
-    if (pool->desc.on_low && !how.looked) kolk_pool_look_at_low_water(pool, 1, site);
-    bool fails = pool_debug_of(pool) && kolk_debug_fails(pool_debug_of(pool));
-    if (fails || !take_slot(pool, &index, how.urgent)) return alloc_full(pool, how, fails, site);
-    return issue_slot(pool, index, site);
-}
-
-/* FIFO and LOWEST, where no option looks after what is left. */
-static KOLK_NOINLINE void *alloc_waiting(kolk_pool *pool, const void *site) {
-    if (pool->held <= pool->held_floor) return alloc_any(pool, (alloc_request){0}, site);
-    uint32_t index = take_waiting(pool);
-    KOLK_ASSERT(index < pool->fresh && !kolk_bits_get(pool->live, index));
-    kolk_bits_set(pool->live, index);
-    return plain_slot_at(pool, index);
-}
-
-void *kolk_pool_alloc_slow(kolk_pool *pool) {
-    kolk_slot *top = pool->top;
-    if ((uintptr_t)top <= (uintptr_t)pool->age_floor) return alloc_waiting(pool, SITE);
-    uint32_t index = top[-1].index; /* as the fast path, and an age */
-    KOLK_ASSERT(top > pool->stack && index < pool->fresh && !kolk_bits_get(pool->live, index));
-    pool->top = top - 1;
-    kolk_bits_set(pool->live, index);
-    become_newest(pool, index);
-    return plain_slot_at(pool, index);
-}
-
-void *kolk_pool_alloc_urgent(kolk_pool *pool) {
-    return alloc_any(pool, (alloc_request){.urgent = true}, SITE);
-}
-
-void *kolk_pool_alloc_over(kolk_pool *pool, double cost) {
-    if (!pool->desc.cost) {
-        kolk_fail(kolk_pool_failure(pool, KOLK_COST_MISSING, KOLK_NO_SLOT, SITE), "alloc_over needs .cost");
-        return NULL;
-    }
-    return alloc_any(pool, (alloc_request){.cost = &cost}, SITE);
-}
-
-/* As kolk_pool_alloc, for a caller at `site`. */
-static void *alloc_by(kolk_pool *pool, alloc_request how, const void *site) {
+KOLK_NOINLINE void *kolk_pool_alloc_zeroed(kolk_pool *pool) {
     bool fast = (uintptr_t)pool->top > (uintptr_t)pool->floor;
-    return fast ? kolk_pool_alloc(pool) : alloc_any(pool, how, site);
-}
-
-void *kolk_pool_alloc_zeroed(kolk_pool *pool) {
-    void *object = alloc_by(pool, (alloc_request){0}, SITE);
+    void *object = fast ? kolk_pool_alloc(pool) : POOL_OPTION(alloc)(pool, SITE);
     if (object) memset(object, 0, pool->desc.object_size);
-    return object;
-}
-
-uint32_t kolk_pool_alloc_n(kolk_pool *pool, void **objects, uint32_t n) {
-    alloc_request first = {.looked = true},
-                  more = {.looked = true, .quiet = true}; /* a hook might evict what this call has just given */
-    uint32_t count = 0;
-    if (pool->desc.on_low && n) kolk_pool_look_at_low_water(pool, n, SITE);
-    while (count < n && (objects[count] = alloc_by(pool, count ? more : first, SITE))) count++;
-    kolk_tools_wrote(objects, count * sizeof *objects);
-    return count;
-}
-
-void *kolk_pool_alloc_at(kolk_pool *pool, kolk_handle handle) {
-    uint32_t index = kolk_handle_index(handle, pool->tag);
-    uint32_t generation = kolk_handle_generation(handle);
-    if (!pool->generations || index >= pool->desc.max_capacity) return NULL;
-    if (generation == 0 || generation > KOLK_GENERATION_MAX) return NULL;
-    if (pool->desc.on_low) kolk_pool_look_at_low_water(pool, 1, SITE);
-    if (index >= pool->capacity && !kolk_pool_grow(pool, (uint64_t)index + 1)) {
-        pool->failed++;
-        return NULL;
-    }
-    if (index < pool->fresh) {
-        if (kolk_bits_get(pool->live, index) || !kolk_pool_take_this(pool, index)) return NULL;
-    } else {
-        uint32_t first = pool->fresh, gap = index - first;
-        while (take_fresh_slot(pool) != index) {}
-        for (uint32_t n = 0; n < gap; n++) /* so that the lowest of them is used first */
-            put_free(pool, pool->desc.reuse == KOLK_REUSE_LIFO ? index - 1 - n : first + n);
-    }
-    void *object = issue_slot(pool, index, SITE);
-    if (!object) return NULL;
-    pool->generations[index] = generation;
-    if (index >= pool->peak) pool->peak = index + 1;
-    show_pool_bounds(pool);
     return object;
 }

@@ -44,19 +44,19 @@ void *kolk_pool_find_oldest(kolk_pool *pool, const char *verb, const void *site)
     return keeps_ages(pool, verb, site) ? neighbour(pool, 0, true) : NULL;
 }
 
-void *kolk_pool_oldest(kolk_pool *pool) {
+KOLK_NOINLINE void *kolk_pool_oldest(kolk_pool *pool) {
     return kolk_pool_find_oldest(pool, "oldest", SITE);
 }
 
-void *kolk_pool_newest(kolk_pool *pool) {
+KOLK_NOINLINE void *kolk_pool_newest(kolk_pool *pool) {
     return keeps_ages(pool, "newest", SITE) ? neighbour(pool, 0, false) : NULL;
 }
 
-void *kolk_pool_newer(kolk_pool *pool, const void *object) {
+KOLK_NOINLINE void *kolk_pool_newer(kolk_pool *pool, const void *object) {
     return neighbour_of(pool, object, true, "newer", SITE);
 }
 
-void *kolk_pool_older(kolk_pool *pool, const void *object) {
+KOLK_NOINLINE void *kolk_pool_older(kolk_pool *pool, const void *object) {
     return neighbour_of(pool, object, false, "older", SITE);
 }
 
@@ -68,13 +68,13 @@ static uint32_t aging_slot(kolk_pool *pool, const void *object, const char *verb
     return KOLK_NO_SLOT;
 }
 
-void kolk_pool_touch(kolk_pool *pool, const void *object) {
+KOLK_NOINLINE void kolk_pool_touch(kolk_pool *pool, const void *object) {
     uint32_t slot = aging_slot(pool, object, "touch", SITE);
     if (slot != KOLK_NO_SLOT && !is_alone(pool, slot)) become_newest(pool, slot);
 }
 
 /* A live slot that is in no order is protected: the mark needs no place of its own, and ends with the life. */
-void kolk_pool_protect(kolk_pool *pool, const void *object, bool on) {
+KOLK_NOINLINE void kolk_pool_protect(kolk_pool *pool, const void *object, bool on) {
     uint32_t slot = aging_slot(pool, object, "protect", SITE);
     if (slot == KOLK_NO_SLOT || is_alone(pool, slot) == on) return;
     if (on) {

@@ -39,6 +39,22 @@ static inline void become_newest(kolk_pool *pool, uint32_t slot) {
     ages[0].older = slot + 1;
 }
 
+/* Has the stack a slot for an alloc which no option but ages looks after? */
+static inline bool has_aged_slot(const kolk_pool *pool) {
+    return (uintptr_t)pool->top > (uintptr_t)pool->age_floor;
+}
+
+/* Such an alloc: as the fast path, and an age. */
+static inline void *alloc_aged(kolk_pool *pool) {
+    kolk_slot *top = pool->top;
+    uint32_t index = top[-1].index;
+    KOLK_ASSERT(top > pool->stack && index < pool->fresh && !kolk_bits_get(pool->live, index));
+    pool->top = top - 1;
+    kolk_bits_set(pool->live, index);
+    become_newest(pool, index);
+    return plain_slot_at(pool, index);
+}
+
 /* ---- pool_age.c -------------------------------------------------------------------------------------------------- */
 
 /* kolk_pool_oldest for a caller at `site`, which is called `verb` in the report that the pool keeps no ages. */

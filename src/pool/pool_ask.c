@@ -18,7 +18,7 @@ kolk_failure kolk_pool_failure(const kolk_pool *pool, kolk_status rule, uint32_t
 
 /* The slot whose stride this pointer is in, and how far; KOLK_NO_SLOT if it is not of this pool. */
 static uint32_t locate_in_pool(const kolk_pool *pool, const void *pointer, uint64_t *inside) {
-    if (pool->objects) return kolk_debug_search(pool->debug, pool->fresh, pointer, inside);
+    if (pool_is_bypassed(pool)) return kolk_debug_search(pool->debug, pool->fresh, pointer, inside);
     return kolk_locate(pool->slots, pool->stride, pool->capacity, pointer, inside);
 }
 
@@ -31,16 +31,20 @@ void kolk_pool_fail_object(const kolk_pool *pool, const void *object, const char
     kolk_failure failure = kolk_pool_failure(pool, if_dead, (uint32_t)slot, site);
     failure.object = object;
     bool is_live = slot < pool->fresh && !inside && kolk_bits_get(pool->live, slot);
-    if (is_live && pool != asked) {
-        failure.rule = KOLK_FOREIGN_POINTER;
-        kolk_fail(failure, "%s of slot %u, for the pool that overflowed into this one", verb, slot);
-    } else if (is_live) {
-        failure.rule = KOLK_NO_HANDLES;
-        kolk_fail(failure, "%s of slot %u, but KOLK_GENERATIONS_NONE has no handles", verb, slot);
-    } else {
-        if (slot >= pool->fresh) failure.rule = KOLK_NEVER_ISSUED;
-        kolk_fail_object(failure, verb, "slot", inside);
+    if (is_live) {
+        failure.rule = pool == asked ? KOLK_NO_HANDLES : KOLK_FOREIGN_POINTER;
+        kolk_fail(failure,
+                  pool == asked ? "%s of slot %u, but KOLK_GENERATIONS_NONE has no handles"
+                                : "%s of slot %u, for the pool that overflowed into this one",
+                  verb, slot);
+        return;
     }
+    if (slot >= pool->fresh) failure.rule = KOLK_NEVER_ISSUED;
+    kolk_fail_object(failure, verb, "slot", inside);
+}
+
+void kolk_pool_list_leaks(const kolk_pool *pool) {
+    kolk_debug_leaks(pool->debug, pool->fresh, kolk_pool_failure(pool, KOLK_LEAK, KOLK_NO_SLOT, NULL));
 }
 
 void kolk_pool_verify(kolk_pool *pool, uint32_t index, const void *site) {
@@ -75,13 +79,13 @@ void *kolk_pool_at_slow(const kolk_pool *pool, uint32_t index) {
     return pool_is_alive(pool, index) ? pool_slot_at(pool, index) : NULL;
 }
 
-uint32_t kolk_pool_index_slow(const kolk_pool *pool, const void *object) {
+KOLK_NOINLINE uint32_t kolk_pool_index_slow(const kolk_pool *pool, const void *object) {
     if (kolk_pool_holds(pool, object)) return (uint32_t)pool_slot_of(pool, object);
     kolk_pool_fail_object(pool, object, "index", KOLK_DEAD_OBJECT, SITE);
     return KOLK_NO_SLOT;
 }
 
-kolk_handle kolk_pool_handle_slow(const kolk_pool *pool, const void *object) {
+KOLK_NOINLINE kolk_handle kolk_pool_handle_slow(const kolk_pool *pool, const void *object) {
     const kolk_pool *place = kolk_pool_holder(pool, object);
     if (!place || !place->generations) {
         kolk_pool_fail_object(place ? place : pool, object, "handle", KOLK_DEAD_OBJECT, SITE);
@@ -100,7 +104,7 @@ static bool knows_tag(const kolk_pool *pool, kolk_handle handle) {
 /* A handle that has found no object: notes it, and gives NULL. */
 static void *get_none(const kolk_pool *pool, kolk_handle handle, const void *site) {
     if (kolk_note_stale(&pool->desc.name, handle) && !knows_tag(pool, handle) &&
-        kolk_note_foreign(&pool->wrong_pool, pool->debug_flags & KOLK_DEBUG_STRICT))
+        kolk_note_foreign(&pool->wrong_pool, pool_has(pool, KOLK_DEBUG_STRICT)))
         kolk_fail_handle(kolk_pool_failure(pool, KOLK_WRONG_POOL, KOLK_NO_SLOT, site), handle);
     return NULL;
 }
@@ -116,7 +120,7 @@ void *kolk_pool_find(const kolk_pool *pool, kolk_handle handle, const void *site
     return get_none(pool, handle, site);
 }
 
-void *kolk_pool_get_slow(const kolk_pool *pool, kolk_handle handle) {
+KOLK_NOINLINE void *kolk_pool_get_slow(const kolk_pool *pool, kolk_handle handle) {
     return kolk_pool_find(pool, handle, SITE);
 }
 
@@ -146,10 +150,10 @@ void kolk_pool_stats(const kolk_pool *pool, kolk_stats *out) {
 
 /* ---- Iteration --------------------------------------------------------------------------------------------------- */
 
-void *kolk_pool_next(const kolk_pool *pool, const void *object) {
+KOLK_NOINLINE void *kolk_pool_next(const kolk_pool *pool, const void *object) {
     uint64_t from = 0;
     if (object) {
-        from = pool->objects ? kolk_debug_walked(pool->debug, object) : kolk_pool_slot(pool, object);
+        from = pool_is_bypassed(pool) ? kolk_debug_walked(pool->debug, object) : kolk_pool_slot(pool, object);
         if (from++ >= pool->fresh) {
             kolk_pool_fail_object(pool, object, "next", KOLK_DEAD_OBJECT, SITE);
             return NULL;
@@ -157,7 +161,7 @@ void *kolk_pool_next(const kolk_pool *pool, const void *object) {
     }
     uint64_t index = kolk_bits_find(pool->live, true, from, pool->fresh);
     if (index >= pool->fresh) return NULL;
-    if (pool->objects) kolk_debug_walk(pool->debug, (uint32_t)index, false);
+    if (pool_is_bypassed(pool)) kolk_debug_walk(pool->debug, (uint32_t)index, false);
     return pool_slot_at(pool, index);
 }
 
@@ -169,7 +173,7 @@ void *kolk_pool_next_run(const kolk_pool *pool, uint32_t *index, uint32_t *lengt
         *length = 0;
         return NULL;
     }
-    bool apart = pool->debug_flags & (KOLK_DEBUG_GUARD | KOLK_DEBUG_BYPASS);
+    bool apart = pool_has(pool, KOLK_DEBUG_GUARD | KOLK_DEBUG_BYPASS);
     *index = (uint32_t)first;
     *length = apart ? 1 : (uint32_t)(kolk_bits_find(pool->live, false, first, end) - first);
     return pool_slot_at(pool, first);

@@ -24,17 +24,28 @@ static bool asks(const kolk_pool_desc *desc, void (*hook)(kolk_pool *pool, void 
     return desc->on_full == hook || (desc->low_water > 0 && desc->on_low == hook);
 }
 
+static kolk_status resolve_room(kolk_pool_desc *desc) {
+    if ((unsigned)desc->generations > KOLK_GENERATIONS_NONE) return KOLK_BAD_GENERATIONS;
+    kolk_room room = pool_room_of(desc);
+    kolk_status status = kolk_room_resolve(&room, kolk_pool_bytes, desc);
+    desc->capacity = room.capacity;
+    desc->max_capacity = room.max_capacity;
+    bool none = status == KOLK_OK && desc->max_capacity == 0 && !desc->overflow;
+    return none ? KOLK_ZERO_CAPACITY : status;
+}
+
+kolk_status kolk_pool_resolve_plain(kolk_pool_desc *desc, size_t type_size, size_t type_align) {
+    kolk_status status = kolk_room_resolve_size(&desc->object_size, &desc->object_align, type_size, type_align);
+    return status == KOLK_OK ? resolve_room(desc) : status;
+}
+
 kolk_status kolk_pool_resolve(kolk_pool_desc *desc, size_t type_size, size_t type_align) {
     kolk_status status = kolk_room_resolve_size(&desc->object_size, &desc->object_align, type_size, type_align);
     if (status != KOLK_OK) return status;
     if ((unsigned)desc->reuse > KOLK_REUSE_LOWEST) return KOLK_BAD_REUSE;
-    if ((unsigned)desc->generations > KOLK_GENERATIONS_NONE) return KOLK_BAD_GENERATIONS;
     if (asks(desc, kolk_pool_evict_cheapest) && !desc->cost) return KOLK_COST_MISSING;
     if (asks(desc, kolk_pool_evict_oldest) && !desc->ages) return KOLK_AGES_MISSING;
-    kolk_room room = pool_room_of(desc);
-    status = kolk_room_resolve(&room, kolk_pool_bytes, desc);
-    desc->capacity = room.capacity;
-    desc->max_capacity = room.max_capacity;
+    status = resolve_room(desc);
     if (status != KOLK_OK) return status;
     if (desc->low_water == 0) desc->on_low = NULL;
     if (desc->headroom > desc->max_capacity) return KOLK_BAD_HEADROOM;

@@ -28,17 +28,16 @@ static KOLK_ALWAYS_INLINE bool end_pool_life(kolk_pool *pool, kolk_debug *debug,
     return worn;
 }
 
-static void free_any(kolk_pool *pool, void *object, const void *site);
+static KOLK_NOINLINE void wear_out(kolk_pool *pool, uint32_t index) {
+    kolk_pool_put_worn(pool, index);
+    POOL_OPTION(show_bounds)(pool);
+}
 
-/* An object that is not alive here may be of the overflow pool, which gives its memory back with its last object. */
+/* An object that is not alive here may be of the overflow pool. */
 static KOLK_NOINLINE void free_elsewhere(kolk_pool *pool, void *object, const void *site) {
-    kolk_pool *other = kolk_pool_holder(pool->desc.overflow, object);
-    if (!other) {
+    bool (*free_overflow)(kolk_pool *, void *, const void *) = POOL_OPTION(free_overflow);
+    if (!free_overflow || !free_overflow(pool->desc.overflow, object, site))
         kolk_pool_fail_object(pool, object, "free", KOLK_DOUBLE_FREE, site);
-        return;
-    }
-    free_any(other, object, site);
-    if (kolk_pool_count(other) == 0) kolk_pool_trim(other);
 }
 
 static KOLK_ALWAYS_INLINE void free_from(kolk_pool *pool, kolk_debug *debug, void *object, const void *site) {
@@ -51,7 +50,7 @@ static KOLK_ALWAYS_INLINE void free_from(kolk_pool *pool, kolk_debug *debug, voi
     }
     if (debug) kolk_pool_verify(pool, index, site);
     if (end_pool_life(pool, debug, index, object, site))
-        kolk_pool_put_worn(pool, index);
+        wear_out(pool, index);
     else if (debug && kolk_debug_quarantine(debug))
         kolk_pool_put_quarantined(pool, index);
     else
@@ -62,14 +61,23 @@ static KOLK_NOINLINE void free_any(kolk_pool *pool, void *object, const void *si
     free_from(pool, pool_debug_of(pool), object, site);
 }
 
-void kolk_pool_free_slow(kolk_pool *pool, void *object) {
+/* A pool that others overflow into gives its memory back with its last object. */
+bool kolk_pool_free_overflow(kolk_pool *pool, void *object, const void *site) {
+    kolk_pool *holder = kolk_pool_holder(pool, object);
+    if (!holder) return false;
+    free_any(holder, object, site);
+    if (kolk_pool_count(holder) == 0) kolk_pool_trim(holder);
+    return true;
+}
+
+KOLK_NOINLINE void kolk_pool_free_slow(kolk_pool *pool, void *object) {
     if (KOLK_UNLIKELY(pool_debug_of(pool)))
         free_any(pool, object, SITE);
     else
         free_from(pool, NULL, object, SITE);
 }
 
-bool kolk_pool_free_handle(kolk_pool *pool, kolk_handle handle) {
+KOLK_NOINLINE bool kolk_pool_free_handle(kolk_pool *pool, kolk_handle handle) {
     if (pool_debug_of(pool)) {
         void *object = kolk_pool_find(pool, handle, SITE);
         free_any(pool, object, SITE);
@@ -87,7 +95,7 @@ static bool end_lives(kolk_pool *pool, const void *site) {
     bool some = false;
     for (uint64_t i = 0; (i = kolk_bits_find(pool->live, true, i, end)) < end; i++) {
         if (end_pool_life(pool, pool_debug_of(pool), (uint32_t)i, pool_slot_at(pool, i), site))
-            kolk_pool_put_worn(pool, (uint32_t)i);
+            wear_out(pool, (uint32_t)i);
         some = true;
     }
     return some;
@@ -100,6 +108,6 @@ void kolk_pool_clear_for(kolk_pool *pool, bool ends, const void *site) {
     kolk_pool_sort_free(pool);
 }
 
-void kolk_pool_clear(kolk_pool *pool) {
+KOLK_NOINLINE void kolk_pool_clear(kolk_pool *pool) {
     kolk_pool_clear_for(pool, false, SITE);
 }

@@ -38,7 +38,7 @@ static bool evict_below(kolk_pool *pool, double cost) {
     return true;
 }
 
-void kolk_pool_evict_cheapest(kolk_pool *pool, void *context) {
+KOLK_NOINLINE void kolk_pool_evict_cheapest(kolk_pool *pool, void *context) {
     (void)context; /* hooks get the pool's, also if it is called by hand */
     double least = 0;
     if (pool->desc.cost)
@@ -47,7 +47,7 @@ void kolk_pool_evict_cheapest(kolk_pool *pool, void *context) {
         kolk_fail(kolk_pool_failure(pool, KOLK_COST_MISSING, KOLK_NO_SLOT, SITE), "evict_cheapest needs .cost");
 }
 
-void kolk_pool_evict_oldest(kolk_pool *pool, void *context) {
+KOLK_NOINLINE void kolk_pool_evict_oldest(kolk_pool *pool, void *context) {
     (void)context;
     evict(pool, kolk_pool_find_oldest(pool, "evict_oldest", SITE));
 }
@@ -75,7 +75,7 @@ static void trap_full(kolk_pool *pool, const void *site) {
                   capacity);
 }
 
-void kolk_pool_trap_full(kolk_pool *pool, void *context) {
+KOLK_NOINLINE void kolk_pool_trap_full(kolk_pool *pool, void *context) {
     (void)context;
     trap_full(pool, SITE);
 }

@@ -1,6 +1,8 @@
 /* pool_inside.h: what the files of the core pool share. Each calls only those below it:
  *
- *     pool.c           the essay; init, deinit, alloc                 pool_desc.c   the descriptor's rules and defaults
+ *     pool.c           the essay; alloc, deinit
+ *     pool_alloc.c     alloc from pools with options                  pool_init.c   init
+ *     pool_plain.c     ... and from those without                     pool_desc.c   the descriptor's rules and defaults
  *     pool_snapshot.c  the whole pool as a block of bytes
  *     pool_full.c      a full pool: its hooks, and eviction
  *     pool_free.c      free and clear
@@ -21,9 +23,14 @@
 #include "../core/room.h"
 #include "../diag/sizes.h"
 
-/* NULL: off, as always in freestanding builds, whose compiler then leaves all of it out. */
+/* NULL: off, as always without diagnostics, where the compiler leaves all of it out. */
 static inline kolk_debug *pool_debug_of(const kolk_pool *pool) {
-    return __STDC_HOSTED__ ? pool->debug : NULL;
+    return KOLK_DIAGNOSTICS ? pool->debug : NULL;
+}
+
+/* Do objects come from malloc? */
+static inline bool pool_is_bypassed(const kolk_pool *pool) {
+    return KOLK_DIAGNOSTICS && pool->objects != NULL;
 }
 
 static inline void *plain_slot_at(const kolk_pool *pool, uint64_t index) {
@@ -34,12 +41,12 @@ static inline void *plain_slot_at(const kolk_pool *pool, uint64_t index) {
 /* The object in a slot; of a slot that was never handed out it means nothing if objects come from malloc. */
 static inline void *pool_slot_at(const kolk_pool *pool, uint64_t index) {
     KOLK_ASSERT(index < pool->capacity);
-    return pool->objects ? kolk_pool_bypassed(pool, (uintptr_t)index) : plain_slot_at(pool, index);
+    return pool_is_bypassed(pool) ? kolk_pool_bypassed(pool, (uintptr_t)index) : plain_slot_at(pool, index);
 }
 
 /* The slot of an object, or a number from fresh on. */
 static inline uintptr_t pool_slot_of(const kolk_pool *pool, const void *object) {
-    if (pool->objects) return kolk_debug_find(pool->debug, object);
+    if (pool_is_bypassed(pool)) return kolk_debug_find(pool->debug, object);
     return kolk_pool_slot(pool, object);
 }
 
@@ -91,6 +98,10 @@ static inline void show_pool_bounds(kolk_pool *pool) {
     pool->held_floor = easy && !lifo && !pool->ages && !fresh_first ? pool->worn.count + watched : UINT32_MAX;
 }
 
+static inline bool pool_has(const kolk_pool *pool, uint32_t debug_flags) {
+    return KOLK_DIAGNOSTICS && (pool->debug_flags & debug_flags);
+}
+
 /* What a descriptor says of the room that the pool lives in. */
 static inline kolk_room pool_room_of(const kolk_pool_desc *desc) {
     return (kolk_room){
@@ -106,6 +117,9 @@ void kolk_pool_fail_object(const kolk_pool *pool, const void *object, const char
 /* ... and what is wrong with a call. */
 kolk_failure kolk_pool_failure(const kolk_pool *pool, kolk_status rule, uint32_t slot, const void *site);
 
+/* Reports what is still alive, if the debug mode knows. */
+void kolk_pool_list_leaks(const kolk_pool *pool);
+
 /* The debug mode's proof of the zones and the fill of a slot; and of all slots. Reports what is damaged. */
 void kolk_pool_verify(kolk_pool *pool, uint32_t index, const void *site);
 void kolk_pool_verify_all(kolk_pool *pool, const void *site);
@@ -119,7 +133,18 @@ kolk_pool *kolk_pool_holder(const kolk_pool *pool, const void *object);
 /* kolk_pool_get for a caller at `site`. */
 void *kolk_pool_find(const kolk_pool *pool, kolk_handle handle, const void *site);
 
+/* ---- pool_alloc.c ------------------------------------------------------------------------------------------------ */
+
+/* An alloc that the fast paths have no slot for. */
+void *kolk_pool_alloc_waiting(kolk_pool *pool, const void *site);
+
+/* What the end of a pool means to hooks and the debug mode. */
+void kolk_pool_end_options(kolk_pool *pool, const void *site);
+
 /* ---- pool_free.c ------------------------------------------------------------------------------------------------- */
+
+/* Frees an object if this pool, or one that it overflows into, has it. */
+bool kolk_pool_free_overflow(kolk_pool *pool, void *object, const void *site);
 
 /* Frees all that is alive. If the pool `ends`, also what reset hooks allocate: that ends with the free slots, as none
  * is added. */
@@ -156,7 +181,17 @@ void kolk_pool_tear_down(kolk_pool *pool, uint64_t from, uint64_t end);
 /* ---- pool_desc.c ------------------------------------------------------------------------------------------------- */
 
 /* Checks the descriptor and fills in its defaults. type_size and type_align as in kolk_pool_init_type. */
-kolk_status kolk_pool_resolve(kolk_pool_desc *desc, size_t type_size, size_t type_align);
+typedef kolk_status kolk_pool_resolver(kolk_pool_desc *desc, size_t type_size, size_t type_align);
+kolk_pool_resolver kolk_pool_resolve;
+
+/* The same for a descriptor that asks for no option. */
+kolk_pool_resolver kolk_pool_resolve_plain;
+
+/* ---- pool_init.c ------------------------------------------------------------------------------------------------- */
+
+/* The init of a pool, by the rules of `resolve`. */
+kolk_status kolk_pool_begin(kolk_pool *pool, const kolk_pool_desc *given, size_t type_size, size_t type_align,
+                            size_t pool_size, uint32_t abi, kolk_pool_resolver *resolve);
 
 /* ---- pool_memory.c ----------------------------------------------------------------------------------------------- */
 
@@ -179,5 +214,26 @@ bool kolk_pool_grow(kolk_pool *pool, uint64_t needed);
 
 /* Bytes that capacity slots have been committed. */
 uint64_t kolk_pool_committed(const kolk_pool *pool);
+
+/* ---- Options, which are linked only where a pool has some: pool_plain.c ----------------------------------------- */
+
+/* What pools with options need; the last two are NULL where no pool has any. */
+typedef struct kolk_pool_option_table {
+    void *(*alloc)(kolk_pool *pool, const void *site);
+    void (*show_bounds)(kolk_pool *pool);
+    void (*end)(kolk_pool *pool, const void *site);
+    bool (*free_overflow)(kolk_pool *pool, void *object, const void *site);
+} kolk_pool_option_table;
+
+#define POOL_OPTIONS                                                                                                   \
+    { kolk_pool_alloc_waiting, show_pool_bounds, kolk_pool_end_options, kolk_pool_free_overflow }
+
+#if KOLK_DIAGNOSTICS
+static const kolk_pool_option_table kolk_pool_options = POOL_OPTIONS; /* the compiler calls them directly */
+#define POOL_OPTION(name) (kolk_pool_options.name)
+#else
+extern kolk_pool_option_table kolk_pool_options; /* pool_plain.c; pool_alloc.c enters them */
+#define POOL_OPTION(name) __atomic_load_n(&kolk_pool_options.name, __ATOMIC_RELAXED)
+#endif
 
 #endif

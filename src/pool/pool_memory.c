@@ -22,41 +22,50 @@ enum {
 };
 
 typedef struct layout {
-    uint64_t stride;
-    uint64_t front; /* from the region's start to the first object: a zone of the debug mode */
+    uint32_t stride;
+    uint32_t front; /* from the region's start to the first object: a zone of the debug mode */
     bool stack, generations, ready, ages;
     unsigned levels;
 } layout;
 
+/* Words of 64 bits for n bits. */
+static uint32_t words_of(uint32_t n) {
+    return n / 64 + (n % 64 != 0);
+}
+
+static unsigned regions_of(unsigned levels) {
+    return POOL_HOLES + levels;
+}
+
 static layout layout_of(const kolk_pool_desc *desc, uint32_t max_capacity) {
-    layout shape = {.stride = round_up(desc->object_size, desc->object_align)};
+    layout shape = {.stride = (uint32_t)round_up(desc->object_size, desc->object_align)};
     shape.stack = desc->reuse != KOLK_REUSE_LOWEST;
     shape.generations = desc->generations != KOLK_GENERATIONS_NONE;
     shape.ready = desc->setup || desc->teardown;
     shape.ages = desc->ages;
     /* up to a level of one word; at least one, if there is a slot */
-    for (uint64_t words = max_capacity; !shape.stack && words > (shape.levels > 0); shape.levels++)
-        words = kolk_bits_words(words);
+    for (uint32_t words = max_capacity; !shape.stack && words > (shape.levels > 0); shape.levels++)
+        words = words_of(words);
     return shape;
 }
 
-/* Bytes of each region for this many slots; 0 where there is none. */
+/* Bytes of each region for this many slots; 0 where there is none. Holes are the last regions, and only those that
+ * there are count: regions_of. */
 static void measure_layout(const layout *shape, uint32_t capacity, uint64_t sizes[POOL_REGIONS]) {
-    uint64_t words = kolk_bits_words(capacity);
-    memset(sizes, 0, POOL_REGIONS * sizeof *sizes);
-    sizes[POOL_SLOTS] = capacity * shape->stride;
-    sizes[POOL_LIVE] = words * 8;
-    if (shape->ready) sizes[POOL_READY] = words * 8;
-    if (shape->ages) sizes[POOL_AGES] = ((uint64_t)capacity + 1) * sizeof(kolk_age);
-    if (shape->generations) sizes[POOL_GENERATIONS] = (uint64_t)capacity * 4;
-    if (shape->stack) sizes[POOL_STACK] = (uint64_t)capacity * 4;
-    for (unsigned k = 0; k < shape->levels; k++, words = kolk_bits_words(words)) sizes[POOL_HOLES + k] = words * 8;
+    uint32_t words = words_of(capacity);
+    sizes[POOL_SLOTS] = (uint64_t)capacity * shape->stride;
+    sizes[POOL_LIVE] = (uint64_t)words * 8;
+    sizes[POOL_READY] = shape->ready ? (uint64_t)words * 8 : 0;
+    sizes[POOL_GENERATIONS] = shape->generations ? (uint64_t)capacity * 4 : 0;
+    sizes[POOL_STACK] = shape->stack ? (uint64_t)capacity * 4 : 0;
+    sizes[POOL_AGES] = shape->ages ? ((uint64_t)capacity + 1) * sizeof(kolk_age) : 0;
+    for (unsigned k = 0; k < shape->levels; k++, words = words_of(words)) sizes[POOL_HOLES + k] = (uint64_t)words * 8;
 }
 
 static uint64_t block_bytes(const layout *shape, uint32_t capacity, uint64_t unit) {
     uint64_t sizes[POOL_REGIONS];
     measure_layout(shape, capacity, sizes);
-    return kolk_room_bytes(sizes, POOL_REGIONS, unit);
+    return kolk_room_bytes(sizes, regions_of(shape->levels), unit);
 }
 
 uint64_t kolk_pool_bytes(const void *desc, uint32_t capacity, uint64_t unit) {
@@ -79,17 +88,17 @@ bool kolk_pool_commit(const kolk_pool *pool, uint32_t capacity) {
     uint64_t sizes[POOL_REGIONS];
     void *starts[POOL_REGIONS] = {pool->block, pool->live, pool->ready, pool->generations, pool->stack, pool->ages};
     if (pool_debug_of(pool) && !kolk_debug_commit(pool->debug, capacity)) return false;
-    if (pool->memory != MEMORY_GROWS) return true;
+    if (!KOLK_HOSTED || pool->memory != MEMORY_GROWS) return true;
     memcpy(starts + POOL_HOLES, pool->holes, sizeof pool->holes);
     measure_pool(pool, capacity, sizes);
-    return kolk_room_commit(starts, sizes, POOL_REGIONS);
+    return kolk_room_commit(starts, sizes, regions_of(pool->levels));
 }
 
 uint64_t kolk_pool_committed(const kolk_pool *pool) {
     uint64_t sizes[POOL_REGIONS];
     if (pool->memory != MEMORY_GROWS) return pool->block_size;
     measure_pool(pool, pool->capacity, sizes);
-    return kolk_room_bytes(sizes, POOL_REGIONS, kolk_memory_page());
+    return kolk_room_bytes(sizes, regions_of(pool->levels), kolk_memory_page());
 }
 
 /* The settings of the debug mode that this pool can have; a zone that is too large for the address space is left
@@ -125,7 +134,7 @@ static bool make_pool_block(kolk_pool *pool, const kolk_pool_desc *desc, const l
     void *starts[POOL_REGIONS] = {NULL};
     kolk_room room = pool_room_of(desc);
     measure_layout(shape, desc->max_capacity, sizes);
-    bool made = kolk_room_make(&room, sizes, POOL_REGIONS, starts);
+    bool made = kolk_room_make(&room, sizes, regions_of(shape->levels), starts);
     pool->block = room.block;
     pool->block_size = room.block_size;
     pool->memory = room.kind;
@@ -144,19 +153,19 @@ kolk_status kolk_pool_make(kolk_pool *pool, const kolk_pool_desc *desc, const ko
     KOLK_ASSERT(!pool->block && !pool->debug);
     layout shape = layout_of(desc, desc->max_capacity);
     kolk_debug_desc debug = pool_debug_desc(desc, settings, &shape);
-    KOLK_ASSERT(shape.stride <= UINT32_MAX && shape.levels <= MAX_LEVELS);
-    pool->stride = (uint32_t)shape.stride;
+    KOLK_ASSERT(shape.levels <= MAX_LEVELS);
+    pool->stride = shape.stride;
     kolk_set_divisor(pool->stride, &pool->shift, &pool->inverse);
     pool->desc = *desc;
     pool->desc.debug = NULL; /* need not outlive the init */
     pool->capacity = desc->capacity;
     pool->levels = (uint8_t)shape.levels;
     pool->debug_flags = (uint16_t)debug.settings.flags;
-    if (debug.settings.flags) {
+    if (KOLK_DIAGNOSTICS && debug.settings.flags) {
         pool->debug = kolk_debug_begin(&debug);
         if (pool->debug) pool->objects = kolk_debug_objects(pool->debug);
     }
-    bool has_debug = pool->debug || !debug.settings.flags;
+    bool has_debug = !KOLK_DIAGNOSTICS || pool->debug || !debug.settings.flags;
     if (has_debug && make_pool_block(pool, desc, &shape)) return KOLK_OK;
     kolk_pool_unmake(pool);
     return KOLK_NO_MEMORY;

@@ -13,7 +13,6 @@ void kolk_pool_put_worn(kolk_pool *pool, uint32_t index) {
     pool->worn.last = index;
     pool->worn.count++;
     pool->held++;
-    show_pool_bounds(pool);
 }
 
 /* Takes a slot out of the list, behind the one `before` it (KOLK_NO_SLOT: it is the first); its generations start
@@ -29,7 +28,6 @@ static void recycle(kolk_pool *pool, uint32_t before, uint32_t index) {
     pool->worn.count--;
     pool->held--;
     pool->worn.recycled++;
-    show_pool_bounds(pool);
 }
 
 uint32_t kolk_pool_take_worn(kolk_pool *pool) {

@@ -64,9 +64,20 @@ static inline bool take_free(kolk_pool *pool, uint32_t *index) {
     return true;
 }
 
+/* The first slot that was never handed out; what every pool knows of it is written for the first time. The caller
+ * shows the bounds. */
+static inline uint32_t take_fresh_slot(kolk_pool *pool) {
+    KOLK_ASSERT(pool->fresh < pool->capacity);
+    uint32_t index = pool->fresh++;
+    if (index % 64 == 0) pool->live[index / 64] = 0;
+    if (pool->generations) pool->generations[index] = 1;
+    return index;
+}
+
 /* ---- pool_order.c ------------------------------------------------------------------------------------------------ */
 
-/* Worn-out slots, oldest first. KOLK_NO_SLOT: there is none, or they are never used again. */
+/* Worn-out slots, oldest first. KOLK_NO_SLOT: there is none, or they are never used again. The caller shows the
+ * bounds. */
 void kolk_pool_put_worn(kolk_pool *pool, uint32_t index);
 uint32_t kolk_pool_take_worn(kolk_pool *pool);
 
@@ -75,7 +86,8 @@ uint32_t kolk_pool_take_worn(kolk_pool *pool);
 void kolk_pool_put_quarantined(kolk_pool *pool, uint32_t index);
 uint32_t kolk_pool_take_quarantined(kolk_pool *pool);
 
-/* Takes this free slot below fresh out of its place. False: it is worn out for ever, or dying (its reset hook asks). */
+/* Takes this free slot below fresh out of its place; the caller shows the bounds. False: it is worn out for ever, or
+ * dying (its reset hook asks). */
 bool kolk_pool_take_this(kolk_pool *pool, uint32_t index);
 
 /* Rebuilds the order of free slots from the live bits, lowest first. Holes that are there already stay. */

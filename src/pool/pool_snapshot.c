@@ -381,7 +381,7 @@ static void take_in(kolk_pool *pool, const header *head, const unsigned char *by
     copy_objects(pool, (unsigned char *)(uintptr_t)bytes + at.objects, true);
 }
 
-kolk_status kolk_pool_restore(kolk_pool *pool, const void *block, size_t size) {
+KOLK_NOINLINE kolk_status kolk_pool_restore(kolk_pool *pool, const void *block, size_t size) {
     header head;
     kolk_status status = has_snapshot(pool);
     if (status == KOLK_OK) status = prove(pool, block, size, &head);

@@ -36,7 +36,7 @@ static size_t discard(kolk_pool *pool, uint64_t first, uint64_t end) {
     uint64_t from = round_up(first * pool->stride, page); /* slots begins on a page */
     uint64_t to = end * pool->stride / page * page;
     if (from >= to) return 0;
-    uint64_t last = round_up(to, pool->stride) / pool->stride;
+    uint64_t last = (to + pool->stride - 1) / pool->stride;
     if (last > pool->fresh) last = pool->fresh;
     kolk_pool_tear_down(pool, from / pool->stride, last);
     if (pool_debug_of(pool)) kolk_debug_forget(pool->debug, (uint32_t)(from / pool->stride), (uint32_t)last);

@@ -50,7 +50,7 @@
  *     I5  `asleep` is set if and only if there is an fd that is not readable */
 #include "queue_inside.h"
 
-#if __STDC_HOSTED__
+#if KOLK_HOSTED
 
 #include "../os/clock.h"
 
@@ -157,7 +157,7 @@ static KOLK_ALWAYS_INLINE kolk_status pass(kolk_queue *queue, int end, void *ite
             KOLK_ASSERT(count <= queue->capacity); /* cells come round again only after the ticket has gone on */
             pass_cells(queue, ticket, (unsigned char *)items, count, end);
             *n = count;
-            tell(queue, !end);
+            tell_waiters(queue, !end);
             return KOLK_OK;
         }
         uint64_t now = kolk_load(&here->ticket, KOLK_RELAXED);

@@ -1,7 +1,7 @@
 /* queue_ask.c: questions to a queue, and its statistics. */
 #include "queue_inside.h"
 
-#if __STDC_HOSTED__
+#if KOLK_HOSTED
 
 #include "../core/tools.h"
 

@@ -2,7 +2,7 @@
  * hear of an ending is told in queue.c under The end. */
 #include "queue_inside.h"
 
-#if __STDC_HOSTED__
+#if KOLK_HOSTED
 
 #include "../os/lock.h"
 
@@ -83,7 +83,7 @@ size_t kolk_queue_clear(kolk_queue *queue) {
         kolk_store(&there->turn, turn_after(queue, ticket, POP), KOLK_RELEASE); /* partner: has_come_round */
         ticket = advanced(queue, ticket, 1);
     }
-    if (count) tell(queue, PUSH);
+    if (count) tell_waiters(queue, PUSH);
     return count;
 }
 

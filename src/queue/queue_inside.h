@@ -113,7 +113,7 @@ void kolk_queue_wake_all(kolk_queue_end *end);
 void kolk_queue_call_next(kolk_queue_end *end);
 
 /* After an operation: the other end has something new. */
-static inline void tell(kolk_queue *queue, int other) {
+static inline void tell_waiters(kolk_queue *queue, int other) {
     if (KOLK_UNLIKELY(kolk_load(&queue->ends[other].asleep, KOLK_SEQ_CST))) kolk_queue_call_next(&queue->ends[other]);
 }
 

@@ -1,9 +1,10 @@
 /* queue_memory.c: a queue is made by its descriptor, and ends. */
 #include "queue_inside.h"
 
-#if __STDC_HOSTED__
+#if KOLK_HOSTED
 
 #include "../diag/begin.h"
+#include "../diag/debug.h"
 #include "../core/tools.h"
 #include "../os/event.h"
 #include "../os/memory.h"
@@ -22,6 +23,12 @@ static void list_queue_stats(const void *queue, kolk_stats *out) {
     kolk_queue_stats((const kolk_queue *)queue, out);
 }
 
+static uintptr_t queue_facts(const void *given) {
+    const kolk_queue *queue = (const kolk_queue *)given;
+    return KOLK_FACTS(queue->number, (uintptr_t)queue->cells, (uintptr_t)queue->mask, queue->stride, queue->capacity,
+                      queue->bytes, (uintptr_t)queue->name, (uintptr_t)queue->destroy, (uintptr_t)queue->context);
+}
+
 static kolk_status check(size_t item_size, uint32_t capacity) {
     if (item_size == 0) return KOLK_ZERO_SIZE;
     if (capacity == 0) return KOLK_ZERO_CAPACITY;
@@ -38,7 +45,7 @@ static uint64_t mask_of(uint32_t capacity) {
 
 kolk_status kolk_queue_init_type(kolk_queue *queue, const kolk_queue_desc *desc, size_t type_size, size_t queue_size,
                                  uint32_t abi) {
-    static const kolk_kind kind = {list_queue_stats, NULL, NULL};
+    static const kolk_kind kind = {list_queue_stats, NULL, NULL, queue_facts, sizeof(kolk_queue)};
     kolk_status status = kolk_begin(queue, queue_size, sizeof *queue, abi, desc);
     if (status != KOLK_OK) return status;
     if (type_size && desc->item_size && desc->item_size != type_size) return KOLK_TYPE_MISMATCH;
@@ -63,8 +70,8 @@ kolk_status kolk_queue_init_type(kolk_queue *queue, const kolk_queue_desc *desc,
     return kolk_enlist(queue, sizeof *queue, &queue->number, &kind);
 }
 
-void kolk_queue_deinit(kolk_queue *queue) {
-    if (!queue->cells) return;
+KOLK_NOINLINE void kolk_queue_deinit(kolk_queue *queue) {
+    if (!queue->cells || !kolk_is_home(queue, queue->number, queue->name, SITE)) return;
     kolk_registry_remove(queue->number);
     kolk_queue_clear(queue);
     for (int end = PUSH; end <= POP; end++)

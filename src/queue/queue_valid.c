@@ -1,7 +1,7 @@
 /* queue_valid.c: the predicate over all invariants of the queue; their numbers are those of queue.c's essay. */
 #include "queue_inside.h"
 
-#if __STDC_HOSTED__
+#if KOLK_HOSTED
 
 static bool end_is_valid(const kolk_queue *queue, int at) {
     const kolk_queue_end *end = &queue->ends[at];

@@ -2,7 +2,7 @@
  * place; how they are called is told in queue.c under Sleeping and Fairness. Also the short wait for a cell. */
 #include "queue_inside.h"
 
-#if __STDC_HOSTED__
+#if KOLK_HOSTED
 
 #include "../os/clock.h"
 #include "../os/event.h"

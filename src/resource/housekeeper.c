@@ -8,7 +8,7 @@
 
 #include "housekeeper.h"
 
-#if __STDC_HOSTED__
+#if KOLK_HOSTED
 
 #include "../core/atomics.h"
 #include "../os/clock.h"

@@ -50,7 +50,7 @@
  * is. */
 #include "resource_inside.h"
 
-#if __STDC_HOSTED__
+#if KOLK_HOSTED
 
 #include "../core/handle.h"
 #include "../diag/debug.h"
@@ -70,7 +70,7 @@ typedef struct resource_request {
     resource_key *key;
     kolk_deadline deadline;
     const char *who;
-    const void *site;
+    kolk_kept_site site;
     int64_t begin, now;
     uint32_t thread;
     kolk_borrow *out;
@@ -256,7 +256,8 @@ static kolk_status refuse_borrow(kolk_borrow *out, kolk_status status) {
     return status;
 }
 
-kolk_status kolk_resource_borrow(kolk_resource_pool *pool, const kolk_borrow_desc *desc, kolk_borrow *out) {
+KOLK_NOINLINE kolk_status kolk_resource_borrow(kolk_resource_pool *pool, const kolk_borrow_desc *desc,
+                                               kolk_borrow *out) {
     out->resource = NULL;
     out->handle = (kolk_handle){0};
     out->error.code = 0;
@@ -266,7 +267,8 @@ kolk_status kolk_resource_borrow(kolk_resource_pool *pool, const kolk_borrow_des
     if (kolk_forks() != inside->forks) return refuse_borrow(out, KOLK_FORKED);
     const char *key = desc && desc->key ? desc->key : "";
     if (*key && strlen(key) >= KEY_BYTES) return refuse_borrow(out, KOLK_KEY_TOO_LONG);
-    resource_request me = {.pool = inside, .site = SITE, .thread = kolk_thread(), .out = out};
+    resource_request me = {
+        .pool = inside, .site = kolk_site_keep(SITE, inside->settings.depth), .thread = kolk_thread(), .out = out};
     me.who = desc ? desc->who : NULL;
     me.now = me.begin = kolk_now_ns();
     me.deadline = desc ? desc->deadline : (kolk_deadline){me.begin + DEFAULT_WAIT_NS};
@@ -332,11 +334,11 @@ static void end_borrow(kolk_resource_inside *pool, kolk_borrow *borrow, bool dis
     if (told) kolk_report_return(pool, &holder);
 }
 
-void kolk_resource_give_back(kolk_resource_pool *pool, kolk_borrow *borrow) {
+KOLK_NOINLINE void kolk_resource_give_back(kolk_resource_pool *pool, kolk_borrow *borrow) {
     end_borrow(pool->inside, borrow, false, SITE);
 }
 
-void kolk_resource_discard(kolk_resource_pool *pool, kolk_borrow *borrow) {
+KOLK_NOINLINE void kolk_resource_discard(kolk_resource_pool *pool, kolk_borrow *borrow) {
     end_borrow(pool->inside, borrow, true, SITE);
 }
 

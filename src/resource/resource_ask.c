@@ -1,7 +1,7 @@
 /* resource_ask.c: statistics of a resource pool, and whether its invariants hold. */
 #include "resource_inside.h"
 
-#if __STDC_HOSTED__
+#if KOLK_HOSTED
 
 #include "../core/tools.h"
 

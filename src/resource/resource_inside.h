@@ -10,6 +10,7 @@
 #include "../core/assert.h"
 #include "../core/wait_queue.h"
 #include "../diag/settings.h"
+#include "../diag/stacks.h"
 #include "../os/lock.h"
 #include "../os/thread.h"
 #include "housekeeper.h"
@@ -58,15 +59,15 @@ typedef struct resource_entry {
     struct resource_entry *newer, *older; /* IDLE: in the list of its key */
     int64_t expires;                      /* the end of its lifetime */
     int64_t idle_since;
-    int64_t proved;   /* when it was seen to be good last: created, validated, given back */
-    int64_t since;    /* LENT: when; to whom: */
-    const char *who;  /* may be NULL */
-    const void *site; /* of the borrow */
-    uint32_t thread;  /* that has it; IN_HAND and MAKING: that works at it */
-    uint32_t borrows; /* so far, of this slot of `entries`: it makes the handles. Stays from life to life */
-    uint32_t epoch;   /* of the pool when its creation began */
-    uint32_t slot;    /* of `entries`, that it is in */
-    uint64_t number;  /* it is the n-th that the pool has created */
+    int64_t proved;      /* when it was seen to be good last: created, validated, given back */
+    int64_t since;       /* LENT: when; to whom: */
+    const char *who;     /* may be NULL */
+    kolk_kept_site site; /* of the borrow */
+    uint32_t thread;     /* that has it; IN_HAND and MAKING: that works at it */
+    uint32_t borrows;    /* so far, of this slot of `entries`: it makes the handles. Stays from life to life */
+    uint32_t epoch;      /* of the pool when its creation began */
+    uint32_t slot;       /* of `entries`, that it is in */
+    uint64_t number;     /* it is the n-th that the pool has created */
     uint8_t state;
     bool evicted;
     bool replaces; /* MAKING: there is a resource of another key, which is to be destroyed before */
@@ -226,7 +227,8 @@ typedef struct resource_holder {
     bool known, has_it;
     uint32_t slot, thread;
     const char *who;
-    const void *site, *resource;
+    kolk_kept_site site;
+    const void *resource;
     int64_t held; /* nanoseconds */
     char thread_name[KOLK_THREAD_NAME];
 } resource_holder;

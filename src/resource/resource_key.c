@@ -2,7 +2,7 @@
  * calls. They are found through lists, one for each remainder of the hash. */
 #include "resource_inside.h"
 
-#if __STDC_HOSTED__
+#if KOLK_HOSTED
 
 #include "../core/hash.h"
 

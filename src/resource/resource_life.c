@@ -1,7 +1,7 @@
 /* resource_life.c: the beginning and the end of a resource pool. */
 #include "resource_inside.h"
 
-#if __STDC_HOSTED__
+#if KOLK_HOSTED
 
 #include "../core/handle.h"
 #include "../diag/begin.h"
@@ -116,8 +116,8 @@ static kolk_resource_inside *make_inside(const kolk_resource_pool_desc *desc) {
 
 kolk_status kolk_resource_pool_begin(kolk_resource_pool *pool, const kolk_resource_pool_desc *given, size_t pool_size,
                                      uint32_t abi) {
-    static const kolk_kind kind = {list_resource_stats, NULL, NULL};
-    static const kolk_kind kind_with_sites = {list_resource_stats, list_resource_leaks, NULL};
+    static const kolk_kind kind = {list_resource_stats, NULL, NULL, NULL, 0};
+    static const kolk_kind kind_with_sites = {list_resource_stats, list_resource_leaks, NULL, NULL, 0};
     kolk_status status = kolk_begin(pool, pool_size, sizeof *pool, abi, given);
     if (status != KOLK_OK) return status;
     kolk_resource_pool_desc desc = *given;

@@ -2,7 +2,7 @@
  * under the pool's lock, which is given back while one of them runs. */
 #include "resource_inside.h"
 
-#if __STDC_HOSTED__
+#if KOLK_HOSTED
 
 #include "../core/hash.h"
 #include "../os/clock.h"

@@ -1,7 +1,7 @@
 /* resource_report.c: sentences about borrows, for the failure handler. Without the lock, since handlers may longjmp. */
 #include "resource_inside.h"
 
-#if __STDC_HOSTED__
+#if KOLK_HOSTED
 
 #include "../core/fail.h"
 #include "../core/handle.h"
@@ -45,10 +45,11 @@ static void put_thread(const resource_holder *holder, char *text, size_t size) {
 
 /* "by reader 3 in thread worker (4711) in load+0x2c (user.c:17)": of that, what is known. */
 static void put_holder(const kolk_resource_inside *pool, const resource_holder *holder, char *text, size_t size) {
-    char thread[80], site[200] = "";
+    char thread[80], site[KOLK_SITE_WORDS] = "";
+    const void *const *stack = kolk_site_stack(holder->site), *const alone[] = {kolk_site_address(holder->site), NULL};
     bool lines = pool->settings.flags & KOLK_DEBUG_SITES;
     put_thread(holder, thread, sizeof thread);
-    kolk_site_text(holder->site, lines, site, sizeof site);
+    kolk_stack_text(stack ? stack : alone, pool->settings.depth, lines, site, sizeof site);
     snprintf(text, size, "%s%s%s%s%s", holder->who ? " by " : "", holder->who ? holder->who : "", thread,
              *site ? " in " : "", site);
 }
@@ -56,13 +57,14 @@ static void put_holder(const kolk_resource_inside *pool, const resource_holder *
 /* `count` are the borrows that are still there. */
 static void report_borrow(const kolk_resource_inside *pool, const resource_holder *holder, uint32_t count,
                           const char *format) {
-    char by[400];
+    char by[200 + KOLK_SITE_WORDS];
     put_holder(pool, holder, by, sizeof by);
     kolk_failure failure = {.rule = KOLK_LEAK,
                             .pool = name_of_resources(pool),
                             .object = holder->resource,
                             .slot = holder->slot,
-                            .alloc_site = holder->site,
+                            .alloc_site = kolk_site_address(holder->site),
+                            .alloc_stack = kolk_site_stack(holder->site),
                             .count = count,
                             .no_debug = pool->settings.flags & KOLK_DEBUG_SITES};
     kolk_fail(failure, format, by, (uint64_t)(holder->held / 1000000));
@@ -91,7 +93,7 @@ resource_holder kolk_holder_of_handle(const kolk_resource_inside *pool, kolk_han
 /* ", now that it is borrowed by reader 3 in thread worker (4711) in load+0x2c (user.c:17),". Or ", after it was
  * borrowed by reader 3 in load+0x2c (user.c:17) and given back in thread worker (4711),". */
 static void put_fate(const kolk_resource_inside *pool, const resource_holder *holder, char *text, size_t size) {
-    char by[400], thread[80];
+    char by[200 + KOLK_SITE_WORDS], thread[80];
     resource_holder borrower = *holder;
     if (!holder->has_it) borrower.thread = 0;
     put_holder(pool, &borrower, by, sizeof by);
@@ -104,13 +106,14 @@ static void put_fate(const kolk_resource_inside *pool, const resource_holder *ho
 
 void kolk_report_handle(const kolk_resource_inside *pool, kolk_handle handle, const void *site,
                         const resource_holder *holder) {
-    char fate[520] = "";
+    char fate[320 + KOLK_SITE_WORDS] = "";
     bool is_known = pool && !kolk_handle_is_foreign(handle, pool->tag, KOLK_RESOURCES_AT_MOST);
     kolk_failure failure = {.rule = is_known ? KOLK_DOUBLE_FREE : KOLK_WRONG_POOL,
                             .pool = name_of_resources(pool),
                             .slot = is_known ? kolk_handle_index(handle, pool->tag) : UINT32_MAX,
                             .site = site,
                             .handle = handle,
+                            .depth = pool ? pool->settings.depth : 0,
                             .sites = pool && pool->settings.flags & KOLK_DEBUG_SITES};
     if (is_known && failure.sites && holder->known) put_fate(pool, holder, fate, sizeof fate);
     if (is_known)

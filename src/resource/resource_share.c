@@ -1,7 +1,7 @@
 /* resource_share.c: who gets what: entries, idle lists, waiters. All of it happens under the pool's lock. */
 #include "resource_inside.h"
 
-#if __STDC_HOSTED__
+#if KOLK_HOSTED
 
 #include "../diag/debug.h"
 #include "../os/event.h"

@@ -1,7 +1,7 @@
 /* resource_steer.c: what is asked of a resource pool as a whole: evict, pause, resize, tick, event loops. */
 #include "resource_inside.h"
 
-#if __STDC_HOSTED__
+#if KOLK_HOSTED
 
 #include "../os/event.h"
 #include "../os/thread.h"

@@ -2,7 +2,7 @@
  * an eighth; up to 15 ns each number has its own (HdrHistogram, Gil Tene, 2012). */
 #include "resource_inside.h"
 
-#if __STDC_HOSTED__
+#if KOLK_HOSTED
 
 /* Of 8 and more: 8 buckets an octave, chosen by the three bits behind the first. */
 static unsigned bucket_of(uint64_t ns) {

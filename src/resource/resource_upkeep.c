@@ -3,7 +3,7 @@
  * entries, by slot: while the lock is given back, entries may come and go. */
 #include "resource_inside.h"
 
-#if __STDC_HOSTED__
+#if KOLK_HOSTED
 
 #include "../os/clock.h"
 #include "../os/thread.h"

@@ -1,7 +1,7 @@
 /* depot.c: taking free slots out of a depot. The idea is told in depot.h. */
 #include "depot.h"
 
-#if __STDC_HOSTED__
+#if KOLK_HOSTED
 
 #include "../core/assert.h"
 

@@ -1,7 +1,7 @@
 /* magazine.c: a magazine and its depot. The idea is told in magazine.h. */
 #include "magazine.h"
 
-#if __STDC_HOSTED__
+#if KOLK_HOSTED
 
 #include "member.h"
 

@@ -1,7 +1,7 @@
 /* member.c: threads come and go in a list of members. The idea is told in member.h. */
 #include "member.h"
 
-#if __STDC_HOSTED__
+#if KOLK_HOSTED
 
 #include "../core/assert.h"
 #include "../os/lock.h"
@@ -44,12 +44,14 @@ kolk_magazine *kolk_member_magazine(const kolk_member *member, const kolk_depot 
 }
 
 kolk_magazine *kolk_depot_next_magazine(const kolk_depot *depot, const kolk_magazine *magazine) {
-    const kolk_member *member = NULL;
+    if (!depot->members) return NULL; /* of a pool that is all zero */
+    return kolk_members_next_magazine(depot->members, depot, magazine);
+}
+
+kolk_magazine *kolk_members_next_magazine(const kolk_members *members, const kolk_depot *depot,
+                                          const kolk_magazine *magazine) {
+    const kolk_member *member = magazine ? magazine->member->next : kolk_members_first(members);
     kolk_magazine *next = NULL;
-    if (magazine)
-        member = magazine->member->next;
-    else if (depot->members) /* not of a pool that is all zero */
-        member = kolk_members_first(depot->members);
     for (; member && !next; member = member->next) next = kolk_member_magazine(member, depot);
     return next;
 }

@@ -28,6 +28,10 @@ static inline kolk_magazine *kolk_member_magazines(const kolk_member *member) {
  * the end. */
 kolk_magazine *kolk_depot_next_magazine(const kolk_depot *depot, const kolk_magazine *magazine);
 
+/* The same, without a look at the depot. */
+kolk_magazine *kolk_members_next_magazine(const kolk_members *members, const kolk_depot *depot,
+                                          const kolk_magazine *magazine);
+
 /* The member's magazine of this depot; NULL: it has none. */
 kolk_magazine *kolk_member_magazine(const kolk_member *member, const kolk_depot *depot);
 

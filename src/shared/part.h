@@ -28,7 +28,7 @@ void kolk_shared_list_part(kolk_shared *pool);
 /* The two halves of kolk_shared_deinit. The first one is for pools that have a debug mode: it tells what is damaged,
  * and what is alive, and changes nothing, since the handler may longjmp. The second one tells nothing any more. */
 void kolk_shared_prove_all(const kolk_shared *pool, const void *site);
-void kolk_shared_end(kolk_shared *pool);
+void kolk_shared_end(kolk_shared *pool, const void *site);
 
 /* Bytes of a magazine of this pool, for the thread that has the member. */
 size_t kolk_shared_magazine_size(const kolk_shared *pool);

@@ -1,18 +1,19 @@
 /* shared_block.c: the memory of a shared pool: one block (core/room.h) of these regions, each of which grows on its
  * own.
  *
- *     | slots | lives | records of threads | free | later[0] | ... | later[3] |
+ *     | slots | lives | records of threads | free | later[0] | ... | later[3] | ready | raw |
  *
- * A class of a heap has its slots elsewhere, in the range that the heap has given it, no records, and two sets. */
+ * The last two are there with setup or teardown. A class of a heap has its slots elsewhere, in the range that the heap
+ * has given it, no records, and two sets. */
 #include "shared_inside.h"
 
-#if __STDC_HOSTED__
+#if KOLK_HOSTED
 
 #include "../core/assert.h"
 #include "../core/room.h"
 #include "../os/memory.h"
 
-enum { OF_SLOTS, OF_LIVES, OF_RECORDS, OF_FREE, OF_LATER, SHARED_REGIONS = OF_LATER + 4 };
+enum { OF_SLOTS, OF_LIVES, OF_RECORDS, OF_FREE, OF_LATER, OF_READY = OF_LATER + 4, OF_RAW, SHARED_REGIONS };
 
 #define LINE 128u /* bytes that a processor takes at a time, and the next */
 
@@ -27,6 +28,7 @@ static void measure_regions(const kolk_shared *pool, uint32_t slots, uint64_t si
     sizes[OF_FREE] = kolk_slot_set_size(kolk_depot_words(&pool->depot, slots));
     for (unsigned n = 0; n < 4; n++)
         sizes[OF_LATER + n] = n < later_sets(pool) ? kolk_slot_set_size(kolk_bits_words(slots)) : 0;
+    sizes[OF_READY] = sizes[OF_RAW] = makes_parts(pool) ? kolk_slot_set_size(kolk_bits_words(slots)) : 0;
     for (unsigned r = 0; r < SHARED_REGIONS; r++)
         sizes[r] = round_up(sizes[r], LINE); /* the block begins with a line */
 }
@@ -43,6 +45,8 @@ bool kolk_shared_commit(const kolk_shared *pool, uint32_t slots) {
     if (pool->colour) lives -= pool->colour; /* NULL has no offset, not even 0 */
     void *starts[SHARED_REGIONS] = {pool->block, lives, pool->records, pool->depot.free.sheets};
     for (unsigned n = 0; n < 4; n++) starts[OF_LATER + n] = pool->later[n].sheets;
+    starts[OF_READY] = pool->ready.sheets;
+    starts[OF_RAW] = pool->raw.sheets;
     KOLK_ASSERT(slots <= slots_of(pool));
     if (pool->debug && !kolk_debug_commit(pool->debug, slots)) return false;
     measure_regions(pool, slots, sizes);
@@ -68,6 +72,8 @@ static void point_to_regions(kolk_shared *pool, void *const starts[SHARED_REGION
     pool->records = (unsigned char *)starts[OF_RECORDS];
     pool->depot.free.sheets = (kolk_slot_sheet *)starts[OF_FREE];
     for (unsigned n = 0; n < 4; n++) pool->later[n].sheets = (kolk_slot_sheet *)starts[OF_LATER + n];
+    pool->ready.sheets = (kolk_slot_sheet *)starts[OF_READY];
+    pool->raw.sheets = (kolk_slot_sheet *)starts[OF_RAW];
 }
 
 /* Makes the block of a heap's class, whose slots are elsewhere. Where that costs nothing, all of it is committed at

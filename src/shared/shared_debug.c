@@ -7,7 +7,7 @@
  * being proved is noted in its thread's magazine as `proving`, and is the next one that the thread takes. */
 #include "shared_inside.h"
 
-#if __STDC_HOSTED__
+#if KOLK_HOSTED
 
 #include "../diag/quarantine.h"
 #include "../core/assert.h"
@@ -84,7 +84,6 @@ void *kolk_shared_prepare(kolk_local *local, uint32_t slot, const void *site) {
     if (pool->objects) kolk_shared_unlock_debug(pool);
     if (!object) return NULL;
     kolk_store(&local->magazine->proving, 0, KOLK_RELAXED);
-    kolk_debug_begin_life(pool->debug, slot, object, site);
     return object;
 }
 
@@ -165,8 +164,6 @@ void kolk_shared_list_leaks(const void *pool) {
 }
 
 void kolk_shared_end_debug(kolk_shared *pool) {
-    for (uint32_t slot = 0; slot < pool->depot.fresh; slot++)
-        if (!is_filled(pool, slot)) kolk_debug_wipe(pool->debug, slot, object_at(pool, slot));
     kolk_debug_end(pool->debug, pool->depot.fresh);
 }
 

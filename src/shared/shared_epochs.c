@@ -21,7 +21,7 @@
  * that one. A thread that ends this epoch without having seen that is the last one that does not see it. */
 #include "shared_inside.h"
 
-#if __STDC_HOSTED__
+#if KOLK_HOSTED
 
 #include "../core/assert.h"
 #include "../os/clock.h"
@@ -32,7 +32,7 @@
 /* ---- Online and offline ------------------------------------------------------------------------------------------ */
 
 void kolk_local_online(kolk_local *local) {
-    if (!local->pool || local->magazine->member->epoch) return;
+    if (!pool_of(local) || local->magazine->member->epoch) return;
     uint64_t epoch, *now = &local->pool->epoch;
     do {
         epoch = kolk_load(now, KOLK_SEQ_CST);
@@ -47,7 +47,7 @@ static void go_offline(kolk_local *local) {
 /* It may have been the last thread that could end epochs, while others wait for the slots. A thread that joins the
  * waiters looks at the epochs afterwards, and this one looks at the waiters afterwards: so one of the two ends them. */
 void kolk_local_offline(kolk_local *local) {
-    if (!local->pool || !local->magazine->member->epoch) return;
+    if (!pool_of(local) || !local->magazine->member->epoch) return;
     go_offline(local);
     if (kolk_load(&local->pool->depot.waiting, KOLK_SEQ_CST)) kolk_shared_end_epochs(local);
 }
@@ -56,16 +56,24 @@ void kolk_local_offline(kolk_local *local) {
 
 static void put_drained(void *context, uint32_t slot, uint64_t bits) {
     kolk_shared *pool = (kolk_shared *)context;
+    if (pool->reset) pool->reset(object_at(pool, slot), pool->context);
     if (pool->debug)
         kolk_shared_put_poisoned(pool, slot);
     else
-        kolk_depot_put_bits(&pool->depot, slot >> pool->depot.word_shift, bits);
+        kolk_depot_put_bits(&pool->depot, slot >> pool->depot.word_shift, bits * kolk_depot_bit(&pool->depot, slot));
 }
 
 /* No thread adds to this set meanwhile, and the one that has begun the epoch knows all of it. */
 static bool put_set(kolk_shared *pool, const kolk_slot_set *set) {
-    unsigned part = pool->debug ? 1 : kolk_depot_word_bits(&pool->depot);
+    unsigned part = pool->debug || pool->reset ? 1 : kolk_depot_word_bits(&pool->depot);
     return kolk_slot_set_drain(set, kolk_bits_words(usable(pool)), part, put_drained, pool);
+}
+
+bool kolk_shared_drain_later(kolk_shared *pool, kolk_slots_taker *taker) {
+    bool any = false;
+    for (unsigned n = 0; n < later_sets(pool); n++)
+        any |= kolk_slot_set_drain(&pool->later[n], kolk_bits_words(usable(pool)), 1, taker, pool);
+    return any;
 }
 
 /* Has this thread come to the epoch, or is it offline? */
@@ -96,7 +104,7 @@ static bool is_waited_for(const kolk_shared *pool, uint64_t epoch) {
 }
 
 void kolk_local_quiesce(kolk_local *local) {
-    kolk_shared *pool = local->pool;
+    kolk_shared *pool = pool_of(local);
     if (!pool) return;
     kolk_member *member = local->magazine->member;
     if (!member->epoch) return;                             /* offline */

@@ -48,6 +48,16 @@ static inline unsigned later_sets(const kolk_shared *pool) {
     return pool->range ? 2 : 4;
 }
 
+/* The pool of a local; NULL: it has none, or the pool is gone, which has made its magazine all zero (shared_end.c). */
+static inline kolk_shared *pool_of(const kolk_local *local) {
+    return local->magazine && local->magazine->depot ? local->pool : NULL;
+}
+
+/* Are there parts to be made, and not only contents? */
+static inline bool makes_parts(const kolk_shared *pool) {
+    return pool->setup || pool->teardown;
+}
+
 static inline const char *shared_name(const kolk_shared *pool) {
     return pool->name ? pool->name : "";
 }
@@ -65,6 +75,21 @@ bool kolk_shared_commit(const kolk_shared *pool, uint32_t slots);
 
 /* Bytes that are committed for this number of slots. */
 uint64_t kolk_shared_committed(const kolk_shared *pool, uint32_t slots);
+
+/* ---- shared_hooks.c ---------------------------------------------------------------------------------------------- */
+
+/* Sets up the object of a slot, if that has not been done. False: it could not, and the slot is raw. */
+bool kolk_shared_set_up(kolk_shared *pool, uint32_t slot, void *object);
+
+/* A raw slot, as one bit of *word; 0: there is none. */
+uint64_t kolk_shared_take_raw(kolk_shared *pool, uint32_t *word);
+
+/* Puts a slot that no thread has where others find it, and counts it. */
+void kolk_shared_put_free(kolk_shared *pool, uint32_t slot);
+
+static inline bool is_ready(const kolk_shared *pool, uint32_t slot) {
+    return kolk_load(kolk_slot_set_word(&pool->ready, slot / 64), KOLK_RELAXED) & kolk_bits_at(slot);
+}
 
 /* ---- shared_debug.c ---------------------------------------------------------------------------------------------- */
 
@@ -112,10 +137,12 @@ void kolk_shared_end_debug(kolk_shared *pool);
 
 /* ---- shared_ask.c ------------------------------------------------------------------------------------------------ */
 
-/* Says what is wrong with this pointer; if it is a free slot's, that this is `if_dead`. `pool` is NULL for a local that
- * has none. */
+/* Says what is wrong with this pointer; if it is a free slot's, that this is `if_dead`. */
 void kolk_shared_fail_object(const kolk_shared *pool, const void *object, const char *verb, kolk_status if_dead,
                              const void *site);
+
+/* Says that the local has no pool, or that its pool is gone. */
+void kolk_shared_fail_local(const kolk_local *local, const void *object, const char *verb, const void *site);
 
 /* ---- shared_trim.c ----------------------------------------------------------------------------------------------- */
 
@@ -143,8 +170,8 @@ typedef struct kolk_slot_waiter {
 #define WAITER_LOOK_NS INT64_MAX /* never: in scheduled tests a thread that nobody wakes is to sleep for ever */
 #endif
 
-/* The calling thread waits from now on, as the last one. */
-void kolk_shared_join(kolk_shared *pool, kolk_slot_waiter *me);
+/* The calling thread waits from now on, as the last one. False: the pool is shut down. */
+bool kolk_shared_join(kolk_shared *pool, kolk_slot_waiter *me);
 
 /* It waits no more: gives its slot, or NO_SLOT. */
 uint32_t kolk_shared_leave(kolk_shared *pool, kolk_slot_waiter *me);
@@ -152,6 +179,7 @@ uint32_t kolk_shared_leave(kolk_shared *pool, kolk_slot_waiter *me);
 /* Sleeps for WAITER_LOOK_NS, or until the deadline or a wake; false if the deadline has passed. */
 bool kolk_shared_sleep(kolk_slot_waiter *me, kolk_deadline deadline);
 
+/* Does it wait no more: has it got a slot, or, if that is NO_SLOT, was the pool shut down? */
 static inline bool kolk_shared_is_served(const kolk_slot_waiter *me) {
     return kolk_load(&me->link.woken, KOLK_ACQUIRE); /* partner: kolk_waiter_wake */
 }
@@ -167,7 +195,7 @@ static inline void serve_waiting(kolk_shared *pool) {
 
 /* ---- shared_reclaim.c -------------------------------------------------------------------------------------------- */
 
-/* The slot whose fill was being proved, if there is one, goes to the depot. */
+/* The slot whose fill was being proved, if there is one, is free. */
 void kolk_shared_put_proving(kolk_shared *pool, kolk_magazine *magazine);
 
 /* Puts the slots of threads that have ended without a word into the depot; `closely`: also of those that the system
@@ -179,6 +207,9 @@ void kolk_shared_reclaim(kolk_shared *pool, bool closely);
 /* A slot whose life has ended is to be free later. */
 void kolk_shared_retire(kolk_local *local, uint32_t slot);
 
+/* Takes out all slots that are to be free later, while no other thread is at work; false if there are none. */
+bool kolk_shared_drain_later(kolk_shared *pool, kolk_slots_taker *taker);
+
 /* If slots wait for epochs to end, and all threads are offline, ends them; true if slots may be free now. */
 bool kolk_shared_end_epochs(kolk_local *local);
 
@@ -188,11 +219,21 @@ void kolk_shared_look_for_dead(kolk_local *local);
 
 /* ---- shared_life.c ----------------------------------------------------------------------------------------------- */
 
-/* The object of a slot that only the calling thread has; NULL if malloc should have given it, and has none. */
+/* The object of a slot that only the calling thread has; NULL if malloc should have given it, and has none, or if its
+ * setup has failed. */
 void *kolk_shared_begin_life(kolk_local *local, uint32_t slot, const void *site);
 
 /* Ends the life of an object, which `site` frees, and gives its slot; NO_SLOT, and a report, if it is none, or if
  * another thread was first. */
-uint32_t kolk_shared_end_life(const kolk_local *local, const void *object, const void *site);
+uint32_t kolk_shared_end_life(const kolk_shared *pool, const void *object, const void *site);
+
+/* ---- shared_end.c ------------------------------------------------------------------------------------------------ */
+
+/* Runs the hooks that are due at the end of the pool. */
+void kolk_shared_end_lives(kolk_shared *pool, const void *site);
+
+/* Debug mode: are locals left over whose threads still run? They know from now on that their pool is gone, and the
+ * block has to stay. */
+bool kolk_shared_orphan_locals(kolk_shared *pool);
 
 #endif

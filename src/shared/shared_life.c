@@ -6,7 +6,7 @@
  * them is believed. */
 #include "shared_inside.h"
 
-#if __STDC_HOSTED__
+#if KOLK_HOSTED
 
 #include "../core/assert.h"
 
@@ -14,6 +14,11 @@ void *kolk_shared_begin_life(kolk_local *local, uint32_t slot, const void *site)
     kolk_shared *pool = local->pool;
     void *object = pool->debug ? kolk_shared_prepare(local, slot, site) : plain_object_at(pool, slot);
     if (!object) return NULL;
+    if (!kolk_shared_set_up(pool, slot, object)) {
+        serve_waiting(pool);
+        return NULL;
+    }
+    if (pool->debug) kolk_debug_begin_life(pool->debug, slot, object, site);
     uint32_t life = life_of(pool, slot) + 1;
     KOLK_ASSERT(slot < pool->depot.slots);
     if (pool->lives)
@@ -33,10 +38,9 @@ static bool end_life_in_slot(const kolk_shared *pool, uintptr_t slot) {
                                  KOLK_RELAXED);
 }
 
-uint32_t kolk_shared_end_life(const kolk_local *local, const void *object, const void *site) {
-    const kolk_shared *pool = local->pool;
-    uintptr_t slot = pool ? slot_of(pool, object) : NO_SLOT;
-    bool known = pool && is_alive(pool, slot);
+uint32_t kolk_shared_end_life(const kolk_shared *pool, const void *object, const void *site) {
+    uintptr_t slot = slot_of(pool, object);
+    bool known = is_alive(pool, slot);
     /* Only its red zones, which are the same in every life: another thread may be freeing it, and be first. */
     if (known && pool->debug) kolk_shared_verify(pool, (uint32_t)slot, false, site);
     if (!known || !end_life_in_slot(pool, slot)) {

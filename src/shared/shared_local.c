@@ -1,18 +1,16 @@
 /* shared_local.c: the locals of a shared pool: how threads come and go.
  *
- * A local is two pointers. All else is in its member and magazine, which are in the pool. So a thread that ends without
- * a deinit leaves nothing that dangles, and others can reclaim what it had (shared_reclaim.c). A thread is known by a
- * number that it keeps through forks (kolk_thread). */
+ * A local is a few pointers. All else is in its member and magazine, which are in the pool. So a thread that ends
+ * without a deinit leaves nothing that dangles, and others can reclaim what it had (shared_reclaim.c). A thread is
+ * known by a number that it keeps through forks (kolk_thread). */
 #include "shared_inside.h"
 
-#if __STDC_HOSTED__
+#if KOLK_HOSTED
 
 #include "../core/assert.h"
+#include "../diag/homes.h"
 #include "../os/key.h"
 #include "../os/lock.h"
-
-/* The magazine of locals without a pool: it has no slot, every free leaves the fast path, and it counts as offline. */
-static kolk_magazine null_magazine;
 
 size_t kolk_shared_magazine_size(const kolk_shared *pool) {
     return sizeof(kolk_magazine) + pool->depot.cache * sizeof(uint32_t);
@@ -47,8 +45,10 @@ static kolk_member *make_member(void *context, uint32_t n) {
     return member;
 }
 
-kolk_status kolk_local_init(kolk_local *local, kolk_shared *pool) {
-    *local = (kolk_local){&null_magazine, NULL};
+KOLK_NOINLINE kolk_status kolk_local_init(kolk_local *local, kolk_shared *pool) {
+    *local = (kolk_local){0};
+    if (!kolk_is_home(pool, pool->number, pool->name, SITE)) return KOLK_MOVED;
+    if (pool->depot.members != &pool->members) pool->depot.members = &pool->members; /* it was moved */
     kolk_shared_reclaim(pool, false);
     kolk_member *member = kolk_members_take(&pool->members, make_member, pool);
     if (!member) {
@@ -56,30 +56,34 @@ kolk_status kolk_local_init(kolk_local *local, kolk_shared *pool) {
         member = kolk_members_take(&pool->members, make_member, pool);
     }
     if (!member) return KOLK_TOO_MANY_THREADS;
-    *local = (kolk_local){kolk_member_magazines(member), pool};
+    *local = (kolk_local){pool->lives, kolk_member_magazines(member), pool};
     kolk_magazine_set_bound(local->magazine);
     kolk_local_online(local);
     return KOLK_OK;
 }
 
 void kolk_local_flush(kolk_local *local) {
-    if (!local->pool) return;
+    kolk_shared *pool = pool_of(local);
+    if (!pool) return;
     kolk_magazine_put_oldest(local->magazine, kolk_magazine_count(local->magazine));
-    kolk_shared_put_proving(local->pool, local->magazine);
-    serve_waiting(local->pool);
+    kolk_shared_put_proving(pool, local->magazine);
+    serve_waiting(pool);
 }
 
 /* A thread's own local is in its member, which may be another's once it is given back. */
 void kolk_local_deinit(kolk_local *local) {
-    kolk_shared *pool = local->pool;
-    if (!pool) return;
+    kolk_shared *pool = pool_of(local);
+    if (!pool) {
+        *local = (kolk_local){0};
+        return;
+    }
     kolk_member *member = local->magazine->member;
     KOLK_ASSERT(member->taken);
     kolk_local_flush(local);
     kolk_local_offline(local);
     KOLK_ASSERT(local->magazine->top == 0);
     if (local == &member->own) kolk_key_set(pool->key - 1, NULL);
-    *local = (kolk_local){&null_magazine, NULL};
+    *local = (kolk_local){0};
     kolk_members_give(&pool->members, member);
 }
 

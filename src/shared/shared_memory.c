@@ -1,7 +1,7 @@
 /* shared_memory.c: a shared pool is made by its descriptor, and ends. */
 #include "shared_inside.h"
 
-#if __STDC_HOSTED__
+#if KOLK_HOSTED
 
 #include "../diag/begin.h"
 #include "../core/bits.h"
@@ -22,9 +22,10 @@
 #define FIRST_EPOCH     4u         /* 0 is offline; nothing was retired in the three before */
 
 _Static_assert(sizeof(void *) != 8 ||
-                   (sizeof(kolk_shared) == 736 && sizeof(kolk_shared_desc) == 64 && sizeof(kolk_magazine) == 96),
+                   (sizeof(kolk_shared) == 800 && sizeof(kolk_shared_desc) == 96 && sizeof(kolk_magazine) == 96),
                "the layout has changed: raise KOLK_ABI");
 _Static_assert(sizeof(void *) != 8 || offsetof(kolk_magazine, shift) < 64, "the fast paths read 64 bytes");
+_Static_assert(sizeof(kolk_shared) <= KOLK_LARGEST_STRUCT, "the registry copies it");
 _Static_assert(sizeof(kolk_member) <= MEMBER_BYTES, "a magazine is behind its member");
 
 static void list_shared_stats(const void *pool, kolk_stats *out) {
@@ -45,7 +46,8 @@ static uint32_t default_cache(uint32_t max_capacity, uint32_t other_threads) {
 
 static uint32_t cache_of(const kolk_shared_desc *desc, uint32_t max_capacity, uint32_t other_threads) {
     if (desc->cache == KOLK_NO_CACHE) return 0;
-    return desc->cache ? desc->cache : default_cache(max_capacity, other_threads);
+    if (desc->cache) return desc->cache;
+    return desc->setup || desc->teardown ? 0 : default_cache(max_capacity, other_threads);
 }
 
 /* Fills in what the descriptor leaves out; the pool has its shape then. */
@@ -53,6 +55,7 @@ static kolk_status shape(kolk_shared *pool, const kolk_shared_desc *desc, size_t
     if (desc->generations != KOLK_GENERATIONS_RECYCLE && desc->generations != KOLK_GENERATIONS_NONE)
         return KOLK_BAD_GENERATIONS;
     uint32_t max = desc->max_capacity ? desc->max_capacity : desc->capacity;
+    if (max == 0) return KOLK_ZERO_CAPACITY;
     if (max < desc->capacity) return KOLK_MAX_BELOW_CAPACITY;
     uint32_t threads = desc->max_threads ? desc->max_threads : DEFAULT_THREADS, others = threads - 1;
     uint32_t cache = cache_of(desc, max, others);
@@ -62,19 +65,23 @@ static kolk_status shape(kolk_shared *pool, const kolk_shared_desc *desc, size_t
     set_stride(pool, (uint32_t)round_up(size, align));
     pool->capacity = desc->capacity;
     pool->max_capacity = max;
-    pool->slack = max ? (uint32_t)slack : 0;
+    pool->slack = (uint32_t)slack;
     pool->max_threads = pool->range ? 0 : threads;
     pool->record_size = MEMBER_BYTES + (size_t)round_up(sizeof(kolk_magazine) + cache * sizeof(uint32_t), MEMBER_BYTES);
     kolk_depot_begin(&pool->depot, pool->range ? pool->depot.members : &pool->members, max + pool->slack, cache);
-    pool->depot.slow_free = desc->exact;
+    pool->depot.slow_free = desc->exact || desc->reset;
     pool->generations = (uint8_t)desc->generations;
+    pool->setup = desc->setup;
+    pool->reset = desc->reset;
+    pool->teardown = desc->teardown;
+    pool->context = desc->context;
     pool->name = desc->name;
     pool->tag = kolk_tag_bits(desc->tag, desc->name);
     return KOLK_OK;
 }
 
 /* Takes the settings of the debug mode that this pool, which has its shape, can have; with zones, another stride. */
-static kolk_debug_desc debug_desc_of(kolk_shared *pool, const kolk_settings *settings, size_t align) {
+static kolk_debug_desc debug_desc_of(kolk_shared *pool, const kolk_settings *settings, size_t align, bool keep) {
     kolk_debug_desc debug = {
         .name = shared_name(pool),
         .noun = "slot",
@@ -82,6 +89,7 @@ static kolk_debug_desc debug_desc_of(kolk_shared *pool, const kolk_settings *set
         .object_size = pool->object_size,
         .object_align = (uint32_t)align,
         .max_capacity = slots_of(pool),
+        .persistent = keep || makes_parts(pool),
     };
     kolk_debug_settle(&debug);
     if (debug.front) set_stride(pool, debug.front + debug.object_size + debug.back);
@@ -95,7 +103,7 @@ static kolk_status make(kolk_shared *pool, const kolk_shared_desc *desc, const k
     kolk_status status = kolk_room_resolve_size(&size, &align, type_size, type_align);
     if (status == KOLK_OK) status = shape(pool, desc, size, align);
     if (status != KOLK_OK) return status;
-    kolk_debug_desc debug = debug_desc_of(pool, settings, align);
+    kolk_debug_desc debug = debug_desc_of(pool, settings, align, desc->keep);
     uint32_t first = desc->capacity + (desc->capacity ? pool->slack : 0);
     status = kolk_shared_make_block(pool, first, align, debug.front);
     if (status != KOLK_OK) return status;
@@ -105,11 +113,32 @@ static kolk_status make(kolk_shared *pool, const kolk_shared_desc *desc, const k
     return KOLK_NO_MEMORY;
 }
 
-/* At exit the registry looks only at pools that have something to say: others' storage may be gone. */
+/* Is the first of the pool's own members one of its records? */
+static bool has_its_members(const kolk_shared *pool) {
+    size_t at = pool->members.first - (uintptr_t)pool->records;
+    return !pool->members.first || (at % pool->record_size == 0 && at / pool->record_size < pool->max_threads);
+}
+
+static uintptr_t shared_facts(const void *given) {
+    const kolk_shared *pool = (const kolk_shared *)given;
+    const kolk_depot *depot = &pool->depot;
+    if (depot->fresh > depot->usable || depot->usable > depot->slots || !pool->record_size) return 0; /* I1 */
+    if (!has_its_members(pool)) return 0;
+    return KOLK_FACTS(pool->number, (uintptr_t)pool->block, (uintptr_t)pool->slots, (uintptr_t)pool->lives,
+                      pool->stride, (uintptr_t)pool->name, pool->object_size, pool->max_capacity, pool->debug_flags,
+                      (uintptr_t)pool->debug, (uintptr_t)pool->records, pool->record_size, pool->max_threads,
+                      (uintptr_t)depot->free.sheets, depot->slots, depot->word_shift, (uintptr_t)pool->later[0].sheets,
+                      (uintptr_t)pool->later[1].sheets, (uintptr_t)pool->later[2].sheets,
+                      (uintptr_t)pool->later[3].sheets, (uintptr_t)pool->range);
+}
+
+/* A class of a heap is in memory of the library. */
 static const kolk_kind *kind_of(const kolk_shared *pool) {
-    static const kolk_kind kind = {list_shared_stats, NULL, NULL},
-                           kind_with_sites = {list_shared_stats, kolk_shared_list_leaks, NULL};
-    return pool->debug_flags & KOLK_DEBUG_SITES ? &kind_with_sites : &kind;
+    static const kolk_kind kinds[2][2] = {
+        {{list_shared_stats, NULL, NULL, shared_facts, sizeof(kolk_shared)},
+         {list_shared_stats, kolk_shared_list_leaks, NULL, shared_facts, sizeof(kolk_shared)}},
+        {{list_shared_stats, NULL, NULL, NULL, 0}, {list_shared_stats, kolk_shared_list_leaks, NULL, NULL, 0}}};
+    return &kinds[pool->range != NULL][(pool->debug_flags & KOLK_DEBUG_SITES) != 0];
 }
 
 void kolk_shared_list_part(kolk_shared *pool) {
@@ -171,21 +200,25 @@ kolk_status kolk_shared_init_part(kolk_shared *pool, const kolk_part_desc *desc)
     kolk_status status = begin(pool, &of_class, &settings, 0, 0);
     uint64_t bytes = (uint64_t)pool->depot.usable * pool->stride;
     if (status != KOLK_OK || bytes == 0 || kolk_budget_take(desc->budget, bytes, bytes)) return status;
-    kolk_shared_end(pool);
+    kolk_shared_end(pool, NULL);
     return KOLK_NO_MEMORY;
 }
 
-void kolk_shared_end(kolk_shared *pool) {
+void kolk_shared_end(kolk_shared *pool, const void *site) {
     kolk_registry_remove(pool->number);
+    kolk_shared_end_lives(pool, site);
     if (pool->debug) kolk_shared_end_debug(pool);
     if (pool->key) kolk_key_drop(pool->key - 1);
-    kolk_shared_end_block(pool);
+    if (!kolk_shared_orphan_locals(pool)) kolk_shared_end_block(pool);
     memset(pool, 0, sizeof *pool);
 }
 
-void kolk_shared_deinit(kolk_shared *pool) {
-    if (pool->debug) kolk_shared_prove_all(pool, SITE); /* the handler may longjmp: nothing has changed */
-    kolk_shared_end(pool);
+KOLK_NOINLINE void kolk_shared_deinit(kolk_shared *pool) {
+    const void *site = SITE;
+    if (!kolk_is_home(pool, pool->number, pool->name, site)) return;
+    if (pool->depot.members != &pool->members) pool->depot.members = &pool->members; /* it was moved */
+    if (pool->debug) kolk_shared_prove_all(pool, site); /* the handler may longjmp: nothing has changed */
+    kolk_shared_end(pool, site);
 }
 
 #endif

@@ -8,7 +8,7 @@
  * goes, it is in the depot. */
 #include "shared_inside.h"
 
-#if __STDC_HOSTED__
+#if KOLK_HOSTED
 
 #include "../core/assert.h"
 #include "../os/lock.h"
@@ -17,7 +17,7 @@
 void kolk_shared_put_proving(kolk_shared *pool, kolk_magazine *magazine) {
     uint32_t proving = magazine->proving;
     kolk_store(&magazine->proving, 0, KOLK_RELAXED); /* first, as in reclaim_magazine */
-    if (proving) kolk_depot_put(&pool->depot, proving - 1);
+    if (proving) kolk_shared_put_free(pool, proving - 1);
 }
 
 /* A fork's child may reclaim it again, from anywhere in between: so each slot leaves the magazine before it is put into

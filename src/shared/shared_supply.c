@@ -2,7 +2,7 @@
  * quarantine. */
 #include "shared_inside.h"
 
-#if __STDC_HOSTED__
+#if KOLK_HOSTED
 
 #include "../core/assert.h"
 #include "../core/budget.h"
@@ -14,7 +14,9 @@
 
 /* How many slots more there are to be; they are in the budget. */
 static uint32_t next_step(const kolk_shared *pool, uint32_t now) {
-    uint64_t bytes = (uint64_t)(kolk_room_next_capacity(now, slots_of(pool), pool->stride) - now) * pool->stride;
+    uint32_t extra = now == 0 ? pool->slack : 0; /* what is promised is without these */
+    uint64_t bytes =
+        (uint64_t)(kolk_room_next_capacity(now, slots_of(pool) - extra, pool->stride) + extra - now) * pool->stride;
     if (pool->budget) {
         uint64_t most = kolk_load(pool->budget, KOLK_RELAXED) / BUDGET_SHARE;
         if (bytes > most) bytes = most > pool->stride ? most : pool->stride;
@@ -49,7 +51,8 @@ uint64_t kolk_shared_supply(kolk_shared *pool, uint32_t *word, bool only_one) {
         uint32_t end = usable(pool);
         uint64_t bits = kolk_depot_search(&pool->depot, word, only_one);
         if (!bits && pool->range && kolk_shared_rouse(pool)) continue;
-        if (!bits) bits = kolk_depot_take_fresh(&pool->depot, word, only_one);
+        if (!bits && makes_parts(pool)) bits = kolk_shared_take_raw(pool, word);
+        if (!bits) bits = kolk_depot_take_fresh(&pool->depot, word, only_one || makes_parts(pool));
         if (!bits && grow_depot(pool, end)) continue;
         if (!bits && pool->debug) bits = kolk_shared_take_quarantined(pool, word);
         if (bits || kolk_load(counted, KOLK_SEQ_CST) == returns) return bits;

@@ -12,7 +12,7 @@
  * again. */
 #include "shared_inside.h"
 
-#if __STDC_HOSTED__
+#if KOLK_HOSTED
 
 #include "../core/room.h"
 #include "../os/lock.h"

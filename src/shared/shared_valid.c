@@ -1,7 +1,7 @@
 /* shared_valid.c: the proof of a shared pool's invariants, which are told in shared.c. */
 #include "shared_inside.h"
 
-#if __STDC_HOSTED__
+#if KOLK_HOSTED
 
 #include "../core/hash.h"
 
@@ -39,6 +39,10 @@ static bool add_magazine(slot_sum *found, kolk_magazine *magazine, uint32_t cach
     return true;
 }
 
+static bool is_raw(const kolk_shared *pool, uint32_t slot) {
+    return *kolk_slot_set_word(&pool->raw, slot / 64) & kolk_bits_at(slot);
+}
+
 bool kolk_shared_is_valid(const kolk_shared *pool) {
     const kolk_depot *depot = &pool->depot;
     uint32_t fresh = depot->fresh;
@@ -58,6 +62,11 @@ bool kolk_shared_is_valid(const kolk_shared *pool) {
         uint64_t before = found.slots;
         if (!add_set(&found, &pool->later[n], kolk_bits_words(depot->usable), 64, fresh)) return false;
         if (found.slots > before && !pool->range && n == (pool->epoch + 1) % 4) return false; /* I6 */
+    }
+    if (makes_parts(pool)) {
+        if (!add_set(&found, &pool->raw, kolk_bits_words(depot->usable), 64, fresh)) return false;
+        for (uint32_t i = 0; i < depot->usable; i++)
+            if (is_ready(pool, i) != (i < fresh && !is_raw(pool, i))) return false; /* I8 */
     }
     for (kolk_magazine *magazine = NULL; (magazine = kolk_depot_next_magazine(depot, magazine));)
         if (!add_magazine(&found, magazine, depot->cache, fresh)) return false;

@@ -9,12 +9,14 @@
  * consistent order, so at least one of the two threads sees the other (Dekker). While a thread is in the queue, no put
  * has ended whose slots are still in the depot.
  *
+ * A shutdown lets all waiters go without a slot, under the lock, and later ones don't join.
+ *
  * Frees that push their slot on a magazine do not come here. But while a thread waits the depot is uncached, and a
  * thread that joins lowers all bounds first. A free that began before may still go to its magazine. Then at least
  * max_capacity objects were alive, without that one. */
 #include "shared_inside.h"
 
-#if __STDC_HOSTED__
+#if KOLK_HOSTED
 
 #include "../core/assert.h"
 #include "../os/lock.h"
@@ -35,14 +37,19 @@ static void remove_waiter(kolk_shared *pool, const kolk_slot_waiter *one) {
     kolk_fetch_sub(&pool->depot.waiting, 1, KOLK_SEQ_CST);
 }
 
-void kolk_shared_join(kolk_shared *pool, kolk_slot_waiter *me) {
+bool kolk_shared_join(kolk_shared *pool, kolk_slot_waiter *me) {
     me->slot = NO_SLOT;
     kolk_store(&me->link.woken, 0, KOLK_RELAXED);
     lock_waiters(pool);
-    /* It counts itself first, so that a fork's child, which finds only this one in the queue, looks too. */
-    kolk_fetch_add(&pool->depot.waiting, 1, KOLK_SEQ_CST); /* partner: serve_waiting */
-    kolk_waiter_join(&pool->waiters, &me->link);
+    bool joins = !pool->is_shut;
+    if (joins) {
+        /* It counts itself first, so that a fork's child, which finds only this one in the queue, looks too. */
+        kolk_fetch_add(&pool->depot.waiting, 1, KOLK_SEQ_CST); /* partner: serve_waiting */
+        kolk_store(&pool->waits, pool->waits + 1, KOLK_RELAXED);
+        kolk_waiter_join(&pool->waiters, &me->link);
+    }
     kolk_unlock_word(&pool->waiters_lock);
+    return joins;
 }
 
 uint32_t kolk_shared_leave(kolk_shared *pool, kolk_slot_waiter *me) {
@@ -64,6 +71,23 @@ void kolk_shared_serve(kolk_shared *pool) {
         one->slot = kolk_depot_slot(&pool->depot, word, bits);
         kolk_waiter_wake(&one->link); /* it may return now */
     }
+    kolk_unlock_word(&pool->waiters_lock);
+}
+
+void kolk_shared_shutdown(kolk_shared *pool) {
+    lock_waiters(pool);
+    kolk_store(&pool->is_shut, 1, KOLK_SEQ_CST);
+    while (pool->waiters.first) {
+        kolk_slot_waiter *one = (kolk_slot_waiter *)(void *)pool->waiters.first;
+        remove_waiter(pool, one);
+        kolk_waiter_wake(&one->link); /* it may return now */
+    }
+    kolk_unlock_word(&pool->waiters_lock);
+}
+
+void kolk_shared_reopen(kolk_shared *pool) {
+    lock_waiters(pool);
+    kolk_store(&pool->is_shut, 0, KOLK_SEQ_CST);
     kolk_unlock_word(&pool->waiters_lock);
 }
 

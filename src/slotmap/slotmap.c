@@ -25,7 +25,7 @@
  *     what the map has                                     add_bound       remove_bound
  *     no option                                            fresh - worn    fresh
  *     the peak of a scene is counted (KOLK_STATS=sizes)    the peak, if that is less
- *     on_move                                                              0
+ *     on_move, on_remove                                                   0
  *     debug mode, or a tool that is told of every place    0               0
  *
  * get has no bound of its own, since no option changes where objects are looked for.
@@ -51,7 +51,7 @@
 #include <string.h>
 
 _Static_assert(sizeof(void *) != 8 || offsetof(kolk_slotmap, capacity) == 48, "the fast paths read 48 bytes");
-_Static_assert(sizeof(void *) != 8 || (sizeof(kolk_slotmap) == 168 && sizeof(kolk_slotmap_desc) == 80),
+_Static_assert(sizeof(void *) != 8 || (sizeof(kolk_slotmap) == 176 && sizeof(kolk_slotmap_desc) == 88),
                "the layout has changed: raise KOLK_ABI");
 
 /* Emit each function of slotmap.inl once. */
@@ -136,11 +136,19 @@ static kolk_status map_enter_scene(void *given, uint32_t capacity) {
     return kolk_slotmap_reserve(map, capacity);
 }
 
+static uintptr_t map_facts(const void *given) {
+    const kolk_slotmap *map = given;
+    if (map->count > map->fresh || map->fresh > map->capacity || map->capacity > map->max_capacity) return 0;
+    return KOLK_FACTS(map->number, (uintptr_t)map->block, (uintptr_t)map->cells, (uintptr_t)map->owners, map->stride,
+                      (uintptr_t)map->name, map->object_size, map->max_capacity, map->debug_flags,
+                      (uintptr_t)map->debug);
+}
+
 kolk_status kolk_slotmap_init_type(kolk_slotmap *map, const kolk_slotmap_desc *given, size_t type_size,
                                    size_t type_align, size_t map_size, uint32_t abi) {
-    /* At exit the registry looks only at maps that have something to say: others' storage may be gone. */
-    static const kolk_kind kind = {list_map_stats, NULL, map_enter_scene};
-    static const kolk_kind kind_with_sites = {list_map_stats, list_map_leaks, map_enter_scene};
+    static const kolk_kind kind = {list_map_stats, NULL, map_enter_scene, map_facts, sizeof(kolk_slotmap)};
+    static const kolk_kind kind_with_sites = {list_map_stats, list_map_leaks, map_enter_scene, map_facts,
+                                              sizeof(kolk_slotmap)};
     kolk_status status = kolk_begin(map, map_size, sizeof *map, abi, given);
     if (status != KOLK_OK) return status;
     kolk_slotmap_desc desc = *given;
@@ -155,6 +163,7 @@ kolk_status kolk_slotmap_init_type(kolk_slotmap *map, const kolk_slotmap_desc *g
     map->name = desc.name;
     map->tag = kolk_tag_bits(desc.tag, desc.name);
     map->on_move = desc.on_move;
+    map->on_remove = desc.on_remove;
     map->context = desc.context;
     map->peak = PEAK_IS_FRESH; /* up to the first scene; the bounds are 0, as there are no slots yet (I5) */
     return kolk_enlist(map, sizeof *map, &map->number, map_has(map, KOLK_DEBUG_SITES) ? &kind_with_sites : &kind);
@@ -169,12 +178,14 @@ static void verify_all(const kolk_slotmap *map, const void *site) {
 
 static void clear_map(kolk_slotmap *map, const void *site);
 
-void kolk_slotmap_deinit(kolk_slotmap *map) {
+KOLK_NOINLINE void kolk_slotmap_deinit(kolk_slotmap *map) {
     const void *site = SITE;
+    if (!kolk_is_home(map, map->number, map->name, site)) return;
     verify_all(map, site); /* the handler may longjmp: nothing has changed */
     if (map_has(map, KOLK_DEBUG_SITES)) list_map_leaks(map);
     kolk_registry_remove(map->number);
-    if (map_debug_of(map)) clear_map(map, site);
+    map->number = 0;
+    if (map_debug_of(map) || map->on_remove) clear_map(map, site);
     kolk_slotmap_unmake(map);
 }
 
@@ -239,8 +250,9 @@ static void retire_slot(kolk_slotmap *map) {
 
 /* ---- Objects ----------------------------------------------------------------------------------------------------- */
 
-void *kolk_slotmap_add_slow(kolk_slotmap *map, kolk_handle *out) {
+KOLK_NOINLINE void *kolk_slotmap_add_slow(kolk_slotmap *map, kolk_handle *out) {
     const void *site = SITE;
+    (void)kolk_is_home(map, map->number, map->name, site);
     uint32_t place = map->count;
     bool fails = map_debug_of(map) && kolk_debug_fails(map->debug);
     if (fails || (place == owned(map) && !make_free_slot(map))) {
@@ -275,6 +287,7 @@ static void end_map_life(kolk_slotmap *map, uint32_t slot, const void *site) {
     KOLK_ASSERT(slot < map->fresh && map->cells[slot].place < map->count);
     uint32_t place = map->cells[slot].place, last = map->count - 1, moved = map->owners[last];
     void *vacated = map_object_at(map, last);
+    if (map->on_remove) map->on_remove(map_object_at(map, place), map->context);
     if (place != last) memcpy(map_object_at(map, place), vacated, map->stride);
     map->cells[moved].place = place;
     map->owners[place] = moved;
@@ -304,7 +317,7 @@ static void note_none(const kolk_slotmap *map, kolk_handle handle, const void *s
         kolk_fail_handle(map_failure_of(map, KOLK_WRONG_POOL, NO_PLACE, site), handle);
 }
 
-bool kolk_slotmap_remove_slow(kolk_slotmap *map, kolk_handle handle) {
+KOLK_NOINLINE bool kolk_slotmap_remove_slow(kolk_slotmap *map, kolk_handle handle) {
     uint32_t slot = kolk_handle_index(handle, map->tag);
     if (!kolk_slotmap_finds(map, slot, handle)) {
         note_none(map, handle, SITE);
@@ -323,25 +336,25 @@ static void clear_map(kolk_slotmap *map, const void *site) {
     kolk_slotmap_readdress(map);
 }
 
-void kolk_slotmap_clear(kolk_slotmap *map) {
+KOLK_NOINLINE void kolk_slotmap_clear(kolk_slotmap *map) {
     clear_map(map, SITE);
 }
 
-void *kolk_slotmap_get_slow(const kolk_slotmap *map, kolk_handle handle) {
+KOLK_NOINLINE void *kolk_slotmap_get_slow(const kolk_slotmap *map, kolk_handle handle) {
     note_none(map, handle, SITE);
     return NULL;
 }
 
 /* ---- From an object to its handle -------------------------------------------------------------------------------- */
 
-kolk_handle kolk_slotmap_handle(const kolk_slotmap *map, const void *object) {
+KOLK_NOINLINE kolk_handle kolk_slotmap_handle(const kolk_slotmap *map, const void *object) {
     uintptr_t place = place_of(map, object);
     if (place < map->count) return map_handle_of(map, map->owners[place]);
     fail_map_object(map, object, "handle", SITE);
     return (kolk_handle){0};
 }
 
-uint32_t kolk_slotmap_index(const kolk_slotmap *map, const void *object) {
+KOLK_NOINLINE uint32_t kolk_slotmap_index(const kolk_slotmap *map, const void *object) {
     uintptr_t place = place_of(map, object);
     if (place < map->count) return (uint32_t)place;
     fail_map_object(map, object, "index", SITE);

@@ -14,13 +14,13 @@
 
 #define NO_PLACE KOLK_NO_SLOT
 
-/* NULL: off, as always in freestanding builds, whose compiler then leaves all of it out. */
+/* NULL: off, as always without diagnostics, where the compiler leaves all of it out. */
 static inline kolk_debug *map_debug_of(const kolk_slotmap *map) {
-    return __STDC_HOSTED__ ? map->debug : NULL;
+    return KOLK_DIAGNOSTICS ? map->debug : NULL;
 }
 
 static inline bool map_has(const kolk_slotmap *map, uint32_t flag) {
-    return __STDC_HOSTED__ && (map->debug_flags & flag);
+    return KOLK_DIAGNOSTICS && (map->debug_flags & flag);
 }
 
 static inline void *map_object_at(const kolk_slotmap *map, uint32_t place) {
@@ -41,7 +41,7 @@ static inline uint32_t add_bound_of(const kolk_slotmap *map) {
 }
 
 static inline uint32_t remove_bound_of(const kolk_slotmap *map) {
-    return map_has(map, UINT32_MAX) || map->on_move ? 0 : map->fresh;
+    return map_has(map, UINT32_MAX) || map->on_move || map->on_remove ? 0 : map->fresh;
 }
 
 /* ---- slotmap.c --------------------------------------------------------------------------------------------------- */

@@ -42,7 +42,7 @@ kolk_status kolk_slotmap_resolve(kolk_slotmap_desc *desc, size_t type_size, size
     status = kolk_room_resolve(&room, map_bytes_of, desc);
     desc->capacity = room.capacity;
     desc->max_capacity = room.max_capacity;
-    return status;
+    return status == KOLK_OK && room.max_capacity == 0 ? KOLK_ZERO_CAPACITY : status;
 }
 
 size_t kolk_slotmap_memory_size(const kolk_slotmap_desc *desc) {

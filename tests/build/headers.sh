@@ -4,19 +4,27 @@
 # Usage: CC=... CXX=... headers.sh LIBRARY
 set -eu
 strict="-pedantic -Wall -Wextra -Wconversion -Wshadow -Wcast-align -Wundef -Werror -O2 -Iinclude"
+cxx_strict="-Wold-style-cast -Wextra-semi -Wzero-as-null-pointer-constant"
+case ${CXX##*/} in *clang*) ;; *) cxx_strict="$cxx_strict -Wuseless-cast" ;; esac
 program=$(mktemp)
 trap 'rm -f "$program" "$program.said"' EXIT
 
-for header in include/kolk/*.h adapters/*/kolk/*.h; do
-  folder=-I${header%/kolk/*}
+for header in include/kolk.h include/kolk/*.h adapters/*/kolk/*.h; do
+  folder=-I${header%/kolk*}
+  [ "$folder" != -Iinclude/kolk ] || folder=-Iinclude
   for variant in "" -DKOLK_EXTERN -DKOLK_CHECKS=0 -ffreestanding; do
-    for language in "$CC -std=c11 -x c" "$CC -std=c99 -x c" "$CXX -std=c++17 -x c++"; do
-      echo "${header##*/} ${variant:-plain} ${language#* }"
-      printf '#include <kolk/%s>\n' "${header##*/}" "${header##*/}" | $language $strict $folder $variant -c -o "$program" -
+    for language in "$CC -std=c11 -x c" "$CC -std=c99 -x c" "$CXX -std=c++17 $cxx_strict -x c++"; do
+      name=${header#"${folder#-I}/"}
+      echo "$name ${variant:-plain} ${language#* }"
+      printf '#include <%s>\n' "$name" "$name" | $language $strict $folder $variant -c -o "$program" -
     done
   done
 done
 
+for dialect in c++17 c++20; do
+  echo "every_header.cc as $dialect"
+  $CXX -std=$dialect $strict $cxx_strict -fsyntax-only tests/compile/every_header.cc
+done
 echo "every_header.cc, linked with ${1##*/}"
 $CXX -std=c++17 $strict tests/compile/every_header.cc "$1" -static-libstdc++ -o "$program"
 "$program"
@@ -24,7 +32,7 @@ $CXX -std=c++17 $strict tests/compile/every_header.cc "$1" -static-libstdc++ -o 
 echo "a program of C99, linked with ${1##*/}"
 $CC -std=gnu99 $strict tests/packaging/hello.c "$1" -o "$program" -pthread
 "$program"
-if $CC -std=gnu99 -Iinclude -c -o "$program" src/diag/debug.c 2> "$program.said" || ! grep -q 'kolk is C11: compile src/\*/\*.c with' "$program.said"; then
+if $CC -std=gnu99 -Iinclude -c -o "$program" src/core/base.c 2> "$program.said" || ! grep -q 'kolk is C11: compile its own files with' "$program.said"; then
   cat "$program.said" >&2
   echo "The library's files, compiled as C99, do not say that they are C11." >&2
   exit 1

@@ -74,7 +74,7 @@ done
 # Debug information in a file of its own, beside the program.
 objcopy --only-keep-debug "$work/full" "$work/apart.debug"
 (cd "$work" && objcopy --strip-all --add-gnu-debuglink=apart.debug full apart)
-expect "apart+N${aim#*+N} apart+N${fire#*+N} apart+N" ./apart
+expect "aim${aim#*+N} fire${fire#*+N} apart+N" ./apart
 
 # From another folder, by another name, and after the program was deleted, or replaced by another one.
 expect "$full" ./full leave

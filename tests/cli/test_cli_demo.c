@@ -100,6 +100,9 @@ static void heap_refuses_and_pool_serves(void **state) {
     char *text = shown(demo_fragments, false);
     (void)state;
     assert_fits(text);
+    assert_has(text, "  C takes 7  AAAAAAABBCCCCCCC         [AAAAAAA.....][BB..........][CCCCCCC.....]\n");
+    assert_has(text, "  D takes 12 .......BB....... refused [............][BB..........][DDDDDDDDDDDD]\n");
+    assert_has(text, "14 of 16 bytes are free, in holes of at most 7: D's 12 are refused.\n");
     assert_has(text, "  C takes 6  AAAAAAAABBCCCCCC         [AAAAAAAA....][BB..........][CCCCCC......]\n");
     assert_has(text, "  D takes 12 ........BB...... refused [............][BB..........][DDDDDDDDDDDD]\n");
     assert_has(text, "14 of 16 bytes are free, in holes of at most 8: D's 12 are refused.\n");

@@ -1,6 +1,7 @@
 /* kolk doctor: a library that is broken in various ways, tools that do well or badly, an environment that is understood
  * or not: what it says of each, and how it ends. */
-// link: -Wl,--wrap=kolk_pool_init_type -Wl,--wrap=kolk_pool_is_valid -Wl,--wrap=kolk_pool_trim
+// link: -Wl,--wrap=kolk_pool_init_type -Wl,--wrap=kolk_pool_init_plain -Wl,--wrap=kolk_pool_is_valid
+// link: -Wl,--wrap=kolk_pool_trim
 // link: -Wl,--wrap=kolk_deadline_after -Wl,--wrap=kolk_stats_write
 // link: -Wl,--wrap=kolk_queue_init_type -Wl,--wrap=kolk_queue_pop -Wl,--wrap=kolk_queue_fd
 // link: -Wl,--wrap=kolk_shared_init_type -Wl,--wrap=kolk_local_init -Wl,--wrap=kolk_local_alloc_wait
@@ -55,6 +56,8 @@ kolk_status __real_kolk_pool_init_type(kolk_pool *pool, const kolk_pool_desc *de
                                        size_t pool_size, uint32_t abi);
 kolk_status __wrap_kolk_pool_init_type(kolk_pool *pool, const kolk_pool_desc *desc, size_t type_size, size_t type_align,
                                        size_t pool_size, uint32_t abi);
+kolk_status __wrap_kolk_pool_init_plain(kolk_pool *pool, const kolk_pool_desc *desc, size_t type_size,
+                                        size_t type_align, size_t pool_size, uint32_t abi);
 bool __real_kolk_pool_is_valid(const kolk_pool *pool);
 bool __wrap_kolk_pool_is_valid(const kolk_pool *pool);
 size_t __real_kolk_pool_trim(kolk_pool *pool);
@@ -103,6 +106,12 @@ kolk_status __wrap_kolk_pool_init_type(kolk_pool *pool, const kolk_pool_desc *de
     if (fault == NO_GROWTH && desc->max_capacity) changed.max_capacity = changed.capacity = 100;
     if (fault == NO_DEBUG) changed.debug = NULL;
     return __real_kolk_pool_init_type(pool, &changed, type_size, type_align, pool_size, abi);
+}
+
+/* The init of descriptors that ask for no option has the same faults. */
+kolk_status __wrap_kolk_pool_init_plain(kolk_pool *pool, const kolk_pool_desc *desc, size_t type_size,
+                                        size_t type_align, size_t pool_size, uint32_t abi) {
+    return __wrap_kolk_pool_init_type(pool, desc, type_size, type_align, pool_size, abi);
 }
 
 bool __wrap_kolk_pool_is_valid(const kolk_pool *pool) {
@@ -467,9 +476,9 @@ static void tools_are_started(void **state) {
          "it runs; the printers are in libkolk.so, which is not beside this program\n"},
         {"perf", "exit 0", "probes", "", probes ? "kolk:alloc, " : "kolk was built without"},
         {"perf", "exit 1", "probes", "", probes ? "kolk has them; to see them, install linux-perf or bpftrace\n" : ""},
-        {"addr2line", "echo 'some/where.c:1'", "file and line", "partly",
+        {"addr2line", "echo 0x1; echo f; echo some/where.c:1", "file and line", "partly",
          "addr2line is here, but this program has no "},
-        {"addr2line", "echo 'some/library.c:1'", "file and line", "yes", "look_at_lines+0x"},
+        {"addr2line", "echo 0x1; echo f; echo some/library.c:1", "file and line", "yes", "look_at_lines+0x"},
     };
     assert_non_null(freopen("VERSION", "r", stdin)); /* a line that no tool may get */
     for (size_t i = 0; i < LENGTH_OF(rows); i++) {

@@ -49,12 +49,10 @@ static struct trace read_text(const char *text) {
     return trace;
 }
 
-static struct player make_player(const char *text, enum player_supply supply) {
-    struct player player;
+static void make_player(struct player *player, const char *text, enum player_supply supply) {
     struct trace trace = read_text(text);
-    if (!player_init(&player, &trace, supply, &problem)) fail_msg("%s", problem.text);
+    if (!player_init(player, &trace, supply, &problem)) fail_msg("%s", problem.text);
     trace_free(&trace);
-    return player;
 }
 
 /* Block 0 goes through every kind of place: within a class, to another, to malloc, within malloc, and back. */
@@ -71,7 +69,8 @@ static const char journey[] = "@ a + 0x10 0x19\n" /* class 2 */
 
 static void a_player_counts_what_is_asked_for(void **state) {
     (void)state;
-    struct player player = make_player(journey, PLAYER_POOLS);
+    struct player player;
+    make_player(&player, journey, PLAYER_POOLS);
     assert_int_equal(player.count, 13); /* with the frees of the three that were left */
     assert_int_equal(player.blocks, 3);
     assert_int_equal(player.allocations, 7);
@@ -94,7 +93,7 @@ static void a_player_counts_what_is_asked_for(void **state) {
     }
     player_deinit(&player);
 
-    player = make_player(journey, PLAYER_MALLOC);
+    make_player(&player, journey, PLAYER_MALLOC);
     assert_int_equal(player.classes[0].allocations, 4);
     assert_int_equal(player.classes[0].bytes, 0x4001 + 0x20 + 1);
     assert_int_equal(player.classes[0].callers, 3);
@@ -105,7 +104,8 @@ static void a_player_counts_what_is_asked_for(void **state) {
 static void a_player_runs_again_and_again(void **state) {
     (void)state;
     for (enum player_supply supply = PLAYER_POOLS; supply <= PLAYER_MALLOC; supply++) {
-        struct player player = make_player(journey, supply);
+        struct player player;
+        make_player(&player, journey, supply);
         for (uint64_t round = 0; round < 3; round++) {
             struct player_check check;
             assert_true(player_run(&player));
@@ -133,7 +133,8 @@ struct fault {
 /* In a process of its own: what is alive when the check stops is lost. */
 static void check_journey(const void *input, void *result) {
     const struct fault *fault = input;
-    struct player player = make_player(journey, fault->supply);
+    struct player player;
+    make_player(&player, journey, fault->supply);
     wrong = fault->kind;
     damage(&player);
     player_check(&player, 1, result);
@@ -157,7 +158,8 @@ static void wrong_allocators_are_found(void **state) {
 
 static void run_without_realloc(const void *input, void *result) {
     (void)input;
-    struct player player = make_player(journey, PLAYER_MALLOC);
+    struct player player;
+    make_player(&player, journey, PLAYER_MALLOC);
     wrong = REALLOC_FAILS;
     *(bool *)result = player_run(&player);
 }

@@ -1,9 +1,14 @@
 // expect: ok
 // flags: -Wpedantic -Wconversion -Wshadow -Wundef -Wdangling-else
-/* KOLK_EACH is one statement, nests, and takes any expression for the pool. */
+// variant: SHARED
+/* KOLK_EACH is one statement, nests, and takes any expression for the pool; a shared one too. */
 #include <kolk/kolk.h>
 
+#ifdef SHARED
+KOLK_SHARED_TYPE(numbers, int)
+#else
 KOLK_POOL_TYPE(numbers, int)
+#endif
 
 int sum(numbers *pools, int n);
 

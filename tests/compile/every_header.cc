@@ -41,6 +41,7 @@ KOLK_BYTEMAP_TYPE(peds, bullet)
 KOLK_QUEUE_TYPE(shots, bullet)
 KOLK_QUEUE_TYPE(pointers, bullet *)
 KOLK_SHARED_TYPE(tracers, bullet)
+KOLK_RESOURCE_TYPE(guns, bullet)
 
 namespace {
 
@@ -275,6 +276,14 @@ int shared() {
     REQUIRE(one && other && tracers_count(&pool) == 2 && tracers_next(&pool, nullptr) == (one < other ? one : other));
     tracers_handle handle = tracers_handle_of(&pool, one);
     REQUIRE(tracers_get(&pool, handle) == one && tracers_is_live(&pool, one));
+    int visited = 0;
+    KOLK_EACH(tracers, each, &pool) {
+        visited += each == one || each == other;
+    }
+    REQUIRE(visited == 2);
+    tracers_shutdown(&pool);
+    REQUIRE(!tracers_alloc_wait(&local, KOLK_FOREVER));
+    tracers_reopen(&pool);
     tracers_free_later(&local, one);
     tracers_offline(own);
     tracers_quiesce(&local);
@@ -317,12 +326,45 @@ int exceptions() {
     return 0;
 }
 
+/* An on_full that throws leaves a pool that works, but is not asked again. */
+int exception_of_a_hook() {
+    kolk_pool pool;
+    kolk_pool_desc desc = {};
+    desc.object_size = 8;
+    desc.capacity = 1;
+    int asked = 0, caught = 0;
+    desc.context = &asked;
+    desc.on_full = [](kolk_pool *, void *context) { throw ++*static_cast<int *>(context); };
+    REQUIRE(kolk_pool_init(&pool, &desc) == KOLK_OK);
+    void *object = kolk_pool_alloc(&pool);
+    try {
+        kolk_pool_alloc(&pool);
+    } catch (int number) {
+        caught = number;
+    }
+    REQUIRE(caught == 1 && kolk_pool_is_valid(&pool) && !kolk_pool_alloc(&pool) && asked == 1);
+    kolk_pool_free(&pool, object);
+    REQUIRE(kolk_pool_alloc(&pool) == object);
+    kolk_pool_deinit(&pool);
+    return 0;
+}
+
 } // namespace
 
 int main() {
-    int (*const parts[])() = {
-        base,  untyped,           typed,  members_and_hidden, bytemap, slotmap, slotmap_that_grows, untyped_slotmap,
-        queue, queue_of_pointers, shared, exceptions};
+    int (*const parts[])() = {base,
+                              untyped,
+                              typed,
+                              members_and_hidden,
+                              bytemap,
+                              slotmap,
+                              slotmap_that_grows,
+                              untyped_slotmap,
+                              queue,
+                              queue_of_pointers,
+                              shared,
+                              exceptions,
+                              exception_of_a_hook};
     for (int (*part)() : parts)
         if (int line = part()) return line;
     return 0;

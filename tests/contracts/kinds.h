@@ -292,7 +292,7 @@ static kolk_status init_shared(subject *s, const options *with) {
                              .object_size = with->object_size,
                              .capacity = with->capacity,
                              .max_capacity = with->max_capacity,
-                             .max_threads = 2,
+                             .max_threads = 1, /* no slots beyond the capacity */
                              .cache = 2,
                              .debug = with->debug,
                              .generations = s->kind->generations,
@@ -305,18 +305,27 @@ LIMITS(shared_take)
 LIMITS(shared_give)
 LIMITS(shared_end)
 
+/* The handler may have jumped out of an end, before which the local had ended. */
+static void have_local(subject *s) {
+    if (!s->local.pool) kolk_local_init(&s->local, &s->of.shared);
+}
+
 APART(shared_take) static void *take_from_shared(subject *s) {
+    have_local(s);
     void *object = kolk_local_alloc(&s->local);
     AND_ON();
     return object;
 }
 
 APART(shared_give) static void give_to_shared(subject *s, void *object) {
+    have_local(s);
     kolk_local_free(&s->local, object);
     AND_ON();
 }
 
 APART(shared_end) static void end_of_shared(subject *s) {
+    if (s->local.pool == &s->of.shared)
+        kolk_local_deinit(&s->local); /* not that of another one, of which this is a copy */
     kolk_shared_deinit(&s->of.shared);
     AND_ON();
 }

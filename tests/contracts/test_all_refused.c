@@ -189,7 +189,16 @@ static int make_first_pool(void **state) {
     return list_a_pool(state);
 }
 
+/* What is there from the first stack on, and stays: the unwinder and the table of stacks. */
+static void keep_first_stack(void) {
+    kolk_pool pool;
+    kolk_pool_init(&pool, &(kolk_pool_desc){.capacity = 1, .object_size = 8, .debug = "sites"});
+    kolk_pool_free(&pool, kolk_pool_alloc(&pool));
+    kolk_pool_deinit(&pool);
+}
+
 int main(void) {
+    keep_first_stack();
     static const contract contracts[] = {
         CONTRACT(test_init, 0, IN_EVERY_MODE),
         CONTRACT(test_nothing_to_refuse, LENT, IN(PLAIN)),

@@ -58,6 +58,8 @@ static void test_words_of_a_descriptor(void **state) {
         {NULL, "fill", F, 0},
         {NULL, "guard", G, 0},
         {NULL, "sites", S, 0},
+        {NULL, "sites=1", S, 0},
+        {NULL, "sites=16", S, 0},
         {NULL, "trace", T, 0},
         {NULL, "quarantine=1", Q, 1},
         {NULL, "quarantine=64", Q, 64},
@@ -214,6 +216,7 @@ static void test_the_environment_is_read_at_each_init(void **state) {
 
 #define NOT_A_SETTING " is not a setting: fill, guard, quarantine=SLOTS, sites, move, trace, sample=N, all"
 #define NOT_A_NUMBER  " is not understood: quarantine=SLOTS takes a number from 1 to 4294967295"
+#define NO_DEPTH      " is not understood: sites=CALLS takes a number from 1 to 16"
 #define NO_SHARE      " is not understood: sample=N takes a number from 1 to 4294967295"
 
 static const struct {
@@ -231,6 +234,9 @@ static const struct {
     {"quarantines=3", "\"quarantines=3\"" NOT_A_SETTING},
     {"quarantine", "\"quarantine\"" NOT_A_NUMBER},
     {"quarantine=", "\"quarantine=\"" NOT_A_NUMBER},
+    {"sites=", "\"sites=\"" NO_DEPTH},
+    {"sites=0", "\"sites=0\"" NO_DEPTH},
+    {"sites=17", "\"sites=17\"" NO_DEPTH},
     {"quarantine=0", "\"quarantine=0\"" NOT_A_NUMBER},
     {"quarantine=-1", "\"quarantine=-1\"" NOT_A_NUMBER},
     {"quarantine=+1", "\"quarantine=+1\"" NOT_A_NUMBER},

@@ -235,7 +235,7 @@ static void play_tell(const char *argument) {
     options with[4] = {{.name = "fixed", .capacity = 10},
                        {.name = "grows", .capacity = 10, .max_capacity = 20},
                        {.name = "lent", .capacity = 8},
-                       {.name = "zero"}};
+                       {.name = "zero", .max_capacity = 1}};
     const char *scene = begin_program(argument);
     for (unsigned round = 0; round < 2; round++) {
         if (round) kolk_scene(scene);
@@ -254,19 +254,19 @@ static void test_capacities(void **state) {
     static const struct {
         const char *file, *said;
     } rows[] = {
-        {"", "fixed 10, grows 20, lent 8, zero 0\nfixed 10, grows 20, lent 8, zero 0\n"},
+        {"", "fixed 10, grows 20, lent 8, zero 1\nfixed 10, grows 20, lent 8, zero 1\n"},
         {"fixed = 3\ngrows = 21\nlent = 1\nzero = 2",
          "fixed 3, grows 21, lent 8, zero 2\nfixed 3, grows 21, lent 8, zero 2\n"},
         {"fixed = 5\n[scene]\nzero = 50\ngrows = 2\n",
-         "fixed 5, grows 20, lent 8, zero 0\n" BAD
-         "3: zero keeps 0 slots and cannot have 50: more capacity is asked for than max_capacity\n"
+         "fixed 5, grows 20, lent 8, zero 1\n" BAD
+         "3: zero keeps 1 slots and cannot have 50: more capacity is asked for than max_capacity\n"
          "fixed 5, grows 20, lent 8, zero 50\n"},
     };
     for (size_t i = 0; i < LENGTH_OF(rows); i++)
         assert_ending(run_kind_with("tell", rows[i].file, "scene"), 0, rows[i].said);
     ending ended = run_kind_with("tell", "lent = 9\n", "scene");
     assert_non_null(strstr(ended.text, BAD "1: lent keeps 8 slots and cannot have 9: it is on the caller's memory\n"));
-    assert_non_null(strstr(ended.text, "lent 8, zero 0\nfixed 10"));
+    assert_non_null(strstr(ended.text, "lent 8, zero 1\nfixed 10"));
 }
 
 /* A pool that is there when a scene begins gets the room that the scene says, and has nothing more to commit. */

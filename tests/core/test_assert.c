@@ -86,6 +86,11 @@ static const struct {
     {release_half_a_page, "src/os/memory.c:", "(uintptr_t)start % kolk_memory_page() == 0"},
 };
 
+/* A header's asserts are in the test itself. Those of a file are in the library, which may be made of the two files. */
+static bool names_place(const char *said, const char *file) {
+    return strstr(said, file) || (strstr(file, ".c:") && strstr(said, "/kolk.c:"));
+}
+
 static void test_each_is_caught_at_its_place(void **state) {
     (void)state;
     if (!KOLK_ASSERTIONS) {
@@ -96,7 +101,8 @@ static void test_each_is_caught_at_its_place(void **state) {
         char said[1024], words[256];
         int status = run_apart(rows[i].breaks, said, sizeof said);
         snprintf(words, sizeof words, ": assertion failed: %s\n", rows[i].condition);
-        if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGABRT || !strstr(said, rows[i].file) || !strstr(said, words))
+        if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGABRT || !names_place(said, rows[i].file) ||
+            !strstr(said, words))
             fail_msg("row %u, %s %s: %s", (unsigned)i, rows[i].file, rows[i].condition, said);
     }
 }

@@ -48,7 +48,7 @@ static inline void write_file(const char *path, const void *bytes, size_t size, 
 
 static char *old_path;
 
-/* From now on addr2line is this script, or missing. */
+/* From now on addr2line is this script, or missing; also that for programs by clang. */
 static inline void make_addr2line(const char *script) {
     const char *now = getenv("PATH");
     old_path = strdup(now ? now : "");
@@ -56,12 +56,14 @@ static inline void make_addr2line(const char *script) {
     char *path = (char *)malloc(size);
     snprintf(path, size, "%s:%s", folder, old_path);
     if (script) write_file(in_folder("addr2line"), script, strlen(script), 0700);
+    if (script) write_file(in_folder("llvm-addr2line"), script, strlen(script), 0700);
     setenv("PATH", script ? path : folder, 1);
     free(path);
 }
 
 static inline void take_addr2line_back(void) {
     unlink(in_folder("addr2line"));
+    unlink(in_folder("llvm-addr2line"));
     setenv("PATH", old_path, 1);
     free(old_path);
 }

@@ -334,11 +334,11 @@ static void test_how_addr2line_is_called(void **state) {
     static const char script[] =
         "#!/bin/sh\n"
         "files=$(ls -l /proc/$$/fd)\n"
-        "[ $# = 4 ] && [ \"$1 $2 $4\" = '-i -e 0x100f' ] && "
+        "[ $# = 4 ] && [ \"$1 $2 $4\" = '-afi -e 0x100f' ] && "
         "[ \"${3##*/}\" = \"it's \\$a \\\"module\\\"\" ] || exit\n"
         "echo noise >&2\n"
         "echo \"$files\" | grep -q -F module || "
-        "[ $(echo \"$files\" | grep -c -F \"$(readlink /proc/$$/fd/1)\") != 1 ] || echo files.c:1\n";
+        "[ $(echo \"$files\" | grep -c -F \"$(readlink /proc/$$/fd/1)\") != 1 ] || echo '0x1\n??\nfiles.c:1'\n";
     image made;
     make_image(&made, SHT_SYMTAB, one, 1);
     int noise = open(in_folder("noise"), O_RDWR | O_CREAT | O_TRUNC, 0600), old = dup(STDERR_FILENO);
@@ -376,7 +376,8 @@ static void test_program_that_was_replaced(void **state) {
         char text[100];
         __real_dl_iterate_phdr(copy_first, &program);
         program.dlpi_name = names[i];
-        make_addr2line("#!/bin/sh\ncase $3 in /proc/*/fd/*) cmp \"$3\" /proc/$PPID/exe && echo same.c:1 ;; esac\n");
+        make_addr2line("#!/bin/sh\ncase $3 in /proc/*/fd/*) cmp \"$3\" /proc/$PPID/exe && echo 0x1 && echo fire && "
+                       "echo same.c:1 ;; esac\n");
         made_up = &program;
         kolk_site_text((const void *)((uintptr_t)copy_first + 1), true, text, sizeof text);
         made_up = NULL;

@@ -128,7 +128,7 @@ static void play_tell(const char *argument) {
     static KOLK_POOL_STORAGE(double, 8) memory[2];
     kolk_pool_desc descs[5] = {
         {.name = "fixed", .capacity = 10}, {.name = "grows", .capacity = 10, .max_capacity = 20},
-        {.name = "lent", .capacity = 8},   {.name = "zero"},
+        {.name = "lent", .capacity = 8},   {.name = "zero", .max_capacity = 1},
         {.name = "other", .capacity = 10},
     };
     make_pool(&nameless, &(kolk_pool_desc){.object_size = 8, .capacity = 10});
@@ -153,7 +153,7 @@ static void play_tell(const char *argument) {
     if (argument) fprintf(stderr, "%u %u %u\n", pools[0].capacity, pools[1].capacity, pools[2].capacity);
 }
 
-#define PLAIN "fixed 10, grows 10 to 20, lent 8, zero 0, other 10\n"
+#define PLAIN "fixed 10, grows 10 to 20, lent 8, zero 0 to 1, other 10\n"
 
 static void test_capacities(void **state) {
     (void)state;
@@ -165,19 +165,19 @@ static void test_capacities(void **state) {
         {"fixed = 3\ngrows=15\nlent = 8\nzero = 2", NULL, "fixed 3, grows 15 to 20, lent 8, zero 2, other 10\n"},
         {"\xef\xbb\xbf"
          "fixed = 30 # more\r\n\tgrows = 21\t\r\nlent = 1\r\n",
-         NULL, "fixed 30, grows 21, lent 8, zero 0, other 10\n"},
+         NULL, "fixed 30, grows 21, lent 8, zero 0 to 1, other 10\n"},
         {"fixed = 5\n[boss fight]\nfixed = 50\nother = 7\n", "boss fight",
-         "fixed 5, grows 10 to 20, lent 8, zero 0, other 10\n" BAD
+         "fixed 5, grows 10 to 20, lent 8, zero 0 to 1, other 10\n" BAD
          "3: fixed keeps 5 slots and cannot have 50: more capacity is asked for than max_capacity\n"
-         "fixed 50, grows 10 to 20, lent 8, zero 0, other 7\n5 10 8\n"},
+         "fixed 50, grows 10 to 20, lent 8, zero 0 to 1, other 7\n5 10 8\n"},
         {"[ boss fight ]\ngrows = 15\n[boss fight]\nother = 2\n", "boss fight",
-         PLAIN "fixed 10, grows 15 to 20, lent 8, zero 0, other 2\n10 15 8\n"},
+         PLAIN "fixed 10, grows 15 to 20, lent 8, zero 0 to 1, other 2\n10 15 8\n"},
         {"grows = 12\n[boss fight]\ngrows = 3\n", "boss fight",
-         "fixed 10, grows 12 to 20, lent 8, zero 0, other 10\n"
-         "fixed 10, grows 3 to 20, lent 8, zero 0, other 10\n10 12 8\n"},
+         "fixed 10, grows 12 to 20, lent 8, zero 0 to 1, other 10\n"
+         "fixed 10, grows 3 to 20, lent 8, zero 0 to 1, other 10\n10 12 8\n"},
         {"fixed = 5\n[one]\nfixed = 3\n[two]\nfixed = 4\n", "one",
-         "fixed 5, grows 10 to 20, lent 8, zero 0, other 10\n"
-         "fixed 3, grows 10 to 20, lent 8, zero 0, other 10\n5 10 8\n"
+         "fixed 5, grows 10 to 20, lent 8, zero 0 to 1, other 10\n"
+         "fixed 3, grows 10 to 20, lent 8, zero 0 to 1, other 10\n5 10 8\n"
          "kolk: KOLK_SIZES: FILE:4: no scene was called \"two\"\n"},
     };
     for (size_t i = 0; i < LENGTH_OF(rows); i++)
@@ -201,7 +201,7 @@ static void test_lines_that_are_wrong(void **state) {
         {"fixed = 12 slots\n", BAD "1: \"12 slots\" is no number of slots: 1 to 4294967295\n" PLAIN},
         {"fixed = 4294967296\n", BAD "1: \"4294967296\" is no number of slots: 1 to 4294967295\n" PLAIN},
         {"fixed = 3\n#\nfixed = 4\n",
-         BAD "3: \"fixed\" is there already, in line 1\nfixed 3, grows 10 to 20, lent 8, zero 0, other 10\n"},
+         BAD "3: \"fixed\" is there already, in line 1\nfixed 3, grows 10 to 20, lent 8, zero 0 to 1, other 10\n"},
         {"fixd = 3\n", PLAIN BAD "1: no pool was called \"fixd\"\n"},
         {"[scene]\nfixd = 3\n", PLAIN BAD "1: no scene was called \"scene\"\n"},
         {"lent = 9\n", BAD "1: lent keeps 8 slots and cannot have 9: it is on the caller's memory\n" PLAIN},
@@ -211,7 +211,7 @@ static void test_lines_that_are_wrong(void **state) {
                   PLAIN BAD
                   "4: fixed keeps 10 slots and cannot have 11: more capacity is asked for than max_capacity\n" BAD
                   "3: lent keeps 8 slots and cannot have 9: more capacity is asked for than max_capacity\n"
-                  "fixed 11, grows 10 to 20, lent 8, zero 0, other 10\n10 10 8\n" BAD
+                  "fixed 11, grows 10 to 20, lent 8, zero 0 to 1, other 10\n10 10 8\n" BAD
                   "2: no pool was called \"nobody\"\n");
 }
 

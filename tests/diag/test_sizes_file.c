@@ -224,14 +224,14 @@ static void try_random_file(uint64_t *random) {
         length += (size_t)snprintf(text + length, sizeof text - length, "%s%s", piece, end);
     }
     for (size_t s = 0; s < LENGTH_OF(scenes); s++) {
-        kolk_records_add(&all_scenes, &(kolk_stats){.name = scenes[s], .kind = ""}, true);
+        kolk_records_add(&all_scenes, &(kolk_stats){.name = scenes[s], .kind = ""}, KOLK_RECORD_ENDED);
         for (uint32_t n = random_below(random, 4); n > 0; n--)
             kolk_records_add(&needs,
                              &(kolk_stats){.name = names[random_below(random, LENGTH_OF(names))],
                                            .kind = scenes[s],
                                            .peak = peaks[random_below(random, 3)],
                                            .failed = random_below(random, 2)},
-                             true);
+                             KOLK_RECORD_ENDED);
     }
     assert_int_equal(unlink(path), 0);
     write_file(text);

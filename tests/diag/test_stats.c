@@ -39,9 +39,9 @@ static void remove_fakes(fake *pools, size_t n) {
     while (n-- > 0) remove_fake(&pools[n]);
 }
 
-static const kolk_stats largest = {"largest",  "fake",     UINT64_MAX, UINT64_MAX, UINT32_MAX, UINT32_MAX,
-                                   UINT32_MAX, UINT32_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX,
-                                   UINT64_MAX, UINT64_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX, NULL};
+static const kolk_stats largest = {"largest",  "fake",     UINT64_MAX, UINT64_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX,
+                                   UINT32_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX,
+                                   UINT64_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX, NULL};
 
 /* ---- Text -------------------------------------------------------------------------------------------------------- */
 
@@ -56,10 +56,10 @@ static void test_a_table(void **state) {
     voices.stats.kind = "slotmap";
     voices.stats.object_size = voices.stats.failed = 0;
     voices.stats.count = 12345;
-    voices.stats.peak = 123456;
+    voices.stats.peak = voices.stats.capacity = voices.stats.max_capacity = 123456;
     assert_string_equal(write_in(KOLK_STATS_TEXT), "name     kind     size  alive    peak  capacity  failed  bytes\n"
                                                    "bullets  fake       11     13      14        15      20     19\n"
-                                                   "v        slotmap     0  12345  123456        15       0     19\n");
+                                                   "v        slotmap     0  12345  123456    123456       0     19\n");
     remove_fake(&voices);
     remove_fake(&bullets);
     remove_fake(&nameless);
@@ -77,8 +77,27 @@ static void test_a_wide_table(void **state) {
         "a name that is longer than a name should be  fake                    11          13          14"
         "          15                    20                    19\n"
         "largest                                      fake  18446744073709551615  4294967295  4294967295"
-        "  4294967295  18446744073709551615  18446744073709551615\n");
+        "  4294967295  18446744073709551615  18446744073709551615\n"
+        "name        waiting                 waits\n"
+        "largest  4294967295  18446744073709551615\n");
     remove_fake(&wide);
+    remove_fake(&a);
+}
+
+/* Only of pools for which threads have waited. */
+static void test_a_table_of_waits(void **state) {
+    (void)state;
+    fake a, b;
+    add_fake(&a, "a");
+    add_fake(&b, "bb");
+    b.stats.waits = 1234;
+    b.stats.waiting = 5;
+    assert_string_equal(write_in(KOLK_STATS_TEXT), "name  kind  size  alive  peak  capacity  failed  bytes\n"
+                                                   "a     fake    11     13    14        15      20     19\n"
+                                                   "bb    fake    11     13    14        15      20     19\n"
+                                                   "name  waiting  waits\n"
+                                                   "bb          5   1234\n");
+    remove_fake(&b);
     remove_fake(&a);
 }
 
@@ -99,33 +118,36 @@ static void test_names_in_a_table(void **state) {
 /* ---- JSON -------------------------------------------------------------------------------------------------------- */
 
 /* A number for each field of kolk_stats: a new one needs its place in every format. */
-_Static_assert(sizeof(void *) != 8 || sizeof(kolk_stats) == 2 * 8 + 2 * 8 + 4 * 4 + 6 * 8 + 3 * 4 + 4 + 8,
+_Static_assert(sizeof(void *) != 8 || sizeof(kolk_stats) == 2 * 8 + 2 * 8 + 4 * 4 + 7 * 8 + 4 * 4 + 8,
                "kolk_stats has another field: stats_format.c must write it");
 
 #define JSON_FAKE(name)                                                                                                \
     "{\"name\": \"" name "\", \"kind\": \"fake\", \"object_size\": 11, \"stride\": 12, \"count\": 13, \"peak\": 14, "  \
     "\"capacity\": 15, \"max_capacity\": 16, \"unused_bytes\": 17, \"bytes_reserved\": 18, \"bytes_committed\": 19, "  \
-    "\"failed\": 20, \"evictions\": 21, \"wrong_pool\": 22, \"worn_out\": 23, \"recycled\": 24, \"debug\": []}"
+    "\"failed\": 20, \"evictions\": 21, \"wrong_pool\": 22, \"waits\": 23, \"worn_out\": 24, \"recycled\": 25, "       \
+    "\"waiting\": 26, \"debug\": []}"
 
 static void test_json(void **state) {
     (void)state;
     fake a, wide = {.stats = largest};
     assert_string_equal(write_in(KOLK_STATS_JSON), "{\"pools\": []}\n");
     add_fake(&a, "a");
+    a.stats.waits = 23;
+    a.stats.waiting = 26;
     assert_string_equal(write_in(KOLK_STATS_JSON), "{\"pools\": [\n  " JSON_FAKE("a") "\n]}\n");
     wide.stats.debug = KOLK_DEBUG_FILL | KOLK_DEBUG_GUARD;
     kolk_registry_add(&wide, &wide.mark, &fake_kind);
-    assert_string_equal(
-        write_in(KOLK_STATS_JSON),
-        "{\"pools\": [\n  " JSON_FAKE(
-            "a") ",\n  "
-                 "{\"name\": \"largest\", \"kind\": \"fake\", \"object_size\": 18446744073709551615, "
-                 "\"stride\": 18446744073709551615, \"count\": 4294967295, \"peak\": 4294967295, "
-                 "\"capacity\": 4294967295, \"max_capacity\": 4294967295, "
-                 "\"unused_bytes\": 18446744073709551615, \"bytes_reserved\": 18446744073709551615, "
-                 "\"bytes_committed\": 18446744073709551615, \"failed\": 18446744073709551615, "
-                 "\"evictions\": 18446744073709551615, \"wrong_pool\": 18446744073709551615, "
-                 "\"worn_out\": 4294967295, \"recycled\": 4294967295, \"debug\": [\"fill\", \"guard\"]}\n]}\n");
+    assert_string_equal(write_in(KOLK_STATS_JSON),
+                        "{\"pools\": [\n  " JSON_FAKE(
+                            "a") ",\n  "
+                                 "{\"name\": \"largest\", \"kind\": \"fake\", \"object_size\": 18446744073709551615, "
+                                 "\"stride\": 18446744073709551615, \"count\": 4294967295, \"peak\": 4294967295, "
+                                 "\"capacity\": 4294967295, \"max_capacity\": 4294967295, "
+                                 "\"unused_bytes\": 18446744073709551615, \"bytes_reserved\": 18446744073709551615, "
+                                 "\"bytes_committed\": 18446744073709551615, \"failed\": 18446744073709551615, "
+                                 "\"evictions\": 18446744073709551615, \"wrong_pool\": 18446744073709551615, "
+                                 "\"waits\": 18446744073709551615, \"worn_out\": 4294967295, \"recycled\": 4294967295, "
+                                 "\"waiting\": 4294967295, \"debug\": [\"fill\", \"guard\"]}\n]}\n");
     remove_fake(&wide);
     remove_fake(&a);
 }
@@ -217,6 +239,8 @@ static void test_openmetrics(void **state) {
     (void)state;
     fake pool;
     add_fake(&pool, "a");
+    pool.stats.waits = 23;
+    pool.stats.waiting = 26;
     assert_string_equal(
         write_in(KOLK_STATS_OPENMETRICS),
         METRIC("object_size_bytes", "gauge", BYTES("object_size_bytes"), "Size of an object, as asked for.", "",
@@ -231,9 +255,13 @@ static void test_openmetrics(void **state) {
                            "19") METRIC("failed", "counter", "", "Allocations that gave NULL.", "_total", "20")
                         METRIC("evictions", "counter", "", "Objects freed to make room.", "_total", "21") METRIC(
                             "wrong_pool", "counter", "", "Handles of other pools that were looked up.", "_total", "22")
-                            METRIC("worn_out", "gauge", "", "Free slots whose generations are used up.", "", "23")
-                                METRIC("recycled", "counter", "", "Worn-out slots that were put to use again.",
-                                       "_total", "24") "# EOF\n");
+                            METRIC("waits", "counter", "", "Waits for an object of a shared pool.", "_total", "23")
+                                METRIC("worn_out", "gauge", "", "Free slots whose generations are used up.", "", "24")
+                                    METRIC("recycled", "counter", "", "Worn-out slots that were put to use again.",
+                                           "_total", "25")
+                                        METRIC("waiting", "gauge", "",
+                                               "Threads that wait for an object of a shared pool now.", "",
+                                               "26") "# EOF\n");
     remove_fake(&pool);
 }
 
@@ -316,7 +344,7 @@ static void test_a_json_parser_reads_it(void **state) {
         "assert [ord(c) for c in pools[5][\"name\"]] == [9, 13, 8, 1, 31], pools[5]\n"
         "assert [pool[\"name\"] for pool in pools[%zu:%zu]] == [chr(c if c < 128 else 65533) for c in range(1, 256)]\n"
         "assert pools[-1][\"failed\"] == 2 ** 64 - 1, pools[-1]\n"
-        "assert all(len(pool) == 17 for pool in pools)\n",
+        "assert all(len(pool) == 19 for pool in pools)\n",
         n, LENGTH_OF(quoted), LENGTH_OF(quoted) + 255);
     int status = judge("json", program);
     remove_fakes(pools, n);
@@ -337,7 +365,7 @@ static void test_an_openmetrics_parser_reads_it(void **state) {
              "import sys\n"
              "from prometheus_client.openmetrics.parser import text_string_to_metric_families as parse\n"
              "families = {f.name: f for f in parse(sys.stdin.buffer.read().decode(\"utf-8\", \"strict\"))}\n"
-             "assert len(families) == 14, families.keys()\n"
+             "assert len(families) == 16, families.keys()\n"
              "for f in families.values():\n"
              "    assert len(f.samples) == %zu, f\n"
              "    assert f.documentation[-1] == \".\" and f.name.endswith(f.unit), f\n"
@@ -368,7 +396,11 @@ static void test_an_openmetrics_parser_reads_it(void **state) {
 static void test_pieces(void **state) {
     (void)state;
     static fake pools[100];
-    for (size_t i = 0; i < LENGTH_OF(pools); i++) add_fake(&pools[i], "a");
+    for (size_t i = 0; i < LENGTH_OF(pools); i++) {
+        add_fake(&pools[i], "a");
+        pools[i].stats.waits = 23;
+        pools[i].stats.waiting = 26;
+    }
     write_in(KOLK_STATS_JSON);
     const char *expected = ",\n  " JSON_FAKE("a");
     size_t line = strlen(expected);
@@ -448,9 +480,9 @@ static void play_pools(const char *argument) {
     fprintf(stderr, "main ends\n");
 }
 
-/* Alive at the end: 6 + 3 + 4; peak: 7, 4, 5; failed: 0 + 2 + 0. */
+/* Of three lives: alive at the end 6, 3, 4; peak 7, 4, 5; failed 0 + 2 + 0. */
 static const char pools_table[] = "name     kind  size  alive  peak  capacity  failed  bytes\n"
-                                  "bullets  pool    16     13     7        64       2   1544\n"
+                                  "bullets  pool    16      6     7        64       2   1544\n"
                                   "voices   pool    16      1     1        64       0   1544\n";
 
 static void test_settings_that_print(void **state) {
@@ -466,7 +498,7 @@ static void test_settings_that_print(void **state) {
     ending json = run_scenario("pools", "json", NULL);
     assert_int_equal(json.status, 0);
     assert_memory_equal(json.text, "main ends\n{\"pools\": [\n  {\"name\": \"bullets\", \"kind\": \"pool\", ", 56);
-    assert_non_null(strstr(json.text, ", \"count\": 13, \"peak\": 7, "));
+    assert_non_null(strstr(json.text, ", \"count\": 6, \"peak\": 7, "));
     assert_non_null(strstr(json.text, "\n  {\"name\": \"voices\", "));
     ending metrics = run_scenario("pools", "openmetrics", NULL);
     assert_int_equal(metrics.status, 0);
@@ -580,8 +612,9 @@ static void play_jump(const char *argument) {
     static kolk_pool pool, other;
     (void)argument;
     kolk_set_failure_handler(jump, NULL);
-    if (setjmp(out_of_init) == 0) kolk_pool_init(&pool, &(kolk_pool_desc){.name = "a", .object_size = 1});
-    assert_int_equal(kolk_pool_init(&other, &(kolk_pool_desc){.name = "b", .object_size = 1}), KOLK_OK);
+    if (setjmp(out_of_init) == 0)
+        kolk_pool_init(&pool, &(kolk_pool_desc){.name = "a", .object_size = 1, .capacity = 1});
+    assert_int_equal(kolk_pool_init(&other, &(kolk_pool_desc){.name = "b", .object_size = 1, .capacity = 1}), KOLK_OK);
     kolk_stats_write(KOLK_STATS_JSON, count_bytes, &(size_t){0});
     fprintf(stderr, "main ends\n");
 }
@@ -688,6 +721,7 @@ int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         TEST(test_a_table),
         TEST(test_a_wide_table),
+        TEST(test_a_table_of_waits),
         TEST(test_names_in_a_table),
         TEST(test_json),
         TEST(test_words_of_the_debug_mode),

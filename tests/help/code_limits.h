@@ -38,20 +38,26 @@ static inline bool is_within(const void *site, const limits *in) {
 }
 
 /* The words of the sites, as the sentence has them. */
-static inline void put_site(char *sentence, size_t size, const char *before, const void *site) {
-    char words[256];
+static inline void put_site(char *sentence, size_t size, const char *before, const void *site, const void *const *stack,
+                            uint32_t depth) {
+    char words[512];
+    const void *const alone[] = {site, NULL};
     size_t length = strlen(sentence);
-    if (!site || !*kolk_site_text(site, true, words, sizeof words)) return;
+    if (!site) return;
+    if (stack && *stack) assert_ptr_equal(*stack, site);
+    kolk_stack_text(stack && *stack ? stack : alone, depth, true, words, sizeof words);
+    if (!*words) return;
     snprintf(sentence + length, size - length, "%s%s", before, words);
 }
 
 static inline void assert_sentence(const report *now, const char *by, const char *without_sites) {
-    char expected[1100];
+    char expected[2100];
+    const kolk_failure *failure = &now->failure;
     snprintf(expected, sizeof expected, "%s", without_sites);
-    put_site(expected, sizeof expected, by, now->failure.site);
-    put_site(expected, sizeof expected, "; allocated by ", now->failure.alloc_site);
-    put_site(expected, sizeof expected, now->failure.alloc_site ? ", freed by " : "; freed by ",
-             now->failure.free_site);
+    put_site(expected, sizeof expected, by, failure->site, now->stack, failure->depth);
+    put_site(expected, sizeof expected, "; allocated by ", failure->alloc_site, failure->alloc_stack, failure->depth);
+    put_site(expected, sizeof expected, failure->alloc_site ? ", freed by " : "; freed by ", failure->free_site,
+             failure->free_stack, failure->depth);
     assert_string_equal(now->sentence, expected);
     assert_true(now->failure.sites);
 }

@@ -61,7 +61,8 @@ static inline void end_pool(kolk_pool *pool) {
 typedef struct report {
     kolk_failure failure; /* its texts live for the call only: copies follow */
     char pool[64];
-    char sentence[1100];
+    char sentence[2100];
+    const void *stack[24]; /* of failure.site; none without the setting */
 } report;
 
 typedef struct reports {
@@ -76,6 +77,7 @@ static inline void keep_report(const kolk_failure *failure, void *context) {
     now->failure = *failure;
     snprintf(now->pool, sizeof now->pool, "%s", failure->pool);
     snprintf(now->sentence, sizeof now->sentence, "%s", failure->sentence);
+    for (size_t n = 0; failure->stack && failure->stack[n]; n++) now->stack[n] = failure->stack[n];
 }
 
 static inline void begin_reports(reports *kept) {

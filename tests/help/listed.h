@@ -7,14 +7,14 @@
 #include "diag/registry.h"
 
 /* The names of a kind (NULL: of all), each with a space behind; good until the next call. */
-static inline const char *listed(const char *kind) {
+static inline const char *listed(const char *of_kind) {
     static char names[1000];
     size_t length = 0;
     kolk_records records = {0};
     kolk_registry_collect(&records);
     names[0] = 0;
     for (const kolk_record *at = records.first; at; at = at->next)
-        if (!kind || strcmp(at->stats.kind, kind) == 0)
+        if (!of_kind || strcmp(at->stats.kind, of_kind) == 0)
             length += (size_t)snprintf(names + length, sizeof names - length, "%s ", at->stats.name);
     kolk_records_release(&records);
     return names;

@@ -77,7 +77,7 @@ static inline int accept_again(void **state) {
 static inline int list_a_pool(void **state) {
     (void)state;
     kolk_pool pool;
-    if (kolk_pool_init(&pool, &(kolk_pool_desc){.object_size = 1}) != KOLK_OK) return -1;
+    if (kolk_pool_init(&pool, &(kolk_pool_desc){.object_size = 1, .capacity = 1}) != KOLK_OK) return -1;
     kolk_pool_deinit(&pool);
     return 0;
 }

@@ -166,6 +166,42 @@ installed() {
   outside package -DCMAKE_PREFIX_PATH="$work/another prefix"
 }
 
+# make install and make uninstall, with a build that is there: what a user looks for is installed, and nothing is left of it. For a
+# package, DESTDIR is put before.
+make_install() {
+  local file tree="$work/tree"
+  mkdir -p "$tree/tools" "$tree/build"
+  cp Makefile VERSION "$tree"
+  cp tools/install.sh "$tree/tools"
+  ln -s "$(realpath "$build")" "$tree/build/release"
+  printf '#!/bin/sh\n' | tee "$tree/tools/setup.sh" > "$tree/tools/preset.sh"
+  chmod +x "$tree"/tools/*.sh
+  for DESTDIR in "" "$work/a package"; do
+    export DESTDIR
+    mkdir -p "$work/a prefix" "$DESTDIR$work/a prefix"
+    touch "$DESTDIR$work/a prefix/of somebody else"
+    make -C "$tree" install PREFIX="$work/a prefix"
+    for file in include/kolk.h include/kolk/pool.h share/doc/kolk/LICENSE share/doc/kolk/docs/misuse.md; do
+      [[ -s "$DESTDIR$work/a prefix/$file" ]] || fail "$file is not installed."
+    done
+    if [[ -e $build/kolk ]]; then
+      grep -q 'says what works on this machine' "$DESTDIR$work/a prefix/share/man/man1/kolk.1" || fail "The manual page has not what kolk --help says."
+    fi
+    make -C "$tree" uninstall PREFIX="$work/a prefix"
+    [[ $(cd "$DESTDIR$work/a prefix" && find . -mindepth 1) == "./of somebody else" ]] ||
+      fail "make uninstall leaves: $(cd "$DESTDIR$work/a prefix" && find .)"
+    if make -C "$tree" uninstall PREFIX="$work/a prefix" 2> "$work/said"; then fail "It is uninstalled twice."; fi
+    grep -q 'make install has put nothing below' "$work/said" || fail "It does not say why: $(cat "$work/said")"
+  done
+}
+
+# Where only a compiler and CMake are: the library is configured all the same, and what is left out is said.
+alone() {
+  command -v pkg-config > /dev/null || skip "there is no pkg-config whose modules could be hidden"
+  PKG_CONFIG_LIBDIR=/nonexistent cmake -S . -B "$work/alone" -DCMAKE_C_COMPILER="$CC" > "$work/said" 2>&1 || fail "$(cat "$work/said")"
+  grep -q 'The kolk command is left out: it needs' "$work/said" || fail "It is not said that the kolk command is left out: $(cat "$work/said")"
+}
+
 pkg_config() {
   local at libdir prefix found
   install_and_move

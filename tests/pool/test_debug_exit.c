@@ -25,7 +25,7 @@ __attribute__((noinline)) static void *take(unsigned n) {
 }
 
 static void leak(void) {
-    start(0, "first", "sites");
+    start(0, "first", "sites=1");
     start(1, "second", "fill,guard"); /* has leaks too, and nothing to say of them */
     start(2, "third", "sites");
     for (int i = 0; i < 2; i++) take(0);

@@ -456,7 +456,7 @@ static void test_settings_that_a_pool_cannot_have_are_not_in_force(void **state)
         {{.capacity = 3, .teardown = hook}, all - KOLK_DEBUG_FILL},
         {{.memory = memory, .memory_size = sizeof memory}, all - KOLK_DEBUG_GUARD},
         {{.memory = memory, .memory_size = sizeof memory, .keep = true}, all - KOLK_DEBUG_FILL - KOLK_DEBUG_GUARD},
-        {{.capacity = 0}, all},
+        {{.max_capacity = 3}, all},
     };
     for (size_t i = 0; i < LENGTH_OF(cases); i++) {
         for (unsigned environment = 0; environment < 2; environment++) {

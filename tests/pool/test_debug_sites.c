@@ -212,13 +212,16 @@ static void test_the_site_of_a_full_pool(void **state) {
     for (size_t n = 0; n < LENGTH_OF(allocs) - 1; n++) {
         reports kept;
         begin_reports(&kept);
-        assert_int_equal(
-            things_init(&pool, &(kolk_pool_desc){.on_full = kolk_pool_trap_full, .debug = n % 2 ? NULL : "sites"}),
-            KOLK_OK);
+        assert_int_equal(things_init(&pool, &(kolk_pool_desc){.capacity = 1,
+                                                              .on_full = kolk_pool_trap_full,
+                                                              .debug = n % 2 ? NULL : "sites"}),
+                         KOLK_OK);
+        void *only = taken_from(&pool.pool);
         assert_null(allocs[n].alloc());
         const report *now = next_report(&kept);
         assert_int_equal(now->failure.rule, KOLK_FULL);
         assert_true(is_within(now->failure.site, allocs[n].in));
+        give_back(&pool.pool, only);
         end_pool(&pool.pool);
     }
 }
@@ -243,7 +246,7 @@ static void test_leaks_are_grouped_by_site_the_oldest_first(void **state) {
         reports kept;
         begin_reports(&kept);
         setenv("KOLK_BYPASS", bypassed ? "1" : "0", 1);
-        start("sites");
+        start("sites=1");
         void *gone[3];
         for (int i = 0; i < 3; i++) gone[i] = fire();
         for (int i = 0; i < 3; i++) explode(gone[i]); /* 2 is next, then 1 and 0 */

@@ -104,6 +104,7 @@ static void test_every_sequence(void **state) {
     for (unsigned n = 0; n < 4 * 3 * 3 * 2; n++) {
         /* STRICT differs once slots are worn out, which few lives do in test_pool_exhaustive_worn.c only. */
         if (n / 12 % 3 == KOLK_GENERATIONS_STRICT && KOLK_GENERATION_MAX > LENGTH) continue;
+        if (n % 4 == 0) continue;
         char what[80];
         memset(&now, 0, sizeof now);
         now.desc = (kolk_pool_desc){.name = "all", .object_size = 8, .capacity = n % 4};
@@ -117,7 +118,7 @@ static void test_every_sequence(void **state) {
         snprintf(what, sizeof what, "reuse %d, generations %d, %u slots%s", (int)now.desc.reuse,
                  (int)now.desc.generations, n % 4, n / 36 ? ", hooks" : "");
         now.what = what;
-        model_init(&now, n % 4 != 0);
+        model_init(&now, true);
         assert_true(now.desc.memory_size <= BLOCK);
         extend(0);
         model_deinit(&now);

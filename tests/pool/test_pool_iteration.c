@@ -44,7 +44,7 @@ static void make_items(items *pool, kolk_reuse reuse, uint32_t slots, uint32_t n
         if (!pattern(n, i)) items_free(pool, items_at(pool, i));
 }
 
-static const uint32_t lengths[] = {0, 1, 2, 63, 64, 65, 127, 128, 129, 200, 1000};
+static const uint32_t lengths[] = {1, 2, 63, 64, 65, 127, 128, 129, 200, 1000};
 
 /* Calls `visit` for pools of every length, pattern and order of reuse. */
 static void for_each_pool(void (*visit)(items *pool, uint32_t slots, uint32_t n)) {

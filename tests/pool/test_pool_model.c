@@ -224,8 +224,7 @@ static kolk_pool_desc some_descriptor(uint64_t n, uint64_t *random, unsigned mem
     desc.on_evict = model_on_evict;
     desc.cost = model_cost;
     bool small = random_below(random, 2), plain = n < STREAMS / LENGTH_OF(modes);
-    desc.capacity = small ? random_below(random, 13) : 13 + random_below(random, plain ? MODEL_SLOTS - 16 : 70);
-    if (memory == FOREIGN && small) desc.capacity++; /* 0 asks for as many as fit */
+    desc.capacity = small ? 1 + random_below(random, 12) : 13 + random_below(random, plain ? MODEL_SLOTS - 16 : 70);
     if (memory == GROWING) {
         if (!small) desc.object_size = 600; /* so that it grows in steps */
         desc.max_capacity = desc.capacity + 3;
@@ -263,7 +262,7 @@ static void run_stream(uint64_t n) {
         m->seed = seed;
         m->random = next_random(&random);
         m->desc = desc;
-        m->debug = mode->flags;
+        m->debug = KOLK_DIAGNOSTICS ? mode->flags : 0;
         m->quarantine = mode->quarantine;
         m->reset_frees = desc.reset && random_below(&random, 2);
         live(r, memory == FOREIGN, mode == modes ? 4 * share : share / 2);

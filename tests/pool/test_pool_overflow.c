@@ -53,6 +53,7 @@ static void make_chain(run *r, bool bypass) {
             desc.capacity++;
         }
         if (n + 1 < POOLS) desc.overflow = &r->pools[n + 1];
+        if (n + 1 == POOLS && memory_kind == 0) desc.capacity++; /* the others may have no slots of their own */
         make_pool(&r->pools[n], &desc);
     }
 }

@@ -193,7 +193,7 @@ guards() {
     ends 139 env KOLK_DEBUG=sample=1 LD_PRELOAD="$library" "$work/wrong"
   done
   compile -w -DMALLOC tests/misuse/double_free_later.c -o "$work/wrong"
-  says double_free_later "double free of guarded block 0 by main+" \
+  says double_free_later "double free of guarded block 0 by free_object (misuse.h:" \
     env KOLK_DEBUG=sample=1 LD_PRELOAD="$library" "$work/wrong"
 }
 

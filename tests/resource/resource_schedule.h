@@ -44,7 +44,8 @@ static void forget_memory(void) {
 /* The first pool of a process brings the registry's memory, which stays. */
 static void make_first_pool(void) {
     kolk_pool pool;
-    schedule_assert(is_scheduled || kolk_pool_init(&pool, &(kolk_pool_desc){.object_size = 1}) == KOLK_OK);
+    kolk_pool_desc desc = {.object_size = 1, .capacity = 1};
+    schedule_assert(is_scheduled || kolk_pool_init(&pool, &desc) == KOLK_OK);
     if (!is_scheduled) kolk_pool_deinit(&pool);
     is_scheduled = true;
 }

@@ -111,7 +111,7 @@ static void test_all_numbers(void **state) {
     for (uint32_t i = 0; i < GAUGES; i++) gauge[i] = 1000 + i;
     for (uint32_t i = 0; i < COUNTERS; i++) counter[i] = 2000 + i;
     kolk_stats stats = {.name = "all", .kind = "resource", .peak = 1005, .resource = &numbers};
-    kolk_records_add(&records, &stats, false);
+    kolk_records_add(&records, &stats, KOLK_RECORD_ALONE);
     for (int format = KOLK_STATS_JSON; format <= KOLK_STATS_OPENMETRICS; format++) {
         size_t end = 0;
         char number[16];
@@ -146,9 +146,9 @@ static void test_times(void **state) {
                                    .create = {.p50_ns = 99960}};
     kolk_stats memory = {.name = "bullets", .kind = "pool"};
     kolk_stats stats = {.name = "db", .kind = "resource", .resource = &numbers};
-    kolk_records_add(&records, &stats, false);
-    kolk_records_add(&records, &memory, false);
-    kolk_records_add(&records, &stats, false);
+    kolk_records_add(&records, &stats, KOLK_RECORD_ALONE);
+    kolk_records_add(&records, &memory, KOLK_RECORD_ALONE);
+    kolk_records_add(&records, &stats, KOLK_RECORD_ALONE);
     write_records(&records, KOLK_STATS_TEXT);
     assert_says("    999 ns    1500 s  10.0 us      100 us\n");
     write_records(&records, KOLK_STATS_JSON);
@@ -170,7 +170,7 @@ static void test_times(void **state) {
     write_records(&records, KOLK_STATS_TEXT); /* these are copies */
     assert_says("    999 ns    1500 s  10.0 us      100 us\n");
     kolk_records_release(&records);
-    kolk_records_add(&records, &stats, false);
+    kolk_records_add(&records, &stats, KOLK_RECORD_ALONE);
     write_records(&records, KOLK_STATS_TEXT);
     assert_says("   1.00 us    999 us  9.99 us     1.00 ms\n");
     kolk_records_release(&records);
@@ -208,17 +208,17 @@ static void test_lives_add_up(void **state) {
     other.peak = 1;
     other.wait.p999_ns = 100;
     kolk_stats stats = {.name = "links", .kind = "resource", .resource = &one};
-    kolk_records_add(&records, &stats, true);
+    kolk_records_add(&records, &stats, KOLK_RECORD_ENDED);
     stats.resource = &other;
-    kolk_records_add(&records, &stats, true);
+    kolk_records_add(&records, &stats, KOLK_RECORD_ENDED);
     const kolk_resource_stats *sum = records.first->stats.resource;
     assert_ptr_equal(records.first, records.last);
     assert_ptr_not_equal(sum, &one);
     assert_int_equal(sum->max, 100);
-    assert_int_equal(sum->in_use, 4);
-    assert_int_equal(sum->idle, 6);
-    assert_int_equal(sum->creating, 8);
-    assert_int_equal(sum->waiting, 10);
+    assert_int_equal(sum->in_use, 2);
+    assert_int_equal(sum->idle, 3);
+    assert_int_equal(sum->creating, 4);
+    assert_int_equal(sum->waiting, 5);
     assert_int_equal(sum->peak, 6);
     assert_int_equal(sum->borrows, 14);
     assert_int_equal(sum->leaks, 16);
@@ -246,7 +246,7 @@ static void test_at_exit(void **state) {
     (void)state;
     ending end = run_scenario("two lives", "json", NULL);
     assert_true(WIFEXITED(end.status) && WEXITSTATUS(end.status) == 0);
-    const char *resource = strstr(end.text, "\"resource\": {\"max\": 3, \"in_use\": 4, ");
+    const char *resource = strstr(end.text, "\"resource\": {\"max\": 3, \"in_use\": 2, ");
     if (!resource) fail_msg("%s", end.text);
     assert_non_null(strstr(resource, "\"borrows\": 8, \"full\": 2, "));
 }

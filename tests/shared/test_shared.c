@@ -24,7 +24,7 @@ static void test_each_broken_rule_has_its_status(void **state) {
         {KOLK_SIZE_OVERFLOW, {.object_size = 1, .capacity = UINT32_MAX}},
         {KOLK_SIZE_OVERFLOW, {.object_size = 1, .capacity = UINT32_MAX - 15, .cache = 1}}, /* slots, not objects */
         {KOLK_SIZE_OVERFLOW, {.object_size = 1, .capacity = 4, .max_threads = UINT32_MAX, .cache = 2}},
-        {KOLK_SIZE_OVERFLOW, {.object_size = 1, .max_threads = 1u << 31, .cache = INT32_MAX}},
+        {KOLK_SIZE_OVERFLOW, {.object_size = 1, .capacity = 4, .max_threads = 1u << 31, .cache = INT32_MAX}},
         {KOLK_SIZE_OVERFLOW, {.object_size = 1, .capacity = 4, .max_threads = 1, .cache = (1u << 28) + 1}},
         {KOLK_SIZE_OVERFLOW, {.object_size = 1, .capacity = 4, .max_threads = 1, .cache = 1u << 30}},
         {KOLK_SIZE_OVERFLOW, {.object_size = 1, .capacity = 4, .max_threads = 1, .cache = UINT32_MAX - 1}},
@@ -33,7 +33,8 @@ static void test_each_broken_rule_has_its_status(void **state) {
         {KOLK_BAD_GENERATIONS, {.object_size = 8, .capacity = 4, .generations = (kolk_generations)3}},
         {KOLK_BAD_GENERATIONS, {.object_size = 8, .capacity = 4, .generations = (kolk_generations)-1}},
         {KOLK_BAD_GENERATIONS, {.object_size = 8, .capacity = 4, .generations = KOLK_GENERATIONS_STRICT}},
-        {KOLK_OK, {.object_size = 1}}, /* and the nearest that are right */
+        {KOLK_ZERO_CAPACITY, {.object_size = 1}},
+        {KOLK_OK, {.object_size = 1, .max_capacity = 1}}, /* and the nearest that are right */
         {KOLK_OK, {.object_size = 8, .capacity = 4, .generations = KOLK_GENERATIONS_RECYCLE}},
         {KOLK_OK, {.object_size = 8, .capacity = 4, .generations = KOLK_GENERATIONS_NONE}},
         {KOLK_OK, {.object_size = 8, .capacity = 4, .max_capacity = 4, .object_align = 4096}},
@@ -107,16 +108,121 @@ static void test_the_defaults(void **state) {
     }
 }
 
-/* An all-zero local cannot be used, but it may be deinit'd like one that was made. */
+typedef struct wide {
+    double numbers[3];
+} wide;
+
+KOLK_SHARED_TYPE(wides, wide)
+
+/* An all-zero local, whose init was forgotten, has no objects and takes none. */
 static void test_the_all_zero_local(void **state) {
     (void)state;
-    kolk_local local = {NULL, NULL};
-    kolk_local_flush(&local);
-    kolk_local_quiesce(&local);
-    kolk_local_offline(&local);
-    kolk_local_online(&local);
-    kolk_local_deinit(&local);
-    assert_true(all_bytes_are(&local, sizeof local, 0));
+    static wides_local zero;
+    kolk_local *local = &zero.local;
+    wide object;
+    notes taken;
+    begin_notes(&taken);
+    assert_null(wides_alloc(&zero));
+    assert_null(kolk_local_alloc(local));
+    assert_null(wides_alloc_wait(&zero, KOLK_FOREVER));
+    wides_free(&zero, NULL);
+    kolk_local_free(local, NULL);
+    wides_free_later(&zero, NULL);
+    kolk_local_flush(local);
+    kolk_local_quiesce(local);
+    kolk_local_offline(local);
+    kolk_local_online(local);
+    kolk_local_deinit(local);
+    assert_silent(&taken);
+    for (int i = 0; i < 3; i++) {
+        if (i == 0) wides_free(&zero, &object);
+        if (i == 1) kolk_local_free(local, &object);
+        if (i == 2) wides_free_later(&zero, &object);
+        assert_noted(&taken, KOLK_NO_LOCAL, "", &object, UINT32_MAX,
+                     "kolk: a pool without a name: free through a local that is of no pool");
+    }
+    kolk_set_failure_handler(NULL, NULL);
+    assert_true(all_bytes_are(&zero, sizeof zero, 0));
+}
+
+/* In debug mode the locals that are left over know it; those of threads that have ended don't count. */
+static void test_a_local_whose_pool_is_gone(void **state) {
+    (void)state;
+    for (unsigned none = 0; none < 2; none++) {
+        wides pool;
+        wides_local left;
+        wide *object;
+        notes taken;
+        kolk_shared_desc desc = {.name = "wides", .capacity = 1000, .cache = 50, .debug = "sites"};
+        if (none) desc.generations = KOLK_GENERATIONS_NONE;
+        assert_int_equal(wides_init(&pool, &desc), KOLK_OK);
+        assert_int_equal(wides_local_init(&left, &pool), KOLK_OK);
+        object = wides_alloc(&left);
+        wides_free(&left, object);
+        wides_deinit(&pool);
+        memset(&pool, 0x55, sizeof pool); /* its memory is something else by now */
+        begin_notes(&taken);
+        for (int i = 0; i < 5; i++) {
+            bool allocs = i < 3;
+            if (i == 0) assert_null(wides_alloc(&left));
+            if (i == 1) assert_null(kolk_local_alloc(&left.local));
+            if (i == 2) assert_null(wides_alloc_wait(&left, KOLK_FOREVER));
+            if (i == 3) wides_free(&left, object);
+            if (i == 4) wides_free_later(&left, object);
+            assert_noted(&taken, KOLK_NO_LOCAL, "", allocs ? NULL : object, UINT32_MAX,
+                         allocs ? "kolk: a pool without a name: alloc through a local whose pool is deinit'd"
+                                : "kolk: a pool without a name: free through a local whose pool is deinit'd");
+        }
+        wides_local_flush(&left);
+        wides_quiesce(&left);
+        wides_offline(&left);
+        wides_online(&left);
+        wides_local_deinit(&left);
+        assert_silent(&taken);
+        assert_true(all_bytes_are(&left, sizeof left, 0));
+        kolk_set_failure_handler(NULL, NULL);
+    }
+}
+
+/* ---- KOLK_EACH --------------------------------------------------------------------------------------------------- */
+
+/* It visits what next visits. The object may be freed; what comes into being on the way is not visited for the first
+ * time in its slot. */
+static void test_each(void **state) {
+    (void)state;
+    enum { N = 200 };
+    wides pool;
+    wides_local local;
+    wide *objects[N];
+    unsigned seen = 0;
+    kolk_shared zero;
+    memset(&zero, 0, sizeof zero);
+    kolk_shared_cursor nothing = kolk_shared_each(&zero);
+    assert_null(kolk_shared_cursor_next(&nothing));
+    assert_int_equal(wides_init(&pool, &(kolk_shared_desc){.capacity = 3 * N, .cache = 10}), KOLK_OK);
+    assert_int_equal(wides_local_init(&local, &pool), KOLK_OK);
+    KOLK_EACH(wides, it, &pool) seen++;
+    assert_int_equal(seen, 0);
+    for (int i = 0; i < N; i++) *(objects[i] = wides_alloc(&local)) = (wide){{i}};
+    for (int i = 0; i < N; i += 3) wides_free(&local, objects[i]);
+    wide *next = NULL;
+    KOLK_EACH(wides, it, &pool) {
+        assert_ptr_equal(it, next = wides_next(&pool, next));
+        seen++;
+    }
+    assert_null(wides_next(&pool, next));
+    assert_int_equal(seen, N - (N + 2) / 3);
+    wide *last = NULL;
+    KOLK_EACH(wides, it, &pool) {
+        assert_true(it > last || pool.pool.objects);
+        last = it;
+        if (it->numbers[0] > 100) break;
+        wides_free(&local, it);
+        if (seen++ % 2 == 0) assert_non_null(wides_alloc(&local));
+    }
+    assert_true(wides_is_valid(&pool));
+    kolk_local_flush(&local.local);
+    wides_deinit(&pool);
 }
 
 /* Every free of an exact pool leaves the fast path: no slot is below the magazine's bound. */
@@ -457,14 +563,6 @@ static void test_the_all_zero_pool(void **state) {
                  "kolk: a pool without a name: next of a pointer that is not of this pool");
     kolk_shared_deinit(&pool);
     assert_true(all_bytes_are(&pool, sizeof pool, 0));
-    make_shared(&pool, &(kolk_shared_desc){.object_size = 8}); /* of no capacity: full */
-    make_local(&local, &pool);
-    assert_null(kolk_local_alloc(&local));
-    kolk_local_flush(&local);
-    kolk_shared_stats(&pool, &stats);
-    assert_int_equal(stats.failed, 1);
-    kolk_local_deinit(&local);
-    end_shared(&pool);
 }
 
 #define TEST(name) cmocka_unit_test_teardown(name, accept_again)
@@ -474,6 +572,8 @@ int main(void) {
         TEST(test_each_broken_rule_has_its_status),
         TEST(test_the_defaults),
         TEST(test_the_all_zero_local),
+        TEST(test_a_local_whose_pool_is_gone),
+        TEST(test_each),
         TEST(test_exact_frees_are_out_of_line),
         TEST(test_capacity_whatever_lies_in_the_magazines),
         TEST(test_without_caches),

@@ -175,7 +175,7 @@ static void test_leaks_at_deinit(void **state) {
         reports kept;
         begin_reports(&kept);
         setenv("KOLK_BYPASS", bypassed ? "1" : "0", 1);
-        start("sites");
+        start("sites=1");
         void *gone = fire(), *later = fire();
         spawn(), spawn_waiting(), fire(), spawn();
         explode(gone);

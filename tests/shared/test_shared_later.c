@@ -128,7 +128,7 @@ static void test_misuse(void **state) {
         assert_int_equal(take_all(&locals[0]), all_slots(&pool));
         tear_down();
     }
-    kolk_local none = {NULL, NULL};
+    kolk_local none = {0};
     kolk_shared zero;
     notes taken;
     memset(&zero, 0, sizeof zero);

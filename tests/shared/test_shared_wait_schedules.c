@@ -97,11 +97,11 @@ static void each_situation(const char *what, void (*first)(void *), void (*secon
 static void each_pool(const char *what, void (*waits)(void *)) {
     threads = 2;
     capacity = 1;
-    for (unsigned n = 0; n < 6; n++) {
+    for (unsigned n = 0; n < 8; n++) {
         cache = 1 + n % 2;
         exact = n / 2 == 1;
         stepped = n / 2 == 2;
-        generations = stepped ? KOLK_GENERATIONS_NONE : KOLK_GENERATIONS_RECYCLE;
+        generations = n / 2 == 3 ? KOLK_GENERATIONS_NONE : KOLK_GENERATIONS_RECYCLE; /* its fast paths have steps */
         brief = n > 0;
         each_situation(what, waits, free_all, NULL);
     }
@@ -397,6 +397,45 @@ static void test_who_looked_long_ago(void **unused) {
     situation = NULL;
 }
 
+/* ---- Shutdown ---------------------------------------------------------------------------------------------------- */
+
+static void shut_down(void *context) {
+    kolk_shared_shutdown(&((state *)context)->pool);
+}
+
+static void shut_down_and_reopen(void *context) {
+    state *s = (state *)context;
+    kolk_shared_shutdown(&s->pool);
+    kolk_shared_reopen(&s->pool);
+    free_all(s);
+}
+
+/* NULL says nothing of what is alive then. */
+static void wait_or_be_sent_away(void *context) {
+    state *s = (state *)context;
+    if (kolk_local_alloc_wait(&s->locals[1 + schedule_thread()], KOLK_FOREVER)) s->alive++;
+}
+
+static void wait_too_or_be_sent_away(void *context) {
+    state *s = (state *)context;
+    if (kolk_local_alloc_wait(&s->locals[2], KOLK_FOREVER)) s->alive++;
+}
+
+/* Nobody sleeps on, whether it has joined before or comes later, and whether a free serves it or the shutdown. */
+static void test_shutdown(void **unused) {
+    (void)unused;
+    threads = 2;
+    capacity = cache = 1;
+    run_from("shutdown", all_alive, wait_or_be_sent_away, shut_down, NULL);
+    run_from("shutdown, reopen, free", all_alive, wait_or_be_sent_away, shut_down_and_reopen, NULL);
+    threads = 3;
+    capacity = cache = 2;
+    brief = true;
+    run_from("shutdown and free", all_alive, wait_or_be_sent_away, shut_down, free_all);
+    run_from("two wait, shutdown", all_alive, wait_or_be_sent_away, wait_too_or_be_sent_away, shut_down);
+    brief = false;
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_a_free_serves_who_sleeps),
                                        cmocka_unit_test(test_served),
@@ -405,6 +444,7 @@ int main(void) {
                                        cmocka_unit_test(test_other_ways_home),
                                        cmocka_unit_test(test_direct_from_null_on),
                                        cmocka_unit_test(test_who_looked_long_ago),
+                                       cmocka_unit_test(test_shutdown),
                                        cmocka_unit_test(test_brought_back),
                                        cmocka_unit_test(test_deadline),
                                        cmocka_unit_test(test_two_wait)};

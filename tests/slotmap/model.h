@@ -32,6 +32,7 @@ typedef struct model {
     uint32_t recycled;
     uint32_t capacity;
     uint64_t failed, wrong_pool;
+    uint32_t removed; /* calls of on_remove since it was looked at */
     kolk_handle remembered[REMEMBERED];
     uint32_t debug;
     notes taken;
@@ -185,9 +186,25 @@ static inline void model_add(model *m, bool with_handle) {
     model_write(m, object, stamp);
 }
 
+/* The object is still there, in its place. */
+static inline void model_goes(void *object, void *context) {
+    model *m = (model *)context;
+    uint32_t place = kolk_slotmap_index(&m->map, object);
+    model_assert(m, place < m->count && model_is_written(m, (unsigned char *)object, m->live[place].stamp));
+    model_assert(m, kolk_slotmap_get(&m->map, m->live[place].handle) == object);
+    m->removed++;
+}
+
+/* This many objects have gone. */
+static inline void model_have_gone(model *m, uint32_t n) {
+    model_assert(m, m->removed == (m->desc.on_remove ? n : 0));
+    m->removed = 0;
+}
+
 static inline void model_remove(model *m, kolk_handle handle) {
     uint32_t place = model_find(m, handle);
     model_assert(m, kolk_slotmap_remove(&m->map, handle) == (place < m->count));
+    model_have_gone(m, place < m->count);
     if (place == m->count) {
         model_note(m, handle);
         return;
@@ -200,6 +217,7 @@ static inline void model_remove(model *m, kolk_handle handle) {
 
 static inline void model_clear(model *m) {
     kolk_slotmap_clear(&m->map);
+    model_have_gone(m, m->count);
     m->count = 0;
 }
 
@@ -330,7 +348,7 @@ static inline void model_step(model *m) {
 
 /* The settings that this map's debug mode can have. */
 static inline uint32_t model_flags(const model *m) {
-    const char *text = m->desc.debug ? m->desc.debug : "";
+    const char *text = KOLK_DIAGNOSTICS && m->desc.debug ? m->desc.debug : "";
     uint32_t flags = strstr(text, "fill") ? KOLK_DEBUG_FILL : 0;
     if (strstr(text, "sites")) flags |= KOLK_DEBUG_SITES;
     if (strstr(text, "move") && !m->desc.memory && m->desc.max_capacity) flags |= KOLK_DEBUG_MOVE;
@@ -345,12 +363,13 @@ static inline void model_init(model *m) {
     m->desc = (kolk_slotmap_desc){.name = "model"};
     m->desc.object_size = sizes[model_draw(m, (uint32_t)LENGTH_OF(sizes))];
     m->desc.object_align = (size_t)1 << model_draw(m, 6);
-    m->desc.max_capacity = model_draw(m, MODEL_MAX + 1);
+    m->desc.max_capacity = 1 + model_draw(m, MODEL_MAX);
     m->desc.capacity = model_draw(m, m->desc.max_capacity + 1);
     m->desc.debug = debug[model_draw(m, (uint32_t)LENGTH_OF(debug))];
     if (model_draw(m, 2)) m->desc.on_move = model_moved;
+    if (model_draw(m, 3) == 0) m->desc.on_remove = model_goes;
     m->desc.context = m;
-    if (model_draw(m, 3) == 0 && m->desc.max_capacity) {
+    if (model_draw(m, 3) == 0) {
         m->desc.capacity = m->desc.max_capacity;
         uint64_t dirt = 1;
         m->desc.memory_size = kolk_slotmap_memory_size(&m->desc);
@@ -367,6 +386,7 @@ static inline void model_init(model *m) {
 static inline void model_deinit(model *m) {
     bool leaks = m->count && m->debug & KOLK_DEBUG_SITES;
     kolk_slotmap_deinit(&m->map);
+    model_have_gone(m, m->count);
     model_assert(m, all_bytes_are(&m->map, sizeof m->map, 0));
     model_assert(m, leaks ? m->taken.count >= 1 && m->taken.last.rule == KOLK_LEAK : m->taken.count == 0);
     if (!m->desc.memory) return;

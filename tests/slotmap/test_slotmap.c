@@ -18,12 +18,13 @@ static void test_each_broken_rule_has_its_status(void **state) {
         {KOLK_BAD_ALIGN, {.object_size = 8, .object_align = 24, .capacity = 4}},
         {KOLK_ALIGN_TOO_LARGE, {.object_size = 8, .object_align = 8192, .capacity = 4}},
         {KOLK_SIZE_OVERFLOW, {.object_size = INT32_MAX, .capacity = 4}},
+        {KOLK_ZERO_CAPACITY, {.object_size = 8}},
         {KOLK_MAX_BELOW_CAPACITY, {.object_size = 8, .capacity = 4, .max_capacity = 3}},
         {KOLK_CANNOT_GROW, {.object_size = 8, .max_capacity = 5, .memory = memory, .memory_size = 4096}},
         {KOLK_MEMORY_MISSING, {.object_size = 8, .capacity = 4, .memory_size = 4096}},
         {KOLK_MEMORY_TOO_SMALL, {.object_size = 8, .capacity = 400, .memory = memory, .memory_size = 4096}},
         {KOLK_MEMORY_MISALIGNED, {.object_size = 8, .memory = memory + 4, .memory_size = 4000}},
-        {KOLK_OK, {.object_size = 1}},
+        {KOLK_OK, {.object_size = 1, .max_capacity = 1}},
         {KOLK_OK, {.object_size = 8, .capacity = 4, .max_capacity = 4, .memory = memory, .memory_size = 4096}},
     };
     for (size_t i = 0; i < LENGTH_OF(rows); i++) {
@@ -82,9 +83,6 @@ static void test_the_all_zero_map(void **state) {
     answer_everything(&map, &taken);
     kolk_slotmap_deinit(&map);
     assert_true(map_is_zero(&map));
-    make_map(&map, &(kolk_slotmap_desc){.name = "none", .object_size = 8}); /* always full */
-    answer_everything(&map, &taken);
-    end_map(&map);
 }
 
 /* ---- Order and handles ------------------------------------------------------------------------------------------- */
@@ -229,6 +227,49 @@ static void test_on_move(void **state) {
     assert_memory_equal(log.beside, letters(&map), kolk_slotmap_count(&map));
     kolk_slotmap_clear(&map);
     end_map(&map);
+}
+
+/* ---- on_remove --------------------------------------------------------------------------------------------------- */
+
+static kolk_slotmap goers;
+
+/* The object is in its place, found by its handle, and what moves has not moved yet. */
+static void note_removal(void *object, void *context) {
+    log_of_moves *log = (log_of_moves *)context;
+    size_t length = strlen(log->text);
+    uint32_t place = kolk_slotmap_index(&goers, object);
+    assert_ptr_equal(kolk_slotmap_get(&goers, kolk_slotmap_handle(&goers, object)), object);
+    snprintf(log->text + length, sizeof log->text - length, "-%c%u/%u ", *(char *)object, (unsigned)place,
+             (unsigned)kolk_slotmap_count(&goers));
+}
+
+static void test_on_remove(void **state) {
+    (void)state;
+    for (unsigned with_moves = 0; with_moves < 2; with_moves++) {
+        log_of_moves log = {.beside = "abcd"};
+        kolk_handle handles[4];
+        kolk_slotmap_desc desc = {.object_size = 5, .capacity = 9, .on_remove = note_removal, .context = &log};
+        if (with_moves) desc.on_move = note_move;
+        make_map(&goers, &desc);
+        for (int i = 0; i < 4; i++) handles[i] = add_letter(&goers, log.beside[i]);
+        assert_true(kolk_slotmap_remove(&goers, handles[1]));
+        assert_string_equal(log.text, with_moves ? "-b1/4 d3>1 " : "-b1/4 ");
+        assert_false(kolk_slotmap_remove(&goers, handles[1])); /* it has gone */
+        log.text[0] = 0;
+        assert_true(kolk_slotmap_remove(&goers, handles[2]));
+        assert_string_equal(log.text, "-c2/3 ");
+        log.text[0] = 0;
+        handles[1] = add_letter(&goers, 'e');
+        kolk_slotmap_clear(&goers);
+        assert_string_equal(log.text, "-e2/3 -d1/2 -a0/1 ");
+        log.text[0] = 0;
+        kolk_slotmap_clear(&goers); /* nothing is there */
+        assert_string_equal(log.text, "");
+        handles[0] = add_letter(&goers, 'f');
+        handles[1] = add_letter(&goers, 'g');
+        kolk_slotmap_deinit(&goers);
+        assert_string_equal(log.text, "-g1/2 -f0/1 ");
+    }
 }
 
 typedef struct numbered {
@@ -577,6 +618,7 @@ int main(void) {
         TEST(test_handles_that_find_nothing),
         TEST(test_removal_on_the_way),
         TEST(test_on_move),
+        TEST(test_on_remove),
         TEST(test_sort_is_stable_and_in_n_log_n),
         TEST(test_memory_size_is_exact),
         TEST(test_growing_moves_nothing),

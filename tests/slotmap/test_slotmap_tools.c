@@ -107,7 +107,7 @@ static void test_silence(void **state) {
         kolk_slotmap map;
         told.n = 0;
         setenv("KOLK_BYPASS", n ? "1" : "0", 1);
-        make_map(&map, &(kolk_slotmap_desc){.object_size = 12, .capacity = n ? 0 : 5});
+        make_map(&map, &(kolk_slotmap_desc){.object_size = 12, .max_capacity = n ? 9 : 0, .capacity = n ? 0 : 5});
         for (uint32_t i = 0; i < map.capacity; i++) add_letter(&map, 'a');
         kolk_slotmap_clear(&map);
         end_map(&map);

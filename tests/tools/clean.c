@@ -490,6 +490,8 @@ static void use_the_rest(void) {
     const void *somewhere = (const void *)((uintptr_t)use_the_rest + 1), *nowhere = (const void *)16;
     REQUIRE(strstr(kolk_site_text(somewhere, true, text, sizeof text), "use_the_rest+0x1"));
     REQUIRE(strcmp(kolk_site_text(nowhere, true, text, sizeof text), "0x10") == 0);
+    const void *stack[] = {somewhere, nowhere, NULL};
+    REQUIRE(kolk_stack_text(stack, 1, false, text, sizeof text) == 1 && strstr(text, "use_the_rest+0x1"));
 }
 
 /* Into a block and back, with a scene between. */

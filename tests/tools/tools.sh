@@ -190,7 +190,8 @@ races() {
 
 memcheck() {
   flags+=(-O0) # a call in the middle of -O1 is told wrongly where the called function begins with the mistake
-  run=(valgrind -q --leak-check=full --track-origins=yes --error-exitcode=9)
+  # What glibc keeps of the unwinder that it loads is "possibly lost".
+  run=(valgrind -q --leak-check=full --show-leak-kinds=definite --track-origins=yes --error-exitcode=9)
   command -v valgrind > /dev/null || skip "there is no valgrind"
   need memcheck
   make_programs mistakes clean

@@ -140,6 +140,8 @@ KOLK_API kolk_status kolk_sqlite_begin(kolk_sqlite *store, const kolk_sqlite_des
 KOLK_API kolk_status kolk_sqlite_lend(kolk_resource_pool *pool, kolk_status status, const kolk_borrow *borrowed,
                                       kolk_deadline deadline, kolk_sqlite_borrow *out);
 
+KOLK_BODIES_BEGIN_
+
 static inline kolk_status kolk_sqlite_init(kolk_sqlite *store, const kolk_sqlite_desc *desc) {
     return kolk_sqlite_begin(store, desc, sizeof *store, KOLK_ABI);
 }
@@ -183,6 +185,8 @@ static KOLK_ALWAYS_INLINE void kolk_sqlite_discard(kolk_sqlite_borrow *borrow) {
     kolk_sqlite_part_with(borrow, &lent);
     if (borrow->pool) kolk_resource_discard(borrow->pool, &lent);
 }
+
+KOLK_BODIES_END_
 
 #ifdef __cplusplus
 }

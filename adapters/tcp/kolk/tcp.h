@@ -84,11 +84,13 @@ KOLK_API kolk_status kolk_tcp_init(kolk_tcp *tcp, const kolk_tcp_desc *desc);
 /* As kolk_resource_pool_deinit: closes all connections that are not lent. */
 KOLK_API void kolk_tcp_deinit(kolk_tcp *tcp);
 
+KOLK_BODIES_BEGIN_
 /* The descriptor of what is borrowed: a non-blocking socket with TCP_NODELAY, never 0, 1 or 2. -1: nothing is. A
  * borrow's `resource` is the same number, as (void *)(intptr_t)fd. */
 static inline int kolk_tcp_fd(const kolk_borrow *borrow) {
     return borrow->resource ? (int)(intptr_t)borrow->resource : -1;
 }
+KOLK_BODIES_END_
 
 /* Sends all of it. False: the connection is at its end, or the deadline has passed; *error says which. It is shut down
  * then. Never raises SIGPIPE. */

@@ -1,0 +1,86 @@
+#!/bin/bash
+# Prints how many bytes of text programs take that use one part of kolk each (bench/small), compiled with -Os and linked with
+# --gc-sections: the table of docs/small.md. On this machine a program without kolk takes what `nothing` says, which is
+# subtracted from the others.
+# Usage: bench/sizes.sh
+set -euo pipefail
+cd "$(dirname "$0")/.."
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+os=(-std=c11 -Os -ffunction-sections -fdata-sections -Iinclude)
+m4=(-mcpu=cortex-m4 -mthumb -ffreestanding)
+
+# library NAME COMPILER OPTIONS...
+library() {
+  mkdir "$folder/$1"
+  (root=$PWD; cd "$folder/$1"; "$2" -I"$root/include" "${os[@]:0:4}" "${@:3}" -c "$root"/src/*/*.c; ar rcs libkolk.a *.o)
+}
+
+# text LIBRARY PROGRAM DEFINITIONS...: bytes of text
+text() {
+  local program=$folder/program
+  if [[ $1 == m4 ]]; then
+    arm-none-eabi-gcc "${os[@]}" "${m4[@]}" "${@:3}" "bench/small/$2.c" tests/build/device.c tests/build/device_memory.c "$folder/m4/libkolk.a" \
+      -fno-tree-loop-distribute-patterns -nostdlib -T tests/build/device.ld -Wl,--gc-sections -lgcc -o "$program"
+    arm-none-eabi-size "$program"
+  else
+    gcc "${os[@]}" "${@:3}" "bench/small/$2.c" "$folder/$1/libkolk.a" -Wl,--gc-sections -pthread -o "$program"
+    "$program" >&2
+    size "$program"
+  fi | awk 'END { print $1 }'
+}
+
+# row WHAT PROGRAM DEFINITIONS...
+row() {
+  printf '| %s |' "$1"
+  local library bytes
+  for library in all none m4; do
+    if [[ $library == m4 && ( ! -d $folder/m4 || $2 =~ ^(queue|shared|heap|resource)$ ) ]]; then
+      printf ' |'
+    else
+      bytes=$(text $library "${@:2}")
+      [[ $2 == empty ]] && nothing[$library]=$bytes || bytes=$((bytes - nothing[$library]))
+      printf ' %s |' "$(sed -E ':a; s/([0-9])([0-9]{3})($|,)/\1,\2\3/; ta' <<< "$bytes")"
+    fi
+  done
+  echo
+}
+
+declare -A nothing
+library all gcc
+library none gcc -DKOLK_NO_DIAGNOSTICS
+compilers=$(gcc --version | head -n 1)
+if command -v arm-none-eabi-gcc > /dev/null; then
+  library m4 arm-none-eabi-gcc "${m4[@]}"
+  compilers+="; $(arm-none-eabi-gcc --version | head -n 1)"
+else
+  echo "bench/sizes.sh: arm-none-eabi-gcc is missing: the last column stays empty." >&2
+fi
+echo "$compilers"
+echo
+echo '| bytes of text | with diagnostics | `KOLK_NO_DIAGNOSTICS` | Cortex-M4 |'
+echo '|---|---:|---:|---:|'
+row nothing empty
+row 'a pool' pool
+row 'a pool with options, say `.headroom`' pool -DMORE='.headroom = 1'
+row 'a slot map' slotmap
+row 'a queue' queue
+row 'a shared pool' shared
+row 'a heap' heap
+row 'a resource pool' resource
+
+# part WHAT PATTERN: text of these files of src/diag
+part() {
+  local bytes
+  bytes=$(cd "$folder/all"; find . -regextype posix-extended -regex "\./($2)\.o" -exec size {} + | awk 'NR > 1 { sum += $1 } END { print sum }')
+  echo "| $1 | $(sed -E ':a; s/([0-9])([0-9]{3})($|,)/\1,\2\3/; ta' <<< "$bytes") |"
+}
+
+echo
+echo '| of the diagnostics | bytes of text |'
+echo '|---|---:|'
+part 'the debug mode' 'debug.*'
+part 'sites in words' 'sites.*'
+part 'sizes that tune themselves' 'sizes.*'
+part 'statistics' 'stats.*|records|writer'
+part 'the registry, the settings, the process' 'registry|settings|process|profiler'

@@ -1,0 +1,4 @@
+/* What a program takes without kolk. */
+int main(void) {
+    return 0;
+}

@@ -1,0 +1,59 @@
+/* homes.c: see homes.h. What is found here is a bug that most programs get away with, so that it is only reported where
+ * the debug mode was asked for; but a struct whose pool is gone must not be used in any build. */
+#include "homes.h"
+
+#if KOLK_DIAGNOSTICS
+
+#include "../core/fail.h"
+#include "../os/environment.h"
+#include "settings.h"
+
+/* Did the user ask for the debug mode of this pool? Queues and byte maps have none of their own. */
+static bool is_watched(const kolk_noted *noted) {
+    uint32_t flags = noted->debug | kolk_settings_of_part(noted->name, NULL).flags;
+    return flags & KOLK_DEBUG_STRICT;
+}
+
+static kolk_failure failure_of_noted(const kolk_noted *noted, kolk_status rule, const void *site) {
+    bool sites = noted->debug & KOLK_DEBUG_SITES;
+    return (kolk_failure){.rule = rule, .pool = noted->name, .slot = UINT32_MAX, .site = site, .sites = sites};
+}
+
+void kolk_homes_report_evicted(const kolk_noted *noted) {
+    if (!is_watched(noted)) return;
+    kolk_failure failure = failure_of_noted(noted, KOLK_LEAK, NULL);
+    bool known = noted->count != UINT32_MAX;
+    failure.count = known ? noted->count : 0;
+    if (noted->count == 0)
+        kolk_fail(failure, "initialised again without a deinit: its memory is lost");
+    else if (!known)
+        kolk_fail(failure, "it was not deinit'd before its place was initialised again: what it had is lost");
+    else if (noted->count == 1)
+        kolk_fail(failure, "initialised again without a deinit: 1 object is lost");
+    else
+        kolk_fail(failure, "initialised again without a deinit: %u objects are lost", (uint64_t)noted->count);
+}
+
+void kolk_homes_report_lost(bool all) {
+    kolk_noted noted;
+    if (!all && !kolk_environment("KOLK_DEBUG") && !(kolk_registry_debug() & KOLK_DEBUG_STRICT)) return;
+    for (uint32_t place = 0; kolk_registry_next_lost(&place, &noted);)
+        if (all ? *noted.name != 0 : is_watched(&noted))
+            kolk_fail(failure_of_noted(&noted, KOLK_LEAK, NULL),
+                      "its storage has ended without a deinit, or it was moved: what it had is lost");
+}
+
+bool kolk_homes_look(const void *pool, uint32_t number, const char *name, const void *site) {
+    kolk_noted noted = {.debug = 0};
+    if (!kolk_registry_rehome(pool, number, &noted)) {
+        kolk_failure failure = {.rule = KOLK_MOVED, .pool = name ? name : "", .slot = UINT32_MAX, .site = site};
+        kolk_fail(failure, "this is a copy of a pool that is deinit'd");
+        return false;
+    }
+    if (is_watched(&noted))
+        kolk_fail(failure_of_noted(&noted, KOLK_MOVED, site),
+                  "it was moved or copied after its init: a pool must stay where it is");
+    return true;
+}
+
+#endif

@@ -1,0 +1,144 @@
+/* sites_call.c: a call in words, unless it is one of kolk's own, and what its caller's code says about it. sites.c has
+ * the essay. */
+#include "../os/system.h"
+
+#include "kolk/base.h"
+
+#if KOLK_DIAGNOSTICS && defined(__linux__)
+
+#include "sites_inside.h"
+
+#include <stdlib.h>
+
+/* NULL: the address is not of this module. */
+const ElfW(Phdr) * kolk_site_part(const struct dl_phdr_info *loaded, uintptr_t address) {
+    for (size_t i = 0; i < loaded->dlpi_phnum; i++) {
+        const ElfW(Phdr) *part = &loaded->dlpi_phdr[i];
+        if (part->p_type == PT_LOAD && address - loaded->dlpi_addr - part->p_vaddr < part->p_memsz) return part;
+    }
+    return NULL;
+}
+
+static void add_module_name(site_text *out, const char *path) {
+    const char *slash = strrchr(path, '/');
+    const char *name = slash ? slash + 1 : path;
+    add_text(out, name, strlen(name));
+}
+
+/* "on_hit+0x2c"; without a symbol, the function's name that is known otherwise, or "module+0x11f3". */
+static void add_address(site_text *out, const site_module *in, const char *otherwise) {
+    if (in->file >= 0 && kolk_site_add_function(out, in)) return;
+    if (otherwise && *otherwise && *otherwise != '?') {
+        add_text(out, otherwise, strlen(otherwise));
+        return;
+    }
+    add_module_name(out, in->path);
+    add_hex(out, *in->path ? "+" : "", *in->path ? in->site - in->base : in->site);
+}
+
+/* The start of the function that the instruction before a return address calls; 0: it is none that says so. */
+static uintptr_t called_before(const struct dl_phdr_info *loaded, uintptr_t site) {
+    const ElfW(Phdr) *part = kolk_site_part(loaded, site - 1);
+    if (!part || ~part->p_flags & (PF_R | PF_X) || kolk_site_part(loaded, site - 5) != part) return 0;
+#if defined(__i386__) || defined(__x86_64__)
+    const unsigned char *call = (const unsigned char *)site - 5;
+    int32_t distance;
+    memcpy(&distance, call + 1, sizeof distance);
+    return *call == 0xe8 ? site + (uintptr_t)(intptr_t)distance : 0;
+#elif defined(__aarch64__)
+    uint32_t call;
+    memcpy(&call, (const void *)(site - 4), sizeof call);
+    int32_t distance = (int32_t)(call << 6) >> 4; /* 26 bits, in instructions */
+    return call >> 26 == 0x25 ? site - 4 + (uintptr_t)(intptr_t)distance : 0;
+#else
+    return 0;
+#endif
+}
+
+static int find_name(struct dl_phdr_info *loaded, size_t size, void *context) {
+    (void)size;
+    module_name *in = (module_name *)context;
+    if (!kolk_site_part(loaded, in->site - 1)) return 0;
+    in->base = loaded->dlpi_addr;
+    in->called = called_before(loaded, in->site);
+    in->is_libc = strstr(loaded->dlpi_name, "/libc.so") != NULL;
+    in->found = true;
+    return 1;
+}
+
+module_name kolk_site_module_name(const void *site) {
+    module_name in = {.site = (uintptr_t)site};
+    dl_iterate_phdr(find_name, &in);
+    return in;
+}
+
+/* "kolk_pool_free_sized+0x2c", or "kolk_pool_free_sized.part.0": is it called by typed functions only? */
+static bool is_of_typed(const char *name) {
+    const char *end = strstr(name, "_sized");
+    return end && strchr(".+", end[6]) != NULL; /* strchr finds the 0 too */
+}
+
+/* Is the call to this function, which was just added to the text, one of kolk's own? */
+static bool is_call_of_kolk(site_calls *calls, const char *name) {
+    bool is_typed = calls->from_typed, is_ours = strncmp(name, "kolk_", 5) == 0;
+    calls->from_typed = is_ours && is_of_typed(name);
+    return is_ours || is_typed;
+}
+
+/* The symbol's name, of `size` bytes, without what compilers put behind it (.cold, .part.0), and how far behind its
+ * start the address is. False: there is none. */
+static bool find_symbol(const site_module *in, uintptr_t address, char *name, size_t size, uintptr_t *behind) {
+    site_module at = *in;
+    site_text out = {name, size, 0};
+    name[0] = 0;
+    at.site = address + 1;
+    if (in->file < 0 || !kolk_site_add_function(&out, &at)) return false;
+    char *plus = strrchr(name, '+');
+    if (!plus) return false; /* cut */
+    *behind = (uintptr_t)strtoull(plus, NULL, 16) - 1;
+    name[strcspn(name, ".+")] = 0;
+    return true;
+}
+
+/* A call that is the last thing that a function does may be a jump: then the function is not on the stack any more. But
+ * its caller's call is of it. So if that is neither the function of the call inside, nor one of kolk's, a call is
+ * missing there; its place is not known. */
+static void add_jumped_over(site_calls *calls, const site_module *in) {
+    char called[128];
+    uintptr_t start = kolk_site_module_name((const void *)in->site).called, behind;
+    bool known = calls->is_stack && start && find_symbol(in, start, called, sizeof called, &behind) && behind == 0;
+    bool is_first = calls->looked_at == 0, is_ours = known && strncmp(called, "kolk_", 5) == 0;
+    calls->looked_at = calls->at + 1;
+    if (is_ours && is_first) calls->from_typed = is_of_typed(called);
+    if (known && !is_ours && strcmp(called, calls->inside) != 0)
+        kolk_site_add_call(calls, in, &(site_call){.function = called, .place = "", .is_merged = true});
+    if (!find_symbol(in, in->site - 1, calls->inside, sizeof calls->inside, &behind)) calls->inside[0] = 0;
+}
+
+void kolk_site_add_call(site_calls *calls, const site_module *in, const site_call *call) {
+    if (calls->left && calls->looked_at <= calls->at) add_jumped_over(calls, in);
+    if (!calls->left) return;
+    site_text *out = calls->out;
+    size_t before = out->length;
+    if (calls->named) add_text(out, " < ", 3);
+    size_t start = out->length;
+    if (call->is_merged)
+        add_text(out, call->function, strlen(call->function));
+    else
+        add_address(out, in, *call->place ? call->function : NULL); /* or it may be the nearest symbol */
+    if (is_call_of_kolk(calls, out->text + start) && !calls->any) {
+        out->length = before;
+        out->text[before] = 0;
+        return;
+    }
+    if (strcmp(call->function, "main") == 0 || strncmp(out->text + start, "main+", 5) == 0) calls->left = 1;
+    if (*call->place) {
+        add_text(out, " (", 2);
+        add_text(out, call->place, strlen(call->place));
+        add_text(out, ")", 1);
+    }
+    calls->left--;
+    calls->named = calls->at + 1;
+}
+
+#endif

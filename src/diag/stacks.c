@@ -1,0 +1,116 @@
+/* stacks.c: the stacks of calls that objects were allocated and freed by, each written down once.
+ *
+ *     index    | 0 | 9 | 0 | 1 | 0 | ...      by the hash of a stack: where it begins in words; 0: none
+ *     words    | - | a b c 0 | d e 0 | ...    return addresses; `used` of them
+ *
+ * There is one table for all pools. Nothing in it is changed or removed. So a place in the words is as good as the
+ * address that it stands for, and fits where an address does: what is kept of a site is the one or the other.
+ *
+ * Threads add stacks without a lock. Who adds one takes words, writes them, and publishes where they are by a
+ * compare-and-exchange of the index. If another thread was faster with the same stack, the words are lost.
+ *
+ * The table is full when three quarters of the places of its index are taken, or all words. From then on a stack that
+ * is not in it is kept as the address alone. */
+#include "stacks.h"
+
+#include "../core/assert.h"
+#include "../core/atomics.h"
+#include "../core/fail.h"
+#include "../core/hash.h"
+
+#if KOLK_DIAGNOSTICS
+#include "../os/memory.h"
+#include "../os/stack.h"
+
+#include <string.h>
+
+#define STACK_PLACES ((size_t)1 << 16)
+#define STACK_WORDS  ((size_t)1 << 19)
+
+typedef struct stack_table {
+    uint32_t index[STACK_PLACES];
+    uint32_t used, stacks;
+    const void *words[STACK_WORDS];
+} stack_table;
+
+static uintptr_t stacks_at; /* the address of the table; 0: it was not needed yet */
+
+static stack_table *seen_stacks(void) {
+    return (stack_table *)kolk_load(&stacks_at, KOLK_ACQUIRE); /* partner: the exchange below */
+}
+
+/* NULL: there is no memory. */
+static stack_table *have_stacks(void) {
+    stack_table *table = seen_stacks();
+    if (table) return table;
+    table = (stack_table *)kolk_memory_take(sizeof *table, sizeof *table);
+    if (!table) return NULL;
+    table->used = 1; /* 0 is none */
+    uintptr_t none = 0;
+    if (kolk_compare_exchange(&stacks_at, &none, (uintptr_t)table, KOLK_ACQ_REL, KOLK_ACQUIRE)) return table;
+    kolk_memory_release(table, sizeof *table);
+    return (stack_table *)none;
+}
+
+static size_t place_of_stack(const void *const *frames) {
+    uint64_t hash = 0;
+    for (; *frames; frames++) hash = kolk_mixed(hash + (uintptr_t)*frames);
+    return (size_t)(hash % STACK_PLACES);
+}
+
+static bool is_same_stack(const void *const *a, const void *const *b) {
+    while (*a && *a == *b) a++, b++;
+    return *a == *b;
+}
+
+/* Writes the stack down where nobody finds it yet; 0: there is no room. */
+static uint32_t write_stack(stack_table *table, const void *const *frames) {
+    uint32_t length = 1;
+    while (frames[length - 1]) length++;
+    if (kolk_load(&table->used, KOLK_RELAXED) > STACK_WORDS - length) return 0;
+    if (kolk_load(&table->stacks, KOLK_RELAXED) >= STACK_PLACES / 4 * 3) return 0;
+    uint32_t start = kolk_fetch_add(&table->used, length, KOLK_RELAXED);
+    if (start > STACK_WORDS - length) return 0; /* other threads were faster */
+    memcpy(&table->words[start], frames, length * sizeof *frames);
+    return start;
+}
+
+/* Where the stack begins in the words; 0: it is not there, and there is no room. */
+static uint32_t number_stack(stack_table *table, const void *const *frames) {
+    uint32_t added = 0;
+    for (size_t at = place_of_stack(frames);; at = (at + 1) % STACK_PLACES) {
+        uint32_t found = kolk_load(&table->index[at], KOLK_ACQUIRE); /* partner: the exchange below */
+        if (!found) {
+            if (!added) added = write_stack(table, frames);
+            if (!added) return 0;
+            if (kolk_compare_exchange(&table->index[at], &found, added, KOLK_ACQ_REL, KOLK_ACQUIRE)) {
+                kolk_fetch_add(&table->stacks, 1, KOLK_RELAXED);
+                return added;
+            }
+        }
+        if (is_same_stack(&table->words[found], frames)) return found;
+    }
+}
+
+kolk_kept_site kolk_site_keep(const void *site, uint32_t depth) {
+    if (!site || depth <= 1) return (kolk_kept_site)site;
+    const void *frames[KOLK_STACK_ROOM(KOLK_STACK_MOST)];
+    KOLK_ASSERT(depth <= KOLK_STACK_MOST);
+    kolk_stack_walk(site, frames, KOLK_STACK_ROOM(depth));
+    stack_table *table = frames[1] ? have_stacks() : NULL;
+    uint32_t start = table ? number_stack(table, frames) : 0;
+    return start ? (kolk_kept_site)&table->words[start] : (kolk_kept_site)site;
+}
+
+const void *const *kolk_site_stack(kolk_kept_site kept) {
+    const stack_table *table = seen_stacks();
+    if (!table || kept - (uintptr_t)table->words >= sizeof table->words) return NULL;
+    return (const void *const *)kept;
+}
+
+const void *kolk_site_address(kolk_kept_site kept) {
+    const void *const *stack = kolk_site_stack(kept);
+    return stack ? *stack : (const void *)kept;
+}
+
+#endif

@@ -1,0 +1,38 @@
+/* stacks.h: sites with the calls around them, as the debug mode keeps them for each object. */
+#ifndef KOLK_SRC_STACKS_H
+#define KOLK_SRC_STACKS_H
+
+#include "kolk/base.h"
+
+/* What is kept of a site: its address alone, or where its stack is written down. 0 is none. */
+typedef uintptr_t kolk_kept_site;
+
+#if KOLK_DIAGNOSTICS
+
+/* Notes where the calling thread is, so that `depth` calls can be named later. Any thread, at any time. */
+kolk_kept_site kolk_site_keep(const void *site, uint32_t depth);
+
+const void *kolk_site_address(kolk_kept_site kept);
+
+/* The addresses, the innermost first, and NULL; it lives as long as the process. NULL: the address is all there is. */
+const void *const *kolk_site_stack(kolk_kept_site kept);
+
+#else
+
+static inline kolk_kept_site kolk_site_keep(const void *site, uint32_t depth) {
+    (void)depth;
+    return (kolk_kept_site)site;
+}
+
+static inline const void *kolk_site_address(kolk_kept_site kept) {
+    return (const void *)kept;
+}
+
+static inline const void *const *kolk_site_stack(kolk_kept_site kept) {
+    (void)kept;
+    return NULL;
+}
+
+#endif
+
+#endif

@@ -1,0 +1,61 @@
+#!/bin/sh
+# The library on a Cortex-M4 by arm-none-eabi-gcc: it compiles with newlib and without any C library; a program with a pool,
+# and one with a slot map, are small, ask for no division of 64 bits and no floating point, and run under QEMU; init takes
+# fewer than 2,000 instructions.
+# Usage: device.sh
+set -eu
+if ! command -v arm-none-eabi-gcc > /dev/null; then
+  echo "arm-none-eabi-gcc is missing: nothing is tested."
+  exit 77
+fi
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+root=$PWD
+m4="-std=c11 -mcpu=cortex-m4 -mthumb -Os -ffunction-sections -fdata-sections -I$root/include"
+warnings="-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wundef -Wdouble-promotion -Wmissing-prototypes -Werror"
+
+arm-none-eabi-gcc $m4 $warnings -fsyntax-only src/*/*.c # with newlib
+(cd "$folder" && printf '%s\n' "$root"/src/*/*.c | xargs -n 40 -P 2 arm-none-eabi-gcc $m4 $warnings -ffreestanding -c)
+
+# build PROGRAM FILES OR LIBRARIES...: it lies in $folder
+build() {
+  program=$1
+  shift
+  arm-none-eabi-gcc $m4 -ffreestanding -fno-tree-loop-distribute-patterns -nostdlib -T tests/build/device.ld -Wl,--gc-sections \
+    tests/build/device.c "$folder"/*.o "$@" -lgcc -o "$folder/$program"
+}
+
+run() {
+  if ! command -v qemu-system-arm > /dev/null; then
+    echo "qemu-system-arm is missing: $1 is built, not run."
+  elif ! timeout 60 qemu-system-arm -M mps2-an386 -nographic -monitor none -serial none -icount shift=0 -semihosting-config \
+    enable=on,target=native -kernel "$folder/$1" < /dev/null; then
+    echo "$1 fails on the device" >&2
+    exit 1
+  fi
+}
+
+text_of() { arm-none-eabi-size "$folder/$1" | awk 'END { print $1 }'; }
+
+# keep PROGRAM LIMIT: bytes of text that it may take beside what an empty program takes
+keep() {
+  build "$1" "bench/small/$1.c" tests/build/device_memory.c
+  bytes=$(($(text_of "$1") - nothing))
+  echo "$1: $bytes bytes of text, $2 are allowed"
+  if [ "$bytes" -gt "$2" ]; then
+    echo "$1 has become too large for a small device" >&2
+    exit 1
+  fi
+  if arm-none-eabi-nm "$folder/$1" | grep -E '__(aeabi_(u?ldivmod|c?[df][a-z0-9]+)|u?(div|mod|divmod)di[34])$'; then
+    echo "The lines above name what $1 must not need." >&2
+    exit 1
+  fi
+  run "$1"
+}
+
+build empty bench/small/empty.c tests/build/device_memory.c
+nothing=$(text_of empty)
+keep pool 5000
+keep slotmap 4100
+build device_count tests/build/device_count.c -lc # with newlib's memcpy and so on, which are quick
+run device_count

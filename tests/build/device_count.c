@@ -1,0 +1,66 @@
+/* Counts the instructions of kolk_pool_init on a Cortex-M4: run by QEMU with -icount shift=0, where one instruction
+ * takes one nanosecond and SysTick counts 25 MHz. Returns 0 if no init took 2,000 or more; prints them by
+ * semihosting. */
+#include <kolk/kolk.h>
+
+#define SYSTICK ((volatile uint32_t *)0xe000e010) /* control, reload, value: ARMv7-M, B3.3 */
+
+enum { INITS = 400, INSTRUCTIONS_A_TICK = 40, MOST = 2000 };
+
+struct frame {
+    uint32_t id;
+    uint8_t length, data[8];
+};
+KOLK_POOL_TYPE(frames, struct frame)
+
+static KOLK_POOL_STORAGE(struct frame, 32) few;
+static KOLK_POOL_STORAGE(struct frame, 5000) many;
+static frames pool;
+
+static void print(const char *text) {
+    register uintptr_t r0 __asm__("r0") = 4; /* SYS_WRITE0 */
+    register const char *r1 __asm__("r1") = text;
+    __asm__ volatile("bkpt 0xab" : "+r"(r0) : "r"(r1) : "memory");
+}
+
+static void print_number(uint32_t number) {
+    char digits[12];
+    char *digit = digits + sizeof digits - 1;
+    *digit = 0;
+    do *--digit = (char)('0' + number % 10);
+    while (number /= 10);
+    print(digit);
+}
+
+/* Of one init with this descriptor, on average; 0: it fails, or has too few slots. */
+static uint32_t count_init(const kolk_pool_desc *desc, uint32_t slots) {
+    SYSTICK[1] = 0xffffff;
+    SYSTICK[2] = 0;
+    SYSTICK[0] = 5; /* on, by the processor's clock */
+    uint32_t begin = SYSTICK[2];
+    for (int i = 0; i < INITS; i++)
+        if (frames_init(&pool, desc) != KOLK_OK) return 0;
+    uint32_t ticks = (begin - SYSTICK[2]) & 0xffffff;
+    return pool.pool.capacity >= slots ? ticks * INSTRUCTIONS_A_TICK / INITS : 0;
+}
+
+static bool is_quick(const char *what, const kolk_pool_desc *desc, uint32_t slots) {
+    uint32_t count = count_init(desc, slots);
+    print(what);
+    print(": ");
+    print_number(count);
+    print(" instructions\n");
+    return count > 0 && count < MOST;
+}
+
+int main(void) {
+    kolk_pool_desc desc = {.name = "frames", .capacity = 32, .memory = &few, .memory_size = sizeof few};
+    bool quick = is_quick("init of 32 slots", &desc, 32);
+    desc.capacity = 0;
+    quick &= is_quick("init of as many as fit, which are 32", &desc, 32);
+    desc = (kolk_pool_desc){.name = "frames", .capacity = 5000, .memory = &many, .memory_size = sizeof many};
+    quick &= is_quick("init of 5000 slots", &desc, 5000);
+    desc.capacity = 0;
+    quick &= is_quick("init of as many as fit, which are 5000", &desc, 5000);
+    return quick ? 0 : 1;
+}

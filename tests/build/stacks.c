@@ -1,0 +1,56 @@
+/* A program that frees an object twice, by wrappers, three calls below main, and one that it forgets. As static
+ * functions these are merged by a compiler that optimises; -DAPART keeps them, and makes a wrapper's last call a jump.
+ * stacks.sh knows the lines by the remarks behind them. */
+#include "kolk/kolk.h"
+
+#ifdef APART
+#define WRAPPER __attribute__((noinline))
+#else
+#define WRAPPER static
+#endif
+
+struct message {
+    int words[10];
+};
+KOLK_POOL_TYPE(messages, struct message)
+
+static messages pool;
+static struct message *last;
+static int count;
+
+WRAPPER void message_drop(struct message *message);
+WRAPPER struct message *message_new(void);
+
+WRAPPER void message_drop(struct message *message) {
+    count--;
+    messages_free(&pool, message); /* in message_drop */
+}
+
+WRAPPER struct message *message_new(void) {
+    count++;
+    return messages_alloc(&pool); /* in message_new */
+}
+
+static void time_out(void) {
+    message_drop(last); /* in time_out */
+    count += 2;
+}
+
+static void post(void) {
+    last = message_new(); /* in post */
+    count += 3;
+}
+
+static void tick(int n) {
+    if (n == 0)
+        post(); /* in tick, the first */
+    else
+        time_out(); /* in tick, later */
+    count += n;
+}
+
+int main(void) {
+    messages_init(&pool, &(kolk_pool_desc){.name = "messages", .capacity = 20});
+    for (int n = 0; n < 3; n++) tick(n); /* in main */
+    return count;
+}

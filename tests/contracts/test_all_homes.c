@@ -1,0 +1,219 @@
+/* Pools of each kind that are not where they were initialised, are initialised twice, or are lost with their storage:
+ * no call crashes, statistics are right or missing, and the debug mode says what happened. */
+#include "kinds.h"
+
+#include "../help/listed.h"
+
+#include "diag/homes.h"
+
+#include <sys/mman.h>
+
+static reports kept;
+
+/* The next report, of a pool called "it", and the last one. */
+static void assert_said(kolk_status rule, const char *text) {
+    const report *next = next_report(&kept);
+    char sentence[200];
+    snprintf(sentence, sizeof sentence, "kolk: it: %s", text);
+    assert_string_equal(next->sentence, sentence);
+    assert_string_equal(next->pool, "it");
+    assert_int_equal(next->failure.rule, rule);
+    assert_no_more(&kept);
+}
+
+static bool is_resource(void) {
+    return row_now->kind->init ==
+           init_resources; /* it is a pointer: it may be moved, and its inside is the library's */
+}
+
+static void watch(bool on) {
+    if (on)
+        setenv("KOLK_DEBUG", "fill", 1);
+    else
+        unsetenv("KOLK_DEBUG");
+}
+
+/* Kinds whose alloc looks where its pool is; the locals of a shared pool would still point to the old place. */
+static bool notices_in_take(void) {
+    return it->kind->init == init_pool || it->kind->init == init_map;
+}
+
+static void move_it(bool watched) {
+    static subject there;
+    watch(watched);
+    begin_it((options){.capacity = 3});
+    begin_reports(&kept);
+    memcpy(&there, it, sizeof there);
+    memset(&it->of, 0xe5, sizeof it->of);
+    if (notices_in_take()) assert_non_null(there.kind->take(&there));
+    bool told = watched && notices_in_take();
+    if (told) assert_said(KOLK_MOVED, "it was moved or copied after its init: a pool must stay where it is");
+    if (notices_in_take()) {
+        kolk_records records = {0};
+        kolk_registry_collect(&records); /* of the place where it is now */
+        assert_int_equal(records.first->stats.count, 1);
+        kolk_records_release(&records);
+    }
+    if (notices_in_take()) there.kind->take(&there);
+    there.kind->end(&there);
+    if (watched && !told)
+        assert_said(KOLK_MOVED, "it was moved or copied after its init: a pool must stay where it is");
+    assert_no_more(&kept);
+    assert_true(all_bytes_are(&there.of, there.kind->size, 0));
+    assert_string_equal(listed(it->kind->member), "");
+}
+
+static void test_a_pool_that_was_moved(void **state) {
+    (void)state;
+    if (is_resource()) return;
+    move_it(false);
+    move_it(true);
+}
+
+static void test_a_shared_pool_that_was_moved_before_its_locals(void **state) {
+    static kolk_shared there;
+    (void)state;
+    if (row_now->kind->init != init_shared) return;
+    for (int watched = 0; watched < 2; watched++) {
+        kolk_shared here;
+        kolk_local local;
+        watch(watched);
+        assert_int_equal(kolk_shared_init(&here, &(kolk_shared_desc){.name = "it", .object_size = 8, .capacity = 3}),
+                         KOLK_OK);
+        begin_reports(&kept);
+        memcpy(&there, &here, sizeof there);
+        memset(&here, 0xe5, sizeof here);
+        assert_int_equal(kolk_local_init(&local, &there), KOLK_OK);
+        if (watched) assert_said(KOLK_MOVED, "it was moved or copied after its init: a pool must stay where it is");
+        void *object = kolk_local_alloc(&local);
+        assert_non_null(object);
+        assert_true(kolk_shared_is_valid(&there));
+        kolk_local_free(&local, object);
+        kolk_local_deinit(&local);
+        kolk_shared_deinit(&there);
+        assert_no_more(&kept);
+    }
+}
+
+static void test_a_copy_of_a_pool_that_is_gone(void **state) {
+    static subject copy, before, other;
+    (void)state;
+    if (is_resource()) return;
+    watch(false);
+    begin_it((options){.capacity = 3});
+    memcpy(&copy, it, sizeof copy);
+    memcpy(&before, it, sizeof before);
+    end_it();
+    begin_it((options){.name = "next", .capacity = 3}); /* has its number's entry, and perhaps its block */
+    memcpy(&other, it, sizeof other);
+    begin_reports(&kept);
+    for (int n = 0; n < 2; n++) {
+        copy.kind->end(&copy);
+        const report *said = next_report(&kept);
+        assert_non_null(strstr(said->sentence, ": this is a copy of a pool that is deinit'd"));
+        assert_int_equal(said->failure.rule, KOLK_MOVED);
+        assert_no_more(&kept);
+        assert_memory_equal(&copy.of, &before.of, copy.kind->size);
+    }
+    assert_memory_equal(it, &other, sizeof other);
+    assert_is_valid();
+    end_it();
+}
+
+static void test_initialised_twice(void **state) {
+    (void)state;
+    if (is_resource()) return;
+    for (int watched = 0; watched < 2; watched++) {
+        watch(watched);
+        begin_it((options){.capacity = 3});
+        bool takes = it->kind->can & TAKES, erased = it->kind->wants_zero;
+        if (takes) it->kind->take(it);
+        options again = {.name = "it", .object_size = 24, .capacity = 3};
+        begin_reports(&kept);
+        if (erased) assert_int_equal(it->kind->init(it, &again), KOLK_NOT_FLUSHED);
+        if (erased) memset(&it->of, 0, it->kind->size);
+        assert_int_equal(it->kind->init(it, &again), KOLK_OK);
+        if (watched && erased)
+            assert_said(KOLK_LEAK, "it was not deinit'd before its place was initialised again: what it had is lost");
+        else if (watched && takes)
+            assert_said(KOLK_LEAK, "initialised again without a deinit: 1 object is lost");
+        else if (watched)
+            assert_said(KOLK_LEAK, "initialised again without a deinit: its memory is lost");
+        assert_no_more(&kept);
+        assert_is_valid();
+        if (it->kind->init != init_heap) assert_string_equal(listed(it->kind->member), "it ");
+        end_it();
+    }
+}
+
+/* The storage is not there any more. */
+static void test_lost_with_its_storage(void **state) {
+    (void)state;
+    if (is_resource()) return;
+    for (int watched = 0; watched < 2; watched++) {
+        watch(watched);
+        subject *own = it;
+        char before[1000]; /* trays of heaps that are lost are still there: they are memory of the library */
+        strcpy(before, listed(NULL));
+        size_t size = (sizeof *it + 4095) / 4096 * 4096;
+        it = (subject *)mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        assert_true(it != MAP_FAILED);
+        begin_it((options){.capacity = 3});
+        if (it->kind->can & TAKES) it->kind->take(it);
+        if (it->kind->init == init_heap) strcat(before, "it ");
+        assert_int_equal(munmap(it, size), 0);
+        it = own;
+        assert_string_equal(listed(NULL), before);
+        begin_reports(&kept);
+        kolk_homes_report_lost(false);
+        if (watched)
+            assert_said(KOLK_LEAK, "its storage has ended without a deinit, or it was moved: what it had is lost");
+        assert_no_more(&kept);
+        kolk_homes_report_lost(true); /* not again */
+        assert_no_more(&kept);
+    }
+}
+
+/* Any part of the struct may have been used for something else. */
+static void test_a_struct_that_was_overwritten(void **state) {
+    (void)state;
+    uint64_t random = number_from_environment("KOLK_TEST_SEED", 5);
+    watch(false);
+    begin_it((options){.capacity = 3});
+    if (it->kind->can & TAKES) it->kind->take(it);
+    static subject before;
+    memcpy(&before, it, sizeof before);
+    size_t size = is_resource() ? 0 : it->kind->size;
+    for (unsigned n = 0; n < (does_a_part() ? 300u : 5000u) && size; n++) {
+        unsigned char *bytes = (unsigned char *)&it->of;
+        size_t from = random_below(&random, (uint32_t)size),
+               end = from + 1 + random_below(&random, (uint32_t)(size - from));
+        uint64_t way = next_random(&random) % 3;
+        for (size_t at = from; at < end; at++)
+            bytes[at] = way == 0 ? 0 : way == 1 ? 0xff : (unsigned char)next_random(&random);
+        kolk_records records = {0};
+        kolk_registry_collect(&records);
+        for (const kolk_record *at = records.first; at; at = at->next) {
+            assert_string_equal(at->stats.name, "it");
+            assert_in_range(at->stats.count, 0, at->stats.capacity);
+            assert_in_range(at->stats.peak, 0, at->stats.capacity);
+            assert_in_range(at->stats.object_size, 0, 32); /* 24; of a tray, rounded up */
+        }
+        kolk_records_release(&records);
+        memcpy(it, &before, sizeof before);
+    }
+    if (it->kind->init != init_heap) assert_string_equal(listed(it->kind->member), "it ");
+    end_it();
+}
+
+int main(void) {
+    static const contract contracts[] = {
+        CONTRACT(test_a_pool_that_was_moved, 0, IN(PLAIN)),
+        CONTRACT(test_a_shared_pool_that_was_moved_before_its_locals, 0, IN(PLAIN)),
+        CONTRACT(test_a_copy_of_a_pool_that_is_gone, 0, IN(PLAIN)),
+        CONTRACT(test_initialised_twice, 0, IN(PLAIN)),
+        CONTRACT(test_lost_with_its_storage, 0, IN(PLAIN)),
+        CONTRACT(test_a_struct_that_was_overwritten, 0, IN(PLAIN)),
+    };
+    return run_contracts(contracts, LENGTH_OF(contracts), NULL, plain_environment);
+}

@@ -1,0 +1,15 @@
+// row: free of the storage of a pool that is not deinit'd
+// only: kolk
+// also: shared heap
+#include "misuse.h"
+
+int main(void) {
+    pool *items = malloc(1 << 20); /* so much that malloc gives it back to the system */
+    open_pool(items, "items");
+    void *item = take(items);
+    RIGHT(give_back(items, item));
+    RIGHT(close_pool(items));
+    WRONG((void)item);
+    free(items);
+    return end();
+}

@@ -1,0 +1,366 @@
+/* Objects of a shared pool that are made once: setup, reset, teardown and keep, sentence by sentence, with caches and
+ * without, in each debug mode and with objects that come from malloc. Threads are in test_shared_hooks_threads.c. */
+// link: -pthread
+#include "../help/debug_test.h"
+
+#include "shared_test.h"
+
+#include <pthread.h>
+
+/* ---- A diary of hooks -------------------------------------------------------------------------------------------- */
+
+/* An object has the number that its setup gave it. Without setup it has what the test wrote. */
+typedef struct part {
+    unsigned number;
+    struct part *child;
+} part;
+
+typedef struct diary {
+    kolk_shared pool;
+    kolk_local local;
+    char text[600]; /* "s0 r0 t0": which hook, which object */
+    unsigned made;
+    int setups_that_fail;
+    bool ends; /* in deinit there are no questions to ask */
+} diary;
+
+static void write_down(diary *d, char hook, unsigned number) {
+    size_t length = strlen(d->text);
+    snprintf(d->text + length, sizeof d->text - length, "%s%c%u", length ? " " : "", hook, number);
+}
+
+#define assert_diary(d, expected)                                                                                      \
+    do {                                                                                                               \
+        assert_string_equal((d)->text, expected);                                                                      \
+        assert_true(kolk_shared_is_valid(&(d)->pool));                                                                 \
+        (d)->text[0] = 0;                                                                                              \
+    } while (0)
+
+static bool set_up(void *object, void *context) {
+    diary *d = (diary *)context;
+    if (!d->ends) assert_false(kolk_shared_is_live(&d->pool, object));
+    if (d->setups_that_fail-- > 0) {
+        write_down(d, 'f', d->made);
+        return false;
+    }
+    *(part *)object = (part){.number = d->made++};
+    write_down(d, 's', ((part *)object)->number);
+    return true;
+}
+
+static void reset(void *object, void *context) {
+    diary *d = (diary *)context;
+    if (!d->ends) assert_false(kolk_shared_is_live(&d->pool, object)); /* it is dead by then */
+    write_down(d, 'r', ((part *)object)->number);
+}
+
+static void tear_down(void *object, void *context) {
+    write_down((diary *)context, 't', ((part *)object)->number);
+}
+
+/* With caches if n is odd. */
+static void begin_diary(diary *d, kolk_shared_desc desc, size_t n) {
+    memset(d, 0, sizeof *d);
+    desc.object_size = sizeof(part);
+    desc.context = d;
+    if (!desc.max_threads) desc.max_threads = 1; /* and no slots beyond the capacity */
+    desc.debug = begin_debug_mode(n / 2);
+    if (n % 2) desc.cache = 5;
+    make_shared(&d->pool, &desc);
+    make_local(&d->local, &d->pool);
+}
+
+static void end_diary(diary *d) {
+    assert_true(kolk_shared_is_valid(&d->pool));
+    kolk_local_deinit(&d->local);
+    d->ends = true;
+    kolk_shared_deinit(&d->pool);
+}
+
+static part *take_one(diary *d) {
+    part *object = (part *)kolk_local_alloc(&d->local);
+    assert_non_null(object);
+    return object;
+}
+
+static uint64_t failed(const diary *d) {
+    kolk_stats stats;
+    kolk_shared_stats(&d->pool, &stats);
+    return stats.failed;
+}
+
+#define EACH_WAY(n) for (size_t n = 0; n < 2 * DEBUG_MODES; n++)
+#define HOOKED      .setup = set_up, .reset = reset, .teardown = tear_down
+
+/* ---- When they run ----------------------------------------------------------------------------------------------- */
+
+static void test_each_hook_runs_when_it_is_due(void **state) {
+    (void)state;
+    EACH_WAY(n) {
+        static diary d;
+        part *objects[3];
+        begin_diary(&d, (kolk_shared_desc){.capacity = 3, HOOKED}, n);
+        assert_diary(&d, ""); /* init calls none */
+        for (unsigned i = 0; i < 3; i++) assert_int_equal((objects[i] = take_one(&d))->number, i);
+        assert_diary(&d, "s0 s1 s2");
+        kolk_local_free(&d.local, objects[2]);
+        kolk_local_free(&d.local, objects[0]);
+        assert_diary(&d, "r2 r0");
+        assert_int_equal(kolk_shared_count(&d.pool), 1);
+        for (unsigned i = 0; i < 2; i++) take_one(&d);
+        assert_diary(&d, ""); /* each was set up once */
+        kolk_local_flush(&d.local);
+        kolk_local_free(&d.local, objects[1]);
+        assert_diary(&d, "r1");
+        end_diary(&d);
+        assert_string_equal(d.text, "r0 r2 t0 t1 t2");
+    }
+}
+
+static void test_each_hook_works_alone(void **state) {
+    (void)state;
+    EACH_WAY(n) for (int only = 0; only < 3; only++) {
+        static diary d;
+        kolk_shared_desc desc = {.capacity = 3};
+        if (only == 0) desc.setup = set_up;
+        if (only == 1) desc.reset = reset;
+        if (only == 2) desc.teardown = tear_down;
+        begin_diary(&d, desc, n);
+        part *first = take_one(&d), *second = take_one(&d);
+        first->number = 0;
+        second->number = 1;
+        assert_diary(&d, only == 0 ? "s0 s1" : "");
+        kolk_local_free(&d.local, second);
+        assert_diary(&d, only == 1 ? "r1" : "");
+        assert_true(kolk_shared_is_live(&d.pool, first));
+        end_diary(&d);
+        assert_string_equal(d.text, only == 1 ? "r0" : only == 2 ? "t0 t1" : "");
+    }
+}
+
+static void test_a_setup_that_fails(void **state) {
+    (void)state;
+    EACH_WAY(n) {
+        static diary d;
+        begin_diary(&d, (kolk_shared_desc){.capacity = 1, HOOKED}, n);
+        d.setups_that_fail = 3;
+        assert_null(kolk_local_alloc(&d.local));
+        assert_null(kolk_local_alloc_wait(&d.local, KOLK_FOREVER)); /* it does not wait for another */
+        assert_null(kolk_local_alloc(&d.local));
+        assert_diary(&d, "f0 f0 f0"); /* the slot stays free, and is tried again */
+        assert_int_equal(failed(&d), 3);
+        assert_int_equal(d.pool.depot.fresh, 1);
+        assert_int_equal(kolk_shared_count(&d.pool), 0);
+        part *object = take_one(&d);
+        kolk_local_free(&d.local, object);
+        assert_diary(&d, "s0 r0");
+        d.setups_that_fail = 1;
+        take_one(&d); /* it is set up already */
+        assert_diary(&d, "");
+        end_diary(&d);
+        assert_string_equal(d.text, "r0 t0"); /* no teardown of what was not set up */
+    }
+}
+
+/* A magazine is never given slots that are not set up. */
+static void test_setups_are_not_made_ahead(void **state) {
+    (void)state;
+    static diary d;
+    begin_diary(&d, (kolk_shared_desc){.capacity = 100, .cache = 64, .setup = set_up}, 1);
+    part *object = take_one(&d);
+    assert_diary(&d, "s0");
+    assert_int_equal(d.pool.depot.fresh, 1);
+    kolk_local_free(&d.local, object); /* by the fast path: there is no reset */
+    assert_int_equal(d.local.magazine->top, 1);
+    assert_ptr_equal(take_one(&d), object);
+    assert_diary(&d, "");
+    end_diary(&d);
+}
+
+static void test_costly_parts_have_no_cache(void **state) {
+    (void)state;
+    for (unsigned n = 0; n < 4; n++) {
+        kolk_shared pool;
+        kolk_shared_desc desc = {.object_size = 8, .capacity = 1000};
+        if (n == 1) desc.setup = set_up;
+        if (n == 2) desc.reset = reset;
+        if (n == 3) desc.teardown = tear_down;
+        make_shared(&pool, &desc);
+        assert_int_equal(pool.slack != 0, n == 0 || n == 2);
+        end_shared(&pool);
+    }
+}
+
+/* ---- Contents ---------------------------------------------------------------------------------------------------- */
+
+static void test_contents_live_on(void **state) {
+    (void)state;
+    EACH_WAY(n) for (unsigned with_setup = 0; with_setup < 2; with_setup++) {
+        static diary d;
+        begin_diary(&d, (kolk_shared_desc){.capacity = 1, .keep = !with_setup}, n);
+        if (with_setup) {
+            end_diary(&d);
+            begin_diary(&d, (kolk_shared_desc){.capacity = 1, .setup = set_up}, n);
+        }
+        part *object = take_one(&d);
+        object->number = 12345;
+        kolk_local_free(&d.local, object);
+        assert_ptr_equal(take_one(&d), object);
+        assert_int_equal(object->number, 12345);
+        kolk_local_free_later(&d.local, object);
+        for (int i = 0; i < 3; i++) kolk_local_quiesce(&d.local);
+        assert_ptr_equal(take_one(&d), object);
+        assert_int_equal(object->number, 12345);
+        end_diary(&d);
+    }
+}
+
+/* ---- What reset may do ------------------------------------------------------------------------------------------- */
+
+static void free_child(void *object, void *context) {
+    diary *d = (diary *)context;
+    part *child = ((part *)object)->child;
+    ((part *)object)->child = NULL;
+    if (kolk_shared_is_live(&d->pool, child)) kolk_local_free(&d->local, child);
+}
+
+/* The magazine is full again when the hook returns. */
+static void test_a_reset_that_frees_others(void **state) {
+    (void)state;
+    EACH_WAY(n) {
+        static diary d;
+        part *first = NULL;
+        begin_diary(&d, (kolk_shared_desc){.capacity = 40, .reset = free_child}, n);
+        for (int i = 0; i < 40; i++) {
+            part *object = take_one(&d);
+            *object = (part){.child = first};
+            first = object;
+        }
+        kolk_local_free(&d.local, first);
+        assert_int_equal(kolk_shared_count(&d.pool), 0);
+        assert_true(kolk_shared_is_valid(&d.pool));
+        for (int i = 0; i < 40; i++) first = memcpy(take_one(&d), &(part){.child = first}, sizeof(part));
+        kolk_shared_deinit(&d.pool); /* the local is still there for it */
+    }
+}
+
+static unsigned allocated, was_reset;
+
+static void allocate_another(void *object, void *context) {
+    diary *d = (diary *)context;
+    (void)object;
+    was_reset++;
+    if (kolk_local_alloc(&d->local)) allocated++;
+}
+
+/* Deinit comes to an end. */
+static void test_a_reset_that_allocates(void **state) {
+    (void)state;
+    EACH_WAY(n) {
+        static diary d;
+        begin_diary(&d, (kolk_shared_desc){.capacity = 10, .reset = allocate_another}, n);
+        allocated = was_reset = 0;
+        for (int i = 0; i < 5; i++) take_one(&d);
+        part *object = take_one(&d);
+        kolk_local_free(&d.local, object);
+        assert_int_equal(allocated, 1);
+        kolk_shared_deinit(&d.pool);
+        assert_int_equal(was_reset, 1 + 6 + allocated - 1);
+    }
+}
+
+/* ---- Freed later ------------------------------------------------------------------------------------------------- */
+
+static void test_reset_comes_when_nobody_looks_any_more(void **state) {
+    (void)state;
+    EACH_WAY(n) {
+        static diary d;
+        kolk_local reader;
+        begin_diary(&d, (kolk_shared_desc){.capacity = 4, .max_threads = 2, HOOKED}, n);
+        make_local(&reader, &d.pool);
+        part *object = take_one(&d), *other = take_one(&d);
+        assert_diary(&d, "s0 s1");
+        kolk_local_free_later(&d.local, object);
+        for (int i = 0; i < 5; i++) kolk_local_quiesce(&d.local);
+        assert_diary(&d, ""); /* the reader may still look */
+        assert_int_equal(object->number, 0);
+        for (int i = 0; i < 3; i++) {
+            kolk_local_quiesce(&reader);
+            kolk_local_quiesce(&d.local);
+        }
+        assert_diary(&d, "r0");
+        kolk_local_free_later(&d.local, other);
+        kolk_local_deinit(&reader);
+        end_diary(&d); /* at the latest now */
+        assert_string_equal(d.text, "r1 t0 t1");
+    }
+}
+
+/* ---- Threads that have ended, forks ------------------------------------------------------------------------------ */
+
+static void *leave_without_a_word(void *argument) {
+    diary *d = (diary *)argument;
+    kolk_local local;
+    if (kolk_local_init(&local, &d->pool) != KOLK_OK) return NULL;
+    void *object = kolk_local_alloc(&local);
+    kolk_local_free(&local, object);
+    return object;
+}
+
+/* Its slots come home as they are. */
+static void test_no_hook_runs_for_a_reclaim(void **state) {
+    (void)state;
+    EACH_WAY(n) {
+        static diary d;
+        pthread_t thread;
+        void *object;
+        begin_diary(&d, (kolk_shared_desc){.capacity = 4, .max_threads = 3, HOOKED}, n);
+        assert_int_equal(pthread_create(&thread, NULL, leave_without_a_word, &d), 0);
+        assert_int_equal(pthread_join(thread, &object), 0);
+        assert_diary(&d, "s0 r0");
+        kolk_local again;
+        make_local(&again, &d.pool);
+        assert_diary(&d, "");
+        kolk_local_deinit(&again);
+        kolk_local_flush(&d.local);
+        if (!(d.pool.debug_flags & KOLK_DEBUG_QUARANTINE)) {
+            assert_ptr_equal(take_one(&d), object);
+            assert_diary(&d, "");
+            kolk_local_free(&d.local, object);
+            assert_diary(&d, "r0");
+        }
+        end_diary(&d);
+        assert_string_equal(d.text, "t0");
+    }
+}
+
+static void test_that_broken_bits_are_seen(void **state) {
+    (void)state;
+    static diary d;
+    begin_diary(&d, (kolk_shared_desc){.capacity = 4, HOOKED}, 0);
+    d.setups_that_fail = 1;
+    assert_null(kolk_local_alloc(&d.local));
+    assert_breaks(kolk_shared_is_valid, &d.pool, d.pool.ready.sheets->words[0], 1u);
+    assert_breaks(kolk_shared_is_valid, &d.pool, d.pool.raw.sheets->words[0], 0u);
+    take_one(&d);
+    assert_breaks(kolk_shared_is_valid, &d.pool, d.pool.ready.sheets->words[0], 0u);
+    assert_breaks(kolk_shared_is_valid, &d.pool, d.pool.ready.sheets->words[0], 3u);
+    end_diary(&d);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        DEBUG_TEST(test_each_hook_runs_when_it_is_due),
+        DEBUG_TEST(test_each_hook_works_alone),
+        DEBUG_TEST(test_a_setup_that_fails),
+        DEBUG_TEST(test_setups_are_not_made_ahead),
+        DEBUG_TEST(test_costly_parts_have_no_cache),
+        DEBUG_TEST(test_contents_live_on),
+        DEBUG_TEST(test_a_reset_that_frees_others),
+        DEBUG_TEST(test_a_reset_that_allocates),
+        DEBUG_TEST(test_reset_comes_when_nobody_looks_any_more),
+        DEBUG_TEST(test_no_hook_runs_for_a_reclaim),
+        DEBUG_TEST(test_that_broken_bits_are_seen),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,141 @@
+/* The end of waiting for objects of a shared pool: shutdown and reopen, and what the statistics say of those who
+ * wait. All orders of the steps are in test_shared_wait_schedules.c. */
+#include "../help/threads.h"
+
+#include "shared_test.h"
+
+enum { SLEEPERS = 4 };
+
+typedef struct thing {
+    uint64_t number;
+} thing;
+
+KOLK_SHARED_TYPE(things, thing)
+
+typedef struct sleeper {
+    things *pool;
+    thing *object;
+    kolk_deadline deadline;
+    pthread_t thread;
+} sleeper;
+
+static kolk_stats stats_of(const things *pool) {
+    kolk_stats stats;
+    things_stats(pool, &stats);
+    return stats;
+}
+
+static void *sleep_for_one(void *argument) {
+    sleeper *me = (sleeper *)argument;
+    things_local local;
+    REQUIRE(things_local_init(&local, me->pool) == KOLK_OK);
+    me->object = things_alloc_wait(&local, me->deadline);
+    things_local_deinit(&local);
+    return NULL;
+}
+
+static void start_sleeper(sleeper *one, things *pool) {
+    uint32_t before = stats_of(pool).waiting;
+    *one = (sleeper){.pool = pool, .deadline = KOLK_FOREVER};
+    assert_int_equal(pthread_create(&one->thread, NULL, sleep_for_one, one), 0);
+    while (stats_of(pool).waiting == before) nap();
+}
+
+static thing *woken(sleeper *one) {
+    assert_int_equal(pthread_join(one->thread, NULL), 0);
+    return one->object;
+}
+
+/* One object, which the local has. */
+static thing *make_full(things *pool, things_local *local) {
+    assert_int_equal(things_init(pool, &(kolk_shared_desc){.name = "things", .capacity = 1, .max_threads = 9}),
+                     KOLK_OK);
+    assert_int_equal(things_local_init(local, pool), KOLK_OK);
+    thing *object = things_alloc(local);
+    assert_non_null(object);
+    return object;
+}
+
+static void test_all_who_wait_are_woken(void **state) {
+    (void)state;
+    things pool;
+    things_local local;
+    sleeper sleepers[SLEEPERS];
+    thing *object = make_full(&pool, &local);
+    assert_int_equal(stats_of(&pool).waits, 0);
+    for (int i = 0; i < SLEEPERS; i++) start_sleeper(&sleepers[i], &pool);
+    assert_int_equal(stats_of(&pool).waiting, SLEEPERS);
+    assert_int_equal(stats_of(&pool).waits, SLEEPERS);
+    things_shutdown(&pool);
+    assert_int_equal(stats_of(&pool).waiting, 0);
+    for (int i = 0; i < SLEEPERS; i++) assert_null(woken(&sleepers[i]));
+    assert_int_equal(stats_of(&pool).failed, 0); /* the pool was not too small */
+    things_free(&local, object);
+    things_deinit(&pool);
+}
+
+static void test_what_goes_on(void **state) {
+    (void)state;
+    things pool;
+    things_local local;
+    thing *object = make_full(&pool, &local);
+    for (int i = 0; i < 2; i++) things_shutdown(&pool);
+    assert_null(things_alloc_wait(&local, KOLK_FOREVER));
+    things_free(&local, object);
+    assert_null(things_alloc_wait(&local, KOLK_FOREVER)); /* nor if there is one */
+    assert_null(things_alloc_wait(&local, kolk_deadline_after(100000)));
+    object = things_alloc_wait(&local, KOLK_NOW); /* does not wait */
+    assert_non_null(object);
+    assert_int_equal(stats_of(&pool).failed, 0);
+    assert_null(things_alloc(&local));
+    assert_int_equal(stats_of(&pool).failed, 1);
+    things_free(&local, object);
+    object = things_alloc(&local);
+    assert_non_null(object);
+    things_free_later(&local, object);
+    for (int i = 0; i < 3; i++) things_quiesce(&local);
+    assert_non_null(things_alloc(&local));
+    assert_int_equal(stats_of(&pool).waits, 0);
+    things_deinit(&pool);
+}
+
+static void test_reopen(void **state) {
+    (void)state;
+    things pool;
+    things_local local;
+    sleeper one;
+    thing *object = make_full(&pool, &local);
+    for (int i = 0; i < 20; i++) {
+        start_sleeper(&one, &pool);
+        things_shutdown(&pool);
+        things_reopen(&pool);
+        things_free(&local, object); /* it was waiting at the shutdown, however late it runs */
+        assert_null(woken(&one));
+        assert_non_null(object = things_alloc_wait(&local, KOLK_FOREVER));
+        start_sleeper(&one, &pool);
+        things_free(&local, object);
+        assert_non_null(object = woken(&one));
+    }
+    assert_int_equal(stats_of(&pool).waits, 40);
+    things_deinit(&pool);
+}
+
+static void test_the_all_zero_pool(void **state) {
+    (void)state;
+    kolk_shared pool;
+    memset(&pool, 0, sizeof pool);
+    kolk_shared_shutdown(&pool);
+    kolk_shared_reopen(&pool);
+    assert_true(all_bytes_are(&pool, sizeof pool, 0));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_all_who_wait_are_woken),
+        cmocka_unit_test(test_what_goes_on),
+        cmocka_unit_test(test_reopen),
+        cmocka_unit_test(test_the_all_zero_pool),
+    };
+    END_IF_IT_HANGS();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,20 @@
+#!/bin/sh
+# Writes a manual page of the kolk command to stdout: its --help, and that of each verb.
+# Usage: tools/man.sh PROGRAM
+set -eu
+help() { # as it is, also to roff
+  echo .nf
+  "$@" | sed -e 's/\\/\\e/g' -e 's/-/\\-/g' -e "s/^[.']/\\\\\&&/"
+  echo .fi
+}
+
+echo ".TH KOLK 1 \"\" \"$("$1" --version)\""
+echo .SH NAME
+echo 'kolk \- object pools for C: see them, measure them, find out which ones a program should have'
+echo .SH DESCRIPTION
+help "$1" --help
+for verb in $("$1" --help | sed -n '/^Verbs/,/^$/s/^  \([a-z]*\) .*/\1/p'); do
+  [ "$verb" != help ] || continue
+  echo ".SH kolk $verb"
+  help "$1" "$verb" --help
+done
