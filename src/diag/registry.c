@@ -91,7 +91,8 @@ static entry *take_entry(void) {
         return at;
     }
     if (!extend_entries()) return NULL;
-    kolk_store(&registry.used, registry.used + 1, KOLK_RELAXED); /* kolk_registry_is_home reads it at any time */
+    /* kolk_registry_is_home reads it at any time. No point of a schedule, as the lock is held. */
+    __atomic_store_n(&registry.used, registry.used + 1, __ATOMIC_RELAXED);
     return &registry.entries[registry.used - 1];
 }
 
@@ -116,7 +117,7 @@ static void unlink_entry(const entry *at) {
 }
 
 static void set_pool(entry *at, uintptr_t pool) {
-    kolk_store(&at->pool, pool, KOLK_RELAXED); /* as `used` */
+    __atomic_store_n(&at->pool, pool, __ATOMIC_RELAXED); /* as `used` */
 }
 
 static void free_entry(entry *at) {
