@@ -58,13 +58,14 @@ static int peek_as_another(void *to, const void *from, size_t size) {
 
 #define PIPE_STEP 512u /* bytes that any pipe has room for */
 
-static bool peek_by_pipe(unsigned char *to, const unsigned char *from, size_t size) {
+static bool peek_by_pipe(unsigned char *to, uintptr_t from, size_t size) {
     int ends[2];
     if (OPEN_PIPE(ends) != 0) return false;
     size_t done = 0;
     while (done < size) {
         size_t step = size - done < PIPE_STEP ? size - done : PIPE_STEP;
-        if (WRITE_TO(ends[1], from + done, step) != (long)step || read(ends[0], to + done, step) != (long)step) break;
+        const void *at = (const void *)(from + done);
+        if (WRITE_TO(ends[1], at, step) != (long)step || read(ends[0], to + done, step) != (long)step) break;
         done += step;
     }
     close(ends[0]);
@@ -75,7 +76,7 @@ static bool peek_by_pipe(unsigned char *to, const unsigned char *from, size_t si
 bool kolk_peek(void *to, const void *from, size_t size) {
     int error = errno, cancel = kolk_cancel_off();
     int done = peek_as_another(to, from, size);
-    if (done < 0) done = peek_by_pipe((unsigned char *)to, (const unsigned char *)from, size);
+    if (done < 0) done = peek_by_pipe((unsigned char *)to, (uintptr_t)from, size);
     kolk_cancel_restore(cancel);
     errno = error;
     return done;

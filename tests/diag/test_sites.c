@@ -386,6 +386,7 @@ static void ask_copy(mode_t mode, char *said, size_t size) {
     assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
     make_addr2line("#!/bin/sh\necho 0x1; echo fire; echo theirs.c:1\n");
     assert_int_equal(chmod(in_folder("addr2line"), 0755), 0);
+    assert_int_equal(chmod(in_folder("llvm-addr2line"), 0755), 0);
     pid_t child = fork();
     if (child == 0) {
         dup2(ends[1], STDOUT_FILENO);
