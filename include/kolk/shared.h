@@ -231,8 +231,8 @@ static inline kolk_status kolk_shared_init(kolk_shared *pool, const kolk_shared_
 
 /* Nobody may use the pool any more: all locals are gone, or will not be used again. Runs reset for what is alive and
  * teardown for what is set up, gives the memory back, leaves the pool all zero. (An alloc or free through a local that
- * was left over touches memory that is gone. In debug mode it is reported: KOLK_NO_LOCAL. For that, the addresses of a
- * pool that leaves locals of running threads are not given back.) */
+ * was left over is reported: KOLK_NO_LOCAL. For that, the last 64 pools that left locals of running threads leave a few
+ * pages behind. An alloc or free through a local of an earlier one touches memory that is gone.) */
 KOLK_API void kolk_shared_deinit(kolk_shared *pool);
 
 /* Makes a local for the calling thread, until this thread ends or deinits it. A thread may have several.

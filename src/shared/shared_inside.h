@@ -232,8 +232,8 @@ uint32_t kolk_shared_end_life(const kolk_shared *pool, const void *object, const
 /* Runs the hooks that are due at the end of the pool. */
 void kolk_shared_end_lives(kolk_shared *pool, const void *site);
 
-/* Debug mode: are locals left over whose threads still run? They know from now on that their pool is gone, and the
- * block has to stay. */
-bool kolk_shared_orphan_locals(kolk_shared *pool);
+/* Gives the block back, but for a few pages if locals of running threads are left over: these know from now on that
+ * their pool is gone. */
+void kolk_shared_end_memory(const kolk_shared *pool);
 
 #endif

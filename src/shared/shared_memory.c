@@ -209,7 +209,7 @@ void kolk_shared_end(kolk_shared *pool, const void *site) {
     kolk_shared_end_lives(pool, site);
     if (pool->debug) kolk_shared_end_debug(pool);
     if (pool->key) kolk_key_drop(pool->key - 1);
-    if (!kolk_shared_orphan_locals(pool)) kolk_shared_end_block(pool);
+    kolk_shared_end_memory(pool);
     memset(pool, 0, sizeof *pool);
 }
 

@@ -145,16 +145,18 @@ static void test_the_all_zero_local(void **state) {
     assert_true(all_bytes_are(&zero, sizeof zero, 0));
 }
 
-/* In debug mode the locals that are left over know it; those of threads that have ended don't count. */
+/* The locals that are left over know it: of pools in debug mode or not, whole or growing, with handles or without. */
 static void test_a_local_whose_pool_is_gone(void **state) {
     (void)state;
-    for (unsigned none = 0; none < 2; none++) {
+    for (unsigned way = 0; way < 8; way++) {
         wides pool;
         wides_local left;
         wide *object;
         notes taken;
-        kolk_shared_desc desc = {.name = "wides", .capacity = 1000, .cache = 50, .debug = "sites"};
-        if (none) desc.generations = KOLK_GENERATIONS_NONE;
+        kolk_shared_desc desc = {.name = "wides", .capacity = 1000, .cache = 50};
+        if (way & 1) desc.generations = KOLK_GENERATIONS_NONE;
+        if (way & 2) desc.debug = "sites";
+        if (way & 4) desc.max_capacity = 100000;
         assert_int_equal(wides_init(&pool, &desc), KOLK_OK);
         assert_int_equal(wides_local_init(&left, &pool), KOLK_OK);
         object = wides_alloc(&left);
@@ -182,6 +184,47 @@ static void test_a_local_whose_pool_is_gone(void **state) {
         assert_true(all_bytes_are(&left, sizeof left, 0));
         kolk_set_failure_handler(NULL, NULL);
     }
+}
+
+/* KiB of addresses that the process has; 0: the system does not tell. */
+static unsigned long addresses(void) {
+    FILE *file = fopen("/proc/self/statm", "r");
+    unsigned long pages = 0;
+    if (!file) return 0;
+    if (fscanf(file, "%lu", &pages) != 1) pages = 0;
+    fclose(file);
+    return pages * 4;
+}
+
+/* What stays of such pools are a few pages each, and of the last ones only. */
+static void test_the_last_pools_that_are_gone(void **state) {
+    (void)state;
+    enum { POOLS = 200, KNOWN = 64 };
+    static wides pools[POOLS];
+    static wides_local left[POOLS];
+    kolk_shared_desc desc = {.name = "wides", .capacity = 100, .max_capacity = 100000};
+    notes taken;
+    unsigned long at_first = 0;
+    for (int i = 0; i < POOLS; i++) {
+        assert_int_equal(wides_init(&pools[i], &desc), KOLK_OK);
+        assert_int_equal(wides_local_init(&left[i], &pools[i]), KOLK_OK);
+        assert_non_null(wides_alloc(&left[i]));
+        wides_deinit(&pools[i]);
+        if (i == KNOWN) at_first = addresses();
+    }
+    if (at_first)
+        assert_true(addresses() < at_first + 1000);
+    else
+        print_message("not looked at: the process's addresses\n");
+    begin_notes(&taken);
+    for (int i = POOLS - KNOWN; i < POOLS; i++) {
+        assert_null(wides_alloc(&left[i]));
+        assert_noted(&taken, KOLK_NO_LOCAL, "", NULL, UINT32_MAX,
+                     "kolk: a pool without a name: alloc through a local whose pool is deinit'd");
+        wides_local_deinit(&left[i]);
+    }
+    assert_silent(&taken);
+    kolk_set_failure_handler(NULL, NULL);
 }
 
 /* ---- KOLK_EACH --------------------------------------------------------------------------------------------------- */
@@ -573,6 +616,7 @@ int main(void) {
         TEST(test_the_defaults),
         TEST(test_the_all_zero_local),
         TEST(test_a_local_whose_pool_is_gone),
+        TEST(test_the_last_pools_that_are_gone),
         TEST(test_each),
         TEST(test_exact_frees_are_out_of_line),
         TEST(test_capacity_whatever_lies_in_the_magazines),
