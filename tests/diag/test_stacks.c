@@ -1,0 +1,116 @@
+// link: -pthread -Wl,--wrap=kolk_stack_walk,--wrap=kolk_memory_commit
+/* The table of stacks: each is written down once, by however many threads, until it is full. */
+#include "../help/require.h"
+#include "../help/test.h"
+
+#include "diag/stacks.h"
+#include "os/memory.h"
+
+#include <pthread.h>
+
+#define DEPTH 3u
+#define MANY  60000u /* more than there is room for */
+
+static bool commit_refused;
+static _Thread_local uintptr_t stack; /* the one that the next walk finds */
+static _Thread_local size_t calls = DEPTH;
+
+bool __real_kolk_memory_commit(void *start, size_t size);
+bool __wrap_kolk_memory_commit(void *start, size_t size);
+bool __wrap_kolk_memory_commit(void *start, size_t size) {
+    return !commit_refused && __real_kolk_memory_commit(start, size);
+}
+
+void __wrap_kolk_stack_walk(const void *site, const void **frames, size_t most);
+void __wrap_kolk_stack_walk(const void *site, const void **frames, size_t most) {
+    REQUIRE(calls < most);
+    frames[0] = site;
+    for (size_t i = 1; i < calls; i++) frames[i] = (const void *)(stack * 100 + i);
+    frames[calls] = NULL;
+}
+
+static const void *site_of(uintptr_t n) {
+    return (const void *)(0x10000 + n % 10 * 8);
+}
+
+static kolk_kept_site keep(uintptr_t n) {
+    stack = n + 1;
+    return kolk_site_keep(site_of(n), DEPTH);
+}
+
+/* Are these the calls of this stack? */
+static bool is_kept(kolk_kept_site kept, uintptr_t n) {
+    const void *const *frames = kolk_site_stack(kept);
+    if (!frames || kolk_site_address(kept) != site_of(n) || frames[0] != site_of(n)) return false;
+    for (size_t i = 1; i < DEPTH; i++)
+        if (frames[i] != (const void *)((n + 1) * 100 + i)) return false;
+    return frames[DEPTH] == NULL;
+}
+
+static void assert_alone(kolk_kept_site kept, const void *site) {
+    assert_ptr_equal(kolk_site_address(kept), site);
+    assert_null(kolk_site_stack(kept));
+}
+
+/* Then the address is all that is kept. */
+static void test_nothing_to_write_down(void **state) {
+    (void)state;
+    commit_refused = true;
+    assert_alone(keep(0), site_of(0));
+    commit_refused = false;
+    assert_alone(kolk_site_keep(NULL, DEPTH), NULL);
+    assert_alone(kolk_site_keep(site_of(0), 0), site_of(0));
+    assert_alone(kolk_site_keep(site_of(0), 1), site_of(0));
+    calls = 1;
+    assert_alone(keep(0), site_of(0));
+    calls = DEPTH;
+}
+
+static kolk_kept_site kept[MANY];
+
+/* Stack 0 to 999, each a few times, in an order of the thread's own. */
+static void *keep_some(void *argument) {
+    uintptr_t step = *(uintptr_t *)argument;
+    for (uintptr_t i = 0; i < 5000; i++) {
+        uintptr_t n = i * step % 1000;
+        kolk_kept_site mine = keep(n), none = 0;
+        REQUIRE(is_kept(mine, n));
+        bool is_first = __atomic_compare_exchange_n(&kept[n], &none, mine, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+        REQUIRE(is_first || none == mine); /* the same for all */
+    }
+    return NULL;
+}
+
+static void test_threads(void **state) {
+    (void)state;
+    uintptr_t steps[] = {1, 3, 7, 999};
+    pthread_t threads[LENGTH_OF(steps)];
+    for (size_t i = 0; i < LENGTH_OF(steps); i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, keep_some, &steps[i]), 0);
+    for (size_t i = 0; i < LENGTH_OF(steps); i++) assert_int_equal(pthread_join(threads[i], NULL), 0);
+}
+
+/* What came in before it was full is found for ever; of the rest the address is kept. */
+static void test_full(void **state) {
+    (void)state;
+    uintptr_t first_alone = MANY;
+    for (uintptr_t n = 0; n < MANY; n++) {
+        kept[n] = keep(n);
+        if (!kolk_site_stack(kept[n]) && first_alone == MANY) first_alone = n;
+        if (n < first_alone)
+            assert_true(is_kept(kept[n], n));
+        else
+            assert_alone(kept[n], site_of(n));
+    }
+    assert_true(first_alone > 40000 && first_alone < MANY);
+    for (uintptr_t n = 0; n < MANY; n++) assert_true(keep(n) == kept[n]);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_nothing_to_write_down),
+        cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_full),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
