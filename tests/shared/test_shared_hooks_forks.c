@@ -1,0 +1,166 @@
+// define: KOLK_CHAOS=1
+/* A fork before every atomic operation, and in the middle of every hook, of what another thread may just be doing with
+ * objects that are made once. The child goes on, and ends the pool: what was set up is torn down, once; what another
+ * thread was just setting up is left alone. */
+#include "../help/test.h"
+
+#include "forks.h"
+
+enum { THREADS = 2, CAPACITY = 20, MOST = 40 };
+
+/* What has become of each slot. */
+static enum { NEVER_MADE, IN_SETUP, MADE, IN_RESET, TORN_DOWN } stages[MOST];
+static enum { DEAD, ALIVE, BETWEEN } lives[MOST]; /* a life has ended, and its reset is to come, or was lost */
+static void *objects[MOST];
+
+/* Each operation counts. */
+static bool has_changed(void) {
+    return true;
+}
+
+static bool set_up(void *object, void *unused) {
+    uint32_t slot = slot_of(&pool, object);
+    (void)unused;
+    REQUIRE(stages[slot] == NEVER_MADE);
+    stages[slot] = IN_SETUP;
+    kolk_chaos();
+    stages[slot] = MADE;
+    return true;
+}
+
+static void reset(void *object, void *unused) {
+    uint32_t slot = slot_of(&pool, object);
+    (void)unused;
+    REQUIRE(stages[slot] == MADE && lives[slot] != DEAD);
+    stages[slot] = IN_RESET;
+    kolk_chaos();
+    stages[slot] = MADE;
+    lives[slot] = DEAD;
+}
+
+static void tear_down(void *object, void *unused) {
+    uint32_t slot = slot_of(&pool, object);
+    (void)unused;
+    REQUIRE(stages[slot] == MADE || stages[slot] == IN_RESET);
+    REQUIRE(lives[slot] != ALIVE || stages[slot] == IN_RESET);
+    stages[slot] = TORN_DOWN;
+}
+
+static void *take(kolk_local *local) {
+    void *object = kolk_local_alloc(local);
+    if (!object) return NULL;
+    REQUIRE(stages[slot_of(&pool, object)] == MADE);
+    lives[slot_of(&pool, object)] = ALIVE;
+    return object;
+}
+
+static uint32_t count(int stage) {
+    uint32_t n = 0;
+    for (uint32_t slot = 0; slot < MOST; slot++) n += (int)stages[slot] == stage;
+    return n;
+}
+
+/* The other thread may have been stopped between a setup and the note that the slot is ready, or between the end of a
+ * life and its reset: then this slot, and no other, is not torn down, or not reset. */
+static void live_on(uint32_t unused) {
+    void *some[MOST];
+    uint32_t n = 0, in_setup = count(IN_SETUP);
+    (void)unused;
+    END_IF_IT_HANGS();
+    while ((some[n] = take(&mine))) n++;
+    REQUIRE(n + held + 1 >= CAPACITY);
+    while (n--) kolk_local_free(&mine, some[n]);
+    REQUIRE(some[0] = take(&mine));
+    uint32_t half_dead = 0;
+    for (uint32_t slot = 0; slot < all_slots(&pool); slot++) {
+        bool ends = lives[slot] == ALIVE && stages[slot] == MADE &&
+                    !kolk_shared_is_live(&pool, pool.slots + slot * pool.stride);
+        half_dead += ends;
+        if (ends) lives[slot] = BETWEEN;
+    }
+    REQUIRE(half_dead <= 1);
+    kolk_shared_deinit(&pool);
+    REQUIRE(count(IN_SETUP) == in_setup);
+    REQUIRE(count(MADE) + count(IN_RESET) + in_setup <= 1);
+    REQUIRE(count(TORN_DOWN) >= CAPACITY - 1);
+    _exit(0);
+}
+
+static void fork_now(void) {
+    assert_int_equal(fork_child(live_on, 0), 0);
+}
+
+/* ---- Deeds of the other thread ----------------------------------------------------------------------------------- */
+
+static void hold_some(void) {
+    while (held < 5) REQUIRE(objects[held++] = take(&others));
+}
+
+static void take_one(void) {
+    objects[held] = take(&others);
+    held += objects[held] != NULL;
+}
+
+static void drop_one(void) {
+    kolk_local_free(&others, objects[--held]);
+}
+
+static void drop_one_later(void) {
+    kolk_local_free_later(&others, objects[--held]);
+    for (int i = 0; i < 4; i++) {
+        kolk_local_quiesce(&mine); /* it does nothing else meanwhile */
+        kolk_local_quiesce(&others);
+    }
+}
+
+static void drop_and_end(void) {
+    drop_one();
+    kolk_local_deinit(&others);
+}
+
+static const deed deeds[] = {
+    {"setup", NULL, take_one, false, false},
+    {"setup of one more", hold_some, take_one, false, false},
+    {"reset", hold_some, drop_one, false, false},
+    {"reset after free_later", hold_some, drop_one_later, false, false},
+    {"deinit of a local", hold_some, drop_and_end, false, false},
+};
+
+static void fork_everywhere(const deed *what, uint32_t cache) {
+    bool more = true;
+    current = what;
+    for (step = 1; more; step++) {
+        memset(stages, 0, sizeof stages);
+        memset(lives, 0, sizeof lives);
+        make_shared(&pool, &(kolk_shared_desc){.name = "forks",
+                                               .object_size = 16,
+                                               .capacity = CAPACITY,
+                                               .max_threads = THREADS,
+                                               .cache = cache,
+                                               .setup = set_up,
+                                               .reset = reset,
+                                               .teardown = tear_down});
+        assert_true(all_slots(&pool) <= MOST);
+        make_local(&mine, &pool);
+        more = fork_at_step(fork_now);
+        kolk_shared_deinit(&pool);
+        assert_int_equal(count(IN_SETUP) + count(MADE) + count(IN_RESET), 0);
+    }
+    print_message("%s, cache %u: %u forks\n", what->name, cache, step - 2);
+    assert_true(step > 5);
+}
+
+static void test_each_step(void **state) {
+    (void)state;
+    static const uint32_t caches[] = {0, 1, 5};
+    for (size_t i = 0; i < LENGTH_OF(deeds); i++)
+        for (size_t c = 0; c < LENGTH_OF(caches); c++) fork_everywhere(&deeds[i], caches[c]);
+}
+
+#define TEST(name) cmocka_unit_test_teardown(name, abort_on_failure)
+
+int main(void) {
+    END_IF_IT_HANGS();
+    const struct CMUnitTest tests[] = {TEST(test_each_step)};
+    return cmocka_run_group_tests(tests, make_semaphores, NULL);
+}
