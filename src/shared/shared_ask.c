@@ -135,8 +135,6 @@ KOLK_NOINLINE void *kolk_shared_next(const kolk_shared *pool, const void *object
     return index < end ? plain_object_at(pool, index) : NULL;
 }
 
-/* Slots below fresh without an object: in the depot, in magazines, in the sets of those to be free later, and in
- * quarantine. */
 /* Where statistics are asked for, the pool may be a copy of its struct (registry.h): its own members are at hand, and
  * the magazines know the depot by its place in the struct that was copied. */
 static kolk_magazine *next_magazine(const kolk_shared *pool, const kolk_magazine *magazine) {
@@ -146,6 +144,8 @@ static kolk_magazine *next_magazine(const kolk_shared *pool, const kolk_magazine
     return kolk_members_next_magazine(&pool->members, depot, magazine);
 }
 
+/* Slots below fresh without an object: in the depot, in magazines, in the sets of those to be free later, and in
+ * quarantine. */
 static uint64_t count_free(const kolk_shared *pool, uint32_t fresh) {
     uint64_t count = kolk_slot_set_count(&pool->depot.free, kolk_depot_words(&pool->depot, fresh));
     for (const kolk_magazine *magazine = NULL; (magazine = next_magazine(pool, magazine));)

@@ -129,7 +129,9 @@ static uintptr_t shared_facts(const void *given) {
                       (uintptr_t)pool->debug, (uintptr_t)pool->records, pool->record_size, pool->max_threads,
                       (uintptr_t)depot->free.sheets, depot->slots, depot->word_shift, (uintptr_t)pool->later[0].sheets,
                       (uintptr_t)pool->later[1].sheets, (uintptr_t)pool->later[2].sheets,
-                      (uintptr_t)pool->later[3].sheets, (uintptr_t)pool->range);
+                      (uintptr_t)pool->later[3].sheets, (uintptr_t)pool->ready.sheets, (uintptr_t)pool->raw.sheets,
+                      (uintptr_t)pool->setup, (uintptr_t)pool->teardown, pool->slack, pool->generations,
+                      (uintptr_t)pool->range);
 }
 
 /* A class of a heap is in memory of the library. */
