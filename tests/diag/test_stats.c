@@ -663,6 +663,34 @@ static void test_nothing_to_say(void **state) {
     assert_ending(run_scenario("nothing", "1", NULL), 0, ""); /* kolk was not used */
 }
 
+static void play_setting(const char *setting) {
+    assert_int_equal(putenv(strdup(setting)), 0);
+    if (strchr(setting, '!'))
+        play_no_name(NULL);
+    else
+        play_pools(NULL);
+}
+
+/* What KOLK_DEBUG or KOLK_FAIL has for a name that no pool has is told at exit, as it may be mistyped. A class of a heap
+ * may be one that was not needed. */
+static void test_names_that_no_pool_has(void **state) {
+    (void)state;
+    static const char *const rows[][2] = {
+        {"KOLK_DEBUG=fill:bullets", "main ends\n"},
+        {"KOLK_DEBUG=fill:*llet?;fill:v*", "main ends\n"},
+        {"KOLK_DEBUG=fill:level/64", "main ends\n"},
+        {"KOLK_DEBUG=fill:Bullets",
+         "main ends\nkolk: KOLK_DEBUG: no pool is named Bullets; there are: voices, bullets\n"},
+        {"KOLK_DEBUG=fill:voices; fill : b*s ;fill: bullet",
+         "main ends\nkolk: KOLK_DEBUG: no pool is named bullet; there are: voices, bullets\n"},
+        {"KOLK_FAIL=Voices:every=10",
+         "main ends\nkolk: KOLK_FAIL: no pool is named Voices; there are: voices, bullets\n"},
+        {"KOLK_DEBUG=fill:bullets!", "kolk: KOLK_DEBUG: no pool is named bullets!; none has a name\n"},
+    };
+    for (size_t i = 0; i < LENGTH_OF(rows); i++)
+        assert_ending(run_scenario("setting", NULL, rows[i][0]), 0, rows[i][1]);
+}
+
 /* ---- Real pools in threads --------------------------------------------------------------------------------------- */
 
 /* Statistics of a pool that another thread uses may be a little off, and pool.h says so: ThreadSanitizer is told. */
@@ -715,6 +743,7 @@ int main(int argc, char **argv) {
         {"jump", play_jump},
         {"environment changes", play_environment_changes},
         {"no name", play_no_name},
+        {"setting", play_setting},
         {"nothing", play_nothing},
     };
     RUN_SCENARIO(scenarios);
@@ -741,6 +770,7 @@ int main(int argc, char **argv) {
         TEST(test_the_handler_may_longjmp),
         TEST(test_the_environment_is_read_once),
         TEST(test_nothing_to_say),
+        TEST(test_names_that_no_pool_has),
         TEST(test_pools_of_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
