@@ -34,6 +34,13 @@ ABOUT = """\
  */
 """
 
+# Included behind a header of the C library, what kolk needs of that is not declared.
+ALONE = """
+#if defined(__GLIBC__) && !defined(_GNU_SOURCE)
+#error "kolk.c is a file of its own: compile it apart, or include it before all headers"
+#endif
+"""
+
 KOLK_H = "the header. A program includes it, is compiled together with kolk.c, and needs nothing else: cc -std=c11 game.c kolk.c"
 KOLK_C = "the library. Compile it as C11 or later together with your program, which includes kolk.h and may be C or C++"
 
@@ -110,7 +117,7 @@ def about(what):
 def kolk_h():
     header = Amalgamation({})
     header.add(f"{PUBLIC}/kolk.h")
-    return about(KOLK_H) + header.text()
+    return about(KOLK_H) + header.text().replace("#include <kolk/kolk.h>", '#include "kolk.h"')
 
 
 def kolk_c():
@@ -125,7 +132,7 @@ def kolk_c():
     text = library.text()
     if '#include "kolk.h"' not in text:
         fail("kolk.c would not include kolk.h.")
-    return about(KOLK_C) + text
+    return about(KOLK_C) + ALONE + text
 
 
 def below(folder):

@@ -188,8 +188,8 @@ extern "C" {
     X(KOLK_INTERIOR_POINTER, "the pointer is not the start of an object")                                              \
     X(KOLK_FOREIGN_POINTER, "the pointer is not of this pool")                                                         \
     X(KOLK_NO_HANDLES, "the pool has no handles: KOLK_GENERATIONS_NONE")                                               \
-    X(KOLK_NO_LOCAL, "the local is of no pool: its init failed or was forgotten, or it is deinit'd, or the pool is")   \
-    X(KOLK_READ_ONLY, "the pool is attached to be read")                                                               \
+    X(KOLK_NO_LOCAL, "the local, or the pool for it, was never initialised, or its init failed, or it is deinit'd")    \
+    X(KOLK_READ_ONLY, "the pool was attached without .writable, to be read")                                           \
     X(KOLK_MOVED, "the pool was moved or copied after its init")                                                       \
     /* ... that the debug mode sees */                                                                                 \
     X(KOLK_WRITE_AFTER_FREE, "an object was written to after it was freed")                                            \

@@ -53,7 +53,8 @@
  *           caches (small pools, or KOLK_NO_CACHE) the capacity is exactly max_capacity. NULL then means that
  *           max_capacity objects were alive, or were being freed: a free first ends its object's life (get, is_live and
  *           next don't find it any more), and then returns its slot.
- * Contents  alloc gives what the last life left, or zeroes: initialise all of it. free leaves the object as it is.
+ * Contents  alloc gives what the last life left, or anything, to setup too: initialise all of it. free leaves the
+ *           object as it is, but in debug mode.
  *           Parts that cost much to make are kept from life to life: see Objects that are made once.
  * Threads   a kolk_local is one thread's. The functions of kolk_shared may be called by any number of threads at the
  *           same time, except init, deinit and is_valid. Those that say so are lock-free: a thread that is stopped in
@@ -61,7 +62,8 @@
  *           thread that serves others which wait, and in debug mode. The thread that allocates an object next sees what
  *           was written to it before its free. Not for signal handlers. A fork's child goes on with the locals of the
  *           thread that forked. Other threads' objects stay alive, and slots that were on their way to them or from
- *           them are lost to the child.
+ *           them are lost to the child. What was freed later may wait there for some 1,000 calls of quiesce, until the
+ *           child looks which threads it does not have.
  * Design    the essay in src/shared/shared.c. Not in freestanding builds.
  */
 #ifndef KOLK_SHARED_H
@@ -236,9 +238,10 @@ static inline kolk_status kolk_shared_init(kolk_shared *pool, const kolk_shared_
 KOLK_API void kolk_shared_deinit(kolk_shared *pool);
 
 /* Makes a local for the calling thread, until this thread ends or deinits it. A thread may have several.
- * KOLK_TOO_MANY_THREADS: there are max_threads; the local is all zero then, of no pool, and alloc gives NULL. A thread
- * that has ended without a deinit does not count, where the system tells (Linux, Windows): its free slots are reclaimed
- * now. */
+ * KOLK_TOO_MANY_THREADS: there are max_threads. A thread that has ended without a deinit does not count, where the
+ * system tells (Linux, Windows): its free slots are reclaimed now. KOLK_NO_LOCAL: the pool is all zero. In each case
+ * the local is all zero then, of no pool, and alloc gives NULL. Never copy a local: two would hand out the same
+ * slots. */
 KOLK_API kolk_status kolk_local_init(kolk_local *local, kolk_shared *pool);
 
 /* The calling thread's own local, made at the first call and deinit'd when the thread ends: for code that has nowhere
@@ -275,7 +278,7 @@ KOLK_INLINE void kolk_local_free(kolk_local *local, void *object);
 /* ---- The end of waiting ------------------------------------------------------------------------------------------ */
 
 /* Stop: each alloc_wait that waits, now or later, gives NULL at once, and so does one that need not wait; only with
- * KOLK_NOW it is kolk_local_alloc as ever. alloc and free go on, so that what is under way can be ended. */
+ * KOLK_NOW, or less, it is kolk_local_alloc as ever. alloc and free go on, so that what is under way can be ended. */
 KOLK_API void kolk_shared_shutdown(kolk_shared *pool);
 
 /* After it: as before. A call that was waiting at a shutdown still gives NULL. */
@@ -309,9 +312,9 @@ KOLK_API void kolk_shared_reopen(kolk_shared *pool);
  *
  * Cost: with setup or teardown 2 bits a slot, and slots that were never used are taken one by one; with reset no free
  * takes the fast path. Where none is set, nothing. What a magazine has at hand is set up too, and so are the slots
- * beyond max_capacity: with costly parts take no cache, as is the default then, and there are never more parts than the
- * most objects that were alive at a time, or just being freed. Where setup costs little (a lock that is initialised),
- * ask for a cache. */
+ * beyond max_capacity: with costly parts take no cache, as is the default then, and there are never more parts than
+ * the most objects that were alive at a time, or just being freed (in debug mode more, with `quarantine`). Where setup
+ * costs little (a lock that is initialised), ask for a cache. */
 
 /* ---- Deferred free: for readers that take no lock ------------------------------------------------------------------
  *

@@ -148,7 +148,7 @@ static void fail_bytemap_object(const kolk_bytemap *pool, const void *object, co
 static bool may_write(const kolk_bytemap *pool, const char *verb, const void *site) {
     if (!pool->read_only) return true;
     kolk_fail(bytemap_failure_of(pool, KOLK_READ_ONLY, KOLK_NO_SLOT, site),
-              "%s in a pool that is attached to be read: attach it with .writable", verb);
+              "%s in a pool that was attached without .writable", verb);
     return false;
 }
 

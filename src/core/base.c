@@ -1,6 +1,6 @@
 /* base.c: what every pool shares: sentences for statuses, and the way of a failure to its handler. */
 #if __STDC_VERSION__ < 201112L
-#error "kolk is C11: compile its own files with -std=c11 or later; a program that includes its headers may be C99"
+#error "kolk is C11: compile its own files as C (not C++), -std=c11 or later; programs may be C99 or C++17"
 #endif
 #undef KOLK_EXTERN /* the functions of base.inl are emitted here, also in a program that is compiled with it */
 #define KOLK_BASE_INLINE KOLK_INLINE

@@ -40,7 +40,8 @@ void kolk_homes_report_lost(bool all) {
     for (uint32_t place = 0; kolk_registry_next_lost(&place, &noted);)
         if (all ? *noted.name != 0 : is_watched(&noted))
             kolk_fail(failure_of_noted(&noted, KOLK_LEAK, NULL),
-                      "its storage has ended without a deinit, or it was moved: what it had is lost");
+                      "its storage has ended without a deinit, as main's variables do at its end, or it was moved: "
+                      "what it had is lost");
 }
 
 bool kolk_homes_look(const void *pool, uint32_t number, const char *name, const void *site) {

@@ -12,9 +12,9 @@
  * place are those of the byte before it.
  *
  * Of a stack, the innermost calls outside of kolk are named: not those in functions of kolk's headers, nor those that
- * typed.h makes from them. The former are known by their names, the latter since they alone call functions whose names
- * end in _sized. (Where a typed function calls the library, as alloc_n does, it is named: it is on the line of the
- * macro.) Behind main, and in libc at the end of a stack, there are no calls of the program.
+ * typed.h makes from them. The former are known by their names, the latter as callers of the same verb of functions
+ * whose names end in _sized. (Where a typed function calls the library, as alloc_n does, it is named: it is on the line
+ * of the macro.) Behind main, and in libc at the end of a stack, there are no calls of the program.
  *
  * A file may be rebuilt while it is in use. Its program headers and notes, which are in memory too, tell whether it is
  * the one that was loaded. The program's own file can be opened even after it was replaced.

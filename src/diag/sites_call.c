@@ -72,17 +72,33 @@ module_name kolk_site_module_name(const void *site) {
     return in;
 }
 
-/* "kolk_pool_free_sized+0x2c", or "kolk_pool_free_sized.part.0": is it called by typed functions only? */
-static bool is_of_typed(const char *name) {
-    const char *end = strstr(name, "_sized");
-    return end && strchr(".+", end[6]) != NULL; /* strchr finds the 0 too */
+/* Is this function of kolk's one that only typed functions call, as "kolk_pool_free_sized+0x2c" or
+ * "kolk_pool_free_sized.part.0"? Then they have the same verb: "bullets_free". */
+static void note_typed(site_calls *calls, const char *name) {
+    const char *end = strstr(name, "_sized"), *verb = end;
+    calls->typed_verb[0] = 0;
+    if (!end || !strchr(".+", end[6])) return; /* strchr finds the 0 too */
+    while (verb > name && *--verb != '_') {}
+    size_t length = (size_t)(end - verb);
+    if (length >= sizeof calls->typed_verb) return;
+    memcpy(calls->typed_verb, verb, length);
+    calls->typed_verb[length] = 0;
+}
+
+/* A function into which the compiler has merged the typed one is the program's. C++ has its parameters in its name. */
+static bool is_typed(const site_calls *calls, const char *name) {
+    size_t length = strcspn(name, ".+"), verb = strlen(calls->typed_verb);
+    if (!verb) return false;
+    if (strncmp(name, "_Z", 2) == 0) return strstr(name, calls->typed_verb) != NULL;
+    return length > verb && memcmp(name + length - verb, calls->typed_verb, verb) == 0;
 }
 
 /* Is the call to this function, which was just added to the text, one of kolk's own? */
 static bool is_call_of_kolk(site_calls *calls, const char *name) {
-    bool is_typed = calls->from_typed, is_ours = strncmp(name, "kolk_", 5) == 0;
-    calls->from_typed = is_ours && is_of_typed(name);
-    return is_ours || is_typed;
+    bool typed = is_typed(calls, name), is_ours = strncmp(name, "kolk_", 5) == 0;
+    calls->typed_verb[0] = 0;
+    if (is_ours) note_typed(calls, name);
+    return is_ours || typed;
 }
 
 /* The symbol's name, of `size` bytes, without what compilers put behind it (.cold, .part.0), and how far behind its
@@ -109,7 +125,7 @@ static void add_jumped_over(site_calls *calls, const site_module *in) {
     bool known = calls->is_stack && start && find_symbol(in, start, called, sizeof called, &behind) && behind == 0;
     bool is_first = calls->looked_at == 0, is_ours = known && strncmp(called, "kolk_", 5) == 0;
     calls->looked_at = calls->at + 1;
-    if (is_ours && is_first) calls->from_typed = is_of_typed(called);
+    if (is_ours && is_first) note_typed(calls, called);
     if (known && !is_ours && strcmp(called, calls->inside) != 0)
         kolk_site_add_call(calls, in, &(site_call){.function = called, .place = "", .is_merged = true});
     if (!find_symbol(in, in->site - 1, calls->inside, sizeof calls->inside, &behind)) calls->inside[0] = 0;

@@ -73,14 +73,14 @@ typedef struct site_call {
 /* The calls of a stack, as they are being written. */
 typedef struct site_calls {
     site_text *out;
-    size_t at;        /* of the addresses of the stack, the one that is looked at */
-    size_t named;     /* and how many of them the calls that were written are of */
-    uint32_t left;    /* so many calls may still be written */
-    size_t looked_at; /* of so many addresses it was looked at whether a call is missing before them */
-    char inside[128]; /* the function that the address before this one is in */
-    bool any;         /* kolk's own count too */
-    bool is_stack;    /* the innermost call is of a function of kolk's */
-    bool from_typed;  /* the last one was of a function that typed.h calls */
+    size_t at;           /* of the addresses of the stack, the one that is looked at */
+    size_t named;        /* and how many of them the calls that were written are of */
+    uint32_t left;       /* so many calls may still be written */
+    size_t looked_at;    /* of so many addresses it was looked at whether a call is missing before them */
+    char inside[128];    /* the function that the address before this one is in */
+    bool any;            /* kolk's own count too */
+    bool is_stack;       /* the innermost call is of a function of kolk's */
+    char typed_verb[16]; /* the last one was of a function that typed functions of this verb call; or "" */
 } site_calls;
 
 /* Writes a call at the module's site, unless it is one of kolk's own. */

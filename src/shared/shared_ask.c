@@ -10,6 +10,7 @@
 #include "../core/handle.h"
 #include "../diag/stale.h"
 #include "../core/tools.h"
+#include "../os/lock.h"
 
 /* ---- Reports ----------------------------------------------------------------------------------------------------- */
 
@@ -38,6 +39,7 @@ void kolk_shared_fail_object(const kolk_shared *pool, const void *object, const 
 void kolk_shared_fail_local(const kolk_local *local, const void *object, const char *verb, const void *site) {
     kolk_failure failure = {.rule = KOLK_NO_LOCAL, .pool = "", .object = object, .slot = NO_SLOT, .site = site};
     failure.no_debug = true;
+    failure.sites = kolk_settings_of_part("", NULL).flags & KOLK_DEBUG_SITES; /* of which pool, nobody knows any more */
     if (local->magazine)
         kolk_fail(failure, "%s through a local whose pool is deinit'd", verb);
     else
@@ -185,7 +187,7 @@ void kolk_shared_stats(const kolk_shared *pool, kolk_stats *out) {
         .bytes_reserved = pool->block_size,
         .bytes_committed = kolk_shared_committed(pool, end),
         .failed = failed,
-        .waiting = kolk_load(&pool->depot.waiting, KOLK_RELAXED),
+        .waiting = pool->waiters_forks == kolk_forks() ? kolk_load(&pool->depot.waiting, KOLK_RELAXED) : 0,
         .waits = kolk_load(&pool->waits, KOLK_RELAXED),
         .wrong_pool = kolk_load(&pool->wrong_pool, KOLK_RELAXED),
         .debug = pool->debug_flags,

@@ -35,7 +35,7 @@ kolk_magazine *kolk_shared_add_magazine(kolk_shared *pool, kolk_member *member, 
 /* A fork's child may find the record half made: so all of it is written. */
 static kolk_member *make_member(void *context, uint32_t n) {
     kolk_shared *pool = (kolk_shared *)context;
-    if (n >= pool->max_threads) return NULL; /* also of a pool that is all zero */
+    if (n >= pool->max_threads) return NULL;
     KOLK_ASSERT(pool->records);
     unsigned char *record = pool->records + n * pool->record_size;
     kolk_member *member = (kolk_member *)(void *)record;
@@ -47,6 +47,7 @@ static kolk_member *make_member(void *context, uint32_t n) {
 
 KOLK_NOINLINE kolk_status kolk_local_init(kolk_local *local, kolk_shared *pool) {
     *local = (kolk_local){0};
+    if (pool->max_threads == 0) return KOLK_NO_LOCAL; /* it is all zero */
     if (!kolk_is_home(pool, pool->number, pool->name, SITE)) return KOLK_MOVED;
     if (pool->depot.members != &pool->members) pool->depot.members = &pool->members; /* it was moved */
     kolk_shared_reclaim(pool, false);

@@ -5,7 +5,10 @@
 set -eu
 strict="-pedantic -Wall -Wextra -Wconversion -Wshadow -Wcast-align -Wundef -Werror -O2 -Iinclude"
 cxx_strict="-Wold-style-cast -Wextra-semi -Wzero-as-null-pointer-constant"
-case ${CXX##*/} in *clang*) ;; *) cxx_strict="$cxx_strict -Wuseless-cast" ;; esac
+case ${CXX##*/} in # on 32 bits, casts between size_t and uint32_t are useless
+  *clang* | i686-*) ;;
+  *) cxx_strict="$cxx_strict -Wuseless-cast" ;;
+esac
 program=$(mktemp)
 trap 'rm -f "$program" "$program.said"' EXIT
 
@@ -32,7 +35,7 @@ $CXX -std=c++17 $strict tests/compile/every_header.cc "$1" -static-libstdc++ -o 
 echo "a program of C99, linked with ${1##*/}"
 $CC -std=gnu99 $strict tests/packaging/hello.c "$1" -o "$program" -pthread
 "$program"
-if $CC -std=gnu99 -Iinclude -c -o "$program" src/core/base.c 2> "$program.said" || ! grep -q 'kolk is C11: compile its own files with' "$program.said"; then
+if $CC -std=gnu99 -Iinclude -c -o "$program" src/core/base.c 2> "$program.said" || ! grep -q 'kolk is C11: compile its own files as C' "$program.said"; then
   cat "$program.said" >&2
   echo "The library's files, compiled as C99, do not say that they are C11." >&2
   exit 1

@@ -13,6 +13,12 @@ fail() {
   exit 1
 }
 
+case ${CC##*/} in
+  gcc | clang) ;;
+  *)
+    echo "skipped: it is tried with the machine's own gcc and clang, not with $CC"
+    exit 77 ;;
+esac
 if ! command -v addr2line > /dev/null; then
   echo "skipped: addr2line is missing"
   exit 77

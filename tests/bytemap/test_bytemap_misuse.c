@@ -53,7 +53,7 @@ static void test_an_attached_pool_is_not_written(void **state) {
     view.cursor = &theirs.first_free;
     assert_int_equal(kolk_bytemap_attach(&pool, &view), KOLK_OK);
     kolk_bytemap before = pool;
-#define SENTENCE(verb) "kolk: theirs: " verb " in a pool that is attached to be read: attach it with .writable"
+#define SENTENCE(verb) "kolk: theirs: " verb " in a pool that was attached without .writable"
     assert_null(kolk_bytemap_new(&pool));
     assert_noted(&taken, KOLK_READ_ONLY, "theirs", NULL, NO_SLOT, SENTENCE("new"));
     assert_null(kolk_bytemap_new_at(&pool, 0));

@@ -567,8 +567,9 @@ static void test_the_order_at_exit(void **state) {
     char both[1000];
     assert_ending(run_scenario("ending", NULL, NULL), 0, said);
     snprintf(both, sizeof both,
-             "%skolk: gone: its storage has ended without a deinit, or it was moved: what it had is lost\n%s", said,
-             table);
+             "%skolk: gone: its storage has ended without a deinit, as main's variables do at its end, or it was "
+             "moved: what it had is lost\n%s",
+             said, table);
     assert_ending(run_scenario("ending", "1", NULL), 0, both);
 }
 
@@ -676,8 +677,8 @@ static void test_dead_storage_is_not_looked_at(void **state) {
     (void)state;
     assert_ending(run_scenario("unmapped", NULL, NULL), 0, "");
     assert_ending(run_scenario("unmapped", "1", NULL), 0,
-                  "kolk: its storage dies: its storage has ended without a deinit, or it was moved: what it had is "
-                  "lost\nkolk: no pool has a name\n");
+                  "kolk: its storage dies: its storage has ended without a deinit, as main's variables do at its end, "
+                  "or it was moved: what it had is lost\nkolk: no pool has a name\n");
 }
 
 /* Only a part of the storage was used for something else: the number and the facts are as they were. */
@@ -693,7 +694,8 @@ static void play_half_overwritten(const char *argument) {
 static void test_impossible_statistics_are_not_written(void **state) {
     (void)state;
     assert_ending(run_scenario("half overwritten", "1", NULL), 0,
-                  "kolk: half: its storage has ended without a deinit, or it was moved: what it had is lost\n"
+                  "kolk: half: its storage has ended without a deinit, as main's variables do at its end, or it was "
+                  "moved: what it had is lost\n"
                   "name   kind  size  alive  peak  capacity      failed  bytes\n"
                   "whole  fake    11     13    14        15  4053511554     19\n");
 }

@@ -671,8 +671,8 @@ static void play_setting(const char *setting) {
         play_pools(NULL);
 }
 
-/* What KOLK_DEBUG or KOLK_FAIL has for a name that no pool has is told at exit, as it may be mistyped. A class of a heap
- * may be one that was not needed. */
+/* What KOLK_DEBUG or KOLK_FAIL has for a name that no pool has is told at exit, as it may be mistyped. A class of a
+ * heap may be one that was not needed. */
 static void test_names_that_no_pool_has(void **state) {
     (void)state;
     static const char *const rows[][2] = {

@@ -1,4 +1,5 @@
 // link: -Wl,--wrap=kolk_memory_reserve,--wrap=kolk_memory_commit,--wrap=kolk_memory_release
+// link: -Wl,--wrap=kolk_memory_trim,--wrap=kolk_memory_decommit,--wrap=kolk_memory_discard
 /* arena.h: memory for scheduled tests, which make a million queues or pools in a row: from here, not from the system.
  *
  * One block at a time. A commit writes to the first bytes of each page: so a thread that uses them and does not know of
@@ -19,6 +20,9 @@ static bool arena_has[ARENA_PAGES]; /* committed */
 void *__wrap_kolk_memory_reserve(size_t bytes);
 bool __wrap_kolk_memory_commit(void *start, size_t bytes);
 void __wrap_kolk_memory_release(void *start, size_t bytes);
+bool __wrap_kolk_memory_trim(void *start, size_t bytes);
+void __wrap_kolk_memory_decommit(void *start, size_t bytes);
+size_t __wrap_kolk_memory_discard(void *start, size_t bytes);
 
 void *__wrap_kolk_memory_reserve(size_t bytes) {
     if (bytes > sizeof arena) return NULL;
@@ -37,6 +41,21 @@ bool __wrap_kolk_memory_commit(void *start, size_t bytes) {
 
 void __wrap_kolk_memory_release(void *start, size_t bytes) {
     (void)start, (void)bytes;
+}
+
+/* Of a block that is at its end, nothing is given back in parts. */
+bool __wrap_kolk_memory_trim(void *start, size_t bytes) {
+    (void)start, (void)bytes;
+    return false;
+}
+
+void __wrap_kolk_memory_decommit(void *start, size_t bytes) {
+    (void)start, (void)bytes;
+}
+
+size_t __wrap_kolk_memory_discard(void *start, size_t bytes) {
+    (void)start, (void)bytes;
+    return 0;
 }
 
 #endif

@@ -3,9 +3,11 @@
 // link: -pthread
 #include "../help/debug_test.h"
 
+#include "os/thread.h"
 #include "shared_test.h"
 
 #include <pthread.h>
+#include <unistd.h>
 
 /* ---- A diary of hooks -------------------------------------------------------------------------------------------- */
 
@@ -298,9 +300,12 @@ static void test_reset_comes_when_nobody_looks_any_more(void **state) {
 
 /* ---- Threads that have ended, forks ------------------------------------------------------------------------------ */
 
+static uint32_t leaver;
+
 static void *leave_without_a_word(void *argument) {
     diary *d = (diary *)argument;
     kolk_local local;
+    leaver = kolk_thread();
     if (kolk_local_init(&local, &d->pool) != KOLK_OK) return NULL;
     void *object = kolk_local_alloc(&local);
     kolk_local_free(&local, object);
@@ -317,6 +322,7 @@ static void test_no_hook_runs_for_a_reclaim(void **state) {
         begin_diary(&d, (kolk_shared_desc){.capacity = 4, .max_threads = 3, HOOKED}, n);
         assert_int_equal(pthread_create(&thread, NULL, leave_without_a_word, &d), 0);
         assert_int_equal(pthread_join(thread, &object), 0);
+        while (!kolk_thread_is_gone(leaver)) usleep(100); /* which may be a moment later */
         assert_diary(&d, "s0 r0");
         kolk_local again;
         make_local(&again, &d.pool);
