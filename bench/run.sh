@@ -9,7 +9,7 @@ result=${2:-$programs/results}
 here=$(dirname "$0")
 
 # jemalloc needs more thread-local storage than a library that is loaded late normally gets.
-export GLIBC_TUNABLES=glibc.rtld.optional_static_tls=16384
+export GLIBC_TUNABLES=glibc.rtld.optional_static_tls=20000
 
 for name in memory iterate pool pool_unchecked slotmap bytemap; do
     echo "$name ..." >&2

@@ -287,7 +287,8 @@ KOLK_API uint32_t kolk_pool_alloc_n(kolk_pool *pool, void **objects, uint32_t n)
  */
 KOLK_API void *kolk_pool_next_run(const kolk_pool *pool, uint32_t *index, uint32_t *length);
 
-/* A place in an iteration, for KOLK_EACH. */
+/* A place in an iteration, for KOLK_EACH, and for untyped pools or an iterator of C++: kolk_pool_each begins, and each
+ * kolk_cursor_next gives an object, or NULL at the end. Objects may be freed on the way. */
 typedef struct kolk_cursor {
     const uint64_t *word; /* of the live bits: where the iteration is */
     const uint64_t *last; /* of the words below fresh when it began */

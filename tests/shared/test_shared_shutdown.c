@@ -1,5 +1,6 @@
 /* The end of waiting for objects of a shared pool: shutdown and reopen, and what the statistics say of those who
  * wait. All orders of the steps are in test_shared_wait_schedules.c. */
+#include "../help/child.h"
 #include "../help/threads.h"
 
 #include "shared_test.h"
@@ -54,6 +55,27 @@ static thing *make_full(things *pool, things_local *local) {
     thing *object = things_alloc(local);
     assert_non_null(object);
     return object;
+}
+
+static void nobody_waits_here(void *pool) {
+    REQUIRE(stats_of((things *)pool).waiting == 0);
+}
+
+/* Those who wait when a process forks are not in its child. */
+static void test_nobody_waits_in_a_child(void **state) {
+    (void)state;
+    things pool;
+    things_local local;
+    sleeper one;
+    char text[300];
+    thing *object = make_full(&pool, &local);
+    start_sleeper(&one, &pool);
+    int status = run_child(nobody_waits_here, &pool, text, sizeof text);
+    if (status != 0) fail_msg("%s", text);
+    assert_int_equal(stats_of(&pool).waiting, 1);
+    things_free(&local, object);
+    things_free(&local, woken(&one));
+    things_deinit(&pool);
 }
 
 static void test_all_who_wait_are_woken(void **state) {
@@ -131,6 +153,7 @@ static void test_the_all_zero_pool(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_nobody_waits_in_a_child),
         cmocka_unit_test(test_all_who_wait_are_woken),
         cmocka_unit_test(test_what_goes_on),
         cmocka_unit_test(test_reopen),
