@@ -5,9 +5,9 @@
  * makes the types `bullets` (a pool), `bullets_object` (struct bullet) and `bullets_handle`, and the functions
  * bullets_init, _alloc, _alloc_n, _alloc_zeroed, _alloc_at, _free, _free_handle, _get, _handle_of, _next, _next_run,
  * _index, _at, _is_live, _count, _available, _clear, _reserve, _trim, _stats, _is_valid and _deinit, and so on: those
- * of pool.h with your type for void *. The untyped pool is `bullets.pool`: hand it to any function of pool.h but kolk_pool_init.
- * Leave object_size and object_align of the descriptor 0: the type has them. A descriptor without a name gets that of
- * the type (all kinds below too), so that only pools of one type share a tag.
+ * of pool.h with your type for void *. The untyped pool is `bullets.pool`: hand it to any function of pool.h but
+ * kolk_pool_init. Leave object_size and object_align of the descriptor 0: the type has them. A descriptor without a
+ * name gets that of the type (all kinds below too), so that only pools of one type share a tag.
  *
  * In C++: `kolk_pool_desc desc = {}; desc.capacity = 256; bullets_init(&pool, &desc);`. C++20 has
  * `kolk_pool_desc desc{.capacity = 256};` as well, which g++ -Wextra warns of: add -Wno-missing-field-initializers.
