@@ -143,7 +143,7 @@ need() {
   shift
   "$@" > /dev/null 2>&1 && return
   [ "$(dpkg-query -W -f '${db:Status-Status}' "$package" 2> /dev/null)" = installed ] && return
-  missing="$missing $package"
+  case "$missing " in *" $package "*) ;; *) missing="$missing $package" ;; esac
 }
 
 look() {

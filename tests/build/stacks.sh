@@ -58,6 +58,17 @@ check() {
   tried=$((tried + 1))
 }
 
+# check_local OPTIONS AND FILES: the function is named that a typed one was merged into, also without debug information.
+check_local() {
+  "$cc" -std=c11 -Iinclude tests/build/stacks_local.c "$@" -pthread -o "$work/local"
+  "$work/local" > "$work/printed" 2>&1 && fail "$cc $*: nothing is reported."
+  said=$(head -n 1 "$work/printed" | sed 's/+0x[0-9a-f]*//g')
+  case $said in
+    *"alloc through a local whose pool is deinit'd by take < main") tried=$((tried + 1)) ;;
+    *) fail "$cc $*: it says $said" ;;
+  esac
+}
+
 program=tests/build/stacks.c
 sources=$(echo src/*/*.c)
 for cc in gcc clang; do
@@ -71,10 +82,12 @@ for cc in gcc clang; do
   fi
   library=$1/libkolk.a
   check sites "$three" -O2 $program "$library"
+  check_local -O2 "$library"
   [ "$effort" = quick ] && continue
   check sites=4 "$four" -O2 $program "$library"
   check sites=1 "$one" -O0 $program "$library"
   for level in -O0 -Og -O1 -O2 -O3 -Os; do
+    check_local $level "$library"
     check sites "$three" $level $program "$library"
     check sites "$three" $level -DAPART $program "$library"
   done
