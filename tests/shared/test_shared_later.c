@@ -132,7 +132,7 @@ static void test_misuse(void **state) {
     kolk_shared zero;
     notes taken;
     memset(&zero, 0, sizeof zero);
-    assert_int_equal(kolk_local_init(&none, &zero), KOLK_TOO_MANY_THREADS);
+    assert_int_equal(kolk_local_init(&none, &zero), KOLK_NO_LOCAL);
     kolk_local_quiesce(&none);
     kolk_local_online(&none);
     kolk_local_offline(&none);
