@@ -1,5 +1,6 @@
 /* The debug mode of a shared pool: sites, leaks, handlers that look around or jump out, forced failures, profilers. */
 #include "../help/code_limits.h"
+#include "../help/no_sites.h"
 
 #include "shared_test.h"
 
