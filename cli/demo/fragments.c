@@ -167,7 +167,7 @@ static void add_story(cli_json *json, struct both *both, const struct step *step
 
 /* One after the other, each on a heap and a pool that nothing has used. */
 static int play_story(const cli_context *cli, cli_json *json, int n) {
-    static KOLK_POOL_STORAGE(struct thing, SLOTS) memory; /* NOLINT(bugprone-sizeof-expression): of a slot, by slots */
+    static KOLK_POOL_STORAGE(struct thing, SLOTS) memory;
     struct both both = {0};
     kolk_pool_desc desc = {.name = "things", .memory = &memory, .memory_size = sizeof memory, .capacity = SLOTS};
     kolk_status status = things_init(&both.pool, &desc);

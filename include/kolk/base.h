@@ -102,7 +102,7 @@
 #else
 #define KOLK_CAST_(T, value) ((T)(value))
 #endif
-#define KOLK_SIZE_(n) (sizeof(char) * (n))
+#define KOLK_SIZE_(n) (sizeof(char) - 1 + (n))
 
 /* A constant, for the sizes of storage. */
 #define KOLK_ROUND_UP(n, unit) ((KOLK_SIZE_(n) + KOLK_SIZE_(unit) - 1) / KOLK_SIZE_(unit) * KOLK_SIZE_(unit))

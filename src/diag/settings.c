@@ -19,6 +19,7 @@
 #include "registry.h"
 #include "words.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define ALL_QUARANTINE 64u
@@ -91,8 +92,7 @@ static bool names_of_others(word glob, char *names, size_t size) {
         if (matches_glob(glob, name)) return false;
         size_t length = strlen(names);
         if (!*name || is_among(names, name) || length + strlen(name) + sizeof ", ..." > size) continue;
-        if (length) strcat(names, ", ");
-        strcat(names, name);
+        snprintf(names + length, size - length, "%s%s", length ? ", " : "", name);
     }
     return true;
 }
