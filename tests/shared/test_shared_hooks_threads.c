@@ -34,6 +34,7 @@ typedef struct job {
     uint64_t random;
 } job;
 
+/* NOLINTNEXTLINE(readability-non-const-parameter): it is written */
 static void count(uint64_t *number) {
     __atomic_fetch_add(number, 1, __ATOMIC_RELAXED);
 }
