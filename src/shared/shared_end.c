@@ -83,12 +83,17 @@ static void keep_pages(void *start, size_t size) {
     if (old_start) kolk_memory_release(old_start, old_size);
 }
 
+/* To ask the system takes microseconds: not of the calling thread. */
+static bool is_of_running_thread(const kolk_member *member) {
+    return member->taken && (member->owner == kolk_thread() || !kolk_thread_has_ended(member->owner));
+}
+
 /* Clears the locals; are there any of running threads? */
 static bool clear_records(const kolk_shared *pool) {
     bool any = false;
     for (kolk_member *member = kolk_members_first(&pool->members), *next; member; member = next) {
         next = member->next;
-        any |= member->taken && !kolk_thread_has_ended(member->owner);
+        any = any || is_of_running_thread(member);
         memset(member, 0, MEMBER_BYTES + sizeof(kolk_magazine));
     }
     return any;
