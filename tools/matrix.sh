@@ -4,8 +4,8 @@
 #
 # The first row is make test with all of its work. The others run the tests with the long ones in part (KOLK_TEST_EFFORT=quick,
 # and fewer schedules still): what these look for, in millions of steps, is in the source and not in what a compiler makes
-# of it. For the same reason they leave out the model, the table of misuse, the doctor with tools that hang, and the ways
-# of CMake and pkg-config.
+# of it. For the same reason they leave out the model, the table of misuse, the doctor with tools that hang, gdb, and the
+# ways to package it.
 # Usage: tools/matrix.sh
 set -euo pipefail
 mkdir -p build/matrix
@@ -27,7 +27,7 @@ row() {
 
 row gcc "make test in full: -O2, checks on" env KOLK_TEST_EFFORT=full tools/test.sh
 export KOLK_TEST_EFFORT=quick KOLK_TEST_SCHEDULE_STEPS=100000
-once='^(model_queue|build_device|misuse|preload_.*|record_.*|cli_soak|resource_clock_jumps|(test_)?cli_doctor|packaging_(exports|subdirectory|fetch_content|build_tree|installed|make_install|alone|pkg_config|adapters))$'
+once='^(model_queue|build_device|misuse|preload_.*|record_.*|cli_soak|resource_clock_jumps|(test_)?cli_doctor|packaging_.*|build_gdb)$'
 servers='^(test_(pq|sqlite|tcp)|example_(bank|cache_client))' # those of adapters: in asan once more
 row clang "-O2, from kolk.h and kolk.c; headers, freestanding core" tools/preset.sh clang --exclude-regex "$once|$servers|^tools_races"
 row asan "clang Debug, AddressSanitizer, UndefinedBehaviorSanitizer" tools/preset.sh asan --exclude-regex "$once|_limits$|_worn$|^test_pq_faults$"
