@@ -75,8 +75,8 @@ typedef struct site_calls {
     site_text *out;
     size_t at;           /* of the addresses of the stack, the one that is looked at */
     size_t named;        /* and how many of them the calls that were written are of */
-    uint32_t left;       /* so many calls may still be written */
-    size_t looked_at;    /* of so many addresses it was looked at whether a call is missing before them */
+    uint32_t left;       /* how many more calls may be written */
+    size_t looked_at;    /* how many addresses were searched for a call that is missing before them */
     char inside[128];    /* the function that the address before this one is in */
     bool any;            /* kolk's own count too */
     bool is_stack;       /* the innermost call is of a function of kolk's */

@@ -17,7 +17,7 @@
 #define CACHE_BYTES  65536u /* that a magazine may hold, */
 #define MOST_CACHED  256u   /* and how many blocks */
 #define CLASS_COLOUR 64u    /* bytes of a line; each class begins in another line of its page */
-#define CLASS_PAGES  4096u  /* the first page of a class is one of so many, or of fewer in a small address space */
+#define CLASS_PAGES  4096u  /* a class begins at one of this many pages; of fewer in a small address space */
 
 /* The size of the n-th of kolk's own classes. */
 static uint32_t own_size(uint32_t n) {
