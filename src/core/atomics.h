@@ -83,6 +83,9 @@ static inline void kolk_pause_for(uint32_t n) {
 #define KOLK_PLAIN_READ(at, size)  KOLK_ONE((void)0)
 #define KOLK_PLAIN_WRITE(at, size) KOLK_ONE((void)0)
 
+/* Before the next lines use what threads share otherwise, as under the process's lock. */
+#define KOLK_UNSEEN() ((void)0)
+
 #else /* KOLK_SCHEDULED: the same words, each with its place for the trace */
 
 typedef enum kolk_verb {
@@ -115,6 +118,7 @@ bool kolk_scheduled_compare(void *at, size_t size, void *expected, uint64_t desi
                             const kolk_place *place);
 void kolk_scheduled_pause(const kolk_place *place);
 void kolk_scheduled_plain(const void *at, size_t size, const kolk_place *place);
+void kolk_scheduled_unseen(void);
 
 #define KOLK_PLACE(verb, what, order) (&(const kolk_place){verb, order, __LINE__, what, __func__})
 
@@ -164,6 +168,8 @@ static inline int64_t kolk_as_signed(uint64_t value) {
 #define kolk_pause_for(pauses)     ((void)(pauses), kolk_pause())
 #define KOLK_PLAIN_READ(at, size)  kolk_scheduled_plain((at), (size), KOLK_PLACE(KOLK_READ_PLAIN, #at, KOLK_RELAXED))
 #define KOLK_PLAIN_WRITE(at, size) kolk_scheduled_plain((at), (size), KOLK_PLACE(KOLK_WRITE_PLAIN, #at, KOLK_RELAXED))
+
+#define KOLK_UNSEEN() kolk_scheduled_unseen()
 
 #endif
 

@@ -54,6 +54,7 @@ static uint32_t lock_is_forks; /* a thread that forks has the lock */
 static uint32_t forks;
 
 void kolk_lock(void) {
+    KOLK_UNSEEN();
     if (forking == 0) pthread_mutex_lock(&process_lock);
 }
 
@@ -62,6 +63,7 @@ void kolk_unlock(void) {
 }
 
 bool kolk_lock_unless_forking(void) {
+    KOLK_UNSEEN();
     while (forking == 0 && pthread_mutex_trylock(&process_lock) != 0) {
         if (kolk_load(&lock_is_forks, KOLK_RELAXED)) return false;
         kolk_yield();

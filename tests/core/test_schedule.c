@@ -751,6 +751,140 @@ static void test_spinning_takes_time(void **unused) {
     schedule_must_pass(&what);
 }
 
+/* ---- Schedules that are alike ------------------------------------------------------------------------------------ */
+
+/* A little program: what each thread does, one after the other, and what it saw. */
+enum { MOVES = 5, WORDS = 5, MOST_OUTCOMES = 1 << 16 };
+
+typedef enum move_kind { LOAD, STORE, ADD, COMPARE, WAIT, WAKE, SPIN, LOOK, KINDS } move_kind;
+
+typedef struct move {
+    move_kind kind;
+    uint32_t word, value;
+    int order;
+} move;
+
+static struct {
+    move moves[3][MOVES];
+    uint32_t words[WORDS], ended, looks, threads;
+    uint64_t saw[3];
+    uint64_t outcomes[MOST_OUTCOMES]; /* hashes; sorted by run_program */
+    size_t count;
+} program;
+
+/* Or until the others have ended. */
+static uint32_t spin_until_not_0(const uint32_t *word, int order) {
+    uint32_t value;
+    while (!(value = kolk_load(word, order)) && kolk_load(&program.ended, KOLK_ACQUIRE) < program.threads - 1)
+        kolk_pause();
+    return value;
+}
+
+static uint32_t make_move(const move *it) {
+    uint32_t *word = &program.words[it->word], value = it->value;
+    switch (it->kind) {
+    case LOAD:
+        return kolk_load(word, it->order);
+    case STORE:
+        kolk_store(word, it->value, it->order);
+        return 0;
+    case ADD:
+        return kolk_fetch_add(word, it->value, it->order);
+    case COMPARE:
+        return kolk_compare_exchange(word, &value, value + 1, it->order, KOLK_RELAXED) << 8 | value;
+    case WAIT:
+        return kolk_wait(word, it->value, (kolk_deadline){kolk_now_ns() + 3000});
+    case WAKE:
+        kolk_wake(word, 1);
+        return 0;
+    case SPIN: /* two might wait for each other */
+        return schedule_thread() == 0 ? spin_until_not_0(word, it->order) : 0;
+    default:
+        KOLK_UNSEEN();
+        return program.looks++;
+    }
+}
+
+static uint64_t mixed(uint64_t hash, uint64_t value) {
+    return ((hash ^ value) * UINT64_C(0x9e3779b97f4a7c15)) ^ (hash >> 29);
+}
+
+static void make_moves(void *context) {
+    (void)context;
+    unsigned me = schedule_thread();
+    for (unsigned i = 0; i < MOVES; i++) program.saw[me] = mixed(program.saw[me], make_move(&program.moves[me][i]));
+    kolk_fetch_add(&program.ended, 1u, KOLK_RELEASE);
+}
+
+static void begin_program(void *context) {
+    (void)context;
+    for (unsigned i = 0; i < WORDS; i++) kolk_store(&program.words[i], 0u, KOLK_SEQ_CST);
+    kolk_store(&program.ended, 0u, KOLK_SEQ_CST);
+    program.looks = 0;
+    memset(program.saw, 0, sizeof program.saw);
+}
+
+static void note_outcome(void *context) {
+    (void)context;
+    uint64_t hash = 0;
+    for (unsigned i = 0; i < 3; i++) hash = mixed(hash, program.saw[i]);
+    for (unsigned i = 0; i < WORDS; i++) hash = mixed(hash, program.words[i]);
+    for (size_t i = 0; i < program.count; i++)
+        if (program.outcomes[i] == hash) return;
+    schedule_assert(program.count < MOST_OUTCOMES);
+    program.outcomes[program.count++] = hash;
+}
+
+static int by_hash(const void *a, const void *b) {
+    uint64_t first = *(const uint64_t *)a, second = *(const uint64_t *)b;
+    return (first > second) - (first < second);
+}
+
+/* How many schedules that took. */
+static uint64_t run_program(unsigned threads, unsigned preemptions, unsigned surprises, bool all_alike) {
+    program.count = 0;
+    program.threads = threads;
+    schedule what = {
+        .name = "program",
+        .begin = begin_program,
+        .threads = {{"first", make_moves}, {"second", make_moves}, {"third", threads > 2 ? make_moves : NULL}},
+        .end = note_outcome,
+        .preemptions = preemptions,
+        .surprises = surprises,
+        .all_alike = all_alike};
+    const schedule_report *report = schedule_explore(&what);
+    assert_int_equal(report->end, SCHEDULE_PASSED);
+    qsort(program.outcomes, program.count, sizeof program.outcomes[0], by_hash);
+    return report->exhaustive;
+}
+
+/* Nothing that all schedules come to is missed by those that are not like others. */
+static void test_alike(void **unused) {
+    (void)unused;
+    static const int any_order[] = {KOLK_RELAXED, KOLK_ACQUIRE, KOLK_RELEASE, KOLK_ACQ_REL, KOLK_SEQ_CST};
+    static uint64_t expected[MOST_OUTCOMES];
+    uint64_t seed = number_from_environment("KOLK_TEST_SEED", (uint64_t)time(NULL)), all = 0, some = 0;
+    print_message("KOLK_TEST_SEED=%" PRIu64 "\n", seed);
+    for (unsigned n = 0; n < (does_a_part() ? 100 : 1000); n++) {
+        unsigned threads = 2 + n % 2, surprises = n / 2 % 2, kinds = n / 4 % 2 ? KINDS : WAIT;
+        for (unsigned i = 0; i < threads * MOVES; i++)
+            program.moves[i / MOVES][i % MOVES] =
+                (move){(move_kind)random_below(&seed, kinds), (uint32_t)random_below(&seed, WORDS),
+                       (uint32_t)random_below(&seed, 3), any_order[random_below(&seed, LENGTH_OF(any_order))]};
+        for (unsigned preemptions = 0; preemptions <= 4 - threads + !surprises; preemptions++) {
+            all += run_program(threads, preemptions, surprises, true);
+            size_t count = program.count;
+            memcpy(expected, program.outcomes, sizeof expected[0] * count);
+            some += run_program(threads, preemptions, surprises, false);
+            if (program.count != count || memcmp(expected, program.outcomes, sizeof expected[0] * count) != 0)
+                fail_msg("program %u, %u preemptions: %zu outcomes instead of %zu", n, preemptions, program.count,
+                         count);
+        }
+    }
+    print_message("%" PRIu64 " schedules instead of %" PRIu64 "\n", some, all);
+    assert_true(some < all);
+}
+
 /* ---- Random schedules, replay ------------------------------------------------------------------------------------ */
 
 /* Wrong only if the two take turns all along: five preemptions. */
@@ -887,6 +1021,7 @@ int main(void) {
         cmocka_unit_test_setup(test_livelock, set_up),
         cmocka_unit_test_setup(test_deadlines, set_up),
         cmocka_unit_test_setup(test_spinning_takes_time, set_up),
+        cmocka_unit_test(test_alike),
         cmocka_unit_test_setup(test_random_schedules, set_up),
         cmocka_unit_test_setup(test_replay, set_up),
         cmocka_unit_test_setup(test_environment, set_up),

@@ -32,6 +32,7 @@ void *__wrap_kolk_memory_reserve(size_t bytes) {
 
 bool __wrap_kolk_memory_commit(void *start, size_t bytes) {
     size_t from = (size_t)((unsigned char *)start - arena[0]);
+    KOLK_UNSEEN();
     for (size_t page = from / ARENA_PAGE; page * ARENA_PAGE < from + bytes; page++) {
         if (!arena_has[page]) KOLK_PLAIN_WRITE(arena[page], 8);
         arena_has[page] = true;

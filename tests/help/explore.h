@@ -111,7 +111,8 @@ static inline void sched_set_up(unsigned i) {
     sched_thread *t = &sched.threads[i];
     t->name = i ? sched.what->threads[i - 1].name : "test";
     t->condition = i ? SCHED_UNBORN : SCHED_READY;
-    t->granted = false;
+    t->granted = t->is_left = t->needs_news = false;
+    t->choice = SCHED_NO_CHOICE;
     t->steps = 0;
     t->priority = sched.mode == SCHED_RANDOM ? SCHED_PCT_CHANGES + next_random(&sched.random) / 2 : 0;
     getcontext(&t->context);
@@ -127,6 +128,7 @@ static inline bool sched_run(uint64_t seed) {
     sched.random = report->seed = seed;
     sched.current = SCHED_TEST;
     sched.steps = sched.choices = 0;
+    sched.is_alike = false;
     sched.now = 1000000000;
     sched.writes = 0;
     memset(sched.spent, 0, sizeof sched.spent);

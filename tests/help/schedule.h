@@ -38,7 +38,7 @@
  * - bodies use schedule_assert, never cmocka's asserts, which would jump to another stack; a failure that is told to
  *   kolk's handler is a failed assertion;
  * - bodies of the test share data through atomics.h too, or name it by KOLK_PLAIN_READ and KOLK_PLAIN_WRITE: else its
- *   races go unseen;
+ *   races go unseen; what the order of steps alone decides, such as who counts first, follows a KOLK_UNSEEN;
  * - a loop that waits for another thread pauses or sleeps; no step is taken while kolk_lock is held; an atomic in a
  *   place where the same schedule has had another one begins with a kolk_store, so that the former's values are not
  *   read;
@@ -56,7 +56,8 @@
  *                a wait that returns for no reason; a deadline that passes before anything else happens
  *
  * First come all schedules without a preemption, then all with up to 1, then up to 2 ...: most errors need few
- * (Musuvathi and Qadeer, "Iterative Context Bounding", 2007). Then come random ones: each thread has a random priority,
+ * (Musuvathi and Qadeer, "Iterative Context Bounding", 2007). Of those that differ only in the order of steps that have
+ * nothing to do with each other one is taken: steps.h. Then come random ones: each thread has a random priority,
  * the highest goes on, and at two random steps the running one becomes the lowest (PCT: Burckhardt, Kothari, Musuvathi,
  * Nagarakatte, "A Randomized Scheduler with Probabilistic Guarantees", 2010), with surprises at random.
  *
@@ -92,6 +93,7 @@ typedef struct schedule {
     } threads[SCHEDULE_THREADS];
     void (*end)(void *context);
     unsigned preemptions, surprises; /* bounds of the exhaustive part */
+    bool all_alike;                  /* it takes also those that are like others */
     unsigned random;                 /* schedules after that */
     uint64_t seed;                   /* of the first of them, each next has the next; 0: KOLK_TEST_SEED, or the time */
     unsigned max_steps;              /* 0: 2000 */

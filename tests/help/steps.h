@@ -3,7 +3,23 @@
  *     sched_reach: a choice, who goes on     the step itself: choices of weak.h     ... until the next sched_reach
  *
  * A choice has a number of options, of which the first is always the one without a price; the list of the options taken
- * is the schedule. Choices are numbered in every mode alike, so what one mode has found another can replay. */
+ * is the schedule. Choices are numbered in every mode alike, so what one mode has found another can replay.
+ *
+ * Of schedules that differ only in the order of steps that have nothing to do with each other, one will do:
+ *
+ *     a  b  | x  y |  c           a  b  c  | x  y |         c of one thread, x and y of another
+ *
+ * If neither x nor y is news to c (a step on the same 8 bytes, of which one writes), then the first schedule is like
+ * the second, where the thread is left one step later at the same price. So
+ *
+ *   - a thread that is left before a step goes on only after news: these are the sleep sets of Godefroid (1996), and a
+ *     bound of preemptions suits them, as each is put off as long as it can be;
+ *   - a thread is not left before a step at all if nothing that the others did when it was left one step later is news:
+ *     those schedules come before, as the last choice of the trail is changed first.
+ *
+ * A step sees more than its 8 bytes if it sleeps or wakes, or if the lines behind it, up to the next one, read the
+ * clock, pause, or say KOLK_UNSEEN: its thread needs no news. A pause is news to a step that writes, which might end
+ * it; and while a thread sleeps until a deadline, all is news. test_schedule.c compares what programs come to. */
 #ifndef TESTS_STEPS_H
 #define TESTS_STEPS_H
 
@@ -16,7 +32,9 @@
 #define SCHED_STACK       ((size_t)256 << 10)
 #define SCHED_MAX_STEPS   2000u
 #define SCHED_MAX_CHOICES 20000u
-#define SCHED_LAST        16u /* steps of each thread that are kept */
+#define SCHED_NO_CHOICE   SCHED_MAX_CHOICES
+#define SCHED_HASHES      256u /* a multiple of 64 */
+#define SCHED_LAST        16u  /* steps of each thread that are kept */
 #define SCHED_PCT_CHANGES 2u
 
 typedef enum sched_cost { SCHED_FREE, SCHED_PREEMPTION, SCHED_SURPRISE, SCHED_COSTS } sched_cost;
@@ -36,7 +54,11 @@ typedef struct sched_thread {
     ucontext_t context;
     unsigned char *stack;
     sched_condition condition;
-    bool granted; /* the next step */
+    bool granted;      /* the next step */
+    uintptr_t granule; /* the 8 bytes that the step is of which it has reached, and whether it may write there */
+    bool writes;
+    unsigned choice;          /* whether it was left there, by number */
+    bool is_left, needs_news; /* see above */
     uint64_t paused_at;
     const uint32_t *word; /* asleep on it */
     int64_t deadline;
@@ -46,6 +68,25 @@ typedef struct sched_thread {
     unsigned steps;
     sched_step last[SCHED_LAST];
 } sched_thread;
+
+/* Which 8 bytes some steps have read or written, as bits of a hash of them: too many now and then, never too few. */
+typedef struct sched_steps {
+    uint64_t any[SCHED_HASHES / 64], writes[SCHED_HASHES / 64];
+} sched_steps;
+
+/* A choice: the option taken, of how many. */
+typedef struct sched_node {
+    uint16_t option, limit, without; /* a bit for each that is left out */
+    /* If a thread may be left by it, before its step: */
+    bool writes, sees_more;                    /* the step; see above */
+    unsigned hash;                             /* of its 8 bytes */
+    unsigned surprises;                        /* so far */
+    uint64_t able;                             /* the threads that are its options, 4 bits for each */
+    unsigned previous;                         /* the choice to leave it a step before */
+    bool has_next;                             /* all has been tried where it is left a step later */
+    sched_steps while_left[WEAK_THREADS];      /* what the others did, with each option, until it went on */
+    sched_steps while_left_next[WEAK_THREADS]; /* the same there */
+} sched_node;
 
 static struct {
     const schedule *what;
@@ -58,14 +99,15 @@ static struct {
 
     enum { SCHED_EXHAUSTIVE, SCHED_RANDOM, SCHED_REPLAY } mode;
     unsigned choices, spent[SCHED_COSTS], bounds[SCHED_COSTS];
-    struct {
-        uint16_t option, limit;
-    } trail[SCHED_MAX_CHOICES]; /* the options taken, of how many: the path from the root of the tree of schedules */
     unsigned trail_length;
-    size_t told; /* characters in report.choices */
+    bool is_alike; /* the schedule, from here on: it has no options */
+    size_t told;   /* characters in report.choices */
     uint64_t random;
     unsigned changes[SCHED_PCT_CHANGES];
 } sched;
+
+/* The path from the root of the tree of schedules. */
+static sched_node sched_trail[SCHED_MAX_CHOICES + 1];
 
 /* ---- Choices ----------------------------------------------------------------------------------------------------- */
 
@@ -82,34 +124,68 @@ static inline unsigned sched_replayed(unsigned number) {
     return 0;
 }
 
-/* Along the trail, and on from its end with first options. */
-static inline unsigned sched_next_on_trail(unsigned number, sched_cost cost, unsigned options) {
+/* Whether the schedules in which the thread is left here are like those in which it is left a step later. */
+static inline bool sched_is_as_next(sched_node *node, unsigned option) {
+    if (!node->has_next || node->sees_more) return false;
+    const sched_steps *others = &node->while_left_next[option];
+    if ((node->writes ? others->any : others->writes)[node->hash / 64] >> node->hash % 64 & 1) return false;
+    node->while_left[option] = *others;
+    return true;
+}
+
+/* The first option of the choice that is not left out, from this one on; its limit if there is none. */
+static inline uint16_t sched_option_from(sched_node *node, unsigned option) {
+    while (option < node->limit && (node->without >> option & 1 || sched_is_as_next(node, option))) option++;
+    return (uint16_t)option;
+}
+
+/* Along the trail, and on from its end with first options. If all options are left out the schedule is like another
+ * one, and goes on to its end without a choice. */
+static inline unsigned sched_next_on_trail(unsigned number, sched_cost cost, unsigned options, unsigned without) {
+    if (sched.is_alike) return 0;
+    sched_node *node = &sched_trail[number];
     if (number == sched.trail_length) {
         bool affordable = cost == SCHED_FREE || sched.spent[cost] < sched.bounds[cost];
-        sched.trail[number].option = 0;
-        sched.trail[number].limit = (uint16_t)(affordable ? options : 1);
+        node->limit = (uint16_t)(affordable ? options : 1);
+        node->without = (uint16_t)without;
+        node->previous = SCHED_NO_CHOICE;
+        node->has_next = node->sees_more = false;
+        node->option = sched_option_from(node, 0);
+        sched.is_alike = node->option == node->limit;
+        if (sched.is_alike) return 0;
         sched.trail_length++;
     }
-    return sched.trail[number].option;
+    return node->option;
+}
+
+/* All options have been tried: the choice before, of the same thread, may make use of it. */
+static inline void sched_tell_previous(const sched_node *node) {
+    sched_node *previous = &sched_trail[node->previous];
+    if (sched.what->all_alike || node->previous == SCHED_NO_CHOICE || previous->option != 0) return;
+    if (node->able != previous->able || node->limit != previous->limit || node->surprises != previous->surprises)
+        return;
+    for (unsigned i = 1; i < node->limit; i++) previous->while_left_next[i] = node->while_left[i];
+    previous->has_next = true;
 }
 
 /* The next path in the tree; false when there is none. */
 static inline bool sched_advance(void) {
-    unsigned n = sched.trail_length;
-    while (n > 0 && sched.trail[n - 1].option + 1u >= sched.trail[n - 1].limit) n--;
-    sched.trail_length = n;
-    if (n == 0) return false;
-    sched.trail[n - 1].option++;
-    return true;
+    for (; sched.trail_length > 0; sched.trail_length--) {
+        sched_node *last = &sched_trail[sched.trail_length - 1];
+        last->option = sched_option_from(last, last->option + 1u);
+        if (last->option < last->limit) return true;
+        sched_tell_previous(last);
+    }
+    return false;
 }
 
 /* Every choice of a schedule is made here. A number of options that depends on no mode gives each choice one number in
  * all of them, so that any schedule can be replayed. */
-static inline unsigned sched_choose(sched_cost cost, unsigned options, unsigned at_random) {
+static inline unsigned sched_choose(sched_cost cost, unsigned options, unsigned without, unsigned at_random) {
     if (options < 2) return 0;
     unsigned number = sched.choices++, option = at_random;
     if (number >= SCHED_MAX_CHOICES) sched_stop("more than %u choices", SCHED_MAX_CHOICES);
-    if (sched.mode == SCHED_EXHAUSTIVE) option = sched_next_on_trail(number, cost, options);
+    if (sched.mode == SCHED_EXHAUSTIVE) option = sched_next_on_trail(number, cost, options, without);
     if (sched.mode == SCHED_REPLAY) option = sched_replayed(number);
     if (option >= options)
         sched_stop(
@@ -129,7 +205,7 @@ static inline unsigned sched_choose(sched_cost cost, unsigned options, unsigned 
 static inline unsigned sched_surprise(unsigned options) {
     if (options < 2) return 0;
     bool now = sched.mode == SCHED_RANDOM && random_below(&sched.random, 8) == 0;
-    return sched_choose(SCHED_SURPRISE, options, now ? 1 + random_below(&sched.random, options - 1) : 0);
+    return sched_choose(SCHED_SURPRISE, options, 0, now ? 1 + random_below(&sched.random, options - 1) : 0);
 }
 
 /* ---- Who goes on ------------------------------------------------------------------------------------------------- */
@@ -157,6 +233,19 @@ static inline unsigned sched_able(unsigned able[WEAK_THREADS]) {
 
 static inline bool sched_has_deadline(const sched_thread *t) {
     return t->condition == SCHED_ASLEEP && t->deadline != KOLK_FOREVER.ns;
+}
+
+/* To all threads that were left, or to those whose step writes. */
+static inline void sched_spread_news_to_all(bool only_if_writing) {
+    for (unsigned i = 0; i < sched.count; i++) {
+        sched_thread *t = &sched.threads[i];
+        if (!t->is_left) continue;
+        if (t->writes || !only_if_writing) t->needs_news = false;
+        sched_node *node = &sched_trail[t->choice];
+        sched_steps *others = &node->while_left[node->option];
+        memset(others->any, 255, sizeof others->any);
+        if (!only_if_writing) memset(others->writes, 255, sizeof others->writes);
+    }
 }
 
 static inline void sched_pass_time(int64_t now) {
@@ -196,15 +285,47 @@ static inline unsigned sched_highest(const unsigned able[WEAK_THREADS], unsigned
     return best;
 }
 
+/* Those that need news are left out. */
+static inline unsigned sched_without(const unsigned able[WEAK_THREADS], unsigned n) {
+    unsigned without = 0;
+    for (unsigned i = 0; i < n; i++) without |= (unsigned)sched.threads[able[i]].needs_news << i;
+    return without;
+}
+
+/* The running thread may be left before its step: by this choice, which is new on the trail. */
+static inline void sched_note_step(sched_node *node, const unsigned able[WEAK_THREADS], unsigned n, unsigned previous) {
+    const sched_thread *me = &sched.threads[sched.current];
+    node->hash = (unsigned)weak_hash(me->granule) % SCHED_HASHES;
+    node->writes = me->writes;
+    node->surprises = sched.spent[SCHED_SURPRISE];
+    node->previous = previous;
+    node->able = 0;
+    for (unsigned i = 0; i < n; i++) {
+        node->able = node->able << 4 | able[i];
+        memset(&node->while_left[i], node->without >> i & 1 ? 255 : 0, sizeof node->while_left[i]);
+    }
+}
+
 /* Grants a step to somebody, and returns when it is granted to the caller. */
 static inline void sched_switch(void) {
     unsigned able[WEAK_THREADS], n;
+    for (unsigned i = 0; i < sched.count; i++)
+        if (sched_has_deadline(&sched.threads[i])) sched_spread_news_to_all(false);
     while ((n = sched_able(able)) == 0) sched_resume_somebody();
-    unsigned chosen = sched_choose(able[0] == sched.current ? SCHED_PREEMPTION : SCHED_FREE, n, sched_highest(able, n));
-    sched_thread *from = &sched.threads[sched.current], *to = &sched.threads[able[chosen]];
+    sched_thread *from = &sched.threads[sched.current];
+    bool may_be_left = able[0] == sched.current && n > 1;
+    unsigned previous = from->choice, length = sched.trail_length;
+    from->choice = may_be_left ? sched.choices : SCHED_NO_CHOICE;
+    unsigned chosen = sched_choose(able[0] == sched.current ? SCHED_PREEMPTION : SCHED_FREE, n, sched_without(able, n),
+                                   sched_highest(able, n));
+    sched_thread *to = &sched.threads[able[chosen]];
+    if (may_be_left && sched.trail_length > length) sched_note_step(&sched_trail[from->choice], able, n, previous);
     to->condition = SCHED_READY;
     to->granted = true;
     if (to == from) return;
+    from->is_left = may_be_left && sched.mode == SCHED_EXHAUSTIVE;
+    from->needs_news = from->is_left && !sched.what->all_alike && !sched_trail[from->choice].sees_more;
+    to->is_left = to->needs_news = false;
     sched.current = able[chosen];
     swapcontext(&from->context, &to->context);
 }
@@ -224,17 +345,43 @@ static inline void sched_count_step(void) {
         if (sched.changes[i] == sched.steps) sched_me()->priority = i;
 }
 
-/* Before a step of the running thread: deadlines may pass, others may go first. */
-static inline void sched_reach(void) {
+static inline void sched_see_more(void) {
+    sched_trail[sched_me()->choice].sees_more = true;
+}
+
+/* Of a step of the running thread. */
+static inline void sched_spread_news(void) {
+    const sched_thread *me = sched_me();
+    unsigned hash = (unsigned)weak_hash(me->granule) % SCHED_HASHES;
+    for (unsigned i = 0; i < sched.count; i++) {
+        sched_thread *t = &sched.threads[i];
+        if (!t->is_left) continue;
+        if (t->granule == me->granule && (t->writes || me->writes)) t->needs_news = false;
+        sched_node *node = &sched_trail[t->choice];
+        sched_steps *others = &node->while_left[node->option];
+        others->any[hash / 64] |= UINT64_C(1) << hash % 64;
+        if (me->writes) others->writes[hash / 64] |= UINT64_C(1) << hash % 64;
+    }
+}
+
+/* Before a step of the running thread, on an atomic: deadlines may pass, others may go first. */
+static inline void sched_reach(const void *at, bool writes) {
+    sched_thread *me = sched_me();
     sched_count_step();
+    me->granule = (uintptr_t)at / 8;
+    me->writes = writes;
     int64_t deadlines[WEAK_THREADS];
     unsigned n = 0;
     for (unsigned i = 0; i < sched.count; i++)
         if (sched_has_deadline(&sched.threads[i])) deadlines[n++] = sched.threads[i].deadline;
     unsigned passed = sched_surprise(n + 1);
     if (passed) sched_pass_time(deadlines[passed - 1]);
-    if (!sched_me()->granted) sched_switch();
-    sched_me()->granted = false;
+    if (me->granted)
+        me->choice = SCHED_NO_CHOICE;
+    else
+        sched_switch();
+    me->granted = false;
+    sched_spread_news();
     weak_tick(sched.current);
 }
 
@@ -244,7 +391,7 @@ static inline void sched_note(const kolk_place *place, uint64_t before, uint64_t
 }
 
 uint64_t kolk_scheduled_load(const void *at, size_t size, const kolk_place *place) {
-    sched_reach();
+    sched_reach(at, false);
     weak_atomic *atomic = weak_find(at, size, place->what);
     unsigned age = sched_surprise(weak_readable(atomic, sched.current, place->order, 0));
     uint64_t value = weak_read(atomic, sched.current, age, place->order);
@@ -268,7 +415,7 @@ static inline void sched_write(weak_atomic *atomic, void *at, uint64_t value, in
 }
 
 uint64_t kolk_scheduled_update(void *at, size_t size, uint64_t value, const kolk_place *place) {
-    sched_reach();
+    sched_reach(at, true);
     weak_atomic *atomic = weak_find(at, size, place->what);
     bool modifies = place->verb != KOLK_STORE;
     uint64_t before = modifies ? weak_read(atomic, sched.current, 0, place->order) : weak_newest(atomic)->value;
@@ -280,7 +427,7 @@ uint64_t kolk_scheduled_update(void *at, size_t size, uint64_t value, const kolk
 
 bool kolk_scheduled_compare(void *at, size_t size, void *expected, uint64_t desired, int failure,
                             const kolk_place *place) {
-    sched_reach();
+    sched_reach(at, true);
     weak_atomic *atomic = weak_find(at, size, place->what);
     uint64_t before = weak_newest(atomic)->value;
     bool equal = before == weak_peek(expected, size);
@@ -298,8 +445,10 @@ bool kolk_scheduled_compare(void *at, size_t size, void *expected, uint64_t desi
 void kolk_scheduled_pause(const kolk_place *place) {
     sched_thread *me = sched_me();
     sched_count_step();
+    sched_see_more();
     sched_note(place, 0, 0, "");
     sched_pass_time(sched.now + 1000);
+    sched_spread_news_to_all(true);
     me->condition = SCHED_PAUSED;
     me->paused_at = sched.writes;
     sched_switch();
@@ -321,14 +470,20 @@ void kolk_scheduled_plain(const void *at, size_t size, const kolk_place *place) 
     sched_note(place, 0, 0, "");
 }
 
+void kolk_scheduled_unseen(void) {
+    sched_see_more();
+}
+
 /* ---- sleep.h ----------------------------------------------------------------------------------------------------- */
 
 int64_t kolk_now_ns(void) {
+    sched_see_more();
     return sched.now;
 }
 
 bool kolk_wait(uint32_t *word, uint32_t expected, kolk_deadline deadline) {
-    sched_reach();
+    sched_reach(word, true);
+    sched_see_more();
     weak_atomic *atomic = weak_find(word, sizeof *word, "a word");
     const kolk_place place = {KOLK_WAIT, KOLK_SEQ_CST, 0, atomic->name, "kolk_wait"};
     unsigned age = sched_surprise(weak_readable(atomic, sched.current, KOLK_SEQ_CST, atomic->awake));
@@ -366,7 +521,8 @@ static inline sched_thread *sched_sleeper(const uint32_t *word) {
 }
 
 void kolk_wake(uint32_t *word, uint32_t n) {
-    sched_reach();
+    sched_reach(word, true);
+    sched_see_more();
     weak_atomic *atomic = weak_place(word, sizeof *word, "a word"); /* it is not read: the sleeper may have gone */
     bool is_known = atomic->run == weak.run;
     if (is_known) weak_wake(atomic, sched.current);

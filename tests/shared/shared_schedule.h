@@ -16,7 +16,7 @@ typedef struct state {
     uintptr_t passed[4];        /* objects on their way from thread to thread */
     uint32_t told[2];           /* what a thread lets the others know */
     uint32_t reports;
-    /* For the promise about NULL. The scheduler does not watch these: writing here is no step. */
+    /* For the promise about NULL. Writing here is no step, so who does says KOLK_UNSEEN. */
     uint32_t alive;         /* at most: also what is about to be allocated or freed */
     uint32_t most[THREADS]; /* of them since this thread's call began */
     bool calls[THREADS];
@@ -84,6 +84,7 @@ static bool stepped; /* whether threads use these */
 /* NULL must mean that at one moment of the call at least `capacity` objects were alive or about to be. */
 static inline void *take_until(state *s, kolk_local *local, kolk_deadline deadline) {
     unsigned me = schedule_thread();
+    KOLK_UNSEEN();
     s->calls[me] = true;
     s->most[me] = s->alive++;
     for (unsigned i = 0; i < THREADS; i++)
@@ -91,6 +92,7 @@ static inline void *take_until(state *s, kolk_local *local, kolk_deadline deadli
     void *object = deadline.ns ? kolk_local_alloc_wait(local, deadline)
                    : stepped   ? stepped_alloc(local)
                                : kolk_local_alloc(local);
+    KOLK_UNSEEN();
     s->calls[me] = false;
     schedule_assert(object || s->most[me] >= s->pool.max_capacity);
     if (object) {
@@ -114,6 +116,7 @@ static inline void give(state *s, kolk_local *local, void *object) {
         stepped_free(local, object);
     else
         kolk_local_free(local, object);
+    KOLK_UNSEEN();
     s->alive--;
 }
 

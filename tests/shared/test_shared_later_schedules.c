@@ -289,8 +289,10 @@ static void come_when_told(void *context) {
 /* NULL only if `capacity` objects were alive. */
 static void take_what_there_is(void *context) {
     state *s = (state *)context;
+    KOLK_UNSEEN();
     s->most = s->alive;
     bool got = kolk_local_alloc(&s->locals[WRITER]);
+    KOLK_UNSEEN();
     schedule_assert(got || s->most >= capacity);
     taken += got;
 }
@@ -298,14 +300,18 @@ static void take_what_there_is(void *context) {
 static void take_two(void *context) {
     state *s = (state *)context;
     for (int i = 0; i < 2; i++) {
+        KOLK_UNSEEN();
         if (++s->alive > s->most) s->most = s->alive;
-        if (!kolk_local_alloc(&s->locals[READER])) s->alive--;
+        if (kolk_local_alloc(&s->locals[READER])) continue;
+        KOLK_UNSEEN();
+        s->alive--;
     }
 }
 
 static void end_the_epoch(void *context) {
     state *s = (state *)context;
     quiesce(s, THIRD);
+    KOLK_UNSEEN();
     s->alive -= 2;
 }
 

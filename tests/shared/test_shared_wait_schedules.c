@@ -21,6 +21,7 @@ static bool sleeps(const state *s, unsigned n) {
 
 /* Or until it has ended: false. */
 static bool until_asleep(const state *s, unsigned n) {
+    KOLK_UNSEEN();
     while (!sleeps(s, n) && sched.threads[1 + n].condition != SCHED_UNBORN) kolk_pause();
     return sleeps(s, n);
 }
