@@ -77,11 +77,17 @@ static inline void start(caller *me) {
     assert_int_equal(pthread_create(&me->thread, NULL, call, me), 0);
 }
 
-/* Starts a call that has to wait, and returns when it is the last in line. */
-static inline void start_waiting(caller *me) {
+/* Starts a call that has to wait, and returns when it is the last in line; false if it is not before this moment, which
+ * is the deadline of whoever gives up first. */
+static inline bool start_waiting_before(caller *me, kolk_deadline moment) {
     const void *before = last_in_line(me->queue, (int)me->end);
     start(me);
-    while (last_in_line(me->queue, (int)me->end) == before) nap();
+    while (last_in_line(me->queue, (int)me->end) == before && kolk_now_ns() < moment.ns) nap();
+    return kolk_now_ns() < moment.ns;
+}
+
+static inline void start_waiting(caller *me) {
+    assert_true(start_waiting_before(me, KOLK_FOREVER));
 }
 
 static inline kolk_status joined(caller *me) {

@@ -127,17 +127,27 @@ static bool keeps_what_it_frees(const full_pool *f) {
     return magazine && __atomic_load_n(&magazine->bound, __ATOMIC_SEQ_CST) != 0;
 }
 
-/* It is in line when this returns, and the depot is uncached. */
-static void line_up(sleeper *one) {
+/* It is in line when this returns, and the depot is uncached; false if it is not before this moment, which is the
+ * deadline of whoever gives up first. */
+static bool line_up_before(sleeper *one, kolk_deadline moment) {
     uint32_t before = waiting(one->f);
     __atomic_store_n(&one->go, true, __ATOMIC_SEQ_CST);
-    while (waiting(one->f) == before || keeps_what_it_frees(one->f)) nap();
+    while ((waiting(one->f) == before || keeps_what_it_frees(one->f)) && kolk_now_ns() < moment.ns) nap();
+    return kolk_now_ns() < moment.ns;
+}
+
+static void line_up(sleeper *one) {
+    assert_true(line_up_before(one, KOLK_FOREVER));
+}
+
+static bool start_sleeper_before(sleeper *one, full_pool *f, kolk_deadline deadline, kolk_deadline moment) {
+    *one = (sleeper){.f = f, .deadline = deadline};
+    be_born(one);
+    return line_up_before(one, moment);
 }
 
 static void start_sleeper(sleeper *one, full_pool *f, kolk_deadline deadline) {
-    *one = (sleeper){.f = f, .deadline = deadline};
-    be_born(one);
-    line_up(one);
+    assert_true(start_sleeper_before(one, f, deadline, KOLK_FOREVER));
 }
 
 static void *woken(sleeper *one) {
@@ -305,22 +315,34 @@ static void test_one_call_serves_all(void **state) {
     }
 }
 
+/* One of three gives up after this time; false if they are not all in line before. */
+static bool gives_up(int who, int64_t milliseconds) {
+    full_pool *f = make_small();
+    sleeper line[3];
+    kolk_deadline deadline = kolk_deadline_after(milliseconds);
+    bool in_line = true;
+    for (int i = 0; i < 3; i++)
+        in_line = start_sleeper_before(&line[i], f, i == who ? deadline : KOLK_FOREVER, deadline) && in_line;
+    assert_null(woken(&line[who]));
+    while (waiting(f) < 2) nap();
+    for (int i = 0; i < 3; i++) {
+        if (i == who) continue;
+        kolk_local_free(&f->mine, f->objects[i]);
+        if (in_line) assert_ptr_equal(woken(&line[i]), f->objects[i]);
+    }
+    for (int i = 0; i < 3 && !in_line; i++)
+        if (i != who) assert_non_null(woken(&line[i]));
+    assert_int_equal(failed(f), 1);
+    end_full(f);
+    return in_line;
+}
+
 /* A waiter that gives up, wherever in the line, leaves the others in their order. */
 static void test_one_gives_up(void **state) {
     (void)state;
     for (int who = 0; who < 3; who++) {
-        full_pool *f = make_small();
-        sleeper line[3];
-        for (int i = 0; i < 3; i++) start_sleeper(&line[i], f, i == who ? kolk_deadline_after(60) : KOLK_FOREVER);
-        assert_null(woken(&line[who]));
-        assert_int_equal(waiting(f), 2);
-        for (int i = 0; i < 3; i++) {
-            if (i == who) continue;
-            kolk_local_free(&f->mine, f->objects[i]);
-            assert_ptr_equal(woken(&line[i]), f->objects[i]);
-        }
-        assert_int_equal(failed(f), 1);
-        end_full(f);
+        int64_t milliseconds = 30;
+        while (!gives_up(who, milliseconds)) milliseconds *= 2;
     }
 }
 
@@ -519,10 +541,11 @@ static void note_signal(int number) {
     signals_seen++;
 }
 
+/* Unless it has left the line. */
 static void interrupt(const sleeper *one) {
     int before = signals_seen;
     assert_int_equal(pthread_kill(one->thread, SIGUSR1), 0);
-    while (signals_seen == before) nap();
+    while (signals_seen == before && waiting(one->f)) nap();
 }
 
 static void test_signals_disturb_nobody(void **state) {
@@ -537,7 +560,7 @@ static void test_signals_disturb_nobody(void **state) {
     kolk_local_free(&f->mine, f->objects[0]);
     assert_ptr_equal(woken(&one), f->objects[0]);
     kolk_deadline deadline = kolk_deadline_after(50); /* is not armed anew */
-    start_sleeper(&one, f, deadline);
+    start_sleeper_before(&one, f, deadline, deadline);
     while (kolk_now_ns() < deadline.ns && waiting(f)) interrupt(&one);
     assert_null(woken(&one));
     assert_true(kolk_now_ns() >= deadline.ns);
