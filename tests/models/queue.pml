@@ -30,8 +30,8 @@
  *     7  a waiter takes note of the last ending only          8  a waiter called in vain holds the gate
  *
  * More definitions: PUSHERS, POPPERS, CAPACITY. ALL_DEADLINES=1: some operations have one, or are KOLK_NOW. FAIR=n:
- * threads go on for ever, and thread n (from 1) is looked at. ENDER=n, one more thread: 1 close, 2 shutdown, 3 either and
- * then shutdown or reopen, 4 clear, 5 twice: either, clear, reopen; and each thread does TIMES operations, thread 1 one less.
+ * threads go on for ever, and thread n (from 1) is looked at. ENDER=n, one more thread: 1 close or shutdown, 2 either and
+ * then shutdown or reopen, 3 clear, 4 twice: either, clear, reopen; and each thread does TIMES operations, thread 1 one less.
  * Otherwise they stop at any time. */
 
 #ifndef BUG
@@ -388,7 +388,7 @@ proctype thread(bool end; byte me) {
         fi;
 done:
         if
-#if ENDER == 1 || ENDER == 2
+#if ENDER == 1
         :: status == CLOSED || status == SHUTDOWN -> finished(); break
         :: else -> finished()
 #else
@@ -402,10 +402,11 @@ done:
 #if ENDER
 proctype ender() {
 #if ENDER == 1
-    finish(CLOSED)
+    if
+    :: finish(CLOSED)
+    :: finish(SHUTDOWN)
+    fi
 #elif ENDER == 2
-    finish(SHUTDOWN)
-#elif ENDER == 3
     if
     :: finish(CLOSED)
     :: finish(SHUTDOWN)
@@ -414,7 +415,7 @@ proctype ender() {
     :: finish(SHUTDOWN)
     :: reopen()
     fi
-#elif ENDER == 5
+#elif ENDER == 4
     byte times = 2, cleared;
     do
     :: times == 0 -> break
