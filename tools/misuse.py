@@ -24,6 +24,20 @@ KINDS = ["packed", "shared", "resource", "heap"]  # these have tables of their o
 CC = os.environ.get("CC", "gcc")
 
 
+KOLK = ()
+SHARED = ("-DSHARED",)
+HEAP = ("-DHEAP",)
+MALLOC = ("-DMALLOC",)
+WRONG = ()
+CLEAN = ("-DCLEAN",)
+TWINS = [WRONG, CLEAN]
+ASAN = ("-fsanitize=address",)
+# Dead values on the stack hide a leak now and then. No cell has what the symbolizer would find.
+NO_DEAD_VALUES = {"LSAN_OPTIONS": "use_stacks=0:use_registers=0", "ASAN_OPTIONS": "symbolize=0"}
+MEMCHECK = ("valgrind", "-q", "--leak-check=full")
+AT_ONCE = 60  # programs for one start of a tool, which takes longer than some of them to run
+
+
 class Column:
     """One way to build and run all programs."""
 
@@ -34,18 +48,14 @@ class Column:
         self.runner = list(runner)
         self.malloc = "-DMALLOC" in build
         self.kind = kind
+        self.bundle = tuple(flag for flag in build if flag in ASAN + MALLOC)
+        self.start = (self.bundle, tuple(sorted(self.environment.items())), tuple(runner))  # columns that can run together
+
+    def entry(self, twin, name):
+        """The name in the bundle of a program that is built so."""
+        return re.sub(r"\W", "", "_".join([name, *self.build, *twin]))
 
 
-KOLK = ()
-SHARED = ("-DSHARED",)
-HEAP = ("-DHEAP",)
-MALLOC = ("-DMALLOC",)
-WRONG = ()
-CLEAN = ("-DCLEAN",)
-TWINS = [WRONG, CLEAN]
-ASAN = ("-fsanitize=address",)
-NO_DEAD_VALUES = {"LSAN_OPTIONS": "use_stacks=0:use_registers=0"}  # on the stack they hide a leak now and then
-MEMCHECK = ("valgrind", "-q", "--leak-check=full")
 TABLES = [
     [Column("kolk", KOLK), Column("kolk, `KOLK_DEBUG=all`", KOLK, {"KOLK_DEBUG": "all"}), Column("malloc", MALLOC)],
     [
@@ -98,12 +108,15 @@ REPORTS = [
 class Program:
     def __init__(self, source):
         self.source = source
-        directives = dict(re.findall(r"^// (row|only|also): (.+)$", source.read_text(), re.M))
+        text = source.read_text()
+        directives = dict(re.findall(r"^// (row|only|also): (.+)$", text, re.M))
         self.title = directives["row"]
         self.only_kolk = directives.get("only") == "kolk"
         self.kinds = [next((kind for kind in KINDS if source.stem.startswith(kind)), None)]
         if "also" in directives:
             self.kinds += directives["also"].split()
+        # Names of its own, which others may have too, or the C library's headers to itself.
+        self.apart = re.search(r"^(static|typedef|struct|union|enum|#define)\b", text, re.M) is not None
 
     def place(self):
         group = [self.source.stem.startswith(name) for name in GROUPS].index(True)
@@ -117,30 +130,35 @@ class Program:
 COMPILE = [CC, "-std=c11", "-O1", "-w", "-Iinclude"]
 
 
-def compile_program(made, source, flags):
-    main = f"-Dmain=run_{source.stem}"
-    subprocess.run([*COMPILE, *flags, main, "-c", source, "-o", made], check=True)
+def compile_programs(made, entries, flags):
+    """Programs, by the names that they have in the bundle, as one file."""
+    text = made.with_suffix(".c")
+    text.write_text("".join(
+        f'#define main run_{entry}\n#include "{source.resolve()}"\n#undef main\n' for entry, source in entries.items()
+    ))
+    subprocess.run([*COMPILE, *flags, "-c", text, "-o", made], check=True)
 
 
-def link_bundle(binary, made, names, flags, library):
-    """All programs that are compiled with these flags, as one: tests/misuse/bundle.h."""
+def link_bundle(binary, made, entries, flags, library):
+    """All programs that may be in one process: tests/misuse/bundle.h."""
     source = binary.with_suffix(".c")
-    listed = " ".join(f"X({name})" for name in names)
+    listed = " ".join(f"X({entry})" for entry in entries)
     source.write_text(f"#define PROGRAMS(X) {listed}\n#include \"{(SOURCES / 'bundle.h').resolve()}\"\n")
     libraries = [] if "-DMALLOC" in flags else [library]
     subprocess.run([*COMPILE, "-Wl,-S", *flags, source, *made, *libraries, "-o", binary], check=True)
 
 
-def run_programs(binary, names, column):
-    """By program's name, what it wrote to stderr, and its exit status: of a signal, minus its number."""
-    settings = ("KOLK_", "ASAN_", "LSAN_", "MALLOC_", "GLIBC_")
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(settings)}
-    environment.update(column.environment)
-    command = [*column.runner, binary, *names]
+def run_programs(start, binary, entries):
+    """By program's name in the bundle, what it wrote to stderr, and its exit status: of a signal, minus its number."""
+    _, settings, runner = start
+    ours = ("KOLK_", "ASAN_", "LSAN_", "MALLOC_", "GLIBC_")
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
+    environment.update(settings)
+    command = [*runner, binary, *entries]
     done = subprocess.run(command, env=environment, capture_output=True, timeout=600)
     output = done.stderr.decode(errors="replace")
     found = re.findall(r"^program: (\w+)\n(.*?)^status: (-?\d+)$", output, re.M | re.S)
-    if [name for name, _, _ in found] != names:
+    if [name for name, _, _ in found] != entries:
         raise SystemExit(f"misuse.py: {command}: exit status {done.returncode}, and\n{output}")
     return {name: (said, int(status)) for name, said, status in found}
 
@@ -188,40 +206,41 @@ def missing_tool(column, folder):
 
 
 def make_bundles(runs, library, folder, workers):
-    """The binaries, by flags."""
-    builds = {}
+    """The binaries, by Column.bundle. Of one build, the programs that can be are compiled as one file."""
+    files = {}  # by bundle, flags, and the program's name if it is apart: the programs
     for program, column in runs:
         for twin in TWINS:
-            builds.setdefault(column.build + twin, {})[program.source.stem] = program.source
-    made = {(flags, name): folder / "".join([name, *flags, ".o"]) for flags, sources in builds.items() for name in sources}
-    list(workers.map(lambda key: compile_program(made[key], builds[key[0]][key[1]], key[0]), made))
-    bundles = {flags: folder / "".join(["all", *flags]) for flags in builds}
+            key = column.bundle, column.build + twin, program.source.stem if program.apart else ""
+            files.setdefault(key, {})[column.entry(twin, program.source.stem)] = program.source
+    made = {key: folder / f"{number}.o" for number, key in enumerate(files)}
+    list(workers.map(lambda key: compile_programs(made[key], files[key], key[1]), files))
+    bundles = {key[0]: folder / "".join(["all", *key[0]]) for key in files}
 
-    def link(flags):
-        names = sorted(builds[flags])
-        link_bundle(bundles[flags], [made[flags, name] for name in names], names, flags, library)
+    def link(bundle):
+        keys = [key for key in files if key[0] == bundle]
+        link_bundle(bundles[bundle], [made[key] for key in keys], sum(map(list, map(files.get, keys)), []), bundle, library)
 
-    list(workers.map(link, builds))
+    list(workers.map(link, bundles))
     return bundles
 
 
 def run_all(programs, columns, library, folder):
     """The cells by program and column; exits if a clean twin is not silent."""
     runs = [(program, column) for column in columns for program in programs if program.is_in(column)]
-    jobs = []  # a column, a twin, and some of the programs
-    for column in sorted(columns, key=lambda column: not column.runner):  # those that take long begin
-        names = [program.source.stem for program, other in runs if other is column]
-        jobs += [(column, twin, names[at : at + 10]) for twin in TWINS for at in range(0, len(names), 10)]
-    said = {}
+    starts = {}  # of tools and settings: the programs
+    for program, column in sorted(runs, key=lambda run: not run[1].runner):  # those that take long begin
+        starts.setdefault(column.start, []).extend(column.entry(twin, program.source.stem) for twin in TWINS)
+    jobs = [(start, entries[at : at + AT_ONCE]) for start, entries in starts.items() for at in range(0, len(entries), AT_ONCE)]
+    said = {start: {} for start in starts}
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as workers:
         bundles = make_bundles(runs, library, folder, workers)
-        done = workers.map(lambda job: run_programs(bundles[job[0].build + job[1]], job[2], job[0]), jobs)
-        for (column, twin, _), results in zip(jobs, done):
-            said.update(((column, twin, name), result) for name, result in results.items())
+        done = workers.map(lambda job: run_programs(job[0], bundles[job[0][0]], job[1]), jobs)
+        for (start, _), results in zip(jobs, done):
+            said[start].update(results)
     cells, failed = {}, False
     for program, column in runs:
-        cells[program, column] = cell_of(*said[column, WRONG, program.source.stem])
-        output, status = said[column, CLEAN, program.source.stem]
+        cells[program, column] = cell_of(*said[column.start][column.entry(WRONG, program.source.stem)])
+        output, status = said[column.start][column.entry(CLEAN, program.source.stem)]
         lines = [line for line in output.splitlines() if not line.startswith("stage: ")]
         if lines or status != 0:
             print(f"{program.source}, its clean twin, {column.title}: exit status {status}", *lines[:1])

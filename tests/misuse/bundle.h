@@ -1,5 +1,6 @@
-/* bundle.h: many of the programs in this folder as one, which tools/misuse.py makes: a tool takes longer to start than
- * each of them to run. It is included with PROGRAMS(X) defined: X(name) for each, whose main is called run_name.
+/* bundle.h: the programs in this folder as one, which tools/misuse.py makes: a tool takes longer to start than each of
+ * them to run. It is included with PROGRAMS(X) defined: X(name) for each, whose main is called run_name. The name has
+ * that of the program's file, and how it was built.
  *
  * The arguments name those that are to run, each in a fork of a process that has done nothing. To stderr, around what
  * the program writes:
