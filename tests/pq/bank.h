@@ -32,8 +32,9 @@ typedef struct teller {
 
 static struct {
     kolk_pq db;
-    int64_t query_ms, pause_ms; /* a query's deadline; a teller's rest after each transfer */
+    int64_t query_ms; /* a query's deadline */
     teller tellers[TELLERS];
+    int64_t pause_ms;                           /* atomic: a teller's rest after each transfer */
     bool stops;                                 /* atomic, like the counters */
     uint64_t committed, query_errors, failures; /* transfers; of failures: borrows that failed */
     uint64_t causes[KOLK_PQ_BROKEN + 1];        /* of failed borrows that could not create */
@@ -159,7 +160,8 @@ static inline void *run_teller(void *argument) {
         me->fates[me->transfers++] = (uint8_t)fate;
         if (fate == COMMITTED) COUNT(committed);
         kolk_resource_give_back(&bank.db.pool, &borrow);
-        if (bank.pause_ms) nap_ms(random_below(&random, (uint32_t)bank.pause_ms * 2));
+        int64_t pause_ms = READ(pause_ms);
+        if (pause_ms) nap_ms(random_below(&random, (uint32_t)pause_ms * 2));
     }
     return argument;
 }
@@ -247,8 +249,15 @@ static inline void await_recovery(void) {
                   ", broken in use %zu; errors of queries %" PRIu64 ", of borrows %" PRIu64 "\n",
                   took, stats.created, stats.invalid, bank.broken_count, READ(query_errors), READ(failures));
     assert_true(took <= 10000 + 20 * busy); /* a machine may have other things to do */
-    /* What was begun before may still fail; after that nothing does. */
-    nap_ms(does_a_part() ? 100 : BORROW_MS + 100);
+    /* What was begun before may still fail; after that nothing does. For a while all connections are used at full speed.
+     * Then some borrows may wait until their deadline, while the other tellers rest. */
+    nap_ms(does_a_part() ? 100 : 300);
+    if (!does_a_part()) {
+        int64_t pause_ms = READ(pause_ms);
+        __atomic_store_n(&bank.pause_ms, 100, __ATOMIC_RELAXED);
+        nap_ms(BORROW_MS - 200);
+        __atomic_store_n(&bank.pause_ms, pause_ms, __ATOMIC_RELAXED);
+    }
     uint64_t errors = READ(query_errors) + READ(failures);
     await_transfers(200);
     assert_int_equal(READ(query_errors) + READ(failures), errors);
