@@ -22,6 +22,7 @@ static struct {
     proxy_way way;  /* atomic */
     bool ends;      /* atomic */
     uint32_t turns; /* atomic: how often it has looked at `way` */
+    size_t used;    /* pairs that were ever used: the first ones */
     struct {
         int ends[2]; /* client, server; -1: none */
         int64_t begin;
@@ -44,6 +45,7 @@ static inline void accept_pair(void) {
     size_t i = 0;
     while (i < PROXY_PAIRS && (proxy.pairs[i].ends[0] >= 0 || proxy.pairs[i].ends[1] >= 0)) i++;
     REQUIRE(i < PROXY_PAIRS);
+    if (proxy.used == i) proxy.used++;
     proxy.pairs[i].ends[0] = client;
     proxy.pairs[i].ends[1] = target;
     proxy.pairs[i].begin = now_ms();
@@ -63,8 +65,9 @@ static inline void pass_on(size_t i, int from) {
 static inline void *run_proxy(void *argument) {
     for (proxy_way before = PASS_ON; !__atomic_load_n(&proxy.ends, __ATOMIC_ACQUIRE);) {
         proxy_way way = __atomic_load_n(&proxy.way, __ATOMIC_ACQUIRE);
-        struct pollfd at[1 + 2 * PROXY_PAIRS] = {{.fd = proxy.listener, .events = POLLIN}};
-        for (size_t i = 0; i < PROXY_PAIRS; i++) {
+        struct pollfd at[1 + 2 * PROXY_PAIRS];
+        at[0] = (struct pollfd){.fd = proxy.listener, .events = POLLIN};
+        for (size_t i = 0; i < proxy.used; i++) {
             int *ends = proxy.pairs[i].ends;
             if (way == LOSE && ends[0] >= 0) proxy.pairs[i].lost = true;
             if (way == RESET && ends[0] >= 0) close_pair(i, true);
@@ -78,9 +81,10 @@ static inline void *run_proxy(void *argument) {
         }
         before = way;
         __atomic_add_fetch(&proxy.turns, 1, __ATOMIC_RELEASE);
-        if (poll(at, LENGTH_OF(at), 5) <= 0) continue;
+        size_t looked_at = proxy.used;
+        if (poll(at, 1 + 2 * looked_at, 5) <= 0) continue;
         if (at[0].revents) accept_pair();
-        for (size_t i = 0; i < PROXY_PAIRS; i++)
+        for (size_t i = 0; i < looked_at; i++)
             for (int end = 0; end < 2; end++)
                 if (at[1 + 2 * i + (size_t)end].revents && proxy.pairs[i].ends[end] >= 0) pass_on(i, end);
     }
@@ -90,6 +94,7 @@ static inline void *run_proxy(void *argument) {
 static inline void start_proxy(void) {
     for (size_t i = 0; i < PROXY_PAIRS; i++) proxy.pairs[i].ends[0] = proxy.pairs[i].ends[1] = -1;
     proxy.listener = listen_somewhere(100, &proxy.port);
+    proxy.used = 0;
     proxy.way = PASS_ON;
     proxy.ends = false;
     REQUIRE(pthread_create(&proxy.thread, NULL, run_proxy, NULL) == 0);
