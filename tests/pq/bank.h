@@ -249,8 +249,8 @@ static inline void await_recovery(void) {
                   ", broken in use %zu; errors of queries %" PRIu64 ", of borrows %" PRIu64 "\n",
                   took, stats.created, stats.invalid, bank.broken_count, READ(query_errors), READ(failures));
     assert_true(took <= 10000 + 20 * busy); /* a machine may have other things to do */
-    /* What was begun before may still fail; after that nothing does. For a while all connections are used at full speed.
-     * Then some borrows may wait until their deadline, while the other tellers rest. */
+    /* What was begun before may still fail; after that nothing does. For a while all connections are used at full
+     * speed. Then some borrows may wait until their deadline, while the other tellers rest. */
     nap_ms(does_a_part() ? 100 : 300);
     if (!does_a_part()) {
         int64_t pause_ms = READ(pause_ms);

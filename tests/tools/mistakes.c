@@ -1,10 +1,17 @@
-/* One mistake with a pooled object, which the tool it runs under must report: mistakes NAME typed|untyped. tools.sh
- * looks for the functions that are called PLACE in the stacks of the reports. */
+/* Mistakes with a pooled object, which the tool they run under must report: mistakes typed|untyped NAME... Each is made
+ * in a fork, as tools take longer to start than mistakes to make. To stderr, around what is said of one:
+ *
+ *     > NAME
+ *     status: 0       its exit status, or minus the number of the signal that ended it
+ *
+ * tools.sh looks for the functions that are called PLACE in the stacks of the reports. */
 #include <kolk/kolk.h>
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #define PLACE static __attribute__((noinline))
 
@@ -127,11 +134,21 @@ static const struct mistake {
 };
 
 int main(int count, char **words) {
-    if (count != 3) return 2;
-    typed = strcmp(words[2], "typed") == 0;
+    if (count < 3) return 2;
+    typed = strcmp(words[1], "typed") == 0;
     if (things_init(&pool, &(kolk_pool_desc){.name = "things", .capacity = 8}) != KOLK_OK) return 2;
     kept = allocate();
-    for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; i++)
-        if (strcmp(words[1], mistakes[i].name) == 0) mistakes[i].make();
-    return 0; /* the pool is not deinit'd, which would free what is alive */
+    for (int n = 2; n < count; n++) {
+        int status;
+        fprintf(stderr, "> %s\n", words[n]);
+        pid_t child = fork();
+        if (child == 0) {
+            for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; i++)
+                if (strcmp(words[n], mistakes[i].name) == 0) mistakes[i].make();
+            return 0; /* the pool is not deinit'd, which would free what is alive */
+        }
+        if (child < 0 || waitpid(child, &status, 0) != child) return 2;
+        fprintf(stderr, "status: %d\n", WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status));
+    }
+    return 0;
 }

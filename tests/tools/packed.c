@@ -1,11 +1,16 @@
-/* A slot map under a tool: packed clean, which must be silent; or a mistake, which the tool must report: packed kept (a
- * write through a pointer that a removal has made stale), packed fresh (a decision by a byte that was never
- * written). */
+/* A slot map under a tool, which must be silent; then mistakes, each in a fork, which it must report: packed NAME...
+ *
+ *     kept, read    a write, a read through a pointer that a removal has made stale
+ *     fresh         a decision by a byte that was never written
+ *
+ * To stderr, before what is said of one: > NAME, and after it: status: N, not 0 if it was ended. */
 #include <kolk/kolk.h>
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 typedef struct thing { /* 12 bytes: places share granules of 8 */
     char bytes[12];
@@ -60,19 +65,32 @@ static void use_well_everywhere(void) {
     }
 }
 
-int main(int argc, char **argv) {
-    if (argc != 2) return 2;
-    use_well_everywhere();
-    if (strcmp(argv[1], "clean") == 0) return 0;
-    if (things_init(&map, &(kolk_slotmap_desc){.capacity = 10}) != KOLK_OK) return 2;
+static void make_mistake(const char *name) {
+    if (things_init(&map, &(kolk_slotmap_desc){.capacity = 10}) != KOLK_OK) exit(2);
     things_handle a = add('a'), b = add('b');
     thing *kept = things_get(&map, b);
     things_remove(&map, a);
-    if (strcmp(argv[1], "kept") == 0) *(volatile char *)kept = 1;
-    if (strcmp(argv[1], "read") == 0 && *(volatile char *)kept == 1) puts("It is 1.");
-    if (strcmp(argv[1], "fresh") == 0) {
+    if (strcmp(name, "kept") == 0) *(volatile char *)kept = 1;
+    if (strcmp(name, "read") == 0 && *(volatile char *)kept == 1) puts("It is 1.");
+    if (strcmp(name, "fresh") == 0) {
         things_add(&map, NULL);
         if (*(volatile char *)&things_at(&map, 1)->bytes[3] == 1) puts("It is 1.");
     }
     things_deinit(&map);
+}
+
+int main(int argc, char **argv) {
+    use_well_everywhere();
+    for (int n = 1; n < argc; n++) {
+        int status;
+        fprintf(stderr, "> %s\n", argv[n]);
+        pid_t child = fork();
+        if (child == 0) {
+            make_mistake(argv[n]);
+            return 0;
+        }
+        if (child < 0 || waitpid(child, &status, 0) != child) return 2;
+        fprintf(stderr, "status: %d\n", status);
+    }
+    return 0;
 }
