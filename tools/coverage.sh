@@ -5,7 +5,7 @@
 set -eu
 [ ! -d build/coverage ] || find build/coverage -name '*.gcda' -delete
 tools/preset.sh coverage
-# Without the library that has other functions of the same names, which gcovr can't tell apart. Those of other definitions
+# Without the file that has other functions of the same names, which gcovr can't tell apart. Libraries of other definitions
 # are compiled as one file, of which gcc makes lines that are none elsewhere; nobody calls the byte map there.
 gcovr --root . --filter src/ --filter include/ --exclude src/bytemap/ --exclude-directories '.*KOLK_NO_FUTEX.*' \
   --json build/coverage/most.json build/coverage
