@@ -4,7 +4,8 @@
 # Usage: CC=... freestanding.sh
 set -eu
 object=$(mktemp)
-trap 'rm -f "$object"' EXIT
+library=$(mktemp --suffix=.o)
+trap 'rm -f "$object" "$library"' EXIT
 
 compile() { # SOURCE...
   "$CC" -std=c11 -pedantic -Wall -Wextra -Werror -O2 -ffreestanding -fno-pie -fno-stack-protector -nostdlib -Iinclude \
@@ -18,7 +19,8 @@ compile() { # SOURCE...
 }
 
 compile src/*/*.c
-compile src/*/*.c examples/static_pool.c
+cp "$object" "$library"
+compile "$library" examples/static_pool.c
 if nm "$object" | grep -q ' T main$' || ! nm "$object" | grep -q ' T radio_receive$'; then
   echo "examples/static_pool.c was not compiled as for a device: with its functions, without main." >&2
   exit 1
