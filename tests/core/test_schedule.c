@@ -791,7 +791,7 @@ static uint32_t make_move(const move *it) {
     case ADD:
         return kolk_fetch_add(word, it->value, it->order);
     case COMPARE:
-        return kolk_compare_exchange(word, &value, value + 1, it->order, KOLK_RELAXED) << 8 | value;
+        return kolk_compare_exchange(word, &value, value + 1, it->order, KOLK_RELAXED) ? 256 + value : value;
     case WAIT:
         return kolk_wait(word, it->value, (kolk_deadline){kolk_now_ns() + 3000});
     case WAKE:
