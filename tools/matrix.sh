@@ -29,7 +29,7 @@ row gcc "make test in full: -O2, checks on" env KOLK_TEST_EFFORT=full tools/test
 export KOLK_TEST_EFFORT=quick KOLK_TEST_SCHEDULE_STEPS=100000
 once='^(model_queue|build_device|misuse|preload_.*|record_.*|cli_soak|resource_clock_jumps|(test_)?cli_doctor|packaging_.*|build_gdb)$'
 servers='^(test_(pq|sqlite|tcp)|example_(bank|cache_client))' # those of adapters: in asan once more
-row clang "-O2, from kolk.h and kolk.c; headers, freestanding core" tools/preset.sh clang --exclude-regex "$once|$servers|^tools_races"
+row clang "-O2, from kolk.h and kolk.c; headers, freestanding core" tools/preset.sh clang --exclude-regex "$once|_chaos$|$servers|^tools_races"
 row asan "clang Debug, AddressSanitizer, UndefinedBehaviorSanitizer" tools/preset.sh asan --exclude-regex "$once|_limits$|_worn$|_exhaustive$|^test_pq_faults$"
 row checks0 "gcc -O2, KOLK_CHECKS=0, no assertions" tools/preset.sh checks0 --exclude-regex "$once|_chaos$|$servers|^(build|packaging)_"
 row i686 "gcc -O2, 32 bits; headers, freestanding core" tools/preset.sh i686 --exclude-regex "$once|_chaos$|^build_mistakes$"

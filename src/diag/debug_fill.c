@@ -40,10 +40,6 @@ static void paint(const stretch *part) {
 
 static damage find_damage(const stretch *part) {
     damage found = {0, 0, 0};
-    size_t period = sizeof part->pattern;
-    if (part->size >= period && memcmp(part->start, &part->pattern, period) == 0 &&
-        memcmp(part->start + period, part->start, part->size - period) == 0)
-        return found; /* nearly always: the pattern begins it, and each byte is that of a pattern before */
     for (uint32_t i = 0; i < part->size; i++) {
         if (part->start[i] == ((const unsigned char *)&part->pattern)[i % 4]) continue;
         if (found.count++ == 0) found.first = i;

@@ -865,7 +865,7 @@ static void test_alike(void **unused) {
     static uint64_t expected[MOST_OUTCOMES];
     uint64_t seed = number_from_environment("KOLK_TEST_SEED", (uint64_t)time(NULL)), all = 0, some = 0;
     print_message("KOLK_TEST_SEED=%" PRIu64 "\n", seed);
-    for (unsigned n = 0; n < (does_a_part() ? 100 : 1000); n++) {
+    for (unsigned n = 0; n < (does_a_part() ? 60 : 400); n++) {
         unsigned threads = 2 + n % 2, surprises = n / 2 % 2, kinds = n / 4 % 2 ? KINDS : WAIT;
         for (unsigned i = 0; i < threads * MOVES; i++)
             program.moves[i / MOVES][i % MOVES] =

@@ -161,7 +161,7 @@ static inline unsigned sched_next_on_trail(unsigned number, sched_cost cost, uns
 /* All options have been tried: the choice before, of the same thread, may make use of it. */
 static inline void sched_tell_previous(const sched_node *node) {
     sched_node *previous = &sched_trail[node->previous];
-    if (sched.what->all_alike || node->previous == SCHED_NO_CHOICE || previous->option != 0) return;
+    if (node->previous == SCHED_NO_CHOICE || previous->option != 0) return;
     if (node->able != previous->able || node->limit != previous->limit || node->surprises != previous->surprises)
         return;
     for (unsigned i = 1; i < node->limit; i++) previous->while_left_next[i] = node->while_left[i];
@@ -319,12 +319,13 @@ static inline void sched_switch(void) {
     unsigned chosen = sched_choose(able[0] == sched.current ? SCHED_PREEMPTION : SCHED_FREE, n, sched_without(able, n),
                                    sched_highest(able, n));
     sched_thread *to = &sched.threads[able[chosen]];
-    if (may_be_left && sched.trail_length > length) sched_note_step(&sched_trail[from->choice], able, n, previous);
+    bool is_new = may_be_left && sched.trail_length > length;
+    if (is_new && !sched.what->all_alike) sched_note_step(&sched_trail[from->choice], able, n, previous);
     to->condition = SCHED_READY;
     to->granted = true;
     if (to == from) return;
-    from->is_left = may_be_left && sched.mode == SCHED_EXHAUSTIVE;
-    from->needs_news = from->is_left && !sched.what->all_alike && !sched_trail[from->choice].sees_more;
+    from->is_left = may_be_left && sched.mode == SCHED_EXHAUSTIVE && !sched.what->all_alike;
+    from->needs_news = from->is_left && !sched_trail[from->choice].sees_more;
     to->is_left = to->needs_news = false;
     sched.current = able[chosen];
     swapcontext(&from->context, &to->context);

@@ -24,11 +24,12 @@ copy_project() {
   cp "$program" "$work/our game/hello.c"
 }
 
-# The outside project, built with kolk as a static and as a shared library, and run: outside HOW [CMAKE OPTIONS]
+# The outside project, built with kolk as a static and as a shared library, or as one of them (shared=OFF), and run:
+# outside HOW [CMAKE OPTIONS]
 outside() {
   local how=$1 kind needed
   copy_project
-  for kind in OFF ON; do
+  for kind in ${shared:-OFF ON}; do
     cmake -S "$work/our game" -B "$work/build $kind" -DCMAKE_C_COMPILER="$CC" -DHOW="$how" -DBUILD_SHARED_LIBS=$kind "${@:2}"
     cmake --build "$work/build $kind"
     "$work/build $kind/hello"
@@ -156,7 +157,7 @@ use_adapter() { # FOLDER-OF-PC-FILES NAME
 }
 
 subdirectory() { inside subdirectory; }
-fetch_content() { inside fetch_content; }
+fetch_content() { shared=OFF inside fetch_content; } # it is a subdirectory from then on
 build_tree() { outside package -Dkolk_DIR="$build"; }
 
 installed() {

@@ -137,7 +137,7 @@ static void begin(void *context) {
 /* Everything can be borrowed again: no permit is lost, and none too many is there. */
 static void borrow_all(state *s) {
     kolk_borrow borrows[MOST];
-    uint32_t max = stats_of(&s->pool).max;
+    uint32_t max = s->pool.inside->max;
     kolk_resource_pool_resume(&s->pool);
     for (uint32_t i = 0; i < max; i++) schedule_assert(take_thing(&s->pool, NULL, KOLK_NOW, &borrows[i]) == KOLK_OK);
     schedule_assert(take_thing(&s->pool, NULL, KOLK_NOW, &(kolk_borrow){.resource = NULL}) == KOLK_FULL);
