@@ -56,14 +56,17 @@ static bool move_money(const kolk_borrow *borrow, int from, int to, int amount, 
            ask(borrow, NULL, "COMMIT", 0, NULL);
 }
 
+static bool borrow_one(kolk_borrow *borrow) {
+    kolk_status status = kolk_resource_borrow(&db.pool, NULL, borrow); /* waits for 30 s at most */
+    if (status == KOLK_OK) return true;
+    fprintf(stderr, "%s: %s\n", kolk_status_text(status), borrow->error.text);
+    nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL); /* a server that restarts is given time */
+    return false;
+}
+
 static bool transfer_once(int from, int to, int amount, const char *transfer) {
     kolk_borrow borrow;
-    kolk_status status = kolk_resource_borrow(&db.pool, NULL, &borrow); /* waits for 30 s at most */
-    if (status != KOLK_OK) {
-        fprintf(stderr, "%s: %s\n", kolk_status_text(status), borrow.error.text);
-        nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL); /* a server that restarts is given time */
-        return false;
-    }
+    if (!borrow_one(&borrow)) return false;
     bool made = move_money(&borrow, from, to, amount, transfer);
     kolk_resource_give_back(&db.pool, &borrow);
     return made;
@@ -98,24 +101,43 @@ static void *make_trouble(void *argument) {
     return argument;
 }
 
-int main(int argc, char **argv) {
+static bool make_tables(void) {
     static const char tables[] =
         "SELECT pg_advisory_xact_lock(1); CREATE TABLE IF NOT EXISTS ledger (transfer text PRIMARY KEY);"
         "CREATE TABLE IF NOT EXISTS account (id int PRIMARY KEY, balance int NOT NULL);"
         "INSERT INTO account SELECT n, 1000 FROM generate_series(0, 99) n ON CONFLICT DO NOTHING";
+    kolk_borrow borrow;
+    kolk_error error;
+    if (!borrow_one(&borrow)) return false;
+    PQclear(kolk_pq_exec(&borrow, tables, 0, NULL, kolk_deadline_after(30000), &error));
+    kolk_resource_give_back(&db.pool, &borrow);
+    if (error.code) fprintf(stderr, "%s\n", error.text);
+    return error.code == 0;
+}
+
+static bool sum_up(char sum[32], char made[32]) {
+    char like[64];
+    const char *values[] = {like};
+    kolk_borrow borrow;
+    snprintf(like, sizeof like, "%.30s %%", name);
+    if (!borrow_one(&borrow)) return false;
+    bool asked = ask(&borrow, sum, "SELECT sum(balance) FROM account", 0, NULL) &&
+                 ask(&borrow, made, "SELECT count(*) FROM ledger WHERE transfer LIKE $1", 1, values);
+    kolk_resource_give_back(&db.pool, &borrow);
+    return asked;
+}
+
+int main(int argc, char **argv) {
+    int tries = 0; /* somebody may end the connection of these as well */
     unsigned connections = argc > 2 ? (unsigned)atoi(argv[2]) : 8;
     if (argc > 3) transfers = atoi(argv[3]);
     if (argc > 4) name = argv[4];
     kolk_pq_desc desc = {.conninfo = argc > 1 ? argv[1] : NULL,
                          .pool = {.name = "bank", .max = connections, .min_idle = connections},
                          .no_prepared = getenv("KOLK_BANK_POOLER") != NULL};
-    kolk_borrow borrow;
-    kolk_error error;
     if (kolk_pq_init(&db, &desc) != KOLK_OK) return 1;
-    if (kolk_resource_borrow(&db.pool, NULL, &borrow) != KOLK_OK) return fprintf(stderr, "%s\n", borrow.error.text), 1;
-    PQclear(kolk_pq_exec(&borrow, tables, 0, NULL, kolk_deadline_after(30000), &error));
-    if (error.code) return fprintf(stderr, "%s\n", error.text), 1;
-    kolk_resource_give_back(&db.pool, &borrow);
+    while (!make_tables())
+        if (++tries == 20) return 1;
 
     struct teller tellers[TELLERS];
     pthread_t trouble;
@@ -127,17 +149,12 @@ int main(int argc, char **argv) {
     for (int n = 0; n < TELLERS; n++) pthread_join(tellers[n].thread, NULL);
     pthread_join(trouble, NULL);
 
-    char sum[32], made[32], like[64];
-    const char *values[] = {like};
-    snprintf(like, sizeof like, "%.30s %%", name);
-    bool asked = kolk_resource_borrow(&db.pool, NULL, &borrow) == KOLK_OK &&
-                 ask(&borrow, sum, "SELECT sum(balance) FROM account", 0, NULL) &&
-                 ask(&borrow, made, "SELECT count(*) FROM ledger WHERE transfer LIKE $1", 1, values);
-    kolk_resource_give_back(&db.pool, &borrow);
+    char sum[32], made[32];
+    for (tries = 0; !sum_up(sum, made);)
+        if (++tries == 20) return 1;
     kolk_resource_stats stats;
     kolk_resource_pool_stats(&db.pool, &stats);
     kolk_resource_pool_deinit(&db.pool);
-    if (!asked) return 1;
     printf("%s: %s transfers in the ledger, %s in all accounts together\n", name, made, sum);
     printf("%s: %d attempts failed, %u connections at most, %llu made, wait: half of all below %llu us\n", name, errors,
            connections, (unsigned long long)stats.created, (unsigned long long)stats.wait.p50_ns / 1000);

@@ -4,8 +4,8 @@
 #
 # The first row is make test with all of its work. The others run the tests with the long ones in part (KOLK_TEST_EFFORT=quick,
 # and fewer schedules still): what these look for, in millions of steps, is in the source and not in what a compiler makes
-# of it. For the same reason they leave out the model, the table of misuse, the doctor with tools that hang, gdb, and the
-# ways to package it.
+# of it. For the same reason they leave out the model, the table of misuse, the doctor with tools that hang, gdb, the ways
+# to package it, and threads that are interrupted at random, which ThreadSanitizer has watched in the first.
 # Usage: tools/matrix.sh
 set -euo pipefail
 mkdir -p build/matrix
