@@ -79,7 +79,7 @@ typedef struct resource_entry {
 /* Times in buckets whose width is an eighth of their octave (as HdrHistogram, Tene, 2012), up to 2^41 ns. */
 #define TIME_BUCKETS (39u * 8u)
 typedef struct resource_times {
-    uint64_t sum, max;
+    uint64_t count, sum, max;
     uint64_t buckets[TIME_BUCKETS];
 } resource_times;
 

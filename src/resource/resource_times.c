@@ -19,46 +19,33 @@ static uint64_t end_of_bucket(unsigned bucket) {
     return ((8 + UINT64_C(1) + bucket % 8) << (octave - 3)) - 1;
 }
 
+static uint64_t bound_of(unsigned bound) {
+    return UINT64_C(1) << (17 + 2 * bound);
+}
+
 void kolk_times_add(resource_times *times, int64_t ns) {
     uint64_t time = ns > 0 ? (uint64_t)ns : 0;
+    times->count++;
     times->sum += time;
     if (times->max < time) times->max = time;
     times->buckets[bucket_of(time)]++;
 }
 
-/* The percentile, in thousandths: the least time that this part of all times does not exceed. */
-static uint64_t percentile_of(const resource_times *times, uint64_t count, uint64_t of_thousand) {
-    uint64_t seen = 0, wanted = (count * of_thousand + 999) / 1000;
-    for (unsigned bucket = 0; bucket < TIME_BUCKETS; bucket++) {
-        seen += times->buckets[bucket];
-        if (seen < wanted || seen == 0) continue;
-        uint64_t end = end_of_bucket(bucket);
-        return end < times->max && bucket + 1 < TIME_BUCKETS ? end : times->max;
-    }
-    return 0;
-}
-
-static void count_below(const resource_times *times, uint64_t below[KOLK_TIME_BOUNDS]) {
-    uint64_t seen = 0;
-    unsigned bucket = 0;
-    for (unsigned bound = 0; bound < KOLK_TIME_BOUNDS; bound++) {
-        unsigned end = bucket_of(UINT64_C(1) << (17 + 2 * bound));
-        while (bucket < end) seen += times->buckets[bucket++];
-        below[bound] = seen;
-    }
-}
-
 void kolk_times_sum_up(const resource_times *times, kolk_times *out) {
-    uint64_t count = 0;
-    for (unsigned bucket = 0; bucket < TIME_BUCKETS; bucket++) count += times->buckets[bucket];
-    *out = (kolk_times){.count = count,
-                        .sum_ns = times->sum,
-                        .max_ns = times->max,
-                        .p50_ns = percentile_of(times, count, 500),
-                        .p90_ns = percentile_of(times, count, 900),
-                        .p99_ns = percentile_of(times, count, 990),
-                        .p999_ns = percentile_of(times, count, 999)};
-    count_below(times, out->at_most);
+    static const unsigned parts[] = {500, 900, 990, 999}; /* of a thousand */
+    uint64_t *percentiles[] = {&out->p50_ns, &out->p90_ns, &out->p99_ns, &out->p999_ns};
+    uint64_t seen = 0;
+    unsigned last = bucket_of(times->max), part = 0;
+    *out = (kolk_times){.count = times->count, .sum_ns = times->sum, .max_ns = times->max};
+    for (unsigned bucket = 0; bucket <= last; bucket++) {
+        if (!times->buckets[bucket]) continue;
+        seen += times->buckets[bucket];
+        for (unsigned bound = KOLK_TIME_BOUNDS; bound-- && bucket < bucket_of(bound_of(bound));)
+            out->at_most[bound] = seen;
+        /* a percentile is the least time that this part of all does not exceed */
+        for (; part < 4 && seen * 1000 >= times->count * parts[part]; part++)
+            *percentiles[part] = bucket < last ? end_of_bucket(bucket) : times->max;
+    }
 }
 
 #endif
