@@ -33,15 +33,37 @@ typedef struct damage {
     uint32_t first, last, count;
 } damage;
 
+/* What repeats every four bytes repeats every eight: these go at once. */
+static uint64_t two_of(uint32_t pattern) {
+    return (uint64_t)pattern << 32 | pattern;
+}
+
+static unsigned char byte_of(const stretch *part, uint32_t i) {
+    return ((const unsigned char *)&part->pattern)[i % 4];
+}
+
 static void paint(const stretch *part) {
+    uint64_t two = two_of(part->pattern);
+    uint32_t i = 0;
     KOLK_PLAIN_WRITE(part->start, part->size);
-    for (uint32_t i = 0; i < part->size; i++) part->start[i] = ((const unsigned char *)&part->pattern)[i % 4];
+    for (; i + sizeof two <= part->size; i += sizeof two) memcpy(part->start + i, &two, sizeof two);
+    for (; i < part->size; i++) part->start[i] = byte_of(part, i);
+}
+
+/* The first byte that does not repeat the pattern, or one of the seven before it. */
+static uint32_t find_doubt(const stretch *part) {
+    uint64_t two = two_of(part->pattern), found;
+    for (uint32_t i = 0; i + sizeof two <= part->size; i += sizeof two) {
+        memcpy(&found, part->start + i, sizeof found);
+        if (found != two) return i;
+    }
+    return part->size & ~7u;
 }
 
 static damage find_damage(const stretch *part) {
     damage found = {0, 0, 0};
-    for (uint32_t i = 0; i < part->size; i++) {
-        if (part->start[i] == ((const unsigned char *)&part->pattern)[i % 4]) continue;
+    for (uint32_t i = find_doubt(part); i < part->size; i++) {
+        if (part->start[i] == byte_of(part, i)) continue;
         if (found.count++ == 0) found.first = i;
         found.last = i;
     }
