@@ -89,17 +89,15 @@ static inline bool has_foreign_tag(kolk_handle handle, uint32_t tag, uint32_t ma
 
 static inline bool all_bytes_are(const void *bytes, size_t size, unsigned char value) {
     const unsigned char *at = (const unsigned char *)bytes;
-    for (size_t i = 0; i < size; i++)
-        if (at[i] != value) return false;
-    return true;
+    return size == 0 || (at[0] == value && memcmp(at, at + 1, size - 1) == 0); /* each is the one before */
 }
 
 /* As the debug mode leaves what is dead. */
 static inline bool has_dead_fill(const void *bytes, size_t size) {
     const uint32_t fill = 0x1deadb0b;
-    for (size_t i = 0; i < size; i++)
-        if (((const unsigned char *)bytes)[i] != ((const unsigned char *)&fill)[i % 4]) return false;
-    return true;
+    const unsigned char *at = (const unsigned char *)bytes;
+    if (size <= sizeof fill) return memcmp(at, &fill, size) == 0;
+    return memcmp(at, &fill, sizeof fill) == 0 && memcmp(at, at + sizeof fill, size - sizeof fill) == 0;
 }
 
 static inline bool is_all_zero(const kolk_pool *pool) {
