@@ -313,11 +313,11 @@ static inline void sched_switch(void) {
         if (sched_has_deadline(&sched.threads[i])) sched_spread_news_to_all(false);
     while ((n = sched_able(able)) == 0) sched_resume_somebody();
     sched_thread *from = &sched.threads[sched.current];
-    bool may_be_left = able[0] == sched.current && n > 1;
+    bool goes_on = able[0] == sched.current, may_be_left = goes_on && n > 1;
     unsigned previous = from->choice, length = sched.trail_length;
     from->choice = may_be_left ? sched.choices : SCHED_NO_CHOICE;
-    unsigned chosen = sched_choose(able[0] == sched.current ? SCHED_PREEMPTION : SCHED_FREE, n, sched_without(able, n),
-                                   sched_highest(able, n));
+    unsigned chosen =
+        sched_choose(goes_on ? SCHED_PREEMPTION : SCHED_FREE, n, sched_without(able, n), sched_highest(able, n));
     sched_thread *to = &sched.threads[able[chosen]];
     bool is_new = may_be_left && sched.trail_length > length;
     if (is_new && !sched.what->all_alike) sched_note_step(&sched_trail[from->choice], able, n, previous);

@@ -63,6 +63,12 @@ static inline void join_job(const void *job) {
     REQUIRE(pthread_join(((const worker *)job)->thread, NULL) == 0);
 }
 
+/* What is tried has a deadline, in milliseconds, before which all threads must be where it needs them, and tells
+ * whether they were: on a machine that is busy it is tried again, with a later one. */
+static inline void try_until_in_time(bool (*in_time)(int which, int64_t milliseconds), int which) {
+    for (int64_t milliseconds = 30; !in_time(which, milliseconds);) milliseconds *= 2;
+}
+
 /* Where only threads that were interrupted or sleep are at work. */
 static inline void run_on_one_core(void (*const *tests)(void **state), size_t n, void **state) {
     cpu_set_t all, one;
