@@ -47,7 +47,6 @@ ENVIRONMENT = {
     "KOLK_TEST_SEED": "1",
     "KOLK_TEST_OPS_AT_MOST": "300000",
     "KOLK_TEST_LENGTH": "5",
-    "KOLK_TEST_STEPS": "15",
     SCHEDULE_STEPS: "50000",
     "CMOCKA_TEST_ABORT": "1",  # the first failure ends the program
 }

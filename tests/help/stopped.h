@@ -5,6 +5,7 @@
 #define TESTS_STOPPED_H
 
 #include "require.h"
+#include "test.h"
 
 #include <pthread.h>
 #include <semaphore.h>
@@ -53,6 +54,11 @@ static inline bool stop_at_step(unsigned n, void (*act)(void), void (*meanwhile)
     }
     pthread_join(thread, NULL);
     return was_stopped;
+}
+
+/* From a step to the next one to stop at: where a long test does a part of its work, each third will do. */
+static inline unsigned steps_apart(void) {
+    return does_a_part() ? 3 : 1;
 }
 
 /* A group's setup. */

@@ -8,6 +8,8 @@
 #include "forks.h"
 #include "os/thread.h"
 
+#include <time.h>
+
 enum { THREADS = 3, CAPACITY = 200, MOST = 1000 };
 
 static void *objects[MOST];
@@ -124,9 +126,10 @@ static void check_parent(void) {
 
 static void fork_everywhere(const deed *what, uint32_t cache, bool can_grow) {
     bool more = true;
+    unsigned apart = steps_apart(), forks = 0;
     current = what;
     most_lost = 0;
-    for (step = 1; more; step++) {
+    for (step = 1 + (unsigned)time(NULL) % apart; more; step += apart, forks++) {
         make_shared(&pool, &(kolk_shared_desc){.name = "forks",
                                                .object_size = can_grow ? 512 : 8,
                                                .capacity = can_grow ? 8 : CAPACITY,
@@ -138,7 +141,7 @@ static void fork_everywhere(const deed *what, uint32_t cache, bool can_grow) {
         check_parent();
         kolk_shared_deinit(&pool);
     }
-    print_message("%s, cache %u: %u forks, at most %u lost\n", what->name, cache, step - 2, most_lost);
+    print_message("%s, cache %u: %u forks, at most %u lost\n", what->name, cache, forks - 1, most_lost);
 }
 
 /* ---- Deeds of the other thread ----------------------------------------------------------------------------------- */
