@@ -3,6 +3,7 @@
 #     // expect: ok                    it compiles without a warning
 #     // expect: error: REGEX          it does not, and the compiler's words match
 #     // variant: NAME [REGEX]         with NAME defined it does not (REGEX instead of the file's); with none, it compiles
+#     // together: yes                 all variants are defined at once; each has its own error, between its #ifdef and #endif
 #     // c++: ok, or error: REGEX      the same as C++17 too, in the words of its compiler
 #     // flags: ...                    more flags
 #     // compiler: gcc                 only this one knows
@@ -15,25 +16,69 @@ shopt -s nullglob
 
 directive() { sed -n "s|^// $1: *||p" "$2"; }
 
-# compile FILE LANGUAGE REGEX [FLAG]: an empty REGEX says that it must compile. One line a case.
-compile() {
-  local file=$1 language=$2 regex=$3 output result=ok
+# run FILE LANGUAGE [FLAG...]
+run() {
   local command=("$CC" -std=c11)
-  [[ $language == c++ ]] && command=("$CXX" -x c++ -std=c++17)
+  [[ $2 == c++ ]] && command=("$CXX" -x c++ -std=c++17)
   # shellcheck disable=SC2207
-  command+=(-Wall -Wextra -Werror -O2 -Iinclude $(directive flags "$file") "${@:4}" -c "$file" -o /dev/null)
-  if output=$("${command[@]}" 2>&1); then
+  command+=(-Wall -Wextra -Werror -O2 -Iinclude $(directive flags "$1") "${@:3}" -c "$1" -o /dev/null)
+  "${command[@]}" 2>&1
+}
+
+# told CASE RESULT OUTPUT: one line a case.
+told() {
+  echo "${1#tests/compile/}: $2"
+  if [[ $2 != ok ]]; then
+    echo "$3"
+    failed=1
+  fi
+}
+
+# compile FILE LANGUAGE REGEX [FLAG]: an empty REGEX says that it must compile.
+compile() {
+  local regex=$3 output result=ok
+  if output=$(run "$1" "$2" "${@:4}"); then
     [[ -z $regex ]] || result="FAILED: it compiles"
   elif [[ -z $regex ]]; then
     result="FAILED: it does not compile"
   elif ! grep -Eq -- "$regex" <<< "$output"; then
     result="FAILED: the compiler does not say: $regex"
   fi
-  echo "${file#tests/compile/} as $language${4:+ $4}: $result"
-  if [[ $result != ok ]]; then
-    echo "$output"
-    failed=1
-  fi
+  told "$1 as $2${4:+ $4}" "$result" "$output"
+}
+
+# together FILE LANGUAGE REGEX: each variant's error is told by its line.
+together() {
+  local output flags
+  mapfile -t flags < <(sed -n 's|^// variant: *\([A-Z_]*\).*|-D\1|p' "$1")
+  if [[ $("$CC" --version) == *clang* ]]; then flags+=(-ferror-limit=0); else flags+=(-fmax-errors=0); fi
+  output=$(run "$1" "$2" "${flags[@]}") || true
+  awk -v language="$2" -v usual="$3" -v file="$1" '
+    NR == FNR && /^\/\/ variant: / {
+      names[++count] = $3
+      wanted[$3] = language == "c" && NF > 3 ? substr($0, index($0, $4)) : usual
+    }
+    NR == FNR {
+      if (/^#ifdef /) name = $2
+      if (/^#endif/) name = ""
+      variant[FNR] = name
+      next
+    }
+    index($0, file ":") == 1 && / error: / {
+      split($0, place, ":")
+      name = variant[place[2]]
+      if ($0 ~ wanted[name]) told[name] = 1
+    }
+    END {
+      for (n = 1; n <= count; n++) {
+        name = names[n]
+        print file " as " language " -D" name ": " (told[name] ? "ok" : "FAILED: the compiler does not say there: " wanted[name])
+        if (!told[name]) bad = 1
+      }
+      exit bad
+    }' "$1" - <<< "$output" && return
+  echo "$output"
+  failed=1
 }
 
 # check FILE LANGUAGE EXPECTED: EXPECTED is ok, or error: REGEX. A variant's own regex is in the words of the C compiler.
@@ -49,6 +94,10 @@ check() {
     return
   fi
   compile "$file" "$language" ""
+  if [[ -n $(directive together "$file") ]]; then
+    together "$file" "$language" "$regex"
+    return
+  fi
   while read -r name own; do
     [[ $language == c++ ]] && own=
     compile "$file" "$language" "${own:-$regex}" "-D$name"

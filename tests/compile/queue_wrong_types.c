@@ -1,6 +1,7 @@
 // expect: error: incompatible
 // c++: error: (convert|conversion|no matching function|incompatible)
 // flags: -Wpedantic -Wconversion -Wshadow
+// together: yes
 // variant: PUSH_ANOTHER_TYPE
 // variant: PUSH_AN_ITEM_ITSELF
 // variant: PUSH_N_ANOTHER_TYPE

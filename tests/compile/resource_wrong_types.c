@@ -1,6 +1,7 @@
 // expect: error: incompatible
 // c++: error: (convert|conversion|no matching function|incompatible|cannot initialize)
 // flags: -Wpedantic -Wconversion -Wshadow
+// together: yes
 // variant: BORROW_TO_ANOTHER_TYPE
 // variant: BORROW_FROM_ANOTHER_POOL
 // variant: GIVE_BACK_TO_ANOTHER_POOL

@@ -1,6 +1,7 @@
 // expect: error: (incompatible|assignment to)
 // c++: error: (convert|conversion|no matching function|incompatible)
 // flags: -Wpedantic -Wconversion -Wshadow
+// together: yes
 // variant: ALLOC_ANOTHER_TYPE
 // variant: ALLOC_OF_THE_POOL
 // variant: WAIT_FOR_ANOTHER_TYPE

@@ -1,6 +1,7 @@
 // expect: error: incompatible
 // c++: error: (convert|conversion|no matching function|incompatible)
 // flags: -Wpedantic -Wconversion -Wshadow
+// together: yes
 // variant: HANDLE_OF_ANOTHER_MAP
 // variant: HANDLE_OF_A_POOL
 // variant: UNTYPED_HANDLE

@@ -1,6 +1,7 @@
 // expect: error: incompatible
 // c++: error: (convert|conversion|no matching function|incompatible)
 // flags: -Wpedantic -Wconversion -Wshadow
+// together: yes
 // variant: FREE_ANOTHER_TYPE
 // variant: HANDLE_OF_ANOTHER_POOL
 // variant: UNTYPED_HANDLE

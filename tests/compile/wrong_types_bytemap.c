@@ -1,6 +1,7 @@
 // expect: error: incompatible
 // c++: error: (convert|conversion|no matching function|incompatible)
 // flags: -Wpedantic -Wconversion -Wshadow
+// together: yes
 // variant: DELETE_ANOTHER_TYPE
 // variant: ANOTHER_POOL
 // variant: UNTYPED_POOL
