@@ -178,8 +178,8 @@ tsan() {
 # A race is found by what happens before what, so each path has to be taken by two threads now and then, not ten thousand
 # times. Not optimised, which compiles in a third of the time: the orders of atomic operations are constants all the same, and
 # no access is left out.
+# All at once, two at a time: they wait as much as they work.
 races() {
-  local name link operations
   flags+=(-O0 -g1 -fsanitize=thread -DKOLK_BUILD -DKOLK_CHAOS=1 -Isrc)
   need ThreadSanitizer
   { # as one file, which takes a fifth of the time; apart from base.c, which emits what others only use
@@ -188,18 +188,23 @@ races() {
   } > "$work/kolk.c"
   "$compiler" "${flags[@]}" -I. -c "$work/kolk.c" -o "$work/kolk.o"
   "$compiler" "${flags[@]}" -c src/core/base.c -o "$work/base.o"
-  for name in queue_threads queue_histories shared_threads shared_histories shared_wait_threads shared_death \
-    shared_debug_threads resource_threads resource_housekeeper resource_fd; do
-    operations=300
-    case $name in
-      shared_histories) operations=30 ;;        # rounds of a thousand calls
-      queue_* | shared_death) operations=100 ;; # items, windows, forks
-      shared_wait_threads) operations=1000 ;;   # short, and what finds the rarest races
-    esac
-    read -ra link < <(sed -n 's|^// link: ||p' tests/*/"test_$name.c") || link=()
-    "$compiler" "${flags[@]}" tests/*/"test_$name.c" "$work"/{kolk,base}.o "${link[@]}" -lcmocka -o "$work/$name"
-    KOLK_TEST_OPS=$operations "$work/$name" > "$work/said" 2>&1 || fail "$name: exit code $?: $(cat "$work/said")"
-  done
+  export -f race
+  export work compiler
+  printf '%s\n' queue_threads queue_histories shared_threads shared_histories shared_wait_threads shared_death \
+    shared_debug_threads resource_threads resource_housekeeper resource_fd |
+    xargs -P 2 -I NAME bash -c 'race "$@"' race NAME "${flags[@]}" || fail "what failed is above."
+}
+
+race() { # TEST FLAG...
+  local link operations=300
+  case $1 in
+    shared_histories) operations=30 ;;        # rounds of a thousand calls
+    queue_* | shared_death) operations=100 ;; # items, windows, forks
+    shared_wait_threads) operations=1000 ;;   # short, and what finds the rarest races
+  esac
+  read -ra link < <(sed -n 's|^// link: ||p' tests/*/"test_$1.c") || link=()
+  "$compiler" "${@:2}" tests/*/"test_$1.c" "$work"/{kolk,base}.o "${link[@]}" -lcmocka -o "$work/$1" &&
+    KOLK_TEST_OPS=$operations "$work/$1" > "$work/$1.said" 2>&1 || { echo "$1: exit code $?: $(cat "$work/$1.said")" >&2; exit 1; }
 }
 
 memcheck() {
