@@ -1,6 +1,7 @@
 #!/bin/sh
 # Configures and builds a preset of CMakePresets.json, and runs its tests if it has any. All of it lies in build/PRESET. Of the
-# build a terminal shows one line; elsewhere it goes to build/PRESET/build.log, which is shown if it fails.
+# build a terminal shows one line; elsewhere it goes to build/PRESET/build.log, which is shown if it fails. KOLK_TESTS_WITHOUT is
+# a pattern: the tests whose names match are neither built nor run.
 # Usage: tools/preset.sh PRESET [CTEST OPTIONS]
 set -eu
 preset=$1
@@ -8,7 +9,12 @@ shift
 folder=build/$preset
 processors=$(getconf _NPROCESSORS_ONLN)
 
-configure() { cmake --preset "$preset" "$@" > "$folder/configure.log" 2>&1 || { cat "$folder/configure.log"; exit 1; }; }
+configure() {
+  cmake --preset "$preset" ${KOLK_TESTS_WITHOUT:+"-DKOLK_TESTS_WITHOUT=$KOLK_TESTS_WITHOUT"} "$@" > "$folder/configure.log" 2>&1 || {
+    cat "$folder/configure.log"
+    exit 1
+  }
+}
 
 mkdir -p "$folder"
 if command -v ninja > /dev/null; then configure; else configure -G "Unix Makefiles"; fi

@@ -24,7 +24,7 @@ copy_project() {
   cp "$program" "$work/our game/hello.c"
 }
 
-# The outside project, built with kolk as a static and as a shared library, or as one of them (shared=OFF), and run:
+# The outside project, built with kolk as a static and as a shared library, or as one of them (shared=OFF or ON), and run:
 # outside HOW [CMAKE OPTIONS]
 outside() {
   local how=$1 kind needed
@@ -51,21 +51,15 @@ each_adapter() {
   done
 }
 
-# A copy of what the library is built from, in the outside project; which must then install nothing of ours.
+# A copy of what the library is built from, in the outside project; which must then install nothing of ours: inside HOW, with
+# `shared` said.
 inside() {
   local third="$work/our game/third party/kolk"
   mkdir -p "$third"
   cp -R CMakeLists.txt VERSION cmake debug include src "$third"
   outside "$1"
-  cmake --install "$work/build OFF" --prefix "$work/prefix" > /dev/null
+  cmake --install "$work/build $shared" --prefix "$work/prefix" > /dev/null
   [[ $(cd "$work/prefix" && find . -type f) == ./bin/hello ]] || fail "A project that contains kolk installs it as well."
-
-  # In a project that has no C but for us, on a machine where C has no tables for exceptions unless it is asked for them.
-  cp tests/compile/every_header.cc "$work/our game/hello.cc"
-  cmake -S "$work/our game" -B "$work/build CXX" -DCMAKE_C_COMPILER="$CC" -DCMAKE_CXX_COMPILER="$CXX" -DHOW="$1" -DLANGUAGE=CXX \
-    -DCMAKE_C_FLAGS="-fno-unwind-tables -fno-asynchronous-unwind-tables"
-  cmake --build "$work/build CXX"
-  "$work/build CXX/hello"
 }
 
 # An installation that was moved afterwards.
@@ -76,31 +70,48 @@ install_and_move() {
 
 # A program compiled together with all files of the library: all_files COMPILER [FLAG...]
 all_files() {
-  "$@" -std=c11 -O2 -Iinclude src/*/*.c tests/packaging/hello.c -o "$work/hello" 2> "$work/said" || fail "$(cat "$work/said")"
+  "$@" -std=c11 -Iinclude src/*/*.c tests/packaging/hello.c -o "$work/hello" 2> "$work/said" || fail "$(cat "$work/said")"
   [[ ! -s $work/said ]] || fail "The compiler was not silent: $(cat "$work/said")"
   "$work/hello"
 }
 
-plain_cc() { all_files "$CC"; }
+plain_cc() {
+  local level=-O2
+  [[ ${KOLK_TEST_EFFORT:-} != quick ]] || level=-O0
+  all_files "$CC" $level
+}
 
 # As projects compile all their files; C++ compilers always define it.
 gnu_source() {
   "$CC" -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror -fsyntax-only -Iinclude src/*/*.c
 }
 
-# Optimised as one program, by a compiler that then sees more and may warn of more: a pool, a queue and a shared pool.
+# Optimised as one program, by a compiler that then sees more and may warn of more: a pool, a queue and a shared pool, each of
+# which is an example, chosen by the number of arguments.
 lto() {
-  local file flags=(-std=c11 -O2 -flto -Wall -Wextra -Iinclude)
+  local file arguments=() flags=(-std=c11 -O2 -flto -Wall -Wextra -Iinclude)
   case ${CC##*/} in *gcc*) flags+=(-flto=auto) ;; esac
   echo 'int main(void) { return 0; }' > "$work/empty.c"
   "$CC" "${flags[@]}" "$work/empty.c" -o "$work/empty" 2> "$work/said" || skip "$CC can't link with -flto here: $(cat "$work/said")"
   for file in src/*/*.c; do
     "$CC" "${flags[@]}" -c "$file" -o "$work/$(basename "$file" .c).o" 2>> "$work/said" || fail "$(cat "$work/said")"
   done
+  cat > "$work/main.c" << 'END'
+int example_bullets(void), example_blocking_queue(void), example_desks(void);
+int main(int n, char **words) {
+    (void)words;
+    (void)(n == 1 ? example_bullets() : n == 2 ? example_blocking_queue() : example_desks());
+    return 0;
+}
+END
   for file in bullets blocking_queue desks; do
-    "$CC" "${flags[@]}" "examples/$file.c" "$work"/*.o -o "$work/$file" -pthread -lm 2>> "$work/said" || fail "$(cat "$work/said")"
-    "$work/$file" > "$work/$file.out"
+    "$CC" "${flags[@]}" -Dmain="example_$file" -Wno-return-type -c "examples/$file.c" -o "$work/$file.o" 2>> "$work/said" || fail "$(cat "$work/said")"
+  done
+  "$CC" "${flags[@]}" "$work/main.c" "$work"/*.o -o "$work/all" -pthread -lm 2>> "$work/said" || fail "$(cat "$work/said")"
+  for file in bullets blocking_queue desks; do
+    "$work/all" "${arguments[@]}" > "$work/$file.out"
     diff -u "examples/$file.expected" "$work/$file.out"
+    arguments+=(one)
   done
   [[ ! -s $work/said ]] || fail "The compiler was not silent: $(cat "$work/said")"
 }
@@ -156,8 +167,19 @@ use_adapter() { # FOLDER-OF-PC-FILES NAME
   LD_LIBRARY_PATH=$(dirname "$1") "$work/$2"
 }
 
-subdirectory() { inside subdirectory; }
-fetch_content() { shared=OFF inside fetch_content; } # it is a subdirectory from then on
+subdirectory() {
+  shared=ON inside subdirectory
+
+  # In a project that has no C but for us and compiles its files several at once, on a machine where C has no tables for exceptions
+  # unless it is asked for them.
+  cp tests/compile/every_header.cc "$work/our game/hello.cc"
+  cmake -S "$work/our game" -B "$work/build CXX" -DCMAKE_C_COMPILER="$CC" -DCMAKE_CXX_COMPILER="$CXX" -DHOW=subdirectory -DLANGUAGE=CXX \
+    -DCMAKE_UNITY_BUILD=ON -DCMAKE_C_FLAGS="-fno-unwind-tables -fno-asynchronous-unwind-tables"
+  cmake --build "$work/build CXX"
+  "$work/build CXX/hello"
+}
+
+fetch_content() { shared=OFF inside fetch_content; } # a subdirectory too from then on
 build_tree() { outside package -Dkolk_DIR="$build"; }
 
 installed() {
