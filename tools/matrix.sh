@@ -26,7 +26,7 @@ row() {
 }
 
 row gcc "make test in full: -O2, checks on" env KOLK_TEST_EFFORT=full tools/test.sh
-export KOLK_TEST_EFFORT=quick KOLK_TEST_SCHEDULE_STEPS=100000
+export KOLK_TEST_EFFORT=quick KOLK_TEST_SCHEDULE_STEPS=50000
 once='^(model_queue|build_device|misuse|preload_.*|record_.*|cli_soak|resource_clock_jumps|(test_)?cli_doctor|packaging_.*|build_gdb)$|_chaos$'
 servers='^(test_(pq|sqlite|tcp)|example_(bank|cache_client))' # those of adapters: in asan once more
 # Those without a kolk_pool: nothing but its inline kolk_pool_free knows KOLK_CHECKS.
@@ -36,7 +36,7 @@ others='^test_(bits|bytemap|cli|fork|heap|peek|queue|resource|schedule|shared|si
 tested() { row "$1" "$2" env KOLK_TESTS_WITHOUT="$3" tools/preset.sh "$1"; }
 
 tested clang "-O2, from kolk.h and kolk.c, no assertions; headers, freestanding" "$once|$servers|^tools_races"
-tested asan "clang Debug, AddressSanitizer, UndefinedBehaviorSanitizer" "$once|_limits$|_worn$|_exhaustive$|^test_pq_faults$"
+tested asan "clang -O1, AddressSanitizer, UndefinedBehaviorSanitizer" "$once|_limits$|_worn$|_exhaustive$|^test_pq_faults$"
 tested checks0 "gcc -O2, KOLK_CHECKS=0, no assertions: what has pools" "$once|$servers|$others"
 tested i686 "gcc -O2, 32 bits; headers, freestanding core" "$once|^build_mistakes$"
 # Without what reserves gigabytes, as qemu has a table for each page of them, and the example that starts itself by a shell:

@@ -50,7 +50,7 @@ static void paint(const stretch *part) {
     for (; i < part->size; i++) part->start[i] = byte_of(part, i);
 }
 
-/* The first byte that does not repeat the pattern, or one of the seven before it. */
+/* From the start up to here, a multiple of eight, all bytes repeat the pattern. */
 static uint32_t find_doubt(const stretch *part) {
     uint64_t two = two_of(part->pattern), found;
     for (uint32_t i = 0; i + sizeof two <= part->size; i += sizeof two) {

@@ -1,7 +1,7 @@
 #!/bin/bash
-# glibc's own tests of malloc, from Debian's package glibc-source, first with glibc's malloc, then under
-# libkolk-malloc.so: what passes there must pass here. Those of things that only glibc has are left out, for reasons that
-# are below and printed.
+# glibc's own tests of malloc, from Debian's package glibc-source, under libkolk-malloc.so. What does not pass there is tried with
+# glibc's malloc, which must not pass either. Those of things that only glibc has are left out, for reasons that are below and
+# printed.
 # Usage: CC=... glibc.sh BUILD [NAME]
 set -euo pipefail
 library=$(realpath "$1/libkolk-malloc.so")
@@ -52,14 +52,16 @@ compare() {
   elif ! "$CC" -std=gnu11 -O1 -w -fno-builtin -pthread -D_GNU_SOURCE -I"$work" "$work/malloc/$name.c" -o "$work/made/$name" \
     > "$work/said" 2>&1; then
     echo "$name: left out, as it does not compile by itself: $(grep -m 1 'error\|undefined' "$work/said" || true)"
-  elif ! passes "$work/made/$name"; then
-    echo "$name: left out, as glibc's malloc does not pass it here: $(tail -n 1 "$work/said")"
   elif passes env LD_PRELOAD="$library" "$work/made/$name"; then
     passed=$((passed + 1))
   else
-    echo "$name: FAILED under libkolk-malloc.so:"
-    tail -n 20 "$work/said"
-    return 1
+    mv "$work/said" "$work/said by kolk"
+    if passes "$work/made/$name"; then
+      echo "$name: FAILED under libkolk-malloc.so:"
+      tail -n 20 "$work/said by kolk"
+      return 1
+    fi
+    echo "$name: left out, as glibc's malloc does not pass it here: $(tail -n 1 "$work/said")"
   fi
 }
 
@@ -69,5 +71,5 @@ failed=0
 for file in "$work"/malloc/tst-${2:-*}.c; do
   compare "$(basename "$file" .c)" || failed=$((failed + 1))
 done
-echo "$passed of glibc's tests pass under libkolk-malloc.so as well, $failed do not"
+echo "$passed of glibc's tests pass under libkolk-malloc.so, $failed with glibc's malloc only"
 [[ $failed == 0 && ($passed -ge 25 || -n ${2:-}) ]]

@@ -127,7 +127,7 @@ static void forks(const char *folder) {
     enum { WORKERS = 4 };
     pthread_t workers[WORKERS], more;
     const char *effort = getenv("KOLK_TEST_EFFORT");
-    int rounds = effort && strcmp(effort, "full") == 0 ? 200 : 30;
+    int rounds = effort && strcmp(effort, "full") == 0 ? 100 : 30;
     (void)folder;
     for (uintptr_t i = 0; i < WORKERS; i++)
         check(pthread_create(&workers[i], NULL, work, (void *)(i + 1)) == 0, "a worker");
