@@ -4,13 +4,15 @@ PREFIX ?= /usr/local
 export DESTDIR
 SECONDS ?= 60
 
-.PHONY: help demo bank test matrix bench fuzz coverage mcdc mutants misuse format dist install uninstall clean
+.PHONY: help demo bank test try abi matrix bench fuzz coverage mcdc mutants misuse format dist install uninstall clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo 'make demo      a tour of the library: pools at work, and a real program served from them'
 	@echo 'make bank      money moves by a pool of connections to PostgreSQL, on a server that is thrown away'
 	@echo 'make test      the tests, the long ones in part; KOLK_TEST_EFFORT=full: all of their work'
+	@echo 'make try       one test, TEST=test_pool_full, or those of a folder, TEST=pool: built and run in seconds'
+	@echo 'make abi       the interface of the shared library as it is, for the test that compares it'
 	@echo 'make matrix    all tests with every compiler, sanitizer and checker'
 	@echo 'make bench     the measurements, beside other allocators'
 	@echo 'make fuzz      each fuzzer for SECONDS=60'
@@ -19,7 +21,8 @@ help:
 	@echo 'make mutants   small changes to the pools that the tests must notice: some hours'
 	@echo 'make misuse    what comes of each mistake, into docs/misuse.md'
 	@echo 'make format    clang-format over all files'
-	@echo 'make dist      all of the library as two files, kolk.h and kolk.c, and the source archive, into build/dist'
+	@echo 'make dist      all of the library as two files, kolk.h and kolk.c, and the source archive, into build/dist;'
+	@echo '               with MEMBERS="pool slotmap" the two files have these members only'
 	@echo 'make install   the library, and the kolk command if it can be built, below PREFIX=/usr/local; DESTDIR is put before it'
 	@echo 'make uninstall what make install has put there'
 	@echo 'make clean     remove build/'
@@ -44,6 +47,16 @@ bank:
 test:
 	@tools/setup.sh test
 	@tools/test.sh
+
+try:
+	@tools/setup.sh test
+	@tools/try.sh $(TEST)
+
+abi:
+	@tools/setup.sh abi
+	@cmake -S . -B build/abi -DCMAKE_BUILD_TYPE=RelWithDebInfo > /dev/null
+	@cmake --build build/abi --target kolk-shared > /dev/null
+	@tests/build/abi.sh --write build/abi/libkolk.so
 
 matrix:
 	@tools/setup.sh matrix
@@ -85,8 +98,8 @@ format:
 
 dist:
 	@tools/setup.sh dist
-	@tools/dist.py all build/dist
-	@echo 'build/dist has kolk.h and kolk.c, a source archive, and SHA256SUMS'
+	@tools/dist.py all build/dist $(MEMBERS)
+	@echo 'build/dist has kolk.h and kolk.c$(if $(MEMBERS), with $(MEMBERS)), a source archive, and SHA256SUMS'
 
 install:
 	@tools/setup.sh install

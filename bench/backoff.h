@@ -1,5 +1,4 @@
-/* backoff.h: turns the constants by which src/queue/queue.c backs off into variables of backoff.cc, in front of that
- * file. */
+/* backoff.h: included before src/queue/queue.c, turns its back-off constants into variables of backoff.cc. */
 #ifndef KOLK_BENCH_BACKOFF_H
 #define KOLK_BENCH_BACKOFF_H
 

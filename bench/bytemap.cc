@@ -1,5 +1,5 @@
-/* bytemap.cc: New and Delete of kolk_bytemap, beside the same pool written straight down as the documentation tells it:
- * no checks, two passes, one byte at a time. */
+/* bytemap.cc: compares New and Delete of kolk_bytemap with a direct implementation of the documented pool: no checks,
+ * two passes, one byte at a time. */
 #include "measure.h"
 
 #include <string>
@@ -11,7 +11,7 @@ struct ped {
     unsigned char bytes[0x7c4]; /* San Andreas's widest */
 };
 
-/* As in the games: a class template, whose functions the compiler sees and may inline. */
+/* As in the games: a class template, whose functions the compiler may inline. */
 struct straight {
     std::vector<ped> objects;
     std::vector<uint8_t> bytes;
@@ -42,7 +42,7 @@ struct straight {
     }
 };
 
-/* The same by calls, as a library's functions or a game's are called. */
+/* The same by calls that are not inlined, as into a library or a game. */
 struct called : straight {
     using straight::straight;
     [[gnu::noinline]] ped *make() {
@@ -72,14 +72,14 @@ struct kolk {
     }
 };
 
-/* The optimiser may not look behind this. */
+/* Hides the pointer's origin from the optimiser. */
 inline ped *hidden(ped *object) {
     benchmark::DoNotOptimize(object);
     benchmark::ClobberMemory();
     return object;
 }
 
-/* One iteration deletes one of the objects in use, at random, and makes another. */
+/* One iteration deletes a random object, and makes another. */
 template <typename pool> void churn(benchmark::State &state, int32_t count, int32_t used) {
     pool from(count);
     std::vector<ped *> objects(static_cast<size_t>(used));
@@ -93,7 +93,7 @@ template <typename pool> void churn(benchmark::State &state, int32_t count, int3
     }
 }
 
-/* 100 iterations make 100 objects, each in the first slot that is looked at, then delete them in the same order. */
+/* 100 iterations make 100 objects, each in the first slot searched, then delete them in the same order. */
 template <typename pool> void burst(benchmark::State &state, int32_t count) {
     pool from(count);
     ped *objects[100];
@@ -108,7 +108,7 @@ template <typename pool> void burst(benchmark::State &state, int32_t count) {
     }
 }
 
-/* One iteration asks a full pool. */
+/* One iteration calls New of a full pool. */
 template <typename pool> void full(benchmark::State &state, int32_t count) {
     pool from(count);
     for (int32_t i = 0; i < count; i++) from.make();

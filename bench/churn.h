@@ -1,8 +1,8 @@
-/* churn.h: what pool.cc and pool_unchecked.cc share: the loops that are timed, and the allocators beside kolk.
+/* churn.h: shared by pool.cc and pool_unchecked.cc: the timed loops, and the allocators to compare with kolk.
  *
  * Every allocator is a class with alloc() and free(object). The loops hide the object and all of memory from the
- * optimiser (DoNotOptimize, ClobberMemory) after each alloc and each free: otherwise a free and the alloc that follows
- * it are folded into one, and a program that does something in between could not profit from that. */
+ * optimiser (DoNotOptimize, ClobberMemory) after each alloc and each free: otherwise it would merge a free with the
+ * alloc that follows, which no real program allows. */
 #ifndef KOLK_BENCH_CHURN_H
 #define KOLK_BENCH_CHURN_H
 
@@ -18,7 +18,7 @@
 
 constexpr size_t burst_length = 100;
 
-/* What the program does with a new object: nothing, write its first 8 bytes, or initialise all 64. */
+/* The use of a new object: nothing, write its first 8 bytes, or initialise all 64. */
 enum class use { pair, write, init };
 
 template <use how> inline void use_object(void *memory, uint64_t value) {
@@ -29,7 +29,7 @@ template <use how> inline void use_object(void *memory, uint64_t value) {
 
 /* ---- The allocators: room for 2 * alive objects where it has to be said ------------------------------------------ */
 
-/* Gives one and the same object: what is left is the loop. */
+/* Always returns the same object, to measure the loop alone. */
 struct no_allocator {
     thing only;
 
@@ -40,7 +40,7 @@ struct no_allocator {
     void free(void *) {}
 };
 
-/* A malloc, which need not be told how many. */
+/* A malloc, which ignores the number of objects. */
 template <typename malloc> struct unbounded : malloc {
     explicit unbounded(size_t) {}
 };
@@ -129,7 +129,7 @@ template <kolk_generations generations> struct kolk_typed {
 
 /* ---- The loops --------------------------------------------------------------------------------------------------- */
 
-/* False, and the row is left out with the reason, if it is of a library that cannot be loaded. */
+/* If the allocator's library cannot be loaded, skips the row with the reason, and returns false. */
 template <typename allocator> bool is_usable(benchmark::State &state, const allocator &from) {
     if constexpr (std::is_base_of_v<loaded_malloc, allocator>) {
         if (!from.error.empty()) {
@@ -148,7 +148,7 @@ template <use how, typename allocator> inline void *alloc_and_use(allocator &fro
     return memory;
 }
 
-/* One iteration frees one of the objects alive, at random, and allocates another in its place. */
+/* One iteration frees a random live object, and allocates another in its place. */
 template <typename allocator, use how> void churn(benchmark::State &state, size_t alive) {
     auto from = std::make_unique<allocator>(alive);
     if (!is_usable(state, *from)) return;

@@ -1,16 +1,16 @@
 /* components.cc: the question of the article on component pools: vector, list, or a pool with holes? For several
- * numbers of slots and shares of them alive, after components were born and died at random for long: the time to remove
- * a component at random, to add one, and to visit each (x += dx, y += dy); and how many are visited side by side, on
- * average, before a gap.
+ * numbers of slots and shares of live ones, after a long time of random births and deaths, it measures the time to
+ * remove a random component, to add one, and to visit each (x += dx, y += dy), and the mean number of neighbours
+ * visited before a gap.
  *
  * Usage: components [SLOTS...], by default 1000 100000 1000000. Prints CSV: times in nanoseconds for each component,
  * medians of ROUNDS rounds in which the containers take turns, in an order that is random each time.
  *
- * How they are born and die: all slots are filled, and components die at random until the share is reached; then each
- * that is alive dies as likely as any other, and births at a constant rate keep the number about the same, for 10 lives
- * of a component on average. (None of that changes a packed vector, which is just filled.) After that, a BATCH is
- * removed, picked beforehand, and as many are added; a batch is so small that holes stay as they are. Where a removal
- * is O(n) and slots are a million, a batch has FEW. */
+ * Births and deaths: all slots are filled, and random components die until the share is reached. Then any live one dies
+ * with the same probability, and births at a constant rate keep the number about the same, for 10 lives of a component
+ * on average. (None of that changes a packed vector, which is just filled.) After that, a BATCH chosen beforehand is
+ * removed, and as many are added; a batch is too small to change the holes. With a million slots and a removal in O(n),
+ * a batch has FEW. */
 #include "components.h"
 
 #include <chrono>
@@ -42,11 +42,11 @@ struct move_on {
     }
 };
 
-/* One container in the state of one case. */
+/* A container prepared for one case. */
 class contender {
   public:
     const char *name;
-    std::vector<double> added, removed, visited; /* ns a component, one a round */
+    std::vector<double> added, removed, visited; /* ns per component, one value per round */
     double mean_run = 0;
 
     explicit contender(const char *name_) : name(name_) {}
@@ -54,14 +54,14 @@ class contender {
     virtual void live(size_t slots, size_t alive) = 0;
     virtual void visit_round() = 0;
     virtual void change_round() = 0;
-    virtual void look() = 0; /* measures the runs, and checks that all are there */
+    virtual void look() = 0; /* measures the runs, and checks that no component is missing */
 };
 
 template <typename container> class contender_of : public contender {
     using place = typename container::place;
     static constexpr bool is_nothing = std::is_same_v<container, nothing>;
     container objects;
-    std::vector<place> places, batch; /* of those alive, unless they are positions; of those that change */
+    std::vector<place> places, batch; /* of live components, unless places are positions; of the batch */
     random_index random{1};
     size_t count = 0, capacity = 0;
 
@@ -70,7 +70,7 @@ template <typename container> class contender_of : public contender {
         return random();
     }
 
-    /* The place of one that is alive, forgotten here: it is to be removed. */
+    /* Picks a live component to remove: takes its place off the list and returns it. */
     place pick() {
         size_t at = below(count--);
         if constexpr (container::packed) {
@@ -90,7 +90,7 @@ template <typename container> class contender_of : public contender {
         while (count < alive) keep(objects.add(1));
     }
 
-    /* The state after many removals, for a container that would take too long for each. */
+    /* Makes the state after many removals, for a container whose removals take too long. */
     void thin(size_t alive) {
         if constexpr (std::is_same_v<container, flag_sorted>) {
             while (count > alive) {
@@ -215,7 +215,7 @@ static void run(size_t slots, unsigned percent) {
         one->look();
     }
     for (int n = 0; n < rounds; n++, shuffle(them, random))
-        for (auto &one : them) one->visit_round(); /* first: adding and removing may change the holes */
+        for (auto &one : them) one->visit_round(); /* first, as adding and removing may change the holes */
     for (int n = 0; n < rounds; n++, shuffle(them, random))
         for (auto &one : them) one->change_round();
     for (contender *one : listed) {

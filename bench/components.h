@@ -1,7 +1,7 @@
-/* components.h: the containers that the article on component pools weighs against each other, and two orders of kolk.
+/* components.h: the containers that the article on component pools compares, and two orders of kolk.
  *
- * A place is what an owner keeps of a component in order to remove it: a position where components move (PACKED: any
- * position below count is one), and else a pointer or the like that stays as it is. */
+ * A place is the value by which an owner removes a component. If components move (PACKED), it is a position, and any
+ * position below count is valid. Otherwise it is a pointer or the like that stays valid. */
 #ifndef KOLK_BENCH_COMPONENTS_H
 #define KOLK_BENCH_COMPONENTS_H
 
@@ -12,7 +12,8 @@
 #include <list>
 #include <vector>
 
-/* So that containers which visit in the same way do so with the same instructions at the same place. */
+/* Keeps equal visiting loops of different containers in one function, with the same instructions at the same
+ * address. */
 #define NOT_INLINED __attribute__((noinline))
 
 struct component {
@@ -61,7 +62,7 @@ struct packed_vector {
     }
 };
 
-/* The last one moves into the hole. */
+/* The last component moves into the hole. */
 struct vector_swap : packed_vector {
     static constexpr bool linear = false;
     using packed_vector::packed_vector;
@@ -70,7 +71,7 @@ struct vector_swap : packed_vector {
     }
 };
 
-/* All behind the hole move up: the order stays. */
+/* All components behind the hole move up, so the order stays. */
 struct vector_shift : packed_vector {
     static constexpr bool linear = true;
     using packed_vector::packed_vector;
@@ -82,8 +83,8 @@ struct vector_shift : packed_vector {
 
 /* ---- With holes: components stay where they are ------------------------------------------------------------------ */
 
-/* The article's first try: a vector whose living components are also a list in both directions, oldest first. Links are
- * indices, 8 bytes a component. The element behind the last slot is both ends of the list. */
+/* The article's first try: a vector whose live components also form a doubly linked list, oldest first. Links are
+ * indices, 8 bytes per component. The element after the last slot is both ends of the list. */
 struct vector_list {
     struct element {
         component it;
@@ -108,7 +109,7 @@ struct vector_list {
         return &added.it;
     }
     void remove(place object) {
-        element &removed = *reinterpret_cast<element *>(object); /* it is its first member */
+        element &removed = *reinterpret_cast<element *>(object); /* the element is the object's first member */
         elements[removed.previous].next = removed.next;
         elements[removed.next].previous = removed.previous;
         removed.next = first_empty;
@@ -154,7 +155,7 @@ struct flag_chain {
     }
 };
 
-/* Its other version: a flag, and the free elements in a sorted vector, the lowest at its end. */
+/* The article's other version: a flag, and the free elements in a sorted vector, the lowest at its end. */
 struct flag_sorted {
     struct element {
         component it;

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""figures.py [--check]: puts the figures of bench/results into README.md, docs and bench/README.md, or with --check fails
-where these say something else. Each sentence below must be there once, whatever stands between its words in place of {}."""
+"""figures.py [--check]: writes the figures of bench/results into README.md, docs and bench/README.md, or with --check
+fails if they differ. Each sentence below must occur there once, with any text in place of {}."""
 
 import csv
 import os
@@ -37,14 +37,14 @@ def components():
 
 
 def text(number):
-    """Two digits that count, or one behind the point."""
+    """Rounds to two significant digits, or to one decimal."""
     value = float(number.replace(",", ""))
     return f"{value:.1f}" if value < 20 else f"{value:,.0f}"
 
 
 def readme():
     """Sentences of README.md with their figures."""
-    pool, shared = tables(f"{RESULT}.md"), tables(f"{RESULT}-shared.md")
+    pool = tables(f"{RESULT}.md")
     columns = "loop glibc mimalloc jemalloc boost chapter kolk_typed kolk_untyped kolk_typed_none kolk_fifo kolk_lowest".split()
     for way, label in ("pair", "nothing"), ("init", "64 bytes"):
         for alive in "100", "10,000", "1,000,000":
@@ -61,7 +61,11 @@ def readme():
         yield f"| {alive} % | {{}} | {{}} | {{}} | {{}} |", [row[c] for c in ("each", "next_run", "packed", "flag")]
     near = pool["iteration, move, 10,000 slots, ns a live object"]["100%"]
     yield "where a packed array takes {}, KOLK_EACH takes {};", [near["packed"], near["each"]]
-    churn, ring, hand_over = list(shared.values())[1:4]
+
+
+def threads():
+    """Sentences of docs/threads.md with theirs."""
+    churn, ring, hand_over = list(tables(f"{RESULT}-shared.md").values())[1:4]
     for label, name in (
         ("the loop, the ring alone", "none"), ("**kolk_shared**", "kolk"), ("tcmalloc", "tcmalloc"),
         ("jemalloc", "jemalloc"), ("mimalloc", "mimalloc"), ("glibc", "glibc"), ("a list under a mutex", "mutex_list"),
@@ -69,17 +73,20 @@ def readme():
         figure = "**{}**" if name == "kolk" else "{}"
         numbers = [churn[name]["2"], ring[name]["write"], hand_over[name]["random"]]
         yield f"| {label} | {figure} | {figure} | {figure} |\n", numbers
+
+
+def resources():
+    """Sentences of docs/resource.md with theirs."""
     alone, asleep = list(tables(RESOURCES).values())[1:3]
     yield "a borrow and its give_back take {} ns, of which {} are two readings of the clock", [
         alone[name]["1"] for name in ("kolk", "clock")]  # fmt: skip
     longest = [asleep[name]["longest"].replace(",", "") for name in ("kolk", "apr_reslist")]
     yield "no borrow waited longer than {} us; with apr_reslist, which serves nobody in order, one waited {} us", [
         str(float(ns) / 1000) for ns in longest]  # fmt: skip
-    yield from heaps()
 
 
 def heaps():
-    """Those about heaps."""
+    """Sentences of docs/heap.md with theirs."""
     mixed, both, handed, larson = list(tables(f"{RESULT}-heap.md").values())[2:6]
     yield "seven of ten up to 128; the loop takes {})", [mixed["none"]["100"]]
     for label, name in ("**kolk_heap**", "kolk"), *((name, name) for name in ("tcmalloc", "mimalloc", "jemalloc", "glibc")):
@@ -141,7 +148,7 @@ def queues():
     ages = result["Age of an item at a waiting consumer, and a round trip, ns"]
     contention = result["So many threads push and pop in turn, ns an operation"]
     yield "(*contention*): {} ns with a mutex, {} with kolk", [contention[name]["2"] for name in ("conditions", "kolk")]
-    yield "finds it so is {} ns old when it is seen, and kolk's {}; a round trip takes {} and {}.", [
+    yield "comes then is {} ns old when it is popped, and {} with kolk; a round trip takes {} and {}.", [
         ages[name][column] for column in ("each_2us median", "round_trip") for name in ("moodycamel", "kolk")]  # fmt: skip
     columns = "round_trip", "each_20us median", "each_2us median", "1P1C", "2P2C", "4P4C", "1P1C_1core"
     for name, row in result["Backing off: look for/first pause/last pause, ns"].items():
@@ -153,7 +160,10 @@ def queues():
 def main():
     check = sys.argv[1:] == ["--check"]
     wrong = 0
-    documents = {"README.md": readme(), "docs/texts.md": texts(), "docs/malloc.md": programs(), "bench/README.md": queues()}
+    documents = {
+        "README.md": readme(), "docs/threads.md": threads(), "docs/resource.md": resources(), "docs/heap.md": heaps(),
+        "docs/texts.md": texts(), "docs/malloc.md": programs(), "bench/README.md": queues(),
+    }  # fmt: skip
     for path, sentences in documents.items():
         with open(os.path.join(TOP, path), encoding="utf-8") as file:
             document = file.read()

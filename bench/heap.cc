@@ -1,5 +1,5 @@
-/* heap.cc: kolk_heap beside mallocs. Usage: heap [WORKLOAD...], by default all. Prints CSV: nanoseconds, medians of
- * rounds in which all lines of a workload take turns in random order. Of ten blocks seven have up to 128 bytes, the
+/* heap.cc: compares kolk_heap with mallocs. Usage: heap [WORKLOAD...], by default all. Prints CSV: nanoseconds, medians
+ * of rounds in which all lines of a workload take turns in random order. Seven of ten blocks have up to 128 bytes, the
  * others up to 1,024; the first 8 bytes of each are written.
  *
  *     mixed      one thread frees a random one of its blocks and allocates another: an alloc and a free
@@ -7,9 +7,9 @@
  *     handed     one thread allocates, the other frees, through a ring
  *     larson     each of two threads frees a random one of 2,000 blocks that they share, and allocates another
  *     end        1,000,000 blocks of 16 to 64 bytes: freed one by one and ended, and ended at once; ns for all.
- *                "none" is how long the system takes to take back as much memory
+ *                "none" is the time for the system to take back as much memory
  *     worst      each alloc and each free of mixed, 10,000 alive, timed alone; the clock's own time is "none"
- *     resident   KiB by which a process has grown after mixed, with its memory for one such heap or malloc
+ *     resident   KiB by which a process with one such heap or malloc has grown after mixed
  *
  * "none" is the loop without an allocator. */
 #include "mallocs.h"
@@ -176,12 +176,12 @@ static samples worst_of_all(samples found) {
     return {found[at]};
 }
 
-/* In a process of its own, which has no memory of other allocators that it could use again. */
+/* Runs in a child process, which cannot reuse memory of other allocators. */
 template <typename heap> void print_resident(size_t alive, const char *who) {
     std::fflush(stdout);
     pid_t child = fork();
     if (child == 0) {
-        resident_bytes(); /* stdio's buffers are resident from now on */
+        resident_bytes(); /* makes stdio's buffers resident */
         double before = resident_bytes();
         heap from;
         if constexpr (!std::is_same_v<heap, kolk_blocks>)
@@ -197,7 +197,7 @@ template <typename heap> void print_resident(size_t alive, const char *who) {
 }
 
 static samples end_pages() {
-    size_t size = 1000000 * 47; /* what such blocks take on average, rounded up to their classes */
+    size_t size = 1000000 * 47; /* the mean size of such blocks, rounded up to their classes */
     void *pages = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     require(pages != MAP_FAILED, "end", "no memory");
     std::memset(pages, 1, size);
@@ -208,7 +208,7 @@ static samples end_pages() {
 
 /* ---- Lines ------------------------------------------------------------------------------------------------------- */
 
-/* A heap, and what `make` makes on it, live from the first line to the end: the memory is warm in all rounds. */
+/* A heap and the objects of `make` live from the first line to the end, so that the memory is warm in all rounds. */
 template <typename heap, typename make_on, typename run_on>
 void add(const char *workload, const std::string &where, const char *who, make_on make, run_on run) {
     struct both_of_them {
@@ -302,7 +302,7 @@ int main(int argc, char **argv) {
     const struct {
         const char *name;
         void (*run)();
-    } workloads[] = {{"resident", run_resident}, /* first: its children have no memory to use again then */
+    } workloads[] = {{"resident", run_resident}, /* first, so that its children find no memory to reuse */
                      {"mixed", run_mixed},       {"both", run_both}, {"handed", run_handed},
                      {"larson", run_larson},     {"end", run_end},   {"worst", run_worst}};
     std::printf("workload,case,heap,ns,p99_ns,p999_ns\n");

@@ -1,8 +1,8 @@
-/* iterate.cc: the time that iterating takes for each live object, when some of the slots are dead at random places.
+/* iterate.cc: measures the time of iteration for each live object, when random slots are dead.
  *
- * Two kinds of work: `sum` reads one float of an object; `move` does what the chapter's animate does, x += dx and y +=
- * dy. Beside kolk: a packed array of as many objects as are alive (the floor: no holes), and a flag in each object (the
- * chapter's inUse: frames_left > 0), which has to look at every slot. */
+ * There are two kinds of work: `sum` reads one float of an object; `move` does the same as the chapter's animate, x +=
+ * dx and y += dy. kolk is compared with a packed array of the live objects (the minimum, as it has no holes), and with
+ * a flag in each object (the chapter's inUse: frames_left > 0), which must look at every slot. */
 #include "measure.h"
 
 #include <string>
@@ -24,7 +24,7 @@ static inline void move_on(sparkle &it) {
     it.y += it.dy;
 }
 
-/* The same holes for all. */
+/* Gives all containers the same holes. */
 struct dice {
     random_index roll{100};
     unsigned percent;
@@ -118,25 +118,13 @@ struct pool_each : pool {
     }
 };
 
-struct pool_next : pool {
-    using pool::pool;
-    float sum() {
-        float total = 0;
-        for (sparkle *it = nullptr; (it = sparkles_next(&objects, it));) total += it->x;
-        return total;
-    }
-    void move() {
-        for (sparkle *it = nullptr; (it = sparkles_next(&objects, it));) move_on(*it);
-    }
-};
-
 struct pool_next_run : pool {
     using pool::pool;
     float sum() {
         float total = 0;
         uint32_t at = 0, end = UINT32_MAX, length = end;
         for (sparkle *run; (run = sparkles_next_run(&objects, &at, &length)); at += length, length = end - at) {
-            float inner = 0; /* gcc 12 moves a sum that outlives the call above to an integer register and back */
+            float inner = 0; /* a sum that outlives the call above would pass through an integer register with gcc 12 */
             for (uint32_t i = 0; i < length; i++) inner += run[i].x;
             total += inner;
         }
@@ -151,7 +139,7 @@ struct pool_next_run : pool {
 
 /* ---- The loops --------------------------------------------------------------------------------------------------- */
 
-/* One iteration of the benchmark is one live object, so that its time is nanoseconds an object. */
+/* One iteration of the benchmark is one live object, so its time is nanoseconds per object. */
 template <typename container> void sum(benchmark::State &state, size_t slots, unsigned percent) {
     container objects(slots, percent);
     while (state.KeepRunningBatch(static_cast<benchmark::IterationCount>(objects.count()))) {
@@ -183,7 +171,6 @@ int main(int argc, char **argv) {
     add<packed_array>("packed");
     add<flag_in_object>("flag");
     add<pool_each>("each");
-    add<pool_next>("next");
     add<pool_next_run>("next_run");
     return measure(argc, argv);
 }

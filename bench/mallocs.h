@@ -1,4 +1,4 @@
-/* mallocs.h: glibc's malloc and others, which are loaded so that none of them takes over the malloc of the process. */
+/* mallocs.h: glibc's malloc, and others loaded such that none of them replaces the malloc of the process. */
 #ifndef KOLK_BENCH_MALLOCS_H
 #define KOLK_BENCH_MALLOCS_H
 
@@ -25,7 +25,7 @@ struct glibc_malloc {
     }
 };
 
-/* Another malloc, of a library that is loaded with RTLD_LOCAL so that it does not become the malloc of the process. */
+/* Another malloc, from a library loaded with RTLD_LOCAL, so that it does not become the malloc of the process. */
 struct loaded_malloc {
     void *(*alloc_function)(size_t) = nullptr;
     void (*free_function)(void *) = nullptr;
@@ -59,7 +59,7 @@ struct tcmalloc : loaded_malloc {
     tcmalloc() : loaded_malloc("libtcmalloc_minimal.so.4", "tc_malloc", "tc_free") {}
 };
 
-/* The row of glibc is glibc's only if no library that was loaded has taken malloc over. */
+/* Fails if a loaded library has replaced malloc, as then the row of glibc would not be glibc's. */
 inline void check_malloc_is_glibc() {
     Dl_info info = {};
     void *symbol = dlsym(RTLD_DEFAULT, "malloc");

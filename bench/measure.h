@@ -1,4 +1,4 @@
-/* measure.h: what all benchmark programs share. */
+/* measure.h: shared by all benchmark programs. */
 #ifndef KOLK_BENCH_MEASURE_H
 #define KOLK_BENCH_MEASURE_H
 
@@ -29,7 +29,7 @@ inline void succeed_or_exit(kolk_status status) {
     std::exit(1);
 }
 
-/* Bytes of the process that memory backs, counted page by page: /proc/self/statm may lag behind by dozens of pages. */
+/* Resident bytes of the process, counted page by page, as /proc/self/statm may lag behind by dozens of pages. */
 inline double resident_bytes() {
     unsigned long kib = 0;
     std::FILE *rollup = std::fopen("/proc/self/smaps_rollup", "r");
@@ -41,7 +41,7 @@ inline double resident_bytes() {
     return static_cast<double>(kib) * 1024;
 }
 
-/* Runs what was registered; the exit code of the program. */
+/* Runs the registered benchmarks; returns the program's exit code. */
 inline int measure(int argc, char **argv) {
     benchmark::Initialize(&argc, argv);
     if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;

@@ -1,6 +1,6 @@
-/* memory.cc: what a pool of 1,000,000 slots of 64 bytes costs before its first object: the time of init and deinit
- * together, and as counters the growth of resident memory by init and the bytes for each slot beside the slot itself;
- * and what a tick costs while nothing changes. */
+/* memory.cc: measures a pool of 1,000,000 slots of 64 bytes before its first object: the time of init and deinit
+ * together and, as counters, the growth of resident memory by init and the bytes of metadata per slot. Also measures a
+ * tick while nothing changes. */
 #include "measure.h"
 
 static constexpr uint32_t slots = 1000000;
@@ -15,7 +15,7 @@ static void init(benchmark::State &state, kolk_reuse reuse, kolk_generations gen
 
     kolk_pool pool;
     kolk_stats stats;
-    resident_bytes(); /* stdio's buffers and code are resident from now on */
+    resident_bytes(); /* makes stdio's buffers and code resident */
     double before = resident_bytes();
     succeed_or_exit(kolk_pool_init(&pool, &desc));
     double growth = resident_bytes() - before;
@@ -44,7 +44,7 @@ static void tick(benchmark::State &state, uint32_t percent) {
     for (uint32_t n = 0; n < slots; n++) kolk_pool_alloc(&pool);
     for (uint32_t n = 0; n < slots; n++)
         if (n % 100 >= percent) kolk_pool_free(&pool, kolk_pool_at(&pool, n));
-    for (int n = 0; n < 2000; n++) kolk_pool_tick(&pool, 4096); /* the demand has faded, the memory is back */
+    for (int n = 0; n < 2000; n++) kolk_pool_tick(&pool, 4096); /* the demand has faded, and the memory was released */
     for (auto _ : state) benchmark::DoNotOptimize(kolk_pool_tick(&pool, 4096));
     kolk_pool_deinit(&pool);
 }

@@ -1,5 +1,5 @@
-/* pool_unchecked.cc: kolk with no double-free test and no handles, beside boost::pool, which has neither. A program of
- * its own because KOLK_CHECKS is one for a program: inline functions have one body. */
+/* pool_unchecked.cc: compares kolk without double-free test and handles with boost::pool, which has neither. This is a
+ * separate program because KOLK_CHECKS must be the same in a whole program: inline functions have one body. */
 #define KOLK_CHECKS 0
 #include "churn.h"
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""preload.py LIBKOLK-MALLOC.SO [ROUNDS]: unchanged programs on kolk_heap, and on other mallocs, by LD_PRELOAD. Prints Markdown:
-processor time and greatest resident memory as ratios to glibc's, medians of rounds (7) in which the mallocs take turns in
-random order. Programs and mallocs that are not here are left out, and named."""
+"""preload.py LIBKOLK-MALLOC.SO [ROUNDS]: runs unchanged programs on kolk_heap, and on other mallocs, by LD_PRELOAD.
+Prints Markdown: processor time and peak resident memory as ratios to glibc's, medians of rounds (7) in which the
+mallocs take turns in random order. Missing programs and mallocs are left out, and named."""
 
 import glob
 import math
@@ -29,7 +29,7 @@ NODE = """let m = new Map(); for (let i = 0; i < 400000; i++) m.set(i % 5000, Bu
 
 
 def programs(work):
-    """{name: command} of those that are here."""
+    """{name: command} of the available programs."""
     text = os.path.join(work, "lines")
     with open(text, "w", encoding="ascii") as file:
         numbers = random.Random(1)
@@ -58,7 +58,7 @@ def programs(work):
 
 
 def mallocs(kolk):
-    """{name: what is preloaded}."""
+    """{name: the preloaded library}."""
     found = {"glibc": "", "kolk": os.path.abspath(kolk)}
     for name in ("mimalloc", "jemalloc", "tcmalloc_minimal"):
         at = sorted(glob.glob(f"/usr/lib/*/lib{name}.so.*"))
@@ -70,7 +70,7 @@ def mallocs(kolk):
 
 
 def run(command, preloaded):
-    """Seconds of processor time and KiB of the greatest resident memory, with all of the program's children."""
+    """Seconds of processor time and KiB of peak resident memory, including all of the program's children."""
     environment = dict(os.environ, LD_PRELOAD=preloaded) if preloaded else os.environ
     child = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     _, status, used = os.wait4(child.pid, 0)

@@ -1,22 +1,22 @@
-/* queue.cc: kolk_queue beside the blocking queues that one finds elsewhere. Usage: queue [WORKLOAD...], by default all.
- * Prints CSV: nanoseconds, medians of rounds in which all lines of a workload take turns in random order; of latency
- * also p99 and p99.9.
+/* queue.cc: compares kolk_queue with common blocking queues. Usage: queue [WORKLOAD...], by default all. Prints CSV:
+ * nanoseconds, medians of rounds in which all lines of a workload take turns in random order; of latency also p99 and
+ * p99.9.
  *
- *     throughput   8-byte items from m producers to n consumers (1P1C ...), ns an item; "alone": one thread
- *                  pushes and pops in turn, ns an operation
+ *     throughput   8-byte items from m producers to n consumers (1P1C ...), ns per item; "alone": one thread pushes and
+ *                  pops in turn, ns per operation
  *     sizes        the same with larger items, 1P1C
- *     contention   n threads, each of which pushes and pops in turn, ns an operation
- *     latency      how old an item is at a consumer that waits: asleep (one item each 200 us) or still looking (each 2,
- *                  20 us); a round trip through two queues
+ *     contention   n threads, each of which pushes and pops in turn, ns per operation
+ *     latency      age of an item at a waiting consumer: asleep (one item every 200 us) or still polling (every 2 or 20
+ *                  us); a round trip through two queues
  *
- * Threads are pinned: the n-th to the n-th processor, and round again; in "1core" all to the first. Where the scheduler
- * puts them would differ from round to round. */
+ * Threads are pinned: the n-th to the n-th processor, and round again; in "1core" all to the first. The scheduler would
+ * place them differently in each round. */
 #include "queues.h"
 #include "threads.h"
 
 static std::vector<line> lines; /* of the workload */
 
-/* A queue lives from its first line to the end: its memory is warm in all rounds. */
+/* A queue lives from its first line to the end, so that its memory is warm in all rounds. */
 template <typename queue, typename item>
 static void add_hand_over(const char *workload, const std::string &where, const char *who, unsigned from, unsigned to,
                           placement at = placement::APART) {

@@ -5,7 +5,7 @@
  *     mine.push(items, n);                     // all n; n is up to batch, waits for room
  *     n = mine.pop(items, most);               // at least one, which is waited for
  *
- * All hold up to 1,024 items, but for moodycamel's and GLib's, which are not bounded. */
+ * All hold up to 1,024 items, except moodycamel's and GLib's, which are unbounded. */
 #ifndef KOLK_BENCH_QUEUES_H
 #define KOLK_BENCH_QUEUES_H
 
@@ -29,7 +29,7 @@ template <size_t size> struct item_of {
 };
 template <> struct item_of<8> { uint64_t value; };
 
-/* kolk_queue by items (batch 1) or by push_n and pop_n. */
+/* kolk_queue by single items (batch 1) or by push_n and pop_n. */
 template <typename item, size_t batch_> struct kolk_queue_of {
     static constexpr size_t batch = batch_;
     kolk_queue queue;
@@ -88,7 +88,7 @@ template <typename item> struct moodycamel_queue {
     };
 };
 
-/* Each thread with its token, for which its author promises the most speed; by items or by 16. */
+/* With a token per thread, the fastest way according to its author; single items or 16 at a time. */
 template <typename item, size_t batch_> struct moodycamel_tokens {
     static constexpr size_t batch = batch_;
     moodycamel::BlockingConcurrentQueue<item> queue{queue_capacity};
@@ -112,7 +112,7 @@ template <typename item, size_t batch_> struct moodycamel_tokens {
     };
 };
 
-/* Bounded by moodycamel's own semaphore, as its items are. */
+/* Bounded by moodycamel's own semaphore, the kind that also counts its items. */
 template <typename item> struct moodycamel_bounded {
     static constexpr size_t batch = 1;
     moodycamel::BlockingConcurrentQueue<item> queue{queue_capacity};
@@ -154,8 +154,7 @@ template <typename item> struct tbb_queue {
     };
 };
 
-/* A queue as one writes it by hand: a ring, a mutex, two condition variables, and no call of them unless somebody
- * waits. */
+/* A typical hand-written queue: a ring, a mutex, and two condition variables, signalled only if a thread waits. */
 template <typename item> struct condition_queue {
     static constexpr size_t batch = 1;
     std::mutex lock;
@@ -218,7 +217,7 @@ template <typename item> struct glib_queue {
     };
 };
 
-/* Has nothing to wait by: a thread that finds nothing yields, which burns a processor for as long as it waits. */
+/* Cannot sleep: a thread that finds nothing yields in a loop, which uses a processor for the whole wait. */
 template <typename item> struct boost_queue {
     static constexpr size_t batch = 1;
     boost::lockfree::queue<item, boost::lockfree::capacity<queue_capacity>> queue;

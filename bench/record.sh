@@ -1,7 +1,7 @@
 #!/bin/bash
-# bench/record.sh KOLK [ROUNDS]: what it costs a program to be recorded by kolk record, and by heaptrack where that is
-# installed: wall time, and processor time of all processes together, as multiples of the program alone. Rounds take
-# turns; medians. PROGRAMS may name some of: lua python threads.
+# bench/record.sh KOLK [ROUNDS]: measures the cost of recording by kolk record, and by heaptrack if it is installed:
+# wall time, and processor time of all processes together, as multiples of the program alone. Prints medians of rounds
+# that take turns. PROGRAMS may name some of: lua python threads.
 set -euo pipefail
 export LC_ALL=C
 kolk=$(realpath "${1:?usage: bench/record.sh KOLK [ROUNDS]}")
@@ -35,7 +35,7 @@ int main(void) {
 }
 END
 ${CC:-cc} -O2 -fno-builtin -pthread threads.c -o threads
-python=$(python3 -c 'import sys; print(sys.executable)') # what may be found first is a script that finds it
+python=$(python3 -c 'import sys; print(sys.executable)') # the first one on the PATH may be a wrapper script
 
 run() { # PROGRAM
   case $1 in
@@ -76,7 +76,7 @@ for program in $programs; do
   for way in $ways; do
     wall=$(cut -d ' ' -f 1 "$way.$program" | median)
     cpu=$(cut -d ' ' -f 2 "$way.$program" | median)
-    # Ratios within a round, so that what slows the machine for a while slows both.
+    # Ratios are within a round, so that a slow phase of the machine affects both sides.
     wall_ratio=$(paste -d ' ' "$way.$program" "plain.$program" | awk '{ print $1 / $3 }' | median)
     cpu_ratio=$(paste -d ' ' "$way.$program" "plain.$program" | awk '{ print $2 / $4 }' | median)
     size=$(cat "$way.$program.size" 2> /dev/null || true)

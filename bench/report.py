@@ -1,28 +1,33 @@
 #!/usr/bin/env python3
-"""report.py RESULT JSON... CSV: merges the programs' medians into RESULT.json and RESULT.md, with each ratio beside its
-target; the CSV of components becomes tables of RESULT.md."""
+"""report.py PROGRAMS RESULT [NAME...]: writes the medians of google-benchmark's programs, PROGRAMS/NAME.json, to
+RESULT.json, and with RESULT-components.csv to the tables of RESULT.md. Turns the lines of programs with threads,
+RESULT-NAME.csv, into the tables of RESULT-NAME.md; with a NAME (queue, shared, resource, heap), it writes only these.
+Prints each ratio beside its target."""
 
 import csv
 import json
+import math
 import os
 import sys
+
+PROGRAMS = ("memory", "iterate", "pool", "pool_unchecked", "slotmap", "bytemap")
 
 SIZES = (100, 10000, 1000000)
 WAYS = ("pair", "write", "init")
 COLUMNS = ("loop", "glibc", "mimalloc", "jemalloc", "boost", "chapter", "kolk_typed", "kolk_untyped", "kolk_fifo",
-           "kolk_lowest", "kolk_typed_none", "kolk_untyped_none", "kolk_ages", "packed", "flag", "each", "next", "next_run",
+           "kolk_lowest", "kolk_typed_none", "kolk_untyped_none", "kolk_ages", "packed", "flag", "each", "next_run",
            "handles", "none", "lowest_none", "10%", "90%", "straight", "called", "kolk",
            "array", "plain")
 
 
-def load(paths):
+def load(folder):
     """The medians as {program: {(workload, case, who): benchmark}}, and the compiler."""
     programs, compiler = {}, "?"
-    for path in paths:
-        with open(path, encoding="utf-8") as file:
+    for program in PROGRAMS:
+        with open(os.path.join(folder, program + ".json"), encoding="utf-8") as file:
             document = json.load(file)
         compiler = document["context"].get("compiler", compiler)
-        rows = programs.setdefault(os.path.splitext(os.path.basename(path))[0], {})
+        rows = programs.setdefault(program, {})
         for benchmark in document["benchmarks"]:
             if benchmark.get("error_occurred"):
                 print("left out:", benchmark["run_name"], benchmark["error_message"], file=sys.stderr)
@@ -45,26 +50,17 @@ def cpu():
 
 
 class Report:
-    """The Markdown, and the verdicts beside the targets."""
+    """The Markdown text, and the verdicts for the targets."""
 
-    def __init__(self, programs):
-        self.programs = programs
+    def __init__(self):
         self.lines = []
         self.verdicts = []
 
-    def time(self, program, workload, case, who):
-        """Median nanoseconds, or None if the row was left out."""
-        row = self.programs[program].get((workload, case, who))
-        return row["cpu_time"] if row else None
-
-    def table(self, title, program, workload, cases):
-        """One line a case, one column a competitor, in nanoseconds."""
-        found = {who for at, _, who in self.programs[program] if at == workload}
-        names = [who for who in COLUMNS if who in found]
-        self.lines += [f"\n{title}\n", "| | " + " | ".join(names) + " |", "|---|" + "---:|" * len(names)]
-        for case in cases:
-            cells = (self.time(program, workload, case, who) for who in names)
-            self.lines.append(f"| {case} | " + " | ".join("-" if x is None else f"{x:.2f}" for x in cells) + " |")
+    def table(self, title, columns, rows, corner=""):
+        """`rows`: the name and the cells of each row."""
+        self.lines += [f"\n### {title}\n", f"| {corner}| " + " | ".join(columns) + " |",
+                       "|---|" + "---:|" * len(columns)]
+        self.lines += [f"| {name} | " + " | ".join(cells) + " |" for name, cells in rows]
 
     def judge(self, what, value, target, at_most):
         """One line of the table of targets."""
@@ -75,6 +71,36 @@ class Report:
         shown = "-" if value is None else f"{value:.3f}"
         self.verdicts.append(f"| {what} | {shown} | at {'most' if at_most else 'least'} {target:g} | {word} |")
 
+    def write(self, path, title, head):
+        """The file: verdicts first."""
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(f"# {title}\n\n{cpu()}; {head}.\n\n")
+            file.write("## Targets\n\n| | measured | target | |\n|---|---:|---:|---|\n" + "\n".join(self.verdicts) + "\n")
+            file.write("\n## Times\n" + "\n".join(self.lines) + "\n")
+
+
+# ---- Programs of google-benchmark ----
+
+
+class Medians(Report):
+    """Of all programs."""
+
+    def __init__(self, programs):
+        super().__init__()
+        self.programs = programs
+
+    def time(self, program, workload, case, who):
+        """Median nanoseconds, or None if the row was left out."""
+        row = self.programs[program].get((workload, case, who))
+        return row["cpu_time"] if row else None
+
+    def times(self, title, program, workload, cases):
+        """One line per case, one column per competitor, in nanoseconds."""
+        found = {who for at, _, who in self.programs[program] if at == workload}
+        names = [who for who in COLUMNS if who in found]
+        cells = ((self.time(program, workload, case, who) for who in names) for case in cases)
+        self.table(title, names, ((case, ["-" if x is None else f"{x:.2f}" for x in row]) for case, row in zip(cases, cells)))
+
     def ratio(self, program, workload, case, above, below):
         """The time of one competitor in units of another's."""
         first, second = (self.time(program, workload, case, who) for who in (above, below))
@@ -84,12 +110,12 @@ class Report:
 def pool(report):
     """alloc and free."""
     for size in SIZES:
-        report.table(f"### alloc + free, random churn, {size:,} alive, ns a pair", "pool", f"churn_{size}", WAYS)
-    report.table("### alloc 100, free 100, ns a pair", "pool", "burst_100", WAYS)
+        report.times(f"alloc + free, random churn, {size:,} alive, ns a pair", "pool", f"churn_{size}", WAYS)
+    report.times("alloc 100, free 100, ns a pair", "pool", "burst_100", WAYS)
     for size in SIZES:
-        report.table(f"### KOLK_CHECKS=0, no handles: churn, {size:,} alive, ns a pair", "pool_unchecked",
+        report.times(f"KOLK_CHECKS=0, no handles: churn, {size:,} alive, ns a pair", "pool_unchecked",
                      f"churn_{size}", WAYS)
-    report.table("### KOLK_CHECKS=0, no handles: bursts, ns a pair", "pool_unchecked", "burst_100", WAYS)
+    report.times("KOLK_CHECKS=0, no handles: bursts, ns a pair", "pool_unchecked", "burst_100", WAYS)
     for size, boost, mimalloc in zip(SIZES, (2.0, 1.5, 1.3), (1, 2, 2)):
         for way in WAYS:
             workload, where = f"churn_{size}", f"{size:,} alive, {way}"
@@ -99,8 +125,6 @@ def pool(report):
                          2.5, False)
             report.judge(f"{where}: mimalloc / kolk_typed",
                          report.ratio("pool", workload, way, "mimalloc", "kolk_typed"), mimalloc, False)
-
-
     for way in WAYS:
         aged, plain = (report.time("pool", "churn_100", way, who) for who in ("kolk_ages", "kolk_untyped"))
         report.judge(f"100 alive, {way}: the order of births costs, ns", aged - plain, 1.5, True)
@@ -111,7 +135,7 @@ def iterate(report):
     cases = [f"{percent}%" for percent in (100, 90, 50, 10, 1)]
     for work in ("sum", "move"):
         for size in (10000, 1000000):
-            report.table(f"### iteration, {work}, {size:,} slots, ns a live object", "iterate", f"{work}_{size}", cases)
+            report.times(f"iteration, {work}, {size:,} slots, ns a live object", "iterate", f"{work}_{size}", cases)
     for work in ("sum", "move"):
         for size in (10000, 1000000):
             report.judge(f"{work}, {size:,} slots, 100%: each / packed",
@@ -126,7 +150,7 @@ def bytemap(report):
     """New and Delete of the GTA pool."""
     for count in (140, 13000):
         workload = f"bytemap_{count}"
-        report.table(f"### kolk_bytemap, {count:,} slots, ns a New and Delete (full: a New)", "bytemap", workload,
+        report.times(f"kolk_bytemap, {count:,} slots, ns a New and Delete (full: a New)", "bytemap", workload,
                      ("10%", "50%", "90%", "99%", "burst", "full"))
         for case in ("10%", "50%", "90%", "99%", "burst", "full"):
             report.judge(f"bytemap, {count:,} slots, {case}: kolk / called",
@@ -140,40 +164,39 @@ def slotmap(report):
     cases = (1000, 100000, 1000000)
     for work, what in (("churn", "remove + add, ns a pair"), ("get", "get in random order, ns"),
                        ("sum", "sum, ns an object"), ("move", "move, ns an object")):
-        report.lines += [f"\n### slot map, {what}\n"]
         names = [who for who in COLUMNS if any(("slotmap_" + work, str(n), who) in report.programs["slotmap"] for n in cases)]
-        report.lines += ["| objects | " + " | ".join(names) + " |", "|---|" + "---:|" * len(names)]
-        for n in cases:
-            cells = (report.time("slotmap", "slotmap_" + work, str(n), who) for who in names)
-            report.lines.append(f"| {n:,} | " + " | ".join(f"{x:.2f}" for x in cells) + " |")
+        report.table(f"slot map, {what}", names, (
+            (f"{n:,}", [f"{report.time('slotmap', 'slotmap_' + work, str(n), who):.2f}" for who in names])
+            for n in cases), "objects ")
     for n in cases:
         report.judge(f"slot map, {n:,} objects, remove + add: kolk_typed / plain",
                      report.ratio("slotmap", "slotmap_churn", str(n), "kolk_typed", "plain"), 1.5, True)
         for work in ("sum", "move"):
             report.judge(f"slot map, {n:,} objects, {work}: kolk_typed / packed",
                          report.ratio("slotmap", f"slotmap_{work}", str(n), "kolk_typed", "packed"), 1.05, True)
-    for n in cases[:2]: # with a million in random order, it is the time of one more access to memory beyond the caches
+    for n in cases[:2]: # with a million in random order, the ratio is the cost of one more cache miss
         found, least = (report.time("slotmap", "slotmap_get", str(n), who) for who in ("kolk_typed", "array"))
         report.judge(f"slot map, {n:,} objects, get: ns over an array access", found - least, 2, True)
 
 
 def memory(report):
     """init."""
-    report.lines += ["\n### init of 1,000,000 slots of 64 bytes\n",
-                     "| | init + deinit, ns | resident growth, bytes | overhead, bytes a slot |", "|---|---:|---:|---:|"]
+    lines = []
     for (workload, how, what), row in report.programs["memory"].items():
         if workload.startswith("tick"):
             report.judge(f"a tick of 1,000,000 slots, {what} alive, nothing changes, ns", row["cpu_time"], 2000, True)
             continue
-        report.lines.append(f"| {how}, {what} | {row['cpu_time']:.0f} | {row['resident_bytes']:.0f} "
-                            f"| {row['overhead_bytes']:.3f} |")
+        cells = [f"{row['cpu_time']:.0f}", f"{row['resident_bytes']:.0f}", f"{row['overhead_bytes']:.3f}"]
+        lines.append((f"{how}, {what}", cells))
         report.judge(f"init, {how}, {what}: resident growth, KiB", row["resident_bytes"] / 1024, 64, True)
         target = {"handles": 8.3, "none": 4.2, "lowest_none": 0.3}[what]
         report.judge(f"overhead, {how}, {what}, bytes a slot", row["overhead_bytes"], target, True)
+    report.table("init of 1,000,000 slots of 64 bytes",
+                 ["init + deinit, ns", "resident growth, bytes", "overhead, bytes a slot"], lines)
 
 
 def components(report, path):
-    """The containers of components: one table a figure, one line a case, one column a container."""
+    """The containers of components: one table per figure, one line per case, one column per container."""
     with open(path, encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     names = list(dict.fromkeys(row["container"] for row in rows))
@@ -181,24 +204,22 @@ def components(report, path):
     cells = {(row["slots"], row["alive_percent"], row["container"]): row for row in rows}
     for figure, title in (("add_ns", "add, ns"), ("remove_ns", "remove one at random, ns"), ("visit_ns", "visit all, ns each"),
                           ("mean_run", "visited side by side, mean")):
-        report.lines += [f"\n### components: {title}\n", "| slots, alive | " + " | ".join(names) + " |",
-                         "|---|" + "---:|" * len(names)]
-        for slots, percent in cases:
-            values = (cells[slots, percent, name][figure] for name in names)
-            report.lines.append(f"| {int(slots):,}, {percent} % | " + " | ".join(value or "-" for value in values) + " |")
+        report.table(f"components: {title}", names, (
+            (f"{int(slots):,}, {percent} %", [cells[slots, percent, name][figure] or "-" for name in names])
+            for slots, percent in cases), "slots, alive ")
 
 
-def main():
-    """See the top."""
-    result, paths, table = sys.argv[1], sys.argv[2:-1], sys.argv[-1]
-    programs, compiler = load(paths)
-    report = Report(programs)
+def report_medians(folder, result):
+    """RESULT.json and RESULT.md."""
+    programs, compiler = load(folder)
+    report = Medians(programs)
     pool(report)
     iterate(report)
     bytemap(report)
     slotmap(report)
     memory(report)
-    components(report, table)
+    components(report, f"{result}-components.csv")
+    report.write(result + ".md", "Benchmark results", f"{compiler}, -O2; medians of one run, interleaved within each program")
 
     keys = ("cpu_time", "real_time", "resident_bytes", "overhead_bytes")
     rows = [{"program": program, "name": "/".join(name)} | {key: row[key] for key in keys if key in row}
@@ -207,10 +228,171 @@ def main():
         head = json.dumps({"cpu": cpu(), "compiler": compiler, "flags": "-O2", "unit": "ns", "statistic": "median"})
         body = ",\n".join("  " + json.dumps(row) for row in rows)
         file.write(head[:-1] + ', "medians": [\n' + body + "\n]}\n")
-    with open(result + ".md", "w", encoding="utf-8") as file:
-        file.write(f"# Benchmark results\n\n{cpu()}; {compiler}, -O2; medians of one run, interleaved within each program.\n\n")
-        file.write("## Targets\n\n| | measured | target | |\n|---|---:|---:|---|\n" + "\n".join(report.verdicts) + "\n")
-        file.write("\n## Times\n" + "\n".join(report.lines) + "\n")
+
+
+# ---- Programs with threads ----
+
+TITLES = {
+    "throughput": "From so many producers to so many consumers, 8 bytes, ns an item (alone: one thread pushes and pops, ns an operation)",
+    "sizes": "Items of so many bytes, 1P1C, ns an item",
+    "contention": "So many threads push and pop in turn, ns an operation",
+    "latency": "Age of an item at a waiting consumer, and a round trip, ns",
+    "backoff": "Backing off: look for/first pause/last pause, ns",
+    "churn": "So many threads, each with 256 objects alive, free one and allocate one, ns of a processor's time",
+    "ring": "One thread allocates and writes, the other reads or does not, and frees, ns an object",
+    "hand_over": "Two threads allocate one and free one of the other's, ns",
+    "uncontended": "One thread borrows and gives back, ns of processor time (clock: two readings of it)",
+    "asleep": "16 threads over 8 resources, each held asleep for 100 us: ns a borrow, waits, and the longest wait of a round",
+    "herd": "200 threads come while there is none, creates take 5 ms: ns until all were served",
+    "mixed": "One thread frees a random one of so many blocks of 1 to 1,024 bytes and allocates another, ns",
+    "both": "Two threads, each with 1,000 such blocks of its own, ns of a processor's time",
+    "handed": "One thread allocates, the other frees, through a ring, ns a block",
+    "larson": "Two threads free a random one of 2,000 blocks that they share and allocate another, ns",
+    "end": "A heap of 1,000,000 blocks of 16 to 64 bytes ends, ns",
+    "worst": "Each alloc and each free, timed alone, 10,000 alive (none: the clock itself), ns",
+    "resident": "Resident memory of so many blocks after two replacements of each, in a process of its own, KiB",
+    "select": "SELECT 1 on PostgreSQL, on a connection of one's own, on one from kolk's pool, on a new one: ns a query",
+}
+MALLOCS = ("glibc", "jemalloc", "tcmalloc", "mimalloc")
+FIGURES = {"ns": "median", "p99_ns": "p99", "p999_ns": "p99.9"}
+
+
+def load_lines(path):
+    """{workload: {(case, who): row}}, in the file's order."""
+    workloads = {}
+    with open(path, encoding="utf-8", newline="") as file:
+        reader = csv.DictReader(file)
+        what = reader.fieldnames[2]
+        for row in reader:
+            workloads.setdefault(row["workload"], {})[row["case"], row[what]] = row
+    return workloads
+
+
+def shown(value):
+    """Three digits or so."""
+    return "-" if not value else f"{float(value):,.0f}" if float(value) >= 100 else f"{float(value):.1f}"
+
+
+def tabulate(report, title, rows):
+    """One line per queue or pool; cases with percentiles have three columns."""
+    cases = list(dict.fromkeys(case for case, _ in rows))
+    columns = [(case, figure) for case in cases for figure in FIGURES
+               if figure == "ns" or any(row[figure] for (at, _), row in rows.items() if at == case)]
+    with_percentiles = {case for case, figure in columns if figure != "ns"}
+    report.table(title, [f"{case} {FIGURES[figure]}" if case in with_percentiles else case for case, figure in columns], (
+        (who, [shown(rows.get((case, who), {}).get(figure)) for case, figure in columns])
+        for who in dict.fromkeys(who for _, who in rows)))
+
+
+class Lines(Report):
+    """Of one program with threads."""
+
+    def __init__(self, workloads):
+        super().__init__()
+        self.workloads = workloads
+
+    def value(self, workload, case, who, figure="ns"):
+        """A time, or None if it was not measured."""
+        row = self.workloads.get(workload, {}).get((case, who))
+        return float(row[figure]) if row and row[figure] else None
+
+    def ratio(self, what, above, below, target, at_most=False):
+        """One line of the table of targets."""
+        self.judge(what, above / below if above and below else None, target, at_most)
+
+    def contention(self, workload):
+        """The cost of other threads on the same processors."""
+        for threads in ("4", "8", "16"):
+            self.ratio(f"{workload}, kolk: {threads} threads / 2", self.value(workload, threads, "kolk"),
+                       self.value(workload, "2", "kolk"), 1.5, True)
+
+
+def judge_queues(report):
+    """The targets of queue."""
+    value, ratio = report.value, report.ratio
+    for case, moodycamel in (("1P1C", 3), ("2P2C", 3), ("4P4C", 2)):
+        for other, target in (("moodycamel", moodycamel), ("tbb", 5), ("conditions", 3)):
+            ratio(f"{case}: {other} / kolk", value("throughput", case, other), value("throughput", case, "kolk"), target)
+        ratio(f"{case}: kolk / kolk_16", value("throughput", case, "kolk"), value("throughput", case, "kolk_16"), 3)
+    report.contention("contention")
+    for case in ("asleep", "each_20us", "each_2us", "round_trip"):
+        for other in ("conditions", "moodycamel"):
+            for figure, name in FIGURES.items():
+                if value("latency", case, "kolk", figure):
+                    ratio(f"{case}, {name}: kolk / {other}", value("latency", case, "kolk", figure),
+                          value("latency", case, other, figure), 1, True)
+
+
+def judge_pools(report):
+    """The targets of shared."""
+
+    def best(workload, case):
+        return min(filter(None, (report.value(workload, case, name) for name in MALLOCS)), default=None)
+
+    for workload, case, malloc, others in (("churn", "2", 1.5, {"mutex_list": 20}),
+                                           ("ring", "write", 2.5, {"mutex_list": 10, "boost_stack": 10}),
+                                           ("hand_over", "random", 1, {})):
+        kolk = report.value(workload, case, "kolk")
+        report.ratio(f"{workload}, {case}: the best malloc / kolk", best(workload, case), kolk, malloc)
+        for other, target in others.items():
+            report.ratio(f"{workload}, {case}: {other} / kolk", report.value(workload, case, other), kolk, target)
+    report.contention("churn")
+
+
+def judge_lists(report):
+    """The targets of resource."""
+    value = report.value
+    report.ratio("borrow and give_back, ns", value("uncontended", "1", "kolk"), 1, 80, True)
+    report.ratio("asleep: time for a borrow, kolk / apr_reslist", value("asleep", "rate", "kolk"),
+                value("asleep", "rate", "apr_reslist"), 1.05, True)
+    report.ratio("asleep: longest wait / median", value("asleep", "longest", "kolk"), value("asleep", "wait", "kolk"), 3, True)
+    report.ratio("herd: libzdb / kolk", value("herd", "200", "libzdb"), value("herd", "200", "kolk"), 1)
+    report.ratio("SELECT 1: kolk / a connection of one's own", value("select", "1", "kolk"), value("select", "1", "own"), 1.03, True)
+    report.ratio("SELECT 1: a new connection / kolk", value("select", "1", "new"), value("select", "1", "kolk"), 50)
+
+
+def judge_heaps(report):
+    """The targets of heap: each figure of kolk divided by the best malloc's."""
+    value = report.value
+
+    def of_best(workload, case, figure="ns"):
+        others = [found for name in MALLOCS if (found := value(workload, case, name, figure))]
+        kolk = value(workload, case, "kolk", figure)
+        return kolk / min(others) if kolk and others else None
+
+    sizes = "100", "10000", "1000000"
+    mixed = [of_best("mixed", size) for size in sizes]
+    for size, ratio in zip(sizes, mixed):
+        report.judge(f"mixed, {size} alive: kolk / the best malloc", ratio, 1.25, True)
+    report.judge("mixed, geometric mean of these", math.prod(mixed) ** (1 / 3) if all(mixed) else None, 1, True)
+    for workload, case, target in (("both", "2", 1), ("handed", "ring", 1 / 1.5), ("larson", "2", 1 / 1.5)):
+        report.judge(f"{workload}: kolk / the best malloc", of_best(workload, case), round(target, 3), True)
+    report.judge("worst, p99.99: kolk / the best malloc", of_best("worst", "p99.99"), 1, True)
+    report.ratio("end: one by one / at once", value("end", "one by one", "kolk"), value("end", "at once", "kolk"), 50)
+    for size in sizes:
+        report.judge(f"resident, {size} alive: kolk / the best malloc", of_best("resident", size), 1.2, True)
+
+
+KINDS = {"queue": ("Queues", judge_queues), "shared": ("Shared pools", judge_pools),
+         "resource": ("Resource pools", judge_lists), "heap": ("Heaps", judge_heaps)}
+
+def report_lines(result, name):
+    """RESULT-NAME.md."""
+    title, judge_all = KINDS[name]
+    report = Lines(load_lines(f"{result}-{name}.csv"))
+    judge_all(report)
+    for workload, rows in report.workloads.items():
+        tabulate(report, TITLES[workload], rows)
+    report.write(f"{result}-{name}.md", title, "-O2; medians of one run, interleaved within each table")
+
+
+def main():
+    """See the top."""
+    folder, result, *names = sys.argv[1:]
+    if not names:
+        report_medians(folder, result)
+    for name in names or KINDS:
+        report_lines(result, name)
 
 
 if __name__ == "__main__":

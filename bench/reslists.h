@@ -1,10 +1,10 @@
-/* reslists.h: what resource.cc measures: whatever lends resources to threads, all in one form:
+/* reslists.h: the pools that resource.cc measures, with one interface:
  *
- *     apr_list list(8, 2);                // at most 8 resources; where it can be said, 2 created at a time
+ *     apr_list list(8, 2);                // at most 8 resources, created 2 at a time if that can be set
  *     auto one = list.borrow();           // waits
  *     list.give_back(one);
  *
- * A create takes create_ns, asleep; `creating` sees how many there are at a time. */
+ * A create sleeps for create_ns; `creating` counts the creates running at a time. */
 #ifndef KOLK_BENCH_RESLISTS_H
 #define KOLK_BENCH_RESLISTS_H
 
@@ -58,18 +58,18 @@ struct kolk_list {
         };
         desc.max = max;
         desc.max_creating = at_a_time;
-        succeed_or_exit(kolk_resource_pool_init(&pool, &desc));
+        succeed_or_exit(kolk_resource_init(&pool, &desc));
     }
     ~kolk_list() {
-        kolk_resource_pool_deinit(&pool);
+        kolk_resource_deinit(&pool);
     }
-    kolk_borrow borrow() {
-        kolk_borrow one;
+    kolk_borrowed borrow() {
+        kolk_borrowed one;
         kolk_borrow_desc desc = {nullptr, KOLK_FOREVER, nullptr};
         succeed_or_exit(kolk_resource_borrow(&pool, &desc, &one));
         return one;
     }
-    void give_back(kolk_borrow &one) {
+    void give_back(kolk_borrowed &one) {
         kolk_resource_give_back(&pool, &one);
     }
 };
@@ -104,7 +104,7 @@ struct apr_list {
     }
 };
 
-/* libzdb gives NULL where all are in use: its users look again after a while. */
+/* libzdb returns NULL if all are in use, so its users retry after a while. */
 struct zdb_list {
     char name[64] = "/tmp/kolk-bench-XXXXXX";
     URL_T url;
@@ -135,7 +135,7 @@ struct zdb_list {
     }
 };
 
-/* What one writes by hand: nothing is checked, counted or timed, and who comes first is served first by chance. */
+/* A hand-written pool: it checks, counts and times nothing, and serves waiters in no order. */
 struct mutex_list {
     std::mutex lock;
     std::condition_variable came_back;
@@ -167,7 +167,7 @@ struct mutex_list {
     }
 };
 
-/* The two readings of the clock that a pool with times can't do without. */
+/* The two readings of the clock that any pool with times needs. */
 struct two_clocks {
     two_clocks(uint32_t, uint32_t) {}
     double borrow() {

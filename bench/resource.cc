@@ -1,13 +1,13 @@
-/* resource.cc: kolk_resource_pool beside apr_reslist, libzdb on SQLite, and a mutex with a list. Usage: resource
+/* resource.cc: compares kolk_resource_pool with apr_reslist, libzdb on SQLite, and a mutex with a list. Usage: resource
  * [WORKLOAD...], by default all. Prints CSV: nanoseconds, medians of rounds in which all lines of a workload take turns
  * in random order.
  *
- *     uncontended  one thread borrows and gives back, with resources at hand, processor time; "clock": two readings of
- *                  the clock, which times of use take
- *     asleep       16 threads over 8 resources, each held asleep for 100 us. "rate": time for each borrow, all threads
- *                  together; "wait": how long borrows wait; "longest": the longest wait of a round
- *     herd         200 threads come at once while there is none; a create takes 5 ms, at most 2 at a time, at most 20
- *                  in all; each borrow is held for 1 ms. Until all were served
+ *     uncontended  one thread borrows and gives back idle resources, processor time; "clock": two readings of the
+ *                  clock, the minimum for measuring times of use
+ *     asleep       16 threads over 8 resources, each held asleep for 100 us. "rate": time per borrow, all threads
+ *                  together; "wait": wait of a borrow; "longest": longest wait of a round
+ *     herd         200 threads borrow at once from an empty pool; a create takes 5 ms, at most 2 at a time, at most 20
+ *                  in all; each borrow is held for 1 ms. The time until all were served
  */
 #include "reslists.h"
 
@@ -52,14 +52,14 @@ static void run_uncontended() {
 static constexpr unsigned threads = 16, resources = 8;
 static constexpr int64_t held_ns = 100000;
 
-/* Of each borrow how long it waited; the last is the time of all. */
+/* The wait of each borrow; the last value is the total time. */
 template <typename list> static samples borrow_asleep(list &from, size_t count) {
     size_t each = std::max<size_t>(count / threads, 1);
     std::vector<samples> waits(threads);
     double spent = together(
         threads, placement::APART,
         [&](unsigned n) {
-            prctl(PR_SET_TIMERSLACK, 1UL); /* sleeps are as long as they are told, or a few us more */
+            prctl(PR_SET_TIMERSLACK, 1UL); /* makes sleeps exact to a few us */
             waits[n].reserve(each);
             return n;
         },

@@ -1,4 +1,4 @@
-/* ring.h: what shared.cc and heap.cc share: a ring from one thread to another, and random numbers. */
+/* ring.h: shared by shared.cc and heap.cc: a ring from one thread to another, and random numbers. */
 #ifndef KOLK_BENCH_RING_H
 #define KOLK_BENCH_RING_H
 
@@ -13,9 +13,8 @@ struct quick_random {
     }
 };
 
-/* One thread pushes, one pops. Each looks at the other's position only when it has come to where that was last seen.
- * A thread that looks in vain pauses for a microsecond: the other gets ahead meanwhile, and a cache line brings many
- * items then. */
+/* One thread pushes, one pops. Each reads the other's position only after it has reached the last known one. If nothing
+ * has changed, it pauses for a microsecond: the other thread gets ahead, and a cache line then brings many items. */
 class ring {
     static constexpr size_t length = 2048;
     alignas(128) std::atomic<size_t> tail{0};

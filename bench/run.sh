@@ -1,14 +1,14 @@
 #!/bin/sh
 # bench/run.sh PROGRAMS [RESULT]: runs the benchmark programs in the directory PROGRAMS and writes RESULT.json, RESULT.md,
-# RESULT-components.csv and, of queue, shared, resource and heap, RESULT-queue.csv, RESULT-queue.md and so on, and RESULT-preload.md
+# RESULT-components.csv and, of queue, shared, resource and heap, RESULT-queue.csv, RESULT-queue.md and so on, RESULT-flat.md and RESULT-preload.md
 # (default: PROGRAMS/results).
-# REPETITIONS=9 and MIN_TIME=0.05 (seconds for each repetition) may be set; 15 minutes or so.
+# REPETITIONS=9 and MIN_TIME=0.05 (seconds per repetition) may be set. A run takes some 15 minutes.
 set -eu
 programs=${1:?usage: bench/run.sh PROGRAMS [RESULT]}
 result=${2:-$programs/results}
 here=$(dirname "$0")
 
-# jemalloc needs more thread-local storage than a library that is loaded late normally gets.
+# jemalloc needs more thread-local storage than a library loaded at run time normally gets.
 export GLIBC_TUNABLES=glibc.rtld.optional_static_tls=20000
 
 for name in memory iterate pool pool_unchecked slotmap bytemap; do
@@ -19,24 +19,19 @@ for name in memory iterate pool pool_unchecked slotmap bytemap; do
 done
 echo "components ..." >&2
 "$programs/components" > "$result-components.csv"
-python3 "$here/report.py" "$result" "$programs/memory.json" "$programs/iterate.json" "$programs/pool.json" \
-    "$programs/pool_unchecked.json" "$programs/slotmap.json" "$programs/bytemap.json" \
-    "$result-components.csv"
 echo "queue, backoff ..." >&2
 { "$programs/queue"; "$programs/backoff" | tail -n +2; } > "$result-queue.csv"
-python3 "$here/report_threads.py" "$result-queue.csv" "$result-queue.md"
 echo "shared ..." >&2
 "$programs/shared" > "$result-shared.csv"
-python3 "$here/report_threads.py" "$result-shared.csv" "$result-shared.md"
 echo "resource ..." >&2
 "$programs/resource" > "$result-resource.csv"
-if [ -x "$programs/select" ]; then # 77: no server is installed, which tools/postgres.sh says
+if [ -x "$programs/select" ]; then # 77: no server is installed; tools/postgres.sh prints that
   "$here/../tools/with_postgres.sh" "$programs/select" >> "$result-resource.csv" || [ $? = 77 ]
 fi
-python3 "$here/report_threads.py" "$result-resource.csv" "$result-resource.md"
+"$programs/flat" > "$result-flat.md"
 echo "heap ..." >&2
 "$programs/heap" > "$result-heap.csv"
-python3 "$here/report_threads.py" "$result-heap.csv" "$result-heap.md"
+python3 "$here/report.py" "$programs" "$result"
 echo "preload ..." >&2
 python3 "$here/preload.py" "$programs/../libkolk-malloc.so" 5 > "$result-preload.md"
-cat "$result.md" "$result-queue.md" "$result-shared.md" "$result-resource.md" "$result-heap.md" "$result-preload.md"
+cat "$result.md" "$result-queue.md" "$result-shared.md" "$result-resource.md" "$result-flat.md" "$result-heap.md" "$result-preload.md"

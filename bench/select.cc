@@ -1,6 +1,6 @@
-/* select.cc: SELECT 1 on a PostgreSQL server: on a connection of one's own, on one from kolk's pool, on a new one.
- * Prints CSV as resource.cc does: nanoseconds a query, medians of rounds in which all take turns in random order.
- * Usage: tools/with_postgres.sh select, which hands it CONNINFO. */
+/* select.cc: runs SELECT 1 on a PostgreSQL server: on a private connection, on one from kolk's pool, and on a new one.
+ * Prints CSV as resource.cc does: nanoseconds per query, medians of rounds in which all take turns in random order.
+ * Usage: tools/with_postgres.sh select, which sets CONNINFO. */
 #include "threads.h"
 
 #include <kolk/pq.h>
@@ -31,7 +31,7 @@ int main(int argc, char **argv) {
     PGconn *own = PQconnectdb(conninfo);
     auto on_own = [&] { ask(own); };
     auto from_pool = [] {
-        kolk_borrow borrow;
+        kolk_borrowed borrow;
         kolk_status status = kolk_resource_borrow(&db.pool, nullptr, &borrow);
         require(status == KOLK_OK, "kolk", borrow.error.text);
         ask(kolk_pq_conn(&borrow));
@@ -47,5 +47,5 @@ int main(int argc, char **argv) {
                 {"select", "1", "new", [&](size_t count) { return each_of(count, on_new); }, 4}},
                25, 100e6);
     PQfinish(own);
-    kolk_resource_pool_deinit(&db.pool);
+    kolk_resource_deinit(&db.pool);
 }

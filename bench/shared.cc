@@ -1,4 +1,4 @@
-/* shared.cc: kolk_shared beside mallocs for many threads, and beside free lists that threads share. Usage: shared
+/* shared.cc: compares kolk_shared with mallocs for many threads, and with free lists that threads share. Usage: shared
  * [WORKLOAD...], by default all. Prints CSV: nanoseconds for one alloc and one free of a 64-byte object whose first 8
  * bytes are written in between, medians of rounds in which all lines of a workload take turns in random order.
  *
@@ -6,8 +6,8 @@
  *     ring       one thread allocates, the other frees, through a ring; "read": it reads the 8 bytes before
  *     hand_over  each of two threads allocates, and frees what the other allocated, in random order, 1,024 at a time
  *
- * "none" is the loop without an allocator; of ring and hand_over it has the ring's own time and that of objects which
- * go from one processor to the other, which is also in all other lines. Threads are pinned: the n-th to the n-th
+ * "none" is the loop without an allocator. For ring and hand_over it includes the time of the ring, and of moving
+ * objects between processors, which is also part of all other lines. Threads are pinned: the n-th to the n-th
  * processor, and round again. */
 #include "ring.h"
 #include "sharers.h"
@@ -17,7 +17,7 @@ static std::vector<line> lines; /* of the workload */
 
 #define INLINED inline __attribute__((always_inline)) /* so that all lines have the same loop */
 
-/* An object with its first 8 bytes written. It and all memory are hidden from the optimiser, as in churn.h. */
+/* An object with its first 8 bytes written. Hides it and all memory from the optimiser, as churn.h does. */
 template <typename user> INLINED void *alloc_and_write(user &mine, uint64_t value) {
     void *memory = mine.alloc();
     benchmark::DoNotOptimize(memory);
@@ -96,7 +96,7 @@ template <typename pool> struct swapper {
         for (size_t i = 0; i < batch; i++) order[i] = static_cast<uint16_t>(i);
         for (size_t i = batch - 1; i > 0; i--) std::swap(order[i], order[pick(32) % (i + 1)]);
     }
-    /* Each batch in another order: xor keeps a permutation one. */
+    /* Each batch has another order: xor turns a permutation into another one. */
     void run(ring &to, ring &from, size_t count) {
         for (size_t done = 0; done < count; done += batch) {
             size_t turn = pick(bits);
@@ -117,7 +117,7 @@ template <typename pool> samples swap_batches(pool &shared, size_t count) {
 
 /* ---- Workloads --------------------------------------------------------------------------------------------------- */
 
-/* A pool lives from its first line to the end: its memory is warm in all rounds. */
+/* A pool lives from its first line to the end, so that its memory is warm in all rounds. */
 template <typename pool, typename run_of>
 void add(const char *workload, const std::string &where, const char *who, run_of run) {
     auto shared = std::make_shared<pool>();

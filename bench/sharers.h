@@ -1,11 +1,11 @@
-/* sharers.h: what shared.cc measures: the ways to give 64-byte objects to many threads, all in one form:
+/* sharers.h: the allocators of 64-byte objects for many threads that shared.cc measures, with one interface:
  *
  *     mutex_list shared;
  *     mutex_list::user mine(shared);     // one a thread
  *     void *object = mine.alloc();       // never NULL
  *     mine.free(object);                 // by whichever thread
  *
- * All have room for 16,384 objects, four times what the workloads need; the mallocs are not bounded. */
+ * All have 16,384 slots, four times as many as the workloads need; the mallocs are unbounded. */
 #ifndef KOLK_BENCH_SHARERS_H
 #define KOLK_BENCH_SHARERS_H
 
@@ -20,7 +20,7 @@
 static constexpr uint32_t room = 16384;
 static constexpr uint32_t most_threads = 16;
 
-/* The same objects again and again: what is left are the loops, and the threads' reading what others wrote. */
+/* Reuses the same objects, to measure only the loops and the transfer of objects between processors. */
 template <size_t objects> struct no_pool {
     struct user {
         thing all[objects];
@@ -48,7 +48,7 @@ template <typename malloc> struct shared_malloc {
     };
 };
 
-/* A shared list as one writes it by hand. */
+/* A hand-written shared list. */
 struct mutex_list {
     union slot {
         thing live;
@@ -164,20 +164,20 @@ struct kolk_untyped {
     void operator=(const kolk_untyped &) = delete;
 
     struct user {
-        kolk_local local;
+        kolk_shared_local local;
         explicit user(kolk_untyped &of) {
-            succeed_or_exit(kolk_local_init(&local, &of.pool));
+            succeed_or_exit(kolk_shared_local_init(&local, &of.pool));
         }
         ~user() {
-            kolk_local_deinit(&local);
+            kolk_shared_local_deinit(&local);
         }
         user(const user &) = delete;
         void operator=(const user &) = delete;
         void *alloc() {
-            return kolk_local_alloc(&local);
+            return kolk_shared_alloc(&local);
         }
         void free(void *memory) {
-            kolk_local_free(&local, memory);
+            kolk_shared_free(&local, memory);
         }
     };
 };

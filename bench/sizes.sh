@@ -1,7 +1,8 @@
 #!/bin/bash
-# Prints how many bytes of text programs take that use one part of kolk each (bench/small), compiled with -Os and linked with
-# --gc-sections: the table of docs/small.md. On this machine a program without kolk takes what `nothing` says, which is
-# subtracted from the others.
+# Prints the bytes of text of programs that use one part of kolk each (bench/small), compiled with -Os and linked with
+# --gc-sections: the table of docs/small.md. The size of a program without kolk on this machine, `nothing`, is
+# subtracted from the others. Then prints the lines of kolk.c with some members only, its bytes of text with gcc -O2, and
+# the least processor time of three compilations.
 # Usage: bench/sizes.sh
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -84,3 +85,27 @@ part 'sites in words' 'sites.*'
 part 'sizes that tune themselves' 'sizes.*'
 part 'statistics' 'stats.*|records|writer'
 part 'the registry, the settings, the process' 'registry|settings|process|profiler'
+
+# compiled FILE OPTIONS...: seconds and bytes of text, as two cells of a row
+compiled() {
+  local TIMEFORMAT='%U %S' times=
+  for _ in 1 2 3; do times+=$({ time gcc -std=c11 -O2 "${@:2}" -c "$1" -o "$folder/kolk.o" >&2; } 2>&1)$'\n'; done
+  printf ' %s |' "$(awk 'NF && (!least || $1 + $2 < least) { least = $1 + $2 } END { printf "%.1f", least }' <<< "$times")" \
+    "$(size "$folder/kolk.o" | awk 'NR == 2 { print $1 }' | sed -E ':a; s/([0-9])([0-9]{3})($|,)/\1,\2\3/; ta')"
+}
+
+# pair MEMBER...: what a program pays that takes kolk.h and kolk.c of these members
+pair() {
+  tools/dist.py two "$folder/pair" "$@"
+  printf '| %s | %s |' "${*:-all}" "$(cat "$folder"/pair/kolk.[ch] | wc -l | sed -E 's/([0-9])([0-9]{3})$/\1,\2/')"
+  compiled "$folder/pair/kolk.c"
+  compiled "$folder/pair/kolk.c" -DKOLK_NO_DIAGNOSTICS
+  echo
+}
+
+echo
+echo '| members | lines | seconds | bytes of text | seconds, `KOLK_NO_DIAGNOSTICS` | bytes of text |'
+echo '|---|---:|---:|---:|---:|---:|'
+pair
+for member in pool slotmap bytemap queue shared resource heap; do pair $member; done
+pair pool slotmap

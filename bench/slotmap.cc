@@ -1,5 +1,5 @@
-/* slotmap.cc: the slot map beside what it replaces: a plain array that is kept packed by hand (swap with the last, an
- * index table from ids to places and back, a stack of free ids; no generations, no checks), and objects in an array. */
+/* slotmap.cc: compares the slot map with an array packed by hand (swap with the last, index tables between ids and
+ * places, a stack of free ids; no generations, no checks), and with objects in a plain array. */
 #include "measure.h"
 
 #include <algorithm>
@@ -22,8 +22,8 @@ static inline void move_on(body &it) {
     it.y += it.dy;
 }
 
-/* The loops over both arrays are the same instructions: where each was compiled at its own place, gcc made two floats a
- * step of one and not of the other. */
+/* One function serves the loops over both arrays, so that they have the same instructions: compiled separately, gcc
+ * vectorised one and not the other. */
 __attribute__((noinline)) static void move_all(body *it, const body *end) {
     for (; it != end; it++) move_on(*it);
 }
@@ -75,7 +75,7 @@ struct plain {
     }
 };
 
-/* No more than an array: what a name costs least. */
+/* Only an array: the least possible cost of a name. */
 struct array_only : plain {
     using plain::plain;
     body *get(name id) {
@@ -116,7 +116,7 @@ struct typed {
     }
 };
 
-/* The same by KOLK_EACH, in which the current object may be removed. */
+/* The same by KOLK_EACH, which allows removing the current object. */
 struct each : typed {
     using typed::typed;
     void move() {

@@ -1,6 +1,6 @@
-/* threads.h: what the benchmarks of several threads share: threads that begin together, items handed from some to
- * others, and rounds in which all take turns. google-benchmark's threads all run the same loop for the same number of
- * times and are averaged, which fits neither producers and consumers nor percentiles. */
+/* threads.h: shared by the benchmarks with several threads: starts threads together, passes items between them, and
+ * runs rounds in which all take turns. google-benchmark's threads all run the same loop for the same number of times
+ * and are averaged, which fits neither producers and consumers nor percentiles. */
 #ifndef KOLK_BENCH_THREADS_H
 #define KOLK_BENCH_THREADS_H
 
@@ -32,8 +32,8 @@ inline void require(bool holds, const std::string &who, const char *what) {
     std::exit(1);
 }
 
-/* Where threads run. The scheduler's choice differs from round to round, above all beside other programs; so these are
- * told: APART: n on the n-th processor, and round again; ONE_CORE: all on the first. */
+/* Where threads run. The scheduler's choice differs from round to round, above all under other load, so the threads are
+ * pinned. APART: the n-th to the n-th processor, and round again. ONE_CORE: all to the first. */
 enum class placement { APART, ONE_CORE };
 
 inline void stay_on(unsigned processor) {
@@ -43,8 +43,8 @@ inline void stay_on(unsigned processor) {
     pthread_setaffinity_np(pthread_self(), sizeof only, &only);
 }
 
-/* make(n) in each of this many threads and, when all have made theirs, run(n, what it made); the nanoseconds from then
- * until the last has done. All that was made lives until then, as others may use it. */
+/* Calls make(n) in each of this many threads and, when all have returned, run(n, the result of make). Returns the
+ * nanoseconds from then until the last thread is done. All results live until then, as other threads may use them. */
 template <typename made_of_n, typename run_of_made>
 double together(unsigned threads, placement where, made_of_n make, run_of_made run) {
     std::atomic<unsigned> there{0};
@@ -71,7 +71,7 @@ double together(unsigned threads, placement where, made_of_n make, run_of_made r
     return *std::max_element(ends.begin(), ends.end()) - begin;
 }
 
-/* body(n) in each of this many threads. */
+/* Runs body(n) in each of this many threads. */
 template <typename body_of_n> double together(unsigned threads, placement where, body_of_n body) {
     return together(
         threads, where, [](unsigned n) { return n; }, [&](unsigned n, unsigned) { body(n); });
@@ -79,7 +79,7 @@ template <typename body_of_n> double together(unsigned threads, placement where,
 
 using samples = std::vector<double>;
 
-/* `count` items from each of these producers to these consumers: nanoseconds an item. */
+/* Passes `count` items from each of these producers to these consumers; nanoseconds per item. */
 template <typename queue, typename item>
 samples hand_over(queue &shared, unsigned from, unsigned to, placement where, size_t count) {
     std::atomic<uint64_t> sum{0};
@@ -105,7 +105,7 @@ samples hand_over(queue &shared, unsigned from, unsigned to, placement where, si
     return {spent / static_cast<double>(count * from)};
 }
 
-/* Each of these threads pushes a batch and pops as many: nanoseconds an operation on one item. */
+/* Each of these threads pushes a batch and pops as many; nanoseconds per operation on one item. */
 template <typename queue, typename item> samples push_and_pop(queue &shared, unsigned threads, size_t count) {
     double spent = together(threads, placement::APART, [&](unsigned) {
         typename queue::user mine(shared);
@@ -119,7 +119,7 @@ template <typename queue, typename item> samples push_and_pop(queue &shared, uns
     return {spent / static_cast<double>(2 * count * threads)};
 }
 
-/* One thread asks, the other answers, each through a queue: nanoseconds a round trip. */
+/* One thread sends requests, the other answers, each through a queue; nanoseconds per round trip. */
 template <typename queue, typename item> samples round_trips(queue &there, queue &back, placement where, size_t count) {
     double spent = together(2, where, [&](unsigned n) {
         typename queue::user asks(there), answers(back);
@@ -134,7 +134,7 @@ template <typename queue, typename item> samples round_trips(queue &there, queue
     return {spent / static_cast<double>(count)};
 }
 
-/* One producer hands over the time, at such intervals; how old it is at the consumer. */
+/* One producer sends the time at these intervals; the result is its age at the consumer. */
 template <typename queue, typename item> samples ages(queue &shared, double interval_ns, bool sleeps, size_t count) {
     samples found(count);
     together(2, placement::APART, [&](unsigned n) {
@@ -162,7 +162,7 @@ template <typename queue, typename item> samples ages(queue &shared, double inte
 /* One line of the result. */
 struct line {
     std::string workload, where, who;
-    std::function<samples(size_t)> run; /* with a count that makes it take as long as a round */
+    std::function<samples(size_t)> run; /* with a count for which it takes one round */
     size_t count = 1024;
     samples all = {};
 };
@@ -181,9 +181,9 @@ inline void print(line &it) {
     std::fflush(stdout);
 }
 
-/* Runs all lines `rounds` times, in an order that is random each time, and prints them: medians, and of ages what one
- * in a hundred and one in a thousand exceed. After each it rests as long, so that what others on the machine were kept
- * from is done then and not in the next one's time. */
+/* Runs all lines `rounds` times, each time in random order, and prints medians, and for ages the 99th and 99.9th
+ * percentiles. After each line it rests for as long, so that other programs on the machine catch up then and not during
+ * the next line. */
 inline void take_turns(std::vector<line> lines, unsigned rounds, double round_ns) {
     for (line &it : lines) {
         double begin = now_ns();

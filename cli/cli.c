@@ -1,4 +1,4 @@
-/* cli.c: the command line: parsed by the tables of options, explained from them: see cli.h. */
+/* cli.c: parses the command line by the tables of options, and prints the help from them: see cli.h. */
 #define _POSIX_C_SOURCE 200809L
 #include "cli.h"
 #include "print.h"
@@ -41,7 +41,7 @@ static const cli_option common_options[] = {
 
 /* ---- Help -------------------------------------------------------------------------------------------------------- */
 
-/* Rows of a table: "  -o, --output FILE", then the help. */
+/* Prints rows of a table: " -o, --output FILE", then the help. */
 static void print_options(FILE *rows, const char *heading, const cli_option *options) {
     if (!options) return;
     fprintf(rows, "\n%s\n", heading);
@@ -119,7 +119,7 @@ static int set_count(const cli_option *option, const char *text) {
                     cli_count(option->least).text, cli_count(most).text, text);
 }
 
-/* Takes the option at argv[*at]; *at is then the last word that belonged to it. */
+/* Parses the option at argv[*at], and sets *at to the option's last word. */
 static int take_option(const cli_verb *verb, int argc, char **argv, int *at) {
     const char *word = argv[*at];
     bool is_long = word[1] == '-';
@@ -149,7 +149,7 @@ static int take_option(const cli_verb *verb, int argc, char **argv, int *at) {
     return CLI_OK;
 }
 
-/* Sets the options, and moves the other words to the beginning of argv; *count is their number. */
+/* Sets the options, moves the other words to the beginning of argv, and stores their number in *count. */
 static int parse(const cli_verb *verb, int argc, char **argv, int *count) {
     bool options_end = false;
     set_fallbacks(verb->options);
@@ -181,7 +181,7 @@ static int show(const cli_context *cli, const char *text, size_t length) {
     return cli_fail(CLI_FAILED, "%s: cannot be written: %s", cli->path ? cli->path : "stdout", strerror(errno));
 }
 
-/* Runs `verb`, or helps with it; without one, helps with all. */
+/* Runs `verb` or prints its help; without a verb, prints the help of all. */
 static int run(const cli_verb *const *verbs, const cli_verb *verb, int count, char **arguments) {
     char *text = NULL;
     size_t length = 0;

@@ -1,6 +1,5 @@
-/* cli/cli.h: the frame of the kolk command. A verb is a table: its name, what it takes, its options, and the function
- * that does the work. The parser and all help are made from the tables, so neither can say what the other does not
- * know.
+/* cli/cli.h: the frame of the kolk command. A verb is a table: its name, its arguments, its options, and the function
+ * that does the work. The parser and the help both read the tables, so they always agree.
  *
  *     static uint64_t objects;
  *     static const cli_option options[] = {
@@ -15,8 +14,8 @@
  *     const cli_verb cli_demo = {.name = "demo", .summary = "shows it", .options = options, .run = run};
  *
  * The output of a verb, cli->out, is kept until it returns CLI_OK, and dropped if it returns anything else. So a run
- * that fails prints its one sentence (cli_fail, print.h) and no half of a result. A verb whose result is bad news
- * returns CLI_OK and says in cli->verdict how the command ends.
+ * that fails prints one sentence (cli_fail, print.h) and no partial result. A verb whose result is bad news returns
+ * CLI_OK and puts the exit code in cli->verdict.
  */
 #ifndef CLI_H
 #define CLI_H
@@ -53,7 +52,7 @@ typedef struct cli_verb {
 
 extern const cli_verb cli_advise, cli_demo, cli_doctor, cli_record, cli_replay, cli_run_program, cli_soak;
 
-/* Runs the command line with one of these verbs (the last is NULL); the exit code. */
+/* Runs the command line with one of these verbs (the last is NULL), and returns the exit code. */
 int cli_run(const cli_verb *const *verbs, int argc, char **argv);
 
 #endif

@@ -1,4 +1,4 @@
-/* cli/context.h: what every verb of the kolk command gets, and how it may end. */
+/* cli/context.h: the context that every verb of the kolk command gets, and the exit codes. */
 #ifndef CLI_CONTEXT_H
 #define CLI_CONTEXT_H
 
@@ -18,12 +18,12 @@ enum {
 typedef struct cli_context {
     bool json;        /* --json: the result as JSON, and nothing else */
     const char *path; /* -o FILE, or NULL: the frame writes cli->out there */
-    uint64_t seed;    /* --seed N: of all that is random */
-    FILE *out;        /* the result goes here; shown when the verb returns CLI_OK */
-    bool color;       /* cli->out may hold colors: it goes to a terminal, and the user did not refuse them */
+    uint64_t seed;    /* --seed N: the seed of all random numbers */
+    FILE *out;        /* for the result; it is shown when the verb returns CLI_OK */
+    bool color;       /* cli->out may hold colors: it goes to a terminal, and the user did not turn them off */
     bool terminal; /* the result goes to a terminal and is not JSON: a verb may animate on stdout before it returns */
     bool progress; /* stderr is a terminal: cli_progress shows something */
-    int verdict;   /* the exit code once the result is shown: for a verb whose result may be that something is wrong */
+    int verdict;   /* the exit code after the result is shown, for a verb that may find that something is wrong */
 } cli_context;
 
 #endif

@@ -3,8 +3,8 @@
 
 #include <math.h>
 
-/* Bytes of the UTF-8 character at `text`, or 0 if it is none. Lets overlong forms and surrogates through: what reads
- * JSON refuses them by itself. */
+/* Returns the length of the UTF-8 character at `text`, or 0 if it is invalid. Overlong forms and surrogates pass:
+ * readers of JSON refuse them. */
 static size_t utf8_length(const unsigned char *text) {
     size_t length = text[0] < 0x80   ? 1
                     : text[0] < 0xc2 ? 0

@@ -1,4 +1,4 @@
-/* cli/json.h: JSON, one call a value. The key is NULL inside an array, and for the outermost object. */
+/* cli/json.h: writes JSON, one call per value. The key is NULL inside an array, and for the outermost object. */
 #ifndef CLI_JSON_H
 #define CLI_JSON_H
 

@@ -50,9 +50,9 @@ size_t cli_rounds(const cli_context *cli, struct cli_side *sides, size_t count, 
     return done ? round - 1 : 0;
 }
 
-/* The kernel's counters of a process (statm, VmHWM) lag behind by up to 64 pages a thread, and count code that is
- * touched for the first time; smaps_rollup walks the page tables and tells data apart. It is read without stdio, so
- * that reading it takes no memory. */
+/* The kernel's counters of a process (statm, VmHWM) lag behind by up to 64 pages per thread, and count newly touched
+ * code; smaps_rollup walks the page tables and separates data from code. The file is read without stdio, so that
+ * reading allocates no memory. */
 uint64_t cli_resident(void) {
     char text[2048];
     int file = open("/proc/self/smaps_rollup", O_RDONLY);
@@ -65,7 +65,7 @@ uint64_t cli_resident(void) {
     return line ? (uint64_t)strtoull(line + strlen("\nAnonymous:"), NULL, 10) * 1024 : 0;
 }
 
-/* Moves `size` bytes through a pipe; false if it ends before. */
+/* Moves `size` bytes through a pipe; returns false if the pipe ends early. */
 static bool move_bytes(int pipe, bool out, void *data, size_t size) {
     for (size_t done = 0; done < size;) {
         char *at = (char *)data + done;
@@ -95,7 +95,7 @@ bool cli_isolated_begin(struct cli_isolation *isolation, void (*work)(const void
         close(ends[0]);
         memcpy(brought, result, size);
         work(input, brought);
-        _exit(!move_bytes(ends[1], true, brought, size)); /* not exit: what stdio holds is the parent's to print */
+        _exit(!move_bytes(ends[1], true, brought, size)); /* not exit: the parent flushes stdio */
     }
     close(ends[1]);
     free(brought);

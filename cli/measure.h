@@ -7,27 +7,27 @@
 #include <stddef.h>
 
 uint64_t cli_now(void);                                         /* nanoseconds, monotonic */
-double cli_quantile(double *values, size_t count, double part); /* sorts them; part 0.5: the median; 0 for none */
-uint64_t cli_resident(void); /* bytes of data (not code) that this process has in memory; 0: unknown */
+double cli_quantile(double *values, size_t count, double part); /* sorts them; part 0.5: the median; none: 0 */
+uint64_t cli_resident(void); /* resident bytes of data (not code) of this process; 0: unknown */
 
-/* One of several that do the same in different ways. */
+/* One of several ways to do the same. */
 struct cli_side {
     bool (*run)(void *what); /* false: it cannot go on */
     void *what;
     double ns; /* of a run, the median */
 };
 
-/* Runs the sides in turn, one run each a round, for about `time` nanoseconds, and at least nine rounds: what disturbs
- * the machine for a while disturbs all. The first round is not counted, as the sides get their memory from the system
- * there. The number of rounds; 0 if a run gave false, or there is no memory. */
+/* Runs each side once a round, for about `time` nanoseconds and at least nine rounds, so that a disturbance of the
+ * machine affects all sides. The first round is not counted, because the sides get their memory from the system in it.
+ * Returns the number of rounds, or 0 if a run returned false or memory ran out. */
 size_t cli_rounds(const cli_context *cli, struct cli_side *sides, size_t count, uint64_t time);
 
-/* Calls work in a child process, so that its memory is its own and its resident bytes start anew, and brings `size`
- * bytes of result back. False (and a sentence was printed) if that failed; then result is as it was. */
+/* Calls work in a child process with its own memory and resident bytes, and copies `size` bytes of result back. On
+ * failure prints a sentence, returns false and leaves result unchanged. */
 bool cli_isolated(void (*work)(const void *input, void *result), const void *input, void *result, size_t size);
 
-/* The same in two steps, so that several can be at work. `result` is what the child begins with. Each that was begun is
- * ended; a result of more than 60,000 bytes keeps the child waiting for that. */
+/* The same in two steps, so that several children can run at once. The child starts with the contents of `result`.
+ * Every begun child must be ended; one with a result of more than 60,000 bytes waits for that. */
 struct cli_isolation {
     int pid, pipe;
 };

@@ -1,4 +1,4 @@
-/* cli/print.h: what the verbs print with: sentences, numbers for people, colors, tables. */
+/* cli/print.h: prints sentences, numbers for people, colors and tables. */
 #ifndef CLI_PRINT_H
 #define CLI_PRINT_H
 
@@ -8,10 +8,10 @@
 
 /* ---- Sentences and numbers --------------------------------------------------------------------------------------- */
 
-/* Prints "kolk: ...\n" to stderr, after taking the progress line away; gives `code` back. */
+/* Removes the progress line, prints "kolk: ...\n" to stderr, and returns `code`. */
 int cli_fail(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* "label 42 %" on stderr, in place, if that is a terminal; total 0 takes the line away. */
+/* "label 42 %" on stderr, in place, if stderr is a terminal; total 0 removes the line. */
 void cli_progress(const cli_context *cli, const char *label, uint64_t done, uint64_t total);
 
 typedef struct cli_text {
@@ -22,7 +22,7 @@ cli_text cli_count(uint64_t n);                /* 1,234,567 */
 cli_text cli_bytes(uint64_t bytes);            /* 640 B, 5.6 KiB, 12.0 MiB */
 cli_text cli_share(double part, double whole); /* 37.5 %; of nothing: - */
 
-/* Colors as escape sequences, or "" where there are none. */
+/* Colors as escape sequences; "" if colors are off. */
 const char *cli_bold(const cli_context *cli);
 const char *cli_dim(const cli_context *cli);
 const char *cli_plain(const cli_context *cli); /* ends each of them */

@@ -1,9 +1,9 @@
 """kolk in gdb: pools, slot maps, shared pools and their locals, resource pools, heaps, handles in words, and
 $kolk_get. libkolk.so contains this file: see docs/debugging.md.
 
-Everything is read from memory, and no function of the program is called. So a core dump will do, and so will a program
-that stopped in the middle of an alloc. A pool may be any bytes: a local variable before its init, or one that was
-overwritten. So `fault` looks at it before anything in it is used.
+Everything is read from memory, and no function of the program is called. So it works on a core dump, and on a program
+that stopped in the middle of an alloc. A pool may be any bytes: a local variable before its init, or an overwritten
+one. So `fault` checks it before any member is used.
 """
 import gdb
 import gdb.printing
@@ -13,7 +13,7 @@ ORDERS = ("LIFO", "FIFO", "LOWEST")
 WORDS_AT_A_TIME = 512
 SLOTS_AT_A_TIME = 16384
 NAME_AT_MOST = 64
-MEMBER_BYTES = 128  # of a shared pool's record, in front of the magazine
+THREAD_BYTES = 128  # of a shared pool's record, in front of the magazine
 
 
 def read(address, size):
@@ -21,7 +21,7 @@ def read(address, size):
 
 
 def is_readable(address, size):
-    """Tries the first and the last byte: what a pool has between them is of one piece."""
+    """Tries the first and the last byte: each region of a pool is contiguous."""
     try:
         for at in (address, address + size - 1) if size else ():
             read(at, 1)
@@ -44,7 +44,7 @@ def name_at(address):
 
 
 class Store:
-    """What holds objects; their type, or None: it is not known."""
+    """A container of objects. object_type is their type, or None if it is unknown."""
 
     IN_DESC = ()  # fields of the descriptor that it keeps
 
@@ -55,19 +55,22 @@ class Store:
         self.max_capacity = self.number("max_capacity")
         self.stride = self.number("stride")
         self.object_size = self.number("object_size")
-        # It may have been another file's type of the same name.
+        # Another file may have another type of the same name.
         self.object_type = object_type if object_type and object_type.sizeof == self.object_size else None
 
-    def number(self, field):
-        return int((self.value["desc"] if field in self.IN_DESC else self.value)[field])
+    def field(self, name):
+        return (self.value["desc"] if name in self.IN_DESC else self.value)[name]
+
+    def number(self, name):
+        return int(self.field(name))
 
     def fault(self):
-        """Why this is none, or None if it is one."""
+        """Why this is not a valid container, or None if it is."""
         if not any(map(self.number, self.NOT_ZERO)):
             return "all zero, as before init and after deinit"
         if not self.fresh <= self.capacity <= self.max_capacity:
             return f"fresh {self.fresh}, capacity {self.capacity}, max_capacity {self.max_capacity} do not ascend"
-        word = 1 << 8 * self.value["inverse"].type.sizeof
+        word = 1 << 8 * self.field("inverse").type.sizeof
         if (self.stride >> self.number("shift")) * self.number("inverse") % word != 1:
             return f"inverse is not that of stride {self.stride}"
         if not 0 < self.object_size <= self.stride:
@@ -135,7 +138,7 @@ class Pool(Store):
         return None
 
     def arrays(self):
-        """Those that must be there, and their bytes."""
+        """The regions that must exist, and their sizes."""
         yield "live", (self.fresh + 63) // 64 * 8
         if self.number("generations"):
             yield "generations", self.fresh * 4
@@ -149,7 +152,7 @@ class Pool(Store):
         return ", served from malloc" if self.number("objects") else ", debug mode" if self.number("debug") else ""
 
     def live(self):
-        """Ascending; reads no further than it is asked."""
+        """Yields live slots in ascending order; reads memory only as far as needed."""
         live, end = self.value["live"], (self.fresh + 63) // 64
         for start in range(0, end, WORDS_AT_A_TIME):
             length = min(WORDS_AT_A_TIME, end - start)
@@ -220,21 +223,75 @@ class SlotMap(Store):
         return place if int(cell["generation"]) == generation and place < self.count else None
 
 
-class Shared(Store):
-    """A kolk_shared; its objects go by slot. Other threads may be at work."""
+NO_DEBUG_INFORMATION = "libkolk has no debug information"
 
-    NOUN = "shared pool"
-    NOT_ZERO = ("slots", "records", "stride", "inverse", "max_capacity")
-    OF_DEPOT = ("fresh", "usable", "waiting")
+
+def inside_of(pointer, tag):
+    """Returns the target of a struct's `inside` and None; or None and why it cannot be read."""
+    its_type = type_named(tag)
+    if not int(pointer):
+        return None, "all zero, as before init and after deinit"
+    if not its_type or not its_type.fields():
+        return None, NO_DEBUG_INFORMATION
+    if not is_readable(int(pointer), its_type.sizeof):
+        return None, "inside is not readable"
+    return pointer.cast(its_type.pointer()).dereference(), None
+
+
+def without_inside(noun, fault):
+    return f"{noun} ({fault})" if fault == NO_DEBUG_INFORMATION else f"no {noun} ({fault})"
+
+
+class SlotStore(Store):
+    """A kolk_slot_store; its objects go by slot. Other threads may change it."""
+
+    OF_DEPOT = {"fresh": "fresh", "capacity": "usable", "max_capacity": "slots", "waiting": "waiting"}
 
     def __init__(self, value, object_type=None):
         super().__init__(value, object_type)
-        self.capacity = self.number("usable")
-        self.max_capacity += self.number("slack")
         self.lives = "lives" if self.number("lives") else "short_lives"
 
-    def number(self, field):
-        return int((self.value["depot"] if field in self.OF_DEPOT else self.value)[field])
+    def field(self, name):
+        return self.value["depot"][self.OF_DEPOT[name]] if name in self.OF_DEPOT else self.value[name]
+
+    def number(self, name):
+        number = super().number(name)
+        return 0 if name == "name" and name_at(number) == '""' else number
+
+    @property
+    def count(self):
+        return sum(1 for _ in self.live())
+
+    def live(self):
+        """Yields live slots in ascending order: a live slot's life is odd. Reads memory only as far as needed."""
+        start, size = self.number(self.lives), self.value[self.lives].type.target().sizeof
+        lowest = 0 if gdb.execute("show endian", to_string=True).find("little") >= 0 else size - 1
+        for first in range(0, self.fresh, SLOTS_AT_A_TIME):
+            length = min(SLOTS_AT_A_TIME, self.fresh - first)
+            lives = read(start + first * size, length * size)
+            yield from (first + n for n in range(length) if lives[n * size + lowest] & 1)
+
+
+class Shared(SlotStore):
+    """The inside of a kolk_shared. It is readable if libkolk has debug information."""
+
+    NOUN = "shared pool"
+    NOT_ZERO = ("slots", "records", "stride", "inverse", "max_capacity")
+    OF_INSIDE = ("records", "record_size", "max_threads", "tag")
+
+    def __init__(self, inside, object_type=None):
+        self.inside, self.inside_fault = inside_of(inside, "struct kolk_shared_inside")
+        if self.inside:
+            super().__init__(self.inside["store"], object_type)
+
+    def field(self, name):
+        return self.inside[name] if name in self.OF_INSIDE else super().field(name)
+
+    def fault(self):
+        return self.inside_fault or super().fault()
+
+    def to_string(self):
+        return without_inside(self.NOUN, self.inside_fault) if self.inside_fault else super().to_string()
 
     def fault_of_counts(self):
         if self.number("max_threads") == 0:
@@ -247,22 +304,18 @@ class Shared(Store):
         if self.number("objects"):
             yield "objects", self.fresh * self.value["objects"].type.target().sizeof
 
-    @property
-    def count(self):
-        return sum(1 for _ in self.live())
-
-    def members(self):
-        """Those that were ever made, in the order of their records, whether a thread has them or not."""
-        pointer = gdb.lookup_type("struct kolk_member").pointer()
+    def sharers(self):
+        """All locals ever made, in the order of their records, whether in use or not."""
+        pointer = gdb.lookup_type("struct kolk_sharer").pointer()
         for n in range(self.number("max_threads")):
-            member = (self.value["records"] + n * self.number("record_size")).cast(pointer).dereference()
-            if int(member["magazines"]):
-                yield member
+            sharer = (self.inside["records"] + n * self.number("record_size")).cast(pointer).dereference()
+            if int(sharer["keeper"]["magazines"]):
+                yield sharer
 
     def all_magazines(self):
         pointer = gdb.lookup_type("struct kolk_magazine").pointer()
-        for member in self.members():
-            yield gdb.Value(int(member.address) + MEMBER_BYTES).cast(pointer).dereference()
+        for sharer in self.sharers():
+            yield gdb.Value(int(sharer.address) + THREAD_BYTES).cast(pointer).dereference()
 
     def peak(self):
         return self.fresh
@@ -271,21 +324,12 @@ class Shared(Store):
         return sum(int(magazine["failed"]) for magazine in self.all_magazines())
 
     def order(self):
-        taken = sum(bool(member["taken"]) for member in self.members())
+        taken = sum(bool(sharer["keeper"]["taken"]) for sharer in self.sharers())
         waiting = f", {self.number('waiting')} waiting" if self.number("waiting") else ""
         return f", {taken} of {self.number('max_threads')} locals{waiting}"
 
     def mode(self):
         return ", served from malloc" if self.number("objects") else ", debug mode" if self.number("debug") else ""
-
-    def live(self):
-        """Ascending: a slot's life is odd while it lasts. Reads no further than it is asked."""
-        start, size = self.number(self.lives), self.value[self.lives].type.target().sizeof
-        lowest = 0 if gdb.execute("show endian", to_string=True).find("little") >= 0 else size - 1
-        for first in range(0, self.fresh, SLOTS_AT_A_TIME):
-            length = min(SLOTS_AT_A_TIME, self.fresh - first)
-            lives = read(start + first * size, length * size)
-            yield from (first + n for n in range(length) if lives[n * size + lowest] & 1)
 
     def pointer(self, slot):
         """To the object in this slot."""
@@ -299,7 +343,7 @@ class Shared(Store):
 
 
 class Local:
-    """A kolk_local: a thread's way into a shared pool."""
+    """A kolk_shared_local: a thread's way into a shared pool."""
 
     def __init__(self, value):
         self.value = value
@@ -307,51 +351,42 @@ class Local:
     def to_string(self):
         if not int(self.value["pool"]):
             return "no local (of no pool, as before init and after deinit)"
-        if not is_readable(int(self.value["pool"]), self.value["pool"].type.target().sizeof):
-            return "no local (pool is not readable)"
-        pool = Shared(self.value["pool"].dereference())
+        pool = Shared(self.value["pool"])
         fault = pool.fault()
+        if fault == NO_DEBUG_INFORMATION:
+            return f"local of a shared pool ({fault})"
         if fault:
             return f"no local (of no shared pool: {fault})"
-        known = {int(member.address) + MEMBER_BYTES: member for member in pool.members()}
-        member = known.get(int(self.value["magazine"]))
-        if member is None:
+        known = {int(sharer.address) + THREAD_BYTES: sharer for sharer in pool.sharers()}
+        sharer = known.get(int(self.value["magazine"]))
+        if sharer is None:
             return "no local (its magazine is not the pool's)"
         magazine = self.value["magazine"].dereference()
         name = name_at(pool.number("name")) if pool.number("name") else "a shared pool without a name"
         free = int(magazine["top"])
-        offline = "" if int(member["epoch"]) else ", offline"
+        offline = "" if int(sharer["epoch"]) else ", offline"
         return f"local of {name}, {free} of {int(magazine['cache'])} free slots at hand{offline}"
 
 
 class Resources:
-    """A kolk_resource_pool. What is in it is known where libkolk has debug information."""
+    """A kolk_resource_pool. Its contents are readable if libkolk has debug information."""
 
-    STATES = ("idle", "lent", "in hand", "being created")
+    STATES = ("idle", "being validated", "lent", "in hand", "being created", "to be destroyed", "being destroyed")
 
     def __init__(self, value):
-        self.inside = value["inside"]
-        self.type = type_named("struct kolk_resource_inside")
+        self.inside, self.fault = inside_of(value["inside"], "struct kolk_resource_inside")
 
-    def fault(self):
-        if not int(self.inside):
-            return "no resource pool (all zero, as before init and after deinit)"
-        if not self.type or not self.type.fields():
-            return "resource pool (libkolk has no debug information)"
-        if not is_readable(int(self.inside), self.type.sizeof):
-            return "no resource pool (inside is not readable)"
-        return None
-
-    def pool(self):
-        return self.inside.cast(self.type.pointer()).dereference()
+    def count(self, state):
+        lists = {"idle": 0, "lent": 1}
+        count = int(self.inside["lists"][lists[state]]["count"])
+        return count - int(self.inside["asked"]) if state == "idle" else count
 
     def to_string(self):
-        fault = self.fault()
-        if fault:
-            return fault
-        pool = self.pool()
+        pool = self.inside
+        if self.fault:
+            return without_inside("resource pool", self.fault)
         words = name_at(int(pool["desc"]["name"])) + ": " if int(pool["desc"]["name"]) else ""
-        words += f"resource pool, {pool['lent']} of {pool['max']} in use, {pool['idle']} idle"
+        words += f"resource pool, {self.count('lent')} of {pool['max']} in use, {self.count('idle')} idle"
         for field, noun in (("creating", "being created"), ("waiting", "waiting")):
             if int(pool[field]):
                 words += f", {pool[field]} {noun}"
@@ -359,9 +394,9 @@ class Resources:
 
     def children(self):
         """Each resource by its slot: its state, its key, its borrower and the pointer."""
-        if self.fault():
+        if self.fault:
             return
-        entries = Pool(self.pool()["entries"])
+        entries = Pool(self.inside["entries"])
         pointer = gdb.lookup_type("struct resource_entry").pointer()
         for slot in entries.live() if not entries.fault() else ():
             entry = entries.pointer(slot).cast(pointer).dereference()
@@ -378,57 +413,43 @@ class Resources:
 
 
 class Heap:
-    """A kolk_heap. What is in it is known where libkolk has debug information."""
+    """A kolk_heap. Its contents are readable if libkolk has debug information."""
 
     def __init__(self, value):
         self.value = value
-        self.inside = value["inside"]
-        self.type = type_named("struct kolk_heap_inside")
-
-    def fault(self):
-        if not int(self.inside):
-            return "no heap (all zero, as before init and after deinit)"
-        if not self.type or not self.type.fields():
-            return "heap (libkolk has no debug information)"
-        if not is_readable(int(self.inside), self.type.sizeof):
-            return "no heap (inside is not readable)"
-        if int(self.value["n_classes"]) > self.of("trays").type.range()[1] + 1:
-            return f"no heap ({self.value['n_classes']} classes)"
-        return None
-
-    def of(self, field):
-        return self.inside.cast(self.type.pointer()).dereference()[field]
+        self.inside, self.fault = inside_of(value["inside"], "struct kolk_heap_inside")
+        if self.inside and int(value["n_classes"]) > self.inside["trays"].type.range()[1] + 1:
+            self.fault = f"{value['n_classes']} classes"
 
     def trays(self):
-        """Of classes that have been used: the size of their blocks, how many are alive, how many have memory."""
+        """For each used class: the size of its blocks, how many are alive, how many have memory."""
         for n in range(int(self.value["n_classes"])):
-            tray = self.of("trays")[n]
+            tray = self.inside["trays"][n]
             if int(tray["is_made"]):
-                pool = Shared(tray["pool"])
-                yield int(tray["size"]), pool.count, pool.capacity
+                store = SlotStore(tray["store"])
+                yield int(tray["size"]), store.count, store.capacity
 
     def to_string(self):
-        fault = self.fault()
-        if fault:
-            return fault
-        words = name_at(int(self.of("name"))) + ": " if int(self.of("name")) else ""
+        if self.fault:
+            return without_inside("heap", self.fault)
+        words = name_at(int(self.inside["name"])) + ": " if int(self.inside["name"]) else ""
         words += f"heap, {sum(alive for _, alive, _ in self.trays())} blocks alive"
-        large = self.of("large")
+        large = self.inside["large"]
         if int(large["count"]):
             words += f" and {large['count']} large of {large['bytes']} bytes"
-        if int(self.of("limit")):
-            words += f", {self.of('budget')} bytes left of {self.of('limit')}"
-        failed = int(self.of("failed"))
+        if int(self.inside["limit"]):
+            words += f", {self.inside['budget']} bytes left of {self.inside['limit']}"
+        failed = int(self.inside["failed"])
         return words + (f", {failed} failed" if failed else "")
 
     def children(self):
         """Each class that has been used, by the size of its blocks."""
-        for size, alive, capacity in self.trays() if not self.fault() else ():
+        for size, alive, capacity in self.trays() if not self.fault else ():
             yield f"[{size}]", f"{alive} of {capacity} alive"
 
 
 class Handle:
-    """Its slot is mixed with the tag of the pool, which is not known here."""
+    """Its slot is XORed with the tag of the pool, which is unknown here."""
 
     def __init__(self, value):
         self.bits = int(value["bits"])
@@ -440,7 +461,7 @@ class Handle:
 
 
 def wrapped(value, member, tag):
-    """What a struct of typed.h is made of: its only member; None for other values."""
+    """The only member of a typed struct of typed.h; None for other values."""
     type_ = gdb.types.get_basic_type(value.type)
     fields = type_.fields() if type_.code == gdb.TYPE_CODE_STRUCT else []
     if len(fields) != 1 or fields[0].name != member or fields[0].type.strip_typedefs().tag != tag:
@@ -455,7 +476,11 @@ def type_named(name):
         return None
 
 
-KINDS = (Pool, "pool", "kolk_pool"), (SlotMap, "map", "kolk_slotmap"), (Shared, "pool", "kolk_shared")
+def shared(value, object_type=None):
+    return Shared(value["inside"], object_type)
+
+
+KINDS = (Pool, "pool", "kolk_pool"), (SlotMap, "map", "kolk_slotmap"), (shared, "pool", "kolk_shared")
 
 
 def store_of(value):
@@ -473,9 +498,9 @@ def store_of(value):
 
 
 def local_of(value):
-    if gdb.types.get_basic_type(value.type).tag == "kolk_local":
+    if gdb.types.get_basic_type(value.type).tag == "kolk_shared_local":
         return Local(value)
-    untyped = wrapped(value, "local", "kolk_local")
+    untyped = wrapped(value, "local", "kolk_shared_local")
     return None if untyped is None else Local(untyped)
 
 
@@ -526,11 +551,12 @@ POOL may be a slot map or a shared pool, or a pointer to one, and HANDLE the bit
             raise gdb.GdbError(f"$kolk_get: the first argument is no pool, but of type {pool.type}.")
         fault = found.fault()
         if fault:
-            raise gdb.GdbError(f"$kolk_get: this is no {found.NOUN} ({fault}).")
+            article = "a" if fault == NO_DEBUG_INFORMATION else "no"
+            raise gdb.GdbError(f"$kolk_get: this is {article} {found.NOUN} ({fault}).")
         known = handle_of(handle)
         return found.get(known.bits if known else int(handle) & (1 << 64) - 1)
 
 
 Get()
-# An installed library may bring this file twice, inside it and beside it.
+# gdb may load this file twice, from inside an installed library and from beside it.
 gdb.printing.register_pretty_printer(gdb.current_objfile(), Printer(), replace=True)

@@ -1,14 +1,11 @@
-// with: pq
-// run: tests/pq/pgbouncer.sh
-/* Money moves between accounts of a PostgreSQL database: 16 tellers share 8 connections. From time to time somebody
- * ends one of the connections at the server. A teller whose connection breaks gets an error once, and makes the
- * transfer again with another one. A number for each transfer sees to it that none is made twice, where the answer to
- * a COMMIT was lost.
+/* Money moves between accounts of a PostgreSQL database: 16 tellers share 8 connections. From time to time a thread
+ * ends one of the connections at the server. A teller whose connection breaks gets one error, and repeats the transfer
+ * on another connection. Each transfer has a number, so that none is made twice if the answer to a COMMIT was lost.
  *
  *     bank CONNINFO [CONNECTIONS [TRANSFERS [NAME]]]
  *
- * The server is what CONNINFO says; `make bank` starts one and throws it away. Several of these programs may work on
- * the same accounts, each with a name of its own; through PgBouncer too, as KOLK_BANK_POOLER=1 says. */
+ * CONNINFO names the server; `make bank` starts a temporary one. Several of these programs may share the accounts, each
+ * with its own name; also through PgBouncer, with KOLK_BANK_POOLER=1. */
 #define _POSIX_C_SOURCE 200809L /* nanosleep */
 #include <kolk/pq.h>
 #include <libpq-fe.h>
@@ -29,8 +26,8 @@ struct teller {
     int number;
 };
 
-/* The first value of the answer in `text`, if there is one. */
-static bool ask(const kolk_borrow *borrow, char text[32], const char *sql, int n, const char *const *values) {
+/* Runs a query, and stores the first value of the answer in `text`, if there is one. */
+static bool ask(const kolk_borrowed *borrow, char text[32], const char *sql, int n, const char *const *values) {
     kolk_error error;
     PGresult *result = kolk_pq_exec_prepared(borrow, sql, sql, n, values, kolk_deadline_after(10000), &error);
     if (text) snprintf(text, 32, "%s", PQntuples(result) > 0 ? PQgetvalue(result, 0, 0) : "");
@@ -38,11 +35,11 @@ static bool ask(const kolk_borrow *borrow, char text[32], const char *sql, int n
     return error.code == 0;
 }
 
-/* In one transaction. What is not committed is rolled back at give_back. */
-static bool move_money(const kolk_borrow *borrow, int from, int to, int amount, const char *transfer) {
+/* Moves the money in one transaction. If it is not committed, give_back rolls it back. */
+static bool move_money(const kolk_borrowed *borrow, int from, int to, int amount, const char *transfer) {
     char texts[4][32], made[32];
     snprintf(texts[0], sizeof texts[0], "%d",
-             from < to ? from : to); /* in one order, so that no two wait for each other */
+             from < to ? from : to); /* always in the same order, so that no two transfers wait for each other */
     snprintf(texts[1], sizeof texts[1], "%d", from < to ? -amount : amount);
     snprintf(texts[2], sizeof texts[2], "%d", from < to ? to : from);
     snprintf(texts[3], sizeof texts[3], "%d", from < to ? amount : -amount);
@@ -51,21 +48,22 @@ static bool move_money(const kolk_borrow *borrow, int from, int to, int amount, 
     if (!ask(borrow, NULL, "BEGIN", 0, NULL)) return false;
     if (!ask(borrow, made, "INSERT INTO ledger VALUES ($1) ON CONFLICT DO NOTHING RETURNING 'new'", 1, &transfer))
         return false;
-    if (!*made) return true; /* it was made, and the answer lost */
+    if (!*made) return true; /* it was committed, and the answer lost */
     return ask(borrow, NULL, update, 2, values) && ask(borrow, NULL, update, 2, values + 2) &&
            ask(borrow, NULL, "COMMIT", 0, NULL);
 }
 
-static bool borrow_one(kolk_borrow *borrow) {
+static bool borrow_one(kolk_borrowed *borrow) {
     kolk_status status = kolk_resource_borrow(&db.pool, NULL, borrow); /* waits for 30 s at most */
     if (status == KOLK_OK) return true;
     fprintf(stderr, "%s: %s\n", kolk_status_text(status), borrow->error.text);
-    nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL); /* a server that restarts is given time */
+    nanosleep(&(struct timespec){.tv_nsec = 100000000},
+              NULL); /* the pool waits for a restarting server, so this is worse */
     return false;
 }
 
 static bool transfer_once(int from, int to, int amount, const char *transfer) {
-    kolk_borrow borrow;
+    kolk_borrowed borrow;
     if (!borrow_one(&borrow)) return false;
     bool made = move_money(&borrow, from, to, amount, transfer);
     kolk_resource_give_back(&db.pool, &borrow);
@@ -89,7 +87,7 @@ static void *work(void *argument) {
 /* Ends one of our connections, ten times. */
 static void *make_trouble(void *argument) {
     for (int i = 0; i < 10; i++) {
-        kolk_borrow borrow;
+        kolk_borrowed borrow;
         nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
         if (kolk_resource_borrow(&db.pool, NULL, &borrow) == KOLK_OK)
             ask(&borrow, NULL,
@@ -106,7 +104,7 @@ static bool make_tables(void) {
         "SELECT pg_advisory_xact_lock(1); CREATE TABLE IF NOT EXISTS ledger (transfer text PRIMARY KEY);"
         "CREATE TABLE IF NOT EXISTS account (id int PRIMARY KEY, balance int NOT NULL);"
         "INSERT INTO account SELECT n, 1000 FROM generate_series(0, 99) n ON CONFLICT DO NOTHING";
-    kolk_borrow borrow;
+    kolk_borrowed borrow;
     kolk_error error;
     if (!borrow_one(&borrow)) return false;
     PQclear(kolk_pq_exec(&borrow, tables, 0, NULL, kolk_deadline_after(30000), &error));
@@ -118,7 +116,7 @@ static bool make_tables(void) {
 static bool sum_up(char sum[32], char made[32]) {
     char like[64];
     const char *values[] = {like};
-    kolk_borrow borrow;
+    kolk_borrowed borrow;
     snprintf(like, sizeof like, "%.30s %%", name);
     if (!borrow_one(&borrow)) return false;
     bool asked = ask(&borrow, sum, "SELECT sum(balance) FROM account", 0, NULL) &&
@@ -128,7 +126,7 @@ static bool sum_up(char sum[32], char made[32]) {
 }
 
 int main(int argc, char **argv) {
-    int tries = 0; /* somebody may end the connection of these as well */
+    int tries = 0; /* these connections may be ended as well */
     unsigned connections = argc > 2 ? (unsigned)atoi(argv[2]) : 8;
     if (argc > 3) transfers = atoi(argv[3]);
     if (argc > 4) name = argv[4];
@@ -152,9 +150,9 @@ int main(int argc, char **argv) {
     char sum[32], made[32];
     for (tries = 0; !sum_up(sum, made);)
         if (++tries == 20) return 1;
-    kolk_resource_stats stats;
-    kolk_resource_pool_stats(&db.pool, &stats);
-    kolk_resource_pool_deinit(&db.pool);
+    kolk_resource_pool_stats stats;
+    kolk_resource_stats(&db.pool, &stats);
+    kolk_resource_deinit(&db.pool);
     printf("%s: %s transfers in the ledger, %s in all accounts together\n", name, made, sum);
     printf("%s: %d attempts failed, %u connections at most, %llu made, wait: half of all below %llu us\n", name, errors,
            connections, (unsigned long long)stats.created, (unsigned long long)stats.wait.p50_ns / 1000);

@@ -8,8 +8,8 @@ struct bullet {
 };
 KOLK_POOL_TYPE(bitpool, struct bullet)
 
-/* bitmap[0] is left of bitmap[1]; within a byte the lowest bit, which is the first slot, is on the right, as one writes
- * numbers. The pool ends at slot 14, so the highest bit of bitmap[1] is 0: nothing free is there. */
+/* bitmap[0] is left of bitmap[1]; within a byte the lowest bit, which is the first slot, is on the right, as in written
+ * numbers. The pool ends at slot 14, so the highest bit of bitmap[1] is 0: there is no free slot. */
 static void print_bits(const bitpool *pool, const char *call) {
     printf("%-18s", call);
     for (uint32_t byte = 0; byte <= (pool->pool.capacity - 1) / 8; byte++) {
@@ -51,7 +51,7 @@ int main(void) {
     return_object(&pool, objects[12]);
     return_object(&pool, objects[3]);
     return_object(&pool, objects[7]);
-    for (int n = 0; n < 3; n++) get_object(&pool); /* 3, 7, 12: the lowest first, whatever came back first */
+    for (int n = 0; n < 3; n++) get_object(&pool); /* 3, 7, 12: the lowest first, in whatever order they were freed */
 
     bitpool_clear(&pool);
     print_bits(&pool, "clear");

@@ -57,13 +57,13 @@ int main(void) {
     start(writers, WRITERS, write_numbers);
     start(readers, READERS, read_numbers);
     printf("%d writers added %d numbers\n", WRITERS, join(writers, WRITERS).count);
-    numbers_close(&container); /* readers take what is left, and then stop */
+    numbers_close(&container); /* readers take the remaining items, and then stop */
     all = join(readers, READERS);
     printf("%d readers removed %d, their sum is %ld: %s\n", READERS, all.count, all.sum, kolk_status_text(all.end));
 
     numbers_reopen(&container);
     for (int n = 1; numbers_push(&container, &n, KOLK_NOW) == KOLK_OK;) n++;
-    start(writers, WRITERS, write_numbers); /* there is no room for any of them */
+    start(writers, WRITERS, write_numbers); /* the queue is full, so all of them wait */
     numbers_shutdown(&container);
     all = join(writers, WRITERS);
     printf("full with %zu: %d writers added %d: %s\n", numbers_count(&container), WRITERS, all.count,
@@ -71,7 +71,7 @@ int main(void) {
 
     numbers_reopen(&container);
     printf("Clear dropped %zu\n", numbers_clear(&container));
-    start(readers, READERS, read_numbers); /* and here nothing to remove */
+    start(readers, READERS, read_numbers); /* the queue is empty, so all of them wait */
     numbers_shutdown(&container);
     all = join(readers, READERS);
     printf("empty: %d readers removed %d: %s\n", READERS, all.count, kolk_status_text(all.end));

@@ -13,13 +13,13 @@ KOLK_POOL_TYPE(ships, struct ship)
 struct bullet {
     const char *name;
     int x, speed;
-    ships_handle target; /* and no struct ship *: ships may be gone before their hunters are */
+    ships_handle target; /* not a struct ship *, as a ship may be gone before its hunters */
 };
 KOLK_POOL_TYPE(bullets, struct bullet)
 
 static ships_handle launch(ships *fleet, const char *name, int x) {
     struct ship *ship = ships_alloc(fleet);
-    if (!ship) return (ships_handle){{0}}; /* the null handle: get gives NULL for it, always */
+    if (!ship) return (ships_handle){{0}}; /* the null handle, for which get always returns NULL */
     *ship = (struct ship){name, x};
     printf("%s is launched into slot %u\n", name, ships_index(fleet, ship));
     return ships_handle_of(fleet, ship);
@@ -31,8 +31,8 @@ static void fire(bullets *air, const char *name, int speed, ships_handle target)
 }
 
 static void fly(bullets *air, ships *fleet) {
-    KOLK_EACH(bullets, bullet, air) {                           /* may free the bullet that it is at */
-        struct ship *target = ships_get(fleet, bullet->target); /* asked for in each frame, never kept */
+    KOLK_EACH(bullets, bullet, air) {                           /* the body may free the current bullet */
+        struct ship *target = ships_get(fleet, bullet->target); /* looked up in each frame, never kept */
         bullet->x += bullet->speed;
         printf("  %s at %d: ", bullet->name, bullet->x);
         if (!target) {

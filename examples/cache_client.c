@@ -1,7 +1,5 @@
-// with: tcp
-// run: tests/tcp/redis.sh
-/* A cache in a Redis server, for 16 threads over 4 connections. A connection that breaks costs one answer: the question
- * is asked again, over another one. While the server is away, threads wait and try again.
+/* A cache in a Redis server, for 16 threads over 4 connections. If a connection breaks, one answer is lost, and the
+ * request is repeated on another connection. While the server is away, threads wait and try again.
  * Usage: cache_client ADDRESS [ROUNDS] */
 #define _POSIX_C_SOURCE 200809L
 #include <kolk/tcp.h>
@@ -16,8 +14,7 @@ enum { THREADS = 16, CONNECTIONS = 4 };
 typedef struct person {
     pthread_t thread;
     int name, rounds;
-    int asked, missed, lost,
-        away; /* questions; values that were gone; answers that broke off; times without a server */
+    int asked, missed, lost, away; /* requests; missing values; lost answers; times without a server */
 } person;
 
 static kolk_tcp cache;
@@ -34,7 +31,7 @@ static size_t encode(const char *command, char *out, size_t size) {
     return length;
 }
 
-/* Is the answer whole: "+OK", ":7", "$-1" or "$3", each with the end of its line, the last with 3 bytes and another? */
+/* Is the answer complete: a line "+OK", ":7" or "$-1", or a line "$3" followed by a line of 3 bytes? */
 static bool is_whole(const char *text) {
     const char *end = strstr(text, "\r\n");
     return end && (text[0] != '$' || text[1] == '-' || strlen(end) == strtoul(text + 1, NULL, 10) + 4);
@@ -54,7 +51,7 @@ static void ask(person *me, const char *command, char *answer, size_t size) {
     char question[256];
     size_t length = encode(command, question, sizeof question);
     for (bool done = false; !done;) {
-        kolk_borrow borrow;
+        kolk_borrowed borrow;
         kolk_deadline deadline = kolk_deadline_after(10000);
         if (kolk_resource_borrow(&cache.pool, &(kolk_borrow_desc){.deadline = deadline}, &borrow) != KOLK_OK) {
             if (me->away++ == 0) fprintf(stderr, "thread %d: %s\n", me->name, borrow.error.text);
@@ -65,7 +62,7 @@ static void ask(person *me, const char *command, char *answer, size_t size) {
         done = kolk_tcp_send_all(fd, question, length, deadline, &borrow.error) &&
                receive_answer(fd, answer, size, deadline, &borrow.error);
         if (!done && me->lost++ == 0) fprintf(stderr, "thread %d: %s\n", me->name, borrow.error.text);
-        kolk_resource_give_back(&cache.pool, &borrow); /* a broken one is seen to be so */
+        kolk_resource_give_back(&cache.pool, &borrow); /* detects and destroys a broken one */
     }
     me->asked++;
 }

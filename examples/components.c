@@ -1,5 +1,5 @@
-/* A pool of components that stay where they are: what is removed leaves a hole, what is added fills one. Which one? The
- * map shows it: x is in use, o was added in a hole, - is a hole, and ^ is the one that is filled next. */
+/* A pool of components that never move: a removal leaves a hole, and an addition fills one. The map shows which one: x
+ * is in use, o was added in a hole, - is a hole, and ^ is the hole to be filled next. */
 #include "kolk.h"
 #include <stdio.h>
 
@@ -11,7 +11,7 @@ struct transform {
 };
 KOLK_POOL_TYPE(components, struct transform)
 
-/* Takes a slot and gives it back, which changes neither of the two orders. */
+/* Allocates a slot and frees it again, which changes neither of the two orders. */
 static uint32_t first_empty(components *pool) {
     struct transform *next = components_alloc(pool);
     if (!next) return SLOTS; /* the pool is full */

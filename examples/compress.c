@@ -1,14 +1,13 @@
-// needs: zlib
-/* Objects with costly parts, between threads: each block owns a z_stream, which takes 256 KiB, and a buffer for what
- * comes out. setup makes them when a block is used for the first time, reset makes the stream fit for the next block,
- * and teardown ends it with the pool. So four blocks compress a file of any length.
+/* Objects with costly parts, between threads: each block owns a z_stream, which takes 256 KiB, and an output buffer.
+ * setup makes them when a block is used for the first time, reset prepares the stream for the next use, and teardown
+ * ends it with the pool. So four blocks compress a file of any length.
  *
  *     read ---- to_do ----> compress, three threads ---- done ----> keep
  *       ^                                                            |
  *       +---------------------- alloc_wait <------- free ------------+
  *
- * alloc_wait is the bound: with all blocks on their way, the reader waits. Like each pool with a setup hook this one
- * has no caches, so that no thread keeps streams that others could use. */
+ * alloc_wait limits the reader: while all blocks are in use, it waits. Like every shared pool with a setup hook, this
+ * one has no caches, so that no thread keeps streams that others could use. */
 #include <kolk/kolk.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -20,7 +19,7 @@ enum { WORKERS = 3, BLOCKS = 4, PIECE = 16384, PIECES = 200 };
 
 struct block {
     z_stream stream;    /* setup: the stream ... */
-    unsigned char *out; /* ... and room for what it gives */
+    unsigned char *out; /* ... and its output buffer */
     size_t room, size;  /* of out; bytes in it */
     int number;         /* of the piece */
     unsigned char in[PIECE];
@@ -69,7 +68,7 @@ static void end_stream(void *object, void *context) {
 
 /* ---- Work -------------------------------------------------------------------------------------------------------- */
 
-/* Each piece of the "file" can be told from its number. */
+/* Each piece of the "file" follows from its number. */
 static void write_piece(unsigned char *bytes, int number) {
     char line[64];
     for (int at = 0, n = 0; at < PIECE; n++) {
@@ -124,7 +123,7 @@ static void *keep_what_is_done(void *nothing) {
     return nothing;
 }
 
-/* Is this piece what was read? Gives how many bytes it took. */
+/* Checks that this piece decompresses to its original; returns its compressed bytes. */
 static size_t check_piece(int number) {
     static unsigned char expected[PIECE], found[PIECE];
     uLongf size = PIECE;
@@ -156,7 +155,7 @@ int main(void) {
     if (pthread_create(&keeper, NULL, keep_what_is_done, NULL) != 0) return 1;
     pthread_join(reader, NULL);
     for (int n = 0; n < WORKERS; n++) pthread_join(workers[n], NULL);
-    block_queue_close(&done); /* what is in it is still taken out */
+    block_queue_close(&done); /* its remaining blocks are still popped */
     pthread_join(keeper, NULL);
     for (int number = 0; number < PIECES; number++) size += check_piece(number);
     printf("%d pieces of %d bytes went through %s\n", PIECES, PIECE, streams <= BLOCKS ? "4 streams" : "too many");

@@ -1,6 +1,6 @@
 /* Few expensive things for many threads: 3 desks, 8 people. A shared pool of 3 has no caches, so it has exactly 3. A
- * thread that finds none waits, as long as it likes, and is served first come, first served. A desk keeps what is in
- * its drawers from one user to the next: alloc leaves an object as its last user did. */
+ * thread that finds none waits, for any time, and waiters are served in order. A desk keeps the contents of its drawers
+ * from one user to the next: alloc does not change an object's bytes. */
 #include "kolk.h"
 #include <pthread.h>
 #include <stdatomic.h>
@@ -11,7 +11,7 @@ enum { DESKS = 3, PEOPLE = 8, VISITS = 500 };
 
 struct desk {
     atomic_int people;   /* at this desk: 1 at most */
-    int visits;          /* needs no lock: the next user sees what was written before it was given back */
+    int visits;          /* needs no lock: the next user sees all writes of the last one */
     char drawers[65536]; /* what makes it expensive */
 };
 KOLK_SHARED_TYPE(room, struct desk)

@@ -1,5 +1,5 @@
-/* What a modder asks of a game's pools: how full they are, who is about, and what a mod has spawned. The "game" here is
- * a few arrays of somebody else's; kolk attaches to them and writes nothing. */
+/* Answers a modder's questions about a game's pools: how full they are, which objects are alive, and which ones a mod
+ * has spawned. The "game" here is a few foreign arrays; kolk attaches to them and writes nothing. */
 #include "kolk.h"
 #include <stdio.h>
 #include <string.h>
@@ -19,7 +19,7 @@ static uint8_t vehicle_bytes[VEHICLES] = {0x02, 0x80, 0x01, 0x80};
 static void a_mod_runs(void) {
     ped_bytes[2] |= 0x80; /* one dies, */
     ped_bytes[3] = 0x04;  /* one is born, */
-    ped_bytes[0] = 0x02;  /* and one is another than before */
+    ped_bytes[0] = 0x02;  /* and one was replaced */
     peds[3] = (struct entity){280, 100};
     peds[0] = (struct entity){265, 50};
 }
@@ -59,7 +59,7 @@ int main(void) {
 
     const kolk_bytemap *const pools[] = {&all[0].pool, &all[1].pool};
     static const int32_t handles[] = {1, 2, 513};
-    for (int i = 0; i < 3; i++) { /* a script's handle does not say which pool it is of */
+    for (int i = 0; i < 3; i++) { /* a script's handle does not show its pool */
         printf("handle %d:", handles[i]);
         size_t which = 0;
         for (; kolk_bytemap_find(pools, 2, handles[i], &which); which++) printf(" in %s", pools[which]->name);

@@ -1,9 +1,9 @@
 /* Objects of a pool go to another thread and come back without being copied: their pointers travel through a queue.
  *
- * A kolk_pool is one thread's at a time, so the painter may read and write the pictures that it is given, but neither
- * free them nor look up handles: another call into the pool may be running. It sends them back through a second queue,
- * and their owner frees them. No more is needed: all that was written before a push is seen after the pop. (Where
- * several threads allocate, or the way back is one too many: workers.c, with a pool that all of them share.) */
+ * Only one thread at a time may use a kolk_pool. So the painter may read and write the pictures that it gets, but must
+ * not free them or look up handles: another call into the pool may be running. It sends them back through a second
+ * queue, and their owner frees them. No other synchronisation is needed: all writes before a push are visible after the
+ * pop. (If several threads allocate, or the second queue is too much, share a pool as in workers.c.) */
 #include "kolk.h"
 #include <pthread.h>
 #include <stdio.h>
@@ -27,7 +27,7 @@ static void *paint(void *argument) {
             picture->pixels[n] = (unsigned char)(picture->frame + n);
             picture->checksum += picture->pixels[n];
         }
-        mail_push(&painted, &picture, KOLK_FOREVER); /* never waits: there is room for every picture of the pool */
+        mail_push(&painted, &picture, KOLK_FOREVER); /* never waits: all pictures fit */
     }
     mail_close(&painted); /* nothing is left to paint */
     return argument;

@@ -13,7 +13,7 @@ int main(void) {
     if (!bullet) return 1; /* all 256 fly */
     *bullet = (struct bullet){.dx = 1};
     bullets_handle handle = bullets_handle_of(&pool, bullet);
-    KOLK_EACH(bullets, each, &pool) each->x += each->dx; /* what is alive, and nothing else */
+    KOLK_EACH(bullets, each, &pool) each->x += each->dx; /* visits live bullets only */
     printf("%u alive, at x = %g\n", bullets_count(&pool), bullets_get(&pool, handle)->x);
     bullets_free(&pool, bullet);
     printf("the old handle gives %s\n", bullets_get(&pool, handle) ? "somebody else's bullet" : "NULL");

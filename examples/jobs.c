@@ -16,7 +16,7 @@ static void *work(void *sum) {
     if (jobs_local_init(&local, &pool) != KOLK_OK) return NULL;
     for (struct job *job; job_queue_pop(&queue, &job, KOLK_FOREVER) == KOLK_OK;) { /* until it is closed and empty */
         *(long *)sum += job->number;
-        jobs_free(&local, job); /* whichever thread allocated it */
+        jobs_free(&local, job); /* any thread may free it */
     }
     jobs_local_deinit(&local);
     return sum;

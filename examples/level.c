@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static kolk_heap level; /* of a game: what it makes has any size, and all of it ends with the level */
+static kolk_heap level; /* a game's level: its objects have any size, and all of them end with it */
 
 struct room {
     struct room *next;
@@ -21,9 +21,9 @@ int main(void) {
     kolk_stats stats;
     if (kolk_heap_init(&level, &(kolk_heap_desc){.name = "level", .limit = 64 << 20}) != KOLK_OK) return 1;
     struct room *rooms = add_room(add_room(NULL, "hall"), "the library where nobody has read for a hundred years");
-    float *map = kolk_heap_alloc_zeroed(&level, 300000 * sizeof *map); /* a large one has pages of its own */
+    float *map = kolk_heap_alloc_zeroed(&level, 300000 * sizeof *map); /* a large block gets its own pages */
     for (struct room *each = rooms; each; each = each->next) printf("%s\n", each->name);
-    kolk_heap_free(&level, map); /* any thread may: no size, and a second free is told */
+    kolk_heap_free(&level, map); /* any thread may free, without a size, and a second free is reported */
     kolk_heap_stats(&level, &stats);
     printf("%u blocks are alive\n", stats.count);
     kolk_heap_deinit(&level); /* and now none */

@@ -1,6 +1,5 @@
-// with: sqlite
 /* Short links with counters, in one SQLite file and without a server. Many threads look links up at the same time. A
- * thread that counts a visit waits for its turn: first come, first served, and none tries again and again. */
+ * thread that counts a visit waits for its turn: first come, first served, without repeated attempts. */
 #define _POSIX_C_SOURCE 200809L
 #include "kolk.h"
 #include <kolk/sqlite.h>
@@ -11,7 +10,7 @@
 
 enum { VISITORS = 8, VISITS = 60 };
 
-static const char *const names[] = {"gpp", "kolk", "gpp", "wal", "lost", "gpp"}; /* what visitors ask for */
+static const char *const names[] = {"gpp", "kolk", "gpp", "wal", "lost", "gpp"}; /* the links that visitors request */
 static kolk_sqlite links;
 
 static void require(bool done, const kolk_sqlite_borrow *borrow) {
@@ -37,7 +36,7 @@ static void count_visit(const char *name, bool changes_its_mind) {
     sqlite3_bind_text(update, 1, name, -1, SQLITE_STATIC);
     require(sqlite3_step(update) == SQLITE_DONE, &borrow);
     if (!changes_its_mind) require(kolk_sqlite_exec(&borrow, "commit"), &borrow);
-    kolk_sqlite_give_back(&borrow); /* without the commit it is rolled back */
+    kolk_sqlite_give_back(&borrow); /* rolls back, as there was no commit */
 }
 
 static void *visit(void *unused) {
@@ -63,8 +62,8 @@ int main(void) {
         if (pthread_create(&threads[n], NULL, visit, NULL) != 0) return 1;
     for (int n = 0; n < VISITORS; n++) pthread_join(threads[n], NULL);
 
-    kolk_resource_stats stats;
-    kolk_resource_pool_stats(&links.writer, &stats);
+    kolk_resource_pool_stats stats;
+    kolk_resource_stats(&links.writer, &stats);
     printf("%d threads, %u connection that writes\n", VISITORS, (unsigned)stats.created);
     require(kolk_sqlite_read(&links, NULL, &borrow) == KOLK_OK, &borrow);
     sqlite3_stmt *list = kolk_sqlite_prepare(&borrow, "select visits, name, url from links order by visits desc, name");

@@ -1,7 +1,6 @@
-// needs: lua5.4
-/* Lua in a heap: an interpreter has a kolk_heap of its own. So its memory has a limit, all of it can be counted, and a
- * mistake of a C function of yours is reported. `lua_heap FILE` runs a script with malloc and with kolk in turns, and
- * prints the times. */
+/* Lua in a heap: an interpreter has its own kolk_heap. So its memory has a limit, all of it can be counted, and misuse
+ * by your C functions is reported. `lua_heap FILE` runs a script with malloc and with kolk in turn, and prints the
+ * times. */
 #include "kolk.h"
 #include <lauxlib.h>
 #include <lualib.h>
@@ -11,7 +10,7 @@
 enum { MANY = 1000, ROUNDS = 15 };
 
 static void *from_kolk(void *heap, void *block, size_t before, size_t size) {
-    (void)before; /* the heap knows */
+    (void)before; /* the heap knows the size */
     if (size) return kolk_heap_realloc(heap, block, size);
     kolk_heap_free(heap, block);
     return NULL;
@@ -22,20 +21,21 @@ static void run(lua_State *lua, int loaded) {
     printf("Lua says: %s\n", lua_tostring(lua, -1));
 }
 
-/* What 1,000 of something need: the bytes that Lua asks for, and the blocks that it gets. */
+/* Prints the memory of 1,000 such values: the bytes that Lua requests, and the blocks that it gets. */
 static void count(const kolk_heap *heap, lua_State *lua, const char *what, const char *expression) {
     int64_t blocks[KOLK_HEAP_CLASSES];
     kolk_heap_class_stats class_;
     lua_createtable(lua, MANY, 0);
     lua_setglobal(lua, "kept");
     int loaded = luaL_loadstring(lua, lua_pushfstring(lua, "for n = 1, %d do kept[n] = %s end", MANY + 0, expression));
-    for (uint32_t n = 0; n < heap->n_classes; n++) kolk_heap_class_of(heap, n, &class_), blocks[n] = class_.stats.count;
+    for (uint32_t n = 0; n < heap->n_classes; n++)
+        kolk_heap_stats_of_class(heap, n, &class_), blocks[n] = class_.stats.count;
     int bytes = lua_gc(lua, LUA_GCCOUNT) * 1024 + lua_gc(lua, LUA_GCCOUNTB);
     run(lua, loaded);
     bytes = lua_gc(lua, LUA_GCCOUNT) * 1024 + lua_gc(lua, LUA_GCCOUNTB) - bytes;
     printf("%-24s %3d bytes, in blocks of", what, bytes / MANY);
     for (uint32_t n = 0; n < heap->n_classes; n++) {
-        kolk_heap_class_of(heap, n, &class_);
+        kolk_heap_stats_of_class(heap, n, &class_);
         for (int64_t more = class_.stats.count - blocks[n]; more >= MANY; more -= MANY)
             printf(" %u", (unsigned)class_.stats.object_size);
     }
@@ -45,7 +45,7 @@ static void count(const kolk_heap *heap, lua_State *lua, const char *what, const
 static void time_script(kolk_heap *heap, const char *file) {
     for (int turn = 0; turn < 2 * ROUNDS; turn++) {
         clock_t begin = clock();
-        lua_State *lua = turn % 2 ? lua_newstate(from_kolk, heap) : luaL_newstate(); /* which is malloc's */
+        lua_State *lua = turn % 2 ? lua_newstate(from_kolk, heap) : luaL_newstate(); /* the latter uses malloc */
         luaL_openlibs(lua);
         run(lua, luaL_loadfile(lua, file));
         lua_close(lua);
@@ -57,7 +57,7 @@ int main(int argc, char **argv) {
     kolk_heap heap;
     kolk_stats left;
     if (kolk_heap_init(&heap, &(kolk_heap_desc){.name = "Lua", .limit = argc > 1 ? 0 : 8 << 20}) != KOLK_OK) return 1;
-    if (heap.n_classes == 0) return 77; /* under a tool that watches malloc: each block is one of malloc's */
+    if (heap.n_classes == 0) return 77; /* under a tool that watches malloc: each block comes from malloc */
     if (argc > 1) return time_script(&heap, argv[1]), 0;
     lua_State *lua = lua_newstate(from_kolk, &heap);
     luaL_openlibs(lua);

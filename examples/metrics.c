@@ -1,6 +1,6 @@
-/* Statistics for Prometheus and its like: GET http://127.0.0.1:PORT/metrics gives what kolk_stats_write says of every
- * pool. Usage: metrics [PORT]. Serves until it is ended; without a port it asks itself once, and shows a part of the
- * answer. */
+/* Statistics for Prometheus and its like: GET http://127.0.0.1:PORT/metrics returns the output of kolk_stats_write for
+ * every pool. Usage: metrics [PORT]. Serves until it is ended; without a port it sends itself one request, and prints a
+ * part of the answer. */
 #define _POSIX_C_SOURCE 200809L
 #include "kolk.h"
 
@@ -21,7 +21,7 @@ static void send_text(const char *text, size_t length, void *socket) {
     }
 }
 
-/* Any request is answered with the statistics, and the end of the connection is the end of the answer. */
+/* Answers any request with the statistics; the end of the connection is the end of the answer. */
 static void answer(int client) {
     static const char head[] = "HTTP/1.0 200 OK\r\n"
                                "Content-Type: application/openmetrics-text; version=1.0.0; charset=utf-8\r\n\r\n";
@@ -61,11 +61,11 @@ static bool create(void *context, const char *key, kolk_deadline deadline, void 
 int main(int argc, char **argv) {
     kolk_pool bullets;
     kolk_resource_pool links;
-    kolk_borrow one, other;
+    kolk_borrowed one, other;
     kolk_resource_pool_desc desc = {.name = "links", .context = &links, .create = create, .max = 8};
     if (kolk_pool_init(&bullets, &(kolk_pool_desc){.name = "bullets", .object_size = 64, .capacity = 256}) != KOLK_OK)
         return 1;
-    if (kolk_resource_pool_init(&links, &desc) != KOLK_OK) return 1;
+    if (kolk_resource_init(&links, &desc) != KOLK_OK) return 1;
     if (kolk_resource_borrow(&links, NULL, &one) != KOLK_OK || kolk_resource_borrow(&links, NULL, &other) != KOLK_OK)
         return 1;
     kolk_resource_give_back(&links, &other);
@@ -88,6 +88,6 @@ int main(int argc, char **argv) {
     shutdown(listener, SHUT_RDWR); /* ends accept */
     pthread_join(server, NULL);
     kolk_resource_give_back(&links, &one);
-    kolk_resource_pool_deinit(&links);
+    kolk_resource_deinit(&links);
     kolk_pool_deinit(&bullets);
 }

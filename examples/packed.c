@@ -1,5 +1,5 @@
 /* Components packed without gaps: a removal moves the last one into the hole. Copies of a handle follow the move, a
- * pointer that was kept does not: what `get` returns is good until the next removal, clear or sort. */
+ * kept pointer does not: a pointer from `get` is valid until the next removal, clear or sort. */
 #include "kolk.h"
 #include <stdio.h>
 
@@ -12,7 +12,7 @@ KOLK_SLOTMAP_TYPE(transforms, struct transform)
 #define MAX 8
 
 static transforms world;
-static float mass[MAX]; /* keyed by handle: by the slot, which an object keeps; nothing has to follow a move */
+static float mass[MAX]; /* indexed by a handle's slot, which never changes, so a move does not matter */
 
 static transforms_handle add(const char *owner, float x, float kilograms) {
     transforms_handle handle;

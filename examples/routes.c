@@ -1,6 +1,6 @@
-/* Readers of a table that is replaced under them, and no reader ever takes a lock or waits. The writer puts a new table
- * in the old one's place by one atomic exchange, and frees the old one later: its slot is used again when every reader
- * has ended the request that may have looked at it (quiesce). */
+/* A table is replaced while others read it, and no reader ever takes a lock or waits. The writer replaces the old table
+ * by one atomic exchange, and frees it later: its slot is reused after every reader has ended the request that may have
+ * used it (quiesce). */
 #include "kolk.h"
 #include <pthread.h>
 #include <stdatomic.h>
@@ -11,7 +11,7 @@ enum { READERS = 2, TABLES = 200, HOPS = 64 };
 
 struct routes {
     int version;
-    int next_hop[HOPS]; /* version * HOPS + n, so that a reader notices what is of two versions */
+    int next_hop[HOPS]; /* version * HOPS + n, so that a reader notices a mix of two versions */
 };
 KOLK_SHARED_TYPE(tables, struct routes)
 
@@ -35,7 +35,7 @@ static void *read_routes(void *argument) {
         for (int n = 0; n < HOPS; n++) me->mixed += routes->next_hop[n] != version * HOPS + n;
         me->backwards += version < me->version;
         me->version = version;
-        tables_quiesce(&local); /* no pointer of this request is kept */
+        tables_quiesce(&local); /* reports that no pointer of this request is kept */
     }
     tables_local_deinit(&local);
     return NULL;
@@ -43,7 +43,7 @@ static void *read_routes(void *argument) {
 
 static struct routes *make(tables_local *local, int version) {
     struct routes *routes = tables_alloc(local);
-    if (!routes) { /* the old ones are not free yet: others must not wait for this thread while it sleeps */
+    if (!routes) { /* the old tables are not free yet; others must not wait for this thread while it sleeps */
         tables_offline(local);
         routes = tables_alloc_wait(local, KOLK_FOREVER);
         tables_online(local);
@@ -70,7 +70,7 @@ int main(void) {
                readers[n].version, readers[n].mixed, readers[n].backwards);
     }
     printf("%d tables, of which %u is alive\n", TABLES, tables_count(&pool));
-    tables_free(&local, atomic_load(&current)); /* nobody reads any more */
+    tables_free(&local, atomic_load(&current)); /* all readers have ended */
     tables_local_deinit(&local);
     tables_deinit(&pool);
 }

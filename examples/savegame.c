@@ -7,7 +7,7 @@
 struct ship {
     char name[12];
     float x;
-    kolk_handle target; /* plain bits, without a pointer: it can be saved */
+    kolk_handle target; /* plain bits without a pointer, so it can be saved */
 };
 KOLK_POOL_TYPE(ships, struct ship)
 
@@ -62,7 +62,7 @@ int main(void) {
     list(&fleet, "later");
     ships_deinit(&fleet);
 
-    desc.capacity = 100; /* the next version of the game has more room */
+    desc.capacity = 100; /* the next version of the game has a larger pool */
     if (ships_init(&other, &desc) != KOLK_OK || load(&other, file) != KOLK_OK) return 1;
     list(&other, "loaded");
     printf("Ada's handle gives %s, that of Dora, who came later, gives %s\n", ships_get(&other, ada)->name,

@@ -1,5 +1,5 @@
-/* Objects of several types in one pool. The union is the list of types, and its size that of the largest one; each
- * KOLK_POOL_MEMBER adds an alloc of its own, so that a type that is not in the list does not compile. */
+/* Objects of several types in one pool. The union lists the types, and has the size of the largest one. Each
+ * KOLK_POOL_MEMBER adds an alloc for its type, so that a type outside the list does not compile. */
 #include "kolk.h"
 #include <stdio.h>
 

@@ -3,14 +3,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-struct sieve { /* expensive to make, and used again and again */
+struct sieve { /* expensive to make, so it is reused */
     bool is_composite[1000000];
 };
 KOLK_RESOURCE_TYPE(sieves, struct sieve)
 
 static bool make(void *context, const char *key, kolk_deadline deadline, void **resource, kolk_error *error) {
     struct sieve *sieve = calloc(1, sizeof *sieve);
-    (void)context, (void)key, (void)deadline; /* this is what a connection is made with */
+    (void)context, (void)key, (void)deadline; /* a connection would be made with these */
     if (!sieve) return snprintf(error->text, sizeof error->text, "no memory for a sieve"), false;
     for (long n = 2; n * n < 1000000; n++)
         for (long m = n * n; m < 1000000 && !sieve->is_composite[n]; m += n) sieve->is_composite[m] = true;
@@ -39,7 +39,7 @@ int main(void) {
     enum { THREADS = 8 };
     pthread_t threads[THREADS];
     long primes[THREADS] = {0}, sum = 0;
-    kolk_resource_stats stats;
+    kolk_resource_pool_stats stats;
     kolk_resource_pool_desc desc = {.name = "sieves", .create = make, .destroy = destroy, .max = 2};
     if (sieves_init(&pool, &desc) != KOLK_OK) return 1;
     for (int i = 0; i < THREADS; i++)

@@ -1,7 +1,6 @@
-// needs: sqlite3
-/* SQLite in a heap: sqlite3_config takes the functions by which the library gets all of its memory. So it has a limit
- * and an end. `sqlite_heap time` works with malloc and with kolk in turns, and prints the times; each of kolk's begins
- * with a new heap. */
+/* SQLite in a heap: sqlite3_config sets the functions from which the library gets all of its memory. So the memory has
+ * a limit, and can be freed at once. `sqlite_heap time` works with malloc and with kolk in turn, and prints the times;
+ * each turn of kolk begins with a new heap. */
 #include "kolk.h"
 #include <sqlite3.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* A pool on a device without heap, libc or operating system: packets of a radio, in static memory whose size the
  * compiler knows. Everything above main compiles with -ffreestanding -nostdlib, together with the library, and then
- * asks for nothing but memcpy, memmove, memset and memcmp. main is there only where there is somewhere to print. */
+ * needs only memcpy, memmove, memset and memcmp. main exists only where there is a place to print. */
 #include "kolk.h"
 
 struct packet {
@@ -9,12 +9,12 @@ struct packet {
 KOLK_POOL_TYPE(packets, struct packet)
 
 enum { PACKETS = 16 };
-static KOLK_POOL_STORAGE(struct packet, PACKETS) memory; /* a type: `static`, sections and so on are yours to add */
+static KOLK_POOL_STORAGE(struct packet, PACKETS) memory; /* a type: add `static`, a section and so on */
 _Static_assert(sizeof memory == 16 * 32 + 16 * 9, "9 bytes for each of 16 packets, beside the packets themselves");
 
 static packets pool;
 
-/* What the rest of the firmware calls. */
+/* The functions that the rest of the firmware calls. */
 bool radio_start(void);
 bool radio_receive(const uint8_t *bytes, uint8_t length);
 uint32_t radio_handle_all(void);
@@ -25,7 +25,7 @@ bool radio_start(void) {
     return packets_init(&pool, &desc) == KOLK_OK;
 }
 
-/* False: the pool is full, or the packet is too long; it is dropped, as radios do. */
+/* If the pool is full or the packet is too long, drops it, as radios do, and returns false. */
 bool radio_receive(const uint8_t *bytes, uint8_t length) {
     struct packet *packet = length <= sizeof packet->bytes ? packets_alloc(&pool) : NULL;
     if (!packet) return false;

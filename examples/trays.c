@@ -1,21 +1,21 @@
-/* "Big trays for luggage, little trays for pocket stuff": what 2,000 passengers put on the belt lies in one pool whose
- * trays are as large as the largest suitcase, then in a heap of kolk's own sizes, then in one of the airport's. */
+/* "Big trays for luggage, little trays for pocket stuff": puts the luggage of 2,000 passengers into one pool with trays
+ * as large as the largest suitcase, then into a heap with kolk's sizes, then into one with the airport's sizes. */
 #include "kolk.h"
 #include <stdio.h>
 #include <stdlib.h>
 
 enum { THINGS = 2000, WALLET = 60, SUITCASE = 8192 };
 
-/* What this airport has bought, and what it does when a size is used up. */
+/* The trays that this airport has bought. */
 static const kolk_heap_class bought[] = {
     {.name = "keys, coins", .size = 32},
     {.name = "wallets, phones", .size = 160, .max_capacity = 512, .when_full = KOLK_HEAP_NEXT},
     {.name = "handbags", .size = 768},
     {.name = "suitcases", .size = SUITCASE, .capacity = 100, .when_full = KOLK_HEAP_NULL},
 };
-static size_t sizes[THINGS], trays[THINGS]; /* in bytes: of each thing, and of the tray that it is in */
+static size_t sizes[THINGS], trays[THINGS]; /* in bytes: of each thing, and of its tray */
 
-/* Of 20 things 13 fit into a little tray, and one is a suitcase. */
+/* Of 20 things, 13 fit into a small tray, and one is a suitcase. */
 static void pack(void) {
     uint32_t random = 1;
     for (int i = 0; i < THINGS; i++) {
@@ -26,7 +26,7 @@ static void pack(void) {
     }
 }
 
-/* How many things are in trays of this size, or in all (0), and how much of these is too much. */
+/* Prints how many things are in trays of this size, or of all sizes (0), and how much of the trays is wasted. */
 static void report(const char *name, size_t size) {
     size_t needed = 0, asked = 0, given = 0;
     for (int i = 0; i < THINGS; i++)
@@ -37,22 +37,22 @@ static void report(const char *name, size_t size) {
 
 static void put_on_belt(kolk_heap *heap, const kolk_heap_desc *desc, void **suitcase) {
     if (kolk_heap_init(heap, desc) != KOLK_OK) exit(1);
-    if (heap->n_classes == 0) exit(77); /* under a tool that watches malloc: each block is one of malloc's */
+    if (heap->n_classes == 0) exit(77); /* under a tool that watches malloc: each block comes from malloc */
     for (int i = 0; i < THINGS; i++) {
         void *tray = kolk_heap_alloc(heap, sizes[i]);
         trays[i] = kolk_heap_usable_size(heap, tray);
         if (trays[i] == SUITCASE) *suitcase = tray;
     }
     report(desc->name, 0);
-    kolk_heap_class_stats class_; /* has samples of what was asked for and given, too */
+    kolk_heap_class_stats class_; /* also has samples of requested and allocated bytes */
     for (uint32_t n = 0; n < heap->n_classes; n++)
-        if (kolk_heap_class_of(heap, n, &class_)) report(class_.stats.name, class_.stats.object_size);
+        if (kolk_heap_stats_of_class(heap, n, &class_)) report(class_.stats.name, class_.stats.object_size);
 }
 
 /* The last suitcase comes off the belt, once. */
-static bool fetch(kolk_heap *heap, size_t size, void *suitcase) {
+static bool fetch(kolk_heap *heap, size_t bytes, void *suitcase) {
     void *fetched = *(void **)suitcase;
-    (void)size;
+    (void)bytes;
     *(void **)suitcase = NULL;
     kolk_heap_free(heap, fetched);
     return fetched;

@@ -1,6 +1,6 @@
-/* How many different handles can a pool give? The trilogy's pool has 7 bits for it: some objects stay, all
- * other slots are used over and over, and every handle is written down. The documentation's formula for their number is
- * free * 128 + busy, and 1 divided by it is the probability of a handle that is not unique. kolk_handle has 32 bits. */
+/* How many different handles can a pool give? The trilogy's pool has 7 bits for each slot. Here some objects stay, all
+ * other slots are reused many times, and every handle is recorded. The documentation's formula for their number is free
+ * * 128 + busy, and 1 divided by it is the probability of a handle that is not unique. kolk_handle has 32 bits. */
 #include "kolk.h"
 #include <inttypes.h>
 #include <stdio.h>
@@ -27,7 +27,7 @@ static int32_t reachable(int32_t count, int32_t busy) {
     return distinct;
 }
 
-/* Lives of one slot until its first handle comes again. */
+/* Counts the lives of one slot until its first handle repeats. */
 static int repeat_distance(void) {
     static kolk_bytemap pool;
     if (kolk_bytemap_initialise(&pool, 1, 1) != KOLK_OK) return -1;
@@ -40,18 +40,18 @@ static int repeat_distance(void) {
     return lives;
 }
 
-/* The same of kolk_pool: four billion lives are skipped by loading an object with the last generation that there is. */
+/* The same for kolk_pool: allocates an object with the last generation, to skip four billion lives. */
 static uint64_t repeat_distance_of_kolk(void) {
     kolk_pool pool;
     if (kolk_pool_init(&pool, &(kolk_pool_desc){.object_size = 1, .capacity = 1}) != KOLK_OK) return 0;
     void *object = kolk_pool_alloc(&pool);
-    kolk_handle first = kolk_pool_handle(&pool, object);
+    kolk_handle first = kolk_pool_handle_of(&pool, object);
     kolk_pool_free(&pool, object);
     kolk_handle last = kolk_handle_unpack(kolk_handle_pack(first) | UINT64_C(0xffffffff) << 32);
     object = kolk_pool_alloc_at(&pool, last);
     kolk_pool_free(&pool, object);
-    object = kolk_pool_alloc(&pool); /* the slot is worn out; it starts anew, since the pool would otherwise be full */
-    bool same = kolk_handle_equal(kolk_pool_handle(&pool, object), first);
+    object = kolk_pool_alloc(&pool); /* the slot is worn out; it starts again, since the pool would otherwise be full */
+    bool same = kolk_handle_equal(kolk_pool_handle_of(&pool, object), first);
     kolk_pool_deinit(&pool);
     return same ? (kolk_handle_pack(last) >> 32) - (kolk_handle_pack(first) >> 32) + 1 : 0;
 }
@@ -74,7 +74,7 @@ int main(void) {
         }
     }
     printf("%d slots:\n", PEDS);
-    print_case("worst", PEDS - 1, "128 + (count - 1)", 128 + (PEDS - 1)); /* the last object goes and comes */
+    print_case("worst", PEDS - 1, "128 + (count - 1)", 128 + (PEDS - 1)); /* the last object is removed and added */
     print_case("best", 0, "count * 128", PEDS * 128);                     /* an empty pool is filled, from any seeds */
     printf("a slot's handle comes again after %d lives; a kolk_handle after %" PRIu64 "\n", repeat_distance(), lives);
 }

@@ -1,5 +1,5 @@
-/* 32 voices. When all are playing, a new sound replaces the quietest one: its owner's handle goes stale, nothing else.
- * One that is quieter than all that play is not started at all. */
+/* 32 voices. When all are playing, a new sound replaces the quietest one: its owner's handle goes stale, and nothing
+ * else changes. A sound quieter than all playing ones is not started at all. */
 #include "kolk.h"
 #include <stdio.h>
 
@@ -16,7 +16,7 @@ static double loudness(const void *object, void *context) {
 
 static voices_handle play(voices *mixer, const char *sound, double volume) {
     struct voice *voice = voices_alloc_over(mixer, volume);
-    if (!voice) return (voices_handle){.untyped = {0}}; /* nobody would hear it */
+    if (!voice) return (voices_handle){.untyped = {0}}; /* it would not be heard */
     *voice = (struct voice){sound, volume};
     return voices_handle_of(mixer, voice);
 }

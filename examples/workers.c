@@ -1,8 +1,8 @@
 /* Objects of one pool, many threads: writers make letters, readers take them out of a queue, read and free them. Only
- * the pointers travel, no letter is copied, and none has to go back to the thread that made it.
+ * pointers travel: no letter is copied, and none has to return to the thread that made it.
  *
- * The pool is what keeps the writers from running ahead: when all letters are on their way, alloc_wait waits for one
- * that a reader frees, and the writer that has waited longest gets it. */
+ * The pool keeps the writers from running ahead: when all letters are in use, alloc_wait waits until a reader frees
+ * one, and the longest waiting writer gets it. */
 #include "kolk.h"
 #include <pthread.h>
 #include <stdio.h>
@@ -35,7 +35,7 @@ static void *write_letters(void *argument) {
         struct letter *letter = letters_alloc_wait(&local, KOLK_FOREVER);
         *letter = (struct letter){.from = me->name, .number = me->count};
         snprintf(letter->text, sizeof letter->text, "letter %d of writer %d", me->count, me->name);
-        mail_push(&post, &letter, KOLK_FOREVER); /* from now on it is the reader's */
+        mail_push(&post, &letter, KOLK_FOREVER); /* from now on the reader owns it */
     }
     letters_local_deinit(&local);
     return NULL;
@@ -66,7 +66,7 @@ int main(void) {
         if (pthread_create(&people[n].thread, NULL, work, &people[n]) != 0) return 1;
     }
     for (int n = 0; n < WRITERS; n++) pthread_join(people[n].thread, NULL);
-    mail_close(&post); /* readers read what is left, and then stop */
+    mail_close(&post); /* readers read the remaining letters, and then stop */
     for (int n = WRITERS; n < WRITERS + READERS; n++) pthread_join(people[n].thread, NULL);
     printf("%d writers wrote %d letters\n", WRITERS, people[0].count + people[1].count + people[2].count);
     printf("%d readers read and freed %d, %zu characters, none was copied\n", READERS,

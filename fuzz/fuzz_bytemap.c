@@ -1,10 +1,10 @@
-/* fuzz_bytemap.c: any bytes are a program that uses a pool, well and badly, beside the model; or the memory of a game
- * that a pool is to be read from.
+/* fuzz_bytemap.c: interprets any bytes as a program that uses a pool, correctly or not, next to the model; or as the
+ * memory of a game, from which a pool is read.
  *
  *     'o' | count | ground and seeds | operation, argument | operation, argument ...
  *     'd' | layout | object_size | address of the pool | regions: n | (address, size) * n | their bytes
  *
- * Numbers of a dump are 4 bytes, the lowest first; bytes that are missing at the end are 0. */
+ * Numbers of a dump are 4 bytes, little-endian; missing bytes at the end are 0. */
 #include "../tests/bytemap/steps.h"
 
 #define REGIONS 3u
@@ -71,7 +71,7 @@ static void operate(input *in) {
 
 /* ---- Dumps ------------------------------------------------------------------------------------------------------- */
 
-/* Touches all that a view of a dump promises; sanitizers see what is not there. */
+/* Touches all memory that a view of a dump promises; sanitizers report any that does not exist. */
 static void use(const kolk_bytemap_view *view) {
     kolk_bytemap pool = {0};
     kolk_status status = kolk_bytemap_attach(&pool, view);
@@ -104,7 +104,7 @@ static void read_dump(input *in) {
         regions[r].address = draw_number(in);
         regions[r].size = draw(in);
     }
-    for (uint32_t r = 0; r < n; r++) { /* each a block of its own, so that its ends are watched */
+    for (uint32_t r = 0; r < n; r++) { /* each region is a separate block, so that sanitizers watch its ends */
         uint8_t *bytes = (uint8_t *)malloc(regions[r].size + !regions[r].size);
         demand(bytes, "no memory");
         for (size_t i = 0; i < regions[r].size; i++) bytes[i] = (uint8_t)draw(in);

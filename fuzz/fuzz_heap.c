@@ -1,5 +1,5 @@
-/* fuzz_heap.c: any bytes are a program that uses a heap, well and badly, beside the model of tests/heap/model.h. Each
- * byte is one choice: first of the descriptor, then of operations and their arguments. */
+/* fuzz_heap.c: interprets any bytes as a program that uses a heap, correctly or not, next to the model of
+ * tests/heap/model.h. Each byte is one choice: first of the descriptor, then of operations and their arguments. */
 #define _POSIX_C_SOURCE 200809L /* setenv */
 #include "../tests/heap/model.h"
 

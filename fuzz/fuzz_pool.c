@@ -1,12 +1,10 @@
-// define: KOLK_GENERATION_MAX=7
-// link: -Wl,--wrap=mprotect
-/* fuzz_pool.c: any bytes are a program that uses a pool, well and badly, beside the model of tests/pool/model.h, which
- * says after each operation what must have happened, and which rule was broken.
+/* fuzz_pool.c: interprets any bytes as a program that uses a pool, correctly or not, next to the model of
+ * tests/pool/model.h. After each operation, the model states the expected result, and which rule was broken.
  *
  *     descriptor | operation, arguments | operation, arguments | ... | restart | descriptor | operation ...
  *
- * Bytes that are missing at the end are 0. Seven lives wear a slot out: few enough for a short program, or for one
- * alloc_at, to get there, and enough for handles to be stale in several ways before. */
+ * Missing bytes at the end are 0. Seven lives wear a slot out: few enough for a short program or one alloc_at to reach,
+ * and enough for handles to be stale in several ways before. */
 #define _POSIX_C_SOURCE 200809L /* setenv */
 #include "../tests/pool/model.h"
 #include "../tests/pool/model_ask.h"
@@ -36,7 +34,7 @@ static const run *running; /* NULL: none */
 int __real_mprotect(void *start, size_t size, int protection);
 int __wrap_mprotect(void *start, size_t size, int protection);
 
-/* Refuses memory while the model says so. */
+/* Refuses memory while the model demands it. */
 int __wrap_mprotect(void *start, size_t size, int protection) {
     if (!running || !running->m.refused) return __real_mprotect(start, size, protection);
     errno = ENOMEM;
@@ -69,7 +67,8 @@ static uint32_t draw_live(run *r) {
     return r->m.live ? model_live(&r->m, draw(r) % r->m.live) : NO_SLOT;
 }
 
-/* Start of a slot, inside of one, of another pool, on the stack, on the heap, of what the pool keeps, wild, NULL. */
+/* A pointer to the start of a slot, into a slot, into another pool, to the stack, to the heap, into the pool's
+ * metadata, a wild one, or NULL. */
 static const void *draw_pointer(run *r) {
     model *m = &r->m;
     uint32_t choice = draw(r);
@@ -93,7 +92,7 @@ static const void *draw_pointer(run *r) {
     }
 }
 
-/* Of this life, of any life, of a moment ago, of another pool, forged, null. */
+/* A handle of this life, of any life, of a moment ago, of another pool, a forged one, or null. */
 static kolk_handle draw_handle(run *r) {
     model *m = &r->m;
     uint32_t choice = draw(r), slot;
@@ -107,7 +106,7 @@ static kolk_handle draw_handle(run *r) {
     case 2:
         return r->remembered[draw(r) % REMEMBERED];
     case 3:
-        return kolk_pool_handle(&r->other, r->others[draw(r) % LENGTH_OF(r->others)]);
+        return kolk_pool_handle_of(&r->other, r->others[draw(r) % LENGTH_OF(r->others)]);
     case 4:
         return kolk_handle_unpack(draw_word(r));
     default:
@@ -144,7 +143,8 @@ static void draw_debug(run *r) {
 }
 
 static void draw_hooks(run *r) {
-    static void (*const ways[])(kolk_pool *, void *) = {NULL, model_on_full, model_on_full, kolk_pool_trap_full};
+    static bool (*const ways[])(kolk_pool *, size_t, void *) = {NULL, model_on_full, model_on_full,
+                                                                kolk_pool_trap_full};
     model *m = &r->m;
     uint32_t hooks = draw(r), uses = draw(r);
     m->desc.setup = hooks & 1 ? model_setup : NULL;
@@ -184,11 +184,11 @@ static unsigned draw_descriptor(run *r) {
     desc->capacity = draw_count(r);
     desc->name = tag % 2 ? NULL : "fuzzed";
     desc->tag = tag / 2;
-    if (desc->object_size >= 1000) desc->capacity %= 9; /* not megabytes to look at */
+    if (desc->object_size >= 1000) desc->capacity %= 9; /* not megabytes to check */
     if (memory == GROWING) desc->max_capacity = desc->capacity + 1 + draw_count(r);
     draw_hooks(r);
     draw_debug(r);
-    if (memory != GROWING && (memory >= LENT || desc->capacity == 0)) desc->capacity++; /* 0: as many as fit, or none */
+    if (memory != GROWING && (memory >= LENT || desc->capacity == 0)) desc->capacity++; /* 0: as many as fit */
     desc->headroom = choice / 36;
     if (desc->headroom > (desc->max_capacity ? desc->max_capacity : desc->capacity)) desc->headroom = 0;
     if (memory == FITTING) desc->memory_size = kolk_pool_memory_size(desc) + draw(r) % 64;
@@ -246,7 +246,7 @@ static void op_free_handle(run *r) {
     model_free_handle(&r->m, draw_handle(r));
 }
 
-/* A stale pointer may be one of a later life, which is then freed. */
+/* A stale pointer may point to a later life, which is then freed. */
 static void op_free_pointer(run *r) {
     model *m = &r->m;
     const void *object = draw_pointer(r);
@@ -272,16 +272,18 @@ static void op_get(run *r) {
     model_get(&r->m, draw_handle(r));
 }
 
-static void op_at(run *r) {
+static void ask_at(run *r, uint32_t slot) {
     model *m = &r->m;
-    uint32_t slot = (uint32_t)draw_word(r);
     bool live = slot < MODEL_SLOTS && m->places[slot] == LIVE;
     model_assert(m, kolk_pool_at(&m->pool, slot) == (live ? model_object(m, slot) : NULL));
 }
 
-static void op_next(run *r) {
-    uint32_t slot = draw_issued(r);
-    if (slot != NO_SLOT) model_ask_next(&r->m, slot);
+static void op_at(run *r) {
+    ask_at(r, (uint32_t)draw_word(r));
+}
+
+static void op_at_issued(run *r) {
+    ask_at(r, draw_issued(r));
 }
 
 static void op_next_run(run *r) {
@@ -291,9 +293,10 @@ static void op_next_run(run *r) {
 
 static void op_sweep(run *r) {
     uint32_t choice = draw(r), from = draw(r);
-    if (choice % 3 == 0) model_sweep_by_next(&r->m);
-    if (choice % 3 == 1) model_sweep_by_cursor(&r->m);
-    if (choice % 3 == 2) model_sweep_by_runs(&r->m, from, from + draw(r));
+    if (choice % 3 == 2)
+        model_sweep_by_runs(&r->m, from, from + draw(r));
+    else
+        model_sweep_by_cursor(&r->m);
 }
 
 static void op_sweep_and_free(run *r) {
@@ -353,8 +356,8 @@ static void add_length(const char *text, size_t length, void *context) {
     *(size_t *)context += length;
 }
 
-/* This pool is among those whose statistics are written, if it has a name and there is memory to collect them: there is
- * more to say than of none. */
+/* Statistics include this pool if it has a name and there is memory to collect them, and are then longer than those of
+ * no pool. */
 static void op_write_stats(run *r) {
     static size_t of_none[3]; /* by format */
     kolk_stats_format format = (kolk_stats_format)(draw(r) % LENGTH_OF(of_none));
@@ -370,14 +373,14 @@ static void op_restart(run *r) {
     begin(r);
 }
 
-/* The bytes that the pool of this descriptor needs of the caller; 0 if they are more than there are addresses. */
+/* The bytes that a pool of this descriptor needs from the caller; 0 if they exceed the address space. */
 static size_t bytes_needed(kolk_pool_desc desc) {
     if (desc.capacity == 0) desc.capacity = 1;
     return kolk_pool_memory_size(&desc);
 }
 
-/* The rules that a descriptor breaks, as a set of bits. */
-static uint64_t broken_rules(const kolk_pool_desc *desc) {
+/* Does a descriptor break the rule of this status? KOLK_OK: any rule. */
+static bool breaks_rule(const kolk_pool_desc *desc, kolk_status rule) {
     size_t align = desc->object_align > 8 ? desc->object_align : 8;
     const struct {
         kolk_status status;
@@ -392,6 +395,7 @@ static uint64_t broken_rules(const kolk_pool_desc *desc) {
         {KOLK_COST_MISSING, desc->on_full == kolk_pool_evict_cheapest && !desc->cost},
         {KOLK_AGES_MISSING, desc->on_full == kolk_pool_evict_oldest && !desc->ages},
         {KOLK_BAD_HEADROOM, desc->headroom > (desc->max_capacity ? desc->max_capacity : desc->capacity)},
+        {KOLK_BAD_CAPACITY, desc->capacity > INT32_MAX},
         {KOLK_MAX_BELOW_CAPACITY, desc->max_capacity && desc->max_capacity < desc->capacity},
         {KOLK_ZERO_CAPACITY, !desc->memory && !desc->memory_size && !desc->capacity && !desc->max_capacity},
         {KOLK_CANNOT_GROW, desc->memory && desc->max_capacity && desc->max_capacity != desc->capacity},
@@ -399,9 +403,9 @@ static uint64_t broken_rules(const kolk_pool_desc *desc) {
         {KOLK_MEMORY_MISSING, desc->memory_size && !desc->memory},
         {KOLK_MEMORY_TOO_SMALL, desc->memory && desc->memory_size <= bytes_needed(*desc) - 1},
     };
-    uint64_t broken = 0;
-    for (size_t i = 0; i < LENGTH_OF(rules); i++) broken |= (uint64_t)rules[i].broken << rules[i].status;
-    return broken;
+    for (size_t i = 0; i < LENGTH_OF(rules); i++)
+        if (rules[i].broken && (rule == KOLK_OK || rule == rules[i].status)) return true;
+    return false;
 }
 
 static kolk_pool_desc draw_any_descriptor(run *r) {
@@ -421,35 +425,34 @@ static kolk_pool_desc draw_any_descriptor(run *r) {
     if (shape / 25 % 2) desc.debug = "all";
     if (shape / 50 % 2) desc.on_full = kolk_pool_evict_oldest;
     desc.ages = shape / 100 % 2;
-    if (!desc.memory || desc.capacity) desc.headroom = count / 125 * 2; /* not with as many as fit */
+    if (!desc.memory || desc.capacity) desc.headroom = count / 125 * 2; /* not if the capacity is as many as fit */
     return desc;
 }
 
-/* Another pool, whose descriptor may be bad: one of the rules that it breaks is said. */
+/* Inits another pool, whose descriptor may be bad: the status must name one of the broken rules. */
 static void op_try_descriptor(run *r) {
     model *m = &r->m;
     kolk_pool pool;
     kolk_pool_desc desc = draw_any_descriptor(r);
-    uint64_t broken = broken_rules(&desc);
+    bool breaks = breaks_rule(&desc, KOLK_OK);
     double bytes = (double)desc.object_size * (desc.max_capacity > desc.capacity ? desc.max_capacity : desc.capacity);
     bool may_lack = m->refused || bytes > 1e9;
     memset(&pool, 0xee, sizeof pool);
     kolk_status status = kolk_pool_init(&pool, &desc);
     if (status == KOLK_OK) {
-        model_assert(m, broken == 0 && kolk_pool_is_valid(&pool));
+        model_assert(m, !breaks && kolk_pool_is_valid(&pool));
         void *object = kolk_pool_alloc(&pool);
         model_assert(m, (object != NULL) == (pool.capacity > desc.headroom));
         kolk_pool_free(&pool, object);
         kolk_pool_deinit(&pool);
     } else {
-        bool lacks = broken == 0 && may_lack && (status == KOLK_NO_MEMORY || status == KOLK_SIZE_OVERFLOW);
-        model_assert(m, broken >> status & 1 || lacks);
+        bool lacks = !breaks && may_lack && (status == KOLK_NO_MEMORY || status == KOLK_SIZE_OVERFLOW);
+        model_assert(m, lacks || breaks_rule(&desc, status));
     }
     model_assert(m, is_all_zero(&pool));
 }
 
-/* All 32 values that a byte gives are some operation; where one is added, it takes the place of a repetition, so that
- * the corpus keeps its meaning. */
+/* All 32 values are operations. A new operation replaces a repeated one, so that the corpus keeps its meaning. */
 static void (*const operations[32])(run *) = {op_alloc,
                                               op_free,
                                               op_alloc,
@@ -463,7 +466,7 @@ static void (*const operations[32])(run *) = {op_alloc,
                                               op_ask,
                                               op_is_live,
                                               op_at,
-                                              op_next,
+                                              op_at_issued,
                                               op_next_run,
                                               op_sweep,
                                               op_sweep_and_free,
@@ -486,7 +489,7 @@ static void (*const operations[32])(run *) = {op_alloc,
 static void operate(run *r) {
     model *m = &r->m;
     uint32_t choice = draw(r);
-    m->random = m->step << 8 | choice; /* what hooks do and contents */
+    m->random = m->step << 8 | choice; /* for the hooks' actions and the contents */
     operations[choice % LENGTH_OF(operations)](r);
     m->step++;
     model_assert(m, m->taken.count == 0);

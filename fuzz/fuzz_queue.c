@@ -1,6 +1,6 @@
-/* fuzz_queue.c: any bytes are a program of one thread that uses a queue, beside a model that is an array. The first
- * three bytes are the item's size, the capacity, and whether items are destroyed; then come operations, a byte each,
- * and their arguments. Bytes that are missing at the end are 0. */
+/* fuzz_queue.c: interprets any bytes as a program of one thread that uses a queue, next to a model that is an array.
+ * The first three bytes are the item's size, the capacity, and whether items are destroyed; then come operations, a
+ * byte each, and their arguments. Missing bytes at the end are 0. */
 #define _POSIX_C_SOURCE 200809L /* poll */
 #include "../tests/help/plain.h"
 
@@ -17,7 +17,7 @@ typedef struct model {
     size_t size;
     uint32_t capacity;
     bool destroys;
-    uint8_t items[MOST][MOST_SIZE], next; /* what is in it; the number of the next that is pushed */
+    uint8_t items[MOST][MOST_SIZE], next; /* its items; the number of the next pushed item */
     size_t count, destructions;
     kolk_status ending;
     bool was_full, watched[2], shown[2];
@@ -42,7 +42,7 @@ static void stamp(const model *m, uint8_t *item, uint8_t number) {
     for (size_t i = 0; i < m->size; i++) item[i] = (uint8_t)(number * 7 + i * 31);
 }
 
-/* A block of just so many bytes, so that sanitizers see what is read or written beside it. */
+/* A block of exactly the needed bytes, so that sanitizers report accesses beside it. */
 static uint8_t *new_items(const model *m, size_t n) {
     uint8_t *items = (uint8_t *)malloc(n * m->size + (n == 0));
     demand(items);
@@ -65,26 +65,26 @@ static kolk_deadline some_deadline(model *m) {
     return deadlines[draw(m) % LENGTH_OF(deadlines)];
 }
 
-/* What a push or pop answers. */
+/* The status of a push or pop. */
 static kolk_status expected(const model *m, int end, kolk_deadline deadline) {
-    bool blocked = m->count == (end == KOLK_WRITABLE ? m->capacity : 0);
+    bool blocked = m->count == (end == KOLK_QUEUE_WRITABLE ? m->capacity : 0);
     if (m->ending == KOLK_SHUTDOWN) return KOLK_SHUTDOWN;
-    if (m->ending == KOLK_CLOSED && (end == KOLK_WRITABLE || blocked)) return KOLK_CLOSED;
+    if (m->ending == KOLK_CLOSED && (end == KOLK_QUEUE_WRITABLE || blocked)) return KOLK_CLOSED;
     if (!blocked) return KOLK_OK;
-    return deadline.ns ? KOLK_TIMEOUT : end == KOLK_WRITABLE ? KOLK_FULL : KOLK_EMPTY;
+    return deadline.ns ? KOLK_TIMEOUT : end == KOLK_QUEUE_WRITABLE ? KOLK_FULL : KOLK_EMPTY;
 }
 
-/* What a call changes beside the items: what the file descriptors show, and counters. */
+/* Notes changes other than to the items: the state of the file descriptors, and counters. */
 static void note(model *m, int end, kolk_status status) {
     if (status == KOLK_OK) m->shown[!end] = true;
     if (status != KOLK_TIMEOUT && status != KOLK_FULL && status != KOLK_EMPTY) return;
     m->shown[end] = false;
-    if (end == KOLK_WRITABLE) m->was_full = true, m->failed++;
+    if (end == KOLK_QUEUE_WRITABLE) m->was_full = true, m->failed++;
 }
 
 static void push(model *m, bool as_array, size_t n) {
     kolk_deadline deadline = some_deadline(m);
-    kolk_status status = n ? expected(m, KOLK_WRITABLE, deadline) : KOLK_OK;
+    kolk_status status = n ? expected(m, KOLK_QUEUE_WRITABLE, deadline) : KOLK_OK;
     size_t room = m->capacity - m->count, done = status ? 0 : n < room ? n : room, given = n;
     uint8_t *items = new_items(m, n);
     for (size_t i = 0; i < n; i++) stamp(m, items + i * m->size, (uint8_t)(m->next + i));
@@ -92,13 +92,13 @@ static void push(model *m, bool as_array, size_t n) {
                      : kolk_queue_push(&m->queue, items, deadline)) == status);
     demand(!as_array || given == done);
     for (size_t i = 0; i < done; i++) stamp(m, m->items[m->count++], m->next++);
-    if (n) note(m, KOLK_WRITABLE, status);
+    if (n) note(m, KOLK_QUEUE_WRITABLE, status);
     free(items);
 }
 
 static void pop(model *m, bool as_array, size_t n) {
     kolk_deadline deadline = some_deadline(m);
-    kolk_status status = n ? expected(m, KOLK_READABLE, deadline) : KOLK_OK;
+    kolk_status status = n ? expected(m, KOLK_QUEUE_READABLE, deadline) : KOLK_OK;
     size_t done = status ? 0 : n < m->count ? n : m->count, given = n;
     uint8_t *items = new_items(m, n);
     demand((as_array ? kolk_queue_pop_n(&m->queue, items, &given, deadline)
@@ -108,7 +108,7 @@ static void pop(model *m, bool as_array, size_t n) {
     for (size_t i = done * m->size; i < n * m->size; i++) demand(items[i] == 0xca);
     m->count -= done;
     memmove(m->items, m->items[done], m->count * MOST_SIZE);
-    if (n) note(m, KOLK_READABLE, status);
+    if (n) note(m, KOLK_QUEUE_READABLE, status);
     free(items);
 }
 
@@ -116,20 +116,20 @@ static void clear(model *m) {
     m->destructions = 0;
     demand(kolk_queue_clear(&m->queue) == m->count);
     demand(m->destructions == (m->destroys ? m->count : 0));
-    if (m->count) m->shown[KOLK_WRITABLE] = true;
+    if (m->count) m->shown[KOLK_QUEUE_WRITABLE] = true;
     m->count = 0;
 }
 
 static void end_it(model *m, kolk_status ending) {
     ending == KOLK_CLOSED ? kolk_queue_close(&m->queue) : kolk_queue_shutdown(&m->queue);
     if (m->ending != KOLK_SHUTDOWN) m->ending = ending;
-    m->shown[KOLK_WRITABLE] = m->shown[KOLK_READABLE] = true;
+    m->shown[KOLK_QUEUE_WRITABLE] = m->shown[KOLK_QUEUE_READABLE] = true;
 }
 
 static void watch(model *m, int event) {
     int fd = kolk_queue_fd(&m->queue, (kolk_queue_event)event);
     if (fd < 0) return; /* the system has none */
-    bool blocked = m->count == (event == KOLK_WRITABLE ? m->capacity : 0);
+    bool blocked = m->count == (event == KOLK_QUEUE_WRITABLE ? m->capacity : 0);
     if (!m->watched[event]) m->shown[event] = m->ending || !blocked;
     m->watched[event] = true;
     struct pollfd it = {.fd = fd, .events = POLLIN};

@@ -1,4 +1,4 @@
-/* fuzz_shared.c: any bytes are a program that uses a shared pool, well and badly, beside the model of
+/* fuzz_shared.c: interprets any bytes as a program that uses a shared pool, correctly or not, next to the model of
  * tests/shared/model.h. Each byte is one choice: first of the descriptor, then of operations and their arguments. */
 #define _POSIX_C_SOURCE 200809L /* setenv */
 #include "../tests/shared/model.h"

@@ -1,7 +1,6 @@
-// define: KOLK_GENERATION_MAX=7
-/* fuzz_slotmap.c: any bytes are a program that uses a slot map, well and badly, beside the model of
+/* fuzz_slotmap.c: interprets any bytes as a program that uses a slot map, correctly or not, next to the model of
  * tests/slotmap/model.h. Each byte is one choice: first of the descriptor, then of operations and their arguments;
- * bytes that are missing at the end are 0. Seven lives wear a slot out. */
+ * missing bytes at the end are 0. Seven lives wear a slot out. */
 #define _POSIX_C_SOURCE 200809L /* setenv */
 #include "../tests/slotmap/model.h"
 

@@ -1,6 +1,6 @@
-/* fuzz_snapshot.c: any bytes are a block that a pool is to take in. The first byte says what pool it is; the rest is a
- * block, whose checksum is made right if the first byte's highest bit is set. Then either the pool is as it was, or it
- * is valid, and every operation on it is; in both cases it can be saved, and comes back the same. */
+/* fuzz_snapshot.c: restores a pool from any bytes. The first byte chooses the pool; the rest is a block, whose checksum
+ * is corrected if the first byte's highest bit is set. Afterwards the pool is either unchanged, or valid, also under
+ * all operations. In both cases it can be saved and restored the same. */
 #define _POSIX_C_SOURCE 200809L /* setenv */
 #include "../tests/help/plain.h"
 
@@ -18,7 +18,8 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Order (2 bits), generations (2), debug mode, growing, ages, and bit 7, which is read elsewhere. */
+/* The bits of `choice`: order (2 bits), generations (2), debug mode, growing, ages, and bit 7, which is read
+ * elsewhere. */
 static void make(kolk_pool *pool, unsigned choice) {
     kolk_pool_desc desc = {.name = "fuzz", .object_size = 3, .capacity = SLOTS};
     desc.reuse = (kolk_reuse)(choice % 4 % 3);
@@ -38,7 +39,7 @@ static void use(kolk_pool *pool) {
     check(kolk_pool_is_valid(pool));
 }
 
-/* Takes all there is and gives it back. */
+/* Allocates all free slots and frees them again. */
 static void drain(kolk_pool *pool) {
     void *object;
     uint32_t available = pool->desc.max_capacity - kolk_pool_count(pool) -
@@ -49,7 +50,8 @@ static void drain(kolk_pool *pool) {
         n++;
     }
     check(n == available && kolk_pool_is_valid(pool));
-    while ((object = kolk_pool_next(pool, NULL)) != NULL) kolk_pool_free(pool, object);
+    kolk_cursor cursor = kolk_pool_each(pool);
+    while ((object = kolk_cursor_next(&cursor)) != NULL) kolk_pool_free(pool, object);
     check(kolk_pool_is_valid(pool) && kolk_pool_count(pool) == 0);
 }
 

@@ -1,4 +1,4 @@
-/* fuzz_trace.c: any bytes are a trace, plain or compressed, or are refused with a sentence. */
+/* fuzz_trace.c: reads any bytes as a trace, plain or compressed, which either succeeds or fails with a sentence. */
 #define _POSIX_C_SOURCE 200809L
 #include "replay/trace.h"
 

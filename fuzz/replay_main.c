@@ -1,4 +1,5 @@
-/* replay_main.c: hands files to a fuzzer's function, one after the other: the corpus as a test, with any compiler. */
+/* replay_main.c: passes files to a fuzzer's function, one after the other: makes the corpus a test with any
+ * compiler. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

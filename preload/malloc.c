@@ -1,23 +1,23 @@
-/* malloc.c: malloc and its family, served by one heap of kolk: for programs that know nothing of it (LD_PRELOAD).
+/* malloc.c: malloc and its family, served by one heap of kolk, for programs that are unaware of it (LD_PRELOAD).
  *
- * The heap is all zero until the first call. Every alloc of such a heap leaves the fast path and gives NULL, and only
- * then is it looked at whether there is a heap: so that costs nothing later. ld.so, libraries' constructors and other
- * threads may call at any time. What happens while the heap is made, in the one thread that makes it:
+ * The heap is all zero until the first call. An alloc from such a heap leaves the fast path and fails, and only then
+ * checks whether the heap exists. So the check costs nothing later. ld.so, libraries' constructors and other threads
+ * may call at any time. While one thread makes the heap, in that thread:
  *
- *     the environment is read    by getenv, which does not allocate; reading a file of sizes (KOLK_SIZES) would, gets
- *                                NULL, and is done without: no pool in here has such sizes
- *     keys and exit handlers     are this early in places that libc has ready
+ *     the environment is read    by getenv, which does not allocate; a file of sizes (KOLK_SIZES) cannot be read, as
+ *                                its malloc returns NULL, and is ignored: no pool in this library has such sizes
+ *     keys and exit handlers     use memory that libc has reserved, this early
  *     memory                     comes from the system
  *
- * A thread's first use of the heap may call calloc, by pthread_setspecific: the thread is known by then, and the inner
- * call is an ordinary one (src/heap/heap_thread.c). All thread-local variables are of the kind that the system makes
- * with the thread (initial-exec), so that no access to one allocates.
+ * A thread's first use of the heap may call calloc, through pthread_setspecific: the thread is registered by then, and
+ * the inner call is an ordinary one (src/heap/heap_thread.c). All thread-local variables are created together with the
+ * thread (initial-exec), so that no access to one allocates.
  *
- * Forks: the library is linked with -z initfirst, so its handlers are the first that are registered. They run last
- * before a fork, when all who may allocate in a handler have done so, and first in the child. It is never unloaded. */
+ * Forks: the library is linked with -z initfirst, so its handlers are registered first. They run last before a fork,
+ * when no other handler can still allocate, and first in the child. The library is never unloaded. */
 #include "../src/os/system.h"
 
-#include "../src/core/assert.h"
+#include "../src/base/assert.h"
 #include "../src/heap/heap_fast.h"
 #include "../src/os/lock.h"
 #include "../src/os/memory.h"
@@ -45,7 +45,7 @@ __attribute__((constructor)) static void note_libc(void) {
     kolk_stack_hold(false);
 }
 
-/* Makes it if it has not been tried yet; false: there is none, or this is the thread that just makes it. */
+/* Makes the heap at the first call. Returns false if it cannot be made, or if this thread is just making it. */
 static bool have_heap(void) {
     static uint32_t lock;
     static uint8_t tried, made; /* it is tried once */
@@ -66,7 +66,7 @@ static bool have_heap(void) {
     return made;
 }
 
-/* This thread's part of it. There is no other heap in here, so it is where the first heap of a process is. */
+/* This thread's part of the heap. The library has only this heap, so its part is the first. */
 static inline kolk_heap_thread *malloc_thread(void) {
     return kolk_near_heaps[KOLK_FIRST_HEAP].thread;
 }
@@ -110,9 +110,16 @@ EXPORT void *malloc(size_t size) {
     return KOLK_UNLIKELY(!block) ? alloc_slow(1, size, SITE) : block;
 }
 
+static KOLK_NOINLINE void *calloc_much(size_t bytes, const void *site) {
+    if (has_used(&malloc_heap, malloc_thread(), bytes))
+        return kolk_heap_zero(&malloc_heap, alloc_for(bytes, site), bytes);
+    return kolk_heap_zero_slow(&malloc_heap, alloc_slow(1, bytes, site), bytes);
+}
+
 EXPORT void *calloc(size_t nmemb, size_t size) {
     size_t bytes;
     if (__builtin_mul_overflow(nmemb, size, &bytes)) return refuse_with(ENOMEM);
+    if (KOLK_UNLIKELY(bytes >= KOLK_HEAP_SPARSE)) return calloc_much(bytes, SITE);
     return kolk_heap_zero(&malloc_heap, alloc_for(bytes, SITE), bytes);
 }
 
@@ -132,7 +139,7 @@ static bool is_power_of_two(size_t align) {
     return align && (align & (align - 1)) == 0;
 }
 
-/* Says by its answer what is wrong; errno is ENOMEM as well if that is it, as glibc's is. */
+/* Returns the error; ENOMEM is also stored in errno, as glibc does. */
 EXPORT int posix_memalign(void **memptr, size_t alignment, size_t size) {
     if (!is_power_of_two(alignment) || alignment % sizeof(void *)) return EINVAL;
     void *block = alloc_aligned_for(alignment, size, SITE);
@@ -145,7 +152,7 @@ EXPORT void *aligned_alloc(size_t alignment, size_t size) {
     return is_power_of_two(alignment) ? alloc_aligned_for(alignment, size, SITE) : refuse_with(EINVAL);
 }
 
-/* glibc's takes the next power of two. */
+/* Rounds the alignment up to a power of two, as glibc does. */
 EXPORT void *memalign(size_t alignment, size_t size) {
     size_t power = 1;
     if (alignment > SIZE_MAX / 2 + 1) return refuse_with(EINVAL);
@@ -165,43 +172,71 @@ EXPORT void *pvalloc(size_t size) {
 
 /* ---- Free -------------------------------------------------------------------------------------------------------- */
 
+/* A pointer before the first alloc is not a block. Makes the heap, so that the report has its name. */
+static KOLK_NOINLINE void expect_block(const void *block) {
+    if (KOLK_UNLIKELY(!malloc_heap.inside) && block) have_heap();
+}
+
+static KOLK_NOINLINE void free_slow(void *block, const void *site) {
+    expect_block(block);
+    kolk_heap_free_slow(&malloc_heap, block, site);
+}
+
 EXPORT void free(void *ptr) {
-    if (KOLK_UNLIKELY(!give_at_hand(&malloc_heap, malloc_thread(), ptr))) kolk_heap_free_slow(&malloc_heap, ptr, SITE);
+    if (KOLK_UNLIKELY(!give_at_hand(&malloc_heap, malloc_thread(), ptr))) free_slow(ptr, SITE);
 }
 
 EXPORT void free_sized(void *block, size_t size) {
     (void)size;
+    expect_block(block);
     kolk_heap_free_at(&malloc_heap, block, SITE);
 }
 
 EXPORT void free_aligned_sized(void *block, size_t align, size_t size) {
     (void)align, (void)size;
+    expect_block(block);
     kolk_heap_free_at(&malloc_heap, block, SITE);
 }
+
+/* ---- glibc's own names: for programs that put functions of theirs before malloc ---------------------------------- */
+
+#if !defined(__clang__) && __GNUC__ >= 9
+#pragma GCC diagnostic ignored "-Wmissing-attributes" /* these need not have malloc's attributes */
+#endif
+
+EXPORT void *__libc_malloc(size_t size) __attribute__((alias("malloc")));
+EXPORT void *__libc_calloc(size_t nmemb, size_t size) __attribute__((alias("calloc")));
+EXPORT void *__libc_realloc(void *ptr, size_t size) __attribute__((alias("realloc")));
+EXPORT void *__libc_memalign(size_t alignment, size_t size) __attribute__((alias("memalign")));
+EXPORT void *__libc_valloc(size_t size) __attribute__((alias("valloc")));
+EXPORT void *__libc_pvalloc(size_t size) __attribute__((alias("pvalloc")));
+EXPORT void __libc_free(void *ptr) __attribute__((alias("free")));
 
 /* ---- Questions --------------------------------------------------------------------------------------------------- */
 
 EXPORT size_t malloc_usable_size(void *ptr) {
+    expect_block(ptr);
     return kolk_heap_usable_size(&malloc_heap, ptr);
 }
 
 EXPORT int malloc_trim(size_t pad) {
     (void)pad;
-    return kolk_heap_trim(&malloc_heap) > 0;
+    return kolk_heap_trim_now(&malloc_heap, false) > 0;
 }
 
-/* What glibc's fields mean there: arena is uordblks and fordblks, and blocks with pages of their own come on top. */
+/* The fields have glibc's meaning: arena is uordblks plus fordblks, and does not include blocks with pages of their
+ * own. */
 EXPORT struct mallinfo2 mallinfo2(void) {
     struct mallinfo2 info = {0};
     kolk_heap_class_stats of;
     for (uint32_t n = 0; n < malloc_heap.n_classes; n++) {
-        if (!kolk_heap_class_of(&malloc_heap, n, &of)) continue;
+        if (!kolk_heap_stats_of_class(&malloc_heap, n, &of)) continue;
         info.arena += of.stats.bytes_committed;
         info.uordblks += (size_t)of.stats.count * of.stats.stride;
         info.ordblks += of.stats.capacity - of.stats.count;
     }
     info.fordblks = info.arena - info.uordblks;
-    if (kolk_heap_class_of(&malloc_heap, malloc_heap.n_classes, &of)) {
+    if (kolk_heap_stats_of_class(&malloc_heap, malloc_heap.n_classes, &of)) {
         info.hblks = of.stats.count;
         info.hblkhd = of.stats.bytes_committed;
     }

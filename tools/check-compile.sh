@@ -1,10 +1,11 @@
 #!/bin/bash
-# Compiles every file in tests/compile, which says in its comments what must come of it:
+# Compiles every file in tests/compile, whose comments state the expected result:
 #     // expect: ok                    it compiles without a warning
-#     // expect: error: REGEX          it does not, and the compiler's words match
-#     // variant: NAME [REGEX]         with NAME defined it does not (REGEX instead of the file's); with none, it compiles
+#     // expect: error: REGEX          it does not, and the compiler's message matches
+#     // variant: NAME [REGEX]         with NAME defined it does not (REGEX instead of the file's); without, it compiles
 #     // together: yes                 all variants are defined at once; each has its own error, between its #ifdef and #endif
-#     // c++: ok, or error: REGEX      the same as C++17 too, in the words of its compiler
+#     // c++: ok, or error: REGEX      the same as C++17 too, with the message of its compiler
+#     // dialects: c++11 c++20         it compiles as each of these too
 #     // flags: ...                    more flags
 #     // compiler: gcc                 only this one knows
 # Usage: [CC=...] [CXX=...] tools/check-compile.sh
@@ -25,7 +26,7 @@ run() {
   "${command[@]}" 2>&1
 }
 
-# told CASE RESULT OUTPUT: one line a case.
+# told CASE RESULT OUTPUT: prints one line per case.
 told() {
   echo "${1#tests/compile/}: $2"
   if [[ $2 != ok ]]; then
@@ -34,7 +35,7 @@ told() {
   fi
 }
 
-# compile FILE LANGUAGE REGEX [FLAG]: an empty REGEX says that it must compile.
+# compile FILE LANGUAGE REGEX [FLAG]: with an empty REGEX it must compile.
 compile() {
   local regex=$3 output result=ok
   if output=$(run "$1" "$2" "${@:4}"); then
@@ -47,7 +48,7 @@ compile() {
   told "$1 as $2${4:+ $4}" "$result" "$output"
 }
 
-# together FILE LANGUAGE REGEX: each variant's error is told by its line.
+# together FILE LANGUAGE REGEX: the line of an error shows its variant.
 together() {
   local output flags
   mapfile -t flags < <(sed -n 's|^// variant: *\([A-Z_]*\).*|-D\1|p' "$1")
@@ -81,7 +82,7 @@ together() {
   failed=1
 }
 
-# check FILE LANGUAGE EXPECTED: EXPECTED is ok, or error: REGEX. A variant's own regex is in the words of the C compiler.
+# check FILE LANGUAGE EXPECTED: EXPECTED is ok, or error: REGEX. A variant's own regex matches the C compiler's message.
 check() {
   local file=$1 language=$2 regex name own
   case $3 in
@@ -115,5 +116,6 @@ for file in tests/compile/*.c tests/compile/*.cc; do
   check "$file" $language "$(directive expect "$file")"
   also=$(directive c++ "$file")
   [[ -z $also ]] || check "$file" c++ "$also"
+  for dialect in $(directive dialects "$file"); do compile "$file" "$language" "" "-std=$dialect"; done
 done
 exit $failed

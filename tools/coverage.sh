@@ -1,12 +1,13 @@
 #!/bin/sh
 # Runs the tests with gcc's coverage and prints which lines and branches of the library they miss. Fails under 100 % of
-# the lines or 95 % of the branches; what no test can reach carries a GCOVR_EXCL mark and the reason in the source.
+# the lines or 95 % of the branches; code that no test can reach has a GCOVR_EXCL mark and the reason in the source.
 # Usage: tools/coverage.sh
 set -eu
 [ ! -d build/coverage ] || find build/coverage -name '*.gcda' -delete
 tools/preset.sh coverage
-# Without the file that has other functions of the same names, which gcovr can't tell apart. Libraries of other definitions
-# are compiled as one file, of which gcc makes lines that are none elsewhere; nobody calls the byte map there.
+# Excludes the file with other functions of the same names, which gcovr can't distinguish. Libraries with other
+# definitions are compiled as one file, for which gcc makes lines that exist nowhere else; no test calls the byte map
+# there.
 gcovr --root . --filter src/ --filter include/ --exclude src/bytemap/ --exclude-directories '.*KOLK_NO_FUTEX.*' \
   --json build/coverage/most.json build/coverage
 gcovr --root . --filter src/bytemap/ --exclude-directories '.*kolk_with_.*' --json build/coverage/bytemap.json build/coverage

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""Writes what a release consists of: kolk.h and kolk.c, which are all of the library in two files; with `all` also
-kolk-VERSION.tar.gz, all tracked files; and SHA256SUMS. The same sources give the same bytes, whenever and wherever.
+"""Writes a release: kolk.h and kolk.c, which are the whole library in two files; with `all` also kolk-VERSION.tar.gz
+with all tracked files; and SHA256SUMS. The same sources give the same bytes on every machine and date.
 
-A header's text stands where it is first included. One that is first included under a condition (#if __STDC_HOSTED__)
-stands once more where it is included without that condition; its include guard makes that right.
+If members are named, say pool and slotmap, kolk.h and kolk.c contain only these members and the files that they need.
 
-Usage: tools/dist.py two|all FOLDER
+A header's text stands where it is first included. If that include is under a condition (#if __STDC_HOSTED__), the text
+is repeated where it is included without the condition; its include guard allows that.
+
+Usage: tools/dist.py two|all FOLDER [MEMBER...]
 """
 
 import gzip
@@ -19,20 +21,28 @@ import tarfile
 
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PUBLIC = "include/kolk"
+TYPED = f"{PUBLIC}/typed.h"
 LONG_AGO = 315532800  # 1980, the first year that every archiver knows
 DIRECTIVE = re.compile(r'\s*#\s*(if|ifdef|ifndef|elif|else|endif|include)\b\s*(.*)')
+INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 GUARD = re.compile(r'#ifndef (\w+)\n#define \1$', re.MULTILINE)
+SECTION = re.compile(r'^/\* ---- [^\n]* \((\w+\.h)\) -+ \*/\n.*?(?=^/\* ---- )', re.MULTILINE | re.DOTALL)
 
-# Before all others: what makes the C library declare what it has, and the file that emits base.inl's functions.
-FIRST = ["src/os/system.h", "src/core/base.c"]
+# These come first: the header that makes the C library declare all its functions, and the file that emits base.inl's
+# functions.
+FIRST = ["src/os/system.h", "src/base/base.c"]
 
 ABOUT = """\
-/* kolk {version}, {what}. Both files are made by `make dist` out of kolk's sources, where each part is the file that the
- * line above it names: read and change it there.
+/* kolk {version}, {what}. Both files are made by `{command}` out of kolk's sources, where each part is the file that the
+ * line above it names: read and change it there.{some}
  *
 {licence}
  */
 """
+
+SOME = """
+ *
+ * Of kolk's members these two files have only: {}. Comments mention the other members too."""
 
 # Included behind a header of the C library, what kolk needs of that is not declared.
 ALONE = """
@@ -62,12 +72,51 @@ def fail(sentence):
     sys.exit(f"tools/dist.py: {sentence}")
 
 
+def resolve(path, name):
+    for folder in (os.path.dirname(path), "include"):
+        included = os.path.normpath(os.path.join(folder, name))
+        if os.path.isfile(os.path.join(TOP, included)):
+            return included.replace(os.sep, "/")
+    fail(f'{path} includes "{name}", which is not there.')
+    return None
+
+
+def sources():
+    return sorted(f"{folder}/{name}" for folder, name in below("src") if name.endswith(".c"))
+
+
+def all_members():
+    """The folders of src/ that have a header of the same name in include/kolk; base has one too, but is no member."""
+    folders = sorted({source.split("/")[1] for source in sources()})
+    return [name for name in folders if name != "base" and os.path.isfile(os.path.join(TOP, PUBLIC, f"{name}.h"))]
+
+
+def needed_by(members):
+    """The files of these members, all files that those include, and the sources behind each header among them. Behind NAME.h of
+    include/kolk are all sources of src/NAME, and behind x.h of src/ are x.c and x_*.c in the same folder. src/diag is needed in
+    any case, because base.h declares functions of it."""
+    needed, every = set(), sources()
+    left = [f"{PUBLIC}/{name}.h" for name in members] + [source for source in every if source.startswith("src/diag/")]
+    while left:
+        path = left.pop()
+        if path in needed:
+            continue
+        needed.add(path)
+        left += [resolve(path, name) for name in INCLUDE.findall(read(path))]
+        if not path.endswith(".c"):
+            folder, name = os.path.split(os.path.splitext(path)[0])
+            belong = (f"src/{name}/",) if folder == PUBLIC else (f"{folder}/{name}.c", f"{folder}/{name}_")
+            left += [source for source in every if source.startswith(belong)]
+    return needed
+
+
 class Amalgamation:
-    """The text of files and of what they include. `others` says what stands for a header that is not to be put in."""
+    """The text of files and of what they include. `others` says what stands for a header that is not to be put in. Sections of
+    typed.h that name such a header are left out."""
 
     def __init__(self, others):
         self.others = others
-        self.seen = {}  # of each file, the sets of conditions under which it stands already
+        self.seen = {}  # for each file, the sets of conditions under which it was already written
         self.parts = []
 
     def add(self, path, conditions=frozenset()):
@@ -78,6 +127,8 @@ class Amalgamation:
             self.parts.append(self.others[path])
             return
         text = read(path)
+        if path == TYPED:
+            text = SECTION.sub(lambda section: "" if f"{PUBLIC}/{section[1]}" in self.others else section[0], text)
         guard = GUARD.search(text) if path.endswith((".h", ".inl")) else None
         self.parts.append(f"\n/* ==== {path} {'=' * (108 - len(path))} */\n\n")
         stack = []
@@ -86,7 +137,7 @@ class Amalgamation:
             word, rest = found.groups() if found else (None, None)
             if word == "include" and rest.startswith('"'):
                 within = [condition for condition in stack if not guard or condition != f"ifndef {guard[1]}"]
-                self.add(self.resolve(path, rest.split('"')[1]), conditions | set(within))
+                self.add(resolve(path, rest.split('"')[1]), conditions | set(within))
                 continue
             if word in ("if", "ifdef", "ifndef"):
                 stack.append(f"{word} {rest}".strip())
@@ -96,43 +147,45 @@ class Amalgamation:
                 stack.pop()
             self.parts.append(line)
 
-    @staticmethod
-    def resolve(path, name):
-        for folder in (os.path.dirname(path), "include"):
-            included = os.path.normpath(os.path.join(folder, name))
-            if os.path.isfile(os.path.join(TOP, included)):
-                return included.replace(os.sep, "/")
-        fail(f'{path} includes "{name}", which is not there.')
-        return None
-
     def text(self):
         return re.sub(r"\n{3,}", "\n\n", "".join(self.parts))
 
 
-def about(what):
-    licence = "\n".join((" * " + line).rstrip() for line in read("LICENSE").strip().splitlines())
-    return ABOUT.format(version=read("VERSION").strip(), what=what, licence=licence)
+class Pair:
+    """kolk.h and kolk.c of these members, and of the members that they need."""
 
+    def __init__(self, members):
+        self.needed = needed_by(members)
+        self.members = [name for name in all_members() if f"{PUBLIC}/{name}.h" in self.needed]
+        left_out = set(all_members()) - set(self.members)
+        self.header = Amalgamation({f"{PUBLIC}/{name}.h": "" for name in left_out})
+        self.header.add(f"{PUBLIC}/kolk.h")
+        for name in sorted(os.listdir(os.path.join(TOP, PUBLIC))):
+            if name.endswith(".h") and name[:-2] not in left_out and f"{PUBLIC}/{name}" not in self.header.seen:
+                fail(f"{PUBLIC}/kolk.h does not include {name}.")
 
-def kolk_h():
-    header = Amalgamation({})
-    header.add(f"{PUBLIC}/kolk.h")
-    return about(KOLK_H) + header.text().replace("#include <kolk/kolk.h>", '#include "kolk.h"')
+    def about(self, what):
+        licence = "\n".join((" * " + line).rstrip() for line in read("LICENSE").strip().splitlines())
+        command, some = "make dist", ""
+        if self.members != all_members():
+            names = " ".join(self.members)
+            command, some = f'make dist MEMBERS="{names}"', SOME.format(names)
+        return ABOUT.format(version=read("VERSION").strip(), what=what, command=command, some=some, licence=licence)
 
+    def kolk_h(self):
+        return self.about(KOLK_H) + self.header.text().replace("#include <kolk/kolk.h>", '#include "kolk.h"')
 
-def kolk_c():
-    public = sorted(f"{PUBLIC}/{name}" for name in os.listdir(os.path.join(TOP, PUBLIC)))
-    first, *rest = public
-    library = Amalgamation({first: '#include "kolk.h"\n', **{path: "" for path in rest}})
-    sources = sorted(f"{folder}/{name}" for folder, name in below("src") if name.endswith(".c"))
-    for path in FIRST + sources:
-        library.add(path)
-        if path == FIRST[0]:
-            library.parts.append(QUIET)
-    text = library.text()
-    if '#include "kolk.h"' not in text:
-        fail("kolk.c would not include kolk.h.")
-    return about(KOLK_C) + ALONE + text
+    def kolk_c(self):
+        first, *rest = sorted(self.header.seen)
+        library = Amalgamation({first: '#include "kolk.h"\n', **{path: "" for path in rest}})
+        for path in FIRST + [source for source in sources() if source in self.needed]:
+            library.add(path)
+            if path == FIRST[0]:
+                library.parts.append(QUIET)
+        text = library.text()
+        if '#include "kolk.h"' not in text:
+            fail("kolk.c would not include kolk.h.")
+        return self.about(KOLK_C) + ALONE + text
 
 
 def below(folder):
@@ -144,7 +197,7 @@ def below(folder):
 
 
 def tracked():
-    """All files that belong to the sources; of a copy that is not under git, all that there are but build/."""
+    """All source files; in a copy that is not under git, all files except build/."""
     if os.path.exists(os.path.join(TOP, ".git")):
         try:
             git = ["git", "-C", TOP, "-c", "safe.directory=*", "ls-files", "-z"]
@@ -172,11 +225,16 @@ def archive(name):
 
 
 def main():
-    if len(sys.argv) != 3 or sys.argv[1] not in ("two", "all"):
-        print("usage: tools/dist.py two|all FOLDER", file=sys.stderr)
+    if len(sys.argv) < 3 or sys.argv[1] not in ("two", "all"):
+        print("usage: tools/dist.py two|all FOLDER [MEMBER...]", file=sys.stderr)
         return 2
     folder = sys.argv[2]
-    files = {"kolk.h": kolk_h().encode(), "kolk.c": kolk_c().encode()}
+    members = sys.argv[3:] or all_members()
+    for name in members:
+        if name not in all_members():
+            fail(f"{name} is not a member of kolk: the members are {' '.join(all_members())}.")
+    pair = Pair(members)
+    files = {"kolk.h": pair.kolk_h().encode(), "kolk.c": pair.kolk_c().encode()}
     if sys.argv[1] == "all":
         name = f"kolk-{read('VERSION').strip()}"
         files[f"{name}.tar.gz"] = archive(name)

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Formats all C and C++ files, or with --check says which are not formatted, and which lines are longer than 120 columns:
-# clang-format leaves comments as they are. Lines between `clang-format off` and `on` may be longer.
+# Formats all C and C++ files. With --check, lists unformatted files and lines longer than 120 columns, as clang-format
+# does not wrap comments. Lines between `clang-format off` and `on` may be longer.
 # Usage: tools/format.sh [--check]
 set -eu
 if [ "${1:-}" = --check ]; then

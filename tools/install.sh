@@ -1,6 +1,6 @@
 #!/bin/sh
-# Builds what can be built here, and installs it below PREFIX; or removes again what was installed there. DESTDIR, from the
-# environment, is put before it.
+# Builds all parts that can be built here and installs them below PREFIX; or uninstalls them. DESTDIR from the
+# environment is put before PREFIX.
 # Usage: tools/install.sh install|uninstall PREFIX
 set -eu
 case $2 in /*) prefix=$2 ;; *) prefix=$PWD/$2 ;; esac

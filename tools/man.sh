@@ -1,8 +1,8 @@
 #!/bin/sh
-# Writes a manual page of the kolk command to stdout: its --help, and that of each verb.
+# Writes a manual page of the kolk command to stdout, made of its --help and that of each verb.
 # Usage: tools/man.sh PROGRAM
 set -eu
-help() { # as it is, also to roff
+help() { # shown as it is by roff too
   echo .nf
   "$@" | sed -e 's/\\/\\e/g' -e 's/-/\\-/g' -e "s/^[.']/\\\\\&&/"
   echo .fi

@@ -1,8 +1,8 @@
 #!/bin/bash
-# Modified condition/decision coverage: for each condition within && and ||, did the tests show that it alone can turn the
-# decision? Prints the table of all files, then each decision of the pools (src/pool, slotmap and bytemap) that misses
-# some, with the combinations that were seen. Fails under 98 % of the conditions of these files. The long tests do a part of
-# their work.
+# Modified condition/decision coverage: for each condition within && and ||, did the tests show that it alone can change
+# the decision? Prints the table of all files, then each incompletely covered decision of the pools (src/pool, slotmap
+# and bytemap), with the combinations that occurred. Fails under 98 % of the conditions of these files. The long tests
+# are shortened.
 # Usage: tools/mcdc.sh
 set -euo pipefail
 build=build/mcdc
@@ -19,7 +19,8 @@ for program in $build/tests/test_* $build/fuzz/fuzz_* $build/kolk; do
   [[ ! -f $program || ! -x $program ]] || objects+=(-object "$program")
 done
 
-# cover COMMAND SOURCE...: llvm-cov, without its remark that programs have functions of the same name, like main.
+# cover COMMAND SOURCE...: llvm-cov, without its warnings about functions of the same name in several programs, such as
+# main.
 cover() {
   { llvm-cov-$version "$1" -instr-profile $build/all.profdata "${objects[@]:1}" "${@:2}" 2>&1 >&3 |
     grep -v 'have mismatched data' >&2 || true; } 3>&1

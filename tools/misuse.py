@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Runs the programs of tests/misuse, each of which makes one mistake, in every setting, and writes what the user sees
-into the tables of docs/misuse.md. Their clean twins must be silent.
+"""Runs the programs of tests/misuse, each of which makes one mistake, in every setting, and writes the output that a
+user sees into the tables of docs/misuse.md. Their clean twins must be silent.
 
 Usage: [CC=...] tools/misuse.py [--check] LIBRARY
 
-LIBRARY is a libkolk.a that was built without sanitizers. With --check the columns of kolk are compared with the tables
-as they are. (Those of malloc depend on the C library.) What needs a tool that is not there is left out, and named.
+LIBRARY is a libkolk.a that was built without sanitizers. With --check the columns of kolk are compared with the
+existing tables. (The columns of malloc depend on the C library.) Columns whose tool is missing are left out, and named.
 """
 import concurrent.futures
 import os
@@ -25,6 +25,7 @@ CC = os.environ.get("CC", "gcc")
 
 
 KOLK = ()
+PACKED = ("-DPACKED",)
 SHARED = ("-DSHARED",)
 HEAP = ("-DHEAP",)
 MALLOC = ("-DMALLOC",)
@@ -32,10 +33,10 @@ WRONG = ()
 CLEAN = ("-DCLEAN",)
 TWINS = [WRONG, CLEAN]
 ASAN = ("-fsanitize=address",)
-# Dead values on the stack hide a leak now and then. No cell has what the symbolizer would find.
+# Dead values on the stack sometimes hide a leak. No cell needs symbols.
 NO_DEAD_VALUES = {"LSAN_OPTIONS": "use_stacks=0:use_registers=0", "ASAN_OPTIONS": "symbolize=0"}
 MEMCHECK = ("valgrind", "-q", "--leak-check=full")
-AT_ONCE = 60  # programs for one start of a tool, which takes longer than some of them to run
+AT_ONCE = 60  # programs per start of a tool, as the start takes longer than some programs
 
 
 class Column:
@@ -52,7 +53,7 @@ class Column:
         self.start = (self.bundle, tuple(sorted(self.environment.items())), tuple(runner))  # columns that can run together
 
     def entry(self, twin, name):
-        """The name in the bundle of a program that is built so."""
+        """The name of such a program in the bundle."""
         return re.sub(r"\W", "", "_".join([name, *self.build, *twin]))
 
 
@@ -65,11 +66,11 @@ TABLES = [
         Column("malloc, memcheck", MALLOC, runner=MEMCHECK),
     ],
     [  # of the slot map
-        Column("kolk", KOLK, kind="packed"),
-        Column("`KOLK_DEBUG=all`", KOLK, {"KOLK_DEBUG": "all"}, kind="packed"),
-        Column("`KOLK_DEBUG=move`", KOLK, {"KOLK_DEBUG": "move"}, kind="packed"),
-        Column("ASan", KOLK + ASAN, NO_DEAD_VALUES, kind="packed"),
-        Column("memcheck", KOLK, runner=MEMCHECK, kind="packed"),
+        Column("kolk", PACKED, kind="packed"),
+        Column("`KOLK_DEBUG=all`", PACKED, {"KOLK_DEBUG": "all"}, kind="packed"),
+        Column("`KOLK_DEBUG=move`", PACKED, {"KOLK_DEBUG": "move"}, kind="packed"),
+        Column("ASan", PACKED + ASAN, NO_DEAD_VALUES, kind="packed"),
+        Column("memcheck", PACKED, runner=MEMCHECK, kind="packed"),
     ],
     [  # of the shared pool
         Column("kolk_shared", SHARED, kind="shared"),
@@ -92,7 +93,7 @@ TABLES = [
     ],
 ]
 
-# The words of a line of a report.
+# The patterns that find a report's first line.
 REPORTS = [
     r"kolk: [^:]+: (a resource that was borrowed) .+ (is not given back) after .+",
     r"kolk: [^:]+: (.+?)(?:(?:, seen|, after it was .+|, now that it is .+)? by .+|; .+)?$",
@@ -115,7 +116,7 @@ class Program:
         self.kinds = [next((kind for kind in KINDS if source.stem.startswith(kind)), None)]
         if "also" in directives:
             self.kinds += directives["also"].split()
-        # Names of its own, which others may have too, or the C library's headers to itself.
+        # It defines names that other programs may have too, or includes the C library's headers in its own way.
         self.apart = re.search(r"^(static|typedef|struct|union|enum|#define)\b", text, re.M) is not None
 
     def place(self):
@@ -126,12 +127,12 @@ class Program:
         return column.kind in self.kinds and not (column.malloc and self.only_kolk)
 
 
-# Without debug information, the library's included: no cell needs it, and Valgrind does not know every version.
+# Without debug information, also of the library: no cell needs it, and Valgrind does not read every version.
 COMPILE = [CC, "-std=c11", "-O1", "-w", "-Iinclude"]
 
 
 def compile_programs(made, entries, flags):
-    """Programs, by the names that they have in the bundle, as one file."""
+    """Compiles programs, given by their names in the bundle, as one file."""
     text = made.with_suffix(".c")
     text.write_text("".join(
         f'#define main run_{entry}\n#include "{source.resolve()}"\n#undef main\n' for entry, source in entries.items()
@@ -149,7 +150,8 @@ def link_bundle(binary, made, entries, flags, library):
 
 
 def run_programs(start, binary, entries):
-    """By program's name in the bundle, what it wrote to stderr, and its exit status: of a signal, minus its number."""
+    """Maps each program's name in the bundle to its stderr and its exit status, which is minus the number of a
+    signal."""
     _, settings, runner = start
     ours = ("KOLK_", "ASAN_", "LSAN_", "MALLOC_", "GLIBC_")
     environment = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
@@ -172,7 +174,7 @@ def report_in(line):
 
 
 def cell_of(output, status):
-    """What the user sees of a mistake: the first report, and when, if later; or what the program was answered."""
+    """The text for a mistake: the first report, and its stage if it was late; or the results that the program got."""
     stage, answers = None, []
     for line in output.splitlines():
         key, _, value = line.partition(": ")
@@ -193,7 +195,7 @@ def cell_of(output, status):
 
 
 def missing_tool(column, folder):
-    """The tool that this column can't be run without, if it does not work here."""
+    """The tool that this column needs, if it does not work here."""
     source, binary = folder / "probe.c", folder / "probe"
     source.write_text("int main(void) { return 0; }\n")
     try:
@@ -206,8 +208,8 @@ def missing_tool(column, folder):
 
 
 def make_bundles(runs, library, folder, workers):
-    """The binaries, by Column.bundle. Of one build, the programs that can be are compiled as one file."""
-    files = {}  # by bundle, flags, and the program's name if it is apart: the programs
+    """The binaries, by Column.bundle. As many programs of one build as possible are compiled as one file."""
+    files = {}  # the programs, by bundle, flags, and the program's name if it is compiled separately
     for program, column in runs:
         for twin in TWINS:
             key = column.bundle, column.build + twin, program.source.stem if program.apart else ""
@@ -227,8 +229,8 @@ def make_bundles(runs, library, folder, workers):
 def run_all(programs, columns, library, folder):
     """The cells by program and column; exits if a clean twin is not silent."""
     runs = [(program, column) for column in columns for program in programs if program.is_in(column)]
-    starts = {}  # of tools and settings: the programs
-    for program, column in sorted(runs, key=lambda run: not run[1].runner):  # those that take long begin
+    starts = {}  # the programs, by tools and settings
+    for program, column in sorted(runs, key=lambda run: not run[1].runner):  # the slow ones begin
         starts.setdefault(column.start, []).extend(column.entry(twin, program.source.stem) for twin in TWINS)
     jobs = [(start, entries[at : at + AT_ONCE]) for start, entries in starts.items() for at in range(0, len(entries), AT_ONCE)]
     said = {start: {} for start in starts}
@@ -275,7 +277,7 @@ def read_tables(text):
 
 
 def check(cells):
-    """Are the tables what was found in these columns?"""
+    """Do the tables agree with the results in these columns?"""
     found = {(str(program.source), column.title): cell for (program, column), cell in cells.items()}
     titles = {column.title for _, column in cells}
     written = {key: cell for key, cell in read_tables(DOCUMENT.read_text()).items() if key[1] in titles}

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 """Do the tests bite? Changes the library in one small place at a time (tools/mutations.py says how) and runs the unit tests,
-which must fail: the mutant is killed. One that survives shows a hole in the tests, unless tools/mutants.txt lists it with
-the reason why no test can tell it from the original. Fails if more than 5 % of the mutants survive unlisted, or if the
-list has an entry that is killed or does not exist any more. Not counted are mutants that our build refuses (with an error
-or a warning, as it takes warnings for errors) and those whose object code is the original's.
+which must fail: the mutant is killed. A survivor shows a hole in the tests, unless tools/mutants.txt lists it with the
+reason why it behaves as the original. Fails if more than 5 % of the mutants survive unlisted, or if the list has an
+entry that is killed or does not exist any more. Mutants that do not compile without errors and warnings are not
+counted, nor those with the original's object code.
 
-The tests run on copies of the tree in build/mutants, one for each job: first that which killed the mutant before, then those
-that are named after the changed file, then those that have killed most in the least time. The first failure ends a mutant;
-a test that takes several times its usual time has failed. The scheduled tests do a part of their work; all of it, for some
-minutes, if everything else has passed. A program that the change leaves as it was, byte by byte, as it
-does not use the function that is changed, is not run."""
+The tests run on copies of the tree in build/mutants, one for each job: first the test that killed the mutant in an
+earlier run, then the tests named after the changed file, then those that have killed most in the least time. The first
+failure ends a mutant; a test that takes several times its usual time has failed. The scheduled tests are shortened at
+first, and run in full, for some minutes, if everything else has passed. A program whose bytes do not change, because it
+does not use the changed function, is not run."""
 import argparse
 import concurrent.futures
 import glob
@@ -33,17 +33,17 @@ TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 WORK = os.path.join(TOP, "build", "mutants")
 RESULTS = os.path.join(WORK, "results.json")
 LIST = "tools/mutants.txt"
-FILES = ["src/pool/*.[ch]", "src/slotmap/*.[ch]", "src/bytemap/*.c", "src/core/room.[ch]", "src/core/bits.h", "src/core/geometry.h",
-         "src/core/handle.h", "src/core/slot_set.h", "src/core/wait_queue.h", "src/diag/stale.h", "src/diag/words.h",
+FILES = ["src/pool/*.[ch]", "src/slotmap/*.[ch]", "src/bytemap/*.c", "src/core/room.[ch]", "src/base/bits.h", "src/core/geometry.h",
+         "src/core/handle.h", "src/store/*.[ch]", "src/core/wait_queue.h", "src/diag/stale.h", "src/diag/words.h",
          "src/shared/*.[ch]", "src/queue/*.[ch]", "src/resource/*.[ch]", "src/diag/stats_resource.c",
          "include/kolk/pool.inl", "include/kolk/slotmap.inl", "include/kolk/bytemap.inl",
          "include/kolk/shared.inl", "include/kolk/base.inl"]  # fmt: skip
 REQUIRED = 95.0
 KILLED, SURVIVED, SAME, REFUSED = "killed", "survived", "same", "refused"
-LONG = 1800  # seconds that no test takes
+LONG = 1800  # seconds, more than any test takes
 SCHEDULE_STEPS = "KOLK_TEST_SCHEDULE_STEPS"
 ENVIRONMENT = {
-    # The long tests do a part of their work, always the same.
+    # The long tests are shortened, always in the same way.
     "KOLK_TEST_SEED": "1",
     "KOLK_TEST_OPS_AT_MOST": "300000",
     "KOLK_TEST_LENGTH": "5",
@@ -67,7 +67,7 @@ def read(path):
 class Test:
     def __init__(self, name):
         self.name = name
-        self.seconds = 0.0  # to build it, when the library is built, and to run it
+        self.seconds = 0.0  # to build it after the library, and to run it
         self.cpu_limit = self.wall_limit = LONG
         self.runs = self.kills = 0
 
@@ -78,7 +78,8 @@ class Test:
         return self.seconds * (self.runs + 2) / (self.kills + 1)
 
     def is_about(self, file):
-        """test_slotmap_model is about src/slotmap/slotmap_sort.c, test_pool_snapshot about src/pool/pool_snapshot.c."""
+        """test_slotmap_model belongs to src/slotmap/slotmap_sort.c, and test_pool_snapshot to
+        src/pool/pool_snapshot.c."""
         words = os.path.splitext(os.path.basename(file))[0].split("_")
         return any(word in self.name for word in words if word != "pool")
 
@@ -101,7 +102,7 @@ class Tree:
         self.commands = {}
         for test in json.loads(self.run("ctest", "--test-dir", self.build, "--show-only=json-v1"))["tests"]:
             labels = [label for p in test["properties"] if p["name"] == "LABELS" for label in p["value"]]
-            is_program = glob.glob(os.path.join(self.build, "*", test["name"]))  # and not a script that runs others
+            is_program = glob.glob(os.path.join(self.build, "*", test["name"]))  # not a script
             if is_program and ("unit" in labels or "fuzz" in labels) and re.search(tests, test["name"]):
                 self.commands[test["name"]] = test["command"]
         self.original_programs = {name: self.program(name) for name in self.commands}
@@ -145,7 +146,7 @@ class Tree:
         self.write(mutant.file, text[: mutant.start] + mutant.replacement + text[mutant.end :])
 
     def passes(self, test, in_full=False):
-        """Runs a test that is built."""
+        """Runs a built test."""
         environment = {**os.environ, **ENVIRONMENT}
         cpu_limit, wall_limit = test.cpu_limit, test.wall_limit
         if in_full:
@@ -164,14 +165,14 @@ class Tree:
         except subprocess.TimeoutExpired:
             return False
         finally:
-            try:  # it, and what it forked
+            try:  # the test and its children
                 os.killpg(process.pid, signal.SIGKILL)
             except ProcessLookupError:
                 pass
             process.wait()
 
     def judge(self, mutant, originals, tests):
-        """The verdict, and the test that killed."""
+        """Returns the verdict, and the test that killed the mutant."""
         self.change(mutant, originals)
         if not self.builds("kolk-static"):
             return REFUSED, ""
@@ -203,7 +204,7 @@ class Tree:
 
 
 def measure(tree, some_file):
-    """The tests, with what each costs after a change of this file; all must pass."""
+    """Returns the tests, with the cost of each after a change of this file; all must pass."""
     tests = [Test(name) for name in tree.commands]
     for test in tests:
         os.utime(os.path.join(tree.top, some_file))
@@ -216,7 +217,7 @@ def measure(tree, some_file):
             stop(f"{test.name} fails before anything is changed")
         test.seconds = time.monotonic() - start
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        test.wall_limit = 10 + 10 * test.seconds  # for one that sleeps; one that computes is stopped by its CPU time
+        test.wall_limit = 10 + 10 * test.seconds  # for a test that sleeps; one that computes is stopped by its CPU time
         test.cpu_limit = 1 + int(4 * (after.ru_utime + after.ru_stime - built.ru_utime - built.ru_stime))
     return tests
 
@@ -259,7 +260,7 @@ def all_mutants(files, originals):
 
 
 def run(mutants, originals, reasons, jobs, names_of_tests):
-    """Judges the mutants; verdicts in their order. Shows survivors that are not listed as they are found."""
+    """Judges the mutants, and returns the verdicts in their order. Prints unlisted survivors as they are found."""
     verdicts, todo, start = [None] * len(mutants), iter(range(len(mutants))), time.monotonic()
 
     def work(tree):
@@ -291,7 +292,7 @@ def described(mutant):
 
 
 def report(mutants, verdicts, reasons, is_complete):
-    """Prints the figures; true if they will do."""
+    """Prints the figures; returns true if they are good enough."""
     unlisted, stale = [], []
     print(f"{'':24}{'mutants':>8}{'killed':>8}{'listed':>8}{'survived':>9}   not counted: same code, refused")
     total = Counter()

@@ -1,6 +1,6 @@
 """The changes that tools/mutate.py makes to a C source, one at a time: each a Mutant, found by reading tokens and statements
-inside the functions' bodies. Comments, strings, preprocessor lines and declarations without a value are left alone. What
-a change breaks for the compiler, the compiler refuses later, so that nothing here needs to know types."""
+inside the functions' bodies. Comments, strings, preprocessor lines and declarations without a value are left alone. The
+compiler later refuses changes that break types, so no types are needed here."""
 import re
 from typing import NamedTuple
 
@@ -43,10 +43,10 @@ class Mutant(NamedTuple):
     file: str
     function: str
     line: int
-    start: int  # the text from start to end is replaced
+    start: int  # the change replaces the text from start to end
     end: int
     replacement: str
-    before: str  # the lines it is in, without comments and spare spaces; with the two above, its name in the list
+    before: str  # its lines, without comments and extra spaces; with the two above, its name in the list
     after: str
 
     @property
@@ -64,7 +64,7 @@ def squeezed(code):
 
 
 def neighbours(number):
-    """A whole number's two neighbours, written as it is."""
+    """An integer's two neighbours, written in the same form."""
     match = re.fullmatch(r"(0[xX][0-9a-fA-F]+|[0-9]+)([uUlL]*)", number)
     if not match:
         return []
@@ -74,8 +74,8 @@ def neighbours(number):
 
 
 class Reader:
-    """Walks through one file's statements and collects its mutants. Positions are indices of tokens; an end is the index
-    behind the last."""
+    """Walks through one file's statements and collects its mutants. Positions are indices of tokens; an end is the
+    index after the last token."""
 
     def __init__(self, file, text):
         self.file, self.text, self.tokens = file, text, tokens_of(text)
@@ -92,13 +92,13 @@ class Reader:
         return self.tokens[i].text
 
     def find(self, wanted, i, end):
-        """The first of these marks from i on that is in no brackets, or end."""
+        """Returns the first of these marks from i on that is outside brackets, or end."""
         while i < end and self.at(i) not in wanted:
             i = self.partner[i] + 1 if self.at(i) in PAIRS else i + 1
         return min(i, end)
 
     def find_back(self, wanted, i, start):
-        """The place behind the last of these marks before i that is in no brackets, or start."""
+        """Returns the place after the last of these marks before i that is outside brackets, or start."""
         while i > start and self.at(i - 1) not in wanted and self.at(i - 1) not in PAIRS:
             i = self.partner[i - 1] if self.at(i - 1) in PAIRS.values() else i - 1
         return i
@@ -120,7 +120,8 @@ class Reader:
         return {self.at(n) for n in range(i, end)}
 
     def condition(self, i, end, negate):
-        """Something that is true or false: it is forced to each, and negated, where that is not its operator's change."""
+        """Mutates a condition: forces it to true and to false, and negates it, unless the change of its operator does
+        so."""
         if i == end:
             return
         if self.at(i) not in ("0", "1", "true", "false"):
@@ -168,11 +169,11 @@ class Reader:
         words = [token.kind == "word" for token in self.tokens[i:end]]
         if not words[0] or self.at(i) in TYPE_WORDS:
             return words[0]
-        n = self.find({"="}, i, end) - i  # of two words or of stars between them
+        n = self.find({"="}, i, end) - i  # two words, perhaps with stars between them
         return all(self.at(k) == "*" for k in range(i + 1, i + n - 1)) and n > 1 and words[n - 1]
 
     def statement(self, i):
-        """Reads the statement at i; gives the place behind it."""
+        """Reads the statement at i; returns the place after it."""
         word = self.at(i)
         if word == "{":
             return self.block(i)

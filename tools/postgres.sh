@@ -1,7 +1,7 @@
 #!/bin/sh
 # A throw-away PostgreSQL server in an empty folder, for tests and for make bank. It runs as an unprivileged user, listens on
 # a socket in that folder, and keeps nothing safe. The user postgres needs no password, alice has the password secret.
-#     make FOLDER             creates it; ends with 77, and says why, where PostgreSQL is not installed
+#     make FOLDER             creates it; if PostgreSQL is not installed, prints that and exits with 77
 #     run FOLDER [OPTION...]  becomes the server, until a signal: SIGINT ends it fast, SIGQUIT immediately
 # Usage: tools/postgres.sh make|run FOLDER [OPTION...]
 set -eu
@@ -14,8 +14,8 @@ if [ ! -x "$bin/initdb" ]; then
   exit 77
 fi
 
-as="setpriv --pdeathsig QUIT" # it ends with the program that has started it
-if [ "$(id -u)" = 0 ]; then   # it refuses to run as root
+as="setpriv --pdeathsig QUIT" # it ends with the program that started it
+if [ "$(id -u)" = 0 ]; then   # postgres refuses to run as root
   user=postgres
   id "$user" > /dev/null 2>&1 || user=nobody
   as="$as --reuid $user --regid $(id -g "$user") --clear-groups"

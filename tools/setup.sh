@@ -1,7 +1,8 @@
 #!/bin/sh
-# Installs what a group of work needs on Debian and Ubuntu: as root or with CI=true at once, otherwise after asking. Says
-# nothing when all is there; where it can't install, one sentence says what is missing.
-# Usage: tools/setup.sh demo|bank|test|matrix|bench|fuzz|coverage|mcdc|mutants|misuse|format|dist|install
+# Installs the packages that a group of work needs on Debian and Ubuntu: as root or with CI=true at once, otherwise
+# after asking. Prints nothing if none is missing; if it can't install, it prints one sentence with the missing
+# packages.
+# Usage: tools/setup.sh demo|bank|test|abi|matrix|bench|fuzz|coverage|mcdc|mutants|misuse|format|dist|install
 set -u
 
 # ---- what is needed, by group: a package, and a command that succeeds when what it gives is there ----
@@ -17,7 +18,7 @@ need_demo() {
   need libdw-dev pkg-config --exists libdw
 }
 
-# The library depends on nothing; the kolk command is built if what it needs is there.
+# The library depends on nothing; the kolk command is built if its libraries are available.
 need_install() {
   need gcc command -v cc
   need libc6-dev header stdlib.h
@@ -48,13 +49,20 @@ need_test() {
   need systemtap-sdt-dev header sys/sdt.h
   need_bank
   need pgbouncer command -v pgbouncer
+  need openssl command -v openssl
   need python3-prometheus-client /usr/bin/python3 -c "import prometheus_client"
   need faketime command -v faketime
   need perl command -v perl
   need sqlite3 command -v sqlite3
   need git command -v git
-  need xz-utils command -v xz
   need zstd command -v zstd
+  need_abi
+}
+
+need_abi() {
+  need_install
+  need abigail-tools command -v abidiff
+  need xz-utils command -v xz
 }
 
 need_matrix() {
@@ -159,7 +167,7 @@ give_up() {
 # ---- install them ----
 
 case ${1:-} in
-  demo | bank | test | matrix | bench | fuzz | coverage | mcdc | mutants | misuse | format | dist | install) ;;
+  demo | bank | test | abi | matrix | bench | fuzz | coverage | mcdc | mutants | misuse | format | dist | install) ;;
   *) sed -n 's/^# Usage: /usage: /p' "$0" >&2; exit 2 ;;
 esac
 look "$1"

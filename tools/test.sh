@@ -1,6 +1,6 @@
 #!/bin/sh
-# make test runs this: all tests by gcc, with KOLK_TEST_EFFORT=quick, where long tests do a part of their work and the longest
-# are left out; with KOLK_TEST_EFFORT=full, all of their work.
+# make test runs this: all tests by gcc, with KOLK_TEST_EFFORT=quick, which shortens long tests and leaves out the
+# longest; with KOLK_TEST_EFFORT=full, they run completely.
 # Usage: tools/test.sh
 set -eu
 export KOLK_TEST_EFFORT="${KOLK_TEST_EFFORT:-quick}"

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Starts a throw-away PostgreSQL server, runs a program with its conninfo as the first argument, and ends it.
+# Starts a throw-away PostgreSQL server, runs a program with the server's conninfo as the first argument, then ends the
+# server.
 # Usage: tools/with_postgres.sh PROGRAM [ARGUMENT...]
 set -eu
 program=$1

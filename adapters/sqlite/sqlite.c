@@ -1,27 +1,39 @@
 /* sqlite.c: two resource pools over one SQLite file.
  *
- * The writers' pool has one connection, so that the threads of this process wait for each other in its order, and not
- * in SQLite's busy handler, which serves nobody in order. Only other processes are left for that. The readers'
- * connections are read-only: in WAL mode they wait for nobody.
+ * The writers' pool has one connection, so that threads of this process queue for it in order. SQLite's busy handler,
+ * which has no order, is needed only against other processes. The readers' connections are read-only: in WAL mode they
+ * wait for nobody.
  *
- * A connection has the deadline of its borrow. The busy handler is SQLite's question whether to try once more. The
- * answer is no when that deadline has passed. In some places SQLite does not ask, as it fears a deadlock. Changing to
- * WAL is one: there `run_patiently` asks in its place. A transaction that has read and then wants to write is another,
- * which is why a writer is lent with BEGIN IMMEDIATE.
+ * A connection has the deadline of its borrow or, while it is being made, of its creation. SQLite calls the busy
+ * handler to decide whether to try again, and ours refuses when that deadline has passed. The creation of a connection
+ * may wait longer than its borrower. So each pool counts the creations that wait for a lock, and the borrower's error
+ * mentions the lock. In some places SQLite does not call the handler, for fear of a deadlock. One is the change to WAL,
+ * where `run_patiently` retries instead. Another is a transaction that has read and then wants to write; therefore a
+ * writer is lent with BEGIN IMMEDIATE.
  *
  * At give_back everything that belongs to the borrow ends: the statements first, as they may hold the transaction open,
- * then the transaction. SQLite's own list says which statements there are; those in `kept` are only reset. A connection
- * whose last error, or the error of any of its statements, says that the file or the way to it is broken, is destroyed.
+ * then the transaction. SQLite's own list has all statements; those in `kept` are only reset. A connection is destroyed
+ * if its last error, or an error of its statements, means that the file or the access to it is broken. A borrower's
+ * callbacks are removed, since their contexts may be gone.
  *
- * Invariants: a connection that is idle has no transaction, no statement that is not in `kept`, and none that runs;
- * kept[i] without a statement has none behind it. */
-#define _POSIX_C_SOURCE 200809L /* clock_gettime, nanosleep */
+ * In WAL mode SQLite does not notice that somebody has moved, deleted or replaced the file: it goes on with the file
+ * that it has open. So a connection remembers its file (device and inode), and before each borrow checks that the path
+ * still leads to it. A writer checks again when it commits, by a commit hook, also for the WAL and its index.
+ * SQLITE_FCNTL_HAS_MOVED does not suffice: it compares no devices, does not follow a symbolic link that has changed,
+ * and knows nothing of the WAL.
+ *
+ * Invariants: an idle connection has no transaction, no statement outside `kept`, and no running statement; the used
+ * elements of `kept` come first. */
+#define _POSIX_C_SOURCE 200809L /* clock_gettime, nanosleep, stat */
 
 #include "kolk/sqlite.h"
 
+#include <errno.h>
+#include <pthread.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #define FIRST_PAUSE_NS 100000
@@ -29,19 +41,44 @@
 
 typedef struct kept_statement {
     sqlite3_stmt *statement;
-    uint64_t used; /* by which borrow last */
+    uint64_t used; /* the borrow that used it last */
 } kept_statement;
+
+/* A file's identity when it was opened. */
+typedef struct file_place {
+    const char *path;
+    bool known; /* false: stat can't see it, as it is in memory or of another VFS */
+    dev_t device;
+    ino_t inode;
+} file_place;
 
 struct kolk_sqlite_connection {
     sqlite3 *db;
     kolk_deadline deadline;
     uint64_t borrows;
     bool writes;
-    bool broken; /* the file, or the way to it */
+    bool broken;               /* the file, or the access to it */
+    bool moved;                /* a commit was refused, because one of these files is not in its place: */
+    file_place file, wal, shm; /* the last two of a writer only */
+    char *shm_name;
+    uint32_t *locked; /* during creation: its pool's count of creations that wait for a lock */
+    bool is_locked;   /* it is counted in *locked */
     kept_statement kept[KOLK_SQLITE_KEPT];
 };
 
 typedef struct kolk_sqlite_connection connection;
+
+/* No function of kolk is a cancellation point; those of files, and so SQLite's, are. */
+static int cancel_off(void) {
+    int before = PTHREAD_CANCEL_ENABLE;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+    return before;
+}
+
+static void cancel_restore(int before) {
+    int off;
+    pthread_setcancelstate(before, &off);
+}
 
 /* ---- Errors ------------------------------------------------------------------------------------------------------ */
 
@@ -65,22 +102,50 @@ static void note_result(connection *its, int code) {
 static void say_sqlite_error(kolk_error *error, sqlite3 *db, const char *what) {
     int code = db ? sqlite3_extended_errcode(db) : SQLITE_NOMEM;
     int number =
-        primary(code) == SQLITE_CANTOPEN ? sqlite3_system_errno(db) : 0; /* of others, SQLite does not keep it */
+        primary(code) == SQLITE_CANTOPEN ? sqlite3_system_errno(db) : 0; /* SQLite keeps it for this code only */
     const char *words = db ? sqlite3_errmsg(db) : sqlite3_errstr(code);
     error->code = code;
     snprintf(error->text, sizeof error->text, "%.100s: %.100s%s%.40s", what, words, number ? ": " : "",
              number ? strerror(number) : "");
 }
 
+/* Is it useless to open the file again? No, if it is locked or being replaced, or if memory, descriptors or disk space
+ * are short, as that passes. A system error comes with SQLITE_CANTOPEN only. */
+static bool is_final(int code, int system_error) {
+    switch (primary(code)) {
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+    case SQLITE_PROTOCOL:
+    case SQLITE_NOMEM:
+    case SQLITE_IOERR:
+    case SQLITE_FULL:
+        return false;
+    case SQLITE_READONLY:
+        return code == SQLITE_READONLY || code == SQLITE_READONLY_DIRECTORY;
+    case SQLITE_CANTOPEN:
+        return system_error == ENOENT || system_error == ENOTDIR || system_error == EACCES || system_error == EPERM ||
+               system_error == EISDIR || system_error == ENAMETOOLONG || system_error == ELOOP || system_error == EROFS;
+    default:
+        return true;
+    }
+}
+
 /* ---- Waiting for locks ------------------------------------------------------------------------------------------- */
 
-/* SQLite's busy handler. Sleeps for a random part of a pause that gets longer; 0: the deadline has passed. */
+static void set_locked(connection *its, bool locked) {
+    if (its->locked && its->is_locked != locked) __atomic_fetch_add(its->locked, locked ? 1u : -1u, __ATOMIC_RELAXED);
+    its->is_locked = locked;
+}
+
+/* SQLite's busy handler. Sleeps for a random part of a growing pause; returns 0 if the deadline has passed. */
 static int wait_for_lock(void *context, int tries) {
-    const connection *its = (const connection *)context;
+    connection *its = (connection *)context;
     struct timespec now;
+    set_locked(its, true);
     clock_gettime(CLOCK_MONOTONIC, &now);
-    int64_t left = its->deadline.ns - ((int64_t)now.tv_sec * 1000000000 + now.tv_nsec);
-    if (left <= 0) return 0;
+    int64_t now_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+    if (its->deadline.ns <= now_ns || kolk_resource_is_interrupted()) return 0;
+    int64_t left = its->deadline.ns - now_ns;
     uint32_t random;
     sqlite3_randomness(sizeof random, &random);
     int64_t pause = (int64_t)FIRST_PAUSE_NS << (tries < PAUSE_DOUBLES ? tries : PAUSE_DOUBLES);
@@ -92,10 +157,10 @@ static int wait_for_lock(void *context, int tries) {
 
 static void set_deadline(connection *its, kolk_deadline deadline) {
     its->deadline = deadline;
-    sqlite3_busy_handler(its->db, wait_for_lock, its); /* a PRAGMA busy_timeout has replaced it */
+    sqlite3_busy_handler(its->db, wait_for_lock, its); /* a PRAGMA busy_timeout may have replaced it */
 }
 
-/* For what may be run again as a whole. */
+/* Retries SQL that may be run again as a whole. */
 static int run_patiently(connection *its, const char *sql, int (*each)(void *, int, char **, char **), void *context) {
     for (int tries = 0;; tries++) {
         int result = sqlite3_exec(its->db, sql, each, context, NULL);
@@ -103,40 +168,122 @@ static int run_patiently(connection *its, const char *sql, int (*each)(void *, i
     }
 }
 
-/* ---- Opening and closing ----------------------------------------------------------------------------------------- */
-
-/* Of one that could not be opened too, for want of memory even without a `db`. */
-static void close_connection(void *context, void *resource) {
-    connection *its = (connection *)resource;
-    (void)context;
-    for (sqlite3_stmt *left; its->db && (left = sqlite3_next_stmt(its->db, NULL));) sqlite3_finalize(left);
-    sqlite3_close_v2(its->db);
-    sqlite3_free(its);
-}
-
+/* Copies the first column of a row, up to 15 characters. */
 static int copy_word(void *word, int columns, char **values, char **names) {
     (void)names;
     snprintf((char *)word, 16, "%s", columns > 0 && values[0] ? values[0] : "");
     return 0;
 }
 
-/* False: *error says why. */
+/* ---- Places ------------------------------------------------------------------------------------------------------ */
+
+static file_place look_at(const char *path) {
+    struct stat its;
+    if (!path || stat(path, &its) != 0) return (file_place){.path = path};
+    return (file_place){path, true, its.st_dev, its.st_ino};
+}
+
+static bool is_same(const file_place *one, const file_place *other) {
+    return one->known == other->known && one->device == other->device && one->inode == other->inode;
+}
+
+static bool is_still_there(const file_place *its) {
+    if (!its->known) return true;
+    file_place now = look_at(its->path);
+    return is_same(its, &now);
+}
+
+static void say_moved(kolk_error *error, const char *what) {
+    error->code = SQLITE_READONLY_DBMOVED;
+    snprintf(error->text, sizeof error->text, "%.160s: the file was moved, deleted or replaced", what);
+}
+
+/* Finds the files beside a writer's. The WAL always exists, and its index too unless it is in this process's memory. */
+static bool find_side_files(connection *its, const char *name, kolk_error *error) {
+    char locking[16] = "";
+    its->shm_name = sqlite3_mprintf("%s-shm", name);
+    if (!its->shm_name) {
+        say_sqlite_error(error, NULL, name);
+        return false;
+    }
+    its->wal = look_at(sqlite3_filename_wal(name));
+    its->shm = look_at(its->shm_name);
+    if (its->wal.known && its->shm.known) return true;
+    int result = sqlite3_exec(its->db, "pragma locking_mode", copy_word, locking, NULL);
+    if (result == SQLITE_OK && its->wal.known && strcmp(locking, "exclusive") == 0) return true;
+    say_moved(error, name); /* while other connections of this process use the old ones */
+    return false;
+}
+
+/* Notes the identities of the files of a connection that has just read. If one is not in its place, returns false with
+ * an *error. SQLite resolves symbolic links and the working directory, and uses the resulting name. */
+static bool find_places(connection *its, const char *path, kolk_error *error) {
+    const char *name = sqlite3_db_filename(its->db, "main");
+    bool is_uri = strncmp(path, "file:", 5) == 0;
+    file_place opened = look_at(name);
+    int moved = 0;
+    its->file = look_at(is_uri ? name : path);
+    sqlite3_file_control(its->db, NULL, SQLITE_FCNTL_HAS_MOVED, &moved);
+    if (moved || !is_same(&its->file, &opened)) {
+        say_moved(error, path);
+        return false;
+    }
+    return !its->writes || !opened.known || find_side_files(its, name, error);
+}
+
+/* SQLite's commit hook: a result other than 0 makes it roll back. */
+static int refuse_if_moved(void *context) {
+    connection *its = (connection *)context;
+    its->moved = !is_still_there(&its->file) || !is_still_there(&its->wal) || !is_still_there(&its->shm);
+    return its->moved;
+}
+
+/* Removes a borrower's callbacks, and restores ours, which it may have replaced. */
+static void set_callbacks(connection *its) {
+    sqlite3_set_authorizer(its->db, NULL, NULL);
+    sqlite3_progress_handler(its->db, 0, NULL, NULL);
+    sqlite3_trace_v2(its->db, 0, NULL, NULL);
+    sqlite3_commit_hook(its->db, its->writes ? refuse_if_moved : NULL, its);
+    sqlite3_rollback_hook(its->db, NULL, NULL);
+    sqlite3_update_hook(its->db, NULL, NULL);
+}
+
+/* ---- Opening and closing ----------------------------------------------------------------------------------------- */
+
+/* Also for a connection that failed to open; db is NULL if memory ran out. */
+static void close_connection(void *context, void *resource) {
+    connection *its = (connection *)resource;
+    int cancel = cancel_off();
+    (void)context;
+    for (sqlite3_stmt *left; its->db && (left = sqlite3_next_stmt(its->db, NULL));) sqlite3_finalize(left);
+    sqlite3_close_v2(its->db);
+    sqlite3_free(its->shm_name);
+    sqlite3_free(its);
+    cancel_restore(cancel);
+}
+
+static bool wants_wal(connection *its, char mode[16]) {
+    return run_patiently(its, "pragma journal_mode = wal", copy_word, mode) == SQLITE_OK;
+}
+
+/* On failure returns false with an *error. The last step reads the file, so that SQLite opens it and the files beside
+ * it. */
 static bool set_up(connection *its, const kolk_sqlite *store, kolk_error *error) {
-    char mode[16] = "";
-    const char *first = its->writes ? "pragma journal_mode = wal" : "pragma schema_version"; /* both read the file */
+    char mode[16] = "wal";
     bool done = (!store->setup || run_patiently(its, store->setup, NULL, NULL) == SQLITE_OK) &&
-                run_patiently(its, first, copy_word, mode) == SQLITE_OK;
+                (!its->writes || wants_wal(its, mode)) &&
+                run_patiently(its, "pragma schema_version", NULL, NULL) == SQLITE_OK;
     if (!done)
         say_sqlite_error(error, its->db, store->path);
-    else if (its->writes && strcmp(mode, "wal") != 0)
+    else if (strcmp(mode, "wal") != 0)
         snprintf(error->text, sizeof error->text, "%.100s: the journal mode is %s, and WAL is not possible",
                  store->path, mode);
-    else
+    else if (find_places(its, store->path, error))
         return true;
     return false;
 }
 
-static bool open_connection(const kolk_sqlite *store, bool writes, kolk_deadline deadline, void **resource,
+static bool open_connection(kolk_sqlite *store, bool writes, kolk_deadline deadline, void **resource,
                             kolk_error *error) {
     int flags = SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE |
                 (writes ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY);
@@ -145,38 +292,44 @@ static bool open_connection(const kolk_sqlite *store, bool writes, kolk_deadline
         say_sqlite_error(error, NULL, store->path);
         return false;
     }
-    *its = (connection){.writes = writes};
+    int cancel = cancel_off();
+    *its = (connection){.writes = writes, .locked = &store->locked[writes]};
     bool opened = sqlite3_open_v2(store->path, &its->db, flags, NULL) == SQLITE_OK;
     if (opened) {
         set_deadline(its, deadline);
         opened = set_up(its, store, error);
+        set_callbacks(its);
+        set_locked(its, false);
+        its->locked = NULL;
     } else {
         say_sqlite_error(error, its->db, store->path);
     }
+    if (!opened) error->final = is_final(error->code, sqlite3_system_errno(its->db));
     if (opened)
         *resource = its;
     else
         close_connection(NULL, its);
+    cancel_restore(cancel);
     return opened;
 }
 
 static bool open_reader(void *store, const char *key, kolk_deadline deadline, void **resource, kolk_error *error) {
     (void)key;
-    return open_connection((const kolk_sqlite *)store, false, deadline, resource, error);
+    return open_connection((kolk_sqlite *)store, false, deadline, resource, error);
 }
 
+/* Readers may still use deleted side files: evicts them, so that the next attempt succeeds. */
 static bool open_writer(void *store, const char *key, kolk_deadline deadline, void **resource, kolk_error *error) {
     (void)key;
-    return open_connection((const kolk_sqlite *)store, true, deadline, resource, error);
+    bool opened = open_connection((kolk_sqlite *)store, true, deadline, resource, error);
+    if (!opened && error->code == SQLITE_READONLY_DBMOVED) kolk_resource_evict(&((kolk_sqlite *)store)->readers);
+    return opened;
 }
 
-/* Is the file still what the path leads to? */
-static bool is_in_its_place(void *context, void *resource, kolk_deadline deadline) {
-    const connection *its = (const connection *)resource;
-    int moved = 0;
+/* Checks the file without waiting, whatever the deadline. */
+static bool validate_connection(void *context, void *resource, kolk_deadline deadline) {
     (void)context, (void)deadline;
-    sqlite3_file_control(its->db, NULL, SQLITE_FCNTL_HAS_MOVED, &moved);
-    return !moved;
+    return is_still_there(&((const connection *)resource)->file);
 }
 
 /* ---- Cleaning ---------------------------------------------------------------------------------------------------- */
@@ -191,7 +344,7 @@ static void end_statements(connection *its) {
     for (sqlite3_stmt *each = sqlite3_next_stmt(its->db, NULL), *next; each; each = next) {
         next = sqlite3_next_stmt(its->db, each);
         if (is_kept(its, each)) {
-            note_result(its, sqlite3_reset(each)); /* gives the error of the last step */
+            note_result(its, sqlite3_reset(each)); /* returns the error of the last step */
             sqlite3_clear_bindings(each);
         } else {
             note_result(its, sqlite3_finalize(each));
@@ -201,11 +354,14 @@ static void end_statements(connection *its) {
 
 static bool clean_connection(void *context, void *resource) {
     connection *its = (connection *)resource;
-    (void)context;
+    int cancel = cancel_off();
+    set_callbacks(its); /* first, as the calls below would call a borrower's callbacks */
     note_result(its, sqlite3_extended_errcode(its->db));
     end_statements(its);
     if (!sqlite3_get_autocommit(its->db)) note_result(its, sqlite3_exec(its->db, "rollback", NULL, NULL, NULL));
-    return !its->broken && sqlite3_get_autocommit(its->db);
+    if (its->moved) kolk_resource_evict(&((kolk_sqlite *)context)->readers); /* which have the same files */
+    cancel_restore(cancel);
+    return !its->broken && !its->moved && sqlite3_get_autocommit(its->db);
 }
 
 /* ---- The store --------------------------------------------------------------------------------------------------- */
@@ -227,28 +383,30 @@ kolk_status kolk_sqlite_begin(kolk_sqlite *store, const kolk_sqlite_desc *desc, 
     pool.context = store;
     pool.create = open_reader;
     pool.destroy = close_connection;
-    pool.validate = is_in_its_place;
+    pool.validate = validate_connection;
     pool.reset = clean_connection;
+    pool.look = true;
+    if (pool.validate_after_ms == 0) pool.validate_after_ms = INT64_MAX; /* the check is enough */
     pool.name = make_name(store->names[0], sizeof store->names[0], desc->pool.name, "readers");
-    kolk_status status = kolk_resource_pool_init(&store->readers, &pool);
+    kolk_status status = kolk_resource_init(&store->readers, &pool);
     pool.create = open_writer;
     pool.name = make_name(store->names[1], sizeof store->names[1], desc->pool.name, "writer");
     pool.max = 1;
     if (pool.min_idle > 1) pool.min_idle = 1;
-    if (status == KOLK_OK) status = kolk_resource_pool_init(&store->writer, &pool);
+    if (status == KOLK_OK) status = kolk_resource_init(&store->writer, &pool);
     if (status != KOLK_OK) kolk_sqlite_deinit(store);
     return status;
 }
 
 void kolk_sqlite_deinit(kolk_sqlite *store) {
-    kolk_resource_pool_deinit(&store->readers);
-    kolk_resource_pool_deinit(&store->writer);
+    kolk_resource_deinit(&store->readers);
+    kolk_resource_deinit(&store->writer);
     memset(store, 0, sizeof *store);
 }
 
 /* ---- Borrows ----------------------------------------------------------------------------------------------------- */
 
-/* Ends a borrow that came to nothing; the error stays. */
+/* Ends a failed borrow, and keeps its error. */
 static kolk_status refuse_to_lend(kolk_sqlite_borrow *borrow) {
     bool is_late = primary(borrow->error.code) == SQLITE_BUSY;
     if (is_late)
@@ -259,19 +417,38 @@ static kolk_status refuse_to_lend(kolk_sqlite_borrow *borrow) {
     return is_late ? KOLK_TIMEOUT : KOLK_NOT_CREATED;
 }
 
-kolk_status kolk_sqlite_lend(kolk_resource_pool *pool, kolk_status status, const kolk_borrow *borrowed,
-                             kolk_deadline deadline, kolk_sqlite_borrow *out) {
+/* Explains why the pool has lent none: perhaps a creation waits for a lock. It goes on, and the pool does not know of
+ * the lock. */
+static kolk_status explain_none(kolk_sqlite *store, const kolk_resource_pool *pool, kolk_status status,
+                                kolk_error *error) {
+    bool is_late = status == KOLK_TIMEOUT || status == KOLK_FULL;
+    if (is_late && __atomic_load_n(&store->locked[pool == &store->writer], __ATOMIC_RELAXED)) {
+        kolk_error said = *error;
+        error->code = SQLITE_BUSY;
+        snprintf(error->text, sizeof error->text, "%.100s: %s; %.120s", store->path, sqlite3_errstr(SQLITE_BUSY),
+                 said.text);
+    }
+    return status == KOLK_NOT_CREATED && primary(error->code) == SQLITE_BUSY ? KOLK_TIMEOUT : status;
+}
+
+static bool begin_transaction(connection *its) {
+    int cancel = cancel_off(), result = run_patiently(its, "begin immediate", NULL, NULL);
+    cancel_restore(cancel);
+    return result == SQLITE_OK;
+}
+
+kolk_status kolk_sqlite_lend(kolk_sqlite *store, kolk_resource_pool *pool, kolk_status status,
+                             const kolk_borrowed *borrowed, kolk_deadline deadline, kolk_sqlite_borrow *out) {
     *out = (kolk_sqlite_borrow){.connection = borrowed->resource, .pool = pool, .handle = borrowed->handle};
     if (status != KOLK_OK) {
         out->error = borrowed->error;
-        bool is_late = status == KOLK_NOT_CREATED && primary(out->error.code) == SQLITE_BUSY;
-        return is_late ? KOLK_TIMEOUT : status;
+        return explain_none(store, pool, status, &out->error);
     }
     connection *its = out->connection;
     out->db = its->db;
     its->borrows++;
     set_deadline(its, deadline);
-    if (!its->writes || run_patiently(its, "begin immediate", NULL, NULL) == SQLITE_OK) return KOLK_OK;
+    if (!its->writes || begin_transaction(its)) return KOLK_OK;
     say_sqlite_error(&out->error, its->db, "begin immediate");
     return refuse_to_lend(out);
 }
@@ -283,12 +460,18 @@ void kolk_sqlite_until(kolk_sqlite_borrow *borrow, kolk_deadline deadline) {
 static bool is_fine(kolk_sqlite_borrow *borrow, int result, const char *sql) {
     if (result == SQLITE_OK) return true;
     note_result(borrow->connection, result);
-    say_sqlite_error(&borrow->error, borrow->db, sql);
+    if (borrow->connection->moved && sqlite3_extended_errcode(borrow->db) == SQLITE_CONSTRAINT_COMMITHOOK)
+        say_moved(&borrow->error, sql);
+    else
+        say_sqlite_error(&borrow->error, borrow->db, sql);
     return false;
 }
 
 bool kolk_sqlite_exec(kolk_sqlite_borrow *borrow, const char *sql) {
-    return is_fine(borrow, sqlite3_exec(borrow->db, sql, NULL, NULL, NULL), sql);
+    int cancel = cancel_off();
+    bool done = is_fine(borrow, sqlite3_exec(borrow->db, sql, NULL, NULL, NULL), sql);
+    cancel_restore(cancel);
+    return done;
 }
 
 /* ---- Prepared statements ----------------------------------------------------------------------------------------- */
@@ -297,15 +480,15 @@ static bool is_blank(const char *text) {
     return text[strspn(text, " \t\r\n")] == 0;
 }
 
-/* SQLite has the text up to the statement's end. */
+/* SQLite stores the text up to the statement's end. */
 static bool is_of_text(sqlite3_stmt *statement, const char *sql) {
     const char *text = sqlite3_sql(statement);
     size_t length = strlen(text);
     return strncmp(text, sql, length) == 0 && is_blank(sql + length);
 }
 
-/* Where this text is kept; or else a place for it: an empty one, or that of the statement that was used longest ago.
- * What this borrower has used may still be in its hands, and stays. NULL: there is no place. */
+/* Returns the place where this text is kept, or else an empty place, or else that of the statement unused for longest.
+ * Statements that this borrower has used stay, as it may still hold them. NULL: there is no place. */
 static kept_statement *find_place(connection *its, const char *sql) {
     kept_statement *place = NULL;
     for (kept_statement *each = its->kept; each < its->kept + KOLK_SQLITE_KEPT; each++) {
@@ -315,7 +498,7 @@ static kept_statement *find_place(connection *its, const char *sql) {
     return place;
 }
 
-/* NULL: borrow->error says why. */
+/* Returns NULL on failure, with the reason in borrow->error. */
 static sqlite3_stmt *prepare_anew(kolk_sqlite_borrow *borrow, const char *sql) {
     sqlite3_stmt *statement = NULL;
     const char *tail = "";
@@ -336,8 +519,10 @@ sqlite3_stmt *kolk_sqlite_prepare(kolk_sqlite_borrow *borrow, const char *sql) {
         place->used = its->borrows;
         return place->statement;
     }
+    int cancel = cancel_off();
     sqlite3_stmt *statement = prepare_anew(borrow, sql);
+    cancel_restore(cancel);
     if (!statement || !place) return statement;
-    *place = (kept_statement){statement, its->borrows}; /* what was there is left, and so ends with the borrow */
+    *place = (kept_statement){statement, its->borrows}; /* the replaced statement ends with the borrow */
     return statement;
 }

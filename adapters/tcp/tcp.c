@@ -1,11 +1,11 @@
-/* tcp.c: see kolk/tcp.h. From below: waiting, sentences, connecting, addresses, the functions of the pool, sending
- * and receiving.
+/* tcp.c: see kolk/tcp.h. From the bottom up: waiting, sentences, sockets, connecting, addresses, the functions of the
+ * pool, sending and receiving.
  *
- * All sockets are non-blocking, and poll waits for them, until a moment and not for a time: so interrupted waits and
- * several of them in a row keep one deadline. Functions that can fail return errno, or 0.
+ * All sockets are non-blocking, and poll waits until an absolute deadline, so repeated and interrupted waits do not
+ * extend it. Functions that can fail return an errno value, or 0.
  *
- * A connection that is not lent is silent. So whatever poll reports of one is a reason to destroy it: an error, its
- * end, or a byte that nobody has asked for. */
+ * A connection that is not lent is silent. So any event that poll reports is a reason to destroy it: an error, its end,
+ * or an unexpected byte. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* getaddrinfo, SOCK_CLOEXEC, SO_PEERNAME under -std=c11 */
 #endif
@@ -23,13 +23,22 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
 #define HOST_BYTES 256 /* of a host, with its 0 */
 
-/* For the name of a peer in a sentence: a numeric address, brackets and port included. */
-#define PEER_BYTES (INET6_ADDRSTRLEN + 32)
+/* The size of a peer's name in a sentence: a numeric address with brackets and port, or "unix:" and a path. */
+#define PEER_BYTES (sizeof(struct sockaddr_un) + 8)
+
+#define UNIX       "unix:"
+#define UNIX_BYTES (sizeof UNIX - 1)
+
+#define ATTEMPTS      16 /* to connect, side by side */
+#define HEAD_START_NS INT64_C(250000000)
+
+#define PROBES 3
 
 /* ---- Waiting ----------------------------------------------------------------------------------------------------- */
 
@@ -52,7 +61,7 @@ static int64_t now_ns(void) {
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-/* For poll: rounded up, and at most what it takes. */
+/* The time-out for poll: rounded up, and at most its largest value. */
 static int milliseconds_until(kolk_deadline deadline) {
     int64_t now = now_ns();
     if (deadline.ns <= now) return 0;
@@ -60,16 +69,21 @@ static int milliseconds_until(kolk_deadline deadline) {
     return left < INT_MAX ? (int)left : INT_MAX;
 }
 
-/* Waits until poll has something to say of the socket. */
-static int wait_for(int fd, short events, kolk_deadline deadline) {
-    struct pollfd it = {.fd = fd, .events = events};
+/* Waits until poll reports one of them. The array has space for one more, the descriptor that interrupts the wait. */
+static int wait_for_any(struct pollfd *all, nfds_t count, kolk_deadline deadline) {
+    all[count] = (struct pollfd){.fd = kolk_resource_interrupt_fd(), .events = POLLIN};
     for (;;) {
         int timeout = milliseconds_until(deadline);
-        int n = poll(&it, 1, timeout);
-        if (n > 0) return 0;
+        int n = poll(all, count + 1, timeout);
+        if (n > 0) return all[count].revents ? ECANCELED : 0;
         if (n < 0 && errno != EINTR) return errno;
         if (n == 0 && timeout == 0) return ETIMEDOUT;
     }
+}
+
+static int wait_for(int fd, short events, kolk_deadline deadline) {
+    struct pollfd all[2] = {{.fd = fd, .events = events}};
+    return wait_for_any(all, 1, deadline);
 }
 
 /* ---- Sentences --------------------------------------------------------------------------------------------------- */
@@ -79,26 +93,55 @@ static void say(kolk_error *error, int code, const char *address, const char *wo
     snprintf(error->text, sizeof error->text, "%.160s: %s", address, words);
 }
 
-/* The address of the peer. After a reset getpeername has forgotten it. SO_PEERNAME has not, but has to be told its very
- * size: that of the own address. */
+/* Finds the peer's address. After a reset getpeername fails. SO_PEERNAME still works, but needs the exact size, which
+ * is that of our own address. */
 static void name_peer(int fd, char peer[PEER_BYTES]) {
-    struct sockaddr_storage address;
+    struct sockaddr_storage address = {0};
     struct sockaddr *at = (struct sockaddr *)&address;
     socklen_t size = sizeof address;
     char host[INET6_ADDRSTRLEN + 16], port[6]; /* 16: %eth0 */
-    if (getsockname(fd, at, &size) != 0 || getsockopt(fd, SOL_SOCKET, SO_PEERNAME, at, &size) != 0 ||
+    bool known = getsockname(fd, at, &size) == 0;
+    if (known && address.ss_family == AF_UNIX) {
+        struct sockaddr_un its = {.sun_family = AF_UNIX};
+        size = sizeof its - 1; /* leaves a 0 after the path */
+        getpeername(fd, (struct sockaddr *)&its, &size);
+        snprintf(peer, PEER_BYTES, UNIX "%s", its.sun_path);
+        return;
+    }
+    if (!known || getsockopt(fd, SOL_SOCKET, SO_PEERNAME, at, &size) != 0 ||
         getnameinfo(at, size, host, sizeof host, port, sizeof port, NI_NUMERICHOST | NI_NUMERICSERV) != 0)
         snprintf(peer, PEER_BYTES, "descriptor %d", fd);
     else
         snprintf(peer, PEER_BYTES, address.ss_family == AF_INET6 ? "[%s]:%s" : "%s:%s", host, port);
 }
 
-/* ---- Connecting -------------------------------------------------------------------------------------------------- */
+/* ---- Sockets ----------------------------------------------------------------------------------------------------- */
 
-/* *fd is a socket for such an address. It is none of the standard descriptors, even if those are closed: what somebody
- * prints must not reach a server, and 0 would be a NULL resource. */
-static int open_socket(const struct addrinfo *address, bool keep_alive, int *fd) {
-    int low = socket(address->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), on = 1;
+static void set_number(int fd, int level, int name, int value) {
+    setsockopt(fd, level, name, &value, sizeof value);
+}
+
+/* Rounds up, to at least 1 and at most the system's limit. */
+static int in_seconds(int64_t ms) {
+    int64_t most = 32767;
+    return ms > 0 ? (int)(ms / 1000 < most ? (ms + 999) / 1000 : most) : 1;
+}
+
+/* Sets the times for vanished peers. The system counts from the last packet of the peer, even if probes are lost. */
+static void set_patience(int fd, const kolk_tcp *tcp) {
+    int64_t probe = tcp->probe_after_ms, lost = tcp->lost_after_ms;
+    if (lost > 0) set_number(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, lost < INT_MAX ? (int)lost : INT_MAX);
+    if (probe < 0) return;
+    set_number(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
+    set_number(fd, IPPROTO_TCP, TCP_KEEPIDLE, in_seconds(probe));
+    set_number(fd, IPPROTO_TCP, TCP_KEEPINTVL, in_seconds((lost > probe ? lost - probe : probe) / PROBES));
+    set_number(fd, IPPROTO_TCP, TCP_KEEPCNT, PROBES);
+}
+
+/* Opens a socket of this family. It never becomes a standard descriptor, even if those are closed: printed text must
+ * not reach a server, and 0 would be a NULL resource. */
+static int open_socket(int family, const kolk_tcp *tcp, int *fd) {
+    int low = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (low < 0) return errno;
     *fd = low;
     if (low <= STDERR_FILENO) {
@@ -107,13 +150,16 @@ static int open_socket(const struct addrinfo *address, bool keep_alive, int *fd)
         close(low);
         if (*fd < 0) return failure;
     }
-    setsockopt(*fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    if (keep_alive) setsockopt(*fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+    if (family == AF_UNIX) return 0;
+    set_number(*fd, IPPROTO_TCP, TCP_NODELAY, 1);
+    set_patience(*fd, tcp);
     return 0;
 }
 
-/* Where nobody listens at a port of this machine that the system gives to clients too, a socket that got this very port
- * meets itself. */
+/* ---- Connecting -------------------------------------------------------------------------------------------------- */
+
+/* A client's socket may get the very port that it connects to, if no server listens there, and is then connected to
+ * itself. */
 static bool has_met_itself(int fd) {
     struct sockaddr_storage own = {0}, peer = {0};
     socklen_t own_size = sizeof own, peer_size = sizeof peer;
@@ -122,37 +168,91 @@ static bool has_met_itself(int fd) {
            memcmp(&own, &peer, own_size) == 0;
 }
 
-static int connect_socket(int fd, const struct addrinfo *address, kolk_deadline deadline) {
-    if (connect(fd, address->ai_addr, address->ai_addrlen) != 0 && errno != EINPROGRESS) return errno;
-    int failure = wait_for(fd, POLLOUT, deadline);
-    if (failure) return failure;
+/* The outcome of an attempt that poll has reported. */
+static int outcome(int fd) {
+    int failure = 0;
     socklen_t size = sizeof failure;
     if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &failure, &size) != 0) return errno;
     return failure == 0 && has_met_itself(fd) ? ECONNREFUSED : failure;
 }
 
-static int connect_to_one(const struct addrinfo *address, bool keep_alive, kolk_deadline deadline, int *fd) {
-    int failure = open_socket(address, keep_alive, fd);
-    if (failure) return failure;
-    failure = connect_socket(*fd, address, deadline);
-    if (failure) close(*fd);
-    return failure;
+/* Running attempts at the addresses of one name, and the error of the last failed one. */
+typedef struct attempts {
+    struct pollfd all[ATTEMPTS + 1];
+    nfds_t count;
+    int failure;
+} attempts;
+
+static bool begin_attempt(attempts *them, const struct addrinfo *address, const kolk_tcp *tcp) {
+    int fd = -1, failure = open_socket(address->ai_family, tcp, &fd);
+    if (!failure && connect(fd, address->ai_addr, address->ai_addrlen) != 0 && errno != EINPROGRESS) {
+        failure = errno;
+        close(fd);
+    }
+    if (failure)
+        them->failure = failure;
+    else
+        them->all[them->count++] = (struct pollfd){.fd = fd, .events = POLLOUT};
+    return !failure;
 }
 
-/* An equal part of the time that is left. */
-static kolk_deadline part_of(kolk_deadline deadline, int64_t parts) {
+/* Takes out and returns the connected attempt, and ends the failed ones; -1 if none is connected. */
+static int take_connected(attempts *them) {
+    for (nfds_t n = 0; n < them->count;) {
+        int fd = them->all[n].fd, failure = them->all[n].revents ? outcome(fd) : EINPROGRESS;
+        if (failure == EINPROGRESS) {
+            n++;
+            continue;
+        }
+        them->all[n] = them->all[--them->count];
+        if (!failure) return fd;
+        them->failure = failure;
+        close(fd);
+    }
+    return -1;
+}
+
+/* How long an attempt runs alone before the next address is tried, such that all of them get a turn. */
+static kolk_deadline end_of_head_start(kolk_deadline deadline, int64_t addresses) {
     int64_t now = now_ns();
-    return deadline.ns <= now ? deadline : (kolk_deadline){now + (deadline.ns - now) / parts};
+    if (deadline.ns <= now) return deadline;
+    int64_t part = (deadline.ns - now) / addresses;
+    return (kolk_deadline){now + (part < HEAD_START_NS ? part : HEAD_START_NS)};
 }
 
-/* To the first that can be reached, in their order. One that does not answer leaves the others their parts of the
- * time. */
-static int connect_to_any(const struct addrinfo *first, bool keep_alive, kolk_deadline deadline, int *fd) {
-    int64_t left = 0;
-    int failure = EADDRNOTAVAIL;
-    for (const struct addrinfo *each = first; each; each = each->ai_next) left++;
-    for (const struct addrinfo *each = first; each && failure; each = each->ai_next)
-        failure = connect_to_one(each, keep_alive, part_of(deadline, left--), fd);
+/* Connects to the first address that answers. They are tried in their order, and a silent one does not delay the
+ * others: RFC 8305, Happy Eyeballs (Schinazi and Pauly, 2017). Addresses beyond ATTEMPTS are tried as others fail. */
+static int connect_to_any(const struct addrinfo *next, const kolk_tcp *tcp, kolk_deadline deadline, int *fd) {
+    attempts them = {.failure = EADDRNOTAVAIL};
+    int64_t addresses = 0;
+    for (const struct addrinfo *each = next; each; each = each->ai_next) addresses++;
+    for (*fd = -1; *fd < 0 && (next || them.count > 0);) {
+        bool begins = next && them.count < ATTEMPTS, begun = begins && begin_attempt(&them, next, tcp);
+        if (begins) next = next->ai_next;
+        if (begins && !begun) continue;
+        bool goes_on = next && them.count < ATTEMPTS;
+        int failure = wait_for_any(them.all, them.count, goes_on ? end_of_head_start(deadline, addresses) : deadline);
+        if (failure) them.failure = failure;
+        if (failure == ECANCELED || (failure && !goes_on)) break;
+        if (!failure) *fd = take_connected(&them);
+    }
+    while (them.count > 0) close(them.all[--them.count].fd);
+    return *fd < 0 ? them.failure : 0;
+}
+
+/* If the server's queue is full, connect fails at once, and poll does not report when there is space. */
+static int connect_to_path(const char *path, const kolk_tcp *tcp, kolk_deadline deadline, int *fd) {
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    int failure = open_socket(AF_UNIX, tcp, fd);
+    if (failure) return failure;
+    snprintf(address.sun_path, sizeof address.sun_path, "%s", path);
+    for (int pause = 1; connect(*fd, (const struct sockaddr *)&address, sizeof address) != 0; pause += pause < 16) {
+        int left = milliseconds_until(deadline);
+        failure = errno != EAGAIN ? errno : kolk_resource_is_interrupted() ? ECANCELED : left == 0 ? ETIMEDOUT : 0;
+        if (failure) break;
+        poll(NULL, 0, pause < left ? pause : left);
+    }
+    if (failure) close(*fd);
     return failure;
 }
 
@@ -165,7 +265,7 @@ static bool is_port(const char *text) {
     return *text == 0 && number > 0 && number <= 65535;
 }
 
-/* "host:port" or "[host]:port" in two. */
+/* Splits "host:port" or "[host]:port". */
 static bool split_address(const char *address, char host[HOST_BYTES], const char **port) {
     const char *colon = strrchr(address, ':');
     if (!colon || !is_port(colon + 1)) return false;
@@ -180,49 +280,58 @@ static bool split_address(const char *address, char host[HOST_BYTES], const char
     return true;
 }
 
-/* Connects to an address: -1 if it can't, and *error says why. */
-static int connect_by_text(const char *address, bool keep_alive, kolk_deadline deadline, kolk_error *error) {
+static bool is_path(const char *address) {
+    return strncmp(address, UNIX "/", UNIX_BYTES + 1) == 0 &&
+           strlen(address + UNIX_BYTES) < sizeof((struct sockaddr_un *)0)->sun_path;
+}
+
+static bool is_address(const char *text) {
     char host[HOST_BYTES];
     const char *port;
-    if (!split_address(address, host, &port)) {
-        say(error, EINVAL, address, "an address is host:port, or [host]:port");
-        return -1;
-    }
+    return is_path(text) || split_address(text, host, &port);
+}
+
+/* Returns the addresses of a host; on failure NULL, with the reason in *error. */
+static struct addrinfo *resolve(const char *address, kolk_deadline deadline, kolk_error *error) {
+    char host[HOST_BYTES];
+    const char *port = "";
+    struct addrinfo *first = NULL, hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV};
     bool waits = deadline.ns > now_ns();
-    struct addrinfo *first,
-        hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV | (waits ? 0 : AI_NUMERICHOST)};
+    if (!waits) hints.ai_flags |= AI_NUMERICHOST;
+    split_address(address, host, &port);
     int reason = getaddrinfo(host, port, &hints, &first);
-    if (reason == EAI_SYSTEM) {
+    if (reason == 0) return first;
+    if (reason == EAI_SYSTEM)
         say(error, errno, address, strerror(errno));
+    else if (reason == EAI_NONAME && !waits)
+        say(error, reason, address, "a name is not resolved without waiting");
+    else
+        say(error, reason, address, gai_strerror(reason));
+    return NULL;
+}
+
+/* Connects to an address; on failure returns -1, with the reason in *error. */
+static int connect_by_text(const char *address, const kolk_tcp *tcp, kolk_deadline deadline, kolk_error *error) {
+    int fd = -1, failure;
+    if (!is_address(address)) { /* it will never be valid */
+        say(error, EINVAL, address, "an address is host:port, [host]:port or unix:/path");
+        error->final = true;
         return -1;
     }
-    if (reason) {
-        bool is_name = reason == EAI_NONAME && !waits;
-        say(error, reason, address, is_name ? "a name is not resolved without waiting" : gai_strerror(reason));
-        return -1;
+    if (is_path(address)) {
+        failure = connect_to_path(address + UNIX_BYTES, tcp, deadline, &fd);
+    } else {
+        struct addrinfo *first = resolve(address, deadline, error);
+        if (!first) return -1;
+        failure = connect_to_any(first, tcp, deadline, &fd);
+        freeaddrinfo(first);
     }
-    int fd = -1, failure = connect_to_any(first, keep_alive, deadline, &fd);
-    freeaddrinfo(first);
     if (!failure) return fd;
     say(error, failure, address, strerror(failure));
     return -1;
 }
 
 /* ---- The functions of the pool ----------------------------------------------------------------------------------- */
-
-static bool create(void *context, const char *key, kolk_deadline deadline, void **resource, kolk_error *error) {
-    const kolk_tcp_desc *desc = &((const kolk_tcp *)context)->desc;
-    const char *address = *key ? key : desc->address ? desc->address : "no key and no default address";
-    int cancel = cancel_off();
-    int fd = connect_by_text(address, desc->keep_alive, deadline, error);
-    if (fd >= 0 && desc->log_in && !desc->log_in(desc->pool.context, fd, address, deadline, error)) {
-        close(fd);
-        fd = -1;
-    }
-    cancel_restore(cancel);
-    *resource = fd < 0 ? NULL : (void *)(intptr_t)fd;
-    return fd >= 0;
-}
 
 /* The peer sees the end at once, even if a fork's child has a copy of the descriptor. */
 static void destroy(void *context, void *resource) {
@@ -233,10 +342,24 @@ static void destroy(void *context, void *resource) {
     cancel_restore(cancel);
 }
 
-/* POLLIN is the end too, and poll reports errors unasked. */
+static bool create(void *context, const char *key, kolk_deadline deadline, void **resource, kolk_error *error) {
+    const kolk_tcp *tcp = (const kolk_tcp *)context;
+    const char *address = *key ? key : tcp->address ? tcp->address : "no key and no default address";
+    int cancel = cancel_off();
+    int fd = connect_by_text(address, tcp, deadline, error);
+    *resource = fd < 0 ? NULL : (void *)(intptr_t)fd;
+    if (fd >= 0 && tcp->log_in && !tcp->log_in(tcp->context, fd, address, deadline, error)) {
+        destroy(context, *resource);
+        *resource = NULL;
+    }
+    cancel_restore(cancel);
+    return *resource != NULL;
+}
+
+/* POLLIN is the end too, POLLPRI an urgent byte, and poll reports errors unasked. */
 static bool reset(void *context, void *resource) {
     (void)context;
-    struct pollfd it = {.fd = (int)(intptr_t)resource, .events = POLLIN};
+    struct pollfd it = {.fd = (int)(intptr_t)resource, .events = POLLIN | POLLPRI};
     int cancel = cancel_off(), n = poll(&it, 1, 0);
     cancel_restore(cancel);
     return n == 0;
@@ -247,35 +370,51 @@ static bool validate(void *context, void *resource, kolk_deadline deadline) {
     return reset(context, resource);
 }
 
-/* False: no connection of the key "" could ever be made, though one may be asked for. */
-static bool address_is_right(const kolk_tcp_desc *desc) {
-    char host[HOST_BYTES];
-    const char *port;
-    return desc->address ? split_address(desc->address, host, &port) : desc->pool.min_idle == 0;
+/* Replaces a time of the descriptor by its default if it is 0. Returns false if it is invalid. */
+static bool resolve_time(int64_t *ms, int64_t by_default) {
+    if (*ms == 0) *ms = by_default;
+    return *ms >= -1;
 }
 
-kolk_status kolk_tcp_init(kolk_tcp *tcp, const kolk_tcp_desc *desc) {
-    *tcp = (kolk_tcp){0};
+/* Checks and copies the descriptor's settings for connections. */
+static kolk_status take_desc(kolk_tcp *tcp, const kolk_tcp_desc *desc) {
+    bool is_right = desc->address ? is_address(desc->address) : desc->pool.min_idle == 0;
+    if (!is_right) return KOLK_BAD_ADDRESS; /* no connection of the key "" could ever be made */
+    tcp->address = desc->address;
+    tcp->probe_after_ms = desc->probe_after_ms;
+    tcp->lost_after_ms = desc->lost_after_ms;
+    tcp->log_in = desc->log_in;
+    tcp->context = desc->pool.context;
+    bool has_times = resolve_time(&tcp->probe_after_ms, 30000) && resolve_time(&tcp->lost_after_ms, 60000);
+    return has_times ? KOLK_OK : KOLK_BAD_TIME;
+}
+
+kolk_status kolk_tcp_begin(kolk_tcp *tcp, const kolk_tcp_desc *desc, size_t tcp_size, uint32_t abi) {
+    memset(tcp, 0, tcp_size);
+    if (tcp_size != sizeof *tcp || abi != KOLK_ABI) return KOLK_WRONG_ABI;
     if (!desc) return KOLK_NO_DESCRIPTOR;
-    if (!address_is_right(desc)) return KOLK_BAD_ADDRESS;
     kolk_resource_pool_desc pool = desc->pool;
     pool.context = tcp;
     pool.create = create;
     pool.destroy = destroy;
     pool.validate = validate;
     pool.reset = reset;
-    if (pool.validate_after_ms == 0) pool.validate_after_ms = -1;
-    tcp->desc = *desc;
-    return kolk_resource_pool_init(&tcp->pool, &pool);
+    pool.look = true;
+    if (pool.validate_after_ms == 0) pool.validate_after_ms = INT64_MAX; /* the look says all */
+    kolk_status status = take_desc(tcp, desc);
+    if (status == KOLK_OK) status = kolk_resource_init(&tcp->pool, &pool);
+    if (status != KOLK_OK) memset(tcp, 0, sizeof *tcp);
+    return status;
 }
 
 void kolk_tcp_deinit(kolk_tcp *tcp) {
-    kolk_resource_pool_deinit(&tcp->pool);
+    kolk_resource_deinit(&tcp->pool);
+    memset(tcp, 0, sizeof *tcp);
 }
 
 /* ---- Sending and receiving --------------------------------------------------------------------------------------- */
 
-/* Says why, and shuts the connection down, so that nobody gets what may still come. */
+/* Stores the error, and shuts the connection down, so that no later borrower gets its remaining data. */
 static void fail(int fd, int code, const char *words, kolk_error *error) {
     char peer[PEER_BYTES];
     name_peer(fd, peer);
@@ -283,7 +422,7 @@ static void fail(int fd, int code, const char *words, kolk_error *error) {
     shutdown(fd, SHUT_RDWR);
 }
 
-/* After a call that gave less than 0: waits, if it has to be called again. */
+/* After a call that returned a negative number: waits if it must be called again. */
 static int wait_after(int failure, int fd, short events, kolk_deadline deadline) {
     if (failure == EINTR) return 0;
     return failure == EAGAIN || failure == EWOULDBLOCK ? wait_for(fd, events, deadline) : failure;

@@ -1,4 +1,4 @@
-/* What a program takes without kolk. */
+/* The size of a program without kolk. */
 int main(void) {
     return 0;
 }

@@ -23,7 +23,7 @@ static const char details[] =
 
 /* ---- The advice -------------------------------------------------------------------------------------------------- */
 
-/* Those that gain most first; what is to be left has no gain. */
+/* Sorts the largest gain first. Sources to leave with malloc have no gain. */
 static int by_gain(const void *left, const void *right) {
     const struct advised *a = left, *b = right;
     bool a_left = a->verdict.advice == ADVICE_LEAVE, b_left = b->verdict.advice == ADVICE_LEAVE;
@@ -38,7 +38,7 @@ static int no_memory(const struct advisor *advisor) {
     return cli_fail(CLI_FAILED, "%s: there is no memory to look at it", advisor->name);
 }
 
-/* The sources that are not few come first. */
+/* The sources with enough allocations come first. */
 static void count_sources(struct advisor *advisor) {
     const struct sources *sources = &advisor->sources;
     for (size_t i = 0; i < sources->count; i++) {

@@ -13,9 +13,9 @@ struct advisor {
     const char *name; /* of the trace */
     struct trace trace;
     struct sources sources;
-    struct advised *advised; /* of the sources that are not few: those that gain most first, then what is to be left */
+    struct advised *advised; /* of sources with enough allocations, by falling gain; ADVICE_LEAVE last */
     size_t count;
-    uint64_t few_allocations; /* of the sources that are few */
+    uint64_t few_allocations; /* of sources with too few for a pool */
 };
 
 /* A header for C11 and C++17; cli->path is its name. */

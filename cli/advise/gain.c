@@ -18,22 +18,22 @@ struct side {
     void **places; /* of the objects */
     kolk_pool pool;
     kolk_shared shared;
-    kolk_local local;
+    kolk_shared_local local;
 };
 
 /* ---- Playing ----------------------------------------------------------------------------------------------------- */
 
-/* What a source's operations come from is a constant here, as it is in a program. */
+/* `from` is a constant after inlining, like the allocator in a real program. */
 static inline void *take(struct side *side, int from, size_t size) {
     if (from == SIDE_MALLOC) return malloc(size);
-    return from == ADVICE_SHARED ? kolk_local_alloc(&side->local) : kolk_pool_alloc(&side->pool);
+    return from == ADVICE_SHARED ? kolk_shared_alloc(&side->local) : kolk_pool_alloc(&side->pool);
 }
 
 static inline void give(struct side *side, int from, void *object, size_t alive) {
     if (from == SIDE_MALLOC)
         free(object);
     else if (from == ADVICE_SHARED)
-        kolk_local_free(&side->local, object);
+        kolk_shared_free(&side->local, object);
     else if (from == ADVICE_POOL)
         kolk_pool_free(&side->pool, object);
     else if (alive == 0)
@@ -87,7 +87,7 @@ static uint64_t bytes_of(void *object, uint64_t size) {
 #endif
 }
 
-/* Bytes that malloc has given when most objects are alive; 0: there is no memory. */
+/* Bytes that malloc uses at the peak of live objects; 0 if memory runs out. */
 static uint64_t malloc_bytes(const struct side *side) {
     const struct source *source = side->verdict->source;
     uint64_t bytes = 0, most = 0;
@@ -132,7 +132,7 @@ static const char *make(struct side *side) {
                                  .capacity = verdict->capacity,
                                  .max_threads = verdict->max_threads};
         status = kolk_shared_init(&side->shared, &desc);
-        if (status == KOLK_OK) status = kolk_local_init(&side->local, &side->shared);
+        if (status == KOLK_OK) status = kolk_shared_local_init(&side->local, &side->shared);
     } else {
         kolk_pool_desc desc = verdict_pool(verdict, verdict->order);
         status = kolk_pool_init(&side->pool, &desc);
@@ -140,7 +140,7 @@ static const char *make(struct side *side) {
     return status == KOLK_OK ? NULL : kolk_status_text(status);
 }
 
-/* What a child process is given and brings back. */
+/* The input and the result of a child process. */
 struct input {
     const cli_context *cli;
     const struct verdict *verdict;
@@ -148,7 +148,7 @@ struct input {
 
 struct result {
     struct gain gain;
-    const char *problem; /* a constant, so that it is the parent's too; NULL: none */
+    const char *problem; /* a string constant, so that it is valid in the parent too; NULL: none */
 };
 
 static const char *measure(const cli_context *cli, struct side *side, struct gain *gain) {
@@ -176,7 +176,7 @@ static void work(const void *input, void *result) {
     brought->gain.operations = side.verdict->source->count + side.verdict->source->left;
     brought->problem = side.places ? measure(given->cli, &side, &brought->gain) : "there is no memory to replay it";
     free(side.places);
-    kolk_local_deinit(&side.local);
+    kolk_shared_local_deinit(&side.local);
     kolk_shared_deinit(&side.shared);
     kolk_pool_deinit(&side.pool);
 }

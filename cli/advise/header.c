@@ -1,10 +1,10 @@
-/* header.c: the pools as declarations: see advise.h. */
+/* header.c: prints the pools as declarations: see advise.h. */
 #include "../print.h"
 #include "advise.h"
 
 #include <string.h>
 
-/* The name of the file as the name of a macro. */
+/* Turns the file's name into an include guard. */
 static void print_guard(FILE *out, const char *path) {
     const char *slash = strrchr(path, '/');
     fputs("KOLK_ADVISED_", out);
@@ -15,7 +15,7 @@ static void print_guard(FILE *out, const char *path) {
     fputc('\n', out);
 }
 
-/* Words of a comment, on lines of 100 columns at most where they fit. */
+/* Prints a comment's words in lines of up to 100 columns; a longer word gets its own line. */
 static void print_words(FILE *out, const char *words) {
     size_t column = 0;
     for (;;) {

@@ -10,7 +10,7 @@ struct look {
     uint16_t *threads; /* that began the objects, by number */
     bool *seen;        /* threads */
     uint32_t alive;
-    uint64_t dying; /* objects that have ended since one has begun */
+    uint64_t dying; /* objects that have ended since the last one began */
     uint64_t begun; /* objects that have begun since none was alive */
 };
 
@@ -37,7 +37,7 @@ static void end(struct look *look, struct source_op *op) {
     look->dying++;
 }
 
-/* All objects that were alive have ended: those that died since the last one began did so together. */
+/* No object is alive any more: those that ended since the last one began died together. */
 static void end_party(struct look *look) {
     look->source->together += look->dying;
     look->source->parties += look->dying > 0;
@@ -58,7 +58,7 @@ static void look_at_all(struct look *look) {
         if (look->alive == 0) end_party(look);
     }
     for (size_t i = source->count; i < source->count + source->left; i++) end(look, &source->ops[i]);
-    end_party(look); /* the end of the program ends all */
+    end_party(look); /* the end of the program ends all objects */
 }
 
 bool source_look(struct source *source, uint32_t blocks) {

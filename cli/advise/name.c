@@ -1,4 +1,4 @@
-/* name.c: a source in words, and as an identifier: see verdict.h.
+/* name.c: a source in words, and as an identifier; the words of a verdict: see verdict.h.
  *
  * A frame is "symbol (list.c:12)", "symbol (libz.so.1+0x12)" or "libz.so.1+0x12", as kolk record writes it, or
  * "FILE:(symbol+0x12)[0x1234]" or "FILE:[0x1234]", as mtrace does.
@@ -6,6 +6,7 @@
 #include "verdict.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <string.h>
 
 enum { STEM_MOST = 36, WORDS_MOST = 4 * STEM_MOST };
@@ -23,7 +24,7 @@ static bool is_digit(char c) {
     return c >= '0' && c <= '9';
 }
 
-/* Where `what` begins in the span, or its length. */
+/* Returns where `what` begins in the span, or the span's length if it is absent. */
 static size_t find(struct span span, const char *what) {
     size_t length = strlen(what);
     for (size_t i = 0; i + length <= span.length; i++)
@@ -37,7 +38,7 @@ static struct span without_folder(struct span file) {
     return file;
 }
 
-/* The function in a frame. If it isn't known, the file, and symbol is false. */
+/* Returns the function in a frame. If it is unknown, returns the file and sets symbol to false. */
 static struct span find_symbol(struct span frame, bool *symbol) {
     size_t file = find(frame, ":(");
     struct span rest = {frame.text + file, frame.length - file};
@@ -62,7 +63,7 @@ static struct span find_symbol(struct span frame, bool *symbol) {
     return frame;
 }
 
-/* The words of a C++ function's name, as the linker has it: each comes behind its length. "_ZN4shop5store3addEi" is
+/* Extracts the words of a mangled C++ name, where a length precedes each word: "_ZN4shop5store3addEi" becomes
  * "shop_store_add_". */
 static struct span find_words(struct span symbol, char *words) {
     size_t length = 0, number = 0;
@@ -80,7 +81,7 @@ static struct span find_words(struct span symbol, char *words) {
     return length > 0 ? (struct span){words, length} : symbol;
 }
 
-/* What is no letter or digit becomes one '_', between others. */
+/* Each run of other characters than letters and digits becomes one '_', except at the ends. */
 static void write_stem(char *stem, struct span symbol) {
     size_t length = 0;
     bool gap = false;
@@ -123,4 +124,12 @@ void name_print_source(FILE *out, const struct source *source) {
         if (comment) fputc(' ', out);
         fputc((unsigned char)c < ' ' || c == 127 ? '?' : c, out);
     }
+}
+
+void verdict_say(struct verdict *verdict, const char *format, ...) {
+    size_t length = strlen(verdict->reason);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(verdict->reason + length, sizeof verdict->reason - length, format, arguments);
+    va_end(arguments);
 }

@@ -6,8 +6,8 @@
 
 enum {
     PAGE = 4096,
-    PAGES_LEAST = 16, /* 64 KiB: what is smaller is in the cache anyway */
-    SPARSE = 2        /* LOWEST must be so many times better, as it is slower */
+    PAGES_LEAST = 16, /* 64 KiB: a smaller pool stays in the cache anyway */
+    SPARSE = 2        /* LOWEST is slower, so it must use this many times fewer pages */
 };
 
 struct spread {
@@ -18,7 +18,7 @@ struct spread {
     uint32_t *alive; /* objects on each page */
     uint64_t pages;  /* with live objects */
     uint32_t count;  /* of live objects */
-    double average;  /* of pages, over the time after the peak in which no more than half of it is alive; 0: none is */
+    double average;  /* of pages, while at most half the peak is alive after the peak; 0: never */
 };
 
 static bool step(struct spread *spread, const struct source_op *op) {
@@ -49,6 +49,13 @@ static bool play(struct spread *spread) {
     }
     if (steps > 0) spread->average = (double)sum / (double)steps;
     return done;
+}
+
+kolk_pool_desc verdict_pool(const struct verdict *verdict, kolk_reuse order) {
+    return (kolk_pool_desc){.object_size = verdict->source->most,
+                            .object_align = verdict->align,
+                            .capacity = verdict->capacity,
+                            .reuse = order};
 }
 
 /* False: there is no memory. */

@@ -1,7 +1,7 @@
 /* sources.c: finds the sources of a trace: see sources.h.
  *
- * First the allocations of one caller and one size are counted: a pair. Then pairs are put together to sources, by
- * their frames. In the end each operation goes to the source of its pair.
+ * First the allocations of each pair of caller and size are counted. Then pairs are joined to sources, by their frames.
+ * Finally each operation goes to the source of its pair.
  */
 #include "sources.h"
 #include "../replay/map.h"
@@ -9,19 +9,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Where the frames of a source are used up, a size is told apart from the others if it has one part of so many of the
- * allocations. A whole stack leads to one line of the program, where other sizes mean that the size varies. A single
- * caller may be a wrapper that all of the program goes through. */
+/* Where no frame is left to tell sizes apart, a size becomes a source of its own if it makes up 1/SHARE of the
+ * allocations. A whole stack leads to one line of the program, where different sizes mean that the size varies. A
+ * single caller may be a wrapper that the whole program calls. */
 enum { SHARE_OF_STACK = 2, SHARE_OF_CALLER = 20 };
 
-enum { DEPTH_MOST = 256 }; /* frames: what is further out tells nothing more */
+enum { DEPTH_MOST = 256 }; /* frames: outer ones do not tell sources apart */
 
 struct frame {
     const char *text; /* NULL: there are no more */
     size_t length;
 };
 
-/* Frames that a group of pairs has in common, and the last of them that told it apart from others. */
+/* The frames that a group of pairs has in common, and the last one that separated it from other groups. */
 struct depth {
     size_t common, telling;
 };
@@ -30,7 +30,7 @@ struct pair {
     uint64_t size, count;
     uint32_t caller;
     uint32_t source;
-    struct frame frame; /* the one that groups are told apart by now */
+    struct frame frame; /* the frame that divides the groups at present */
 };
 
 struct finder {
@@ -49,8 +49,8 @@ bool source_is_few(uint64_t allocations, uint64_t of_all) {
 
 /* ---- Pairs ------------------------------------------------------------------------------------------------------- */
 
-/* Pairs are told apart by this number of 64 bits (Steele, Lea, Flood: SplitMix, 2014): with a million of them, the
- * chance that two are taken for one is 1 in 40 million. */
+/* A 64-bit hash identifies a pair (Steele, Lea, Flood: SplitMix, 2014). Among a million pairs, the chance of a
+ * collision is 1 in 40 million. */
 static uint64_t key_of(const trace_op *op) {
     uint64_t z = (op->size + 1) * UINT64_C(0x9e3779b97f4a7c15) ^ (op->caller + 1) * UINT64_C(0xd1342543de82ef95);
     z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
@@ -122,7 +122,8 @@ static bool has_one_size(struct pair *const *pairs, size_t count) {
     return true;
 }
 
-/* Makes a source of pairs; the outermost of `depth` frames, which they have in common, tells it apart. */
+/* Makes one source of these pairs. They have `depth` frames in common, and the outermost of them identifies the
+ * source. */
 static void add_source(struct finder *finder, struct pair **pairs, size_t count, size_t depth, bool by_size) {
     struct sources *sources = finder->sources;
     if (sources->count == finder->source_room) {
@@ -150,7 +151,7 @@ static void add_source(struct finder *finder, struct pair **pairs, size_t count,
     sources->sources[sources->count++] = source;
 }
 
-/* The frames of these are used up. True: a size was told apart that is not few. */
+/* Divides pairs by size when no frames are left. Returns true if a size with enough allocations became a source. */
 static bool divide_by_size(struct finder *finder, struct pair **pairs, size_t count, struct depth depth) {
     uint64_t all = allocations_of(pairs, count), share = depth.common > 1 ? SHARE_OF_STACK : SHARE_OF_CALLER;
     size_t rest = 0;
@@ -172,7 +173,7 @@ static bool divide_by_size(struct finder *finder, struct pair **pairs, size_t co
 
 static bool divide(struct finder *finder, struct pair **pairs, size_t count, struct depth depth);
 
-/* Makes sources of pairs. True: one of them has one size and is not few. */
+/* Makes sources of pairs. Returns true if one of them has a single size and enough allocations. */
 static bool make_sources(struct finder *finder, struct pair **pairs, size_t count, struct depth depth) {
     if (has_one_size(pairs, count)) {
         add_source(finder, pairs, count, depth.telling, false);
@@ -182,12 +183,12 @@ static bool make_sources(struct finder *finder, struct pair **pairs, size_t coun
     for (size_t i = 0; i < count; i++)
         pairs[i]->frame = depth.common < DEPTH_MOST ? frame_after(pairs[i]->frame) : (struct frame){0};
     if (divide(finder, pairs, count, depth)) return true;
-    finder->sources->count = before; /* nothing was gained by looking further out */
+    finder->sources->count = before; /* outer frames gained nothing */
     add_source(finder, pairs, count, depth.telling, false);
     return false;
 }
 
-/* Groups pairs by the frame behind those that they have in common. */
+/* Groups pairs by the next frame after their common ones. */
 static bool divide(struct finder *finder, struct pair **pairs, size_t count, struct depth depth) {
     bool told = false;
     qsort(pairs, count, sizeof(struct pair *), by_frame);
@@ -222,7 +223,7 @@ static void add_op(struct source *source, uint32_t block, uint16_t thread, bool 
     source->ops[source->count++] = (struct source_op){.object = block, .thread = thread, .ends = ends};
 }
 
-/* Hands the operations of the trace to their sources; owners is room for the source of each block. */
+/* Hands the operations of the trace to their sources. `owners` has space for the source of each block. */
 static void share_out(struct finder *finder, uint32_t *owners) {
     const struct trace *trace = finder->trace;
     struct source *sources = finder->sources->sources;

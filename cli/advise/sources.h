@@ -1,10 +1,9 @@
-/* cli/advise/sources.h: the sources of a trace, and what the lives of their objects are like.
+/* cli/advise/sources.h: the sources of a trace, and statistics of their objects' lives.
  *
- * A source is what allocates objects of one type, as far as the trace can tell. Where it has stacks, a source is told
- * by the fewest frames, from the innermost on, behind which all objects have one size: node_new() by itself, but
- * "xmalloc < list_add" where everything goes through xmalloc(). Where no frames are left and sizes still differ, as
- * under mtrace, which knows one caller only, the sizes that occur often are sources of their own, and the rest is one
- * source of varying size.
+ * A source allocates objects of one type, as far as the trace shows. If the trace has stacks, a source is identified by
+ * the fewest innermost frames for which all objects have one size: node_new() alone, but "xmalloc < list_add" where
+ * everything goes through xmalloc(). If no frames are left and sizes still differ, each frequent size becomes a source,
+ * and the rest is one source of varying size. This is common under mtrace, which records only one caller.
  *
  *                     caller + 40 bytes, 48 bytes, 40 bytes ...
  *     xmalloc          mixed: look at the next frame
@@ -12,7 +11,7 @@
  *       < tree_add     48 only: a source
  *       < text_add     mixed, and no frame further out tells sizes apart: one source, whose sizes vary
  *
- * A life goes from the allocation to the free, or to the first resize: a resized block is no pool's any more.
+ * A life lasts from the allocation to the free or the first resize, since a pool cannot hold a resized block.
  */
 #ifndef CLI_SOURCES_H
 #define CLI_SOURCES_H
@@ -27,11 +26,11 @@ struct source_op {
 };
 
 struct source {
-    const char *frames; /* of the trace: its first `length` bytes are what tells the source apart */
+    const char *frames; /* in the trace's text: its first `length` bytes identify the source */
     size_t length;
-    size_t innermost;     /* bytes of frames before the frame that tells this source apart */
+    size_t innermost;     /* bytes of frames before the frame that identifies this source */
     uint64_t least, most; /* size of its objects */
-    bool by_size;         /* frames alone do not tell it apart */
+    bool by_size;         /* frames alone do not identify it */
 
     uint64_t allocations;  /* also the lives */
     uint64_t resized;      /* lives that a resize ended */
@@ -39,12 +38,12 @@ struct source {
     struct source_op *ops; /* as recorded, then the ends of the objects that were left alive */
     size_t count;          /* of them, as recorded: count + left = 2 * allocations */
 
-    /* Not of a source that is few: */
+    /* Not for a source with too few allocations: */
     uint32_t peak;              /* most objects alive at a time */
     uint32_t threads;           /* different ones among the operations */
-    uint64_t handed;            /* objects that another thread ended than the one that began them */
-    uint64_t together, parties; /* objects that died together with all others, at how many moments */
-    uint64_t most_begun;        /* most objects that began between two such moments */
+    uint64_t handed;            /* objects freed by another thread than the one that allocated them */
+    uint64_t together, parties; /* objects that died together with all others; the moments at which they did */
+    uint64_t most_begun;        /* most objects allocated between two such moments */
 };
 
 struct sources {
@@ -58,12 +57,12 @@ struct sources {
 bool sources_find(struct sources *sources, const struct trace *trace);
 void sources_free(struct sources *sources);
 
-/* A source with fewer allocations is too small to be worth a pool, and to be told apart. */
-enum { SOURCE_LEAST = 100, SOURCE_SHARE_LEAST = 100 /* one part of so many, of all allocations */ };
+/* A source with fewer allocations is not worth a pool, nor an identity of its own. */
+enum { SOURCE_LEAST = 100, SOURCE_SHARE_LEAST = 100 /* 1/SOURCE_SHARE_LEAST of all allocations */ };
 bool source_is_few(uint64_t allocations, uint64_t of_all);
 
-/* Fills in what a source's operations tell, from peak on. Until then their objects are blocks of the trace. False:
- * there is no memory. */
+/* Fills in the members from `peak` on, from the source's operations, and numbers their objects, which are blocks of the
+ * trace before. Returns false if memory runs out. */
 bool source_look(struct source *source, uint32_t blocks);
 
 #endif

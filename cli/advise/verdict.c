@@ -3,30 +3,20 @@
 #include "../print.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
-#include <string.h>
 
 enum {
     RESIZED_SHARE = 100,     /* one part of so many */
     SIZE_MOST = 8192,        /* two pages */
-    TYPE_STEP = 4,           /* sizes of structs are multiples of it, but for those of nothing but short members */
-    ALONE_SHARE = 20,        /* of an arena's objects, one of so many may die by itself */
-    PARTY_LEAST = 16,        /* fewer at a time, and a pool's free is as good */
-    HEADROOM_PART = 4,       /* one part more of so many: another run needs a little more */
+    TYPE_STEP = 4,           /* struct sizes are multiples of it, except for structs of only short members */
+    ALONE_SHARE = 20,        /* one of this many objects of an arena may die alone */
+    PARTY_LEAST = 16,        /* with fewer deaths at a time, a pool's free is as good */
+    HEADROOM_PART = 4,       /* adds 1/4, as another run may need a little more */
     CAPACITY_STEP = 8,       /* capacities are multiples of it */
     THREADS_BY_DEFAULT = 16, /* max_threads of shared.h */
-    SHARED_PER_THREAD = 16   /* a shared pool with less capacity for each of max_threads has no caches: see shared.h */
+    SHARED_PER_THREAD = 16   /* a shared pool with less capacity per thread has no caches: see shared.h */
 };
 
 const char *const advice_names[] = {"pool", "shared pool", "arena", "leave it"};
-
-void verdict_say(struct verdict *verdict, const char *format, ...) {
-    size_t length = strlen(verdict->reason);
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(verdict->reason + length, sizeof verdict->reason - length, format, arguments);
-    va_end(arguments);
-}
 
 /* ---- How large --------------------------------------------------------------------------------------------------- */
 
@@ -35,17 +25,10 @@ static uint32_t with_headroom(uint64_t peak) {
     return (uint32_t)((capacity + CAPACITY_STEP - 1) / CAPACITY_STEP * CAPACITY_STEP);
 }
 
-/* A size that ends in a flexible array may be less than a multiple of the type's alignment; so it is not the size's
- * factor of two that counts, but what malloc's callers may rely on. */
+/* With a flexible array at its end, an object's size need not be a multiple of its type's alignment. So the result is
+ * the alignment that callers of malloc may rely on, not the size's largest factor of two. */
 static uint32_t alignment_of(uint64_t size) {
     return size % 16 == 0 ? 16 : size >= 8 ? 8 : 4;
-}
-
-kolk_pool_desc verdict_pool(const struct verdict *verdict, kolk_reuse order) {
-    return (kolk_pool_desc){.object_size = verdict->source->most,
-                            .object_align = verdict->align,
-                            .capacity = verdict->capacity,
-                            .reuse = order};
 }
 
 /* ---- Which ------------------------------------------------------------------------------------------------------- */
@@ -55,7 +38,7 @@ static bool die_together(const struct source *source) {
            source->together >= source->parties * PARTY_LEAST;
 }
 
-/* Says why it is to be left; false if it isn't. */
+/* Gives the reason to leave the source with malloc; returns false if there is none. */
 static bool leave(struct verdict *verdict) {
     const struct source *source = verdict->source;
     if (source->least != source->most) {

@@ -1,5 +1,5 @@
-/* cli/advise/verdict.h: what a source's objects should come from, and why. Nothing here is measured in time: the same
- * trace always gets the same advice. The rules, in this order:
+/* cli/advise/verdict.h: which allocator a source's objects should come from, and why. No times are measured here: the
+ * same trace always gets the same advice. The rules, in this order:
  *
  *     sizes differ                                    leave it
  *     1 % or more are resized by realloc              leave it: the program takes them for malloc's blocks
@@ -11,7 +11,7 @@
  *     moments with at least 16 of them on average     an arena: free all at once
  *     else                                            a pool
  *
- * The end of the recording is such a moment too: what lives to the end needs no free at all.
+ * The end of the recording counts as such a moment too: objects that live to the end need no free.
  */
 #ifndef CLI_VERDICT_H
 #define CLI_VERDICT_H
@@ -29,11 +29,11 @@ struct verdict {
 
     /* Not for ADVICE_LEAVE: */
     char name[80]; /* of the pool: an identifier, different from others' */
-    /* The peak (of an arena, the most that begin before all are freed) and a quarter more; of a shared pool, so many
-     * that threads have caches. */
+    /* The peak and a quarter more. An arena's peak is the most objects allocated before all are freed. A shared pool
+     * has at least the capacity that threads' caches need. */
     uint32_t capacity;
     uint32_t align;
-    uint32_t max_threads; /* of a shared pool; 0: the default does */
+    uint32_t max_threads; /* of a shared pool; 0: the default suffices */
     kolk_reuse order;     /* of a pool */
 };
 
@@ -42,15 +42,16 @@ extern const char *const advice_names[]; /* "pool", "shared pool", "arena", "lea
 /* False: there is no memory. The name is different from those of the `count` verdicts at `others`. */
 bool verdict_of(struct verdict *verdict, const struct source *source, const struct verdict *others, size_t count);
 
-/* Makes a name of the symbol, and of the size where that does not tell it apart. */
+/* Names the pool after its symbol, and adds the size if the symbol is not unique. */
 void name_pool(struct verdict *verdict, const struct verdict *others, size_t count);
 
-/* The source in words: the frames that its objects have in common, made fit for a terminal or a comment of C. */
+/* Prints the frames that the source's objects have in common, made safe for a terminal and for a comment in C. */
 void name_print_source(FILE *out, const struct source *source);
 
-/* LIFO, which is the fastest, or LOWEST where it keeps the live objects on half as many pages or less, on average over
- * the time after the peak in which no more than half of it is alive. A walk over them gains by that, and so does giving
- * memory back. Pools that fit into a few pages gain nothing. Appends the reason. False: there is no memory. */
+/* Chooses LIFO, the fastest order, or LOWEST if it keeps the live objects on at most half as many pages. The pages are
+ * averaged over the time after the peak in which at most half the peak is alive. Fewer pages make iteration faster and
+ * let more memory go back to the system. Pools that fit into a few pages gain nothing. Appends the reason. Returns
+ * false if memory runs out. */
 bool order_choose(struct verdict *verdict);
 
 /* A descriptor of this pool for objects whose type is unknown. */

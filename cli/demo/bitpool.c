@@ -1,5 +1,5 @@
-/* bitpool.c: the bits of a pool of 15 slots, as Bitpool writes them down; and what finding the lowest free one takes
- * in a pool of a million, bit by bit as Bitpool does, and by kolk's words. */
+/* bitpool.c: prints the bits of a pool of 15 slots as Bitpool does. Then measures how long it takes to find the lowest
+ * free slot of a million: bit by bit as Bitpool does, and by kolk's words. */
 #include "../measure.h"
 #include "../print.h"
 #include "stops.h"
@@ -25,7 +25,7 @@ static const struct step {
 
 enum { STEPS = sizeof steps / sizeof *steps };
 
-/* The slot of the last object that went out or came back. */
+/* Takes one step; returns the slot of the last object allocated or freed. */
 static uint32_t take_step(bitpool *pool, struct step step) {
     uint32_t slot = NO_SLOT;
     for (uint32_t n = 0; step.call == GET && n < step.number; n++) {
@@ -39,7 +39,7 @@ static uint32_t take_step(bitpool *pool, struct step step) {
     return slot;
 }
 
-/* '1' where a slot is free. There is none after the last one. */
+/* Returns '1' for a free slot; slots beyond the last one do not exist. */
 static char bit_of(const bitpool *pool, uint32_t slot) {
     return slot < SLOTS && !bitpool_at(pool, slot) ? '1' : '0';
 }
@@ -53,7 +53,7 @@ static void print_bit(const cli_context *cli, char bit, bool changed) {
         fprintf(cli->out, "\033[38;5;%dm%c\033[0m", bit == '1' ? 252 : 240, bit);
 }
 
-/* The lowest bit of each byte is its first slot, and on the right. */
+/* The lowest bit of each byte is its first slot, and is printed on the right. */
 static void print_bits(const cli_context *cli, const bitpool *pool, uint32_t changed) {
     for (uint32_t byte = 0; byte < BYTES; byte++) {
         for (uint32_t bit = 8; bit-- > 0;) {
@@ -99,7 +99,7 @@ struct search {
     double bit_by_bit_ns, kolk_ns; /* to get an object and return it */
 };
 
-/* From the lowest bit of the first byte to the highest of the last. */
+/* Searches from the lowest bit of the first byte to the highest bit of the last one. */
 static uint32_t find_bit(const unsigned char *bitmap) {
     for (uint32_t byte = 0; byte < MANY / 8; byte++)
         for (uint32_t bit = 0; bit < 8; bit++)

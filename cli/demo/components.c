@@ -1,5 +1,5 @@
-/* components.c: which hole is filled first, as the article on component pools plays it through: ten components, four
- * are removed, four are added; and what comes of it in a pool of a hundred thousand. */
+/* components.c: shows which hole is filled first, with the example of the article on component pools: of ten components
+ * four are removed, then four are added. Then shows the effect in a pool of a hundred thousand. */
 #include "../measure.h"
 #include "../print.h"
 #include "stops.h"
@@ -48,7 +48,7 @@ static void take_step(components *pool, int step) {
         add(pool, 'o');
 }
 
-/* The slot that would be filled next: neither order is changed by a look. */
+/* Returns the slot that would be filled next; looking changes neither order. */
 static uint32_t first_empty(components *pool) {
     struct component *next = components_alloc(pool);
     if (!next) return SLOTS;
@@ -109,7 +109,7 @@ static void add_steps(cli_json *json, components *pool) {
 enum { MANY = 100000, ALIVE = MANY / 2, CHANGES = 20 * ALIVE, STRETCHES = 40, LAPS = 5 };
 
 struct churned {
-    double mean_run, ns;        /* live slots side by side; to visit one object */
+    double mean_run, ns;        /* mean length of runs of live slots; time to visit one object */
     uint32_t alive;             /* about half */
     uint32_t counts[STRETCHES]; /* alive in each stretch of the slots */
 };
@@ -125,8 +125,8 @@ static void remove_one(components *pool, struct component **objects, uint64_t *r
     objects[victim] = objects[count - 1];
 }
 
-/* All are born, half of them die, then each that is alive dies as likely as any other, and births keep about half of
- * the slots alive. */
+/* Fills the pool, removes half of it, then removes random objects and adds others, so that about half of the slots stay
+ * alive. */
 static void churn(components *pool, struct component **objects, uint64_t random) {
     for (uint32_t n = 0; n < MANY; n++) objects[n] = add(pool, 'x');
     while (components_count(pool) > ALIVE) remove_one(pool, objects, &random);
@@ -143,7 +143,7 @@ static void look(const components *pool, struct churned *churned) {
     uint32_t runs = 0, at = 0, length = MANY, end = UINT32_MAX;
     *churned = (struct churned){.alive = components_count(pool)};
     for (; components_next_run(pool, &at, &length); at += length, length = MANY - at) {
-        runs += at != end; /* where objects come from malloc, each is a run of its own */
+        runs += at != end; /* an object from malloc counts as a run of its own */
         end = at + length;
         for (uint32_t slot = at; slot < at + length; slot++) churned->counts[(uint64_t)slot * STRETCHES / MANY]++;
     }

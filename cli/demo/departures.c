@@ -1,5 +1,5 @@
-/* departures.c: what fragmentation costs: half of the luggage goes, at random, the memory that can go back to the
- * system does, and other luggage comes. In a heap of kolk's sizes and in malloc, each in a process of its own. */
+/* departures.c: shows the cost of fragmentation: a random half of the luggage leaves, free memory goes back to the
+ * system, and other luggage arrives. Runs on a heap with kolk's sizes and on malloc, each in its own process. */
 #include "../measure.h"
 #include "../print.h"
 #include "luggage.h"
@@ -13,8 +13,8 @@ enum { MANY = 100000, SIDES = 2 };
 
 struct departures {
     bool done;
-    uint64_t all, half, trimmed, again;          /* what the process has in memory for the things */
-    uint64_t all_bytes, half_bytes, again_bytes; /* what these have */
+    uint64_t all, half, trimmed, again;          /* resident bytes of the process for the things */
+    uint64_t all_bytes, half_bytes, again_bytes; /* the things' own bytes */
 };
 
 struct side {
@@ -49,13 +49,22 @@ static const struct side sides[SIDES] = {{"kolk_heap", heap_alloc, heap_free, he
 
 struct run {
     const struct side *side;
-    bool suitcases; /* are all that comes after the departure */
+    bool suitcases; /* only suitcases arrive after the departure */
 };
 
 struct thing {
     void *block;
     size_t size;
 };
+
+size_t next_thing(uint32_t *random) {
+    *random = *random * 1664525 + 1013904223;
+    size_t part = *random >> 8 & 1023, kind = (*random >> 18) % 20;
+    if (kind < 13) return 8 + part % 25;  /* keys, coins */
+    if (kind < 18) return 33 + part / 8;  /* wallets, phones */
+    if (kind < 19) return 200 + part / 2; /* handbags */
+    return LEAST_SUITCASE + part * 5;
+}
 
 static size_t next_suitcase(uint32_t *random) {
     for (;;) {
@@ -64,8 +73,8 @@ static size_t next_suitcase(uint32_t *random) {
     }
 }
 
-/* Puts things, or suitcases only, into empty places until they have so many bytes, or no place is left; how many they
- * have, or 0 if there is no memory. */
+/* Puts things, or only suitcases, into empty places until they reach the given bytes or no place is left. Returns their
+ * bytes, or 0 if memory runs out. */
 static uint64_t arrive(const struct run *run, struct thing *things, uint64_t most, uint32_t *random) {
     uint64_t bytes = 0;
     for (int n = 0; n < MANY && bytes < most; n++) {

@@ -1,5 +1,5 @@
-/* fragments.c: the textbook case of fragmentation, on a heap of 16 bytes that is real, and on a pool beside it: as the
- * chapter tells it, two pieces of seven bytes, and as notes on it do, one of eight and one of six. */
+/* fragments.c: plays the textbook case of fragmentation on a real heap of 16 bytes, and on a pool. One version has two
+ * pieces of seven bytes, as in the chapter; the other has one of eight and one of six, as in notes on the chapter. */
 #include "../print.h"
 #include "stops.h"
 
@@ -47,7 +47,7 @@ static void measure_heap(const struct heap *heap, size_t *unused, size_t *larges
 enum { SLOT_BYTES = 12, SLOTS = 3 };
 
 struct thing {
-    char bytes[SLOT_BYTES]; /* of a smaller object, not all are used */
+    char bytes[SLOT_BYTES]; /* a smaller object does not use all of them */
 };
 
 KOLK_POOL_TYPE(things, struct thing)
@@ -165,7 +165,7 @@ static void add_story(cli_json *json, struct both *both, const struct step *step
     cli_json_close(json, ']');
 }
 
-/* One after the other, each on a heap and a pool that nothing has used. */
+/* Plays the stories in turn, each on a fresh heap and a fresh pool. */
 static int play_story(const cli_context *cli, cli_json *json, int n) {
     static KOLK_POOL_STORAGE(struct thing, SLOTS) memory;
     struct both both = {0};

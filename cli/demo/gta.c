@@ -1,5 +1,5 @@
-/* gta.c: a pool of the GTA trilogy, byte by byte: which slot is next, which handles are stale, and when one comes
- * again; and what a modder sees of a game's pools before and after a mod has run. */
+/* gta.c: shows a pool of the GTA trilogy byte by byte: which slot is next, which handles are stale, and when a handle
+ * repeats. Then compares a game's pools before and after a mod has run, as a modder would. */
 #include "../print.h"
 #include "stops.h"
 
@@ -13,7 +13,7 @@ KOLK_BYTEMAP_TYPE(entities, struct entity)
 
 enum { SLOTS = 4, WATCHED = 257 /* the first handle of slot 1 */ };
 
-/* DELETE is of the watched object. AGAIN: its slot is used again and again, until it has that handle. */
+/* DELETE deletes the watched object. AGAIN reuses its slot until the same handle appears again. */
 enum call { START, NEW, DELETE, AGAIN };
 
 static const enum call steps[] = {START, NEW, NEW, NEW, DELETE, NEW, NEW, NEW, AGAIN};
@@ -38,7 +38,7 @@ static int32_t add(struct play *play) {
     return entities_get_index(&play->pool, object);
 }
 
-/* The handle of the last object that went out or came back. */
+/* Takes one step; returns the handle of the last object allocated or freed. */
 static int32_t take_step(struct play *play, enum call call) {
     entities *pool = &play->pool;
     int32_t handle = call == NEW ? add(play) : KOLK_BYTEMAP_NULL;
@@ -100,13 +100,13 @@ static void add_step(cli_json *json, const struct play *play, enum call call, in
 
 /* ---- When a handle comes again ----------------------------------------------------------------------------------- */
 
-/* Lives of a slot of kolk_pool until its first handle comes again; 0 if it does not. All but the first and the last of
- * four billion are skipped: an object with the last generation that there is is loaded. */
+/* Counts the lives of a kolk_pool slot until its first handle repeats; 0 if it never does. Allocates an object with the
+ * last generation, to skip the four billion lives in between. */
 static uint64_t lives_of_kolk(void) {
     kolk_pool pool;
     if (kolk_pool_init(&pool, &(kolk_pool_desc){.name = "one", .object_size = 1, .capacity = 1}) != KOLK_OK) return 0;
     void *object = kolk_pool_alloc(&pool);
-    uint64_t first = kolk_handle_pack(kolk_pool_handle(&pool, object)), last = first | UINT64_C(0xffffffff) << 32;
+    uint64_t first = kolk_handle_pack(kolk_pool_handle_of(&pool, object)), last = first | UINT64_C(0xffffffff) << 32;
     kolk_pool_free(&pool, object);
     object = kolk_pool_alloc_at(&pool, kolk_handle_unpack(last));
     bool stale = object && !kolk_pool_get(&pool, kolk_handle_unpack(first));
@@ -134,22 +134,22 @@ enum { POOLS = 2, MOST = 140 };
 
 static const struct scene {
     const char *name;
-    int32_t count, used, deleted, spawned; /* used: by the game; the rest: by the mod */
+    int32_t count, used, deleted, spawned; /* `used` by the game, the other two by the mod */
 } scenes[POOLS] = {{"peds", MOST, 60, 4, 12}, {"vehicles", 110, 108, 3, 4}};
 
-enum { LISTED = 1 }; /* the pool whose changes are shown one by one */
+enum { LISTED = 1 }; /* this pool's changes are shown one by one */
 
 static const char *const changes[] = {
     [KOLK_BYTEMAP_BORN] = "born", [KOLK_BYTEMAP_DIED] = "died", [KOLK_BYTEMAP_REPLACED] = "replaced"};
 
 struct watched {
-    entities game, view; /* the game's own pool; the modder's, which is attached to its arrays and cannot write them */
+    entities game, view; /* the game's own pool; the modder's read-only view of its arrays */
     uint8_t before[MOST];
     int32_t used_before;
     uint32_t counts[KOLK_BYTEMAP_REPLACED + 1]; /* by kind of change */
 };
 
-/* All slots have had a life, and the first ones have one now. */
+/* Uses every slot once, and leaves the first `used` ones alive. */
 static void play_game(entities *pool, int32_t used) {
     for (int32_t n = 0; n < pool->pool.count; n++) entities_new(pool);
     for (int32_t slot = used; slot < pool->pool.count; slot++) entities_delete(pool, entities_get_slot(pool, slot));

@@ -1,4 +1,4 @@
-/* light.c: what color things have. */
+/* light.c: see light.h. */
 #include "light.h"
 
 #include <math.h>
@@ -13,7 +13,7 @@ static struct light between(const struct light *ramp, uint32_t count, float plac
     return light;
 }
 
-/* From white gold over red to a deep blue; other waves swap two of the three colors. */
+/* Fades from white gold over red to deep blue. Other waves swap two of the three color channels. */
 struct light light_of_sparkle(const struct sparkle *sparkle) {
     static const struct light ages[] = {{1.00f, 0.90f, 0.60f}, {1.00f, 0.62f, 0.15f}, {1.00f, 0.22f, 0.15f},
                                         {0.80f, 0.08f, 0.50f}, {0.28f, 0.10f, 0.85f}, {0.05f, 0.06f, 0.40f}};

@@ -1,5 +1,5 @@
-/* luggage.c: "big trays for luggage, little trays for pocket stuff": the same things in trays of one size, of four
- * sizes and of kolk's own, and how much of the trays is empty. */
+/* luggage.c: "big trays for luggage, little trays for pocket stuff": puts the same things into trays of one size, of
+ * four sizes and of kolk's sizes, and shows how much of the trays is empty. */
 #include "luggage.h"
 #include "../print.h"
 #include "picture.h"
@@ -20,15 +20,6 @@ struct luggage {
     size_t sizes[THINGS], bytes; /* from the smallest to the largest */
     struct trays ways[WAYS];
 };
-
-size_t next_thing(uint32_t *random) {
-    *random = *random * 1664525 + 1013904223;
-    size_t part = *random >> 8 & 1023, kind = (*random >> 18) % 20;
-    if (kind < 13) return 8 + part % 25;  /* keys, coins */
-    if (kind < 18) return 33 + part / 8;  /* wallets, phones */
-    if (kind < 19) return 200 + part / 2; /* handbags */
-    return LEAST_SUITCASE + part * 5;
-}
 
 static int compare(const void *left, const void *right) {
     size_t a = *(const size_t *)left, b = *(const size_t *)right;
@@ -74,7 +65,7 @@ static double waste_of(const struct luggage *luggage, const struct trays *trays)
 
 /* ---- Showing it: from left to right the things by their size, upwards bytes, doubling ---------------------------- */
 
-/* From 0 for the least thing to 1 for the largest tray. */
+/* Maps the smallest thing to 0 and the largest tray to 1. */
 static double height_of(size_t bytes) {
     return log2((double)bytes / LEAST) / DOUBLINGS;
 }
@@ -170,11 +161,11 @@ static int draw_trays(cli_context *cli, const struct luggage *luggage, const cha
 
 /* ---- All of it --------------------------------------------------------------------------------------------------- */
 
-/* NULL: there are trays. Else why not. */
+/* Returns NULL if trays can be used, otherwise why not. */
 static const char *no_trays(void) {
     kolk_heap heap = {0};
     if (sizeof(void *) < 8) return "a heap reserves more addresses than 32 bits have";
-    if (kolk_heap_init(&heap, &(kolk_heap_desc){.name = "trays"}) != KOLK_OK) return NULL; /* pack will tell */
+    if (kolk_heap_init(&heap, &(kolk_heap_desc){.name = "trays"}) != KOLK_OK) return NULL; /* pack reports it */
     bool is_bypassed = heap.n_classes == 0;
     kolk_heap_deinit(&heap);
     return is_bypassed ? "under a tool, each block is one of malloc's" : NULL;

@@ -6,10 +6,10 @@
 
 enum { LEAST_SUITCASE = 3000, SUITCASE = 8192 /* its tray */ };
 
-/* The size of the next thing on the belt: of 20 things 13 fit into a little tray, and one is a suitcase. */
+/* Returns the size of the next thing on the belt. Of 20 things, 13 fit into a small tray and one is a suitcase. */
 size_t next_thing(uint32_t *random);
 
-/* Half of the luggage goes, and other luggage comes: in a heap and beside it in malloc. */
+/* Half of the luggage leaves and other luggage arrives, in a heap and in malloc. */
 int demo_departures(cli_context *cli, cli_json *json);
 
 /* A real program under libkolk-malloc.so. */

@@ -1,6 +1,6 @@
-/* picture.c: writes a picture of light as a PNG of 256 colors, which takes half the bytes of a full one. The colors
- * are found by median cut (Heckbert, Color Image Quantization for Frame Buffer Display, 1982): the box of all colors
- * is cut in two at the median of its longest side, then the most important of the boxes, until there are 256. */
+/* picture.c: writes a picture of light as a PNG of 256 colors, half the bytes of one in full color. The colors are
+ * found by median cut (Heckbert, Color Image Quantization for Frame Buffer Display, 1982): the box of all colors is cut
+ * in two at the median of its longest side, then the most important of the boxes, until there are 256. */
 #include "picture.h"
 #include "../print.h"
 
@@ -9,7 +9,7 @@
 #include <png.h>
 #include <stdlib.h>
 
-enum { COLORS = 256, LEVELS = 128 }; /* levels: of red, green and blue before the colors are chosen */
+enum { COLORS = 256, LEVELS = 128 }; /* LEVELS of red, green and blue before the colors are chosen */
 
 struct shade {
     unsigned char level[3];
@@ -17,7 +17,7 @@ struct shade {
 };
 
 struct box {
-    struct shade *shades; /* a part of the array of all */
+    struct shade *shades; /* a part of the array of all shades */
     size_t count;
     int side; /* the longest: 0 red, 1 green, 2 blue */
     double importance;
@@ -46,7 +46,7 @@ static void measure(struct box *box) {
         longest = high - low;
         box->side = side;
     }
-    box->importance = sqrt(pixels) * longest * longest; /* most pixels are background: the root gives others a chance */
+    box->importance = sqrt(pixels) * longest * longest; /* the root reduces the weight of the background */
 }
 
 static int sort_side;
@@ -56,7 +56,7 @@ static int compare_shades(const void *left, const void *right) {
     return (int)a->level[sort_side] - (int)b->level[sort_side];
 }
 
-/* Cuts a box at its median; the upper part is returned. */
+/* Cuts a box at its median, and returns the upper part. */
 static struct box cut(struct box *box) {
     sort_side = box->side;
     qsort(box->shades, box->count, sizeof *box->shades, compare_shades);
@@ -86,7 +86,7 @@ static size_t cut_all(struct box *boxes, struct shade *shades, size_t count) {
     return made;
 }
 
-/* The mean color of each box, and for each shade in it the number of the box. */
+/* Computes the mean color of each box, and stores the box's number for each of its shades. */
 static void choose_colors(const struct box *boxes, size_t count, unsigned char *colors, uint32_t *table) {
     for (size_t n = 0; n < count; n++) {
         double sums[3] = {0}, pixels = 0;
@@ -101,7 +101,7 @@ static void choose_colors(const struct box *boxes, size_t count, unsigned char *
     }
 }
 
-/* Counts the pixels of each shade in `table`; the shades that there are. */
+/* Counts the pixels of each shade in `table`, and returns the number of shades. */
 static size_t count_shades(const struct picture *picture, uint32_t *table, struct shade *shades) {
     size_t count = 0;
     for (size_t n = 0; n < (size_t)picture->width * picture->height; n++) table[key_of(picture->light[n])]++;

@@ -14,7 +14,7 @@ struct picture {
 bool picture_init(struct picture *picture, uint32_t width, uint32_t height); /* dark; free(picture->light) ends it */
 bool picture_write(const struct picture *picture, const char *path);         /* as PNG */
 
-/* Writes it into this directory, and says where it is, or adds that to the JSON; an exit code. */
+/* Writes the picture into this directory. Prints its path, or adds it to the JSON. Returns an exit code. */
 int picture_save(const cli_context *cli, const struct picture *picture, const char *directory, const char *name,
                  const char *key, cli_json *json);
 

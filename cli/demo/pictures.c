@@ -1,4 +1,4 @@
-/* pictures.c: two pictures: the sparkles when most of them are alive, and the pool's slots over time. */
+/* pictures.c: draws two pictures: the sparkles at their peak, and the pool's slots over time. */
 #include "../print.h"
 #include "picture.h"
 #include "spell.h"
@@ -12,7 +12,7 @@ enum { WIDTH = 1080, HEIGHT = 608, SLOTS = 360, PLOT = 110, GAP = 12 };
 static void draw_point(struct picture *picture, double x, double y, struct light light, float amount) {
     if (x < 0 || y < 0 || x >= picture->width - 1 || y >= picture->height - 1) return;
     uint32_t left = (uint32_t)x, top = (uint32_t)y;
-    float right_part = (float)(x - left), low_part = (float)(y - top); /* shared out to the four pixels it touches */
+    float right_part = (float)(x - left), low_part = (float)(y - top); /* shares the light among four pixels */
     add_light(picture_at(picture, left, top), light, amount * (1 - right_part) * (1 - low_part));
     add_light(picture_at(picture, left + 1, top), light, amount * right_part * (1 - low_part));
     add_light(picture_at(picture, left, top + 1), light, amount * (1 - right_part) * low_part);
@@ -21,14 +21,14 @@ static void draw_point(struct picture *picture, double x, double y, struct light
 
 static void draw_sparkle(struct picture *picture, const struct sparkle *sparkle, float amount) {
     struct light light = light_of_sparkle(sparkle);
-    for (int step = 0; step < 3; step++) { /* the way of its last frame */
+    for (int step = 0; step < 3; step++) { /* drawn along its path of the last frame */
         double back = step / 3.0;
         double x = sparkle->x - back * sparkle->x_velocity, y = sparkle->y - back * sparkle->y_velocity;
         draw_point(picture, picture->width * (x / 3.56 + 0.5), picture->height * (0.5 - y / 2), light, amount);
     }
 }
 
-/* Adds the mean of 2 * radius + 1 pixels in a row, taken three times over, which is nearly a bell curve. */
+/* Adds the light, blurred by three moving averages of 2 * radius + 1 pixels, which is nearly a Gaussian blur. */
 static void blur_line(struct light *line, uint32_t count, size_t step, uint32_t radius, struct light *scratch) {
     float part = 1 / (float)(2 * radius + 1);
     for (int times = 0; times < 3; times++) {
@@ -60,7 +60,7 @@ static bool add_glow(struct picture *picture, uint32_t radius, float amount) {
     return done;
 }
 
-/* The film has room for sparkles of any number: more of them shine less. */
+/* The exposure adapts: the more sparkles there are, the less each one shines. */
 static bool draw_sparkles(struct picture *picture, const struct sparkle *alive, uint32_t count) {
     if (!picture_init(picture, WIDTH, HEIGHT)) return false;
     float amount = 12000.0f / (float)(count + 30000);
@@ -73,7 +73,7 @@ static bool draw_sparkles(struct picture *picture, const struct sparkle *alive, 
 
 /* ---- The slots --------------------------------------------------------------------------------------------------- */
 
-/* One column: above, how many are alive; below, the slots, the first at the bottom. */
+/* Draws one column: the number alive above, and below it the slots with the first one at the bottom. */
 static void draw_column(struct picture *picture, uint32_t x, float alive, const float *densities) {
     uint32_t top = (uint32_t)((1 - alive) * (PLOT - 1));
     for (uint32_t y = top; y < PLOT; y++) *picture_at(picture, x, y) = light_of_slots(y < top + 2 ? 0.9f : 0.3f);
@@ -95,7 +95,7 @@ static void keep_peak(struct peak *peak, const sparkles *pool) {
     KOLK_EACH(sparkles, object, pool) peak->sparkles[peak->count++] = *object;
 }
 
-/* Runs the spell for the picture of the slots, and keeps the sparkles of the highest frame. */
+/* Runs the spell for the picture of the slots, and keeps the sparkles of the frame with most of them alive. */
 static void watch(const struct spell *spell, struct wand *wand, struct store *store, struct picture *slots,
                   struct peak *peak) {
     const struct storage *kolk = &storages[STORAGE_KOLK];

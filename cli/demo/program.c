@@ -1,5 +1,5 @@
-/* program.c: a real program that knows nothing of kolk, on glibc's malloc and then on one heap, libkolk-malloc.so. It
- * prints a number that it has worked out, and the most memory that it had. */
+/* program.c: runs a real program, unaware of kolk, on glibc's malloc and then on libkolk-malloc.so. The program prints
+ * a number that it has computed, and its peak memory. */
 #define _POSIX_C_SOURCE 200809L
 #include "../print.h"
 #include "../run/preload.h"
@@ -12,7 +12,7 @@
 
 #define LIBRARY "libkolk-malloc.so"
 
-/* 100,000 strings by 50,021 keys, of which every other key goes. */
+/* Stores 100,000 strings under 50,021 keys, and removes every other key. */
 static const struct program {
     const char *name, *option, *text;
 } programs[] = {
@@ -30,7 +30,7 @@ static const struct program {
 enum { PROGRAMS = sizeof programs / sizeof *programs };
 
 struct outcome {
-    int code; /* its exit code; -1: it could not be started, or was ended by a signal */
+    int code; /* its exit code; -1 if it could not be started or was killed by a signal */
     uint64_t answer, peak_kib;
     uint64_t sizes, blocks_at_exit, blocks_peak; /* of the heap */
 };
@@ -39,14 +39,14 @@ struct outcome {
 static void become(const struct program *program, bool on_heap, int out) {
     if (dup2(out, STDOUT_FILENO) < 0 || dup2(out, STDERR_FILENO) < 0) _exit(PRELOAD_CANNOT_RUN);
     unsetenv("KOLK_DEBUG");
-    if (setenv("PYTHONMALLOC", "malloc", 1) != 0) _exit(PRELOAD_CANNOT_RUN); /* else it has pools of its own */
+    if (setenv("PYTHONMALLOC", "malloc", 1) != 0) _exit(PRELOAD_CANNOT_RUN); /* otherwise Python uses its own pools */
     if (on_heap && (preload_library(LIBRARY) != CLI_OK || setenv("KOLK_STATS", "text", 1) != 0))
         _exit(PRELOAD_CANNOT_RUN);
     execlp(program->name, program->name, program->option, program->text, (char *)NULL);
     _exit(PRELOAD_NOT_FOUND);
 }
 
-/* Its own line, then those of the heap: name, kind, size, alive, peak. */
+/* Reads the program's line, then the heap's lines: name, kind, size, alive, peak. */
 static void read_lines(FILE *lines, struct outcome *outcome) {
     char line[256];
     while (fgets(line, sizeof line, lines)) {

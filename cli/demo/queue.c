@@ -1,5 +1,5 @@
-/* queue.c: a queue of four, call by call, in the terms of BlockingQueue; and what an item costs between threads, by a
- * lock and two condition variables, as BlockingQueue passes it, and by kolk. */
+/* queue.c: shows a queue of four, call by call, in the terms of BlockingQueue. Then measures the cost of passing an
+ * item between threads, by a lock and two condition variables as BlockingQueue does, and by kolk. */
 #include "../measure.h"
 #include "../print.h"
 #include "stops.h"
@@ -12,13 +12,13 @@ KOLK_QUEUE_TYPE(numbers, uint32_t)
 
 enum { CAPACITY = 4, FOREVER = -1 };
 
-/* PASS removes while another thread waits to add; FREE shuts down while another one waits to remove. */
+/* PASS removes an item while another thread waits to add; FREE shuts down while another thread waits to remove. */
 enum call { START, ADD, PASS, REMOVE, CLEAR, FREE, REOPEN };
 
 static const struct step {
     enum call call;
-    uint32_t number, last; /* ADD and PASS: these */
-    int milliseconds;      /* that a call waits at most */
+    uint32_t number, last; /* the first and last number to ADD or PASS */
+    int milliseconds;      /* the longest wait of a call */
 } steps[] = {{START, 0, 0, 0},      {ADD, 1, 4, FOREVER}, {ADD, 5, 5, 0},       {ADD, 5, 5, 10},
              {PASS, 5, 5, FOREVER}, {CLEAR, 0, 0, 0},     {REMOVE, 0, 0, 10},   {FREE, 0, 0, 0},
              {ADD, 6, 6, FOREVER},  {REOPEN, 0, 0, 0},    {ADD, 6, 6, FOREVER}, {REMOVE, 0, 0, FOREVER}};
@@ -56,7 +56,7 @@ static kolk_deadline deadline_of(struct step step) {
     return step.milliseconds ? kolk_deadline_after(step.milliseconds) : KOLK_NOW;
 }
 
-/* The work of two threads, one of which waits for the other. */
+/* Takes a step that needs two threads, one of which waits for the other. */
 static bool take_step_of_two(numbers *queue, struct step step, struct outcome *outcome) {
     struct caller caller = {.queue = queue, .number = step.number};
     if (pthread_create(&caller.thread, NULL, step.call == PASS ? add_it : remove_one, &caller) != 0) return false;
@@ -69,7 +69,7 @@ static bool take_step_of_two(numbers *queue, struct step step, struct outcome *o
     return true;
 }
 
-/* There is no look into a queue: all are taken out, and put back. */
+/* A queue cannot be inspected: all items are popped and pushed again. */
 static void look_inside(numbers *queue, struct outcome *outcome) {
     outcome->count = CAPACITY;
     kolk_status status = numbers_pop_n(queue, outcome->inside, &outcome->count, KOLK_NOW);

@@ -1,10 +1,9 @@
-/* race.c: measures the ways of storing the sparkles beside each other.
+/* race.c: compares the ways of storing the sparkles.
  *
- * A run is the whole spell on one storage, in a process of its own, so that its heap and its resident bytes are its
- * own. Runs of all storages take turns, several times over, so that other work of the machine meets them all. A storage
- * that takes too long is stopped in the midst of its spell, and compared with kolk over as many frames. Every run must
- * end with the checksum of kolk after as many frames: or else something is wrong with one of them, and no time is worth
- * printing. */
+ * A run is the whole spell on one storage, in its own process, with its own heap and resident bytes. Runs of all
+ * storages take turns several times, so that other load on the machine affects all of them. A storage that takes too
+ * long is stopped during its spell, and compared with kolk over as many frames. Every run must end with kolk's checksum
+ * after as many frames. Otherwise one of them is wrong, and no time is worth printing. */
 #include "../measure.h"
 #include "../print.h"
 #include "spell.h"
@@ -20,11 +19,11 @@ enum { LAPS = 5, LAPS_MS = 8000, STORAGE_MS = 3000 };
 struct lap {
     bool no_memory;
     uint32_t frames;  /* done */
-    uint32_t refused; /* sparkles that there was no room for */
+    uint32_t refused; /* sparkles that did not fit */
     uint64_t checksum;
     uint64_t allocations; /* calls of malloc while it ran */
     uint64_t resident;    /* bytes that its begin took, */
-    uint64_t growth;      /* and that came to it while it ran */
+    uint64_t growth;      /* and by which it grew while it ran */
     kolk_stats stats;     /* kolk's */
     double ms[];          /* of each frame */
 };
@@ -38,8 +37,8 @@ struct lap_input {
 
 /* ---- The rest of the game ---------------------------------------------------------------------------------------- */
 
-/* A heap has more in it than sparkles. As many other objects live there, from 16 to 256 bytes; in each frame one in a
- * hundred dies and another is born. They are there for all storages, but only malloc has to live between them. */
+/* A game's heap holds more than sparkles. Here it has as many other objects of 16 to 256 bytes, of which one in a
+ * hundred is replaced in each frame. All storages run beside them, but only malloc's sparkles lie among them. */
 struct game {
     void **objects;
     uint32_t count;
@@ -66,7 +65,7 @@ static void game_go_on(struct game *game, uint32_t changes) {
     }
 }
 
-/* It has been going on for a while when the spell begins. */
+/* The game has run for a while when the spell begins. */
 static bool game_init(struct game *game, uint32_t count) {
     *game = (struct game){malloc((count + (size_t)1) * sizeof *game->objects), count, 0};
     if (!game->objects) return false;
@@ -123,7 +122,7 @@ static void run_lap(const void *input_, void *result) {
     struct wand wand;
     struct game game = {0};
 #ifdef __GLIBC__
-    malloc_trim(0); /* so that none of them grows into what the command freed before */
+    malloc_trim(0); /* so that no storage reuses memory that the command freed before */
 #endif
     bool ready = wand_init(&wand, input->spell) && game_init(&game, input->storage->alone ? 0 : input->spell->sparkles);
     lap->no_memory = !ready || !run_storage(input, &wand, &game, lap);
@@ -131,7 +130,7 @@ static void run_lap(const void *input_, void *result) {
     wand_deinit(&wand);
 }
 
-/* The lap has to be freed; NULL, after a sentence, if there is none. */
+/* Runs a lap, which the caller frees. On failure prints a sentence and returns NULL. */
 static struct lap *new_lap(const struct lap_input *input) {
     size_t size = sizeof(struct lap) + input->spell->frames * sizeof(double);
     struct lap *lap = calloc(1, size);
@@ -166,8 +165,8 @@ static void free_race(struct race *race) {
         for (uint32_t lap = 0; lap < race->racers[n].count; lap++) free(race->racers[n].laps[lap]);
 }
 
-/* kolk runs to its end. Another storage may be stopped in its first lap, and begins a later one only if there is
- * time. */
+/* kolk always runs to the end. Another storage may be stopped in its first lap, and begins a later lap only if time is
+ * left. */
 static bool run_turn(const struct spell *spell, const struct storage *storage, struct racer *racer) {
     if (racer->count > 0 && racer->spent + racer->spent / racer->count > STORAGE_MS) return true;
     bool limited = racer->count == 0 && storage != &storages[STORAGE_KOLK];
@@ -195,8 +194,8 @@ static bool run_race(const cli_context *cli, const struct spell *spell, struct r
 
 /* ---- What came out ----------------------------------------------------------------------------------------------- */
 
-/* Quantile of the first frames; a frame's time is its median over all laps, so that other work of the machine is out of
- * it. Scratch has room for the frames. */
+/* Returns a quantile of the first frames. A frame's time is its median over all laps, which removes other load on the
+ * machine. `scratch` has space for the frames. */
 static double quantile(const struct racer *racer, uint32_t frames, double part, double *scratch) {
     for (uint32_t frame = 0; frame < frames; frame++) {
         double ms[LAPS];
@@ -213,7 +212,7 @@ static void sum_up(struct racer *racer, const struct racer *kolk, double *scratc
     racer->ratio = racer->median / quantile(kolk, frames, 0.5, scratch);
 }
 
-/* Is this lap of the same sparkles as kolk's? */
+/* Checks that this lap computed the same sparkles as kolk's. */
 static int check_lap(const struct spell *spell, const struct storage *storage, const struct lap *lap,
                      const struct lap *kolk) {
     struct lap *shorter = NULL;

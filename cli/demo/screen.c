@@ -1,6 +1,6 @@
-/* screen.c: the spell on a terminal. Each character is two pixels, one above the other (U+2580, the upper half
- * block), or without colors one of ten that get denser. Under the sparkles are the slots of the pool, row after row,
- * and its counters. The animation lasts DURATION; a terminal that is too slow for it sees fewer frames of it. */
+/* screen.c: the spell on a terminal. Each character is two pixels, one above the other (U+2580, the upper half block).
+ * Without colors, it is one of ten characters of growing density. Under the sparkles are the slots of the pool, row
+ * after row, and its counters. The animation lasts DURATION; a slow terminal gets fewer frames. */
 #define _DEFAULT_SOURCE /* ioctl(TIOCGWINSZ) */
 #include "../measure.h"
 #include "../print.h"
@@ -27,7 +27,7 @@ static const char give_back[] = "\033[0m\033[?25h\033[?1049l";
 static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP};
 enum { SIGNALS = sizeof signals / sizeof *signals };
 
-/* The signal does what it would have done, once the handler returns. */
+/* Once the handler returns, the signal has its default effect. */
 static void on_signal(int number) {
     ssize_t written = write(STDOUT_FILENO, give_back, sizeof give_back - 1);
     (void)written; /* nothing can be done about it */
@@ -38,7 +38,7 @@ static void on_signal(int number) {
 static void catch_signals(struct sigaction *before) {
     for (int n = 0; n < SIGNALS; n++) {
         struct sigaction action = {0};
-        action.sa_handler = signals[n] == SIGTSTP ? SIG_IGN : on_signal; /* stopped, it would leave its screen behind */
+        action.sa_handler = signals[n] == SIGTSTP ? SIG_IGN : on_signal; /* its screen would stay */
         sigemptyset(&action.sa_mask);
         sigaction(signals[n], &action, &before[n]);
     }
@@ -56,12 +56,12 @@ struct terminal {
     enum depth depth;
     FILE *out; /* a frame is written as a whole */
     uint32_t columns, rows;
-    uint32_t ink, paper; /* colors as it has them now; UNKNOWN at first */
+    uint32_t ink, paper; /* its current colors; UNKNOWN at first */
 };
 
 #define UNKNOWN UINT32_MAX
 
-/* The canvas of a frame before it goes to the terminal: two rows of pixels for one of characters. */
+/* The canvas of a frame before it goes to the terminal: two rows of pixels for each row of characters. */
 struct canvas {
     struct picture sky;
     struct light *map;
@@ -82,7 +82,7 @@ static void free_canvas(struct canvas *canvas) {
 }
 
 static bool new_canvas(struct canvas *canvas, uint32_t columns, uint32_t rows) {
-    uint32_t high = rows < LEAST_ROWS ? 0 : 2 * (rows - MAP_ROWS - 1); /* else there is room for the counters only */
+    uint32_t high = rows < LEAST_ROWS ? 0 : 2 * (rows - MAP_ROWS - 1); /* otherwise only the counters fit */
     size_t map = (size_t)columns * 2 * MAP_ROWS;
     free_canvas(canvas);
     canvas->sky = (struct picture){columns, high, malloc(((size_t)columns * high + 1) * sizeof *canvas->sky.light)};
@@ -91,7 +91,7 @@ static bool new_canvas(struct canvas *canvas, uint32_t columns, uint32_t rows) {
     return canvas->sky.light && canvas->map && canvas->densities;
 }
 
-/* Follows the size of the terminal; false: no memory. */
+/* Adapts to the terminal's size; returns false if memory runs out. */
 static bool fit(struct terminal *terminal, struct canvas *canvas) {
     struct winsize size = {0};
     if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
@@ -140,7 +140,7 @@ static void put_character(struct terminal *terminal, struct light upper, struct 
     fputs("\xe2\x96\x80", terminal->out);
 }
 
-/* Rows `first` and on of the terminal, from pixels of its width. */
+/* Prints the terminal's rows from `first` on, from pixels of the terminal's width. */
 static void put_rows(struct terminal *terminal, uint32_t first, const struct light *pixels, uint32_t rows) {
     for (uint32_t row = 0; row < rows; row++) {
         fprintf(terminal->out, "\033[%u;1H", first + row + 1);
@@ -152,8 +152,8 @@ static void put_rows(struct terminal *terminal, uint32_t first, const struct lig
 
 /* ---- A frame ----------------------------------------------------------------------------------------------------- */
 
-/* A pixel holds from one sparkle to hundreds, and would be white with a few: this makes light even, and keeps its
- * color. */
+/* A pixel holds one to hundreds of sparkles, and a few would already make it white. This compresses brightness and
+ * keeps the color. */
 static struct light evened(struct light light) {
     float most = fmaxf(light.red, fmaxf(light.green, light.blue));
     float least = fminf(light.red, fminf(light.green, light.blue));
@@ -188,7 +188,7 @@ static void put_counters(struct terminal *terminal, const sparkles *pool, double
     sparkles_stats(pool, &stats);
     snprintf(line, sizeof line, "alive %s  peak %s  capacity %s  failed %s  frame %.3f ms", cli_count(stats.count).text,
              cli_count(stats.peak).text, cli_count(stats.capacity).text, cli_count(stats.failed).text, ms);
-    int most = (int)terminal->columns - 1; /* the last place would scroll some terminals */
+    int most = (int)terminal->columns - 1; /* some terminals scroll when the last column is written */
     fprintf(terminal->out, "\033[%u;1H\033[0m%.*s\033[K", terminal->rows, most, line);
     terminal->ink = terminal->paper = UNKNOWN;
 }
@@ -235,7 +235,7 @@ static void play(const struct spell *spell, struct wand *wand, struct store *sto
     free_canvas(&canvas);
 }
 
-/* Takes the terminal over for as long as it plays. */
+/* Takes over the terminal while the animation plays. */
 static void show(const struct spell *spell, struct wand *wand, struct store *store, struct terminal *terminal) {
     struct sigaction before[SIGNALS];
     fflush(stdout);
@@ -247,7 +247,7 @@ static void show(const struct spell *spell, struct wand *wand, struct store *sto
     restore_signals(before);
 }
 
-/* A stream of its own to the terminal, so that stdout keeps its buffer. */
+/* Opens a separate stream to the terminal, so that stdout keeps its buffer. */
 static FILE *open_terminal(void) {
     int file = dup(STDOUT_FILENO);
     FILE *out = file < 0 ? NULL : fdopen(file, "w");

@@ -3,9 +3,9 @@
  *     a wave, PERIOD frames:   births   . : | | | : .          while the wand is waved
  *                              alive      . : | | | | : : . .  the last ones outlive it
  *
- * The number alive follows from the births and the lives, which are of any length from SHORTEST to LONGEST with the
- * same probability; so the births are scaled such that the highest wave reaches the number that was asked for, and a
- * little more: sparkles that the pool has no room for are just not created. */
+ * The number alive follows from the births and the lengths of lives, which are uniform from SHORTEST to LONGEST. So the
+ * births are scaled until the highest wave slightly exceeds the requested number. Sparkles that do not fit into the
+ * pool are not created. */
 #include "sparkles.h"
 
 #include <math.h>
@@ -13,8 +13,8 @@
 
 enum { PERIOD = 72, WAVING = 44, SHORTEST = 16, LONGEST = 60, POP_EVERY = 6, WAVES = 5 };
 
-/* How high the waves are, beside the highest, and what the wand draws: it goes round this often from left to right, and
- * this often up and down. */
+/* The height of each wave relative to the highest, and the wand's figure: how often it swings horizontally and
+ * vertically. */
 static const struct {
     double height, x_turns, y_turns, phase;
     uint16_t tint;
@@ -25,13 +25,13 @@ static const struct {
 
 static const double pi = 3.14159265358979323846;
 
-/* The part of those born that are still alive this many frames later. */
+/* The fraction of sparkles still alive this many frames after birth. */
 static double survival(uint32_t frames) {
     if (frames < SHORTEST) return 1;
     return frames < LONGEST ? (double)(LONGEST - frames) / (LONGEST - SHORTEST + 1) : 0;
 }
 
-/* How hard the wand is waved in this frame, from 0 to 1. */
+/* The strength of the wand's wave in this frame, from 0 to 1. */
 static double strength(uint32_t frame) {
     uint32_t at = frame % PERIOD;
     double swing = at < WAVING ? sin(pi * (at + 0.5) / WAVING) : 0;
@@ -49,7 +49,7 @@ bool spell_init(struct spell *spell) {
         if (alive > highest) highest = alive;
     }
     double scale = 1.002 * spell->sparkles / highest;
-    double owed = 0; /* so that few births are not all rounded away */
+    double owed = 0; /* carries fractions over, so that rare births are not rounded to none */
     spell->most_births = 0;
     for (uint32_t frame = 0; frame < spell->frames; frame++) {
         owed += strength(frame) * scale;
@@ -72,7 +72,7 @@ bool wand_init(struct wand *wand, const struct spell *spell) {
     size_t size = (spell->most_births + (size_t)1) * sizeof *wand->births;
     wand->births = malloc(size);
     if (!wand->births) return false;
-    memset(wand->births, 0xff, size); /* in memory from now on: its pages are not to count as anybody's growth */
+    memset(wand->births, 0xff, size); /* touches the pages now, so that no storage's growth includes them */
     return true;
 }
 
@@ -91,7 +91,7 @@ static double random_part(struct wand *wand) {
     return (double)(random_bits(wand) >> 11) * 0x1p-53;
 }
 
-/* A point in the unit circle, no matter where; the square of its distance from the centre. */
+/* Chooses a random point in the unit circle, and returns the square of its distance from the centre. */
 static double random_point(struct wand *wand, double *x, double *y) {
     double square;
     do {
@@ -107,7 +107,7 @@ static void find_tip(uint32_t wave, double at, double *x, double *y) {
     *y = 0.6 * sin(2 * pi * (at / WAVING * waves[wave].y_turns + 2 * waves[wave].phase));
 }
 
-/* From where the tip of the wand was in the frame before. */
+/* The path of the wand's tip since the previous frame. */
 struct way {
     double x, y, width, height;
 };
@@ -122,13 +122,13 @@ static struct way way_of_tip(uint32_t frame) {
     return way;
 }
 
-/* How fast a sparkle of a pop flies in this direction: eight petals. */
+/* The speed of a pop's sparkle in this direction: the pop has eight petals. */
 static double petal(double x, double y) {
     double twice = x * x - y * y, four_times = 2 * twice * twice - 1; /* cosines of 2 and 4 times the angle */
     return 0.006 + 0.009 * four_times * four_times;
 }
 
-/* Most shimmer along the way of the wand in this frame; with a pop, most fly apart from its tip instead. */
+/* Most sparkles are born along the wand's path of this frame. In a pop, most fly out from its tip instead. */
 static struct sparkle born(struct wand *wand, const struct way *way, bool pop) {
     double x_velocity, y_velocity, along = random_part(wand), speed = 0.0036;
     double square = random_point(wand, &x_velocity, &y_velocity);

@@ -1,7 +1,6 @@
 /* cli/demo/sparkles.h: the spell of the chapter on object pools in Game Programming Patterns (Robert Nystrom, 2014):
- * the hero waves the wand, sparkles burst, move for their frames and die, wave after wave. All that happens follows
- * from the seed alone and never from where a sparkle is stored, so every way of storing them must end with the same
- * checksum. */
+ * the hero waves the wand, sparkles burst, move for their frames and die, wave after wave. Everything follows from the
+ * seed alone, never from a sparkle's address, so every storage must end with the same checksum. */
 #ifndef DEMO_SPARKLES_H
 #define DEMO_SPARKLES_H
 
@@ -17,7 +16,7 @@ struct sparkle {
         struct {
             double x, y, x_velocity, y_velocity;
         };
-        struct sparkle *next; /* only in the chapter's second pool, while it is dead */
+        struct sparkle *next; /* used by the chapter's second pool only, while the sparkle is dead */
     };
 };
 
@@ -32,10 +31,10 @@ struct spell {
     uint32_t most_births; /* in one frame */
 };
 
-bool spell_init(struct spell *spell); /* from the first four fields; false: no memory */
+bool spell_init(struct spell *spell); /* reads the first four fields; false: no memory */
 void spell_deinit(struct spell *spell);
 
-/* The births of one frame after the other. */
+/* Produces the births, frame by frame. */
 struct wand {
     const struct spell *spell;
     uint64_t random;
@@ -45,9 +44,9 @@ struct wand {
 
 bool wand_init(struct wand *wand, const struct spell *spell);
 void wand_deinit(struct wand *wand);
-uint32_t wand_wave(struct wand *wand); /* goes on by a frame; how many are born in it */
+uint32_t wand_wave(struct wand *wand); /* advances by a frame; returns its births */
 
-/* One frame in the life of a sparkle; true if it was the last. */
+/* Moves a sparkle by one frame; returns true if it was its last. */
 static inline bool sparkle_animate(struct sparkle *sparkle, bool physics) {
     sparkle->frames_left--;
     sparkle->x += sparkle->x_velocity;
@@ -67,7 +66,7 @@ static inline uint64_t mix_bits(uint64_t bits) {
     return bits ^ (bits >> 31);
 }
 
-/* Of all bits of where it is. Their sum over many sparkles does not depend on the order. */
+/* Mixes all bits of the position. The sum over many sparkles does not depend on their order. */
 static inline uint64_t sparkle_checksum(const struct sparkle *sparkle) {
     uint64_t x, y;
     memcpy(&x, &sparkle->x, sizeof x);
@@ -81,12 +80,12 @@ struct store;
 
 struct storage {
     const char *name;
-    bool alone; /* in the heap; else the rest of a game is there too */
+    bool alone; /* in the heap, without the rest of a game */
     struct store *(*begin)(uint32_t capacity);
     uint32_t (*create)(struct store *store, const struct sparkle *births,
-                       uint32_t count);                     /* how many there was no room for */
-    uint64_t (*animate)(struct store *store, bool physics); /* sum of the checksums of those that died */
-    uint64_t (*alive)(const struct store *store);           /* the same of those that are alive */
+                       uint32_t count);                     /* returns how many did not fit */
+    uint64_t (*animate)(struct store *store, bool physics); /* sum of checksums of the sparkles that died */
+    uint64_t (*alive)(const struct store *store);           /* the same for live sparkles */
     void (*end)(struct store *store);
 };
 

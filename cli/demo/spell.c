@@ -1,4 +1,4 @@
-/* spell.c: the stop of the tour where the wand is waved. */
+/* spell.c: the tour's last stop: see spell.h. */
 #include "spell.h"
 #include "stops.h"
 

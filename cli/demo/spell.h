@@ -9,7 +9,7 @@
 /* Shows the spell on the terminal that stdout is, for some seconds. */
 int demo_screen(const cli_context *cli, const struct spell *spell);
 
-/* Draws two pictures into this directory, and says where they are. */
+/* Draws two pictures into this directory, and prints their paths. */
 int demo_pictures(cli_context *cli, const struct spell *spell, const char *directory, cli_json *json);
 
 /* Runs the spell on every storage, and shows the table. */

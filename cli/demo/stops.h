@@ -1,4 +1,4 @@
-/* cli/demo/stops.h: the stops of the tour that the demo is. */
+/* cli/demo/stops.h: the stops of the demo's tour. */
 #ifndef DEMO_STOPS_H
 #define DEMO_STOPS_H
 
@@ -9,12 +9,12 @@
 /* The wishes of the command line. */
 struct demo {
     struct spell spell;
-    bool pictures;         /* to be drawn, and not the animation */
+    bool pictures;         /* draw pictures instead of the animation */
     const char *directory; /* for them */
 };
 
-/* A stop of the tour shows something on cli->out or, if `json` is given, adds to the object that is open there, and
- * prints nothing; an exit code. */
+/* A stop of the tour prints to cli->out. With `json` it prints nothing, and adds to the open JSON object. Returns an
+ * exit code. */
 int demo_fragments(cli_context *cli, const struct demo *demo, cli_json *json);
 int demo_bitpool(cli_context *cli, const struct demo *demo, cli_json *json);
 int demo_components(cli_context *cli, const struct demo *demo, cli_json *json);

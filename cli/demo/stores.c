@@ -1,5 +1,6 @@
-/* stores.c: four ways of storing the sparkles. Each creates what is born in a frame, then moves what is alive and
- * ends what has lived; nothing else is measured. They differ in how they find a place, and what is alive:
+/* stores.c: four ways of storing the sparkles. In each frame, each one creates the newborn sparkles, moves the live
+ * ones and removes those whose life is over; nothing else is measured. They differ in how they find a free place and
+ * the live objects:
  *
  *     malloc        an array of pointers, packed: the last one moves into the gap of the one that dies
  *     first pool    scans for an unused object; scans all to animate

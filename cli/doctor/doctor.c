@@ -1,4 +1,4 @@
-/* doctor.c: `kolk doctor`: what of kolk works on this machine, each thing tried in a process of its own. */
+/* doctor.c: `kolk doctor`: checks which parts of kolk work on this machine, each in its own process. */
 #define _POSIX_C_SOURCE 200809L
 #include "../cli.h"
 #include "../json.h"
@@ -8,7 +8,6 @@
 
 #include <assert.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -40,7 +39,7 @@ static const cli_option options[] = {
 
 /* ---- The environment --------------------------------------------------------------------------------------------- */
 
-/* Settings that kolk does not understand, one sentence after the other. */
+/* A sentence for each setting that kolk does not understand. */
 static char complaints[1024];
 
 static void take_complaint(const kolk_failure *failure, void *context) {
@@ -53,7 +52,7 @@ static void drop_complaint(const kolk_failure *failure, void *context) {
     (void)failure, (void)context;
 }
 
-/* The effect of the environment on a pool: its KOLK_DEBUG_ flags; and complaints. */
+/* Returns the KOLK_DEBUG_ flags that a pool gets from the environment; complaints go to `complaints`. */
 static uint32_t flags_in_force(void) {
     kolk_pool pool;
     kolk_stats stats;
@@ -97,7 +96,7 @@ static void look_at_debug(doctor_finding *finding) {
         return;
     }
     char names[64] = "nothing";
-    unsetenv("KOLK_STATS"); /* which has a line of its own */
+    unsetenv("KOLK_STATS"); /* its line has a check of its own */
     uint32_t flags = flags_in_force();
     bool samples = heap_samples(), some = samples || flags & ~(uint32_t)KOLK_DEBUG_BYPASS;
     name_flags(flags, names, sizeof names);
@@ -158,23 +157,13 @@ struct looking {
     const doctor_check *check;
 };
 
-void doctor_find(doctor_finding *finding, doctor_answer answer, const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(finding->text, sizeof finding->text, format, arguments);
-    va_end(arguments);
-    for (char *at = finding->text; *at; at++)
-        if ((unsigned char)*at < 0x20 || *at == 0x7f) *at = ' ';
-    finding->answer = answer;
-}
-
 static void end_all(int signal) {
     (void)signal;
     kill(0, SIGKILL);
 }
 
-/* In a process of its own, which leads a group with all that it starts, away from the terminal: a tool that waits for
- * ever, even for a key, is ended with it. */
+/* Runs in a child process that leads its own process group without a terminal. So a tool that waits for ever, even for
+ * a key, ends with the group. */
 static void look(const void *input, void *result) {
     const struct looking *at = input;
     setsid();

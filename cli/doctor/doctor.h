@@ -1,11 +1,11 @@
-/* cli/doctor/doctor.h: what the files of `kolk doctor` share. A check looks at one thing of this machine, in a process
- * of its own, and finds an answer and a sentence; a group is a heading with its checks. */
+/* cli/doctor/doctor.h: shared by the files of `kolk doctor`. A check examines one feature on this machine in its own
+ * process; its finding is an answer and a sentence. A group is a heading with its checks. */
 #ifndef DOCTOR_H
 #define DOCTOR_H
 
 #include <stdbool.h>
 
-enum { DOCTOR_SECONDS = 5 }; /* that a check may take; then it is ended, and the tools that it has started */
+enum { DOCTOR_SECONDS = 5 }; /* the time limit of a check; after it, the check and the tools it has started are ended */
 
 typedef enum doctor_answer { DOCTOR_NO, DOCTOR_PARTLY, DOCTOR_YES } doctor_answer;
 
@@ -22,17 +22,17 @@ typedef struct doctor_check {
 typedef struct doctor_group {
     const char *name, *title;
     bool required; /* a DOCTOR_NO here is a failure */
-    bool as_set;   /* its pools have what KOLK_DEBUG, KOLK_BYPASS and KOLK_STATS say; the others' are plain */
+    bool as_set;   /* its pools obey KOLK_DEBUG, KOLK_BYPASS and KOLK_STATS; other checks' pools are plain */
     const doctor_check *checks; /* the last has no name */
 } doctor_group;
 
 extern const doctor_group doctor_library, doctor_debug, doctor_tools;
 
-/* Control characters, which a variable or a tool may bring, become spaces. */
+/* Control characters from a variable or a tool become spaces. */
 void doctor_find(doctor_finding *finding, doctor_answer answer, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Is it on the PATH, and does it end with 0 when it is called with these arguments? */
+/* Is the tool on the PATH, and does it exit with 0 when called with these arguments? */
 bool doctor_tool_runs(const char *tool, const char *argument);
 
 /* Checks of threads.c, and of heap.c. */
@@ -41,7 +41,7 @@ void doctor_look_at_shared(doctor_finding *finding);
 void doctor_look_at_resources(doctor_finding *finding);
 void doctor_look_at_heap(doctor_finding *finding);
 
-/* The tool that watches this process's memory, as kolk finds out by itself; NULL if none does. */
+/* The tool that watches this process's memory, as kolk detects it; NULL if there is none. */
 const char *doctor_watcher(void);
 
 #endif

@@ -1,5 +1,5 @@
-/* library.c: what `kolk doctor` tries with the library and its debug mode. Every check is a process of its own and
- * makes its own pools; what they leave behind ends with it. */
+/* library.c: the checks of `kolk doctor` on the library and its debug mode. Every check runs in its own process with
+ * its own pools, so nothing outlives it. */
 #define _POSIX_C_SOURCE 200809L
 #include "../measure.h"
 #include "../print.h"
@@ -30,7 +30,7 @@ static void hear(const kolk_failure *failure, void *context) {
     snprintf(heard.sentence, sizeof heard.sentence, "%s", failure->sentence);
 }
 
-/* A pool of 64-byte objects whose mistakes are heard; false, and a finding, if there is none. */
+/* Makes a pool of 64-byte objects and records its failures. If it cannot be made, returns false with a finding. */
 static bool begin(kolk_pool *pool, uint32_t capacity, const char *debug, doctor_finding *finding) {
     kolk_set_failure_handler(hear, NULL);
     kolk_pool_desc desc = {.name = "doctor", .object_size = 64, .capacity = capacity, .debug = debug};
@@ -39,7 +39,7 @@ static bool begin(kolk_pool *pool, uint32_t capacity, const char *debug, doctor_
     return status == KOLK_OK;
 }
 
-/* The planted mistake must have been reported, once, as what it is. */
+/* The planted mistake must have been reported exactly once, with the right status. */
 static void find_report(doctor_finding *finding, kolk_status rule) {
     if (heard.count == 1 && heard.last.rule == rule)
         doctor_find(finding, DOCTOR_YES, "it is reported: %s", heard.sentence);
@@ -55,7 +55,7 @@ static void look_at_version(doctor_finding *finding) {
     kolk_pool pool;
     kolk_pool_desc desc = {.object_size = 64, .capacity = 1};
     bool fits = kolk_pool_init(&pool, &desc) == KOLK_OK;
-    bool refused = kolk_pool_init_type(&pool, &desc, 0, 0, sizeof pool, KOLK_ABI + 1) == KOLK_WRONG_ABI;
+    bool refused = kolk_pool_init_abi(&pool, &desc, 0, 0, sizeof pool, KOLK_ABI + 1) == KOLK_WRONG_ABI;
     if (fits && refused)
         doctor_find(finding, DOCTOR_YES, "%s, ABI %d; programs that were compiled for another are refused",
                     KOLK_VERSION, KOLK_ABI);
@@ -108,7 +108,7 @@ static void look_at_stale_handle(doctor_finding *finding) {
     kolk_pool pool;
     if (!begin(&pool, 4, NULL, finding)) return;
     void *first = kolk_pool_alloc(&pool);
-    kolk_handle stale = kolk_pool_handle(&pool, first);
+    kolk_handle stale = kolk_pool_handle_of(&pool, first);
     bool found = kolk_pool_get(&pool, stale) == first;
     kolk_pool_free(&pool, first);
     bool gone = !kolk_pool_get(&pool, stale);
@@ -121,13 +121,14 @@ static void look_at_stale_handle(doctor_finding *finding) {
                     found ? "a freed object leads to one that is not its own" : "a live object leads nowhere");
 }
 
-/* A growing pool of 4 KiB objects with this many bytes of address space for them. */
+/* Makes a growing pool of 4 KiB objects, with this many bytes of address space. */
 static bool reserve(kolk_pool *pool, uint64_t bytes) {
     kolk_pool_desc desc = {.name = "doctor", .object_size = 4 * KIB, .max_capacity = (uint32_t)(bytes / (4 * KIB))};
     return kolk_pool_init(pool, &desc) == KOLK_OK;
 }
 
-/* This many objects, each with its number at its end; the first of them, or NULL if there are fewer. */
+/* Allocates this many objects and writes each one's number at its end. Returns the first, or NULL if there are
+ * fewer. */
 static char *fill(kolk_pool *pool, uint32_t count) {
     char *first = NULL;
     for (uint32_t i = 0; i < count; i++) {
@@ -182,7 +183,7 @@ static void look_at_unused_capacity(doctor_finding *finding) {
     }
     kolk_pool pool;
     uint64_t slots = 2 * memory_of_machine() / (4 * KIB);
-    kolk_pool_desc desc = {.object_size = 4 * KIB, .capacity = slots < UINT32_MAX ? (uint32_t)slots : UINT32_MAX};
+    kolk_pool_desc desc = {.object_size = 4 * KIB, .capacity = slots < INT32_MAX ? (uint32_t)slots : INT32_MAX};
     uint64_t bytes = desc.capacity * 4 * KIB;
     if (kolk_pool_init(&pool, &desc) == KOLK_OK)
         doctor_find(finding, DOCTOR_YES, "costs no memory before its first use: a pool of %s was made at once",
@@ -280,7 +281,7 @@ static void look_at_fill(doctor_finding *finding) {
     if (!filled) doctor_find(finding, DOCTOR_NO, "a new object was not filled with 0xcd");
 }
 
-/* In the middle of three, so that the mistakes do no harm where they are not noticed. */
+/* Uses the middle one of three objects, so that an unnoticed mistake does no harm. */
 static void look_at_guard(doctor_finding *finding) {
     kolk_pool pool;
     if (!begin(&pool, 3, "guard", finding)) return;
@@ -340,7 +341,7 @@ static void look_at_profiler(doctor_finding *finding) {
                 "one alloc and one free: it was told of %u and %u", allocs, frees);
 }
 
-/* The address that it returns to. */
+/* Returns its own return address. */
 static __attribute__((noinline)) const void *here(void) {
     return __builtin_extract_return_addr(__builtin_return_address(0));
 }

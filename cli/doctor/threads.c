@@ -1,5 +1,4 @@
-/* threads.c: what `kolk doctor` tries with threads: the queue, the shared pool and the resource
- * pool. */
+/* threads.c: the checks of `kolk doctor` with threads: the queue, the shared pool and the resource pool. */
 #define _POSIX_C_SOURCE 200809L
 #include "doctor.h"
 
@@ -9,7 +8,7 @@
 
 #include <kolk/kolk.h>
 
-/* Long enough for a thread that was just started to fall asleep, as a rule. */
+/* Usually long enough for a thread that was just started to fall asleep. */
 static void nap(void) {
     nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
 }
@@ -21,7 +20,8 @@ static void *pop_it(void *argument) {
     return kolk_queue_pop((kolk_queue *)argument, &item, KOLK_FOREVER) == KOLK_OK && item == 42 ? argument : NULL;
 }
 
-/* A thread that sleeps at an empty queue must be woken by a push or by its deadline; one that polls it must be told. */
+/* A thread that sleeps at an empty queue must wake at a push or at its deadline. A thread that polls must be
+ * notified. */
 void doctor_look_at_queue(doctor_finding *finding) {
     kolk_queue queue;
     kolk_queue_desc desc = {.name = "doctor", .item_size = sizeof(int), .capacity = 1};
@@ -41,7 +41,7 @@ void doctor_look_at_queue(doctor_finding *finding) {
     kolk_queue_push(&queue, &item, KOLK_FOREVER);
     pthread_join(sleeper, &woken);
     status = kolk_queue_pop(&queue, &item, kolk_deadline_after(5));
-    struct pollfd poller = {.fd = kolk_queue_fd(&queue, KOLK_READABLE), .events = POLLIN};
+    struct pollfd poller = {.fd = kolk_queue_fd(&queue, KOLK_QUEUE_READABLE), .events = POLLIN};
     bool silent = poll(&poller, 1, 0) == 0;
     kolk_queue_push(&queue, &item, KOLK_NOW);
     bool told = poller.fd >= 0 && silent && poll(&poller, 1, 0) == 1;
@@ -55,18 +55,18 @@ void doctor_look_at_queue(doctor_finding *finding) {
 
 /* ---- The shared pool --------------------------------------------------------------------------------------------- */
 
-/* Waits for an object, with a local that it leaves behind, and frees it; NULL if there was none. */
+/* Waits for an object and frees it; returns NULL if there was none. The thread's local is not deinitialised. */
 static void *free_one(void *argument) {
-    kolk_local local;
-    if (kolk_local_init(&local, argument) != KOLK_OK) return NULL;
-    void *object = kolk_local_alloc_wait(&local, KOLK_FOREVER);
-    kolk_local_free(&local, object);
+    kolk_shared_local local;
+    if (kolk_shared_local_init(&local, argument) != KOLK_OK) return NULL;
+    void *object = kolk_shared_alloc_wait(&local, KOLK_FOREVER);
+    kolk_shared_free(&local, object);
     return object ? argument : NULL;
 }
 
 static void *use_own_local(void *argument) {
-    kolk_local *own = kolk_local_of_thread(argument);
-    return own && kolk_local_of_thread(argument) == own ? argument : NULL;
+    kolk_shared_local *own = kolk_shared_local_of_thread(argument);
+    return own && kolk_shared_local_of_thread(argument) == own ? argument : NULL;
 }
 
 static bool runs_well(void *(*act)(void *), kolk_shared *pool) {
@@ -78,9 +78,9 @@ static bool runs_well(void *(*act)(void *), kolk_shared *pool) {
 /* The pool has room for two locals. When a thread has ended without a deinit, its local must be free again. So three
  * threads get one, one after the other. */
 static void look_at_ends(doctor_finding *finding, kolk_shared *pool) {
-    kolk_local local;
-    bool left = kolk_local_init(&local, pool) == KOLK_OK;
-    if (left) kolk_local_deinit(&local);
+    kolk_shared_local local;
+    bool left = kolk_shared_local_init(&local, pool) == KOLK_OK;
+    if (left) kolk_shared_local_deinit(&local);
     bool own = left && runs_well(use_own_local, pool) && runs_well(use_own_local, pool);
     doctor_find(finding, left && own ? DOCTOR_YES : DOCTOR_PARTLY,
                 "threads free each other's objects and wait for them%s",
@@ -89,22 +89,22 @@ static void look_at_ends(doctor_finding *finding, kolk_shared *pool) {
                       : "; the system has no keys for locals that come by themselves");
 }
 
-/* A thread that waits for an object of a full pool must be woken by a free or by its deadline. The handle of what
- * another thread has freed must be stale. */
-static void look_at_sharing(doctor_finding *finding, kolk_shared *pool, kolk_local *local) {
-    void *last = kolk_local_alloc(local), *more = last;
+/* A thread that waits for an object of a full pool must be woken by a free or by its deadline. The handle of an object
+ * that another thread has freed must be stale. */
+static void look_at_sharing(doctor_finding *finding, kolk_shared *pool, kolk_shared_local *local) {
+    void *last = kolk_shared_alloc(local), *more = last;
     pthread_t sleeper;
     void *woken = NULL;
-    while (more && (more = kolk_local_alloc(local)) != NULL) last = more;
-    kolk_handle handle = kolk_shared_handle(pool, last);
+    while (more && (more = kolk_shared_alloc(local)) != NULL) last = more;
+    kolk_handle handle = kolk_shared_handle_of(pool, last);
     bool found = last && kolk_shared_get(pool, handle) == last;
-    bool ended = !kolk_local_alloc_wait(local, kolk_deadline_after(5));
+    bool ended = !kolk_shared_alloc_wait(local, kolk_deadline_after(5));
     if (pthread_create(&sleeper, NULL, free_one, pool) != 0) {
         doctor_find(finding, DOCTOR_NO, "there is no thread to try it with");
         return;
     }
     nap();
-    kolk_local_free(local, last);
+    kolk_shared_free(local, last);
     pthread_join(sleeper, &woken);
     bool stale = found && !kolk_shared_get(pool, handle);
     if (!ended || !woken || !stale)
@@ -118,10 +118,10 @@ static void look_at_sharing(doctor_finding *finding, kolk_shared *pool, kolk_loc
 
 void doctor_look_at_shared(doctor_finding *finding) {
     kolk_shared pool;
-    kolk_local local;
+    kolk_shared_local local;
     kolk_shared_desc desc = {.name = "doctor", .object_size = 64, .capacity = 1, .max_threads = 2};
     kolk_status status = kolk_shared_init(&pool, &desc);
-    if (status == KOLK_OK) status = kolk_local_init(&local, &pool);
+    if (status == KOLK_OK) status = kolk_shared_local_init(&local, &pool);
     if (status != KOLK_OK)
         doctor_find(finding, DOCTOR_NO, "a small pool for two threads: %s", kolk_status_text(status));
     else
@@ -136,33 +136,33 @@ static bool make_nothing(void *context, const char *key, kolk_deadline deadline,
     return true;
 }
 
-/* The housekeeper must make the one resource ready. A borrow gets it, and a second one must end with its deadline. */
+/* A maker must make the one resource ready. A borrow gets it, and a second one must end with its deadline. */
 void doctor_look_at_resources(doctor_finding *finding) {
     kolk_resource_pool pool;
     kolk_resource_pool_desc desc = {
         .name = "doctor", .context = &pool, .create = make_nothing, .max = 1, .min_idle = 1};
-    kolk_status status = kolk_resource_pool_init(&pool, &desc);
+    kolk_status status = kolk_resource_init(&pool, &desc);
     if (status != KOLK_OK) {
         doctor_find(finding, DOCTOR_NO, "a small pool: %s", kolk_status_text(status));
         return;
     }
-    kolk_resource_stats stats = {.idle = 0};
+    kolk_resource_pool_stats stats = {.idle = 0};
     for (int naps = 0; naps < 100 && stats.idle == 0; naps++) {
         nap();
-        kolk_resource_pool_stats(&pool, &stats);
+        kolk_resource_stats(&pool, &stats);
     }
-    kolk_borrow first, second;
+    kolk_borrowed first, second;
     kolk_borrow_desc soon = {.deadline = kolk_deadline_after(5)};
     bool lent = kolk_resource_borrow(&pool, &soon, &first) == KOLK_OK;
     status = kolk_resource_borrow(&pool, &soon, &second);
     kolk_resource_give_back(&pool, &first);
-    bool back = kolk_resource_pool_close(&pool, KOLK_NOW) == KOLK_OK;
+    bool back = kolk_resource_close(&pool, KOLK_NOW) == KOLK_OK;
     if (stats.idle == 0 || !lent || status != KOLK_TIMEOUT || !back)
         doctor_find(finding, DOCTOR_NO, "%s",
-                    stats.idle == 0          ? "its housekeeper made no resource ready"
+                    stats.idle == 0          ? "its maker made no resource ready"
                     : !lent                  ? "a resource was lost"
                     : status != KOLK_TIMEOUT ? "a deadline passed, and did not end the wait"
                                              : "what came back was not taken");
     else
-        doctor_find(finding, DOCTOR_YES, "the housekeeper makes resources ready, and deadlines end the wait for them");
+        doctor_find(finding, DOCTOR_YES, "makers make resources ready, and deadlines end the wait for them");
 }

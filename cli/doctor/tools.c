@@ -1,4 +1,4 @@
-/* tools.c: the tools that `kolk doctor` starts, and those that watch it. */
+/* tools.c: checks the tools that `kolk doctor` starts, and those that watch it. */
 #define _GNU_SOURCE /* pipe2, realpath */
 #include "doctor.h"
 
@@ -15,8 +15,8 @@
 /* ---- Starting one ------------------------------------------------------------------------------------------------ */
 
 struct answer {
-    bool found, done; /* it is on the PATH; and ended with 0 */
-    char text[4096];  /* the beginning of what it wrote to stdout and stderr */
+    bool found, done; /* it is on the PATH; it exited with 0 */
+    char text[4096];  /* the beginning of its stdout and stderr */
 };
 
 enum { NO_PROGRAM = 127 }; /* exit code of a child that found none */
@@ -25,7 +25,7 @@ static void become(const char *const *words, int out) {
     dup2(open("/dev/null", O_RDONLY), STDIN_FILENO);
     dup2(out, STDOUT_FILENO);
     dup2(out, STDERR_FILENO);
-    unsetenv("LD_PRELOAD"); /* what is loaded into this program is not meant for the tool */
+    unsetenv("LD_PRELOAD"); /* libraries preloaded into this program are not meant for the tool */
     setenv("LC_ALL", "C", true);
     execvp(words[0], (char *const *)(uintptr_t)words);
     _exit(NO_PROGRAM);

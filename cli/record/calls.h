@@ -1,4 +1,5 @@
-/* cli/record/calls.h: the stacks of a recorded program: where its modules lay, and in the end words for each stack. */
+/* cli/record/calls.h: the stacks of a recorded program: records where its modules lay, and finally prints words for
+ * each stack. */
 #ifndef CLI_CALLS_H
 #define CLI_CALLS_H
 
@@ -9,31 +10,31 @@
 
 struct call {
     uint64_t frames[WIRE_DEPTH];  /* 0: there are no more */
-    uint32_t modules[WIRE_DEPTH]; /* of each frame, its number and 1; 0: it lies in none */
+    uint32_t modules[WIRE_DEPTH]; /* for each frame, its module's number plus 1; 0: no module */
 };
 
 /* All zero: none. */
 struct calls {
-    struct call *calls; /* by number; what 0 stands for has no frames */
+    struct call *calls; /* by number; number 0 has no frames */
     size_t count, room;
     struct module *modules;
     size_t module_count, module_room;
     struct map places; /* frames to their words */
     char **words;
     size_t word_count, word_room;
-    bool has_no_memory; /* some have no names therefore */
+    bool has_no_memory; /* so some calls have no names */
 };
 
-/* A module; is_first: it begins a new list of those that are there. The path becomes the list's. */
+/* Adds a module; is_first starts a new list of the loaded modules. Takes ownership of the path. */
 void calls_add_module(struct calls *calls, bool is_first, struct module module);
 
-/* The stack of the next number. */
+/* Adds the stack with the next number. */
 void calls_add(struct calls *calls, uint32_t number, const uint64_t *frames, uint32_t count);
 
 /* A line for each. */
 void calls_write(struct calls *calls, struct output *output);
 
-/* It is all zero then. */
+/* Frees all, and leaves the struct all zero. */
 void calls_free(struct calls *calls);
 
 #endif

@@ -59,7 +59,7 @@ static void write_packed(struct output *output, size_t length) {
     output->bytes += length;
 }
 
-/* Compresses the text that there is, and with ZSTD_e_end what zstd holds back. */
+/* Compresses the buffered text; ZSTD_e_end also flushes zstd's own buffer. */
 static void pack(struct output *output, ZSTD_EndDirective how) {
     ZSTD_inBuffer in = {.src = output->text, .size = output->used};
     output->used = 0;

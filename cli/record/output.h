@@ -1,5 +1,5 @@
-/* cli/record/output.h: text into a file, compressed by zstd on its way. What cannot be written is dropped, and told at
- * the end: who fills it need not stop. */
+/* cli/record/output.h: writes text into a file, compressed by zstd. Text that cannot be written is dropped and reported
+ * at the end, so the caller need not stop. */
 #ifndef CLI_OUTPUT_H
 #define CLI_OUTPUT_H
 
@@ -14,7 +14,7 @@ struct output {
     const char *path;
     int descriptor;
     bool is_new; /* no such file was there */
-    int error;   /* errno's value of what failed first, or 0 */
+    int error;   /* errno's value of the first failure, or 0 */
     uint64_t bytes;
     ZSTD_CCtx *zstd;
     size_t used; /* of text */
@@ -22,22 +22,22 @@ struct output {
     char packed[OUTPUT_ROOM];
 };
 
-/* Opens the file, and leaves what is in it. False: see error. */
+/* Opens the file without changing its contents. False: see error. */
 bool output_open(struct output *output, const char *path);
 
-/* The file is to be written: empties it. */
+/* Empties the file before the first write. */
 void output_begin(struct output *output);
 
-/* Begins once more. What has been written must be a file for that, or it fails. */
+/* Discards all output and starts again. Fails if some was written already, and not to a regular file. */
 void output_restart(struct output *output);
 
-/* A place for `size` bytes of text, at most a quarter of OUTPUT_ROOM; output->used grows by what the caller has written
- * there. */
+/* Returns space for `size` bytes of text, at most a quarter of OUTPUT_ROOM. The caller adds the bytes that it writes
+ * there to output->used. */
 char *output_room(struct output *output, size_t size);
 
 void output_text(struct output *output, const char *text, size_t length);
 
-/* Writes what is left and closes the file. False: something could not be written, see error. */
+/* Writes the rest and closes the file. False: some text could not be written, see error. */
 bool output_close(struct output *output);
 
 /* Closes the file, and removes it if it is new. */

@@ -10,18 +10,18 @@ struct program {
     int status; /* as waitpid's, once it has ended */
 };
 
-/* From here on, signals that would end this process go to the program instead, once it runs; those of the terminal it
- * gets anyway. Writing more than is allowed fails, and ends nothing. */
+/* Forwards signals that would end this process to the program, as soon as it runs. It gets the terminal's signals by
+ * itself. Writing beyond a limit fails instead of ending this process. */
 void program_prepare(void);
 
-/* Runs a program, with signals as they were; KOLK_RECORD tells it where this descriptor of ours is. The result is 0
- * once the program runs, or errno's value. */
+/* Runs a program with the original signal handling; KOLK_RECORD passes it our descriptor. Returns 0 once the program
+ * runs, or an errno value. */
 int program_start(struct program *program, char **arguments, int descriptor);
 
 /* Waits for its end. */
 void program_wait(struct program *program);
 
-/* As a shell's: its own, or 128 and the number of the signal that ended it. */
+/* As in a shell: the program's exit code, or 128 plus the number of the signal that ended it. */
 int program_exit_code(const struct program *program);
 
 #endif

@@ -1,5 +1,5 @@
-/* record.c: kolk record: a program runs as a child, with libkolk-record.so before all other libraries, and what it asks
- * of malloc becomes a trace for kolk replay.
+/* record.c: kolk record: runs a program as a child with libkolk-record.so preloaded, and writes its calls of malloc as
+ * a trace for kolk replay.
  *
  *     the program                                         this process
  *     preload/record: each call, a few words  -- wire.h -->  writer.c: lines of text  -->  output.c: zstd, the file
@@ -41,7 +41,7 @@ struct recording {
     struct writer writer;
 };
 
-/* The program's name, in this folder. */
+/* The default path: the program's name, in the current folder. */
 static int choose_path(const cli_context *cli, struct recording *recording) {
     recording->path = cli->path;
     if (cli->path) return CLI_OK;
@@ -66,7 +66,7 @@ static int make_wire(struct recording *recording) {
 
 /* ---- The end ----------------------------------------------------------------------------------------------------- */
 
-/* Why there is no trace; NULL: there is one. */
+/* Returns why there is no trace, or NULL if there is one. */
 static const char *why_nothing(const struct wire *wire) {
     switch (__atomic_load_n(&wire->state, __ATOMIC_ACQUIRE)) {
     case WIRE_STARTED:
@@ -95,7 +95,7 @@ static void say_summary(const struct recording *recording) {
             cli_count(stacks).text, stacks == 1 ? "" : "s", cli_bytes(recording->output.bytes).text);
 }
 
-/* What record itself has to complain of goes before the program's exit code only if that is 0. */
+/* Returns the program's exit code; if that is 0, record's own. */
 static int end(struct recording *recording) {
     const char *nothing = why_nothing(recording->writer.wire);
     writer_end(&recording->writer);

@@ -1,5 +1,5 @@
-/* symbols.c: see symbols.h. libdw of elfutils does the work; it finds debug information that is installed apart
- * (/usr/lib/debug, by the build ID). */
+/* symbols.c: see symbols.h. libdw of elfutils does the work; it also finds separate debug information by the build ID
+ * (/usr/lib/debug). */
 #define _GNU_SOURCE
 #include "symbols.h"
 
@@ -38,7 +38,7 @@ void symbols_close(struct module *module) {
     free(module->path);
 }
 
-/* Without a version: memcpy@@GLIBC_2.14. */
+/* Prints the name without its version: memcpy for memcpy@@GLIBC_2.14. */
 static void print_function(FILE *words, const char *function) {
     fprintf(words, "%.*s", (int)strcspn(function, "@"), function);
 }
@@ -48,7 +48,7 @@ static void print_place(FILE *words, const char *function, const char *file, int
     fprintf(words, " (%s:%d)", last_part(file), line);
 }
 
-/* A C++ function's is the linker's, which c++filt reads. */
+/* Returns the function's name; for C++ the mangled name, which c++filt reads. */
 static const char *name_of(Dwarf_Die *function) {
     Dwarf_Attribute attribute;
     const char *name = dwarf_formstring(dwarf_attr_integrate(function, DW_AT_linkage_name, &attribute));
@@ -64,13 +64,13 @@ static uint64_t number_of(Dwarf_Die *scope, unsigned attribute_name) {
 
 enum { NEST_MOST = 32 };
 
-/* The functions at a place, from the outermost to the innermost of those that the compiler put into each other. */
+/* The functions inlined at a place, from the outermost to the innermost. */
 struct nest {
     Dwarf_Die functions[NEST_MOST];
     int count;
 };
 
-/* Looks for the place in what is in `around`; true: it is in there. */
+/* Searches the children of `around` for the place; true if found. */
 static bool find_nest(Dwarf_Die *around, uint64_t at, struct nest *nest) {
     Dwarf_Die die;
     if (dwarf_child(around, &die) != 0) return false;
@@ -86,7 +86,7 @@ static bool find_nest(Dwarf_Die *around, uint64_t at, struct nest *nest) {
     return false;
 }
 
-/* The functions at this place, from the innermost on: each has its caller's line. */
+/* Prints the functions at this place, the innermost first, each with its line. */
 static bool print_functions(FILE *words, Dwarf_Die *unit, uint64_t at, const char *file, int line) {
     struct nest nest = {.count = 0};
     Dwarf_Files *files = NULL;
@@ -104,7 +104,7 @@ static bool print_functions(FILE *words, Dwarf_Die *unit, uint64_t at, const cha
     return nest.count > 0;
 }
 
-/* gcc writes a table of the units by address; clang does not, and each is asked. */
+/* gcc writes a table of the units by address. clang does not, so each unit is searched. */
 static Dwarf_Die *find_unit(const struct module *module, uint64_t address, Dwarf_Addr *bias) {
     Dwarf_Die *unit = dwfl_module_addrdie(module->dwfl_module, address, bias);
     if (unit) return unit;
@@ -123,7 +123,7 @@ static bool print_by_debug_info(FILE *words, const struct module *module, uint64
     return print_functions(words, unit, address - bias, file, line);
 }
 
-/* True: with its line, so that it is all said. */
+/* Returns true if the line was printed too, so that nothing is missing. */
 static bool print_known(FILE *words, struct module *module, uint64_t address, bool *named) {
     *named = false;
     open_module(module);
@@ -145,7 +145,7 @@ void symbols_close(struct module *module) {
 }
 #endif
 
-/* A function without lines may call malloc at several places: the address tells them apart. */
+/* A function without lines may call malloc at several places; the address distinguishes them. */
 void symbols_print(FILE *words, struct module *module, uint64_t address) {
     bool named;
     if (print_known(words, module, address - 1, &named)) return;

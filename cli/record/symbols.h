@@ -1,6 +1,6 @@
-/* cli/record/symbols.h: words for places in programs and their libraries: "insert (tree.c:27) < main (tree.c:60)", if
- * the compiler put insert into main; "inflate (libz.so.1+0x2a40)" without debug information; "libz.so.1+0x2a40"
- * without a symbol. */
+/* cli/record/symbols.h: words for places in programs and their libraries: "insert (tree.c:27) < main (tree.c:60)" if
+ * insert is inlined in main; "inflate (libz.so.1+0x2a40)" without debug information; "libz.so.1+0x2a40" without a
+ * symbol. */
 #ifndef CLI_SYMBOLS_H
 #define CLI_SYMBOLS_H
 
@@ -8,11 +8,11 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* A file that was mapped at addresses which are larger by `bias` than what the file itself says. */
+/* A mapped file. Its addresses in memory are larger by `bias` than those in the file. */
 struct module {
     char *path;
     uint64_t bias, begin, end;
-    bool is_there;  /* in the list that was told last */
+    bool is_there;  /* is in the latest list of modules */
     bool is_opened; /* these are symbols.c's */
     void *dwfl, *dwfl_module;
 };

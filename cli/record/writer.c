@@ -6,13 +6,13 @@
 #include <string.h>
 
 enum {
-    SLEEP_MS = 100,              /* a reader sleeps no longer than this while the program writes little */
-    SHOW_WORDS = WIRE_WORDS / 64 /* words that are read before their room is given back */
+    SLEEP_MS = 100,              /* the reader's longest sleep while the program writes little */
+    SHOW_WORDS = WIRE_WORDS / 64 /* words to read before their space is returned */
 };
 
 /* ---- The ring ---------------------------------------------------------------------------------------------------- */
 
-/* Gives the room of what was read back to the program. */
+/* Returns the space that was read to the program. */
 static void show_room(struct writer *writer) {
     struct wire *wire = writer->wire;
     if (wire->tail == writer->tail) return;
@@ -21,7 +21,7 @@ static void show_room(struct writer *writer) {
     if (__atomic_exchange_n(&wire->is_full, 0, __ATOMIC_SEQ_CST)) wire_wake(&wire->turn);
 }
 
-/* Waits for words. False: no more come. */
+/* Waits for words; returns false when no more will come. */
 static bool wait_for_words(struct writer *writer) {
     struct wire *wire = writer->wire;
     show_room(writer);
@@ -71,7 +71,7 @@ static char *change_thread(struct writer *writer, char *at, uint32_t thread) {
     return at;
 }
 
-/* " + ADDRESS SIZE\n" behind a caller. */
+/* Appends " + ADDRESS SIZE\n" after a caller. */
 static char *put_block(char *at, char verb, uint64_t address, uint64_t size) {
     *at++ = ' ';
     *at++ = verb;
@@ -132,7 +132,7 @@ static void take_stack(struct writer *writer, uint64_t word) {
 
 /* ---- The trace --------------------------------------------------------------------------------------------------- */
 
-/* What came before was another program's. */
+/* The records so far belong to another program: starts the trace again. */
 static void begin_program(struct writer *writer) {
     static const char start[] = "= Start\n";
     output_restart(writer->output);

@@ -1,5 +1,4 @@
-/* cli/replay/input.h: the lines of a file that is plain text or compressed by zstd; which of them is seen from its
- * first bytes. */
+/* cli/replay/input.h: the lines of a file, plain text or compressed by zstd, which the first bytes show. */
 #ifndef CLI_INPUT_H
 #define CLI_INPUT_H
 
@@ -16,14 +15,14 @@ struct input;
 struct input *input_open(FILE *file);
 void input_close(struct input *input);
 
-/* The next line without its newline, and how long it is (it may hold any bytes); NULL at the end, and where the file
- * cannot be read on. A last line without newline counts as cut off. */
+/* Returns the next line without its newline, and its length, since it may hold any bytes. Returns NULL at the end, or
+ * if reading fails. A last line without a newline counts as cut off. */
 const char *input_line(struct input *input, size_t *length);
 
-/* Number of the line that was given last or could not be given, from 1; 0: the file cannot be read at all. */
+/* The number, from 1, of the line that was returned last or that failed; 0: nothing could be read. */
 uint64_t input_line_number(const struct input *input);
 
-/* Why input_line gave NULL: a sentence without a full stop, or NULL at the end of the file. */
+/* Why input_line returned NULL: a sentence without a full stop, or NULL at the end of the file. */
 const char *input_problem(const struct input *input);
 
 #endif

@@ -6,16 +6,24 @@
 #include <errno.h>
 #include <string.h>
 
-/* So that the command has something to show wherever it is. Made by
- *     od -An -v -tu1 -w28 traces/sqlite.mtrace.zst | sed 's/  *\([0-9]*\)/\1,/g' > cli/replay/replay_trace.inc */
-static const unsigned char default_trace[] = {
-#include "replay_trace.inc"
-};
+/* traces/sqlite.mtrace.zst is built in, so that the command always has an example. */
+extern const unsigned char built_in[] __asm__("kolk_built_in_trace"), built_in_end[] __asm__("kolk_built_in_trace_end");
+
+#ifdef __APPLE__
+#define READ_ONLY "__TEXT,__const"
+#else
+#define READ_ONLY ".rodata"
+#endif
+__asm__(".pushsection " READ_ONLY "\n"
+        ".globl kolk_built_in_trace, kolk_built_in_trace_end\n"
+        "kolk_built_in_trace: .incbin \"traces/sqlite.mtrace.zst\"\n"
+        "kolk_built_in_trace_end: .byte 0\n"
+        ".popsection\n");
 
 static FILE *open_trace(const char *path, const char **name) {
     if (!path) {
         *name = "sqlite.mtrace.zst";
-        return fmemopen((void *)(uintptr_t)default_trace, sizeof default_trace, "rb");
+        return fmemopen((void *)(uintptr_t)built_in, (size_t)(built_in_end - built_in), "rb");
     }
     *name = strcmp(path, "-") != 0 ? path : "stdin";
     return strcmp(path, "-") != 0 ? fopen(path, "rb") : stdin;

@@ -3,7 +3,8 @@
 
 #include <stdlib.h>
 
-/* Where the search for a key begins (Knuth, The Art of Computer Programming, vol. 3, 6.4: multiplicative hashing). */
+/* The cell where the search for a key begins (Knuth, The Art of Computer Programming, vol. 3, 6.4: multiplicative
+ * hashing). */
 static size_t home(const struct map *map, uint64_t key) {
     return (size_t)((key * UINT64_C(0x9e3779b97f4a7c15)) >> (64 - map->bits));
 }
@@ -12,7 +13,7 @@ static size_t after(const struct map *map, size_t at) {
     return (at + 1) & (((size_t)1 << map->bits) - 1);
 }
 
-/* Cell of the key, or the empty one where it would go. */
+/* Returns the key's cell, or the empty cell where it would go. */
 static map_cell *find(const struct map *map, uint64_t key) {
     size_t at = home(map, key);
     while (map->cells[at].key != 0 && map->cells[at].key != key) at = after(map, at);

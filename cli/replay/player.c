@@ -14,7 +14,7 @@
 
 /* ---- Making it --------------------------------------------------------------------------------------------------- */
 
-/* State while the operations are made. */
+/* State while the operations are built. */
 struct maker {
     struct player *player;
     uint64_t *sizes;  /* of the blocks */
@@ -107,7 +107,7 @@ static bool make_pools(struct player *player, struct trace_problem *problem) {
         kolk_pool_desc desc = {
             .name = "replay",
             .object_size = i * PLAYER_STEP,
-            .max_capacity = player->classes[i].peak ? player->classes[i].peak : 1, /* to here it grows by itself */
+            .max_capacity = player->classes[i].peak ? player->classes[i].peak : 1, /* it grows to here */
             .generations = KOLK_GENERATIONS_NONE,                                  /* malloc has no handles either */
         };
         kolk_status status = kolk_pool_init(&player->pools[i], &desc);
@@ -134,7 +134,7 @@ bool player_init(struct player *player, const struct trace *trace, enum player_s
     maker.called = calloc(calls, sizeof *maker.called);
     bool done = player->ops && player->places && maker.sizes && maker.classes && maker.called;
     if (done) {
-        memset(player->places, 0xff, blocks * sizeof *player->places); /* touched, before memory is measured */
+        memset(player->places, 0xff, blocks * sizeof *player->places); /* touched before memory is measured */
         memset(maker.classes, PLAYER_NOWHERE, blocks);
         done = make_ops(&maker, trace, problem);
         if (supply == PLAYER_POOLS) done = done && make_pools(player, problem);
@@ -178,7 +178,7 @@ static void give(struct player *player, uint8_t class, void *object) {
         free(object);
 }
 
-/* Does what an operation asks for; the block's new place, or NULL if there is none. */
+/* Performs an operation; returns the block's new address, or NULL if it has none. */
 static inline void *play(struct player *player, const struct player_op *op) {
     void *object = player->places[op->block];
     if (op->from == PLAYER_NOWHERE) return take(player, op->to, op->size);
@@ -207,7 +207,7 @@ bool player_run(struct player *player) {
 
 /* ---- Checking it ------------------------------------------------------------------------------------------------- */
 
-/* The pattern of a life: words that follow from a number of its own (Steele, Lea, Flood: SplitMix, 2014). */
+/* The fill pattern of a life, generated from the life's number (Steele, Lea, Flood: SplitMix, 2014). */
 static uint64_t pattern_word(uint64_t life, size_t word) {
     uint64_t z = life + (word + 1) * UINT64_C(0x9e3779b97f4a7c15);
     z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
@@ -235,7 +235,7 @@ struct contents {
     uint64_t size, life;
 };
 
-/* Plays one operation; what is wrong, or NULL. */
+/* Plays one operation; returns a problem, or NULL. */
 static const char *check_op(struct player *player, const struct player_op *op, struct contents *held, uint64_t life) {
     void **place = &player->places[op->block];
     bool lives = op->from != PLAYER_NOWHERE;
@@ -272,9 +272,9 @@ void player_check(struct player *player, uint64_t seed, struct player_check *che
         fail(&check->problem, "there is no memory to check it");
         return;
     }
-    memset(contents, 0xff, bytes); /* touched, before memory is measured */
+    memset(contents, 0xff, bytes); /* touched before memory is measured */
 #if defined(__GLIBC__)
-    malloc_trim(0); /* what was freed before must not serve as new memory */
+    malloc_trim(0); /* memory freed before must not be reused */
 #endif
     uint64_t before = cli_resident();
     const char *wrong = NULL;

@@ -1,4 +1,4 @@
-/* replay.c: the verb `replay`: a program's recorded allocations, served from pools and by malloc. */
+/* replay.c: the verb `replay`: serves a program's recorded allocations from pools, a heap and malloc. */
 #include "../cli.h"
 #include "../json.h"
 #include "../measure.h"

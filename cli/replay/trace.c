@@ -1,6 +1,6 @@
 /* trace.c: see trace.h.
  *
- * A line is read from its end, because a CALLER may hold anything: folders have spaces in their names.
+ * A line is read from its end, because a CALLER may contain anything, such as a folder's name with spaces.
  */
 #define _POSIX_C_SOURCE 200809L
 #include "trace.h"
@@ -28,7 +28,7 @@ struct reader {
     struct trace_problem *problem;
     struct input *input;
     size_t room, name_room;     /* for ops and names */
-    struct map blocks, callers; /* address to block, hash of CALLER to number */
+    struct map blocks, callers; /* from address to block; from hash of CALLER to number */
     uint32_t *unused;           /* block numbers that are free, the last one first */
     size_t unused_count, unused_room;
     uint16_t thread;
@@ -54,7 +54,7 @@ static bool fail_memory(struct reader *reader) {
     return fail(reader, "there is no memory for more");
 }
 
-/* Text of the file, made fit for a sentence: short, and without bytes that would move a terminal's cursor. */
+/* Text from the file, made fit for a message: short, and without bytes that would move a terminal's cursor. */
 struct quote {
     char text[48];
 };
@@ -71,7 +71,7 @@ static struct quote quoted(struct span span) {
 
 /* ---- A line ------------------------------------------------------------------------------------------------------ */
 
-/* Takes the last word, and the space before it, off a line. */
+/* Removes the last word of a line, with the space before it, and returns it. */
 static struct span take_last(struct span *line) {
     size_t begin = line->length;
     while (begin > 0 && line->text[begin - 1] != ' ') begin--;
@@ -126,7 +126,7 @@ static bool parse_line(struct reader *reader, struct span line, struct record *r
 
 /* ---- Blocks ------------------------------------------------------------------------------------------------------ */
 
-/* Room for one more element in an array that doubles. */
+/* Makes space for one more element, by doubling the array. */
 static bool have_room(void **array, size_t *room, size_t count, size_t size) {
     if (count < *room) return true;
     size_t more = *room ? 2 * *room : 1024;
@@ -149,7 +149,7 @@ static bool add_op(struct reader *reader, trace_op op) {
     return true;
 }
 
-/* Gives a caller its name, instead of the one that it has. */
+/* Replaces a caller's name. */
 static bool name_caller(struct reader *reader, uint32_t number, struct span name) {
     char *copy = malloc(name.length + 1);
     if (!copy) return fail_memory(reader);
@@ -160,8 +160,8 @@ static bool name_caller(struct reader *reader, uint32_t number, struct span name
     return true;
 }
 
-/* The number of this caller. Callers are told apart by a hash of 64 bits (Fowler, Noll, Vo: FNV-1a), not by their text:
- * with a million of them, the chance that two are taken for one is 1 in 40 million. */
+/* Finds the number of this caller. A 64-bit hash identifies callers, not their text (Fowler, Noll, Vo: FNV-1a). Among a
+ * million callers, the chance of a collision is 1 in 40 million. */
 static bool number_caller(struct reader *reader, struct span caller, uint32_t *number) {
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
     for (size_t i = 0; i < caller.length; i++) hash = (hash ^ (unsigned char)caller.text[i]) * UINT64_C(0x100000001b3);
@@ -193,13 +193,13 @@ static bool add_free(struct reader *reader, uint64_t address) {
     return add_op(reader, (trace_op){.kind = TRACE_FREE, .block = block});
 }
 
-/* A block that has the address that is handed out now was freed unseen. */
+/* Frees the block that still has this address: its free was not recorded. */
 static bool end_unseen(struct reader *reader, uint64_t address) {
     uint32_t block;
     return !map_get(&reader->blocks, address, &block) || add_free(reader, address);
 }
 
-/* A block number that is not in use. A new one comes with room for it in `unused`, so that add_free needs none. */
+/* Returns an unused block number. For a new one, reserves space in `unused`, so that add_free never allocates. */
 static bool take_number(struct reader *reader, uint32_t *block) {
     if (reader->unused_count == 0) {
         void *unused = reader->unused;
@@ -260,7 +260,7 @@ static bool apply(struct reader *reader, const struct record *record) {
     }
 }
 
-/* Takes `word` and the space behind it off the beginning of a line. */
+/* Removes `word` and the space after it from the beginning of a line. */
 static bool take_first(struct span *line, const char *word) {
     size_t length = strlen(word);
     if (line->length <= length || memcmp(line->text, word, length) != 0 || line->text[length] != ' ') return false;

@@ -1,4 +1,4 @@
-/* cli/replay/trace.h: what a program asked of malloc, read from the text that glibc's mtrace writes.
+/* cli/replay/trace.h: a program's calls of malloc, read from the text that glibc's mtrace writes.
  *
  *     = Start
  *     @ CALLER + ADDRESS SIZE      malloc, calloc, memalign; the address (nil): it failed
@@ -8,21 +8,21 @@
  *     @ CALLER ! ADDRESS SIZE      a realloc that failed
  *     = End
  *
- * And what kolk record writes, which is the same with two more lines:
+ * kolk record writes the same, with two more kinds of lines:
  *
  *     = Thread NUMBER              the operations that follow are this thread's, until the next such line
  *     = Call CALLER FRAMES         the stack of a CALLER, here a word, in any line: functions, the innermost first,
  *                                  with " < " between them
  *
- * CALLER is a file with a function or a place in it; "@ CALLER" is missing where glibc did not know it. Numbers are
+ * CALLER is a file with a function or a place in it; "@ CALLER" is missing if glibc did not know it. Numbers are
  * hexadecimal. Programs that end without muntrace leave no "= End".
  *
- * Addresses become block numbers, which are used again as soon as a block is freed: so `blocks`, the number of
- * different ones, is the most blocks that were alive at a time.
+ * Addresses become block numbers. A freed block's number is reused first, so `blocks`, the count of different numbers,
+ * is the most blocks alive at a time.
  *
  * Operations of a real recording that no program can replay are left out and counted: failed allocations, and frees of
- * blocks that were allocated before the recording began. Where an address is handed out that is still alive (threads
- * may be recorded in another order than they ran), its block is freed first.
+ * blocks that were allocated before the recording began. If an allocation returns an address that is still alive, its
+ * block is freed first: threads may be recorded in another order than they ran.
  */
 #ifndef CLI_TRACE_H
 #define CLI_TRACE_H
@@ -34,7 +34,7 @@
 
 enum { TRACE_OPS_MOST = 1 << 26 }; /* 1.5 GiB of them */
 enum { TRACE_THREAD_MOST = UINT16_MAX };
-#define TRACE_SIZE_MOST (UINT64_C(1) << 47) /* bytes a block: no address space holds more */
+#define TRACE_SIZE_MOST (UINT64_C(1) << 47) /* bytes per block: no address space holds more */
 
 typedef enum trace_kind { TRACE_ALLOC, TRACE_FREE, TRACE_REALLOC } trace_kind;
 
@@ -51,7 +51,7 @@ struct trace {
     trace_op *ops;
     size_t count;
     uint32_t blocks, callers;
-    char **names;     /* of the callers: the FRAMES, or CALLER itself; "" where it is missing */
+    char **names;     /* of the callers: the FRAMES, or CALLER itself; "" if it is missing */
     uint64_t failed;  /* allocations that gave NULL */
     uint64_t unknown; /* frees and reallocs of blocks from before the recording */
 };
@@ -61,7 +61,7 @@ struct trace_problem {
     char text[256];
 };
 
-/* Reads the file to its end. False: problem says what is wrong, and the trace is empty. */
+/* Reads the file to its end. On failure returns false with an empty trace, and describes the error in problem. */
 bool trace_read(struct trace *trace, FILE *file, struct trace_problem *problem);
 void trace_free(struct trace *trace);
 

@@ -9,18 +9,19 @@
 #include <string.h>
 #include <unistd.h>
 
-#ifndef KOLK_LIBDIR /* CMake tells where it is installed */
+#ifndef KOLK_LIBDIR /* CMake defines the install folder */
 #define KOLK_LIBDIR          "/usr/local/lib"
 #define KOLK_LIBDIR_FROM_BIN "../lib"
 #endif
 
-/* Puts the path of a file that is there into `path`. */
+/* Stores the file's path in `path` if the file exists. */
 static bool is_library(char *path, const char *folder, const char *more, const char *name) {
     if (snprintf(path, PATH_MAX, "%s%s/%s", folder, more, name) >= PATH_MAX) return false;
     return access(path, R_OK) == 0;
 }
 
-/* Beside the command, as it is built; or where it is installed, as seen from the command or by its whole path. */
+/* Searches beside the command, as in a build; then where it is installed, relative to the command and by the absolute
+ * path. */
 static bool find_library(char *path, const char *name) {
     char folder[PATH_MAX];
     ssize_t length = readlink("/proc/self/exe", folder, sizeof folder - 1);
@@ -38,7 +39,7 @@ bool preload_is_there(const char *name) {
     return find_library(path, name);
 }
 
-/* ld.so takes spaces and colons for ends of names. */
+/* ld.so splits LD_PRELOAD at spaces and colons. */
 int preload_library(const char *name) {
     char library[PATH_MAX], list[2 * PATH_MAX];
     const char *others = getenv("LD_PRELOAD");

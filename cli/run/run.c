@@ -1,5 +1,5 @@
-/* run.c: kolk run: another program becomes this process, with libkolk-malloc.so before all other libraries, and with
- * what --stats and --debug ask of it in its environment. */
+/* run.c: kolk run: executes another program in this process, with libkolk-malloc.so preloaded and the wishes of --stats
+ * and --debug in its environment. */
 #define _GNU_SOURCE
 #include "preload.h"
 #include "cli.h"
@@ -32,7 +32,7 @@ static bool set(const char *name, const char *value) {
     return setenv(name, value, 1) == 0;
 }
 
-/* The program may change its folder before it writes the file. */
+/* The program may change its working directory before it writes the file. */
 static int ask_for_statistics(const cli_context *cli) {
     char setting[2 * PATH_MAX], folder[PATH_MAX] = "";
     const char *path = cli->path ? cli->path : "";

@@ -1,10 +1,10 @@
 /* beside.c: see beside.h.
  *
- * The load is the one of the chapter that breaks a heap into crevices. A rush fills RUSH bytes with blocks of the sizes
- * of its cycle, keeps them moving for a while, and goes down to a tenth. Some blocks are pins: they live for many
- * cycles, among blocks of a size that nobody asks for any more. The sizes stay for STAY cycles of a second each.
- * Between the rushes it is quiet: A_FRAME blocks change in each frame. All allocators get the same operations at the
- * same pace, that of a game: memory that rests is given back by time, so a load at full speed would say little. */
+ * The load is that of the fragmentation chapter. A rush fills RUSH bytes with blocks of its cycle's sizes, replaces
+ * blocks for a while, and shrinks to a tenth. Some blocks are pins: they live for many cycles, after their size has
+ * gone out of use. The sizes stay for STAY cycles of a second each. Between the rushes, A_FRAME blocks change in each
+ * frame. All allocators get the same operations at the pace of a game. They return resting memory after some time, so a
+ * load at full speed would show little. */
 #define _POSIX_C_SOURCE 200809L
 #include "beside.h"
 #include "random.h"
@@ -36,8 +36,8 @@ static void kolk_free(void *block) {
     kolk_heap_free(&heap, block);
 }
 
-/* Others are loaded so that none takes over the process's malloc. Under a sanitizer they are left out: it watches the
- * memory that they manage. */
+/* The other allocators are loaded by dlopen, so that none replaces the process's malloc. Under a sanitizer they are
+ * left out, as it watches the memory that they manage. */
 static const struct allocator {
     const char *name, *library, *alloc, *free;
 } allocators[BESIDES] = {
@@ -101,11 +101,11 @@ struct pinned_load {
     struct block *pins;
     uint32_t count, first_pin, last_pin;
     uint64_t live, pinned;
-    uint64_t resident; /* before anything was allocated */
+    uint64_t resident; /* before the first allocation */
     const struct besides *all;
 };
 
-/* Also where the process that waits for it is gone. */
+/* Also ends when the waiting process is gone. */
 static bool goes_on(const struct pinned_load *load) {
     return getppid() == load->all->parent && load->all->go_on();
 }
@@ -169,7 +169,7 @@ static void sleep_until(uint64_t ns) {
     uint64_t now = cli_now();
     if (ns <= now) return;
     struct timespec rest = {.tv_sec = (time_t)((ns - now) / 1000000000), .tv_nsec = (long)((ns - now) % 1000000000)};
-    nanosleep(&rest, NULL); /* a signal ends it, which is as well */
+    nanosleep(&rest, NULL); /* a signal may end it early, which does no harm */
 }
 
 static bool run_cycle(struct pinned_load *load, struct beside *out, uint64_t end) {
@@ -190,7 +190,7 @@ static bool run_cycle(struct pinned_load *load, struct beside *out, uint64_t end
 /* ---- In processes of their own ----------------------------------------------------------------------------------- */
 
 static void run_load(struct pinned_load *load, struct beside *out) {
-    memset(load->blocks, 1, (BLOCKS + PINS) * sizeof *load->blocks); /* so that it is not counted later */
+    memset(load->blocks, 1, (BLOCKS + PINS) * sizeof *load->blocks); /* touched now, so that it is not counted later */
     load->pins = load->blocks + BLOCKS;
     load->resident = cli_resident();
     for (uint64_t begin = cli_now(); cli_now() - begin < load->all->ns && goes_on(load);) {

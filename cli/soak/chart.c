@@ -1,5 +1,4 @@
-/* chart.c: two panels, one below the other: resident bytes by live bytes at the rushes, and behind them, over
- * time from left to right. */
+/* chart.c: draws two panels, one below the other: resident per live bytes over time, at the rushes and after them. */
 #include "chart.h"
 #include "../demo/picture.h"
 #include "letters.h"
@@ -12,7 +11,7 @@ enum { WIDTH = 1080, HEIGHT = 640, LEFT = 90, RIGHT = 890, LETTER = 2, LINE = 36
 
 struct panel {
     const char *title;
-    uint32_t top, bottom; /* rows of its highest and lowest value */
+    uint32_t top, bottom; /* rows of the panel's highest and lowest value */
     bool high;            /* of beside.h's series */
     double most, cycles;
 };
@@ -44,7 +43,7 @@ static const struct watch_series *series_of(const struct panel *panel, const str
 
 /* ---- Drawing ----------------------------------------------------------------------------------------------------- */
 
-/* The lines are about 1, 2 or 5 times a power of ten apart, some five of them. */
+/* The step between some five grid lines: 1, 2 or 5 times a power of ten. */
 static double step_of(double most) {
     double power = pow(10, floor(log10(most / 5)));
     double times = most / 5 / power;

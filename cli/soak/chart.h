@@ -1,4 +1,4 @@
-/* cli/soak/chart.h: the lines of beside.h as a picture. */
+/* cli/soak/chart.h: draws the series of beside.h as a picture. */
 #ifndef SOAK_CHART_H
 #define SOAK_CHART_H
 

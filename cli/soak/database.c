@@ -1,5 +1,5 @@
-/* database.c: a database of SQLite under load: a thousand rows, written in transactions of which some are not
- * committed, and read back. CMake tells whether SQLite is here. */
+/* database.c: a database of SQLite under load: writes a thousand rows in transactions, some of which are not committed,
+ * and reads them back. CMake defines whether SQLite is available. */
 #define _POSIX_C_SOURCE 200809L
 #include "services.h"
 
@@ -52,7 +52,7 @@ struct soak_database *soak_database_begin(struct soak_problem *problem) {
         return NULL;
     }
     snprintf(database->path, sizeof database->path, "%s/rows.db", database->folder);
-    kolk_sqlite_desc desc = {.path = database->path, /* nobody will read the file after a crash */
+    kolk_sqlite_desc desc = {.path = database->path, /* the file is not needed after a crash */
                              .setup = "PRAGMA synchronous = off",
                              .pool = {.name = "soak.database", .max = 2, .no_housekeeper = true}};
     kolk_status status = kolk_sqlite_init(&database->store, &desc);
@@ -75,7 +75,7 @@ static void write_row(struct soak_database *database, struct soak_random *random
         done = sqlite3_step(update) == SQLITE_DONE && (!commit || kolk_sqlite_exec(&borrow, "COMMIT"));
     }
     if (!done) failed(problem, "a row cannot be written", &borrow);
-    kolk_sqlite_give_back(&borrow); /* what is not committed is rolled back */
+    kolk_sqlite_give_back(&borrow); /* rolls back uncommitted changes */
     if (done && commit) database->marks[row] = mark;
     database->lent++;
 }
@@ -105,11 +105,10 @@ void soak_database_turn(struct soak_database *database, struct soak_random *rand
 }
 
 bool soak_database_check(struct soak_database *database, struct soak_problem *problem) {
-    kolk_resource_stats readers, writer;
-    kolk_resource_pool_stats(&database->store.readers, &readers);
-    kolk_resource_pool_stats(&database->store.writer, &writer);
-    bool valid =
-        kolk_resource_pool_is_valid(&database->store.readers) && kolk_resource_pool_is_valid(&database->store.writer);
+    kolk_resource_pool_stats readers, writer;
+    kolk_resource_stats(&database->store.readers, &readers);
+    kolk_resource_stats(&database->store.writer, &writer);
+    bool valid = kolk_resource_is_valid(&database->store.readers) && kolk_resource_is_valid(&database->store.writer);
     if (!valid) soak_wrong(problem, SOAK_VALID, "soak.database: its is_valid says no");
     if (readers.borrows + writer.borrows != database->lent)
         soak_wrong(problem, SOAK_COUNTS, "soak.database: counts %" PRIu64 " borrows, and the load %" PRIu64,

@@ -33,7 +33,7 @@ static void pool_end(struct soak_store *store) {
 static void *pool_alloc(struct soak_store *store, size_t size, uint64_t *name) {
     (void)size;
     void *object = kolk_pool_alloc(&store->in.pool);
-    if (object) *name = kolk_pool_handle(&store->in.pool, object).bits;
+    if (object) *name = kolk_pool_handle_of(&store->in.pool, object).bits;
     return object;
 }
 
@@ -91,7 +91,7 @@ static void *slotmap_find(const struct soak_store *store, uint64_t name) {
 }
 
 static void slotmap_release(struct soak_store *store, void *object) {
-    kolk_slotmap_remove(&store->in.slotmap, kolk_slotmap_handle(&store->in.slotmap, object));
+    kolk_slotmap_remove(&store->in.slotmap, kolk_slotmap_handle_of(&store->in.slotmap, object));
 }
 
 static void slotmap_rest(struct soak_store *store) {
@@ -175,18 +175,18 @@ const struct soak_kind soak_bytemap = {"soak.bytemap",
 static kolk_status shared_begin(struct soak_store *store) {
     kolk_shared_desc desc = {.name = "soak.shared", .object_size = POOL_SIZE, .capacity = GROWN};
     kolk_status status = kolk_shared_init(&store->in.shared, &desc);
-    return status == KOLK_OK ? kolk_local_init(&store->local, &store->in.shared) : status;
+    return status == KOLK_OK ? kolk_shared_local_init(&store->local, &store->in.shared) : status;
 }
 
 static void shared_end(struct soak_store *store) {
-    if (store->local.pool) kolk_local_deinit(&store->local);
+    if (store->local.pool) kolk_shared_local_deinit(&store->local);
     kolk_shared_deinit(&store->in.shared);
 }
 
 static void *shared_alloc(struct soak_store *store, size_t size, uint64_t *name) {
     (void)size;
-    void *object = kolk_local_alloc(&store->local);
-    if (object) *name = kolk_shared_handle(&store->in.shared, object).bits;
+    void *object = kolk_shared_alloc(&store->local);
+    if (object) *name = kolk_shared_handle_of(&store->in.shared, object).bits;
     return object;
 }
 
@@ -195,7 +195,7 @@ static void *shared_find(const struct soak_store *store, uint64_t name) {
 }
 
 static void shared_release(struct soak_store *store, void *object) {
-    kolk_local_free(&store->local, object);
+    kolk_shared_free(&store->local, object);
 }
 
 static bool shared_is_valid(const struct soak_store *store) {

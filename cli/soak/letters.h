@@ -7,6 +7,6 @@
 
 enum { LETTERS_COLUMNS = 3, LETTERS_ROWS = 5 };
 
-bool letters_dot(char letter, uint32_t column, uint32_t row); /* small letters, digits and some signs; others: none */
+bool letters_dot(char letter, uint32_t column, uint32_t row); /* lower case, digits, some signs; others: none */
 
 #endif

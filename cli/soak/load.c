@@ -1,9 +1,9 @@
 /* load.c: see load.h.
  *
- * A cycle is a game in small: a quiet time, a rush of ten times as many objects, its end, threads that come and go, a
- * game that is saved, played on and loaded again. Blocks have another size in each cycle. One operation in a hundred is
- * a mistake that the pool must report and survive. All is drawn by the seed. Time decides only when the fixed pools are
- * probed, which takes no random numbers. */
+ * A cycle is a small game: a quiet time, a rush of ten times as many objects, its end, threads that come and go, a game
+ * that is saved, continued and loaded again. Blocks have another size in each cycle. One operation in a hundred is a
+ * mistake that the pool must report and survive. The seed determines everything except when the fixed pools are probed:
+ * that depends on time, but uses no random numbers. */
 #include "load.h"
 #include "../measure.h"
 
@@ -129,6 +129,6 @@ bool soak_load_check(struct soak_load *load) {
 bool soak_load_cycle(struct soak_load *load, void (*tell)(void *context), void *context) {
     for (size_t n = 0; n < PHASES && !load->problem.text[0]; n++) run_phase(load, &phases[n], tell, context);
     load->cycles++;
-    kolk_heap_trim(&load->stores[6].in.heap); /* it keeps what was used in the last second, more on a faster machine */
+    kolk_heap_trim(&load->stores[6].in.heap); /* it keeps memory of the last second, more on a faster machine */
     return soak_load_check(load);
 }

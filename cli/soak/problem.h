@@ -1,4 +1,4 @@
-/* cli/soak/problem.h: the claims of the soak test, and the first thing that speaks against one of them. */
+/* cli/soak/problem.h: the claims of the soak test, and the first evidence against one of them. */
 #ifndef SOAK_PROBLEM_H
 #define SOAK_PROBLEM_H
 
@@ -8,7 +8,7 @@
 
 enum soak_claim {
     SOAK_ROOM,    /* fixed pools never fragment */
-    SOAK_WHOLE,   /* objects are found, whole and in order, until they are freed */
+    SOAK_WHOLE,   /* objects are found, intact and in order, until they are freed */
     SOAK_COUNTS,  /* counters agree */
     SOAK_VALID,   /* each is_valid holds */
     SOAK_REPORTS, /* mistakes are reported */
@@ -21,7 +21,7 @@ struct soak_problem {
     enum soak_claim claim;
 };
 
-/* Keeps the first one; false, for returning. */
+/* Keeps the first problem; always returns false, for the caller to return. */
 __attribute__((format(printf, 3, 4))) static inline bool soak_wrong(struct soak_problem *problem, enum soak_claim claim,
                                                                     const char *format, ...) {
     va_list arguments;

@@ -1,4 +1,4 @@
-/* queue.c: a queue under load: numbers, pushed and popped by chance. */
+/* queue.c: a queue under load: numbers are pushed and popped at random. */
 #include "services.h"
 
 #include <inttypes.h>

@@ -21,8 +21,8 @@ static inline uint32_t soak_below(struct soak_random *random, uint64_t n) {
     return (uint32_t)(((soak_next(random) >> 32) * n) >> 32);
 }
 
-/* Sizes shift: a window of a factor of four, 16 to 63 bytes at first, goes up to 1,024 to 4,095 bytes and down again,
- * a doubling a cycle. Within it small ones are as frequent as large ones. */
+/* Sizes come from a window that shifts by a doubling each cycle: from 16 to 63 bytes up to 1,024 to 4,095 bytes, and
+ * down again. Within it small sizes are as frequent as large ones. */
 enum { SOAK_LARGEST = 4096, SOAK_SHIFTS = 6 };
 
 static inline uint32_t soak_size(struct soak_random *random, uint64_t cycle) {

@@ -101,7 +101,7 @@ bool report_judge(struct report *report) {
 
 static const char *const results[] = {"ok", "not judged", "FAILED"};
 
-/* Of the time when all sizes have been there once. */
+/* The slope over the time after all sizes have occurred once. */
 static struct watch_slope slope_of(const struct watch_series *series) {
     struct watch_series later = {0};
     struct watch_sums sums = {0};
@@ -111,7 +111,7 @@ static struct watch_slope slope_of(const struct watch_series *series) {
     return watch_slope(&sums);
 }
 
-/* Cells: mean and most, and how much it grows in an hour. */
+/* Prints three cells: the mean, the most, and the growth per hour. */
 static void print_series(FILE *rows, const struct watch_series *series) {
     const double hour = 3600; /* cycles */
     struct watch_slope slope = slope_of(series);

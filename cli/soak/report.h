@@ -1,4 +1,4 @@
-/* cli/soak/report.h: what the soak test has found, as checks that hold or do not. */
+/* cli/soak/report.h: the results of the soak test, as checks that pass or fail. */
 #ifndef SOAK_REPORT_H
 #define SOAK_REPORT_H
 
@@ -20,10 +20,10 @@ struct report {
     const struct soak_load *load;
     const struct soak_state *state; /* at the end */
     const struct beside *besides;
-    const struct watch_times *last; /* of the last tenth; NULL: there was only one */
+    const struct watch_times *last; /* of the last tenth of the time; NULL: there was only one */
     const char *path;               /* of the state; NULL: none */
     const char *picture;            /* NULL: none was drawn */
-    uint64_t probes, resident;      /* of this process; bytes at its end */
+    uint64_t probes, resident;      /* of this process; resident bytes at its end */
     bool judge_latency, stopped;
     struct report_check checks[REPORT_CHECKS];
 };
@@ -33,8 +33,8 @@ bool report_judge(struct report *report);
 void report_print(const cli_context *cli, const struct report *report);
 void report_json(const cli_context *cli, const struct report *report);
 
-/* Is memory flat? Not if it surely grew, by more than a hundredth of what is resident in the time that was watched. Of
- * few points nothing is said. */
+/* Is memory flat? No, if it surely grew by more than a hundredth of the resident bytes over the watched time. With few
+ * points the result is unknown. */
 enum report_result report_flat(const struct watch_sums *sums, double watched, uint64_t resident);
 
 #endif

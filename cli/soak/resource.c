@@ -40,7 +40,7 @@ bool soak_resource_begin(struct soak_resource *resource) {
                                     .validate_after_ms = -1,
                                     .max = SOAK_BORROWS - 2,
                                     .no_housekeeper = true};
-    kolk_status status = kolk_resource_pool_init(&resource->pool, &desc);
+    kolk_status status = kolk_resource_init(&resource->pool, &desc);
     return status == KOLK_OK ||
            soak_wrong(&resource->problem, SOAK_SYSTEM, "soak.resource: %s", kolk_status_text(status));
 }
@@ -48,7 +48,7 @@ bool soak_resource_begin(struct soak_resource *resource) {
 static void borrow(struct soak_resource *resource, struct soak_random *random) {
     static const char *const keys[] = {"", "north", "south"};
     kolk_borrow_desc desc = {.key = keys[soak_below(random, 3)], .deadline = KOLK_NOW, .who = "the soak test"};
-    kolk_borrow *out = &resource->borrows[resource->held];
+    kolk_borrowed *out = &resource->borrows[resource->held];
     kolk_status status = kolk_resource_borrow(&resource->pool, &desc, out);
     resource->lent += status == KOLK_OK;
     resource->full += status == KOLK_FULL;
@@ -68,7 +68,7 @@ void soak_resource_turn(struct soak_resource *resource, struct soak_random *rand
         borrow(resource, random);
         return;
     }
-    kolk_borrow *place = &resource->borrows[soak_below(random, resource->held)], taken = *place;
+    kolk_borrowed *place = &resource->borrows[soak_below(random, resource->held)], taken = *place;
     *place = resource->borrows[--resource->held];
     if (soak_below(random, 16) != 0) {
         kolk_resource_give_back(&resource->pool, &taken);
@@ -79,8 +79,8 @@ void soak_resource_turn(struct soak_resource *resource, struct soak_random *rand
 }
 
 bool soak_resource_check(struct soak_resource *resource) {
-    kolk_resource_stats stats;
-    kolk_resource_pool_stats(&resource->pool, &stats);
+    kolk_resource_pool_stats stats;
+    kolk_resource_stats(&resource->pool, &stats);
     const struct {
         const char *what;
         uint64_t counted, known;
@@ -92,7 +92,7 @@ bool soak_resource_check(struct soak_resource *resource) {
                 {"that went bad", stats.invalid, resource->invalid},
                 {"resources in use", stats.in_use, resource->held},
                 {"resources in all", stats.in_use + (uint64_t)stats.idle, resource->created - resource->destroyed}};
-    if (!kolk_resource_pool_is_valid(&resource->pool))
+    if (!kolk_resource_is_valid(&resource->pool))
         soak_wrong(&resource->problem, SOAK_VALID, "soak.resource: its is_valid says no");
     for (size_t n = 0; n < sizeof rows / sizeof *rows; n++)
         if (rows[n].counted != rows[n].known)
@@ -105,5 +105,5 @@ bool soak_resource_check(struct soak_resource *resource) {
 void soak_resource_end(struct soak_resource *resource) {
     if (!resource->pool.inside) return;
     while (resource->held > 0) kolk_resource_give_back(&resource->pool, &resource->borrows[--resource->held]);
-    kolk_resource_pool_deinit(&resource->pool);
+    kolk_resource_deinit(&resource->pool);
 }

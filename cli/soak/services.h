@@ -1,5 +1,5 @@
-/* cli/soak/services.h: what is under load beside the pools: a queue, a pool of resources, a database, and threads that
- * are born and die. */
+/* cli/soak/services.h: further things under load: a queue, a pool of resources, a database, and threads that start and
+ * end. */
 #ifndef SOAK_SERVICES_H
 #define SOAK_SERVICES_H
 
@@ -18,7 +18,7 @@ void soak_queue_turn(struct soak_queue *queue, struct soak_random *random);
 bool soak_queue_check(struct soak_queue *queue);
 void soak_queue_end(struct soak_queue *queue);
 
-/* Whether a queue of this name is valid, and counts what the load does; see `problem`. */
+/* Is a queue of this name valid, and do its counts match the load's? If not, see `problem`. */
 bool soak_queue_agrees(const kolk_queue *queue, const char *name, uint64_t items, uint64_t refused,
                        struct soak_problem *problem);
 
@@ -29,7 +29,7 @@ enum { SOAK_BORROWS = 8 };
 struct soak_resource {
     kolk_resource_pool pool;
     struct soak_random *random; /* that of the turn */
-    kolk_borrow borrows[SOAK_BORROWS];
+    kolk_borrowed borrows[SOAK_BORROWS];
     uint32_t held;
     uint64_t lent, full, failed, created, destroyed, discarded, invalid;
     struct soak_problem problem;

@@ -1,4 +1,4 @@
-/* soak.c: the verb `soak`: a game's load on every kind of pool, for as long as is wished. */
+/* soak.c: the verb `soak`: a game's load on every kind of pool, for any length of time. */
 #define _POSIX_C_SOURCE 200809L
 #include "../cli.h"
 #include "../measure.h"
@@ -72,7 +72,7 @@ static void stop(int signal) {
     stopped = 1;
 }
 
-/* Nanoseconds; 0 if it is no time. */
+/* Returns nanoseconds; 0 if the text is not a time. */
 static uint64_t parse_time(const char *text) {
     static const char units[] = "smhd";
     static const uint64_t seconds[] = {1, 60, 3600, 86400};
@@ -84,7 +84,7 @@ static uint64_t parse_time(const char *text) {
 
 /* ---- The run ----------------------------------------------------------------------------------------------------- */
 
-/* Memory is looked at by the mean of all sizes' cycles, once they have all been there twice. */
+/* Memory is judged by the mean over the cycles of all sizes, after each size has occurred twice. */
 enum { TENTHS = 10, PROBES = 10000, PERIOD = 2 * SOAK_SHIFTS, WARM_CYCLES = 2 * PERIOD, MINUTE = 60 };
 
 struct soak {
@@ -111,7 +111,7 @@ static uint64_t cycles_here(const struct soak *soak) {
     return soak->load.cycles - soak->first_cycle;
 }
 
-/* Brings the state to this moment. */
+/* Brings the state up to date. */
 static void add_up(struct soak *soak) {
     struct soak_state *state = &soak->state;
     *state = soak->before;
@@ -142,7 +142,7 @@ static void watch(struct soak *soak, uint64_t spent) {
     watch_add(&soak->resident, cycles, soak->sum / PERIOD);
 }
 
-/* Cycle by cycle until the time is over, or something is wrong. False: a file could not be written. */
+/* Runs cycles until the time is over or something is wrong. Returns false if a file could not be written. */
 static bool run_cycles(struct soak *soak) {
     struct soak_load *load = &soak->load;
     uint64_t spent = 0;
@@ -205,16 +205,16 @@ static int run(cli_context *cli, int count, char **arguments) {
     uint64_t ns = parse_time(want_time ? want_time : "1m");
     (void)count, (void)arguments;
     if (ns == 0) return cli_fail(CLI_USAGE, "--for expects a time such as 10s, 3m, 8h or 3d, not '%s'", want_time);
-    setenv("KOLK_BYPASS", "0", 0); /* it is the pools that are tested, under sanitizers too */
+    setenv("KOLK_BYPASS", "0", 0); /* tests the pools themselves, under sanitizers too */
     stopped = 0;
     soak = (struct soak){.cli = cli, .ns = ns, .besides = {.seed = cli->seed, .ns = ns, .go_on = go_on}};
     struct sigaction at_stop = {.sa_handler = stop, .sa_flags = SA_RESTART}, was[2];
     sigaction(SIGINT, &at_stop, &was[0]);
     sigaction(SIGTERM, &at_stop, &was[1]);
-    int code = beside_begin(&soak.besides) ? CLI_OK : CLI_FAILED; /* before there is memory of ours */
+    int code = beside_begin(&soak.besides) ? CLI_OK : CLI_FAILED; /* before this process allocates */
     if (code == CLI_OK) code = begin_load(&soak);
     soak.begin = cli_now();
-    if (code == CLI_OK) code = draw(&soak); /* files that cannot be written are told of now, and not in three days */
+    if (code == CLI_OK) code = draw(&soak); /* reports an unwritable file now, not in three days */
     if (code == CLI_OK && !write_state(&soak)) code = CLI_FAILED;
     if (code == CLI_OK && !run_cycles(&soak)) code = CLI_FAILED;
     bool hurry = code != CLI_OK || soak.load.problem.text[0] || stopped;

@@ -1,10 +1,10 @@
 /* state.c: see state.h. The file is a head, a body, and a checksum of both:
  *
- *     head    "kolksoak", the version of this format, a number that tells the byte order, bytes of the body
- *     body    struct soak_state, cycles, the random numbers' state; of each store its counts, and if it is saved the
+ *     head    "kolksoak", the version of this format, a number that shows the byte order, bytes of the body
+ *     body    struct soak_state, cycles, the random numbers' state; of each store its counts, and if it is saved, the
  *             size and count of its snapshot, its book and its block
  *
- * The body is put together, and looked through, in memory. */
+ * The body is built, and checked, in memory. */
 #define _POSIX_C_SOURCE 200809L
 #include "state.h"
 
@@ -65,7 +65,7 @@ static bool put_body(FILE *file, const struct soak_state *state, struct soak_loa
     return true;
 }
 
-/* Beside the file, and then in its place. */
+/* Writes a file beside it, then renames that to `path`. */
 static bool replace(const char *path, const char *body, size_t size, struct soak_problem *problem) {
     struct head head = {.version = VERSION, .order = order, .size = size};
     memcpy(head.magic, magic, sizeof magic);
@@ -148,7 +148,8 @@ static bool take_body(struct reader *reader, struct soak_state *state, struct so
     return true;
 }
 
-/* The whole file. NULL: see `problem`. A device or a pipe may have no end, and is not to be replaced by a file. */
+/* Reads the whole file; on NULL see `problem`. Refuses devices and pipes, which may have no end and must not be
+ * replaced. */
 static char *slurp(const char *path, size_t *size, struct soak_problem *problem) {
     struct stat found;
     if (stat(path, &found) == 0 && !S_ISREG(found.st_mode)) {

@@ -22,7 +22,7 @@ static bool has_mark(const void *object, const struct soak_thing *thing) {
     return first == thing->mark && last == ~thing->mark;
 }
 
-/* The object of a thing in the book, or NULL and a problem. */
+/* Finds the object of an entry of the book, or returns NULL with a problem. */
 static void *find_whole(struct soak_store *store, const struct soak_thing *thing) {
     void *object = store->kind->find(store, thing->name);
     const char *name = store->kind->name;
@@ -99,7 +99,7 @@ static void free_thing(struct soak_store *store, const struct soak_wish *wish) {
 
 void soak_store_turn(struct soak_store *store, const struct soak_wish *wish) {
     const struct soak_kind *kind = store->kind;
-    bool more = soak_below(wish->random, 8) != 0; /* seven of eight go where the level is to be */
+    bool more = soak_below(wish->random, 8) != 0; /* seven of eight operations move towards the wished level */
     if (store->count >= wish->level * kind->most) more = !more;
     if (store->count == kind->most) more = more && kind->exact; /* it must give NULL */
     if (more || store->count == 0)

@@ -1,5 +1,5 @@
-/* cli/soak/store.h: a pool, of whatever kind, under load. The load knows by itself what is alive, in its book, writes a
- * mark into each object, and looks whether the pool says the same. */
+/* cli/soak/store.h: a pool of any kind under load. The load keeps a book of live objects, writes a mark into each
+ * object, and compares the pool with the book. */
 #ifndef SOAK_STORE_H
 #define SOAK_STORE_H
 
@@ -11,12 +11,12 @@
 
 struct soak_store;
 
-/* What the load needs of a kind. Objects have 16 bytes or more. */
+/* The load's interface to a kind of pool. Objects have 16 bytes or more. */
 struct soak_kind {
     const char *name; /* of the pool */
     size_t size;      /* of an object; 0: of shifting sizes */
     uint32_t most;    /* objects at a time */
-    bool fixed;       /* gives `most` objects at any moment */
+    bool fixed;       /* can always have `most` objects */
     bool exact;       /* and not one more */
     bool saved;       /* by snapshots: it is a kolk_pool */
     kolk_status (*begin)(struct soak_store *store);
@@ -24,7 +24,7 @@ struct soak_kind {
     void *(*alloc)(struct soak_store *store, size_t size, uint64_t *name); /* NULL: it is full */
     void *(*find)(const struct soak_store *store, uint64_t name);          /* NULL: it is gone */
     void (*release)(struct soak_store *store, void *object);
-    void (*rest)(struct soak_store *store); /* once in a while, as a program does once a frame; NULL: nothing */
+    void (*rest)(struct soak_store *store); /* called now and then, as a program would once a frame; NULL: nothing */
     bool (*is_valid)(const struct soak_store *store);
     void (*stats)(const struct soak_store *store, kolk_stats *stats);
 };
@@ -39,12 +39,12 @@ struct soak_thing {
     uint32_t size, unused;
 };
 
-/* Over the whole soak, all processes that worked on it. */
+/* Counts over the whole soak test, by all processes. */
 struct soak_counts {
     uint64_t allocs, frees, refused, misuses, probes, restores;
 };
 
-/* A snapshot and the book of the same moment; its memory is kept for the next one. */
+/* A snapshot and the book at that moment; the memory is reused for the next one. */
 struct soak_saved {
     unsigned char *block;
     struct soak_thing *book;
@@ -61,33 +61,33 @@ struct soak_store {
         kolk_shared shared;
         kolk_heap heap;
     } in;
-    kolk_local local;        /* shared: of the thread of the load */
+    kolk_shared_local local; /* for a shared pool: the load thread's */
     struct soak_thing *book; /* of what is alive */
     void **scratch;
     uint32_t count;
-    uint64_t refused; /* in this process: the pool's own statistics count from its init */
+    uint64_t refused; /* in this process, as the pool's statistics count from its init */
     struct soak_counts counts;
     struct soak_saved saved;
     struct soak_problem problem;
 };
 
-/* What the load wishes of one operation. */
+/* The load's parameters for one operation. */
 struct soak_wish {
     struct soak_random *random;
-    double level;              /* how full the store is to be, up to 1 */
+    double level;              /* the wished fraction of live objects, up to 1 */
     uint64_t cycle;            /* of sizes */
-    struct watch_times *times; /* where the operation is counted */
+    struct watch_times *times; /* for the operation's time */
 };
 
 bool soak_store_begin(struct soak_store *store, const struct soak_kind *kind); /* false: see its problem */
 void soak_store_end(struct soak_store *store);
 void soak_store_turn(struct soak_store *store, const struct soak_wish *wish); /* one operation */
 
-/* A mistake of a program's: an even number of them, in turn. The failure handler must be told of each one. */
+/* Makes one of the typical mistakes, in turn. The failure handler must be called for each one. */
 void soak_store_misuse(struct soak_store *store, struct soak_random *random);
 
-void soak_store_probe(struct soak_store *store); /* are all objects to be had that are not alive? Of fixed ones */
-bool soak_store_check(struct soak_store *store); /* is all as the book says? */
+void soak_store_probe(struct soak_store *store); /* can a fixed pool give all objects that are not alive? */
+bool soak_store_check(struct soak_store *store); /* does the store agree with its book? */
 bool soak_store_save(struct soak_store *store);  /* into `saved` */
 bool soak_store_restore(struct soak_store *store);
 

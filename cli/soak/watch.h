@@ -1,5 +1,5 @@
-/* cli/soak/watch.h: what is watched over a long time in little room: a value against x, with the slope of the line
- * through it, and how long operations took. */
+/* cli/soak/watch.h: watches values over a long time in little memory: a value against x with the slope of the line
+ * through it, and the times of operations. */
 #ifndef SOAK_WATCH_H
 #define SOAK_WATCH_H
 
@@ -8,8 +8,8 @@
 
 /* ---- A line through points --------------------------------------------------------------------------------------- */
 
-/* Means of as many samples each as are needed to have 256 to 512 of them, however long it takes. Neighbouring samples
- * resemble each other, which would make an interval too narrow; means of many do so less. */
+/* A series of 256 to 512 points, however long it runs: each point is the mean of as many samples as that needs.
+ * Neighbouring samples are correlated, which would make the interval too narrow; means of many samples are less so. */
 enum { WATCH_POINTS = 512 };
 
 struct watch_series {
@@ -22,8 +22,8 @@ struct watch_series {
 
 void watch_add(struct watch_series *series, double x, double y);
 
-/* Sums of squares around the means. Those of several runs are added up, each around its own means: where one ends and
- * the next begins, the value may jump, and the slope is not moved by it. */
+/* Sums of squares around the means. The sums of several runs are added, each around its own means, so that a jump of
+ * the value between two runs does not change the slope. */
 struct watch_sums {
     uint64_t points, runs;
     double xx, xy, yy;
@@ -38,11 +38,11 @@ struct watch_slope {
 };
 
 struct watch_slope watch_slope(const struct watch_sums *sums);
-double watch_student(uint64_t freedom); /* the quantile for 95 %, both sides */
+double watch_student(uint64_t freedom); /* the two-sided 95 % quantile */
 
 /* ---- Times ------------------------------------------------------------------------------------------------------- */
 
-/* Nanoseconds, counted in steps of at most a sixteenth of their value. */
+/* A histogram of nanoseconds, whose steps are at most a sixteenth of the value wide. */
 enum { WATCH_STEPS = 16, WATCH_TIMES = 61 * WATCH_STEPS };
 
 struct watch_times {

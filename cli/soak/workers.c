@@ -1,6 +1,6 @@
-/* workers.c: threads that are born and die while the pools live on. Each allocates from the shared pool and from the
- * heap, and hands every second object over by a queue, so that others free what it made. Every second thread ends
- * without a deinit of its local: the pool must find what it had at hand. */
+/* workers.c: threads that start and end while the pools live on. Each allocates from the shared pool and from the heap,
+ * and passes every second object to other threads by a queue, which free it. Every second thread ends without
+ * deinitialising its local: the pool must reclaim its cached slots. */
 #include "services.h"
 
 #include <pthread.h>
@@ -18,7 +18,7 @@ struct worker {
     struct soak_workers *all;
     struct soak_store *shared, *heap;
     struct soak_random random;
-    kolk_local local;
+    kolk_shared_local local;
     uint64_t allocs, handed, refused;
     bool leaves; /* without a deinit */
     struct soak_problem problem;
@@ -31,13 +31,13 @@ static void release(struct worker *worker, const struct item *item) {
     if (item->of_heap)
         kolk_heap_free(&worker->heap->in.heap, item->object);
     else
-        kolk_local_free(&worker->local, item->object);
+        kolk_shared_free(&worker->local, item->object);
 }
 
 static void step(struct worker *worker) {
     struct item item = {.mark = soak_next(&worker->random), .of_heap = soak_below(&worker->random, 2)};
     uint32_t size = soak_size(&worker->random, item.mark % 100);
-    item.object = item.of_heap ? kolk_heap_alloc(&worker->heap->in.heap, size) : kolk_local_alloc(&worker->local);
+    item.object = item.of_heap ? kolk_heap_alloc(&worker->heap->in.heap, size) : kolk_shared_alloc(&worker->local);
     if (!item.object) {
         soak_wrong(&worker->problem, SOAK_ROOM, "%s: an alloc in a thread gave NULL",
                    item.of_heap ? "soak.heap" : "soak.shared");
@@ -58,14 +58,14 @@ static void step(struct worker *worker) {
 
 static void *work(void *argument) {
     struct worker *worker = argument;
-    kolk_status status = kolk_local_init(&worker->local, &worker->shared->in.shared);
+    kolk_status status = kolk_shared_local_init(&worker->local, &worker->shared->in.shared);
     if (status != KOLK_OK) {
         soak_wrong(&worker->problem, SOAK_ROOM, "soak.shared: a new thread gets no local: %s",
                    kolk_status_text(status));
         return NULL;
     }
     for (int n = 0; n < STEPS && !worker->problem.text[0]; n++) step(worker);
-    if (!worker->leaves) kolk_local_deinit(&worker->local);
+    if (!worker->leaves) kolk_shared_local_deinit(&worker->local);
     return NULL;
 }
 

@@ -1,4 +1,4 @@
-/* The particle system of the Game Programming Patterns chapter: its objects are known to one file only. */
+/* The particle system of the Game Programming Patterns chapter: only one file uses its objects. */
 #include "particles.h"
 
 #include <stdio.h>

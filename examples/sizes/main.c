@@ -1,5 +1,5 @@
 /* Sizes that tune themselves: this program runs itself twice. The first run measures what its pools need in each scene,
- * the second one starts with that. People would do it by hand:
+ * the second one starts with that. By hand, the same is:
  *
  *     KOLK_STATS=sizes:sizes.txt ./game
  *     KOLK_SIZES=sizes.txt ./game
@@ -14,7 +14,7 @@ struct particle {
 };
 KOLK_POOL_TYPE(particles, struct particle)
 
-/* A scene whose designer guessed that 1000 particles would do. */
+/* A scene whose designer guessed that 1000 particles would be enough. */
 static void play(const char *scene, int explosions) {
     particles pool;
     kolk_scene(scene);

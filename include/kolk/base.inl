@@ -1,4 +1,4 @@
-/* kolk/base.inl: what the fast paths of several headers share. */
+/* kolk/base.inl: functions that the fast paths of several headers share. */
 #ifndef KOLK_BASE_INL
 #define KOLK_BASE_INL
 
@@ -10,8 +10,8 @@
 #define KOLK_GENERATION_MAX UINT32_MAX /* 2^n - 1; tests narrow it, in the library too, to wear slots out */
 #endif
 
-/* In the library only base.c exports what follows: mingw's gcc emits an exported inline function in each file that it
- * is told to emit any in. */
+/* In the library only base.c exports the functions below. If a file exports one inline function, mingw's gcc emits all
+ * of them in that file. */
 #if defined(KOLK_BUILD) && !defined(KOLK_BASE_INLINE)
 #define KOLK_BASE_INLINE KOLK_INLINE_AT_O0
 #elif !defined(KOLK_BASE_INLINE)
@@ -23,8 +23,8 @@ extern "C" {
 #endif
 KOLK_BODIES_BEGIN_
 
-/* Inverse of an odd number modulo the word: Newton's iteration doubles the 5 bits that are right at first (Warren,
- * Hacker's Delight, 2nd ed. 2012, 10-16). */
+/* Returns the inverse of an odd number modulo the word. The start has 5 correct bits, and each step of Newton's
+ * iteration doubles them (Warren, Hacker's Delight, 2nd ed. 2012, 10-16). */
 KOLK_BASE_INLINE uintptr_t kolk_inverse(uintptr_t odd) {
     uintptr_t inverse = (3 * odd) ^ 2;
     inverse *= 2 - odd * inverse;
@@ -34,16 +34,16 @@ KOLK_BASE_INLINE uintptr_t kolk_inverse(uintptr_t odd) {
     return inverse;
 }
 
-/* The slot that begins at `object`, or a number that is no slot: exact division by stride = odd << shift. Rotating
- * right by shift moves stray low bits to the top, and multiplying by the inverse of odd maps the multiples of odd, and
- * nothing else, to the small numbers. So one comparison with a bound refuses foreign, misaligned and interior pointers
+/* Returns the slot that begins at `offset`, or a number above all slots: exact division by stride = odd << shift.
+ * Rotating right by shift moves stray low bits to the top. Multiplying by the inverse of odd maps the multiples of odd,
+ * and nothing else, to small numbers. So one comparison with a bound refuses foreign, misaligned and interior pointers
  * (Granlund and Montgomery, Division by Invariant Integers using Multiplication, 1994, section 9). */
 KOLK_BASE_INLINE uintptr_t kolk_exact_slot(uintptr_t offset, unsigned shift, uintptr_t inverse) {
     unsigned width = 8 * (unsigned)sizeof offset;
     return ((offset >> shift) | (offset << ((width - shift) % width))) * inverse;
 }
 
-/* The two halves of a handle's bits (base.h): the life's generation, and the slot's index with the tag of its pool. */
+/* Joins the two halves of a handle's bits (base.h): the generation, and the index XORed with the pool's tag. */
 KOLK_BASE_INLINE kolk_handle kolk_handle_make(uint32_t generation, uint32_t index, uint32_t tag) {
     kolk_handle handle = {(uint64_t)generation << 32 | (index ^ tag)};
     return handle;
@@ -53,7 +53,7 @@ KOLK_BASE_INLINE uint32_t kolk_handle_generation(kolk_handle handle) {
     return (uint32_t)(handle.bits >> 32);
 }
 
-/* In the handle of a pool with another tag, this index is beyond all slots, or the generation is another. */
+/* For a handle of a pool with another tag, this index is beyond all slots, or the generation differs. */
 KOLK_BASE_INLINE uint32_t kolk_handle_index(kolk_handle handle, uint32_t tag) {
     return (uint32_t)handle.bits ^ tag;
 }

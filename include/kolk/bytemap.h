@@ -1,6 +1,6 @@
 /* kolk/bytemap.h: the object pool of the GTA trilogy (III, Vice City, San Andreas), bit for bit: the same handles, in
- * the same slots, in the same order, under the names of the modding documentation; over memory of its own, over yours,
- * or attached to the arrays of a game.
+ * the same slots, in the same order, under the names of the modding documentation; on its own memory, on yours, or
+ * attached to the arrays of a game.
  *
  *     #include <kolk/kolk.h>
  *     #include <stdio.h>
@@ -19,18 +19,19 @@
  *         peds_flush(&pool);
  *     }
  *
- * (peds_... come from typed.h: the same functions as below, with your type for void *. For pools of your own kolk_pool
- * is the better one: no scans, and handles that repeat after 2^32 - 1 lives of a slot instead of 128.)
+ * (peds_... come from typed.h: the same functions as below, with your type for void *. For a new program kolk_pool is
+ * better: it does not scan, and its handles repeat after 2^32 - 1 lives of a slot instead of 128.)
  *
- * Cost      get_slot, get_at, get_just_index, get_index and delete are O(1). new looks at each slot once at most, eight
- *           at a time; usually at one. new_at, clear, is_valid, and initialise (except for its memory, which is the
- *           system's fresh pages), are O(count). used_count and free_count are O(1); O(count) of an attached pool,
- *           eight slots a step.
- * Memory    pages of the system (not in freestanding builds: KOLK_NO_MEMORY), or your arrays. A slot costs object_size,
- *           unrounded, and 1 byte. An attached pool's memory is never freed, and never written without .writable.
- * Contents  new gives what the last life left, or what memory held: initialise all of it. delete leaves the object as
- *           it is. Nothing is stored in a slot.
- * Threads   one at a time; any number may call the functions that take a const pool while no other function is called.
+ * Cost      get_slot, get_at, get_just_index, get_index and delete are O(1). new usually looks at one slot, and at
+ *           worst at each slot once, eight at a time. new_at, clear, is_valid and initialise are O(count); initialise
+ *           on fresh pages of the system does not touch the objects. used_count and free_count are O(1), but O(count)
+ *           for an attached pool, eight slots per step.
+ * Memory    pages of the system (in freestanding builds KOLK_NO_MEMORY), or your arrays. A slot costs object_size, not
+ *           rounded up, and 1 byte. An attached pool's memory is never freed, and without .writable never written.
+ * Contents  a new object has the bytes of the slot's last life, or of the memory before: initialise all of it. delete
+ *           leaves the object as it is. The pool stores no data in a slot.
+ * Threads   one thread at a time. But any number may call functions that take a const pool while no other function
+ *           runs.
  * An attached pool's arrays may not change during a call: call it where the game's own scripts run.
  * Design    the essay in src/bytemap/bytemap.c; docs/texts.md lists each difference from the documentation and the
  *           games.
@@ -44,33 +45,35 @@
 extern "C" {
 #endif
 
-/* byte_map has a byte for each slot: this flag, and the seed below it. A used slot's byte is its seed. */
+/* byte_map has one byte per slot: this flag, and the seed in the lower 7 bits. A used slot's byte is its seed. */
 #define KOLK_BYTEMAP_FREE 0x80u
 
 /* A handle is (index << 8) | byte, so an int32_t has room for 2^23 slots. The first handle of slot 0 is 1; after 128
  * lives of that slot, 0 is a valid handle too, so the null handle is -1, which no slot ever has. */
 enum { KOLK_BYTEMAP_NULL = -1, KOLK_BYTEMAP_MAX_COUNT = 1 << 23 };
 
-/* What New(handle) makes of the slot's seed. */
+/* The slot's seed after New(handle). */
 typedef enum kolk_bytemap_seeds {
-    KOLK_BYTEMAP_SEED_ADVANCE = 0, /* seed + 1, as in New: the documentation */
-    KOLK_BYTEMAP_SEED_OF_HANDLE    /* the handle's, so that the same handle is valid again: the games */
+    KOLK_BYTEMAP_SEED_ADVANCE = 0, /* seed + 1, as in New: as the documentation says */
+    KOLK_BYTEMAP_SEED_OF_HANDLE    /* the handle's seed, so that the handle is valid again: as the games do */
 } kolk_bytemap_seeds;
 
 /* ---- Descriptor: the arrays of a pool. Zero means default for all but object_size -------------------------------- */
 
 typedef struct kolk_bytemap_view {
-    const char *name;   /* for sentences and statistics; outlives the pool */
-    void *object_list;  /* both arrays, or neither: then initialise_with makes them */
-    uint8_t *byte_map;  /* count bytes */
-    size_t object_size; /* bytes from slot to slot, from 1; in the games, of the widest derived type */
-    int32_t count;      /* slots: 0 to KOLK_BYTEMAP_MAX_COUNT */
-    kolk_bytemap_seeds seeds;
+    const char *name KOLK_OR_0;   /* for reports and statistics; outlives the pool */
+    void *object_list KOLK_OR_0;  /* give both arrays, or neither: then initialise_with allocates them */
+    uint8_t *byte_map KOLK_OR_0;  /* count bytes */
+    size_t object_size KOLK_OR_0; /* bytes from slot to slot, from 1; in the games, the size of the widest derived
+                                   * type */
+    int32_t count KOLK_OR_0;      /* slots: 0 to KOLK_BYTEMAP_MAX_COUNT */
+    kolk_bytemap_seeds seeds KOLK_OR_0;
 
     /* The rest is for attach only. */
-    int32_t first_free; /* where the cursor starts */
-    int32_t *cursor;    /* the owner's own first_free, to go on with: takes the place of the one above; may be NULL */
-    bool writable;      /* new, new_at, delete and clear may write byte_map and *cursor */
+    int32_t first_free KOLK_OR_0; /* where the cursor starts */
+    /* the owner's own first_free, which the pool then uses instead of the one above; may be NULL */
+    int32_t *cursor KOLK_OR_0;
+    bool writable KOLK_OR_0; /* new, new_at, delete and clear may write byte_map and *cursor */
 } kolk_bytemap_view;
 
 /* ---- Struct: read any field, write none but seeds ---------------------------------------------------------------- */
@@ -79,21 +82,21 @@ typedef struct kolk_bytemap_view {
 typedef struct kolk_bytemap {
     unsigned char *object_list;
     uint8_t *byte_map;
-    int32_t count;      /* slots; how many are used: kolk_bytemap_used_count */
-    int32_t first_free; /* the cursor: new begins behind it; -1 to count - 1; elsewhere if there is a cursor below */
-    int32_t used, peak; /* used slots now, and most at a time; not of attached pools */
-    uint32_t bound;     /* count, or 0 if it is attached */
+    int32_t count;            /* slots; for the used ones, call kolk_bytemap_used_count */
+    int32_t first_free;       /* the cursor, -1 to count - 1: new begins behind it; not used if `cursor` is set */
+    int32_t used, peak;       /* used slots now, and most at a time; not for attached pools */
+    uint32_t bound;           /* count, or 0 if it is attached */
     kolk_bytemap_seeds seeds; /* yours to change */
     size_t object_size;
-    uintptr_t inverse;      /* of odd, modulo the word */
+    uintptr_t inverse;      /* inverse of odd, modulo the word */
     uint8_t shift;          /* object_size = odd << shift */
     bool initialized_state; /* from initialise or attach until flush */
     bool attached, read_only;
-    uint32_t number; /* in the registry; 0: it is not there */
+    uint32_t number; /* number in the registry; 0: not registered */
     /* new, delete and get_at read no more than this: 64 bytes */
     int32_t *cursor; /* attached: the owner's first_free, or NULL */
-    uint64_t failed; /* new gave NULL */
-    void *block;     /* own memory: both arrays */
+    uint64_t failed; /* how often new returned NULL */
+    void *block;     /* the pool's own memory, with both arrays */
     size_t block_size;
     const struct kolk_bytemap *self; /* where it was initialised */
     const char *name;
@@ -101,17 +104,17 @@ typedef struct kolk_bytemap {
 
 /* ---- Life of a pool: the struct is all zero, or flushed, before the first of these ------------------------------- */
 
-/* Initialise: all slots free, all seeds 0, first_free -1. KOLK_NOT_FLUSHED if it is initialised already, and the pool
- * stays as it is (the games lose the first arrays); any other status but KOLK_OK leaves it all zero. */
+/* Initialise: all slots are free, all seeds 0, and first_free is -1. KOLK_NOT_FLUSHED: the pool is initialised already,
+ * and stays as it is (the games would leak the first arrays). Any other status but KOLK_OK leaves it all zero. */
 static inline kolk_status kolk_bytemap_initialise(kolk_bytemap *pool, int32_t count, size_t object_size);
 
-/* The same with a name, seeds, or arrays of yours, which flush does not free. */
+/* The same with a name, seeds, or your own arrays, which flush does not free. */
 static inline kolk_status kolk_bytemap_initialise_with(kolk_bytemap *pool, const kolk_bytemap_view *view);
 
-/* A pool over somebody else's arrays as they are; both must be given, unless count is 0. Without .writable, new,
- * new_at, delete and clear are bugs of the caller (KOLK_READ_ONLY) and change nothing. Flush it before its arrays go;
- * if they went before, statistics leave it out. In the game's own process, the game's struct has all that is needed
- * (where it is, and the size of its widest object, you know):
+/* Makes a pool of another owner's arrays and leaves these as they are. Both arrays must be given, unless count is 0.
+ * Without .writable, new, new_at, delete and clear are bugs of the caller (KOLK_READ_ONLY) and change nothing. Flush
+ * the pool before its arrays are freed; if they are gone already, statistics leave the pool out. In the game's own
+ * process, you need only know the address of the game's struct and the size of its widest object:
  *
  *     struct CPool { void *objects; uint8_t *bytes; int32_t count, first_free; };   // San Andreas: two flags behind
  *     struct CPool *game = *(struct CPool **)address_of_the_pointer;
@@ -119,49 +122,53 @@ static inline kolk_status kolk_bytemap_initialise_with(kolk_bytemap *pool, const
  *         .object_size = size, .count = game->count, .cursor = &game->first_free}); */
 static inline kolk_status kolk_bytemap_attach(kolk_bytemap *pool, const kolk_bytemap_view *view);
 
-/* Clear: all slots free, all seeds 0; so old handles come back to life sooner. first_free stays. */
+/* Clear: all slots are free, all seeds 0, so old handles become valid again sooner. first_free stays. */
 KOLK_API void kolk_bytemap_clear(kolk_bytemap *pool);
 
-/* Flush: frees the arrays if they are its own; then all fields are 0, initialized_state too. Again: nothing. */
+/* Flush: frees the arrays if they are the pool's own, and sets all fields to 0, initialized_state too. A second flush
+ * does nothing. */
 KOLK_API void kolk_bytemap_flush(kolk_bytemap *pool);
 
 /* ---- Objects ----------------------------------------------------------------------------------------------------- */
 
-/* New: looks at the slots behind first_free, then at those from 0 up to it. The first free one becomes first_free, its
- * seed is seed + 1 modulo 128. NULL if there is none, and first_free is -1. So a slot that was deleted just now is not
- * used before the cursor has come round. */
+/* New: looks at the slots behind first_free, then at the slots from 0 up to it. The first free one becomes first_free,
+ * and its seed becomes seed + 1 modulo 128. If no slot is free, returns NULL and sets first_free to -1. So a slot that
+ * was deleted just now is not used again before the cursor has gone round. */
 KOLK_INLINE void *kolk_bytemap_new(kolk_bytemap *pool);
 
-/* New(handle), for loading: the object in the handle's slot, with a seed as pool->seeds says. first_free is then the
- * first free slot from 0, or -1 if that was the last one (as new leaves it in a full pool). NULL if the slot is in use
- * or there is none. */
+/* New(handle), for loading: returns the object in the handle's slot, with the seed that pool->seeds selects. first_free
+ * is then the lowest free slot, or -1 if none is left (as after new in a full pool). NULL: the slot is in use or does
+ * not exist. */
 KOLK_API void *kolk_bytemap_new_at(kolk_bytemap *pool, int32_t handle);
 
-/* Delete: the slot is free and keeps its seed; first_free moves down to it, never up. NULL does nothing. A bug of the
- * caller otherwise: a pointer that is not of this pool or not the start of a slot, or whose slot is free already. */
+/* Delete: the slot is free and keeps its seed; first_free moves down to it, never up. NULL does nothing. Any other
+ * pointer is a bug of the caller: one that is not of this pool, is not the start of a slot, or whose slot is free
+ * already. */
 KOLK_INLINE void kolk_bytemap_delete(kolk_bytemap *pool, void *object);
 
 /* ---- Handles and indices ----------------------------------------------------------------------------------------- */
 
-/* GetSlot: the object in a used slot, else NULL; any index may be asked about. */
+/* GetSlot: returns the object in a used slot, otherwise NULL. Any index is allowed. */
 KOLK_INLINE void *kolk_bytemap_get_slot(const kolk_bytemap *pool, int32_t index);
 
-/* GetAt: the object of a handle, or NULL if its slot is free, has another seed, or does not exist. A handle does not
- * tell its pool: another one's may well be valid here. It can be somebody else's object after 128 lives of the slot, or
- * a clear.
+/* GetAt: returns the object of a handle, or NULL if its slot is free, has another seed, or does not exist. A handle
+ * does not name its pool: another pool's handle may be valid here too. After 128 lives of the slot, or a clear, the
+ * handle can find another object.
  *
- * Why it is NULL: the slot is handle >> 8. If that is negative or from count on, there is no such slot; if get_slot
- * gives NULL for it, the object was deleted; else another object is there, whose seed is byte_map[slot]. */
+ * To find out why it is NULL: the slot is handle >> 8. If that is negative or at least count, there is no such slot. If
+ * get_slot returns NULL for it, the object was deleted. Otherwise the slot has another object, whose seed is
+ * byte_map[slot]. */
 KOLK_INLINE void *kolk_bytemap_get_at(const kolk_bytemap *pool, int32_t handle);
 
-/* GetJustIndex, GetIndex: the index, or the handle, of any slot by the start of its object, in use or free. The handle
- * of a free slot has the free flag in it, and get_at gives NULL for it. Anything else is a bug of the caller and gives
- * -1. */
+/* GetJustIndex and GetIndex: return the index, or the handle, of the slot that begins at `object`, whether used or
+ * free. The handle of a free slot contains the free flag, and get_at returns NULL for it. Any other pointer is a bug of
+ * the caller and gives -1. */
 KOLK_API int32_t kolk_bytemap_get_just_index(const kolk_bytemap *pool, const void *object);
 KOLK_API int32_t kolk_bytemap_get_index(const kolk_bytemap *pool, const void *object);
 
-/* TraversePoolEntities: the object of a handle in whichever of n pools has it. *which in: the first of them to look at,
- * out: the one found, or n. As several pools may know one handle, all of its objects are found by
+/* TraversePoolEntities: returns the object of a handle in the first of n pools for which it is valid. On entry, *which
+ * is the pool to begin with; on return, the pool of the object, or n. As a handle may be valid in several pools, this
+ * loop finds all of its objects:
  *     for (size_t which = 0; (object = kolk_bytemap_find(pools, n, handle, &which)) != NULL; which++) ...
  */
 KOLK_API void *kolk_bytemap_find(const kolk_bytemap *const *pools, size_t n, int32_t handle, size_t *which);
@@ -171,20 +178,21 @@ KOLK_API void *kolk_bytemap_find(const kolk_bytemap *const *pools, size_t n, int
 KOLK_API int32_t kolk_bytemap_used_count(const kolk_bytemap *pool);
 KOLK_API int32_t kolk_bytemap_free_count(const kolk_bytemap *pool);
 
-/* All counters, as of the family; peak of an attached pool is what is used now. Cost of used_count. */
+/* All counters, as for the other members. The peak of an attached pool is its present count. Costs the same as
+ * used_count. */
 KOLK_API void kolk_bytemap_stats(const kolk_bytemap *pool, kolk_stats *out);
 
-/* Checks every invariant of src/bytemap/bytemap.c, for tests. Of an attached pool: is its cursor from -1 to
- * count - 1? */
+/* Checks every invariant of src/bytemap/bytemap.c, for tests. In an attached pool, it checks the owner's cursor too: it
+ * must be from -1 to count - 1. */
 KOLK_API bool kolk_bytemap_is_valid(const kolk_bytemap *pool);
 
 /* ---- Walking: used slots in ascending order. Any may be deleted; what is new may or may not be visited */
 
-/* The next object behind this one (which may have been deleted since); NULL starts, NULL ends. A pointer that is not
- * the start of a slot is a bug of the caller and gives NULL. */
+/* Returns the next object behind this one, which may have been deleted since. NULL begins the walk, and NULL ends it. A
+ * pointer that is not the start of a slot is a bug of the caller and gives NULL. */
 KOLK_API void *kolk_bytemap_next(const kolk_bytemap *pool, const void *object);
 
-/* The handle of the next used slot behind this handle's slot; -1 starts, -1 ends. */
+/* Returns the handle of the next used slot behind this handle's slot. -1 begins the walk, and -1 ends it. */
 KOLK_API int32_t kolk_bytemap_next_handle(const kolk_bytemap *pool, int32_t handle);
 
 /* ---- Two moments: what was born, what died? ---------------------------------------------------------------------- */
@@ -198,27 +206,27 @@ KOLK_API int32_t kolk_bytemap_next_handle(const kolk_bytemap *pool, int32_t hand
  */
 typedef enum kolk_bytemap_change {
     KOLK_BYTEMAP_BORN = 1, /* the slot was free */
-    KOLK_BYTEMAP_DIED,     /* it is now */
+    KOLK_BYTEMAP_DIED,     /* the slot is free now */
     KOLK_BYTEMAP_REPLACED  /* another object is in it */
 } kolk_bytemap_change;
 
 typedef struct kolk_bytemap_difference {
-    int32_t next; /* slot to go on with: 0 at first */
+    int32_t next; /* slot to continue with; 0 at first */
     int32_t index;
     kolk_bytemap_change change;
     int32_t before, after; /* handles, or -1 where the slot is free */
 } kolk_bytemap_difference;
 
-/* The next slot that differs, in ascending order; false when there is no more. Not seen: an object that came and went
- * in between, and one in place of another with the same handle (128 lives later, or after a clear). */
+/* Finds the next slot that differs, in ascending order; false if there is none. It does not notice an object that was
+ * born and died in between, or one that replaced another under the same handle (128 lives later, or after a clear). */
 KOLK_API bool kolk_bytemap_compare(const uint8_t *before, const uint8_t *after, int32_t count,
                                    kolk_bytemap_difference *difference);
 
 /* ---- Out of a dump: the memory of a 32-bit game as regions of bytes, wherever this program runs ------------------ */
 
 typedef struct kolk_bytemap_region {
-    uint32_t address;  /* in the game, of the first byte */
-    const void *bytes; /* here */
+    uint32_t address;  /* of the first byte, in the game */
+    const void *bytes; /* the bytes in this program */
     size_t size;
 } kolk_bytemap_region;
 
@@ -228,41 +236,35 @@ typedef enum kolk_bytemap_layout {
     KOLK_BYTEMAP_SAN_ANDREAS /* and owns-its-memory at 0x10, a flag at 0x11; 0x14 bytes */
 } kolk_bytemap_layout;
 
-/* The 32-bit number at an address: the pointer to a pool, where a game keeps one. KOLK_OUTSIDE if no region has it. */
+/* Reads the 32-bit number at an address, such as a game's pointer to a pool. KOLK_OUTSIDE: no region has the
+ * address. */
 KOLK_API kolk_status kolk_bytemap_follow(const kolk_bytemap_region *regions, size_t n, uint32_t address, uint32_t *out);
 
-/* Makes a view for attach of the pool whose struct is at this address; its arrays are in the regions' own bytes. The
- * game does not store object_size, so you tell it: of the game's widest type. KOLK_OUTSIDE: the struct or an array is
- * not wholly in one region; KOLK_BAD_COUNT: there is no pool. *out is unchanged then. Nothing else that is there is
- * believed: first_free may be any number, which new survives and is_valid reports. */
+/* Makes a view for attach of the pool whose struct is at this address. Its arrays are in the regions' own bytes. The
+ * game does not store object_size, so you pass it: the size of the game's widest type. KOLK_OUTSIDE: the struct or an
+ * array is not wholly in one region. KOLK_BAD_COUNT: there is no pool. In both cases *out is unchanged. The game's
+ * other data is not trusted: first_free may be any number, which does not harm new, and which is_valid reports. */
 KOLK_API kolk_status kolk_bytemap_read(const kolk_bytemap_region *regions, size_t n, uint32_t address,
                                        kolk_bytemap_layout layout, size_t object_size, kolk_bytemap_view *out);
 
 /* ---- Inside ------------------------------------------------------------------------------------------------------ */
 
-/* type_size and type_align are 0, or of the type of a typed pool, whose object_size may be larger. */
-KOLK_API kolk_status kolk_bytemap_begin(kolk_bytemap *pool, const kolk_bytemap_view *view, bool attach,
-                                        size_t type_size, size_t type_align, size_t pool_size, uint32_t abi);
+/* type_size and type_align are those of a typed pool's type, or 0. object_size may be larger than the type. */
+KOLK_API kolk_status kolk_bytemap_init_abi(kolk_bytemap *pool, const kolk_bytemap_view *view, bool attach,
+                                           size_t type_size, size_t type_align, size_t pool_size, uint32_t abi);
 
-/* The ways out of the fast paths of bytemap.inl. */
+/* The slow paths that bytemap.inl calls. */
 KOLK_API void *kolk_bytemap_new_slow(kolk_bytemap *pool);
 KOLK_API void kolk_bytemap_delete_slow(kolk_bytemap *pool, void *object);
 
 KOLK_BODIES_BEGIN_
 
-/* For typed pools: the descriptor, or, if it has no name, a copy that has the type's. */
-static inline const kolk_bytemap_view *kolk_bytemap_view_named(const kolk_bytemap_view *desc, const char *name,
-                                                               kolk_bytemap_view *named) {
-    if (!desc || desc->name) return desc;
-    *named = *desc;
-    named->name = name;
-    return named;
-}
+KOLK_NAMED_(kolk_bytemap_view_named, kolk_bytemap_view)
 
 static inline kolk_status kolk_bytemap_initialise_type(kolk_bytemap *pool, int32_t count, size_t object_size,
                                                        const char *name) {
     kolk_bytemap_view view = {name, NULL, NULL, object_size, count, KOLK_BYTEMAP_SEED_ADVANCE, 0, NULL, false};
-    return kolk_bytemap_begin(pool, &view, false, 0, 0, sizeof *pool, KOLK_ABI);
+    return kolk_bytemap_init_abi(pool, &view, false, 0, 0, sizeof *pool, KOLK_ABI);
 }
 
 static inline kolk_status kolk_bytemap_initialise(kolk_bytemap *pool, int32_t count, size_t object_size) {
@@ -270,11 +272,11 @@ static inline kolk_status kolk_bytemap_initialise(kolk_bytemap *pool, int32_t co
 }
 
 static inline kolk_status kolk_bytemap_initialise_with(kolk_bytemap *pool, const kolk_bytemap_view *view) {
-    return kolk_bytemap_begin(pool, view, false, 0, 0, sizeof *pool, KOLK_ABI);
+    return kolk_bytemap_init_abi(pool, view, false, 0, 0, sizeof *pool, KOLK_ABI);
 }
 
 static inline kolk_status kolk_bytemap_attach(kolk_bytemap *pool, const kolk_bytemap_view *view) {
-    return kolk_bytemap_begin(pool, view, true, 0, 0, sizeof *pool, KOLK_ABI);
+    return kolk_bytemap_init_abi(pool, view, true, 0, 0, sizeof *pool, KOLK_ABI);
 }
 
 KOLK_BODIES_END_

@@ -1,8 +1,8 @@
 /* kolk/bytemap.inl: the fast paths of bytemap.h. With -DKOLK_EXTERN they stay out, and calls go to the library, where
  * each is emitted once.
  *
- * new and delete are shown `bound`, which is 0 where they may not go this way: an attached pool's cursor may be
- * somebody else's, or its arrays not to be written. */
+ * new and delete compare with `bound`. It is 0 in an attached pool, to send them to the slow path: the pool's cursor
+ * may be its owner's, or its arrays may be read-only. */
 #ifndef KOLK_BYTEMAP_INL
 #define KOLK_BYTEMAP_INL
 
@@ -13,7 +13,7 @@ extern "C" {
 #endif
 KOLK_BODIES_BEGIN_
 
-/* Mostly the slot behind the cursor is free. A new peak is taken note of elsewhere. */
+/* The slot behind the cursor is usually free. The slow path records a new peak. */
 KOLK_INLINE void *kolk_bytemap_new(kolk_bytemap *pool) {
     uint32_t index = (uint32_t)pool->first_free + 1;
     if (KOLK_UNLIKELY(index >= pool->bound || pool->used == pool->peak)) return kolk_bytemap_new_slow(pool);
@@ -37,7 +37,7 @@ KOLK_INLINE void kolk_bytemap_delete(kolk_bytemap *pool, void *object) {
     if ((int32_t)index < pool->first_free) pool->first_free = (int32_t)index;
 }
 
-/* A negative handle's index is 2^23 or more, and so above all counts. */
+/* A negative handle's index is 2^23 or more, so it is above every count. */
 KOLK_INLINE void *kolk_bytemap_get_at(const kolk_bytemap *pool, int32_t handle) {
     uint32_t index = (uint32_t)handle >> 8, byte = (uint32_t)handle & 0xff;
     if (index >= (uint32_t)pool->count || (byte & KOLK_BYTEMAP_FREE) || pool->byte_map[index] != byte) return NULL;

@@ -1,4 +1,4 @@
-/* kolk/kolk.h: the whole family. */
+/* kolk/kolk.h: all headers of the library. */
 #ifndef KOLK_H
 #define KOLK_H
 

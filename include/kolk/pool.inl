@@ -2,7 +2,7 @@
  * emitted once: for other languages, and for gcc's -fanalyzer.
  *
  * The functions that end in _sized take the stride as an argument. A typed pool's stride is its type's size, so typed.h
- * hands in a constant and the division below folds into a shift and a multiplication by constants. */
+ * passes a constant, and the division below folds into a shift and a multiplication by constants. */
 #ifndef KOLK_POOL_INL
 #define KOLK_POOL_INL
 
@@ -39,7 +39,7 @@ KOLK_INLINE void *kolk_pool_alloc(kolk_pool *pool) {
     return kolk_pool_alloc_sized(pool, pool->stride);
 }
 
-/* Free the object whose slot is `index`, if it is one. */
+/* Frees the object in slot `index`, if that is a slot. */
 KOLK_INLINE void kolk_pool_free_slot(kolk_pool *pool, void *object, uintptr_t index) {
     if (KOLK_UNLIKELY(index >= pool->free_bound)) {
         kolk_pool_free_slow(pool, object);
@@ -93,7 +93,7 @@ KOLK_INLINE void *kolk_pool_at(const kolk_pool *pool, uint32_t index) {
     return kolk_pool_bit(pool->live, index) ? pool->slots + (size_t)index * pool->stride : NULL;
 }
 
-KOLK_INLINE kolk_handle kolk_pool_handle(const kolk_pool *pool, const void *object) {
+KOLK_INLINE kolk_handle kolk_pool_handle_of(const kolk_pool *pool, const void *object) {
     uintptr_t index = kolk_pool_slot(pool, object);
     if (KOLK_UNLIKELY(index >= pool->bound || !pool->generations || !kolk_pool_bit(pool->live, index)))
         return kolk_pool_handle_slow(pool, object);
@@ -132,12 +132,12 @@ KOLK_INLINE kolk_cursor kolk_pool_each(const kolk_pool *pool) {
     return cursor;
 }
 
-/* The object of a slot where objects come from malloc. */
+/* The object of a slot in a bypassed pool, whose objects come from malloc. */
 KOLK_INLINE void *kolk_pool_bypassed(const kolk_pool *pool, uintptr_t index) {
     return (void *)~pool->objects[index];
 }
 
-/* Not a call: where one is in a loop, floating-point sums don't stay in registers. */
+/* Inline, because a call in a loop would keep floating-point sums out of registers. */
 KOLK_INLINE void *kolk_cursor_bypassed(kolk_cursor *cursor) {
     const kolk_pool *pool = cursor->bypassed;
     while (cursor->from < pool->fresh) {
@@ -147,8 +147,8 @@ KOLK_INLINE void *kolk_cursor_bypassed(kolk_cursor *cursor) {
     return NULL;
 }
 
-/* The word is looked at again for each object, since the loop's body may have freed it; it must not be masked into
- * `pending`, which would make each step wait for the body's stores. */
+/* Each step reads the word again, since the loop's body may have freed the object. The word must not be masked into
+ * `pending`: each step would then wait for the body's stores. */
 KOLK_INLINE void *kolk_cursor_next(kolk_cursor *cursor) {
     for (;;) {
         uint64_t pending = cursor->pending;
@@ -164,7 +164,7 @@ KOLK_INLINE void *kolk_cursor_next(kolk_cursor *cursor) {
         unsigned bit = (unsigned)__builtin_ctzll(pending);
         if (KOLK_UNLIKELY(!(*cursor->word >> bit & 1))) continue;
         unsigned char *object = cursor->base + bit * cursor->stride;
-        if (!object) __builtin_unreachable(); /* spares the loop its test for NULL */
+        if (!object) __builtin_unreachable(); /* so that the loop needs no test for NULL */
         return object;
     }
 }

@@ -1,5 +1,5 @@
-/* kolk/queue.h: a bounded blocking queue: any number of threads push, any number pop, in one order, first in, first
- * out. A push into a full queue waits for room, a pop of an empty one for an item, both as long as you say.
+/* kolk/queue.h: a bounded blocking queue, first in, first out. Any number of threads push, and any number pop. A push
+ * into a full queue waits for room, and a pop from an empty queue for an item, until your deadline.
  *
  *     #include <kolk/kolk.h>
  *     #include <pthread.h>
@@ -26,21 +26,21 @@
  *     }
  *
  * Cost      push and pop copy the item and do one atomic read-modify-write, and no system call unless they wait or wake
- *           another thread. push_n and pop_n do one for all of their items. A call that has to wait looks again for
+ *           another thread. push_n and pop_n do one for all of their items. A call that has to wait first polls for
  *           some 50 microseconds, less and less often, and then sleeps. init is O(1), except for the system's fresh
  *           pages.
  * Memory    pages of the system: capacity times (item_size, rounded up to 8, and 8). Nothing is allocated after init.
- * Contents  bytes: an item is copied in by push and out by pop. Large things go through as pointers or handles.
+ * Contents  bytes: push copies an item in, pop copies it out. Pass large objects as pointers or handles.
  * Threads   any number may call anything at the same time, except init and deinit. Every operation except push_n, pop_n
- *           and stats is linearizable: what it answers is true at one moment of the call. So FULL and EMPTY are never
- *           spurious. push_n and pop_n are as many pushes and pops in a row, without another between. Not lock-free: a
- *           call may have to wait for a thread that was interrupted in the middle of another. pthread_cancel ends no
- *           wait: shutdown does.
- * Fairness  waiters are served first come, first served. A call that comes at the right moment need not wait, and
- *           passes them. A waiter that has been passed for 1 millisecond bars the gate: later callers wait behind it.
- *           Only calls that don't wait still pass: with KOLK_NOW, or when their deadline has come.
- * Forks     a child may use a queue if no thread was within a call of it when it was forked; file descriptors are its
- *           parent's too.
+ *           and stats is linearizable: its result is true at one moment of the call. So FULL and EMPTY are never
+ *           spurious. push_n and pop_n are several pushes or pops in a row, without another call's between them. Not
+ *           lock-free: a call may have to wait for a thread that was interrupted in the middle of its own call.
+ *           pthread_cancel does not end a wait: shutdown does.
+ * Fairness  waiters are served in the order in which they came. A call that finds room or an item at once passes them.
+ *           A waiter that has been passed for 1 millisecond bars the gate: later callers queue behind it. Only calls
+ *           that cannot wait still pass: those with KOLK_NOW, or whose deadline has come.
+ * Forks     a child may use a queue if no thread was inside a call on it at the fork. It shares the file descriptors
+ *           with its parent.
  * Design    the essay in src/queue/queue.c. Not in freestanding builds.
  */
 #ifndef KOLK_QUEUE_H
@@ -56,31 +56,31 @@ extern "C" {
 
 /* All but item_size and capacity may be 0. */
 typedef struct kolk_queue_desc {
-    const char *name;  /* for statistics; outlives the queue */
-    size_t item_size;  /* bytes */
-    uint32_t capacity; /* items, exactly; from 1 */
+    const char *name KOLK_OR_0;  /* for statistics; outlives the queue */
+    size_t item_size KOLK_OR_0;  /* bytes */
+    uint32_t capacity KOLK_OR_0; /* items, exactly; from 1 */
 
-    /* What becomes of an item that clear or deinit drops; NULL: nothing. It may not use the queue. */
-    void (*destroy)(void *item, void *context);
-    void *context;
+    /* Called for each item that clear or deinit drops; may be NULL. It may not use the queue. */
+    void (*destroy)(void *item, void *context) KOLK_OR_0;
+    void *context KOLK_OR_0;
 } kolk_queue_desc;
 
 /* ---- Struct: nothing to read; ask the functions ------------------------------------------------------------------ */
 
-/* The ends of the queue, which are alike: an item is to a pop what room is to a push. The parts that different threads
- * write are 128 bytes apart, so that processors don't take them from each other for nothing. */
+/* One end of the queue. Both ends are alike: a pop takes an item as a push takes room. Fields that different threads
+ * write are 128 bytes apart, against false sharing. */
 typedef struct kolk_queue_end {
-    KOLK_ALIGNAS(8) uint64_t ticket; /* of the next operation here, above the gate: see src/queue/queue.c */
+    KOLK_ALIGNAS(8) uint64_t ticket; /* the next operation's ticket, and the gate below it: see src/queue/queue.c */
     unsigned char apart[56];
-    uint32_t failed;      /* operations that gave up */
-    uint32_t was_blocked; /* one has found nothing to take */
+    uint32_t failed;      /* operations that failed */
+    uint32_t was_blocked; /* an operation has found nothing to take */
     unsigned char apart_again[56];
-    uint32_t asleep; /* a waiter sleeps at this end, and none has been called */
-    uint32_t lock;   /* of the rest */
-    uint32_t fd;     /* kolk_queue_fd's + 1; 0: none */
+    uint32_t asleep; /* a waiter sleeps at this end, and none has been woken */
+    uint32_t lock;   /* protects the fields below */
+    uint32_t fd;     /* the descriptor of kolk_queue_fd + 1; 0: none */
     uint32_t fd_called;
-    kolk_wait_queue waiters;    /* which sleep, or were woken and have not left yet */
-    struct kolk_waiter *called; /* the one of them that was woken */
+    kolk_wait_queue waiters;    /* they sleep, or were woken and have not left yet */
+    struct kolk_waiter *called; /* the waiter that was woken */
     unsigned char apart_too[88];
 } kolk_queue_end;
 
@@ -89,18 +89,18 @@ typedef struct kolk_queue {
     unsigned char *cells;
     uint64_t mask; /* a ticket is a lap and, in these bits, a cell's number */
     uint32_t stride, item_size, capacity;
-    uint32_t number; /* in the registry; 0: it is not there */
-    uint32_t lock;   /* of close, shutdown, reopen and clear, and of: */
+    uint32_t number; /* number in the registry; 0: not registered */
+    uint32_t lock;   /* taken by close, shutdown, reopen and clear; protects: */
     uint32_t ending; /* KOLK_OK, KOLK_CLOSED or KOLK_SHUTDOWN */
 
-    /* At each end, how often an ending let its waiters go: see src/queue/queue.c. */
+    /* For each end, how often an ending has released its waiters: see src/queue/queue.c. */
     KOLK_ALIGNAS(8) uint64_t endings[2];
     size_t bytes; /* of all cells */
     const char *name;
     void (*destroy)(void *item, void *context);
     void *context;
     unsigned char apart[40];
-    kolk_queue_end ends[2]; /* where items are pushed, where they are popped */
+    kolk_queue_end ends[2]; /* [0] is for pushes, [1] for pops */
 } kolk_queue;
 
 /* ---- Life -------------------------------------------------------------------------------------------------------- */
@@ -108,7 +108,7 @@ typedef struct kolk_queue {
 /* Anything but KOLK_OK (a broken rule of the descriptor, or KOLK_NO_MEMORY) leaves it all zero. */
 static inline kolk_status kolk_queue_init(kolk_queue *queue, const kolk_queue_desc *desc);
 
-/* Destroys the items that are left, gives the memory back, leaves the queue all zero. No thread may be within a
+/* Destroys the items that are left, releases the memory, and leaves the queue all zero. No thread may be inside a
  * call. */
 KOLK_API void kolk_queue_deinit(kolk_queue *queue);
 
@@ -116,75 +116,68 @@ KOLK_API void kolk_queue_deinit(kolk_queue *queue);
 
 /* Copies the item in, or out. KOLK_OK, or nothing has happened:
  *
- *     KOLK_FULL, KOLK_EMPTY   there was no room, no item; only with the deadline KOLK_NOW, which never waits for one
- *     KOLK_TIMEOUT            nor until the deadline
- *     KOLK_CLOSED             close was called; in a pop, moreover nothing is left
+ *     KOLK_FULL, KOLK_EMPTY   there was no room or no item; only with the deadline KOLK_NOW, which never waits
+ *     KOLK_TIMEOUT            there was none until the deadline
+ *     KOLK_CLOSED             close was called; a pop gets this only when no item is left
  *     KOLK_SHUTDOWN           shutdown was called
  */
 KOLK_API kolk_status kolk_queue_push(kolk_queue *queue, const void *item, kolk_deadline deadline);
 KOLK_API kolk_status kolk_queue_pop(kolk_queue *queue, void *item, kolk_deadline deadline);
 
-/* The same with an array: as many of *n as are possible at once, at least one, which is waited for. *n becomes how
- * many: 0 if the status is not KOLK_OK. They are neighbours in the queue. */
+/* The same for an array of *n items. Waits for the first one, then moves as many as are possible at once, and sets *n
+ * to their number: 0 if the status is not KOLK_OK. They are neighbours in the queue. */
 KOLK_API kolk_status kolk_queue_push_n(kolk_queue *queue, const void *items, size_t *n, kolk_deadline deadline);
 KOLK_API kolk_status kolk_queue_pop_n(kolk_queue *queue, void *items, size_t *n, kolk_deadline deadline);
 
 /* Items in the queue, at one moment of the call. */
 KOLK_API size_t kolk_queue_count(const kolk_queue *queue);
 
-/* Drops all items, as if by one pop of all; returns how many. Calls that wait for room go on. */
+/* Drops all items, as if by a single pop_n, and returns how many. Calls that wait for room go on. */
 KOLK_API size_t kolk_queue_clear(kolk_queue *queue);
 
 /* ---- The end ----------------------------------------------------------------------------------------------------- */
 
-/* No more pushes: each push, now or later, gets KOLK_CLOSED. Pops go on until nothing is left. */
+/* Ends pushes: every push that waits now or is called later gets KOLK_CLOSED. Pops go on until no item is left. */
 KOLK_API void kolk_queue_close(kolk_queue *queue);
 
-/* Stop: each call that waits, now or later, gets KOLK_SHUTDOWN. Items stay. */
+/* Ends pushes and pops: every push or pop that waits now or is called later gets KOLK_SHUTDOWN. Items stay. */
 KOLK_API void kolk_queue_shutdown(kolk_queue *queue);
 
-/* After either: as before. A call that was waiting at a close or shutdown still gets KOLK_CLOSED or KOLK_SHUTDOWN,
- * however often the queue is reopened and ended again before its thread runs; after both, KOLK_SHUTDOWN. There are two
- * exceptions. A pop that was waiting when close left items waits on if others take them. A call that was looking at
- * that very moment may take what comes after reopen. */
+/* Undoes close and shutdown. A call that was waiting at a close or shutdown still gets KOLK_CLOSED or KOLK_SHUTDOWN,
+ * even if the queue is reopened and ended again before its thread runs; after both, KOLK_SHUTDOWN. There are two
+ * exceptions. If items were left at a close, a waiting pop goes on waiting if others take them. A call that was polling
+ * at that very moment may take an item or room that comes after reopen. */
 KOLK_API void kolk_queue_reopen(kolk_queue *queue);
 
 /* ---- Others ------------------------------------------------------------------------------------------------------ */
 
 typedef enum kolk_queue_event {
-    KOLK_WRITABLE = 0, /* there is room */
-    KOLK_READABLE      /* there is an item */
+    KOLK_QUEUE_WRITABLE = 0, /* there is room */
+    KOLK_QUEUE_READABLE      /* there is an item */
 } kolk_queue_event;
 
-/* A file descriptor (eventfd) for poll, epoll, io_uring, which becomes readable, whichever the event, when the event is
- * true or the queue has ended. It stays so until a push or pop gives KOLK_FULL or KOLK_EMPTY: so ask with KOLK_NOW
- * until then. It belongs to the queue, and deinit closes it; don't read it. The first call makes it, and from then on
- * each push (or pop) keeps it right. -1: the system has none to give, or is not Linux. */
+/* Returns a file descriptor (eventfd) for poll, epoll and io_uring. For either event, it becomes readable when the
+ * event is true or the queue has ended. It stays readable until a push returns KOLK_FULL, or a pop KOLK_EMPTY: so call
+ * with KOLK_NOW until then. It belongs to the queue, and deinit closes it; don't read it. The first call makes it; from
+ * then on each push and pop updates it. -1: the system has no descriptor left, or is not Linux. */
 KOLK_API int kolk_queue_fd(kolk_queue *queue, kolk_queue_event event);
 
-/* Counters, as of the family: count; capacity; peak is capacity once a push has found the queue full, count before;
- * failed are pushes that gave FULL or TIMEOUT. */
+/* Counters, as for the other members. `peak` is capacity once a push has found the queue full, and count before.
+ * `failed` counts the pushes that returned KOLK_FULL or KOLK_TIMEOUT. */
 KOLK_API void kolk_queue_stats(const kolk_queue *queue, kolk_stats *out);
 
-/* Checks every invariant of src/queue/queue.c, for tests; no thread may be within a call. */
+/* Checks every invariant of src/queue/queue.c, for tests; no thread may be inside a call. */
 KOLK_API bool kolk_queue_is_valid(const kolk_queue *queue);
 
 /* ---- Inside ------------------------------------------------------------------------------------------------------ */
 
-KOLK_API kolk_status kolk_queue_init_type(kolk_queue *queue, const kolk_queue_desc *desc, size_t type_size,
-                                          size_t queue_size, uint32_t abi);
+KOLK_API kolk_status kolk_queue_init_abi(kolk_queue *queue, const kolk_queue_desc *desc, size_t type_size,
+                                         size_t queue_size, uint32_t abi);
 
-/* For typed queues: the descriptor, or, if it has no name, a copy that has the type's. */
-static inline const kolk_queue_desc *kolk_queue_desc_named(const kolk_queue_desc *desc, const char *name,
-                                                           kolk_queue_desc *named) {
-    if (!desc || desc->name) return desc;
-    *named = *desc;
-    named->name = name;
-    return named;
-}
+KOLK_NAMED_(kolk_queue_desc_named, kolk_queue_desc)
 
 static inline kolk_status kolk_queue_init(kolk_queue *queue, const kolk_queue_desc *desc) {
-    return kolk_queue_init_type(queue, desc, 0, sizeof *queue, KOLK_ABI);
+    return kolk_queue_init_abi(queue, desc, 0, sizeof *queue, KOLK_ABI);
 }
 
 #ifdef __cplusplus

@@ -1,5 +1,5 @@
 /* kolk/resource.h: things that are expensive to make and last long: connections, decoders, contexts of threads. The
- * pool makes them by your functions, lends each to one borrower at a time, and replaces those that have died.
+ * pool creates them by your functions, lends each to one borrower at a time, and replaces dead ones.
  *
  *     #include <kolk/kolk.h>
  *     #include <stdio.h>
@@ -20,35 +20,41 @@
  *
  *     int main(void) {
  *         kolk_resource_pool_desc desc = {.name = "logs", .create = open_log, .destroy = close_log, .max = 4};
- *         if (kolk_resource_pool_init(&logs, &desc) != KOLK_OK) return 1;
- *         kolk_borrow borrow;
+ *         if (kolk_resource_init(&logs, &desc) != KOLK_OK) return 1;
+ *         kolk_borrowed borrow;
  *         kolk_status status = kolk_resource_borrow(&logs, NULL, &borrow);     // any thread; waits for 30 s at most
  *         if (status != KOLK_OK) return fprintf(stderr, "%s: %s\n", kolk_status_text(status), borrow.error.text), 1;
  *         fputs("hello", borrow.resource);
  *         printf("%ld bytes\n", ftell(borrow.resource));              // 5 bytes
  *         kolk_resource_give_back(&logs, &borrow);
- *         kolk_resource_pool_deinit(&logs);
+ *         kolk_resource_deinit(&logs);
  *     }
  *
- * Cost      borrow and give_back of a resource that is at hand: O(1), a lock for a moment and a look at the clock each.
- *           A key other than "" is looked up by its hash. With waiters of several keys, and for what the housekeeper
- *           does, O(resources) or O(waiters).
- * Memory    pages of the system: some 160 bytes a resource, 300 a key in use, and 8 KiB of times. Never malloc.
- * Ownership what create made is the pool's, until destroy. The borrower has it alone, from borrow to give_back or
- *           discard, which another thread may call too.
- * Threads   any number may call anything at the same time, except init and deinit. Your functions are called outside of
- *           every lock, by the thread that borrows or gives back, or by the housekeeper; they may be slow, may use any
- *           other pool, and must return. A borrow of the same pool in them gets KOLK_IN_HOOK where it would have to
- *           wait: better not. One housekeeper thread, of the whole process, serves all pools but those with
- *           no_housekeeper. It ends with the last of them.
- * Fairness  first come, first served: what comes back goes to the thread that has waited longest, and a newcomer does
- *           not overtake it. If that thread waits for another key, and may create, what came back is destroyed to make
- *           room for it.
- * Errors    a status for each way in which a borrow ends; borrow.error tells the reason in words. A borrow that is
- *           given back twice, or to another pool, is a bug, which is reported to the failure handler.
- * Forks     a child has nothing to do with its parent's resources: borrow, close and resize give KOLK_FORKED, fd -1,
- *           and all other calls do nothing, but that deinit frees the pool's memory, and stats tells how it was at the
- *           fork. kolk_stats_write and KOLK_STATS leave it out. The child makes pools of its own.
+ * Cost      borrow, give_back, FULL, hand-over to a waiter and statistics: O(1), regardless of the number of resources,
+ *           waiters and keys; each takes a lock for a moment and reads the clock. A key other than "" is looked up by
+ *           its hash. Another thread validates an idle resource, or creates a new one: the hand-over takes some 50 us
+ *           on one machine, beside the time of the function. evict, evict_if, resize, resume, close and is_valid:
+ *           O(resources and keys).
+ * Memory    pages of the system: some 200 bytes per resource, 700 per key in use, and 8 KiB of times. Never malloc.
+ * Ownership a resource belongs to the pool, from create to destroy. The borrower alone may use it, from borrow to
+ * give_back or discard, which another thread may call too.
+ * Threads   any number may call anything at the same time, except init and deinit. Makers are threads that kolk starts
+ *           for all pools of the process. They create resources, validate idle ones, keep them alive, and destroy them.
+ *           There are as many makers as have work, and one that waits for work; all end with the last pool. So a borrow
+ *           waits no longer than its deadline, discard and evict wait for no peer, and give_back only for your reset. A
+ *           function that hangs delays its own key; after 100 ms others may run beside it. Signals are blocked in
+ *           makers. Your functions are called outside of every lock; they may be slow, may use any other pool, and must
+ *           return. pthread_cancel has no effect before they return. They should not borrow from the same pool: if such
+ *           a borrow would have to wait, it returns KOLK_IN_HOOK. If the system has no thread left, and in pools with
+ *           no_housekeeper, the borrower itself creates, validates and destroys.
+ * Fairness  within a key first come, first served: a resource that comes back, or is new, goes to the thread that has
+ *           waited longest, and no newcomer overtakes it. Keys take turns: if the key that has waited longest has no
+ *           room for a resource, one that comes back for another key is destroyed to make room.
+ * Errors    borrow returns a status for each way in which it ends; borrow.error has the reason in words. A borrow that
+ *           is given back twice, or to another pool, is a bug, which is reported to the failure handler.
+ * Forks     a child cannot use its parent's resources: borrow, close and resize return KOLK_FORKED, and fd returns -1.
+ *           deinit only frees the pool's memory, stats reports the state at the fork, and all other calls do nothing.
+ *           kolk_stats_write and KOLK_STATS leave the pool out. The child makes its own pools.
  * Design    the essay in src/resource/resource.c; docs/resource.md. Not in freestanding builds.
  */
 #ifndef KOLK_RESOURCE_H
@@ -62,165 +68,237 @@ extern "C" {
 
 /* ---- Descriptor -------------------------------------------------------------------------------------------------- */
 
-/* Why something could not be done: your code's number, 0 for none of its own, and a sentence. */
+/* Why a function failed: a number of your own (0: none), and a sentence. */
 typedef struct kolk_error {
     int32_t code;
-    char text[252];
+    char text[251];
+    bool final; /* set by create if retries are useless until a person acts: a wrong password */
 } kolk_error;
 
-/* All but create may be 0. Of times, 0 means the default; -1 turns the thing off, where nothing else is said. Another
- * negative one is KOLK_BAD_TIME. */
+/* The events that `log` receives. */
+typedef enum kolk_resource_event_kind {
+    KOLK_RESOURCE_SLOW_BORROW,   /* a borrow succeeded after `ns` */
+    KOLK_RESOURCE_BORROW_FAILED, /* a borrow failed after `ns`, with `error` and a `status` other than KOLK_FULL */
+    KOLK_RESOURCE_CREATE_FAILED  /* a create failed, with `error` */
+} kolk_resource_event_kind;
+
+typedef struct kolk_resource_event {
+    kolk_resource_event_kind kind;
+    const char *pool; /* the pool's name, or "" */
+    const char *key;
+    const char *who; /* `who` of the borrow, or "" */
+    kolk_status status;
+    int64_t ns;
+    const kolk_error *error; /* empty for a slow borrow. All pointers are valid until log returns */
+} kolk_resource_event;
+
+/* All members but create may be 0. For every time, 0 selects the default, and -1 turns the feature off unless stated
+ * otherwise. Any other negative time is KOLK_BAD_TIME. */
 typedef struct kolk_resource_pool_desc {
-    const char *name; /* for statistics, reports and KOLK_FAIL; outlives the pool */
-    void *context;    /* for the functions */
+    const char *name KOLK_OR_0; /* for statistics, reports and KOLK_FAIL; outlives the pool */
+    void *context KOLK_OR_0;    /* passed to the functions */
 
-    /* Makes a resource, if it can until the deadline, which is that of the borrow or of the tick. With KOLK_NOW it may
-     * not wait: what can't be made without waiting is not made. False: it could not, and *error, which is empty before,
-     * says why. True with *resource NULL is a failure too, and the error says so. The key is "" where none is given. */
-    bool (*create)(void *context, const char *key, kolk_deadline deadline, void **resource, kolk_error *error);
+    /* Makes a resource. The deadline is create_timeout_ms from now, or that of the tick or borrow that calls it. With
+     * KOLK_NOW it may not wait, and fails if it would have to. False: it failed, and *error, which was empty before,
+     * says why. While a borrower waits, create is called again after a pause (up to 10 ms at first, doubling up to 5 s,
+     * times a random number). But if error->final is set and the key has no resource, all its waiters get
+     * KOLK_NOT_CREATED. True with *resource NULL is a failure too, and the pool sets the error. The key is "" if the
+     * borrow gives none. */
+    bool (*create)(void *context, const char *key, kolk_deadline deadline, void **resource,
+                   kolk_error *error) KOLK_OR_0;
 
-    /* Ends a resource. NULL: there is nothing to do. */
-    void (*destroy)(void *context, void *resource);
+    /* Destroys a resource. May be NULL. */
+    void (*destroy)(void *context, void *resource) KOLK_OR_0;
 
-    /* Is the resource still good? Called before it is lent, unless it was made for this borrow or was in use within
-     * the last validate_after_ms, and for keepalive. False: it is destroyed, and the borrower gets another. With
-     * KOLK_NOW it may look, but not wait. NULL: it always is. */
-    bool (*validate)(void *context, void *resource, kolk_deadline deadline);
+    /* Is the resource still good? Called for keepalive, and before a resource is lent that was not created, used or
+     * validated within the last validate_after_ms. The deadline is create_timeout_ms from now. False: the resource is
+     * destroyed, and the borrower gets another. If validate hangs, the borrower need not wait for it: after 100 ms
+     * another resource is created or validated. With the deadline KOLK_NOW it must not wait: so it is called for a
+     * borrow with KOLK_NOW, and before every borrow if `look` is set. NULL: every resource is good. */
+    bool (*validate)(void *context, void *resource, kolk_deadline deadline) KOLK_OR_0;
 
-    /* Cleans a resource that comes back for the next borrower. False: it is destroyed. NULL: nothing to do. */
-    bool (*reset)(void *context, void *resource);
+    /* Cleans a resource that comes back, for the next borrower. False: the resource is destroyed. May be NULL. */
+    bool (*reset)(void *context, void *resource) KOLK_OR_0;
 
-    uint32_t max;          /* resources that there are at a time, of all keys, those being made or destroyed included.
-                            * At most 65,536. 0: 10 */
-    uint32_t min_idle;     /* how many of the key "" the housekeeper keeps ready. At most max */
-    uint32_t max_creating; /* creates at a time, so that a server that comes up is not overrun. 0: 2 */
+    /* Most resources at a time, of all keys, including those being created or destroyed. At most 65,536. 0: 10 */
+    uint32_t max KOLK_OR_0;
+    uint32_t min_idle KOLK_OR_0; /* resources of the key "" that are kept ready. At most max */
 
-    int64_t idle_timeout_ms;   /* an idle one is destroyed, as long as min_idle are left. 0: 600,000 */
-    int64_t max_lifetime_ms;   /* up to a tenth less by chance, so that not all end at once. What is in use ends when it
-                                * comes back. 0: 1,800,000 */
-    int64_t keepalive_ms;      /* an idle one is validated so often. 0: off */
-    int64_t validate_after_ms; /* 0: 500; -1: before every borrow */
-    int64_t leak_after_ms; /* a borrow that lasts longer is reported as KOLK_LEAK, once; if it comes back, once more,
-                                * with the count 0. 0: off. A report has the system's number of the borrower's thread,
-                                * and its name: also of a thread that has ended, as it was at its first borrow, if this
-                                * or `sites` is on */
+    /* Most creates at a time, so that a restarting server is not overrun. It limits each key, and all keys together,
+     * except creates that take longer than 100 ms. The same limit applies to validates and destroys. 0: 2 */
+    uint32_t max_creating KOLK_OR_0;
 
-    /* Which idle one is lent. KOLK_REUSE_LIFO: the one that came back last, so that a surplus gets old and ends.
-     * KOLK_REUSE_FIFO: the one that has been idle longest, so that all are used. */
-    kolk_reuse reuse;
+    int64_t idle_timeout_ms KOLK_OR_0; /* idle resources are destroyed after this, down to min_idle. 0: 600,000 */
+    /* Resources are destroyed after this, minus up to a random tenth, so that not all end at once; those in use when
+     * they come back. 0: 1,800,000 */
+    int64_t max_lifetime_ms KOLK_OR_0;
+    int64_t keepalive_ms KOLK_OR_0;      /* the interval for validating idle resources. 0: off */
+    int64_t validate_after_ms KOLK_OR_0; /* 0: 500; -1: before every borrow */
+    /* A borrow that lasts longer is reported once as KOLK_LEAK, and once more, with the count 0, if it comes back. 0:
+     * off. The report has the system's number and the name of the borrower's thread. If this setting or `sites` is on,
+     * it has the name at the thread's first borrow, even if the thread has ended. */
+    int64_t leak_after_ms KOLK_OR_0;
 
-    /* No thread: what the housekeeper does is done by your calls of kolk_resource_tick. */
-    bool no_housekeeper;
+    /* The time limit of create and validate, unless the deadline is a borrower's or a tick's. 0: 10,000; -1: no
+     * limit */
+    int64_t create_timeout_ms KOLK_OR_0;
 
-    const char *debug; /* settings, of which a resource pool has `sites`: reports then have lines, and that of a second
-                        * give_back says who has the resource by now, or who had it */
+    /* Which idle resource is lent. KOLK_REUSE_LIFO: the one that came back last, so that surplus resources reach
+     * idle_timeout_ms. KOLK_REUSE_FIFO: the one that has been idle longest, so that all are used. */
+    kolk_reuse reuse KOLK_OR_0;
+
+    /* The borrower calls validate with KOLK_NOW before every borrow, to notice without waiting that, for example, a
+     * socket was closed. */
+    bool look KOLK_OR_0;
+
+    /* The pool has no threads. borrow creates and validates, with its own deadline; give_back destroys; your calls of
+     * kolk_resource_tick do the rest. A create that fails is not tried again: the borrow returns KOLK_NOT_CREATED. */
+    bool no_housekeeper KOLK_OR_0;
+
+    /* Receives events, outside of the lock, in the thread in which they happen. May be NULL. */
+    void (*log)(void *context, const kolk_resource_event *event) KOLK_OR_0;
+    int64_t slow_borrow_ms KOLK_OR_0; /* `log` receives borrows that wait this long. 0: 1,000; -1: none */
+
+    /* Settings (base.h); a resource pool has only `sites`. Reports then name the calls in the code, and the report of a
+     * second give_back names the present or last borrower. */
+    const char *debug KOLK_OR_0;
 } kolk_resource_pool_desc;
 
 /* ---- Struct ------------------------------------------------------------------------------------------------------ */
 
-/* All zero is a pool that is closed. It is a pointer, and may be moved; of several copies, one may be deinit'd.
- * Initialised again without a deinit, the first pool lives on: statistics list both. */
+/* All zero is a closed pool. The struct holds a pointer and may be moved; of several copies, only one may be deinit'd.
+ * If it is initialised again without a deinit, the first pool lives on, and statistics list both. */
 typedef struct kolk_resource_pool {
     struct kolk_resource_inside *inside;
+    uint32_t number; /* number in the registry; 0: not registered */
 } kolk_resource_pool;
 
-/* A borrow, as the borrower has it. It may be copied. All zero is none. */
-typedef struct kolk_borrow {
-    void *resource;     /* NULL: none, or it was given back */
-    kolk_handle handle; /* of this borrow: a second give_back is seen by it */
-    kolk_error error;   /* why there is none */
-} kolk_borrow;
+/* The borrower's record of a borrow. It may be copied. All zero is no borrow. */
+typedef struct kolk_borrowed {
+    void *resource;      /* NULL: the borrow failed, or was given back */
+    kolk_handle handle;  /* of this borrow: it reveals a second give_back */
+    kolk_error error;    /* why the borrow failed */
+    uint32_t generation; /* of the resource: see kolk_resource_evict_generation */
+} kolk_borrowed;
 
-/* What a borrower asks for. All zero: no key, and no waiting. */
+/* A borrower's request. All zero: no key, and no waiting. */
 typedef struct kolk_borrow_desc {
-    const char *key;        /* resources of one key are alike: a host, a tenant. Up to 255 bytes; NULL: "" */
-    kolk_deadline deadline; /* of all that the borrow does: waiting, validating, creating. Left out it is KOLK_NOW */
-    const char *who;        /* for reports; outlives the borrow. NULL: the thread's name says it */
+    const char *key KOLK_OR_0;        /* resources of one key are alike: a host, a tenant. Up to 255 bytes; NULL: "" */
+    kolk_deadline deadline KOLK_OR_0; /* the borrow waits until then. 0 is KOLK_NOW */
+    const char *who KOLK_OR_0;        /* for reports; outlives the borrow. NULL: the thread's name */
 } kolk_borrow_desc;
 
 /* ---- Life -------------------------------------------------------------------------------------------------------- */
 
-/* Makes no resource: the housekeeper, or the first borrow, does. Anything but KOLK_OK leaves the pool all zero: a
- * broken rule of the descriptor, KOLK_NO_MEMORY, or KOLK_NO_THREAD. What the struct was before is not looked at: the
- * init of a pool that is there loses it, with its resources, its memory and the housekeeper's work for it, for good. */
-static inline kolk_status kolk_resource_pool_init(kolk_resource_pool *pool, const kolk_resource_pool_desc *desc);
+/* Initialises a pool. It creates no resource: makers do, or the first borrow. Any status but KOLK_OK (a broken rule of
+ * the descriptor, KOLK_NO_MEMORY, or KOLK_NO_THREAD) leaves it all zero. init ignores the struct's previous contents:
+ * initialising a live pool again leaks it with its resources, its memory and its makers' work. */
+static inline kolk_status kolk_resource_init(kolk_resource_pool *pool, const kolk_resource_pool_desc *desc);
 
-/* Ends a pool: close with KOLK_NOW, if it is not closed yet. What is still lent then is its borrower's from now on: to
- * give it back is a reported bug. Leaves the pool all zero. No thread may be within a call. Not in one of the pool's
- * own functions. (What is lent when the program exits, without a deinit, is reported with `sites` only.) */
-KOLK_API void kolk_resource_pool_deinit(kolk_resource_pool *pool);
+/* Ends a pool and leaves it all zero; closes it with KOLK_NOW first, if it is not closed yet. A resource that is still
+ * lent then belongs to its borrower from now on: giving it back is a bug, which is reported. No thread may be inside a
+ * call. Do not call it in one of the pool's own functions. It returns when none of these runs any more, and waits for a
+ * create that does not give up. (Without a deinit, resources that are lent when the program exits are reported only
+ * with `sites`.) */
+KOLK_API void kolk_resource_deinit(kolk_resource_pool *pool);
 
-/* No more borrows: those who wait, now or later, get KOLK_CLOSED. Destroys what is idle, waits for the rest until the
- * deadline, and destroys each that comes back. KOLK_OK: nothing is left. KOLK_TIMEOUT: some are still lent, and each of
- * them that was not reported before is reported as a KOLK_LEAK that names its borrower. They are destroyed when they
- * come back. In one of the pool's own functions, and by a thread that holds one itself, only with KOLK_NOW. */
-KOLK_API kolk_status kolk_resource_pool_close(kolk_resource_pool *pool, kolk_deadline deadline);
+/* Ends borrowing: every borrow that waits now or is called later gets KOLK_CLOSED. Idle resources are destroyed, and
+ * others when they come back; close waits for that until the deadline. It interrupts your functions
+ * (kolk_resource_interrupt_fd). KOLK_OK: no resource is left. KOLK_TIMEOUT: some are still being created or destroyed,
+ * or are lent. Each lent one is reported as a KOLK_LEAK that names its borrower, if it was not reported before. In one
+ * of the pool's own functions, or in a thread that has borrowed from the pool, call it only with KOLK_NOW. */
+KOLK_API kolk_status kolk_resource_close(kolk_resource_pool *pool, kolk_deadline deadline);
 
 /* ---- Borrowing --------------------------------------------------------------------------------------------------- */
 
-/* Lends a resource: an idle one, a new one, or, if max of them are in use, the next that comes back.
+/* Lends a resource: an idle one, or else the first one that comes back or is created. If a borrow ends before the
+ * resource that was created for it is ready, that goes to the next waiter, or becomes idle.
  *
- *     KOLK_OK             out->resource is the caller's alone, until it gives it back
- *     KOLK_FULL           all are in use, or none is ready (kolk_resource_fd), or the pool is paused; only with the
- *                         deadline KOLK_NOW, which never waits for one
- *     KOLK_TIMEOUT        none came until the deadline; the error says how many are in use, who has had one longest,
- *                         and which create failed last
- *     KOLK_NOT_CREATED    create could not; the error is what it said
+ *     KOLK_OK             the caller alone may use out->resource, until it gives it back
+ *     KOLK_FULL           no resource is ready, or the pool is paused; only with the deadline KOLK_NOW, which never
+ *                         waits. If there is room, one is being created for the next borrow
+ *     KOLK_TIMEOUT        there was none until the deadline; the error says how many are in use, who has had one
+ *                         longest, and why the last create of the key failed, with its code
+ *     KOLK_NOT_CREATED    create failed with error->final, and the key has no resource that could come back; out->error
+ *                         is create's error. With no_housekeeper: create failed
  *     KOLK_CLOSED         close was called
- *     KOLK_IN_HOOK        one of the pool's own functions would wait for itself
- *     KOLK_FORKED         the pool is the parent's
+ *     KOLK_IN_HOOK        the borrow is in one of the pool's own functions, and would have to wait
+ *     KOLK_FORKED         the pool belongs to the parent process
  *     KOLK_KEY_TOO_LONG, KOLK_NO_MEMORY
  *
  * Anything but KOLK_OK: out->resource is NULL, and out->error has a sentence. desc NULL: no key, 30 s. */
-KOLK_API kolk_status kolk_resource_borrow(kolk_resource_pool *pool, const kolk_borrow_desc *desc, kolk_borrow *out);
+KOLK_API kolk_status kolk_resource_borrow(kolk_resource_pool *pool, const kolk_borrow_desc *desc, kolk_borrowed *out);
 
-/* Ends a borrow. Does nothing with one that is all zero or that failed. Sets its resource to NULL, but leaves the
- * handle, so that a second call is seen, also when somebody else has the resource already: KOLK_DOUBLE_FREE, or
- * KOLK_WRONG_POOL where the borrow is of another pool. */
-KOLK_API void kolk_resource_give_back(kolk_resource_pool *pool, kolk_borrow *borrow);
+/* Ends a borrow. Does nothing with a borrow that is all zero or that failed. Sets its resource to NULL, but leaves the
+ * handle. So a second call is reported (KOLK_DOUBLE_FREE), even if another borrower has the resource by then. A borrow
+ * of another pool is reported as KOLK_WRONG_POOL. */
+KOLK_API void kolk_resource_give_back(kolk_resource_pool *pool, kolk_borrowed *borrow);
 
-/* The same, and the resource is destroyed, because the borrower has seen that it is no good. */
-KOLK_API void kolk_resource_discard(kolk_resource_pool *pool, kolk_borrow *borrow);
+/* Ends a borrow whose resource has turned out bad: as give_back, but destroys the resource. */
+KOLK_API void kolk_resource_discard(kolk_resource_pool *pool, kolk_borrowed *borrow);
 
-/* For event loops: a file descriptor (eventfd) to poll after a borrow with KOLK_NOW has given KOLK_FULL. It becomes
- * readable when the same borrow may succeed, or the pool is closed. It stays readable until a borrow gives KOLK_FULL
- * again. From the first call on, borrows with KOLK_NOW don't create: the housekeeper does it for them, or
- * kolk_resource_tick. If that fails, the next borrow with KOLK_NOW that finds nothing gives KOLK_NOT_CREATED, once, of
- * whatever key it is: the failure is the pool's. The descriptor belongs to the pool; don't read it. -1: the system has
- * none to give, or is not Linux. */
+/* For event loops: returns a file descriptor (eventfd) to poll after a borrow with KOLK_NOW has returned KOLK_FULL. It
+ * becomes readable when the same borrow may succeed, or the pool is closed, and stays readable until a borrow returns
+ * KOLK_FULL again. Several loops may poll it, each for its own keys. When a key for which a borrow returned KOLK_FULL
+ * has changed, the descriptor stays readable until that key is borrowed again, for at most half a second; after that it
+ * becomes readable again from time to time. If a loop borrows several times in a row, as many resources are created at
+ * a time, up to max_creating. After a failed create, the next borrow of that key with KOLK_NOW that finds no resource
+ * returns KOLK_NOT_CREATED, once. With no_housekeeper, from the first call on, borrows with KOLK_NOW don't create:
+ * kolk_resource_tick does it for them. The descriptor belongs to the pool; don't read it. -1: the system has no
+ * descriptor left, or is not Linux. */
 KOLK_API int kolk_resource_fd(kolk_resource_pool *pool);
 
 /* ---- Steering ---------------------------------------------------------------------------------------------------- */
 
-/* Replaces all resources that are there now: after a failover, or new credentials. What is idle ends at once, what is
- * in use when it comes back, what is being made when it is ready. */
-KOLK_API void kolk_resource_pool_evict(kolk_resource_pool *pool);
+/* Replaces all present resources, such as after a failover, or with new credentials. Idle ones are destroyed at once,
+ * others when they come back. A running create is interrupted (kolk_resource_interrupt_fd). If it makes a resource all
+ * the same, that resource is destroyed, and its borrower gets another one. */
+KOLK_API void kolk_resource_evict(kolk_resource_pool *pool);
 
-/* The same with those that `wants` says true to. It is called once for each, outside of the lock. `resource` of one
- * that is in use may be compared, but not looked into. What is being made is not asked for. Returns how many. */
-KOLK_API uint32_t kolk_resource_pool_evict_if(kolk_resource_pool *pool,
-                                              bool (*wants)(const char *key, const void *resource, bool in_use,
-                                                            void *context),
-                                              void *context);
+/* The same, but once for all borrowers that notice the same trouble. It evicts, and returns true, only if the resource
+ * of this generation (borrow.generation) was created since the last evict. Otherwise the present resources are newer
+ * than the trouble. */
+KOLK_API bool kolk_resource_evict_generation(kolk_resource_pool *pool, uint32_t generation);
 
-/* Between these, borrows wait, as if all were in use. What is lent may come back. */
-KOLK_API void kolk_resource_pool_pause(kolk_resource_pool *pool);
-KOLK_API void kolk_resource_pool_resume(kolk_resource_pool *pool);
+/* The same for each resource for which `wants` returns true; returns how many. `wants` is called once per resource,
+ * outside of the lock, but not for resources that are being created. If in_use is true, it may compare the pointer
+ * `resource`, but not access the resource. */
+KOLK_API uint32_t kolk_resource_evict_if(kolk_resource_pool *pool,
+                                         bool (*wants)(const char *key, const void *resource, bool in_use,
+                                                       void *context),
+                                         void *context);
 
-/* Changes max. Idle ones that are too many end at once, others when they come back. KOLK_BAD_MAX: 0, or more than
- * KOLK_RESOURCES_AT_MOST; KOLK_BAD_MIN_IDLE: less than min_idle; KOLK_NO_MEMORY. */
-#define KOLK_RESOURCES_AT_MOST 65536u
-KOLK_API kolk_status kolk_resource_pool_resize(kolk_resource_pool *pool, uint32_t max);
+/* Between pause and resume borrows wait, as if all resources were in use. Lent resources may come back. */
+KOLK_API void kolk_resource_pause(kolk_resource_pool *pool);
+KOLK_API void kolk_resource_resume(kolk_resource_pool *pool);
 
-/* What the housekeeper does, once, for this pool: ends what is too old or idle for too long, validates for keepalive,
- * makes resources up to min_idle (after a failed create not before a pause of 10 ms to 5 s), reports leaks. Begins
- * nothing after the deadline, which is also that of create and validate; KOLK_NOW: one thing. */
+/* Changes max. Surplus resources are destroyed: idle ones at once, others when they come back. KOLK_BAD_MAX: 0, or more
+ * than KOLK_RESOURCE_MOST; KOLK_BAD_MIN_IDLE: less than min_idle; KOLK_NO_MEMORY. */
+#define KOLK_RESOURCE_MOST 65536u
+KOLK_API kolk_status kolk_resource_resize(kolk_resource_pool *pool, uint32_t max);
+
+/* Does the makers' work for this pool once: destroys resources that are too old or idle for too long, validates for
+ * keepalive, creates resources up to min_idle (after a failed create only after a pause of 10 ms to 5 s), and reports
+ * leaks. It begins no step after the deadline, which create and validate get too; with KOLK_NOW it does one step. */
 KOLK_API void kolk_resource_tick(kolk_resource_pool *pool, kolk_deadline deadline);
+
+/* ---- Within your functions --------------------------------------------------------------------------------------- */
+
+/* For create, validate and destroy functions that wait: returns a file descriptor to poll beside their own. It becomes
+ * readable when the result of the call is no longer wanted, because the pool is closed, or an evict came during a
+ * create. The function may then give up: create and validate return false, and destroy releases the resource without
+ * waiting for its peer. So close, deinit and evict need not wait for a peer. The descriptor belongs to kolk; don't read
+ * it, and get it anew in each call. -1: the caller is not one of kolk's threads, or the system has no descriptor
+ * left. */
+KOLK_API int kolk_resource_interrupt_fd(void);
+
+/* Whether that descriptor is readable, for functions that don't poll. */
+KOLK_API bool kolk_resource_is_interrupted(void);
 
 /* ---- Others ------------------------------------------------------------------------------------------------------ */
 
-/* Times of one kind. Percentiles are right to an eighth. at_most counts those below 2^17 ns, 2^19 ... 2^35 ns (131 us
- * to 34 s). */
+/* Statistics of one kind of times. Percentiles are exact to one eighth. at_most[n] counts the times below 2^17, 2^19,
+ * ... 2^35 ns (131 us to 34 s). */
 #define KOLK_TIME_BOUNDS 10
 typedef struct kolk_times {
     uint64_t count, sum_ns, max_ns;
@@ -228,46 +306,41 @@ typedef struct kolk_times {
     uint64_t at_most[KOLK_TIME_BOUNDS];
 } kolk_times;
 
-typedef struct kolk_resource_stats {
+typedef struct kolk_resource_pool_stats {
     const char *name;
-    uint32_t max, in_use, idle, creating, waiting; /* now */
+    uint32_t max, in_use, idle, creating, waiting; /* now; `creating` excludes evicted creates that have not given up
+                                                    * yet */
     uint32_t peak;                                 /* most in use at a time */
-    uint64_t borrows, full, timeouts, failed;      /* borrows that gave KOLK_OK, _FULL, _TIMEOUT; _NOT_CREATED, _CLOSED,
-                                                    * _IN_HOOK or _NO_MEMORY */
+    uint64_t borrows, full, timeouts, failed;      /* borrows that returned KOLK_OK, KOLK_FULL, KOLK_TIMEOUT, or another
+                                                    * status */
     uint64_t created, create_failures;
-    uint64_t discarded; /* this and the next seven: destroyed by discard, */
-    uint64_t invalid;   /* because validate said no, */
-    uint64_t unclean;   /* because reset said no, */
+    uint64_t discarded; /* this and the next seven count destroyed resources: by discard, */
+    uint64_t invalid;   /* because validate returned false, */
+    uint64_t unclean;   /* because reset returned false, */
     uint64_t expired;   /* by max_lifetime_ms, */
     uint64_t unused;    /* by idle_timeout_ms, */
     uint64_t evicted;   /* by evict or resize, */
     uint64_t replaced;  /* to make room for another key, */
     uint64_t closed;    /* by close */
-    uint64_t leaks;     /* borrows that were reported */
+    uint64_t leaks;     /* borrows that were reported as KOLK_LEAK */
+    uint64_t waits;     /* borrows that have waited */
     kolk_times wait, use, create;
-} kolk_resource_stats;
+} kolk_resource_pool_stats;
 
-KOLK_API void kolk_resource_pool_stats(const kolk_resource_pool *pool, kolk_resource_stats *out);
+KOLK_API void kolk_resource_stats(const kolk_resource_pool *pool, kolk_resource_pool_stats *out);
 
 /* Checks every invariant of src/resource/resource.c, for tests. */
-KOLK_API bool kolk_resource_pool_is_valid(const kolk_resource_pool *pool);
+KOLK_API bool kolk_resource_is_valid(const kolk_resource_pool *pool);
 
 /* ---- Inside ------------------------------------------------------------------------------------------------------ */
 
-KOLK_API kolk_status kolk_resource_pool_begin(kolk_resource_pool *pool, const kolk_resource_pool_desc *desc,
-                                              size_t pool_size, uint32_t abi);
+KOLK_API kolk_status kolk_resource_init_abi(kolk_resource_pool *pool, const kolk_resource_pool_desc *desc,
+                                            size_t pool_size, uint32_t abi);
 
-/* For typed pools: the descriptor, or, if it has no name, a copy that has the type's. */
-static inline const kolk_resource_pool_desc *
-kolk_resource_desc_named(const kolk_resource_pool_desc *desc, const char *name, kolk_resource_pool_desc *named) {
-    if (!desc || desc->name) return desc;
-    *named = *desc;
-    named->name = name;
-    return named;
-}
+KOLK_NAMED_(kolk_resource_desc_named, kolk_resource_pool_desc)
 
-static inline kolk_status kolk_resource_pool_init(kolk_resource_pool *pool, const kolk_resource_pool_desc *desc) {
-    return kolk_resource_pool_begin(pool, desc, sizeof *pool, KOLK_ABI);
+static inline kolk_status kolk_resource_init(kolk_resource_pool *pool, const kolk_resource_pool_desc *desc) {
+    return kolk_resource_init_abi(pool, desc, sizeof *pool, KOLK_ABI);
 }
 
 #ifdef __cplusplus

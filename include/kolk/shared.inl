@@ -1,12 +1,12 @@
 /* kolk/shared.inl: the fast paths of shared.h. With -DKOLK_EXTERN they stay out, and calls go to the library, where
  * each is emitted once.
  *
- * The functions that end in _sized take the stride as an argument: see pool.inl. Only the thread that has a slot counts
- * its life, and only its owner moves a magazine's top. Others may read both at any moment. So these are atomic loads
- * and stores, which are plain ones in the machine.
+ * The functions that end in _sized take the stride as an argument: see pool.inl. Only the thread that has a slot
+ * changes its life, and only the owner of a magazine moves its top. Other threads may read both at any moment. So they
+ * are atomic loads and stores, which compile to plain instructions.
  *
- * A local that is all zero has no lives, and leaves by the first test. So does one of a pool without handles, whose
- * lives are bytes: its fast paths are in shared.c. */
+ * A local that is all zero has no lives, so the first test sends it to the slow path. The same test catches a local of
+ * a pool without handles, whose lives are bytes: its fast paths are in shared.c. */
 #ifndef KOLK_SHARED_INL
 #define KOLK_SHARED_INL
 
@@ -24,33 +24,33 @@ KOLK_INLINE uint32_t *kolk_magazine_entry(kolk_magazine *magazine, uint32_t n) {
     return (uint32_t *)(void *)(magazine + 1) + n;
 }
 
-KOLK_INLINE void *kolk_local_alloc_sized(kolk_local *local, size_t stride) {
+KOLK_INLINE void *kolk_shared_alloc_sized(kolk_shared_local *local, size_t stride) {
     uint32_t *lives = local->lives;
-    if (KOLK_UNLIKELY(!lives)) return kolk_local_alloc_short(local);
+    if (KOLK_UNLIKELY(!lives)) return kolk_shared_alloc_short(local);
     kolk_magazine *magazine = local->magazine;
     uint32_t top = magazine->top;
-    if (KOLK_UNLIKELY(top == 0)) return kolk_local_alloc_slow(local);
+    if (KOLK_UNLIKELY(top == 0)) return kolk_shared_alloc_slow(local);
     KOLK_SET(&magazine->top, --top);
     size_t index = *kolk_magazine_entry(magazine, top);
     KOLK_SET(&lives[index], KOLK_SEEN(&lives[index]) + 1);
     return magazine->slots + index * stride;
 }
 
-KOLK_INLINE void *kolk_local_alloc(kolk_local *local) {
-    return kolk_local_alloc_sized(local, local->lives ? local->magazine->stride : 0);
+KOLK_INLINE void *kolk_shared_alloc(kolk_shared_local *local) {
+    return kolk_shared_alloc_sized(local, local->lives ? local->magazine->stride : 0);
 }
 
-/* Frees the object whose slot is `index`, if it is one. */
-KOLK_INLINE void kolk_local_free_slot(kolk_local *local, void *object, uintptr_t index) {
+/* Frees the object in slot `index`, if that is a slot. */
+KOLK_INLINE void kolk_shared_free_slot(kolk_shared_local *local, void *object, uintptr_t index) {
     kolk_magazine *magazine = local->magazine;
     uint32_t top = magazine->top;
     if (KOLK_UNLIKELY(index >= KOLK_SEEN(&magazine->bound) || top == magazine->cache)) {
-        kolk_local_free_slow(local, object);
+        kolk_shared_free_slow(local, object);
         return;
     }
     uint32_t *lives = local->lives, life = KOLK_SEEN(&lives[index]);
     if (KOLK_UNLIKELY(!(life & 1))) {
-        kolk_local_free_slow(local, object);
+        kolk_shared_free_slow(local, object);
         return;
     }
     KOLK_SET(&lives[index], life + 1);
@@ -58,24 +58,24 @@ KOLK_INLINE void kolk_local_free_slot(kolk_local *local, void *object, uintptr_t
     __atomic_store_n(&magazine->top, top + 1, __ATOMIC_RELEASE); /* so that a fork's child finds all of it */
 }
 
-KOLK_INLINE void kolk_local_free(kolk_local *local, void *object) {
+KOLK_INLINE void kolk_shared_free(kolk_shared_local *local, void *object) {
     if (KOLK_UNLIKELY(!local->lives)) {
-        kolk_local_free_short(local, object);
+        kolk_shared_free_short(local, object);
         return;
     }
     const kolk_magazine *magazine = local->magazine;
     uintptr_t offset = (uintptr_t)object - (uintptr_t)magazine->slots;
-    kolk_local_free_slot(local, object, kolk_exact_slot(offset, magazine->shift, magazine->inverse));
+    kolk_shared_free_slot(local, object, kolk_exact_slot(offset, magazine->shift, magazine->inverse));
 }
 
-KOLK_FOLDED_INLINE void kolk_local_free_sized(kolk_local *local, void *object, size_t stride) {
+KOLK_FOLDED_INLINE void kolk_shared_free_sized(kolk_shared_local *local, void *object, size_t stride) {
     if (KOLK_UNLIKELY(!local->lives)) {
-        kolk_local_free_short(local, object);
+        kolk_shared_free_short(local, object);
         return;
     }
     unsigned shift = (unsigned)__builtin_ctzll((unsigned long long)stride);
     uintptr_t offset = (uintptr_t)object - (uintptr_t)local->magazine->slots;
-    kolk_local_free_slot(local, object, kolk_exact_slot(offset, shift, kolk_inverse(stride >> shift)));
+    kolk_shared_free_slot(local, object, kolk_exact_slot(offset, shift, kolk_inverse(stride >> shift)));
 }
 
 /* A generation is the number of a life, which is odd while it lasts. */

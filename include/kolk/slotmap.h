@@ -27,17 +27,18 @@
  *
  * Each object has a *slot*, the number in its handle, which it keeps for life, and a *place* in the array, which
  * changes: a removal moves the last object into the hole, a sort moves many. A handle finds the object through one
- * table, so every copy of it follows every move. A pointer does not: what add, get, at and objects return is good until
- * the next remove, clear or sort (an add, reserve or trim moves nothing). Keep handles, and ask get for the pointer
- * where you use it. The debug setting `move` catches a program that does not.
+ * table, so every copy of it follows every move. A pointer does not: the pointers that add, get, at and objects return
+ * are valid until the next remove, clear or sort (add, reserve and trim move nothing). So keep handles, and call get
+ * where you need the pointer. The debug setting `move` catches a program that keeps pointers.
  *
  * Cost      add, remove, get, slot, handle, index and at are O(1); a remove copies one object. An add that grows the
  *           map calls the system. init is O(1) and touches no place. clear and trim are O(count), sort is O(n log n),
  *           is_valid O(slots). If you need no packing, kolk_pool has stable addresses and cheaper removals.
  * Memory    on the caller's memory, or on pages of the system; never malloc. An object costs its stride and 12 bytes.
- * Contents  add gives what was there before: initialise all of it. Objects are moved as bytes: one that holds pointers
- *           into itself, or is pointed to, needs on_move. Nothing of the map's own is ever stored among the objects.
- * Threads   one at a time; any number may call the functions that take a const map while no other function is called.
+ * Contents  a new object has the bytes that its place had before: initialise all of it. Objects are moved as bytes: if
+ *           an object has pointers into itself, or others point to it, set on_move. The map never stores its own data
+ *           among the objects.
+ * Threads   one thread at a time. But any number may call functions that take a const map while no other function runs.
  * Design    the essay in src/slotmap/slotmap.c; ARCHITECTURE.md.
  */
 #ifndef KOLK_SLOTMAP_H
@@ -55,53 +56,52 @@ typedef struct kolk_slotmap kolk_slotmap;
 
 /* Zero means default for all but object_size. */
 typedef struct kolk_slotmap_desc {
-    const char *name; /* for reports, statistics and the default tag; must outlive the map; NULL: none */
-    size_t object_size;
+    const char *name KOLK_OR_0; /* for reports, statistics and the default tag; must outlive the map; NULL: none */
+    size_t object_size KOLK_OR_0;
     /* A power of two up to 4096. 0: the largest that divides object_size, at most 16. */
-    size_t object_align;
+    size_t object_align KOLK_OR_0;
 
     /* Objects. 0: with memory, as many as fit; with max_capacity, it starts empty and grows; else it is always full. */
-    uint32_t capacity;
-    uint32_t max_capacity; /* it grows up to this, and no object moves for it; 0: as capacity */
-    uint32_t tag;          /* tells this map's handles from others': see kolk_slotmap_get; 0: a hash of the name */
+    uint32_t capacity KOLK_OR_0;
+    uint32_t max_capacity KOLK_OR_0; /* it grows up to this, without moving objects; 0: as capacity */
+    uint32_t tag KOLK_OR_0; /* distinguishes its handles from others': see kolk_slotmap_get; 0: a hash of the name */
 
-    void *memory;       /* yours, aligned to object_align and to 8, may be dirty; NULL: pages of the system */
-    size_t memory_size; /* bytes of it */
+    void *memory KOLK_OR_0;       /* yours, aligned to object_align and to 8, any contents; NULL: pages of the system */
+    size_t memory_size KOLK_OR_0; /* bytes of memory */
 
-    /* Called after each move of an object from one place to another, for arrays beside the map that go by place, and
-     * for objects that know their own address: object is where it is now, array[to] = array[from] is what an array
-     * needs. A sort puts objects aside on the way: `from` or `to` is max_capacity then, so such an array has
-     * max_capacity + 1 elements (and object is where it is at that moment). With the debug setting `move`, also called
-     * for every object whose address alone has changed: from == to. It must return, and may not use the map. */
-    void (*on_move)(void *object, uint32_t from, uint32_t to, void *context);
+    /* Called after each move of an object from one place to another. It serves arrays beside the map that are indexed
+     * by place, which need array[to] = array[from], and objects that store their own address. `object` is the new
+     * address. A sort sets objects aside for a moment: `from` or `to` is max_capacity then, so give such an array
+     * max_capacity + 1 elements. With the debug setting `move`, it is also called for each object whose address alone
+     * has changed, with from == to. It must return, and may not use the map. */
+    void (*on_move)(void *object, uint32_t from, uint32_t to, void *context) KOLK_OR_0;
 
-    /* Called once for each object that goes, by remove, clear or deinit: what a destructor does. The object is still in
-     * its place, and its handle finds it; only afterwards its life ends, the last object moves into the hole, and
-     * on_move hears of that. clear and deinit go from the last place down. It must return; of the map it may call const
-     * functions. */
-    void (*on_remove)(void *object, void *context);
-    void *context; /* handed to both */
+    /* The destructor: called once per object, by remove, clear and deinit. The object is still in its place, and its
+     * handle finds it. Afterwards its life ends, the last object moves into the hole, and on_move is called. clear and
+     * deinit go from the last place down. It must return; it may call the map's const functions. */
+    void (*on_remove)(void *object, void *context) KOLK_OR_0;
+    void *context KOLK_OR_0; /* passed to both */
 
     /* Settings of the debug mode, "fill,move,sites" (base.h); NULL: none, but KOLK_DEBUG in the environment may still
      * ask for some. */
-    const char *debug;
+    const char *debug KOLK_OR_0;
 } kolk_slotmap_desc;
 
 /* ---- Struct: read any field, write none -------------------------------------------------------------------------- */
 
-/* Of a slot. */
+/* The record of one slot. */
 typedef struct kolk_cell {
-    uint32_t place;      /* of its object; of a free slot, from count on */
-    uint32_t generation; /* of the life that is or comes next, from 1 */
+    uint32_t place;      /* of its object; in a free slot, count or more */
+    uint32_t generation; /* of the present or next life, from 1 */
 } kolk_cell;
 
 /* All zero is a valid map of capacity 0. Never copy or move it once initialised. */
 struct kolk_slotmap {
-    /* what get, add and remove read */
+    /* fields that get, add and remove read */
     unsigned char *objects;
     kolk_cell *cells;      /* by slot */
-    uint32_t *owners;      /* by place: the slot of its object; from count to fresh - worn, the free slots */
-    uint32_t count;        /* objects, and the first place without one */
+    uint32_t *owners;      /* by place: the slot of its object; behind count, up to fresh - worn, the free slots */
+    uint32_t count;        /* number of objects, and the first place without one */
     uint32_t fresh;        /* slots from here on never had an object; only advances */
     uint32_t add_bound;    /* add leaves the fast path from this count on */
     uint32_t remove_bound; /* remove leaves it from this slot on */
@@ -111,20 +111,20 @@ struct kolk_slotmap {
     /* the rest */
     uint32_t capacity, max_capacity;
     uint32_t object_size;
-    uint32_t peak; /* UINT32_MAX: as fresh; from a scene on it is counted (KOLK_STATS=sizes) */
+    uint32_t peak; /* UINT32_MAX: the peak is fresh; counted after a scene has begun (KOLK_STATS=sizes) */
     uint32_t worn_first, worn_last,
         worn; /* worn-out slots: a list through their generations, oldest first; its length */
     uint32_t recycled, wrong_pool;
-    uint32_t number;     /* in the registry; 0: it is not there */
+    uint32_t number;     /* number in the registry; 0: not registered */
     uint8_t shift;       /* stride = odd << shift */
-    uint8_t memory;      /* 0: the system's, committed at init; 1: ... as capacity grows; 2: the caller's */
+    uint8_t memory;      /* 0: the system's, committed at init; 1: committed as capacity grows; 2: the caller's */
     uint8_t debug_flags; /* KOLK_DEBUG_ */
-    uint8_t turn;        /* debug setting move: which of its blocks the objects are in */
-    uintptr_t inverse;   /* of odd, modulo the word */
+    uint8_t turn;        /* debug setting move: which of the blocks has the objects now */
+    uintptr_t inverse;   /* inverse of odd, modulo the word */
     uint64_t failed;
     unsigned char *block;
     size_t block_size;
-    unsigned char *blocks; /* debug setting move: where the objects are in turn */
+    unsigned char *blocks; /* debug setting move: the blocks that have the objects in turn */
     struct kolk_debug *debug;
     const char *name;
     void (*on_move)(void *object, uint32_t from, uint32_t to, void *context);
@@ -134,14 +134,15 @@ struct kolk_slotmap {
 
 /* ---- Life of a map ----------------------------------------------------------------------------------------------- */
 
-/* Anything but KOLK_OK (a broken rule of the descriptor, or KOLK_NO_MEMORY) leaves the map all zero. */
+/* Initialises the map. Any status but KOLK_OK (a broken rule of the descriptor, or KOLK_NO_MEMORY) leaves it all
+ * zero. */
 static inline kolk_status kolk_slotmap_init(kolk_slotmap *map, const kolk_slotmap_desc *desc);
 
-/* Removes all (see on_remove), gives the memory back, leaves the map all zero. */
+/* Removes all objects (see on_remove), releases the memory, and leaves the map all zero. */
 KOLK_API void kolk_slotmap_deinit(kolk_slotmap *map);
 
-/* Bytes that a map of desc->capacity needs on the caller's memory; before any init. 0 for a bad descriptor, of which it
- * looks at size, alignment and capacity only. */
+/* Returns the bytes that a map of desc->capacity needs on the caller's memory. It may be called before any init. 0: the
+ * descriptor is bad; only size, alignment and capacity are checked. */
 KOLK_API size_t kolk_slotmap_memory_size(const kolk_slotmap_desc *desc);
 
 /* The same as a constant (see KOLK_SLOTMAP_STORAGE in typed.h). */
@@ -153,45 +154,44 @@ KOLK_API size_t kolk_slotmap_memory_size(const kolk_slotmap_desc *desc);
 
 /* ---- Objects ----------------------------------------------------------------------------------------------------- */
 
-/* A new object, the last of the array, and its handle (out may be NULL); or NULL, and the null handle, when the map is
- * full, after growing as far as it may. */
+/* Returns a new object, the last of the array, and stores its handle in *out (out may be NULL). If the map is full and
+ * cannot grow, returns NULL and stores the null handle. */
 KOLK_INLINE void *kolk_slotmap_add(kolk_slotmap *map, kolk_handle *out);
 
-/* Removes the object of a handle; the last object moves to its place. False, and nothing happens, if get would give
- * NULL: so the second of two removals is harmless. */
+/* Removes the object of a handle; the last object moves to its place. If get would return NULL, returns false and does
+ * nothing, so a second removal is harmless. */
 KOLK_INLINE bool kolk_slotmap_remove(kolk_slotmap *map, kolk_handle handle);
 
-/* Removes all. */
+/* Removes all objects. */
 KOLK_API void kolk_slotmap_clear(kolk_slotmap *map);
 
-/* The object, or NULL if this handle is null, stale, not of an object that is there, or of another map or pool. Never
- * somebody else's object, within the limits of the tags, which are those of kolk_pool_get, and of the generations: a
- * slot that has had 2^32 - 1 objects waits until the map would otherwise be full; then it starts anew, and its oldest
- * handles mean something again. */
+/* Returns the object, or NULL if this handle is null, stale, forged, or of another map or pool. It never returns
+ * another object, within the limits of tags (see kolk_pool_get) and of generations: a slot that has had 2^32 - 1
+ * objects is used again once the map would otherwise be full, and its oldest handles then become valid again. */
 KOLK_INLINE void *kolk_slotmap_get(const kolk_slotmap *map, kolk_handle handle);
 
-/* The array: kolk_slotmap_count objects, stride bytes apart, which is sizeof(T) for a type. */
+/* The array of kolk_slotmap_count objects, stride bytes apart (in a typed map, sizeof(T)). */
 KOLK_INLINE void *kolk_slotmap_objects(const kolk_slotmap *map);
 KOLK_INLINE uint32_t kolk_slotmap_count(const kolk_slotmap *map);
 
-/* How many more there could be without growing. */
+/* How many objects can be added without growing. */
 KOLK_INLINE uint32_t kolk_slotmap_available(const kolk_slotmap *map);
 
 /* ---- From an object to its handle, and arrays beside the map ----------------------------------------------------- */
 
-/* Of an object of this map: any other pointer is a bug of the caller and gives the null handle. */
-KOLK_API kolk_handle kolk_slotmap_handle(const kolk_slotmap *map, const void *object);
+/* Returns the handle of an object of this map. Any other pointer is a bug of the caller and gives the null handle. */
+KOLK_API kolk_handle kolk_slotmap_handle_of(const kolk_slotmap *map, const void *object);
 
-/* Its place, from 0: it is objects[place]. Any other pointer is a bug of the caller and gives UINT32_MAX. For an array
- * that goes by place, and is kept in step by on_move. */
+/* Returns an object's place, from 0: the object is objects[place]. Any other pointer is a bug of the caller and gives
+ * UINT32_MAX. For arrays that are indexed by place and kept in step by on_move. */
 KOLK_API uint32_t kolk_slotmap_index(const kolk_slotmap *map, const void *object);
 
-/* The object at a place, or NULL from count on. */
+/* Returns the object at a place, or NULL if index >= count. */
 KOLK_INLINE void *kolk_slotmap_at(const kolk_slotmap *map, uint32_t index);
 
-/* The slot of the object of a handle, or UINT32_MAX if get would give NULL. It is the object's own for life, and below
- * the map's fresh, thus below max_capacity. For arrays that go by handle, with nothing to be kept in step; initialise
- * the element when you add the object:
+/* Returns the slot of a handle's object, or UINT32_MAX if get would return NULL. An object keeps its slot for life;
+ * slots are below max_capacity. For arrays that are indexed by slot, which no move changes; initialise the element when
+ * you add the object:
  *
  *     float health[1000];
  *     health[bodies_slot(&map, handle)] = 100;
@@ -200,25 +200,26 @@ KOLK_INLINE uint32_t kolk_slotmap_slot(const kolk_slotmap *map, kolk_handle hand
 
 /* ---- Order and iteration ----------------------------------------------------------------------------------------- */
 
-/* Sorts the objects by the sign of compare, equal ones staying in their order; all handles stay valid. In place:
- * O(n log n) comparisons, at most one move an object; O(n), and no move, if they are sorted. compare must return, and
- * may not change the map; it is called with objects of this map. Later adds and removals don't keep the order. */
+/* Sorts the objects in place by the sign of compare. Equal objects keep their order, and all handles stay valid. Makes
+ * O(n log n) comparisons and at most one move per object; if the objects are sorted, O(n) comparisons and no move.
+ * compare is called with objects of this map; it must return, and may not change the map. Later adds and removals don't
+ * keep the order. */
 KOLK_API void kolk_slotmap_sort(kolk_slotmap *map, int (*compare)(const void *a, const void *b, void *context),
                                 void *context);
 
-/* Fastest is a loop over the plain array, in which nothing is removed. To remove on the way, use KOLK_EACH (typed.h),
- * which goes up the places and looks again at the one whose object has been removed; or go down:
+/* A loop over the plain array is fastest, but may not remove objects. To remove objects during a walk, use KOLK_EACH
+ * (typed.h), which goes up and visits a place again if its object was removed; or go down:
  *
  *     for (uint32_t i = kolk_slotmap_count(map); i-- > 0;)
  *         if (is_dead(kolk_slotmap_at(map, i)))
- *             kolk_slotmap_remove(map, kolk_slotmap_handle(map, kolk_slotmap_at(map, i)));
+ *             kolk_slotmap_remove(map, kolk_slotmap_handle_of(map, kolk_slotmap_at(map, i)));
  *
  * In both, the current object may be removed, and objects may be added. If another one is removed, the last object,
  * which takes its place, may be missed or visited twice. */
 typedef struct kolk_slotmap_cursor {
     const kolk_slotmap *map;
     uint32_t place;
-    uint32_t slot; /* of the object that was visited there last */
+    uint32_t slot; /* of the object that was visited last */
     bool more;     /* false: KOLK_EACH is done */
 } kolk_slotmap_cursor;
 
@@ -227,11 +228,12 @@ KOLK_INLINE void *kolk_slotmap_cursor_next(kolk_slotmap_cursor *cursor);
 
 /* ---- Memory and questions ---------------------------------------------------------------------------------------- */
 
-/* Room for this many objects without asking the system later. KOLK_ABOVE_MAX, KOLK_NO_MEMORY: nothing has changed. */
+/* Raises the capacity to this many objects now, so that later adds need not ask the system. KOLK_ABOVE_MAX,
+ * KOLK_NO_MEMORY: nothing has changed. */
 KOLK_API kolk_status kolk_slotmap_reserve(kolk_slotmap *map, uint32_t capacity);
 
-/* Gives the whole pages behind the last object back to the system (not on the caller's memory). Bytes given back, where
- * the system can tell; capacity, objects and handles stay. */
+/* Releases the whole pages behind the last object to the system (not on the caller's memory). Returns the bytes
+ * released, as far as the system reports them. Capacity, objects and handles stay. */
 KOLK_API size_t kolk_slotmap_trim(kolk_slotmap *map);
 
 /* All counters; O(1). */
@@ -242,24 +244,17 @@ KOLK_API bool kolk_slotmap_is_valid(const kolk_slotmap *map);
 
 /* ---- Inside ------------------------------------------------------------------------------------------------------ */
 
-/* type_size and type_align are 0, or of the type of a typed map. */
-KOLK_API kolk_status kolk_slotmap_init_type(kolk_slotmap *map, const kolk_slotmap_desc *desc, size_t type_size,
-                                            size_t type_align, size_t map_size, uint32_t abi);
+/* type_size and type_align are those of a typed map's type, or 0. */
+KOLK_API kolk_status kolk_slotmap_init_abi(kolk_slotmap *map, const kolk_slotmap_desc *desc, size_t type_size,
+                                           size_t type_align, size_t map_size, uint32_t abi);
 
-/* For typed maps: the descriptor, or, if it has no name, a copy that has the type's. */
-static inline const kolk_slotmap_desc *kolk_slotmap_desc_named(const kolk_slotmap_desc *desc, const char *name,
-                                                               kolk_slotmap_desc *named) {
-    if (!desc || desc->name) return desc;
-    *named = *desc;
-    named->name = name;
-    return named;
-}
+KOLK_NAMED_(kolk_slotmap_desc_named, kolk_slotmap_desc)
 
 static inline kolk_status kolk_slotmap_init(kolk_slotmap *map, const kolk_slotmap_desc *desc) {
-    return kolk_slotmap_init_type(map, desc, 0, 0, sizeof *map, KOLK_ABI);
+    return kolk_slotmap_init_abi(map, desc, 0, 0, sizeof *map, KOLK_ABI);
 }
 
-/* The ways out of the fast paths of slotmap.inl. */
+/* The slow paths that slotmap.inl calls. */
 KOLK_API void *kolk_slotmap_add_slow(kolk_slotmap *map, kolk_handle *out);
 KOLK_API bool kolk_slotmap_remove_slow(kolk_slotmap *map, kolk_handle handle);
 KOLK_API void *kolk_slotmap_get_slow(const kolk_slotmap *map, kolk_handle handle);
@@ -270,7 +265,7 @@ KOLK_API void *kolk_slotmap_get_slow(const kolk_slotmap *map, kolk_handle handle
 
 #ifndef KOLK_EXTERN
 #include "slotmap.inl"
-#else /* the calls that typed.h would make into slotmap.inl */
+#else /* the functions of slotmap.inl that typed.h calls */
 #define kolk_slotmap_add_sized(map, out, stride)       kolk_slotmap_add(map, out)
 #define kolk_slotmap_remove_sized(map, handle, stride) kolk_slotmap_remove(map, handle)
 #define kolk_slotmap_get_sized(map, handle, stride)    kolk_slotmap_get(map, handle)

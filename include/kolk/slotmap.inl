@@ -2,7 +2,7 @@
  * each is emitted once.
  *
  * The functions that end in _sized take the stride as an argument. A typed map's stride is its type's size, so typed.h
- * hands in a constant, and the copy of an object is a few instructions. */
+ * passes a constant, and copying an object takes a few instructions. */
 #ifndef KOLK_SLOTMAP_INL
 #define KOLK_SLOTMAP_INL
 
@@ -13,8 +13,8 @@ extern "C" {
 #endif
 KOLK_BODIES_BEGIN_
 
-/* The slot of a handle is found if it is one that was handed out, in this generation, and has an object. A free slot's
- * place is no place of an object, so a forged handle of the life that comes next finds nothing. */
+/* Does the handle find an object? Its slot must have been handed out, in this generation, and must have an object. A
+ * free slot's place is count or more, so a forged handle of its next life finds nothing. */
 KOLK_INLINE bool kolk_slotmap_finds(const kolk_slotmap *map, uint32_t slot, kolk_handle handle) {
     return slot < map->fresh && map->cells[slot].generation == kolk_handle_generation(handle) &&
            map->cells[slot].place < map->count;
@@ -33,13 +33,13 @@ KOLK_INLINE void *kolk_slotmap_get(const kolk_slotmap *map, kolk_handle handle) 
 KOLK_INLINE uint32_t kolk_slotmap_slot(const kolk_slotmap *map, kolk_handle handle) {
     uint32_t slot = kolk_handle_index(handle, map->tag);
     if (KOLK_UNLIKELY(!kolk_slotmap_finds(map, slot, handle))) {
-        kolk_slotmap_get_slow(map, handle); /* takes note of it */
+        kolk_slotmap_get_slow(map, handle); /* counts a handle of another pool */
         return UINT32_MAX;
     }
     return slot;
 }
 
-/* The first free slot owns the first free place, and its cell says so already. */
+/* The first free slot owns the first free place, and its cell already has that place. */
 KOLK_INLINE void *kolk_slotmap_add_sized(kolk_slotmap *map, kolk_handle *out, size_t stride) {
     uint32_t place = map->count;
     if (KOLK_UNLIKELY(place >= map->add_bound)) return kolk_slotmap_add_slow(map, out);
@@ -53,7 +53,7 @@ KOLK_INLINE void *kolk_slotmap_add(kolk_slotmap *map, kolk_handle *out) {
     return kolk_slotmap_add_sized(map, out, map->stride);
 }
 
-/* Two slots change places: the removed object's and the last object's. */
+/* Swaps the places of two slots: the removed object's and the last object's. */
 KOLK_INLINE bool kolk_slotmap_remove_sized(kolk_slotmap *map, kolk_handle handle, size_t stride) {
     uint32_t slot = kolk_handle_index(handle, map->tag);
     uint32_t generation = kolk_handle_generation(handle);
@@ -100,8 +100,8 @@ KOLK_INLINE kolk_slotmap_cursor kolk_slotmap_each(const kolk_slotmap *map) {
     return cursor;
 }
 
-/* If the place still has the object that was visited there, go on to the next place; otherwise that object was removed,
- * and another is there now, or none. */
+/* Goes to the next place, but only if the place still has the object that was visited there. Otherwise that object was
+ * removed, and the place has another object or none. */
 KOLK_INLINE void *kolk_slotmap_cursor_next_sized(kolk_slotmap_cursor *cursor, size_t stride) {
     const kolk_slotmap *map = cursor->map;
     uint32_t place = cursor->place;

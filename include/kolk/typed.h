@@ -1,24 +1,26 @@
-/* kolk/typed.h: the typed skin. The wrong object, pool or handle is then a compiler's diagnostic.
+/* kolk/typed.h: typed pools. The compiler reports the wrong object, pool or handle. Each member has a section below.
+ * The first example is of pools.
  *
  *     KOLK_POOL_TYPE(bullets, struct bullet)      // at file scope; in a header too
  *
  * makes the types `bullets` (a pool), `bullets_object` (struct bullet) and `bullets_handle`, and the functions
- * bullets_init, _alloc, _alloc_n, _alloc_zeroed, _alloc_at, _free, _free_handle, _get, _handle_of, _next, _next_run,
- * _index, _at, _is_live, _count, _available, _clear, _reserve, _trim, _stats, _is_valid and _deinit, and so on: those
- * of pool.h with your type for void *. The untyped pool is `bullets.pool`: hand it to any function of pool.h but
- * kolk_pool_init. Leave object_size and object_align of the descriptor 0: the type has them. A descriptor without a
- * name gets that of the type (all kinds below too), so that only pools of one type share a tag.
+ * bullets_init, _alloc, _alloc_n, _alloc_zeroed, _alloc_at, _free, _free_handle, _get, _handle_of, _each, _each_next,
+ * _next_run, _index, _at, _is_live, _count, _available, _clear, _reserve, _trim, _stats, _is_valid and _deinit, and so
+ * on: the functions of pool.h with your type for void *. The untyped pool is `bullets.pool`: pass it to any function of
+ * pool.h but kolk_pool_init. Leave object_size and object_align of the descriptor 0: they follow from the type. A
+ * descriptor without a name gets the name of the type (for all kinds below too), so that only pools of one type share a
+ * tag.
  *
  * In C++: `kolk_pool_desc desc = {}; desc.capacity = 256; bullets_init(&pool, &desc);`. C++20 has
- * `kolk_pool_desc desc{.capacity = 256};` as well, which g++ -Wextra warns of: add -Wno-missing-field-initializers.
- * What alloc gives is raw memory: construct an object there by placement new, and destroy it before its free, and all
- * before deinit and clear (examples/sessions.cc). Slot maps and queues copy bytes: their types must be trivially
- * copyable, or they do not compile. Snapshots copy bytes too, which no compiler sees.
+ * `kolk_pool_desc desc{.capacity = 256};` as well.
+ * alloc returns raw memory: construct an object there by placement new, and destroy it before its free. Destroy all
+ * objects before deinit and clear (examples/sessions.cc). Slot maps and queues copy bytes: if a type is not trivially
+ * copyable, they do not compile. Snapshots copy bytes too, but the compiler cannot check that.
  *
- * No semicolon stands behind the macros that make functions, this one and those below. One does no harm, but ISO C
- * knows no empty declaration, and gcc and clang say so under -Wpedantic, clang++ under -Wextra-semi.
+ * A semicolon behind this macro, and behind the others that make functions, is optional. In C, the last line of a file
+ * needs it.
  *
- * To hide the objects from all but one file, so that they come into being only through its create functions:
+ * To hide the type from all files but one, so that only this file's functions create objects:
  *
  *     particles.h   typedef struct particle particle;              // incomplete
  *                   KOLK_POOL_DECLARE(particles, particle)         // everything but init and alloc
@@ -26,58 +28,15 @@
  *                   KOLK_POOL_DEFINE(particles, particle)          // init and alloc
  *
  * Objects of several types in one pool: a union is C's list of types and has the size of the largest. Each
- * KOLK_POOL_MEMBER adds an alloc and a free for one of them; a type that is not in the union, or a member of another
- * type, does not compile.
+ * KOLK_POOL_MEMBER adds an alloc and a free for one member of the union. It does not compile if the union has no such
+ * member, or one of another type.
  *
  *     union shape { struct circle circle; struct square square; };
  *     KOLK_POOL_TYPE(shapes, union shape)
  *     KOLK_POOL_MEMBER(shapes, struct circle, circle)              // struct circle *shapes_alloc_circle(shapes *)
  *
- * The pool of the GTA trilogy (bytemap.h), for which slots may be larger than the type, as they are in the games:
- *
- *     KOLK_BYTEMAP_TYPE(peds, CPed)
- *
- * makes `peds`, `peds_object`, and peds_initialise (of a count), _initialise_with, _attach, _clear, _flush, _new,
- * _new_at, _delete, _get_slot, _get_at, _get_just_index, _get_index, _used_count, _free_count, _next, _next_handle,
- * _stats and _is_valid. Handles are int32_t, as they are in scripts. object_size may be 0 or more than the type's.
- *
- * Packed objects (slotmap.h):
- *
- *     KOLK_SLOTMAP_TYPE(bodies, struct body)
- *
- * makes `bodies` (a slot map), `bodies_object`, `bodies_handle`, and bodies_init, _add, _remove, _get, _objects,
- * _count, _available, _handle_of, _index, _at, _slot, _sort (whose compare takes const void *), _clear, _reserve,
- * _trim, _stats, _is_valid and _deinit: those of slotmap.h. The untyped map is `bodies.map`.
- *
- * A queue between threads (queue.h):
- *
- *     KOLK_QUEUE_TYPE(jobs, struct job)
- *
- * makes `jobs` (a queue), `jobs_item`, and jobs_init, _push (of a const struct job *), _pop (to a struct job *),
- * _push_n, _pop_n, _count, _clear, _close, _shutdown, _reopen, _fd, _stats, _is_valid and _deinit: those of queue.h.
- * Leave item_size of the descriptor 0. The untyped queue is `jobs.queue`. The type may be a pointer: then pointers
- * travel, not objects.
- *
- * A pool that threads share (shared.h):
- *
- *     KOLK_SHARED_TYPE(messages, struct message)
- *
- * makes `messages` (the pool), `messages_local` (a thread's way into it), `messages_object`, `messages_handle`, and
- * messages_init, _local_init, _local_of_thread, _local_flush, _local_deinit, _alloc, _alloc_wait, _free, _free_later,
- * _quiesce, _offline and _online (of a local), _shutdown, _reopen, _handle_of, _get, _is_live, _next, _count, _stats,
- * _is_valid and _deinit: those of shared.h. The untyped ones are `messages.pool` and `messages_local.local`.
- *
- * Things that are expensive to make (resource.h):
- *
- *     KOLK_RESOURCE_TYPE(connections, PGconn)
- *
- * makes `connections` (the pool), `connections_borrowed` (a borrow), `connections_resource`, and connections_init,
- * _borrow, _resource_of (the PGconn * of a borrow), _give_back, _discard, _fd, _close, _evict, _evict_if, _pause,
- * _resume, _resize, _tick, _stats, _is_valid and _deinit: those of resource.h. The factory keeps its void *. The
- * untyped ones are `connections.pool` and `borrowed.borrow`.
- *
- * Cost      none: each function is one cast and one call; alloc, free and get of KOLK_POOL_TYPE know the stride as a
- *           constant, which makes them faster than the untyped ones.
+ * Cost      none: each function is one cast and one call. With KOLK_POOL_TYPE, alloc, free and get are faster than the
+ *           untyped ones, because the stride is a constant.
  * Memory    KOLK_POOL_STORAGE(T, n) is the type of static storage for n objects; you write the declaration:
  *               static KOLK_POOL_STORAGE(struct bullet, 256) memory;
  *               ... .capacity = 256, .memory = &memory, .memory_size = sizeof memory
@@ -96,7 +55,7 @@
 #ifdef __cplusplus
 #define KOLK_ALIGNOF(T)            alignof(T)
 #define KOLK_SAME_TYPE(T, pointer) sizeof(static_cast<char (*)(T *)>(nullptr)(pointer))
-#elif __STDC_VERSION__ < 201112L
+#elif !defined(__STDC_VERSION__) || __STDC_VERSION__ < 201112L
 #define KOLK_ALIGNOF(T)            (__extension__ _Alignof(T))
 #define KOLK_SAME_TYPE(T, pointer) sizeof(__extension__ _Generic((pointer), T * : (char)0))
 #else
@@ -106,7 +65,14 @@
 
 #define KOLK_UNUSED __attribute__((unused))
 
-/* Of a type that is copied as bytes, what C++ must know of it. In C all types are so. */
+/* Ends a macro that makes functions: C++ has empty declarations, C has them as an extension. */
+#ifdef __cplusplus
+#define KOLK_END_
+#else
+#define KOLK_END_ __extension__
+#endif
+
+/* Checks in C++ that a type may be copied as bytes. In C every type may. */
 #ifdef __cplusplus
 #define KOLK_COPIED_(T)                                                                                                \
     static_assert(__is_trivially_copyable(T), "kolk copies these as bytes: T is to be trivially copyable");
@@ -114,28 +80,18 @@
 #define KOLK_COPIED_(T)
 #endif
 
-/* The objects are first in it, so that a debugger shows them. */
+/* clang-format off */
+/* Parameters end in _ so that a type may be called object, handle, pool ... */
+#define KOLK_TYPED_ static KOLK_INLINE_AT_O0 KOLK_UNUSED
+
+/* ---- Pools (pool.h) ---------------------------------------------------------------------------------------------- */
+
+/* The objects are the first member, so that a debugger shows them. */
 #define KOLK_POOL_STORAGE(T, n)                                                                                        \
     union {                                                                                                            \
         T objects[n];                                                                                                  \
         KOLK_ALIGNAS(8) unsigned char bytes[KOLK_POOL_BYTES(sizeof(T), KOLK_ALIGNOF(T), n)];                           \
     }
-
-#define KOLK_SLOTMAP_STORAGE(T, n)                                                                                     \
-    union {                                                                                                            \
-        T objects[n];                                                                                                  \
-        KOLK_ALIGNAS(8) unsigned char bytes[KOLK_SLOTMAP_BYTES(sizeof(T), KOLK_ALIGNOF(T), n)];                        \
-    }
-
-/* clang-format off */
-/* For each live object of a pool, a shared pool (see kolk_shared_cursor in shared.h) or a slot map. `it` is a T * and may
- * be freed, or removed; break, continue and return work. */
-#define KOLK_EACH(name, it, pool_)                                                                                     \
-    for (name##_cursor it##_cursor = name##_each(pool_); it##_cursor.more; it##_cursor.more = false) \
-        for (name##_object *it; (it = name##_each_next(&it##_cursor));)
-
-/* Parameters end in _ so that a type may be called object, handle, pool ... */
-#define KOLK_TYPED_ static KOLK_INLINE_AT_O0 KOLK_UNUSED
 
 #define KOLK_POOL_TYPE(name, T)                                                                                        \
     KOLK_POOL_TYPES_(name, T)                                                                                          \
@@ -143,14 +99,14 @@
     KOLK_POOL_DEFINE(name, T)                                                                                          \
     KOLK_TYPED_ void name##_free(name *pool_, T *object_) { kolk_pool_free_sized(&pool_->pool, object_, sizeof(T)); }  \
     KOLK_TYPED_ T *name##_get(const name *pool_, name##_handle handle_) { \
-        return KOLK_CAST_(T *, kolk_pool_get_sized(&pool_->pool, handle_.untyped, sizeof(T))); }
+        return KOLK_CAST_(T *, kolk_pool_get_sized(&pool_->pool, handle_.untyped, sizeof(T))); } KOLK_END_
 
 #define KOLK_POOL_DECLARE(name, T)                                                                                     \
     KOLK_POOL_TYPES_(name, T)                                                                                          \
     KOLK_POOL_COMMON_(name, T)                                                                                         \
     KOLK_TYPED_ void name##_free(name *pool_, T *object_) { kolk_pool_free(&pool_->pool, object_); }                   \
     KOLK_TYPED_ T *name##_get(const name *pool_, name##_handle handle_) { \
-        return KOLK_CAST_(T *, kolk_pool_get(&pool_->pool, handle_.untyped)); }
+        return KOLK_CAST_(T *, kolk_pool_get(&pool_->pool, handle_.untyped)); } KOLK_END_
 
 #define KOLK_POOL_DEFINE(name, T)                                                                                      \
     KOLK_TYPED_ kolk_status name##_init(name *pool_, const kolk_pool_desc *desc_) { \
@@ -168,14 +124,14 @@
     KOLK_TYPED_ uint32_t name##_alloc_n(name *pool_, name##_object **objects_, uint32_t n_) { \
         return kolk_pool_alloc_n(&pool_->pool, KOLK_CAST_(void **, KOLK_CAST_(void *, objects_)), n_); } \
     KOLK_TYPED_ name##_object *name##_alloc_at(name *pool_, name##_handle handle_) { \
-        return KOLK_CAST_(T *, kolk_pool_alloc_at(&pool_->pool, handle_.untyped)); }
+        return KOLK_CAST_(T *, kolk_pool_alloc_at(&pool_->pool, handle_.untyped)); } KOLK_END_
 
 #define KOLK_POOL_MEMBER(name, T, member)                                                                              \
     KOLK_TYPED_ T *name##_alloc_##member(name *pool_) { \
         (void)KOLK_SAME_TYPE(T, &KOLK_CAST_(name##_object *, NULL)->member); \
         return KOLK_CAST_(T *, KOLK_CAST_(void *, name##_alloc(pool_))); } \
     KOLK_TYPED_ void name##_free_##member(name *pool_, T *object_) { \
-        name##_free(pool_, KOLK_CAST_(name##_object *, KOLK_CAST_(void *, object_))); }
+        name##_free(pool_, KOLK_CAST_(name##_object *, KOLK_CAST_(void *, object_))); } KOLK_END_
 
 #define KOLK_POOL_TYPES_(name, T)                                                                                      \
     typedef T name##_object;                                                                                           \
@@ -207,9 +163,7 @@
     KOLK_TYPED_ bool name##_free_handle(name *pool_, name##_handle handle_) { \
         return kolk_pool_free_handle(&pool_->pool, handle_.untyped); } \
     KOLK_TYPED_ name##_handle name##_handle_of(const name *pool_, const T *object_) { \
-        name##_handle handle_ = {kolk_pool_handle(&pool_->pool, object_)}; return handle_; } \
-    KOLK_TYPED_ T *name##_next(const name *pool_, const T *object_) { \
-        return KOLK_CAST_(T *, kolk_pool_next(&pool_->pool, object_)); } \
+        name##_handle handle_ = {kolk_pool_handle_of(&pool_->pool, object_)}; return handle_; } \
     KOLK_TYPED_ T *name##_next_run(const name *pool_, uint32_t *index_, uint32_t *length_) { \
         return KOLK_CAST_(T *, kolk_pool_next_run(&pool_->pool, index_, length_)); } \
     KOLK_TYPED_ uint32_t name##_index(const name *pool_, const T *object_) { \
@@ -225,17 +179,26 @@
     KOLK_TYPED_ kolk_cursor name##_each(const name *pool_) { return kolk_pool_each(&pool_->pool); }                    \
     KOLK_TYPED_ T *name##_each_next(kolk_cursor *cursor_) { return KOLK_CAST_(T *, kolk_cursor_next(cursor_)); }
 
+/* ---- Byte maps (bytemap.h) --------------------------------------------------------------------------------------- */
+
+/* The pool of the GTA trilogy, for which slots may be larger than the type, as they are in the games:
+ *
+ *     KOLK_BYTEMAP_TYPE(peds, CPed)
+ *
+ * makes `peds`, `peds_object`, and peds_initialise (of a count), _initialise_with, _attach, _clear, _flush, _new,
+ * _new_at, _delete, _get_slot, _get_at, _get_just_index, _get_index, _used_count, _free_count, _next, _next_handle,
+ * _stats and _is_valid. Handles are int32_t, as they are in scripts. object_size may be 0 or more than the type's. */
 #define KOLK_BYTEMAP_TYPE(name, T)                                                                                     \
     typedef T name##_object;                                                                                           \
     typedef struct name { kolk_bytemap pool; } name;                                                                   \
     KOLK_TYPED_ kolk_status name##_initialise_with(name *pool_, const kolk_bytemap_view *view_) { \
         kolk_bytemap_view named_; \
-        return kolk_bytemap_begin(&pool_->pool, kolk_bytemap_view_named(view_, #name, &named_), false, sizeof(T), \
+        return kolk_bytemap_init_abi(&pool_->pool, kolk_bytemap_view_named(view_, #name, &named_), false, sizeof(T), \
             KOLK_ALIGNOF(T), sizeof(kolk_bytemap), \
             KOLK_ABI); } \
     KOLK_TYPED_ kolk_status name##_attach(name *pool_, const kolk_bytemap_view *view_) { \
         kolk_bytemap_view named_; \
-        return kolk_bytemap_begin(&pool_->pool, kolk_bytemap_view_named(view_, #name, &named_), true, sizeof(T), \
+        return kolk_bytemap_init_abi(&pool_->pool, kolk_bytemap_view_named(view_, #name, &named_), true, sizeof(T), \
             KOLK_ALIGNOF(T), sizeof(kolk_bytemap), \
             KOLK_ABI); } \
     KOLK_TYPED_ kolk_status name##_initialise(name *pool_, int32_t count_) { \
@@ -261,53 +224,17 @@
     KOLK_TYPED_ int32_t name##_next_handle(const name *pool_, int32_t handle_) { \
         return kolk_bytemap_next_handle(&pool_->pool, handle_); } \
     KOLK_TYPED_ void name##_stats(const name *pool_, kolk_stats *out_) { kolk_bytemap_stats(&pool_->pool, out_); }     \
-    KOLK_TYPED_ bool name##_is_valid(const name *pool_) { return kolk_bytemap_is_valid(&pool_->pool); }
+    KOLK_TYPED_ bool name##_is_valid(const name *pool_) { return kolk_bytemap_is_valid(&pool_->pool); } KOLK_END_
 
-#define KOLK_SHARED_TYPE(name, T)                                                                                      \
-    typedef T name##_object;                                                                                           \
-    typedef struct name { kolk_shared pool; } name;                                                                    \
-    typedef struct name##_local { kolk_local local; } name##_local;                                                    \
-    typedef struct name##_handle { kolk_handle untyped; } name##_handle;                                               \
-    typedef kolk_shared_cursor name##_cursor;                                                                          \
-    KOLK_TYPED_ kolk_status name##_init(name *pool_, const kolk_shared_desc *desc_) { \
-        kolk_shared_desc named_; \
-        return kolk_shared_init_type(&pool_->pool, kolk_shared_desc_named(desc_, #name, &named_), sizeof(T), \
-            KOLK_ALIGNOF(T), sizeof(kolk_shared), KOLK_ABI); } \
-    KOLK_TYPED_ void name##_deinit(name *pool_) { kolk_shared_deinit(&pool_->pool); }                                  \
-    KOLK_TYPED_ kolk_status name##_local_init(name##_local *local_, name *pool_) { \
-        return kolk_local_init(&local_->local, &pool_->pool); } \
-    KOLK_TYPED_ void name##_local_deinit(name##_local *local_) { kolk_local_deinit(&local_->local); }                  \
-    KOLK_TYPED_ void name##_local_flush(name##_local *local_) { kolk_local_flush(&local_->local); }                    \
-    KOLK_TYPED_ name##_local *name##_local_of_thread(name *pool_) { \
-        return KOLK_CAST_(name##_local *, KOLK_CAST_(void *, kolk_local_of_thread(&pool_->pool))); } \
-    KOLK_TYPED_ name##_object *name##_alloc(name##_local *local_) { \
-        return KOLK_CAST_(T *, kolk_local_alloc_sized(&local_->local, sizeof(T))); } \
-    KOLK_TYPED_ T *name##_alloc_wait(name##_local *local_, kolk_deadline deadline_) { \
-        return KOLK_CAST_(T *, kolk_local_alloc_wait(&local_->local, deadline_)); } \
-    KOLK_TYPED_ void name##_free(name##_local *local_, T *object_) { \
-        kolk_local_free_sized(&local_->local, KOLK_CAST_(void *, object_), sizeof(T)); } \
-    KOLK_TYPED_ void name##_free_later(name##_local *local_, T *object_) { \
-        kolk_local_free_later(&local_->local, KOLK_CAST_(void *, object_)); } \
-    KOLK_TYPED_ void name##_quiesce(name##_local *local_) { kolk_local_quiesce(&local_->local); }                      \
-    KOLK_TYPED_ void name##_offline(name##_local *local_) { kolk_local_offline(&local_->local); }                      \
-    KOLK_TYPED_ void name##_online(name##_local *local_) { kolk_local_online(&local_->local); }                        \
-    KOLK_TYPED_ name##_handle name##_handle_of(const name *pool_, const T *object_) { \
-        name##_handle handle_ = {kolk_shared_handle(&pool_->pool, object_)}; return handle_; } \
-    KOLK_TYPED_ T *name##_get(const name *pool_, name##_handle handle_) { \
-        return KOLK_CAST_(T *, kolk_shared_get_sized(&pool_->pool, handle_.untyped, sizeof(T))); } \
-    KOLK_TYPED_ bool name##_is_live(const name *pool_, const T *object_) { \
-        return kolk_shared_is_live(&pool_->pool, object_); } \
-    KOLK_TYPED_ T *name##_next(const name *pool_, const T *object_) { \
-        return KOLK_CAST_(T *, kolk_shared_next(&pool_->pool, object_)); } \
-    KOLK_TYPED_ kolk_shared_cursor name##_each(const name *pool_) { return kolk_shared_each(&pool_->pool); }           \
-    KOLK_TYPED_ T *name##_each_next(kolk_shared_cursor *cursor_) { \
-        return KOLK_CAST_(T *, kolk_shared_cursor_next(cursor_)); } \
-    KOLK_TYPED_ void name##_shutdown(name *pool_) { kolk_shared_shutdown(&pool_->pool); }                              \
-    KOLK_TYPED_ void name##_reopen(name *pool_) { kolk_shared_reopen(&pool_->pool); }                                  \
-    KOLK_TYPED_ uint32_t name##_count(const name *pool_) { return kolk_shared_count(&pool_->pool); }                   \
-    KOLK_TYPED_ void name##_stats(const name *pool_, kolk_stats *out_) { kolk_shared_stats(&pool_->pool, out_); }      \
-    KOLK_TYPED_ bool name##_is_valid(const name *pool_) { return kolk_shared_is_valid(&pool_->pool); }
+/* ---- Slot maps (slotmap.h) --------------------------------------------------------------------------------------- */
 
+/* Packed objects:
+ *
+ *     KOLK_SLOTMAP_TYPE(bodies, struct body)
+ *
+ * makes `bodies` (a slot map), `bodies_object`, `bodies_handle`, and bodies_init, _add, _remove, _get, _objects,
+ * _count, _available, _handle_of, _index, _at, _slot, _sort (whose compare takes const void *), _clear, _reserve,
+ * _trim, _stats, _is_valid and _deinit: those of slotmap.h. The untyped map is `bodies.map`. */
 #define KOLK_SLOTMAP_TYPE(name, T)                                                                                     \
     KOLK_COPIED_(T)                                                                                                    \
     typedef T name##_object;                                                                                           \
@@ -316,7 +243,7 @@
     typedef kolk_slotmap_cursor name##_cursor;                                                                         \
     KOLK_TYPED_ kolk_status name##_init(name *map_, const kolk_slotmap_desc *desc_) { \
         kolk_slotmap_desc named_; \
-        return kolk_slotmap_init_type(&map_->map, kolk_slotmap_desc_named(desc_, #name, &named_), sizeof(T), \
+        return kolk_slotmap_init_abi(&map_->map, kolk_slotmap_desc_named(desc_, #name, &named_), sizeof(T), \
             KOLK_ALIGNOF(T), sizeof(kolk_slotmap), KOLK_ABI); } \
     KOLK_TYPED_ void name##_deinit(name *map_) { kolk_slotmap_deinit(&map_->map); }                                    \
     KOLK_TYPED_ name##_object *name##_add(name *map_, name##_handle *out_) { \
@@ -331,7 +258,7 @@
     KOLK_TYPED_ uint32_t name##_count(const name *map_) { return kolk_slotmap_count(&map_->map); }                     \
     KOLK_TYPED_ uint32_t name##_available(const name *map_) { return kolk_slotmap_available(&map_->map); }             \
     KOLK_TYPED_ name##_handle name##_handle_of(const name *map_, const T *object_) { \
-        name##_handle handle_ = {kolk_slotmap_handle(&map_->map, object_)}; return handle_; } \
+        name##_handle handle_ = {kolk_slotmap_handle_of(&map_->map, object_)}; return handle_; } \
     KOLK_TYPED_ uint32_t name##_index(const name *map_, const T *object_) { \
         return kolk_slotmap_index(&map_->map, object_); } \
     KOLK_TYPED_ T *name##_at(const name *map_, uint32_t index_) { \
@@ -347,15 +274,31 @@
     KOLK_TYPED_ bool name##_is_valid(const name *map_) { return kolk_slotmap_is_valid(&map_->map); }                   \
     KOLK_TYPED_ name##_cursor name##_each(const name *map_) { return kolk_slotmap_each(&map_->map); }                  \
     KOLK_TYPED_ T *name##_each_next(name##_cursor *cursor_) { \
-        return KOLK_CAST_(T *, kolk_slotmap_cursor_next_sized(cursor_, sizeof(T))); }
+        return KOLK_CAST_(T *, kolk_slotmap_cursor_next_sized(cursor_, sizeof(T))); } KOLK_END_
 
+#define KOLK_SLOTMAP_STORAGE(T, n)                                                                                     \
+    union {                                                                                                            \
+        T objects[n];                                                                                                  \
+        KOLK_ALIGNAS(8) unsigned char bytes[KOLK_SLOTMAP_BYTES(sizeof(T), KOLK_ALIGNOF(T), n)];                        \
+    }
+
+/* ---- Queues (queue.h) -------------------------------------------------------------------------------------------- */
+
+/* A queue between threads:
+ *
+ *     KOLK_QUEUE_TYPE(jobs, struct job)
+ *
+ * makes `jobs` (a queue), `jobs_item`, and jobs_init, _push (of a const struct job *), _pop (to a struct job *),
+ * _push_n, _pop_n, _count, _clear, _close, _shutdown, _reopen, _fd, _stats, _is_valid and _deinit: those of queue.h.
+ * Leave item_size of the descriptor 0. The untyped queue is `jobs.queue`. The type may be a pointer: then pointers
+ * travel, not objects. */
 #define KOLK_QUEUE_TYPE(name, T)                                                                                       \
     KOLK_COPIED_(T)                                                                                                    \
     typedef T name##_item;                                                                                             \
     typedef struct name { kolk_queue queue; } name;                                                                    \
     KOLK_TYPED_ kolk_status name##_init(name *queue_, const kolk_queue_desc *desc_) { \
         kolk_queue_desc named_; \
-        return kolk_queue_init_type(&queue_->queue, kolk_queue_desc_named(desc_, #name, &named_), sizeof(T), \
+        return kolk_queue_init_abi(&queue_->queue, kolk_queue_desc_named(desc_, #name, &named_), sizeof(T), \
             sizeof(kolk_queue), KOLK_ABI); } \
     KOLK_TYPED_ void name##_deinit(name *queue_) { kolk_queue_deinit(&queue_->queue); }                                \
     KOLK_TYPED_ kolk_status name##_push(name *queue_, const name##_item *item_, kolk_deadline deadline_) { \
@@ -374,16 +317,80 @@
     KOLK_TYPED_ void name##_reopen(name *queue_) { kolk_queue_reopen(&queue_->queue); }                                \
     KOLK_TYPED_ int name##_fd(name *queue_, kolk_queue_event event_) { return kolk_queue_fd(&queue_->queue, event_); } \
     KOLK_TYPED_ void name##_stats(const name *queue_, kolk_stats *out_) { kolk_queue_stats(&queue_->queue, out_); }    \
-    KOLK_TYPED_ bool name##_is_valid(const name *queue_) { return kolk_queue_is_valid(&queue_->queue); }
+    KOLK_TYPED_ bool name##_is_valid(const name *queue_) { return kolk_queue_is_valid(&queue_->queue); } KOLK_END_
 
+/* ---- Shared pools (shared.h) ------------------------------------------------------------------------------------- */
+
+/* A pool that threads share:
+ *
+ *     KOLK_SHARED_TYPE(messages, struct message)
+ *
+ * makes `messages` (the pool), `messages_local` (a thread's way into it), `messages_object`, `messages_handle`, and
+ * messages_init, _local_init, _local_of_thread, _local_flush, _local_deinit, _alloc, _alloc_wait, _free, _free_later,
+ * _quiesce, _offline and _online (of a local), _shutdown, _reopen, _handle_of, _get, _is_live, _each, _each_next,
+ * _count, _stats, _is_valid and _deinit: those of shared.h. The untyped ones are `messages.pool` and
+ * `messages_local.local`. */
+#define KOLK_SHARED_TYPE(name, T)                                                                                      \
+    typedef T name##_object;                                                                                           \
+    typedef struct name { kolk_shared pool; } name;                                                                    \
+    typedef struct name##_local { kolk_shared_local local; } name##_local;                                             \
+    typedef struct name##_handle { kolk_handle untyped; } name##_handle;                                               \
+    typedef kolk_shared_cursor name##_cursor;                                                                          \
+    KOLK_TYPED_ kolk_status name##_init(name *pool_, const kolk_shared_desc *desc_) { \
+        kolk_shared_desc named_; \
+        return kolk_shared_init_abi(&pool_->pool, kolk_shared_desc_named(desc_, #name, &named_), sizeof(T), \
+            KOLK_ALIGNOF(T), sizeof(kolk_shared), KOLK_ABI); } \
+    KOLK_TYPED_ void name##_deinit(name *pool_) { kolk_shared_deinit(&pool_->pool); }                                  \
+    KOLK_TYPED_ kolk_status name##_local_init(name##_local *local_, name *pool_) { \
+        return kolk_shared_local_init(&local_->local, &pool_->pool); } \
+    KOLK_TYPED_ void name##_local_deinit(name##_local *local_) { kolk_shared_local_deinit(&local_->local); }           \
+    KOLK_TYPED_ void name##_local_flush(name##_local *local_) { kolk_shared_local_flush(&local_->local); }             \
+    KOLK_TYPED_ name##_local *name##_local_of_thread(name *pool_) { \
+        return KOLK_CAST_(name##_local *, KOLK_CAST_(void *, kolk_shared_local_of_thread(&pool_->pool))); } \
+    KOLK_TYPED_ name##_object *name##_alloc(name##_local *local_) { \
+        return KOLK_CAST_(T *, kolk_shared_alloc_sized(&local_->local, sizeof(T))); } \
+    KOLK_TYPED_ T *name##_alloc_wait(name##_local *local_, kolk_deadline deadline_) { \
+        return KOLK_CAST_(T *, kolk_shared_alloc_wait(&local_->local, deadline_)); } \
+    KOLK_TYPED_ void name##_free(name##_local *local_, T *object_) { \
+        kolk_shared_free_sized(&local_->local, KOLK_CAST_(void *, object_), sizeof(T)); } \
+    KOLK_TYPED_ void name##_free_later(name##_local *local_, T *object_) { \
+        kolk_shared_free_later(&local_->local, KOLK_CAST_(void *, object_)); } \
+    KOLK_TYPED_ void name##_quiesce(name##_local *local_) { kolk_shared_quiesce(&local_->local); }                     \
+    KOLK_TYPED_ void name##_offline(name##_local *local_) { kolk_shared_offline(&local_->local); }                     \
+    KOLK_TYPED_ void name##_online(name##_local *local_) { kolk_shared_online(&local_->local); }                       \
+    KOLK_TYPED_ name##_handle name##_handle_of(const name *pool_, const T *object_) { \
+        name##_handle handle_ = {kolk_shared_handle_of(&pool_->pool, object_)}; return handle_; } \
+    KOLK_TYPED_ T *name##_get(const name *pool_, name##_handle handle_) { \
+        return KOLK_CAST_(T *, kolk_shared_get_sized(&pool_->pool, handle_.untyped, sizeof(T))); } \
+    KOLK_TYPED_ bool name##_is_live(const name *pool_, const T *object_) { \
+        return kolk_shared_is_live(&pool_->pool, object_); } \
+    KOLK_TYPED_ kolk_shared_cursor name##_each(const name *pool_) { return kolk_shared_each(&pool_->pool); }           \
+    KOLK_TYPED_ T *name##_each_next(kolk_shared_cursor *cursor_) { \
+        return KOLK_CAST_(T *, kolk_shared_cursor_next(cursor_)); } \
+    KOLK_TYPED_ void name##_shutdown(name *pool_) { kolk_shared_shutdown(&pool_->pool); }                              \
+    KOLK_TYPED_ void name##_reopen(name *pool_) { kolk_shared_reopen(&pool_->pool); }                                  \
+    KOLK_TYPED_ uint32_t name##_count(const name *pool_) { return kolk_shared_count(&pool_->pool); }                   \
+    KOLK_TYPED_ void name##_stats(const name *pool_, kolk_stats *out_) { kolk_shared_stats(&pool_->pool, out_); }      \
+    KOLK_TYPED_ bool name##_is_valid(const name *pool_) { return kolk_shared_is_valid(&pool_->pool); } KOLK_END_
+
+/* ---- Resource pools (resource.h) --------------------------------------------------------------------------------- */
+
+/* Things that are expensive to make:
+ *
+ *     KOLK_RESOURCE_TYPE(connections, PGconn)
+ *
+ * makes `connections` (the pool), `connections_borrowed` (a borrow), `connections_resource`, and connections_init,
+ * _borrow, _resource_of (the PGconn * of a borrow), _give_back, _discard, _fd, _close, _evict, _evict_generation (of a
+ * borrow), _evict_if, _pause, _resume, _resize, _tick, _stats, _is_valid and _deinit: those of resource.h. The factory
+ * keeps its void *. The untyped ones are `connections.pool` and `borrowed.borrow`. */
 #define KOLK_RESOURCE_TYPE(name, T)                                                                                    \
     typedef T name##_resource;                                                                                         \
     typedef struct name { kolk_resource_pool pool; } name;                                                             \
-    typedef struct name##_borrowed { kolk_borrow borrow; } name##_borrowed;                                            \
+    typedef struct name##_borrowed { kolk_borrowed borrow; } name##_borrowed;                                          \
     KOLK_TYPED_ kolk_status name##_init(name *pool_, const kolk_resource_pool_desc *desc_) { \
         kolk_resource_pool_desc named_; \
-        return kolk_resource_pool_init(&pool_->pool, kolk_resource_desc_named(desc_, #name, &named_)); } \
-    KOLK_TYPED_ void name##_deinit(name *pool_) { kolk_resource_pool_deinit(&pool_->pool); }                           \
+        return kolk_resource_init(&pool_->pool, kolk_resource_desc_named(desc_, #name, &named_)); } \
+    KOLK_TYPED_ void name##_deinit(name *pool_) { kolk_resource_deinit(&pool_->pool); }                                \
     KOLK_TYPED_ kolk_status name##_borrow(name *pool_, const kolk_borrow_desc *desc_, name##_borrowed *out_) { \
         return kolk_resource_borrow(&pool_->pool, desc_, &out_->borrow); } \
     KOLK_TYPED_ name##_resource *name##_resource_of(const name##_borrowed *borrowed_) { \
@@ -394,20 +401,30 @@
         kolk_resource_discard(&pool_->pool, &borrowed_->borrow); } \
     KOLK_TYPED_ int name##_fd(name *pool_) { return kolk_resource_fd(&pool_->pool); }                                  \
     KOLK_TYPED_ kolk_status name##_close(name *pool_, kolk_deadline deadline_) { \
-        return kolk_resource_pool_close(&pool_->pool, deadline_); } \
-    KOLK_TYPED_ void name##_evict(name *pool_) { kolk_resource_pool_evict(&pool_->pool); }                             \
+        return kolk_resource_close(&pool_->pool, deadline_); } \
+    KOLK_TYPED_ void name##_evict(name *pool_) { kolk_resource_evict(&pool_->pool); }                                  \
+    KOLK_TYPED_ bool name##_evict_generation(name *pool_, const name##_borrowed *borrowed_) { \
+        return kolk_resource_evict_generation(&pool_->pool, borrowed_->borrow.generation); } \
     KOLK_TYPED_ uint32_t name##_evict_if(name *pool_, bool (*wants_)(const char *, const void *, bool, void *), \
         void *context_) { \
-        return kolk_resource_pool_evict_if(&pool_->pool, wants_, context_); } \
-    KOLK_TYPED_ void name##_pause(name *pool_) { kolk_resource_pool_pause(&pool_->pool); }                             \
-    KOLK_TYPED_ void name##_resume(name *pool_) { kolk_resource_pool_resume(&pool_->pool); }                           \
+        return kolk_resource_evict_if(&pool_->pool, wants_, context_); } \
+    KOLK_TYPED_ void name##_pause(name *pool_) { kolk_resource_pause(&pool_->pool); }                                  \
+    KOLK_TYPED_ void name##_resume(name *pool_) { kolk_resource_resume(&pool_->pool); }                                \
     KOLK_TYPED_ kolk_status name##_resize(name *pool_, uint32_t max_) { \
-        return kolk_resource_pool_resize(&pool_->pool, max_); } \
+        return kolk_resource_resize(&pool_->pool, max_); } \
     KOLK_TYPED_ void name##_tick(name *pool_, kolk_deadline deadline_) { \
         kolk_resource_tick(&pool_->pool, deadline_); } \
-    KOLK_TYPED_ void name##_stats(const name *pool_, kolk_resource_stats *out_) { \
-        kolk_resource_pool_stats(&pool_->pool, out_); } \
-    KOLK_TYPED_ bool name##_is_valid(const name *pool_) { return kolk_resource_pool_is_valid(&pool_->pool); }
+    KOLK_TYPED_ void name##_stats(const name *pool_, kolk_resource_pool_stats *out_) { \
+        kolk_resource_stats(&pool_->pool, out_); } \
+    KOLK_TYPED_ bool name##_is_valid(const name *pool_) { return kolk_resource_is_valid(&pool_->pool); } KOLK_END_
+
+/* ---- Loops over pools, slot maps and shared pools ---------------------------------------------------------------- */
+
+/* For each live object of a pool, a shared pool (see kolk_shared_cursor in shared.h) or a slot map. `it` is a T * and may
+ * be freed, or removed; break, continue and return work. */
+#define KOLK_EACH(name, it, pool_)                                                                                     \
+    for (name##_cursor it##_cursor = name##_each(pool_); it##_cursor.more; it##_cursor.more = false) \
+        for (name##_object *it; (it = name##_each_next(&it##_cursor));)
 /* clang-format on */
 
 #endif

@@ -1,8 +1,8 @@
-/* modules.c: where the program and its libraries lie. ld.so counts libraries that come and go, so nothing is told while
- * both counts stay.
+/* modules.c: records where the program and its libraries lie. ld.so counts libraries that are loaded and unloaded, so
+ * nothing is recorded while both counts stay the same.
  *
- * ld.so holds a lock of its own while it calls us, and a thread that has that may allocate, so it may wait for ours. So
- * ours is taken within that one, and never the other way round. */
+ * ld.so holds its own lock while it calls us. A thread that holds it may allocate, and so wait for our lock. So our
+ * lock is always taken after ld.so's, never before. */
 #define _GNU_SOURCE
 #include "inside.h"
 
@@ -12,7 +12,7 @@
 
 static unsigned long long told_adds, told_subs; /* these are used under ld.so's lock */
 
-/* The whole path of a module; the program itself has none there. */
+/* Finds the whole path of a module; for the program itself ld.so gives none. */
 static size_t find_path(const char *name, char *path) {
     size_t length = 0;
     if (*name == '\0') {

@@ -1,16 +1,16 @@
-/* record.c: malloc and its family, as they are, with a record of each call: libkolk-record.so, which kolk record puts
- * under a program (LD_PRELOAD).
+/* record.c: malloc and its family, with a record of each call: libkolk-record.so, which kolk record preloads into a
+ * program.
  *
- * It is no allocator. Each function calls the next library's of that name: libc's, or that of a malloc which the
- * program brings along. So the program runs on the malloc that it has, and libkolk-malloc.so knows nothing of
- * recording: where nothing is recorded, recording costs nothing.
+ * It is not an allocator. Each function calls the next library's function of that name: libc's, or that of the
+ * program's own malloc. So the program keeps its malloc. libkolk-malloc.so has no code for recording, so recording
+ * costs nothing when it is not used.
  *
- * The life of a call: the block is asked for; stacks.c tells the number of the stack; ring.c appends two or three words
- * under the one lock. ring.c has the order of threads, and forks. What runs meanwhile within this library is not
- * recorded: dlsym and the like may allocate, and so may a handler of a signal that comes just now.
+ * The life of a call: the block is allocated; stacks.c finds the number of the stack; ring.c appends two or three words
+ * under the one lock. ring.c explains the order of threads, and forks. Allocations from within this library are not
+ * recorded: dlsym and the like may allocate, and so may a signal handler that interrupts it.
  *
- * ld.so calls malloc before any constructor has run: those few calls are not recorded. The library is linked with
- * -z initfirst, so its constructor comes before all others. It is never unloaded. */
+ * ld.so calls malloc before any constructor has run; those few calls are not recorded. The library is linked with -z
+ * initfirst, so its constructor comes before all others. It is never unloaded. */
 #define _GNU_SOURCE
 #include "inside.h"
 
@@ -57,8 +57,8 @@ static struct {
 } next = {first_malloc,        first_calloc,   first_realloc, first_free,   first_posix_memalign,
           first_aligned_alloc, first_memalign, first_valloc,  first_pvalloc};
 
-/* The first call of the process, when there is one thread only. dlsym allocates nothing where it finds the name, but
- * is not to end in here again. */
+/* Runs at the first call of the process, with only one thread. dlsym does not allocate if it finds the name, and must
+ * not call back into this library. */
 static void find_next(void) {
     static const char *const names[] = {"malloc",        "calloc",   "realloc", "free",   "posix_memalign",
                                         "aligned_alloc", "memalign", "valloc",  "pvalloc"};
@@ -247,4 +247,17 @@ EXPORT void free_sized(void *block, size_t size) {
 EXPORT void free_aligned_sized(void *block, size_t align, size_t size) {
     (void)align, (void)size;
     free_for(block);
+}
+
+/* ---- The start --------------------------------------------------------------------------------------------------- */
+
+/* ld.so calls a constructor with the arguments of main. */
+__attribute__((constructor)) static void start(int count, char **arguments, char **environment) {
+    (void)count, (void)arguments;
+    int before = errno;
+    struct wire *wire = record_wire(environment);
+    if (wire)
+        __atomic_store_n(&wire->state, record_stacks_begin() ? record_ring_begin(wire) : WIRE_NO_MEMORY,
+                         __ATOMIC_RELEASE);
+    errno = before;
 }

@@ -1,17 +1,17 @@
-/* ring.c: the process that records, and the ring in memory through which its reader learns of it.
+/* ring.c: the recording process, and the ring in memory from which its reader gets the records.
  *
- * The kolk command has made the ring as a file in memory (memfd). KOLK_RECORD says which process shall record, and
- * where that file is: 1235:/proc/1234/fd/3. So the program inherits no descriptor, may close all that it has, and goes
- * on recording when it becomes another program (exec), as scripts that are only a wrapper do: the reader forgets what
- * came before. Programs that it starts have the variable and this library, too, but another number, and record nothing.
+ * The kolk command has made the ring as a file in memory (memfd). KOLK_RECORD names the recording process, and the path
+ * of that file: 1235:/proc/1234/fd/3. So the program inherits no descriptor, and may close all descriptors. It goes on
+ * recording after exec, as in wrapper scripts: the reader forgets the previous program. Child programs also have the
+ * variable and this library, but another process number, and record nothing.
  *
- * A fork's child has the ring mapped as well and must not touch it. It finds the state wiped (MADV_WIPEONFORK), also
- * after a fork that calls no handlers. The child of a vfork shares all memory and records for its parent, which is
- * right: they share the blocks.
+ * A fork's child has the ring mapped as well and must not touch it. Its copy of the state is zeroed (MADV_WIPEONFORK),
+ * even after a fork that calls no handlers. The child of a vfork shares all memory and records for its parent, which is
+ * right, as they share the blocks.
  *
- * One lock orders the records of all threads. It is taken after an alloc and before a free, so a block's alloc comes
- * behind the free by which its address became free. A realloc is both, and holds the lock meanwhile. Nothing else of
- * the program or of libc runs under the lock, except for what waits for the reader. */
+ * One lock orders the records of all threads. It is taken after an alloc and before a free, so a block's alloc is
+ * recorded after the free that released its address. A realloc is both, and holds the lock throughout. No other code of
+ * the program or of libc runs under the lock, except the wait for the reader. */
 #define _GNU_SOURCE
 #include "inside.h"
 
@@ -57,7 +57,7 @@ static void wake_reader(struct wire *wire) {
     errno = before;
 }
 
-/* Sleeps until there is room. A reader that has gone never makes any: then this process stops recording. */
+/* Sleeps until the ring has space. If the reader is gone, there will be none, and this process stops recording. */
 static __attribute__((noinline)) void make_room(struct state *state, size_t count) {
     struct wire *wire = state->wire;
     int before = errno;
@@ -92,7 +92,7 @@ void record_end(void) {
 
 /* ---- The start --------------------------------------------------------------------------------------------------- */
 
-/* The value of KOLK_RECORD: the environment is libc's a little later. */
+/* Finds the value of KOLK_RECORD, as getenv does not work yet. */
 static const char *find_setting(char **environment) {
     static const char name[] = "KOLK_RECORD=";
     for (char **at = environment; *at; at++)
@@ -100,7 +100,7 @@ static const char *find_setting(char **environment) {
     return NULL;
 }
 
-/* Is it this process? Gives the file's path, too. */
+/* Returns the file's path if the setting is for this process. */
 static const char *path_for_us(const char *setting) {
     int number = 0;
     for (; *setting >= '0' && *setting <= '9'; setting++) number = 10 * number + (*setting - '0');
@@ -121,10 +121,15 @@ static struct wire *map_wire(const char *path) {
     return NULL;
 }
 
-static uint32_t begin(struct wire *wire) {
+struct wire *record_wire(char **environment) {
+    const char *setting = find_setting(environment), *path = setting ? path_for_us(setting) : NULL;
+    return path ? map_wire(path) : NULL;
+}
+
+uint32_t record_ring_begin(struct wire *wire) {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     struct state *state = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (state == MAP_FAILED || !record_stacks_begin()) return WIRE_NO_MEMORY;
+    if (state == MAP_FAILED) return WIRE_NO_MEMORY;
     if (madvise(state, page, MADV_WIPEONFORK) != 0) return WIRE_OLD_KERNEL;
     uint64_t head = wire->head, word = WIRE_PROGRAM;
     *state = (struct state){.on = 1, .wire = wire, .head = head, .most = head, .recorder = getppid()};
@@ -133,14 +138,4 @@ static uint32_t begin(struct wire *wire) {
     record_put(&word, 1);
     record_end();
     return WIRE_STARTED;
-}
-
-/* ld.so gives a constructor what it gives main. */
-__attribute__((constructor)) static void start(int count, char **arguments, char **environment) {
-    (void)count, (void)arguments;
-    int before = errno;
-    const char *setting = find_setting(environment), *path = setting ? path_for_us(setting) : NULL;
-    struct wire *wire = path ? map_wire(path) : NULL;
-    if (wire) __atomic_store_n(&wire->state, begin(wire), RELEASE);
-    errno = before;
 }

@@ -1,20 +1,20 @@
-/* stacks.c: which stack malloc is called on, as a number.
+/* stacks.c: numbers the stacks from which malloc is called.
  *
- * To walk a stack by the unwind tables takes microseconds, and most calls come from a place that has been seen. So a
- * thread remembers, for a return address and the stack pointer there, where in the stack each of the outer return
- * addresses was found:
+ * Walking a stack by the unwind tables takes microseconds, and most calls come from a known place. So a thread
+ * remembers, for a return address and the stack pointer there, where in the stack each of the outer return addresses
+ * was found:
  *
  *     | back into f |  frame of f  | back into g |  frame of g  | back into main | ...
  *                   ^ stack        ^ places[1]                  ^ places[2]
  *
  * If the same addresses are still there, it is the same stack: from the same place in f, g is found at the same
  * distance, as f's frame has one size there. (Frames of functions with alloca have many sizes. An old address can be
- * left over there, and the stack is then one that was there before.) Otherwise it is walked. Where return addresses
- * are not just below the caller's stack pointer, as they are on x86, nothing is remembered.
+ * left over there, and the result is then an earlier stack.) Otherwise the stack is walked. On machines whose return
+ * addresses are not just below the caller's stack pointer, unlike x86, nothing is remembered.
  *
- * A stack that was walked is looked up in a table by its frames. A new one gets the next number, and the reader is
- * told. Numbers are kept in memory of the system that is reserved at the start, so nothing ever moves: a thread may
- * compare with the frames of a number that it knows without a lock. */
+ * A stack that was walked is looked up in a table by its frames. A new one gets the next number, and is recorded. The
+ * table lies in address space reserved at the start, so nothing ever moves, and a thread may compare frames of a known
+ * number without a lock. */
 #define _GNU_SOURCE
 #include "inside.h"
 
@@ -33,7 +33,7 @@ struct stack {
 };
 
 struct walk {
-    uintptr_t from; /* the stack pointer of malloc's caller: the first frame that counts */
+    uintptr_t from; /* the stack pointer of malloc's caller, the first frame recorded */
     uint32_t count;
     bool is_plain; /* each return address was found in its place */
     uintptr_t places[WIRE_DEPTH];
@@ -44,7 +44,7 @@ struct memory {
     struct caller caller;
     uint32_t number; /* 0: none */
     uint32_t count;
-    uint32_t places[WIRE_DEPTH]; /* bytes above caller.stack; that of the first frame is known */
+    uint32_t places[WIRE_DEPTH]; /* bytes above caller.stack; the first frame needs none */
 };
 
 struct cache {
@@ -65,7 +65,7 @@ static void *map(size_t size) {
 
 /* ---- A thread's memory ------------------------------------------------------------------------------------------- */
 
-/* Called when a thread ends. It may allocate even then, and gets a cache once more. */
+/* Called when a thread ends. If it allocates later, it gets another cache. */
 static void leave_cache(void *cache) {
     if (!record_state->on) return;
     record_here.cache = NULL;
@@ -85,7 +85,7 @@ static __attribute__((noinline)) struct cache *get_cache(void) {
     if (!cache) cache = map(sizeof *cache);
     if (!cache) return NULL;
     record_here.cache = cache;
-    pthread_setspecific(key, cache); /* in vain: then it stays with a thread that has ended */
+    pthread_setspecific(key, cache); /* if it fails, the cache is not reused when the thread ends */
     return cache;
 }
 
@@ -146,7 +146,7 @@ static uint32_t first_place(const struct stack *stack) {
     return (uint32_t)(hash >> 32) % INDEX;
 }
 
-/* The place of a stack in `numbers`, or of the 0 where it goes. With the lock. */
+/* Returns the element of `numbers` for this stack, or the 0 where it belongs. Called with the lock. */
 static uint32_t *find_number(const struct stack *stack) {
     uint32_t place = first_place(stack);
     while (numbers[place] && memcmp(&stacks[numbers[place]], stack, sizeof *stack) != 0) place = (place + 1) % INDEX;
@@ -170,7 +170,7 @@ static uint32_t number_stack(const struct walk *walk) {
     uint32_t number = *find_number(&walk->stack);
     record_unlock();
     if (number) return number;
-    record_modules(); /* so that the reader knows where the frames lie */
+    record_modules(); /* so that the reader has the modules of the frames */
     record_lock();
     uint32_t *place = find_number(&walk->stack);
     if (!*place) *place = add_stack(walk);

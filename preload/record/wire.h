@@ -1,5 +1,5 @@
-/* preload/record/wire.h: what libkolk-record.so, within a program, tells the kolk command: a ring of words in memory
- * that both have mapped. So nothing is lost if the program is killed.
+/* preload/record/wire.h: the protocol between libkolk-record.so, in a program, and the kolk command: a ring of words in
+ * memory that both have mapped. So nothing is lost if the program is killed.
  *
  * A record is a few words of 64 bits. The first one's lowest three bits are its kind.
  *
@@ -8,9 +8,9 @@
  *     WIRE_REALLOC  address + thread, size, stack, to         to the address 0: it failed
  *     WIRE_STACK    frames, stack, each frame                 before its first use; the innermost comes first
  *     WIRE_MODULE   bytes of the path + whether it is the first of a new list, bias, begin, end, the path's words
- *     WIRE_PROGRAM  a program begins: all that came before was another one's, which has become it (exec)
+ *     WIRE_PROGRAM  a program begins by exec: all records before belong to the previous program
  *
- * A frame is a return address. It lies in a module of the list that was told last. */
+ * A frame is a return address. It lies in a module of the latest list. */
 #ifndef KOLK_RECORD_WIRE_H
 #define KOLK_RECORD_WIRE_H
 
@@ -21,7 +21,7 @@
 
 enum { WIRE_FREE, WIRE_ALLOC, WIRE_REALLOC, WIRE_STACK, WIRE_MODULE, WIRE_PROGRAM };
 
-/* Of the first word. Blocks are aligned to 8 bytes at least, and lie below 2^48. */
+/* The parts of the first word. Blocks are aligned to at least 8 bytes, and lie below 2^48. */
 #define WIRE_KIND(word)     ((unsigned)(word)&7)
 #define WIRE_ADDRESS(word)  ((word) & (((uint64_t)1 << 48) - 8))
 #define WIRE_THREAD(word)   ((unsigned)((word) >> 48))
@@ -29,11 +29,11 @@ enum { WIRE_FREE, WIRE_ALLOC, WIRE_REALLOC, WIRE_STACK, WIRE_MODULE, WIRE_PROGRA
 #define WIRE_IS_FIRST(word) ((word) >> 8 & 1)
 
 enum {
-    WIRE_DEPTH = 8,         /* frames of a stack: to see past wrappers; each call compares them all */
-    WIRE_STACKS = 1 << 20,  /* numbers of stacks; 0: not known, as there are no more numbers */
-    WIRE_THREADS = 1 << 16, /* the last number is that of all further threads */
+    WIRE_DEPTH = 8,         /* frames of a stack, enough to see past wrappers; each call compares all of them */
+    WIRE_STACKS = 1 << 20,  /* numbers of stacks; 0: unknown, as the numbers are used up */
+    WIRE_THREADS = 1 << 16, /* all further threads share the last number */
     WIRE_WORDS = 1 << 20,   /* of the ring: 8 MiB */
-    WIRE_CALL = 1 << 15,    /* words after which a reader is woken */
+    WIRE_CALL = 1 << 15,    /* words after which a sleeping reader is woken */
 };
 
 #define WIRE_MAGIC UINT64_C(0x316b6c6f6b636572) /* "recklok1" */
@@ -45,14 +45,14 @@ struct wire {
     uint32_t state;               /* WIRE_NOTHING and so on, set by the program */
     _Alignas(64) uint64_t head;   /* words that were written; the program's */
     _Alignas(64) uint64_t tail;   /* words that were read; the reader's */
-    uint32_t turn;                /* changes whenever there is more room: the writer sleeps on it */
+    uint32_t turn;                /* changes whenever the ring has more space: the writer sleeps on it */
     uint32_t is_full;             /* a writer sleeps */
     _Alignas(64) uint32_t asleep; /* the reader sleeps on it */
     _Alignas(4096) uint64_t words[WIRE_WORDS];
 };
 
-/* Sleep on a word of memory that two processes share, and its end. Raw system calls: they leave errno as it is only if
- * the caller sees to that. */
+/* Sleep on a word of shared memory, and wake its sleeper. These are raw system calls, and the caller must preserve
+ * errno. */
 static inline void wire_sleep(uint32_t *word, uint32_t expected, long milliseconds) {
     struct timespec most = {milliseconds / 1000, milliseconds % 1000 * 1000000};
     syscall(SYS_futex, word, 0 /* FUTEX_WAIT */, expected, milliseconds ? &most : (void *)0, (void *)0, 0);

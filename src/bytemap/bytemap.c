@@ -1,20 +1,24 @@
 /* bytemap.c: the GTA trilogy's pool.
  *
+ *     bytemap.c        the essay and the operations
+ *     bytemap_view.c   pools of other programs, and dumps
+ *
  *     object_list  | 0 | 1 | 2 | 3 | ... | count |      slots of object_size bytes, side by side, nothing else in them
- *     byte_map     | 01| 83| 02| 80| ... |              1 byte a slot: the flag 0x80 if it is free, the seed below
- *                        ^ first_free: where new, or delete below it, was last
+ *     byte_map     | 01| 83| 02| 80| ... |              1 byte a slot: the flag 0x80 if free, and the seed
+ *                        ^ first_free: the slot of the last new, or of a later delete below it
  *
- * The whole pool is in these four fields. A handle is a slot's index above its byte, so it is valid if it equals what
- * the byte map says; the flag is not in it. The seed counts lives, modulo 128, and new advances it: so the handle of a
- * dead object differs from that of the next one in its slot.
+ * These four fields are the whole pool. A handle has the slot's index in its upper 24 bits and the slot's byte below.
+ * The byte of a live slot has no flag. So a handle is valid if its byte equals the one in the byte map and has no flag.
+ * The seed counts lives, modulo 128, and new advances it. So the handle of a dead object differs from the handle of the
+ * next object in its slot.
  *
- * The cursor moves on before it looks. If the original finds no free slot up to the end, it goes over all slots a
- * second time. All that this can find lies below the cursor's first place, so here the second pass ends there, at the
- * same slot, or at the same NULL with the same cursor. Both passes look at eight bytes at a time.
+ * The search for a free slot begins behind the cursor first_free. If the game's own code finds no free slot up to the
+ * end, it searches all slots a second time. Only slots up to the cursor's start can still be free, so our second pass
+ * stops there. The result is the same. Both passes test eight bytes at a time.
  *
- * An attached pool's bytes and cursor belong to another program, so nothing is remembered of them: used slots are
- * counted when asked for, and a cursor that points nowhere wraps like one at the end. Its `bound` is 0, so that new and
- * delete leave their fast paths (bytemap.inl).
+ * An attached pool's bytes and cursor belong to another program, so this library keeps no copy of them. Used slots are
+ * counted on demand, and an invalid cursor wraps like one at the end. `bound` is 0, so that new and delete leave their
+ * fast paths (bytemap.inl).
  *
  * Invariants (kolk_bytemap_is_valid):
  *     I1  an initialised pool has both arrays unless count is 0, 0 <= count <= 2^23, and is where it was initialised
@@ -23,14 +27,14 @@
  *     I4  object_size == odd << shift, inverse * odd == 1
  *     I5  byte_map lies behind the slots of a block of the pool's own
  *     I6  bound == count (0 if it is attached) */
-#undef KOLK_EXTERN /* the functions of bytemap.inl are emitted here, also in a program that is compiled with it */
+#undef KOLK_EXTERN /* the functions of bytemap.inl are emitted here, even if the program defines it */
 #include "kolk/bytemap.h"
 
 #include "../diag/debug.h"
-#include "../core/assert.h"
+#include "../base/assert.h"
 #include "../diag/begin.h"
 #include "../os/peek.h"
-#include "../core/fail.h"
+#include "../diag/fail.h"
 #include "../core/geometry.h"
 #include "../os/memory.h"
 #include "../core/probes.h"
@@ -50,7 +54,7 @@ extern inline void *kolk_bytemap_get_slot(const kolk_bytemap *pool, int32_t inde
 
 #define FREE       KOLK_BYTEMAP_FREE
 #define SEED       0x7fu
-#define WORD_BYTES 8u /* bytes that are looked at in one step */
+#define WORD_BYTES 8u /* bytes that are tested in one step */
 
 /* ---- Leaves ------------------------------------------------------------------------------------------------------ */
 
@@ -74,14 +78,14 @@ static int32_t handle_at(const kolk_bytemap *pool, uint32_t index) {
 
 #define FLAGS UINT64_C(0x8080808080808080)
 
-/* The free flags of eight slots, each in the place that it has in a byte. */
+/* Returns the free flags of eight slots: the flag's bit of each byte. */
 static uint64_t flags_at(const uint8_t *bytes) {
     uint64_t word;
     memcpy(&word, bytes, sizeof word);
     return word & FLAGS;
 }
 
-/* Which of eight slots is the first with its bit in here. */
+/* Returns the first of eight slots whose flag is set. */
 static uint32_t first_of(uint64_t flags) {
     KOLK_ASSERT(flags != 0);
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
@@ -91,12 +95,12 @@ static uint32_t first_of(uint64_t flags) {
 #endif
 }
 
-/* How many of eight slots have their flag: the flags are added up in the highest byte. */
+/* Counts the flags of eight slots: the multiplication adds them up in the highest byte. */
 static uint32_t count_of(uint64_t flags) {
     return (uint32_t)((flags >> 7) * UINT64_C(0x0101010101010101) >> 56);
 }
 
-/* The first slot from `from` to `end` that is free, or is used; `end` if there is none. */
+/* Returns the first slot in [from, end) that is free or, if `free` is false, used; `end` if there is none. */
 static inline uint32_t find_byte(const kolk_bytemap *pool, uint32_t from, uint32_t end, bool free) {
     KOLK_ASSERT(from <= end && end <= (uint32_t)pool->count);
     const uint8_t *bytes = pool->byte_map;
@@ -120,7 +124,7 @@ static int32_t *cursor_of(kolk_bytemap *pool) {
     return pool->cursor ? pool->cursor : &pool->first_free;
 }
 
-/* The slot that begins at `object`, or a number from count on. */
+/* Returns the slot that begins at `object`; a number not below count if there is none. */
 static uintptr_t bytemap_slot_of(const kolk_bytemap *pool, const void *object) {
     return kolk_exact_slot((uintptr_t)object - (uintptr_t)pool->object_list, pool->shift, pool->inverse);
 }
@@ -132,7 +136,7 @@ static kolk_failure bytemap_failure_of(const kolk_bytemap *pool, kolk_status rul
         .rule = rule, .pool = pool->name ? pool->name : "", .slot = slot, .site = site, .no_debug = true};
 }
 
-/* Reports what is wrong with a pointer that the caller wants to `verb`: a slot's start is wrong only if it is free. */
+/* Reports why the caller cannot `verb` this pointer. A pointer to a slot's start is wrong only if the slot is free. */
 static void fail_bytemap_object(const kolk_bytemap *pool, const void *object, const char *verb, const void *site) {
     uint64_t inside;
     uint32_t slot = kolk_locate(pool->object_list, pool->object_size, (uint32_t)pool->count, object, &inside);
@@ -144,7 +148,7 @@ static void fail_bytemap_object(const kolk_bytemap *pool, const void *object, co
         kolk_fail_object(failure, verb, "slot", inside);
 }
 
-/* May the pool be written? Reported if not. */
+/* May the pool be written? Reports it if not. */
 static bool may_write(const kolk_bytemap *pool, const char *verb, const void *site) {
     if (!pool->read_only) return true;
     kolk_fail(bytemap_failure_of(pool, KOLK_READ_ONLY, KOLK_NO_SLOT, site),
@@ -154,7 +158,7 @@ static bool may_write(const kolk_bytemap *pool, const char *verb, const void *si
 
 /* ---- Life of a pool ---------------------------------------------------------------------------------------------- */
 
-/* Are the bytes of an attached pool still there? They are the game's, which may have freed them. */
+/* Can the bytes of an attached pool still be read? They belong to the game, which may have freed them. */
 static bool has_its_bytes(const kolk_bytemap *pool) {
 #if KOLK_DIAGNOSTICS
     unsigned char bytes[4096];
@@ -170,12 +174,12 @@ static void list_bytemap_stats(const void *given, kolk_stats *out) {
     if (has_its_bytes(pool)) kolk_bytemap_stats(pool, out);
 }
 
-/* The struct may be all zero, flushed, initialised, or, though it should not, whatever memory held. */
+/* Is the pool initialised? The struct may also be all zero, flushed or, by mistake, uninitialised memory. */
 static bool is_initialised(const kolk_bytemap *pool) {
     return pool->self == pool;
 }
 
-/* A typed pool's slots may be larger than its type, as in the games, whose slots hold derived types too. */
+/* A typed pool's slots may be larger than its type: in the games, slots also hold derived types. */
 static kolk_status fit_type(kolk_bytemap_view *view, size_t size, size_t align) {
     if (view->object_size == 0) view->object_size = size;
     if (view->object_size < size || view->object_size % align) return KOLK_TYPE_MISMATCH;
@@ -232,16 +236,16 @@ static void set_free(kolk_bytemap *pool) {
 static uintptr_t bytemap_facts(const void *given) {
     const kolk_bytemap *pool = (const kolk_bytemap *)given;
     if (pool->used > pool->count || pool->peak > pool->count || pool->used < 0) return 0;
-    const unsigned char *attached = (const unsigned char *)&pool->attached; /* it may be no bool */
+    const unsigned char *attached = (const unsigned char *)&pool->attached; /* its byte may be no valid bool */
     const unsigned char *initialised = (const unsigned char *)&pool->initialized_state;
     return KOLK_FACTS(pool->number, *attached, *initialised, (uintptr_t)pool->object_list, (uintptr_t)pool->byte_map,
                       (uintptr_t)pool->count, pool->object_size, (uintptr_t)pool->block, (uintptr_t)pool->name,
                       (uintptr_t)pool->self);
 }
 
-kolk_status kolk_bytemap_begin(kolk_bytemap *pool, const kolk_bytemap_view *given, bool attach, size_t type_size,
-                               size_t type_align, size_t pool_size, uint32_t abi) {
-    static const kolk_kind kind = {list_bytemap_stats, NULL, NULL, bytemap_facts, sizeof(kolk_bytemap)};
+kolk_status kolk_bytemap_init_abi(kolk_bytemap *pool, const kolk_bytemap_view *given, bool attach, size_t type_size,
+                                  size_t type_align, size_t pool_size, uint32_t abi) {
+    static const kolk_kind kind = {.stats = list_bytemap_stats, .facts = bytemap_facts, .size = sizeof(kolk_bytemap)};
     if (abi == KOLK_ABI && pool_size == sizeof *pool && is_initialised(pool)) return KOLK_NOT_FLUSHED;
     kolk_status status = kolk_begin(pool, pool_size, sizeof *pool, abi, given);
     if (status != KOLK_OK) return status;
@@ -266,7 +270,7 @@ KOLK_NOINLINE void kolk_bytemap_clear(kolk_bytemap *pool) {
 }
 
 KOLK_NOINLINE void kolk_bytemap_flush(kolk_bytemap *pool) {
-    if (!kolk_is_home(pool, pool->number, pool->name, SITE)) return;
+    if (!kolk_check_home(pool, pool->number, pool->name, SITE)) return;
     kolk_registry_remove(pool->number);
     if (pool->block) {
         kolk_tools_remove_root(pool->block, pool->block_size);
@@ -306,7 +310,7 @@ KOLK_NOINLINE void *kolk_bytemap_new_slow(kolk_bytemap *pool) {
 
 KOLK_NOINLINE void *kolk_bytemap_new_at(kolk_bytemap *pool, int32_t handle) {
     if (!may_write(pool, "new_at", SITE)) return NULL;
-    uint32_t index = (uint32_t)handle >> 8, count = (uint32_t)pool->count; /* a negative handle's is 2^23 or more */
+    uint32_t index = (uint32_t)handle >> 8, count = (uint32_t)pool->count; /* a negative handle has an index >= 2^23 */
     if (index >= count || !is_free_byte(pool->byte_map[index])) return NULL;
     bool given = pool->seeds == KOLK_BYTEMAP_SEED_OF_HANDLE;
     void *object = issue_byte(pool, index, given ? (uint32_t)handle : pool->byte_map[index] + 1u);
@@ -315,7 +319,7 @@ KOLK_NOINLINE void *kolk_bytemap_new_at(kolk_bytemap *pool, int32_t handle) {
     return object;
 }
 
-/* Deletes an attached pool's objects, and reports whatever is wrong. */
+/* Deletes objects of attached pools, and reports mistakes for all pools. */
 KOLK_NOINLINE void kolk_bytemap_delete_slow(kolk_bytemap *pool, void *object) {
     if (!object || !may_write(pool, "delete", SITE)) return;
     uintptr_t index = bytemap_slot_of(pool, object);

@@ -1,13 +1,13 @@
-/* budget.h: bytes that several may still take, by any number of threads. NULL is a budget without a limit. */
+/* budget.h: a number of bytes that any number of threads may still take. NULL is a budget without a limit. */
 #ifndef KOLK_SRC_BUDGET_H
 #define KOLK_SRC_BUDGET_H
 
-#include "assert.h"
-#include "atomics.h"
+#include "../base/assert.h"
+#include "../base/atomics.h"
 
 #include <stdint.h>
 
-/* Takes as many bytes as are wished, or fewer if fewer are left: a multiple of `unit`. */
+/* Takes the wished bytes, or fewer if fewer are left, rounded down to a multiple of `unit`. Returns the bytes taken. */
 static inline uint64_t kolk_budget_take(uint64_t *budget, uint64_t wish, uint64_t unit) {
     KOLK_ASSERT(unit != 0);
     if (!budget) return wish - wish % unit;

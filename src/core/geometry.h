@@ -9,11 +9,11 @@
 
 #include "kolk/base.inl"
 
-#include "assert.h"
+#include "../base/assert.h"
 
 #define KOLK_NO_SLOT UINT32_MAX
 
-/* What exact division by this stride needs. */
+/* Computes the two numbers that exact division by this stride needs. */
 static inline void kolk_set_divisor(size_t stride, uint8_t *shift, uintptr_t *inverse) {
     KOLK_ASSERT(stride != 0);
     *shift = (uint8_t)__builtin_ctzll(stride);
@@ -21,7 +21,8 @@ static inline void kolk_set_divisor(size_t stride, uint8_t *shift, uintptr_t *in
     KOLK_ASSERT((uintptr_t)(stride >> *shift) * *inverse == 1);
 }
 
-/* Which of n slots any pointer is in, and how far behind its start. KOLK_NO_SLOT, and 0: in none. */
+/* Returns the slot, of n, that any pointer points into; *inside is the pointer's distance from the slot's start.
+ * KOLK_NO_SLOT, and 0, if it is in none. */
 static inline uint32_t kolk_locate(const void *slots, size_t stride, uint32_t n, const void *pointer,
                                    uint64_t *inside) {
     uintptr_t offset = (uintptr_t)pointer - (uintptr_t)slots;

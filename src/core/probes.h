@@ -1,10 +1,10 @@
-/* probes.h: static tracepoints (USDT) for perf, bpftrace, SystemTap and gdb, where <sys/sdt.h> is present when the
- * library is built: one no-operation instruction each, off the fast paths.
+/* probes.h: static tracepoints (USDT) for perf, bpftrace, SystemTap and gdb, if <sys/sdt.h> is present when the library
+ * is built. Each is one nop instruction, off the fast paths.
  *
- *     kolk:full(pool name, capacity)              an alloc gives NULL
+ *     kolk:full(pool name, capacity)              an alloc returns NULL
  *     kolk:grow(pool name, capacity, new one)
- *     kolk:stale_handle(pool name, handle)        get finds no object; not for null
- *     kolk:alloc(pool name, object, size)         in pools in debug mode; KOLK_DEBUG=trace does nothing else
+ *     kolk:stale_handle(pool name, handle)        get finds no object, for a handle that is not null
+ *     kolk:alloc(pool name, object, size)         in pools in debug mode; KOLK_DEBUG=trace enables only these two
  *     kolk:free(pool name, object) */
 #ifndef KOLK_SRC_PROBES_H
 #define KOLK_SRC_PROBES_H

@@ -1,7 +1,7 @@
 /* room.c: see room.h. */
 #include "room.h"
 
-#include "assert.h"
+#include "../base/assert.h"
 #include "../os/memory.h"
 #include "tools.h"
 
@@ -21,13 +21,13 @@ kolk_status kolk_room_resolve_size(size_t *size, size_t *align, size_t type_size
     }
     if (*align & (*align - 1)) return KOLK_BAD_ALIGN;
     if (*align > KOLK_MAX_ALIGN) return KOLK_ALIGN_TOO_LARGE;
-    if (*size > INT32_MAX - KOLK_MAX_ALIGN) return KOLK_SIZE_OVERFLOW; /* so that no product of it can wrap */
+    if (*size > INT32_MAX - KOLK_MAX_ALIGN) return KOLK_SIZE_OVERFLOW; /* so that no product of the size can wrap */
     return KOLK_OK;
 }
 
-/* The greatest capacity that fits the caller's memory. A slot takes about the same, however many there are: so what
- * 2^16 of them take leads near it, and the bytes that are too many lead nearer. The steps need no division of 64 bits
- * where pointers have 32. */
+/* The greatest capacity that fits the caller's memory. The bytes per slot hardly depend on the capacity. So the first
+ * guess takes them from a block of 2^16 slots. Each next guess drops as many slots as the excess bytes hold. The steps
+ * need no 64-bit division where pointers have 32 bits. */
 static uint32_t capacity_that_fits(const kolk_room *room, kolk_bytes *bytes, const void *desc) {
     KOLK_ASSERT(room->memory);
     uint64_t each64 = bytes(desc, 1u << 16, 8) >> 10; /* bytes of 64 slots */
@@ -72,7 +72,8 @@ uint64_t kolk_room_bytes(const uint64_t *sizes, unsigned n, uint64_t unit) {
 
 bool kolk_room_make(kolk_room *room, const uint64_t *sizes, unsigned n, void **starts) {
     KOLK_ASSERT(room->capacity <= room->max_capacity && !room->block);
-    /* A growing block's regions take whole pages each; one that fits the few pages of these is committed at once. */
+    /* Each region of a growing block takes whole pages. A block that is no larger than these few pages does not grow:
+     * it is committed at once. */
     uint64_t page = kolk_memory_page();
     bool grows = KOLK_HOSTED && room->max_capacity > room->capacity && kolk_room_bytes(sizes, n, 8) > FEW_PAGES * page;
     uint64_t unit = grows ? page : 8;
@@ -86,7 +87,7 @@ bool kolk_room_make(kolk_room *room, const uint64_t *sizes, unsigned n, void **s
     unsigned char *at = room->block;
     for (unsigned r = 0; r < n; at += round_up(sizes[r++], unit)) starts[r] = sizes[r] ? at : NULL;
     if (room->kind == MEMORY_CALLERS) {
-        size_t objects = (size_t)round_up(sizes[0], unit); /* objects are the program's business */
+        size_t objects = (size_t)round_up(sizes[0], unit); /* the program writes the objects itself */
         kolk_tools_wrote(room->block + objects, room->block_size - objects);
         return true;
     }

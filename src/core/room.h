@@ -3,20 +3,20 @@
  *     | objects | region 1 | region 2 | ...
  *
  * On the caller's memory, and where nothing grows, the regions lie side by side and are whole from the start. Otherwise
- * each has address space for max_capacity, and its first bytes are committed as capacity grows. */
+ * each region has address space for max_capacity, and more of it is committed as the capacity grows. */
 #ifndef KOLK_SRC_ROOM_H
 #define KOLK_SRC_ROOM_H
 
 #include "kolk/base.h"
 
-#include "assert.h"
+#include "../base/assert.h"
 
-/* Where the block comes from: the system, whole or step by step, or the caller. */
+/* The source of the block: the system, committed whole or step by step, or the caller. */
 enum { MEMORY_WHOLE, MEMORY_GROWS, MEMORY_CALLERS };
 
 #define KOLK_MAX_ALIGN 4096u
 
-/* What a descriptor says of room, and the block that is made of it. */
+/* The members of a descriptor that concern memory, and the block that is made from them. */
 typedef struct kolk_room {
     size_t object_align;
     uint32_t capacity, max_capacity;
@@ -28,13 +28,13 @@ typedef struct kolk_room {
     uint8_t kind; /* MEMORY_ */
 } kolk_room;
 
-/* To a multiple of a power of two. */
+/* Rounds up to a multiple of `unit`, a power of two. */
 static inline uint64_t round_up(uint64_t n, uint64_t unit) {
     KOLK_ASSERT(unit != 0 && (unit & (unit - 1)) == 0);
     return (n + unit - 1) & ~(unit - 1);
 }
 
-/* The capacity that something which is full asks for first: twice what it has, at least 64 KiB more, and one slot. */
+/* The capacity that a full block tries first: twice the old one, or more if that adds less than 64 KiB or one slot. */
 static inline uint32_t kolk_room_next_capacity(uint32_t capacity, uint32_t max_capacity, uint32_t stride) {
     KOLK_ASSERT(capacity <= max_capacity && stride != 0);
     uint64_t step = stride < 65536 ? 65536 / stride : 1;
@@ -42,26 +42,26 @@ static inline uint32_t kolk_room_next_capacity(uint32_t capacity, uint32_t max_c
     return wish < max_capacity ? (uint32_t)wish : max_capacity;
 }
 
-/* Checks size and alignment of the objects and fills in what is 0. type_size and type_align are 0, or of the type. */
+/* Checks the objects' size and alignment and replaces 0 by defaults. type_size and type_align are the type's, or 0. */
 kolk_status kolk_room_resolve_size(size_t *size, size_t *align, size_t type_size, size_t type_align);
 
-/* Bytes of the block of what `desc` describes, with this many slots, each region rounded up to `unit`. */
+/* Computes the bytes of a block that `desc` describes, for this many slots, with each region rounded up to `unit`. */
 typedef uint64_t kolk_bytes(const void *desc, uint32_t capacity, uint64_t unit);
 
-/* Checks capacities and memory, once the objects' size is resolved, and fills in what is 0. */
+/* Checks capacities and memory, and replaces 0 by defaults. The objects' size must be resolved before. */
 kolk_status kolk_room_resolve(kolk_room *room, kolk_bytes *bytes, const void *desc);
 
-/* Bytes of n regions of these sizes. */
+/* The bytes of n regions of these sizes. */
 uint64_t kolk_room_bytes(const uint64_t *sizes, unsigned n, uint64_t unit);
 
-/* Makes the block of these n regions, which have their size for max_capacity, and gives their starts; NULL for what has
- * no size. False: no memory, and no block. */
+/* Makes the block of n regions, whose sizes are those for max_capacity, and sets their starts; the start of a region of
+ * size 0 is NULL. Returns false, without a block, if there is no memory. */
 bool kolk_room_make(kolk_room *room, const uint64_t *sizes, unsigned n, void **starts);
 
-/* Lets these first bytes of the regions of a growing block be touched. */
+/* Commits the first sizes[r] bytes of each region r of a growing block. */
 bool kolk_room_commit(void *const *starts, const uint64_t *sizes, unsigned n);
 
-/* Gives the block back; one of the caller's, or none, is left alone. */
+/* Releases the block, unless it is NULL or the caller's. */
 void kolk_room_end(const kolk_room *room);
 
 #endif

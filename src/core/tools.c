@@ -13,8 +13,8 @@
 
 #if KOLK_HOSTED && defined(__ELF__)
 
-/* Of the sanitizers' public interface (sanitizer/asan_interface.h, lsan_interface.h, msan_interface.h), which gcc and
- * clang share; NULL where the program has none of them. */
+/* Functions of the sanitizers' public interface (sanitizer/asan_interface.h, lsan_interface.h, msan_interface.h), which
+ * gcc and clang share. Each is NULL in a program without that sanitizer. */
 #define WEAK __attribute__((weak))
 extern WEAK void __asan_poison_memory_region(void const volatile *start, size_t size);
 extern WEAK void __asan_unpoison_memory_region(void const volatile *start, size_t size);
@@ -29,7 +29,8 @@ extern WEAK void __msan_scoped_enable_interceptor_checks(void);
 static bool runs_under_memcheck(void) {
 #ifdef VALGRIND_MAKE_MEM_DEFINED
     char byte = 0;
-    return VALGRIND_MAKE_MEM_DEFINED(&byte, 1) != 0; /* the other tools answer 0 */
+    (void)byte; /* where memcheck does not run, its header defines the macro as 0 */
+    return VALGRIND_MAKE_MEM_DEFINED(&byte, 1) != 0; /* Valgrind's other tools return 0 */
 #else
     return false;
 #endif

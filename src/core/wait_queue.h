@@ -1,28 +1,27 @@
-/* wait_queue.h: threads that wait, in the order in which they came. A thread that has something for them gives it to
- * the first one.
+/* wait_queue.h: threads that wait, in the order in which they came. A thread that has something to hand out gives it to
+ * the first waiter.
  *
  *     queue        first ---> | waiter | <---> | waiter | <---> | waiter | <--- last
  *                             on the stack of the thread that sleeps on its word
  *
- * All functions but kolk_waiter_sleep are called under a lock of the owner's. A waiter dies when its thread returns. So
- * it is used for the last time under that lock, or by the store that lets it return. The wake that follows this store
- * passes only the address on: no thread sleeps there any more, or another one does, which wakes for no reason and looks
- * again. */
+ * All functions but kolk_waiter_sleep are called under the owner's lock. A waiter dies when its thread returns. So its
+ * last use is under that lock, or is the store that lets its thread return. The wake after this store only passes the
+ * address on: if another thread sleeps at the same address by then, it wakes for no reason and checks again. */
 #ifndef KOLK_SRC_WAIT_QUEUE_H
 #define KOLK_SRC_WAIT_QUEUE_H
 
 #include "kolk/base.h"
 
 #include "../os/sleep.h"
-#include "assert.h"
-#include "atomics.h"
+#include "../base/assert.h"
+#include "../base/atomics.h"
 
 typedef struct kolk_waiter {
-    uint32_t woken; /* its thread sleeps while this is 0 */
+    uint32_t woken; /* the waiter's thread sleeps while this is 0 */
     struct kolk_waiter *before, *behind;
 } kolk_waiter;
 
-/* The waiter becomes the last one. */
+/* Appends the waiter as the last one. */
 static inline void kolk_waiter_join(kolk_wait_queue *queue, kolk_waiter *waiter) {
     KOLK_ASSERT(!queue->first == !queue->last);
     KOLK_ASSERT(waiter != queue->last);
@@ -35,7 +34,7 @@ static inline void kolk_waiter_join(kolk_wait_queue *queue, kolk_waiter *waiter)
     queue->last = waiter;
 }
 
-/* The waiter becomes the first one. */
+/* Inserts the waiter as the first one. */
 static inline void kolk_waiter_join_front(kolk_wait_queue *queue, kolk_waiter *waiter) {
     KOLK_ASSERT(!queue->first == !queue->last);
     KOLK_ASSERT(waiter != queue->first);
@@ -48,7 +47,7 @@ static inline void kolk_waiter_join_front(kolk_wait_queue *queue, kolk_waiter *w
     queue->first = waiter;
 }
 
-/* It must be in the queue. */
+/* Removes the waiter, which must be in the queue. */
 static inline void kolk_waiter_leave(kolk_wait_queue *queue, const kolk_waiter *waiter) {
     KOLK_ASSERT(waiter == (waiter->before ? waiter->before->behind : queue->first));
     KOLK_ASSERT(waiter == (waiter->behind ? waiter->behind->before : queue->last));
@@ -62,13 +61,13 @@ static inline void kolk_waiter_leave(kolk_wait_queue *queue, const kolk_waiter *
         queue->last = waiter->before;
 }
 
-/* Wakes a waiter. It may return at once if it is in no queue: then nobody may use it any more. */
+/* Wakes a waiter. If it is in no queue, its thread may return at once, and the waiter must not be used any more. */
 static inline void kolk_waiter_wake(kolk_waiter *waiter) {
     kolk_store(&waiter->woken, 1, KOLK_RELEASE); /* partner: the waiter's own load with acquire */
     kolk_wake(&waiter->woken, 1);
 }
 
-/* Sleeps until a wake; false if the deadline has passed before. May return for no reason. */
+/* Sleeps until a wake. Returns false if the deadline has passed before. It may also return true for no reason. */
 static inline bool kolk_waiter_sleep(kolk_waiter *waiter, kolk_deadline deadline) {
     return kolk_wait(&waiter->woken, 0, deadline);
 }

@@ -1,4 +1,4 @@
-/* begin.h: what every init begins with and ends with. process.h says in which order an init does things, and why. */
+/* begin.h: the common first and last step of every init. process.h says in which order an init does things, and why. */
 #ifndef KOLK_SRC_BEGIN_H
 #define KOLK_SRC_BEGIN_H
 
@@ -11,8 +11,8 @@
 
 #include <string.h>
 
-/* Makes the struct all zero, which has `size` bytes for the program and `own_size` for the library, and reads the
- * process's settings. Anything but KOLK_OK: the init fails with it. */
+/* Sets the struct to zero and reads the process's settings. The struct has `size` bytes for the program and `own_size`
+ * for the library. The init fails with the status that this returns, unless that is KOLK_OK. */
 static inline kolk_status kolk_begin(void *self, size_t size, size_t own_size, uint32_t abi, const void *desc) {
 #if KOLK_DIAGNOSTICS
     kolk_noted noted;
@@ -28,7 +28,7 @@ static inline kolk_status kolk_begin(void *self, size_t size, size_t own_size, u
     return KOLK_OK;
 }
 
-/* The struct is complete: it is listed, and `number`, a field of it, says where. */
+/* Lists the complete struct in the registry, which writes its number to `number`, a field of the struct. */
 static inline kolk_status kolk_enlist(const void *self, size_t size, uint32_t *number, const kolk_kind *kind) {
     kolk_tools_wrote(self, size);
     kolk_registry_add(self, number, kind);

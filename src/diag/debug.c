@@ -1,25 +1,26 @@
-/* debug.c: the debug mode of one pool, in a block of its own beside the pool: lives, sites, leaks, the quarantine. The
- * other files of the debug mode are named in debug_inside.h.
+/* debug.c: the debug mode of one pool, in a block of its own beside the pool: lives, sites, leaks, the quarantine.
+ * debug_inside.h names the other files of the debug mode.
  *
  *     the block   | kolk_debug | ring | heads | objects | lives ........ (committed as the pool grows) |
  *
- * Each slot's record is memory of its own: never a bit of a word that other slots share. Counters for all slots are
- * atomic. So threads that hold different slots of a shared pool need no lock here. A report may be about a slot that
- * another thread has taken by now. For its sake the sites are atomics, and each is of one life or another. */
+ * Each slot's record is memory of its own, never a bit of a word that other slots share. Counters for all slots are
+ * atomic. So threads that hold different slots of a shared pool need no lock here. A report may read the sites of a
+ * slot that another thread has just taken. So the sites are atomics, and each belongs to the old life or the new
+ * one. */
 #include "debug_inside.h"
 
 #if KOLK_DIAGNOSTICS
 
-#include "../core/atomics.h"
-#include "../core/fail.h"
-#include "../core/hash.h"
+#include "../base/atomics.h"
+#include "fail.h"
+#include "../base/hash.h"
 #include "../os/memory.h"
 #include "../core/probes.h"
 #include "profiler.h"
 
-#define ZONE 16u /* bytes of a red zone, at least */
+#define ZONE 16u /* the least bytes of a red zone */
 
-/* NOLINTNEXTLINE(readability-non-const-parameter): it is written */
+/* NOLINTNEXTLINE(readability-non-const-parameter): the counter is written */
 static size_t count_up(size_t *counter) {
     return kolk_fetch_add(counter, 1, KOLK_RELAXED) + 1;
 }
@@ -29,7 +30,7 @@ static size_t count_up(size_t *counter) {
 void kolk_debug_settle(kolk_debug_desc *desc) {
     uint32_t *flags = &desc->settings.flags, align = desc->object_align;
     *flags &= ~(uint32_t)KOLK_DEBUG_MOVE;
-#ifdef _WIN32 /* has no function that frees blocks of any alignment */
+#ifdef _WIN32 /* Windows has no function that frees blocks of any alignment */
     if (align > _Alignof(max_align_t)) *flags &= ~(uint32_t)KOLK_DEBUG_BYPASS;
 #endif
     if (*flags & KOLK_DEBUG_BYPASS) *flags &= KOLK_DEBUG_BYPASS | KOLK_DEBUG_SITES | KOLK_DEBUG_TRACE | KOLK_DEBUG_FAIL;
@@ -51,7 +52,7 @@ kolk_debug *kolk_debug_begin(const kolk_debug_desc *desc) {
     size_t bypassed = desc->settings.flags & KOLK_DEBUG_BYPASS ? slots : 0;
     if (slots > PTRDIFF_MAX / (2 * sizeof(life))) return NULL;
 
-    /* The parts that have to be there at once come first: all but the lives. */
+    /* All parts but the lives come first, because they are committed at once. */
     size_t ring_at = aligned_to_16(sizeof(kolk_debug)), heads_at = aligned_to_16(ring_at + waiting * sizeof(uint32_t));
     size_t objects_at = aligned_to_16(heads_at + bypassed * sizeof(uint32_t));
     size_t lives_at = aligned_to_16(objects_at + bypassed * sizeof(uintptr_t));
@@ -135,10 +136,10 @@ void kolk_debug_unissue(kolk_debug *debug, uint32_t from, uint32_t end) {
     kolk_debug_drop_blocks(debug, from, end);
 }
 
-/* The slot of the oldest life that has not ended and is not listed yet; `end` if there is none. */
+/* Returns the slot of the oldest life that has not ended and is not yet reported; `end` if there is none. */
 static uint32_t oldest_life(const kolk_debug *debug, uint32_t end) {
     uint32_t found = end;
-    size_t age = 0; /* births since; right even if their count began anew */
+    size_t age = 0; /* the number of births since, which is right even if their counter wrapped */
     for (uint32_t slot = 0; slot < end; slot++) {
         const life *now = &debug->lives[slot];
         if (!now->alive || (found != end && debug->births - now->birth <= age)) continue;
@@ -148,7 +149,7 @@ static uint32_t oldest_life(const kolk_debug *debug, uint32_t end) {
     return found;
 }
 
-/* Are these one place in the reports, which name the calls of so many addresses of a stack? */
+/* Do both sites print the same? Reports show only the first `named` addresses of a stack. */
 static bool is_same_place(kolk_kept_site a, kolk_kept_site b, size_t named) {
     const void *const *one = kolk_site_stack(a), *const *other = kolk_site_stack(b);
     if (a == b || !one || !other) return a == b;
@@ -159,7 +160,7 @@ static bool is_same_place(kolk_kept_site a, kolk_kept_site b, size_t named) {
     return true;
 }
 
-/* Takes the lives of this place off the list; how many there were. */
+/* Marks the lives that were allocated at this place as reported. Returns their number. */
 static uint32_t take_leaks(kolk_debug *debug, uint32_t end, kolk_kept_site place, size_t named) {
     uint32_t count = 0;
     for (uint32_t slot = 0; slot < end; slot++) {

@@ -1,5 +1,5 @@
-/* debug.h: what the debug mode keeps beside a pool: red zones and fills and their proof, sites, the quarantine, and
- * objects that are malloc blocks (bypass). It knows slots, objects and bytes, but no kind of pool. */
+/* debug.h: the debug mode of a pool: red zones, fills and their checks, sites, the quarantine, and objects that are
+ * malloc blocks (bypass). It knows slots, objects and bytes, but no kind of pool. */
 #ifndef KOLK_SRC_DEBUG_H
 #define KOLK_SRC_DEBUG_H
 
@@ -7,9 +7,9 @@
 
 #include "settings.h"
 
-/* Where a function of the library was called from. The function must be KOLK_NOINLINE: merged into its caller, as link
- * time optimisation does, it would give the caller's caller. */
-#ifndef __EMSCRIPTEN__ /* where it asks for an option of the linker, and gives nothing that could be put into words */
+/* The address that a function of the library was called from. The function must be KOLK_NOINLINE: if link-time
+ * optimisation merged it into its caller, this would be the address of the caller's caller. */
+#ifndef __EMSCRIPTEN__ /* where it needs a linker option, and its result has no name */
 #define SITE __builtin_extract_return_addr(__builtin_return_address(0))
 #else
 #define SITE NULL
@@ -17,117 +17,108 @@
 
 /* ---- The debug mode of one pool -------------------------------------------------------------------------------------
  *
- * Several threads may call at the same time, of one pool:
+ * For one pool, several threads may call these at the same time:
  *
  *     each thread for   prepare (not with bypass), verify, is_intact, begin_life, end_life, wipe. A slot changes hands
  *     its own slots     only as the pool's objects do: the thread that gives it away releases, the one that takes it
  *                       acquires.
- *     any thread        sites, of any slot; fails; objects, quarantine (constants).
- *     one, under the    with bypass prepare, find, search, walked and walk, whose lists are those of all slots: what
- *     pool's lock       find says is true for as long as the lock is held. Always ring and ring_advance.
- *     one, under the    commit. Other threads may go on meanwhile, in slots that were committed before.
+ *     any thread        sites of any slot; fails; objects, quarantine (constants).
+ *     one, under the    with bypass prepare, find and search, whose lists span all slots: the result of find is
+ *     pool's lock       valid while the lock is held. ring and ring_advance, always.
+ *     one, under the    commit. Meanwhile other threads may use slots that were committed before.
  *     lock of growing
  *     one, while no     begin, end, forget, unissue, leaks.
  *     other runs
  *
- * Failure handlers and profilers are called by verify, begin_life, wipe and leaks: by none that needs the lock. */
+ * Only verify, begin_life, wipe and leaks call failure handlers and profilers. None of these needs the lock. */
 
 typedef struct kolk_debug kolk_debug;
 
-/* What a pool tells its debug mode about itself. */
+/* A pool's description for its debug mode. */
 typedef struct kolk_debug_desc {
     const char *name;
-    const char *noun; /* of what is verified: "slot" */
+    const char *noun; /* the word for a place in reports: "slot" */
     kolk_settings settings;
     uint32_t object_size, object_align;
     uint32_t front, back; /* bytes of the red zones; 0 without guard */
     uint32_t max_capacity;
-    bool persistent; /* contents survive from life to life: nothing may be filled, and a malloc block is kept */
+    bool persistent; /* contents survive from life to life: no fills, and each slot keeps its malloc block */
 } kolk_debug_desc;
 
 #if KOLK_DIAGNOSTICS
 
-/* Leaves out what objects that never move cannot have, and fills in the red zones. With these, the stride is
- * front + object_size + back. */
+/* Clears the settings that objects which never move cannot have, and sets the sizes of the red zones. With these, the
+ * stride is front + object_size + back. */
 void kolk_debug_settle(kolk_debug_desc *desc);
 
-/* NULL: no memory. It has room for no slot yet. */
+/* Returns NULL if there is no memory. kolk_debug_commit must follow before any slot is used. */
 kolk_debug *kolk_debug_begin(const kolk_debug_desc *desc);
 
-/* Due after the end of all lives. Frees the malloc blocks of persistent contents too, of the slots below `end`. */
+/* Must be called after the end of all lives. Also frees the malloc blocks that slots below `end` have kept for
+ * persistent contents. */
 void kolk_debug_end(kolk_debug *debug, uint32_t end);
 
 bool kolk_debug_commit(kolk_debug *debug, uint32_t capacity);
 
-/* Bypass: the objects by slot, inverted (0 where there never was one). NULL without bypass. */
+/* With bypass, the address of each slot's object, with its bits inverted; 0 if the slot never had one. NULL without
+ * bypass. */
 uintptr_t *kolk_debug_objects(const kolk_debug *debug);
 
-/* The slot of such an object, or UINT32_MAX. A dead object is still known until malloc uses its place again. */
+/* With bypass, returns the slot of an object, or UINT32_MAX. A dead object is found until its slot is used again. */
 uintptr_t kolk_debug_find(const kolk_debug *debug, const void *object);
 
-/* For sentences about pointers that are no objects: the slot that these bytes are in, and how far behind its object's
- * start. Looks at all slots below `end`. UINT32_MAX: they are in none. */
+/* For reports about pointers that are no objects: returns the slot below `end` whose object contains `pointer`, or
+ * UINT32_MAX. *inside becomes the distance from the object's start. Searches all slots. */
 uint32_t kolk_debug_search(const kolk_debug *debug, uint32_t end, const void *pointer, uint64_t *inside);
-
-/* ---- Walks by pointers, with bypass ---------------------------------------------------------------------------------
- *
- * A walk that stands at an object may go on from there when the object is long free and malloc has used its address
- * again. So `next` says to which objects it has come. Of these, the last that were freed are known: as many of them as
- * the header of the pool says. */
-
-/* The slot that an object is in, or was in when a walk came to it. Of an object that no walk came to: as find. */
-uintptr_t kolk_debug_walked(const kolk_debug *debug, const void *object);
-
-/* A walk has come to the object of this slot. It is `dead` if another thread has ended its life since. */
-void kolk_debug_walk(kolk_debug *debug, uint32_t slot, bool dead);
 
 /* ---- Sites ------------------------------------------------------------------------------------------------------- */
 
-/* Fills in the sites of a failure. If another thread has taken the slot meanwhile, they may be those of its new
- * life. */
+/* Sets the sites of a failure. If another thread has taken the slot meanwhile, they may belong to its new life. */
 void kolk_debug_sites(const kolk_debug *debug, uint32_t slot, kolk_failure *failure);
 
 /* ---- Lives ------------------------------------------------------------------------------------------------------- */
 
-/* Are the red zones of a slot as they were left, and, if the slot is dead, the fill? */
+/* Are the red zones of a slot unchanged, and, if the slot is dead, its fill? */
 bool kolk_debug_is_intact(const kolk_debug *debug, uint32_t slot, const void *object, bool live);
 
-/* The same, with a report of each damage. It is repaired before the handler is called. `failure` has the pool's part of
- * the report. */
+/* The same, but reports each damage and repairs it before the handler is called. `failure` has the pool's part of the
+ * report. */
 void kolk_debug_verify(const kolk_debug *debug, uint32_t slot, void *object, bool live, kolk_failure failure);
 
-/* Prepares a slot for the life that is to begin at this object: writes red zones and fill. Returns the object. With
- * bypass that is another one, a malloc block; NULL: malloc has none. */
+/* Prepares a slot for a new life at this object: writes red zones and fill. Returns the object; with bypass returns a
+ * malloc block instead, or NULL if malloc fails. */
 void *kolk_debug_prepare(kolk_debug *debug, uint32_t slot, void *object);
 
-/* A life has begun. */
+/* Records that a life has begun. */
 void kolk_debug_begin_life(kolk_debug *debug, uint32_t slot, const void *object, const void *site);
 
-/* A life has ended: its object was freed by `site` and is no leak any more, but may still be read. */
+/* Records that a life has ended: `site` freed its object, which is no leak any more but may still be read. */
 void kolk_debug_end_life(kolk_debug *debug, uint32_t slot, const void *site);
 
-/* The object of an ended life is read no more: it is filled, or its block freed, and profilers hear of it. Due once
- * after each end_life, before the slot may live again: at once, or later where the free is deferred. */
+/* Fills the object of an ended life, or frees its malloc block, and calls the profiler. From here on nobody may read
+ * the object. Must be called once after each end_life and before the slot's next life: at once, or later if the free is
+ * deferred. */
 void kolk_debug_wipe(kolk_debug *debug, uint32_t slot, void *object);
 
-/* Is this alloc to fail, whatever the pool has? */
+/* Shall this alloc fail, even though the pool has free slots? */
 bool kolk_debug_fails(kolk_debug *debug);
 
-/* The contents of these slots are lost: nothing is known of their red zones and fills until their next life. */
+/* Notes that the contents of these slots are lost: their red zones and fills are not checked until their next life. */
 void kolk_debug_forget(kolk_debug *debug, uint32_t from, uint32_t end);
 
-/* These dead slots count as never handed out from now on. That includes forget, and frees the blocks that were kept. */
+/* Notes that these dead slots count as never handed out from now on. Includes forget, and frees the blocks they
+ * kept. */
 void kolk_debug_unissue(kolk_debug *debug, uint32_t from, uint32_t end);
 
-/* One report for each site of alloc among the lives in slots below `end`, that of the oldest object first. Only with
- * `sites`, and once. */
+/* Reports the objects that are alive in slots below `end`, once for each site of their allocs, the oldest object's
+ * first. Does so only with `sites`, and only once. */
 void kolk_debug_leaks(kolk_debug *debug, uint32_t end, kolk_failure failure);
 
 /* ---- Quarantine: a ring of the slots that were freed last -------------------------------------------------------- */
 
-uint32_t kolk_debug_quarantine(const kolk_debug *debug);  /* how many may wait */
-uint32_t *kolk_debug_ring(kolk_debug *debug, uint32_t n); /* the n-th of those that wait, the oldest first */
-void kolk_debug_ring_advance(kolk_debug *debug);          /* the oldest leaves */
+uint32_t kolk_debug_quarantine(const kolk_debug *debug);  /* the most slots that may wait */
+uint32_t *kolk_debug_ring(kolk_debug *debug, uint32_t n); /* the n-th waiting slot, from the oldest on */
+void kolk_debug_ring_advance(kolk_debug *debug);          /* drops the oldest */
 
 #else
 #include "debug_none.h"

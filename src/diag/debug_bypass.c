@@ -1,25 +1,25 @@
-/* debug_bypass.c: objects that are malloc blocks, one a life, for tools that watch malloc.
+/* debug_bypass.c: objects that are malloc blocks, one for each life, for tools that watch malloc.
  *
  * The pool keeps its bits, its generations and its order of reuse, but looks objects up here: by slot in objects[], by
  * pointer in lists that begin in heads[]. A dead object stays in its list until its slot is used again, so that a
- * double free is still told from a foreign pointer.
+ * double free is not mistaken for a foreign pointer.
  *
- * Another thread may fork at any moment. Its child relies on the order of the stores here: each list has an end, and a
- * slot is in one list or in none. */
+ * Another thread may fork at any moment. The order of the stores here ensures that in the child each list has an end,
+ * and each slot is in one list or none. */
 #include "../os/system.h"
 
 #include "debug_inside.h"
 
 #if KOLK_DIAGNOSTICS
 
-#include "../core/atomics.h"
+#include "../base/atomics.h"
 
 #include <stdlib.h>
 
 /* ---- The lists --------------------------------------------------------------------------------------------------- */
 
-/* The start of the list that the object is in. The hash is a product with the golden ratio (Knuth, The Art of Computer
- * Programming 3, 6.4). */
+/* The head of the object's list. The hash is a product with the golden ratio (Knuth, The Art of Computer Programming 3,
+ * 6.4). */
 static uint32_t *head_of(const kolk_debug *debug, const void *object) {
     KOLK_ASSERT(debug->desc.max_capacity > 0);
     uint64_t mixed = (uint64_t)((uintptr_t)object >> 4) * UINT64_C(0x9e3779b97f4a7c15);
@@ -30,17 +30,12 @@ uintptr_t *kolk_debug_objects(const kolk_debug *debug) {
     return debug->objects;
 }
 
-/* Of several slots that had it, the last one is at the head of the list. */
+/* If several slots had this object, the latest is found: it is nearest to the head of the list. */
 uintptr_t kolk_debug_find(const kolk_debug *debug, const void *object) {
     if (!object || debug->desc.max_capacity == 0) return NO_SLOT;
     uint32_t link = *head_of(debug, object);
     while (link && debug->objects[link - 1] != ~(uintptr_t)object) link = debug->lives[link - 1].next;
     return link ? link - 1 : NO_SLOT;
-}
-
-uintptr_t kolk_debug_walked(const kolk_debug *debug, const void *object) {
-    uint32_t slot = kolk_debug_recall(debug, object);
-    return slot != NO_SLOT ? slot : kolk_debug_find(debug, object);
 }
 
 uint32_t kolk_debug_search(const kolk_debug *debug, uint32_t end, const void *pointer, uint64_t *inside) {
@@ -57,14 +52,15 @@ uint32_t kolk_debug_search(const kolk_debug *debug, uint32_t end, const void *po
     return NO_SLOT;
 }
 
-/* In a fork's child, a slot that another thread was just renewing may be in no list. */
+/* In a fork's child the slot may be in no list, if another thread was just giving it a new object. */
 static void unlink_object(kolk_debug *debug, uint32_t slot) {
     uint32_t *link = head_of(debug, kolk_debug_object(debug, slot));
     while (*link && *link != slot + 1) link = &debug->lives[*link - 1].next;
     if (*link) kolk_store(link, debug->lives[slot].next, KOLK_RELEASE);
 }
 
-/* The order of these stores lets a fork's child find the list without the slot, or all of it behind the slot. */
+/* Due to the order of these stores, a fork's child finds either the list without the slot, or the slot with the whole
+ * list behind it. */
 static void link_object(kolk_debug *debug, uint32_t slot, const void *object) {
     KOLK_ASSERT(object);
     uint32_t *head = head_of(debug, object);
@@ -76,7 +72,7 @@ static void link_object(kolk_debug *debug, uint32_t slot, const void *object) {
 /* ---- The blocks -------------------------------------------------------------------------------------------------- */
 
 static void *malloc_block(const kolk_debug_desc *desc) {
-#ifndef _WIN32 /* over-aligned pools are never bypassed there */
+#ifndef _WIN32 /* Windows never bypasses over-aligned pools */
     void *block = NULL;
     if (desc->object_align > _Alignof(max_align_t))
         return posix_memalign(&block, desc->object_align, desc->object_size) == 0 ? block : NULL;
@@ -88,26 +84,13 @@ static void free_block(void *block) {
     free(block);
 }
 
-/* Holds blocks at addresses that are remembered for other slots until malloc gives one that is not. */
-static void *malloc_block_for(const kolk_debug *debug, uint32_t slot) {
-    void *held[REMEMBERED], *block;
-    uint32_t other;
-    unsigned n = 0;
-    while ((block = malloc_block(&debug->desc)) && (other = kolk_debug_recall(debug, block)) != NO_SLOT &&
-           other != slot && n < REMEMBERED)
-        held[n++] = block;
-    while (n > 0) free_block(held[--n]);
-    return block;
-}
-
 void *kolk_debug_take_block(kolk_debug *debug, uint32_t slot) {
     KOLK_ASSERT(slot < debug->desc.max_capacity);
     bool renews = debug->objects[slot] != 0;
     if (renews && debug->desc.persistent) return kolk_debug_object(debug, slot);
-    void *object = malloc_block_for(debug, slot);
+    void *object = malloc_block(&debug->desc);
     if (!object) return NULL;
     if (renews) unlink_object(debug, slot);
-    debug->lives[slot].walked = false;
     link_object(debug, slot, object);
     return object;
 }
@@ -115,7 +98,6 @@ void *kolk_debug_take_block(kolk_debug *debug, uint32_t slot) {
 void kolk_debug_give_block(kolk_debug *debug, uint32_t slot, void *object) {
     if (debug->desc.persistent) return;
     KOLK_ASSERT(object == kolk_debug_object(debug, slot));
-    kolk_debug_leave_walks(debug, slot, object);
     free_block(object);
 }
 

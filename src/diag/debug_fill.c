@@ -1,4 +1,4 @@
-/* debug_fill.c: red zones around objects, fills in them, and the proof that they are as they were left.
+/* debug_fill.c: writes red zones around objects and fills into them, and checks that nobody has changed them.
  *
  *                |<------------------------ stride ------------------------>|
  *     ...........| red zone |        object        | red zone              | red zone | ...
@@ -6,13 +6,13 @@
  *                              0b db ea 1d 0b db ...  once it is dead        with `fill`
  *
  * A slot is `provable` once its red zones are written and, while it is dead, its fill: from its first life on, until
- * its pages are given back. Of other slots nothing can be proved. */
+ * its pages are released. Other slots are not checked. */
 #include "debug_inside.h"
 
 #if KOLK_DIAGNOSTICS
 
-#include "../core/atomics.h"
-#include "../core/fail.h"
+#include "../base/atomics.h"
+#include "fail.h"
 #include "../core/probes.h"
 
 #include <string.h>
@@ -20,11 +20,11 @@
 #define FREE_FILL  0x1deadb0bu
 #define NEW_FILL   0xcdcdcdcdu
 #define ZONE_FILL  0xfdfdfdfdu
-#define MANY_BYTES 16u /* of damage in a sentence */
+#define MANY_BYTES 16u /* the most damaged bytes that a report prints */
 
-/* Bytes that have to repeat a pattern, from the start of the stretch on. */
+/* Bytes that must repeat a pattern, which begins at the start of the stretch. */
 typedef struct stretch {
-    kolk_status rule; /* that is broken if they do not */
+    kolk_status rule; /* the rule that is broken if they do not */
     unsigned char *start;
     uint32_t size, pattern;
 } stretch;
@@ -33,7 +33,7 @@ typedef struct damage {
     uint32_t first, last, count;
 } damage;
 
-/* What repeats every four bytes repeats every eight: these go at once. */
+/* A pattern of four bytes also repeats every eight, so eight bytes can be compared at once. */
 static uint64_t two_of(uint32_t pattern) {
     return (uint64_t)pattern << 32 | pattern;
 }
@@ -50,7 +50,7 @@ static void paint(const stretch *part) {
     for (; i < part->size; i++) part->start[i] = byte_of(part, i);
 }
 
-/* From the start up to here, a multiple of eight, all bytes repeat the pattern. */
+/* Returns a multiple of eight: all bytes before it repeat the pattern. */
 static uint32_t find_doubt(const stretch *part) {
     uint64_t two = two_of(part->pattern), found;
     for (uint32_t i = 0; i + sizeof two <= part->size; i += sizeof two) {
@@ -72,7 +72,7 @@ static damage find_damage(const stretch *part) {
 
 enum { FRONT, BACK, BODY, PARTS };
 
-/* The stretches of a slot that can be proved now. Size 0: nothing can. */
+/* Finds the stretches of a slot that can be checked now. A stretch that cannot be checked has size 0. */
 static void provable_stretches(const kolk_debug *debug, uint32_t slot, void *object, bool live, stretch parts[PARTS]) {
     const kolk_debug_desc *desc = &debug->desc;
     KOLK_ASSERT(slot < desc->max_capacity);
@@ -94,7 +94,7 @@ bool kolk_debug_is_intact(const kolk_debug *debug, uint32_t slot, const void *ob
     return true;
 }
 
-/* "2a 00 00 00": the bytes from the first to the last that changed. */
+/* Writes the bytes from the first to the last changed one: "2a 00 00 00". */
 static void spell_bytes(char *text, const unsigned char *bytes, uint32_t count) {
     static const char digits[] = "0123456789abcdef";
     for (uint32_t i = 0; i < count && i < MANY_BYTES; i++) {

@@ -1,5 +1,5 @@
-/* debug_none.h: the functions of debug.h where there is no debug mode: kolk_debug_begin is never called then, and no
- * pool has one. */
+/* debug_none.h: the functions of debug.h for builds without a debug mode, where kolk_debug_begin is never called and no
+ * pool has a kolk_debug. */
 #ifndef KOLK_SRC_DEBUG_NONE_H
 #define KOLK_SRC_DEBUG_NONE_H
 
@@ -34,14 +34,6 @@ static inline uintptr_t kolk_debug_find(const kolk_debug *debug, const void *obj
 static inline uint32_t kolk_debug_search(const kolk_debug *debug, uint32_t end, const void *pointer, uint64_t *inside) {
     (void)debug, (void)end, (void)pointer, (void)inside;
     return UINT32_MAX;
-}
-
-static inline uintptr_t kolk_debug_walked(const kolk_debug *debug, const void *object) {
-    return kolk_debug_find(debug, object);
-}
-
-static inline void kolk_debug_walk(kolk_debug *debug, uint32_t slot, bool dead) {
-    (void)debug, (void)slot, (void)dead;
 }
 
 static inline void kolk_debug_sites(const kolk_debug *debug, uint32_t slot, kolk_failure *failure) {

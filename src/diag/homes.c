@@ -1,14 +1,15 @@
-/* homes.c: see homes.h. What is found here is a bug that most programs get away with, so that it is only reported where
- * the debug mode was asked for; but a struct whose pool is gone must not be used in any build. */
+/* homes.c: see homes.h. Most programs survive a pool that was moved or lost, so only the debug mode reports it. Every
+ * build refuses a struct whose pool is gone. */
 #include "homes.h"
 
 #if KOLK_DIAGNOSTICS
 
-#include "../core/fail.h"
+#include "fail.h"
 #include "../os/environment.h"
+#include "../os/peek.h"
 #include "settings.h"
 
-/* Did the user ask for the debug mode of this pool? Queues and byte maps have none of their own. */
+/* Did the user ask for the debug mode of this pool? Queues and byte maps have no debug mode of their own. */
 static bool is_watched(const kolk_noted *noted) {
     uint32_t flags = noted->debug | kolk_settings_of_part(noted->name, NULL).flags;
     return flags & KOLK_DEBUG_STRICT;
@@ -44,11 +45,19 @@ void kolk_homes_report_lost(bool all) {
                       "what it had is lost");
 }
 
+/* Copies a name that may be nowhere: as much of it as can be read. */
+static void peek_name(const char *name, char *copy, size_t size) {
+    size_t n = 0;
+    while (name && n + 1 < size && kolk_peek(&copy[n], &name[n], 1) && copy[n]) n++;
+    copy[n] = 0;
+}
+
 bool kolk_homes_look(const void *pool, uint32_t number, const char *name, const void *site) {
     kolk_noted noted = {.debug = 0};
     if (!kolk_registry_rehome(pool, number, &noted)) {
-        kolk_failure failure = {.rule = KOLK_MOVED, .pool = name ? name : "", .slot = UINT32_MAX, .site = site};
-        kolk_fail(failure, "this is a copy of a pool that is deinit'd");
+        peek_name(name, noted.name, sizeof noted.name);
+        kolk_fail(failure_of_noted(&noted, KOLK_MOVED, site),
+                  "it was never initialised, or is a copy of a pool that is deinit'd");
         return false;
     }
     if (is_watched(&noted))

@@ -15,18 +15,19 @@ void kolk_homes_report_evicted(const kolk_noted *noted);
 /* At exit: reports the pools whose storage has ended without a deinit. `all`: not only those in debug mode. */
 void kolk_homes_report_lost(bool all);
 
-/* Goes on after kolk_registry_is_home said no. */
+/* The slow part of kolk_check_home, for a pool that is not home. */
 bool kolk_homes_look(const void *pool, uint32_t number, const char *name, const void *site);
 
-/* Is there a pool of this struct? It may have been moved, which is reported in debug mode, and is put right in the
- * registry. False: the struct is a copy of a pool that is deinit'd, or none. That is reported. */
-static inline bool kolk_is_home(const void *pool, uint32_t number, const char *name, const void *site) {
+/* Does this struct belong to a living pool, or to one that is not listed? If the pool was moved, the registry is
+ * corrected, and debug mode reports it. Returns false, and reports it, if the struct was never initialised (its number
+ * and name may be garbage), or is a copy of a pool that was deinitialised. */
+static inline bool kolk_check_home(const void *pool, uint32_t number, const char *name, const void *site) {
     return kolk_registry_is_home(pool, number) || kolk_homes_look(pool, number, name, site);
 }
 
 #else
 
-static inline bool kolk_is_home(const void *pool, uint32_t number, const char *name, const void *site) {
+static inline bool kolk_check_home(const void *pool, uint32_t number, const char *name, const void *site) {
     (void)pool, (void)number, (void)name, (void)site;
     return true;
 }

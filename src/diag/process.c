@@ -1,12 +1,12 @@
 /* process.c: see process.h.
  *
- * A process that forks has two ends: each of the two processes says at its own exit what it has, copies of pools
- * included, but not its parent's resource pools. Of a file that both write, the last one stays. */
+ * After a fork, both processes report at their own exit. The child's report includes its copies of the parent's pools,
+ * but not the parent's resource pools. If both write the same file, the later one overwrites the earlier. */
 #include "process.h"
 
 #if KOLK_DIAGNOSTICS
 
-#include "../core/assert.h"
+#include "../base/assert.h"
 #include "../os/lock.h"
 #include "homes.h"
 #include "registry.h"
@@ -17,18 +17,18 @@
 #include <stdlib.h>
 
 static struct {
-    uint32_t reading;  /* a lock of its own, for the environment: a file may be slow, and must not stop forks */
+    uint32_t reading;  /* the lock for reading the environment; the process's lock would let a slow file delay forks */
     bool started;      /* the environment has been read */
-    bool keeps;        /* statistics of pools that go, for the exit */
-    kolk_records past; /* these */
+    bool keeps;        /* statistics of pools that end are kept until the exit */
+    kolk_records past; /* the kept statistics */
 } this_process;
 
-/* For a pool that goes, or at the end of a scene. */
-static void keep_last(const kolk_stats *last, const kolk_kind *kind, const char *born, kolk_record_of of) {
+/* Called when a pool ends, and for each pool when a scene ends. */
+static void keep_last(const kolk_record *last, const kolk_kind *kind, const char *born, kolk_record_of of) {
     if (!kolk_sizes_are_measured())
-        kolk_records_add(&this_process.past, last, of);
+        kolk_records_add_whole(&this_process.past, last, of);
     else if (kind->enter)
-        kolk_sizes_note(last, born);
+        kolk_sizes_note(&last->stats, born);
 }
 
 /* ---- At exit ----------------------------------------------------------------------------------------------------- */
@@ -56,7 +56,7 @@ static void write_statistics(void) {
 
 /* ---- The start --------------------------------------------------------------------------------------------------- */
 
-/* Once. A fork's child begins anew if the process forked in the middle of it. */
+/* Runs once. If the process forks in the middle of it, the child begins anew. */
 static void read_environment(void) {
     const char *file;
     this_process.keeps = kolk_stats_read_setting();
@@ -66,8 +66,8 @@ static void read_environment(void) {
     __atomic_store_n(&this_process.started, true, __ATOMIC_RELEASE); /* partner: kolk_process_start */
 }
 
-/* The function that was registered last runs first. There are several, so that a failure handler which calls exit when
- * it hears of the first leak does not take the statistics away. */
+/* The function that is registered last runs first. There are several functions so that the statistics are still written
+ * if a failure handler calls exit at the first leak. */
 static void register_exit(void) {
     if (this_process.keeps) atexit(write_statistics);
     if (kolk_sizes_matter()) atexit(kolk_sizes_report_unused);
@@ -103,7 +103,7 @@ void kolk_scene(const char *name) {
     kolk_process_start();
     if (!kolk_sizes_matter()) return;
     kolk_lock();
-    if (kolk_sizes_are_measured()) kolk_registry_keep_all(); /* of the scene that ends */
+    if (kolk_sizes_are_measured()) kolk_registry_keep_all(); /* for the scene that ends */
     kolk_sizes_enter(name ? name : "");
     kolk_registry_enter(kolk_sizes_scene());
     kolk_unlock();
@@ -113,7 +113,7 @@ void kolk_scene(const char *name) {
 #else
 
 #if KOLK_HOSTED
-#include "../core/fail.h"
+#include "fail.h"
 #include "../os/environment.h"
 
 void kolk_process_start(void) {

@@ -1,12 +1,12 @@
-/* process.h: what concerns the whole process: what its environment asks of kolk, its exit, its scenes.
+/* process.h: the parts that concern the whole process: its environment's settings, its exit, its scenes.
  *
- * A failure handler may leave an init by longjmp or throw. The caller then takes the init for one that failed. So every
- * init has this order, in which nothing exists yet when something is reported:
+ * A failure handler may leave an init by longjmp or throw. For the caller, the init has then failed. So every init has
+ * this order, which reports only while nothing exists yet:
  *
  *     1  the struct becomes all zero
- *     2  settings are read, and what is wrong with them   kolk_process_start; then, if this kind of pool has them,
- *        is reported; the descriptor is checked           kolk_settings_of, kolk_sizes_ask, kolk_sizes_settle
- *     3  memory is made, the struct is filled in
+ *     2  settings are read, and mistakes in them are      kolk_process_start; then, if this kind of pool has them,
+ *        reported; the descriptor is checked              kolk_settings_of, kolk_sizes_ask, kolk_sizes_settle
+ *     3  memory is allocated, the struct is filled in
  *     4  the pool is listed                               kolk_registry_add
  *
  * From step 3 on, nothing is reported. */
@@ -17,9 +17,8 @@
 
 #if KOLK_HOSTED
 
-/* Reads the environment, if that has not been done, and reports what is wrong with KOLK_STATS. Threads that call it
- * while KOLK_SIZES=FILE is read wait for that; forks do not. Without diagnostics, it reports what is in the environment
- * for them. */
+/* Reads the environment at the first call and reports mistakes in KOLK_STATS. While KOLK_SIZES=FILE is read, other
+ * callers wait; forks do not. Without diagnostics, reports each variable of kolk's that is set in vain. */
 void kolk_process_start(void);
 
 #else

@@ -6,7 +6,7 @@
 
 bool kolk_profiler_is_set(void);
 
-/* The functions that a pool made now is to call. All NULL: nothing. */
+/* The functions that a pool which is initialised now shall call. All are NULL if no profiler is set. */
 kolk_profiler kolk_profiler_now(void);
 
 #endif

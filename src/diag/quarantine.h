@@ -1,30 +1,31 @@
 /* quarantine.h: the slots of a pool that were freed last wait in its debug mode's ring (debug.h) before they are used
  * again.
  *
- *     ring   | 7 | 2 | 9 | . | . |      `waiting` of them, the oldest first
+ *     ring   | 7 | 2 | 9 | . | . |      `waiting` slots, the oldest first
  *
- * How many wait is a field of the pool, which needs it to count its objects. A shared pool calls this under its lock;
- * other threads may read that field at the same time. */
+ * `waiting` is a field of the pool, which needs it to count its objects. A shared pool calls these functions under its
+ * lock; other threads may read that field at the same time. */
 #ifndef KOLK_SRC_QUARANTINE_H
 #define KOLK_SRC_QUARANTINE_H
 
 #include "debug.h"
 
-#include "../core/assert.h"
-#include "../core/atomics.h"
+#include "../base/assert.h"
+#include "../base/atomics.h"
 #include "../core/geometry.h"
 
-/* The oldest leaves; KOLK_NO_SLOT if none waits. */
+/* Removes the oldest slot and returns it; KOLK_NO_SLOT if none waits. */
 static inline uint32_t kolk_quarantine_leave(kolk_debug *debug, uint32_t *waiting) {
     if (*waiting == 0) return KOLK_NO_SLOT;
     uint32_t slot = *kolk_debug_ring(debug, 0);
-    /* First: between the two, a fork's child loses the youngest, and does not take what never was there. */
-    kolk_store(waiting, *waiting - 1, KOLK_RELAXED); /* partner: whatever counts the pool's objects */
+    /* Store first: a fork between the two steps then costs the child the youngest slot. In the other order the child
+     * would later take an entry that was never written. */
+    kolk_store(waiting, *waiting - 1, KOLK_RELAXED); /* partner: the reads that count the pool's objects */
     kolk_debug_ring_advance(debug);
     return slot;
 }
 
-/* This slot waits from now on. Gives the one that leaves for it; KOLK_NO_SLOT: there is room for both. */
+/* Adds this slot. Returns the oldest slot if the ring was full and it had to leave, else KOLK_NO_SLOT. */
 static inline uint32_t kolk_quarantine_enter(kolk_debug *debug, uint32_t slot, uint32_t *waiting) {
     KOLK_ASSERT(*waiting <= kolk_debug_quarantine(debug) && kolk_debug_quarantine(debug) > 0);
     bool is_full = *waiting == kolk_debug_quarantine(debug);

@@ -1,14 +1,14 @@
-/* records.c: see records.h. Records and their names lie one behind another in blocks of pages, so that one call a block
- * gives all of it back. They are found by name through lists, one for each value of a few bits of the name's hash. */
+/* records.c: see records.h. Records and their names lie one behind another in blocks of pages, so that one call per
+ * block releases all of them. A chained hash table finds records by name. */
 #include "kolk/base.h"
 
 #if KOLK_DIAGNOSTICS
 
-#include "../core/assert.h"
-#include "../core/hash.h"
+#include "../base/assert.h"
+#include "../base/hash.h"
 #include "../os/memory.h"
-#include "kolk/resource.h"
 #include "records.h"
+#include "stats.h"
 
 #include <string.h>
 
@@ -16,10 +16,10 @@
 
 typedef struct kolk_block {
     struct kolk_block *before;
-    size_t size, used; /* bytes, this included */
+    size_t size, used; /* bytes, including this struct */
 } kolk_block;
 
-/* The records behind it have numbers of 64 bits, also where pointers have 32. */
+/* A multiple of 8, because the records behind it have 64-bit members, even where pointers have 32 bits. */
 #define BLOCK_HEAD ((sizeof(kolk_block) + 7) / 8 * 8)
 
 static kolk_block *add_block(kolk_block *before, size_t size) {
@@ -58,41 +58,8 @@ static uint32_t sum32(uint32_t a, uint32_t b) {
     return b > UINT32_MAX - a ? UINT32_MAX : a + b;
 }
 
-static void raise32(uint32_t *greatest, uint32_t number) {
-    if (*greatest < number) *greatest = number;
-}
-
-static void raise64(uint64_t *greatest, uint64_t number) {
-    if (*greatest < number) *greatest = number;
-}
-
-static void merge_times(kolk_times *all, const kolk_times *life) {
-    all->count += life->count;
-    all->sum_ns += life->sum_ns;
-    raise64(&all->max_ns, life->max_ns);
-    raise64(&all->p50_ns, life->p50_ns);
-    raise64(&all->p90_ns, life->p90_ns);
-    raise64(&all->p99_ns, life->p99_ns);
-    raise64(&all->p999_ns, life->p999_ns);
-    for (size_t i = 0; i < KOLK_TIME_BOUNDS; i++) all->at_most[i] += life->at_most[i];
-}
-
-static void merge_resource(kolk_resource_stats *all, const kolk_resource_stats *life) {
-    all->max = life->max;
-    raise32(&all->in_use, life->in_use);
-    raise32(&all->idle, life->idle);
-    raise32(&all->creating, life->creating);
-    raise32(&all->waiting, life->waiting);
-    raise32(&all->peak, life->peak);
-    uint64_t *to = &all->borrows;
-    for (const uint64_t *from = &life->borrows; from <= &life->leaks; from++) *to++ += *from;
-    merge_times(&all->wait, &life->wait);
-    merge_times(&all->use, &life->use);
-    merge_times(&all->create, &life->create);
-}
-
 static void merge_into(kolk_stats *all, const kolk_stats *life) {
-    raise32(&all->count, life->count);
+    kolk_raise32(&all->count, life->count);
     all->worn_out = sum32(all->worn_out, life->worn_out);
     all->recycled = sum32(all->recycled, life->recycled);
     all->failed += life->failed;
@@ -101,18 +68,29 @@ static void merge_into(kolk_stats *all, const kolk_stats *life) {
     all->waits += life->waits;
     all->waiting = sum32(all->waiting, life->waiting);
     all->debug |= life->debug;
-    raise32(&all->peak, life->peak);
-    raise32(&all->capacity, life->capacity);
-    raise32(&all->max_capacity, life->max_capacity);
-    raise64(&all->stride, life->stride);
-    raise64(&all->bytes_reserved, life->bytes_reserved);
-    raise64(&all->bytes_committed, life->bytes_committed);
+    kolk_raise32(&all->peak, life->peak);
+    kolk_raise32(&all->capacity, life->capacity);
+    kolk_raise32(&all->max_capacity, life->max_capacity);
+    kolk_raise64(&all->stride, life->stride);
+    kolk_raise64(&all->bytes_reserved, life->bytes_reserved);
+    kolk_raise64(&all->bytes_committed, life->bytes_committed);
     all->unused_bytes = all->capacity > all->peak ? (all->capacity - all->peak) * all->stride : 0;
-    if (all->resource && life->resource)
-        merge_resource((kolk_resource_stats *)(uintptr_t)all->resource, life->resource); /* a copy of ours */
 }
 
-void kolk_records_add(kolk_records *records, const kolk_stats *stats, kolk_record_of of) {
+static kolk_record *copy_record(kolk_records *records, const kolk_record *one) {
+    kolk_record *record = take_bytes(records, sizeof *record);
+    char *name = record ? kolk_records_copy(records, one->stats.name) : NULL;
+    void *more = name && one->extra ? take_bytes(records, one->extra->size) : NULL;
+    if (!name || (one->extra && !more)) return NULL;
+    *record = *one;
+    record->stats.name = name;
+    record->more = more;
+    if (more) memcpy(more, one->more, one->extra->size);
+    return record;
+}
+
+void kolk_records_add_whole(kolk_records *records, const kolk_record *one, kolk_record_of of) {
+    const kolk_stats *stats = &one->stats;
     KOLK_ASSERT(stats->name);
     KOLK_ASSERT(stats->kind);
     kolk_record **newest = &records->by_hash[kolk_hash(stats->name) % KOLK_RECORD_LISTS];
@@ -122,24 +100,27 @@ void kolk_records_add(kolk_records *records, const kolk_stats *stats, kolk_recor
     for (kolk_record *same = alike; of != KOLK_RECORD_ALONE && same; same = same->same_hash) {
         if (!is_alike(&same->stats, stats) || same->stats.object_size != stats->object_size || same->lives) continue;
         merge_into(&same->stats, stats);
+        if (same->extra && same->extra == one->extra) same->extra->merge(same->more, one->more);
         same->lives = of == KOLK_RECORD_LIVING;
         return;
     }
 
-    kolk_record *record = take_bytes(records, sizeof *record);
-    char *name = record ? kolk_records_copy(records, stats->name) : NULL;
-    kolk_resource_stats *resource = name && stats->resource ? take_bytes(records, sizeof *resource) : NULL;
-    if (!name || (stats->resource && !resource)) return;
-    if (resource) *resource = *stats->resource;
-    *record = (kolk_record){.same_hash = *newest, .nth = nth, .lives = of == KOLK_RECORD_LIVING, .stats = *stats};
-    record->stats.name = name;
-    record->stats.resource = resource;
+    kolk_record *record = copy_record(records, one);
+    if (!record) return;
+    record->next = NULL;
+    record->same_hash = *newest;
+    record->nth = nth;
+    record->lives = of == KOLK_RECORD_LIVING;
     *newest = record;
     if (records->last)
         records->last->next = record;
     else
         records->first = record;
     records->last = record;
+}
+
+void kolk_records_add(kolk_records *records, const kolk_stats *stats, kolk_record_of of) {
+    kolk_records_add_whole(records, &(kolk_record){.stats = *stats}, of);
 }
 
 void kolk_records_release(kolk_records *records) {

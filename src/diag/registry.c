@@ -2,26 +2,26 @@
  *
  *     entries   | pool 1 | pool 2 | (free) | pool 4 | .... used | (reserved, not committed) |
  *
- * A pool's number says where its entry is, so adding and removing take a few instructions under the lock. A free entry
- * waits in a list to be used again. So the array is as long as the most pools that there ever were at a time. Above the
- * place of its entry, a number has how many pools that entry has had: so a copy of a pool that is gone is not taken for
- * the next pool that its entry has.
+ * A pool's number contains the place of its entry, so adding and removing take a few instructions under the lock. A
+ * free entry waits in a list to be used again. So the array is as long as the greatest number of pools that ever
+ * existed at a time. The upper bits of a number count the pools that the entry has had. So a copy of a pool that is
+ * gone is not mistaken for the entry's next pool.
  *
- * The struct of a pool is the user's. It may be on a stack frame that has returned, in memory that was freed, or
- * elsewhere by now. So whoever asks for statistics gets those of a copy, which the system made (kolk_peek), and which
+ * The struct of a pool belongs to the user. By now it may be moved, or in freed memory, or in the stack frame of a
+ * function that has returned. So statistics are read from a copy that the system made (kolk_peek), and only if the copy
  * has the facts that the struct had when it was listed.
  *
  *     I1  an entry whose pool is NULL is free and in the list from `free` on; all others were added and not removed
- *     I2  a struct with facts is only looked at by kolk_peek, but in calls that the user makes with it
+ *     I2  a struct with facts is read only by kolk_peek, except in calls that the user makes with it
  *     I3  the lock is not held while a handler of the user runs
  *     I4  each entry that is not free is in one of the lists by_address, by the address of its pool */
 #include "registry.h"
 
 #if KOLK_DIAGNOSTICS
 
-#include "../core/assert.h"
-#include "../core/atomics.h"
-#include "../core/hash.h"
+#include "../base/assert.h"
+#include "../base/atomics.h"
+#include "../base/hash.h"
 #include "../core/tools.h"
 #include "../os/lock.h"
 #include "../os/memory.h"
@@ -30,25 +30,25 @@
 #include <string.h>
 
 #ifndef __EMSCRIPTEN__
-#define REGISTRY_BYTES ((size_t)1 << 24) /* some 190,000 pools at a time; 230,000 on 32 bits */
+#define REGISTRY_BYTES ((size_t)1 << 24) /* room for some 190,000 pools at a time; 230,000 on 32 bits */
 #else
-#define REGISTRY_BYTES ((size_t)1 << 18) /* what is reserved is memory there, of a heap that has 16 MiB */
+#define REGISTRY_BYTES ((size_t)1 << 18) /* a reservation takes real memory there, from a heap of 16 MiB */
 #endif
-#define PLACE_BITS 20u /* of a number: the place of its entry + 1 */
+#define PLACE_BITS 20u /* the low bits of a number: the place of its entry + 1 */
 #define LISTS      512u
-#define TRIES      3u /* of reading statistics that another thread changes */
+#define TRIES      3u /* attempts to read statistics that another thread changes */
 
 typedef struct entry {
-    uintptr_t pool;   /* its address; 0: free */
-    const char *born; /* the scene in which it was added; "" in none */
+    uintptr_t pool;   /* the pool's address; 0 if the entry is free */
+    const char *born; /* the scene in which it was added; "" outside of scenes */
     uintptr_t facts;
     union {
         const kolk_kind *kind;
         uint32_t next_free; /* a place + 1; 0 ends the list */
     };
-    uint32_t number;         /* of the pool, or of the last one that was here */
-    uint32_t before, behind; /* in the list by_address: places + 1; 0: none */
-    kolk_noted noted;        /* its count says nothing */
+    uint32_t number;         /* the number of the pool, or of the last one in this entry */
+    uint32_t before, behind; /* neighbours in a list of by_address: places + 1; 0 for none */
+    kolk_noted noted;        /* its count is not used */
 } entry;
 
 typedef union pool_copy {
@@ -59,17 +59,17 @@ typedef union pool_copy {
 static struct {
     entry *entries;
     size_t committed; /* bytes */
-    uint32_t used;    /* entries up to the last one that was ever taken */
-    uint32_t free;    /* the place + 1 of the first free one of these, 0 if there is none */
-    kolk_keep *keep;  /* NULL: the statistics of pools that go are lost */
+    uint32_t used;    /* the number of entries that were ever taken */
+    uint32_t free;    /* the place + 1 of the first free entry, 0 if there is none */
+    kolk_keep *keep;  /* NULL if the statistics of ended pools are not kept */
     const char *scene;
-    uint32_t debug;             /* flags of all pools that ever were */
-    uint32_t by_address[LISTS]; /* the first entry of each list: a place + 1 */
+    uint32_t debug;             /* the flags of all pools that ever existed */
+    uint32_t by_address[LISTS]; /* the place + 1 of the first entry of each list */
 } registry = {.scene = ""};
 
 /* ---- Entries ----------------------------------------------------------------------------------------------------- */
 
-/* Makes room for one more entry at the end. */
+/* Commits memory for one more entry at the end. */
 static bool extend_entries(void) {
     size_t needed = (registry.used + (size_t)1) * sizeof(entry);
     if (needed <= registry.committed) return true;
@@ -81,7 +81,7 @@ static bool extend_entries(void) {
     return true;
 }
 
-/* A free entry, or NULL. */
+/* Returns a free entry, or NULL. */
 static entry *take_entry(void) {
     uint32_t place = registry.free;
     if (place) {
@@ -91,7 +91,8 @@ static entry *take_entry(void) {
         return at;
     }
     if (!extend_entries()) return NULL;
-    /* kolk_registry_is_home reads it at any time. No point of a schedule, as the lock is held. */
+    /* kolk_registry_is_home may read it at any time. The builtin is used because the lock is held: scheduled tests need
+     * not switch threads here. */
     __atomic_store_n(&registry.used, registry.used + 1, __ATOMIC_RELAXED);
     return &registry.entries[registry.used - 1];
 }
@@ -117,7 +118,7 @@ static void unlink_entry(const entry *at) {
 }
 
 static void set_pool(entry *at, uintptr_t pool) {
-    __atomic_store_n(&at->pool, pool, __ATOMIC_RELAXED); /* as `used` */
+    __atomic_store_n(&at->pool, pool, __ATOMIC_RELAXED); /* read like `used` */
 }
 
 static void free_entry(entry *at) {
@@ -127,7 +128,7 @@ static void free_entry(entry *at) {
     registry.free = (uint32_t)(at - registry.entries) + 1;
 }
 
-/* The entry of a number, or NULL: another pool has it by now, or none. */
+/* Returns the entry of a number; NULL if no living pool has this number. */
 static entry *entry_of(uint32_t number) {
     uint32_t place = number & ((UINT32_C(1) << PLACE_BITS) - 1);
     if (place == 0 || place > registry.used) return NULL;
@@ -137,7 +138,7 @@ static entry *entry_of(uint32_t number) {
 
 /* ---- Pools ------------------------------------------------------------------------------------------------------- */
 
-/* The struct of a pool, or a copy of it; NULL: its storage has ended (I2). */
+/* Returns the struct of a pool or a copy of it, or NULL if its storage has ended (I2). */
 static const void *look_at_entry(const entry *at, pool_copy *space) {
     const void *pool = (const void *)at->pool;
     if (!pool || !at->kind->facts) return pool;
@@ -147,7 +148,7 @@ static const void *look_at_entry(const entry *at, pool_copy *space) {
     return at->kind->facts(space) == at->facts ? space : NULL;
 }
 
-/* Is it there? Another thread may be changing it while it is copied. */
+/* Does the pool still exist? Tries again, because another thread may change the struct while it is copied. */
 static bool is_there(const entry *at) {
     pool_copy space;
     bool found = false;
@@ -155,30 +156,36 @@ static bool is_there(const entry *at) {
     return found;
 }
 
-/* Could a pool have these? A struct may be overwritten in part. */
+/* Are these statistics possible? The struct may be overwritten in part. */
 static bool are_possible(const kolk_stats *stats) {
-    if (stats->max_capacity == 0) return true; /* heaps don't say */
+    if (stats->max_capacity == 0) return true; /* heaps have no max_capacity */
     return stats->count <= stats->capacity && stats->peak <= stats->capacity && stats->capacity <= stats->max_capacity;
 }
 
-/* The statistics of a pool that is there. */
-static bool ask_entry(const entry *at, kolk_stats *stats) {
+static void ask_kind(const kolk_kind *kind, const void *pool, kolk_record *out) {
+    *out = (kolk_record){.extra = kind->extra};
+    kind->stats(pool, &out->stats);
+    if (kind->extra) out->more = (void *)(uintptr_t)kind->extra->of(pool);
+}
+
+/* Gets the statistics of a pool; false if it no longer exists. */
+static bool ask_entry(const entry *at, kolk_record *out) {
     pool_copy space;
     for (unsigned n = 0; n < TRIES; n++) {
         const void *pool = look_at_entry(at, &space);
         if (!pool) continue;
-        at->kind->stats(pool, stats);
-        if (pool != &space || are_possible(stats)) return true;
+        ask_kind(at->kind, pool, out);
+        if (pool != &space || are_possible(&out->stats)) return true;
     }
     return false;
 }
 
-/* Of one that has a name, and has it still. */
-static bool ask_named(const entry *at, kolk_stats *stats) {
-    return *at->noted.name && ask_entry(at, stats) && *stats->name;
+/* The same, but only for a pool that has a name and still has it. */
+static bool ask_named(const entry *at, kolk_record *out) {
+    return *at->noted.name && ask_entry(at, out) && *out->stats.name;
 }
 
-/* Under the lock. */
+/* The caller holds the lock. */
 static void add_entry(const void *pool, uint32_t *number, const kolk_kind *kind, const kolk_stats *now) {
     entry *at = take_entry();
     *number = 0;
@@ -215,20 +222,20 @@ void kolk_registry_remove(uint32_t number) {
     if (number == 0) return;
     kolk_lock();
     entry *at = entry_of(number);
-    kolk_stats last;
+    kolk_record last;
     if (at && registry.keep && *at->noted.name) {
-        at->kind->stats((const void *)at->pool, &last); /* the caller has it */
-        if (*last.name) registry.keep(&last, at->kind, at->born, KOLK_RECORD_ENDED);
+        ask_kind(at->kind, (const void *)at->pool, &last); /* the caller passed this pool, so it exists */
+        if (*last.stats.name) registry.keep(&last, at->kind, at->born, KOLK_RECORD_ENDED);
     }
     if (at) free_entry(at);
     kolk_unlock();
 }
 
-/* Copies what is noted; the objects that are alive, as far as that can be known. */
+/* Copies the notes, with the number of live objects if the pool can still be read. */
 static void note_entry(const entry *at, kolk_noted *noted) {
-    kolk_stats stats;
+    kolk_record now;
     *noted = at->noted;
-    noted->count = ask_entry(at, &stats) ? stats.count : UINT32_MAX;
+    noted->count = ask_entry(at, &now) ? now.stats.count : UINT32_MAX;
 }
 
 bool kolk_registry_evict(const void *pool, kolk_noted *noted) {
@@ -267,10 +274,10 @@ bool kolk_registry_rehome(const void *pool, uint32_t number, kolk_noted *noted) 
 /* ---- All pools --------------------------------------------------------------------------------------------------- */
 
 void kolk_registry_collect(kolk_records *out) {
-    kolk_stats stats;
+    kolk_record now;
     kolk_lock();
     for (uint32_t i = 0; i < registry.used; i++)
-        if (ask_named(&registry.entries[i], &stats)) kolk_records_add(out, &stats, KOLK_RECORD_ALONE);
+        if (ask_named(&registry.entries[i], &now)) kolk_records_add_whole(out, &now, KOLK_RECORD_ALONE);
     kolk_unlock();
 }
 
@@ -314,8 +321,8 @@ bool kolk_registry_next_lost(uint32_t *place, kolk_noted *noted) {
     for (; *place < registry.used && !found; (*place)++) {
         entry *at = &registry.entries[*place];
         if (!at->pool) continue;
-        kolk_stats stats;
-        if (ask_entry(at, &stats)) continue;
+        kolk_record now;
+        if (ask_entry(at, &now)) continue;
         *noted = at->noted;
         noted->count = UINT32_MAX;
         free_entry(at);
@@ -330,7 +337,7 @@ void kolk_registry_keep(kolk_keep *keep) {
 }
 
 void kolk_registry_keep_all(void) {
-    kolk_stats last;
+    kolk_record last;
     for (uint32_t i = 0; registry.keep && i < registry.used; i++)
         if (ask_named(&registry.entries[i], &last))
             registry.keep(&last, registry.entries[i].kind, registry.entries[i].born, KOLK_RECORD_LIVING);

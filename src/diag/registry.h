@@ -5,27 +5,29 @@
 
 #include "kolk/base.h"
 
-/* What may be asked of a pool in the list, by kind of pool. */
+/* The functions that the registry calls for a pool, by kind of pool. */
 typedef struct kolk_kind {
-    /* Called under the process's lock, perhaps while another thread uses the pool; `pool` is a copy of its struct where
-     * `facts` is there. A name that is "" now, and was not when the pool was added: it is nothing of this process, and
-     * is left out. */
+    /* Returns statistics. Called under the process's lock, perhaps while another thread uses the pool. `pool` is a copy
+     * of the struct if `facts` is not NULL. If `stats` sets the name to "" for a pool that was added with a name, the
+     * pool is not part of this process and is left out. */
     void (*stats)(const void *pool, kolk_stats *out);
-    /* Reports what is still alive. Called at exit, before statistics are written, without the lock; with a copy, as
-     * stats. NULL: nothing to say. */
+    /* Reports objects that are still alive. Called at exit, before statistics are written, without the lock; `pool` may
+     * be a copy, as for `stats`. May be NULL. */
     void (*at_exit)(const void *pool);
-    /* A scene begins: the pool counts its peak anew, if it counts one, and makes room for this many slots (0: its room
-     * stays as it is). Called without the lock. NULL: the kind takes no part in sizes and scenes (sizes.h). */
+    /* Begins a scene: the pool counts its peak anew, if it counts one, and grows to this many slots (0: stays as it
+     * is). Called without the lock. NULL if the kind takes no part in sizes and scenes (sizes.h). */
     kolk_status (*enter)(void *pool, uint32_t capacity);
-    /* A hash of what never changes in the struct from the init to the deinit, its number included. It reads only the
-     * struct, or a copy, of `size` bytes. 0: it can't be a pool, and what else is in it may not be followed or counted
-     * up to. NULL: the struct is in memory of the library, which lives as long as it is listed; all others are in
-     * storage of the user, which may end at any time. */
+    /* Hashes the members that never change from init to deinit, including the number. It reads only the struct, or a
+     * copy, of `size` bytes. It returns 0 if the struct cannot be a pool; then no pointer or count in it may be
+     * trusted. NULL for a kind whose struct is in memory of the library, which lives as long as it is listed; all other
+     * structs are in storage of the user, which may end at any time. */
     uintptr_t (*facts)(const void *pool);
     size_t size;
+    /* The kind's extra statistics. NULL if there are none, as for all kinds with `facts`. */
+    const struct kolk_extra *extra;
 } kolk_kind;
 
-#define KOLK_LARGEST_STRUCT 2048u /* of all kinds with `facts` */
+#define KOLK_LARGEST_STRUCT 2048u /* bytes, over all kinds with `facts` */
 
 /* For `facts`: a hash of these words. */
 #define KOLK_FACTS(...)                                                                                                \
@@ -43,41 +45,42 @@ static inline uintptr_t kolk_facts(const uintptr_t *words, size_t n) {
 
 /* ---- For pools --------------------------------------------------------------------------------------------------- */
 
-/* Lists a pool, which is complete, and writes its number (not 0) to *number, a field of the pool; 0 if there is no
- * memory for it. Reports nothing. The registry never writes to a pool again. A pool whose storage has ended without a
- * deinit does no harm: it is looked at by kolk_peek, and is taken for a pool only if its facts are what they were. */
+/* Lists a complete pool and writes its number (not 0) to *number, a field of the pool; 0 if there is no memory. Reports
+ * nothing. The registry never writes to a pool again. A pool whose storage has ended without a deinit does no harm: its
+ * struct is read by kolk_peek and ignored if its facts have changed. */
 void kolk_registry_add(const void *pool, uint32_t *number, const kolk_kind *kind);
 
-/* The same for a pool that malloc may need now: it is not listed, and *number stays 0, while another thread forks. */
+/* The same for a pool that malloc may need now. While another thread forks, it does not list the pool, and *number
+ * stays 0. */
 void kolk_registry_try_add(const void *pool, uint32_t *number, const kolk_kind *kind);
 
-/* Takes a pool off the list, before anything else of it ends. A number that no pool has does nothing. */
+/* Takes a pool off the list. A deinit calls this first. A number that no pool has does nothing. */
 void kolk_registry_remove(uint32_t number);
 
-/* What the registry knows of a pool without looking at it. */
+/* Facts about a pool that the registry knows without reading the pool. */
 typedef struct kolk_noted {
     char name[36];  /* cut to this size */
     uint32_t debug; /* KOLK_DEBUG_ flags */
-    uint32_t count; /* objects alive, if its struct was as it should be; else UINT32_MAX */
+    uint32_t count; /* objects alive; UINT32_MAX if the struct was damaged or gone */
 } kolk_noted;
 
-/* For an init, before it writes anything: takes a pool off the list that has the same place, if there is one. It was
- * not deinit'd. */
+/* For an init, before it writes anything: if a pool at the same address is still listed, takes it off the list and
+ * returns true. That pool was not deinitialised. */
 bool kolk_registry_evict(const void *pool, kolk_noted *noted);
 
-/* Is the pool of this number the one that was listed, and where it was then? O(1), without a lock. 0: yes. */
+/* Was the pool of this number listed at this address? True for 0. O(1), without a lock. */
 bool kolk_registry_is_home(const void *pool, uint32_t number);
 
-/* Of a pool that is not: true if it was moved or copied; it is listed in the new place from now on. False: no pool of
- * this number is there any more, or this is none. */
+/* For a pool that is not home: if it was moved or copied, lists it at the new address and returns true. Returns false
+ * if no pool of this number exists any more, or the struct is no pool. */
 bool kolk_registry_rehome(const void *pool, uint32_t number, kolk_noted *noted);
 
 /* ---- For those who ask about all pools --------------------------------------------------------------------------- */
 
-/* Copies the statistics of all pools that are there and have a name, in no particular order. */
+/* Copies the statistics of all existing pools that have a name, in no particular order. */
 void kolk_registry_collect(kolk_records *out);
 
-/* A pool of the list. All zero: before the first. */
+/* A position in the list. A struct of zeros is before the first pool. */
 typedef struct kolk_listed {
     const void *pool;
     const kolk_kind *kind;
@@ -85,19 +88,19 @@ typedef struct kolk_listed {
     uint32_t place;
 } kolk_listed;
 
-/* Goes on to the next pool that is there and that `wants` says yes to; false if there is no other. No lock is held
- * between two calls: pools may come and go meanwhile. `wants` is called under the lock, perhaps for pools that are
- * gone, and must not look at the pool itself. */
+/* Goes on to the next existing pool that `wants` accepts; false if there is none. No lock is held between two calls, so
+ * pools may come and go meanwhile. `wants` is called under the lock, perhaps for pools that no longer exist, and must
+ * not read the pool itself. */
 bool kolk_registry_next(kolk_listed *at, bool (*wants)(const kolk_listed *at));
 
-/* Calls its at_exit. */
+/* Calls the pool's at_exit. */
 void kolk_registry_say_goodbye(const kolk_listed *at);
 
-/* A pool's name that is or was in the list, cut to kolk_noted's size; "" for none. Each place has the name of its last
- * pool. False: there are no more places. */
+/* Copies the name of the last pool at a place of the list, cut to kolk_noted's size; "" if it has none. Returns false
+ * behind the last place. */
 bool kolk_registry_name(uint32_t place, char name[sizeof((kolk_noted *)0)->name]);
 
-/* The KOLK_DEBUG_ flags of all pools that ever were. */
+/* The KOLK_DEBUG_ flags of all pools that ever existed. */
 uint32_t kolk_registry_debug(void);
 
 /* Goes on to the next pool whose storage has ended without a deinit, and takes it off the list. */
@@ -105,16 +108,16 @@ bool kolk_registry_next_lost(uint32_t *place, kolk_noted *noted);
 
 /* Keeps the last statistics of a pool that has a name. `born` is the scene in which the pool was listed, "" for none.
  * Called under the lock. */
-typedef void kolk_keep(const kolk_stats *last, const kolk_kind *kind, const char *born, kolk_record_of of);
+typedef void kolk_keep(const kolk_record *last, const kolk_kind *kind, const char *born, kolk_record_of of);
 
 /* From now on, calls `keep` for each pool that is taken off the list. */
 void kolk_registry_keep(kolk_keep *keep);
 
-/* Calls it now for all pools that are there. The caller holds the lock. */
+/* Calls that function now for all existing pools. The caller holds the lock. */
 void kolk_registry_keep_all(void);
 
-/* Pools that are listed from now on are born in this scene; its name lives as long as the process. The caller holds the
- * lock. */
+/* Pools that are listed from now on are born in this scene. Its name must live as long as the process. The caller holds
+ * the lock. */
 void kolk_registry_enter(const char *scene);
 
 #else

@@ -1,18 +1,17 @@
-/* settings.c: the settings of the debug mode in words, from the environment or a descriptor.
+/* settings.c: parses the settings of the debug mode, from the environment or a descriptor.
  *
  *     KOLK_DEBUG=fill,guard;sites,quarantine=8:bullet*
  *                ---------- ------------------ -------
  *                an entry   settings           glob of pool names
- *     KOLK_FAIL=bullet*:every=10;*:chance=0.01,seed=7
- */
+ *     KOLK_FAIL=bullet*:every=10;*:chance=0.01,seed=7 */
 #include "settings.h"
 
 #if KOLK_DIAGNOSTICS
 
-#include "../core/assert.h"
-#include "../core/atomics.h"
-#include "../core/fail.h"
-#include "../core/hash.h"
+#include "../base/assert.h"
+#include "../base/atomics.h"
+#include "fail.h"
+#include "../base/hash.h"
 #include "../os/environment.h"
 #include "profiler.h"
 #include "../core/tools.h"
@@ -24,8 +23,8 @@
 
 #define ALL_QUARANTINE 64u
 
-/* * stands for any characters, ? for one. Each * in turn takes as little as it may; only the last one tried has to be
- * taken back (Krauss, Matching Wildcards, 2008). */
+/* * matches any characters, ? matches one. Each * first matches as little as possible; on a mismatch only the last *
+ * has to be extended (Krauss, Matching Wildcards, 2008). */
 static bool matches_glob(word glob, const char *name) {
     const char *g = glob.start, *end = glob.start + glob.length, *star = NULL, *retry = NULL;
     while (*name) {
@@ -54,9 +53,9 @@ static void refuse_setting(word setting, const char *of, const char *why) {
 
 /* ---- Names that no pool has -------------------------------------------------------------------------------------- */
 
-/* Of a variable's entries, the first 32: whose glob a pool's name was like. */
+/* One bit for each of a variable's first 32 entries: a pool's name matched its glob. */
 typedef struct globs_met {
-    uint32_t of; /* a hash of the variable, which may change */
+    uint32_t of; /* a hash of the variable's text, which may change */
     uint32_t entries;
 } globs_met;
 
@@ -72,11 +71,11 @@ static void note_met(globs_met *met, const char *text, unsigned entry) {
 }
 
 static bool was_met(const globs_met *met, const char *text, unsigned entry) {
-    if (entry >= 32) return true; /* nobody knows */
+    if (entry >= 32) return true; /* not recorded, so not reported */
     return met->of == kolk_hash(text) && (met->entries >> entry & 1);
 }
 
-/* Is the name among these, which have ", " between them? */
+/* Is the name in this list, whose names are separated by ", "? */
 static bool is_among(const char *names, const char *name) {
     word rest = {names, strlen(names)};
     for (word one; cut_off(&rest, ',', &one);)
@@ -84,7 +83,7 @@ static bool is_among(const char *names, const char *name) {
     return false;
 }
 
-/* The names of pools, as many as fit; false if one of them is like the glob. */
+/* Lists the names of pools, as many as fit. Returns false if one of them matches the glob. */
 static bool names_of_others(word glob, char *names, size_t size) {
     char name[sizeof((kolk_noted *)0)->name];
     *names = 0;
@@ -97,7 +96,8 @@ static bool names_of_others(word glob, char *names, size_t size) {
     return true;
 }
 
-/* A class of a heap, whose name has a slash, may be one that nothing has asked for yet. */
+/* A name with a slash is a class of a heap. Nothing may have asked for that class yet, so its absence is not
+ * reported. */
 static void report_unmet(const globs_met *met, const char *of, bool glob_first) {
     const char *text = kolk_environment(of);
     word rest = {text, text ? strlen(text) : 0}, entry;
@@ -127,7 +127,7 @@ static bool is_first_time(unsigned char *told) {
     return !__atomic_test_and_set(told, __ATOMIC_RELAXED);
 }
 
-/* Adds one setting. `of` names the text that it is from; NULL: what is not understood is not reported. */
+/* Adds one setting. `of` names the source of the text; if it is NULL, mistakes are not reported. */
 static void add_setting(kolk_settings *settings, word setting, const char *of) {
     static const struct {
         const char *name;
@@ -170,7 +170,7 @@ static void add_setting(kolk_settings *settings, word setting, const char *of) {
     }
 }
 
-/* False if there is none in the list. */
+/* Returns false if the list has no setting. */
 static bool add_settings(kolk_settings *settings, word list, const char *of) {
     bool some = false;
     for (word setting; cut_off(&list, ',', &setting);) {
@@ -182,14 +182,14 @@ static bool add_settings(kolk_settings *settings, word list, const char *of) {
     return some;
 }
 
-/* The settings of all entries whose glob matches; true if there is one. */
+/* Adds the settings of all entries whose glob matches. Returns true if there is one. */
 static bool from_environment(kolk_settings *settings, const char *text, const char *name, const char *of) {
     bool matched = false;
     unsigned n = 0;
     word rest = {text, strlen(text)};
     for (word entry; cut_off(&rest, ';', &entry); n++) {
         word list;
-        cut_off(&entry, ':', &list); /* what is left is the glob */
+        cut_off(&entry, ':', &list); /* the rest is the glob */
         bool has_glob = entry.start != NULL, matches_name = !has_glob || matches_glob(trimmed(entry), name);
         kolk_settings other = {0};
         bool some = add_settings(matches_name ? settings : &other, list, of);
@@ -201,7 +201,7 @@ static bool from_environment(kolk_settings *settings, const char *text, const ch
 
 /* ---- Forced failures --------------------------------------------------------------------------------------------- */
 
-/* A number from 0 to 1, such as 0.015, in 2^-32; false if it is none. */
+/* Parses a number from 0 to 1, such as 0.015, into units of 2^-32. Returns false if it is none. */
 static bool fraction_of(word text, uint64_t *fraction) {
     uint64_t digits = 0, unit = 1;
     bool behind_point = false;
@@ -233,7 +233,7 @@ static void add_failure(kolk_settings *settings, word setting, const char *of) {
         refuse_setting(setting, of, "is not understood: every=N and seed=N from 1, chance=0.01 up to 1");
 }
 
-/* Of the first entry whose glob matches. */
+/* Adds the forced failures of the first entry whose glob matches. */
 static void add_failures(kolk_settings *settings, const char *text, const char *name, const char *of) {
     word rest = {text, strlen(text)};
     bool found = false;

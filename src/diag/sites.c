@@ -1,33 +1,34 @@
-/* sites.c: addresses of code in words.
+/* sites.c: turns addresses of code into text.
  *
  *     site 0x55d0c1a2f1f3    a return address
- *      |  dl_iterate_phdr    the module whose memory it is in, and where that begins
+ *      |  dl_iterate_phdr    the module that contains it, and the module's base
  *     module + 0x11f3        the address in the module's file
- *      |  .symtab            the function that it is in
+ *      |  .symtab            the function that contains it
  *     explode + 0x2c
  *      |  addr2line          the places in the source: the compiler has merged on_hit into explode
  *     on_hit (collide.c:63) < explode+0x2c (collide.c:80)
  *
- * A return address points behind its call, which may be the last instruction of a function or a line: function and
- * place are those of the byte before it.
+ * A return address points behind its call, which may be the last instruction of a function or a line. So function and
+ * place are looked up for the byte before it.
  *
- * Of a stack, the innermost calls outside of kolk are named: not those in functions of kolk's headers, nor those that
- * typed.h makes from them. The former are known by their names, the latter as callers of the same verb of functions
- * whose names end in _sized. (Where a typed function calls the library, as alloc_n does, it is named: it is on the line
- * of the macro.) Behind main, and in libc at the end of a stack, there are no calls of the program.
+ * A stack is printed from its innermost call outside of kolk on. Functions of kolk's headers are skipped, and so are
+ * the typed functions that typed.h makes from them. The former have the prefix kolk_. A typed function is recognised by
+ * its callee, whose name ends in the same verb and _sized. (A typed function that calls the library itself, as alloc_n
+ * does, is printed, at the line of the macro.) Calls behind main, and calls in libc at the end of a stack, are not
+ * printed.
  *
- * A file may be rebuilt while it is in use. Its program headers and notes, which are in memory too, tell whether it is
- * the one that was loaded. The program's own file can be opened even after it was replaced.
+ * A file may be rebuilt while it is in use. So its program headers and notes are compared with those in memory. The
+ * program's own file can be opened even after it was replaced.
  *
- * The function is found by sites_function.c, the places by sites_place.c. Beside the files of src/os, these three are
- * the only ones that know the operating system: Linux. Elsewhere an address is all there is. */
+ * sites_function.c finds the function, sites_place.c the places. Beside the files of src/os, only the sites*.c depend
+ * on the operating system. They need Linux; elsewhere only the address is printed. */
 #include "../os/system.h"
 
 #include "kolk/base.h"
 
 #include "../os/cancel.h"
 #include "../os/environment.h"
-#include "../core/fail.h"
+#include "fail.h"
 #include "../core/tools.h"
 
 #if KOLK_DIAGNOSTICS && !defined(_WIN32)
@@ -46,7 +47,7 @@ static bool is_in_module(const struct dl_phdr_info *loaded, uintptr_t address) {
     return kolk_site_part(loaded, address) != NULL;
 }
 
-/* A note, such as the build ID, as far as it fits. */
+/* Compares a note, such as the build ID, as far as it fits the buffer. */
 static bool has_note(int file, const struct dl_phdr_info *loaded, const ElfW(Phdr) * part) {
     char note[128];
     size_t size = part->p_filesz < sizeof note ? (size_t)part->p_filesz : sizeof note;
@@ -55,7 +56,7 @@ static bool has_note(int file, const struct dl_phdr_info *loaded, const ElfW(Phd
            (kolk_site_read(file, part->p_offset, note, size) && memcmp(note, (const void *)start, size) == 0);
 }
 
-/* Is this the file that was loaded? Then it also has our class and byte order. */
+/* Is this the file that was loaded? If so, its ELF class and byte order are also the program's. */
 static bool is_file_of(int file, const struct dl_phdr_info *loaded) {
     ElfW(Ehdr) header;
     if (!kolk_site_read(file, 0, &header, sizeof header) || header.e_phnum != loaded->dlpi_phnum) return false;
@@ -75,15 +76,15 @@ static int open_file_of(const struct dl_phdr_info *loaded, const char *path) {
     return -1;
 }
 
-/* For the program itself, C libraries give "", its first argument, or PROGRAM, which addr2line would take for
- * itself. */
+/* For the program itself, a C library may report "", the program's first argument, or PROGRAM, which for addr2line is
+ * addr2line itself. */
 static const char *module_name_of(const struct dl_phdr_info *loaded) {
     if ((uintptr_t)loaded->dlpi_phdr != getauxval(AT_PHDR)) return loaded->dlpi_name;
     const char *name = (const char *)getauxval(AT_EXECFN);
     return name ? name : "";
 }
 
-/* The file is opened here, since the module may be unloaded as soon as this returns. */
+/* Opens the file here, because the module may be unloaded as soon as this returns. */
 static int find_module(struct dl_phdr_info *loaded, size_t size, void *context) {
     (void)size;
     site_module *in = (site_module *)context;
@@ -101,7 +102,8 @@ static site_module open_module(const void *site) {
     return in;
 }
 
-/* Adds the calls of the first of these addresses, and of those behind it that are in the same module; how many. */
+/* Adds the call at the first address, and those at the next addresses while they are in the same module. Returns the
+ * number of addresses. */
 static size_t add_module(site_calls *calls, const void *const *stack, size_t length, bool lines) {
     site_module in = open_module(*stack);
     size_t count = 1, told = 0;
@@ -145,7 +147,7 @@ static size_t add_calls(site_text *out, const void *const *stack, uint32_t depth
 
 #endif
 
-/* `is_stack`: the first call is one of a function of kolk's. */
+/* `is_stack`: the innermost call calls a function of kolk's. */
 static size_t put_calls(const void *const *stack, uint32_t depth, bool lines, bool is_stack, char *text, size_t size) {
     size_t named = 0;
     if (size == 0) return named;

@@ -1,4 +1,4 @@
-/* sites_call.c: a call in words, unless it is one of kolk's own, and what its caller's code says about it. sites.c has
+/* sites_call.c: prints one call, skips kolk's own, and recovers tail calls from the caller's machine code. sites.c has
  * the essay. */
 #include "../os/system.h"
 
@@ -10,7 +10,7 @@
 
 #include <stdlib.h>
 
-/* NULL: the address is not of this module. */
+/* Returns NULL if the address is not in this module. */
 const ElfW(Phdr) * kolk_site_part(const struct dl_phdr_info *loaded, uintptr_t address) {
     for (size_t i = 0; i < loaded->dlpi_phnum; i++) {
         const ElfW(Phdr) *part = &loaded->dlpi_phdr[i];
@@ -25,7 +25,7 @@ static void add_module_name(site_text *out, const char *path) {
     add_text(out, name, strlen(name));
 }
 
-/* "on_hit+0x2c"; without a symbol, the function's name that is known otherwise, or "module+0x11f3". */
+/* Adds "on_hit+0x2c"; if there is no symbol, adds `otherwise`, or "module+0x11f3" if that is unknown, too. */
 static void add_address(site_text *out, const site_module *in, const char *otherwise) {
     if (in->file >= 0 && kolk_site_add_function(out, in)) return;
     if (otherwise && *otherwise && *otherwise != '?') {
@@ -36,7 +36,8 @@ static void add_address(site_text *out, const site_module *in, const char *other
     add_hex(out, *in->path ? "+" : "", *in->path ? in->site - in->base : in->site);
 }
 
-/* The start of the function that the instruction before a return address calls; 0: it is none that says so. */
+/* Returns the start of the function that the instruction before a return address calls; 0 if that is not a direct
+ * call. */
 static uintptr_t called_before(const struct dl_phdr_info *loaded, uintptr_t site) {
     const ElfW(Phdr) *part = kolk_site_part(loaded, site - 1);
     if (!part || ~part->p_flags & (PF_R | PF_X) || kolk_site_part(loaded, site - 5) != part) return 0;
@@ -48,7 +49,7 @@ static uintptr_t called_before(const struct dl_phdr_info *loaded, uintptr_t site
 #elif defined(__aarch64__)
     uint32_t call;
     memcpy(&call, (const void *)(site - 4), sizeof call);
-    int32_t distance = (int32_t)(call << 6) >> 4; /* 26 bits, in instructions */
+    int32_t distance = (int32_t)(call << 6) >> 4; /* 26 bits, which count instructions */
     return call >> 26 == 0x25 ? site - 4 + (uintptr_t)(intptr_t)distance : 0;
 #else
     return 0;
@@ -72,12 +73,12 @@ module_name kolk_site_module_name(const void *site) {
     return in;
 }
 
-/* Is this function of kolk's one that only typed functions call, as "kolk_pool_free_sized+0x2c" or
- * "kolk_pool_free_sized.part.0"? Then they have the same verb: "bullets_free". */
+/* Notes the verb if this function of kolk's is one that only typed functions call, such as "kolk_pool_free_sized+0x2c"
+ * or "kolk_pool_free_sized.part.0". Its typed caller has the same verb: "bullets_free". */
 static void note_typed(site_calls *calls, const char *name) {
     const char *end = strstr(name, "_sized"), *verb = end;
     calls->typed_verb[0] = 0;
-    if (!end || !strchr(".+", end[6])) return; /* strchr finds the 0 too */
+    if (!end || !strchr(".+", end[6])) return; /* strchr also finds the final 0 */
     while (verb > name && *--verb != '_') {}
     size_t length = (size_t)(end - verb);
     if (length >= sizeof calls->typed_verb) return;
@@ -85,7 +86,8 @@ static void note_typed(site_calls *calls, const char *name) {
     calls->typed_verb[length] = 0;
 }
 
-/* A function into which the compiler has merged the typed one is the program's. C++ has its parameters in its name. */
+/* Does the name end in the typed verb? If not, the compiler has merged the typed function into one of the program's. A
+ * C++ name contains its parameters too, so there the verb may be anywhere. */
 static bool is_typed(const site_calls *calls, const char *name) {
     size_t length = strcspn(name, ".+"), verb = strlen(calls->typed_verb);
     if (!verb) return false;
@@ -101,8 +103,8 @@ static bool is_call_of_kolk(site_calls *calls, const char *name) {
     return is_ours || typed;
 }
 
-/* The symbol's name, of `size` bytes, without what compilers put behind it (.cold, .part.0), and how far behind its
- * start the address is. False: there is none. */
+/* Finds the symbol that contains the address. Sets its name, without suffixes of compilers (.cold, .part.0), and the
+ * distance of the address from its start. Returns false if there is none. */
 static bool find_symbol(const site_module *in, uintptr_t address, char *name, size_t size, uintptr_t *behind) {
     site_module at = *in;
     site_text out = {name, size, 0};
@@ -110,15 +112,15 @@ static bool find_symbol(const site_module *in, uintptr_t address, char *name, si
     at.site = address + 1;
     if (in->file < 0 || !kolk_site_add_function(&out, &at)) return false;
     char *plus = strrchr(name, '+');
-    if (!plus) return false; /* cut */
+    if (!plus) return false; /* the name was cut */
     *behind = (uintptr_t)strtoull(plus, NULL, 16) - 1;
     name[strcspn(name, ".+")] = 0;
     return true;
 }
 
-/* A call that is the last thing that a function does may be a jump: then the function is not on the stack any more. But
- * its caller's call is of it. So if that is neither the function of the call inside, nor one of kolk's, a call is
- * missing there; its place is not known. */
+/* A function whose last action is a call may jump instead (a tail call), and is then no longer on the stack. But its
+ * caller's call instruction still names it. So if that instruction calls neither the function of the next inner call
+ * nor one of kolk's, the called function is added. Its place is unknown. */
 static void add_jumped_over(site_calls *calls, const site_module *in) {
     char called[128];
     uintptr_t start = kolk_site_module_name((const void *)in->site).called, behind;
@@ -141,7 +143,7 @@ void kolk_site_add_call(site_calls *calls, const site_module *in, const site_cal
     if (call->is_merged)
         add_text(out, call->function, strlen(call->function));
     else
-        add_address(out, in, *call->place ? call->function : NULL); /* or it may be the nearest symbol */
+        add_address(out, in, *call->place ? call->function : NULL); /* with no place it may be a guess */
     if (is_call_of_kolk(calls, out->text + start) && !calls->any) {
         out->length = before;
         out->text[before] = 0;

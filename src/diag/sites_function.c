@@ -1,8 +1,8 @@
-/* sites_function.c: the function that an address of code is in.
+/* sites_function.c: finds the function that contains an address of code.
  *
- * dladdr would know exported functions only, and those of a program only if it was linked with -rdynamic. So the
- * symbols are read from the file, piece by piece, by pread: nothing is mapped or allocated. The numbers in a damaged
- * file are only used as offsets for the next pread, which fails where there is nothing. */
+ * dladdr only finds exported functions, and those of a program only if it was linked with -rdynamic. So the symbols are
+ * read from the file by pread, piece by piece, without mapping or allocating anything. Numbers from a damaged file do
+ * no harm: they are only used as offsets for pread, which fails behind the file's end. */
 #include "../os/system.h"
 
 #include "kolk/base.h"
@@ -19,8 +19,8 @@ typedef struct symbol_search {
     ElfW(Addr) address;
     ElfW(Shdr) symbols;
     ElfW(Shdr) names;
-    ElfW(Sym) best;     /* st_name 0: none yet */
-    ElfW(Addr) nearest; /* start of the last function before the address, whether it reaches it or not */
+    ElfW(Sym) best;     /* st_name is 0 while none is found */
+    ElfW(Addr) nearest; /* start of the last function before the address, even if it ends before the address */
 } symbol_search;
 
 static bool read_section(const symbol_search *in, size_t index, ElfW(Shdr) * section) {
@@ -34,7 +34,7 @@ static bool find_section(const symbol_search *in, unsigned type, ElfW(Shdr) * se
     return false;
 }
 
-/* A stripped file has the exported functions only. */
+/* A stripped file only has the symbols of exported functions. */
 static bool find_symbols(symbol_search *in) {
     return (find_section(in, SHT_SYMTAB, &in->symbols) || find_section(in, SHT_DYNSYM, &in->symbols)) &&
            read_section(in, in->symbols.sh_link, &in->names);
@@ -44,7 +44,7 @@ static unsigned binding_of(const ElfW(Sym) * symbol) {
     return symbol->st_info >> 4;
 }
 
-/* Assemblers give neither type nor size unless they are told to. A global symbol without a type may be a function; a
+/* Symbols of assembly code have neither type nor size by default. A global symbol without a type may be a function; a
  * local one is a label. */
 static bool may_be_function(const ElfW(Sym) * symbol) {
     unsigned type = symbol->st_info & 15;
@@ -52,8 +52,8 @@ static bool may_be_function(const ElfW(Sym) * symbol) {
     return type == STT_FUNC || type == STT_GNU_IFUNC || (type == STT_NOTYPE && binding_of(symbol) != STB_LOCAL);
 }
 
-/* Of several names for one function, the nicest is one that is not reserved, then a global one. (Linkers make hidden
- * ones local.) */
+/* Ranks several names of one function: names that are not reserved come first, then global ones. (Linkers make hidden
+ * names local.) */
 static int niceness(const symbol_search *in, const ElfW(Sym) * symbol) {
     char first = '_';
     kolk_site_read(in->file, in->names.sh_offset + (uint64_t)symbol->st_name, &first, 1);
@@ -74,7 +74,8 @@ static void consider_symbol(symbol_search *in, const ElfW(Sym) * symbol) {
     if (is_better(in, symbol, &in->best)) in->best = *symbol;
 }
 
-/* A symbol without a size reaches to the next function, or to the end of its section, which must hold code. */
+/* Does the symbol contain the address? One without a size extends to the next function, or to the end of its section,
+ * which must hold code. */
 static bool symbol_reaches(const symbol_search *in, const ElfW(Sym) * symbol) {
     if (symbol->st_size) return true;
     ElfW(Shdr) section;
@@ -111,7 +112,7 @@ bool kolk_site_add_function(site_text *out, const site_module *in) {
     return true;
 }
 
-/* Compilers leave their names in a section .comment. */
+/* Compilers write their name into the section .comment. */
 bool kolk_site_is_by_clang(const site_module *in) {
     symbol_search of = {.file = in->file};
     ElfW(Shdr) section;

@@ -1,15 +1,15 @@
-/* sites_inside.h: what the files share that put addresses of code into words. sites.c has the essay, the modules and
- * stacks, sites_call.c a call, sites_function.c the function, sites_place.c the places in the source. */
+/* sites_inside.h: declarations that the sites*.c files share. sites.c has the essay, modules and stacks, sites_call.c
+ * prints a call, sites_function.c finds its function, sites_place.c its places in the source. */
 #ifndef KOLK_SRC_SITES_INSIDE_H
 #define KOLK_SRC_SITES_INSIDE_H
 
-#include "../core/assert.h"
+#include "../base/assert.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-/* The caller's text: cut where it is full. */
+/* The caller's buffer. Text that does not fit is cut. */
 typedef struct site_text {
     char *text;
     size_t size, length;
@@ -36,19 +36,19 @@ static inline void add_hex(site_text *out, const char *before, uintptr_t number)
 #include <unistd.h>
 
 typedef struct site_module {
-    uintptr_t site;      /* what is looked for */
+    uintptr_t site;      /* the address to look up */
     uintptr_t base;      /* site - base is its address in the file */
-    int file;            /* open for reading; -1 if it can't be found or opened */
-    char path[PATH_MAX]; /* as the loader calls it; "" if the site is in no module, or one without a name */
+    int file;            /* open for reading; -1 if the file cannot be found or opened */
+    char path[PATH_MAX]; /* the loader's name for it; "" if the module has no name, or there is no module */
 } site_module;
 
 typedef struct module_name {
     uintptr_t site, base;
-    uintptr_t called; /* what the call before the site is of; 0: not known */
+    uintptr_t called; /* start of the function that the call before the site calls; 0 if unknown */
     bool found, is_libc;
 } module_name;
 
-/* The part of a module that the address is in; NULL: it is not in this one. */
+/* Returns the segment of the module that contains the address; NULL if none does. */
 const ElfW(Phdr) * kolk_site_part(const struct dl_phdr_info *loaded, uintptr_t address);
 
 module_name kolk_site_module_name(const void *site);
@@ -57,37 +57,38 @@ static inline bool kolk_site_read(int file, uint64_t offset, void *bytes, size_t
     return pread(file, bytes, size, (off_t)offset) == (ssize_t)size;
 }
 
-/* "on_hit+0x2c". False, and nothing is added: the address is in no function with a name. The file is open. */
+/* Adds "on_hit+0x2c". Returns false and adds nothing if no function with a name contains the address. The file must be
+ * open. */
 bool kolk_site_add_function(site_text *out, const site_module *in);
 
-/* Was some of it compiled by clang? The file is open. */
+/* Was some of the module compiled by clang? The file must be open. */
 bool kolk_site_is_by_clang(const site_module *in);
 
-/* A call in words. */
+/* The texts of one call. */
 typedef struct site_call {
-    const char *function; /* "" or "??": not known */
+    const char *function; /* "" or "??" if unknown */
     const char *place;    /* "collide.c:63", or "" */
-    bool is_merged;       /* the compiler has merged it into its caller, so that the address is not its own */
+    bool is_merged;       /* the function was merged into its caller, so the address is the caller's */
 } site_call;
 
 /* The calls of a stack, as they are being written. */
 typedef struct site_calls {
     site_text *out;
-    size_t at;           /* of the addresses of the stack, the one that is looked at */
-    size_t named;        /* and how many of them the calls that were written are of */
-    uint32_t left;       /* how many more calls may be written */
-    size_t looked_at;    /* how many addresses were searched for a call that is missing before them */
-    char inside[128];    /* the function that the address before this one is in */
-    bool any;            /* kolk's own count too */
-    bool is_stack;       /* the innermost call is of a function of kolk's */
-    char typed_verb[16]; /* the last one was of a function that typed functions of this verb call; or "" */
+    size_t at;           /* the index of the stack's address that is being processed */
+    size_t named;        /* the number of the stack's addresses that the printed calls cover */
+    uint32_t left;       /* the number of calls that may still be written */
+    size_t looked_at;    /* the number of addresses that were already checked for a missing tail call */
+    char inside[128];    /* the function that contains the previous address */
+    bool any;            /* kolk's own calls are printed, too */
+    bool is_stack;       /* the innermost call calls a function of kolk's */
+    char typed_verb[16]; /* the last function is one that typed functions of this verb call; else "" */
 } site_calls;
 
-/* Writes a call at the module's site, unless it is one of kolk's own. */
+/* Writes the call at the module's site, unless it is one of kolk's own. */
 void kolk_site_add_call(site_calls *calls, const site_module *in, const site_call *call);
 
-/* Writes the calls at these addresses, which all are in this module, whose file is open, with their places. Returns of
- * how many addresses: the others need another way. */
+/* Writes the calls at these addresses, with their places. All must be in this module, and its file must be open.
+ * Returns the number of addresses done; the caller writes the others without places. */
 size_t kolk_site_add_places(site_calls *calls, site_module *in, const void *const *stack, size_t count);
 
 #endif

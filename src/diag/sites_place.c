@@ -1,24 +1,24 @@
-/* sites_place.c: the places in the source that addresses of code come from.
+/* sites_place.c: finds the places in the source for addresses of code.
  *
- * Places come from addr2line, which is asked for all addresses of a module at once. With -a -f -i it answers
+ * Places come from addr2line, which gets all addresses of a module at once. With -a -f -i it prints
  *
  *     0x11f2                    the address
- *     on_hit                    the function that the compiler has merged innermost
+ *     on_hit                    the innermost function that the compiler has merged
  *     /src/game/collide.c:63
- *     explode                   what it was merged into ... and at last the function that the symbol names
+ *     explode                   the function it was merged into ... and last the function of the symbol
  *     /src/game/collide.c:80
  *
- * It is the addr2line that PATH leads to, so that users get that of their toolchain; for what clang has compiled,
- * llvm-addr2line if there is one: GNU's of binutils 2.40 cannot read where clang has merged functions (DWARF 5).
- * Relative folders of PATH are skipped: they are wherever the program happens to be. A program with more rights than
- * its user runs none, since that user chooses PATH. */
+ * PATH selects addr2line, so that users get the one of their toolchain. For a module compiled by clang, llvm-addr2line
+ * is preferred, because GNU's addr2line of binutils 2.40 cannot read clang's records of merged functions (DWARF 5).
+ * Relative folders of PATH are skipped, because they depend on the current folder. A program with more rights than its
+ * user runs no addr2line, because that user chooses PATH. */
 #include "../os/system.h"
 
 #include "kolk/base.h"
 
 #if KOLK_DIAGNOSTICS && defined(__linux__)
 
-#include "../core/fail.h"
+#include "fail.h"
 #include "../os/memory.h"
 #include "sites_inside.h"
 #include "../core/tools.h"
@@ -30,21 +30,22 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-/* What addr2line prints, line by line. */
+/* The state of reading addr2line's output, line by line. */
 typedef struct line_answer {
     site_calls *calls;
     site_module *in;
     const void *const *stack;
-    size_t first, count; /* in calls->at, of the stack; addresses */
-    size_t told;         /* of so many the answer has begun */
-    char line[256];      /* of a place, without the directories; cut */
+    size_t first, count; /* the value of calls->at for stack[0]; the number of addresses */
+    size_t told;         /* addresses whose answer has begun */
+    char line[256];      /* a line of output; of a place, only the part behind the last slash */
     size_t length;
-    bool wants_place, has_call; /* the next line is a place; a call was read, but not what is behind it */
+    bool wants_place, has_call; /* the next line is a place; a call was read, but not yet the line after it */
     char function[256], place[256];
 } line_answer;
 
-/* "collide.c:63 (discriminator 2)" becomes "collide.c:63"; "??:0", "??:?" and "collide.c:?" are no place. Nor is a line
- * of an .inl of ours: addr2line could not tell what it was merged into (binutils 2.40, and DWARF 5 from clang -O2). */
+/* Shortens "collide.c:63 (discriminator 2)" to "collide.c:63". "??:0", "??:?" and "collide.c:?" are no place. Nor is a
+ * line of one of our .inl files: there addr2line did not find the function that the line was merged into (binutils 2.40
+ * with DWARF 5 from clang -O2). */
 static bool is_place(char *place) {
     static const char *const ours[] = {"bytemap.inl:", "pool.inl:", "shared.inl:", "slotmap.inl:"};
     char *more = strstr(place, " (discriminator ");
@@ -85,7 +86,7 @@ static void read_answered_line(line_answer *from) {
 }
 
 static void read_answer(line_answer *from, char next) {
-    if (from->told > from->count) return; /* more than was asked for */
+    if (from->told > from->count) return; /* more answers than addresses */
     if (next == '\n') {
         read_answered_line(from);
         from->length = 0;
@@ -96,15 +97,15 @@ static void read_answer(line_answer *from, char next) {
     }
 }
 
-/* The environment for addr2line: without the variables that would put it under this program's tool, or that kolk reads.
- * NULL: no memory. */
+/* Returns addr2line's environment: a copy of ours without LD_PRELOAD, which may load a tool, and without kolk's own
+ * variables. NULL if there is no memory. */
 static char **copy_environment(size_t *size) {
     size_t count = 0;
     while (environ && environ[count]) count++;
     *size = (count + 1) * sizeof *environ;
     char **copy = (char **)kolk_memory_take(*size, *size);
     if (!copy) return NULL;
-    char **next = copy; /* its memory reads as 0, so the end is there already */
+    char **next = copy; /* the memory reads as 0, so the final NULL is already written */
     for (size_t i = 0; i < count && environ[i]; i++)
         if (strncmp(environ[i], "LD_PRELOAD=", 11) != 0 && strncmp(environ[i], "KOLK_", 5) != 0) *next++ = environ[i];
     return copy;
@@ -113,11 +114,11 @@ static char **copy_environment(size_t *size) {
 static bool is_program(const char *path) {
     struct stat found;
     if (stat(path, &found) != 0) return false;
-    kolk_tools_wrote(&found, sizeof found); /* MemorySanitizer of clang 14 doesn't know stat of glibc 2.33 and newer */
+    kolk_tools_wrote(&found, sizeof found); /* clang 14's MemorySanitizer misses stat of glibc 2.33 and newer */
     return S_ISREG(found.st_mode) && access(path, X_OK) == 0;
 }
 
-/* Looks in those folders of PATH that begin with a slash. */
+/* Searches the folders of PATH that begin with a slash. */
 static bool find_program(const char *name, char *path, size_t size) {
     const char *folder = getenv("PATH"), *end;
     for (folder = folder ? folder : "/usr/bin"; folder; folder = *end ? end + 1 : NULL) {
@@ -135,7 +136,7 @@ static bool find_addr2line(const site_module *in, char *path, size_t size) {
            find_program("addr2line", path, size);
 }
 
-/* Starts addr2line with its output into a pipe; its process, or -1. */
+/* Starts addr2line with its output into a pipe. Returns its process, or -1. */
 static pid_t start_addr2line(char *path, const line_answer *to, int writer) {
     char name[PATH_MAX], options[] = "-afi", of[] = "-e";
     char digits[KOLK_STACK_ROOM(KOLK_STACK_MOST)][2 * sizeof(uintptr_t) + 3];
@@ -175,7 +176,7 @@ size_t kolk_site_add_places(site_calls *calls, site_module *in, const void *cons
     if (count > KOLK_STACK_ROOM(KOLK_STACK_MOST)) count = KOLK_STACK_ROOM(KOLK_STACK_MOST);
     line_answer from = {.calls = calls, .in = in, .stack = stack, .first = calls->at, .count = count};
     if (pipe2(ends, O_CLOEXEC) != 0) return 0;
-    /* Beside the path, addr2line may find debug information in a file of its own. */
+    /* Prefer the path to the handle: addr2line may find a separate file of debug information beside the path. */
     char handle[64];
     snprintf(handle, sizeof handle, "/proc/%ld/fd/%d", (long)getpid(), in->file);
     pid_t process = start_addr2line(leads_to(in->path, in->file) ? in->path : handle, &from, ends[1]);
@@ -185,7 +186,7 @@ size_t kolk_site_add_places(site_calls *calls, site_module *in, const void *cons
     while ((bytes = read(ends[0], some, sizeof some)) > 0 || (bytes < 0 && errno == EINTR))
         for (ssize_t i = 0; i < bytes; i++) read_answer(&from, some[i]);
     close(ends[0]);
-    /* A program that ignores SIGCHLD has no status to give: ECHILD then says that the process has ended. */
+    /* If the program ignores SIGCHLD, waitpid has no status: it fails with ECHILD once the process has ended. */
     while (process > 0 && waitpid(process, NULL, 0) < 0 && errno == EINTR) continue;
     bool is_whole = from.has_call;
     tell_call(&from, false);

@@ -1,11 +1,12 @@
-/* sizes.c: capacities that a program measures in one run, people edit, and the next run starts with.
+/* sizes.c: a program measures capacities in one run, people edit them, and the next run starts with them.
  *
- * The file (sizes_file.c) is read once. A line of it that is wrong waits to be reported, for two reasons: no lock is
- * held while a handler of the user runs, and a handler that leaves by longjmp hears the rest later. At exit, what was
- * measured goes into the file as it is then, since people may have edited it (sizes_write.c).
+ * The file (sizes_file.c) is read once. A wrong line is not reported at once: the report needs a moment without a lock,
+ * and if the handler leaves by longjmp, the other lines are reported later. At exit, the needs are written into the
+ * file as it is then, because people may have edited it (sizes_write.c).
  *
- * Measuring costs pools very little: a peak is counted where a count exceeds it (pool.c, floor), and a scene that
- * begins sets it back to what is alive. A pool's need is noted when it goes, when a scene ends, and at exit:
+ * Measuring costs pools very little: a peak is counted only when the count exceeds it (pool.c, floor), and the start of
+ * a scene resets it to the number of live objects. A pool's need is noted when the pool ends, when a scene ends, and at
+ * exit:
  *
  *     for all       the greatest peak of all pools of a name
  *     [scene]       the greatest peak during that scene. A pool that cannot grow needs its room at init: so a pool that
@@ -14,27 +15,27 @@
 
 #if KOLK_DIAGNOSTICS
 
-#include "../core/assert.h"
-#include "../core/fail.h"
+#include "../base/assert.h"
+#include "fail.h"
 #include "sizes.h"
 #include "sizes_file.h"
 #include "../os/environment.h"
 #include "../os/lock.h"
 
 static struct {
-    const char *name; /* of the file; NULL: KOLK_SIZES is not set */
+    const char *name; /* the name of the file; NULL if KOLK_SIZES is not set */
     bool unreadable, wrong, measures;
     kolk_sizes_file file;
-    const char *scene;   /* NULL: none */
-    kolk_records scenes; /* by name, in the order in which they were entered first */
-    kolk_records needs;  /* by name; their kind is the scene, or "" */
+    const char *scene;   /* NULL if none has begun */
+    kolk_records scenes; /* by name, in the order of their first entering */
+    kolk_records needs;  /* by name; the member `kind` is the scene, or "" */
 } sizes;
 
 /* ---- Reading ----------------------------------------------------------------------------------------------------- */
 
 static const kolk_failure bad_setting = {.rule = KOLK_BAD_SETTING, .pool = "KOLK_SIZES", .slot = UINT32_MAX};
 
-/* Reports what is wrong with the file, each thing once. */
+/* Reports each mistake in the file once. */
 static void report_wrong(void) {
     if (!__atomic_exchange_n(&sizes.wrong, false, __ATOMIC_ACQ_REL)) return;
     if (sizes.unreadable) {
@@ -45,7 +46,7 @@ static void report_wrong(void) {
         kolk_line *at = &sizes.file.lines[i];
         if (!kolk_line_is_wrong(at) || at->told) continue;
         at->told = true;
-        __atomic_store_n(&sizes.wrong, true, __ATOMIC_RELEASE); /* the handler may longjmp */
+        __atomic_store_n(&sizes.wrong, true, __ATOMIC_RELEASE); /* set first, because the handler may longjmp */
         kolk_line_report(at, "KOLK_SIZES", sizes.name);
         __atomic_store_n(&sizes.wrong, false, __ATOMIC_RELEASE);
     }
@@ -55,12 +56,12 @@ void kolk_sizes_read_setting(bool measures, const char *measured) {
     const char *name = kolk_environment("KOLK_SIZES");
     sizes.measures = measures;
     if (!name || !*name) return;
-    sizes.name = kolk_records_copy(&sizes.needs, name); /* the environment may have gone by then */
+    sizes.name = kolk_records_copy(&sizes.needs, name); /* the environment may change before the exit */
     if (!sizes.name) return;
-    kolk_sizes_file file = {0}; /* a fork's child may find this half done, and begins anew */
+    kolk_sizes_file file = {0}; /* complete it before storing it: a child that is forked in between begins anew */
     kolk_found found = kolk_sizes_file_read(&file, name);
     sizes.file = file;
-    bool first_run = found == KOLK_MISSING && measured && strcmp(measured, name) == 0; /* it is to be written at exit */
+    bool first_run = found == KOLK_MISSING && measured && strcmp(measured, name) == 0; /* it will be written at exit */
     sizes.unreadable = found != KOLK_FOUND && !first_run;
     sizes.wrong = sizes.unreadable || sizes.file.wrong;
 }
@@ -89,7 +90,7 @@ void kolk_sizes_enter(const char *scene) {
             sizes.file.lines[i].used = true;
 }
 
-/* The line that a pool of this name follows now. */
+/* The line that now applies to a pool of this name. */
 static kolk_line *find_size(const char *name) {
     kolk_line *found = NULL;
     const char *scene = kolk_sizes_scene();
@@ -149,7 +150,7 @@ void kolk_sizes_settle(const kolk_size *size, uint32_t capacity) {
     if (why) kolk_sizes_refuse(size->name, capacity, why);
 }
 
-/* A section that was never entered is reported as a whole: its lines were not asked for either. */
+/* Reports a section that was never entered as a whole, because its lines were not used either. */
 void kolk_sizes_report_unused(void) {
     bool entered = true;
     for (size_t i = 0; i < sizes.file.count; i++) {
@@ -179,7 +180,7 @@ void kolk_sizes_note(const kolk_stats *stats, const char *born) {
 
 /* ---- Writing ----------------------------------------------------------------------------------------------------- */
 
-/* Puts what was noted into this file. False, and it is as it was, if that cannot be. */
+/* Writes the noted needs into this file. On failure returns false and leaves the file unchanged. */
 static bool update_file(kolk_sizes_file *file, const char *name) {
     kolk_failure bad = bad_setting;
     bad.pool = "KOLK_STATS";

@@ -1,4 +1,4 @@
-/* sizes.h: capacities from a file (KOLK_SIZES), and what pools have needed in each scene (KOLK_STATS=sizes). */
+/* sizes.h: capacities from a file (KOLK_SIZES), and the needs of pools in each scene (KOLK_STATS=sizes). */
 #ifndef KOLK_SRC_SIZES_H
 #define KOLK_SRC_SIZES_H
 
@@ -8,58 +8,60 @@
 
 /* ---- For pools: without the lock --------------------------------------------------------------------------------- */
 
-/* The capacities of a descriptor, and what the file says instead. */
+/* The capacities of a descriptor, and the file's capacity that replaces them. */
 typedef struct kolk_size {
     const char *name;
     uint32_t *capacity, *max_capacity; /* the descriptor's */
-    uint32_t own, own_max;             /* what was there */
-    uint32_t wanted;                   /* by the file; 0: it says nothing */
-    bool given;                        /* it is in the descriptor now */
-    const char *refused;               /* why it was taken out again */
+    uint32_t own, own_max;             /* the descriptor's original values */
+    uint32_t wanted;                   /* the file's capacity; 0 if it has none */
+    bool given;                        /* `wanted` is in the descriptor now */
+    const char *refused;               /* the reason why it was taken out again */
 } kolk_size;
 
-/* For an init, before it makes anything (process.h): the descriptor gets the capacity that its name has in the file,
- * unless it brings memory. Reports what is wrong with the file, if that has not been said. O(lines of the file). */
+/* For an init, before it makes anything (process.h): replaces the descriptor's capacity by the one that the file has
+ * for its name, unless the caller provides memory. Reports mistakes in the file that are not yet reported. O(lines of
+ * the file). */
 kolk_size kolk_sizes_ask(const char *name, const void *memory, uint32_t *capacity, uint32_t *max_capacity);
 
-/* Due when the init with these capacities has failed. True: that may be due to the file; the descriptor has its own
- * capacities again, and the init should try once more. */
+/* Must be called when the init with these capacities has failed. If they came from the file, restores the descriptor's
+ * own capacities and returns true: the init should try once more. */
 bool kolk_sizes_withdraw(kolk_size *size, kolk_status failure);
 
-/* Due when the descriptor has been checked, and before memory is made. Reports it if this capacity is not what the file
- * says. */
+/* Must be called between the check of the descriptor and the allocation of memory. Reports if the pool does not get the
+ * file's capacity: because its memory is the caller's, or because that capacity was withdrawn. */
 void kolk_sizes_settle(const kolk_size *size, uint32_t capacity);
 
-/* Are peaks to be counted, for each scene anew? */
+/* Shall peaks be counted, anew for each scene? */
 bool kolk_sizes_are_measured(void);
 
 /* ---- For process.c ----------------------------------------------------------------------------------------------- */
 
-/* The capacity that a pool of this name is to have now; 0 if nothing is said about it. Reports what is wrong with the
- * file, if that has not been said. Without the lock. */
+/* Returns the capacity that the file has for a pool of this name in the present scene; 0 if it has none. Reports
+ * mistakes in the file that are not yet reported. Call it without the lock. */
 uint32_t kolk_sizes_of(const char *name);
 
-/* Reports that a pool cannot have it, for this reason, and what it has instead. Without the lock. */
+/* Reports that a pool keeps `capacity` and cannot have the file's, for this reason. Call it without the lock. */
 void kolk_sizes_refuse(const char *name, uint32_t capacity, const char *why);
 
-/* Reads KOLK_SIZES and its file. `measured` is the file that needs are to be written to at exit, or NULL. That file
- * need not exist yet. */
+/* Reads KOLK_SIZES and its file. `measured` is the file that will get the needs at exit, or NULL. It need not exist
+ * yet. */
 void kolk_sizes_read_setting(bool measures, const char *measured);
 
-/* Is there a file, or is one to be written? */
+/* Is there a file to read or needs to write? */
 bool kolk_sizes_matter(void);
 
-/* The scene that is on, "" if none is; it lives as long as the process. */
+/* The present scene, or ""; the text lives as long as the process. */
 const char *kolk_sizes_scene(void);
 void kolk_sizes_enter(const char *scene);
 
-/* Notes what a pool has needed in the scene that is on; it was initialised in the scene `born`. Under the lock. */
+/* Notes a pool's need in the present scene. The pool was initialised in the scene `born`. Call it under the lock. */
 void kolk_sizes_note(const kolk_stats *stats, const char *born);
 
-/* Writes down what was noted, into this file; to stderr if that is NULL, or cannot be. Without the lock. */
+/* Writes the noted needs into this file, or to stderr if `name` is NULL or the file cannot be written. Call it without
+ * the lock. */
 void kolk_sizes_write(const char *name);
 
-/* At exit: reports the lines that nothing has asked for. */
+/* At exit, reports the lines that no pool or scene has used. */
 void kolk_sizes_report_unused(void);
 
 #else
@@ -89,7 +91,7 @@ static inline bool kolk_sizes_are_measured(void) {
 
 /* ---- The peak that they count ------------------------------------------------------------------------------------ */
 
-/* The peak of a pool that does not count it: no count exceeds it. */
+/* The `peak` of a pool that does not count its peak: no count exceeds this number. */
 #define PEAK_IS_FRESH UINT32_MAX
 
 static inline uint32_t kolk_peak(uint32_t peak, uint32_t fresh) {

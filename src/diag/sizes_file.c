@@ -1,19 +1,19 @@
-/* sizes_file.c: a file of sizes, as people write it.
+/* sizes_file.c: reads a file of sizes, which people may write.
  *
  *     # comment                      lines[]   name        section      capacity  number
  *     bullets = 256                            bullets     ""                256       2
  *     [boss fight]                             ""          boss fight                  3
  *     particles = 4096                         particles   boss fight       4096       4
  *
- * The file is read once, whole, into pages of its own; lines[] points into it. A line that is wrong is in lines[] too.
- * Reading takes O(bytes of the file), because a hash of section and name finds an earlier line for the same pool. */
+ * The whole file is read once, into pages of its own; lines[] points into them. Wrong lines are in lines[], too.
+ * Reading takes O(bytes of the file), because a hash table finds an earlier line of the same section and name. */
 #include "kolk/base.h"
 
 #if KOLK_DIAGNOSTICS
 
-#include "../core/assert.h"
-#include "../core/fail.h"
-#include "../core/hash.h"
+#include "../base/assert.h"
+#include "fail.h"
+#include "../base/hash.h"
 #include "../os/memory.h"
 #include "sizes_file.h"
 
@@ -23,7 +23,7 @@ void kolk_line_report(const kolk_line *line, const char *setting, const char *fi
     uint64_t number = line->number, first = line->capacity;
     copied(line->name.length ? line->name : line->section, name, sizeof name);
     switch (line->is) {
-    case LINE_NEEDLESS: /* never reported: it is a remark, which needs no pool */
+    case LINE_NEEDLESS: /* never reported: a remark needs no pool */
     case LINE_SIZE:
         kolk_fail(bad, "%s:%u: no pool was called \"%s\"", file, number, name);
         break;
@@ -48,8 +48,8 @@ static void add_wrong(kolk_sizes_file *file, kolk_line *at, kolk_line_kind is, w
     file->wrong = true;
 }
 
-/* The lines that give a size, each as its number in lines[] + 1; 0 where there is none. At least half of the places are
- * free: a line is in the first free one from its hash on. */
+/* A hash table of the lines that set a size. A place has the line's index in lines[] plus 1, or 0 if it is free. A line
+ * is in the first free place from its hash on. At least half of the places stay free. */
 typedef struct size_table {
     uint32_t *places;
     size_t count; /* a power of two */
@@ -57,12 +57,11 @@ typedef struct size_table {
 
 static size_t line_hash(const kolk_line *line) {
     uint32_t hash = kolk_hash_on(KOLK_HASH_OF_NONE, line->section.start, line->section.length);
-    hash = kolk_hash_on(hash, "\n", 1); /* which is in neither */
+    hash = kolk_hash_on(hash, "\n", 1); /* occurs in neither text */
     return (size_t)kolk_mixed(kolk_hash_on(hash, line->name.start, line->name.length));
 }
 
-/* The line that gives this one's pool a size in this one's section, if there was one before; else it is this one from
- * now on. */
+/* Returns an earlier line with the same name and section. If there is none, adds this line and returns NULL. */
 static const kolk_line *find_first(const kolk_sizes_file *file, const size_table *sizes, const kolk_line *at) {
     KOLK_ASSERT((sizes->count & (sizes->count - 1)) == 0);
     size_t place = line_hash(at) & (sizes->count - 1);
@@ -94,14 +93,14 @@ static void read_size(kolk_sizes_file *file, const size_table *sizes, kolk_line 
     add_wrong(file, at, LINE_TWICE, at->name);
 }
 
-/* The last one, so that names may have some. */
+/* Finds the last equals sign, because names may contain others. */
 static word find_equals(word text) {
     size_t at = text.length;
     while (at > 0 && text.start[at - 1] != '=') at--;
     return (word){at ? text.start + at - 1 : NULL, at > 0};
 }
 
-/* A comment that is a remark of kolk's own. */
+/* Is this comment kolk's own remark that a pool was never needed? */
 static bool is_needless(kolk_line *at) {
     word text = trimmed(at->text);
     if (!begins_with(text, COMMENT) || !ends_with(text, NEEDLESS)) return false;
@@ -111,7 +110,7 @@ static bool is_needless(kolk_line *at) {
     return true;
 }
 
-/* Then `section` is its name. */
+/* Sets `section` to its name if it is one. */
 static bool is_section(word text, word *section) {
     if (*text.start != '[' || text.start[text.length - 1] != ']' || text.length < 3) return false;
     word name = trimmed((word){text.start + 1, text.length - 2});

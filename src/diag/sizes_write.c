@@ -1,9 +1,9 @@
-/* sizes_write.c: what was measured, written into a file of sizes that people have written in.
+/* sizes_write.c: writes measured needs into a file of sizes that people have edited.
  *
  *     # mine                   # mine
- *     bullets = 256            bullets = 300           the number of a pool that was measured
- *     others = 10              others = 10             one that was not there
- *                              shells = 7              a new one, behind the last line of its section
+ *     bullets = 256            bullets = 300           a pool that was measured gets a new number
+ *     others = 10              others = 10             a pool that was not measured stays
+ *                              shells = 7              a new pool comes behind its section's last line
  *
  *     # for the boss           # for the boss
  *     [boss fight]             [boss fight]
@@ -12,14 +12,14 @@
  *                              [credits]               a new section
  *                              shells = 2
  *
- * Everything is copied as it is, from line to line of lines[], except what is to change. Two remarks of kolk's own come
- * and go with what they say: a line which says that a pool was never needed, and which becomes its size; and the one
- * behind the size of a pool that was full. */
+ * The text from line to line of lines[] is copied unchanged, except for the parts that change. Two remarks of kolk's
+ * own are added while they are true and removed when they are not: the line that a pool was never needed, which may
+ * become a size, and the remark behind the size of a pool that was full. */
 #include "kolk/base.h"
 
 #if KOLK_DIAGNOSTICS
 
-#include "../core/assert.h"
+#include "../base/assert.h"
 #include "sizes_file.h"
 
 #define HEAD                                                                                                           \
@@ -30,8 +30,8 @@ typedef struct sizes_output {
     FILE *to;
     const kolk_sizes_file *file;
     const kolk_records *needs;
-    const char *line_end; /* that of the file */
-    char last;            /* byte that was written; a line feed at first */
+    const char *line_end; /* the file's own line ending */
+    char last;            /* the last byte that was written; a line feed at first */
 } sizes_output;
 
 /* ---- Pieces of text ---------------------------------------------------------------------------------------------- */
@@ -47,7 +47,7 @@ static void put_words(sizes_output *out, const char *text) {
     put_bytes(out, text, text + strlen(text));
 }
 
-/* The last line of a file need not have an end. */
+/* The last line of a file may lack a line feed. */
 static void begin_new_line(sizes_output *out) {
     if (out->last != '\n') put_words(out, out->line_end);
 }
@@ -68,8 +68,8 @@ static bool is_of(const kolk_line *line, const kolk_stats *need) {
     return is_text(line->name, need->name) && is_text(line->section, need->kind);
 }
 
-/* The line in which a need is to stand: the size of its pool, or else the first remark that it has none. (A section's
- * line has no name, and a need has one.) */
+/* The line that a need replaces: the size of its pool, or else the first remark that the pool was never needed. (The
+ * line of a section has no name, but a need has one.) */
 static const kolk_line *find_line(const kolk_sizes_file *file, const kolk_stats *need) {
     const kolk_line *found = NULL;
     for (size_t i = 0; i < file->count; i++) {
@@ -87,7 +87,7 @@ static const kolk_stats *find_need(const sizes_output *out, const kolk_line *lin
     return NULL;
 }
 
-/* Could it be read back? */
+/* Would the name be read back unchanged? */
 static bool is_plain(const char *name) {
     word all = {name, strlen(name)};
     if (!is_same_text(all, trimmed(all)) || *name == '[') return false;
@@ -96,7 +96,7 @@ static bool is_plain(const char *name) {
     return true;
 }
 
-/* The next need of a section by name, after `last`, that has no line yet. */
+/* The next need of a section that has no line yet, in the order of names, after `last`. */
 static const kolk_stats *next_new(const sizes_output *out, word section, const kolk_stats *last) {
     const kolk_stats *next = NULL;
     for (const kolk_record *at = out->needs->first; at; at = at->next) {
@@ -128,7 +128,7 @@ static void put_new_lines(sizes_output *out, word section) {
 
 /* ---- Lines that are there ---------------------------------------------------------------------------------------- */
 
-/* The text behind a number, with the remark or without. */
+/* Writes the text behind a number, with the remark or without it. */
 static void put_behind(sizes_output *out, word behind, bool remark) {
     KOLK_ASSERT(behind.start);
     word core = trimmed_end(behind);
@@ -143,7 +143,7 @@ static void put_behind(sizes_output *out, word behind, bool remark) {
     if (behind.length && end[-1] == '\r') put_words(out, "\r");
 }
 
-/* Returns where the next line starts. */
+/* Returns the start of the next line. */
 static const char *put_line(sizes_output *out, const kolk_line *line) {
     const char *end = line->text.start + line->text.length, *next = end < end_of(out->file) ? end + 1 : end;
     const kolk_stats *need = find_need(out, line);
@@ -163,7 +163,7 @@ static const char *put_line(sizes_output *out, const kolk_line *line) {
         put_behind(out, (word){"", 0}, need->failed);
         if (end[-1] == '\r') put_words(out, "\r");
     } else {
-        return next; /* a remark that is not true */
+        return next; /* drop a remark that is not true any more */
     }
     put_bytes(out, end, next);
     return next;
@@ -175,7 +175,7 @@ static bool is_last_of_section(const kolk_sizes_file *file, size_t line) {
     return true;
 }
 
-/* Where a section begins, with the comments that stand right above it. */
+/* The start of a section, including the comments right above it. */
 static const char *start_of(const kolk_sizes_file *file, const kolk_line *section) {
     const char *start = section->text.start;
     while (start > file->body.start) {
@@ -187,7 +187,7 @@ static const char *start_of(const kolk_sizes_file *file, const kolk_line *sectio
     return start;
 }
 
-/* Writes the needs without a scene, if the file begins with a section or is empty. Returns where the rest starts. */
+/* Writes the needs without a scene, if the file begins with a section or is empty. Returns the start of the rest. */
 static const char *put_front(sizes_output *out) {
     const kolk_sizes_file *file = out->file;
     const word none = {"", 0};
@@ -195,7 +195,7 @@ static const char *put_front(sizes_output *out) {
     if (file->count && file->lines[0].is != LINE_SECTION) return start;
     if (file->count) end = start_of(file, &file->lines[0]);
     put_bytes(out, start, file->body.start);
-    out->last = '\n'; /* the mark is no line */
+    out->last = '\n'; /* the byte order mark is no line */
     put_bytes(out, file->body.start, end);
     put_new_lines(out, none);
     if (file->count && next_new(out, none, NULL)) put_words(out, out->line_end);

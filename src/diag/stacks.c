@@ -1,22 +1,22 @@
-/* stacks.c: the stacks of calls that objects were allocated and freed by, each written down once.
+/* stacks.c: stores the stacks of calls that allocated and freed objects, each stack once.
  *
- *     index    | 0 | 9 | 0 | 1 | 0 | ...      by the hash of a stack: where it begins in words; 0: none
+ *     index    | 0 | 9 | 0 | 1 | 0 | ...      by a stack's hash: its position in words; 0 if none
  *     words    | - | a b c 0 | d e 0 | ...    return addresses; `used` of them
  *
- * There is one table for all pools. Nothing in it is changed or removed. So a place in the words is as good as the
- * address that it stands for, and fits where an address does: what is kept of a site is the one or the other.
+ * There is one table for all pools. Nothing in it is changed or removed. So a pointer into the words identifies a stack
+ * for ever. A kept site is such a pointer or an address of code.
  *
- * Threads add stacks without a lock. Who adds one takes words, writes them, and publishes where they are by a
- * compare-and-exchange of the index. If another thread was faster with the same stack, the words are lost.
+ * Threads add stacks without a lock. A thread that adds one reserves words, writes them, and publishes their position
+ * by a compare-and-exchange of the index. If another thread was faster with the same stack, the words are lost.
  *
- * The table is full when three quarters of the places of its index are taken, or all words. From then on a stack that
- * is not in it is kept as the address alone. */
+ * The table is full when all words or three quarters of the index are used. From then on, only the address is kept of a
+ * stack that is not in the table. */
 #include "stacks.h"
 
-#include "../core/assert.h"
-#include "../core/atomics.h"
-#include "../core/fail.h"
-#include "../core/hash.h"
+#include "../base/assert.h"
+#include "../base/atomics.h"
+#include "fail.h"
+#include "../base/hash.h"
 
 #if KOLK_DIAGNOSTICS
 #include "../os/memory.h"
@@ -33,19 +33,19 @@ typedef struct stack_table {
     const void *words[STACK_WORDS];
 } stack_table;
 
-static uintptr_t stacks_at; /* the address of the table; 0: it was not needed yet */
+static uintptr_t stacks_at; /* the address of the table; 0 until it is needed */
 
 static stack_table *seen_stacks(void) {
     return (stack_table *)kolk_load(&stacks_at, KOLK_ACQUIRE); /* partner: the exchange below */
 }
 
-/* NULL: there is no memory. */
+/* Returns the table, made at the first call; NULL if there is no memory. */
 static stack_table *have_stacks(void) {
     stack_table *table = seen_stacks();
     if (table) return table;
     table = (stack_table *)kolk_memory_take(sizeof *table, sizeof *table);
     if (!table) return NULL;
-    table->used = 1; /* 0 is none */
+    table->used = 1; /* position 0 means none */
     uintptr_t none = 0;
     if (kolk_compare_exchange(&stacks_at, &none, (uintptr_t)table, KOLK_ACQ_REL, KOLK_ACQUIRE)) return table;
     kolk_memory_release(table, sizeof *table);
@@ -63,7 +63,7 @@ static bool is_same_stack(const void *const *a, const void *const *b) {
     return *a == *b;
 }
 
-/* Writes the stack down where nobody finds it yet; 0: there is no room. */
+/* Copies the stack into the words, where no thread finds it yet. Returns its position; 0 if there is no room. */
 static uint32_t write_stack(stack_table *table, const void *const *frames) {
     uint32_t length = 1;
     while (frames[length - 1]) length++;
@@ -75,7 +75,7 @@ static uint32_t write_stack(stack_table *table, const void *const *frames) {
     return start;
 }
 
-/* Where the stack begins in the words; 0: it is not there, and there is no room. */
+/* Returns the stack's position in the words, and adds it if it is new; 0 if there is no room. */
 static uint32_t number_stack(stack_table *table, const void *const *frames) {
     uint32_t added = 0;
     for (size_t at = place_of_stack(frames);; at = (at + 1) % STACK_PLACES) {

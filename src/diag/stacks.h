@@ -4,17 +4,18 @@
 
 #include "kolk/base.h"
 
-/* What is kept of a site: its address alone, or where its stack is written down. 0 is none. */
+/* A kept site: its address, or a pointer to its stored stack. 0 is none. */
 typedef uintptr_t kolk_kept_site;
 
 #if KOLK_DIAGNOSTICS
 
-/* Notes where the calling thread is, so that `depth` calls can be named later. Any thread, at any time. */
+/* Keeps the calling thread's stack, so that `depth` calls can be named later. Any thread may call it at any time. */
 kolk_kept_site kolk_site_keep(const void *site, uint32_t depth);
 
 const void *kolk_site_address(kolk_kept_site kept);
 
-/* The addresses, the innermost first, and NULL; it lives as long as the process. NULL: the address is all there is. */
+/* Returns the addresses from the innermost on, then NULL; they live as long as the process. Returns NULL if only the
+ * site's address was kept. */
 const void *const *kolk_site_stack(kolk_kept_site kept);
 
 #else

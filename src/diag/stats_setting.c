@@ -3,25 +3,25 @@
 
 #if KOLK_DIAGNOSTICS
 
-#include "../core/fail.h"
+#include "fail.h"
 #include "../os/cancel.h"
 #include "../os/environment.h"
 #include "../os/files.h"
 #include "sizes.h"
-#include "stats_format.h"
+#include "stats.h"
 #include "stats_setting.h"
 
 #include <string.h>
 
 static struct {
-    const char *wrong; /* what it was, if it is not understood */
+    const char *wrong; /* the text of the setting if it is not understood */
     kolk_stats_format format;
-    bool sizes;       /* instead of a format */
-    const char *file; /* NULL: stderr */
+    bool sizes;       /* KOLK_STATS=sizes, which is no format */
+    const char *file; /* NULL stands for stderr */
     kolk_records texts;
 } stats_setting;
 
-/* Does the text begin with this word, and is that all of it, or all before a colon? */
+/* Does the text consist of this word, or of this word, a colon and more? */
 static bool is_word(const char *text, const char *word) {
     size_t length = strlen(word);
     return strncmp(text, word, length) == 0 && (text[length] == 0 || text[length] == ':');
@@ -51,7 +51,7 @@ bool kolk_stats_read_setting(void) {
     stats_setting.sizes = words[w].sizes;
     if (file)
         stats_setting.file =
-            kolk_records_copy(&stats_setting.texts, file + 1); /* the environment may have gone by then */
+            kolk_records_copy(&stats_setting.texts, file + 1); /* the environment may change before the exit */
     return !file || stats_setting.file;
 }
 
@@ -94,7 +94,7 @@ static void write_setting(const kolk_records *records) {
     if (!written) report_setting("\"%s\" cannot be written", stats_setting.file);
 }
 
-/* A thread that is cancelled while it ends the process ends the process. */
+/* Cancellation is off, so that a thread that is cancelled during exit still ends the process. */
 void kolk_stats_write_setting(const kolk_records *records) {
     int cancel = kolk_cancel_off();
     write_setting(records);

@@ -4,16 +4,16 @@
 
 #include "records.h"
 
-/* Reads it. True: statistics are to be written at exit. */
+/* Reads the variable. Returns true if statistics shall be written at exit. */
 bool kolk_stats_read_setting(void);
 
-/* Does it ask for sizes (sizes.h)? *file: the file that they are to be written to, NULL for stderr. */
+/* Does the setting request sizes (sizes.h)? *file becomes the file for them, or NULL for stderr. */
 bool kolk_stats_want_sizes(const char **file);
 
-/* Reports what is wrong with it, if anything is. Without the lock. */
+/* Reports a mistake in the setting, if there is one. Call it without the lock. */
 void kolk_stats_report_setting(void);
 
-/* Writes the statistics as it wants them. Without the lock. */
+/* Writes the statistics in the format and to the file of the setting. Call it without the lock. */
 void kolk_stats_write_setting(const kolk_records *records);
 
 #endif

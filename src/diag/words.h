@@ -2,7 +2,7 @@
 #ifndef KOLK_SRC_WORDS_H
 #define KOLK_SRC_WORDS_H
 
-#include "../core/assert.h"
+#include "../base/assert.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -13,7 +13,7 @@ typedef struct word {
     size_t length;
 } word;
 
-/* Cuts off the part before the first `separator`. False: nothing is left. */
+/* Cuts off the part before the first `separator`. Returns false if nothing is left. */
 static inline bool cut_off(word *rest, char separator, word *part) {
     if (!rest->start) return false;
     const char *end = memchr(rest->start, separator, rest->length);
@@ -24,13 +24,13 @@ static inline bool cut_off(word *rest, char separator, word *part) {
     return true;
 }
 
-/* Without spaces, tabs and the ends of lines of other systems behind it. */
+/* Returns the text without trailing spaces, tabs and carriage returns. */
 static inline word trimmed_end(word text) {
     while (text.length && memchr(" \t\r", text.start[text.length - 1], 3)) text.length--;
     return text;
 }
 
-/* And before it. */
+/* Returns the text without such characters at both ends. */
 static inline word trimmed(word text) {
     while (text.length && memchr(" \t\r", *text.start, 3)) text.start++, text.length--;
     return trimmed_end(text);
@@ -54,7 +54,7 @@ static inline bool ends_with(word text, const char *part) {
     return text.length >= length && memcmp(text.start + text.length - length, part, length) == 0;
 }
 
-/* A number from 1 to UINT32_MAX; 0 if it is none. */
+/* Parses a number from 1 to UINT32_MAX; returns 0 if it is none. */
 static inline uint32_t number_of(word text) {
     uint64_t number = 0;
     for (size_t i = 0; i < text.length; i++) {
@@ -65,7 +65,7 @@ static inline uint32_t number_of(word text) {
     return (uint32_t)number;
 }
 
-/* A copy with a 0 at its end, cut to size; returns `text`. */
+/* Copies the word into `text`, cut to size, with a 0 at its end. Returns `text`. */
 static inline const char *copied(word from, char *text, size_t size) {
     KOLK_ASSERT(size > 0);
     size_t length = from.length < size ? from.length : size - 1;

@@ -3,7 +3,7 @@
 
 #if KOLK_DIAGNOSTICS
 
-#include "../core/assert.h"
+#include "../base/assert.h"
 #include "../core/tools.h"
 #include "writer.h"
 
@@ -41,7 +41,7 @@ void kolk_write_number(kolk_writer *out, uint64_t number) {
     kolk_write_text(out, kolk_digits_of(number).text);
 }
 
-/* Bytes of the UTF-8 character that the text begins with; 0 if it begins with none (Unicode 15, table 3-7). */
+/* The bytes of the UTF-8 character at the start of the text; 0 if there is none (Unicode 15, table 3-7). */
 static size_t utf8_length(const char *text) {
     const unsigned char *at = (const unsigned char *)text;
     if (at[0] < 0x80) return 1;
@@ -49,9 +49,9 @@ static size_t utf8_length(const char *text) {
     size_t length = at[0] < 0xe0 ? 2 : at[0] < 0xf0 ? 3 : 4;
     for (size_t i = 1; i < length; i++)
         if (at[i] < 0x80 || at[i] > 0xbf) return 0;
-    if (at[0] == 0xe0 && at[1] < 0xa0) return 0; /* could be shorter */
-    if (at[0] == 0xed && at[1] > 0x9f) return 0; /* half of a pair of UTF-16 */
-    if (at[0] == 0xf0 && at[1] < 0x90) return 0; /* could be shorter */
+    if (at[0] == 0xe0 && at[1] < 0xa0) return 0; /* overlong: a shorter form exists */
+    if (at[0] == 0xed && at[1] > 0x9f) return 0; /* half of a UTF-16 surrogate pair */
+    if (at[0] == 0xf0 && at[1] < 0x90) return 0; /* overlong: a shorter form exists */
     if (at[0] == 0xf4 && at[1] > 0x8f) return 0; /* beyond Unicode */
     return length;
 }

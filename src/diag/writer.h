@@ -1,4 +1,4 @@
-/* writer.h: text that is written piece by piece, and handed on in larger ones. Not in freestanding builds. */
+/* writer.h: collects small pieces of text and passes them on in larger ones. Not in freestanding builds. */
 #ifndef KOLK_SRC_WRITER_H
 #define KOLK_SRC_WRITER_H
 
@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* `put` gets the text; begin with {.put = put, .context = context}. */
+/* `put` receives the text. Initialise with {.put = put, .context = context}. */
 typedef struct kolk_writer {
     void (*put)(const char *text, size_t length, void *context);
     void *context;
@@ -19,11 +19,11 @@ void kolk_write_text(kolk_writer *out, const char *text);
 void kolk_write_spaces(kolk_writer *out, size_t n);
 void kolk_write_number(kolk_writer *out, uint64_t number);
 
-/* A text between quotes. JSON escapes all control characters, OpenMetrics only the line feed. A byte that is not UTF-8
- * becomes U+FFFD in JSON. In OpenMetrics, where names that differ must stay different, it becomes a number. */
+/* Writes a text between quotes. JSON escapes all control characters, OpenMetrics only the line feed. A byte that is not
+ * UTF-8 becomes U+FFFD in JSON. In OpenMetrics, where names that differ must stay different, it becomes a number. */
 void kolk_write_quoted(kolk_writer *out, const char *text, bool json);
 
-/* Hands on what is left. */
+/* Passes on the rest. */
 void kolk_write_flush(kolk_writer *out);
 
 typedef struct kolk_digits {

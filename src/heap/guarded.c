@@ -1,23 +1,23 @@
-/* guarded.c: blocks that end where a page begins that nobody may touch (as GWP-ASan's; Serebryany and others, 2024).
+/* guarded.c: blocks that end where an inaccessible page begins (as in GWP-ASan; Serebryany and others, 2024).
  *
  *     memory  | slots[] | X | ........ block | X | ....... block | X | ... | X |
- *                       first                first + 1 slot                        X: a page that is never touched
+ *                       first                first + 1 slot                        X: an inaccessible page
  *
- * Each slot has a page X and room for the largest block. Its block lies at the end of the room, so that the next
- * slot's X is behind it; only the pages that the block lies in are committed, so that what is before them can't be
- * touched either. A freed block's pages are decommitted. The next block takes the slot that has been free for longest;
- * as KOLK_GUARDED_ALIVE is less than there are slots, some dozens of freed ones always wait, in the order in which they
- * were freed. So there is no ring and no list.
+ * Each slot has a page X and room for the largest block. Its block lies at the end of the room, so that the next slot's
+ * X is behind it. Only the block's own pages are committed, so the addresses before them are inaccessible too. A freed
+ * block's pages are decommitted. The next block takes the slot that has been free for longest. As KOLK_GUARDED_ALIVE is
+ * less than the number of slots, some dozens of freed ones always wait, in the order in which they were freed. So no
+ * ring or list is needed.
  *
- * A slot's state is one word: the number of the free that freed it last, and below it IS_FREE, IS_BUSY or IS_ALIVE. Who
- * changes it to IS_BUSY, by a compare-and-exchange, has the slot for itself until it writes another state. A number is
- * of one free, so ABA cannot occur. A fork's child never gets the slots that are other threads' at that moment.
+ * A slot's state is one word: the number of its last free, and below it IS_FREE, IS_BUSY or IS_ALIVE. The thread that
+ * sets IS_BUSY by a compare-and-exchange owns the slot until it stores another state. No two frees have the same
+ * number, so ABA cannot occur. A fork's child loses the slots that other threads own at that moment.
  *
- * Where the system does not take a freed block's pages, they stay as they are: a use after free is not seen then.
+ * If the system refuses to take a freed block's pages, they stay accessible, and a use after free goes unnoticed.
  *
  * Invariants:
  *     I1  a live block has a size that is a multiple of 16, and ends where its slot ends
- *     I2  no state has a number above `frees`, and no two slots have the same number, but for 0
+ *     I2  no state has a number above `frees`, and no two slots have the same number, except 0
  *     I3  peak is not below the number of live blocks, which is KOLK_GUARDED_ALIVE at most, or a few more if several
  *         threads took the last slots at the same moment */
 #include "kolk/base.h"
@@ -26,8 +26,8 @@
 
 #if KOLK_HOSTED
 
-#include "../core/assert.h"
-#include "../core/atomics.h"
+#include "../base/assert.h"
+#include "../base/atomics.h"
 #include "../core/room.h"
 #include "../os/memory.h"
 
@@ -136,7 +136,8 @@ void *kolk_guarded_alloc(kolk_guarded *guarded, size_t align, size_t size, const
         kolk_store(&slot->state, state + IS_FREE, KOLK_RELEASE);
         return NULL;
     }
-    memset((void *)(end - size), 0, size); /* its last block's bytes are there, if the system did not take them */
+    memset((void *)(end - size), 0, size); /* if the system did not take the last block's pages, its bytes are still
+                                            * there */
     kolk_store(&slot->start, end - size, KOLK_RELAXED);
     kolk_store(&slot->size, size, KOLK_RELAXED);
     kolk_store(&slot->alloc_site, (uintptr_t)site, KOLK_RELAXED);

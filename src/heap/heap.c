@@ -1,63 +1,65 @@
 /* heap.c: blocks of any size, from pools of a few sizes. This file is alloc and free.
  *
  *     space     | class 0: 16 bytes ...... | class 1: 32 bytes ...... | ... | class n - 1 ...... |
- *               base          1 << class_shift bytes of addresses each, committed from the start of each on
+ *               base          1 << class_shift bytes of addresses each: blocks from the start on, and at the end their
+ *                             metadata; both are committed as they are used (src/store/store_block.c)
  *
- * Each class is a shared pool (src/shared) that is made when it is first asked for a block. A thread has one magazine
- * for each class that it uses. So the address of a block tells its class by a shift, and its slot by an exact division;
- * the class's lives tell whether it is alive. All of that is outside of the blocks.
+ * Each class is a store (src/store), which the first alloc of its size makes. A thread has one magazine for each class
+ * that it uses. A shift of a block's address gives its class, and an exact division its slot; the class's lives show
+ * whether it is alive. All of that is outside of the blocks.
  *
  * The floors, each of which calls only those below:
  *
  *     heap_resize.c                      realloc
  *     heap.c                             alloc and free
  *     heap_memory.c  heap_ask.c          init and deinit; questions, reports, statistics
- *     heap_trim.c                        memory goes back to the system
+ *     heap_trim.c  heap_rest.c           memory is returned to the system
  *     heap_thread.c                      threads and their magazines
- *     heap_class.c                       sizes, and the pools of the classes
- *     heap_guarded.c  guarded.c          some blocks have pages around them that nobody may touch
- *     heap_large.c  large.c              blocks that are larger than all classes
- *     src/shared                         pools, of which each class is one
+ *     heap_list.c                        the heaps of the process, and which of them a thread uses
+ *     heap_class.c                       sizes, and the stores of the classes
+ *     heap_guarded.c  guarded.c          some blocks lie between inaccessible pages
+ *     heap_large.c  large.c  large_table.c   blocks that are larger than all classes
+ *     src/store                          slots that threads share: each class is a store
  *
- * Under a tool that watches malloc, and with KOLK_BYPASS=1, there are no classes: each block is a large one, and those
- * come from malloc.
+ * Under a tool that watches malloc, and with KOLK_BYPASS=1, there are no classes: each block is a large block, and
+ * large blocks come from malloc.
  *
- * Invariants (kolk_heap_is_valid, while nobody is at work):
- *     I1  each class's pool is valid (shared.c), lies in the class's address space, and has blocks of its size
- *     I2  sizes ascend, and each size up to 1,024 finds the least class that fits by the table
- *     I3  the large blocks are as large.c says
- *     I4  with a limit, what is left of it and what classes, large and guarded blocks have taken add up to it
- *     I5  the guarded blocks are as guarded.c says */
+ * Invariants (kolk_heap_is_valid, while no thread is at work):
+ *     I1  each class's store is valid (store.h), lies in the class's address space, and has blocks of its size
+ *     I2  sizes ascend, and the table gives the least class that fits for each size up to 1,024
+ *     I3  the invariants of large.c hold
+ *     I4  the bytes taken by classes, large and guarded blocks, and the rest of the budget, add up to the limit
+ *     I5  the invariants of guarded.c hold */
 #include "heap_fast.h"
 
 #if KOLK_HOSTED
 
-#include "../core/assert.h"
+#include "../base/assert.h"
 
 #include <errno.h>
 #include <string.h>
 
 /* ---- Off the fast paths ------------------------------------------------------------------------------------------ */
 
-/* A block of just this class. */
+/* Allocates a block of just this class. */
 static void *alloc_in_class(kolk_heap *heap, uint32_t n, size_t size, const void *site) {
     kolk_heap_tray *tray = &heap->inside->trays[n];
-    kolk_shared *pool = kolk_heap_make_class(heap, n);
-    kolk_heap_thread *thread = pool ? kolk_heap_thread_of(heap) : NULL;
+    kolk_slot_store *store = kolk_heap_make_class(heap, n);
+    kolk_heap_thread *thread = store ? kolk_heap_thread_of(heap) : NULL;
     if (!thread) return NULL;
     kolk_heap_decay(heap->inside, thread);
-    kolk_local local = {.magazine = kolk_heap_magazine(thread, heap->inside, n), .pool = pool};
-    uint32_t before = kolk_magazine_count(local.magazine);
-    void *block = kolk_shared_alloc_at(&local, site);
-    if (!block && kolk_heap_reclaim_after_fork(heap->inside)) block = kolk_shared_alloc_at(&local, site);
+    kolk_magazine *magazine = kolk_heap_magazine(thread, heap->inside, n);
+    uint32_t before = kolk_magazine_count(magazine);
+    void *block = kolk_store_alloc(store, magazine, site);
+    if (!block && kolk_heap_reclaim_after_fork(heap->inside)) block = kolk_store_alloc(store, magazine, site);
     if (!block) return NULL;
-    kolk_heap_count_alloc(thread, before, kolk_magazine_count(local.magazine));
+    kolk_heap_count_alloc(thread, before, kolk_magazine_count(magazine));
     kolk_fetch_add(&tray->asked, size, KOLK_RELAXED);
     kolk_fetch_add(&tray->given, tray->size, KOLK_RELAXED);
     return block;
 }
 
-/* From this class on, those that have the alignment. */
+/* Tries this class, and then larger ones that have the alignment. */
 static void *alloc_from(kolk_heap *heap, uint32_t n, size_t align, size_t size, const void *site) {
     while (n < heap->n_classes) {
         void *block = alloc_in_class(heap, n, size, site);
@@ -88,7 +90,8 @@ KOLK_NOINLINE void *kolk_heap_alloc_slow(kolk_heap *heap, size_t align, size_t s
     return block;
 }
 
-/* The fast path of a heap that samples, where the bounds are 0: counts the free. False: kolk_heap_free_slow goes on. */
+/* The fast path of free in a heap that samples, whose bounds are 0: also counts the free. False: the slow path must do
+ * it. */
 static bool give_and_count(const kolk_heap *heap, kolk_heap_thread *thread, const void *block) {
     uintptr_t n = kolk_heap_class_at(heap, block);
     if (n >= heap->n_classes || thread->until <= 1) return false;
@@ -101,8 +104,8 @@ static bool give_and_count(const kolk_heap *heap, kolk_heap_thread *thread, cons
 }
 
 static void free_to_depot(kolk_heap *heap, void *block, const void *site) {
-    kolk_shared *pool = heap->inside ? kolk_heap_pool_of(heap, block) : NULL;
-    if (!pool) {
+    kolk_slot_store *store = heap->inside ? kolk_heap_store_of(heap, block) : NULL;
+    if (!store) {
         kolk_heap_inside *inside = heap->inside;
         if (!inside || !(kolk_heap_free_guarded(inside, block, site) || kolk_heap_free_large(inside, block)))
             kolk_heap_refuse(heap, block, "free", site);
@@ -110,18 +113,17 @@ static void free_to_depot(kolk_heap *heap, void *block, const void *site) {
     }
     kolk_heap_thread *thread = kolk_heap_thread_of(heap);
     if (!thread) {
-        kolk_shared_free_alone(pool, block, site);
+        kolk_store_free(store, NULL, block, site);
         return;
     }
     kolk_heap_decay(heap->inside, thread);
-    uint32_t n = (uint32_t)kolk_heap_class_at(heap, block);
-    kolk_local local = {.magazine = kolk_heap_magazine(thread, heap->inside, n), .pool = pool};
-    uint32_t before = kolk_magazine_count(local.magazine);
-    kolk_shared_free_at(&local, block, site);
-    if (heap->inside->sample) kolk_heap_count_free(heap->inside, thread, &local, before);
+    kolk_magazine *magazine = kolk_heap_magazine(thread, heap->inside, (uint32_t)kolk_heap_class_at(heap, block));
+    uint32_t before = kolk_magazine_count(magazine);
+    kolk_store_free(store, magazine, block, site);
+    if (heap->inside->sample) kolk_heap_count_free(heap->inside, thread, store, magazine, before);
 }
 
-/* Leaves errno, as free does by POSIX of 2024, also where the system takes no memory back. */
+/* Preserves errno, as POSIX 2024 requires of free, even if the system refuses to take memory back. */
 KOLK_NOINLINE void kolk_heap_free_slow(kolk_heap *heap, void *block, const void *site) {
     if (!block) return;
     if (heap->inside && heap->inside->sample && give_and_count(heap, kolk_heap_near(heap), block)) return;
@@ -142,13 +144,27 @@ KOLK_NOINLINE void *kolk_heap_alloc(kolk_heap *heap, size_t size) {
     return KOLK_UNLIKELY(!block) ? kolk_heap_alloc_slow(heap, 1, size, SITE) : block;
 }
 
-/* Guarded blocks, and large ones that are not malloc's, read as 0 at first. */
+/* New guarded blocks, and large ones that are not malloc's, read as 0 already. */
 void *kolk_heap_zero(const kolk_heap *heap, void *block, size_t size) {
     bool is_zero = !block || (kolk_heap_class_at(heap, block) >= heap->n_classes && !heap->inside->large.from_malloc);
     return is_zero ? block : memset(block, 0, size);
 }
 
+/* A block whose slot was never used reads as 0 too; only the slow path hands out such blocks. */
+void *kolk_heap_zero_slow(const kolk_heap *heap, void *block, size_t size) {
+    const kolk_slot_store *store = block ? kolk_heap_store_of(heap, block) : NULL;
+    bool untouched = store && !store->debug && kolk_store_life(store, kolk_store_slot_of(store, block)) == 1;
+    return untouched ? block : kolk_heap_zero(heap, block, size);
+}
+
+static KOLK_NOINLINE void *alloc_zeroed_much(kolk_heap *heap, size_t size, const void *site) {
+    if (has_used(heap, kolk_heap_near(heap), size))
+        return kolk_heap_zero(heap, kolk_heap_alloc_at(heap, size, site), size);
+    return kolk_heap_zero_slow(heap, kolk_heap_alloc_slow(heap, 1, size, site), size);
+}
+
 KOLK_NOINLINE void *kolk_heap_alloc_zeroed(kolk_heap *heap, size_t size) {
+    if (KOLK_UNLIKELY(size >= KOLK_HEAP_SPARSE)) return alloc_zeroed_much(heap, size, SITE);
     return kolk_heap_zero(heap, kolk_heap_alloc_at(heap, size, SITE), size);
 }
 

@@ -1,9 +1,9 @@
-/* heap_ask.c: what can be asked of a heap, and what is said of pointers that it does not know. */
+/* heap_ask.c: the questions that a heap answers, and reports of bad pointers. */
 #include "heap_inside.h"
 
 #if KOLK_HOSTED
 
-#include "../core/fail.h"
+#include "../diag/fail.h"
 #include "../core/tools.h"
 
 #include <string.h>
@@ -16,9 +16,9 @@ static const char *name_of(const kolk_heap_inside *inside) {
 
 void kolk_heap_refuse(const kolk_heap *heap, const void *block, const char *verb, const void *site) {
     const kolk_heap_inside *inside = heap->inside;
-    const kolk_shared *pool = inside ? kolk_heap_pool_of(heap, block) : NULL;
-    if (pool) {
-        kolk_shared_refuse(pool, block, verb, site);
+    const kolk_slot_store *store = inside ? kolk_heap_store_of(heap, block) : NULL;
+    if (store) {
+        kolk_store_fail_object(store, block, verb, KOLK_DEAD_OBJECT, site);
         return;
     }
     kolk_failure failure = {
@@ -36,11 +36,11 @@ void kolk_heap_refuse(const kolk_heap *heap, const void *block, const char *verb
 
 size_t kolk_heap_size_of(const kolk_heap *heap, const void *block) {
     if (!heap->inside) return 0;
-    const kolk_shared *pool = kolk_heap_pool_of(heap, block);
-    if (!pool && kolk_guarded_has(&heap->inside->guarded, block))
+    const kolk_slot_store *store = kolk_heap_store_of(heap, block);
+    if (!store && kolk_guarded_has(&heap->inside->guarded, block))
         return kolk_guarded_size(&heap->inside->guarded, block);
-    if (!pool) return kolk_large_size(&heap->inside->large, block);
-    return kolk_shared_is_live(pool, block) ? pool->object_size : 0;
+    if (!store) return kolk_large_size(&heap->inside->large, block);
+    return kolk_store_is_alive(store, kolk_store_slot_of(store, block)) ? store->object_size : 0;
 }
 
 KOLK_NOINLINE size_t kolk_heap_usable_size(kolk_heap *heap, const void *block) {
@@ -56,35 +56,39 @@ bool kolk_heap_is_live(const kolk_heap *heap, const void *block) {
 
 /* ---- Walk -------------------------------------------------------------------------------------------------------- */
 
-/* The first live block of the guarded ones behind this one (NULL: of all), or of the large ones. */
+/* The first live guarded block behind this one (NULL: of all), or else the first large block. */
 static void *first_guarded(const kolk_heap_inside *inside, const void *block) {
     void *next = kolk_guarded_next(&inside->guarded, block);
     return next ? next : kolk_large_next(&inside->large, 0);
 }
 
-/* The first live block of the classes from this one on, or of the others. */
-static void *first_from(const kolk_heap_inside *inside, uint32_t n) {
-    for (; n < inside->heap->n_classes; n++) {
-        void *block =
-            kolk_load(&inside->trays[n].is_made, KOLK_ACQUIRE) ? kolk_shared_next(&inside->trays[n].pool, NULL) : NULL;
+/* The first live block of the classes, from this slot of class n on, or else the first guarded or large block. */
+static void *first_from(const kolk_heap_inside *inside, uint32_t n, uint32_t slot) {
+    for (; n < inside->heap->n_classes; n++, slot = 0) {
+        const kolk_heap_tray *tray = &inside->trays[n];
+        if (!kolk_load(&tray->is_made, KOLK_ACQUIRE)) continue;
+        void *block = kolk_store_next_alive(&tray->store, &slot, kolk_load(&tray->store.depot.fresh, KOLK_ACQUIRE));
         if (block) return block;
     }
     return first_guarded(inside, NULL);
 }
 
-void *kolk_heap_next(const kolk_heap *heap, const void *block) {
+KOLK_NOINLINE void *kolk_heap_next(const kolk_heap *heap, const void *block) {
     if (!heap->inside) return NULL;
-    if (!block) return first_from(heap->inside, 0);
-    const kolk_shared *pool = kolk_heap_pool_of(heap, block);
-    if (!pool && kolk_guarded_has(&heap->inside->guarded, block)) return first_guarded(heap->inside, block);
-    if (!pool) return kolk_large_next(&heap->inside->large, (uintptr_t)block);
-    void *next = kolk_shared_next(pool, block);
-    return next ? next : first_from(heap->inside, (uint32_t)kolk_heap_class_at(heap, block) + 1);
+    if (!block) return first_from(heap->inside, 0, 0);
+    const kolk_slot_store *store = kolk_heap_store_of(heap, block);
+    if (!store && kolk_guarded_has(&heap->inside->guarded, block)) return first_guarded(heap->inside, block);
+    if (!store) return kolk_large_next(&heap->inside->large, (uintptr_t)block);
+    uintptr_t slot = kolk_store_slot_of(store, block);
+    if (slot < kolk_store_fresh(store))
+        return first_from(heap->inside, (uint32_t)kolk_heap_class_at(heap, block), (uint32_t)slot + 1);
+    kolk_store_fail_object(store, block, "next", KOLK_DEAD_OBJECT, SITE);
+    return NULL;
 }
 
 /* ---- Statistics -------------------------------------------------------------------------------------------------- */
 
-/* Large and guarded blocks; true if there ever was one. */
+/* Statistics of large and guarded blocks; true if there ever was one. */
 static bool large_stats(const kolk_heap_inside *inside, kolk_stats *out) {
     const kolk_large *large = &inside->large;
     uint64_t bytes;
@@ -96,14 +100,14 @@ static bool large_stats(const kolk_heap_inside *inside, kolk_stats *out) {
     return out->peak != 0;
 }
 
-bool kolk_heap_class_of(const kolk_heap *heap, uint32_t n, kolk_heap_class_stats *out) {
+bool kolk_heap_stats_of_class(const kolk_heap *heap, uint32_t n, kolk_heap_class_stats *out) {
     const kolk_heap_inside *inside = heap->inside;
     *out = (kolk_heap_class_stats){.stats = {.name = "", .kind = "heap"}};
     bool found = false;
     if (inside && n < heap->n_classes) {
         const kolk_heap_tray *tray = &inside->trays[n];
         found = kolk_load(&tray->is_made, KOLK_ACQUIRE);
-        if (found) kolk_shared_stats(&tray->pool, &out->stats);
+        if (found) kolk_store_stats(&tray->store, "heap", &out->stats);
         out->stats.name = tray->name ? tray->name : "";
         out->stats.object_size = tray->size;
         out->asked = kolk_load(&tray->asked, KOLK_RELAXED);
@@ -120,12 +124,12 @@ void kolk_heap_stats(const kolk_heap *heap, kolk_stats *out) {
     kolk_stats sum = {.name = inside ? name_of(inside) : "", .kind = "heap"};
     for (uint32_t n = 0; inside && n <= heap->n_classes; n++) {
         kolk_heap_class_stats one;
-        if (!kolk_heap_class_of(heap, n, &one)) continue;
+        if (!kolk_heap_stats_of_class(heap, n, &one)) continue;
         sum.count += one.stats.count;
         sum.peak += one.stats.peak;
         sum.capacity += one.stats.capacity;
         sum.unused_bytes += one.stats.unused_bytes;
-        sum.bytes_reserved += one.stats.bytes_reserved;
+        if (n == heap->n_classes) sum.bytes_reserved += one.stats.bytes_reserved; /* classes lie in the heap's space */
         sum.bytes_committed += one.stats.bytes_committed;
         sum.debug |= one.stats.debug;
     }
@@ -133,7 +137,9 @@ void kolk_heap_stats(const kolk_heap *heap, kolk_stats *out) {
         uint64_t guarded_bytes;
         kolk_guarded_count(&inside->guarded, &guarded_bytes);
         if (inside->sample) sum.debug |= KOLK_DEBUG_SAMPLE;
-        if (inside->sample) sum.bytes_reserved += inside->guarded.memory_size - guarded_bytes; /* those count above */
+        if (inside->sample)
+            sum.bytes_reserved += inside->guarded.memory_size - guarded_bytes; /* these were counted
+                                                                                                * above */
         sum.bytes_reserved += inside->space_size + sizeof *inside;
         sum.bytes_committed += sizeof *inside;
         sum.failed = kolk_load(&inside->failed, KOLK_RELAXED);
@@ -148,11 +154,12 @@ static bool is_class_valid(const kolk_heap *heap, uint32_t n, uint64_t *taken) {
     const kolk_heap_tray *tray = &heap->inside->trays[n];
     if (n && tray->size <= tray[-1].size) return false; /* I2 */
     if (!tray->is_made) return true;
-    uintptr_t start = (uintptr_t)tray->pool.range, end = start + (uintptr_t)tray->pool.depot.slots * tray->pool.stride;
-    *taken += (uint64_t)tray->pool.depot.usable * tray->pool.stride;
+    uintptr_t start = (uintptr_t)tray->store.range,
+              end = start + (uintptr_t)tray->store.depot.slots * tray->store.stride;
+    *taken += (uint64_t)tray->store.depot.usable * tray->store.stride;
     if (kolk_heap_class_at(heap, (void *)start) != n || kolk_heap_class_at(heap, (void *)(end - 1)) != n)
-        return false;                                                                 /* I1 */
-    return tray->pool.object_size == tray->size && kolk_shared_is_valid(&tray->pool); /* I1 */
+        return false;                                                                  /* I1 */
+    return tray->store.object_size == tray->size && kolk_store_is_valid(&tray->store); /* I1 */
 }
 
 bool kolk_heap_is_valid(const kolk_heap *heap) {

@@ -1,12 +1,13 @@
 /* heap_class.c: the sizes of a heap's classes.
  *
- * kolk's own are 16, 32, 48, 64, and then four to each doubling: 80, 96, 112, 128, 160, 192, 224, 256, 320 ... So of a
- * block above 64 bytes less than a fifth is too much (the distances of jemalloc's classes; Evans, 2006). */
+ * kolk's own are 16, 32, 48, 64, and then four to each doubling: 80, 96, 112, 128, 160, 192, 224, 256, 320 ... So a
+ * block above 64 bytes wastes less than a fifth of its bytes (these are the distances of jemalloc's classes; Evans,
+ * 2006). */
 #include "heap_inside.h"
 
 #if KOLK_HOSTED
 
-#include "../core/assert.h"
+#include "../base/assert.h"
 #include "../core/room.h"
 #include "../diag/registry.h"
 #include "../os/lock.h"
@@ -14,10 +15,10 @@
 #include <stdio.h>
 
 #define GRAIN        KOLK_HEAP_GRAIN
-#define CACHE_BYTES  65536u /* that a magazine may hold, */
-#define MOST_CACHED  256u   /* and how many blocks */
+#define CACHE_BYTES  65536u /* most bytes that a magazine may hold */
+#define MOST_CACHED  256u   /* most blocks that a magazine may hold */
 #define CLASS_COLOUR 64u    /* bytes of a line; each class begins in another line of its page */
-#define CLASS_PAGES  4096u  /* a class begins at one of this many pages; of fewer in a small address space */
+#define CLASS_PAGES  4096u  /* a class begins at one of this many pages, or of fewer in a small address space */
 
 /* The size of the n-th of kolk's own classes. */
 static uint32_t own_size(uint32_t n) {
@@ -37,7 +38,8 @@ static void set_class_name(kolk_heap_tray *tray, const kolk_heap_inside *inside)
     tray->name = length < (int)sizeof tray->own_name ? tray->own_name : inside->name;
 }
 
-/* Of a class with a capacity, so little that it hardly matters to other threads; few blocks then go one by one. */
+/* A class with a max_capacity has a small cache, so that other threads hardly miss the slots. With few blocks there is
+ * no cache. */
 static uint32_t cache_of_class(const kolk_heap_tray *tray) {
     uint32_t cached = CACHE_BYTES / tray->size;
     if (cached < 1) cached = 1;
@@ -78,7 +80,7 @@ static kolk_status set_users_classes(kolk_heap *heap, kolk_heap_inside *inside, 
     return KOLK_OK;
 }
 
-/* The least class of blocks of this size. */
+/* The least class whose blocks have this size. */
 static uint32_t class_from(const kolk_heap_inside *inside, uint32_t size) {
     uint32_t n = 0;
     while (inside->sizes[n] < size) n++;
@@ -102,12 +104,12 @@ uint32_t kolk_heap_class_aligned(const kolk_heap *heap, size_t align, size_t siz
     return n;
 }
 
-/* ---- Their pools ------------------------------------------------------------------------------------------------- */
+/* ---- Their stores ------------------------------------------------------------------------------------------------ */
 
-/* Where a class begins in its address space: not where others do, so that their slots do not meet in the caches
- * (Bonwick's colours, 1994). The line in the page counts for all caches, the page for those that look a line up by a
- * hash of the address: in AMD's first-level caches two lines whose addresses differ in high bits alone push each other
- * out (Lipp et al., Take A Way, 2020). */
+/* Cache colouring (Bonwick, 1994): each class begins at another offset in its address space, so that slots of two
+ * classes do not share cache sets. All caches depend on the line within the page. Some depend on the page too, as they
+ * look a line up by a hash of its address: in AMD's first-level caches, two lines whose addresses differ only in high
+ * bits evict each other (Lipp et al., Take A Way, 2020). */
 static size_t colour_of_class(const kolk_heap *heap, uint32_t n, uint32_t align) {
     size_t pages = (size_t)(kolk_heap_colours(heap->class_shift) / KOLK_MAX_ALIGN);
     if (pages > CLASS_PAGES) pages = CLASS_PAGES;
@@ -115,46 +117,76 @@ static size_t colour_of_class(const kolk_heap *heap, uint32_t n, uint32_t align)
     return page * KOLK_MAX_ALIGN + line / align * align;
 }
 
+uint32_t kolk_heap_fits(const kolk_heap_tray *tray, uint64_t range_size, uint64_t stride) {
+    return kolk_store_slots_of_range(range_size, stride, tray->cache, CLASS_SETS);
+}
+
+static void list_class_stats(const void *tray, kolk_stats *out) {
+    kolk_store_stats(&((const kolk_heap_tray *)tray)->store, "heap", out);
+}
+
+static void list_class_leaks(const void *tray) {
+    kolk_store_report_leaks(&((const kolk_heap_tray *)tray)->store);
+}
+
+void kolk_heap_list_class(kolk_heap_tray *tray) {
+    static const kolk_kind kinds[2] = {{.stats = list_class_stats},
+                                       {.stats = list_class_stats, .at_exit = list_class_leaks}};
+    const kolk_kind *kind = &kinds[(tray->store.debug_flags & KOLK_DEBUG_SITES) != 0];
+    if (!tray->number) kolk_registry_try_add(tray, &tray->number, kind);
+}
+
 static bool make_class(const kolk_heap *heap, kolk_heap_inside *inside, uint32_t n) {
     kolk_heap_tray *tray = &inside->trays[n];
+    kolk_settings settings = kolk_settings_of_part(tray->name, inside->debug);
     uint32_t align = class_alignment(tray->size);
-    size_t space = (size_t)1 << heap->class_shift, colour = colour_of_class(heap, n, align);
-    kolk_part_desc desc = {
-        .name = tray->name,
-        .debug = inside->debug,
-        .size = tray->size,
-        .align = align,
-        .capacity = tray->capacity,
-        .max_capacity = tray->max_capacity,
+    uint64_t space = UINT64_C(1) << heap->class_shift, colour = colour_of_class(heap, n, align), stride = tray->size;
+    settings.flags &= ~(uint32_t)KOLK_DEBUG_BYPASS; /* the class follows from a block's address */
+    if (settings.flags & KOLK_DEBUG_GUARD) stride += 3 * (uint64_t)(align > 16 ? align : 16); /* red zones */
+    uint32_t fits = kolk_heap_fits(tray, space - colour, stride);
+    uint32_t slots = tray->max_capacity && tray->max_capacity < fits ? tray->max_capacity : fits;
+    kolk_store_desc desc = {
+        .name = tray->name ? tray->name : "",
+        .object_size = tray->size,
+        .object_align = align,
+        .capacity = tray->capacity < slots ? tray->capacity : slots,
+        .slots = slots,
         .cache = tray->cache,
-        .range = (unsigned char *)(heap->base + n * space + colour),
-        .range_size = space - colour,
+        .slow_free = inside->sample != 0, /* heap_guarded.c explains why */
+        .n_sets = CLASS_SETS,
+        .n_free_sets = CLASS_SETS,
+        .keepers = &inside->keepers,
+        .range = (unsigned char *)(uintptr_t)(heap->base + n * space + colour),
+        .range_size = (size_t)(space - colour),
         .colour = n * 5 * CLASS_COLOUR % KOLK_MAX_ALIGN,
-        .members = &inside->members,
         .budget = inside->limit ? &inside->budget : NULL,
     };
-    if (kolk_shared_init_part(&tray->pool, &desc) != KOLK_OK) return false;
-    tray->pool.depot.slow_free = inside->sample != 0; /* heap_guarded.c tells why */
+    tray->store = (kolk_slot_store){.more = kolk_heap_rouse};
+    if (kolk_store_begin(&tray->store, &desc, &settings) != KOLK_OK) return false;
+    kolk_heap_list_class(tray);
     return true;
 }
 
-kolk_shared *kolk_heap_make_class(kolk_heap *heap, uint32_t n) {
+kolk_slot_store *kolk_heap_make_class(kolk_heap *heap, uint32_t n) {
     kolk_heap_inside *inside = heap->inside;
     kolk_heap_tray *tray = &inside->trays[n];
     KOLK_ASSERT(n < heap->n_classes);
-    if (kolk_load(&tray->is_made, KOLK_ACQUIRE)) return &tray->pool; /* partner: below */
+    if (kolk_load(&tray->is_made, KOLK_ACQUIRE)) return &tray->store; /* partner: below */
     kolk_lock_word(&inside->lock);
-    if (!tray->is_made) kolk_registry_remove(tray->pool.number); /* in a fork's child, which found it half made */
+    if (!tray->is_made && tray->number) { /* a fork's child has found it half made */
+        kolk_registry_remove(tray->number);
+        tray->number = 0;
+    }
     if (!tray->is_made && make_class(heap, inside, n)) kolk_store(&tray->is_made, 1, KOLK_RELEASE); /* partner: above */
     bool made = tray->is_made;
     kolk_unlock_word(&inside->lock);
-    return made ? &tray->pool : NULL;
+    return made ? &tray->store : NULL;
 }
 
-kolk_shared *kolk_heap_pool_of(const kolk_heap *heap, const void *block) {
+kolk_slot_store *kolk_heap_store_of(const kolk_heap *heap, const void *block) {
     uintptr_t n = kolk_heap_class_at(heap, block);
     if (n >= heap->n_classes || !kolk_load(&heap->inside->trays[n].is_made, KOLK_ACQUIRE)) return NULL;
-    return &heap->inside->trays[n].pool;
+    return &heap->inside->trays[n].store;
 }
 
 #endif

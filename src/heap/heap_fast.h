@@ -1,12 +1,12 @@
-/* heap_fast.h: alloc and free where the calling thread has what they need at hand: for heap.c, and for malloc
- * itself. */
+/* heap_fast.h: the fast paths of alloc and free, which need only the calling thread's magazines: for heap.c, and for
+ * malloc itself. */
 #ifndef KOLK_SRC_HEAP_FAST_H
 #define KOLK_SRC_HEAP_FAST_H
 
 #include "heap_inside.h"
 
-/* A block for this size out of the thread's magazine, as in shared.inl; lives are short here. NULL:
- * kolk_heap_alloc_slow is to do it. The heap may be all zero, whose class 0 has a magazine without slots. */
+/* Takes a block for this size out of the thread's magazine, as shared.inl does, but with short lives. NULL:
+ * kolk_heap_alloc_slow must do it. A heap that is all zero has a magazine without slots for class 0. */
 KOLK_ALWAYS_INLINE static void *take_at_hand(const kolk_heap *heap, const kolk_heap_thread *thread, size_t size) {
     uint32_t n = 0;
     if (KOLK_UNLIKELY(size > KOLK_HEAP_BY_SIZE))
@@ -22,7 +22,15 @@ KOLK_ALWAYS_INLINE static void *take_at_hand(const kolk_heap *heap, const kolk_h
     return magazine->slots + index * magazine->stride;
 }
 
-/* Puts a block into the magazine of its class, which takes slots below this bound. */
+/* Is the next slot for this size in the thread's magazine, and was it used before? Otherwise a zeroed block comes from
+ * kolk_heap_alloc_slow, which need not write pages that were never used. */
+KOLK_ALWAYS_INLINE static bool has_used(const kolk_heap *heap, const kolk_heap_thread *thread, size_t size) {
+    kolk_magazine *magazine = thread->magazines[heap->inside ? kolk_heap_class_for(heap, size) : 0];
+    uint32_t top = magazine->top;
+    return top && KOLK_SEEN(&magazine->short_lives[*kolk_magazine_entry(magazine, top - 1)]);
+}
+
+/* Frees a block into the magazine of its class, if its slot is below this bound. */
 KOLK_ALWAYS_INLINE static bool give_to_magazine(kolk_magazine *magazine, const void *block, uint32_t bound) {
     uintptr_t offset = (uintptr_t)block - (uintptr_t)magazine->slots;
     uintptr_t index = kolk_exact_slot(offset, magazine->shift, magazine->inverse);
@@ -35,7 +43,7 @@ KOLK_ALWAYS_INLINE static bool give_to_magazine(kolk_magazine *magazine, const v
     return true;
 }
 
-/* Puts a block into the thread's magazine. False: kolk_heap_free_slow is to do it, or to say what is wrong. */
+/* Frees a block into the thread's magazine. False: kolk_heap_free_slow must do it, or report a bug. */
 KOLK_ALWAYS_INLINE static bool give_at_hand(const kolk_heap *heap, const kolk_heap_thread *thread, const void *block) {
     uintptr_t n = kolk_heap_class_at(heap, block);
     if (KOLK_UNLIKELY(n >= heap->n_classes)) return false;

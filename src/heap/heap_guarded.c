@@ -1,20 +1,20 @@
-/* heap_guarded.c: one of some N blocks is a guarded one, if the settings say so (sample=N).
+/* heap_guarded.c: with the setting sample=N, about one block in N is a guarded block.
  *
- * The fast paths know nothing of it. In a heap that samples, the classes' bounds are 0, so that every free leaves the
- * fast path (shared.h's slow_free). All that comes into a thread's magazine is seen then, by a free or by a refill, and
- * counts as an alloc; what leaves it for the depot counts back. So allocs are counted exactly, but for those that are
- * at hand, though none of them leaves the fast path for it.
+ * The fast paths do not count. In a heap that samples, the classes' bounds are 0, so that every free leaves the fast
+ * path (depot.h's slow_free). So each slot that enters a thread's magazine, by a free or a refill, is seen, and counts
+ * as an alloc; a slot that leaves it for the depot is subtracted again. The count is exact except for slots that are
+ * still in a magazine, and no alloc leaves the fast path for it.
  *
- * `until` is how many of them lie before the thread's next guarded block; the distances are drawn anew each time, N on
- * average, so that no rhythm of the program's escapes for ever. When that many have passed, it is the thread's turn:
- * the next alloc that finds a magazine empty gets the block, and each free empties its magazine until one does. */
+ * `until` is the number of allocs before the thread's next guarded block. Each distance is random, N on average, so
+ * that no regular pattern of the program escapes for ever. After that many allocs it is the thread's turn: the next
+ * alloc that finds a magazine empty gets the guarded block, and until then each free empties its magazine. */
 #include "heap_inside.h"
 
 #if KOLK_HOSTED
 
 #include "../core/budget.h"
-#include "../core/fail.h"
-#include "../core/hash.h"
+#include "../diag/fail.h"
+#include "../base/hash.h"
 #include "../os/clock.h"
 
 #include <string.h>
@@ -23,12 +23,12 @@ void kolk_heap_begin_guarded(kolk_heap_inside *inside, uint32_t sample) {
     if (sample && kolk_guarded_begin(&inside->guarded)) inside->sample = sample;
 }
 
-/* Allocs from one guarded block to the next: 1 to 2 N - 1. */
+/* Draws the number of allocs from one guarded block to the next: 1 to 2 N - 1. */
 static int64_t draw_distance(const kolk_heap_inside *inside, kolk_heap_thread *thread) {
     return 1 + (int64_t)(kolk_mixed(++thread->random) % (2 * (uint64_t)inside->sample - 1));
 }
 
-/* Is it this thread's turn? If so, it is until a guarded block is taken. */
+/* Is it this thread's turn? Once it is, that lasts until an alloc tries to take a guarded block. */
 static bool is_turn_of(const kolk_heap_inside *inside, kolk_heap_thread *thread) {
     if (!thread->random) {
         thread->random = kolk_mixed((uint64_t)kolk_now_ns() ^ (uintptr_t)thread) | 1;
@@ -61,13 +61,13 @@ void *kolk_heap_sample(kolk_heap *heap, size_t align, size_t size, const void *s
     return block;
 }
 
-void kolk_heap_count_free(const kolk_heap_inside *inside, kolk_heap_thread *thread, kolk_local *local,
-                          uint32_t before) {
-    uint32_t now = kolk_magazine_count(local->magazine);
+void kolk_heap_count_free(const kolk_heap_inside *inside, kolk_heap_thread *thread, kolk_slot_store *store,
+                          kolk_magazine *magazine, uint32_t before) {
+    uint32_t now = kolk_magazine_count(magazine);
     thread->until -= (int64_t)now - before;
     if (!is_turn_of(inside, thread)) return;
     thread->until += now;
-    kolk_local_flush(local);
+    kolk_store_flush(store, magazine);
 }
 
 bool kolk_heap_free_guarded(kolk_heap_inside *inside, const void *block, const void *site) {

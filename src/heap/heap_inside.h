@@ -1,41 +1,48 @@
-/* heap_inside.h: what the files of the heap share, floor by floor from below; heap.c tells which floors there are. */
+/* heap_inside.h: the declarations that the files of the heap share, floor by floor from below; heap.c lists the
+ * floors. */
 #ifndef KOLK_SRC_HEAP_INSIDE_H
 #define KOLK_SRC_HEAP_INSIDE_H
 
-#undef KOLK_EXTERN /* shared.c emits the functions of shared.inl, also in a program that is compiled with it */
+#undef KOLK_EXTERN /* shared.c emits the functions of shared.inl, even if the program defines it */
 #include "kolk/heap.h"
 
-#include "../core/atomics.h"
+#include "../base/atomics.h"
 #include "../diag/debug.h"
-#include "../shared/part.h"
+#include "../os/key.h"
+#include "../store/store.h"
 #include "guarded.h"
 #include "large.h"
 
-/* One class: a pool of blocks of one size, which is made when the first of them is asked for. */
+/* The sets of a class's store: see heap_rest.c. */
+enum { RESTING, GONE, CLASS_SETS };
+
+/* One class: a store of blocks of one size, which the first alloc of that size makes. */
 typedef struct kolk_heap_tray {
-    kolk_shared pool;
-    uint32_t is_made; /* the pool is complete */
-    uint32_t size;    /* of a block */
+    kolk_slot_store store;
+    uint32_t is_made; /* the store is complete */
+    uint32_t number;  /* number in the registry; 0: not registered */
+    uint32_t size;    /* bytes of a block */
     uint32_t capacity, max_capacity;
-    uint32_t cache; /* of a magazine */
+    uint32_t cache; /* entries of a magazine */
     kolk_heap_when_full when_full;
     const char *name;
-    char own_name[32];     /* if the user has given none */
-    uint64_t asked, given; /* bytes of the allocs that left the fast path */
+    char own_name[32];     /* used if the user gives no name */
+    uint64_t asked, given; /* bytes asked for and given in allocs off the fast path */
 } kolk_heap_tray;
 
-/* One thread in one heap. The magazine of a class that it has not used yet has no slots, and no free takes the fast
- * path there. */
+/* One thread's record in one heap. A class that the thread has not used yet has a magazine without slots, where no free
+ * takes the fast path. */
 typedef struct kolk_heap_thread {
-    kolk_member member;
-    uintptr_t room;                                  /* behind this struct, for further magazines */
+    kolk_keeper keeper;
+    uintptr_t room;                                  /* where the next magazine goes, behind this struct */
     bool asks;                                       /* on_full runs */
-    uint32_t turns;                                  /* how often it was off the fast path */
-    uint64_t flushed;                                /* when the last sweep was, as it put all into the depots */
-    uint64_t random;                                 /* heap_guarded.c tells; 0: not drawn yet */
+    uint32_t turns;                                  /* how often it has left the fast path */
+    uint64_t flushed;                                /* `swept` when it last emptied its magazines */
+    uint64_t random;                                 /* state of the random numbers; 0: not seeded yet */
     int64_t until;                                   /* allocs before the next guarded block */
-    bool is_turn;                                    /* the next one gets it */
-    kolk_magazine *magazines[KOLK_HEAP_CLASSES + 1]; /* of a size that has no class, the last */
+    bool is_turn;                                    /* the next alloc gets the guarded block */
+    struct kolk_heap_thread *next_free;              /* the next record that no thread has */
+    kolk_magazine *magazines[KOLK_HEAP_CLASSES + 1]; /* the last is for sizes without a class */
 } kolk_heap_thread;
 
 typedef struct kolk_heap_inside kolk_heap_inside;
@@ -43,25 +50,28 @@ typedef struct kolk_heap_inside kolk_heap_inside;
 struct kolk_heap_inside {
     kolk_heap *heap;
     const char *name, *debug;
-    bool (*on_full)(kolk_heap *heap, size_t size, void *context);
+    bool (*on_full)(kolk_heap *heap, size_t bytes, void *context);
     void *context;
-    unsigned char *space; /* all address space of the classes; heap->base is in it */
+    unsigned char *space; /* the address space of all classes; heap->base is in it */
     size_t space_size;
     size_t thread_size; /* bytes of a kolk_heap_thread and all of its magazines */
-    uint32_t lock;      /* of making classes */
-    uint32_t forks;     /* in which process it was made, or what others had at hand was found */
+    uint32_t lock;      /* for making classes */
+    uint32_t forks;     /* kolk_forks at init, or when the slots of a fork's lost threads were reclaimed */
     bool serves_malloc;
     uint64_t limit;    /* bytes; 0: none */
-    uint64_t budget;   /* of these, what may still be taken */
-    uint64_t failed;   /* allocs that gave NULL */
-    uint64_t swept;    /* when memory was given back last, by kolk_now_ns */
+    uint64_t budget;   /* how many of these may still be taken */
+    uint64_t failed;   /* allocs that returned NULL */
+    uint64_t swept;    /* kolk_now_ns of the last sweep */
     uint32_t sweeping; /* lock */
-    kolk_members members;
+    kolk_keepers keepers;
+    kolk_heap_thread *free_threads; /* records that no thread has; this and the next two are under the lock of the
+                                     * keepers */
+    uint32_t records;               /* the number of all records */
+    uint32_t enough_records;        /* with this many, search for a dead thread's record before making one more */
     kolk_large large;
-    uint32_t sample; /* N of sample=N: of N allocs, one gets a guarded block; 0: none does */
+    uint32_t sample; /* N of sample=N: about one alloc of N gets a guarded block; 0: none */
     kolk_guarded guarded;
-    kolk_heap_inside *next;                /* of the process's heaps */
-    uint32_t sizes[KOLK_HEAP_CLASSES + 1]; /* of the classes' blocks, and behind them UINT32_MAX */
+    uint32_t sizes[KOLK_HEAP_CLASSES + 1]; /* bytes of the classes' blocks, and behind them UINT32_MAX */
     kolk_heap_tray trays[KOLK_HEAP_CLASSES];
 };
 
@@ -71,10 +81,10 @@ struct kolk_heap_inside {
 kolk_status kolk_heap_set_classes(kolk_heap *heap, kolk_heap_inside *inside, const kolk_heap_desc *desc);
 
 #define KOLK_HEAP_GRAIN    16u        /* each size is a multiple of it */
-#define KOLK_HEAP_BY_SIZE  1024u      /* up to here a table has a class for each */
+#define KOLK_HEAP_BY_SIZE  1024u      /* up to this size a table has the class */
 #define KOLK_HEAP_GREATEST (1u << 30) /* bytes of a block of a class */
 
-/* The class of blocks of this size; n_classes if it is larger than all. The heap is not all zero. */
+/* The class for blocks of this size; n_classes if all classes are too small. The heap is not all zero. */
 static inline uint32_t kolk_heap_class_for(const kolk_heap *heap, size_t size) {
     if (size <= KOLK_HEAP_BY_SIZE) return heap->by_size[(size + KOLK_HEAP_GRAIN - 1) / KOLK_HEAP_GRAIN];
     if (size > KOLK_HEAP_GREATEST) return heap->n_classes;
@@ -84,10 +94,10 @@ static inline uint32_t kolk_heap_class_for(const kolk_heap *heap, size_t size) {
     return n;
 }
 
-/* The same, of blocks that are aligned to a power of two. */
+/* The same for blocks that are aligned to a power of two. */
 uint32_t kolk_heap_class_aligned(const kolk_heap *heap, size_t align, size_t size);
 
-/* The class whose address space this is; n_classes or more: of none. */
+/* The class whose address space has this block; n_classes or more: none. */
 static inline uintptr_t kolk_heap_class_at(const kolk_heap *heap, const void *block) {
     return ((uintptr_t)block - heap->base) >> heap->class_shift;
 }
@@ -97,15 +107,21 @@ static inline uint64_t kolk_heap_colours(unsigned class_shift) {
     return UINT64_C(1) << (class_shift - 4);
 }
 
-/* The pool of a class, made now if need be; NULL: there is no memory for it. */
-kolk_shared *kolk_heap_make_class(kolk_heap *heap, uint32_t n);
+/* Returns the store of a class, which it makes if necessary; NULL: there is no memory for it. */
+kolk_slot_store *kolk_heap_make_class(kolk_heap *heap, uint32_t n);
 
-/* The pool of the class that this block is of; NULL: of none that was ever used. */
-kolk_shared *kolk_heap_pool_of(const kolk_heap *heap, const void *block);
+/* Registers a class, unless that is done. It may have failed before because another thread was forking. */
+void kolk_heap_list_class(kolk_heap_tray *tray);
 
-/* ---- heap_thread.c: threads -------------------------------------------------------------------------------------- */
+/* How many blocks of a class fit into a range of addresses. */
+uint32_t kolk_heap_fits(const kolk_heap_tray *tray, uint64_t range_size, uint64_t stride);
 
-/* The heaps that a thread has used last, by their numbers; where there is none, a thread that has no slots. */
+/* The store of this block's class; NULL: it is of no class that was ever used. */
+kolk_slot_store *kolk_heap_store_of(const kolk_heap *heap, const void *block);
+
+/* ---- heap_list.c: the process's heaps ---------------------------------------------------------------------------- */
+
+/* A heap that a thread has used, and the thread's record there. An empty near entry has a record without slots. */
 typedef struct kolk_near_heap {
     uint64_t id;
     kolk_heap_thread *thread;
@@ -116,38 +132,57 @@ typedef struct kolk_near_heap {
 
 extern _Thread_local kolk_near_heap kolk_near_heaps[KOLK_NEAR_HEAPS] __attribute__((tls_model("initial-exec")));
 extern kolk_heap_thread kolk_no_heap_thread;
+extern kolk_magazine kolk_no_magazine;
 
 static inline kolk_heap_thread *kolk_heap_near(const kolk_heap *heap) {
     const kolk_near_heap *near_heap = &kolk_near_heaps[heap->place];
     return KOLK_UNLIKELY(near_heap->id != heap->id) ? &kolk_no_heap_thread : near_heap->thread;
 }
 
+/* Sets a heap's id and place. From now on, threads that called kolk_heaps_await_end call `leave` when they end. False:
+ * there is no memory, or no key; the heap is unchanged. */
+bool kolk_heaps_add(kolk_heap *heap, void(KOLK_AT_THREADS_END *leave)(void *unused));
+void kolk_heaps_remove(const kolk_heap *heap);
+
+/* The calling thread's entry for a listed heap. If the entry has another id, the thread has not used the heap yet.
+ * NULL: there is no memory for it. */
+kolk_near_heap *kolk_heaps_entry(uint64_t id);
+
+/* Makes the calling thread, which has an entry, call `leave` when it ends. */
+void kolk_heaps_await_end(void);
+
+/* Removes the calling thread's entries. Calls `leave` for each of its heaps that has not ended; no heap can end
+ * meanwhile. */
+void kolk_heaps_leave(void (*leave)(kolk_heap_inside *inside, kolk_heap_thread *thread));
+
+/* ---- heap_thread.c: threads -------------------------------------------------------------------------------------- */
+
 /* Bytes of a thread's record with a magazine of each class. */
 size_t kolk_heap_thread_size(const kolk_heap *heap, const kolk_heap_inside *inside);
 
-/* The calling thread in this heap, which is not all zero; NULL: there is no memory for it. */
+/* The calling thread's record in this heap, which is not all zero; NULL: there is no memory for it. */
 kolk_heap_thread *kolk_heap_thread_of(kolk_heap *heap);
 
-/* Puts what the calling thread has at hand into the depots. */
+/* Puts the calling thread's free slots into the depots. */
 void kolk_heap_flush(kolk_heap_inside *inside, kolk_heap_thread *thread);
 
-/* Its magazine of a class whose pool is made. */
+/* The thread's magazine of class n, whose store is made. */
 kolk_magazine *kolk_heap_magazine(kolk_heap_thread *thread, kolk_heap_inside *inside, uint32_t n);
 
-/* In a fork's child, once: what threads had that are not there goes to the depots; true: so there may be more now. */
+/* In a fork's child, once: puts the slots of threads that the child does not have into the depots. True: it has done
+ * so, and an alloc may succeed now. */
 bool kolk_heap_reclaim_after_fork(kolk_heap_inside *inside);
 
-/* Lists a heap, so that threads that end give back what they have of it; takes it off the list. */
-bool kolk_heap_list(kolk_heap_inside *inside);
-void kolk_heap_unlist(kolk_heap_inside *inside);
+/* Lists a heap, until kolk_heaps_remove: threads that end return its slots. */
+bool kolk_heap_list(kolk_heap *heap);
 void kolk_heap_end_threads(kolk_heap_inside *inside);
 
 /* ---- heap_ask.c -------------------------------------------------------------------------------------------------- */
 
-/* Says what is wrong with a pointer that is no live block. */
+/* Reports what is wrong with a pointer that is no live block. */
 void kolk_heap_refuse(const kolk_heap *heap, const void *block, const char *verb, const void *site);
 
-/* Usable bytes of a live block; 0: it is none. */
+/* Usable bytes of a live block; 0: it is no live block. */
 size_t kolk_heap_size_of(const kolk_heap *heap, const void *block);
 
 /* ---- heap_large.c ------------------------------------------------------------------------------------------------ */
@@ -158,42 +193,53 @@ void *kolk_heap_alloc_large(kolk_heap_inside *inside, size_t align, size_t size)
 /* False: it is no large block. */
 bool kolk_heap_free_large(kolk_heap_inside *inside, void *block);
 
-/* Gives a large block, which has `before` bytes, this size; it may move. NULL: it is as it was. */
+/* Resizes a large block, which has `before` bytes; it may move. NULL: it is unchanged. */
 void *kolk_heap_resize_large(kolk_heap_inside *inside, void *block, size_t before, size_t size);
 
 /* ---- heap_guarded.c ---------------------------------------------------------------------------------------------- */
 
-/* From now on, of `sample` allocs one gets a guarded block. None does if it is 0, or if there is no memory. */
+/* From now on about one alloc of `sample` gets a guarded block. None does if `sample` is 0, or without memory. */
 void kolk_heap_begin_guarded(kolk_heap_inside *inside, uint32_t sample);
 
-/* A guarded block, if it is the calling thread's turn to get one. NULL: it gets another block. */
+/* Returns a guarded block, if it is the calling thread's turn. NULL: the thread gets an ordinary block. */
 void *kolk_heap_sample(kolk_heap *heap, size_t align, size_t size, const void *site);
 
-/* Counts what an alloc off the fast path did: the magazine had `before` slots, and has `now`. */
+/* Counts an alloc off the fast path: the magazine had `before` slots, and has `now`. */
 static inline void kolk_heap_count_alloc(kolk_heap_thread *thread, uint32_t before, uint32_t now) {
     thread->until -= 1 + (int64_t)now - before;
 }
 
-/* Counts what a free did, in a heap that samples. The magazine had `before` slots. */
-void kolk_heap_count_free(const kolk_heap_inside *inside, kolk_heap_thread *thread, kolk_local *local, uint32_t before);
+/* Counts a free in a heap that samples. The magazine had `before` slots. */
+void kolk_heap_count_free(const kolk_heap_inside *inside, kolk_heap_thread *thread, kolk_slot_store *store,
+                          kolk_magazine *magazine, uint32_t before);
 
 /* False: it is no live guarded block. */
 bool kolk_heap_free_guarded(kolk_heap_inside *inside, const void *block, const void *site);
 
-/* Says what is wrong with failure.object. False: it does not point into the last block of a guarded slot. */
+/* Reports what is wrong with failure.object. False: it does not point into the last block of a guarded slot. */
 bool kolk_heap_refuse_guarded(const kolk_heap_inside *inside, kolk_failure failure, const char *verb);
 
-/* ---- heap_trim.c: memory goes back to the system ----------------------------------------------------------------- */
+/* ---- heap_rest.c, heap_trim.c: memory goes back to the system ---------------------------------------------------- */
 
-/* For a thread that is off the fast path anyway: at times a sweep, if the last one was a while ago. */
+/* For a class's store: takes resting or gone slots, and puts the rest of their word into the depot. */
+uint64_t kolk_heap_rouse(kolk_slot_store *store, uint32_t *word, bool only_one);
+
+/* Releases the whole pages of free slots that no thread has taken since the last sweep. Returns their bytes, as
+ * kolk_memory_discard does. One thread at a time, at any time. Magazines keep their slots. */
+size_t kolk_heap_sweep(kolk_slot_store *store, bool counts);
+
+/* For a thread that is off the fast path anyway: sometimes sweeps, if the last sweep was long enough ago. */
 void kolk_heap_decay(kolk_heap_inside *inside, kolk_heap_thread *thread);
+
+/* Does the work of kolk_heap_trim. Without `counts`, it returns the bytes of all pages, backed by memory or not. */
+size_t kolk_heap_trim_now(kolk_heap *heap, bool counts);
 
 /* ---- heap.c, heap_resize.c: by the caller at `site` -------------------------------------------------------------- */
 
-/* Asks on_full, if this thread is not in it already; true: the alloc or realloc is to be tried once more. */
+/* Calls on_full, unless this thread is inside it already. True: the alloc or realloc must be tried once more. */
 bool kolk_heap_ask_for_room(kolk_heap *heap, size_t size);
 
-/* Off the fast paths of heap_fast.h. A heap that is all zero gives NULL. */
+/* The slow paths of heap_fast.h. For a heap that is all zero, alloc returns NULL. */
 void *kolk_heap_alloc_slow(kolk_heap *heap, size_t align, size_t size, const void *site);
 void kolk_heap_free_slow(kolk_heap *heap, void *block, const void *site);
 
@@ -201,12 +247,16 @@ void *kolk_heap_alloc_at(kolk_heap *heap, size_t size, const void *site);
 void *kolk_heap_realloc_at(kolk_heap *heap, void *block, size_t size, const void *site);
 void kolk_heap_free_at(kolk_heap *heap, void *block, const void *site);
 
-/* Makes a block that was just allocated, which may be NULL, read as 0, and returns it. */
+#define KOLK_HEAP_SPARSE 16384u /* in blocks from this size on, it is worth avoiding writes to pages that read as 0 */
+
+/* Makes a block that was just allocated read as 0, and returns it; it may be NULL. The second function is for blocks
+ * that come from kolk_heap_alloc_slow. */
 void *kolk_heap_zero(const kolk_heap *heap, void *block, size_t size);
+void *kolk_heap_zero_slow(const kolk_heap *heap, void *block, size_t size);
 
 /* ---- heap_memory.c ----------------------------------------------------------------------------------------------- */
 
-/* kolk_heap_init for a heap that serves malloc: whatever tools there are, its blocks never come from malloc. */
+/* kolk_heap_init for a heap that serves malloc: its blocks never come from malloc, not even under tools. */
 kolk_status kolk_heap_init_for_malloc(kolk_heap *heap, const kolk_heap_desc *desc);
 
 #endif

@@ -13,7 +13,7 @@ static size_t bytes_of_large(const kolk_heap_inside *inside, size_t size) {
     return inside->large.from_malloc ? size : (size_t)round_up(size, kolk_memory_page());
 }
 
-/* What is left of the limit; NULL: there is none. */
+/* The rest of the limit; NULL: there is no limit. */
 static uint64_t *budget_of(kolk_heap_inside *inside) {
     return inside->limit ? &inside->budget : NULL;
 }
@@ -41,8 +41,8 @@ void *kolk_heap_resize_large(kolk_heap_inside *inside, void *block, size_t befor
     void *resized = kolk_large_resize(&inside->large, block, after);
     if (!resized)
         kolk_budget_give(budget_of(inside), more);
-    else if (after < before)
-        kolk_budget_give(budget_of(inside), before - after);
+    else if (after < before) /* the block has become smaller, or stayed as it was */
+        kolk_budget_give(budget_of(inside), before - kolk_large_size(&inside->large, resized));
     return resized;
 }
 

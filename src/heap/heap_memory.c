@@ -1,19 +1,19 @@
-/* heap_memory.c: a heap is made by its descriptor, and ends. */
+/* heap_memory.c: makes a heap from its descriptor, and ends it. */
 #include "heap_inside.h"
 
 #if KOLK_HOSTED
 
 #include "../diag/begin.h"
-#include "../core/assert.h"
+#include "../base/assert.h"
 #include "../core/room.h"
 #include "../os/lock.h"
 #include "../os/memory.h"
 
 #include <string.h>
 
-#define MOST_SHIFT  36u /* 64 GiB of addresses a class: for malloc's heap, of which there is one, */
-#define USUAL_SHIFT 33u /* and 8 GiB for others, so that there may be some two hundred of them */
-#define LEAST_SHIFT 19u /* a class has room for one block of the largest of kolk's own */
+#define MOST_SHIFT  36u /* 64 GiB of addresses per class: for malloc's heap, of which there is only one */
+#define USUAL_SHIFT 33u /* 8 GiB per class: for other heaps, so that there may be some two hundred of them */
+#define LEAST_SHIFT 19u /* room for one block of the largest of kolk's own classes */
 
 static void list_heap_stats(const void *heap, kolk_stats *out) {
     kolk_heap_stats((const kolk_heap *)heap, out);
@@ -29,8 +29,8 @@ static uint64_t room_of_class(unsigned shift) {
     return (UINT64_C(1) << shift) - kolk_heap_colours(shift);
 }
 
-/* How many bits of addresses a class gets: no class can have more than there is memory, or than the limit; all of them
- * together get half of what addresses the process may have, as others need some too. */
+/* How many bits of addresses a class gets. A class needs no more than the machine's memory, or the limit. All classes
+ * together get at most half of the process's addresses, as other code needs some too. */
 static unsigned wished_shift(const kolk_heap *heap, const kolk_heap_desc *desc, unsigned most_shift) {
     uint64_t most = kolk_memory_physical(), share = kolk_memory_addresses() / 2 / heap->n_classes;
     if (desc->limit && desc->limit < most) most = desc->limit;
@@ -41,12 +41,15 @@ static unsigned wished_shift(const kolk_heap *heap, const kolk_heap_desc *desc, 
 
 /* Does each of the user's classes have room for its max_capacity? */
 static bool is_wide_enough(const kolk_heap *heap, const kolk_heap_inside *inside, unsigned shift) {
-    for (uint32_t n = 0; n < heap->n_classes; n++)
-        if ((uint64_t)inside->trays[n].size * inside->trays[n].max_capacity > room_of_class(shift)) return false;
+    for (uint32_t n = 0; n < heap->n_classes; n++) {
+        const kolk_heap_tray *tray = &inside->trays[n];
+        if (tray->max_capacity && kolk_heap_fits(tray, room_of_class(shift), tray->size) < tray->max_capacity)
+            return false;
+    }
     return true;
 }
 
-/* Reserves the address space of the classes: as much as is wished, or as the system lets it have. */
+/* Reserves the address space of the classes: the wished amount, or less if the system refuses that. */
 static kolk_status reserve_space(kolk_heap *heap, kolk_heap_inside *inside, const kolk_heap_desc *desc) {
     unsigned shift = wished_shift(heap, desc, inside->serves_malloc ? MOST_SHIFT : USUAL_SHIFT);
     while (!is_wide_enough(heap, inside, shift))
@@ -71,7 +74,6 @@ static void end_inside(kolk_heap_inside *inside) {
 
 /* Fills in a zeroed heap; on failure it holds no memory. */
 static kolk_status make_heap(kolk_heap *heap, const kolk_heap_desc *desc, bool serves_malloc) {
-    static uint64_t last_id;
     kolk_settings settings = kolk_settings_of(desc->name, desc->debug); /* first: the handler may longjmp */
     kolk_heap_inside *inside = (kolk_heap_inside *)kolk_memory_take(sizeof *inside, sizeof *inside);
     if (!inside) return KOLK_NO_MEMORY;
@@ -83,7 +85,6 @@ static kolk_status make_heap(kolk_heap *heap, const kolk_heap_desc *desc, bool s
     inside->on_full = desc->on_full;
     inside->context = desc->context;
     inside->limit = inside->budget = desc->limit;
-    inside->forks = kolk_forks();
     kolk_status status = kolk_heap_set_classes(heap, inside, desc);
     if (sizeof(void *) < 8 && status == KOLK_OK) status = KOLK_NO_MEMORY; /* there are too few addresses for classes */
     if (status == KOLK_OK && settings.flags & KOLK_DEBUG_BYPASS && !serves_malloc) {
@@ -99,16 +100,14 @@ static kolk_status make_heap(kolk_heap *heap, const kolk_heap_desc *desc, bool s
     if (!inside->large.from_malloc) kolk_heap_begin_guarded(inside, settings.sample);
     inside->thread_size = kolk_heap_thread_size(heap, inside);
     heap->inside = inside;
-    heap->id = kolk_fetch_add(&last_id, 1, KOLK_RELAXED) + 1;
-    heap->place = heap->id % KOLK_NEAR_HEAPS;
-    if (kolk_heap_list(inside)) return KOLK_OK;
+    if (kolk_heap_list(heap)) return KOLK_OK;
     end_inside(inside);
     return KOLK_NO_MEMORY;
 }
 
-/* Goes on after kolk_begin, which gave `status`. */
+/* Continues an init after kolk_begin, which returned `status`. */
 static kolk_status init_heap(kolk_heap *heap, const kolk_heap_desc *desc, bool serves_malloc, kolk_status status) {
-    static const kolk_kind kind = {list_heap_stats, NULL, NULL, heap_facts, sizeof(kolk_heap)};
+    static const kolk_kind kind = {.stats = list_heap_stats, .facts = heap_facts, .size = sizeof(kolk_heap)};
     if (status == KOLK_OK) status = make_heap(heap, desc, serves_malloc);
     if (status != KOLK_OK) {
         memset(heap, 0, sizeof *heap);
@@ -132,18 +131,18 @@ kolk_status kolk_heap_init_for_malloc(kolk_heap *heap, const kolk_heap_desc *des
 
 KOLK_NOINLINE void kolk_heap_deinit(kolk_heap *heap) {
     kolk_heap_inside *inside = heap->inside;
-    if (!inside || !kolk_is_home(heap, heap->number, NULL, SITE)) return;
+    if (!inside || !kolk_check_home(heap, heap->number, NULL, SITE)) return;
     inside->heap = heap;
     for (uint32_t n = 0; n < heap->n_classes; n++) /* the handler may longjmp: nothing has changed */
-        if (inside->trays[n].is_made && inside->trays[n].pool.debug)
-            kolk_shared_prove_all(&inside->trays[n].pool, SITE);
+        if (inside->trays[n].is_made && inside->trays[n].store.debug)
+            kolk_store_prove_all(&inside->trays[n].store, SITE);
     kolk_registry_remove(heap->number);
-    kolk_heap_unlist(inside);
-    for (uint32_t n = 0; n < heap->n_classes; n++)
-        if (inside->trays[n].is_made)
-            kolk_shared_end(&inside->trays[n].pool, NULL);
-        else
-            kolk_registry_remove(inside->trays[n].pool.number); /* in a fork's child, which found it half made */
+    kolk_heaps_remove(heap);
+    for (uint32_t n = 0; n < heap->n_classes; n++) {
+        kolk_heap_tray *tray = &inside->trays[n];
+        kolk_registry_remove(tray->number); /* a class that a fork's child found half made needs no more */
+        if (tray->is_made) kolk_store_end_lives(&tray->store, NULL);
+    }
     kolk_heap_end_threads(inside);
     kolk_large_end(&inside->large);
     end_inside(inside);

@@ -1,4 +1,4 @@
-/* heap_resize.c: blocks that get another size. */
+/* heap_resize.c: realloc. */
 #include "heap_inside.h"
 
 #if KOLK_HOSTED
@@ -13,7 +13,7 @@ static void *resize_large(kolk_heap *heap, void *block, size_t before, size_t si
     return resized;
 }
 
-/* Is this block as good for the size as another one? */
+/* Is this block as suitable for the size as a new one? */
 static bool is_as_good(size_t usable, size_t size) {
     return size <= usable && (size > usable / 2 || usable <= 64);
 }
@@ -26,6 +26,15 @@ static void *move_block(kolk_heap *heap, void *block, size_t usable, size_t size
     return moved;
 }
 
+/* A large block releases the pages that it no longer needs; a block of malloc has exactly the requested size. */
+static KOLK_NOINLINE void *resize_block(kolk_heap *heap, void *block, size_t usable, size_t size, const void *site) {
+    bool is_large = !kolk_heap_store_of(heap, block) && !kolk_guarded_has(&heap->inside->guarded, block);
+    bool stays = is_as_good(usable, size);
+    if (is_large && (stays || kolk_heap_class_for(heap, size) == heap->n_classes))
+        return resize_large(heap, block, usable, size);
+    return stays ? block : move_block(heap, block, usable, size, site);
+}
+
 void *kolk_heap_realloc_at(kolk_heap *heap, void *block, size_t size, const void *site) {
     if (!block) return kolk_heap_alloc_at(heap, size, site);
     size_t usable = kolk_heap_size_of(heap, block);
@@ -33,10 +42,8 @@ void *kolk_heap_realloc_at(kolk_heap *heap, void *block, size_t size, const void
         kolk_heap_refuse(heap, block, "realloc", site);
         return NULL;
     }
-    if (is_as_good(usable, size)) return block;
-    bool is_large = !kolk_heap_pool_of(heap, block) && !kolk_guarded_has(&heap->inside->guarded, block);
-    if (is_large && kolk_heap_class_for(heap, size) == heap->n_classes) return resize_large(heap, block, usable, size);
-    return move_block(heap, block, usable, size, site);
+    if (is_as_good(usable, size) && kolk_heap_class_at(heap, block) < heap->n_classes) return block;
+    return resize_block(heap, block, usable, size, site);
 }
 
 KOLK_NOINLINE void *kolk_heap_realloc(kolk_heap *heap, void *block, size_t size) {

@@ -1,84 +1,32 @@
-/* heap_thread.c: threads come to heaps, and go.
+/* heap_thread.c: threads join heaps and leave them.
  *
- * A thread has a record in each heap that it uses: a member, and its magazines. It finds the record by a few entries of
- * its own, one for each of the heaps that it has used last, and otherwise among the heap's members. When a thread ends,
- * the key of the process tells it to give back what it has, in all heaps that are listed. A destructor of another key
- * may still use a heap afterwards: then the thread gets a record again, and is told again.
+ * A thread has a record in each heap that it uses: a keeper, and its magazines. It finds the record by an entry of its
+ * own (heap_list.c). When a thread ends, the process's key calls a function that returns the thread's slots in all of
+ * its heaps that still exist. If a destructor of another key uses a heap afterwards, the thread gets a record again,
+ * and the function is called again.
  *
- * Records are never freed before the heap: the next thread that comes takes one. Those of threads that ended without
- * being told, and those of other threads in a fork's child, are emptied before a new one is made. */
+ * Records are never freed before the heap: the next new thread takes one. Some threads end without that function, and a
+ * fork's child does not have the other threads; their records are emptied and taken too. But only the system knows
+ * whether a thread lives. So dead threads are searched only when no record is free and there are one and a half times
+ * as many records as threads were alive the last time. Thus a thread's start costs two or three calls of the system on
+ * average, with many threads as with few. */
 #include "heap_inside.h"
 
 #if KOLK_HOSTED
 
-#include "../core/assert.h"
+#include "../base/assert.h"
 #include "../core/room.h"
-#include "../os/key.h"
 #include "../os/lock.h"
 #include "../os/memory.h"
 #include "../os/thread.h"
 
-#define RECORD_UNIT 128u /* what different threads write is so far apart */
-
-static kolk_magazine no_magazine; /* has no slot, and every free leaves the fast path */
-
-#define EIGHT(x) x, x, x, x, x, x, x, x
-kolk_heap_thread kolk_no_heap_thread = {.magazines = {EIGHT(EIGHT(&no_magazine)), &no_magazine}};
-
-#define NO_HEAP                                                                                                        \
-    { 0, &kolk_no_heap_thread }
-_Thread_local kolk_near_heap kolk_near_heaps[KOLK_NEAR_HEAPS] = {EIGHT(NO_HEAP)};
-
-/* ---- The process's heaps ----------------------------------------------------------------------------------------- */
-
-static kolk_heap_inside *heaps; /* all that are listed */
-static uint32_t heaps_lock;
-static uintptr_t key; /* of the threads' ends, + 1 */
+#define RECORD_UNIT 128u /* data that different threads write is this far apart */
 
 void kolk_heap_flush(kolk_heap_inside *inside, kolk_heap_thread *thread) {
     for (uint32_t n = 0; n < inside->heap->n_classes; n++) {
-        kolk_local local = {.magazine = thread->magazines[n], .pool = &inside->trays[n].pool};
-        if (local.magazine != &no_magazine) kolk_local_flush(&local);
+        kolk_magazine *magazine = thread->magazines[n];
+        if (magazine != &kolk_no_magazine) kolk_store_flush(&inside->trays[n].store, magazine);
     }
-}
-
-static kolk_heap_thread *find_thread(const kolk_heap_inside *inside) {
-    uint32_t me = kolk_thread();
-    kolk_member *member = kolk_members_first(&inside->members);
-    while (member && !kolk_member_is_of(member, me)) member = member->next;
-    return (kolk_heap_thread *)(void *)member;
-}
-
-static void KOLK_AT_THREADS_END leave_all(void *unused) {
-    (void)unused;
-    for (unsigned n = 0; n < KOLK_NEAR_HEAPS; n++) kolk_near_heaps[n] = (kolk_near_heap)NO_HEAP;
-    kolk_lock_word(&heaps_lock);
-    for (kolk_heap_inside *inside = heaps; inside; inside = inside->next) {
-        kolk_heap_thread *own = find_thread(inside);
-        if (!own) continue;
-        kolk_heap_flush(inside, own);
-        kolk_members_give(&inside->members, &own->member);
-    }
-    kolk_unlock_word(&heaps_lock);
-}
-
-bool kolk_heap_list(kolk_heap_inside *inside) {
-    kolk_lock_word(&heaps_lock);
-    uintptr_t made;
-    if (!key && kolk_key_make(&made, leave_all)) kolk_store(&key, made + 1, KOLK_RELAXED);
-    inside->next = heaps;
-    if (key) heaps = inside;
-    bool listed = key;
-    kolk_unlock_word(&heaps_lock);
-    return listed;
-}
-
-void kolk_heap_unlist(kolk_heap_inside *inside) {
-    kolk_lock_word(&heaps_lock);
-    kolk_heap_inside **at = &heaps;
-    while (*at != inside) at = &(*at)->next;
-    *at = inside->next;
-    kolk_unlock_word(&heaps_lock);
 }
 
 /* ---- Records ----------------------------------------------------------------------------------------------------- */
@@ -97,74 +45,123 @@ size_t kolk_heap_thread_size(const kolk_heap *heap, const kolk_heap_inside *insi
     return size;
 }
 
-static kolk_member *make_thread(void *context, uint32_t n) {
-    const kolk_heap_inside *inside = (const kolk_heap_inside *)context;
-    (void)n;
+static kolk_heap_thread *make_thread(const kolk_heap_inside *inside) {
     kolk_heap_thread *thread = (kolk_heap_thread *)kolk_memory_take(inside->thread_size, inside->thread_size);
     if (!thread) return NULL;
     thread->room = (uintptr_t)thread + size_of_record();
-    for (uint32_t c = 0; c <= KOLK_HEAP_CLASSES; c++) thread->magazines[c] = &no_magazine;
-    return &thread->member;
+    for (uint32_t c = 0; c <= KOLK_HEAP_CLASSES; c++) thread->magazines[c] = &kolk_no_magazine;
+    return thread;
 }
 
-/* Empties the magazines of threads that have ended without being told. */
+/* Lists a record that no thread has any more. This and the next functions run under the lock of the keepers. */
+static void free_thread(kolk_heap_inside *inside, kolk_heap_thread *thread) {
+    kolk_keeper_release(&thread->keeper);
+    thread->next_free = inside->free_threads;
+    inside->free_threads = thread;
+}
+
+static void reclaim_thread(kolk_heap_inside *inside, kolk_heap_thread *thread) {
+    for (uint32_t n = 0; n < inside->heap->n_classes; n++)
+        if (thread->magazines[n] != &kolk_no_magazine)
+            kolk_store_reclaim(&inside->trays[n].store, thread->magazines[n]);
+    free_thread(inside, thread);
+}
+
+/* Empties the magazines of threads that have ended without leave_heap. Rebuilds the list of free records, because in a
+ * fork's child another thread may just have been changing it. */
 static void reclaim_threads(kolk_heap_inside *inside) {
-    uint32_t me = kolk_thread();
-    kolk_lock_word(&inside->members.lock);
-    for (kolk_member *member = kolk_members_first(&inside->members); member; member = member->next) {
-        if (!kolk_member_is_dead(member, me, false)) continue;
-        kolk_heap_thread *thread = (kolk_heap_thread *)(void *)member;
-        for (uint32_t n = 0; n < inside->heap->n_classes; n++)
-            if (thread->magazines[n] != &no_magazine)
-                kolk_shared_reclaim_magazine(&inside->trays[n].pool, thread->magazines[n]);
-        kolk_store(&member->taken, false, KOLK_RELAXED);
+    uint32_t me = kolk_thread(), alive = 0;
+    inside->records = 0;
+    inside->free_threads = NULL;
+    for (kolk_keeper *keeper = kolk_keepers_first(&inside->keepers); keeper; keeper = keeper->next) {
+        inside->records++;
+        if (!keeper->taken)
+            free_thread(inside, (kolk_heap_thread *)(void *)keeper);
+        else if (kolk_keeper_is_dead(keeper, me, false))
+            reclaim_thread(inside, (kolk_heap_thread *)(void *)keeper);
+        else
+            alive++;
     }
-    kolk_unlock_word(&inside->members.lock);
+    inside->enough_records = alive + alive / 2;
 }
 
 bool kolk_heap_reclaim_after_fork(kolk_heap_inside *inside) {
     uint32_t forks = kolk_forks();
     if (kolk_load(&inside->forks, KOLK_ACQUIRE) == forks) return false; /* partner: below */
+    kolk_lock_word(&inside->keepers.lock);
     reclaim_threads(inside);
+    kolk_unlock_word(&inside->keepers.lock);
     kolk_store(&inside->forks, forks, KOLK_RELEASE); /* partner: above */
     return true;
 }
 
-static kolk_member *refuse_thread(void *context, uint32_t n) {
-    (void)context, (void)n;
-    return NULL;
+/* Makes a new record, and lists it. */
+static kolk_heap_thread *add_thread(kolk_heap_inside *inside) {
+    kolk_heap_thread *thread = make_thread(inside);
+    if (!thread) return NULL;
+    kolk_keepers_list(&inside->keepers, &thread->keeper);
+    inside->records++;
+    return thread;
 }
 
-static kolk_member *take_member(kolk_heap_inside *inside) {
-    kolk_member *member = kolk_members_take(&inside->members, refuse_thread, NULL);
-    if (member) return member;
-    reclaim_threads(inside);
-    return kolk_members_take(&inside->members, make_thread, inside);
+static kolk_heap_thread *take_thread(kolk_heap_inside *inside) {
+    kolk_heap_reclaim_after_fork(inside);
+    kolk_lock_word(&inside->keepers.lock);
+    if (!inside->free_threads && inside->records >= inside->enough_records) reclaim_threads(inside);
+    kolk_heap_thread *thread = inside->free_threads;
+    if (thread)
+        inside->free_threads = thread->next_free;
+    else
+        thread = add_thread(inside);
+    if (thread) kolk_keeper_take(&thread->keeper);
+    kolk_unlock_word(&inside->keepers.lock);
+    return thread;
 }
+
+/* ---- Coming and going -------------------------------------------------------------------------------------------- */
 
 kolk_heap_thread *kolk_heap_thread_of(kolk_heap *heap) {
     kolk_near_heap *near_heap = &kolk_near_heaps[heap->place];
     if (near_heap->id == heap->id) return near_heap->thread;
-    kolk_heap_thread *thread = find_thread(heap->inside);
-    if (thread) {
-        *near_heap = (kolk_near_heap){heap->id, thread};
-        return thread;
+    kolk_near_heap *entry = kolk_heaps_entry(heap->id);
+    if (!entry) return NULL;
+    if (entry->id == heap->id) {
+        *near_heap = *entry;
+        return entry->thread;
     }
-    thread = (kolk_heap_thread *)(void *)take_member(heap->inside);
+    kolk_heap_thread *thread = take_thread(heap->inside);
     if (!thread) return NULL;
-    thread->asks = false;                            /* the last one may have ended in on_full */
-    *near_heap = (kolk_near_heap){heap->id, thread}; /* first: the key's value may come from malloc, which may be us */
-    kolk_key_set(key - 1, near_heap);
+    thread->asks = false; /* its last thread may have ended inside on_full */
+    *near_heap = *entry = (kolk_near_heap){heap->id, thread};
+    kolk_heaps_await_end(); /* last: setting the key may call malloc, which may be this heap */
     return thread;
 }
 
-/* In a fork's child, the record may be that of a thread that was just here, in any of these lines. */
+static void leave_heap(kolk_heap_inside *inside, kolk_heap_thread *own) {
+    KOLK_ASSERT(own->keeper.taken);
+    KOLK_ASSERT(own->keeper.owner == kolk_thread());
+    kolk_heap_flush(inside, own);
+    kolk_lock_word(&inside->keepers.lock);
+    free_thread(inside, own);
+    kolk_unlock_word(&inside->keepers.lock);
+}
+
+static void KOLK_AT_THREADS_END leave_all(void *unused) {
+    (void)unused;
+    kolk_heaps_leave(leave_heap);
+}
+
+bool kolk_heap_list(kolk_heap *heap) {
+    return kolk_heaps_add(heap, leave_all);
+}
+
+/* In a fork's child, the record may belong to a thread that was just at any line of this function. */
 kolk_magazine *kolk_heap_magazine(kolk_heap_thread *thread, kolk_heap_inside *inside, uint32_t n) {
     kolk_magazine *magazine = thread->magazines[n];
-    if (magazine != &no_magazine) return magazine;
-    kolk_shared *pool = &inside->trays[n].pool;
-    magazine = kolk_member_magazine(&thread->member, &pool->depot); /* a fork's child may find it half done */
-    if (!magazine) magazine = kolk_shared_add_magazine(pool, &thread->member, (void *)thread->room);
+    if (magazine != &kolk_no_magazine) return magazine;
+    kolk_slot_store *store = &inside->trays[n].store;
+    magazine = kolk_keeper_magazine(&thread->keeper, &store->depot); /* a fork's child may find that half done */
+    if (!magazine) magazine = kolk_store_add_magazine(store, &thread->keeper, (void *)thread->room);
     kolk_store(&thread->room, (uintptr_t)magazine + size_of_magazine(&inside->trays[n]),
                KOLK_RELEASE); /* in this order */
     thread->magazines[n] = magazine;
@@ -172,10 +169,10 @@ kolk_magazine *kolk_heap_magazine(kolk_heap_thread *thread, kolk_heap_inside *in
 }
 
 void kolk_heap_end_threads(kolk_heap_inside *inside) {
-    for (kolk_member *member = kolk_members_first(&inside->members); member;) {
-        kolk_member *next = member->next;
-        kolk_memory_release(member, inside->thread_size);
-        member = next;
+    for (kolk_keeper *keeper = kolk_keepers_first(&inside->keepers); keeper;) {
+        kolk_keeper *next = keeper->next;
+        kolk_memory_release(keeper, inside->thread_size);
+        keeper = next;
     }
 }
 

@@ -1,12 +1,13 @@
-/* large.c: blocks with pages of their own, or of malloc.
+/* large.c: blocks with pages of their own, or from malloc.
  *
  * A block is mapped first and then entered into the table (large_table.h), and it leaves the table before it is
  * unmapped: so two entries never have the same address, though the system may give an address anew at once. A resize
  * takes the entry out, lets the system move the pages, and enters the block anew; `moving` keeps room for it in the
- * table, so that entering cannot fail. (In a fork's child, room of a thread that it does not have is kept for ever.)
+ * table, so that entering cannot fail. (In a fork's child, the room that a lost thread had kept stays reserved for
+ * ever.)
  *
  * Invariants, beside those of the table:
- *     I5  a block lies inside its mapping; one of malloc has as many bytes as malloc was asked for */
+ *     I5  a block lies inside its mapping; a block of malloc has exactly the bytes that malloc was asked for */
 #include "../os/system.h"
 
 #include "kolk/base.h"
@@ -15,8 +16,8 @@
 
 #if KOLK_HOSTED
 
-#include "../core/assert.h"
-#include "../core/atomics.h"
+#include "../base/assert.h"
+#include "../base/atomics.h"
 #include "../core/room.h"
 #include "../os/memory.h"
 #include "large_table.h"
@@ -26,7 +27,7 @@
 
 /* ---- Memory of blocks -------------------------------------------------------------------------------------------- */
 
-/* Then a sum of these and of a page might wrap. */
+/* Might the sum of align, size and a page wrap? */
 static bool is_too_large(size_t align, size_t size) {
     size_t most = (size_t)PTRDIFF_MAX - kolk_memory_page();
     return align > most || size > most - align;
@@ -35,10 +36,10 @@ static bool is_too_large(size_t align, size_t size) {
 static bool take_pages(size_t align, size_t size, kolk_large_block *block) {
     size_t page = kolk_memory_page(), usable = (size_t)round_up(size, page);
     size_t surplus = align > page ? align - page : 0;
-    char *mapping = (char *)kolk_memory_reserve(usable + surplus);
+    char *mapping = (char *)(surplus ? kolk_memory_reserve(usable + surplus) : kolk_memory_map(usable));
     if (!mapping) return false;
     size_t before = (size_t)(round_up((uintptr_t)mapping, align) - (uintptr_t)mapping), behind = surplus - before;
-    if (!kolk_memory_commit(mapping + before, usable)) {
+    if (surplus && !kolk_memory_commit(mapping + before, usable)) {
         kolk_memory_release(mapping, usable + surplus);
         return false;
     }
@@ -51,7 +52,7 @@ static bool take_pages(size_t align, size_t size, kolk_large_block *block) {
     return true;
 }
 
-#ifdef _WIN32 /* what malloc gives is not aligned there, and what is cannot be freed as the others are */
+#ifdef _WIN32 /* malloc's blocks are not aligned there, and aligned blocks need another free */
 static bool can_malloc(size_t align) {
     return align <= _Alignof(max_align_t);
 }
@@ -92,7 +93,7 @@ static void give_back(const kolk_large_block *block) {
         free((void *)block->start);
 }
 
-/* False: the system or malloc can't do it, and nothing has changed. */
+/* False: the system or malloc cannot resize the block, and nothing has changed. */
 static bool resize_memory(kolk_large_block *block, size_t size) {
     void *start = block->mapping ? kolk_memory_resize((void *)block->start, block->size, size)
                                  : realloc((void *)block->start, size);
@@ -138,7 +139,7 @@ bool kolk_large_free(kolk_large *large, void *block) {
     return entry;
 }
 
-/* The block is outside of the table for the time of a system call. */
+/* Resizes a block that is outside of the table, and enters it again. */
 static bool resize_outside(kolk_large *large, kolk_large_block *block, size_t size) {
     bool done = resize_memory(block, size);
     kolk_large_lock(large);
@@ -155,7 +156,8 @@ void *kolk_large_resize(kolk_large *large, void *block, size_t size) {
     kolk_large_block *entry = kolk_large_entry(large, block);
     kolk_large_block found = entry ? *entry : (kolk_large_block){0};
     if (found.mapping) size = (size_t)round_up(size, kolk_memory_page());
-    bool takes_out = entry && found.size != size && found.size == found.mapped; /* a surplus can't be resized */
+    bool takes_out = entry && found.size != size && found.size == found.mapped; /* a mapping with a surplus can't be
+                                                                                 * resized */
     if (takes_out) {
         kolk_large_remove(large, entry);
         large->moving++;
@@ -164,6 +166,7 @@ void *kolk_large_resize(kolk_large *large, void *block, size_t size) {
     if (!entry) return NULL;
     if (found.size == size) return block;
     if (takes_out && resize_outside(large, &found, size)) return (void *)found.start;
+    if (size < found.size && size > found.size / 2) return block;
     void *moved = kolk_large_alloc(large, 1, size);
     if (!moved) return NULL;
     memcpy(moved, block, size < found.size ? size : found.size);
@@ -214,7 +217,7 @@ uint64_t kolk_large_usable(const kolk_large *large) {
 }
 
 void kolk_large_end(kolk_large *large) {
-    kolk_large_lock(large); /* in a fork's child this closes the hole */
+    kolk_large_lock(large); /* in a fork's child, locking closes the hole */
     kolk_large_unlock(large);
     for (size_t place = 0; place < kolk_large_places(large); place++)
         if (kolk_large_table_of(large)->blocks[place].start) give_back(&kolk_large_table_of(large)->blocks[place]);

@@ -5,9 +5,9 @@
 
 #if KOLK_HOSTED
 
-#include "../core/assert.h"
-#include "../core/atomics.h"
-#include "../core/hash.h"
+#include "../base/assert.h"
+#include "../base/atomics.h"
+#include "../base/hash.h"
 #include "../os/lock.h"
 #include "../os/memory.h"
 
@@ -38,7 +38,7 @@ static void set_hole(kolk_large *large, size_t place_plus_1) {
     kolk_store(&large->hole, place_plus_1, KOLK_RELEASE);
 }
 
-/* Moves back what lies behind the hole, as far as it does not get before its home, and frees the last hole. */
+/* Moves the entries behind the hole back over it, but none before its home, and frees the last hole. */
 static void close_hole(kolk_large *large) {
     kolk_large_table *table = kolk_large_table_of(large);
     size_t mask = table->places - 1, hole = large->hole - 1;
@@ -47,7 +47,7 @@ static void close_hole(kolk_large *large) {
         size_t from_home = (place - large_home(table, table->blocks[place].start)) & mask;
         if (from_home < ((place - hole) & mask)) continue;
         write_large_entry(&table->blocks[hole], &table->blocks[place]);
-        set_hole(large, place + 1); /* the copy counts, what was copied no longer does */
+        set_hole(large, place + 1); /* the copy counts now, and the original does not */
         hole = place;
     }
     kolk_store(&table->blocks[hole].start, 0, KOLK_RELEASE);
@@ -100,7 +100,7 @@ void kolk_large_remove(kolk_large *large, const kolk_large_block *entry) {
 
 /* ---- The lock ---------------------------------------------------------------------------------------------------- */
 
-/* In a fork's child. */
+/* Closes a hole that a fork's child has found. */
 static void repair_table(kolk_large *large) {
     size_t count, bytes;
     close_hole(large);

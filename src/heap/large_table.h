@@ -1,4 +1,4 @@
-/* large_table.h: the table of large blocks, which says of any address whether a block starts there.
+/* large_table.h: the table of large blocks, which finds the block that starts at an address.
  *
  *     places | . | A | B | . | . | C | . |        an entry lies at the place that the hash of its start says, its home,
  *              0   1   2   3   4   5   6          or at the first free place behind it
@@ -6,32 +6,32 @@
  * Removing leaves no mark: the entries behind the removed one move back over it (Knuth, The Art of Computer Programming
  * 3, 6.4, algorithm R). The table doubles when it is three quarters full. Its memory is never malloc's.
  *
- * Invariants, whenever nobody has the lock:
+ * Invariants, whenever no thread has the lock:
  *     I1  places is a power of two, or 0; count + moving is at most three quarters of it
  *     I2  all places from an entry's home to its own are taken, and no two entries have the same start
  *     I3  count and bytes are the sums over the entries, and not above the peaks
  *     I4  hole is 0
  *
- * A fork's child may find the table as another thread was just changing it. While that thread writes an entry, or moves
- * others over it, `hole` says which one (its place, plus 1): that entry does not count; all others do, each of them
- * once, and are found (I2 but for the hole). The stores have release order, so that the child finds all that were made
- * before one that it finds. The next thread with the lock closes such a hole, and counts anew. A larger table
- * replaces the old one by one store. So the child finds every block but those that other threads were just allocating,
- * freeing or resizing; of these it may lose the memory, and no more. */
+ * A fork's child may find the table while another thread was changing it. While that thread writes an entry, or moves
+ * others over it, `hole` is the entry's place plus 1. That entry does not count; all others count once and are found
+ * (I2 holds except for the hole). The stores have release order, so if the child sees one, it sees all before it. The
+ * next thread with the lock closes such a hole, and counts anew. A single store replaces the table by a larger one. So
+ * the child finds every block except those that other threads were just allocating, freeing or resizing; it may lose
+ * the memory of these, and no more. */
 #ifndef KOLK_SRC_HEAP_LARGE_TABLE_H
 #define KOLK_SRC_HEAP_LARGE_TABLE_H
 
 #include "large.h"
 
-/* Questions lock as well, and may be the first to find a hole. */
+/* Questions take the lock too, and may be the first to find a hole. */
 void kolk_large_lock(const kolk_large *large);
 void kolk_large_unlock(const kolk_large *large);
 
-/* Doubles a table that had this many places, if no other thread has done so meanwhile. False: no memory. Without the
- * lock. */
+/* Doubles a table that had this many places, unless another thread has done so meanwhile. False: no memory. Called
+ * without the lock. */
 bool kolk_large_grow(kolk_large *large, size_t places);
 
-/* Gives the table's memory back; nobody is at work. */
+/* Releases the table's memory; no other thread is at work. */
 void kolk_large_drop_table(kolk_large *large);
 
 /* ---- With the lock ----------------------------------------------------------------------------------------------- */
@@ -44,7 +44,7 @@ static inline size_t kolk_large_places(const kolk_large *large) {
     return large->table ? kolk_large_table_of(large)->places : 0;
 }
 
-/* Has the table room for one more block, beside those that are just being resized? */
+/* Has the table room for one more block, besides those that are being resized? */
 static inline bool kolk_large_has_room(const kolk_large *large) {
     return large->count + large->moving < kolk_large_places(large) / 4 * 3;
 }
@@ -52,7 +52,7 @@ static inline bool kolk_large_has_room(const kolk_large *large) {
 /* The entry with this start; NULL: none. */
 kolk_large_block *kolk_large_entry(const kolk_large *large, const void *start);
 
-/* There is room. */
+/* Enters a block; there must be room. */
 void kolk_large_enter(kolk_large *large, const kolk_large_block *block);
 
 void kolk_large_remove(kolk_large *large, const kolk_large_block *entry);

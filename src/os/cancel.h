@@ -1,11 +1,11 @@
-/* cancel.h: pthread_cancel. Not in freestanding builds.
+/* cancel.h: protects calls of the system from pthread_cancel. Not in freestanding builds.
  *
- * No call of kolk is a cancellation point. Where kolk calls the system in a way that would be one, it does so between
- * these two. No function of the user runs there, except handlers at exit. */
+ * No call of kolk is a cancellation point. Where kolk calls a function of the system that is one, it does so between
+ * these two calls. No function of the user runs there, except handlers at exit. */
 #ifndef KOLK_SRC_CANCEL_H
 #define KOLK_SRC_CANCEL_H
 
-/* Returns what kolk_cancel_restore needs. */
+/* Returns the state that kolk_cancel_restore takes. */
 int kolk_cancel_off(void);
 void kolk_cancel_restore(int before);
 

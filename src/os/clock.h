@@ -1,4 +1,4 @@
-/* clock.h: the clock that deadlines go by. Not in freestanding builds. */
+/* clock.h: the clock of all deadlines. Not in freestanding builds. */
 #ifndef KOLK_SRC_CLOCK_H
 #define KOLK_SRC_CLOCK_H
 

@@ -1,11 +1,11 @@
-/* environment.h: the variables of the environment, and whether they may be trusted. Not in freestanding builds. */
+/* environment.h: environment variables, and whether they may be trusted. Not in freestanding builds. */
 #ifndef KOLK_SRC_ENVIRONMENT_H
 #define KOLK_SRC_ENVIRONMENT_H
 
 #include <stdbool.h>
 
 /* Does the program run with more rights than the user who starts it (set-user-ID, capabilities of its file)? Then that
- * user's environment decides nothing. Always false on Windows. */
+ * user's environment is ignored. Always false on Windows. */
 bool kolk_has_more_rights(void);
 
 /* A variable of the environment, or NULL. Always NULL in a program with more rights, because kolk's variables name

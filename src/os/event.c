@@ -1,4 +1,4 @@
-/* event.c: see event.h. Linux has eventfd for it; other systems have no events here. */
+/* event.c: see event.h. Events use Linux's eventfd; on other systems there are none. */
 #include "system.h"
 
 #include "kolk/base.h"
@@ -8,7 +8,7 @@
 #if KOLK_HOSTED
 
 #ifdef __linux__
-#include "../core/assert.h"
+#include "../base/assert.h"
 #include "cancel.h"
 
 #include <errno.h>
@@ -22,7 +22,7 @@ int kolk_event_open(void) {
 void kolk_event_set(int fd) {
     KOLK_ASSERT(fd >= 0);
     int cancel = kolk_cancel_off();
-    while (eventfd_write(fd, 1) != 0 && errno == EINTR) {} /* it can't be full: it is reset before it is set again */
+    while (eventfd_write(fd, 1) != 0 && errno == EINTR) {} /* never full: it is reset before the next set */
     kolk_cancel_restore(cancel);
 }
 

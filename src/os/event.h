@@ -1,8 +1,8 @@
-/* event.h: events that poll and its like can see. Not in freestanding builds. */
+/* event.h: events that a program can wait for with poll or select. Not in freestanding builds. */
 #ifndef KOLK_SRC_EVENT_H
 #define KOLK_SRC_EVENT_H
 
-/* A file descriptor, which is readable from set until reset. -1: the system has none. */
+/* Opens a file descriptor that is readable from set until reset. Returns -1 if the system has no events. */
 int kolk_event_open(void);
 void kolk_event_set(int fd);
 void kolk_event_reset(int fd);

@@ -5,7 +5,7 @@
 
 #if KOLK_HOSTED
 
-#include "../core/assert.h"
+#include "../base/assert.h"
 #include "cancel.h"
 #include "files.h"
 #include "memory.h"
@@ -14,7 +14,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define MOST_LEFT_BEHIND 100 /* new files of programs that ended in the middle */
+#define MOST_LEFT_BEHIND 100 /* unfinished new files of earlier programs that are passed over */
 
 /* ---- Reading ----------------------------------------------------------------------------------------------------- */
 
@@ -26,7 +26,7 @@ static bool read_all_of(FILE *file, kolk_text *text) {
     text->size = text->length + 1;
     text->start = kolk_memory_reserve(text->size);
     if (!text->start || !kolk_memory_commit(text->start, text->size)) return false;
-    /* One byte more than there is: what lies in /proc or /dev has no length, and bytes all the same. */
+    /* Ask for one byte more than the length: a file in /proc or /dev has length 0, but still has bytes. */
     return fread(text->start, 1, text->size, file) == text->length && !ferror(file);
 }
 
@@ -58,7 +58,7 @@ void kolk_text_release(kolk_text *text) {
 #ifdef _WIN32
 #include <windows.h>
 
-#define EXCLUSIVE "wb" /* its C library knows no x */
+#define EXCLUSIVE "wb" /* its C library does not support "x" */
 
 typedef struct _stat64 file_facts;
 
@@ -71,7 +71,7 @@ static bool is_link(const char *name) {
     return false;
 }
 
-/* The file's name, past all links. */
+/* Finds the name behind all symbolic links. */
 static bool resolve_links(const char *name, char *real) {
     return snprintf(real, FILENAME_MAX, "%s", name) < FILENAME_MAX;
 }
@@ -104,7 +104,7 @@ static bool is_link(const char *name) {
 
 static bool resolve_links(const char *name, char *real) {
     if (realpath(name, real)) return true;
-    return snprintf(real, FILENAME_MAX, "%s", name) < FILENAME_MAX; /* it is not there yet */
+    return snprintf(real, FILENAME_MAX, "%s", name) < FILENAME_MAX; /* the file does not exist yet */
 }
 
 static void keep_permissions(FILE *file, const file_facts *old) {
@@ -119,7 +119,7 @@ static bool replace_file(const char *name, const char *by) {
 
 /* ---- Replacing --------------------------------------------------------------------------------------------------- */
 
-/* A link to a file that is not there yet is no place for another file. */
+/* A link to a file that does not exist yet is special, too: a rename would replace the link. */
 bool kolk_file_is_special(const char *name) {
     file_facts found;
     return look_at_file(name, &found) ? !S_ISREG(found.st_mode) : is_link(name);

@@ -1,4 +1,4 @@
-/* files.h: text files, read whole and replaced whole. Not in freestanding builds. */
+/* files.h: text files, each read as a whole and replaced as a whole. Not in freestanding builds. */
 #ifndef KOLK_SRC_FILES_H
 #define KOLK_SRC_FILES_H
 
@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* On pages of its own. All zero is the empty text. */
+/* The text lies on pages of its own. A struct of zeros is the empty text. */
 typedef struct kolk_text {
     char *start;
     size_t length;
@@ -15,26 +15,28 @@ typedef struct kolk_text {
 
 typedef enum kolk_found { KOLK_FOUND, KOLK_MISSING, KOLK_UNREADABLE } kolk_found;
 
-/* Reads the whole file. The system must know its length. *text is all zero before, and stays so if it is not found. */
+/* Reads the whole file. The system must know its length. *text must be all zero, and stays so if the file is
+ * missing. */
 kolk_found kolk_file_read(const char *name, kolk_text *text);
 
 void kolk_text_release(kolk_text *text);
 
-/* Is it there, but a device, a pipe or a folder, so that it has no text to keep? */
+/* Is it an existing device, pipe or folder, which has no text to keep? */
 bool kolk_file_is_special(const char *name);
 
-/* A file that takes another's place once it is complete. Until then it lies beside that one. A special file is written
- * to directly. A link is followed to the file that is replaced, and the permissions of that file stay. */
+/* A new file that replaces an old one once it is complete. Until then it lies beside the old one. A special file is
+ * written directly. Through a symbolic link, the file that the link points to is replaced. The old file's permissions
+ * are kept. */
 typedef struct kolk_new_file {
     FILE *out;
     bool beside;
     char name[FILENAME_MAX], own_name[FILENAME_MAX];
 } kolk_new_file;
 
-/* False: nothing has happened. */
+/* Returns false if the new file cannot be created; nothing has changed then. */
 bool kolk_file_begin(kolk_new_file *file, const char *name);
 
-/* False: it could not be written, and the old one is there as it was. */
+/* Returns false if the new file could not be written; the old file is unchanged then. */
 bool kolk_file_end(kolk_new_file *file);
 
 #endif

@@ -1,4 +1,4 @@
-/* key.h: values that each thread has for itself. Not in freestanding builds. */
+/* key.h: thread-local values with a destructor. Not in freestanding builds. */
 #ifndef KOLK_SRC_KEY_H
 #define KOLK_SRC_KEY_H
 
@@ -11,8 +11,8 @@
 #define KOLK_AT_THREADS_END
 #endif
 
-/* Makes a key, under which each thread has a value, NULL at first. When a thread ends, `end` is called with its value
- * unless that is NULL. False: the system has no more keys. */
+/* Makes a key, for which each thread has its own value, NULL at first. When a thread ends, `end` is called with its
+ * value unless that is NULL. Returns false if the system has no more keys. */
 bool kolk_key_make(uintptr_t *key, void(KOLK_AT_THREADS_END *end)(void *value));
 void kolk_key_drop(uintptr_t key);
 

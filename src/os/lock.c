@@ -3,10 +3,11 @@
  * A fork copies the memory of all threads, but only the thread that forks goes on in the child. A lock that another
  * thread had at that moment would stay locked there for ever. So
  *
- *     the process's lock    is taken by the fork itself before it copies, and given back after it, in both processes
- *     a lock of one word    says in which process it was taken; one that was taken in another process is free here
+ *     the process's lock    is taken by the forking thread before the copy and released after it, in both processes
+ *     a lock of one word    names the process in which it was taken; in any other process it counts as free
  *
- * sleep.c and thread.c see to forks on their own. The order of these handlers does not matter: none needs another's. */
+ * sleep.c and thread.c have fork handlers of their own. The handlers are independent, so their order does not
+ * matter. */
 #include "system.h"
 
 #include "kolk/base.h"
@@ -15,8 +16,8 @@
 
 #if KOLK_HOSTED
 
-#include "../core/assert.h"
-#include "../core/atomics.h"
+#include "../base/assert.h"
+#include "../base/atomics.h"
 #include "sleep.h"
 
 /* ---- The process's lock ------------------------------------------------------------------------------------------ */
@@ -43,28 +44,58 @@ uint32_t kolk_forks(void) {
     return 0;
 }
 #else
-#include <pthread.h>
-#include <signal.h>
+#include "signals.h"
 
-static pthread_mutex_t process_lock = PTHREAD_MUTEX_INITIALIZER;
-/* How many forks this thread is in the middle of: a handler of the program's may fork again. It has the lock then, also
- * in handlers that run within ours. */
+/* The number of forks that this thread is inside of: the program's fork handlers may fork again. While it is above 0
+ * the thread has the lock, also in handlers that run within ours. */
 static _Thread_local unsigned forking;
-static uint32_t lock_is_forks; /* a thread that forks has the lock */
+static _Thread_local unsigned taken_by; /* the value of `forking` in the fork that took the lock; 0 if none did */
+static uint32_t lock_is_forks;          /* true while a forking thread has the lock */
 static uint32_t forks;
+
+/* The address of the holder's `forking`, which is the same in a fork's child; NULL if the lock is free. A mutex would
+ * not do: a signal handler may fork while its own thread takes or releases the lock, and must find out whether that
+ * thread has it. */
+static unsigned *holder;
+static uint32_t asleep; /* a thread may sleep on `turn`, which changes before each wake */
+static uint32_t turn;
+
+static bool try_lock(void) {
+    unsigned *nobody = NULL;
+    return __atomic_compare_exchange_n(&holder, &nobody, &forking, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
+}
+
+/* A waiter sets `asleep` before it tries once more, and give_lock frees the lock before it reads `asleep`. So the
+ * waiter gets the lock or is woken. */
+static void take_lock(void) {
+    while (!try_lock()) {
+        uint32_t seen = __atomic_load_n(&turn, __ATOMIC_SEQ_CST);
+        __atomic_store_n(&asleep, 1, __ATOMIC_SEQ_CST);
+        if (try_lock()) return;
+        kolk_wait(&turn, seen, KOLK_FOREVER);
+    }
+}
+
+static void give_lock(void) {
+    __atomic_store_n(&holder, NULL, __ATOMIC_SEQ_CST);
+    if (!__atomic_load_n(&asleep, __ATOMIC_SEQ_CST)) return;
+    __atomic_store_n(&asleep, 0, __ATOMIC_SEQ_CST);
+    __atomic_fetch_add(&turn, 1, __ATOMIC_SEQ_CST);
+    kolk_wake(&turn, UINT32_MAX);
+}
 
 void kolk_lock(void) {
     KOLK_UNSEEN();
-    if (forking == 0) pthread_mutex_lock(&process_lock);
+    if (forking == 0) take_lock();
 }
 
 void kolk_unlock(void) {
-    if (forking == 0) pthread_mutex_unlock(&process_lock);
+    if (forking == 0) give_lock();
 }
 
 bool kolk_lock_unless_forking(void) {
     KOLK_UNSEEN();
-    while (forking == 0 && pthread_mutex_trylock(&process_lock) != 0) {
+    while (forking == 0 && !try_lock()) {
         if (kolk_load(&lock_is_forks, KOLK_RELAXED)) return false;
         kolk_yield();
     }
@@ -75,25 +106,29 @@ uint32_t kolk_forks(void) {
     return __atomic_load_n(&forks, __ATOMIC_RELAXED);
 }
 
-/* A signal's handler may fork, too. It must not find the lock taken by its own thread while forking is 0. */
+/* If the forking thread already has the lock, the fork comes from a signal handler. The interrupted function goes on in
+ * both processes and releases the lock in each. */
 static void begin_fork(void) {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, &before);
-    kolk_lock();
+    sigset_t before = kolk_signals_off();
     forking++;
+    if (__atomic_load_n(&holder, __ATOMIC_RELAXED) != &forking) {
+        take_lock();
+        taken_by = forking;
+    }
     kolk_store(&lock_is_forks, 1, KOLK_RELAXED);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    kolk_signals_restore(before);
 }
 
 static void end_fork(void) {
-    sigset_t all, before;
     KOLK_ASSERT(forking > 0);
-    sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, &before);
-    if (--forking == 0) kolk_store(&lock_is_forks, 0, KOLK_RELAXED);
-    kolk_unlock();
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    sigset_t before = kolk_signals_off();
+    if (forking == 1) kolk_store(&lock_is_forks, 0, KOLK_RELAXED);
+    if (taken_by == forking) {
+        taken_by = 0;
+        give_lock();
+    }
+    forking--;
+    kolk_signals_restore(before);
 }
 
 static void go_on_in_child(void) {
@@ -109,12 +144,12 @@ __attribute__((constructor)) static void let_forks_wait(void) {
 
 /* ---- A lock of one word: 0 free, 1 taken, 2 taken and a thread may sleep (Drepper, Futexes Are Tricky, 2011) --------
  *
- * The bits above say in which process, by its count of forks. */
+ * The bits above hold the fork count of the process that took it. */
 
 #ifndef KOLK_SCHEDULED
 #define SPINS 100
 #else
-#define SPINS 1 /* so that scheduled tests come to sleep */
+#define SPINS 1 /* so that scheduled tests reach the sleep */
 #endif
 
 static bool is_unlocked(uint32_t word, uint32_t here) {
@@ -123,7 +158,7 @@ static bool is_unlocked(uint32_t word, uint32_t here) {
 
 void kolk_lock_word(uint32_t *word) {
     uint32_t here = kolk_forks() << 2, expected = 0;
-    for (int i = 0; i < SPINS; i++) { /* it is held for moments */
+    for (int i = 0; i < SPINS; i++) { /* the lock is only held briefly */
         if (kolk_compare_exchange(word, &expected, here | 1, KOLK_ACQUIRE, KOLK_RELAXED)) return;
         if (is_unlocked(expected, here)) continue;
         expected = 0;

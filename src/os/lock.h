@@ -1,27 +1,28 @@
-/* lock.h: locks, which forks leave usable. Not in freestanding builds.
+/* lock.h: locks that stay usable after a fork. Not in freestanding builds.
  *
- * Both kinds are held for moments. Neither is recursive. */
+ * Both kinds are only held briefly. Neither is recursive. */
 #ifndef KOLK_SRC_LOCK_H
 #define KOLK_SRC_LOCK_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The one lock of the process. It is never held while the user's code runs, with one exception: a fork takes it, so
- * that the child does not find it locked by a thread that the child does not have. Handlers of that fork run meanwhile;
- * in the forking thread, these two do nothing until the fork is over. */
+/* The one lock of the process. It is never held while the user's code runs, with one exception: a fork takes it,
+ * because otherwise the child could find it locked by a thread that exists only in the parent. The program's fork
+ * handlers run meanwhile; in the forking thread, kolk_lock and kolk_unlock do nothing until the fork is over. A signal
+ * handler may fork while its thread is inside kolk_lock or kolk_unlock, but must not use the lock otherwise. */
 void kolk_lock(void);
 void kolk_unlock(void);
 
-/* The same for what malloc does. False, and not locked: another thread is forking. That may wait for a thread that
- * waits for malloc: libc's fork takes the locks of its files when it has the process's lock. */
+/* kolk_lock for code that malloc runs. Returns false, without the lock, while another thread is forking: that thread
+ * may wait for a thread that is inside malloc, because libc's fork locks all stdio files after it took our lock. */
 bool kolk_lock_unless_forking(void);
 
-/* A lock of one word, which is 0 at first. In a fork's child it is free if another thread held it. */
+/* A lock of one word, which is 0 at first. In a fork's child a lock that was held before the fork is free. */
 void kolk_lock_word(uint32_t *word);
 void kolk_unlock_word(uint32_t *word);
 
-/* How many forks lie between this process and the first. */
+/* The number of forks between the first process and this one. */
 uint32_t kolk_forks(void);
 
 #endif

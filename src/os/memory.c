@@ -1,9 +1,9 @@
-/* memory.c: see memory.h. Linux and other POSIX systems by mmap, Windows by VirtualAlloc. */
+/* memory.c: see memory.h. Linux and other POSIX systems use mmap, Windows uses VirtualAlloc. */
 #include "system.h"
 
 #include "memory.h"
 
-#include "../core/assert.h"
+#include "../base/assert.h"
 
 #include <stdint.h>
 
@@ -23,12 +23,13 @@ bool kolk_memory_commit(void *start, size_t size) {
     return false;
 }
 
-bool kolk_memory_commits_lazily(void) {
-    return false;
+void *kolk_memory_map(size_t size) {
+    (void)size;
+    return NULL;
 }
 
-size_t kolk_memory_discard(void *start, size_t size) {
-    (void)start, (void)size;
+size_t kolk_memory_discard(void *start, size_t size, bool counts) {
+    (void)start, (void)size, (void)counts;
     return 0;
 }
 
@@ -68,12 +69,18 @@ bool kolk_memory_commit(void *start, size_t size) {
     return VirtualAlloc(start, size, MEM_COMMIT, PAGE_READWRITE) != NULL;
 }
 
-size_t kolk_memory_discard(void *start, size_t size) {
+void *kolk_memory_map(size_t size) {
+    return VirtualAlloc(NULL, size, MEM_RESERVE | MEM_COMMIT, PAGE_READWRITE);
+}
+
+size_t kolk_memory_discard(void *start, size_t size, bool counts) {
     size_t page = kolk_memory_page();
     uintptr_t first = ((uintptr_t)start + page - 1) / page * page;
     uintptr_t end = ((uintptr_t)start + size) / page * page;
+    (void)counts;
     if (first >= end) return 0;
-    /* Decommitting is the only way to get zero pages back; the commit right after it finds the charge just given up. */
+    /* Decommitting is the only way to get zero pages back; the commit right after it can reuse the commit charge that
+     * this releases. */
     if (!VirtualFree((void *)first, end - first, MEM_DECOMMIT)) return 0;
     return kolk_memory_commit((void *)first, end - first) ? end - first : 0;
 }
@@ -111,18 +118,40 @@ static size_t ask_for_page(void) {
     return (size_t)sysconf(_SC_PAGESIZE);
 }
 
+/* Reservations from this size on are kept out of core dumps, because gdb reads all of one to write it. */
+#define MUCH ((size_t)64 << 20)
+
+#ifdef MADV_DONTDUMP
+static void set_dumped(void *start, size_t size, bool is_dumped) {
+    (void)madvise(start, size, is_dumped ? MADV_DODUMP : MADV_DONTDUMP);
+}
+#else
+static void set_dumped(void *start, size_t size, bool is_dumped) {
+    (void)start, (void)size, (void)is_dumped;
+}
+#endif
+
 void *kolk_memory_reserve(size_t size) {
     void *start = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    return start == MAP_FAILED ? NULL : start;
+    if (start == MAP_FAILED) return NULL;
+    if (size >= MUCH) set_dumped(start, size, false);
+    return start;
 }
 
 bool kolk_memory_commit(void *start, size_t size) {
     size_t skew = (uintptr_t)start % kolk_memory_page();
-    return mprotect((char *)start - skew, size + skew, PROT_READ | PROT_WRITE) == 0;
+    if (mprotect((char *)start - skew, size + skew, PROT_READ | PROT_WRITE) != 0) return false;
+    set_dumped((char *)start - skew, size + skew, true);
+    return true;
+}
+
+void *kolk_memory_map(size_t size) {
+    void *start = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return start == MAP_FAILED ? NULL : start;
 }
 
 #ifdef __linux__
-/* Bytes of these whole pages that memory backs; all of them if the system does not tell. */
+/* Counts the bytes of these whole pages that are in memory. Counts all if the system does not say. */
 static size_t resident_bytes(char *first, size_t size, size_t page) {
     unsigned char states[512];
     size_t bytes = 0;
@@ -140,12 +169,12 @@ static size_t resident_bytes(char *first, size_t size, size_t page) {
 }
 #endif
 
-size_t kolk_memory_discard(void *start, size_t size) {
+size_t kolk_memory_discard(void *start, size_t size, bool counts) {
     size_t page = kolk_memory_page();
     uintptr_t first = ((uintptr_t)start + page - 1) / page * page;
     uintptr_t end = ((uintptr_t)start + size) / page * page;
     if (first >= end) return 0;
-    size_t bytes = resident_bytes((char *)first, end - first, page);
+    size_t bytes = counts ? resident_bytes((char *)first, end - first, page) : end - first;
 #ifdef __linux__
     int failed = madvise((void *)first, end - first, MADV_DONTNEED);
 #else /* elsewhere MADV_DONTNEED may keep the contents: map new pages over the old ones */
@@ -155,10 +184,11 @@ size_t kolk_memory_discard(void *start, size_t size) {
     return failed ? 0 : bytes;
 }
 
-/* New pages over the old ones; if there are none, the old ones stay as they are. */
+/* Maps new pages over the old ones. If that fails, the old ones stay as they are. */
 void kolk_memory_decommit(void *start, size_t size) {
     KOLK_ASSERT((uintptr_t)start % kolk_memory_page() == 0);
     (void)mmap(start, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+    set_dumped(start, size, false);
 }
 
 void kolk_memory_release(void *start, size_t size) {
@@ -179,7 +209,7 @@ void *kolk_memory_resize(void *start, size_t size, size_t new_size) {
     void *moved = mremap(start, size, new_size, MREMAP_MAYMOVE);
     return moved == MAP_FAILED ? NULL : moved;
 #else
-    (void)start, (void)size, (void)new_size;
+    if (new_size < size && munmap((char *)start + new_size, size - new_size) == 0) return start;
     return NULL;
 #endif
 }
@@ -200,7 +230,7 @@ uint64_t kolk_memory_physical(void) {
 
 #ifdef RLIMIT_AS
 uint64_t kolk_memory_addresses(void) {
-    struct rlimit all, data; /* data: what is committed counts, touched or not */
+    struct rlimit all, data; /* the data limit counts committed pages, touched or not */
     uint64_t most = UINT64_MAX;
     if (getrlimit(RLIMIT_AS, &all) == 0 && all.rlim_cur != RLIM_INFINITY) most = all.rlim_cur;
     if (getrlimit(RLIMIT_DATA, &data) == 0 && data.rlim_cur != RLIM_INFINITY && data.rlim_cur < most)
@@ -213,15 +243,7 @@ uint64_t kolk_memory_addresses(void) {
 }
 #endif
 
-bool kolk_memory_commits_lazily(void) {
-#ifdef __linux__
-    return true;
-#else
-    return false;
-#endif
-}
-
-/* The system is asked once, or once by each of several threads that come at the same time. */
+/* Asks the system once; threads that come at the same time may each ask. */
 size_t kolk_memory_page(void) {
     static size_t known;
     size_t page = __atomic_load_n(&known, __ATOMIC_RELAXED);

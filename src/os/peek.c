@@ -1,5 +1,6 @@
-/* peek.c: see peek.h. Linux reads the process's memory as that of another one. Where that is not allowed, and on other
- * POSIX systems, the bytes go through a pipe: write says EFAULT where a read would be a signal. */
+/* peek.c: see peek.h. Linux reads the process's memory by process_vm_readv, as if it were another process's. Where that
+ * is not allowed, and on other POSIX systems, the bytes go through a pipe: write reports EFAULT where a direct read
+ * would raise a signal. */
 #include "system.h"
 
 #include "kolk/base.h"
@@ -32,11 +33,11 @@ bool kolk_peek(void *to, const void *from, size_t size) {
 #include <sys/syscall.h>
 #include <sys/uio.h>
 
-/* Not by way of the C library: sanitizers look at what its functions are given. */
+/* Call the system directly, because sanitizers check the arguments of libc's functions. */
 #define OPEN_PIPE(ends)          syscall(SYS_pipe2, ends, O_CLOEXEC)
 #define WRITE_TO(fd, from, size) syscall(SYS_write, fd, from, size)
 
-/* 1: done; 0: they cannot be read; -1: this way is closed. */
+/* Returns 1 if it copied the bytes, 0 if they cannot be read, -1 if the system forbids or lacks the call. */
 static int peek_as_another(void *to, const void *from, size_t size) {
     struct iovec local = {to, size}, remote = {(void *)(uintptr_t)from, size};
     long done = syscall(SYS_process_vm_readv, getpid(), &local, 1, &remote, 1, 0);
@@ -56,7 +57,7 @@ static int peek_as_another(void *to, const void *from, size_t size) {
 
 #endif
 
-#define PIPE_STEP 512u /* bytes that any pipe has room for */
+#define PIPE_STEP 512u /* bytes that fit into any pipe */
 
 static bool peek_by_pipe(unsigned char *to, uintptr_t from, size_t size) {
     int ends[2];

@@ -1,13 +1,14 @@
 /* sleep.c: see sleep.h.
  *
- * Linux has sleep on a word of memory as the futex (Franke, Russell, Kirkwood, "Fuss, Futexes and Furwocks", 2002): the
- * kernel compares and sleeps atomically, so a thread that changes the word and then wakes finds every thread that still
- * saw the old value.
+ * Linux offers sleep on a word of memory as the futex (Franke, Russell, Kirkwood, "Fuss, Futexes and Furwocks", 2002):
+ * the kernel compares and sleeps atomically, so a thread that changes the word and then wakes finds every thread that
+ * still saw the old value.
  *
  * Other systems get the same from a few beds. A bed is a lock with a condition variable, its bell; a word's address
- * says which bed its sleepers lie in. Words that share a bed wake each other's sleepers, which then find nothing new.
+ * selects the bed of its sleepers. Words that share a bed wake each other's sleepers, which then find their word
+ * unchanged.
  *
- * A scheduled test has a sleep of its own, in tests/help/schedule.h. */
+ * A scheduled test replaces kolk_wait and kolk_wake, in tests/help/schedule.h. */
 #include "system.h"
 
 #include "kolk/base.h"
@@ -16,8 +17,8 @@
 
 #if KOLK_HOSTED
 
-#include "../core/assert.h"
-#include "../core/atomics.h"
+#include "../base/assert.h"
+#include "../base/atomics.h"
 
 #ifdef _WIN32
 #include <windows.h>
@@ -26,7 +27,7 @@
 #endif
 
 void kolk_yield(void) {
-    kolk_pause(); /* where a scheduled test may let another thread go on */
+    kolk_pause(); /* a scheduled test may switch threads here */
 #ifdef _WIN32
     SwitchToThread();
 #else
@@ -35,7 +36,7 @@ void kolk_yield(void) {
 }
 
 #ifdef KOLK_SCHEDULED
-#elif defined(__linux__) && !defined(KOLK_NO_FUTEX) /* a test defines it, to try the other way on Linux */
+#elif defined(__linux__) && !defined(KOLK_NO_FUTEX) /* a test defines KOLK_NO_FUTEX to try the beds on Linux */
 #include "clock.h"
 
 #include <errno.h>
@@ -43,18 +44,18 @@ void kolk_yield(void) {
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* As in <linux/futex.h>, which musl's compiler does not find: it has no headers of the kernel. */
+/* The values of <linux/futex.h>, which musl-gcc does not find because it has no kernel headers. */
 #define FUTEX_WAKE             1
 #define FUTEX_WAIT_BITSET      9
 #define FUTEX_PRIVATE_FLAG     128
 #define FUTEX_BITSET_MATCH_ANY 0xffffffffu
 
-/* A deadline that is too far for the system is slept for in parts. */
+/* A deadline beyond the range of the system's types is slept for in parts. */
 bool kolk_wait(uint32_t *word, uint32_t expected, kolk_deadline deadline) {
     KOLK_ASSERT((uintptr_t)word % sizeof *word == 0);
     int64_t ns = deadline.ns > 0 ? deadline.ns : 0, seconds = ns / 1000000000;
     const struct {
-        long seconds, nanoseconds; /* what SYS_futex takes, even where time_t is longer */
+        long seconds, nanoseconds; /* the types that SYS_futex takes, even where time_t is longer */
     } end = {(long)(seconds < LONG_MAX ? seconds : LONG_MAX), (long)(ns % 1000000000)};
     int before = errno;
     long result = syscall(SYS_futex, word, FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG, expected,
@@ -71,7 +72,7 @@ void kolk_wake(uint32_t *word, uint32_t n) {
 #include "cancel.h"
 #include "clock.h"
 
-/* The longest sleep at a time: a deadline may be further than the system's types reach. */
+/* The longest single sleep: a deadline may lie beyond the range of the system's types. */
 #define LONGEST_SLEEP INT64_C(1000000000)
 
 #ifdef _WIN32
@@ -98,7 +99,7 @@ typedef pthread_cond_t bed_bell;
 typedef struct bed {
     bed_lock lock;
     bed_bell bell;
-    bool has_bell; /* one that goes by the monotonic clock; a thread may have slept here */
+    bool has_bell; /* `bell` is initialised; a thread may have slept here */
 } bed;
 
 static bed beds[] = {BED, BED, BED, BED, BED, BED, BED, BED};
@@ -121,7 +122,7 @@ static struct timespec timespec_of(int64_t ns) {
     return (struct timespec){.tv_sec = (time_t)(ns / 1000000000), .tv_nsec = (long)(ns % 1000000000)};
 }
 
-#ifdef __APPLE__ /* its bells go by the clock of the day, which can be set back; but they can count from now on */
+#ifdef __APPLE__ /* its bells use the wall clock, which can be set back, but they also accept a relative time */
 static bool make_bell(bed_bell *bell) {
     return pthread_cond_init(bell, NULL) == 0;
 }
@@ -145,7 +146,7 @@ static void listen_for(bed *mine, int64_t ns) {
 }
 #endif
 
-/* A fork's child has none of the threads that slept here or had a lock. */
+/* The threads that slept here or had a lock do not exist in a fork's child. */
 static void renew_beds(void) {
     static const bed unused = BED;
     for (size_t i = 0; i < sizeof beds / sizeof *beds; i++) beds[i] = unused;
@@ -156,7 +157,7 @@ __attribute__((constructor)) static void renew_beds_in_forks(void) {
 }
 #endif
 
-/* Until the bell rings, or for that long, or shorter: not at all if the system has no bell to give. */
+/* Sleeps until the bell rings, for `ns` at most, perhaps less. Returns at once if the system cannot make a bell. */
 static void sleep_in(bed *mine, int64_t ns) {
     KOLK_ASSERT(ns > 0);
     if (!mine->has_bell) mine->has_bell = make_bell(&mine->bell);
@@ -176,7 +177,7 @@ bool kolk_wait(uint32_t *word, uint32_t expected, kolk_deadline deadline) {
 }
 
 void kolk_wake(uint32_t *word, uint32_t n) {
-    (void)n; /* others may share the bell: all look */
+    (void)n; /* other words may share the bell, so wake all sleepers */
     bed *mine = bed_of(word);
     lock_bed(mine);
     if (mine->has_bell) ring(mine);

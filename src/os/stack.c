@@ -1,14 +1,14 @@
-/* stack.c: the calls that a thread is in, from glibc's backtrace, which reads the unwind tables of the program. So it
- * needs no frame pointers. The unwinder is a library that glibc loads when it is first asked; a program that never is
- * in need of it does not load it. Other C libraries have no such function, or want one more library to be linked. */
+/* stack.c: see stack.h. glibc's backtrace reads the unwind tables of the program, so it needs no frame pointers. glibc
+ * loads the unwinder, which is a library, at the first call of backtrace. Other C libraries have no such function, or
+ * have it in a library of its own. */
 #include "system.h"
 
 #include "kolk/base.h"
 
 #include "stack.h"
 
-#include "../core/assert.h"
-#include "../core/atomics.h"
+#include "../base/assert.h"
+#include "../base/atomics.h"
 
 #include <stdbool.h>
 
@@ -21,13 +21,13 @@
 #endif
 #endif
 
-#define WALK_FEW  12 /* calls of kolk's, from here on to the site: most often */
-#define WALK_MANY 64 /* ... and at most */
+#define WALK_FEW  12 /* the usual limit of kolk's own calls between here and the site */
+#define WALK_MANY 64 /* the highest limit of all calls */
 
 #ifdef HAS_BACKTRACE
 static uint8_t is_held;
 
-/* glibc allocates when it loads the unwinder: by a malloc that may be kolk's, and ask for the stack in its turn. */
+/* glibc allocates when it loads the unwinder. That malloc may be kolk's and may walk the stack again. */
 static int backtrace_once(void **calls, int most) {
     static _Thread_local bool walks;
     if (walks || kolk_load(&is_held, KOLK_RELAXED)) return 0;
@@ -37,7 +37,8 @@ static int backtrace_once(void **calls, int most) {
     return count;
 }
 
-/* Looks for the site among the innermost `walked` calls; their number, and where it is. */
+/* Looks for the site among the innermost `walked` calls. Returns the number of calls. *at becomes the site's index, or
+ * the number of calls if the site is not among them. */
 static int find_on_stack(const void *site, void **calls, int walked, int *at) {
     int count = backtrace_once(calls, walked);
     *at = 0;
@@ -52,7 +53,7 @@ void kolk_stack_walk(const void *site, const void **frames, size_t most) {
     size_t length = 0;
 #ifdef HAS_BACKTRACE
     void *calls[WALK_MANY];
-    int few = most < WALK_MANY - WALK_FEW ? (int)most + WALK_FEW : WALK_MANY, at; /* each one takes time */
+    int few = most < WALK_MANY - WALK_FEW ? (int)most + WALK_FEW : WALK_MANY, at; /* fewer calls take less time */
     int count = find_on_stack(site, calls, few, &at);
     if (at == count && count == few) count = find_on_stack(site, calls, WALK_MANY, &at);
     while (at < count && length + 1 < most && calls[at]) frames[length++] = calls[at++];

@@ -1,5 +1,5 @@
-/* system.h: makes the C library declare everything that it has, also under -std=c11. The files of src/ that call the
- * operating system include this before anything else. */
+/* system.h: makes the C library declare all that it has, even with -std=c11. The files of src/ that call the operating
+ * system include this before anything else. */
 #ifndef KOLK_SRC_SYSTEM_H
 #define KOLK_SRC_SYSTEM_H
 
@@ -8,7 +8,7 @@
 #define _GNU_SOURCE /* mincore, realpath, pthread_mutex_t, dl_iterate_phdr ... */
 #endif
 #ifndef _FILE_OFFSET_BITS
-#define _FILE_OFFSET_BITS 64 /* a program with debug information may have 2 GiB, also one of 32 bits */
+#define _FILE_OFFSET_BITS 64 /* an executable with debug information may exceed 2 GiB, even in a 32-bit program */
 #endif
 #endif
 

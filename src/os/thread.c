@@ -36,7 +36,7 @@ uint32_t kolk_thread_system_number(uint32_t thread) {
 }
 
 #elif defined(__linux__)
-#include "../core/assert.h"
+#include "../base/assert.h"
 #include "cancel.h"
 #include "lock.h"
 
@@ -49,13 +49,14 @@ uint32_t kolk_thread_system_number(uint32_t thread) {
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* A thread's number has two parts: above, how many forks there were when it asked first; below, what the system called
- * it then. In a fork's child the thread that forked keeps its number, though the system now calls it by the process's
- * number and may give its old one to another thread. The count of forks keeps the two apart. */
+/* A thread's number has two parts: above, the count of forks when the thread asked first; below, the system's number of
+ * the thread at that time. In a fork's child the thread that forked keeps its number, although the system now uses the
+ * process's number for it and may assign the old one to another thread. The count of forks distinguishes these two
+ * threads. */
 #define NUMBER_BITS 22 /* the system's numbers are less than 1 << 22 (PID_MAX_LIMIT) */
 static _Thread_local uint32_t my_number;
 static uint32_t forked; /* the thread that forked last */
-static pid_t process;   /* since then; in a process that _Fork or clone has made, still its parent */
+static pid_t process;   /* set at that fork; after _Fork or clone, which run no handlers, still the parent */
 
 uint32_t kolk_thread(void) {
     if (my_number) return my_number;
@@ -66,14 +67,14 @@ uint32_t kolk_thread(void) {
     return my_number;
 }
 
-/* The system's number of a thread. 0, which no thread has: the thread stayed behind in the last fork's parent. */
+/* The system's number of a thread; 0, which no thread has, if the thread exists only in the parent of the last fork. */
 static uint32_t system_number_of(uint32_t thread) {
     if (thread == forked) return (uint32_t)process;
     uint32_t here = kolk_forks() << NUMBER_BITS;
     return thread >> NUMBER_BITS == here >> NUMBER_BITS ? thread - here : 0;
 }
 
-/* In a process that was made without fork's handlers, no thread is known. */
+/* In a process that was made without fork handlers, no thread is known. */
 static bool is_known_thread(uint32_t thread) {
     return thread && getpid() == process;
 }
@@ -87,8 +88,8 @@ bool kolk_thread_is_gone(uint32_t thread) {
     return gone;
 }
 
-#define EXITING   4u /* of the flags, since Linux 2.4: the thread will not come back from the system */
-#define FLAGS_ARE 7  /* words behind the last parenthesis: proc(5) */
+#define EXITING   4u /* PF_EXITING, since Linux 2.4: the thread will not return from the kernel */
+#define FLAGS_ARE 7  /* the number of spaces between the last parenthesis and the flags: proc(5) */
 
 static bool is_exiting(uint32_t number) {
     char name[40], text[400];
@@ -102,7 +103,7 @@ static bool is_exiting(uint32_t number) {
     return at && (strtoul(at, NULL, 10) & EXITING);
 }
 
-/* /proc is asked first: a thread that it no longer knew is one that the system does not know either. */
+/* Ask /proc first: if the thread ends in between, kolk_thread_is_gone finds it gone. */
 bool kolk_thread_has_ended(uint32_t thread) {
     int before = errno, cancel = kolk_cancel_off();
     bool exiting = is_known_thread(thread) && is_exiting(system_number_of(thread));

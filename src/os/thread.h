@@ -1,4 +1,4 @@
-/* thread.h: who a thread is, and whether it still runs. Not in freestanding builds. */
+/* thread.h: a thread's number and name, and whether it still runs. Not in freestanding builds. */
 #ifndef KOLK_SRC_THREAD_H
 #define KOLK_SRC_THREAD_H
 
@@ -6,26 +6,27 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The calling thread's number. No other living thread has it. A thread keeps its number through a fork. 0: unknown. */
+/* The calling thread's number. No other living thread has it. A thread keeps its number through a fork. 0 means
+ * unknown. */
 uint32_t kolk_thread(void);
 
-/* Has that thread ended, or stayed behind in a fork's parent? False where that is not known, if another thread has got
- * the number, and for as long as the system still has something of the thread: for a moment after its end, and for the
+/* Has that thread ended, or does it exist only in a fork's parent? Returns false where that is unknown, if another
+ * thread now has the number, and while the system still lists the thread: for a moment after its end, and for the
  * process's first thread until the process ends. */
 bool kolk_thread_is_gone(uint32_t thread);
 
-/* The same, but also true of what the system still has of an ended thread, if there is a /proc. Takes some microseconds
+/* The same, but also true for an ended thread that the system still lists, if there is a /proc. Takes some microseconds
  * more. */
 bool kolk_thread_has_ended(uint32_t thread);
 
-/* The name that the system has for a thread of this process, cut to size; "" where it has none any more. Slow. */
+/* Copies the system's name of a thread of this process, cut to size; "" if the thread is gone. Slow. */
 void kolk_thread_name(uint32_t thread, char *name, size_t size);
 
-/* The calling thread's, as it was when it asked first. Only the first time is slow. */
-#define KOLK_THREAD_NAME 16 /* bytes, with the 0 */
+/* The calling thread's name at its first call of this function. Only that call is slow. */
+#define KOLK_THREAD_NAME 16 /* bytes, including the 0 */
 const char *kolk_thread_own_name(void);
 
-/* What the system calls a thread, also one that has ended. 0: unknown. */
+/* The system's number of a thread, which may have ended. 0 means unknown. */
 uint32_t kolk_thread_system_number(uint32_t thread);
 
 #endif

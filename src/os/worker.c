@@ -21,17 +21,13 @@ void kolk_worker_join(uintptr_t worker) {
 }
 #else
 #include "cancel.h"
-
-#include <pthread.h>
-#include <signal.h>
+#include "signals.h"
 
 bool kolk_worker_start(uintptr_t *worker, KOLK_WORK (*work)(void *argument), void *argument) {
-    sigset_t all, before;
     pthread_t started;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before); /* a thread begins with those of the one that starts it */
+    sigset_t before = kolk_signals_off();
     bool starts = pthread_create(&started, NULL, work, argument) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    kolk_signals_restore(before);
     if (starts) *worker = (uintptr_t)started;
     return starts;
 }

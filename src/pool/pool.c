@@ -1,8 +1,8 @@
-/* pool.c: the core pool: its life, and alloc. pool_inside.h says what its other files do.
+/* pool.c: the core pool: its essay, deinit and alloc. pool_inside.h lists the other files.
  *
  *     slots        | 0 | 1 | 2 | ......... | fresh | ........ | capacity | (reserved, not committed) | max_capacity |
- *     live         1 bit a slot    the truth about every slot
- *     generations  32 bits a slot  of the life that is or comes next; ends in every handle
+ *     live         1 bit a slot    decides whether a slot is in use
+ *     generations  32 bits a slot  of the present or next life; part of every handle
  *     stack        32 bits a slot  LIFO: indices of free slots; FIFO: the same array as a ring; LOWEST has holes
  *                                  instead: 1 bit a free slot, with levels of summary bits above (bits.h)
  *
@@ -15,12 +15,12 @@
  *
  * Alloc takes a free slot, sets its live bit and computes its address. Free divides the address by the stride, tests
  * the bit and clears it, ends the generation and puts the slot back. The fast paths (pool.inl) do this for a LIFO
- * stack. They have a branch for one option, generations or none. Every other option leads them into the slow path, by
- * one of the three bounds that they look at anyway:
+ * stack. They branch for only one option, generations or none. Any other option leads them into the slow path, by one
+ * of the three bounds that they read anyway:
  *
- *     floor       alloc takes from the stack what lies above it
- *     free_bound  free pushes slots below it
- *     bound       get, is_live, index and at know slots below it
+ *     floor       alloc pops the stack while its top is above this
+ *     free_bound  free pushes slots below this
+ *     bound       get, is_live, index and at accept slots below this
  *
  *     option                           floor             free_bound   bound    alloc's own bounds in the slow path
  *     LIFO                             stack             fresh        fresh    none is needed
@@ -32,28 +32,29 @@
  *     reset                                              0
  *     debug mode                       end of memory     0            0        neither
  *
- * An option that leaves a field empty does not change that bound. `watched` is how many of the last free slots need a
- * look: they are in the headroom or near the low-water mark, or the peak is counted and they would raise it. A pool
- * with ages pops its stack above age_floor, but also enters the order of births. FIFO and LOWEST take a slot at once
- * while more than held_floor are held. The debug mode also hides from get, since its stride may not be the one that
- * typed code knows, and since under tools that watch malloc its objects are not in slots at all (debug_bypass.c).
+ * An option that leaves a field empty does not change that bound. `watched` is the number of last free slots that need
+ * the slow path: they belong to the headroom, are near the low-water mark, or would raise a peak that is counted. A
+ * pool with ages pops its stack above age_floor, but also enters the order of births. FIFO and LOWEST take a slot at
+ * once while more than held_floor are held. The debug mode also keeps get off its fast path, because its stride may
+ * differ from the one that typed code assumes, and because under tools that watch malloc its objects are not in slots
+ * at all (debug_bypass.c).
  *
  * Invariants (kolk_pool_is_valid):
  *     I1  count == fresh - (top - stack) - held is the number of live bits; peak >= count, counted or not
  *     I2  a live bit is set only below fresh; fresh <= capacity <= max_capacity
  *     I3  each free slot below fresh is in exactly one place: the stack, the ring, the holes, the worn-out list, or the
  *         debug mode's quarantine; held counts all but the first
- *     I4  the bounds are as said above
+ *     I4  the bounds are those of the table above
  *     I5  a live slot's generation is at least 1
  *     I6  a summary bit is set if and only if the word below it is not 0
  *     I7  with setup or teardown, a live slot is ready
- *     I8  zones and fills are as the debug mode left them
+ *     I8  red zones and fills are unchanged since the debug mode wrote them
  *     I9  with ages, the circle through ages[0] is closed in both directions and has no slot twice; a slot that is not
  *         in it is its own neighbour; a dead one leaves it when it is passed or used again, so that free has nothing to
  *         do
  *
- * The time bounds are those of pool.h. Two things come from elsewhere: exact division (base.inl), and the advancing
- * mark instead of a free list that is linked at creation (PostgreSQL, slab.c, 2017 on). */
+ * The time bounds are those of pool.h. Two ideas are borrowed: exact division (base.inl), and an advancing mark instead
+ * of a free list that is linked at creation (PostgreSQL, slab.c, since 2017). */
 #include "pool_age.h"
 
 #include "../diag/homes.h"
@@ -76,7 +77,7 @@ extern inline void kolk_pool_free_sized(kolk_pool *pool, void *object, size_t st
 extern inline bool kolk_pool_is_live(const kolk_pool *pool, const void *object);
 extern inline uint32_t kolk_pool_index(const kolk_pool *pool, const void *object);
 extern inline void *kolk_pool_at(const kolk_pool *pool, uint32_t index);
-extern inline kolk_handle kolk_pool_handle(const kolk_pool *pool, const void *object);
+extern inline kolk_handle kolk_pool_handle_of(const kolk_pool *pool, const void *object);
 extern inline void *kolk_pool_get_sized(const kolk_pool *pool, kolk_handle handle, size_t stride);
 extern inline void *kolk_pool_get(const kolk_pool *pool, kolk_handle handle);
 extern inline uint32_t kolk_pool_count(const kolk_pool *pool);
@@ -89,7 +90,7 @@ extern inline void *kolk_cursor_next(kolk_cursor *cursor);
 /* ---- Life of a pool ---------------------------------------------------------------------------------------------- */
 
 KOLK_NOINLINE void kolk_pool_deinit(kolk_pool *pool) {
-    if (!kolk_is_home(pool, pool->number, pool->desc.name, SITE)) return;
+    if (!kolk_check_home(pool, pool->number, pool->desc.name, SITE)) return;
     void (*end)(kolk_pool * pool, const void *site) = POOL_OPTION(end);
     if (end) end(pool, SITE);
     kolk_pool_unmake(pool);
@@ -99,7 +100,7 @@ KOLK_NOINLINE void kolk_pool_deinit(kolk_pool *pool) {
 
 KOLK_NOINLINE void *kolk_pool_alloc_slow(kolk_pool *pool) {
     if (KOLK_DIAGNOSTICS && has_aged_slot(pool))
-        return alloc_aged(pool); /* without, this is linked with options only */
+        return alloc_aged(pool); /* without diagnostics, only the options link this */
     return POOL_OPTION(alloc)(pool, SITE);
 }
 

@@ -1,10 +1,10 @@
 /* pool_age.c: see pool_age.h. */
 #include "pool_age.h"
 
-#include "../core/assert.h"
-#include "../core/fail.h"
+#include "../base/assert.h"
+#include "../diag/fail.h"
 
-/* The slot + 1 of the nearest live object from here on; 0 at the end of the circle. */
+/* Returns the slot + 1 of the nearest live object from `at` on; 0 at the end of the circle. */
 static uint32_t pass_dead(kolk_pool *pool, uint32_t at, bool up) {
     KOLK_ASSERT(at <= pool->fresh);
     while (at && !pool_is_alive(pool, at - 1)) {
@@ -22,7 +22,8 @@ static bool keeps_ages(const kolk_pool *pool, const char *verb, const void *site
     return false;
 }
 
-/* The live object next to a slot + 1 (0: the ends). Its own neighbour, a slot in no order, has no next. */
+/* Returns the live object next to slot `from` - 1; for 0, the first one at that end. A slot that is in no order is its
+ * own neighbour, so NULL. */
 static void *neighbour(kolk_pool *pool, uint32_t from, bool up) {
     KOLK_ASSERT(from <= pool->fresh);
     uint32_t at = up ? pool->ages[from].newer : pool->ages[from].older;
@@ -31,7 +32,7 @@ static void *neighbour(kolk_pool *pool, uint32_t from, bool up) {
     return at ? pool_slot_at(pool, at - 1) : NULL;
 }
 
-/* The same from an object, which may have been freed since. */
+/* The same for an object, which may be freed already. */
 static void *neighbour_of(kolk_pool *pool, const void *object, bool up, const char *verb, const void *site) {
     if (!keeps_ages(pool, verb, site)) return NULL;
     uintptr_t slot = pool_slot_of(pool, object);
@@ -60,7 +61,8 @@ KOLK_NOINLINE void *kolk_pool_older(kolk_pool *pool, const void *object) {
     return neighbour_of(pool, object, false, "older", SITE);
 }
 
-/* The slot of a live object, for a verb that is about ages; KOLK_NO_SLOT: reported. */
+/* Returns the slot of a live object. Reports a bug of the caller, such as a pool without ages, and returns
+ * KOLK_NO_SLOT. */
 static uint32_t aging_slot(kolk_pool *pool, const void *object, const char *verb, const void *site) {
     if (!keeps_ages(pool, verb, site)) return KOLK_NO_SLOT;
     if (kolk_pool_holds(pool, object)) return (uint32_t)pool_slot_of(pool, object);
@@ -73,7 +75,7 @@ KOLK_NOINLINE void kolk_pool_touch(kolk_pool *pool, const void *object) {
     if (slot != KOLK_NO_SLOT && !is_alone(pool, slot)) become_newest(pool, slot);
 }
 
-/* A live slot that is in no order is protected: the mark needs no place of its own, and ends with the life. */
+/* A live slot that is in no order is protected. So protection needs no memory and ends with the life. */
 KOLK_NOINLINE void kolk_pool_protect(kolk_pool *pool, const void *object, bool on) {
     uint32_t slot = aging_slot(pool, object, "protect", SITE);
     if (slot == KOLK_NO_SLOT || is_alone(pool, slot) == on) return;

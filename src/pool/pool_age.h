@@ -1,10 +1,10 @@
 /* pool_age.h: the order of births, for pools with .ages.
  *
- *     ages[0] <-> oldest <-> ... <-> newest <-> ages[0]      slots + 1, neighbours on both sides; 8 bytes a slot
+ *     ages[0] <-> oldest <-> ... <-> newest <-> ages[0]      links are slots + 1; 8 bytes a slot
  *
- * Free does not touch the circle, so that pools with ages free as fast as others: a dead slot stays in it until a walk
- * passes it or it is used again. Each death is passed once at most, so that a step is O(1) over time. A full pool has
- * no dead slots, so that evicting its oldest is O(1) at once. */
+ * Free does not touch the circle, so pools with ages free as fast as others. A dead slot stays in the circle until a
+ * walk passes it or it is used again. Each death is passed at most once, so a step is amortised O(1). A full pool has
+ * no dead slots, so evicting its oldest object is O(1) in the worst case. */
 #ifndef KOLK_SRC_POOL_AGE_H
 #define KOLK_SRC_POOL_AGE_H
 
@@ -21,7 +21,7 @@ static inline bool is_alone(const kolk_pool *pool, uint32_t slot) {
     return pool->ages[slot + 1].newer == slot + 1;
 }
 
-/* Nothing happens to one that is alone. */
+/* Takes a slot out of the order. Changes nothing if it is in no order. */
 static inline void leave_order(kolk_pool *pool, uint32_t slot) {
     KOLK_ASSERT(slot < pool->fresh);
     kolk_age *ages = pool->ages, age = ages[slot + 1];
@@ -39,12 +39,12 @@ static inline void become_newest(kolk_pool *pool, uint32_t slot) {
     ages[0].older = slot + 1;
 }
 
-/* Has the stack a slot for an alloc which no option but ages looks after? */
+/* Has the stack a slot that only the option `ages` keeps off the fast path? */
 static inline bool has_aged_slot(const kolk_pool *pool) {
     return (uintptr_t)pool->top > (uintptr_t)pool->age_floor;
 }
 
-/* Such an alloc: as the fast path, and an age. */
+/* Allocates that slot as the fast path does, and makes the object the newest. */
 static inline void *alloc_aged(kolk_pool *pool) {
     kolk_slot *top = pool->top;
     uint32_t index = top[-1].index;
@@ -57,7 +57,7 @@ static inline void *alloc_aged(kolk_pool *pool) {
 
 /* ---- pool_age.c -------------------------------------------------------------------------------------------------- */
 
-/* kolk_pool_oldest for a caller at `site`, which is called `verb` in the report that the pool keeps no ages. */
+/* kolk_pool_oldest for a caller at `site`. The report that the pool keeps no ages calls the operation `verb`. */
 void *kolk_pool_find_oldest(kolk_pool *pool, const char *verb, const void *site);
 
 #endif

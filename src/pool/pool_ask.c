@@ -1,9 +1,9 @@
-/* pool_ask.c: questions to a core pool, by pointer, index and handle, and reports about pointers that it does not know.
- * Only counters change here. A pool answers for those that it overflows into where pool.h says so. */
+/* pool_ask.c: looks up objects of a core pool by pointer, index and handle, and reports invalid pointers. Only counters
+ * change here. Where pool.h says so, a look-up includes the overflow pools. */
 #include "pool_inside.h"
 
-#include "../core/assert.h"
-#include "../core/fail.h"
+#include "../base/assert.h"
+#include "../diag/fail.h"
 #include "../core/handle.h"
 #include "../diag/stale.h"
 #include "../core/tools.h"
@@ -16,7 +16,8 @@ kolk_failure kolk_pool_failure(const kolk_pool *pool, kolk_status rule, uint32_t
     return failure;
 }
 
-/* The slot whose stride this pointer is in, and how far; KOLK_NO_SLOT if it is not of this pool. */
+/* Returns the slot that this pointer points into; *inside is the distance from its start. KOLK_NO_SLOT if it is in
+ * none. */
 static uint32_t locate_in_pool(const kolk_pool *pool, const void *pointer, uint64_t *inside) {
     if (pool_is_bypassed(pool)) return kolk_debug_search(pool->debug, pool->fresh, pointer, inside);
     return kolk_locate(pool->slots, pool->stride, pool->capacity, pointer, inside);
@@ -24,6 +25,7 @@ static uint32_t locate_in_pool(const kolk_pool *pool, const void *pointer, uint6
 
 void kolk_pool_fail_object(const kolk_pool *pool, const void *object, const char *verb, kolk_status if_dead,
                            const void *site) {
+    KOLK_ASSERT(pool);
     const kolk_pool *asked = pool;
     uint64_t inside = 0, slot = KOLK_NO_SLOT;
     for (const kolk_pool *place = pool; object && place && slot == KOLK_NO_SLOT; place = place->desc.overflow)
@@ -50,7 +52,7 @@ void kolk_pool_list_leaks(const kolk_pool *pool) {
 void kolk_pool_verify(kolk_pool *pool, uint32_t index, const void *site) {
     KOLK_ASSERT(pool->debug && index < pool->fresh);
     uint8_t in_hook = pool->in_hook;
-    pool->in_hook = false; /* the handler may longjmp */
+    pool->in_hook = false; /* reset first, because the handler may longjmp */
     kolk_debug_verify(pool->debug, index, pool_slot_at(pool, index), kolk_bits_get(pool->live, index),
                       kolk_pool_failure(pool, KOLK_OK, index, site));
     pool->in_hook = in_hook;
@@ -95,13 +97,13 @@ KOLK_NOINLINE kolk_handle kolk_pool_handle_slow(const kolk_pool *pool, const voi
     return kolk_handle_make(place->generations[index], (uint32_t)index, place->tag);
 }
 
-/* Has this handle the tag of a pool of these? */
+/* Does the handle fit the tag of this pool or one of its overflow pools? */
 static bool knows_tag(const kolk_pool *pool, kolk_handle handle) {
     while (pool && kolk_handle_is_foreign(handle, pool->tag, pool->desc.max_capacity)) pool = pool->desc.overflow;
     return pool != NULL;
 }
 
-/* A handle that has found no object: notes it, and gives NULL. */
+/* Notes a handle that has found no object, and returns NULL. */
 static void *get_none(const kolk_pool *pool, kolk_handle handle, const void *site) {
     if (kolk_note_stale(&pool->desc.name, handle) && !knows_tag(pool, handle) &&
         kolk_note_foreign(&pool->wrong_pool, pool_has(pool, KOLK_DEBUG_STRICT)))
@@ -149,21 +151,6 @@ void kolk_pool_stats(const kolk_pool *pool, kolk_stats *out) {
 }
 
 /* ---- Iteration --------------------------------------------------------------------------------------------------- */
-
-KOLK_NOINLINE void *kolk_pool_next(const kolk_pool *pool, const void *object) {
-    uint64_t from = 0;
-    if (object) {
-        from = pool_is_bypassed(pool) ? kolk_debug_walked(pool->debug, object) : kolk_pool_slot(pool, object);
-        if (from++ >= pool->fresh) {
-            kolk_pool_fail_object(pool, object, "next", KOLK_DEAD_OBJECT, SITE);
-            return NULL;
-        }
-    }
-    uint64_t index = kolk_bits_find(pool->live, true, from, pool->fresh);
-    if (index >= pool->fresh) return NULL;
-    if (pool_is_bypassed(pool)) kolk_debug_walk(pool->debug, (uint32_t)index, false);
-    return pool_slot_at(pool, index);
-}
 
 void *kolk_pool_next_run(const kolk_pool *pool, uint32_t *index, uint32_t *length) {
     uint64_t end = (uint64_t)*index + *length;

@@ -1,4 +1,4 @@
-/* pool_free.c: the end of lives: free, by pointer and by handle, and clear. */
+/* pool_free.c: ends lives: free, by pointer and by handle, and clear. */
 #include "pool_order.h"
 
 static void run_reset(kolk_pool *pool, void *object) {
@@ -9,8 +9,8 @@ static void run_reset(kolk_pool *pool, void *object) {
     pool->in_hook = in_hook;
 }
 
-/* Ends the life in a slot and its handles; until the caller has put the slot somewhere, it counts as alive (I1, I3
- * broken), so that a reset hook may free other objects. True if the slot is worn out. */
+/* Ends the life in a slot and invalidates its handles. Until the caller has put the slot somewhere, it counts as alive
+ * (I1, I3 broken), so that a reset hook may free other objects. Returns true if the slot is worn out. */
 static KOLK_ALWAYS_INLINE bool end_pool_life(kolk_pool *pool, kolk_debug *debug, uint32_t index, void *object,
                                              const void *site) {
     KOLK_ASSERT(index < pool->fresh && kolk_bits_get(pool->live, index));
@@ -33,7 +33,7 @@ static KOLK_NOINLINE void wear_out(kolk_pool *pool, uint32_t index) {
     POOL_OPTION(show_bounds)(pool);
 }
 
-/* An object that is not alive here may be of the overflow pool. */
+/* Frees an object that is not alive in this pool: it may belong to the overflow pool. */
 static KOLK_NOINLINE void free_elsewhere(kolk_pool *pool, void *object, const void *site) {
     bool (*free_overflow)(kolk_pool *, void *, const void *) = POOL_OPTION(free_overflow);
     if (!free_overflow || !free_overflow(pool->desc.overflow, object, site))
@@ -61,7 +61,7 @@ static KOLK_NOINLINE void free_any(kolk_pool *pool, void *object, const void *si
     free_from(pool, pool_debug_of(pool), object, site);
 }
 
-/* A pool that others overflow into gives its memory back with its last object. */
+/* An overflow pool releases its memory when its last object is freed. */
 bool kolk_pool_free_overflow(kolk_pool *pool, void *object, const void *site) {
     kolk_pool *holder = kolk_pool_holder(pool, object);
     if (!holder) return false;
@@ -88,10 +88,10 @@ KOLK_NOINLINE bool kolk_pool_free_handle(kolk_pool *pool, kolk_handle handle) {
     return object != NULL;
 }
 
-/* Ends the lives below the slot that is fresh now, and puts no slot but worn-out ones where an alloc would find it.
- * False: there were none. */
+/* Ends the lives below the present `fresh`. Puts only worn-out slots where an alloc could find them. Returns false if
+ * there were no lives. */
 static bool end_lives(kolk_pool *pool, const void *site) {
-    uint64_t end = pool->fresh; /* not what reset hooks allocate beyond it */
+    uint64_t end = pool->fresh; /* leaves out objects that reset hooks allocate beyond it */
     bool some = false;
     for (uint64_t i = 0; (i = kolk_bits_find(pool->live, true, i, end)) < end; i++) {
         if (end_pool_life(pool, pool_debug_of(pool), (uint32_t)i, pool_slot_at(pool, i), site))
@@ -104,7 +104,7 @@ static bool end_lives(kolk_pool *pool, const void *site) {
 void kolk_pool_clear_for(kolk_pool *pool, bool ends, const void *site) {
     kolk_pool_verify_all(pool, site);
     while (end_lives(pool, site) && ends) {}
-    while (kolk_pool_take_quarantined(pool) != KOLK_NO_SLOT) {} /* proven above; sort_free finds them */
+    while (kolk_pool_take_quarantined(pool) != KOLK_NO_SLOT) {} /* they were verified above; sort_free finds them */
     kolk_pool_sort_free(pool);
 }
 

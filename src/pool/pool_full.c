@@ -1,8 +1,8 @@
-/* pool_full.c: a pool that is full, or nearly: its hooks are asked for room, and the ready-made ones make some. */
+/* pool_full.c: handles a pool that is full, or nearly: calls its hooks. The ready-made hooks are here, too. */
 #include "pool_age.h"
 
-#include "../core/assert.h"
-#include "../core/fail.h"
+#include "../base/assert.h"
+#include "../diag/fail.h"
 
 /* ---- Eviction ---------------------------------------------------------------------------------------------------- */
 
@@ -10,16 +10,21 @@ static bool is_protected(const kolk_pool *pool, const void *object) {
     return pool->ages && is_alone(pool, (uint32_t)pool_slot_of(pool, object));
 }
 
-static void evict(kolk_pool *pool, void *object) {
-    if (object && pool->desc.on_evict) pool->desc.on_evict(object, pool->desc.context);
+/* Evicts the object. Returns false if it is NULL. */
+static bool evict(kolk_pool *pool, void *object) {
+    if (!object) return false;
+    if (pool->desc.on_evict) pool->desc.on_evict(object, pool->desc.context);
     kolk_pool_free(pool, object);
+    return true;
 }
 
-/* The object of least cost, of equals the lowest slot's; NULL: all are protected, or none is alive. */
+/* Returns the object of least cost, the one in the lowest slot if several cost the same. Returns NULL if all are
+ * protected or none is alive. */
 static void *cheapest(const kolk_pool *pool, double *least) {
     KOLK_ASSERT(pool->desc.cost);
     void *found = NULL;
-    for (void *object = NULL; (object = kolk_pool_next(pool, object));) {
+    kolk_cursor cursor = kolk_pool_each(pool);
+    for (void *object; (object = kolk_cursor_next(&cursor));) {
         if (is_protected(pool, object)) continue;
         double cost = pool->desc.cost(object, pool->desc.context);
         if (found && !(cost < *least)) continue;
@@ -29,32 +34,29 @@ static void *cheapest(const kolk_pool *pool, double *least) {
     return found;
 }
 
-/* Frees the cheapest object if it costs less than this; false: it does not, or there is none. */
+/* Evicts the cheapest object if it costs less than `cost`. Returns false if there is no such object. */
 static bool evict_below(kolk_pool *pool, double cost) {
     double least = 0;
     void *object = cheapest(pool, &least);
-    if (!object || !(least < cost)) return false;
-    evict(pool, object);
-    return true;
+    return object && least < cost && evict(pool, object);
 }
 
-KOLK_NOINLINE void kolk_pool_evict_cheapest(kolk_pool *pool, void *context) {
-    (void)context; /* hooks get the pool's, also if it is called by hand */
+KOLK_NOINLINE bool kolk_pool_evict_cheapest(kolk_pool *pool, size_t bytes, void *context) {
+    (void)bytes, (void)context; /* the hooks get the pool's context, even if the program calls this directly */
     double least = 0;
-    if (pool->desc.cost)
-        evict(pool, cheapest(pool, &least));
-    else
-        kolk_fail(kolk_pool_failure(pool, KOLK_COST_MISSING, KOLK_NO_SLOT, SITE), "evict_cheapest needs .cost");
+    if (pool->desc.cost) return evict(pool, cheapest(pool, &least));
+    kolk_fail(kolk_pool_failure(pool, KOLK_COST_MISSING, KOLK_NO_SLOT, SITE), "evict_cheapest needs .cost");
+    return false;
 }
 
-KOLK_NOINLINE void kolk_pool_evict_oldest(kolk_pool *pool, void *context) {
-    (void)context;
-    evict(pool, kolk_pool_find_oldest(pool, "evict_oldest", SITE));
+KOLK_NOINLINE bool kolk_pool_evict_oldest(kolk_pool *pool, size_t bytes, void *context) {
+    (void)bytes, (void)context;
+    return evict(pool, kolk_pool_find_oldest(pool, "evict_oldest", SITE));
 }
 
 /* ---- The trap ---------------------------------------------------------------------------------------------------- */
 
-/* Does what kolk_pool_trap_full does; alloc calls it directly, to tell where it was called from. */
+/* Implements kolk_pool_trap_full. alloc calls it directly, so that the report names alloc's caller. */
 static void trap_full(kolk_pool *pool, const void *site) {
     uint64_t capacity = pool->capacity, worn = pool->worn.count, headroom = pool->desc.headroom,
              count = kolk_pool_count(pool);
@@ -75,37 +77,42 @@ static void trap_full(kolk_pool *pool, const void *site) {
                   capacity);
 }
 
-KOLK_NOINLINE void kolk_pool_trap_full(kolk_pool *pool, void *context) {
-    (void)context;
+KOLK_NOINLINE bool kolk_pool_trap_full(kolk_pool *pool, size_t bytes, void *context) {
+    (void)bytes, (void)context;
     trap_full(pool, SITE);
+    return false;
 }
 
 /* ---- Asking ------------------------------------------------------------------------------------------------------ */
 
-/* Calls a hook for the full or nearly full pool; allocs of its own don't ask for another. */
-static void call_hook(kolk_pool *pool, void (*hook)(kolk_pool *pool, void *context), const void *site) {
-    KOLK_ASSERT(hook && !pool->in_hook);
+/* Calls on_full, whose own allocs call no hook. Returns true if the alloc shall be tried again. */
+static bool ask_on_full(kolk_pool *pool, const void *site) {
+    KOLK_ASSERT(pool->desc.on_full && !pool->in_hook);
+    bool again = false;
     pool->in_hook = true;
-    if (hook == kolk_pool_trap_full)
+    if (pool->desc.on_full == kolk_pool_trap_full)
         trap_full(pool, site);
     else
-        hook(pool, pool->desc.context);
+        again = pool->desc.on_full(pool, pool->desc.object_size, pool->desc.context);
     pool->in_hook = false;
+    return again;
 }
 
-/* Slots that are left, of all that the pool may grow to. */
+/* The number of slots that are free or may be added by growth. */
 static uint64_t slots_left(const kolk_pool *pool) {
     return (uint64_t)pool->desc.max_capacity - pool->capacity + kolk_pool_available(pool);
 }
 
-void kolk_pool_look_at_low_water(kolk_pool *pool, uint32_t n, const void *site) {
+void kolk_pool_look_at_low_water(kolk_pool *pool, uint32_t n) {
     KOLK_ASSERT(pool->desc.on_low && n > 0);
     uint64_t enough = (uint64_t)pool->desc.low_water + n;
     if (slots_left(pool) > pool->desc.low_water) pool->low_reported = false;
     if (pool->low_reported || pool->in_hook || slots_left(pool) >= enough) return;
-    pool->low_reported = true; /* a failure's handler may longjmp */
-    call_hook(pool, pool->desc.on_low, site);
-    pool->low_reported = slots_left(pool) < enough; /* it may have made room */
+    pool->low_reported = true; /* set first, because a failure handler may longjmp */
+    pool->in_hook = true;
+    pool->desc.on_low(pool, pool->desc.context);
+    pool->in_hook = false;
+    pool->low_reported = slots_left(pool) < enough; /* the hook may have made room */
 }
 
 static uint64_t count_with_overflow(const kolk_pool *pool) {
@@ -118,14 +125,10 @@ alloc_grant kolk_pool_make_room(kolk_pool *pool, alloc_request how, alloc_grant 
     KOLK_ASSERT(how.cost ? pool->desc.cost != NULL : pool->desc.on_full != NULL);
     uint64_t before = count_with_overflow(pool);
     uint32_t count = kolk_pool_count(pool), capacity = pool->capacity;
-    if (!how.cost)
-        call_hook(pool, pool->desc.on_full, site);
-    else if (!evict_below(pool, *how.cost))
-        return has;
+    has.again = how.cost ? evict_below(pool, *how.cost) : ask_on_full(pool, site);
     uint64_t after = count_with_overflow(pool);
     if (after < before) pool->evictions += before - after;
     if (kolk_pool_count(pool) < count) has.urgent = true;
     if (after < before || pool->capacity > capacity) has.fails = false;
-    has.again = true;
     return has;
 }

@@ -1,4 +1,4 @@
-/* pool_memory.c: the memory of a core pool: one block (room.h) of these regions:
+/* pool_memory.c: the memory of a core pool, and its growth. It is one block (room.h) of these regions:
  *
  *     | slots | live | ready | generations | stack | ages | holes 0 ... 5 | */
 #include "pool_order.h"
@@ -23,12 +23,12 @@ enum {
 
 typedef struct layout {
     uint32_t stride;
-    uint32_t front; /* from the region's start to the first object: a zone of the debug mode */
+    uint32_t front; /* bytes before the first object: a red zone of the debug mode */
     bool stack, generations, ready, ages;
     unsigned levels;
 } layout;
 
-/* Words of 64 bits for n bits. */
+/* The number of 64-bit words for n bits. */
 static uint32_t words_of(uint32_t n) {
     return n / 64 + (n % 64 != 0);
 }
@@ -43,14 +43,14 @@ static layout layout_of(const kolk_pool_desc *desc, uint32_t max_capacity) {
     shape.generations = desc->generations != KOLK_GENERATIONS_NONE;
     shape.ready = desc->setup || desc->teardown;
     shape.ages = desc->ages;
-    /* up to a level of one word; at least one, if there is a slot */
+    /* add levels until one has a single word; at least one if there is a slot */
     for (uint32_t words = max_capacity; !shape.stack && words > (shape.levels > 0); shape.levels++)
         words = words_of(words);
     return shape;
 }
 
-/* Bytes of each region for this many slots; 0 where there is none. Holes are the last regions, and only those that
- * there are count: regions_of. */
+/* The bytes of each region for this many slots; 0 if the pool lacks the region. Holes are the last regions; regions_of
+ * counts those that exist. */
 static void measure_layout(const layout *shape, uint32_t capacity, uint64_t sizes[POOL_REGIONS]) {
     uint32_t words = words_of(capacity);
     sizes[POOL_SLOTS] = (uint64_t)capacity * shape->stride;
@@ -73,7 +73,7 @@ uint64_t kolk_pool_bytes(const void *desc, uint32_t capacity, uint64_t unit) {
     return block_bytes(&shape, capacity, unit);
 }
 
-/* The parts of the block that may be touched: the pool's own shape. */
+/* The bytes of each region for the shape of an existing pool. */
 static void measure_pool(const kolk_pool *pool, uint32_t capacity, uint64_t sizes[POOL_REGIONS]) {
     layout shape = {.stride = pool->stride, .levels = pool->levels};
     shape.stack = pool->stack;
@@ -83,7 +83,8 @@ static void measure_pool(const kolk_pool *pool, uint32_t capacity, uint64_t size
     measure_layout(&shape, capacity, sizes);
 }
 
-bool kolk_pool_commit(const kolk_pool *pool, uint32_t capacity) {
+/* Commits memory for this many slots, if the pool commits step by step. */
+static bool commit_slots(const kolk_pool *pool, uint32_t capacity) {
     KOLK_ASSERT(capacity <= pool->desc.max_capacity);
     uint64_t sizes[POOL_REGIONS];
     void *starts[POOL_REGIONS] = {pool->block, pool->live, pool->ready, pool->generations, pool->stack, pool->ages};
@@ -101,8 +102,7 @@ uint64_t kolk_pool_committed(const kolk_pool *pool) {
     return kolk_room_bytes(sizes, regions_of(pool->levels), kolk_memory_page());
 }
 
-/* The settings of the debug mode that this pool can have; a zone that is too large for the address space is left
- * out. */
+/* The debug settings that this pool can have. Leaves out red zones that would exceed the address space. */
 static kolk_debug_desc pool_debug_desc(const kolk_pool_desc *desc, const kolk_settings *settings, layout *shape) {
     kolk_debug_desc debug = {
         .name = desc->name ? desc->name : "",
@@ -146,7 +146,7 @@ static bool make_pool_block(kolk_pool *pool, const kolk_pool_desc *desc, const l
     pool->generations = starts[POOL_GENERATIONS];
     pool->stack = pool->top = starts[POOL_STACK];
     for (unsigned k = 0; k < MAX_LEVELS; k++) pool->holes[k] = starts[POOL_HOLES + k];
-    return kolk_pool_commit(pool, desc->capacity);
+    return commit_slots(pool, desc->capacity);
 }
 
 kolk_status kolk_pool_make(kolk_pool *pool, const kolk_pool_desc *desc, const kolk_settings *settings) {
@@ -157,7 +157,7 @@ kolk_status kolk_pool_make(kolk_pool *pool, const kolk_pool_desc *desc, const ko
     pool->stride = shape.stride;
     kolk_set_divisor(pool->stride, &pool->shift, &pool->inverse);
     pool->desc = *desc;
-    pool->desc.debug = NULL; /* need not outlive the init */
+    pool->desc.debug = NULL; /* the text need not outlive the init */
     pool->capacity = desc->capacity;
     pool->levels = (uint8_t)shape.levels;
     pool->debug_flags = (uint16_t)debug.settings.flags;
@@ -182,10 +182,10 @@ void kolk_pool_unmake(kolk_pool *pool) {
 kolk_status kolk_pool_reserve(kolk_pool *pool, uint32_t capacity) {
     if (capacity <= pool->capacity) return KOLK_OK;
     if (capacity > pool->desc.max_capacity) return KOLK_ABOVE_MAX;
-    if (!kolk_pool_commit(pool, capacity)) return KOLK_NO_MEMORY;
+    if (!commit_slots(pool, capacity)) return KOLK_NO_MEMORY;
     PROBE3(grow, pool_name_of(pool), pool->capacity, capacity);
     uint32_t head = pool->capacity - pool->first;
-    if (pool->desc.reuse == KOLK_REUSE_FIFO && waiting(pool) > head) { /* the ring goes round: move its beginning up */
+    if (pool->desc.reuse == KOLK_REUSE_FIFO && waiting(pool) > head) { /* the ring wraps: move its first part up */
         kolk_slot *first = pool->stack + capacity - head;
         memmove(first, pool->stack + pool->first, head * sizeof *first);
         pool->first = capacity - head;

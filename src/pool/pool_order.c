@@ -3,7 +3,7 @@
 
 #include "../diag/quarantine.h"
 
-/* Worn-out slots: a list through generations[], which mean nothing there; a dead slot's are not looked at. */
+/* Worn-out slots form a list through generations[]. The generations of dead slots are not needed there. */
 void kolk_pool_put_worn(kolk_pool *pool, uint32_t index) {
     KOLK_ASSERT(index < pool->fresh && pool->generations && !kolk_bits_get(pool->live, index));
     if (pool->worn.count == 0)
@@ -15,8 +15,8 @@ void kolk_pool_put_worn(kolk_pool *pool, uint32_t index) {
     pool->held++;
 }
 
-/* Takes a slot out of the list, behind the one `before` it (KOLK_NO_SLOT: it is the first); its generations start
- * anew. */
+/* Takes a slot out of the list; `before` is the slot before it, or KOLK_NO_SLOT if it is the first. Its generations
+ * start anew. */
 static void recycle(kolk_pool *pool, uint32_t before, uint32_t index) {
     KOLK_ASSERT(pool->worn.count > 0 && index < pool->fresh);
     if (before == KOLK_NO_SLOT)
@@ -59,7 +59,7 @@ static void mark(kolk_pool *pool, uint32_t index, bool live) {
         kolk_bits_clear(pool->live, index);
 }
 
-/* Lets free slots that must not be used yet pass for live ones, or ends that (I1, I2 broken in between). */
+/* Marks free slots that must not be used yet as live, or removes these marks (I1, I2 broken in between). */
 static void mark_withheld(kolk_pool *pool, bool live) {
     uint32_t worn = pool->worn.first;
     for (uint32_t n = 0; n < pool->worn.count; n++, worn = pool->generations[worn]) mark(pool, worn, live);
@@ -80,7 +80,7 @@ void kolk_pool_sort_free(kolk_pool *pool) {
     mark_withheld(pool, false);
 }
 
-/* Closes the gap that this slot leaves in the array of LIFO or FIFO; false if it is not there. */
+/* Removes this slot from the array of LIFO or FIFO and closes the gap. Returns false if it is not there. */
 static bool take_queued(kolk_pool *pool, uint32_t index) {
     uint32_t length = queued(pool), n = 0;
     while (n < length && queue_at(pool, n)->index != index) n++;
@@ -113,7 +113,7 @@ bool kolk_pool_take_this(kolk_pool *pool, uint32_t index) {
     if (is_strict(pool)) return false;
     uint32_t before = KOLK_NO_SLOT, worn = pool->worn.first, n = 0;
     for (; n < pool->worn.count && worn != index; n++, worn = pool->generations[worn]) before = worn;
-    if (n == pool->worn.count) return false; /* it is dying: its reset hook asked */
+    if (n == pool->worn.count) return false; /* the slot is dying: its reset hook is the caller */
     recycle(pool, before, index);
     return true;
 }

@@ -1,27 +1,28 @@
-/* pool_order.h: the free slots of a core pool: where they are, and in which order they come back (pool.c, I3).
+/* pool_order.h: the free slots of a core pool: their places, and the order of their reuse (pool.c, I3).
  *
- *     LIFO     stack   | 7 | 3 | 9 |            the last first; count of them: top - stack
- *     FIFO     stack   | 5 | . | . | 2 | 8 |    a ring that begins at `first`; count of them: waiting
- *     LOWEST   holes   ..1.....1..1             one bit a slot, and summary levels (bits.h); count of them: waiting
+ *     LIFO     stack   | 7 | 3 | 9 |            last in, first out; top - stack slots
+ *     FIFO     stack   | 5 | . | . | 2 | 8 |    a ring that begins at `first`; `waiting` slots
+ *     LOWEST   holes   ..1.....1..1             one bit a slot, and summary levels (bits.h); `waiting` slots
  *
  * A slot that must not be used yet is in none of these, but in the list of worn-out slots or in the debug mode's
- * quarantine. The functions that are inline here are worth a fifth of the time of FIFO and LOWEST. */
+ * quarantine. Inlining these functions saves FIFO and LOWEST a fifth of their time. */
 #ifndef KOLK_SRC_POOL_ORDER_H
 #define KOLK_SRC_POOL_ORDER_H
 
 #include "pool_inside.h"
 
-/* Free slots in the ring or the holes. */
+/* The number of free slots in the ring or the holes. */
 static inline uint32_t waiting(const kolk_pool *pool) {
     KOLK_ASSERT(pool->held >= pool->worn.count + pool->quarantined);
     return pool->held - pool->worn.count - pool->quarantined;
 }
 
-/* Free slots in the array of LIFO and FIFO, and the place of the n-th: for LIFO, first is 0. */
+/* The number of free slots in the array of LIFO or FIFO. */
 static inline uint32_t queued(const kolk_pool *pool) {
     return pool->desc.reuse == KOLK_REUSE_FIFO ? waiting(pool) : (uint32_t)(pool->top - pool->stack);
 }
 
+/* The place of the n-th of them. For LIFO, `first` is 0. */
 static inline kolk_slot *queue_at(const kolk_pool *pool, uint32_t n) {
     KOLK_ASSERT(n < pool->capacity);
     uint64_t at = (uint64_t)pool->first + n;
@@ -43,7 +44,7 @@ static KOLK_ALWAYS_INLINE void put_free(kolk_pool *pool, uint32_t index) {
     pool->held++;
 }
 
-/* Of FIFO and LOWEST, and one waits. */
+/* Takes a free slot of FIFO or LOWEST. At least one must be waiting. */
 static KOLK_ALWAYS_INLINE uint32_t take_waiting(kolk_pool *pool) {
     KOLK_ASSERT(waiting(pool) > 0);
     pool->held--;
@@ -64,8 +65,8 @@ static inline bool take_free(kolk_pool *pool, uint32_t *index) {
     return true;
 }
 
-/* The first slot that was never handed out; what every pool knows of it is written for the first time. The caller
- * shows the bounds. */
+/* Takes the first slot that was never handed out, and writes the metadata that every pool has. The caller must call
+ * show_pool_bounds. */
 static inline uint32_t take_fresh_slot(kolk_pool *pool) {
     KOLK_ASSERT(pool->fresh < pool->capacity);
     uint32_t index = pool->fresh++;
@@ -76,21 +77,21 @@ static inline uint32_t take_fresh_slot(kolk_pool *pool) {
 
 /* ---- pool_order.c ------------------------------------------------------------------------------------------------ */
 
-/* Worn-out slots, oldest first. KOLK_NO_SLOT: there is none, or they are never used again. The caller shows the
- * bounds. */
+/* Add a worn-out slot, or take the oldest. Returns KOLK_NO_SLOT if there is none, or if they are never used again. The
+ * caller must call show_pool_bounds. */
 void kolk_pool_put_worn(kolk_pool *pool, uint32_t index);
 uint32_t kolk_pool_take_worn(kolk_pool *pool);
 
-/* The debug mode's quarantine: the slots that were freed last wait there. The slot that leaves it for this one becomes
- * free. KOLK_NO_SLOT: none waits. */
+/* Add a slot to the debug mode's quarantine, or take the oldest; KOLK_NO_SLOT if none waits. If the quarantine is full,
+ * adding makes the oldest slot free. */
 void kolk_pool_put_quarantined(kolk_pool *pool, uint32_t index);
 uint32_t kolk_pool_take_quarantined(kolk_pool *pool);
 
-/* Takes this free slot below fresh out of its place; the caller shows the bounds. False: it is worn out for ever, or
- * dying (its reset hook asks). */
+/* Takes this free slot below fresh out of its place. The caller must call show_pool_bounds. Returns false if it is worn
+ * out for ever, or dying (its reset hook is the caller). */
 bool kolk_pool_take_this(kolk_pool *pool, uint32_t index);
 
-/* Rebuilds the order of free slots from the live bits, lowest first. Holes that are there already stay. */
+/* Rebuilds the order of free slots from the live bits, lowest first. Holes that are already set stay. */
 void kolk_pool_sort_free(kolk_pool *pool);
 
 #endif

@@ -1,24 +1,25 @@
-/* pool_plain.c: pools without options, in programs that have no others.
+/* pool_plain.c: keeps the code for options out of programs whose pools have none.
  *
- * On a device each kilobyte counts, and most of the code of a pool is there for options. pool.h looks at the descriptor
- * where a pool is initialised, which the compiler knows there as a rule. If it asks for no option, and only then, its
- * init is kolk_pool_init_plain. Any other leads to kolk_pool_init_type, which is in one file with what options need,
- * and enters that here. As long as no program calls it, a linker that drops what nobody calls (--gc-sections) drops all
- * of it. Pools without options take either way and notice no difference.
+ * On a device each kilobyte counts, and most of a pool's code serves options. The inline init of pool.h tests the
+ * descriptor, which the compiler usually knows at that place. If the descriptor sets no option, init calls
+ * kolk_pool_init_plain_abi. Otherwise it calls kolk_pool_init_abi, whose file has the functions for options and sets
+ * kolk_pool_options to them. If a program never calls kolk_pool_init_abi, a linker that drops unused functions
+ * (--gc-sections) drops them all. A pool without options behaves the same in either case.
  *
- * In a build with diagnostics the environment may ask any pool for the debug mode, so all of them take the long way. */
+ * In a build with diagnostics the environment may turn on the debug mode of any pool, so all pools use
+ * kolk_pool_init_abi. */
 #include "pool_order.h"
 
 #if !KOLK_DIAGNOSTICS
 
-static void show_plain_bounds(kolk_pool *pool) { /* show_pool_bounds, of such a pool */
+static void show_plain_bounds(kolk_pool *pool) { /* show_pool_bounds for a plain pool */
     pool->bound = pool->free_bound = pool->fresh;
     pool->floor = pool->stack;
     pool->age_floor = (kolk_slot *)UINTPTR_MAX;
     pool->held_floor = UINT32_MAX;
 }
 
-/* The stack is empty. */
+/* Allocates when the stack is empty. */
 static void *alloc_plain(kolk_pool *pool, const void *site) {
     (void)site;
     KOLK_ASSERT(pool->top <= pool->stack);
@@ -35,5 +36,10 @@ static void *alloc_plain(kolk_pool *pool, const void *site) {
 }
 
 kolk_pool_option_table kolk_pool_options = {alloc_plain, show_plain_bounds, NULL, NULL};
+
+kolk_status kolk_pool_init_plain_abi(kolk_pool *pool, const kolk_pool_desc *desc, size_t type_size, size_t type_align,
+                                     size_t pool_size, uint32_t abi) {
+    return kolk_pool_begin(pool, desc, type_size, type_align, pool_size, abi, kolk_pool_resolve);
+}
 
 #endif

@@ -1,11 +1,11 @@
-/* pool_snapshot.c: the state of a core pool as one block of bytes, and back.
+/* pool_snapshot.c: saves the state of a core pool as one block of bytes, and restores it.
  *
  *     | header | live | generations | links | objects | 0 to 7 zeros | checksum |
  *       64       8 a     4 a slot     4 a     object_size each,        8 bytes
  *       bytes    word                 slot    the live ones, ascending
  *
- * Slots are those below fresh; numbers are in the byte order of the machine. Links hold every order that there is, as
- * one chain through the slots: a link is the next slot + 1, and 0 ends it.
+ * The block has all slots below fresh. Numbers are in the machine's byte order. Links store all orders of slots in one
+ * chain: a link is the next slot + 1, and 0 ends the chain.
  *
  *     first -> free slots in their order -> worn-out slots -> slots in quarantine -> live slots by age -> 0
  *              (LIFO: from the bottom of     (the oldest       (the same)            (with ages: except
@@ -13,24 +13,23 @@
  *              first; LOWEST: none, its
  *              order is that of the bits)
  *
- * A chain, unlike arrays of slots, can be proved without memory: a walk that reaches the end after n links has met n
- * different slots, since one that it met twice would lead round for ever. A block from anywhere, with a checksum that
- * is right, can therefore say whatever it likes and never break an invariant of pool.c:
+ * A chain, unlike an array of slots, can be checked without memory: a walk that reaches the end after n links has met n
+ * different slots, because a slot met twice would lead round for ever. So even a forged block with a right checksum
+ * cannot break an invariant of pool.c. These rules are checked:
  *
  *     S1  exactly `live` bits are set, all below fresh                                      (I1, I2)
  *     S2  the chain has fresh - live dead slots (LOWEST: worn + quarantined), then `aged` live ones  (I3, I9)
  *     S3  all generations are within bounds; exactly the worn-out slots' are 0               (I5)
- *     S4  links outside the chain are 0, and so are the bytes before the checksum: one state has one block
- *     S5  the sizes of the parts make the size of the whole
+ *     S4  links outside the chain are 0, and so are the bytes before the checksum: so equal states have equal blocks
+ *     S5  the sizes of the parts add up to the size of the block
  *
- * No link and no generation depends on where the slots are, what the debug mode puts around them, or how wide a pointer
- * is. The checksum takes a word at a time in steps that can be undone, so that no change within a word goes
- * unnoticed. */
+ * Links and generations do not depend on the slots' addresses, on red zones, or on the width of pointers. The checksum
+ * is a chain of invertible steps, one for each word, so any change within a single word changes it. */
 #include "pool_age.h"
 #include "pool_order.h"
 
-#include "../core/assert.h"
-#include "../core/fail.h"
+#include "../base/assert.h"
+#include "../diag/fail.h"
 #include "../core/tools.h"
 
 #include <string.h>
@@ -43,16 +42,16 @@ static const char magic[8] = {'k', 'o', 'l', 'k', 'p', 'o', 'o', 'l'};
 typedef struct header {
     char magic[8];
     uint32_t byte_order, format;
-    uint64_t size; /* of the block */
+    uint64_t size; /* bytes of the block */
     uint32_t object_size, tag;
     uint8_t reuse, generations, ages, none;
     uint32_t capacity, fresh, live, worn, quarantined, aged;
-    uint32_t first; /* of the chain: slot + 1 */
+    uint32_t first; /* the start of the chain: slot + 1 */
 } header;
 
 _Static_assert(sizeof(header) == 64, "the header is the same on every platform, without padding");
 
-/* Where the parts begin, from the start of the block. */
+/* The offsets of the parts from the start of the block. */
 typedef struct parts {
     uint64_t live, generations, links, objects, padding, checksum, size;
 } parts;
@@ -73,12 +72,12 @@ static void store32(unsigned char *at, uint32_t number) {
     memcpy(at, &number, sizeof number);
 }
 
-/* A part of the block, or none: the pool has no such array then. */
+/* Copies a part of the block. Its size is 0 if the pool has no such array. */
 static void copy_bytes(void *to, const void *from, uint64_t size) {
     if (size) memcpy(to, from, (size_t)size);
 }
 
-/* Of whole words. */
+/* `size` is a multiple of 8. */
 static uint64_t checksum_of(const unsigned char *bytes, uint64_t size) {
     KOLK_ASSERT(size % 8 == 0);
     uint64_t sum = size;
@@ -96,7 +95,7 @@ static bool is_possible(const header *head) {
     return head->aged <= (head->ages ? head->live : 0);
 }
 
-/* Where in the chain its parts begin. */
+/* The positions in the chain at which its parts begin. */
 typedef struct stretches {
     uint32_t worn, quarantined, aged, end;
 } stretches;
@@ -125,10 +124,10 @@ static parts parts_of_snapshot(const header *head) {
 
 static kolk_status has_snapshot(const kolk_pool *pool) {
     if (pool->desc.setup || pool->desc.teardown) return KOLK_NO_SNAPSHOT;
-    return pool->in_hook ? KOLK_IN_HOOK : KOLK_OK; /* a slot may be in no place then */
+    return pool->in_hook ? KOLK_IN_HOOK : KOLK_OK; /* inside a hook, a slot may be in no place */
 }
 
-/* The live objects from the pool into the block, or back: as the pool's bits say. */
+/* Copies the live objects, by the pool's live bits, into the block, or `back` into the pool. */
 static void copy_objects(const kolk_pool *pool, unsigned char *bytes, bool back) {
     KOLK_ASSERT(pool->stride >= pool->desc.object_size);
     bool packed = pool->stride == pool->desc.object_size;
@@ -144,7 +143,7 @@ static void copy_objects(const kolk_pool *pool, unsigned char *bytes, bool back)
 
 /* ---- Taking one -------------------------------------------------------------------------------------------------- */
 
-/* Live slots in the order of births. */
+/* The number of live slots in the order of births. */
 static uint32_t count_aged(const kolk_pool *pool) {
     uint32_t count = 0;
     for (uint32_t at = 0; pool->ages && (at = pool->ages[at].newer) != 0;) count += kolk_bits_get(pool->live, at - 1);
@@ -176,7 +175,7 @@ size_t kolk_pool_snapshot_size(const kolk_pool *pool) {
     return has_snapshot(pool) == KOLK_OK ? (size_t)header_of(pool).size : 0;
 }
 
-/* A chain as it grows: where the next link goes. */
+/* A chain that grows: `end` is the place of the next link. */
 typedef struct chain {
     unsigned char *links, *end;
 } chain;
@@ -186,7 +185,8 @@ static void append(chain *to, uint32_t slot) {
     to->end = to->links + (size_t)slot * 4;
 }
 
-/* Writes the chain over links that are 0, and generations of 0 for what is worn out: there the pool keeps its list. */
+/* Writes the chain; all links must be 0 before. Also writes 0 for the generations of worn-out slots, where the pool
+ * keeps its list. */
 static void write_chain(const kolk_pool *pool, chain to, unsigned char *generations) {
     uint32_t worn = pool->worn.first;
     for (uint32_t n = 0; pool->desc.reuse != KOLK_REUSE_LOWEST && n < queued(pool); n++)
@@ -214,7 +214,7 @@ size_t kolk_pool_snapshot(const kolk_pool *pool, void *block, size_t size) {
     write_chain(pool, (chain){bytes + at.links, (unsigned char *)&head.first}, bytes + at.generations);
     copy_objects(pool, bytes + at.objects, false);
     memcpy(bytes, &head, sizeof head);
-    kolk_tools_wrote(bytes, (size_t)at.checksum); /* objects have padding */
+    kolk_tools_wrote(bytes, (size_t)at.checksum); /* padding of objects may be unwritten */
     uint64_t sum = checksum_of(bytes, at.checksum);
     memcpy(bytes + at.checksum, &sum, sizeof sum);
     kolk_tools_wrote(bytes + at.checksum, sizeof sum);
@@ -249,7 +249,7 @@ static bool chain_is_right(const header *head, const unsigned char *bytes, const
     stretches from = stretches_of(head);
     uint32_t next = head->first, links = 0;
     for (uint32_t n = 0; n < from.end; n++) {
-        uint64_t slot = (uint64_t)next - 1; /* beyond any other if there is none */
+        uint64_t slot = (uint64_t)next - 1; /* a huge number if the chain has ended */
         if (slot >= head->fresh || is_live_in(bytes + at->live, slot) != (n >= from.aged)) return false;
         bool worn = n >= from.worn && n < from.quarantined;
         if (worn && load32(bytes + at->generations + slot * 4) != 0) return false;
@@ -288,12 +288,12 @@ static kolk_status prove(const kolk_pool *pool, const unsigned char *bytes, size
 
 /* ---- Putting it in place ----------------------------------------------------------------------------------------- */
 
-/* As after the growth of the first pool, if this one may: FIFO uses never-issued slots first. */
+/* Grows to the capacity of the saved pool if this pool may, because FIFO uses never-issued slots first. */
 static kolk_status grow_to_fit(kolk_pool *pool, const header *head) {
     return kolk_pool_reserve(pool, head->capacity <= pool->desc.max_capacity ? head->capacity : head->fresh);
 }
 
-/* Is a slot alive in the other state, the block's? */
+/* Is a slot alive in the block's state? */
 static bool is_alive_then(const header *head, const unsigned char *live, uint32_t slot) {
     return slot < head->fresh && is_live_in(live, slot);
 }
@@ -303,8 +303,8 @@ static void end_life_untold(kolk_pool *pool, uint32_t slot, const void *site) {
     kolk_debug_wipe(pool->debug, slot, pool_slot_at(pool, slot));
 }
 
-/* The debug mode's part: proves what is there, begins the lives that only the block has, ends those that only the pool
- * has. False if malloc has no memory for an object: nothing has changed. */
+/* Updates the debug mode: verifies all slots, begins the lives that only the block has, and ends those that only the
+ * pool has. Returns false, with nothing changed, if malloc fails for an object. */
 static bool change_lives(kolk_pool *pool, const header *head, const unsigned char *live, const void *site) {
     kolk_pool_verify_all(pool, site);
     for (uint32_t i = 0; i < head->fresh; i++) {
@@ -325,7 +325,7 @@ static bool change_lives(kolk_pool *pool, const header *head, const unsigned cha
     return true;
 }
 
-/* All dead slots are holes at first. */
+/* Makes every dead slot a hole, to begin with. */
 static void make_holes(kolk_pool *pool) {
     uint64_t words = kolk_bits_words(pool->fresh);
     for (unsigned k = 0; k < pool->levels; k++, words = kolk_bits_words(words))
@@ -334,8 +334,8 @@ static void make_holes(kolk_pool *pool) {
         kolk_levels_set(pool->holes, pool->levels, i);
 }
 
-/* Hands the chain out to the places of pool.c. A quarantine that is shorter, or off, lets its oldest go, as it would
- * have from the start. */
+/* Moves the slots of the chain to their places (pool.c, I3). If this pool's quarantine is shorter or off, the oldest
+ * slots leave it. */
 static void place_chain(kolk_pool *pool, const header *head, const unsigned char *links) {
     KOLK_ASSERT(pool->fresh == head->fresh && head->fresh <= pool->capacity);
     bool lowest = pool->desc.reuse == KOLK_REUSE_LOWEST;
@@ -363,17 +363,20 @@ static void place_chain(kolk_pool *pool, const header *head, const unsigned char
     pool->held = head->fresh - head->live - (uint32_t)(pool->top - pool->stack);
 }
 
-/* Nothing fails from here on. The peak goes on: where it was fresh, and fresh is lower than it was, it is counted. */
+/* Restores the state; this cannot fail. The pool keeps its peak. If `fresh` decreases, it can no longer stand for the
+ * peak, which is counted from now on. */
 static void take_in(kolk_pool *pool, const header *head, const unsigned char *bytes) {
     parts at = parts_of_snapshot(head);
     uint32_t peak = peak_of(pool);
+    uint64_t words = kolk_bits_words(pool->fresh), words_then = kolk_bits_words(head->fresh);
     pool->fresh = head->fresh;
     pool->first = pool->worn.first = pool->worn.last = pool->quarantined = 0;
-    pool->tick.sweep = 0; /* of a tick: it begins anew */
+    pool->tick.sweep = 0; /* the tick's sweep begins anew */
     if (pool->tick.peak > pool->fresh) pool->tick.peak = pool->fresh;
     if (pool->ages) pool->ages[0] = (kolk_age){0, 0};
     for (uint32_t i = 0; pool->ages && i < pool->fresh; i++) be_alone(pool, i);
     copy_bytes(pool->live, bytes + at.live, at.generations - at.live);
+    if (words > words_then) memset(pool->live + words_then, 0, (size_t)(words - words_then) * 8); /* for cursors */
     copy_bytes(pool->generations, bytes + at.generations, at.links - at.generations);
     place_chain(pool, head, bytes + at.links);
     if (keeps_peak(pool) || peak > pool->fresh) pool->peak = peak > head->live ? peak : head->live;

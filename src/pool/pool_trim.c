@@ -1,27 +1,27 @@
-/* pool_trim.c: memory that a pool gives back, and growing and giving back by measured demand.
+/* pool_trim.c: releases memory of a pool, and lets its memory follow the measured demand.
  *
- *     demand    a maximum of count that fades by 1/64 a tick
- *     provided  the demand that memory is held for. Once demand is below half of it a sweep begins, at whose end
+ *     demand    the maximum of count, which decays by 1/64 per tick
+ *     provided  the demand for which memory is held. Once demand is below half of it, a sweep begins; at its end
  *               provided = demand
- *     sweep     how far the sweep has come: the slots from here to fresh have been looked at; 0: none is under way
+ *     sweep     the sweep's position: the slots from here to fresh are done; 0 if no sweep is under way
  *
- * One spike keeps demand up for about 45 ticks, so memory goes back only after the demand has stayed low. Another sweep
- * begins only after the demand has halved again. */
+ * One spike keeps demand up for about 45 ticks, so memory is released only after the demand has stayed low. Another
+ * sweep begins only after the demand has halved again. */
 #include "pool_order.h"
 
-#include "../core/assert.h"
+#include "../base/assert.h"
 #include "../os/memory.h"
 
 /* ---- Memory given back ------------------------------------------------------------------------------------------- */
 
-/* The least number of slots that fill whole pages. */
+/* The least number of slots whose bytes fill whole pages. */
 static uint64_t slots_of_pages(const kolk_pool *pool) {
     uint64_t page = kolk_memory_page(), least = (uint64_t)1 << pool->shift;
     return least < page ? page / least : 1;
 }
 
 void kolk_pool_tear_down(kolk_pool *pool, uint64_t from, uint64_t end) {
-    KOLK_ASSERT(end <= pool->fresh); /* from may lie behind it: discard looks at whole pages */
+    KOLK_ASSERT(end <= pool->fresh); /* `from` may exceed `end`, because discard rounds to whole pages */
     if (!pool->ready) return;
     for (uint64_t i = from; (i = kolk_bits_find(pool->ready, true, i, end)) < end; i++) {
         kolk_bits_clear(pool->ready, i);
@@ -29,24 +29,24 @@ void kolk_pool_tear_down(kolk_pool *pool, uint64_t from, uint64_t end) {
     }
 }
 
-/* Gives back the whole pages in a stretch of dead slots, which ends the set-up of all slots that they touch. */
+/* Releases the whole pages in a stretch of dead slots. This ends the set-up of all slots that these pages touch. */
 static size_t discard(kolk_pool *pool, uint64_t first, uint64_t end) {
     KOLK_ASSERT(first <= end && end <= pool->capacity);
     uint64_t page = kolk_memory_page();
-    uint64_t from = round_up(first * pool->stride, page); /* slots begins on a page */
+    uint64_t from = round_up(first * pool->stride, page); /* the array `slots` begins on a page */
     uint64_t to = end * pool->stride / page * page;
     if (from >= to) return 0;
     uint64_t last = (to + pool->stride - 1) / pool->stride;
     if (last > pool->fresh) last = pool->fresh;
     kolk_pool_tear_down(pool, from / pool->stride, last);
     if (pool_debug_of(pool)) kolk_debug_forget(pool->debug, (uint32_t)(from / pool->stride), (uint32_t)last);
-    return kolk_memory_discard(pool->block + from, (size_t)(to - from));
+    return kolk_memory_discard(pool->block + from, (size_t)(to - from), true);
 }
 
-/* The same for all dead slots of a stretch that begins and ends between pages, or at fresh. */
+/* The same for all dead slots in [from, end), whose ends lie between pages or at fresh. */
 static size_t discard_dead(kolk_pool *pool, uint64_t from, uint64_t end) {
     size_t bytes = 0;
-    uint64_t touched = round_up(pool->fresh, slots_of_pages(pool)); /* the last page */
+    uint64_t touched = round_up(pool->fresh, slots_of_pages(pool)); /* to the end of the last page */
     if (touched > pool->capacity) touched = pool->capacity;
     for (uint64_t i = from; (i = kolk_bits_find(pool->live, false, i, end)) < end;) {
         uint64_t stop = kolk_bits_find(pool->live, true, i, end);
@@ -73,7 +73,7 @@ static void measure_demand(kolk_pool *pool) {
     uint32_t demand = pool->tick.demand - (pool->tick.demand / 64 + (pool->tick.demand % 64 != 0));
     if (demand < kolk_pool_count(pool)) demand = kolk_pool_count(pool);
     uint32_t peak = peak_of(pool);
-    if (pool->tick.peak < peak) demand = peak; /* needed since the last tick */
+    if (pool->tick.peak < peak) demand = peak; /* the peak rose since the last tick */
     pool->tick.peak = peak;
     pool->tick.demand = demand;
     if (pool->tick.provided < demand) pool->tick.provided = demand;
@@ -82,10 +82,11 @@ static void measure_demand(kolk_pool *pool) {
 static void have_room(kolk_pool *pool, uint32_t budget) {
     uint32_t more = pool->desc.max_capacity - pool->capacity, demand = pool->tick.demand;
     if (demand == 0 || demand < pool->capacity - pool->capacity / 8) return;
-    kolk_pool_reserve(pool, pool->capacity + (more < budget ? more : budget)); /* or alloc asks again */
+    kolk_pool_reserve(pool, pool->capacity + (more < budget ? more : budget)); /* if this fails, alloc tries again */
 }
 
-/* One step of a sweep from fresh down to 0. Its ends lie between pages, so that no page belongs to two steps. */
+/* Makes one step of a sweep from fresh down to 0. The ends of a step lie between pages, so no page belongs to two
+ * steps. */
 static size_t sweep(kolk_pool *pool, uint32_t budget) {
     KOLK_ASSERT(budget > 0 && pool->tick.sweep <= pool->fresh);
     uint64_t unit = slots_of_pages(pool);

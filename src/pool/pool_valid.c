@@ -2,10 +2,10 @@
 #include "pool_age.h"
 #include "pool_order.h"
 
-#include "../core/hash.h"
+#include "../base/hash.h"
 
-/* Adds up the fingerprint of the free slots in their places; false if the worn-out list leads outside (I3). Sums of
- * mixed numbers tell sets apart, without a mark on any slot. */
+/* Adds up a fingerprint of the free slots in their places. Returns false if the worn-out list leads to an invalid slot
+ * (I3). Sums of hashes distinguish sets of slots without a mark on any slot. */
 static bool add_places(const kolk_pool *pool, uint64_t *print) {
     uint32_t length = queued(pool);
     for (uint32_t n = 0; n < length; n++) *print += kolk_mixed(queue_at(pool, n)->index);
@@ -35,7 +35,7 @@ static bool ages_are_valid(const kolk_pool *pool) { /* I9 */
     uint64_t in_order = 0, alone = 0;
     for (uint32_t at = 0, next;; at = next, in_order++) {
         next = pool->ages[at].newer;
-        if (next > pool->fresh || pool->ages[next].older != at) return false; /* so it can't go round without 0 */
+        if (next > pool->fresh || pool->ages[next].older != at) return false; /* so a cycle must contain 0 */
         if (next == 0) break;
     }
     for (uint32_t slot = 0; slot < pool->fresh; slot++)
@@ -50,7 +50,7 @@ bool kolk_pool_is_valid(const kolk_pool *pool) {
     show_pool_bounds(&shown);
     if (pool->bound != shown.bound || pool->free_bound != shown.free_bound || pool->floor != shown.floor) return false;
     bool easy = pool->age_floor == shown.age_floor && pool->held_floor == shown.held_floor;
-    if (pool->desc.max_capacity && !easy) return false; /* the all-zero pool has 0 */
+    if (pool->desc.max_capacity && !easy) return false; /* in the all-zero pool these bounds are 0 */
 
     uint64_t live = 0, dead = 0;
     for (uint64_t i = 0; i < pool->fresh; i++) {

@@ -1,73 +1,78 @@
-/* queue.c: a bounded queue between threads: push and pop. The other files of the queue are named in queue_inside.h.
+/* queue.c: a bounded queue between threads: push and pop. queue_inside.h lists the other files.
  *
  *     cells     | turn, item | turn, item | turn, item | ... | capacity |
  *     ticket    | lap ............................ | cell's number | gate |
  *
- * Room is to a push what an item is to a pop. So the queue has two ends that are alike. An operation at an end takes
- * the next ticket, which names a cell, does its work there, and leaves the cell to the other end's ticket of the same
- * number:
+ * The two ends work alike: a push takes room and leaves an item, a pop takes an item and leaves room. An operation
+ * takes the next ticket of its end, which names a cell. It does its work there and leaves the cell to the other end's
+ * ticket of the same number:
  *
  *     end     finds the turn      does               leaves the turn
  *     push    lap                 copies the item in     lap + 1
  *     pop     lap + 1             copies it out          the next lap
  *
- * A lap is counted in tickets, so laps are far apart. (Vyukov's bounded queue, 2010, has no phase: there, with one
- * cell, "taken" would be "free in the next lap".) An operation takes its ticket by one compare-and-exchange, and only
- * when the ticket's cell has come round. Cells come round in the order of tickets, so there is one order: first in,
- * first out. Tickets start again after `capacity` steps, which needs no division, and any capacity works.
+ * Laps are multiples of mask + 1, which is at least 2, so lap + 1 is never another lap. (In Vyukov's bounded queue,
+ * 2010, the turns of a single cell would not differ: "taken" would equal "free in the next lap".) An operation takes
+ * its ticket by one compare-and-exchange, and only when the ticket's cell has come round: has the turn that it waits
+ * for. Cells come round in the order of tickets, so there is one order: first in, first out. Tickets start again after
+ * `capacity` steps, which needs no division, and any capacity works.
  *
- * A cell that has not come round does not tell why: the queue may be empty, or a push may be between ticket and turn.
- * The other end's ticket tells. An empty queue has the same ticket at both ends, and a full one has tickets of the same
- * cell, a lap apart. Tickets only advance, and none passes these limits, so what they say was true when the second one
- * was read. So EMPTY and FULL are true. Otherwise the cell comes round in a moment, for which the operation waits: the
- * one thing here that is not lock-free.
+ * There are two reasons why a pop's cell has not come round: the queue is empty, or a push is between ticket and turn.
+ * The other end's ticket shows which. The ends of an empty queue have the same ticket. Those of a full one have tickets
+ * of the same cell, a lap apart. Tickets only advance, and never beyond these limits, so EMPTY or FULL was true at the
+ * moment when the second ticket was read. In the other case the cell comes round soon, and the operation waits for it:
+ * only this wait is not lock-free.
  *
  * Sleeping. A thread that finds nothing joins the wait queue of its end, sets `asleep`, looks once more, and sleeps. A
- * thread that has done its work looks at the other end's `asleep`, and calls the first waiter if it is set. Each of the
- * two writes and then reads: the ticket, and `asleep`. All of these are in the one sequentially consistent order, so at
- * least one of the two sees the other (Dekker). So no thread sleeps while there is something to take and no waiter has
- * been called. One waiter is called at a time. It takes what it finds, leaves the wait queue, sets `asleep` again if
- * others are in it, and calls the next one if there is more. So a caller does one system call at most, and none while a
- * called waiter is on its way. tests/models/queue.pml is this protocol for SPIN.
+ * thread that has done its work reads the other end's `asleep` and calls the first waiter if it is set. The waiter
+ * writes `asleep` and then reads the ticket; the other thread writes the ticket and then reads `asleep`. All four are
+ * in the one sequentially consistent order, so at least one thread sees the other's write (Dekker). So no thread sleeps
+ * while there is something to take and no waiter has been called. Only one waiter is called at a time. It takes items
+ * or room, leaves the wait queue, sets `asleep` again if others are in it, and calls the next one if there is more to
+ * take. So an operation makes at most one system call, and none while a called waiter is on its way.
+ * tests/models/queue.pml models this protocol for SPIN.
  *
- * Fairness. A thread that comes and finds something takes it, even if others wait, since their turn costs a switch of
- * threads. A waiter that was called, found nothing, and still finds nothing a millisecond later closes the gate halfway
- * (HELD). Then only the first waiter passes, and that is this one. The gate is the lowest bits of the ticket, which the
- * compare-and-exchange reads anyway: neither fairness nor the end of the queue costs a branch on the usual way.
+ * Fairness. A thread that arrives and finds something takes it, even if others wait, because to wait for a sleeper
+ * would cost a thread switch. A waiter that was called, found nothing, and still finds nothing a millisecond later
+ * closes the gate halfway (HELD). Then only the first waiter passes, which is this one. The gate is in the lowest bits
+ * of the ticket, which the compare-and-exchange reads anyway. So fairness and endings cost no extra branch in the usual
+ * case.
  *
- * The end. A gate without OPEN lets no operation through. What that means is told under the lock, which close,
- * shutdown, reopen and clear hold, so that no thread sees half of them. A waiter may sleep through any number of
- * endings, each with a reopen behind it. So `endings` of an end counts those that let its waiters go: every shutdown,
- * and every close, except that where items are popped only a close counts that left no item. A waiter compares both
- * counts with those it began with. A count never goes back, so no ending hides another (unless there are 2^32 of them
- * during one wait).
+ * The end. A gate without OPEN lets no operation through. A thread that finds it reads the reason under the lock.
+ * close, shutdown, reopen and clear hold this lock, so no thread sees half of them. A waiter may sleep through several
+ * endings, each followed by a reopen. So `endings` of an end counts the endings that release its waiters: every
+ * shutdown, and every close; but at the end of pops, a close counts only if it left no item. A waiter compares both
+ * counts with their values at its start. Counts only increase, so no ending hides another (unless there are 2^32 of
+ * them during one wait).
  *
  * Invariants (kolk_queue_is_valid):
  *     I1  0 <= count <= capacity; the tickets' numbers are below capacity
- *     I2  the turn of a cell from the pop's ticket to the push's is its lap + 1, of all others the lap that comes next
- *     I3  OPEN is set at both ends, or, closed, where items are popped, or, shut down, at none
+ *     I2  cells from the pop's ticket up to the push's have the turn lap + 1; the turn of all others is the next lap
+ *     I3  OPEN is set at both ends; if closed, only at the end of pops; if shut down, at neither
  *     I4  no thread waits, FROZEN and HELD are not set, the locks are free
  *     I5  `asleep` is set if and only if there is an fd that is not readable */
 #include "queue_inside.h"
 
 #if KOLK_HOSTED
 
+#include "../diag/homes.h"
 #include "../os/clock.h"
 
 #include <string.h>
 
-#ifdef KOLK_SCHEDULED /* in scheduled tests what is rare is tried as often as the rest */
+#ifdef KOLK_SCHEDULED /* scheduled tests try rare paths as often as others */
 #define LOOK_NS INT64_C(0)
 #endif
-#ifndef LOOK_NS                /* bench/backoff.cc tries others, for these three */
-#define LOOK_NS INT64_C(50000) /* look again for so long before joining the waiters */
+#ifndef LOOK_NS                /* bench/backoff.cc tries other values of these three */
+#define LOOK_NS INT64_C(50000) /* try again for this long before joining the waiters */
 #endif
 #ifndef SHORTEST_PAUSE
-#define SHORTEST_PAUSE 200 /* nanoseconds between two looks; doubled each time */
-#define LONGEST_PAUSE  800 /* then give way between two looks */
+#define SHORTEST_PAUSE 200 /* nanoseconds between the first two tries; doubled each time */
+#define LONGEST_PAUSE  800 /* beyond this, yield between two tries */
 #endif
 
-/* Where gcc -flto sees the program's item, it warns of a memcpy of 8 bytes to a smaller one, but not of this. */
+/* Replaces a memcpy of 8 bytes: if gcc -flto sees that the program's item is smaller, it warns of a memcpy, but not of
+ * this. */
 static inline void copy(void *to, const void *from, size_t size) {
     typedef struct __attribute__((may_alias, packed)) eight {
         uint64_t bytes;
@@ -89,8 +94,8 @@ static inline void pass_cell(cell *there, uint64_t turn, void *item, size_t size
     kolk_store(&there->turn, turn, KOLK_RELEASE); /* partner: has_turn */
 }
 
-/* A walk through the ring, for push_n and pop_n: this is less work for each cell than finding it by its ticket. It
- * copies what it needs from the queue, since the compiler must assume that an item which is copied lies in the queue's
+/* A walk through the ring, for push_n and pop_n. It costs less for each cell than finding the cell by its ticket. It
+ * has copies of the queue's fields, because the compiler must assume that a write to an item may change the queue's
  * struct. */
 typedef struct walk {
     unsigned char *at, *last, *first;
@@ -116,7 +121,7 @@ static inline void go_on(walk *it) {
     }
 }
 
-/* How many cells have come round, from the ticket's cell on; at most `most`. */
+/* Counts the cells that have come round, from the ticket's cell on, up to `most`. */
 static inline size_t come_round(const kolk_queue *queue, uint64_t ticket, size_t most, int end) {
     size_t count = 0;
     for (walk it = walk_from(queue, ticket, turn_before(queue, ticket, end)); count < most; count++, go_on(&it))
@@ -130,8 +135,8 @@ static inline void pass_cells(const kolk_queue *queue, uint64_t ticket, unsigned
         pass_cell((cell *)(void *)it.at, it.turn, items, size, end);
 }
 
-/* Passes up to `most` items, and says in *n how many; 0 with the reason why not. KOLK_FULL means, at either end, that
- * there is nothing to take. */
+/* Passes up to `most` items and sets *n to their number. If that is 0, returns the reason. KOLK_FULL means, at either
+ * end, that there is nothing to take. */
 static KOLK_ALWAYS_INLINE kolk_status pass(kolk_queue *queue, int end, void *items, size_t *n, size_t most,
                                            bool may_pass_held) {
     kolk_queue_end *here = &queue->ends[end];
@@ -154,7 +159,7 @@ static KOLK_ALWAYS_INLINE kolk_status pass(kolk_queue *queue, int end, void *ite
         if (count > 0) {
             uint64_t taken = advanced(queue, ticket, count) << TICKETS | (word & GATE);
             if (!kolk_compare_exchange_weak(&here->ticket, &word, taken, KOLK_SEQ_CST, KOLK_RELAXED)) continue;
-            KOLK_ASSERT(count <= queue->capacity); /* cells come round again only after the ticket has gone on */
+            KOLK_ASSERT(count <= queue->capacity); /* a cell comes round again only after the ticket has advanced */
             pass_cells(queue, ticket, (unsigned char *)items, count, end);
             *n = count;
             tell_waiters(queue, !end);
@@ -167,8 +172,8 @@ static KOLK_ALWAYS_INLINE kolk_status pass(kolk_queue *queue, int end, void *ite
                 if (end == PUSH || (other & OPEN)) return KOLK_FULL;
                 kolk_status ending = kolk_queue_look_under_lock(queue, end);
                 if (ending != KOLK_OK) return ending;
-            } else {
-                kolk_queue_look_later(&looks);
+            } else if (!kolk_queue_look_later(queue, &looks)) {
+                return KOLK_MOVED;
             }
             now = kolk_load(&here->ticket, KOLK_RELAXED);
         }
@@ -176,15 +181,15 @@ static KOLK_ALWAYS_INLINE kolk_status pass(kolk_queue *queue, int end, void *ite
     }
 }
 
-/* One look of a call that waits since `endings`. */
+/* Tries once more for a call that waits since the count `endings`. */
 static kolk_status look_again(kolk_queue *queue, int end, void *items, size_t *n, size_t most, bool may_pass_held,
                               uint64_t endings) {
     kolk_status status = kolk_queue_ended_since(queue, end, endings);
     return status == KOLK_OK ? pass(queue, end, items, n, most, may_pass_held) : status;
 }
 
-/* Looks again, less and less often, so that the other side gets several cache lines ahead. If that takes long, the
- * other side may be waiting for this processor, so it gives way between two looks. */
+/* Tries again, at growing intervals, so that the other side gets several cache lines ahead. If that takes long, yields
+ * between two tries, because the other side may be waiting for this processor. */
 static kolk_status look_for_a_while(kolk_queue *queue, int end, void *items, size_t *n, size_t most, uint64_t endings,
                                     kolk_deadline deadline) {
     int64_t now = kolk_now_ns(), begin = now, pause = SHORTEST_PAUSE;
@@ -211,7 +216,7 @@ static KOLK_NOINLINE kolk_status wait_at_end(kolk_queue *queue, int at, void *it
     for (bool is_new = true; status == KOLK_FULL; is_new = false) {
         bool is_first = kolk_queue_join(end, &me, is_new);
         if (is_first && !is_new && in_time) kolk_queue_mind_being_overtaken(end, &me);
-        status = look_again(queue, at, items, n, most, is_first || !in_time, endings); /* a time-out has to be true */
+        status = look_again(queue, at, items, n, most, is_first || !in_time, endings); /* a time-out must be true */
         if (status != KOLK_FULL) break;
         if (!in_time) status = KOLK_TIMEOUT;
         while (in_time && !kolk_load(&me.link.woken, KOLK_RELAXED)) in_time = kolk_waiter_sleep(&me.link, deadline);
@@ -220,7 +225,7 @@ static KOLK_NOINLINE kolk_status wait_at_end(kolk_queue *queue, int at, void *it
     return status;
 }
 
-/* For what could not be done at once: looks for a while, then waits; then says why not. */
+/* Continues an operation that found nothing: tries for a while, then waits. Returns the reason if it fails. */
 static KOLK_NOINLINE kolk_status wait_for(kolk_queue *queue, int end, void *items, size_t *n, size_t most,
                                           kolk_deadline deadline) {
     uint64_t endings = kolk_load(&queue->endings[end], KOLK_SEQ_CST);
@@ -228,10 +233,11 @@ static KOLK_NOINLINE kolk_status wait_for(kolk_queue *queue, int end, void *item
     uint32_t *was_blocked = &queue->ends[end].was_blocked;
     if (!kolk_load(was_blocked, KOLK_RELAXED)) kolk_store(was_blocked, 1, KOLK_RELAXED);
     if (deadline.ns != KOLK_NOW.ns) {
+        if (!kolk_check_home(queue, queue->number, queue->name, NULL)) return KOLK_MOVED; /* it might wait for ever */
         status = look_for_a_while(queue, end, items, n, most, endings, deadline);
         if (status == KOLK_FULL) status = wait_at_end(queue, end, items, n, most, endings, deadline);
         kolk_status ending =
-            kolk_queue_ended_since(queue, end, endings); /* also one that came and went during the last look */
+            kolk_queue_ended_since(queue, end, endings); /* even an ending that came and went during the last try */
         if (status != KOLK_OK && ending != KOLK_OK) status = ending;
     } else if (end == POP) {
         status = KOLK_EMPTY;

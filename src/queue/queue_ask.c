@@ -1,4 +1,4 @@
-/* queue_ask.c: questions to a queue, and its statistics. */
+/* queue_ask.c: a queue's count, and its statistics. */
 #include "queue_inside.h"
 
 #if KOLK_HOSTED

@@ -1,18 +1,20 @@
-/* queue_ends.c: what is done to both ends of a queue at once, under its lock: close, shutdown, reopen, clear. How calls
- * hear of an ending is told in queue.c under The end. */
+/* queue_ends.c: the operations on both ends of a queue at once, under its lock: close, shutdown, reopen, clear. "The
+ * end" in queue.c explains how calls notice an ending. */
 #include "queue_inside.h"
 
 #if KOLK_HOSTED
 
+#include "../diag/homes.h"
 #include "../os/lock.h"
 
-/* The two counts in `endings`. Shutdowns are the lower one: a waiter that sees it wrap gets KOLK_SHUTDOWN all the
- * same. */
+/* The units of the two counts in `endings`. The lower count is that of shutdowns: if it wraps, a waiter still gets
+ * KOLK_SHUTDOWN. */
 #define ONE_SHUTDOWN UINT64_C(1)
 #define ONE_CLOSE    (UINT64_C(1) << 32)
 
 KOLK_NOINLINE kolk_status kolk_queue_look_under_lock(kolk_queue *queue, int end) {
-    if (!queue->cells) return KOLK_SHUTDOWN; /* all zero */
+    if (!kolk_check_home(queue, queue->number, queue->name, NULL)) return KOLK_MOVED;
+    if (!queue->cells) return KOLK_SHUTDOWN; /* an all-zero queue */
     kolk_lock_word(&queue->lock);
     kolk_status ending = (kolk_status)queue->ending;
     if (ending == KOLK_CLOSED && end == POP && has_something(queue, POP)) ending = KOLK_OK;
@@ -58,7 +60,7 @@ void kolk_queue_reopen(kolk_queue *queue) {
     kolk_unlock_word(&queue->lock);
 }
 
-/* Takes all tickets of pop up to the push's in one step; the push's is FROZEN for that time. */
+/* Takes all tickets of pops up to that of the next push, in one step. The push's ticket is FROZEN meanwhile. */
 static size_t take_all(kolk_queue *queue, uint64_t *first) {
     kolk_queue_end *pops = &queue->ends[POP];
     kolk_lock_word(&queue->lock);
@@ -77,7 +79,8 @@ size_t kolk_queue_clear(kolk_queue *queue) {
     size_t count = take_all(queue, &ticket);
     for (size_t i = 0; i < count; i++) {
         cell *there = cell_of(queue, ticket);
-        for (uint32_t looks = 0; !has_come_round(queue, ticket, POP);) kolk_queue_look_later(&looks);
+        for (uint32_t looks = 0; !has_come_round(queue, ticket, POP);)
+            if (!kolk_queue_look_later(queue, &looks)) return i;
         KOLK_PLAIN_READ(there->item, queue->item_size);
         if (queue->destroy) queue->destroy(there->item, queue->context);
         kolk_store(&there->turn, turn_after(queue, ticket, POP), KOLK_RELEASE); /* partner: has_come_round */

@@ -1,30 +1,30 @@
-/* queue_inside.h: what the files of the queue share: its ends, gates, tickets and cells. Each file calls only those
- * below it:
+/* queue_inside.h: declarations that the files of the queue share: ends, gates, tickets and cells. Each file calls only
+ * files below it:
  *
- *     queue.c            the essay; push and pop, and how they wait
+ *     queue.c            the essay; push and pop, and their waiting
  *     queue_memory.c     init and deinit                     queue_valid.c   the predicate over all invariants
- *     queue_ends.c       both ends at once: close, shutdown, reopen, clear
- *     queue_waiters.c    the threads and the descriptors that wait at an end
+ *     queue_ends.c       operations on both ends at once: close, shutdown, reopen, clear
+ *     queue_waiters.c    threads and file descriptors that wait at an end
  *     queue_ask.c        count and statistics */
 #ifndef KOLK_SRC_QUEUE_INSIDE_H
 #define KOLK_SRC_QUEUE_INSIDE_H
 
-#undef KOLK_EXTERN /* the functions of base.inl are emitted in base.c, also in a program that is compiled with it */
+#undef KOLK_EXTERN /* the functions of base.inl are emitted in base.c, even if the program defines it */
 #include "kolk/base.inl"
 #include "kolk/queue.h"
 
-#include "../core/assert.h"
-#include "../core/atomics.h"
+#include "../base/assert.h"
+#include "../base/atomics.h"
 #include "../core/wait_queue.h"
 
-enum { PUSH = KOLK_WRITABLE, POP = KOLK_READABLE }; /* the ends */
+enum { PUSH = KOLK_QUEUE_WRITABLE, POP = KOLK_QUEUE_READABLE }; /* the ends */
 
-/* The gate. Operations pass if it is OPEN and nothing else. */
+/* The gate. Operations pass if OPEN is its only bit. */
 #define OPEN    1u
 #define HELD    2u /* only the first waiter may pass */
-#define FROZEN  4u /* clear looks at both ends: look under the lock */
+#define FROZEN  4u /* clear reads both ends: other threads must take the lock */
 #define GATE    7u
-#define TICKETS 3 /* above these bits */
+#define TICKETS 3 /* the ticket is above these bits */
 
 typedef struct cell {
     uint64_t turn;
@@ -36,14 +36,14 @@ static inline cell *cell_of(const kolk_queue *queue, uint64_t ticket) {
     return (cell *)(void *)(queue->cells + (ticket & queue->mask) * queue->stride);
 }
 
-/* n tickets on; n <= capacity. (Of a ticket that is not the end's any more, pass may count more: then nobody uses what
- * comes out.) */
+/* The ticket that follows n later; n <= capacity. (For an outdated ticket, pass may have counted more; then its
+ * compare-and-exchange fails, and the result is not used.) */
 static inline uint64_t advanced(const kolk_queue *queue, uint64_t ticket, uint64_t n) {
     uint64_t number = (ticket & queue->mask) + n;
     return number < queue->capacity ? ticket + n : (ticket | queue->mask) + 1 + (number - queue->capacity);
 }
 
-/* The turns at which an end finds a ticket's cell, and leaves it. */
+/* The turn that an end waits for in a ticket's cell, and the turn that it leaves there. */
 static inline uint64_t turn_before(const kolk_queue *queue, uint64_t ticket, int end) {
     return (ticket & ~queue->mask) + (end == POP);
 }
@@ -61,7 +61,7 @@ static inline bool has_come_round(const kolk_queue *queue, uint64_t ticket, int 
     return has_turn(cell_of(queue, ticket), turn_before(queue, ticket, end));
 }
 
-/* Is there nothing for this ticket of an end, the other end having that one? */
+/* Is there nothing to take for this ticket of an end, if the other end's ticket is `other`? */
 static inline bool is_blocked(const kolk_queue *queue, int end, uint64_t ticket, uint64_t other) {
     return ticket == (end == PUSH ? other + queue->mask + 1 : other);
 }
@@ -70,7 +70,7 @@ static inline uint64_t ticket_at(const kolk_queue *queue, int end) {
     return kolk_load(&queue->ends[end].ticket, KOLK_SEQ_CST) >> TICKETS;
 }
 
-/* Is there something to take? Perhaps not any more. */
+/* Is there something to take? It may be gone when this returns. */
 static inline bool has_something(const kolk_queue *queue, int end) {
     uint64_t ticket = ticket_at(queue, end);
     return !is_blocked(queue, end, ticket, ticket_at(queue, !end));
@@ -84,48 +84,49 @@ static inline size_t count_between(const kolk_queue *queue, uint64_t from, uint6
 /* ---- queue_waiters.c --------------------------------------------------------------------------------------------- */
 
 typedef struct kolk_queue_waiter {
-    kolk_waiter link; /* first: what is in the queue of waiters */
-    bool holds;       /* has closed the gate halfway */
-    int64_t since;    /* when it was called and found nothing, first */
+    kolk_waiter link; /* must be first: the member of the wait queue */
+    bool holds;       /* it has set HELD */
+    int64_t since;    /* the time when it first was called and found nothing */
 } kolk_queue_waiter;
 
-/* Another thread is in the middle of an operation: looks again soon, and if it seems to be interrupted, later. */
-void kolk_queue_look_later(uint32_t *looks);
+/* Pauses while another thread is in the middle of an operation: briefly at first, longer if that thread seems to be
+ * interrupted. Returns false, and reports it, if the struct is no queue. */
+bool kolk_queue_look_later(const kolk_queue *queue, uint32_t *looks);
 
-/* The waiter joins as the last one, or, having been called, goes back to sleep; is it the first? */
+/* Adds a new waiter as the last one, or lets a called one go back to sleep. Returns whether it is the first. */
 bool kolk_queue_join(kolk_queue_end *end, kolk_queue_waiter *me, bool is_new);
 
-/* The waiter leaves, and what it left is the next one's. */
+/* Removes the waiter, and calls the next one if there is more to take. */
 void kolk_queue_leave(kolk_queue *queue, int at, kolk_queue_waiter *me);
 
-/* The first waiter was called and found nothing: another thread was faster. When that has lasted too long, the gate
- * lets only the first waiter pass. (An ending calls all waiters. But those behind the first were not overtaken: they
- * wait for it.) */
+/* Notes that the first waiter was called and found nothing, because another thread was faster. Once that has lasted too
+ * long, the gate lets only the first waiter pass. (An ending calls all waiters. The waiters behind the first one were
+ * not overtaken: they wait for the first.) */
 void kolk_queue_mind_being_overtaken(kolk_queue_end *end, kolk_queue_waiter *me);
 
-/* A program that polls an end has found nothing there. */
+/* Resets the file descriptor of an end, after a program that polls it has found nothing there. */
 void kolk_queue_reset_fd(kolk_queue *queue, int at);
 
-/* Wakes all that wait at this end: the queue has ended. */
+/* Wakes all waiters at this end, because the queue has ended. */
 void kolk_queue_wake_all(kolk_queue_end *end);
 
 /* Wakes the first waiter, unless a called one is on its way. */
 void kolk_queue_call_next(kolk_queue_end *end);
 
-/* After an operation: the other end has something new. */
+/* Calls a waiter after an operation, which has left something for the other end. */
 static inline void tell_waiters(kolk_queue *queue, int other) {
     if (KOLK_UNLIKELY(kolk_load(&queue->ends[other].asleep, KOLK_SEQ_CST))) kolk_queue_call_next(&queue->ends[other]);
 }
 
 /* ---- queue_ends.c ------------------------------------------------------------------------------------------------ */
 
-/* What a closed gate means at this end: KOLK_OK if it is open again, or if there are items left to pop. (What was seen
- * before may have been another ending.) */
+/* Returns the reason why the gate of this end is closed. KOLK_OK if it is open again, or if there are items left to
+ * pop. (An earlier look may have seen another ending.) */
 kolk_status kolk_queue_look_under_lock(kolk_queue *queue, int end);
 
-/* What a waiter gets that has waited at this end since `endings`: KOLK_OK if no ending has let it go. (A pop to which a
- * close left items goes on looking for them. If others take them, the queue is closed, or empty if it was reopened in
- * between.) */
+/* Returns the status of a waiter that has waited at this end since the count `endings`: KOLK_OK if no ending has
+ * released it. (If a close left items, a waiting pop still tries for them. If others take them, it finds the queue
+ * closed, or empty if it was reopened meanwhile.) */
 kolk_status kolk_queue_ended_since(const kolk_queue *queue, int end, uint64_t endings);
 
 #endif

@@ -1,4 +1,4 @@
-/* queue_memory.c: a queue is made by its descriptor, and ends. */
+/* queue_memory.c: initialises a queue by its descriptor, and ends it. */
 #include "queue_inside.h"
 
 #if KOLK_HOSTED
@@ -33,20 +33,21 @@ static uintptr_t queue_facts(const void *given) {
 static kolk_status check(size_t item_size, uint32_t capacity) {
     if (item_size == 0) return KOLK_ZERO_SIZE;
     if (capacity == 0) return KOLK_ZERO_CAPACITY;
-    if (item_size > INT32_MAX - 2 * CELL_HEAD || capacity > INT32_MAX) return KOLK_SIZE_OVERFLOW;
+    if (capacity > INT32_MAX) return KOLK_BAD_CAPACITY;
+    if (item_size > INT32_MAX - 2 * CELL_HEAD) return KOLK_SIZE_OVERFLOW;
     if (capacity > PTRDIFF_MAX / (item_size + 2 * CELL_HEAD)) return KOLK_SIZE_OVERFLOW;
     return KOLK_OK;
 }
 
 static uint64_t mask_of(uint32_t capacity) {
-    uint64_t unit = 2; /* so that a lap and the next are apart */
+    uint64_t unit = 2; /* so that two laps differ by more than 1 */
     while (unit < capacity) unit *= 2;
     return unit - 1;
 }
 
-kolk_status kolk_queue_init_type(kolk_queue *queue, const kolk_queue_desc *desc, size_t type_size, size_t queue_size,
-                                 uint32_t abi) {
-    static const kolk_kind kind = {list_queue_stats, NULL, NULL, queue_facts, sizeof(kolk_queue)};
+kolk_status kolk_queue_init_abi(kolk_queue *queue, const kolk_queue_desc *desc, size_t type_size, size_t queue_size,
+                                uint32_t abi) {
+    static const kolk_kind kind = {.stats = list_queue_stats, .facts = queue_facts, .size = sizeof(kolk_queue)};
     kolk_status status = kolk_begin(queue, queue_size, sizeof *queue, abi, desc);
     if (status != KOLK_OK) return status;
     if (type_size && desc->item_size && desc->item_size != type_size) return KOLK_TYPE_MISMATCH;
@@ -55,7 +56,7 @@ kolk_status kolk_queue_init_type(kolk_queue *queue, const kolk_queue_desc *desc,
     if (status != KOLK_OK) return status;
     uint32_t stride = (uint32_t)KOLK_ROUND_UP(CELL_HEAD + item_size, 8);
     size_t bytes = (size_t)desc->capacity * stride;
-    void *cells = kolk_memory_take(bytes, bytes); /* reads as 0, the turns of the first lap */
+    void *cells = kolk_memory_take(bytes, bytes); /* reads as 0, which is the turn of the first lap */
     if (!cells) return KOLK_NO_MEMORY;
     *queue = (kolk_queue){.cells = (unsigned char *)cells,
                           .mask = mask_of(desc->capacity),
@@ -72,7 +73,7 @@ kolk_status kolk_queue_init_type(kolk_queue *queue, const kolk_queue_desc *desc,
 }
 
 KOLK_NOINLINE void kolk_queue_deinit(kolk_queue *queue) {
-    if (!queue->cells || !kolk_is_home(queue, queue->number, queue->name, SITE)) return;
+    if (!queue->cells || !kolk_check_home(queue, queue->number, queue->name, SITE)) return;
     kolk_registry_remove(queue->number);
     kolk_queue_clear(queue);
     for (int end = PUSH; end <= POP; end++)

@@ -1,32 +1,37 @@
-/* queue_waiters.c: the threads that wait at an end of a queue, and the descriptors that a program polls in their
- * place; how they are called is told in queue.c under Sleeping and Fairness. Also the short wait for a cell. */
+/* queue_waiters.c: the threads that wait at an end of a queue, and the file descriptors that a program polls instead.
+ * Sleeping and Fairness in queue.c explain how they are called. Also the short wait for a cell. */
 #include "queue_inside.h"
 
 #if KOLK_HOSTED
 
+#include "../diag/homes.h"
 #include "../os/clock.h"
 #include "../os/event.h"
 #include "../os/lock.h"
 #include "../os/sleep.h"
 
-#define NAP_NS INT64_C(20000) /* between two looks at a cell that is on its way */
+#define NAP_NS INT64_C(20000) /* between two looks at a cell whose turn is about to change */
 #ifndef KOLK_SCHEDULED
-#define OVERTAKEN_NS INT64_C(1000000) /* for so long, then HELD */
-#define PATIENCE     200              /* looks at a cell that is on its way, then naps */
+#define OVERTAKEN_NS INT64_C(1000000) /* a waiter sets HELD after this time */
+#define PATIENCE     200              /* looks at such a cell before the first nap */
 #else
-#define OVERTAKEN_NS INT64_C(0) /* in scheduled tests what is rare is tried as often as the rest */
+#define OVERTAKEN_NS INT64_C(0) /* scheduled tests try rare paths as often as others */
 #define PATIENCE     2
 #endif
 
-void kolk_queue_look_later(uint32_t *looks) {
+bool kolk_queue_look_later(const kolk_queue *queue, uint32_t *looks) {
     uint32_t nothing = 0;
     if (++*looks < PATIENCE)
         kolk_pause();
+    else if (*looks == PATIENCE && !kolk_check_home(queue, queue->number, queue->name, NULL))
+        return false;
     else
         kolk_wait(&nothing, 0, (kolk_deadline){kolk_now_ns() + NAP_NS});
+    return true;
 }
 
-/* Under the end's lock. All looks at `asleep` are in one order with those at tickets: see Sleeping in queue.c. */
+/* Updates `asleep`; the caller holds the end's lock. Accesses of `asleep` are in one order with those of tickets: see
+ * Sleeping in queue.c. */
 static void show_asleep(kolk_queue_end *end) {
     bool waits = end->waiters.first || (end->fd && !end->fd_called);
     kolk_exchange(&end->asleep, !end->called && waits, KOLK_SEQ_CST);
@@ -38,14 +43,14 @@ KOLK_NOINLINE void kolk_queue_call_next(kolk_queue_end *end) {
     if (!end->called && end->waiters.first) {
         end->called = end->waiters.first;
         sleeps_on = &end->called->woken;
-        kolk_store(sleeps_on, 1, KOLK_RELAXED); /* whoever wakes takes the lock again */
+        kolk_store(sleeps_on, 1, KOLK_RELAXED); /* relaxed, because the woken thread takes the lock again */
     } else if (!end->called && end->fd && !end->fd_called) {
         end->fd_called = true;
         kolk_event_set((int)end->fd - 1);
     }
     show_asleep(end);
     kolk_unlock_word(&end->lock);
-    if (sleeps_on) kolk_wake(sleeps_on, 1); /* it may have returned: see wait_queue.h */
+    if (sleeps_on) kolk_wake(sleeps_on, 1); /* the waiter may have returned already: see wait_queue.h */
 }
 
 bool kolk_queue_join(kolk_queue_end *end, kolk_queue_waiter *me, bool is_new) {
@@ -59,7 +64,7 @@ bool kolk_queue_join(kolk_queue_end *end, kolk_queue_waiter *me, bool is_new) {
     return is_first;
 }
 
-/* Is there an item or room for waiters, or has the queue ended? This is what a file descriptor tells. */
+/* Is there an item or room for waiters, or has the queue ended? A file descriptor reports this. */
 static bool has_news(const kolk_queue *queue, int end) {
     bool open = kolk_load(&queue->ends[PUSH].ticket, KOLK_SEQ_CST) & OPEN;
     return !open || has_something(queue, end);
@@ -99,7 +104,7 @@ void kolk_queue_wake_all(kolk_queue_end *end) {
 /* ---- Descriptors ------------------------------------------------------------------------------------------------- */
 
 int kolk_queue_fd(kolk_queue *queue, kolk_queue_event event) {
-    if (!queue->cells || (unsigned)event > KOLK_READABLE) return -1;
+    if (!queue->cells || (unsigned)event > KOLK_QUEUE_READABLE) return -1;
     kolk_queue_end *end = &queue->ends[event];
     kolk_lock_word(&end->lock);
     bool is_new = !end->fd;

@@ -1,53 +1,74 @@
-/* resource.c: the way of a borrow. The resource pool has these files, each of which calls only those above it:
+/* resource.c: borrow and give_back. The resource pool has these files, each of which calls only those above it:
  *
- *     housekeeper.c       a thread for what is done in the background
+ *     makers.c            threads of the process that do the chores of its pools
  *     resource_times.c    how long things take, in buckets
- *     resource_key.c      keys by their text
- *     resource_share.c    who gets what: entries, idle lists, the waiters
- *     resource_make.c     create, validate, destroy
+ *     resource_key.c      keys by their text, and the demand for each
+ *     resource_share.c    allotment: states of entries, idle entries, room, waiters
+ *     resource_make.c     the user's functions: create, validate, reset, destroy
  *     resource_report.c   sentences about borrowers
- *     resource_upkeep.c   what is done in the background
+ *     resource_work.c     the work of makers and ticks
  *     resource.c          borrow, give_back, discard
  *     resource_ask.c      statistics, validity
+ *     resource_metrics.c  statistics in three formats
  *     resource_life.c     init, close, deinit
  *     resource_steer.c    evict, pause, resize, tick, event loops
  *
- * An entry is a resource, or the right to make one. It is counted in `max` from the moment in which a thread may create
- * until destroy has returned, so the server never sees more than max of them. Its states:
+ * An entry is a resource, or the right to make one. It counts towards `max` from the moment a thread may create until
+ * destroy has returned, so the server never sees more than max resources. Its states:
  *
  *              create                lend
  *     MAKING --------> IN_HAND <-------------> LENT
  *                       |  ^  give_back, reset
- *             put back  v  |  take, validate
- *                       IDLE
+ *                 offer v  |  take
+ *                       IDLE <-------> ASKED        a maker validates it
  *
- * From IN_HAND it can also end, by destroy. One thread at a time has an entry that is MAKING or IN_HAND, and calls the
- * user's functions for it without the lock. Everything else is done under the lock.
+ *     IN_HAND --> DOOMED --> ENDING                 a maker destroys it
  *
- * There is one rule of fairness: whenever the lock is given back, no waiter could be served (I6). A thread that puts
- * something back, or gives up its right to create, serves the waiters in their order before it unlocks. So what a
- * newcomer finds under the lock is what no waiter can use, and the newcomer takes it without a look at the waiters. A
- * borrower that found a dead resource gives up its entry and takes the next under one lock, and if it has to wait, it
- * joins in front: it has been served once.
+ * Each entry is in the list of its state, and an IDLE or ASKED one also in the line of its key. So each step is a few
+ * writes, regardless of the number of entries: the entry that has been idle or lent longest is the first of a list. One
+ * thread at a time has an entry that is ASKED, IN_HAND, MAKING or ENDING, and calls the user's functions for it without
+ * the lock. Everything else is done under the lock.
  *
- * A waiter is handed an entry, not a chance. If its deadline passes at that moment, it has the entry all the same: it
- * lends it, or creates with a deadline that has passed, or gives it up. So nothing is lost between hand-over and
- * wake-up.
+ * A creation belongs to the pool. A borrower that finds no resource joins the waiters of its key, which makes the key
+ * hungry. A maker takes the right to create for the key that has been hungry longest, and the new resource goes to the
+ * first waiter at that time. So a deadline that is shorter than a connect costs a borrow and not a connection. Makers
+ * also validate idle resources and destroy old ones, so no borrower waits for a peer. Unless something changes for
+ * hungry keys, a lock and an unlock look at no key (kolk_resource_unlock).
  *
- * A borrow's handle is made of the slot of its entry and the number of borrows of that slot. So a second give_back
+ * A call of a user's function by a maker is a job, and others wait for it up to LATE_NS. After that it is late and does
+ * not count any more: another resource may be created or validated beside it. So a silent peer delays others for
+ * LATE_NS at most.
+ *
+ * Without makers (no_housekeeper), or if the system has no thread left, a borrower takes the right to create itself, or
+ * receives it in its turn, and calls create, validate and destroy on its own thread.
+ *
+ * There is one rule of fairness: whenever the lock is released, no waiter could be served (I6). A thread that returns a
+ * resource serves the first waiter of the key before it unlocks, unless another key has been hungry for longer and can
+ * get room in no other way. So a newcomer that holds the lock finds only resources that no waiter can use. A borrower
+ * that found a dead resource gives up its entry and takes the next one under the same lock. If it has to wait, it joins
+ * in front, because it was served before.
+ *
+ * A waiter receives an entry, not a chance. If its deadline passes at that moment, it keeps the entry: the borrow
+ * succeeds, or the waiter gives the entry up. So no entry is lost between hand-over and wake-up.
+ *
+ * A borrow's handle consists of the slot of its entry and the number of borrows of that slot. So a second give_back
  * finds another number there, or an entry that is not LENT.
  *
- * Invariants (kolk_resource_pool_is_valid):
- *     I1  the entries are idle + lent + creating + those IN_HAND; at most max, but after a resize
- *     I2  an entry is in the list of its key if and only if it is IDLE; the list goes from the newest idle_since to the
- *         oldest
- *     I3  creating is the number of entries that are MAKING, at most max_creating; key->making is that of one key
- *     I4  the users of a key are its entries, and the calls that wait for it; a key without users is gone, but ""
- *     I5  a pool that is closed has no waiters, and nothing idle
- *     I6  a pool that is neither closed nor paused could serve no waiter
+ * Invariants (kolk_resource_is_valid):
+ *     I1  each entry is in the list of its state, and counted there; there are at most max, except after a resize
+ *     I2  an entry is in the line of its key if and only if it is IDLE or ASKED; the line has the order in which they
+ *         came back
+ *     I3  the jobs are the entries that are in_time; at most max_creating of them are MAKING. Of one key, at most
+ *         max_creating entries are MAKING, late ones included
+ *     I4  the users of a key are its entries, the calls that use it, and one each for wishes, a rest, `wanted` and
+ *         `news`; a key without users is freed, except ""
+ *     I5  a closed pool has no waiters and no idle entries
+ *     I6  in a pool that is neither closed nor paused, no waiter could be served: idle resources of its key must be
+ *         validated first, and without makers none can be created for it
+ *     I7  a key is hungry if and only if demand exceeds the resources on their way, and a maker could act on that
  *
- * The order of what comes is HikariCP's and the CMAP specification's of MongoDB's drivers, whose cap on creations this
- * is. */
+ * The order of service is that of HikariCP and of the CMAP specification of MongoDB's drivers, which also has the limit
+ * of creations. In puddle and pgxpool, too, a creation outlives the borrow that caused it. */
 #include "resource_inside.h"
 
 #if KOLK_HOSTED
@@ -73,7 +94,7 @@ typedef struct resource_request {
     kolk_kept_site site;
     int64_t begin, now;
     uint32_t thread;
-    kolk_borrow *out;
+    kolk_borrowed *out;
 } resource_request;
 
 static bool resource_waits(const resource_request *me) {
@@ -101,19 +122,21 @@ static void say_more(const resource_request *me, const char *format, ...) {
     va_end(arguments);
 }
 
-/* Why nothing came: under the lock. */
+/* How many of the last borrows are searched for those of one thread. */
+#define OWN_AT_MOST 100
+
+/* Writes why no resource came: under the lock. */
 static void explain_waiting(const resource_request *me) {
     const kolk_resource_inside *pool = me->pool;
-    const resource_entry *longest = NULL;
+    const resource_key *key = me->key;
+    const resource_list *lent = &pool->lists[LIST_LENT];
+    const resource_entry *longest = lent->oldest, *entry = lent->newest;
     uint32_t own = 0;
-    for (uint32_t slot = 0; slot < pool->slots; slot++) {
-        const resource_entry *entry = kolk_entry_at(pool, slot);
-        if (!entry || entry->state != RESOURCE_LENT) continue;
-        own += me->thread && entry->thread == me->thread;
-        if (!longest || entry->since < longest->since) longest = entry;
-    }
-    me->out->error.code = pool->last_failure ? pool->last_error.code : 0;
-    say_more(me, "%s%u of %u in use%s, %u being created, %u waiting", pool->paused ? "paused, " : "", pool->lent,
+    for (int i = 0; i < OWN_AT_MOST && entry && me->thread; i++, entry = entry->older)
+        own += entry->thread == me->thread;
+    me->out->error.code = key->failed_at ? key->error.code : 0;
+    me->out->error.final = key->failed_at && key->error.final;
+    say_more(me, "%s%u of %u in use%s, %u being created, %u waiting", pool->paused ? "paused, " : "", lent->count,
              pool->max,
              own == 0   ? ""
              : own == 1 ? " (one by this thread itself)"
@@ -122,66 +145,91 @@ static void explain_waiting(const resource_request *me) {
     if (longest)
         say_more(me, "; the longest%s%.40s for %" PRId64 " ms", longest->who ? " by " : "",
                  longest->who ? longest->who : "", (me->now - longest->since) / 1000000);
-    if (pool->last_failure)
-        say_more(me, "; %" PRId64 " ms ago a create failed: %s", (me->now - pool->last_failure) / 1000000,
-                 pool->last_error.text);
+    if (key->failed_at)
+        say_more(me, "; %" PRId64 " ms ago a create failed: %s", (me->now - key->failed_at) / 1000000, key->error.text);
 }
 
 /* ---- Waiting ----------------------------------------------------------------------------------------------------- */
 
 /* Is the calling thread in one of the user's functions, called for this pool? */
 static bool is_in_function(const resource_request *me) {
-    for (uint32_t slot = 0; slot < me->pool->slots && me->thread; slot++) {
-        const resource_entry *entry = kolk_entry_at(me->pool, slot);
-        if (!entry || entry->thread != me->thread) continue;
-        if (entry->state == RESOURCE_MAKING || entry->state == RESOURCE_IN_HAND) return true;
-    }
-    return false;
+    const resource_entry *busy = me->pool->lists[LIST_BUSY].newest, *job = me->pool->jobs.newest;
+    while (busy && busy->thread != me->thread) busy = busy->older;
+    while (job && job->thread != me->thread) job = job->job_older;
+    return me->thread && (busy || job);
 }
 
-/* An event loop has found nothing: it gets to know of what comes, and what could not be created. */
+/* A borrow with KOLK_NOW has found no resource. If there is room, one is created for the next borrow. An event loop is
+ * notified of it, or of a failed create. */
 static kolk_status resource_found_none(const resource_request *me) {
     kolk_resource_inside *pool = me->pool;
+    resource_key *key = me->key;
+    bool refused = key->refused;
+    if (pool->fd || kolk_resource_can_make(pool, key, ROOM_OF_ANY)) kolk_key_wish(pool, key);
     if (!pool->fd) return KOLK_FULL;
-    if (pool->fd_called) kolk_event_reset((int)pool->fd - 1);
-    pool->fd_called = false;
-    kolk_key_want(pool, me->key);
-    kolk_resource_call_upkeep(pool);
-    if (!pool->fd_failure) return KOLK_FULL;
-    pool->fd_failure = false;
-    me->out->error = pool->last_error;
+    key->refused = false;
+    kolk_key_heard(pool, key);
+    if (pool->fd_called && pool->news == 0) {
+        kolk_event_reset((int)pool->fd - 1);
+        pool->fd_called = false;
+    }
+    kolk_key_want(pool, key);
+    kolk_resource_look_soon(pool, me->now);
+    if (!refused) return KOLK_FULL;
+    me->out->error = key->error;
     return KOLK_NOT_CREATED;
 }
 
-/* Waits for an entry, with the lock given back; in front of all others if it was served before. */
+/* Ends a wait, and returns the waiter's entry or status: under the lock. */
+static kolk_status end_waiting(resource_request *me, resource_waiter *waiter, resource_entry **entry) {
+    kolk_resource_inside *pool = me->pool;
+    *entry = waiter->entry;
+    if (!kolk_load(&waiter->link.woken, KOLK_RELAXED)) {
+        kolk_waiter_leave(&me->key->waiters, &waiter->link);
+        me->key->waiting--;
+        pool->waiting--;
+        kolk_key_feel(pool, me->key);
+        return KOLK_TIMEOUT;
+    }
+    if (waiter->status == KOLK_NOT_CREATED) me->out->error = me->key->error;
+    return waiter->status;
+}
+
+/* Waits for an entry, with the lock released; in front of all others if it was served before. */
 static KOLK_NOINLINE kolk_status wait_for_entry(resource_request *me, bool in_front, resource_entry **entry) {
     kolk_resource_inside *pool = me->pool;
+    resource_key *key = me->key;
     if (!resource_waits(me)) return resource_found_none(me);
     if (is_in_function(me)) return KOLK_IN_HOOK;
-    resource_waiter waiter = {.key = me->key, .thread = me->thread};
+    if (key->rests && kolk_key_is_hopeless(key)) {
+        me->out->error = key->error;
+        return KOLK_NOT_CREATED;
+    }
+    resource_waiter waiter = {.thread = me->thread, .turn = ++pool->turns};
     if (in_front)
-        kolk_waiter_join_front(&pool->waiters, &waiter.link);
+        kolk_waiter_join_front(&key->waiters, &waiter.link);
     else
-        kolk_waiter_join(&pool->waiters, &waiter.link);
+        kolk_waiter_join(&key->waiters, &waiter.link);
+    key->waiting++;
     pool->waiting++;
+    pool->counts.waits++;
+    kolk_key_feel(pool, key);
     kolk_resource_unlock(pool);
     for (bool in_time = true; in_time && !kolk_load(&waiter.link.woken, KOLK_ACQUIRE);)
         in_time = kolk_waiter_sleep(&waiter.link, me->deadline);
     kolk_resource_lock(pool);
     me->now = kolk_now_ns();
-    *entry = waiter.entry;
-    if (kolk_load(&waiter.link.woken, KOLK_RELAXED)) return waiter.entry ? KOLK_OK : KOLK_CLOSED;
-    kolk_waiter_leave(&pool->waiters, &waiter.link);
-    pool->waiting--;
-    return KOLK_TIMEOUT;
+    return end_waiting(me, &waiter, entry);
 }
 
 /* ---- Borrowing --------------------------------------------------------------------------------------------------- */
 
 static void lend_entry(resource_request *me, resource_entry *entry) {
     kolk_resource_inside *pool = me->pool;
-    KOLK_ASSERT(entry->state == RESOURCE_IN_HAND);
-    entry->state = RESOURCE_LENT;
+    if (entry->state == RESOURCE_IDLE)
+        kolk_entry_lend_idle(pool, entry);
+    else
+        kolk_entry_become(pool, entry, RESOURCE_LENT);
     entry->since = me->now;
     entry->who = me->who;
     entry->site = me->site;
@@ -189,45 +237,89 @@ static void lend_entry(resource_request *me, resource_entry *entry) {
     entry->told = false;
     if (pool->keeps_names) memcpy(entry->thread_name, kolk_thread_own_name(), KOLK_THREAD_NAME);
     if (++entry->borrows == 0) entry->borrows = 1;
-    if (++pool->lent > pool->peak) pool->peak = pool->lent;
+    if (pool->lists[LIST_LENT].count > pool->peak) pool->peak = pool->lists[LIST_LENT].count;
     pool->counts.borrows++;
     kolk_times_add(&pool->wait, me->now - me->begin);
+    if (entry->key->news) kolk_key_heard(pool, entry->key);
     me->out->resource = entry->resource;
     me->out->handle = kolk_handle_make(entry->borrows, entry->slot, pool->tag);
+    me->out->generation = entry->epoch;
 }
 
-/* Makes the entry fit to be lent. One that was made just now is not validated: else, with a validate that always says
- * no, one would be made and destroyed after the other without an end. False: it is gone; *status is why there can't be
- * another, or KOLK_OK. */
+/* Must the borrower itself validate a resource before it is lent, and until when? If there are makers, they do the
+ * validation that may wait. */
+static bool is_to_be_seen(const resource_request *me, const resource_entry *entry, kolk_deadline *deadline) {
+    const kolk_resource_inside *pool = me->pool;
+    if (!pool->desc.validate) return false;
+    bool waits_for_makers = pool->has_makers && resource_waits(me);
+    bool is_proved = waits_for_makers || kolk_entry_is_proved(pool, entry, me->now);
+    *deadline = is_proved || pool->has_makers ? KOLK_NOW : me->deadline;
+    return !is_proved || (pool->desc.look && !entry->vouched);
+}
+
+/* Makes an entry that is IDLE, IN_HAND or MAKING fit to be lent. A resource that was just created is not validated: if
+ * validate always failed, creating and destroying would never end. False: the entry is gone; *status says why there
+ * can't be another, or is KOLK_OK. */
 static bool make_fit(resource_request *me, resource_entry *entry, kolk_status *status) {
     kolk_resource_inside *pool = me->pool;
-    bool is_new = entry->state == RESOURCE_MAKING;
-    if (is_new && !kolk_entry_create(pool, entry, me->deadline, &me->out->error)) {
-        *status = KOLK_NOT_CREATED;
-        return false;
-    }
-    if (is_new) me->now = kolk_now_ns();
-    resource_end end = kolk_entry_end(pool, entry, me->now);
-    bool is_proved = is_new || !pool->desc.validate || me->now - entry->proved < pool->desc.validate_after_ms;
-    if (end == NO_END && !is_proved) {
-        if (!kolk_entry_validate(pool, entry, me->deadline)) return false;
+    kolk_deadline deadline;
+    if (entry->state == RESOURCE_MAKING) {
+        if (!kolk_entry_create(pool, entry, me->deadline)) {
+            me->out->error = me->key->error;
+            *status = KOLK_NOT_CREATED;
+            return false;
+        }
         me->now = kolk_now_ns();
-        end = kolk_entry_end(pool, entry, me->now);
+    }
+    resource_end end = kolk_entry_cause_of_end(pool, entry, me->now);
+    bool sees = end == NO_END && is_to_be_seen(me, entry, &deadline);
+    if (end == NO_END && !sees) return true;
+    if (entry->state == RESOURCE_IDLE) kolk_entry_become(pool, entry, RESOURCE_IN_HAND);
+    if (sees) {
+        bool good = kolk_entry_validate(pool, entry, deadline);
+        me->now = kolk_now_ns();
+        end = good ? kolk_entry_cause_of_end(pool, entry, me->now) : END_INVALID;
     }
     if (end != NO_END) kolk_entry_destroy(pool, entry, end);
     return end == NO_END;
 }
 
+/* Without makers, a borrower takes an idle resource, or creates one. No waiter could have used either. */
+static resource_entry *take_or_make(const resource_request *me) {
+    kolk_resource_inside *pool = me->pool;
+    resource_entry *entry = kolk_key_next_idle(pool, me->key);
+    if (!entry && !resource_waits(me) && pool->fd) return NULL;
+    return entry ? entry : kolk_resource_make(pool, me->key, ROOM_OF_ANY, me->thread, me->now);
+}
+
+/* With makers, a borrower takes an idle resource that need not be validated, if no one waits before it. If no maker
+ * will come soon, it creates one. */
+static resource_entry *take_ready(const resource_request *me) {
+    kolk_resource_inside *pool = me->pool;
+    resource_key *key = me->key;
+    resource_entry *entry = key->waiting > 0 ? NULL : kolk_key_next_idle(pool, key);
+    if (entry && resource_waits(me) && !kolk_entry_is_proved(pool, entry, me->now)) entry = NULL;
+    if (entry || key->idle > 0 || !resource_waits(me) || kolk_makers_are_there()) return entry;
+    return kolk_resource_make(pool, key, ROOM_OF_ANY, me->thread, me->now);
+}
+
+static resource_entry *take_resource(const resource_request *me) {
+    kolk_resource_inside *pool = me->pool;
+    if (pool->paused || pool->closed) return NULL;
+    resource_entry *entry = pool->has_makers ? take_ready(me) : take_or_make(me);
+    if (entry) entry->thread = me->thread;
+    return entry;
+}
+
 /* Under the lock. */
 static kolk_status borrow_locked(resource_request *me) {
     kolk_resource_inside *pool = me->pool;
-    bool creates = resource_waits(me) || !pool->fd;
     kolk_status status = KOLK_OK;
     for (bool again = false; status == KOLK_OK; again = true) {
-        if (pool->closed) return KOLK_CLOSED; /* perhaps while what it found had to be destroyed */
+        if (pool->closed) return KOLK_CLOSED; /* perhaps while a dead resource was being destroyed */
         if (again) me->now = kolk_now_ns();
         if (again && is_too_late(me)) return KOLK_TIMEOUT;
-        resource_entry *entry = kolk_resource_take(pool, me->key, creates, me->thread);
+        resource_entry *entry = take_resource(me);
         if (!entry) status = wait_for_entry(me, again, &entry);
         if (status != KOLK_OK || !make_fit(me, entry, &status)) continue;
         lend_entry(me, entry);
@@ -236,7 +328,7 @@ static kolk_status borrow_locked(resource_request *me) {
     return status;
 }
 
-/* Counts a borrow that failed, and sees that its error says something: under the lock. */
+/* Counts a borrow that failed, and makes sure that its error has a text: under the lock. */
 static KOLK_NOINLINE void explain_failure(const resource_request *me, kolk_status status) {
     resource_counts *counts = &me->pool->counts;
     kolk_error *error = &me->out->error;
@@ -251,17 +343,33 @@ static KOLK_NOINLINE void explain_failure(const resource_request *me, kolk_statu
     if (!*error->text) say_error(error, kolk_status_text(status));
 }
 
-static kolk_status refuse_borrow(kolk_borrow *out, kolk_status status) {
+/* Logs a slow or failed borrow: without the lock. */
+static KOLK_NOINLINE void log_borrow(const resource_request *me, const char *key, kolk_status status) {
+    const kolk_resource_pool_desc *desc = &me->pool->desc;
+    int64_t ns = (status == KOLK_OK ? me->now : kolk_now_ns()) - me->begin;
+    if (status == KOLK_FULL || (status == KOLK_OK && ns < desc->slow_borrow_ms)) return;
+    kolk_resource_event event = {.kind = status == KOLK_OK ? KOLK_RESOURCE_SLOW_BORROW : KOLK_RESOURCE_BORROW_FAILED,
+                                 .pool = desc->name ? desc->name : "",
+                                 .key = key,
+                                 .who = me->who ? me->who : "",
+                                 .status = status,
+                                 .ns = ns,
+                                 .error = &me->out->error};
+    desc->log(desc->context, &event);
+}
+
+static kolk_status refuse_borrow(kolk_borrowed *out, kolk_status status) {
     say_error(&out->error, kolk_status_text(status));
     return status;
 }
 
 KOLK_NOINLINE kolk_status kolk_resource_borrow(kolk_resource_pool *pool, const kolk_borrow_desc *desc,
-                                               kolk_borrow *out) {
+                                               kolk_borrowed *out) {
     out->resource = NULL;
     out->handle = (kolk_handle){0};
     out->error.code = 0;
     out->error.text[0] = 0;
+    out->error.final = false;
     kolk_resource_inside *inside = pool->inside;
     if (!inside) return refuse_borrow(out, KOLK_CLOSED);
     if (kolk_forks() != inside->forks) return refuse_borrow(out, KOLK_FORKED);
@@ -273,11 +381,12 @@ KOLK_NOINLINE kolk_status kolk_resource_borrow(kolk_resource_pool *pool, const k
     me.now = me.begin = kolk_now_ns();
     me.deadline = desc ? desc->deadline : (kolk_deadline){me.begin + DEFAULT_WAIT_NS};
     kolk_resource_lock(inside);
-    me.key = *key ? kolk_key_of(inside, key) : inside->no_key; /* which stays, so it need not be told of a user */
+    me.key = *key ? kolk_key_of(inside, key) : inside->no_key; /* this key always exists, so it needs no user */
     kolk_status status = me.key ? borrow_locked(&me) : KOLK_NO_MEMORY;
     if (status != KOLK_OK) explain_failure(&me, status);
     if (me.key && *key) kolk_key_leave(inside, me.key);
     kolk_resource_unlock(inside);
+    if (inside->desc.log) log_borrow(&me, key, status);
     return status;
 }
 
@@ -292,32 +401,30 @@ static resource_entry *entry_of_handle(const kolk_resource_inside *pool, kolk_ha
 
 /* Under the lock. */
 static void take_home(kolk_resource_inside *pool, resource_entry *entry, bool discards, int64_t now) {
-    entry->state = RESOURCE_IN_HAND;
+    resource_end end = discards ? END_DISCARDED : kolk_entry_cause_of_end(pool, entry, now);
     entry->thread = kolk_thread();
     entry->idle_since = entry->proved = now;
-    pool->lent--;
+    entry->vouched = false;
     kolk_times_add(&pool->use, now - entry->since);
-    bool clean = true;
-    if (!discards && pool->desc.reset && kolk_entry_end(pool, entry, now) == NO_END) {
-        kolk_resource_unlock(pool);
-        clean = pool->desc.reset(pool->desc.context, entry->resource);
-        kolk_resource_lock(pool);
+    if (end == NO_END && !pool->desc.reset) {
+        kolk_entry_offer(pool, entry, now);
+        return;
     }
-    if (discards)
-        kolk_entry_destroy(pool, entry, END_DISCARDED);
-    else if (!clean)
-        kolk_entry_destroy(pool, entry, END_UNCLEAN);
-    else
+    kolk_entry_become(pool, entry, RESOURCE_IN_HAND);
+    if (end == NO_END && !kolk_entry_reset(pool, entry)) end = END_UNCLEAN;
+    if (end == NO_END)
         kolk_entry_settle(pool, entry, now);
+    else
+        kolk_entry_destroy(pool, entry, end);
 }
 
-static void end_borrow(kolk_resource_inside *pool, kolk_borrow *borrow, bool discards, const void *site) {
+static void end_borrow(kolk_resource_inside *pool, kolk_borrowed *borrow, bool discards, const void *site) {
     if (kolk_handle_is_null(borrow->handle)) return;
     if (!pool) {
         kolk_report_handle(NULL, borrow->handle, site, NULL);
         return;
     }
-    if (!kolk_handle_is_foreign(borrow->handle, pool->tag, KOLK_RESOURCES_AT_MOST)) borrow->resource = NULL;
+    if (!kolk_handle_is_foreign(borrow->handle, pool->tag, KOLK_RESOURCE_MOST)) borrow->resource = NULL;
     if (kolk_forks() != pool->forks) return;
     int64_t now = kolk_now_ns();
     resource_holder holder;
@@ -334,11 +441,11 @@ static void end_borrow(kolk_resource_inside *pool, kolk_borrow *borrow, bool dis
     if (told) kolk_report_return(pool, &holder);
 }
 
-KOLK_NOINLINE void kolk_resource_give_back(kolk_resource_pool *pool, kolk_borrow *borrow) {
+KOLK_NOINLINE void kolk_resource_give_back(kolk_resource_pool *pool, kolk_borrowed *borrow) {
     end_borrow(pool->inside, borrow, false, SITE);
 }
 
-KOLK_NOINLINE void kolk_resource_discard(kolk_resource_pool *pool, kolk_borrow *borrow) {
+KOLK_NOINLINE void kolk_resource_discard(kolk_resource_pool *pool, kolk_borrowed *borrow) {
     end_borrow(pool->inside, borrow, true, SITE);
 }
 

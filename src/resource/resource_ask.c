@@ -1,21 +1,21 @@
-/* resource_ask.c: statistics of a resource pool, and whether its invariants hold. */
+/* resource_ask.c: statistics of a resource pool, and the check of its invariants. */
 #include "resource_inside.h"
 
 #if KOLK_HOSTED
 
 #include "../core/tools.h"
 
-void kolk_resource_pool_stats(const kolk_resource_pool *pool, kolk_resource_stats *out) {
-    *out = (kolk_resource_stats){.name = ""};
+void kolk_resource_stats(const kolk_resource_pool *pool, kolk_resource_pool_stats *out) {
+    *out = (kolk_resource_pool_stats){.name = ""};
     kolk_resource_inside *inside = pool->inside;
     if (!inside) return;
     kolk_resource_lock(inside);
     const resource_counts *counts = &inside->counts;
-    *out = (kolk_resource_stats){
+    *out = (kolk_resource_pool_stats){
         .name = inside->desc.name ? inside->desc.name : "",
         .max = inside->max,
-        .in_use = inside->lent,
-        .idle = inside->idle,
+        .in_use = inside->lists[LIST_LENT].count,
+        .idle = count_of_idle(inside),
         .creating = inside->creating,
         .waiting = inside->waiting,
         .peak = inside->peak,
@@ -34,6 +34,7 @@ void kolk_resource_pool_stats(const kolk_resource_pool *pool, kolk_resource_stat
         .replaced = counts->destroyed[END_REPLACED],
         .closed = counts->destroyed[END_CLOSED],
         .leaks = counts->leaks,
+        .waits = counts->waits,
     };
     kolk_times_sum_up(&inside->wait, &out->wait);
     kolk_times_sum_up(&inside->use, &out->use);
@@ -42,53 +43,99 @@ void kolk_resource_pool_stats(const kolk_resource_pool *pool, kolk_resource_stat
     kolk_tools_wrote(out, sizeof *out);
 }
 
-/* Is the list of a key as long as it says, in order, and closed at both ends (I2)? */
-static bool key_is_valid(const kolk_resource_inside *pool, const resource_key *key, uint32_t *idle) {
-    uint32_t count = 0;
+/* Has the line of a key the counted length, and is it closed at both ends (I2)? */
+static bool line_is_valid(const kolk_resource_inside *pool, const resource_key *key) {
+    uint32_t idle = 0, asked = 0;
     const resource_entry *newer = NULL;
-    for (const resource_entry *entry = key->newest; entry; entry = entry->older) {
-        if (++count > key->idle || entry->key != key || entry->state != RESOURCE_IDLE) return false;
-        if (entry->newer != newer || (newer && newer->idle_since < entry->idle_since)) return false;
+    for (const resource_entry *entry = key->newest; entry; entry = entry->line_older) {
+        if (entry->key != key || entry->line_newer != newer || entry->state > RESOURCE_ASKED) return false;
+        if (entry->state == RESOURCE_IDLE ? ++idle > key->idle : ++asked > pool->asked) return false;
         newer = entry;
     }
-    *idle += count;
-    return count == key->idle && key->oldest == newer && (key->users > 0) && (!key->making || pool->creating);
+    return idle == key->idle && asked == key->asked + key->silent && key->oldest == newer;
 }
 
-static bool resource_counts_are_valid(const kolk_resource_inside *pool) {
-    uint32_t states[RESOURCE_MAKING + 1] = {0}, idle = 0;
+static uint32_t count_of_waiters(const resource_key *key) {
+    uint32_t count = 0;
+    for (const kolk_waiter *each = key->waiters.first; each; each = each->behind) count++;
+    return count;
+}
+
+/* Is it true that no waiter could be served (I6)? */
+static bool waiters_are_right(const kolk_resource_inside *pool, const resource_key *key) {
+    if (count_of_waiters(key) != key->waiting) return false;
+    if (key->waiting == 0 || pool->paused) return true;
+    if (pool->closed) return false;
+    if (pool->has_makers) return key->idle == 0 || pool->desc.validate;
+    return key->idle == 0 && !kolk_resource_can_make(pool, key, ROOM_OF_ANY);
+}
+
+static bool keys_are_valid(const kolk_resource_inside *pool) {
+    uint32_t waiting = 0, wanted = 0, news = 0, hungry = 0, making = 0, entries = 0;
+    for (const resource_key *key = kolk_key_next(pool, NULL); key; key = kolk_key_next(pool, key)) {
+        uint32_t uses = key->entries + (key->wishes > 0) + key->rests + key->wanted + key->news;
+        if (!line_is_valid(pool, key) || key->hungry != kolk_key_is_hungry(pool, key) || !waiters_are_right(pool, key))
+            return false;
+        if (key->users < uses + (key == pool->no_key) || key->making > pool->desc.max_creating) return false;
+        waiting += key->waiting;
+        wanted += key->wanted;
+        news += key->news;
+        hungry += key->hungry;
+        making += key->making;
+        entries += key->entries;
+    }
+    for (const resource_key *key = pool->hungry.first; key; key = key->behind) hungry -= key->hungry;
+    return waiting == pool->waiting && wanted == pool->wanted && news == pool->news && hungry == 0 &&
+           making == pool->creating && entries == kolk_pool_count(&pool->entries);
+}
+
+/* Has a list the counted length, and is it closed at both ends? */
+static bool list_is_valid(const resource_list *list) {
+    uint32_t count = 0;
+    const resource_entry *older = NULL;
+    for (const resource_entry *entry = list->oldest; entry; entry = entry->newer) {
+        if (++count > list->count || entry->older != older) return false;
+        older = entry;
+    }
+    return count == list->count && list->newest == older;
+}
+
+static bool jobs_are_valid(const kolk_resource_inside *pool) {
+    uint32_t creates = 0, others = 0;
+    for (const resource_entry *entry = pool->jobs.oldest; entry; entry = entry->job_newer) {
+        bool creates_one = entry->state == RESOURCE_MAKING;
+        if (!creates_one && entry->state != RESOURCE_ASKED && entry->state != RESOURCE_ENDING) return false;
+        if (creates_one ? ++creates > pool->jobs.creates : ++others > pool->jobs.others) return false;
+    }
+    return creates == pool->jobs.creates && others == pool->jobs.others && creates <= pool->desc.max_creating;
+}
+
+/* Is each entry in the list of its state, and are they counted (I1, I3)? */
+static bool entries_are_valid(const kolk_resource_inside *pool) {
+    uint32_t lists[STATE_LISTS] = {0}, making = 0, asked = 0, going = 0, in_time = 0;
     for (uint32_t slot = 0; slot < pool->slots; slot++) {
         const resource_entry *entry = kolk_entry_at(pool, slot);
-        if (entry && (entry->state > RESOURCE_MAKING || entry->slot != slot)) return false;
-        if (entry) states[entry->state]++;
+        if (!entry) continue;
+        if (entry->state > RESOURCE_ENDING || entry->slot != slot || entry->key->users == 0) return false;
+        making += entry->state == RESOURCE_MAKING;
+        asked += entry->state == RESOURCE_ASKED;
+        going += entry->state >= RESOURCE_DOOMED;
+        in_time += entry->in_time;
+        lists[kolk_list_of_state(entry->state)]++;
     }
-    for (uint32_t list = 0; list < KEY_LISTS; list++)
-        for (const resource_key *key = pool->lists[list]; key; key = key->next)
-            if (!key_is_valid(pool, key, &idle)) return false;
-    return states[RESOURCE_IDLE] == pool->idle && idle == pool->idle && states[RESOURCE_LENT] == pool->lent &&
-           states[RESOURCE_MAKING] == pool->creating && pool->creating <= pool->desc.max_creating;
+    for (int list = 0; list < STATE_LISTS; list++)
+        if (lists[list] != pool->lists[list].count || !list_is_valid(&pool->lists[list])) return false;
+    return making == pool->creating && asked == pool->asked && going == pool->going &&
+           in_time == pool->jobs.creates + pool->jobs.others;
 }
 
-/* Could no waiter be served (I5, I6)? */
-static bool waiters_are_right(const kolk_resource_inside *pool) {
-    uint32_t waiting = 0;
-    bool stopped = pool->paused || pool->closed;
-    bool can_make =
-        pool->creating < pool->desc.max_creating && (kolk_pool_count(&pool->entries) < pool->max ||
-                                                     (kolk_pool_count(&pool->entries) == pool->max && pool->idle > 0));
-    for (const kolk_waiter *each = pool->waiters.first; each; each = each->behind) {
-        if (!stopped && (can_make || ((const resource_waiter *)(const void *)each)->key->idle > 0)) return false;
-        waiting++;
-    }
-    return waiting == pool->waiting && !(pool->closed && (waiting || pool->idle));
-}
-
-bool kolk_resource_pool_is_valid(const kolk_resource_pool *pool) {
+bool kolk_resource_is_valid(const kolk_resource_pool *pool) {
     kolk_resource_inside *inside = pool->inside;
     if (!inside) return true;
     kolk_lock_word(&inside->lock);
-    bool valid = kolk_pool_is_valid(&inside->entries) && kolk_pool_is_valid(&inside->keys) &&
-                 resource_counts_are_valid(inside) && waiters_are_right(inside);
+    bool valid = kolk_pool_is_valid(&inside->entries) && kolk_pool_is_valid(&inside->keys.pool) &&
+                 entries_are_valid(inside) && jobs_are_valid(inside) && keys_are_valid(inside) &&
+                 !(inside->closed && (inside->waiting || count_of_idle(inside)));
     kolk_unlock_word(&inside->lock);
     return valid;
 }

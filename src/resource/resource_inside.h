@@ -1,5 +1,5 @@
-/* resource_inside.h: what the files of the resource pool share, floor by floor from below. resource.c has the essay and
- * the invariants. */
+/* resource_inside.h: the declarations that the files of the resource pool share, floor by floor from below. resource.c
+ * has the essay and the invariants. */
 #ifndef KOLK_SRC_RESOURCE_INSIDE_H
 #define KOLK_SRC_RESOURCE_INSIDE_H
 
@@ -7,24 +7,27 @@
 #include "kolk/pool.h"
 #include "kolk/resource.h"
 
-#include "../core/assert.h"
+#include "../base/assert.h"
 #include "../core/wait_queue.h"
 #include "../diag/settings.h"
 #include "../diag/stacks.h"
 #include "../os/lock.h"
 #include "../os/thread.h"
-#include "housekeeper.h"
+#include "makers.h"
 
-#define KEY_BYTES 256u /* of a key, with its 0 */
+#define KEY_BYTES 256u /* most bytes of a key, with its 0 */
 
 typedef enum resource_state {
-    RESOURCE_IDLE,    /* in the list of its key */
+    RESOURCE_IDLE,    /* in the line of its key */
+    RESOURCE_ASKED,   /* in line too, while a maker validates it; it is not lent meanwhile */
     RESOURCE_LENT,    /* a borrower has it */
     RESOURCE_IN_HAND, /* a thread validates, resets or destroys it, or is about to lend it */
-    RESOURCE_MAKING   /* a thread creates it; counts in `creating` */
+    RESOURCE_MAKING,  /* a thread creates it */
+    RESOURCE_DOOMED,  /* a maker will destroy it */
+    RESOURCE_ENDING   /* a maker destroys it */
 } resource_state;
 
-/* Why a resource is destroyed: an index of resource_counts.destroyed. */
+/* Why a resource is destroyed; the index into resource_counts.destroyed. */
 typedef enum resource_end {
     END_DISCARDED,
     END_INVALID,
@@ -40,15 +43,30 @@ typedef enum resource_end {
 
 struct resource_entry;
 
-/* A key that resources, borrows or waiters have. An object of the pool's `keys`. */
+/* A key of resources, borrows or waiters. An object of the pool's `keys`. */
 typedef struct resource_key {
-    struct resource_key *next;              /* with the same remainder of the hash */
-    struct resource_entry *newest, *oldest; /* its idle resources, in the order in which they came back */
-    uint32_t idle;                          /* how many */
-    uint32_t users;                         /* entries and calls; the key goes with the last */
-    uint32_t making;                        /* how many of it are being created */
+    struct resource_key *next;              /* in the same list of the table */
+    struct resource_entry *newest, *oldest; /* its line: IDLE and ASKED entries, in the order in which they came back */
+    struct resource_key *before, *behind;   /* hungry: neighbours among hungry keys */
+    struct resource_key *rests_before, *rests_behind; /* rests: neighbours among resting keys */
+    kolk_wait_queue waiters;
+    uint64_t since;         /* hungry: the turn in which it became so */
+    uint32_t waiting;       /* number of waiters */
+    uint32_t wishes;        /* resources to create for borrows with KOLK_NOW that found none; a user if not 0 */
+    uint32_t surge;         /* the last number of wishes */
+    uint32_t entries;       /* entries of all states */
+    uint32_t idle, making;  /* entries that are IDLE, entries that are MAKING */
+    uint32_t asked, silent; /* ASKED entries that are in time, ASKED entries that are late */
+    uint32_t users;         /* entries, calls, and each field below marked as a user; without users the key is freed */
     uint32_t hash;
-    bool wanted; /* an event loop is to hear of the next idle one; counts as a user */
+    bool hungry;               /* demand exceeds the resources on their way, and a maker may act on that */
+    bool rests;                /* a create has failed, and the next one waits until retry_at; a user */
+    bool wanted;               /* an event loop must be notified of the next idle entry; a user */
+    bool news;                 /* it was notified, and has not borrowed since; a user */
+    bool refused;              /* an event loop must receive `error` */
+    int64_t retry_at, backoff; /* the next failure's pause is at most `backoff` doubled */
+    int64_t failed_at;         /* when a create last failed; 0: none since the last success */
+    kolk_error error;          /* of that failed create */
     char text[KEY_BYTES];
 } resource_key;
 
@@ -56,25 +74,59 @@ typedef struct resource_key {
 typedef struct resource_entry {
     void *resource;
     resource_key *key;
-    struct resource_entry *newer, *older; /* IDLE: in the list of its key */
-    int64_t expires;                      /* the end of its lifetime */
+    struct resource_entry *newer, *older;           /* in the list of its state */
+    struct resource_entry *line_newer, *line_older; /* IDLE, ASKED: in the line of its key */
+    struct resource_entry *job_newer, *job_older;   /* among the jobs, if it is in_time */
+    int64_t expires;                                /* the end of its lifetime */
     int64_t idle_since;
-    int64_t proved;      /* when it was seen to be good last: created, validated, given back */
-    int64_t since;       /* LENT: when; to whom: */
-    const char *who;     /* may be NULL */
+    int64_t proved;      /* when it was last created, validated or given back */
+    int64_t since;       /* LENT: since when */
+    const char *who;     /* LENT: the borrower; may be NULL */
+    kolk_maker *maker;   /* the maker that calls a user's function for it; NULL: none */
     kolk_kept_site site; /* of the borrow */
-    uint32_t thread;     /* that has it; IN_HAND and MAKING: that works at it */
-    uint32_t borrows;    /* so far, of this slot of `entries`: it makes the handles. Stays from life to life */
-    uint32_t epoch;      /* of the pool when its creation began */
-    uint32_t slot;       /* of `entries`, that it is in */
-    uint64_t number;     /* it is the n-th that the pool has created */
+    int64_t begun;       /* ASKED, MAKING, ENDING: since when */
+    uint32_t thread;     /* the thread that has it, or works at it */
+    uint32_t borrows;    /* borrows of this slot so far, for the handles; survives the entry */
+    uint32_t epoch;      /* the pool's epoch when its creation began */
+    uint32_t slot;       /* its slot in `entries` */
+    uint64_t number;     /* the resource is the n-th that the pool has created */
     uint8_t state;
     bool evicted;
-    bool replaces; /* MAKING: there is a resource of another key, which is to be destroyed before */
-    bool told;     /* this borrow was reported as a leak */
-    bool promised; /* IDLE: an event loop was told of it, and has not asked yet */
-    char thread_name[KOLK_THREAD_NAME]; /* of the borrower, if the pool keeps_names */
+    bool replaces;                      /* MAKING: a resource of another key must be destroyed first */
+    bool told;                          /* this borrow was reported as a leak */
+    bool promised;                      /* IDLE: an event loop was notified of it, and has not borrowed yet */
+    bool vouched;                       /* it was just created or validated, for the next borrower */
+    bool in_time;                       /* it is being created, validated or destroyed, and others wait for that */
+    char thread_name[KOLK_THREAD_NAME]; /* the borrower's, if the pool keeps_names */
 } resource_entry;
+
+/* Entries in the order in which they joined the list. */
+typedef struct resource_list {
+    resource_entry *newest, *oldest;
+    uint32_t count;
+} resource_list;
+
+typedef enum list_of_states {
+    LIST_IDLE, /* IDLE and ASKED, in the order in which they came back */
+    LIST_LENT,
+    LIST_BUSY, /* IN_HAND, MAKING, ENDING */
+    LIST_DOOMED,
+    STATE_LISTS
+} list_of_states;
+
+static inline list_of_states kolk_list_of_state(unsigned state) {
+    if (state <= RESOURCE_ASKED) return LIST_IDLE;
+    if (state == RESOURCE_LENT) return LIST_LENT;
+    return state == RESOURCE_DOOMED ? LIST_DOOMED : LIST_BUSY;
+}
+
+/* Entries for which makers are in a user's function, and for which others wait, in the order in which the calls began.
+ * A call that takes longer than LATE_NS leaves the list, and another may begin beside it. */
+#define LATE_NS INT64_C(100000000)
+typedef struct resource_jobs {
+    resource_entry *newest, *oldest;
+    uint32_t creates, others;
+} resource_jobs;
 
 /* Times in buckets whose width is an eighth of their octave (as HdrHistogram, Tene, 2012), up to 2^41 ns. */
 #define TIME_BUCKETS (39u * 8u)
@@ -85,48 +137,65 @@ typedef struct resource_times {
 
 /* Since init. */
 typedef struct resource_counts {
-    uint64_t borrows, full, timeouts, failed, created, create_failures, leaks;
+    uint64_t borrows, full, timeouts, failed, created, create_failures, leaks, waits;
     uint64_t destroyed[RESOURCE_ENDS];
 } resource_counts;
 
-#define KEY_LISTS 64u
+/* The table of keys: segments of 64, 64, 128, 256 ... places. It grows by one place with each key. */
+#define KEY_SEGMENTS     11u
+#define FIRST_KEY_PLACES 64u
+
+typedef struct resource_keys {
+    kolk_pool pool;
+    resource_key **segments[KEY_SEGMENTS];
+    resource_key *first[FIRST_KEY_PLACES]; /* segment 0 */
+    uint32_t places;                       /* the number of lists */
+} resource_keys;
+
+typedef struct key_list {
+    resource_key *first, *last;
+} key_list;
 
 typedef struct kolk_resource_inside {
-    kolk_chore chore; /* first: the upkeep, for the housekeeper */
-    uint32_t lock;    /* of all that changes, but chore.due; never held while a function of the user runs */
-    uint32_t forks;   /* of the process that has made it */
-    uint32_t number;  /* in the registry */
+    kolk_chore chore; /* first: for the makers */
+    uint32_t lock;    /* protects all fields that change, except chore.due; not held while a user's function runs */
+    uint32_t forks;   /* kolk_forks at init */
     uint32_t tag;     /* in the handles */
 
+    bool has_makers; /* false: borrowers create, and ticks do the rest */
     bool closed, paused;
-    bool keeps_names; /* of threads that borrow, since they may have ended when they are reported */
-    uint32_t max;     /* may become less than there are */
-    uint32_t slots;   /* of `entries` that were ever used */
-    uint32_t idle;    /* entries by state */
-    uint32_t lent;
-    uint32_t creating;
+    bool shrunk;      /* max was lowered: there may be more entries */
+    bool keeps_names; /* of borrowing threads, which may have ended before a report */
+    bool changed;     /* hungry keys or makers may have work: see kolk_resource_unlock */
+    bool called;      /* upkeep was called for since the last one began */
+    uint32_t max;     /* may become less than the number of entries */
+    uint32_t slots;   /* slots of `entries` that were ever used */
     uint32_t peak;
     uint32_t epoch;   /* raised by evict */
-    uint32_t emptied; /* counts entries that go once it is closed; close sleeps on it */
-
-    kolk_pool entries, keys;
-    resource_key *no_key; /* "" */
-    resource_key *lists[KEY_LISTS];
-    kolk_wait_queue waiters;
+    uint32_t emptied; /* counts entries that end after close, which sleeps on it */
     uint32_t waiting;
 
-    bool called;           /* for upkeep, since the last began */
-    int64_t retry_at;      /* not before, it creates again after a failure */
-    int64_t backoff;       /* the pause after the next failure, at most */
-    uint64_t random;       /* state */
-    kolk_error last_error; /* of the last create that failed, and when */
-    int64_t last_failure;
-    uint32_t fd;      /* for event loops, + 1; 0: none */
-    uint32_t wanted;  /* keys that are */
-    bool fd_called;   /* it is readable */
-    bool fd_news;     /* there is something that event loops want, or the next is true */
-    bool fd_failure;  /* they are to hear of last_error */
-    bool kept_failed; /* the last create in the background that failed was of the key "" */
+    kolk_pool entries;
+    resource_list lists[STATE_LISTS];
+    resource_jobs jobs;
+    uint32_t creating; /* MAKING entries */
+    uint32_t asked;    /* ASKED entries */
+    uint32_t going;    /* DOOMED and ENDING entries */
+    resource_keys keys;
+    resource_key *no_key; /* "" */
+    key_list hungry, resting;
+    int64_t rest_ends; /* no rest ends before */
+    uint64_t turns;    /* counts waiters, and keys that become hungry */
+
+    int64_t look_at; /* when the next look at all entries begins */
+    uint32_t looked; /* the look has reached this slot */
+    bool looks;      /* a look is going on */
+    uint64_t random; /* state */
+    uint32_t fd;     /* the descriptor for event loops, + 1; 0: none */
+    uint32_t wanted; /* keys that are `wanted` */
+    uint32_t news;   /* keys that have `news` */
+    bool fd_called;  /* fd is readable */
+    bool fd_news;    /* fd must become readable */
 
     kolk_resource_pool_desc desc; /* resolved: times in nanoseconds, INT64_MAX for never */
     kolk_settings settings;
@@ -134,18 +203,19 @@ typedef struct kolk_resource_inside {
     size_t bytes;        /* of this struct */
     resource_counts counts;
     resource_times wait, use, create;
-    kolk_resource_stats listed; /* what the registry was told last; under the process's lock */
+    kolk_resource_pool_stats listed; /* the numbers last given to the registry; under the process's lock */
 } kolk_resource_inside;
 
 /* A borrower that waits. */
 typedef struct resource_waiter {
-    kolk_waiter link; /* first: what is in the queue of waiters */
-    resource_key *key;
+    kolk_waiter link; /* first: the entry in the queue of waiters */
+    uint64_t turn;
     uint32_t thread;
-    resource_entry *entry; /* what it was given; NULL when it is woken: the pool is closed */
+    resource_entry *entry; /* the entry that it received; if NULL when it is woken, see `status` */
+    kolk_status status;
 } resource_waiter;
 
-/* NULL: it is closed, or the parent's, which this process may not touch. */
+/* The inside of a pool. NULL: the pool is closed, or belongs to the parent process and may not be touched. */
 static inline kolk_resource_inside *own_inside(const kolk_resource_pool *pool) {
     return pool->inside && kolk_forks() == pool->inside->forks ? pool->inside : NULL;
 }
@@ -157,72 +227,191 @@ void kolk_times_sum_up(const resource_times *times, kolk_times *out);
 
 /* ---- resource_key.c: under the lock ------------------------------------------------------------------------------ */
 
-/* The key of this text, with one user more. NULL: no memory. */
+bool kolk_keys_init(kolk_resource_inside *pool);
+void kolk_keys_deinit(kolk_resource_inside *pool);
+
+/* Returns the key with this text, and adds a user. NULL: no memory. */
 resource_key *kolk_key_of(kolk_resource_inside *pool, const char *text);
 void kolk_key_leave(kolk_resource_inside *pool, resource_key *key);
 
-/* An event loop wants to hear of the next idle one of this key; it has heard. */
+/* A walk over the keys in the order of the table: NULL begins it, and NULL ends it. Each key that exists throughout the
+ * walk is visited once, even if others are made and freed. */
+resource_key *kolk_key_next(const kolk_resource_inside *pool, const resource_key *key);
+
+/* Does demand exceed the resources on their way, and could a maker act on that? */
+bool kolk_key_is_hungry(const kolk_resource_inside *pool, const resource_key *key);
+
+/* Updates `hungry`, after something that may have changed it. */
+void kolk_key_feel(kolk_resource_inside *pool, resource_key *key);
+
+/* The same after a change of one of its entries, which cannot make a key hungry that has no demand. */
+static inline void kolk_key_changed(kolk_resource_inside *pool, resource_key *key) {
+    if (key->waiting | key->wishes | key->hungry | pool->desc.min_idle) kolk_key_feel(pool, key);
+}
+
+/* Ends a key's turn: the other hungry keys come first now. */
+void kolk_key_had_turn(kolk_resource_inside *pool, resource_key *key);
+
+/* Adds wishes after a borrow with KOLK_NOW that found no resource; takes one off when a resource has become idle. */
+void kolk_key_wish(kolk_resource_inside *pool, resource_key *key);
+void kolk_key_grant(kolk_resource_inside *pool, resource_key *key);
+
+/* A random number from 0 to n - 1; 0 if n is 0. */
+int64_t kolk_resource_random(kolk_resource_inside *pool, int64_t n);
+
+/* After a failed create: begins a pause in which none is created; ends the pause. */
+void kolk_key_rest(kolk_resource_inside *pool, resource_key *key, int64_t now);
+void kolk_key_end_rest(kolk_resource_inside *pool, resource_key *key);
+
+/* Ends the pause, and forgets the failures. */
+void kolk_key_forgive(kolk_resource_inside *pool, resource_key *key);
+
+/* An event loop wants to be notified of the key's next idle entry; it is notified; it borrows again. */
 void kolk_key_want(kolk_resource_inside *pool, resource_key *key);
 void kolk_key_tell(kolk_resource_inside *pool, resource_key *key);
+void kolk_key_heard(kolk_resource_inside *pool, resource_key *key);
 
 /* ---- resource_share.c: who gets what. Under the lock ------------------------------------------------------------- */
 
 void kolk_resource_lock(kolk_resource_inside *pool);
 
-/* Serves the waiters with what there is, and unlocks. */
+/* If something has changed for waiters or makers, serves or calls them; then unlocks. */
 void kolk_resource_unlock(kolk_resource_inside *pool);
+
+/* The number of entries that can be lent, or replaced. */
+static inline uint32_t count_of_idle(const kolk_resource_inside *pool) {
+    return pool->lists[LIST_IDLE].count - pool->asked;
+}
+
+/* Has the key no resource that could come back, and is another create useless? */
+static inline bool kolk_key_is_hopeless(const resource_key *key) {
+    return key->failed_at && key->error.final && key->entries == 0;
+}
+
+/* Are fewer resources ready than min_idle, while there is room for more? */
+static inline bool lacks_kept_ones(const kolk_resource_inside *pool) {
+    const resource_key *kept = pool->no_key;
+    return kept->idle + kept->asked + kept->making < pool->desc.min_idle && kolk_pool_count(&pool->entries) < pool->max;
+}
 
 /* The entry in this slot of `entries`, or NULL. */
 resource_entry *kolk_entry_at(const kolk_resource_inside *pool, uint32_t slot);
 
-/* Idle ones of another key that may be destroyed to make room. */
-typedef enum resource_room { ROOM_OF_NONE, ROOM_OF_UNPROMISED, ROOM_OF_ANY } resource_room;
+/* Changes the state of an entry. It joins or leaves the line of its key accordingly. */
+void kolk_entry_become(kolk_resource_inside *pool, resource_entry *entry, resource_state state);
 
-/* The right to create one for this key: an entry MAKING. NULL: nothing. */
-resource_entry *kolk_resource_make(kolk_resource_inside *pool, resource_key *key, resource_room room, uint32_t thread);
+/* Changes an entry from IDLE to LENT. */
+void kolk_entry_lend_idle(kolk_resource_inside *pool, resource_entry *entry);
 
-/* Upkeep is due now. */
+/* Begins a job: a create, validate or destroy that others wait for; ends it, before the entry's state changes. */
+void kolk_job_begin(kolk_resource_inside *pool, resource_entry *entry, int64_t now);
+void kolk_job_end(kolk_resource_inside *pool, resource_entry *entry);
+
+/* Makes late jobs leave the list, so that no one waits for them any more. */
+void kolk_jobs_note_late(kolk_resource_inside *pool, int64_t now);
+
+/* Frees an entry that has no resource any more. */
+void kolk_entry_drop(kolk_resource_inside *pool, resource_entry *entry);
+
+/* Which idle entries may be destroyed to make room for a new one. NO_ROOM: no new one may be created at all. */
+typedef enum resource_room { NO_ROOM, ROOM_OF_NONE, ROOM_OF_UNPROMISED, ROOM_OF_ANY } resource_room;
+
+/* For a hungry key. If the key has idle entries, its waiter gets one as soon as a maker has validated it. If one of
+ * these validations is late, another resource may be created beside them. */
+static inline resource_room kolk_key_room(const kolk_resource_inside *pool, const resource_key *key) {
+    if (key->waiting == 0) return ROOM_OF_UNPROMISED;
+    if (!pool->has_makers || key->idle == 0) return ROOM_OF_ANY;
+    return key->silent > 0 ? ROOM_OF_NONE : NO_ROOM;
+}
+
+/* Could a resource be created for this key? */
+bool kolk_resource_can_make(const kolk_resource_inside *pool, const resource_key *key, resource_room room);
+
+/* Returns the right to create a resource for this key: an entry that is MAKING. NULL: none can be created. */
+resource_entry *kolk_resource_make(kolk_resource_inside *pool, resource_key *key, resource_room room, uint32_t thread,
+                                   int64_t now);
+
+/* Why an entry must be destroyed, or NO_END. */
+resource_end kolk_entry_why_end(const kolk_resource_inside *pool, const resource_entry *entry, int64_t now);
+
+static inline resource_end kolk_entry_cause_of_end(const kolk_resource_inside *pool, const resource_entry *entry,
+                                                   int64_t now) {
+    bool may_go =
+        pool->closed | pool->shrunk | entry->evicted | (entry->epoch != pool->epoch) | (now >= entry->expires);
+    return may_go ? kolk_entry_why_end(pool, entry, now) : NO_END;
+}
+
+/* May it be lent without validation? */
+bool kolk_entry_is_proved(const kolk_resource_inside *pool, const resource_entry *entry, int64_t now);
+
+/* The idle entry of this key that is lent next, or NULL. */
+resource_entry *kolk_key_next_idle(const kolk_resource_inside *pool, const resource_key *key);
+
+/* Gives an entry that is IN_HAND or LENT, and fit to be lent, to the first waiter of its key, or makes it idle. */
+void kolk_entry_offer(kolk_resource_inside *pool, resource_entry *entry, int64_t now);
+
+/* Gives a waiter an entry or a status, takes it out of its queue and wakes it. */
+void kolk_waiter_serve(kolk_resource_inside *pool, resource_key *key, resource_waiter *waiter, resource_entry *entry,
+                       kolk_status status);
+
+/* Serves the waiters of a key with its idle entries; serves those of all keys, after a pause. */
+void kolk_resource_serve_key(kolk_resource_inside *pool, resource_key *key, int64_t now);
+void kolk_resource_serve_all(kolk_resource_inside *pool, int64_t now);
+
+/* Makes upkeep due now. */
 void kolk_resource_call_upkeep(kolk_resource_inside *pool);
 
-/* There may be room for what upkeep is to make. */
-void kolk_resource_has_room(kolk_resource_inside *pool);
+/* Makes the next look at all entries begin within PROMISE_NS, for which an event loop is promised its idle entry. */
+#define PROMISE_NS INT64_C(500000000)
+void kolk_resource_look_soon(kolk_resource_inside *pool, int64_t now);
 
-/* What a borrower of this key can have now: an idle one, IN_HAND, or, if it `creates`, the right to create one. */
-resource_entry *kolk_resource_take(kolk_resource_inside *pool, resource_key *key, bool creates, uint32_t thread);
+typedef enum resource_job {
+    NO_JOB,
+    JOB_CREATE,  /* create one for *key, in *room */
+    JOB_ASK,     /* validate an idle entry of *key, for its waiter */
+    JOB_DESTROY, /* destroy a doomed entry */
+    JOB_LOOK     /* look at the next entries */
+} resource_job;
 
-/* Takes an idle one out of its list: IN_HAND. */
-void kolk_entry_take_out(kolk_resource_inside *pool, resource_entry *entry, uint32_t thread);
+/* The next job for a maker or a tick. */
+resource_job kolk_resource_next_job(const kolk_resource_inside *pool, resource_key **key, resource_room *room);
 
-/* An entry IN_HAND becomes idle, in the order of idle_since. */
-void kolk_entry_put_back(kolk_resource_inside *pool, resource_entry *entry);
+/* The time of the next job that comes up without a call. */
+int64_t kolk_resource_next_due(const kolk_resource_inside *pool);
 
 /* ---- resource_make.c: the user's functions. Under the lock, which is given back while they run ------------------- */
 
-/* Why an entry has to go, or NO_END. */
-resource_end kolk_entry_end(const kolk_resource_inside *pool, const resource_entry *entry, int64_t now);
-
-/* Destroys the resource of an entry IN_HAND, and the entry. The lock is given back meanwhile. */
+/* Destroys an IN_HAND entry and its resource, or leaves that to makers, if there are any. Counts it at once. */
 void kolk_entry_destroy(kolk_resource_inside *pool, resource_entry *entry, resource_end end);
 
-/* Destroys what is idle and has to go. */
+/* Destroys an IN_HAND or ENDING entry and its resource in this thread. */
+void kolk_entry_destroy_now(kolk_resource_inside *pool, resource_entry *entry);
+
+/* Destroys idle entries that have a reason to end. */
 void kolk_resource_destroy_idle(kolk_resource_inside *pool);
 
-/* Puts an entry IN_HAND back, or destroys it if it has to go. */
+/* Offers an IN_HAND entry, or destroys it if it has a reason to end. */
 void kolk_entry_settle(kolk_resource_inside *pool, resource_entry *entry, int64_t now);
 
-/* Creates the resource of an entry MAKING, with the lock given back: then it is IN_HAND. False: it is gone, and *error
- * says why. */
-bool kolk_entry_create(kolk_resource_inside *pool, resource_entry *entry, kolk_deadline deadline, kolk_error *error);
+/* Creates the resource of a MAKING entry, which is then IN_HAND. False: the entry is gone, and its key's error says
+ * why. The caller must be a user of the key, to keep it. */
+bool kolk_entry_create(kolk_resource_inside *pool, resource_entry *entry, kolk_deadline deadline);
 
-/* A number from 0 to below n; 0 if n is. */
-int64_t kolk_resource_random(kolk_resource_inside *pool, int64_t n);
-
-/* Validates the resource of an entry IN_HAND, with the lock given back. False: it is destroyed, and the entry gone. */
+/* Validates the resource of an IN_HAND or ASKED entry. The result changes only `proved`. */
 bool kolk_entry_validate(kolk_resource_inside *pool, resource_entry *entry, kolk_deadline deadline);
+
+/* If a create is late, and an evict came since it began, lets another be created in its place. */
+void kolk_entry_give_up(kolk_resource_inside *pool, resource_entry *entry);
+
+/* Interrupts makers: after an evict, those in a create; after a close, all. */
+void kolk_resource_interrupt(kolk_resource_inside *pool);
+
+/* Resets the resource of an IN_HAND entry. */
+bool kolk_entry_reset(kolk_resource_inside *pool, resource_entry *entry);
 
 /* ---- resource_report.c: without the lock ------------------------------------------------------------------------- */
 
-/* The borrower of a resource: the one that has it now, or had it last. */
+/* The present or last borrower of a resource. */
 typedef struct resource_holder {
     bool known, has_it;
     uint32_t slot, thread;
@@ -235,24 +424,42 @@ typedef struct resource_holder {
 
 resource_holder kolk_entry_holder(const resource_entry *entry, int64_t now);
 
-/* A borrow that lasts too long, or is still there at the end; one of those came back. */
+/* Report a borrow that lasts too long or has not ended at close; report that such a borrow has ended after all. */
 void kolk_report_leak(const kolk_resource_inside *pool, const resource_holder *holder);
 void kolk_report_return(const kolk_resource_inside *pool, const resource_holder *holder);
 
-/* A handle that ends no borrow: what is known of the one who has the resource now, or else of the one who had it, with
- * the thread that gave it back. Under the lock. */
+/* For a handle that ends no borrow: returns the present borrower of the resource, or else the last one, with the thread
+ * that gave it back. Under the lock. */
 resource_holder kolk_holder_of_handle(const kolk_resource_inside *pool, kolk_handle handle);
 
-/* Reports it; pool NULL: it is deinit'd. */
+/* Reports such a handle. `pool` is NULL if it is deinit'd. */
 void kolk_report_handle(const kolk_resource_inside *pool, kolk_handle handle, const void *site,
                         const resource_holder *holder);
 
-/* ---- resource_upkeep.c ------------------------------------------------------------------------------------------- */
+/* ---- resource_work.c: what makers and ticks do ------------------------------------------------------------------- */
 
-/* What kolk_resource_tick does. Says in the chore when it is due again. */
+/* Does the work of kolk_resource_tick. */
 void kolk_resource_upkeep(kolk_resource_inside *pool, kolk_deadline deadline);
 
-/* Reports who has something, if it was not reported yet. */
+/* Sets when the first work of a new pool is due. */
+void kolk_resource_begin_work(kolk_resource_inside *pool);
+
+/* Does a maker's jobs until there is none left. Sets in the chore when it is due again. */
+void kolk_resource_work(kolk_chore *chore);
+
+/* ---- resource_metrics.c ------------------------------------------------------------------------------------------ */
+
+#if KOLK_DIAGNOSTICS
+extern const struct kolk_extra kolk_resource_extra;
+#define RESOURCE_EXTRA (&kolk_resource_extra)
+#else
+#define RESOURCE_EXTRA NULL
+#endif
+
+/* Destroys all doomed entries, beside the makers: under the lock. */
+void kolk_resource_end_doomed(kolk_resource_inside *pool);
+
+/* Reports each borrow that has not ended, if it was not reported before. */
 void kolk_resource_name_holders(kolk_resource_inside *pool);
 
 #endif

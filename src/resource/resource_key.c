@@ -1,22 +1,101 @@
-/* resource_key.c: keys by their text. A key lives while somebody uses it, so there are never more than entries and
- * calls. They are found through lists, one for each remainder of the hash. */
+/* resource_key.c: keys by their text, and the demand for each.
+ *
+ * A key lives while it has users, so there are never more keys than entries and calls. A table of lists finds it by its
+ * hash. The table grows by one list with each key: half of the next list's keys move to the new list (linear hashing,
+ * Litwin, 1980). So no call pays for the growth of the whole table, and none looks at more than a few keys.
+ *
+ * A key is hungry when its demand exceeds the resources on their way: when it has more waiters, and wishes of borrows
+ * that did not wait, than creates and validations under way. Hungry keys take turns: the key that has been hungry
+ * longest comes first, and is the last one after its turn. */
 #include "resource_inside.h"
 
 #if KOLK_HOSTED
 
-#include "../core/hash.h"
+#include "../base/hash.h"
+#include "../os/memory.h"
 
 #include <string.h>
 
-static resource_key **list_of_hash(kolk_resource_inside *pool, uint32_t hash) {
-    return &pool->lists[hash % KEY_LISTS];
+#define SHORTEST_BACKOFF_NS INT64_C(10000000)
+#define LONGEST_BACKOFF_NS  INT64_C(5000000000)
+
+/* ---- The table --------------------------------------------------------------------------------------------------- */
+
+/* Segment n > 0 begins at place 32 << n. */
+static unsigned segment_of_place(uint32_t place) {
+    return place < FIRST_KEY_PLACES ? 0 : 26 - (unsigned)__builtin_clz(place);
+}
+
+static size_t bytes_of_segment(unsigned segment) {
+    return sizeof(resource_key *) * (segment == 0 ? FIRST_KEY_PLACES : FIRST_KEY_PLACES / 2 << segment);
+}
+
+static resource_key **list_at_place(const kolk_resource_inside *pool, uint32_t place) {
+    unsigned segment = segment_of_place(place);
+    return &pool->keys.segments[segment][segment == 0 ? place : place - (FIRST_KEY_PLACES / 2 << segment)];
+}
+
+/* Uses as many bits of the hash as the places need; one bit less, if the list at that place does not exist yet. */
+static uint32_t place_of_hash(uint32_t hash, uint32_t places) {
+    uint32_t half = UINT32_C(1) << (31 - (unsigned)__builtin_clz(places));
+    uint32_t place = hash & (half * 2 - 1);
+    return place < places ? place : place - half;
+}
+
+static resource_key **list_of_hash(const kolk_resource_inside *pool, uint32_t hash) {
+    return list_at_place(pool, place_of_hash(hash, pool->keys.places));
+}
+
+/* Adds a list, if there is memory, and moves half of another list's keys there. */
+static void grow_table(kolk_resource_inside *pool) {
+    resource_keys *keys = &pool->keys;
+    uint32_t place = keys->places, half = UINT32_C(1) << (31 - (unsigned)__builtin_clz(place));
+    unsigned segment = segment_of_place(place);
+    if (segment >= KEY_SEGMENTS) return;
+    if (!keys->segments[segment])
+        keys->segments[segment] = kolk_memory_take(bytes_of_segment(segment), bytes_of_segment(segment));
+    if (!keys->segments[segment]) return;
+    keys->places++;
+    resource_key **from = list_at_place(pool, place - half), **to = list_at_place(pool, place);
+    while (*from) {
+        resource_key *key = *from;
+        if (place_of_hash(key->hash, keys->places) == place) {
+            *from = key->next;
+            key->next = *to;
+            *to = key;
+        } else {
+            from = &key->next;
+        }
+    }
+}
+
+bool kolk_keys_init(kolk_resource_inside *pool) {
+    kolk_pool_desc desc = {.object_size = sizeof(resource_key),
+                           .capacity = 8,
+                           .max_capacity = KOLK_RESOURCE_MOST,
+                           .generations = KOLK_GENERATIONS_NONE,
+                           .debug = kolk_no_settings};
+    if (kolk_pool_init(&pool->keys.pool, &desc) != KOLK_OK) return false;
+    pool->keys.segments[0] = pool->keys.first;
+    pool->keys.places = FIRST_KEY_PLACES;
+    pool->no_key = kolk_key_of(pool, "");
+    return pool->no_key != NULL;
+}
+
+void kolk_keys_deinit(kolk_resource_inside *pool) {
+    for (unsigned segment = 1; segment < KEY_SEGMENTS && pool->keys.segments[segment]; segment++)
+        kolk_memory_release(pool->keys.segments[segment], bytes_of_segment(segment));
+    kolk_pool_deinit(&pool->keys.pool);
 }
 
 static resource_key *new_key(kolk_resource_inside *pool, const char *text, uint32_t hash) {
-    resource_key *key = kolk_pool_alloc(&pool->keys);
+    resource_key *key = kolk_pool_alloc(&pool->keys.pool);
     if (!key) return NULL;
+    if (kolk_pool_count(&pool->keys.pool) > pool->keys.places) grow_table(pool);
     resource_key **list = list_of_hash(pool, hash);
-    *key = (resource_key){.next = *list, .hash = hash};
+    memset(key, 0, offsetof(resource_key, error));
+    key->next = *list;
+    key->hash = hash;
     memcpy(key->text, text, strlen(text) + 1);
     *list = key;
     return key;
@@ -39,12 +118,127 @@ resource_key *kolk_key_of(kolk_resource_inside *pool, const char *text) {
 void kolk_key_leave(kolk_resource_inside *pool, resource_key *key) {
     KOLK_ASSERT(key->users > 0);
     if (--key->users > 0) return;
-    KOLK_ASSERT(!key->newest && !key->oldest);
+    KOLK_ASSERT(!key->newest && !key->oldest && !key->hungry && !key->waiters.first);
     resource_key **link = list_of_hash(pool, key->hash);
     while (*link != key) link = &(*link)->next;
     *link = key->next;
-    kolk_pool_free(&pool->keys, key);
+    kolk_pool_free(&pool->keys.pool, key);
 }
+
+resource_key *kolk_key_next(const kolk_resource_inside *pool, const resource_key *key) {
+    if (key && key->next) return key->next;
+    uint32_t place = key ? place_of_hash(key->hash, pool->keys.places) + 1 : 0;
+    for (; place < pool->keys.places; place++)
+        if (*list_at_place(pool, place)) return *list_at_place(pool, place);
+    return NULL;
+}
+
+/* ---- Hunger ------------------------------------------------------------------------------------------------------ */
+
+static void join_hungry(kolk_resource_inside *pool, resource_key *key) {
+    key_list *list = &pool->hungry;
+    key->since = ++pool->turns;
+    key->before = list->last;
+    key->behind = NULL;
+    *(list->last ? &list->last->behind : &list->first) = key;
+    list->last = key;
+}
+
+static void leave_hungry(kolk_resource_inside *pool, resource_key *key) {
+    key_list *list = &pool->hungry;
+    *(key->before ? &key->before->behind : &list->first) = key->behind;
+    *(key->behind ? &key->behind->before : &list->last) = key->before;
+}
+
+/* A maker can act for a key if it may validate an idle entry, or create a resource. */
+bool kolk_key_is_hungry(const kolk_resource_inside *pool, const resource_key *key) {
+    bool rests = key->rests && (pool->has_makers || key->waiting == 0);
+    uint32_t wishes = key->idle == 0 ? key->wishes : 0; /* idle entries must be fetched first */
+    bool lacks = pool->has_makers ? key->waiting + wishes > key->making + key->asked
+                                  : key->waiting > 0 || wishes > key->making; /* each borrower creates for itself */
+    if (!lacks) return false;
+    return (key->waiting > 0 && key->idle > 0) || (!rests && key->making < pool->desc.max_creating);
+}
+
+void kolk_key_feel(kolk_resource_inside *pool, resource_key *key) {
+    bool hungry = kolk_key_is_hungry(pool, key);
+    if (hungry || (key == pool->no_key && lacks_kept_ones(pool))) pool->changed = true;
+    if (hungry == key->hungry) return;
+    key->hungry = hungry;
+    if (hungry)
+        join_hungry(pool, key);
+    else
+        leave_hungry(pool, key);
+}
+
+void kolk_key_had_turn(kolk_resource_inside *pool, resource_key *key) {
+    if (!key->hungry) return;
+    leave_hungry(pool, key);
+    join_hungry(pool, key);
+}
+
+static void set_wishes(kolk_resource_inside *pool, resource_key *key, uint32_t wishes) {
+    bool had = key->wishes > 0;
+    key->wishes = wishes;
+    kolk_key_feel(pool, key);
+    if (had && !wishes) kolk_key_leave(pool, key);
+    if (!had && wishes) key->users++;
+}
+
+/* Wishes for one resource at first, and for twice as many as before when all of these have been taken. A program that
+ * borrows one after the other needs many, and should not wait for each in turn. */
+void kolk_key_wish(kolk_resource_inside *pool, resource_key *key) {
+    if (key->wishes > 0) return;
+    key->surge = key->surge == 0 ? 1 : key->surge * 2;
+    if (key->surge > pool->desc.max_creating) key->surge = pool->desc.max_creating;
+    set_wishes(pool, key, key->surge);
+}
+
+void kolk_key_grant(kolk_resource_inside *pool, resource_key *key) {
+    set_wishes(pool, key, key->wishes - 1);
+}
+
+/* ---- Rest -------------------------------------------------------------------------------------------------------- */
+
+int64_t kolk_resource_random(kolk_resource_inside *pool, int64_t n) {
+    return n > 0 ? (int64_t)(kolk_mixed(pool->random++) % (uint64_t)n) : 0;
+}
+
+/* The pause is random, below a limit that doubles (exponential backoff with full jitter, Brooker, 2015). */
+void kolk_key_rest(kolk_resource_inside *pool, resource_key *key, int64_t now) {
+    key->backoff = key->backoff ? key->backoff * 2 : SHORTEST_BACKOFF_NS;
+    if (key->backoff > LONGEST_BACKOFF_NS) key->backoff = LONGEST_BACKOFF_NS;
+    key->retry_at = now + 1 + kolk_resource_random(pool, key->backoff);
+    key->surge = 0;
+    if (!pool->resting.first || key->retry_at < pool->rest_ends) pool->rest_ends = key->retry_at;
+    if (!key->rests) {
+        key_list *list = &pool->resting;
+        key->rests = true;
+        key->users++;
+        key->rests_before = list->last;
+        key->rests_behind = NULL;
+        *(list->last ? &list->last->rests_behind : &list->first) = key;
+        list->last = key;
+    }
+    set_wishes(pool, key, 0);
+}
+
+void kolk_key_end_rest(kolk_resource_inside *pool, resource_key *key) {
+    key_list *list = &pool->resting;
+    if (!key->rests) return;
+    *(key->rests_before ? &key->rests_before->rests_behind : &list->first) = key->rests_behind;
+    *(key->rests_behind ? &key->rests_behind->rests_before : &list->last) = key->rests_before;
+    key->rests = false;
+    kolk_key_feel(pool, key);
+    kolk_key_leave(pool, key);
+}
+
+void kolk_key_forgive(kolk_resource_inside *pool, resource_key *key) {
+    key->backoff = 0;
+    kolk_key_end_rest(pool, key);
+}
+
+/* ---- Event loops ------------------------------------------------------------------------------------------------- */
 
 void kolk_key_want(kolk_resource_inside *pool, resource_key *key) {
     if (key->wanted) return;
@@ -58,6 +252,18 @@ void kolk_key_tell(kolk_resource_inside *pool, resource_key *key) {
     key->wanted = false;
     pool->wanted--;
     pool->fd_news = true;
+    if (key->news) {
+        kolk_key_leave(pool, key); /* for `wanted`; its news is a user still */
+    } else {
+        key->news = true;
+        pool->news++;
+    }
+}
+
+void kolk_key_heard(kolk_resource_inside *pool, resource_key *key) {
+    if (!key->news) return;
+    key->news = false;
+    pool->news--;
     kolk_key_leave(pool, key);
 }
 

@@ -5,23 +5,24 @@
 
 #include "../core/handle.h"
 #include "../diag/begin.h"
+#include "../diag/debug.h"
 #include "../os/clock.h"
 #include "../os/event.h"
 #include "../os/memory.h"
 #include "../os/thread.h"
 
-#define MS                INT64_C(1000000)
-#define LONGEST_UPKEEP_NS INT64_C(10000000000) /* of one turn of the housekeeper */
+#define MS INT64_C(1000000)
 
 /* ---- Init -------------------------------------------------------------------------------------------------------- */
 
-/* Only -1 turns a time off: what is less is a mistake, such as a difference of two times. */
+/* Only -1 turns a time off. A lower number is a mistake, such as a difference of two times. */
 static bool times_are_right(const kolk_resource_pool_desc *desc) {
     return desc->idle_timeout_ms >= -1 && desc->max_lifetime_ms >= -1 && desc->keepalive_ms >= -1 &&
-           desc->validate_after_ms >= -1 && desc->leak_after_ms >= -1;
+           desc->validate_after_ms >= -1 && desc->leak_after_ms >= -1 && desc->create_timeout_ms >= -1 &&
+           desc->slow_borrow_ms >= -1;
 }
 
-/* Milliseconds become nanoseconds; 0 the default, less than 0 `off`. */
+/* Converts milliseconds to nanoseconds; 0 gives the default, a negative number `off`. */
 static int64_t ns_of(int64_t ms, int64_t standard, int64_t off) {
     if (ms == 0) ms = standard;
     if (ms < 0) return off;
@@ -32,7 +33,7 @@ static kolk_status resolve_resource_desc(kolk_resource_pool_desc *desc) {
     if (!desc->create) return KOLK_CREATE_MISSING;
     if (desc->reuse != KOLK_REUSE_LIFO && desc->reuse != KOLK_REUSE_FIFO) return KOLK_BAD_REUSE;
     if (desc->max == 0) desc->max = 10;
-    if (desc->max > KOLK_RESOURCES_AT_MOST) return KOLK_BAD_MAX;
+    if (desc->max > KOLK_RESOURCE_MOST) return KOLK_BAD_MAX;
     if (desc->min_idle > desc->max) return KOLK_BAD_MIN_IDLE;
     if (!times_are_right(desc)) return KOLK_BAD_TIME;
     if (desc->max_creating == 0) desc->max_creating = 2;
@@ -41,17 +42,19 @@ static kolk_status resolve_resource_desc(kolk_resource_pool_desc *desc) {
     desc->keepalive_ms = ns_of(desc->keepalive_ms, -1, INT64_MAX);
     desc->validate_after_ms = ns_of(desc->validate_after_ms, 500, 0);
     desc->leak_after_ms = ns_of(desc->leak_after_ms, -1, INT64_MAX);
+    desc->create_timeout_ms = ns_of(desc->create_timeout_ms, 10000, INT64_MAX);
+    desc->slow_borrow_ms = ns_of(desc->slow_borrow_ms, 1000, INT64_MAX);
     return KOLK_OK;
 }
 
-/* For the registry, which asks for one pool at a time. A fork's child has copies of pools of memory, which are its own;
- * of its parent's resources it has nothing to tell. */
+/* For the registry, which calls it for one pool at a time. A fork's child reports its own copies of other pools, but
+ * not its parent's resources. */
 static void list_resource_stats(const void *pool, kolk_stats *out) {
     kolk_resource_inside *inside = (kolk_resource_inside *)(uintptr_t)pool;
     *out = (kolk_stats){.name = ""};
     if (kolk_forks() != inside->forks) return;
-    kolk_resource_stats *more = &inside->listed;
-    kolk_resource_pool_stats(&(kolk_resource_pool){inside}, more);
+    kolk_resource_pool_stats *more = &inside->listed;
+    kolk_resource_stats(&(kolk_resource_pool){.inside = inside}, more);
     *out = (kolk_stats){.name = more->name,
                         .kind = "resource",
                         .count = more->in_use,
@@ -61,8 +64,10 @@ static void list_resource_stats(const void *pool, kolk_stats *out) {
                         .bytes_reserved = inside->bytes,
                         .bytes_committed = inside->bytes,
                         .failed = more->full + more->timeouts + more->failed,
-                        .debug = inside->settings.flags,
-                        .resource = more};
+                        .evictions = more->evicted,
+                        .waits = more->waits,
+                        .waiting = more->waiting,
+                        .debug = inside->settings.flags};
 }
 
 static void list_resource_leaks(const void *pool) {
@@ -70,7 +75,7 @@ static void list_resource_leaks(const void *pool) {
     if (kolk_forks() == inside->forks) kolk_resource_name_holders(inside);
 }
 
-/* Of each pool its own, so that a borrow of another one is noticed. */
+/* Each pool has its own tag, so that it notices a borrow of another pool. */
 static uint32_t next_tag(void) {
     static uint32_t tags;
     return kolk_fetch_add(&tags, 1, KOLK_RELAXED) + 1;
@@ -78,46 +83,44 @@ static uint32_t next_tag(void) {
 
 static bool make_inner_pools(kolk_resource_inside *pool) {
     kolk_pool_desc desc = {.object_size = sizeof(resource_entry),
-                           .capacity = pool->max, /* so that none of max is ever missing for lack of memory */
-                           .max_capacity = KOLK_RESOURCES_AT_MOST,
+                           .capacity = pool->max, /* so that memory for `max` entries is never missing */
+                           .max_capacity = KOLK_RESOURCE_MOST,
                            .generations = KOLK_GENERATIONS_NONE,
                            .debug = kolk_no_settings};
-    if (kolk_pool_init(&pool->entries, &desc) != KOLK_OK) return false;
-    desc.object_size = sizeof(resource_key);
-    desc.capacity = 8;
-    return kolk_pool_init(&pool->keys, &desc) == KOLK_OK && (pool->no_key = kolk_key_of(pool, ""));
+    return kolk_pool_init(&pool->entries, &desc) == KOLK_OK && kolk_keys_init(pool);
 }
 
 static void free_inside(kolk_resource_inside *pool) {
     kolk_pool_deinit(&pool->entries);
-    kolk_pool_deinit(&pool->keys);
+    kolk_keys_deinit(pool);
     kolk_memory_release(pool, pool->bytes);
-}
-
-static void do_upkeep(kolk_chore *chore) {
-    kolk_resource_upkeep((kolk_resource_inside *)(void *)chore, (kolk_deadline){kolk_now_ns() + LONGEST_UPKEEP_NS});
 }
 
 static kolk_resource_inside *make_inside(const kolk_resource_pool_desc *desc) {
     kolk_resource_inside *pool = kolk_memory_take(sizeof *pool, sizeof *pool); /* reads as 0 */
     if (!pool) return NULL;
-    pool->chore.work = do_upkeep;
+    pool->chore.work = kolk_resource_work;
+    pool->has_makers = !desc->no_housekeeper;
     pool->bytes = sizeof *pool;
     pool->desc = *desc;
-    pool->desc.debug = NULL; /* need not outlive the init */
+    pool->desc.debug = NULL; /* the string need not outlive init */
     pool->max = desc->max;
     pool->forks = kolk_forks();
     pool->random = (uint64_t)kolk_now_ns();
     pool->tag = kolk_tag_bits(next_tag(), NULL);
-    if (make_inner_pools(pool)) return pool;
-    free_inside(pool);
-    return NULL;
+    if (!make_inner_pools(pool)) {
+        free_inside(pool);
+        return NULL;
+    }
+    kolk_resource_begin_work(pool);
+    return pool;
 }
 
-kolk_status kolk_resource_pool_begin(kolk_resource_pool *pool, const kolk_resource_pool_desc *given, size_t pool_size,
-                                     uint32_t abi) {
-    static const kolk_kind kind = {list_resource_stats, NULL, NULL, NULL, 0};
-    static const kolk_kind kind_with_sites = {list_resource_stats, list_resource_leaks, NULL, NULL, 0};
+kolk_status kolk_resource_init_abi(kolk_resource_pool *pool, const kolk_resource_pool_desc *given, size_t pool_size,
+                                   uint32_t abi) {
+    static const kolk_kind kind = {.stats = list_resource_stats, .extra = RESOURCE_EXTRA};
+    static const kolk_kind kind_with_sites = {
+        .stats = list_resource_stats, .at_exit = list_resource_leaks, .extra = RESOURCE_EXTRA};
     kolk_status status = kolk_begin(pool, pool_size, sizeof *pool, abi, given);
     if (status != KOLK_OK) return status;
     kolk_resource_pool_desc desc = *given;
@@ -129,57 +132,76 @@ kolk_status kolk_resource_pool_begin(kolk_resource_pool *pool, const kolk_resour
     inside->settings = settings;
     inside->settings.flags &= KOLK_DEBUG_SITES | KOLK_DEBUG_FAIL;
     inside->keeps_names = settings.flags & KOLK_DEBUG_SITES || desc.leak_after_ms < INT64_MAX;
-    pool->inside = inside; /* before the housekeeper calls the user's functions, which may use the pool */
+    pool->inside = inside; /* before makers call the user's functions, which may use the pool */
     kolk_tools_wrote(pool, sizeof *pool);
-    if (!desc.no_housekeeper && !kolk_housekeeper_add(&inside->chore)) {
+    if (!desc.no_housekeeper && !kolk_makers_add(&inside->chore)) {
         pool->inside = NULL;
         free_inside(inside);
         return KOLK_NO_THREAD;
     }
-    return kolk_enlist(inside, sizeof *inside, &inside->number,
+    return kolk_enlist(inside, sizeof *inside, &pool->number,
                        settings.flags & KOLK_DEBUG_SITES ? &kind_with_sites : &kind);
 }
 
 /* ---- The end ----------------------------------------------------------------------------------------------------- */
 
-/* No waiter is left behind: under the lock. */
+/* Makes all waiters fail with KOLK_CLOSED: under the lock. */
 static void turn_waiters_away(kolk_resource_inside *pool) {
-    while (pool->waiters.first) {
-        kolk_waiter *first = pool->waiters.first;
-        kolk_waiter_leave(&pool->waiters, first);
-        pool->waiting--;
-        kolk_waiter_wake(first); /* it has no entry */
-    }
+    for (resource_key *key = kolk_key_next(pool, NULL); key && pool->waiting > 0; key = kolk_key_next(pool, key))
+        while (key->waiters.first)
+            kolk_waiter_serve(pool, key, (resource_waiter *)(void *)key->waiters.first, NULL, KOLK_CLOSED);
 }
 
-kolk_status kolk_resource_pool_close(kolk_resource_pool *pool, kolk_deadline deadline) {
+/* Waits until no entry is left, or until the deadline; true: none is left. Under the lock. */
+static bool await_emptiness(kolk_resource_inside *pool, kolk_deadline deadline) {
+    bool in_time = true;
+    while (kolk_pool_count(&pool->entries) > 0 && in_time) {
+        uint32_t emptied = pool->emptied;
+        kolk_resource_unlock(pool);
+        in_time = kolk_wait(&pool->emptied, emptied, deadline);
+        kolk_resource_lock(pool);
+    }
+    return kolk_pool_count(&pool->entries) == 0;
+}
+
+kolk_status kolk_resource_close(kolk_resource_pool *pool, kolk_deadline deadline) {
     kolk_resource_inside *inside = own_inside(pool);
     if (!inside) return pool->inside ? KOLK_FORKED : KOLK_OK;
     kolk_resource_lock(inside);
     inside->closed = true;
+    kolk_resource_interrupt(inside);
     turn_waiters_away(inside);
     kolk_resource_destroy_idle(inside);
-    bool in_time = true;
-    while (kolk_pool_count(&inside->entries) > 0 && in_time) {
-        uint32_t emptied = inside->emptied;
-        kolk_resource_unlock(inside);
-        in_time = kolk_wait(&inside->emptied, emptied, deadline);
-        kolk_resource_lock(inside);
-    }
-    uint32_t left = kolk_pool_count(&inside->entries);
+    bool empty = await_emptiness(inside, deadline);
     kolk_resource_unlock(inside);
-    if (left == 0) return KOLK_OK;
+    if (empty) return KOLK_OK;
     kolk_resource_name_holders(inside);
     return KOLK_TIMEOUT;
 }
 
-void kolk_resource_pool_deinit(kolk_resource_pool *pool) {
+/* Destroys doomed entries beside the makers, and as a maker, so that destroy need not wait for peers. */
+static void end_doomed_here(kolk_resource_inside *pool) {
+    kolk_maker self = {0};
+    bool is_maker = kolk_maker_self(); /* deinit is called in a function of another pool */
+    if (!is_maker) kolk_maker_enter(&self);
+    kolk_resource_lock(pool);
+    kolk_resource_end_doomed(pool);
+    kolk_resource_unlock(pool);
+    if (!is_maker) kolk_maker_leave(&self);
+}
+
+/* The makers finish the jobs that they have begun; deinit does the others itself. */
+KOLK_NOINLINE void kolk_resource_deinit(kolk_resource_pool *pool) {
     kolk_resource_inside *inside = pool->inside;
-    if (!inside) return;
-    kolk_registry_remove(inside->number);
-    if (own_inside(pool) && !inside->desc.no_housekeeper) kolk_housekeeper_remove(&inside->chore);
-    kolk_resource_pool_close(pool, KOLK_NOW);
-    pool->inside = NULL;
+    if (!inside || !kolk_check_home(inside, pool->number, NULL, SITE)) return;
+    kolk_registry_remove(pool->number);
+    kolk_resource_close(pool, KOLK_NOW);
+    if (own_inside(pool)) {
+        end_doomed_here(inside);
+        if (inside->has_makers) kolk_makers_remove(&inside->chore);
+        end_doomed_here(inside); /* the entries that makers had */
+    }
+    *pool = (kolk_resource_pool){.inside = NULL};
     if (inside->fd) kolk_event_close((int)inside->fd - 1);
     free_inside(inside);
 }

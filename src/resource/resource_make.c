@@ -1,133 +1,173 @@
-/* resource_make.c: resources are created, validated and destroyed by the user's functions. All of it begins and ends
- * under the pool's lock, which is given back while one of them runs. */
+/* resource_make.c: calls the user's functions: create, validate, reset, destroy. Every function here begins and ends
+ * under the pool's lock, and releases it while a user's function runs. A thread that is cancelled meanwhile
+ * (pthread_cancel) ends later; otherwise its entry would stay unfinished for ever. */
 #include "resource_inside.h"
 
 #if KOLK_HOSTED
 
-#include "../core/hash.h"
+#include "../os/cancel.h"
 #include "../os/clock.h"
-#include "../os/sleep.h"
-#include "../os/thread.h"
 
 #include <stdio.h>
 
-resource_end kolk_entry_end(const kolk_resource_inside *pool, const resource_entry *entry, int64_t now) {
-    if (pool->closed) return END_CLOSED;
-    if (entry->evicted || entry->epoch != pool->epoch) return END_EVICTED;
-    if (kolk_pool_count(&pool->entries) > pool->max) return END_EVICTED;
-    return now >= entry->expires ? END_EXPIRED : NO_END;
-}
-
-/* An entry that has no resource any more goes. */
-static void drop_entry(kolk_resource_inside *pool, resource_entry *entry) {
-    resource_key *key = entry->key;
-    kolk_pool_free(&pool->entries, entry);
-    kolk_resource_has_room(pool);
-    kolk_key_leave(pool, key);
-    if (!pool->closed) return;
-    kolk_store(&pool->emptied, pool->emptied + 1, KOLK_RELAXED); /* close takes the lock before it looks */
-    kolk_wake(&pool->emptied, UINT32_MAX);
-}
-
-/* Calls destroy, without the lock. */
-static void destroy_resource(kolk_resource_inside *pool, resource_entry *entry, resource_end end) {
-    KOLK_ASSERT(end < RESOURCE_ENDS);
-    pool->counts.destroyed[end]++;
-    if (!pool->desc.destroy) return;
+/* Between this and end_function the user's code runs, without the lock. */
+static int begin_function(kolk_resource_inside *pool, resource_entry *entry) {
+    bool is_evicted = !entry->resource && entry->epoch != pool->epoch; /* during its creation */
+    entry->maker = kolk_maker_self();
+    if (entry->maker) kolk_maker_set_interrupted(entry->maker, pool->closed || is_evicted);
     kolk_resource_unlock(pool);
-    pool->desc.destroy(pool->desc.context, entry->resource);
+    return kolk_cancel_off();
+}
+
+static void end_function(kolk_resource_inside *pool, resource_entry *entry, int cancel) {
+    kolk_cancel_restore(cancel);
     kolk_resource_lock(pool);
+    entry->maker = NULL;
+}
+
+void kolk_resource_interrupt(kolk_resource_inside *pool) {
+    for (resource_entry *entry = pool->lists[LIST_BUSY].oldest, *next; entry; entry = next) {
+        next = entry->newer;
+        if (entry->maker && (pool->closed || entry->state == RESOURCE_MAKING))
+            kolk_maker_set_interrupted(entry->maker, true);
+        kolk_entry_give_up(pool, entry);
+    }
+    const resource_entry *idle = pool->closed && pool->asked > 0 ? pool->lists[LIST_IDLE].oldest : NULL;
+    for (; idle; idle = idle->newer)
+        if (idle->maker) kolk_maker_set_interrupted(idle->maker, true);
+}
+
+/* ---- Ends -------------------------------------------------------------------------------------------------------- */
+
+/* Calls destroy. */
+static void destroy_resource(kolk_resource_inside *pool, resource_entry *entry) {
+    if (!pool->desc.destroy) return;
+    int cancel = begin_function(pool, entry);
+    pool->desc.destroy(pool->desc.context, entry->resource);
+    end_function(pool, entry, cancel);
+}
+
+void kolk_entry_destroy_now(kolk_resource_inside *pool, resource_entry *entry) {
+    KOLK_ASSERT(entry->state == RESOURCE_IN_HAND || entry->state == RESOURCE_ENDING);
+    destroy_resource(pool, entry);
+    kolk_job_end(pool, entry);
+    kolk_entry_drop(pool, entry);
 }
 
 void kolk_entry_destroy(kolk_resource_inside *pool, resource_entry *entry, resource_end end) {
-    KOLK_ASSERT(entry->state == RESOURCE_IN_HAND);
-    destroy_resource(pool, entry, end);
-    drop_entry(pool, entry);
+    KOLK_ASSERT(entry->state == RESOURCE_IN_HAND && end < RESOURCE_ENDS);
+    pool->counts.destroyed[end]++;
+    if (!pool->has_makers || !pool->desc.destroy) {
+        kolk_entry_destroy_now(pool, entry);
+        return;
+    }
+    kolk_entry_become(pool, entry, RESOURCE_DOOMED);
+    pool->changed = true;
 }
 
 void kolk_resource_destroy_idle(kolk_resource_inside *pool) {
-    for (uint32_t slot = 0; slot < pool->slots; slot++) {
+    for (uint32_t slot = 0; slot < pool->slots && count_of_idle(pool); slot++) {
         resource_entry *entry = kolk_entry_at(pool, slot);
         if (!entry || entry->state != RESOURCE_IDLE) continue;
-        resource_end end = kolk_entry_end(pool, entry, 0);
+        resource_end end = kolk_entry_cause_of_end(pool, entry, 0);
         if (end == NO_END) continue;
-        kolk_entry_take_out(pool, entry, kolk_thread());
+        entry->thread = kolk_thread();
+        kolk_entry_become(pool, entry, RESOURCE_IN_HAND);
         kolk_entry_destroy(pool, entry, end);
     }
 }
 
 void kolk_entry_settle(kolk_resource_inside *pool, resource_entry *entry, int64_t now) {
-    resource_end end = kolk_entry_end(pool, entry, now);
+    resource_end end = kolk_entry_cause_of_end(pool, entry, now);
     if (end == NO_END)
-        kolk_entry_put_back(pool, entry);
+        kolk_entry_offer(pool, entry, now);
     else
         kolk_entry_destroy(pool, entry, end);
 }
 
+/* ---- Questions --------------------------------------------------------------------------------------------------- */
+
 bool kolk_entry_validate(kolk_resource_inside *pool, resource_entry *entry, kolk_deadline deadline) {
-    KOLK_ASSERT(entry->state == RESOURCE_IN_HAND);
-    kolk_resource_unlock(pool);
+    int cancel = begin_function(pool, entry);
     bool good = pool->desc.validate(pool->desc.context, entry->resource, deadline);
-    kolk_resource_lock(pool);
-    if (good)
-        entry->proved = kolk_now_ns();
-    else
-        kolk_entry_destroy(pool, entry, END_INVALID);
+    end_function(pool, entry, cancel);
+    if (good) entry->proved = kolk_now_ns();
     return good;
 }
 
-/* Without the lock: what create does, or KOLK_FAIL in its place. */
-static bool call_create(kolk_resource_inside *pool, resource_entry *entry, kolk_deadline deadline, bool fails,
-                        kolk_error *error) {
+bool kolk_entry_reset(kolk_resource_inside *pool, resource_entry *entry) {
+    KOLK_ASSERT(entry->state == RESOURCE_IN_HAND);
+    int cancel = begin_function(pool, entry);
+    bool clean = pool->desc.reset(pool->desc.context, entry->resource);
+    end_function(pool, entry, cancel);
+    return clean;
+}
+
+/* ---- Creation ---------------------------------------------------------------------------------------------------- */
+
+/* Calls create, or fails in its place because of KOLK_FAIL. */
+static bool call_create(kolk_resource_inside *pool, resource_entry *entry, kolk_deadline deadline, kolk_error *error) {
+    bool fails = kolk_settings_fail(&pool->settings, ++pool->create_calls);
+    void *resource = NULL;
     entry->resource = NULL;
-    error->code = 0;
-    error->text[0] = 0;
-    bool said = !fails && pool->desc.create(pool->desc.context, entry->key->text, deadline, &entry->resource, error);
-    bool made = said && entry->resource;
+    *error = (kolk_error){0};
+    int cancel = begin_function(pool, entry);
+    bool said = !fails && pool->desc.create(pool->desc.context, entry->key->text, deadline, &resource, error);
+    end_function(pool, entry, cancel);
+    bool made = said && resource;
     const char *reason = fails  ? "KOLK_FAIL makes it fail"
                          : said ? "create returned true, but left *resource NULL"
                                 : "create gave no reason";
     if (!made && (said || !error->text[0])) snprintf(error->text, sizeof error->text, "%s", reason);
     error->text[sizeof error->text - 1] = 0;
+    entry->resource = made ? resource : NULL;
     return made;
-}
-
-int64_t kolk_resource_random(kolk_resource_inside *pool, int64_t n) {
-    return n > 0 ? (int64_t)(kolk_mixed(pool->random++) % (uint64_t)n) : 0;
 }
 
 static void note_created(kolk_resource_inside *pool, resource_entry *entry, int64_t begin, int64_t now) {
     int64_t lifetime = pool->desc.max_lifetime_ms;
+    resource_key *key = entry->key;
     entry->number = ++pool->counts.created;
     kolk_times_add(&pool->create, now - begin);
-    pool->last_failure = 0;
-    kolk_resource_has_room(pool); /* for another create */
-    pool->backoff = pool->retry_at = 0;
+    key->failed_at = key->backoff = 0;
     entry->proved = entry->idle_since = now;
+    entry->vouched = true;
     entry->expires =
         lifetime < INT64_MAX - now ? now + lifetime - kolk_resource_random(pool, lifetime / 10) : INT64_MAX;
-    entry->state = RESOURCE_IN_HAND;
+    kolk_entry_become(pool, entry, RESOURCE_IN_HAND);
+    kolk_key_end_rest(pool, key);
 }
 
-bool kolk_entry_create(kolk_resource_inside *pool, resource_entry *entry, kolk_deadline deadline, kolk_error *error) {
+static void log_failure(kolk_resource_inside *pool, resource_entry *entry, const kolk_error *error) {
+    kolk_resource_event event = {.kind = KOLK_RESOURCE_CREATE_FAILED,
+                                 .pool = pool->desc.name ? pool->desc.name : "",
+                                 .key = entry->key->text,
+                                 .who = "",
+                                 .status = KOLK_NOT_CREATED,
+                                 .error = error};
+    int cancel = begin_function(pool, entry);
+    pool->desc.log(pool->desc.context, &event);
+    end_function(pool, entry, cancel);
+}
+
+bool kolk_entry_create(kolk_resource_inside *pool, resource_entry *entry, kolk_deadline deadline) {
     KOLK_ASSERT(entry->state == RESOURCE_MAKING);
-    if (entry->replaces) destroy_resource(pool, entry, END_REPLACED);
-    bool fails = kolk_settings_fail(&pool->settings, ++pool->create_calls);
-    kolk_resource_unlock(pool);
+    kolk_error error;
+    resource_key *key = entry->key;
+    pool->counts.destroyed[END_REPLACED] += entry->replaces;
+    if (entry->replaces) destroy_resource(pool, entry);
     int64_t begin = kolk_now_ns();
-    bool made = call_create(pool, entry, deadline, fails, error);
+    bool made = call_create(pool, entry, deadline, &error);
+    if (!made && pool->desc.log) log_failure(pool, entry, &error);
     int64_t now = kolk_now_ns();
-    kolk_resource_lock(pool);
-    KOLK_ASSERT(pool->creating > 0 && entry->key->making > 0);
-    pool->creating--;
-    entry->key->making--;
+    kolk_job_end(pool, entry);
     if (made) {
         note_created(pool, entry, begin, now);
     } else {
         pool->counts.create_failures++;
-        pool->last_error = *error;
-        pool->last_failure = now;
-        drop_entry(pool, entry);
+        key->error = error;
+        key->failed_at = now;
+        kolk_entry_drop(pool, entry);
     }
     return made;
 }

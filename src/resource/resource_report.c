@@ -3,7 +3,7 @@
 
 #if KOLK_HOSTED
 
-#include "../core/fail.h"
+#include "../diag/fail.h"
 #include "../core/handle.h"
 #include "../diag/debug.h"
 #include "../os/thread.h"
@@ -28,8 +28,8 @@ resource_holder kolk_entry_holder(const resource_entry *entry, int64_t now) {
     return holder;
 }
 
-/* " in thread worker (4711)", " in thread worker (4711, ended)"; without a name " in thread 4711 (ended)". The system
- * forgets the name of a thread that ends: then it is the one that was kept. */
+/* Writes " in thread worker (4711)" or " in thread worker (4711, ended)"; without a name " in thread 4711 (ended)". The
+ * system forgets the name of a thread that ends; the name that the pool kept is used then. */
 static void put_thread(const resource_holder *holder, char *text, size_t size) {
     char name[32];
     uint32_t number = kolk_thread_system_number(holder->thread);
@@ -43,7 +43,7 @@ static void put_thread(const resource_holder *holder, char *text, size_t size) {
         snprintf(text, size, " in thread %u%s", number, ended ? " (ended)" : "");
 }
 
-/* "by reader 3 in thread worker (4711) in load+0x2c (user.c:17)": of that, what is known. */
+/* Writes "by reader 3 in thread worker (4711) in load+0x2c (user.c:17)", without the parts that are not known. */
 static void put_holder(const kolk_resource_inside *pool, const resource_holder *holder, char *text, size_t size) {
     char thread[80], site[KOLK_SITE_WORDS] = "";
     const void *const *stack = kolk_site_stack(holder->site), *const alone[] = {kolk_site_address(holder->site), NULL};
@@ -54,7 +54,7 @@ static void put_holder(const kolk_resource_inside *pool, const resource_holder *
              *site ? " in " : "", site);
 }
 
-/* `count` are the borrows that are still there. */
+/* `count` is the number of borrows that have not ended. */
 static void report_borrow(const kolk_resource_inside *pool, const resource_holder *holder, uint32_t count,
                           const char *format) {
     char by[200 + KOLK_SITE_WORDS];
@@ -78,19 +78,19 @@ void kolk_report_return(const kolk_resource_inside *pool, const resource_holder 
     report_borrow(pool, holder, 0, "the resource that was borrowed%s is given back now, after %u ms");
 }
 
-/* Of a resource that lies idle since it was given back, `thread` is the one that did it. */
+/* If the resource has been idle since it was given back, `thread` is the thread that gave it back. */
 resource_holder kolk_holder_of_handle(const kolk_resource_inside *pool, kolk_handle handle) {
     const resource_entry *entry = kolk_entry_at(pool, kolk_handle_index(handle, pool->tag));
     if (!entry) return (resource_holder){.known = false};
     resource_holder holder = kolk_entry_holder(entry, entry->since);
     if (holder.has_it) return holder;
     holder.known = entry->borrows == kolk_handle_generation(handle);
-    holder.thread_name[0] = 0; /* it is the borrower's */
+    holder.thread_name[0] = 0; /* it is the borrower's name */
     if (entry->state != RESOURCE_IDLE || entry->proved != entry->idle_since) holder.thread = 0;
     return holder;
 }
 
-/* ", now that it is borrowed by reader 3 in thread worker (4711) in load+0x2c (user.c:17),". Or ", after it was
+/* Writes ", now that it is borrowed by reader 3 in thread worker (4711) in load+0x2c (user.c:17),", or ", after it was
  * borrowed by reader 3 in load+0x2c (user.c:17) and given back in thread worker (4711),". */
 static void put_fate(const kolk_resource_inside *pool, const resource_holder *holder, char *text, size_t size) {
     char by[200 + KOLK_SITE_WORDS], thread[80];
@@ -107,7 +107,7 @@ static void put_fate(const kolk_resource_inside *pool, const resource_holder *ho
 void kolk_report_handle(const kolk_resource_inside *pool, kolk_handle handle, const void *site,
                         const resource_holder *holder) {
     char fate[320 + KOLK_SITE_WORDS] = "";
-    bool is_known = pool && !kolk_handle_is_foreign(handle, pool->tag, KOLK_RESOURCES_AT_MOST);
+    bool is_known = pool && !kolk_handle_is_foreign(handle, pool->tag, KOLK_RESOURCE_MOST);
     kolk_failure failure = {.rule = is_known ? KOLK_DOUBLE_FREE : KOLK_WRONG_POOL,
                             .pool = name_of_resources(pool),
                             .slot = is_known ? kolk_handle_index(handle, pool->tag) : UINT32_MAX,

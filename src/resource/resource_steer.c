@@ -1,56 +1,79 @@
-/* resource_steer.c: what is asked of a resource pool as a whole: evict, pause, resize, tick, event loops. */
+/* resource_steer.c: operations on a resource pool as a whole: evict, pause, resize, tick, event loops. */
 #include "resource_inside.h"
 
 #if KOLK_HOSTED
 
+#include "../os/clock.h"
 #include "../os/event.h"
 #include "../os/thread.h"
 
-void kolk_resource_pool_evict(kolk_resource_pool *pool) {
+/* Under the lock. */
+static void evict_all(kolk_resource_inside *pool) {
+    pool->epoch++;
+    while (pool->resting.first) kolk_key_forgive(pool, pool->resting.first); /* a create that failed may succeed now */
+    kolk_resource_interrupt(pool);
+    kolk_resource_destroy_idle(pool);
+}
+
+void kolk_resource_evict(kolk_resource_pool *pool) {
     kolk_resource_inside *inside = own_inside(pool);
     if (!inside) return;
     kolk_resource_lock(inside);
-    inside->epoch++;
-    kolk_resource_destroy_idle(inside);
+    evict_all(inside);
     kolk_resource_unlock(inside);
 }
 
-uint32_t kolk_resource_pool_evict_if(kolk_resource_pool *pool,
-                                     bool (*wants)(const char *key, const void *resource, bool in_use, void *context),
-                                     void *context) {
+bool kolk_resource_evict_generation(kolk_resource_pool *pool, uint32_t generation) {
+    kolk_resource_inside *inside = own_inside(pool);
+    if (!inside) return false;
+    kolk_resource_lock(inside);
+    bool is_first = generation == inside->epoch;
+    if (is_first) evict_all(inside);
+    kolk_resource_unlock(inside);
+    return is_first;
+}
+
+typedef bool resource_wants(const char *key, const void *resource, bool in_use, void *context);
+
+/* Calls `wants` for an entry, and marks it as evicted if that returns true: under the lock, which is released
+ * meanwhile. */
+static bool asks_to_evict(kolk_resource_inside *pool, resource_entry *entry, resource_wants *wants, void *context) {
+    bool idle = entry->state == RESOURCE_IDLE;
+    uint32_t slot = entry->slot;
+    uint64_t number = entry->number;
+    const void *resource = entry->resource;
+    resource_key *key = entry->key;
+    if (idle) entry->thread = kolk_thread();
+    if (idle) kolk_entry_become(pool, entry, RESOURCE_ASKED); /* it is not lent, and keeps its place */
+    if (idle) kolk_job_begin(pool, entry, kolk_now_ns());
+    key->users++;
+    kolk_resource_unlock(pool);
+    bool wanted = wants(key->text, resource, !idle, context);
+    kolk_resource_lock(pool);
+    entry = kolk_entry_at(pool, slot);
+    bool same = entry && entry->state != RESOURCE_MAKING && entry->number == number;
+    if (same && wanted) entry->evicted = true;
+    if (idle) kolk_job_end(pool, entry);
+    if (idle) kolk_entry_become(pool, entry, RESOURCE_IDLE);
+    if (idle) kolk_resource_serve_key(pool, key, kolk_now_ns());
+    kolk_key_leave(pool, key);
+    return same && wanted;
+}
+
+uint32_t kolk_resource_evict_if(kolk_resource_pool *pool, resource_wants *wants, void *context) {
     kolk_resource_inside *inside = own_inside(pool);
     uint32_t count = 0;
     if (!inside) return 0;
     kolk_resource_lock(inside);
     for (uint32_t slot = 0; slot < inside->slots; slot++) {
         resource_entry *entry = kolk_entry_at(inside, slot);
-        if (!entry || entry->state == RESOURCE_MAKING) continue;
-        bool idle = entry->state == RESOURCE_IDLE;
-        if (idle) kolk_entry_take_out(inside, entry, kolk_thread());
-        const void *resource = entry->resource;
-        resource_key *key = entry->key;
-        uint64_t number = entry->number;
-        key->users++;
-        kolk_resource_unlock(inside);
-        bool wanted = wants(key->text, resource, !idle, context);
-        kolk_resource_lock(inside);
-        entry = kolk_entry_at(inside, slot);
-        bool same = entry && entry->state != RESOURCE_MAKING && entry->number == number;
-        if (same && wanted) entry->evicted = true;
-        count += same && wanted;
-        if (idle) kolk_entry_settle(inside, entry, 0);
-        kolk_key_leave(inside, key);
+        bool has_resource =
+            entry && entry->resource && entry->state != RESOURCE_MAKING && entry->state < RESOURCE_DOOMED;
+        if (has_resource) count += asks_to_evict(inside, entry, wants, context);
     }
     kolk_resource_destroy_idle(inside);
     kolk_resource_unlock(inside);
     return count;
-}
-
-/* Event loops hear of what came back during a pause: under the lock. */
-static void tell_of_idle(kolk_resource_inside *pool) {
-    for (uint32_t list = 0; list < KEY_LISTS && pool->wanted; list++)
-        for (resource_key *key = pool->lists[list]; key; key = key->next)
-            if (key->idle) kolk_key_tell(pool, key);
 }
 
 static void set_paused(kolk_resource_pool *pool, bool paused) {
@@ -58,30 +81,31 @@ static void set_paused(kolk_resource_pool *pool, bool paused) {
     if (!inside) return;
     kolk_resource_lock(inside);
     inside->paused = paused;
-    if (!paused) tell_of_idle(inside);
-    kolk_resource_has_room(inside);
+    if (!paused) kolk_resource_serve_all(inside, kolk_now_ns());
+    inside->changed = true;
     kolk_resource_unlock(inside);
 }
 
-void kolk_resource_pool_pause(kolk_resource_pool *pool) {
+void kolk_resource_pause(kolk_resource_pool *pool) {
     set_paused(pool, true);
 }
 
-void kolk_resource_pool_resume(kolk_resource_pool *pool) {
+void kolk_resource_resume(kolk_resource_pool *pool) {
     set_paused(pool, false);
 }
 
-kolk_status kolk_resource_pool_resize(kolk_resource_pool *pool, uint32_t max) {
+kolk_status kolk_resource_resize(kolk_resource_pool *pool, uint32_t max) {
     kolk_resource_inside *inside = own_inside(pool);
     if (!inside) return pool->inside ? KOLK_FORKED : KOLK_CLOSED;
-    if (max == 0 || max > KOLK_RESOURCES_AT_MOST) return KOLK_BAD_MAX;
+    if (max == 0 || max > KOLK_RESOURCE_MOST) return KOLK_BAD_MAX;
     if (max < inside->desc.min_idle) return KOLK_BAD_MIN_IDLE;
     kolk_resource_lock(inside);
     kolk_status status = kolk_pool_reserve(&inside->entries, max);
     if (status == KOLK_OK) {
         inside->max = max;
+        inside->shrunk = kolk_pool_count(&inside->entries) > max;
         kolk_resource_destroy_idle(inside);
-        kolk_resource_has_room(inside);
+        inside->changed = true;
     }
     kolk_resource_unlock(inside);
     return status;

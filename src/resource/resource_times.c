@@ -1,10 +1,10 @@
-/* resource_times.c: how long things take: counts in buckets. Eight buckets share an octave, so a percentile is right to
- * an eighth; up to 15 ns each number has its own (HdrHistogram, Gil Tene, 2012). */
+/* resource_times.c: histograms of times. Eight buckets share an octave, so a percentile is exact to an eighth. Up to 15
+ * ns each number has its own bucket (HdrHistogram, Gil Tene, 2012). */
 #include "resource_inside.h"
 
 #if KOLK_HOSTED
 
-/* Of 8 and more: 8 buckets an octave, chosen by the three bits behind the first. */
+/* Numbers from 8 on have 8 buckets per octave, chosen by the three bits behind the first. */
 static unsigned bucket_of(uint64_t ns) {
     if (ns < 8) return (unsigned)ns;
     unsigned octave = 63 - (unsigned)__builtin_clzll(ns);
@@ -12,7 +12,7 @@ static unsigned bucket_of(uint64_t ns) {
     return bucket < TIME_BUCKETS ? bucket : TIME_BUCKETS - 1;
 }
 
-/* The greatest number that is counted there. */
+/* The greatest number in a bucket. */
 static uint64_t end_of_bucket(unsigned bucket) {
     if (bucket < 8) return bucket;
     unsigned octave = bucket / 8 + 2;
@@ -24,8 +24,12 @@ static uint64_t bound_of(unsigned bound) {
 }
 
 void kolk_times_add(resource_times *times, int64_t ns) {
-    uint64_t time = ns > 0 ? (uint64_t)ns : 0;
     times->count++;
+    if (ns <= 0) { /* most borrows did not wait */
+        times->buckets[0]++;
+        return;
+    }
+    uint64_t time = (uint64_t)ns;
     times->sum += time;
     if (times->max < time) times->max = time;
     times->buckets[bucket_of(time)]++;

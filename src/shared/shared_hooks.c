@@ -1,51 +1,53 @@
 /* shared_hooks.c: objects whose parts are made once (setup) and live on from life to life, until the pool ends.
  *
- *     ready    1 bit a slot: it is set up
- *     raw      free slots that are not: their setup has failed, so far
+ *     READY    slots that are set up
+ *     RAW      free slots that are not set up, because setup has failed so far
  *
- * A thread's magazine and the depot have ready slots only, so that the fast path hands them out without a look. A slot
- * that was never used is therefore taken alone, and set up by the thread that has it, before its life begins. If that
- * fails, the slot goes to `raw`, from where the next alloc takes it that finds the depot empty.
+ * Magazines and the depot have only ready slots, so that the fast path hands them out without a check. So a slot that
+ * was never used is taken alone, and the thread that has it sets it up before its life begins. If that fails, the slot
+ * goes to RAW, and the next alloc that finds the depot empty takes it from there.
  *
- * What is ready cannot be told from `fresh` and `raw`: in a fork's child, the setups that other threads were running
- * are in neither, and have to be left alone. */
+ * READY does not follow from `fresh` and RAW: in a fork's child, slots that other threads were setting up are below
+ * fresh, not raw, and not ready. The child must leave them alone. */
 #include "shared_inside.h"
 
 #if KOLK_HOSTED
 
-#include "../core/assert.h"
+#include "../base/assert.h"
 
-bool kolk_shared_set_up(kolk_shared *pool, uint32_t slot, void *object) {
+bool kolk_shared_set_up(kolk_shared_inside *pool, uint32_t slot, void *object) {
     KOLK_ASSERT(object);
     if (!makes_parts(pool) || is_ready(pool, slot)) return true;
     if (pool->setup && !pool->setup(object, pool->context)) {
-        kolk_shared_put_free(pool, slot);
+        kolk_store_put_back(&pool->store, slot);
         return false;
     }
-    kolk_slot_set_put(&pool->ready, slot / 64, kolk_bits_at(slot));
+    kolk_slot_set_put(&pool->store.sets[READY], slot / 64, kolk_bits_at(slot));
     return true;
 }
 
-uint64_t kolk_shared_take_raw(kolk_shared *pool, uint32_t *word) {
-    uint64_t words = kolk_bits_words(kolk_load(&pool->depot.fresh, KOLK_RELAXED));
+uint64_t kolk_shared_take_raw(kolk_slot_store *store, uint32_t *word, bool only_one) {
+    const kolk_slot_set *raw = &store->sets[RAW];
     uint32_t found;
-    for (kolk_slot_walk walk = kolk_slot_walk_from(&pool->raw, words, 0); kolk_slot_walk_next(&walk, &found);) {
-        uint64_t bit = kolk_slot_set_take_one(&pool->raw, found);
+    (void)only_one; /* this always takes one */
+    for (kolk_slot_walk walk = kolk_slot_walk_from(raw, kolk_bits_words(kolk_store_fresh(store)), 0);
+         kolk_slot_walk_next(&walk, &found);) {
+        uint64_t bit = kolk_slot_set_take_one(raw, found);
         if (!bit) continue;
         uint32_t slot = found * 64 + kolk_bits_lowest(bit);
-        *word = slot >> pool->depot.word_shift;
-        return kolk_depot_bit(&pool->depot, slot);
+        *word = slot >> store->depot.word_shift;
+        return kolk_depot_bit(&store->depot, slot);
     }
     return 0;
 }
 
-void kolk_shared_put_free(kolk_shared *pool, uint32_t slot) {
-    if (!makes_parts(pool) || is_ready(pool, slot)) {
-        kolk_depot_put(&pool->depot, slot);
+void kolk_shared_put_back(kolk_slot_store *store, uint32_t slot) {
+    if (is_ready((kolk_shared_inside *)(void *)store, slot)) {
+        kolk_depot_put(&store->depot, slot);
         return;
     }
-    kolk_slot_set_put(&pool->raw, slot / 64, kolk_bits_at(slot));
-    kolk_depot_count_return(&pool->depot);
+    kolk_slot_set_put(&store->sets[RAW], slot / 64, kolk_bits_at(slot));
+    kolk_depot_count_return(&store->depot);
 }
 
 #endif

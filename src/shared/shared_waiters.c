@@ -1,50 +1,51 @@
 /* shared_waiters.c: threads that wait for a slot of a shared pool, first come, first served.
  *
- * A slot in the depot can be taken by any thread. So a thread that has put slots there looks at `waiting`. If it is not
- * 0, that thread takes slots out, one by one, under the lock of the queue, and gives each to the first waiter, until
- * there is no slot or no waiter. A thread that joins the queue does the same before it sleeps.
+ * A slot in the depot can be taken by any thread. So a thread that has put slots there looks at `waiting`. If that is
+ * not 0, it takes slots out, one by one, under the lock of the queue, and gives each to the first waiter, until there
+ * is no slot or no waiter. A thread that joins the queue does the same before it sleeps.
  *
- * No wake-up is lost. To join is to count oneself in `waiting`, and then to look at `returns` and the words. To put is
- * to write the words, to count in `returns`, and then to look at `waiting`. All of these are in the one sequentially
- * consistent order, so at least one of the two threads sees the other (Dekker). While a thread is in the queue, no put
- * has ended whose slots are still in the depot.
+ * No wake-up is lost. A thread that joins counts itself in `waiting`, and then reads `returns` and the words. A thread
+ * that puts slots writes the words, counts in `returns`, and then reads `waiting`. All of these are in the one
+ * sequentially consistent order, so at least one of the two threads sees the other (Dekker). So while a thread is in
+ * the queue, the slots of every finished put have left the depot.
  *
- * A shutdown lets all waiters go without a slot, under the lock, and later ones don't join.
+ * A shutdown wakes all waiters without a slot, under the lock. After it no thread joins.
  *
  * Frees that push their slot on a magazine do not come here. But while a thread waits the depot is uncached, and a
  * thread that joins lowers all bounds first. A free that began before may still go to its magazine. Then at least
- * max_capacity objects were alive, without that one. */
+ * max_capacity other objects were alive. */
 #include "shared_inside.h"
 
 #if KOLK_HOSTED
 
-#include "../core/assert.h"
+#include "../base/assert.h"
 #include "../os/lock.h"
 
-/* The threads that waited when a process forked are not in its child. */
-static void lock_waiters(kolk_shared *pool) {
+/* A fork's child does not have its parent's waiting threads: so it starts with an empty queue. */
+static void lock_waiters(kolk_shared_inside *pool) {
     kolk_lock_word(&pool->waiters_lock);
     uint32_t forks = kolk_forks();
     if (pool->waiters_forks == forks) return;
     pool->waiters_forks = forks;
     pool->waiters = (kolk_wait_queue){NULL, NULL};
-    kolk_store(&pool->depot.waiting, 0, KOLK_SEQ_CST);
+    kolk_store(&pool->store.depot.waiting, 0, KOLK_SEQ_CST);
 }
 
 /* Under the lock. */
-static void remove_waiter(kolk_shared *pool, const kolk_slot_waiter *one) {
+static void remove_waiter(kolk_shared_inside *pool, const kolk_slot_waiter *one) {
     kolk_waiter_leave(&pool->waiters, &one->link);
-    kolk_fetch_sub(&pool->depot.waiting, 1, KOLK_SEQ_CST);
+    kolk_fetch_sub(&pool->store.depot.waiting, 1, KOLK_SEQ_CST);
 }
 
-bool kolk_shared_join(kolk_shared *pool, kolk_slot_waiter *me) {
-    me->slot = NO_SLOT;
+bool kolk_shared_join(kolk_shared_inside *pool, kolk_slot_waiter *me) {
+    me->slot = KOLK_NO_SLOT;
     kolk_store(&me->link.woken, 0, KOLK_RELAXED);
     lock_waiters(pool);
     bool joins = !pool->is_shut;
     if (joins) {
-        /* It counts itself first, so that a fork's child, which finds only this one in the queue, looks too. */
-        kolk_fetch_add(&pool->depot.waiting, 1, KOLK_SEQ_CST); /* partner: serve_waiting */
+        /* It counts itself before it joins, so that a fork's child that finds only this waiter in the queue serves it
+         * too. */
+        kolk_fetch_add(&pool->store.depot.waiting, 1, KOLK_SEQ_CST); /* partner: serve_waiting */
         kolk_store(&pool->waits, pool->waits + 1, KOLK_RELAXED);
         kolk_waiter_join(&pool->waiters, &me->link);
     }
@@ -52,7 +53,7 @@ bool kolk_shared_join(kolk_shared *pool, kolk_slot_waiter *me) {
     return joins;
 }
 
-uint32_t kolk_shared_leave(kolk_shared *pool, kolk_slot_waiter *me) {
+uint32_t kolk_shared_leave(kolk_shared_inside *pool, kolk_slot_waiter *me) {
     if (kolk_shared_is_served(me)) return me->slot;
     lock_waiters(pool);
     if (!kolk_load(&me->link.woken, KOLK_RELAXED)) remove_waiter(pool, me);
@@ -60,21 +61,23 @@ uint32_t kolk_shared_leave(kolk_shared *pool, kolk_slot_waiter *me) {
     return me->slot;
 }
 
-void kolk_shared_serve(kolk_shared *pool) {
+void kolk_shared_serve(kolk_shared_inside *pool) {
     uint64_t bits;
     uint32_t word = 0;
     lock_waiters(pool);
-    while (pool->waiters.first && (bits = kolk_shared_supply(pool, &word, true))) {
+    while (pool->waiters.first && (bits = kolk_store_supply(&pool->store, &word, true))) {
         kolk_slot_waiter *one = (kolk_slot_waiter *)(void *)pool->waiters.first;
-        KOLK_ASSERT(one->slot == NO_SLOT);
+        KOLK_ASSERT(one->slot == KOLK_NO_SLOT);
         remove_waiter(pool, one);
-        one->slot = kolk_depot_slot(&pool->depot, word, bits);
+        one->slot = kolk_depot_slot(&pool->store.depot, word, bits);
         kolk_waiter_wake(&one->link); /* it may return now */
     }
     kolk_unlock_word(&pool->waiters_lock);
 }
 
-void kolk_shared_shutdown(kolk_shared *pool) {
+void kolk_shared_shutdown(kolk_shared *of) {
+    kolk_shared_inside *pool = of->inside;
+    if (!pool) return;
     lock_waiters(pool);
     kolk_store(&pool->is_shut, 1, KOLK_SEQ_CST);
     while (pool->waiters.first) {
@@ -85,7 +88,9 @@ void kolk_shared_shutdown(kolk_shared *pool) {
     kolk_unlock_word(&pool->waiters_lock);
 }
 
-void kolk_shared_reopen(kolk_shared *pool) {
+void kolk_shared_reopen(kolk_shared *of) {
+    kolk_shared_inside *pool = of->inside;
+    if (!pool) return;
     lock_waiters(pool);
     kolk_store(&pool->is_shut, 0, KOLK_SEQ_CST);
     kolk_unlock_word(&pool->waiters_lock);

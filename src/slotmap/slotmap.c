@@ -1,4 +1,4 @@
-/* slotmap.c: the slot map.
+/* slotmap.c: the slot map: its essay and operations.
  *
  *     handle      | generation 2 | slot 4 |
  *                                   |
@@ -12,15 +12,16 @@
  *     objects            | A  |  B  |  C  |     |     | ..... | capacity | (reserved, not committed) | max_capacity |
  *
  * owners[] is a permutation of the slots, and cells[].place its inverse (the sparse set of Briggs and Torczon, An
- * Efficient Representation for Sparse Sets, 1993). The places before count own the objects that are there. The places
- * behind it own the free slots, in the order in which they will be used. So there is no list of free slots: to add is
- * to advance count, to remove is to let two slots change places, and "is it there" is one comparison, place < count.
+ * Efficient Representation for Sparse Sets, 1993). The places before count have the objects. Their owners are the live
+ * slots; the owners of the other places are the free slots, in the order of their use. So there is no list of free
+ * slots: adding advances count, removing swaps the places of two slots, and a slot is alive if its place < count.
  *
- * `fresh` is that of kolk_pool: slots from there on never had an object, and it only advances; what the arrays hold
- * from there on does not matter. A slot whose generations are used up leaves the permutation for a list, which is used
- * when the map would otherwise be full. Its place is NO_PLACE, and its generation is the next slot in the list.
+ * `fresh` works as in kolk_pool: slots from there on never had an object, and it only advances. The arrays' contents
+ * from there on do not matter. A slot whose generations are used up moves from the permutation to the worn-out list,
+ * which is used when the map would otherwise be full. Its place is NO_PLACE, and its generation is the next slot in the
+ * list.
  *
- * The fast paths (slotmap.inl) look at two bounds, add_bound and remove_bound, and the slow path sets them:
+ * The fast paths (slotmap.inl) compare with two bounds, add_bound and remove_bound, which the slow path sets:
  *
  *     what the map has                                     add_bound       remove_bound
  *     no option                                            fresh - worn    fresh
@@ -28,20 +29,20 @@
  *     on_move, on_remove                                                   0
  *     debug mode, or a tool that is told of every place    0               0
  *
- * get has no bound of its own, since no option changes where objects are looked for.
+ * get needs no bound, because no option changes the way to an object.
  *
  * Invariants (kolk_slotmap_is_valid):
  *     I1  count <= fresh - worn <= fresh <= capacity <= max_capacity; peak >= count, counted or not
  *     I2  cells[owners[p]].place == p for all p < fresh - worn; the owners are slots below fresh, no two the same
  *     I3  the other slots below fresh are in the worn-out list, each once, and their place is NO_PLACE
  *     I4  an owner's generation is at least 1
- *     I5  the bounds are as said above
- *     I6  the places behind the last object are as the debug mode left them
+ *     I5  the bounds are those of the table above
+ *     I6  the fills behind the last object are unchanged since the debug mode wrote them
  * The time bounds are those of slotmap.h. */
 #include "slotmap_inside.h"
 
 #include "../diag/begin.h"
-#include "../core/fail.h"
+#include "../diag/fail.h"
 #include "../core/handle.h"
 #include "../os/memory.h"
 #include "../core/probes.h"
@@ -73,7 +74,7 @@ extern inline void *kolk_slotmap_cursor_next(kolk_slotmap_cursor *cursor);
 
 /* ---- Leaves ------------------------------------------------------------------------------------------------------ */
 
-/* Shows the fast paths their bounds (I5). */
+/* Sets the bounds of the fast paths (I5). */
 static void show_bounds(kolk_slotmap *map) {
     map->add_bound = add_bound_of(map);
     map->remove_bound = remove_bound_of(map);
@@ -83,7 +84,7 @@ static const char *map_name_of(const kolk_slotmap *map) {
     return map->name ? map->name : "";
 }
 
-/* The sites are those of a slot; what is reported is a place. */
+/* The sites come from a slot, but the report names a place. */
 static kolk_failure map_failure_of(const kolk_slotmap *map, kolk_status rule, uint32_t place, const void *site) {
     kolk_failure failure = {.rule = rule, .pool = map_name_of(map), .slot = place, .site = site};
     if (map_debug_of(map))
@@ -96,12 +97,12 @@ static kolk_handle map_handle_of(const kolk_slotmap *map, uint32_t slot) {
     return kolk_handle_make(map->cells[slot].generation, slot, map->tag);
 }
 
-/* The place of an object, or a number from count on. */
+/* The place of an object; a number not below count if it has none. */
 static uintptr_t place_of(const kolk_slotmap *map, const void *object) {
     return kolk_exact_slot((uintptr_t)object - (uintptr_t)map->objects, map->shift, map->inverse);
 }
 
-/* Reports what is wrong with a pointer that the caller wants to `verb`. */
+/* Reports why the caller cannot `verb` this pointer. */
 static void fail_map_object(const kolk_slotmap *map, const void *object, const char *verb, const void *site) {
     uint64_t inside;
     bool moved;
@@ -144,11 +145,15 @@ static uintptr_t map_facts(const void *given) {
                       (uintptr_t)map->debug, (uintptr_t)map->blocks, map->memory);
 }
 
-kolk_status kolk_slotmap_init_type(kolk_slotmap *map, const kolk_slotmap_desc *given, size_t type_size,
-                                   size_t type_align, size_t map_size, uint32_t abi) {
-    static const kolk_kind kind = {list_map_stats, NULL, map_enter_scene, map_facts, sizeof(kolk_slotmap)};
-    static const kolk_kind kind_with_sites = {list_map_stats, list_map_leaks, map_enter_scene, map_facts,
-                                              sizeof(kolk_slotmap)};
+kolk_status kolk_slotmap_init_abi(kolk_slotmap *map, const kolk_slotmap_desc *given, size_t type_size,
+                                  size_t type_align, size_t map_size, uint32_t abi) {
+    static const kolk_kind kind = {
+        .stats = list_map_stats, .enter = map_enter_scene, .facts = map_facts, .size = sizeof(kolk_slotmap)};
+    static const kolk_kind kind_with_sites = {.stats = list_map_stats,
+                                              .at_exit = list_map_leaks,
+                                              .enter = map_enter_scene,
+                                              .facts = map_facts,
+                                              .size = sizeof(kolk_slotmap)};
     kolk_status status = kolk_begin(map, map_size, sizeof *map, abi, given);
     if (status != KOLK_OK) return status;
     kolk_slotmap_desc desc = *given;
@@ -165,11 +170,11 @@ kolk_status kolk_slotmap_init_type(kolk_slotmap *map, const kolk_slotmap_desc *g
     map->on_move = desc.on_move;
     map->on_remove = desc.on_remove;
     map->context = desc.context;
-    map->peak = PEAK_IS_FRESH; /* up to the first scene; the bounds are 0, as there are no slots yet (I5) */
+    map->peak = PEAK_IS_FRESH; /* until the first scene; the bounds are 0, because there are no slots yet (I5) */
     return kolk_enlist(map, sizeof *map, &map->number, map_has(map, KOLK_DEBUG_SITES) ? &kind_with_sites : &kind);
 }
 
-/* The debug mode's proof of the places without an object. */
+/* Lets the debug mode check the places without an object. */
 static void verify_all(const kolk_slotmap *map, const void *site) {
     for (uint32_t place = map->count; map_debug_of(map) && place < map->fresh; place++)
         kolk_debug_verify(map->debug, place, map_object_at(map, place), false,
@@ -180,8 +185,8 @@ static void clear_map(kolk_slotmap *map, const void *site);
 
 KOLK_NOINLINE void kolk_slotmap_deinit(kolk_slotmap *map) {
     const void *site = SITE;
-    if (!kolk_is_home(map, map->number, map->name, site)) return;
-    verify_all(map, site); /* the handler may longjmp: nothing has changed */
+    if (!kolk_check_home(map, map->number, map->name, site)) return;
+    verify_all(map, site); /* first, because the handler may longjmp */
     if (map_has(map, KOLK_DEBUG_SITES)) list_map_leaks(map);
     kolk_registry_remove(map->number);
     map->number = 0;
@@ -200,14 +205,14 @@ kolk_status kolk_slotmap_reserve(kolk_slotmap *map, uint32_t capacity) {
     return KOLK_OK;
 }
 
-/* Room for one more object at least, twice what there was if possible. */
+/* Grows for one more object at least, and to twice the old capacity if possible. */
 static bool grow_map(kolk_slotmap *map) {
     if (map->capacity == map->max_capacity) return false;
     uint32_t wish = kolk_room_next_capacity(map->capacity, map->max_capacity, map->stride);
     return kolk_slotmap_reserve(map, wish) == KOLK_OK || kolk_slotmap_reserve(map, map->capacity + 1) == KOLK_OK;
 }
 
-/* The slot enters the permutation, as the owner of its last place. */
+/* Adds the slot to the permutation, as the owner of its last place. */
 static void put_owner(kolk_slotmap *map, uint32_t slot) {
     KOLK_ASSERT(slot < map->fresh && owned(map) > 0);
     uint32_t place = owned(map) - 1;
@@ -216,7 +221,7 @@ static void put_owner(kolk_slotmap *map, uint32_t slot) {
     show_bounds(map);
 }
 
-/* A free slot where there is none: a new one, or one that is worn out. */
+/* Makes a free slot when there is none: a new one, or a worn-out one. */
 static bool make_free_slot(kolk_slotmap *map) {
     if (map->fresh < map->capacity || grow_map(map)) {
         map->fresh++;
@@ -232,7 +237,7 @@ static bool make_free_slot(kolk_slotmap *map) {
     return true;
 }
 
-/* Takes the first free slot, whose generations are used up, out of the permutation. */
+/* Moves the first free slot, whose generations are used up, to the worn-out list. */
 static void retire_slot(kolk_slotmap *map) {
     KOLK_ASSERT(map->count < owned(map));
     uint32_t place = map->count, slot = map->owners[place], other = map->owners[owned(map) - 1];
@@ -252,7 +257,7 @@ static void retire_slot(kolk_slotmap *map) {
 
 KOLK_NOINLINE void *kolk_slotmap_add_slow(kolk_slotmap *map, kolk_handle *out) {
     const void *site = SITE;
-    (void)kolk_is_home(map, map->number, map->name, site);
+    (void)kolk_check_home(map, map->number, map->name, site);
     uint32_t place = map->count;
     bool fails = map_debug_of(map) && kolk_debug_fails(map->debug);
     if (fails || (place == owned(map) && !make_free_slot(map))) {
@@ -266,7 +271,7 @@ KOLK_NOINLINE void *kolk_slotmap_add_slow(kolk_slotmap *map, kolk_handle *out) {
     KOLK_ASSERT(place < owned(map) && map->cells[slot].place == place);
     void *object = map_object_at(map, place);
     kolk_debug *debug = map_debug_of(map);
-    if (debug) { /* the handler may longjmp: nothing has changed */
+    if (debug) { /* first, because the handler may longjmp */
         kolk_debug_verify(debug, place, object, false, map_failure_of(map, KOLK_OK, place, site));
         kolk_debug_prepare(debug, place, object);
         kolk_debug_begin_life(debug, slot, object, site);
@@ -282,7 +287,7 @@ KOLK_NOINLINE void *kolk_slotmap_add_slow(kolk_slotmap *map, kolk_handle *out) {
     return object;
 }
 
-/* Ends the life of the object in this slot; the last object moves to its place. */
+/* Ends the life in this slot, and moves the last object to its place. */
 static void end_map_life(kolk_slotmap *map, uint32_t slot, const void *site) {
     KOLK_ASSERT(slot < map->fresh && map->cells[slot].place < map->count);
     uint32_t place = map->cells[slot].place, last = map->count - 1, moved = map->owners[last];
@@ -347,7 +352,7 @@ KOLK_NOINLINE void *kolk_slotmap_get_slow(const kolk_slotmap *map, kolk_handle h
 
 /* ---- From an object to its handle -------------------------------------------------------------------------------- */
 
-KOLK_NOINLINE kolk_handle kolk_slotmap_handle(const kolk_slotmap *map, const void *object) {
+KOLK_NOINLINE kolk_handle kolk_slotmap_handle_of(const kolk_slotmap *map, const void *object) {
     uintptr_t place = place_of(map, object);
     if (place < map->count) return map_handle_of(map, map->owners[place]);
     fail_map_object(map, object, "handle", SITE);
@@ -365,11 +370,11 @@ KOLK_NOINLINE uint32_t kolk_slotmap_index(const kolk_slotmap *map, const void *o
 
 size_t kolk_slotmap_trim(kolk_slotmap *map) {
     uint64_t page = kolk_memory_page();
-    uint64_t from = round_up((uint64_t)map->count * map->stride, page); /* objects begin on a page */
+    uint64_t from = round_up((uint64_t)map->count * map->stride, page); /* the objects begin on a page */
     uint64_t end = (uint64_t)map->capacity * map->stride / page * page;
     if (map->memory == MEMORY_CALLERS || from >= end) return 0;
     if (map_debug_of(map)) kolk_debug_forget(map->debug, (uint32_t)(from / map->stride), map->fresh);
-    return kolk_memory_discard(map->objects + from, (size_t)(end - from));
+    return kolk_memory_discard(map->objects + from, (size_t)(end - from), true);
 }
 
 void kolk_slotmap_stats(const kolk_slotmap *map, kolk_stats *out) {

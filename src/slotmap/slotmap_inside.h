@@ -1,12 +1,16 @@
-/* slotmap_inside.h: what the files of the slot map share. slotmap.c has the essay and the operations, slotmap_memory.c
- * the memory that a map lives in, slotmap_valid.c the predicate over all of it. */
+/* slotmap_inside.h: declarations that the files of the slot map share:
+ *
+ *     slotmap.c          the essay and the operations
+ *     slotmap_sort.c     the stable sort in place
+ *     slotmap_memory.c   the map's block of memory
+ *     slotmap_valid.c    the predicate over all invariants */
 #ifndef KOLK_SRC_SLOTMAP_INSIDE_H
 #define KOLK_SRC_SLOTMAP_INSIDE_H
 
-#undef KOLK_EXTERN /* slotmap.c emits the functions of slotmap.inl, also in a program that is compiled with it */
+#undef KOLK_EXTERN /* slotmap.c emits the functions of slotmap.inl, even if the program defines it */
 #include "kolk/slotmap.h"
 
-#include "../core/assert.h"
+#include "../base/assert.h"
 #include "../core/geometry.h"
 #include "../diag/debug.h"
 #include "../core/room.h"
@@ -14,7 +18,8 @@
 
 #define NO_PLACE KOLK_NO_SLOT
 
-/* NULL: off, as always without diagnostics, where the compiler leaves all of it out. */
+/* The map's debug mode; NULL if it is off. Without diagnostics it is a constant NULL, and the compiler drops all code
+ * for it. */
 static inline kolk_debug *map_debug_of(const kolk_slotmap *map) {
     return KOLK_DIAGNOSTICS ? map->debug : NULL;
 }
@@ -28,13 +33,13 @@ static inline void *map_object_at(const kolk_slotmap *map, uint32_t place) {
     return map->objects + (size_t)place * map->stride;
 }
 
-/* Places that have owners: the slots that are neither worn out nor new. */
+/* The number of places with owners, one for each slot below fresh that is not worn out. */
 static inline uint32_t owned(const kolk_slotmap *map) {
     KOLK_ASSERT(map->worn <= map->fresh);
     return map->fresh - map->worn;
 }
 
-/* The bounds that the fast paths are shown. */
+/* Compute the bounds of the fast paths. */
 static inline uint32_t add_bound_of(const kolk_slotmap *map) {
     uint32_t known = map->peak < owned(map) ? map->peak : owned(map);
     return map_has(map, UINT32_MAX) ? 0 : known;
@@ -46,37 +51,38 @@ static inline uint32_t remove_bound_of(const kolk_slotmap *map) {
 
 /* ---- slotmap.c --------------------------------------------------------------------------------------------------- */
 
-/* With the debug setting move, gives all objects other addresses, and says so to on_move. */
+/* With the debug setting `move`, gives all objects other addresses and calls on_move. */
 void kolk_slotmap_readdress(kolk_slotmap *map);
 
 /* ---- slotmap_memory.c -------------------------------------------------------------------------------------------- */
 
-/* Checks the descriptor and fills in its defaults. type_size and type_align as in kolk_slotmap_init_type. */
+/* Checks the descriptor and replaces 0 by defaults. type_size and type_align are those of kolk_slotmap_init_abi. */
 kolk_status kolk_slotmap_resolve(kolk_slotmap_desc *desc, size_t type_size, size_t type_align);
 
-/* Makes the memory of such a map, with what it can have of the debug mode's settings: the map, all zero before, has its
- * shape and its places then, or is all zero as before. Reports nothing. */
+/* Allocates the memory of a map, with those debug settings that it can have, and sets the fields that describe it. The
+ * map must be all zero before, and stays so on failure. Reports nothing. */
 kolk_status kolk_slotmap_make(kolk_slotmap *map, const kolk_slotmap_desc *desc, const kolk_settings *settings);
 
-/* Gives that memory back; the map is all zero then. */
+/* Releases that memory and sets the map to zero. */
 void kolk_slotmap_unmake(kolk_slotmap *map);
 
-/* Lets this many places be used. */
+/* Commits memory for this many places. */
 bool kolk_slotmap_commit(const kolk_slotmap *map, uint32_t capacity);
 
-/* Bytes of address space, and those that the map's capacity has been committed. */
+/* The bytes of address space, and the bytes that are committed for the map's capacity. */
 uint64_t kolk_slotmap_reserved(const kolk_slotmap *map);
 uint64_t kolk_slotmap_committed(const kolk_slotmap *map);
 
-/* Debug setting move: gives all objects other addresses, and makes the old ones inaccessible. Does nothing if there is
- * no memory for it. */
+/* With the debug setting `move`, gives all objects other addresses and makes the old ones inaccessible. Does nothing if
+ * there is no memory. */
 void kolk_slotmap_relocate(kolk_slotmap *map);
 
-/* Tells tools that the first place without an object may not be touched; that it may. */
+/* Mark the first place without an object as inaccessible, or accessible, for tools. */
 void kolk_slotmap_hide_first_free(const kolk_slotmap *map);
 void kolk_slotmap_show_first_free(const kolk_slotmap *map);
 
-/* The place that these bytes are in, now or before the last few times that the objects were moved, and how far. */
+/* Returns the place that this pointer points into; *inside is the distance from its start. *moved becomes true if the
+ * pointer is from before one of the last few moves of all objects. */
 uint32_t kolk_slotmap_locate(const kolk_slotmap *map, const void *pointer, uint64_t *inside, bool *moved);
 
 #endif

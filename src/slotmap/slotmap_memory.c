@@ -2,8 +2,8 @@
  *
  *     | objects | cells | owners |
  *
- * With the debug setting `move` the objects are in blocks of their own instead, one of them at a time. The others are
- * inaccessible, and their pages have been given back:
+ * With the debug setting `move`, the objects are in one of several separate blocks instead. The other blocks are
+ * inaccessible, and their pages are released:
  *
  *     blocks    | - | - | objects | - | - | - | - | - | */
 #include "slotmap_inside.h"
@@ -38,6 +38,7 @@ static kolk_room map_room_of(const kolk_slotmap_desc *desc) {
 kolk_status kolk_slotmap_resolve(kolk_slotmap_desc *desc, size_t type_size, size_t type_align) {
     kolk_status status = kolk_room_resolve_size(&desc->object_size, &desc->object_align, type_size, type_align);
     if (status != KOLK_OK) return status;
+    if (desc->capacity > INT32_MAX) return KOLK_BAD_CAPACITY;
     kolk_room room = map_room_of(desc);
     status = kolk_room_resolve(&room, map_bytes_of, desc);
     desc->capacity = room.capacity;
@@ -54,7 +55,7 @@ size_t kolk_slotmap_memory_size(const kolk_slotmap_desc *desc) {
 
 /* ---- What tools are told of the places from `from` to `end` ------------------------------------------------------ */
 
-/* They are inaccessible, and so is what lies behind them in their last granule of 8 bytes, which belongs to no
+/* Makes these places inaccessible for tools, with the rest of their last granule of 8 bytes, which belongs to no
  * object. */
 static void hide_places(const kolk_slotmap *map, const unsigned char *objects, uint32_t from, uint32_t end) {
     KOLK_ASSERT(end <= map->max_capacity);
@@ -62,7 +63,7 @@ static void hide_places(const kolk_slotmap *map, const unsigned char *objects, u
     if (map_has(map, KOLK_DEBUG_BYPASS) && from < end) kolk_tools_hide(objects + first, last - first);
 }
 
-/* The program may touch them, and has to write them first. */
+/* Makes these places accessible. The program has to write them before it reads them. */
 static void show_places(const kolk_slotmap *map, const unsigned char *objects, uint32_t from, uint32_t end) {
     KOLK_ASSERT(end <= map->max_capacity);
     size_t first = (size_t)from * map->stride, last = (size_t)end * map->stride;
@@ -83,7 +84,7 @@ static size_t size_of_blocks(const kolk_slotmap *map) {
     return (size_t)round_up((uint64_t)map->max_capacity * map->stride, kolk_memory_page());
 }
 
-/* Without address space for them, there are none. */
+/* Reserves the blocks. If there is no address space for them, turns the setting `move` off. */
 static void make_blocks(kolk_slotmap *map, const kolk_slotmap_desc *desc) {
     bool fits = size_of_blocks(map) <= PTRDIFF_MAX / BLOCKS && map->max_capacity > 0;
     if (map_has(map, KOLK_DEBUG_MOVE) && fits && !desc->memory)
@@ -177,10 +178,10 @@ static bool make_map_block(kolk_slotmap *map, const kolk_slotmap_desc *desc) {
     return true;
 }
 
-/* The settings of the debug mode that a map can have. */
+/* The debug settings that a map can have. */
 static kolk_settings map_settings(kolk_settings settings) {
     settings.flags &= ~(uint32_t)(KOLK_DEBUG_GUARD | KOLK_DEBUG_QUARANTINE);
-    if (settings.flags & KOLK_DEBUG_BYPASS) settings.flags &= ~(uint32_t)KOLK_DEBUG_FILL; /* tools see more */
+    if (settings.flags & KOLK_DEBUG_BYPASS) settings.flags &= ~(uint32_t)KOLK_DEBUG_FILL; /* tools find more */
     settings.quarantine = 0;
     return settings;
 }
@@ -195,7 +196,7 @@ static bool begin_debug(kolk_slotmap *map, const kolk_slotmap_desc *desc, const 
         .max_capacity = desc->max_capacity,
     };
     map->debug_flags = (uint8_t)debug.settings.flags;
-    debug.settings.flags &= ~(uint32_t)(KOLK_DEBUG_BYPASS | KOLK_DEBUG_MOVE); /* which are this file's business */
+    debug.settings.flags &= ~(uint32_t)(KOLK_DEBUG_BYPASS | KOLK_DEBUG_MOVE); /* handled in this file */
     if (debug.settings.flags) map->debug = kolk_debug_begin(&debug);
     return map->debug || !debug.settings.flags;
 }

@@ -1,9 +1,9 @@
-/* slotmap_sort.c: sorting a slot map by the user's order.
+/* slotmap_sort.c: sorts a slot map by the user's order.
  *
- * The owners are sorted, 4 bytes each, by the objects that their cells still point to; in place and by heapsort, so
- * that no input takes more than O(n log n) and nothing is allocated. Equal objects are told apart by their places,
- * which makes the result that of a stable sort, and the same everywhere. Then each object moves once, along the cycles
- * of the permutation (Knuth, The Art of Computer Programming 3, 5.2, exercise 10). Until the end, I2 is broken. */
+ * Heapsort sorts the owners, 4 bytes each, by the objects that their cells still point to. It works in place, and no
+ * input takes more than O(n log n). Equal objects are ordered by their places, which makes the sort stable and its
+ * result the same on every platform. Then each object moves once, along the cycles of the permutation (Knuth, The Art
+ * of Computer Programming 3, 5.2, exercise 10). I2 is broken until the end. */
 #include "slotmap_inside.h"
 
 #include <string.h>
@@ -28,7 +28,7 @@ static bool is_sorted(const order *by, const uint32_t *slots, uint32_t n) {
     return true;
 }
 
-/* Puts a slot into the heap of n, whose root is free, or at `root` and below. */
+/* Inserts a slot into a heap of n slots, in which the place `root` is free. */
 static void sift_down(const order *by, uint32_t *heap, uint32_t n, uint32_t root, uint32_t slot) {
     KOLK_ASSERT(root < n);
     for (uint64_t child; (child = 2 * (uint64_t)root + 1) < n; root = (uint32_t)child) {
@@ -39,7 +39,7 @@ static void sift_down(const order *by, uint32_t *heap, uint32_t n, uint32_t root
     heap[root] = slot;
 }
 
-/* Williams, Algorithm 232: Heapsort, 1964; Floyd, Algorithm 245, 1964. */
+/* Heapsort: Williams, Algorithm 232, 1964; Floyd, Algorithm 245, 1964. */
 static void sort_slots(const order *by, uint32_t *slots, uint32_t n) {
     for (uint32_t i = n / 2; i-- > 0;) sift_down(by, slots, n, i, slots[i]);
     for (uint32_t last = n; last-- > 1;) {
@@ -63,8 +63,8 @@ static void tell_of_move(const kolk_slotmap *map, uint32_t at, uint32_t from, ui
     if (map->on_move) map->on_move(map_object_at(map, at), from, to, map->context);
 }
 
-/* Moves the objects of one cycle to the places of their owners. The one that was at `first` is put aside, as far as
- * on_move is told; in truth it is always at the place that is filled next. */
+/* Moves the objects of one cycle to the places of their owners. on_move is told that the object at `first` is put aside
+ * and comes back last. In fact swaps carry it along: it is always at the place that is filled next. */
 static void follow_cycle(kolk_slotmap *map, uint32_t first) {
     KOLK_ASSERT(first < map->count);
     uint32_t to = first;

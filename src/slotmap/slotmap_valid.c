@@ -1,9 +1,9 @@
 /* slotmap_valid.c: the predicate over all invariants of the slot map; their numbers are those of slotmap.c's essay. */
 #include "slotmap_inside.h"
 
-#include "../core/hash.h"
+#include "../base/hash.h"
 
-/* Is the list of worn-out slots as long as it should be, and made of those that have no place? (I3) */
+/* Has the worn-out list the right length, and does it consist of the slots without a place? (I3) */
 static bool worn_are_valid(const kolk_slotmap *map) {
     uint64_t listed = 0, placeless = 0;
     for (uint32_t slot = 0; slot < map->fresh; slot++)

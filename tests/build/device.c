@@ -1,5 +1,5 @@
-/* The start of a program on a Cortex-M4 without an operating system. Its end is told to QEMU (-semihosting): 0 if main
- * returns 0, and if a failure traps, as the default handler of kolk does on a device, nothing is. */
+/* The start of a program on a Cortex-M4 without an operating system. It reports its exit code to QEMU (-semihosting): 0
+ * if main returns 0. If a failure traps, as kolk's default handler does on a device, it reports none. */
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>

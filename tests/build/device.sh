@@ -1,7 +1,7 @@
 #!/bin/sh
-# The library on a Cortex-M4 by arm-none-eabi-gcc: it compiles with newlib and without any C library; a program with a pool,
-# and one with a slot map, are small, ask for no division of 64 bits and no floating point, and run under QEMU; init takes
-# fewer than 2,000 instructions.
+# The library on a Cortex-M4 by arm-none-eabi-gcc: it compiles with newlib and without any C library; a program with a
+# pool, and one with a slot map, are small, need no 64-bit division and no floating point, and run under QEMU; init
+# takes fewer than 2,000 instructions.
 # Usage: device.sh
 set -eu
 if ! command -v arm-none-eabi-gcc > /dev/null; then
@@ -37,7 +37,7 @@ run() {
 
 text_of() { arm-none-eabi-size "$folder/$1" | awk 'END { print $1 }'; }
 
-# keep PROGRAM LIMIT: bytes of text that it may take beside what an empty program takes
+# keep PROGRAM LIMIT: the text may exceed an empty program's by this many bytes
 keep() {
   build "$1" "bench/small/$1.c" tests/build/device_memory.c
   bytes=$(($(text_of "$1") - nothing))
@@ -57,5 +57,5 @@ build empty bench/small/empty.c tests/build/device_memory.c
 nothing=$(text_of empty)
 keep pool 5000
 keep slotmap 4100
-build device_count tests/build/device_count.c -lc # with newlib's memcpy and so on, which are quick
+build device_count tests/build/device_count.c -lc # with newlib's memcpy and so on, which are fast
 run device_count

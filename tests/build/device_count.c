@@ -32,7 +32,7 @@ static void print_number(uint32_t number) {
     print(digit);
 }
 
-/* Of one init with this descriptor, on average; 0: it fails, or has too few slots. */
+/* Counts one init with this descriptor, on average; 0 if it fails, or makes too few slots. */
 static uint32_t count_init(const kolk_pool_desc *desc, uint32_t slots) {
     SYSTICK[1] = 0xffffff;
     SYSTICK[2] = 0;

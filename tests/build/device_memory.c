@@ -1,4 +1,4 @@
-/* All that kolk asks of a C library on a device, as small as it can be: newlib's take 470 bytes. */
+/* The functions of the C library that kolk needs on a device, as small as possible: newlib's take 470 bytes. */
 #include <stddef.h>
 #include <string.h>
 

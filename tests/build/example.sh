@@ -1,5 +1,5 @@
 #!/bin/sh
-# Runs an example: it must end well and print exactly what is expected.
+# Runs an example: it must exit with 0 and print exactly the expected text.
 # Usage: example.sh PROGRAM EXPECTED
 set -eu
 actual=$(mktemp)

@@ -1,10 +1,10 @@
 #!/bin/bash
-# Asks gdb about the pools, slot maps, shared pools, resource pools and heaps of tests/build/gdb/program.c, in the running
-# program and in its core dump, with and without optimisation, by the script inside the shared library and by the one
-# that is installed. The files beside the program are the dialogues: each line that begins with "> " is a command, and
-# gdb must answer exactly what follows it, numbers of threads being N. No command may call a function of the program: a
-# core dump has none to call, and gdb 13 can't do it on processors with AMX. A literal string in an expression counts:
-# gdb puts it into memory that it asks of the program's malloc. Usage: CC=... gdb.sh BUILD
+# Prints by gdb the pools, slot maps, shared pools, resource pools and heaps of tests/build/gdb/program.c, in the
+# running program and in its core dump, with and without optimisation, with the script inside the shared library and
+# with the installed one. The files beside the program are dialogues: each line that begins with "> " is a command, and
+# gdb must print exactly the lines after it, with N for numbers of threads. No command may call a function of the
+# program: that is impossible in a core dump, and in gdb 13 on processors with AMX. A literal string in an expression is
+# such a call, as gdb allocates it by the program's malloc. Usage: CC=... gdb.sh BUILD
 set -euo pipefail
 build=$(realpath "$1")
 work=$(mktemp -d "${TMPDIR:-/tmp}/kolk gdb.XXXXXX")
@@ -20,12 +20,12 @@ command -v gdb > /dev/null || skip "there is no gdb"
 gdb -nx -batch -ex 'python print("here")' 2>&1 | grep -q '^here$' || skip "this gdb has no Python"
 gdb -nx -batch -ex run --args "$(command -v true)" 2>&1 | grep -q 'exited normally' || skip "gdb may run no programs here"
 
-# The build's optimisation, and the one that is best for gdb.
+# The build's optimisation level, and the best level for gdb.
 for level in 0 2; do
   "$CC" -std=c11 -g "-O$level" -Iinclude tests/build/gdb/program.c -L"$build" -lkolk -o "$work/program$level"
 done
 
-# ask DIALOGUE GDB'S ARGUMENTS. Where an address has a name, that is compared.
+# ask DIALOGUE GDB'S ARGUMENTS. If an address has a name, the name is compared.
 ask() {
   local line commands=()
   echo "$1: gdb ${*:2}" | sed "s|$work|WORK|g"
@@ -60,7 +60,7 @@ done
 ask damage "${trust[@]}" "${library[@]}" "${to_stop[@]}" "$work/program0"
 ask bypass "${trust[@]}" "${library[@]}" -ex 'set environment KOLK_BYPASS 1' "${to_stop[@]}" "$work/program0"
 
-# Installed under gdb's own prefix: the script is there twice, or once if the library is stripped.
+# Installed under gdb's own prefix: gdb finds the script twice, or once if the library is stripped.
 cmake --install "$build" --prefix "$work/usr" > /dev/null
 installed=$(dirname "$(find "$work/usr" -name libkolk.so)")
 trust=(-iex "add-auto-load-safe-path $work/usr" -iex "add-auto-load-scripts-directory $work/usr/share/gdb/auto-load")
@@ -68,4 +68,4 @@ library=(-iex "set environment LD_LIBRARY_PATH $installed")
 ask pools "${trust[@]}" "${library[@]}" "${to_stop[@]}" "$work/program2"
 strip "$installed/libkolk.so"
 ask pools "${trust[@]}" "${library[@]}" "${to_stop[@]}" "$work/program2"
-ask bypass "${trust[@]}" "${library[@]}" -ex 'set environment KOLK_BYPASS 1' "${to_stop[@]}" "$work/program2"
+ask stripped "${trust[@]}" "${library[@]}" -ex 'set environment KOLK_BYPASS 1' "${to_stop[@]}" "$work/program2"

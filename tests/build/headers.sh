@@ -1,9 +1,10 @@
 #!/bin/sh
 # Includes each header alone and twice, as C11, C99 and C++17, hosted and freestanding, with the strictest warnings; then
-# builds and runs programs of C++17 and C99 that use the library, which is C11, and one for which all is compiled with KOLK_EXTERN.
-# With KOLK_TEST_EFFORT=quick, which stands for another compiler after a first one, KOLK_EXTERN and KOLK_CHECKS=0 are tried with
-# kolk.h, which includes the others, and with adapters: neither of the two changes what a header includes. The program with
-# KOLK_EXTERN is left out: the source decides which of its files emits what, and no compiler.
+# builds and runs programs of C++17, C99 and gnu89 that use the library, which is C11, a shared library that contains
+# it, and a program compiled entirely with KOLK_EXTERN. KOLK_TEST_EFFORT=quick is for every compiler after the first.
+# Then KOLK_EXTERN and KOLK_CHECKS=0 are tried only with kolk.h, which includes the other headers, and with adapters, as
+# neither macro changes a header's includes. The program with KOLK_EXTERN is left out, as the source, not the compiler,
+# decides which file emits a function.
 # Usage: CC=... CXX=... headers.sh LIBRARY
 set -eu
 strict="-pedantic -Wall -Wextra -Wconversion -Wshadow -Wcast-align -Wundef -Werror -O2 -Iinclude"
@@ -15,7 +16,7 @@ case ${CXX##*/} in # on 32 bits, casts between size_t and uint32_t are useless
   *) cxx_strict="$cxx_strict -Wuseless-cast" ;;
 esac
 program=$(mktemp)
-trap 'rm -f "$program" "$program.said"' EXIT
+trap 'rm -rf "$program" "$program".*' EXIT
 
 for header in include/kolk.h include/kolk/*.h adapters/*/kolk/*.h; do
   folder=-I${header%/kolk*}
@@ -41,7 +42,32 @@ $CXX -std=c++17 $strict tests/compile/every_header.cc "$1" -static-libstdc++ -o 
 echo "a program of C99, linked with ${1##*/}"
 $CC -std=gnu99 $strict tests/packaging/hello.c "$1" -o "$program" -pthread
 "$program"
-if $CC -std=gnu99 -Iinclude -c -o "$program" src/core/base.c 2> "$program.said" || ! grep -q 'kolk is C11: compile its own files as C' "$program.said"; then
+echo "two files of gnu89 that include all, linked with ${1##*/}"
+for level in 0 2; do
+  $CC -std=gnu89 -O$level -Duse=use$level -Iinclude -c tests/compile/gnu89.c -o "$program.$level.o"
+done
+echo 'int use0(void), use2(void); int main(void) { return use0() + use2(); }' > "$program.c"
+$CC "$program.c" "$program.0.o" "$program.2.o" "$1" -o "$program" -pthread
+"$program"
+
+echo "${1##*/} within a shared library"
+$CC -shared -Wl,-z,text -Wl,--whole-archive "$1" -Wl,--no-whole-archive -o "$program.so" -pthread
+
+case ${CC##*/} in
+  clang*)
+    echo "clang in the mode of Microsoft's compiler"
+    mkdir "$program.ms"
+    : > "$program.ms/errno.h"
+    echo 'void *memset(void *, int, unsigned long long); void *memcpy(void *, const void *, unsigned long long); extern int errno;' \
+      > "$program.ms/string.h"
+    for file in tests/compile/c99.c src/heap/heap.c src/shared/shared.c src/queue/queue.c; do
+      $CC --target=x86_64-pc-windows-msvc -fms-compatibility -std=c11 -fsyntax-only -Wall -Wextra -Werror -Iinclude \
+        -isystem "$program.ms" "$file"
+    done
+    ;;
+esac
+
+if $CC -std=gnu99 -Iinclude -c -o "$program" src/base/base.c 2> "$program.said" || ! grep -q 'kolk is C11: compile its own files as C' "$program.said"; then
   cat "$program.said" >&2
   echo "The library's files, compiled as C99, do not say that they are C11." >&2
   exit 1

@@ -1,12 +1,12 @@
 #!/bin/bash
-# Compilers and machines must say what the manuals print.
+# Compilers and programs must print what the manuals promise.
 #   headers   an example begins with #include <kolk/...> in the first column of a comment. It compiles without a warning. If it
 #             has a main, it runs, and prints line by line what stands behind its printfs: // gone, or // in words: gone
 #             An adapter's header has one as well, which is linked with the adapter. Heaps are for 64 bits.
-#   docs      each C block of resource.md compiles without a warning
-#   README    each C block is a program of examples/, to the letter; the commands behind a $ in the block after it print the
-#             lines that follow them
-# Usage: CC=... printed.sh LIBRARY [ADAPTER ITS-LIBRARY ITS-OPTIONS]...
+#   pages     README.md and docs/*.md: a C or C++ block with an #include compiles without a warning; one in C with a main is a
+#             program of examples/, to the letter; the commands behind a $ in a block with a compiler print the lines that
+#             follow them
+# Usage: CC=... CXX=... printed.sh LIBRARY [ADAPTER ITS-LIBRARY ITS-OPTIONS]...
 set -euo pipefail
 library=$1
 declare -A adapters options
@@ -53,53 +53,64 @@ for example in "$folder"/*.c; do
   [[ -n $expected ]] || { echo "$name: FAILED: it does not say what it prints"; failed=1; }
   check "$name" "$expected" "$(cd "$folder" && ${EMULATOR:-} ./program)"
 done
-for header in pool slotmap bytemap queue shared resource heap "${!adapters[@]}"; do
+for header in $(basename -as .h include/kolk/*.h | grep -vxE 'base|kolk|typed') "${!adapters[@]}"; do
   [[ -e $folder/${header}_1.c ]] || { echo "$header.h: FAILED: no example is found in it"; failed=1; }
 done
 
-# ---- docs: resource_N.c ----
+# ---- pages: PAGE_N.c for C, PAGE_N.cc for C++, PAGE_N.text for others ----
 
-mkdir "$folder/docs"
-awk -v name="$folder/docs/resource" '
-  /^```/ { within = !within; if (within) file = name "_" ++n ".c"; next }
-  within { print > file }' docs/resource.md
-for block in "$folder"/docs/*.c; do
-  "$CC" -std=c11 -O2 -Wall -Wextra -Werror -Iinclude -Iadapters/tcp -c "$block" -o "$folder/object"
-  echo "docs, $(basename "$block" .c): ok"
-done
-[[ -e $folder/docs/resource_1.c ]] || { echo "docs/resource.md: FAILED: no C is found in it"; failed=1; }
-
-# ---- README: block_N.c for C, block_N.text for others ----
-
-awk -v folder="$folder" '
-  /^```/ { within = !within; if (within) file = folder "/block_" ++n (/^```c$/ ? ".c" : ".text"); next }
-  within { print > file }' README.md
-programs=0
-for block in "$folder"/block_*.c; do
-  program=""
-  for example in examples/*.c; do
-    if cmp -s "$block" "$example"; then program=$example; fi
+mkdir "$folder/pages"
+for page in README.md docs/*.md; do
+  name=${page%.md}
+  name=${name//\//_}
+  awk -v name="$folder/pages/$name" '
+    /^```/ { within = !within; if (within) file = name "_" ++n (/^```c$/ ? ".c" : /^```cpp$/ ? ".cc" : ".text"); next }
+    within { print > file }' "$page"
+  programs=0 compiled=0
+  for block in "$folder/pages/$name"_*.c "$folder/pages/$name"_*.cc; do
+    if [[ $block == *.c ]] && grep -q 'int main(void)' "$block"; then
+      program=""
+      for example in examples/*.c; do
+        if cmp -s "$block" "$example"; then program=$example; fi
+      done
+      programs=$((programs + 1))
+      check "$page: program $programs is one of the examples" yes "${program:+yes}"
+    elif grep -q '#include' "$block"; then
+      compiler=("$CC" -std=c11)
+      [[ $block == *.c ]] || compiler=("$CXX" -std=c++17 -Wold-style-cast)
+      "${compiler[@]}" -O2 -Wall -Wextra -Werror -Iinclude -Iadapters/tcp -Iadapters/pq -c "$block" -o "$folder/object"
+      compiled=$((compiled + 1))
+      echo "$page: $(basename "$block"): ok"
+    fi
   done
-  programs=$((programs + 1))
-  check "README's program $programs is one of the examples" yes "${program:+yes}"
+  case $name in
+    README | docs_threads | docs_heap) expected=$programs ;;
+    docs_resource) expected=$((programs * compiled)) ;;
+    docs_building | docs_cpp) expected=$compiled ;;
+    *) continue ;;
+  esac
+  [[ $expected -ge 1 ]] || { echo "$page: FAILED: $programs programs and $compiled other blocks are found in it"; failed=1; }
 done
-[[ $programs -ge 2 ]] || { echo "README: FAILED: $programs programs are found in it"; failed=1; }
 
-# Those for this machine: a compiler called cc, no emulator.
+# The commands are for this machine: a compiler called cc, no emulator.
 if [[ -n ${EMULATOR:-} || ${CC##*/} != gcc ]]; then
-  echo "README's commands: left to gcc on the machine itself"
+  echo "the pages' commands: left to gcc on the machine itself"
   exit $failed
 fi
 mkdir "$folder/clone"
 for file in include src examples tools Makefile VERSION LICENSE; do ln -s "$PWD/$file" "$folder/clone"; done
-# The commands compile the whole library; without optimisation that takes a fifth of the time. Each begins in the clone, and what
-# `make dist` has made in the first one stays for the others.
+# The commands compile the whole library, without optimisation, which takes a fifth of the time. Each block begins in the clone.
 mkdir "$folder/bin"
 printf '#!/bin/sh\nexec "%s" "$@" -O0\n' "$(command -v cc)" > "$folder/bin/cc"
 chmod +x "$folder/bin/cc"
-for block in "$folder"/block_*.text; do
-  commands=$(sed -n 's/^\$ //p' "$block")
-  [[ $commands == *"cc -std"* ]] || continue
-  check "README: ${commands//$'\n'/; }" "$(sed '/^\$ /d' "$block")" "$(cd "$folder/clone" && PATH=$folder/bin:$PATH MAKELEVEL= MAKEFLAGS= bash -ec "$commands" 2>&1)"
+for name in README docs_threads docs_resource docs_heap; do
+  run=0
+  for block in "$folder/pages/$name"_*.text; do
+    commands=$(sed -n 's/^\$ //p' "$block")
+    [[ $commands == *"cc -O2"* ]] || continue
+    run=$((run + 1))
+    check "$name: ${commands//$'\n'/; }" "$(sed '/^\$ /d' "$block")" "$(cd "$folder/clone" && PATH=$folder/bin:$PATH MAKELEVEL= MAKEFLAGS= bash -ec "$commands" 2>&1)"
+  done
+  [[ $run -ge 1 ]] || { echo "$name: FAILED: no commands are found in it"; failed=1; }
 done
 exit $failed

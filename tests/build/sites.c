@@ -1,5 +1,5 @@
-/* Prints where two of its own calls and a function of the library are. Before that the program is deleted,
- * replaced by another file, or leaves its folder. Usage: sites [delete | replace FILE | leave] */
+/* Prints where two of its own calls and a function of the library are. Before that, it may delete or replace its own
+ * file, or change its working directory. Usage: sites [delete | replace FILE | leave] */
 #include "kolk/base.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Builds a program that asks where its own functions are, in the ways in which programs are built and kept, and compares
-# what it prints.
+# Builds a program that looks up its own functions, in the usual ways of building and installing programs, and compares
+# its output.
 # Usage: CC=... sites.sh BUILD
 set -eu
 work=$(mktemp -d "${TMPDIR:-/tmp}/kolk sites.XXXXXX")
@@ -25,7 +25,8 @@ program() {
   build "$name" -O1 "$@" tests/build/sites.c "$work/libkolk.a"
 }
 
-# The command must print these lines where the programs are, each offset as +N: expect "LINE LINE LINE" COMMAND
+# The command, run in the programs' folder, must print these lines, with +N for each offset: expect "LINE LINE LINE"
+# COMMAND
 expect() {
   printf '%s\n' $1 > "$work/expected"
   shift
@@ -35,7 +36,8 @@ expect() {
   echo "$*: $(head -n 1 "$work/printed")"
 }
 
-# The offset in a stripped program is the one that addr2line takes for the full one: same_place STRIPPED FULL
+# The offset in a stripped program must be the address that addr2line takes for the full program: same_place STRIPPED
+# FULL
 same_place() {
   offset=$("$work/$1" | sed -n '1s/.*+//p')
   found=$(addr2line -f -e "$work/$2" "$(printf '0x%x' $((offset - 1)))" | head -n 1)

@@ -1,6 +1,6 @@
-/* A program that frees an object twice, by wrappers, three calls below main, and one that it forgets. As static
- * functions these are merged by a compiler that optimises; -DAPART keeps them, and makes a wrapper's last call a jump.
- * stacks.sh knows the lines by the remarks behind them. */
+/* A program that frees an object twice, through wrappers, three calls below main, and leaks another. An optimising
+ * compiler inlines these static functions; -DAPART keeps them, and makes a wrapper's last call a jump. stacks.sh finds
+ * the lines by their comments. */
 #include "kolk/kolk.h"
 
 #ifdef APART

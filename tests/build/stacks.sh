@@ -1,6 +1,6 @@
 #!/bin/sh
-# Builds tests/build/stacks.c in the ways in which programs are built, and compares the calls that its report of a double
-# free names with those that its source has.
+# Builds tests/build/stacks.c in the usual ways of building programs, and compares the calls named in its report of a
+# double free with its source.
 # Usage: CC=... stacks.sh BUILD
 set -eu
 work=$(mktemp -d "${TMPDIR:-/tmp}/kolk stacks.XXXXXX")
@@ -33,8 +33,8 @@ three="$drop < $time_out < $later; allocated by $new < $post < $first, freed by 
 four="$drop < $time_out < $later < $main; allocated by $new < $post < $first < $main, freed by $drop < $time_out < $later < $main"
 one="$drop; allocated by $new, freed by $drop"
 
-# check SETTING WORDS OPTIONS AND FILES: the report has these words, without the offsets. Where a wrapper's call was made
-# a jump, its line is not known: then it may be missing.
+# check SETTING WORDS OPTIONS AND FILES: the report must have these words, without the offsets. If a wrapper's call was
+# compiled to a jump, its line is unknown, and may be missing.
 check() {
   setting=$1 expected="kolk: messages: double free of slot 0 by $2"
   shift 2
@@ -58,7 +58,8 @@ check() {
   tried=$((tried + 1))
 }
 
-# check_local OPTIONS AND FILES: the function is named that a typed one was merged into, also without debug information.
+# check_local OPTIONS AND FILES: the report must name the function into which a typed one was inlined, also without
+# debug information.
 check_local() {
   "$cc" -std=c11 -Iinclude tests/build/stacks_local.c "$@" -pthread -o "$work/local"
   "$work/local" > "$work/printed" 2>&1 && fail "$cc $*: nothing is reported."
@@ -70,10 +71,11 @@ check_local() {
 }
 
 program=tests/build/stacks.c
-# What a program with a pool needs, as one file, which takes half the time; apart from base.c, which emits what others only use.
+# The parts of the library that a program with a pool needs, as one file, which compiles in half the time; without
+# base.c, which emits functions that are inline elsewhere.
 {
   echo '#include "src/os/system.h"'
-  printf '#include "%s"\n' src/core/*.c src/os/*.c src/diag/*.c src/pool/*.c | sed '/\/base.c"$/d'
+  printf '#include "%s"\n' src/base/*.c src/core/*.c src/os/*.c src/diag/*.c src/pool/*.c | sed '/\/base.c"$/d'
 } > "$work/kolk.c"
 for cc in gcc clang; do
   if ! command -v $cc > /dev/null; then
@@ -100,10 +102,10 @@ for cc in gcc clang; do
   check sites "$three" -O2 -fno-omit-frame-pointer -DAPART $program "$library"
   check sites "$three" -O2 $program -L"$1" -Wl,-rpath,"$1" -lkolk
   check sites "$three" -O0 -DAPART $program -L"$1" -Wl,-rpath,"$1" -lkolk
-  [ $cc = clang ] || check sites "$three" -Og -I. $program "$work/kolk.c" src/core/base.c
+  [ $cc = clang ] || check sites "$three" -Og -I. $program "$work/kolk.c" src/base/base.c
   linker=bfd
   [ $cc = clang ] && linker=lld
-  check sites "$three" -O2 -flto -fuse-ld=$linker -I. $program "$work/kolk.c" src/core/base.c
+  check sites "$three" -O2 -flto -fuse-ld=$linker -I. $program "$work/kolk.c" src/base/base.c
 done
 [ $tried -gt 0 ] || { echo "skipped: no compiler"; exit 77; }
 echo "$tried programs say where they were"

@@ -1,4 +1,5 @@
-/* An alloc that cannot be, in a function that the compiler merges a typed one into: what that calls may stay apart. */
+/* An alloc that is a mistake, in a function into which the compiler inlines a typed one; the functions called by that
+ * need not be inlined. */
 #include <kolk/kolk.h>
 
 struct job {
@@ -10,7 +11,7 @@ static jobs pool;
 
 __attribute__((noinline)) static struct job *take(jobs_local *local) {
     struct job *job = jobs_alloc(local);
-    if (job) job->number = 1; /* so that the call is not the last thing that it does */
+    if (job) job->number = 1; /* so that the call is not a tail call */
     return job;
 }
 

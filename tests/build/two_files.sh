@@ -1,7 +1,9 @@
 #!/bin/bash
-# The two files, as a program outside has them, with nothing of kolk beside them. They compile in silence, hosted and not; examples
-# run with them, and a program of C++. An archive of the sources makes the same two files and the same archive again. With
-# KOLK_TEST_EFFORT=full they are read in all dialects by both compilers, and by those for other machines that are here.
+# Tests the two files as users have them, without the rest of kolk. They compile without warnings, hosted and
+# freestanding; examples and a program in C++ run with them. Pairs with only some of the members compile without warnings
+# too, and link with an example of each member. An archive of the sources produces the same two files and the same archive
+# again. With KOLK_TEST_EFFORT=full they are compiled in all dialects by both compilers, and by the installed cross
+# compilers.
 # Usage: CC=... CXX=... two_files.sh
 set -euo pipefail
 top=$PWD
@@ -13,7 +15,7 @@ fail() {
   exit 1
 }
 
-quiet() { # COMMAND...: ends well, and says nothing
+quiet() { # COMMAND...: must succeed, and print nothing
   local said
   said=$("$@" 2>&1) || fail "$*: $said"
   [[ -z $said ]] || fail "$* is not silent: $said"
@@ -48,6 +50,40 @@ if [[ $("$CC" -U__GNUC__ -U__clang__ -fsyntax-only kolk.c 2>&1) != *"kolk needs 
   fail "kolk.h, read by another compiler, does not say that it needs gcc or clang."
 fi
 
+in_kolk_c=$(grep -cE '^/\* ==== src/.*\.c =' kolk.c)
+(( in_kolk_c == $(printf '%s\n' "$top"/src/*/*.c | wc -l) )) || fail "kolk.c does not have all sources, but $in_kolk_c."
+
+pair() { # EXAMPLE MEMBER...: makes kolk.h and kolk.c of these members in EXAMPLE_pair, and links the example with them
+  local folder=$1_pair library
+  "$top/tools/dist.py" two "$folder" "${@:2}"
+  quiet "$CC" -std=c11 -O0 -I"$folder" -c "$top/examples/$1.c" -o "$folder/example.o"
+  for library in with without; do # diagnostics
+    local options=(-std=c11 -O0 "${warnings[@]}")
+    [[ $library == with ]] || options+=(-DKOLK_NO_DIAGNOSTICS)
+    quiet "$CC" "${options[@]}" -c "$folder/kolk.c" -o "$folder/$library.o"
+    quiet "$CC" "$folder/example.o" "$folder/$library.o" -o "$folder/$library" -pthread
+  done
+  quiet "$CXX" -std=c++17 "${cxx_warnings[@]}" -fsyntax-only -x c++ -include "$folder/kolk.h" /dev/null
+}
+
+pair hello pool
+pair packed slotmap
+pair gta bytemap
+pair blocking_queue queue
+pair routes shared
+pair sieves resource
+pair level heap
+pair shapes slotmap pool
+for library in with without; do ${EMULATOR:-} shapes_pair/$library | diff -u "$top/examples/shapes.expected" -; done
+for left_out in BYTEMAP QUEUE SHARED RESOURCE; do
+  ! grep "#define KOLK_${left_out}_" shapes_pair/kolk.h || fail "kolk.h of pool and slotmap has macros of another member."
+done
+! grep -E '/\* ==== src/(bytemap|queue|shared|resource|heap|store)/' shapes_pair/kolk.c || fail "kolk.c of pool and slotmap has files of other members."
+if said=$("$top/tools/dist.py" two wrong pool pools 2>&1) || [[ $said != *"pools is not a member of kolk: the members are bytemap heap pool"* ]]; then
+  fail "tools/dist.py, asked for a member that there is not, says: $said"
+fi
+echo "pairs of some members compile and link"
+
 if [[ ${KOLK_TEST_EFFORT:-} == full ]]; then
   for other in gcc clang i686-linux-gnu-gcc s390x-linux-gnu-gcc x86_64-w64-mingw32-gcc i686-w64-mingw32-gcc; do
     command -v $other > /dev/null || continue
@@ -70,7 +106,7 @@ if [[ ${KOLK_TEST_EFFORT:-} == full ]]; then
   fi
 fi
 
-# The archive, unpacked where there is no git, makes all of it anew.
+# The archive, unpacked outside git, produces all of it again.
 cd dist
 sha256sum --quiet --check SHA256SUMS
 tar xf kolk-*.tar.gz

@@ -1,4 +1,4 @@
-/* bytemap_test.h: what the tests of kolk_bytemap share. Include it first. */
+/* bytemap_test.h: shared by the tests of kolk_bytemap. Include it first. */
 #ifndef TESTS_BYTEMAP_TEST_H
 #define TESTS_BYTEMAP_TEST_H
 
@@ -29,7 +29,7 @@ static inline int32_t handle_of_new(kolk_bytemap *pool) {
     return object ? kolk_bytemap_get_index(pool, object) : KOLK_BYTEMAP_NULL;
 }
 
-/* Foreign arrays as they are found: slots 1 and 4 in use. */
+/* Foreign arrays, with slots 1 and 4 in use. */
 typedef struct owner {
     _Alignas(8) unsigned char objects[6][OBJECT_SIZE];
     uint8_t bytes[6];

@@ -1,6 +1,6 @@
-/* model.h: the GTA trilogy's pool as plainly as it can be said, to compare kolk_bytemap with: one step after
- * the other as the documentation tells them, slots as numbers, nothing shared with the library. Where the originals
- * have no answer (they read or write out of bounds, or don't notice), it has the one that bytemap.h promises. */
+/* model.h: the GTA trilogy's pool in the plainest form, for comparison with kolk_bytemap: the steps of the
+ * documentation in order, slots as numbers, nothing shared with the library. Where the originals have no defined result
+ * (they read or write out of bounds, or don't notice), it has the result that bytemap.h promises. */
 #ifndef TESTS_BYTEMAP_MODEL_H
 #define TESTS_BYTEMAP_MODEL_H
 

@@ -1,5 +1,5 @@
-/* steps.h: the operations of the GTA pool as numbers, done to the model and to kolk_bytemap, so that streams
- * of them can be compared: at random, all short ones, from test vectors, from a fuzzer's bytes. */
+/* steps.h: the operations of the GTA pool as numbers, applied to the model and to kolk_bytemap, to compare streams of
+ * them: random ones, all short ones, test vectors, a fuzzer's bytes. */
 #ifndef TESTS_BYTEMAP_STEPS_H
 #define TESTS_BYTEMAP_STEPS_H
 
@@ -21,8 +21,7 @@ typedef struct step {
     int32_t argument; /* a handle (new_at, get_at), or an index (delete, get_slot) */
 } step;
 
-/* Both are -1 for none. The handle is that of the object which the operation gave, or deleted; the cursor is first_free
- * afterwards. */
+/* The handle of the object that the operation returned or deleted, and first_free afterwards. Both are -1 for none. */
 typedef struct answer {
     int32_t handle, cursor;
 } answer;
@@ -54,7 +53,7 @@ static inline answer step_model(gta_pool *pool, step s) {
     return (answer){handle, pool->first_free};
 }
 
-/* `failures` counts what the failure handler has been told. */
+/* `failures` counts calls of the failure handler. */
 static inline answer step_kolk(kolk_bytemap *pool, step s, const unsigned *failures) {
     void *object = NULL;
     int32_t handle = -1;
@@ -88,7 +87,7 @@ static inline answer step_kolk(kolk_bytemap *pool, step s, const unsigned *failu
     return (answer){handle, pool->cursor ? *pool->cursor : pool->first_free};
 }
 
-/* Is every byte what the model says? */
+/* Does every byte agree with the model? */
 static inline bool same_bytes(const gta_pool *model, const kolk_bytemap *pool) {
     for (int32_t i = 0; i < model->count; i++)
         if (gta_handle(model, i) != i * 256 + pool->byte_map[i]) return false;

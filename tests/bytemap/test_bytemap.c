@@ -1,5 +1,5 @@
-/* kolk_bytemap: what bytemap.h says of one pool's life, objects, handles and walking; each promise by its own test.
- * Whole streams of operations are in test_bytemap_model.c. */
+/* kolk_bytemap: the promises of bytemap.h about one pool's life, objects, handles and iteration, with a test for each.
+ * Streams of operations are in test_bytemap_model.c. */
 #include "bytemap_test.h"
 
 /* ---- The life of a pool ------------------------------------------------------------------------------------------ */
@@ -101,13 +101,13 @@ static void test_a_second_initialise(void **state) {
     kolk_bytemap_flush(&pool);
 }
 
-/* Storage should be all zero; the bytes that it is likely to hold otherwise are not taken for a pool. */
+/* Storage should be all zero; other likely bytes are not mistaken for a pool. */
 static void test_dirty_storage_is_no_pool(void **state) {
     (void)state;
     kolk_bytemap pool, other;
     memset(&pool, 0xff, sizeof pool);
     assert_int_equal(kolk_bytemap_initialise(&pool, 3, OBJECT_SIZE), KOLK_OK);
-    other = pool; /* a copy of a pool is no pool */
+    other = pool; /* a copy of a pool is not a pool */
     assert_false(kolk_bytemap_is_valid(&other));
     assert_int_equal(kolk_bytemap_initialise(&other, 3, OBJECT_SIZE), KOLK_OK);
     kolk_bytemap_flush(&pool);
@@ -151,11 +151,11 @@ static void test_bad_descriptors(void **state) {
     kolk_bytemap pool;
     assert_int_equal(kolk_bytemap_initialise_with(&pool, NULL), KOLK_NO_DESCRIPTOR);
     kolk_bytemap_view view = {.object_size = 1, .count = 1};
-    assert_int_equal(kolk_bytemap_begin(&pool, &view, false, 0, 0, sizeof pool, KOLK_ABI + 1), KOLK_WRONG_ABI);
-    assert_int_equal(kolk_bytemap_begin(&pool, &view, false, 0, 0, sizeof pool - 8, KOLK_ABI), KOLK_WRONG_ABI);
+    assert_int_equal(kolk_bytemap_init_abi(&pool, &view, false, 0, 0, sizeof pool, KOLK_ABI + 1), KOLK_WRONG_ABI);
+    assert_int_equal(kolk_bytemap_init_abi(&pool, &view, false, 0, 0, sizeof pool - 8, KOLK_ABI), KOLK_WRONG_ABI);
 }
 
-/* A handle has 31 bits without its sign, 8 of them are the byte. */
+/* A handle has 31 bits without its sign, and 8 of them are the byte. */
 static void test_the_greatest_count(void **state) {
     (void)state;
     kolk_bytemap pool = {0};
@@ -231,7 +231,7 @@ static void test_new_moves_on_before_it_looks(void **state) {
         assert_ptr_equal(kolk_bytemap_new(&pool), slot_of(&pool, i));
         assert_int_equal(pool.first_free, i);
     }
-    kolk_bytemap_delete(&pool, slot_of(&pool, 2)); /* at the cursor: it is passed over */
+    kolk_bytemap_delete(&pool, slot_of(&pool, 2)); /* at the cursor: New skips it */
     assert_int_equal(pool.first_free, 2);
     assert_int_equal(handle_of_new(&pool), 0x301);
     assert_int_equal(handle_of_new(&pool), 0x202); /* after the wrap */
@@ -263,7 +263,7 @@ static void test_contents_are_left_alone(void **state) {
     kolk_bytemap_flush(&pool);
 }
 
-/* The seed is 7 bits: the 128th life's handle is 0x00, the 129th's is that of the first. */
+/* The seed has 7 bits: the 128th life's handle has 0x00, and the 129th's equals the first. */
 static void test_a_handle_repeats_after_128_lives(void **state) {
     (void)state;
     kolk_bytemap pool;
@@ -304,7 +304,7 @@ static void test_new_at_with_the_seed_of_the_handle(void **state) {
         assert_int_equal(kolk_bytemap_get_index(&pool, object), 0x100 | seed); /* the round trip */
         kolk_bytemap_delete(&pool, object);
         assert_ptr_equal(kolk_bytemap_new_at(&pool, kolk_bytemap_get_index(&pool, object)), object);
-        assert_int_equal(pool.byte_map[1], seed); /* the flag of a free slot's handle is not taken over */
+        assert_int_equal(pool.byte_map[1], seed); /* the flag of a free slot's handle is not copied */
         kolk_bytemap_delete(&pool, object);
     }
     kolk_bytemap_flush(&pool);
@@ -361,7 +361,7 @@ static void test_get_slot_knows_every_index(void **state) {
     kolk_bytemap_flush(&pool);
 }
 
-/* Sizes with every shift, odd ones too: slots are object_size apart, and no other byte is the start of one. */
+/* Sizes with every shift, and odd ones: slots are object_size apart, and no other byte is the start of a slot. */
 static void test_every_size(void **state) {
     (void)state;
     notes taken;
@@ -390,7 +390,7 @@ static void test_walking_while_deleting(void **state) {
     int32_t expected = 0;
     for (void *each = NULL; (each = kolk_bytemap_next(&pool, each)) != NULL; expected += 3) {
         assert_ptr_equal(each, slot_of(&pool, expected));
-        kolk_bytemap_delete(&pool, each); /* this one, and two that are still to come */
+        kolk_bytemap_delete(&pool, each); /* the current one, and two later ones */
         kolk_bytemap_delete(&pool, kolk_bytemap_get_slot(&pool, expected + 1));
         kolk_bytemap_delete(&pool, kolk_bytemap_get_slot(&pool, expected + 2));
     }

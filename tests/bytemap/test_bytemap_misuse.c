@@ -1,5 +1,5 @@
-/* Misuse that only a GTA pool knows; what is common to all kinds is in contracts/test_all_misuse.c. And is_valid, which
- * sees each broken invariant of src/bytemap/bytemap.c. */
+/* Misuse that only GTA pools have; contracts/test_all_misuse.c has the misuse common to all kinds. Also tests that
+ * is_valid detects each broken invariant of src/bytemap/bytemap.c. */
 #include "bytemap_test.h"
 
 #define SLOTS 5
@@ -39,7 +39,7 @@ static void test_what_never_was_in_use(void **state) {
     assert_noted(&f.taken, KOLK_DOUBLE_FREE, "peds", f.objects[4], 4, "kolk: peds: delete of slot 4, which is free");
     assert_unchanged(&f);
     kolk_bytemap_flush(&f.pool);
-    assert_int_equal(kolk_bytemap_get_index(&f.pool, f.objects), -1); /* of a pool of no slots nothing is an object */
+    assert_int_equal(kolk_bytemap_get_index(&f.pool, f.objects), -1); /* a pool without slots has no objects */
     assert_int_equal(f.taken.count, 1);
 }
 

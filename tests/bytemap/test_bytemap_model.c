@@ -1,6 +1,6 @@
-/* kolk_bytemap beside the model of tests/bytemap/model.h: random streams of operations, good and bad, over memory of
- * its own, given and attached; and each sequence of a few operations on small pools. Handles, cursor and bytes are
- * compared after each step.
+/* Compares kolk_bytemap with the model of tests/bytemap/model.h: random streams of operations, valid and not, on the
+ * pool's own memory, on given and on attached memory; and all short sequences of operations on small pools. Handles,
+ * cursor and bytes are compared after each step.
  *
  *     KOLK_TEST_SEED=n KOLK_TEST_OPS=n    another stream, a longer one */
 #include "../help/test.h"
@@ -47,7 +47,7 @@ static void compare_step(pair *p, step s, uint64_t seed, uint64_t number) {
     assert_true(kolk_bytemap_is_valid(&p->pool));
 }
 
-/* A handle that is, was or may be valid, or any number; mostly one near the pool. */
+/* A handle that is, was or may become valid, or any number, mostly one near the pool. */
 static int32_t draw_handle(const pair *p, uint64_t *random) {
     uint32_t slots = (uint32_t)p->model.count + 2, how = random_below(random, 8);
     int32_t index = (int32_t)random_below(random, slots) - 1;
@@ -83,7 +83,7 @@ static void test_random_streams(void **state) {
         static pair p;
         int32_t count = round < ROUNDS / 2 ? (int32_t)round / 4 : (int32_t)random_below(&random, GTA_SLOTS + 1);
         begin(&p, count, (ground)(round % GROUNDS), random_below(&random, 2));
-        uint32_t growth = 0; /* of 10: how often an object is made rather than deleted */
+        uint32_t growth = 0; /* of 10 operations, how many make rather than delete */
         for (uint64_t n = 0; n < operations / ROUNDS; n++) {
             if (n % 200 == 0) growth = random_below(&random, 11);
             step s = {.kind = random_below(&random, 10) < growth ? STEP_NEW : STEP_DELETE};
@@ -99,7 +99,7 @@ static void test_random_streams(void **state) {
     }
 }
 
-/* Every sequence of 6 operations on pools of 0 to 3 slots; each slot is given and deleted, by pointer and by handle. */
+/* Every sequence of 6 operations on pools of 0 to 3 slots; each slot is made and deleted, by pointer and by handle. */
 static void every_sequence(pair *p, unsigned depth) {
     if (depth == 0) return;
     int32_t count = p->model.count;
@@ -132,7 +132,8 @@ static void test_every_short_sequence(void **state) {
     }
 }
 
-/* Full pools and their one hole, at each place of cursor and hole: both passes, and the borders of eight bytes. */
+/* Full pools with one hole, for all positions of cursor and hole: covers both passes, and the borders of eight
+ * bytes. */
 static void test_every_cursor_and_hole(void **state) {
     (void)state;
     for (int32_t count = 1; count <= 20; count++) {

@@ -1,6 +1,5 @@
-// link: -Wl,--wrap=munmap
-/* Memory that is given back, once; pools on given arrays, and attached ones, ask the system for nothing. Refusals are
- * in contracts/test_all_refused.c. */
+/* Memory is released exactly once. Pools on given arrays, and attached pools, request no memory from the system.
+ * Refusals are in contracts/test_all_refused.c. */
 #include "bytemap_test.h"
 
 #include "../help/system_calls.h"
@@ -21,7 +20,7 @@ int __wrap_munmap(void *start, size_t size) {
     return __real_munmap(start, size);
 }
 
-/* Its own memory goes back whole, and once; others' never does. */
+/* The pool's own memory is released whole, and once; foreign memory never is. */
 static void test_flush_gives_memory_back(void **state) {
     (void)state;
     kolk_bytemap pool;

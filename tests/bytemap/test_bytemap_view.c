@@ -1,5 +1,5 @@
-/* kolk_bytemap from outside: pools attached to others' arrays, handles looked up in several pools, two moments
- * compared, pools read out of dumps; the typed skin; the registry. */
+/* kolk_bytemap from outside: pools attached to foreign arrays, handles looked up in several pools, comparison of two
+ * moments, pools read from dumps; the typed skin; the registry. */
 #include "bytemap_test.h"
 
 #include "diag/registry.h"
@@ -52,7 +52,7 @@ static void test_attach_writes_when_asked(void **state) {
     expected.bytes[5] = 1;
     expected.first_free = 5;
     assert_memory_equal(&theirs, &expected, sizeof theirs);
-    theirs.first_free = expected.first_free = 2; /* the owner has its way with it */
+    theirs.first_free = expected.first_free = 2; /* the owner may change it */
     assert_ptr_equal(kolk_bytemap_new(&pool), theirs.objects[3]);
     expected.bytes[3] = 0; /* 0xff: the seed was 127 */
     expected.first_free = 3;
@@ -65,7 +65,7 @@ static void test_attach_writes_when_asked(void **state) {
     expected.first_free = 0;
     assert_memory_equal(&theirs, &expected, sizeof theirs);
     assert_int_equal(kolk_bytemap_used_count(&pool), 4);
-    assert_int_equal(pool.used, 0); /* nothing is remembered of others' arrays */
+    assert_int_equal(pool.used, 0); /* nothing is stored about foreign arrays */
     assert_int_equal(pool.peak, 0);
     kolk_bytemap_clear(&pool);
     memset(expected.bytes, 0x80, sizeof expected.bytes);
@@ -75,7 +75,7 @@ static void test_attach_writes_when_asked(void **state) {
     assert_memory_equal(&theirs, &expected, sizeof theirs);
 }
 
-/* A number that points nowhere, as a broken dump has it, wraps like one at the end. */
+/* A cursor outside the pool, as in a broken dump, wraps like one at the end. */
 static void test_any_cursor_will_do(void **state) {
     (void)state;
     static const int32_t cursors[] = {-1, -2, 5, 6, 7, 1000, INT32_MAX, INT32_MIN};
@@ -137,7 +137,7 @@ static void test_compare(void **state) {
     static const kolk_bytemap_difference expected[] = {
         {1, 0, KOLK_BYTEMAP_BORN, -1, 0x001},        {2, 1, KOLK_BYTEMAP_DIED, 0x105, -1},
         {3, 2, KOLK_BYTEMAP_REPLACED, 0x205, 0x206}, {7, 6, KOLK_BYTEMAP_REPLACED, 0x600, 0x601},
-        {8, 7, KOLK_BYTEMAP_BORN, -1, 0x700}, /* slot 5: one came and went */
+        {8, 7, KOLK_BYTEMAP_BORN, -1, 0x700}, /* slot 5: an object was made and deleted */
     };
     kolk_bytemap_difference difference = {0};
     for (size_t i = 0; i < LENGTH_OF(expected); i++) {
@@ -245,7 +245,7 @@ static void test_read_at_the_ends_of_regions(void **state) {
             assert_int_equal(read_it(&d, layouts[i]), size < REGION ? KOLK_OUTSIDE : KOLK_OK);
             put_number(d.heap + POOL_AT + 8, 0); /* without arrays the struct is enough */
             assert_int_equal(read_it(&d, layouts[i]), size < POOL_AT + length ? KOLK_OUTSIDE : KOLK_OK);
-            put_number(d.heap + POOL_AT + 8, 1); /* the byte map, and one object behind it */
+            put_number(d.heap + POOL_AT + 8, 1); /* the byte map, and one object after it */
             assert_int_equal(read_it(&d, layouts[i]), size < OBJECT_AT + OBJECT_SIZE ? KOLK_OUTSIDE : KOLK_OK);
             put_number(d.heap + POOL_AT, BASE + POOL_AT); /* the object before it */
             assert_int_equal(read_it(&d, layouts[i]), size < BYTES_AT + 1 ? KOLK_OUTSIDE : KOLK_OK);
@@ -259,7 +259,7 @@ static void test_read_at_the_ends_of_regions(void **state) {
     }
 }
 
-/* Each field's lies: of all numbers, only those that lead to bytes that are there are believed. */
+/* Wrong values in each field: a view accepts only values whose memory exists in the dump. */
 static void test_read_of_wrong_numbers(void **state) {
     (void)state;
     static const uint32_t addresses[] = {0, 1, BASE - 1, BASE + REGION, POINTER, UINT32_MAX, UINT32_MAX - OBJECT_SIZE};
@@ -304,7 +304,7 @@ static void test_read_of_wrong_numbers(void **state) {
     assert_int_equal(read_it(&d, KOLK_BYTEMAP_III), KOLK_OK);
 }
 
-/* An attached dump may be written to: it is then a pool to go on with. */
+/* An attached dump may be written to, and then works as a pool. */
 static void test_a_dump_goes_on(void **state) {
     (void)state;
     dump d;
@@ -437,7 +437,7 @@ static void keep_text(const char *text, size_t length, void *context) {
     all[before + length] = 0;
 }
 
-/* What KOLK_STATS writes at exit too. */
+/* The same statistics as KOLK_STATS writes at exit. */
 static void test_statistics_in_words(void **state) {
     (void)state;
     owner theirs = some_owner;

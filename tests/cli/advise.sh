@@ -1,6 +1,6 @@
 #!/bin/sh
-# kolk advise: the advice for a program whose types have known lives (advise.awk), exactly; the header that it writes, as C
-# and C++ with all warnings, in a program that uses each pool up; bad traces. KOLK is the command.
+# kolk advise: the exact advice for a program whose types have known lives (advise.awk); the header that it writes, as C
+# and C++ with all warnings, in a program that fills each pool; bad traces. KOLK is the command.
 # Usage: CC=... CXX=... KOLK=... advise.sh LIBRARY [OPTION...]    what programs are linked with
 set -u
 . tests/cli/checks.sh
@@ -75,7 +75,7 @@ shared pool,message_new_pool,80,256,-,16,2
 END
 advises known
 
-# Without stacks: all that goes through xmalloc is told apart by its size, and there is one thread.
+# Without stacks: allocations through xmalloc are distinguished by size, and there is one thread.
 cat > expected << 'END'
 arena,request_new_pool,112,40,-,16,1
 arena,token_new_pool,32,1880,-,16,1

@@ -1,4 +1,4 @@
-# Shared by the tests of the command; `out` and `err` are what the last command printed.
+# Shared by the tests of the command; `out` and `err` hold the output of the last command.
 passed=0 failed=0 skipped=0
 
 check() { # NAME COMMAND...: the command must succeed

@@ -1,6 +1,6 @@
 #!/bin/sh
-# kolk doctor as people use it: with the tools of this machine and without any, stripped, in folders where it was not
-# built, under valgrind. KOLK is the command.
+# kolk doctor as people use it: with this machine's tools and without any, stripped, outside the build folder, under
+# valgrind. KOLK is the command.
 set -u
 . tests/cli/checks.sh
 folder=$(mktemp -d)
@@ -120,7 +120,7 @@ printf '#!/bin/sh\necho $$ > pid\nexec sleep 1000\n' > bin/gdb
 chmod +x bin/gdb
 run 0 env PATH="$folder/bin:$PATH" "$kolk" doctor
 prints '^  gdb  *no  *it crashed, or took more than 5 seconds$' '^  probes ' '^The library works\.$'
-ended() { ! kill -0 "$1" 2> err || grep -q '^State:.Z' "/proc/$1/status"; } # perhaps nobody has collected it yet
+ended() { ! kill -0 "$1" 2> err || grep -q '^State:.Z' "/proc/$1/status"; } # a zombie counts as ended
 check 'a tool that hangs is ended' ended "$(cat pid)"
 
 # ---- under memcheck, which does not read the debug information of every compiler ----

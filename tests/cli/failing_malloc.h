@@ -1,5 +1,4 @@
-// link: -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
-/* failing_malloc.h: malloc and calloc that fail on demand. The linker hands the allocations of the program to these. */
+/* failing_malloc.h: malloc and calloc that fail on demand. The linker redirects the program's allocations to these. */
 #ifndef TESTS_FAILING_MALLOC_H
 #define TESTS_FAILING_MALLOC_H
 

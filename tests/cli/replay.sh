@@ -1,13 +1,11 @@
 #!/bin/sh
-# The kolk command as people use it: what it prints, and how it ends, for good and bad traces. KOLK is the command.
+# The kolk command as people use it: its output and exit code, for good and bad traces. KOLK is the command.
 set -u
 . tests/cli/checks.sh
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 trace=$PWD/traces/sqlite.mtrace.zst
 kolk=$(realpath "$KOLK")
-od -An -v -tu1 -w28 "$trace" | sed 's/  *\([0-9]*\)/\1,/g' > "$folder/inc"
-built_in=$PWD/cli/replay/replay_trace.inc
 cd "$folder" || exit 1
 
 run_kolk() { # CODE ARGUMENT...
@@ -35,7 +33,6 @@ prints '^sqlite.mtrace.zst: 14,443 operations, 12 call sites, at the peak 343 bl
 check 'no colors in a file' [ -z "$(tr -dc '\033' < out)" ]
 check 'nothing on stderr' [ ! -s err ]
 
-check 'the built-in trace is the one in traces/' cmp -s inc "$built_in"
 run_kolk 0 replay "$trace"
 prints "^$trace: 14,443 operations"
 "$kolk" replay - < "$trace" > out 2> err

@@ -1,4 +1,4 @@
-/* shown.h: what a stop of the demo's tour shows. Include it first. */
+/* shown.h: captures the output of a stop of the demo's tour. Include it first. */
 #ifndef TESTS_SHOWN_H
 #define TESTS_SHOWN_H
 

@@ -1,6 +1,6 @@
 #!/bin/sh
-# The soak test as people use it: a second of it, 15 with KOLK_TEST_EFFORT=full; what it prints, how it ends, and how
-# it is gone on with. KOLK is the command.
+# The soak test as people use it: it runs for a second, or 15 with KOLK_TEST_EFFORT=full. Checks its output, its exit
+# code, and its continuation. KOLK is the command.
 set -u
 . tests/cli/checks.sh
 folder=$(mktemp -d)

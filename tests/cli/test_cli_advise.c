@@ -1,9 +1,8 @@
-/* Advice: how sources are told apart, what is seen of their lives, names, capacities, and that a capacity that is too
- * small is found. tests/cli/advise.sh has the advice as a whole.
+/* Advice: how sources are distinguished, statistics of their lives, names, capacities, and that too small a capacity is
+ * detected. tests/cli/advise.sh tests the advice as a whole.
  *
- * The linker hands allocations to the functions below, one of which may fail, and what is to run in a child process
- * runs here. */
-// link: -Wl,--wrap=cli_isolated
+ * The linker redirects allocations to the functions below, one of which may fail; work for a child process runs in this
+ * process. */
 #define _POSIX_C_SOURCE 200809L
 #include <setjmp.h>
 #include <stdarg.h>
@@ -60,7 +59,7 @@ static unsigned long begin(const char *caller, unsigned size) {
     return address;
 }
 
-/* This many objects, of which `alive` at most are alive; the last of them are left. */
+/* Allocates this many objects, with at most `alive` alive at a time; the last of them are left. */
 static void churn(const char *caller, unsigned size, unsigned count, unsigned alive) {
     unsigned long first = address + 1;
     for (unsigned i = 0; i < count; i++) {
@@ -120,7 +119,8 @@ static void sources_are_told_apart_by_the_fewest_frames(void **state) {
     assert_sources("get < add 40-40 x 400; get < put 48-48 x 200; put 56-56 x 150");
     forget();
 
-    /* The frames that tell nothing are not in the source's name; those that tell are found behind them. */
+    /* Frames that don't distinguish sources are not in the source's name; distinguishing frames are found further
+     * out. */
     line("= Call a get < wrap < one\n= Call b get < wrap < two\n= Call c get < wrap < two < three\n");
     churn("a", 40, 300, 10);
     churn("b", 48, 200, 10);
@@ -148,7 +148,7 @@ static void sizes_are_told_apart_where_there_is_no_stack(void **state) {
     assert_sources("lib:[0x1] by size 40-40 x 300; lib:[0x1] by size 48-48 x 200; lib:[0x1] by size 100-199 x 100");
     forget();
 
-    /* Of a whole stack, only a size that makes up half of it. */
+    /* With a whole stack, a size must make up half of the allocations. */
     line("= Call a get < one\n");
     churn("a", 40, 210, 10);
     churn("a", 48, 200, 10);
@@ -180,7 +180,8 @@ static void frames_without_end_are_looked_at_in_part(void **state) {
 
 /* ---- Lives ------------------------------------------------------------------------------------------------------- */
 
-/* Operations are those of objects below the peak, which begin and end in turn, and all have ended in the end. */
+/* Each operation belongs to an object below the peak; each object begins and ends alternately, and has ended at the
+ * end. */
 static void assert_sound(const struct source *source) {
     bool *alive = calloc(source->peak, sizeof *alive);
     assert_non_null(alive);
@@ -208,7 +209,7 @@ static void lives_are_counted(void **state) {
     for (unsigned i = 0; i < 10; i++) begin("a", 32);
     line("= Thread 3\n");
     for (unsigned i = 0; i < 70; i++) line("@ f - 0x%lx\n", first + 61 + i);
-    find(); /* nine are left: the second party are these and the 70 before the end */
+    find(); /* nine are left: the second party is these and the 70 before the end */
     const struct source *source = &sources.sources[0];
     assert_int_equal(source->allocations, 140);
     assert_int_equal(source->resized, 1);
@@ -312,7 +313,7 @@ static void the_advice_follows_from_the_lives(void **state) {
     }
 }
 
-/* Parties of this many at a time are an arena; smaller ones are a pool. */
+/* With this many deaths at a time the advice is an arena; with fewer, a pool. */
 static void an_arena_frees_enough_at_once(void **state) {
     (void)state;
     for (unsigned party = 15; party <= 16; party++) {
@@ -359,7 +360,7 @@ static void the_order_is_chosen_by_what_is_sparse(void **state) {
     assert_non_null(strstr(verdict_on(0).reason, "they are never sparse."));
     forget();
 
-    /* All but one in eight end, and the rest is replaced: at once after the peak LIFO gives back the pages' slots. */
+    /* Seven of eight objects end, and the others are replaced: right after the peak, LIFO reuses slots on all pages. */
     for (unsigned i = 0; i < 1024; i++) begin("a", 512);
     for (unsigned i = 0; i < 1024; i++)
         if (i >= 128) line("@ f - 0x%lx\n", i + 1UL);
@@ -408,7 +409,7 @@ static void a_capacity_is_proved(void **state) {
 static void no_memory_is_told(void **state) {
     (void)state;
     line("= Call a get < add\n");
-    for (unsigned i = 0; i < 600; i++) begin("a", 32 + 4 * i); /* more pairs than there is room for at first */
+    for (unsigned i = 0; i < 600; i++) begin("a", 32 + 4 * i); /* more pairs than the first array holds */
     churn("b", 512, 1000, 400);
     for (int which = 'c'; which < 'z'; which++) {
         for (unsigned i = 0; i < 5; i++) line("= Call %c%u %c%u\n", which, i, which, i);

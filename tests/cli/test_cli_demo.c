@@ -1,5 +1,5 @@
-/* The demo: all ways of storing the sparkles store the same ones, the heap of 16 bytes refuses what the pool serves,
- * bits, holes and bytes are those of the texts, the map of the slots is right, and pictures are what was drawn. */
+/* The demo: all storages hold the same sparkles; the heap of 16 bytes refuses an allocation that the pool serves; bits,
+ * holes and bytes agree with the texts; the map of the slots is right; and pictures contain what was drawn. */
 #include "shown.h"
 
 #include <png.h>

@@ -1,13 +1,5 @@
-/* kolk doctor: a library that is broken in various ways, tools that do well or badly, an environment that is understood
- * or not: what it says of each, and how it ends. */
-// link: -Wl,--wrap=kolk_pool_init_type -Wl,--wrap=kolk_pool_init_plain -Wl,--wrap=kolk_pool_is_valid
-// link: -Wl,--wrap=kolk_pool_trim
-// link: -Wl,--wrap=kolk_deadline_after -Wl,--wrap=kolk_stats_write
-// link: -Wl,--wrap=kolk_queue_init_type -Wl,--wrap=kolk_queue_pop -Wl,--wrap=kolk_queue_fd
-// link: -Wl,--wrap=kolk_shared_init_type -Wl,--wrap=kolk_local_init -Wl,--wrap=kolk_local_alloc_wait
-// link: -Wl,--wrap=kolk_shared_get_slow -Wl,--wrap=kolk_local_of_thread
-// link: -Wl,--wrap=kolk_heap_init_abi -Wl,--wrap=kolk_heap_alloc -Wl,--wrap=kolk_heap_realloc
-// link: -Wl,--wrap=kolk_resource_pool_begin -Wl,--wrap=kolk_resource_borrow -Wl,--wrap=kolk_resource_give_back
+/* kolk doctor: a library with various faults, tools that succeed or fail, a valid or invalid environment: its findings
+ * and exit code for each. */
 #include "../help/test.h"
 
 #include <signal.h>
@@ -46,18 +38,18 @@ static enum fault {
     ONE_BLOCK_FOR_ALL,
     NO_REALLOC,
     NO_RESOURCE_POOL,
-    HOUSEKEEPER_SLEEPS,
+    MAKERS_SLEEP,
     BORROWS_DON_T_WAIT,
     NOTHING_IS_LENT,
     NOTHING_COMES_BACK
 } fault;
 
-kolk_status __real_kolk_pool_init_type(kolk_pool *pool, const kolk_pool_desc *desc, size_t type_size, size_t type_align,
-                                       size_t pool_size, uint32_t abi);
-kolk_status __wrap_kolk_pool_init_type(kolk_pool *pool, const kolk_pool_desc *desc, size_t type_size, size_t type_align,
-                                       size_t pool_size, uint32_t abi);
-kolk_status __wrap_kolk_pool_init_plain(kolk_pool *pool, const kolk_pool_desc *desc, size_t type_size,
-                                        size_t type_align, size_t pool_size, uint32_t abi);
+kolk_status __real_kolk_pool_init_abi(kolk_pool *pool, const kolk_pool_desc *desc, size_t type_size, size_t type_align,
+                                      size_t pool_size, uint32_t abi);
+kolk_status __wrap_kolk_pool_init_abi(kolk_pool *pool, const kolk_pool_desc *desc, size_t type_size, size_t type_align,
+                                      size_t pool_size, uint32_t abi);
+kolk_status __wrap_kolk_pool_init_plain_abi(kolk_pool *pool, const kolk_pool_desc *desc, size_t type_size,
+                                            size_t type_align, size_t pool_size, uint32_t abi);
 bool __real_kolk_pool_is_valid(const kolk_pool *pool);
 bool __wrap_kolk_pool_is_valid(const kolk_pool *pool);
 size_t __real_kolk_pool_trim(kolk_pool *pool);
@@ -68,50 +60,50 @@ void __real_kolk_stats_write(kolk_stats_format format, void (*put)(const char *t
                              void *context);
 void __wrap_kolk_stats_write(kolk_stats_format format, void (*put)(const char *text, size_t length, void *context),
                              void *context);
-kolk_status __real_kolk_queue_init_type(kolk_queue *queue, const kolk_queue_desc *desc, size_t type_size,
-                                        size_t queue_size, uint32_t abi);
-kolk_status __wrap_kolk_queue_init_type(kolk_queue *queue, const kolk_queue_desc *desc, size_t type_size,
-                                        size_t queue_size, uint32_t abi);
+kolk_status __real_kolk_queue_init_abi(kolk_queue *queue, const kolk_queue_desc *desc, size_t type_size,
+                                       size_t queue_size, uint32_t abi);
+kolk_status __wrap_kolk_queue_init_abi(kolk_queue *queue, const kolk_queue_desc *desc, size_t type_size,
+                                       size_t queue_size, uint32_t abi);
 kolk_status __real_kolk_queue_pop(kolk_queue *queue, void *item, kolk_deadline deadline);
 kolk_status __wrap_kolk_queue_pop(kolk_queue *queue, void *item, kolk_deadline deadline);
-kolk_status __real_kolk_shared_init_type(kolk_shared *pool, const kolk_shared_desc *desc, size_t type_size,
-                                         size_t type_align, size_t pool_size, uint32_t abi);
-kolk_status __wrap_kolk_shared_init_type(kolk_shared *pool, const kolk_shared_desc *desc, size_t type_size,
-                                         size_t type_align, size_t pool_size, uint32_t abi);
-kolk_status __real_kolk_local_init(kolk_local *local, kolk_shared *pool);
-kolk_status __wrap_kolk_local_init(kolk_local *local, kolk_shared *pool);
-void *__real_kolk_local_alloc_wait(kolk_local *local, kolk_deadline deadline);
-void *__wrap_kolk_local_alloc_wait(kolk_local *local, kolk_deadline deadline);
+kolk_status __real_kolk_shared_init_abi(kolk_shared *pool, const kolk_shared_desc *desc, size_t type_size,
+                                        size_t type_align, size_t pool_size, uint32_t abi);
+kolk_status __wrap_kolk_shared_init_abi(kolk_shared *pool, const kolk_shared_desc *desc, size_t type_size,
+                                        size_t type_align, size_t pool_size, uint32_t abi);
+kolk_status __real_kolk_shared_local_init(kolk_shared_local *local, kolk_shared *pool);
+kolk_status __wrap_kolk_shared_local_init(kolk_shared_local *local, kolk_shared *pool);
+void *__real_kolk_shared_alloc_wait(kolk_shared_local *local, kolk_deadline deadline);
+void *__wrap_kolk_shared_alloc_wait(kolk_shared_local *local, kolk_deadline deadline);
 void *__real_kolk_shared_get_slow(const kolk_shared *pool, kolk_handle handle);
 void *__wrap_kolk_shared_get_slow(const kolk_shared *pool, kolk_handle handle);
-kolk_local *__real_kolk_local_of_thread(kolk_shared *pool);
-kolk_local *__wrap_kolk_local_of_thread(kolk_shared *pool);
-kolk_status __real_kolk_resource_pool_begin(kolk_resource_pool *pool, const kolk_resource_pool_desc *desc,
-                                            size_t pool_size, uint32_t abi);
-kolk_status __wrap_kolk_resource_pool_begin(kolk_resource_pool *pool, const kolk_resource_pool_desc *desc,
-                                            size_t pool_size, uint32_t abi);
-kolk_status __real_kolk_resource_borrow(kolk_resource_pool *pool, const kolk_borrow_desc *desc, kolk_borrow *out);
-kolk_status __wrap_kolk_resource_borrow(kolk_resource_pool *pool, const kolk_borrow_desc *desc, kolk_borrow *out);
-void __real_kolk_resource_give_back(kolk_resource_pool *pool, kolk_borrow *borrow);
-void __wrap_kolk_resource_give_back(kolk_resource_pool *pool, kolk_borrow *borrow);
+kolk_shared_local *__real_kolk_shared_local_of_thread(kolk_shared *pool);
+kolk_shared_local *__wrap_kolk_shared_local_of_thread(kolk_shared *pool);
+kolk_status __real_kolk_resource_init_abi(kolk_resource_pool *pool, const kolk_resource_pool_desc *desc,
+                                          size_t pool_size, uint32_t abi);
+kolk_status __wrap_kolk_resource_init_abi(kolk_resource_pool *pool, const kolk_resource_pool_desc *desc,
+                                          size_t pool_size, uint32_t abi);
+kolk_status __real_kolk_resource_borrow(kolk_resource_pool *pool, const kolk_borrow_desc *desc, kolk_borrowed *out);
+kolk_status __wrap_kolk_resource_borrow(kolk_resource_pool *pool, const kolk_borrow_desc *desc, kolk_borrowed *out);
+void __real_kolk_resource_give_back(kolk_resource_pool *pool, kolk_borrowed *borrow);
+void __wrap_kolk_resource_give_back(kolk_resource_pool *pool, kolk_borrowed *borrow);
 int __real_kolk_queue_fd(kolk_queue *queue, kolk_queue_event event);
 int __wrap_kolk_queue_fd(kolk_queue *queue, kolk_queue_event event);
 
-kolk_status __wrap_kolk_pool_init_type(kolk_pool *pool, const kolk_pool_desc *desc, size_t type_size, size_t type_align,
-                                       size_t pool_size, uint32_t abi) {
+kolk_status __wrap_kolk_pool_init_abi(kolk_pool *pool, const kolk_pool_desc *desc, size_t type_size, size_t type_align,
+                                      size_t pool_size, uint32_t abi) {
     kolk_pool_desc changed = *desc;
     if (fault == ANY_ABI_WILL_DO && abi != KOLK_ABI) return KOLK_WRONG_ABI + 1;
     if (fault == NO_POOL) memset(pool, 0, sizeof *pool);
     if (fault == NO_POOL) return KOLK_NO_MEMORY;
     if (fault == NO_GROWTH && desc->max_capacity) changed.max_capacity = changed.capacity = 100;
     if (fault == NO_DEBUG) changed.debug = NULL;
-    return __real_kolk_pool_init_type(pool, &changed, type_size, type_align, pool_size, abi);
+    return __real_kolk_pool_init_abi(pool, &changed, type_size, type_align, pool_size, abi);
 }
 
 /* The init of descriptors that ask for no option has the same faults. */
-kolk_status __wrap_kolk_pool_init_plain(kolk_pool *pool, const kolk_pool_desc *desc, size_t type_size,
-                                        size_t type_align, size_t pool_size, uint32_t abi) {
-    return __wrap_kolk_pool_init_type(pool, desc, type_size, type_align, pool_size, abi);
+kolk_status __wrap_kolk_pool_init_plain_abi(kolk_pool *pool, const kolk_pool_desc *desc, size_t type_size,
+                                            size_t type_align, size_t pool_size, uint32_t abi) {
+    return __wrap_kolk_pool_init_abi(pool, desc, type_size, type_align, pool_size, abi);
 }
 
 bool __wrap_kolk_pool_is_valid(const kolk_pool *pool) {
@@ -134,10 +126,10 @@ void __wrap_kolk_stats_write(kolk_stats_format format, void (*put)(const char *t
     if (fault != NO_STATISTICS) __real_kolk_stats_write(format, put, context);
 }
 
-kolk_status __wrap_kolk_queue_init_type(kolk_queue *queue, const kolk_queue_desc *desc, size_t type_size,
-                                        size_t queue_size, uint32_t abi) {
+kolk_status __wrap_kolk_queue_init_abi(kolk_queue *queue, const kolk_queue_desc *desc, size_t type_size,
+                                       size_t queue_size, uint32_t abi) {
     if (fault == NO_QUEUE) return KOLK_NO_MEMORY;
-    return __real_kolk_queue_init_type(queue, desc, type_size, queue_size, abi);
+    return __real_kolk_queue_init_abi(queue, desc, type_size, queue_size, abi);
 }
 
 kolk_status __wrap_kolk_queue_pop(kolk_queue *queue, void *item, kolk_deadline deadline) {
@@ -150,23 +142,23 @@ int __wrap_kolk_queue_fd(kolk_queue *queue, kolk_queue_event event) {
     return fault == NO_DESCRIPTOR_FOR_POLL ? -1 : __real_kolk_queue_fd(queue, event);
 }
 
-kolk_status __wrap_kolk_shared_init_type(kolk_shared *pool, const kolk_shared_desc *desc, size_t type_size,
-                                         size_t type_align, size_t pool_size, uint32_t abi) {
+kolk_status __wrap_kolk_shared_init_abi(kolk_shared *pool, const kolk_shared_desc *desc, size_t type_size,
+                                        size_t type_align, size_t pool_size, uint32_t abi) {
     if (fault == NO_SHARED_POOL) return KOLK_NO_MEMORY;
-    return __real_kolk_shared_init_type(pool, desc, type_size, type_align, pool_size, abi);
+    return __real_kolk_shared_init_abi(pool, desc, type_size, type_align, pool_size, abi);
 }
 
-/* The third of the doctor's is made after the thread of the second has ended. */
-kolk_status __wrap_kolk_local_init(kolk_local *local, kolk_shared *pool) {
+/* The doctor makes its third local after the thread of the second has ended. */
+kolk_status __wrap_kolk_shared_local_init(kolk_shared_local *local, kolk_shared *pool) {
     static _Atomic unsigned made; /* in each process of a check from the start */
     bool refused = fault == NO_LOCAL || (fault == THE_DEAD_STAY && ++made == 3);
-    return refused ? KOLK_TOO_MANY_THREADS : __real_kolk_local_init(local, pool);
+    return refused ? KOLK_TOO_MANY_THREADS : __real_kolk_shared_local_init(local, pool);
 }
 
-void *__wrap_kolk_local_alloc_wait(kolk_local *local, kolk_deadline deadline) {
+void *__wrap_kolk_shared_alloc_wait(kolk_shared_local *local, kolk_deadline deadline) {
     static char another;
-    void *object = __real_kolk_local_alloc_wait(local, deadline);
-    if (fault == NOBODY_GETS_OBJECTS) kolk_local_free(local, object);
+    void *object = __real_kolk_shared_alloc_wait(local, deadline);
+    if (fault == NOBODY_GETS_OBJECTS) kolk_shared_free(local, object);
     if (fault == NOBODY_GETS_OBJECTS) return NULL;
     return fault == WAITS_TOO_LONG && !object ? &another : object;
 }
@@ -198,26 +190,26 @@ void *__wrap_kolk_heap_realloc(kolk_heap *heap, void *block, size_t size) {
     return fault == NO_REALLOC || fault == ONE_BLOCK_FOR_ALL ? NULL : __real_kolk_heap_realloc(heap, block, size);
 }
 
-kolk_status __wrap_kolk_resource_pool_begin(kolk_resource_pool *pool, const kolk_resource_pool_desc *desc,
-                                            size_t pool_size, uint32_t abi) {
+kolk_status __wrap_kolk_resource_init_abi(kolk_resource_pool *pool, const kolk_resource_pool_desc *desc,
+                                          size_t pool_size, uint32_t abi) {
     kolk_resource_pool_desc other = *desc;
     if (fault == NO_RESOURCE_POOL) return KOLK_NO_THREAD;
-    if (fault == HOUSEKEEPER_SLEEPS) other.no_housekeeper = true;
-    return __real_kolk_resource_pool_begin(pool, &other, pool_size, abi);
+    if (fault == MAKERS_SLEEP) other.no_housekeeper = true;
+    return __real_kolk_resource_init_abi(pool, &other, pool_size, abi);
 }
 
-kolk_status __wrap_kolk_resource_borrow(kolk_resource_pool *pool, const kolk_borrow_desc *desc, kolk_borrow *out) {
+kolk_status __wrap_kolk_resource_borrow(kolk_resource_pool *pool, const kolk_borrow_desc *desc, kolk_borrowed *out) {
     kolk_status status = __real_kolk_resource_borrow(pool, desc, out);
     if (fault == NOTHING_IS_LENT && status == KOLK_OK) return KOLK_FULL;
     return fault == BORROWS_DON_T_WAIT && status == KOLK_TIMEOUT ? KOLK_FULL : status;
 }
 
-void __wrap_kolk_resource_give_back(kolk_resource_pool *pool, kolk_borrow *borrow) {
+void __wrap_kolk_resource_give_back(kolk_resource_pool *pool, kolk_borrowed *borrow) {
     if (fault != NOTHING_COMES_BACK) __real_kolk_resource_give_back(pool, borrow);
 }
 
-kolk_local *__wrap_kolk_local_of_thread(kolk_shared *pool) {
-    return fault == NO_KEYS ? NULL : __real_kolk_local_of_thread(pool);
+kolk_shared_local *__wrap_kolk_shared_local_of_thread(kolk_shared *pool) {
+    return fault == NO_KEYS ? NULL : __real_kolk_shared_local_of_thread(pool);
 }
 
 /* ---- What it says ------------------------------------------------------------------------------------------------ */
@@ -234,7 +226,7 @@ static int doctor(const char *option) {
     char path[256];
     const char *argv[] = {"kolk", "doctor", "-o", path, option, NULL};
     path_to("printed", path);
-    signal(SIGSEGV, SIG_DFL); /* or cmocka would go on with the tests in a check's process that crashes */
+    signal(SIGSEGV, SIG_DFL); /* or a crash in a check's process would make cmocka go on with the tests there */
     int code = cli_run(verbs, option ? 5 : 4, (char **)(uintptr_t)argv);
     FILE *file = fopen(path, "r");
     assert_non_null(file);
@@ -243,7 +235,7 @@ static int doctor(const char *option) {
     return code;
 }
 
-/* There must be a line "  CHECK   ANSWER  TEXT...", and only one of this check; the answer "" is any. */
+/* There must be exactly one line " CHECK ANSWER TEXT..." of this check; "" matches any answer. */
 static void assert_said(const char *check, const char *answer, const char *text) {
     char begins[64];
     snprintf(begins, sizeof begins, "\n  %s ", check);
@@ -267,7 +259,7 @@ static void assert_ends(const char *sentence) {
     if (length < size || strcmp(printed + length - size, sentence) != 0) fail_msg("ends otherwise:\n%s", printed);
 }
 
-/* No tool, no setting; a test adds what it needs. */
+/* Starts without tools and settings; a test adds those that it needs. */
 static int begin_anew(void **state) {
     (void)state;
     fault = WHOLE;
@@ -297,7 +289,7 @@ static void a_whole_library_works(void **state) {
     assert_said("queue", "yes", "threads are woken, by items and by deadlines, and poll is told\n");
     assert_said("shared pool", "yes",
                 "threads free each other's objects and wait for them, and leave nothing behind when they end\n");
-    assert_said("resource pool", "yes", "the housekeeper makes resources ready, and deadlines end the wait for them\n");
+    assert_said("resource pool", "yes", "makers make resources ready, and deadlines end the wait for them\n");
     assert_said("heap", "yes", "blocks of all sizes in ");
     assert_said("statistics", "yes", "a pool with a name is listed, as text, JSON and OpenMetrics\n");
     assert_said("fill", "yes",
@@ -348,7 +340,7 @@ static void what_is_broken_is_said(void **state) {
         {ONE_BLOCK_FOR_ALL, "heap", "blocks share bytes\n"},
         {NO_REALLOC, "heap", "a large block did not grow\n"},
         {NO_RESOURCE_POOL, "resource pool", "a small pool: the system gives no more threads, and "},
-        {HOUSEKEEPER_SLEEPS, "resource pool", "its housekeeper made no resource ready\n"},
+        {MAKERS_SLEEP, "resource pool", "its maker made no resource ready\n"},
         {BORROWS_DON_T_WAIT, "resource pool", "a deadline passed, and did not end the wait\n"},
         {NOTHING_IS_LENT, "resource pool", "a resource was lost\n"},
         {NOTHING_COMES_BACK, "resource pool", "what came back was not taken\n"},
@@ -438,7 +430,7 @@ static void settings_are_explained(void **state) {
         if (rows[i].stats) setenv("KOLK_STATS", rows[i].stats, true);
         assert_int_equal(doctor(rows[i].pool), CLI_OK);
         assert_said(rows[i].check, rows[i].answer, rows[i].text);
-        assert_said("fill", "yes", ""); /* the trials are not touched by it */
+        assert_said("fill", "yes", ""); /* it does not affect the trials */
     }
     unsetenv("KOLK_BYPASS");
     assert_int_equal(doctor(NULL), CLI_OK);
@@ -480,7 +472,7 @@ static void tools_are_started(void **state) {
          "addr2line is here, but this program has no "},
         {"addr2line", "echo 0x1; echo f; echo some/library.c:1", "file and line", "yes", "look_at_lines+0x"},
     };
-    assert_non_null(freopen("VERSION", "r", stdin)); /* a line that no tool may get */
+    assert_non_null(freopen("VERSION", "r", stdin)); /* a line that no tool may read */
     for (size_t i = 0; i < LENGTH_OF(rows); i++) {
         make_tool(rows[i].tool, rows[i].script);
         assert_int_equal(doctor(NULL), CLI_OK);

@@ -74,7 +74,7 @@ static void restore(FILE *stream, int kept, FILE *file, char *text, size_t size)
     fclose(file);
 }
 
-/* Runs a line of words set apart by spaces. */
+/* Runs a line of words separated by spaces. */
 static int run(const char *line) {
     static const cli_verb *const verbs[] = {&cli_echo, NULL};
     char words[256], *argv[16];
@@ -306,7 +306,7 @@ static void resident_memory_is_seen(void **state) {
     if (cli_resident() == 0) skip(); /* no /proc/self/smaps_rollup */
     uint64_t grown = 0;
     assert_true(cli_isolated(touch_megabyte, NULL, &grown, sizeof grown));
-    assert_in_range(grown, (1 << 20) - 65536, 3 << 20); /* pages half in use before; the shadows of sanitizers */
+    assert_in_range(grown, (1 << 20) - 65536, 3 << 20); /* half-used pages from before; sanitizers' shadow memory */
 }
 
 int main(void) {

@@ -1,5 +1,5 @@
-/* The demo's stop about trays: each way of packing wastes what examples/trays.c says, departures leave room for others,
- * and the picture is of both. The real program is tests/preload/preload.sh's. */
+/* The demo's stop about trays: each way of packing wastes as much as in examples/trays.c, departures leave space for
+ * other luggage, and the picture shows both. tests/preload/preload.sh tests the real program. */
 #include "shown.h"
 
 #include <png.h>
@@ -53,7 +53,7 @@ static double number_of(const char *json, const char *name, const char *key) {
 static void departures_leave_room(void **state) {
     static const char *const sides[] = {"\"kolk_heap\"", "\"malloc\""};
     (void)state;
-    if (!has_trays() || SLOW) skip(); /* a sanitizer's malloc keeps what is freed */
+    if (!has_trays() || SLOW) skip(); /* a sanitizer's malloc keeps freed blocks */
     char *json = shown(demo_luggage, true);
     for (size_t n = 0; n < LENGTH_OF(sides); n++) {
         double all = number_of(json, sides[n], "\"all_resident\""),
@@ -95,7 +95,7 @@ static void trays_are_a_picture(void **state) {
     unlink(path);
     rmdir(directory);
     const unsigned char *waste = bytes, *nothing = bytes + 3 * 400, *suitcase = bytes + 3 * (360 * 1080 - 1);
-    assert_true(waste[2] > 60 && nothing[2] < 40); /* above a key: its tray, where there is one size */
+    assert_true(waste[2] > 60 && nothing[2] < 40); /* above a key: its tray, if there is one size */
     assert_true(suitcase[0] > 150);
 }
 

@@ -1,6 +1,6 @@
-/* Playing a trace: what it counts, that it runs again and again, and that its check finds allocators that are wrong.
+/* Playing a trace: its counts, that it can run repeatedly, and that its check detects faulty allocators.
  *
- * The linker hands the allocations of the player to the functions below, which do wrong on demand. */
+ * The linker redirects the player's allocations to the functions below, which misbehave on demand. */
 #define _POSIX_C_SOURCE 200809L
 #include <setjmp.h>
 #include <stdarg.h>
@@ -55,7 +55,7 @@ static void make_player(struct player *player, const char *text, enum player_sup
     trace_free(&trace);
 }
 
-/* Block 0 goes through every kind of place: within a class, to another, to malloc, within malloc, and back. */
+/* Block 0 makes every kind of move: within a class, to another class, to malloc, within malloc, and back. */
 static const char journey[] = "@ a + 0x10 0x19\n" /* class 2 */
                               "@ a + 0x20 0x20\n" /* class 2 */
                               "@ b + 0x30 0\n"    /* class 1: asks for 1 byte */
@@ -71,7 +71,7 @@ static void a_player_counts_what_is_asked_for(void **state) {
     (void)state;
     struct player player;
     make_player(&player, journey, PLAYER_POOLS);
-    assert_int_equal(player.count, 13); /* with the frees of the three that were left */
+    assert_int_equal(player.count, 13); /* with the frees of the three blocks left */
     assert_int_equal(player.blocks, 3);
     assert_int_equal(player.allocations, 7);
     assert_int_equal(player.summit, 6);
@@ -130,7 +130,7 @@ struct fault {
     int kind;
 };
 
-/* In a process of its own: what is alive when the check stops is lost. */
+/* Runs in a child process, as blocks alive when the check stops are leaked. */
 static void check_journey(const void *input, void *result) {
     const struct fault *fault = input;
     struct player player;

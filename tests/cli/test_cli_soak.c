@@ -1,4 +1,4 @@
-/* The soak test's parts: the slope and its interval, percentiles, a load that finds what is wrong, the state file. */
+/* The soak test's parts: the slope and its interval, percentiles, a load that detects faults, the state file. */
 #define _POSIX_C_SOURCE 200809L
 #include <setjmp.h>
 #include <stdarg.h>
@@ -66,7 +66,7 @@ static void test_few_points_tell_nothing(void **state) {
     assert_false(watch_slope(&same).known);
 }
 
-/* Each process has a level of its own; the slope is that within them. */
+/* Each process has its own level; the slope is that within processes. */
 static void test_runs_are_put_together(void **state) {
     (void)state;
     static const double first[][2] = {{0, 10}, {1, 12}, {2, 14}}, second[][2] = {{0, 90}, {1, 92}, {2, 94}, {3, 96}};

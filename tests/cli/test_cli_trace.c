@@ -1,6 +1,6 @@
-/* The reader of traces: what it makes of each line, and the sentence for each thing that can be wrong.
+/* The reader of traces: the result of each line, and the sentence for each possible mistake.
  *
- * The linker hands each allocation of the reader to the functions below, so that any of them can be made to fail. */
+ * The linker redirects the reader's allocations to the functions below, so that any of them can be made to fail. */
 #define _POSIX_C_SOURCE 200809L
 #include <setjmp.h>
 #include <stdarg.h>
@@ -44,7 +44,7 @@ static struct trace read_text(const char *text) {
     return trace;
 }
 
-/* One letter an operation, with block, size and caller: "+0 24 c0" and so on. */
+/* One character per operation, with block, size and caller: "+0 24 c0" and so on. */
 static void assert_ops(const struct trace *trace, const char *expected) {
     char text[1024] = "";
     for (size_t i = 0; i < trace->count; i++) {
@@ -216,7 +216,7 @@ static char *long_text(size_t blocks, size_t *length) {
     return text;
 }
 
-/* Compressed in two frames, the border within a line. */
+/* Compresses the text in two frames, with the border within a line. */
 static void assert_same_compressed(size_t blocks) {
     size_t length;
     char *text = long_text(blocks, &length);
@@ -248,7 +248,7 @@ static void assert_same_compressed(size_t blocks) {
 static void compressed_traces_are_the_same(void **state) {
     (void)state;
     assert_same_compressed(10);
-    assert_same_compressed(3000); /* the last block of the zstd data has more text than the reader has room */
+    assert_same_compressed(3000); /* the last block of the zstd data has more text than the reader can hold */
     assert_same_compressed(30000);
 }
 

@@ -8,7 +8,7 @@
 // variant: FREE_BY_ANOTHER analyzer-mismatching-deallocation
 // variant: TYPED_DOUBLE_FREE analyzer-double-free
 // variant: TYPED_LEAK analyzer-malloc-leak
-/* gcc's analyzer finds in a program that uses pools what it finds in one that uses malloc. */
+/* gcc's analyzer finds the same mistakes with pools as with malloc. */
 #include <kolk/kolk.h>
 #include <stdlib.h>
 

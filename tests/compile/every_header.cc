@@ -79,7 +79,7 @@ int untyped() {
     REQUIRE(kolk_pool_init(&pool, &desc) == KOLK_OK);
     double *number = static_cast<double *>(kolk_pool_alloc(&pool));
     *number = 1;
-    kolk_handle handle = kolk_pool_handle(&pool, number);
+    kolk_handle handle = kolk_pool_handle_of(&pool, number);
     REQUIRE(kolk_pool_get(&pool, handle) == number);
     REQUIRE(kolk_pool_index(&pool, number) == 0 && kolk_pool_at(&pool, 0) == number);
     REQUIRE(kolk_pool_count(&pool) == 1 && kolk_pool_available(&pool) == 9);
@@ -273,7 +273,8 @@ int shared() {
     tracers_local *own = tracers_local_of_thread(&pool);
     REQUIRE(own && own == tracers_local_of_thread(&pool));
     bullet *one = tracers_alloc(&local), *other = tracers_alloc_wait(own, kolk_deadline_after(1));
-    REQUIRE(one && other && tracers_count(&pool) == 2 && tracers_next(&pool, nullptr) == (one < other ? one : other));
+    tracers_cursor first = tracers_each(&pool);
+    REQUIRE(one && other && tracers_count(&pool) == 2 && tracers_each_next(&first) == (one < other ? one : other));
     tracers_handle handle = tracers_handle_of(&pool, one);
     REQUIRE(tracers_get(&pool, handle) == one && tracers_is_live(&pool, one));
     int visited = 0;
@@ -304,7 +305,7 @@ struct double_free {
     uint32_t slot;
 };
 
-/* A failure handler that throws: through the library's functions, which are C. */
+/* A failure handler that throws an exception through the library's functions, which are C. */
 int exceptions() {
     kolk_pool pool;
     kolk_pool_desc desc = {};
@@ -326,7 +327,7 @@ int exceptions() {
     return 0;
 }
 
-/* An on_full that throws leaves a pool that works, but is not asked again. */
+/* A pool still works after its on_full throws, but does not call it again. */
 int exception_of_a_hook() {
     kolk_pool pool;
     kolk_pool_desc desc = {};
@@ -334,7 +335,7 @@ int exception_of_a_hook() {
     desc.capacity = 1;
     int asked = 0, caught = 0;
     desc.context = &asked;
-    desc.on_full = [](kolk_pool *, void *context) { throw ++*static_cast<int *>(context); };
+    desc.on_full = [](kolk_pool *, size_t, void *context) -> bool { throw ++*static_cast<int *>(context); };
     REQUIRE(kolk_pool_init(&pool, &desc) == KOLK_OK);
     void *object = kolk_pool_alloc(&pool);
     try {

@@ -4,7 +4,7 @@
 // variant: ALLOC_AT_OUTSIDE
 // variant: INIT_OUTSIDE
 // variant: LOOK_INSIDE (incomplete|undefined type)
-/* Of a pool that is only declared, others may use the objects, but neither make one nor look into one. */
+/* Code that sees only a pool's declaration may use its objects, but can neither allocate nor inspect them. */
 #include <kolk/kolk.h>
 
 typedef struct particle particle;

@@ -1,8 +1,8 @@
 // expect: error: trivially copyable
 // variant: OF_SLOTMAP
 // variant: OF_QUEUE
-/* What is moved or copied as bytes is trivially copyable. The objects of a pool stay where they are, and may be of any
- * type. */
+/* Objects that are moved or copied as bytes must be trivially copyable. The objects of a pool stay where they are, and
+ * may be of any type. */
 #include <kolk/kolk.h>
 #include <string>
 

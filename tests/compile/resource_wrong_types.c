@@ -25,9 +25,10 @@ KOLK_RESOURCE_TYPE(connections, connection)
 KOLK_RESOURCE_TYPE(decoders, decoder)
 KOLK_QUEUE_TYPE(jobs, int)
 
-void use(connections *c, decoders *d, jobs *q, connections_borrowed *one, decoders_borrowed *other, kolk_borrow *any);
+void use(connections *c, decoders *d, jobs *q, connections_borrowed *one, decoders_borrowed *other, kolk_borrowed *any);
 
-void use(connections *c, decoders *d, jobs *q, connections_borrowed *one, decoders_borrowed *other, kolk_borrow *any) {
+void use(connections *c, decoders *d, jobs *q, connections_borrowed *one, decoders_borrowed *other,
+         kolk_borrowed *any) {
     connections_borrow(c, NULL, one);
     connection *mine = connections_resource_of(one);
     mine->socket = 1;

@@ -1,4 +1,4 @@
 // expect: ok
 // flags: -Wpedantic
-/* A semicolon behind the macros that make functions is no error in C++, and no warning. */
+/* The same in C++. */
 #include "semicolon.c"

@@ -33,8 +33,8 @@ void use(jobs *j, jobs_local *local, answers *a, answers_local *other, kolk_shar
     two = answers_alloc_wait(other, KOLK_NOW);
     answers_free_later(other, two);
     answers_handle handle = answers_handle_of(a, two);
-    kolk_shared_next(untyped, NULL);
-    jobs_next(j, one);
+    kolk_shared_each(untyped);
+    jobs_each(j);
 #ifdef ALLOC_ANOTHER_TYPE
     two = jobs_alloc(local);
 #endif

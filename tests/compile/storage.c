@@ -1,6 +1,6 @@
 // expect: ok
 // flags: -Wpedantic -Wconversion -Wshadow -Wundef
-/* The type of storage composes with what a declaration may say, and its size is a constant. */
+/* The type of storage composes with all specifiers of a declaration, and its size is a constant. */
 #include <kolk/kolk.h>
 
 struct bullet {

@@ -5,7 +5,7 @@
 // variant: TYPE_THAT_IS_TOO_LARGE (no member|not compatible)
 // variant: POINTER_INSTEAD not compatible
 // variant: FREE_ANOTHER_MEMBER incompatible
-/* A pool for several types takes those that its union lists, each under its own name, and no other. */
+/* A pool for several types takes the types of its union, each under its own name, and no others. */
 #include <kolk/kolk.h>
 
 struct circle {

@@ -1,10 +1,11 @@
-/* kinds.h: a row for each kind of pool, so that the promises of all of them are written down once: test_all_*.c. A new
- * member of the family gets all of these tests for a row in kinds[].
+/* kinds.h: a row for each kind of pool, so that test_all_*.c state the promises of all kinds once. A new member of the
+ * family gets all of these tests for a row in kinds[].
  *
- * A contract is a test; it runs once for each kind that has what it needs, in each mode that it is about and that the
- * kind can be in. The name of a test that fails says all three: "test_double_free: pool, FIFO: fill".
+ * A contract is a test. It runs for each kind that can do what it needs, in each mode that it is about and that the
+ * kind can be in. A failed test's name has all three: "test_double_free: pool, FIFO: fill".
  *
- * Functions of their own take, give back and end; a report must find the call in the code of one of them. */
+ * Each kind has its own functions to take, give back and end, so that a test can check that a site in a report lies in
+ * one of them. */
 #ifndef TESTS_KINDS_H
 #define TESTS_KINDS_H
 
@@ -12,17 +13,17 @@
 
 typedef struct kind kind;
 
-/* The wishes for a subject. A kind that can't have one of these is as it is without it. */
+/* How to initialise a subject. A kind ignores options that it cannot have. */
 typedef struct options {
     const char *name, *debug;
     bool nameless;
     size_t object_size;
     uint32_t capacity, max_capacity;
-    void *memory; /* for kinds that can have LENT memory */
+    void *memory; /* lent memory, for kinds that can be LENT */
     size_t memory_size;
 } options;
 
-/* An object of some kind. */
+/* A pool of any kind, and what the tests need beside it. */
 typedef struct subject {
     union {
         kolk_pool pool;
@@ -33,40 +34,41 @@ typedef struct subject {
         kolk_resource_pool resources;
         kolk_heap heap;
     } of;
-    kolk_local local; /* of `shared` */
+    kolk_shared_local local;    /* of `shared` */
+    const struct subject *home; /* the subject that has the local; a copy of a subject has none */
     const kind *kind;
-    unsigned resets; /* calls of its hook, if it has one */
+    unsigned resets; /* calls of its hook, for kinds that have one */
 } subject;
 
-/* A function that is handed a pointer to an object. Was there an answer? */
+/* A function that takes a pointer to an object; `ask` returns whether there was an answer. */
 typedef struct question {
-    const char *verb; /* in sentences */
+    const char *verb; /* as failure sentences name it */
     bool (*ask)(subject *s, void *object);
-    bool of_the_dead, of_null; /* these get an answer too */
+    bool of_the_dead, of_null; /* dead objects, and NULL, get an answer too */
 } question;
 
-/* What a contract may need. */
+/* What a kind can do, and what a contract may need. */
 enum {
-    TAKES = 1,         /* objects, one at a time */
-    FREES = 2,         /* by pointer, and wrong pointers are reported */
-    ASKS = 4,          /* it has questions */
-    HANDLES = 8,       /* kolk_handles: those of other pools are reported, and counted */
-    ISSUES = 16,       /* it knows the slots that were never handed out */
+    TAKES = 1,         /* gives objects, one at a time */
+    FREES = 2,         /* frees by pointer, and reports wrong pointers */
+    ASKS = 4,          /* has questions */
+    HANDLES = 8,       /* has kolk_handles: those of other pools are counted and reported */
+    ISSUES = 16,       /* knows the slots that were never handed out */
     GROWS = 32,        /* up to max_capacity */
-    DOUBLES = 64,      /* to twice what it has, or to one slot more */
-    LENT = 128,        /* it can live on the caller's memory */
-    SIZES = 256,       /* KOLK_SIZES has a say in its capacity */
-    STAYS = 512,       /* an object stays where it is when others go */
-    DEBUGS = 1024,     /* it has a debug mode */
-    NO_HANDLES = 2048, /* KOLK_GENERATIONS_NONE */
-    TRIES_LESS = 4096  /* its init asks again, for less, when memory is refused */
+    DOUBLES = 64,      /* can grow to twice its capacity, or by one slot */
+    LENT = 128,        /* can live on the caller's memory */
+    SIZES = 256,       /* KOLK_SIZES can set its capacity */
+    STAYS = 512,       /* an object stays where it is when others are freed */
+    DEBUGS = 1024,     /* has a debug mode */
+    NO_HANDLES = 2048, /* with KOLK_GENERATIONS_NONE */
+    TRIES_LESS = 4096  /* if memory is refused, its init tries again with less */
 };
 
 struct kind {
     const char *name;
-    const char *member; /* in statistics */
-    size_t size;        /* of what begins a subject */
-    size_t failed_at;   /* where in it a failed take is counted; 0: elsewhere */
+    const char *member; /* its name in statistics */
+    size_t size;        /* of its struct, the first member of a subject */
+    size_t failed_at;   /* offset of its counter of failed takes; 0: counted elsewhere */
     unsigned can;
     uint32_t debug; /* the settings of the debug mode that it can have */
     kolk_status (*init)(subject *s, const options *with);
@@ -82,18 +84,18 @@ struct kind {
     bool (*give_handle)(subject *s, kolk_handle handle);
     bool (*is_live)(const subject *s, const void *object);
     void *(*slots)(const subject *s);
-    void *(*first)(const subject *s); /* of the objects; NULL: none */
+    void *(*first)(const subject *s); /* the first live object; NULL: none */
     kolk_status (*reserve)(subject *s, uint32_t capacity);
     size_t (*trim)(subject *s);
     void *(*take_far)(subject *s); /* a slot beyond its capacity */
     question questions[3];
-    const char *free_verb, *double_free; /* %u: the slot */
-    const char *slot, *dead;             /* what it calls a slot, and one without an object */
+    const char *free_verb, *double_free; /* %u: the slot's index */
+    const char *slot, *dead;             /* its words for a slot, and for a slot without an object */
     kolk_reuse reuse;
     kolk_generations generations;
     bool exact, hook, sets_up;
-    bool wants_zero; /* its init must find 0 where it is to be */
-    bool only_64;    /* it is only on machines of 64 bits */
+    bool wants_zero; /* init needs a struct that is all zero */
+    bool only_64;    /* exists on 64-bit machines only */
 };
 
 /* ---- Pools ------------------------------------------------------------------------------------------------------- */
@@ -157,7 +159,7 @@ static void clear_pool(subject *s) {
 }
 
 static kolk_handle handle_of_pool(const subject *s, const void *object) {
-    return kolk_pool_handle(&s->of.pool, object);
+    return kolk_pool_handle_of(&s->of.pool, object);
 }
 
 static void *get_of_pool(const subject *s, kolk_handle handle) {
@@ -177,7 +179,7 @@ static void *slots_of_pool(const subject *s) {
 }
 
 static void *first_of_pool(const subject *s) {
-    return kolk_pool_next(&s->of.pool, NULL);
+    return first_alive(&s->of.pool);
 }
 
 static kolk_status reserve_in_pool(subject *s, uint32_t capacity) {
@@ -197,11 +199,7 @@ static bool index_of_pool(subject *s, void *object) {
 }
 
 static bool pool_has_handle(subject *s, void *object) {
-    return !kolk_handle_is_null(kolk_pool_handle(&s->of.pool, object));
-}
-
-static bool next_in_pool(subject *s, void *object) {
-    return kolk_pool_next(&s->of.pool, object);
+    return !kolk_handle_is_null(kolk_pool_handle_of(&s->of.pool, object));
 }
 
 /* ---- Slot maps --------------------------------------------------------------------------------------------------- */
@@ -228,7 +226,7 @@ APART(map_take) static void *take_from_map(subject *s) {
 }
 
 APART(map_give) static void give_to_map(subject *s, void *object) {
-    kolk_slotmap_remove(&s->of.map, kolk_slotmap_handle(&s->of.map, object));
+    kolk_slotmap_remove(&s->of.map, kolk_slotmap_handle_of(&s->of.map, object));
     AND_ON();
 }
 
@@ -250,7 +248,7 @@ static void clear_map(subject *s) {
 }
 
 static kolk_handle handle_of_map(const subject *s, const void *object) {
-    return kolk_slotmap_handle(&s->of.map, object);
+    return kolk_slotmap_handle_of(&s->of.map, object);
 }
 
 static void *get_of_map(const subject *s, kolk_handle handle) {
@@ -282,7 +280,7 @@ static bool index_of_map(subject *s, void *object) {
 }
 
 static bool map_has_handle(subject *s, void *object) {
-    return !kolk_handle_is_null(kolk_slotmap_handle(&s->of.map, object));
+    return !kolk_handle_is_null(kolk_slotmap_handle_of(&s->of.map, object));
 }
 
 /* ---- Shared pools, used by one thread ---------------------------------------------------------------------------- */
@@ -298,34 +296,35 @@ static kolk_status init_shared(subject *s, const options *with) {
                              .generations = s->kind->generations,
                              .exact = s->kind->exact};
     kolk_status status = kolk_shared_init(&s->of.shared, &desc);
-    return status == KOLK_OK ? kolk_local_init(&s->local, &s->of.shared) : status;
+    s->home = s;
+    return status == KOLK_OK ? kolk_shared_local_init(&s->local, &s->of.shared) : status;
 }
 
 LIMITS(shared_take)
 LIMITS(shared_give)
 LIMITS(shared_end)
 
-/* The handler may have jumped out of an end, before which the local had ended. */
+/* Makes a new local if the handler jumped out of an end that had already ended the local. */
 static void have_local(subject *s) {
-    if (!s->local.pool) kolk_local_init(&s->local, &s->of.shared);
+    if (!s->local.pool) kolk_shared_local_init(&s->local, &s->of.shared);
+    s->home = s;
 }
 
 APART(shared_take) static void *take_from_shared(subject *s) {
     have_local(s);
-    void *object = kolk_local_alloc(&s->local);
+    void *object = kolk_shared_alloc(&s->local);
     AND_ON();
     return object;
 }
 
 APART(shared_give) static void give_to_shared(subject *s, void *object) {
     have_local(s);
-    kolk_local_free(&s->local, object);
+    kolk_shared_free(&s->local, object);
     AND_ON();
 }
 
 APART(shared_end) static void end_of_shared(subject *s) {
-    if (s->local.pool == &s->of.shared)
-        kolk_local_deinit(&s->local); /* not that of another one, of which this is a copy */
+    if (s->home == s) kolk_shared_local_deinit(&s->local);
     kolk_shared_deinit(&s->of.shared);
     AND_ON();
 }
@@ -339,7 +338,7 @@ static void stats_of_shared(const subject *s, kolk_stats *out) {
 }
 
 static kolk_handle handle_of_shared(const subject *s, const void *object) {
-    return kolk_shared_handle(&s->of.shared, object);
+    return kolk_shared_handle_of(&s->of.shared, object);
 }
 
 static void *get_of_shared(const subject *s, kolk_handle handle) {
@@ -355,15 +354,12 @@ static void *slots_of_shared(const subject *s) {
 }
 
 static void *first_of_shared(const subject *s) {
-    return kolk_shared_next(&s->of.shared, NULL);
+    kolk_shared_cursor cursor = kolk_shared_each(&s->of.shared);
+    return kolk_shared_cursor_next(&cursor);
 }
 
 static bool shared_has_handle(subject *s, void *object) {
-    return !kolk_handle_is_null(kolk_shared_handle(&s->of.shared, object));
-}
-
-static bool next_in_shared(subject *s, void *object) {
-    return kolk_shared_next(&s->of.shared, object);
+    return !kolk_handle_is_null(kolk_shared_handle_of(&s->of.shared, object));
 }
 
 /* ---- GTA pools --------------------------------------------------------------------------------------------------- */
@@ -496,7 +492,7 @@ static void *first_of_heap(const subject *s) {
     return kolk_heap_next(&s->of.heap, NULL);
 }
 
-/* ---- Resource pools: with a tick instead of the housekeeper ------------------------------------------------------ */
+/* ---- Resource pools: with a tick instead of a maker ------------------------------------------------------ */
 
 static bool create_resource(void *context, const char *key, kolk_deadline deadline, void **resource,
                             kolk_error *error) {
@@ -512,20 +508,20 @@ static kolk_status init_resources(subject *s, const options *with) {
                                     .max = with->capacity,
                                     .debug = with->debug,
                                     .no_housekeeper = true};
-    return kolk_resource_pool_init(&s->of.resources, &desc);
+    return kolk_resource_init(&s->of.resources, &desc);
 }
 
 static void end_of_resources(subject *s) {
-    kolk_resource_pool_deinit(&s->of.resources);
+    kolk_resource_deinit(&s->of.resources);
 }
 
 static bool resources_are_valid(const subject *s) {
-    return kolk_resource_pool_is_valid(&s->of.resources);
+    return kolk_resource_is_valid(&s->of.resources);
 }
 
 static void stats_of_resources(const subject *s, kolk_stats *out) {
-    kolk_resource_stats stats;
-    kolk_resource_pool_stats(&s->of.resources, &stats);
+    kolk_resource_pool_stats stats;
+    kolk_resource_stats(&s->of.resources, &stats);
     *out = (kolk_stats){.name = stats.name,
                         .kind = "resource",
                         .count = stats.in_use,
@@ -555,14 +551,12 @@ static void stats_of_resources(const subject *s, kolk_stats *out) {
 
 #define WITH_HANDLES                                                                                                   \
     .give_handle = give_handle_to_pool, .take_far = take_far_from_pool,                                                \
-    .questions = {{"index", index_of_pool, false, false},                                                              \
-                  {"handle", pool_has_handle, false, false},                                                           \
-                  {"next", next_in_pool, true, true}}
+    .questions = {{"index", index_of_pool, false, false}, {"handle", pool_has_handle, false, false}}
 
 #define SHARED(name_, also, ...)                                                                                       \
     {                                                                                                                  \
         .name = name_, .member = "shared", .size = sizeof(kolk_shared),                                                \
-        .can = TAKES | FREES | ASKS | GROWS | STAYS | DEBUGS | (also), .debug = OF_SLOTS, .init = init_shared,         \
+        .can = TAKES | FREES | GROWS | STAYS | DEBUGS | (also), .debug = OF_SLOTS, .init = init_shared,                \
         .take = take_from_shared, .give = give_to_shared, .end = end_of_shared, .in_take = &in_shared_take,            \
         .in_give = &in_shared_give, .in_end = &in_shared_end, .is_valid = shared_is_valid, .stats = stats_of_shared,   \
         .handle = handle_of_shared, .get = get_of_shared, .is_live = is_live_in_shared, .slots = slots_of_shared,      \
@@ -577,7 +571,7 @@ static const kind kinds[] = {
     POOL("pool, a hook", HANDLES, 0, .hook = true, WITH_HANDLES),
     POOL("pool, setup", HANDLES, KOLK_DEBUG_FILL, .sets_up = true, WITH_HANDLES),
     POOL("pool, no handles", NO_HANDLES, 0, .generations = KOLK_GENERATIONS_NONE,
-         .questions = {{"index", index_of_pool, false, false}, {"next", next_in_pool, true, true}}),
+         .questions = {{"index", index_of_pool, false, false}}),
     {.name = "slot map",
      .member = "slotmap",
      .size = sizeof(kolk_slotmap),
@@ -604,14 +598,11 @@ static const kind kinds[] = {
      .questions = {{"index", index_of_map, false, false}, {"handle", map_has_handle, false, false}},
      .slot = "place",
      .dead = "has no object"},
-    SHARED("shared", HANDLES | ISSUES,
-           .questions = {{"handle", shared_has_handle, false, false}, {"next", next_in_shared, true, true}}),
-    SHARED("shared, exact", HANDLES | ISSUES, .exact = true,
-           .questions = {{"handle", shared_has_handle, false, false}, {"next", next_in_shared, true, true}}),
-    SHARED("shared, no handles", NO_HANDLES, .generations = KOLK_GENERATIONS_NONE,
-           .questions = {{"next", next_in_shared, true, true}}),
-    SHARED("shared, exact, no handles", NO_HANDLES, .generations = KOLK_GENERATIONS_NONE, .exact = true,
-           .questions = {{"next", next_in_shared, true, true}}),
+    SHARED("shared", HANDLES | ISSUES | ASKS, .questions = {{"handle", shared_has_handle, false, false}}),
+    SHARED("shared, exact", HANDLES | ISSUES | ASKS, .exact = true,
+           .questions = {{"handle", shared_has_handle, false, false}}),
+    SHARED("shared, no handles", NO_HANDLES, .generations = KOLK_GENERATIONS_NONE),
+    SHARED("shared, exact, no handles", NO_HANDLES, .generations = KOLK_GENERATIONS_NONE, .exact = true),
     {.name = "GTA pool",
      .member = "bytemap",
      .wants_zero = true,
@@ -702,10 +693,10 @@ typedef struct row {
     const mode *mode;
 } row;
 
-static subject *it; /* what the test that runs is about; longjmp leaves it alone */
+static subject *it; /* the subject of the running test; static, so that longjmp leaves it alone */
 static const row *row_now;
 
-/* Begins one as the row says, but for what is asked for here. */
+/* Initialises `it` as the row says, except for the given options. */
 static inline kolk_status init_it(options with) {
     memset(it, 0, sizeof *it);
     if (!row_now->kind->wants_zero) memset(&it->of, 0xff, row_now->kind->size);
@@ -760,7 +751,7 @@ static inline uint32_t count_of_it(void) {
     return stats_of_it().count;
 }
 
-/* All that are alive, so that there is no leak to tell of. */
+/* Frees all live objects, so that no leak is reported. */
 static inline void give_back_all(void **objects, uint32_t n) {
     while (n-- > 0) give_one(objects[n]);
 }
@@ -785,7 +776,7 @@ static inline bool is_row_of(const contract *c, const kind *k, unsigned m) {
     return (k->can & c->needs) == c->needs && (c->modes & IN(m)) && (m == PLAIN || (k->debug & modes[m].flags));
 }
 
-/* Each contract for each kind in each mode: a test of its own. */
+/* Runs each contract for each kind in each mode, as a test of its own. */
 static inline int run_contracts(const contract *contracts, size_t n, CMFixtureFunction setup,
                                 CMFixtureFunction teardown) {
     static subject own;
@@ -806,7 +797,7 @@ static inline int run_contracts(const contract *contracts, size_t n, CMFixtureFu
                 count++;
             }
         }
-        if (count == before) abort(); /* the contract has tested nothing */
+        if (count == before) abort(); /* the contract ran for no kind */
     }
     return _cmocka_run_group_tests("contracts", tests, count, setup, NULL);
 }

@@ -1,7 +1,8 @@
-/* Pools of each kind that are not where they were initialised, are initialised twice, or are lost with their storage:
- * no call crashes, statistics are right or missing, and the debug mode says what happened. */
+/* Pools of each kind that were moved, initialised twice, or lost with their storage: no call crashes, statistics are
+ * right or missing, and the debug mode reports what happened. */
 #include "kinds.h"
 
+#include "../help/child.h"
 #include "../help/listed.h"
 
 #include "diag/homes.h"
@@ -10,7 +11,7 @@
 
 static reports kept;
 
-/* The next report, of a pool called "it", and the last one. */
+/* Checks that the next report is about "it" and is the last one. */
 static void assert_said(kolk_status rule, const char *text) {
     const report *next = next_report(&kept);
     char sentence[200];
@@ -23,7 +24,7 @@ static void assert_said(kolk_status rule, const char *text) {
 
 static bool is_resource(void) {
     return row_now->kind->init ==
-           init_resources; /* it is a pointer: it may be moved, and its inside is the library's */
+           init_resources; /* the struct is a pointer to the library's memory, so it may be moved */
 }
 
 static void watch(bool on) {
@@ -33,7 +34,8 @@ static void watch(bool on) {
         unsetenv("KOLK_DEBUG");
 }
 
-/* Kinds whose alloc looks where its pool is; the locals of a shared pool would still point to the old place. */
+/* Kinds whose alloc checks where the pool is. After a move, the locals of a shared pool still point to the old
+ * place. */
 static bool notices_in_take(void) {
     return it->kind->init == init_pool || it->kind->init == init_map;
 }
@@ -50,7 +52,7 @@ static void move_it(bool watched) {
     if (told) assert_said(KOLK_MOVED, "it was moved or copied after its init: a pool must stay where it is");
     if (notices_in_take()) {
         kolk_records records = {0};
-        kolk_registry_collect(&records); /* of the place where it is now */
+        kolk_registry_collect(&records); /* the collected pool is the one at its new place */
         assert_int_equal(records.first->stats.count, 1);
         kolk_records_release(&records);
     }
@@ -76,20 +78,20 @@ static void test_a_shared_pool_that_was_moved_before_its_locals(void **state) {
     if (row_now->kind->init != init_shared) return;
     for (int watched = 0; watched < 2; watched++) {
         kolk_shared here;
-        kolk_local local;
+        kolk_shared_local local;
         watch(watched);
         assert_int_equal(kolk_shared_init(&here, &(kolk_shared_desc){.name = "it", .object_size = 8, .capacity = 3}),
                          KOLK_OK);
         begin_reports(&kept);
         memcpy(&there, &here, sizeof there);
         memset(&here, 0xe5, sizeof here);
-        assert_int_equal(kolk_local_init(&local, &there), KOLK_OK);
+        assert_int_equal(kolk_shared_local_init(&local, &there), KOLK_OK);
         if (watched) assert_said(KOLK_MOVED, "it was moved or copied after its init: a pool must stay where it is");
-        void *object = kolk_local_alloc(&local);
+        void *object = kolk_shared_alloc(&local);
         assert_non_null(object);
         assert_true(kolk_shared_is_valid(&there));
-        kolk_local_free(&local, object);
-        kolk_local_deinit(&local);
+        kolk_shared_free(&local, object);
+        kolk_shared_local_deinit(&local);
         kolk_shared_deinit(&there);
         assert_no_more(&kept);
     }
@@ -104,13 +106,13 @@ static void test_a_copy_of_a_pool_that_is_gone(void **state) {
     memcpy(&copy, it, sizeof copy);
     memcpy(&before, it, sizeof before);
     end_it();
-    begin_it((options){.name = "next", .capacity = 3}); /* has its number's entry, and perhaps its block */
+    begin_it((options){.name = "next", .capacity = 3}); /* gets the old pool's number, and perhaps its block */
     memcpy(&other, it, sizeof other);
     begin_reports(&kept);
     for (int n = 0; n < 2; n++) {
         copy.kind->end(&copy);
         const report *said = next_report(&kept);
-        assert_non_null(strstr(said->sentence, ": this is a copy of a pool that is deinit'd"));
+        assert_non_null(strstr(said->sentence, ": it was never initialised, or is a copy of a pool that is deinit'd"));
         assert_int_equal(said->failure.rule, KOLK_MOVED);
         assert_no_more(&kept);
         assert_memory_equal(&copy.of, &before.of, copy.kind->size);
@@ -118,6 +120,53 @@ static void test_a_copy_of_a_pool_that_is_gone(void **state) {
     assert_memory_equal(it, &other, sizeof other);
     assert_is_valid();
     end_it();
+}
+
+/* A struct of what the stack held before: words of all sorts, of which some point somewhere. With `zeros` its number
+ * may be 0, as that of a pool that could not be listed. */
+static subject *garbage(uint64_t random, bool zeros) {
+    static subject it_seems;
+    uint64_t *words = (uint64_t *)(void *)&it_seems.of;
+    for (size_t i = 0; i < sizeof it_seems.of / sizeof *words; i++) {
+        uint64_t way = next_random(&random) % 4, word = next_random(&random), small = word % 1000;
+        if (way == 0) words[i] = zeros ? 0 : UINT64_MAX;
+        if (way == 1) words[i] = zeros ? small : (small + 1) * 0x100000001;
+        if (way == 2) words[i] = (uintptr_t)&words[word % 8];
+        if (way == 3) words[i] = word;
+    }
+    it_seems.kind = row_now->kind;
+    alarm(20);
+    return &it_seems;
+}
+
+static void end_garbage(void *round) {
+    subject *it_seems = garbage(*(uint64_t *)round, false);
+    it_seems->kind->end(it_seems);
+}
+
+static void wait_for_garbage(void *round) {
+    int item = 0;
+    kolk_queue *queue = &garbage(*(uint64_t *)round, true)->of.queue;
+    if (queue->number == 0) queue->number = 7;
+    kolk_queue_push(queue, &item, KOLK_FOREVER);
+}
+
+/* A fast path crashes at once where it follows a pointer of the struct. But no deinit does, and no call waits. */
+static void test_a_struct_that_was_never_initialised(void **state) {
+    (void)state;
+    unsigned reported = 0;
+    watch(false);
+    for (uint64_t round = 1; round <= 20; round++) {
+        char text[4000];
+        int status = run_child(end_garbage, &round, text, sizeof text);
+        bool said = strstr(text, "it was never initialised, or is a copy of a pool that is deinit'd");
+        if (!WIFEXITED(status) && !said) fail_msg("round %d: status %x, \"%s\"", (int)round, (unsigned)status, text);
+        reported += said;
+        if (row_now->kind->init != init_queue) continue;
+        status = run_child(wait_for_garbage, &round, text, sizeof text);
+        assert_false(WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM);
+    }
+    assert_true(reported > 15);
 }
 
 static void test_initialised_twice(void **state) {
@@ -146,14 +195,14 @@ static void test_initialised_twice(void **state) {
     }
 }
 
-/* The storage is not there any more. */
+/* The storage of a pool is unmapped before its deinit. */
 static void test_lost_with_its_storage(void **state) {
     (void)state;
     if (is_resource()) return;
     for (int watched = 0; watched < 2; watched++) {
         watch(watched);
         subject *own = it;
-        char before[1000]; /* trays of heaps that are lost are still there: they are memory of the library */
+        char before[1000]; /* a lost heap's trays are still listed: they are memory of the library */
         strcpy(before, listed(NULL));
         size_t size = (sizeof *it + 4095) / 4096 * 4096;
         it = (subject *)mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -170,12 +219,12 @@ static void test_lost_with_its_storage(void **state) {
             assert_said(KOLK_LEAK, "its storage has ended without a deinit, as main's variables do at its end, or it "
                                    "was moved: what it had is lost");
         assert_no_more(&kept);
-        kolk_homes_report_lost(true); /* not again */
+        kolk_homes_report_lost(true); /* it is reported only once */
         assert_no_more(&kept);
     }
 }
 
-/* Any part of the struct may have been used for something else. */
+/* Any part of the struct may have been overwritten. */
 static void test_a_struct_that_was_overwritten(void **state) {
     (void)state;
     uint64_t random = number_from_environment("KOLK_TEST_SEED", 5);
@@ -198,7 +247,7 @@ static void test_a_struct_that_was_overwritten(void **state) {
             assert_string_equal(at->stats.name, "it");
             assert_in_range(at->stats.count, 0, at->stats.capacity);
             assert_in_range(at->stats.peak, 0, at->stats.capacity);
-            assert_in_range(at->stats.object_size, 0, 32); /* 24; of a tray, rounded up */
+            assert_in_range(at->stats.object_size, 0, 32); /* 24 bytes; a tray's size is rounded up */
         }
         kolk_records_release(&records);
         memcpy(it, &before, sizeof before);
@@ -212,6 +261,7 @@ int main(void) {
         CONTRACT(test_a_pool_that_was_moved, 0, IN(PLAIN)),
         CONTRACT(test_a_shared_pool_that_was_moved_before_its_locals, 0, IN(PLAIN)),
         CONTRACT(test_a_copy_of_a_pool_that_is_gone, 0, IN(PLAIN)),
+        CONTRACT(test_a_struct_that_was_never_initialised, 0, IN(PLAIN)),
         CONTRACT(test_initialised_twice, 0, IN(PLAIN)),
         CONTRACT(test_lost_with_its_storage, 0, IN(PLAIN)),
         CONTRACT(test_a_struct_that_was_overwritten, 0, IN(PLAIN)),

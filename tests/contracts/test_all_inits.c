@@ -1,23 +1,23 @@
-/* An init that its failure handler leaves by longjmp, for every kind, beside everything that an init may report. The
- * program takes it for one that failed, so nothing may be left of it: no byte in the struct, no memory, no entry in the
- * registry that anybody would look at once the struct's storage is gone. */
+/* For every kind and everything that an init may report, the failure handler leaves the init by longjmp. The program
+ * takes that for a failed init, so nothing may be left of it: no byte in the struct, no memory, and no entry in the
+ * registry that is read after the struct's storage is gone. */
 #include "kinds.h"
 
 #include "../diag/sizes_test.h"
 #include "../help/system_calls.h"
 
 #define SIZE     ((size_t)1 << 20)
-#define CAPACITY 64u /* so that a pool's memory is more than all else that the library takes */
+#define CAPACITY 64u /* a pool's memory is then more than all else that the library takes */
 
 /* ---- What is reported -------------------------------------------------------------------------------------------- */
 
 typedef struct reason {
     const char *variable, *value;
-    const char *file; /* of KOLK_SIZES; NULL: there is none */
+    const char *file; /* contents of KOLK_SIZES; NULL: there is no file */
     const char *debug;
-    bool lent;        /* the memory is the caller's */
-    unsigned needs;   /* of a kind */
-    const char *said; /* its beginning */
+    bool lent;        /* on the caller's memory */
+    unsigned needs;   /* flags that the kind must have */
+    const char *said; /* how the report begins */
 } reason;
 
 static const reason reasons[] = {
@@ -67,7 +67,8 @@ static bool is_anything_listed(void) {
     return some;
 }
 
-/* Storage that can die, so that a look at it ends the program. It reads as 0, as a byte map's init wants it. */
+/* Storage that is unmapped later, so that a read of it ends the program. It starts as 0, as a byte map's init
+ * requires. */
 static void *new_storage(size_t size) {
     void *start = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     assert_true(start != MAP_FAILED);
@@ -106,7 +107,7 @@ static void play_init(const char *argument) {
     kolk_scene("boss");
     assert_true(bytes > 0);
 
-    /* Nothing is said twice, and the next one is as good as any: it is there at exit. */
+    /* Nothing is reported twice, the next init succeeds, and its pool is listed at exit. */
     reason later = *why;
     later.debug = NULL;
     assert_int_equal(init_for(new_subject(number), &later), KOLK_OK);
@@ -122,7 +123,7 @@ static void test_a_longjmp_out_of_init_leaves_nothing(void **state) {
         snprintf(argument, sizeof argument, "%u %u", (unsigned)(row_now->kind - kinds), which);
         write_file(why->file ? why->file : "");
         if (why->file) setenv("KOLK_SIZES", path, 1);
-        ending ended = run_scenario("init", "text:/dev/null", argument); /* which looks at all that is listed at exit */
+        ending ended = run_scenario("init", "text:/dev/null", argument); /* at exit it prints all listed pools */
         unsetenv("KOLK_SIZES");
         put_name(ended.text, path);
         const char *end = strchr(ended.text, '\n');
@@ -136,7 +137,7 @@ static void play_told(const char *argument) {
     assert_int_equal(init_for(new_subject(strtoul(argument ? argument : "", NULL, 10)), &both), KOLK_OK);
 }
 
-/* Also if the capacity that the file says is tried in vain, and then the program's own. */
+/* Each mistake is reported once, even if init fails with the file's capacity and then with the program's own. */
 static void test_each_thing_is_said_once(void **state) {
     (void)state;
     char number[20];

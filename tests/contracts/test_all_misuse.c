@@ -1,6 +1,6 @@
-/* Each bug of a caller that the headers say is caught, for every kind of pool in every mode: made here, with its exact
- * sentence and the fields of the failure; afterwards all is as it was. Beside each stands the silent twin: the nearest
- * correct use. */
+/* Makes each mistake that the headers promise to catch, for every kind of pool in every mode, and checks the exact
+ * sentence and the fields of the failure; afterwards the pool is unchanged. Beside each mistake stands the nearest
+ * correct use, which is silent. */
 #include "kinds.h"
 
 #include "../help/no_sites.h"
@@ -8,13 +8,13 @@
 #define SIZE  24u
 #define SLOTS 6u
 
-/* Of six slots 0 to 3 were handed out, and 2 and 3 given back. A plain pool is on memory of its caller if it can, so
- * that all of it can be compared. */
+/* The pool has six slots: 0 to 3 were handed out, 2 and 3 were freed. In a plain mode it uses the caller's memory if it
+ * can, so that all of that memory can be compared. */
 static struct {
     _Alignas(16) unsigned char memory[1000], before[1000];
     subject it_before;
     unsigned char *objects[4];
-    kolk_handle handles[4]; /* of their first lives */
+    kolk_handle handles[4]; /* of the objects' first lives */
     reports kept;
 } f;
 
@@ -59,7 +59,7 @@ static void assert_unchanged(void) {
     }
 }
 
-/* The next report, which is the last of all that were made. */
+/* Checks that the next report is the only one. */
 static void assert_told(kolk_status rule, const void *object, uint32_t slot, const char *text) {
     char sentence[200];
     const report *last = next_report(&f.kept);
@@ -78,7 +78,7 @@ static void assert_told(kolk_status rule, const void *object, uint32_t slot, con
     f.kept.count = f.kept.read = 0;
 }
 
-/* And nothing is lost: all that is left can be had, once. */
+/* Ends the test: nothing has changed, and every slot that is left can be taken once. */
 static void end_fixture(void) {
     assert_unchanged();
     assert_no_more(&f.kept);
@@ -86,7 +86,7 @@ static void end_fixture(void) {
     for (uint32_t n = 2; n < last; n++) take_one();
     assert_null(it->kind->take(it));
     assert_no_more(&f.kept);
-    it->kind->end(it); /* with leaks */
+    it->kind->end(it); /* leaves leaks */
     assert_true(it_is_zero());
 }
 
@@ -107,14 +107,14 @@ static void test_double_free(void **state) {
         return;
     }
     for (int i = 0; i < 3; i++) {
-        free_again(2); /* at once */
-        free_again(3); /* with another between */
+        free_again(2); /* right after its free */
+        free_again(3); /* after another slot's free */
         assert_unchanged();
     }
     if (it->kind->clear) {
         it->kind->clear(it);
         assert_no_more(&f.kept);
-        free_again(0); /* clear has freed it */
+        free_again(0); /* after clear has freed it */
         assert_is_valid();
         it->kind->end(it);
         return;
@@ -122,7 +122,7 @@ static void test_double_free(void **state) {
     end_fixture();
 }
 
-/* Those of live objects, of dead ones, and of slots that nobody has had. */
+/* Interior pointers of live objects, of dead ones, and of slots that were never handed out. */
 static void test_free_of_an_interior_pointer(void **state) {
     (void)state;
     set_up();
@@ -142,7 +142,7 @@ static void test_free_of_an_interior_pointer(void **state) {
 
 static int a_global;
 
-/* Pointers beyond its memory, to other pools' objects, and to bytes that never were an object. */
+/* Pointers beyond the pool's memory, to other pools' objects, and to bytes that never were an object. */
 static void test_free_of_a_foreign_pointer(void **state) {
     (void)state;
     char text[100];
@@ -162,14 +162,17 @@ static void test_free_of_a_foreign_pointer(void **state) {
                        moved(first, end + 1),
                        it,
                        is_bypassed() ? (void *)first : &f.kept,
+                       is_bypassed() ? f.objects[1] - 1 : NULL, /* the bytes around a block of malloc */
+                       is_bypassed() ? f.objects[1] + SIZE : NULL,
                        (void *)(uintptr_t)1,
                        (void *)UINTPTR_MAX};
     snprintf(text, sizeof text, "%s of a pointer that is not of this pool", it->kind->free_verb);
     for (size_t i = 0; i < LENGTH_OF(foreign); i++) {
+        if (!foreign[i]) continue;
         it->kind->give(it, foreign[i]);
         const report *last = &f.kept.all[f.kept.read];
         if (row_now->mode->flags & KOLK_DEBUG_GUARD && last->failure.rule == KOLK_INTERIOR_POINTER) {
-            next_report(&f.kept); /* a zone is its slot's */
+            next_report(&f.kept); /* red zones count as part of their slot */
             continue;
         }
         assert_told(KOLK_FOREIGN_POINTER, foreign[i], NO_SLOT, text);
@@ -229,7 +232,7 @@ static void test_questions_about_what_is_no_object(void **state) {
         void *behind = moved(it->kind->slots(it), (ptrdiff_t)(stats_of_it().max_capacity * stride));
         void *const foreign[] = {&a_global, behind, moved(it->kind->slots(it), -(ptrdiff_t)SIZE), moved(NULL, 8)};
         for (size_t i = 0; i < LENGTH_OF(foreign); i++) {
-            if (row_now->mode->flags & KOLK_DEBUG_GUARD && (i == 1 || i == 2)) continue; /* zones are theirs */
+            if (row_now->mode->flags & KOLK_DEBUG_GUARD && (i == 1 || i == 2)) continue; /* in red zones */
             ask_in_vain(q, foreign[i], KOLK_FOREIGN_POINTER, NO_SLOT, "a pointer that is not of this pool");
         }
         if (!q->of_null) ask_in_vain(q, NULL, KOLK_FOREIGN_POINTER, NO_SLOT, "NULL");
@@ -249,13 +252,13 @@ static void test_handles_that_find_nothing(void **state) {
     uint64_t live = f.handles[0].bits;
     const kolk_handle bad[] = {
         f.handles[2],                              /* stale */
-        f.handles[3],                              /* as well */
+        f.handles[3],                              /* also stale */
         {0},                                       /* null */
         {live & UINT32_MAX},                       /* generation 0 */
-        {live + (UINT64_C(1) << 32)},              /* a life to come */
+        {live + (UINT64_C(1) << 32)},              /* a future life */
         {live ^ 4},                                /* slot 4, never handed out */
-        {live ^ 7},                                /* slot 7, beyond what was asked for */
-        {f.handles[2].bits + (UINT64_C(1) << 32)}, /* the life that comes next in a free slot */
+        {live ^ 7},                                /* slot 7, beyond the capacity */
+        {f.handles[2].bits + (UINT64_C(1) << 32)}, /* the next life of a free slot */
     };
     for (size_t i = 0; i < LENGTH_OF(bad); i++) {
         assert_null(it->kind->get(it, bad[i]));
@@ -269,7 +272,7 @@ static void test_handles_that_find_nothing(void **state) {
     it->kind->end(it);
 }
 
-/* They are counted, and reported where the debug mode looks for mistakes. */
+/* They are counted, and the debug mode reports them. */
 static void test_handles_of_other_pools(void **state) {
     (void)state;
     kolk_slotmap map;
@@ -278,7 +281,7 @@ static void test_handles_of_other_pools(void **state) {
                      KOLK_OK);
     assert_int_equal(kolk_slotmap_init(&map, &(kolk_slotmap_desc){.name = "that", .object_size = 1, .capacity = 900}),
                      KOLK_OK);
-    kolk_handle foreign[2] = {kolk_pool_handle(&pool, kolk_pool_alloc(&pool))};
+    kolk_handle foreign[2] = {kolk_pool_handle_of(&pool, kolk_pool_alloc(&pool))};
     assert_non_null(kolk_slotmap_add(&map, &foreign[1]));
     set_up();
     uint32_t looks = KOLK_DEBUG_FILL | KOLK_DEBUG_GUARD | KOLK_DEBUG_QUARANTINE | KOLK_DEBUG_SITES;
@@ -303,12 +306,12 @@ static void test_handles_of_other_pools(void **state) {
     kolk_slotmap_deinit(&map);
 }
 
-/* One of the same name with generations gives the handle that would be right. */
+/* A pool of the same name with generations makes the handle that would be right here. */
 static void test_there_are_no_handles(void **state) {
     (void)state;
     kolk_pool twin;
     assert_int_equal(kolk_pool_init(&twin, &(kolk_pool_desc){.name = "it", .object_size = 1, .capacity = 1}), KOLK_OK);
-    kolk_handle handle = kolk_pool_handle(&twin, kolk_pool_alloc(&twin));
+    kolk_handle handle = kolk_pool_handle_of(&twin, kolk_pool_alloc(&twin));
     kolk_pool_deinit(&twin);
     set_up();
     assert_true(kolk_handle_is_null(it->kind->handle(it, f.objects[0])));
@@ -321,7 +324,7 @@ static void test_there_are_no_handles(void **state) {
 
 /* ---- The failure and its handler --------------------------------------------------------------------------------- */
 
-/* Something that every kind reports. */
+/* A mistake that every kind reports. */
 static void ask_a_stranger(void) {
     it->kind->questions[0].ask(it, &a_global);
 }
@@ -334,7 +337,7 @@ static void test_the_sentence_of_one_without_a_name(void **state) {
     const report *last = next_report(&f.kept);
     snprintf(sentence, sizeof sentence, "kolk: a pool without a name: %s of a pointer that is not of this pool",
              it->kind->questions[0].verb);
-    assert_memory_equal(last->sentence, sentence, strlen(sentence)); /* a site may follow */
+    assert_memory_equal(last->sentence, sentence, strlen(sentence)); /* a site may follow the sentence */
     assert_string_equal(last->pool, "");
     end_fixture();
 }
@@ -387,11 +390,11 @@ static void test_the_handler_may_longjmp(void **state) {
 
 static void ask_by_default(void) {
     set_up();
-    kolk_set_failure_handler(NULL, &f); /* back to the default */
+    kolk_set_failure_handler(NULL, &f); /* restores the default handler */
     it->kind->questions[0].ask(it, f.objects[1] + 1);
 }
 
-/* It points to the debug mode, if there is one and it could say more. */
+/* The sentence mentions the debug mode, if the kind has one that could report more. */
 static void test_the_default_handler_prints_and_aborts(void **state) {
     (void)state;
     char text[1000], begin[100];
@@ -413,7 +416,7 @@ static void leave_abort(int signal_number) {
     siglongjmp(out_of_abort, 1);
 }
 
-/* A program that catches SIGABRT and goes on finds all as it was. */
+/* A program that catches SIGABRT and continues finds the pool unchanged. */
 static void test_the_default_handler_changes_nothing(void **state) {
     (void)state;
     set_up();

@@ -1,11 +1,12 @@
-/* The system refuses memory to a pool, of every kind in every mode: the n-th call fails, n = 1, 2, 3 ... until the
- * operation succeeds, once and for ever; nothing is leaked, the pool is unchanged and valid, and works later. */
+/* The system refuses memory to a pool of every kind in every mode: the n-th call fails, n = 1, 2, 3 ... until the
+ * operation succeeds; either that call alone or all from it on. Nothing leaks, the pool is unchanged and valid, and
+ * works later. */
 #include "kinds.h"
 
 #include "../help/no_sites.h"
 #include "../help/system_calls.h"
 
-/* Two blocks in debug mode, or one, and their commits. */
+/* The least number of calls: one block, or two in debug mode, and their commits. */
 static unsigned least_calls(void) {
     return stats_of_it().debug & ~(uint32_t)KOLK_DEBUG_BYPASS ? 4 : 2;
 }
@@ -60,7 +61,7 @@ static void test_nothing_to_refuse(void **state) {
 static uint32_t *objects[100];
 static uint32_t taken;
 
-/* Takes all that it has. */
+/* Takes all objects. */
 static void fill_it(options with) {
     with.object_size = OBJECT;
     with.max_capacity = 5000;
@@ -110,10 +111,12 @@ static void check_growth(operation *grow, bool for_ever) {
         for (uint32_t i = 0; i < taken; i++) assert_true(is_stamped(objects[i], i));
         if (!done) {
             assert_unchanged(&before, &said, grow != by_reserve);
-            assert_true(grow()); /* and now it works */
+            assert_true(grow()); /* succeeds without the refusal */
             assert_is_valid();
-        } else if (nth != calls + 1) { /* it has asked for less, once more */
-            assert_true(!for_ever && stats_of_it().capacity > taken);
+        } else if (nth != calls + 1) { /* a refused growth was retried with less, or its pages already had room */
+            bool has_pages = strcmp(said.kind, "heap") == 0 || strcmp(said.kind, "shared") == 0;
+            assert_true(has_pages || !for_ever);
+            assert_true(has_pages || stats_of_it().capacity > taken);
         }
         static reports leaks;
         begin_reports(&leaks);
@@ -132,7 +135,7 @@ static void test_growth(void **state) {
     }
 }
 
-/* Memory for one slot more, but not for twice as many: it takes what it gets. */
+/* If memory suffices for one slot more but not for twice as many, the pool grows by one slot. */
 static void test_growth_takes_what_it_gets(void **state) {
     (void)state;
     fill_it((options){.capacity = 50});
@@ -143,13 +146,14 @@ static void test_growth_takes_what_it_gets(void **state) {
     take_one();
     assert_true(stats_of_it().capacity > 60);
     refuse(1, true);
-    assert_int_equal(it->kind->reserve(it, 60), KOLK_OK); /* which it has */
+    assert_int_equal(it->kind->reserve(it, 60), KOLK_OK); /* the pool has them already */
     assert_int_equal(os.calls, 0);
     it->kind->clear(it);
     end_it();
 }
 
-/* Growth comes before the slots that wait; if it is refused, the oldest of these is used, and no take has failed. */
+/* The pool grows before it reuses quarantined slots. If the growth is refused, the oldest of these is used, and the
+ * take succeeds. */
 static void test_growth_while_slots_wait(void **state) {
     (void)state;
     fill_it((options){.capacity = 3, .debug = "quarantine=2,fill"});
@@ -167,7 +171,7 @@ static void test_growth_while_slots_wait(void **state) {
     end_it();
 }
 
-/* More than there are slots need no room to wait. */
+/* A quarantine longer than the pool needs no more memory than the pool has slots. */
 static void test_a_quarantine_that_is_larger_than_the_pool(void **state) {
     (void)state;
     long before = address_space();
@@ -183,13 +187,13 @@ static int accept_and_plain(void **state) {
     return plain_environment(state);
 }
 
-/* The first pool of a process brings the registry's memory; a refusal of that is none of these tests' business. */
+/* The first pool of a process makes the registry allocate; these tests are not to refuse that. */
 static int make_first_pool(void **state) {
     plain_environment(state);
     return list_a_pool(state);
 }
 
-/* What is there from the first stack on, and stays: the unwinder and the table of stacks. */
+/* Allocates what the first stack of a process needs and keeps: the unwinder's data and the table of stacks. */
 static void keep_first_stack(void) {
     kolk_pool pool;
     kolk_pool_init(&pool, &(kolk_pool_desc){.capacity = 1, .object_size = 8, .debug = "sites"});

@@ -1,5 +1,5 @@
-/* What the debug mode reports, for every kind that has one: sites, damage, leaks, at deinit and at exit; handlers that
- * look around and jump out; failures by force; and what a profiler is told. */
+/* The debug mode's reports, for every kind that has one: sites, damage, leaks at deinit and at exit; handlers that
+ * inspect the pool or jump out; forced failures; a profiler's events. */
 #include "kinds.h"
 
 #include "../help/no_sites.h"
@@ -45,7 +45,7 @@ static void test_the_sites_of_a_double_free(void **state) {
     const report *last = next_report(&kept);
     assert_int_equal(last->failure.rule, KOLK_DOUBLE_FREE);
     assert_int_equal(last->failure.sites, has_sites());
-    assert_true(is_within(last->failure.site, it->kind->in_give)); /* known without the setting, too */
+    assert_true(is_within(last->failure.site, it->kind->in_give)); /* reported without the setting, too */
     if (has_sites()) {
         assert_true(is_within(last->failure.alloc_site, it->kind->in_take));
         assert_true(is_within(last->failure.free_site, it->kind->in_give));
@@ -54,13 +54,13 @@ static void test_the_sites_of_a_double_free(void **state) {
         assert_sentence(last, " by ", text);
     } else {
         assert_true(!last->failure.alloc_site && !last->failure.free_site);
-        assert_string_equal(last->sentence, "kolk: it: double free of slot 0"); /* the handler's choice */
+        assert_string_equal(last->sentence, "kolk: it: double free of slot 0"); /* no sites in it */
     }
     assert_no_more(&kept);
     end_it();
 }
 
-/* Written while it is alive, seen when it is given back. */
+/* A write beyond the end of a live object is found when the object is freed. */
 static void test_an_overflow(void **state) {
     (void)state;
     begin_with(6, "sites,guard");
@@ -71,13 +71,13 @@ static void test_an_overflow(void **state) {
     const report *last =
         assert_report(KOLK_OVERFLOW, ", seen by ", "overflow of slot 0: 01 written 0 bytes behind its end");
     assert_true(is_within(last->failure.alloc_site, it->kind->in_take));
-    assert_null(last->failure.free_site); /* it was not freed yet */
+    assert_null(last->failure.free_site); /* it was not yet freed */
     assert_true(is_within(last->failure.site, it->kind->in_give));
     end_it();
     assert_no_more(&kept);
 }
 
-/* Done since the object was given back, seen by the call that looked. */
+/* A write after the free is found by the call that next checks the slot. */
 static void test_a_write_after_free(void **state) {
     (void)state;
     begin_with(1, "sites,fill");
@@ -100,7 +100,7 @@ static void test_a_write_after_free(void **state) {
         assert_int_equal(last->failure.offset, 2);
         assert_int_equal(last->failure.count, 1);
         if (!by_end) give_one(object);
-        assert_no_more(&kept); /* it was put right */
+        assert_no_more(&kept); /* the damage was repaired by the report */
     }
     assert_true(it_is_zero());
 }
@@ -132,7 +132,7 @@ static void test_leaks_at_the_end(void **state) {
         it->kind->clear(it);
         end_it();
     }
-    assert_no_more(&kept); /* there are no leaks */
+    assert_no_more(&kept); /* no leaks */
 }
 
 static void leak_at_exit(void) {
@@ -149,11 +149,11 @@ static void leak_at_the_end(void) {
     exit(0);
 }
 
-/* By the default handler, which goes on; and once. */
+/* The default handler prints the leaks once and returns. */
 static void test_leaks_that_are_printed(void **state) {
     (void)state;
     char text[2000];
-    if (UNDER_ASAN && row_now->mode->flags & KOLK_DEBUG_BYPASS) skip(); /* it reports malloc's blocks as well */
+    if (UNDER_ASAN && row_now->mode->flags & KOLK_DEBUG_BYPASS) skip(); /* it reports malloc's blocks too */
     for (int by_exit = 0; by_exit < 2; by_exit++) {
         int status = run_apart(by_exit ? leak_at_exit : leak_at_the_end, text, sizeof text);
         assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
@@ -175,7 +175,7 @@ static struct {
     uint32_t alive;
 } scene;
 
-/* All is as it was before the call that failed. */
+/* Checks that the pool is as it was before the failed call. */
 static void look_around_and_jump(const kolk_failure *failure, void *context) {
     (void)failure, (void)context;
     scene.reports++;
@@ -193,7 +193,7 @@ static void expect_a_jump(void) {
 static void assert_jumped(void) {
     assert_int_equal(scene.reports, 1);
     assert_is_valid();
-    assert_int_equal(count_of_it(), scene.alive); /* nobody has got an object, nobody has lost one */
+    assert_int_equal(count_of_it(), scene.alive); /* no object was taken or freed */
     kolk_set_failure_handler(NULL, NULL);
 }
 
@@ -215,7 +215,7 @@ static void test_a_jump_out_of_take(void **state) {
     give_one(object);
     object[0] = 0;
     MUST_JUMP(it->kind->take(it));
-    assert_ptr_equal(take_one(), object); /* it was put right */
+    assert_ptr_equal(take_one(), object); /* the damage was repaired */
     give_one(object);
     end_it();
 }
@@ -223,7 +223,7 @@ static void test_a_jump_out_of_take(void **state) {
 static void test_a_jump_out_of_give_and_end(void **state) {
     (void)state;
     static unsigned char *object;
-    static int by_end; /* what longjmp leaves alone */
+    static int by_end; /* static, so that longjmp leaves it alone */
     for (by_end = 0; by_end < 2; by_end++) {
         begin_with(6, "guard,fill");
         object = (unsigned char *)take_one();
@@ -233,20 +233,20 @@ static void test_a_jump_out_of_give_and_end(void **state) {
             MUST_JUMP(it->kind->end(it));
         else
             MUST_JUMP(it->kind->give(it, object));
-        memset(object, 1, SIZE); /* it lives on */
+        memset(object, 1, SIZE); /* it is still alive */
         assert_is_valid();
         give_one(object);
         end_it();
     }
 }
 
-/* A leak that was told once is not told again; another object of the same place is. */
+/* A leak is reported only once, but another object allocated at the same place is reported. */
 static void test_a_jump_out_of_the_list_of_leaks(void **state) {
     (void)state;
     begin_it(small);
     for (int i = 0; i < 2; i++) take_one();
     MUST_JUMP(it->kind->end(it));
-    take_one(); /* it goes on */
+    take_one(); /* the pool still works */
     begin_reports(&kept);
     end_it();
     assert_report(KOLK_LEAK, " by ", "1 object is still alive, in slot 2");
@@ -289,12 +289,12 @@ static void test_failures_by_chance(void **state) {
         begin_reporting((options){.capacity = 64});
         for (int i = 0; i < 64; i++) patterns[run] = patterns[run] * 2 + (it->kind->take(it) == NULL);
         assert_in_range(__builtin_popcountll(patterns[run]), 10, 54);
-        end_it(); /* with leaks */
+        end_it(); /* leaves leaks */
     }
     assert_true(patterns[0] == patterns[1] && patterns[0] != patterns[2]);
 }
 
-/* To fail by force is no search for mistakes. */
+/* Forced failures alone do not enable the search for mistakes. */
 static void test_failures_by_force_and_handles_of_other_pools(void **state) {
     (void)state;
     setenv("KOLK_FAIL", "*:every=100", 1);
@@ -346,14 +346,14 @@ static void test_a_profiler_is_told(void **state) {
     assert_heard(b, 2, 0);
     give_one(b);
     assert_heard(b, 2, 1);
-    if (it->kind->can & FREES) it->kind->give(it, b); /* what fails is no event */
+    if (it->kind->can & FREES) it->kind->give(it, b); /* a failed call is no event */
     for (int i = 0; i < 9 && it->kind->take(it); i++) {}
     unsigned alive = count_of_it();
     assert_int_equal(told.allocs, alive + 1);
     assert_int_equal(told.frees, 1);
-    end_it(); /* what is alive is freed */
+    end_it(); /* end frees live objects */
     assert_int_equal(told.frees, told.allocs);
-    begin_it(small); /* after it was set */
+    begin_it(small); /* begun after the profiler was set */
     take_one();
     assert_int_equal(told.allocs, alive + 1);
     end_it();

@@ -1,5 +1,5 @@
-/* The settings of the debug mode in words, for every kind that has one: every word, lists, entries, globs, what is in
- * force in the end (a kind may not have all of them), and what is said of words that are not understood. */
+/* The debug mode's settings in words, for every kind that has one: every word, lists, entries, globs, the resulting
+ * settings (a kind may lack some of them), and the report of words that are not understood. */
 #include "kinds.h"
 
 #define F  KOLK_DEBUG_FILL
@@ -11,7 +11,7 @@
 
 #define SLOTS 100u
 
-/* Slots that wait before one is used again: as many as were freed, one after the other, before the first came back. */
+/* The length of the quarantine: how many slots were freed, one after the other, before the first was used again. */
 static uint32_t slots_that_wait(void) {
     for (uint32_t n = 0;; n++) {
         static void *first;
@@ -74,7 +74,7 @@ static void test_words_of_a_descriptor(void **state) {
         {NULL, ",,fill,,sites,", F | S, 0},
         {NULL, "fill,fill", F, 0},
         {NULL, "quarantine=3,quarantine=9", Q, 9},
-        /* as many as there are slots: the last of them is then taken from those that wait */
+        /* more than there are slots: the last alloc then takes a slot from quarantine */
         {NULL, "quarantine=99", Q, 99},
         {NULL, "quarantine=100", Q, 99},
         {NULL, "quarantine=4294967295", Q, 99},
@@ -89,9 +89,9 @@ static void test_the_environment_takes_the_place_of_the_descriptor(void **state)
         {"guard", "fill", G, 0},
         {"quarantine=7", "quarantine=9,sites", Q, 7},
         {"guard:bullets", "fill", G, 0},
-        {"guard:bombs", "fill", F, 0}, /* not where it does not match */
+        {"guard:bombs", "fill", F, 0}, /* an entry whose glob does not match has no effect */
         {"guard:bombs", NULL, 0, 0},
-        {":bullets", "fill", 0, 0}, /* none of all settings */
+        {":bullets", "fill", 0, 0}, /* an entry without settings */
         {":bombs", "fill", F, 0},
         {"", "fill", F, 0}, /* set, but empty */
         {" ", "fill", F, 0},
@@ -107,7 +107,7 @@ static void test_the_environment_takes_the_place_of_the_descriptor(void **state)
 static void test_several_entries(void **state) {
     (void)state;
     static const setting rows[] = {
-        {"fill;guard", NULL, F | G, 0}, /* all that match together */
+        {"fill;guard", NULL, F | G, 0}, /* all matching entries together */
         {"fill:bul*;guard:*lets;sites:b", "trace", F | G, 0},
         {"fill,guard:bombs;sites:bullets", "trace", S, 0},
         {"fill,quarantine=4:bombs;trace", "sites", T, 0},
@@ -156,14 +156,14 @@ static void test_globs(void **state) {
         {"*ab?d", "abcabcd", true},
         {"a?c", "abc", true},
         {"a?c", "ac", false},
-        {"b[u]*", "bullets", false}, /* no other character means anything */
+        {"b[u]*", "bullets", false}, /* no other character is special */
         {"a.c", "abc", false},
         {"menu:items", "menu:items", true}, /* the first colon ends the settings */
         {"menu:*", "menu:items", true},
         {"*:*", "menu", false},
         {"a,b", "a,b", true},
         {"", "bullets", false},
-        {"", "", true}, /* pools without a name, and only they */
+        {"", "", true}, /* matches only pools without a name */
         {"menu items", "menu items", true},
     };
     for (size_t i = 0; i < LENGTH_OF(cases); i++) {
@@ -185,9 +185,9 @@ static void test_bypass_settings(void **state) {
         {"0", NULL, 0},
         {"0", "all", F | G | Q | S},
         {"1", NULL, BY},
-        {"1", "all,trace", BY | S | T}, /* malloc's blocks are not ours to fill, to guard or to keep */
+        {"1", "all,trace", BY | S | T}, /* blocks of malloc are not filled, guarded or quarantined */
         {"1", "fill", BY},
-        {"", NULL, UNDER_ASAN ? BY : 0}, /* the default: under AddressSanitizer */
+        {"", NULL, UNDER_ASAN ? BY : 0}, /* by default, bypass is on under AddressSanitizer */
         {NULL, NULL, UNDER_ASAN ? BY : 0},
     };
     notes taken;
@@ -272,7 +272,7 @@ static void test_bad_words_of_a_descriptor_are_said_each_time(void **state) {
         kept.count = kept.read = 0;
         for (unsigned n = 0; n < 2; n++) {
             assert_int_equal(flags_of("bombs", text),
-                             (F | G) & row_now->kind->debug); /* the settings beside it are not ignored */
+                             (F | G) & row_now->kind->debug); /* the other settings of the list still count */
             assert_refused(&kept, "bombs", bad_words[i].sentence);
             assert_no_more(&kept);
         }
@@ -292,19 +292,19 @@ static void test_several_bad_words(void **state) {
     assert_refused(&kept, "bombs", "\"quarantine=\"" NOT_A_NUMBER);
     assert_refused(&kept, "bombs", "\"y\"" NOT_A_SETTING);
     assert_no_more(&kept);
-    /* The environment's settings are taken instead: the others are not looked at. */
+    /* The environment's settings replace the descriptor's, which are not read. */
     setenv("KOLK_DEBUG", "sites", 1);
     assert_int_equal(flags_of("bombs", "x"), S);
     assert_no_more(&kept);
 }
 
-/* Mistakes in the environment are reported once in the life of a process, so each case is a process of its own. */
+/* Mistakes in the environment are reported once per process, so each case runs in its own process. */
 
 static const char *variable = "KOLK_DEBUG", *environment;
 
 static void init_in_this_environment(void) {
     static const char *const names[] = {"bullets", "bombs", "bullets"};
-    setenv(variable, environment, 1); /* with the default handler, which prints and goes on */
+    setenv(variable, environment, 1); /* under the default handler, which prints and returns */
     for (size_t i = 0; i < LENGTH_OF(names); i++) {
         if (init_it((options){.name = names[i], .object_size = 8, .capacity = 3}) != KOLK_OK)
             fprintf(stderr, "init failed\n");
@@ -332,7 +332,7 @@ static void test_bad_words_of_the_environment_are_said_once(void **state) {
         assert_prints(text, said, fills, fills);
     }
     assert_prints("fill", "", fills, fills);
-    /* Also in an entry for other pools, all of them at once. */
+    /* All bad words are reported together, also those in entries for other pools. */
     assert_prints("fill:bullets;guards:bombs;quarantine=:x",
                   "kolk: KOLK_DEBUG: \"guards\"" NOT_A_SETTING "\n"
                   "kolk: KOLK_DEBUG: \"quarantine=\"" NOT_A_NUMBER "\n",
@@ -345,7 +345,7 @@ static void test_bad_words_for_bypass_are_said_once(void **state) {
     variable = "KOLK_BYPASS";
     for (size_t i = 0; i < LENGTH_OF(words); i++) {
         char said[200];
-        uint32_t flags = UNDER_ASAN ? BY : 0; /* as if it were not set */
+        uint32_t flags = UNDER_ASAN ? BY : 0; /* as if the variable were unset */
         snprintf(said, sizeof said, "kolk: KOLK_BYPASS: \"%s\" is neither 0 nor 1\n", words[i]);
         assert_prints(words[i], said, flags, flags);
     }
@@ -366,7 +366,7 @@ static void init_with_a_handler(void) {
     }
 }
 
-/* The same by the program's own handler. */
+/* The same with a failure handler of the program. */
 static void test_a_bad_word_for_bypass_is_a_failure(void **state) {
     (void)state;
     char text[500], expected[500];
@@ -376,7 +376,7 @@ static void test_a_bad_word_for_bypass_is_a_failure(void **state) {
     assert_string_equal(text, expected);
 }
 
-/* It is read at each init, so it may be wrong later than at the first one. */
+/* The environment is read at each init, so a mistake may appear after the first one. */
 static void init_before_it_is_wrong(void) {
     if (init_it((options){.capacity = 3}) != KOLK_OK) _exit(1);
     it->kind->end(it);
@@ -393,7 +393,7 @@ static void test_bad_words_that_come_later(void **state) {
 
 int main(void) {
     static const contract contracts[] = {
-        /* first: a process reads it carefully once */
+        /* first, as a process checks the environment thoroughly only once */
         CONTRACT(test_bad_words_of_the_environment_are_said_once, DEBUGS, IN(PLAIN)),
         CONTRACT(test_bad_words_for_bypass_are_said_once, DEBUGS, IN(PLAIN)),
         CONTRACT(test_a_bad_word_for_bypass_is_a_failure, DEBUGS, IN(PLAIN)),

@@ -1,13 +1,13 @@
-/* Sizes that tune themselves, for every kind whose capacity KOLK_SIZES has a say in: what KOLK_STATS=sizes measures,
- * and how the next run starts with it. Files with mistakes are in diag/test_sizes.c. Each program is this one run once
- * more, since the environment is read once; its argument begins with the number of the kind. */
+/* Capacities from the last run, for every kind that KOLK_SIZES supports: what KOLK_STATS=sizes measures, and how the
+ * next run starts with it. Files with mistakes are tested in diag/test_sizes.c. Each program is this one run as a
+ * child, since the environment is read once; its argument begins with the number of the kind. */
 #include "kinds.h"
 
 #include "../diag/sizes_test.h"
 
 #undef TEST
 
-static const kind *k; /* of a program */
+static const kind *k; /* the kind that this program tests */
 
 static void make(subject *s, options with) {
     if (!with.object_size) with.object_size = 8;
@@ -28,7 +28,7 @@ static kolk_stats stats_of(const subject *s) {
     return stats;
 }
 
-/* The first ones go, so that others move in the kinds whose objects move. */
+/* Frees the first objects, so that others move in kinds whose objects move. */
 static void give_to(subject *s, uint32_t n) {
     while (stats_of(s).count > n) k->give(s, k->first(s));
     assert_true(k->is_valid(s));
@@ -51,7 +51,7 @@ static ending run_kind_with(const char *name, const char *file, const char *argu
     return ended;
 }
 
-/* The text behind the number. */
+/* Sets `k` from the argument's number and returns the text after it. */
 static const char *begin_program(const char *argument) {
     char *end;
     k = &kinds[strtoul(argument ? argument : "", &end, 10)];
@@ -60,8 +60,8 @@ static const char *begin_program(const char *argument) {
 
 /* ---- Measuring --------------------------------------------------------------------------------------------------- */
 
-/* Up to 5 before any scene, 3 to 7 in the first, 2 in the second, 4 after it, with and without settings that change the
- * ways of take and give. */
+/* Up to 5 objects before any scene, 3 to 7 in the first, 2 in the second, 4 after it; with and without settings that
+ * change the path of take and give. */
 static void play_scenes(const char *argument) {
     static subject all[6];
     static const char *const names[] = {"plain", "filled", "kept", "moved", "none"};
@@ -72,7 +72,7 @@ static void play_scenes(const char *argument) {
     for (unsigned i = 0; i < 4; i++) take(&all[i], 5), give_to(&all[i], 3);
     char first[] = "first scene";
     kolk_scene(first);
-    memset(first, 'x', sizeof first - 1); /* the name was copied */
+    memset(first, 'x', sizeof first - 1); /* the scene's name was copied */
     for (unsigned i = 0; i < 4; i++) {
         assert_int_equal(stats_of(&all[i]).peak, 3);
         take(&all[i], 4), give_to(&all[i], 1);
@@ -83,9 +83,9 @@ static void play_scenes(const char *argument) {
     for (unsigned i = 0; i < 4; i++) take(&all[i], 1), k->clear(&all[i]), take(&all[i], 1);
     kolk_scene(NULL);
     for (unsigned i = 0; i < 4; i++) take(&all[i], 3);
-    take(&all[5], 9), give_to(&all[5], 2); /* a pool without a name is not written down */
+    take(&all[5], 9), give_to(&all[5], 2); /* a pool without a name is not recorded */
     assert_int_equal(stats_of(&all[5]).peak, 9);
-    k->end(&all[0]); /* the others are noted at exit */
+    k->end(&all[0]); /* the other pools are recorded at exit */
 }
 
 static void test_peaks_of_each_scene(void **state) {
@@ -96,8 +96,8 @@ static void test_peaks_of_each_scene(void **state) {
                        "\n[second]\nfilled = 2\nkept   = 2\nmoved  = 2\nplain  = 2\n");
 }
 
-/* Pools of one name share the greatest peak; one that cannot grow has its whole life's under its first scene; one that
- * was full says so. */
+/* Pools of one name share the greatest peak. A pool that cannot grow records the peak of its whole life under its first
+ * scene. A pool that was full is marked. */
 static void play_lives(const char *argument) {
     subject a, b, grows;
     kolk_pool pool;
@@ -116,7 +116,7 @@ static void play_lives(const char *argument) {
     kolk_scene("later");
     take(&a, 3), take(&grows, 3);
     give_to(&a, 1), give_to(&grows, 1);
-    kolk_scene("birth"); /* again: the greatest of both times */
+    kolk_scene("birth"); /* the second time; the greater peak of both counts */
     kolk_scene("full");
     take(&a, 6), give_to(&a, 4);
     kolk_scene("calm");
@@ -135,7 +135,7 @@ static void test_lives_across_scenes(void **state) {
                        "\n[calm]\nfixed = 4\ngrows = 1\n");
 }
 
-/* Random operations, against peaks counted here. */
+/* Random operations, compared with peaks counted here. */
 static void play_random(const char *argument) {
     const char *seed = begin_program(argument);
     uint64_t random = seed ? strtoull(seed, NULL, 0) : 0;
@@ -178,7 +178,7 @@ static void test_random_peaks(void **state) {
                        "\n[scene]\nrandom = 40  # all in use, and more were asked for\n");
 }
 
-/* Without the settings a scene changes nothing. */
+/* Without KOLK_STATS and KOLK_SIZES a scene changes nothing. */
 static void play_plain(const char *argument) {
     subject s;
     begin_program(argument);
@@ -214,7 +214,7 @@ static void play_two_runs(const char *argument) {
     k->end(&grows);
 }
 
-/* The same file is read at the start and written at the end; in the first run it need not be there. */
+/* The same file is read at the start and written at the end; before the first run it need not exist. */
 static void test_two_runs(void **state) {
     (void)state;
     char setting[120];
@@ -228,7 +228,7 @@ static void test_two_runs(void **state) {
     assert_string_equal(read_file(), expected);
 }
 
-/* Tells the capacities: in no scene, and of others in that of the argument. */
+/* Prints the capacities of pools made before any scene, and of pools made in the scene that the argument names. */
 static void play_tell(const char *argument) {
     static subject all[2][4];
     static _Alignas(16) unsigned char memory[2][1000];
@@ -269,7 +269,7 @@ static void test_capacities(void **state) {
     assert_non_null(strstr(ended.text, "lent 8, zero 1\nfixed 10"));
 }
 
-/* A pool that is there when a scene begins gets the room that the scene says, and has nothing more to commit. */
+/* A pool that exists when a scene begins is reserved the scene's capacity, so it need not grow later. */
 static void play_scene_reserves(const char *argument) {
     subject s;
     begin_program(argument);
@@ -289,7 +289,7 @@ static void test_a_scene_reserves(void **state) {
                   "50000 a\n50000\n");
 }
 
-/* More than the address space holds: the program's own capacity is good enough. */
+/* If the file asks for more than the address space holds, the program's own capacity is used. */
 static void play_too_many(const char *argument) {
     static unsigned char memory[8];
     subject s;
@@ -306,10 +306,10 @@ static void play_too_many(const char *argument) {
 
 static void test_more_than_there_is_room_for(void **state) {
     (void)state;
-    ending ended = run_kind_with("too many", "large = 4294967295\nbad = 3\n", NULL);
-    const char *why = strstr(ended.text, BAD "1: large keeps 0 slots and cannot have 4294967295: ");
-    assert_non_null(why); /* which of two reasons depends on the machine */
-    why += strlen(BAD "1: large keeps 0 slots and cannot have 4294967295: ");
+    ending ended = run_kind_with("too many", "large = 2147483647\nbad = 3\n", NULL);
+    const char *why = strstr(ended.text, BAD "1: large keeps 0 slots and cannot have 2147483647: ");
+    assert_non_null(why); /* the reason, one of two, depends on the machine */
+    why += strlen(BAD "1: large keeps 0 slots and cannot have 2147483647: ");
     assert_true(strncmp(why, "the system gives no more memory\n", 32) == 0 || strstr(why, "the address space\n"));
     assert_non_null(strstr(why, "\n0 to 1\n"));
     assert_null(strstr(why, "bad"));

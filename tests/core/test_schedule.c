@@ -1,6 +1,5 @@
-// define: KOLK_SCHEDULED=1
-/* The scheduler of schedule.h: little protocols that are right, through all their schedules, and beside each one
- * that is wrong by a word, which it must find, tell, and find again by what it told. */
+/* The scheduler of schedule.h: small correct protocols, through all their schedules, and for each a faulty variant,
+ * whose fault the scheduler must find, report, and find again from its report. */
 #include "../help/test.h"
 
 #include "../help/schedule.h"
@@ -23,7 +22,8 @@ static void begin(void *context) {
     *(state *)context = asked;
 }
 
-/* The shim's operations want constants of the compiler's, not of the language, so an order may be a variable. */
+/* The shim's operations need an order that the compiler knows, not a constant of the language, so it may be a
+ * variable. */
 static schedule of(const char *name, void (*first)(void *), void (*second)(void *), void (*end)(void *)) {
     return (schedule){.name = name,
                       .context = &own,
@@ -55,7 +55,7 @@ static int set_up(void **unused) {
 
 #define STEPS 3u
 
-static uint64_t met[64]; /* which of the words of 2 * STEPS bits */
+static uint64_t met[64]; /* a bit for each word of 2 * STEPS bits */
 
 static void take_steps(void *context) {
     state *s = (state *)context;
@@ -72,7 +72,7 @@ static void note_order(void *context) {
     met[word]++;
 }
 
-/* How often the running thread is left while it has steps to take; many if this is no order of the two. */
+/* Counts how often the running thread is preempted; a large number if this is not an order of the two threads. */
 static unsigned preemptions_in(unsigned word) {
     unsigned left[2] = {STEPS, STEPS}, preemptions = 0;
     for (unsigned i = 0; i < 2 * STEPS; i++) {
@@ -148,7 +148,7 @@ static void test_messages(void **unused) {
     must_fail(&what, SCHEDULE_RACE, "data race");
 }
 
-/* A read-modify-write acquires or not, as its order says; one that fails has an order of its own. */
+/* A read-modify-write acquires or not, according to its order; a failed one has a separate order. */
 static void receive_by_update(void *context) {
     state *s = (state *)context;
     while (!kolk_fetch_or(&s->flag, 0u, s->load)) kolk_pause();
@@ -177,7 +177,7 @@ static void test_messages_by_update(void **unused) {
     must_fail(&what, SCHEDULE_RACE, "receive_by_failing");
 }
 
-/* Readers may meet; a writer may meet nobody, no matter which of them comes first. */
+/* Readers may run concurrently; a writer must not run with any other access, whichever comes first. */
 static void read_plain(void *context) {
     KOLK_PLAIN_READ(&((state *)context)->plain, sizeof(uint32_t));
 }
@@ -204,7 +204,7 @@ static void test_races(void **unused) {
     must_fail(&what, SCHEDULE_RACE, "is read by second in read_plain");
 }
 
-/* Two atomics: no race, but the second store may be seen before the first. */
+/* Two atomics: there is no race, but the second store may be seen before the first. */
 static void send_relaxed(void *context) {
     state *s = (state *)context;
     kolk_store(&s->x, 7u, KOLK_RELAXED);
@@ -225,7 +225,7 @@ static void test_atomic_messages(void **unused) {
     must_fail(&what, SCHEDULE_ASSERTION, "kolk_load(&s->x, KOLK_RELAXED) == 7 is false");
 }
 
-/* A read-modify-write in between hands the release on, whatever its own order; a store does not. */
+/* A read-modify-write in between continues the release sequence, whatever its own order; a store does not. */
 static void count_flag(void *context) {
     kolk_fetch_add(&((state *)context)->flag, 2u, KOLK_RELAXED);
 }
@@ -293,7 +293,7 @@ static void test_store_buffering(void **unused) {
     assert_int_equal(schedule_explore(&what)->end, SCHEDULE_PASSED);
 }
 
-/* No order is weak enough for one thread to see an atomic go back. */
+/* Even with the weakest order, no thread sees an atomic go back to an older value. */
 static void store_twice(void *context) {
     state *s = (state *)context;
     kolk_store(&s->x, 1u, KOLK_RELAXED);
@@ -317,7 +317,7 @@ static void test_coherence(void **unused) {
             assert_true(outcomes[first * 3 + second < 8 ? first * 3 + second : 7] > 0);
 }
 
-/* Two threads look at two stores of two others: only seq_cst makes them agree which was the first. */
+/* Two threads read two stores of two others: only with seq_cst do they agree on which was first. */
 static void store_x(void *context) {
     kolk_store(&((state *)context)->x, 1u, ((state *)context)->store);
 }
@@ -430,7 +430,7 @@ static void test_operations(void **unused) {
 
 /* ---- Sleep ------------------------------------------------------------------------------------------------------- */
 
-/* A thread that sleeps says so, and then looks once more; one that stores looks for sleepers after that. */
+/* A thread announces its sleep, then looks once more; a thread that stores then looks for sleepers. */
 static void wait_for_word(void *context) {
     state *s = (state *)context;
     while (!kolk_load(&s->word, KOLK_ACQUIRE)) {
@@ -468,7 +468,7 @@ static void test_sleepers(void **unused) {
     must_fail(&what, SCHEDULE_DEADLOCK, "deadlock");
 }
 
-/* A wake orders nothing else: the woken thread may not know what was written before it. */
+/* A wake orders nothing else: the woken thread need not see writes before it. */
 static void sleep_and_read(void *context) {
     state *s = (state *)context;
     kolk_wait(&s->flag, 0, KOLK_FOREVER);
@@ -499,8 +499,8 @@ static void test_a_wake_orders_nothing(void **unused) {
     must_fail(&what, SCHEDULE_RACE, "&s->plain");
 }
 
-/* A wake makes known what the waking thread knows, and not what a third has stored meanwhile: a thread that looks at
- * the word after both may still lie down. */
+/* A wake passes on only the stores that the waking thread has seen, not a third thread's later ones: a thread that
+ * reads the word after both may still fall asleep. */
 static void store_word(void *context) {
     kolk_store(&((state *)context)->word, 1u, KOLK_RELAXED);
 }
@@ -535,7 +535,7 @@ static void test_what_wakes_make_known(void **unused) {
     assert_true(outcomes[0] == 0);
 }
 
-/* A wake is for sleepers on its word, as many as it says, the longest asleep first. */
+/* A wake wakes the given number of sleepers on its word, the longest asleep first. */
 static void sleep_in_turn(void *context) {
     state *s = (state *)context;
     s->order[s->order_length++] = (uint8_t)schedule_thread();
@@ -622,7 +622,7 @@ static void test_locks(void **unused) {
     must_fail(&what, SCHEDULE_DEADLOCK, "deadlock");
 }
 
-/* A thread that pauses only to be polite can still come between any two steps of another. */
+/* A thread that pauses without waiting can still run between any two steps of another. */
 static void pause_and_store(void *context) {
     kolk_pause();
     kolk_store(&((state *)context)->x, 1u, KOLK_SEQ_CST);
@@ -644,8 +644,7 @@ static void test_a_pause_is_no_sleep(void **unused) {
     schedule_must_pass(&what);
 }
 
-/* A thread that waits by pausing can go on as soon as another has written, not only when all others have nothing to
- * do. */
+/* A thread that waits by pausing can go on as soon as another has written, not only when all others are blocked. */
 static void pause_and_look(void *context) {
     state *s = (state *)context;
     bool paused = false;
@@ -718,7 +717,7 @@ static void test_deadlines(void **unused) {
     schedule_must_pass(&what);
     assert_true(IN_TIME > 0 && TOO_LATE > 0 && NO_REASON > 0);
 
-    set_up(NULL); /* a deadline that nobody meets passes without a surprise */
+    set_up(NULL); /* a deadline without a wake passes without a surprise */
     what = of("deadline that must pass", wait_with_deadline, nothing, NULL);
     what.begin = begin_with_deadline;
     what.surprises = what.random = 0;
@@ -753,7 +752,7 @@ static void test_spinning_takes_time(void **unused) {
 
 /* ---- Schedules that are alike ------------------------------------------------------------------------------------ */
 
-/* A little program: what each thread does, one after the other, and what it saw. */
+/* A small program: the operations of each thread in order, and the values it read. */
 enum { MOVES = 5, WORDS = 5, MOST_OUTCOMES = 1 << 16 };
 
 typedef enum move_kind { LOAD, STORE, ADD, COMPARE, WAIT, WAKE, SPIN, LOOK, KINDS } move_kind;
@@ -797,7 +796,7 @@ static uint32_t make_move(const move *it) {
     case WAKE:
         kolk_wake(word, 1);
         return 0;
-    case SPIN: /* two might wait for each other */
+    case SPIN: /* two threads might wait for each other */
         return schedule_thread() == 0 ? spin_until_not_0(word, it->order) : 0;
     default:
         KOLK_UNSEEN();
@@ -840,7 +839,7 @@ static int by_hash(const void *a, const void *b) {
     return (first > second) - (first < second);
 }
 
-/* False: KOLK_TEST_SCHEDULE_STEPS allows not all. */
+/* Returns false if KOLK_TEST_SCHEDULE_STEPS does not allow all schedules. */
 static bool run_program(unsigned threads, unsigned preemptions, unsigned surprises, bool all_alike,
                         uint64_t *schedules) {
     program.count = 0;
@@ -860,7 +859,7 @@ static bool run_program(unsigned threads, unsigned preemptions, unsigned surpris
     return !report->cut;
 }
 
-/* Nothing that all schedules come to is missed by those that are not like others. */
+/* Leaving out equivalent schedules loses no outcome. */
 static void test_alike(void **unused) {
     (void)unused;
     static const int any_order[] = {KOLK_RELAXED, KOLK_ACQUIRE, KOLK_RELEASE, KOLK_ACQ_REL, KOLK_SEQ_CST};
@@ -893,7 +892,7 @@ static void test_alike(void **unused) {
 
 /* ---- Random schedules, replay ------------------------------------------------------------------------------------ */
 
-/* Wrong only if the two take turns all along: five preemptions. */
+/* Wrong only if the two threads alternate throughout, with five preemptions. */
 static void climb(void *context) {
     state *s = (state *)context;
     kolk_store(&s->x, 1u, KOLK_SEQ_CST);
@@ -943,7 +942,7 @@ static void test_replay(void **unused) {
     what.random = 1;
     assert_string_equal(schedule_explore(&what)->story, first.story);
 
-    what.replay = first.choices; /* by its choices; they are of no seed */
+    what.replay = first.choices; /* by its choices, which come from no seed */
     what.random = 0;
     const schedule_report *again = schedule_explore(&what);
     assert_int_equal(again->end, SCHEDULE_ASSERTION);
@@ -959,7 +958,7 @@ static void test_replay(void **unused) {
     must_fail(&what, SCHEDULE_ASSERTION, "choice 0 has no option 9: the schedule is not of this test");
 }
 
-/* The variables of the environment, as a person gives them. */
+/* The variables of the environment, as users set them. */
 static void test_environment(void **unused) {
     (void)unused;
     asked.store = asked.load = KOLK_RELAXED;

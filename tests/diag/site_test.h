@@ -1,4 +1,4 @@
-/* site_test.h: what the tests of kolk_site_text share: a folder for what they make, and an addr2line that they make. */
+/* site_test.h: shared by the tests of kolk_site_text: a folder for their files, and a replacement of addr2line. */
 #ifndef TESTS_SITE_TEST_H
 #define TESTS_SITE_TEST_H
 
@@ -25,7 +25,7 @@ static inline int make_folder(void **state) {
     return mkdtemp(folder) ? 0 : -1;
 }
 
-/* The last test: what the others have made is gone, and no file is open any more. */
+/* The last test: the others' files are gone, and no file is open any more. */
 static inline void test_nothing_is_left(void **state) {
     (void)state;
     assert_int_equal(rmdir(folder), 0);
@@ -48,7 +48,7 @@ static inline void write_file(const char *path, const void *bytes, size_t size, 
 
 static char *old_path;
 
-/* From now on addr2line is this script, or missing; also that for programs by clang. */
+/* Replaces addr2line by this script, or removes it if NULL; also clang's version of it. */
 static inline void make_addr2line(const char *script) {
     const char *now = getenv("PATH");
     old_path = strdup(now ? now : "");

@@ -1,5 +1,5 @@
-/* sizes_test.h: what the tests of sizes that tune themselves share: a file with sizes, and programs that follow it.
- * Include test.h first. */
+/* sizes_test.h: shared by the tests of self-tuning sizes: a file with sizes, and programs that use it. Include test.h
+ * first. */
 #ifndef TESTS_SIZES_TEST_H
 #define TESTS_SIZES_TEST_H
 
@@ -53,7 +53,7 @@ static inline void put_name(char *text, const char *name) {
     }
 }
 
-/* A scenario with this file; its sentences with FILE for the file's name. */
+/* Runs a scenario with this file; returns its sentences with FILE for the file's name. */
 static inline ending run_with(const char *name, const char *sizes, const char *argument) {
     write_file(sizes);
     setenv("KOLK_SIZES", path, 1);

@@ -1,11 +1,10 @@
-// define: KOLK_NO_DIAGNOSTICS=1 KOLK_GENERATION_MAX=7
-/* A library without diagnostics: what it says in their place; and pools without options (pool_plain.c), before and
- * after the first pool that has some. */
+/* A library without diagnostics: its messages instead; and pools without options (pool_plain.c), before and after the
+ * first pool with options. */
 #include "../help/test.h"
 
 static const char *const variables[] = {"KOLK_DEBUG", "KOLK_STATS", "KOLK_SIZES", "KOLK_FAIL"};
 
-/* Of what the program itself says, nothing is refused. */
+/* The program's own settings are all accepted. */
 static void test_that_the_descriptor_may_ask(void **state) {
     (void)state;
     kolk_pool pool;
@@ -13,7 +12,7 @@ static void test_that_the_descriptor_may_ask(void **state) {
     begin_notes(&said);
     for (size_t i = 0; i < LENGTH_OF(variables); i++) unsetenv(variables[i]);
     make_pool(&pool, &(kolk_pool_desc){.name = "quiet", .object_size = 8, .capacity = 2, .debug = "all"});
-    assert_int_equal(said.count, 0); /* the program's own settings are no news to it */
+    assert_int_equal(said.count, 0); /* the program's own settings need no message */
     kolk_pool_deinit(&pool);
 }
 
@@ -56,7 +55,7 @@ static void test_what_stands_for_diagnostics(void **state) {
     assert_string_equal(kolk_site_text(&variables, true, words, sizeof words), "");
 }
 
-/* All that a pool without options does: fresh slots, handles, worn-out slots, a full pool, mistakes. */
+/* Uses all features of a pool without options: fresh slots, handles, worn-out slots, a full pool, mistakes. */
 static void use(kolk_generations generations) {
     void *objects[100];
     kolk_handle handles[100];
@@ -69,7 +68,7 @@ static void use(kolk_generations generations) {
     for (uint32_t life = 0; life < lives; life++) {
         for (int i = 0; i < 100; i++) {
             assert_non_null(objects[i] = i % 2 ? kolk_pool_alloc(&pool) : kolk_pool_alloc_zeroed(&pool));
-            if (generations != KOLK_GENERATIONS_NONE) handles[i] = kolk_pool_handle(&pool, objects[i]);
+            if (generations != KOLK_GENERATIONS_NONE) handles[i] = kolk_pool_handle_of(&pool, objects[i]);
             if (i % 2 == 0) assert_true(all_bytes_are(objects[i], 24, 0));
             memset(objects[i], 0xab, 24);
             assert_true(i % 10 || kolk_pool_is_valid(&pool));

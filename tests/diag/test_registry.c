@@ -1,6 +1,4 @@
-/* The registry: which pools it lists, what it keeps of those that have gone, many threads, forks, and the end of a
- * program. */
-// link: -pthread
+/* The registry: which pools it lists, its records of ended pools, many threads, forks, and the end of a program. */
 #include "../help/test.h"
 
 #include "../help/fakes.h"
@@ -10,13 +8,13 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-/* Of all calls from now on; 0: none. */
+/* Counts from the next call on; 0 refuses none. */
 static void refuse_nth_call(unsigned n) {
     memset(&os, 0, sizeof os);
     os.refused_from = n;
 }
 
-/* Of a number, below how many pools its entry has had. */
+/* The low part of a number is the entry; the rest counts the entry's earlier pools. */
 static uint32_t entry_of_number(uint32_t number) {
     return number & 0xfffff;
 }
@@ -36,7 +34,7 @@ static void test_named_pools_are_listed(void **state) {
     remove_fake(&nameless);
     assert_string_equal(listed(NULL), "a c ");
     add_fake(&nameless, "");
-    add_fake(&b, "b"); /* takes an entry that was given back */
+    add_fake(&b, "b"); /* takes a released entry */
     remove_fake(&a);
     remove_fake(&c);
     assert_string_equal(listed(NULL), "b ");
@@ -65,7 +63,7 @@ static void test_the_copy_outlives_the_pool(void **state) {
     kolk_records_release(&records);
 }
 
-/* A pool that was never deinit'd: its storage has died and become something else. */
+/* A pool that was never deinitialised: its storage was reused for something else. */
 static void test_what_has_gone_without_a_word_is_not_listed(void **state) {
     (void)state;
     fake gone, other;
@@ -76,7 +74,7 @@ static void test_what_has_gone_without_a_word_is_not_listed(void **state) {
     assert_string_equal(listed(NULL), "other ");
     memset(&gone, 0xff, sizeof gone);
     assert_string_equal(listed(NULL), "other ");
-    add_fake(&gone, "again"); /* in the same place */
+    add_fake(&gone, "again"); /* at the same address */
     assert_int_not_equal(gone.mark, number);
     assert_string_equal(listed(NULL), "other again ");
     remove_fake(&gone);
@@ -104,7 +102,7 @@ static void test_a_pool_is_written_to_in_add_only(void **state) {
     assert_memory_equal(&it, &copy, sizeof it);
 }
 
-/* The array is as long as the most pools at a time: every entry's number lies in 1 ... most. */
+/* The array is as long as the peak of pools: every entry's number lies in 1 ... peak. */
 static void test_numbers_are_used_again(void **state) {
     (void)state;
     enum { MOST = 3000 };
@@ -134,7 +132,7 @@ static void test_numbers_are_used_again(void **state) {
     for (size_t i = 0; i < MOST; i++) remove_fake(&pools[i]);
 }
 
-/* One more than fit is not listed, and comes to no harm. */
+/* A pool beyond the registry's capacity is not listed, and otherwise works. */
 static void test_a_full_registry(void **state) {
     (void)state;
     static uint32_t numbers[1000000];
@@ -150,7 +148,7 @@ static void test_a_full_registry(void **state) {
     refuse_nth_call(0);
     kolk_registry_add(&more, &more.mark, &fake_kind);
     assert_int_equal(more.mark, 0);
-    assert_int_equal(os.calls, 0); /* the memory behind it is of others */
+    assert_int_equal(os.calls, 0); /* the memory after it belongs to others */
     remove_fake(&more);
     kolk_registry_remove(numbers[77]);
     add_fake(&more, "more");
@@ -168,28 +166,10 @@ static void test_lives_of_one_pool_are_merged(void **state) {
     (void)state;
     kolk_records records = {0};
     const kolk_stats lives[] = {
-        {"a", "fake", 8, 8, 1, 10, 30, 40, 999, 500, 400, 1, 2, 3, 6, 4, 5, 7, KOLK_DEBUG_FILL, NULL},
-        {"a", "fake", 8, 16, 2, 40, 50, 60, 80, 900, 300, 10, 20, 30, 60, 40, 50, 70, KOLK_DEBUG_SITES, NULL},
-        {"a",
-         "fake",
-         8,
-         8,
-         UINT32_MAX,
-         5,
-         20,
-         100,
-         80,
-         100,
-         600,
-         100,
-         200,
-         300,
-         600,
-         UINT32_MAX,
-         UINT32_MAX - 55,
-         UINT32_MAX - 76,
-         0,
-         NULL},
+        {"a", "fake", 8, 8, 1, 10, 30, 40, 999, 500, 400, 1, 2, 3, 6, 4, 5, 7, KOLK_DEBUG_FILL},
+        {"a", "fake", 8, 16, 2, 40, 50, 60, 80, 900, 300, 10, 20, 30, 60, 40, 50, 70, KOLK_DEBUG_SITES},
+        {"a", "fake", 8, 8, UINT32_MAX, 5, 20, 100, 80, 100, 600, 100, 200, 300, 600, UINT32_MAX, UINT32_MAX - 55,
+         UINT32_MAX - 76, 0},
     };
     for (size_t i = 0; i < LENGTH_OF(lives); i++) kolk_records_add(&records, &lives[i], KOLK_RECORD_ENDED);
     const kolk_stats *all = &records.first->stats;
@@ -216,7 +196,7 @@ static void test_lives_of_one_pool_are_merged(void **state) {
     kolk_records_release(&records);
 }
 
-/* Another name, kind or size is another pool; only the first two are told apart by nth. */
+/* Pools with another name, kind or size are not merged; only name and kind count for `nth`. */
 static void test_what_is_not_merged(void **state) {
     (void)state;
     static const struct {
@@ -245,8 +225,8 @@ static void test_what_is_not_merged(void **state) {
     }
 }
 
-/* Pools of one name that live at the same time have rows of their own: a sum of counts beside the greatest peak would
- * be a row that no pool can have. What has ended goes into one of them. */
+/* Live pools of one name have separate rows, as a sum of counts beside the greatest peak would fit no pool. Ended pools
+ * are merged into one of these rows. */
 static void test_living_pools_of_one_name(void **state) {
     (void)state;
     kolk_records records = {0};
@@ -272,7 +252,7 @@ static void test_living_pools_of_one_name(void **state) {
     kolk_records_release(&records);
 }
 
-/* Thousands of names, and one that is longer than a block. */
+/* Thousands of names, one of them longer than a block. */
 static void test_many_and_long_names(void **state) {
     (void)state;
     enum { NAMES = 5000, LONG = 100000 };
@@ -337,13 +317,13 @@ static void play_refused_setting(const char *argument) {
     add_fake(&pool, "a");
 }
 
-/* Statistics that can't go where they should go nowhere else. */
+/* Statistics whose destination fails are not written elsewhere. */
 static void test_a_setting_that_there_is_no_memory_for(void **state) {
     (void)state;
     assert_ending(run_scenario("refused setting", "text:/nowhere/at/all", NULL), 0, "");
 }
 
-/* A list without memory for a record goes on without it. */
+/* A list that has no memory for a record continues without it. */
 static void test_refused_records(void **state) {
     (void)state;
     static char name[70000]; /* takes a block of its own */
@@ -373,8 +353,8 @@ static void test_refused_records(void **state) {
 
 enum { THREADS = 4, POOLS = 8, LIVES = 300 };
 
-/* Numbers that another thread may read, as those of real pools are; but these are atomic, so that ThreadSanitizer sees
- * whether all else is in order. */
+/* Counters that another thread may read, as with real pools; but these are atomic, so that ThreadSanitizer reports only
+ * other races. */
 typedef struct busy {
     const char *name;
     uint32_t mark;
@@ -393,7 +373,7 @@ static void busy_stats(const void *pool, kolk_stats *out) {
 static atomic_int threads_at_work;
 
 static void *live_many_lives(void *context) {
-    static const kolk_kind kind = {busy_stats, NULL, NULL, NULL, 0};
+    static const kolk_kind kind = {.stats = busy_stats};
     uint64_t random = (uintptr_t)context;
     for (unsigned life = 0; life < LIVES; life++) {
         char name[POOLS][20];
@@ -460,7 +440,7 @@ static void test_threads_come_and_go_while_statistics_are_read(void **state) {
     assert_string_equal(listed(NULL), "");
 }
 
-/* Each life adds 1 to `failed`: none is lost, though only the registry counts them. */
+/* Each life adds 1 to `failed`, and none may be lost, though only the registry counts them. */
 static void play_threads(const char *argument) {
     pthread_t threads[THREADS];
     (void)argument;
@@ -506,7 +486,7 @@ static void *come_and_go(void *context) {
     return NULL;
 }
 
-/* The lock is free in a child, whatever the threads that it does not have were doing. */
+/* The lock is free in a child, whatever the parent's other threads were doing. */
 static void test_forks_while_threads_are_at_work(void **state) {
     (void)state;
     static fake pools[THREADS];
@@ -517,7 +497,7 @@ static void test_forks_while_threads_are_at_work(void **state) {
         assert_true(child >= 0);
         if (child == 0) {
             fake pool;
-            END_IF_IT_HANGS(); /* where it would wait for ever */
+            END_IF_IT_HANGS(); /* a taken lock would make it wait for ever */
             fill_fake(&pool, "child");
             kolk_registry_add(&pool, &pool.mark, &fake_kind);
             kolk_registry_remove(pool.mark);
@@ -537,7 +517,8 @@ static void say_alive(const void *pool) {
     fprintf(stderr, "alive at exit: %s\n", ((const fake *)pool)->stats.name);
 }
 
-static const kolk_kind speaking = {fake_stats, say_alive, NULL, fake_facts, sizeof(fake)};
+static const kolk_kind speaking = {
+    .stats = fake_stats, .at_exit = say_alive, .facts = fake_facts, .size = sizeof(fake)};
 
 static void add_speaking(fake *pool, const char *name) {
     fill_fake(pool, name);
@@ -560,7 +541,7 @@ static void play_ending(const char *argument) {
     fprintf(stderr, "main ends\n");
 }
 
-/* Objects that are alive are reported first, for nameless pools too; then come the statistics, if they are wanted. */
+/* Live objects are reported first, for nameless pools too; then come the statistics, if requested. */
 static void test_the_order_at_exit(void **state) {
     (void)state;
     const char *said = "main ends\nalive at exit: a\nalive at exit: \nalive at exit: b\n";
@@ -579,14 +560,15 @@ static void exit_at_once(const void *pool) {
 }
 
 static void play_exit_in_handler(const char *argument) {
-    static const kolk_kind impatient = {fake_stats, exit_at_once, NULL, fake_facts, sizeof(fake)};
+    static const kolk_kind impatient = {
+        .stats = fake_stats, .at_exit = exit_at_once, .facts = fake_facts, .size = sizeof(fake)};
     (void)argument;
     fill_fake(&ending_a, "a");
     kolk_registry_add(&ending_a, &ending_a.mark, &impatient);
     add_speaking(&ending_b, "b");
 }
 
-/* A handler that ends the program when it hears of the first leak: statistics still come, and nothing twice. */
+/* A handler that ends the program at the first leak: statistics are still written, and nothing twice. */
 static void test_exit_during_exit(void **state) {
     (void)state;
     char expected[1000];
@@ -604,7 +586,8 @@ static void remove_b(const void *pool) {
 }
 
 static void play_handler_uses_the_registry(const char *argument) {
-    static const kolk_kind busy_kind = {fake_stats, remove_b, NULL, fake_facts, sizeof(fake)};
+    static const kolk_kind busy_kind = {
+        .stats = fake_stats, .at_exit = remove_b, .facts = fake_facts, .size = sizeof(fake)};
     (void)argument;
     fill_fake(&ending_a, "a");
     kolk_registry_add(&ending_a, &ending_a.mark, &busy_kind);
@@ -629,7 +612,7 @@ static void play_fork(const char *argument) {
     fprintf(stderr, "parent ends\n");
 }
 
-/* Each process says what it has. */
+/* Each process reports its own pools. */
 static void test_a_child_ends_by_itself(void **state) {
     (void)state;
     char expected[1000];
@@ -653,7 +636,7 @@ static void play_late(const char *argument) {
     add_fake(&ending_b, "b");
 }
 
-/* Pools that go after the statistics were written are no trouble. */
+/* Pools may end after the statistics were written. */
 static void test_the_end_after_the_end(void **state) {
     (void)state;
     assert_ending(run_scenario("late", "1", NULL), 0,
@@ -663,7 +646,7 @@ static void test_the_end_after_the_end(void **state) {
                   "removed\n");
 }
 
-/* Storage that is not there any more: nothing may look at it unless statistics are asked for. */
+/* Unmapped storage: it must not be read unless statistics are requested. */
 static void play_unmapped(const char *argument) {
     (void)argument;
     fake *pool = mmap(NULL, sizeof *pool, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -672,7 +655,7 @@ static void play_unmapped(const char *argument) {
     munmap(pool, sizeof *pool);
 }
 
-/* Where they are, the system reads it, which gives no signal. */
+/* For statistics, a system call reads the storage, which raises no signal. */
 static void test_dead_storage_is_not_looked_at(void **state) {
     (void)state;
     assert_ending(run_scenario("unmapped", NULL, NULL), 0, "");
@@ -681,7 +664,7 @@ static void test_dead_storage_is_not_looked_at(void **state) {
                   "or it was moved: what it had is lost\nkolk: no pool has a name\n");
 }
 
-/* Only a part of the storage was used for something else: the number and the facts are as they were. */
+/* Only a part of the storage was reused: the number and the facts are unchanged. */
 static void play_half_overwritten(const char *argument) {
     static fake pool, inside;
     (void)argument;
@@ -708,7 +691,7 @@ static void test_a_pool_that_was_moved(void **state) {
     kolk_noted noted;
     add_fake(&here, "nomad");
     assert_true(kolk_registry_is_home(&here, here.mark));
-    assert_true(kolk_registry_is_home(&there, 0)); /* it was not listed: nothing is known of it */
+    assert_true(kolk_registry_is_home(&there, 0)); /* nothing is known of it */
     there = here;
     there.stats.count++;
     assert_false(kolk_registry_is_home(&there, there.mark));
@@ -730,7 +713,7 @@ static void test_a_pool_that_was_moved(void **state) {
     assert_false(kolk_registry_rehome(&here, here.mark, &noted));
     kolk_registry_remove(here.mark);
     assert_string_equal(listed(NULL), "next ");
-    here.mark = entry_of_number(here.mark) + 5; /* what nobody wrote: a struct that was never initialised */
+    here.mark = entry_of_number(here.mark) + 5; /* a meaningless number, as in a struct that was never initialised */
     assert_false(kolk_registry_is_home(&here, here.mark));
     assert_false(kolk_registry_rehome(&here, here.mark, &noted));
     remove_fake(&there);

@@ -1,12 +1,11 @@
-/* kolk_site_text on modules that are made here, so that their symbols can be anything, and their files damaged. */
-// link: -Wl,--wrap=dl_iterate_phdr
+/* kolk_site_text on modules made by the test, with arbitrary symbols and damaged files. */
 #include "site_test.h"
 
 #include <link.h>
 
 /* ---- Modules ----------------------------------------------------------------------------------------------------- */
 
-static struct dl_phdr_info *made_up; /* what the library is told instead of the truth */
+static struct dl_phdr_info *made_up; /* given to the library instead of the real modules */
 
 int __real_dl_iterate_phdr(int (*each)(struct dl_phdr_info *, size_t, void *), void *context);
 int __wrap_dl_iterate_phdr(int (*each)(struct dl_phdr_info *, size_t, void *), void *context);
@@ -88,7 +87,7 @@ static struct dl_phdr_info module_of(const image *loaded, const char *path) {
                                  .dlpi_phnum = loaded->header.e_phnum};
 }
 
-/* The words for address `at` of the module that is loaded, and whose file now holds `bytes`. */
+/* The text for address `at` of the loaded module, whose file now holds `bytes`. */
 static const char *words_in(const image *loaded, const void *bytes, size_t size, uintptr_t at, bool lines) {
     static char text[1000];
     char path[200];
@@ -216,7 +215,7 @@ static void test_many_symbols_and_long_names(void **state) {
     make_image(&made, SHT_SYMTAB, labels, LENGTH_OF(labels));
     snprintf(expected, sizeof expected, "%s+0x3", longest);
     assert_string_equal(function_at(&made, TEXT_START + 16 * 130 + 3), expected);
-    made.sections[SYMBOLS].sh_size -= sizeof *made.symbols; /* what lies behind the table is no symbol */
+    made.sections[SYMBOLS].sh_size -= sizeof *made.symbols; /* the bytes after the table are not a symbol */
     assert_string_equal(function_at(&made, TEXT_START + 16 * 198), "f197+0x10");
     assert_string_equal(function_at(&made, TEXT_START + 16 * 198 + 3), MODULE "+0x1c63");
 }
@@ -238,7 +237,7 @@ static void test_symbols_before_exported_ones(void **state) {
     }
 }
 
-/* A module that was rebuilt or deleted while the program runs, and one that has no name and is not the program. */
+/* A module that was rebuilt or deleted while the program runs, and a module without a name that is not the program. */
 static void test_another_file(void **state) {
     (void)state;
     image made, rebuilt;
@@ -283,7 +282,7 @@ static void test_edges_of_a_module(void **state) {
     assert_string_equal(function_at(&made, 0x10000), MODULE "+0x10000");
 }
 
-/* Notes of which nothing is in memory can't be compared. */
+/* Notes that are not loaded can't be compared. */
 static void test_notes_that_are_not_loaded(void **state) {
     (void)state;
     image made, file;
@@ -301,7 +300,7 @@ static void test_notes_that_are_not_loaded(void **state) {
     }
 }
 
-/* Whatever the bytes behind the program headers are, and wherever the file ends. */
+/* Any bytes after the program headers, and any end of the file. */
 static void test_damaged_files(void **state) {
     (void)state;
     uint64_t seed = number_from_environment("KOLK_SEED", 7), random = seed;
@@ -322,13 +321,13 @@ static void test_damaged_files(void **state) {
     made.header.e_shnum = SECTIONS;
     symbol->st_name = UINT32_MAX; /* a name outside the file is none */
     assert_string_equal(function_at(&made, TEXT_START + 1), MODULE "+0x1001");
-    symbol->st_name = sizeof made.names - 5; /* one that the file ends in is cut */
+    symbol->st_name = sizeof made.names - 5; /* a name at the end of the file is cut off */
     memset(made.names + symbol->st_name, 'z', 5);
     assert_string_equal(function_at(&made, TEXT_START + 1), "zzzzz+0x1");
 }
 
-/* With the address of the call, and the path as one argument, whatever is in it; its complaints are not heard; the only
- * file of ours that it gets is the end of the pipe. */
+/* addr2line gets the address of the call, and the path as one argument, whatever it contains. Its complaints are not
+ * printed, and it inherits only the end of the pipe. */
 static void test_how_addr2line_is_called(void **state) {
     (void)state;
     static const char script[] =
@@ -366,7 +365,7 @@ static int copy_first(struct dl_phdr_info *loaded, size_t size, void *copy) {
     return 1;
 }
 
-/* The program, which comes first, under a name that leads nowhere or to another file: addr2line gets it from us. */
+/* The program's name leads nowhere or to another file: addr2line gets the program itself from us. */
 static void test_program_that_was_replaced(void **state) {
     (void)state;
     skip_if_emulated();

@@ -1,6 +1,5 @@
-/* kolk_site_text on functions of this program, with addr2line, and with one that is made here, so that its answers can
- * be anything. test_site_symbols.c has the symbols. */
-// link: -pthread -Wl,--wrap=kolk_memory_reserve,--wrap=kolk_memory_commit,--wrap=kolk_memory_release
+/* kolk_site_text on functions of this program, with the real addr2line, and with scripts in its place that print
+ * anything. test_site_symbols.c tests symbols. */
 #include "site_test.h"
 
 #include "os/memory.h"
@@ -44,7 +43,7 @@ static inline __attribute__((always_inline)) void note_merged(void) {
     __asm__ volatile("");
 }
 
-/* The empty statement behind a call keeps it from becoming a jump. */
+/* The empty statement after a call keeps it from becoming a jump. */
 static NOINLINE void fire(void) {
     note(__LINE__);
     __asm__ volatile("");
@@ -98,7 +97,7 @@ static const char *words(const void *site, bool lines) {
     return text;
 }
 
-/* NULL, or why no lines can be had for this program. */
+/* NULL, or why this program has no line numbers. */
 static const char *no_lines(void) {
     char command[100];
     if (system("addr2line --version > /dev/null 2>&1") != 0) return "addr2line is missing";
@@ -106,7 +105,7 @@ static const char *no_lines(void) {
     return system(command) == 0 ? NULL : "the program has no debug information";
 }
 
-/* "NAME+0xN", and nothing or the place of the last call behind it. */
+/* Expects "NAME+0xN", with or without the place of the last call. */
 static void assert_words(const char *text, const char *name, bool place) {
     size_t length = strlen(name);
     char expected[100] = "";
@@ -118,7 +117,7 @@ static void assert_words(const char *text, const char *name, bool place) {
     assert_string_equal(text + length + 3 + digits, expected);
 }
 
-/* The words behind "fire+0xN" when addr2line is this script. */
+/* Returns the text after "fire+0xN" when addr2line is this script. */
 static const char *place_by(const char *script) {
     fire();
     make_addr2line(script);
@@ -138,7 +137,7 @@ static void test_functions_have_names(void **state) {
     assert_words(words(last_call.site, false), "fire_everything", false);
 }
 
-/* The call is the last instruction of its function: the return address may be that of the next one. */
+/* The call is the last instruction of its function, so the return address may lie in the next function. */
 static void test_call_at_the_end(void **state) {
     (void)state;
     if (setjmp(way_back) == 0) leave();
@@ -168,7 +167,7 @@ static void test_places(void **state) {
     assert_words(words(last_call.site, true), "leave", true);
 }
 
-/* What the compiler has merged into a function comes first. */
+/* Inlined functions are printed first. */
 static void test_merged_functions(void **state) {
     (void)state;
     if (no_lines()) {
@@ -240,7 +239,7 @@ static int compare(const void *a, const void *b) {
     return *(const int *)a - *(const int *)b;
 }
 
-/* Static there, and libraries are stripped: the name of the module will do. */
+/* A static function of a stripped library: the module's name is enough. */
 static void test_library(void **state) {
     (void)state;
     int numbers[] = {3, 1, 2};
@@ -303,14 +302,14 @@ static void test_environment_of_addr2line(void **state) {
 
     fire();
     char **all = environ;
-    environ = NULL; /* addr2line is looked for where the system has its programs, or not found */
+    environ = NULL; /* searches the system's default folders, or finds nothing */
     const char *text = words(last_call.site, true);
     environ = all;
     text = strstr(text, "fire+0x");
     assert_non_null(text);
 }
 
-/* With another PATH, in a folder where there is an addr2line, and one in "bin". */
+/* Sets another PATH, in a folder that contains an addr2line, and another one in "bin". */
 static void assert_place_by_path(const char *path, const char *expected) {
     char before[4096];
     const char *now = getenv("PATH");
@@ -323,7 +322,7 @@ static void assert_place_by_path(const char *path, const char *expected) {
     assert_string_equal(text + 7 + strspn(text + 7, "0123456789abcdef"), expected);
 }
 
-/* Only folders named from the root count: other ones are wherever somebody has left a file of that name. */
+/* Only absolute folders count, as a relative one might contain anybody's file of that name. */
 static void test_folders_of_path(void **state) {
     (void)state;
     static const char *const relative[] = {"", ":", "::", ".", "bin", "./bin", "bin:", ":bin", "../.", "nowhere:bin"};
@@ -361,7 +360,7 @@ static void test_folders_of_path(void **state) {
     close(here);
 }
 
-/* With the argument "site" this program says: has it more rights than its user, and where was it? */
+/* With the argument "site" this program prints whether it has more rights than its user, and a site. */
 static int say_site(void) {
     char text[200];
     fire();
@@ -370,7 +369,7 @@ static int say_site(void) {
     _exit(0); /* LeakSanitizer cannot look at such a program */
 }
 
-/* The same of a copy of it with these permissions, run by somebody whose addr2line is a script. */
+/* Runs a copy of it with these permissions, as a user whose addr2line is a script. */
 static void ask_copy(mode_t mode, char *said, size_t size) {
     char path[200], *arguments[] = {path, (char[]){"site"}, NULL};
     int ends[2], from = open("/proc/self/exe", O_RDONLY | O_CLOEXEC), to;
@@ -433,8 +432,8 @@ static void on_alarm(int number) {
     (void)number;
 }
 
-/* While signals interrupt every wait, for the answer and for the end; and in a program that does not want to hear of
- * the end of its children. No child is left over. */
+/* Signals interrupt every wait, for the answer and for the end; and the program ignores the end of its children. No
+ * child is left over. */
 static void test_signals(void **state) {
     (void)state;
     static const char slow[] = "#!/bin/sh\nsleep 0.03\necho 0x1; echo fire; echo slow.c:1\nexec >&-\nsleep 0.03\n";
@@ -489,7 +488,7 @@ static void test_no_memory(void **state) {
     assert_int_equal(blocks, 0);
 }
 
-/* With a program whose descriptors 0, 1 and 2 are closed, so that the pipe's are among them. */
+/* The program's descriptors 0, 1 and 2 are closed, so that the pipe gets some of them. */
 static void test_closed_standard_files(void **state) {
     (void)state;
     for (int i = 0; i < 8; i++) {

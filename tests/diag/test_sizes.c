@@ -1,6 +1,6 @@
-/* Sizes that tune themselves: random operations on core pools, odd names, every line of the file that is not
- * understood, and files that cannot be read. The tests for all kinds are in contracts/test_all_sizes.c. Each program is
- * this one run once more, since the environment is read once. */
+/* Self-tuning sizes: random operations on core pools, odd names, every kind of invalid line, and unreadable files. The
+ * tests for all kinds are in contracts/test_all_sizes.c. Each scenario runs this program again, since the environment
+ * is read only once. */
 #include "../help/test.h"
 
 #include "sizes_test.h"
@@ -11,7 +11,7 @@ static void alloc(kolk_pool *pool, uint32_t n) {
 }
 
 static void free_to(kolk_pool *pool, uint32_t n) {
-    while (kolk_pool_count(pool) > n) kolk_pool_free(pool, kolk_pool_next(pool, NULL));
+    while (kolk_pool_count(pool) > n) kolk_pool_free(pool, first_alive(pool));
     assert_true(kolk_pool_is_valid(pool));
 }
 
@@ -37,7 +37,7 @@ static void play_odd_names(const char *argument) {
     kolk_scene("");
 }
 
-/* Only what can be read back is written. */
+/* Only names that can be read back are written. */
 static void test_odd_names(void **state) {
     (void)state;
     static const char *const expected = HEAD "Schüsse = 3\na = b    = 3\n"
@@ -85,7 +85,7 @@ static void play_random(const char *argument) {
             if (choice < 450)
                 kolk_pool_alloc(&pool);
             else if (choice < 860 && kolk_pool_count(&pool))
-                kolk_pool_free(&pool, kolk_pool_next(&pool, NULL));
+                kolk_pool_free(&pool, first_alive(&pool));
             else if (choice < 900)
                 alloc(&pool, some);
             else if (choice < 940)
@@ -121,8 +121,7 @@ static void test_random_peaks(void **state) {
 
 /* ---- Reading ----------------------------------------------------------------------------------------------------- */
 
-/* Tells the capacities of pools: in no scene, in the argument's scene, and then of the pools that were there before
- * it. */
+/* Prints the capacities of pools: outside scenes, in the argument's scene, and then of the pools made before it. */
 static void play_tell(const char *argument) {
     static kolk_pool pools[5], others[5], nameless;
     static KOLK_POOL_STORAGE(double, 8) memory[2];
@@ -244,7 +243,7 @@ static void play_jump(const char *argument) {
     kolk_set_failure_handler(NULL, NULL);
 }
 
-/* A handler that leaves by longjmp hears each thing once. */
+/* A handler that leaves by longjmp gets each report once. */
 static void test_the_handler_may_longjmp(void **state) {
     (void)state;
     assert_ending(run_with("jump", "x\na = 2\ny\n", NULL), 0,

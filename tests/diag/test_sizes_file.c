@@ -1,6 +1,5 @@
-// link: -pthread -Wl,--wrap=memcmp,--wrap=bcmp,--wrap=kolk_file_read
-/* The file of KOLK_STATS=sizes:FILE: people's text in it stays, the measurements are put between, and a file that is
- * none is left alone. How needs are measured is the business of test_sizes.c. */
+/* The file of KOLK_STATS=sizes:FILE: people's text in it stays, the measurements are inserted, and a file of another
+ * kind is left alone. test_sizes.c tests how needs are measured. */
 #define _XOPEN_SOURCE 700 /* symlink, lstat, chmod */
 #include "../help/system_calls.h"
 
@@ -20,8 +19,8 @@
 
 #define MOST 9 /* slots of a pool */
 
-/* "a=3;[boss;b=0": a needs 3 slots; then, in the scene boss, b needs none. More than there are is a pool that was
- * full. */
+/* "a=3;[boss;b=0": a needs 3 slots; then, in the scene boss, b needs none. A need above the capacity means that the
+ * pool was full. */
 static void play_needs(const char *argument) {
     char text[300], *rest = text;
     snprintf(text, sizeof text, "%s", argument);
@@ -53,7 +52,7 @@ static void assert_becomes(const char *before, const char *needs, const char *af
     write_file(before);
     assert_ending(run_needs(needs, path), 0, "");
     assert_string_equal(read_file(), after);
-    assert_ending(run_needs(needs, path), 0, ""); /* what stands there already changes nothing */
+    assert_ending(run_needs(needs, path), 0, ""); /* repeating the same needs changes nothing */
     assert_string_equal(read_file(), after);
 }
 
@@ -114,7 +113,7 @@ static void test_kolks_own_remarks_come_and_go(void **state) {
     (void)state;
     assert_becomes("a = 5 # mine\nb = 2  " ALL_IN_USE "\nc = 2 # mine  " ALL_IN_USE "\nd = 1\n", "a=10;b=3;c=4;d=99",
                    "a = 9 # mine  " ALL_IN_USE "\nb = 3\nc = 4 # mine\nd = 9  " ALL_IN_USE "\n");
-    /* One that was never needed: the remark becomes the size, and stays if there is nothing else to say. */
+    /* A pool that was never needed: the remark becomes the size once it is needed, and stays until then. */
     assert_becomes("# a was never needed\n# b was never needed\n# c was never needed\n", "a=10;b=0",
                    "a = 9  " ALL_IN_USE "\n# b was never needed\n# c was never needed\n");
     assert_becomes("a = 7\nb = 7\n", "a=0;b=1", "a = 7\nb = 1\n");
@@ -126,7 +125,7 @@ static void test_kolks_own_remarks_come_and_go(void **state) {
     assert_ending(run_with("needs", "# a was never needed\n", "b=1"), 0, "");
 }
 
-/* The program reads one text, and someone has written another by the time it ends. */
+/* The program reads one text, and another one is written before it ends. */
 static void play_edited(const char *argument) {
     static kolk_pool pool; /* which is there at exit */
     make_pool(&pool, &(kolk_pool_desc){.name = "a", .object_size = 8, .capacity = 100});
@@ -169,14 +168,15 @@ static const char *const names[] = {"a", "b", "c", "d", "e f", "g"};
 static const uint32_t peaks[] = {0, 100, UINT32_MAX};
 static const char *const scenes[] = {"", "s", "t", "u", "v"};
 
-/* Is this line of the old text one that may change or go? */
+/* May this line of the old text be changed or removed? */
 static bool is_ours(const kolk_sizes_file *old, const char *line) {
     for (size_t i = 0; i < old->count; i++)
         if (old->lines[i].text.start == line) return old->lines[i].is != LINE_SECTION;
     return false;
 }
 
-/* All lines of the old text that only people wrote are in the new one, in their order. The last may have got an end. */
+/* All lines of the old text written by people are in the new one, in their order. The last one may have got a
+ * newline. */
 static void assert_kept(const kolk_sizes_file *old, const kolk_sizes_file *new) {
     word before = old->body, after = new->body, line, other = {"", 0};
     while (before.length && cut_off(&before, '\n', &line)) {
@@ -188,8 +188,7 @@ static void assert_kept(const kolk_sizes_file *old, const kolk_sizes_file *new) 
     }
 }
 
-/* Each need has one line in its section that says so; a need of 0 may have its remark beside a size, which has to
- * stay. */
+/* Each need has one line in its section; a need of 0 may have a remark beside a size, which must stay. */
 static void assert_written(const kolk_sizes_file *new, const kolk_records *needs) {
     for (const kolk_record *at = needs->first; at; at = at->next) {
         unsigned found = 0;
@@ -206,7 +205,7 @@ static void assert_written(const kolk_sizes_file *new, const kolk_records *needs
 }
 
 static void write_to_path(const kolk_sizes_file *file, const kolk_records *needs, const kolk_records *all_scenes) {
-    assert_int_equal(unlink(path), 0); /* file systems take their time to replace a file */
+    assert_int_equal(unlink(path), 0); /* replacing a file is slow on some file systems */
     FILE *out = fopen(path, "wb");
     assert_non_null(out);
     kolk_sizes_file_write(out, file, needs, all_scenes);
@@ -306,7 +305,7 @@ static void test_what_cannot_be_read_or_written(void **state) {
     assert_false(kolk_file_begin(&new, name));
 }
 
-/* There is no more room for what is written. */
+/* The disk is full. */
 static void test_a_file_that_is_cut_short_takes_no_place(void **state) {
     (void)state;
     struct rlimit before, limit;
@@ -328,7 +327,7 @@ static void test_a_file_that_is_cut_short_takes_no_place(void **state) {
     assert_int_equal(access(left, F_OK), -1);
 }
 
-/* The first, second, third ... request to the system for memory fails: the file is right, or as it was. */
+/* The first, second, third ... request to the system for memory fails: the file is correct, or unchanged. */
 static void test_refused_memory(void **state) {
     (void)state;
     bool through = false;
@@ -384,7 +383,7 @@ static const char *wrong_in(const kolk_sizes_file *file) {
     return text;
 }
 
-/* Names that are there already are found among many lines, and by few comparisons. */
+/* Existing names are found among many lines with few comparisons. */
 static void test_many_lines(void **state) {
     (void)state;
     enum { LINES = 50000 };
@@ -409,7 +408,7 @@ static void test_many_lines(void **state) {
     kolk_sizes_file_release(&file);
 }
 
-/* The same lines, found by looking at all before. */
+/* The same lines, found by searching all earlier lines. */
 static void test_random_names_that_are_there_already(void **state) {
     (void)state;
     enum { LINES = 60 };
@@ -445,7 +444,7 @@ static void test_random_names_that_are_there_already(void **state) {
     }
 }
 
-/* Bytes where the system says that there are none: no text is better than a part of one. */
+/* Files whose length is reported as 0: reading no text is better than reading a part. */
 static void test_files_without_a_length(void **state) {
     (void)state;
     static const char *const endless[] = {"/proc/self/status", "/dev/zero", "/dev/full"};
@@ -470,7 +469,7 @@ static void ignore_text(const char *text, size_t length, void *context) {
     (void)text, (void)length, (void)context;
 }
 
-/* A file that is slow to read: its first reader waits until the test lets it go on. */
+/* A slow file: its first reader waits until the test lets it continue. */
 static atomic_bool is_slow, is_reading, may_go_on;
 
 kolk_found __real_kolk_file_read(const char *name, kolk_text *text);
@@ -493,7 +492,7 @@ static void play_slow_file(const char *argument) {
     static kolk_pool first, second, of_child;
     pthread_t threads[2];
     (void)argument;
-    alarm(20); /* where something would wait for ever */
+    alarm(20); /* ends a child that would wait for ever */
     is_slow = true;
     assert_int_equal(pthread_create(&threads[0], NULL, make_first_pool, &first), 0);
     while (!is_reading) sched_yield();
@@ -518,7 +517,7 @@ static void play_slow_file(const char *argument) {
     fprintf(stderr, "parent: %u, %u\n", first.capacity, second.capacity);
 }
 
-/* Forks and statistics do not wait for it; inits do. Each mistake in it is reported once in each process. */
+/* Forks and statistics do not wait for the slow file; inits do. Each mistake in it is reported once per process. */
 static void test_a_file_that_is_slow(void **state) {
     (void)state;
     static const char *const wrong = BAD "1: \"x\" is not understood: POOL = SLOTS, [SCENE] or # COMMENT\n";
@@ -529,7 +528,7 @@ static void test_a_file_that_is_slow(void **state) {
 
 /* ---- How it is replaced ------------------------------------------------------------------------------------------ */
 
-/* A reader that has it open sees the old text, whole. */
+/* A reader that has the file open sees the whole old text. */
 static void test_it_is_replaced_at_once(void **state) {
     (void)state;
     char text[20] = "";
@@ -604,7 +603,7 @@ static void test_links_and_permissions_stay(void **state) {
     assert_int_equal(unlink(link), 0);
 }
 
-/* Pipes and devices have no text to keep, and stay what they are. */
+/* Pipes and devices have no text to keep, and are not replaced. */
 static void test_special_files(void **state) {
     (void)state;
     assert_ending(run_needs("a=1", "/dev/stderr"), 0, MEASURED);

@@ -1,5 +1,4 @@
-// link: -pthread -Wl,--wrap=kolk_stack_walk,--wrap=kolk_memory_commit
-/* The table of stacks: each is written down once, by however many threads, until it is full. */
+/* The table of stacks: each is stored once, by any number of threads, until the table is full. */
 #include "../help/require.h"
 #include "../help/test.h"
 
@@ -52,7 +51,7 @@ static void assert_alone(kolk_kept_site kept, const void *site) {
     assert_null(kolk_site_stack(kept));
 }
 
-/* Then the address is all that is kept. */
+/* Without a stack, only the address is kept. */
 static void test_nothing_to_write_down(void **state) {
     (void)state;
     commit_refused = true;
@@ -68,7 +67,7 @@ static void test_nothing_to_write_down(void **state) {
 
 static kolk_kept_site kept[MANY];
 
-/* Stack 0 to 999, each a few times, in an order of the thread's own. */
+/* Keeps stacks 0 to 999, each a few times, in the thread's own order. */
 static void *keep_some(void *argument) {
     uintptr_t step = *(uintptr_t *)argument;
     for (uintptr_t i = 0; i < 5000; i++) {
@@ -90,7 +89,7 @@ static void test_threads(void **state) {
     for (size_t i = 0; i < LENGTH_OF(steps); i++) assert_int_equal(pthread_join(threads[i], NULL), 0);
 }
 
-/* What came in before it was full is found for ever; of the rest the address is kept. */
+/* Stacks stored before the table was full are always found; for later ones only the address is kept. */
 static void test_full(void **state) {
     (void)state;
     uintptr_t first_alone = MANY;

@@ -1,5 +1,4 @@
-/* Statistics in words: the three formats to the letter, read back by the parsers of others too, and KOLK_STATS. */
-// link: -pthread
+/* Statistics in words: the exact three formats, also read by other people's parsers, and KOLK_STATS. */
 #include "../help/test.h"
 
 #include "../help/fakes.h"
@@ -34,14 +33,14 @@ static const char *write_in(kolk_stats_format format) {
     return written.bytes;
 }
 
-/* The last one first: the next pools' entries are in the order in which they come then. */
+/* Removes the last one first, so that the next pools get their entries in order. */
 static void remove_fakes(fake *pools, size_t n) {
     while (n-- > 0) remove_fake(&pools[n]);
 }
 
 static const kolk_stats largest = {"largest",  "fake",     UINT64_MAX, UINT64_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX,
                                    UINT32_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX,
-                                   UINT64_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX, NULL};
+                                   UINT64_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX};
 
 /* ---- Text -------------------------------------------------------------------------------------------------------- */
 
@@ -84,7 +83,7 @@ static void test_a_wide_table(void **state) {
     remove_fake(&a);
 }
 
-/* Only of pools for which threads have waited. */
+/* The table lists only pools for which threads have waited. */
 static void test_a_table_of_waits(void **state) {
     (void)state;
     fake a, b;
@@ -101,7 +100,7 @@ static void test_a_table_of_waits(void **state) {
     remove_fake(&a);
 }
 
-/* Columns of characters, not bytes; nothing that moves a terminal's cursor. */
+/* Columns count characters, not bytes; no text moves a terminal's cursor. */
 static void test_names_in_a_table(void **state) {
     (void)state;
     fake pools[3];
@@ -118,8 +117,8 @@ static void test_names_in_a_table(void **state) {
 /* ---- JSON -------------------------------------------------------------------------------------------------------- */
 
 /* A number for each field of kolk_stats: a new one needs its place in every format. */
-_Static_assert(sizeof(void *) != 8 || sizeof(kolk_stats) == 2 * 8 + 2 * 8 + 4 * 4 + 7 * 8 + 4 * 4 + 8,
-               "kolk_stats has another field: stats_format.c must write it");
+_Static_assert(sizeof(void *) != 8 || sizeof(kolk_stats) == 2 * 8 + 2 * 8 + 4 * 4 + 7 * 8 + 4 * 4,
+               "kolk_stats has another field: stats.c must write it");
 
 #define JSON_FAKE(name)                                                                                                \
     "{\"name\": \"" name "\", \"kind\": \"fake\", \"object_size\": 11, \"stride\": 12, \"count\": 13, \"peak\": 14, "  \
@@ -178,7 +177,7 @@ static void test_words_of_the_debug_mode(void **state) {
 
 #define REPLACED "\xef\xbf\xbd" /* U+FFFD */
 
-/* A name, and what it becomes between quotes. "!": as it is. */
+/* A name, and its form between quotes; "!" means unchanged. */
 static const struct {
     const char *name, *json, *label;
 } quoted[] = {
@@ -194,7 +193,7 @@ static const struct {
     {"\xc2\x80\xdf\xbf", "!", "!"},
     {"\xe0\xa0\x80\xed\x9f\xbf\xee\x80\x80\xef\xbf\xbf", "!", "!"},
     {"\xf0\x90\x80\x80\xf4\x8f\xbf\xbf", "!", "!"},
-    /* and what is none: a byte each */
+    /* and invalid bytes, one character each */
     {"\x80\xbf", REPLACED REPLACED, "\\\\x80\\\\xbf"},
     {"\xc0\xaf", REPLACED REPLACED, "\\\\xc0\\\\xaf"},
     {"\xc1\xbf", REPLACED REPLACED, "\\\\xc1\\\\xbf"},
@@ -294,8 +293,8 @@ static void test_no_other_format(void **state) {
 
 /* ---- The parsers of others --------------------------------------------------------------------------------------- */
 
-/* Runs a Python program with what is written as its input, by the first interpreter that has the module; the exit
- * status is 77 if none has. */
+/* Runs a Python program with the statistics as its input, by the first interpreter that has the module. The exit status
+ * is 77 if none has it. */
 static int judge(const char *module, const char *program) {
     char command[3000];
     snprintf(command, sizeof command,
@@ -392,7 +391,7 @@ static void test_an_openmetrics_parser_reads_it(void **state) {
 
 /* ---- put --------------------------------------------------------------------------------------------------------- */
 
-/* Few pieces, whole however they are cut. */
+/* The output comes in few pieces, and is complete however it is split. */
 static void test_pieces(void **state) {
     (void)state;
     static fake pools[100];
@@ -436,7 +435,7 @@ static void put_and_use(const char *piece, size_t length, void *context) {
     self->victim = NULL;
 }
 
-/* The pools that there were when it began are written. */
+/* Writes the pools that existed when it began. */
 static void test_put_may_use_kolk(void **state) {
     (void)state;
     static fake pools[20];
@@ -480,7 +479,7 @@ static void play_pools(const char *argument) {
     fprintf(stderr, "main ends\n");
 }
 
-/* Of three lives: alive at the end 6, 3, 4; peak 7, 4, 5; failed 0 + 2 + 0. */
+/* Three lives have 6, 3, 4 alive at the end, peaks 7, 4, 5, and 0 + 2 + 0 failed. */
 static const char pools_table[] = "name     kind  size  alive  peak  capacity  failed  bytes\n"
                                   "bullets  pool    16      6     7        64       2   1544\n"
                                   "voices   pool    16      1     1        64       0   1544\n";
@@ -523,7 +522,7 @@ static void test_settings_with_a_file(void **state) {
     for (size_t i = 0; i < LENGTH_OF(rows); i++) {
         snprintf(setting, sizeof setting, "%s:%s", rows[i].word, file);
         assert_ending(run_scenario("pools", setting, NULL), 0, "main ends\n");
-        FILE *opened = fopen(file, "rb"); /* what the run before has left is gone */
+        FILE *opened = fopen(file, "rb"); /* the previous run's output is gone */
         assert_non_null(opened);
         seen[fread(seen, 1, sizeof seen - 1, opened)] = 0;
         fclose(opened);
@@ -570,7 +569,7 @@ static void test_a_file_that_cannot_be_written(void **state) {
                   "kolk: KOLK_STATS: \"/dev/full\" cannot be written\n");
 }
 
-/* More than the C library keeps for a file before it writes. */
+/* More output than the C library's file buffer holds. */
 static void play_many_pools(const char *argument) {
     static fake pools[100];
     (void)argument;
@@ -619,7 +618,7 @@ static void play_jump(const char *argument) {
     fprintf(stderr, "main ends\n");
 }
 
-/* The handler may leave init by longjmp: nothing is locked, and nothing is said again. */
+/* The handler may leave init by longjmp: nothing stays locked, and nothing is reported again. */
 static void test_the_handler_may_longjmp(void **state) {
     (void)state;
     assert_ending(run_scenario("jump", "no", NULL), 0, NOT_UNDERSTOOD("no"));
@@ -630,7 +629,7 @@ static void play_environment_changes(const char *argument) {
     make_pool(&pool, &(kolk_pool_desc){.name = "first", .object_size = 1, .capacity = 1});
     kolk_pool_deinit(&pool);
     char *was = getenv("KOLK_STATS");
-    if (was) memset(was, 'x', strlen(was)); /* as programs do that write their title there */
+    if (was) memset(was, 'x', strlen(was)); /* as programs do that overwrite it with their title */
     if (argument) setenv("KOLK_STATS", argument, 1);
     make_pool(&pool, &(kolk_pool_desc){.name = "second", .object_size = 1, .capacity = 1});
     kolk_pool_deinit(&pool);
@@ -671,8 +670,8 @@ static void play_setting(const char *setting) {
         play_pools(NULL);
 }
 
-/* What KOLK_DEBUG or KOLK_FAIL has for a name that no pool has is told at exit, as it may be mistyped. A class of a
- * heap may be one that was not needed. */
+/* Settings in KOLK_DEBUG or KOLK_FAIL for unknown names are reported at exit, as they may be mistyped. The name of an
+ * unused class of a heap is not reported. */
 static void test_names_that_no_pool_has(void **state) {
     (void)state;
     static const char *const rows[][2] = {
@@ -693,7 +692,7 @@ static void test_names_that_no_pool_has(void **state) {
 
 /* ---- Real pools in threads --------------------------------------------------------------------------------------- */
 
-/* Statistics of a pool that another thread uses may be a little off, and pool.h says so: ThreadSanitizer is told. */
+/* Statistics of a pool that another thread uses may be slightly wrong, as pool.h states, so this race is suppressed. */
 const char *__tsan_default_suppressions(void);
 const char *__tsan_default_suppressions(void) {
     return "race:kolk_pool_stats\n";

@@ -1,7 +1,5 @@
-// link: -Wl,--wrap=kolk_memory_reserve,--wrap=kolk_memory_commit,--wrap=kolk_memory_release,--wrap=kolk_memory_trim
-// link: -Wl,--wrap=kolk_memory_resize
-/* counted_memory.h: what large blocks ask of os/memory.h: the bytes that they have, and refusals on demand. Include
- * test.h first. */
+/* counted_memory.h: counts the bytes that large blocks reserve through os/memory.h, and refuses calls on demand.
+ * Include test.h first. */
 #ifndef TESTS_COUNTED_MEMORY_H
 #define TESTS_COUNTED_MEMORY_H
 
@@ -10,9 +8,9 @@
 #include <errno.h>
 
 static struct {
-    size_t held; /* bytes that are reserved now */
+    size_t held; /* bytes reserved now */
     unsigned calls, resized;
-    unsigned refused; /* the n-th call from now on; 0: none */
+    unsigned refused; /* refuse the n-th call from now on; 0: none */
     bool no_trim, no_resize;
 } memory;
 
@@ -22,6 +20,8 @@ void __real_kolk_memory_release(void *start, size_t size);
 bool __real_kolk_memory_trim(void *start, size_t size);
 void *__real_kolk_memory_resize(void *start, size_t size, size_t new_size);
 void *__wrap_kolk_memory_reserve(size_t size);
+void *__real_kolk_memory_map(size_t size);
+void *__wrap_kolk_memory_map(size_t size);
 bool __wrap_kolk_memory_commit(void *start, size_t size);
 void __wrap_kolk_memory_release(void *start, size_t size);
 bool __wrap_kolk_memory_trim(void *start, size_t size);
@@ -33,6 +33,12 @@ static inline bool is_refused(void) {
 
 static inline void hold_bytes(size_t more) {
     __atomic_add_fetch(&memory.held, more, __ATOMIC_RELAXED);
+}
+
+void *__wrap_kolk_memory_map(size_t size) {
+    void *start = is_refused() ? NULL : __real_kolk_memory_map(size);
+    if (start) hold_bytes(size);
+    return start;
 }
 
 void *__wrap_kolk_memory_reserve(size_t size) {
@@ -48,7 +54,7 @@ bool __wrap_kolk_memory_commit(void *start, size_t size) {
 void __wrap_kolk_memory_release(void *start, size_t size) {
     hold_bytes(0 - size);
     __real_kolk_memory_release(start, size);
-    errno = ENOMEM; /* as if the system had refused */
+    errno = ENOMEM; /* as after a refused system call */
 }
 
 bool __wrap_kolk_memory_trim(void *start, size_t size) {

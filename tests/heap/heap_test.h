@@ -1,10 +1,10 @@
-/* heap_test.h: what the tests of the heap share. Include test.h first. */
+/* heap_test.h: shared by the tests of the heap. Include test.h first. */
 #ifndef TESTS_HEAP_TEST_H
 #define TESTS_HEAP_TEST_H
 
 static inline void make_heap(kolk_heap *heap, const kolk_heap_desc *desc) {
     kolk_status status = kolk_heap_init(heap, desc);
-    if (sizeof(void *) < 8) { /* as heap.h says */
+    if (sizeof(void *) < 8) { /* no heaps there, as heap.h says */
         assert_int_equal(status, KOLK_NO_MEMORY);
         assert_true(all_bytes_are(heap, sizeof *heap, 0));
         skip();

@@ -1,5 +1,5 @@
-/* model.h: a heap beside a model of it that knows heap.h only: an array of live blocks. Each operation is done to both
- * and compared. Choices come from `draw`, random or the bytes of a fuzzer. In a test, include test.h first. */
+/* model.h: runs each operation on a heap and on a model of it, an array of live blocks, and compares them. It uses
+ * heap.h only. Choices come from `draw`: random numbers or a fuzzer's bytes. In a test, include test.h first. */
 #ifndef TESTS_HEAP_MODEL_H
 #define TESTS_HEAP_MODEL_H
 
@@ -8,11 +8,11 @@
 #define MODEL_BLOCKS 512u
 #define MODEL_DEAD   64u
 #define MODEL_TRAYS  5u
-#define MODEL_BOOK   ((size_t)256) /* bytes at either end of a block that are stamped */
+#define MODEL_BOOK   ((size_t)256) /* stamped bytes at each end of a block */
 
 typedef struct model_block {
     unsigned char *at;
-    size_t size, usable; /* asked for, given */
+    size_t size, usable; /* as requested; as allocated */
     uint64_t stamp;
 } model_block;
 
@@ -25,15 +25,15 @@ typedef struct model {
 
     model_block blocks[MODEL_BLOCKS];
     uint32_t count;
-    unsigned char *dead[MODEL_DEAD]; /* freed, the newest of them; NULL: none */
+    unsigned char *dead[MODEL_DEAD]; /* the last freed addresses; NULL: none */
     uint64_t freed;
     kolk_heap_class trays[MODEL_TRAYS];
     uint32_t n_trays;
-    size_t sizes[KOLK_HEAP_CLASSES];          /* of the classes' blocks */
-    uint32_t of_class[KOLK_HEAP_CLASSES + 1]; /* blocks alive; the last: large ones */
+    size_t sizes[KOLK_HEAP_CLASSES];          /* block size of each class */
+    uint32_t of_class[KOLK_HEAP_CLASSES + 1]; /* live blocks per class; the last: large ones */
     uint64_t limit, stamps, failed, asked;
-    uint32_t busy;                 /* a block that on_full leaves alone */
-    bool bypass, has_ask, refuses; /* on_full is set; it frees nothing */
+    uint32_t busy;                 /* the block that on_full must not free */
+    bool bypass, has_ask, refuses; /* has_ask: on_full is set; refuses: it frees nothing */
     notes taken;
 } model;
 
@@ -43,7 +43,7 @@ static inline uint32_t model_draw(model *m, uint32_t below) {
 
 /* ---- Sizes and classes ------------------------------------------------------------------------------------------- */
 
-/* Mostly small, some around the tables' ends, few large, very few impossible. */
+/* Mostly small, some around the ends of the tables, few large, very few impossible. */
 static inline size_t model_size(model *m) {
     size_t fine = model_draw(m, 256), coarse = model_draw(m, 64);
     switch (model_draw(m, 16)) {
@@ -57,14 +57,14 @@ static inline size_t model_size(model *m) {
         return (size_t)KOLK_HEAP_LARGEST - 128 + fine;
     case 4:
         if (coarse) return fine * 1024;
-        /* Malloc's checkers don't like the others. */
+        /* Tools that watch malloc do not accept sizes around SIZE_MAX / 2. */
         return m->bypass ? SIZE_MAX - fine : SIZE_MAX / 2 - 100000 + fine * 8192;
     default:
         return fine * (1 + coarse / 16);
     }
 }
 
-/* The class that a block is of, which is known by its size; n_classes: a large one. */
+/* The class of a block, by its usable size; n_classes if it is large. */
 static inline uint32_t model_class(const model *m, size_t usable, const unsigned char *at) {
     uint32_t n = 0;
     while (n < m->heap.n_classes && m->sizes[n] != usable) n++;
@@ -83,7 +83,7 @@ static inline bool model_has_alignment(size_t size, size_t align) {
     return (size & (~size + 1)) >= align && align <= 4096;
 }
 
-/* Where a block of this size must come from if the limit lets it; UINT32_MAX: from nowhere. */
+/* The class that an alloc must use if the limit permits; n_classes: large; UINT32_MAX: the alloc must fail. */
 static inline uint32_t model_expects(const model *m, size_t align, size_t size) {
     for (uint32_t n = 0; n < m->heap.n_classes; n++) {
         if (m->sizes[n] < size || !model_has_alignment(m->sizes[n], align)) continue;
@@ -93,12 +93,12 @@ static inline uint32_t model_expects(const model *m, size_t align, size_t size) 
     return size > SIZE_MAX / 4 ? UINT32_MAX : m->heap.n_classes;
 }
 
-/* Bytes that may still be taken. */
+/* Bytes left below the limit. */
 static inline uint64_t model_left(const model *m) {
     kolk_heap_class_stats of;
     uint64_t taken = 0;
     for (uint32_t n = 0; n < m->heap.n_classes; n++) {
-        bool used = kolk_heap_class_of(&m->heap, n, &of);
+        bool used = kolk_heap_stats_of_class(&m->heap, n, &of);
         if (used) taken += (uint64_t)of.stats.capacity * of.stats.stride;
     }
     for (uint32_t n = 0; n < m->count; n++)
@@ -125,7 +125,7 @@ static inline void model_write(const model_block *block) {
     }
 }
 
-/* The first `size` bytes at least: at either end of what was stamped. */
+/* Checks the stamps at both ends of the block, as far as they lie in its first `size` bytes. */
 static inline void model_check(model *m, const model_block *block, const unsigned char *at, size_t size) {
     size_t end = model_book_end(block->usable), last = block->usable - end;
     for (size_t i = 0; i < end && i < size; i++) model_assert(m, at[i] == model_byte(block->stamp, i));
@@ -153,7 +153,7 @@ static inline void model_enter(model *m, unsigned char *at, size_t size) {
     model_write(&m->blocks[m->count++]);
 }
 
-/* It is alive no more. */
+/* Removes a block that is no longer alive. */
 static inline void model_forget(model *m, uint32_t n) {
     const model_block *block = &m->blocks[n];
     m->of_class[model_class(m, block->usable, block->at)]--;
@@ -181,7 +181,7 @@ static inline bool model_makes_room(kolk_heap *heap, size_t size, void *context)
     return true;
 }
 
-/* NULL only if there is no room for it, and then it was asked for once. */
+/* NULL is correct only if there is no room, and on_full was called exactly once. */
 static inline void model_check_null(model *m, size_t align, size_t size, uint64_t asked) {
     uint32_t n = model_expects(m, align, size);
     m->failed++;
@@ -226,7 +226,7 @@ static inline void model_realloc(model *m) {
     uint64_t asked = m->asked;
     model_block before = m->blocks[n];
     unsigned char *at = (unsigned char *)kolk_heap_realloc(&m->heap, before.at, size);
-    n = m->busy; /* on_full may have moved it */
+    n = m->busy; /* on_full may have moved its entry */
     m->busy = UINT32_MAX;
     model_check(m, &before, at ? at : before.at, at && size < before.size ? size : before.size);
     if (!at) {
@@ -239,7 +239,7 @@ static inline void model_realloc(model *m) {
         return;
     }
     model_forget(m, n);
-    if (at == before.at) m->freed--; /* it has only another size */
+    if (at == before.at) m->freed--; /* the block was not freed, it has another size */
     if (at == before.at) m->dead[m->freed % MODEL_DEAD] = NULL;
     model_enter(m, at, size);
 }
@@ -252,7 +252,7 @@ static inline uint32_t model_find(const model *m, const void *at) {
     return n;
 }
 
-/* A walk sees each live block once, by class and address, large ones at last. */
+/* A walk visits each live block once, by class and address, large ones last. */
 static inline void model_walk(model *m) {
     uint32_t seen = 0, class_before = 0;
     uintptr_t last = 0;
@@ -277,7 +277,7 @@ static inline void model_look_at_all(model *m) {
     model_assert(m, stats.count == m->count && stats.peak >= stats.count);
     model_assert(m, stats.failed == m->failed);
     for (uint32_t n = 0; n <= m->heap.n_classes; n++) {
-        bool used = kolk_heap_class_of(&m->heap, n, &of);
+        bool used = kolk_heap_stats_of_class(&m->heap, n, &of);
         model_assert(m, of.stats.count == m->of_class[n] && (used || !m->of_class[n]));
         model_assert(m, of.asked <= of.given && of.stats.count <= of.stats.capacity);
     }
@@ -324,10 +324,10 @@ static inline void model_misuse(model *m) {
         break;
     default:
         at = m->dead[model_draw(m, MODEL_DEAD)];
-        if (!at || model_find(m, at) < m->count) return; /* its place is another's */
+        if (!at || model_find(m, at) < m->count) return; /* the address belongs to another block now */
         bool in_class = ((uintptr_t)at - m->heap.base) >> m->heap.class_shift < m->heap.n_classes;
         rule = in_class ? KOLK_DOUBLE_FREE : KOLK_FOREIGN_POINTER;
-        or_this = in_class ? KOLK_DEAD_OBJECT : KOLK_INTERIOR_POINTER; /* other verbs; pages given to another block */
+        or_this = in_class ? KOLK_DEAD_OBJECT : KOLK_INTERIOR_POINTER; /* another verb; or reused pages */
     }
     switch (model_draw(m, 3)) {
     case 0:
@@ -374,11 +374,11 @@ static inline void model_init(model *m) {
     setenv("KOLK_BYPASS", m->bypass ? "1" : "0", 1);
     begin_notes(&m->taken);
     kolk_status status = kolk_heap_init(&m->heap, &desc);
-    if (sizeof(void *) < 8) { /* as heap.h says; then there is nothing to do */
+    if (sizeof(void *) < 8) { /* no heaps there, as heap.h says */
         model_assert(m, status == KOLK_NO_MEMORY && all_bytes_are(&m->heap, sizeof m->heap, 0));
         return;
     }
-    if (status != KOLK_OK && m->limit) { /* what its trays have from the start is too much */
+    if (status != KOLK_OK && m->limit) { /* the trays' initial capacity exceeds the limit */
         model_assert(m, status == KOLK_NO_MEMORY && all_bytes_are(&m->heap, sizeof m->heap, 0));
         m->limit = desc.limit = 0;
         status = kolk_heap_init(&m->heap, &desc);
@@ -387,7 +387,7 @@ static inline void model_init(model *m) {
     model_assert(m, kolk_heap_is_valid(&m->heap));
     for (uint32_t n = 0; n < m->heap.n_classes; n++) {
         kolk_heap_class_stats of;
-        kolk_heap_class_of(&m->heap, n, &of);
+        kolk_heap_stats_of_class(&m->heap, n, &of);
         m->sizes[n] = (size_t)of.stats.object_size;
     }
 }
@@ -422,7 +422,7 @@ static inline void model_step(model *m) {
 static inline void model_deinit(model *m) {
     if (!m->heap.inside) return;
     model_look_at_all(m);
-    bool leaves = model_draw(m, 2); /* the debug mode tells of it */
+    bool leaves = model_draw(m, 2); /* the debug mode then reports leaks */
     while (m->count && !leaves) model_free(m, model_draw(m, m->count));
     kolk_heap_deinit(&m->heap);
     if (!leaves) model_assert(m, m->taken.count == 0);

@@ -1,5 +1,5 @@
-/* The heap, one promise of heap.h after the other. Random work is in test_heap_model.c, threads are in
- * test_heap_threads.c, large blocks alone in test_heap_large.c. */
+/* Each promise of heap.h in turn. Random work is in test_heap_model.c, threads are in test_heap_threads.c, large blocks
+ * alone in test_heap_large.c. */
 #include "../help/test.h"
 
 #include "heap/heap_inside.h"
@@ -9,7 +9,7 @@
 
 /* ---- Sizes ------------------------------------------------------------------------------------------------------- */
 
-/* Sizes around those of kolk's own classes, and some above. */
+/* Sizes around those of kolk's own classes, and some larger ones. */
 static size_t size_around(unsigned n) {
     size_t quarter = n / 3 % 4, doubling = n / 12;
     return ((size_t)16 << doubling) / 4 * (4 + quarter) + n % 3 - 1;
@@ -72,7 +72,7 @@ static void test_every_alignment(void **state) {
     end_heap(&heap);
 }
 
-/* Two blocks never share a byte. */
+/* No two blocks share a byte. */
 static void test_no_overlap(void **state) {
     (void)state;
     kolk_heap heap;
@@ -116,7 +116,7 @@ static void test_resizing(void **state) {
     unsigned char *block = (unsigned char *)kolk_heap_realloc(&heap, NULL, 1);
     size_t before = 1;
     *block = 1;
-    for (unsigned n = 1; n < SIZES; n++) { /* up, then down again */
+    for (unsigned n = 1; n < SIZES; n++) { /* sizes go up, then down again */
         size_t size = size_around(n);
         block = (unsigned char *)kolk_heap_realloc(&heap, block, size);
         assert_non_null(block);
@@ -132,8 +132,8 @@ static void test_resizing(void **state) {
     }
     kolk_heap_free(&heap, block);
     block = (unsigned char *)kolk_heap_alloc(&heap, 200);
-    assert_ptr_equal(kolk_heap_realloc(&heap, block, 224), block); /* its class is the same */
-    assert_ptr_equal(kolk_heap_realloc(&heap, block, 113), block); /* it is more than half full */
+    assert_ptr_equal(kolk_heap_realloc(&heap, block, 224), block); /* same class, so it stays */
+    assert_ptr_equal(kolk_heap_realloc(&heap, block, 113), block); /* it stays, as it is more than half full */
     assert_ptr_not_equal(kolk_heap_realloc(&heap, block, 225), block);
     end_heap(&heap);
 }
@@ -234,6 +234,11 @@ static void test_walk(void **state) {
         found += *at;
     }
     assert_int_equal(found, sum);
+    notes taken;
+    begin_notes(&taken);
+    void *into = moved(kolk_heap_next(&heap, NULL), 1);
+    assert_null(kolk_heap_next(&heap, into));
+    assert_true(taken.count == 1 && taken.last.rule == KOLK_INTERIOR_POINTER && taken.last.object == into);
     kolk_stats stats;
     kolk_heap_stats(&heap, &stats);
     assert_int_equal(stats.count, n);
@@ -249,21 +254,21 @@ static void test_class_stats(void **state) {
     kolk_heap heap;
     kolk_heap_class_stats of;
     make_heap(&heap, &(kolk_heap_desc){.name = "level"});
-    assert_false(kolk_heap_class_of(&heap, 3, &of));
+    assert_false(kolk_heap_stats_of_class(&heap, 3, &of));
     assert_string_equal(of.stats.name, "level/64");
     assert_int_equal(of.stats.object_size, 64);
     for (int i = 0; i < 100; i++) assert_non_null(kolk_heap_alloc(&heap, 56));
-    assert_true(kolk_heap_class_of(&heap, 3, &of));
+    assert_true(kolk_heap_stats_of_class(&heap, 3, &of));
     assert_int_equal(of.stats.count, 100);
     assert_int_equal(of.given % 64, 0);
     assert_in_range(of.given, 64, 100 * 64);
-    assert_int_equal(of.asked * 64, of.given * 56); /* all asked for the same */
-    assert_false(kolk_heap_class_of(&heap, heap.n_classes, &of));
+    assert_int_equal(of.asked * 64, of.given * 56); /* all requests have the same size */
+    assert_false(kolk_heap_stats_of_class(&heap, heap.n_classes, &of));
     kolk_heap_alloc(&heap, 1000000);
-    assert_true(kolk_heap_class_of(&heap, heap.n_classes, &of));
+    assert_true(kolk_heap_stats_of_class(&heap, heap.n_classes, &of));
     assert_int_equal(of.stats.count, 1);
     assert_in_range(of.stats.bytes_committed, 1000000, 1010000);
-    assert_false(kolk_heap_class_of(&heap, heap.n_classes + 1, &of));
+    assert_false(kolk_heap_stats_of_class(&heap, heap.n_classes + 1, &of));
     end_heap(&heap);
 }
 
@@ -281,13 +286,13 @@ static void test_class_names(void **state) {
         kolk_heap_class_stats of;
         make_heap(&heap, &(kolk_heap_desc){.name = names[n][0]});
         assert_non_null(kolk_heap_alloc(&heap, KOLK_HEAP_LARGEST));
-        assert_true(kolk_heap_class_of(&heap, heap.n_classes - 1, &of));
+        assert_true(kolk_heap_stats_of_class(&heap, heap.n_classes - 1, &of));
         assert_string_equal(of.stats.name, names[n][1]);
         end_heap(&heap);
     }
 }
 
-/* Never more than the limit, over all classes and large blocks, and what is freed can be had again. */
+/* Memory never exceeds the limit, over all classes and large blocks, and freed memory can be allocated again. */
 static void test_limit(void **state) {
     (void)state;
     enum { LIMIT = 3000000 };
@@ -323,14 +328,14 @@ static void test_trays(void **state) {
     make_heap(&heap, &(kolk_heap_desc){.name = "plane", .classes = trays, .n_classes = 3});
     assert_int_equal(heap.n_classes, 3);
     for (int i = 0; i < 4; i++) assert_int_equal(kolk_heap_usable_size(&heap, kolk_heap_alloc(&heap, 32)), 32);
-    assert_null(kolk_heap_alloc(&heap, 1)); /* that is its policy */
+    assert_null(kolk_heap_alloc(&heap, 1)); /* KOLK_HEAP_NULL is this class's policy */
     for (int i = 0; i < 2; i++) assert_int_equal(kolk_heap_usable_size(&heap, kolk_heap_alloc(&heap, 33)), 512);
     for (int i = 0; i < 3; i++) assert_int_equal(kolk_heap_usable_size(&heap, kolk_heap_alloc(&heap, 33)), 3008);
-    assert_int_equal(kolk_heap_usable_size(&heap, kolk_heap_alloc(&heap, 33)) % 4096, 0); /* pages of its own */
-    assert_true(kolk_heap_class_of(&heap, 0, &of));
+    assert_int_equal(kolk_heap_usable_size(&heap, kolk_heap_alloc(&heap, 33)) % 4096, 0); /* a large block */
+    assert_true(kolk_heap_stats_of_class(&heap, 0, &of));
     assert_string_equal(of.stats.name, "pocket stuff");
     assert_int_equal(of.stats.count, 4);
-    assert_true(kolk_heap_class_of(&heap, 2, &of));
+    assert_true(kolk_heap_stats_of_class(&heap, 2, &of));
     assert_string_equal(of.stats.name, "plane/3008");
     end_heap(&heap);
 }
@@ -374,7 +379,7 @@ static bool free_last(kolk_heap *heap, size_t size, void *context) {
     room *it = (room *)context;
     it->asked++;
     assert_int_equal(size, 100);
-    if (it->allocates) assert_null(kolk_heap_alloc(heap, 100)); /* does not ask again */
+    if (it->allocates) assert_null(kolk_heap_alloc(heap, 100)); /* an alloc within on_full does not call it again */
     if (!it->last) return false;
     kolk_heap_free(heap, it->last);
     it->last = NULL;
@@ -404,7 +409,7 @@ static void test_trim(void **state) {
     (void)state;
     enum { BLOCKS = 10000 };
     static unsigned char *blocks[BLOCKS];
-    for (unsigned every = 1; every <= BLOCKS; every *= 100) { /* one block stays out of so many */
+    for (unsigned every = 1; every <= BLOCKS; every *= 100) { /* every n-th block stays alive */
         kolk_heap heap;
         make_heap(&heap, &(kolk_heap_desc){.name = "level"});
         for (unsigned i = 0; i < BLOCKS; i++) memset(blocks[i] = (unsigned char *)kolk_heap_alloc(&heap, 320), 7, 320);
@@ -422,7 +427,7 @@ static void test_trim(void **state) {
     }
 }
 
-/* Bytes of these blocks' pages that memory backs. */
+/* Bytes of these blocks that are backed by physical memory. */
 static size_t resident(unsigned char *const *blocks, size_t n, size_t size) {
     size_t bytes = 0;
     for (size_t i = 0; i < n; i++) {
@@ -433,7 +438,8 @@ static size_t resident(unsigned char *const *blocks, size_t n, size_t size) {
     return bytes;
 }
 
-/* The thread goes to the depot, off the fast path, often enough to look at the clock; the last sweep was long ago. */
+/* Ends the last second and makes the thread leave the fast path often enough to look at the clock, so that it
+ * sweeps. */
 static void let_a_second_pass(kolk_heap *heap) {
     static void *others[5000];
     heap->inside->swept = 0;
@@ -451,17 +457,17 @@ static void test_decay(void **state) {
     for (unsigned i = 0; i < BLOCKS; i++) memset(blocks[i] = (unsigned char *)kolk_heap_alloc(&heap, SIZE), 7, SIZE);
     for (unsigned i = 0; i < BLOCKS / 2; i++) kolk_heap_free(&heap, blocks[i]);
     assert_int_equal(resident(blocks, BLOCKS, SIZE), BLOCKS * SIZE);
-    let_a_second_pass(&heap); /* the free ones are at rest from now on */
+    let_a_second_pass(&heap); /* from now on the free blocks are resting */
     assert_int_equal(resident(blocks, BLOCKS, SIZE), BLOCKS * SIZE);
     let_a_second_pass(&heap);
-    assert_in_range(resident(blocks, BLOCKS / 2, SIZE), 0, 8192); /* also what was at hand; two pages are shared */
+    assert_in_range(resident(blocks, BLOCKS / 2, SIZE), 0, 8192); /* includes the magazine's; two pages are shared */
     for (unsigned i = BLOCKS / 2; i < BLOCKS; i++) assert_true(all_bytes_are(blocks[i], SIZE, 7));
     assert_true(kolk_heap_is_valid(&heap));
 
-    for (unsigned i = 0; i < BLOCKS / 2; i++) /* and they are used again before new ones */
+    for (unsigned i = 0; i < BLOCKS / 2; i++) /* resting blocks are reused before new ones */
         memset(blocks[i] = (unsigned char *)kolk_heap_alloc(&heap, SIZE), 8, SIZE);
     kolk_heap_class_stats of;
-    assert_true(kolk_heap_class_of(&heap, kolk_heap_class_for(&heap, SIZE), &of));
+    assert_true(kolk_heap_stats_of_class(&heap, kolk_heap_class_for(&heap, SIZE), &of));
     assert_int_equal(of.stats.object_size, SIZE);
     assert_in_range(of.stats.peak, BLOCKS, BLOCKS + 256);
     for (int i = 0; i < 3; i++) let_a_second_pass(&heap);

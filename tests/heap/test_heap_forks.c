@@ -1,8 +1,7 @@
-// define: KOLK_CHAOS=1
-/* A fork before every atomic operation of what another thread may just be doing with a heap. In each child the thread
- * that forked goes on: what was alive stays alive, with its contents; free blocks can be had, each once, also those
- * that the other thread had at hand, but for those that it was just moving; other threads come and go; and the heap
- * ends. The parent goes on unharmed. */
+/* The process forks before every atomic operation of another thread's work on a heap. In each child the forking thread
+ * goes on: live blocks stay alive with their contents; free blocks can be allocated, each once, including those in the
+ * other thread's magazines, except blocks that it was just moving; other threads come and go; and the heap ends. The
+ * parent is not affected. */
 #include "../help/test.h"
 
 #include "../help/child.h"
@@ -19,9 +18,11 @@ static const kolk_heap_class trays[TRAYS] = {
     {.size = 16384, .max_capacity = 30, .when_full = KOLK_HEAP_NULL},
 };
 
-static kolk_heap heap, other;
+enum { FAR = 18 }; /* more heaps than there are rows at first, and than a thread has near ones */
+
+static kolk_heap heap, other, others[FAR];
 static void *mine[MINE], *theirs[MOST];
-static unsigned held, step, most_lost, on_their_way; /* on_their_way: blocks that may be lost, at most */
+static unsigned held, step, most_lost, on_their_way; /* on_their_way: the most blocks that may be lost */
 static const char *deed_name;
 
 #undef REQUIRE
@@ -70,7 +71,7 @@ static void check_mine(void) {
     }
 }
 
-/* What the main thread has at hand is not to be had. */
+/* The child's other threads: they cannot take blocks from the main thread's magazines. */
 static void *take_and_give(void *unused) {
     (void)unused;
     for (unsigned tray = 0; tray < TRAYS; tray++) give_all(tray, take_all(tray));
@@ -82,7 +83,7 @@ static void ignore_text(const char *text, size_t length, void *context) {
     (void)text, (void)length, (void)context;
 }
 
-/* The registry knows no class that is gone. */
+/* After deinit, statistics do not read classes that are gone. */
 static void end_at_once(void *unused) {
     (void)unused;
     kolk_heap_deinit(&heap);
@@ -90,11 +91,23 @@ static void end_at_once(void *unused) {
     kolk_stats_write(KOLK_STATS_JSON, ignore_text, NULL);
 }
 
+static void *use_others(void *unused) {
+    (void)unused;
+    for (unsigned n = 0; n < FAR; n++) {
+        if (!others[n].inside) continue;
+        void *block = kolk_heap_alloc(&others[n], 64);
+        REQUIRE(block);
+        kolk_heap_free(&others[n], block);
+    }
+    return NULL;
+}
+
 static void live_on(void *unused) {
     unsigned found[TRAYS], lost = 0;
     (void)unused;
     END_IF_IT_HANGS();
     check_mine();
+    use_others(NULL);
     for (unsigned tray = 0; tray < TRAYS; tray++) {
         unsigned alive = count_alive(tray);
         found[tray] = take_all(tray);
@@ -109,6 +122,8 @@ static void live_on(void *unused) {
     for (unsigned i = 0; i < 3; i++) {
         pthread_t thread;
         REQUIRE(pthread_create(&thread, NULL, take_and_give, NULL) == 0);
+        REQUIRE(pthread_join(thread, NULL) == 0);
+        REQUIRE(pthread_create(&thread, NULL, use_others, NULL) == 0);
         REQUIRE(pthread_join(thread, NULL) == 0);
     }
     for (unsigned tray = 0; tray < TRAYS; tray++) REQUIRE(take_all(tray) >= found[tray]);
@@ -154,7 +169,7 @@ static void first_of_class(void) {
     hold(1, 1024);
 }
 
-/* The main thread has all 40 that there is memory for. */
+/* The main thread holds all 40 blocks that the committed memory has room for. */
 static void grow(void) {
     hold(1, 1024);
     can_be_stopped = true;
@@ -186,7 +201,7 @@ static void *use_and_end(void *unused) {
     hold(100, 64);
     hold(10, 1024);
     drop(held);
-    can_be_stopped = true; /* in what runs as it ends */
+    can_be_stopped = true; /* stopped in the destructors that run at the thread's end */
     return NULL;
 }
 
@@ -208,6 +223,11 @@ static void other_heap(void) {
     REQUIRE(kolk_heap_init(&other, &(kolk_heap_desc){.name = "other"}) == KOLK_OK);
     kolk_heap_free(&other, kolk_heap_alloc(&other, 10));
     kolk_heap_deinit(&other);
+}
+
+static void far_heaps(void) {
+    can_be_stopped = true;
+    use_others(NULL);
 }
 
 /* ---- Forks ------------------------------------------------------------------------------------------------------- */
@@ -241,10 +261,15 @@ static void test_each_step(void **state) {
     fork_everywhere("growth", 64, grow);
     fork_everywhere("free to a full magazine", 4, free_to_full);
     fork_everywhere("a class that is full", 4, overfill);
-    fork_everywhere("trim", 4096, trim); /* what a sweep has in hand */
+    fork_everywhere("trim", 4096, trim); /* blocks that a sweep has taken out */
     fork_everywhere("end of a thread", 152, end_a_thread);
     fork_everywhere("large blocks", 0, large_blocks);
     fork_everywhere("another heap", 0, other_heap);
+    for (unsigned n = 0; n < FAR; n++)
+        make_heap(&others[n], &(kolk_heap_desc){.name = "other", .limit = 1 << 22, .classes = trays, .n_classes = 1});
+    use_others(NULL);
+    fork_everywhere("far heaps", 0, far_heaps);
+    for (unsigned n = 0; n < FAR; n++) end_heap(&others[n]);
 }
 
 int main(void) {

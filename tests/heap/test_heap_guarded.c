@@ -1,4 +1,5 @@
-/* Guarded blocks of a heap: what goes beyond them, or touches a freed one, dies; otherwise they are blocks as all. */
+/* Guarded blocks of a heap: an access beyond one, or to a freed one, ends the program; otherwise they are ordinary
+ * blocks. */
 #include "../help/system_calls.h"
 
 #include "heap/heap_inside.h"
@@ -22,7 +23,7 @@ static bool is_guarded(const void *block) {
     return kolk_guarded_has(&heap.inside->guarded, block);
 }
 
-/* From a heap with sample=1. */
+/* A guarded block, from a heap with sample=1. */
 static unsigned char *guarded(size_t size) {
     unsigned char *block = (unsigned char *)kolk_heap_alloc(&heap, size);
     assert_non_null(block);
@@ -83,7 +84,7 @@ static void test_alignment(void **state) {
 static void test_realloc_keeps_contents(void **state) {
     (void)state;
     const size_t sizes[] = {100, 101, 60, 5000, 70000, 20, KOLK_HEAP_LARGEST, KOLK_HEAP_LARGEST + 1, 3 << 20, 300, 1};
-    for (unsigned often = 1; often <= 2; often++) { /* with 2, some get ordinary blocks */
+    for (unsigned often = 1; often <= 2; often++) { /* with 2, some blocks are ordinary */
         make_sampled(often == 1 ? "sample=1" : "fill,sample=2", 0);
         unsigned char *block = (unsigned char *)kolk_heap_alloc(&heap, 1);
         memset(block, 0, 1);
@@ -103,7 +104,7 @@ static void test_realloc_keeps_contents(void **state) {
     }
 }
 
-/* All of them, each once: classes, guarded ones by slot, large ones. */
+/* A walk visits each block once: classes first, guarded blocks by slot, then large ones. */
 static void test_walk_and_statistics(void **state) {
     (void)state;
     enum { MOST = 400 };
@@ -113,7 +114,7 @@ static void test_walk_and_statistics(void **state) {
     unsigned seen = 0, guarded_seen = 0, last = 0;
     for (unsigned i = 0; i < MOST; i++) assert_non_null(kolk_heap_alloc(&heap, i % 10 ? 100 : 300000));
     for (void *at = NULL; (at = kolk_heap_next(&heap, at)); seen++) {
-        unsigned sort = is_guarded(at) ? 1 : kolk_heap_pool_of(&heap, at) ? 0 : 2;
+        unsigned sort = is_guarded(at) ? 1 : kolk_heap_store_of(&heap, at) ? 0 : 2;
         assert_true(sort >= last && kolk_heap_is_live(&heap, at));
         last = sort;
         guarded_seen += sort == 1;
@@ -123,7 +124,7 @@ static void test_walk_and_statistics(void **state) {
     kolk_heap_stats(&heap, &stats);
     assert_true(stats.count == MOST && stats.peak >= MOST && stats.debug == KOLK_DEBUG_SAMPLE && stats.failed == 0);
     assert_true(stats.bytes_reserved > heap.inside->space_size + heap.inside->guarded.memory_size);
-    assert_true(kolk_heap_class_of(&heap, heap.n_classes, &others));
+    assert_true(kolk_heap_stats_of_class(&heap, heap.n_classes, &others));
     assert_int_equal(others.stats.count, MOST / 10 + KOLK_GUARDED_ALIVE);
     assert_int_equal(others.stats.bytes_committed, heap.inside->large.bytes + KOLK_GUARDED_ALIVE * page);
     for (void *at = NULL; (at = kolk_heap_next(&heap, at));) kolk_heap_free(&heap, at);
@@ -138,7 +139,7 @@ static bool writes;
 
 static void touch(void *unused) {
     (void)unused;
-    signal(SIGSEGV, SIG_DFL); /* a sanitizer's */
+    signal(SIGSEGV, SIG_DFL); /* instead of a sanitizer's handler */
     if (writes)
         *touched = 1;
     else
@@ -182,24 +183,24 @@ static void test_use_after_free_dies(void **state) {
     unsigned char *moved_from = guarded(100), *moved_to = (unsigned char *)kolk_heap_realloc(&heap, moved_from, 1000);
     assert_true(dies_at(moved_from));
     assert_false(dies_at(moved_to));
-    /* for as long as the slot waits */
+    /* counts the allocs until the slot is used again */
     unsigned others = 0;
     for (; !kolk_heap_is_live(&heap, block) && others < 2 * KOLK_GUARDED_SLOTS; others++) {
         void *other = kolk_heap_alloc(&heap, 2 * page + 100);
         if (other != block) kolk_heap_free(&heap, other);
     }
-    assert_int_equal(others, KOLK_GUARDED_SLOTS - 2); /* one is alive, one was freed later */
+    assert_int_equal(others, KOLK_GUARDED_SLOTS - 2); /* one slot is alive, one was freed later */
     end_heap(&heap);
 }
 
-/* With as many alive as there may be, some dozens still wait. */
+/* With the greatest number of guarded blocks alive, some dozens of freed slots still wait. */
 static void test_freed_ones_wait(void **state) {
     (void)state;
     void *blocks[KOLK_GUARDED_ALIVE];
     make_sampled("sample=1", 0);
     for (unsigned i = 0; i < KOLK_GUARDED_ALIVE; i++) blocks[i] = guarded(64);
     assert_false(is_guarded(kolk_heap_alloc(&heap, 64)));
-    kolk_heap_trim(&heap); /* so that the next ones come this way, too */
+    kolk_heap_trim(&heap); /* the next alloc takes the slow path, which may sample */
     void *freed = blocks[7];
     kolk_heap_free(&heap, freed);
     for (unsigned i = 0; i < KOLK_GUARDED_SLOTS - KOLK_GUARDED_ALIVE; i++) {
@@ -271,7 +272,8 @@ static void test_validity(void **state) {
 
 /* ---- How many ---------------------------------------------------------------------------------------------------- */
 
-/* Blocks of several sizes; each stays until a thousand others have come, but for the guarded ones. */
+/* Returns how many blocks of several sizes were guarded. Each block is freed after a thousand others; with `keeps`,
+ * only guarded ones are freed, at once. */
 static unsigned share_of(const char *debug, unsigned allocs, bool keeps) {
     static void *held[1000];
     unsigned found = 0;
@@ -301,7 +303,7 @@ static void test_share(void **state) {
         assert_in_range(found, wish / 2, wish * 2);
         assert_in_range(to_and_fro, wish / 2, wish * 2);
     }
-    /* Where every alloc is seen, it is exact. */
+    /* If no alloc takes the fast path, the share is exact. */
     assert_in_range(share_of("fill,sample=50", 50000, false), 800, 1200);
     assert_int_equal(share_of("fill", 1000, true), 0);
 }
@@ -317,7 +319,7 @@ static void test_none_with_blocks_of_malloc(void **state) {
     end_heap(&heap);
 }
 
-/* A block counts with its pages. */
+/* A guarded block counts with its pages. */
 static void test_limit(void **state) {
     (void)state;
     void *blocks[40];
@@ -353,7 +355,7 @@ static void test_end_leaves_nothing(void **state) {
     }
 }
 
-/* Init without memory for guarded blocks, an alloc whose pages can't be had, a free whose pages stay. */
+/* No memory for guarded blocks at init; no pages for an alloc; a free that cannot release its pages. */
 static void test_refused(void **state) {
     (void)state;
     notes taken;
@@ -381,7 +383,7 @@ static void test_refused(void **state) {
         assert_int_equal(heap.inside->budget, budget);
         assert_true(kolk_heap_is_valid(&heap));
     }
-    refuse(1, false); /* only its pages: it is an ordinary one */
+    refuse(1, false); /* only the guarded pages are refused, so the block is an ordinary one */
     assert_false(is_guarded(kolk_heap_alloc(&heap, 5000)));
     refuse(1, true);
     memset(kept, 0xaa, 100);

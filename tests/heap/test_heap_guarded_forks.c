@@ -1,7 +1,6 @@
-// define: KOLK_CHAOS=1
-/* Guarded blocks and threads: several work with them at the same time, and a fork before every atomic operation of what
- * another thread does with one. The child finds every block that was alive, can have and free others, and loses none
- * but the one that was on its way. */
+/* Guarded blocks and threads: several threads use them at the same time, and the process forks before every atomic
+ * operation of another thread's work on one. The child finds every live block, can allocate and free others, and loses
+ * at most the block that was being moved. */
 #include "../help/test.h"
 
 #include "heap/heap_inside.h"
@@ -28,7 +27,7 @@ static bool is_guarded(const void *block) {
 
 static unsigned char *shared_blocks[HELD];
 
-/* Takes what another one has put there, whose bytes are those of its address, and puts another one. */
+/* Exchanges its own block for another thread's, and checks that the bytes are those of the block's address. */
 static void *pass_on(void *random) {
     unsigned rounds = does_a_part() ? 5000 : 50000;
     for (unsigned i = 0; i < rounds; i++) {
@@ -64,7 +63,7 @@ static void test_threads(void **state) {
     end_heap(&heap);
 }
 
-/* Of two that free one block at the very same moment, one is reported. */
+/* If two threads free one block at the same time, exactly one is reported. */
 static unsigned reported;
 
 static void count_report(const kolk_failure *failure, void *context) {
@@ -151,7 +150,7 @@ static void test_forks(void **state) {
         more = stop_at_step(step, take_and_give, fork_now);
         assert_true(kolk_heap_is_valid(&heap));
         end_heap(&heap);
-        if (step > 30) step += 20; /* the search for a free slot has a step for each */
+        if (step > 30) step += 20; /* the search for a free slot takes a step per slot */
     }
     print_message("%u steps\n", step);
     assert_true(step > 100);

@@ -1,5 +1,5 @@
-/* Functions of the program that a heap calls, and that do not return: the failure handler may longjmp, and a thread may
- * end in on_full. */
+/* A heap calls functions of the program that do not return: the failure handler may longjmp, and a thread may end in
+ * on_full. */
 #include "../help/test.h"
 
 #include "../help/threads.h"
@@ -15,7 +15,7 @@ static void leave_at_a_leak(const kolk_failure *failure, void *context) {
     longjmp(back, 1);
 }
 
-/* A deinit that the handler leaves has changed nothing; the next one tells the rest. */
+/* A deinit that the handler leaves has changed nothing. The next deinit reports the remaining leaks. */
 static void test_leaving_deinit(void **state) {
     (void)state;
     static kolk_heap heap;
@@ -30,12 +30,12 @@ static void test_leaving_deinit(void **state) {
             assert_true(all_bytes_are(blocks[n], (size_t)10 << 2 * n, 0xcd));
         }
     }
-    kolk_heap_deinit(&heap); /* which is left three times */
+    kolk_heap_deinit(&heap); /* the handler leaves it three times */
     assert_int_equal(leaks, 3);
     assert_true(all_bytes_are(&heap, sizeof heap, 0));
 }
 
-/* What is wrong with the settings is told once, by init, and not by the alloc that makes a class. */
+/* Init reports a bad setting once, and the alloc that makes a class does not report it again. */
 static void test_bad_setting(void **state) {
     (void)state;
     kolk_heap heap;
@@ -64,7 +64,7 @@ static void *overfill(void *unused) {
     return NULL;
 }
 
-/* The next thread, which gets the record of the one that has ended in on_full, asks as well. */
+/* A thread ended in on_full. The next thread takes over its record, and on_full is called for it too. */
 static void test_ending_in_on_full(void **state) {
     (void)state;
     static const kolk_heap_class tray = {.size = 100, .capacity = 3, .when_full = KOLK_HEAP_NULL};

@@ -1,12 +1,11 @@
-/* Large blocks, and what happens before each step of what another thread just does with them.
+/* Large blocks, at each step of another thread's work on them, in two tests.
  *
- * A fork: in each child the blocks that the other thread did not touch are there, each once, with their contents; a
- * walk sees no others but those that it did touch; all can be freed, and others allocated; in the end only memory is
- * lost that the other thread was just working at.
+ * A fork: in each child the blocks that the other thread did not touch exist, each once, with their contents. A walk
+ * finds no further blocks except those that it did touch. All can be freed and others allocated. In the end only the
+ * memory is lost that the other thread was working on.
  *
- * Work at the same table: it grows once, though two threads find it full, and has room for blocks that are being
+ * Work on the same table: if two threads find it full, it grows once, and it has room for blocks that are being
  * resized. */
-// define: KOLK_CHAOS=1
 #include "../help/test.h"
 
 #include "heap/large.h"
@@ -15,14 +14,14 @@
 #include "../help/stopped.h"
 #include "counted_memory.h"
 
-enum { MINE = 40, THEIRS = 5, FULL = 48 }; /* in a table of 64 places */
+enum { MINE = 40, THEIRS = 5, FULL = 48 }; /* of the table's 64 places */
 
 static kolk_large large;
 static size_t page;
 static void *mine[2 * MINE], *theirs[THEIRS];
 static unsigned n_mine;
 
-/* Where it has the lock, others could only wait for it. */
+/* Stop only while the lock is free, as others could only wait for it. */
 static bool only_unlocked;
 
 static bool has_changed(void) {
@@ -45,7 +44,7 @@ static size_t walk(void) {
     return n;
 }
 
-/* It asks in another order each time: whatever comes first finds the table as it is. */
+/* Begins with another operation in each child, as the first one meets the table just as the fork left it. */
 static void live_on(void *order) {
     END_IF_IT_HANGS();
     if (*(unsigned *)order % 3 == 0) check_mine(n_mine);
@@ -65,7 +64,7 @@ static void live_on(void *order) {
     for (unsigned i = 0; i < n_mine; i++) REQUIRE(!kolk_large_free(&large, mine[i]));
     REQUIRE(kolk_large_is_valid(&large) && walk() == seen - n_mine + 50);
     kolk_large_end(&large);
-    REQUIRE(memory.held <= 20 * page); /* a table among them */
+    REQUIRE(memory.held <= 20 * page); /* including a table */
 }
 
 static unsigned step;

@@ -1,4 +1,4 @@
-/* What a heap does when there is no room: the limit, what its trays have from the start, and on_full. */
+/* What a heap does when there is no room: the limit, the trays' initial capacity, and on_full. */
 #include "../help/test.h"
 
 #include "counted_memory.h"
@@ -6,7 +6,7 @@
 
 /* ---- The limit --------------------------------------------------------------------------------------------------- */
 
-/* What a tray has from the start is of the limit too; a heap whose trays have more than that is none. */
+/* The limit includes the trays' initial capacity. If that alone exceeds it, init fails. */
 static void test_capacity_within_limit(void **state) {
     (void)state;
     static const char *const settings[] = {NULL, "fill,guard,quarantine=3,sites"};
@@ -52,7 +52,7 @@ static bool free_last(kolk_heap *heap, size_t size, void *context) {
     return true;
 }
 
-/* Large blocks that are to grow ask as well, and need no room for a copy. */
+/* Growing a large block calls on_full as well, and needs no room for a copy. */
 static void test_realloc_asks(void **state) {
     (void)state;
     kolk_heap heap;
@@ -75,7 +75,7 @@ static void test_realloc_asks(void **state) {
     end_heap(&heap);
 }
 
-/* A realloc of a large block for which the system has no memory gives back what it took of the limit. */
+/* A realloc of a large block that the system refuses returns its share of the limit. */
 static void test_realloc_refused(void **state) {
     (void)state;
     kolk_heap heap;
@@ -95,7 +95,7 @@ static void test_realloc_refused(void **state) {
 
 /* ---- errno ------------------------------------------------------------------------------------------------------- */
 
-/* A free leaves it, also where it asks the system for something. */
+/* A free leaves errno unchanged, even if it makes a system call. */
 static void test_free_leaves_errno(void **state) {
     (void)state;
     kolk_heap heap;

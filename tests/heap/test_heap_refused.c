@@ -1,5 +1,5 @@
-/* What a heap does when the system refuses memory: each call to it that may fail does so, once or from then on. NULL or
- * KOLK_NO_MEMORY comes back; nothing is lost, and what was there is as it was. */
+/* What a heap does when the system refuses memory: each call that may fail does so, alone or with all later ones. The
+ * heap returns NULL or KOLK_NO_MEMORY, loses nothing, and keeps its contents. */
 #include "../help/system_calls.h"
 
 #include "../help/child.h"
@@ -52,7 +52,7 @@ static uint32_t count(const kolk_heap *heap) {
     return stats.count;
 }
 
-/* One life of a heap, of which the n-th call to the system is refused. False: there were not so many calls. */
+/* Runs one life of a heap whose n-th system call is refused. False if there were fewer calls. */
 static bool live_with_refusal(const kolk_heap_desc *desc, unsigned nth, bool for_ever) {
     kolk_heap heap;
     static held blocks[BLOCKS];
@@ -79,7 +79,7 @@ static bool live_with_refusal(const kolk_heap_desc *desc, unsigned nth, bool for
     assert_int_equal(count(&heap), n);
     check(blocks, n);
     for (unsigned i = 0; i < n; i++) kolk_heap_free(&heap, blocks[i].at);
-    assert_int_equal(fill(&heap, blocks), BLOCKS); /* there is memory again */
+    assert_int_equal(fill(&heap, blocks), BLOCKS); /* memory is available again */
     end_heap(&heap);
     assert_int_equal(address_space(), pages);
     return !all;
@@ -141,7 +141,7 @@ static void test_no_record(void **state) {
 
 static size_t space;
 
-/* It gives NULL at last, and works again when something is freed. */
+/* The heap returns NULL in the end, and works again after a free. */
 static void use_little_space(void *unused) {
     (void)unused;
     static void *blocks[100000];

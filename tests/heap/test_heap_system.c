@@ -1,4 +1,4 @@
-/* The heap and the system around it: few addresses, tools that want blocks of malloc, pages that nobody touches. */
+/* The heap and the system around it: little address space, tools that watch malloc, pages that are never touched. */
 #include "../help/test.h"
 
 #include "heap/heap_inside.h"
@@ -14,7 +14,8 @@
 
 /* ---- Few addresses ----------------------------------------------------------------------------------------------- */
 
-/* In a child that may have this many bytes of addresses more than now: how many does an empty heap leave? */
+/* Runs in a child that may have `more` further bytes of address space: an empty heap must leave a quarter of them
+ * free. */
 static int test_with_addresses(size_t more) {
     static kolk_heap heap;
     char text[100] = "";
@@ -42,6 +43,21 @@ static void test_few_addresses(void **state) {
     }
 }
 
+/* The reserved address space is as large as heap.h says. */
+static void test_addresses(void **state) {
+    (void)state;
+    if (SLOW || emulator() || sizeof(void *) < 8) skip();
+    kolk_heap heap;
+    make_heap(&heap, &(kolk_heap_desc){.name = NULL});
+    assert_in_range(heap.inside->space_size, 1, UINT64_C(416) << 30);
+    end_heap(&heap);
+    for (uint64_t limit = 1 << 20; limit <= 1 << 30; limit = limit * 5 / 4) {
+        make_heap(&heap, &(kolk_heap_desc){.limit = limit});
+        assert_in_range(heap.inside->space_size, heap.n_classes * limit, heap.n_classes * limit * 22 / 10);
+        end_heap(&heap);
+    }
+}
+
 /* ---- A heap that serves malloc ----------------------------------------------------------------------------------- */
 
 static void test_for_malloc(void **state) {
@@ -51,7 +67,7 @@ static void test_for_malloc(void **state) {
     setenv("KOLK_BYPASS", "1", 1);
     assert_int_equal(kolk_heap_init(&heap, &(kolk_heap_desc){.name = "level"}), KOLK_OK);
     assert_int_equal(heap.n_classes, 0);
-    for (unsigned n = 0; n < 100; n++) { /* zeroed, whatever malloc had there */
+    for (unsigned n = 0; n < 100; n++) { /* it is zeroed, whatever malloc's memory held */
         unsigned char *zeroed = (unsigned char *)kolk_heap_alloc_zeroed(&heap, 1000);
         assert_true(zeroed && all_bytes_are(zeroed, 1000, 0));
         memset(zeroed, 0xee, 1000);
@@ -64,6 +80,36 @@ static void test_for_malloc(void **state) {
     assert_false(heap.inside->large.from_malloc);
     void *block = kolk_heap_alloc(&heap, 100);
     assert_true(kolk_heap_class_at(&heap, block) < heap.n_classes);
+    end_heap(&heap);
+}
+
+/* ---- Memory that is committed ------------------------------------------------------------------------------------ */
+
+/* Bytes of writable pages in this process: mlockall makes them resident, and core dumps contain them. */
+static size_t writable_bytes(void) {
+    unsigned long size, resident, shared, text, library, data = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    assert_non_null(file);
+    assert_int_equal(fscanf(file, "%lu %lu %lu %lu %lu %lu", &size, &resident, &shared, &text, &library, &data), 6);
+    fclose(file);
+    return data * kolk_memory_page();
+}
+
+/* A block of each class commits only the memory of a few blocks per class and of their metadata. */
+static void test_commits_as_it_is_used(void **state) {
+    (void)state;
+    if (SLOW || emulator() || sizeof(void *) < 8) skip();
+    kolk_heap heap;
+    assert_int_equal(kolk_heap_init_for_malloc(&heap, &(kolk_heap_desc){.name = NULL}), KOLK_OK);
+    size_t before = writable_bytes(), blocks = 0, page = kolk_memory_page();
+    for (uint32_t n = 0; n < heap.n_classes; n++) {
+        assert_non_null(kolk_heap_alloc(&heap, heap.inside->sizes[n]));
+        blocks += kolk_heap_store_of(&heap, (void *)(heap.base + ((uintptr_t)n << heap.class_shift)))->depot.usable *
+                  (size_t)heap.inside->sizes[n];
+    }
+    assert_in_range(writable_bytes() - before, blocks, blocks + heap.n_classes * 7 * page);
+    kolk_heap_trim(&heap); /* trim allocates sets of free slots */
+    assert_in_range(writable_bytes() - before, blocks, blocks + heap.n_classes * 9 * page);
     end_heap(&heap);
 }
 
@@ -85,12 +131,123 @@ static void test_large_zeroed_is_not_touched(void **state) {
     end_heap(&heap);
 }
 
+/* A zeroed alloc does not touch a block that was never used. It zeroes one that was. */
+static void test_zeroed_is_not_touched(void **state) {
+    (void)state;
+    enum { BLOCKS = 100 };
+    if (SLOW || emulator() || sizeof(void *) < 8) skip();
+    kolk_heap heap;
+    make_heap(&heap, &(kolk_heap_desc){.name = NULL});
+    size_t page = kolk_memory_page();
+    for (size_t size = 17000; size <= KOLK_HEAP_LARGEST; size = size * 2 - 1000) {
+        unsigned char *blocks[BLOCKS], states[2 * KOLK_HEAP_LARGEST / 4096];
+        size_t touched = 0;
+        for (unsigned i = 0; i < BLOCKS; i++) {
+            blocks[i] = (unsigned char *)kolk_heap_alloc_zeroed(&heap, size);
+            assert_non_null(blocks[i]);
+            uintptr_t first = (uintptr_t)blocks[i] / page * page, end = (uintptr_t)blocks[i] + size;
+            assert_int_equal(mincore((void *)first, end - first, states), 0);
+            for (size_t n = 0; n < (end - first + page - 1) / page; n++) touched += states[n] & 1;
+        }
+        assert_int_equal(touched, 0);
+        for (unsigned round = 0; round < 300; round++) { /* more lives than one byte counts */
+            assert_true(all_bytes_are(blocks[0], size, 0));
+            memset(blocks[0], 7, round % 50 ? 100 : size);
+            kolk_heap_free(&heap, blocks[0]);
+            blocks[0] = (unsigned char *)kolk_heap_alloc_zeroed(&heap, size);
+        }
+        for (unsigned i = 0; i < BLOCKS; i++) memset(blocks[i], 7, size);
+        for (unsigned i = 0; i < BLOCKS; i++) kolk_heap_free(&heap, blocks[i]);
+        for (unsigned i = 0; i < BLOCKS; i++) assert_true(all_bytes_are(kolk_heap_alloc_zeroed(&heap, size), size, 0));
+    }
+    end_heap(&heap);
+}
+
+/* Lives are counted in a byte; when it wraps, off the fast path, the slot still does not count as never used. */
+static void test_zeroed_after_many_lives(void **state) {
+    (void)state;
+    if (sizeof(void *) < 8) skip();
+    enum { SIZE = 20000 };
+    kolk_heap heap;
+    make_heap(&heap, &(kolk_heap_desc){.name = NULL});
+    for (unsigned lives = 1; lives < 300; lives += lives < 120 ? 17 : 1) {
+        for (unsigned n = 0; n < lives; n++) {
+            unsigned char *block = (unsigned char *)kolk_heap_alloc_aligned(&heap, 1, SIZE);
+            assert_non_null(block);
+            memset(block, 7, SIZE);
+            kolk_heap_free_slow(&heap, block, NULL);
+        }
+        unsigned char *zeroed = (unsigned char *)kolk_heap_alloc_zeroed(&heap, SIZE);
+        assert_true(zeroed && all_bytes_are(zeroed, SIZE, 0));
+        kolk_heap_free_slow(&heap, zeroed, NULL);
+    }
+    end_heap(&heap);
+}
+
+/* ---- Blocks that shrink ------------------------------------------------------------------------------------------ */
+
+static uint64_t large_bytes(const kolk_heap *heap) {
+    kolk_heap_class_stats of;
+    assert_true(kolk_heap_stats_of_class(heap, heap->n_classes, &of));
+    return of.stats.bytes_committed;
+}
+
+/* A shrinking large block releases its surplus pages, however few, and lowers its share of the limit. */
+static void test_large_gives_back_its_end(void **state) {
+    (void)state;
+    kolk_heap heap;
+    make_heap(&heap, &(kolk_heap_desc){.limit = 100 << 20});
+    static const size_t sizes[] = {40 << 20, 39 << 20, (size_t)21 << 20, 30 << 20, 300000, 299999, 262144, 150000};
+    size_t page = heap.n_classes ? kolk_memory_page() : 1; /* in bypass, blocks have exactly their size */
+    unsigned char *block = (unsigned char *)kolk_heap_alloc(&heap, sizes[0]);
+    assert_non_null(block);
+    for (size_t i = 1; i < LENGTH_OF(sizes); i++) {
+        size_t least = sizes[i] < sizes[i - 1] ? sizes[i] : sizes[i - 1], bytes = (sizes[i] + page - 1) / page * page;
+        memset(block, (int)i, sizes[i - 1]);
+        block = (unsigned char *)kolk_heap_realloc(&heap, block, sizes[i]);
+        assert_true(block && all_bytes_are(block, least, (unsigned char)i));
+        assert_int_equal(kolk_heap_usable_size(&heap, block), bytes);
+        assert_int_equal(large_bytes(&heap), bytes);
+        assert_int_equal(heap.inside->budget, heap.inside->limit - bytes);
+    }
+    kolk_heap_free(&heap, block);
+    assert_int_equal(large_bytes(&heap), 0);
+    end_heap(&heap);
+}
+
+int __asan_address_is_poisoned(const volatile void *byte) __attribute__((weak));
+
+/* When a block of malloc shrinks, as under tools, the bytes beyond its new size are watched at once. */
+static void test_shrinks_under_a_tool(void **state) {
+    (void)state;
+    kolk_heap heap;
+    setenv("KOLK_BYPASS", "1", 1);
+    make_heap(&heap, &(kolk_heap_desc){.name = NULL});
+    unsetenv("KOLK_BYPASS");
+    unsigned char *block = (unsigned char *)kolk_heap_alloc(&heap, 100);
+    assert_non_null(block);
+    memset(block, 5, 100);
+    for (size_t size = 99; size > 50; size -= 7) {
+        block = (unsigned char *)kolk_heap_realloc(&heap, block, size);
+        assert_true(block && all_bytes_are(block, size, 5));
+        assert_int_equal(kolk_heap_usable_size(&heap, block), size);
+        if (__asan_address_is_poisoned) assert_true(__asan_address_is_poisoned(block + size));
+    }
+    end_heap(&heap);
+}
+
 int main(void) {
     END_IF_IT_HANGS();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_few_addresses),
+        cmocka_unit_test(test_addresses),
         cmocka_unit_test(test_for_malloc),
+        cmocka_unit_test(test_commits_as_it_is_used),
         cmocka_unit_test(test_large_zeroed_is_not_touched),
+        cmocka_unit_test(test_zeroed_is_not_touched),
+        cmocka_unit_test(test_zeroed_after_many_lives),
+        cmocka_unit_test(test_large_gives_back_its_end),
+        cmocka_unit_test(test_shrinks_under_a_tool),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Many threads and heaps: blocks go from thread to thread, threads come and go often, and blocks are freed in a
+/* Many threads and heaps: blocks pass from thread to thread, threads come and go often, and blocks are freed in a
  * thread's last moments. In the end nothing is lost, and memory does not grow from round to round. */
 #include "../help/test.h"
 
@@ -49,7 +49,7 @@ static void join(const pthread_t *threads) {
 
 static stamped *places[PLACES];
 
-/* As the benchmark larson does: what a thread puts into the array, another one takes out. */
+/* Like the benchmark larson: a block that one thread puts into the array is taken out by another. */
 static void *swap(void *argument) {
     uint64_t *random = (uint64_t *)argument;
     for (uint64_t i = 0; i < operations / THREADS; i++) {
@@ -65,7 +65,7 @@ static uint64_t committed(void) {
     return stats.bytes_committed;
 }
 
-/* Threads end after each round. What they had at hand is found by the next ones. */
+/* Threads end after each round; the next ones reclaim their magazines. */
 static void test_swapping(void **state) {
     (void)state;
     uint64_t randoms[THREADS], first = 0;
@@ -118,7 +118,7 @@ static void test_short_lives(void **state) {
     (void)state;
     make_heap(&heap, &(kolk_heap_desc){.name = "short", .classes = &tray, .n_classes = 1});
     size_t pages = 0;
-    kolk_heap_free(&heap, kolk_heap_alloc(&heap, 1)); /* so that the others' record is not this thread's */
+    kolk_heap_free(&heap, kolk_heap_alloc(&heap, 1)); /* so that this thread has a record of its own */
     for (unsigned n = 0; n < 300; n++) {
         run_thread(use_shortly, (void *)(uintptr_t)128);
         if (n == 10) pages = records();
@@ -139,7 +139,8 @@ typedef struct late {
     unsigned rounds;
 } late;
 
-/* Runs after kolk's own, in as many rounds as the system has: uses the heap each time, and frees one block. */
+/* Runs after kolk's own destructor, in as many rounds as the system makes. Each time it uses the heap and frees one
+ * block. */
 static void free_late(void *argument) {
     late *it = (late *)argument;
     for (unsigned n = 0; n < 20; n++) {
@@ -160,11 +161,11 @@ static void *end_with_blocks(void *argument) {
     return NULL;
 }
 
-/* A thread that has used up all rounds leaves blocks at hand, which the next thread that comes finds. */
+/* After its last round of destructors a thread leaves blocks in magazines. The next thread reclaims them. */
 static void test_last_moments(void **state) {
     (void)state;
     late late_ones = {.rounds = 0};
-    if (UNDER_TSAN) skip(); /* it takes a thread for ended before its last round */
+    if (UNDER_TSAN) skip(); /* TSan considers a thread ended before its last round of destructors */
     make_heap(&heap, &(kolk_heap_desc){.name = "late", .classes = &tray, .n_classes = 1});
     kolk_heap_free(&heap, kolk_heap_alloc(&heap, 1)); /* so that kolk's key is the older one */
     assert_int_equal(pthread_key_create(&last_key, free_late), 0);
@@ -174,7 +175,7 @@ static void test_last_moments(void **state) {
     }
     assert_in_range(freed_late, 12, 100);
     for (unsigned n = 0; n < 3; n++) {
-        usleep(1000); /* the system may still know the last one */
+        usleep(1000); /* the system may still list the last thread */
         run_thread(use_shortly, (void *)(uintptr_t)128);
     }
     assert_int_equal(count_free(), 1000);
@@ -185,7 +186,7 @@ static void test_last_moments(void **state) {
 
 /* ---- Many heaps -------------------------------------------------------------------------------------------------- */
 
-enum { HEAPS = 30 }; /* more than a thread has near */
+enum { HEAPS = 30 }; /* more than a thread has near ones */
 
 static kolk_heap many[HEAPS];
 
@@ -237,13 +238,13 @@ static void test_many_heaps(void **state) {
     }
 }
 
-/* A thread that lives on after a heap that it has used, and ends after the next one that is made in its place. */
+/* A thread outlives a heap that it has used, and uses the next heap in the same place. */
 static pthread_barrier_t turn;
 
 static void *outlive(void *unused) {
     (void)unused;
     for (unsigned n = 0; n < 20; n++) {
-        pthread_barrier_wait(&turn); /* there is a heap */
+        pthread_barrier_wait(&turn); /* a heap has been made */
         void *block = kolk_heap_alloc(&heap, 100);
         REQUIRE(block && kolk_heap_is_live(&heap, block));
         if (n % 2) kolk_heap_free(&heap, block);

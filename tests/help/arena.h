@@ -1,33 +1,48 @@
-// link: -Wl,--wrap=kolk_memory_reserve,--wrap=kolk_memory_commit,--wrap=kolk_memory_release
-// link: -Wl,--wrap=kolk_memory_trim,--wrap=kolk_memory_decommit,--wrap=kolk_memory_discard
-/* arena.h: memory for scheduled tests, which make a million queues or pools in a row: from here, not from the system.
+/* arena.h: an arena for scheduled tests, which make a million queues or pools in a row, so that they do not call the
+ * system for memory.
  *
- * One block at a time. A commit writes to the first bytes of each page: so a thread that uses them and does not know of
- * the commit is a race, as it may not see the page yet. */
+ * It holds one block at a time. With ARENA_KEEPS it hands out blocks one after the other until arena_begin, ARENA_PAGES
+ * pages in all. A commit writes to the first bytes of each page. So a thread that uses a page without knowing of its
+ * commit is a data race, as it may not see the page yet. */
 #ifndef TESTS_ARENA_H
 #define TESTS_ARENA_H
 
-#include "core/atomics.h"
+#include "base/atomics.h"
 
 #include <stdbool.h>
 #include <string.h>
 
-enum { ARENA_PAGE = 4096, ARENA_PAGES = 64 };
+#ifndef ARENA_PAGES
+#define ARENA_PAGES 64
+#endif
+
+enum { ARENA_PAGE = 4096 };
 
 static _Alignas(ARENA_PAGE) unsigned char arena[ARENA_PAGES][ARENA_PAGE];
 static bool arena_has[ARENA_PAGES]; /* committed */
+static size_t arena_used;           /* pages */
 
 void *__wrap_kolk_memory_reserve(size_t bytes);
 bool __wrap_kolk_memory_commit(void *start, size_t bytes);
 void __wrap_kolk_memory_release(void *start, size_t bytes);
 bool __wrap_kolk_memory_trim(void *start, size_t bytes);
 void __wrap_kolk_memory_decommit(void *start, size_t bytes);
-size_t __wrap_kolk_memory_discard(void *start, size_t bytes);
+size_t __wrap_kolk_memory_discard(void *start, size_t bytes, bool counts);
+
+static void arena_begin(void) {
+    arena_used = 0;
+    memset(arena_has, 0, sizeof arena_has);
+}
 
 void *__wrap_kolk_memory_reserve(size_t bytes) {
-    if (bytes > sizeof arena) return NULL;
-    memset(arena_has, 0, sizeof arena_has);
-    return memset(arena, 0, bytes);
+    size_t first = arena_used;
+#ifndef ARENA_KEEPS
+    first = 0;
+#endif
+    if (bytes > sizeof arena - first * ARENA_PAGE) return NULL;
+    if (first == 0) arena_begin();
+    arena_used += (bytes + ARENA_PAGE - 1) / ARENA_PAGE;
+    return memset(arena[first], 0, bytes);
 }
 
 bool __wrap_kolk_memory_commit(void *start, size_t bytes) {
@@ -44,7 +59,7 @@ void __wrap_kolk_memory_release(void *start, size_t bytes) {
     (void)start, (void)bytes;
 }
 
-/* Of a block that is at its end, nothing is given back in parts. */
+/* The arena cannot release a part of its block. */
 bool __wrap_kolk_memory_trim(void *start, size_t bytes) {
     (void)start, (void)bytes;
     return false;
@@ -54,8 +69,8 @@ void __wrap_kolk_memory_decommit(void *start, size_t bytes) {
     (void)start, (void)bytes;
 }
 
-size_t __wrap_kolk_memory_discard(void *start, size_t bytes) {
-    (void)start, (void)bytes;
+size_t __wrap_kolk_memory_discard(void *start, size_t bytes, bool counts) {
+    (void)start, (void)bytes, (void)counts;
     return 0;
 }
 

@@ -1,12 +1,12 @@
-/* chaos.h: in a program with `// define: KOLK_CHAOS=1` each thread yields or sleeps at random before its atomic
- * operations, so that what needs an interruption at one place happens within seconds, on two cores or on one. Include
- * it once; KOLK_CHAOS_HERE is the same for a test's own code, and nothing where there is no chaos. */
+/* chaos.h: in a program with KOLK_CHAOS=1 (tests/programs.cmake) each thread yields or sleeps at random before its
+ * atomic operations. So an error that needs an interruption at one place shows within seconds, on two cores or on one.
+ * Include it once. KOLK_CHAOS_HERE does the same in a test's own code, and is empty without chaos. */
 #ifndef TESTS_CHAOS_H
 #define TESTS_CHAOS_H
 
 #include "plain.h"
 
-#include "core/atomics.h"
+#include "base/atomics.h"
 
 #include <sched.h>
 #include <time.h>

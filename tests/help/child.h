@@ -1,4 +1,4 @@
-/* child.h: a process of its own, and what it prints to stderr. Include test.h first. */
+/* child.h: runs a function in a child process and keeps what it prints to stderr. Include test.h first. */
 #ifndef TESTS_CHILD_H
 #define TESTS_CHILD_H
 
@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Runs `body` in a child, and gives its wait status; what it wrote to stderr is in `text`. */
+/* Runs `body` in a child, copies its stderr to `text`, and returns its wait status. */
 static inline int run_child(void (*body)(void *context), void *context, char *text, size_t size) {
     int ends[2];
     assert_int_equal(pipe(ends), 0);
@@ -19,7 +19,7 @@ static inline int run_child(void (*body)(void *context), void *context, char *te
         dup2(ends[1], STDERR_FILENO);
         close(ends[0]);
         close(ends[1]);
-        signal(SIGABRT, SIG_DFL); /* not cmocka's */
+        signal(SIGABRT, SIG_DFL); /* instead of cmocka's handler */
         body(context);
         _exit(0);
     }

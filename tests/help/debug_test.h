@@ -1,11 +1,11 @@
-/* debug_test.h: what the tests of the debug mode share: an environment without settings, a handler that keeps all
- * reports, and pools whose every step is followed by is_valid. Include it first. */
+/* debug_test.h: shared by the tests of the debug mode: an environment without settings, a handler that keeps all
+ * reports, and steps on pools that each end with is_valid. Include it first. */
 #ifndef TESTS_DEBUG_TEST_H
 #define TESTS_DEBUG_TEST_H
 
 #include "child.h"
 
-/* Before each test and after it: only what a test asks for is in force, whatever tool it runs under. */
+/* Runs before and after each test: only the test's own settings are in force, under every tool. */
 static inline int plain_environment(void **state) {
     unsetenv("KOLK_DEBUG");
     unsetenv("KOLK_FAIL");
@@ -17,14 +17,14 @@ static inline int plain_environment(void **state) {
 
 #define DEBUG_TEST(name) cmocka_unit_test_setup_teardown(name, plain_environment, plain_environment)
 
-/* The ways in which a pool can be under observation, from not at all to malloc's blocks. */
+/* The ways to observe a pool, from not at all to blocks of malloc. */
 static const struct debug_mode {
     const char *debug, *bypass;
 } debug_modes[] = {{NULL, "0"}, {"fill", "0"}, {"quarantine=2", "0"}, {"fill,guard,quarantine=64", "0"}, {NULL, "1"}};
 
 #define DEBUG_MODES LENGTH_OF(debug_modes)
 
-/* Begins the n-th of these ways; gives the .debug of its descriptors. */
+/* Sets the environment for the n-th way and returns the .debug for its descriptors. */
 static inline const char *begin_debug_mode(size_t n) {
     setenv("KOLK_BYPASS", debug_modes[n % DEBUG_MODES].bypass, 1);
     return debug_modes[n % DEBUG_MODES].debug;
@@ -59,10 +59,10 @@ static inline void end_pool(kolk_pool *pool) {
 /* ---- Reports ----------------------------------------------------------------------------------------------------- */
 
 typedef struct report {
-    kolk_failure failure; /* its texts live for the call only: copies follow */
+    kolk_failure failure; /* its strings live for the call only, so they are copied below */
     char pool[64];
     char sentence[2100];
-    const void *stack[24]; /* of failure.site; none without the setting */
+    const void *stack[24]; /* of failure.site; empty without the setting */
 } report;
 
 typedef struct reports {
@@ -95,7 +95,7 @@ static inline const report *next_report(reports *kept) {
         if ((kept)->read != (kept)->count) fail_msg("unexpected: %s", (kept)->all[(kept)->read].sentence);             \
     } while (0)
 
-/* The next report is of damage, with all these fields. */
+/* Checks that the next report is of damage and has these fields. */
 #define assert_damage(kept, rule_, pool_, object_, slot_, offset_, count_, sentence_)                                  \
     do {                                                                                                               \
         const report *now_ = next_report(kept);                                                                        \

@@ -1,4 +1,4 @@
-/* explore.h: many schedules of schedule.h, one after the other, and the story of one. Included by that. */
+/* explore.h: runs many schedules one after the other, and prints one that failed. Included by schedule.h. */
 #ifndef TESTS_EXPLORE_H
 #define TESTS_EXPLORE_H
 
@@ -43,7 +43,7 @@ static inline void sched_tell_step(const sched_thread *t, const sched_step *step
     sched_tell("\n");
 }
 
-/* The steps that were kept, in their order. */
+/* Prints the steps that were kept, in their order. */
 static inline void sched_tell_steps(void) {
     unsigned next[WEAK_THREADS] = {0};
     for (unsigned i = 0; i < sched.count; i++) {
@@ -81,8 +81,7 @@ static inline void sched_tell_story(void) {
 
 /* ---- Exploring --------------------------------------------------------------------------------------------------- */
 
-/* The test that starts threads knows nothing of them yet; they know all that it did; in the end it knows all that they
- * did. */
+/* The test's own code runs before and after the threads. They see all that begin did; end sees all that they did. */
 static inline void sched_run_test(void) {
     const schedule *what = sched.what;
     what->begin(what->context);
@@ -104,7 +103,7 @@ static void sched_run_thread(void) {
     sched.what->threads[sched.current - 1].body(sched.what->context);
     sched_me()->condition = SCHED_UNBORN;
     sched_switch();
-    abort(); /* no switch leads to a thread that has ended */
+    abort(); /* nothing switches to a thread that has ended */
 }
 
 static inline void sched_set_up(unsigned i) {
@@ -121,7 +120,7 @@ static inline void sched_set_up(unsigned i) {
     makecontext(&t->context, sched_run_thread, 0);
 }
 
-/* One schedule; whether it passed. */
+/* Runs one schedule; true if it passed. */
 static inline bool sched_run(uint64_t seed) {
     schedule_report *report = &sched.report;
     weak_begin();
@@ -141,20 +140,20 @@ static inline bool sched_run(uint64_t seed) {
     return report->end == SCHEDULE_PASSED;
 }
 
-/* Where a step is slow, or the plain build beside has taken them all, some schedules will do: for each number of
- * preemptions, as many as this many steps allow, or KOLK_TEST_SCHEDULE_STEPS. The random ones, which come after them,
- * are of all kinds. */
+/* The limit of steps for each number of preemptions. It is low where a step is slow, or where another build already
+ * runs all schedules; KOLK_TEST_SCHEDULE_STEPS replaces it. Random schedules follow in any case. */
 static inline uint64_t sched_enough_steps(void) {
     bool some = does_a_part() || KOLK_CHECKS == 0 || sizeof(void *) < 8;
     return number_from_environment("KOLK_TEST_SCHEDULE_STEPS", some ? 500000 : UINT64_MAX);
 }
 
-/* True if no schedule is left out: a state that one of them must reach is reached. */
+/* True if no schedule is left out, so that a test may assert that one of them reaches some state. */
 static inline bool schedules_are_all(void) {
     return sched_enough_steps() == UINT64_MAX && !getenv("KOLK_TEST_SCHEDULE");
 }
 
-/* All with this many preemptions: the tree of choices, depth first. The first run takes the first option of each. */
+/* Runs all schedules with this many preemptions: the tree of choices, depth first. The first run always takes option
+ * 0. */
 static inline bool sched_explore_all(unsigned preemptions) {
     sched.bounds[SCHED_PREEMPTION] = preemptions;
     sched.trail_length = 0;
@@ -220,7 +219,7 @@ static inline void schedule_must_pass(const schedule *what) {
         asked.replay = words + length + 1;
     }
     const schedule_report *report = schedule_explore(&asked);
-    fputs(report->story, stderr); /* cmocka's messages are cut at 1024 characters */
+    fputs(report->story, stderr); /* cmocka cuts its messages at 1024 characters */
     if (report->end != SCHEDULE_PASSED) fail_msg("%s: %s", what->name, report->sentence);
     if (!asked.replay)
         print_message("%s: %s%" PRIu64 " schedules with up to %u preemptions and %u surprises, %" PRIu64

@@ -1,5 +1,5 @@
-/* fakes.h: pools that are nothing but their statistics, so that the registry's tests say each number themselves; and
- * this program run once more, for what happens at the end of one. Its main begins with RUN_SCENARIO. */
+/* fakes.h: pools that consist of their statistics, so that the registry's tests choose each number, and runs of this
+ * same program as a child, for what happens when a program ends. Its main begins with RUN_SCENARIO. */
 #ifndef TESTS_FAKES_H
 #define TESTS_FAKES_H
 
@@ -23,12 +23,13 @@ static inline uintptr_t fake_facts(const void *pool) {
     return ((const fake *)pool)->mark;
 }
 
-static const kolk_kind fake_kind = {fake_stats, NULL, NULL, fake_facts, sizeof(fake)};
+static const kolk_kind fake_kind = {.stats = fake_stats, .facts = fake_facts, .size = sizeof(fake)};
 
-/* Its init up to the point where it is listed. Every field has a number of its own, below 100; but nobody waits. */
+/* Initialises a fake up to the point where init lists it. Every field has another number below 100, except that no
+ * thread waits. */
 static inline void fill_fake(fake *pool, const char *name) {
     kolk_process_start();
-    *pool = (fake){.stats = {name, "fake", 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 0, 24, 25, 0, 0, NULL}};
+    *pool = (fake){.stats = {name, "fake", 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 0, 24, 25, 0, 0}};
 }
 
 static inline void add_fake(fake *pool, const char *name) {
@@ -49,7 +50,7 @@ typedef struct scenario {
     void (*run)(const char *argument);
 } scenario;
 
-/* A program's words on stderr, and how it ended (wait's status). */
+/* What a program printed on stderr, and its wait status. */
 typedef struct ending {
     int status;
     char text[20000];
@@ -63,7 +64,7 @@ static inline void start_again(void *context) {
     const invocation *c = (const invocation *)context;
     unsetenv("KOLK_STATS");
     unsetenv("KOLK_DEBUG");
-    setenv("KOLK_BYPASS", "0", 1); /* the same numbers under every tool */
+    setenv("KOLK_BYPASS", "0", 1); /* the numbers are then the same under every tool */
     if (c->setting) setenv("KOLK_STATS", c->setting, 1);
     const char *by = emulator();
     if (by) execlp(by, by, c->self, c->name, c->argument, (char *)NULL);
@@ -71,10 +72,10 @@ static inline void start_again(void *context) {
     _exit(126);
 }
 
-/* Runs a scenario of this program, with KOLK_STATS=setting, or without it if that is NULL. */
+/* Runs a scenario of this program, with KOLK_STATS=setting, or unset if that is NULL. */
 static inline ending run_scenario(const char *name, const char *setting, const char *argument) {
     static ending ended;
-    char self[4096]; /* Valgrind does not start links to itself */
+    char self[4096]; /* Valgrind cannot run a link to itself */
     ssize_t length_of_self = readlink("/proc/self/exe", self, sizeof self - 1);
     assert_true(length_of_self > 0);
     self[length_of_self] = 0;

@@ -1,5 +1,5 @@
-/* generations.h: the library of tests that wear slots out asks the program how many lives a slot has, 2^n - 1. The
- * program itself has the number as a constant, which it gives by `// define: KOLK_GENERATION_MAX=N`. */
+/* generations.h: for tests that wear slots out. Their library is compiled to read the number of a slot's lives, 2^n -
+ * 1, from the program. The program has it as a constant, set by `// define: KOLK_GENERATION_MAX=N`. */
 #ifndef TESTS_GENERATIONS_H
 #define TESTS_GENERATIONS_H
 

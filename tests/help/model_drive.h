@@ -1,4 +1,4 @@
-/* model_drive.h: random operations on a model that is made of choices. Include test.h first, and the model: `model`,
+/* model_drive.h: random operations on a model whose shape is random too. Include test.h first, then the model: `model`,
  * model_init, model_draw, model_step, model_deinit. */
 #ifndef TESTS_MODEL_DRIVE_H
 #define TESTS_MODEL_DRIVE_H
@@ -7,8 +7,8 @@ static inline uint32_t draw_random(void *state) {
     return (uint32_t)(next_random((uint64_t *)state) >> 32);
 }
 
-/* One after another, each of a length by chance and with a seed of its own, until this many operations are done. `look`
- * sees each before it ends. */
+/* Runs models one after another, each with a random length and its own seed, until this many operations are done. Calls
+ * `look` on each before it is deinitialised. */
 static inline void drive_models(uint64_t usual_seed, uint64_t usual_operations, void (*look)(const model *m)) {
     uint64_t seed = number_from_environment("KOLK_TEST_SEED", usual_seed), done = 0;
     uint64_t operations = number_from_environment("KOLK_TEST_OPS", usual_operations);

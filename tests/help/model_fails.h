@@ -1,11 +1,11 @@
-/* model_fails.h: how a model says that it and the library are not of one mind: in a test by cmocka, in a fuzzer by its
- * end. A model `m` has `what` it is and its `step`. */
+/* model_fails.h: what a model does when it and the library disagree: a test fails by cmocka, a fuzzer aborts. A model
+ * `m` has a description, `what`, and counts its `step`. */
 #ifndef TESTS_MODEL_FAILS_H
 #define TESTS_MODEL_FAILS_H
 
 #include "plain.h"
 
-#ifdef model_fail /* the model defines its own way */
+#ifdef model_fail /* the model defines its own reaction */
 #elif defined(TESTS_TEST_H)
 #define model_fail(m, format, ...) fail_msg("%s, operation %" PRIu64 ": " format, (m)->what, (m)->step, __VA_ARGS__)
 #else

@@ -1,6 +1,6 @@
-// link: -Wl,--wrap=kolk_stack_text -Wl,--wrap=backtrace
-/* no_sites.h: sites are not looked for on the stack, which takes a third of the time of random tests, and addresses of
- * code are not put into words, which takes a thousand times as long as all else. These tests and fuzzers try neither.
+/* no_sites.h: leaves out the search for sites on the stack, which takes a third of random tests' time, and the
+ * conversion of code addresses to words, which takes a thousand times as long as all else. The tests and fuzzers that
+ * include it check neither.
  *
  * Include plain.h first. */
 #ifndef TESTS_NO_SITES_H

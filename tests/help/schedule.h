@@ -1,13 +1,12 @@
-/* schedule.h: every order in which a few threads can take their steps, or a random choice of them, one after
- * another.
+/* schedule.h: runs every order in which a few threads can take their steps, or a random choice of these orders, one
+ * after another.
  *
- *     // define: KOLK_SCHEDULED=1
  *     #include "test.h"
  *     #include "schedule.h"
  *
  *     typedef struct state { kolk_queue queue; uint32_t got; } state;
  *
- *     static void begin(void *context) {        // before each schedule: all is as it was the last time
+ *     static void begin(void *context) {        // before each schedule: sets up the same state again
  *         state *s = (state *)context;
  *         schedule_assert(kolk_queue_init(&s->queue, &(kolk_queue_desc){.item_size = 4, .capacity = 1}) == KOLK_OK);
  *     }
@@ -30,43 +29,44 @@
  *                                        .preemptions = 2, .surprises = 1, .random = 10000});
  *     }
  *
- * The definition compiles the library once more, so that each operation of src/core/atomics.h is a step that the
- * scheduler grants, and kolk_now_ns, kolk_wait and kolk_wake are its own. Threads are coroutines of one thread of the
- * system: what happens is what the choices say, and nothing else. So
+ * The program has a row in tests/programs.cmake that compiles another copy of the library, with KOLK_SCHEDULED=1. In it
+ * each operation of src/base/atomics.h is a step that the scheduler grants, and the scheduler implements kolk_now_ns,
+ * kolk_wait and kolk_wake. Threads are coroutines of one system thread, so the choices alone determine what happens.
+ * Rules for such a test:
  *
- * - nothing depends on addresses, time, or random numbers of the test's own; _Thread_local variables are shared by all;
- * - bodies use schedule_assert, never cmocka's asserts, which would jump to another stack; a failure that is told to
- *   kolk's handler is a failed assertion;
- * - bodies of the test share data through atomics.h too, or name it by KOLK_PLAIN_READ and KOLK_PLAIN_WRITE: else its
- *   races go unseen; what the order of steps alone decides, such as who counts first, follows a KOLK_UNSEEN;
- * - a loop that waits for another thread pauses or sleeps; no step is taken while kolk_lock is held; an atomic in a
- *   place where the same schedule has had another one begins with a kolk_store, so that the former's values are not
- *   read;
- * - bodies make a call or two: the number of schedules grows with the power of the bound (some 200,000 short ones take
- *   a second). Spins before a sleep take no round at all (#ifdef KOLK_SCHEDULED): since a pause lets the others do all
- *   that they can, whatever comes after the spin is hardly ever reached; the same is true of rare steps that wait for
+ * - Nothing may depend on addresses, time, or the test's own random numbers. All threads share the _Thread_local
+ *   variables.
+ * - Bodies use schedule_assert, never cmocka's asserts, which would jump to another stack. A failure that reaches
+ *   kolk's handler is a failed assertion.
+ * - Bodies share their own data through atomics.h too, or declare accesses by KOLK_PLAIN_READ and KOLK_PLAIN_WRITE;
+ *   otherwise a race on it goes unseen. KOLK_UNSEEN comes before code whose result depends on the order of steps alone,
+ *   such as a count of who came first.
+ * - A loop that waits for another thread pauses or sleeps. No step is taken while kolk_lock is held. If the same
+ *   schedule used an address for another atomic before, a kolk_store comes first, so that old values are not read.
+ * - Bodies make a call or two, as the number of schedules grows with the power of the bound (some 200,000 short ones
+ *   take a second). With KOLK_SCHEDULED, spins before a sleep take no round at all: a pause lets the others do all that
+ *   they can, so the code after the spin would hardly ever be reached. The same holds for rare steps that wait for
  *   milliseconds.
  *
- * It finds: a failed assertion, a data race, a deadlock (all sleep, for ever: so a lost wake-up), a livelock (more than
- * max_steps). The choices, and what each costs:
+ * It finds failed assertions, data races, deadlocks (all threads sleep for ever, for example after a lost wake-up) and
+ * livelocks (more than max_steps steps). The choices, by cost:
  *
- *   free         who goes on when the running thread sleeps, pauses or ends
- *   preemption   who goes on instead of the running thread, before any of its steps
- *   surprise     a load that gives an older store (weak.h); a weak compare-exchange that fails for no reason;
+ *   free         which thread runs next when the running one sleeps, pauses or ends
+ *   preemption   which thread replaces the running one before one of its steps
+ *   surprise     a load that returns an older store (weak.h); a weak compare-exchange that fails for no reason;
  *                a wait that returns for no reason; a deadline that passes before anything else happens
  *
  * First come all schedules without a preemption, then all with up to 1, then up to 2 ...: most errors need few
- * (Musuvathi and Qadeer, "Iterative Context Bounding", 2007). Of those that differ only in the order of steps that have
- * nothing to do with each other one is taken: steps.h. Then come random ones: each thread has a random priority,
- * the highest goes on, and at two random steps the running one becomes the lowest (PCT: Burckhardt, Kothari, Musuvathi,
+ * (Musuvathi and Qadeer, "Iterative Context Bounding", 2007). If schedules differ only in the order of independent
+ * steps, one of them is taken: steps.h. Then come random schedules: each thread has a random priority, the highest
+ * runs, and at two random steps the running thread becomes the lowest (PCT: Burckhardt, Kothari, Musuvathi,
  * Nagarakatte, "A Randomized Scheduler with Probabilistic Guarantees", 2010), with surprises at random.
  *
- * A thread that pauses lets the others go on, and goes on when one of them has written, or by a preemption; if all
- * pause, each has its turn. The clock stands still but for 1 us a pause, and leaps to the next deadline when all sleep.
+ * A thread that pauses lets the others run until one of them has written, or until a preemption; if all pause, each has
+ * its turn. The clock advances by 1 us per pause, and jumps to the next deadline when all sleep.
  *
- * A failed schedule is told with the last steps of each thread and with all its choices that were not the first option,
- * as `number:option`. To take that one again: KOLK_TEST_SCHEDULE='name/12:1,40:2'; KOLK_TEST_SEED does so for random
- * ones. */
+ * The report of a failed schedule has the last steps of each thread, and each choice that was not the first option as
+ * `number:option`. KOLK_TEST_SCHEDULE='name/12:1,40:2' replays that schedule; KOLK_TEST_SEED replays random ones. */
 #ifndef TESTS_SCHEDULE_H
 #define TESTS_SCHEDULE_H
 
@@ -85,7 +85,7 @@
 
 typedef struct schedule {
     const char *name;
-    void *context; /* what all these are called with; end may be NULL */
+    void *context; /* passed to begin, end and the bodies; end may be NULL */
     void (*begin)(void *context);
     struct {
         const char *name;
@@ -93,11 +93,11 @@ typedef struct schedule {
     } threads[SCHEDULE_THREADS];
     void (*end)(void *context);
     unsigned preemptions, surprises; /* bounds of the exhaustive part */
-    bool all_alike;                  /* it takes also those that are like others */
+    bool all_alike;                  /* do not leave out schedules that are equivalent to others */
     unsigned random;                 /* schedules after that */
-    uint64_t seed;                   /* of the first of them, each next has the next; 0: KOLK_TEST_SEED, or the time */
+    uint64_t seed;                   /* of the first random one; each next one adds 1; 0: KOLK_TEST_SEED, or the time */
     unsigned max_steps;              /* 0: 2000 */
-    const char *replay;              /* only this one, in a report's words: "12:1,40:2", "" */
+    const char *replay;              /* run only this schedule, as written in a report: "12:1,40:2", "" */
 } schedule;
 
 typedef enum schedule_end {
@@ -108,22 +108,22 @@ typedef enum schedule_end {
     SCHEDULE_LIVELOCK
 } schedule_end;
 
-/* Of all schedules, or up to the first that failed. */
+/* What an exploration found, up to the first schedule that failed. */
 typedef struct schedule_report {
     schedule_end end;
-    uint64_t exhaustive, random; /* schedules with all preemptions and surprises that are allowed; random ones */
-    bool cut;                    /* there are more of the former, but sched_enough_steps were taken */
-    unsigned steps;              /* of the longest */
-    uint64_t seed;               /* of the one that failed, if that was random, else 0; of the first if none failed */
-    char sentence[512];          /* these three are of the one that failed; the story is also of a replay that passed */
+    uint64_t exhaustive, random; /* how many of each were run */
+    bool cut;                    /* the limit sched_enough_steps() ended the exhaustive part early */
+    unsigned steps;              /* of the longest schedule */
+    uint64_t seed;               /* of the failed one if random (0: it was not); of the first one if none failed */
+    char sentence[512];          /* these three: of the failed schedule; the story also of a replay that passed */
     char choices[16384];
     char story[32768];
 } schedule_report;
 
-/* Up to the first failure. The report is good until the next call. */
+/* Explores up to the first failure. The report is valid until the next call. */
 static inline const schedule_report *schedule_explore(const schedule *what);
 
-/* Fails the test with the story of the first schedule that fails. With KOLK_TEST_SCHEDULE only that one is taken. */
+/* Fails the test with the story of the first schedule that fails. KOLK_TEST_SCHEDULE restricts it to one schedule. */
 static inline void schedule_must_pass(const schedule *what);
 
 /* In a body: ends the schedule, and the exploration, if the condition is false. */
@@ -131,7 +131,7 @@ static inline void schedule_must_pass(const schedule *what);
     ((condition) ? (void)0                                                                                             \
                  : sched_stop("%s:%d: %s says: %s is false", __func__, __LINE__, sched_me()->name, #condition))
 
-/* In a body: which of .threads is running, from 0; for several threads with one body. */
+/* In a body: the index in .threads of the running thread, for several threads with one body. */
 static inline unsigned schedule_thread(void);
 
 #include "steps.h"

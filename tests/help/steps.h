@@ -1,25 +1,27 @@
-/* steps.h: one schedule of schedule.h: which thread takes the next step, and what the step does. Included by that.
+/* steps.h: one schedule of schedule.h: which thread takes the next step, and what the step does. Included by
+ * schedule.h.
  *
- *     sched_reach: a choice, who goes on     the step itself: choices of weak.h     ... until the next sched_reach
+ *     sched_reach: chooses a thread     the step itself: choices of weak.h     ... until the next sched_reach
  *
- * A choice has a number of options, of which the first is always the one without a price; the list of the options taken
- * is the schedule. Choices are numbered in every mode alike, so what one mode has found another can replay.
+ * A choice has a number of options; the first one is always free. The list of the options taken is the schedule.
+ * Choices have the same numbers in every mode, so that any mode can replay a schedule that another one found.
  *
- * Of schedules that differ only in the order of steps that have nothing to do with each other, one will do:
+ * If schedules differ only in the order of independent steps, one of them is enough:
  *
  *     a  b  | x  y |  c           a  b  c  | x  y |         c of one thread, x and y of another
  *
- * If neither x nor y is news to c (a step on the same 8 bytes, of which one writes), then the first schedule is like
- * the second, where the thread is left one step later at the same price. So
+ * A step is news to c if both access the same 8 bytes and one of them writes. If neither x nor y is news to c, the
+ * first schedule is equivalent to the second, in which the thread of c is preempted one step later at the same cost. So
  *
- *   - a thread that is left before a step goes on only after news: these are the sleep sets of Godefroid (1996), and a
- *     bound of preemptions suits them, as each is put off as long as it can be;
- *   - a thread is not left before a step at all if nothing that the others did when it was left one step later is news:
- *     those schedules come before, as the last choice of the trail is changed first.
+ *   - a thread that is preempted before a step resumes only after news. These are the sleep sets of Godefroid (1996);
+ *     they suit a bound of preemptions, as each preemption is put off as long as possible;
+ *   - a thread is not preempted before a step if nothing that the others did when it was preempted one step later is
+ *     news: those schedules came earlier, as the last choice of the trail is changed first.
  *
- * A step sees more than its 8 bytes if it sleeps or wakes, or if the lines behind it, up to the next one, read the
- * clock, pause, or say KOLK_UNSEEN: its thread needs no news. A pause is news to a step that writes, which might end
- * it; and while a thread sleeps until a deadline, all is news. test_schedule.c compares what programs come to. */
+ * A step depends on more than its 8 bytes if it sleeps or wakes, or if the code up to the next step reads the clock,
+ * pauses, or has KOLK_UNSEEN: such a thread needs no news to resume. A pause is news to a step that writes, because the
+ * write might end it. While a thread sleeps until a deadline, everything is news. test_schedule.c compares the outcomes
+ * of programs with and without this reduction. */
 #ifndef TESTS_STEPS_H
 #define TESTS_STEPS_H
 
@@ -34,12 +36,12 @@
 #define SCHED_MAX_CHOICES 20000u
 #define SCHED_NO_CHOICE   SCHED_MAX_CHOICES
 #define SCHED_HASHES      256u /* a multiple of 64 */
-#define SCHED_LAST        16u  /* steps of each thread that are kept */
+#define SCHED_LAST        16u  /* steps of each thread that are kept for the story */
 #define SCHED_PCT_CHANGES 2u
 
 typedef enum sched_cost { SCHED_FREE, SCHED_PREEMPTION, SCHED_SURPRISE, SCHED_COSTS } sched_cost;
 
-/* Paused: until others have written. Joining: until they have ended. */
+/* PAUSED waits until others have written, JOINING until they have ended. */
 typedef enum sched_condition { SCHED_UNBORN, SCHED_READY, SCHED_PAUSED, SCHED_ASLEEP, SCHED_JOINING } sched_condition;
 
 typedef struct sched_step {
@@ -54,13 +56,13 @@ typedef struct sched_thread {
     ucontext_t context;
     unsigned char *stack;
     sched_condition condition;
-    bool granted;      /* the next step */
-    uintptr_t granule; /* the 8 bytes that the step is of which it has reached, and whether it may write there */
+    bool granted;      /* may take its next step */
+    uintptr_t granule; /* the 8 bytes that its next step accesses; `writes`: it may write there */
     bool writes;
-    unsigned choice;          /* whether it was left there, by number */
-    bool is_left, needs_news; /* see above */
+    unsigned choice;          /* the number of the choice whether to preempt it there */
+    bool is_left, needs_news; /* it was preempted, and resumes only after news: see above */
     uint64_t paused_at;
-    const uint32_t *word; /* asleep on it */
+    const uint32_t *word; /* the word it sleeps on */
     int64_t deadline;
     unsigned asleep_since;
     bool timed_out;
@@ -69,23 +71,23 @@ typedef struct sched_thread {
     sched_step last[SCHED_LAST];
 } sched_thread;
 
-/* Which 8 bytes some steps have read or written, as bits of a hash of them: too many now and then, never too few. */
+/* The 8-byte granules that some steps have accessed, as bits of a hash: sometimes too many, never too few. */
 typedef struct sched_steps {
     uint64_t any[SCHED_HASHES / 64], writes[SCHED_HASHES / 64];
 } sched_steps;
 
-/* A choice: the option taken, of how many. */
+/* A choice: `option` was taken, of `limit` options. */
 typedef struct sched_node {
-    uint16_t option, limit, without; /* a bit for each that is left out */
-    /* If a thread may be left by it, before its step: */
-    bool writes, sees_more;                    /* the step; see above */
-    unsigned hash;                             /* of its 8 bytes */
-    unsigned surprises;                        /* so far */
-    uint64_t able;                             /* the threads that are its options, 4 bits for each */
-    unsigned previous;                         /* the choice to leave it a step before */
-    bool has_next;                             /* all has been tried where it is left a step later */
-    sched_steps while_left[WEAK_THREADS];      /* what the others did, with each option, until it went on */
-    sched_steps while_left_next[WEAK_THREADS]; /* the same there */
+    uint16_t option, limit, without; /* a bit for each option that is left out */
+    /* If the choice may preempt a thread before a step: */
+    bool writes, sees_more;                    /* of that step; see above */
+    unsigned hash;                             /* of the 8 bytes of that step */
+    unsigned surprises;                        /* spent so far */
+    uint64_t able;                             /* the threads that are the options, 4 bits for each */
+    unsigned previous;                         /* the choice that could preempt the same thread one step earlier */
+    bool has_next;                             /* all options of the preemption one step later have been tried */
+    sched_steps while_left[WEAK_THREADS];      /* per option, the accesses of the others until the thread resumed */
+    sched_steps while_left_next[WEAK_THREADS]; /* the same for the preemption one step later */
 } sched_node;
 
 static struct {
@@ -100,8 +102,8 @@ static struct {
     enum { SCHED_EXHAUSTIVE, SCHED_RANDOM, SCHED_REPLAY } mode;
     unsigned choices, spent[SCHED_COSTS], bounds[SCHED_COSTS];
     unsigned trail_length;
-    bool is_alike; /* the schedule, from here on: it has no options */
-    size_t told;   /* characters in report.choices */
+    bool is_alike; /* the rest of the schedule is equivalent to another one and has no options */
+    size_t told;   /* characters written to report.choices */
     uint64_t random;
     unsigned changes[SCHED_PCT_CHANGES];
 } sched;
@@ -111,7 +113,7 @@ static sched_node sched_trail[SCHED_MAX_CHOICES + 1];
 
 /* ---- Choices ----------------------------------------------------------------------------------------------------- */
 
-/* The option that the replayed words have for this choice. */
+/* The option that the replayed schedule has for this choice. */
 static inline unsigned sched_replayed(unsigned number) {
     for (const char *at = sched.what->replay; *at;) {
         char *end;
@@ -124,7 +126,7 @@ static inline unsigned sched_replayed(unsigned number) {
     return 0;
 }
 
-/* Whether the schedules in which the thread is left here are like those in which it is left a step later. */
+/* Whether preempting the thread here is equivalent to preempting it one step later. */
 static inline bool sched_is_as_next(sched_node *node, unsigned option) {
     if (!node->has_next || node->sees_more) return false;
     const sched_steps *others = &node->while_left_next[option];
@@ -133,14 +135,14 @@ static inline bool sched_is_as_next(sched_node *node, unsigned option) {
     return true;
 }
 
-/* The first option of the choice that is not left out, from this one on; its limit if there is none. */
+/* The first option from this one on that is not left out, or the limit if there is none. */
 static inline uint16_t sched_option_from(sched_node *node, unsigned option) {
     while (option < node->limit && (node->without >> option & 1 || sched_is_as_next(node, option))) option++;
     return (uint16_t)option;
 }
 
-/* Along the trail, and on from its end with first options. If all options are left out the schedule is like another
- * one, and goes on to its end without a choice. */
+/* Follows the trail, and extends it with first options. If all options are left out, the schedule is equivalent to
+ * another one and runs to its end without choices. */
 static inline unsigned sched_next_on_trail(unsigned number, sched_cost cost, unsigned options, unsigned without) {
     if (sched.is_alike) return 0;
     sched_node *node = &sched_trail[number];
@@ -158,7 +160,8 @@ static inline unsigned sched_next_on_trail(unsigned number, sched_cost cost, uns
     return node->option;
 }
 
-/* All options have been tried: the choice before, of the same thread, may make use of it. */
+/* Called when all options have been tried: passes what the others did to the preemption of the same thread a step
+ * earlier. */
 static inline void sched_tell_previous(const sched_node *node) {
     sched_node *previous = &sched_trail[node->previous];
     if (node->previous == SCHED_NO_CHOICE || previous->option != 0) return;
@@ -168,7 +171,7 @@ static inline void sched_tell_previous(const sched_node *node) {
     previous->has_next = true;
 }
 
-/* The next path in the tree; false when there is none. */
+/* Backtracks to the next path in the tree; false if there is none. */
 static inline bool sched_advance(void) {
     for (; sched.trail_length > 0; sched.trail_length--) {
         sched_node *last = &sched_trail[sched.trail_length - 1];
@@ -179,8 +182,8 @@ static inline bool sched_advance(void) {
     return false;
 }
 
-/* Every choice of a schedule is made here. A number of options that depends on no mode gives each choice one number in
- * all of them, so that any schedule can be replayed. */
+/* Makes every choice of a schedule. The number of options is the same in each mode, so choices have the same numbers
+ * and any schedule can be replayed. */
 static inline unsigned sched_choose(sched_cost cost, unsigned options, unsigned without, unsigned at_random) {
     if (options < 2) return 0;
     unsigned number = sched.choices++, option = at_random;
@@ -201,7 +204,7 @@ static inline unsigned sched_choose(sched_cost cost, unsigned options, unsigned 
     return option;
 }
 
-/* One of the surprising options now and then, when choices are random. */
+/* If choices are random, takes a surprising option now and then. */
 static inline unsigned sched_surprise(unsigned options) {
     if (options < 2) return 0;
     bool now = sched.mode == SCHED_RANDOM && random_below(&sched.random, 8) == 0;
@@ -210,7 +213,7 @@ static inline unsigned sched_surprise(unsigned options) {
 
 /* ---- Who goes on ------------------------------------------------------------------------------------------------- */
 
-/* Whether it has a step to take; a thread that pauses has, but is in no hurry until others have written. */
+/* Whether the thread can take a step. A paused one can, but is `in_a_hurry` only after others have written. */
 static inline bool sched_can_run(unsigned thread, bool in_a_hurry) {
     const sched_thread *t = &sched.threads[thread];
     if (t->condition == SCHED_PAUSED) return !in_a_hurry || sched.writes > t->paused_at;
@@ -220,8 +223,8 @@ static inline bool sched_can_run(unsigned thread, bool in_a_hurry) {
     return true;
 }
 
-/* The threads that may go on: the running one first, if it can, and any other in its place; else one in a hurry, so
- * that those that pause don't take turns. */
+/* Collects the threads that may run next. If the running thread can go on it is first, and all others follow; otherwise
+ * threads in a hurry are preferred, so that paused ones do not take turns. */
 static inline unsigned sched_able(unsigned able[WEAK_THREADS]) {
     unsigned n = 0;
     bool goes_on = sched_can_run(sched.current, true);
@@ -235,7 +238,7 @@ static inline bool sched_has_deadline(const sched_thread *t) {
     return t->condition == SCHED_ASLEEP && t->deadline != KOLK_FOREVER.ns;
 }
 
-/* To all threads that were left, or to those whose step writes. */
+/* Gives news to all preempted threads, or to those whose step writes. */
 static inline void sched_spread_news_to_all(bool only_if_writing) {
     for (unsigned i = 0; i < sched.count; i++) {
         sched_thread *t = &sched.threads[i];
@@ -258,7 +261,7 @@ static inline void sched_pass_time(int64_t now) {
     }
 }
 
-/* Nobody can go on: those that pause must, though nothing has changed; if there are none, time passes. */
+/* No thread can run: resumes the paused ones although nothing has changed; if there are none, lets time pass. */
 static inline void sched_resume_somebody(void) {
     bool paused = false;
     int64_t next = KOLK_FOREVER.ns;
@@ -285,14 +288,14 @@ static inline unsigned sched_highest(const unsigned able[WEAK_THREADS], unsigned
     return best;
 }
 
-/* Those that need news are left out. */
+/* The options to leave out: threads that need news. */
 static inline unsigned sched_without(const unsigned able[WEAK_THREADS], unsigned n) {
     unsigned without = 0;
     for (unsigned i = 0; i < n; i++) without |= (unsigned)sched.threads[able[i]].needs_news << i;
     return without;
 }
 
-/* The running thread may be left before its step: by this choice, which is new on the trail. */
+/* Notes on a new choice that it may preempt the running thread before its step. */
 static inline void sched_note_step(sched_node *node, const unsigned able[WEAK_THREADS], unsigned n, unsigned previous) {
     const sched_thread *me = &sched.threads[sched.current];
     node->hash = (unsigned)weak_hash(me->granule) % SCHED_HASHES;
@@ -306,7 +309,7 @@ static inline void sched_note_step(sched_node *node, const unsigned able[WEAK_TH
     }
 }
 
-/* Grants a step to somebody, and returns when it is granted to the caller. */
+/* Grants a step to one thread, and returns when the caller is granted one. */
 static inline void sched_switch(void) {
     unsigned able[WEAK_THREADS], n;
     for (unsigned i = 0; i < sched.count; i++)
@@ -350,7 +353,7 @@ static inline void sched_see_more(void) {
     sched_trail[sched_me()->choice].sees_more = true;
 }
 
-/* Of a step of the running thread. */
+/* Gives the news of the running thread's step to the preempted threads. */
 static inline void sched_spread_news(void) {
     const sched_thread *me = sched_me();
     unsigned hash = (unsigned)weak_hash(me->granule) % SCHED_HASHES;
@@ -365,7 +368,7 @@ static inline void sched_spread_news(void) {
     }
 }
 
-/* Before a step of the running thread, on an atomic: deadlines may pass, others may go first. */
+/* Called before each atomic step of the running thread: deadlines may pass, others may run first. */
 static inline void sched_reach(const void *at, bool writes) {
     sched_thread *me = sched_me();
     sched_count_step();
@@ -488,7 +491,7 @@ bool kolk_wait(uint32_t *word, uint32_t expected, kolk_deadline deadline) {
     weak_atomic *atomic = weak_find(word, sizeof *word, "a word");
     const kolk_place place = {KOLK_WAIT, KOLK_SEQ_CST, 0, atomic->name, "kolk_wait"};
     unsigned age = sched_surprise(weak_readable(atomic, sched.current, KOLK_SEQ_CST, atomic->awake));
-    uint64_t value = weak_read(atomic, sched.current, age, KOLK_RELAXED); /* it orders nothing */
+    uint64_t value = weak_read(atomic, sched.current, age, KOLK_RELAXED); /* the look at the word orders nothing */
     bool passed = deadline.ns <= sched.now;
     if (value != expected || passed || sched_surprise(2)) {
         bool as_expected = value == expected;
@@ -510,7 +513,7 @@ bool kolk_wait(uint32_t *word, uint32_t expected, kolk_deadline deadline) {
     return !me->timed_out;
 }
 
-/* The thread that has slept longest, as Linux does it. */
+/* The thread that has slept longest on the word: Linux wakes that one. */
 static inline sched_thread *sched_sleeper(const uint32_t *word) {
     sched_thread *first = NULL;
     for (unsigned i = 0; i < sched.count; i++) {
@@ -524,7 +527,7 @@ static inline sched_thread *sched_sleeper(const uint32_t *word) {
 void kolk_wake(uint32_t *word, uint32_t n) {
     sched_reach(word, true);
     sched_see_more();
-    weak_atomic *atomic = weak_place(word, sizeof *word, "a word"); /* it is not read: the sleeper may have gone */
+    weak_atomic *atomic = weak_place(word, sizeof *word, "a word"); /* the sleeper may have freed the word */
     bool is_known = atomic->run == weak.run;
     if (is_known) weak_wake(atomic, sched.current);
     uint32_t woken = 0;

@@ -1,6 +1,5 @@
-// link: -pthread
-/* stopped.h: a thread that is stopped before its n-th atomic operation, while another does something, such as forking.
- * A test that includes it has `// define: KOLK_CHAOS=1`, and says in has_changed which operations count. */
+/* stopped.h: stops a thread before its n-th atomic operation while another thread acts, for example forks. A test that
+ * includes it has `// define: KOLK_CHAOS=1`; its has_changed says which operations count. */
 #ifndef TESTS_STOPPED_H
 #define TESTS_STOPPED_H
 
@@ -12,7 +11,7 @@
 #include <stdbool.h>
 
 static _Thread_local bool can_be_stopped;
-static unsigned steps_left; /* until it stops */
+static unsigned steps_left; /* steps until the thread stops */
 static bool has_stopped;
 static sem_t stopped, go_on;
 
@@ -38,8 +37,8 @@ static inline void *act_and_tell(void *act) {
     return NULL;
 }
 
-/* Calls `act` in another thread, which says from when on it can_be_stopped, and `meanwhile` when that is before its
- * n-th step. False: it has fewer. */
+/* Runs `act` in another thread; `act` sets can_be_stopped when its steps begin to count. Before the n-th step that
+ * thread stops and `meanwhile` runs. False if there are fewer steps. */
 static inline bool stop_at_step(unsigned n, void (*act)(void), void (*meanwhile)(void)) {
     pthread_t thread;
     has_stopped = false;
@@ -56,7 +55,7 @@ static inline bool stop_at_step(unsigned n, void (*act)(void), void (*meanwhile)
     return was_stopped;
 }
 
-/* From a step to the next one to stop at: where a long test does a part of its work, each third will do. */
+/* The distance of the steps to stop at: a shortened test stops at every third one. */
 static inline unsigned steps_apart(void) {
     return does_a_part() ? 3 : 1;
 }

@@ -1,6 +1,5 @@
-// link: -Wl,--wrap=mmap,--wrap=mmap64,--wrap=mprotect,--wrap=madvise,--wrap=mincore
-/* system_calls.h: the calls of pools to the operating system, counted, and refused on demand.
- * Also what the tests of growth share: large objects, stamped. */
+/* system_calls.h: counts the system calls that pools make, and refuses them on demand. Also large stamped objects,
+ * shared by the tests of growth. */
 #ifndef TESTS_SYSTEM_CALLS_H
 #define TESTS_SYSTEM_CALLS_H
 
@@ -14,8 +13,8 @@
 
 static struct {
     unsigned calls;
-    size_t looked_at;      /* bytes, by mincore */
-    unsigned refused_from; /* the n-th call from the start; 0: none */
+    size_t looked_at;      /* bytes queried by mincore */
+    unsigned refused_from; /* refuse from the n-th call on; 0: none */
     bool for_ever;
     bool only_mincore;
 } os;
@@ -51,7 +50,11 @@ int __wrap_mprotect(void *start, size_t size, int protection) {
     return refused(false) ? -1 : __real_mprotect(start, size, protection);
 }
 
+/* Never refused for core dumps: the library ignores that failure. */
 int __wrap_madvise(void *start, size_t size, int advice) {
+#ifdef MADV_DODUMP
+    if (advice == MADV_DODUMP || advice == MADV_DONTDUMP) return __real_madvise(start, size, advice);
+#endif
     return refused(false) ? -1 : __real_madvise(start, size, advice);
 }
 
@@ -73,7 +76,7 @@ static inline int accept_again(void **state) {
     return abort_on_failure(state);
 }
 
-/* A group's setup: the registry of pools takes its memory, so that what is refused later is a pool's. */
+/* A group's setup: makes the registry allocate its own memory now, so that tests refuse only the pool's. */
 static inline int list_a_pool(void **state) {
     (void)state;
     kolk_pool pool;
@@ -84,7 +87,7 @@ static inline int list_a_pool(void **state) {
 
 /* ---- Leaks ------------------------------------------------------------------------------------------------------- */
 
-/* Pages of address space that this process has, or 0: not known. */
+/* Pages of address space that this process has; 0 if unknown. */
 static inline long address_space(void) {
     char text[64] = "";
     if (emulator()) return 0;
@@ -99,7 +102,7 @@ static inline long address_space(void) {
 
 /* ---- Pools that grow --------------------------------------------------------------------------------------------- */
 
-#define OBJECT 1000u /* a stride that makes it grow in small steps: 65 slots at first */
+#define OBJECT 1000u /* large stride: the pool starts with 65 slots and grows in small steps */
 
 static inline void *stamped(kolk_pool *pool, uint32_t number) {
     uint32_t *object = (uint32_t *)kolk_pool_alloc(pool);
@@ -115,7 +118,7 @@ static inline bool is_stamped(const void *object, uint32_t number) {
     return true;
 }
 
-/* Shapes with all regions: each is committed by a call of its own. */
+/* A setup callback, which gives a shape a further region. Each region is committed by its own call. */
 static inline bool set_up_nothing(void *object, void *context) {
     (void)object, (void)context;
     return true;
@@ -130,7 +133,7 @@ static inline kolk_pool_desc shape(unsigned n, uint32_t capacity, uint32_t max_c
                             .setup = n >= 3 ? set_up_nothing : NULL};
 }
 
-/* Bytes of the pool's slots that memory backs. */
+/* Bytes of the pool's slots that are backed by physical memory. */
 static inline size_t resident(const kolk_pool *pool) {
     size_t page = (size_t)sysconf(_SC_PAGESIZE), bytes = 0;
     size_t pages = ((size_t)pool->capacity * pool->stride + page - 1) / page;

@@ -1,4 +1,4 @@
-/* test.h: what the tests of the core share: cmocka, and plain.h. Include it first. */
+/* test.h: shared by the tests of the core: cmocka and plain.h. Include it first. */
 #ifndef TESTS_TEST_H
 #define TESTS_TEST_H
 
@@ -13,7 +13,7 @@
 
 #include "plain.h"
 
-/* The tools that this program was compiled for. */
+/* The sanitizers that this program was compiled with. */
 #if defined(__has_feature)
 #define KOLK_TEST_SANITIZER(name) __has_feature(name)
 #else
@@ -30,14 +30,14 @@
 #define UNDER_TSAN 0
 #endif
 
-/* Under a sanitizer the long tests do a part of their work, as each step takes ten times as long. */
+/* Under a sanitizer a step takes ten times as long, so long tests do a part of their work. */
 #if UNDER_ASAN || UNDER_TSAN || KOLK_TEST_SANITIZER(memory_sanitizer)
 #define SLOW 1
 #else
 #define SLOW 0
 #endif
 
-/* Is a long test to do a part of its work, under a sanitizer or because of KOLK_TEST_EFFORT? It says so, once. */
+/* Should a long test do a part of its work, because of a sanitizer or KOLK_TEST_EFFORT? Prints a line once if so. */
 static inline bool does_a_part(void) {
     static enum { UNKNOWN, FULL, QUICK } effort;
     if (effort == UNKNOWN) {
@@ -47,13 +47,12 @@ static inline bool does_a_part(void) {
     return SLOW || effort == QUICK;
 }
 
-/* A program that hangs is a test that fails, and a child that hangs is one that its parent sees fail. The limit is many
- * times what the slowest test takes in the slowest build on a slow machine, and below ctest's own, in
- * CMakePresets.json. */
+/* A hanging program ends and fails; a hanging child ends and its parent fails. The limit is many times what the slowest
+ * test takes in the slowest build on a slow machine, and below ctest's limit in CMakePresets.json. */
 #define END_IF_IT_HANGS() alarm(600)
 
-/* Under qemu-user, a program sees the emulator's memory and executable instead of its own, and the emulator's words
- * when it dies. Tests of that are left out then, as where there is no /proc, or skipped. NULL: there is none. */
+/* The name of the emulator, or NULL. Under qemu-user a program sees the emulator's memory and executable instead of its
+ * own, and the emulator prints when it dies. Tests that depend on these are left out, as without /proc, or skipped. */
 static inline const char *emulator(void) {
     const char *name = getenv("EMULATOR");
     return name && *name ? name : NULL;
@@ -67,14 +66,14 @@ static inline void skip_if_emulated(void) {
 
 /* ---- Failures ---------------------------------------------------------------------------------------------------- */
 
-/* A test's teardown: the next test starts with the handler that aborts, so that no failure goes unnoticed. */
+/* A test's teardown: restores the handler that aborts, so that the next test's failures do not go unnoticed. */
 static inline int abort_on_failure(void **state) {
     (void)state;
     kolk_set_failure_handler(NULL, NULL);
     return 0;
 }
 
-/* Exactly one failure since begin_notes, or since the last assert_noted, and all its fields. */
+/* Checks that there was exactly one failure since begin_notes or the last assert_noted, and its fields. */
 #define assert_noted(taken, rule_, pool_, object_, slot_, sentence_)                                                   \
     do {                                                                                                               \
         assert_int_equal((taken)->count, 1);                                                                           \
@@ -88,8 +87,8 @@ static inline int abort_on_failure(void **state) {
 
 #define assert_silent(taken) assert_int_equal((taken)->count, 0)
 
-/* Breaks `what` by setting it to `value`, as a stray write would: is_valid(at) must see it. Then it is put back;
- * `value` may call it before_. */
+/* Sets `what` to `value`, as a stray write would: is_valid(at) must notice. Then restores it. `value` may refer to the
+ * old value as before_. */
 #define assert_breaks(is_valid, at, what, value)                                                                       \
     do {                                                                                                               \
         __typeof__(what) before_ = (what);                                                                             \
@@ -107,6 +106,12 @@ static inline void make_pool(kolk_pool *pool, const kolk_pool_desc *desc) {
     kolk_status status = kolk_pool_init(pool, desc);
     if (status != KOLK_OK) fail_msg("init: %s", kolk_status_text(status));
     assert_true(kolk_pool_is_valid(pool));
+}
+
+/* The live object in the lowest slot, or NULL. */
+static inline void *first_alive(const kolk_pool *pool) {
+    kolk_cursor cursor = kolk_pool_each(pool);
+    return kolk_cursor_next(&cursor);
 }
 
 #endif

@@ -1,6 +1,5 @@
-// link: -pthread
-/* threads.h: what tests with threads share: a seed, work that goes on through the lives of several threads, and one
- * core for all. */
+/* threads.h: shared by tests with threads: a seed, jobs that several threads do one after another, and tests on a
+ * single core. */
 #ifndef TESTS_THREADS_H
 #define TESTS_THREADS_H
 
@@ -18,11 +17,21 @@ static inline void nap(void) {
     nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
 }
 
+/* Waits until the condition is true, for any time, as the machine may be busy. */
+#define EVENTUALLY(what)                                                                                               \
+    do {                                                                                                               \
+        uint64_t naps_ = 0;                                                                                            \
+        while (!(what)) {                                                                                              \
+            REQUIRE(naps_++ < 600000 && #what);                                                                        \
+            nap();                                                                                                     \
+        }                                                                                                              \
+    } while (0)
+
 /* ---- Random work ------------------------------------------------------------------------------------------------- */
 
 static uint64_t seed, operations; /* KOLK_TEST_SEED, KOLK_TEST_OPS */
 
-/* The beginning of main. */
+/* Called at the start of main. */
 static inline void begin_random_work(uint64_t usual_operations) {
     END_IF_IT_HANGS();
     seed = number_from_environment("KOLK_TEST_SEED", (uint64_t)time(NULL));
@@ -32,11 +41,11 @@ static inline void begin_random_work(uint64_t usual_operations) {
 
 /* ---- Threads ----------------------------------------------------------------------------------------------------- */
 
-/* The beginning of a job. */
+/* The first member of each job. */
 typedef struct worker {
-    void *(*work)(void *job); /* a thread's part of it, until it is done or this thread's life is over */
+    void *(*work)(void *job); /* runs in a thread until the job is done or this thread's life is over */
     bool done;
-    uint32_t lives; /* of threads that worked at it, one after another */
+    uint32_t lives; /* how many threads have worked at the job, one after another */
     pthread_t thread;
 } worker;
 
@@ -52,7 +61,7 @@ static inline void *relay(void *job) {
     return NULL;
 }
 
-/* By one thread, or by one after another. */
+/* Starts a job in one thread, or in several that follow one another. */
 static inline void start_job(void *job, void *(*work)(void *), bool by_turns) {
     worker *w = (worker *)job;
     w->work = work;
@@ -63,13 +72,13 @@ static inline void join_job(const void *job) {
     REQUIRE(pthread_join(((const worker *)job)->thread, NULL) == 0);
 }
 
-/* What is tried has a deadline, in milliseconds, before which all threads must be where it needs them, and tells
- * whether they were: on a machine that is busy it is tried again, with a later one. */
+/* Runs a test that needs all threads to be in place before a deadline in milliseconds, and that returns whether they
+ * were. On a busy machine it is repeated with a longer deadline. */
 static inline void try_until_in_time(bool (*in_time)(int which, int64_t milliseconds), int which) {
     for (int64_t milliseconds = 30; !in_time(which, milliseconds);) milliseconds *= 2;
 }
 
-/* Where only threads that were interrupted or sleep are at work. */
+/* Runs tests on one core, so that the other threads are either interrupted or asleep. */
 static inline void run_on_one_core(void (*const *tests)(void **state), size_t n, void **state) {
     cpu_set_t all, one;
     assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);

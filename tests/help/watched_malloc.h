@@ -1,5 +1,4 @@
-// link: -Wl,--wrap=malloc,--wrap=posix_memalign,--wrap=free
-/* watched_malloc.h: malloc, watched, and refused on demand, for the tests of objects that come from there. */
+/* watched_malloc.h: counts and refuses calls of malloc on demand, for tests of objects that come from malloc. */
 #ifndef TESTS_WATCHED_MALLOC_H
 #define TESTS_WATCHED_MALLOC_H
 
@@ -10,16 +9,16 @@ typedef struct block {
     size_t size, align;
 } block;
 
-/* Whether a freed block's place is used again. */
+/* When a freed block's memory is used again. */
 typedef enum places { AS_EVER, AT_ONCE, NEVER } places;
 
 static struct {
     block blocks[4096];
-    uint32_t count; /* that are not freed yet */
+    uint32_t count; /* blocks that are not freed yet */
     uint32_t calls, refused_from;
     bool on;
     places places;
-    block kept[1 << 16]; /* freed, AT_ONCE the next ones from the end, or NEVER */
+    block kept[1 << 16]; /* freed blocks: AT_ONCE reuses the last one first, NEVER reuses none */
     uint32_t kept_count;
 } heap;
 
@@ -42,7 +41,7 @@ static inline void *watched(void *start, size_t size, size_t align) {
     return start;
 }
 
-/* The one that was freed last, or NULL. */
+/* Takes the last freed block of this size and alignment, or NULL. */
 static inline void *kept_block(size_t size, size_t align) {
     uint32_t n = heap.on && heap.places == AT_ONCE ? heap.kept_count : 0;
     while (n-- > 0) {
@@ -89,7 +88,7 @@ static inline const block *block_of(const void *object) {
     return NULL;
 }
 
-/* From now on. */
+/* Sets the reuse of blocks that are freed from now on. */
 static inline void use_places(places what) {
     while (heap.kept_count > 0) __real_free(heap.kept[--heap.kept_count].start);
     heap.places = what;

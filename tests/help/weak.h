@@ -1,27 +1,27 @@
 /* weak.h: memory as several processors may see it, for schedule.h, which decides who takes the next step.
  *
- *     stores to one atomic, in their order      0 ---- 1 ---- 2 ---- 3 (newest: what the memory itself holds)
- *     what a load of thread t may give                      |________|
+ *     stores to one atomic, in their order      0 ---- 1 ---- 2 ---- 3 (newest: the value in memory)
+ *     what a load of thread t may return                    |________|
  *                                                           the newest store that t must know of
  *
- * One step after the other is the memory of a machine with one processor, on which a missing release or a missing
- * seq_cst never shows. So each atomic keeps its last stores, and a load may give any from which nothing keeps it:
+ * If a load always returned the newest store, the memory would be that of a machine with one processor, on which a
+ * missing release or a missing seq_cst never shows. So each atomic keeps its last stores, and a load may return any
+ * that these rules allow:
  *
- *   W1 coherence: t reads no store older than one that some operation which t knows of has read or written.
- *   W2 what t knows is a vector clock (Lamport 1978; Mattern 1989): all that it did, and all that the writer knew whose
- *      store it read, if that was a release and this is an acquire.
- *   W3 a read-modify-write reads the newest store, and hands on the release that it overwrites, whatever its own order
- *      is. Any other store ends that (C++20; C11 let the writer's own relaxed stores hand it on as well).
- *   W4 a seq_cst load reads nothing older than the last seq_cst store. These operations stand in the one order in which
- *      the steps are taken; they make nothing else known than release and acquire do.
- *   W5 a sleeper's look at its word is a seq_cst load, and gives no store older than the last waker of that word knew.
- *   W6 a byte of plain memory may be read if its last write is known, and written if all its reads are as well: all
- *      else is a data race, whoever came first (Flanagan and Freund, "FastTrack", 2009).
+ *   W1 coherence: t reads no store older than one that an operation known to t has read or written.
+ *   W2 what t knows is a vector clock (Lamport 1978; Mattern 1989): its own operations, and, if it read a release by an
+ *      acquire, all that the writer knew.
+ *   W3 a read-modify-write reads the newest store, and passes on the release that it overwrites, whatever its own order
+ *      is. Any other store ends that (C++20; in C11 the writer's own relaxed stores pass it on as well).
+ *   W4 a seq_cst load reads nothing older than the last seq_cst store. The total order of seq_cst operations is the
+ *      order of the steps; they transfer no more knowledge than acquire and release do.
+ *   W5 a sleeper reads its word by a seq_cst load, which returns no store older than the last waker of that word knew.
+ *   W6 plain memory: a byte may be read if its last write is known, and written if all its reads are known as well. All
+ *      else is a data race, in either order (Flanagan and Freund, "FastTrack", 2009).
  *
- * The idea of loads that choose from a history is Vyukov's (Relacy, 2008). Left out are: a store that is read before it
- * is made (a relaxed load that is delayed beyond a later store), stores older than the last WEAK_HISTORY, and the
- * choice of a failed compare-exchange, which sees the newest. So each error that is found is real, and others may go
- * unfound. */
+ * Loads that choose from a history are Vyukov's idea (Relacy, 2008). Not modelled: reading a store before it is made (a
+ * relaxed load delayed beyond a later store), stores older than the last WEAK_HISTORY, and the value that a failed
+ * compare-exchange reads, which is always the newest. So each error found is real, and others may be missed. */
 #ifndef TESTS_WEAK_H
 #define TESTS_WEAK_H
 
@@ -30,14 +30,14 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "core/atomics.h"
+#include "base/atomics.h"
 
 #define WEAK_THREADS 8u
 #define WEAK_HISTORY 8u
 #define WEAK_ATOMICS 256u  /* a power of 2 */
 #define WEAK_BYTES   4096u /* a power of 2 */
 
-/* Tells the test that it can't go on. */
+/* Stops the test with an error message about its own limits. */
 _Noreturn static void sched_stop(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 typedef struct weak_clock {
@@ -46,8 +46,8 @@ typedef struct weak_clock {
 
 typedef struct weak_store {
     uint64_t value;
-    weak_clock released;         /* what a load with acquire learns by reading it */
-    uint32_t seen[WEAK_THREADS]; /* each thread's own time when it first saw this store; 0: never */
+    weak_clock released;         /* what an acquire load learns by reading this store */
+    uint32_t seen[WEAK_THREADS]; /* each thread's own time when it first saw this store; 0: not seen */
     bool seq_cst;
 } weak_store;
 
@@ -56,13 +56,13 @@ typedef struct weak_atomic {
     const char *name;
     size_t size;
     uint64_t run;
-    uint32_t stores; /* so far */
-    uint32_t awake;  /* the number of the oldest that a sleeper may still read: W5 */
+    uint32_t stores; /* number of stores so far */
+    uint32_t awake;  /* W5: the number of the oldest store that a sleeper may still read */
     weak_store last[WEAK_HISTORY];
 } weak_atomic;
 
 typedef struct weak_access {
-    uint32_t time; /* of the thread itself; 0: never */
+    uint32_t time; /* the thread's own time; 0: never */
     int line;
     const char *function, *what;
 } weak_access;
@@ -75,7 +75,7 @@ typedef struct weak_byte {
 } weak_byte;
 
 static struct {
-    uint64_t run; /* entries of other runs are empty */
+    uint64_t run; /* entries of other runs count as empty */
     weak_clock clocks[WEAK_THREADS];
     weak_atomic atomics[WEAK_ATOMICS];
     weak_byte bytes[WEAK_BYTES];
@@ -132,8 +132,8 @@ static inline weak_store *weak_push(weak_atomic *atomic, uint64_t value) {
     return store;
 }
 
-/* Where what is known of it stands, if anything is: its run is this one then. Those of the same 8 bytes are in one
- * chain, so that overlapping ones meet. */
+/* The entry of an atomic, or an empty one: its `run` is the current one if it is in use. Atomics in the same 8 bytes
+ * share a chain, so that overlapping ones are detected. */
 static inline weak_atomic *weak_place(const void *at, size_t size, const char *name) {
     if ((uintptr_t)at % size) sched_stop("%s is not aligned to its %u bytes", name, (unsigned)size);
     uintptr_t granule = (uintptr_t)at / 8;
@@ -146,7 +146,7 @@ static inline weak_atomic *weak_place(const void *at, size_t size, const char *n
     sched_stop("more than %u atomics", WEAK_ATOMICS);
 }
 
-/* A value that no store of ours has put there is that of initialisation, which everybody knows. */
+/* A value in memory that no recorded store wrote is the initial value, which all threads know. */
 static inline weak_atomic *weak_find(const void *at, size_t size, const char *name) {
     weak_atomic *atomic = weak_place(at, size, name);
     uint64_t value = weak_peek(at, size);
@@ -168,7 +168,7 @@ static inline bool weak_releases(int order) {
     return order == KOLK_RELEASE || order == KOLK_ACQ_REL || order == KOLK_SEQ_CST;
 }
 
-/* How many of the newest stores a load may give: W1, W4; none before the one of this number: W5. */
+/* How many of the newest stores a load may return, by W1 and W4, and by W5 none before number `oldest`. */
 static inline unsigned weak_readable(const weak_atomic *atomic, unsigned thread, int order, uint32_t oldest) {
     unsigned n = 1;
     for (; n < WEAK_HISTORY && n < atomic->stores && atomic->stores - n > oldest; n++) {
@@ -180,7 +180,7 @@ static inline unsigned weak_readable(const weak_atomic *atomic, unsigned thread,
     return n;
 }
 
-/* The value of the newest store but `age`. */
+/* The value of the store that is `age` older than the newest. */
 static inline uint64_t weak_read(weak_atomic *atomic, unsigned thread, unsigned age, int order) {
     weak_store *store = &atomic->last[(atomic->stores - 1 - age) % WEAK_HISTORY];
     if (!store->seen[thread]) store->seen[thread] = weak.clocks[thread].of[thread];
@@ -218,7 +218,7 @@ static inline weak_byte *weak_byte_at(const unsigned char *at) {
     sched_stop("more than %u bytes of plain memory", WEAK_BYTES);
 }
 
-/* W6. The other side of the race, and its thread; NULL if there is none. */
+/* W6. Returns the other access of a race, with its thread, or NULL if there is no race. */
 static inline const weak_access *weak_touch(const void *at, unsigned thread, bool writes, const kolk_place *place,
                                             unsigned *other) {
     weak_byte *byte = weak_byte_at((const unsigned char *)at);

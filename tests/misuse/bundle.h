@@ -1,9 +1,8 @@
-/* bundle.h: the programs in this folder as one, which tools/misuse.py makes: a tool takes longer to start than each of
- * them to run. It is included with PROGRAMS(X) defined: X(name) for each, whose main is called run_name. The name has
- * that of the program's file, and how it was built.
+/* bundle.h: makes the programs of this folder one program, for tools/misuse.py, as a tool takes longer to start than
+ * each of them to run. It is included with PROGRAMS(X) defined: X(name) for each, whose main is called run_name. The
+ * name consists of the program's file name and the way it was built.
  *
- * The arguments name those that are to run, each in a fork of a process that has done nothing. To stderr, around what
- * the program writes:
+ * The arguments name the programs to run, each in a fork of a fresh process. To stderr, around what the program writes:
  *
  *     program: NAME
  *     status: 0         its exit status, or minus the number of the signal that ended it */

@@ -1,5 +1,6 @@
 // row: get after deinit
 // only: kolk
+// also: packed
 #include "misuse.h"
 
 int main(void) {

@@ -1,5 +1,6 @@
 // row: write after deinit
 // only: kolk
+// also: packed
 #include "misuse.h"
 
 int main(void) {

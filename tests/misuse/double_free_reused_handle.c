@@ -1,5 +1,6 @@
 // row: double free by handle, another alloc between
 // only: kolk
+// also: packed
 #include "misuse.h"
 
 int main(void) {

@@ -1,6 +1,6 @@
 // row: get by a stale handle
 // only: kolk
-// also: shared
+// also: packed shared
 #include "misuse.h"
 
 int main(void) {

@@ -1,5 +1,6 @@
 // row: get by a stale handle, after reuse
 // only: kolk
+// also: packed
 #include "misuse.h"
 
 int main(void) {

@@ -1,6 +1,6 @@
 // row: get by another pool's handle
 // only: kolk
-// also: shared
+// also: packed shared
 #include "misuse.h"
 
 int main(void) {

@@ -1,6 +1,6 @@
 // row: deinit of a copy, after the pool's own
 // only: kolk
-// also: heap
+// also: packed heap
 #include "misuse.h"
 
 #include <string.h>

@@ -4,7 +4,7 @@
 #include "misuse.h"
 
 int main(void) {
-    pool *items = malloc(1 << 20); /* so much that malloc gives it back to the system */
+    pool *items = malloc(1 << 20); /* large, so that free unmaps it */
     open_pool(items, "items");
     void *item = take(items);
     RIGHT(give_back(items, item));

@@ -1,6 +1,6 @@
 // row: alloc from a pool that was moved
 // only: kolk
-// also: heap
+// also: packed heap
 #include "misuse.h"
 
 #include <string.h>

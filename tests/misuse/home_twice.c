@@ -1,6 +1,6 @@
 // row: init of a pool that is initialised
 // only: kolk
-// also: shared heap
+// also: packed shared heap
 #include "misuse.h"
 
 int main(void) {

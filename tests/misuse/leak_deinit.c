@@ -1,6 +1,6 @@
 // row: leak, up to deinit
 // only: kolk
-// also: shared heap
+// also: packed shared heap
 #include "misuse.h"
 
 static __attribute__((noinline)) void work(pool *items) {

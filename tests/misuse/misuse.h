@@ -1,10 +1,11 @@
-/* misuse.h: the words of the programs in this folder. Each program makes one mistake and goes on. One text gives
- * several programs: on kolk_pool; with -DSHARED on kolk_shared; with -DHEAP on kolk_heap; with -DMALLOC on malloc; and
- * with -DCLEAN the twin of each that does the same thing right. tools/misuse.py runs them and reads what they say:
+/* misuse.h: the vocabulary of the programs in this folder. Each program makes one mistake and goes on. One text makes
+ * several programs: on kolk_pool; with -DPACKED on kolk_slotmap; with -DSHARED on kolk_shared; with -DHEAP on
+ * kolk_heap; with -DMALLOC on malloc; and with -DCLEAN the twin of each without the mistake. tools/misuse.py runs them
+ * and reads their output:
  *
  *     stage: misuse    the mistake is made now; the verbs inside it are not announced
- *     stage: alloc     (free, deinit, exit) the program does this now: what is seen from here on is seen only then
- *     answer: NULL     what a function gave that found nothing to give, or a pattern of the debug mode that was read */
+ *     stage: alloc     (free, deinit, exit) the program does this now: later reports appeared only at this stage
+ *     answer: NULL     a function returned NULL, or a pattern of the debug mode was read */
 #ifndef KOLK_TESTS_MISUSE_H
 #define KOLK_TESTS_MISUSE_H
 
@@ -27,7 +28,7 @@
 
 static bool in_misuse;
 
-/* To stderr, which is not buffered, as the reports are: the order of the lines is the order of events. */
+/* Prints to stderr, which is unbuffered like the reports, so the lines are in the order of events. */
 static inline void stage(const char *name) {
     if (!in_misuse) fprintf(stderr, "stage: %s\n", name);
 }
@@ -71,14 +72,14 @@ static inline void free_object(pool *items, void *object) {
 
 typedef struct pool {
     kolk_shared shared;
-    kolk_local local;
+    kolk_shared_local local;
 } pool;
 
 static inline void open_desc(pool *items, kolk_shared_desc desc) {
     desc.object_size = SIZE;
     desc.capacity = 100;
     if (kolk_shared_init(&items->shared, &desc) != KOLK_OK) exit(1);
-    if (kolk_local_init(&items->local, &items->shared) != KOLK_OK) exit(1);
+    if (kolk_shared_local_init(&items->local, &items->shared) != KOLK_OK) exit(1);
 }
 
 static inline void open_pool(pool *items, const char *name) {
@@ -87,24 +88,61 @@ static inline void open_pool(pool *items, const char *name) {
 
 static inline void close_pool(pool *items) {
     stage("deinit");
-    kolk_local_deinit(&items->local);
+    kolk_shared_local_deinit(&items->local);
     kolk_shared_deinit(&items->shared);
 }
 
 static inline void *new_object(pool *items) {
-    return kolk_local_alloc(&items->local);
+    return kolk_shared_alloc(&items->local);
 }
 
 static inline void free_object(pool *items, void *object) {
-    kolk_local_free(&items->local, object);
+    kolk_shared_free(&items->local, object);
 }
 
 static inline kolk_handle handle_of(const pool *items, const void *object) {
-    return kolk_shared_handle(&items->shared, object);
+    return kolk_shared_handle_of(&items->shared, object);
 }
 
 static inline void look_up(const pool *items, kolk_handle handle) {
     if (!kolk_shared_get(&items->shared, handle)) fputs("answer: NULL\n", stderr);
+}
+
+#elif defined(PACKED)
+
+#include <kolk/slotmap.h>
+
+typedef kolk_slotmap pool;
+
+static inline void open_pool(pool *items, const char *name) {
+    kolk_slotmap_desc desc = {.name = name, .object_size = SIZE, .capacity = 100};
+    if (kolk_slotmap_init(items, &desc) != KOLK_OK) exit(1);
+}
+
+static inline void close_pool(pool *items) {
+    stage("deinit");
+    kolk_slotmap_deinit(items);
+}
+
+static inline void *new_object(pool *items) {
+    return kolk_slotmap_add(items, NULL);
+}
+
+static inline kolk_handle handle_of(const pool *items, const void *object) {
+    return kolk_slotmap_handle_of(items, object);
+}
+
+static inline void free_object(pool *items, void *object) {
+    kolk_slotmap_remove(items, handle_of(items, object));
+}
+
+static inline void look_up(const pool *items, kolk_handle handle) {
+    if (!kolk_slotmap_get(items, handle)) fputs("answer: NULL\n", stderr);
+}
+
+static inline void give_back_handle(pool *items, kolk_handle handle) {
+    stage("free");
+    if (!kolk_slotmap_remove(items, handle)) fputs("answer: false\n", stderr);
 }
 
 #elif defined(HEAP)
@@ -155,7 +193,7 @@ static inline void free_object(pool *items, void *object) {
 }
 
 static inline kolk_handle handle_of(const pool *items, const void *object) {
-    return kolk_pool_handle(items, object);
+    return kolk_pool_handle_of(items, object);
 }
 
 static inline void look_up(const pool *items, kolk_handle handle) {
@@ -171,7 +209,7 @@ static inline void give_back_handle(pool *items, kolk_handle handle) {
 
 /* ---- Objects ----------------------------------------------------------------------------------------------------- */
 
-/* The compiler must not know where the object comes from: it would remove what it can prove to be a mistake. */
+/* The compiler must not know where the object comes from: it would remove code that it can prove to be wrong. */
 static inline void *take(pool *items) {
     stage("alloc");
     void *object = new_object(items);
@@ -191,7 +229,7 @@ static inline void write_bytes(void *at, size_t size) {
     for (size_t i = 0; i < size; i++) byte[i] = 'x';
 }
 
-/* Decides something by what it reads: that is when memcheck looks at it. */
+/* Branches on the value that it reads: memcheck checks it only then. */
 static inline void read_word(const void *at) {
     const volatile unsigned char *byte = at;
     uint32_t word = 0;

@@ -2,19 +2,21 @@
 // only: kolk
 #include "packed.h"
 
+#include <kolk/pool.h>
+
 int main(void) {
-    kolk_slotmap map;
-    pool items;
+    pool map;
+    kolk_pool items;
     kolk_handle handle;
-    open_map(&map, "map");
-    open_pool(&items, "items");
-    unsigned char *item = take(&items);
+    open_pool(&map, "map");
+    if (kolk_pool_init(&items, &(kolk_pool_desc){.name = "items", .object_size = SIZE, .capacity = 1})) exit(1);
+    void *item = kolk_pool_alloc(&items);
     add_written(&map, &handle);
     RIGHT(find(&map, handle));
-    WRONG(find(&map, kolk_pool_handle(&items, item)));
-    take_out(&map, handle);
-    give_back(&items, item);
-    close_pool(&items);
-    close_map(&map);
+    WRONG(find(&map, kolk_pool_handle_of(&items, item)));
+    give_back_handle(&map, handle);
+    kolk_pool_free(&items, item);
+    kolk_pool_deinit(&items);
+    close_pool(&map);
     return end();
 }

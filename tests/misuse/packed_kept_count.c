@@ -3,16 +3,16 @@
 #include "packed.h"
 
 int main(void) {
-    kolk_slotmap map;
+    pool map;
     kolk_handle first, last;
-    open_map(&map, "map");
+    open_pool(&map, "map");
     add_written(&map, &first);
     add_written(&map, &last);
-    take_out(&map, first);
+    give_back_handle(&map, first);
     uint32_t count = kolk_slotmap_count(&map);
     WRONG(count++);
     for (uint32_t i = 0; i < count; i++) write_bytes((unsigned char *)kolk_slotmap_objects(&map) + i * SIZE, SIZE);
-    take_out(&map, last);
-    close_map(&map);
+    give_back_handle(&map, last);
+    close_pool(&map);
     return end();
 }

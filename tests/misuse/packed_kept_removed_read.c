@@ -3,15 +3,15 @@
 #include "packed.h"
 
 int main(void) {
-    kolk_slotmap map;
+    pool map;
     kolk_handle first, last;
-    open_map(&map, "map");
+    open_pool(&map, "map");
     unsigned char *kept = add_written(&map, &first);
     add_written(&map, &last);
-    take_out(&map, first);
+    give_back_handle(&map, first);
     RIGHT(read_word(find(&map, last)));
     WRONG(read_word(kept));
-    take_out(&map, last);
-    close_map(&map);
+    give_back_handle(&map, last);
+    close_pool(&map);
     return end();
 }

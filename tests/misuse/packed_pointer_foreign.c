@@ -3,14 +3,14 @@
 #include "packed.h"
 
 int main(void) {
-    kolk_slotmap map;
+    pool map;
     kolk_handle handle;
-    open_map(&map, "map");
+    open_pool(&map, "map");
     add_written(&map, &handle);
     int other = 0;
-    RIGHT(kolk_slotmap_handle(&map, find(&map, handle)));
-    WRONG(kolk_slotmap_handle(&map, &other));
-    take_out(&map, handle);
-    close_map(&map);
+    RIGHT(kolk_slotmap_handle_of(&map, find(&map, handle)));
+    WRONG(kolk_slotmap_handle_of(&map, &other));
+    give_back_handle(&map, handle);
+    close_pool(&map);
     return end();
 }

@@ -3,13 +3,13 @@
 #include "packed.h"
 
 int main(void) {
-    kolk_slotmap map;
+    pool map;
     kolk_handle handle;
-    open_map(&map, "map");
+    open_pool(&map, "map");
     unsigned char *object = add_written(&map, &handle);
-    RIGHT(kolk_slotmap_handle(&map, find(&map, handle)));
-    WRONG(kolk_slotmap_handle(&map, object + SIZE / 2));
-    take_out(&map, handle);
-    close_map(&map);
+    RIGHT(kolk_slotmap_handle_of(&map, find(&map, handle)));
+    WRONG(kolk_slotmap_handle_of(&map, object + SIZE / 2));
+    give_back_handle(&map, handle);
+    close_pool(&map);
     return end();
 }

@@ -3,13 +3,13 @@
 #include "packed.h"
 
 int main(void) {
-    kolk_slotmap map;
+    pool map;
     kolk_handle handle;
-    open_map(&map, "map");
+    open_pool(&map, "map");
     unsigned char *object = add_written(&map, &handle);
-    RIGHT(kolk_slotmap_handle(&map, object));
-    take_out(&map, handle);
-    WRONG(kolk_slotmap_handle(&map, object));
-    close_map(&map);
+    RIGHT(kolk_slotmap_handle_of(&map, object));
+    give_back_handle(&map, handle);
+    WRONG(kolk_slotmap_handle_of(&map, object));
+    close_pool(&map);
     return end();
 }

@@ -3,12 +3,12 @@
 #include "packed.h"
 
 int main(void) {
-    kolk_slotmap map;
+    pool map;
     kolk_handle handle;
-    open_map(&map, "map");
+    open_pool(&map, "map");
     add_written(&map, &handle);
-    take_out(&map, handle);
-    WRONG(take_out(&map, handle));
-    close_map(&map);
+    give_back_handle(&map, handle);
+    WRONG(give_back_handle(&map, handle));
+    close_pool(&map);
     return end();
 }

@@ -3,14 +3,14 @@
 #include "packed.h"
 
 int main(void) {
-    kolk_slotmap map, others;
+    pool map, others;
     kolk_handle handle;
-    open_map(&map, "map");
-    open_map(&others, "others");
+    open_pool(&map, "map");
+    open_pool(&others, "others");
     add_written(&map, &handle);
-    WRONG(take_out(&others, handle));
-    take_out(&map, handle);
-    close_map(&others);
-    close_map(&map);
+    WRONG(give_back_handle(&others, handle));
+    give_back_handle(&map, handle);
+    close_pool(&others);
+    close_pool(&map);
     return end();
 }

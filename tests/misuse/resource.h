@@ -1,4 +1,4 @@
-/* resource.h: misuse.h for resource pools. These programs are on kolk only: malloc has no such thing. */
+/* resource.h: misuse.h for resource pools. These programs exist for kolk only, as malloc has nothing similar. */
 #ifndef KOLK_TESTS_MISUSE_RESOURCE_H
 #define KOLK_TESTS_MISUSE_RESOURCE_H
 
@@ -22,24 +22,24 @@ static inline void open_links(kolk_resource_pool *links, kolk_resource_pool_desc
     if (!desc.create) desc.create = create;
     desc.destroy = destroy;
     desc.no_housekeeper = true;
-    if (kolk_resource_pool_init(links, &desc) != KOLK_OK) exit(1);
+    if (kolk_resource_init(links, &desc) != KOLK_OK) exit(1);
 }
 
 static inline void close_links(kolk_resource_pool *links) {
     stage("deinit");
-    kolk_resource_pool_deinit(links);
+    kolk_resource_deinit(links);
 }
 
-/* What a borrow that fails says, up to the numbers. */
-static inline kolk_borrow borrow(kolk_resource_pool *links) {
-    kolk_borrow one;
+/* Borrows; on failure prints its sentence, up to the numbers. */
+static inline kolk_borrowed borrow(kolk_resource_pool *links) {
+    kolk_borrowed one;
     kolk_borrow_desc desc = {.deadline = kolk_deadline_after(50), .who = "a thread"};
     stage("borrow");
     if (kolk_resource_borrow(links, &desc, &one) != KOLK_OK) fprintf(stderr, "answer: %s\n", one.error.text);
     return one;
 }
 
-static inline void give(kolk_resource_pool *links, kolk_borrow *one) {
+static inline void give(kolk_resource_pool *links, kolk_borrowed *one) {
     stage("give_back");
     kolk_resource_give_back(links, one);
 }

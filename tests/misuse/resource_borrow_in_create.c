@@ -5,7 +5,7 @@ static kolk_resource_pool links;
 
 static bool create_and_borrow(void *context, const char *key, kolk_deadline deadline, void **resource,
                               kolk_error *error) {
-    kolk_borrow other = {.resource = NULL};
+    kolk_borrowed other = {.resource = NULL};
     WRONG(other = borrow(&links));
     kolk_resource_give_back(&links, &other);
     return create(context, key, deadline, resource, error);
@@ -13,7 +13,7 @@ static bool create_and_borrow(void *context, const char *key, kolk_deadline dead
 
 int main(void) {
     open_links(&links, (kolk_resource_pool_desc){.max = 1, .create = create_and_borrow});
-    kolk_borrow one = borrow(&links);
+    kolk_borrowed one = borrow(&links);
     give(&links, &one);
     close_links(&links);
     return end();

@@ -6,7 +6,7 @@
 
 int main(void) {
     kolk_resource_pool links;
-    kolk_borrow one;
+    kolk_borrowed one;
     open_links(&links, (kolk_resource_pool_desc){.max = 2});
     pid_t child = fork();
     if (child == 0) {

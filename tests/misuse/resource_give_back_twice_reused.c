@@ -4,9 +4,9 @@
 int main(void) {
     kolk_resource_pool links;
     open_links(&links, (kolk_resource_pool_desc){.max = 2});
-    kolk_borrow one = borrow(&links);
+    kolk_borrowed one = borrow(&links);
     give(&links, &one);
-    kolk_borrow other = borrow(&links);
+    kolk_borrowed other = borrow(&links);
     WRONG(give(&links, &one));
     give(&links, &other);
     close_links(&links);

@@ -5,7 +5,7 @@ int main(void) {
     kolk_resource_pool links, others;
     open_links(&links, (kolk_resource_pool_desc){.max = 2});
     open_links(&others, (kolk_resource_pool_desc){.name = "others"});
-    kolk_borrow one = borrow(&links);
+    kolk_borrowed one = borrow(&links);
     WRONG(give(&others, &one));
     give(&links, &one);
     close_links(&others);

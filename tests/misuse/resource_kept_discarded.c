@@ -4,7 +4,7 @@
 int main(void) {
     kolk_resource_pool links;
     open_links(&links, (kolk_resource_pool_desc){.max = 2});
-    kolk_borrow one = borrow(&links);
+    kolk_borrowed one = borrow(&links);
     unsigned char *resource = one.resource;
     __asm__ volatile("" : "+r"(resource));
     RIGHT(write_bytes(resource, SIZE));

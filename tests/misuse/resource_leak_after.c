@@ -6,7 +6,7 @@
 int main(void) {
     kolk_resource_pool links;
     open_links(&links, (kolk_resource_pool_desc){.max = 2, .leak_after_ms = 10});
-    kolk_borrow one = borrow(&links);
+    kolk_borrowed one = borrow(&links);
     RIGHT(give(&links, &one));
     WRONG(usleep(20000));
     stage("tick");

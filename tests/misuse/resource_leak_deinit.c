@@ -4,7 +4,7 @@
 int main(void) {
     kolk_resource_pool links;
     open_links(&links, (kolk_resource_pool_desc){.max = 2});
-    static kolk_borrow one;
+    static kolk_borrowed one;
     one = borrow(&links);
     RIGHT(give(&links, &one));
     WRONG((void)one);

@@ -3,7 +3,7 @@
 
 int main(void) {
     static kolk_resource_pool links;
-    static kolk_borrow one;
+    static kolk_borrowed one;
     open_links(&links, (kolk_resource_pool_desc){.max = 2});
     one = borrow(&links);
     RIGHT(give(&links, &one));

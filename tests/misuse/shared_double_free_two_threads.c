@@ -12,10 +12,10 @@ typedef struct job {
 
 static void *work(void *argument) {
     job *mine = argument;
-    kolk_local local;
-    if (kolk_local_init(&local, &mine->items->shared) != KOLK_OK) exit(1);
-    kolk_local_free(&local, mine->item);
-    kolk_local_deinit(&local);
+    kolk_shared_local local;
+    if (kolk_shared_local_init(&local, &mine->items->shared) != KOLK_OK) exit(1);
+    kolk_shared_free(&local, mine->item);
+    kolk_shared_local_deinit(&local);
     return NULL;
 }
 

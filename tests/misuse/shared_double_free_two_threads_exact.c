@@ -14,11 +14,11 @@ typedef struct job {
 
 static void *work(void *argument) {
     job *its = argument;
-    kolk_local local;
-    if (kolk_local_init(&local, &its->items->shared) != KOLK_OK) exit(1);
+    kolk_shared_local local;
+    if (kolk_shared_local_init(&local, &its->items->shared) != KOLK_OK) exit(1);
     pthread_barrier_wait(&its->gate);
-    kolk_local_free(&local, its->item);
-    kolk_local_deinit(&local);
+    kolk_shared_free(&local, its->item);
+    kolk_shared_local_deinit(&local);
     return NULL;
 }
 

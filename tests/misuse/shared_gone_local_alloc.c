@@ -8,7 +8,7 @@ int main(void) {
     open_pool(&items, "items");
     RIGHT(give_back(&items, take(&items)));
     stage("deinit");
-    RIGHT(kolk_local_deinit(&items.local));
+    RIGHT(kolk_shared_local_deinit(&items.local));
     kolk_shared_deinit(&items.shared);
     WRONG(take(&items));
     return end();

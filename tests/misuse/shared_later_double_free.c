@@ -7,7 +7,7 @@ int main(void) {
     pool items;
     open_pool(&items, "items");
     unsigned char *item = take(&items);
-    kolk_local_free_later(&items.local, item);
+    kolk_shared_free_later(&items.local, item);
     WRONG(give_back(&items, item));
     close_pool(&items);
     return end();

@@ -8,9 +8,9 @@ int main(void) {
     open_pool(&items, "items");
     unsigned char *item = take(&items);
     write_bytes(item, SIZE);
-    kolk_local_free_later(&items.local, item);
+    kolk_shared_free_later(&items.local, item);
     RIGHT(read_word(item));
-    for (int i = 0; i < 3; i++) kolk_local_quiesce(&items.local);
+    for (int i = 0; i < 3; i++) kolk_shared_quiesce(&items.local);
     WRONG(read_word(item));
     close_pool(&items);
     return end();

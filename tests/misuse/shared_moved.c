@@ -13,19 +13,19 @@ static kolk_shared *moved(void) {
     return &there;
 }
 
-static void begin_local(kolk_local *local, kolk_shared *items) {
+static void begin_local(kolk_shared_local *local, kolk_shared *items) {
     stage("local_init");
-    if (kolk_local_init(local, items) != KOLK_OK) exit(1);
+    if (kolk_shared_local_init(local, items) != KOLK_OK) exit(1);
 }
 
 int main(void) {
     kolk_shared *items = &here;
-    kolk_local local;
+    kolk_shared_local local;
     if (kolk_shared_init(items, &(kolk_shared_desc){.name = "items", .object_size = SIZE, .capacity = 100})) exit(1);
     WRONG(items = moved());
     begin_local(&local, items);
-    kolk_local_free(&local, kolk_local_alloc(&local));
-    kolk_local_deinit(&local);
+    kolk_shared_free(&local, kolk_shared_alloc(&local));
+    kolk_shared_local_deinit(&local);
     kolk_shared_deinit(items);
     return end();
 }

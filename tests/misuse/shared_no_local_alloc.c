@@ -7,7 +7,7 @@ int main(void) {
     pool items;
     open_pool(&items, "items");
     RIGHT(give_back(&items, take(&items)));
-    kolk_local_deinit(&items.local);
+    kolk_shared_local_deinit(&items.local);
     WRONG(take(&items));
     close_pool(&items);
     return end();

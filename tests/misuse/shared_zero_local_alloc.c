@@ -3,13 +3,13 @@
 #define SHARED 1
 #include "misuse.h"
 
-static kolk_local forgotten;
+static kolk_shared_local forgotten;
 
 int main(void) {
     pool items;
     open_pool(&items, "items");
     RIGHT(give_back(&items, take(&items)));
-    kolk_local made = items.local;
+    kolk_shared_local made = items.local;
     WRONG(items.local = forgotten);
     WRONG(take(&items));
     items.local = made;

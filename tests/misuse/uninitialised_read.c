@@ -1,5 +1,5 @@
 // row: read of an uninitialised object
-// also: shared heap
+// also: packed shared heap
 #include "misuse.h"
 
 int main(void) {

@@ -1,18 +1,18 @@
 /* queue.pml: how threads wait and are woken in src/queue, for SPIN (Holzmann, The SPIN Model Checker, 2003), which
  * tries every order in which their steps can follow each other. tests/models/queue.sh runs it.
  *
- * Each inline is the function there that has its name, alone or behind kolk_queue_; each d_step, and each statement
- * outside of one, is one atomic operation there, or as much of a lock's body as others see at once. All that does not
+ * Each inline models the function of its name, with or without kolk_queue_. Each d_step, and each statement outside
+ * one, models one atomic operation, or the part of a lock's body that others see at once. Everything that does not
  * affect sleep is left out:
  *
- *     tickets and cells      are counts: something[POP] items, something[PUSH] cells with room. A take at one end leaves
- *                            one to the other. A cell between ticket and turn is waited for: no sleep.
+ *     tickets and cells      are counts: something[POP] items, something[PUSH] cells with room. A take at one end adds
+ *                            one at the other end. A cell between ticket and turn is waited for: no sleep.
  *     look_for_a_while       looks without a result write nothing
  *     kolk_wait, kolk_wake   a `called` thread goes on: a wake follows each store, and one for no reason only looks again
  *     times                  a deadline, and the millisecond after which the gate is held, pass at any moment or never
  *     kolk_queue_fd          is not here
  *
- * Proved, each line by each run that has to do with it:
+ * Proved, by every run to which the property applies:
  *
  *     S1  when nothing can move any more, nobody sleeps at an end that has something for it: no wake-up is lost
  *     S2  ... nor when the queue has ended, nor with an ending behind it, whatever came later (but for a pop, where a close
@@ -45,7 +45,7 @@
 #endif
 
 #if FAIR
-#define OTHERS_LOOK /* weak fairness gives no lock that others take again and again: so nobody sees it taken */
+#define OTHERS_LOOK /* weak fairness may starve a thread at a contended lock, so the lock is not visible */
 #else
 #define OTHERS_LOOK } d_step {
 #endif
@@ -76,7 +76,7 @@ mtype last_ending[2] = OK;
 
 bool called[THREADS], in_line[THREADS];
 byte shutdowns_of[THREADS], closes_of[THREADS]; /* `endings` of wait_for */
-bool may_be_closed[THREADS]; /* in this call, the queue was closed and empty */
+bool may_be_closed[THREADS]; /* the queue was closed and empty during this call */
 hidden byte each;
 
 #if ENDER
@@ -119,7 +119,7 @@ inline tell(other) {
     fi
 }
 
-inline join() { /* others see one thing of this: asleep */
+inline join() { /* others see only the change of asleep */
     d_step {
         !locked[end];
         if
@@ -128,7 +128,7 @@ inline join() { /* others see one thing of this: asleep */
         fi;
         called[me] = false;
         called_at[end] = (called_at[end] == me -> NOBODY : called_at[end]);
-        may_pass_held = line[end]?[eval(me)] || !in_time; /* is_first || !in_time, which look_again is told */
+        may_pass_held = line[end]?[eval(me)] || !in_time; /* is_first || !in_time, passed to look_again */
 #if BUG != 1
         show_asleep(end)
 #endif
@@ -258,7 +258,7 @@ inline finish(as) {
     :: as == SHUTDOWN -> open[POP] = false
     :: else
     fi;
-    d_step { /* read and written in two operations there; between them only pops go on, and empty stays empty */
+    d_step { /* two operations in the source; between them only pops run, and empty stays empty */
         if
         :: ending == SHUTDOWN -> shutdowns[PUSH]++; shutdowns[POP]++
         :: else ->

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Runs SPIN over tests/models/queue.pml: the protocol in several settings, all of their states, and each seeded mistake,
-# which must be found. Exits with 77 where there is no SPIN.
+# Runs SPIN over tests/models/queue.pml: all states of the protocol in several settings, and each seeded mistake, which
+# must be found. Exits with 77 if SPIN is missing.
 # Usage: tests/models/queue.sh
 set -u
 model=$PWD/tests/models/queue.pml
@@ -15,8 +15,8 @@ trap 'rm -rf "$folder"' EXIT
 cd "$folder" || exit 1
 failed=0
 
-# run ERRORS WHAT DEFINITION...: 0 errors in all states, or 1. A mistake is found long before all states are: to compile the
-# search takes longer than to run it, so it is not optimised, and has a table of 2^20 places.
+# run ERRORS WHAT DEFINITION...: expects 0 errors in all states, or 1. A mistake is found early, and compiling the
+# search takes longer than running it, so it is not optimised, and has a table of 2^20 places.
 run() {
   errors=$1 what=$2 level=-O1 table=24
   shift 2

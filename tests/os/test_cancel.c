@@ -1,7 +1,6 @@
-// link: -pthread
 /* pthread_cancel: no call of kolk is a cancellation point, not even one that waits. Each call is made by a thread whose
- * cancellation is pending already; it must return from it, able to be cancelled as before, and the locks that it needed
- * must be free for others. Where it does not, an alarm ends the program. */
+ * cancellation is pending already; it must return, with its cancellation state unchanged, and must have released all
+ * locks. Otherwise an alarm ends the program. */
 #include "../help/test.h"
 
 #include <fcntl.h>
@@ -9,7 +8,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "core/atomics.h"
+#include "base/atomics.h"
+#include "shared/shared_inside.h"
 
 static void take_a_nap(void) {
     usleep(1000);
@@ -17,7 +17,7 @@ static void take_a_nap(void) {
 
 /* ---- A thread that is being cancelled ---------------------------------------------------------------------------- */
 
-static const char returned[] = "returned"; /* what a thread gives that was not cancelled */
+static const char returned[] = "returned"; /* the result of a thread that was not cancelled */
 
 static void *call_cancelled(void *context) {
     void (*const *call)(void) = (void (*const *)(void))context;
@@ -71,7 +71,7 @@ static void deinit_pool(void) {
     kolk_pool_deinit(&pool);
 }
 
-/* The child must give 0, and an alarm must not have ended it. */
+/* The child must exit with 0, not by an alarm. */
 static void await(pid_t child) {
     int status;
     assert_true(child > 0);
@@ -93,7 +93,7 @@ static void test_first_init_reads_sizes(void **state) {
         if (!returns(init_pool)) _exit(1);
         if (pool_status != KOLK_OK || pool.capacity != 9) _exit(2);
         deinit_pool();
-        init_pool(); /* which takes the process's lock, as a fork does */
+        init_pool(); /* takes the process's lock, as a fork does */
         _exit(pool.capacity == 9 ? 0 : 3);
     }
     await(child);
@@ -109,7 +109,7 @@ extern void __gcov_dump(void) __attribute__((weak));
 
 static void test_exit_writes_statistics(void **state) {
     (void)state;
-    if (__gcov_dump) { /* which writes files at exit, and so is a cancellation point itself */
+    if (__gcov_dump) { /* it writes files at exit, and so is a cancellation point */
         print_message("left out: gcov is cancelled at exit\n");
         skip();
     }
@@ -202,12 +202,12 @@ static void test_polled_queue(void **state) {
     (void)state;
     make_queue();
     deadline = KOLK_NOW;
-    if (kolk_queue_fd(&queue, KOLK_READABLE) < 0) {
+    if (kolk_queue_fd(&queue, KOLK_QUEUE_READABLE) < 0) {
         deinit_queue();
         print_message("skipped: the system has no eventfd\n");
         skip();
     }
-    assert_true(kolk_queue_fd(&queue, KOLK_WRITABLE) >= 0);
+    assert_true(kolk_queue_fd(&queue, KOLK_QUEUE_WRITABLE) >= 0);
     for (int i = 0; i < 3; i++) {
         assert_true(returns(push)); /* sets the event that poppers poll */
         assert_int_equal(status, KOLK_OK);
@@ -234,7 +234,7 @@ static void test_wait_for_item(void **state) {
     deinit_queue();
 }
 
-/* Nor one that comes while it waits: it goes on until it is served, or the queue ends. */
+/* A cancellation during the wait does not end it either: it continues until it is served, or the queue ends. */
 typedef struct sleeper {
     void (*wait)(void);
     uint32_t has_waited;
@@ -265,7 +265,7 @@ static void cancel_in_wait(sleeper *one, void (*wait)(void), bool (*is_asleep)(v
 }
 
 static bool somebody_pops(void) {
-    return kolk_load(&queue.ends[KOLK_READABLE].asleep, KOLK_ACQUIRE);
+    return kolk_load(&queue.ends[KOLK_QUEUE_READABLE].asleep, KOLK_ACQUIRE);
 }
 
 static void push_two(void) {
@@ -295,17 +295,17 @@ static void test_cancelled_while_it_waits(void **state) {
 /* ---- Shared pools ------------------------------------------------------------------------------------------------ */
 
 static kolk_shared shared;
-static kolk_local local;
+static kolk_shared_local local;
 static void *object;
 
 static void init_local(void) {
-    status = kolk_local_init(&local, &shared);
+    status = kolk_shared_local_init(&local, &shared);
 }
 
 static void wait_for_object(void) {
-    if (kolk_local_init(&local, &shared) != KOLK_OK) return;
-    object = kolk_local_alloc_wait(&local, deadline);
-    kolk_local_deinit(&local);
+    if (kolk_shared_local_init(&local, &shared) != KOLK_OK) return;
+    object = kolk_shared_alloc_wait(&local, deadline);
+    kolk_shared_local_deinit(&local);
 }
 
 static void make_shared(uint32_t capacity) {
@@ -313,36 +313,36 @@ static void make_shared(uint32_t capacity) {
     assert_int_equal(kolk_shared_init(&shared, &desc), KOLK_OK);
 }
 
-/* It looks whether one of the others has ended, under the pool's lock. */
+/* Init of a local checks under the pool's lock whether another thread has ended. */
 static void test_one_local_too_many(void **state) {
     (void)state;
-    kolk_local two[2];
+    kolk_shared_local two[2];
     make_shared(10);
-    for (int i = 0; i < 2; i++) assert_int_equal(kolk_local_init(&two[i], &shared), KOLK_OK);
+    for (int i = 0; i < 2; i++) assert_int_equal(kolk_shared_local_init(&two[i], &shared), KOLK_OK);
     assert_true(returns(init_local));
     assert_int_equal(status, KOLK_TOO_MANY_THREADS);
-    for (int i = 0; i < 2; i++) kolk_local_deinit(&two[i]);
+    for (int i = 0; i < 2; i++) kolk_shared_local_deinit(&two[i]);
     assert_true(kolk_shared_is_valid(&shared));
     kolk_shared_deinit(&shared);
 }
 
-static kolk_local holder;
+static kolk_shared_local holder;
 static void *held;
 
 static bool somebody_waits(void) {
-    return kolk_load(&shared.depot.waiting, KOLK_ACQUIRE);
+    return kolk_load(&shared.inside->store.depot.waiting, KOLK_ACQUIRE);
 }
 
 static void give_one(void) {
-    kolk_local_free(&holder, held);
+    kolk_shared_free(&holder, held);
 }
 
 static void test_wait_for_object(void **state) {
     (void)state;
     sleeper one;
     make_shared(1);
-    assert_int_equal(kolk_local_init(&holder, &shared), KOLK_OK);
-    held = kolk_local_alloc(&holder);
+    assert_int_equal(kolk_shared_local_init(&holder, &shared), KOLK_OK);
+    held = kolk_shared_alloc(&holder);
     assert_non_null(held);
     object = held;
     deadline = kolk_deadline_after(3);
@@ -351,8 +351,8 @@ static void test_wait_for_object(void **state) {
     deadline = KOLK_FOREVER;
     cancel_in_wait(&one, wait_for_object, somebody_waits, give_one);
     assert_ptr_equal(object, held);
-    kolk_local_free(&holder, object);
-    kolk_local_deinit(&holder);
+    kolk_shared_free(&holder, object);
+    kolk_shared_local_deinit(&holder);
     assert_true(kolk_shared_is_valid(&shared));
     kolk_shared_deinit(&shared);
 }
@@ -360,7 +360,7 @@ static void test_wait_for_object(void **state) {
 /* ---- Resource pools ---------------------------------------------------------------------------------------------- */
 
 static kolk_resource_pool resources;
-static kolk_borrow borrow;
+static kolk_borrowed borrow;
 
 static bool create_resource(void *context, const char *key, kolk_deadline until, void **resource, kolk_error *error) {
     (void)key, (void)until, (void)error;
@@ -370,7 +370,7 @@ static bool create_resource(void *context, const char *key, kolk_deadline until,
 
 static void init_resources(void) {
     kolk_resource_pool_desc desc = {.context = &item, .create = create_resource, .max = 1, .min_idle = 1};
-    status = kolk_resource_pool_init(&resources, &desc);
+    status = kolk_resource_init(&resources, &desc);
 }
 
 static void borrow_resource(void) {
@@ -382,30 +382,30 @@ static void give_resource_back(void) {
 }
 
 static void close_resources(void) {
-    kolk_resource_pool_close(&resources, KOLK_NOW);
+    kolk_resource_close(&resources, KOLK_NOW);
 }
 
 static void close_and_wait(void) {
-    status = kolk_resource_pool_close(&resources, KOLK_FOREVER);
+    status = kolk_resource_close(&resources, KOLK_FOREVER);
 }
 
 static void deinit_resources(void) {
-    kolk_resource_pool_deinit(&resources);
+    kolk_resource_deinit(&resources);
 }
 
-static kolk_borrow lent;
+static kolk_borrowed lent;
 
 static void give_back_what_is_lent(void) {
     kolk_resource_give_back(&resources, &lent);
 }
 
 static bool somebody_borrows(void) {
-    kolk_resource_stats stats;
-    kolk_resource_pool_stats(&resources, &stats);
+    kolk_resource_pool_stats stats;
+    kolk_resource_stats(&resources, &stats);
     return stats.waiting;
 }
 
-/* Init starts the housekeeper, deinit joins it. */
+/* Init starts a maker, deinit joins it. */
 static void test_resources(void **state) {
     (void)state;
     deadline = KOLK_FOREVER;
@@ -418,7 +418,7 @@ static void test_resources(void **state) {
     assert_true(returns(borrow_resource));
     assert_int_equal(status, KOLK_TIMEOUT);
     borrow = lent;
-    if (kolk_resource_fd(&resources) >= 0) { /* which borrow resets and give_back sets */
+    if (kolk_resource_fd(&resources) >= 0) { /* borrow resets it and give_back sets it */
         lent = borrow;
         deadline = KOLK_NOW;
         assert_true(returns(borrow_resource));
@@ -427,13 +427,13 @@ static void test_resources(void **state) {
     }
     assert_true(returns(give_resource_back));
     assert_true(returns(close_resources));
-    assert_true(kolk_resource_pool_is_valid(&resources));
+    assert_true(kolk_resource_is_valid(&resources));
     assert_true(returns(deinit_resources));
     assert_null(resources.inside);
 }
 
 static bool is_closed(void) {
-    kolk_borrow none;
+    kolk_borrowed none;
     return kolk_resource_borrow(&resources, &(kolk_borrow_desc){0}, &none) == KOLK_CLOSED;
 }
 
@@ -450,7 +450,7 @@ static void test_cancelled_while_it_borrows(void **state) {
     lent = borrow;
     cancel_in_wait(&one, close_and_wait, is_closed, give_back_what_is_lent);
     assert_int_equal(status, KOLK_OK);
-    assert_true(kolk_resource_pool_is_valid(&resources));
+    assert_true(kolk_resource_is_valid(&resources));
     deinit_resources();
 }
 

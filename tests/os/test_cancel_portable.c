@@ -1,3 +1,2 @@
-// own: src/os/sleep.c KOLK_NO_FUTEX=1
 /* test_cancel.c without the futex: a mutex and a condition variable, as on systems other than Linux. */
 #include "test_cancel.c" /* NOLINT(bugprone-suspicious-include): the same program over another sleep */

@@ -1,5 +1,4 @@
-// link: -Wl,--wrap=syscall
-/* Memory that may not be there: it is copied, or said not to be readable, by both ways of asking the system. */
+/* Memory that may be unmapped: it is copied or reported as unreadable, by both kinds of system calls. */
 #include "../help/test.h"
 
 #include "os/memory.h"
@@ -60,7 +59,7 @@ static void test_by_the_system(void **state) {
     peek_at_all_there_is();
 }
 
-/* Also many times: no descriptor is left open. */
+/* Repeats it many times: no descriptor is left open. */
 static void test_by_a_pipe(void **state) {
     (void)state;
     only_by_pipe = true;

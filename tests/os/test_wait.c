@@ -1,6 +1,5 @@
-// link: -pthread
-/* The clock, sleeping on a word of memory, and what is known of threads and forks. No test waits for a time to be
- * short: only for it to be long enough. */
+/* The clock, sleeping on a word of memory, and the state of threads and forks. No test asserts that a time is short,
+ * only that it is long enough. */
 #include "../help/test.h"
 
 #include <errno.h>
@@ -11,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "core/atomics.h"
+#include "base/atomics.h"
 #include "os/clock.h"
 #include "os/key.h"
 #include "os/lock.h"
@@ -42,7 +41,7 @@ static void test_clock(void **state) {
     assert_true(kolk_deadline_after(1).ns >= before + 3000000);
 }
 
-/* Another value than the expected one is no reason to sleep, and no time-out, whatever the deadline. */
+/* With another value than expected, the call neither sleeps nor times out, whatever the deadline. */
 static void test_other_values(void **state) {
     (void)state;
     uint32_t word = 7;
@@ -67,8 +66,8 @@ static void test_deadlines(void **state) {
     alarm(0);
 }
 
-/* Deadlines this many seconds away do not fit 32 bits. No sleep until one of them is over before the wake: not by a
- * wrong deadline, nor for no reason, which happens now and then, but not a thousand times. */
+/* Deadlines this many seconds away do not fit 32 bits. A sleep until one of them must not end before the wake by a
+ * wrong deadline. Spurious wake-ups happen, but not a thousand times. */
 enum { MOST_SLEEPS = 1000 };
 
 typedef struct long_sleep {
@@ -130,7 +129,7 @@ static void *sleep_once(void *context) {
 
 static void start(pthread_t *threads, void *(*body)(void *), bedroom *room) {
     for (unsigned i = 0; i < SLEEPERS; i++) assert_int_equal(pthread_create(&threads[i], NULL, body, room), 0);
-    take_a_nap(); /* some of them are asleep now, or all, or none: right each time */
+    take_a_nap(); /* some, all or none of them are asleep now: each case is valid */
 }
 
 static void join(pthread_t *threads, const bedroom *room) {
@@ -152,7 +151,7 @@ static void test_wake_of_all(void **state) {
     }
 }
 
-/* One wake for each; threads that come too late find the new value. */
+/* One wake for each thread; late threads find the new value. */
 static void test_wakes_one_by_one(void **state) {
     (void)state;
     for (unsigned i = 0; i < 20; i++) {
@@ -165,7 +164,7 @@ static void test_wakes_one_by_one(void **state) {
     }
 }
 
-/* Two threads hand a ball to and fro, sleeping whenever it is not theirs: no wake-up gets lost in thousands. */
+/* Two threads pass a ball to and fro, and sleep while the other has it: of thousands of wake-ups none is lost. */
 static void *play(void *context) {
     uint32_t *ball = (uint32_t *)context;
     for (uint32_t turn = 1; turn < 4000; turn += 2) {
@@ -190,7 +189,7 @@ static void test_hand_over(void **state) {
     assert_int_equal(ball, 4000);
 }
 
-/* A signal is no time-out, and does not end the sleep of a thread that loops. */
+/* A signal is not a time-out, and does not end the sleep of a thread that loops. */
 static uint32_t signals;
 
 static void count_signal(int number) {
@@ -251,7 +250,7 @@ static void test_numbers_of_threads(void **state) {
     assert_false(kolk_thread_is_gone(0));
     assert_false(kolk_thread_has_ended(0));
     if (!kolk_thread()) skip(); /* the system has none */
-    skip_if_emulated();         /* its threads end later than they say */
+    skip_if_emulated();         /* its threads end later than reported */
     for (int i = 0; i < 4; i++) {
         meet(&people[i]);
         assert_true(people[i].number != kolk_thread());
@@ -272,7 +271,7 @@ static void test_numbers_of_threads(void **state) {
     }
 }
 
-/* Of this process only. A child ends with 0 if all is as it must be. */
+/* Checks children of this process only. A child exits with 0 if all checks hold. */
 static void await(pid_t child) {
     int status;
     assert_int_equal(waitpid(child, &status, 0), child);
@@ -304,9 +303,8 @@ static void test_numbers_through_forks(void **state) {
     let_end(&one);
 }
 
-/* In a new namespace the system begins to count anew: a thread of a fork's child may get the number that the thread
- * which forked had before. Here that is 2: of the second process of a namespace, whose child is the first one of
- * another. */
+/* A new namespace starts its thread numbers again, so a thread of a fork's child may get the number of the thread that
+ * forked. Here that is 2, in the second process of a namespace, whose child is the first process of another. */
 enum { NOT_ALLOWED = 77 };
 
 static int result_of(pid_t child) {
@@ -344,7 +342,7 @@ static int first_of_a_namespace(void) {
     return result_of(child);
 }
 
-/* In a thread that has no number yet. */
+/* Runs in a thread that has no number yet. */
 static void *enter_namespaces(void *result) {
     pid_t child = fork();
     if (child == 0) {
@@ -372,8 +370,7 @@ static void test_numbers_in_namespaces(void **state) {
     assert_int_equal(result, 0);
 }
 
-/* Nothing is known of a process that was made behind pthread_atfork's back: so no thread that was there before is taken
- * for dead. */
+/* A process made without pthread_atfork's handlers is unknown, so no thread from before is taken for dead. */
 pid_t _Fork(void) __attribute__((weak)); /* NOLINT(readability-redundant-declaration): only since glibc 2.34 */
 
 static void *look_for_first(void *number) {
@@ -397,7 +394,7 @@ static void test_numbers_of_a_silent_child(void **state) {
         if (kolk_thread() != me || look_for_first(&me)) _exit(1);
         if (pthread_create(&thread, NULL, look_for_first, &me) != 0 || pthread_join(thread, &gone) != 0) _exit(2);
         if (gone) _exit(3);
-        child = fork(); /* this one's child is known again */
+        child = fork(); /* this child is known again */
         if (child == 0) {
             if (pthread_create(&thread, NULL, look_for_first, &me) != 0 || pthread_join(thread, &gone) != 0) _exit(2);
             _exit(gone ? 4 : 0);
@@ -471,8 +468,8 @@ static void test_keys(void **state) {
     kolk_key_drop(key);
 }
 
-/* A lock that another thread has when a process forks is free in the child, also if somebody waits for it; one of the
- * child's own is not free in the child's threads. */
+/* A lock that another thread holds during a fork is free in the child, even with waiters; a lock that the forking
+ * thread holds is not free for the child's threads. */
 static uint32_t word_lock, holds_it;
 
 static void *hold_lock(void *context) {
@@ -526,7 +523,7 @@ static void test_locks_through_forks(void **state) {
     }
 }
 
-/* Threads that sleep when a process forks are not in its child, and hold nobody up there. */
+/* Threads that sleep during a fork do not exist in the child, and delay no thread there. */
 static void test_sleepers_through_forks(void **state) {
     (void)state;
     skip_if_emulated();

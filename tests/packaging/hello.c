@@ -1,5 +1,5 @@
-/* The smallest program that needs the headers and the library: one object taken, found by its handle, given back; and
- * sent through a queue, which needs the system's threads. */
+/* The smallest program that needs the headers and the library: one object is allocated, found by its handle, sent
+ * through a queue, which needs the system's threads, and freed. */
 #include <kolk/kolk.h>
 #include <stdio.h>
 

@@ -51,8 +51,8 @@ each_adapter() {
   done
 }
 
-# A copy of what the library is built from, in the outside project; which must then install nothing of ours: inside HOW, with
-# `shared` said.
+# Copies the library's sources into the outside project, which must then install nothing of kolk: inside HOW, with
+# `shared` set.
 inside() {
   local third="$work/our game/third party/kolk"
   mkdir -p "$third"
@@ -86,8 +86,8 @@ gnu_source() {
   "$CC" -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror -fsyntax-only -Iinclude src/*/*.c
 }
 
-# Optimised as one program, by a compiler that then sees more and may warn of more: a pool, a queue and a shared pool, each of
-# which is an example, chosen by the number of arguments.
+# Link-time optimisation, which may cause more warnings, of one program with three examples: a pool, a queue and a
+# shared pool, chosen by the number of arguments.
 lto() {
   local file arguments=() flags=(-std=c11 -O2 -flto -Wall -Wextra -Iinclude)
   case ${CC##*/} in *gcc*) flags+=(-flto=auto) ;; esac
@@ -116,7 +116,7 @@ END
   [[ ! -s $work/said ]] || fail "The compiler was not silent: $(cat "$work/said")"
 }
 
-# Another C library, whose compiler finds no headers of the kernel. It is for the machine itself, and linked statically.
+# Another C library, whose compiler finds no kernel headers. It builds static programs for this machine.
 musl() {
   command -v musl-gcc > /dev/null || skip "there is no musl-gcc"
   [[ ${CC##*/} == gcc ]] || skip "musl-gcc is another gcc"
@@ -143,7 +143,7 @@ exports_only() { # LIBRARY NAMES-IN-SHARED NAMES-IN-STATIC
 
 adapter_exports() { exports_only "$build/adapters/libkolk-$1" "^kolk_$1_" "^(kolk_$1_|__x86)"; }
 
-# The adapters: of the build folder, installed, by pkg-config; and one that there is not.
+# The adapters: from the build folder, installed, by pkg-config; and one that does not exist.
 adapters() {
   local at
   install_and_move
@@ -170,8 +170,8 @@ use_adapter() { # FOLDER-OF-PC-FILES NAME
 subdirectory() {
   shared=ON inside subdirectory
 
-  # In a project that has no C but for us and compiles its files several at once, on a machine where C has no tables for exceptions
-  # unless it is asked for them.
+  # In a project that uses C only for kolk and compiles several files at once, on a machine where C has exception tables
+  # only on request.
   cp tests/compile/every_header.cc "$work/our game/hello.cc"
   cmake -S "$work/our game" -B "$work/build CXX" -DCMAKE_C_COMPILER="$CC" -DCMAKE_CXX_COMPILER="$CXX" -DHOW=subdirectory -DLANGUAGE=CXX \
     -DCMAKE_UNITY_BUILD=ON -DCMAKE_C_FLAGS="-fno-unwind-tables -fno-asynchronous-unwind-tables"
@@ -189,8 +189,8 @@ installed() {
   outside package -DCMAKE_PREFIX_PATH="$work/another prefix"
 }
 
-# make install and make uninstall, with a build that is there: what a user looks for is installed, and nothing is left of it. For a
-# package, DESTDIR is put before.
+# make install and make uninstall with an existing build: the user's files are installed, and none of them is left. For
+# a package, DESTDIR is put before the paths.
 make_install() {
   local file tree="$work/tree"
   mkdir -p "$tree/tools" "$tree/build"
@@ -218,7 +218,7 @@ make_install() {
   done
 }
 
-# Where only a compiler and CMake are: the library is configured all the same, and what is left out is said.
+# With only a compiler and CMake, the library can still be configured, and prints which parts are left out.
 alone() {
   command -v pkg-config > /dev/null || skip "there is no pkg-config whose modules could be hidden"
   PKG_CONFIG_LIBDIR=/nonexistent cmake -S . -B "$work/alone" -DCMAKE_C_COMPILER="$CC" > "$work/said" 2>&1 || fail "$(cat "$work/said")"

@@ -1,11 +1,11 @@
-/* model.h: operations that do each thing to a pool and to its model (model_state.h) and compare: which slot is
- * given, handles, counts, contents, hooks, reports. In a test, include test.h first. */
+/* model.h: operations on a pool and on its model (model_state.h) together. Each compares the two: which slot is
+ * returned, handles, counts, contents, hooks, reports. In a test, include test.h first. */
 #ifndef TESTS_POOL_MODEL_H
 #define TESTS_POOL_MODEL_H
 
 #include "model_state.h"
 
-/* Where objects have this size, every other operation is a typed pool's. */
+/* If objects have this size, every other operation uses the typed functions. */
 typedef struct model_thing {
     unsigned char bytes[12];
 } model_thing;
@@ -13,19 +13,19 @@ KOLK_POOL_TYPE(model_things, model_thing)
 
 /* ---- Operations on both ------------------------------------------------------------------------------------------ */
 
-/* The pool as a typed one, or NULL. */
+/* The pool as a typed one, or NULL if this operation is to be untyped. */
 static inline model_things *model_typed(const model *m) {
     bool fits = m->desc.object_size == sizeof(model_thing) && sizeof(model_thing) % m->pool.desc.object_align == 0;
     return fits && m->step % 2 ? (model_things *)(void *)(uintptr_t)&m->pool : NULL;
 }
 
-/* Many objects cost the same. */
+/* Many objects have the same cost. */
 static inline double model_cost(const void *object, void *context) {
     (void)context;
     return *(const unsigned char *)object % 8;
 }
 
-/* Of equals the lowest slot; NO_SLOT: all are protected, or none is alive. */
+/* The lowest slot of those with the least cost; NO_SLOT if all are protected or none is alive. */
 static inline uint32_t model_cheapest(const model *m) {
     uint32_t cheapest = NO_SLOT;
     for (uint32_t slot = 0; slot < m->fresh; slot++) {
@@ -41,7 +41,7 @@ static inline uint32_t model_oldest(const model *m) {
     return m->desc.ages && m->order.count ? m->order.slots[0] : NO_SLOT;
 }
 
-/* May an alloc that comes next ask for room? */
+/* Would the next alloc call on_full? */
 static inline bool model_will_ask(const model *m) {
     return !m->in_hook && m->depth == 0 && model_next(m) == NO_SLOT;
 }
@@ -51,9 +51,9 @@ static inline void model_expect_eviction(model *m, uint32_t slot) {
     m->before = m->count;
 }
 
-/* An alloc comes next: is on_full to be asked? */
+/* Called before an alloc: notes whether it must call on_full. */
 static inline void model_expect_on_full(model *m) {
-    void (*hook)(kolk_pool *, void *) = model_will_ask(m) ? m->desc.on_full : NULL;
+    bool (*hook)(kolk_pool *, size_t, void *) = model_will_ask(m) ? m->desc.on_full : NULL;
     bool by_age = hook == kolk_pool_evict_oldest, by_cost = hook == kolk_pool_evict_cheapest;
     m->trap_due = hook == kolk_pool_trap_full;
     m->hook_due = hook && !by_age && !by_cost && !m->trap_due;
@@ -61,7 +61,7 @@ static inline void model_expect_on_full(model *m) {
     if (by_cost) model_expect_eviction(m, model_cheapest(m));
 }
 
-/* What kolk_pool_trap_full says, if it was to be asked. */
+/* Checks kolk_pool_trap_full's report, if one was due. */
 static inline void model_check_trap(model *m) {
     if (!m->trap_due) return;
     model_assert(m, m->taken.count == 1 && m->taken.last.rule == KOLK_FULL);
@@ -89,7 +89,7 @@ static inline void model_alloc_urgent(model *m) {
     model_allocated(m, object, false);
 }
 
-/* Asks no hook. */
+/* This alloc calls no hook. */
 static inline void model_alloc_over(model *m, double cost) {
     uint32_t cheapest = model_will_ask(m) ? model_cheapest(m) : NO_SLOT;
     if (!m->desc.cost) return;
@@ -120,9 +120,9 @@ static inline void model_free(model *m, uint32_t slot, way by) {
     if (by == BY_HANDLE)
         model_assert(m, kolk_pool_free_handle(&m->pool, handle));
     else if (by == BY_COST)
-        kolk_pool_evict_cheapest(&m->pool, m);
+        model_assert(m, kolk_pool_evict_cheapest(&m->pool, 0, m));
     else if (by == BY_AGE)
-        kolk_pool_evict_oldest(&m->pool, m);
+        model_assert(m, kolk_pool_evict_oldest(&m->pool, 0, m));
     else if (model_typed(m))
         model_things_free(model_typed(m), (model_thing *)object);
     else
@@ -132,7 +132,7 @@ static inline void model_free(model *m, uint32_t slot, way by) {
     model_assert(m, m->places[slot] == BETWEEN);
     model_assert(m, !m->damaged[slot][BEFORE] && !m->damaged[slot][BEHIND]);
     model_put_freed(m, slot);
-    model_assert(m, model_contents_are_right(m, slot)); /* free leaves the object as it is, or filled */
+    model_assert(m, model_contents_are_right(m, slot)); /* free leaves the object's contents, or fills them */
     model_assert(m, !kolk_pool_get(&m->pool, handle));
 }
 
@@ -155,7 +155,7 @@ static inline void model_clear(model *m) {
     model_assert(m, m->count == m->live && m->damages == 0);
 }
 
-/* So many bytes may have gone, and with them what was in dead slots. */
+/* Up to this many bytes were returned to the system, with the contents of dead slots in them. */
 static inline void model_gave_back(model *m, size_t bytes) {
     if (m->desc.memory || (m->desc.keep && !m->desc.setup)) {
         model_assert(m, bytes == 0);
@@ -177,7 +177,7 @@ static inline size_t model_trim(model *m) {
     return bytes;
 }
 
-/* The order of free slots stays; the pool may grow by the budget at each tick. */
+/* The order of free slots stays. At each tick the pool may grow by the budget. */
 static inline void model_tick(model *m, uint32_t budget, uint32_t ticks) {
     for (; ticks && model_can_follow(m, CALL_TRIM); ticks--) {
         size_t bytes = kolk_pool_tick(&m->pool, budget);
@@ -188,7 +188,7 @@ static inline void model_tick(model *m, uint32_t budget, uint32_t ticks) {
     }
 }
 
-/* Live objects from the oldest to the newest, and back. */
+/* Walks through the live objects from the oldest to the newest, and back. */
 static inline void model_ask_ages(model *m) {
     if (!m->desc.ages) return;
     void *object = kolk_pool_oldest(&m->pool);
@@ -237,7 +237,7 @@ static inline void model_reserve(model *m, uint32_t capacity) {
     if (status == KOLK_OK && capacity > m->capacity) m->capacity = capacity;
 }
 
-/* May there be an object in this slot, with this generation? */
+/* Can alloc_at put an object with this generation into this slot? */
 static inline bool model_may_alloc_at(const model *m, uint32_t slot, uint32_t generation) {
     if (!has_handles(m) || generation == 0 || generation > KOLK_GENERATION_MAX) return false;
     if (slot >= m->desc.max_capacity || m->places[slot] == LIVE) return false;
@@ -278,7 +278,7 @@ static inline bool model_finds(const model *m, kolk_handle handle) {
     return has_handles(m) && slot < m->fresh && m->places[slot] == LIVE && m->generations[slot] == generation;
 }
 
-/* Get must find what is alive, and nothing else. */
+/* get must find exactly the live objects. */
 static inline void model_get(model *m, kolk_handle handle) {
     uint32_t slot = (uint32_t)handle.bits ^ m->tag;
     model_things *typed = model_typed(m);
@@ -298,8 +298,8 @@ static inline void model_free_handle(model *m, kolk_handle handle) {
     model_check_tag(m, handle);
 }
 
-/* Writes to one byte that the debug mode watches, unless one of that part is written to already: `at` bytes before the
- * object, behind it or, if it is dead, into it. */
+/* Damages one byte that the debug mode watches: `at` bytes before the object, behind it, or in it if it is dead. A part
+ * is damaged only once. */
 static inline void model_damage(model *m, uint32_t slot, unsigned part, uint32_t at) {
     unsigned char *object = (unsigned char *)model_object(m, slot);
     bool watched = part == BODY ? m->filled[slot] : m->kept[slot] && (m->debug & KOLK_DEBUG_GUARD);
@@ -312,7 +312,7 @@ static inline void model_damage(model *m, uint32_t slot, unsigned part, uint32_t
     m->damages++;
 }
 
-/* Writes to a dead object that nothing watches, which must disturb nothing. (What is filled may still be after a
+/* Writes to a dead object that is not watched, which must not matter. (A filled object may still be watched after a
  * trim.) */
 static inline void model_scribble(model *m, uint32_t slot) {
     bool watched = m->debug & KOLK_DEBUG_FILL && m->births[slot];
@@ -355,7 +355,7 @@ static inline void model_compare(const model *m, bool thoroughly) {
         if (!live) continue;
         model_assert(m, kolk_pool_index(&m->pool, object) == slot);
         if (!has_handles(m)) continue;
-        kolk_handle handle = kolk_pool_handle(&m->pool, object);
+        kolk_handle handle = kolk_pool_handle_of(&m->pool, object);
         model_assert(m, kolk_handle_equal(handle, model_handle(m, slot, m->generations[slot])));
         model_assert(m, kolk_pool_get(&m->pool, handle) == object);
         model_assert(m, !kolk_pool_get(&m->pool, model_handle(m, slot, m->generations[slot] + 1)));

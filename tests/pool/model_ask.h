@@ -1,5 +1,5 @@
-/* model_ask.h: questions to a pool and its model (model.h): pointers that must be refused, sweeps over what is
- * alive. */
+/* model_ask.h: queries of a pool and its model (model.h): pointers that must be refused, and walks over the live
+ * objects. */
 #ifndef TESTS_MODEL_ASK_H
 #define TESTS_MODEL_ASK_H
 
@@ -7,37 +7,34 @@
 
 /* ---- Misuse ------------------------------------------------------------------------------------------------------ */
 
-typedef enum verb { ASK_FREE, ASK_INDEX, ASK_HANDLE, ASK_NEXT, VERBS } verb;
+typedef enum verb { ASK_FREE, ASK_INDEX, ASK_HANDLE, VERBS } verb;
 
-/* What is wrong with this pointer, found by looking at every slot. */
+/* The mistake that this pointer is, found by a search through all slots; KOLK_OK: none. */
 static inline kolk_status model_rule_of(const model *m, const void *object, verb asked, uint32_t *slot) {
     size_t inside = 0;
     *slot = model_locate(m, object, &inside);
-    if (*slot == NO_SLOT) return object || asked == ASK_INDEX || asked == ASK_HANDLE ? KOLK_FOREIGN_POINTER : KOLK_OK;
+    if (*slot == NO_SLOT) return object || asked != ASK_FREE ? KOLK_FOREIGN_POINTER : KOLK_OK;
     if (inside) return KOLK_INTERIOR_POINTER;
     if (m->places[*slot] == NEVER) return KOLK_NEVER_ISSUED;
     if (m->places[*slot] == LIVE) return asked == ASK_HANDLE && !has_handles(m) ? KOLK_NO_HANDLES : KOLK_OK;
-    if (asked == ASK_NEXT) return KOLK_OK; /* which may start at a dead object */
     return asked == ASK_FREE ? KOLK_DOUBLE_FREE : KOLK_DEAD_OBJECT;
 }
 
-/* Asked about a pointer that is no live object of the pool (else false), the pool says once what is wrong, and nothing
- * changes. */
+/* Passes a pointer that is not a live object to a function of the pool, which must report the mistake once and change
+ * nothing. False: the pointer is a live object. */
 static inline bool model_refuses(model *m, const void *object, verb asked) {
     uint32_t slot;
     kolk_status rule = model_rule_of(m, object, asked, &slot);
     if (rule == KOLK_OK) return false;
-    if (!KOLK_CHECKS && rule == KOLK_DOUBLE_FREE) return false; /* what that build leaves out */
-    if (asked == ASK_NEXT && !model_can_follow(m, CALL_NEXT)) return false;
+    if (!KOLK_CHECKS && rule == KOLK_DOUBLE_FREE) return false; /* that build does not check for it */
     kolk_pool before = m->pool;
     model_assert(m, kolk_pool_is_live(&m->pool, object) == (rule == KOLK_NO_HANDLES));
     if (asked == ASK_FREE) kolk_pool_free(&m->pool, (void *)(uintptr_t)object);
     if (asked == ASK_INDEX) model_assert(m, kolk_pool_index(&m->pool, object) == NO_SLOT);
-    if (asked == ASK_HANDLE) model_assert(m, kolk_handle_is_null(kolk_pool_handle(&m->pool, object)));
-    if (asked == ASK_NEXT) model_assert(m, kolk_pool_next(&m->pool, object) == NULL);
+    if (asked == ASK_HANDLE) model_assert(m, kolk_handle_is_null(kolk_pool_handle_of(&m->pool, object)));
     model_assert(m, m->taken.count == 1 && m->taken.last.rule == rule && m->taken.last.slot == slot);
     model_assert(m, m->taken.last.object == object);
-    /* NOLINTNEXTLINE(bugprone-suspicious-memory-comparison): padding too is as it was */
+    /* NOLINTNEXTLINE(bugprone-suspicious-memory-comparison): padding is unchanged, too */
     model_assert(m, memcmp(&before, &m->pool, sizeof before) == 0);
     m->taken.count = 0;
     return true;
@@ -45,7 +42,7 @@ static inline bool model_refuses(model *m, const void *object, verb asked) {
 
 /* ---- Sweeps ------------------------------------------------------------------------------------------------------ */
 
-/* The first live slot from this one on, or fresh. */
+/* The first live slot from this one on, or fresh if there is none. */
 static inline uint32_t model_live_from(const model *m, uint64_t slot) {
     while (slot < m->fresh && m->places[slot] != LIVE) slot++;
     return slot < m->fresh ? (uint32_t)slot : m->fresh;
@@ -55,24 +52,6 @@ static inline void *model_live_object(const model *m, uint32_t slot) {
     return slot < m->fresh ? model_object(m, slot) : NULL;
 }
 
-/* What follows an object, dead or alive. */
-static inline void model_ask_next(model *m, uint32_t slot) {
-    if (!model_object(m, slot) || !model_is_last_at(m, slot)) return;
-    void *next = model_live_object(m, model_live_from(m, (uint64_t)slot + 1));
-    model_assert(m, kolk_pool_next(&m->pool, model_object(m, slot)) == next);
-}
-
-static inline void model_sweep_by_next(model *m) {
-    void *object = NULL;
-    uint32_t slot = 0;
-    do {
-        object = kolk_pool_next(&m->pool, object);
-        slot = model_live_from(m, slot);
-        model_assert(m, object == model_live_object(m, slot));
-        slot++;
-    } while (object);
-}
-
 static inline void model_sweep_by_cursor(model *m) {
     kolk_cursor cursor = kolk_pool_each(&m->pool);
     for (uint32_t slot = 0; slot < m->fresh; slot++)
@@ -80,7 +59,7 @@ static inline void model_sweep_by_cursor(model *m) {
     model_assert(m, kolk_cursor_next(&cursor) == NULL);
 }
 
-/* The first run in a range; where it ends, or NO_SLOT if there is none. */
+/* Checks the first run in a range. Returns its end, or NO_SLOT if there is none. */
 static inline uint32_t model_ask_run(model *m, uint32_t from, uint32_t length) {
     uint64_t end = (uint64_t)from + length;
     uint32_t first = model_live_from(m, from), last = first;
@@ -100,7 +79,7 @@ static inline void model_sweep_by_runs(model *m, uint32_t from, uint32_t end) {
     while (from < end && (from = model_ask_run(m, from, end - from)) != NO_SLOT) {}
 }
 
-/* Objects are freed, the current and others, while a walk by age goes on. It need not come to an end. */
+/* Walks by age and frees objects meanwhile, the current one and others. The walk may stop early. */
 static inline void model_walk_and_free(model *m, bool up) {
     bool allocs = m->reset_allocs;
     m->reset_allocs = false;
@@ -109,7 +88,7 @@ static inline void model_walk_and_free(model *m, bool up) {
     void *object = up ? kolk_pool_oldest(&m->pool) : kolk_pool_newest(&m->pool);
     for (uint32_t n = 0; n < end; n++) {
         uint32_t slot = all.slots[up ? n : all.count - 1 - n];
-        if (m->places[slot] != LIVE) continue; /* it has been freed in the meantime */
+        if (m->places[slot] != LIVE) continue; /* it was freed during the walk */
         model_assert(m, object == model_object(m, slot));
         if (random_below(&m->random, 3) == 0) model_free(m, slot, BY_POINTER);
         if (m->live && random_below(&m->random, 3) == 0) model_free(m, model_random_live(m), BY_POINTER);
@@ -119,18 +98,19 @@ static inline void model_walk_and_free(model *m, bool up) {
     m->reset_allocs = allocs;
 }
 
-/* Objects are freed, the current and others, while next or the cursor goes on: each that is left is visited. */
-static inline void model_sweep_and_free(model *m, bool by_next) {
+/* Walks by a cursor and frees objects meanwhile: the current one (with `all`) or about half of these, and others. Each
+ * remaining object is visited. */
+static inline void model_sweep_and_free(model *m, bool all) {
     uint32_t slot = 0;
     bool allocs = m->reset_allocs;
-    m->reset_allocs = false; /* what is allocated meanwhile may be visited or not */
+    m->reset_allocs = false; /* a walk may or may not visit objects allocated during it */
     kolk_cursor cursor = kolk_pool_each(&m->pool);
-    for (void *object = NULL;;) {
-        object = by_next ? kolk_pool_next(&m->pool, object) : kolk_cursor_next(&cursor);
+    for (;;) {
+        void *object = kolk_cursor_next(&cursor);
         slot = model_live_from(m, slot);
         model_assert(m, object == model_live_object(m, slot));
         if (!object) break;
-        if (random_below(&m->random, 2) == 0) model_free(m, slot, BY_POINTER);
+        if (all || random_below(&m->random, 2) == 0) model_free(m, slot, BY_POINTER);
         slot++;
         if (m->live && random_below(&m->random, 4) == 0) model_free(m, model_random_live(m), BY_POINTER);
     }

@@ -1,5 +1,5 @@
-/* model_hooks.h: the hooks of a pool beside its model (model.h, which includes this): they check when they
- * are called, and use the pool. */
+/* model_hooks.h: the hooks of a pool beside its model (included by model.h). They check the time of their calls, and
+ * use the pool. */
 #ifndef TESTS_MODEL_HOOKS_H
 #define TESTS_MODEL_HOOKS_H
 
@@ -12,7 +12,7 @@ static inline uint32_t model_slot_of(const model *m, const void *object) {
     return slot;
 }
 
-/* A hook allocates and frees. Not in alloc_n, whose first objects the model has not heard of yet. */
+/* A hook allocates and frees. Not within alloc_n, as the model does not yet know its first objects. */
 static inline void model_nest(model *m, bool frees, bool allocs) {
     uint32_t wanted = m->wanted, victim = m->victim;
     bool urgent = m->urgent;
@@ -57,13 +57,13 @@ static inline void model_reset(void *object, void *context) {
     model_assert(m, model_contents_are_right(m, slot));
     model_end(m, slot);
     model_nest(m, m->reset_frees, m->reset_allocs);
-    if (freeing != slot) model_put_if_worn(m, slot); /* clear */
+    if (freeing != slot) model_put_if_worn(m, slot); /* in a clear */
 }
 
 static inline void model_teardown(void *object, void *context) {
     model *m = (model *)context;
     uint32_t slot = model_slot_of(m, object);
-    model_assert(m, m->set_up[slot] && (m->places[slot] != LIVE || m->clearing)); /* deinit: without a reset */
+    model_assert(m, m->set_up[slot] && (m->places[slot] != LIVE || m->clearing)); /* in deinit without a reset */
     model_assert(m, model_contents_are_right(m, slot));
     m->set_up[slot] = false;
 }
@@ -73,7 +73,7 @@ static inline void model_on_evict(void *object, void *context) {
     model_assert(m, model_slot_of(m, object) == m->freeing && kolk_pool_is_live(&m->pool, object));
 }
 
-/* Frees one or all, allocates, makes room or does nothing. */
+/* Frees one object or all, allocates, makes room, or does nothing. */
 static inline void model_make_room(model *m, uint32_t choice) {
     if (choice < 8 && m->live) {
         model_free(m, model_random_live(m), BY_POINTER);
@@ -84,21 +84,22 @@ static inline void model_make_room(model *m, uint32_t choice) {
     } else if (choice == 12) {
         model_clear(m);
     } else if (choice == 13) {
-        model_assert(m, kolk_pool_alloc(&m->pool) == NULL); /* and does not come here again */
+        model_assert(m, kolk_pool_alloc(&m->pool) == NULL); /* does not call on_full again */
         m->failed++;
     } else if (choice == 14) {
         m->refused = false;
         model_reserve(m, m->capacity + 1);
     } else if (choice == 15) {
-        kolk_pool_trap_full(&m->pool, m);
+        model_assert(m, !kolk_pool_trap_full(&m->pool, 0, m));
         model_assert(m, m->taken.count == 1 && m->taken.last.rule == KOLK_FULL);
         m->taken.count = 0;
     }
 }
 
-static inline void model_on_full(kolk_pool *pool, void *context) {
+/* Declines now and then, whatever it has done. */
+static inline bool model_on_full(kolk_pool *pool, size_t bytes, void *context) {
     model *m = (model *)context;
-    model_assert(m, m->hook_due && pool == &m->pool);
+    model_assert(m, m->hook_due && pool == &m->pool && bytes == pool->desc.object_size);
     model_assert(m, m->depth == 0 && kolk_pool_is_valid(pool) == (m->damages == 0));
     m->hook_due = false;
     m->in_hook = true;
@@ -107,6 +108,8 @@ static inline void model_on_full(kolk_pool *pool, void *context) {
     model_make_room(m, random_below(&m->random, 16));
     model_made_room(m, before);
     m->in_hook = false;
+    m->declined = random_below(&m->random, 4) == 0;
+    return !m->declined;
 }
 
 #endif

@@ -1,11 +1,10 @@
-/* model_life.h: how a pool and its model (model.h, which includes this) begin and end, and what is reported
- * meanwhile. */
+/* model_life.h: the begin and the end of a pool and its model (included by model.h), and the reports meanwhile. */
 #ifndef TESTS_POOL_MODEL_LIFE_H
 #define TESTS_POOL_MODEL_LIFE_H
 
 #include "model.h"
 
-/* As much memory as the pool needs, or memory_size bytes for as many slots as fit. */
+/* Lends the memory that the pool needs, or memory_size bytes for as many slots as fit. */
 static inline void model_lend(model *m) {
     if (m->desc.memory_size)
         m->desc.capacity = 0;
@@ -14,14 +13,14 @@ static inline void model_lend(model *m) {
     m->desc.memory = lend_memory(m->desc.memory_size, m->desc.object_align, &m->random);
 }
 
-/* How many slots fit the caller's memory. */
+/* How many slots fit the lent memory. */
 static inline uint32_t model_fitting(const model *m) {
     kolk_pool_desc desc = m->desc;
     for (desc.capacity = 1; kolk_pool_memory_size(&desc) <= m->desc.memory_size;) desc.capacity++;
     return desc.capacity - 1;
 }
 
-/* What of the debug mode this pool can have. */
+/* Removes the settings of the debug mode that this pool cannot have. */
 static inline void model_settle_debug(model *m) {
     if (is_bypassed(m)) m->debug &= KOLK_DEBUG_BYPASS | KOLK_DEBUG_SITES | KOLK_DEBUG_TRACE;
     if (has_persistent(m)) m->debug &= ~(uint32_t)KOLK_DEBUG_FILL;
@@ -31,7 +30,7 @@ static inline void model_settle_debug(model *m) {
     m->counts_peak = m->desc.reuse == KOLK_REUSE_FIFO || m->debug;
 }
 
-/* Reports of damage and leaks must be expected; others are noted for the caller that expects them. */
+/* Damage and leaks must be reported as expected. Other reports are noted for the caller that expects them. */
 static inline void model_hear(const kolk_failure *failure, void *context) {
     static const kolk_status rules[PARTS] = {KOLK_UNDERFLOW, KOLK_OVERFLOW, KOLK_WRITE_AFTER_FREE};
     model *m = (model *)context;
@@ -54,18 +53,18 @@ static inline void model_hear(const kolk_failure *failure, void *context) {
     m->damages--;
 }
 
-/* Whatever is reported from now on is about this pool, which is all zero at first, and valid. */
+/* From now on all reports are about this pool, which is zeroed and valid. */
 static inline void model_listen(model *m) {
     m->freeing = m->wanted = m->prepared = m->victim = NO_SLOT;
     kolk_set_failure_handler(model_hear, m);
 }
 
-/* Makes the pool that m->desc describes, if `foreign` on memory of the caller's. */
+/* Makes the pool that m->desc describes, on lent memory if `foreign`. */
 static inline void model_init(model *m, bool foreign) {
     model_listen(m);
     m->desc.context = m;
     if (foreign) model_lend(m);
-    setenv("KOLK_BYPASS", is_bypassed(m) ? "1" : "0", 1); /* whatever tool it runs under */
+    setenv("KOLK_BYPASS", is_bypassed(m) ? "1" : "0", 1); /* under any tool */
     unsetenv("KOLK_DEBUG");
     kolk_status status = kolk_pool_init(&m->pool, &m->desc);
     if (status != KOLK_OK) model_fail(m, "init: %s", kolk_status_text(status));

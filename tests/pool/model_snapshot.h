@@ -7,7 +7,7 @@
 
 typedef struct moment {
     model then;
-    block taken; /* no bytes: none */
+    block taken; /* no bytes: there is no snapshot */
 } moment;
 
 static inline void model_remember(const model *m, moment *now) {
@@ -21,11 +21,11 @@ static inline void model_remember(const model *m, moment *now) {
     now->then = *m;
 }
 
-/* The slot changes its state of now for that of then, and no hook hears of it. */
+/* The slot returns to its snapshotted state, and no hook is called. */
 static inline void model_restore_slot(model *m, uint32_t slot, const model *then) {
     bool lived = m->places[slot] == LIVE, lives = then->places[slot] == LIVE;
     if (lived && !lives) model_wipe(m, slot);
-    if (slot < m->fresh && slot >= then->fresh) { /* it is one that was never handed out */
+    if (slot < m->fresh && slot >= then->fresh) { /* it becomes a slot that was never handed out */
         m->filled[slot] = m->kept[slot] = false;
         if (is_bypassed(m) && has_persistent(m)) m->stamps[slot] = 0, m->objects[slot] = NULL;
     }
@@ -41,8 +41,8 @@ static inline void model_restore_slot(model *m, uint32_t slot, const model *then
     m->is_protected[slot] = then->is_protected[slot];
 }
 
-/* Of this pool, or of one with the same descriptor. The peak goes on, and the same state has the same block, but for a
- * capacity that has grown. */
+/* Restores a snapshot of this pool, or of one with the same descriptor. The peak is kept. A new snapshot has the same
+ * block, except for a larger capacity. */
 static inline void model_restore(model *m, const moment *past) {
     const model *then = &past->then;
     uint32_t peak = m->counts_peak ? m->peak : m->fresh;

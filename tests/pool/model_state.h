@@ -1,5 +1,5 @@
-/* model_state.h: a pool of arrays and linear searches that says what a kolk_pool must do. Nothing in it knows
- * src/pool/pool.c; it has only read pool.h. */
+/* model_state.h: a model of kolk_pool made of arrays and linear searches. It is written from pool.h alone, and does not
+ * use src/pool/pool.c. */
 #ifndef TESTS_MODEL_STATE_H
 #define TESTS_MODEL_STATE_H
 
@@ -9,12 +9,12 @@
 #define MODEL_SLOTS 256u
 #endif
 
-/* WAITING: in quarantine. BETWEEN: its setup or reset runs. */
+/* WAITING: in quarantine. BETWEEN: during its setup or reset. */
 typedef enum place { NEVER, FREE, WAITING, WORN, LIVE, BETWEEN } place;
 
 typedef enum way { BY_POINTER, BY_HANDLE, BY_COST, BY_AGE } way;
 
-/* What was written to that nobody may write to, in debug mode. */
+/* The parts around and in an object that the debug mode watches for stray writes. */
 enum { BEFORE, BEHIND, BODY, PARTS };
 
 typedef struct list {
@@ -30,43 +30,44 @@ typedef struct model {
     uint32_t stride, tag;
 
     place places[MODEL_SLOTS];
-    uint32_t generations[MODEL_SLOTS]; /* of the life that is or comes next */
-    uint64_t stamps[MODEL_SLOTS];      /* what the contents are made of; 0: not known */
+    uint32_t generations[MODEL_SLOTS]; /* of the present life, or of the next one */
+    uint64_t stamps[MODEL_SLOTS];      /* determines the contents; 0: unknown */
     bool set_up[MODEL_SLOTS], setting_up[MODEL_SLOTS];
-    bool kept[MODEL_SLOTS];          /* no trim since its last life may have taken what is in it */
-    bool filled[MODEL_SLOTS];        /* by the debug mode */
-    bool born_in_clear[MODEL_SLOTS]; /* by a reset hook: clear may have freed it, or not */
+    bool kept[MODEL_SLOTS];          /* no trim since its last life may have discarded its contents */
+    bool filled[MODEL_SLOTS];        /* with the debug mode's pattern */
+    bool born_in_clear[MODEL_SLOTS]; /* made by a reset hook during clear, which may or may not have freed it */
     bool damaged[MODEL_SLOTS][PARTS];
     uint32_t damaged_at[MODEL_SLOTS][PARTS];
     uint64_t births[MODEL_SLOTS];
-    void *objects[MODEL_SLOTS];     /* with bypass: where the last life was; NULL: not known */
-    bool is_protected[MODEL_SLOTS]; /* and so in no order */
-    list free, waiting, worn;       /* free: in the order of freeing */
+    void *objects[MODEL_SLOTS];     /* with bypass: the address of the last life; NULL: unknown */
+    bool is_protected[MODEL_SLOTS]; /* and so not in the order of births */
+    list free, waiting, worn;       /* free: in the order of frees */
     list order;                     /* of births */
     uint32_t fresh, capacity, live, peak, recycled;
-    uint32_t count;   /* of live ones and those between */
-    bool counts_peak; /* else it is fresh */
+    uint32_t count;   /* live slots and those BETWEEN */
+    bool counts_peak; /* otherwise the peak is fresh */
     uint64_t failed, evictions, wrong_pool, born, leaked;
 
-    uint32_t debug;      /* KOLK_DEBUG_ flags: as desired before init, as possible after it */
-    uint32_t quarantine; /* slots that wait */
-    uint32_t damages;    /* that are not reported yet */
+    uint32_t debug;      /* KOLK_DEBUG_ flags: requested, and after init those in force */
+    uint32_t quarantine; /* its length */
+    uint32_t damages;    /* not yet reported */
     bool bad_setting;
 
-    bool urgent; /* this alloc: asked for so, or its on_full has evicted */
+    bool urgent; /* this alloc was requested as urgent, or its on_full has evicted */
     bool setup_fails, hook_due, trap_due, in_hook, in_alloc_n, clearing;
-    uint32_t victim; /* of a ready-made hook or alloc_over: the slot that this alloc evicts */
-    uint32_t before; /* count, before this alloc */
+    bool declined;   /* on_full has returned false, so this alloc fails */
+    uint32_t victim; /* the slot that this alloc evicts, by a ready-made hook or alloc_over */
+    uint32_t before; /* `count` before this alloc */
     bool setup_frees, setup_allocs, reset_frees, reset_allocs; /* now and then */
-    bool refused;                                              /* the system gives no memory to grow */
-    uint32_t freeing;                                          /* the slot whose eviction or reset is awaited */
+    bool refused;                                              /* the system refuses memory for growth */
+    uint32_t freeing;                                          /* the slot whose eviction or reset is expected */
     uint32_t wanted;                                           /* by alloc_at */
-    uint32_t prepared;                                         /* taken when its setup ran */
-    unsigned depth;                                            /* of hooks that alloc and free */
+    uint32_t prepared;                                         /* the slot taken when its setup ran */
+    unsigned depth;                                            /* of nested hooks */
     notes taken;
 } model;
 
-#ifdef TESTS_TEST_H /* each message says how to see the failure again */
+#ifdef TESTS_TEST_H /* each message says how to repeat the failure */
 #define model_fail(m, format, ...)                                                                                     \
     fail_msg("KOLK_TEST_SEED=%" PRIu64 ", step %" PRIu64 ", %s: " format, (m)->seed, (m)->step, (m)->what, __VA_ARGS__)
 #endif
@@ -96,32 +97,32 @@ static inline bool is_bypassed(const model *m) {
     return m->debug & KOLK_DEBUG_BYPASS;
 }
 
-/* Do contents survive between lives? Nothing is filled then, and each slot keeps its block. */
+/* Do contents survive between lives? Nothing is filled then, and under bypass each slot keeps its block. */
 static inline bool has_persistent(const model *m) {
     return m->desc.keep || m->desc.setup || m->desc.teardown;
 }
 
-/* By integers: a pool without slots has none at NULL. */
+/* Computed with integers, as a pool without slots has slots == NULL. */
 static inline void *model_object(const model *m, uint32_t slot) {
     if (is_bypassed(m)) return slot < MODEL_SLOTS ? m->objects[slot] : NULL;
     return (void *)((uintptr_t)m->pool.slots + (size_t)slot * m->stride);
 }
 
-/* With bypass, malloc may have given the place of a dead object to another slot since. */
+/* With bypass, malloc may have reused a dead object's address for another slot. */
 static inline bool model_is_last_at(const model *m, uint32_t slot) {
     for (uint32_t other = 0; is_bypassed(m) && other < MODEL_SLOTS; other++)
         if (m->objects[other] == m->objects[slot] && m->births[other] > m->births[slot]) return false;
     return true;
 }
 
-/* The slot that has an object at this address, else one that the pointer leads into, or NO_SLOT; and how far. */
+/* The slot whose object begins at this address, otherwise one that contains it, or NO_SLOT; and the offset in it. */
 static inline uint32_t model_locate(const model *m, const void *pointer, size_t *inside) {
     uint32_t found = NO_SLOT, end = is_bypassed(m) ? MODEL_SLOTS : m->pool.capacity;
     size_t size = is_bypassed(m) ? m->desc.object_size : m->stride;
     for (uint32_t slot = 0; slot < end; slot++) {
         size_t at = (size_t)((uintptr_t)pointer - (uintptr_t)model_object(m, slot));
         if (at >= size || !model_object(m, slot) || !model_is_last_at(m, slot)) continue;
-        bool unissued = is_bypassed(m) && slot >= m->fresh; /* by a restore: known by its address only */
+        bool unissued = is_bypassed(m) && slot >= m->fresh; /* a restore has unissued it: only its start is known */
         if (at && (unissued || found != NO_SLOT)) continue;
         found = slot;
         *inside = at;
@@ -130,7 +131,7 @@ static inline uint32_t model_locate(const model *m, const void *pointer, size_t 
     return found;
 }
 
-/* The byte that is looked at after this one: all of a small object, both ends of a large one. */
+/* The next byte to compare: all bytes of a small object, both ends of a large one. */
 static inline size_t model_step(const model *m, size_t at) {
     return at == 63 && m->desc.object_size > 128 ? m->desc.object_size - 64 : at + 1;
 }
@@ -158,7 +159,7 @@ static inline kolk_handle model_handle(const model *m, uint32_t slot, uint32_t g
     return kolk_handle_unpack((uint64_t)generation << 32 | (slot ^ m->tag));
 }
 
-/* The n-th live slot, n below their number. */
+/* The n-th live slot; n is below their number. */
 static inline uint32_t model_live(const model *m, uint32_t n) {
     uint32_t slot = 0;
     while (m->places[slot] != LIVE || n-- > 0) slot++;
@@ -171,16 +172,14 @@ static inline uint32_t model_random_live(model *m) {
 
 /* ---- What the model leaves to other tests ------------------------------------------------------------------------ */
 
-typedef enum call { CALL_ALLOC_N, CALL_TRIM, CALL_NEXT, CALL_SNAPSHOT } call;
+typedef enum call { CALL_ALLOC_N, CALL_TRIM, CALL_SNAPSHOT } call;
 
 static inline bool model_can_follow(const model *m, call which) {
     switch (which) {
-    case CALL_ALLOC_N: /* setup would have to be told where malloc puts each object */
+    case CALL_ALLOC_N: /* setup cannot learn where malloc puts each object */
         return !(is_bypassed(m) && m->desc.setup);
-    case CALL_TRIM: /* some of the damage goes with the memory, and nobody knows which */
+    case CALL_TRIM: /* some damage is discarded with the memory, and it is unknown which */
         return m->damages == 0;
-    case CALL_NEXT: /* of a pointer that is wrong: a walk knows objects by addresses that malloc has given away since */
-        return !is_bypassed(m);
     default: /* such a pool has no snapshot */
         return !m->desc.setup && !m->desc.teardown;
     }
@@ -193,7 +192,7 @@ static inline bool model_can_grow(const model *m) {
     return m->capacity < m->desc.max_capacity && !(m->refused && asks_system);
 }
 
-/* Slots that can be alive besides those that are, with this capacity. */
+/* How many further slots can be alive with this capacity. */
 static inline uint32_t model_left(const model *m, uint32_t capacity) {
     return capacity - m->count - (m->desc.generations == KOLK_GENERATIONS_STRICT ? m->worn.count : 0);
 }
@@ -203,7 +202,7 @@ static inline bool model_needs_more(const model *m) {
     return !m->urgent && m->desc.headroom && model_left(m, m->capacity) <= m->desc.headroom;
 }
 
-/* The slot that the next alloc must give, or NO_SLOT. */
+/* The slot that the next alloc must return, or NO_SLOT. */
 static inline uint32_t model_next(const model *m) {
     bool needs_more = model_needs_more(m);
     if (needs_more && !model_can_grow(m)) return NO_SLOT;
@@ -233,7 +232,7 @@ static inline void model_follow_growth(model *m, uint32_t slot) {
     m->capacity = m->pool.capacity;
 }
 
-/* The next alloc comes, and before it the growth that the headroom needs. */
+/* Before an alloc: follows the growth that the headroom needs. */
 static inline void model_follow_headroom(model *m) {
     if (!model_needs_more(m) || m->pool.capacity == m->capacity) return;
     model_assert(m, model_can_grow(m) && m->pool.capacity > m->capacity);
@@ -241,13 +240,13 @@ static inline void model_follow_headroom(model *m) {
     m->capacity = m->pool.capacity;
 }
 
-/* The slot leaves the place where it is. */
+/* Takes the slot out of its list. */
 static inline void model_take(model *m, uint32_t slot) {
     model_follow_growth(m, slot);
     if (m->places[slot] == NEVER) {
         uint32_t first = m->fresh;
         while (m->fresh <= slot) m->generations[m->fresh++] = 1;
-        for (uint32_t n = 0; n < slot - first; n++) /* the lowest of the gap that alloc_at makes is to be next */
+        for (uint32_t n = 0; n < slot - first; n++) /* the lowest slot of the gap that alloc_at makes is the next one */
             model_put(m, m->desc.reuse == KOLK_REUSE_LIFO ? slot - 1 - n : first + n);
     } else if (m->places[slot] == WORN) {
         model_assert(m, list_remove(&m->worn, slot));
@@ -262,13 +261,13 @@ static inline void model_take(model *m, uint32_t slot) {
     m->count++;
 }
 
-/* What a life leaves in its slot. */
+/* What the end of a life does to the contents. */
 static inline void model_wipe(model *m, uint32_t slot) {
     m->filled[slot] = m->debug & KOLK_DEBUG_FILL;
     if (m->filled[slot] || (is_bypassed(m) && !has_persistent(m))) m->stamps[slot] = 0;
 }
 
-/* Its life is over. */
+/* Ends the slot's life. */
 static inline void model_end(model *m, uint32_t slot) {
     m->places[slot] = BETWEEN;
     m->live--;
@@ -278,7 +277,7 @@ static inline void model_end(model *m, uint32_t slot) {
     if (has_handles(m)) m->generations[slot] = (m->generations[slot] + 1) & KOLK_GENERATION_MAX;
 }
 
-/* True if it has lived too often for a place among the free. */
+/* True if the slot is worn out, and so does not become free. */
 static inline bool model_put_if_worn(model *m, uint32_t slot) {
     if (!has_handles(m) || m->generations[slot] != 0) return false;
     m->places[slot] = WORN;
@@ -302,14 +301,14 @@ static inline void model_put_freed(model *m, uint32_t slot) {
     list_push(&m->waiting, slot);
 }
 
-/* `before`: the count when room was to be made. An alloc may take the place of what was freed since. */
+/* `before`: the count before the hook made room. The alloc may use a slot that was freed since. */
 static inline void model_made_room(model *m, uint32_t before) {
     if (m->count >= before) return;
     m->evictions += before - m->count;
     m->urgent = true;
 }
 
-/* What this alloc was to evict is gone by now. */
+/* The slot that this alloc had to evict is free by now. */
 static inline void model_follow_eviction(model *m) {
     uint32_t slot = m->victim;
     if (slot == NO_SLOT) return;
@@ -320,7 +319,7 @@ static inline void model_follow_eviction(model *m) {
     model_made_room(m, m->before);
 }
 
-/* Free slots in such an order that the lowest is next. */
+/* Sorts the free slots so that the lowest is next. */
 static inline void model_sort(model *m) {
     m->free.count = 0;
     for (uint32_t n = 0; n < m->fresh; n++) {
@@ -329,7 +328,7 @@ static inline void model_sort(model *m) {
     }
 }
 
-/* The slot has its object here. With bypass malloc says where, unless the slot has kept a block. */
+/* Notes the slot's object. With bypass malloc chooses the address, unless the slot has kept a block. */
 static inline void model_put_object(model *m, uint32_t slot, const void *object) {
     if (is_bypassed(m) && !(has_persistent(m) && m->objects[slot])) {
         for (uint32_t other = 0; other < MODEL_SLOTS; other++) {
@@ -343,7 +342,7 @@ static inline void model_put_object(model *m, uint32_t slot, const void *object)
     model_assert(m, (uintptr_t)object % m->pool.desc.object_align == 0);
 }
 
-/* The slot, which is in no place, begins a life, and its object, or NULL, was given. */
+/* The slot, which is in no list, begins a life; alloc returned `object`, or NULL. */
 static inline void model_begin(model *m, uint32_t slot, const void *object, bool zeroed) {
     bool set_up = m->set_up[slot] || !(m->desc.setup || m->desc.teardown);
     model_assert(m, m->setting_up[slot] == (!set_up && m->desc.setup));
@@ -361,7 +360,7 @@ static inline void model_begin(model *m, uint32_t slot, const void *object, bool
     else if (m->debug & KOLK_DEBUG_FILL)
         model_assert(m, all_bytes_are(object, m->desc.object_size, 0xcd));
     else
-        model_assert(m, model_contents_are_right(m, slot)); /* what the last life left */
+        model_assert(m, model_contents_are_right(m, slot)); /* as the last life left them */
     for (unsigned part = 0; part < PARTS; part++) model_assert(m, !m->damaged[slot][part]);
     m->filled[slot] = false;
     m->kept[slot] = true;
@@ -374,9 +373,15 @@ static inline void model_begin(model *m, uint32_t slot, const void *object, bool
     model_stamp(m, slot);
 }
 
-/* Alloc was called, and gave this. */
+/* Called after each alloc, which returned `object`. */
 static inline void model_allocated(model *m, const void *object, bool zeroed) {
     model_assert(m, !m->hook_due);
+    if (m->declined) {
+        model_assert(m, object == NULL && m->prepared == NO_SLOT);
+        m->declined = m->urgent = false;
+        m->failed++;
+        return;
+    }
     model_follow_eviction(m);
     uint32_t slot = m->prepared == NO_SLOT ? model_next(m) : m->prepared;
     bool is_taken = m->prepared != NO_SLOT;

@@ -1,5 +1,5 @@
-/* snapshot_block.h: what tests and fuzzers of snapshots share: blocks, and the places of numbers in them, written down
- * once more from what src/pool/pool_snapshot.c says. Include test.h or plain.h first. */
+/* snapshot_block.h: shared by tests and fuzzers of snapshots: blocks, and the offsets of numbers in them, repeated here
+ * from the text of src/pool/pool_snapshot.c. Include test.h or plain.h first. */
 #ifndef TESTS_SNAPSHOT_BLOCK_H
 #define TESTS_SNAPSHOT_BLOCK_H
 
@@ -8,14 +8,14 @@ typedef struct block {
     size_t size;
 } block;
 
-/* Of numbers in the header. */
+/* Offsets in the header. */
 enum {
     BYTE_ORDER_AT = 8,
     FORMAT_AT = 12,
     SIZE_AT = 16,
     OBJECT_SIZE_AT = 24,
     TAG_AT = 28,
-    REUSE_AT = 32, /* a byte, and bytes for generations, ages, and a 0 */
+    REUSE_AT = 32, /* a byte, followed by bytes for generations, ages, and a 0 */
     CAPACITY_AT = 36,
     FRESH_AT = 40,
     LIVE_AT = 44,
@@ -26,7 +26,7 @@ enum {
     HEADER = 64
 };
 
-/* An allocation of the exact size, so that AddressSanitizer sees what is read or written beyond. */
+/* An allocation of exactly this size, so that AddressSanitizer detects accesses beyond it. */
 static inline block new_block(size_t size) {
     block made = {(unsigned char *)malloc(size ? size : 1), size};
     if (!made.bytes) abort();
@@ -41,7 +41,7 @@ static inline block copy_of(block other) {
 
 static inline block take_snapshot(const kolk_pool *pool) {
     block made = new_block(kolk_pool_snapshot_size(pool));
-    memset(made.bytes, 0xa5, made.size); /* no byte may stay as it is by chance */
+    memset(made.bytes, 0xa5, made.size); /* so that a byte that was not written shows */
     if (made.size == 0 || kolk_pool_snapshot(pool, made.bytes, made.size) != made.size) abort();
     return made;
 }
@@ -60,7 +60,7 @@ static inline void put_number(block into, size_t at, uint32_t number) {
     memcpy(into.bytes + at, &number, sizeof number);
 }
 
-/* Makes the checksum right. */
+/* Recomputes the checksum. */
 static inline void seal(block forged) {
     uint64_t sum = forged.size - 8, word;
     for (size_t i = 0; i < forged.size - 8; i += 8) {

@@ -1,5 +1,5 @@
-/* KOLK_BYPASS=1: each object is a block of malloc's of its own, for its life or, where contents live on, for the
- * pool's; everything else is as it is without. */
+/* KOLK_BYPASS=1: each object is a block of malloc, for its life, or for the pool's if contents survive between lives.
+ * Everything else works as without bypass. */
 #include "../help/watched_malloc.h"
 
 static void make_bypassed(kolk_pool *pool, kolk_pool_desc desc) {
@@ -39,12 +39,12 @@ static void test_each_object_is_a_block_of_its_size(void **state) {
             assert_null(kolk_pool_alloc(&pool));
             give_back(&pool, objects[2]);
             assert_int_equal(heap.count, 3);
-            assert_null(block_of(objects[2])); /* freed at once */
+            assert_null(block_of(objects[2])); /* its block was freed at once */
             assert_non_null(block_of(taken_from(&pool)));
             kolk_pool_clear(&pool);
             assert_int_equal(heap.count, 0);
             taken_from(&pool);
-            end_bypassed(&pool); /* deinit frees what is alive */
+            end_bypassed(&pool); /* deinit frees the live objects */
         }
     }
 }
@@ -64,7 +64,7 @@ static void test_all_ways_to_and_from_a_block(void **state) {
         }
         unsigned char *zeroed = (unsigned char *)kolk_pool_alloc_zeroed(&pool);
         assert_true(all_bytes_are(zeroed, 24, 0) && block_of(zeroed));
-        kolk_handle handle = kolk_pool_handle(&pool, objects[3]);
+        kolk_handle handle = kolk_pool_handle_of(&pool, objects[3]);
         assert_ptr_equal(kolk_pool_get(&pool, handle), objects[3]);
         assert_true(kolk_pool_free_handle(&pool, handle));
         assert_false(kolk_pool_free_handle(&pool, handle));
@@ -80,7 +80,7 @@ static void test_all_ways_to_and_from_a_block(void **state) {
         assert_int_equal(heap.count, 7);
         assert_int_equal(kolk_pool_count(&pool), 7);
         assert_null(kolk_pool_at(&pool, 6));
-        assert_int_equal(kolk_pool_index(&pool, taken_from(&pool)), 6); /* passed over, and without a block till now */
+        assert_int_equal(kolk_pool_index(&pool, taken_from(&pool)), 6); /* its slot was skipped, without a block */
         assert_int_equal(heap.count, 8);
         assert_null(kolk_pool_alloc(&pool));
         kolk_pool_trim(&pool);
@@ -97,7 +97,7 @@ static void test_the_callers_memory_and_growth(void **state) {
     memset(memory, 0xee, sizeof memory);
     make_bypassed(&pool, (kolk_pool_desc){.capacity = 5, .memory = memory, .memory_size = sizeof memory});
     for (uint32_t i = 0; i < 5; i++) assert_non_null(block_of(taken_from(&pool)));
-    assert_true(all_bytes_are(memory, 5 * 24, 0xee)); /* its slots are not touched */
+    assert_true(all_bytes_are(memory, 5 * 24, 0xee)); /* the slots themselves are not touched */
     assert_false(kolk_pool_is_live(&pool, memory));
     end_bypassed(&pool);
 
@@ -110,47 +110,7 @@ static void test_the_callers_memory_and_growth(void **state) {
     end_bypassed(&pool);
 }
 
-/* ---- Misuse ------------------------------------------------------------------------------------------------------ */
-
-static int a_global;
-
-static void test_misuse(void **state) {
-    (void)state;
-    for (size_t n = 0; n < LENGTH_OF(orders); n++) {
-        kolk_pool pool;
-        notes taken;
-        unsigned char *objects[3];
-        begin_notes(&taken);
-        make_bypassed(&pool, (kolk_pool_desc){.capacity = 4, .reuse = orders[n]});
-        for (int i = 0; i < 3; i++) objects[i] = taken_from(&pool);
-        give_back(&pool, objects[1]);
-        assert_ptr_equal(kolk_pool_next(&pool, objects[1]), objects[2]); /* goes on from a dead object */
-        assert_silent(&taken);
-        void *foreign[] = {
-            &a_global, &pool, pool.slots, moved(objects[2], -1), moved(objects[2], 24), (void *)1, (void *)UINTPTR_MAX};
-        for (size_t i = 0; i < LENGTH_OF(foreign); i++) {
-            kolk_pool_free(&pool, foreign[i]);
-            assert_noted(&taken, KOLK_FOREIGN_POINTER, "blocks", foreign[i], NO_SLOT,
-                         "kolk: blocks: free of a pointer that is not of this pool");
-            assert_false(kolk_pool_is_live(&pool, foreign[i]));
-            assert_null(kolk_pool_next(&pool, foreign[i]));
-            assert_noted(&taken, KOLK_FOREIGN_POINTER, "blocks", foreign[i], NO_SLOT,
-                         "kolk: blocks: next of a pointer that is not of this pool");
-        }
-        void *own = malloc(24);
-        kolk_pool_free(&pool, own);
-        assert_int_equal(taken.count, 1);
-        assert_true(taken.last.rule == KOLK_FOREIGN_POINTER || own == objects[1]); /* its place may be used again */
-        free(own);
-        kolk_pool_free(&pool, NULL);
-        assert_int_equal(kolk_pool_count(&pool), 2);
-        assert_int_equal(heap.count, 2);
-        kolk_set_failure_handler(NULL, NULL);
-        end_bypassed(&pool);
-    }
-}
-
-/* A dead slot's block may be another object by now: then that object is meant. */
+/* malloc may reuse a dead slot's block for another object. A pointer to it then means the new object. */
 static void test_a_place_that_malloc_uses_again(void **state) {
     (void)state;
     kolk_pool pool;
@@ -159,11 +119,11 @@ static void test_a_place_that_malloc_uses_again(void **state) {
     make_bypassed(&pool, (kolk_pool_desc){.capacity = 1000, .reuse = KOLK_REUSE_FIFO});
     unsigned again = 0;
     unsigned char *last = NULL;
-    for (uint32_t i = 0; i < 1000; i++) { /* each in a slot of its own, mostly in one place */
+    for (uint32_t i = 0; i < 1000; i++) { /* each in another slot, but mostly at the same address */
         unsigned char *object = taken_from(&pool);
         assert_int_equal(kolk_pool_index(&pool, object), i);
         assert_true(kolk_pool_is_live(&pool, object));
-        assert_ptr_equal(kolk_pool_get(&pool, kolk_pool_handle(&pool, object)), object);
+        assert_ptr_equal(kolk_pool_get(&pool, kolk_pool_handle_of(&pool, object)), object);
         again += object == last;
         kolk_pool_free(&pool, moved(object, 4));
         assert_int_equal(taken.count, 1);
@@ -173,7 +133,7 @@ static void test_a_place_that_malloc_uses_again(void **state) {
         last = object;
     }
     if (again == 0) print_message("malloc has given no place twice\n");
-    for (uint32_t i = 0; i < 1000; i++) { /* and the slots again */
+    for (uint32_t i = 0; i < 1000; i++) { /* the same slots again */
         unsigned char *object = taken_from(&pool);
         assert_int_equal(kolk_pool_index(&pool, object), i);
         if (i % 2) give_back(&pool, object);
@@ -194,7 +154,7 @@ static void test_keep(void **state) {
     make_bypassed(&pool, (kolk_pool_desc){.capacity = 3, .keep = true, .reuse = KOLK_REUSE_LOWEST});
     for (int i = 0; i < 3; i++) memset(objects[i] = taken_from(&pool), 'a' + i, 24);
     give_back(&pool, objects[1]);
-    assert_int_equal(heap.count, 3); /* its block waits for the slot's next life */
+    assert_int_equal(heap.count, 3); /* its block is kept for the slot's next life */
     kolk_pool_free(&pool, objects[1]);
     assert_noted(&taken, KOLK_DOUBLE_FREE, "blocks", objects[1], 1, "kolk: blocks: double free of slot 1");
     assert_ptr_equal(taken_from(&pool), objects[1]);
@@ -206,7 +166,7 @@ static void test_keep(void **state) {
         assert_true(all_bytes_are(objects[i], 24, (unsigned char)('a' + i)));
     }
     give_back(&pool, objects[0]);
-    end_bypassed(&pool); /* the dead one's block, too */
+    end_bypassed(&pool); /* including the dead object's block */
     assert_silent(&taken);
 }
 
@@ -277,7 +237,7 @@ static void test_reset_comes_before_the_block_is_freed(void **state) {
     assert_int_equal(heap.count, 2);
     kolk_pool_free(&pool, kolk_pool_at(&pool, 0));
     assert_int_equal(resets, 2);
-    end_bypassed(&pool); /* deinit resets what is alive */
+    end_bypassed(&pool); /* deinit resets the live objects */
     assert_int_equal(resets, 3);
 }
 
@@ -315,7 +275,7 @@ static void test_malloc_fails(void **state) {
     }
 }
 
-/* A restore that fails undoes what it has begun: no block is left, also where slots keep theirs. */
+/* A failed restore frees the blocks that it has allocated, even if slots keep their blocks. */
 static void test_malloc_fails_in_a_restore(void **state) {
     (void)state;
     for (uint32_t refused = 1; refused <= 6; refused++) {
@@ -330,7 +290,7 @@ static void test_malloc_fails_in_a_restore(void **state) {
         make_bypassed(&pool, (kolk_pool_desc){.capacity = 8, .keep = true});
         taken_from(&pool);
         heap.calls = 0;
-        heap.refused_from = refused; /* of the five that are needed */
+        heap.refused_from = refused; /* five blocks are needed */
         assert_int_equal(kolk_pool_restore(&pool, bytes, size), refused <= 5 ? KOLK_NO_MEMORY : KOLK_OK);
         heap.refused_from = 0;
         assert_true(kolk_pool_is_valid(&pool));
@@ -364,7 +324,8 @@ static void check_all(kolk_pool *pool) {
         assert_true(all_bytes_are(all[i].object, 24, all[i].stamp));
     }
     uint32_t last = 0;
-    for (void *each = NULL; (each = kolk_pool_next(pool, each)); count++) {
+    kolk_cursor cursor = kolk_pool_each(pool);
+    for (void *each; (each = kolk_cursor_next(&cursor)); count++) {
         uint32_t slot = kolk_pool_index(pool, each);
         assert_true(count == 0 || slot > last);
         last = slot;
@@ -386,7 +347,7 @@ static void test_churn(void **state) {
                 mine *now = &all[alive++];
                 now->object = (unsigned char *)kolk_pool_alloc(&pool);
                 assert_non_null(now->object);
-                now->handle = kolk_pool_handle(&pool, now->object);
+                now->handle = kolk_pool_handle_of(&pool, now->object);
                 now->stamp = (unsigned char)step;
                 memset(now->object, now->stamp, 24);
             } else if (alive) {
@@ -427,7 +388,7 @@ static void test_iteration(void **state) {
         while (expected % 5 == 0 || (expected >= 64 && expected < 130));
     }
     assert_int_equal(count, kolk_pool_count(&pool));
-    uint32_t at = 60, n = 75; /* runs of one, within bounds */
+    uint32_t at = 60, n = 75; /* runs of one object each, within bounds */
     static const uint32_t runs[] = {61, 62, 63, 131, 132, 133, 134};
     for (size_t i = 0; i < LENGTH_OF(runs); i++, at += n, n = 135 - at) {
         assert_ptr_equal(kolk_pool_next_run(&pool, &at, &n), kolk_pool_at(&pool, runs[i]));
@@ -436,31 +397,30 @@ static void test_iteration(void **state) {
     }
     assert_null(kolk_pool_next_run(&pool, &at, &n));
     assert_int_equal(n, 0);
-    cursor = kolk_pool_each(&pool); /* while it visits them all are freed, the current one and others */
+    cursor = kolk_pool_each(&pool); /* all are freed during the walk, the current one and others */
     for (void *each; (each = kolk_cursor_next(&cursor));) {
-        void *next = kolk_pool_next(&pool, each);
-        if (next) kolk_pool_free(&pool, next);
+        kolk_cursor behind = cursor;
+        kolk_pool_free(&pool, kolk_cursor_next(&behind));
         kolk_pool_free(&pool, each);
     }
     assert_int_equal(kolk_pool_count(&pool), 0);
     end_bypassed(&pool);
 }
 
-/* ---- Walks by kolk_pool_next ------------------------------------------------------------------------------------- */
+/* ---- Walks ------------------------------------------------------------------------------------------------------- */
 
-/* Frees the current object and allocates another in its body. */
+/* The body of the walk frees the current object and allocates another. */
 static void test_a_walk_that_frees_and_allocates(void **state) {
     (void)state;
     for (int how = AS_EVER; how <= NEVER; how++) {
         for (size_t n = 0; n < LENGTH_OF(orders); n++) {
             kolk_pool pool;
-            notes taken;
-            begin_notes(&taken);
             use_places((places)how);
             make_bypassed(&pool, (kolk_pool_desc){.capacity = 20, .reuse = orders[n]});
             for (int i = 0; i < 10; i++) memcpy(taken_from(&pool), &i, sizeof i);
             int old = 0, new = 0, number;
-            for (void *each = NULL; (each = kolk_pool_next(&pool, each));) {
+            kolk_cursor cursor = kolk_pool_each(&pool);
+            for (void *each; (each = kolk_cursor_next(&cursor));) {
                 memcpy(&number, each, sizeof number);
                 assert_true(number == -1 || number == old);
                 if (number == -1) {
@@ -474,62 +434,28 @@ static void test_a_walk_that_frees_and_allocates(void **state) {
                 memset(another, -1, 24);
             }
             assert_int_equal(old, 10);
-            assert_silent(&taken);
             end_bypassed(&pool);
         }
     }
 }
 
-/* However long the walks within are, to their ends or broken off, before the current object is freed or afterwards. */
-static void test_a_walk_within_a_walk(void **state) {
-    (void)state;
-    enum { ALL = 40 };
-    for (unsigned n = 0; n < 4 * LENGTH_OF(orders); n++) {
-        kolk_pool pool;
-        notes taken;
-        bool before = n & 1, ends = n & 2;
-        begin_notes(&taken);
-        use_places(AT_ONCE);
-        make_bypassed(&pool, (kolk_pool_desc){.capacity = 2 * ALL, .reuse = orders[n / 4]});
-        for (int i = 0; i < ALL; i++) memset(kolk_pool_alloc(&pool), i, 24);
-        int old = 0;
-        for (unsigned char *each = NULL; (each = (unsigned char *)kolk_pool_next(&pool, each));) {
-            if (*each == 0xff) continue; /* a new one */
-            assert_int_equal(*each, old++);
-            if (before) kolk_pool_free(&pool, each);
-            for (int walks = 0; walks < (ends ? 30 : 20); walks++) {
-                unsigned left = ends ? UINT32_MAX : 35;
-                for (void *other = NULL; left-- > 0 && (other = kolk_pool_next(&pool, other));) {}
-            }
-            if (!before) kolk_pool_free(&pool, each);
-            memset(kolk_pool_alloc(&pool), 0xff, 24);
-            memset(kolk_pool_alloc(&pool), 0xff, 24);
-        }
-        assert_int_equal(old, ALL);
-        assert_silent(&taken);
-        end_bypassed(&pool);
-    }
-}
-
-/* All pairs of objects, by a walk that goes on from the other's current object; that one is freed, and its slot used
- * again, in the middle of the walk within. */
+/* Visits all pairs of objects by a walk nested in a walk. In the middle of the inner one, the outer one's current
+ * object is freed, and its slot used again. */
 static void test_walks_over_pairs(void **state) {
     (void)state;
     enum { ALL = 200 };
     for (size_t order = 0; order < LENGTH_OF(orders); order++) {
         kolk_pool pool;
-        notes taken;
-        begin_notes(&taken);
         use_places(AT_ONCE);
         make_bypassed(&pool, (kolk_pool_desc){.capacity = ALL, .reuse = orders[order]});
         for (int i = 0; i < ALL; i++) memset(kolk_pool_alloc(&pool), 0, 24);
         unsigned seen = 0;
-        for (void *one = NULL; (one = kolk_pool_next(&pool, one));) {
-            unsigned char *number = (unsigned char *)one;
-            if (*number == 0xff) continue;
+        kolk_cursor outer = kolk_pool_each(&pool);
+        for (unsigned char *one; (one = (unsigned char *)kolk_cursor_next(&outer));) {
+            if (*one == 0xff) continue;
             seen++;
             unsigned left = 0, middle = (ALL - seen) / 2;
-            for (void *other = one; (other = kolk_pool_next(&pool, other));) {
+            for (kolk_cursor inner = outer; kolk_cursor_next(&inner);) {
                 if (left++ != middle) continue;
                 kolk_pool_free(&pool, one);
                 memset(kolk_pool_alloc(&pool), 0xff, 24);
@@ -537,19 +463,17 @@ static void test_walks_over_pairs(void **state) {
             assert_true(left >= ALL - seen);
         }
         assert_int_equal(seen, ALL);
-        assert_silent(&taken);
         end_bypassed(&pool);
     }
 }
 
 enum { WALKERS = 6, SLOTS = 40 };
 
-/* Each walk must visit the objects that are alive from its begin to its end, in ascending order of slots. */
+/* Each walk must visit the objects that are alive during all of it, in ascending order of slots. */
 typedef struct walker {
     bool on, due[SLOTS];
-    void *at;
-    uint32_t from;   /* the slot behind it */
-    unsigned others; /* that have begun since it went on */
+    kolk_cursor cursor;
+    uint32_t from; /* the slot after its current object's */
 } walker;
 
 static walker walkers[WALKERS];
@@ -559,45 +483,34 @@ static void free_slot(kolk_pool *pool, uint32_t slot) {
     kolk_pool_free(pool, kolk_pool_at(pool, slot));
 }
 
-static void *ask(const kolk_pool *pool, const walker *one) {
-    void *next = kolk_pool_next(pool, one->at);
+static void go_on(const kolk_pool *pool, walker *one) {
+    void *next = kolk_cursor_next(&one->cursor);
     uint32_t slot = next ? kolk_pool_index(pool, next) : SLOTS;
     assert_true(slot >= one->from && slot <= SLOTS);
     for (uint32_t i = one->from; i < slot; i++) assert_false(one->due[i]);
-    return next;
-}
-
-static void go_on(const kolk_pool *pool, walker *one) {
-    one->at = ask(pool, one);
-    one->on = one->at != NULL;
-    one->others = 0;
-    if (one->on) one->from = kolk_pool_index(pool, one->at) + 1;
+    one->on = next != NULL;
+    one->from = slot + 1;
 }
 
 static void start(const kolk_pool *pool, walker *one) {
-    for (unsigned n = 0; n < WALKERS; n++)
-        if (walkers[n].on && ++walkers[n].others > 20)
-            go_on(pool, &walkers[n]); /* see REMEMBERED in src/diag/debug_inside.h */
-    *one = (walker){.on = true};
+    *one = (walker){.on = true, .cursor = kolk_pool_each(pool)};
     for (uint32_t i = 0; i < SLOTS; i++) one->due[i] = kolk_pool_at(pool, i) != NULL;
     go_on(pool, one);
 }
 
-/* Several at a time, some of which are broken off; or one, which also asks and stays where it is. */
-static void walk_about(kolk_pool *pool, unsigned most, uint64_t *random) {
+/* Runs several walks at a time and abandons some. */
+static void walk_about(kolk_pool *pool, uint64_t *random) {
     memset(walkers, 0, sizeof walkers);
     for (unsigned step = 0; step < (does_a_part() ? 2000 : 10000); step++) {
-        walker *one = &walkers[random_below(random, most)];
+        walker *one = &walkers[random_below(random, WALKERS)];
         uint32_t choice = random_below(random, 100), slot = random_below(random, SLOTS);
         if (choice < 30)
             kolk_pool_alloc(pool);
         else if (choice < 45 && kolk_pool_at(pool, slot))
             free_slot(pool, slot);
-        else if (choice < 60 && one->on && kolk_pool_at(pool, one->from - 1)) /* where it stands */
+        else if (choice < 60 && one->on && kolk_pool_at(pool, one->from - 1)) /* its current object */
             free_slot(pool, one->from - 1);
-        else if (choice < 70 && one->on && most == 1)
-            ask(pool, one);
-        else if (choice < 71)
+        else if (choice < 61)
             one->on = false;
         else if (one->on)
             go_on(pool, one);
@@ -612,49 +525,28 @@ static void test_walks_at_a_time(void **state) {
     print_message("KOLK_TEST_SEED=%" PRIu64 "\n", seed);
     for (int how = AS_EVER; how <= NEVER; how++) {
         for (size_t n = 0; n < LENGTH_OF(orders); n++) {
-            for (unsigned most = 1; most <= WALKERS; most += WALKERS - 1) {
-                kolk_pool pool;
-                use_places((places)how);
-                make_bypassed(&pool, (kolk_pool_desc){.capacity = SLOTS, .reuse = orders[n]});
-                walk_about(&pool, most, &random);
-                end_bypassed(&pool);
-            }
+            kolk_pool pool;
+            use_places((places)how);
+            make_bypassed(&pool, (kolk_pool_desc){.capacity = SLOTS, .reuse = orders[n]});
+            walk_about(&pool, &random);
+            end_bypassed(&pool);
         }
     }
 }
 
-/* A pool that nobody walks through calls malloc once an object, at whatever address that gives it. */
+/* malloc is called once per object, whatever addresses it returns, and walks do not call it. */
 static void test_no_more_calls_than_objects(void **state) {
     (void)state;
     kolk_pool pool;
-    void *objects[10];
     use_places(AT_ONCE);
     make_bypassed(&pool, (kolk_pool_desc){.capacity = 20, .reuse = KOLK_REUSE_FIFO});
     heap.calls = 0;
     for (int round = 0; round < 5; round++) {
-        for (int i = 0; i < 10; i++) objects[i] = taken_from(&pool);
-        for (int i = 0; i < 10; i++) kolk_pool_free(&pool, objects[i]);
+        for (int i = 0; i < 10; i++) taken_from(&pool);
+        kolk_cursor cursor = kolk_pool_each(&pool);
+        for (void *each; (each = kolk_cursor_next(&cursor));) kolk_pool_free(&pool, each);
     }
     assert_int_equal(heap.calls, 50);
-    end_bypassed(&pool);
-}
-
-/* In a walk's step, malloc may give nothing but the place where the walk stands. */
-static void test_malloc_fails_in_a_walk(void **state) {
-    (void)state;
-    kolk_pool pool;
-    use_places(AT_ONCE);
-    make_bypassed(&pool, (kolk_pool_desc){.capacity = 4, .reuse = KOLK_REUSE_FIFO});
-    for (int i = 0; i < 3; i++) taken_from(&pool);
-    void *each = kolk_pool_next(&pool, NULL), *second = kolk_pool_at(&pool, 1);
-    kolk_pool_free(&pool, each);
-    heap.calls = 0;
-    heap.refused_from = 2;
-    assert_null(kolk_pool_alloc(&pool));
-    assert_int_equal(heap.count, 2);
-    heap.refused_from = 0;
-    for (int i = 0; i < 2; i++) taken_from(&pool);
-    assert_ptr_equal(kolk_pool_next(&pool, each), second);
     end_bypassed(&pool);
 }
 
@@ -665,7 +557,6 @@ int main(void) {
         BYPASS_TEST(test_each_object_is_a_block_of_its_size),
         BYPASS_TEST(test_all_ways_to_and_from_a_block),
         BYPASS_TEST(test_the_callers_memory_and_growth),
-        BYPASS_TEST(test_misuse),
         BYPASS_TEST(test_a_place_that_malloc_uses_again),
         BYPASS_TEST(test_keep),
         BYPASS_TEST(test_setup_reset_and_teardown),
@@ -675,11 +566,9 @@ int main(void) {
         BYPASS_TEST(test_churn),
         BYPASS_TEST(test_iteration),
         BYPASS_TEST(test_a_walk_that_frees_and_allocates),
-        BYPASS_TEST(test_a_walk_within_a_walk),
         BYPASS_TEST(test_walks_over_pairs),
         BYPASS_TEST(test_walks_at_a_time),
         BYPASS_TEST(test_no_more_calls_than_objects),
-        BYPASS_TEST(test_malloc_fails_in_a_walk),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* debug.h by itself, as a pool calls it whose frees are deferred: between end_life and wipe an object counts as freed
- * for those who ask who freed it, and can still be read. */
+/* debug.h alone, called as by a pool with deferred free: between end_life and wipe, reports count an object as freed,
+ * and it can still be read. */
 #include "../help/debug_test.h"
 
 #include "diag/debug.h"
@@ -27,7 +27,7 @@ static kolk_debug *begin(uint32_t flags) {
     return debug;
 }
 
-static const char alloc_site, free_site; /* their addresses */
+static const char alloc_site, free_site; /* only their addresses are used */
 
 static void assert_sites(const kolk_debug *debug, const void *alloc, const void *free) {
     kolk_failure failure = {.pool = "deferred"};
@@ -37,7 +37,7 @@ static void assert_sites(const kolk_debug *debug, const void *alloc, const void 
     assert_ptr_equal(failure.free_site, free);
 }
 
-/* A life, up to its end. Gives its object, which is to be wiped. */
+/* Begins and ends a life. Returns its object, which is not yet wiped. */
 static unsigned char *live_and_end(kolk_debug *debug, void *place) {
     unsigned char *object = (unsigned char *)kolk_debug_prepare(debug, SLOT, place);
     assert_non_null(object);
@@ -48,11 +48,11 @@ static unsigned char *live_and_end(kolk_debug *debug, void *place) {
     kolk_debug_end_life(debug, SLOT, &free_site);
     assert_sites(debug, &alloc_site, &free_site);
     assert_int_equal(told_of_frees, 0);
-    assert_true(all_bytes_are(object, SIZE, 0x5a)); /* with bypass, AddressSanitizer has a word in this */
+    assert_true(all_bytes_are(object, SIZE, 0x5a)); /* AddressSanitizer would report a bad read */
     reports kept;
     begin_reports(&kept);
     kolk_debug_leaks(debug, SLOTS, (kolk_failure){.rule = KOLK_LEAK, .pool = "deferred"});
-    assert_no_more(&kept); /* it is freed: no leak */
+    assert_no_more(&kept); /* it is freed, so it is no leak */
     return object;
 }
 

@@ -1,5 +1,6 @@
-/* KOLK_FAIL: allocs that meet a full pool by force: each n-th exactly, or by chance and the same for the same seed;
- * which pools; what on_full and an overflow pool make of it; what is said of words that are not understood. */
+/* KOLK_FAIL: forced failures, in which an alloc finds the pool full: exactly each n-th, or at random and repeatable by
+ * a seed; which pools it applies to; how on_full and an overflow pool react; reports of words that are not
+ * understood. */
 #include "../help/debug_test.h"
 
 #include <math.h>
@@ -19,13 +20,13 @@ static double no_cost(const void *object, void *context) {
     return 0;
 }
 
-/* One alloc in some way. */
+/* Allocates one object, in one of several ways. */
 static void *alloc_somehow(kolk_pool *pool, unsigned way) {
     void *object = NULL;
     if (way == 0) return kolk_pool_alloc(pool);
     if (way == 1) return kolk_pool_alloc_zeroed(pool);
     if (way == 2) return kolk_pool_alloc_urgent(pool);
-    if (way == 3) return kolk_pool_alloc_over(pool, -1); /* it is not worth an eviction */
+    if (way == 3) return kolk_pool_alloc_over(pool, -1); /* -1 is less than any object's cost, so it evicts none */
     return kolk_pool_alloc_n(pool, &object, 1) ? object : NULL;
 }
 
@@ -64,7 +65,7 @@ static void test_every_nth_exactly(void **state) {
             failed += fails;
             if (!object) continue;
             memset(object, (int)asked, 24);
-            kolk_handle handle = kolk_pool_handle(&pool, object);
+            kolk_handle handle = kolk_pool_handle_of(&pool, object);
             assert_ptr_equal(kolk_pool_get(&pool, handle), object);
             give_back(&pool, object); /* a free does not count */
         }
@@ -76,7 +77,7 @@ static void test_every_nth_exactly(void **state) {
     }
 }
 
-/* Each object of several counts, and the first that fails ends it. */
+/* Each object of an alloc_n counts, and the first failure ends the call. */
 static void test_alloc_n(void **state) {
     (void)state;
     kolk_pool pool;
@@ -91,7 +92,7 @@ static void test_alloc_n(void **state) {
     end_pool(&pool);
 }
 
-/* A pool that is full by itself asks as often as one that is not. */
+/* Allocs that fail because the pool is really full count as well. */
 static void test_a_full_pool(void **state) {
     (void)state;
     kolk_pool pool;
@@ -99,7 +100,7 @@ static void test_a_full_pool(void **state) {
     void *object = taken_from(&pool);
     assert_null(kolk_pool_alloc(&pool));
     kolk_pool_free(&pool, object);
-    assert_null(kolk_pool_alloc(&pool)); /* the third */
+    assert_null(kolk_pool_alloc(&pool)); /* the third alloc */
     assert_non_null(kolk_pool_alloc(&pool));
     end_pool(&pool);
 }
@@ -134,19 +135,19 @@ static void test_by_chance(void **state) {
         char setting[60];
         double expected = chances[i].chance * TRIES, spread = 6 * sqrt(expected * (1 - chances[i].chance));
         for (unsigned seed = 0; seed < (does_a_part() ? 4 : 12); seed++) {
-            if (seed) /* 0: without */
+            if (seed) /* 0: without a seed */
                 snprintf(setting, sizeof setting, "*:chance=%s,seed=%u", chances[i].text, seed * seed * seed);
             else
                 snprintf(setting, sizeof setting, "*:chance=%s", chances[i].text);
             uint32_t failed = failures_by_chance(setting, first);
             assert_true(fabs(failed - expected) <= spread + (expected < 1));
-            assert_int_equal(failures_by_chance(setting, again), failed); /* in every run the same */
+            assert_int_equal(failures_by_chance(setting, again), failed); /* the same in every run */
             assert_memory_equal(first, again, sizeof first);
             if (seed && spread > 0) assert_memory_not_equal(first, other, sizeof first);
             memcpy(other, first, sizeof other);
         }
     }
-    /* The order of the words says nothing. */
+    /* the order of the words does not matter */
     failures_by_chance("*:seed=7,chance=0.3", first);
     failures_by_chance(" * : chance=0.3 , seed=7 ", again);
     assert_memory_equal(first, again, sizeof first);
@@ -154,7 +155,7 @@ static void test_by_chance(void **state) {
 
 /* ---- Which pools ------------------------------------------------------------------------------------------------- */
 
-/* The n-th alloc is the first that fails; 0: none of many. */
+/* The number of the first alloc that fails; 0: none of many. */
 static uint32_t first_failure(const char *failures, const char *name) {
     kolk_pool pool;
     uint32_t n = 1;
@@ -188,14 +189,14 @@ static void test_which_pools(void **state) {
         {"bombs:every=2;bullets:every=3", "bullets", 3},
         {"bombs:every=2;bullets:every=3", "bombs", 2},
         {"bombs:every=2;bullets:every=3", "boats", 0},
-        {"bul*:every=2;bullets:every=3;*:every=4", "bullets", 2}, /* the first that matches counts */
+        {"bul*:every=2;bullets:every=3;*:every=4", "bullets", 2}, /* the first matching entry counts */
         {"bullets:every=3;*:every=4", "bullets", 3},
         {"bullets:every=3;*:every=4", "bombs", 4},
         {"bullets:every=5,seed=9", "bullets", 5},
         {";;bullets:every=3;", "bullets", 3},
         {"bullets:every=0003", "bullets", 3},
         {"bullets:every=99", "bullets", 99},
-        {"bullets:;*:every=4", "bullets", 0}, /* also if it asks for nothing */
+        {"bullets:;*:every=4", "bullets", 0}, /* even if it has no settings */
         {"bullets:;*:every=4", "bombs", 4},
         {"", "bullets", 0},
         {";", "bullets", 0},
@@ -211,7 +212,7 @@ static void test_which_pools(void **state) {
     }
 }
 
-/* A pool that is left out by an entry of its own. */
+/* An entry of its own can exempt a pool. */
 static void test_which_pools_not(void **state) {
     (void)state;
     kolk_pool pool;
@@ -220,7 +221,7 @@ static void test_which_pools_not(void **state) {
     end_pool(&pool);
 }
 
-/* Read at init, beside KOLK_DEBUG, and never from the descriptor. */
+/* KOLK_FAIL is read at init, beside KOLK_DEBUG, and cannot be set by the descriptor. */
 static void test_the_environment_is_read_at_each_init(void **state) {
     (void)state;
     kolk_pool failing, sound;
@@ -251,19 +252,21 @@ static void test_the_environment_is_read_at_each_init(void **state) {
 
 typedef struct hooked {
     kolk_pool pool;
-    void *object; /* to be freed by the hook */
-    void *given;  /* to the hook, by an alloc of its own */
+    void *object; /* for the hook to free */
+    void *given;  /* allocated by the hook */
     unsigned calls;
     bool allocs;
 } hooked;
 
-static void on_full(kolk_pool *pool, void *context) {
+static bool on_full(kolk_pool *pool, size_t bytes, void *context) {
     hooked *h = (hooked *)context;
+    (void)bytes;
     assert_true(kolk_pool_is_valid(pool));
     h->calls++;
     if (h->object) kolk_pool_free(pool, h->object);
     if (h->allocs) h->given = kolk_pool_alloc(pool);
     h->object = NULL;
+    return true;
 }
 
 static void test_on_full_is_asked(void **state) {
@@ -272,12 +275,12 @@ static void test_on_full_is_asked(void **state) {
     kolk_stats stats;
     make_failing(&h.pool, "*:every=2", (kolk_pool_desc){.on_full = on_full, .context = &h});
     void *object = taken_from(&h.pool);
-    assert_null(kolk_pool_alloc(&h.pool)); /* a hook that frees nothing does not help, in a full pool */
+    assert_null(kolk_pool_alloc(&h.pool)); /* the pool is full, and the hook frees nothing */
     assert_int_equal(h.calls, 1);
     assert_non_null(kolk_pool_alloc(&h.pool));
     assert_int_equal(h.calls, 1);
     h.object = object;
-    assert_non_null(kolk_pool_alloc(&h.pool)); /* the fourth: its hook has made room */
+    assert_non_null(kolk_pool_alloc(&h.pool)); /* the fourth alloc: its hook has made room */
     assert_int_equal(h.calls, 2);
     kolk_pool_stats(&h.pool, &stats);
     assert_int_equal(stats.failed, 1);
@@ -287,7 +290,7 @@ static void test_on_full_is_asked(void **state) {
     end_pool(&h.pool);
 }
 
-/* An alloc inside the hook asks as well, and is not answered by the hook. */
+/* An alloc inside the hook may be forced to fail as well, and does not call the hook again. */
 static void test_an_alloc_inside_the_hook(void **state) {
     (void)state;
     hooked h = {.calls = 0, .allocs = true};
@@ -304,12 +307,12 @@ static void test_ready_made_hooks(void **state) {
     kolk_pool pool;
     kolk_stats stats;
     make_failing(&pool, "*:every=1", (kolk_pool_desc){.ages = true, .on_full = kolk_pool_evict_oldest});
-    assert_null(kolk_pool_alloc(&pool)); /* nobody is there to be evicted */
+    assert_null(kolk_pool_alloc(&pool)); /* there is no object to evict */
     end_pool(&pool);
     make_failing(&pool, "*:every=4", (kolk_pool_desc){.ages = true, .on_full = kolk_pool_evict_oldest});
     void *oldest = taken_from(&pool), *second = taken_from(&pool);
     taken_from(&pool);
-    kolk_handle handle = kolk_pool_handle(&pool, oldest);
+    kolk_handle handle = kolk_pool_handle_of(&pool, oldest);
     assert_non_null(kolk_pool_alloc(&pool));
     assert_null(kolk_pool_get(&pool, handle));
     assert_ptr_equal(kolk_pool_oldest(&pool), second);
@@ -319,7 +322,7 @@ static void test_ready_made_hooks(void **state) {
     end_pool(&pool);
 }
 
-/* trap_full tells the truth about it. */
+/* trap_full reports that the failure was forced. */
 static void test_trap_full(void **state) {
     (void)state;
     kolk_pool pool;
@@ -334,7 +337,7 @@ static void test_trap_full(void **state) {
     assert_string_equal(taken.sentence, "kolk: bullets: full: KOLK_FAIL says so; 1 of 50 slots are in use");
     while (kolk_pool_count(&pool) < 2 * SLOTS) kolk_pool_alloc(&pool);
     begin_notes(&taken);
-    assert_null(kolk_pool_alloc(&pool)); /* whether by force or not, it is full */
+    assert_null(kolk_pool_alloc(&pool)); /* the pool really is full now */
     assert_string_equal(taken.sentence,
                         "kolk: bullets: full: all 100 slots are in use: raise .capacity, or .max_capacity "
                         "to let the pool grow");
@@ -351,7 +354,7 @@ static void test_the_overflow_pool_takes_over(void **state) {
     assert_int_equal(kolk_pool_count(&first), 2);
     assert_int_equal(kolk_pool_count(&second), 2);
     taken_from(&first);
-    assert_null(kolk_pool_alloc(&first)); /* by force, and the second is full */
+    assert_null(kolk_pool_alloc(&first)); /* forced, and the second pool is full */
     kolk_pool_stats(&first, &stats);
     assert_int_equal(stats.failed, 1);
     end_pool(&first);
@@ -366,7 +369,7 @@ static const char *environment;
 
 static void init_pools_in_this_environment(void) {
     static const char *const names[] = {"bullets", "bombs", "bullets"};
-    setenv("KOLK_FAIL", environment, 1); /* with the default handler, which prints and goes on */
+    setenv("KOLK_FAIL", environment, 1); /* under the default handler, which prints and returns */
     for (size_t i = 0; i < LENGTH_OF(names); i++) {
         kolk_pool pool;
         if (kolk_pool_init(&pool, &(kolk_pool_desc){.name = names[i], .object_size = 8, .capacity = 3}) != KOLK_OK)
@@ -376,11 +379,11 @@ static void init_pools_in_this_environment(void) {
         fprintf(stderr, "%u ", n % 9);
         kolk_pool_deinit(&pool);
     }
-    unsetenv("KOLK_FAIL"); /* exit would tell of names that no pool has */
-    exit(0);               /* so that coverage counts what this process has run */
+    unsetenv("KOLK_FAIL"); /* otherwise exit reports names that no pool has */
+    exit(0);               /* exit, so that coverage includes this process */
 }
 
-/* The environment's errors are said once in the life of a process, so each case is a process of its own. */
+/* Mistakes in the environment are reported once per process, so each case runs in its own process. */
 static void assert_prints(const char *failures, const char *expected) {
     char text[1000];
     environment = failures;
@@ -431,10 +434,10 @@ static void test_bad_words_are_said_once(void **state) {
         char failures[200], expected[400];
         snprintf(failures, sizeof failures, "bullets:%s,every=3", words[i]);
         snprintf(expected, sizeof expected, "kolk: KOLK_FAIL: \"%s\"" NOT_UNDERSTOOD "\n3 0 3 ", words[i]);
-        assert_prints(failures, expected); /* it is ignored, the settings beside it are not */
+        assert_prints(failures, expected); /* it is ignored, the other settings are not */
         snprintf(failures, sizeof failures, "x:%s;bombs:every=2", words[i]);
         snprintf(expected, sizeof expected, "kolk: KOLK_FAIL: \"%s\"" NOT_UNDERSTOOD "\n0 2 0 ", words[i]);
-        assert_prints(failures, expected); /* also in an entry for other pools */
+        assert_prints(failures, expected); /* also in entries for other pools */
     }
     assert_prints("bullets:every=3", "3 0 3 ");
     assert_prints("bullets:every=x,seed=y;bombs:chance=z", "kolk: KOLK_FAIL: \"every=x\"" NOT_UNDERSTOOD "\n"
@@ -447,7 +450,7 @@ static void test_bad_words_are_said_once(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        DEBUG_TEST(test_bad_words_are_said_once), /* first: a process reads it carefully once */
+        DEBUG_TEST(test_bad_words_are_said_once), /* first, as a process checks the environment thoroughly only once */
         DEBUG_TEST(test_every_nth_exactly),
         DEBUG_TEST(test_alloc_n),
         DEBUG_TEST(test_a_full_pool),

@@ -1,8 +1,8 @@
-/* The debug setting `guard`: zones on both sides of each object, where they are and where not, and that every write
- * into them is found, told in full, and put right. */
+/* The debug setting `guard`: red zones on both sides of each object, where they lie and where there are none; every
+ * write into them is found, reported with its bytes, and repaired. */
 #include "../help/debug_test.h"
 
-#define ZONE 16u /* at least */
+#define ZONE 16u /* the least size */
 
 static void make_guarded(kolk_pool *pool, kolk_pool_desc desc) {
     if (!desc.name) desc.name = "walls";
@@ -24,7 +24,7 @@ static void check_layout(size_t size, size_t align) {
     for (uint32_t i = 0; i < 5; i++) {
         unsigned char *object = taken_from(&pool);
         assert_int_equal((uintptr_t)object % (align ? align : 1), 0);
-        memset(object, (int)i, size); /* all of it is the object's */
+        memset(object, (int)i, size); /* the whole size belongs to the object */
         assert_true(kolk_pool_is_valid(&pool));
         assert_int_equal(kolk_pool_index(&pool, object), i);
         if (last) assert_true(object == last + stats.stride && object >= last + size + 2 * ZONE);
@@ -52,12 +52,12 @@ typedef enum seen_by { FREE, FREE_HANDLE, CLEAR, DEINIT, WAYS } seen_by;
 
 static void see(kolk_pool *pool, seen_by way, void *object) {
     if (way == FREE) kolk_pool_free(pool, object);
-    if (way == FREE_HANDLE) assert_true(kolk_pool_free_handle(pool, kolk_pool_handle(pool, object)));
+    if (way == FREE_HANDLE) assert_true(kolk_pool_free_handle(pool, kolk_pool_handle_of(pool, object)));
     if (way == CLEAR) kolk_pool_clear(pool);
     if (way == DEINIT) kolk_pool_deinit(pool);
 }
 
-/* Three objects; one byte at `at` from the start of the middle one is written to. */
+/* Of three objects, damages the byte at `at` from the start of the middle one. */
 static void damage_one_byte(kolk_reuse reuse, size_t size, ptrdiff_t at, seen_by way) {
     kolk_pool pool;
     reports kept;
@@ -82,7 +82,7 @@ static void damage_one_byte(kolk_reuse reuse, size_t size, ptrdiff_t at, seen_by
     }
     assert_no_more(&kept);
     if (way == DEINIT) return;
-    assert_true(kolk_pool_is_valid(&pool)); /* put right, and the call went on */
+    assert_true(kolk_pool_is_valid(&pool)); /* repaired, and the call succeeded */
     assert_false(kolk_pool_is_live(&pool, objects[1]));
     assert_int_equal(kolk_pool_count(&pool), way == CLEAR ? 0 : 2);
     for (int i = 0; i < 3; i++)
@@ -104,7 +104,7 @@ static void test_each_byte_of_the_zones(void **state) {
     }
 }
 
-/* 13 bytes that are aligned to 64: all that is behind the thirteenth is a zone. */
+/* 13 bytes aligned to 64: all bytes after the thirteenth are a red zone. */
 static void test_the_first_byte_behind_a_size_that_is_no_multiple_of_its_alignment(void **state) {
     (void)state;
     kolk_pool pool;
@@ -148,9 +148,9 @@ static void test_many_bytes_and_both_sides_of_an_object(void **state) {
                   "kolk: walls: overflow of slot 1: 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 written 0 bytes "
                   "behind its end");
     assert_no_more(&kept);
-    /* From inside one object through all the way into the next: the zones of both. */
+    /* a write from one object through the next into the third damages the zones of both */
     uint32_t between = pool.stride - 8;
-    memset(moved(objects[1], 0), 0, 8); /* dead, and without fill: nobody's bytes */
+    memset(moved(objects[1], 0), 0, 8); /* it is dead and not filled, so this is no damage */
     memset(moved(objects[0], 4), 0, 4 + between - ZONE);
     memset(moved(objects[2], -3), 0x11, 1);
     memset(moved(objects[2], -1), 0x22, 1);
@@ -162,7 +162,7 @@ static void test_many_bytes_and_both_sides_of_an_object(void **state) {
     const report *last = next_report(&kept);
     assert_int_equal(last->failure.rule, KOLK_UNDERFLOW);
     assert_int_equal(last->failure.slot, 2);
-    assert_int_equal(last->failure.offset, 3); /* the byte that is farthest */
+    assert_int_equal(last->failure.offset, 3); /* of the byte farthest from the object */
     assert_int_equal(last->failure.count, 2);
     assert_no_more(&kept);
     end_pool(&pool);
@@ -196,7 +196,7 @@ static void test_zones_of_dead_objects(void **state) {
     }
 }
 
-/* The handler finds the damage put right already; that of other zones it is told of in turn. */
+/* When the handler is called, this damage is repaired already. Damage to other zones is reported one by one. */
 static unsigned calls;
 
 static void look_at_the_pool(const kolk_failure *failure, void *context) {
@@ -207,8 +207,8 @@ static void look_at_the_pool(const kolk_failure *failure, void *context) {
     assert_int_equal(kolk_pool_index(pool, failure->object), failure->slot);
     assert_ptr_equal(kolk_pool_at(pool, failure->slot), failure->object);
     assert_int_equal(kolk_pool_count(pool), 2);
-    assert_ptr_equal(kolk_pool_get(pool, kolk_pool_handle(pool, failure->object)), failure->object);
-    assert_ptr_equal(kolk_pool_next(pool, NULL), kolk_pool_at(pool, 0));
+    assert_ptr_equal(kolk_pool_get(pool, kolk_pool_handle_of(pool, failure->object)), failure->object);
+    assert_ptr_equal(first_alive(pool), kolk_pool_at(pool, 0));
     assert_true(debug_flags(pool) & KOLK_DEBUG_GUARD);
 }
 
@@ -281,17 +281,13 @@ static void test_runs_of_one(void **state) {
     expected = 1;
     KOLK_EACH(things, each, &pool) {
         assert_int_equal(each->number, expected);
-        expected += expected % 3 == 1 ? 1 : 2;
-    }
-    assert_int_equal(expected, 130);
-    expected = 1;
-    for (struct thing *each = NULL; (each = things_next(&pool, each));) {
         assert_ptr_equal(each, things_at(&pool, expected));
         assert_int_equal(things_index(&pool, each), expected);
         assert_ptr_equal(things_get(&pool, things_handle_of(&pool, each)), each);
         assert_true(things_is_live(&pool, each));
         expected += expected % 3 == 1 ? 1 : 2;
     }
+    assert_int_equal(expected, 130);
     KOLK_EACH(things, each, &pool) things_free(&pool, each);
     assert_int_equal(things_count(&pool), 0);
     end_pool(&pool.pool);
@@ -373,7 +369,7 @@ static void test_members_of_a_union(void **state) {
     shapes_free_circle(&pool, circle);
     assert_int_equal(shapes_count(&pool), 0);
     assert_true(shapes_is_valid(&pool));
-    assert_ptr_equal(shapes_alloc_circle(&pool), square); /* the other one waits */
+    assert_ptr_equal(shapes_alloc_circle(&pool), square); /* the circle is in quarantine */
     end_pool(&pool.pool);
 }
 
@@ -393,7 +389,7 @@ static void test_the_callers_memory_has_no_zones(void **state) {
     assert_int_equal(stats.stride, 24);
     void *objects[5];
     assert_int_equal(kolk_pool_alloc_n(&pool, objects, 5), 5);
-    memset(memory, 0x33, 5 * 24); /* from end to end */
+    memset(memory, 0x33, 5 * 24); /* all of it */
     assert_true(kolk_pool_is_valid(&pool));
     uint32_t at = 0, n = 5;
     assert_ptr_equal(kolk_pool_next_run(&pool, &at, &n), memory);
@@ -439,11 +435,11 @@ static void test_trim_and_growth(void **state) {
         assert_true(kolk_pool_is_valid(&pool));
         assert_true(kolk_pool_trim(&pool) > 0);
         assert_true(kolk_pool_is_valid(&pool));
-        assert_true(ready >= 1 && ready < 10); /* those that share pages with the one alive */
+        assert_true(ready >= 1 && ready < 10); /* those that share pages with the live one */
         assert_true(all_bytes_are(objects[150], 700, 0x44));
         for (uint32_t i = 0; i < 299; i++) assert_true(all_bytes_are(taken_from(&pool), 700, 0x44));
         assert_int_equal(ready, 300);
-        ((unsigned char *)objects[0])[700] = 1; /* guarded anew */
+        ((unsigned char *)objects[0])[700] = 1; /* it has red zones again */
         kolk_pool_clear(&pool);
         assert_damage(&kept, KOLK_OVERFLOW, "walls", objects[0], 0, 0, 1,
                       "kolk: walls: overflow of slot 0: 01 written 0 bytes behind its end");

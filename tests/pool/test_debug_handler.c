@@ -1,5 +1,5 @@
-/* Handlers of the debug mode's failures: one that returns, one that jumps out, one that asks the pool; whatever they
- * do, the pool is valid afterwards and goes on. */
+/* Handlers of the debug mode's failures: one returns, one jumps out, one queries the pool. Afterwards the pool is valid
+ * and usable. */
 #include "../help/debug_test.h"
 
 /* ---- Damage, in each place where it is seen ---------------------------------------------------------------------- */
@@ -8,12 +8,12 @@ typedef enum call { ALLOC, ALLOC_N, ALLOC_ZEROED, ALLOC_AT, FREE, FREE_HANDLE, C
 
 #define SLOTS 6u
 
-/* Slots 0 to 4 issued; 1 and 3 are free. The one of these that is used next has been written to behind its end, and so
- * has 0, which is alive. */
+/* Slots 0 to 4 were handed out; 1 and 3 are free. The free slot that is used next is damaged behind its end, and so
+ * is slot 0, which is alive. */
 typedef struct scene {
     kolk_pool pool;
     unsigned char *objects[SLOTS];
-    uint32_t dead; /* the slot that is used next */
+    uint32_t dead; /* the free slot that is used next */
     unsigned reports;
     bool jumps;
     jmp_buf back;
@@ -32,8 +32,8 @@ static void set_scene(scene *s, kolk_reuse reuse, const char *debug) {
     s->objects[0][12] = 0x22;
 }
 
-/* Const functions may be called in a handler. Of the damage only this part is put right yet, so is_valid may be false:
- * it is asked where there is no other. */
+/* A handler may call const functions. Only the reported part is repaired yet, so is_valid may be false; this handler
+ * repairs the rest first. */
 static void look_around(const kolk_failure *failure, void *context) {
     scene *s = (scene *)context;
     const kolk_pool *pool = &s->pool;
@@ -43,9 +43,10 @@ static void look_around(const kolk_failure *failure, void *context) {
     assert_ptr_equal(failure->object, s->objects[failure->slot]);
     assert_true(all_bytes_are(moved(failure->object, 12), 4, 0xfd));
     uint32_t count = 0;
-    for (void *each = NULL; (each = kolk_pool_next(pool, each));) {
+    kolk_cursor cursor = kolk_pool_each(pool);
+    for (void *each; (each = kolk_cursor_next(&cursor));) {
         assert_true(kolk_pool_is_live(pool, each));
-        assert_ptr_equal(kolk_pool_get(pool, kolk_pool_handle(pool, each)), each);
+        assert_ptr_equal(kolk_pool_get(pool, kolk_pool_handle_of(pool, each)), each);
         assert_ptr_equal(kolk_pool_at(pool, kolk_pool_index(pool, each)), each);
         count++;
     }
@@ -54,7 +55,7 @@ static void look_around(const kolk_failure *failure, void *context) {
     kolk_stats stats;
     kolk_pool_stats(pool, &stats);
     assert_int_equal(stats.count, 3);
-    s->objects[0][12] = 0xfd; /* as the test knows what is damaged ... */
+    s->objects[0][12] = 0xfd; /* the test knows all damaged bytes */
     s->objects[s->dead][12] = 0xfd;
     assert_true(kolk_pool_is_valid(pool));
     if (s->jumps) longjmp(s->back, 1);
@@ -77,7 +78,7 @@ static void *do_call(scene *s, call what) {
         kolk_pool_free(pool, s->objects[0]);
         return NULL;
     case FREE_HANDLE:
-        kolk_pool_free_handle(pool, kolk_pool_handle(pool, s->objects[0]));
+        kolk_pool_free_handle(pool, kolk_pool_handle_of(pool, s->objects[0]));
         return NULL;
     case CLEAR:
         kolk_pool_clear(pool);
@@ -88,7 +89,7 @@ static void *do_call(scene *s, call what) {
     }
 }
 
-/* All slots can be used, once each. */
+/* Each slot can be used once. */
 static void use_all(kolk_pool *pool) {
     bool seen[5] = {false};
     kolk_pool_clear(pool);
@@ -101,7 +102,8 @@ static void use_all(kolk_pool *pool) {
         memset(object, 1, 12);
     }
     assert_null(kolk_pool_alloc(pool));
-    while (kolk_pool_next(pool, NULL)) give_back(pool, kolk_pool_next(pool, NULL));
+    kolk_cursor cursor = kolk_pool_each(pool);
+    for (void *each; (each = kolk_cursor_next(&cursor));) give_back(pool, each);
 }
 
 static void test_a_handler_that_returns(void **state) {
@@ -118,7 +120,7 @@ static void test_a_handler_that_returns(void **state) {
             assert_true(is_all_zero(&s.pool));
             continue;
         }
-        assert_true(kolk_pool_is_valid(&s.pool)); /* and the call went on */
+        assert_true(kolk_pool_is_valid(&s.pool)); /* and the call succeeded */
         assert_ptr_equal(object, what <= ALLOC_AT ? s.objects[s.dead] : NULL);
         assert_int_equal(kolk_pool_count(&s.pool), what == ALLOC_N ? 5 : what < FREE ? 4 : what == CLEAR ? 0 : 2);
         use_all(&s.pool);
@@ -137,7 +139,7 @@ static void find_scene(const char *text, size_t length, void *context) {
     for (size_t i = 0; i + 7 <= length; i++) *found = *found || memcmp(text + i, "\"scene\"", 7) == 0;
 }
 
-/* Is it among the pools that are initialised? */
+/* Is the pool listed in the registry? */
 static bool is_listed(void) {
     bool found = false;
     kolk_stats_write(KOLK_STATS_JSON, find_scene, &found);
@@ -147,7 +149,7 @@ static bool is_listed(void) {
 static void test_a_handler_that_jumps_out(void **state) {
     (void)state;
     for (unsigned n = 0; n < LENGTH_OF(settings) * LENGTH_OF(orders) * CALLS; n++) {
-        static scene s; /* what longjmp leaves alone */
+        static scene s; /* static, so that longjmp leaves it alone */
         memset(&s, 0, sizeof s);
         s.jumps = true;
         call what = (call)(n % CALLS);
@@ -158,10 +160,10 @@ static void test_a_handler_that_jumps_out(void **state) {
         assert_int_equal(s.reports, 1);
         assert_true(kolk_pool_is_valid(&s.pool));
         assert_true(is_listed());
-        assert_int_equal(kolk_pool_count(&s.pool), 3); /* nobody has got an object, nobody has lost one */
+        assert_int_equal(kolk_pool_count(&s.pool), 3); /* no object was taken or freed */
         for (uint32_t i = 0; i < 5; i += 2) assert_true(kolk_pool_is_live(&s.pool, s.objects[i]));
         s.reports = 0;
-        do_call(&s, what); /* it is put right: the same call works now */
+        do_call(&s, what); /* the damage is repaired, so the same call succeeds now */
         assert_int_equal(is_listed(), what != DEINIT);
         if (what == DEINIT) continue;
         assert_true(kolk_pool_is_valid(&s.pool));
@@ -170,13 +172,14 @@ static void test_a_handler_that_jumps_out(void **state) {
     }
 }
 
-/* An alloc that jumps out must not leave a mark: on_full is asked the next time as well. */
+/* An alloc that the handler leaves must not suppress on_full: the next one calls it as well. */
 static unsigned asked;
 
-static void on_full(kolk_pool *pool, void *context) {
-    (void)context;
+static bool on_full(kolk_pool *pool, size_t bytes, void *context) {
+    (void)bytes, (void)context;
     asked++;
-    kolk_pool_free(pool, kolk_pool_next(pool, NULL));
+    kolk_pool_free(pool, first_alive(pool));
+    return true;
 }
 
 static jmp_buf back;
@@ -200,7 +203,7 @@ static void test_on_full_after_a_jump_out_of_alloc_n(void **state) {
     make_pool(&pool, &(kolk_pool_desc){.object_size = 12, .capacity = 2, .on_full = on_full, .debug = "guard"});
     for (int i = 0; i < 2; i++) objects[i] = taken_from(&pool);
     for (int i = 0; i < 2; i++) give_back(&pool, objects[i]);
-    objects[0][12] = 1; /* of the two that alloc_n takes, the second */
+    objects[0][12] = 1; /* the second object that alloc_n takes */
     kolk_set_failure_handler(jump_back, NULL);
     assert_true(alloc_n_jumps_out(&pool, 2));
     assert_true(kolk_pool_is_valid(&pool));
@@ -236,13 +239,14 @@ static void test_a_jump_out_of_an_eviction(void **state) {
     end_pool(&pool);
 }
 
-/* A hook that frees damaged objects is still in the hook after the report: its own allocs don't call it again. */
-static void free_and_take_back(kolk_pool *pool, void *context) {
-    (void)context;
+/* A hook that frees damaged objects is still running after the report, so its own allocs do not call it again. */
+static bool free_and_take_back(kolk_pool *pool, size_t bytes, void *context) {
+    (void)bytes, (void)context;
     asked++;
     kolk_pool_free(pool, kolk_pool_at(pool, 0));
     assert_non_null(kolk_pool_alloc(pool));
     assert_null(kolk_pool_alloc(pool));
+    return true;
 }
 
 static void test_on_full_after_a_report_within_it(void **state) {

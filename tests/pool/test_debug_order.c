@@ -1,11 +1,11 @@
-/* Which settings of the debug mode change the order in which slots are used: quarantine, and no other. */
+/* Quarantine is the only setting of the debug mode that changes the order in which slots are used. */
 #include "../help/debug_test.h"
 
 #include <kolk/slotmap.h>
 
 enum { SLOTS = 50, STEPS = 2000 };
 
-/* The slots that a program gets which allocates and frees at random, as one number. */
+/* A hash of the slots that random allocs return, with random frees between them. */
 static uint64_t order_of_pool(kolk_reuse reuse, const char *debug) {
     kolk_pool pool;
     void *objects[SLOTS];
@@ -34,7 +34,7 @@ static void test_pools(void **state) {
     for (size_t n = 0; n < LENGTH_OF(orders); n++) {
         uint64_t release = order_of_pool(orders[n], NULL);
         for (size_t i = 0; i < LENGTH_OF(same); i++) assert_true(order_of_pool(orders[n], same[i]) == release);
-        if (orders[n] != KOLK_REUSE_FIFO) { /* whose slots wait anyway */
+        if (orders[n] != KOLK_REUSE_FIFO) { /* FIFO's slots wait anyway */
             assert_false(order_of_pool(orders[n], "quarantine=4") == release);
             assert_false(order_of_pool(orders[n], "all") == release);
         }

@@ -1,5 +1,5 @@
-/* kolk_set_profiler: every alloc and free, in order, of the pools that are initialised while one is set, and of no
- * others. */
+/* kolk_set_profiler: the profiler gets every alloc and free, in order, of the pools initialised while it is set, and of
+ * no others. */
 #include "../help/debug_test.h"
 
 typedef struct event {
@@ -129,7 +129,7 @@ static void test_only_pools_that_are_initialised_while_it_is_set(void **state) {
     taken_from(&before);
     taken_from(&after);
     assert_quiet(&seen);
-    void *object = taken_from(&during); /* it is still told */
+    void *object = taken_from(&during); /* still reported to the first profiler */
     assert_next(&seen, 'a', "during", object, 8);
     give_back(&during, object);
     assert_next(&seen, 'f', "during", object, 0);
@@ -178,7 +178,7 @@ static void test_either_function_may_be_missing(void **state) {
     give_back(&pool, object);
     assert_next(&seen, 'f', "half", object, 0);
     end_pool(&pool);
-    kolk_set_profiler(&(kolk_profiler){.context = &seen}); /* both: none */
+    kolk_set_profiler(&(kolk_profiler){.context = &seen}); /* both functions are NULL: no profiler */
     make_pool(&pool, &(kolk_pool_desc){.name = "none", .object_size = 8, .capacity = 3});
     assert_int_equal(debug_flags(&pool), 0);
     taken_from(&pool);
@@ -215,7 +215,7 @@ static void test_evictions_and_other_settings(void **state) {
     end_pool(&pool);
 }
 
-/* As many frees as allocs, and never two of the same kind for one object in a row. */
+/* There are as many frees as allocs, and an object's events alternate. */
 static void test_events_balance(void **state) {
     (void)state;
     static const char *const settings[] = {"trace", "fill,guard", "quarantine=5", "all"};

@@ -1,6 +1,5 @@
-// define: KOLK_GENERATION_MAX=3
-/* The debug setting `quarantine`: which slots wait, which is used next, and what takes waiting slots out of it. Slots
- * wear out after three lives here. */
+/* The debug setting `quarantine`: which slots wait, which one is used next, and what takes slots out of quarantine.
+ * Here slots wear out after three lives. */
 #include "../help/debug_test.h"
 
 static void make_waiting(kolk_pool *pool, kolk_pool_desc desc) {
@@ -38,11 +37,11 @@ static void test_the_last_ones_wait(void **state) {
         for (size_t i = 0; i < LENGTH_OF(freed); i++) free_slot(&pool, freed[i]);
         assert_int_equal(kolk_pool_count(&pool), 3);
         assert_int_equal(kolk_pool_available(&pool), 6);
-        /* 1, 5 and 0 wait; 4, 2 and 7 do not any more, and come in the order of the pool */
+        /* 1, 5 and 0 are in quarantine; 4, 2 and 7 have left it and follow the pool's order */
         if (orders[n] == KOLK_REUSE_LIFO) assert_slots(&pool, 7, 2, 4);
         if (orders[n] == KOLK_REUSE_FIFO) assert_slots(&pool, 4, 2, 7);
         if (orders[n] == KOLK_REUSE_LOWEST) assert_slots(&pool, 2, 4, 7);
-        assert_slots(&pool, 1, 5, 0); /* it would be full otherwise: the oldest first */
+        assert_slots(&pool, 1, 5, 0); /* the pool has no others, so it takes the oldest first */
         assert_null(kolk_pool_alloc(&pool));
         kolk_stats stats;
         kolk_pool_stats(&pool, &stats);
@@ -62,11 +61,11 @@ static void test_slots_never_used_come_before_those_that_wait(void **state) {
         assert_slots(&pool, 1);
         free_slot(&pool, 1);
         assert_slots(&pool, 2);
-        free_slot(&pool, 2); /* 0 is out of it: 1 and 2 wait */
+        free_slot(&pool, 2); /* 0 leaves the quarantine; 1 and 2 are in it */
         assert_slots(&pool, orders[n] == KOLK_REUSE_FIFO ? 3 : 0);
         kolk_stats stats;
         kolk_pool_stats(&pool, &stats);
-        assert_int_equal(stats.peak, 1); /* though three slots were used */
+        assert_int_equal(stats.peak, 1); /* although three slots were used */
         assert_int_equal(stats.unused_bytes, 4 * 8);
         end_pool(&pool);
     }
@@ -77,7 +76,7 @@ static void test_growth_comes_before_those_that_wait(void **state) {
     for (size_t n = 0; n < LENGTH_OF(orders); n++) {
         kolk_pool pool;
         make_waiting(&pool, (kolk_pool_desc){.object_size = 5000,
-                                             .max_capacity = 40, /* grows to 13, 26, 40 */
+                                             .max_capacity = 40, /* grows to 13, 26 and 40 */
                                              .reuse = orders[n],
                                              .debug = "quarantine=100"});
         for (uint32_t i = 0; i < 40; i++) {
@@ -94,7 +93,7 @@ static void test_growth_comes_before_those_that_wait(void **state) {
     }
 }
 
-/* Wherever the ring goes round, for several lengths. */
+/* The ring's end may be at any place, for several lengths. */
 static void test_the_ring_goes_round(void **state) {
     (void)state;
     for (uint32_t length = 1; length <= 6; length++) {
@@ -113,11 +112,12 @@ static void test_the_ring_goes_round(void **state) {
 
 static unsigned asked;
 
-static void on_full(kolk_pool *pool, void *context) {
-    (void)context;
+static bool on_full(kolk_pool *pool, size_t bytes, void *context) {
+    (void)bytes, (void)context;
     asked++;
     assert_true(kolk_pool_is_valid(pool));
-    free_slot(pool, 1); /* and goes through the quarantine to the alloc that asks */
+    free_slot(pool, 1); /* passes through the quarantine to the alloc that called the hook */
+    return true;
 }
 
 static void test_on_full_is_asked_after_those_that_wait(void **state) {
@@ -164,7 +164,7 @@ static void test_trim_does_not(void **state) {
         free_slot(&pool, 5);
         free_slot(&pool, 1);
         free_slot(&pool, 0);
-        free_slot(&pool, 3); /* 0 and 3 wait */
+        free_slot(&pool, 3); /* 0 and 3 are in quarantine */
         assert_int_equal(kolk_pool_trim(&pool), 4 * 4096);
         assert_true(kolk_pool_is_valid(&pool));
         if (orders[n] == KOLK_REUSE_FIFO)
@@ -184,10 +184,10 @@ static void test_alloc_at_takes_any_of_them(void **state) {
             kolk_pool pool;
             make_waiting(&pool, (kolk_pool_desc){.capacity = 5, .reuse = orders[n], .debug = "quarantine=4"});
             take_all(&pool, 5);
-            free_slot(&pool, 4); /* so that the ring goes round */
+            free_slot(&pool, 4); /* moves the ring's start past its end */
             for (uint32_t slot = 0; slot < 4; slot++) free_slot(&pool, slot);
             assert_slots(&pool, 4);
-            free_slot(&pool, 4); /* 0 is out, 1, 2, 3 and 4 wait */
+            free_slot(&pool, 4); /* 0 leaves; 1, 2, 3 and 4 are in quarantine */
             kolk_handle handle = {UINT64_C(2) << 32 | ((which + 1) ^ pool.tag)};
             assert_ptr_equal(kolk_pool_alloc_at(&pool, handle), pool.slots + (which + 1) * 8);
             assert_true(kolk_pool_is_valid(&pool));
@@ -195,7 +195,7 @@ static void test_alloc_at_takes_any_of_them(void **state) {
             assert_ptr_equal(kolk_pool_get(&pool, handle), pool.slots + (which + 1) * 8);
             assert_null(kolk_pool_alloc_at(&pool, handle));
             assert_slots(&pool, 0);
-            for (uint32_t slot = 1; slot < 5; slot++) /* the others in their order */
+            for (uint32_t slot = 1; slot < 5; slot++) /* the others keep their order */
                 if (slot != which + 1) assert_slots(&pool, slot);
             assert_null(kolk_pool_alloc(&pool));
             end_pool(&pool);
@@ -212,7 +212,7 @@ static void test_reserve_with_a_ring_that_goes_round(void **state) {
             (kolk_pool_desc){
                 .object_size = 5000, .capacity = 4, .max_capacity = 30, .reuse = orders[n], .debug = "quarantine=2"});
         take_all(&pool, 4);
-        for (uint32_t i = 0; i < 4; i++) free_slot(&pool, i); /* 2 and 3 wait */
+        for (uint32_t i = 0; i < 4; i++) free_slot(&pool, i); /* 2 and 3 are in quarantine */
         if (orders[n] == KOLK_REUSE_FIFO) {
             assert_int_equal(kolk_pool_reserve(&pool, 20), KOLK_OK);
             assert_true(kolk_pool_is_valid(&pool));
@@ -250,13 +250,13 @@ static void test_worn_out_slots_come_after_those_that_wait(void **state) {
         make_waiting(&pool, (kolk_pool_desc){.capacity = 1, .reuse = orders[n], .debug = "quarantine=1"});
         live_three_times(&pool, 0);
         assert_int_equal(worn(&pool), 1);
-        assert_slots(&pool, 0); /* its generations start anew */
+        assert_slots(&pool, 0); /* its generations begin anew */
         assert_int_equal(worn(&pool), 0);
         end_pool(&pool);
 
         make_waiting(&pool, (kolk_pool_desc){.capacity = 3, .reuse = orders[n], .debug = "quarantine=3"});
         take_all(&pool, 3);
-        for (int life = 0; life < 2; life++) { /* 1 wears out, the others stay */
+        for (int life = 0; life < 2; life++) { /* slot 1 wears out, the others do not */
             free_slot(&pool, 1);
             assert_slots(&pool, 1);
         }
@@ -304,7 +304,7 @@ static void test_strict_worn_out_slots_never_come_back(void **state) {
     }
 }
 
-/* Damage to a worn-out object is found too: nobody may write there. */
+/* Damage to a worn-out object is found, too. */
 static void test_a_write_to_a_worn_out_object(void **state) {
     (void)state;
     kolk_pool pool;
@@ -338,7 +338,7 @@ static void test_damage_while_they_wait(void **state) {
     free_slot(&pool, 0);
     object[1] = 1;
     assert_false(kolk_pool_is_valid(&pool));
-    assert_ptr_equal(taken_from(&pool), object); /* the oldest of those that wait */
+    assert_ptr_equal(taken_from(&pool), object); /* the oldest one in quarantine */
     assert_damage(&kept, KOLK_WRITE_AFTER_FREE, "wait", object, 1, 1, 1,
                   "kolk: wait: write after free to slot 1: 01 written at byte 1 of it");
     end_pool(&pool);

@@ -1,5 +1,5 @@
-/* The debug setting `sites`: where an object was allocated and freed, and where a call failed, as addresses within the
- * functions that called; and the list of what is still alive at deinit. */
+/* The debug setting `sites`: where an object was allocated and freed and where a call failed, as addresses within the
+ * calling functions; and the list of live objects at deinit. */
 #include "../help/code_limits.h"
 
 struct thing {
@@ -45,7 +45,7 @@ APART(look_up) static void look_up(kolk_handle handle) {
 APART(ask) static void ask(void *object) {
     kolk_pool_index(&pool.pool, object);
     AND_ON();
-    kolk_pool_handle(&pool.pool, object);
+    kolk_pool_handle_of(&pool.pool, object);
     AND_ON();
 }
 
@@ -112,7 +112,7 @@ static void test_sites_are_of_the_last_life(void **state) {
     assert_ptr_equal(spawn(), object);
     ((char *)object)[12] = 1;
     vanish(object);
-    const report *now = next_report(&kept); /* seen while it is alive: it was not freed */
+    const report *now = next_report(&kept); /* found while it is alive, so it was not yet freed */
     assert_int_equal(now->failure.rule, KOLK_OVERFLOW);
     assert_true(is_within(now->failure.alloc_site, &in_spawn));
     assert_null(now->failure.free_site);
@@ -127,7 +127,7 @@ static void test_sites_are_of_the_last_life(void **state) {
     assert_no_more(&kept);
 }
 
-/* Damage: seen by the call that looked, done since the object was freed. */
+/* A write after the free is found by the call that next checks the slot. */
 static void test_sites_of_a_write_after_free(void **state) {
     (void)state;
     reports kept;
@@ -163,7 +163,7 @@ static void test_sites_of_a_write_after_free(void **state) {
 static void test_the_site_of_other_failures(void **state) {
     (void)state;
     static const char *const debug[] = {NULL, "sites"};
-    for (size_t n = 0; n < LENGTH_OF(debug); n++) { /* known without the setting, too */
+    for (size_t n = 0; n < LENGTH_OF(debug); n++) { /* failure.site is reported without the setting, too */
         if (n == 0 && !KOLK_CHECKS) {
             print_message("without the setting left out: built with KOLK_CHECKS=0\n");
             continue;
@@ -179,8 +179,7 @@ static void test_the_site_of_other_failures(void **state) {
         assert_true((now->failure.alloc_site != NULL) == (n == 1));
         assert_true((now->failure.free_site != NULL) == (n == 1));
         assert_int_equal(now->failure.sites, n == 1);
-        if (n == 0)
-            assert_string_equal(now->sentence, "kolk: things: double free of slot 0"); /* the handler's choice */
+        if (n == 0) assert_string_equal(now->sentence, "kolk: things: double free of slot 0"); /* no sites in it */
         explode(moved(object, 1));
         now = next_report(&kept);
         assert_int_equal(now->failure.rule, KOLK_INTERIOR_POINTER);

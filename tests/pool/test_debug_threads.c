@@ -1,9 +1,9 @@
-/* debug.h by itself, as a pool of many threads calls it: each thread has slots of its own, beside those of the others;
- * and there are more lives than size_t can tell apart. KOLK_TEST_SEED may be set in the environment. */
+/* debug.h alone, called as by a pool of many threads: each thread has its own slots, next to those of the others.
+ * Besides, the count of lives overflows size_t. Reads KOLK_TEST_SEED from the environment. */
 #include "../queue/queue_test.h"
 
-#include "core/atomics.h"
-#include "diag/debug_inside.h" /* its counters are set and compared */
+#include "base/atomics.h"
+#include "diag/debug_inside.h" /* for its counters */
 
 enum { THREADS = 4, SLOTS = 4 * 64, SIZE = 40, LIVES = SLOW ? 10000 : 100000, ROUNDS = LIVES / 50, FAIL_EVERY = 7 };
 
@@ -52,7 +52,7 @@ static unsigned char *object_in(house *h, uint32_t slot) {
     return h->memory + (size_t)slot * h->stride + h->front;
 }
 
-/* A thing whose address can be a site: one for each thread, of alloc and of free. */
+/* Addresses that serve as sites: one per thread for alloc and one for free. */
 static const char sites[2][THREADS];
 
 /* ---- Threads that have slots of their own ------------------------------------------------------------------------ */
@@ -64,7 +64,7 @@ typedef struct job {
     pthread_t thread;
 } job;
 
-/* Every slot whose number leaves this rest is this thread's: each of its neighbours is another's. */
+/* A thread owns every THREADS-th slot, so that each neighbour of a slot belongs to another thread. */
 static uint32_t random_slot_of(const job *j, uint64_t *random) {
     return random_below(random, SLOTS / THREADS) * THREADS + j->number;
 }
@@ -79,7 +79,7 @@ static void *live_and_die(void *given) {
         unsigned char *object = object_in(h, slot);
         kolk_failure failure = {.rule = KOLK_OK, .pool = "many", .slot = slot};
         j->failed += kolk_debug_fails(h->debug);
-        kolk_debug_verify(h->debug, slot, object, false, failure); /* the handler aborts */
+        kolk_debug_verify(h->debug, slot, object, false, failure); /* would abort, by the handler */
         REQUIRE(kolk_debug_prepare(h->debug, slot, object) == object);
         kolk_debug_begin_life(h->debug, slot, object, alloc_site);
         REQUIRE(all_bytes_are(object, SIZE, 0xcd));
@@ -87,7 +87,7 @@ static void *live_and_die(void *given) {
         REQUIRE(failure.alloc_site == alloc_site && !failure.free_site);
         memset(object, (int)n, SIZE);
         kolk_debug_verify(h->debug, slot, object, true, failure);
-        object[SIZE]++; /* a guard, which is looked at in slots that are prepared */
+        object[SIZE]++; /* a guard byte, checked while the slot is prepared */
         REQUIRE(!kolk_debug_is_intact(h->debug, slot, object, true));
         object[SIZE]--;
         kolk_debug_end_life(h->debug, slot, free_site);
@@ -101,7 +101,7 @@ static void *live_and_die(void *given) {
     return NULL;
 }
 
-/* Asks, as a report does, for the sites of slots that it does not have. */
+/* Queries the sites of other threads' slots, as a report does. */
 static void *ask_for_sites(void *given) {
     house *h = (house *)given;
     uint64_t random = seed;
@@ -134,7 +134,7 @@ static void test_each_thread_has_slots_of_its_own(void **state) {
     kolk_store(&h.over, 1, KOLK_RELAXED);
     assert_int_equal(pthread_join(asking, NULL), 0);
 
-    assert_int_equal(failed, THREADS * LIVES / FAIL_EVERY); /* each was counted once */
+    assert_int_equal(failed, THREADS * LIVES / FAIL_EVERY); /* each failure was counted once */
     assert_int_equal(h.debug->births, THREADS * LIVES);
     assert_int_equal(told_of_allocs, THREADS * LIVES);
     assert_int_equal(told_of_frees, THREADS * LIVES);
@@ -145,8 +145,8 @@ static void test_each_thread_has_slots_of_its_own(void **state) {
     kolk_debug_end(h.debug, SLOTS);
 }
 
-/* Prepares its slots while the others prepare theirs; then one looks whether all of them are: only then a zone that is
- * spoilt is seen. */
+/* Prepares its slots while the other threads prepare theirs. Then one thread checks that all are prepared: damage to a
+ * zone is found only in a prepared slot. */
 static void *prepare_its_slots(void *given) {
     job *j = (job *)given;
     house *h = j->house;
@@ -195,7 +195,7 @@ static void test_the_oldest_leak_comes_first_though_the_count_began_anew(void **
     static house h;
     build(&h, KOLK_DEBUG_SITES);
     h.debug->births = SIZE_MAX - 2;
-    const uint32_t slots[] = {4, 9, 2, 7}; /* the third is the 0th, the fourth the first */
+    const uint32_t slots[] = {4, 9, 2, 7}; /* the count is 0 for the third and 1 for the fourth */
     for (unsigned i = 0; i < LENGTH_OF(slots); i++)
         kolk_debug_begin_life(h.debug, slots[i], object_in(&h, slots[i]), &sites[0][i]);
     listed list = {.count = 0};

@@ -1,4 +1,4 @@
-/* The order of births: touch, which object is evicted, and which is protected. (At random: test_pool_model.c.) */
+/* The order of births: touch, eviction and protection. (Random operations: test_pool_model.c.) */
 #include "../help/debug_test.h"
 
 static double cost_of(const void *object, void *context) {
@@ -25,10 +25,10 @@ static void test_the_oldest_goes_first(void **state) {
         void *objects[4];
         make_four(&pool, orders[i], objects);
         for (int n = 0; n < 12; n++) assert_ptr_equal(taken_from(&pool), objects[n % 4]);
-        kolk_pool_touch(&pool, objects[0]); /* used: now the second is the one least recently used */
+        kolk_pool_touch(&pool, objects[0]); /* the second object is now the least recently used */
         assert_ptr_equal(taken_from(&pool), objects[1]);
         kolk_pool_protect(&pool, objects[2], true);
-        assert_ptr_equal(kolk_pool_oldest(&pool), objects[3]); /* and not one that is in no order */
+        assert_ptr_equal(kolk_pool_oldest(&pool), objects[3]); /* not the protected one, which is in no order */
         assert_null(kolk_pool_newer(&pool, objects[2]));
         assert_null(kolk_pool_older(&pool, objects[2]));
         kolk_pool_touch(&pool, objects[2]);
@@ -41,7 +41,7 @@ static void test_the_oldest_goes_first(void **state) {
     }
 }
 
-/* A mark is for one life, however that ends. */
+/* Protection ends with the object's life, however that ends. */
 static void test_a_protected_mark_ends_with_its_life(void **state) {
     (void)state;
     for (unsigned way = 0; way < 3; way++) {
@@ -49,11 +49,11 @@ static void test_a_protected_mark_ends_with_its_life(void **state) {
         void *objects[4];
         make_four(&pool, KOLK_REUSE_LIFO, objects);
         for (int i = 0; i < 4; i++) kolk_pool_protect(&pool, objects[i], true);
-        assert_null(kolk_pool_alloc(&pool)); /* everything is protected */
-        kolk_pool_evict_oldest(&pool, NULL);
+        assert_null(kolk_pool_alloc(&pool)); /* all objects are protected */
+        assert_false(kolk_pool_evict_oldest(&pool, 0, NULL));
         assert_int_equal(kolk_pool_count(&pool), 4);
         if (way == 0) kolk_pool_free(&pool, objects[3]);
-        if (way == 1) assert_true(kolk_pool_free_handle(&pool, kolk_pool_handle(&pool, objects[3])));
+        if (way == 1) assert_true(kolk_pool_free_handle(&pool, kolk_pool_handle_of(&pool, objects[3])));
         if (way == 2) {
             kolk_pool_clear(&pool);
             for (int i = 0; i < 3; i++) kolk_pool_protect(&pool, taken_from(&pool), true);
@@ -76,16 +76,16 @@ static void test_alloc_over(void **state) {
                                            .reuse = orders[i],
                                            .ages = i % 2,
                                            .cost = cost_of,
-                                           .on_full = kolk_pool_trap_full}); /* which is not asked */
+                                           .on_full = kolk_pool_trap_full}); /* alloc_over does not call it */
         for (int n = 0; n < 3; n++) {
-            double *sound = (double *)kolk_pool_alloc_over(&pool, -100); /* not full: whatever it costs */
+            double *sound = (double *)kolk_pool_alloc_over(&pool, -100); /* the pool is not full, so any cost will do */
             assert_non_null(sound);
             *sound = 5 + n % 2;
         }
         assert_null(kolk_pool_alloc_over(&pool, 4.5));
-        assert_null(kolk_pool_alloc_over(&pool, 5)); /* not less */
+        assert_null(kolk_pool_alloc_over(&pool, 5)); /* it costs as much as the cheapest, not more */
         double *sound = (double *)kolk_pool_alloc_over(&pool, 5.5);
-        assert_int_equal(kolk_pool_index(&pool, sound), 0); /* the lower of the two equals */
+        assert_int_equal(kolk_pool_index(&pool, sound), 0); /* the lower slot of the two equals */
         *sound = 7;
         if (i % 2) kolk_pool_protect(&pool, kolk_pool_at(&pool, 2), true);
         assert_ptr_equal(kolk_pool_alloc_over(&pool, 5.5), i % 2 ? NULL : kolk_pool_at(&pool, 2));
@@ -122,19 +122,19 @@ static void test_a_pool_without_ages_says_so(void **state) {
     assert_noted(&taken, KOLK_AGES_MISSING, "plain", NULL, NO_SLOT, NEEDS("older"));
     kolk_pool_touch(&pool, object);
     assert_noted(&taken, KOLK_AGES_MISSING, "plain", NULL, NO_SLOT, NEEDS("touch"));
-    kolk_pool_evict_oldest(&pool, NULL);
+    assert_false(kolk_pool_evict_oldest(&pool, 0, NULL));
     assert_noted(&taken, KOLK_AGES_MISSING, "plain", NULL, NO_SLOT, NEEDS("evict_oldest"));
     kolk_pool_protect(&pool, object, true);
     assert_noted(&taken, KOLK_AGES_MISSING, "plain", NULL, NO_SLOT, NEEDS("protect"));
     assert_null(kolk_pool_alloc_over(&pool, 1));
     assert_noted(&taken, KOLK_COST_MISSING, "plain", NULL, NO_SLOT, "kolk: plain: alloc_over needs .cost");
-    kolk_pool_evict_cheapest(&pool, NULL);
+    assert_false(kolk_pool_evict_cheapest(&pool, 0, NULL));
     assert_noted(&taken, KOLK_COST_MISSING, "plain", NULL, NO_SLOT, "kolk: plain: evict_cheapest needs .cost");
     assert_memory_equal(&pool, &before, sizeof pool);
     end_pool(&pool);
 }
 
-/* Each pointer that is no live object is reported by touch and protect; a dead one may still be walked on from. */
+/* touch and protect report each pointer that is not a live object. A walk may go on from a dead one. */
 static void test_wrong_pointers(void **state) {
     (void)state;
     for (unsigned mode = 0; mode < DEBUG_MODES; mode++) {
@@ -179,7 +179,7 @@ static void test_wrong_pointers(void **state) {
     }
 }
 
-/* Protection is from the cheapest's hook too. */
+/* evict_cheapest spares protected objects, too. */
 static void test_protect_from_evict_cheapest(void **state) {
     (void)state;
     kolk_pool pool;
@@ -206,7 +206,7 @@ static void test_protect_from_evict_cheapest(void **state) {
 
 typedef struct chain {
     kolk_pool pool;
-    void *follower; /* that dies with whatever dies first */
+    void *follower; /* freed together with the first object that dies */
     unsigned evicted, reset;
 } chain;
 
@@ -225,7 +225,7 @@ static void take_along(void *object, void *context) {
     if (follower && follower != object) kolk_pool_free(&c->pool, follower);
 }
 
-/* A reset hook frees another object while the oldest is evicted: one eviction is told, two have left. */
+/* While the oldest is evicted, its reset frees another object: on_evict is called once, and two objects have died. */
 static void test_an_eviction_that_takes_another_along(void **state) {
     (void)state;
     for (size_t i = 0; i < LENGTH_OF(orders); i++) {
@@ -248,7 +248,7 @@ static void test_an_eviction_that_takes_another_along(void **state) {
         assert_ptr_equal(kolk_pool_oldest(&c.pool), third);
         assert_ptr_equal(kolk_pool_newer(&c.pool, third), fourth);
         assert_null(kolk_pool_newer(&c.pool, fourth));
-        kolk_pool_free(&c.pool, third); /* by hand: nobody is told */
+        kolk_pool_free(&c.pool, third); /* freed by the program, so on_evict is not called */
         assert_int_equal(c.evicted, 1);
         kolk_pool_clear(&c.pool);
         assert_int_equal(c.evicted, 1);
@@ -262,7 +262,7 @@ static bool never_ready(void *object, void *context) {
     return !*(const bool *)context;
 }
 
-/* An object whose setup fails is not born; nor does the slot's old place in the order come back. */
+/* An object whose setup fails is not born, and its slot does not return to its old place in the order. */
 static void test_a_failed_setup_is_no_birth(void **state) {
     (void)state;
     kolk_pool pool;
@@ -275,7 +275,7 @@ static void test_a_failed_setup_is_no_birth(void **state) {
                                        .context = &fails});
     void *first = taken_from(&pool), *second = taken_from(&pool);
     kolk_pool_free(&pool, first);
-    kolk_pool_trim(&pool); /* which ends its set-up */
+    kolk_pool_trim(&pool); /* tears the free slot down */
     fails = true;
     assert_null(kolk_pool_alloc(&pool));
     assert_ptr_equal(kolk_pool_oldest(&pool), second);
@@ -304,47 +304,60 @@ static bool alloc_jumps_out(kolk_pool *pool, double cost) {
     return false;
 }
 
-/* Whom an eviction is about to free is found damaged, and the handler does not return: the next one works. */
+static void evict_oldest(kolk_pool *pool, void *context) {
+    kolk_pool_evict_oldest(pool, 0, context);
+}
+
+static void evict_cheapest(kolk_pool *pool, void *context) {
+    kolk_pool_evict_cheapest(pool, 0, context);
+}
+
+/* The object that an eviction is about to free is damaged, and the handler jumps out. The next eviction succeeds. */
 static void test_a_longjmp_out_of_an_eviction(void **state) {
-    static void (*const hooks[])(kolk_pool *, void *) = {kolk_pool_evict_oldest, kolk_pool_evict_cheapest, NULL};
-    for (unsigned n = 0; n < 3 * LENGTH_OF(hooks) * 2; n++) {
+    static const struct {
+        bool (*on_full)(kolk_pool *, size_t, void *);
+        void (*on_low)(kolk_pool *, void *);
+    } hooks[] = {{kolk_pool_evict_oldest, NULL},
+                 {kolk_pool_evict_cheapest, NULL},
+                 /* alloc_over: */ {NULL, NULL},
+                 {NULL, evict_oldest},
+                 {NULL, evict_cheapest}};
+    for (unsigned n = 0; n < 3 * LENGTH_OF(hooks); n++) {
         kolk_pool pool;
-        bool low = n / 9;
-        void (*hook)(kolk_pool *, void *) = hooks[n / 3 % 3];
-        if (low && !hook) continue;
+        bool low = hooks[n / 3].on_low, over = !low && !hooks[n / 3].on_full;
         make_pool(&pool, &(kolk_pool_desc){.name = "hurt",
                                            .object_size = 8,
                                            .capacity = 3,
                                            .reuse = orders[n % 3],
                                            .ages = true,
                                            .cost = cost_of,
-                                           .on_full = low ? NULL : hook,
-                                           .on_low = low ? hook : NULL,
+                                           .on_full = hooks[n / 3].on_full,
+                                           .on_low = hooks[n / 3].on_low,
                                            .low_water = low,
                                            .debug = "guard"});
         for (int i = 0; i < 3 - low; i++) *(double *)kolk_pool_alloc(&pool) = i;
         unsigned char *first = (unsigned char *)kolk_pool_at(&pool, 0);
         first[8] ^= 1;
-        assert_true(alloc_jumps_out(&pool, hook ? 0 : 1));
+        assert_true(alloc_jumps_out(&pool, over));
         abort_on_failure(state);
-        assert_true(kolk_pool_is_valid(&pool)); /* the damage is put right */
+        assert_true(kolk_pool_is_valid(&pool)); /* the damage is repaired */
         assert_int_equal(kolk_pool_count(&pool), 3 - low);
         assert_ptr_equal(kolk_pool_oldest(&pool), first);
-        if (low) assert_non_null(kolk_pool_alloc(&pool)); /* it has been told */
-        if (!low) assert_ptr_equal(hook ? kolk_pool_alloc(&pool) : kolk_pool_alloc_over(&pool, 1), first);
+        if (low) assert_non_null(kolk_pool_alloc(&pool)); /* on_low was already called */
+        if (!low) assert_ptr_equal(over ? kolk_pool_alloc_over(&pool, 1) : kolk_pool_alloc(&pool), first);
         assert_int_equal(kolk_pool_count(&pool), 3);
         end_pool(&pool);
     }
 }
 
-/* Each hook is handed the pool's context, whatever calls the ready-made ones, and with what. */
+/* on_evict gets the pool's context, whoever calls the ready-made hooks and with whatever argument. */
 static void test_the_context_of_on_evict(void **state) {
     (void)state;
     chain c = {.follower = NULL};
     make_pool(&c.pool, &(kolk_pool_desc){
                            .object_size = 8, .capacity = 3, .ages = true, .on_evict = count_eviction, .context = &c});
     for (int i = 0; i < 3; i++) taken_from(&c.pool);
-    kolk_pool_evict_oldest(&c.pool, NULL);
+    assert_true(kolk_pool_evict_oldest(&c.pool, 0, NULL));
     assert_int_equal(c.evicted, 1);
     end_pool(&c.pool);
 }

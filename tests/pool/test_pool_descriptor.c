@@ -1,5 +1,5 @@
-/* Descriptors: every broken rule has a status of its own and leaves the pool all zero; an all-zero pool answers every
- * function; the bytes that a pool needs are exact. */
+/* Descriptors: every broken rule has its own status and leaves the pool zeroed; every function works on a zeroed pool;
+ * the computed memory size is exact. */
 #include "../help/test.h"
 
 /* ---- Broken rules ------------------------------------------------------------------------------------------------ */
@@ -13,7 +13,7 @@ static double no_cost(const void *object, void *context) {
     return 0;
 }
 
-/* 2^62 bytes: more than 32 bits count, and more than any system gives. */
+/* 2^62 bytes: too many for 32 bits to count, and more than any system provides. */
 #if UINTPTR_MAX > UINT32_MAX
 #define FAR_TOO_MUCH KOLK_NO_MEMORY
 #else
@@ -40,16 +40,17 @@ static const row rows[] = {
     {KOLK_SIZE_OVERFLOW, {.object_size = (size_t)INT32_MAX + 1, .capacity = 1}},
     {KOLK_SIZE_OVERFLOW, {.object_size = PTRDIFF_MAX / 2 + 1, .capacity = 2}},
     {FAR_TOO_MUCH, {.object_size = (size_t)1 << 30, .object_align = 4096, .max_capacity = UINT32_MAX}},
-    {FAR_TOO_MUCH, {.object_size = INT32_MAX - 4096, .capacity = UINT32_MAX}},
+    {FAR_TOO_MUCH, {.object_size = INT32_MAX - 4096, .max_capacity = UINT32_MAX}},
     {KOLK_MAX_BELOW_CAPACITY, {.object_size = 8, .capacity = 4, .max_capacity = 3}},
-    {KOLK_MAX_BELOW_CAPACITY, {.object_size = 8, .capacity = UINT32_MAX, .max_capacity = 1}},
+    {KOLK_BAD_CAPACITY, {.object_size = 8, .capacity = (uint32_t)-1, .max_capacity = 1}},
+    {KOLK_BAD_CAPACITY, {.object_size = 8, .capacity = (uint32_t)INT32_MAX + 1}},
     {KOLK_ZERO_CAPACITY, {.object_size = 8}},
     {KOLK_CANNOT_GROW, {.object_size = 8, .capacity = 4, .max_capacity = 5, .memory = memory, .memory_size = 4096}},
     {KOLK_CANNOT_GROW, {.object_size = 8, .max_capacity = 5, .memory = memory, .memory_size = 4096}},
     {KOLK_MEMORY_MISSING, {.object_size = 8, .capacity = 4, .memory_size = 4096}},
     {KOLK_MEMORY_TOO_SMALL, {.object_size = 8, .capacity = 4, .memory = memory}},
     {KOLK_MEMORY_TOO_SMALL, {.object_size = 8, .capacity = 400, .memory = memory, .memory_size = 4096}},
-    {KOLK_MEMORY_TOO_SMALL, {.object_size = 8, .memory = memory, .memory_size = 20}}, /* not even one fits */
+    {KOLK_MEMORY_TOO_SMALL, {.object_size = 8, .memory = memory, .memory_size = 20}}, /* too small for a single slot */
     {KOLK_MEMORY_TOO_SMALL, {.object_size = 8192, .capacity = 1, .memory = memory, .memory_size = 4096}},
     {KOLK_MEMORY_MISALIGNED, {.object_size = 8, .memory = memory + 1, .memory_size = 4000}},
     {KOLK_MEMORY_MISALIGNED, {.object_size = 1, .memory = memory + 4, .memory_size = 4000}},
@@ -60,8 +61,6 @@ static const row rows[] = {
     {KOLK_BAD_GENERATIONS, {.object_size = 8, .capacity = 4, .generations = (kolk_generations)-1}},
     {KOLK_COST_MISSING, {.object_size = 8, .capacity = 4, .on_full = kolk_pool_evict_cheapest}},
     {KOLK_AGES_MISSING, {.object_size = 8, .capacity = 4, .on_full = kolk_pool_evict_oldest}},
-    {KOLK_COST_MISSING, {.object_size = 8, .capacity = 4, .low_water = 1, .on_low = kolk_pool_evict_cheapest}},
-    {KOLK_AGES_MISSING, {.object_size = 8, .capacity = 4, .low_water = 1, .on_low = kolk_pool_evict_oldest}},
     {KOLK_AGES_MISSING, {.object_size = 8, .capacity = 4, .on_full = kolk_pool_evict_oldest, .cost = no_cost}},
     {KOLK_BAD_HEADROOM, {.object_size = 8, .capacity = 1, .headroom = 2}},
     {KOLK_BAD_HEADROOM, {.object_size = 8, .capacity = 4, .headroom = 5}},
@@ -69,7 +68,7 @@ static const row rows[] = {
     {KOLK_BAD_HEADROOM, {.object_size = 8, .capacity = 4, .max_capacity = 9, .headroom = 10}},
     {KOLK_BAD_HEADROOM, {.object_size = 8, .memory = memory, .memory_size = 4096, .headroom = 1000}},
     {KOLK_BAD_OVERFLOW, {.object_size = 8, .capacity = 4, .overflow = &no_pool}},
-    /* and the nearest that are right */
+    /* the nearest correct descriptors */
     {KOLK_OK, {.object_size = 1, .max_capacity = 1}},
     {KOLK_OK, {.object_size = 8, .object_align = 4096, .capacity = 4}},
     {KOLK_OK, {.object_size = 8, .capacity = 4, .max_capacity = 4}},
@@ -109,7 +108,8 @@ static void test_no_descriptor(void **state) {
     assert_int_equal(kolk_pool_memory_size(NULL), 0);
 }
 
-/* A program with a larger or smaller struct, or of another ABI: what it calls its pool is made zero, no byte more. */
+/* A program with a larger or smaller struct, or another ABI: init zeroes as many bytes as the program says, and no
+ * more. */
 static void test_another_abi(void **state) {
     (void)state;
     struct {
@@ -118,24 +118,25 @@ static void test_another_abi(void **state) {
     } both;
     const kolk_pool_desc desc = {.object_size = 8, .capacity = 4};
     memset(&both, 0xff, sizeof both);
-    assert_int_equal(kolk_pool_init_type(&both.pool, &desc, 0, 0, sizeof both.pool, KOLK_ABI + 1), KOLK_WRONG_ABI);
+    assert_int_equal(kolk_pool_init_abi(&both.pool, &desc, 0, 0, sizeof both.pool, KOLK_ABI + 1), KOLK_WRONG_ABI);
     assert_true(is_all_zero(&both.pool));
     assert_true(all_bytes_are(both.more, sizeof both.more, 0xff));
-    assert_int_equal(kolk_pool_init_type(&both.pool, &desc, 0, 0, sizeof both.pool + 8, KOLK_ABI), KOLK_WRONG_ABI);
+    assert_int_equal(kolk_pool_init_abi(&both.pool, &desc, 0, 0, sizeof both.pool + 8, KOLK_ABI), KOLK_WRONG_ABI);
     assert_true(is_all_zero(&both.pool) && all_bytes_are(both.more, 8, 0));
     assert_true(all_bytes_are(both.more + 8, sizeof both.more - 8, 0xff));
     memset(&both, 0xff, sizeof both);
-    assert_int_equal(kolk_pool_init_type(&both.pool, &desc, 0, 0, sizeof both.pool - 8, KOLK_ABI), KOLK_WRONG_ABI);
+    assert_int_equal(kolk_pool_init_abi(&both.pool, &desc, 0, 0, sizeof both.pool - 8, KOLK_ABI), KOLK_WRONG_ABI);
     const unsigned char *bytes = (const unsigned char *)&both.pool;
     assert_true(all_bytes_are(bytes, sizeof both.pool - 8, 0));
     assert_true(all_bytes_are(bytes + sizeof both.pool - 8, 8, 0xff));
-    assert_int_equal(kolk_pool_init_type(&both.pool, &desc, 0, 0, sizeof both.pool, KOLK_ABI), KOLK_OK);
+    assert_int_equal(kolk_pool_init_abi(&both.pool, &desc, 0, 0, sizeof both.pool, KOLK_ABI), KOLK_OK);
     kolk_pool_deinit(&both.pool);
 }
 
 /* ---- The all-zero pool ------------------------------------------------------------------------------------------- */
 
-/* Every function on it; what fails is counted by `failed`, `wrong_pool` and the handler, and nowhere else. */
+/* Calls every function on a zeroed pool. Failures are counted by `failed`, `wrong_pool` and the handler, and nowhere
+ * else. */
 static void answer_everything(kolk_pool *pool, notes *taken) {
     int object = 0;
     kolk_stats stats;
@@ -154,7 +155,6 @@ static void answer_everything(kolk_pool *pool, notes *taken) {
     assert_false(kolk_pool_is_live(pool, NULL));
     assert_int_equal(kolk_pool_count(pool), 0);
     assert_int_equal(kolk_pool_available(pool), 0);
-    assert_null(kolk_pool_next(pool, NULL));
     uint32_t at = 0, length = UINT32_MAX;
     assert_null(kolk_pool_next_run(pool, &at, &length));
     assert_int_equal(length, 0);
@@ -180,23 +180,22 @@ static void answer_everything(kolk_pool *pool, notes *taken) {
     assert_int_equal(taken->count, 1);
     assert_int_equal(taken->last.rule, KOLK_FOREIGN_POINTER);
     assert_int_equal(kolk_pool_index(pool, &object), UINT32_MAX);
-    assert_true(kolk_handle_is_null(kolk_pool_handle(pool, &object)));
-    assert_null(kolk_pool_next(pool, &object));
+    assert_true(kolk_handle_is_null(kolk_pool_handle_of(pool, &object)));
     assert_null(kolk_pool_oldest(pool));
     assert_null(kolk_pool_newest(pool));
     assert_null(kolk_pool_newer(pool, &object));
     assert_null(kolk_pool_older(pool, &object));
     kolk_pool_touch(pool, &object);
     kolk_pool_protect(pool, &object, true);
-    kolk_pool_evict_oldest(pool, NULL);
-    assert_int_equal(taken->count, 11);
+    assert_false(kolk_pool_evict_oldest(pool, 0, NULL));
+    assert_int_equal(taken->count, 10);
     assert_int_equal(taken->last.rule, KOLK_AGES_MISSING);
     assert_null(kolk_pool_alloc_over(pool, 1));
-    kolk_pool_evict_cheapest(pool, NULL);
-    assert_int_equal(taken->count, 13);
+    assert_false(kolk_pool_evict_cheapest(pool, 0, NULL));
+    assert_int_equal(taken->count, 12);
     assert_int_equal(taken->last.rule, KOLK_COST_MISSING);
-    kolk_pool_trap_full(pool, NULL);
-    assert_int_equal(taken->count, 14);
+    assert_false(kolk_pool_trap_full(pool, 0, NULL));
+    assert_int_equal(taken->count, 13);
     assert_int_equal(taken->last.rule, KOLK_FULL);
     taken->count = 0;
     assert_true(kolk_pool_is_valid(pool));
@@ -212,7 +211,7 @@ static void test_the_all_zero_pool(void **state) {
     assert_string_equal(stats.name, "");
     answer_everything(&pool, &taken);
     kolk_pool_deinit(&pool);
-    kolk_pool_deinit(&pool); /* twice is as good as once */
+    kolk_pool_deinit(&pool); /* a second deinit has no effect */
     assert_true(is_all_zero(&pool));
 }
 
@@ -242,7 +241,7 @@ static void for_each_shape(void (*check)(const kolk_pool_desc *desc)) {
     }
 }
 
-/* A pool works on exactly this many bytes, with canaries on both sides; one byte less is refused. */
+/* A pool works on exactly this many bytes, between canaries; one byte less is refused. */
 static void memory_size_is_exact(const kolk_pool_desc *given) {
     kolk_pool_desc desc = *given;
     size_t size = kolk_pool_memory_size(&desc);
@@ -257,7 +256,8 @@ static void memory_size_is_exact(const kolk_pool_desc *given) {
         for (; (object = kolk_pool_alloc(&pool)); count++) memset(object, 0xff, desc.object_size);
         assert_int_equal(count, desc.capacity);
         assert_true(kolk_pool_is_valid(&pool));
-        for (object = NULL; (object = kolk_pool_next(&pool, object));) kolk_pool_free(&pool, object);
+        kolk_cursor cursor = kolk_pool_each(&pool);
+        while ((object = kolk_cursor_next(&cursor))) kolk_pool_free(&pool, object);
         assert_true(kolk_pool_is_valid(&pool));
     }
     kolk_stats stats;
@@ -294,7 +294,7 @@ static void test_pool_bytes_are_enough(void **state) {
     }
 }
 
-/* Members that memory_size does not look at; and a bad descriptor needs nothing. */
+/* Members that memory_size ignores; and for a bad descriptor it returns 0. */
 static void test_memory_size_of_other_descriptors(void **state) {
     (void)state;
     kolk_pool_desc desc = {.object_size = 8, .capacity = 100};
@@ -315,7 +315,7 @@ static void test_memory_size_of_other_descriptors(void **state) {
     assert_int_equal(kolk_pool_memory_size(&(kolk_pool_desc){.object_size = 8}), 0);
 }
 
-/* capacity 0 with memory: as many as fit, and one more would not. */
+/* With memory and without a capacity, as many slots as possible are made, and one more would not fit. */
 static void test_as_many_as_fit(void **state) {
     (void)state;
     for (size_t size = 24; size <= sizeof memory; size += size < 300 ? 1 : 97) {

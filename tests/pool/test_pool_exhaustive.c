@@ -1,8 +1,7 @@
-/* Every sequence of up to 8 operations (6 with hooks, which can fail) on pools of 0 to 3 slots, for each order of
- * reuse, with and without generations, against the model of model.h. After each operation the tree of sequences
- * goes on from a copy of the pool's bytes, put back at the same address. Operations that must change nothing are tried
- * at every node and followed by none. KOLK_TEST_LENGTH (of the sequences, not more than these) may be set in the
- * environment. */
+/* Runs every sequence of up to 8 operations (6 with hooks, which can fail) on pools of 0 to 3 slots, for each order of
+ * reuse, with and without generations, and compares with model.h. After each operation, the tree of sequences continues
+ * from a copy of the pool's bytes, restored at the same address. Operations that must change nothing are tried at every
+ * node and end there. Reads KOLK_TEST_LENGTH (of the sequences, up to these limits) from the environment. */
 #define MODEL_SLOTS 4u
 #include "../help/test.h"
 
@@ -34,7 +33,8 @@ static void go_back(unsigned depth) {
     if (now.desc.memory) memcpy(now.desc.memory, past[depth].block, now.desc.memory_size);
 }
 
-/* Operations that are refused at this node: each leaves every byte of the pool as it is, but for a counter. */
+/* Tries operations that must be refused at this node: each leaves every byte of the pool unchanged, except a
+ * counter. */
 static void try_what_is_refused(void) {
     kolk_pool before = now.pool;
     for (uint32_t slot = 0; slot < now.capacity; slot++) {
@@ -45,10 +45,10 @@ static void try_what_is_refused(void) {
         }
         model_get(&now, model_handle(&now, slot, now.generations[slot]));
         model_assert(&now, kolk_pool_index(&now.pool, object) == NO_SLOT);
-        model_assert(&now, kolk_handle_is_null(kolk_pool_handle(&now.pool, object)));
+        model_assert(&now, kolk_handle_is_null(kolk_pool_handle_of(&now.pool, object)));
         model_assert(&now, now.taken.count == 2);
         now.taken.count = 0;
-        if (!KOLK_CHECKS) continue; /* that build leaves the test for a double free out */
+        if (!KOLK_CHECKS) continue; /* that build does not check for double frees */
         kolk_pool_free(&now.pool, object);
         model_assert(&now, now.taken.count == 1);
         bool never = now.places[slot] == NEVER;
@@ -56,13 +56,13 @@ static void try_what_is_refused(void) {
         now.taken.count = 0;
     }
     model_alloc_at(&now, model_handle(&now, now.capacity, 1));
-    /* NOLINTNEXTLINE(bugprone-suspicious-memory-comparison): padding too is as it was */
+    /* NOLINTNEXTLINE(bugprone-suspicious-memory-comparison): padding is unchanged, too */
     model_assert(&now, memcmp(&before, &now.pool, sizeof before) == 0);
 }
 
 static void extend(unsigned depth);
 
-/* One more operation has been done: compare, go on, take it back. */
+/* After one more operation: compares, tries all continuations, and takes it back. */
 static void follow(unsigned depth) {
     sequences++;
     now.step = sequences;
@@ -92,7 +92,7 @@ static void extend(unsigned depth) {
         model_alloc_at(&now, model_handle(&now, slot, now.generations[slot] | 1));
         follow(depth);
     }
-    if (now.fresh == 0) return; /* nothing for these to change */
+    if (now.fresh == 0) return; /* there are no slots to change */
     model_clear(&now);
     follow(depth);
     model_trim(&now);
@@ -102,7 +102,8 @@ static void extend(unsigned depth) {
 static void test_every_sequence(void **state) {
     (void)state;
     for (unsigned n = 0; n < 4 * 3 * 3 * 2; n++) {
-        /* STRICT differs once slots are worn out, which few lives do in test_pool_exhaustive_worn.c only. */
+        /* STRICT differs only once slots are worn out; so few lives wear one out only in
+         * test_pool_exhaustive_worn.c. */
         if (n / 12 % 3 == KOLK_GENERATIONS_STRICT && KOLK_GENERATION_MAX > LENGTH) continue;
         if (n % 4 == 0) continue;
         char what[80];

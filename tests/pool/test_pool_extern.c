@@ -1,5 +1,5 @@
-/* A program that is compiled with KOLK_EXTERN: every call goes to the library, as those of other languages do, and each
- * function that is inline otherwise is there. */
+/* A program compiled with KOLK_EXTERN: every call goes to the library, as from other languages, and each function that
+ * is otherwise inline exists there. */
 #define KOLK_EXTERN
 #include "../help/test.h"
 
@@ -30,7 +30,8 @@ static void test_calls_into_the_library(void **state) {
     assert_int_equal(ships_count(&fleet), 50);
     assert_null(ships_at(&fleet, 1));
     uint32_t expected = 0;
-    for (ship *each = NULL; (each = ships_next(&fleet, each)); expected += 2) assert_int_equal(each->number, expected);
+    kolk_cursor cursor = ships_each(&fleet);
+    for (ship *each; (each = ships_each_next(&cursor)); expected += 2) assert_int_equal(each->number, expected);
     assert_int_equal(expected, 100);
     assert_true(ships_is_valid(&fleet));
     ships_deinit(&fleet);
@@ -43,7 +44,7 @@ static void test_misuse_by_calls(void **state) {
     begin_notes(&taken);
     assert_int_equal(ships_init(&fleet, &(kolk_pool_desc){.name = "fleet", .capacity = 2}), KOLK_OK);
     ship *one = ships_alloc(&fleet), foreign;
-    ship *volatile dead = one; /* so that the compiler does not see it too */
+    ship *volatile dead = one; /* volatile, so that the compiler does not detect the double free */
     assert_true(ships_is_live(&fleet, one));
     assert_false(ships_is_live(&fleet, &foreign));
     assert_silent(&taken);
@@ -61,7 +62,7 @@ static void test_misuse_by_calls(void **state) {
     assert_silent(&taken);
 }
 
-/* The arithmetic of base.inl, of which no header speaks. */
+/* The arithmetic of base.inl, which no header declares. */
 uintptr_t kolk_inverse(uintptr_t odd);
 uintptr_t kolk_exact_slot(uintptr_t offset, unsigned shift, uintptr_t inverse);
 

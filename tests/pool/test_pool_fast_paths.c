@@ -1,9 +1,6 @@
-// link: -Wl,--wrap=kolk_pool_alloc_slow,--wrap=kolk_pool_free_slow,--wrap=kolk_pool_get_slow
-// link: -Wl,--wrap=kolk_pool_handle_slow,--wrap=kolk_pool_is_live_slow,--wrap=kolk_pool_index_slow
-// link: -Wl,--wrap=kolk_pool_at_slow
-/* The fast paths are taken: calls from pool.inl to the ways out of it are counted. All that they do could be done out
- * of line as well, only slower, so that no result of a call tells. Where the compiler inlines nothing, without
- * optimisation, the calls come from inside the library, where the linker cannot count them. */
+/* The fast paths are taken: calls from pool.inl to the slow paths are counted. The slow paths could do the same work,
+ * only slower, so no result of a call shows the difference. Without optimisation the compiler inlines nothing; the
+ * calls then come from inside the library, where the linker cannot count them. */
 #include "../help/test.h"
 
 typedef struct thing {
@@ -66,11 +63,11 @@ void *__wrap_kolk_pool_at_slow(const kolk_pool *pool, uint32_t index) {
     return __real_kolk_pool_at_slow(pool, index);
 }
 
-/* Questions about a live and a dead object: the same in every pool. */
+/* Queries about a live and a dead object, which are the same in every pool. */
 static void ask(const kolk_pool *pool, void *object, uint32_t index, kolk_handle handle, bool live) {
     calls = 0;
     if (live) assert_ptr_equal(kolk_pool_get(pool, handle), object);
-    if (live) assert_true(kolk_handle_equal(kolk_pool_handle(pool, object), handle));
+    if (live) assert_true(kolk_handle_equal(kolk_pool_handle_of(pool, object), handle));
     if (live) assert_int_equal(kolk_pool_index(pool, object), index);
     assert_true(kolk_pool_is_live(pool, object) == live);
     assert_ptr_equal(kolk_pool_at(pool, index), live ? object : NULL);
@@ -114,7 +111,7 @@ static void test_questions(void **state) {
         for (unsigned i = 0; i < SLOTS; i++) {
             void *object = kolk_pool_alloc(&pool);
             uint32_t index = kolk_pool_index(&pool, object);
-            kolk_handle handle = kolk_pool_handle(&pool, object);
+            kolk_handle handle = kolk_pool_handle_of(&pool, object);
             ask(&pool, object, index, handle, true);
             if (i % 3) continue;
             kolk_pool_free(&pool, object);

@@ -1,7 +1,7 @@
-/* Without .capacity, a pool on the caller's memory has as many slots as fit: not one more, and not one less. */
+/* Without .capacity, a pool on the caller's memory has as many slots as fit: neither more nor fewer. */
 #include "../help/test.h"
 
-/* Any address will do: init touches no object, and metadata only where slots are handed out. */
+/* Any address will do: init touches no object, and writes metadata only as slots are handed out. */
 static void check_that_it_fits(const kolk_pool_desc *shape, void *memory, size_t size) {
     kolk_pool_desc desc = *shape;
     kolk_pool pool;

@@ -1,4 +1,4 @@
-/* A full pool: on_full, what it may do, and the two ready-made ones. */
+/* A full pool: on_full, what it may do, and the two ready-made hooks. */
 #include "../help/test.h"
 
 /* ---- A hook that does as it is told ------------------------------------------------------------------------------ */
@@ -9,14 +9,16 @@ typedef struct hooked {
     kolk_pool pool;
     deed deed;
     int calls;
-    void *object; /* to be freed */
+    void *object; /* for the hook to free */
     void *another;
-    void *given; /* by alloc inside the hook */
+    void *given; /* allocated by the hook */
+    bool declines;
 } hooked;
 
-static void on_full(kolk_pool *pool, void *context) {
+static bool on_full(kolk_pool *pool, size_t bytes, void *context) {
     hooked *h = (hooked *)context;
     assert_ptr_equal(pool, &h->pool);
+    assert_int_equal(bytes, 8);
     assert_true(kolk_pool_is_valid(pool));
     h->calls++;
     if (h->deed == FREE_ONE || h->deed == FREE_TWO || h->deed == FREE_AND_ALLOC) kolk_pool_free(pool, h->object);
@@ -24,6 +26,7 @@ static void on_full(kolk_pool *pool, void *context) {
     if (h->deed == CLEAR) kolk_pool_clear(pool);
     if (h->deed == RESERVE) assert_int_equal(kolk_pool_reserve(pool, 4), KOLK_ABOVE_MAX);
     if (h->deed == ALLOC || h->deed == FREE_AND_ALLOC) h->given = kolk_pool_alloc(pool);
+    return !h->declines;
 }
 
 static void fill(hooked *h, kolk_reuse reuse, deed what) {
@@ -72,7 +75,7 @@ static void test_what_the_hook_may_do(void **state) {
         hooked h;
         fill(&h, orders[i], NOTHING);
         assert_null(kolk_pool_alloc(&h.pool));
-        assert_null(kolk_pool_alloc(&h.pool)); /* each time it is asked once */
+        assert_null(kolk_pool_alloc(&h.pool)); /* the hook is called once each time */
         assert_counts(&h, 2, 3, 2, 0);
         kolk_pool_deinit(&h.pool);
 
@@ -84,7 +87,7 @@ static void test_what_the_hook_may_do(void **state) {
         fill(&h, orders[i], FREE_TWO);
         assert_non_null(kolk_pool_alloc(&h.pool));
         assert_counts(&h, 1, 2, 0, 2);
-        assert_non_null(kolk_pool_alloc(&h.pool)); /* not full: not asked */
+        assert_non_null(kolk_pool_alloc(&h.pool)); /* not full, so the hook is not called */
         assert_counts(&h, 1, 3, 0, 2);
         kolk_pool_deinit(&h.pool);
 
@@ -111,10 +114,26 @@ static void test_alloc_inside_the_hook(void **state) {
         kolk_pool_deinit(&h.pool);
 
         fill(&h, orders[i], FREE_AND_ALLOC);
-        assert_null(kolk_pool_alloc(&h.pool)); /* the hook has taken the place that it made */
+        assert_null(kolk_pool_alloc(&h.pool)); /* the hook has used the slot that it freed */
         assert_ptr_equal(h.given, h.object);
         assert_int_equal(h.calls, 1);
         assert_true(kolk_pool_is_valid(&h.pool));
+        kolk_pool_deinit(&h.pool);
+    }
+}
+
+/* If the hook returns false, the alloc fails although an object was freed. The next alloc takes its slot without
+ * calling the hook. */
+static void test_a_hook_that_declines(void **state) {
+    (void)state;
+    for (size_t i = 0; i < LENGTH_OF(orders); i++) {
+        hooked h;
+        fill(&h, orders[i], FREE_ONE);
+        h.declines = true;
+        assert_null(kolk_pool_alloc(&h.pool));
+        assert_counts(&h, 1, 2, 1, 1);
+        assert_ptr_equal(kolk_pool_alloc(&h.pool), h.object);
+        assert_counts(&h, 1, 3, 1, 1);
         kolk_pool_deinit(&h.pool);
     }
 }
@@ -150,7 +169,7 @@ static void test_trap_full(void **state) {
     }
     assert_true(kolk_pool_is_valid(&pool));
     kolk_pool_deinit(&pool);
-    /* The other sentence, for a pool that may grow and is refused memory, is in test_pool_growth.c. */
+    /* The other sentence, for a pool that may grow but gets no memory, is tested in test_pool_refused.c. */
 }
 
 static void jump_out(const kolk_failure *failure, void *context) {
@@ -200,7 +219,7 @@ static void start_voices(kolk_pool *pool, kolk_reuse reuse, int *asked, const do
 
 static void test_evict_cheapest(void **state) {
     (void)state;
-    static const double volumes[] = {5, 3, 1, 2, 1}; /* the quietest: slot 2, the lower of the two equals */
+    static const double volumes[] = {5, 3, 1, 2, 1}; /* the quietest is slot 2, the lower of two equals */
     static const uint32_t order[] = {2, 4, 3, 1, 0};
     for (size_t i = 0; i < LENGTH_OF(orders); i++) {
         kolk_pool pool;
@@ -209,12 +228,12 @@ static void test_evict_cheapest(void **state) {
         start_voices(&pool, orders[i], &asked, volumes, 5);
         assert_int_equal(asked, 0);
         for (uint32_t n = 0; n < 5; n++) {
-            kolk_handle old = kolk_pool_handle(&pool, kolk_pool_at(&pool, order[n]));
+            kolk_handle old = kolk_pool_handle_of(&pool, kolk_pool_at(&pool, order[n]));
             double *voice = (double *)kolk_pool_alloc(&pool);
             assert_int_equal(kolk_pool_index(&pool, voice), order[n]);
             assert_null(kolk_pool_get(&pool, old));
             *voice = 10;
-            assert_int_equal(asked, 5 * (n + 1)); /* each live one once */
+            assert_int_equal(asked, 5 * (n + 1)); /* once per live object */
             kolk_pool_stats(&pool, &stats);
             assert_int_equal(stats.evictions, n + 1);
             assert_int_equal(stats.count, 5);
@@ -235,23 +254,23 @@ static void test_evict_cheapest_with_costs_below_zero(void **state) {
     kolk_pool_deinit(&pool);
 }
 
-/* The hook is a function like any other: called by hand it frees one object, or none where there is none. */
+/* Like any function, the hook can be called directly: it frees one object, or none if there is none. */
 static void test_evict_cheapest_by_hand(void **state) {
     (void)state;
     static const double volumes[] = {2, 1};
     kolk_pool pool;
     int asked = 0;
     start_voices(&pool, KOLK_REUSE_LIFO, &asked, volumes, 2);
-    kolk_pool_evict_cheapest(&pool, &asked);
+    assert_true(kolk_pool_evict_cheapest(&pool, 0, &asked));
     assert_null(kolk_pool_at(&pool, 1));
-    kolk_pool_evict_cheapest(&pool, &asked);
-    kolk_pool_evict_cheapest(&pool, &asked);
+    assert_true(kolk_pool_evict_cheapest(&pool, 0, &asked));
+    assert_false(kolk_pool_evict_cheapest(&pool, 0, &asked));
     assert_int_equal(kolk_pool_count(&pool), 0);
     kolk_pool_deinit(&pool);
 }
 
-/* Whatever alloc_n gives is alive and given once, though the pool is full and the cheapest is evicted: on_full is asked
- * for the first object only. */
+/* Each object that alloc_n returns is alive and returned once, although the pool is full and the cheapest object is
+ * evicted: on_full is called for the first object only. */
 static void test_alloc_n_with_evictions(void **state) {
     (void)state;
     static const double volumes[] = {0, 1, 2, 3};
@@ -270,7 +289,7 @@ static void test_alloc_n_with_evictions(void **state) {
                 for (uint32_t k = 0; k < n; k++) assert_ptr_not_equal(objects[k], objects[n]);
             }
             assert_true(kolk_pool_is_valid(&pool));
-            assert_int_equal(kolk_pool_alloc_n(&pool, objects, 1), 1); /* the next call asks again */
+            assert_int_equal(kolk_pool_alloc_n(&pool, objects, 1), 1); /* the next call calls the hook again */
             kolk_pool_deinit(&pool);
         }
     }
@@ -283,6 +302,7 @@ int main(void) {
         TEST(test_without_a_hook_alloc_gives_null),
         TEST(test_what_the_hook_may_do),
         TEST(test_alloc_inside_the_hook),
+        TEST(test_a_hook_that_declines),
         TEST(test_the_hook_is_asked_after_growing),
         TEST(test_trap_full),
         TEST(test_a_longjmp_out_of_trap_full),

@@ -1,6 +1,5 @@
-// define: KOLK_GENERATION_MAX=7
-/* Slots whose generations are used up, after 7 lives in this build: RECYCLE puts them to use again, the oldest first,
- * when the pool would otherwise be full; STRICT never does; and what clear, trim and alloc_at make of them. */
+/* Slots whose generations are used up, after 7 lives in this build: RECYCLE reuses them, the oldest first, when the
+ * pool would otherwise be full; STRICT never does. Besides, what clear, trim and alloc_at do with them. */
 #include "../help/test.h"
 
 #define LIVES KOLK_GENERATION_MAX
@@ -26,12 +25,12 @@ static kolk_handle handle_of_slot(const kolk_pool *pool, uint32_t slot, uint32_t
     return kolk_handle_unpack((uint64_t)generation << 32 | (slot ^ pool->tag));
 }
 
-/* Lives this slot through to its end, from a life of this generation on. */
+/* Uses up the slot's lives, beginning with this generation. */
 static void wear_out(kolk_pool *pool, uint32_t slot, uint32_t generation) {
     for (; generation <= LIVES; generation++) {
         kolk_handle handle = handle_of_slot(pool, slot, generation);
         if (!kolk_pool_at(pool, slot)) assert_non_null(kolk_pool_alloc_at(pool, handle));
-        assert_true(kolk_handle_equal(kolk_pool_handle(pool, kolk_pool_at(pool, slot)), handle));
+        assert_true(kolk_handle_equal(kolk_pool_handle_of(pool, kolk_pool_at(pool, slot)), handle));
         assert_true(kolk_pool_free_handle(pool, handle));
         assert_null(kolk_pool_get(pool, handle));
     }
@@ -44,13 +43,13 @@ static void test_generations_count_lives_from_1(void **state) {
         make(&pool, orders[i], KOLK_GENERATIONS_RECYCLE, 1, 0);
         for (uint32_t life = 1; life <= LIVES; life++) {
             void *object = kolk_pool_alloc(&pool);
-            assert_int_equal(kolk_pool_handle(&pool, object).bits >> 32, life);
+            assert_int_equal(kolk_pool_handle_of(&pool, object).bits >> 32, life);
             assert_worn(&pool, 0, 0);
             kolk_pool_free(&pool, object);
         }
         assert_worn(&pool, 1, 0);
         void *object = kolk_pool_alloc(&pool);
-        assert_int_equal(kolk_pool_handle(&pool, object).bits >> 32, 1);
+        assert_int_equal(kolk_pool_handle_of(&pool, object).bits >> 32, 1);
         assert_worn(&pool, 0, 1);
         kolk_pool_deinit(&pool);
     }
@@ -58,7 +57,7 @@ static void test_generations_count_lives_from_1(void **state) {
 
 static void test_recycle_takes_the_oldest_when_otherwise_full(void **state) {
     (void)state;
-    static const uint32_t order[] = {2, 0, 3, 1}; /* of wearing out */
+    static const uint32_t order[] = {2, 0, 3, 1}; /* the order in which they wear out */
     for (size_t i = 0; i < LENGTH_OF(orders); i++) {
         kolk_pool pool;
         make(&pool, orders[i], KOLK_GENERATIONS_RECYCLE, 6, 0);
@@ -66,14 +65,14 @@ static void test_recycle_takes_the_oldest_when_otherwise_full(void **state) {
         assert_int_equal(kolk_pool_alloc_n(&pool, objects, 6), 6);
         for (size_t n = 0; n < LENGTH_OF(order); n++) wear_out(&pool, order[n], 1);
         assert_worn(&pool, 4, 0);
-        assert_int_equal(kolk_pool_available(&pool), 4); /* they can be used */
+        assert_int_equal(kolk_pool_available(&pool), 4); /* worn-out slots can be reused */
         kolk_pool_free(&pool, objects[4]);
-        assert_ptr_equal(kolk_pool_alloc(&pool), objects[4]); /* not worn: first */
+        assert_ptr_equal(kolk_pool_alloc(&pool), objects[4]); /* a slot that is not worn out comes first */
         assert_worn(&pool, 4, 0);
         for (uint32_t n = 0; n < LENGTH_OF(order); n++) {
             void *object = kolk_pool_alloc(&pool);
             assert_ptr_equal(object, objects[order[n]]);
-            assert_int_equal(kolk_pool_handle(&pool, object).bits >> 32, 1);
+            assert_int_equal(kolk_pool_handle_of(&pool, object).bits >> 32, 1);
             assert_worn(&pool, 3 - n, n + 1);
         }
         assert_null(kolk_pool_alloc(&pool));
@@ -105,10 +104,10 @@ static void test_strict_never_uses_them_again(void **state) {
         make(&pool, orders[i], KOLK_GENERATIONS_STRICT, 4, 0);
         static kolk_handle handles[4 * LIVES];
         uint32_t lives = 0;
-        for (void *object; (object = kolk_pool_alloc(&pool)); lives++) { /* until nothing is left to live */
-            handles[lives] = kolk_pool_handle(&pool, object);
+        for (void *object; (object = kolk_pool_alloc(&pool)); lives++) { /* until all lives are used up */
+            handles[lives] = kolk_pool_handle_of(&pool, object);
             for (uint32_t n = 0; n < lives; n++) {
-                assert_false(kolk_handle_equal(handles[n], handles[lives])); /* no handle ever comes again */
+                assert_false(kolk_handle_equal(handles[n], handles[lives])); /* no handle occurs twice */
                 assert_null(kolk_pool_get(&pool, handles[n]));
             }
             kolk_pool_free(&pool, object);
@@ -116,7 +115,7 @@ static void test_strict_never_uses_them_again(void **state) {
         assert_int_equal(lives, 4 * LIVES);
         assert_worn(&pool, 4, 0);
         assert_int_equal(kolk_pool_count(&pool), 0);
-        assert_int_equal(kolk_pool_available(&pool), 0); /* the pool has got smaller */
+        assert_int_equal(kolk_pool_available(&pool), 0); /* the worn-out slots are lost */
         kolk_pool_clear(&pool);
         kolk_pool_trim(&pool);
         assert_null(kolk_pool_alloc(&pool));
@@ -129,7 +128,7 @@ static void test_strict_never_uses_them_again(void **state) {
     }
 }
 
-/* clear ends a life: it wears out what was in its last, and leaves alone what is worn out already. */
+/* clear ends lives: it wears out slots in their last life, and leaves worn-out slots alone. */
 static void test_clear_and_trim(void **state) {
     (void)state;
     for (unsigned i = 0; i < 6; i++) {
@@ -138,12 +137,12 @@ static void test_clear_and_trim(void **state) {
         make(&pool, orders[i % 3], generations, 4, 0);
         void *objects[4];
         for (uint32_t life = 1; life <= LIVES; life++) {
-            assert_int_equal(kolk_pool_alloc_n(&pool, objects, 3), 3); /* slot 3 is left out */
+            assert_int_equal(kolk_pool_alloc_n(&pool, objects, 3), 3); /* all but slot 3 */
             for (int n = 0; n < 3; n++) assert_int_equal(kolk_pool_index(&pool, objects[n]), n);
-            if (life == LIVES) kolk_pool_free(&pool, objects[1]); /* the first to be worn out */
+            if (life == LIVES) kolk_pool_free(&pool, objects[1]); /* wears out first */
             kolk_pool_clear(&pool);
             assert_int_equal(kolk_pool_count(&pool), 0);
-            if (orders[i % 3] == KOLK_REUSE_FIFO && life == 1) { /* which would take slot 3 next */
+            if (orders[i % 3] == KOLK_REUSE_FIFO && life == 1) { /* FIFO would take slot 3 next */
                 assert_int_equal(kolk_pool_index(&pool, kolk_pool_alloc(&pool)), 3);
                 kolk_pool_clear(&pool);
             }
@@ -153,7 +152,7 @@ static void test_clear_and_trim(void **state) {
         kolk_pool_trim(&pool);
         assert_worn(&pool, 3, 0);
         assert_int_equal(kolk_pool_index(&pool, kolk_pool_alloc(&pool)), 3);
-        static const uint32_t order[] = {1, 0, 2}; /* of wearing out */
+        static const uint32_t order[] = {1, 0, 2}; /* the order in which they wear out */
         for (int n = 0; n < 3; n++) {
             const void *object = kolk_pool_alloc(&pool);
             if (i < 3)
@@ -166,7 +165,7 @@ static void test_clear_and_trim(void **state) {
     }
 }
 
-/* alloc_at may take any of the worn-out slots, the first, one between and the last of them. */
+/* alloc_at may take any worn-out slot: the first, one in the middle, and the last. */
 static void test_alloc_at_a_worn_out_slot(void **state) {
     (void)state;
     for (size_t i = 0; i < LENGTH_OF(orders); i++) {
@@ -182,8 +181,8 @@ static void test_alloc_at_a_worn_out_slot(void **state) {
                 assert_worn(&pool, 3, 1);
                 assert_ptr_equal(kolk_pool_alloc_at(&pool, handle_of_slot(&pool, second, LIVES)), objects[second]);
                 assert_worn(&pool, 2, 2);
-                assert_int_equal(kolk_pool_handle(&pool, objects[first]).bits >> 32, 5);
-                kolk_pool_free(&pool, objects[second]); /* its last life: now it is the youngest of the worn-out */
+                assert_int_equal(kolk_pool_handle_of(&pool, objects[first]).bits >> 32, 5);
+                kolk_pool_free(&pool, objects[second]); /* its last life, so it wears out last */
                 assert_worn(&pool, 3, 2);
                 for (uint32_t n = 0; n < 4; n++)
                     if (n != first && n != second) assert_ptr_equal(kolk_pool_alloc(&pool), objects[n]);
@@ -196,7 +195,8 @@ static void test_alloc_at_a_worn_out_slot(void **state) {
     }
 }
 
-/* A reset hook that wants the very slot back that is dying: it is not among the worn-out ones yet, nor elsewhere. */
+/* A reset hook calls alloc_at for the very slot that is dying: the slot is neither free nor worn out yet, so this
+ * fails. */
 static void want_it_back(void *object, void *context) {
     kolk_pool *pool = (kolk_pool *)context;
     uint32_t slot = (uint32_t)((size_t)((unsigned char *)object - pool->slots) / pool->stride);
@@ -232,7 +232,7 @@ static void test_generations_that_cannot_be(void **state) {
     kolk_pool_deinit(&pool);
 }
 
-/* Within the promise (2^n - 1 lives of a slot) no handle is ever answered with another object than its own. */
+/* Within the promise (2^n - 1 lives of a slot), a handle never finds another object than its own. */
 static void test_handles_within_the_promise(void **state) {
     (void)state;
     for (size_t i = 0; i < LENGTH_OF(orders); i++) {
@@ -246,14 +246,14 @@ static void test_handles_within_the_promise(void **state) {
         uint64_t random = i;
         uint32_t lives = 0;
         kolk_stats stats = {0};
-        while (!stats.recycled) { /* there the promise ends */
+        while (!stats.recycled) { /* the promise ends when a slot is recycled */
             uint64_t *object = random_below(&random, 2) ? (uint64_t *)kolk_pool_alloc(&pool) : NULL;
             kolk_pool_stats(&pool, &stats);
             if (!object) {
                 kolk_pool_free(&pool, kolk_pool_at(&pool, random_below(&random, SLOTS)));
             } else if (!stats.recycled) {
                 *object = lives;
-                given[lives].handle = kolk_pool_handle(&pool, object);
+                given[lives].handle = kolk_pool_handle_of(&pool, object);
                 given[lives].number = lives;
                 lives++;
             }

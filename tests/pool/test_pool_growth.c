@@ -1,4 +1,4 @@
-/* Growing pools: addresses that never move, reserve, and trim by resident memory. */
+/* Growing pools: addresses that never change, reserve, and trim, measured by resident memory. */
 #include "../help/test.h"
 
 #include "../help/system_calls.h"
@@ -19,7 +19,7 @@ static void test_objects_never_move(void **state) {
         for (uint32_t n = 0; n < N; n++) {
             objects[n] = stamped(&pool, n);
             assert_ptr_equal(objects[n], slots + (size_t)n * OBJECT);
-            handles[n] = kolk_pool_handle(&pool, objects[n]);
+            handles[n] = kolk_pool_handle_of(&pool, objects[n]);
             kolk_pool_stats(&pool, &stats);
             if (stats.capacity == before.capacity) continue;
             assert_true(stats.capacity > n && stats.capacity <= N);
@@ -40,7 +40,7 @@ static void test_objects_never_move(void **state) {
     }
 }
 
-/* An object larger than the first step. */
+/* An object larger than the first step of growth. */
 static void test_growth_by_large_objects(void **state) {
     (void)state;
     kolk_pool pool;
@@ -48,7 +48,7 @@ static void test_growth_by_large_objects(void **state) {
     for (uint32_t n = 0; n < 7; n++) {
         unsigned char *object = (unsigned char *)kolk_pool_alloc(&pool);
         object[99999] = (unsigned char)n;
-        assert_true(pool.capacity <= 2 * n + 1); /* twice as many, not all at once */
+        assert_true(pool.capacity <= 2 * n + 1); /* it doubles at most */
     }
     assert_int_equal(pool.capacity, 7);
     kolk_pool_deinit(&pool);
@@ -69,7 +69,7 @@ static void test_reserve(void **state) {
         assert_int_equal(kolk_pool_available(&pool), 700);
         refuse(0, false);
         for (uint32_t n = 0; n < 700; n++) assert_non_null(stamped(&pool, n));
-        assert_int_equal(os.calls, 0); /* without asking the system later */
+        assert_int_equal(os.calls, 0); /* without a later system call */
         assert_non_null(stamped(&pool, 700));
         assert_true(os.calls > 0);
         assert_int_equal(kolk_pool_reserve(&pool, 1000), KOLK_OK);
@@ -83,8 +83,8 @@ static void test_reserve(void **state) {
     }
 }
 
-/* The ring of dead slots goes round its end when reserve makes it longer: the order must be kept, for each place where
- * it may begin and each number of free slots. */
+/* reserve makes the ring of dead slots longer while its contents wrap around its end. The order is kept, for each start
+ * of the ring and each number of free slots. */
 static void test_reserve_while_the_ring_goes_round(void **state) {
     (void)state;
     enum { N = 6 };
@@ -97,14 +97,14 @@ static void test_reserve_while_the_ring_goes_round(void **state) {
                               .object_size = OBJECT, .capacity = N, .max_capacity = 3 * N, .reuse = KOLK_REUSE_FIFO});
                 void *objects[N];
                 assert_int_equal(kolk_pool_alloc_n(&pool, objects, N), N);
-                for (uint32_t n = 0; n < begin; n++) { /* the ring's beginning goes up by one */
+                for (uint32_t n = 0; n < begin; n++) { /* moves the ring's start up by one */
                     kolk_pool_free(&pool, objects[n]);
                     assert_ptr_equal(kolk_pool_alloc(&pool), objects[n]);
                 }
                 for (uint32_t n = 0; n < dead; n++) kolk_pool_free(&pool, objects[N - 1 - n]);
                 assert_int_equal(kolk_pool_reserve(&pool, N + more), KOLK_OK);
                 assert_true(kolk_pool_is_valid(&pool));
-                for (uint32_t n = 0; n < more; n++) /* those never handed out come first */
+                for (uint32_t n = 0; n < more; n++) /* slots never handed out come first */
                     assert_int_equal(kolk_pool_index(&pool, kolk_pool_alloc(&pool)), N + n);
                 for (uint32_t n = 0; n < dead; n++) assert_ptr_equal(kolk_pool_alloc(&pool), objects[N - 1 - n]);
                 assert_true(kolk_pool_is_valid(&pool));
@@ -119,7 +119,7 @@ static void test_reserve_while_the_ring_goes_round(void **state) {
 static void test_trim_gives_memory_back(void **state) {
     (void)state;
     enum { N = 20000 };
-    for (unsigned i = 0; i < 6; i++) { /* each order; fixed and growing */
+    for (unsigned i = 0; i < 6; i++) { /* each order of reuse, fixed and growing */
         kolk_pool pool;
         kolk_pool_desc desc = {.object_size = OBJECT, .capacity = N, .reuse = orders[i % 3]};
         if (i >= 3) desc.capacity = 0, desc.max_capacity = N;
@@ -128,16 +128,16 @@ static void test_trim_gives_memory_back(void **state) {
         kolk_handle kept[4];
         for (uint32_t n = 0; n < N; n++) {
             void *object = stamped(&pool, n);
-            if (n % 5000 == 4999) kept[n / 5000] = kolk_pool_handle(&pool, object);
+            if (n % 5000 == 4999) kept[n / 5000] = kolk_pool_handle_of(&pool, object);
         }
         size_t full = resident(&pool);
         assert_true(full >= (size_t)N * OBJECT);
-        assert_int_equal(kolk_pool_trim(&pool), 0); /* all is alive */
+        assert_int_equal(kolk_pool_trim(&pool), 0); /* all objects are alive */
         for (uint32_t n = 0; n < N; n++)
             if (n % 5000 != 4999) kolk_pool_free(&pool, kolk_pool_at(&pool, n));
-        assert_int_equal(resident(&pool), full); /* free gives nothing back */
+        assert_int_equal(resident(&pool), full); /* free returns no memory to the system */
         size_t given_back = kolk_pool_trim(&pool), left = resident(&pool);
-        assert_int_equal(given_back, full - left); /* it has told the truth */
+        assert_int_equal(given_back, full - left); /* the returned size is right */
         assert_true(left <= 4 * 2 * (size_t)sysconf(_SC_PAGESIZE));
         assert_int_equal(kolk_pool_trim(&pool), 0);
         assert_int_equal(pool.capacity, N);
@@ -147,7 +147,7 @@ static void test_trim_gives_memory_back(void **state) {
             assert_true(is_stamped(object, n * 5000 + 4999));
         }
         assert_true(kolk_pool_is_valid(&pool));
-        for (uint32_t n = 0; n < N - 4; n++) { /* LIFO as well as LOWEST now uses the low slots first */
+        for (uint32_t n = 0; n < N - 4; n++) { /* after a trim LIFO uses low slots first, as LOWEST does */
             void *object = stamped(&pool, n);
             assert_non_null(object);
             if (orders[i % 3] != KOLK_REUSE_FIFO) assert_true(kolk_pool_index(&pool, object) == n + n / 4999);
@@ -158,7 +158,7 @@ static void test_trim_gives_memory_back(void **state) {
     }
 }
 
-/* A page whose end was never handed out goes back with the dead slots at its beginning. */
+/* trim also returns a last page whose end was never handed out. */
 static void test_trim_gives_the_last_page_back(void **state) {
     (void)state;
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -167,12 +167,12 @@ static void test_trim_gives_the_last_page_back(void **state) {
     make_pool(&pool, &(kolk_pool_desc){.object_size = OBJECT, .capacity = 3 * slots});
     for (uint32_t n = 0; n < slots + slots / 2; n++) assert_non_null(stamped(&pool, n));
     kolk_pool_clear(&pool);
-    assert_int_equal(kolk_pool_trim(&pool), 2 * page); /* of the third nothing was there */
+    assert_int_equal(kolk_pool_trim(&pool), 2 * page); /* the third page was never touched */
     kolk_pool_deinit(&pool);
 }
 
-/* The number alive goes up and down in waves, with a trim now and then: no object is lost or moved, and memory
- * follows. */
+/* The number of live objects rises and falls in waves, with a trim now and then: no object is lost or moved, and
+ * resident memory follows. */
 static void test_growth_and_trim_under_load(void **state) {
     (void)state;
     enum { N = 3000 };
@@ -204,13 +204,12 @@ static void test_growth_and_trim_under_load(void **state) {
             if (objects[n]) assert_true(is_stamped(objects[n], n));
         kolk_pool_clear(&pool);
         kolk_pool_trim(&pool);
-        assert_true(resident(&pool) <=
-                    (size_t)sysconf(_SC_PAGESIZE)); /* the end of the last slot is in a page's midst */
+        assert_true(resident(&pool) <= (size_t)sysconf(_SC_PAGESIZE)); /* the last slot ends within a page */
         kolk_pool_deinit(&pool);
     }
 }
 
-/* Whether the system lets this byte be read, found without touching it. */
+/* Whether the byte can be read, checked without touching it. */
 static bool is_committed(const void *byte) {
     int ends[2];
     assert_int_equal(pipe(ends), 0);
@@ -220,7 +219,7 @@ static bool is_committed(const void *byte) {
     return readable;
 }
 
-/* Only what the capacity needs is committed; a stray pointer beyond it faults. */
+/* Only the memory that the capacity needs is committed; an access beyond it faults. */
 static void test_what_is_reserved_is_not_committed(void **state) {
     (void)state;
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -242,7 +241,7 @@ static void test_what_is_reserved_is_not_committed(void **state) {
     }
 }
 
-/* A growing pool that fits a few pages is committed at once, and then never asks the system again. */
+/* A growing pool that fits a few pages is committed at once, and makes no later system calls. */
 static void test_a_small_growing_pool(void **state) {
     (void)state;
     for (unsigned n = 0; n < 6; n++) {
@@ -251,7 +250,7 @@ static void test_a_small_growing_pool(void **state) {
         kolk_pool_desc desc = shape(n, 1, 10);
         refuse(0, false);
         make_pool(&pool, &desc);
-        assert_int_equal(os.calls, 2); /* reserve and commit */
+        assert_int_equal(os.calls, 2); /* to reserve and to commit */
         kolk_pool_stats(&pool, &stats);
         assert_int_equal(stats.capacity, 1);
         assert_int_equal(stats.max_capacity, 10);
@@ -272,7 +271,7 @@ static void test_a_small_growing_pool(void **state) {
         assert_true(kolk_pool_is_valid(&pool));
         kolk_pool_deinit(&pool);
 
-        desc = shape(n, 1, (uint32_t)(4 * (size_t)sysconf(_SC_PAGESIZE) / OBJECT + 1)); /* one that does not */
+        desc = shape(n, 1, (uint32_t)(4 * (size_t)sysconf(_SC_PAGESIZE) / OBJECT + 1)); /* it needs more pages */
         make_pool(&pool, &desc);
         refuse(0, false);
         assert_int_equal(kolk_pool_reserve(&pool, 2), KOLK_OK);

@@ -1,6 +1,6 @@
-/* The last slots: headroom, which only urgent allocations take, and low_water, whose hook is called each time that few
- * slots are left. Against counts under random operations; growing pools without asking the system; hooks in hooks.
- * KOLK_TEST_SEED may be set in the environment. */
+/* The last slots: headroom, which only urgent allocs take, and low_water, whose hook is called each time the pool runs
+ * low. Compared with counts under random operations; growing pools without system calls; hooks in hooks. Reads
+ * KOLK_TEST_SEED from the environment. */
 #include "../help/debug_test.h"
 
 #include "../help/system_calls.h"
@@ -15,7 +15,7 @@ enum { FIXED, GROWING, LENT, KINDS, SHAPES = 3 * KINDS * DEBUG_MODES };
 
 #define SLOTS 20u
 
-/* A pool of SLOTS slots in the end, of each order, kind of memory and debug mode. */
+/* A pool of up to SLOTS slots, for each order of reuse, kind of memory and debug mode. */
 static void make_shape(kolk_pool *pool, unsigned n, kolk_pool_desc desc) {
     static _Alignas(16) unsigned char memory[KOLK_POOL_BYTES(OBJECT, 8, SLOTS) + KOLK_POOL_AGE_BYTES(SLOTS)];
     unsigned kind = n / 3 % KINDS;
@@ -48,7 +48,7 @@ static void test_the_last_slots_are_for_urgent_ones(void **state) {
             for (; given < SLOTS; given++) assert_non_null(objects[given] = kolk_pool_alloc_urgent(&pool));
             assert_null(kolk_pool_alloc_urgent(&pool));
             assert_int_equal(kolk_pool_available(&pool), 0);
-            for (uint32_t i = 0; i < headroom; i++) { /* a slot given back is headroom at first, whichever it is */
+            for (uint32_t i = 0; i < headroom; i++) { /* any slot freed first refills the headroom */
                 give_back(&pool, objects[i]);
                 assert_null(kolk_pool_alloc(&pool));
             }
@@ -74,8 +74,7 @@ static void test_the_last_slots_are_for_urgent_ones(void **state) {
     }
 }
 
-/* A full pool and its headroom: a slot that on_full frees may be taken even when urgent allocs have used the headroom
- * up. */
+/* In a full pool, an alloc may take a slot that on_full freed, even if urgent allocs have used up the headroom. */
 static void test_evictions_beside_headroom(void **state) {
     (void)state;
     for (unsigned n = 0; n < SHAPES; n++) {
@@ -84,12 +83,12 @@ static void test_evictions_beside_headroom(void **state) {
         make_shape(&pool, n, (kolk_pool_desc){.headroom = 4, .ages = true, .on_full = kolk_pool_evict_oldest});
         void *first = taken_from(&pool), *second = taken_from(&pool);
         for (uint32_t i = 2; i < SLOTS - 4; i++) taken_from(&pool);
-        kolk_handle gone = kolk_pool_handle(&pool, first);
+        kolk_handle gone = kolk_pool_handle_of(&pool, first);
         taken_from(&pool);
         assert_null(kolk_pool_get(&pool, gone));
         assert_ptr_equal(kolk_pool_oldest(&pool), second);
         assert_int_equal(kolk_pool_count(&pool), SLOTS - 4);
-        for (int i = 0; i < 4; i++) assert_non_null(kolk_pool_alloc_urgent(&pool)); /* which evicts nobody */
+        for (int i = 0; i < 4; i++) assert_non_null(kolk_pool_alloc_urgent(&pool)); /* these evict nothing */
         assert_ptr_equal(kolk_pool_oldest(&pool), second);
         assert_non_null(kolk_pool_alloc(&pool));
         assert_non_null(kolk_pool_alloc_urgent(&pool));
@@ -101,7 +100,8 @@ static void test_evictions_beside_headroom(void **state) {
     }
 }
 
-/* A growing pool commits the headroom ahead: urgent ones don't ask the system, and get it when that gives no more. */
+/* A growing pool commits the headroom ahead, so urgent allocs make no system call, and succeed when the system refuses
+ * memory. */
 static void test_headroom_is_committed_ahead(void **state) {
     (void)state;
     static const size_t sizes[] = {8, OBJECT, 30000, 100000};
@@ -159,8 +159,8 @@ static void test_what_trap_full_says(void **state) {
 typedef struct low {
     kolk_pool pool;
     uint32_t calls;
-    uint32_t frees; /* the hook frees this many objects */
-    void *given;    /* to the hook, by an alloc of its own */
+    uint32_t frees; /* how many objects the hook frees */
+    void *given;    /* allocated by the hook */
     bool allocs, clears;
     void *objects[SLOTS];
 } low;
@@ -180,8 +180,8 @@ static uint32_t slots_left(const kolk_pool *pool) {
     return pool->desc.max_capacity - kolk_pool_count(pool);
 }
 
-/* Up and down many times, by single allocs and frees: the hook is called when an alloc is about to take one of the last
- * low_water slots, and then not before there were more again. */
+/* The count rises and falls many times, by single allocs and frees. The hook is called when an alloc is about to take
+ * one of the last low_water slots, and again only after more slots were free. */
 static void test_low_water_up_and_down(void **state) {
     (void)state;
     static const uint32_t waters[] = {1, 2, 5, SLOTS};
@@ -224,8 +224,7 @@ static void test_low_water_up_and_down(void **state) {
     assert_true(times > 1000);
 }
 
-/* Several at once, or one by its handle: whichever call leaves fewer, the hook has been called by the next alloc,
- * once. */
+/* alloc_n and alloc_at cross low water as well: the hook is called once, by the next alloc at the latest. */
 static void test_low_water_is_crossed_by_others(void **state) {
     (void)state;
     for (unsigned n = 0; n < 3 * 3; n++) {
@@ -260,7 +259,7 @@ static void test_low_water_is_crossed_by_others(void **state) {
     }
 }
 
-/* Once for all of them: an alloc that headroom refuses gets the hook called, too. */
+/* Allocs that the headroom refuses call the hook too, once for all of them. */
 static void test_low_water_and_refused_allocs(void **state) {
     (void)state;
     for (unsigned n = 0; n < 3; n++) {
@@ -284,13 +283,14 @@ static void test_low_water_and_refused_allocs(void **state) {
     }
 }
 
-static void find_memory(kolk_pool *pool, void *context) {
-    (void)pool;
+static bool find_memory(kolk_pool *pool, size_t bytes, void *context) {
+    (void)pool, (void)bytes;
     ++*(unsigned *)context;
-    refuse(0, false); /* as if other parts of the program had given some back */
+    refuse(0, false); /* as if other parts of the program had freed some */
+    return true;
 }
 
-/* The alloc is tried once more after on_full, and may find memory to grow where there was none. */
+/* After on_full the alloc is tried once more, and may then get memory to grow. */
 static void test_a_hook_that_finds_memory_only(void **state) {
     (void)state;
     for (unsigned n = 0; n < 3; n++) {
@@ -310,7 +310,7 @@ static void test_a_hook_that_finds_memory_only(void **state) {
     }
 }
 
-/* Zero means default, which is never; more than there are is from the first on. */
+/* 0 is the default and means never. More than the pool has means from the first alloc on. */
 static void test_low_water_at_its_ends(void **state) {
     (void)state;
     for (unsigned n = 0; n < 3 * 3; n++) {
@@ -325,24 +325,26 @@ static void test_low_water_at_its_ends(void **state) {
         for (int i = 0; i < 4; i++) taken_from(&l.pool);
         assert_null(kolk_pool_alloc(&l.pool));
         assert_null(kolk_pool_alloc(&l.pool));
-        assert_int_equal(l.calls, waters[n / 3] != 0); /* none were left above it meanwhile */
+        assert_int_equal(l.calls, waters[n / 3] != 0); /* once, as it never rose above low_water again */
         end_pool(&l.pool);
     }
-    kolk_pool pool; /* and without a hook it means nothing */
+    kolk_pool pool; /* without a hook, low_water has no effect */
     make_pool(&pool, &(kolk_pool_desc){.object_size = 8, .capacity = 4, .low_water = 2});
     for (int i = 0; i < 4; i++) taken_from(&pool);
     end_pool(&pool);
 }
 
-static void free_and_take(kolk_pool *pool, void *context) {
+static bool free_and_take(kolk_pool *pool, size_t bytes, void *context) {
     low *l = (low *)context;
+    (void)bytes;
     unsigned before = l->calls;
     for (int i = 0; i < 4; i++) kolk_pool_free(pool, l->objects[i]);
-    for (int i = 0; i < 3; i++) l->objects[i] = taken_from(pool); /* the second one is low again */
-    assert_int_equal(l->calls, before);                           /* but one hook is no other's business */
+    for (int i = 0; i < 3; i++) l->objects[i] = taken_from(pool); /* the second alloc crosses low water again */
+    assert_int_equal(l->calls, before);                           /* but no hook is called within a hook */
+    return true;
 }
 
-/* On the way into on_full's hook and back, low water is crossed unheard; and an alloc of nothing crosses nothing. */
+/* Crossing low water within on_full's hook calls no hook, and alloc_n of 0 objects crosses nothing. */
 static void test_low_water_in_hooks(void **state) {
     (void)state;
     for (unsigned n = 0; n < SHAPES; n++) {
@@ -362,7 +364,7 @@ static void test_low_water_in_hooks(void **state) {
     }
 }
 
-/* The hook may do what on_full may. */
+/* The hook may do all that on_full may. */
 static void test_what_the_hook_may_do(void **state) {
     (void)state;
     for (unsigned n = 0; n < SHAPES; n++) {
@@ -387,7 +389,7 @@ static void test_what_the_hook_may_do(void **state) {
         l.clears = false;
         l.allocs = true;
         for (uint32_t i = 1; i < SLOTS - 3; i++) taken_from(&l.pool);
-        void *object = taken_from(&l.pool); /* the hook takes one, too, which does not call it again */
+        void *object = taken_from(&l.pool); /* the hook allocates too, which does not call it again */
         assert_int_equal(l.calls, 4);
         assert_non_null(l.given);
         assert_ptr_not_equal(l.given, object);
@@ -397,15 +399,19 @@ static void test_what_the_hook_may_do(void **state) {
     }
 }
 
-/* A hook that keeps this many slots free, by evicting: on_full is never needed. */
+static void evict_oldest(kolk_pool *pool, void *context) {
+    kolk_pool_evict_oldest(pool, 0, context);
+}
+
+/* A hook keeps this many slots free by evicting, so on_full is never called. */
 static void test_evicting_at_low_water(void **state) {
     (void)state;
     for (unsigned n = 0; n < SHAPES; n++) {
         kolk_pool pool;
         kolk_stats stats;
-        make_shape(&pool, n,
-                   (kolk_pool_desc){
-                       .ages = true, .low_water = 2, .on_low = kolk_pool_evict_oldest, .on_full = kolk_pool_trap_full});
+        make_shape(
+            &pool, n,
+            (kolk_pool_desc){.ages = true, .low_water = 2, .on_low = evict_oldest, .on_full = kolk_pool_trap_full});
         for (uint32_t i = 0; i < 5 * SLOTS; i++) taken_from(&pool);
         kolk_pool_stats(&pool, &stats);
         assert_int_equal(stats.count, SLOTS - 2);
@@ -420,13 +426,15 @@ static void both_low(kolk_pool *pool, void *context) {
     ((unsigned *)context)[0]++;
 }
 
-static void both_full(kolk_pool *pool, void *context) {
+static bool both_full(kolk_pool *pool, size_t bytes, void *context) {
+    (void)bytes;
     ((unsigned *)context)[1]++;
-    assert_null(kolk_pool_alloc(pool)); /* asks neither again */
+    assert_null(kolk_pool_alloc(pool)); /* neither hook is called again */
     assert_null(kolk_pool_alloc_urgent(pool));
+    return true;
 }
 
-/* Both hooks for one alloc: there is one slot left for urgent ones, and then none. */
+/* One pool has both hooks: on_low is called for the last slot, on_full when there is none. */
 static void test_both_hooks(void **state) {
     (void)state;
     for (unsigned n = 0; n < 3; n++) {
@@ -454,7 +462,7 @@ static void test_both_hooks(void **state) {
     }
 }
 
-/* "The system gives no more" does not count as few: low water is of all that the pool may grow to. */
+/* Low water refers to all that the pool may grow to: memory that the system refuses does not make the pool low. */
 static void test_low_water_of_a_growing_pool(void **state) {
     (void)state;
     for (unsigned n = 0; n < 3; n++) {

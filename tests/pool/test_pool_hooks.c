@@ -1,5 +1,5 @@
-/* The hooks of an object's life (setup, reset, teardown), keep, and those for a full pool: how often, in which order,
- * and what they may do. */
+/* The hooks of an object's life (setup, reset, teardown), keep, and the hooks of a full pool: how often they run, in
+ * which order, and what they may do. */
 #include "../help/watched_malloc.h"
 
 #include <unistd.h>
@@ -8,7 +8,7 @@
 
 typedef struct diary {
     kolk_pool pool;
-    char text[256]; /* "s0 r0 t0": which hook, which slot */
+    char text[256]; /* "s0 r0 t0": the hook and the slot */
     int setups_that_fail;
 } diary;
 
@@ -34,7 +34,7 @@ static bool setup(void *object, void *context) {
 static void reset(void *object, void *context) {
     diary *d = (diary *)context;
     write_down(d, 'r', object);
-    assert_false(kolk_pool_is_live(&d->pool, object)); /* it is dead by then */
+    assert_false(kolk_pool_is_live(&d->pool, object)); /* in a hook the object is dead */
 }
 
 static void teardown(void *object, void *context) {
@@ -51,24 +51,24 @@ static void test_each_hook_runs_when_it_is_due(void **state) {
     for (size_t i = 0; i < LENGTH_OF(orders); i++) {
         diary d = {.text = ""};
         make_pool(&d.pool, &(kolk_pool_desc){.object_size = 8, .capacity = 3, .reuse = orders[i], HOOKED(&d)});
-        assert_diary(&d, ""); /* init calls none */
+        assert_diary(&d, ""); /* init calls no hook */
         void *objects[3];
         assert_int_equal(kolk_pool_alloc_n(&d.pool, objects, 3), 3);
         assert_diary(&d, "s0 s1 s2");
-        kolk_handle handle = kolk_pool_handle(&d.pool, objects[2]);
+        kolk_handle handle = kolk_pool_handle_of(&d.pool, objects[2]);
         assert_true(kolk_pool_free_handle(&d.pool, handle));
         kolk_pool_free(&d.pool, objects[0]);
         assert_diary(&d, "r2 r0");
         assert_non_null(kolk_pool_alloc(&d.pool));
         assert_non_null(kolk_pool_alloc_zeroed(&d.pool));
-        assert_diary(&d, ""); /* each was set up once */
+        assert_diary(&d, ""); /* each was already set up */
         kolk_pool_clear(&d.pool);
         assert_diary(&d, "r0 r1 r2");
         kolk_pool_clear(&d.pool);
-        assert_diary(&d, ""); /* nothing is alive */
+        assert_diary(&d, ""); /* no object is alive */
         assert_non_null(kolk_pool_alloc(&d.pool));
         kolk_pool_deinit(&d.pool);
-        d.pool.slots = (unsigned char *)objects[0]; /* for the comparison only: deinit has made it NULL */
+        d.pool.slots = (unsigned char *)objects[0]; /* only for the comparison, as deinit has set it to NULL */
         assert_string_equal(d.text, "r0 t0 t1 t2");
     }
 }
@@ -104,7 +104,7 @@ static void test_a_setup_that_fails(void **state) {
         d.setups_that_fail = 2;
         assert_null(kolk_pool_alloc(&d.pool));
         assert_null(kolk_pool_alloc_zeroed(&d.pool));
-        assert_diary(&d, "s0 s0"); /* the slot stays free, and is tried again */
+        assert_diary(&d, "s0 s0"); /* the slot stays free, and its setup is tried again */
         kolk_pool_stats(&d.pool, &stats);
         assert_int_equal(stats.failed, 2);
         assert_int_equal(stats.count, 0);
@@ -113,7 +113,7 @@ static void test_a_setup_that_fails(void **state) {
         kolk_pool_free(&d.pool, object);
         assert_diary(&d, "s0 r0");
         d.setups_that_fail = 1;
-        assert_non_null(kolk_pool_alloc(&d.pool)); /* it is set up already */
+        assert_non_null(kolk_pool_alloc(&d.pool)); /* it is already set up */
         kolk_pool_clear(&d.pool);
         kolk_pool_deinit(&d.pool);
 
@@ -121,7 +121,7 @@ static void test_a_setup_that_fails(void **state) {
         make_pool(&d.pool, &(kolk_pool_desc){.object_size = 8, .capacity = 2, .reuse = orders[i], HOOKED(&d)});
         assert_null(kolk_pool_alloc(&d.pool));
         kolk_pool_deinit(&d.pool);
-        assert_string_equal(d.text, "s0"); /* no teardown of what was not set up */
+        assert_string_equal(d.text, "s0"); /* no teardown for an object that is not set up */
     }
 }
 
@@ -164,7 +164,7 @@ static void test_a_reset_that_frees_a_tree(void **state) {
         assert_true(kolk_pool_is_valid(&pool));
         assert_true(kolk_pool_is_live(&pool, stays->children[1]));
         plant(&pool, 4);
-        kolk_pool_clear(&pool); /* some are freed by their parent's reset, some by clear */
+        kolk_pool_clear(&pool); /* some are freed by their parent's reset, others by clear */
         assert_int_equal(kolk_pool_count(&pool), 0);
         assert_true(kolk_pool_is_valid(&pool));
         plant(&pool, 4);
@@ -189,7 +189,8 @@ static void count_teardown(void *object, void *context) {
     teardowns_seen++;
 }
 
-/* Fills the pool, frees all but the first object, trims; the contents of the last object then. */
+/* Fills the pool, frees all but the first object, and trims. Returns the last object, so that the caller can check its
+ * contents. */
 static const unsigned char *last_after_trim(kolk_pool *pool, const kolk_pool_desc *desc, size_t *given_back) {
     setups_seen = teardowns_seen = 0;
     make_pool(pool, desc);
@@ -212,17 +213,17 @@ static void test_keep_and_trim(void **state) {
     size_t given_back;
     kolk_pool_desc desc = {.object_size = 64, .capacity = capacity};
     const unsigned char *last = last_after_trim(&pool, &desc, &given_back);
-    assert_true(all_bytes_are(last, 64, 0)); /* given back: it reads as 0 */
+    assert_true(all_bytes_are(last, 64, 0)); /* returned to the system, so it reads as 0 */
     assert_int_equal(given_back, 15 * sysconf(_SC_PAGESIZE));
     kolk_pool_deinit(&pool);
 
-    desc.keep = true; /* nothing could make the contents anew */
+    desc.keep = true; /* contents could not be made again */
     last = last_after_trim(&pool, &desc, &given_back);
     assert_int_equal(given_back, 0);
     assert_true(all_bytes_are(last, 64, 0xaa));
     kolk_pool_deinit(&pool);
 
-    desc.teardown = count_teardown; /* neither can a teardown */
+    desc.teardown = count_teardown; /* nor could teardown make them */
     last = last_after_trim(&pool, &desc, &given_back);
     assert_int_equal(given_back, 0);
     assert_int_equal(teardowns_seen, 0);
@@ -230,24 +231,24 @@ static void test_keep_and_trim(void **state) {
     kolk_pool_deinit(&pool);
     assert_int_equal(teardowns_seen, capacity);
 
-    desc.setup = make_contents; /* setup can */
+    desc.setup = make_contents; /* setup can make them */
     last = last_after_trim(&pool, &desc, &given_back);
     assert_true(all_bytes_are(last, 64, 0));
     uint32_t page = (uint32_t)(sysconf(_SC_PAGESIZE) / 64), torn_down = 15 * page;
     assert_int_equal(given_back, 15 * sysconf(_SC_PAGESIZE));
     assert_int_equal(setups_seen, capacity);
-    assert_int_equal(teardowns_seen, torn_down); /* those of the first page are as they were */
+    assert_int_equal(teardowns_seen, torn_down); /* objects in the first page are unchanged */
     for (uint32_t i = 1; i < capacity; i++) {
         const void *object = kolk_pool_alloc(&pool);
         assert_int_equal(kolk_pool_index(&pool, object), i); /* low slots first */
         assert_true(all_bytes_are(object, 64, i < page ? 0xaa : 0x5e));
     }
-    assert_int_equal(setups_seen, capacity + torn_down); /* again after a trim */
+    assert_int_equal(setups_seen, capacity + torn_down); /* set up again after the trim */
     kolk_pool_deinit(&pool);
     assert_int_equal(teardowns_seen, capacity + torn_down);
 }
 
-/* Slots that cross the page borders: a slot that has lost a part of itself is set up again. */
+/* Slots cross page borders: a slot that lost a part of its memory is set up again. */
 static void test_trim_tears_down_what_it_touches(void **state) {
     (void)state;
     enum { STRIDE = 1000, SLOTS = 40 };
@@ -273,7 +274,7 @@ static void test_trim_tears_down_what_it_touches(void **state) {
     kolk_pool_deinit(&pool);
 }
 
-/* A dead slot on a page border that has no page for itself keeps what it is. */
+/* A dead slot that fills no page of its own, but crosses a page border, keeps its contents. */
 static void test_trim_leaves_what_it_cannot_give_back(void **state) {
     (void)state;
     uint32_t page = (uint32_t)sysconf(_SC_PAGESIZE), size = page / 4 * 3;
@@ -290,7 +291,7 @@ static void test_trim_leaves_what_it_cannot_give_back(void **state) {
     kolk_pool_deinit(&pool);
 }
 
-/* keep without a trim: objects made once and used as they are, for every order. */
+/* With keep, and without a trim, contents survive between lives, for every order of reuse. */
 static void test_contents_survive_between_lives(void **state) {
     (void)state;
     for (size_t i = 0; i < LENGTH_OF(orders); i++) {
@@ -310,7 +311,7 @@ static void test_contents_survive_between_lives(void **state) {
     }
 }
 
-/* A setup hook may use its pool: a slot that is being set up is out of the others' way. */
+/* A setup hook may use its pool: other allocs do not get the slot that is being set up. */
 static kolk_pool *pool_of_setup;
 static void *made_by_setup;
 
@@ -343,7 +344,7 @@ static void test_a_setup_that_allocates(void **state) {
     }
 }
 
-/* So may a reset: the object that it resets is in nobody's way. */
+/* A reset hook may use the pool as well: other allocs do not get the slot that is being reset. */
 static void *made_by_reset;
 
 static void reset_that_allocates(void *object, void *context) {
@@ -361,7 +362,7 @@ static void test_a_reset_that_allocates(void **state) {
             &(kolk_pool_desc){
                 .object_size = 8, .capacity = 4, .reuse = orders[i], .reset = reset_that_allocates, .context = &pool});
         assert_int_equal(kolk_pool_alloc_n(&pool, objects, 4), 4);
-        kolk_pool_free(&pool, objects[1]); /* full: the dying object still has its slot */
+        kolk_pool_free(&pool, objects[1]); /* the pool is full, as the dying object still has its slot */
         assert_null(made_by_reset);
         assert_int_equal(kolk_pool_count(&pool), 3);
         kolk_pool_free(&pool, objects[3]);
@@ -380,10 +381,10 @@ static void ignore_leaks(const kolk_failure *failure, void *context) {
     assert_int_equal(failure->rule, KOLK_LEAK);
 }
 
-/* deinit: what is allocated meanwhile is reset as well, and its block of malloc is freed. */
+/* In deinit, objects that resets allocate are reset as well, and their blocks of malloc are freed. */
 typedef struct ending {
     kolk_pool pool;
-    uint32_t born, resets, wanted; /* objects, at most */
+    uint32_t born, resets, wanted; /* the most objects */
 } ending;
 
 static void reset_that_wants_more(void *object, void *context) {
@@ -398,7 +399,8 @@ static void teardown_of_what_is_dead(void *object, void *context) {
     assert_int_equal(kolk_pool_count(&((ending *)context)->pool), 0);
 }
 
-/* 3 of 8 slots are alive, the others free in an order that gives those before the last one, and never-issued ones. */
+/* 3 of 8 slots are alive. The others are free, in an order in which lower ones come before the last, or were never
+ * used. */
 static void end_with(kolk_pool_desc desc, uint32_t wanted, uint32_t expected) {
     ending e = {.wanted = wanted};
     void *objects[6];
@@ -431,17 +433,18 @@ static void test_a_reset_that_allocates_in_deinit(void **state) {
         if (i / 12 == 2) desc.debug = NULL;
         kolk_set_failure_handler(ignore_leaks, NULL);
         end_with(desc, 4, 4);
-        end_with(desc, UINT32_MAX, 8); /* each slot once */
+        end_with(desc, UINT32_MAX, 8); /* once per slot */
     }
 }
 
-/* In a reset the object is dead, though count still counts it, and frees are refused as for any dead object. */
+/* Within a reset the object is dead, though the count still includes it. A free of it is reported, as for any dead
+ * object. */
 static uint32_t count_in_reset;
 
 static void reset_that_looks(void *object, void *context) {
     kolk_pool *pool = (kolk_pool *)context;
     count_in_reset = kolk_pool_count(pool);
-    assert_null(kolk_pool_next(pool, NULL));
+    assert_null(first_alive(pool));
     kolk_pool_free(pool, object);
     kolk_handle next_life = kolk_handle_unpack((UINT64_C(2) << 32) ^ pool->tag); /* of slot 0 */
     assert_null(kolk_pool_get(pool, next_life));
@@ -475,16 +478,18 @@ static void *made_by_reset;
 static void reset_that_allocates_once(void *object, void *context) {
     (void)object;
     kolk_pool *pool = (kolk_pool *)context;
-    if (!made_by_reset) made_by_reset = pool; /* was here */
+    if (!made_by_reset) made_by_reset = pool; /* marks the first call */
     if (made_by_reset == pool) made_by_reset = kolk_pool_alloc(pool);
 }
 
-static void clear_all(kolk_pool *pool, void *context) {
-    (void)context;
+static bool clear_all(kolk_pool *pool, size_t bytes, void *context) {
+    (void)bytes, (void)context;
     kolk_pool_clear(pool);
+    return true;
 }
 
-/* A restore would put the slot whose reset runs among the free ones, and then free would do so again. */
+/* on_full is not called within a hook: its clear would free the slot whose reset is running, and free would do so
+ * again. */
 static void test_an_alloc_in_a_hook_does_not_ask_on_full(void **state) {
     (void)state;
     for (size_t i = 0; i < LENGTH_OF(orders); i++) {
@@ -502,7 +507,7 @@ static void test_an_alloc_in_a_hook_does_not_ask_on_full(void **state) {
         assert_null(made_by_reset);
         assert_true(kolk_pool_is_valid(&pool));
         assert_int_equal(kolk_pool_count(&pool), 2);
-        made_by_reset = &pool + 1; /* no more */
+        made_by_reset = &pool + 1; /* no more allocs */
         kolk_pool_deinit(&pool);
     }
 }

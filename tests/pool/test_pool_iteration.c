@@ -1,5 +1,5 @@
-/* Iteration: next, runs, ranges of runs, KOLK_EACH: ascending slots, each live object once, whatever is freed or
- * allocated meanwhile. */
+/* Iteration: cursors, runs, ranges of runs, KOLK_EACH. Each visits live objects once, in ascending slots, whatever is
+ * freed or allocated meanwhile. */
 #include "../help/test.h"
 
 typedef struct item {
@@ -32,7 +32,7 @@ static bool pattern(uint32_t n, uint32_t slot) {
     }
 }
 
-/* A pool of exactly this many slots, all once handed out, alive by the pattern. */
+/* A pool of exactly this many slots, all handed out once; the pattern says which are alive. */
 static void make_items(items *pool, kolk_reuse reuse, uint32_t slots, uint32_t n) {
     assert_int_equal(items_init(pool, &(kolk_pool_desc){.name = "items", .capacity = slots, .reuse = reuse}), KOLK_OK);
     for (uint32_t i = 0; i < slots; i++) {
@@ -68,35 +68,33 @@ static uint32_t next_in_pattern(uint32_t n, uint32_t slot, uint32_t slots) {
 
 static void each_once(items *pool, uint32_t slots, uint32_t n) {
     uint32_t slot = next_in_pattern(n, 0, slots);
-    for (item *each = NULL; (each = items_next(pool, each)); slot = next_in_pattern(n, slot + 1, slots))
-        assert_int_equal(each->number, slot);
-    assert_int_equal(slot, slots);
-
-    slot = next_in_pattern(n, 0, slots);
     KOLK_EACH(items, each, pool) {
         assert_int_equal(each->number, slot);
         slot = next_in_pattern(n, slot + 1, slots);
     }
     assert_int_equal(slot, slots);
 
+    slot = next_in_pattern(n, 0, slots);
     kolk_cursor cursor = items_each(pool);
-    while (items_each_next(&cursor)) {}
-    assert_null(items_each_next(&cursor)); /* the end stays the end */
+    for (item *each; (each = items_each_next(&cursor)); slot = next_in_pattern(n, slot + 1, slots))
+        assert_int_equal(each->number, slot);
+    assert_int_equal(slot, slots);
+    assert_null(items_each_next(&cursor)); /* the end is final */
 }
 
-static void test_next_and_each(void **state) {
+static void test_each_and_cursors(void **state) {
     (void)state;
     for_each_pool(each_once);
 }
 
-/* The runs of [begin, end), and that they are as long as they can be. */
+/* Checks the runs of [begin, end), and that they are as long as possible. */
 static void visit_runs(items *pool, uint32_t begin, uint32_t end, uint32_t slots, uint32_t n) {
     item *run;
     uint32_t last_end = UINT32_MAX;
     for (uint32_t at = begin, length = end - begin; (run = items_next_run(pool, &at, &length));
          at += length, length = end - at) {
         assert_true(at >= begin && length > 0 && at + length <= end);
-        assert_true(at != last_end); /* it is not the continuation of the one before */
+        assert_true(at != last_end); /* it does not continue the run before it */
         assert_ptr_equal(run, items_at(pool, at));
         for (uint32_t i = 0; i < length; i++) {
             assert_int_equal(run[i].number, at + i);
@@ -114,7 +112,7 @@ static void all_visited_once(items *pool) {
     }
 }
 
-/* Ranges that threads might take: together they visit each once, wherever they are cut. */
+/* Adjacent ranges, as threads might take, together visit each object once, wherever they are divided. */
 static void ranges_visit_each_once(items *pool, uint32_t slots, uint32_t n) {
     visit_runs(pool, 0, slots, slots, n);
     all_visited_once(pool);
@@ -147,7 +145,7 @@ static void test_where_there_is_no_run(void **state) {
         for (size_t i = 0; i < LENGTH_OF(rows); i++) {
             uint32_t at = rows[i].at, length = rows[i].length;
             item *run = items_next_run(&pool, &at, &length);
-            if (live && (i == 0 || i == 4)) { /* the others do not reach the one that lives */
+            if (live && (i == 0 || i == 4)) { /* the other ranges do not contain the live object */
                 assert_ptr_equal(run, items_at(&pool, 50));
                 assert_int_equal(at, 50);
                 assert_int_equal(length, 1);
@@ -176,15 +174,7 @@ static void free_the_current(items *pool, uint32_t slots, uint32_t n) {
     assert_int_equal(items_count(pool), 0);
 }
 
-static void free_the_current_by_next(items *pool, uint32_t slots, uint32_t n) {
-    uint32_t live = items_count(pool), visited = 0;
-    (void)slots, (void)n;
-    for (item *each = NULL; (each = items_next(pool, each)); visited++) items_free(pool, each);
-    assert_int_equal(visited, live);
-    assert_int_equal(items_count(pool), 0);
-}
-
-/* An object that is freed before it is reached is not visited; a live one is. */
+/* An object freed before the walk reaches it is not visited; a live one is. */
 static void free_the_one_after(items *pool, uint32_t slots, uint32_t n) {
     uint32_t slot = next_in_pattern(n, 0, slots);
     KOLK_EACH(items, each, pool) {
@@ -212,12 +202,11 @@ static void free_the_one_before(items *pool, uint32_t slots, uint32_t n) {
 static void test_freeing_meanwhile(void **state) {
     (void)state;
     for_each_pool(free_the_current);
-    for_each_pool(free_the_current_by_next);
     for_each_pool(free_the_one_after);
     for_each_pool(free_the_one_before);
 }
 
-/* Objects allocated meanwhile may or may not be visited; those that were there are, once, and the loop ends. */
+/* Objects allocated during the walk may be visited or not. Older ones are visited once, and the walk ends. */
 static void alloc_meanwhile(items *pool, uint32_t slots, uint32_t n) {
     uint32_t visited = 0, live = items_count(pool);
     (void)n;
@@ -266,7 +255,7 @@ static void test_growing_meanwhile(void **state) {
 
 static uint32_t number_of_the_first_above(items *pool, uint32_t least) {
     KOLK_EACH(items, each, pool) {
-        if (each->number > least) return each->number; /* out of both of its loops */
+        if (each->number > least) return each->number; /* leaves both loops of the macro */
     }
     return UINT32_MAX;
 }
@@ -278,7 +267,7 @@ static void test_break_continue_return_and_nesting(void **state) {
     uint32_t visited = 0;
     KOLK_EACH(items, each, &pool) {
         visited++;
-        if (each->number == 70) break; /* ends it, not only a word of it */
+        if (each->number == 70) break; /* ends the walk, not only one word of it */
     }
     assert_int_equal(visited, 71);
 
@@ -300,7 +289,7 @@ static void test_break_continue_return_and_nesting(void **state) {
     visited = 0;
     KOLK_EACH(items, a, &pool) {
         KOLK_EACH(items, b, &pool) {
-            if (b == a) break; /* the inner one only */
+            if (b == a) break; /* ends only the inner walk */
             visited++;
         }
     }
@@ -318,7 +307,7 @@ static void test_break_continue_return_and_nesting(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(test_next_and_each),
+        TEST(test_each_and_cursors),
         TEST(test_runs),
         TEST(test_where_there_is_no_run),
         TEST(test_freeing_meanwhile),

@@ -1,9 +1,9 @@
-/* Misuse of the core pool that no other kind has; what is common to all is in contracts/test_all_misuse.c. */
+/* Misuse of the core pool that no other kind has; mistakes common to all kinds are in contracts/test_all_misuse.c. */
 #include "../help/test.h"
 
 #define SIZE 24
 
-/* A mistake that no check of O(1) can see without a handle: the slot lives again, and the stale pointer equals the new
+/* No O(1) check can find this mistake without a handle: the slot is alive again, and the stale pointer equals the new
  * one. */
 static void test_free_after_reuse_is_not_seen_by_pointer_but_by_handle(void **state) {
     (void)state;
@@ -12,7 +12,7 @@ static void test_free_after_reuse_is_not_seen_by_pointer_but_by_handle(void **st
     make_pool(&pool, &(kolk_pool_desc){.name = "bullets", .object_size = SIZE, .capacity = 5});
     begin_notes(&taken);
     void *object = kolk_pool_alloc(&pool);
-    kolk_handle handle = kolk_pool_handle(&pool, object);
+    kolk_handle handle = kolk_pool_handle_of(&pool, object);
     kolk_pool_free(&pool, object);
     void *again = kolk_pool_alloc(&pool);
     assert_ptr_equal(again, object);
@@ -29,7 +29,7 @@ static void test_alloc_at_of_bad_handles(void **state) {
     kolk_pool pool, other;
     make_pool(&pool, &(kolk_pool_desc){.name = "bullets", .object_size = SIZE, .capacity = 5});
     make_pool(&other, &(kolk_pool_desc){.name = "other", .object_size = SIZE, .capacity = 5});
-    kolk_handle foreign = kolk_pool_handle(&other, kolk_pool_alloc(&other));
+    kolk_handle foreign = kolk_pool_handle_of(&other, kolk_pool_alloc(&other));
     assert_null(kolk_pool_alloc_at(&pool, foreign));
     assert_null(kolk_pool_alloc_at(&pool, (kolk_handle){0}));
     assert_int_equal(kolk_pool_count(&pool), 0);

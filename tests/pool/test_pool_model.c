@@ -1,6 +1,5 @@
-/* Random operations against the model of model.h, for each order of reuse, kind of generations, kind of memory, choice
- * of hooks and mode of debugging. KOLK_TEST_SEED and KOLK_TEST_OPS (operations in total) may be set in the
- * environment. */
+/* Random operations compared with model.h, for each order of reuse, kind of generations, kind of memory, choice of
+ * hooks and debug mode. Reads KOLK_TEST_SEED and KOLK_TEST_OPS (operations in total) from the environment. */
 #include "../help/test.h"
 
 #include "model_ask.h"
@@ -14,13 +13,13 @@
 #define OPERATIONS 15000000
 #endif
 
-/* Handles of a few moments ago, most of them stale. */
+/* Recent handles, most of them stale. */
 #define REMEMBERED 64u
 
 typedef struct run {
     model m;
     kolk_handle remembered[REMEMBERED];
-    kolk_pool other; /* with another tag */
+    kolk_pool other; /* a pool with another tag */
     void *others[4];
     moment past;
 } run;
@@ -47,7 +46,7 @@ static void *wrong_pointer(run *r) {
     }
 }
 
-/* Handles of any kind: remembered, of another pool, forged. */
+/* A handle of any kind: remembered, of another pool, or forged. */
 static kolk_handle some_handle(run *r) {
     model *m = &r->m;
     uint32_t slot = random_below(&m->random, m->desc.max_capacity + 1);
@@ -70,7 +69,7 @@ static void look_up(run *r) {
         return;
     }
     void *object = r->others[random_below(&m->random, LENGTH_OF(r->others))];
-    kolk_handle handle = kolk_pool_handle(&r->other, object);
+    kolk_handle handle = kolk_pool_handle_of(&r->other, object);
     model_assert(m, has_foreign_tag(handle, m->tag, m->desc.max_capacity));
     model_get(m, handle);
     model_free_handle(m, handle);
@@ -80,8 +79,6 @@ static void sweep(model *m) {
     uint32_t choice = random_below(&m->random, 16), from = random_below(&m->random, m->desc.max_capacity + 3);
     if (choice == 0)
         model_sweep_and_free(m, random_below(&m->random, 2));
-    else if (choice < 4)
-        model_sweep_by_next(m);
     else if (choice < 7)
         model_sweep_by_cursor(m);
     else
@@ -102,7 +99,7 @@ static void age(model *m) {
         model_touch(m, model_random_live(m));
 }
 
-/* Writes to what is dead, or to a byte that the debug mode watches. */
+/* Writes to a dead object, or to a byte that the debug mode watches. */
 static void write_wildly(model *m) {
     uint32_t slot = random_below(&m->random, m->capacity + 1), part = random_below(&m->random, PARTS);
     uint32_t end = part == BODY ? (uint32_t)m->desc.object_size : 16;
@@ -120,7 +117,7 @@ static void free_one(run *r) {
     if (m->live == 0) return;
     uint32_t slot = model_random_live(m);
     if (has_handles(m))
-        r->remembered[random_below(&m->random, REMEMBERED)] = kolk_pool_handle(&m->pool, model_object(m, slot));
+        r->remembered[random_below(&m->random, REMEMBERED)] = kolk_pool_handle_of(&m->pool, model_object(m, slot));
     model_free(m, slot, has_handles(m) && random_below(&m->random, 2) ? BY_HANDLE : BY_POINTER);
 }
 
@@ -168,7 +165,7 @@ static void operate(run *r, bool filling) {
     }
 }
 
-/* A pool's life. It goes on from what is remembered of another one with the same descriptor. */
+/* Runs one life of a pool, which keeps the handles and snapshots of an earlier one with the same descriptor. */
 static void live(run *r, bool foreign, uint64_t length) {
     model *m = &r->m;
     bool filling = true;
@@ -207,8 +204,8 @@ enum { FIXED, GROWING, FOREIGN, MEMORIES };
 #define STREAMS (3 * 3 * HOOKS * MEMORIES * LENGTH_OF(modes))
 
 static kolk_pool_desc some_descriptor(uint64_t n, uint64_t *random, unsigned memory) {
-    static void (*const ways[])(kolk_pool *, void *) = {NULL, model_on_full, kolk_pool_trap_full,
-                                                        kolk_pool_evict_cheapest, kolk_pool_evict_oldest};
+    static bool (*const ways[])(kolk_pool *, size_t, void *) = {NULL, model_on_full, kolk_pool_trap_full,
+                                                                kolk_pool_evict_cheapest, kolk_pool_evict_oldest};
     static const size_t sizes[] = {1, 3, 8, 12, 24, 64}; /* every kind of stride */
     kolk_pool_desc desc = {.name = "model", .tag = 77, .object_size = sizes[random_below(random, LENGTH_OF(sizes))]};
     desc.reuse = (kolk_reuse)(n % 3);
@@ -235,7 +232,7 @@ static kolk_pool_desc some_descriptor(uint64_t n, uint64_t *random, unsigned mem
     return desc;
 }
 
-/* Half of the operations are on pools that are not under observation. */
+/* Half of the operations are on pools without a debug mode. */
 static void run_stream(uint64_t n) {
     run *r = (run *)calloc(1, sizeof *r);
     assert_non_null(r);

@@ -1,4 +1,3 @@
-// define: KOLK_GENERATION_MAX=3
-/* test_pool_model.c with slots that are worn out by three lives. */
+/* test_pool_model.c with slots that three lives wear out. */
 #define OPERATIONS 6000000
 #include "test_pool_model.c" /* NOLINT(bugprone-suspicious-include): the same program over another library */

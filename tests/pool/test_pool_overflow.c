@@ -1,6 +1,6 @@
-/* Overflow pools: a chain of three beside a list under random operations; which functions of the first pool find
- * objects of the others and which do not; reports; memory that goes back. (Hooks: test_pool_overflow_hooks.c.)
- * KOLK_TEST_SEED and KOLK_TEST_OPS may be set in the environment. */
+/* Overflow pools: random operations on a chain of three, compared with a list; which functions of the first pool find
+ * objects of the others and which do not; reports; returned memory. (Hooks: test_pool_overflow_hooks.c.) Reads
+ * KOLK_TEST_SEED and KOLK_TEST_OPS from the environment. */
 #include "../help/debug_test.h"
 
 #include "../help/system_calls.h"
@@ -24,7 +24,7 @@ typedef struct one {
 } one;
 
 typedef struct run {
-    kolk_pool pools[POOLS]; /* the first overflows into the second, that into the third */
+    kolk_pool pools[POOLS]; /* the first overflows into the second, the second into the third */
     uint32_t counts[POOLS];
     one alive[POOLS * MOST], stale[STALE];
     uint32_t count;
@@ -33,7 +33,7 @@ typedef struct run {
     bool bypass;
 } run;
 
-/* Each pool with an order, a kind of memory and a debug mode of its own. */
+/* Each pool has its own order of reuse, kind of memory and debug mode. */
 static void make_chain(run *r, bool bypass) {
     static _Alignas(16) unsigned char memory[POOLS][KOLK_POOL_BYTES(SIZE, 8, 40)];
     static const char *const names[] = {"first", "second", "third"};
@@ -53,7 +53,7 @@ static void make_chain(run *r, bool bypass) {
             desc.capacity++;
         }
         if (n + 1 < POOLS) desc.overflow = &r->pools[n + 1];
-        if (n + 1 == POOLS && memory_kind == 0) desc.capacity++; /* the others may have no slots of their own */
+        if (n + 1 == POOLS && memory_kind == 0) desc.capacity++; /* the other pools may have no slots at all */
         make_pool(&r->pools[n], &desc);
     }
 }
@@ -70,7 +70,7 @@ static bool has_room(const kolk_pool *pool) {
     return kolk_pool_count(pool) < pool->desc.max_capacity;
 }
 
-/* An alloc of any pool of the chain gives an object of the first from there on that has room. */
+/* An alloc from any pool of the chain succeeds in the first pool with room, from that one on. */
 static void alloc(run *r) {
     unsigned asked = random_below(&r->random, POOLS + 3) % POOLS, owner = asked;
     while (owner < POOLS && !has_room(&r->pools[owner])) owner++;
@@ -80,7 +80,7 @@ static void alloc(run *r) {
     for (uint32_t n = 0; n < r->count; n++) assert_ptr_not_equal(object, r->alive[n].object);
     one *it = &r->alive[r->count++];
     *it = (one){.object = object, .owner = owner};
-    if (r->pools[0].generations) it->handle = kolk_pool_handle(&r->pools[asked], object);
+    if (r->pools[0].generations) it->handle = kolk_pool_handle_of(&r->pools[asked], object);
     r->counts[owner]++;
     stamp(it);
 }
@@ -102,7 +102,7 @@ static void free_one(run *r) {
     r->stale[random_below(&r->random, STALE)] = it;
 }
 
-/* Pools before the owner find it, pools behind do not; no pool finds a stale one. */
+/* The owner and the pools before it find an object; later pools do not. No pool finds a stale object. */
 static void ask(run *r) {
     bool handles = r->pools[0].generations;
     for (unsigned n = 0; n < POOLS; n++) {
@@ -111,7 +111,7 @@ static void ask(run *r) {
             const one *it = &r->alive[i];
             assert_int_equal(kolk_pool_is_live(pool, it->object), n <= it->owner);
             if (!handles || n > it->owner) continue;
-            assert_true(kolk_handle_equal(kolk_pool_handle(pool, it->object), it->handle));
+            assert_true(kolk_handle_equal(kolk_pool_handle_of(pool, it->object), it->handle));
             assert_ptr_equal(kolk_pool_get(pool, it->handle), it->object);
         }
         for (uint32_t i = 0; handles && i < STALE; i++)
@@ -185,7 +185,7 @@ static void test_a_chain_of_three(void **state) {
 
 /* ---- What is found where ----------------------------------------------------------------------------------------- */
 
-/* Index, at, count, iteration and clear are for each pool alone. */
+/* index, at, count, iteration and clear work on each pool alone. */
 static void test_what_is_for_each_pool_alone(void **state) {
     (void)state;
     for (size_t mode = 0; mode < DEBUG_MODES; mode++) {
@@ -196,15 +196,14 @@ static void test_what_is_for_each_pool_alone(void **state) {
         assert_null(kolk_pool_alloc(&t.first));
         assert_counts(&t, 2, 3);
         unsigned seen = 0;
-        for (void *object = NULL; (object = kolk_pool_next(&t.first, object));) seen++;
         kolk_cursor cursor = kolk_pool_each(&t.first);
         while (kolk_cursor_next(&cursor)) seen++;
-        assert_int_equal(seen, 4);
+        assert_int_equal(seen, 2);
         assert_null(kolk_pool_at(&t.first, 2));
         kolk_pool_clear(&t.first);
         assert_counts(&t, 0, 3);
-        kolk_handle handle = kolk_pool_handle(&t.first, kolk_pool_at(&t.second, 0));
-        assert_null(kolk_pool_alloc_at(&t.first, handle)); /* it is of another pool */
+        kolk_handle handle = kolk_pool_handle_of(&t.first, kolk_pool_at(&t.second, 0));
+        assert_null(kolk_pool_alloc_at(&t.first, handle)); /* it is another pool's handle */
         kolk_pool_clear(&t.second);
         assert_null(kolk_pool_alloc_at(&t.first, handle));
         assert_non_null(kolk_pool_alloc_at(&t.second, handle));
@@ -219,19 +218,19 @@ static void test_ways_to_ask(void **state) {
     void *objects[6];
     make_two(&t, (kolk_pool_desc){.headroom = 1, .cost = NULL}, (kolk_pool_desc){.headroom = 1});
     memset(taken_from(&t.first), 0xff, SIZE);
-    for (int i = 0; i < 2; i++) { /* slots that have been used, so that zeros are not just new memory */
+    for (int i = 0; i < 2; i++) { /* use the slots first, so that zeros do not come from new memory */
         objects[i] = taken_from(&t.first);
         memset(objects[i], 0xff, SIZE);
     }
     assert_counts(&t, 1, 2);
-    assert_null(kolk_pool_alloc(&t.first)); /* both are full but for their headroom */
+    assert_null(kolk_pool_alloc(&t.first)); /* both are full except for their headroom */
     kolk_pool_free(&t.first, objects[1]);
     assert_ptr_equal(kolk_pool_alloc_zeroed(&t.first), objects[1]);
     assert_true(all_bytes_are(objects[1], SIZE, 0));
     assert_non_null(kolk_pool_alloc_urgent(&t.first));
     assert_counts(&t, 2, 2);
     assert_null(kolk_pool_alloc(&t.first));
-    assert_non_null(kolk_pool_alloc_urgent(&t.first)); /* the headroom of the second */
+    assert_non_null(kolk_pool_alloc_urgent(&t.first)); /* takes the headroom of the second pool */
     assert_counts(&t, 2, 3);
     assert_null(kolk_pool_alloc_urgent(&t.first));
     kolk_pool_clear(&t.first);
@@ -241,7 +240,7 @@ static void test_ways_to_ask(void **state) {
     end_two(&t);
 }
 
-/* A pool of no slots is its overflow pool by another name. */
+/* A pool without slots takes all objects from its overflow pool. */
 static void test_a_pool_of_no_slots(void **state) {
     (void)state;
     kolk_pool first, second;
@@ -251,7 +250,7 @@ static void test_a_pool_of_no_slots(void **state) {
         void *objects[6];
         assert_int_equal(kolk_pool_alloc_n(&first, objects, 6), 5);
         for (int i = 0; i < 5; i++) {
-            kolk_handle handle = kolk_pool_handle(&first, objects[i]);
+            kolk_handle handle = kolk_pool_handle_of(&first, objects[i]);
             assert_ptr_equal(kolk_pool_get(&first, handle), objects[i]);
             kolk_pool_free(&first, objects[i]);
             assert_null(kolk_pool_get(&first, handle));
@@ -261,7 +260,7 @@ static void test_a_pool_of_no_slots(void **state) {
     end_pool(&second);
 }
 
-/* An object of one alignment and size for all. */
+/* All pools of a chain need the same object size and alignment. */
 static void test_descriptors(void **state) {
     (void)state;
     static _Alignas(64) unsigned char memory[2][1024];
@@ -279,14 +278,14 @@ static void test_descriptors(void **state) {
         {KOLK_BAD_OVERFLOW, {.object_size = 24, .tag = 1}, {.object_size = 24, .tag = 1}},
         {KOLK_BAD_OVERFLOW, {.object_size = 24, .name = "a"}, {.object_size = 24, .name = "a"}},
         {KOLK_BAD_OVERFLOW, {.object_size = 24}, {.object_size = 24}},
-        /* pools of other sizes, whose tags begin elsewhere */
+        /* pools of different sizes, whose tags begin at different bits */
         {KOLK_BAD_OVERFLOW,
          {.object_size = 24, .tag = 7, .capacity = 1},
          {.object_size = 24, .tag = 7, .capacity = 1000}},
         {KOLK_OK, {.object_size = 24, .tag = 6, .capacity = 1}, {.object_size = 24, .tag = 7, .capacity = 1000}},
     };
     for (size_t i = 0; i < LENGTH_OF(rows); i++) {
-        kolk_pool_desc desc = rows[i].first, of_second = rows[i].second; /* with slots: else there are no handles */
+        kolk_pool_desc desc = rows[i].first, of_second = rows[i].second; /* with slots, so that there are handles */
         if (!desc.capacity) desc.capacity = 4;
         if (!of_second.capacity) of_second.capacity = 4;
         size_t size = kolk_pool_memory_size(&desc);
@@ -295,12 +294,12 @@ static void test_descriptors(void **state) {
         memset(&first, 0xff, sizeof first);
         kolk_status status = kolk_pool_init(&first, &desc);
         if (status != rows[i].status) fail_msg("row %u: %s", (unsigned)i, kolk_status_text(status));
-        assert_int_equal(kolk_pool_memory_size(&desc), size); /* it is not looked at */
+        assert_int_equal(kolk_pool_memory_size(&desc), size); /* memory_size ignores the overflow pool */
         kolk_pool_deinit(&first);
         assert_true(is_all_zero(&first));
         kolk_pool_deinit(&second);
     }
-    /* Not itself, and not what is no pool yet. */
+    /* Neither itself nor a pool that is not initialised. */
     memset(&first, 0, sizeof first);
     assert_int_equal(kolk_pool_init(&first, &(kolk_pool_desc){.object_size = 24, .tag = 1, .overflow = &first}),
                      KOLK_BAD_OVERFLOW);
@@ -308,7 +307,7 @@ static void test_descriptors(void **state) {
     assert_int_equal(kolk_pool_init(&first, &(kolk_pool_desc){.object_size = 24, .tag = 1, .overflow = &second}),
                      KOLK_BAD_OVERFLOW);
 
-    /* Further down the chain: a tag that is there already, objects that are not aligned. */
+    /* Further down the chain: a tag that occurs twice, and an alignment that is too small. */
     make_pool(&third, &(kolk_pool_desc){.object_size = 64,
                                         .object_align = 8,
                                         .capacity = 4,
@@ -336,7 +335,7 @@ static void test_descriptors(void **state) {
     kolk_pool_deinit(&third);
 }
 
-/* Which overflow pool is fit does not depend on the debug mode of that. */
+/* Whether a pool can serve as an overflow pool does not depend on its debug mode. */
 static void test_descriptors_in_debug_mode(void **state) {
     (void)state;
     kolk_status without = KOLK_OK;
@@ -356,7 +355,7 @@ static void test_descriptors_in_debug_mode(void **state) {
     }
 }
 
-/* Pools without handles have no tags that could be the same. */
+/* Pools without handles have no tags that could collide. */
 static void test_without_handles(void **state) {
     (void)state;
     kolk_pool first, second;
@@ -402,25 +401,22 @@ static void test_wrong_pointers(void **state) {
         kolk_pool_free(&t.first, &foreign);
         assert_noted(&taken, KOLK_FOREIGN_POINTER, "first", &foreign, NO_SLOT,
                      "kolk: first: free of a pointer that is not of this pool");
-        kolk_pool_free(&t.second, own); /* not the other way round */
+        kolk_pool_free(&t.second, own); /* the second pool cannot free an object of the first */
         assert_noted(&taken, KOLK_FOREIGN_POINTER, "second", own, NO_SLOT,
                      "kolk: second: free of a pointer that is not of this pool");
         assert_int_equal(kolk_pool_index(&t.first, other), NO_SLOT);
         assert_noted(&taken, KOLK_FOREIGN_POINTER, "second", other, 1,
                      "kolk: second: index of slot 1, for the pool that overflowed into this one");
-        assert_null(kolk_pool_next(&t.first, other));
-        assert_noted(&taken, KOLK_FOREIGN_POINTER, "second", other, 1,
-                     "kolk: second: next of slot 1, for the pool that overflowed into this one");
         kolk_pool_touch(&t.first, other);
         assert_noted(&taken, KOLK_FOREIGN_POINTER, "second", other, 1,
                      "kolk: second: touch of slot 1, for the pool that overflowed into this one");
         kolk_pool_protect(&t.first, other, true);
         assert_noted(&taken, KOLK_FOREIGN_POINTER, "second", other, 1,
                      "kolk: second: protect of slot 1, for the pool that overflowed into this one");
-        assert_true(kolk_handle_is_null(kolk_pool_handle(&t.first, dead)));
+        assert_true(kolk_handle_is_null(kolk_pool_handle_of(&t.first, dead)));
         assert_noted(&taken, KOLK_DEAD_OBJECT, "second", dead, 0, "kolk: second: handle of slot 0, which is free");
         if (kinds[i] == KOLK_GENERATIONS_NONE) {
-            assert_true(kolk_handle_is_null(kolk_pool_handle(&t.first, other)));
+            assert_true(kolk_handle_is_null(kolk_pool_handle_of(&t.first, other)));
             assert_noted(&taken, KOLK_NO_HANDLES, "second", other, 1,
                          "kolk: second: handle of slot 1, but KOLK_GENERATIONS_NONE has no handles");
         }
@@ -430,7 +426,8 @@ static void test_wrong_pointers(void **state) {
     }
 }
 
-/* A stale handle of the second pool is no handle of another pool to the first; one of neither is, and is said once. */
+/* To the first pool, a stale handle of the second is not another pool's. A handle of neither is, and is reported
+ * once. */
 static void test_handles_of_other_pools(void **state) {
     (void)state;
     two t;
@@ -439,10 +436,10 @@ static void test_handles_of_other_pools(void **state) {
     kolk_pool other;
     make_two(&t, (kolk_pool_desc){.debug = "fill"}, (kolk_pool_desc){.debug = "fill"});
     make_pool(&other, &(kolk_pool_desc){.name = "other", .object_size = SIZE, .capacity = 2, .tag = 3});
-    kolk_handle strange = kolk_pool_handle(&other, taken_from(&other));
+    kolk_handle strange = kolk_pool_handle_of(&other, taken_from(&other));
     taken_from(&t.first), taken_from(&t.first);
     void *object = taken_from(&t.first);
-    kolk_handle handle = kolk_pool_handle(&t.first, object);
+    kolk_handle handle = kolk_pool_handle_of(&t.first, object);
     kolk_pool_free(&t.first, object);
     begin_notes(&taken);
     assert_null(kolk_pool_get(&t.first, handle));
@@ -494,12 +491,12 @@ static void test_the_last_free_gives_memory_back(void **state) {
                 assert_true(is_stamped(objects[i], i));
                 kolk_pool_free(&t.first, objects[i]);
             }
-            assert_int_equal(resident(&t.second), full); /* one is still there */
+            assert_int_equal(resident(&t.second), full); /* one object is still alive */
             assert_true(is_stamped(objects[0], 0));
             if (round == 0)
                 kolk_pool_free(&t.first, objects[0]);
             else
-                assert_true(kolk_pool_free_handle(&t.first, kolk_pool_handle(&t.first, objects[0])));
+                assert_true(kolk_pool_free_handle(&t.first, kolk_pool_handle_of(&t.first, objects[0])));
             assert_true(resident(&t.second) <= 2 * (size_t)sysconf(_SC_PAGESIZE));
             assert_int_equal(torn_down >= (hooks ? MANY - 9 : 0), true);
             assert_true(hooks || torn_down == 0);

@@ -1,5 +1,5 @@
-/* Overflow pools and hooks: which hook is asked when, evictions, low water, headroom of both, and longjmp out of a
- * handler. */
+/* Overflow pools and hooks: which hook is called when, evictions, low water, headroom of both pools, and longjmp out of
+ * a handler. */
 #include "../help/debug_test.h"
 
 #include "two.h"
@@ -8,17 +8,19 @@
 
 typedef struct hooked {
     two t;
-    void *object; /* to be freed through the first pool */
+    void *object; /* for the hook to free, through the first pool */
     unsigned calls, second_calls;
     bool seen;
 } hooked;
 
-static void free_it(kolk_pool *pool, void *context) {
+static bool free_it(kolk_pool *pool, size_t bytes, void *context) {
     hooked *h = (hooked *)context;
     assert_ptr_equal(pool, &h->t.first);
+    assert_int_equal(bytes, pool->desc.object_size);
     h->calls++;
     if (h->object) kolk_pool_free(pool, h->object);
     h->object = NULL;
+    return true;
 }
 
 static void count_call(kolk_pool *pool, void *context) {
@@ -27,14 +29,24 @@ static void count_call(kolk_pool *pool, void *context) {
     h->second_calls++;
 }
 
-/* The overflow pool is asked before on_full, which may free an object of either. */
+static bool count_full(kolk_pool *pool, size_t bytes, void *context) {
+    count_call(pool, context);
+    assert_int_equal(bytes, pool->desc.object_size);
+    return true;
+}
+
+static void evict_oldest(kolk_pool *pool, void *context) {
+    kolk_pool_evict_oldest(pool, 0, context);
+}
+
+/* The overflow pool is tried before on_full, which may free an object of either pool. */
 static void test_on_full_comes_after_the_overflow_pool(void **state) {
     (void)state;
     for (unsigned n = 0; n < 2; n++) {
         hooked h = {.calls = 0};
         kolk_stats stats;
         make_two(&h.t, (kolk_pool_desc){.on_full = free_it, .context = &h},
-                 (kolk_pool_desc){.on_full = count_call, .context = &h});
+                 (kolk_pool_desc){.on_full = count_full, .context = &h});
         void *objects[5];
         for (int i = 0; i < 5; i++) objects[i] = taken_from(&h.t.first);
         assert_int_equal(h.calls + h.second_calls, 0);
@@ -53,7 +65,8 @@ static void test_on_full_comes_after_the_overflow_pool(void **state) {
     }
 }
 
-/* Asks on_full, of whichever pool, for the first of them only: it might evict the others. */
+/* alloc_n calls on_full, of either pool, for its first object only, as it might evict objects that alloc_n has
+ * taken. */
 static void test_alloc_n_evicts_nothing_that_it_has_given(void **state) {
     (void)state;
     for (unsigned n = 0; n < 3; n++) {
@@ -65,14 +78,14 @@ static void test_alloc_n_evicts_nothing_that_it_has_given(void **state) {
         for (uint32_t i = 0; i < given; i++)
             for (uint32_t j = 0; j < i; j++) assert_ptr_not_equal(objects[i], objects[j]);
         assert_int_equal(given, 5);
-        assert_int_equal(kolk_pool_alloc_n(&t.first, objects, 9), 1); /* for the first it is asked */
+        assert_int_equal(kolk_pool_alloc_n(&t.first, objects, 9), 1); /* for the first object on_full is called */
         assert_non_null(kolk_pool_alloc(&t.first));
         assert_counts(&t, 2, 3);
         end_two(&t);
     }
 }
 
-/* The overflow pool's own low water, however its objects are asked for. */
+/* The overflow pool calls on_low at its own low water, whichever function takes its objects. */
 static void test_low_water_of_the_overflow_pool(void **state) {
     (void)state;
     for (unsigned n = 0; n < 3; n++) {
@@ -82,7 +95,7 @@ static void test_low_water_of_the_overflow_pool(void **state) {
                  (kolk_pool_desc){.reuse = orders[n], .low_water = 2, .on_low = count_call, .context = &h});
         assert_int_equal(kolk_pool_alloc_n(&h.t.first, objects, 2), 2);
         assert_int_equal(h.second_calls, 0);
-        if (n == 0) { /* by the next alloc at the latest */
+        if (n == 0) { /* the next alloc calls it at the latest */
             assert_int_equal(kolk_pool_alloc_n(&h.t.first, objects, 2), 2);
         } else {
             taken_from(&h.t.first);
@@ -94,7 +107,7 @@ static void test_low_water_of_the_overflow_pool(void **state) {
     }
 }
 
-/* Nor does on_low, which alloc_n asks before it has given anything, or for nothing of another pool. */
+/* on_low does not evict them either: alloc_n calls it before it has taken objects of that pool. */
 static void test_alloc_n_and_an_on_low_that_evicts(void **state) {
     (void)state;
     for (unsigned n = 0; n < 3; n++) {
@@ -102,8 +115,7 @@ static void test_alloc_n_and_an_on_low_that_evicts(void **state) {
         void *objects[9];
         make_two(
             &t, (kolk_pool_desc){.reuse = orders[n]},
-            (kolk_pool_desc){
-                .capacity = 6, .reuse = orders[n], .ages = true, .low_water = 3, .on_low = kolk_pool_evict_oldest});
+            (kolk_pool_desc){.capacity = 6, .reuse = orders[n], .ages = true, .low_water = 3, .on_low = evict_oldest});
         uint32_t given = kolk_pool_alloc_n(&t.first, objects, 7);
         for (uint32_t i = 0; i < given; i++) {
             assert_true(kolk_pool_is_live(&t.first, objects[i]));
@@ -114,7 +126,7 @@ static void test_alloc_n_and_an_on_low_that_evicts(void **state) {
     }
 }
 
-/* An eviction in the overflow pool, by age and by cost. */
+/* Evictions in the overflow pool, by age and by cost. */
 static double cost_of(const void *object, void *context) {
     (void)context;
     return *(const double *)object;
@@ -131,13 +143,13 @@ static void test_evictions_in_the_overflow_pool(void **state) {
     *objects[2] = 9;
     kolk_pool_stats(&t.second, &stats);
     assert_int_equal(stats.evictions, 1);
-    assert_null(kolk_pool_alloc_over(&t.first, 0)); /* the second has no cost: it evicts nothing */
+    assert_null(kolk_pool_alloc_over(&t.first, 0)); /* the second pool has no cost, so it evicts nothing */
     assert_ptr_equal(kolk_pool_alloc_over(&t.first, 0.5), objects[0]);
     assert_counts(&t, 2, 3);
     end_two(&t);
 }
 
-/* A slot that an eviction has worn out is no reason to take the headroom of the overflow pool. */
+/* If an eviction frees no slot because the slot is worn out, the alloc does not take the overflow pool's headroom. */
 static void test_headroom_of_the_overflow_pool(void **state) {
     (void)state;
     two t;
@@ -145,7 +157,7 @@ static void test_headroom_of_the_overflow_pool(void **state) {
              (kolk_pool_desc){.generations = KOLK_GENERATIONS_STRICT, .ages = true, .on_full = kolk_pool_evict_oldest},
              (kolk_pool_desc){.headroom = 3});
     taken_from(&t.first), taken_from(&t.first);
-    t.first.generations[0] = UINT32_MAX; /* its last life */
+    t.first.generations[0] = UINT32_MAX; /* in its last life */
     assert_null(kolk_pool_alloc(&t.first));
     assert_counts(&t, 1, 0);
     assert_non_null(kolk_pool_alloc_urgent(&t.first));
@@ -153,7 +165,7 @@ static void test_headroom_of_the_overflow_pool(void **state) {
     end_two(&t);
 }
 
-/* Nor is one that has made room in the overflow pool a reason to take the first one's. */
+/* If on_full frees a slot of the overflow pool, the alloc does not take the first pool's headroom. */
 static void test_headroom_of_the_first_pool(void **state) {
     (void)state;
     for (unsigned n = 0; n < 3; n++) {
@@ -184,7 +196,7 @@ static bool alloc_n_jumps_out(kolk_pool *pool, void **objects) {
     return false;
 }
 
-/* Out of the overflow pool's trap: both pools are as usable as before. */
+/* A handler jumps out of the overflow pool's trap: both pools are as usable as before. */
 static void test_a_longjmp_out_of_the_overflow_pool(void **state) {
     (void)state;
     hooked h = {.calls = 0};
@@ -192,7 +204,7 @@ static void test_a_longjmp_out_of_the_overflow_pool(void **state) {
     make_two(&h.t, (kolk_pool_desc){.on_full = free_it, .context = &h},
              (kolk_pool_desc){.on_full = kolk_pool_trap_full});
     for (int round = 0; round < 2; round++) {
-        alloc_n_jumps_out(&h.t.first, objects); /* or gives five and says nothing */
+        alloc_n_jumps_out(&h.t.first, objects); /* jumps out, or takes five objects without a report */
         abort_on_failure(NULL);
         assert_true(kolk_pool_is_valid(&h.t.first) && kolk_pool_is_valid(&h.t.second));
         assert_counts(&h.t, 2, 3);
@@ -200,7 +212,7 @@ static void test_a_longjmp_out_of_the_overflow_pool(void **state) {
         h.object = kolk_pool_at(&h.t.first, 0);
         notes taken;
         begin_notes(&taken);
-        assert_non_null(kolk_pool_alloc(&h.t.first)); /* the trap has returned, and on_full is asked as ever */
+        assert_non_null(kolk_pool_alloc(&h.t.first)); /* the trap has returned, and on_full is called as usual */
         abort_on_failure(NULL);
         assert_int_equal(h.calls, 1);
         assert_int_equal(taken.last.rule, KOLK_FULL);

@@ -1,5 +1,5 @@
-/* The system refuses what only the core pool asks for: trim, in every mode, and what a full pool does then. The tests
- * for all kinds are in contracts/test_all_refused.c. */
+/* The system refuses calls that only the core pool makes: trim, in every mode, and growth of a full pool. The tests for
+ * all kinds are in contracts/test_all_refused.c. */
 #include "../help/debug_test.h"
 
 #include "../help/system_calls.h"
@@ -19,10 +19,10 @@ static void test_trim_refused(void **state) {
             size_t bytes = kolk_pool_trim(&pool);
             refuse(0, false);
             size_t whole_pages = 100 * OBJECT / page * page - page;
-            if (nth == 1) { /* the system does not tell what was resident: all whole pages count */
+            if (nth == 1) { /* residency is unknown, so all whole pages count */
                 assert_int_equal(bytes, whole_pages);
                 assert_int_equal(before - resident(&pool), whole_pages);
-            } else { /* it takes nothing back */
+            } else { /* the system takes no page back */
                 assert_int_equal(bytes, 0);
                 assert_int_equal(resident(&pool), before);
             }
@@ -42,7 +42,7 @@ static kolk_pool_desc desc_of(unsigned n, uint32_t capacity, uint32_t max_capaci
 
 #define SHAPES (6 * DEBUG_MODES)
 
-/* Pages that the system keeps although it was asked to take them: what is in them is not verified any more. */
+/* If the system keeps pages that it was to take back, their contents are not verified any more. */
 static void test_trim_refused_in_debug_mode(void **state) {
     (void)state;
     for (unsigned n = 0; n < SHAPES; n++) {
@@ -62,7 +62,7 @@ static void test_trim_refused_in_debug_mode(void **state) {
     }
 }
 
-/* The other sentence of trap_full. */
+/* trap_full's sentence for a pool that may still grow. */
 static void test_trap_full_when_memory_is_refused(void **state) {
     (void)state;
     kolk_pool pool;
@@ -84,13 +84,15 @@ static void test_trap_full_when_memory_is_refused(void **state) {
     kolk_pool_deinit(&pool);
 }
 
-static void reserve_and_alloc(kolk_pool *pool, void *context) {
+static bool reserve_and_alloc(kolk_pool *pool, size_t bytes, void *context) {
+    (void)bytes;
     refuse(0, false);
     assert_int_equal(kolk_pool_reserve(pool, 4), KOLK_OK);
     *(void **)context = kolk_pool_alloc(pool);
+    return true;
 }
 
-/* After this hook more objects are alive than before it: that is no eviction. */
+/* A hook that leaves more objects alive than before has not evicted. */
 static void test_a_hook_that_finds_memory_and_uses_it(void **state) {
     (void)state;
     for (unsigned n = 0; n < 6; n++) {

@@ -1,6 +1,5 @@
-// link: -Wl,--wrap=malloc
-/* Snapshots by hand: the published blocks, what a restore does, and every block that it must refuse, which leaves the
- * pool as it was. */
+/* Snapshots: the published blocks, the effects of a restore, and every block that restore must refuse, which leaves the
+ * pool unchanged. */
 #include "../help/test.h"
 
 #include "snapshot_block.h"
@@ -18,7 +17,7 @@ void *__wrap_malloc(size_t size) {
     return __real_malloc(size);
 }
 
-/* Before each test: only what it asks for is in force, whatever tool it runs under. */
+/* Runs before each test: only the test's own settings are in force, under every tool. */
 static int plain_environment(void **state) {
     unsetenv("KOLK_DEBUG");
     setenv("KOLK_BYPASS", "0", 1);
@@ -89,7 +88,7 @@ static void test_the_published_blocks(void **state) {
             assert_true((object == NULL) == (same == NULL));
             if (!object) continue;
             assert_memory_equal(object, same, 3);
-            assert_ptr_equal(kolk_pool_get(&other, kolk_pool_handle(&pool, object)), same);
+            assert_ptr_equal(kolk_pool_get(&other, kolk_pool_handle_of(&pool, object)), same);
         }
         free(taken.bytes);
         free(expected.bytes);
@@ -116,7 +115,7 @@ static void test_by_the_typed_skin(void **state) {
     *one = (ship){.number = 1};
     ships_handle first = ships_handle_of(&fleet, one);
     block taken = new_block(ships_snapshot_size(&fleet));
-    assert_int_equal(taken.size, 64 + 8 + 4 + sizeof(ship) + 4 + 8); /* no slot is free: no links */
+    assert_int_equal(taken.size, 64 + 8 + 4 + sizeof(ship) + 4 + 8); /* no slot is free, so there are no links */
     assert_int_equal(ships_snapshot(&fleet, taken.bytes, taken.size), taken.size);
     assert_int_equal(ships_snapshot(&fleet, taken.bytes, taken.size - 1), 0);
 
@@ -130,7 +129,7 @@ static void test_by_the_typed_skin(void **state) {
     assert_non_null(ships_get(&fleet, first));
     assert_int_equal(ships_get(&fleet, first)->number, 1);
 
-    /* a handle made after the snapshot is stale, until the pool has done the same again */
+    /* a handle made after the snapshot is stale until the pool repeats the same steps */
     assert_null(ships_get(&fleet, second));
     ships_free(&fleet, ships_get(&fleet, first));
     assert_null(ships_get(&fleet, second));
@@ -140,7 +139,7 @@ static void test_by_the_typed_skin(void **state) {
     ships_deinit(&fleet);
 }
 
-/* A pool that is full of dead slots, or of nothing. */
+/* Pools whose slots are all dead, or that have none. */
 static void test_pools_without_objects(void **state) {
     (void)state;
     for (size_t i = 0; i < LENGTH_OF(orders); i++) {
@@ -165,7 +164,7 @@ static void test_pools_without_objects(void **state) {
         free(dead.bytes);
         kolk_pool_deinit(&pool);
 
-        block zero = take_snapshot(&empty); /* an all-zero pool is one */
+        block zero = take_snapshot(&empty); /* a zeroed pool has no objects either */
         assert_int_equal(restore(&empty, zero), KOLK_OK);
         assert_true(kolk_pool_is_valid(&empty));
         assert_null(kolk_pool_alloc(&empty));
@@ -173,7 +172,7 @@ static void test_pools_without_objects(void **state) {
     }
 }
 
-/* Into more capacity, into as much as the objects need, and not into less. */
+/* A restore into a larger capacity succeeds, and into one that just suffices, but not into a smaller one. */
 static void test_other_capacities(void **state) {
     (void)state;
     for (size_t i = 0; i < LENGTH_OF(orders); i++) {
@@ -183,7 +182,7 @@ static void test_other_capacities(void **state) {
         void *objects[6];
         assert_int_equal(kolk_pool_alloc_n(&pool, objects, 6), 6);
         memset(objects[5], 0x77, 1000);
-        kolk_handle handle = kolk_pool_handle(&pool, objects[5]);
+        kolk_handle handle = kolk_pool_handle_of(&pool, objects[5]);
         for (unsigned n = 0; n < 5; n++) kolk_pool_free(&pool, objects[n]);
         block taken = take_snapshot(&pool);
         static const struct {
@@ -212,7 +211,7 @@ static void test_other_capacities(void **state) {
     }
 }
 
-/* The order of births comes back, and with it which objects were protected. */
+/* A restore brings back the order of births and the protected objects. */
 static void test_ages(void **state) {
     (void)state;
     for (size_t i = 0; i < LENGTH_OF(orders); i++) {
@@ -225,7 +224,7 @@ static void test_ages(void **state) {
         kolk_pool_protect(&pool, objects[0], true);
         kolk_pool_free(&pool, objects[3]);
         block taken = take_snapshot(&pool);
-        void *walked = kolk_pool_oldest(&pool); /* passes what is dead, which is nothing that could be seen */
+        void *walked = kolk_pool_oldest(&pool); /* skips dead objects, which must not change the snapshot */
         assert_ptr_equal(walked, objects[2]);
         while ((walked = kolk_pool_newer(&pool, walked)) != NULL) {}
         block again = take_snapshot(&pool);
@@ -240,11 +239,11 @@ static void test_ages(void **state) {
         for (size_t n = 0; n < LENGTH_OF(order); n++, walked = kolk_pool_newer(&pool, walked))
             assert_ptr_equal(walked, objects[order[n]]);
         assert_null(walked);
-        kolk_pool_evict_oldest(&pool, NULL);
+        assert_true(kolk_pool_evict_oldest(&pool, 0, NULL));
         assert_false(kolk_pool_is_live(&pool, objects[2]));
-        for (unsigned n = 0; n < 4; n++) kolk_pool_evict_oldest(&pool, NULL);
+        for (unsigned n = 0; n < 4; n++) assert_int_equal(kolk_pool_evict_oldest(&pool, 0, NULL), n < 3);
         assert_int_equal(kolk_pool_count(&pool), 1);
-        assert_true(kolk_pool_is_live(&pool, objects[0])); /* protected */
+        assert_true(kolk_pool_is_live(&pool, objects[0])); /* it is protected */
 
         const struct {
             size_t at;
@@ -264,7 +263,7 @@ static void test_ages(void **state) {
     }
 }
 
-/* No tick after a restore sweeps beyond the slots that the restore has left in use. */
+/* After a restore, ticks do not sweep beyond the slots that are then in use. */
 static void test_a_tick_after_a_restore(void **state) {
     (void)state;
     kolk_pool pool;
@@ -274,7 +273,7 @@ static void test_a_tick_after_a_restore(void **state) {
     assert_int_equal(kolk_pool_alloc_n(&pool, objects, 1000), 1000);
     kolk_pool_tick(&pool, 64);
     for (unsigned n = 1; n < 1000; n++) kolk_pool_free(&pool, objects[n]);
-    while (pool.tick.sweep == 0) kolk_pool_tick(&pool, 64); /* one is under way */
+    while (pool.tick.sweep == 0) kolk_pool_tick(&pool, 64); /* until a sweep is running */
     assert_true(pool.tick.sweep > 64);
     assert_int_equal(restore(&pool, empty), KOLK_OK);
     for (unsigned n = 0; n < 100; n++) {
@@ -293,7 +292,7 @@ static void count_reset(void *object, void *context) {
     resets++;
 }
 
-/* No hook runs, dead objects stay what they are, and counters go on. */
+/* A restore runs no hook, dead objects keep their contents, and counters continue. */
 static void test_what_stays(void **state) {
     (void)state;
     for (size_t i = 0; i < LENGTH_OF(orders); i++) {
@@ -330,7 +329,8 @@ static void test_what_stays(void **state) {
     }
 }
 
-/* A peak that was fresh is counted once fresh is lower, and rises only above what it was: also on the fast path. */
+/* The peak is fresh until a restore lowers fresh. Then it is counted by itself and does not fall, on the fast path
+ * either. */
 static void test_the_peak_goes_on(void **state) {
     (void)state;
     for (size_t i = 0; i < LENGTH_OF(orders); i++) {
@@ -348,7 +348,7 @@ static void test_the_peak_goes_on(void **state) {
             kolk_pool_stats(&pool, &stats);
             assert_int_equal(stats.peak, n < 5 ? 5 : n);
             if (n == 7)
-                for (unsigned round = 0; round < 2; round++) { /* down and up again */
+                for (unsigned round = 0; round < 2; round++) { /* falls and rises again */
                     for (unsigned k = 0; k < 7; k++) kolk_pool_free(&pool, objects[k]);
                     assert_true(kolk_pool_is_valid(&pool));
                     assert_int_equal(kolk_pool_alloc_n(&pool, objects, 7), 7);
@@ -373,7 +373,7 @@ static void test_the_peak_goes_on(void **state) {
 
 /* ---- Blocks that are refused ------------------------------------------------------------------------------------- */
 
-/* A small pool with all there is in a block: live, free and worn-out slots; and a copy of it, bit by bit. */
+/* A small pool with live, free and worn-out slots, its snapshot, and a byte-wise copy of the pool. */
 typedef struct small {
     kolk_pool pool, before;
     block memory_before;
@@ -393,7 +393,7 @@ static void make_small(small *s, kolk_reuse reuse) {
     kolk_pool_free(&s->pool, objects[0]);
     assert_int_equal(s->pool.worn.count, 2);
     s->taken = take_snapshot(&s->pool);
-    kolk_pool_alloc(&s->pool); /* it goes on, so that a restore would show */
+    kolk_pool_alloc(&s->pool); /* so that a restore would show */
     s->before = s->pool;
     s->memory_before = new_block(s->pool.block_size);
     memcpy(s->memory_before.bytes, s->pool.block, s->pool.block_size);
@@ -438,10 +438,10 @@ static void test_every_cut_is_refused(void **state) {
     small s;
     make_small(&s, KOLK_REUSE_LIFO);
     for (size_t size = 0; size < s.taken.size; size++) {
-        block cut = new_block(size); /* exactly as long */
+        block cut = new_block(size); /* of exactly this length */
         memcpy(cut.bytes, s.taken.bytes, size);
         assert_refused(&s, cut.bytes, size, size < HEADER ? KOLK_NOT_A_SNAPSHOT : KOLK_DAMAGED_SNAPSHOT);
-        if (size >= HEADER) { /* and a header that says this length; without whole words there is no checksum */
+        if (size >= HEADER) { /* with a header of this length; the checksum needs whole words */
             put_number(cut, SIZE_AT + (is_little_endian() ? 0 : 4), (uint32_t)size);
             if (size % 8 == 0 && size > HEADER) seal(cut);
             bool sealed = size % 8 == 0 && size > HEADER;
@@ -462,8 +462,8 @@ static void test_every_cut_is_refused(void **state) {
     end_small(&s);
 }
 
-/* A block with a right checksum may say what it likes: either the pool is in that state then, exactly and validly, or
- * it has not changed. True if it was taken in. */
+/* Restores a forged block with a right checksum: either the pool is then exactly in the block's state and valid, or it
+ * is unchanged. True if the block was accepted. */
 static bool try_forged(small *s, block forged) {
     seal(forged);
     kolk_status status = restore(&s->pool, forged);
@@ -478,7 +478,7 @@ static bool try_forged(small *s, block forged) {
     assert_true(kolk_pool_is_valid(&s->pool));
     block again = take_snapshot(&s->pool);
     put_number(again, CAPACITY_AT, number_in(forged, CAPACITY_AT));
-    if (number_in(forged, QUARANTINED_AT) == 0) { /* else they are free here */
+    if (number_in(forged, QUARANTINED_AT) == 0) { /* otherwise quarantined slots are free here */
         seal(again);
         assert_true(equals(again, forged)); /* one state has one block */
     }
@@ -502,7 +502,7 @@ static void test_forged_bytes(void **state) {
             }
             forged.bytes[at] = s.taken.bytes[at];
         }
-        assert_true(taken > 255 * 2 * 3); /* at least what the 2 live objects contain */
+        assert_true(taken > 255 * 2 * 3); /* at least all changes to the contents of the 2 live objects */
         free(forged.bytes);
         end_small(&s);
     }
@@ -530,7 +530,7 @@ static void test_forged_numbers(void **state) {
     }
 }
 
-/* One lie each, by name. The chain of LIFO is 5, 6, 0, and the worn-out 4, 2. */
+/* Forges one number at a time. The chain of LIFO is 5, 6, 0, and the worn-out slots are 4, 2. */
 static void test_lies(void **state) {
     (void)state;
     small s;
@@ -543,26 +543,26 @@ static void test_lies(void **state) {
     } rows[] = {
         {FIRST_AT, 6, 0, KOLK_FORGED_SNAPSHOT},                /* no chain */
         {FIRST_AT, 6, 7, KOLK_FORGED_SNAPSHOT},                /* too short */
-        {FIRST_AT, 6, 2, KOLK_FORGED_SNAPSHOT},                /* a live slot */
-        {FIRST_AT, 6, 8, KOLK_FORGED_SNAPSHOT},                /* a slot from fresh on */
-        {links + 4 * 2, 0, 6, KOLK_FORGED_SNAPSHOT},           /* round for ever */
-        {links + 4 * 6, 1, 6, KOLK_FORGED_SNAPSHOT},           /* round earlier, and a slot in no place */
-        {links + 4 * 6, 1, 5, KOLK_FORGED_SNAPSHOT},           /* passes one by */
+        {FIRST_AT, 6, 2, KOLK_FORGED_SNAPSHOT},                /* begins with a live slot */
+        {FIRST_AT, 6, 8, KOLK_FORGED_SNAPSHOT},                /* begins with a slot from fresh on */
+        {links + 4 * 2, 0, 6, KOLK_FORGED_SNAPSHOT},           /* an endless loop */
+        {links + 4 * 6, 1, 6, KOLK_FORGED_SNAPSHOT},           /* a shorter loop, and a slot in no list */
+        {links + 4 * 6, 1, 5, KOLK_FORGED_SNAPSHOT},           /* skips a slot */
         {links + 4 * 1, 0, 1, KOLK_FORGED_SNAPSHOT},           /* a link of a live slot */
-        {generations + 4 * 1, 1, 0, KOLK_FORGED_SNAPSHOT},     /* a live one that is worn out */
-        {generations + 4 * 0, 2, 0, KOLK_FORGED_SNAPSHOT},     /* three that are */
-        {generations + 4 * 2, 0, 1, KOLK_FORGED_SNAPSHOT},     /* one only */
-        {LIVE_AT, 2, 1, KOLK_FORGED_SNAPSHOT},                 /* fewer than the bits */
+        {generations + 4 * 1, 1, 0, KOLK_FORGED_SNAPSHOT},     /* a live slot that is worn out */
+        {generations + 4 * 0, 2, 0, KOLK_FORGED_SNAPSHOT},     /* three are worn out */
+        {generations + 4 * 2, 0, 1, KOLK_FORGED_SNAPSHOT},     /* only one is worn out */
+        {LIVE_AT, 2, 1, KOLK_FORGED_SNAPSHOT},                 /* fewer than there are live bits */
         {LIVE_AT, 2, 8, KOLK_FORGED_SNAPSHOT},                 /* more than slots */
-        {WORN_AT, 2, 6, KOLK_FORGED_SNAPSHOT},                 /* more than dead ones */
-        {QUARANTINED_AT, 0, UINT32_MAX, KOLK_FORGED_SNAPSHOT}, /* the same */
-        {QUARANTINED_AT, 0, 1, KOLK_FORGED_SNAPSHOT},          /* what is worn out waits there */
+        {WORN_AT, 2, 6, KOLK_FORGED_SNAPSHOT},                 /* more than dead slots */
+        {QUARANTINED_AT, 0, UINT32_MAX, KOLK_FORGED_SNAPSHOT}, /* more than dead slots */
+        {QUARANTINED_AT, 0, 1, KOLK_FORGED_SNAPSHOT},          /* a worn-out slot would be in quarantine */
         {CAPACITY_AT, 9, 6, KOLK_FORGED_SNAPSHOT},             /* below fresh */
-        {FRESH_AT, 7, 8, KOLK_FORGED_SNAPSHOT},                /* other sizes */
-        {AGED_AT, 0, 1, KOLK_FORGED_SNAPSHOT},                 /* a pool without ages */
+        {FRESH_AT, 7, 8, KOLK_FORGED_SNAPSHOT},                /* another size of the block */
+        {AGED_AT, 0, 1, KOLK_FORGED_SNAPSHOT},                 /* this pool has no ages */
         {OBJECT_SIZE_AT, 3, 4, KOLK_OTHER_POOL},
         {TAG_AT, s.pool.tag, s.pool.tag ^ 1, KOLK_OTHER_POOL},
-        {CAPACITY_AT, 9, UINT32_MAX, KOLK_OK}, /* as many slots as that are not needed */
+        {CAPACITY_AT, 9, UINT32_MAX, KOLK_OK}, /* a block may name more slots than it needs */
     };
     for (size_t i = 0; i < LENGTH_OF(rows); i++) {
         block forged = copy_of(s.taken);
@@ -575,7 +575,7 @@ static void test_lies(void **state) {
             assert_true(try_forged(&s, forged));
         free(forged.bytes);
     }
-    block forged = copy_of(s.taken); /* a live bit beyond fresh, in the place of another */
+    block forged = copy_of(s.taken); /* moves a live bit beyond fresh */
     forged.bytes[live + (is_little_endian() ? 0 : 7)] = 0x82;
     assert_int_equal(s.taken.bytes[live + (is_little_endian() ? 0 : 7)], 0x0a);
     seal(forged);
@@ -584,7 +584,7 @@ static void test_lies(void **state) {
     end_small(&s);
 }
 
-/* A pool without generations has no slot that is worn out. */
+/* A pool without generations has no worn-out slots. */
 static void test_a_lie_about_wear(void **state) {
     (void)state;
     kolk_pool pool;
@@ -603,7 +603,7 @@ static void test_a_lie_about_wear(void **state) {
     kolk_pool_deinit(&pool);
 }
 
-/* The bytes before the checksum are 0, all 0 to 7 of them. */
+/* The 0 to 7 bytes of padding before the checksum must be 0. */
 static void test_lies_in_the_padding(void **state) {
     (void)state;
     for (size_t size = 1; size <= 8; size++) {
@@ -631,7 +631,7 @@ static void test_lies_in_the_padding(void **state) {
     }
 }
 
-/* The bytes between two objects are not in the block. */
+/* A block does not contain the bytes between two objects. */
 static void test_places_wider_than_objects(void **state) {
     (void)state;
     kolk_pool pool, other;
@@ -662,12 +662,13 @@ static bool set_up(void *object, void *context) {
 static block for_hook;
 static unsigned asked;
 
-static void ask_inside(kolk_pool *pool, void *context) {
-    (void)context;
+static bool ask_inside(kolk_pool *pool, size_t bytes, void *context) {
+    (void)bytes, (void)context;
     asked++;
     assert_int_equal(kolk_pool_snapshot_size(pool), 0);
     assert_int_equal(kolk_pool_snapshot(pool, for_hook.bytes, for_hook.size), 0);
     assert_int_equal(restore(pool, for_hook), KOLK_IN_HOOK);
+    return false;
 }
 
 static void test_hooks_that_stand_in_the_way(void **state) {
@@ -699,7 +700,7 @@ static void test_hooks_that_stand_in_the_way(void **state) {
     kolk_pool_deinit(&pool);
 }
 
-/* A pool whose name is another, or another kind of handles: each of them is another pool. */
+/* A pool with another name, or another kind of handles, is another pool. */
 static void test_other_pools(void **state) {
     (void)state;
     const kolk_pool_desc desc = {.name = "one", .object_size = 8, .capacity = 4};
@@ -732,7 +733,7 @@ static void test_other_pools(void **state) {
 
 /* ---- The debug mode ---------------------------------------------------------------------------------------------- */
 
-/* The same block whatever the debug mode puts around objects, and into pools that put something else. */
+/* Blocks do not depend on what the debug mode puts around objects, and can be restored under another debug mode. */
 static void test_debug_modes_understand_each_other(void **state) {
     (void)state;
     static const char *const debugs[] = {NULL, "fill,guard,sites", "trace", "quarantine=2", "quarantine=1", "BYPASS"};
@@ -747,7 +748,7 @@ static void test_debug_modes_understand_each_other(void **state) {
         unsigned char *objects[5];
         assert_int_equal(kolk_pool_alloc_n(&pool, (void **)objects, 5), 5);
         for (unsigned char n = 0; n < 5; n++) memset(objects[n], n + 1, 5);
-        kolk_handle last = kolk_pool_handle(&pool, objects[4]);
+        kolk_handle last = kolk_pool_handle_of(&pool, objects[4]);
         for (unsigned n = 1; n < 4; n++) kolk_pool_free(&pool, objects[n]);
         block taken = take_snapshot(&pool);
 
@@ -773,7 +774,7 @@ static void test_debug_modes_understand_each_other(void **state) {
     }
 }
 
-/* Damage is reported before it is lost, and the site of restored objects is the restore. */
+/* Damage is reported before a restore overwrites it. The site of restored objects is the restore. */
 static void test_damage_and_sites(void **state) {
     (void)state;
     static notes taken;
@@ -799,11 +800,12 @@ static void test_damage_and_sites(void **state) {
     assert_int_equal(restore(&pool, before), KOLK_OK);
     kolk_pool_deinit(&pool);
     assert_int_equal(taken.last.rule, KOLK_LEAK);
-    assert_int_equal(taken.last.count, 2); /* both from one site: the restore */
+    assert_int_equal(taken.last.count, 2); /* both have one site, the restore */
     free(before.bytes);
 }
 
-/* Slots that are never-issued again have no zones that a later alloc could find damaged: a trim has taken them. */
+/* After a restore, slots become unissued and a trim may discard their red zones. A later alloc must not report that as
+ * damage. */
 static void test_a_trim_after_a_restore(void **state) {
     (void)state;
     static notes taken;
@@ -824,7 +826,32 @@ static void test_a_trim_after_a_restore(void **state) {
     free(empty.bytes);
 }
 
-/* Each refused block of malloc leaves the pool as it was. */
+/* If a walk's body restores a snapshot, the walk continues over the restored objects, in place or in blocks of
+ * malloc. */
+static void test_a_walk_that_restores(void **state) {
+    (void)state;
+    for (unsigned bypass = 0; bypass < 2; bypass++) {
+        kolk_pool pool;
+        void *objects[1000];
+        unsigned visited = 0;
+        setenv("KOLK_BYPASS", bypass ? "1" : "0", 1);
+        make_pool(&pool, &(kolk_pool_desc){.name = "walk", .object_size = 8, .capacity = 1000});
+        assert_int_equal(kolk_pool_alloc_n(&pool, objects, 100), 100);
+        block hundred = take_snapshot(&pool);
+        assert_int_equal(kolk_pool_alloc_n(&pool, objects, 900), 900);
+        kolk_cursor cursor = kolk_pool_each(&pool);
+        for (void *each; (each = kolk_cursor_next(&cursor)); visited++) {
+            assert_true(kolk_pool_is_live(&pool, each));
+            if (visited == 70) assert_int_equal(restore(&pool, hundred), KOLK_OK);
+        }
+        assert_int_equal(visited, 100);
+        assert_true(kolk_pool_is_valid(&pool));
+        kolk_pool_deinit(&pool);
+        free(hundred.bytes);
+    }
+}
+
+/* Each refused block of malloc leaves the pool unchanged. */
 static void test_bypass_without_memory(void **state) {
     (void)state;
     setenv("KOLK_BYPASS", "1", 1);
@@ -834,7 +861,7 @@ static void test_bypass_without_memory(void **state) {
         void *objects[7];
         assert_int_equal(kolk_pool_alloc_n(&pool, objects, 7), 7);
         for (int n = 0; n < 7; n++) memset(objects[n], n, 40);
-        kolk_pool_free(&pool, objects[2]); /* and so slot 2 needs no block */
+        kolk_pool_free(&pool, objects[2]); /* so slot 2 needs no block */
         block six = take_snapshot(&pool), one;
         kolk_pool_deinit(&pool);
 
@@ -885,6 +912,7 @@ int main(void) {
         TEST(test_debug_modes_understand_each_other),
         TEST(test_damage_and_sites),
         TEST(test_a_trim_after_a_restore),
+        TEST(test_a_walk_that_restores),
         TEST(test_bypass_without_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

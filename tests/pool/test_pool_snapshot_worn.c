@@ -1,5 +1,4 @@
-// define: KOLK_GENERATION_MAX=7
-/* Generations beyond the last one are forged. */
+/* A snapshot with generations beyond the last one is forged. */
 #include "../help/test.h"
 
 #include "snapshot_block.h"
@@ -18,7 +17,7 @@ static void test_generations_beyond_the_last(void **state) {
             block forged = copy_of(taken);
             put_number(forged, HEADER + 8 + 4 * slot, generation);
             seal(forged);
-            bool possible = generation >= 1 && generation <= 7; /* 0 is what a worn-out slot has, and none is */
+            bool possible = generation >= 1 && generation <= 7; /* 0 means worn out, and no slot is */
             assert_int_equal(kolk_pool_restore(&pool, forged.bytes, forged.size),
                              possible ? KOLK_OK : KOLK_FORGED_SNAPSHOT);
             assert_true(kolk_pool_is_valid(&pool));

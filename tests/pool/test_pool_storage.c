@@ -1,5 +1,5 @@
-/* Where pools live, and what it costs to make one: static storage, storage inside a struct, and an init that touches no
- * memory. */
+/* Where pools are stored, and the cost of making one: static storage, storage inside a struct, and an init that touches
+ * no memory. */
 #include "../help/test.h"
 
 #include <fcntl.h>
@@ -71,7 +71,7 @@ static void test_static_storage_before_main(void **state) {
     bullets_deinit(&early);
 }
 
-/* It is aligned for a pool wherever it stands. */
+/* The storage is aligned for a pool at any place. */
 static void test_storage_inside_a_struct(void **state) {
     (void)state;
     typedef struct owner {

@@ -1,5 +1,5 @@
-/* kolk_pool_tick: memory goes back by measured demand in steps that are never larger than promised, and comes ahead of
- * it; nothing else changes. By resident memory and by calls to the system. */
+/* kolk_pool_tick returns memory by measured demand, in steps no larger than promised, and commits memory ahead of
+ * demand. Nothing else changes. Measured by resident memory and system calls. */
 #include "../help/debug_test.h"
 
 #include "../help/system_calls.h"
@@ -7,7 +7,8 @@
 #define MANY   4000u
 #define BUDGET 64u
 
-/* For the first number of ticks demand is above half of what it was, (63/64)^43 > 1/2; after the second it is below. */
+/* For the first number of ticks demand stays above half of its old value, as (63/64)^43 > 1/2; after the second number
+ * it is below. */
 #define TICKS_OF_A_SPIKE 43u
 #define TICKS_AT_MOST    60u
 
@@ -15,7 +16,7 @@ static size_t page(void) {
     return (size_t)sysconf(_SC_PAGESIZE);
 }
 
-/* Slots of a tick's step: the budget rounded up to 64 and to what fills whole pages. */
+/* The slots of a tick's step: the budget rounded up to a multiple of 64 and of whole pages. */
 static uint64_t step_of(const kolk_pool *pool, uint32_t budget) {
     uint64_t unit = 1;
     while (unit * pool->stride % page()) unit *= 2;
@@ -30,7 +31,7 @@ static void make_ticked(kolk_pool *pool, kolk_pool_desc desc) {
     make_pool(pool, &desc);
 }
 
-/* A spike: MANY objects, of which each `rest`-th stays (0: none). */
+/* A spike of MANY objects. Each `rest`-th one stays alive (0: none). */
 static void spike(kolk_pool *pool, void **objects, uint32_t rest) {
     for (uint32_t i = 0; i < MANY; i++) assert_non_null(objects[i] = stamped(pool, i));
     kolk_pool_tick(pool, BUDGET);
@@ -40,10 +41,11 @@ static void spike(kolk_pool *pool, void **objects, uint32_t rest) {
 
 /* ---- Giving back ------------------------------------------------------------------------------------------------- */
 
-/* Pages that hold a part of a live object. */
+/* How many pages hold a part of a live object. */
 static size_t needed_pages(const kolk_pool *pool) {
     size_t pages = 0, next = 0;
-    for (void *object = NULL; (object = kolk_pool_next(pool, object));) {
+    kolk_cursor cursor = kolk_pool_each(pool);
+    for (void *object; (object = kolk_cursor_next(&cursor));) {
         size_t offset = (size_t)((unsigned char *)object - pool->slots);
         size_t first = offset / page(), last = (offset + pool->stride - 1) / page();
         if (first < next) first = next;
@@ -72,11 +74,11 @@ static void give_back_a_spike(kolk_pool_desc desc, uint32_t rest, uint32_t budge
     }
     assert_true(kolk_pool_is_valid(&pool));
     assert_true(first_tick >= TICKS_OF_A_SPIKE && first_tick <= TICKS_AT_MOST);
-    /* All is back but the pages with live objects, and those at the end of the slots, which are not whole. */
+    /* All pages are returned except those with live objects and partial ones at the end of the slots. */
     assert_true(before <= (needed_pages(&pool) + 2) * page());
     assert_true(start - before > (size_t)MANY * OBJECT / 2);
     assert_true(!rest || is_stamped(objects[0], 0));
-    /* Demand stays low: there is nothing more to do, and demand only fades to what is there. */
+    /* Demand stays low: nothing remains to be done, and demand fades to the live count. */
     for (int tick = 0; tick < 1000; tick++) assert_int_equal(kolk_pool_tick(&pool, budget), 0);
     refuse(0, false);
     for (int tick = 0; tick < 1000; tick++) assert_int_equal(kolk_pool_tick(&pool, budget), 0);
@@ -101,7 +103,7 @@ static void test_memory_goes_back_in_steps(void **state) {
     }
 }
 
-/* A budget of nothing gives nothing back, for ever, and spoils nothing. */
+/* A budget of 0 never returns memory, and does no harm. */
 static void test_no_budget(void **state) {
     (void)state;
     static void *objects[MANY];
@@ -112,7 +114,7 @@ static void test_no_budget(void **state) {
     size_t before = resident(&pool);
     for (int tick = 0; tick < 300; tick++) {
         assert_int_equal(kolk_pool_tick(&pool, 0), 0);
-        assert_true(pool.tick.sweep <= pool.fresh); /* and no sweep looks beyond the slots */
+        assert_true(pool.tick.sweep <= pool.fresh); /* a sweep never goes beyond the slots */
     }
     assert_int_equal(resident(&pool), before);
     size_t bytes = 0;
@@ -122,7 +124,7 @@ static void test_no_budget(void **state) {
     end_pool(&pool);
 }
 
-/* Demand that goes up and down, but not below half, costs nothing and moves nothing. */
+/* If demand rises and falls, but not below half, no memory is returned and no system call is made. */
 static void test_hysteresis(void **state) {
     (void)state;
     static void *objects[MANY];
@@ -142,7 +144,7 @@ static void test_hysteresis(void **state) {
     end_pool(&pool);
 }
 
-/* A sweep that has begun ends at once when demand is there again; a later one begins anew. */
+/* A running sweep ends at once when demand rises again; a later one begins anew. */
 static void test_demand_that_rises_again(void **state) {
     (void)state;
     for (unsigned n = 0; n < 3; n++) {
@@ -157,7 +159,7 @@ static void test_demand_that_rises_again(void **state) {
             for (uint32_t i = 0; i < MANY; i++) assert_non_null(objects[i] = stamped(&pool, i));
             for (int tick = 0; tick < 100; tick++) assert_int_equal(kolk_pool_tick(&pool, BUDGET), 0);
             for (uint32_t i = 0; i < MANY; i++) assert_true(is_stamped(objects[i], i));
-            /* A third stays, so that demand halves but once, and what one sweep does is all. */
+            /* A third stays alive, so that demand halves only once and one sweep must return everything. */
             for (uint32_t i = 0; i < MANY; i++)
                 if (kolk_pool_index(&pool, objects[i]) >= MANY / 3) kolk_pool_free(&pool, objects[i]);
             for (int tick = 0; tick < 200; tick++) kolk_pool_tick(&pool, BUDGET);
@@ -171,7 +173,7 @@ static void test_demand_that_rises_again(void **state) {
 
 /* ---- Nothing else changes ---------------------------------------------------------------------------------------- */
 
-/* Beside a twin that is never ticked: handles, addresses, contents, count, and which slot comes next. */
+/* Compares handles, addresses, contents, count and the next slots with a twin that is never ticked. */
 static void test_nothing_else_changes(void **state) {
     (void)state;
     for (unsigned n = 0; n < 3 * 2 * 3; n++) {
@@ -186,10 +188,10 @@ static void test_nothing_else_changes(void **state) {
         for (uint32_t i = 0; i < MANY; i++) twins[i] = kolk_pool_alloc(&twin);
         for (uint32_t i = 0; i < MANY; i++)
             if (i % 37) kolk_pool_free(&twin, twins[i]);
-        for (uint32_t i = 0; i < MANY && pool.generations; i += 37) handles[i] = kolk_pool_handle(&pool, objects[i]);
+        for (uint32_t i = 0; i < MANY && pool.generations; i += 37) handles[i] = kolk_pool_handle_of(&pool, objects[i]);
         for (int tick = 0; tick < 30; tick++) assert_int_equal(kolk_pool_tick(&pool, BUDGET), 0);
-        uint32_t capacity = pool.capacity;                             /* it has grown until the demand fits */
-        assert_int_equal(kolk_pool_reserve(&twin, capacity), KOLK_OK); /* FIFO takes never-issued slots first */
+        uint32_t capacity = pool.capacity;                             /* it grows until the demand fits */
+        assert_int_equal(kolk_pool_reserve(&twin, capacity), KOLK_OK); /* FIFO takes unused slots first */
         size_t bytes = 0;
         for (int tick = 0; tick < 200; tick++) bytes += kolk_pool_tick(&pool, BUDGET);
         assert_true(bytes > (size_t)MANY * OBJECT / 2);
@@ -246,7 +248,7 @@ static void test_who_gives_nothing(void **state) {
     }
 }
 
-/* Slots whose pages go are torn down, no more of them a tick than the step, and set up again when they are needed. */
+/* A slot whose pages are returned is torn down, at most a step of them per tick, and set up again when it is needed. */
 static void test_hooks(void **state) {
     (void)state;
     for (unsigned n = 0; n < 3 * 2; n++) {
@@ -281,7 +283,7 @@ static void test_hooks(void **state) {
     }
 }
 
-/* Pages that the debug mode has filled are told apart from pages that were given back. */
+/* The debug mode distinguishes pages that it has filled from pages that were returned. */
 static void test_debug_modes(void **state) {
     (void)state;
     for (unsigned n = 0; n < 3 * (DEBUG_MODES - 1); n++) {
@@ -303,7 +305,8 @@ static void test_debug_modes(void **state) {
 
 /* ---- Growing ----------------------------------------------------------------------------------------------------- */
 
-/* 20 more a frame: no alloc waits for the system, and the pool is never more than a step ahead of an eighth. */
+/* With 20 more objects per frame, no alloc makes a system call, and the pool is never more than an eighth and a step
+ * ahead. */
 static void test_growth_ahead(void **state) {
     (void)state;
     for (unsigned n = 0; n < 3; n++) {
@@ -328,7 +331,7 @@ static void test_growth_ahead(void **state) {
     }
 }
 
-/* A budget is never exceeded, and a pool that nobody uses gets nothing. */
+/* Growth never exceeds the budget, and an unused pool does not grow. */
 static void test_growth_by_no_more_than_is_needed(void **state) {
     (void)state;
     static const uint32_t budgets[] = {0, 1, 10, UINT32_MAX};
@@ -346,7 +349,7 @@ static void test_growth_by_no_more_than_is_needed(void **state) {
     }
 }
 
-/* It is the demand that nearly fills the pool, not the count of this moment. */
+/* The pool grows when demand nearly fills it, even if the present count is low. */
 static void test_growth_by_demand(void **state) {
     (void)state;
     static void *objects[1000];
@@ -361,8 +364,8 @@ static void test_growth_by_demand(void **state) {
     end_pool(&pool);
 }
 
-/* Demand is a maximum of count, and of new peaks, that fades by 1/64, and never stays; from 7/8 of the pool on it
- * grows. */
+/* Demand is the maximum of the count and of new peaks; it fades by 1/64 per tick down to 0. From 7/8 of the capacity
+ * on, the pool grows. */
 static void test_the_measure(void **state) {
     (void)state;
     uint64_t seed = number_from_environment("KOLK_TEST_SEED", 64), random = seed;
@@ -412,7 +415,7 @@ static void test_growth_refused(void **state) {
             refuse(0, false);
             assert_int_equal(pool.capacity, done ? 50 + BUDGET : 50);
             assert_true(kolk_pool_is_valid(&pool));
-            assert_int_equal(kolk_pool_tick(&pool, BUDGET), 0); /* it asks again */
+            assert_int_equal(kolk_pool_tick(&pool, BUDGET), 0); /* tries again */
             assert_int_equal(pool.capacity, 50 + BUDGET);
             for (uint32_t i = 0; i < 50; i++) assert_true(is_stamped(kolk_pool_at(&pool, i), i));
             assert_true(kolk_pool_is_valid(&pool));
@@ -430,7 +433,7 @@ static void test_giving_back_refused(void **state) {
         make_ticked(&pool, (kolk_pool_desc){.reuse = orders[n % 3]});
         spike(&pool, objects, 0);
         size_t before = resident(&pool), bytes = 0;
-        refuse(n / 3 ? 2 : 1, true); /* madvise; or both, so that all whole pages count as backed and none goes */
+        refuse(n / 3 ? 2 : 1, true); /* madvise, or mincore too: all pages count as resident, none is returned */
         for (int tick = 0; tick < 200; tick++) bytes += kolk_pool_tick(&pool, BUDGET);
         assert_true(os.calls > 0);
         refuse(0, false);
@@ -440,7 +443,7 @@ static void test_giving_back_refused(void **state) {
         kolk_pool_tick(&pool, BUDGET);
         for (uint32_t i = 0; i < MANY; i++) kolk_pool_free(&pool, objects[i]);
         for (int tick = 0; tick < 200; tick++) kolk_pool_tick(&pool, BUDGET);
-        assert_true(resident(&pool) <= 2 * page()); /* the next time it works */
+        assert_true(resident(&pool) <= 2 * page()); /* the next attempt succeeds */
         end_pool(&pool);
     }
 }

@@ -1,8 +1,8 @@
-/* The typed skin: every function does what its untyped twin does, with the type's size and alignment; types that are
- * declared apart from their definition; several types in one pool. Code that must not compile is in tests/compile. */
+/* The typed functions: each does the same as its untyped twin, with the type's size and alignment; types declared apart
+ * from their definition; several types in one pool. Code that must not compile is in tests/compile. */
 #include "../help/test.h"
 
-/* 24 bytes on 64 bits and odd << 3: the constant stride is no power of two. */
+/* 24 bytes on 64-bit machines, an odd number << 3: the constant stride is no power of two. */
 typedef struct ship {
     double x, y;
     uint32_t number;
@@ -10,7 +10,7 @@ typedef struct ship {
 
 KOLK_POOL_TYPE(ships, ship)
 
-/* Names of types that the macros' own names could get in the way of. */
+/* Type names that the macros' own names might collide with. */
 typedef struct object {
     int a;
 } object;
@@ -46,22 +46,21 @@ static void test_every_typed_function(void **state) {
     assert_false(ships_is_live(&fleet, &first->y));
 
     ships_handle handle = ships_handle_of(&fleet, more[0]);
-    assert_true(kolk_handle_equal(handle.untyped, kolk_pool_handle(&fleet.pool, more[0])));
+    assert_true(kolk_handle_equal(handle.untyped, kolk_pool_handle_of(&fleet.pool, more[0])));
     assert_ptr_equal(ships_get(&fleet, handle), more[0]);
     assert_true(ships_free_handle(&fleet, handle));
     assert_false(ships_free_handle(&fleet, handle));
     assert_null(ships_get(&fleet, handle));
-    assert_ptr_equal(ships_alloc_at(&fleet, handle), more[0]); /* the old handle lives again */
+    assert_ptr_equal(ships_alloc_at(&fleet, handle), more[0]); /* the old handle is valid again */
     assert_ptr_equal(ships_get(&fleet, handle), more[0]);
     assert_null(ships_alloc_at(&fleet, handle));
 
-    assert_ptr_equal(ships_next(&fleet, NULL), first);
-    assert_ptr_equal(ships_next(&fleet, first), more[0]);
     uint32_t at = 0, length = 100;
     assert_ptr_equal(ships_next_run(&fleet, &at, &length), first);
     assert_int_equal(length, 5);
     kolk_cursor cursor = ships_each(&fleet);
     assert_ptr_equal(ships_each_next(&cursor), first);
+    assert_ptr_equal(ships_each_next(&cursor), more[0]);
 
     ships_free(&fleet, first);
     ships_free(&fleet, NULL);
@@ -93,7 +92,7 @@ static void test_names_of_types(void **state) {
     pools_deinit(&others);
 }
 
-/* The paths with a constant stride refuse what the untyped ones refuse. */
+/* Functions with a constant stride refuse what the untyped ones refuse. */
 static void test_misuse_of_a_typed_pool(void **state) {
     (void)state;
     for (int reuse = 0; reuse < 3; reuse++) {
@@ -185,7 +184,7 @@ static void test_an_aligned_type(void **state) {
         assert_int_equal((uintptr_t)v % 64, 0);
     }
     vectors_deinit(&pool_of_vectors);
-    /* the type's alignment, which its size alone would not ask for, holds for the caller's memory */
+    /* the type's alignment, which is larger than its size requires, is also required of the caller's memory */
     kolk_pool_desc skewed = {.capacity = 2, .memory = (char *)&storage + 16, .memory_size = sizeof storage - 16};
     assert_int_equal(vectors_init(&pool_of_vectors, &skewed), KOLK_MEMORY_MISALIGNED);
 }
@@ -195,7 +194,7 @@ static void test_an_aligned_type(void **state) {
 typedef struct particle particle; /* incomplete */
 KOLK_POOL_DECLARE(particles, particle)
 
-static uint32_t count_and_free_all(particles *all) { /* what others may do without knowing the type */
+static uint32_t count_and_free_all(particles *all) { /* possible for code that does not know the type */
     uint32_t count = 0;
     KOLK_EACH(particles, each, all) {
         assert_true(particles_is_live(all, each));
@@ -250,7 +249,7 @@ static void test_members(void **state) {
     (void)state;
     shapes all;
     assert_int_equal(shapes_init(&all, &(kolk_pool_desc){.capacity = 3}), KOLK_OK);
-    assert_int_equal(all.pool.stride, sizeof(union shape)); /* of the largest */
+    assert_int_equal(all.pool.stride, sizeof(union shape)); /* the largest type's */
     struct circle *circle = shapes_alloc_circle(&all);
     struct label *label = shapes_alloc_label(&all);
     circle->radius = 2;

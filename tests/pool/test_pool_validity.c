@@ -1,5 +1,5 @@
-/* kolk_pool_is_valid sees each broken invariant of src/pool/pool.c: a sound pool is made, one thing in it is broken by
- * hand, as a stray write would, and put back. */
+/* kolk_pool_is_valid finds each broken invariant of src/pool/pool.c: one value of a valid pool is overwritten, as by a
+ * stray write, and restored. */
 #include "../help/test.h"
 
 #include <sys/mman.h>
@@ -13,14 +13,14 @@ static bool setup(void *object, void *context) {
 #define SLOTS  5000u
 #define ISSUED 4200u /* not a multiple of 64, with two levels of summary words below the top one */
 
-/* Slots 7, 100 and 3000 are free, the rest up to ISSUED alive; two of the free ones are worn out if asked for. */
+/* Slots 7, 100 and 3000 are free, the others up to ISSUED are alive. With `worn`, two of the free ones are worn out. */
 static void make_sound(kolk_pool *pool, kolk_reuse reuse, bool hooks, bool worn) {
     kolk_pool_desc desc = {
         .name = "sound", .object_size = 8, .capacity = SLOTS, .max_capacity = SLOTS + 1, .reuse = reuse};
     if (hooks) desc.setup = setup;
     make_pool(pool, &desc);
     for (uint32_t i = 0; i < ISSUED; i++) assert_non_null(kolk_pool_alloc(pool));
-    if (worn) pool->generations[100] = pool->generations[3000] = UINT32_MAX; /* their last lives */
+    if (worn) pool->generations[100] = pool->generations[3000] = UINT32_MAX; /* in their last life */
     kolk_pool_free(pool, kolk_pool_at(pool, 7));
     kolk_pool_free(pool, kolk_pool_at(pool, 100));
     kolk_pool_free(pool, kolk_pool_at(pool, 3000));
@@ -81,7 +81,7 @@ static void test_bits_and_generations(void **state) {
     }
 }
 
-/* Two errors that leave every count as it was. */
+/* Two errors that leave every count unchanged. */
 static void test_a_live_slot_for_a_free_one(void **state) {
     (void)state;
     for (size_t i = 0; i < LENGTH_OF(orders); i++) {
@@ -97,7 +97,7 @@ static void test_a_live_slot_for_a_free_one(void **state) {
     }
 }
 
-/* The places of free slots: a live slot, one beyond fresh, one twice instead of another. */
+/* Wrong entries among the free slots: a live slot, one beyond fresh, one that occurs twice. */
 static void test_places(void **state) {
     (void)state;
     for (size_t i = 0; i < 2; i++) {
@@ -119,7 +119,7 @@ static void test_places(void **state) {
         assert_seen(&pool, pool.worn.first, ISSUED);
         assert_seen(&pool, pool.worn.first, 7);
         assert_seen(&pool, pool.worn.first, 3000);
-        assert_seen(&pool, pool.worn.first, UINT32_MAX); /* and nothing is read there */
+        assert_seen(&pool, pool.worn.first, UINT32_MAX); /* nothing is read there */
         assert_seen(&pool, pool.generations, NULL);
         assert_seen(&pool, pool.generations[100], 8);
         assert_seen(&pool, pool.generations[100], ISSUED);
@@ -142,7 +142,7 @@ static void test_holes_and_their_summaries(void **state) {
     assert_flip_seen(&pool, pool.holes[1], 65);
     assert_flip_seen(&pool, pool.holes[2], 0);
     assert_flip_seen(&pool, pool.holes[2], 1);
-    flip(pool.holes[0], 7); /* another hole in its word, so that the summaries are right */
+    flip(pool.holes[0], 7); /* another hole in the same word, so that the summaries are right */
     flip(pool.holes[0], 8);
     assert_false(kolk_pool_is_valid(&pool));
     flip(pool.holes[0], 7);
@@ -151,7 +151,7 @@ static void test_holes_and_their_summaries(void **state) {
     kolk_pool_deinit(&pool);
 }
 
-/* Every slot is alive, and one is a hole as well: the counts of dead and free slots agree, both are 0. */
+/* Every slot is alive, and one is a hole as well: the counts of dead and of free slots agree, as both are 0. */
 static void test_a_hole_too_many(void **state) {
     (void)state;
     kolk_pool pool;
@@ -165,8 +165,8 @@ static void test_a_hole_too_many(void **state) {
     kolk_pool_deinit(&pool);
 }
 
-/* Counts that contradict each other, though the sum is right, are seen before they lead past the end of the free slots,
- * behind which there is a wall. */
+/* Counts that contradict each other while their sum is right are found before they cause a read beyond the free slots,
+ * where an inaccessible page lies. */
 static void test_counts_that_lead_outside(void **state) {
     (void)state;
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -184,10 +184,10 @@ static void test_counts_that_lead_outside(void **state) {
         for (uint32_t n = 0; n < 10; n++) assert_non_null(kolk_pool_alloc(&pool));
         kolk_pool_clear(&pool);
         assert_true(kolk_pool_is_valid(&pool));
-        if (orders[i] == KOLK_REUSE_LIFO) { /* -1 on the stack */
+        if (orders[i] == KOLK_REUSE_LIFO) { /* -1 entries on the stack */
             pool.top = pool.stack - 1;
             pool.held = 11;
-        } else { /* -1 in the ring */
+        } else { /* -1 entries in the ring */
             pool.top = pool.floor = pool.stack + 10;
             pool.held = 0;
             pool.worn.count = 1;
@@ -199,7 +199,7 @@ static void test_counts_that_lead_outside(void **state) {
     assert_int_equal(munmap(pages, 2 * page), 0);
 }
 
-/* Options that show the fast paths less than there is: ages, hooks, headroom and low water (I4). */
+/* Options that lower the fast paths' bounds: ages, hooks, headroom and low water (I4). */
 static void no_hook(kolk_pool *pool, void *context) {
     (void)pool, (void)context;
 }
@@ -235,7 +235,7 @@ static void test_floors(void **state) {
     }
 }
 
-/* The order of births (I9): dead slots 7, 100 and 3000 are still in it, 8 is protected. */
+/* The order of births (I9): the dead slots 7, 100 and 3000 are still in it, the protected slot 8 is not. */
 static void make_aged(kolk_pool *pool, kolk_reuse reuse) {
     make_pool(pool,
               &(kolk_pool_desc){.name = "aged", .object_size = 8, .capacity = SLOTS, .reuse = reuse, .ages = true});
@@ -252,26 +252,26 @@ static void test_the_order_of_births(void **state) {
     for (size_t i = 0; i < LENGTH_OF(orders); i++) {
         kolk_pool pool;
         make_aged(&pool, orders[i]);
-        kolk_age *ages = pool.ages; /* by slot + 1 */
+        kolk_age *ages = pool.ages; /* indexed by slot + 1 */
         assert_int_equal(ages[0].newer, 1);
         assert_int_equal(ages[0].older, ISSUED);
-        assert_int_equal(ages[8].newer, 10); /* the dead one is in it, the protected one is not */
+        assert_int_equal(ages[8].newer, 10); /* the dead slot is in the order, the protected one is not */
         assert_seen(&pool, ages[0].newer, 0);
         assert_seen(&pool, ages[0].newer, 2);
         assert_seen(&pool, ages[0].newer, ISSUED + 1);
         assert_seen(&pool, ages[0].newer, UINT32_MAX);
         assert_seen(&pool, ages[0].older, 0);
         assert_seen(&pool, ages[0].older, ISSUED - 1);
-        assert_seen(&pool, ages[1].newer, 3); /* one is left out */
-        assert_seen(&pool, ages[1].newer, 1); /* a circle that never comes back */
+        assert_seen(&pool, ages[1].newer, 3); /* skips one */
+        assert_seen(&pool, ages[1].newer, 1); /* an endless loop */
         assert_seen(&pool, ages[1000].newer, 500);
         assert_seen(&pool, ages[1000].newer, 0);
         assert_seen(&pool, ages[1000].older, 998);
         assert_seen(&pool, ages[ISSUED].newer, 1);
         assert_seen(&pool, ages[ISSUED].newer, ISSUED + 1);
-        assert_seen(&pool, ages[9].newer, 10); /* it has one neighbour, and is no neighbour of that */
+        assert_seen(&pool, ages[9].newer, 10); /* it has a neighbour that does not point back */
         assert_seen(&pool, ages[9].older, 8);
-        /* Closed in both directions, and some outside point in. */
+        /* closed in both directions, but some slots outside point in */
         kolk_age first = ages[0], third = ages[3];
         ages[0].newer = 3;
         ages[3].older = 0;

@@ -1,5 +1,4 @@
-/* two.h: a pool of 2 slots that overflows into one of 3, unless a test asks for something else. Include
- * debug_test.h first. */
+/* two.h: a pool of 2 slots that overflows into one of 3, unless a test changes that. Include debug_test.h first. */
 #ifndef TESTS_TWO_H
 #define TESTS_TWO_H
 
@@ -11,7 +10,7 @@ typedef struct two {
     kolk_pool first, second;
 } two;
 
-/* `a` and `b` say what is not as in plain pools of 2 slots and of 3. */
+/* `a` and `b` override the descriptors of two plain pools with 2 and 3 slots. */
 static inline void make_two(two *t, kolk_pool_desc a, kolk_pool_desc b) {
     b.name = "second";
     if (!b.object_size) b.object_size = SIZE;

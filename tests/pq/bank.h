@@ -1,12 +1,12 @@
-/* bank.h: 16 threads move money between accounts by 8 connections, while the server is in trouble; then the books are
- * checked. What is promised:
- *     - of a broken connection at most one error reaches a caller, and it is never lent again
+/* bank.h: 16 threads move money between accounts over 8 connections, while the server is in trouble; then the books are
+ * checked. The promises are:
+ *     - a broken connection causes at most one error, and is never lent again
  *     - a borrow returns within its deadline and 50 ms
- *     - what was committed is in the ledger, what was not is not; no money comes or goes
+ *     - the ledger has exactly the committed transfers; the sum of money is constant
  *     - after healing there are min_idle connections within 2 s, and nothing fails any more
  *     - the server never sees more than max of them
  *     - no descriptor and no thread is left
- * Where a machine is busy, times are longer: a thread that only sleeps measures by how much. */
+ * On a busy machine, times are longer; a thread that only sleeps measures by how much. */
 #ifndef TESTS_PQ_BANK_H
 #define TESTS_PQ_BANK_H
 
@@ -37,10 +37,10 @@ static struct {
     int64_t pause_ms;                           /* atomic: a teller's rest after each transfer */
     bool stops;                                 /* atomic, like the counters */
     uint64_t committed, query_errors, failures; /* transfers; of failures: borrows that failed */
-    uint64_t causes[KOLK_PQ_BROKEN + 1];        /* of failed borrows that could not create */
-    int64_t latest_ns, oversleep_ns;            /* the most that a borrow, a nap came too late */
-    int64_t crowd_ms;                           /* the longest time in which there were more than max */
-    int64_t alive;                              /* at the server, when it was asked last */
+    uint64_t causes[KOLK_PQ_BROKEN + 1];        /* of failed borrows; 0: no failed create */
+    int64_t latest_ns, oversleep_ns;            /* the greatest delay of a borrow, and of a nap */
+    int64_t crowd_ms;                           /* the longest time with more connections than max */
+    int64_t alive;                              /* at the server, by the last query */
     pthread_mutex_t lock;                       /* of broken */
     uintptr_t broken[BROKEN_AT_MOST];           /* connections */
     uintptr_t connections;                      /* that have been lent */
@@ -68,7 +68,7 @@ static inline int ignore_event(PGEventId event, void *info, void *context) {
     return 1;
 }
 
-/* A number that no other connection ever has: processes of the server may have the number of one that has ended. */
+/* A number that no other connection ever has, unlike the number of a server process, which may be reused. */
 static inline uintptr_t connection_number(PGconn *conn) {
     uintptr_t number = (uintptr_t)PQinstanceData(conn, ignore_event);
     if (number) return number;
@@ -94,11 +94,10 @@ static inline void note_broken(uintptr_t number) {
     pthread_mutex_unlock(&bank.lock);
 }
 
-/* ---- Tellers -------------------------------------------------------------------------------------------------------
- * */
+/* ---- Tellers ----------------------------------------------------------------------------------------------------- */
 
-/* False: the transfer has failed; nothing more is asked of this connection then. */
-static inline bool teller_asks(const kolk_borrow *borrow, uintptr_t number, const char *name, const char *sql, int n,
+/* Runs a query of the transfer. On failure returns false, and the connection gets no more queries. */
+static inline bool teller_asks(const kolk_borrowed *borrow, uintptr_t number, const char *name, const char *sql, int n,
                                const char *const *values) {
     kolk_error error;
     kolk_deadline deadline = kolk_deadline_after(bank.query_ms);
@@ -106,7 +105,7 @@ static inline bool teller_asks(const kolk_borrow *borrow, uintptr_t number, cons
                             : kolk_pq_exec(borrow, sql, n, values, deadline, &error);
     if (error.code) {
         COUNT(query_errors);
-        /* where the deadline has passed before the query was sent, the connection is as it was */
+        /* if the deadline has passed before the query was sent, the connection is unchanged */
         if (error.code == KOLK_PQ_BROKEN || strstr(error.text, "was not cancelled in time"))
             note_broken(number);
         else if (error.code != KOLK_PQ_TIMEOUT)
@@ -117,7 +116,7 @@ static inline bool teller_asks(const kolk_borrow *borrow, uintptr_t number, cons
     return error.code == 0;
 }
 
-static inline outcome make_transfer(const kolk_borrow *borrow, int64_t id, uint64_t *random) {
+static inline outcome make_transfer(const kolk_borrowed *borrow, int64_t id, uint64_t *random) {
     uintptr_t number = connection_number(kolk_pq_conn(borrow));
     REQUIRE(!is_broken(number)); /* it is lent again */
     uint32_t from = random_below(random, ACCOUNTS), to = random_below(random, ACCOUNTS - 1), amount;
@@ -145,14 +144,15 @@ static inline void *run_teller(void *argument) {
     teller *me = (teller *)argument;
     uint64_t random = (uint64_t)me->number + seed;
     while (!READ(stops) && me->transfers < TRANSFERS) {
-        kolk_borrow borrow;
+        kolk_borrowed borrow;
         kolk_borrow_desc wish = {.deadline = kolk_deadline_after(BORROW_MS), .who = "a teller"};
         kolk_status status = kolk_resource_borrow(&bank.db.pool, &wish, &borrow);
         note_most(&bank.latest_ns, now_ns() - wish.deadline.ns);
         if (status != KOLK_OK) {
             REQUIRE(status == KOLK_TIMEOUT || status == KOLK_NOT_CREATED);
             COUNT(failures);
-            if (status == KOLK_NOT_CREATED) COUNT(causes[borrow.error.code]);
+            REQUIRE(borrow.error.code >= 0 && borrow.error.code <= KOLK_PQ_BROKEN);
+            COUNT(causes[borrow.error.code]);
             nap_ms(5);
             continue;
         }
@@ -166,8 +166,7 @@ static inline void *run_teller(void *argument) {
     return argument;
 }
 
-/* ---- Watchers ------------------------------------------------------------------------------------------------------
- * */
+/* ---- Watchers ---------------------------------------------------------------------------------------------------- */
 
 #define AS_THE_BANK "FROM pg_stat_activity WHERE application_name = 'bank'"
 
@@ -192,7 +191,7 @@ static inline void *run_watcher(void *argument) {
     return argument;
 }
 
-/* How much later than it should does a thread go on here? */
+/* Measures how late threads wake up on this machine. */
 static inline void *run_sleeper(void *argument) {
     while (!READ(stops)) {
         int64_t begin = now_ns();
@@ -202,8 +201,7 @@ static inline void *run_sleeper(void *argument) {
     return argument;
 }
 
-/* ---- The day -------------------------------------------------------------------------------------------------------
- * */
+/* ---- The day ----------------------------------------------------------------------------------------------------- */
 
 static inline void open_bank(const char *conninfo, int64_t query_ms, int64_t pause_ms) {
     memset(&bank, 0, sizeof bank);
@@ -225,13 +223,18 @@ static inline void open_bank(const char *conninfo, int64_t query_ms, int64_t pau
     }
 }
 
-/* Until so many more transfers are committed. */
+/* Waits until this many more transfers are committed. */
 static inline void await_transfers(uint64_t more) {
     uint64_t begin = READ(committed);
     for (int64_t start = now_ms(); READ(committed) < begin + more; nap_ms(1)) REQUIRE(now_ms() - start < 60000);
 }
 
-/* The trouble is over: until the server sees all connections, which is to be within 2 s. */
+/* Waits until a borrow has failed with this cause. */
+static inline void await_cause(kolk_pq_cause cause) {
+    for (int64_t start = now_ms(); READ(causes[cause]) == 0; nap_ms(1)) REQUIRE(now_ms() - start < 60000);
+}
+
+/* After the trouble, waits until the server sees all connections, which must take at most 2 s. */
 static inline void await_recovery(void) {
     int64_t begin = now_ms();
     await_transfers(1);
@@ -243,14 +246,14 @@ static inline void await_recovery(void) {
     pthread_mutex_lock(&bank.lock);
     int64_t busy = bank.oversleep_ns / 1000000;
     pthread_mutex_unlock(&bank.lock);
-    kolk_resource_stats stats;
-    kolk_resource_pool_stats(&bank.db.pool, &stats);
+    kolk_resource_pool_stats stats;
+    kolk_resource_stats(&bank.db.pool, &stats);
     print_message("  all connections after %" PRId64 " ms; made %" PRIu64 ", seen dead %" PRIu64
                   ", broken in use %zu; errors of queries %" PRIu64 ", of borrows %" PRIu64 "\n",
                   took, stats.created, stats.invalid, bank.broken_count, READ(query_errors), READ(failures));
     assert_true(took <= 10000 + 20 * busy); /* a machine may have other things to do */
-    /* What was begun before may still fail; after that nothing does. For a while all connections are used at full
-     * speed. Then some borrows may wait until their deadline, while the other tellers rest. */
+    /* Transfers begun before may still fail, later ones must not. For a while all connections are used at full speed.
+     * Then some borrows may wait until their deadline, while the other tellers rest. */
     nap_ms(does_a_part() ? 100 : 300);
     if (!does_a_part()) {
         int64_t pause_ms = READ(pause_ms);
@@ -263,7 +266,7 @@ static inline void await_recovery(void) {
     assert_int_equal(READ(query_errors) + READ(failures), errors);
 }
 
-/* Every transfer is in the ledger if it was committed, and not if it has failed. */
+/* The ledger must have each committed transfer, and no failed one. */
 static inline void check_ledger(PGconn *admin) {
     PGresult *result = PQexec(admin, "SELECT id FROM ledger");
     uint64_t known = 0;
@@ -282,15 +285,15 @@ static inline void check_ledger(PGconn *admin) {
                      0);
 }
 
-/* The end, and the books. `crowds`: the server did not notice that connections had ended. */
+/* Ends the bank, and checks the books. `crowds`: the server did not notice that connections had ended. */
 static inline void close_bank(bool crowds) {
     __atomic_store_n(&bank.stops, true, __ATOMIC_RELAXED);
     for (int i = 0; i < TELLERS; i++) pthread_join(bank.tellers[i].thread, NULL);
     pthread_join(bank.watcher, NULL);
     pthread_join(bank.sleeper, NULL);
-    assert_true(kolk_resource_pool_is_valid(&bank.db.pool));
-    assert_int_equal(kolk_resource_pool_close(&bank.db.pool, kolk_deadline_after(20000)), KOLK_OK);
-    kolk_resource_pool_deinit(&bank.db.pool);
+    assert_true(kolk_resource_is_valid(&bank.db.pool));
+    assert_int_equal(kolk_resource_close(&bank.db.pool, kolk_deadline_after(20000)), KOLK_OK);
+    kolk_resource_deinit(&bank.db.pool);
     PGconn *admin = connect_admin();
     check_ledger(admin);
     for (int64_t begin = now_ms(); ask_number(admin, "SELECT count(*) " AS_THE_BANK) > 0; nap_ms(5))
@@ -304,7 +307,7 @@ static inline void close_bank(bool crowds) {
     for (int i = 0; i < TELLERS; i++) free(bank.tellers[i].fates);
 }
 
-/* Some server processes of the bank, as far as the array has room. */
+/* Lists server processes of the bank, as many as fit into the array. */
 static inline size_t bank_processes(int *pids, size_t room) {
     PGconn *admin = connect_admin();
     PGresult *result = PQexec(admin, "SELECT pid " AS_THE_BANK " ORDER BY random()");
@@ -316,7 +319,7 @@ static inline size_t bank_processes(int *pids, size_t room) {
     return count;
 }
 
-/* Ends so many server processes of the bank, one after another. */
+/* Ends this many server processes of the bank, one after another. */
 static inline void terminate_some(int count, int64_t pause_ms) {
     PGconn *admin = connect_admin();
     for (; count > 0; count--) {

@@ -1,4 +1,4 @@
-/* proxy.h: a thread that passes on what goes between 127.0.0.1 and the server, and can be told to do it badly. */
+/* proxy.h: a thread that forwards data between 127.0.0.1 and the server, and can misbehave on request. */
 #ifndef TESTS_PQ_PROXY_H
 #define TESTS_PQ_PROXY_H
 
@@ -8,10 +8,11 @@
 
 typedef enum proxy_way {
     PASS_ON,
-    LOSE,  /* nothing is passed on, and connections of this time never get anything any more. At the end of this time
-            * the server gets to know that they are gone, the client does not */
-    RESET, /* every connection is reset */
-    DELAY  /* new connections are passed on after 300 ms */
+    LOSE,   /* loses all data of present connections, for good; afterwards only the server learns */
+    RESET,  /* every connection is reset */
+    DELAY,  /* new connections are forwarded after 300 ms */
+    CUT,    /* older connections are reset as soon as the client sends data; new ones are forwarded */
+    HANG_UP /* new connections are closed at once; older ones are forwarded */
 } proxy_way;
 
 #define PROXY_PAIRS 256
@@ -21,12 +22,12 @@ static struct {
     int listener, port;
     proxy_way way;  /* atomic */
     bool ends;      /* atomic */
-    uint32_t turns; /* atomic: how often it has looked at `way` */
+    uint32_t turns; /* atomic: how often it has read `way` */
     size_t used;    /* pairs that were ever used: the first ones */
     struct {
         int ends[2]; /* client, server; -1: none */
         int64_t begin;
-        bool lost;
+        bool lost, cut;
     } pairs[PROXY_PAIRS];
 } proxy;
 
@@ -40,8 +41,15 @@ static inline void close_pair(size_t i, bool with_reset) {
     }
 }
 
-static inline void accept_pair(void) {
-    int client = accept4(proxy.listener, NULL, NULL, SOCK_CLOEXEC), target = connect_to(server.port);
+static inline void accept_pair(bool hangs_up) {
+    int client = accept4(proxy.listener, NULL, NULL, SOCK_CLOEXEC);
+    if (hangs_up) {
+        char request[64]; /* unread, it would be a reset */
+        recv(client, request, sizeof request, 0);
+        close(client);
+        return;
+    }
+    int target = connect_to(server.port);
     size_t i = 0;
     while (i < PROXY_PAIRS && (proxy.pairs[i].ends[0] >= 0 || proxy.pairs[i].ends[1] >= 0)) i++;
     REQUIRE(i < PROXY_PAIRS);
@@ -49,16 +57,20 @@ static inline void accept_pair(void) {
     proxy.pairs[i].ends[0] = client;
     proxy.pairs[i].ends[1] = target;
     proxy.pairs[i].begin = now_ms();
-    proxy.pairs[i].lost = false;
+    proxy.pairs[i].lost = proxy.pairs[i].cut = false;
     if (client < 0 || target < 0) close_pair(i, true);
 }
 
-/* What has come at one end goes out at the other. */
+/* Forwards the data received at one end to the other. */
 static inline void pass_on(size_t i, int from) {
     char bytes[16384];
     int *ends = proxy.pairs[i].ends;
     ssize_t got = recv(ends[from], bytes, sizeof bytes, MSG_DONTWAIT);
     if (got < 0 && errno == EAGAIN) return;
+    if (from == 0 && proxy.pairs[i].cut) {
+        close_pair(i, true);
+        return;
+    }
     if (got <= 0 || send(ends[!from], bytes, (size_t)got, MSG_NOSIGNAL) != got) close_pair(i, false);
 }
 
@@ -70,6 +82,7 @@ static inline void *run_proxy(void *argument) {
         for (size_t i = 0; i < proxy.used; i++) {
             int *ends = proxy.pairs[i].ends;
             if (way == LOSE && ends[0] >= 0) proxy.pairs[i].lost = true;
+            if (way == CUT && before != CUT) proxy.pairs[i].cut = true;
             if (way == RESET && ends[0] >= 0) close_pair(i, true);
             if (before == LOSE && way != LOSE && proxy.pairs[i].lost && ends[1] >= 0) {
                 close(ends[1]);
@@ -83,7 +96,7 @@ static inline void *run_proxy(void *argument) {
         __atomic_add_fetch(&proxy.turns, 1, __ATOMIC_RELEASE);
         size_t looked_at = proxy.used;
         if (poll(at, 1 + 2 * looked_at, 5) <= 0) continue;
-        if (at[0].revents) accept_pair();
+        if (at[0].revents) accept_pair(way == HANG_UP);
         for (size_t i = 0; i < looked_at; i++)
             for (int end = 0; end < 2; end++)
                 if (at[1 + 2 * i + (size_t)end].revents && proxy.pairs[i].ends[end] >= 0) pass_on(i, end);
@@ -100,7 +113,7 @@ static inline void start_proxy(void) {
     REQUIRE(pthread_create(&proxy.thread, NULL, run_proxy, NULL) == 0);
 }
 
-/* Returns when it does so. */
+/* Sets the proxy's way, and returns when it is in effect. */
 static inline void set_proxy(proxy_way way) {
     __atomic_store_n(&proxy.way, way, __ATOMIC_RELEASE);
     uint32_t turns = __atomic_load_n(&proxy.turns, __ATOMIC_ACQUIRE);

@@ -1,4 +1,4 @@
-/* server.h: a PostgreSQL server of the test program's own, in a folder of its own (tools/postgres.sh). Where none is
+/* server.h: starts a separate PostgreSQL server for the test program, in its own folder (tools/postgres.sh). If none is
  * installed, the tests are skipped. */
 #ifndef TESTS_PQ_SERVER_H
 #define TESTS_PQ_SERVER_H
@@ -39,8 +39,7 @@ static inline void nap_ms(int64_t ms) {
     nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000}, NULL);
 }
 
-/* ---- Sockets, descriptors, threads ---------------------------------------------------------------------------------
- * */
+/* ---- Sockets, descriptors, threads ------------------------------------------------------------------------------- */
 
 /* A socket that listens on a free port of 127.0.0.1. */
 static inline int listen_somewhere(int backlog, int *port) {
@@ -69,7 +68,7 @@ static inline int connect_to(int port) {
     return -1;
 }
 
-/* Of this process: what is in /proc/self/fd, or in /proc/self/task. */
+/* Counts this process's entries of /proc/self/fd, or of /proc/self/task. */
 static inline int count_own(const char *folder) {
     DIR *list = opendir(folder);
     int count = 0;
@@ -79,8 +78,7 @@ static inline int count_own(const char *folder) {
     return count;
 }
 
-/* ---- The server ---------------------------------------------------------------------------------------------------
- * */
+/* ---- The server -------------------------------------------------------------------------------------------------- */
 
 /* Waits for at most 20 s. */
 static inline PGconn *connect_admin(void) {
@@ -95,7 +93,7 @@ static inline PGconn *connect_admin(void) {
     }
 }
 
-/* The number that a query gives; 0: none. */
+/* Returns the number that a query returns; 0 if none. */
 static inline int64_t ask_number(PGconn *conn, const char *sql) {
     PGresult *result = PQexec(conn, sql);
     if (PQresultStatus(result) == PGRES_FATAL_ERROR) fprintf(stderr, "%s: %s\n", sql, PQresultErrorMessage(result));
@@ -172,10 +170,9 @@ static inline void skip_without_server(void) {
     if (!server.installed) skip();
 }
 
-/* ---- Pools ---------------------------------------------------------------------------------------------------------
- * */
+/* ---- Pools ------------------------------------------------------------------------------------------------------- */
 
-/* conninfo by the socket, or by 127.0.0.1 and this port. Good until the end of the program. */
+/* A conninfo for the socket, or for 127.0.0.1 and this port. It stays valid until the program ends. */
 static inline const char *conninfo_of(int port, const char *user) {
     static char texts[64][200];
     static int count;
@@ -196,16 +193,16 @@ static inline void make_db(kolk_pq *db, const kolk_pq_desc *desc) {
     if (status != KOLK_OK) fail_msg("init: %s", kolk_status_text(status));
 }
 
-static inline kolk_status borrow_within(kolk_pq *db, int64_t ms, kolk_borrow *borrow) {
+static inline kolk_status borrow_within(kolk_pq *db, int64_t ms, kolk_borrowed *borrow) {
     return kolk_resource_borrow(&db->pool, &(kolk_borrow_desc){.deadline = kolk_deadline_after(ms)}, borrow);
 }
 
-static inline void borrow_or_fail(kolk_pq *db, kolk_borrow *borrow) {
+static inline void borrow_or_fail(kolk_pq *db, kolk_borrowed *borrow) {
     if (borrow_within(db, 20000, borrow) != KOLK_OK) fail_msg("borrow: %s", borrow->error.text);
 }
 
-/* Runs a query that gives a number, which must do. */
-static inline int64_t number_of(const kolk_borrow *borrow, const char *sql) {
+/* Runs a query that must return a number. */
+static inline int64_t number_of(const kolk_borrowed *borrow, const char *sql) {
     kolk_error error;
     PGresult *result = kolk_pq_exec(borrow, sql, 0, NULL, kolk_deadline_after(20000), &error);
     if (error.code) fail_msg("%s: %s", sql, error.text);

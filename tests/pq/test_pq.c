@@ -1,9 +1,10 @@
-// with: pq
-/* Connections to a real PostgreSQL: what the header says, sentence by sentence. */
+/* Connections to a real PostgreSQL: tests the header, sentence by sentence. */
 #include "bank.h"
 
 #include <fcntl.h>
 #include <poll.h>
+
+#include "pq_inside.h"
 
 /* ---- Queries ----------------------------------------------------------------------------------------------------- */
 
@@ -11,7 +12,7 @@ static void test_queries(void **state) {
     (void)state;
     skip_without_server();
     kolk_pq db;
-    kolk_borrow borrow;
+    kolk_borrowed borrow;
     kolk_error error;
     make_db(&db, &(kolk_pq_desc){.conninfo = conninfo_of(0, "postgres"), .pool = {.name = "shop", .max = 2}});
     borrow_or_fail(&db, &borrow);
@@ -49,7 +50,7 @@ static void test_queries(void **state) {
     PQclear(result);
     free(query);
 
-    /* COPY is begun by it, and gone on with by libpq. */
+    /* It starts a COPY, which libpq's functions continue. */
     result = kolk_pq_exec(&borrow, "COPY (SELECT 5) TO STDOUT", 0, NULL, kolk_deadline_after(20000), &error);
     assert_int_equal(error.code, 0);
     assert_int_equal(PQresultStatus(result), PGRES_COPY_OUT);
@@ -61,7 +62,7 @@ static void test_queries(void **state) {
     assert_int_equal(PQgetCopyData(kolk_pq_conn(&borrow), &line, 0), -1);
     while ((result = PQgetResult(kolk_pq_conn(&borrow)))) PQclear(result);
 
-    /* A query that nobody has read is not ended by the next one, which is refused. */
+    /* A query with unread results is not ended by the next one, which is refused. */
     assert_true(PQsendQuery(kolk_pq_conn(&borrow), "SELECT 6"));
     assert_null(kolk_pq_exec(&borrow, "SELECT 7", 0, NULL, kolk_deadline_after(20000), &error));
     assert_int_equal(error.code, KOLK_PQ_OTHER);
@@ -77,33 +78,56 @@ static void test_queries(void **state) {
     assert_null(kolk_pq_conn(&borrow));
     assert_null(kolk_pq_exec(&borrow, "SELECT 1", 0, NULL, kolk_deadline_after(20000), &error));
     assert_int_equal(error.code, KOLK_PQ_BROKEN);
-    kolk_resource_stats stats;
-    kolk_resource_pool_stats(&db.pool, &stats);
+    kolk_resource_pool_stats stats;
+    kolk_resource_stats(&db.pool, &stats);
     assert_int_equal(stats.created, 1);
-    kolk_resource_pool_deinit(&db.pool);
+    kolk_resource_deinit(&db.pool);
     assert_int_equal(kolk_pq_init(&db, NULL), KOLK_NO_DESCRIPTOR);
-    assert_int_equal(kolk_pq_init(&db, &(kolk_pq_desc){.ask_after_ms = -2}), KOLK_BAD_TIME);
+    const kolk_pq_desc bad[] = {{.ask_after_ms = -2},
+                                {.patience_ms = -1},
+                                {.statement_timeout_ms = -1},
+                                {.statement_timeout_ms = INT64_C(0x80000000)}};
+    for (size_t i = 0; i < LENGTH_OF(bad); i++) assert_int_equal(kolk_pq_init(&db, &bad[i]), KOLK_BAD_TIME);
     assert_null(db.pool.inside);
 }
 
-/* ---- Why there is no connection ------------------------------------------------------------------------------------
- * */
+/* ---- Why there is no connection ---------------------------------------------------------------------------------- */
 
-/* A borrow that fails in time; its sentence has these words. */
-static void assert_refused(const char *conninfo, int64_t ms, int32_t code, const char *words) {
+/* Borrows for a moment, until an attempt has failed. */
+static kolk_status borrow_until_refused(kolk_pq *db, kolk_borrowed *borrow) {
+    enum { MOMENT_MS = 20 };
+    for (int64_t first = now_ms();;) {
+        int64_t begin = now_ms();
+        kolk_status status = borrow_within(db, MOMENT_MS, borrow);
+        int64_t late = now_ms() - begin - MOMENT_MS;
+        if (late > 50) print_message("%" PRId64 " ms after the deadline: %s\n", late, db->conninfo);
+        assert_true(late < 1000);
+        if (status != KOLK_TIMEOUT || borrow->error.code) return status;
+        if (now_ms() - first > 20000) fail_msg("%s: %s", db->conninfo, borrow->error.text);
+    }
+}
+
+/* Borrows must fail in time, with these words in the sentence, and with the status for a passing or a final cause. */
+static void assert_refused_within(const char *conninfo, int64_t create_ms, kolk_status status, int32_t code,
+                                  const char *words) {
     kolk_pq db;
-    kolk_borrow borrow;
-    make_db(&db, &(kolk_pq_desc){.conninfo = conninfo});
-    int64_t begin = now_ms();
-    kolk_status status = borrow_within(&db, ms, &borrow);
-    int64_t late = now_ms() - begin - ms;
-    if (late > 50) print_message("%" PRId64 " ms after the deadline: %s\n", late, conninfo);
-    assert_true(late < 1000);
-    assert_int_equal(status, KOLK_NOT_CREATED);
+    kolk_borrowed borrow;
+    make_db(&db, &(kolk_pq_desc){.conninfo = conninfo, .pool.create_timeout_ms = create_ms});
+    kolk_status is =
+        status == KOLK_NOT_CREATED ? borrow_within(&db, 20000, &borrow) : borrow_until_refused(&db, &borrow);
+    if (is != status) fail_msg("%s: %s: %s", conninfo, kolk_status_text(is), borrow.error.text);
     if (borrow.error.code != code || !strstr(borrow.error.text, words))
         fail_msg("%s: %d: %s", conninfo, (int)borrow.error.code, borrow.error.text);
     assert_null(strchr(borrow.error.text, '\n'));
-    kolk_resource_pool_deinit(&db.pool);
+    kolk_resource_deinit(&db.pool);
+}
+
+static void assert_refused(const char *conninfo, int32_t code, const char *words) {
+    assert_refused_within(conninfo, 0, KOLK_TIMEOUT, code, words);
+}
+
+static void assert_final(const char *conninfo, int32_t code, const char *words) {
+    assert_refused_within(conninfo, 0, KOLK_NOT_CREATED, code, words);
 }
 
 static void test_refusals(void **state) {
@@ -111,22 +135,32 @@ static void test_refusals(void **state) {
     skip_without_server();
     char text[300];
     int fds = count_own("/proc/self/fd");
-    assert_refused(conninfo_of(free_port(), "alice"), 5000, KOLK_PQ_REFUSED, "refused");
-    assert_refused("host=/nowhere dbname=postgres", 5000, KOLK_PQ_REFUSED, "No such file");
+    assert_refused(conninfo_of(free_port(), "alice"), KOLK_PQ_REFUSED, "refused");
+    assert_refused("host=/nowhere dbname=postgres", KOLK_PQ_REFUSED, "No such file");
     snprintf(text, sizeof text, "host=127.0.0.1 port=%d user=alice dbname=postgres", server.port);
-    assert_refused(text, 5000, KOLK_PQ_AUTHENTICATION, "no password");
+    assert_final(text, KOLK_PQ_AUTHENTICATION, "no password");
     snprintf(text, sizeof text, "host=127.0.0.1 port=%d user=alice dbname=postgres password=wrong", server.port);
-    assert_refused(text, 5000, KOLK_PQ_AUTHENTICATION, "28P01: password authentication failed");
+    assert_final(text, KOLK_PQ_AUTHENTICATION, "28P01: password authentication failed");
     snprintf(text, sizeof text, "host=127.0.0.1 port=%d user=nobody dbname=postgres", server.port);
-    assert_refused(text, 5000, KOLK_PQ_AUTHENTICATION, "28000");
+    assert_final(text, KOLK_PQ_AUTHENTICATION, "28000");
     snprintf(text, sizeof text, "host=127.0.0.1 port=%d user=postgres dbname=nothing", server.port);
-    assert_refused(text, 5000, KOLK_PQ_OTHER, "3D000");
-    assert_refused("host=127.0.0.1 colour=red", 5000, KOLK_PQ_REFUSED, "colour");
+    assert_final(text, KOLK_PQ_OTHER, "3D000");
+    assert_final("host=127.0.0.1 colour=red", KOLK_PQ_OTHER, "colour");
 
-    /* The server has no room: of its 30 connections 3 are for superusers. */
+    /* Another host may accept the next attempt, even if it was silent this time. */
+    int mute_port, mute = listen_somewhere(100, &mute_port);
+    snprintf(text, sizeof text, "host=127.0.0.1,localhost port=%d,%d user=nobody dbname=postgres", free_port(),
+             server.port);
+    assert_refused(text, KOLK_PQ_AUTHENTICATION, "localhost");
+    snprintf(text, sizeof text, "host=127.0.0.1,localhost port=%d,%d user=nobody dbname=postgres", mute_port,
+             server.port);
+    assert_refused_within(text, 400, KOLK_TIMEOUT, KOLK_PQ_AUTHENTICATION, "localhost");
+    close(mute);
+
+    /* The server is full: of its 30 connections 3 are for superusers. */
     PGconn *others[30];
     for (int i = 0; i < 30; i++) others[i] = PQconnectdb(conninfo_of(server.port, i < 20 ? "alice" : "postgres"));
-    assert_refused(conninfo_of(server.port, "alice"), 5000, KOLK_PQ_TOO_MANY, "53300");
+    assert_refused(conninfo_of(server.port, "alice"), KOLK_PQ_TOO_MANY, "53300");
     for (int i = 0; i < 30; i++) PQfinish(others[i]);
 
     /* Somebody hangs up at once. */
@@ -137,7 +171,7 @@ static void test_refusals(void **state) {
         close(accept(listener, NULL, NULL));
         _exit(0);
     }
-    assert_refused(conninfo_of(port, "alice"), 5000, KOLK_PQ_REFUSED, "");
+    assert_refused(conninfo_of(port, "alice"), KOLK_PQ_REFUSED, "");
     assert_int_equal(waitpid(child, NULL, 0), child);
     close(listener);
     assert_int_equal(count_own("/proc/self/fd"), fds);
@@ -150,8 +184,8 @@ static void test_black_holes(void **state) {
     int fds = count_own("/proc/self/fd");
     int port, full_port, hole = listen_somewhere(100, &port), full = listen_somewhere(0, &full_port);
 
-    /* One that accepts and says nothing; and one whose backlog is full, so that nothing is accepted. */
-    assert_refused(conninfo_of(port, "alice"), 150, KOLK_PQ_TIMEOUT, "127.0.0.1");
+    /* A server that accepts and stays silent; and one with a full backlog, which accepts nothing. */
+    assert_refused_within(conninfo_of(port, "alice"), 150, KOLK_TIMEOUT, KOLK_PQ_TIMEOUT, "127.0.0.1");
     int waiting[4];
     for (int i = 0; i < 4; i++) {
         waiting[i] = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
@@ -159,11 +193,11 @@ static void test_black_holes(void **state) {
             .sin_family = AF_INET, .sin_port = htons((uint16_t)full_port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
         assert_true(connect(waiting[i], (struct sockaddr *)&at, sizeof at) == 0 || errno == EINPROGRESS);
     }
-    assert_refused(conninfo_of(full_port, "alice"), 150, KOLK_PQ_TIMEOUT, "127.0.0.1");
+    assert_refused_within(conninfo_of(full_port, "alice"), 150, KOLK_TIMEOUT, KOLK_PQ_TIMEOUT, "127.0.0.1");
 
-    /* With other hosts, what does not answer is passed over: also in the middle, and by connect_timeout. */
+    /* With several hosts, a silent one is skipped, also in the middle of the list, and with connect_timeout. */
     kolk_pq db;
-    kolk_borrow borrow;
+    kolk_borrowed borrow;
     struct {
         int64_t ms, least;
         int ports[3];
@@ -176,25 +210,31 @@ static void test_black_holes(void **state) {
                  "host=127.0.0.1,localhost,127.0.0.1 port=%d,%d,%d user=alice password=secret "
                  "dbname=postgres %s",
                  ports[0], ports[1], ports[2], lists[i].more);
-        make_db(&db, &(kolk_pq_desc){.conninfo = text});
+        make_db(&db, &(kolk_pq_desc){.conninfo = text, .pool.create_timeout_ms = lists[i].ms});
         int64_t begin = now_ms();
-        if (borrow_within(&db, lists[i].ms, &borrow) != KOLK_OK) fail_msg("%s: %s", text, borrow.error.text);
+        borrow_or_fail(&db, &borrow);
         assert_in_range(now_ms() - begin, lists[i].least, 20000);
         assert_int_equal(number_of(&borrow, "SELECT inet_server_port()"), server.port);
         kolk_resource_give_back(&db.pool, &borrow);
-        kolk_resource_pool_deinit(&db.pool);
+        kolk_resource_deinit(&db.pool);
     }
 
-    /* A server that is there, but not as it is asked for. */
+    /* A server that runs, but without the requested attributes. */
     snprintf(text, sizeof text, "%s target_session_attrs=standby", conninfo_of(server.port, "alice"));
-    assert_refused(text, 5000, KOLK_PQ_OTHER, "standby");
+    assert_refused(text, KOLK_PQ_OTHER, "standby");
 
-    /* Without waiting nothing is connected. */
-    make_db(&db, &(kolk_pq_desc){.conninfo = conninfo_of(0, "postgres")});
-    assert_int_equal(kolk_resource_borrow(&db.pool, &(kolk_borrow_desc){.key = NULL}, &borrow), KOLK_NOT_CREATED);
-    assert_int_equal(borrow.error.code, KOLK_PQ_TIMEOUT);
-    assert_string_equal(borrow.error.text, "to connect takes waiting");
-    kolk_resource_pool_deinit(&db.pool);
+    /* A borrow without waiting starts a connection for the next borrow; without a housekeeper it starts none. */
+    for (int alone = 0; alone < 2; alone++) {
+        make_db(&db, &(kolk_pq_desc){.conninfo = conninfo_of(0, "postgres"), .pool.no_housekeeper = alone == 1});
+        kolk_status status = borrow_within(&db, 0, &borrow);
+        assert_int_equal(status, alone ? KOLK_NOT_CREATED : KOLK_FULL);
+        assert_int_equal(borrow.error.code, alone ? KOLK_PQ_TIMEOUT : 0);
+        for (int64_t begin = now_ms(); !alone && (status = borrow_within(&db, 0, &borrow)) != KOLK_OK; nap_ms(1))
+            if (status != KOLK_FULL || now_ms() - begin > 20000) fail_msg("%s", borrow.error.text);
+        if (alone) assert_string_equal(borrow.error.text, "to connect takes waiting");
+        kolk_resource_give_back(&db.pool, &borrow);
+        kolk_resource_deinit(&db.pool);
+    }
 
     for (int i = 0; i < 4; i++) close(waiting[i]);
     close(hole);
@@ -202,14 +242,13 @@ static void test_black_holes(void **state) {
     assert_int_equal(count_own("/proc/self/fd"), fds);
 }
 
-/* ---- Give back -----------------------------------------------------------------------------------------------------
- * */
+/* ---- Give back --------------------------------------------------------------------------------------------------- */
 
 static void test_give_back(void **state) {
     (void)state;
     skip_without_server();
     kolk_pq db;
-    kolk_borrow borrow;
+    kolk_borrowed borrow;
     ask_admin("CREATE TABLE notes (n int)");
     make_db(&db, &(kolk_pq_desc){.conninfo = conninfo_of(0, "postgres"), .pool = {.name = "notes", .max = 1}});
     const char *leave[] = {"BEGIN; INSERT INTO notes VALUES (1)",
@@ -232,14 +271,14 @@ static void test_give_back(void **state) {
         if ((PQbackendPID(kolk_pq_conn(&borrow)) == pid) != (i < 2)) fail_msg("after %s", leave[i]);
         assert_int_equal(PQtransactionStatus(kolk_pq_conn(&borrow)), PQTRANS_IDLE);
         assert_int_equal(number_of(&borrow, "SELECT count(*) FROM notes"), 0);
-        /* The server does not go on with what was left. */
+        /* The server does not continue the abandoned query. */
         int64_t begin = now_ms();
         while (number_of(&borrow, "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'notes'") > 1)
             if (now_ms() - begin > 10000) fail_msg("still there: %s", leave[i]);
         kolk_resource_give_back(&db.pool, &borrow);
     }
-    kolk_resource_stats stats;
-    kolk_resource_pool_stats(&db.pool, &stats);
+    kolk_resource_pool_stats stats;
+    kolk_resource_stats(&db.pool, &stats);
     assert_int_equal(stats.created, 5);
     assert_int_equal(stats.unclean, 4);
 
@@ -248,16 +287,16 @@ static void test_give_back(void **state) {
     int seen = 0;
     for (int i = 0; i < 20; i++) {
         char sql[64];
-        borrow_or_fail(&db, &borrow);
+        kolk_error error = {0};
+        assert_true(kolk_pq_create(&db, "", kolk_deadline_after(20000), &borrow.resource, &error));
         snprintf(sql, sizeof sql, "SELECT 1 FROM pg_stat_get_activity(%d)", PQbackendPID(kolk_pq_conn(&borrow)));
-        kolk_resource_give_back(&db.pool, &borrow);
-        kolk_resource_pool_evict(&db.pool);
+        kolk_pq_destroy(&db, borrow.resource);
         seen += ask_number(admin, sql) > 0;
     }
     PQfinish(admin);
     if (seen > 0) print_message("%d of 20 were still there\n", seen);
     assert_true(seen < 10);
-    kolk_resource_pool_deinit(&db.pool);
+    kolk_resource_deinit(&db.pool);
 }
 
 static void test_discard_all(void **state) {
@@ -265,7 +304,7 @@ static void test_discard_all(void **state) {
     skip_without_server();
     for (int all = 0; all < 2; all++) {
         kolk_pq db;
-        kolk_borrow borrow;
+        kolk_borrowed borrow;
         make_db(&db,
                 &(kolk_pq_desc){.conninfo = conninfo_of(0, "postgres"), .pool = {.max = 1}, .discard_all = all == 1});
         borrow_or_fail(&db, &borrow);
@@ -275,14 +314,13 @@ static void test_discard_all(void **state) {
         assert_int_equal(number_of(&borrow, "SELECT (current_setting('search_path') = 'elsewhere')::int"), !all);
         assert_int_equal(number_of(&borrow, "SELECT count(*) FROM pg_class WHERE relname = 't'"), !all);
         kolk_resource_give_back(&db.pool, &borrow);
-        kolk_resource_pool_deinit(&db.pool);
+        kolk_resource_deinit(&db.pool);
     }
 }
 
-/* ---- Prepared statements -------------------------------------------------------------------------------------------
- * */
+/* ---- Prepared statements ----------------------------------------------------------------------------------------- */
 
-static int64_t run_prepared(const kolk_borrow *borrow, const char *name, const char *sql, int32_t *code) {
+static int64_t run_prepared(const kolk_borrowed *borrow, const char *name, const char *sql, int32_t *code) {
     const char *values[] = {"20"};
     kolk_error error;
     PGresult *result = kolk_pq_exec_prepared(borrow, name, sql, 1, values, kolk_deadline_after(20000), &error);
@@ -298,11 +336,11 @@ static void test_prepared(void **state) {
     (void)state;
     skip_without_server();
     kolk_pq db;
-    kolk_borrow borrow;
+    kolk_borrowed borrow;
     int32_t code;
     kolk_error error;
     make_db(&db, &(kolk_pq_desc){.conninfo = conninfo_of(0, "postgres"), .pool = {.max = 1}});
-    /* They stay, over give_back and ROLLBACK, and are prepared once. */
+    /* Prepared statements survive give_back and ROLLBACK, and are prepared once. */
     for (int i = 0; i < 3; i++) {
         char name[16];
         borrow_or_fail(&db, &borrow);
@@ -321,16 +359,28 @@ static void test_prepared(void **state) {
     assert_int_equal(run_prepared(&borrow, "bad", "SELEKT", &code), -1);
     assert_int_equal(run_prepared(&borrow, "bad", "SELECT $1::int", &code), 20); /* it was not kept */
 
-    /* Lost, as the pool can know; lost behind its back: the next use says so, the one after it prepares again. */
+    /* A statement is lost with or without the pool's knowledge: it is prepared again. Within a transaction the next use
+     * reports the loss, and the one after it prepares again. */
     PQclear(kolk_pq_exec(&borrow, "DISCARD ALL", 0, NULL, kolk_deadline_after(20000), &error));
     assert_int_equal(run_prepared(&borrow, "add3", "SELECT $1::int + 1", &code), 21);
     PQclear(PQexec(kolk_pq_conn(&borrow), "DEALLOCATE ALL"));
-    assert_int_equal(run_prepared(&borrow, "add3", "SELECT $1::int + 1", &code), -1);
     assert_int_equal(run_prepared(&borrow, "add3", "SELECT $1::int + 1", &code), 21);
-    kolk_resource_give_back(&db.pool, &borrow);
-    kolk_resource_pool_deinit(&db.pool);
+    PQclear(kolk_pq_exec(&borrow, "DEALLOCATE add3", 0, NULL, kolk_deadline_after(20000), &error));
+    number_of(&borrow, "BEGIN");
+    assert_int_equal(run_prepared(&borrow, "add3", "SELECT $1::int + 1", &code), -1);
+    assert_int_equal(PQtransactionStatus(kolk_pq_conn(&borrow)), PQTRANS_INERROR);
+    number_of(&borrow, "ROLLBACK");
+    assert_int_equal(run_prepared(&borrow, "add3", "SELECT $1::int + 1", &code), 21);
 
-    /* With discard_all they are gone at give_back, and known to be. With no_prepared there are none. */
+    /* Without a name nothing is kept: the next query that has parameters would replace it. */
+    assert_int_equal(run_prepared(&borrow, "", "SELECT $1::int + 1", &code), 21);
+    assert_int_equal(run_prepared(&borrow, "", "SELECT $1::int + 2", &code), 22);
+    assert_false(kolk_pq_prepare(&borrow, "", "SELECT $1::int + 2", kolk_deadline_after(20000), &error));
+    assert_int_equal(error.code, KOLK_PQ_OTHER);
+    kolk_resource_give_back(&db.pool, &borrow);
+    kolk_resource_deinit(&db.pool);
+
+    /* With discard_all the statements are lost at give_back, and the pool knows. With no_prepared there are none. */
     for (int none = 0; none < 2; none++) {
         make_db(&db, &(kolk_pq_desc){.conninfo = conninfo_of(0, "postgres"),
                                      .pool = {.max = 1},
@@ -345,18 +395,17 @@ static void test_prepared(void **state) {
                              !none);
             kolk_resource_give_back(&db.pool, &borrow);
         }
-        kolk_resource_pool_deinit(&db.pool);
+        kolk_resource_deinit(&db.pool);
     }
 }
 
-/* ---- Deadlines of queries ------------------------------------------------------------------------------------------
- * */
+/* ---- Deadlines of queries ---------------------------------------------------------------------------------------- */
 
 static void test_cancel(void **state) {
     (void)state;
     skip_without_server();
     kolk_pq db;
-    kolk_borrow borrow;
+    kolk_borrowed borrow;
     kolk_error error;
     int fds = count_own("/proc/self/fd");
     make_db(&db, &(kolk_pq_desc){.conninfo = conninfo_of(0, "postgres"), .pool = {.name = "sleepers", .max = 1}});
@@ -391,7 +440,7 @@ static void test_cancel(void **state) {
     borrow_or_fail(&db, &borrow);
     assert_int_equal(PQbackendPID(kolk_pq_conn(&borrow)), pid);
 
-    /* A server process that does not react: the call returns all the same, and the connection is replaced. */
+    /* A stopped server process: the call returns anyway, and the connection is replaced. */
     kill(pid, SIGSTOP);
     int64_t begin = now_ms();
     assert_null(kolk_pq_exec(&borrow, "SELECT 5", 0, NULL, kolk_deadline_after(50), &error));
@@ -404,8 +453,8 @@ static void test_cancel(void **state) {
     borrow_or_fail(&db, &borrow);
     assert_int_not_equal(PQbackendPID(kolk_pq_conn(&borrow)), pid);
 
-    /* A cancel request that nobody answers, and a query that ends by itself: the answer is good, but the request may
-     * arrive later, so that the connection is replaced. */
+    /* An unanswered cancel request, and a query that ends by itself: the answer is valid, but the request may arrive
+     * later, so the connection is replaced. */
     pid = PQbackendPID(kolk_pq_conn(&borrow));
     kill(server.pid, SIGSTOP);
     result = kolk_pq_exec(&borrow, "SELECT 8, pg_sleep(0.3)", 0, NULL, kolk_deadline_after(50), &error);
@@ -419,8 +468,8 @@ static void test_cancel(void **state) {
     borrow_or_fail(&db, &borrow);
     assert_int_not_equal(PQbackendPID(kolk_pq_conn(&borrow)), pid);
 
-    /* The connection ends under a query. The error has the server's last words, also where libpq took them for a
-     * notice, as no query was running when it read them. */
+    /* The connection ends under a query. The error has the server's last message, even if libpq took it for a notice,
+     * as no query was running when it was read. */
     PGconn *admin = connect_admin();
     for (int i = 0; i < 2; i++) {
         char sql[64];
@@ -438,15 +487,14 @@ static void test_cancel(void **state) {
     }
     PQfinish(admin);
     kolk_resource_give_back(&db.pool, &borrow);
-    kolk_resource_pool_deinit(&db.pool);
+    kolk_resource_deinit(&db.pool);
     assert_int_equal(count_own("/proc/self/fd"), fds);
 }
 
-/* ---- Validation ----------------------------------------------------------------------------------------------------
- * */
+/* ---- Validation -------------------------------------------------------------------------------------------------- */
 
 static int pid_of_a_borrow(kolk_pq *db, int64_t ms) {
-    kolk_borrow borrow;
+    kolk_borrowed borrow;
     if (borrow_within(db, ms, &borrow) != KOLK_OK) fail_msg("borrow: %s", borrow.error.text);
     int pid = PQbackendPID(kolk_pq_conn(&borrow));
     kolk_resource_give_back(&db->pool, &borrow);
@@ -457,7 +505,7 @@ static void test_validation(void **state) {
     (void)state;
     skip_without_server();
     kolk_pq db;
-    kolk_borrow borrow;
+    kolk_borrowed borrow;
     char sql[64];
     PGconn *admin = connect_admin();
 
@@ -467,14 +515,14 @@ static void test_validation(void **state) {
     assert_int_equal(pid_of_a_borrow(&db, 0), pid);
     snprintf(sql, sizeof sql, "SELECT pg_terminate_backend(%d, 5000)", pid);
     ask_number(admin, sql);
-    assert_int_equal(borrow_within(&db, 0, &borrow), KOLK_NOT_CREATED);
+    assert_int_equal(borrow_within(&db, 0, &borrow), KOLK_FULL);
     assert_int_not_equal(pid_of_a_borrow(&db, 20000), pid);
-    kolk_resource_stats stats;
-    kolk_resource_pool_stats(&db.pool, &stats);
+    kolk_resource_pool_stats stats;
+    kolk_resource_stats(&db.pool, &stats);
     assert_int_equal(stats.invalid, 1);
     assert_int_equal(stats.unclean, 0);
 
-    /* What the server says unasked is no reason to end a connection: it is asked. */
+    /* Unrequested messages of the server do not end a connection. */
     borrow_or_fail(&db, &borrow);
     number_of(&borrow, "LISTEN news");
     kolk_resource_give_back(&db.pool, &borrow);
@@ -483,42 +531,46 @@ static void test_validation(void **state) {
     nap_ms(20);
     assert_int_equal(pid_of_a_borrow(&db, 20000), pid);
 
-    /* Only its name for it: a stopped process is not seen at the first level, but at the second. */
+    /* Second level: only a query detects a stopped process; the first level does not. */
     kill(pid, SIGSTOP);
     assert_int_equal(pid_of_a_borrow(&db, 20000), pid);
     kill(pid, SIGCONT);
-    kolk_resource_pool_deinit(&db.pool);
-    make_db(&db, &(kolk_pq_desc){.conninfo = conninfo_of(0, "postgres"), .pool = {.max = 1}, .ask_after_ms = 1});
+    kolk_resource_deinit(&db.pool);
+    make_db(&db,
+            &(kolk_pq_desc){
+                .conninfo = conninfo_of(0, "postgres"), .pool = {.max = 1}, .ask_after_ms = 1, .patience_ms = 450});
     pid = pid_of_a_borrow(&db, 20000);
     kill(pid, SIGSTOP);
     nap_ms(5);
     int64_t begin = now_ms();
-    assert_int_not_equal(pid_of_a_borrow(&db, 1000), pid);
-    assert_in_range(now_ms() - begin, 450, 1000); /* half of the time was for asking */
+    assert_int_not_equal(pid_of_a_borrow(&db, 20000), pid);
+    assert_in_range(now_ms() - begin, 450, 20000); /* the query took that long */
     kill(pid, SIGCONT);
-    kolk_resource_pool_deinit(&db.pool);
+    kolk_resource_deinit(&db.pool);
 
-    /* keepalive asks too, before 30 s are over. */
-    make_db(&db, &(kolk_pq_desc){.conninfo = conninfo_of(0, "postgres"),
-                                 .pool = {.name = "kept", .max = 1, .keepalive_ms = 1, .no_housekeeper = true}});
-    pid_of_a_borrow(&db, 20000);
-    nap_ms(5);
-    kolk_resource_tick(&db.pool, kolk_deadline_after(20000));
-    assert_int_equal(ask_number(admin, "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'kept' AND "
-                                       "query = 'SELECT 1'"),
-                     1);
-    kolk_resource_pool_deinit(&db.pool);
+    /* keepalive sends queries too, before 30 s are over, but not with -1. */
+    for (int never = 0; never < 2; never++) {
+        make_db(&db, &(kolk_pq_desc){.conninfo = conninfo_of(0, "postgres"),
+                                     .pool = {.name = "kept", .max = 1, .keepalive_ms = 1, .no_housekeeper = true},
+                                     .ask_after_ms = -never});
+        pid_of_a_borrow(&db, 20000);
+        nap_ms(5);
+        kolk_resource_tick(&db.pool, kolk_deadline_after(20000));
+        assert_int_equal(ask_number(admin, "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'kept' AND "
+                                           "query = 'SELECT 1'"),
+                         !never);
+        kolk_resource_deinit(&db.pool);
+    }
     PQfinish(admin);
 }
 
-/* ---- Keys ----------------------------------------------------------------------------------------------------------
- * */
+/* ---- Keys -------------------------------------------------------------------------------------------------------- */
 
 static void test_keys(void **state) {
     (void)state;
     skip_without_server();
     kolk_pq db;
-    kolk_borrow borrow;
+    kolk_borrowed borrow;
     make_db(&db, &(kolk_pq_desc){.conninfo = conninfo_of(0, "postgres"), .pool = {.max = 2}});
     const char *keys[] = {"", "dbname=template1", "options='-c search_path=ours'"};
     for (size_t i = 0; i < LENGTH_OF(keys); i++) {
@@ -532,11 +584,10 @@ static void test_keys(void **state) {
     assert_int_equal(kolk_resource_borrow(&db.pool, &wish, &borrow), KOLK_NOT_CREATED);
     assert_int_equal(borrow.error.code, KOLK_PQ_OTHER);
     assert_non_null(strstr(borrow.error.text, "nonsense"));
-    kolk_resource_pool_deinit(&db.pool);
+    kolk_resource_deinit(&db.pool);
 }
 
-/* ---- In trouble: the other ways are test_pq_faults.c ---------------------------------------------------------------
- * */
+/* ---- In trouble: the other ways are test_pq_faults.c ------------------------------------------------------------- */
 
 static void test_terminated_connections(void **state) {
     (void)state;
@@ -551,8 +602,7 @@ static void test_terminated_connections(void **state) {
     assert_int_equal(count_own("/proc/self/task"), 1 + UNDER_TSAN); /* TSan has one */
 }
 
-/* ---- The server ends: last
- * ------------------------------------------------------------------------------------------ */
+/* ---- The server ends: last --------------------------------------------------------------------------------------- */
 
 static void test_shutting_down(void **state) {
     (void)state;
@@ -566,7 +616,7 @@ static void test_shutting_down(void **state) {
         PQfinish(other);
         break;
     }
-    assert_refused(conninfo_of(0, "postgres"), 5000, KOLK_PQ_STARTING_UP, "57P03");
+    assert_refused(conninfo_of(0, "postgres"), KOLK_PQ_STARTING_UP, "57P03");
     PQfinish(admin);
 }
 

@@ -1,9 +1,8 @@
-// with: pq
 /* The bank of bank.h in every trouble that a server or a network can make, one after another. */
 #include "bank.h"
 #include "proxy.h"
 
-/* What is asked of the operating system before and after each. */
+/* The process's descriptors and threads, before and after each test. */
 static int fds_before;
 
 static void begin_trouble(const char *conninfo, int64_t query_ms, int64_t pause_ms) {
@@ -16,7 +15,7 @@ static void end_trouble(bool crowds) {
     close_bank(crowds);
 }
 
-/* A cancel request that nobody answers may be under way for a moment after the end of its connection. */
+/* An unanswered cancel request may last for a moment after its connection has ended. */
 static void check_what_is_left(void) {
     int64_t begin = now_ms();
     while (count_own("/proc/self/fd") > fds_before || count_own("/proc/self/task") > 1 + UNDER_TSAN) {
@@ -27,8 +26,7 @@ static void check_what_is_left(void) {
     }
 }
 
-/* ---- The server ----------------------------------------------------------------------------------------------------
- * */
+/* ---- The server -------------------------------------------------------------------------------------------------- */
 
 static void terminate_backends(void) {
     begin_trouble(conninfo_of(0, "alice"), 5000, 0);
@@ -68,7 +66,7 @@ static void restart_immediate(void) {
     restart(SIGQUIT);
 }
 
-/* Its processes end by themselves; until then it can't be started again. */
+/* Kills the server. Its processes end by themselves; until then it can't be started again. */
 static void kill_the_server(void) {
     begin_trouble(conninfo_of(0, "alice"), 5000, 0);
     end_server(SIGKILL);
@@ -88,7 +86,8 @@ static void kill_the_server(void) {
     end_trouble(false);
 }
 
-/* All of it stands still for a second. With 5 s for a query nobody notices; with 300 ms, queries are cancelled late. */
+/* Stops the whole server for a second. With a limit of 5 s per query no caller notices; with 300 ms, queries are
+ * cancelled late. */
 static void stop_for_a_second(int64_t query_ms) {
     int pids[CONNECTIONS];
     begin_trouble(conninfo_of(0, "alice"), query_ms, 0);
@@ -110,7 +109,7 @@ static void stop_noticed(void) {
     stop_for_a_second(300);
 }
 
-/* Others have all connections that the server has. */
+/* Other clients use all of the server's connections. */
 static void too_many(void) {
     enum { OTHERS = 27 };
     PGconn *others[OTHERS];
@@ -124,19 +123,18 @@ static void too_many(void) {
         else
             PQfinish(others[count]);
     }
-    nap_ms(200);
-    assert_true(READ(causes[KOLK_PQ_TOO_MANY]) > 0);
+    await_cause(KOLK_PQ_TOO_MANY);
     while (count > 0) PQfinish(others[--count]);
     end_trouble(false);
 }
 
-/* The server ends what is idle; the tellers rest for longer. */
+/* The server ends idle sessions, and the tellers rest for longer. */
 static void idle_sessions_end(void) {
     ask_admin("ALTER ROLE alice SET idle_session_timeout = '30ms'");
     begin_trouble(conninfo_of(0, "alice"), 5000, 60);
     nap_ms(2000);
     ask_admin("ALTER ROLE alice RESET idle_session_timeout");
-    kolk_resource_pool_evict(&bank.db.pool);
+    kolk_resource_evict(&bank.db.pool);
     end_trouble(false);
 }
 
@@ -144,13 +142,12 @@ static void wrong_password(void) {
     begin_trouble(conninfo_of(server.port, "alice"), 5000, 0);
     ask_admin("ALTER ROLE alice PASSWORD 'another'");
     terminate_some(20, 20);
-    assert_true(READ(causes[KOLK_PQ_AUTHENTICATION]) > 0);
+    await_cause(KOLK_PQ_AUTHENTICATION);
     ask_admin("ALTER ROLE alice PASSWORD 'secret'");
     end_trouble(false);
 }
 
-/* ---- The network ---------------------------------------------------------------------------------------------------
- * */
+/* ---- The network ------------------------------------------------------------------------------------------------- */
 
 static const char *through_the_proxy(void) {
     static char conninfo[300];
@@ -176,7 +173,7 @@ static void reset_connections(void) {
         set_proxy(PASS_ON);
         nap_ms(100);
     }
-    end_trouble(true); /* the server gets to know by the reset, but later than the pool */
+    end_trouble(true); /* the server notices the reset later than the pool */
     stop_proxy();
 }
 
@@ -189,8 +186,7 @@ static void slow_connect(void) {
     stop_proxy();
 }
 
-/* --------------------------------------------------------------------------------------------------------------------
- * */
+/* ---- All of them ------------------------------------------------------------------------------------------------- */
 
 typedef struct trouble {
     void (*make)(void);

@@ -1,5 +1,5 @@
-/* A program whose objects have known lives: record.sh says what kolk advise must say of them. Each size is there once,
- * and what has a function of its own goes through get.
+/* A program whose objects have known lives: record.sh has the advice that kolk advise must give. Each size occurs once,
+ * and each function allocates through get.
  * Usage: advised */
 #include <pthread.h>
 #include <stdio.h>
@@ -31,7 +31,7 @@ struct message {
     char rest[76];
 };
 
-static volatile int steps; /* after a call: so that it is not the function's last, which would be a jump */
+static volatile int steps; /* after a call, so that it is not a tail call */
 
 APART static void *get(size_t size) {
     void *block = malloc(size);
@@ -39,7 +39,7 @@ APART static void *get(size_t size) {
     return block ? block : (abort(), NULL);
 }
 
-/* Two of three go at once, in another order than they came. */
+/* Two of three are freed at once, in another order. */
 APART static void list(void) {
     struct item *first = NULL;
     for (int i = 0; i < COUNT; i++) {

@@ -1,6 +1,6 @@
-/* What malloc and its family answer, by glibc's manual: as lines that are the same under every malloc which keeps to
- * it. preload.sh runs it without and with libkolk-malloc.so, and compares. `answers more` prints what glibc 2.36 does
- * not have, or answers otherwise than the manual: preload.sh has those lines. */
+/* Prints the results of malloc and its family, as lines that are the same under every malloc that follows glibc's
+ * manual. preload.sh runs it without and with libkolk-malloc.so, and compares. `answers more` tests functions that
+ * glibc 2.36 lacks, or where it differs from the manual: preload.sh has those lines. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -23,7 +23,8 @@ static int is_aligned(const void *block, size_t align) {
     return (uintptr_t)block % align == 0;
 }
 
-/* A line on what was given for a request: a block, whether it is aligned and has that many bytes, and errno. */
+/* Prints a line on the result of a request: whether there is a block, whether it is aligned and large enough, and
+ * errno. */
 static void say(const char *what, size_t request, void *block, size_t align, size_t size) {
     int error = errno;
     printf("%s %zu: %s, errno %s", what, request, block ? "block" : "NULL", name_of(error));
@@ -33,7 +34,7 @@ static void say(const char *what, size_t request, void *block, size_t align, siz
     errno = ERANGE;
 }
 
-/* Of volatile size: the compiler is to know nothing. */
+/* The sizes are volatile, to hide them from the compiler. */
 static const volatile size_t sizes[] = {0,
                                         1,
                                         15,

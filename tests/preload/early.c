@@ -1,10 +1,10 @@
 /* A library that allocates in its constructor, in its destructor, and in handlers of forks, which it registers before
- * main. life.c is linked with it, and loads it again and again under another name. */
+ * main. life.c is linked with it, and loads it repeatedly under another name. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Dynamic thread-local storage, which ld.so allocates where the library comes late. */
+/* Dynamic thread-local storage, which ld.so allocates if the library is loaded later. */
 static _Thread_local char own[5000];
 static char *kept[3];
 

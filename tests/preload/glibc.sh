@@ -1,7 +1,7 @@
 #!/bin/bash
-# glibc's own tests of malloc, from Debian's package glibc-source, under libkolk-malloc.so. What does not pass there is tried with
-# glibc's malloc, which must not pass either. Those of things that only glibc has are left out, for reasons that are below and
-# printed.
+# glibc's own tests of malloc, from Debian's package glibc-source, under libkolk-malloc.so. A test that fails there is
+# run with glibc's malloc, and must fail with that too. Tests of glibc's own features are left out; the reasons are
+# below, and printed.
 # Usage: CC=... glibc.sh BUILD [NAME]
 set -euo pipefail
 library=$(realpath "$1/libkolk-malloc.so")
@@ -27,7 +27,7 @@ because "it is of glibc's tunables or MALLOC_CHECK_" malloc-usable malloc-usable
 because "it is of malloc_stats, which tells of glibc's own heap" malloc-stats-cancellation
 because "it overwrites what glibc keeps in its blocks" safe-linking malloc-backtrace
 
-# The tests, and where the folders of support are for them: all of it is one header. What takes long does fewer rounds.
+# Unpacks the tests; one header replaces glibc's support folders. Long tests do fewer rounds.
 unpack() {
   local name
   tar -xJf "$archive" -C "$work" --strip-components=1 --wildcards '*/malloc/tst-*.c'
@@ -42,9 +42,10 @@ unpack() {
   done
 }
 
-passes() { "$@" > "$work/said" 2>&1 < /dev/null; }
+# Its own alarm ends a test after 60 s, unless it waits without signals.
+passes() { timeout --signal=KILL 90 "$@" > "$work/said" 2>&1 < /dev/null; }
 
-# One test; 1: it passes with glibc's malloc only.
+# Runs one test; returns 1 if it passes with glibc's malloc only.
 compare() {
   local name=$1
   if [[ -n ${why[$name]:-} ]]; then

@@ -144,7 +144,7 @@ static inline int create_temp_file(const char *name, char **path) {
 
 #ifdef KOLK_MAIN
 
-/* An old test says do_test (), a new one do_test, or nothing. */
+/* Old tests define TEST_FUNCTION as do_test (), new ones as do_test, or not at all. */
 static int run_test(void) {
 #ifdef TEST_FUNCTION
     return _Generic((TEST_FUNCTION), int : TEST_FUNCTION, default : do_test());

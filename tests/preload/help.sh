@@ -1,4 +1,5 @@
-# What the scripts in here share: $build and the folder $work, and checks. It is read by them: . tests/preload/help.sh BUILD
+# Shared by the scripts of this folder: $build and the folder $work, and checks. They read it by: .
+# tests/preload/help.sh BUILD
 set -euo pipefail
 build=$(realpath "$1")
 work=$(mktemp -d "${TMPDIR:-/tmp}/kolk-preload.XXXXXX")
@@ -13,7 +14,7 @@ fail() {
   exit 1
 }
 
-# is PATTERN FILE: a line of it is like this.
+# is PATTERN FILE: a line of the file must match.
 is() { grep -Eq -- "$1" "$2" || fail "'$1' is not in: $(cat "$2")"; }
 
 # ends CODE COMMAND...: its output in $work/out and $work/err.

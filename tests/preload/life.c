@@ -20,7 +20,7 @@ static void check(int holds, const char *what) {
     abort();
 }
 
-static void *(*volatile get)(size_t) = malloc; /* the compiler is to know nothing */
+static void *(*volatile get)(size_t) = malloc; /* hides malloc from the compiler */
 
 /* ---- Libraries --------------------------------------------------------------------------------------------------- */
 
@@ -48,12 +48,12 @@ static void libraries(const char *folder) {
 
 /* ---- Threads ----------------------------------------------------------------------------------------------------- */
 
-#define KEYS 100 /* the values of most are in memory that pthread_setspecific allocates */
+#define KEYS 100 /* pthread_setspecific allocates memory for most of their values */
 
 static pthread_key_t keys[KEYS];
 static int ends;
 
-/* A destructor that is called again and again, after kolk's own too. */
+/* A destructor that is called repeatedly, also after kolk's own. */
 static void end_of_key(void *value) {
     uintptr_t n = (uintptr_t)value;
     for (size_t size = 1; size < 500000; size = size * 3 + 1) free(get(size));
@@ -163,7 +163,7 @@ int main(int argc, char **argv) {
     check(argc == 3, "two arguments");
     last = strdup("freed at exit");
     atexit(at_exit);
-    for (int k = 0; k < 64; k++) atexit(at_exit); /* more than libc has room for without malloc */
+    for (int k = 0; k < 64; k++) atexit(at_exit); /* more than libc can store without malloc */
     last = NULL;
     if (strcmp(argv[1], "libraries") == 0) libraries(argv[2]);
     if (strcmp(argv[1], "threads") == 0) threads();

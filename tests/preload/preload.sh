@@ -1,10 +1,11 @@
 #!/bin/bash
-# Programs that know nothing of kolk, under libkolk-malloc.so: what they print and how they end is the same as without it.
-#     answers     what malloc and its family answer, by glibc's manual
+# Programs unaware of kolk, under libkolk-malloc.so: their output and exit code must be the same as without it.
+#     answers     the results of malloc and its family, by glibc's manual
 #     life        constructors and destructors, libraries that come and go, threads, their keys
 #     forks       forks beside threads in the middle of malloc
 #     misuse      the mistakes of docs/misuse.md that can be made with malloc
 #     limits      little memory: NULL and ENOMEM
+#     sandbox     a filter of system calls; memory that is locked; core dumps
 #     settings    KOLK_STATS, KOLK_DEBUG, KOLK_SIZES, KOLK_BYPASS; a program that has kolk itself
 #     run         kolk run
 #     programs    those of every day
@@ -54,8 +55,29 @@ aligned_alloc 0 100: NULL, errno EINVAL
 cfree 0
 END
   names=$(nm -D --defined-only "$library" | sed 's/.* //' | sort | xargs)
-  [[ $names == "aligned_alloc calloc free free_aligned_sized free_sized mallinfo mallinfo2 malloc malloc_trim malloc_usable_size\
+  [[ $names == "__libc_calloc __libc_free __libc_malloc __libc_memalign __libc_pvalloc __libc_realloc __libc_valloc aligned_alloc calloc free free_aligned_sized free_sized mallinfo mallinfo2 malloc malloc_trim malloc_usable_size\
  memalign posix_memalign pvalloc realloc reallocarray valloc" ]] || fail "the library shows $names"
+  cat > "$work/names.c" << 'END'
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+void *__libc_malloc(size_t), *__libc_calloc(size_t, size_t), *__libc_realloc(void *, size_t), *__libc_memalign(size_t, size_t);
+void *__libc_valloc(size_t), *__libc_pvalloc(size_t);
+void __libc_free(void *);
+int main(void) {
+    for (size_t size = 1; size < 1000000; size *= 10) {
+        void *blocks[] = {__libc_malloc(size), __libc_calloc(2, size), __libc_realloc(malloc(10), size), __libc_memalign(64, size),
+                          __libc_valloc(size), __libc_pvalloc(size),   malloc(size)};
+        if ((uintptr_t)blocks[3] % 64 || (uintptr_t)blocks[4] % 4096 || *(char *)blocks[1]) return 1;
+        for (size_t n = 0; n < sizeof blocks / sizeof *blocks; n++) memset(blocks[n], 1, size);
+        for (size_t n = 0; n < sizeof blocks / sizeof *blocks; n++) n % 2 ? free(blocks[n]) : __libc_free(blocks[n]);
+    }
+    return 0;
+}
+END
+  compile -w "$work/names.c" -o "$work/names"
+  ends 0 "$work/names"
+  ends 0 under "$work/names"
   readelf -dW "$library" | grep -q INITFIRST || fail "its handlers of forks are not the first"
   ! readelf -rW "$library" | grep -E 'DTPMOD|TLSDESC' || fail "some thread-local variables are allocated at their first use"
 }
@@ -70,11 +92,11 @@ life() {
 forks() {
   make_life
   same "$work/life" forks "$work"
-  [[ ${KOLK_TEST_EFFORT:-} == quick ]] || # in debug mode a part is enough: it takes ten times as long
+  [[ ${KOLK_TEST_EFFORT:-} == quick ]] || # debug mode is ten times as slow, so a part is enough
     ends 0 env KOLK_TEST_EFFORT=quick KOLK_DEBUG=fill,guard,quarantine=64 LD_PRELOAD="$library" "$work/life" forks "$work"
 }
 
-# says WHAT EXPECTED COMMAND...: its first report begins so; `silent`: there is none.
+# says WHAT EXPECTED COMMAND...: its first report must begin with these words; `silent`: there must be none.
 says() {
   local what=$1 expected=$2 said
   { "${@:3}" > "$work/said" 2>&1 || true; } 2> /dev/null
@@ -85,7 +107,7 @@ says() {
   esac
 }
 
-# The programs of the table that exist for malloc: what is said without a setting, and with KOLK_DEBUG=all.
+# The programs of the table for malloc: their reports without a setting, and with KOLK_DEBUG=all.
 misuse() {
   local name plain debug
   while IFS='|' read -r name plain debug; do
@@ -112,9 +134,24 @@ pointer_wild|free of a pointer that is not of this heap|free of a pointer that i
 uninitialised_read|silent|silent
 leak_exit|silent|silent
 END
+  first_call
 }
 
-# A list that grows until there is no memory; then there is some again.
+# The very first call is a mistake: the report must still name the heap.
+first_call() {
+  local call
+  for call in 'free(&local)' 'free_sized(&local, 4)' 'malloc_usable_size(&local)'; do
+    echo "#include <stddef.h>
+      void free(void *), free_sized(void *, size_t);
+      size_t malloc_usable_size(void *);
+      int main(void) { int local; $call; }" > "$work/first.c"
+    compile -w "$work/first.c" "$library" -o "$work/first"
+    ends 134 under "$work/first"
+    is '^kolk: malloc: (free|usable_size) of a pointer that is not of this heap' "$work/err"
+  done
+}
+
+# A list grows until memory runs out; then some is freed.
 limits() {
   local limit
   cat > "$work/fill.c" << 'END'
@@ -144,6 +181,9 @@ END
     ends 0 env LD_PRELOAD="$library" bash -c "ulimit -v ${limit}000 && exec \"\$0\" $limit" "$work/fill"
     is '^done$' "$work/out"
   done
+  compile -rdynamic tests/preload/refused.c -o "$work/refused"
+  ends 0 under "$work/refused"
+  is '^done$' "$work/out"
   cat > "$work/list.py" << 'END'
 try: list(range(10 ** 9))
 except MemoryError: print("a list is too large")
@@ -165,7 +205,45 @@ END
   done
 }
 
-# runs_out LIMIT CODE PATTERN PROGRAM...: with so little memory, it ends so and says so, as it does without the library.
+# Skipped where there are no sandboxes, or memory can't be locked. A core dump has only memory in use: neither reserved
+# memory nor a class's spare memory.
+sandbox() {
+  local way code
+  compile -rdynamic tests/preload/sandbox.c -o "$work/sandbox"
+  for way in alone threads locked; do
+    code=0
+    under "$work/sandbox" $way > "$work/out" 2>&1 || code=$?
+    [[ $code != 77 ]] || { skipped+=("what sandbox $way needs"); continue; }
+    [[ $code == 0 ]] || fail "sandbox $way: $code: $(cat "$work/out")"
+  done
+  if command -v gcore > /dev/null; then
+    cat > "$work/dumped.c" << 'END'
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+int main(void) {
+    for (size_t size = 1; size < 300000; size *= 2)
+        if (!malloc(size)) return 1;
+    puts("ready");
+    fflush(stdout);
+    pause();
+}
+END
+    compile "$work/dumped.c" -o "$work/dumped"
+    serve "$work/dumped"
+    until grep -q ready "$work/server.log"; do sleep 0.1; done
+    gcore -o "$work/core" $server > "$work/out" 2>&1 || skipped+=("gcore of a program that runs")
+    kill $server
+    for code in "$work"/core.*; do
+      [[ ! -e $code || $(stat -c %s "$code") -lt 300000000 ]] || fail "a core dump has $(stat -c %s "$code") bytes"
+    done
+  else
+    skipped+=(gcore)
+  fi
+}
+
+# runs_out LIMIT CODE PATTERN PROGRAM...: with this memory limit, it must end with the code and the message, as without
+# the library.
 runs_out() {
   local limited=(bash -c "ulimit $1 && exec \"\$@\"" -- "${@:4}")
   command -v "$4" > /dev/null || { skipped+=("$4"); return; }
@@ -175,7 +253,7 @@ runs_out() {
   is "$3" <(cat "$work/out" "$work/err")
 }
 
-# sample=N: programs print the same, and those that go too far, or touch what they freed, end there.
+# sample=N: programs print the same, and those that overflow a block, or touch a freed one, end there.
 guards() {
   local name program=(sqlite3 :memory: "with recursive n(i) as (select 1 union all select i + 1 from n where i < 9999)
     select sum(length(s)) from (select group_concat(hex(i * 7919), '-') s from n group by i % 97)")
@@ -226,10 +304,11 @@ END
   ends 0 env KOLK_DEBUG=nonsense KOLK_SIZES=/etc/passwd KOLK_BYPASS=1 LD_PRELOAD="$library" "$work/few"
   is '^kolk: KOLK_DEBUG: "nonsense" is not a setting' "$work/err"
   [[ $(wc -l < "$work/err") == 1 ]] || fail "it says more: $(cat "$work/err")"
-  ends 0 env KOLK_BYPASS=1 KOLK_STATS=1 LD_PRELOAD="$library" "$work/few" # blocks of malloc would be malloc's own
+  ends 0 env KOLK_BYPASS=1 KOLK_STATS=1 LD_PRELOAD="$library" "$work/few" # no effect: the heap is malloc
   is '^malloc/64 +heap +64 +7 ' "$work/err"
 
-  # A program with kolk of its own: each has its pools. Of a file that both write, the library's stays.
+  # A program that uses kolk itself: it and the library have separate pools. If both write one file of statistics, the
+  # library's stays.
   compile -Iinclude examples/hello.c -o "$work/hello" -L"$build" -lkolk -Wl,-rpath,"$build"
   same "$work/hello"
   ends 0 env KOLK_STATS=1 LD_PRELOAD="$library" "$work/hello"

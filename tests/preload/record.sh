@@ -1,8 +1,9 @@
 #!/bin/bash
-# kolk record: what it writes of programs, and how it ends.
+# kolk record: its traces of programs, and its exit codes.
 #     exact       every operation of tests/preload/recorded.c, in order, with sizes, threads and functions; needs libdw
 #     endings     crashes, signals, closed descriptors; outputs that cannot be written; programs that cannot be run, or recorded
-#     advice      what kolk advise says of tests/preload/advised.c, with and without lines and symbols; its header compiles
+#     advice      the advice of kolk advise for tests/preload/advised.c, with and without lines and symbols; its header
+#                 compiles
 #     programs    those of every day: their traces are replayed (long in full)
 # Usage: CC=... KOLK=... record.sh WAY BUILD
 set -euo pipefail
@@ -23,7 +24,7 @@ make_recorded() {
   compile -shared -fPIC "$work/plugin.c" -o "$work/plugin.so"
 }
 
-# The operations on blocks that functions of the test's own files asked for: thread, what, block, size, their functions.
+# The operations on blocks of the test's own functions: thread, operation, block, size, functions.
 known() {
   zstd -dcq "$trace" > "$work/text" || fail "the trace is not whole"
   awk '
@@ -108,7 +109,7 @@ END
   is "^= Start$" "$work/text"
   is "^= End$" "$work/text"
 
-  # A program that becomes another one: the trace is the last one's. Its environment does not matter.
+  # A program that executes another one: the trace is that of the last program, whatever its environment.
   cp "$work/known" "$work/before"
   ends 0 record env A=b bash -c "cd / && exec \"\$@\"" sh "$work/recorded" all "$work/plugin.so"
   known
@@ -118,13 +119,13 @@ END
   is '"failed_left_out": 4,' "$work/out"
   is '"unknown_left_out": 0,' "$work/out"
 
-  # Its name in this folder is the default; nothing is said with -q.
+  # The default path is the program's name in this folder; -q prints nothing.
   cd "$work"
   ends 0 "$KOLK" record -q -- ./recorded all ./plugin.so
   [[ -s recorded.trace.zst && ! -s err ]] || fail "-q: $(cat err)"
 }
 
-# whole BLOCKS: the trace is, and has so many blocks of get's, as far as names tell.
+# whole BLOCKS: the trace must be complete, and have this many blocks of get, if it has names.
 whole() {
   known
   ! has_names || [[ $(grep -c ' alloc ' "$work/known") == "$1" ]] || fail "$2: not all is in it: $(cat "$work/known")"
@@ -132,7 +133,7 @@ whole() {
     fail "$2: the trace is not whole: $(cat "$work/known")"
 }
 
-# signalled NAME: a program that waits gets this signal by way of the recorder.
+# signalled NAME: a waiting program gets this signal through the recorder.
 signalled() {
   local code=0
   # shellcheck disable=SC2069
@@ -159,7 +160,7 @@ endings() {
   whole 4 closed
   signalled TERM
 
-  # Ctrl-C in a terminal, which its foreground processes all get. Interactive programs get no second one.
+  # Ctrl-C in a terminal goes to all its foreground processes. Interactive programs must not get it twice.
   if command -v python3 > /dev/null; then
     cat > "$work/terminal.py" << 'END'
 import os, pty, sys
@@ -200,7 +201,7 @@ END
   wait $child
   is '^= End$' "$work/text"
 
-  # Programs that cannot be run: there is no trace, and one that was there stays.
+  # If a program cannot be run, no trace is written, and an old one stays.
   rm "$trace"
   ends 127 record no-such-program
   is '^kolk: no-such-program: cannot be run: No such file or directory$' "$work/err"
@@ -214,7 +215,7 @@ END
   is '^kolk: record expects a program' "$work/err"
   ends 2 "$KOLK" record --json -- true
 
-  # One that asks for no memory, or that has a malloc within itself, looks the same from here.
+  # A program that allocates nothing, and one with its own malloc, look the same.
   echo 'int main(void) { return 4; }' > "$work/idle.c"
   compile "$work/idle.c" -o "$work/idle"
   ends 4 record "$work/idle"
@@ -253,7 +254,7 @@ END
     "$CC" -std=c11 -Wall -Wextra -Werror -Iinclude -fsyntax-only "$work/use.c" || fail "the header is no C11"
     "${CXX:-c++}" -std=c++17 -Wall -Wextra -Werror -Iinclude -fsyntax-only -x c++ "$work/use.c" || fail "the header is no C++17"
 
-    # Without lines, a function's name stands before the place.
+    # Without lines, the function's name precedes the place.
     strip --strip-debug "$work/advised"
     ends 0 record "$work/advised"
     advises "without lines" << 'END'

@@ -1,4 +1,4 @@
-/* A program whose trace is known: record.sh says what kolk record must write of it. Each size is there once.
+/* A program whose trace is known: record.sh has the trace that kolk record must write. Each size occurs once.
  * Usage: recorded all PLUGIN | crash | killed | closed | many | code N | patient */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -23,7 +23,7 @@ APART static void *get(size_t size) {
     return block;
 }
 
-/* Both call get from the same place of the stack. */
+/* Both functions call get at the same stack depth. */
 APART static void *left(size_t size) {
     void *block = get(size);
     steps += 2;
@@ -112,7 +112,7 @@ APART static void libraries(const char *path) {
     dlclose(library);
 }
 
-/* Neither a fork's child nor a program that is started is recorded; what the child of a vfork does, its parent did. */
+/* Neither a fork's child nor a child program is recorded; calls of a vfork's child count as its parent's. */
 APART static void children(void) {
     pid_t child = fork();
     if (child == 0) {

@@ -1,16 +1,16 @@
-/* fifo_monitor.h: is a long history one of a bounded first-in-first-out queue? In n log n, so it looks at necessary
- * conditions only: each is broken by something that is impossible in every order of the calls.
+/* fifo_monitor.h: is a long history one of a bounded first-in-first-out queue? Takes n log n steps, so it checks only
+ * necessary conditions, whose violation is impossible in every order of the calls.
  *
- *   - An item is popped once, after it was pushed. No item that was pushed first is popped last: its push ended before
- *     the other's began, and yet its pop began after the other's ended. An item that is not popped counts as popped at
- *     the end of time.
+ *   - An item is popped once, after it was pushed. No item is overtaken: if its push ended before another's began, its
+ *     pop does not begin after the other's pop has ended. An item that is not popped counts as popped at the end of
+ *     time.
  *   - EMPTY (and CLOSED) has a moment within the call when no item is there for certain. An item is there for
  *     certain if its push has ended and its pop has not begun.
  *   - FULL has a moment within the call when perhaps `capacity` items are there. An item is perhaps there if its push
  *     has begun and its pop has not ended.
  *   - At no moment are more than `capacity` items there for certain.
- *   - An end is obeyed: a call that was refused for it overlaps a time when the queue was perhaps ended in this way;
- *     any other call overlaps a time when it was perhaps not.
+ *   - Endings are obeyed: a call refused because of an ending overlaps a time when the queue had perhaps ended in this
+ *     way; any other call overlaps a time when it had perhaps not.
  *
  * A dropped item is one that clear has popped. */
 #ifndef TESTS_FIFO_MONITOR_H
@@ -77,7 +77,7 @@ static inline void monitor_events(monitor *m) {
     }
 }
 
-/* The order of those that were pushed one after the other. */
+/* Checks the order of items whose pushes do not overlap. */
 static inline void monitor_order(monitor *m) {
     passage *ended = (passage *)malloc((m->n + 1) * sizeof *ended);
     memcpy(ended, m->passages, m->n * sizeof *ended);
@@ -95,7 +95,7 @@ static inline void monitor_order(monitor *m) {
     free(ended);
 }
 
-/* The numbers of items that are there for certain, and perhaps. */
+/* Computes the numbers of items that are certainly, and perhaps, in the queue. */
 static inline void monitor_levels(monitor *m) {
     m->certain = (step *)calloc(2 * m->n + 1, sizeof *m->certain);
     m->possible = (step *)calloc(2 * m->n + 1, sizeof *m->possible);
@@ -134,10 +134,10 @@ static inline int extreme(const step *steps, size_t n, uint64_t begin, uint64_t 
 
 /* ---- The end ----------------------------------------------------------------------------------------------------- */
 
-/* Was the queue perhaps ended in this way (OK: open) at some moment of the call? The call that ended it began before
- * this one ended, and no call that undid that lay wholly between the two. */
+/* Was the queue perhaps ended in this way (OK: open) at some moment of the call? True if the ending call began before
+ * this one ended, and no call that undid it lies wholly between the two. */
 static inline bool was_perhaps(const monitor *m, kolk_status ending, const event *e) {
-    uint64_t undone = 0; /* the latest beginning of what made it something else and ended before the call */
+    uint64_t undone = 0; /* the latest beginning of a call that undid it and ended before this call */
     for (size_t i = 0; i < m->end_count; i++) {
         const event *other = &m->ends[i];
         bool unmakes = ending == KOLK_OK       ? other->deed == CLOSE || other->deed == SHUTDOWN
@@ -176,7 +176,7 @@ static inline void monitor_refusals(monitor *m) {
     }
 }
 
-/* NULL, or what is wrong with it. */
+/* Returns NULL, or what is wrong with the history. */
 static inline const char *monitor_history(const history *h) {
     monitor m = {.h = h};
     for (size_t i = 0; i < h->count; i++)

@@ -1,5 +1,5 @@
-/* history.h: what threads did to one queue: each call with its result and the moments when it began and ended, which
- * are ticks of one counter, so that each is a moment of its own. fifo_monitor.h and linearize.h judge it. */
+/* history.h: the calls of threads on one queue, each with its result and the moments of its begin and end, which are
+ * distinct ticks of one counter. fifo_monitor.h and linearize.h judge it. */
 #ifndef TESTS_HISTORY_H
 #define TESTS_HISTORY_H
 
@@ -12,9 +12,9 @@ typedef enum deed { PUSH, POP, CLEAR, COUNT, CLOSE, SHUTDOWN, REOPEN } deed;
 typedef struct event {
     deed deed;
     kolk_status status;                 /* of a push or pop */
-    bool waits;                         /* it had all the time in the world */
+    bool waits;                         /* it waits without a deadline */
     uint32_t n;                         /* items; what count answered */
-    uint32_t items[MOST_ITEMS_AT_ONCE]; /* each item of a history is another number, from 1 */
+    uint32_t items[MOST_ITEMS_AT_ONCE]; /* the items of a history are distinct numbers, from 1 */
     uint64_t begin, end;
 } event;
 
@@ -32,7 +32,8 @@ static inline uint64_t tick(void) {
     return __atomic_add_fetch(&ticks, 1, __ATOMIC_SEQ_CST);
 }
 
-/* Does what the event says (deed, items, n, waits), and writes the rest. As an array if n is not 1, or so asked for. */
+/* Makes the event's call (deed, items, n, waits), and records the rest. Uses the array functions if n is not 1, or if
+ * requested. */
 static inline void record(kolk_queue *queue, event *e, kolk_deadline deadline, bool as_array) {
     size_t n = e->n;
     e->begin = tick();

@@ -1,7 +1,6 @@
-/* linearize.h: has a short history an order in which a bounded queue, one call after the other, gives just these
- * results? Tries all orders that keep calls apart which did not overlap (Wing and Gong, Testing and Verifying
- * Concurrent Objects, 1993), and no combination of calls done and queue's state twice (Lowe, Testing for
- * Linearizability, 2017). */
+/* linearize.h: does a short history have a sequential order in which a bounded queue gives exactly these results? Tries
+ * all orders that respect calls which did not overlap (Wing and Gong, Testing and Verifying Concurrent Objects, 1993),
+ * and each combination of completed calls and queue's state once (Lowe, Testing for Linearizability, 2017). */
 #ifndef TESTS_LINEARIZE_H
 #define TESTS_LINEARIZE_H
 
@@ -9,15 +8,15 @@
 
 #define MOST_CALLS 24u
 
-/* The queue, as the header tells of it. */
+/* A queue as the header describes it. */
 typedef struct sequential {
     kolk_status ending;
     uint32_t count;
     uint8_t items[MOST_ITEMS_AT_ONCE];
 } sequential;
 
-/* Does the call in this state of the queue; false if it would not have had this result. push_n and pop_n pass as many
- * as they have recorded, at least one: how many is not told. */
+/* Applies the call to this state of the queue; returns false if its result would differ. push_n and pop_n pass the
+ * recorded number of items, at least one, as the header leaves the number open. */
 static inline bool would(sequential *q, uint32_t capacity, const event *e) {
     bool blocked = q->count == (e->deed == PUSH ? capacity : 0);
     switch (e->deed) {
@@ -63,7 +62,7 @@ static inline bool would(sequential *q, uint32_t capacity, const event *e) {
 
 typedef struct search {
     const history *h;
-    uint64_t *seen; /* a hash table of what was tried: calls done, items, ending */
+    uint64_t *seen; /* a hash table of tried states: completed calls, items, ending */
     size_t size, used;
 } search;
 
@@ -94,9 +93,9 @@ static inline bool is_new(search *s, uint64_t key) {
     return true;
 }
 
-/* Is there an order for those that are not done? */
+/* Is there an order for the remaining calls? */
 static inline bool can_go_on(search *s, uint32_t done, const sequential *q) {
-    uint64_t first_end = UINT64_MAX; /* what begins later than this can't be the next */
+    uint64_t first_end = UINT64_MAX; /* a call that begins later can't be the next */
     if (done == (UINT32_C(1) << s->h->count) - 1) return true;
     if (!is_new(s, key_of(done, q))) return false;
     for (size_t i = 0; i < s->h->count; i++)
@@ -109,7 +108,7 @@ static inline bool can_go_on(search *s, uint32_t done, const sequential *q) {
     return false;
 }
 
-/* Of an empty, open queue with a capacity of MOST_ITEMS_AT_ONCE at most; up to MOST_CALLS calls. */
+/* Starts from an empty, open queue with a capacity of at most MOST_ITEMS_AT_ONCE; up to MOST_CALLS calls. */
 static inline bool is_linearizable(const history *h) {
     search s = {.h = h};
     bool found = can_go_on(&s, 0, &(sequential){KOLK_OK, 0, {0}});

@@ -1,5 +1,5 @@
-/* queue_test.h: what the tests of kolk_queue share: items that say which they are, and threads that are known to be
- * asleep at an end. */
+/* queue_test.h: shared by the tests of kolk_queue: numbered items, and threads that are known to be asleep at an
+ * end. */
 #ifndef TESTS_QUEUE_TEST_H
 #define TESTS_QUEUE_TEST_H
 
@@ -12,7 +12,7 @@
 
 /* ---- Queues ------------------------------------------------------------------------------------------------------ */
 
-static const kolk_deadline PAST = {1}; /* has passed, as KOLK_NOW has, but is not the try form */
+static const kolk_deadline PAST = {1}; /* a deadline that has passed, but is not KOLK_NOW */
 
 static inline void make_queue(kolk_queue *queue, const kolk_queue_desc *desc) {
     kolk_status status = kolk_queue_init(queue, desc);
@@ -46,7 +46,7 @@ static inline int pop_int(kolk_queue *queue) {
 
 typedef struct caller {
     kolk_queue *queue;
-    kolk_queue_event end; /* KOLK_WRITABLE pushes, KOLK_READABLE pops */
+    kolk_queue_event end; /* KOLK_QUEUE_WRITABLE pushes, KOLK_QUEUE_READABLE pops */
     kolk_status status;
     kolk_deadline deadline;
     int items[8];
@@ -56,7 +56,7 @@ typedef struct caller {
 
 static inline void *call(void *argument) {
     caller *me = (caller *)argument;
-    if (me->end == KOLK_WRITABLE)
+    if (me->end == KOLK_QUEUE_WRITABLE)
         me->status = me->n ? kolk_queue_push_n(me->queue, me->items, &me->n, me->deadline)
                            : kolk_queue_push(me->queue, me->items, me->deadline);
     else
@@ -65,7 +65,7 @@ static inline void *call(void *argument) {
     return NULL;
 }
 
-/* The last in line at an end; NULL: nobody waits. */
+/* The last in line at an end; NULL if no thread waits. */
 static inline const void *last_in_line(kolk_queue *queue, int end) {
     kolk_lock_word(&queue->ends[end].lock);
     const void *last = queue->ends[end].waiters.last;
@@ -77,8 +77,8 @@ static inline void start(caller *me) {
     assert_int_equal(pthread_create(&me->thread, NULL, call, me), 0);
 }
 
-/* Starts a call that has to wait, and returns when it is the last in line; false if it is not before this moment, which
- * is the deadline of whoever gives up first. */
+/* Starts a call that must wait, and returns when it is the last in line. Returns false if that takes until this moment,
+ * the deadline of the first waiter to give up. */
 static inline bool start_waiting_before(caller *me, kolk_deadline moment) {
     const void *before = last_in_line(me->queue, (int)me->end);
     start(me);

@@ -1,4 +1,4 @@
-/* kolk_queue by one thread: order, capacity, items of any size, arrays, deadlines, the end, clear. */
+/* kolk_queue with one thread: order, capacity, items of any size, arrays, deadlines, endings, clear. */
 #include "queue_test.h"
 
 static const uint32_t capacities[] = {1, 2, 3, 5, 7, 8, 1000};
@@ -16,7 +16,7 @@ static bool is_stamped(const unsigned char *item, size_t size, uint32_t number) 
     return memcmp(item, expected, size) == 0;
 }
 
-/* Fills it from each level to the brim and empties it to each level. */
+/* Fills the queue from each level, and empties it to each level. */
 static void fill_and_empty(uint32_t capacity, size_t size) {
     kolk_queue queue;
     unsigned char item[300];
@@ -52,7 +52,7 @@ static void test_first_in_first_out_and_exactly_so_many(void **state) {
         for (size_t j = 0; j < LENGTH_OF(sizes); j++) fill_and_empty(capacities[i], sizes[j]);
 }
 
-/* The item is copied, and not a byte before or behind it. */
+/* The item is copied, and no byte before or after it. */
 static void test_items_of_every_size(void **state) {
     (void)state;
     for (size_t size = 1; size <= 300; size++) {
@@ -73,7 +73,7 @@ static void test_items_of_every_size(void **state) {
     }
 }
 
-/* Many laps, so that what a lap leaves behind is seen by the next. */
+/* Many laps, so that leftovers of one lap would show in the next. */
 static void test_many_laps(void **state) {
     (void)state;
     for (size_t i = 0; i < LENGTH_OF(capacities); i++) {
@@ -90,7 +90,8 @@ static void test_many_laps(void **state) {
 
 /* ---- Arrays ------------------------------------------------------------------------------------------------------ */
 
-/* From each place in the ring and each level: n items at once, more than there is room for, and more than there are. */
+/* Passes arrays of n items from each place in the ring and each level: also more than fit, and more than the queue
+ * has. */
 static void arrays_from(uint32_t capacity, uint32_t place, uint32_t level) {
     kolk_queue queue;
     int items[40], next = 1, expected = 1;
@@ -158,7 +159,7 @@ static void test_the_largest_number(void **state) {
 
 /* ---- Statuses ---------------------------------------------------------------------------------------------------- */
 
-/* Each call of both ends, with a deadline, gives `push` and `pop` and, being refused, changes nothing. */
+/* Each call at either end, with this deadline, returns `push` or `pop` and changes nothing. */
 static void assert_refused(kolk_queue *queue, kolk_deadline deadline, kolk_status push, kolk_status pop) {
     int items[2] = {-1, -2};
     size_t n = 2, before = kolk_queue_count(queue);
@@ -265,7 +266,7 @@ static void test_clear_drops_and_deinit_too(void **state) {
         assert_int_equal(pop_int(&queue), 1); /* is not destroyed: it has gone elsewhere */
         assert_int_equal(push_int(&queue, 4), KOLK_OK);
         if (lap == 1) kolk_queue_close(&queue);
-        if (lap == 2) kolk_queue_shutdown(&queue); /* clears an ended queue as well, which stays ended */
+        if (lap == 2) kolk_queue_shutdown(&queue); /* clear also works on an ended queue, which stays ended */
         assert_int_equal(kolk_queue_clear(&queue), 3);
         assert_true(all.count == 3 && all.items[0] == 2 && all.items[1] == 3 && all.items[2] == 4);
         assert_int_equal(kolk_queue_count(&queue), 0);

@@ -1,4 +1,5 @@
-/* The two judges of recorded histories, tried: they take what a queue may do, and refuse each planted error. */
+/* Tests the two judges of recorded histories: they accept all behaviour that a queue may show, and refuse each planted
+ * error. */
 #include "queue_test.h"
 
 #include "fifo_monitor.h"
@@ -9,7 +10,7 @@
 typedef struct example {
     const char *what;
     bool is_right;
-    bool unseen; /* wrong, and the monitor has no condition for it */
+    bool unseen; /* wrong, but the monitor has no condition for it */
     event events[8];
 } example;
 
@@ -109,7 +110,7 @@ static void test_examples(void **state) {
 
 /* ---- Long histories, by chance ----------------------------------------------------------------------------------- */
 
-/* The calls of a queue of 3, in this order, each stretched in time around its moment. */
+/* Makes the calls of a queue of 3, in this order, each with a random duration around its moment. */
 static void make_history(history *h, size_t count, uint64_t stretch, uint64_t *random) {
     uint32_t next = 1, first = 1;
     kolk_status ending = KOLK_OK;
@@ -170,14 +171,14 @@ static void plant(history *h, int error) {
     case 3: /* of nobody */
         pop->items[0] = UINT32_MAX;
         break;
-    case 4: /* pushed, and the caller is told that it was not */
+    case 4: /* pushed, but the caller gets a refusal */
         push->status = KOLK_FULL;
         push->n = 0;
         break;
     case 5: /* refused for an end that was not yet */
         h->events[0] = (event){.deed = POP, .status = KOLK_CLOSED, .begin = 1, .end = 2};
         break;
-    default: /* late: one that all others overtook */
+    default: /* an item that all others overtook */
         pop->begin += (uint64_t)1000000 * 2 * h->count;
         pop->end += (uint64_t)1000000 * 2 * h->count;
     }
@@ -197,8 +198,8 @@ static void test_long_histories(void **state) {
     }
 }
 
-/* A history that the monitor finds wrong has no order in the search; and for the few kinds of errors that both know,
- * the other way round. */
+/* If the monitor finds a history wrong, the search finds no order. For the kinds of errors that both detect, the
+ * converse holds too. */
 static void test_they_agree(void **state) {
     (void)state;
     unsigned sound = 0, refused = 0, unseen = 0;

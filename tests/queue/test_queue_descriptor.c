@@ -1,6 +1,5 @@
-/* kolk_queue's life: every broken rule of a descriptor has a status of its own and leaves the queue all zero; the
- * all-zero queue answers every function; it needs no memory later; statistics and the registry. */
-// link: -Wl,--wrap=kolk_memory_release
+/* kolk_queue's life: every broken rule of a descriptor has its own status and leaves the queue all zero; every function
+ * works on the all-zero queue; the queue allocates nothing after init; statistics and the registry. */
 #include "queue_test.h"
 
 #include "../help/listed.h"
@@ -18,7 +17,7 @@ void __wrap_kolk_memory_release(void *start, size_t size) {
 
 /* ---- Broken rules ------------------------------------------------------------------------------------------------ */
 
-/* 2^61 bytes: more than any system gives. */
+/* 2^61 bytes: more than any system has. */
 #if UINTPTR_MAX > UINT32_MAX
 #define FAR_TOO_MUCH KOLK_NO_MEMORY
 #else
@@ -37,11 +36,11 @@ static const struct row {
     {KOLK_SIZE_OVERFLOW, {.item_size = SIZE_MAX - 15, .capacity = 2}},
     {KOLK_SIZE_OVERFLOW, {.item_size = INT32_MAX, .capacity = 1}},
     {KOLK_SIZE_OVERFLOW, {.item_size = (size_t)INT32_MAX + 1, .capacity = 1}},
-    {KOLK_SIZE_OVERFLOW, {.item_size = 1, .capacity = UINT32_MAX}},
-    {KOLK_SIZE_OVERFLOW, {.item_size = 1, .capacity = (uint32_t)INT32_MAX + 1}},
+    {KOLK_BAD_CAPACITY, {.item_size = 1, .capacity = (uint32_t)-1}},
+    {KOLK_BAD_CAPACITY, {.item_size = 1, .capacity = (uint32_t)INT32_MAX + 1}},
     {FAR_TOO_MUCH, {.item_size = 1u << 30, .capacity = INT32_MAX}},
     {FAR_TOO_MUCH, {.item_size = INT32_MAX - 16, .capacity = INT32_MAX}},
-    {KOLK_OK, {.item_size = 1, .capacity = 1}}, /* and the nearest that are right */
+    {KOLK_OK, {.item_size = 1, .capacity = 1}}, /* the nearest valid descriptors */
     {KOLK_OK, {.item_size = 100000, .capacity = 3}},
     {KOLK_OK, {.item_size = 3, .capacity = 100001}},
 };
@@ -62,7 +61,7 @@ static void test_each_broken_rule_has_its_status(void **state) {
     assert_true(all_bytes_are(&queue, sizeof queue, 0));
 }
 
-/* A program with a larger or smaller struct, or of another ABI: its queue is made zero, no byte more. */
+/* A program with a larger or smaller struct, or with another ABI: init zeroes its queue, and no byte more. */
 static void test_another_abi(void **state) {
     (void)state;
     struct {
@@ -75,7 +74,7 @@ static void test_another_abi(void **state) {
     for (size_t i = 0; i < LENGTH_OF(others); i++) {
         size_t size = (size_t)((ptrdiff_t)sizeof both.queue + others[i].larger);
         memset(&both, 0xff, sizeof both);
-        assert_int_equal(kolk_queue_init_type(&both.queue, &desc, 0, size, (uint32_t)others[i].abi), KOLK_WRONG_ABI);
+        assert_int_equal(kolk_queue_init_abi(&both.queue, &desc, 0, size, (uint32_t)others[i].abi), KOLK_WRONG_ABI);
         assert_true(all_bytes_are(bytes, size, 0) && all_bytes_are(bytes + size, sizeof both - size, 0xff));
     }
 }
@@ -117,8 +116,8 @@ static void test_the_all_zero_queue_is_shut_down(void **state) {
         kolk_queue_close(&queue);
         kolk_queue_shutdown(&queue);
         kolk_queue_reopen(&queue); /* there is nothing to open */
-        assert_int_equal(kolk_queue_fd(&queue, KOLK_READABLE), -1);
-        assert_int_equal(kolk_queue_fd(&queue, KOLK_WRITABLE), -1);
+        assert_int_equal(kolk_queue_fd(&queue, KOLK_QUEUE_READABLE), -1);
+        assert_int_equal(kolk_queue_fd(&queue, KOLK_QUEUE_WRITABLE), -1);
         kolk_queue_stats(&queue, &stats);
         assert_string_equal(stats.name, "");
         assert_string_equal(stats.kind, "queue");
@@ -160,7 +159,7 @@ static void test_statistics(void **state) {
     assert_memory_equal(&stats, &expected, offsetof(kolk_stats, debug) + sizeof stats.debug);
     assert_int_equal(pop_int(&queue), 0);
     assert_int_equal(kolk_queue_clear(&queue), 4);
-    assert_int_equal(pop_int(&queue), -KOLK_EMPTY); /* is no failure: the queue was large enough */
+    assert_int_equal(pop_int(&queue), -KOLK_EMPTY); /* EMPTY is not a failure: the queue was large enough */
     kolk_queue_stats(&queue, &stats);
     assert_true(stats.count == 0 && stats.failed == 0);
     for (int i = 0; i < 9; i++) assert_int_equal(push_int(&queue, i), KOLK_OK);

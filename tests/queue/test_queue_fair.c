@@ -1,14 +1,12 @@
-/* Fairness of kolk_queue, step by step: the clock is the test's, and a thread that was woken goes on when the test lets
- * it, so that it is overtaken as often, and for as long, as the test wants. */
-// link: -Wl,--wrap=kolk_wait,--wrap=kolk_wake,--wrap=kolk_unlock_word,--wrap=kolk_now_ns
+/* Fairness of kolk_queue, step by step. The test controls the clock and when a woken thread continues. So it decides
+ * how often, and for how long, a waiter is overtaken. */
 #include "queue_test.h"
 
 #include <semaphore.h>
 
 /* ---- Clock and sleep --------------------------------------------------------------------------------------------- */
 
-/* Nanoseconds. A microsecond passes by each look at it, and no other time, however slow the machine. A sleep has the
- * system's clock. */
+/* Nanoseconds. Each reading advances it by a microsecond, however slow the machine. Sleeps use the system's clock. */
 static int64_t now = 1;
 static _Thread_local bool sleeping;
 
@@ -25,7 +23,7 @@ static void pass_milliseconds(int64_t n) {
     __atomic_fetch_add(&now, n * 1000000, __ATOMIC_SEQ_CST);
 }
 
-/* A caller each of whose sleeps the test sees: it lies down, it was woken, it may go on. */
+/* A caller whose sleeps the test controls: it falls asleep, it was woken, it may go on. */
 typedef struct slow {
     caller it;
     sem_t asleep, woken, go_on;
@@ -41,7 +39,7 @@ static bool sleep_really(uint32_t *word, uint32_t expected, kolk_deadline deadli
 }
 
 bool __wrap_kolk_wait(uint32_t *word, uint32_t expected, kolk_deadline deadline) {
-    if (!me || expected != 0) return sleep_really(word, expected, deadline); /* a lock is awaited while it is not 0 */
+    if (!me || expected != 0) return sleep_really(word, expected, deadline); /* only locks wait for 0 */
     sem_post(&me->asleep);
     bool result = sleep_really(word, expected, deadline);
     sem_post(&me->woken);
@@ -49,8 +47,8 @@ bool __wrap_kolk_wait(uint32_t *word, uint32_t expected, kolk_deadline deadline)
     return result;
 }
 
-static unsigned wakes;               /* system calls that woke, or were to wake, somebody at an end */
-static _Thread_local bool unlocking; /* then it wakes threads that wait for the lock, which nobody counts */
+static unsigned wakes;               /* system calls that woke, or should have woken, a waiter at an end */
+static _Thread_local bool unlocking; /* wakes of threads that wait for the lock are not counted */
 
 void __real_kolk_unlock_word(uint32_t *word);
 void __wrap_kolk_unlock_word(uint32_t *word);
@@ -96,22 +94,23 @@ static void start_slow(slow *s, kolk_queue *queue, int end) {
 
 static void begin(kolk_queue *queue, int end) {
     make_ints(queue, 3);
-    if (end == KOLK_WRITABLE)
+    if (end == KOLK_QUEUE_WRITABLE)
         for (int i = 0; i < 3; i++) assert_int_equal(push_int(queue, i), KOLK_OK);
 }
 
-/* There is one thing more to take at this end. */
+/* Provides one more item, or one more free cell, at this end. */
 static void give_one(kolk_queue *queue, int end) {
     int item = 0;
-    assert_int_equal(end == KOLK_WRITABLE ? kolk_queue_pop(queue, &item, KOLK_NOW) : push_int(queue, 7), KOLK_OK);
+    assert_int_equal(end == KOLK_QUEUE_WRITABLE ? kolk_queue_pop(queue, &item, KOLK_NOW) : push_int(queue, 7), KOLK_OK);
 }
 
 static kolk_status take_one(kolk_queue *queue, int end, kolk_deadline deadline) {
     int item = 7;
-    return end == KOLK_WRITABLE ? kolk_queue_push(queue, &item, deadline) : kolk_queue_pop(queue, &item, deadline);
+    return end == KOLK_QUEUE_WRITABLE ? kolk_queue_push(queue, &item, deadline)
+                                      : kolk_queue_pop(queue, &item, deadline);
 }
 
-/* Something comes, `s` is called for it, and a caller that comes at the right moment takes it. */
+/* Provides one, `s` is called for it, and another caller takes it first. */
 static void overtake_by(slow *s, kolk_deadline deadline) {
     give_one(s->it.queue, (int)s->it.end);
     await(&s->woken);
@@ -124,7 +123,7 @@ static void overtake(slow *s) {
     overtake_by(s, KOLK_NOW);
 }
 
-/* Overtaken for more than a millisecond: from now on those with a deadline line up behind. */
+/* Overtakes it for more than a millisecond: from now on callers with a deadline line up behind it. */
 static void make_it_hold(slow *s) {
     overtake(s);
     pass_milliseconds(2);
@@ -135,7 +134,7 @@ static bool lines_up_behind(slow *s, slow *behind) {
     give_one(s->it.queue, (int)s->it.end);
     await(&s->woken);
     start(&behind->it);
-    while (kolk_queue_count(s->it.queue) == (s->it.end == KOLK_WRITABLE ? 2 : 1)) {
+    while (kolk_queue_count(s->it.queue) == (s->it.end == KOLK_QUEUE_WRITABLE ? 2 : 1)) {
         if (last_in_line(s->it.queue, (int)s->it.end) != s->it.queue->ends[s->it.end].called) return true;
         sched_yield();
     }
@@ -157,10 +156,10 @@ static void test_a_millisecond_of_being_overtaken(void **state) {
         pass_milliseconds(2);
         overtake(&first);
         assert_true(lines_up_behind(&first, &second));
-        assert_int_equal(kolk_queue_count(&queue), end == KOLK_WRITABLE ? 2 : 1); /* it is for the first */
+        assert_int_equal(kolk_queue_count(&queue), end == KOLK_QUEUE_WRITABLE ? 2 : 1); /* it is for the first */
         kolk_lock_word(&queue.ends[end].lock);
         assert_ptr_equal(queue.ends[end].called,
-                         queue.ends[end].waiters.first); /* which is on its way: nobody else is called */
+                         queue.ends[end].waiters.first); /* it is on its way, so no other waiter is called */
         kolk_unlock_word(&queue.ends[end].lock);
         sem_post(&first.go_on);
         assert_int_equal(joined(&first.it), KOLK_OK);
@@ -174,7 +173,7 @@ static void test_a_millisecond_of_being_overtaken(void **state) {
     }
 }
 
-/* A call that does not wait takes what there is: the try form's answer is true, and so is a time-out. */
+/* A call that does not wait takes an item even past a waiter: so FULL and EMPTY are true, and so is a time-out. */
 static void test_who_does_not_wait_passes(void **state) {
     (void)state;
     for (int end = 0; end < 2; end++) {
@@ -193,13 +192,13 @@ static void test_who_does_not_wait_passes(void **state) {
     }
 }
 
-/* A waiter that gives up behind the preferred one wakes nobody, and the other one is preferred still. */
+/* A waiter that gives up behind the preferred one wakes no other, and that one stays preferred. */
 static void test_who_gives_up_behind(void **state) {
     (void)state;
     for (int end = 0; end < 2; end++) {
         kolk_queue queue;
         slow first, second = {.it = {.queue = &queue, .end = (kolk_queue_event)end, .deadline = KOLK_FOREVER}};
-        kolk_deadline passed = {1000000000}; /* not by the test's clock, but by the one that kolk_wait goes by */
+        kolk_deadline passed = {1000000000}; /* passed by the clock of kolk_wait, not by the test's */
         begin(&queue, end);
         start_slow(&first, &queue, end);
         make_it_hold(&first);
@@ -223,10 +222,10 @@ static void test_closed_with_items_for_all(void **state) {
     kolk_queue queue;
     slow first, second;
     size_t n = 2;
-    begin(&queue, KOLK_READABLE);
-    start_slow(&first, &queue, KOLK_READABLE);
+    begin(&queue, KOLK_QUEUE_READABLE);
+    start_slow(&first, &queue, KOLK_QUEUE_READABLE);
     make_it_hold(&first);
-    start_slow(&second, &queue, KOLK_READABLE);
+    start_slow(&second, &queue, KOLK_QUEUE_READABLE);
     assert_int_equal(kolk_queue_push_n(&queue, (int[]){1, 2}, &n, KOLK_NOW), KOLK_OK);
     await(&first.woken);
     kolk_queue_close(&queue);
@@ -240,7 +239,7 @@ static void test_closed_with_items_for_all(void **state) {
     end_queue(&queue);
 }
 
-/* A call that comes to a queue that has ended, while the preferred one has yet to wake up, does not wait for ever. */
+/* A call on an ended queue does not wait for ever, even if the preferred waiter has not woken up yet. */
 static void test_who_comes_after_the_end(void **state) {
     (void)state;
     for (int shut = 0; shut < 2; shut++) {
@@ -263,15 +262,15 @@ static void test_who_comes_after_the_end(void **state) {
     }
 }
 
-/* Called when close left items that others took: only the first in line counts as overtaken. The second one, which the
- * close called too, is preferred in its own time, when it is the first. */
+/* Close calls two waiters for items that others take: only the first in line counts as overtaken. The second becomes
+ * preferred later, when it is the first. */
 static void test_closed_with_items_for_nobody(void **state) {
     (void)state;
     kolk_queue queue;
-    slow first, second, third = {.it = {.queue = &queue, .end = KOLK_READABLE, .deadline = KOLK_FOREVER}};
-    begin(&queue, KOLK_READABLE);
-    start_slow(&first, &queue, KOLK_READABLE);
-    start_slow(&second, &queue, KOLK_READABLE);
+    slow first, second, third = {.it = {.queue = &queue, .end = KOLK_QUEUE_READABLE, .deadline = KOLK_FOREVER}};
+    begin(&queue, KOLK_QUEUE_READABLE);
+    start_slow(&first, &queue, KOLK_QUEUE_READABLE);
+    start_slow(&second, &queue, KOLK_QUEUE_READABLE);
     for (int i = 0; i < 2; i++, pass_milliseconds(2)) {
         assert_int_equal(push_int(&queue, 1), KOLK_OK);
         await(&first.woken);
@@ -297,7 +296,7 @@ static void test_closed_with_items_for_nobody(void **state) {
     end_queue(&queue);
 }
 
-/* Endings that a waiter sleeps through, with reopen behind them: s shutdown, c close, r reopen, + push, - pop. */
+/* Endings during a waiter's sleep, followed by reopen: s shutdown, c close, r reopen, + push, - pop. */
 static void test_who_sleeps_through_several_endings(void **state) {
     (void)state;
     static const struct {
@@ -305,13 +304,13 @@ static void test_who_sleeps_through_several_endings(void **state) {
         int end; /* where it waits */
         kolk_status due;
     } scripts[] = {
-        {"sr+c-r", KOLK_READABLE, KOLK_SHUTDOWN}, {"cr+c-r", KOLK_READABLE, KOLK_CLOSED},
-        {"srcr", KOLK_READABLE, KOLK_SHUTDOWN},   {"crsr+", KOLK_READABLE, KOLK_SHUTDOWN},
-        {"c+cr", KOLK_READABLE, KOLK_CLOSED},     {"+c-r+", KOLK_READABLE, KOLK_OK},
-        {"+c-cr+", KOLK_READABLE, KOLK_CLOSED},   {"scr+", KOLK_READABLE, KOLK_SHUTDOWN},
-        {"srcr", KOLK_WRITABLE, KOLK_SHUTDOWN},   {"crsr-", KOLK_WRITABLE, KOLK_SHUTDOWN},
-        {"sr-cr", KOLK_WRITABLE, KOLK_SHUTDOWN},  {"cr-", KOLK_WRITABLE, KOLK_CLOSED},
-        {"scr-", KOLK_WRITABLE, KOLK_SHUTDOWN},
+        {"sr+c-r", KOLK_QUEUE_READABLE, KOLK_SHUTDOWN}, {"cr+c-r", KOLK_QUEUE_READABLE, KOLK_CLOSED},
+        {"srcr", KOLK_QUEUE_READABLE, KOLK_SHUTDOWN},   {"crsr+", KOLK_QUEUE_READABLE, KOLK_SHUTDOWN},
+        {"c+cr", KOLK_QUEUE_READABLE, KOLK_CLOSED},     {"+c-r+", KOLK_QUEUE_READABLE, KOLK_OK},
+        {"+c-cr+", KOLK_QUEUE_READABLE, KOLK_CLOSED},   {"scr+", KOLK_QUEUE_READABLE, KOLK_SHUTDOWN},
+        {"srcr", KOLK_QUEUE_WRITABLE, KOLK_SHUTDOWN},   {"crsr-", KOLK_QUEUE_WRITABLE, KOLK_SHUTDOWN},
+        {"sr-cr", KOLK_QUEUE_WRITABLE, KOLK_SHUTDOWN},  {"cr-", KOLK_QUEUE_WRITABLE, KOLK_CLOSED},
+        {"scr-", KOLK_QUEUE_WRITABLE, KOLK_SHUTDOWN},
     };
     for (size_t i = 0; i < LENGTH_OF(scripts); i++) {
         kolk_queue queue;
@@ -336,23 +335,22 @@ static void test_who_sleeps_through_several_endings(void **state) {
     }
 }
 
-/* The descriptor of a queue that was closed is readable, also if a call found nothing at the very end, when other
- * waiters have yet to wake up. */
+/* The descriptor of a closed queue is readable, even if a late call found nothing before other waiters woke up. */
 static void test_the_descriptor_of_an_ended_queue(void **state) {
     (void)state;
     kolk_queue queue;
     slow sleeper, late;
-    begin(&queue, KOLK_READABLE);
-    start_slow(&sleeper, &queue, KOLK_READABLE);
-    start_slow(&late, &queue, KOLK_READABLE);
+    begin(&queue, KOLK_QUEUE_READABLE);
+    start_slow(&sleeper, &queue, KOLK_QUEUE_READABLE);
+    start_slow(&late, &queue, KOLK_QUEUE_READABLE);
     kolk_queue_close(&queue);
     await(&sleeper.woken);
     await(&late.woken);
-    int fd = kolk_queue_fd(&queue, KOLK_READABLE); /* made while they are in line */
+    int fd = kolk_queue_fd(&queue, KOLK_QUEUE_READABLE); /* made while they are in line */
     for (int i = 0; i < 4; i++) sem_post(&sleeper.go_on), sem_post(&late.go_on);
     assert_int_equal(joined(&sleeper.it), KOLK_CLOSED);
     assert_int_equal(joined(&late.it), KOLK_CLOSED);
-    if (fd >= 0) assert_int_equal(queue.ends[KOLK_READABLE].fd_called, 1);
+    if (fd >= 0) assert_int_equal(queue.ends[KOLK_QUEUE_READABLE].fd_called, 1);
     end_queue(&queue);
 }
 
@@ -362,11 +360,11 @@ static void test_nobody_is_woken_where_nobody_waits(void **state) {
     (void)state;
     kolk_queue queue;
     slow sleeper;
-    begin(&queue, KOLK_READABLE);
+    begin(&queue, KOLK_QUEUE_READABLE);
     wakes_so_far();
     for (int i = 0; i < 10; i++) assert_true(push_int(&queue, 1) == KOLK_OK && pop_int(&queue) == 1);
     assert_int_equal(wakes_so_far(), 0);
-    start_slow(&sleeper, &queue, KOLK_READABLE);
+    start_slow(&sleeper, &queue, KOLK_QUEUE_READABLE);
     assert_int_equal(push_int(&queue, 1), KOLK_OK);
     await(&sleeper.woken);
     sem_post(&sleeper.go_on);
@@ -377,7 +375,7 @@ static void test_nobody_is_woken_where_nobody_waits(void **state) {
     end_queue(&queue);
 }
 
-/* Of three sleepers one is called, and no other while it is on its way. */
+/* Of three sleepers one is called, and no other until it has woken up. */
 static void test_one_is_called_at_a_time(void **state) {
     (void)state;
     for (int end = 0; end < 2; end++) {

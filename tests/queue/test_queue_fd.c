@@ -1,6 +1,4 @@
-/* kolk_queue_fd: what poll and epoll see of a queue, threads that sleep in them, and a system that has no descriptor to
- * give. */
-// link: -Wl,--wrap=eventfd,--wrap=kolk_event_set,--wrap=kolk_event_reset
+/* kolk_queue_fd: a queue under poll and epoll, threads that sleep in them, and a system without free descriptors. */
 #include "queue_test.h"
 
 #include <errno.h>
@@ -58,8 +56,8 @@ static void watch(watched *w, uint32_t capacity) {
 
 #define assert_seen(w, writable, readable)                                                                             \
     do {                                                                                                               \
-        assert_int_equal(is_readable((w)->fds[KOLK_WRITABLE]), writable);                                              \
-        assert_int_equal(is_readable((w)->fds[KOLK_READABLE]), readable);                                              \
+        assert_int_equal(is_readable((w)->fds[KOLK_QUEUE_WRITABLE]), writable);                                        \
+        assert_int_equal(is_readable((w)->fds[KOLK_QUEUE_READABLE]), readable);                                        \
         assert_true(kolk_queue_is_valid(&(w)->queue));                                                                 \
     } while (0)
 
@@ -72,7 +70,7 @@ static void test_it_stays_readable_until_there_is_nothing(void **state) {
     assert_seen(&w, true, true);
     assert_seen(&w, true, true); /* level-triggered: looking changes nothing */
     assert_int_equal(push_int(&w.queue, 2), KOLK_OK);
-    assert_seen(&w, true, true); /* full, and nobody was told yet */
+    assert_seen(&w, true, true); /* full, but no push has failed yet */
     assert_int_equal(push_int(&w.queue, 3), KOLK_FULL);
     assert_seen(&w, false, true);
     assert_int_equal(pop_int(&w.queue), 1);
@@ -96,7 +94,7 @@ static void test_it_stays_readable_until_there_is_nothing(void **state) {
     for (int event = 0; event < 2; event++) assert_true(fcntl(w.fds[event], F_GETFD) == -1 && errno == EBADF);
 }
 
-/* No system call changes what is as it should be. */
+/* No system call is made if the event's state is already right. */
 static void test_an_event_is_set_and_reset_once(void **state) {
     (void)state;
     watched w;
@@ -114,7 +112,7 @@ static void test_an_event_is_set_and_reset_once(void **state) {
     end_queue(&w.queue);
 }
 
-/* Either end tells both that it is over, as nobody needs to wait any more. */
+/* Closing or shutting down makes both descriptors ready, as no thread needs to wait any more. */
 static void test_an_ended_queue(void **state) {
     (void)state;
     for (int n = 0; n < 2 * 2 * 2; n++) {
@@ -148,9 +146,9 @@ static void test_a_late_one_knows_what_was(void **state) {
     make_ints(&queue, 1);
     assert_int_equal(push_int(&queue, 1), KOLK_OK);
     opened = 0;
-    int readable = kolk_queue_fd(&queue, KOLK_READABLE);
+    int readable = kolk_queue_fd(&queue, KOLK_QUEUE_READABLE);
     assert_true(is_readable(readable));
-    assert_false(is_readable(kolk_queue_fd(&queue, KOLK_WRITABLE)));
+    assert_false(is_readable(kolk_queue_fd(&queue, KOLK_QUEUE_WRITABLE)));
     assert_int_equal(opened, 2);
     assert_int_equal(fcntl(readable, F_GETFD), FD_CLOEXEC);
     assert_int_equal(kolk_queue_fd(&queue, (kolk_queue_event)2), -1); /* there is no such event */
@@ -166,11 +164,11 @@ static void test_only_when_asked_for_and_none_to_have(void **state) {
     assert_true(push_int(&queue, 1) == KOLK_OK && push_int(&queue, 2) == KOLK_FULL && pop_int(&queue) == 1);
     assert_int_equal(opened, 0);
     refused = 2;
-    assert_int_equal(kolk_queue_fd(&queue, KOLK_WRITABLE), -1);
-    assert_int_equal(kolk_queue_fd(&queue, KOLK_READABLE), -1);
+    assert_int_equal(kolk_queue_fd(&queue, KOLK_QUEUE_WRITABLE), -1);
+    assert_int_equal(kolk_queue_fd(&queue, KOLK_QUEUE_READABLE), -1);
     assert_true(push_int(&queue, 1) == KOLK_OK && pop_int(&queue) == 1 && pop_int(&queue) == -KOLK_EMPTY);
     assert_true(kolk_queue_is_valid(&queue));
-    assert_true(kolk_queue_fd(&queue, KOLK_READABLE) >= 0); /* the next time there is one */
+    assert_true(kolk_queue_fd(&queue, KOLK_QUEUE_READABLE) >= 0); /* the next time there is one */
     assert_int_equal(opened, 1);
     end_queue(&queue);
 }
@@ -188,7 +186,7 @@ static void *produce(void *argument) {
     return NULL;
 }
 
-/* The header's way to use it: epoll without a time limit, then pop until EMPTY. No item is slept through. */
+/* The header's way to use it: epoll without a time limit, then pop until EMPTY. No item is missed. */
 static void test_a_loop_of_epoll(void **state) {
     (void)state;
     kolk_queue queue;
@@ -196,7 +194,7 @@ static void test_a_loop_of_epoll(void **state) {
     make_ints(&queue, 3);
     int epoll = epoll_create1(0), next = 1, item;
     struct epoll_event event = {.events = EPOLLIN};
-    assert_int_equal(epoll_ctl(epoll, EPOLL_CTL_ADD, kolk_queue_fd(&queue, KOLK_READABLE), &event), 0);
+    assert_int_equal(epoll_ctl(epoll, EPOLL_CTL_ADD, kolk_queue_fd(&queue, KOLK_QUEUE_READABLE), &event), 0);
     assert_int_equal(pthread_create(&thread, NULL, produce, &queue), 0);
     kolk_status status = KOLK_OK;
     while (status != KOLK_CLOSED) {
@@ -222,7 +220,7 @@ static void test_a_loop_of_poll_that_pushes(void **state) {
     kolk_queue queue;
     pthread_t thread;
     make_ints(&queue, 3);
-    struct pollfd it = {.fd = kolk_queue_fd(&queue, KOLK_WRITABLE), .events = POLLIN};
+    struct pollfd it = {.fd = kolk_queue_fd(&queue, KOLK_QUEUE_WRITABLE), .events = POLLIN};
     assert_int_equal(pthread_create(&thread, NULL, consume, &queue), 0);
     for (int i = 1; i <= ITEMS;) {
         assert_int_equal(poll(&it, 1, -1), 1);
@@ -232,7 +230,7 @@ static void test_a_loop_of_poll_that_pushes(void **state) {
     end_queue(&queue);
 }
 
-/* Pops with a deadline race with the end: however it comes out, an ended queue is readable when all have returned. */
+/* Pops with a deadline race with the end: in any outcome, the ended queue is readable when all have returned. */
 static void test_the_end_is_not_missed(void **state) {
     (void)state;
     for (int n = 0; n < 300; n++) {
@@ -242,7 +240,7 @@ static void test_the_end_is_not_missed(void **state) {
         assert_int_equal(pop_int(&w.queue), -KOLK_EMPTY);
         kolk_deadline soon = {kolk_now_ns() + 300000};
         for (size_t i = 0; i < LENGTH_OF(callers); i++) {
-            callers[i] = (caller){.queue = &w.queue, .end = KOLK_READABLE, .deadline = soon};
+            callers[i] = (caller){.queue = &w.queue, .end = KOLK_QUEUE_READABLE, .deadline = soon};
             if (i % 2) callers[i].deadline = KOLK_FOREVER;
             start(&callers[i]);
         }

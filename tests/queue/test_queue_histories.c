@@ -38,7 +38,7 @@ static void note_dropped(void *item, void *context) {
     clearing->items[dropped++] = *(uint32_t *)item;
 }
 
-/* Plans a call: of a push, the items are handed out now. */
+/* Plans a call: a push gets its items now. */
 static void plan(player *p, size_t i, deed what, uint32_t n, kolk_deadline deadline) {
     event *e = &p->events[i];
     *e = (event){.deed = what, .waits = deadline.ns == KOLK_FOREVER.ns && what <= POP, .n = what <= POP ? n : 0};
@@ -57,7 +57,7 @@ static void play(player *p) {
     clearing = NULL;
 }
 
-/* One round after the other, begun at the same moment by all, as nearly as can be. */
+/* Plays round after round; all threads begin each round as simultaneously as possible. */
 static void *play_rounds(void *argument) {
     for (uint32_t number = 1;; number++) {
         while (__atomic_load_n(&round_number, __ATOMIC_ACQUIRE) != number) sched_yield();
@@ -101,8 +101,8 @@ static void make_recorded(uint32_t capacity) {
                &(kolk_queue_desc){.item_size = sizeof(uint32_t), .capacity = capacity, .destroy = note_dropped});
 }
 
-/* All calls of the round; the caller frees the events. A push that passed fewer items than it had keeps its first
- * ones. */
+/* Collects all calls of the round; the caller frees the events. A push that passed fewer items than it had keeps the
+ * first ones. */
 static history collect(uint32_t capacity) {
     history h = {.capacity = capacity};
     for (unsigned i = 0; i < THREADS; i++) h.count += players[i].count;
@@ -117,8 +117,8 @@ static history collect(uint32_t capacity) {
 
 /* ---- Short windows ----------------------------------------------------------------------------------------------- */
 
-/* Three threads, two to four calls each. Of three kinds: tries; the same with ends; calls that wait, and one thread
- * that ends the queue in the end, so that they return. */
+/* Three threads, two to four calls each. There are three kinds: calls that do not wait; the same with endings; and
+ * waiting calls, with one thread that finally ends the queue, so that they return. */
 static void plan_window(uint64_t *random) {
     unsigned kind = random_below(random, 3), pushes = 20 + random_below(random, 60);
     for (unsigned t = 0; t < THREADS; t++) {

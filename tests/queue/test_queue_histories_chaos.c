@@ -1,4 +1,3 @@
-// define: KOLK_CHAOS=1
 /* test_queue_histories.c with threads that are interrupted everywhere. */
 #define WINDOWS 20000
 #include "test_queue_histories.c" /* NOLINT(bugprone-suspicious-include): the same program over another library */

@@ -1,6 +1,6 @@
-/* Random operations on a queue by one thread, beside a model that has read the header and not the source: what each
- * call answers, the items, the count, what is destroyed, what a file descriptor shows. KOLK_TEST_SEED and KOLK_TEST_OPS
- * (operations in total) may be set in the environment. */
+/* Random operations on a queue by one thread, compared with a model made from the header alone: each call's result, the
+ * items, the count, the destroyed items, the file descriptors. KOLK_TEST_SEED and KOLK_TEST_OPS (operations in total)
+ * may be set in the environment. */
 #include "queue_test.h"
 
 #include <poll.h>
@@ -23,28 +23,28 @@ static void destroy(void *item, void *context) {
     m->destroyed[m->destructions++] = *(uint32_t *)item;
 }
 
-/* The answer that the next push or pop of an array of `n` has to give. */
+/* The result required of the next push or pop of an array of `n`. */
 static kolk_status expected(const model *m, int end, kolk_deadline deadline, size_t n) {
-    bool blocked = m->count == (end == KOLK_WRITABLE ? m->capacity : 0);
+    bool blocked = m->count == (end == KOLK_QUEUE_WRITABLE ? m->capacity : 0);
     if (n == 0) return KOLK_OK;
     if (m->ending == KOLK_SHUTDOWN) return KOLK_SHUTDOWN;
-    if (m->ending == KOLK_CLOSED && (end == KOLK_WRITABLE || blocked)) return KOLK_CLOSED;
+    if (m->ending == KOLK_CLOSED && (end == KOLK_QUEUE_WRITABLE || blocked)) return KOLK_CLOSED;
     if (!blocked) return KOLK_OK;
-    return deadline.ns ? KOLK_TIMEOUT : end == KOLK_WRITABLE ? KOLK_FULL : KOLK_EMPTY;
+    return deadline.ns ? KOLK_TIMEOUT : end == KOLK_QUEUE_WRITABLE ? KOLK_FULL : KOLK_EMPTY;
 }
 
-/* A call at an end changes what is shown there if it gives up, at the other end if it does something. */
+/* A call that gives up changes the descriptor of its own end, a call that succeeds that of the other end. */
 static void show(model *m, int end, kolk_status status) {
     bool gave_up = status == KOLK_TIMEOUT || status == KOLK_FULL || status == KOLK_EMPTY;
     if (gave_up) m->shown[end] = false;
-    if (gave_up && end == KOLK_WRITABLE) m->was_full = true, m->failed++;
+    if (gave_up && end == KOLK_QUEUE_WRITABLE) m->was_full = true, m->failed++;
     if (status == KOLK_OK) m->shown[!end] = true;
 }
 
 static void push_some(model *m, kolk_deadline deadline, size_t n, bool as_array) {
     uint32_t items[MOST + 2];
     for (size_t i = 0; i < n; i++) items[i] = m->next + (uint32_t)i;
-    kolk_status status = expected(m, KOLK_WRITABLE, deadline, n);
+    kolk_status status = expected(m, KOLK_QUEUE_WRITABLE, deadline, n);
     size_t most = m->capacity - m->count, done = status ? 0 : n < most ? n : most;
     size_t given = n;
     assert_int_equal(as_array ? kolk_queue_push_n(&m->queue, items, &given, deadline)
@@ -52,7 +52,7 @@ static void push_some(model *m, kolk_deadline deadline, size_t n, bool as_array)
                      status);
     if (as_array) assert_int_equal(given, done);
     for (size_t i = 0; i < done; i++) m->items[m->count++] = m->next++;
-    if (n) show(m, KOLK_WRITABLE, status);
+    if (n) show(m, KOLK_QUEUE_WRITABLE, status);
 }
 
 static void remove_first(model *m, size_t n) {
@@ -62,7 +62,7 @@ static void remove_first(model *m, size_t n) {
 
 static void pop_some(model *m, kolk_deadline deadline, size_t n, bool as_array) {
     uint32_t items[MOST + 2];
-    kolk_status status = expected(m, KOLK_READABLE, deadline, n);
+    kolk_status status = expected(m, KOLK_QUEUE_READABLE, deadline, n);
     size_t done = status ? 0 : n < m->count ? n : m->count;
     size_t given = n;
     assert_int_equal(as_array ? kolk_queue_pop_n(&m->queue, items, &given, deadline)
@@ -71,7 +71,7 @@ static void pop_some(model *m, kolk_deadline deadline, size_t n, bool as_array) 
     if (as_array) assert_int_equal(given, done);
     assert_memory_equal(items, m->items, done * sizeof *items);
     remove_first(m, done);
-    if (n) show(m, KOLK_READABLE, status);
+    if (n) show(m, KOLK_QUEUE_READABLE, status);
 }
 
 static void clear(model *m) {
@@ -79,19 +79,19 @@ static void clear(model *m) {
     assert_int_equal(kolk_queue_clear(&m->queue), m->count);
     assert_int_equal(m->destructions, m->count);
     assert_memory_equal(m->destroyed, m->items, m->count * sizeof *m->items);
-    if (m->count) m->shown[KOLK_WRITABLE] = true;
+    if (m->count) m->shown[KOLK_QUEUE_WRITABLE] = true;
     m->count = 0;
 }
 
 static void end_it(model *m, kolk_status ending) {
     ending == KOLK_CLOSED ? kolk_queue_close(&m->queue) : kolk_queue_shutdown(&m->queue);
     if (m->ending != KOLK_SHUTDOWN) m->ending = ending;
-    m->shown[KOLK_WRITABLE] = m->shown[KOLK_READABLE] = true;
+    m->shown[KOLK_QUEUE_WRITABLE] = m->shown[KOLK_QUEUE_READABLE] = true;
 }
 
 static void watch(model *m, int event) {
     if (!m->watched[event]) {
-        bool blocked = m->count == (event == KOLK_WRITABLE ? m->capacity : 0);
+        bool blocked = m->count == (event == KOLK_QUEUE_WRITABLE ? m->capacity : 0);
         m->shown[event] = m->ending || !blocked;
     }
     m->watched[event] = true;

@@ -1,5 +1,5 @@
-/* How often, and for how long, is a waiter overtaken, when others pop (or push) without end? It must be served; how
- * long that took is printed and not judged. KOLK_TEST_OPS (calls of the waiter) may be set in the environment. */
+/* How often, and for how long, is a waiter overtaken, when others pop (or push) without end? It must be served; the
+ * time is printed but not judged. KOLK_TEST_OPS (calls of the waiter) may be set in the environment. */
 #include "queue_test.h"
 
 #ifndef CALLS
@@ -17,10 +17,11 @@ typedef struct contest {
 
 static kolk_status pass_one(kolk_queue *queue, int end, kolk_deadline deadline) {
     int item = 1;
-    return end == KOLK_WRITABLE ? kolk_queue_push(queue, &item, deadline) : kolk_queue_pop(queue, &item, deadline);
+    return end == KOLK_QUEUE_WRITABLE ? kolk_queue_push(queue, &item, deadline)
+                                      : kolk_queue_pop(queue, &item, deadline);
 }
 
-/* Takes what there is at the end, again and again, and waits if it must. */
+/* Takes items or cells at the end repeatedly, and waits if it must. */
 static void *compete(void *argument) {
     contest *c = (contest *)argument;
     while (!__atomic_load_n(&c->over, __ATOMIC_RELAXED))
@@ -28,7 +29,7 @@ static void *compete(void *argument) {
     return NULL;
 }
 
-/* Gives what they fight for, slowly enough that most of the time there is nothing. */
+/* Provides items or cells slowly, so that most of the time there is none. */
 static void *provide(void *argument) {
     contest *c = (contest *)argument;
     while (!__atomic_load_n(&c->over, __ATOMIC_RELAXED)) {
@@ -70,7 +71,7 @@ static void hold_contest(uint32_t capacity, int end, size_t calls) {
     __atomic_store_n(&c.over, true, __ATOMIC_RELAXED);
     kolk_queue_shutdown(&c.queue);
     for (int i = 0; i <= RIVALS; i++) assert_int_equal(pthread_join(threads[i], NULL), 0);
-    print_message("capacity %u, %s, %d rivals:\n", capacity, end == KOLK_WRITABLE ? "push" : "pop", RIVALS);
+    print_message("capacity %u, %s, %d rivals:\n", capacity, end == KOLK_QUEUE_WRITABLE ? "push" : "pop", RIVALS);
     print_line("overtaken", "times", overtaken, calls, 1);
     print_line("waited", "us", waited, calls, 1000);
     free(overtaken);

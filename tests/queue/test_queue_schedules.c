@@ -1,6 +1,5 @@
-// define: KOLK_SCHEDULED=1
 /* The queue through every order of the steps of two or three threads with up to 2 preemptions and a surprise, then
- * through random ones. schedule.h says what that means. */
+ * through random ones. schedule.h explains the terms. */
 #include "../help/test.h"
 
 #include "../help/arena.h"
@@ -117,8 +116,8 @@ static int fds[2];
 
 static void ask_for_fd(void *context) {
     state *s = (state *)context;
-    kolk_queue_count(&s->queue); /* a thread's very first step follows its birth: no other comes between */
-    fds[schedule_thread()] = kolk_queue_fd(&s->queue, KOLK_READABLE);
+    kolk_queue_count(&s->queue); /* a thread's first step follows its start directly */
+    fds[schedule_thread()] = kolk_queue_fd(&s->queue, KOLK_QUEUE_READABLE);
 }
 
 /* The same, and deinit closes it. */
@@ -141,26 +140,26 @@ static const script *played;
 static void begin_script(void *context) {
     state *s = (state *)context;
     begin(context);
-    for (uint32_t i = 0; i < capacity && played->end == KOLK_WRITABLE; i++, s->pushed++)
+    for (uint32_t i = 0; i < capacity && played->end == KOLK_QUEUE_WRITABLE; i++, s->pushed++)
         schedule_assert(kolk_queue_push(&s->queue, &i, KOLK_NOW) == KOLK_OK);
 }
 
 static kolk_status pass_counted(state *s, kolk_queue_event end, kolk_deadline deadline) {
     uint32_t item = 0;
-    kolk_status status =
-        end == KOLK_WRITABLE ? kolk_queue_push(&s->queue, &item, deadline) : kolk_queue_pop(&s->queue, &item, deadline);
-    if (status == KOLK_OK) end == KOLK_WRITABLE ? s->pushed++ : s->popped++;
+    kolk_status status = end == KOLK_QUEUE_WRITABLE ? kolk_queue_push(&s->queue, &item, deadline)
+                                                    : kolk_queue_pop(&s->queue, &item, deadline);
+    if (status == KOLK_OK) end == KOLK_QUEUE_WRITABLE ? s->pushed++ : s->popped++;
     return status;
 }
 
-/* A waiter that happens to look when there is something to take, between two endings, may take it. */
+/* A waiter that looks between two endings, when there is an item or a cell, may take it. */
 static void wait_through_it(void *context) {
     kolk_status status = pass_counted((state *)context, played->end, KOLK_FOREVER);
-    bool may_pass = strchr(played->letters, played->end == KOLK_WRITABLE ? '-' : '+');
+    bool may_pass = strchr(played->letters, played->end == KOLK_QUEUE_WRITABLE ? '-' : '+');
     schedule_assert(status == played->due || (may_pass && status == KOLK_OK));
 }
 
-/* Begins as soon as the other one has found nothing: it may be in line, or on its way there. */
+/* Begins as soon as the other thread has found nothing: that may be in line, or on its way there. */
 static void play_script(void *context) {
     state *s = (state *)context;
     while (!kolk_load(&s->queue.ends[played->end].was_blocked, KOLK_RELAXED)) kolk_pause();
@@ -168,13 +167,13 @@ static void play_script(void *context) {
         if (*letter == 's') kolk_queue_shutdown(&s->queue);
         if (*letter == 'c') kolk_queue_close(&s->queue);
         if (*letter == 'r') kolk_queue_reopen(&s->queue);
-        if (*letter == '+') pass_counted(s, KOLK_WRITABLE, KOLK_NOW);
-        if (*letter == '-') pass_counted(s, KOLK_READABLE, KOLK_NOW);
+        if (*letter == '+') pass_counted(s, KOLK_QUEUE_WRITABLE, KOLK_NOW);
+        if (*letter == '-') pass_counted(s, KOLK_QUEUE_READABLE, KOLK_NOW);
     }
 }
 
-/* Two threads with all of both; three with up to 2 preemptions, and with up to 1 and a surprise: all of both would take
- * a minute. */
+/* Two threads run with all preemptions and surprises; three with up to 2 preemptions, and with up to 1 and a surprise,
+ * as all would take a minute. */
 static void run(const char *name, void (*first)(void *), void (*second)(void *), void (*third)(void *)) {
     schedule what = {.name = name,
                      .context = &own,
@@ -262,20 +261,21 @@ static void test_fd(void **unused) {
                                    .random = does_a_part() ? 20 : 200});
 }
 
-/* Each of them begins with the one that lets the waiter go, and none that follows makes it wait on. */
+/* Each script begins with the ending that releases the waiter, and no later step may make it wait on. */
 static void test_no_ending_hides_another(void **unused) {
     (void)unused;
     static const script scripts[] = {
-        {"sr+c-r", KOLK_READABLE, KOLK_SHUTDOWN}, {"cr+c-r", KOLK_READABLE, KOLK_CLOSED},
-        {"srcr", KOLK_READABLE, KOLK_SHUTDOWN},   {"srsr", KOLK_READABLE, KOLK_SHUTDOWN},
-        {"crcr", KOLK_READABLE, KOLK_CLOSED},     {"srcr", KOLK_WRITABLE, KOLK_SHUTDOWN},
-        {"crcr", KOLK_WRITABLE, KOLK_CLOSED},     {"sr-+cr", KOLK_WRITABLE, KOLK_SHUTDOWN},
-        {"cr-+", KOLK_WRITABLE, KOLK_CLOSED},
+        {"sr+c-r", KOLK_QUEUE_READABLE, KOLK_SHUTDOWN}, {"cr+c-r", KOLK_QUEUE_READABLE, KOLK_CLOSED},
+        {"srcr", KOLK_QUEUE_READABLE, KOLK_SHUTDOWN},   {"srsr", KOLK_QUEUE_READABLE, KOLK_SHUTDOWN},
+        {"crcr", KOLK_QUEUE_READABLE, KOLK_CLOSED},     {"srcr", KOLK_QUEUE_WRITABLE, KOLK_SHUTDOWN},
+        {"crcr", KOLK_QUEUE_WRITABLE, KOLK_CLOSED},     {"sr-+cr", KOLK_QUEUE_WRITABLE, KOLK_SHUTDOWN},
+        {"cr-+", KOLK_QUEUE_WRITABLE, KOLK_CLOSED},
     };
     for (size_t i = 0; i < LENGTH_OF(scripts); i++) {
         char name[32];
         played = &scripts[i];
-        snprintf(name, sizeof name, "%s waits: %s", played->end == KOLK_WRITABLE ? "push" : "pop", played->letters);
+        snprintf(name, sizeof name, "%s waits: %s", played->end == KOLK_QUEUE_WRITABLE ? "push" : "pop",
+                 played->letters);
         schedule_must_pass(&(schedule){.name = name,
                                        .context = &own,
                                        .begin = begin_script,

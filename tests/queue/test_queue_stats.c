@@ -1,4 +1,4 @@
-/* Queues in what KOLK_STATS writes at exit, in each format; those that were deinit'd too. */
+/* Queues in the statistics of KOLK_STATS at exit, in each format, including deinitialised ones. */
 #include "queue_test.h"
 
 #include "../help/fakes.h"

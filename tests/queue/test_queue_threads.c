@@ -1,7 +1,7 @@
-/* kolk_queue with up to 64 threads at work: every item that was pushed is popped or dropped, once; those of one
- * producer come to each consumer in their order. On all cores and on one; with the queue closed, shut down, reopened
- * and cleared meanwhile; with threads that are born and die. KOLK_TEST_SEED and KOLK_TEST_OPS (items of a run) may be
- * set in the environment. */
+/* kolk_queue with up to 64 threads at work: every pushed item is popped or dropped exactly once, and each consumer gets
+ * one producer's items in order. Runs on all cores and on one; with the queue closed, shut down, reopened and cleared
+ * meanwhile; with threads that start and end. KOLK_TEST_SEED and KOLK_TEST_OPS (items of a run) may be set in the
+ * environment. */
 #include "queue_test.h"
 
 #ifndef OPERATIONS
@@ -14,7 +14,7 @@ typedef struct shape {
     unsigned producers, consumers;
     uint32_t capacity;
     bool disturbed;    /* ended and cleared at random */
-    unsigned lifetime; /* calls of a thread, before another takes its place; 0: as many as there are */
+    unsigned lifetime; /* calls of a thread before another one replaces it; 0: no limit */
 } shape;
 
 typedef struct run {
@@ -76,7 +76,7 @@ static kolk_deadline some_deadline(uint64_t *random) {
     }
 }
 
-/* A call that did nothing says why, and the caller goes on. */
+/* Checks the status of a call that did nothing; the caller goes on. */
 static void check_refusal(const run *r, kolk_status status, kolk_deadline deadline, bool pushes) {
     if (status == KOLK_SHUTDOWN || (status == KOLK_CLOSED && pushes))
         REQUIRE(r->shape.disturbed);
@@ -137,7 +137,7 @@ static void *work(void *argument) {
     return NULL;
 }
 
-/* Until all is pushed; leaves the queue open. */
+/* Disturbs the queue until all items are pushed, and leaves it open. */
 static void *disturb(void *argument) {
     job *j = (job *)argument;
     kolk_queue *queue = &j->run->queue;

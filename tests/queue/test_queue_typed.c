@@ -46,7 +46,7 @@ static void test_every_typed_function(void **state) {
     assert_int_equal(jobs_pop(&queue, got, KOLK_NOW), KOLK_EMPTY);
 
 #ifdef __linux__
-    struct pollfd readable = {.fd = jobs_fd(&queue, KOLK_READABLE), .events = POLLIN};
+    struct pollfd readable = {.fd = jobs_fd(&queue, KOLK_QUEUE_READABLE), .events = POLLIN};
     assert_int_equal(poll(&readable, 1, 0), 0);
     assert_int_equal(jobs_push(&queue, &one, KOLK_NOW), KOLK_OK);
     assert_int_equal(poll(&readable, 1, 0), 1);
@@ -86,7 +86,7 @@ static void test_small_items_and_pointers(void **state) {
     pointers_deinit(&large);
 }
 
-/* A descriptor may say the type's size, and no other. */
+/* A descriptor may give the type's size, and no other. */
 static void test_the_size_is_the_types(void **state) {
     (void)state;
     jobs queue;
@@ -109,7 +109,7 @@ static void test_the_all_zero_typed_queue(void **state) {
     job it = {0};
     assert_int_equal(jobs_push(&queue, &it, KOLK_FOREVER), KOLK_SHUTDOWN);
     assert_int_equal(jobs_pop(&queue, &it, KOLK_FOREVER), KOLK_SHUTDOWN);
-    assert_int_equal(jobs_fd(&queue, KOLK_WRITABLE), -1);
+    assert_int_equal(jobs_fd(&queue, KOLK_QUEUE_WRITABLE), -1);
     assert_true(jobs_is_valid(&queue));
     jobs_deinit(&queue);
 }

@@ -1,5 +1,5 @@
-/* kolk_queue_is_valid sees each broken invariant of src/queue/queue.c: in a sound queue one thing is broken by hand, as
- * a stray write would, and put back. */
+/* kolk_queue_is_valid sees each broken invariant of src/queue/queue.c: a stray write is simulated in one field of a
+ * valid queue, and undone. */
 #include "queue_test.h"
 
 /* The push's ticket in a queue of 5 that holds `level` items, the first in cell `place`. */
@@ -21,7 +21,7 @@ static uint64_t *turn_of(kolk_queue *queue, int cell) {
 }
 
 static void break_each(kolk_queue *queue) {
-    uint64_t *push = &queue->ends[KOLK_WRITABLE].ticket, *pop = &queue->ends[KOLK_READABLE].ticket;
+    uint64_t *push = &queue->ends[KOLK_QUEUE_WRITABLE].ticket, *pop = &queue->ends[KOLK_QUEUE_READABLE].ticket;
     assert_seen(queue, *push, *push + LAP); /* I1 */
     assert_seen(queue, *pop, *pop - LAP);
     assert_seen(queue, *pop, *pop + LAP);
@@ -70,7 +70,7 @@ static void test_tickets_turns_and_gates(void **state) {
     }
 }
 
-/* With one cell: both ends agree on a second one, which lies behind the cells and reads as 0, like a fresh one. */
+/* With one cell: both ends claim a second one, which lies after the cells and reads as 0, like a fresh one. */
 static void test_a_cell_that_is_not_there(void **state) {
     (void)state;
     kolk_queue queue;
@@ -81,13 +81,13 @@ static void test_a_cell_that_is_not_there(void **state) {
     end_queue(&queue);
 }
 
-/* The field that says whether a descriptor is to be told. */
+/* The field that states whether a descriptor must be signalled. */
 static void test_descriptors(void **state) {
     (void)state;
     kolk_queue queue;
     make_sound(&queue, 0, 2);
-    if (kolk_queue_fd(&queue, KOLK_READABLE) < 0) skip();
-    kolk_queue_end *end = &queue.ends[KOLK_READABLE];
+    if (kolk_queue_fd(&queue, KOLK_QUEUE_READABLE) < 0) skip();
+    kolk_queue_end *end = &queue.ends[KOLK_QUEUE_READABLE];
     assert_seen(&queue, end->asleep, 1); /* it is readable */
     assert_seen(&queue, end->fd_called, 0);
     kolk_queue_clear(&queue);
@@ -103,8 +103,8 @@ static void test_the_all_zero_queue(void **state) {
     kolk_queue queue = {0};
     assert_true(kolk_queue_is_valid(&queue));
     assert_seen(&queue, queue.capacity, 1);
-    assert_seen(&queue, queue.ends[KOLK_WRITABLE].ticket, 1);
-    assert_seen(&queue, queue.ends[KOLK_READABLE].ticket, 1);
+    assert_seen(&queue, queue.ends[KOLK_QUEUE_WRITABLE].ticket, 1);
+    assert_seen(&queue, queue.ends[KOLK_QUEUE_READABLE].ticket, 1);
 }
 
 #define TEST(name) cmocka_unit_test_teardown(name, abort_on_failure)

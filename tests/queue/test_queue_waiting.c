@@ -1,4 +1,4 @@
-/* kolk_queue with threads asleep at its ends: deadlines, each way in which they are woken, signals, forks. */
+/* kolk_queue with threads asleep at its ends: deadlines, all kinds of wake-ups, signals, forks. */
 #include "queue_test.h"
 
 #include <signal.h>
@@ -15,7 +15,7 @@ typedef struct crowd {
 
 static void begin_crowd(crowd *c, kolk_queue_event end, kolk_deadline deadline) {
     make_ints(&c->queue, 3);
-    if (end == KOLK_WRITABLE)
+    if (end == KOLK_QUEUE_WRITABLE)
         for (int i = 0; i < 3; i++) assert_int_equal(push_int(&c->queue, i), KOLK_OK);
     for (int i = 0; i < SLEEPERS; i++) { /* the last by push_n or pop_n */
         c->callers[i] = (caller){.queue = &c->queue, .end = end, .deadline = deadline, .items = {100 + i, 200 + i}};
@@ -36,20 +36,20 @@ static void end_crowd(crowd *c, kolk_status expected) {
 
 /* ---- Served ------------------------------------------------------------------------------------------------------ */
 
-/* First come, first served: there is no other caller that could come at the right moment. */
+/* First come, first served: no other caller is there to overtake. */
 static void test_in_the_order_in_which_they_came(void **state) {
     (void)state;
     crowd c;
-    begin_crowd(&c, KOLK_READABLE, KOLK_FOREVER);
+    begin_crowd(&c, KOLK_QUEUE_READABLE, KOLK_FOREVER);
     for (int i = 0; i < SLEEPERS; i++) {
         assert_int_equal(push_int(&c.queue, i), KOLK_OK);
         assert_int_equal(joined(&c.callers[i]), KOLK_OK);
         assert_int_equal(c.callers[i].items[0], i);
-        assert_true(i == SLEEPERS - 1 || last_in_line(&c.queue, KOLK_READABLE));
+        assert_true(i == SLEEPERS - 1 || last_in_line(&c.queue, KOLK_QUEUE_READABLE));
     }
     assert_int_equal(c.callers[SLEEPERS - 1].n, 1); /* of 2: one is enough */
     end_queue(&c.queue);
-    begin_crowd(&c, KOLK_WRITABLE, KOLK_FOREVER);
+    begin_crowd(&c, KOLK_QUEUE_WRITABLE, KOLK_FOREVER);
     for (int i = 0; i < SLEEPERS + 3; i++) {
         int item = pop_int(&c.queue);
         assert_int_equal(item, i < 3 ? i : 100 + i - 3);
@@ -59,14 +59,14 @@ static void test_in_the_order_in_which_they_came(void **state) {
     end_queue(&c.queue);
 }
 
-/* One push_n serves several sleepers, one pop_n and one clear too: each served one wakes the next. */
+/* One push_n serves several sleepers, and so do one pop_n and one clear: each served sleeper wakes the next. */
 static void test_one_call_serves_several(void **state) {
     (void)state;
     for (int way = 0; way < 3; way++) {
         crowd c;
         int items[3] = {1, 2, 3}, rest[3], sum = 0;
         size_t n = 3;
-        begin_crowd(&c, way == 0 ? KOLK_READABLE : KOLK_WRITABLE, KOLK_FOREVER);
+        begin_crowd(&c, way == 0 ? KOLK_QUEUE_READABLE : KOLK_QUEUE_WRITABLE, KOLK_FOREVER);
         if (way == 0) assert_int_equal(kolk_queue_push_n(&c.queue, items, &n, KOLK_NOW), KOLK_OK);
         if (way == 1) assert_int_equal(kolk_queue_pop_n(&c.queue, rest, &n, KOLK_NOW), KOLK_OK);
         if (way == 2) n = kolk_queue_clear(&c.queue);
@@ -98,13 +98,13 @@ static void test_a_deadline_is_kept(void **state) {
         }
         assert_int_equal(c.callers[SLEEPERS - 1].n, 0);
         kolk_queue_stats(&c.queue, &stats);
-        assert_int_equal(stats.failed, end == KOLK_WRITABLE ? SLEEPERS : 0);
-        assert_int_equal(stats.count, end == KOLK_WRITABLE ? 3 : 0);
+        assert_int_equal(stats.failed, end == KOLK_QUEUE_WRITABLE ? SLEEPERS : 0);
+        assert_int_equal(stats.count, end == KOLK_QUEUE_WRITABLE ? 3 : 0);
         end_queue(&c.queue);
     }
 }
 
-/* One of three gives up after this time; false if they are not all in line before. */
+/* One of three gives up after this time; returns false if not all are in line before. */
 static bool gives_up(int who, int64_t milliseconds) {
     kolk_queue queue;
     caller callers[3];
@@ -112,7 +112,8 @@ static bool gives_up(int who, int64_t milliseconds) {
     bool in_line = true;
     make_ints(&queue, 2);
     for (int i = 0; i < 3; i++) {
-        callers[i] = (caller){.queue = &queue, .end = KOLK_READABLE, .deadline = i == who ? deadline : KOLK_FOREVER};
+        callers[i] =
+            (caller){.queue = &queue, .end = KOLK_QUEUE_READABLE, .deadline = i == who ? deadline : KOLK_FOREVER};
         in_line = start_waiting_before(&callers[i], deadline) && in_line;
     }
     assert_int_equal(joined(&callers[who]), KOLK_TIMEOUT);
@@ -152,12 +153,12 @@ static void test_reopened_with_something_to_take(void **state) {
     (void)state;
     for (int shut = 0; shut < 2; shut++) {
         crowd c;
-        begin_crowd(&c, KOLK_READABLE, KOLK_FOREVER);
+        begin_crowd(&c, KOLK_QUEUE_READABLE, KOLK_FOREVER);
         shut ? kolk_queue_shutdown(&c.queue) : kolk_queue_close(&c.queue);
         kolk_queue_reopen(&c.queue);
         for (int i = 0; i < 3; i++) assert_int_equal(push_int(&c.queue, i), KOLK_OK);
         end_crowd(&c, shut ? KOLK_SHUTDOWN : KOLK_CLOSED);
-        begin_crowd(&c, KOLK_WRITABLE, KOLK_FOREVER);
+        begin_crowd(&c, KOLK_QUEUE_WRITABLE, KOLK_FOREVER);
         shut ? kolk_queue_shutdown(&c.queue) : kolk_queue_close(&c.queue);
         kolk_queue_reopen(&c.queue);
         assert_int_equal(kolk_queue_clear(&c.queue), 3);
@@ -171,11 +172,11 @@ static void test_reopened_with_something_to_take(void **state) {
 static void test_after_reopen(void **state) {
     (void)state;
     crowd c;
-    begin_crowd(&c, KOLK_READABLE, KOLK_FOREVER);
+    begin_crowd(&c, KOLK_QUEUE_READABLE, KOLK_FOREVER);
     kolk_queue_shutdown(&c.queue);
     kolk_queue_reopen(&c.queue);
     for (int i = 0; i < SLEEPERS; i++) assert_int_equal(joined(&c.callers[i]), KOLK_SHUTDOWN);
-    caller late = {.queue = &c.queue, .end = KOLK_READABLE, .deadline = KOLK_FOREVER};
+    caller late = {.queue = &c.queue, .end = KOLK_QUEUE_READABLE, .deadline = KOLK_FOREVER};
     start_waiting(&late);
     assert_int_equal(push_int(&c.queue, 17), KOLK_OK);
     assert_int_equal(joined(&late), KOLK_OK);
@@ -199,8 +200,8 @@ static void interrupt(const caller *it) {
     while (signals_seen == before && last_in_line(it->queue, (int)it->end)) nap();
 }
 
-/* A handler without SA_RESTART interrupts each system call: sleep goes on, and no deadline is armed anew: the deadline
- * is over after 300 interruptions at most, and the call would never end if each of them armed it again. */
+/* A handler without SA_RESTART interrupts each system call: the sleep goes on, with the same deadline. It passes within
+ * 300 interruptions; if each one restarted it, the call would never end. */
 static void test_signals_disturb_nobody(void **state) {
     (void)state;
     struct sigaction action = {.sa_handler = note_signal}, before;
@@ -208,19 +209,19 @@ static void test_signals_disturb_nobody(void **state) {
     for (int end = 0; end < 2; end++) {
         kolk_queue queue;
         make_ints(&queue, 1);
-        if (end == KOLK_WRITABLE) assert_int_equal(push_int(&queue, 0), KOLK_OK);
+        if (end == KOLK_QUEUE_WRITABLE) assert_int_equal(push_int(&queue, 0), KOLK_OK);
         caller it = {.queue = &queue, .end = (kolk_queue_event)end, .deadline = KOLK_FOREVER, .items = {5}};
         start_waiting(&it);
         for (int i = 0; i < 20; i++) interrupt(&it);
-        assert_non_null(last_in_line(&queue, end)); /* waits on, and does not think that it was overtaken: HELD */
+        assert_non_null(last_in_line(&queue, end)); /* waits on, and has not set HELD, as it was not overtaken */
         assert_int_equal(__atomic_load_n(&queue.ends[end].ticket, __ATOMIC_SEQ_CST) % 8, 1);
-        if (end == KOLK_WRITABLE)
+        if (end == KOLK_QUEUE_WRITABLE)
             assert_int_equal(pop_int(&queue), 0);
         else
             assert_int_equal(push_int(&queue, 5), KOLK_OK);
         assert_int_equal(joined(&it), KOLK_OK);
-        if (end == KOLK_WRITABLE) assert_int_equal(pop_int(&queue), 5);
-        if (end == KOLK_WRITABLE) assert_int_equal(push_int(&queue, 0), KOLK_OK);
+        if (end == KOLK_QUEUE_WRITABLE) assert_int_equal(pop_int(&queue), 5);
+        if (end == KOLK_QUEUE_WRITABLE) assert_int_equal(push_int(&queue, 0), KOLK_OK);
 
         it.deadline = kolk_deadline_after(50);
         start_waiting_before(&it, it.deadline);
@@ -236,7 +237,7 @@ static void test_signals_disturb_nobody(void **state) {
 /* ---- Forks ------------------------------------------------------------------------------------------------------- */
 
 static void use_with_threads(kolk_queue *queue) {
-    caller it = {.queue = queue, .end = KOLK_READABLE, .deadline = KOLK_FOREVER};
+    caller it = {.queue = queue, .end = KOLK_QUEUE_READABLE, .deadline = KOLK_FOREVER};
     assert_int_equal(pop_int(queue), 1);
     assert_int_equal(pop_int(queue), -KOLK_EMPTY);
     start_waiting(&it);

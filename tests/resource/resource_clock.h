@@ -1,6 +1,5 @@
-// link: -Wl,--wrap=kolk_now_ns,--wrap=kolk_wait
-/* resource_clock.h: a clock that goes only when the test says so, or a function of the factory takes its time; and
- * sleep that takes none: the one thread of such a test finds in `meanwhile` what others do while it sleeps. */
+/* resource_clock.h: a clock that advances only when the test or a function of the factory advances it, and a sleep that
+ * takes no real time: while the only thread sleeps, `meanwhile` plays the other threads. */
 #ifndef TESTS_RESOURCE_CLOCK_H
 #define TESTS_RESOURCE_CLOCK_H
 
@@ -9,10 +8,11 @@
 #include "os/clock.h"
 #include "os/sleep.h"
 
-/* What happens while the thread sleeps until the deadline. True: it is woken, for whatever reason. NULL: nothing. */
+/* Called when the thread sleeps until the deadline. Returns true if the thread is woken, for whatever reason. NULL:
+ * nothing happens. */
 static bool (*meanwhile)(kolk_deadline deadline);
 
-/* Others wake a thread that sleeps for ever. */
+/* Threads that sleep for ever are woken by other real threads. */
 static bool has_threads;
 
 int64_t __wrap_kolk_now_ns(void);

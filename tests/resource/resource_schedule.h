@@ -1,6 +1,5 @@
-// link: -Wl,--wrap=kolk_memory_reserve,--wrap=kolk_memory_commit,--wrap=kolk_memory_release,--wrap=kolk_thread
-/* resource_schedule.h: what the scheduled tests of the resource pool share: pools that begin each schedule alike,
- * threads that are told apart, and what must be so at the end of each schedule. */
+/* resource_schedule.h: shared by the scheduled tests of the resource pool: pools that begin each schedule in the same
+ * state, threads with numbers, and checks at the end of each schedule. */
 #ifndef TESTS_RESOURCE_SCHEDULE_H
 #define TESTS_RESOURCE_SCHEDULE_H
 
@@ -8,7 +7,7 @@
 
 #include "../help/schedule.h"
 
-/* In the middle of each function others may run; what it does with the resource is ordered with all others. */
+/* Other threads may run in the middle of each function; its accesses to the resource are ordered with theirs. */
 #define FACTORY_IS_SCHEDULED
 #define INSIST schedule_assert
 #define IN_FUNCTION(factory, what)                                                                                     \
@@ -21,14 +20,14 @@ static uint32_t in_the_middle;
 
 /* ---- Memory ------------------------------------------------------------------------------------------------------ */
 
-/* Three blocks a pool: here, not from the system, since a test makes a million pools in a row. Pages are cleared when
- * they are committed for the first time. */
-enum { PAGE = 4096, BLOCK_PAGES = 8192, BLOCKS = 3, COMMITTED = 64 };
+/* A pool has three blocks. They come from here and not from the system, since a test makes a million pools in a row. A
+ * page is cleared when it is committed for the first time. */
+enum { PAGE = 4096, BLOCK_PAGES = 16384, BLOCKS = 3, COMMITTED = 64 };
 
 static _Alignas(PAGE) unsigned char blocks[BLOCKS][BLOCK_PAGES][PAGE];
 static bool has_page[BLOCKS * BLOCK_PAGES];
 static size_t committed[COMMITTED], commits, blocks_used;
-static bool is_scheduled; /* from the first schedule on */
+static bool is_scheduled; /* set by the first schedule */
 
 void *__real_kolk_memory_reserve(size_t bytes);
 bool __real_kolk_memory_commit(void *start, size_t bytes);
@@ -41,7 +40,7 @@ static void forget_memory(void) {
     commits = blocks_used = 0;
 }
 
-/* The first pool of a process brings the registry's memory, which stays. */
+/* The first pool of a process makes the registry allocate memory, which stays. */
 static void make_first_pool(void) {
     kolk_pool pool;
     kolk_pool_desc desc = {.object_size = 1, .capacity = 1};
@@ -73,7 +72,7 @@ void __wrap_kolk_memory_release(void *start, size_t bytes) {
     (void)start, (void)bytes;
 }
 
-/* Coroutines share what is _Thread_local. */
+/* Coroutines share _Thread_local variables, so each gets its number from the scheduler. */
 uint32_t __wrap_kolk_thread(void);
 
 uint32_t __wrap_kolk_thread(void) {
@@ -82,31 +81,32 @@ uint32_t __wrap_kolk_thread(void) {
 
 /* ---- Pools ------------------------------------------------------------------------------------------------------- */
 
-enum { MOST = 3 }; /* resources of a pool */
+enum { MOST = 3 }; /* resources per pool */
 
-/* How a schedule begins. */
+/* The state in which a schedule begins. */
 typedef struct setting {
-    kolk_resource_pool_desc desc; /* max, and more; validate and reset need only be said */
-    unsigned idle, lent;          /* resources that are there already */
+    kolk_resource_pool_desc desc; /* max and others; validate and reset only need to be set */
+    unsigned idle, lent;          /* resources that exist at the start */
     const char *idle_key;
-    unsigned create_fails, validate_fails, reset_fails; /* the first calls of each */
-    int64_t ages;                                       /* milliseconds that pass then */
+    unsigned create_fails, validate_fails, reset_fails; /* how many first calls of each fail */
+    int64_t ages;                                       /* milliseconds that then pass */
     void (*during)(factory *f, deed what);
+    unsigned borrows; /* with makers: the schedule's makers end after this many borrows; 0: no makers */
 } setting;
 
 typedef struct state {
     kolk_resource_pool pool;
     factory f;
-    kolk_borrow lent[MOST]; /* by the test, for threads to give back */
+    kolk_borrowed lent[MOST]; /* borrowed by the test, for threads to return */
     uint32_t served, refused;
-    uint32_t evicted; /* all up to this number are to go */
+    uint32_t evicted; /* resources up to this number must be destroyed */
     uint32_t told[2];
     bool closed;
 } state;
 
 static state own;
 static const setting *how;
-static bool allows_leaks; /* a close that gives up names who has something */
+static bool allows_leaks; /* close reports leaks when it gives up */
 
 static void on_failure(const kolk_failure *failure, void *context) {
     if (failure->rule == KOLK_LEAK && allows_leaks) return;
@@ -131,26 +131,36 @@ static void begin(void *context) {
     script_failures(&s->f, VALIDATE, how->validate_fails);
     script_failures(&s->f, RESET, how->reset_fails);
     s->f.during = how->during;
+    s->pool.inside->has_makers = how->borrows > 0; /* the makers are threads of the schedule */
     sched.now += how->ages * 1000000;
 }
 
-/* Everything can be borrowed again: no permit is lost, and none too many is there. */
+/* The pool can lend exactly `max` resources: no permit is lost, and none is counted twice. */
 static void borrow_all(state *s) {
-    kolk_borrow borrows[MOST];
+    kolk_borrowed borrows[MOST];
     uint32_t max = s->pool.inside->max;
-    kolk_resource_pool_resume(&s->pool);
+    kolk_resource_resume(&s->pool);
     for (uint32_t i = 0; i < max; i++) schedule_assert(take_thing(&s->pool, NULL, KOLK_NOW, &borrows[i]) == KOLK_OK);
-    schedule_assert(take_thing(&s->pool, NULL, KOLK_NOW, &(kolk_borrow){.resource = NULL}) == KOLK_FULL);
+    schedule_assert(take_thing(&s->pool, NULL, KOLK_NOW, &(kolk_borrowed){.resource = NULL}) == KOLK_FULL);
     for (uint32_t i = 0; i < max; i++) give_thing(&s->pool, &borrows[i]);
+}
+
+/* Does the work that the schedule's makers have left. */
+static void end_makers(state *s) {
+    kolk_resource_inside *inside = s->pool.inside;
+    memset(s->f.written, 0, sizeof s->f.written);
+    kolk_resource_work(&inside->chore);
+    inside->has_makers = false;
 }
 
 static void end(void *context) {
     state *s = (state *)context;
     s->f.during = NULL;
+    if (how->borrows > 0) end_makers(s);
     s->f.asked_from = 0;
     memset(s->f.written, 0, sizeof s->f.written);
-    schedule_assert(kolk_resource_pool_is_valid(&s->pool));
-    kolk_resource_stats stats = stats_of(&s->pool);
+    schedule_assert(kolk_resource_is_valid(&s->pool));
+    kolk_resource_pool_stats stats = stats_of(&s->pool);
     schedule_assert(stats.waiting == 0 && stats.creating == 0);
     schedule_assert(stats.created - destroyed_of(&stats) == s->f.there);
     schedule_assert(stats.idle + stats.in_use == s->f.there);
@@ -159,18 +169,18 @@ static void end(void *context) {
     for (unsigned i = 0; i < THINGS; i++)
         schedule_assert(s->f.things[i].place == NOWHERE || s->f.things[i].number > s->evicted);
     if (!s->closed) borrow_all(s);
-    kolk_resource_pool_deinit(&s->pool);
+    kolk_resource_deinit(&s->pool);
     schedule_assert(s->f.there == 0);
 }
 
 /* ---- Threads ----------------------------------------------------------------------------------------------------- */
 
-/* What else a borrow may get. */
+/* Statuses other than KOLK_OK that a borrow may return. */
 enum { MAY_TIME_OUT = 1, MAY_BE_CLOSED = 2, MAY_BE_FULL = 4, MAY_FAIL = 8 };
 
 static unsigned may;
 
-static kolk_status borrow_one(state *s, const char *key, kolk_deadline deadline, kolk_borrow *borrow) {
+static kolk_status borrow_one(state *s, const char *key, kolk_deadline deadline, kolk_borrowed *borrow) {
     kolk_status status = take_thing(&s->pool, key, deadline, borrow);
     schedule_assert(status == KOLK_OK || (status == KOLK_TIMEOUT && (may & MAY_TIME_OUT)) ||
                     (status == KOLK_CLOSED && (may & MAY_BE_CLOSED)) || (status == KOLK_FULL && (may & MAY_BE_FULL)) ||
@@ -184,23 +194,77 @@ static kolk_status borrow_one(state *s, const char *key, kolk_deadline deadline,
 }
 
 static void borrow_and_give(state *s, const char *key, kolk_deadline deadline) {
-    kolk_borrow borrow;
+    kolk_borrowed borrow;
     if (borrow_one(s, key, deadline, &borrow) != KOLK_OK) return;
     (void)kolk_load(&in_the_middle, KOLK_RELAXED);
     KOLK_PLAIN_WRITE(&((thing *)borrow.resource)->dead, 1);
     give_thing(&s->pool, &borrow);
 }
 
-/* Thread n sleeps until something comes, and not for the lock. */
+/* Thread n sleeps as a waiter, and not for the lock. */
 static inline bool is_asleep(const state *s, unsigned n) {
     const sched_thread *t = &sched.threads[1 + n];
     return t->condition == SCHED_ASLEEP && t->word != &s->pool.inside->lock;
 }
 
-/* Or until it has ended: false. */
+/* Waits until thread n sleeps, or has ended: false. */
 static inline bool until_asleep(const state *s, unsigned n) {
     while (!is_asleep(s, n) && sched.threads[1 + n].condition != SCHED_UNBORN) kolk_pause();
     return is_asleep(s, n);
+}
+
+/* ---- Bodies ------------------------------------------------------------------------------------------------------ */
+
+static inline void borrow(void *context) {
+    borrow_and_give((state *)context, NULL, KOLK_FOREVER);
+}
+
+static inline void borrow_a_while(void *context) {
+    borrow_and_give((state *)context, NULL, kolk_deadline_after(1));
+}
+
+static inline void borrow_now(void *context) {
+    borrow_and_give((state *)context, NULL, KOLK_NOW);
+}
+
+static inline void borrow_key(void *context) {
+    borrow_and_give((state *)context, "k", KOLK_FOREVER);
+}
+
+static inline void give_first(void *context) {
+    state *s = (state *)context;
+    give_thing(&s->pool, &s->lent[0]);
+}
+
+static inline void discard_first(void *context) {
+    state *s = (state *)context;
+    discard_thing(&s->pool, &s->lent[0]);
+}
+
+/* ---- Runs -------------------------------------------------------------------------------------------------------- */
+
+/* Runs all schedules with one surprise and up to 3 preemptions of two threads, or 2 of three, then random ones.
+ * Shortened tests use one preemption less. So do tests with makers, which repeat their work until the others are
+ * done. */
+static inline void run(const char *name, const setting *with, void (*first)(void *), void (*second)(void *),
+                       void (*third)(void *)) {
+    how = with;
+    schedule_must_pass(&(schedule){.name = name,
+                                   .context = &own,
+                                   .begin = begin,
+                                   .threads = {{"first", first}, {"second", second}, {"third", third}},
+                                   .end = end,
+                                   .preemptions = (third ? 2u : 3u) - (does_a_part() || with->borrows > 0),
+                                   .surprises = 1,
+                                   .all_alike = true,
+                                   .random = does_a_part() ? 50 : 5000});
+}
+
+static inline int set_up(void **unused) {
+    (void)unused;
+    may = 0;
+    allows_leaks = false;
+    return 0;
 }
 
 #endif

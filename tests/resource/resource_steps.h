@@ -1,5 +1,5 @@
-/* resource_steps.h: what the tests share that have one pool and the scripted clock: the pool, its factory, and steps,
- * after each of which the pool is valid. */
+/* resource_steps.h: shared by tests with one pool and the scripted clock: the pool, its factory, and steps that each
+ * end with a check that the pool is valid. */
 #ifndef TESTS_RESOURCE_STEPS_H
 #define TESTS_RESOURCE_STEPS_H
 
@@ -32,7 +32,7 @@ static inline bool others_take_their_step(kolk_deadline deadline) {
     return true;
 }
 
-/* Another thread does this when the next borrower sleeps; then that one's deadline comes. */
+/* Another thread does this step while the next borrower sleeps; then the borrower wakes up. */
 static inline void others_do(void (*step)(void)) {
     others_step = step;
     meanwhile = others_take_their_step;
@@ -45,7 +45,7 @@ static inline void take_inner_step(factory *of, deed what) {
     if (step) step();
 }
 
-/* The next call of this function does this. */
+/* The next call of this function also does this step. */
 static inline void next_call_does(deed what, void (*step)(void)) {
     inner_steps[what] = step;
     f.during = take_inner_step;
@@ -54,10 +54,10 @@ static inline void next_call_does(deed what, void (*step)(void)) {
 /* ---- Steps ------------------------------------------------------------------------------------------------------- */
 
 static inline void assert_valid(void) {
-    assert_true(kolk_resource_pool_is_valid(&pool));
+    assert_true(kolk_resource_is_valid(&pool));
 }
 
-static inline kolk_resource_stats stats(void) {
+static inline kolk_resource_pool_stats stats(void) {
     return stats_of(&pool);
 }
 
@@ -70,58 +70,58 @@ static inline void begin(kolk_resource_pool_desc desc) {
     make_resources(&pool, &f, desc);
 }
 
-/* Ends the pool: whatever was made is gone then. */
+/* Ends the pool and checks that all resources are destroyed. */
 static inline void end(void) {
     assert_valid();
-    kolk_resource_pool_deinit(&pool);
+    kolk_resource_deinit(&pool);
     assert_null(pool.inside);
     assert_int_equal(f.there, 0);
     assert_int_equal(f.calls[DESTROY], f.made);
 }
 
-static inline kolk_status borrow_for(const char *key, kolk_deadline deadline, kolk_borrow *out) {
+static inline kolk_status borrow_for(const char *key, kolk_deadline deadline, kolk_borrowed *out) {
     kolk_status status = take_thing(&pool, key, deadline, out);
     assert_valid();
     return status;
 }
 
-static inline kolk_borrow borrowed(const char *key) {
-    kolk_borrow one;
+static inline kolk_borrowed borrowed(const char *key) {
+    kolk_borrowed one;
     kolk_status status = borrow_for(key, KOLK_NOW, &one);
     if (status != KOLK_OK) fail_msg("%s: %s", kolk_status_text(status), one.error.text);
     return one;
 }
 
-/* Of its resource, in the order of creation. */
-static inline uint32_t number_of(const kolk_borrow *borrow) {
+/* The number of the borrowed resource, in the order of creation. */
+static inline uint32_t number_of(const kolk_borrowed *borrow) {
     return ((const thing *)borrow->resource)->number;
 }
 
-/* It is not destroyed. */
-static inline bool is_there(const kolk_borrow *borrow) {
+/* True if it is not destroyed. */
+static inline bool is_there(const kolk_borrowed *borrow) {
     return ((const thing *)borrow->resource)->place == WITH_BORROWER;
 }
 
-static inline void return_it(kolk_borrow *borrow) {
+static inline void return_it(kolk_borrowed *borrow) {
     give_thing(&pool, borrow);
     assert_valid();
 }
 
-static inline void discard_it(kolk_borrow *borrow) {
+static inline void discard_it(kolk_borrowed *borrow) {
     discard_thing(&pool, borrow);
     assert_valid();
 }
 
-/* What another thread has. */
-static kolk_borrow other;
+/* A borrow of another thread. */
+static kolk_borrowed other;
 
 static inline void return_other(void) {
     return_it(&other);
 }
 
-/* So many are idle then, of which none was before. */
+/* Creates n idle resources, if there were none. */
 static inline void make_idle(unsigned n, const char *key) {
-    kolk_borrow all[THINGS];
+    kolk_borrowed all[THINGS];
     for (unsigned i = 0; i < n; i++) all[i] = borrowed(key);
     for (unsigned i = 0; i < n; i++) return_it(&all[i]);
 }

@@ -1,14 +1,14 @@
-/* resource_test.h: a factory for resource pools whose functions do what a script says, count what they do, and notice
- * what a pool must never do: destroy twice, use what is destroyed or lent, make more than it may.
+/* resource_test.h: a factory for resource pools. Its functions follow a script, count their calls, and detect what a
+ * pool must never do: destroy a resource twice, use one that is destroyed or lent, or make too many.
  *
- * A scheduled test says before it includes this what INSIST is, and what happens in the middle of each function
- * (IN_FUNCTION), so that others run meanwhile. */
+ * A scheduled test first defines INSIST, and IN_FUNCTION, which lets other threads run in the middle of each
+ * function. */
 #ifndef TESTS_RESOURCE_TEST_H
 #define TESTS_RESOURCE_TEST_H
 
 #include "../help/test.h"
 
-/* In any thread, where cmocka's asserts can't be used. */
+/* For any thread, where cmocka's asserts cannot be used. */
 #ifndef INSIST
 #define INSIST(what)                                                                                                   \
     do {                                                                                                               \
@@ -23,13 +23,13 @@
 #define IN_FUNCTION(factory, what) in_function(factory, what)
 #endif
 
-/* Counters that several threads use; coroutines of a scheduled test take no step for them. */
+/* Counters shared by threads. In a scheduled test they are no steps. */
 #define COUNT_UP(number)   __atomic_add_fetch(&(number), 1, __ATOMIC_SEQ_CST)
 #define COUNT_DOWN(number) __atomic_sub_fetch(&(number), 1, __ATOMIC_SEQ_CST)
 #define NUMBER(number)     __atomic_load_n(&(number), __ATOMIC_SEQ_CST)
 
 #ifndef THINGS
-#define THINGS 64 /* that a factory can have at a time */
+#define THINGS 64 /* the most that a factory has at a time */
 #endif
 
 enum { OUTCOMES = 16, THING_KEY = 12 };
@@ -38,47 +38,47 @@ typedef enum deed { CREATE, VALIDATE, RESET, DESTROY, DEEDS } deed;
 
 typedef enum place { NOWHERE, IN_POOL, WITH_BORROWER } place;
 
-/* A resource. Memory of a destroyed one is used again, as malloc would. */
+/* A resource. The memory of a destroyed one is reused, as malloc would do. */
 typedef struct thing {
     struct factory *from;
-    uint32_t number; /* from 1, of all that were ever made */
-    uint32_t busy;   /* a function works at it */
+    uint32_t number; /* counts all resources ever made, from 1 */
+    uint32_t busy;   /* a function is working on it */
     place place;
-    bool dead;  /* validate says no from now on */
-    bool stale; /* is not to be lent: all were evicted, or the pool closed, while a function worked at it */
-    bool asked; /* evict_if was told to end it */
+    bool dead;  /* validate fails from now on */
+    bool stale; /* must not be lent: all were evicted, or the pool was closed, while a function worked on it */
+    bool asked; /* evict_if was asked to end it */
     bool discarded;
     char key[THING_KEY];
 } thing;
 
-/* What a function does. */
+/* The outcome of a function's call. */
 typedef struct outcome {
     bool fails;
-    int64_t takes; /* nanoseconds of the scripted clock */
+    int64_t takes; /* how far it advances the scripted clock, in nanoseconds */
 } outcome;
 
 typedef struct factory {
     thing things[THINGS];
-    uint32_t max, max_creating;       /* what the pool was told, at most; 0: not known */
+    uint32_t max, max_creating;       /* the pool's limits; 0: unknown */
     uint32_t clears, cleared, sweeps; /* see begin_clear */
-    uint32_t old;                     /* up to this number, all have to go */
-    uint32_t asked_from; /* what has this number or more ends by discard, or because evict_if was told so; 0: nothing */
-    uint32_t made;       /* numbers */
-    uint32_t there, making;          /* now, with those in create and destroy; in create */
-    uint32_t most_making;            /* at a time */
-    uint32_t calls[DEEDS];           /* of each function */
-    outcome script[DEEDS][OUTCOMES]; /* the next calls do this */
+    uint32_t old;                     /* resources up to this number must end */
+    uint32_t asked_from;    /* resources from this number on end by discard or evict_if only; 0: no such rule */
+    uint32_t made;          /* how many were ever made */
+    uint32_t there, making; /* present ones, including those in create and destroy; those in create */
+    uint32_t most_making;   /* the greatest `making` */
+    uint32_t calls[DEEDS];  /* of each function */
+    outcome script[DEEDS][OUTCOMES]; /* for the next calls */
     uint32_t written[DEEDS], read[DEEDS];
-    outcome always[DEEDS]; /* what calls do for which nothing was written; all zero: succeed at once */
-    int64_t deadline_ns;   /* that create or validate was given last */
-    outcome (*decides)(struct factory *factory, deed what, const thing *it); /* in the script's place */
-    void (*during)(struct factory *factory, deed what);                      /* in the middle of each function */
-    uint32_t hangs[DEEDS]; /* these don't return as long as it is not 0 */
+    outcome always[DEEDS]; /* for calls without a script; all zero: succeed at once */
+    int64_t deadline_ns;   /* the last deadline of a create or validate */
+    outcome (*decides)(struct factory *factory, deed what, const thing *it); /* replaces the script */
+    void (*during)(struct factory *factory, deed what);                      /* called in the middle of each function */
+    uint32_t hangs[DEEDS];                                                   /* calls do not return while it is not 0 */
 } factory;
 
-/* The next call of a function, after those that were written before, does this. */
+/* Sets the outcome of the function's next call that has none yet. */
 static inline void script(factory *f, deed what, outcome next) {
-    if (f->written[what] < f->read[what]) f->written[what] = f->read[what]; /* calls that nothing was written for */
+    if (f->written[what] < f->read[what]) f->written[what] = f->read[what]; /* skip calls that had no script */
     INSIST(f->written[what] - f->read[what] < OUTCOMES);
     f->script[what][f->written[what]++ % OUTCOMES] = next;
 }
@@ -91,7 +91,7 @@ static inline void script_failures(factory *f, deed what, unsigned n) {
 #ifndef FACTORY_IS_SCHEDULED
 #include <time.h>
 
-static int64_t clock_ns; /* the scripted clock, where a test has one */
+static int64_t clock_ns; /* the scripted clock, for tests that have one */
 
 static inline void in_function(factory *f, deed what) {
     if (f->during) f->during(f, what);
@@ -105,7 +105,7 @@ static inline outcome next_outcome(factory *f, deed what, const thing *it) {
     return next < f->written[what] ? f->script[what][next % OUTCOMES] : f->always[what];
 }
 
-/* All that a function does besides. */
+/* The part that is common to all functions. */
 static inline bool play(factory *f, deed what, thing *it) {
     COUNT_UP(f->calls[what]);
     outcome now = next_outcome(f, what, it);
@@ -116,7 +116,7 @@ static inline bool play(factory *f, deed what, thing *it) {
     return !now.fails;
 }
 
-/* A function works at a resource that is the pool's alone. Returns how many calls have ended all until now. */
+/* A function begins to work on a resource that the pool does not lend. Returns the number of sweeps so far. */
 static inline uint32_t begin_work(factory *f, thing *it) {
     INSIST(it->from == f);
     INSIST(NUMBER(it->place) == IN_POOL);
@@ -147,8 +147,8 @@ static inline thing *new_thing(factory *f, const char *key) {
     return NULL;
 }
 
-/* A call that ends all that there are up to this number, and, if it is a clear, what is being made when it begins. What
- * a function worked at from before the call until after it is not to be lent. */
+/* Begins a call that ends all resources up to number `old`. A clear also ends those being made when it begins. A
+ * resource that a function works on during the whole call must not be lent later. */
 static inline uint32_t begin_clear(factory *f, uint32_t old) {
     f->old = old;
     return COUNT_UP(f->clears);
@@ -219,7 +219,7 @@ static inline bool reset_thing(void *context, void *resource) {
     return good;
 }
 
-/* A pool of this factory, which knows the pool's bounds from now on. */
+/* The descriptor of a pool with this factory. The factory notes the pool's limits. */
 static inline kolk_resource_pool_desc factory_desc(factory *f, kolk_resource_pool_desc desc) {
     desc.context = f;
     desc.create = create_thing;
@@ -231,15 +231,22 @@ static inline kolk_resource_pool_desc factory_desc(factory *f, kolk_resource_poo
 
 static inline void make_resources(kolk_resource_pool *pool, factory *f, kolk_resource_pool_desc desc) {
     desc = factory_desc(f, desc);
-    kolk_status status = kolk_resource_pool_init(pool, &desc);
+    kolk_status status = kolk_resource_init(pool, &desc);
     INSIST(status == KOLK_OK);
 }
 
 /* ---- Borrowers --------------------------------------------------------------------------------------------------- */
 
-/* Borrows, and sees that what it gets is nobody else's, and whole. Not inlined: reports name it. */
-__attribute__((noinline, unused)) static kolk_status take_thing(kolk_resource_pool *pool, const char *key,
-                                                                kolk_deadline deadline, kolk_borrow *borrow) {
+#ifdef __clang__
+#define NAMED __attribute__((noinline, unused))
+#else
+#define NAMED __attribute__((noinline, noclone, unused))
+#endif
+
+/* Borrows, and checks that the resource is intact and has no other borrower. Reports name this function, even at
+ * -O3. */
+NAMED static kolk_status take_thing(kolk_resource_pool *pool, const char *key, kolk_deadline deadline,
+                                    kolk_borrowed *borrow) {
     kolk_borrow_desc desc = {.key = key, .deadline = deadline, .who = "the test"};
     kolk_status status = kolk_resource_borrow(pool, &desc, borrow);
     INSIST((status == KOLK_OK) == !*borrow->error.text);
@@ -254,33 +261,33 @@ __attribute__((noinline, unused)) static kolk_status take_thing(kolk_resource_po
     return status;
 }
 
-static inline void part_with(const kolk_borrow *borrow) {
+static inline void part_with(const kolk_borrowed *borrow) {
     thing *it = (thing *)borrow->resource;
     place lent = WITH_BORROWER;
     if (it) INSIST(__atomic_compare_exchange_n(&it->place, &lent, IN_POOL, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));
 }
 
-static inline void give_thing(kolk_resource_pool *pool, kolk_borrow *borrow) {
+static inline void give_thing(kolk_resource_pool *pool, kolk_borrowed *borrow) {
     part_with(borrow);
     kolk_resource_give_back(pool, borrow);
     INSIST(!borrow->resource);
 }
 
-static inline void discard_thing(kolk_resource_pool *pool, kolk_borrow *borrow) {
+static inline void discard_thing(kolk_resource_pool *pool, kolk_borrowed *borrow) {
     if (borrow->resource) ((thing *)borrow->resource)->discarded = true;
     part_with(borrow);
     kolk_resource_discard(pool, borrow);
     INSIST(!borrow->resource);
 }
 
-static inline kolk_resource_stats stats_of(const kolk_resource_pool *pool) {
-    kolk_resource_stats stats;
-    kolk_resource_pool_stats(pool, &stats);
+static inline kolk_resource_pool_stats stats_of(const kolk_resource_pool *pool) {
+    kolk_resource_pool_stats stats;
+    kolk_resource_stats(pool, &stats);
     return stats;
 }
 
-/* All that were destroyed, for whatever reason. */
-static inline uint64_t destroyed_of(const kolk_resource_stats *stats) {
+/* All that were destroyed, for any reason. */
+static inline uint64_t destroyed_of(const kolk_resource_pool_stats *stats) {
     return stats->discarded + stats->invalid + stats->unclean + stats->expired + stats->unused + stats->evicted +
            stats->replaced + stats->closed;
 }

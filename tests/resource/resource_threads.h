@@ -1,5 +1,5 @@
-/* resource_threads.h: what the tests of the resource pool with real threads share: resources that notice when two use
- * one of them, or when one is used that was destroyed, and conditions that come true sooner or later. */
+/* resource_threads.h: shared by the tests of the resource pool with real threads: resources that detect use by two
+ * threads and use after destroy. */
 #ifndef TESTS_RESOURCE_THREADS_H
 #define TESTS_RESOURCE_THREADS_H
 
@@ -7,44 +7,37 @@
 
 #include <dirent.h>
 
-#include "core/atomics.h"
+#include "base/atomics.h"
 #include "os/clock.h"
 
-static const kolk_deadline PAST = {1}; /* has passed, as KOLK_NOW has, but is not the try form */
-
-/* Comes true, however long it takes on a busy machine. */
-#define EVENTUALLY(what)                                                                                               \
-    do {                                                                                                               \
-        kolk_deadline limit_ = kolk_deadline_after(60000);                                                             \
-        while (!(what)) {                                                                                              \
-            REQUIRE(kolk_now_ns() < limit_.ns && #what);                                                               \
-            nap();                                                                                                     \
-        }                                                                                                              \
-    } while (0)
+static const kolk_deadline PAST = {1}; /* has passed, like KOLK_NOW, but is not the form that never waits */
 
 /* ---- Resources --------------------------------------------------------------------------------------------------- */
 
 #define ALIVE UINT32_C(0x600d600d)
 
-/* A block of malloc's, so that AddressSanitizer sees what is used too late. */
+/* Allocated by malloc, so that AddressSanitizer detects use after free. */
 typedef struct thing {
-    uint32_t alive; /* ALIVE, until it is destroyed */
-    uint32_t busy;  /* somebody uses it at this moment */
+    uint32_t alive; /* ALIVE until it is destroyed */
+    uint32_t busy;  /* a thread is using it now */
     char key[16];
 } thing;
 
 typedef struct factory factory;
 struct factory {
     kolk_resource_pool pool;
-    uint32_t there, most_there;       /* created or being created, and not destroyed */
-    uint32_t creating, most_creating; /* creates at this moment */
+    uint32_t there, most_there;       /* created or being created, and not yet destroyed */
+    uint32_t creating, most_creating; /* creates running now */
     uint32_t created, failed, destroyed, valid, invalid, clean, unclean;
-    bool (*creates)(factory *from, kolk_deadline deadline); /* NULL, as the others: it does */
+    bool (*creates)(factory *from, kolk_deadline deadline); /* NULL, as for the others: succeeds */
     bool (*validates)(factory *from, thing *it);
     bool (*resets)(factory *from, thing *it);
+    void (*destroys)(factory *from);
+    const char *fails_for; /* creates for this key fail */
+    bool final;            /* they fail with a final error */
 };
 
-/* Counters order nothing: that is the pool's business. count_up gives the new value. */
+/* The counters are relaxed, as the pool must order accesses by itself. count_up returns the new value. */
 #define count_up(counter)   (__atomic_add_fetch((counter), 1, __ATOMIC_RELAXED))
 #define count_down(counter) ((void)__atomic_fetch_sub((counter), 1, __ATOMIC_RELAXED))
 
@@ -57,8 +50,8 @@ static inline void raise_to(uint32_t *most, uint32_t value) {
     while (before < value && !kolk_compare_exchange(most, &before, value, KOLK_RELAXED, KOLK_RELAXED)) {}
 }
 
-/* From begin_use to end_use, nobody else may use it. What a user writes the next one sees: `busy` orders nothing, the
- * pool has to. */
+/* No other thread may use it from begin_use to end_use. The next user sees the last one's writes only if the pool
+ * orders them, as `busy` is relaxed. */
 static inline void begin_use(thing *it) {
     REQUIRE(it->alive == ALIVE);
     REQUIRE(!__atomic_exchange_n(&it->busy, 1, __ATOMIC_RELAXED));
@@ -73,7 +66,8 @@ static inline bool create_thing(void *context, const char *key, kolk_deadline de
     factory *from = (factory *)context;
     raise_to(&from->most_there, count_up(&from->there));
     raise_to(&from->most_creating, count_up(&from->creating));
-    bool made = !from->creates || from->creates(from, deadline);
+    bool made = !from->fails_for || strcmp(from->fails_for, key) != 0;
+    if (made && from->creates) made = from->creates(from, deadline);
     count_down(&from->creating);
     count_up(made ? &from->created : &from->failed);
     if (made) {
@@ -85,6 +79,7 @@ static inline bool create_thing(void *context, const char *key, kolk_deadline de
     } else {
         count_down(&from->there);
         error->code = 61;
+        error->final = from->final;
         snprintf(error->text, sizeof error->text, "refused");
     }
     return made;
@@ -94,6 +89,7 @@ static inline void destroy_thing(void *context, void *resource) {
     factory *from = (factory *)context;
     thing *it = (thing *)resource;
     begin_use(it);
+    if (from->destroys) from->destroys(from);
     it->alive = 0;
     free(it);
     count_up(&from->destroyed);
@@ -132,7 +128,7 @@ static inline bool create_until_told(factory *from, kolk_deadline deadline) {
     return true;
 }
 
-/* From now on its creates don't return before end_holding. */
+/* From now on creates do not return before end_holding. */
 static inline void hold_creates(factory *from) {
     is_in_create = may_go_on = 0;
     from->creates = create_until_told;
@@ -148,7 +144,7 @@ static inline void end_holding(void) {
 
 /* ---- Pools ------------------------------------------------------------------------------------------------------- */
 
-/* A pool of things, by these settings. */
+/* Initialises a pool of things with these settings. */
 static inline kolk_status init_things(factory *from, kolk_resource_pool_desc desc) {
     desc.context = from;
     desc.create = create_thing;
@@ -156,29 +152,29 @@ static inline kolk_status init_things(factory *from, kolk_resource_pool_desc des
     desc.validate = validate_thing;
     desc.reset = reset_thing;
     if (!desc.name) desc.name = "things";
-    return kolk_resource_pool_init(&from->pool, &desc);
+    return kolk_resource_init(&from->pool, &desc);
 }
 
 static inline void make_things(factory *from, kolk_resource_pool_desc desc) {
     REQUIRE(init_things(from, desc) == KOLK_OK);
 }
 
-static inline kolk_resource_stats stats_of(const factory *from) {
-    kolk_resource_stats stats;
-    kolk_resource_pool_stats(&from->pool, &stats);
+static inline kolk_resource_pool_stats stats_of(const factory *from) {
+    kolk_resource_pool_stats stats;
+    kolk_resource_stats(&from->pool, &stats);
     return stats;
 }
 
-/* Ends the pool: all that was made is gone, once. */
+/* Ends the pool and checks that each thing was destroyed once. */
 static inline void end_things(factory *from) {
-    REQUIRE(kolk_resource_pool_is_valid(&from->pool));
-    kolk_resource_pool_deinit(&from->pool);
+    REQUIRE(kolk_resource_is_valid(&from->pool));
+    kolk_resource_deinit(&from->pool);
     REQUIRE(!from->pool.inside && !from->there && !from->creating && from->created == from->destroyed);
 }
 
-/* A borrow that must be given one. */
-static inline kolk_borrow borrow_thing(factory *from, const char *key, kolk_deadline deadline) {
-    kolk_borrow one;
+/* A borrow that must succeed. */
+static inline kolk_borrowed borrow_thing(factory *from, const char *key, kolk_deadline deadline) {
+    kolk_borrowed one;
     kolk_borrow_desc desc = {.key = key, .deadline = deadline};
     kolk_status status = kolk_resource_borrow(&from->pool, &desc, &one);
     if (status != KOLK_OK) fprintf(stderr, "%s: %s\n", kolk_status_text(status), one.error.text);
@@ -197,13 +193,13 @@ static inline unsigned count_threads(void) {
     return count;
 }
 
-static unsigned plain_threads; /* those that there are without a housekeeper: an emulator has one of its own */
+static unsigned plain_threads; /* the threads without makers: an emulator has one of its own */
 
 static inline void remember_threads(void) {
-    plain_threads = count_threads() + UNDER_TSAN; /* which begins its own with the program's first */
+    plain_threads = count_threads() + UNDER_TSAN; /* TSan starts its thread together with the program's first one */
 }
 
-static inline unsigned housekeepers(void) {
+static inline unsigned count_makers(void) {
     return count_threads() - plain_threads;
 }
 

@@ -1,4 +1,4 @@
-/* The resource pool, sentence by sentence of resource.h: borrow, give_back and discard, by one thread. */
+/* The resource pool, each promise of resource.h about borrow, give_back and discard, in one thread. */
 #include "../help/debug_test.h"
 
 #include "resource/resource_inside.h"
@@ -14,7 +14,7 @@ static void test_descriptors_that_are_refused(void **state) {
         kolk_status status;
     } cases[] = {
         {{.max = 1}, KOLK_CREATE_MISSING},
-        {{.create = create_thing, .max = KOLK_RESOURCES_AT_MOST + 1}, KOLK_BAD_MAX},
+        {{.create = create_thing, .max = KOLK_RESOURCE_MOST + 1}, KOLK_BAD_MAX},
         {{.create = create_thing, .min_idle = 11}, KOLK_BAD_MIN_IDLE},
         {{.create = create_thing, .max = 3, .min_idle = 4}, KOLK_BAD_MIN_IDLE},
         {{.create = create_thing, .reuse = KOLK_REUSE_LOWEST}, KOLK_BAD_REUSE},
@@ -27,39 +27,39 @@ static void test_descriptors_that_are_refused(void **state) {
     for (size_t i = 0; i < LENGTH_OF(cases); i++) {
         kolk_resource_pool none;
         memset(&none, 0xff, sizeof none);
-        assert_int_equal(kolk_resource_pool_init(&none, &cases[i].desc), cases[i].status);
+        assert_int_equal(kolk_resource_init(&none, &cases[i].desc), cases[i].status);
         assert_null(none.inside);
     }
     kolk_resource_pool none;
-    assert_int_equal(kolk_resource_pool_init(&none, NULL), KOLK_NO_DESCRIPTOR);
-    assert_int_equal(kolk_resource_pool_begin(&none, &cases[0].desc, sizeof none, KOLK_ABI + 1), KOLK_WRONG_ABI);
+    assert_int_equal(kolk_resource_init(&none, NULL), KOLK_NO_DESCRIPTOR);
+    assert_int_equal(kolk_resource_init_abi(&none, &cases[0].desc, sizeof none, KOLK_ABI + 1), KOLK_WRONG_ABI);
 }
 
 static void test_all_zero_is_closed(void **state) {
     (void)state;
-    kolk_resource_pool none = {NULL};
-    kolk_borrow borrow;
-    kolk_resource_stats all;
+    kolk_resource_pool none = {.inside = NULL};
+    kolk_borrowed borrow;
+    kolk_resource_pool_stats all;
     assert_int_equal(kolk_resource_borrow(&none, NULL, &borrow), KOLK_CLOSED);
     assert_string_equal(borrow.error.text, "it is closed");
-    assert_int_equal(kolk_resource_pool_close(&none, KOLK_NOW), KOLK_OK);
-    assert_int_equal(kolk_resource_pool_resize(&none, 3), KOLK_CLOSED);
+    assert_int_equal(kolk_resource_close(&none, KOLK_NOW), KOLK_OK);
+    assert_int_equal(kolk_resource_resize(&none, 3), KOLK_CLOSED);
     assert_int_equal(kolk_resource_fd(&none), -1);
     kolk_resource_give_back(&none, &borrow);
     kolk_resource_tick(&none, KOLK_FOREVER);
-    kolk_resource_pool_evict(&none);
-    assert_int_equal(kolk_resource_pool_evict_if(&none, NULL, NULL), 0);
-    kolk_resource_pool_pause(&none);
-    kolk_resource_pool_resume(&none);
-    kolk_resource_pool_stats(&none, &all);
+    kolk_resource_evict(&none);
+    assert_int_equal(kolk_resource_evict_if(&none, NULL, NULL), 0);
+    kolk_resource_pause(&none);
+    kolk_resource_resume(&none);
+    kolk_resource_stats(&none, &all);
     assert_int_equal(all.max, 0);
-    assert_true(kolk_resource_pool_is_valid(&none));
-    kolk_resource_pool_deinit(&none);
+    assert_true(kolk_resource_is_valid(&none));
+    kolk_resource_deinit(&none);
 }
 
 static void test_defaults(void **state) {
     (void)state;
-    kolk_borrow all[11];
+    kolk_borrowed all[11];
     begin((kolk_resource_pool_desc){.max = 0});
     for (int i = 0; i < 10; i++) all[i] = borrowed(NULL);
     assert_int_equal(borrow_for(NULL, KOLK_NOW, &all[10]), KOLK_FULL);
@@ -81,14 +81,14 @@ static void test_defaults(void **state) {
 static void test_a_resource_is_used_again(void **state) {
     (void)state;
     begin((kolk_resource_pool_desc){.max = 2});
-    kolk_borrow first = borrowed(NULL);
+    kolk_borrowed first = borrowed(NULL);
     void *resource = first.resource;
     return_it(&first);
-    kolk_borrow second = borrowed("");
+    kolk_borrowed second = borrowed("");
     assert_ptr_equal(second.resource, resource);
     assert_int_equal(f.made, 1);
     return_it(&second);
-    kolk_borrow none = {NULL, {0}, {0, ""}};
+    kolk_borrowed none = {.resource = NULL};
     return_it(&none);
     kolk_resource_discard(&pool, &none);
     assert_int_equal(stats().borrows, 2);
@@ -99,13 +99,13 @@ static void test_idle_order(void **state) {
     (void)state;
     for (int order = KOLK_REUSE_LIFO; order <= KOLK_REUSE_FIFO; order++) {
         begin((kolk_resource_pool_desc){.max = 3, .reuse = (kolk_reuse)order});
-        kolk_borrow all[3];
+        kolk_borrowed all[3];
         for (int i = 0; i < 3; i++) all[i] = borrowed(NULL);
         for (int i = 0; i < 3; i++) {
             pass(1);
             return_it(&all[i]);
         }
-        kolk_borrow one = borrowed(NULL);
+        kolk_borrowed one = borrowed(NULL);
         assert_int_equal(number_of(&one), order == KOLK_REUSE_FIFO ? 1 : 3);
         return_it(&one);
         end();
@@ -122,25 +122,25 @@ static void never_destroy(void *context, void *resource) {
     fail();
 }
 
-/* A resource that is NULL would be lent as one that is none. */
+/* A create that returns true but leaves the resource NULL counts as failed. */
 static void test_a_create_that_gives_nothing(void **state) {
     (void)state;
     kolk_resource_pool_desc desc = {
         .max = 1, .create = create_nothing, .destroy = never_destroy, .no_housekeeper = true};
-    kolk_borrow one;
-    assert_int_equal(kolk_resource_pool_init(&pool, &desc), KOLK_OK);
+    kolk_borrowed one;
+    assert_int_equal(kolk_resource_init(&pool, &desc), KOLK_OK);
     assert_int_equal(borrow_for(NULL, KOLK_NOW, &one), KOLK_NOT_CREATED);
     assert_string_equal(one.error.text, "create returned true, but left *resource NULL");
     assert_int_equal(stats().create_failures, 1);
     assert_int_equal(stats().created, 0);
-    kolk_resource_pool_deinit(&pool);
+    kolk_resource_deinit(&pool);
 }
 
 static void test_create_says_why_not(void **state) {
     (void)state;
     begin((kolk_resource_pool_desc){.max = 2});
     f.always[CREATE].fails = true;
-    kolk_borrow one;
+    kolk_borrowed one;
     assert_int_equal(borrow_for(NULL, in(100), &one), KOLK_NOT_CREATED);
     assert_int_equal(one.error.code, 7);
     assert_string_equal(one.error.text, "create 1 fails");
@@ -155,8 +155,8 @@ static void test_create_says_why_not(void **state) {
 }
 
 static void borrow_in_create(void) {
-    kolk_borrow one;
-    assert_int_equal(stats().creating, 1); /* outside of the lock, and counted */
+    kolk_borrowed one;
+    assert_int_equal(stats().creating, 1); /* create runs without the lock, and is counted */
     assert_int_equal(borrow_for(NULL, in(100), &one), KOLK_IN_HOOK);
     assert_string_equal(one.error.text, "a function of the pool borrows from it, and would wait for itself");
     assert_int_equal(borrow_for(NULL, KOLK_NOW, &one), KOLK_FULL);
@@ -166,7 +166,7 @@ static void test_create_that_borrows_from_its_own_pool(void **state) {
     (void)state;
     begin((kolk_resource_pool_desc){.max = 2, .max_creating = 1});
     next_call_does(CREATE, borrow_in_create);
-    kolk_borrow one = borrowed(NULL);
+    kolk_borrowed one = borrowed(NULL);
     return_it(&one);
     end();
 }
@@ -174,7 +174,7 @@ static void test_create_that_borrows_from_its_own_pool(void **state) {
 static void test_deadlines_are_handed_on(void **state) {
     (void)state;
     begin((kolk_resource_pool_desc){.max = 1, .validate = validate_thing, .validate_after_ms = -1});
-    kolk_borrow one;
+    kolk_borrowed one;
     kolk_deadline deadline = in(70);
     assert_int_equal(borrow_for(NULL, deadline, &one), KOLK_OK);
     assert_int_equal(f.deadline_ns, deadline.ns);
@@ -194,7 +194,7 @@ static void test_deadlines_are_handed_on(void **state) {
 
 static void test_what_comes_back_goes_to_the_waiter(void **state) {
     (void)state;
-    kolk_borrow one;
+    kolk_borrowed one;
     begin((kolk_resource_pool_desc){.max = 1});
     other = borrowed(NULL);
     others_do(return_other);
@@ -209,10 +209,10 @@ static void return_other_too_late(void) {
     return_it(&other);
 }
 
-/* It is handed over at the deadline: nothing is lost. */
+/* A resource handed over at the deadline is not lost. */
 static void test_a_hand_over_at_the_deadline(void **state) {
     (void)state;
-    kolk_borrow one;
+    kolk_borrowed one;
     begin((kolk_resource_pool_desc){.max = 1, .validate = validate_thing, .validate_after_ms = -1});
     other = borrowed(NULL);
     others_do(return_other_too_late);
@@ -221,24 +221,24 @@ static void test_a_hand_over_at_the_deadline(void **state) {
     others_do(return_other_too_late);
     f.always[VALIDATE].fails = true;
     assert_int_equal(borrow_for(NULL, in(5), &one), KOLK_TIMEOUT);
-    assert_int_equal(f.made, 1); /* the deadline had passed */
+    assert_int_equal(f.made, 1); /* no second create, as the deadline had passed */
     one = borrowed(NULL);
     return_it(&one);
     end();
 }
 
 static void newcomer_must_not_overtake(void) {
-    kolk_borrow late;
+    kolk_borrowed late;
     assert_int_equal(stats().waiting, 1);
     return_it(&other);
     assert_int_equal(stats().waiting, 0);
-    assert_int_equal(stats().idle, 0); /* it is the waiter's, which has not run yet */
+    assert_int_equal(stats().idle, 0); /* reserved for the waiter, which has not run yet */
     assert_int_equal(borrow_for(NULL, KOLK_NOW, &late), KOLK_FULL);
 }
 
 static void test_no_newcomer_overtakes(void **state) {
     (void)state;
-    kolk_borrow one;
+    kolk_borrowed one;
     begin((kolk_resource_pool_desc){.max = 1});
     other = borrowed(NULL);
     others_do(newcomer_must_not_overtake);
@@ -251,10 +251,10 @@ static void discard_other(void) {
     discard_it(&other);
 }
 
-/* The room that another one leaves is for the waiter to create in. */
+/* When a resource is discarded, the waiter may create in its place. */
 static void test_a_waiter_creates_in_the_room_of_one_that_ended(void **state) {
     (void)state;
-    kolk_borrow one;
+    kolk_borrowed one;
     begin((kolk_resource_pool_desc){.max = 1});
     other = borrowed(NULL);
     others_do(discard_other);
@@ -267,9 +267,9 @@ static void test_a_waiter_creates_in_the_room_of_one_that_ended(void **state) {
 
 static void test_a_timeout_tells_who_has_them(void **state) {
     (void)state;
-    kolk_borrow one;
+    kolk_borrowed one;
     begin((kolk_resource_pool_desc){.max = 2});
-    kolk_borrow first = borrowed(NULL);
+    kolk_borrowed first = borrowed(NULL);
     other = borrowed(NULL);
     assert_int_equal(borrow_for(NULL, in(20), &one), KOLK_TIMEOUT);
     assert_string_equal(
@@ -280,7 +280,7 @@ static void test_a_timeout_tells_who_has_them(void **state) {
     f.always[CREATE].fails = true;
     assert_int_equal(borrow_for(NULL, in(20), &one), KOLK_NOT_CREATED);
     f.always[CREATE].fails = false;
-    kolk_resource_pool_resize(&pool, 1);
+    kolk_resource_resize(&pool, 1);
     pass(3000);
     assert_int_equal(borrow_for(NULL, KOLK_NOW, &one), KOLK_FULL);
     assert_string_equal(one.error.text,
@@ -297,7 +297,7 @@ static void test_a_second_give_back_is_reported(void **state) {
     (void)state;
     notes taken;
     begin((kolk_resource_pool_desc){.max = 2});
-    kolk_borrow first = borrowed(NULL), copy = first;
+    kolk_borrowed first = borrowed(NULL), copy = first;
     return_it(&first);
     begin_notes(&taken);
     kolk_resource_give_back(&pool, &first);
@@ -310,19 +310,19 @@ static void test_a_second_give_back_is_reported(void **state) {
     assert_silent(&taken);
     end();
     copy.handle = first.handle;
-    kolk_resource_give_back(&pool, &copy); /* of a pool that is gone */
+    kolk_resource_give_back(&pool, &copy); /* its pool is gone */
     assert_int_equal(taken.count, 1);
     assert_int_equal(taken.last.rule, KOLK_WRONG_POOL);
 }
 
-/* With `sites`, the report says who gave it back before, or who has it by now. */
+/* With `sites`, the report names the thread that returned it before, or its present borrower. */
 static void test_a_second_give_back_tells_of_the_first(void **state) {
     (void)state;
     notes taken;
     char words[100];
     begin((kolk_resource_pool_desc){
         .max = 2, .debug = "sites", .validate = validate_thing, .keepalive_ms = 5, .idle_timeout_ms = 10});
-    kolk_borrow first = borrowed(NULL), copy = first;
+    kolk_borrowed first = borrowed(NULL), copy = first;
     return_it(&first);
     begin_notes(&taken);
     kolk_resource_give_back(&pool, &copy);
@@ -330,9 +330,9 @@ static void test_a_second_give_back_tells_of_the_first(void **state) {
                                            "the test in take_thing+0x"));
     snprintf(words, sizeof words, "(%d), by ", (int)getpid());
     assert_non_null(strstr(taken.sentence, " and given back in thread "));
-    if (!emulator()) assert_non_null(strstr(taken.sentence, words)); /* whose threads have other numbers */
+    if (!emulator()) assert_non_null(strstr(taken.sentence, words)); /* an emulator's threads have other numbers */
     pass(5);
-    tick(); /* another thread's work, perhaps */
+    tick(); /* this may be a maker's work, on another thread */
     kolk_resource_give_back(&pool, &copy);
     assert_non_null(strstr(taken.sentence, " and given back, by "));
     other = borrowed(NULL);
@@ -342,17 +342,17 @@ static void test_a_second_give_back_tells_of_the_first(void **state) {
                            "the test in thread "));
     assert_non_null(strstr(taken.sentence, ") in take_thing+0x"));
     return_it(&other);
-    kolk_resource_give_back(&pool, &copy); /* what is known is of another borrow */
+    kolk_resource_give_back(&pool, &copy); /* the entry's sites are of another borrow now */
     assert_null(strstr(taken.sentence, "borrowed"));
     pass(10);
     tick();
-    kolk_resource_give_back(&pool, &copy); /* it is gone */
+    kolk_resource_give_back(&pool, &copy); /* it was destroyed */
     assert_int_equal(taken.count, 5);
     assert_null(strstr(taken.sentence, "borrowed"));
     end();
 }
 
-/* Borrows of one slot are counted in 32 bits, and none has the number 0: its handle would be the null handle. */
+/* Borrows of a slot are counted in 32 bits. The count skips 0, which would make the null handle. */
 static void test_borrows_beyond_count(void **state) {
     (void)state;
     begin((kolk_resource_pool_desc){.max = 1});
@@ -369,8 +369,8 @@ static void test_a_borrow_of_another_pool_is_reported(void **state) {
     kolk_resource_pool second;
     kolk_resource_pool_desc desc = {.name = "db", .context = &f, .create = create_thing, .no_housekeeper = true};
     begin((kolk_resource_pool_desc){.max = 2});
-    assert_int_equal(kolk_resource_pool_init(&second, &desc), KOLK_OK);
-    kolk_borrow one = borrowed(NULL);
+    assert_int_equal(kolk_resource_init(&second, &desc), KOLK_OK);
+    kolk_borrowed one = borrowed(NULL);
     begin_notes(&taken);
     kolk_resource_give_back(&second, &one);
     assert_int_equal(taken.count, 1);
@@ -378,14 +378,14 @@ static void test_a_borrow_of_another_pool_is_reported(void **state) {
     assert_true(kolk_handle_equal(taken.last.handle, one.handle));
     assert_int_equal(stats().in_use, 1);
     return_it(&one);
-    kolk_resource_pool_deinit(&second);
+    kolk_resource_deinit(&second);
     end();
 }
 
 static void test_reset(void **state) {
     (void)state;
     begin((kolk_resource_pool_desc){.max = 1, .reset = reset_thing});
-    kolk_borrow one = borrowed(NULL);
+    kolk_borrowed one = borrowed(NULL);
     return_it(&one);
     assert_int_equal(f.calls[RESET], 1);
     one = borrowed(NULL);
@@ -395,7 +395,7 @@ static void test_reset(void **state) {
     assert_int_equal(stats().idle, 0);
     f.always[RESET].fails = false;
     one = borrowed(NULL);
-    discard_it(&one); /* needs no reset */
+    discard_it(&one); /* a discarded resource needs no reset */
     assert_int_equal(f.calls[RESET], 2);
     end();
 }
@@ -414,7 +414,7 @@ static void test_validate_is_left_out_for_half_a_second(void **state) {
     assert_int_equal(f.calls[VALIDATE], 1);
     end();
     begin((kolk_resource_pool_desc){.max = 1, .validate = validate_thing, .validate_after_ms = -1});
-    make_idle(1, NULL); /* just made */
+    make_idle(1, NULL); /* it was just made */
     assert_int_equal(f.calls[VALIDATE], 0);
     make_idle(1, NULL);
     assert_int_equal(f.calls[VALIDATE], 1);
@@ -423,7 +423,7 @@ static void test_validate_is_left_out_for_half_a_second(void **state) {
 
 static void test_the_dead_are_replaced(void **state) {
     (void)state;
-    kolk_borrow one;
+    kolk_borrowed one;
     begin((kolk_resource_pool_desc){.max = 3, .validate = validate_thing, .validate_after_ms = -1});
     make_idle(3, NULL);
     f.always[VALIDATE].fails = true;
@@ -434,10 +434,10 @@ static void test_the_dead_are_replaced(void **state) {
     end();
 }
 
-/* All that a borrow does has one deadline. */
+/* All steps of a borrow share one deadline. */
 static void test_a_deadline_is_not_armed_again(void **state) {
     (void)state;
-    kolk_borrow one;
+    kolk_borrowed one;
     begin((kolk_resource_pool_desc){.max = 5, .validate = validate_thing, .validate_after_ms = -1});
     make_idle(5, NULL);
     f.always[VALIDATE] = (outcome){.fails = true, .takes = 10 * MS};
@@ -454,7 +454,7 @@ static void test_a_deadline_is_not_armed_again(void **state) {
 static void test_keys(void **state) {
     (void)state;
     begin((kolk_resource_pool_desc){.max = 3});
-    kolk_borrow a = borrowed("a"), b = borrowed("b");
+    kolk_borrowed a = borrowed("a"), b = borrowed("b");
     return_it(&a);
     return_it(&b);
     b = borrowed("b");
@@ -467,11 +467,11 @@ static void test_keys(void **state) {
     end();
 }
 
-/* FNV-1a makes 0x4ba954fb of both. */
+/* FNV-1a maps both keys to 0x4ba954fb. */
 static void test_keys_with_the_same_hash(void **state) {
     (void)state;
     begin((kolk_resource_pool_desc){.max = 2});
-    kolk_borrow one = borrowed("gwfac"), other_one = borrowed("16wuc");
+    kolk_borrowed one = borrowed("gwfac"), other_one = borrowed("16wuc");
     return_it(&one);
     one = borrowed("gwfac");
     assert_int_equal(number_of(&one), 1);
@@ -486,9 +486,9 @@ static void test_an_idle_one_of_another_key_makes_room(void **state) {
     make_idle(1, "a");
     pass(1);
     make_idle(1, "b");
-    kolk_borrow c = borrowed("c");
+    kolk_borrowed c = borrowed("c");
     assert_int_equal(stats().replaced, 1);
-    kolk_borrow b = borrowed("b"); /* "a" was idle for longer */
+    kolk_borrowed b = borrowed("b"); /* the one of "a" was idle for longer */
     assert_int_equal(number_of(&b), 2);
     return_it(&b);
     return_it(&c);
@@ -497,7 +497,7 @@ static void test_an_idle_one_of_another_key_makes_room(void **state) {
 
 static void test_a_waiter_of_another_key_gets_the_room(void **state) {
     (void)state;
-    kolk_borrow one;
+    kolk_borrowed one;
     begin((kolk_resource_pool_desc){.max = 1});
     other = borrowed("a");
     others_do(return_other);
@@ -511,7 +511,7 @@ static void test_a_waiter_of_another_key_gets_the_room(void **state) {
 static void test_keys_have_255_bytes(void **state) {
     (void)state;
     char key[257];
-    kolk_borrow one;
+    kolk_borrowed one;
     kolk_borrow_desc desc = {.key = key, .deadline = KOLK_NOW, .who = NULL};
     begin((kolk_resource_pool_desc){.max = 1});
     memset(key, 'k', sizeof key);
@@ -527,7 +527,7 @@ static void test_keys_have_255_bytes(void **state) {
 
 static void test_forced_failures(void **state) {
     (void)state;
-    kolk_borrow one;
+    kolk_borrowed one;
     setenv("KOLK_FAIL", "db:every=2", 1);
     begin((kolk_resource_pool_desc){.max = 4});
     one = borrowed(NULL);
@@ -543,7 +543,7 @@ static void test_sites(void **state) {
     notes taken;
     setenv("KOLK_DEBUG", "sites,fill,guard:db", 1);
     begin((kolk_resource_pool_desc){.max = 1, .leak_after_ms = 10});
-    kolk_borrow one = borrowed(NULL);
+    kolk_borrowed one = borrowed(NULL);
     begin_notes(&taken);
     pass(10);
     tick();
@@ -553,13 +553,13 @@ static void test_sites(void **state) {
     end();
 }
 
-/* With lines, which reports have of the second give_back too. */
+/* Sites in words, including that of the second give_back. */
 static void test_the_site_of_a_second_give_back(void **state) {
     (void)state;
     notes taken;
     setenv("KOLK_DEBUG", "sites:db", 1);
     begin((kolk_resource_pool_desc){.max = 1});
-    kolk_borrow one = borrowed(NULL);
+    kolk_borrowed one = borrowed(NULL);
     return_it(&one);
     begin_notes(&taken);
     kolk_resource_give_back(&pool, &one);

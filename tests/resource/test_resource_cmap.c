@@ -1,6 +1,6 @@
-/* What drivers of databases expect of any pool of connections: the scenarios that the CMAP specification of MongoDB's
- * drivers has for them (Connection Monitoring and Pooling, its tests in cmap-format), each with its name there. On a
- * scripted clock where time matters, with threads where order does. */
+/* What database drivers expect of any connection pool: the scenarios of the CMAP specification of MongoDB's drivers
+ * (Connection Monitoring and Pooling, tests in cmap-format), under their names. Tests of time use a scripted clock,
+ * tests of order use threads. */
 #include "../help/threads.h"
 
 #include "resource_steps.h"
@@ -10,8 +10,8 @@
 typedef struct borrower {
     pthread_t thread;
     kolk_status status;
-    kolk_borrow borrow;
-    uint32_t turn; /* the how-many-th that was served */
+    kolk_borrowed borrow;
+    uint32_t turn; /* its place in the order of service */
     const char *key;
 } borrower;
 
@@ -51,12 +51,12 @@ static void join(borrower *one) {
 
 /* ---- Checking out and in ----------------------------------------------------------------------------------------- */
 
-/* pool-create, pool-create-max-size: a pool begins empty, and never has more than max. */
+/* pool-create, pool-create-max-size: a pool begins empty, and never exceeds max. */
 static void test_pool_create(void **state) {
     (void)state;
     begin((kolk_resource_pool_desc){.max = 3});
     assert_int_equal(NUMBER(f.calls[CREATE]), 0);
-    kolk_borrow borrows[3], none;
+    kolk_borrowed borrows[3], none;
     for (int i = 0; i < 3; i++) borrows[i] = borrowed(NULL);
     assert_int_equal(take_thing(&pool, NULL, KOLK_NOW, &none), KOLK_FULL);
     assert_int_equal(f.there, 3);
@@ -64,26 +64,26 @@ static void test_pool_create(void **state) {
     end();
 }
 
-/* pool-create-min-size: the background makes as many as that, and again when some have gone. */
+/* pool-create-min-size: the background creates min_idle resources, and replaces lost ones. */
 static void test_minimum_size(void **state) {
     (void)state;
     begin((kolk_resource_pool_desc){.max = 5, .min_idle = 3});
     tick();
     assert_int_equal(stats().idle, 3);
-    kolk_borrow one = borrowed(NULL);
+    kolk_borrowed one = borrowed(NULL);
     discard_it(&one);
     assert_int_equal(stats().idle, 2);
     tick();
     assert_int_equal(stats().idle, 3);
     assert_int_equal(f.made, 4);
-    kolk_resource_pool_evict(&pool);
+    kolk_resource_evict(&pool);
     assert_int_equal(stats().idle, 0);
     tick();
     assert_int_equal(stats().idle, 3);
     end();
 }
 
-/* pool-create-min-size-error: what cannot be made is tried again, after a pause. */
+/* pool-create-min-size-error: a failed create is repeated after a pause. */
 static void test_minimum_size_error(void **state) {
     (void)state;
     begin((kolk_resource_pool_desc){.max = 5, .min_idle = 1});
@@ -92,7 +92,7 @@ static void test_minimum_size_error(void **state) {
         tick();
         assert_int_equal(f.calls[CREATE], i);
         tick();
-        assert_int_equal(f.calls[CREATE], i); /* not at once */
+        assert_int_equal(f.calls[CREATE], i); /* not repeated at once */
         clock_ns += 5000 * MS;
     }
     tick();
@@ -101,11 +101,11 @@ static void test_minimum_size_error(void **state) {
     end();
 }
 
-/* pool-checkout-connection, pool-checkin: the same one again. */
+/* pool-checkout-connection, pool-checkin: the same resource is lent again. */
 static void test_checkout_and_checkin(void **state) {
     (void)state;
     begin((kolk_resource_pool_desc){.max = 2});
-    kolk_borrow one = borrowed(NULL);
+    kolk_borrowed one = borrowed(NULL);
     assert_int_equal(stats().in_use, 1);
     return_it(&one);
     assert_int_equal(stats().idle, 1);
@@ -115,11 +115,11 @@ static void test_checkout_and_checkin(void **state) {
     end();
 }
 
-/* pool-checkout-multiple: each gets its own. */
+/* pool-checkout-multiple: each borrower gets a resource of its own. */
 static void test_checkout_multiple(void **state) {
     (void)state;
     begin((kolk_resource_pool_desc){.max = 3});
-    kolk_borrow borrows[3];
+    kolk_borrowed borrows[3];
     bool seen[4] = {false};
     for (int i = 0; i < 3; i++) {
         borrows[i] = borrowed(NULL);
@@ -130,11 +130,11 @@ static void test_checkout_multiple(void **state) {
     end();
 }
 
-/* pool-checkout-no-idle: one that has been idle for too long is not lent after the background has seen it. */
+/* pool-checkout-no-idle: a resource that was idle for too long is not lent once the background has checked it. */
 static void test_no_idle(void **state) {
     (void)state;
     begin((kolk_resource_pool_desc){.max = 1, .idle_timeout_ms = 10});
-    kolk_borrow one = borrowed(NULL);
+    kolk_borrowed one = borrowed(NULL);
     return_it(&one);
     clock_ns += 10 * MS;
     tick();
@@ -145,13 +145,13 @@ static void test_no_idle(void **state) {
     end();
 }
 
-/* pool-checkout-no-stale: one from before a clear is never lent. */
+/* pool-checkout-no-stale: a resource from before a clear is never lent. */
 static void test_no_stale(void **state) {
     (void)state;
     begin((kolk_resource_pool_desc){.max = 1});
-    kolk_borrow one = borrowed(NULL);
+    kolk_borrowed one = borrowed(NULL);
     return_it(&one);
-    kolk_resource_pool_evict(&pool);
+    kolk_resource_evict(&pool);
     assert_int_equal(f.calls[DESTROY], 1);
     one = borrowed(NULL);
     assert_int_equal(number_of(&one), 2);
@@ -159,47 +159,47 @@ static void test_no_stale(void **state) {
     end();
 }
 
-/* pool-checkin-destroy-stale: one that comes back after a clear ends, and a newer one stays. */
+/* pool-checkin-destroy-stale: a resource returned after a clear is destroyed; a newer one stays. */
 static void test_checkin_stale(void **state) {
     (void)state;
     begin((kolk_resource_pool_desc){.max = 2, .reset = reset_thing});
-    kolk_borrow before = borrowed(NULL);
-    kolk_resource_pool_evict(&pool);
-    kolk_borrow after = borrowed(NULL);
+    kolk_borrowed before = borrowed(NULL);
+    kolk_resource_evict(&pool);
+    kolk_borrowed after = borrowed(NULL);
     return_it(&before);
     return_it(&after);
     assert_int_equal(stats().evicted, 1);
     assert_int_equal(stats().idle, 1);
-    assert_int_equal(f.calls[RESET], 1); /* not of what ends */
+    assert_int_equal(f.calls[RESET], 1); /* no reset for the destroyed one */
     after = borrowed(NULL);
     assert_int_equal(number_of(&after), 2);
     return_it(&after);
     end();
 }
 
-/* pool-checkin-destroy-closed: what comes back to a closed pool ends. */
+/* pool-checkin-destroy-closed: a resource returned to a closed pool is destroyed. */
 static void test_checkin_closed(void **state) {
     (void)state;
     static notes told;
     begin((kolk_resource_pool_desc){.max = 1, .reset = reset_thing});
-    kolk_borrow one = borrowed(NULL);
+    kolk_borrowed one = borrowed(NULL);
     begin_notes(&told);
-    assert_int_equal(kolk_resource_pool_close(&pool, KOLK_NOW), KOLK_TIMEOUT);
+    assert_int_equal(kolk_resource_close(&pool, KOLK_NOW), KOLK_TIMEOUT);
     assert_int_equal(told.last.rule, KOLK_LEAK);
     return_it(&one);
     assert_int_equal(f.calls[DESTROY], 1);
     assert_int_equal(f.calls[RESET], 0);
-    assert_int_equal(kolk_resource_pool_close(&pool, KOLK_NOW), KOLK_OK);
+    assert_int_equal(kolk_resource_close(&pool, KOLK_NOW), KOLK_OK);
     end();
 }
 
 /* ---- Waiting ----------------------------------------------------------------------------------------------------- */
 
-/* wait-queue-timeout: after its deadline and not before; who waits behind it is not in its way. */
+/* wait-queue-timeout: a wait ends after its deadline and not before, and does not delay later waiters. */
 static void test_timeout(void **state) {
     (void)state;
     begin((kolk_resource_pool_desc){.max = 1});
-    kolk_borrow one = borrowed(NULL), none;
+    kolk_borrowed one = borrowed(NULL), none;
     int64_t deadline = clock_ns + 50 * MS;
     assert_int_equal(take_thing(&pool, NULL, (kolk_deadline){deadline}, &none), KOLK_TIMEOUT);
     assert_int_equal(clock_ns, deadline);
@@ -218,7 +218,7 @@ static void test_fairness(void **state) {
     borrower line[LINE] = {{0}};
     begin((kolk_resource_pool_desc){.max = 1});
     has_threads = true;
-    kolk_borrow one = borrowed(NULL);
+    kolk_borrowed one = borrowed(NULL);
     turns = 0;
     for (uint32_t i = 0; i < LINE; i++) {
         start(&line[i], check_out_and_in);
@@ -234,7 +234,8 @@ static void test_fairness(void **state) {
     end();
 }
 
-/* pool-checkout-custom-maxConnecting-is-enforced: so many are made at a time, the next when one of them is done. */
+/* pool-checkout-custom-maxConnecting-is-enforced: at most maxConnecting creates run; the next starts when one is
+ * done. */
 static void test_maximum_connecting(void **state) {
     (void)state;
     enum { LINE = 5 };
@@ -254,13 +255,13 @@ static void test_maximum_connecting(void **state) {
     end();
 }
 
-/* pool-checkout-returned-connection-maxConnecting: one that waits for its turn to make takes what comes back before. */
+/* pool-checkout-returned-connection-maxConnecting: a waiter for a create takes a returned resource instead. */
 static void test_returned_while_connecting(void **state) {
     (void)state;
     borrower makes[2] = {{0}}, waits = {0};
     begin((kolk_resource_pool_desc){.max = 10});
     has_threads = true;
-    kolk_borrow one = borrowed(NULL);
+    kolk_borrowed one = borrowed(NULL);
     f.hangs[CREATE] = 1;
     for (int i = 0; i < 2; i++) start(&makes[i], check_out_only);
     until_creating(2);
@@ -279,11 +280,11 @@ static void test_returned_while_connecting(void **state) {
     end();
 }
 
-/* pool-checkout-maxConnecting-timeout: it does not wait longer for its turn than until its deadline. */
+/* pool-checkout-maxConnecting-timeout: a borrower waits for its turn to create no longer than until its deadline. */
 static void test_connecting_timeout(void **state) {
     (void)state;
     borrower makes = {0};
-    kolk_borrow none;
+    kolk_borrowed none;
     begin((kolk_resource_pool_desc){.max = 10, .max_creating = 1});
     has_threads = true;
     f.hangs[CREATE] = 1;
@@ -297,7 +298,7 @@ static void test_connecting_timeout(void **state) {
     end();
 }
 
-/* pool-checkout-error: the one that could not make gets the reason; the next in line, which waited for that place, is
+/* pool-checkout-error: the borrower whose create failed gets the reason. The next waiter may then create, and is
  * served. */
 static void test_served_after_a_failed_create(void **state) {
     (void)state;
@@ -321,13 +322,13 @@ static void test_served_after_a_failed_create(void **state) {
     end();
 }
 
-/* Where one has no use for what comes back, as it waits for another key and may not make one yet, the next gets it. */
+/* A returned resource goes past a waiter that cannot use it, as it waits for another key and may not create yet. */
 static void test_nobody_is_in_the_way(void **state) {
     (void)state;
     borrower makes = {.key = "a"}, first = {.key = "b"}, second = {.key = NULL};
     begin((kolk_resource_pool_desc){.max = 3, .max_creating = 1});
     has_threads = true;
-    kolk_borrow one = borrowed(NULL);
+    kolk_borrowed one = borrowed(NULL);
     f.hangs[CREATE] = 1;
     start(&makes, check_out_only);
     until_creating(1);
@@ -348,13 +349,13 @@ static void test_nobody_is_in_the_way(void **state) {
     end();
 }
 
-/* One whose resource has proved dead has had its turn: it waits for another in front of those who came later. */
+/* A borrower whose resource proved dead waits for another one, ahead of those that came later. */
 static void test_dead_one_does_not_cost_the_turn(void **state) {
     (void)state;
     borrower makes = {.key = "a"}, unlucky = {.key = NULL}, later = {.key = NULL};
     begin((kolk_resource_pool_desc){.max = 3, .max_creating = 1, .validate = validate_thing, .validate_after_ms = -1});
     has_threads = true;
-    kolk_borrow one = borrowed(NULL);
+    kolk_borrowed one = borrowed(NULL);
     return_it(&one);
     script_failures(&f, VALIDATE, 1);
     f.hangs[VALIDATE] = f.hangs[CREATE] = 1;
@@ -381,8 +382,8 @@ static void test_dead_one_does_not_cost_the_turn(void **state) {
 
 /* ---- Clear and close --------------------------------------------------------------------------------------------- */
 
-/* pool-clear-interrupting-pending-connections, with this pool's manners: what is being made at the time of the clear is
- * not lent; its borrower gets one that was begun later. */
+/* pool-clear-interrupting-pending-connections, in this pool's manner: a resource being created during the clear is not
+ * lent; its borrower gets one whose create began later. */
 static void test_clear_while_connecting(void **state) {
     (void)state;
     borrower makes = {0};
@@ -391,7 +392,7 @@ static void test_clear_while_connecting(void **state) {
     f.hangs[CREATE] = 1;
     start(&makes, check_out_only);
     until_creating(1);
-    kolk_resource_pool_evict(&pool);
+    kolk_resource_evict(&pool);
     __atomic_store_n(&f.hangs[CREATE], 0, __ATOMIC_SEQ_CST);
     join(&makes);
     assert_int_equal(makes.status, KOLK_OK);
@@ -401,17 +402,17 @@ static void test_clear_while_connecting(void **state) {
     end();
 }
 
-/* pool-clear-min-size: the background fills up again. pool-clear-ready, -paused: twice does no harm. */
+/* pool-clear-min-size: the background fills up again. pool-clear-ready, -paused: a second call has no effect. */
 static void test_clear(void **state) {
     (void)state;
     begin((kolk_resource_pool_desc){.max = 4, .min_idle = 2});
     tick();
-    kolk_resource_pool_pause(&pool);
-    kolk_resource_pool_evict(&pool);
-    kolk_resource_pool_evict(&pool);
+    kolk_resource_pause(&pool);
+    kolk_resource_evict(&pool);
+    kolk_resource_evict(&pool);
     tick();
-    assert_int_equal(f.made, 2); /* not while it is paused */
-    kolk_resource_pool_resume(&pool);
+    assert_int_equal(f.made, 2); /* nothing is made while the pool is paused */
+    kolk_resource_resume(&pool);
     tick();
     assert_int_equal(f.made, 4);
     assert_int_equal(stats().idle, 2);
@@ -419,16 +420,16 @@ static void test_clear(void **state) {
     end();
 }
 
-/* pool-clear-clears-waitqueue has no counterpart: a clear does not turn away those who wait; they get new ones. */
+/* pool-clear-clears-waitqueue has no counterpart: after a clear, waiters stay and get new resources. */
 static void test_clear_keeps_the_line(void **state) {
     (void)state;
     borrower waits = {0};
     begin((kolk_resource_pool_desc){.max = 1});
     has_threads = true;
-    kolk_borrow one = borrowed(NULL);
+    kolk_borrowed one = borrowed(NULL);
     start(&waits, check_out_only);
     until_waiting(1);
-    kolk_resource_pool_evict(&pool);
+    kolk_resource_evict(&pool);
     assert_int_equal(stats().waiting, 1);
     return_it(&one);
     join(&waits);
@@ -438,14 +439,14 @@ static void test_clear_keeps_the_line(void **state) {
     end();
 }
 
-/* pool-ready, pool-start-state: a paused pool lends nothing until it is resumed, in the order in which they came. */
+/* pool-ready, pool-start-state: a paused pool lends nothing. When resumed, it serves the waiters in their order. */
 static void test_ready(void **state) {
     (void)state;
     borrower line[3] = {{0}};
     begin((kolk_resource_pool_desc){.max = 1});
     has_threads = true;
-    kolk_resource_pool_pause(&pool);
-    kolk_borrow none;
+    kolk_resource_pause(&pool);
+    kolk_borrowed none;
     assert_int_equal(take_thing(&pool, NULL, KOLK_NOW, &none), KOLK_FULL);
     turns = 0;
     for (uint32_t i = 0; i < 3; i++) {
@@ -453,7 +454,7 @@ static void test_ready(void **state) {
         until_waiting(i + 1);
     }
     assert_int_equal(NUMBER(f.calls[CREATE]), 0);
-    kolk_resource_pool_resume(&pool);
+    kolk_resource_resume(&pool);
     for (uint32_t i = 0; i < 3; i++) {
         join(&line[i]);
         assert_int_equal(line[i].turn, i + 1);
@@ -461,22 +462,22 @@ static void test_ready(void **state) {
     end();
 }
 
-/* pool-close, pool-close-destroy-conns, pool-checkout-closed: all that is idle ends, all that wait are turned away, and
- * so is who comes later. */
+/* pool-close, pool-close-destroy-conns, pool-checkout-closed: idle resources are destroyed, waiters are refused, and so
+ * are later borrowers. */
 static void test_close(void **state) {
     (void)state;
     static notes told;
     borrower waits[2] = {{0}};
     begin((kolk_resource_pool_desc){.max = 2});
     has_threads = true;
-    kolk_borrow one = borrowed(NULL), two = borrowed(NULL), none;
+    kolk_borrowed one = borrowed(NULL), two = borrowed(NULL), none;
     for (uint32_t i = 0; i < 2; i++) {
         waits[i].key = i ? "k" : NULL;
         start(&waits[i], check_out_only);
         until_waiting(i + 1);
     }
     begin_notes(&told);
-    assert_int_equal(kolk_resource_pool_close(&pool, (kolk_deadline){clock_ns + MS}), KOLK_TIMEOUT);
+    assert_int_equal(kolk_resource_close(&pool, (kolk_deadline){clock_ns + MS}), KOLK_TIMEOUT);
     assert_int_equal(told.count, 2);
     for (uint32_t i = 0; i < 2; i++) {
         join(&waits[i]);
@@ -485,7 +486,7 @@ static void test_close(void **state) {
     assert_int_equal(take_thing(&pool, NULL, KOLK_FOREVER, &none), KOLK_CLOSED);
     return_it(&one);
     discard_it(&two);
-    assert_int_equal(kolk_resource_pool_close(&pool, KOLK_FOREVER), KOLK_OK);
+    assert_int_equal(kolk_resource_close(&pool, KOLK_FOREVER), KOLK_OK);
     assert_int_equal(stats().closed, 1);
     assert_int_equal(stats().failed, 3);
     end();
@@ -494,16 +495,16 @@ static void test_close(void **state) {
 static uint32_t ended;
 
 static void *deinit_it(void *unused) {
-    kolk_resource_pool_deinit(&pool);
+    kolk_resource_deinit(&pool);
     COUNT_UP(ended);
     return unused;
 }
 
-/* pool-close, while the background makes one: it is awaited, and destroyed. */
+/* pool-close, while the background creates a resource: close waits for it and destroys it. */
 static void test_close_while_the_background_works(void **state) {
     (void)state;
     static factory of_second;
-    kolk_resource_pool second; /* so that the background's thread goes on */
+    kolk_resource_pool second; /* keeps the background's thread alive */
     pthread_t thread;
     memset(&f, 0, sizeof f);
     has_threads = true;
@@ -518,14 +519,14 @@ static void test_close_while_the_background_works(void **state) {
     __atomic_store_n(&f.hangs[CREATE], 0, __ATOMIC_SEQ_CST);
     REQUIRE(pthread_join(thread, NULL) == 0);
     assert_int_equal(f.there, 0);
-    kolk_resource_pool_deinit(&second);
+    kolk_resource_deinit(&second);
 }
 
 /* ---- No permit is lost ------------------------------------------------------------------------------------------- */
 
-static kolk_borrow held; /* by another thread, which gives it back while one waits */
+static kolk_borrowed held; /* held by another thread, which returns it while a borrower waits */
 static uint64_t dice;
-static uint64_t handed_over; /* how often, at the moment of the deadline */
+static uint64_t handed_over; /* how often a hand-over came at the moment of the deadline */
 
 static bool gives_back_too_late(kolk_deadline deadline) {
     uint32_t choice = random_below(&dice, 4);
@@ -538,7 +539,7 @@ static bool gives_back_too_late(kolk_deadline deadline) {
     return false;
 }
 
-/* Waits that time out, and waits that are served at the very moment of their deadline. */
+/* Some waits time out, others are served at the very moment of their deadline. */
 static void test_timeouts_lose_nothing(void **state) {
     (void)state;
     uint64_t enough = number_from_environment("KOLK_TEST_OPS", does_a_part() ? 100000 : 1000000), timeouts = 0;
@@ -548,14 +549,14 @@ static void test_timeouts_lose_nothing(void **state) {
     held = borrowed(NULL);
     meanwhile = gives_back_too_late;
     for (uint64_t i = 0; timeouts < enough; i++) {
-        kolk_borrow mine;
+        kolk_borrowed mine;
         if (random_below(&dice, 8) == 0 && f.written[VALIDATE] <= f.read[VALIDATE]) script_failures(&f, VALIDATE, 1);
         kolk_status status = take_thing(&pool, i % 3 ? NULL : "k", (kolk_deadline){clock_ns + MS}, &mine);
         assert_true(status == KOLK_OK || status == KOLK_TIMEOUT);
         timeouts += status == KOLK_TIMEOUT;
         if (status == KOLK_OK) held = mine;
-        if (i % 1024 == 0) assert_true(kolk_resource_pool_is_valid(&pool));
-        if (!held.resource) held = borrowed(NULL); /* there is one, whatever has happened */
+        if (i % 1024 == 0) assert_true(kolk_resource_is_valid(&pool));
+        if (!held.resource) held = borrowed(NULL); /* a resource is available, whatever has happened */
         assert_int_equal(f.there, 1);
     }
     assert_int_equal(stats().timeouts, timeouts);

@@ -1,6 +1,5 @@
-/* kolk_resource_fd: what poll sees of a resource pool. Each way in which a borrow with KOLK_NOW may come to succeed
- * makes it readable, with the housekeeper, for which poll waits, or by ticks, after which poll must see it at once. */
-// link: -Wl,--wrap=eventfd
+/* kolk_resource_fd: when poll finds a resource pool readable. Each event after which a borrow with KOLK_NOW may succeed
+ * makes it readable: with a maker, poll waits for it; with ticks, it is readable right after a tick. */
 #include "resource_threads.h"
 
 #include <errno.h>
@@ -21,27 +20,28 @@ int __wrap_eventfd(unsigned value, int flags) {
 
 static factory things;
 static int fd;
-static bool by_ticks; /* no housekeeper */
+static bool by_ticks; /* no makers */
 
-/* A pool that an event loop watches. */
+/* Makes a pool that an event loop watches. */
 static void watch(kolk_resource_pool_desc desc) {
     memset(&things, 0, sizeof things);
     desc.no_housekeeper = by_ticks;
     make_things(&things, desc);
     fd = kolk_resource_fd(&things.pool);
     assert_true(fd >= 0);
-    assert_int_equal(kolk_resource_fd(&things.pool), fd); /* the same each time */
+    assert_int_equal(kolk_resource_fd(&things.pool), fd); /* each call returns the same one */
 }
 
 static bool is_readable(void) {
     struct pollfd it = {.fd = fd, .events = POLLIN};
     int n = poll(&it, 1, 0);
     assert_true(n == 0 || (n == 1 && it.revents == POLLIN));
-    assert_true(kolk_resource_pool_is_valid(&things.pool));
+    assert_true(kolk_resource_is_valid(&things.pool));
     return n;
 }
 
-/* As an event loop waits. What a tick is to do, a housekeeper was called for: it would not come by chance. */
+/* Waits as an event loop does. With ticks, the pool must have called for makers, as it would otherwise depend on
+ * chance. */
 static void await_readable(void) {
     struct pollfd it = {.fd = fd, .events = POLLIN};
     if (by_ticks && !is_readable()) assert_true(things.pool.inside->called);
@@ -50,51 +50,51 @@ static void await_readable(void) {
     assert_int_equal(it.revents, POLLIN);
 }
 
-/* The housekeeper looks in vain. */
+/* A maker works, but finds nothing to offer. */
 static void look_in_vain(void) {
     if (by_ticks) kolk_resource_tick(&things.pool, KOLK_FOREVER);
     for (int i = 0; i < 20; i++) nap();
     assert_false(is_readable());
 }
 
-static kolk_status try(const char *key, kolk_borrow *one) {
+static kolk_status try(const char *key, kolk_borrowed *one) {
     return kolk_resource_borrow(&things.pool, &(kolk_borrow_desc){.key = key}, one);
 }
 
 #define assert_full(key)                                                                                               \
     do {                                                                                                               \
-        kolk_borrow none_;                                                                                             \
+        kolk_borrowed none_;                                                                                           \
         assert_int_equal(try(key, &none_), KOLK_FULL);                                                                 \
     } while (0)
 
-static kolk_borrow tried(const char *key) {
-    kolk_borrow one;
+static kolk_borrowed tried(const char *key) {
+    kolk_borrowed one;
     assert_int_equal(try(key, &one), KOLK_OK);
     assert_string_equal(((thing *)one.resource)->key, key ? key : "");
     return one;
 }
 
-/* Borrows that found nothing are told. */
-static kolk_borrow awaited(const char *key) {
+/* A borrow that first finds nothing and succeeds when the descriptor is readable. */
+static kolk_borrowed awaited(const char *key) {
     assert_full(key);
     await_readable();
     return tried(key);
 }
 
-static void give(kolk_borrow *one) {
+static void give(kolk_borrowed *one) {
     kolk_resource_give_back(&things.pool, one);
 }
 
-/* ---- Tests: each with a housekeeper, and by ticks ---------------------------------------------------------------- */
+/* ---- Tests: each with makers, and by ticks ---------------------------------------------------------------- */
 
 static void test_it_stays_readable_until_there_is_none(void **state) {
     (void)state;
     watch((kolk_resource_pool_desc){.max = 2});
-    assert_false(is_readable()); /* nobody was refused */
-    kolk_borrow one = awaited(NULL);
+    assert_false(is_readable()); /* no borrow was refused yet */
+    kolk_borrowed one = awaited(NULL);
     assert_true(is_readable());
-    assert_true(is_readable()); /* level-triggered: looking changes nothing */
-    kolk_borrow another = awaited(NULL);
+    assert_true(is_readable()); /* level-triggered: reading its state does not change it */
+    kolk_borrowed another = awaited(NULL);
     assert_full(NULL);
     assert_false(is_readable());
     assert_full(NULL);
@@ -121,11 +121,11 @@ static void test_borrows_now_create_before_the_first_call_only(void **state) {
     (void)state;
     memset(&things, 0, sizeof things);
     make_things(&things, (kolk_resource_pool_desc){.no_housekeeper = true});
-    kolk_borrow one = tried(NULL);
+    kolk_borrowed one = tried(NULL);
     assert_true(kolk_resource_fd(&things.pool) >= 0);
     assert_full(NULL);
     assert_int_equal(things.created, 1);
-    kolk_borrow another = borrow_thing(&things, NULL, kolk_deadline_after(60000)); /* one that waits does */
+    kolk_borrowed another = borrow_thing(&things, NULL, kolk_deadline_after(60000)); /* a waiter succeeds */
     assert_int_equal(things.created, 2);
     give(&one);
     give(&another);
@@ -135,11 +135,11 @@ static void test_borrows_now_create_before_the_first_call_only(void **state) {
 static void test_keys(void **state) {
     (void)state;
     watch((kolk_resource_pool_desc){.max = 1});
-    kolk_borrow one = awaited("a");
+    kolk_borrowed one = awaited("a");
     assert_full("b");
     look_in_vain();
     give(&one);
-    await_readable(); /* the idle one of "a" has made room */
+    await_readable(); /* the idle one of "a" makes room */
     one = tried("b");
     give(&one);
     assert_int_equal(stats_of(&things).replaced, 1);
@@ -148,7 +148,7 @@ static void test_keys(void **state) {
     assert_full("b");
     look_in_vain();
     give(&one);
-    await_readable(); /* one of the two; the other is heard of when that one comes back */
+    await_readable(); /* for one of the two keys; the other is served when that one is returned */
     bool first_is_a = try("a", &one) == KOLK_OK;
     if (!first_is_a) one = tried("b");
     assert_full(first_is_a ? "b" : "a");
@@ -159,24 +159,98 @@ static void test_keys(void **state) {
     end_things(&things);
 }
 
-/* What a loop was told of is not taken away for another key at once, but it is if nobody asks for it for long. */
+/* One descriptor serves several event loops: a resource promised to one of them stays reserved if another loop looks
+ * first. */
+static void test_two_loops(void **state) {
+    (void)state;
+    watch((kolk_resource_pool_desc){.max = 2});
+    kolk_borrowed a = awaited("a"), b = awaited("b");
+    assert_full("a");
+    assert_full("b");
+    look_in_vain();
+    give(&a);
+    await_readable();
+    assert_full("b"); /* the second loop looks first */
+    assert_true(is_readable());
+    a = tried("a");
+    assert_full("b");
+    assert_false(is_readable());
+    give(&a);
+    give(&b);
+    end_things(&things);
+}
+
+/* A failed create is reported once, to a borrow of its key. */
+static void test_a_failure_belongs_to_its_key(void **state) {
+    (void)state;
+    kolk_borrowed one;
+    watch((kolk_resource_pool_desc){.max = 2});
+    things.fails_for = "bad";
+    assert_full("bad");
+    await_readable();
+    assert_full("good");
+    assert_int_equal(try("bad", &one), KOLK_NOT_CREATED);
+    assert_string_equal(one.error.text, "refused");
+    assert_int_equal(try("bad", &one), KOLK_FULL);
+    await_readable();
+    one = tried("good");
+    give(&one);
+    end_things(&things);
+}
+
+/* A failed create that no borrow asked for is reported to none. */
+static void test_a_failure_of_what_is_kept(void **state) {
+    (void)state;
+    memset(&things, 0, sizeof things);
+    things.fails_for = "";
+    make_things(&things, (kolk_resource_pool_desc){.max = 2, .min_idle = 1, .no_housekeeper = by_ticks});
+    fd = kolk_resource_fd(&things.pool);
+    if (by_ticks) kolk_resource_tick(&things.pool, KOLK_FOREVER);
+    EVENTUALLY(stats_of(&things).create_failures > 0);
+    assert_full(NULL);
+    end_things(&things);
+}
+
+static bool create_together(factory *from, kolk_deadline deadline) {
+    (void)deadline;
+    EVENTUALLY(count_of(&from->most_creating) >= (count_of(&from->created) < 3 ? 1 : 2));
+    return true;
+}
+
+/* A loop that asks again and again gets several creates at a time, not one after the other. */
+static void test_a_loop_that_needs_many(void **state) {
+    (void)state;
+    kolk_borrowed all[12];
+    by_ticks = false;
+    watch((kolk_resource_pool_desc){.max = 12, .max_creating = 3});
+    things.creates = create_together;
+    for (int i = 0; i < 12;) {
+        if (try(NULL, &all[i]) == KOLK_OK)
+            i++;
+        else
+            await_readable();
+    }
+    assert_true(things.most_creating > 1);
+    for (int i = 0; i < 12; i++) give(&all[i]);
+    end_things(&things);
+}
+
+/* A resource promised to a loop is not given to another key at once, but later if no loop asks for it. */
 static void test_a_promise_is_kept_for_a_while(void **state) {
     (void)state;
     watch((kolk_resource_pool_desc){.max = 1});
-    kolk_borrow one = awaited("a");
+    kolk_borrowed one = awaited("a");
     assert_full("b");
     give(&one);
-    await_readable(); /* "b" is there */
+    await_readable(); /* the one of "b" is ready */
     assert_full("a");
-    look_in_vain();
+    for (int i = 0; i < 20; i++) nap();
+    assert_true(is_readable()); /* still reserved for the loop that asked for "b", perhaps another one */
     one = tried("b");
     assert_full("a");
     give(&one);
-    await_readable(); /* "a" is there, and forgotten */
-    assert_full("b");
-    if (by_ticks) EVENTUALLY((kolk_resource_tick(&things.pool, KOLK_FOREVER), is_readable()));
-    await_readable();
-    one = tried("b");
+    await_readable(); /* the one of "a" is ready, and no loop asks for it */
+    EVENTUALLY((by_ticks ? kolk_resource_tick(&things.pool, KOLK_FOREVER) : (void)0, try("b", &one) == KOLK_OK));
     give(&one);
     end_things(&things);
 }
@@ -184,7 +258,7 @@ static void test_a_promise_is_kept_for_a_while(void **state) {
 static void test_an_idle_one_of_the_key_is_enough(void **state) {
     (void)state;
     watch((kolk_resource_pool_desc){.max = 3});
-    kolk_borrow one = awaited("a"), another = awaited("b");
+    kolk_borrowed one = awaited("a"), another = awaited("b");
     assert_full("a");
     give(&another);
     give(&one);
@@ -194,7 +268,7 @@ static void test_an_idle_one_of_the_key_is_enough(void **state) {
     end_things(&things);
 }
 
-static uint32_t refusals; /* creates that are still to fail */
+static uint32_t refusals; /* creates still to fail */
 
 static bool refuse_some(factory *from, kolk_deadline deadline) {
     (void)from, (void)deadline;
@@ -205,7 +279,7 @@ static bool refuse_some(factory *from, kolk_deadline deadline) {
 
 static void test_a_create_that_fails(void **state) {
     (void)state;
-    kolk_borrow one;
+    kolk_borrowed one;
     watch((kolk_resource_pool_desc){.max = 2});
     things.creates = refuse_some;
     refusals = 1;
@@ -226,15 +300,15 @@ static void test_a_create_that_fails(void **state) {
 
 static void test_close_makes_it_readable(void **state) {
     (void)state;
-    kolk_borrow one, none;
+    kolk_borrowed one, none;
     notes taken;
     for (int late = 0; late < 2; late++) {
         watch((kolk_resource_pool_desc){.max = 1});
         one = awaited(NULL);
         if (late) assert_full(NULL);
         if (late) assert_false(is_readable());
-        begin_notes(&taken); /* close reports who has it still */
-        assert_int_equal(kolk_resource_pool_close(&things.pool, PAST), KOLK_TIMEOUT);
+        begin_notes(&taken); /* close reports the present borrowers */
+        assert_int_equal(kolk_resource_close(&things.pool, PAST), KOLK_TIMEOUT);
         for (int i = 0; i < 2; i++) {
             assert_true(is_readable());
             assert_int_equal(try(NULL, &none), KOLK_CLOSED);
@@ -248,21 +322,21 @@ static void test_close_makes_it_readable(void **state) {
 static void test_pause(void **state) {
     (void)state;
     watch((kolk_resource_pool_desc){.max = 1});
-    kolk_borrow one = awaited(NULL);
-    kolk_resource_pool_pause(&things.pool);
+    kolk_borrowed one = awaited(NULL);
+    kolk_resource_pause(&things.pool);
     assert_full(NULL);
     give(&one);
-    assert_full(NULL); /* whether it was told or not */
+    assert_full(NULL); /* in either case */
     look_in_vain();
-    kolk_resource_pool_resume(&things.pool);
+    kolk_resource_resume(&things.pool);
     await_readable();
     one = tried(NULL);
     assert_int_equal(things.created, 1); /* the same one */
-    kolk_resource_pool_pause(&things.pool);
+    kolk_resource_pause(&things.pool);
     kolk_resource_discard(&things.pool, &one);
     assert_full(NULL);
     look_in_vain();
-    kolk_resource_pool_resume(&things.pool); /* there is none, but room */
+    kolk_resource_resume(&things.pool); /* there is none, but there is room */
     await_readable();
     one = tried(NULL);
     give(&one);
@@ -272,19 +346,19 @@ static void test_pause(void **state) {
 static void test_resize(void **state) {
     (void)state;
     watch((kolk_resource_pool_desc){.max = 1});
-    kolk_borrow one = awaited(NULL);
+    kolk_borrowed one = awaited(NULL);
     assert_full(NULL);
     look_in_vain();
-    assert_int_equal(kolk_resource_pool_resize(&things.pool, 2), KOLK_OK);
+    assert_int_equal(kolk_resource_resize(&things.pool, 2), KOLK_OK);
     await_readable();
-    kolk_borrow another = tried(NULL);
-    assert_int_equal(kolk_resource_pool_resize(&things.pool, 1), KOLK_OK);
+    kolk_borrowed another = tried(NULL);
+    assert_int_equal(kolk_resource_resize(&things.pool, 1), KOLK_OK);
     assert_full(NULL);
-    give(&another); /* too many: it ends */
+    give(&another); /* one too many, so it is destroyed */
     assert_full(NULL);
     assert_false(is_readable());
-    kolk_resource_pool_evict(&things.pool);
-    give(&one); /* it ends as well, and makes room */
+    kolk_resource_evict(&things.pool);
+    give(&one); /* it is destroyed as well, which makes room */
     await_readable();
     one = tried(NULL);
     give(&one);
@@ -293,15 +367,15 @@ static void test_resize(void **state) {
 }
 
 static void *borrow_other(void *one) {
-    *(kolk_borrow *)one = borrow_thing(&things, "other", KOLK_FOREVER);
+    *(kolk_borrowed *)one = borrow_thing(&things, "other", KOLK_FOREVER);
     return NULL;
 }
 
-/* No more may be created at a time; when that is done, it is the event loop's turn. */
+/* max_creating is reached; when that create is done, it is the event loop's turn. */
 static void test_another_creates(void **state) {
     (void)state;
     pthread_t thread;
-    kolk_borrow one, others;
+    kolk_borrowed one, others;
     watch((kolk_resource_pool_desc){.max = 2, .max_creating = 1});
     hold_creates(&things);
     assert_int_equal(pthread_create(&thread, NULL, borrow_other, &others), 0);
@@ -318,7 +392,7 @@ static void test_another_creates(void **state) {
 }
 
 static void *borrow_and_keep(void *one) {
-    *(kolk_borrow *)one = borrow_thing(&things, NULL, KOLK_FOREVER);
+    *(kolk_borrowed *)one = borrow_thing(&things, NULL, KOLK_FOREVER);
     return NULL;
 }
 
@@ -326,9 +400,9 @@ static void *borrow_and_keep(void *one) {
 static void test_a_thread_waits(void **state) {
     (void)state;
     pthread_t thread;
-    kolk_borrow others;
+    kolk_borrowed others;
     watch((kolk_resource_pool_desc){.max = 1});
-    kolk_borrow one = awaited(NULL);
+    kolk_borrowed one = awaited(NULL);
     assert_full(NULL);
     assert_int_equal(pthread_create(&thread, NULL, borrow_and_keep, &others), 0);
     EVENTUALLY(stats_of(&things).waiting == 1);
@@ -349,7 +423,7 @@ static void test_none_to_have(void **state) {
     make_things(&things, (kolk_resource_pool_desc){.max = 1, .no_housekeeper = by_ticks});
     refuses_event = true;
     assert_int_equal(kolk_resource_fd(&things.pool), -1);
-    kolk_borrow one = tried(NULL); /* as if it had not been called */
+    kolk_borrowed one = borrow_thing(&things, NULL, KOLK_FOREVER); /* the pool still works */
     assert_full(NULL);
     give(&one);
     fd = kolk_resource_fd(&things.pool);
@@ -375,7 +449,7 @@ static bool lasts(factory *from, thing *it) {
 static void *borrow_and_give_back(void *number) {
     uint64_t random = (uintptr_t)number;
     for (int n = 0; n < rounds; n++) {
-        kolk_borrow one = borrow_thing(&things, random_below(&random, 2) ? "a" : NULL, KOLK_FOREVER);
+        kolk_borrowed one = borrow_thing(&things, random_below(&random, 2) ? "a" : NULL, KOLK_FOREVER);
         begin_use((thing *)one.resource);
         if (random_below(&random, 4) == 0) nap();
         end_use((thing *)one.resource);
@@ -387,10 +461,10 @@ static void *borrow_and_give_back(void *number) {
     return NULL;
 }
 
-/* The way of the header: poll without a time limit, then borrow until KOLK_FULL. No chance is slept through. */
+/* As resource.h advises: poll without a time limit, then borrow until KOLK_FULL. No opportunity is missed. */
 static void *run_loop(void *key) {
     struct pollfd it = {.fd = fd, .events = POLLIN};
-    kolk_borrow held[HELD];
+    kolk_borrowed held[HELD];
     int holds = 0;
     for (int n = 0; n < rounds;) {
         kolk_status status;
@@ -426,7 +500,7 @@ static void test_a_loop_and_threads(void **state) {
     }
 }
 
-static int with_housekeeper(void **state) {
+static int with_makers(void **state) {
     (void)state;
     by_ticks = false;
     return 0;
@@ -440,7 +514,7 @@ static int with_ticks(void **state) {
 
 #define TEST(name) cmocka_unit_test_teardown(name, abort_on_failure)
 #define TWICE(name)                                                                                                    \
-    cmocka_unit_test_setup_teardown(name, with_housekeeper, abort_on_failure),                                         \
+    cmocka_unit_test_setup_teardown(name, with_makers, abort_on_failure),                                              \
         cmocka_unit_test_setup_teardown(name, with_ticks, abort_on_failure)
 
 int main(void) {
@@ -449,6 +523,10 @@ int main(void) {
         TEST(test_borrows_now_create_before_the_first_call_only),
         TWICE(test_it_stays_readable_until_there_is_none),
         TWICE(test_keys),
+        TWICE(test_two_loops),
+        TWICE(test_a_failure_belongs_to_its_key),
+        TWICE(test_a_failure_of_what_is_kept),
+        TEST(test_a_loop_that_needs_many),
         TWICE(test_a_promise_is_kept_for_a_while),
         TWICE(test_an_idle_one_of_the_key_is_enough),
         TWICE(test_a_create_that_fails),

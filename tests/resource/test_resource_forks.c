@@ -1,8 +1,6 @@
-// define: KOLK_CHAOS=1
-/* Forks, while another thread is stopped before each of its atomic operations with a resource pool and in the middle of
- * each function of the user's: the child does nothing with its parent's resources, is not in the way of its own pools,
- * and the parent goes on as if nothing had been. */
-// link: -pthread
+/* The process forks while another thread is stopped before each of its atomic operations on a resource pool, and in the
+ * middle of each of the factory's functions. The child does nothing with its parent's resources and can use pools of
+ * its own. The parent is not affected. */
 #include "../help/child.h"
 
 #include "../help/test.h"
@@ -44,9 +42,9 @@ void kolk_chaos(void) {
 
 /* ---- The pools --------------------------------------------------------------------------------------------------- */
 
-static kolk_resource_pool pool, kept; /* kept has the housekeeper */
+static kolk_resource_pool pool, kept; /* kept has a maker */
 static factory f, of_kept;
-static kolk_borrow lent; /* by the thread that forks, before */
+static kolk_borrowed lent; /* borrowed by the forking thread, before the fork */
 
 static void begin(void) {
     memset(&f, 0, sizeof f);
@@ -58,7 +56,7 @@ static void begin(void) {
                                     .reset = reset_thing,
                                     .no_housekeeper = true};
     make_resources(&pool, &f, desc);
-    kolk_borrow two[2];
+    kolk_borrowed two[2];
     for (int i = 0; i < 2; i++) INSIST(take_thing(&pool, NULL, KOLK_NOW, &two[i]) == KOLK_OK);
     give_thing(&pool, &two[0]);
     lent = two[1];
@@ -66,10 +64,10 @@ static void begin(void) {
 
 static void end(void) {
     if (!current->closes) {
-        INSIST(kolk_resource_pool_is_valid(&pool));
+        INSIST(kolk_resource_is_valid(&pool));
         give_thing(&pool, &lent);
-        kolk_borrow all[3], none;
-        kolk_resource_pool_resize(&pool, 3);
+        kolk_borrowed all[3], none;
+        kolk_resource_resize(&pool, 3);
         for (int i = 0; i < 3; i++) INSIST(take_thing(&pool, NULL, KOLK_NOW, &all[i]) == KOLK_OK);
         INSIST(take_thing(&pool, NULL, KOLK_NOW, &none) == KOLK_FULL);
         for (int i = 0; i < 3; i++) give_thing(&pool, &all[i]);
@@ -77,20 +75,20 @@ static void end(void) {
         give_thing(&pool, &lent);
     }
     kolk_set_failure_handler(NULL, NULL);
-    kolk_resource_pool_deinit(&pool);
+    kolk_resource_deinit(&pool);
     INSIST(f.there == 0);
 }
 
 /* ---- What the thread does ---------------------------------------------------------------------------------------- */
 
 static void borrow_and_give(void) {
-    kolk_borrow borrow;
+    kolk_borrowed borrow;
     INSIST(take_thing(&pool, NULL, KOLK_FOREVER, &borrow) == KOLK_OK);
     give_thing(&pool, &borrow);
 }
 
 static void borrow_three(void) {
-    kolk_borrow borrows[3];
+    kolk_borrowed borrows[3];
     for (int i = 0; i < 3; i++) {
         kolk_status status = take_thing(&pool, i == 1 ? "k" : NULL, kolk_deadline_after(2), &borrows[i]);
         INSIST(status == (i < 2 ? KOLK_OK : KOLK_TIMEOUT));
@@ -99,7 +97,7 @@ static void borrow_three(void) {
 }
 
 static void evict(void) {
-    kolk_resource_pool_evict(&pool);
+    kolk_resource_evict(&pool);
 }
 
 static bool wants_all(const char *key, const void *resource, bool in_use, void *context) {
@@ -109,7 +107,7 @@ static bool wants_all(const char *key, const void *resource, bool in_use, void *
 }
 
 static void evict_all_by_one(void) {
-    INSIST(kolk_resource_pool_evict_if(&pool, wants_all, NULL) == 2);
+    INSIST(kolk_resource_evict_if(&pool, wants_all, NULL) == 2);
 }
 
 static void tick(void) {
@@ -117,9 +115,9 @@ static void tick(void) {
 }
 
 static void resize(void) {
-    kolk_resource_pool_pause(&pool);
-    INSIST(kolk_resource_pool_resize(&pool, 2) == KOLK_OK);
-    kolk_resource_pool_resume(&pool);
+    kolk_resource_pause(&pool);
+    INSIST(kolk_resource_resize(&pool, 2) == KOLK_OK);
+    kolk_resource_resume(&pool);
 }
 
 static void take_note_only(const kolk_failure *failure, void *context) {
@@ -129,7 +127,7 @@ static void take_note_only(const kolk_failure *failure, void *context) {
 
 static void close_it(void) {
     kolk_set_failure_handler(take_note_only, NULL);
-    INSIST(kolk_resource_pool_close(&pool, KOLK_NOW) == KOLK_TIMEOUT);
+    INSIST(kolk_resource_close(&pool, KOLK_NOW) == KOLK_TIMEOUT);
 }
 
 static void *act(void *unused) {
@@ -143,26 +141,26 @@ static void *act(void *unused) {
 
 /* ---- The child --------------------------------------------------------------------------------------------------- */
 
-/* A pool of its own, with a housekeeper of its own. */
+/* Uses a pool of the child's own, with its own makers. */
 static void make_own(void) {
     static factory mine;
     kolk_resource_pool own;
-    kolk_borrow borrow;
+    kolk_borrowed borrow;
     make_resources(&own, &mine, (kolk_resource_pool_desc){.name = "child's", .min_idle = 1});
     while (stats_of(&own).idle == 0) nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
     INSIST(take_thing(&own, NULL, KOLK_FOREVER, &borrow) == KOLK_OK);
     give_thing(&own, &borrow);
-    kolk_resource_pool_deinit(&own);
+    kolk_resource_deinit(&own);
     INSIST(mine.there == 0);
 }
 
 static void live_on(void *unused) {
     static const kolk_deadline deadlines[] = {{0}, {INT64_MAX}};
     (void)unused;
-    alarm(60); /* its locks may be held for ever: that is what this is about */
+    alarm(60); /* the parent's locks may be held for ever in the child */
     uint32_t calls[DEEDS];
     memcpy(calls, f.calls, sizeof calls);
-    kolk_borrow borrow, mine = lent;
+    kolk_borrowed borrow, mine = lent;
     for (unsigned i = 0; i < 2; i++)
         INSIST(kolk_resource_borrow(&pool, &(kolk_borrow_desc){.deadline = deadlines[i]}, &borrow) == KOLK_FORKED);
     INSIST(strcmp(borrow.error.text, kolk_status_text(KOLK_FORKED)) == 0);
@@ -170,24 +168,24 @@ static void live_on(void *unused) {
     mine = lent;
     kolk_resource_discard(&pool, &mine);
     INSIST(!mine.resource);
-    kolk_resource_stats stats = stats_of(&pool);
+    kolk_resource_pool_stats stats = stats_of(&pool);
     INSIST(stats.max > 0);
     kolk_resource_tick(&pool, KOLK_FOREVER);
-    kolk_resource_pool_evict(&pool);
-    INSIST(kolk_resource_pool_evict_if(&pool, wants_all, NULL) == 0);
-    kolk_resource_pool_pause(&pool);
-    kolk_resource_pool_resume(&pool);
-    INSIST(kolk_resource_pool_resize(&pool, 2) == KOLK_FORKED);
-    INSIST(kolk_resource_pool_close(&pool, KOLK_FOREVER) == KOLK_FORKED);
+    kolk_resource_evict(&pool);
+    INSIST(kolk_resource_evict_if(&pool, wants_all, NULL) == 0);
+    kolk_resource_pause(&pool);
+    kolk_resource_resume(&pool);
+    INSIST(kolk_resource_resize(&pool, 2) == KOLK_FORKED);
+    INSIST(kolk_resource_close(&pool, KOLK_FOREVER) == KOLK_FORKED);
     make_own();
-    kolk_resource_pool_deinit(&pool);
+    kolk_resource_deinit(&pool);
     INSIST(!pool.inside);
-    kolk_resource_pool_deinit(&kept);
+    kolk_resource_deinit(&kept);
     make_own();
-    INSIST(memcmp(calls, f.calls, sizeof calls) == 0); /* none of the functions was called for the parent's */
+    INSIST(memcmp(calls, f.calls, sizeof calls) == 0); /* no function was called for the parent's pool */
 }
 
-/* False: the thread has not so many steps. */
+/* False if the thread has fewer steps. */
 static bool fork_at_step(void) {
     pthread_t thread;
     char text[4000];
@@ -225,7 +223,7 @@ static void test_forks(void **state) {
         assert_true(step > 2);
     }
     print_message("%u forks\n", forks);
-    kolk_resource_pool_deinit(&kept);
+    kolk_resource_deinit(&kept);
     assert_int_equal(of_kept.there, 0);
 }
 

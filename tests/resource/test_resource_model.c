@@ -1,7 +1,7 @@
-/* Random operations on a resource pool by one thread, on a scripted clock, beside a model that says what each must do:
- * what a borrow answers and which resource it gets, which functions are called for which resource and in which order,
- * why each is destroyed, what is reported, and all statistics. While a borrow waits, others give back, resume, resize
- * or close. KOLK_TEST_SEED and KOLK_TEST_OPS (operations in total) may be set in the environment. */
+/* Random operations on a resource pool in one thread, on a scripted clock, compared with a model that predicts each:
+ * what a borrow returns and which resource it gets, the calls of the factory's functions and their order, why each
+ * resource is destroyed, the reports, and all statistics. While a borrow waits, other threads are played that return,
+ * resume, resize or close. Reads KOLK_TEST_SEED and KOLK_TEST_OPS (operations in total) from the environment. */
 #include "../help/threads.h"
 
 #include "resource/resource_inside.h"
@@ -14,7 +14,7 @@ enum { MOST = 5, RECORDS = 4096, KEPT = 8 };
 
 /* ---- What has happened ------------------------------------------------------------------------------------------- */
 
-/* While a borrow waits: what others do; or nothing does, and it is woken for no reason, or the deadline passes. */
+/* While a borrow waits, others act, or it wakes for no reason, or its deadline passes. */
 typedef enum event {
     CALLED,
     OTHERS_GIVE,
@@ -28,10 +28,10 @@ typedef enum event {
 
 typedef struct record {
     event event;
-    deed what;       /* CALLED: by the pool */
-    uint32_t number; /* of the resource; 0: create. OTHERS: of the borrow; the new max */
+    deed what;       /* CALLED: the function that the pool called */
+    uint32_t number; /* of the resource; 0: create. OTHERS: of the resource returned; the new max */
     bool good;
-    int64_t end; /* by the clock, when it was over */
+    int64_t end; /* when it was over, by the clock */
     char key[THING_KEY];
 } record;
 
@@ -41,29 +41,29 @@ typedef struct resource {
     uint32_t number, slot;
     const char *key;
     bool lent, evicted, told;
-    bool is_back; /* others have given it back, which the model does not know yet */
+    bool is_back; /* others have returned it, which the model has not yet processed */
     int64_t idle_since, proved, since, expires;
-    kolk_borrow borrow;
+    kolk_borrowed borrow;
 } resource;
 
 typedef struct model {
     kolk_resource_pool pool;
     factory f;
-    kolk_resource_pool_desc desc; /* times in nanoseconds */
+    kolk_resource_pool_desc desc; /* its times are in nanoseconds */
     resource *there[MOST + 1];    /* in the order of their slots */
     resource pieces[MOST];
     uint32_t count, max, made, uses;
     bool paused, closed;
     int64_t backoff, retry_at;
-    kolk_resource_stats stats;
-    kolk_borrow ended[KEPT]; /* borrows that are over */
+    kolk_resource_pool_stats stats;
+    kolk_borrowed ended[KEPT]; /* some borrows that are over */
     uint32_t endings;
-    uint32_t reports; /* of leaks, and of those that came back */
+    uint32_t reports; /* of leaks, and of leaked ones that were returned */
     record records[RECORDS];
     uint32_t recorded, checked;
-    const char *waits_for; /* the key of a borrow that waits; NULL: none */
-    resource *served;      /* what it was given */
-    bool may_create;       /* or this right, and in whose place */
+    const char *waits_for; /* the key of a waiting borrow; NULL: none waits */
+    resource *served;      /* the resource that the waiter got */
+    bool may_create;       /* or it may create, in place of in_place_of */
     resource *in_place_of;
 } model;
 
@@ -102,7 +102,7 @@ static outcome decide(factory *f, deed what, const thing *it) {
     (void)f;
     stats_of(&m.pool); /* the lock is free */
     outcome now = {.fails = what != DESTROY && happens(6), .takes = happens(4) ? random_below(&dice, 4) * MS : 0};
-    if (what == CREATE) now.takes++; /* no two at the same moment */
+    if (what == CREATE) now.takes++; /* so that no two are at the same moment */
     record *mine = new_record(CALLED);
     mine->what = what;
     mine->number = it ? it->number : 0;
@@ -119,7 +119,7 @@ static uint32_t idle_of(const char *key) {
     return n;
 }
 
-/* The idle one of this key, or of any other, that has been so for the longest or the shortest time. */
+/* The idle resource of this key, or of any key if NULL, that was idle longest or shortest. */
 static resource *idle_one(const char *key, bool oldest) {
     resource *best = NULL;
     for (uint32_t i = 0; i < m.count; i++) {
@@ -159,7 +159,7 @@ static void forget(resource *it) {
     it->number = 0;
 }
 
-/* When the destroy was over. */
+/* Expects its destroy, and returns when that was over. */
 static int64_t end_it(resource *it, why reason) {
     int64_t end = next_call(DESTROY, it->number)->end;
     count_end(reason);
@@ -167,7 +167,7 @@ static int64_t end_it(resource *it, why reason) {
     return end;
 }
 
-/* Its entry in the pool, for what the model cannot know: the slot, and the end of its life, which is by chance. */
+/* Reads from the pool's entry what the model cannot predict: the slot, and the random end of its life. */
 static void look_up(resource *it) {
     const kolk_resource_inside *inside = m.pool.inside;
     for (uint32_t slot = 0; slot < inside->slots; slot++) {
@@ -193,13 +193,13 @@ static resource *add_made(const char *key, int64_t now) {
     uint32_t at = m.count++;
     for (; at > 0 && m.there[at - 1]->slot > it->slot; at--) m.there[at] = m.there[at - 1];
     m.there[at] = it;
-    m.backoff = m.retry_at = 0;
+    if (key == keys[0]) m.backoff = m.retry_at = 0;
     return it;
 }
 
 /* ---- Borrowing --------------------------------------------------------------------------------------------------- */
 
-/* What a borrow of this key can have now. */
+/* What a borrow of this key would get now. */
 static bool can_have(const char *key, resource **it, resource **in_place_of) {
     *it = *in_place_of = NULL;
     if (m.paused || m.closed) return false;
@@ -209,7 +209,7 @@ static bool can_have(const char *key, resource **it, resource **in_place_of) {
     return *in_place_of;
 }
 
-/* After what others have done, the one that waits is served at once. */
+/* Called after each action of others: serves the waiter if it can be served. */
 static void serve_waiter(void) {
     if (!m.waits_for || m.served || m.may_create) return;
     if (!can_have(m.waits_for, &m.served, &m.in_place_of)) return;
@@ -258,7 +258,7 @@ static kolk_status model_create(const char *key, resource *in_place_of, resource
     return KOLK_OK;
 }
 
-/* False: it is gone. */
+/* False if the resource was destroyed. */
 static bool model_make_fit(resource *it, bool is_new, int64_t *now) {
     why reason = why_it_goes(it, *now);
     if (reason == NOT_AT_ALL && !is_new && m.desc.validate && *now - it->proved >= m.desc.validate_after_ms) {
@@ -295,7 +295,7 @@ static kolk_status model_borrow(const char *key, kolk_deadline deadline, int64_t
 }
 
 static void count_borrow(kolk_status status) {
-    kolk_resource_stats *s = &m.stats;
+    kolk_resource_pool_stats *s = &m.stats;
     ++*(status == KOLK_OK        ? &s->borrows
         : status == KOLK_FULL    ? &s->full
         : status == KOLK_TIMEOUT ? &s->timeouts
@@ -311,7 +311,7 @@ static void borrow(void) {
     kolk_deadline deadlines[] = {KOLK_NOW, KOLK_NOW, {1}, {clock_ns + random_below(&dice, 4) * MS}, {clock_ns + 1}};
     kolk_deadline deadline = deadlines[random_below(&dice, LENGTH_OF(deadlines))];
     int64_t now = clock_ns;
-    kolk_borrow got;
+    kolk_borrowed got;
     resource *it = NULL;
     meanwhile = others_are_at_work;
     kolk_status status = take_thing(&m.pool, *key ? key : NULL, deadline, &got);
@@ -354,7 +354,7 @@ static void model_give_back(uint32_t number, bool discards, int64_t now) {
 }
 
 static void give(resource *it, bool discards) {
-    kolk_borrow mine = it->borrow; /* also a copy will do */
+    kolk_borrowed mine = it->borrow; /* a copy works as well */
     if (discards)
         discard_thing(&m.pool, &mine);
     else
@@ -369,14 +369,14 @@ static void give_one_back(bool discards) {
     model_give_back(it->number, discards, now);
 }
 
-/* A borrow that is over, or none at all. */
+/* Returns a borrow that is over, or none at all. */
 static void give_back_again(void) {
     unsigned before = told.count;
-    kolk_borrow none = {.resource = NULL};
+    kolk_borrowed none = {.resource = NULL};
     kolk_resource_give_back(&m.pool, &none);
     assert_int_equal(told.count, before);
     if (m.endings == 0) return;
-    kolk_borrow ended = m.ended[random_below(&dice, m.endings < KEPT ? m.endings : KEPT)];
+    kolk_borrowed ended = m.ended[random_below(&dice, m.endings < KEPT ? m.endings : KEPT)];
     ended.resource = &ended;
     if (happens(2))
         kolk_resource_give_back(&m.pool, &ended);
@@ -398,13 +398,13 @@ static void others_do(event does, resource *it) {
     if (does == OTHERS_RESIZE) mine->number = MOST;
     meanwhile = NULL;
     if (does == OTHERS_GIVE || does == OTHERS_DISCARD) give(it, does == OTHERS_DISCARD);
-    if (does == OTHERS_RESUME) kolk_resource_pool_resume(&m.pool);
-    if (does == OTHERS_RESIZE) assert_int_equal(kolk_resource_pool_resize(&m.pool, MOST), KOLK_OK);
-    if (does == OTHERS_CLOSE) kolk_resource_pool_close(&m.pool, KOLK_NOW);
+    if (does == OTHERS_RESUME) kolk_resource_resume(&m.pool);
+    if (does == OTHERS_RESIZE) assert_int_equal(kolk_resource_resize(&m.pool, MOST), KOLK_OK);
+    if (does == OTHERS_CLOSE) kolk_resource_close(&m.pool, KOLK_NOW);
     meanwhile = others_are_at_work;
 }
 
-/* What the model knows is of before this borrow: so others give back what was lent then. */
+/* The model was last updated before this borrow, so others only return resources that were lent then. */
 static bool others_are_at_work(kolk_deadline deadline) {
     resource *it = lent_one();
     uint32_t choice = random_below(&dice, 100);
@@ -474,7 +474,7 @@ static bool model_make_missing(int64_t *now) {
     m.stats.create_failures++;
     m.backoff = m.backoff ? m.backoff * 2 : 10 * MS;
     if (m.backoff > 5000 * MS) m.backoff = 5000 * MS;
-    m.retry_at = m.pool.inside->retry_at;
+    m.retry_at = m.pool.inside->no_key->retry_at;
     assert_true(m.retry_at > *now && m.retry_at <= *now + m.backoff);
     return true;
 }
@@ -503,7 +503,8 @@ static void model_end_idle(void) {
 }
 
 static void evict(void) {
-    kolk_resource_pool_evict(&m.pool);
+    if (m.pool.inside->no_key->rests) m.backoff = m.retry_at = 0;
+    kolk_resource_evict(&m.pool);
     for (uint32_t i = 0; i < m.count; i++) m.there[i]->evicted = true;
     model_end_idle();
 }
@@ -522,7 +523,7 @@ static bool wants_odd(const char *key, const void *what, bool in_use, void *cont
 static void evict_odd(void) {
     uint32_t count = 0, before = m.count;
     asked = 0;
-    uint32_t done = kolk_resource_pool_evict_if(&m.pool, wants_odd, &m);
+    uint32_t done = kolk_resource_evict_if(&m.pool, wants_odd, &m);
     assert_int_equal(asked, before);
     for (uint32_t slot = 0; slot < m.pool.inside->slots; slot++) {
         resource *it = in_slot(slot);
@@ -539,7 +540,7 @@ static void evict_odd(void) {
 
 static void resize(void) {
     uint32_t max = random_below(&dice, MOST + 1);
-    kolk_status status = kolk_resource_pool_resize(&m.pool, max);
+    kolk_status status = kolk_resource_resize(&m.pool, max);
     assert_int_equal(status, !max ? KOLK_BAD_MAX : max < m.desc.min_idle ? KOLK_BAD_MIN_IDLE : KOLK_OK);
     if (status != KOLK_OK) return;
     m.max = max;
@@ -558,14 +559,14 @@ static void model_close(void) {
 }
 
 static void close_it(void) {
-    bool left = kolk_resource_pool_close(&m.pool, KOLK_NOW) == KOLK_TIMEOUT;
+    bool left = kolk_resource_close(&m.pool, KOLK_NOW) == KOLK_TIMEOUT;
     model_close();
     assert_int_equal(left, m.count > 0);
 }
 
 /* ---- Steps ------------------------------------------------------------------------------------------------------- */
 
-/* To a moment that matters to a resource, or just before, or anywhere. */
+/* Advances to a moment that matters to a resource, or to just before it, or by any time. */
 static void pass_time(void) {
     int64_t to = clock_ns + random_below(&dice, 30) * MS;
     const int64_t times[] = {m.desc.idle_timeout_ms, m.desc.keepalive_ms, m.desc.validate_after_ms,
@@ -581,26 +582,25 @@ static void pass_time(void) {
     if (to > clock_ns) clock_ns = to;
 }
 
-/* A key that nothing uses is gone, but for "". */
+/* An unused key does not exist any more, except "". */
 static void compare_keys(void) {
     const kolk_resource_inside *inside = m.pool.inside;
     uint32_t count = 0;
-    for (uint32_t list = 0; list < KEY_LISTS; list++) {
-        for (const resource_key *key = inside->lists[list]; key; key = key->next) {
-            uint32_t users = key == inside->no_key;
-            for (uint32_t i = 0; i < m.count; i++) users += strcmp(m.there[i]->key, key->text) == 0;
-            assert_int_equal(key->users, users);
-            assert_true(users > 0);
-            assert_int_equal(key->making, 0);
-            count++;
-        }
+    for (const resource_key *key = kolk_key_next(inside, NULL); key; key = kolk_key_next(inside, key)) {
+        uint32_t users = key->rests;
+        users += key == inside->no_key;
+        for (uint32_t i = 0; i < m.count; i++) users += strcmp(m.there[i]->key, key->text) == 0;
+        assert_int_equal(key->users, users);
+        assert_true(users > 0);
+        assert_int_equal(key->making, 0);
+        count++;
     }
-    assert_int_equal(kolk_pool_count(&inside->keys), count);
+    assert_int_equal(kolk_pool_count(&inside->keys.pool), count);
 }
 
 static void compare(void) {
-    kolk_resource_stats stats = stats_of(&m.pool);
-    assert_true(kolk_resource_pool_is_valid(&m.pool));
+    kolk_resource_pool_stats stats = stats_of(&m.pool);
+    assert_true(kolk_resource_is_valid(&m.pool));
     assert_int_equal(m.checked, m.recorded);
     assert_int_equal(told.count, m.reports);
     m.stats.name = "model";
@@ -609,10 +609,12 @@ static void compare(void) {
     m.stats.in_use = m.count - m.stats.idle;
     assert_string_equal(stats.name, "model");
     m.stats.name = stats.name;
+    assert_true(stats.waits >= m.stats.waits);
+    m.stats.waits = stats.waits;
     assert_int_equal(stats.wait.count, stats.borrows);
     assert_int_equal(stats.use.count, m.uses);
     assert_int_equal(stats.create.count, stats.created);
-    assert_memory_equal(&stats, &m.stats, offsetof(kolk_resource_stats, wait));
+    assert_memory_equal(&stats, &m.stats, offsetof(kolk_resource_pool_stats, wait));
     assert_int_equal(m.f.there, m.count);
     compare_keys();
 }
@@ -639,7 +641,7 @@ static void step(void) {
         resize();
     } else if (choice < 998) {
         m.paused = !m.paused && choice < 985;
-        (m.paused ? kolk_resource_pool_pause : kolk_resource_pool_resume)(&m.pool);
+        (m.paused ? kolk_resource_pause : kolk_resource_resume)(&m.pool);
     } else {
         close_it();
     }
@@ -650,7 +652,7 @@ static int64_t one_of(const int64_t *times, uint32_t n) {
     return times[random_below(&dice, n)];
 }
 
-/* A pool of any kind; the model has its times in nanoseconds. */
+/* Draws a pool of any shape. The model's times are in nanoseconds. */
 static void begin_model(void) {
     static const int64_t idle[] = {-1, 5, 50}, life[] = {-1, 20, 200}, keep[] = {0, 10}, fresh[] = {0, -1, 3},
                          leak[] = {0, 30};
@@ -670,7 +672,7 @@ static void begin_model(void) {
                                        .reset = happens(2) ? NULL : reset_thing,
                                        .no_housekeeper = true};
     make_resources(&m.pool, &m.f, m.desc);
-    m.f.max = MOST; /* resize changes it, and what is lent stays */
+    m.f.max = MOST; /* resize changes the pool's max, and lent ones stay */
     m.f.decides = decide;
     kolk_resource_pool_desc *desc = &m.desc;
     desc->idle_timeout_ms = desc->idle_timeout_ms < 0 ? INT64_MAX : desc->idle_timeout_ms * MS;
@@ -683,18 +685,18 @@ static void begin_model(void) {
     told.count = 0;
 }
 
-/* What is still lent then is its borrower's. */
+/* Resources that are still lent then stay with their borrowers. */
 static void end_model(void) {
     m.recorded = m.checked = 0;
     close_it();
-    kolk_resource_pool_deinit(&m.pool);
+    kolk_resource_deinit(&m.pool);
     assert_null(m.pool.inside);
     assert_int_equal(m.checked, m.recorded);
     assert_int_equal(told.count, m.reports);
     assert_int_equal(m.f.there, m.count);
 }
 
-static uint64_t run_seed; /* of a run that has failed */
+static uint64_t run_seed; /* the seed of a failed run */
 
 static int tell_the_seed(void **state) {
     if (run_seed) print_message("\nagain: KOLK_TEST_SEED=%" PRIu64 "\n", run_seed);

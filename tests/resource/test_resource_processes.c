@@ -1,14 +1,14 @@
-/* Forks: a child has nothing to do with the resources of its parent's pools, whatever it calls, and makes pools of its
- * own, with a housekeeper of its own; the parent goes on as if nothing had been. Also while other threads are in the
- * middle of anything. Not for ThreadSanitizer, which does not let a child start threads. */
+/* Forks: a child cannot do anything with the resources of its parent's pools, whatever it calls, and can make pools of
+ * its own, with its own makers. The parent is not affected. This also holds while other threads are in the middle of
+ * calls. Not under ThreadSanitizer, which does not let a child start threads. */
 #include "resource_threads.h"
 
 #include "../help/child.h"
 
-static factory things; /* of the parent */
+static factory things; /* the parent's */
 
-/* The status with which a child of its own ends, which does `what`. */
-static int in_child(void (*what)(kolk_borrow *inherited), kolk_borrow *inherited) {
+/* Runs `what` in a child and returns the child's exit status. */
+static int in_child(void (*what)(kolk_borrowed *inherited), kolk_borrowed *inherited) {
     int status;
     fflush(NULL);
     pid_t child = fork();
@@ -29,16 +29,16 @@ static bool everything(const char *key, const void *resource, bool in_use, void 
     return true;
 }
 
-/* All calls of the pool's functions so far. */
+/* The number of calls of the pool's functions so far. */
 static uint64_t calls_of(const factory *from) {
     return (uint64_t)from->created + from->failed + from->destroyed + from->valid + from->invalid + from->clean +
            from->unclean;
 }
 
-/* Every call with a pool of the parent, while other threads of the parent might have been in one. Nothing is created,
- * validated, cleaned or destroyed. */
-static void leave_parents_pool_alone(kolk_borrow *inherited) {
-    kolk_borrow one;
+/* Makes every call on the parent's pool; another thread of the parent may have been in one. Nothing is created,
+ * validated, reset or destroyed. */
+static void leave_parents_pool_alone(kolk_borrowed *inherited) {
+    kolk_borrowed one;
     uint64_t before = calls_of(&things);
     REQUIRE(kolk_resource_borrow(&things.pool, NULL, &one) == KOLK_FORKED);
     REQUIRE(!one.resource && strcmp(one.error.text, kolk_status_text(KOLK_FORKED)) == 0);
@@ -49,17 +49,17 @@ static void leave_parents_pool_alone(kolk_borrow *inherited) {
     REQUIRE(!one.resource);
     kolk_resource_give_back(&things.pool, inherited);
     REQUIRE(!inherited->resource);
-    kolk_resource_give_back(&things.pool, inherited); /* again */
-    kolk_resource_pool_evict(&things.pool);
-    REQUIRE(kolk_resource_pool_evict_if(&things.pool, everything, NULL) == 0);
-    REQUIRE(kolk_resource_pool_resize(&things.pool, 1) == KOLK_FORKED);
-    kolk_resource_pool_pause(&things.pool);
-    kolk_resource_pool_resume(&things.pool);
+    kolk_resource_give_back(&things.pool, inherited); /* a second time */
+    kolk_resource_evict(&things.pool);
+    REQUIRE(kolk_resource_evict_if(&things.pool, everything, NULL) == 0);
+    REQUIRE(kolk_resource_resize(&things.pool, 1) == KOLK_FORKED);
+    kolk_resource_pause(&things.pool);
+    kolk_resource_resume(&things.pool);
     kolk_resource_tick(&things.pool, KOLK_FOREVER);
     REQUIRE(kolk_resource_fd(&things.pool) == -1);
-    REQUIRE(kolk_resource_pool_close(&things.pool, KOLK_FOREVER) == KOLK_FORKED);
-    REQUIRE(kolk_resource_borrow(&things.pool, NULL, &one) == KOLK_FORKED); /* still */
-    kolk_resource_pool_deinit(&things.pool);
+    REQUIRE(kolk_resource_close(&things.pool, KOLK_FOREVER) == KOLK_FORKED);
+    REQUIRE(kolk_resource_borrow(&things.pool, NULL, &one) == KOLK_FORKED); /* the status does not change */
+    kolk_resource_deinit(&things.pool);
     REQUIRE(!things.pool.inside);
     REQUIRE(calls_of(&things) == before);
 }
@@ -67,7 +67,7 @@ static void leave_parents_pool_alone(kolk_borrow *inherited) {
 static void *borrow_twice(void *of) {
     factory *mine = (factory *)of;
     for (int i = 0; i < 2; i++) {
-        kolk_borrow one = borrow_thing(mine, i ? "a" : NULL, KOLK_FOREVER);
+        kolk_borrowed one = borrow_thing(mine, i ? "a" : NULL, KOLK_FOREVER);
         begin_use((thing *)one.resource);
         end_use((thing *)one.resource);
         kolk_resource_give_back(&mine->pool, &one);
@@ -75,17 +75,17 @@ static void *borrow_twice(void *of) {
     return NULL;
 }
 
-/* With its own housekeeper, and a thread that waits. */
-static void live_by_own_pool(kolk_borrow *unused) {
+/* Uses the child's own pool, with a maker and a waiting thread. */
+static void live_by_own_pool(kolk_borrowed *unused) {
     static factory own;
     pthread_t thread;
     (void)unused;
     memset(&own, 0, sizeof own);
-    REQUIRE(housekeepers() == 0);
+    REQUIRE(count_makers() == 0);
     make_things(&own, (kolk_resource_pool_desc){.max = 1, .min_idle = 1, .idle_timeout_ms = 5});
-    REQUIRE(housekeepers() == 1);
+    REQUIRE(count_makers() >= 1);
     EVENTUALLY(stats_of(&own).idle == 1);
-    kolk_borrow one = borrow_thing(&own, NULL, KOLK_NOW);
+    kolk_borrowed one = borrow_thing(&own, NULL, KOLK_NOW);
     begin_use((thing *)one.resource);
     REQUIRE(pthread_create(&thread, NULL, borrow_twice, &own) == 0);
     EVENTUALLY(stats_of(&own).waiting == 1);
@@ -93,25 +93,25 @@ static void live_by_own_pool(kolk_borrow *unused) {
     kolk_resource_give_back(&own.pool, &one);
     REQUIRE(pthread_join(thread, NULL) == 0);
     end_things(&own);
-    EVENTUALLY(housekeepers() == 0);
+    EVENTUALLY(count_makers() == 0);
 }
 
-static void live_on(kolk_borrow *inherited) {
+static void live_on(kolk_borrowed *inherited) {
     leave_parents_pool_alone(inherited);
     live_by_own_pool(NULL);
 }
 
-static void live_first_and_look_back(kolk_borrow *inherited) {
+static void live_first_and_look_back(kolk_borrowed *inherited) {
     live_by_own_pool(NULL);
     leave_parents_pool_alone(inherited);
 }
 
-/* Its own pool is in turn one that its child has nothing to do with. */
-static void fork_again(kolk_borrow *inherited) {
+/* The child's own pool is in turn inherited by its child. */
+static void fork_again(kolk_borrowed *inherited) {
     leave_parents_pool_alone(inherited);
     memset(&things, 0, sizeof things);
     make_things(&things, (kolk_resource_pool_desc){.max = 2, .min_idle = 1});
-    kolk_borrow one = borrow_thing(&things, NULL, KOLK_FOREVER), copy = one;
+    kolk_borrowed one = borrow_thing(&things, NULL, KOLK_FOREVER), copy = one;
     int status;
     pid_t child = fork();
     REQUIRE(child >= 0);
@@ -129,7 +129,7 @@ static void fork_again(kolk_borrow *inherited) {
 
 static void test_a_child_and_its_parents_pool(void **state) {
     (void)state;
-    static void (*const lives[])(kolk_borrow *) = {live_on, live_first_and_look_back, fork_again};
+    static void (*const lives[])(kolk_borrowed *) = {live_on, live_first_and_look_back, fork_again};
     for (size_t i = 0; i < 2 * LENGTH_OF(lives); i++) {
         memset(&things, 0, sizeof things);
         bool ticks = i % 2;
@@ -138,10 +138,11 @@ static void test_a_child_and_its_parents_pool(void **state) {
         EVENTUALLY(stats_of(&things).idle == 2);
         int fd = kolk_resource_fd(&things.pool);
         assert_true(fd >= 0);
-        kolk_borrow one = borrow_thing(&things, NULL, KOLK_FOREVER), another = borrow_thing(&things, "a", KOLK_FOREVER);
-        kolk_borrow copy = one;
+        kolk_borrowed one = borrow_thing(&things, NULL, KOLK_FOREVER),
+                      another = borrow_thing(&things, "a", KOLK_FOREVER);
+        kolk_borrowed copy = one;
         assert_int_equal(in_child(lives[i / 2], &copy), 0);
-        begin_use((thing *)one.resource); /* nobody has destroyed it */
+        begin_use((thing *)one.resource); /* it was not destroyed */
         end_use((thing *)one.resource);
         kolk_resource_give_back(&things.pool, &one);
         kolk_resource_discard(&things.pool, &another);
@@ -152,13 +153,13 @@ static void test_a_child_and_its_parents_pool(void **state) {
     }
 }
 
-/* One that is all zero stays closed. */
-static void look_at_none(kolk_borrow *unused) {
+/* A zeroed pool stays closed. */
+static void look_at_none(kolk_borrowed *unused) {
     factory none = {0};
-    kolk_borrow one;
+    kolk_borrowed one;
     (void)unused;
     REQUIRE(kolk_resource_borrow(&none.pool, NULL, &one) == KOLK_CLOSED);
-    kolk_resource_pool_deinit(&none.pool);
+    kolk_resource_deinit(&none.pool);
 }
 
 static void test_a_child_and_no_pool(void **state) {
@@ -167,8 +168,8 @@ static void test_a_child_and_no_pool(void **state) {
     assert_int_equal(in_child(live_by_own_pool, NULL), 0);
 }
 
-/* A pool that ends at once, at the address of the one that the parent's housekeeper is busy with. */
-static void live_briefly(kolk_borrow *inherited) {
+/* Makes and ends a pool at the address of the pool that the parent's maker is working on. */
+static void live_briefly(kolk_borrowed *inherited) {
     const void *before = things.pool.inside;
     leave_parents_pool_alone(inherited);
     memset(&things, 0, sizeof things);
@@ -179,13 +180,13 @@ static void live_briefly(kolk_borrow *inherited) {
     _exit(same ? 0 : 1);
 }
 
-static void test_a_fork_while_the_housekeeper_creates(void **state) {
+static void test_a_fork_while_a_maker_creates(void **state) {
     (void)state;
     memset(&things, 0, sizeof things);
     hold_creates(&things);
     make_things(&things, (kolk_resource_pool_desc){.min_idle = 1});
     await_create();
-    kolk_borrow none = {0};
+    kolk_borrowed none = {0};
     int status = in_child(live_briefly, &none);
     assert_true(WIFEXITED(status));
     if (WEXITSTATUS(status) == 1) print_message("the system gave another address\n");
@@ -199,13 +200,13 @@ static void leave(void) {
     exit(0);
 }
 
-/* What the parent has lent is no leak of the child's, which would be reported at its exit. */
+/* The parent's lent resources are no leaks of the child, whose exit would report them. */
 static void test_a_child_that_exits(void **state) {
     (void)state;
     char text[1000];
     memset(&things, 0, sizeof things);
     make_things(&things, (kolk_resource_pool_desc){.debug = "sites"});
-    kolk_borrow one = borrow_thing(&things, NULL, KOLK_FOREVER);
+    kolk_borrowed one = borrow_thing(&things, NULL, KOLK_FOREVER);
     assert_int_equal(run_apart(leave, text, sizeof text), 0);
     assert_null(strstr(text, "kolk:"));
     kolk_resource_give_back(&things.pool, &one);
@@ -224,11 +225,11 @@ static bool lasts(factory *from, thing *it) {
     return true;
 }
 
-/* Borrows, waits, discards, evicts; and begins and ends pools, so that the housekeeper's list changes. */
+/* Borrows, waits, discards, evicts, and begins and ends pools, so that the makers' list changes. */
 static void *work(void *number) {
     uint64_t random = (uintptr_t)number;
     while (!kolk_load(&ends, KOLK_ACQUIRE)) {
-        kolk_borrow one;
+        kolk_borrowed one;
         kolk_borrow_desc desc = {.key = random_below(&random, 3) ? NULL : "a", .deadline = kolk_deadline_after(2)};
         if (kolk_resource_borrow(&things.pool, &desc, &one) == KOLK_OK) {
             begin_use((thing *)one.resource);
@@ -238,7 +239,7 @@ static void *work(void *number) {
             else
                 kolk_resource_discard(&things.pool, &one);
         }
-        if (random_below(&random, 16) == 0) kolk_resource_pool_evict(&things.pool);
+        if (random_below(&random, 16) == 0) kolk_resource_evict(&things.pool);
         if (random_below(&random, 8)) continue;
         factory other = {0};
         make_things(&other, (kolk_resource_pool_desc){.max = 1});
@@ -255,19 +256,19 @@ static void test_forks_while_others_are_at_work(void **state) {
     memset(&things, 0, sizeof things);
     things.resets = lasts;
     make_things(&things, (kolk_resource_pool_desc){.max = 3, .min_idle = 1, .idle_timeout_ms = 5});
-    kolk_borrow mine = borrow_thing(&things, NULL, KOLK_FOREVER);
+    kolk_borrowed mine = borrow_thing(&things, NULL, KOLK_FOREVER);
     begin_use((thing *)mine.resource);
     for (uintptr_t i = 0; i < THREADS; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, work, (void *)(i + 1)), 0);
     for (int n = 0; n < forks; n++) {
-        kolk_borrow copy = mine;
+        kolk_borrowed copy = mine;
         assert_int_equal(in_child(n % 2 ? live_on : live_first_and_look_back, &copy), 0);
     }
     kolk_store(&ends, true, KOLK_RELEASE);
     for (size_t i = 0; i < THREADS; i++) assert_int_equal(pthread_join(threads[i], NULL), 0);
     end_use((thing *)mine.resource);
     kolk_resource_give_back(&things.pool, &mine);
-    assert_int_equal(kolk_resource_pool_close(&things.pool, KOLK_FOREVER), KOLK_OK);
+    assert_int_equal(kolk_resource_close(&things.pool, KOLK_FOREVER), KOLK_OK);
     end_things(&things);
 }
 
@@ -276,13 +277,13 @@ static void test_forks_while_others_are_at_work(void **state) {
 int main(void) {
     END_IF_IT_HANGS();
     remember_threads();
-    if (UNDER_ASAN) { /* it does not see to its own locks when a process forks: one may be held for ever in the child */
+    if (UNDER_ASAN) { /* its own locks may be held for ever in a fork's child */
         print_message("left out: under AddressSanitizer threads may hang that the child of such a fork starts\n");
         return 0;
     }
     const struct CMUnitTest tests[] = {
-        TEST(test_a_child_and_its_parents_pool),         TEST(test_a_child_and_no_pool),
-        TEST(test_a_fork_while_the_housekeeper_creates), TEST(test_a_child_that_exits),
+        TEST(test_a_child_and_its_parents_pool),   TEST(test_a_child_and_no_pool),
+        TEST(test_a_fork_while_a_maker_creates),   TEST(test_a_child_that_exits),
         TEST(test_forks_while_others_are_at_work),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,11 +1,11 @@
-/* The housekeeper makes what is missing below min_idle, also where others were creating when it became so. */
+/* Makers create what is missing below min_idle, even if other creates were running when it became missing. */
 #include "../help/test.h"
 
 #include "../help/threads.h"
 
 #include "kolk/resource.h"
 
-static int gate; /* atomic: creates of the key "slow" end when it is open */
+static int gate; /* atomic: creates for the key "slow" return when it is open */
 
 static bool create_at_the_gate(void *context, const char *key, kolk_deadline deadline, void **resource,
                                kolk_error *error) {
@@ -22,7 +22,7 @@ static bool has_no_key(const char *key, const void *resource, bool in_use, void 
 }
 
 static void *borrow_slowly(void *pool) {
-    kolk_borrow borrow;
+    kolk_borrowed borrow;
     kolk_borrow_desc wish = {.key = "slow", .deadline = KOLK_FOREVER};
     REQUIRE(kolk_resource_borrow((kolk_resource_pool *)pool, &wish, &borrow) == KOLK_OK);
     kolk_resource_give_back((kolk_resource_pool *)pool, &borrow);
@@ -30,10 +30,10 @@ static void *borrow_slowly(void *pool) {
 }
 
 static void await_created(kolk_resource_pool *pool, uint64_t count) {
-    kolk_resource_stats stats = {.created = 0};
-    for (int i = 0; i < 100000 && stats.created < count; i++) { /* 10 s and more */
+    kolk_resource_pool_stats stats = {.created = 0};
+    for (int i = 0; i < 100000 && stats.created < count; i++) { /* for 10 s or more */
         nap();
-        kolk_resource_pool_stats(pool, &stats);
+        kolk_resource_stats(pool, &stats);
     }
     assert_true(stats.created >= count);
 }
@@ -44,16 +44,16 @@ static void test_refill_after_others_create(void **state) {
     pthread_t borrower;
     kolk_resource_pool_desc desc = {
         .context = &pool, .create = create_at_the_gate, .max = 3, .min_idle = 1, .max_creating = 1};
-    assert_int_equal(kolk_resource_pool_init(&pool, &desc), KOLK_OK);
+    assert_int_equal(kolk_resource_init(&pool, &desc), KOLK_OK);
     await_created(&pool, 1);
     assert_int_equal(pthread_create(&borrower, NULL, borrow_slowly, &pool), 0);
     while (__atomic_load_n(&gate, __ATOMIC_ACQUIRE) != 1) nap();
-    assert_int_equal(kolk_resource_pool_evict_if(&pool, has_no_key, NULL), 1);
-    for (int i = 0; i < 100; i++) nap(); /* the housekeeper sees that it may not create */
+    assert_int_equal(kolk_resource_evict_if(&pool, has_no_key, NULL), 1);
+    for (int i = 0; i < 100; i++) nap(); /* a maker sees that it may not create */
     __atomic_store_n(&gate, 2, __ATOMIC_RELEASE);
     assert_int_equal(pthread_join(borrower, NULL), 0);
     await_created(&pool, 3);
-    kolk_resource_pool_deinit(&pool);
+    kolk_resource_deinit(&pool);
 }
 
 int main(void) {

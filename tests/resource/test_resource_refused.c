@@ -1,6 +1,6 @@
 /* The system refuses memory, or a thread, to a resource pool: the n-th call fails, n = 1, 2, 3 ... until the operation
- * succeeds, once and for ever. Nothing is leaked, the pool is as it was and valid, and works later. */
-// link: -Wl,--wrap=pthread_create
+ * succeeds; either that call alone or all from it on. Nothing leaks, the pool is unchanged and valid, and works
+ * later. */
 #include "../help/system_calls.h"
 
 #include "../help/threads.h"
@@ -8,7 +8,7 @@
 #define THINGS 256
 #include "resource_test.h"
 
-enum { MANY = 250 }; /* keys, or resources */
+enum { MANY = 250 }; /* of keys, or of resources */
 
 /* ---- Threads ----------------------------------------------------------------------------------------------------- */
 
@@ -28,19 +28,19 @@ int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, v
 static kolk_resource_pool pool;
 static factory f;
 
-/* A housekeeper has something to do. */
+/* With makers, there is something for them to do. */
 static kolk_status init_it(uint32_t max, bool no_housekeeper) {
     memset(&f, 0, sizeof f);
     kolk_resource_pool_desc desc = factory_desc(
         &f, (kolk_resource_pool_desc){
                 .name = "refused", .max = max, .min_idle = !no_housekeeper, .no_housekeeper = no_housekeeper});
     memset(&pool, 'x', sizeof pool);
-    return kolk_resource_pool_init(&pool, &desc);
+    return kolk_resource_init(&pool, &desc);
 }
 
 static void end_it(void) {
-    assert_true(kolk_resource_pool_is_valid(&pool));
-    kolk_resource_pool_deinit(&pool);
+    assert_true(kolk_resource_is_valid(&pool));
+    kolk_resource_deinit(&pool);
     assert_null(pool.inside);
     assert_int_equal(f.there, 0);
 }
@@ -54,7 +54,7 @@ static void check_init(bool for_ever, bool no_housekeeper) {
         refuse(0, false);
         if (status == KOLK_OK) {
             end_it();
-            if (nth <= calls) continue; /* it has asked for less, once more */
+            if (nth <= calls) continue; /* a refused call was retried with less */
             assert_true(calls >= 6);    /* the pool, its resources, its keys */
             return;
         }
@@ -73,14 +73,14 @@ static void test_init(void **state) {
 
 static factory of_first;
 
-/* The housekeeper has done its work. */
+/* Waits until a maker has done its work. */
 static void until_kept(const kolk_resource_pool *kept) {
     while (stats_of(kept).idle == 0) nap();
 }
 
 static void test_no_thread(void **state) {
     (void)state;
-    assert_int_equal(init_it(1, false), KOLK_OK); /* the system keeps the stack of a thread that has ended */
+    assert_int_equal(init_it(1, false), KOLK_OK); /* the system keeps the stack of an ended thread */
     end_it();
     long before = address_space();
     refuses_threads = true;
@@ -91,27 +91,27 @@ static void test_no_thread(void **state) {
         assert_int_equal(address_space(), before);
     }
     assert_int_equal(threads_asked_for, 3);
-    assert_int_equal(init_it(1, true), KOLK_OK); /* needs none */
+    assert_int_equal(init_it(1, true), KOLK_OK); /* needs no thread */
     assert_int_equal(threads_asked_for, 3);
     end_it();
     refuses_threads = false;
     kolk_resource_pool first;
     make_resources(&first, &of_first, (kolk_resource_pool_desc){.name = "first", .min_idle = 1});
     until_kept(&first);
-    refuses_threads = true; /* one thread does for all */
+    refuses_threads = true; /* one thread serves all pools */
     assert_int_equal(init_it(1, false), KOLK_OK);
     until_kept(&pool);
     end_it();
     refuses_threads = false;
-    kolk_resource_pool_deinit(&first);
+    kolk_resource_deinit(&first);
     assert_int_equal(of_first.there, 0);
 }
 
 /* ---- Borrows ----------------------------------------------------------------------------------------------------- */
 
-static kolk_borrow borrows[MANY];
+static kolk_borrowed borrows[MANY];
 
-/* What a pool may have it can make: no memory is asked for. */
+/* The memory for max resources is allocated at init. */
 static void test_resources_need_no_memory(void **state) {
     (void)state;
     static const kolk_deadline deadlines[] = {{0}, {INT64_MAX}};
@@ -124,7 +124,7 @@ static void test_resources_need_no_memory(void **state) {
         assert_int_equal(take_thing(&pool, NULL, KOLK_NOW, &borrows[MANY - 1]), KOLK_FULL);
         assert_int_equal(os.calls, 0);
         refuse(0, false);
-        assert_int_equal(kolk_resource_pool_resize(&pool, MANY), KOLK_OK);
+        assert_int_equal(kolk_resource_resize(&pool, MANY), KOLK_OK);
         refuse(1, true);
         for (unsigned i = MANY - 20; i < MANY; i++)
             assert_int_equal(take_thing(&pool, NULL, deadlines[n], &borrows[i]), KOLK_OK);
@@ -140,18 +140,18 @@ static void test_resize(void **state) {
     for (unsigned nth = 1;; nth++) {
         assert_int_equal(init_it(2, true), KOLK_OK);
         refuse(nth, false);
-        kolk_status status = kolk_resource_pool_resize(&pool, KOLK_RESOURCES_AT_MOST);
+        kolk_status status = kolk_resource_resize(&pool, KOLK_RESOURCE_MOST);
         unsigned calls = os.calls;
         refuse(0, false);
-        assert_int_equal(stats_of(&pool).max, status == KOLK_OK ? KOLK_RESOURCES_AT_MOST : 2);
-        f.max = KOLK_RESOURCES_AT_MOST;
+        assert_int_equal(stats_of(&pool).max, status == KOLK_OK ? KOLK_RESOURCE_MOST : 2);
+        f.max = KOLK_RESOURCE_MOST;
         end_it();
         if (status == KOLK_OK && nth == calls + 1) break;
         assert_int_equal(status, KOLK_NO_MEMORY);
     }
 }
 
-/* A key that nobody has used needs memory now and then. */
+/* A new key needs memory now and then. */
 static void check_keys(unsigned nth, bool for_ever, unsigned *refused_ones) {
     char key[8];
     unsigned lent = 0;
@@ -160,7 +160,7 @@ static void check_keys(unsigned nth, bool for_ever, unsigned *refused_ones) {
     for (unsigned i = 0; i < MANY; i++) {
         snprintf(key, sizeof key, "%u", i);
         kolk_status status = take_thing(&pool, key, KOLK_NOW, &borrows[lent]);
-        assert_true(kolk_resource_pool_is_valid(&pool));
+        assert_true(kolk_resource_is_valid(&pool));
         lent += status == KOLK_OK;
         if (status == KOLK_OK) continue;
         assert_int_equal(status, KOLK_NO_MEMORY);
@@ -168,10 +168,10 @@ static void check_keys(unsigned nth, bool for_ever, unsigned *refused_ones) {
         assert_string_equal(borrows[lent].error.text, kolk_status_text(KOLK_NO_MEMORY));
         if (lent == 0) continue;
         snprintf(key, sizeof key, "%u", 0);
-        give_thing(&pool, &borrows[0]); /* keys that are in use, or "", are still served */
+        give_thing(&pool, &borrows[0]); /* keys in use, and "", are still served */
         assert_int_equal(take_thing(&pool, key, KOLK_NOW, &borrows[0]), KOLK_OK);
     }
-    kolk_borrow more;
+    kolk_borrowed more;
     assert_int_equal(take_thing(&pool, NULL, KOLK_NOW, &more), lent < MANY ? KOLK_OK : KOLK_FULL);
     if (lent < MANY) give_thing(&pool, &more);
     refuse(0, false);

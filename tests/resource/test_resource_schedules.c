@@ -1,44 +1,22 @@
-// define: KOLK_SCHEDULED=1
-/* The resource pool through every order of the steps of two or three threads with a few preemptions and a surprise,
- * then through random ones. schedule.h says what that means. The pool's functions have steps too, so that the others go
- * on in the middle of them.
+/* The resource pool in every order of the steps of two or three threads with a few preemptions and a surprise, then in
+ * random orders: see schedule.h. The factory's functions have steps too, so that other threads run in the middle of
+ * them.
  *
- * In each schedule: never more than max of them are there and never more than max_creating are made (the factory sees
- * it), nobody gets what another one has or what is destroyed, who waits is answered, and in the end all can be borrowed
- * again and nothing outlives the pool. The factory's books are in no atomics: all schedules are taken, also those that
- * seem alike. */
+ * In each schedule: there are never more than max resources and never more than max_creating creates (the factory
+ * checks both); no borrower gets a resource that is lent or destroyed; each waiter gets an answer; and in the end all
+ * can be borrowed again and nothing outlives the pool. The factory's own data are not atomic, so equivalent schedules
+ * are not left out. */
 #include "resource_schedule.h"
 
 /* ---- Bodies ------------------------------------------------------------------------------------------------------ */
-
-static void borrow(void *context) {
-    borrow_and_give((state *)context, NULL, KOLK_FOREVER);
-}
 
 static void borrow_twice(void *context) {
     borrow(context);
     borrow(context);
 }
 
-static void borrow_a_while(void *context) {
-    borrow_and_give((state *)context, NULL, kolk_deadline_after(1));
-}
-
-static void borrow_now(void *context) {
-    borrow_and_give((state *)context, NULL, KOLK_NOW);
-}
-
-static void borrow_key(void *context) {
-    borrow_and_give((state *)context, "k", KOLK_FOREVER);
-}
-
 static void borrow_key_a_while(void *context) {
     borrow_and_give((state *)context, "k", kolk_deadline_after(1));
-}
-
-static void give_first(void *context) {
-    state *s = (state *)context;
-    give_thing(&s->pool, &s->lent[0]);
 }
 
 static void give_second(void *context) {
@@ -49,11 +27,6 @@ static void give_second(void *context) {
 static void give_both(void *context) {
     give_first(context);
     give_second(context);
-}
-
-static void discard_first(void *context) {
-    state *s = (state *)context;
-    discard_thing(&s->pool, &s->lent[0]);
 }
 
 static void tick(void *context) {
@@ -68,15 +41,15 @@ static void evict(void *context) {
     state *s = (state *)context;
     s->evicted = s->f.made;
     uint32_t clear = begin_clear(&s->f, s->evicted);
-    kolk_resource_pool_evict(&s->pool);
+    kolk_resource_evict(&s->pool);
     end_clear(&s->f, clear);
 }
 
-/* When it returns, nothing is left. */
+/* When it returns, no resource is left. */
 static void close_it(void *context) {
     state *s = (state *)context;
     s->closed = true;
-    schedule_assert(kolk_resource_pool_close(&s->pool, KOLK_FOREVER) == KOLK_OK);
+    schedule_assert(kolk_resource_close(&s->pool, KOLK_FOREVER) == KOLK_OK);
     schedule_assert(s->f.there == 0 && s->f.making == 0);
 }
 
@@ -84,27 +57,27 @@ static void close_a_while(void *context) {
     state *s = (state *)context;
     s->closed = true;
     uint32_t clear = begin_clear(&s->f, UINT32_MAX);
-    kolk_status status = kolk_resource_pool_close(&s->pool, kolk_deadline_after(1));
+    kolk_status status = kolk_resource_close(&s->pool, kolk_deadline_after(1));
     schedule_assert(status == KOLK_TIMEOUT || (status == KOLK_OK && s->f.there == 0));
     end_clear(&s->f, clear);
 }
 
 static void pause_and_resume(void *context) {
     state *s = (state *)context;
-    kolk_resource_pool_pause(&s->pool);
+    kolk_resource_pause(&s->pool);
     (void)kolk_load(&in_the_middle, KOLK_RELAXED);
-    kolk_resource_pool_resume(&s->pool);
+    kolk_resource_resume(&s->pool);
 }
 
 static void resize_to_one(void *context) {
-    schedule_assert(kolk_resource_pool_resize(&((state *)context)->pool, 1) == KOLK_OK);
+    schedule_assert(kolk_resource_resize(&((state *)context)->pool, 1) == KOLK_OK);
 }
 
-/* The factory allows two from the start: see `grows`. */
+/* Sets the factory's limit to two before the pool's: see `grows`. */
 static void resize_to_two(void *context) {
     state *s = (state *)context;
     s->f.max = 2;
-    schedule_assert(kolk_resource_pool_resize(&s->pool, 2) == KOLK_OK);
+    schedule_assert(kolk_resource_resize(&s->pool, 2) == KOLK_OK);
 }
 
 static bool wants_all(const char *key, const void *resource, bool in_use, void *context) {
@@ -117,37 +90,14 @@ static bool wants_all(const char *key, const void *resource, bool in_use, void *
 
 static void evict_all_by_one(void *context) {
     state *s = (state *)context;
-    s->evicted = (uint32_t)s->pool.inside->counts.created; /* what is being made is not asked for */
+    s->evicted = (uint32_t)s->pool.inside->counts.created; /* resources being made are not asked for */
     s->f.asked_from = 2;                                   /* another key may replace the first */
     s->f.old = s->evicted;
-    kolk_resource_pool_evict_if(&s->pool, wants_all, s);
-    s->f.sweeps++; /* but what is being made is not asked for */
+    kolk_resource_evict_if(&s->pool, wants_all, s);
+    s->f.sweeps++; /* resources being made are not asked for */
 }
 
 /* ---- Runs -------------------------------------------------------------------------------------------------------- */
-
-/* All with a surprise and up to 3 preemptions of two threads, 2 of three; then random ones. A part of the work is all
- * with one preemption less. */
-static void run(const char *name, const setting *with, void (*first)(void *), void (*second)(void *),
-                void (*third)(void *)) {
-    how = with;
-    schedule_must_pass(&(schedule){.name = name,
-                                   .context = &own,
-                                   .begin = begin,
-                                   .threads = {{"first", first}, {"second", second}, {"third", third}},
-                                   .end = end,
-                                   .preemptions = (third ? 2u : 3u) - does_a_part(),
-                                   .surprises = 1,
-                                   .all_alike = true,
-                                   .random = does_a_part() ? 50 : 5000});
-}
-
-static int set_up(void **unused) {
-    (void)unused;
-    may = 0;
-    allows_leaks = false;
-    return 0;
-}
 
 #define VALIDATES .validate = validate_thing, .validate_after_ms = -1
 #define RESETS    .reset = reset_thing
@@ -219,29 +169,30 @@ static void test_come_back(void **unused) {
 
 static void take_and_keep(void *context) {
     state *s = (state *)context;
-    kolk_borrow borrow;
+    kolk_borrowed borrow;
     borrow_one(s, NULL, KOLK_FOREVER, &borrow);
     kolk_store(&s->told[0], 1, KOLK_RELEASE);
     while (!kolk_load(&s->told[1], KOLK_ACQUIRE)) kolk_pause();
     give_thing(&s->pool, &borrow);
 }
 
-/* Behind the first: gets it second. */
+/* A waiter behind the first one: it is served second. */
 static void take_behind(void *context) {
     state *s = (state *)context;
-    kolk_borrow borrow;
+    kolk_borrowed borrow;
     bool behind = until_asleep(s, 0);
     borrow_one(s, NULL, KOLK_FOREVER, &borrow);
     schedule_assert(!behind || kolk_load(&s->told[1], KOLK_RELAXED));
     give_thing(&s->pool, &borrow);
 }
 
-/* A newcomer, which comes when it has given back, gets none before the first has been served and has given back. */
+/* A newcomer borrows right after the give_back. It gets nothing before the first waiter was served and has returned the
+ * resource. */
 static void give_to_both(void *context) {
     state *s = (state *)context;
     bool first = until_asleep(s, 0), second = until_asleep(s, 1);
     give_first(context);
-    kolk_borrow none;
+    kolk_borrowed none;
     if (first && second) schedule_assert(take_thing(&s->pool, NULL, KOLK_NOW, &none) == KOLK_FULL);
     while (!kolk_load(&s->told[0], KOLK_ACQUIRE)) kolk_pause();
     if (first && second) schedule_assert(take_thing(&s->pool, NULL, KOLK_NOW, &none) == KOLK_FULL);
@@ -377,9 +328,9 @@ static void test_keys(void **unused) {
 
 /* ---- Within the functions ---------------------------------------------------------------------------------------- */
 
-/* A borrow that would wait is refused; one that needs not wait is served. */
+/* Within a function, a borrow that would wait is refused; one that need not wait succeeds. */
 static void borrow_within(factory *f, deed what) {
-    kolk_borrow borrow;
+    kolk_borrowed borrow;
     kolk_resource_pool *pool = &own.pool;
     (void)what;
     void (*during)(factory *, deed) = f->during;

@@ -1,8 +1,9 @@
-/* What is written of resource pools: the table, JSON and OpenMetrics, of pools that are there and at exit also of those
- * that are gone. */
+/* The written statistics of resource pools: the table, JSON and OpenMetrics, of existing pools and, at exit, also of
+ * ended ones. */
 #include "../help/fakes.h"
 
-#include "diag/stats_format.h"
+#include "diag/stats.h"
+#include "resource/resource_inside.h"
 
 static char written[20000];
 
@@ -32,11 +33,11 @@ static bool create(void *context, const char *key, kolk_deadline deadline, void 
 
 static kolk_resource_pool pool;
 
-/* Two are lent, one is idle; one was discarded; one could not be created, one not be had. */
+/* Two are lent, one is idle, one was discarded; one create failed, and one borrow found the pool full. */
 static void begin_links(const char *name) {
     kolk_resource_pool_desc desc = {.name = name, .context = &pool, .create = create, .max = 3, .no_housekeeper = true};
-    kolk_borrow borrows[4], none;
-    assert_int_equal(kolk_resource_pool_init(&pool, &desc), KOLK_OK);
+    kolk_borrowed borrows[4], none;
+    assert_int_equal(kolk_resource_init(&pool, &desc), KOLK_OK);
     for (int i = 0; i < 3; i++) assert_int_equal(kolk_resource_borrow(&pool, NULL, &borrows[i]), KOLK_OK);
     assert_int_equal(kolk_resource_borrow(&pool, &(kolk_borrow_desc){0}, &none), KOLK_FULL);
     kolk_resource_discard(&pool, &borrows[0]);
@@ -50,8 +51,8 @@ static void ignore(const kolk_failure *failure, void *context) {
 }
 
 static void end_links(void) {
-    kolk_set_failure_handler(ignore, NULL); /* two are lent */
-    kolk_resource_pool_deinit(&pool);
+    kolk_set_failure_handler(ignore, NULL); /* two are lent, which deinit reports */
+    kolk_resource_deinit(&pool);
     kolk_set_failure_handler(NULL, NULL);
 }
 
@@ -84,7 +85,7 @@ static void test_formats(void **state) {
     end_links();
 }
 
-/* Memory has its table, resources have theirs. */
+/* Pools of memory have one table, resource pools another. */
 static void test_two_tables(void **state) {
     (void)state;
     static fake one;
@@ -100,18 +101,23 @@ static void test_two_tables(void **state) {
     remove_fake(&one);
 }
 
-/* Each number of kolk_resource_stats is another one here, and all are in what programs read. */
+static void add_numbers(kolk_records *records, kolk_resource_pool_stats *numbers, kolk_record_of of) {
+    kolk_stats stats = {.name = numbers->name, .kind = "resource", .peak = numbers->peak};
+    kolk_records_add_whole(records, &(kolk_record){.stats = stats, .extra = &kolk_resource_extra, .more = numbers}, of);
+}
+
+/* All numbers of kolk_resource_pool_stats differ here, and the machine-readable formats contain all of
+ * them. */
 static void test_all_numbers(void **state) {
     (void)state;
     enum { GAUGES = 6, COUNTERS = 15 };
     kolk_records records = {0};
-    kolk_resource_stats numbers = {.name = "all"};
+    kolk_resource_pool_stats numbers = {.name = "all"};
     uint32_t *gauge = &numbers.max;
     uint64_t *counter = &numbers.borrows;
     for (uint32_t i = 0; i < GAUGES; i++) gauge[i] = 1000 + i;
     for (uint32_t i = 0; i < COUNTERS; i++) counter[i] = 2000 + i;
-    kolk_stats stats = {.name = "all", .kind = "resource", .peak = 1005, .resource = &numbers};
-    kolk_records_add(&records, &stats, KOLK_RECORD_ALONE);
+    add_numbers(&records, &numbers, KOLK_RECORD_ALONE);
     for (int format = KOLK_STATS_JSON; format <= KOLK_STATS_OPENMETRICS; format++) {
         size_t end = 0;
         char number[16];
@@ -129,26 +135,25 @@ static void write_records(const kolk_records *records, kolk_stats_format format)
     kolk_records_write(records, format, put, &end);
 }
 
-/* Times: in words, as numbers, and as histograms; of two pools of one name, beside one of memory. */
+/* Times in words, as numbers and as histograms, of two pools of one name, beside a pool of memory. */
 static void test_times(void **state) {
     (void)state;
     kolk_records records = {0};
-    kolk_resource_stats numbers = {.name = "db",
-                                   .wait = {.count = 7,
-                                            .sum_ns = UINT64_C(3000000001),
-                                            .max_ns = UINT64_C(1500000000000),
-                                            .p50_ns = 50,
-                                            .p90_ns = 90,
-                                            .p99_ns = 999,
-                                            .p999_ns = 9990,
-                                            .at_most = {1, 3, 6}},
-                                   .use = {.p50_ns = 9996},
-                                   .create = {.p50_ns = 99960}};
+    kolk_resource_pool_stats numbers = {.name = "db",
+                                        .wait = {.count = 7,
+                                                 .sum_ns = UINT64_C(3000000001),
+                                                 .max_ns = UINT64_C(1500000000000),
+                                                 .p50_ns = 50,
+                                                 .p90_ns = 90,
+                                                 .p99_ns = 999,
+                                                 .p999_ns = 9990,
+                                                 .at_most = {1, 3, 6}},
+                                        .use = {.p50_ns = 9996},
+                                        .create = {.p50_ns = 99960}};
     kolk_stats memory = {.name = "bullets", .kind = "pool"};
-    kolk_stats stats = {.name = "db", .kind = "resource", .resource = &numbers};
-    kolk_records_add(&records, &stats, KOLK_RECORD_ALONE);
+    add_numbers(&records, &numbers, KOLK_RECORD_ALONE);
     kolk_records_add(&records, &memory, KOLK_RECORD_ALONE);
-    kolk_records_add(&records, &stats, KOLK_RECORD_ALONE);
+    add_numbers(&records, &numbers, KOLK_RECORD_ALONE);
     write_records(&records, KOLK_STATS_TEXT);
     assert_says("    999 ns    1500 s  10.0 us      100 us\n");
     write_records(&records, KOLK_STATS_JSON);
@@ -170,13 +175,13 @@ static void test_times(void **state) {
     write_records(&records, KOLK_STATS_TEXT); /* these are copies */
     assert_says("    999 ns    1500 s  10.0 us      100 us\n");
     kolk_records_release(&records);
-    kolk_records_add(&records, &stats, KOLK_RECORD_ALONE);
+    add_numbers(&records, &numbers, KOLK_RECORD_ALONE);
     write_records(&records, KOLK_STATS_TEXT);
     assert_says("   1.00 us    999 us  9.99 us     1.00 ms\n");
     kolk_records_release(&records);
 }
 
-/* Without a resource pool, nothing is said of them. */
+/* Without a resource pool, the statistics do not mention them. */
 static void test_without(void **state) {
     (void)state;
     static fake one;
@@ -189,29 +194,28 @@ static void test_without(void **state) {
     remove_fake(&one);
 }
 
-/* The lives of one name add up; the last number of each kind is that which must not be lost. */
+/* Lives of pools with one name add up, up to the last member of each group. */
 static void test_lives_add_up(void **state) {
     (void)state;
     kolk_records records = {0};
-    kolk_resource_stats one = {.max = 1,
-                               .in_use = 2,
-                               .idle = 3,
-                               .creating = 4,
-                               .waiting = 5,
-                               .peak = 6,
-                               .borrows = 7,
-                               .leaks = 8,
-                               .wait = {.count = 9, .max_ns = 10, .p999_ns = 11, .at_most = {12}},
-                               .create = {.sum_ns = 13, .at_most = {[KOLK_TIME_BOUNDS - 1] = 14}}};
-    kolk_resource_stats other = one;
+    kolk_resource_pool_stats one = {.name = "links",
+                                    .max = 1,
+                                    .in_use = 2,
+                                    .idle = 3,
+                                    .creating = 4,
+                                    .waiting = 5,
+                                    .peak = 6,
+                                    .borrows = 7,
+                                    .leaks = 8,
+                                    .wait = {.count = 9, .max_ns = 10, .p999_ns = 11, .at_most = {12}},
+                                    .create = {.sum_ns = 13, .at_most = {[KOLK_TIME_BOUNDS - 1] = 14}}};
+    kolk_resource_pool_stats other = one;
     other.max = 100;
     other.peak = 1;
     other.wait.p999_ns = 100;
-    kolk_stats stats = {.name = "links", .kind = "resource", .resource = &one};
-    kolk_records_add(&records, &stats, KOLK_RECORD_ENDED);
-    stats.resource = &other;
-    kolk_records_add(&records, &stats, KOLK_RECORD_ENDED);
-    const kolk_resource_stats *sum = records.first->stats.resource;
+    add_numbers(&records, &one, KOLK_RECORD_ENDED);
+    add_numbers(&records, &other, KOLK_RECORD_ENDED);
+    const kolk_resource_pool_stats *sum = records.first->more;
     assert_ptr_equal(records.first, records.last);
     assert_ptr_not_equal(sum, &one);
     assert_int_equal(sum->max, 100);
@@ -251,7 +255,7 @@ static void test_at_exit(void **state) {
     assert_non_null(strstr(resource, "\"borrows\": 8, \"full\": 2, "));
 }
 
-/* The child has a pool of its own, and leaves its parent's in any way that it likes. */
+/* The child has a pool of its own, and deinitialises its parent's pool or not. */
 static void fork_and_end(const char *argument) {
     kolk_resource_pool own;
     static kolk_pool memory;
@@ -260,11 +264,11 @@ static void fork_and_end(const char *argument) {
     begin_links("links");
     pid_t child = fork();
     if (child == 0) {
-        assert_int_equal(kolk_resource_pool_init(&own, &desc), KOLK_OK);
+        assert_int_equal(kolk_resource_init(&own, &desc), KOLK_OK);
         write_in(KOLK_STATS_JSON);
         assert_says("child's");
         assert_null(strstr(written, "links"));
-        if (argument) kolk_resource_pool_deinit(&pool);
+        if (argument) kolk_resource_deinit(&pool);
         exit(0);
     }
     int status;

@@ -1,24 +1,24 @@
-/* What is asked of a resource pool as a whole: evict, pause, resize, close, deinit. */
+/* Calls that act on a whole resource pool: evict, pause, resize, close, deinit. */
 #include "../help/debug_test.h"
 
 #include "resource_steps.h"
 
 static void evict_now(void) {
-    kolk_resource_pool_evict(&pool);
+    kolk_resource_evict(&pool);
 }
 
 static void test_evict(void **state) {
     (void)state;
     begin((kolk_resource_pool_desc){.max = 3});
     make_idle(2, NULL);
-    kolk_borrow one = borrowed(NULL);
+    kolk_borrowed one = borrowed(NULL);
     evict_now();
     assert_valid();
     assert_int_equal(stats().evicted, 1); /* the idle one */
     assert_true(is_there(&one));
     return_it(&one);
     assert_int_equal(stats().evicted, 2);
-    next_call_does(CREATE, evict_now); /* made before, ready after */
+    next_call_does(CREATE, evict_now); /* its create begins before the evict and ends after it */
     one = borrowed(NULL);
     assert_int_equal(number_of(&one), 4);
     assert_int_equal(stats().evicted, 3);
@@ -36,11 +36,11 @@ static void test_evict_by_a_predicate(void **state) {
     (void)state;
     unsigned asked[2] = {0, 0};
     begin((kolk_resource_pool_desc){.max = 4});
-    kolk_borrow a = borrowed("a"), b = borrowed("b");
+    kolk_borrowed a = borrowed("a"), b = borrowed("b");
     make_idle(1, "c");
-    kolk_borrow second = borrowed("a");
+    kolk_borrowed second = borrowed("a");
     return_it(&second);
-    assert_int_equal(kolk_resource_pool_evict_if(&pool, is_key_a, asked), 2);
+    assert_int_equal(kolk_resource_evict_if(&pool, is_key_a, asked), 2);
     assert_valid();
     assert_int_equal(asked[0], 2);
     assert_int_equal(asked[1], 2);
@@ -54,16 +54,16 @@ static void test_evict_by_a_predicate(void **state) {
 
 static void resume_now(void) {
     assert_int_equal(stats().waiting, 1);
-    kolk_resource_pool_resume(&pool);
+    kolk_resource_resume(&pool);
 }
 
 static void test_pause(void **state) {
     (void)state;
-    kolk_borrow one, used;
+    kolk_borrowed one, used;
     begin((kolk_resource_pool_desc){.max = 2});
     make_idle(1, NULL);
     used = borrowed(NULL);
-    kolk_resource_pool_pause(&pool);
+    kolk_resource_pause(&pool);
     return_it(&used);
     assert_int_equal(borrow_for(NULL, KOLK_NOW, &one), KOLK_FULL);
     assert_string_equal(one.error.text, "paused, 0 of 2 in use, 0 being created, 0 waiting");
@@ -77,18 +77,18 @@ static void test_pause(void **state) {
 
 static void test_resize(void **state) {
     (void)state;
-    kolk_borrow all[4], one;
+    kolk_borrowed all[4], one;
     begin((kolk_resource_pool_desc){.max = 2, .min_idle = 1});
     all[0] = borrowed(NULL);
     all[1] = borrowed(NULL);
     f.max = 4;
-    assert_int_equal(kolk_resource_pool_resize(&pool, 4), KOLK_OK);
+    assert_int_equal(kolk_resource_resize(&pool, 4), KOLK_OK);
     all[2] = borrowed(NULL);
     all[3] = borrowed(NULL);
     return_it(&all[3]);
-    assert_int_equal(kolk_resource_pool_resize(&pool, 0), KOLK_BAD_MAX);
-    assert_int_equal(kolk_resource_pool_resize(&pool, KOLK_RESOURCES_AT_MOST + 1), KOLK_BAD_MAX);
-    assert_int_equal(kolk_resource_pool_resize(&pool, 1), KOLK_OK);
+    assert_int_equal(kolk_resource_resize(&pool, 0), KOLK_BAD_MAX);
+    assert_int_equal(kolk_resource_resize(&pool, KOLK_RESOURCE_MOST + 1), KOLK_BAD_MAX);
+    assert_int_equal(kolk_resource_resize(&pool, 1), KOLK_OK);
     assert_valid();
     assert_int_equal(stats().idle, 0);
     assert_int_equal(borrow_for(NULL, KOLK_NOW, &one), KOLK_FULL);
@@ -103,13 +103,13 @@ static void test_resize(void **state) {
 static void close_now(void) {
     notes taken;
     begin_notes(&taken);
-    assert_int_equal(kolk_resource_pool_close(&pool, KOLK_NOW), KOLK_TIMEOUT);
+    assert_int_equal(kolk_resource_close(&pool, KOLK_NOW), KOLK_TIMEOUT);
     assert_int_equal(taken.count, 1);
 }
 
 static void test_close_turns_waiters_away(void **state) {
     (void)state;
-    kolk_borrow one;
+    kolk_borrowed one;
     begin((kolk_resource_pool_desc){.max = 1});
     other = borrowed(NULL);
     others_do(close_now);
@@ -117,11 +117,11 @@ static void test_close_turns_waiters_away(void **state) {
     assert_int_equal(borrow_for(NULL, in(10), &one), KOLK_CLOSED);
     notes taken;
     begin_notes(&taken);
-    return_it(&other); /* does not open it again */
+    return_it(&other); /* this does not open it again */
     assert_int_equal(taken.count, 1);
     assert_int_equal(stats().closed, 1);
     assert_int_equal(stats().idle, 0);
-    assert_int_equal(kolk_resource_pool_close(&pool, KOLK_NOW), KOLK_OK);
+    assert_int_equal(kolk_resource_close(&pool, KOLK_NOW), KOLK_OK);
     end();
 }
 
@@ -131,20 +131,20 @@ static void test_close_waits_for_what_is_lent(void **state) {
     make_idle(2, NULL);
     other = borrowed(NULL);
     others_do(return_other);
-    assert_int_equal(kolk_resource_pool_close(&pool, in(10)), KOLK_OK);
+    assert_int_equal(kolk_resource_close(&pool, in(10)), KOLK_OK);
     assert_int_equal(f.calls[DESTROY], 2);
     end();
 }
 
 static void close_in_reset(void) {
-    assert_int_equal(kolk_resource_pool_close(&pool, KOLK_NOW), KOLK_TIMEOUT);
+    assert_int_equal(kolk_resource_close(&pool, KOLK_NOW), KOLK_TIMEOUT);
 }
 
-/* What comes back does not open a pool again. */
+/* A returned resource does not reopen a pool. */
 static void test_close_while_a_resource_is_reset(void **state) {
     (void)state;
     begin((kolk_resource_pool_desc){.max = 1, .reset = reset_thing});
-    kolk_borrow one = borrowed(NULL);
+    kolk_borrowed one = borrowed(NULL);
     next_call_does(RESET, close_in_reset);
     return_it(&one);
     assert_int_equal(stats().closed, 1);
@@ -153,14 +153,14 @@ static void test_close_while_a_resource_is_reset(void **state) {
 }
 
 static void evict_in_reset(void) {
-    kolk_resource_pool_evict(&pool);
+    kolk_resource_evict(&pool);
 }
 
-/* After reset, a look at the pool once more. */
+/* After reset, the pool's state is checked again. */
 static void test_evict_while_a_resource_is_reset(void **state) {
     (void)state;
     begin((kolk_resource_pool_desc){.max = 1, .reset = reset_thing});
-    kolk_borrow one = borrowed(NULL);
+    kolk_borrowed one = borrowed(NULL);
     next_call_does(RESET, evict_in_reset);
     return_it(&one);
     assert_int_equal(stats().evicted, 1);
@@ -175,13 +175,13 @@ static void test_deinit_names_the_holders(void **state) {
     make_idle(1, NULL);
     begin_notes(&taken);
     pass(7);
-    kolk_resource_pool_deinit(&pool);
+    kolk_resource_deinit(&pool);
     assert_int_equal(taken.count, 1);
     assert_int_equal(taken.last.rule, KOLK_LEAK);
     assert_non_null(strstr(taken.sentence, "by the test"));
     assert_non_null(strstr(taken.sentence, "after 7 ms"));
     assert_int_equal(f.calls[DESTROY], 1);
-    assert_true(is_there(&other)); /* its borrower's now */
+    assert_true(is_there(&other)); /* it stays with its borrower */
 }
 
 int main(void) {

@@ -1,8 +1,9 @@
-/* The resource pool with 16 threads that want more than there is, by keys, with deadlines from none to for ever;
- * creates, validates and resets fail at random, borrows are discarded or given back by another thread, the housekeeper
- * ends what is idle or old, and one more thread evicts, resizes and pauses. No resource is used by two, none is used
- * after its end, there are never more than max, nobody sleeps on, all are destroyed once, and the statistics add up. On
- * all cores and on one. KOLK_TEST_SEED and KOLK_TEST_OPS (operations of a run) may be set in the environment. */
+/* The resource pool with 16 threads that want more than there is, by keys, with deadlines from none to for ever.
+ * Creates, validates and resets fail at random; borrows are discarded, or returned by another thread; a maker ends idle
+ * and old resources; and one more thread evicts, resizes and pauses. No resource is used by two threads or after its
+ * end, there are never more than max, no thread sleeps for ever, each resource is destroyed once, and the statistics
+ * add up. It runs on all cores and on one. Reads KOLK_TEST_SEED and KOLK_TEST_OPS (operations per run) from the
+ * environment. */
 #include "resource_threads.h"
 
 #ifndef OPERATIONS
@@ -16,25 +17,31 @@ typedef struct shape {
     uint32_t max, keys, min_idle, max_creating;
     kolk_reuse reuse;
     bool disturbed; /* another thread evicts, resizes and pauses */
-    bool ages;      /* lives, idle times and keepalive of some milliseconds */
-    bool by_ticks;  /* no housekeeper; the threads call tick */
+    bool ages;      /* lives, idle times and keepalive of a few milliseconds */
+    bool by_ticks;  /* no makers; the threads call tick */
     bool is_sound;  /* nothing fails */
-    bool is_closed; /* while all are at work */
+    bool is_closed; /* closed while all are at work */
 } shape;
 
+/* The most creates at a time. If one takes longer than 100 ms, as on a busy machine, another key may exceed
+ * max_creating; so may a create after an evict. */
+static uint32_t most_creates(const shape *its) {
+    return its->keys == 1 && !its->disturbed ? its->max_creating : its->max;
+}
+
 typedef struct run {
-    factory things; /* first */
+    factory things; /* the first member */
     shape shape;
-    kolk_queue passed_on; /* borrows, which another thread ends */
+    kolk_queue passed_on; /* borrows that another thread ends */
     bool over;
 } run;
 
-/* What a thread has done. */
+/* A thread's work and its counts. */
 typedef struct job {
     worker worker;
     run *run;
     uint32_t to_do, holds;
-    kolk_borrow held[MOST_HELD];
+    kolk_borrowed held[MOST_HELD];
     uint64_t random;
     uint64_t borrowed, full, timeouts, failed, given_back, discarded;
 } job;
@@ -55,7 +62,7 @@ static void take_a_while(void) {
     KOLK_CHAOS_HERE();
 }
 
-/* They are called without the pool's lock: so they may ask it. */
+/* They run without the pool's lock, so they may query the pool. */
 static void ask_now_and_then(const factory *from) {
     if (happens(16)) REQUIRE(stats_of(from).waiting <= MOST_THREADS);
 }
@@ -80,7 +87,7 @@ static bool is_good_at_random(factory *from, thing *it) {
 
 static const char *const keys[] = {"", "a", "b", "c"};
 
-/* A thread that waits for ever holds nothing: so what it waits for comes back. */
+/* A thread that waits for ever holds nothing, so it does not block itself. */
 static kolk_deadline some_deadline(job *j) {
     switch (random_below(&j->random, 8)) {
     case 0:
@@ -96,7 +103,7 @@ static kolk_deadline some_deadline(job *j) {
     }
 }
 
-static void check_refusal(job *j, kolk_status status, kolk_deadline deadline, const kolk_borrow *one) {
+static void check_refusal(job *j, kolk_status status, kolk_deadline deadline, const kolk_borrowed *one) {
     REQUIRE(!one->resource && one->error.text[0]);
     if (status == KOLK_FULL) {
         REQUIRE(deadline.ns == KOLK_NOW.ns);
@@ -112,7 +119,7 @@ static void check_refusal(job *j, kolk_status status, kolk_deadline deadline, co
 }
 
 static void borrow_one(job *j) {
-    kolk_borrow *one = &j->held[j->holds];
+    kolk_borrowed *one = &j->held[j->holds];
     const char *key = keys[random_below(&j->random, j->run->shape.keys)];
     kolk_deadline deadline = some_deadline(j);
     kolk_borrow_desc desc = {.key = key, .deadline = deadline};
@@ -128,7 +135,7 @@ static void borrow_one(job *j) {
     j->borrowed++;
 }
 
-static void end_borrow(job *j, kolk_borrow *one) {
+static void end_borrow(job *j, kolk_borrowed *one) {
     bool discards = !j->run->shape.is_sound && random_below(&j->random, 16) == 0;
     end_use((thing *)one->resource);
     if (discards)
@@ -139,20 +146,20 @@ static void end_borrow(job *j, kolk_borrow *one) {
     (*(discards ? &j->discarded : &j->given_back))++;
 }
 
-/* One of those that are held, by this thread or by another. */
+/* Ends one of the held borrows, by this thread or by another. */
 static void end_one(job *j) {
-    kolk_borrow *one = &j->held[--j->holds];
+    kolk_borrowed *one = &j->held[--j->holds];
     bool passes_on = random_below(&j->random, 8) == 0;
     if (!passes_on || kolk_queue_push(&j->run->passed_on, one, KOLK_NOW) != KOLK_OK) end_borrow(j, one);
 }
 
-/* Those that other threads have passed on. */
+/* Ends borrows that other threads have passed on. */
 static void end_others(job *j) {
-    kolk_borrow one;
+    kolk_borrowed one;
     while (kolk_queue_pop(&j->run->passed_on, &one, KOLK_NOW) == KOLK_OK) end_borrow(j, &one);
 }
 
-/* Before it waits for ever a thread ends what was passed on: so nothing is left there by sleepers alone. */
+/* Before a thread waits for ever, it ends passed-on borrows, so that none is left for sleeping threads. */
 static void *work(void *argument) {
     job *j = (job *)argument;
     while (j->to_do--) {
@@ -174,7 +181,7 @@ static void *work(void *argument) {
 static bool every_second(const char *key, const void *resource, bool in_use, void *context) {
     const thing *it = (const thing *)resource;
     (void)context;
-    if (!in_use) REQUIRE(strcmp(it->key, key) == 0); /* what is in use may end meanwhile */
+    if (!in_use) REQUIRE(strcmp(it->key, key) == 0); /* the key of a resource in use may change meanwhile */
     return happens(2);
 }
 
@@ -184,32 +191,32 @@ static void *disturb(void *argument) {
     while (!kolk_load(&j->run->over, KOLK_ACQUIRE)) {
         switch (random_below(&j->random, 6)) {
         case 0:
-            kolk_resource_pool_evict(pool);
+            kolk_resource_evict(pool);
             break;
         case 1:
-            REQUIRE(kolk_resource_pool_evict_if(pool, every_second, NULL) <= j->run->shape.max);
+            REQUIRE(kolk_resource_evict_if(pool, every_second, NULL) <= j->run->shape.max);
             break;
         case 2:
-            REQUIRE(kolk_resource_pool_resize(
+            REQUIRE(kolk_resource_resize(
                         pool, 1 + j->run->shape.min_idle +
                                   random_below(&j->random, j->run->shape.max - j->run->shape.min_idle)) == KOLK_OK);
             break;
         case 3:
-            kolk_resource_pool_pause(pool);
+            kolk_resource_pause(pool);
             nap();
-            kolk_resource_pool_resume(pool);
+            kolk_resource_resume(pool);
             break;
         case 4:
             kolk_resource_tick(pool, KOLK_FOREVER);
             break;
         default:
-            REQUIRE(kolk_resource_pool_is_valid(pool));
-            REQUIRE(stats_of(&j->run->things).creating <= j->run->shape.max_creating);
+            REQUIRE(kolk_resource_is_valid(pool));
+            REQUIRE(stats_of(&j->run->things).creating <= most_creates(&j->run->shape));
         }
         if (random_below(&j->random, 2)) nap();
         end_others(j);
     }
-    REQUIRE(kolk_resource_pool_resize(pool, j->run->shape.max) == KOLK_OK);
+    REQUIRE(kolk_resource_resize(pool, j->run->shape.max) == KOLK_OK);
     return NULL;
 }
 
@@ -217,7 +224,7 @@ static void *disturb(void *argument) {
 
 static void add_up(const run *r, const job *all) {
     const factory *f = &r->things;
-    kolk_resource_stats stats = stats_of(f);
+    kolk_resource_pool_stats stats = stats_of(f);
     assert_int_equal(stats.in_use + stats.idle + stats.creating + stats.waiting, 0);
     assert_int_equal(stats.borrows, all->borrowed);
     assert_int_equal(stats.borrows, all->given_back + all->discarded);
@@ -241,12 +248,12 @@ static void add_up(const run *r, const job *all) {
     if (r->shape.keys == 1) assert_int_equal(stats.replaced, 0);
 }
 
-/* All that was made is gone when the pool is closed. */
+/* After close, every resource that was made is destroyed. */
 static void end_run(run *r, const job *jobs) {
     factory *f = &r->things;
     job all = {.run = r};
-    assert_int_equal(kolk_resource_pool_close(&f->pool, KOLK_FOREVER), KOLK_OK);
-    assert_true(kolk_resource_pool_is_valid(&f->pool));
+    assert_int_equal(kolk_resource_close(&f->pool, KOLK_FOREVER), KOLK_OK);
+    assert_true(kolk_resource_is_valid(&f->pool));
     for (const job *each = jobs; each < jobs + r->shape.threads + 1; each++) {
         all.borrowed += each->borrowed;
         all.full += each->full;
@@ -258,7 +265,7 @@ static void end_run(run *r, const job *jobs) {
     assert_int_equal(f->there, 0);
     assert_int_equal(f->created, f->destroyed);
     assert_true(f->most_there <= r->shape.max);
-    assert_true(f->most_creating <= r->shape.max_creating);
+    assert_true(f->most_creating <= most_creates(&r->shape));
     assert_int_equal(kolk_queue_count(&r->passed_on), 0);
     add_up(r, &all);
     end_things(f);
@@ -284,7 +291,7 @@ static void run_one(shape its) {
                                                      .keepalive_ms = its.ages ? 3 : 0,
                                                      .no_housekeeper = its.by_ticks});
     assert_int_equal(
-        kolk_queue_init(&r.passed_on, &(kolk_queue_desc){.item_size = sizeof(kolk_borrow), .capacity = its.max}),
+        kolk_queue_init(&r.passed_on, &(kolk_queue_desc){.item_size = sizeof(kolk_borrowed), .capacity = its.max}),
         KOLK_OK);
     for (unsigned i = 0; i <= its.threads; i++) {
         jobs[i] = (job){.run = &r, .to_do = (uint32_t)(operations / its.threads) + 1, .random = next_random(&seed)};
@@ -294,7 +301,7 @@ static void run_one(shape its) {
     if (its.disturbed) start_job(last, disturb, false);
     if (its.is_closed) {
         EVENTUALLY(stats_of(&r.things).borrows > operations / 8);
-        assert_int_equal(kolk_resource_pool_close(&r.things.pool, KOLK_FOREVER), KOLK_OK);
+        assert_int_equal(kolk_resource_close(&r.things.pool, KOLK_FOREVER), KOLK_OK);
     }
     for (unsigned i = 0; i < its.threads; i++) join_job(&jobs[i]);
     kolk_store(&r.over, true, KOLK_RELEASE);

@@ -1,4 +1,4 @@
-/* How long things take, in the statistics of a resource pool. */
+/* The durations in the statistics of a resource pool. */
 #include "../help/debug_test.h"
 
 #include "resource/resource_inside.h"
@@ -9,7 +9,7 @@ static void test_percentiles(void **state) {
     (void)state;
     begin((kolk_resource_pool_desc){.max = 1});
     for (int64_t ms = 1; ms <= 1000; ms++) {
-        kolk_borrow one = borrowed(NULL);
+        kolk_borrowed one = borrowed(NULL);
         pass(ms);
         return_it(&one);
     }
@@ -26,7 +26,7 @@ static void test_percentiles(void **state) {
     end();
 }
 
-/* What is said of the shorter of two times. */
+/* The reported value of the shorter of two times. */
 static uint64_t p50_of(uint64_t ns) {
     resource_times times = {0};
     kolk_times all;
@@ -39,7 +39,7 @@ static uint64_t p50_of(uint64_t ns) {
     return all.p50_ns;
 }
 
-/* Eight buckets an octave: each time counts as the longest of its bucket, and none as less than it is. */
+/* Eight buckets per octave. Each time is reported as the longest of its bucket, so never as less than it is. */
 static void test_buckets(void **state) {
     (void)state;
     for (uint64_t ns = 0; ns < 16; ns++) assert_int_equal(p50_of(ns), ns);
@@ -52,7 +52,7 @@ static void test_buckets(void **state) {
     }
 }
 
-/* A histogram: from 2^17 ns on, each bound is four times the one before, and counts all that is less. */
+/* A histogram: from 2^17 ns on, each bound is four times the one before, and counts all shorter times. */
 static void test_bounds(void **state) {
     (void)state;
     resource_times times = {0};
@@ -65,7 +65,7 @@ static void test_bounds(void **state) {
     for (unsigned bound = 0; bound < KOLK_TIME_BOUNDS; bound++) assert_int_equal(all.at_most[bound], 2 * bound + 1);
 }
 
-/* A clock that goes back, as broken systems have it, takes nothing away. */
+/* If the clock runs backwards, as on broken systems, the time counts as 0. */
 static void test_times_of_nothing(void **state) {
     (void)state;
     resource_times times = {0};
@@ -83,12 +83,12 @@ static void test_times_of_nothing(void **state) {
     assert_int_equal(all.p999_ns, 1);
 }
 
-/* All beyond 2^41 ns are counted in one, whose end is the longest. */
+/* Times beyond 2^41 ns share one bucket, which is reported as the longest time. */
 static void test_times_of_hours(void **state) {
     (void)state;
     begin((kolk_resource_pool_desc){.max = 1});
     for (int64_t hours = 1; hours <= 4; hours++) {
-        kolk_borrow one = borrowed(NULL);
+        kolk_borrowed one = borrowed(NULL);
         pass(hours * 3600000);
         return_it(&one);
     }

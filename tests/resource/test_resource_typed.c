@@ -1,4 +1,4 @@
-/* The typed skin of kolk_resource_pool: every function of it. Mistakes of types are in tests/compile. */
+/* The typed functions of kolk_resource_pool, each of them. Type errors are in tests/compile. */
 #include "../help/test.h"
 
 #include <poll.h>
@@ -27,7 +27,7 @@ static void test_every_typed_function(void **state) {
     link_to all[4] = {{1}, {2}, {3}, {4}}, *next = all;
     links pool;
     links_borrowed one, other;
-    kolk_resource_stats stats;
+    kolk_resource_pool_stats stats;
     kolk_resource_pool_desc desc = {
         .name = "links", .context = &next, .create = create, .max = 2, .no_housekeeper = true};
     assert_int_equal(links_init(&pool, &desc), KOLK_OK);
@@ -47,6 +47,8 @@ static void test_every_typed_function(void **state) {
     links_resume(&pool);
     assert_int_equal(links_borrow(&pool, NULL, &one), KOLK_OK);
     links_give_back(&pool, &one);
+    assert_true(links_evict_generation(&pool, &one));
+    assert_false(links_evict_generation(&pool, &one));
     links_evict(&pool);
     assert_int_equal(links_resize(&pool, 1), KOLK_OK);
 #ifdef __linux__

@@ -1,4 +1,4 @@
-/* What the housekeeper does for a resource pool, by kolk_resource_tick: each of its times, on the scripted clock. */
+/* A maker's work for a resource pool, done by kolk_resource_tick: each of its times, on the scripted clock. */
 #include "../help/debug_test.h"
 
 #include "../help/threads.h"
@@ -16,15 +16,15 @@ static void test_min_idle(void **state) {
     make_idle(4, NULL);
     pass(1000);
     tick();
-    assert_int_equal(stats().idle, 2); /* of four */
-    kolk_borrow one = borrowed(NULL);
+    assert_int_equal(stats().idle, 2); /* four were idle */
+    kolk_borrowed one = borrowed(NULL);
     discard_it(&one);
     tick();
     assert_int_equal(stats().idle, 2);
     end();
 }
 
-/* After a failure there is a pause, at first of 10 ms at most, which doubles up to 5 s. */
+/* After a failure there is a pause, of 10 ms at most, which doubles up to 5 s. */
 static void test_backoff(void **state) {
     (void)state;
     begin((kolk_resource_pool_desc){.max = 1, .min_idle = 1});
@@ -42,7 +42,7 @@ static void test_backoff(void **state) {
             tick();
         }
         assert_int_equal(stats().create_failures, before + 2);
-        most = most * 4 < 5000 ? most * 4 : 5000; /* two failures a round */
+        most = most * 4 < 5000 ? most * 4 : 5000; /* two failures per round */
         pass(5001);
     }
     f.always[CREATE].fails = false;
@@ -51,7 +51,7 @@ static void test_backoff(void **state) {
     end();
 }
 
-/* A create that succeeds ends it: the pause after the next failure is a part of 10 ms again. */
+/* A successful create ends the backoff: the pause after the next failure is at most 10 ms again. */
 static void test_backoff_begins_anew(void **state) {
     (void)state;
     int64_t longest = 0;
@@ -59,12 +59,12 @@ static void test_backoff_begins_anew(void **state) {
     for (int i = 0; i < 20; i++) {
         script_failures(&f, CREATE, 1);
         tick();
-        int64_t pause = pool.inside->retry_at - clock_ns;
+        int64_t pause = pool.inside->no_key->retry_at - clock_ns;
         assert_in_range(pause, 1, 10 * MS);
         if (i > 0 && longest < pause) longest = pause;
         clock_ns += pause;
         tick();
-        kolk_borrow one = borrowed(NULL);
+        kolk_borrowed one = borrowed(NULL);
         discard_it(&one);
     }
     assert_int_equal(f.made, 20);
@@ -77,7 +77,7 @@ static void test_lifetimes_end_at_different_times(void **state) {
     unsigned at_once = 0, before;
     begin((kolk_resource_pool_desc){.max = 20, .max_lifetime_ms = 1000, .max_creating = 20});
     make_idle(20, NULL);
-    kolk_borrow used = borrowed(NULL);
+    kolk_borrowed used = borrowed(NULL);
     pass(899);
     tick();
     assert_int_equal(f.calls[DESTROY], 0);
@@ -89,7 +89,7 @@ static void test_lifetimes_end_at_different_times(void **state) {
     }
     assert_int_equal(f.calls[DESTROY], 19);
     assert_true(at_once < 8);
-    assert_true(is_there(&used)); /* in use: it ends when it comes back */
+    assert_true(is_there(&used)); /* in use, so it ends when it is returned */
     return_it(&used);
     assert_int_equal(stats().expired, 20);
     end();
@@ -106,7 +106,7 @@ static void test_times_beyond_the_clock_are_never(void **state) {
                                     .validate_after_ms = never,
                                     .leak_after_ms = never});
     make_idle(2, NULL);
-    kolk_borrow one = borrowed(NULL);
+    kolk_borrowed one = borrowed(NULL);
     pass(INT64_C(100) * 365 * 24 * 3600 * 1000);
     tick();
     return_it(&one);
@@ -133,7 +133,7 @@ static void test_keepalive(void **state) {
     assert_int_equal(f.calls[VALIDATE], 2);
     pass(600000 - 100);
     tick();
-    assert_int_equal(stats().unused, 1); /* keepalive is no use */
+    assert_int_equal(stats().unused, 1); /* keepalive does not count as use */
     end();
 }
 
@@ -158,18 +158,18 @@ static bool create_all_but_one(void *context, const char *key, kolk_deadline dea
     return false;
 }
 
-/* Neither does what is to be kept ready stop what event loops want, nor they it. */
+/* Failing creates for min_idle do not delay an event loop's key, nor the reverse. */
 static void test_a_key_that_fails_stops_no_other(void **state) {
     (void)state;
     static const char *const failing[] = {"", "a"};
-    kolk_borrow one;
+    kolk_borrowed one;
     for (size_t i = 0; i < LENGTH_OF(failing); i++) {
         failing_key = failing[i];
         memset(&f, 0, sizeof f);
         kolk_resource_pool_desc desc = factory_desc(&f, (kolk_resource_pool_desc){.max = 4, .min_idle = 1});
         desc.create = create_all_but_one;
         desc.no_housekeeper = true;
-        assert_int_equal(kolk_resource_pool_init(&pool, &desc), KOLK_OK);
+        assert_int_equal(kolk_resource_init(&pool, &desc), KOLK_OK);
         assert_true(kolk_resource_fd(&pool) >= 0);
         for (int tries = 0; tries < 3; tries++) {
             borrow_for("a", KOLK_NOW, &one);
@@ -186,7 +186,7 @@ static void test_leaks(void **state) {
     (void)state;
     notes taken;
     begin((kolk_resource_pool_desc){.max = 1, .leak_after_ms = 2000});
-    kolk_borrow one = borrowed(NULL);
+    kolk_borrowed one = borrowed(NULL);
     begin_notes(&taken);
     pass(1999);
     tick();
@@ -198,10 +198,10 @@ static void test_leaks(void **state) {
     assert_int_equal(taken.last.count, 1);
     assert_ptr_equal(taken.last.object, one.resource);
     const char *by = "kolk: db: a resource that was borrowed by the test in thread test_resource";
-    if (!emulator()) assert_non_null(strstr(taken.sentence, by)); /* whose own threads have other names */
+    if (!emulator()) assert_non_null(strstr(taken.sentence, by)); /* an emulator's own threads have other names */
     assert_non_null(strstr(taken.sentence, " is not given back after 2000 ms"));
     tick();
-    assert_int_equal(taken.count, 1); /* once */
+    assert_int_equal(taken.count, 1); /* reported once */
     pass(500);
     return_it(&one);
     assert_int_equal(taken.count, 2);
@@ -218,7 +218,7 @@ static uint32_t borrower;
 
 static void *borrow_and_end(void *borrow) {
     borrower = kolk_thread();
-    *(kolk_borrow *)borrow = borrowed(NULL);
+    *(kolk_borrowed *)borrow = borrowed(NULL);
     return NULL;
 }
 
@@ -226,7 +226,7 @@ static void test_a_leak_of_a_thread_that_has_ended(void **state) {
     (void)state;
     notes taken;
     pthread_t thread;
-    kolk_borrow one;
+    kolk_borrowed one;
     begin((kolk_resource_pool_desc){.max = 1, .leak_after_ms = 2000});
     assert_int_equal(pthread_create(&thread, NULL, borrow_and_end, &one), 0);
     assert_int_equal(pthread_join(thread, NULL), 0);
@@ -241,8 +241,8 @@ static void test_a_leak_of_a_thread_that_has_ended(void **state) {
     end();
 }
 
-/* When the housekeeper looks again: after an eighth of the shortest time, from 10 ms to 30 s, or when it may create
- * again after a failure. */
+/* When a maker looks again: after an eighth of the shortest time, limited to 10 ms to 30 s, or when it may create again
+ * after a failure. */
 static void test_the_next_look(void **state) {
     (void)state;
     const struct {
@@ -256,8 +256,8 @@ static void test_the_next_look(void **state) {
                                         .keepalive_ms = all[i].keepalive_ms,
                                         .leak_after_ms = all[i].leak_ms});
         tick();
-        kolk_borrow one = borrowed(NULL);
-        discard_it(&one); /* of which nothing is missing */
+        kolk_borrowed one = borrowed(NULL);
+        discard_it(&one); /* leaves nothing missing */
         assert_int_equal(pool.inside->chore.due, clock_ns + all[i].look_ms * MS);
         end();
     }
@@ -265,9 +265,9 @@ static void test_the_next_look(void **state) {
     f.always[CREATE].fails = true;
     bool retries = false, looks_before = false;
     for (int i = 0; i < 100; i++) {
-        tick(); /* may create, and then is due at once, as one entry has gone */
+        tick(); /* may create; is then due at once, as an entry was freed */
         tick();
-        int64_t due = pool.inside->chore.due, retry_at = pool.inside->retry_at;
+        int64_t due = pool.inside->chore.due, retry_at = pool.inside->no_key->retry_at;
         assert_int_equal(due, retry_at < clock_ns + 10 * MS ? retry_at : clock_ns + 10 * MS);
         *(due == retry_at ? &retries : &looks_before) = true;
         clock_ns = due;

@@ -1,19 +1,19 @@
-/* kolk_resource_pool_is_valid sees each broken invariant of src/resource/resource.c: in a sound pool one thing is
- * broken by hand, as a stray write would, and put back. */
+/* kolk_resource_is_valid finds each broken invariant of src/resource/resource.c: one value of a valid pool is
+ * overwritten, as by a stray write, and restored. */
 #include "../help/debug_test.h"
 
 #include "resource/resource_inside.h"
 
 #include "resource_steps.h"
 
-#define assert_seen(what, value) assert_breaks(kolk_resource_pool_is_valid, &pool, what, value)
+#define assert_seen(what, value) assert_breaks(kolk_resource_is_valid, &pool, what, value)
 
-static resource_entry *entry_of(const kolk_borrow *borrow) {
-    return kolk_entry_at(pool.inside, number_of(borrow) - 1); /* none has ended */
+static resource_entry *entry_of(const kolk_borrowed *borrow) {
+    return kolk_entry_at(pool.inside, number_of(borrow) - 1); /* none was destroyed before */
 }
 
-/* One of "" is lent, two are idle. */
-static kolk_borrow begin_sound(void) {
+/* One resource of "" is lent, two are idle. */
+static kolk_borrowed begin_sound(void) {
     begin((kolk_resource_pool_desc){.max = 4});
     make_idle(3, NULL);
     return borrowed(NULL);
@@ -21,52 +21,64 @@ static kolk_borrow begin_sound(void) {
 
 static void test_lists_of_idle_ones(void **state) {
     (void)state;
-    kolk_borrow lent = begin_sound();
+    kolk_borrowed lent = begin_sound();
     resource_key *key = pool.inside->no_key;
+    resource_list *list = &pool.inside->lists[LIST_IDLE];
     resource_entry *newest = key->newest, *oldest = key->oldest;
-    assert_ptr_equal(newest->older, oldest);
+    assert_ptr_equal(newest->line_older, oldest);
     assert_seen(key->idle, 1);
     assert_seen(key->idle, 3);
     assert_seen(key->newest, NULL);
     assert_seen(key->newest, oldest);
     assert_seen(key->oldest, newest);
+    assert_seen(newest->line_newer, oldest);
+    assert_seen(oldest->line_newer, NULL);
+    assert_seen(newest->line_older, NULL);
+    assert_seen(oldest->line_older, entry_of(&lent));
+    assert_seen(list->newest, oldest);
+    assert_seen(list->oldest, newest);
+    assert_seen(list->oldest, NULL);
+    assert_seen(list->count, 1);
     assert_seen(newest->newer, oldest);
     assert_seen(oldest->newer, NULL);
     assert_seen(newest->older, NULL);
-    assert_seen(oldest->older, entry_of(&lent));
-    assert_seen(newest->key, NULL);
-    assert_seen(oldest->idle_since, newest->idle_since + 1);
+    assert_seen(newest->in_time, true);
     return_it(&lent);
     end();
 }
 
 static void test_counts(void **state) {
     (void)state;
-    kolk_borrow lent = begin_sound();
+    kolk_borrowed lent = begin_sound();
     kolk_resource_inside *inside = pool.inside;
     resource_key *key = inside->no_key;
     resource_entry *entry = entry_of(&lent);
-    assert_seen(inside->idle, 1);
-    assert_seen(inside->idle, 3);
-    assert_seen(inside->lent, 0);
-    assert_seen(inside->lent, 2);
+    assert_seen(inside->lists[LIST_LENT].count, 0);
+    assert_seen(inside->lists[LIST_LENT].count, 2);
     assert_seen(inside->creating, 1);
+    assert_seen(inside->asked, 1);
+    assert_seen(inside->going, 1);
+    assert_seen(inside->jobs.creates, 1);
+    assert_seen(inside->jobs.others, 1);
     assert_seen(inside->waiting, 1);
+    assert_seen(inside->wanted, 1);
+    assert_seen(inside->news, 1);
     assert_seen(inside->closed, true);
     assert_seen(key->users, 0);
+    assert_seen(key->users, 2);
+    assert_seen(key->entries, 2);
     assert_seen(key->making, 1);
-    assert_seen(entry->state, RESOURCE_MAKING + 1);
+    assert_seen(key->asked, 1);
+    assert_seen(key->silent, 1);
+    assert_seen(key->waiting, 1);
+    assert_seen(key->wishes, 1);
+    assert_seen(key->hungry, true);
+    assert_seen(entry->state, RESOURCE_ENDING + 1);
     assert_seen(entry->state, RESOURCE_MAKING);
+    assert_seen(entry->slot, 3);
     assert_seen(key->newest->state, RESOURCE_LENT);
     assert_seen(inside->entries.held, inside->entries.held + 1);
-    assert_seen(inside->keys.held, inside->keys.held + 1);
-    entry->state = RESOURCE_IDLE; /* in no list */
-    inside->lent--;
-    inside->idle++;
-    assert_false(kolk_resource_pool_is_valid(&pool));
-    entry->state = RESOURCE_LENT;
-    inside->lent++;
-    inside->idle--;
+    assert_seen(inside->keys.pool.held, inside->keys.pool.held + 1);
     return_it(&lent);
     end();
 }
@@ -83,12 +95,12 @@ static void test_creates(void **state) {
     (void)state;
     begin((kolk_resource_pool_desc){.max = 2});
     next_call_does(CREATE, break_while_it_creates);
-    kolk_borrow one = borrowed(NULL);
+    kolk_borrowed one = borrowed(NULL);
     return_it(&one);
     end();
 }
 
-/* A waiter is in line that could be served if the pool were not as it is. */
+/* A waiter waits that could be served if the overwritten value were true. */
 static void break_while_one_waits(void) {
     kolk_resource_inside *inside = pool.inside;
     assert_int_equal(inside->waiting, 1);
@@ -98,10 +110,10 @@ static void break_while_one_waits(void) {
         assert_seen(inside->paused, false);
     else
         assert_seen(inside->max, inside->max + 1);
-    if (!inside->idle) assert_seen(inside->closed, true);
+    if (!inside->lists[LIST_IDLE].count) assert_seen(inside->closed, true);
 }
 
-/* Even if nothing may be created. */
+/* The same if no create is allowed. */
 static void break_while_one_waits_for_what_is_idle(void) {
     uint32_t most = pool.inside->desc.max_creating;
     pool.inside->desc.max_creating = 0;
@@ -112,17 +124,17 @@ static void break_while_one_waits_for_what_is_idle(void) {
 
 static void test_waiters(void **state) {
     (void)state;
-    kolk_borrow none;
-    kolk_borrow lent = begin_sound(), two[2] = {borrowed(NULL), borrowed(NULL)}, last = borrowed(NULL);
-    others_do(break_while_one_waits); /* there is room for none */
+    kolk_borrowed none;
+    kolk_borrowed lent = begin_sound(), two[2] = {borrowed(NULL), borrowed(NULL)}, last = borrowed(NULL);
+    others_do(break_while_one_waits); /* there is no room */
     assert_int_equal(borrow_for(NULL, in(1), &none), KOLK_TIMEOUT);
     return_it(&lent);
-    kolk_resource_pool_pause(&pool);
+    kolk_resource_pause(&pool);
     others_do(break_while_one_waits_for_what_is_idle);
     assert_int_equal(borrow_for(NULL, in(1), &none), KOLK_TIMEOUT);
-    others_do(break_while_one_waits); /* it would make room for another key */
+    others_do(break_while_one_waits); /* it would take the place of another key's resource */
     assert_int_equal(borrow_for("k", in(1), &none), KOLK_TIMEOUT);
-    kolk_resource_pool_resume(&pool);
+    kolk_resource_resume(&pool);
     for (int i = 0; i < 2; i++) return_it(&two[i]);
     return_it(&last);
     end();

@@ -1,24 +1,24 @@
-/* lives.h: what threads did to one shared pool: each call with its result and the moments when it began and ended,
- * which are ticks of one counter, so that each is a moment of its own; and the judge of such a history. */
+/* lives.h: a history of what threads did to one shared pool, and a judge of it. Each call is recorded with its result,
+ * its begin and its end, in ticks of one counter, so that no two moments are equal. */
 #ifndef TESTS_LIVES_H
 #define TESTS_LIVES_H
 
 #include "../help/plain.h"
 
 typedef struct life_event {
-    bool frees, failed;         /* else it allocates; it gave NULL */
-    uint32_t index, generation; /* the object's, as its handle says */
+    bool frees, failed;         /* frees: otherwise it allocates; failed: it returned NULL */
+    uint32_t index, generation; /* of the object's handle */
     uint64_t begin, end;
 } life_event;
 
 typedef struct life_history {
-    uint32_t capacity, slots; /* of the pool: promised, and in all */
-    uint64_t ticks;           /* begin and end are below */
+    uint32_t capacity, slots; /* of the pool: its capacity, and all its slots with the slack */
+    uint64_t ticks;           /* the ticks of all begins and ends are smaller */
     size_t count;
     life_event *events; /* in any order; the judge sorts them */
 } life_history;
 
-/* By slots and their lives, allocations before frees, and of two the one that began first. */
+/* By slots and their lives. In a life the allocation comes first; of equals, the call that began first. */
 static inline int compare_lives(const void *a, const void *b) {
     const life_event *x = (const life_event *)a, *y = (const life_event *)b;
     if (x->failed != y->failed) return x->failed - y->failed;
@@ -28,7 +28,7 @@ static inline int compare_lives(const void *a, const void *b) {
     return (x->begin > y->begin) - (x->begin < y->begin);
 }
 
-/* The mistake in the lives of slots, one after the other, or NULL. */
+/* Finds a mistake in the sequence of lives of each slot; NULL: there is none. */
 static inline const char *judge_slots(const life_history *h) {
     const life_event *before = NULL;
     for (size_t i = 0; i < h->count && !h->events[i].failed; before = &h->events[i++]) {
@@ -50,8 +50,8 @@ static inline const char *judge_slots(const life_history *h) {
     return NULL;
 }
 
-/* The mistake in the number of objects that are alive, or NULL. At any moment, an object is alive for certain if its
- * allocation has ended and its free has not begun; perhaps, if its allocation has begun and its free has not ended. */
+/* Finds a mistake in the number of live objects; NULL: there is none. An object is certainly alive from the end of its
+ * allocation to the begin of its free, and possibly alive from the begin of its allocation to the end of its free. */
 static inline const char *judge_numbers(const life_history *h) {
     int64_t *least = (int64_t *)calloc((size_t)h->ticks + 1, sizeof *least),
             *most = (int64_t *)calloc((size_t)h->ticks + 1, sizeof *most);
@@ -80,7 +80,7 @@ static inline const char *judge_numbers(const life_history *h) {
     return wrong;
 }
 
-/* The mistake in the history, or NULL. */
+/* Finds a mistake in the history; NULL: there is none. */
 static inline const char *judge_lives(life_history *h) {
     qsort(h->events, h->count, sizeof *h->events, compare_lives);
     const char *wrong = judge_slots(h);

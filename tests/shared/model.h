@@ -1,10 +1,12 @@
-/* model.h: a shared pool beside a model of it that knows shared.h only: arrays by slot. One thread plays all locals.
- * Each operation is done to both and compared. Choices come from `draw`, random or the bytes of a fuzzer. In a test,
+/* model.h: runs each operation on a shared pool and on a model of it, arrays by slot, and compares them. It uses
+ * shared.h only. One thread plays all locals. Choices come from `draw`: random numbers or a fuzzer's bytes. In a test,
  * include test.h first. */
 #ifndef TESTS_SHARED_MODEL_H
 #define TESTS_SHARED_MODEL_H
 
 #include "../help/model_fails.h"
+
+#include "inside.h"
 
 #define MODEL_LOCALS 4u
 #define MODEL_SLOTS  2048u
@@ -12,7 +14,7 @@
 
 typedef struct model {
     kolk_shared pool;
-    kolk_local locals[MODEL_LOCALS]; /* .pool is NULL: not made */
+    kolk_shared_local locals[MODEL_LOCALS]; /* .pool is NULL: not initialised */
     bool online[MODEL_LOCALS];
     uint32_t (*draw)(void *context);
     void *context;
@@ -20,12 +22,12 @@ typedef struct model {
     uint64_t step;
 
     struct {
-        bool alive, later;      /* freed later, and not known to be home */
-        uint32_t readers;       /* bits of the locals that may still look at it */
-        uint64_t stamp;         /* of its last life; 0: none yet */
-        kolk_handle now, stale; /* of this life, of an earlier one */
+        bool alive, later;      /* later: freed later, and perhaps not yet in the depot */
+        uint32_t readers;       /* a bit for each local that may still read it */
+        uint64_t stamp;         /* written in its last life; 0: no life yet */
+        kolk_handle now, stale; /* handles of this life, and of an earlier one */
     } slots[MODEL_SLOTS];
-    uint32_t count, later, issued; /* objects alive; slots that are free later; slots that had a life */
+    uint32_t count, later, issued; /* live objects; slots retired; slots that had a life */
     uint32_t failed, wrong_pool;
     uint64_t stamps;
     notes taken;
@@ -36,20 +38,21 @@ static inline uint32_t model_draw(model *m, uint32_t below) {
 }
 
 static inline uint32_t model_all(const model *m) {
-    return m->pool.max_capacity + m->pool.slack;
+    return all_slots(&m->pool);
 }
 
 static inline void *model_at(const model *m, uint32_t slot) {
     return m->pool.slots + (size_t)slot * m->pool.stride;
 }
 
-/* Any slot; most often one of the first. */
+/* Any slot, most often one of the first. */
 static inline uint32_t model_any_slot(model *m) {
     uint32_t all = model_all(m), high = model_draw(m, 4) ? 0 : model_draw(m, 8);
     return (high * 256 + model_draw(m, 256)) % all;
 }
 
-/* The first slot from a drawn one on, and all round, that is alive, or that is not; all slots if there is none. */
+/* The first slot that is alive, or not alive, searching from a random slot on and around; the number of slots if there
+ * is none. */
 static inline uint32_t model_slot(model *m, bool alive) {
     uint32_t all = model_all(m), first = model_any_slot(m), n = 0;
     while (n < all && m->slots[(first + n) % all].alive != alive) n++;
@@ -57,15 +60,15 @@ static inline uint32_t model_slot(model *m, bool alive) {
 }
 
 static inline uint32_t model_local(model *m) {
-    uint32_t n = model_draw(m, m->pool.max_threads);
+    uint32_t n = model_draw(m, m->pool.inside->max_threads);
     if (!m->locals[n].pool) {
-        model_assert(m, kolk_local_init(&m->locals[n], &m->pool) == KOLK_OK);
+        model_assert(m, kolk_shared_local_init(&m->locals[n], &m->pool) == KOLK_OK);
         m->online[n] = true;
     }
     return n;
 }
 
-/* Exactly one report since the last one, of one of these rules. */
+/* Checks that there was exactly one report since the last check, of one of these rules. */
 static inline void model_told(model *m, kolk_status rule, kolk_status or_this) {
     model_assert(m, m->taken.count == 1);
     model_assert(m, m->taken.last.rule == rule || m->taken.last.rule == or_this);
@@ -80,7 +83,7 @@ static inline void model_begin_life(model *m, void *object) {
     model_assert(m, slot < model_all(m) && object == model_at(m, slot));
     model_assert(m, !m->slots[slot].alive && !m->slots[slot].readers);
     memcpy(words, object, sizeof words);
-    if (!m->pool.debug) { /* as its last life left it */
+    if (!m->pool.inside->store.debug) { /* contents stay as the last life left them */
         model_assert(m, words[0] == m->slots[slot].stamp);
         model_assert(m, words[1] == (m->slots[slot].stamp ? ~m->slots[slot].stamp : 0));
     }
@@ -93,20 +96,20 @@ static inline void model_begin_life(model *m, void *object) {
     memcpy(object, words, sizeof words);
     m->count++;
     if (!m->pool.lives) return;
-    m->slots[slot].now = kolk_shared_handle(&m->pool, object);
+    m->slots[slot].now = kolk_shared_handle_of(&m->pool, object);
     model_assert(m, !kolk_handle_equal(m->slots[slot].now, m->slots[slot].stale));
 }
 
-/* NULL only if max_capacity objects were alive, or to be free later. */
+/* NULL is correct only if max_capacity objects were alive or retired. */
 static inline bool model_alloc(model *m, uint32_t local) {
-    kolk_local *by = &m->locals[local];
-    void *object = model_draw(m, 8) ? kolk_local_alloc(by) : kolk_local_alloc_wait(by, (kolk_deadline){1});
+    kolk_shared_local *by = &m->locals[local];
+    void *object = model_draw(m, 8) ? kolk_shared_alloc(by) : kolk_shared_alloc_wait(by, (kolk_deadline){1});
     if (object) {
         model_begin_life(m, object);
         return true;
     }
     m->failed++;
-    model_assert(m, m->count + m->later >= m->pool.max_capacity);
+    model_assert(m, m->count + m->later >= max_capacity_of(&m->pool));
     return false;
 }
 
@@ -124,19 +127,19 @@ static inline void model_free(model *m, uint32_t local, bool later) {
     m->slots[slot].stale = m->slots[slot].now;
     m->count--;
     if (!later) {
-        kolk_local_free(&m->locals[local], model_at(m, slot));
+        kolk_shared_free(&m->locals[local], model_at(m, slot));
         return;
     }
-    kolk_local_free_later(&m->locals[local], model_at(m, slot));
+    kolk_shared_free_later(&m->locals[local], model_at(m, slot));
     m->slots[slot].later = true;
     m->later++;
-    for (uint32_t n = 0; n < m->pool.max_threads; n++)
+    for (uint32_t n = 0; n < m->pool.inside->max_threads; n++)
         if (m->online[n]) m->slots[slot].readers |= 1u << n;
 }
 
 /* ---- Deferred free ----------------------------------------------------------------------------------------------- */
 
-/* This local's thread holds no pointers from before. */
+/* The local's thread holds no older pointers any more. */
 static inline void model_passes(model *m, uint32_t local) {
     for (uint32_t slot = 0; slot < model_all(m); slot++) {
         if (m->slots[slot].readers) model_check_contents(m, slot);
@@ -146,14 +149,14 @@ static inline void model_passes(model *m, uint32_t local) {
 
 static inline void model_quiesce(model *m, uint32_t local) {
     if (m->online[local]) model_passes(m, local);
-    kolk_local_quiesce(&m->locals[local]);
+    kolk_shared_quiesce(&m->locals[local]);
 }
 
-/* After three rounds all that was freed later is home. */
+/* After three rounds of quiesces all retired slots are in the depot. */
 static inline void model_rounds(model *m) {
     bool any = false;
     for (unsigned round = 0; round < 3; round++)
-        for (uint32_t n = 0; n < m->pool.max_threads; n++)
+        for (uint32_t n = 0; n < m->pool.inside->max_threads; n++)
             if (m->online[n]) {
                 model_quiesce(m, n);
                 any = true;
@@ -165,21 +168,21 @@ static inline void model_rounds(model *m) {
 static inline void model_go(model *m, uint32_t local) {
     switch (model_draw(m, 4)) {
     case 0:
-        kolk_local_flush(&m->locals[local]);
+        kolk_shared_local_flush(&m->locals[local]);
         return;
     case 1:
         if (!m->online[local]) {
-            kolk_local_online(&m->locals[local]);
+            kolk_shared_online(&m->locals[local]);
             m->online[local] = true;
             return;
         }
         model_passes(m, local);
-        kolk_local_offline(&m->locals[local]);
+        kolk_shared_offline(&m->locals[local]);
         m->online[local] = false;
         return;
     case 2:
         if (m->online[local]) model_passes(m, local);
-        kolk_local_deinit(&m->locals[local]);
+        kolk_shared_local_deinit(&m->locals[local]);
         model_assert(m, !m->locals[local].pool);
         m->online[local] = false;
         return;
@@ -198,18 +201,19 @@ static inline void model_ask(model *m) {
     if (!m->pool.lives) return;
     model_assert(m, kolk_shared_get(&m->pool, m->slots[slot].stale) == NULL);
     if (m->slots[slot].alive) model_assert(m, kolk_shared_get(&m->pool, m->slots[slot].now) == object);
-    kolk_handle foreign = m->slots[slot].now; /* beyond all indices, as another tag makes it */
+    kolk_handle foreign = m->slots[slot].now; /* another tag makes its index larger than all indices */
     if (!foreign.bits) return;
     foreign.bits ^= UINT64_C(0x80000000);
     model_assert(m, kolk_shared_get(&m->pool, foreign) == NULL);
     m->wrong_pool++;
-    if (m->pool.debug_flags) model_told(m, KOLK_WRONG_POOL, KOLK_WRONG_POOL);
+    if (m->pool.inside->store.debug_flags) model_told(m, KOLK_WRONG_POOL, KOLK_WRONG_POOL);
 }
 
 static inline void model_look_at_all(model *m) {
     uint32_t slot = 0, all = model_all(m);
     kolk_stats stats;
-    for (void *at = NULL; (at = kolk_shared_next(&m->pool, at)); slot++) {
+    kolk_shared_cursor cursor = kolk_shared_each(&m->pool);
+    for (void *at; (at = kolk_shared_cursor_next(&cursor)); slot++) {
         while (slot < all && !m->slots[slot].alive) slot++;
         model_assert(m, slot < all && at == model_at(m, slot));
     }
@@ -221,38 +225,38 @@ static inline void model_look_at_all(model *m) {
     model_assert(m, stats.wrong_pool == m->wrong_pool);
     model_assert(m, stats.peak >= m->issued || stats.peak == stats.capacity || stats.peak == m->count);
     model_assert(m, stats.peak <= stats.capacity || stats.peak == m->count);
-    model_assert(m, stats.max_capacity == m->pool.max_capacity && stats.capacity <= stats.max_capacity);
+    model_assert(m, stats.max_capacity == max_capacity_of(&m->pool) && stats.capacity <= stats.max_capacity);
 }
 
 /* ---- Mistakes: each is told once, and nothing has changed -------------------------------------------------------- */
 
 static inline void model_misuse(model *m, uint32_t local) {
     uint32_t choice = model_draw(m, 5), slot = model_slot(m, false);
-    kolk_local *by = &m->locals[local], none;
+    kolk_shared_local *by = &m->locals[local], none;
     if (choice != 2 && slot == model_all(m)) return;
     void *object = model_at(m, slot);
     kolk_status rule = m->slots[slot].stamp ? KOLK_DOUBLE_FREE : KOLK_NEVER_ISSUED;
-    if (slot >= m->pool.depot.usable) rule = KOLK_FOREIGN_POINTER; /* it has not grown that far */
-    /* Less is known of a slot that is taken into a magazine and was not alive yet, without handles. */
+    if (slot >= m->pool.inside->store.depot.usable) rule = KOLK_FOREIGN_POINTER; /* the pool has not grown that far */
+    /* Without handles, a slot in a magazine that was never alive may count as dead. */
     kolk_status or_this = rule == KOLK_NEVER_ISSUED && !m->pool.lives ? KOLK_DOUBLE_FREE : rule;
     switch (choice) {
     case 0:
-        kolk_local_free(by, object);
+        kolk_shared_free(by, object);
         break;
     case 1:
-        kolk_local_free_later(by, object);
+        kolk_shared_free_later(by, object);
         break;
     case 2:
-        kolk_local_free(by, &none);
+        kolk_shared_free(by, &none);
         rule = or_this = KOLK_FOREIGN_POINTER;
         break;
     case 3:
-        kolk_local_free(by, (char *)object + 1 + model_draw(m, 15));
-        rule = or_this = slot < m->pool.depot.usable ? KOLK_INTERIOR_POINTER : KOLK_FOREIGN_POINTER;
+        kolk_shared_free(by, (char *)object + 1 + model_draw(m, 15));
+        rule = or_this = slot < m->pool.inside->store.depot.usable ? KOLK_INTERIOR_POINTER : KOLK_FOREIGN_POINTER;
         break;
     default:
         if (!m->pool.lives) return;
-        model_assert(m, kolk_handle_is_null(kolk_shared_handle(&m->pool, object)));
+        model_assert(m, kolk_handle_is_null(kolk_shared_handle_of(&m->pool, object)));
         if (rule == KOLK_DOUBLE_FREE) rule = or_this = KOLK_DEAD_OBJECT;
     }
     model_told(m, rule, or_this);
@@ -303,18 +307,18 @@ static inline void model_step(model *m) {
     model_assert(m, m->taken.count == 0);
 }
 
-/* In the end everything comes home, and every slot can be had. */
+/* In the end all slots return to the depot, and each can be allocated. */
 static inline void model_deinit(model *m) {
     model_look_at_all(m);
-    for (uint32_t n = 0; n < m->pool.max_threads; n++) {
+    for (uint32_t n = 0; n < m->pool.inside->max_threads; n++) {
         if (!m->locals[n].pool) continue;
-        kolk_local_online(&m->locals[n]);
+        kolk_shared_online(&m->locals[n]);
         m->online[n] = true;
     }
     uint32_t local = model_local(m);
     model_rounds(m);
-    for (uint32_t n = 0; n < m->pool.max_threads; n++)
-        if (m->locals[n].pool) kolk_local_flush(&m->locals[n]);
+    for (uint32_t n = 0; n < m->pool.inside->max_threads; n++)
+        if (m->locals[n].pool) kolk_shared_local_flush(&m->locals[n]);
     while (model_alloc(m, local)) {}
     model_assert(m, m->count == model_all(m));
     model_look_at_all(m);

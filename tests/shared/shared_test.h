@@ -1,6 +1,8 @@
-/* shared_test.h: what the tests of the shared pool share. Include test.h first. */
+/* shared_test.h: shared by the tests of the shared pool. Include test.h first. */
 #ifndef TESTS_SHARED_TEST_H
 #define TESTS_SHARED_TEST_H
+
+#include "inside.h"
 
 static inline void make_shared(kolk_shared *pool, const kolk_shared_desc *desc) {
     kolk_status status = kolk_shared_init(pool, desc);
@@ -14,13 +16,8 @@ static inline void end_shared(kolk_shared *pool) {
     assert_true(all_bytes_are(pool, sizeof *pool, 0));
 }
 
-static inline void make_local(kolk_local *local, kolk_shared *pool) {
-    assert_int_equal(kolk_local_init(local, pool), KOLK_OK);
-}
-
-/* All that the pool has: slots for `capacity` objects and for full magazines of all locals but one. */
-static inline uint32_t all_slots(const kolk_shared *pool) {
-    return pool->max_capacity + pool->slack;
+static inline void make_local(kolk_shared_local *local, kolk_shared *pool) {
+    assert_int_equal(kolk_shared_local_init(local, pool), KOLK_OK);
 }
 
 static inline uint32_t slot_of(const kolk_shared *pool, const void *object) {

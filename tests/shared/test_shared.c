@@ -1,12 +1,12 @@
-/* The shared pool's sentences one by one, in one thread: descriptors, capacity, contents, locals, handles, questions,
- * memory, statistics, typed pools. Misuse is in test_shared_misuse.c, many threads in test_shared_threads.c. */
+/* Each promise of shared.h in turn, in one thread: descriptors, capacity, contents, locals, handles, questions, memory,
+ * statistics, typed pools. Misuse is in test_shared_misuse.c, many threads in test_shared_threads.c. */
 #include "../help/test.h"
 
 #include "../help/system_calls.h"
 #include "shared_test.h"
 #include "diag/registry.h"
 
-/* More than an address space of 32 bits; of 64 bits the system has not got so much. */
+/* The status for more memory than a 32-bit address space has, or than a 64-bit system provides. */
 #define FAR_TOO_MUCH (sizeof(void *) == 4 ? KOLK_SIZE_OVERFLOW : KOLK_NO_MEMORY)
 
 /* ---- Descriptors ------------------------------------------------------------------------------------------------- */
@@ -21,8 +21,9 @@ static void test_each_broken_rule_has_its_status(void **state) {
         {KOLK_BAD_ALIGN, {.object_size = 8, .object_align = 24, .capacity = 4}},
         {KOLK_ALIGN_TOO_LARGE, {.object_size = 8, .object_align = 8192, .capacity = 4}},
         {KOLK_SIZE_OVERFLOW, {.object_size = INT32_MAX, .capacity = 4}},
-        {KOLK_SIZE_OVERFLOW, {.object_size = 1, .capacity = UINT32_MAX}},
-        {KOLK_SIZE_OVERFLOW, {.object_size = 1, .capacity = UINT32_MAX - 15, .cache = 1}}, /* slots, not objects */
+        {KOLK_BAD_CAPACITY, {.object_size = 8, .capacity = (uint32_t)-1}},
+        {KOLK_SIZE_OVERFLOW, {.object_size = 1, .max_capacity = UINT32_MAX}},
+        {KOLK_SIZE_OVERFLOW, {.object_size = 1, .max_capacity = UINT32_MAX - 15, .cache = 1}}, /* too many slots */
         {KOLK_SIZE_OVERFLOW, {.object_size = 1, .capacity = 4, .max_threads = UINT32_MAX, .cache = 2}},
         {KOLK_SIZE_OVERFLOW, {.object_size = 1, .capacity = 4, .max_threads = 1u << 31, .cache = INT32_MAX}},
         {KOLK_SIZE_OVERFLOW, {.object_size = 1, .capacity = 4, .max_threads = 1, .cache = (1u << 28) + 1}},
@@ -34,7 +35,7 @@ static void test_each_broken_rule_has_its_status(void **state) {
         {KOLK_BAD_GENERATIONS, {.object_size = 8, .capacity = 4, .generations = (kolk_generations)-1}},
         {KOLK_BAD_GENERATIONS, {.object_size = 8, .capacity = 4, .generations = KOLK_GENERATIONS_STRICT}},
         {KOLK_ZERO_CAPACITY, {.object_size = 1}},
-        {KOLK_OK, {.object_size = 1, .max_capacity = 1}}, /* and the nearest that are right */
+        {KOLK_OK, {.object_size = 1, .max_capacity = 1}}, /* the nearest correct descriptors */
         {KOLK_OK, {.object_size = 8, .capacity = 4, .generations = KOLK_GENERATIONS_RECYCLE}},
         {KOLK_OK, {.object_size = 8, .capacity = 4, .generations = KOLK_GENERATIONS_NONE}},
         {KOLK_OK, {.object_size = 8, .capacity = 4, .max_capacity = 4, .object_align = 4096}},
@@ -54,10 +55,10 @@ static void test_each_broken_rule_has_its_status(void **state) {
     assert_int_equal(kolk_shared_init(&pool, NULL), KOLK_NO_DESCRIPTOR);
     assert_true(all_bytes_are(&pool, sizeof pool, 0));
     memset(&pool, 0xff, sizeof pool);
-    assert_int_equal(kolk_shared_init_type(&pool, &desc, 0, 0, sizeof pool, KOLK_ABI + 1), KOLK_WRONG_ABI);
+    assert_int_equal(kolk_shared_init_abi(&pool, &desc, 0, 0, sizeof pool, KOLK_ABI + 1), KOLK_WRONG_ABI);
     assert_true(all_bytes_are(&pool, sizeof pool, 0));
-    memset(&pool, 0xff, sizeof pool); /* of a program whose struct is smaller: no more bytes are touched */
-    assert_int_equal(kolk_shared_init_type(&pool, &desc, 0, 0, sizeof pool - 8, KOLK_ABI), KOLK_WRONG_ABI);
+    memset(&pool, 0xff, sizeof pool); /* as in a program with a smaller struct: init writes no byte beyond it */
+    assert_int_equal(kolk_shared_init_abi(&pool, &desc, 0, 0, sizeof pool - 8, KOLK_ABI), KOLK_WRONG_ABI);
     assert_true(all_bytes_are(&pool, sizeof pool - 8, 0));
     assert_true(all_bytes_are((unsigned char *)&pool + sizeof pool - 8, 8, 0xff));
 }
@@ -83,9 +84,9 @@ static void test_the_defaults(void **state) {
     for (size_t i = 0; i < LENGTH_OF(rows); i++) {
         kolk_shared pool;
         make_shared(&pool, &rows[i].desc);
-        assert_int_equal(pool.max_threads, rows[i].threads);
-        assert_int_equal(pool.depot.cache, rows[i].cache);
-        assert_int_equal(pool.slack, rows[i].slack);
+        assert_int_equal(pool.inside->max_threads, rows[i].threads);
+        assert_int_equal(pool.inside->store.depot.cache, rows[i].cache);
+        assert_int_equal(pool.inside->store.slack, rows[i].slack);
         end_shared(&pool);
     }
     static const struct {
@@ -94,12 +95,12 @@ static void test_the_defaults(void **state) {
                   {48, 0, 48}, {12, 8, 16}, {1, 4096, 4096}, {24, 32, 32}};
     for (size_t i = 0; i < LENGTH_OF(shapes); i++) {
         kolk_shared pool;
-        kolk_local local;
+        kolk_shared_local local;
         make_shared(
             &pool, &(kolk_shared_desc){.object_size = shapes[i].size, .object_align = shapes[i].align, .capacity = 99});
         make_local(&local, &pool);
         for (int n = 0; n < 99; n++) {
-            void *object = kolk_local_alloc(&local);
+            void *object = kolk_shared_alloc(&local);
             assert_non_null(object);
             assert_int_equal((uintptr_t)object % (shapes[i].align ? shapes[i].align : 1), 0);
             assert_int_equal((size_t)((unsigned char *)object - pool.slots) % shapes[i].stride, 0);
@@ -114,29 +115,29 @@ typedef struct wide {
 
 KOLK_SHARED_TYPE(wides, wide)
 
-/* An all-zero local, whose init was forgotten, has no objects and takes none. */
+/* A local whose init was forgotten is all zero: it has no objects and accepts none. */
 static void test_the_all_zero_local(void **state) {
     (void)state;
     static wides_local zero;
-    kolk_local *local = &zero.local;
+    kolk_shared_local *local = &zero.local;
     wide object;
     notes taken;
     begin_notes(&taken);
     assert_null(wides_alloc(&zero));
-    assert_null(kolk_local_alloc(local));
+    assert_null(kolk_shared_alloc(local));
     assert_null(wides_alloc_wait(&zero, KOLK_FOREVER));
     wides_free(&zero, NULL);
-    kolk_local_free(local, NULL);
+    kolk_shared_free(local, NULL);
     wides_free_later(&zero, NULL);
-    kolk_local_flush(local);
-    kolk_local_quiesce(local);
-    kolk_local_offline(local);
-    kolk_local_online(local);
-    kolk_local_deinit(local);
+    kolk_shared_local_flush(local);
+    kolk_shared_quiesce(local);
+    kolk_shared_offline(local);
+    kolk_shared_online(local);
+    kolk_shared_local_deinit(local);
     assert_silent(&taken);
     for (int i = 0; i < 3; i++) {
         if (i == 0) wides_free(&zero, &object);
-        if (i == 1) kolk_local_free(local, &object);
+        if (i == 1) kolk_shared_free(local, &object);
         if (i == 2) wides_free_later(&zero, &object);
         assert_noted(&taken, KOLK_NO_LOCAL, "", &object, UINT32_MAX,
                      "kolk: a pool without a name: free through a local that is of no pool");
@@ -145,7 +146,7 @@ static void test_the_all_zero_local(void **state) {
     assert_true(all_bytes_are(&zero, sizeof zero, 0));
 }
 
-/* The locals that are left over know it: of pools in debug mode or not, whole or growing, with handles or without. */
+/* Calls through the remaining locals are reported, for pools with and without debug mode, growth and handles. */
 static void test_a_local_whose_pool_is_gone(void **state) {
     (void)state;
     for (unsigned way = 0; way < 8; way++) {
@@ -162,12 +163,12 @@ static void test_a_local_whose_pool_is_gone(void **state) {
         object = wides_alloc(&left);
         wides_free(&left, object);
         wides_deinit(&pool);
-        memset(&pool, 0x55, sizeof pool); /* its memory is something else by now */
+        memset(&pool, 0x55, sizeof pool); /* its memory is used for something else now */
         begin_notes(&taken);
         for (int i = 0; i < 5; i++) {
             bool allocs = i < 3;
             if (i == 0) assert_null(wides_alloc(&left));
-            if (i == 1) assert_null(kolk_local_alloc(&left.local));
+            if (i == 1) assert_null(kolk_shared_alloc(&left.local));
             if (i == 2) assert_null(wides_alloc_wait(&left, KOLK_FOREVER));
             if (i == 3) wides_free(&left, object);
             if (i == 4) wides_free_later(&left, object);
@@ -186,7 +187,7 @@ static void test_a_local_whose_pool_is_gone(void **state) {
     }
 }
 
-/* KiB of addresses that the process has; 0: the system does not tell, or it would tell an emulator's. */
+/* KiB of address space of the process; 0: unknown, or an emulator's. */
 static unsigned long addresses(void) {
     FILE *file = emulator() ? NULL : fopen("/proc/self/statm", "r");
     unsigned long pages = 0;
@@ -196,7 +197,7 @@ static unsigned long addresses(void) {
     return pages * 4;
 }
 
-/* What stays of such pools are a few pages each, and of the last ones only. */
+/* A deinitialised pool leaves a few pages behind, and only the last such pools do. */
 static void test_the_last_pools_that_are_gone(void **state) {
     (void)state;
     enum { POOLS = 200, KNOWN = 64 };
@@ -229,8 +230,8 @@ static void test_the_last_pools_that_are_gone(void **state) {
 
 /* ---- KOLK_EACH --------------------------------------------------------------------------------------------------- */
 
-/* It visits what next visits. The object may be freed; what comes into being on the way is not visited for the first
- * time in its slot. */
+/* A walk visits the live objects. Its body may free the current object. An object allocated during the walk in a slot
+ * that had no life before is not visited. */
 static void test_each(void **state) {
     (void)state;
     enum { N = 200 };
@@ -248,38 +249,40 @@ static void test_each(void **state) {
     assert_int_equal(seen, 0);
     for (int i = 0; i < N; i++) *(objects[i] = wides_alloc(&local)) = (wide){{i}};
     for (int i = 0; i < N; i += 3) wides_free(&local, objects[i]);
-    wide *next = NULL;
+    wides_cursor cursor = wides_each(&pool);
     KOLK_EACH(wides, it, &pool) {
-        assert_ptr_equal(it, next = wides_next(&pool, next));
+        assert_ptr_equal(it, wides_each_next(&cursor));
+        assert_int_not_equal((int)it->numbers[0] % 3, 0);
         seen++;
     }
-    assert_null(wides_next(&pool, next));
+    assert_null(wides_each_next(&cursor));
+    assert_null(wides_each_next(&cursor)); /* the end is final */
     assert_int_equal(seen, N - (N + 2) / 3);
     wide *last = NULL;
     KOLK_EACH(wides, it, &pool) {
-        assert_true(it > last || pool.pool.objects);
+        assert_true(it > last || pool.pool.inside->store.objects);
         last = it;
         if (it->numbers[0] > 100) break;
         wides_free(&local, it);
         if (seen++ % 2 == 0) assert_non_null(wides_alloc(&local));
     }
     assert_true(wides_is_valid(&pool));
-    kolk_local_flush(&local.local);
+    kolk_shared_local_flush(&local.local);
     wides_deinit(&pool);
 }
 
-/* Every free of an exact pool leaves the fast path: no slot is below the magazine's bound. */
+/* Each free in an exact pool leaves the fast path, because the magazine's bound is 0. */
 static void test_exact_frees_are_out_of_line(void **state) {
     (void)state;
     for (unsigned exact = 0; exact < 2; exact++) {
         kolk_shared pool;
-        kolk_local local;
+        kolk_shared_local local;
         make_shared(&pool, &(kolk_shared_desc){.object_size = 8, .capacity = 100, .max_threads = 1, .exact = exact});
         make_local(&local, &pool);
-        void *object = kolk_local_alloc(&local);
-        assert_int_equal(local.magazine->bound, exact ? 0 : pool.depot.usable);
-        kolk_local_free(&local, object);
-        assert_int_equal(local.magazine->bound, exact ? 0 : pool.depot.usable);
+        void *object = kolk_shared_alloc(&local);
+        assert_int_equal(local.magazine->bound, exact ? 0 : pool.inside->store.depot.usable);
+        kolk_shared_free(&local, object);
+        assert_int_equal(local.magazine->bound, exact ? 0 : pool.inside->store.depot.usable);
         end_shared(&pool);
     }
 }
@@ -288,30 +291,32 @@ static void test_exact_frees_are_out_of_line(void **state) {
 
 enum { MOST_LOCALS = 16 };
 
-/* Allocates n, each with its number in it, or all that there are. */
-static uint32_t take_many(kolk_local *local, uint32_t **objects, uint32_t n) {
+/* Allocates up to n objects, each with its number in it, and returns how many. */
+static uint32_t take_many(kolk_shared_local *local, uint32_t **objects, uint32_t n) {
     for (uint32_t i = 0; i < n; i++) {
-        objects[i] = (uint32_t *)kolk_local_alloc(local);
+        objects[i] = (uint32_t *)kolk_shared_alloc(local);
         if (!objects[i]) return i;
         *objects[i] = i;
     }
     return n;
 }
 
-/* The slots of a pool change hands so that the others' magazines are as full as can be: `capacity` are alive then. */
-static void fill_the_others(kolk_local *locals, unsigned others, uint32_t **objects, uint32_t cache, uint64_t *random) {
-    uint32_t n = others * cache, all = n + locals->pool->max_capacity;
-    for (uint32_t i = 0; i < all; i++) { /* in any order */
+/* Frees objects in random order through the other locals until their magazines are full. `capacity` objects stay
+ * alive. */
+static void fill_the_others(kolk_shared_local *locals, unsigned others, uint32_t **objects, uint32_t cache,
+                            uint64_t *random) {
+    uint32_t n = others * cache, all = n + locals->pool->store.depot.slots - locals->pool->store.slack;
+    for (uint32_t i = 0; i < all; i++) { /* shuffle */
         uint32_t with = random_below(random, all), *object = objects[i];
         objects[i] = objects[with];
         objects[with] = object;
     }
-    for (uint32_t i = 0; i < n; i++) kolk_local_free(&locals[1 + i / cache], objects[all - 1 - i]);
+    for (uint32_t i = 0; i < n; i++) kolk_shared_free(&locals[1 + i / cache], objects[all - 1 - i]);
 }
 
 static void fill_and_empty(uint32_t capacity, unsigned threads, uint32_t cache, uint64_t *random) {
     kolk_shared pool;
-    kolk_local locals[MOST_LOCALS];
+    kolk_shared_local locals[MOST_LOCALS];
     uint32_t all = capacity + (threads - 1) * cache;
     uint32_t **objects = (uint32_t **)calloc(all + 1, sizeof *objects);
     assert_non_null(objects);
@@ -319,19 +324,19 @@ static void fill_and_empty(uint32_t capacity, unsigned threads, uint32_t cache, 
                 &(kolk_shared_desc){.object_size = 4, .capacity = capacity, .max_threads = threads, .cache = cache});
     for (unsigned i = 0; i < threads; i++) make_local(&locals[i], &pool);
     assert_int_equal(all_slots(&pool), all);
-    assert_int_equal(take_many(&locals[0], objects, all), all); /* one more would make the pool go direct */
+    assert_int_equal(take_many(&locals[0], objects, all), all); /* one more would make the pool uncached */
     fill_the_others(locals, threads - 1, objects, cache, random);
     assert_int_equal(kolk_shared_count(&pool), capacity);
-    assert_null(kolk_local_alloc(&locals[0]));
+    assert_null(kolk_shared_alloc(&locals[0]));
     for (uint32_t round = 0; round < 2; round++) {
         assert_true(kolk_shared_is_valid(&pool));
-        for (uint32_t i = 0; i < capacity; i++) kolk_local_free(&locals[0], objects[i]);
+        for (uint32_t i = 0; i < capacity; i++) kolk_shared_free(&locals[0], objects[i]);
         assert_int_equal(kolk_shared_count(&pool), 0);
-        assert_int_equal(take_many(&locals[0], objects, capacity + 1), capacity); /* at least this many always */
+        assert_int_equal(take_many(&locals[0], objects, capacity + 1), capacity); /* never fewer */
         for (uint32_t i = 0; i < capacity; i++) assert_int_equal(*objects[i], i);
     }
-    for (unsigned i = 0; i < threads; i++) kolk_local_deinit(&locals[i]);
-    assert_int_equal(kolk_shared_count(&pool), capacity); /* what it has allocated stays alive */
+    for (unsigned i = 0; i < threads; i++) kolk_shared_local_deinit(&locals[i]);
+    assert_int_equal(kolk_shared_count(&pool), capacity); /* a local's end leaves its objects alive */
     end_shared(&pool);
     free(objects);
 }
@@ -348,12 +353,12 @@ static void test_capacity_whatever_lies_in_the_magazines(void **state) {
                 fill_and_empty(capacities[i], threads[k], caches[m], &random);
 }
 
-/* Without caches it is exact: always this many, whichever threads free and ask. */
+/* Without caches the capacity is exact, whichever threads free and allocate. */
 static void test_without_caches(void **state) {
     (void)state;
     for (uint32_t capacity = 1; capacity <= 4161; capacity += capacity < 130 ? 1 : 2015) {
         kolk_shared pool;
-        kolk_local locals[3];
+        kolk_shared_local locals[3];
         uint32_t **objects = (uint32_t **)calloc(capacity, sizeof *objects);
         uint64_t random = capacity;
         assert_non_null(objects);
@@ -362,80 +367,81 @@ static void test_without_caches(void **state) {
         assert_int_equal(all_slots(&pool), capacity);
         for (int i = 0; i < 3; i++) make_local(&locals[i], &pool);
         for (uint32_t i = 0; i < capacity; i++)
-            assert_non_null(objects[i] = (uint32_t *)kolk_local_alloc(&locals[i % 3]));
+            assert_non_null(objects[i] = (uint32_t *)kolk_shared_alloc(&locals[i % 3]));
         for (int round = 0; round < 200; round++) {
-            for (int i = 0; i < 3; i++) assert_null(kolk_local_alloc(&locals[i]));
+            for (int i = 0; i < 3; i++) assert_null(kolk_shared_alloc(&locals[i]));
             uint32_t one = random_below(&random, capacity);
-            kolk_local_free(&locals[random_below(&random, 3)], objects[one]);
-            objects[one] = (uint32_t *)kolk_local_alloc(&locals[random_below(&random, 3)]);
+            kolk_shared_free(&locals[random_below(&random, 3)], objects[one]);
+            objects[one] = (uint32_t *)kolk_shared_alloc(&locals[random_below(&random, 3)]);
             assert_non_null(objects[one]);
         }
         assert_true(kolk_shared_is_valid(&pool));
-        for (uint32_t i = 0; i < capacity; i++) kolk_local_free(&locals[i % 3], objects[i]);
+        for (uint32_t i = 0; i < capacity; i++) kolk_shared_free(&locals[i % 3], objects[i]);
         assert_int_equal(kolk_shared_count(&pool), 0);
         free(objects);
         end_shared(&pool);
     }
 }
 
-/* Slots that the others have at hand are not lost: they come home by flush and deinit, and those that are too many by
- * themselves. */
+/* Slots in other locals' magazines are not lost: flush and deinit return them to the depot, and a full magazine returns
+ * half of itself. */
 static void test_what_comes_home(void **state) {
     (void)state;
     kolk_shared pool;
-    kolk_local locals[3];
+    kolk_shared_local locals[3];
     uint32_t *objects[11];
     for (int flushed = 0; flushed < 2; flushed++) {
         make_shared(&pool, &(kolk_shared_desc){.object_size = 4, .capacity = 5, .max_threads = 3, .cache = 3});
         for (int i = 0; i < 3; i++) make_local(&locals[i], &pool);
         assert_int_equal(take_many(&locals[0], objects, 11), 11);
-        for (int i = 0; i < 6; i++) kolk_local_free(&locals[1 + i / 3], objects[i]);
-        kolk_local_free(&locals[1], objects[6]); /* the fourth: two go home */
-        assert_non_null(kolk_local_alloc(&locals[0]));
-        assert_non_null(kolk_local_alloc(&locals[0]));
-        assert_null(kolk_local_alloc(&locals[0]));
+        for (int i = 0; i < 6; i++) kolk_shared_free(&locals[1 + i / 3], objects[i]);
+        kolk_shared_free(&locals[1], objects[6]); /* the fourth slot: the magazine returns two to the depot */
+        assert_non_null(kolk_shared_alloc(&locals[0]));
+        assert_non_null(kolk_shared_alloc(&locals[0]));
+        assert_null(kolk_shared_alloc(&locals[0]));
         for (int i = 1; i < 3; i++) {
             if (flushed)
-                kolk_local_flush(&locals[i]);
+                kolk_shared_local_flush(&locals[i]);
             else
-                kolk_local_deinit(&locals[i]);
+                kolk_shared_local_deinit(&locals[i]);
             assert_true(flushed || !locals[i].pool);
             assert_true(kolk_shared_is_valid(&pool));
         }
-        for (int i = 0; i < 5; i++) assert_non_null(kolk_local_alloc(&locals[0]));
-        assert_null(kolk_local_alloc(&locals[0]));
+        for (int i = 0; i < 5; i++) assert_non_null(kolk_shared_alloc(&locals[0]));
+        assert_null(kolk_shared_alloc(&locals[0]));
         assert_int_equal(kolk_shared_count(&pool), 11);
         end_shared(&pool);
     }
 }
 
-/* The bit of a word that was emptied is not looked at again, so a full pool's summary is empty. */
+/* A search clears the summary bit of an empty word and skips the word later, so a full pool's summary is empty. */
 static void test_a_search_does_not_look_at_empty_words(void **state) {
     (void)state;
     kolk_shared pool;
-    kolk_local local;
+    kolk_shared_local local;
     uint32_t **objects = (uint32_t **)calloc(5000, sizeof *objects);
     assert_non_null(objects);
     make_shared(&pool, &(kolk_shared_desc){.object_size = 4, .capacity = 5000, .max_threads = 1, .cache = 1});
     make_local(&local, &pool);
     for (int round = 0; round < 3; round++) {
         assert_int_equal(take_many(&local, objects, 5000), 5000);
-        for (int word = 0; word < 5000; word += 64) assert_int_equal(pool.depot.free.sheets[word / 64].summary, 0);
-        for (int i = 0; i < 5000; i++) kolk_local_free(&local, objects[(i * 17 + round) % 5000]);
-        kolk_local_flush(&local);
+        for (int word = 0; word < 5000; word += 64)
+            assert_int_equal(pool.inside->store.depot.free.sheets[word / 64].summary, 0);
+        for (int i = 0; i < 5000; i++) kolk_shared_free(&local, objects[(i * 17 + round) % 5000]);
+        kolk_shared_local_flush(&local);
         assert_true(kolk_shared_is_valid(&pool));
     }
     free(objects);
     end_shared(&pool);
 }
 
-/* A fetch takes all free slots of a word, and searches from the word on where the last one ended: nearby words of other
- * threads stay theirs. */
+/* A fetch takes all free slots of a word, and its search starts where the last one ended, so threads fetch from
+ * different words. */
 static void test_a_fetch_takes_a_word_and_goes_on_from_there(void **state) {
     (void)state;
     enum { ALL = 80 * 64, WORDS = 70 };
     kolk_shared pool;
-    kolk_local local, other;
+    kolk_shared_local local, other;
     uint32_t **objects = (uint32_t **)calloc(ALL, sizeof *objects);
     assert_non_null(objects);
     make_shared(&pool, &(kolk_shared_desc){.object_size = 4, .capacity = ALL - 64, .max_threads = 2, .cache = 64});
@@ -444,16 +450,16 @@ static void test_a_fetch_takes_a_word_and_goes_on_from_there(void **state) {
     assert_int_equal(take_many(&local, objects, WORDS * 64), WORDS * 64);
     static const int freed[] = {10, WORDS - 3, WORDS - 1};
     for (size_t n = 0; n < LENGTH_OF(freed); n++) {
-        for (int i = 0; i < 64; i++) kolk_local_free(&other, objects[freed[n] * 64 + i]);
-        kolk_local_flush(&other);
+        for (int i = 0; i < 64; i++) kolk_shared_free(&other, objects[freed[n] * 64 + i]);
+        kolk_shared_local_flush(&other);
     }
-    assert_ptr_equal(kolk_local_alloc(&local), objects[(WORDS - 1) * 64]);
+    assert_ptr_equal(kolk_shared_alloc(&local), objects[(WORDS - 1) * 64]);
     assert_int_equal(local.magazine->top, 63);
     uint32_t *rest[63];
     assert_int_equal(take_many(&local, rest, 63), 63);
-    assert_ptr_equal(kolk_local_alloc(&local), objects[10 * 64]);
+    assert_ptr_equal(kolk_shared_alloc(&local), objects[10 * 64]);
     assert_int_equal(take_many(&local, rest, 63), 63);
-    assert_ptr_equal(kolk_local_alloc(&local), objects[(WORDS - 3) * 64]);
+    assert_ptr_equal(kolk_shared_alloc(&local), objects[(WORDS - 3) * 64]);
     free(objects);
     kolk_shared_deinit(&pool);
 }
@@ -463,25 +469,25 @@ static void test_a_fetch_takes_a_word_and_goes_on_from_there(void **state) {
 static void test_too_many_threads(void **state) {
     (void)state;
     kolk_shared pool;
-    kolk_local locals[4], other;
+    kolk_shared_local locals[4], other;
     make_shared(&pool, &(kolk_shared_desc){.object_size = 4, .capacity = 50, .max_threads = 4});
     for (int round = 0; round < 3; round++) {
         for (int i = 0; i < 4; i++) make_local(&locals[i], &pool);
         memset(&other, 0xff, sizeof other);
-        assert_int_equal(kolk_local_init(&other, &pool), KOLK_TOO_MANY_THREADS);
-        kolk_local_flush(&other);
-        kolk_local_deinit(&other); /* it was never made */
-        assert_null(kolk_local_alloc(&other));
-        assert_null(kolk_local_alloc_wait(&other, KOLK_FOREVER));
-        kolk_local_quiesce(&other);
-        kolk_local_offline(&other);
-        kolk_local_online(&other);
-        kolk_local_free(&other, NULL);
-        kolk_local_free_later(&other, NULL);
-        for (int i = 0; i < 4; i++) assert_non_null(kolk_local_alloc(&locals[i]));
-        kolk_local_deinit(&locals[round]);
+        assert_int_equal(kolk_shared_local_init(&other, &pool), KOLK_TOO_MANY_THREADS);
+        kolk_shared_local_flush(&other);
+        kolk_shared_local_deinit(&other); /* it was never initialised */
+        assert_null(kolk_shared_alloc(&other));
+        assert_null(kolk_shared_alloc_wait(&other, KOLK_FOREVER));
+        kolk_shared_quiesce(&other);
+        kolk_shared_offline(&other);
+        kolk_shared_online(&other);
+        kolk_shared_free(&other, NULL);
+        kolk_shared_free_later(&other, NULL);
+        for (int i = 0; i < 4; i++) assert_non_null(kolk_shared_alloc(&locals[i]));
+        kolk_shared_local_deinit(&locals[round]);
         make_local(&locals[round], &pool);
-        for (int i = 0; i < 4; i++) kolk_local_deinit(&locals[i]);
+        for (int i = 0; i < 4; i++) kolk_shared_local_deinit(&locals[i]);
     }
     assert_int_equal(kolk_shared_count(&pool), 12);
     end_shared(&pool);
@@ -490,18 +496,18 @@ static void test_too_many_threads(void **state) {
 static void test_contents(void **state) {
     (void)state;
     kolk_shared pool;
-    kolk_local one, other;
+    kolk_shared_local one, other;
     make_shared(&pool, &(kolk_shared_desc){.object_size = 24, .capacity = 100, .max_threads = 2, .cache = 64});
     make_local(&one, &pool);
     make_local(&other, &pool);
-    for (int i = 0; i < 50; i++) assert_true(all_bytes_are(kolk_local_alloc(&one), 24, 0));
-    void *object = kolk_local_alloc(&one);
+    for (int i = 0; i < 50; i++) assert_true(all_bytes_are(kolk_shared_alloc(&one), 24, 0));
+    void *object = kolk_shared_alloc(&one);
     memset(object, 'x', 24);
-    kolk_local_free(&other, object);
-    assert_true(all_bytes_are(object, 24, 'x')); /* the pool's memory is there */
-    assert_ptr_equal(kolk_local_alloc(&other), object);
+    kolk_shared_free(&other, object);
+    assert_true(all_bytes_are(object, 24, 'x')); /* the pool's memory still exists */
+    assert_ptr_equal(kolk_shared_alloc(&other), object);
     assert_true(all_bytes_are(object, 24, 'x'));
-    kolk_local_free(&one, NULL);
+    kolk_shared_free(&one, NULL);
     end_shared(&pool);
 }
 
@@ -510,48 +516,48 @@ static void test_contents(void **state) {
 static void test_handles(void **state) {
     (void)state;
     kolk_shared one, other;
-    kolk_local local, of_other;
+    kolk_shared_local local, of_other;
     kolk_stats stats;
     make_shared(&one, &(kolk_shared_desc){.name = "one", .object_size = 4, .capacity = 9});
     make_shared(&other, &(kolk_shared_desc){.name = "other", .object_size = 4, .capacity = 9});
     make_local(&local, &one);
     make_local(&of_other, &other);
-    void *a = kolk_local_alloc(&local), *b = kolk_local_alloc(&of_other);
-    kolk_handle of_a = kolk_shared_handle(&one, a), of_b = kolk_shared_handle(&other, b), forged;
+    void *a = kolk_shared_alloc(&local), *b = kolk_shared_alloc(&of_other);
+    kolk_handle of_a = kolk_shared_handle_of(&one, a), of_b = kolk_shared_handle_of(&other, b), forged;
     assert_false(kolk_handle_is_null(of_a) || kolk_handle_equal(of_a, of_b));
-    assert_true(kolk_handle_equal(of_a, kolk_shared_handle(&one, a)));
+    assert_true(kolk_handle_equal(of_a, kolk_shared_handle_of(&one, a)));
     assert_ptr_equal(kolk_shared_get(&one, of_a), a);
     assert_null(kolk_shared_get(&one, of_b));
     kolk_shared_stats(&one, &stats);
     assert_int_equal(stats.wrong_pool, 1);
     assert_null(kolk_shared_get(&one, kolk_handle_unpack(0)));
-    for (uint64_t by = 1; by < UINT64_C(1) << 63; by *= 2) { /* one bit is another */
+    for (uint64_t by = 1; by < UINT64_C(1) << 63; by *= 2) { /* another bit changed */
         forged.bits = of_a.bits ^ by;
         assert_null(kolk_shared_get(&one, forged));
     }
-    for (uint32_t i = 0; i < 64; i++) { /* slots that are not alive, of generations that they may have */
+    for (uint32_t i = 0; i < 64; i++) { /* slots that are not alive, with generations that they may have */
         forged.bits = (uint64_t)(i / 2) << 32 | ((1 + i * 997) ^ one.tag);
         assert_null(kolk_shared_get(&one, forged));
     }
-    kolk_local_free(&local, a);
+    kolk_shared_free(&local, a);
     assert_null(kolk_shared_get(&one, of_a)); /* stale */
-    assert_ptr_equal(kolk_local_alloc(&local), a);
+    assert_ptr_equal(kolk_shared_alloc(&local), a);
     assert_null(kolk_shared_get(&one, of_a)); /* of an earlier life */
     forged.bits = of_a.bits + (UINT64_C(1) << 32);
-    assert_null(kolk_shared_get(&one, forged)); /* of no life */
-    assert_false(kolk_handle_equal(of_a, kolk_shared_handle(&one, a)));
-    assert_ptr_equal(kolk_shared_get(&one, kolk_shared_handle(&one, a)), a);
+    assert_null(kolk_shared_get(&one, forged)); /* of a life that never was */
+    assert_false(kolk_handle_equal(of_a, kolk_shared_handle_of(&one, a)));
+    assert_ptr_equal(kolk_shared_get(&one, kolk_shared_handle_of(&one, a)), a);
     end_shared(&one);
     end_shared(&other);
     make_shared(&one, &(kolk_shared_desc){.name = "other", .object_size = 4, .capacity = 9, .tag = 7});
-    assert_int_equal(one.tag, UINT32_C(7) << 29); /* and not the name's */
+    assert_int_equal(one.tag, UINT32_C(7) << 29); /* the descriptor's tag, not the name's */
     end_shared(&one);
 }
 
-static void test_is_live_and_next(void **state) {
+static void test_is_live_and_cursors(void **state) {
     (void)state;
     kolk_shared pool;
-    kolk_local local, other;
+    kolk_shared_local local, other;
     uint32_t *objects[200] = {NULL};
     for (int none = 0; none < 2; none++) {
         make_shared(&pool, &(kolk_shared_desc){.object_size = 12,
@@ -560,14 +566,16 @@ static void test_is_live_and_next(void **state) {
                                                .generations = none ? KOLK_GENERATIONS_NONE : 0});
         make_local(&local, &pool);
         make_local(&other, &pool);
-        assert_null(kolk_shared_next(&pool, NULL));
+        kolk_shared_cursor cursor = kolk_shared_each(&pool);
+        assert_null(kolk_shared_cursor_next(&cursor));
         assert_int_equal(take_many(&local, objects, 200), 200);
-        for (int i = 0; i < 200; i += 3) kolk_local_free(&other, objects[i]);
+        for (int i = 0; i < 200; i += 3) kolk_shared_free(&other, objects[i]);
         uint32_t n = 0;
-        for (uint32_t *at = NULL, *last = NULL; (at = (uint32_t *)kolk_shared_next(&pool, at)); last = at, n++) {
+        cursor = kolk_shared_each(&pool);
+        for (uint32_t *at, *last = NULL; (at = (uint32_t *)kolk_shared_cursor_next(&cursor)); last = at, n++) {
             assert_true(at > last && *at % 3 != 0);
             for (int inside = 1; inside < 12; inside++) assert_false(kolk_shared_is_live(&pool, moved(at, inside)));
-            if (n % 2) kolk_local_free(&local, at); /* the one that it stands at, and it goes on */
+            if (n % 2) kolk_shared_free(&local, at); /* frees the current object and continues */
         }
         assert_int_equal(n, 133);
         assert_int_equal(kolk_shared_count(&pool), 67);
@@ -575,7 +583,7 @@ static void test_is_live_and_next(void **state) {
             assert_int_equal(kolk_shared_is_live(&pool, objects[i]), i % 3 && (i - i / 3) % 2);
         assert_false(kolk_shared_is_live(&pool, NULL) || kolk_shared_is_live(&pool, &pool));
         assert_false(kolk_shared_is_live(&pool, moved(pool.slots, -12)));
-        assert_false(kolk_shared_is_live(&pool, moved(pool.slots, 12 * (ptrdiff_t)pool.depot.usable)));
+        assert_false(kolk_shared_is_live(&pool, moved(pool.slots, 12 * (ptrdiff_t)pool.inside->store.depot.usable)));
         end_shared(&pool);
     }
 }
@@ -583,27 +591,23 @@ static void test_is_live_and_next(void **state) {
 static void test_the_all_zero_pool(void **state) {
     (void)state;
     static kolk_shared pool;
-    kolk_local local;
+    kolk_shared_local local;
     kolk_stats stats;
     notes taken;
     int object = 0;
-    assert_int_equal(kolk_local_init(&local, &pool), KOLK_NO_LOCAL);
+    assert_int_equal(kolk_shared_local_init(&local, &pool), KOLK_NO_LOCAL);
     assert_true(kolk_shared_is_valid(&pool));
     assert_null(kolk_shared_get(&pool, kolk_handle_unpack(0)));
     assert_null(kolk_shared_get(&pool, kolk_handle_unpack(UINT64_C(1) << 32)));
     assert_false(kolk_shared_is_live(&pool, &object) || kolk_shared_is_live(&pool, NULL));
     assert_int_equal(kolk_shared_count(&pool), 0);
-    assert_null(kolk_shared_next(&pool, NULL));
     kolk_shared_stats(&pool, &stats);
     assert_string_equal(stats.kind, "shared");
     assert_true(stats.count + stats.peak + stats.capacity + stats.max_capacity + stats.bytes_reserved == 0);
     begin_notes(&taken);
-    assert_true(kolk_handle_is_null(kolk_shared_handle(&pool, &object)));
+    assert_true(kolk_handle_is_null(kolk_shared_handle_of(&pool, &object)));
     assert_noted(&taken, KOLK_FOREIGN_POINTER, "", &object, NO_SLOT,
                  "kolk: a pool without a name: handle of a pointer that is not of this pool");
-    assert_null(kolk_shared_next(&pool, &object));
-    assert_noted(&taken, KOLK_FOREIGN_POINTER, "", &object, NO_SLOT,
-                 "kolk: a pool without a name: next of a pointer that is not of this pool");
     kolk_shared_deinit(&pool);
     assert_true(all_bytes_are(&pool, sizeof pool, 0));
 }
@@ -627,7 +631,7 @@ int main(void) {
         TEST(test_too_many_threads),
         TEST(test_contents),
         TEST(test_handles),
-        TEST(test_is_live_and_next),
+        TEST(test_is_live_and_cursors),
         TEST(test_the_all_zero_pool),
     };
     return cmocka_run_group_tests(tests, list_a_pool, NULL);

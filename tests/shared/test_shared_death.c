@@ -1,6 +1,6 @@
-/* A shared pool when threads end without a word, by themselves or because a process forks; the locals of threads that
- * have nowhere to keep one; and all of it under a storm of signals. Forks at each single step are in
- * test_shared_forks.c. KOLK_TEST_SEED and KOLK_TEST_OPS (forks, and signals) may be set in the environment. */
+/* A shared pool when threads end without kolk_shared_local_deinit, by themselves or because a process forks; of_thread
+ * locals; and all of it under a storm of signals. Forks at each single step are in test_shared_forks.c. Reads
+ * KOLK_TEST_SEED and KOLK_TEST_OPS (forks, and signals) from the environment. */
 #include "../queue/queue_test.h"
 
 #include "shared_test.h"
@@ -15,7 +15,7 @@
 
 enum { MOST = 600 };
 
-/* ThreadSanitizer lets a fork's child have no threads, and does not stand the end of the first one. */
+/* ThreadSanitizer does not support threads in a fork's child, nor the end of the first thread. */
 static void skip_under_tsan(void) {
 #if UNDER_TSAN
     print_message("left out: under ThreadSanitizer\n");
@@ -23,7 +23,7 @@ static void skip_under_tsan(void) {
 #endif
 }
 
-/* In a child of its own; it must end well. */
+/* Runs in a child, which must exit with 0. */
 static void run_in_child(void (*body)(void)) {
     fflush(NULL);
     pid_t child = fork();
@@ -37,9 +37,9 @@ static void run_in_child(void (*body)(void)) {
     assert_int_equal(status, 0);
 }
 
-static uint32_t take_all(kolk_local *local, void **objects) {
+static uint32_t take_all(kolk_shared_local *local, void **objects) {
     uint32_t n = 0;
-    while (n < MOST && (objects[n] = kolk_local_alloc(local))) n++;
+    while (n < MOST && (objects[n] = kolk_shared_alloc(local))) n++;
     return n;
 }
 
@@ -47,23 +47,24 @@ static uint32_t take_all(kolk_local *local, void **objects) {
 
 typedef struct death {
     kolk_shared pool;
-    kolk_local local;
+    kolk_shared_local local;
     uint32_t n, keeps;
     void *objects[MOST];
     bool online;
 } death;
 
-/* All but what it keeps is in its magazine, and home. */
+/* Ends with its remaining free slots in its magazine and the depot. */
 static void *die(void *argument) {
     death *d = (death *)argument;
-    REQUIRE(kolk_local_init(&d->local, &d->pool) == KOLK_OK);
-    for (uint32_t i = 0; i < d->n; i++) REQUIRE(d->objects[i] = kolk_local_alloc(&d->local));
+    REQUIRE(kolk_shared_local_init(&d->local, &d->pool) == KOLK_OK);
+    for (uint32_t i = 0; i < d->n; i++) REQUIRE(d->objects[i] = kolk_shared_alloc(&d->local));
     for (uint32_t i = 0; i < d->keeps; i++) *(uint32_t *)d->objects[i] = i;
-    for (uint32_t i = d->keeps; i < d->n; i++) kolk_local_free(&d->local, d->objects[i]);
+    for (uint32_t i = d->keeps; i < d->n; i++) kolk_shared_free(&d->local, d->objects[i]);
     return NULL;
 }
 
-/* The next one has the dead one's place, all free slots are there, and what it left alive can be freed. */
+/* The next thread takes over the dead one's keeper, can allocate all free slots, and can free the objects left
+ * alive. */
 static void test_one_after_another(void **state) {
     (void)state;
     static death d;
@@ -74,7 +75,7 @@ static void test_one_after_another(void **state) {
                                                  .max_threads = 1 + kind % 2,
                                                  .cache = caches[kind / 4],
                                                  .generations = kind / 2 % 2 ? KOLK_GENERATIONS_NONE : 0});
-        kolk_local other;
+        kolk_shared_local other;
         uint32_t all = all_slots(&d.pool);
         if (kind % 2) make_local(&other, &d.pool);
         for (unsigned n = 0; n < 30; n++) {
@@ -83,36 +84,36 @@ static void test_one_after_another(void **state) {
             run_thread(die, &d);
             assert_true(kolk_shared_is_valid(&d.pool));
             assert_int_equal(kolk_shared_count(&d.pool), n);
-            kolk_local next;
+            kolk_shared_local next;
             make_local(&next, &d.pool);
             assert_true(kolk_shared_is_valid(&d.pool));
             void *objects[MOST];
             assert_int_equal(take_all(&next, objects), all - n);
             for (uint32_t i = 0; i < n; i++) {
                 assert_int_equal(*(uint32_t *)d.objects[i], i);
-                kolk_local_free(kind % 2 ? &other : &next, d.objects[i]);
+                kolk_shared_free(kind % 2 ? &other : &next, d.objects[i]);
             }
-            for (uint32_t i = 0; i < all - n; i++) kolk_local_free(&next, objects[i]);
+            for (uint32_t i = 0; i < all - n; i++) kolk_shared_free(&next, objects[i]);
             assert_int_equal(kolk_shared_count(&d.pool), 0);
-            kolk_local_deinit(&next);
-            if (kind % 2) kolk_local_flush(&other);
+            kolk_shared_local_deinit(&next);
+            if (kind % 2) kolk_shared_local_flush(&other);
             assert_true(kolk_shared_is_valid(&d.pool));
         }
         end_shared(&d.pool);
     }
 }
 
-/* A thread that has just been joined may not quite have gone from the system. */
+/* The system may still list a thread that was just joined. */
 static void test_the_moment_after_a_join(void **state) {
     (void)state;
     static death d;
     make_shared(&d.pool, &(kolk_shared_desc){.object_size = 8, .capacity = 4, .max_threads = 1});
     for (unsigned n = 0; n < 3000; n++) {
-        kolk_local local;
+        kolk_shared_local local;
         d.n = 2;
         run_thread(die, &d);
         make_local(&local, &d.pool);
-        kolk_local_deinit(&local);
+        kolk_shared_local_deinit(&local);
     }
     end_shared(&d.pool);
 }
@@ -121,47 +122,47 @@ static kolk_shared of_child;
 static pthread_t first_thread;
 
 static void *go_on_without_the_first(void *unused) {
-    kolk_local local;
+    kolk_shared_local local;
     (void)unused;
     REQUIRE(pthread_join(first_thread, NULL) == 0);
-    REQUIRE(kolk_local_init(&local, &of_child) == KOLK_OK);
-    for (int i = 0; i < 10; i++) REQUIRE(kolk_local_alloc(&local));
-    REQUIRE(!kolk_local_alloc(&local));
+    REQUIRE(kolk_shared_local_init(&local, &of_child) == KOLK_OK);
+    for (int i = 0; i < 10; i++) REQUIRE(kolk_shared_alloc(&local));
+    REQUIRE(!kolk_shared_alloc(&local));
     _exit(0);
 }
 
 static void end_the_first_thread(void) {
-    kolk_local local;
+    kolk_shared_local local;
     pthread_t thread;
     REQUIRE(kolk_shared_init(&of_child, &(kolk_shared_desc){.object_size = 8, .capacity = 10, .max_threads = 1}) == 0);
-    REQUIRE(kolk_local_init(&local, &of_child) == KOLK_OK);
-    kolk_local_free(&local, kolk_local_alloc(&local));
+    REQUIRE(kolk_shared_local_init(&local, &of_child) == KOLK_OK);
+    kolk_shared_free(&local, kolk_shared_alloc(&local));
     first_thread = pthread_self();
     REQUIRE(pthread_create(&thread, NULL, go_on_without_the_first, NULL) == 0);
     pthread_exit(NULL);
 }
 
-/* The system keeps something of a process's first thread as long as the process is there. */
+/* The system keeps the process's first thread listed as long as the process lives. */
 static void test_the_first_thread_of_a_process(void **state) {
     (void)state;
     skip_under_tsan();
     run_in_child(end_the_first_thread);
 }
 
-/* One that dies online holds up what was freed later, but not for ever. */
+/* A thread that dies online delays retired slots, but not for ever. */
 static void test_death_online(void **state) {
     (void)state;
     static death d;
     make_shared(&d.pool, &(kolk_shared_desc){.object_size = 8, .capacity = 10, .max_threads = 2, .cache = 3});
-    kolk_local local;
+    kolk_shared_local local;
     make_local(&local, &d.pool);
     d.n = d.keeps = 5;
     run_thread(die, &d);
-    for (int i = 0; i < 5; i++) kolk_local_free_later(&local, d.objects[i]);
+    for (int i = 0; i < 5; i++) kolk_shared_free_later(&local, d.objects[i]);
     uint32_t quiesces = 0;
     void *objects[MOST];
     for (uint32_t got = take_all(&local, objects); got < all_slots(&d.pool); got += take_all(&local, objects)) {
-        for (int i = 0; i < 10; i++, quiesces++) kolk_local_quiesce(&local);
+        for (int i = 0; i < 10; i++, quiesces++) kolk_shared_quiesce(&local);
         assert_true(quiesces < 10000);
     }
     end_shared(&d.pool);
@@ -170,8 +171,8 @@ static void test_death_online(void **state) {
 static uint32_t is_online;
 
 static void *die_online(void *pool) {
-    kolk_local local;
-    REQUIRE(kolk_local_init(&local, (kolk_shared *)pool) == KOLK_OK);
+    kolk_shared_local local;
+    REQUIRE(kolk_shared_local_init(&local, (kolk_shared *)pool) == KOLK_OK);
     __atomic_store_n(&is_online, 1, __ATOMIC_SEQ_CST);
     return NULL;
 }
@@ -179,41 +180,40 @@ static void *die_online(void *pool) {
 static void *die_when_one_waits(void *argument) {
     kolk_shared *pool = (kolk_shared *)argument;
     die_online(pool);
-    while (!__atomic_load_n(&pool->depot.waiting, __ATOMIC_SEQ_CST)) usleep(100);
+    while (!__atomic_load_n(&pool->inside->store.depot.waiting, __ATOMIC_SEQ_CST)) usleep(100);
     usleep(1000);
     return NULL;
 }
 
-/* A waiter is not left behind by a thread that died online, before the wait or in the middle of it, though no other
- * thread is there that quiesces. */
+/* A waiter is served although a thread died online, before the wait or during it, and no other thread quiesces. */
 static void test_a_waiter_behind_the_dead(void **state) {
     (void)state;
     static void *(*const bodies[])(void *) = {die_online, die_when_one_waits};
     for (size_t n = 0; n < LENGTH_OF(bodies); n++) {
         kolk_shared pool;
-        kolk_local local;
+        kolk_shared_local local;
         pthread_t thread;
         make_shared(&pool, &(kolk_shared_desc){.object_size = 16, .capacity = 1, .max_threads = 4});
         make_local(&local, &pool);
         is_online = 0;
         assert_int_equal(pthread_create(&thread, NULL, bodies[n], &pool), 0);
         while (!__atomic_load_n(&is_online, __ATOMIC_SEQ_CST)) usleep(100);
-        kolk_local_free_later(&local, kolk_local_alloc(&local));
-        kolk_local_offline(&local);
-        if (n == 0) { /* waits that are too short for a look each, but not all together */
+        kolk_shared_free_later(&local, kolk_shared_alloc(&local));
+        kolk_shared_offline(&local);
+        if (n == 0) { /* each wait is too short to check for dead threads, but all together are long enough */
             unsigned waits = 0;
-            while (!kolk_local_alloc_wait(&local, kolk_deadline_after(100))) assert_true(++waits < 1000);
+            while (!kolk_shared_alloc_wait(&local, kolk_deadline_after(100))) assert_true(++waits < 1000);
         } else {
-            assert_non_null(kolk_local_alloc_wait(&local, kolk_deadline_after(100000)));
+            assert_non_null(kolk_shared_alloc_wait(&local, kolk_deadline_after(100000)));
         }
         assert_int_equal(pthread_join(thread, NULL), 0);
-        kolk_local_deinit(&local);
+        kolk_shared_local_deinit(&local);
         kolk_shared_deinit(&pool);
     }
 }
 
-/* An alloc lowers `top` and begins a life by two stores that are in no order to others. So a thread may be gone after
- * the second and before the first, with an object that is alive in its magazine. */
+/* An alloc lowers `top` and begins a life by two stores without an order between them. So a thread may die after the
+ * second became visible and before the first did, with a live object in its magazine. */
 static void test_alive_in_a_magazine(void **state) {
     (void)state;
     static death d;
@@ -229,7 +229,7 @@ static void test_alive_in_a_magazine(void **state) {
         kolk_magazine *magazine = d.local.magazine;
         uint32_t slot = slot_of(&d.pool, d.objects[0]);
         *kolk_magazine_entry(magazine, magazine->top++) = slot;
-        kolk_local next;
+        kolk_shared_local next;
         make_local(&next, &d.pool);
         assert_true(kolk_shared_is_valid(&d.pool));
         assert_int_equal(kolk_shared_count(&d.pool), 5);
@@ -258,20 +258,20 @@ static void end_pools(void) {
 
 static unsigned taken_members(const kolk_shared *pool) {
     unsigned n = 0;
-    for (const kolk_member *member = (kolk_member *)pool->members.first; member; member = member->next)
-        n += member->taken;
+    for (const kolk_keeper *keeper = (kolk_keeper *)pool->inside->keepers.first; keeper; keeper = keeper->next)
+        n += keeper->taken;
     return n;
 }
 
 static void *use_own(void *argument) {
-    kolk_local *own[LENGTH_OF(pools)];
+    kolk_shared_local *own[LENGTH_OF(pools)];
     for (int round = 0; round < 3; round++) {
         for (size_t i = 0; i < LENGTH_OF(pools); i++) {
-            kolk_local *local = kolk_local_of_thread(&pools[i]);
+            kolk_shared_local *local = kolk_shared_local_of_thread(&pools[i]);
             REQUIRE(local && (round == 0 || local == own[i]));
-            REQUIRE(local->pool == &pools[i]);
+            REQUIRE(local->pool == pools[i].inside);
             own[i] = local;
-            kolk_local_free(local, kolk_local_alloc(local));
+            kolk_shared_free(local, kolk_shared_alloc(local));
         }
     }
     if (argument) pthread_exit(argument);
@@ -284,7 +284,7 @@ static void test_one_of_each_thread_and_pool(void **state) {
     for (unsigned n = 0; n < 50; n++) {
         run_thread(use_own, n % 2 ? &pools : NULL);
         for (size_t i = 0; i < LENGTH_OF(pools); i++) {
-            assert_int_equal(taken_members(&pools[i]), 0); /* at its end, not at the next one's beginning */
+            assert_int_equal(taken_members(&pools[i]), 0); /* reclaimed when the thread ends */
             assert_true(kolk_shared_is_valid(&pools[i]));
         }
     }
@@ -293,66 +293,66 @@ static void test_one_of_each_thread_and_pool(void **state) {
 
 static void *have_none(void *unused) {
     (void)unused;
-    for (int i = 0; i < 3; i++) REQUIRE(!kolk_local_of_thread(&pools[0]));
-    REQUIRE(kolk_local_of_thread(&pools[1]));
+    for (int i = 0; i < 3; i++) REQUIRE(!kolk_shared_local_of_thread(&pools[0]));
+    REQUIRE(kolk_shared_local_of_thread(&pools[1]));
     return NULL;
 }
 
 static void test_no_more_than_max_threads(void **state) {
     (void)state;
     make_pools(2);
-    kolk_local *own = kolk_local_of_thread(&pools[0]), other;
+    kolk_shared_local *own = kolk_shared_local_of_thread(&pools[0]), other;
     assert_non_null(own);
     make_local(&other, &pools[0]);
     run_thread(have_none, NULL);
-    assert_ptr_equal(kolk_local_of_thread(&pools[0]), own);
-    kolk_local_deinit(&other);
+    assert_ptr_equal(kolk_shared_local_of_thread(&pools[0]), own);
+    kolk_shared_local_deinit(&other);
     run_thread(use_own, NULL);
-    kolk_local_deinit(own);
+    kolk_shared_local_deinit(own);
     end_pools();
     kolk_shared zero;
     memset(&zero, 0, sizeof zero);
-    assert_null(kolk_local_of_thread(&zero));
+    assert_null(kolk_shared_local_of_thread(&zero));
 }
 
-/* By hand; then it is made again. */
+/* A local is deinitialised by hand, then made again. */
 static void test_deinit_by_hand(void **state) {
     (void)state;
     make_pools(2);
     for (int i = 0; i < 10; i++) {
-        kolk_local *own = kolk_local_of_thread(&pools[0]);
+        kolk_shared_local *own = kolk_shared_local_of_thread(&pools[0]);
         assert_non_null(own);
-        void *object = kolk_local_alloc(own);
+        void *object = kolk_shared_alloc(own);
         assert_non_null(object);
-        kolk_local_deinit(own);
+        kolk_shared_local_deinit(own);
         assert_int_equal(taken_members(&pools[0]), 0);
-        own = kolk_local_of_thread(&pools[0]);
+        own = kolk_shared_local_of_thread(&pools[0]);
         assert_non_null(own);
         assert_true(kolk_shared_is_live(&pools[0], object));
-        kolk_local_free(own, object);
-        kolk_local_deinit(own);
+        kolk_shared_free(own, object);
+        kolk_shared_local_deinit(own);
         run_thread(use_own, NULL);
         assert_int_equal(taken_members(&pools[0]), 0);
     }
     end_pools();
 }
 
-/* A program's own thread-specific value, whose destructor frees an object: before the local is deinit'd, or after. */
+/* A program's own thread-specific value, whose destructor frees an object, before or after the local's deinit. */
 static pthread_key_t users_key;
 static unsigned destructions;
 
 static void free_at_threads_end(void *object) {
-    kolk_local *local = kolk_local_of_thread(&pools[0]);
+    kolk_shared_local *local = kolk_shared_local_of_thread(&pools[0]);
     REQUIRE(local);
-    kolk_local_free(local, object);
+    kolk_shared_free(local, object);
     destructions++;
 }
 
 static void *leave_an_object(void *unused) {
     (void)unused;
-    kolk_local *local = kolk_local_of_thread(&pools[0]);
+    kolk_shared_local *local = kolk_shared_local_of_thread(&pools[0]);
     REQUIRE(local);
-    void *object = kolk_local_alloc(local);
+    void *object = kolk_shared_alloc(local);
     REQUIRE(object);
     REQUIRE(pthread_setspecific(users_key, object) == 0);
     return NULL;
@@ -364,7 +364,7 @@ static void test_destructors_of_the_program(void **state) {
         make_pools(1);
         destructions = 0;
         if (order == 0) assert_int_equal(pthread_key_create(&users_key, free_at_threads_end), 0);
-        run_thread(use_own, NULL); /* makes the pools' keys */
+        run_thread(use_own, NULL); /* makes the keys of the pools */
         if (order == 1) assert_int_equal(pthread_key_create(&users_key, free_at_threads_end), 0);
         for (unsigned n = 1; n <= 20; n++) {
             run_thread(leave_an_object, NULL);
@@ -386,21 +386,21 @@ static void test_no_keys_left(void **state) {
     while (n <= PTHREAD_KEYS_MAX && pthread_key_create(&keys[n], NULL) == 0) n++;
     assert_true(n > 0 && n <= PTHREAD_KEYS_MAX);
     for (int i = 0; i < 5; i++) {
-        assert_null(kolk_local_of_thread(&pools[0])); /* and leaves nothing behind */
+        assert_null(kolk_shared_local_of_thread(&pools[0])); /* a failed call takes no member */
         assert_int_equal(taken_members(&pools[0]), 0);
         assert_true(kolk_shared_is_valid(&pools[0]));
     }
     pthread_key_delete(keys[--n]);
-    assert_non_null(kolk_local_of_thread(&pools[0]));
-    assert_null(kolk_local_of_thread(&pools[1]));
+    assert_non_null(kolk_shared_local_of_thread(&pools[0]));
+    assert_null(kolk_shared_local_of_thread(&pools[1]));
     while (n > 0) pthread_key_delete(keys[--n]);
-    assert_non_null(kolk_local_of_thread(&pools[1]));
+    assert_non_null(kolk_shared_local_of_thread(&pools[1]));
     end_pools();
-    make_pools(2); /* the keys went with the pools */
+    make_pools(2); /* the pools' keys were deleted with them */
     for (int i = 0; i < 2000; i++) {
         kolk_shared pool;
         make_shared(&pool, &(kolk_shared_desc){.object_size = 8, .capacity = 2});
-        assert_non_null(kolk_local_of_thread(&pool));
+        assert_non_null(kolk_shared_local_of_thread(&pool));
         kolk_shared_deinit(&pool);
     }
     end_pools();
@@ -424,8 +424,8 @@ static void test_pools_that_end_before_their_threads(void **state) {
     for (int i = 0; i < 4; i++) assert_int_equal(pthread_create(&threads[i], NULL, outlive_the_pools, NULL), 0);
     while (__atomic_load_n(&made_own, __ATOMIC_ACQUIRE) < 4) nap();
     end_pools();
-    make_pools(4); /* of the same keys, perhaps: the threads' values are not of these */
-    assert_non_null(kolk_local_of_thread(&pools[0]));
+    make_pools(4); /* the new pools may have the same keys, but the threads' values belong to the old ones */
+    assert_non_null(kolk_shared_local_of_thread(&pools[0]));
     __atomic_store_n(&pools_are_gone, 1, __ATOMIC_RELEASE);
     for (int i = 0; i < 4; i++) assert_int_equal(pthread_join(threads[i], NULL), 0);
     assert_int_equal(taken_members(&pools[0]), 1);
@@ -440,13 +440,13 @@ typedef struct runner {
     pthread_t thread;
     uint64_t *held[8];
     uint32_t holds;
-    uint32_t number; /* from 1 */
+    uint32_t number; /* counts from 1 */
 } runner;
 
 static bool over;
 
-/* The thread whose number is in an object may write to it; 0: no thread may. A fork's child finds in it what was
- * there. */
+/* An object holds the number of the thread that may write to it; 0: none may. A fork's child finds the number as it
+ * was. */
 static void stamp(const runner *w, uint64_t *object) { /* NOLINT(readability-non-const-parameter): it is written */
     REQUIRE(__atomic_exchange_n(object, w->number, __ATOMIC_RELAXED) == 0);
 }
@@ -455,45 +455,45 @@ static void give_back(const runner *w, uint64_t *object) { /* NOLINT(readability
     REQUIRE(__atomic_exchange_n(object, 0, __ATOMIC_RELAXED) == w->number);
 }
 
-static void work_once(runner *w, kolk_local *local) {
+static void work_once(runner *w, kolk_shared_local *local) {
     uint32_t choice = random_below(&w->random, 32);
     if (choice < 14 && w->holds < LENGTH_OF(w->held)) {
         uint64_t *object =
-            (uint64_t *)(choice < 2 ? kolk_local_alloc_wait(local, kolk_deadline_after(1)) : kolk_local_alloc(local));
+            (uint64_t *)(choice < 2 ? kolk_shared_alloc_wait(local, kolk_deadline_after(1)) : kolk_shared_alloc(local));
         if (object) stamp(w, w->held[w->holds++] = object);
     } else if (choice < 26 && w->holds) {
         uint64_t *object = w->held[--w->holds];
         give_back(w, object);
         if (choice < 18)
-            kolk_local_free_later(local, object);
+            kolk_shared_free_later(local, object);
         else
-            kolk_local_free(local, object);
+            kolk_shared_free(local, object);
     } else if (choice == 26) {
-        kolk_local_flush(local);
+        kolk_shared_local_flush(local);
     } else if (choice == 27) {
-        kolk_local_deinit(local);
-        REQUIRE(kolk_local_init(local, w->pool) == KOLK_OK);
+        kolk_shared_local_deinit(local);
+        REQUIRE(kolk_shared_local_init(local, w->pool) == KOLK_OK);
     } else if (choice == 28) {
-        kolk_local_offline(local);
-        kolk_local_online(local);
+        kolk_shared_offline(local);
+        kolk_shared_online(local);
     } else {
-        kolk_local_quiesce(local);
+        kolk_shared_quiesce(local);
     }
 }
 
 static void *work(void *argument) {
     runner *w = (runner *)argument;
-    kolk_local local;
-    REQUIRE(kolk_local_init(&local, w->pool) == KOLK_OK);
+    kolk_shared_local local;
+    REQUIRE(kolk_shared_local_init(&local, w->pool) == KOLK_OK);
     while (!__atomic_load_n(&over, __ATOMIC_RELAXED)) {
         work_once(w, &local);
         KOLK_CHAOS_HERE();
     }
     while (w->holds) {
         give_back(w, w->held[w->holds - 1]);
-        kolk_local_free(&local, w->held[--w->holds]);
+        kolk_shared_free(&local, w->held[--w->holds]);
     }
-    kolk_local_deinit(&local);
+    kolk_shared_local_deinit(&local);
     return NULL;
 }
 
@@ -515,10 +515,10 @@ static void end_workers(runner *workers, unsigned n) {
 enum { WORKERS = 4 };
 
 static kolk_shared forked;
-static kolk_local forker;
-static uint32_t may_be_lost; /* in this process: what the threads that each fork left behind were moving */
+static kolk_shared_local forker;
+static uint32_t may_be_lost; /* in this process: the most slots that the threads left behind by each fork were moving */
 
-/* The free slots can be had, each once, and none that is alive; as many as that are alive and lost are missing. */
+/* All free slots can be allocated, each once, and no live one. At most `may_be_lost` slots are missing. */
 static void check_slots(void) {
     static bool was_alive[MOST];
     static void *objects[MOST];
@@ -534,27 +534,27 @@ static void check_slots(void) {
         was_alive[slot] = true;
     }
     for (uint32_t i = 0; i < got; i++) {
-        *(uint64_t *)objects[i] = 0; /* its thread may have been about to free it */
-        kolk_local_free(&forker, objects[i]);
+        *(uint64_t *)objects[i] = 0; /* the dead thread may have been about to free it */
+        kolk_shared_free(&forker, objects[i]);
     }
 }
 
-/* A new process: the forking thread goes on, others can be made. */
+/* In a new process the forking thread goes on, and others can be made. */
 static void check_child(void) {
-    kolk_local locals[WORKERS];
-    may_be_lost += WORKERS * forked.depot.cache;
-    kolk_local_online(&forker);
-    kolk_local_free(&forker, kolk_local_alloc(&forker));
-    for (unsigned i = 0; i < WORKERS; i++) REQUIRE(kolk_local_init(&locals[i], &forked) == KOLK_OK);
+    kolk_shared_local locals[WORKERS];
+    may_be_lost += WORKERS * forked.inside->store.depot.cache;
+    kolk_shared_online(&forker);
+    kolk_shared_free(&forker, kolk_shared_alloc(&forker));
+    for (unsigned i = 0; i < WORKERS; i++) REQUIRE(kolk_shared_local_init(&locals[i], &forked) == KOLK_OK);
     for (unsigned n = 0; n < 5; n++) {
-        kolk_local_quiesce(&forker);
-        for (unsigned i = 0; i < WORKERS; i++) kolk_local_quiesce(&locals[i]);
+        kolk_shared_quiesce(&forker);
+        for (unsigned i = 0; i < WORKERS; i++) kolk_shared_quiesce(&locals[i]);
     }
-    for (unsigned i = 0; i < WORKERS; i++) kolk_local_deinit(&locals[i]);
+    for (unsigned i = 0; i < WORKERS; i++) kolk_shared_local_deinit(&locals[i]);
     check_slots();
 }
 
-/* Its own threads work; while they do, there are children of the child. */
+/* The child's own threads work, and meanwhile it forks children of its own. */
 static _Noreturn void live_as_child(unsigned generations) {
     runner workers[2];
     for (;; generations--) {
@@ -562,17 +562,17 @@ static _Noreturn void live_as_child(unsigned generations) {
         uint64_t random = seed + generations;
         END_IF_IT_HANGS();
         check_child();
-        kolk_local_offline(&forker);
+        kolk_shared_offline(&forker);
         start_workers(workers, 2, &forked, &random);
         nap();
         pid_t child = generations > 1 ? fork() : -1;
         if (child == 0) continue;
         REQUIRE(child < 0 || (waitpid(child, &status, 0) == child && status == 0));
         end_workers(workers, 2);
-        kolk_local_online(&forker);
-        for (unsigned n = 0; n < 5; n++) kolk_local_quiesce(&forker);
+        kolk_shared_online(&forker);
+        for (unsigned n = 0; n < 5; n++) kolk_shared_quiesce(&forker);
         check_slots();
-        kolk_local_deinit(&forker);
+        kolk_shared_local_deinit(&forker);
         kolk_shared_deinit(&forked);
         _exit(0);
     }
@@ -582,7 +582,7 @@ static void fork_amid(const kolk_shared_desc *desc, uint64_t *random) {
     runner workers[WORKERS];
     make_shared(&forked, desc);
     make_local(&forker, &forked);
-    kolk_local_offline(&forker);
+    kolk_shared_offline(&forker);
     may_be_lost = 0;
     start_workers(workers, WORKERS, &forked, random);
     for (uint64_t n = 0; n < operations / 6; n++) {
@@ -595,19 +595,19 @@ static void fork_amid(const kolk_shared_desc *desc, uint64_t *random) {
         assert_int_equal(status, 0);
     }
     end_workers(workers, WORKERS);
-    kolk_local_online(&forker);
-    for (unsigned n = 0; n < 5; n++) kolk_local_quiesce(&forker);
+    kolk_shared_online(&forker);
+    for (unsigned n = 0; n < 5; n++) kolk_shared_quiesce(&forker);
     assert_true(kolk_shared_is_valid(&forked));
     assert_int_equal(kolk_shared_count(&forked), 0);
-    check_slots(); /* nothing is lost to the parent */
-    kolk_local_deinit(&forker);
+    check_slots(); /* the parent has lost nothing */
+    kolk_shared_local_deinit(&forker);
     end_shared(&forked);
 }
 
 static void test_forks(void **state) {
     (void)state;
     skip_under_tsan();
-    if (UNDER_ASAN) { /* its allocator has locks of its own, which may be taken while a process with threads forks */
+    if (UNDER_ASAN) { /* its allocator has locks, which may be held when a process with threads forks */
         print_message("left out: under AddressSanitizer\n");
         skip();
     }
@@ -624,27 +624,27 @@ static void test_forks(void **state) {
                   &random);
 }
 
-/* The parent's waiters are not in the child: nobody is in line there, and a free there wakes nobody here. */
+/* A child has none of the parent's waiters: its wait queue is empty, and a free wakes none of them. */
 static bool was_served;
 
 static void *wait_for_one(void *unused) {
-    kolk_local local;
+    kolk_shared_local local;
     (void)unused;
-    REQUIRE(kolk_local_init(&local, &forked) == KOLK_OK);
-    void *object = kolk_local_alloc_wait(&local, KOLK_FOREVER);
+    REQUIRE(kolk_shared_local_init(&local, &forked) == KOLK_OK);
+    void *object = kolk_shared_alloc_wait(&local, KOLK_FOREVER);
     REQUIRE(object);
     __atomic_store_n(&was_served, true, __ATOMIC_RELEASE);
-    kolk_local_free(&local, object);
-    kolk_local_deinit(&local);
+    kolk_shared_free(&local, object);
+    kolk_shared_local_deinit(&local);
     return NULL;
 }
 
 static void *wait_for_a_moment(void *unused) {
-    kolk_local local;
+    kolk_shared_local local;
     (void)unused;
-    REQUIRE(kolk_local_init(&local, &forked) == KOLK_OK);
-    REQUIRE(!kolk_local_alloc_wait(&local, kolk_deadline_after(2)));
-    kolk_local_deinit(&local);
+    REQUIRE(kolk_shared_local_init(&local, &forked) == KOLK_OK);
+    REQUIRE(!kolk_shared_alloc_wait(&local, kolk_deadline_after(2)));
+    kolk_shared_local_deinit(&local);
     return NULL;
 }
 
@@ -652,13 +652,13 @@ static void *objects_of_test[MOST];
 
 static void free_in_child(void) {
     run_thread(wait_for_a_moment, NULL);
-    kolk_local_free(&forker, objects_of_test[0]);
-    void *again = kolk_local_alloc(&forker); /* a waiter of the parent does not get it */
+    kolk_shared_free(&forker, objects_of_test[0]);
+    void *again = kolk_shared_alloc(&forker); /* no waiter of the parent takes it */
     REQUIRE(again == objects_of_test[0]);
     pthread_t thread;
     REQUIRE(pthread_create(&thread, NULL, wait_for_one, NULL) == 0);
-    while (!__atomic_load_n(&forked.depot.waiting, __ATOMIC_SEQ_CST)) nap();
-    kolk_local_free(&forker, again);
+    while (!__atomic_load_n(&forked.inside->store.depot.waiting, __ATOMIC_SEQ_CST)) nap();
+    kolk_shared_free(&forker, again);
     REQUIRE(pthread_join(thread, NULL) == 0);
     REQUIRE(kolk_shared_is_valid(&forked));
 }
@@ -673,22 +673,22 @@ static void test_waiters_of_the_parent(void **state) {
     was_served = false;
     for (uint32_t i = 0; i < 2; i++) {
         assert_int_equal(pthread_create(&threads[i], NULL, wait_for_one, NULL), 0);
-        while (__atomic_load_n(&forked.depot.waiting, __ATOMIC_SEQ_CST) <= i) nap();
+        while (__atomic_load_n(&forked.inside->store.depot.waiting, __ATOMIC_SEQ_CST) <= i) nap();
     }
     for (int n = 0; n < 5; n++) run_in_child(free_in_child);
     assert_false(__atomic_load_n(&was_served, __ATOMIC_ACQUIRE));
-    for (uint32_t i = 0; i < all; i++) kolk_local_free(&forker, objects_of_test[i]);
+    for (uint32_t i = 0; i < all; i++) kolk_shared_free(&forker, objects_of_test[i]);
     for (int i = 0; i < 2; i++) assert_int_equal(pthread_join(threads[i], NULL), 0);
     assert_int_equal(kolk_shared_count(&forked), 0);
-    kolk_local_deinit(&forker);
+    kolk_shared_local_deinit(&forker);
     end_shared(&forked);
 }
 
 static void *use_own_of_forked(void *unused) {
     (void)unused;
-    kolk_local *own = kolk_local_of_thread(&forked);
+    kolk_shared_local *own = kolk_shared_local_of_thread(&forked);
     REQUIRE(own);
-    kolk_local_free(own, kolk_local_alloc(own));
+    kolk_shared_free(own, kolk_shared_alloc(own));
     return NULL;
 }
 
@@ -699,32 +699,32 @@ static void *have_own_for_long(void *unused) {
     return NULL;
 }
 
-/* The local that the forking thread has of_thread is the child's too, and the others' are not. */
+/* A child keeps the forking thread's of_thread local, and not those of other threads. */
 static void use_own_in_child(void) {
-    kolk_local *own = kolk_local_of_thread(&forked);
-    REQUIRE(own && own->pool == &forked);
-    kolk_local_free(own, kolk_local_alloc(own));
+    kolk_shared_local *own = kolk_shared_local_of_thread(&forked);
+    REQUIRE(own && own->pool == forked.inside);
+    kolk_shared_free(own, kolk_shared_alloc(own));
     for (int i = 0; i < 3; i++) run_thread(use_own_of_forked, NULL);
     REQUIRE(taken_members(&forked) == 1);
-    kolk_local_deinit(own);
-    REQUIRE(taken_members(&forked) == 0 && kolk_local_of_thread(&forked));
+    kolk_shared_local_deinit(own);
+    REQUIRE(taken_members(&forked) == 0 && kolk_shared_local_of_thread(&forked));
 }
 
 static void test_own_locals_in_a_child(void **state) {
     (void)state;
     skip_under_tsan();
     make_shared(&forked, &(kolk_shared_desc){.object_size = 8, .capacity = 6, .max_threads = 2});
-    kolk_local *own = kolk_local_of_thread(&forked);
+    kolk_shared_local *own = kolk_shared_local_of_thread(&forked);
     assert_non_null(own);
     pthread_t thread;
     made_own = pools_are_gone = 0;
     assert_int_equal(pthread_create(&thread, NULL, have_own_for_long, NULL), 0);
     while (!__atomic_load_n(&made_own, __ATOMIC_ACQUIRE)) nap();
     run_in_child(use_own_in_child);
-    assert_ptr_equal(kolk_local_of_thread(&forked), own);
+    assert_ptr_equal(kolk_shared_local_of_thread(&forked), own);
     __atomic_store_n(&pools_are_gone, 1, __ATOMIC_RELEASE);
     assert_int_equal(pthread_join(thread, NULL), 0);
-    kolk_local_deinit(own);
+    kolk_shared_local_deinit(own);
     end_shared(&forked);
 }
 
@@ -734,7 +734,7 @@ static void on_signal(int number) {
     (void)number;
 }
 
-/* Interrupted system calls are taken up again, though SA_RESTART is off. */
+/* Interrupted system calls are resumed, although SA_RESTART is off. */
 static void test_a_storm_of_signals(void **state) {
     (void)state;
     struct sigaction before, mine = {.sa_handler = on_signal};

@@ -1,3 +1,2 @@
-// define: KOLK_CHAOS=1
-/* test_shared_death.c with threads that are interrupted everywhere. */
+/* test_shared_death.c over a library that interrupts threads at every atomic operation. */
 #include "test_shared_death.c" /* NOLINT(bugprone-suspicious-include): the same program over another library */

@@ -1,5 +1,5 @@
-/* The debug mode of a shared pool: what fill, guard and quarantine promise, by one thread with several locals; and that
- * kolk_shared_is_valid sees every breach. (The other settings: test_shared_debug_reports.c,
+/* The debug mode of a shared pool: the promises of fill, guard and quarantine, by one thread with several locals; and
+ * kolk_shared_is_valid finds every breach. (The other settings: test_shared_debug_reports.c,
  * test_shared_debug_bypass.c.) */
 #include "../help/debug_test.h"
 
@@ -7,7 +7,7 @@
 
 #include "diag/debug.h"
 
-#define POISON 0x1deadb0bu /* in the byte order of the machine */
+#define POISON 0x1deadb0bu /* in the machine's byte order */
 #define NEW    0xcd
 
 static bool is_poisoned(const unsigned char *bytes, size_t size) {
@@ -17,27 +17,27 @@ static bool is_poisoned(const unsigned char *bytes, size_t size) {
     return true;
 }
 
-static unsigned char *taken_by(kolk_local *local) {
-    unsigned char *object = (unsigned char *)kolk_local_alloc(local);
+static unsigned char *taken_by(kolk_shared_local *local) {
+    unsigned char *object = (unsigned char *)kolk_shared_alloc(local);
     assert_non_null(object);
-    assert_true(kolk_shared_is_valid(local->pool));
+    assert_true(kolk_shared_is_valid(shared_of(local)));
     return object;
 }
 
-static void freed_by(kolk_local *local, void *object) {
-    kolk_local_free(local, object);
-    assert_true(kolk_shared_is_valid(local->pool));
+static void freed_by(kolk_shared_local *local, void *object) {
+    kolk_shared_free(local, object);
+    assert_true(kolk_shared_is_valid(shared_of(local)));
 }
 
-static void quiesce_thrice(kolk_local *local) {
-    for (int i = 0; i < 3; i++) kolk_local_quiesce(local);
-    assert_true(kolk_shared_is_valid(local->pool));
+static void quiesce_thrice(kolk_shared_local *local) {
+    for (int i = 0; i < 3; i++) kolk_shared_quiesce(local);
+    assert_true(kolk_shared_is_valid(shared_of(local)));
 }
 
 /* ---- What objects are full of ------------------------------------------------------------------------------------ */
 
-/* Three lives of n objects: allocated by one local, freed by the other. */
-static void live_and_die(kolk_local locals[2], uint32_t n, size_t size, size_t align, bool fills) {
+/* Three lives of n objects, allocated by one local and freed by the other. */
+static void live_and_die(kolk_shared_local locals[2], uint32_t n, size_t size, size_t align, bool fills) {
     unsigned char *objects[80];
     for (int life = 0; life < 3; life++) {
         for (uint32_t i = 0; i < n; i++) {
@@ -47,16 +47,16 @@ static void live_and_die(kolk_local locals[2], uint32_t n, size_t size, size_t a
             memset(objects[i], (int)i, size);
         }
         for (uint32_t i = 0; i < n; i++) {
-            assert_true(all_bytes_are(objects[i], size, (unsigned char)i)); /* nobody else has written there */
-            assert_true(kolk_shared_is_live(locals[0].pool, objects[i]));
+            assert_true(all_bytes_are(objects[i], size, (unsigned char)i)); /* no other life has written there */
+            assert_true(kolk_shared_is_live(shared_of(&locals[0]), objects[i]));
             if (life == 1)
-                kolk_local_free_later(&locals[0], objects[i]);
+                kolk_shared_free_later(&locals[0], objects[i]);
             else
                 freed_by(&locals[1 - life % 2], objects[i]);
             assert_true(life == 1 || !fills || is_poisoned(objects[i], size));
         }
-        for (int i = 0; i < 6; i++) kolk_local_quiesce(&locals[i % 2]);
-        assert_int_equal(kolk_shared_count(locals[0].pool), 0);
+        for (int i = 0; i < 6; i++) kolk_shared_quiesce(&locals[i % 2]);
+        assert_int_equal(kolk_shared_count(shared_of(&locals[0])), 0);
         if (life == 1 && fills)
             for (uint32_t i = 0; i < n; i++) assert_true(is_poisoned(objects[i], size));
     }
@@ -64,7 +64,7 @@ static void live_and_die(kolk_local locals[2], uint32_t n, size_t size, size_t a
 
 static void live_in(kolk_shared_desc desc, uint32_t n) {
     kolk_shared pool;
-    kolk_local locals[2];
+    kolk_shared_local locals[2];
     size_t align = desc.object_align ? desc.object_align : 1;
     if (!desc.cache) desc.cache = 1;
     make_shared(&pool, &desc);
@@ -105,27 +105,27 @@ static void test_a_pool_that_grows(void **state) {
                 70);
 }
 
-/* A freed object can be read, and is what it was, until its slot comes home. */
+/* A retired object can be read, with its contents, until its slot returns to the depot. */
 static void test_the_contents_of_what_is_free_later(void **state) {
     (void)state;
     kolk_shared pool;
-    kolk_local locals[2];
+    kolk_shared_local locals[2];
     make_shared(&pool, &(kolk_shared_desc){.object_size = 30, .capacity = 4, .max_threads = 2, .debug = "all"});
     for (int i = 0; i < 2; i++) make_local(&locals[i], &pool);
     unsigned char *object = (unsigned char *)memcpy(taken_by(&locals[0]), "read until nobody is behind", 28);
-    kolk_handle handle = kolk_shared_handle(&pool, object);
-    kolk_local_free_later(&locals[0], object);
+    kolk_handle handle = kolk_shared_handle_of(&pool, object);
+    kolk_shared_free_later(&locals[0], object);
     assert_true(!kolk_shared_is_live(&pool, object) && !kolk_shared_get(&pool, handle));
     assert_int_equal(kolk_shared_count(&pool), 0);
     for (int i = 0; i < 5; i++) {
-        quiesce_thrice(&locals[0]); /* the other has not */
+        quiesce_thrice(&locals[0]); /* the other local has not quiesced */
         assert_string_equal((char *)object, "read until nobody is behind");
     }
-    kolk_local_offline(&locals[1]);
+    kolk_shared_offline(&locals[1]);
     quiesce_thrice(&locals[0]);
     assert_true(is_poisoned(object, 30));
-    object = taken_by(&locals[0]); /* at the end, what waits still has its zones proved, and is no leak */
-    kolk_local_free_later(&locals[0], object);
+    object = taken_by(&locals[0]); /* at deinit, the zones of a retired object are checked, and it is no leak */
+    kolk_shared_free_later(&locals[0], object);
     notes taken;
     begin_notes(&taken);
     object[30] = 1;
@@ -139,10 +139,10 @@ static void test_the_contents_of_what_is_free_later(void **state) {
 
 enum { SIZE = 30, SLOTS = 4 };
 
-/* Slots 0 to 3 were alive; 1 is free again, and the only one. */
+/* Slots 0 to 3 were alive; only slot 1 is free again. */
 typedef struct fixture {
     kolk_shared pool;
-    kolk_local local;
+    kolk_shared_local local;
     unsigned char *objects[SLOTS];
     reports kept;
 } fixture;
@@ -158,15 +158,15 @@ static void start(fixture *f, const char *debug) {
 }
 
 static void *by_alloc(fixture *f) {
-    return kolk_local_alloc(&f->local);
+    return kolk_shared_alloc(&f->local);
 }
 
 static void *by_alloc_now(fixture *f) {
-    return kolk_local_alloc_wait(&f->local, KOLK_NOW);
+    return kolk_shared_alloc_wait(&f->local, KOLK_NOW);
 }
 
 static void *by_alloc_wait(fixture *f) {
-    return kolk_local_alloc_wait(&f->local, KOLK_FOREVER);
+    return kolk_shared_alloc_wait(&f->local, KOLK_FOREVER);
 }
 
 static void test_every_byte_of_the_fill_counts(void **state) {
@@ -178,13 +178,13 @@ static void test_every_byte_of_the_fill_counts(void **state) {
         start(&f, at % 2 ? "fill" : "fill,quarantine=3");
         unsigned char *object = f.objects[1], changed = object[at / 3] ^= 0x80;
         assert_false(kolk_shared_is_valid(&f.pool));
-        assert_no_more(&f.kept); /* is_valid sees it, and says nothing */
+        assert_no_more(&f.kept); /* is_valid finds it and reports nothing */
         assert_ptr_equal(ways[at % 3](&f), object);
         snprintf(sentence, sizeof sentence, "kolk: dead: write after free to slot 1: %02x written at byte %u of it",
                  changed, at / 3);
         assert_damage(&f.kept, KOLK_WRITE_AFTER_FREE, "dead", object, 1, at / 3, 1, sentence);
         assert_no_more(&f.kept);
-        assert_true(all_bytes_are(object, SIZE, NEW)); /* put right, and new */
+        assert_true(all_bytes_are(object, SIZE, NEW)); /* repaired, with the fill of a new object */
         end_shared(&f.pool);
     }
 }
@@ -197,7 +197,7 @@ static void test_writes_after_free_are_found_at_deinit(void **state) {
         freed_by(&f.local, f.objects[3]);
         memset(f.objects[1] + 2, 0, 3);
         f.objects[3][SIZE - 1] = 7;
-        f.objects[0][3] = 1; /* alive */
+        f.objects[0][3] = 1; /* slot 0 is alive */
         kolk_shared_deinit(&f.pool);
         assert_damage(&f.kept, KOLK_WRITE_AFTER_FREE, "dead", f.objects[1], 1, 2, 3,
                       "kolk: dead: write after free to slot 1: 00 00 00 written at byte 2 of it");
@@ -222,7 +222,7 @@ static void assert_out_of_bounds(fixture *f, int slot, ptrdiff_t at) {
     assert_no_more(&f->kept);
 }
 
-/* The zone behind the last slot is the end of it all: each byte up to the next object is of one zone or the other. */
+/* The last slot has a zone behind it, too, so each byte between two objects belongs to some zone. */
 static void test_every_byte_of_the_zones_counts(void **state) {
     (void)state;
     for (ptrdiff_t at = -16; at < SIZE + 16; at++) {
@@ -233,26 +233,26 @@ static void test_every_byte_of_the_zones_counts(void **state) {
             int slot = way == 0 ? 1 : way == 3 ? 3 : 2;
             f.objects[slot][at] = 0x2a;
             assert_false(kolk_shared_is_valid(&f.pool));
-            if (way == 0) assert_ptr_equal(kolk_local_alloc(&f.local), f.objects[1]);
-            if (way == 1) kolk_local_free(&f.local, f.objects[2]);
-            if (way == 2) kolk_local_free_later(&f.local, f.objects[2]);
+            if (way == 0) assert_ptr_equal(kolk_shared_alloc(&f.local), f.objects[1]);
+            if (way == 1) kolk_shared_free(&f.local, f.objects[2]);
+            if (way == 2) kolk_shared_free_later(&f.local, f.objects[2]);
             if (way == 3) kolk_shared_deinit(&f.pool);
             assert_out_of_bounds(&f, slot, at);
             if (way == 3) continue;
-            assert_int_equal(kolk_shared_count(&f.pool), way == 0 ? 4 : 2); /* it has been done all the same */
+            assert_int_equal(kolk_shared_count(&f.pool), way == 0 ? 4 : 2); /* the call succeeded all the same */
             end_shared(&f.pool);
             assert_no_more(&f.kept);
         }
     }
 }
 
-/* Questions by pointer or handle go by the slots as they are now, further apart. */
+/* Zones make the stride larger; calls with a pointer or handle use this stride. */
 static void test_questions_about_guarded_slots(void **state) {
     (void)state;
     for (uint32_t align = 1; align <= 256; align *= 4) {
         kolk_shared pool;
-        kolk_local local;
-        unsigned char *objects[SLOTS], *next = NULL;
+        kolk_shared_local local;
+        unsigned char *objects[SLOTS];
         notes taken;
         make_shared(
             &pool,
@@ -261,20 +261,21 @@ static void test_questions_about_guarded_slots(void **state) {
         make_local(&local, &pool);
         for (int i = 0; i < SLOTS; i++) objects[i] = taken_by(&local);
         begin_notes(&taken);
+        kolk_shared_cursor cursor = kolk_shared_each(&pool);
         for (int i = 0; i < SLOTS; i++) {
-            assert_ptr_equal(next = kolk_shared_next(&pool, next), objects[i]);
-            kolk_handle handle = kolk_shared_handle(&pool, objects[i]);
+            assert_ptr_equal(kolk_shared_cursor_next(&cursor), objects[i]);
+            kolk_handle handle = kolk_shared_handle_of(&pool, objects[i]);
             assert_ptr_equal(kolk_shared_get(&pool, handle), objects[i]);
             assert_true(i == 0 || objects[i] - objects[i - 1] >= SIZE + 32);
             for (ptrdiff_t at = -16; at < SIZE + 16; at++)
                 assert_int_equal(kolk_shared_is_live(&pool, moved(objects[i], at)), at == 0);
         }
-        assert_null(kolk_shared_next(&pool, next));
-        kolk_local_free(&local, moved(objects[0], -16));
+        assert_null(kolk_shared_cursor_next(&cursor));
+        kolk_shared_free(&local, moved(objects[0], -16));
         assert_int_equal(taken.last.rule, KOLK_FOREIGN_POINTER);
-        kolk_local_free(&local, moved(objects[2], -16));
+        kolk_shared_free(&local, moved(objects[2], -16));
         assert_int_equal(taken.last.rule, KOLK_INTERIOR_POINTER);
-        kolk_local_free(&local, moved(objects[2], SIZE));
+        kolk_shared_free(&local, moved(objects[2], SIZE));
         assert_true(taken.last.rule == KOLK_INTERIOR_POINTER && taken.last.slot == 2 && taken.count == 3);
         end_shared(&pool);
     }
@@ -282,14 +283,14 @@ static void test_questions_about_guarded_slots(void **state) {
 
 /* ---- Quarantine -------------------------------------------------------------------------------------------------- */
 
-/* In a pool whose slots have all been used: a freed slot does not come back before n others were freed, as long as
- * there are others; then the waiting ones come, the oldest first, before alloc gives NULL. */
+/* All slots of the pool have been used. A freed slot is not reused until n others were freed, as long as there are
+ * other free slots. After those, alloc takes slots from quarantine, the oldest first, before it returns NULL. */
 static void test_the_order_of_quarantine(void **state) {
     (void)state;
-    enum { ALL = 14 }; /* 9, and 5 of the other local's */
+    enum { ALL = 14 }; /* 9, and 5 for the other local's magazine */
     for (uint32_t n = 1; n < 20; n++) {
         kolk_shared pool;
-        kolk_local locals[2];
+        kolk_shared_local locals[2];
         char text[40];
         unsigned char *objects[ALL];
         snprintf(text, sizeof text, "fill,quarantine=%u", n);
@@ -301,17 +302,17 @@ static void test_the_order_of_quarantine(void **state) {
             unsigned char *again[ALL];
             const uint32_t freed = 11, waiting = n < freed ? n : freed;
             for (uint32_t i = 0; i < freed; i++) freed_by(&locals[i / 3 % 2], objects[i]);
-            assert_int_equal(pool.quarantined, waiting);
+            assert_int_equal(pool.inside->store.quarantined, waiting);
             assert_int_equal(kolk_shared_count(&pool), ALL - freed);
             for (uint32_t i = 0; i < freed; i++) {
                 again[i] = taken_by(&locals[i % 2]);
                 uint32_t at = 0;
                 while (objects[at] != again[i]) at++;
-                if (i < freed - waiting) assert_true(at < freed - waiting); /* of those that were freed first */
+                if (i < freed - waiting) assert_true(at < freed - waiting); /* one of those that were freed first */
                 if (i >= freed - waiting) assert_int_equal(at, i);
             }
-            assert_null(kolk_local_alloc(&locals[0]));
-            assert_null(kolk_local_alloc_wait(&locals[1], KOLK_NOW));
+            assert_null(kolk_shared_alloc(&locals[0]));
+            assert_null(kolk_shared_alloc_wait(&locals[1], KOLK_NOW));
             memcpy(objects, again, freed * sizeof *again);
         }
         end_shared(&pool);
@@ -321,7 +322,7 @@ static void test_the_order_of_quarantine(void **state) {
 static void test_growth_comes_before_those_that_wait(void **state) {
     (void)state;
     kolk_shared pool;
-    kolk_local local;
+    kolk_shared_local local;
     make_shared(&pool, &(kolk_shared_desc){
                            .object_size = 5000, .max_capacity = 40, .max_threads = 1, .debug = "quarantine=100"});
     make_local(&local, &pool);
@@ -337,43 +338,43 @@ static void test_growth_comes_before_those_that_wait(void **state) {
 static void test_what_was_free_later_goes_through_the_quarantine(void **state) {
     (void)state;
     kolk_shared pool;
-    kolk_local local;
+    kolk_shared_local local;
     unsigned char *objects[6];
     make_shared(&pool, &(kolk_shared_desc){.object_size = 8, .capacity = 6, .max_threads = 1, .debug = "quarantine=2"});
     make_local(&local, &pool);
     for (int i = 0; i < 6; i++) objects[i] = taken_by(&local);
-    for (int i = 0; i < 4; i++) kolk_local_free_later(&local, objects[i]);
-    assert_null(kolk_local_alloc(&local)); /* they are not there yet */
-    assert_int_equal(pool.quarantined, 0);
+    for (int i = 0; i < 4; i++) kolk_shared_free_later(&local, objects[i]);
+    assert_null(kolk_shared_alloc(&local)); /* they are still retired */
+    assert_int_equal(pool.inside->store.quarantined, 0);
     quiesce_thrice(&local);
-    assert_int_equal(pool.quarantined, 2);
+    assert_int_equal(pool.inside->store.quarantined, 2);
     for (int i = 0; i < 4; i++) assert_int_equal(slot_of(&pool, taken_by(&local)), i);
-    assert_null(kolk_local_alloc(&local));
+    assert_null(kolk_shared_alloc(&local));
     end_shared(&pool);
 }
 
 /* ---- Double frees ------------------------------------------------------------------------------------------------ */
 
-/* Wherever the slot is by now. */
+/* A double free is found wherever the slot is meanwhile. */
 static void test_double_frees(void **state) {
     (void)state;
     for (unsigned kind = 0; kind < 16; kind++) {
         fixture f;
         notes taken;
         start(&f, kind % 2 ? "fill,quarantine=2" : "guard,fill");
-        if (kind & 2) freed_by(&f.local, f.objects[3]); /* 1 is not the only one, */
-        if (kind & 4) freed_by(&f.local, f.objects[2]); /* and not in quarantine any more */
+        if (kind & 2) freed_by(&f.local, f.objects[3]); /* 1 is then not the only free slot */
+        if (kind & 4) freed_by(&f.local, f.objects[2]); /* and has left quarantine */
         begin_notes(&taken);
         for (int i = 0; i < 3; i++) {
             if (kind & 8)
-                kolk_local_free_later(&f.local, f.objects[1]);
+                kolk_shared_free_later(&f.local, f.objects[1]);
             else
-                kolk_local_free(&f.local, f.objects[1]);
+                kolk_shared_free(&f.local, f.objects[1]);
             assert_noted(&taken, KOLK_DOUBLE_FREE, "dead", f.objects[1], 1, "kolk: dead: double free of slot 1");
             assert_true(kolk_shared_is_valid(&f.pool));
         }
-        kolk_local_free_later(&f.local, f.objects[0]);
-        kolk_local_free(&f.local, f.objects[0]);
+        kolk_shared_free_later(&f.local, f.objects[0]);
+        kolk_shared_free(&f.local, f.objects[0]);
         assert_noted(&taken, KOLK_DOUBLE_FREE, "dead", f.objects[0], 0, "kolk: dead: double free of slot 0");
         end_shared(&f.pool);
         assert_silent(&taken);
@@ -384,14 +385,14 @@ static void test_double_frees(void **state) {
 
 #define assert_seen(what, value) assert_breaks(kolk_shared_is_valid, pool, what, value)
 
-/* Slot 3 is free later, 1 and 2 in quarantine, 0 alive. */
+/* Slot 0 is alive, 1 and 2 are in quarantine, 3 is retired. */
 static void test_validity(void **state) {
     (void)state;
     fixture f;
     kolk_shared *pool = &f.pool;
     start(&f, "fill,guard,quarantine=3");
     freed_by(&f.local, f.objects[2]);
-    kolk_local_free_later(&f.local, f.objects[3]);
+    kolk_shared_free_later(&f.local, f.objects[3]);
     for (int slot = 0; slot < SLOTS; slot++) {
         assert_seen(f.objects[slot][-16], 0); /* I7 */
         assert_seen(f.objects[slot][-1], 0);
@@ -399,11 +400,11 @@ static void test_validity(void **state) {
         assert_seen(f.objects[slot][SIZE + 15], 0);
         if (slot == 1 || slot == 2) assert_seen(f.objects[slot][SIZE / 2], 0);
     }
-    f.objects[0][1] = 1;               /* may be written to */
-    assert_seen(pool->quarantined, 1); /* I2 */
-    assert_seen(pool->quarantined, 3);
-    assert_seen(*kolk_debug_ring(pool->debug, 0), 0);
-    assert_seen(*kolk_debug_ring(pool->debug, 1), 1);
+    f.objects[0][1] = 1;                             /* a live object may be written to */
+    assert_seen(pool->inside->store.quarantined, 1); /* I2 */
+    assert_seen(pool->inside->store.quarantined, 3);
+    assert_seen(*kolk_debug_ring(pool->inside->store.debug, 0), 0);
+    assert_seen(*kolk_debug_ring(pool->inside->store.debug, 1), 1);
     assert_seen(f.local.magazine->proving, 1);
     assert_seen(f.local.magazine->proving, 5);
     assert_seen(f.local.magazine->proving, UINT32_MAX);

@@ -1,7 +1,6 @@
-/* A shared pool in debug mode, and a process that forks while other threads are in the middle of alloc and free, at
- * random or before each step of what one thread does: its child finds no damage that nobody did, no slot twice, and
- * lists that end. KOLK_TEST_OPS (random forks of a run) may be set in the environment. */
-// define: KOLK_CHAOS=1
+/* A process with a shared pool in debug mode forks while other threads are in the middle of alloc and free: at random,
+ * or before each step of what one thread does. The child finds no false damage, no slot twice, and no cyclic list.
+ * Reads KOLK_TEST_OPS (random forks per run) from the environment. */
 #include "../help/debug_test.h"
 
 #include "forks.h"
@@ -15,32 +14,32 @@ static void note_damage(const kolk_failure *failure, void *context) {
     __atomic_store_n(&reported, REPORTED, __ATOMIC_RELAXED);
 }
 
-/* Long objects: most of the time they are being filled. */
+/* The objects are long, so that most of the time is spent filling them. */
 static void *work(void *argument) {
-    kolk_local local;
+    kolk_shared_local local;
     (void)argument;
-    if (kolk_local_init(&local, &pool) != KOLK_OK) abort();
+    if (kolk_shared_local_init(&local, &pool) != KOLK_OK) abort();
     while (!__atomic_load_n(&over, __ATOMIC_RELAXED)) {
-        void *one = kolk_local_alloc(&local), *other = kolk_local_alloc(&local);
-        kolk_local_free(&local, one);
-        kolk_local_free(&local, other);
+        void *one = kolk_shared_alloc(&local), *other = kolk_shared_alloc(&local);
+        kolk_shared_free(&local, one);
+        kolk_shared_free(&local, other);
     }
-    kolk_local_deinit(&local);
+    kolk_shared_local_deinit(&local);
     return NULL;
 }
 
-/* The child's exit codes. */
+/* Returns the child's exit code. */
 static int look_at_all(void) {
-    kolk_local local;
+    kolk_shared_local local;
     void *objects[MOST];
     int n = 0;
-    if (kolk_local_init(&local, &pool) != KOLK_OK) return 99;
-    while (n < MOST && (objects[n] = kolk_local_alloc(&local)) != NULL) n++;
+    if (kolk_shared_local_init(&local, &pool) != KOLK_OK) return 99;
+    while (n < MOST && (objects[n] = kolk_shared_alloc(&local)) != NULL) n++;
     for (int i = 0; i < n; i++)
         for (int k = 0; k < i; k++)
             if (objects[i] == objects[k]) return TWICE;
-    for (int i = 0; i < n; i++) kolk_local_free(&local, objects[i]);
-    kolk_local_deinit(&local);
+    for (int i = 0; i < n; i++) kolk_shared_free(&local, objects[i]);
+    kolk_shared_local_deinit(&local);
     kolk_shared_deinit(&pool);
     return (int)reported;
 }
@@ -84,12 +83,13 @@ static uint64_t sum_of(uint64_t sum, const void *start, size_t size) {
     return sum;
 }
 
-/* Of all that a child sees of the pool; what the debug mode keeps is in one page. */
+/* A hash of all that a child sees of the pool; the debug mode's own data fits in one page. */
 static uint64_t sum_of_all(void) {
-    return sum_of(sum_of(sum_of(1, &pool, sizeof pool), pool.block, pool.block_size), pool.debug, 4096);
+    return sum_of(sum_of(sum_of(1, &pool, sizeof pool), pool.inside->store.block, pool.inside->store.block_size),
+                  pool.inside->store.debug, 4096);
 }
 
-/* Since the last operation. */
+/* Has anything changed since the last operation? */
 static bool has_changed(void) {
     uint64_t now = sum_of_all(), before = seen;
     seen = now;
@@ -103,13 +103,13 @@ static unsigned leaks;
 
 static void hold(unsigned n) {
     while (held < n) {
-        REQUIRE(objects[held] = kolk_local_alloc(&others));
+        REQUIRE(objects[held] = kolk_shared_alloc(&others));
         memset(objects[held++], 1, LONG);
     }
 }
 
 static void drop(unsigned n) {
-    while (n-- > 0) kolk_local_free(&others, objects[--held]);
+    while (n-- > 0) kolk_shared_free(&others, objects[--held]);
 }
 
 static void hold_some(void) {
@@ -146,13 +146,14 @@ static void come_and_go(void) {
 }
 
 static void free_later(void) {
-    for (int i = 0; i < 2; i++) kolk_local_free_later(&others, objects[--held]);
-    for (int i = 0; i < 5; i++) kolk_local_quiesce(&others);
+    for (int i = 0; i < 2; i++) kolk_shared_free_later(&others, objects[--held]);
+    for (int i = 0; i < 5; i++) kolk_shared_quiesce(&others);
 }
 
 static void walk(void) {
     drop(1);
-    for (void *each = NULL; (each = kolk_shared_next(&pool, each));) {}
+    kolk_shared_cursor cursor = kolk_shared_each(&pool);
+    while (kolk_shared_cursor_next(&cursor)) {}
 }
 
 static const deed deeds[] = {
@@ -181,37 +182,38 @@ static unsigned count_alive(void) {
 
 static unsigned walk_through(bool frees) {
     unsigned n = 0;
-    for (void *each = NULL; (each = kolk_shared_next(&pool, each)); n++) {
-        REQUIRE(kolk_shared_get(&pool, kolk_shared_handle(&pool, each)) == each);
-        if (frees) kolk_local_free(&mine, each);
+    kolk_shared_cursor cursor = kolk_shared_each(&pool);
+    for (void *each; (each = kolk_shared_cursor_next(&cursor)); n++) {
+        REQUIRE(kolk_shared_get(&pool, kolk_shared_handle_of(&pool, each)) == each);
+        if (frees) kolk_shared_free(&mine, each);
     }
     return n;
 }
 
-/* All that can be had; it was not there before. */
+/* Allocates all free slots; none of them may have been alive. */
 static unsigned take_all(unsigned alive) {
     void *taken[SLOTS + 1];
     unsigned n = 0;
-    while ((taken[n] = kolk_local_alloc(&mine)) != NULL) {
+    while ((taken[n] = kolk_shared_alloc(&mine)) != NULL) {
         for (unsigned i = 0; i < n; i++) REQUIRE(taken[i] != taken[n]);
         memset(taken[n++], 2, LONG);
         REQUIRE(n <= SLOTS);
     }
     REQUIRE(walk_through(false) == alive + n);
-    for (unsigned i = 0; i < n; i++) kolk_local_free(&mine, taken[i]);
+    for (unsigned i = 0; i < n; i++) kolk_shared_free(&mine, taken[i]);
     return n;
 }
 
 /* The child goes on with the pool, or ends it at once. */
 static void live_on(uint32_t for_long) {
     unsigned alive = count_alive();
-    signal(SIGSEGV, SIG_DFL); /* not cmocka's */
+    signal(SIGSEGV, SIG_DFL); /* instead of cmocka's handler */
     END_IF_IT_HANGS();
     kolk_set_failure_handler(note_leaks, NULL);
     if (for_long) {
-        kolk_local second;
-        REQUIRE(kolk_local_init(&second, &pool) == KOLK_OK); /* a thread that is not here is found to be gone */
-        for (int i = 0; i < 10; i++) kolk_local_quiesce(i % 2 ? &second : &mine);
+        kolk_shared_local second;
+        REQUIRE(kolk_shared_local_init(&second, &pool) == KOLK_OK); /* threads of the parent are reclaimed */
+        for (int i = 0; i < 10; i++) kolk_shared_quiesce(i % 2 ? &second : &mine);
         REQUIRE(walk_through(false) == alive);
         unsigned got = take_all(alive);
         REQUIRE(got + alive <= SLOTS && got + alive + 2 >= SLOTS);
@@ -249,10 +251,10 @@ static void test_a_fork_before_each_step(void **state) {
                                                        .cache = 1,
                                                        .debug = bypass ? NULL : setting});
                 make_local(&mine, &pool);
-                kolk_local_offline(&mine);
+                kolk_shared_offline(&mine);
                 seen = 0;
                 more = fork_at_step(fork_now);
-                kolk_set_failure_handler(note_damage, NULL); /* of "sites", what is still alive */
+                kolk_set_failure_handler(note_damage, NULL); /* "sites" reports what is still alive */
                 end_shared(&pool);
                 kolk_set_failure_handler(NULL, NULL);
             }

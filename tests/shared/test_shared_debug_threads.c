@@ -1,8 +1,8 @@
-/* A shared pool in debug mode with 2 to 16 threads at work: objects are allocated, waited for, passed on, freed by
- * others, and freed later while others read them; no report is false, every life is told to the profiler once, and at
- * the end all slots are there. With fill, guard, quarantine and sites, and with objects from malloc, which
- * AddressSanitizer watches. And two threads free one object at the same time. KOLK_TEST_SEED and KOLK_TEST_OPS
- * (operations of a run) may be set in the environment. */
+/* A shared pool in debug mode with 2 to 16 working threads: objects are allocated, waited for, passed on, freed by
+ * other threads, and retired while others read them. No report is false, the profiler gets each life once, and at the
+ * end no slot is lost. It runs with fill, guard, quarantine and sites, and with objects from malloc, which
+ * AddressSanitizer watches. Besides, two threads free one object at the same time. Reads KOLK_TEST_SEED and
+ * KOLK_TEST_OPS (operations per run) from the environment. */
 #include "../queue/queue_test.h"
 
 #include "shared_test.h"
@@ -20,9 +20,9 @@ typedef struct object {
 
 static struct {
     kolk_shared pool;
-    uintptr_t passed[MOST_THREADS]; /* objects that anybody may take over */
-    uintptr_t published[PUBLISHED]; /* ... that anybody may read */
-    uint32_t allocs, frees, failed; /* as the profiler is told; NULLs */
+    uintptr_t passed[MOST_THREADS]; /* objects that any thread may take over */
+    uintptr_t published[PUBLISHED]; /* objects that any thread may read */
+    uint32_t allocs, frees, failed; /* counted by the profiler; failed: NULLs */
 } run;
 
 static void on_alloc(const char *name, const void *it, size_t size, void *context) {
@@ -41,7 +41,7 @@ static void on_free(const char *name, const void *it, void *context) {
 
 typedef struct job {
     worker worker;
-    kolk_local local;
+    kolk_shared_local local;
     object *held[EACH];
     uint32_t holds, to_do;
     uint64_t serial, random;
@@ -66,7 +66,7 @@ static void take(job *j) {
     bool waits = random_below(&j->random, 3) == 0;
     kolk_deadline deadline = kolk_deadline_after(1);
     deadline.ns -= 900000 + random_below(&j->random, 100000); /* a tenth of a millisecond at most */
-    object *it = (object *)(waits ? kolk_local_alloc_wait(&j->local, deadline) : kolk_local_alloc(&j->local));
+    object *it = (object *)(waits ? kolk_shared_alloc_wait(&j->local, deadline) : kolk_shared_alloc(&j->local));
     if (!it) {
         __atomic_fetch_add(&run.failed, 1, __ATOMIC_RELAXED);
         return;
@@ -78,12 +78,12 @@ static void take(job *j) {
 
 static void give(job *j, object *it, bool later) {
     check(it);
-    kolk_handle handle = kolk_shared_handle(&run.pool, it);
+    kolk_handle handle = kolk_shared_handle_of(&run.pool, it);
     REQUIRE(kolk_shared_get(&run.pool, handle) == it);
     if (later)
-        kolk_local_free_later(&j->local, it);
+        kolk_shared_free_later(&j->local, it);
     else
-        kolk_local_free(&j->local, it);
+        kolk_shared_free(&j->local, it);
     REQUIRE(!kolk_shared_get(&run.pool, handle));
 }
 
@@ -93,50 +93,51 @@ static void work_once(job *j) {
         if (j->holds < EACH) take(j);
     } else if (choice < 9 && j->holds) {
         give(j, j->held[--j->holds], false);
-    } else if (choice < 11 && j->holds) { /* what was passed on before is freed by this thread */
+    } else if (choice < 11 && j->holds) { /* frees the object that was passed on before */
         object *it = exchange(&run.passed[random_below(&j->random, MOST_THREADS)], j->held[--j->holds]);
         if (it) give(j, it, false);
     } else if (choice < 12 && j->holds) {
         object *it = exchange(&run.published[random_below(&j->random, PUBLISHED)], j->held[--j->holds]);
         if (it) give(j, it, true);
-    } else if (choice < 15) { /* may be freed meanwhile, but can be read until this thread is quiescent */
+    } else if (choice < 15) { /* it may be retired meanwhile, but can be read until this thread quiesces */
         uintptr_t it = __atomic_load_n(&run.published[random_below(&j->random, PUBLISHED)], __ATOMIC_ACQUIRE);
         if (it) check((const object *)it);
     }
-    kolk_local_quiesce(&j->local);
+    kolk_shared_quiesce(&j->local);
 }
 
 static void *work(void *argument) {
     job *j = (job *)argument;
-    REQUIRE(kolk_local_init(&j->local, &run.pool) == KOLK_OK);
+    REQUIRE(kolk_shared_local_init(&j->local, &run.pool) == KOLK_OK);
     for (; j->to_do; j->to_do--) {
         work_once(j);
         if (j->to_do % 256) continue;
-        kolk_local_deinit(&j->local); /* and begins anew */
-        REQUIRE(kolk_local_init(&j->local, &run.pool) == KOLK_OK);
+        kolk_shared_local_deinit(&j->local); /* and starts with a new local */
+        REQUIRE(kolk_shared_local_init(&j->local, &run.pool) == KOLK_OK);
     }
-    kolk_local_deinit(&j->local);
+    kolk_shared_local_deinit(&j->local);
     return NULL;
 }
 
 static void free_the_rest(job *jobs, unsigned threads) {
     job rest = {.holds = 0};
-    kolk_local *local = &rest.local;
+    kolk_shared_local *local = &rest.local;
     make_local(local, &run.pool);
     for (unsigned i = 0; i < threads; i++)
         while (jobs[i].holds) give(&rest, jobs[i].held[--jobs[i].holds], i % 2);
-    for (unsigned i = 0; i < MOST_THREADS; i++) kolk_local_free(local, exchange(&run.passed[i], NULL));
-    for (unsigned i = 0; i < PUBLISHED; i++) kolk_local_free(local, exchange(&run.published[i], NULL));
-    for (unsigned i = 0; i < 4; i++) kolk_local_quiesce(local);
+    for (unsigned i = 0; i < MOST_THREADS; i++) kolk_shared_free(local, exchange(&run.passed[i], NULL));
+    for (unsigned i = 0; i < PUBLISHED; i++) kolk_shared_free(local, exchange(&run.published[i], NULL));
+    for (unsigned i = 0; i < 4; i++) kolk_shared_quiesce(local);
     assert_true(kolk_shared_is_valid(&run.pool));
     assert_int_equal(kolk_shared_count(&run.pool), 0);
-    assert_int_equal(run.allocs, run.frees); /* each life, once */
+    assert_int_equal(run.allocs, run.frees); /* each life was reported once */
     kolk_stats stats;
     kolk_shared_stats(&run.pool, &stats);
     assert_int_equal(stats.failed, run.failed);
-    for (uint32_t i = 0; i < all_slots(&run.pool); i++) assert_non_null(kolk_local_alloc(local));
-    assert_null(kolk_local_alloc(local));
-    for (void *each = NULL; (each = kolk_shared_next(&run.pool, each));) kolk_local_free(local, each);
+    for (uint32_t i = 0; i < all_slots(&run.pool); i++) assert_non_null(kolk_shared_alloc(local));
+    assert_null(kolk_shared_alloc(local));
+    kolk_shared_cursor cursor = kolk_shared_each(&run.pool);
+    for (void *each; (each = kolk_shared_cursor_next(&cursor));) kolk_shared_free(local, each);
 }
 
 static void run_one(unsigned threads, const char *debug, bool bypassed, bool no_room) {
@@ -175,35 +176,35 @@ static void test_many_threads(void **state) {
 /* ---- Waiting and quarantine -------------------------------------------------------------------------------------- */
 
 static void *wait_for_one(void *argument) {
-    kolk_local local;
+    kolk_shared_local local;
     (void)argument;
-    REQUIRE(kolk_local_init(&local, &run.pool) == KOLK_OK);
-    kolk_local_offline(&local); /* nobody's deferred frees wait for this thread */
-    void *it = kolk_local_alloc_wait(&local, KOLK_FOREVER);
-    kolk_local_deinit(&local);
+    REQUIRE(kolk_shared_local_init(&local, &run.pool) == KOLK_OK);
+    kolk_shared_offline(&local); /* other threads' retired slots do not wait for this thread */
+    void *it = kolk_shared_alloc_wait(&local, KOLK_FOREVER);
+    kolk_shared_local_deinit(&local);
     return it;
 }
 
-/* A waiter gets what is freed, though it would have to lie in quarantine otherwise. */
+/* A waiter gets a freed slot at once, although it would otherwise go to quarantine. */
 static void test_who_waits_gets_from_the_quarantine(void **state) {
     (void)state;
     for (int later = 0; later < 2; later++) {
         pthread_t thread;
-        kolk_local local;
+        kolk_shared_local local;
         void *got, *last = NULL;
         setenv("KOLK_BYPASS", "0", 1);
         make_shared(&run.pool,
                     &(kolk_shared_desc){.object_size = 8, .capacity = 3, .max_threads = 2, .debug = "quarantine=9"});
         make_local(&local, &run.pool);
-        for (void *it; (it = kolk_local_alloc(&local));) last = it;
+        for (void *it; (it = kolk_shared_alloc(&local));) last = it;
         assert_int_equal(pthread_create(&thread, NULL, wait_for_one, NULL), 0);
-        while (!__atomic_load_n(&run.pool.depot.waiting, __ATOMIC_ACQUIRE)) nap();
+        while (!__atomic_load_n(&run.pool.inside->store.depot.waiting, __ATOMIC_ACQUIRE)) nap();
         if (later)
-            kolk_local_free_later(&local, last);
+            kolk_shared_free_later(&local, last);
         else
-            kolk_local_free(&local, last);
-        while (__atomic_load_n(&run.pool.depot.waiting, __ATOMIC_ACQUIRE)) {
-            kolk_local_quiesce(&local);
+            kolk_shared_free(&local, last);
+        while (__atomic_load_n(&run.pool.inside->store.depot.waiting, __ATOMIC_ACQUIRE)) {
+            kolk_shared_quiesce(&local);
             nap();
         }
         assert_int_equal(pthread_join(thread, &got), 0);
@@ -226,24 +227,24 @@ static void count_report(const kolk_failure *failure, void *context) {
 }
 
 static void *free_it(void *argument) {
-    kolk_local local;
+    kolk_shared_local local;
     uint32_t rounds = *(const uint32_t *)argument;
-    REQUIRE(kolk_local_init(&local, &run.pool) == KOLK_OK);
+    REQUIRE(kolk_shared_local_init(&local, &run.pool) == KOLK_OK);
     for (uint32_t i = 0; i < rounds; i++) {
         pthread_barrier_wait(&twins.gate);
-        kolk_local_free(&local, twins.it);
+        kolk_shared_free(&local, twins.it);
         pthread_barrier_wait(&twins.gate);
     }
-    kolk_local_deinit(&local);
+    kolk_shared_local_deinit(&local);
     return NULL;
 }
 
-/* In debug mode one of them is reported, also without .exact, and nothing else is. */
+/* In debug mode exactly one of the two frees is reported, also without .exact, and nothing else. */
 static void test_two_threads_free_one_object(void **state) {
     (void)state;
     static const char *const settings[] = {"fill", "fill,quarantine=2", "trace"};
     for (unsigned n = 0; n < 4; n++) {
-        kolk_local local;
+        kolk_shared_local local;
         pthread_t threads[2];
         uint32_t rounds = (uint32_t)operations / 8;
         setenv("KOLK_BYPASS", n == 3 ? "1" : "0", 1);
@@ -258,7 +259,7 @@ static void test_two_threads_free_one_object(void **state) {
         kolk_set_failure_handler(count_report, NULL);
         for (int i = 0; i < 2; i++) assert_int_equal(pthread_create(&threads[i], NULL, free_it, &rounds), 0);
         for (uint32_t i = 0; i < rounds; i++) {
-            REQUIRE((twins.it = (object *)kolk_local_alloc(&local)) != NULL);
+            REQUIRE((twins.it = (object *)kolk_shared_alloc(&local)) != NULL);
             pthread_barrier_wait(&twins.gate);
             pthread_barrier_wait(&twins.gate);
         }

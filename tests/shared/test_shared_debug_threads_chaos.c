@@ -1,4 +1,3 @@
-// define: KOLK_CHAOS=1
-/* test_shared_debug_threads.c with threads that are interrupted everywhere. */
+/* test_shared_debug_threads.c over a library that interrupts threads at every atomic operation. */
 #define OPERATIONS 8000
 #include "test_shared_debug_threads.c" /* NOLINT(bugprone-suspicious-include): the same program over another library */

@@ -1,7 +1,6 @@
-// link: -Wl,--wrap=kolk_local_alloc_slow,--wrap=kolk_local_free_slow,--wrap=kolk_shared_get_slow
-/* The fast paths are taken: calls from shared.inl to the ways out of it are counted. All that they do could be done out
- * of line as well, only slower, so that no result of a call tells. Where the compiler inlines nothing, without
- * optimisation, the calls come from inside the library, where the linker cannot count them. */
+/* The fast paths are taken: calls from shared.inl to the slow paths are counted. The slow paths could do the same work,
+ * only slower, so no result of a call shows the difference. Without optimisation the compiler inlines nothing; the
+ * calls then come from inside the library, where the linker cannot count them. */
 #include "../help/test.h"
 
 #include "shared_test.h"
@@ -16,21 +15,21 @@ enum { AT_ONCE = 20 };
 
 static unsigned calls;
 
-void *__real_kolk_local_alloc_slow(kolk_local *local);
-void __real_kolk_local_free_slow(kolk_local *local, void *object);
+void *__real_kolk_shared_alloc_slow(kolk_shared_local *local);
+void __real_kolk_shared_free_slow(kolk_shared_local *local, void *object);
 void *__real_kolk_shared_get_slow(const kolk_shared *pool, kolk_handle handle);
-void *__wrap_kolk_local_alloc_slow(kolk_local *local);
-void __wrap_kolk_local_free_slow(kolk_local *local, void *object);
+void *__wrap_kolk_shared_alloc_slow(kolk_shared_local *local);
+void __wrap_kolk_shared_free_slow(kolk_shared_local *local, void *object);
 void *__wrap_kolk_shared_get_slow(const kolk_shared *pool, kolk_handle handle);
 
-void *__wrap_kolk_local_alloc_slow(kolk_local *local) {
+void *__wrap_kolk_shared_alloc_slow(kolk_shared_local *local) {
     calls++;
-    return __real_kolk_local_alloc_slow(local);
+    return __real_kolk_shared_alloc_slow(local);
 }
 
-void __wrap_kolk_local_free_slow(kolk_local *local, void *object) {
+void __wrap_kolk_shared_free_slow(kolk_shared_local *local, void *object) {
     calls++;
-    __real_kolk_local_free_slow(local, object);
+    __real_kolk_shared_free_slow(local, object);
 }
 
 void *__wrap_kolk_shared_get_slow(const kolk_shared *pool, kolk_handle handle) {
@@ -38,7 +37,7 @@ void *__wrap_kolk_shared_get_slow(const kolk_shared *pool, kolk_handle handle) {
     return __real_kolk_shared_get_slow(pool, handle);
 }
 
-/* While its magazine is neither empty nor full, a thread makes no call, with handles or without. */
+/* As long as its magazine is neither empty nor full, a thread makes no call, with handles or without. */
 static void test_alloc_free_and_get(void **state) {
     (void)state;
     for (unsigned kind = 0; kind < 4; kind++) {
@@ -56,13 +55,13 @@ static void test_alloc_free_and_get(void **state) {
             if (typed)
                 things_free(&local, objects[i]);
             else
-                kolk_local_free(&local.local, objects[i]);
+                kolk_shared_free(&local.local, objects[i]);
         }
         for (int i = 0; i < AT_ONCE; i++)
-            objects[i] = typed ? things_alloc(&local) : (thing *)kolk_local_alloc(&local.local);
+            objects[i] = typed ? things_alloc(&local) : (thing *)kolk_shared_alloc(&local.local);
         assert_int_equal(calls, 0);
         for (int i = 0; i < AT_ONCE && !none; i++) {
-            kolk_handle handle = kolk_shared_handle(&pool.pool, objects[i]);
+            kolk_handle handle = kolk_shared_handle_of(&pool.pool, objects[i]);
             assert_ptr_equal(kolk_shared_get(&pool.pool, handle), objects[i]);
             assert_ptr_equal(kolk_shared_get_sized(&pool.pool, handle, sizeof(thing)), objects[i]);
         }
@@ -75,13 +74,13 @@ static void test_alloc_free_and_get(void **state) {
 static void test_that_calls_are_counted(void **state) {
     (void)state;
     kolk_shared pool;
-    kolk_local local;
+    kolk_shared_local local;
     make_shared(&pool, &(kolk_shared_desc){.object_size = sizeof(thing), .capacity = 1, .max_threads = 1});
     make_local(&local, &pool);
     calls = 0;
-    void *object = kolk_local_alloc_slow(&local);
-    assert_ptr_equal(kolk_shared_get_slow(&pool, kolk_shared_handle(&pool, object)), object);
-    kolk_local_free_slow(&local, object);
+    void *object = kolk_shared_alloc_slow(&local);
+    assert_ptr_equal(kolk_shared_get_slow(&pool, kolk_shared_handle_of(&pool, object)), object);
+    kolk_shared_free_slow(&local, object);
     assert_int_equal(calls, 3);
     end_shared(&pool);
 }

@@ -1,8 +1,7 @@
-// define: KOLK_CHAOS=1
-/* A fork before every atomic operation of everything that another thread may just be doing with a shared pool. In each
- * child the thread that forked goes on with its local, and as many others can be made as before; what was alive stays
- * alive; the free slots can be had, each of them once, except those that the other thread was just moving, at most as
- * many as it may keep at hand; no thread hangs. The parent goes on unharmed. */
+/* The process forks before every atomic operation of another thread's work on a shared pool. In each child the forking
+ * thread goes on with its local, and as many others can be made as before. Live objects stay alive. The free slots can
+ * be allocated, each once, except those that the other thread was just moving, at most a magazine. No thread hangs. The
+ * parent is not affected. */
 #include "../help/test.h"
 
 #include "forks.h"
@@ -15,7 +14,7 @@ enum { THREADS = 3, CAPACITY = 200, MOST = 1000 };
 static void *objects[MOST];
 static uint32_t most_lost;
 
-/* Each operation counts. */
+/* Every operation counts. */
 static bool has_changed(void) {
     return true;
 }
@@ -28,11 +27,11 @@ static void *object_of(uint32_t slot) {
     return pool.slots + (size_t)slot * pool.stride;
 }
 
-/* Each is given once, and none that was alive. */
-static uint32_t take_all(kolk_local *local) {
+/* Each slot is handed out once, and none that was alive. */
+static uint32_t take_all(kolk_shared_local *local) {
     uint32_t n = 0;
     memset(is_mine, 0, sizeof is_mine);
-    for (void *object; (object = kolk_local_alloc(local)); n++) {
+    for (void *object; (object = kolk_shared_alloc(local)); n++) {
         uint32_t slot = slot_of(&pool, object);
         REQUIRE(slot < all_slots(&pool));
         REQUIRE(!was_alive[slot]);
@@ -42,9 +41,9 @@ static uint32_t take_all(kolk_local *local) {
     return n;
 }
 
-static void give_all(kolk_local *local) {
+static void give_all(kolk_shared_local *local) {
     for (uint32_t slot = 0; slot < all_slots(&pool); slot++)
-        if (is_mine[slot]) kolk_local_free(local, object_of(slot));
+        if (is_mine[slot]) kolk_shared_free(local, object_of(slot));
 }
 
 static void check_alive(uint32_t alive) {
@@ -57,15 +56,15 @@ static void check_alive(uint32_t alive) {
 }
 
 static void *work(void *argument) {
-    kolk_local local;
+    kolk_shared_local local;
     (void)argument;
-    REQUIRE(kolk_local_init(&local, &pool) == KOLK_OK);
+    REQUIRE(kolk_shared_local_init(&local, &pool) == KOLK_OK);
     for (int i = 0; i < 10; i++) {
-        void *object = kolk_local_alloc_wait(&local, KOLK_FOREVER);
+        void *object = kolk_shared_alloc_wait(&local, KOLK_FOREVER);
         REQUIRE(object);
-        kolk_local_free(&local, object);
+        kolk_shared_free(&local, object);
     }
-    kolk_local_deinit(&local);
+    kolk_shared_local_deinit(&local);
     return NULL;
 }
 
@@ -77,31 +76,31 @@ static uint32_t count_alive(void) {
 }
 
 static void live_on(uint32_t alive) {
-    kolk_local made[THREADS];
+    kolk_shared_local made[THREADS];
     END_IF_IT_HANGS();
-    if (current->a_third) alive = count_alive(); /* since the parent looked, it may have gone on */
+    if (current->a_third) alive = count_alive(); /* the third thread may have gone on since the parent counted */
     check_alive(alive);
-    kolk_local_free(&mine, kolk_local_alloc(&mine)); /* or NULL: the others have all */
-    for (unsigned i = 1; i < THREADS; i++) REQUIRE(kolk_local_init(&made[i], &pool) == KOLK_OK);
-    REQUIRE(kolk_local_init(&made[0], &pool) == KOLK_TOO_MANY_THREADS);
+    kolk_shared_free(&mine, kolk_shared_alloc(&mine)); /* or NULL: the others hold all objects */
+    for (unsigned i = 1; i < THREADS; i++) REQUIRE(kolk_shared_local_init(&made[i], &pool) == KOLK_OK);
+    REQUIRE(kolk_shared_local_init(&made[0], &pool) == KOLK_TOO_MANY_THREADS);
     made[0] = mine;
-    for (unsigned n = 0; n < 5 * THREADS; n++) kolk_local_quiesce(&made[n % THREADS]);
-    for (unsigned i = 1; i < THREADS; i++) kolk_local_deinit(&made[i]);
+    for (unsigned n = 0; n < 5 * THREADS; n++) kolk_shared_quiesce(&made[n % THREADS]);
+    for (unsigned i = 1; i < THREADS; i++) kolk_shared_local_deinit(&made[i]);
     uint32_t got = take_all(&mine);
     REQUIRE(alive + got <= all_slots(&pool));
     uint32_t lost = all_slots(&pool) - alive - got;
     if (lost > most_lost) most_lost = lost;
-    REQUIRE(lost <= pool.depot.cache + current->a_third);
+    REQUIRE(lost <= pool.inside->store.depot.cache + current->a_third);
     REQUIRE(lost || kolk_shared_is_valid(&pool));
     give_all(&mine);
     check_alive(alive);
     REQUIRE(take_all(&mine) == got);
     give_all(&mine);
-    kolk_local_flush(&mine);
+    kolk_shared_local_flush(&mine);
     pthread_t threads[2];
     for (unsigned i = 0; i < 2 && got; i++) REQUIRE(pthread_create(&threads[i], NULL, work, NULL) == 0);
     for (unsigned i = 0; i < 2 && got; i++) REQUIRE(pthread_join(threads[i], NULL) == 0);
-    for (unsigned n = 0; n < 3; n++) kolk_local_quiesce(&mine);
+    for (unsigned n = 0; n < 3; n++) kolk_shared_quiesce(&mine);
     REQUIRE(take_all(&mine) == got);
     kolk_shared_deinit(&pool);
     _exit(lost < 255 ? (int)lost : 255);
@@ -110,15 +109,15 @@ static void live_on(uint32_t alive) {
 /* ---- Forks ------------------------------------------------------------------------------------------------------- */
 
 static void fork_now(void) {
-    if (current->takes) kolk_local_free(&mine, kolk_local_alloc(&mine));
+    if (current->takes) kolk_shared_free(&mine, kolk_shared_alloc(&mine));
     uint32_t lost = (uint32_t)fork_child(live_on, count_alive());
     if (lost > most_lost) most_lost = lost;
 }
 
 static void check_parent(void) {
     assert_true(kolk_shared_is_valid(&pool));
-    kolk_local_deinit(&others);
-    for (unsigned n = 0; n < 5; n++) kolk_local_quiesce(&mine);
+    kolk_shared_local_deinit(&others);
+    for (unsigned n = 0; n < 5; n++) kolk_shared_quiesce(&mine);
     uint32_t alive = count_alive();
     assert_int_equal(alive + take_all(&mine), all_slots(&pool));
     assert_true(kolk_shared_is_valid(&pool));
@@ -147,11 +146,11 @@ static void fork_everywhere(const deed *what, uint32_t cache, bool can_grow) {
 /* ---- Deeds of the other thread ----------------------------------------------------------------------------------- */
 
 static void hold(uint32_t n) {
-    while (held < n) REQUIRE(objects[held++] = kolk_local_alloc(&others));
+    while (held < n) REQUIRE(objects[held++] = kolk_shared_alloc(&others));
 }
 
 static void drop(uint32_t n) {
-    while (n--) kolk_local_free(&others, objects[--held]);
+    while (n--) kolk_shared_free(&others, objects[--held]);
 }
 
 static void hold_many(void) {
@@ -162,30 +161,30 @@ static void hold_all(void) {
     hold(all_slots(&pool));
 }
 
-/* All that is committed. */
+/* Allocates all slots in committed memory. */
 static void hold_usable(void) {
-    while (pool.depot.fresh < pool.depot.usable || others.magazine->top) hold(held + 1);
+    while (pool.inside->store.depot.fresh < pool.inside->store.depot.usable || others.magazine->top) hold(held + 1);
 }
 
 static void some_at_home(void) {
     hold(150);
     drop(100);
-    kolk_local_flush(&others);
+    kolk_shared_local_flush(&others);
 }
 
 static void be_full(void) {
     hold(150);
     drop(50);
-    while (others.magazine->top < pool.depot.cache) drop(1);
+    while (others.magazine->top < pool.inside->store.depot.cache) drop(1);
 }
 
 static void be_direct(void) {
     hold_all();
-    REQUIRE(!kolk_local_alloc(&others));
+    REQUIRE(!kolk_shared_alloc(&others));
 }
 
 static void take_one(void) {
-    objects[held] = kolk_local_alloc(&others);
+    objects[held] = kolk_shared_alloc(&others);
     held += objects[held] != NULL;
 }
 
@@ -194,87 +193,87 @@ static void drop_one(void) {
 }
 
 static void flush(void) {
-    kolk_local_flush(&others);
+    kolk_shared_local_flush(&others);
 }
 
 static void deinit(void) {
-    kolk_local_deinit(&others);
+    kolk_shared_local_deinit(&others);
 }
 
 static void free_one_later(void) {
-    kolk_local_free_later(&others, objects[--held]);
+    kolk_shared_free_later(&others, objects[--held]);
 }
 
 static void free_one_later_offline(void) {
-    kolk_local_offline(&others);
+    kolk_shared_offline(&others);
     free_one_later();
-    kolk_local_online(&others);
+    kolk_shared_online(&others);
 }
 
 static void retire_many(void) {
-    kolk_local_offline(&mine);
+    kolk_shared_offline(&mine);
     hold_all();
     for (unsigned n = 0; n < 100; n++) free_one_later();
 }
 
 static void quiesce_thrice(void) {
-    for (int i = 0; i < 3; i++) kolk_local_quiesce(&others);
+    for (int i = 0; i < 3; i++) kolk_shared_quiesce(&others);
 }
 
 static void wait_in_vain(void) {
-    REQUIRE(!kolk_local_alloc_wait(&others, kolk_deadline_after(1)));
+    REQUIRE(!kolk_shared_alloc_wait(&others, kolk_deadline_after(1)));
 }
 
 static void wait_for_one(void) {
     drop(1);
-    objects[held++] = kolk_local_alloc_wait(&others, kolk_deadline_after(100000));
+    objects[held++] = kolk_shared_alloc_wait(&others, kolk_deadline_after(100000));
     REQUIRE(objects[held - 1]);
 }
 
 static void *die_with_full_magazine(void *number) {
-    kolk_local local;
+    kolk_shared_local local;
     void *some[100];
     *(uint32_t *)number = kolk_thread();
-    REQUIRE(kolk_local_init(&local, &pool) == KOLK_OK);
-    for (int i = 0; i < 100; i++) REQUIRE(some[i] = kolk_local_alloc(&local));
-    for (int i = 0; i < 100; i++) kolk_local_free(&local, some[i]);
+    REQUIRE(kolk_shared_local_init(&local, &pool) == KOLK_OK);
+    for (int i = 0; i < 100; i++) REQUIRE(some[i] = kolk_shared_alloc(&local));
+    for (int i = 0; i < 100; i++) kolk_shared_free(&local, some[i]);
     return NULL;
 }
 
-/* Then the thread that prepared has no local again, as a second one is to be made. */
+/* The preparing thread deinitialises its local, to make room for a second one. */
 static void let_one_die(void) {
     pthread_t thread;
     uint32_t number;
-    kolk_local_deinit(&others);
+    kolk_shared_local_deinit(&others);
     REQUIRE(pthread_create(&thread, NULL, die_with_full_magazine, &number) == 0);
     REQUIRE(pthread_join(thread, NULL) == 0);
-    while (!kolk_thread_is_gone(number)) usleep(100); /* which may be a moment later */
+    while (!kolk_thread_is_gone(number)) usleep(100); /* may take a moment */
 }
 
 static void init(void) {
-    REQUIRE(kolk_local_init(&others, &pool) == KOLK_OK);
+    REQUIRE(kolk_shared_local_init(&others, &pool) == KOLK_OK);
 }
 
 static void own(void) {
-    REQUIRE(kolk_local_of_thread(&pool));
+    REQUIRE(kolk_shared_local_of_thread(&pool));
 }
 
 static pthread_t in_line;
 
 static void *wait_in_line(void *unused) {
-    kolk_local local;
+    kolk_shared_local local;
     (void)unused;
-    REQUIRE(kolk_local_init(&local, &pool) == KOLK_OK);
-    void *object = kolk_local_alloc_wait(&local, KOLK_FOREVER);
+    REQUIRE(kolk_shared_local_init(&local, &pool) == KOLK_OK);
+    void *object = kolk_shared_alloc_wait(&local, KOLK_FOREVER);
     REQUIRE(object);
-    kolk_local_deinit(&local);
+    kolk_shared_local_deinit(&local);
     return NULL;
 }
 
 static void let_one_wait(void) {
     hold_all();
     REQUIRE(pthread_create(&in_line, NULL, wait_in_line, NULL) == 0);
-    while (!__atomic_load_n(&pool.depot.waiting, __ATOMIC_SEQ_CST)) usleep(100);
+    while (!__atomic_load_n(&pool.inside->store.depot.waiting, __ATOMIC_SEQ_CST)) usleep(100);
     usleep(1000);
 }
 

@@ -1,8 +1,10 @@
-/* The calls of real threads to a shared pool are recorded and judged: no handle is alive twice, each free is of one
- * life that was allocated before, no more are alive than there are slots, and NULL is given only when `capacity`
- * objects were alive at one moment of the call. The judge is tried on histories that are wrong. KOLK_TEST_SEED and
- * KOLK_TEST_OPS (rounds) may be set in the environment. */
+/* Records the calls of real threads to a shared pool and judges them: no handle is alive twice, each free ends a life
+ * that was allocated before, no more objects are alive than there are slots, and NULL is returned only if `capacity`
+ * objects were alive at one moment of the call. The judge itself is tested with wrong histories. Reads KOLK_TEST_SEED
+ * and KOLK_TEST_OPS (rounds) from the environment. */
 #include "../queue/queue_test.h"
+
+#include "inside.h"
 
 #include "lives.h"
 
@@ -14,7 +16,7 @@ enum { MOST_THREADS = 6, CALLS = 1000 };
 
 /* ---- The judge --------------------------------------------------------------------------------------------------- */
 
-/* Capacity 1, 3 slots: 0 lives and dies, then 1, then 0 once more; one call is refused meanwhile. */
+/* Capacity 1, 3 slots: slot 0 lives and dies, then 1, then 0 again; one call fails meanwhile. */
 static const life_event right[] = {
     {.index = 0, .generation = 1, .begin = 1, .end = 2},
     {.index = 0, .generation = 1, .begin = 3, .end = 6, .frees = true},
@@ -85,10 +87,10 @@ typedef struct player {
 } player;
 
 static kolk_shared pool;
-static kolk_queue passed_on; /* objects that another thread frees */
+static kolk_queue passed_on; /* for other threads to free */
 static player players[MOST_THREADS];
 static uint64_t ticks;
-static uint32_t not_ready; /* threads: they begin at the same moment, as nearly as can be */
+static uint32_t not_ready; /* threads not yet ready; all begin as nearly as possible at the same moment */
 
 static uint64_t tick(void) {
     return __atomic_fetch_add(&ticks, 1, __ATOMIC_SEQ_CST);
@@ -103,36 +105,36 @@ static void name_life(life_event *e, kolk_handle handle) {
     e->generation = (uint32_t)(handle.bits >> 32);
 }
 
-static void take(player *p, kolk_local *local) {
+static void take(player *p, kolk_shared_local *local) {
     life_event *e = &p->events[p->count++];
     e->begin = tick();
-    void *object = kolk_local_alloc(local);
+    void *object = kolk_shared_alloc(local);
     e->end = tick();
     e->failed = !object;
     if (!object) return;
-    name_life(e, kolk_shared_handle(&pool, object));
+    name_life(e, kolk_shared_handle_of(&pool, object));
     p->held[p->holds++] = object;
     *(uint64_t *)object = (uint64_t)(uintptr_t)object + e->generation;
 }
 
-static void give(player *p, kolk_local *local, void *object) {
+static void give(player *p, kolk_shared_local *local, void *object) {
     life_event *e = &p->events[p->count++];
     e->frees = true;
-    name_life(e, kolk_shared_handle(&pool, object));
+    name_life(e, kolk_shared_handle_of(&pool, object));
     REQUIRE(*(uint64_t *)object == (uint64_t)(uintptr_t)object + e->generation);
     e->begin = tick();
-    kolk_local_free(local, object);
+    kolk_shared_free(local, object);
     e->end = tick();
 }
 
-static void play_once(player *p, kolk_local *local) {
+static void play_once(player *p, kolk_shared_local *local) {
     void *object;
     uint32_t choice = random_below(&p->random, 32);
     if (choice == 0) {
-        kolk_local_flush(local);
+        kolk_shared_local_flush(local);
     } else if (choice == 1) {
-        kolk_local_deinit(local);
-        REQUIRE(kolk_local_init(local, &pool) == KOLK_OK);
+        kolk_shared_local_deinit(local);
+        REQUIRE(kolk_shared_local_init(local, &pool) == KOLK_OK);
     } else if (choice == 2) {
         kolk_stats stats;
         kolk_shared_stats(&pool, &stats);
@@ -151,19 +153,19 @@ static void play_once(player *p, kolk_local *local) {
 
 static void *play(void *argument) {
     player *p = (player *)argument;
-    kolk_local local;
-    REQUIRE(kolk_local_init(&local, &pool) == KOLK_OK);
+    kolk_shared_local local;
+    REQUIRE(kolk_shared_local_init(&local, &pool) == KOLK_OK);
     __atomic_sub_fetch(&not_ready, 1, __ATOMIC_ACQ_REL);
     for (int i = 0; __atomic_load_n(&not_ready, __ATOMIC_ACQUIRE); i++)
         if (i % 256 == 255) sched_yield();
     while (p->count < CALLS) play_once(p, &local);
-    kolk_local_deinit(&local);
+    kolk_shared_local_deinit(&local);
     return NULL;
 }
 
-/* Of all threads; the caller frees the events. */
+/* Collects the events of all threads; the caller frees them. */
 static life_history collect(unsigned threads) {
-    life_history h = {.capacity = pool.max_capacity, .slots = pool.max_capacity + pool.slack, .ticks = ticks};
+    life_history h = {.capacity = max_capacity_of(&pool), .slots = all_slots(&pool), .ticks = ticks};
     h.events = (life_event *)malloc((size_t)threads * CALLS * sizeof(life_event));
     assert_non_null(h.events);
     for (unsigned i = 0; i < threads; i++) {
@@ -182,7 +184,7 @@ static void play_round(uint64_t *random, uint64_t *overlaps, uint64_t *refusals)
                              .cache = 1 + random_below(random, 5),
                              .exact = random_below(random, 4) == 0};
     desc.capacity = 1 + random_below(random, threads * wanted);
-    if (desc.object_size > 8) { /* one that grows */
+    if (desc.object_size > 8) { /* a growing pool */
         desc.max_capacity = desc.capacity;
         desc.capacity = 1;
     }

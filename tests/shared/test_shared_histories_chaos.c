@@ -1,4 +1,3 @@
-// define: KOLK_CHAOS=1
-/* test_shared_histories.c with threads that are interrupted everywhere. */
+/* test_shared_histories.c over a library that interrupts threads at every atomic operation. */
 #define ROUNDS 300
 #include "test_shared_histories.c" /* NOLINT(bugprone-suspicious-include): the same program over another library */

@@ -1,6 +1,5 @@
-/* Objects of a shared pool that are made once: setup, reset, teardown and keep, sentence by sentence, with caches and
- * without, in each debug mode and with objects that come from malloc. Threads are in test_shared_hooks_threads.c. */
-// link: -pthread
+/* Objects of a shared pool that are set up once: each promise about setup, reset, teardown and keep, with caches and
+ * without, in each debug mode and with objects from malloc. Threads are in test_shared_hooks_threads.c. */
 #include "../help/debug_test.h"
 
 #include "os/thread.h"
@@ -11,7 +10,7 @@
 
 /* ---- A diary of hooks -------------------------------------------------------------------------------------------- */
 
-/* An object has the number that its setup gave it. Without setup it has what the test wrote. */
+/* Setup numbers each object. Without a setup, the object has what the test wrote. */
 typedef struct part {
     unsigned number;
     struct part *child;
@@ -19,11 +18,11 @@ typedef struct part {
 
 typedef struct diary {
     kolk_shared pool;
-    kolk_local local;
-    char text[600]; /* "s0 r0 t0": which hook, which object */
+    kolk_shared_local local;
+    char text[600]; /* "s0 r0 t0": the hook and the object's number */
     unsigned made;
     int setups_that_fail;
-    bool ends; /* in deinit there are no questions to ask */
+    bool ends; /* within deinit, the pool answers no questions */
 } diary;
 
 static void write_down(diary *d, char hook, unsigned number) {
@@ -52,7 +51,7 @@ static bool set_up(void *object, void *context) {
 
 static void reset(void *object, void *context) {
     diary *d = (diary *)context;
-    if (!d->ends) assert_false(kolk_shared_is_live(&d->pool, object)); /* it is dead by then */
+    if (!d->ends) assert_false(kolk_shared_is_live(&d->pool, object)); /* in a hook the object is dead */
     write_down(d, 'r', ((part *)object)->number);
 }
 
@@ -65,7 +64,7 @@ static void begin_diary(diary *d, kolk_shared_desc desc, size_t n) {
     memset(d, 0, sizeof *d);
     desc.object_size = sizeof(part);
     desc.context = d;
-    if (!desc.max_threads) desc.max_threads = 1; /* and no slots beyond the capacity */
+    if (!desc.max_threads) desc.max_threads = 1; /* so that there are no slots beyond the capacity */
     desc.debug = begin_debug_mode(n / 2);
     if (n % 2) desc.cache = 5;
     make_shared(&d->pool, &desc);
@@ -74,13 +73,13 @@ static void begin_diary(diary *d, kolk_shared_desc desc, size_t n) {
 
 static void end_diary(diary *d) {
     assert_true(kolk_shared_is_valid(&d->pool));
-    kolk_local_deinit(&d->local);
+    kolk_shared_local_deinit(&d->local);
     d->ends = true;
     kolk_shared_deinit(&d->pool);
 }
 
 static part *take_one(diary *d) {
-    part *object = (part *)kolk_local_alloc(&d->local);
+    part *object = (part *)kolk_shared_alloc(&d->local);
     assert_non_null(object);
     return object;
 }
@@ -102,17 +101,17 @@ static void test_each_hook_runs_when_it_is_due(void **state) {
         static diary d;
         part *objects[3];
         begin_diary(&d, (kolk_shared_desc){.capacity = 3, HOOKED}, n);
-        assert_diary(&d, ""); /* init calls none */
+        assert_diary(&d, ""); /* init calls no hook */
         for (unsigned i = 0; i < 3; i++) assert_int_equal((objects[i] = take_one(&d))->number, i);
         assert_diary(&d, "s0 s1 s2");
-        kolk_local_free(&d.local, objects[2]);
-        kolk_local_free(&d.local, objects[0]);
+        kolk_shared_free(&d.local, objects[2]);
+        kolk_shared_free(&d.local, objects[0]);
         assert_diary(&d, "r2 r0");
         assert_int_equal(kolk_shared_count(&d.pool), 1);
         for (unsigned i = 0; i < 2; i++) take_one(&d);
-        assert_diary(&d, ""); /* each was set up once */
-        kolk_local_flush(&d.local);
-        kolk_local_free(&d.local, objects[1]);
+        assert_diary(&d, ""); /* each was already set up */
+        kolk_shared_local_flush(&d.local);
+        kolk_shared_free(&d.local, objects[1]);
         assert_diary(&d, "r1");
         end_diary(&d);
         assert_string_equal(d.text, "r0 r2 t0 t1 t2");
@@ -132,7 +131,7 @@ static void test_each_hook_works_alone(void **state) {
         first->number = 0;
         second->number = 1;
         assert_diary(&d, only == 0 ? "s0 s1" : "");
-        kolk_local_free(&d.local, second);
+        kolk_shared_free(&d.local, second);
         assert_diary(&d, only == 1 ? "r1" : "");
         assert_true(kolk_shared_is_live(&d.pool, first));
         end_diary(&d);
@@ -146,33 +145,33 @@ static void test_a_setup_that_fails(void **state) {
         static diary d;
         begin_diary(&d, (kolk_shared_desc){.capacity = 1, HOOKED}, n);
         d.setups_that_fail = 3;
-        assert_null(kolk_local_alloc(&d.local));
-        assert_null(kolk_local_alloc_wait(&d.local, KOLK_FOREVER)); /* it does not wait for another */
-        assert_null(kolk_local_alloc(&d.local));
-        assert_diary(&d, "f0 f0 f0"); /* the slot stays free, and is tried again */
+        assert_null(kolk_shared_alloc(&d.local));
+        assert_null(kolk_shared_alloc_wait(&d.local, KOLK_FOREVER)); /* a wait does not wait for another slot */
+        assert_null(kolk_shared_alloc(&d.local));
+        assert_diary(&d, "f0 f0 f0"); /* the slot stays free, and its setup is tried again */
         assert_int_equal(failed(&d), 3);
-        assert_int_equal(d.pool.depot.fresh, 1);
+        assert_int_equal(d.pool.inside->store.depot.fresh, 1);
         assert_int_equal(kolk_shared_count(&d.pool), 0);
         part *object = take_one(&d);
-        kolk_local_free(&d.local, object);
+        kolk_shared_free(&d.local, object);
         assert_diary(&d, "s0 r0");
         d.setups_that_fail = 1;
-        take_one(&d); /* it is set up already */
+        take_one(&d); /* it is already set up */
         assert_diary(&d, "");
         end_diary(&d);
-        assert_string_equal(d.text, "r0 t0"); /* no teardown of what was not set up */
+        assert_string_equal(d.text, "r0 t0"); /* no teardown for an object that is not set up */
     }
 }
 
-/* A magazine is never given slots that are not set up. */
+/* A magazine only holds slots that are set up. */
 static void test_setups_are_not_made_ahead(void **state) {
     (void)state;
     static diary d;
     begin_diary(&d, (kolk_shared_desc){.capacity = 100, .cache = 64, .setup = set_up}, 1);
     part *object = take_one(&d);
     assert_diary(&d, "s0");
-    assert_int_equal(d.pool.depot.fresh, 1);
-    kolk_local_free(&d.local, object); /* by the fast path: there is no reset */
+    assert_int_equal(d.pool.inside->store.depot.fresh, 1);
+    kolk_shared_free(&d.local, object); /* takes the fast path, as there is no reset */
     assert_int_equal(d.local.magazine->top, 1);
     assert_ptr_equal(take_one(&d), object);
     assert_diary(&d, "");
@@ -188,7 +187,7 @@ static void test_costly_parts_have_no_cache(void **state) {
         if (n == 2) desc.reset = reset;
         if (n == 3) desc.teardown = tear_down;
         make_shared(&pool, &desc);
-        assert_int_equal(pool.slack != 0, n == 0 || n == 2);
+        assert_int_equal(pool.inside->store.slack != 0, n == 0 || n == 2);
         end_shared(&pool);
     }
 }
@@ -206,11 +205,11 @@ static void test_contents_live_on(void **state) {
         }
         part *object = take_one(&d);
         object->number = 12345;
-        kolk_local_free(&d.local, object);
+        kolk_shared_free(&d.local, object);
         assert_ptr_equal(take_one(&d), object);
         assert_int_equal(object->number, 12345);
-        kolk_local_free_later(&d.local, object);
-        for (int i = 0; i < 3; i++) kolk_local_quiesce(&d.local);
+        kolk_shared_free_later(&d.local, object);
+        for (int i = 0; i < 3; i++) kolk_shared_quiesce(&d.local);
         assert_ptr_equal(take_one(&d), object);
         assert_int_equal(object->number, 12345);
         end_diary(&d);
@@ -223,10 +222,10 @@ static void free_child(void *object, void *context) {
     diary *d = (diary *)context;
     part *child = ((part *)object)->child;
     ((part *)object)->child = NULL;
-    if (kolk_shared_is_live(&d->pool, child)) kolk_local_free(&d->local, child);
+    if (kolk_shared_is_live(&d->pool, child)) kolk_shared_free(&d->local, child);
 }
 
-/* The magazine is full again when the hook returns. */
+/* The hook fills the magazine up again. */
 static void test_a_reset_that_frees_others(void **state) {
     (void)state;
     EACH_WAY(n) {
@@ -238,11 +237,11 @@ static void test_a_reset_that_frees_others(void **state) {
             *object = (part){.child = first};
             first = object;
         }
-        kolk_local_free(&d.local, first);
+        kolk_shared_free(&d.local, first);
         assert_int_equal(kolk_shared_count(&d.pool), 0);
         assert_true(kolk_shared_is_valid(&d.pool));
         for (int i = 0; i < 40; i++) first = memcpy(take_one(&d), &(part){.child = first}, sizeof(part));
-        kolk_shared_deinit(&d.pool); /* the local is still there for it */
+        kolk_shared_deinit(&d.pool); /* the local still exists for it */
     }
 }
 
@@ -252,10 +251,10 @@ static void allocate_another(void *object, void *context) {
     diary *d = (diary *)context;
     (void)object;
     was_reset++;
-    if (kolk_local_alloc(&d->local)) allocated++;
+    if (kolk_shared_alloc(&d->local)) allocated++;
 }
 
-/* Deinit comes to an end. */
+/* Deinit terminates. */
 static void test_a_reset_that_allocates(void **state) {
     (void)state;
     EACH_WAY(n) {
@@ -264,7 +263,7 @@ static void test_a_reset_that_allocates(void **state) {
         allocated = was_reset = 0;
         for (int i = 0; i < 5; i++) take_one(&d);
         part *object = take_one(&d);
-        kolk_local_free(&d.local, object);
+        kolk_shared_free(&d.local, object);
         assert_int_equal(allocated, 1);
         kolk_shared_deinit(&d.pool);
         assert_int_equal(was_reset, 1 + 6 + allocated - 1);
@@ -277,22 +276,22 @@ static void test_reset_comes_when_nobody_looks_any_more(void **state) {
     (void)state;
     EACH_WAY(n) {
         static diary d;
-        kolk_local reader;
+        kolk_shared_local reader;
         begin_diary(&d, (kolk_shared_desc){.capacity = 4, .max_threads = 2, HOOKED}, n);
         make_local(&reader, &d.pool);
         part *object = take_one(&d), *other = take_one(&d);
         assert_diary(&d, "s0 s1");
-        kolk_local_free_later(&d.local, object);
-        for (int i = 0; i < 5; i++) kolk_local_quiesce(&d.local);
-        assert_diary(&d, ""); /* the reader may still look */
+        kolk_shared_free_later(&d.local, object);
+        for (int i = 0; i < 5; i++) kolk_shared_quiesce(&d.local);
+        assert_diary(&d, ""); /* the reader may still read it */
         assert_int_equal(object->number, 0);
         for (int i = 0; i < 3; i++) {
-            kolk_local_quiesce(&reader);
-            kolk_local_quiesce(&d.local);
+            kolk_shared_quiesce(&reader);
+            kolk_shared_quiesce(&d.local);
         }
         assert_diary(&d, "r0");
-        kolk_local_free_later(&d.local, other);
-        kolk_local_deinit(&reader);
+        kolk_shared_free_later(&d.local, other);
+        kolk_shared_local_deinit(&reader);
         end_diary(&d); /* at the latest now */
         assert_string_equal(d.text, "r1 t0 t1");
     }
@@ -304,15 +303,15 @@ static uint32_t leaver;
 
 static void *leave_without_a_word(void *argument) {
     diary *d = (diary *)argument;
-    kolk_local local;
+    kolk_shared_local local;
     leaver = kolk_thread();
-    if (kolk_local_init(&local, &d->pool) != KOLK_OK) return NULL;
-    void *object = kolk_local_alloc(&local);
-    kolk_local_free(&local, object);
+    if (kolk_shared_local_init(&local, &d->pool) != KOLK_OK) return NULL;
+    void *object = kolk_shared_alloc(&local);
+    kolk_shared_free(&local, object);
     return object;
 }
 
-/* Its slots come home as they are. */
+/* Slots of a dead thread return to the depot still set up. */
 static void test_no_hook_runs_for_a_reclaim(void **state) {
     (void)state;
     EACH_WAY(n) {
@@ -322,17 +321,17 @@ static void test_no_hook_runs_for_a_reclaim(void **state) {
         begin_diary(&d, (kolk_shared_desc){.capacity = 4, .max_threads = 3, HOOKED}, n);
         assert_int_equal(pthread_create(&thread, NULL, leave_without_a_word, &d), 0);
         assert_int_equal(pthread_join(thread, &object), 0);
-        while (!kolk_thread_is_gone(leaver)) usleep(100); /* which may be a moment later */
+        while (!kolk_thread_is_gone(leaver)) usleep(100); /* may take a moment */
         assert_diary(&d, "s0 r0");
-        kolk_local again;
+        kolk_shared_local again;
         make_local(&again, &d.pool);
         assert_diary(&d, "");
-        kolk_local_deinit(&again);
-        kolk_local_flush(&d.local);
-        if (!(d.pool.debug_flags & KOLK_DEBUG_QUARANTINE)) {
+        kolk_shared_local_deinit(&again);
+        kolk_shared_local_flush(&d.local);
+        if (!(d.pool.inside->store.debug_flags & KOLK_DEBUG_QUARANTINE)) {
             assert_ptr_equal(take_one(&d), object);
             assert_diary(&d, "");
-            kolk_local_free(&d.local, object);
+            kolk_shared_free(&d.local, object);
             assert_diary(&d, "r0");
         }
         end_diary(&d);
@@ -345,12 +344,12 @@ static void test_that_broken_bits_are_seen(void **state) {
     static diary d;
     begin_diary(&d, (kolk_shared_desc){.capacity = 4, HOOKED}, 0);
     d.setups_that_fail = 1;
-    assert_null(kolk_local_alloc(&d.local));
-    assert_breaks(kolk_shared_is_valid, &d.pool, d.pool.ready.sheets->words[0], 1u);
-    assert_breaks(kolk_shared_is_valid, &d.pool, d.pool.raw.sheets->words[0], 0u);
+    assert_null(kolk_shared_alloc(&d.local));
+    assert_breaks(kolk_shared_is_valid, &d.pool, d.pool.inside->store.sets[READY].sheets->words[0], 1u);
+    assert_breaks(kolk_shared_is_valid, &d.pool, d.pool.inside->store.sets[RAW].sheets->words[0], 0u);
     take_one(&d);
-    assert_breaks(kolk_shared_is_valid, &d.pool, d.pool.ready.sheets->words[0], 0u);
-    assert_breaks(kolk_shared_is_valid, &d.pool, d.pool.ready.sheets->words[0], 3u);
+    assert_breaks(kolk_shared_is_valid, &d.pool, d.pool.inside->store.sets[READY].sheets->words[0], 0u);
+    assert_breaks(kolk_shared_is_valid, &d.pool, d.pool.inside->store.sets[READY].sheets->words[0], 3u);
     end_diary(&d);
 }
 

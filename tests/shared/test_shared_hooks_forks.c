@@ -1,19 +1,18 @@
-// define: KOLK_CHAOS=1
-/* A fork before every atomic operation, and in the middle of every hook, of what another thread may just be doing with
- * objects that are made once. The child goes on, and ends the pool: what was set up is torn down, once; what another
- * thread was just setting up is left alone. */
+/* The process forks before every atomic operation, and in the middle of every hook, of another thread's work with
+ * objects that are set up once. The child goes on and ends the pool. Each object that was set up is torn down once; one
+ * whose setup was interrupted is left alone. */
 #include "../help/test.h"
 
 #include "forks.h"
 
 enum { THREADS = 2, CAPACITY = 20, MOST = 40 };
 
-/* What has become of each slot. */
+/* The stage of each slot. */
 static enum { NEVER_MADE, IN_SETUP, MADE, IN_RESET, TORN_DOWN } stages[MOST];
-static enum { DEAD, ALIVE, BETWEEN } lives[MOST]; /* a life has ended, and its reset is to come, or was lost */
+static enum { DEAD, ALIVE, BETWEEN } lives[MOST]; /* BETWEEN: dead, and not reset yet */
 static void *objects[MOST];
 
-/* Each operation counts. */
+/* Every operation counts. */
 static bool has_changed(void) {
     return true;
 }
@@ -46,8 +45,8 @@ static void tear_down(void *object, void *unused) {
     stages[slot] = TORN_DOWN;
 }
 
-static void *take(kolk_local *local) {
-    void *object = kolk_local_alloc(local);
+static void *take(kolk_shared_local *local) {
+    void *object = kolk_shared_alloc(local);
     if (!object) return NULL;
     REQUIRE(stages[slot_of(&pool, object)] == MADE);
     lives[slot_of(&pool, object)] = ALIVE;
@@ -61,7 +60,7 @@ static uint32_t count(int stage) {
 }
 
 /* The other thread may have been stopped between a setup and the note that the slot is ready, or between the end of a
- * life and its reset: then this slot, and no other, is not torn down, or not reset. */
+ * life and its reset. That one slot misses its teardown or its reset, and no other does. */
 static void live_on(uint32_t unused) {
     void *some[MOST];
     uint32_t n = 0, in_setup = count(IN_SETUP);
@@ -69,7 +68,7 @@ static void live_on(uint32_t unused) {
     END_IF_IT_HANGS();
     while ((some[n] = take(&mine))) n++;
     REQUIRE(n + held + 1 >= CAPACITY);
-    while (n--) kolk_local_free(&mine, some[n]);
+    while (n--) kolk_shared_free(&mine, some[n]);
     REQUIRE(some[0] = take(&mine));
     uint32_t half_dead = 0;
     for (uint32_t slot = 0; slot < all_slots(&pool); slot++) {
@@ -102,20 +101,20 @@ static void take_one(void) {
 }
 
 static void drop_one(void) {
-    kolk_local_free(&others, objects[--held]);
+    kolk_shared_free(&others, objects[--held]);
 }
 
 static void drop_one_later(void) {
-    kolk_local_free_later(&others, objects[--held]);
+    kolk_shared_free_later(&others, objects[--held]);
     for (int i = 0; i < 4; i++) {
-        kolk_local_quiesce(&mine); /* it does nothing else meanwhile */
-        kolk_local_quiesce(&others);
+        kolk_shared_quiesce(&mine); /* this local's thread is idle meanwhile */
+        kolk_shared_quiesce(&others);
     }
 }
 
 static void drop_and_end(void) {
     drop_one();
-    kolk_local_deinit(&others);
+    kolk_shared_local_deinit(&others);
 }
 
 static const deed deeds[] = {

@@ -1,7 +1,7 @@
 /* Threads on a shared pool whose objects own a buffer (setup, reset, teardown), with caches and without, with frees by
- * others and later, waits, setups that fail, and threads that come and go: each buffer is made once and given back
- * once, is one thread's at a time, and each life is reset once. KOLK_TEST_SEED and KOLK_TEST_OPS (operations of a run)
- * may be set in the environment. */
+ * other threads, deferred frees, waits, setups that fail, and threads that come and go. Each buffer is made once and
+ * freed once, belongs to one thread at a time, and each life is reset once. Reads KOLK_TEST_SEED and KOLK_TEST_OPS
+ * (operations per run) from the environment. */
 #include "../help/threads.h"
 
 #include "shared_test.h"
@@ -14,8 +14,8 @@ enum { MOST_THREADS = 8, SHELVES = 6, BUFFER = 48 };
 
 typedef struct object {
     char *buffer;
-    uint32_t owner;  /* 0: nobody; in a hook: HOOK */
-    uint32_t births; /* of all its lives */
+    uint32_t owner;  /* 0: none; in a hook: HOOK */
+    uint32_t births; /* how many lives it had */
 } object;
 
 #define HOOK UINT32_MAX
@@ -23,7 +23,7 @@ typedef struct object {
 typedef struct run {
     kolk_shared pool;
     bool later, fails;
-    uintptr_t shelves[SHELVES]; /* objects on their way to another thread */
+    uintptr_t shelves[SHELVES]; /* objects for another thread */
     uint64_t set_ups, failures, resets, teardowns, births, frees, births_of_all;
 } run;
 
@@ -73,9 +73,9 @@ static void tear_down(void *given, void *context) {
 
 /* ---- Work -------------------------------------------------------------------------------------------------------- */
 
-static object *be_born(job *j, kolk_local *local) {
+static object *be_born(job *j, kolk_shared_local *local) {
     bool waits = random_below(&j->random, 4) == 0;
-    object *it = (object *)(waits ? kolk_local_alloc_wait(local, kolk_deadline_after(1)) : kolk_local_alloc(local));
+    object *it = (object *)(waits ? kolk_shared_alloc_wait(local, kolk_deadline_after(1)) : kolk_shared_alloc(local));
     if (!it) return NULL;
     REQUIRE(it->owner == 0 && it->buffer[0] == 0 && it->buffer[BUFFER - 1] == 0);
     it->owner = j->number;
@@ -85,33 +85,33 @@ static object *be_born(job *j, kolk_local *local) {
     return it;
 }
 
-static void die(job *j, kolk_local *local, object *it) {
+static void die(job *j, kolk_shared_local *local, object *it) {
     if (!it) return;
     REQUIRE(it->buffer[0] == 'x' && it->buffer[BUFFER - 1] == 'x');
     it->owner = 0;
     count(&j->run->frees);
     if (j->run->later && random_below(&j->random, 3) == 0)
-        kolk_local_free_later(local, it);
+        kolk_shared_free_later(local, it);
     else
-        kolk_local_free(local, it);
+        kolk_shared_free(local, it);
 }
 
-/* Leaves the new object on a shelf, and frees what was there. */
+/* Puts the new object on a shelf, and frees the one that was there. */
 static void *work(void *given) {
     job *j = (job *)given;
-    kolk_local local;
-    REQUIRE(kolk_local_init(&local, &j->run->pool) == KOLK_OK);
+    kolk_shared_local local;
+    REQUIRE(kolk_shared_local_init(&local, &j->run->pool) == KOLK_OK);
     uint32_t now = j->to_do < 300 ? j->to_do : 300;
     for (uint32_t i = 0; i < now; i++) {
         uintptr_t *shelf = &j->run->shelves[random_below(&j->random, SHELVES)];
         object *it = be_born(j, &local);
         if (random_below(&j->random, 2)) it = (object *)__atomic_exchange_n(shelf, (uintptr_t)it, __ATOMIC_ACQ_REL);
         die(j, &local, it);
-        if (random_below(&j->random, 8) == 0) kolk_local_quiesce(&local);
+        if (random_below(&j->random, 8) == 0) kolk_shared_quiesce(&local);
     }
     j->to_do -= now;
     j->worker.done = j->to_do == 0;
-    if (UNDER_TSAN || random_below(&j->random, 2)) kolk_local_deinit(&local); /* else it ends without a word */
+    if (UNDER_TSAN || random_below(&j->random, 2)) kolk_shared_local_deinit(&local); /* others end without it */
     return NULL;
 }
 
@@ -143,9 +143,9 @@ static void run_jobs(unsigned threads, uint32_t cache, bool later, bool fails, c
         if (r.shelves[n]) ((object *)r.shelves[n])->owner = 0;
     kolk_shared_deinit(&r.pool);
     assert_true(r.births > 0);
-    assert_int_equal(r.resets, r.births); /* those on the shelves too, and those that were to be free later */
+    assert_int_equal(r.resets, r.births); /* including objects on the shelves and retired ones */
     assert_int_equal(r.teardowns, r.set_ups);
-    assert_int_equal(r.births_of_all, r.births); /* no object was made anew between its lives */
+    assert_int_equal(r.births_of_all, r.births); /* no object was set up anew between its lives */
     assert_true(r.set_ups <= slots);
 }
 

@@ -1,7 +1,7 @@
-/* Deferred free, sentence by sentence, in one thread that plays several: what it does at once, what it leaves as it is,
- * when the slot comes home, and which threads it waits for. Readers in other threads are in
- * test_shared_later_schedules.c, and threads that end in test_shared_death.c. KOLK_TEST_SEED and KOLK_TEST_OPS may be
- * set in the environment. */
+/* Deferred free, promise by promise, in one thread that plays several: what it does at once, what it leaves unchanged,
+ * when the slot returns to the depot, and which threads it waits for. Readers in other threads are in
+ * test_shared_later_schedules.c, threads that end in test_shared_death.c. Reads KOLK_TEST_SEED and KOLK_TEST_OPS from
+ * the environment. */
 #include "../help/test.h"
 
 #include "../help/system_calls.h"
@@ -12,7 +12,7 @@
 enum { MOST_LOCALS = 4, MOST = 2000, SIZE = 24 };
 
 static kolk_shared pool;
-static kolk_local locals[MOST_LOCALS];
+static kolk_shared_local locals[MOST_LOCALS];
 static void *objects[MOST];
 
 static void set_up(const kolk_shared_desc *desc) {
@@ -21,30 +21,29 @@ static void set_up(const kolk_shared_desc *desc) {
 }
 
 static void tear_down(void) {
-    for (uint32_t i = 0; i < pool.max_threads; i++) kolk_local_deinit(&locals[i]);
+    for (uint32_t i = 0; i < pool.inside->max_threads; i++) kolk_shared_local_deinit(&locals[i]);
     end_shared(&pool);
 }
 
-/* All that there is, from a local; the others have nothing at hand. */
-static uint32_t take_all(kolk_local *local) {
+/* Allocates all free slots through one local; the other magazines are empty. */
+static uint32_t take_all(kolk_shared_local *local) {
     uint32_t n = 0;
-    for (uint32_t i = 0; i < pool.max_threads; i++) kolk_local_flush(&locals[i]);
-    while (n < MOST && (objects[n] = kolk_local_alloc(local))) n++;
+    for (uint32_t i = 0; i < pool.inside->max_threads; i++) kolk_shared_local_flush(&locals[i]);
+    while (n < MOST && (objects[n] = kolk_shared_alloc(local))) n++;
     assert_true(n < MOST);
     assert_true(kolk_shared_is_valid(&pool));
     return n;
 }
 
-/* One quiesce of each. */
+/* Each local quiesces once. */
 static void quiesce_all(void) {
-    for (uint32_t i = 0; i < pool.max_threads; i++) {
-        kolk_local_quiesce(&locals[i]);
+    for (uint32_t i = 0; i < pool.inside->max_threads; i++) {
+        kolk_shared_quiesce(&locals[i]);
         assert_true(kolk_shared_is_valid(&pool));
     }
 }
 
-/* Each kind of word, from one slot to 64; two to four locals; with handles and without; exact and not; one that
- * grows. */
+/* Pools with words of one slot to 64, two to four locals, with handles and without, exact or not; one pool grows. */
 enum { KINDS = 5 * 3 * 2 * 2 * 2 };
 
 static kolk_shared_desc kind_of(unsigned kind) {
@@ -67,10 +66,10 @@ static void test_dead_at_once(void **state) {
     for (unsigned kind = 0; kind < KINDS; kind++) {
         kolk_shared_desc desc = kind_of(kind);
         set_up(&desc);
-        for (int i = 0; i < 5; i++) memset(objects[i] = kolk_local_alloc(&locals[0]), 'a' + i, SIZE);
+        for (int i = 0; i < 5; i++) memset(objects[i] = kolk_shared_alloc(&locals[0]), 'a' + i, SIZE);
         kolk_handle handle = {0};
-        if (desc.generations != KOLK_GENERATIONS_NONE) handle = kolk_shared_handle(&pool, objects[2]);
-        kolk_local_free_later(&locals[kind % desc.max_threads], objects[2]); /* whichever local allocated it */
+        if (desc.generations != KOLK_GENERATIONS_NONE) handle = kolk_shared_handle_of(&pool, objects[2]);
+        kolk_shared_free_later(&locals[kind % desc.max_threads], objects[2]); /* by any local */
         assert_true(kolk_shared_is_valid(&pool));
         assert_false(kolk_shared_is_live(&pool, objects[2]));
         assert_null(kolk_shared_get(&pool, handle));
@@ -79,7 +78,8 @@ static void test_dead_at_once(void **state) {
         kolk_shared_stats(&pool, &stats);
         assert_int_equal(stats.count, 4);
         unsigned seen = 0;
-        for (void *at = NULL; (at = kolk_shared_next(&pool, at)); seen++) assert_ptr_not_equal(at, objects[2]);
+        kolk_shared_cursor cursor = kolk_shared_each(&pool);
+        for (void *at; (at = kolk_shared_cursor_next(&cursor)); seen++) assert_ptr_not_equal(at, objects[2]);
         assert_int_equal(seen, 4);
         for (int i = 0; i < 5; i++) assert_true(all_bytes_are(objects[i], SIZE, (unsigned char)('a' + i)));
         tear_down();
@@ -92,21 +92,21 @@ static void test_misuse(void **state) {
         kolk_shared_desc desc = kind_of(kind);
         notes taken;
         set_up(&desc);
-        void *object = kolk_local_alloc(&locals[0]), *other = kolk_local_alloc(&locals[0]);
+        void *object = kolk_shared_alloc(&locals[0]), *other = kolk_shared_alloc(&locals[0]);
         memset(object, 'x', SIZE);
         begin_notes(&taken);
-        kolk_local_free_later(&locals[0], NULL); /* is nothing */
-        kolk_local_free_later(&locals[0], object);
+        kolk_shared_free_later(&locals[0], NULL); /* has no effect */
+        kolk_shared_free_later(&locals[0], object);
         assert_silent(&taken);
-        for (unsigned round = 0; round < 4; round++) { /* while it waits, and when it is home */
+        for (unsigned round = 0; round < 4; round++) { /* while it is retired, and after its return */
             for (unsigned i = 0; i < 2; i++) {
-                kolk_local_free_later(&locals[i], object);
+                kolk_shared_free_later(&locals[i], object);
                 assert_noted(&taken, KOLK_DOUBLE_FREE, "later", object, 0, "kolk: later: double free of slot 0");
-                kolk_local_free(&locals[i], object);
+                kolk_shared_free(&locals[i], object);
                 assert_noted(&taken, KOLK_DOUBLE_FREE, "later", object, 0, "kolk: later: double free of slot 0");
             }
             if (desc.generations != KOLK_GENERATIONS_NONE) {
-                assert_true(kolk_handle_is_null(kolk_shared_handle(&pool, object)));
+                assert_true(kolk_handle_is_null(kolk_shared_handle_of(&pool, object)));
                 assert_noted(&taken, KOLK_DEAD_OBJECT, "later", object, 0,
                              "kolk: later: handle of slot 0, which is free");
             }
@@ -115,37 +115,37 @@ static void test_misuse(void **state) {
             assert_int_equal(kolk_shared_count(&pool), 1);
             quiesce_all();
         }
-        kolk_local_free_later(&locals[1], moved(other, 3));
+        kolk_shared_free_later(&locals[1], moved(other, 3));
         assert_noted(&taken, KOLK_INTERIOR_POINTER, "later", moved(other, 3), 1,
                      "kolk: later: free of a pointer into slot 1, at byte 3 of it");
-        kolk_local_free_later(&locals[1], &pool);
+        kolk_shared_free_later(&locals[1], &pool);
         assert_noted(&taken, KOLK_FOREIGN_POINTER, "later", &pool, NO_SLOT,
                      "kolk: later: free of a pointer that is not of this pool");
-        kolk_local_free(&locals[1], other);
-        kolk_local_free_later(&locals[1], other);
+        kolk_shared_free(&locals[1], other);
+        kolk_shared_free_later(&locals[1], other);
         assert_noted(&taken, KOLK_DOUBLE_FREE, "later", other, 1, "kolk: later: double free of slot 1");
         kolk_set_failure_handler(NULL, NULL);
         assert_int_equal(take_all(&locals[0]), all_slots(&pool));
         tear_down();
     }
-    kolk_local none = {0};
+    kolk_shared_local none = {0};
     kolk_shared zero;
     notes taken;
     memset(&zero, 0, sizeof zero);
-    assert_int_equal(kolk_local_init(&none, &zero), KOLK_NO_LOCAL);
-    kolk_local_quiesce(&none);
-    kolk_local_online(&none);
-    kolk_local_offline(&none);
-    kolk_local_free_later(&none, NULL);
+    assert_int_equal(kolk_shared_local_init(&none, &zero), KOLK_NO_LOCAL);
+    kolk_shared_quiesce(&none);
+    kolk_shared_online(&none);
+    kolk_shared_offline(&none);
+    kolk_shared_free_later(&none, NULL);
     begin_notes(&taken);
-    kolk_local_free_later(&none, &pool);
+    kolk_shared_free_later(&none, &pool);
     assert_noted(&taken, KOLK_NO_LOCAL, "", &pool, NO_SLOT,
                  "kolk: a pool without a name: free through a local that is of no pool");
 }
 
 /* ---- Coming home ------------------------------------------------------------------------------------------------- */
 
-/* In a pool that is full but for what waits. Each of the others holds it up as long as it has not passed a quiesce. */
+/* In a pool that is full except for retired slots, each local delays their return until it has quiesced. */
 static void test_not_before_all_have_passed(void **state) {
     (void)state;
     for (unsigned kind = 0; kind < KINDS; kind++) {
@@ -156,15 +156,15 @@ static void test_not_before_all_have_passed(void **state) {
             uint32_t all = take_all(&locals[0]);
             assert_int_equal(all, all_slots(&pool));
             void *freed[] = {objects[all / 2], objects[all / 2 + 1], objects[all - 1]};
-            for (uint32_t i = 0; i < 3; i++) kolk_local_free_later(&locals[i % n], freed[i]);
-            for (int round = 0; round < 10; round++) { /* all but one */
+            for (uint32_t i = 0; i < 3; i++) kolk_shared_free_later(&locals[i % n], freed[i]);
+            for (int round = 0; round < 10; round++) { /* all locals but one */
                 for (uint32_t i = 0; i < n; i++)
-                    if (i != late) kolk_local_quiesce(&locals[i]);
+                    if (i != late) kolk_shared_quiesce(&locals[i]);
                 assert_true(kolk_shared_is_valid(&pool));
-                assert_null(kolk_local_alloc(&locals[round % (int)n])); /* they count as alive for Capacity */
+                assert_null(kolk_shared_alloc(&locals[round % (int)n])); /* retired slots count as alive */
                 assert_int_equal(kolk_shared_count(&pool), all - 3);
             }
-            for (int round = 0; round < 3; round++) quiesce_all(); /* three of them at most */
+            for (int round = 0; round < 3; round++) quiesce_all(); /* three rounds are always enough */
             assert_int_equal(take_all(&locals[late]), 3);
             for (int i = 0; i < 3; i++)
                 assert_true(freed[i] == objects[0] || freed[i] == objects[1] || freed[i] == objects[2]);
@@ -174,7 +174,7 @@ static void test_not_before_all_have_passed(void **state) {
     }
 }
 
-/* Wherever threads have come to before: three rounds, in any order of the threads, from any epochs. */
+/* Three rounds suffice in any order of the threads, from any epochs. */
 static void test_three_at_most(void **state) {
     (void)state;
     uint64_t random = number_from_environment("KOLK_TEST_SEED", (uint64_t)time(NULL));
@@ -184,23 +184,24 @@ static void test_three_at_most(void **state) {
         kolk_shared_desc desc = kind_of(random_below(&random, KINDS / 2));
         set_up(&desc);
         uint32_t all = take_all(&locals[0]);
-        kolk_local_free_later(&locals[0], objects[1]);
+        kolk_shared_free_later(&locals[0], objects[1]);
         for (uint32_t steps = random_below(&random, 20); steps; steps--)
-            kolk_local_quiesce(&locals[random_below(&random, desc.max_threads)]);
-        kolk_local_free_later(&locals[random_below(&random, desc.max_threads)], objects[0]);
+            kolk_shared_quiesce(&locals[random_below(&random, desc.max_threads)]);
+        kolk_shared_free_later(&locals[random_below(&random, desc.max_threads)], objects[0]);
         unsigned rounds = 0;
         for (bool home = false; !home; rounds++) {
             assert_true(rounds < 3);
             uint32_t first = random_below(&random, desc.max_threads);
-            for (uint32_t i = 0; i < desc.max_threads; i++) kolk_local_quiesce(&locals[(first + i) % desc.max_threads]);
+            for (uint32_t i = 0; i < desc.max_threads; i++)
+                kolk_shared_quiesce(&locals[(first + i) % desc.max_threads]);
             void *got;
-            while ((got = kolk_local_alloc(&locals[0]))) home |= got == objects[0];
+            while ((got = kolk_shared_alloc(&locals[0]))) home |= got == objects[0];
         }
         needed[rounds]++;
         assert_int_equal(kolk_shared_count(&pool), all);
         tear_down();
     }
-    assert_int_equal(needed[0] + needed[1], 0); /* no reader is passed by */
+    assert_int_equal(needed[0] + needed[1], 0); /* no slot returns before its readers have quiesced */
     assert_true(needed[2] && needed[3]);
 }
 
@@ -210,58 +211,58 @@ static void test_who_is_offline_is_not_asked(void **state) {
         kolk_shared_desc desc = kind_of(kind);
         set_up(&desc);
         uint32_t all = take_all(&locals[0]);
-        for (uint32_t i = 1; i < desc.max_threads; i++) kolk_local_offline(&locals[i]);
-        kolk_local_offline(&locals[1]); /* a second time does nothing */
+        for (uint32_t i = 1; i < desc.max_threads; i++) kolk_shared_offline(&locals[i]);
+        kolk_shared_offline(&locals[1]); /* the second call has no effect */
         for (uint32_t i = 1; i < desc.max_threads; i++) {
-            kolk_local_free_later(&locals[i], objects[i]); /* an offline thread may */
+            kolk_shared_free_later(&locals[i], objects[i]); /* an offline thread may do this */
             assert_false(kolk_shared_is_live(&pool, objects[i]));
-            kolk_local_quiesce(&locals[i]); /* is nothing */
+            kolk_shared_quiesce(&locals[i]); /* has no effect */
         }
-        assert_null(kolk_local_alloc(&locals[0]));
-        for (int i = 0; i < 3; i++) kolk_local_quiesce(&locals[0]);
-        for (uint32_t i = 1; i < desc.max_threads; i++) assert_non_null(kolk_local_alloc(&locals[i]));
-        assert_null(kolk_local_alloc(&locals[0]));
+        assert_null(kolk_shared_alloc(&locals[0]));
+        for (int i = 0; i < 3; i++) kolk_shared_quiesce(&locals[0]);
+        for (uint32_t i = 1; i < desc.max_threads; i++) assert_non_null(kolk_shared_alloc(&locals[i]));
+        assert_null(kolk_shared_alloc(&locals[0]));
         assert_int_equal(kolk_shared_count(&pool), all);
-        /* Online again, it is asked. */
-        kolk_local_online(&locals[1]);
-        kolk_local_online(&locals[1]);
-        kolk_local_free_later(&locals[0], objects[0]);
-        for (int i = 0; i < 10; i++) kolk_local_quiesce(&locals[0]);
-        assert_null(kolk_local_alloc(&locals[0]));
-        kolk_local_offline(&locals[1]);
-        for (int i = 0; i < 3; i++) kolk_local_quiesce(&locals[0]);
-        assert_ptr_equal(kolk_local_alloc(&locals[0]), objects[0]);
+        /* Once online again, it delays returns as before. */
+        kolk_shared_online(&locals[1]);
+        kolk_shared_online(&locals[1]);
+        kolk_shared_free_later(&locals[0], objects[0]);
+        for (int i = 0; i < 10; i++) kolk_shared_quiesce(&locals[0]);
+        assert_null(kolk_shared_alloc(&locals[0]));
+        kolk_shared_offline(&locals[1]);
+        for (int i = 0; i < 3; i++) kolk_shared_quiesce(&locals[0]);
+        assert_ptr_equal(kolk_shared_alloc(&locals[0]), objects[0]);
         tear_down();
     }
 }
 
-/* All are offline: it stays where it is until a local, perhaps a new one, comes online and quiesces; or until one of
- * them wants it, and finds nobody online. */
+/* With all locals offline, a retired slot stays where it is until a local comes online and quiesces, perhaps a new one,
+ * or until an alloc needs the slot and finds no local online. */
 static void test_all_offline(void **state) {
     (void)state;
     for (unsigned kind = 0; kind < KINDS; kind++) {
         kolk_shared_desc desc = kind_of(kind);
         set_up(&desc);
         take_all(&locals[0]);
-        for (uint32_t i = 0; i < desc.max_threads; i++) kolk_local_offline(&locals[i]);
-        kolk_local_free_later(&locals[0], objects[0]);
+        for (uint32_t i = 0; i < desc.max_threads; i++) kolk_shared_offline(&locals[i]);
+        kolk_shared_free_later(&locals[0], objects[0]);
         for (int i = 0; i < 5; i++) quiesce_all();
         assert_true(kolk_shared_is_valid(&pool));
         if (kind % 3 == 0) {
-            kolk_local_online(&locals[1]);
+            kolk_shared_online(&locals[1]);
         } else if (kind % 3 == 1) {
-            kolk_local_deinit(&locals[1]);
-            make_local(&locals[1], &pool); /* a local is online when it is made */
+            kolk_shared_local_deinit(&locals[1]);
+            make_local(&locals[1], &pool); /* a new local is online */
         }
-        if (kind % 3 < 2) assert_null(kolk_local_alloc(&locals[0]));
-        for (int i = 0; i < 3 && kind % 3 < 2; i++) kolk_local_quiesce(&locals[1]);
-        void *got = kind % 2 ? kolk_local_alloc(&locals[0]) : kolk_local_alloc_wait(&locals[0], KOLK_FOREVER);
+        if (kind % 3 < 2) assert_null(kolk_shared_alloc(&locals[0]));
+        for (int i = 0; i < 3 && kind % 3 < 2; i++) kolk_shared_quiesce(&locals[1]);
+        void *got = kind % 2 ? kolk_shared_alloc(&locals[0]) : kolk_shared_alloc_wait(&locals[0], KOLK_FOREVER);
         assert_ptr_equal(got, objects[0]);
         tear_down();
     }
 }
 
-/* A local that is deinit'd is asked no more; what it has freed comes home all the same. */
+/* A deinitialised local delays no returns, and its own retired slots return as well. */
 static void test_deinit(void **state) {
     (void)state;
     for (unsigned kind = 0; kind < KINDS; kind++) {
@@ -269,19 +270,19 @@ static void test_deinit(void **state) {
         set_up(&desc);
         take_all(&locals[0]);
         for (uint32_t i = 1; i < desc.max_threads; i++) {
-            kolk_local_free_later(&locals[i], objects[i]);
-            kolk_local_deinit(&locals[i]);
+            kolk_shared_free_later(&locals[i], objects[i]);
+            kolk_shared_local_deinit(&locals[i]);
             assert_true(kolk_shared_is_valid(&pool));
         }
-        for (int i = 0; i < 3; i++) kolk_local_quiesce(&locals[0]);
-        for (uint32_t i = 1; i < desc.max_threads; i++) assert_non_null(kolk_local_alloc(&locals[0]));
-        assert_null(kolk_local_alloc(&locals[0]));
+        for (int i = 0; i < 3; i++) kolk_shared_quiesce(&locals[0]);
+        for (uint32_t i = 1; i < desc.max_threads; i++) assert_non_null(kolk_shared_alloc(&locals[0]));
+        assert_null(kolk_shared_alloc(&locals[0]));
         tear_down();
     }
 }
 
-/* Deferred frees in a pool that has more slots than a word of the summary has: thousands, here and there, of all
- * epochs. */
+/* Thousands of deferred frees in a pool with more slots than a word of the summary has, scattered over the slots and
+ * over all epochs. */
 static void test_many(void **state) {
     (void)state;
     static const uint32_t caches[] = {1, 5, 64};
@@ -292,23 +293,23 @@ static void test_many(void **state) {
                     &(kolk_shared_desc){.object_size = 8, .capacity = MANY, .max_threads = 2, .cache = caches[c]});
         for (int i = 0; i < 2; i++) make_local(&locals[i], &pool);
         uint32_t n = 0;
-        while ((all[n] = kolk_local_alloc(&locals[0]))) n++;
+        while ((all[n] = kolk_shared_alloc(&locals[0]))) n++;
         assert_int_equal(n, all_slots(&pool));
         uint32_t freed = 0;
         for (uint32_t i = 0; i < n; i += 1 + i % 7 * (i % 130), freed++) {
-            kolk_local_free_later(&locals[i % 2], all[i]);
-            if (i % 1000 == 0) kolk_local_quiesce(&locals[i / 1000 % 2]);
+            kolk_shared_free_later(&locals[i % 2], all[i]);
+            if (i % 1000 == 0) kolk_shared_quiesce(&locals[i / 1000 % 2]);
         }
         assert_int_equal(kolk_shared_count(&pool), n - freed);
         for (int round = 0; round < 3; round++) quiesce_all();
         uint32_t got = 0;
-        while (kolk_local_alloc(&locals[0])) got++;
+        while (kolk_shared_alloc(&locals[0])) got++;
         assert_int_equal(got, freed);
         tear_down();
     }
 }
 
-/* The first request to the system that a pool which grows is refused: later there is more, and what waited is there
+/* The system refuses memory to a growing pool. After the refusal ends, the pool grows, and the retired slot returns
  * too. */
 static void test_growth_is_refused(void **state) {
     (void)state;
@@ -317,13 +318,13 @@ static void test_growth_is_refused(void **state) {
     uint32_t n = take_all(&locals[0]);
     assert_in_range(n, 2, 10);
     void *one = objects[0];
-    kolk_local_free_later(&locals[0], one);
-    assert_null(kolk_local_alloc(&locals[0]));
+    kolk_shared_free_later(&locals[0], one);
+    assert_null(kolk_shared_alloc(&locals[0]));
     for (int i = 0; i < 3; i++) quiesce_all();
-    assert_ptr_equal(kolk_local_alloc(&locals[1]), one);
+    assert_ptr_equal(kolk_shared_alloc(&locals[1]), one);
     refuse(0, false);
-    kolk_local_free_later(&locals[0], one);
-    assert_non_null(kolk_local_alloc(&locals[0]));
+    kolk_shared_free_later(&locals[0], one);
+    assert_non_null(kolk_shared_alloc(&locals[0]));
     for (int i = 0; i < 3; i++) quiesce_all();
     assert_int_equal(kolk_shared_count(&pool), n);
     tear_down();
@@ -334,7 +335,7 @@ static void test_growth_is_refused(void **state) {
 typedef struct model {
     struct {
         bool alive, waits;
-        bool asked[MOST_LOCALS]; /* has to pass a quiesce before the slot may be had */
+        bool asked[MOST_LOCALS]; /* must quiesce before the slot returns */
     } slots[MOST];
     bool online[MOST_LOCALS];
     uint32_t alive;
@@ -344,11 +345,11 @@ typedef struct model {
 static model m;
 
 static void play_take(unsigned who) {
-    void *object = kolk_local_alloc(&locals[who]);
+    void *object = kolk_shared_alloc(&locals[who]);
     if (!object) return;
     uint32_t slot = slot_of(&pool, object);
     assert_false(m.slots[slot].alive);
-    for (unsigned i = 0; i < MOST_LOCALS; i++) assert_false(m.slots[slot].asked[i]); /* all have passed */
+    for (unsigned i = 0; i < MOST_LOCALS; i++) assert_false(m.slots[slot].asked[i]); /* all have quiesced */
     m.reused += m.slots[slot].waits;
     m.slots[slot].waits = false;
     m.slots[slot].alive = true;
@@ -358,8 +359,9 @@ static void play_take(unsigned who) {
 
 static void play_free(unsigned who, uint64_t *random, bool later) {
     uint32_t from = random_below(random, all_slots(&pool));
-    void *object =
-        kolk_shared_next(&pool, from && from < pool.depot.fresh ? pool.slots + (from - 1) * pool.stride : NULL);
+    kolk_shared_cursor cursor = kolk_shared_each(&pool);
+    if (from < cursor.end) cursor.slot = from;
+    void *object = kolk_shared_cursor_next(&cursor);
     if (!object) return;
     uint32_t slot = slot_of(&pool, object);
     assert_true(m.slots[slot].alive);
@@ -369,9 +371,9 @@ static void play_free(unsigned who, uint64_t *random, bool later) {
     if (later) {
         m.slots[slot].waits = true;
         for (unsigned i = 0; i < MOST_LOCALS; i++) m.slots[slot].asked[i] = m.online[i];
-        kolk_local_free_later(&locals[who], object);
+        kolk_shared_free_later(&locals[who], object);
     } else {
-        kolk_local_free(&locals[who], object);
+        kolk_shared_free(&locals[who], object);
     }
 }
 
@@ -380,28 +382,28 @@ static void pass(unsigned who) {
 }
 
 static void play_once(uint64_t *random) {
-    unsigned who = random_below(random, pool.max_threads), choice = random_below(random, 32);
+    unsigned who = random_below(random, pool.inside->max_threads), choice = random_below(random, 32);
     if (choice < 12) {
         play_take(who);
     } else if (choice < 20) {
         play_free(who, random, choice < 17);
     } else if (choice == 20) {
-        kolk_local_flush(&locals[who]);
+        kolk_shared_local_flush(&locals[who]);
     } else if (choice == 21) {
-        kolk_local_offline(&locals[who]);
+        kolk_shared_offline(&locals[who]);
         m.online[who] = false;
         pass(who);
     } else if (choice < 24) {
-        kolk_local_online(&locals[who]);
+        kolk_shared_online(&locals[who]);
         m.online[who] = true;
     } else if (choice == 24) {
-        kolk_local_deinit(&locals[who]);
+        kolk_shared_local_deinit(&locals[who]);
         pass(who);
         make_local(&locals[who], &pool);
         m.online[who] = true;
     } else {
         if (m.online[who]) pass(who);
-        kolk_local_quiesce(&locals[who]);
+        kolk_shared_quiesce(&locals[who]);
     }
 }
 
@@ -420,7 +422,7 @@ static void test_at_random(void **state) {
             if (n % 8 == 0) assert_true(kolk_shared_is_valid(&pool));
             assert_int_equal(kolk_shared_count(&pool), m.alive);
         }
-        for (uint32_t i = 0; i < desc.max_threads; i++) kolk_local_online(&locals[i]);
+        for (uint32_t i = 0; i < desc.max_threads; i++) kolk_shared_online(&locals[i]);
         for (int round = 0; round < 3; round++) quiesce_all();
         assert_int_equal(take_all(&locals[0]), all_slots(&pool) - m.alive);
         reused += m.reused;

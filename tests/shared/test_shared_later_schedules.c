@@ -1,15 +1,15 @@
-// define: KOLK_SCHEDULED=1
-/* Readers that take no lock, and deferred free, through every order of the steps of two or three threads with up to 2
- * preemptions and a surprise or two, then through random ones: schedule.h says what that means. A writer puts another
- * object in a shared pointer's place by no more than a store with release, frees the old one later, and writes to
- * whatever it is given next: a reader that still looks at that is a race, or finds what nobody published.
+/* Lock-free readers and deferred free, in every order of the steps of two or three threads with up to 2 preemptions and
+ * a surprise or two, then in random orders: see schedule.h. A writer replaces the object in a shared pointer by a
+ * single store with release, retires the old object, and writes to its next allocation. A reader that still reads that
+ * object causes a data race, or finds an unpublished value.
  *
- * In all of them the pool has no other free slot, so that alloc gives the old object as soon as it gives anything; each
- * situation must come to that in some schedules. */
+ * The pool never has another free slot, so the first successful alloc returns the old object. Each situation must reach
+ * that in some schedules. */
 #include "../help/test.h"
 
 #include "../help/arena.h"
 #include "../help/schedule.h"
+#include "inside.h"
 
 enum { WRITER, READER, THIRD, THREADS };
 
@@ -18,25 +18,25 @@ enum { WRITER, READER, THIRD, THREADS };
 
 typedef struct state {
     kolk_shared pool;
-    kolk_local locals[THREADS];
+    kolk_shared_local locals[THREADS];
     uint64_t *old, *next;
-    uintptr_t current; /* what readers look at */
+    uintptr_t current; /* the published object */
     uint32_t time, third_has, reader_has;
-    uint32_t alive, most; /* at most, with what waits; and the most since the writer's call began */
+    uint32_t alive, most; /* upper bounds, with retired ones: now; since the writer's call began */
 } state;
 
 static state own;
 static uint32_t threads, capacity = 3;
 static void (*situation)(state *s);
-static uint64_t taken; /* objects that were given out again, in all schedules */
+static uint64_t taken; /* objects that were reused, in all schedules */
 
 /* ---- What threads do --------------------------------------------------------------------------------------------- */
 
 static void quiesce(state *s, unsigned local) {
-    kolk_local_quiesce(&s->locals[local]);
+    kolk_shared_quiesce(&s->locals[local]);
 }
 
-/* It holds the object for at least one step of the others. */
+/* Reads the published object; holds it for at least one step of the others. */
 static void look(state *s) {
     const uint64_t *at = (const uint64_t *)kolk_load(&s->current, KOLK_ACQUIRE);
     kolk_load(&s->time, KOLK_RELAXED);
@@ -44,17 +44,17 @@ static void look(state *s) {
     schedule_assert(*at == PUBLISHED);
 }
 
-/* The writer's next object takes the old one's place. */
+/* Publishes the writer's next object and retires the old one. */
 static void replace(state *s, unsigned local) {
     KOLK_PLAIN_READ(s->old, 8);
     KOLK_PLAIN_WRITE(s->next, 8);
     *s->next = PUBLISHED;
     kolk_store(&s->current, (uintptr_t)s->next, KOLK_RELEASE);
-    kolk_local_free_later(&s->locals[local], s->old);
+    kolk_shared_free_later(&s->locals[local], s->old);
 }
 
 static bool reuse(state *s, unsigned local) {
-    uint64_t *object = (uint64_t *)kolk_local_alloc(&s->locals[local]);
+    uint64_t *object = (uint64_t *)kolk_shared_alloc(&s->locals[local]);
     if (!object) return false;
     taken++;
     KOLK_PLAIN_WRITE(object, 8);
@@ -64,11 +64,11 @@ static bool reuse(state *s, unsigned local) {
 
 /* ---- Situations -------------------------------------------------------------------------------------------------- */
 
-/* All slots are given out. Only the threads of the situation may hold them up. */
+/* Allocates all slots. Only this situation's threads can delay their return. */
 static void give_out(state *s) {
-    for (unsigned i = 0; i < threads; i++) schedule_assert(kolk_local_init(&s->locals[i], &s->pool) == KOLK_OK);
-    for (uint32_t i = 0; i < s->pool.max_capacity + s->pool.slack; i++) {
-        uint64_t *object = (uint64_t *)kolk_local_alloc(&s->locals[WRITER]);
+    for (unsigned i = 0; i < threads; i++) schedule_assert(kolk_shared_local_init(&s->locals[i], &s->pool) == KOLK_OK);
+    for (uint32_t i = 0; i < all_slots(&s->pool); i++) {
+        uint64_t *object = (uint64_t *)kolk_shared_alloc(&s->locals[WRITER]);
         if (i == 0) s->old = object;
         if (i == 1) s->next = object;
         KOLK_PLAIN_WRITE(object, 8);
@@ -83,14 +83,15 @@ static void give_out(state *s) {
 
 static void all_offline_but_writer(state *s) {
     give_out(s);
-    for (unsigned i = READER; i < threads; i++) kolk_local_offline(&s->locals[i]);
+    for (unsigned i = READER; i < threads; i++) kolk_shared_offline(&s->locals[i]);
 }
 
-/* Something was freed later, or the epoch would not advance at all. */
+/* Retires another object, as the epoch would not advance without one. */
 static void retire_another(state *s, unsigned local) {
-    for (void *at = NULL; (at = kolk_shared_next(&s->pool, at));) {
+    kolk_shared_cursor cursor = kolk_shared_each(&s->pool);
+    for (void *at; (at = kolk_shared_cursor_next(&cursor));) {
         if (at == s->old || at == s->next) continue;
-        kolk_local_free_later(&s->locals[local], at);
+        kolk_shared_free_later(&s->locals[local], at);
         return;
     }
     schedule_assert(false);
@@ -102,8 +103,8 @@ static void writer_behind(state *s) {
     retire_another(s, READER);
     quiesce(s, READER);
     quiesce(s, READER);
-    schedule_assert(s->locals[WRITER].magazine->member->epoch + 1 == s->pool.epoch);
-    schedule_assert(s->locals[READER].magazine->member->epoch == s->pool.epoch);
+    schedule_assert(sharer_of(&s->locals[WRITER])->epoch + 1 == s->pool.inside->epoch);
+    schedule_assert(sharer_of(&s->locals[READER])->epoch == s->pool.inside->epoch);
 }
 
 static void reader_behind(state *s) {
@@ -111,68 +112,67 @@ static void reader_behind(state *s) {
     retire_another(s, WRITER);
     quiesce(s, WRITER);
     quiesce(s, WRITER);
-    schedule_assert(s->locals[READER].magazine->member->epoch + 1 == s->pool.epoch);
-    schedule_assert(s->locals[WRITER].magazine->member->epoch == s->pool.epoch);
+    schedule_assert(sharer_of(&s->locals[READER])->epoch + 1 == s->pool.inside->epoch);
+    schedule_assert(sharer_of(&s->locals[WRITER])->epoch == s->pool.inside->epoch);
 }
 
 /* The writer is an epoch behind, the others are offline. */
 static void writer_behind_and_alone(state *s) {
     writer_behind(s);
-    for (unsigned i = READER; i < threads; i++) kolk_local_offline(&s->locals[i]);
+    for (unsigned i = READER; i < threads; i++) kolk_shared_offline(&s->locals[i]);
 }
 
-/* Two epochs ago another object was freed: with the next one it comes home. */
+/* Another object was retired two epochs ago. It returns when the next epoch begins. */
 static void one_is_about_to_come_home(state *s) {
     give_out(s);
     retire_another(s, THIRD);
-    uint64_t epoch = s->pool.epoch;
+    uint64_t epoch = s->pool.inside->epoch;
     for (int round = 0; round < 2; round++)
         for (unsigned i = 0; i < threads; i++) quiesce(s, i);
-    kolk_local_offline(&s->locals[WRITER]);
-    kolk_local_online(&s->locals[WRITER]); /* to come to an epoch without a look whether it has ended */
-    for (unsigned i = 0; i < threads; i++) schedule_assert(s->locals[i].magazine->member->epoch == epoch + 2);
+    kolk_shared_offline(&s->locals[WRITER]);
+    kolk_shared_online(&s->locals[WRITER]); /* enters an epoch without checking whether it has ended */
+    for (unsigned i = 0; i < threads; i++) schedule_assert(sharer_of(&s->locals[i])->epoch == epoch + 2);
 }
 
-/* The writer is offline; so are all others but the third, which can advance the epoch alone. Something waits, of this
- * epoch. */
+/* All are offline except the third thread, which can end epochs alone. An object retired in this epoch waits. */
 static void third_alone(state *s) {
     give_out(s);
-    kolk_local_offline(&s->locals[READER]);
-    kolk_local_offline(&s->locals[WRITER]);
+    kolk_shared_offline(&s->locals[READER]);
+    kolk_shared_offline(&s->locals[WRITER]);
     retire_another(s, THIRD);
 }
 
-/* `capacity` objects less one are alive, with two that wait, 64 and 65, and come home with the next epoch: in the
- * second word of the summary. One is at home, 1; the reader and the third have their magazines full, of 0 and 2. */
+/* `capacity` - 1 objects are alive. Slots 64 and 65, of the second word of the summary, are retired and return with the
+ * next epoch. Slot 1 is in the depot. The magazines of the reader and the third thread are full, with 0 and 2. */
 static void two_are_about_to_come_home(state *s) {
     give_out(s);
     unsigned char *slots = s->pool.slots;
-    for (unsigned i = 64; i < 66; i++) kolk_local_free_later(&s->locals[THIRD], slots + i * 8);
+    for (unsigned i = 64; i < 66; i++) kolk_shared_free_later(&s->locals[THIRD], slots + i * 8);
     for (int round = 0; round < 2; round++)
         for (unsigned i = 0; i < threads; i++) quiesce(s, i);
-    kolk_local_offline(&s->locals[WRITER]);
-    kolk_local_online(&s->locals[WRITER]);
-    kolk_local_free(&s->locals[WRITER], slots);
-    kolk_local_flush(&s->locals[WRITER]);
-    schedule_assert(kolk_local_alloc(&s->locals[READER]) == slots); /* it searches from there on next time */
-    kolk_local_free(&s->locals[READER], slots);
-    kolk_local_free(&s->locals[WRITER], slots + 8);
-    kolk_local_flush(&s->locals[WRITER]);
-    kolk_local_free(&s->locals[THIRD], slots + 16);
+    kolk_shared_offline(&s->locals[WRITER]);
+    kolk_shared_online(&s->locals[WRITER]);
+    kolk_shared_free(&s->locals[WRITER], slots);
+    kolk_shared_local_flush(&s->locals[WRITER]);
+    schedule_assert(kolk_shared_alloc(&s->locals[READER]) == slots); /* its next search starts at this word */
+    kolk_shared_free(&s->locals[READER], slots);
+    kolk_shared_free(&s->locals[WRITER], slots + 8);
+    kolk_shared_local_flush(&s->locals[WRITER]);
+    kolk_shared_free(&s->locals[THIRD], slots + 16);
     s->alive = capacity - 1;
 }
 
-/* Something waits to be free, and all are offline but the writer, which has to come to its epochs. */
+/* One object is retired, and all locals are offline except the writer, which must quiesce through its epochs. */
 static void old_one_is_retired(state *s) {
     all_offline_but_writer(s);
-    kolk_local_free_later(&s->locals[WRITER], s->old);
+    kolk_shared_free_later(&s->locals[WRITER], s->old);
 }
 
-/* Two wait to be free, and all are offline. */
+/* Two objects are retired, and all locals are offline. */
 static void two_are_retired(state *s) {
     old_one_is_retired(s);
-    kolk_local_free_later(&s->locals[WRITER], s->next);
-    kolk_local_offline(&s->locals[WRITER]);
+    kolk_shared_free_later(&s->locals[WRITER], s->next);
+    kolk_shared_offline(&s->locals[WRITER]);
 }
 
 /* ---- Bodies ------------------------------------------------------------------------------------------------------ */
@@ -223,15 +223,15 @@ static void quiesce_and_look(void *context) {
 static void come_and_go(void *context) {
     state *s = (state *)context;
     for (int i = 0; i < 2; i++) {
-        kolk_local_online(&s->locals[READER]);
+        kolk_shared_online(&s->locals[READER]);
         look(s);
-        kolk_local_offline(&s->locals[READER]);
+        kolk_shared_offline(&s->locals[READER]);
     }
 }
 
 static void come_and_look(void *context) {
     state *s = (state *)context;
-    kolk_local_online(&s->locals[READER]);
+    kolk_shared_online(&s->locals[READER]);
     look(s);
 }
 
@@ -249,7 +249,7 @@ static void third_quiesces_once(void *context) {
     quiesce((state *)context, THIRD);
 }
 
-/* And all that has come home when the others have done what they do. */
+/* Also allocates all slots that have returned after the others' steps. */
 static void write_and_take(void *context) {
     state *s = (state *)context;
     replace(s, WRITER);
@@ -263,11 +263,12 @@ static void quiesce_write_and_take(void *context) {
 }
 
 static void come_write_and_take(void *context) {
-    kolk_local_online(&((state *)context)->locals[WRITER]);
+    kolk_shared_online(&((state *)context)->locals[WRITER]);
     write_and_take(context);
 }
 
-/* The third brings the epoch on by two, the reader comes and looks, the third ends the epoch. */
+/* The third thread advances the epoch by two, the reader comes online and reads, then the third thread ends the
+ * epoch. */
 static void third_lets_the_reader_come(void *context) {
     state *s = (state *)context;
     for (int i = 0; i < 2; i++) quiesce(s, THIRD);
@@ -279,19 +280,19 @@ static void third_lets_the_reader_come(void *context) {
 static void come_when_told(void *context) {
     state *s = (state *)context;
     while (!kolk_load(&s->third_has, KOLK_ACQUIRE)) kolk_pause();
-    kolk_local_online(&s->locals[READER]);
+    kolk_shared_online(&s->locals[READER]);
     const uint64_t *at = (const uint64_t *)kolk_load(&s->current, KOLK_ACQUIRE);
     kolk_store(&s->reader_has, 1, KOLK_RELEASE);
     KOLK_PLAIN_READ(at, 8);
     schedule_assert(*at == PUBLISHED);
 }
 
-/* NULL only if `capacity` objects were alive. */
+/* NULL is correct only if `capacity` objects were alive. */
 static void take_what_there_is(void *context) {
     state *s = (state *)context;
     KOLK_UNSEEN();
     s->most = s->alive;
-    bool got = kolk_local_alloc(&s->locals[WRITER]);
+    bool got = kolk_shared_alloc(&s->locals[WRITER]);
     KOLK_UNSEEN();
     schedule_assert(got || s->most >= capacity);
     taken += got;
@@ -302,7 +303,7 @@ static void take_two(void *context) {
     for (int i = 0; i < 2; i++) {
         KOLK_UNSEEN();
         if (++s->alive > s->most) s->most = s->alive;
-        if (kolk_local_alloc(&s->locals[READER])) continue;
+        if (kolk_shared_alloc(&s->locals[READER])) continue;
         KOLK_UNSEEN();
         s->alive--;
     }
@@ -317,7 +318,7 @@ static void end_the_epoch(void *context) {
 
 static void wait_for_the_old_one(void *context) {
     state *s = (state *)context;
-    uint64_t *object = (uint64_t *)kolk_local_alloc_wait(&s->locals[READER], KOLK_FOREVER);
+    uint64_t *object = (uint64_t *)kolk_shared_alloc_wait(&s->locals[READER], KOLK_FOREVER);
     schedule_assert(object == s->old);
     KOLK_PLAIN_WRITE(object, 8);
     *object = UNPUBLISHED;
@@ -325,24 +326,24 @@ static void wait_for_the_old_one(void *context) {
 }
 
 static void go_offline(void *context) {
-    kolk_local_offline(&((state *)context)->locals[WRITER]);
+    kolk_shared_offline(&((state *)context)->locals[WRITER]);
 }
 
-/* Others go on while it is online. */
+/* The others run while it is online. */
 static void third_comes_for_a_moment(void *context) {
     state *s = (state *)context;
-    kolk_local_online(&s->locals[THIRD]);
+    kolk_shared_online(&s->locals[THIRD]);
     kolk_pause();
-    kolk_local_offline(&s->locals[THIRD]);
+    kolk_shared_offline(&s->locals[THIRD]);
 }
 
 static void third_frees_later(void *context) {
     state *s = (state *)context;
-    kolk_local_free_later(&s->locals[THIRD], s->old);
+    kolk_shared_free_later(&s->locals[THIRD], s->old);
 }
 
 static void wait_for_any(state *s, unsigned local) {
-    uint64_t *object = (uint64_t *)kolk_local_alloc_wait(&s->locals[local], KOLK_FOREVER);
+    uint64_t *object = (uint64_t *)kolk_shared_alloc_wait(&s->locals[local], KOLK_FOREVER);
     schedule_assert(object == s->old || object == s->next);
     KOLK_PLAIN_WRITE(object, 8);
     *object = UNPUBLISHED;
@@ -357,7 +358,7 @@ static void reader_waits(void *context) {
     wait_for_any((state *)context, READER);
 }
 
-/* The same steps, but the others have their turn after each. */
+/* The same steps, with a pause after each so that the others run. */
 static void write_and_reuse_in_turns(void *context) {
     state *s = (state *)context;
     replace(s, WRITER);
@@ -392,18 +393,18 @@ static void begin(void *context) {
     situation(s);
 }
 
-/* All freed slots come home in the end, by three rounds of quiesces at most. */
+/* All freed slots return in the end, after at most three rounds of quiesces. */
 static void end(void *context) {
     state *s = (state *)context;
-    uint32_t all = s->pool.max_capacity + s->pool.slack;
-    for (unsigned i = 0; i < threads; i++) kolk_local_online(&s->locals[i]);
+    uint32_t all = all_slots(&s->pool);
+    for (unsigned i = 0; i < threads; i++) kolk_shared_online(&s->locals[i]);
     for (int round = 0; round < 3; round++) {
         schedule_assert(kolk_shared_is_valid(&s->pool));
         for (unsigned i = 0; i < threads; i++) quiesce(s, i);
     }
     schedule_assert(kolk_shared_is_valid(&s->pool));
-    for (unsigned i = 0; i < threads; i++) kolk_local_flush(&s->locals[i]);
-    while (kolk_local_alloc(&s->locals[WRITER])) {}
+    for (unsigned i = 0; i < threads; i++) kolk_shared_local_flush(&s->locals[i]);
+    while (kolk_shared_alloc(&s->locals[WRITER])) {}
     schedule_assert(kolk_shared_count(&s->pool) == all);
     kolk_shared_deinit(&s->pool);
 }
@@ -450,8 +451,8 @@ static void test_threads_in_different_epochs(void **unused) {
     run("writer behind, beside a third", writer_behind_and_alone, write_and_reuse, come_and_look, third_quiesces_once);
 }
 
-/* A slot is retired while those of three epochs ago come home: by a thread that has come to the new epoch already, by
- * one that comes online, and by one that is offline. */
+/* A slot is retired while the slots of three epochs ago return: by a thread that is in the new epoch already, by one
+ * that comes online, and by one that is offline. */
 static void test_the_end_of_an_epoch(void **unused) {
     (void)unused;
     run("retired in the next epoch", one_is_about_to_come_home, quiesce_write_and_take, look_once, third_quiesces_once);
@@ -465,14 +466,14 @@ static void test_writers_that_are_offline(void **unused) {
     run("offline, and takes itself", third_alone, write_and_take, come_and_go, third_quiesces);
 }
 
-/* A waiter gets what comes home at the end of an epoch. */
+/* A waiter gets a slot that returns at the end of an epoch. */
 static void test_waiters(void **unused) {
     (void)unused;
     run("in line", all_offline_but_writer, write_and_quiesce, wait_for_the_old_one, NULL);
 }
 
-/* The last thread that goes offline ends the epochs that a waiter waits for, also where two do so at the same time and
- * each finds the other online. */
+/* The last thread to go offline ends the epochs that a waiter needs, even if two go offline at the same time and each
+ * finds the other online. */
 static void test_waiters_beside_the_last_one_online(void **unused) {
     (void)unused;
     run("in line, the last goes offline", old_one_is_retired, go_offline, wait_for_the_old_one, NULL);
@@ -482,7 +483,7 @@ static void test_waiters_beside_the_last_one_online(void **unused) {
     run("two in line, all offline", two_are_retired, writer_waits, reader_waits, NULL);
 }
 
-/* Slots that come home at the end of an epoch are not overlooked: see test_seen_empty_in_the_summary in
+/* A search finds slots that return at the end of an epoch: see test_seen_empty_in_the_summary in
  * test_shared_schedules.c. */
 static void test_not_overlooked(void **unused) {
     (void)unused;

@@ -1,24 +1,23 @@
-// define: KOLK_SCHEDULED=1
-/* The shared pool through every order of the steps of two or three threads with up to 2 preemptions and a surprise,
- * then through random ones. schedule.h says what that means. */
+/* The shared pool in every order of the steps of two or three threads with up to 2 preemptions and a surprise, then in
+ * random orders: see schedule.h. */
 #include "../help/test.h"
 
 #include "shared_schedule.h"
 
 static void one_after_another(void *context) {
     state *s = (state *)context;
-    kolk_local local;
-    schedule_assert(kolk_local_init(&local, &s->pool) == KOLK_OK);
+    kolk_shared_local local;
+    schedule_assert(kolk_shared_local_init(&local, &s->pool) == KOLK_OK);
     for (int i = 0; i < 2; i++) give(s, &local, take(s, &local));
-    kolk_local_deinit(&local);
+    kolk_shared_local_deinit(&local);
 }
 
-/* More than the magazine holds: some go home and are fetched again. The rest stay in it. */
+/* Holds more objects than its magazine: some slots return to the depot and are fetched again. */
 static void three_at_a_time(void *context) {
     state *s = (state *)context;
-    kolk_local local;
+    kolk_shared_local local;
     void *objects[3];
-    schedule_assert(kolk_local_init(&local, &s->pool) == KOLK_OK);
+    schedule_assert(kolk_shared_local_init(&local, &s->pool) == KOLK_OK);
     for (int i = 0; i < 3; i++) objects[i] = take(s, &local);
     for (int i = 0; i < 3; i++) give(s, &local, objects[i]);
     give(s, &local, take(s, &local));
@@ -26,23 +25,23 @@ static void three_at_a_time(void *context) {
 
 static void produce(void *context) {
     state *s = (state *)context;
-    kolk_local local;
-    schedule_assert(kolk_local_init(&local, &s->pool) == KOLK_OK);
+    kolk_shared_local local;
+    schedule_assert(kolk_shared_local_init(&local, &s->pool) == KOLK_OK);
     for (int i = 0; i < 2; i++) kolk_store(&s->passed[i], (uintptr_t)take(s, &local), KOLK_RELEASE);
-    kolk_local_deinit(&local);
+    kolk_shared_local_deinit(&local);
 }
 
 static void consume(void *context) {
     state *s = (state *)context;
-    kolk_local local;
-    schedule_assert(kolk_local_init(&local, &s->pool) == KOLK_OK);
+    kolk_shared_local local;
+    schedule_assert(kolk_shared_local_init(&local, &s->pool) == KOLK_OK);
     for (int i = 0; i < 2; i++) {
         uintptr_t object;
         while (!(object = kolk_load(&s->passed[i], KOLK_ACQUIRE))) kolk_pause();
         give(s, &local, (void *)object);
     }
     give(s, &local, take(s, &local));
-    kolk_local_deinit(&local);
+    kolk_shared_local_deinit(&local);
 }
 
 /* ---- From the beginning ------------------------------------------------------------------------------------------ */
@@ -55,7 +54,7 @@ static void test_two(void **unused) {
             one_after_another, NULL);
 }
 
-/* Without caches NULL is exact: no slack would hide a thread that had a slot for a moment without need. */
+/* Without caches NULL is exact: there is no slack to hide a slot that a thread held for a moment without need. */
 static void test_without_caches(void **unused) {
     (void)unused;
     cache = KOLK_NO_CACHE;
@@ -104,12 +103,12 @@ static void test_passed_on(void **unused) {
 
 /* ---- Situations -------------------------------------------------------------------------------------------------- */
 
-/* All but one of capacity are alive, 3 and 4. The thread that is to free them and the one that is to allocate two have
- * their magazines full (cache 1), and so one slot is at home: 0. */
+/* `capacity` - 1 objects are alive, 3 and 4. The magazines of the thread that frees them and of the thread that
+ * allocates two are full (cache 1). So only slot 0 is in the depot. */
 static void one_is_at_home(state *s) {
     hand_out(s, 5);
     free_to(s, 2, 0);
-    kolk_local_flush(&s->locals[2]);
+    kolk_shared_local_flush(&s->locals[2]);
     free_to(s, 0, 1);
     free_to(s, 2, 2);
 }
@@ -129,7 +128,7 @@ static void give_3_and_4(void *context) {
     give(s, &s->locals[2], s->objects[4]);
 }
 
-/* One thread sees the bit of slot 0 in the summary; slots 1 to 3 come home; another thread takes slot 0. */
+/* One thread reads the summary bit of slot 0; slots 2 and 3 return to the depot; another thread takes slot 0. */
 static void test_seen_empty_at_different_moments(void **unused) {
     (void)unused;
     capacity = threads = 3;
@@ -137,11 +136,11 @@ static void test_seen_empty_at_different_moments(void **unused) {
     run_from("at different moments", one_is_at_home, take_two, take_by_1, give_3_and_4);
 }
 
-/* Without caches: both slots are alive, and their word, which is empty, has its bit in the summary. */
+/* Without caches: both slots are alive. Their word is empty, but its bit is still set in the summary. */
 static void both_are_alive(state *s) {
     hand_out(s, 2);
     free_to(s, 0, 1);
-    schedule_assert((s->objects[1] = kolk_local_alloc(&s->locals[0])));
+    schedule_assert((s->objects[1] = kolk_shared_alloc(&s->locals[0])));
     s->alive++;
 }
 
@@ -155,8 +154,8 @@ static void take_by_0(void *context) {
     take((state *)context, &((state *)context)->locals[0]);
 }
 
-/* One thread sees that the word is empty; both slots come home; it must not take them both, though only for a moment,
- * since another thread looks. */
+/* One thread finds the word empty, then both slots return. It must not take both, not even for a moment, since another
+ * thread searches. */
 static void test_two_come_home_at_once(void **unused) {
     (void)unused;
     capacity = 2;
@@ -165,11 +164,11 @@ static void test_two_come_home_at_once(void **unused) {
     run_from("both at once", both_are_alive, take_by_0, take_by_1, give_both);
 }
 
-/* The same where the slots that come home, 64 and 65, are of the second word of the summary. */
+/* The same, but slots 64 and 65 return, which are in the second word of the summary. */
 static void one_is_at_home_in_the_first_word(state *s) {
     hand_out(s, 67);
     free_to(s, 2, 0);
-    kolk_local_flush(&s->locals[2]);
+    kolk_shared_local_flush(&s->locals[2]);
     free_to(s, 0, 1);
     free_to(s, 2, 64);
 }
@@ -180,8 +179,8 @@ static void give_65_and_66(void *context) {
     give(s, &s->locals[2], s->objects[66]);
 }
 
-/* One thread sees that no bit is set in the second word of the summary, then that none is in the first: no exchange has
- * told it of what the others did meanwhile. */
+/* One thread finds no bit in the second word of the summary, then none in the first. No exchange has made the others'
+ * stores visible to it. */
 static void test_seen_empty_in_the_summary(void **unused) {
     (void)unused;
     capacity = 65;
@@ -190,8 +189,8 @@ static void test_seen_empty_in_the_summary(void **unused) {
     run_from("in the summary", one_is_at_home_in_the_first_word, take_two, take_by_1, give_65_and_66);
 }
 
-/* `capacity` objects are alive, 4 and 5. The threads that are to free them have their magazines full (cache 2), and the
- * slots that they bring home first are of one word. */
+/* `capacity` objects are alive, 4 and 5. The threads that free them have full magazines (cache 2); the first slots that
+ * they return are in one word. */
 static void two_are_full(state *s) {
     hand_out(s, 6);
     free_to(s, 1, 0);
@@ -208,8 +207,8 @@ static void give_5(void *context) {
     give((state *)context, &((state *)context)->locals[2], ((state *)context)->objects[5]);
 }
 
-/* A thread brings a slot to a word that another thread has brought one to, but not yet to the summary: the first may be
- * done before that. */
+/* One thread puts a slot into a word, and has not yet set the summary bit. Another puts a slot into the same word, and
+ * may be done before that. */
 static void test_two_bring_to_one_word(void **unused) {
     (void)unused;
     capacity = cache = 2;
@@ -217,11 +216,11 @@ static void test_two_bring_to_one_word(void **unused) {
     run_from("two to one word", two_are_full, take_by_0, give_4, give_5);
 }
 
-/* Slot 0 is at home; local 1 is full, of slots 1 and 2 (cache 2). */
+/* Slot 0 is in the depot; the magazine of local 1 is full, with slots 1 and 2 (cache 2). */
 static void one_is_full(state *s) {
     hand_out(s, 4);
     free_to(s, 1, 0);
-    kolk_local_flush(&s->locals[1]);
+    kolk_shared_local_flush(&s->locals[1]);
     free_to(s, 1, 1);
     free_to(s, 1, 2);
 }
@@ -230,14 +229,14 @@ static void give_3(void *context) {
     give((state *)context, &((state *)context)->locals[1], ((state *)context)->objects[3]);
 }
 
-/* A thread that brings a slot to a word that was just taken must not find its bit in the summary from before. */
+/* A thread that puts a slot into a word that was just emptied must not rely on an old summary bit. */
 static void test_brought_to_a_word_that_is_taken(void **unused) {
     (void)unused;
     capacity = cache = threads = 2;
     run_from("a word that is taken", one_is_full, take_by_0, give_3, NULL);
 }
 
-/* The other thread's magazine is full, and yet capacity can be alive. */
+/* Although the other magazine is full, `capacity` objects can be alive. */
 static void test_no_slot_too_few(void **unused) {
     (void)unused;
     capacity = 2;
@@ -248,12 +247,12 @@ static void test_no_slot_too_few(void **unused) {
 
 static void take_twenty(void *context) {
     state *s = (state *)context;
-    kolk_local local;
-    schedule_assert(kolk_local_init(&local, &s->pool) == KOLK_OK);
+    kolk_shared_local local;
+    schedule_assert(kolk_shared_local_init(&local, &s->pool) == KOLK_OK);
     for (int i = 0; i < 20; i++) take(s, &local);
 }
 
-/* Two threads at the end of the memory that is committed: 2 slots, then 18, then all. */
+/* Two threads reach the end of the committed memory: 2 slots, then 18, then all. */
 static void test_growth(void **unused) {
     (void)unused;
     capacity = cache = 1;
@@ -281,13 +280,13 @@ static void count_report(const kolk_failure *failure, void *context) {
 
 static void one_is_alive(state *s) {
     kolk_set_failure_handler(count_report, NULL);
-    for (unsigned i = 0; i < threads; i++) schedule_assert(kolk_local_init(&s->locals[i], &s->pool) == KOLK_OK);
-    s->objects[0] = kolk_local_alloc(&s->locals[0]);
+    for (unsigned i = 0; i < threads; i++) schedule_assert(kolk_shared_local_init(&s->locals[i], &s->pool) == KOLK_OK);
+    s->objects[0] = kolk_shared_alloc(&s->locals[0]);
 }
 
 static void free_it(void *context) {
     state *s = (state *)context;
-    kolk_local_free(&s->locals[schedule_thread()], s->objects[0]);
+    kolk_shared_free(&s->locals[schedule_thread()], s->objects[0]);
 }
 
 static void all_but_one_are_reported(void *context) {

@@ -1,5 +1,5 @@
-/* The end of waiting for objects of a shared pool: shutdown and reopen, and what the statistics say of those who
- * wait. All orders of the steps are in test_shared_wait_schedules.c. */
+/* The end of waiting for objects of a shared pool: shutdown and reopen, and the statistics of waiters. All orders of
+ * the steps are in test_shared_wait_schedules.c. */
 #include "../help/child.h"
 #include "../help/threads.h"
 
@@ -47,7 +47,7 @@ static thing *woken(sleeper *one) {
     return one->object;
 }
 
-/* One object, which the local has. */
+/* Makes a pool of one object, which the local holds. */
 static thing *make_full(things *pool, things_local *local) {
     assert_int_equal(things_init(pool, &(kolk_shared_desc){.name = "things", .capacity = 1, .max_threads = 9}),
                      KOLK_OK);
@@ -61,7 +61,7 @@ static void nobody_waits_here(void *pool) {
     REQUIRE(stats_of((things *)pool).waiting == 0);
 }
 
-/* Those who wait when a process forks are not in its child. */
+/* A fork's child has none of its parent's waiters. */
 static void test_nobody_waits_in_a_child(void **state) {
     (void)state;
     things pool;
@@ -91,7 +91,7 @@ static void test_all_who_wait_are_woken(void **state) {
     things_shutdown(&pool);
     assert_int_equal(stats_of(&pool).waiting, 0);
     for (int i = 0; i < SLEEPERS; i++) assert_null(woken(&sleepers[i]));
-    assert_int_equal(stats_of(&pool).failed, 0); /* the pool was not too small */
+    assert_int_equal(stats_of(&pool).failed, 0); /* these do not count as failures of a full pool */
     things_free(&local, object);
     things_deinit(&pool);
 }
@@ -104,9 +104,9 @@ static void test_what_goes_on(void **state) {
     for (int i = 0; i < 2; i++) things_shutdown(&pool);
     assert_null(things_alloc_wait(&local, KOLK_FOREVER));
     things_free(&local, object);
-    assert_null(things_alloc_wait(&local, KOLK_FOREVER)); /* nor if there is one */
+    assert_null(things_alloc_wait(&local, KOLK_FOREVER)); /* NULL even if an object is free */
     assert_null(things_alloc_wait(&local, kolk_deadline_after(100000)));
-    object = things_alloc_wait(&local, KOLK_NOW); /* does not wait */
+    object = things_alloc_wait(&local, KOLK_NOW); /* KOLK_NOW does not wait */
     assert_non_null(object);
     assert_int_equal(stats_of(&pool).failed, 0);
     assert_null(things_alloc(&local));
@@ -131,7 +131,7 @@ static void test_reopen(void **state) {
         start_sleeper(&one, &pool);
         things_shutdown(&pool);
         things_reopen(&pool);
-        things_free(&local, object); /* it was waiting at the shutdown, however late it runs */
+        things_free(&local, object); /* the sleeper was a waiter at the shutdown, however late it runs */
         assert_null(woken(&one));
         assert_non_null(object = things_alloc_wait(&local, KOLK_FOREVER));
         start_sleeper(&one, &pool);

@@ -1,8 +1,10 @@
-/* kolk_shared with 2 to 64 threads at work: no object is two threads', the next owner finds what the last one wrote,
- * and as long as no more than capacity are wanted there is one for everybody. A thread that gets an object through a
- * queue frees it; others ask questions meanwhile. On all cores and on one; with threads that are born and die.
- * KOLK_TEST_SEED and KOLK_TEST_OPS (operations of a run) may be set in the environment. */
+/* kolk_shared with 2 to 64 working threads: no object has two owners, the next owner finds what the last one wrote, and
+ * every alloc succeeds as long as no more than `capacity` objects are wanted. A thread frees objects that it gets
+ * through a queue, and others query the pool meanwhile. It runs on all cores and on one, and with threads that come and
+ * go. Reads KOLK_TEST_SEED and KOLK_TEST_OPS (operations per run) from the environment. */
 #include "../queue/queue_test.h"
+
+#include "inside.h"
 
 #ifndef OPERATIONS
 #define OPERATIONS 150000
@@ -10,7 +12,7 @@
 
 enum { MOST_THREADS = 64, MOST_HELD = 100 };
 
-#define PASSED_ON UINT32_MAX /* the owner of what is in the queue */
+#define PASSED_ON UINT32_MAX /* the owner of objects in the queue */
 
 typedef struct shape {
     unsigned threads;
@@ -18,29 +20,29 @@ typedef struct shape {
     uint32_t cache;
     bool grows, exact;
     kolk_generations generations;
-    unsigned lifetime; /* operations of a thread before another takes its place; 0: as many as there are */
+    unsigned lifetime; /* operations of a thread before another replaces it; 0: no limit */
 } shape;
 
 typedef struct object {
     uint64_t serial, check;
-    uint32_t owner; /* for this moment; 0: nobody */
+    uint32_t owner; /* its present owner; 0: none */
     unsigned char filling[44];
 } object;
 
 typedef struct run {
     shape shape;
     kolk_shared pool;
-    kolk_queue passed_on; /* object pointers */
+    kolk_queue passed_on; /* a queue of object pointers */
     bool over;
 } run;
 
-/* A job that thread after thread works at. */
+/* A job that threads do one after another. */
 typedef struct job {
     worker worker;
     run *run;
-    uint32_t number; /* from 1 */
+    uint32_t number; /* counts from 1 */
     object *held[MOST_HELD];
-    kolk_handle handles[MOST_HELD]; /* of these */
+    kolk_handle handles[MOST_HELD]; /* handles of the held objects */
     uint32_t holds, to_do;
     uint64_t serial, random;
 } job;
@@ -48,7 +50,7 @@ typedef struct job {
 /* ---- Objects ----------------------------------------------------------------------------------------------------- */
 
 static void stamp(job *j, object *it) {
-    REQUIRE(it->owner == 0); /* its last owner has left it */
+    REQUIRE(it->owner == 0); /* its last owner has released it */
     it->owner = j->number;
     it->serial = (uint64_t)j->number << 32 | ++j->serial;
     it->check = ~it->serial * UINT64_C(0x9e3779b97f4a7c15);
@@ -65,23 +67,23 @@ static bool has_handles(const run *r) {
     return r->shape.generations != KOLK_GENERATIONS_NONE;
 }
 
-static void take(job *j, kolk_local *local) {
-    object *it = (object *)kolk_local_alloc(local);
-    REQUIRE(it); /* no more than capacity are wanted */
+static void take(job *j, kolk_shared_local *local) {
+    object *it = (object *)kolk_shared_alloc(local);
+    REQUIRE(it); /* no more than `capacity` objects are wanted */
     stamp(j, it);
     j->handles[j->holds] = (kolk_handle){0};
-    if (has_handles(j->run)) j->handles[j->holds] = kolk_shared_handle(&j->run->pool, it);
+    if (has_handles(j->run)) j->handles[j->holds] = kolk_shared_handle_of(&j->run->pool, it);
     j->held[j->holds++] = it;
 }
 
-static void give(job *j, kolk_local *local, object *it, uint32_t owner) {
+static void give(job *j, kolk_shared_local *local, object *it, uint32_t owner) {
     check(it, owner);
     REQUIRE(kolk_shared_is_live(&j->run->pool, it));
     it->owner = 0;
-    kolk_local_free(local, it);
+    kolk_shared_free(local, it);
 }
 
-/* One of those that are held, which is held no longer. */
+/* Removes one of the held objects and returns it. */
 static object *let_go(job *j, kolk_handle *handle) {
     uint32_t at = random_below(&j->random, j->holds);
     object *it = j->held[at];
@@ -93,8 +95,8 @@ static object *let_go(job *j, kolk_handle *handle) {
 
 /* ---- Threads ----------------------------------------------------------------------------------------------------- */
 
-/* The queue has room for one object of each thread: these may be alive beside those that the threads hold. */
-static void pass_on_or_take_over(job *j, kolk_local *local) {
+/* The queue has room for one object per thread. These may be alive beside the objects that threads hold. */
+static void pass_on_or_take_over(job *j, kolk_shared_local *local) {
     object *it;
     kolk_handle handle;
     if (random_below(&j->random, 2)) {
@@ -108,11 +110,11 @@ static void pass_on_or_take_over(job *j, kolk_local *local) {
     }
 }
 
-static void work_once(job *j, kolk_local *local) {
+static void work_once(job *j, kolk_shared_local *local) {
     kolk_handle handle;
     uint32_t choice = random_below(&j->random, 64);
     if (choice == 0) {
-        kolk_local_flush(local);
+        kolk_shared_local_flush(local);
     } else if (choice < 24) {
         pass_on_or_take_over(j, local);
     } else if (choice < 44 && j->holds < j->run->shape.each) {
@@ -126,34 +128,35 @@ static void work_once(job *j, kolk_local *local) {
 
 static void *work(void *argument) {
     job *j = (job *)argument;
-    kolk_local local;
-    REQUIRE(kolk_local_init(&local, &j->run->pool) == KOLK_OK);
+    kolk_shared_local local;
+    REQUIRE(kolk_shared_local_init(&local, &j->run->pool) == KOLK_OK);
     for (unsigned n = 0; j->to_do && (!j->run->shape.lifetime || n < j->run->shape.lifetime); n++, j->to_do--)
         work_once(j, &local);
-    kolk_local_deinit(&local);
+    kolk_shared_local_deinit(&local);
     j->worker.done = !j->to_do;
     return NULL;
 }
 
-/* Questions, of a thread without a local. */
+/* Queries, by a thread without a local. */
 static void *ask(void *argument) {
     job *j = (job *)argument;
     kolk_shared *pool = &j->run->pool;
-    uint32_t slots = pool->max_capacity + pool->slack;
+    uint32_t slots = all_slots(pool);
     while (!__atomic_load_n(&j->run->over, __ATOMIC_ACQUIRE)) {
         kolk_stats stats;
         uint32_t seen = 0;
         REQUIRE(kolk_shared_count(pool) <= slots);
         kolk_shared_stats(pool, &stats);
-        REQUIRE(stats.count <= slots && stats.peak >= stats.count && stats.capacity <= pool->max_capacity &&
+        REQUIRE(stats.count <= slots && stats.peak >= stats.count && stats.capacity <= max_capacity_of(pool) &&
                 stats.failed == 0);
-        for (void *last = NULL, *at = NULL; (at = kolk_shared_next(pool, at)); last = at, seen++) REQUIRE(at > last);
+        kolk_shared_cursor cursor = kolk_shared_each(pool);
+        for (void *last = NULL, *at; (at = kolk_shared_cursor_next(&cursor)); last = at, seen++) REQUIRE(at > last);
         REQUIRE(seen <= slots);
         uint32_t index = random_below(&j->random, slots), generation = random_below(&j->random, 200);
         const unsigned char *of = pool->slots + (size_t)index * pool->stride;
         const void *got = kolk_shared_get(pool, kolk_handle_unpack((uint64_t)generation << 32 | (index ^ pool->tag)));
         REQUIRE(!got || (got == of && generation % 2));
-        kolk_shared_is_live(pool, of); /* true or false */
+        kolk_shared_is_live(pool, of); /* either answer is right */
         nap();
     }
     return NULL;
@@ -161,21 +164,21 @@ static void *ask(void *argument) {
 
 /* ---- Runs -------------------------------------------------------------------------------------------------------- */
 
-/* The rest: the threads' own objects, and those in the queue. */
+/* Frees the objects that jobs still hold and those in the queue. */
 static void free_the_rest(run *r, job *jobs) {
-    kolk_local local;
+    kolk_shared_local local;
     object *it;
-    REQUIRE(kolk_local_init(&local, &r->pool) == KOLK_OK);
+    REQUIRE(kolk_shared_local_init(&local, &r->pool) == KOLK_OK);
     uint32_t alive = kolk_shared_count(&r->pool), freed = 0;
     for (; kolk_queue_pop(&r->passed_on, &it, KOLK_NOW) == KOLK_OK; freed++) give(&jobs[0], &local, it, PASSED_ON);
     for (unsigned i = 0; i < r->shape.threads; i++)
         for (; jobs[i].holds; freed++) give(&jobs[i], &local, jobs[i].held[--jobs[i].holds], jobs[i].number);
     assert_int_equal(freed, alive);
     assert_int_equal(kolk_shared_count(&r->pool), 0);
-    uint32_t slots = r->pool.max_capacity + r->pool.slack;
-    for (uint32_t i = 0; i < slots; i++) assert_non_null(kolk_local_alloc(&local)); /* all of them are there */
-    assert_null(kolk_local_alloc(&local));
-    kolk_local_deinit(&local);
+    uint32_t slots = all_slots(&r->pool);
+    for (uint32_t i = 0; i < slots; i++) assert_non_null(kolk_shared_alloc(&local)); /* no slot is lost */
+    assert_null(kolk_shared_alloc(&local));
+    kolk_shared_local_deinit(&local);
 }
 
 static void run_one(shape its) {
@@ -184,11 +187,11 @@ static void run_one(shape its) {
     memset(&r, 0, sizeof r);
     r.shape = its;
     uint32_t most =
-        its.threads * (its.each + 2); /* its own; those in the queue; one that it frees, perhaps of the queue */
+        its.threads * (its.each + 2); /* its own, those in the queue, and one being freed, perhaps from the queue */
     kolk_shared_desc desc = {.name = "threads",
                              .object_size = sizeof(object),
                              .capacity = its.grows ? 1 : most,
-                             .max_capacity = its.grows ? most + 5000 : 0, /* many pages */
+                             .max_capacity = its.grows ? most + 5000 : 0, /* several pages */
                              .max_threads = its.threads,
                              .cache = its.cache,
                              .generations = its.generations,
@@ -248,7 +251,7 @@ static void test_all_on_one_core(void **state) {
     run_on_one_core(tests, LENGTH_OF(tests), state);
 }
 
-/* Two threads free one object at the same moment, again and again: with .exact exactly one of the two frees is
+/* Two threads free one object at the same moment, again and again. With .exact, exactly one of the two frees is
  * reported. */
 static uint32_t reports;
 
@@ -260,24 +263,24 @@ static void count_report(const kolk_failure *failure, void *context) {
 
 typedef struct race {
     kolk_shared pool;
-    void *object;        /* to be freed by both */
-    uint32_t round, met; /* the round that is on; threads that have come to it, two each */
+    void *object;        /* both threads free it */
+    uint32_t round, met; /* the current round; each thread adds 1 when it arrives and 1 after its free */
 } race;
 
 static void *free_too(void *argument) {
     race *r = (race *)argument;
-    kolk_local local;
-    REQUIRE(kolk_local_init(&local, &r->pool) == KOLK_OK);
+    kolk_shared_local local;
+    REQUIRE(kolk_shared_local_init(&local, &r->pool) == KOLK_OK);
     for (uint32_t n = 1;; n++) {
         while (__atomic_load_n(&r->round, __ATOMIC_ACQUIRE) != n) sched_yield();
         if (!r->object) break;
         __atomic_fetch_add(&r->met, 1, __ATOMIC_ACQ_REL);
         for (int i = 0; __atomic_load_n(&r->met, __ATOMIC_ACQUIRE) < 2; i++)
             if (i % 256 == 255) sched_yield();
-        kolk_local_free(&local, r->object);
+        kolk_shared_free(&local, r->object);
         __atomic_fetch_add(&r->met, 1, __ATOMIC_ACQ_REL);
     }
-    kolk_local_deinit(&local);
+    kolk_shared_local_deinit(&local);
     return NULL;
 }
 
@@ -286,16 +289,16 @@ static void test_one_object_freed_by_two(void **state) {
     static race r;
     uint32_t rounds = (uint32_t)(operations / 10) + 1;
     pthread_t threads[2];
-    kolk_local local;
+    kolk_shared_local local;
     memset(&r, 0, sizeof r);
     kolk_shared_desc desc = {.object_size = 8, .capacity = 10, .max_threads = 3, .cache = 2, .exact = true};
     assert_int_equal(kolk_shared_init(&r.pool, &desc), KOLK_OK);
-    assert_int_equal(kolk_local_init(&local, &r.pool), KOLK_OK);
+    assert_int_equal(kolk_shared_local_init(&local, &r.pool), KOLK_OK);
     reports = 0;
     kolk_set_failure_handler(count_report, NULL);
     for (int i = 0; i < 2; i++) assert_int_equal(pthread_create(&threads[i], NULL, free_too, &r), 0);
     for (uint32_t n = 1; n <= rounds; n++) {
-        r.object = kolk_local_alloc(&local);
+        r.object = kolk_shared_alloc(&local);
         assert_non_null(r.object);
         r.met = 0;
         __atomic_store_n(&r.round, n, __ATOMIC_RELEASE);

@@ -1,25 +1,25 @@
-// define: KOLK_SCHEDULED=1
-/* Waiting for an object of a shared pool, and the pool that has gone direct, through every order of the steps of two or
- * three threads with up to 2 preemptions and a surprise, then through random ones. schedule.h says what that means: a
- * thread that sleeps for ever is a deadlock.
+/* Waiting for an object of a shared pool, and the uncached pool, in every order of the steps of two or three threads
+ * with up to 2 preemptions and a surprise, then in random orders: see schedule.h. A thread that sleeps for ever is a
+ * deadlock.
  *
  * The promises to a waiter:
- *   - once fewer than `capacity` objects are alive, it is served: the others' magazines have no room for all free
- *     slots, and one that finds no room goes home by the slow path, which looks for waiters;
- *   - a free that begins when it is asleep already serves it, or a waiter that came before. */
+ *   - Once fewer than `capacity` objects are alive, it is served: the other magazines have no room for all free slots,
+ *     and a slot without room returns by the slow path, which looks for waiters.
+ *   - A free that begins when it is already asleep serves it, or an earlier waiter. */
 #include "../help/test.h"
 
 #include "shared_schedule.h"
 
 /* ---- Bodies ------------------------------------------------------------------------------------------------------ */
 
-/* Thread n sleeps until an object comes home (and not for a lock). */
+/* Thread n sleeps until an object is free (and not for a lock). */
 static bool sleeps(const state *s, unsigned n) {
     const sched_thread *t = &sched.threads[1 + n];
-    return t->condition == SCHED_ASLEEP && t->word != &s->pool.waiters_lock && t->word != &s->pool.lock;
+    return t->condition == SCHED_ASLEEP && t->word != &s->pool.inside->waiters_lock &&
+           t->word != &s->pool.inside->store.lock;
 }
 
-/* Or until it has ended: false. */
+/* Waits until thread n sleeps, or has ended: false. */
 static bool until_asleep(const state *s, unsigned n) {
     KOLK_UNSEEN();
     while (!sleeps(s, n) && sched.threads[1 + n].condition != SCHED_UNBORN) kolk_pause();
@@ -38,7 +38,7 @@ static bool has_none(const kolk_magazine *magazine) {
     return magazine->top == 0;
 }
 
-/* The waiter has local 1, a second one has local 2. */
+/* The waiter has local 1, a second waiter has local 2. */
 static void wait_for_ever(void *context) {
     state *s = (state *)context;
     schedule_assert(take_until(s, &s->locals[1 + schedule_thread()], KOLK_FOREVER));
@@ -49,7 +49,7 @@ static void wait_a_while(void *context) {
     take_until(s, &s->locals[1 + schedule_thread()], kolk_deadline_after(1));
 }
 
-/* Those of the situation, by local 0. */
+/* Frees the situation's objects through local 0. */
 static void free_all(void *context) {
     state *s = (state *)context;
     for (unsigned i = 0; i < MOST && s->objects[i]; i++) give(s, &s->locals[0], s->objects[i]);
@@ -58,16 +58,16 @@ static void free_all(void *context) {
 /* ---- Situations: all slots have been handed out ------------------------------------------------------------------ */
 
 static void all_alive(state *s) {
-    hand_out(s, s->pool.max_capacity + s->pool.slack);
+    hand_out(s, all_slots(&s->pool));
 }
 
-/* The same, and the pool is direct. */
+/* The same, and the pool is uncached. */
 static void all_alive_and_direct(state *s) {
     all_alive(s);
-    schedule_assert(!kolk_local_alloc(&s->locals[0]));
+    schedule_assert(!kolk_shared_alloc(&s->locals[0]));
 }
 
-/* Local 0 has as many at hand as it may. */
+/* The magazine of local 0 is full. */
 static void all_but_a_magazine(state *s) {
     all_alive(s);
     for (unsigned i = 0; i < cache; i++) {
@@ -94,7 +94,7 @@ static void each_situation(const char *what, void (*first)(void *), void (*secon
     }
 }
 
-/* One thread waits, one frees; an exact pool has no fast path. */
+/* One thread waits, the other frees; an exact pool has no fast path. */
 static void each_pool(const char *what, void (*waits)(void *)) {
     threads = 2;
     capacity = 1;
@@ -147,7 +147,7 @@ static void free_one(void *context) {
     give(s, &s->locals[0], s->objects[0]);
 }
 
-/* The waiter looks twice at the summary before it sleeps, and may see an old one both times. */
+/* The waiter reads the summary twice before it sleeps, and may get an old value both times. */
 static void test_two_old_looks(void **unused) {
     (void)unused;
     threads = 2;
@@ -172,14 +172,15 @@ static void free_one_late(void *context) {
     schedule_assert(!late || has_none(s->locals[0].magazine));
 }
 
-/* By a thread that brings half of its magazine home before, and so may be about to raise its bound. */
+/* The freeing thread first returns half of its magazine to the depot, and so may be about to raise its bound. */
 static void free_two_and_one_late(void *context) {
     state *s = (state *)context;
     give(s, &s->locals[0], s->objects[1]);
     free_one_late(context);
 }
 
-/* Finds nothing, so that two threads let the pool go direct at a time; or what was freed, and gives it back. */
+/* Either finds nothing, so that two threads make the pool uncached at the same time, or gets the freed slot and frees
+ * it again. */
 static void take_and_give(void *context) {
     state *s = (state *)context;
     give(s, &s->locals[2], take(s, &s->locals[2]));
@@ -203,8 +204,8 @@ static void test_a_free_serves_who_sleeps(void **unused) {
     run_from("late, two let it go direct", all_alive, wait_for_ever, free_one_late, take_and_give);
 }
 
-/* The second waiter sleeps on. It is the second by the clock on the wall, and not because it knows what the first has
- * written: so no load may give an older value, or it would not see that somebody waits. */
+/* The second waiter is not served. It comes second in time, but has not read what the first one wrote, so loads may not
+ * return old values here: with one, the waiter would not see that another waits. */
 static void wait_behind(void *context) {
     state *s = (state *)context;
     until_asleep(s, 0);
@@ -235,7 +236,7 @@ static void test_first_come_first_served(void **unused) {
 /* ---- What comes home otherwise ----------------------------------------------------------------------------------- */
 
 static void flush(void *context) {
-    kolk_local_flush(&((state *)context)->locals[0]);
+    kolk_shared_local_flush(&((state *)context)->locals[0]);
 }
 
 static void flush_late(void *context) {
@@ -246,19 +247,19 @@ static void flush_late(void *context) {
 }
 
 static void deinit(void *context) {
-    kolk_local_deinit(&((state *)context)->locals[0]);
+    kolk_shared_local_deinit(&((state *)context)->locals[0]);
 }
 
 static void free_later(void *context) {
     state *s = (state *)context;
-    kolk_local_free_later(&s->locals[0], s->objects[0]);
+    kolk_shared_free_later(&s->locals[0], s->objects[0]);
     s->alive--;
-    for (int i = 0; i < 4; i++) kolk_local_quiesce(&s->locals[0]);
+    for (int i = 0; i < 4; i++) kolk_shared_quiesce(&s->locals[0]);
 }
 
 static void others_are_offline(state *s) {
     all_alive(s);
-    for (unsigned i = 1; i < threads; i++) kolk_local_offline(&s->locals[i]);
+    for (unsigned i = 1; i < threads; i++) kolk_shared_offline(&s->locals[i]);
 }
 
 static void test_other_ways_home(void **unused) {
@@ -277,12 +278,12 @@ static void test_other_ways_home(void **unused) {
     brief = false;
 }
 
-/* Slots 0 and 1 are of one word whose bit in the summary is left from before; local 2 is about to bring both. */
+/* Slots 0 and 1 are in one word, whose summary bit is left from before; local 2 is about to return both. */
 static void two_of_one_word(state *s) {
     all_alive(s);
     free_to(s, 2, 0);
     free_to(s, 2, 1);
-    kolk_store(&s->pool.depot.free.sheets->summary, 1, KOLK_RELAXED);
+    kolk_store(&s->pool.inside->store.depot.free.sheets->summary, 1, KOLK_RELAXED);
 }
 
 static void take_when_one_sleeps(void *context) {
@@ -292,11 +293,11 @@ static void take_when_one_sleeps(void *context) {
 }
 
 static void flush_2(void *context) {
-    kolk_local_flush(&((state *)context)->locals[2]);
+    kolk_shared_local_flush(&((state *)context)->locals[2]);
 }
 
-/* A thread that takes one slot of a word may have all of them in hand for a moment: those that it brings back are for
- * the waiters. */
+/* A thread that takes one slot of a word may hold all of the word's slots for a moment. Those that it returns serve the
+ * waiters. */
 static void test_brought_back(void **unused) {
     (void)unused;
     threads = 3;
@@ -323,8 +324,8 @@ static void take_none(void *context) {
     tell(s, object ? 1 : 0);
 }
 
-/* A slot that is freed after another thread was given NULL goes home, though this thread may just have been about to
- * keep some at hand. */
+/* A slot freed after another thread got NULL returns to the depot, even if the freeing thread was just about to raise
+ * its bound. */
 static void free_before_and_after(void *context) {
     state *s = (state *)context;
     give(s, &s->locals[0], s->objects[0]);
@@ -355,14 +356,14 @@ static void test_direct_from_null_on(void **unused) {
     exact = stepped = brief = false;
 }
 
-/* The first thread has looked, and is about to say how long the pool stays direct. Before it does, so many slots come
- * home that this time is over; then another thread is given NULL. */
+/* The first thread has searched in vain and is about to set until when the pool is uncached. Before it does, so many
+ * slots return that this time is over; then another thread gets NULL. */
 static void bring_many(void *context) {
     state *s = (state *)context;
     void *object = s->objects[0];
-    for (uint32_t i = 0; object && i < s->pool.max_capacity + s->pool.slack; i++) {
+    for (uint32_t i = 0; object && i < all_slots(&s->pool); i++) {
         give(s, &s->locals[0], object);
-        kolk_local_flush(&s->locals[0]);
+        kolk_shared_local_flush(&s->locals[0]);
         object = take(s, &s->locals[0]);
     }
     tell(s, 0);
@@ -379,7 +380,7 @@ static void take_none_once(void *context) {
 static void take_none_when_told(void *context) {
     state *s = (state *)context;
     until_told(s, 0);
-    if (take(s, &s->locals[2])) s->objects[0] = NULL; /* there was one: nothing is promised */
+    if (take(s, &s->locals[2])) s->objects[0] = NULL; /* a slot was free, so nothing is promised */
     tell(s, 1);
 }
 
@@ -411,18 +412,19 @@ static void shut_down_and_reopen(void *context) {
     free_all(s);
 }
 
-/* NULL says nothing of what is alive then. */
+/* After a shutdown NULL does not mean that `capacity` objects are alive. */
 static void wait_or_be_sent_away(void *context) {
     state *s = (state *)context;
-    if (kolk_local_alloc_wait(&s->locals[1 + schedule_thread()], KOLK_FOREVER)) s->alive++;
+    if (kolk_shared_alloc_wait(&s->locals[1 + schedule_thread()], KOLK_FOREVER)) s->alive++;
 }
 
 static void wait_too_or_be_sent_away(void *context) {
     state *s = (state *)context;
-    if (kolk_local_alloc_wait(&s->locals[2], KOLK_FOREVER)) s->alive++;
+    if (kolk_shared_alloc_wait(&s->locals[2], KOLK_FOREVER)) s->alive++;
 }
 
-/* Nobody sleeps on, whether it has joined before or comes later, and whether a free serves it or the shutdown. */
+/* No waiter keeps sleeping, whether it joins before the shutdown or after, and whether a free or the shutdown ends its
+ * wait. */
 static void test_shutdown(void **unused) {
     (void)unused;
     threads = 2;

@@ -1,7 +1,7 @@
-/* kolk_shared with 2 to 64 threads that want more than there is: they wait, for ever or for a while, give up, free,
- * free later and hand over, are born and die. No object is two threads', a thread finds what it wrote until it frees,
- * no thread sleeps on, and in the end all slots are there. On all cores and on one. KOLK_TEST_SEED and KOLK_TEST_OPS
- * (operations of a run) may be set in the environment. */
+/* kolk_shared with 2 to 64 threads that want more objects than there are: they wait, for ever or for a while, give up,
+ * free, retire and hand over objects, and come and go. No object has two owners, a thread finds what it wrote until it
+ * frees, no thread sleeps for ever, and in the end no slot is lost. It runs on all cores and on one. Reads
+ * KOLK_TEST_SEED and KOLK_TEST_OPS (operations per run) from the environment. */
 #include "../queue/queue_test.h"
 #include "shared_test.h"
 
@@ -9,8 +9,8 @@
 #define OPERATIONS 100000
 #endif
 
-/* Under ThreadSanitizer no thread ends without a word: the tool does not know that a thread's writes come before the
- * system says that there is no such thread. */
+/* Under ThreadSanitizer each thread deinitialises its local: the tool does not know that a thread's writes happen
+ * before the system reports the thread gone. */
 #define WATCHED UNDER_TSAN
 
 enum { MOST_THREADS = 64, MOST_HELD = 8 };
@@ -18,28 +18,28 @@ enum { MOST_THREADS = 64, MOST_HELD = 8 };
 typedef struct shape {
     unsigned threads;
     uint32_t capacity, cache;
-    bool later; /* some are freed later; then nobody waits for ever, as a thread that is to quiesce might */
+    bool later; /* some frees are deferred; then waits have deadlines, as a waiter does not quiesce */
     bool exact, grows;
     kolk_generations generations;
-    unsigned lifetime; /* operations of a thread before another takes its place; 0: as many as there are */
+    unsigned lifetime; /* operations of a thread before another replaces it; 0: no limit */
 } shape;
 
 typedef struct object {
-    uint32_t owner; /* for this moment; 0: nobody */
+    uint32_t owner; /* its present owner; 0: none */
     uint32_t number, inverse;
 } object;
 
 typedef struct run {
     shape shape;
     kolk_shared pool;
-    kolk_queue passed_on; /* object pointers, fewer than capacity */
+    kolk_queue passed_on; /* object pointers, fewer than `capacity` */
 } run;
 
-/* A job that thread after thread works at. */
+/* A job that threads do one after another. */
 typedef struct job {
     worker worker;
     run *run;
-    uint32_t number, holds, to_do, failed; /* number from 1 */
+    uint32_t number, holds, to_do, failed; /* number counts from 1 */
     object *held[MOST_HELD];
     uint64_t random;
 } job;
@@ -58,7 +58,7 @@ static void own_it(job *j, object *it) {
     j->held[j->holds++] = it;
 }
 
-/* One of those that are held, which is held no longer. */
+/* Removes one of the held objects and returns it. */
 static object *let_go(job *j) {
     uint32_t at = random_below(&j->random, j->holds);
     object *it = j->held[at];
@@ -68,73 +68,75 @@ static object *let_go(job *j) {
     return it;
 }
 
-static void give_up_all(job *j, kolk_local *local) {
-    while (j->holds) kolk_local_free(local, let_go(j));
+static void give_up_all(job *j, kolk_shared_local *local) {
+    while (j->holds) kolk_shared_free(local, let_go(j));
 }
 
-/* Up to 2 ms; often the deadline has passed when there is something. */
+/* Up to 2 ms. Often the deadline has passed when an object is free. */
 static kolk_deadline any_deadline(job *j) {
     return (kolk_deadline){kolk_now_ns() + (int64_t)random_below(&j->random, 1u << random_below(&j->random, 22))};
 }
 
-/* A thread that waits for ever holds nothing: so a thread that does not wait has what it needs, or it is free. */
-static void wait_for_one(job *j, kolk_local *local) {
+/* A thread that waits for ever holds nothing. So the waiters cannot block each other: all objects are free or held by
+ * threads that go on. */
+static void wait_for_one(job *j, kolk_shared_local *local) {
     bool for_ever = !j->run->shape.later && random_below(&j->random, 2);
     if (for_ever) give_up_all(j, local);
-    if (j->run->shape.later) kolk_local_offline(local);
-    object *it = (object *)kolk_local_alloc_wait(local, for_ever ? KOLK_FOREVER : any_deadline(j));
-    if (j->run->shape.later) kolk_local_online(local);
+    if (j->run->shape.later) kolk_shared_offline(local);
+    object *it = (object *)kolk_shared_alloc_wait(local, for_ever ? KOLK_FOREVER : any_deadline(j));
+    if (j->run->shape.later) kolk_shared_online(local);
     REQUIRE(it || !for_ever);
     own_it(j, it);
 }
 
-static void pass_on_or_take_over(job *j, kolk_local *local) {
+static void pass_on_or_take_over(job *j, kolk_shared_local *local) {
     object *it;
     if (j->holds && random_below(&j->random, 2)) {
         it = let_go(j);
-        if (kolk_queue_push(&j->run->passed_on, &it, KOLK_NOW) != KOLK_OK) kolk_local_free(local, it);
+        if (kolk_queue_push(&j->run->passed_on, &it, KOLK_NOW) != KOLK_OK) kolk_shared_free(local, it);
     } else if (kolk_queue_pop(&j->run->passed_on, &it, KOLK_NOW) == KOLK_OK) {
         REQUIRE(it->owner == 0 && it->number == ~it->inverse);
-        kolk_local_free(local, it);
+        kolk_shared_free(local, it);
     }
 }
 
-static void work_once(job *j, kolk_local *local) {
+static void work_once(job *j, kolk_shared_local *local) {
     uint32_t choice = random_below(&j->random, 64);
     bool room = j->holds < MOST_HELD;
-    if (j->run->shape.later) kolk_local_quiesce(local);
+    if (j->run->shape.later) kolk_shared_quiesce(local);
     if (choice == 0) {
-        kolk_local_flush(local);
+        kolk_shared_local_flush(local);
     } else if (choice < 12) {
         pass_on_or_take_over(j, local);
     } else if (choice < 24 && room) {
-        own_it(j, (object *)kolk_local_alloc(local));
+        own_it(j, (object *)kolk_shared_alloc(local));
     } else if (choice < 40 && room) {
         wait_for_one(j, local);
     } else if (j->holds && j->run->shape.later && choice < 48) {
-        kolk_local_free_later(local, let_go(j));
+        kolk_shared_free_later(local, let_go(j));
     } else if (j->holds) {
-        kolk_local_free(local, let_go(j));
+        kolk_shared_free(local, let_go(j));
     }
 }
 
 static void *work(void *argument) {
     job *j = (job *)argument;
-    kolk_local local;
-    REQUIRE(kolk_local_init(&local, &j->run->pool) == KOLK_OK);
+    kolk_shared_local local;
+    REQUIRE(kolk_shared_local_init(&local, &j->run->pool) == KOLK_OK);
     for (unsigned n = 0; j->to_do && (!j->run->shape.lifetime || n < j->run->shape.lifetime); n++, j->to_do--)
         work_once(j, &local);
     if (!j->to_do) give_up_all(j, &local);
-    if (j->number % 2 || !j->run->shape.lifetime || WATCHED) kolk_local_deinit(&local); /* others die without a word */
+    if (j->number % 2 || !j->run->shape.lifetime || WATCHED)
+        kolk_shared_local_deinit(&local); /* other threads end without it */
     j->worker.done = !j->to_do;
     return NULL;
 }
 
 /* ---- Runs -------------------------------------------------------------------------------------------------------- */
 
-/* Only the objects in the queue are alive; each slot is handed out once. */
+/* Only the objects in the queue are alive, and each slot can be allocated once. */
 static void count_slots(run *r, uint64_t failed) {
-    kolk_local local;
+    kolk_shared_local local;
     kolk_stats stats;
     object *it;
     assert_true(kolk_shared_is_valid(&r->pool));
@@ -142,16 +144,16 @@ static void count_slots(run *r, uint64_t failed) {
     assert_int_equal(stats.failed, failed);
     assert_int_equal(stats.count, kolk_queue_count(&r->passed_on));
     make_local(&local, &r->pool);
-    while (kolk_queue_pop(&r->passed_on, &it, KOLK_NOW) == KOLK_OK) kolk_local_free(&local, it);
-    for (int i = 0; i < 4; i++) kolk_local_quiesce(&local);
+    while (kolk_queue_pop(&r->passed_on, &it, KOLK_NOW) == KOLK_OK) kolk_shared_free(&local, it);
+    for (int i = 0; i < 4; i++) kolk_shared_quiesce(&local);
     for (uint32_t i = 0; i < all_slots(&r->pool); i++) {
-        it = (object *)kolk_local_alloc_wait(&local, kolk_deadline_after(100000));
+        it = (object *)kolk_shared_alloc_wait(&local, kolk_deadline_after(100000));
         assert_non_null(it);
         assert_int_equal(it->owner, 0);
         it->owner = 1;
     }
-    assert_null(kolk_local_alloc_wait(&local, PAST));
-    kolk_local_deinit(&local);
+    assert_null(kolk_shared_alloc_wait(&local, PAST));
+    kolk_shared_local_deinit(&local);
     assert_int_equal(kolk_shared_count(&r->pool), all_slots(&r->pool));
     end_shared(&r->pool);
     end_queue(&r->passed_on);
@@ -167,7 +169,7 @@ static void run_one(shape its) {
                              .object_size = its.grows ? 4096 : sizeof(object),
                              .capacity = its.grows ? 1 : its.capacity,
                              .max_capacity = its.capacity,
-                             .max_threads = its.threads * (its.lifetime ? 2 : 1), /* not all dead are buried at once */
+                             .max_threads = its.threads * (its.lifetime ? 2 : 1), /* dead threads are reclaimed late */
                              .cache = its.cache,
                              .generations = its.generations,
                              .exact = its.exact};

@@ -1,6 +1,5 @@
-/* Waiting for an object of a shared pool, sentence by sentence: deadlines, the line, each way in which something comes
- * home, the pool that has gone direct, signals, forks. All orders of the steps are in test_shared_wait_schedules.c. */
-// link: -Wl,--wrap=kolk_wait,--wrap=kolk_wake
+/* Waiting for an object of a shared pool, promise by promise: deadlines, the wait queue, each way in which a slot
+ * returns, the uncached pool, signals, forks. All orders of the steps are in test_shared_wait_schedules.c. */
 #include "../help/system_calls.h"
 
 #include "../queue/queue_test.h"
@@ -14,7 +13,7 @@ enum { SLEEPERS = 5, MOST_SLOTS = 1200 };
 /* ---- Sleep, watched ---------------------------------------------------------------------------------------------- */
 
 static _Thread_local unsigned sleeps;       /* of this thread */
-static _Thread_local bool (*instead)(void); /* what it does for the next one: the result of kolk_wait */
+static _Thread_local bool (*instead)(void); /* replaces the thread's next kolk_wait */
 static unsigned wakes;                      /* of threads that wait for a slot */
 
 bool __real_kolk_wait(uint32_t *word, uint32_t expected, kolk_deadline deadline);
@@ -22,18 +21,11 @@ bool __wrap_kolk_wait(uint32_t *word, uint32_t expected, kolk_deadline deadline)
 void __real_kolk_wake(uint32_t *word, uint32_t n);
 void __wrap_kolk_wake(uint32_t *word, uint32_t n);
 
-bool __wrap_kolk_wait(uint32_t *word, uint32_t expected, kolk_deadline deadline) {
-    bool (*now)(void) = instead;
-    instead = NULL;
-    sleeps++;
-    return now ? now() : __real_kolk_wait(word, expected, deadline);
-}
-
 /* ---- Pools all of whose slots are alive -------------------------------------------------------------------------- */
 
 typedef struct full_pool {
     kolk_shared pool;
-    kolk_local mine, other; /* both of this thread; other only where there may be two */
+    kolk_shared_local mine, other; /* both of this thread; `other` only if max_threads permits two */
     uint32_t slots;
     void *objects[MOST_SLOTS];
 } full_pool;
@@ -45,20 +37,28 @@ static full_pool *make_full(const kolk_shared_desc *desc) {
     memset(f, 0, sizeof *f);
     make_shared(&f->pool, desc);
     make_local(&f->mine, &f->pool);
-    if (f->pool.max_threads > 1) make_local(&f->other, &f->pool);
+    if (f->pool.inside->max_threads > 1) make_local(&f->other, &f->pool);
     f->slots = all_slots(&f->pool);
     assert_true(f->slots <= MOST_SLOTS);
-    for (uint32_t i = 0; i < f->slots; i++) assert_non_null(f->objects[i] = kolk_local_alloc(&f->mine));
+    for (uint32_t i = 0; i < f->slots; i++) assert_non_null(f->objects[i] = kolk_shared_alloc(&f->mine));
     return f;
 }
 
-/* A thread that waits for the lock of the queue is woken too, which does not count. */
+/* A thread may also sleep and be woken for the lock of the wait queue; these calls do not count. */
+bool __wrap_kolk_wait(uint32_t *word, uint32_t expected, kolk_deadline deadline) {
+    if (word == &own.pool.inside->waiters_lock) return __real_kolk_wait(word, expected, deadline);
+    bool (*now)(void) = instead;
+    instead = NULL;
+    sleeps++;
+    return now ? now() : __real_kolk_wait(word, expected, deadline);
+}
+
 void __wrap_kolk_wake(uint32_t *word, uint32_t n) {
-    if (word != &own.pool.waiters_lock) __atomic_fetch_add(&wakes, 1, __ATOMIC_SEQ_CST);
+    if (word != &own.pool.inside->waiters_lock) __atomic_fetch_add(&wakes, 1, __ATOMIC_SEQ_CST);
     __real_kolk_wake(word, n);
 }
 
-/* A pool for two locals of this thread, three sleepers, and locals that are made meanwhile. */
+/* A pool for two locals of this thread, three sleepers, and locals made later. */
 static full_pool *make_small(void) {
     return make_full(&(kolk_shared_desc){.object_size = 8, .capacity = 6, .max_threads = 9, .cache = 2});
 }
@@ -68,7 +68,7 @@ static void end_full(full_pool *f) {
 }
 
 static uint32_t waiting(const full_pool *f) {
-    return __atomic_load_n(&f->pool.depot.waiting, __ATOMIC_SEQ_CST);
+    return __atomic_load_n(&f->pool.inside->store.depot.waiting, __ATOMIC_SEQ_CST);
 }
 
 static uint64_t failed(const full_pool *f) {
@@ -88,7 +88,7 @@ static void each_pool(uint32_t least_threads, void (*test)(full_pool *f)) {
                                  .generations = i / 18 ? KOLK_GENERATIONS_NONE : 0};
         if (desc.max_threads < least_threads) continue;
         full_pool *f = make_full(&desc);
-        if (least_threads > 1) kolk_local_deinit(&f->other); /* the place of a sleeper */
+        if (least_threads > 1) kolk_shared_local_deinit(&f->other); /* to make room for a sleeper's local */
         test(f);
         end_full(f);
     }
@@ -106,13 +106,13 @@ typedef struct sleeper {
 
 static void *sleep_for_one(void *argument) {
     sleeper *me = (sleeper *)argument;
-    kolk_local local;
-    REQUIRE(kolk_local_init(&local, &me->f->pool) == KOLK_OK);
-    if (me->offline) kolk_local_offline(&local);
+    kolk_shared_local local;
+    REQUIRE(kolk_shared_local_init(&local, &me->f->pool) == KOLK_OK);
+    if (me->offline) kolk_shared_offline(&local);
     __atomic_store_n(&me->ready, true, __ATOMIC_SEQ_CST);
     while (!__atomic_load_n(&me->go, __ATOMIC_SEQ_CST)) nap();
-    me->object = kolk_local_alloc_wait(&local, me->deadline);
-    kolk_local_deinit(&local);
+    me->object = kolk_shared_alloc_wait(&local, me->deadline);
+    kolk_shared_local_deinit(&local);
     return NULL;
 }
 
@@ -121,14 +121,14 @@ static void be_born(sleeper *one) {
     while (!__atomic_load_n(&one->ready, __ATOMIC_SEQ_CST)) nap();
 }
 
-/* A free by this thread may still go to its magazine, which waiters are not served from. */
+/* A free by this thread may still go to its magazine, from which waiters are not served. */
 static bool keeps_what_it_frees(const full_pool *f) {
     const kolk_magazine *magazine = f->mine.magazine;
     return magazine && __atomic_load_n(&magazine->bound, __ATOMIC_SEQ_CST) != 0;
 }
 
-/* It is in line when this returns, and the depot is uncached; false if it is not before this moment, which is the
- * deadline of whoever gives up first. */
+/* Waits until the sleeper is in the wait queue and the depot is uncached. False if that takes longer than until
+ * `moment`, the deadline of the first waiter to give up. */
 static bool line_up_before(sleeper *one, kolk_deadline moment) {
     uint32_t before = waiting(one->f);
     __atomic_store_n(&one->go, true, __ATOMIC_SEQ_CST);
@@ -160,20 +160,20 @@ static void *woken(sleeper *one) {
 static void check_deadline(full_pool *f) {
     kolk_deadline deadline = kolk_deadline_after(2);
     sleeps = 0;
-    assert_null(kolk_local_alloc_wait(&f->mine, deadline));
-    assert_true(kolk_now_ns() >= deadline.ns); /* never sooner */
+    assert_null(kolk_shared_alloc_wait(&f->mine, deadline));
+    assert_true(kolk_now_ns() >= deadline.ns); /* never earlier */
     assert_true(sleeps);
     assert_int_equal(failed(f), 1);
-    assert_null(kolk_local_alloc_wait(&f->mine, PAST));
+    assert_null(kolk_shared_alloc_wait(&f->mine, PAST));
     assert_int_equal(failed(f), 2);
     sleeps = 0;
-    assert_null(kolk_local_alloc_wait(&f->mine, KOLK_NOW));
-    assert_null(kolk_local_alloc_wait(&f->mine, (kolk_deadline){-1}));
+    assert_null(kolk_shared_alloc_wait(&f->mine, KOLK_NOW));
+    assert_null(kolk_shared_alloc_wait(&f->mine, (kolk_deadline){-1}));
     assert_int_equal(failed(f), 4);
     const kolk_deadline any[] = {KOLK_NOW, PAST, kolk_deadline_after(1000), KOLK_FOREVER};
     for (size_t i = 0; i < LENGTH_OF(any); i++) {
-        kolk_local_free(&f->mine, f->objects[i]);
-        assert_ptr_equal(kolk_local_alloc_wait(&f->mine, any[i]), f->objects[i]); /* there is one */
+        kolk_shared_free(&f->mine, f->objects[i]);
+        assert_ptr_equal(kolk_shared_alloc_wait(&f->mine, any[i]), f->objects[i]); /* a slot is free */
     }
     assert_int_equal(sleeps, 0);
     assert_int_equal(failed(f), 4);
@@ -192,17 +192,17 @@ static void test_now_does_not_wait_in_line(void **state) {
     full_pool *f = make_small();
     start_sleeper(&first, f, KOLK_FOREVER);
     sleeps = 0;
-    assert_null(kolk_local_alloc_wait(&f->mine, KOLK_NOW));
+    assert_null(kolk_shared_alloc_wait(&f->mine, KOLK_NOW));
     assert_int_equal(sleeps, 0);
     assert_int_equal(waiting(f), 1);
-    kolk_local_free(&f->mine, f->objects[0]);
+    kolk_shared_free(&f->mine, f->objects[0]);
     assert_ptr_equal(woken(&first), f->objects[0]);
     end_full(f);
 }
 
-/* A waiter that is given a slot when its deadline passes has it. */
+/* If a waiter is handed a slot just as its deadline passes, the wait succeeds. */
 static bool served_too_late(void) {
-    kolk_local_free(&own.other, own.objects[3]);
+    kolk_shared_free(&own.other, own.objects[3]);
     return false;
 }
 
@@ -214,10 +214,10 @@ static void test_served_as_the_deadline_passes(void **state) {
     (void)state;
     full_pool *f = make_small();
     instead = served_too_late;
-    assert_ptr_equal(kolk_local_alloc_wait(&f->mine, kolk_deadline_after(100000)), f->objects[3]);
+    assert_ptr_equal(kolk_shared_alloc_wait(&f->mine, kolk_deadline_after(100000)), f->objects[3]);
     assert_int_equal(failed(f), 0);
     instead = woken_for_nothing;
-    assert_null(kolk_local_alloc_wait(&f->mine, kolk_deadline_after(1)));
+    assert_null(kolk_shared_alloc_wait(&f->mine, kolk_deadline_after(1)));
     assert_int_equal(kolk_shared_count(&f->pool), f->slots);
     end_full(f);
 }
@@ -227,12 +227,12 @@ static void test_served_as_the_deadline_passes(void **state) {
 static void check_woken(full_pool *f) {
     sleeper one;
     start_sleeper(&one, f, KOLK_FOREVER);
-    kolk_local_free(&f->mine, f->objects[5]);
+    kolk_shared_free(&f->mine, f->objects[5]);
     assert_int_equal(waiting(f), 0);
     assert_ptr_equal(woken(&one), f->objects[5]);
-    assert_int_equal(failed(f), 0); /* a waiter has not failed yet */
+    assert_int_equal(failed(f), 0); /* a wait that goes on is no failure */
     start_sleeper(&one, f, kolk_deadline_after(100000));
-    kolk_local_free(&f->mine, f->objects[6]);
+    kolk_shared_free(&f->mine, f->objects[6]);
     assert_ptr_equal(woken(&one), f->objects[6]);
     assert_int_equal(kolk_shared_count(&f->pool), f->slots);
 }
@@ -242,25 +242,24 @@ static void test_a_free_wakes(void **state) {
     each_pool(2, check_woken);
 }
 
-/* No thread has slots at hand in debug mode; a freed slot is in quarantine, and comes out for a thread that needs
- * it. */
+/* In debug mode no magazine is used. A freed slot goes to quarantine, and leaves it for a thread that needs it. */
 static void test_debug_mode(void **state) {
     (void)state;
     static const char *const settings[] = {"fill,guard", "fill,quarantine=4", "bypass,sites"};
     for (size_t i = 0; i < LENGTH_OF(settings); i++) {
         full_pool *f = make_full(
             &(kolk_shared_desc){.object_size = 8, .capacity = 20, .max_threads = 3, .cache = 2, .debug = settings[i]});
-        kolk_local_deinit(&f->other);
+        kolk_shared_local_deinit(&f->other);
         sleeper one;
         for (uint32_t n = 0; n < 3; n++) {
             start_sleeper(&one, f, KOLK_FOREVER);
-            kolk_local_free(&f->mine, f->objects[n]);
+            kolk_shared_free(&f->mine, f->objects[n]);
             assert_int_equal(waiting(f), 0);
             assert_non_null(f->objects[n] = woken(&one));
         }
-        assert_null(kolk_local_alloc_wait(&f->mine, kolk_deadline_after(1)));
+        assert_null(kolk_shared_alloc_wait(&f->mine, kolk_deadline_after(1)));
         assert_int_equal(kolk_shared_count(&f->pool), f->slots);
-        for (uint32_t n = 0; n < f->slots; n++) kolk_local_free(&f->mine, f->objects[n]);
+        for (uint32_t n = 0; n < f->slots; n++) kolk_shared_free(&f->mine, f->objects[n]);
         end_full(f);
     }
 }
@@ -277,19 +276,19 @@ static void test_first_come_first_served(void **state) {
     begin_line(line, f);
     __atomic_store_n(&wakes, 0, __ATOMIC_SEQ_CST);
     for (uint32_t i = 0; i < SLEEPERS; i++) {
-        kolk_local_free(i % 2 ? &f->mine : &f->other, f->objects[2 * i]);
-        assert_int_equal(waiting(f), SLEEPERS - 1 - i); /* a free serves one */
+        kolk_shared_free(i % 2 ? &f->mine : &f->other, f->objects[2 * i]);
+        assert_int_equal(waiting(f), SLEEPERS - 1 - i); /* a free serves one waiter */
         assert_int_equal(__atomic_load_n(&wakes, __ATOMIC_SEQ_CST), i + 1);
         assert_ptr_equal(woken(&line[i]), f->objects[2 * i]);
     }
     end_full(f);
 }
 
-/* Several that come home at a time. */
+/* Returns several slots to the depot by one call. */
 static void serve_all(full_pool *f, int way) {
-    if (way == 0) kolk_local_flush(&f->other);
-    if (way == 1) kolk_local_deinit(&f->other);
-    if (way == 2) kolk_local_free(&f->other, f->objects[SLEEPERS]); /* and what is at hand */
+    if (way == 0) kolk_shared_local_flush(&f->other);
+    if (way == 1) kolk_shared_local_deinit(&f->other);
+    if (way == 2) kolk_shared_free(&f->other, f->objects[SLEEPERS]); /* also returns the magazine's slots */
 }
 
 static void test_one_call_serves_all(void **state) {
@@ -299,7 +298,7 @@ static void test_one_call_serves_all(void **state) {
             &(kolk_shared_desc){.object_size = 8, .capacity = 20, .max_threads = 9, .cache = 8, .exact = way % 2});
         sleeper line[SLEEPERS];
         bool mine[MOST_SLOTS] = {false};
-        for (int i = 0; i < SLEEPERS; i++) kolk_local_free(&f->other, f->objects[i]); /* they stay there */
+        for (int i = 0; i < SLEEPERS; i++) kolk_shared_free(&f->other, f->objects[i]); /* they stay in the magazine */
         begin_line(line, f);
         serve_all(f, way);
         assert_int_equal(waiting(f), 0);
@@ -315,7 +314,7 @@ static void test_one_call_serves_all(void **state) {
     }
 }
 
-/* One of three gives up after this time; false if they are not all in line before. */
+/* One of three waiters gives up after this time; false if they were not all in the wait queue before. */
 static bool gives_up(int who, int64_t milliseconds) {
     full_pool *f = make_small();
     sleeper line[3];
@@ -327,7 +326,7 @@ static bool gives_up(int who, int64_t milliseconds) {
     while (waiting(f) < 2) nap();
     for (int i = 0; i < 3; i++) {
         if (i == who) continue;
-        kolk_local_free(&f->mine, f->objects[i]);
+        kolk_shared_free(&f->mine, f->objects[i]);
         if (in_line) assert_ptr_equal(woken(&line[i]), f->objects[i]);
     }
     for (int i = 0; i < 3 && !in_line; i++)
@@ -337,23 +336,23 @@ static bool gives_up(int who, int64_t milliseconds) {
     return in_line;
 }
 
-/* A waiter that gives up, wherever in the line, leaves the others in their order. */
+/* A waiter that gives up, at any place of the wait queue, leaves the others in their order. */
 static void test_one_gives_up(void **state) {
     (void)state;
     for (int who = 0; who < 3; who++) try_until_in_time(gives_up, who);
 }
 
-/* A thread's slots at hand are its own; an alloc that does not wait takes what it finds. */
+/* A thread with slots in its own magazine is served from it and does not wait. */
 static void test_who_has_one_does_not_wait(void **state) {
     (void)state;
     full_pool *f = make_small();
     sleeper one;
-    kolk_local_free(&f->other, f->objects[1]);
+    kolk_shared_free(&f->other, f->objects[1]);
     start_sleeper(&one, f, KOLK_FOREVER);
     sleeps = 0;
-    assert_ptr_equal(kolk_local_alloc_wait(&f->other, KOLK_FOREVER), f->objects[1]);
+    assert_ptr_equal(kolk_shared_alloc_wait(&f->other, KOLK_FOREVER), f->objects[1]);
     assert_int_equal(sleeps, 0);
-    kolk_local_free(&f->other, f->objects[2]);
+    kolk_shared_free(&f->other, f->objects[2]);
     assert_ptr_equal(woken(&one), f->objects[2]);
     end_full(f);
 }
@@ -368,14 +367,15 @@ static void test_growth_serves(void **state) {
     memset(f, 0, sizeof *f);
     make_shared(&f->pool, &desc);
     make_local(&f->mine, &f->pool);
-    while (f->pool.depot.fresh < f->pool.depot.usable) assert_non_null(kolk_local_alloc(&f->mine));
+    while (f->pool.inside->store.depot.fresh < f->pool.inside->store.depot.usable)
+        assert_non_null(kolk_shared_alloc(&f->mine));
     os.calls = 0;
     os.refused_from = 1;
     os.for_ever = true;
     start_sleeper(&one, f, KOLK_FOREVER);
-    assert_null(kolk_local_alloc(&f->mine));
+    assert_null(kolk_shared_alloc(&f->mine));
     os.refused_from = 0;
-    assert_non_null(kolk_local_alloc(&f->mine)); /* the pool has grown, and the waiter gets of it */
+    assert_non_null(kolk_shared_alloc(&f->mine)); /* the pool grows, and the waiter gets one of the new slots */
     assert_int_equal(waiting(f), 0);
     assert_non_null(woken(&one));
     end_full(f);
@@ -385,48 +385,48 @@ static void test_deferred_free_serves(void **state) {
     (void)state;
     full_pool *f = make_small();
     sleeper one = {.f = f, .deadline = KOLK_FOREVER, .offline = true};
-    kolk_local_deinit(&f->other);
+    kolk_shared_local_deinit(&f->other);
     be_born(&one);
     line_up(&one);
-    kolk_local_free_later(&f->mine, f->objects[4]);
+    kolk_shared_free_later(&f->mine, f->objects[4]);
     assert_int_equal(waiting(f), 1);
     for (int i = 0; i < 3; i++) {
-        assert_int_equal(waiting(f), 1); /* not home yet */
-        kolk_local_quiesce(&f->mine);
+        assert_int_equal(waiting(f), 1); /* still retired */
+        kolk_shared_quiesce(&f->mine);
     }
     assert_int_equal(waiting(f), 0);
     assert_ptr_equal(woken(&one), f->objects[4]);
     end_full(f);
 }
 
-/* A waiter that is served does not look whether a dead thread holds up what is free later. */
+/* A waiter that a free serves does not check for dead threads that delay retired slots. */
 static void test_a_wake_that_serves_is_no_look(void **state) {
     (void)state;
     full_pool *f = make_small();
     sleeper one;
-    kolk_local_deinit(&f->other);
+    kolk_shared_local_deinit(&f->other);
     start_sleeper(&one, f, KOLK_FOREVER);
-    kolk_local_free_later(&f->mine, f->objects[4]);
-    kolk_local_free(&f->mine, f->objects[1]);
+    kolk_shared_free_later(&f->mine, f->objects[4]);
+    kolk_shared_free(&f->mine, f->objects[1]);
     assert_ptr_equal(woken(&one), f->objects[1]);
-    assert_int_equal(f->pool.looked, 0);
+    assert_int_equal(f->pool.inside->looked, 0);
     end_full(f);
 }
 
 static void *end_without_a_word(void *argument) {
     full_pool *f = (full_pool *)argument;
-    kolk_local local;
-    REQUIRE(kolk_local_init(&local, &f->pool) == KOLK_OK);
-    kolk_local_free(&local, f->objects[0]);
+    kolk_shared_local local;
+    REQUIRE(kolk_shared_local_init(&local, &f->pool) == KOLK_OK);
+    kolk_shared_free(&local, f->objects[0]);
     return NULL;
 }
 
-/* A dead thread's slots at hand come home when another makes its local. */
+/* When a new local is made, a dead thread's slots are reclaimed and serve the waiter. */
 static void test_a_burial_serves(void **state) {
     (void)state;
     full_pool *f = make_small();
     sleeper one = {.f = f, .deadline = KOLK_FOREVER};
-    kolk_local late;
+    kolk_shared_local late;
     pthread_t thread;
     be_born(&one);
     assert_int_equal(pthread_create(&thread, NULL, end_without_a_word, f), 0);
@@ -440,25 +440,25 @@ static void test_a_burial_serves(void **state) {
 
 /* ---- The pool that has gone direct ------------------------------------------------------------------------------- */
 
-static uint32_t at_hand(const kolk_local *local) {
+static uint32_t at_hand(const kolk_shared_local *local) {
     return local->magazine->top;
 }
 
-/* A free by `other` is found by `mine`, n times. */
+/* `mine` allocates each slot that `other` frees, n times. */
 static void check_direct(full_pool *f, uint32_t n) {
     for (uint32_t i = 0; i < n; i++) {
         void *object = f->objects[i % f->slots];
-        kolk_local_free(&f->other, object);
+        kolk_shared_free(&f->other, object);
         assert_int_equal(at_hand(&f->other), 0);
-        assert_ptr_equal(kolk_local_alloc(&f->mine), object);
+        assert_ptr_equal(kolk_shared_alloc(&f->mine), object);
         assert_int_equal(at_hand(&f->mine), 0);
     }
 }
 
 static void check_kept_at_hand(full_pool *f) {
-    kolk_local_free(&f->other, f->objects[0]);
+    kolk_shared_free(&f->other, f->objects[0]);
     assert_int_equal(at_hand(&f->other), 1);
-    assert_ptr_equal(kolk_local_alloc(&f->other), f->objects[0]);
+    assert_ptr_equal(kolk_shared_alloc(&f->other), f->objects[0]);
 }
 
 static void test_direct_from_null_on(void **state) {
@@ -470,59 +470,60 @@ static void test_direct_from_null_on(void **state) {
                                                      .cache = (uint32_t[]){1, 2, 64}[n / 2 % 3],
                                                      .exact = n / 6});
         check_kept_at_hand(f);
-        assert_null(n % 2 ? kolk_local_alloc(&f->mine) : kolk_local_alloc_wait(&f->mine, PAST));
+        assert_null(n % 2 ? kolk_shared_alloc(&f->mine) : kolk_shared_alloc_wait(&f->mine, PAST));
         check_direct(f, f->slots);
-        check_kept_at_hand(f); /* as many as it has slots have gone home */
-        assert_null(kolk_local_alloc(&f->other));
+        check_kept_at_hand(f); /* as many slots have returned as the pool has */
+        assert_null(kolk_shared_alloc(&f->other));
         check_direct(f, f->slots - 1);
-        assert_null(kolk_local_alloc(&f->mine)); /* once more from the beginning */
+        assert_null(kolk_shared_alloc(&f->mine)); /* the uncached time begins anew */
         check_direct(f, f->slots);
         check_kept_at_hand(f);
         end_full(f);
     }
 }
 
-/* A wait that finds an object at once changes nothing for the others. */
+/* A wait that finds a free object at once does not make the pool uncached. */
 static void test_a_wait_that_is_none(void **state) {
     (void)state;
     full_pool *f = make_full(&(kolk_shared_desc){.object_size = 8, .capacity = 20, .max_threads = 2, .cache = 2});
-    kolk_local_free(&f->other, f->objects[1]);
-    kolk_local_free(&f->other, f->objects[2]);
-    kolk_local_flush(&f->other);
+    kolk_shared_free(&f->other, f->objects[1]);
+    kolk_shared_free(&f->other, f->objects[2]);
+    kolk_shared_local_flush(&f->other);
     sleeps = 0;
-    assert_non_null(kolk_local_alloc_wait(&f->mine, KOLK_FOREVER));
+    assert_non_null(kolk_shared_alloc_wait(&f->mine, KOLK_FOREVER));
     assert_int_equal(sleeps, 0);
     check_kept_at_hand(f);
     end_full(f);
 }
 
-/* A local that is made meanwhile, and one that has slots at hand: these go home with those that it frees. */
+/* Locals made while the pool is uncached keep nothing; a local with slots in its magazine returns them with its next
+ * free. */
 static void test_direct_for_all(void **state) {
     (void)state;
     full_pool *f = make_small();
-    kolk_local late;
-    kolk_local_free(&f->other, f->objects[0]);
-    assert_null(kolk_local_alloc(&f->mine));
+    kolk_shared_local late;
+    kolk_shared_free(&f->other, f->objects[0]);
+    assert_null(kolk_shared_alloc(&f->mine));
     make_local(&late, &f->pool);
-    kolk_local_free(&late, f->objects[1]);
-    assert_ptr_equal(kolk_local_alloc(&f->mine), f->objects[1]);
-    kolk_local_free(&f->other, f->objects[2]);
-    for (int i = 0; i < 2; i++) assert_non_null(kolk_local_alloc(&f->mine));
-    assert_null(kolk_local_alloc(&f->mine));
+    kolk_shared_free(&late, f->objects[1]);
+    assert_ptr_equal(kolk_shared_alloc(&f->mine), f->objects[1]);
+    kolk_shared_free(&f->other, f->objects[2]);
+    for (int i = 0; i < 2; i++) assert_non_null(kolk_shared_alloc(&f->mine));
+    assert_null(kolk_shared_alloc(&f->mine));
     end_full(f);
 }
 
-/* While somebody is in line the pool stays direct, however many come home. */
+/* As long as a thread waits, the pool stays uncached, however many slots return. */
 static void test_direct_while_somebody_waits(void **state) {
     (void)state;
     full_pool *f = make_small();
     sleeper line[2];
     start_sleeper(&line[0], f, KOLK_FOREVER);
     start_sleeper(&line[1], f, KOLK_FOREVER);
-    kolk_local_free(&f->other, f->objects[0]);
+    kolk_shared_free(&f->other, f->objects[0]);
     assert_ptr_equal(woken(&line[0]), f->objects[0]);
-    f->pool.depot.uncached_until = 0; /* as if it were long ago */
-    kolk_local_free(&f->other, f->objects[1]);
+    f->pool.inside->store.depot.uncached_until = 0; /* as if it had ended long ago */
+    kolk_shared_free(&f->other, f->objects[1]);
     assert_int_equal(at_hand(&f->other), 0);
     assert_ptr_equal(woken(&line[1]), f->objects[1]);
     check_kept_at_hand(f);
@@ -538,7 +539,7 @@ static void note_signal(int number) {
     signals_seen++;
 }
 
-/* Unless it has left the line. */
+/* Interrupts the thread as long as it waits. */
 static void interrupt(const sleeper *one) {
     int before = signals_seen;
     assert_int_equal(pthread_kill(one->thread, SIGUSR1), 0);
@@ -554,9 +555,9 @@ static void test_signals_disturb_nobody(void **state) {
     start_sleeper(&one, f, KOLK_FOREVER);
     for (int i = 0; i < 20; i++) interrupt(&one);
     assert_int_equal(waiting(f), 1);
-    kolk_local_free(&f->mine, f->objects[0]);
+    kolk_shared_free(&f->mine, f->objects[0]);
     assert_ptr_equal(woken(&one), f->objects[0]);
-    kolk_deadline deadline = kolk_deadline_after(50); /* is not armed anew */
+    kolk_deadline deadline = kolk_deadline_after(50); /* not extended by signals */
     start_sleeper_before(&one, f, deadline, deadline);
     while (kolk_now_ns() < deadline.ns && waiting(f)) interrupt(&one);
     assert_null(woken(&one));
@@ -568,14 +569,14 @@ static void test_signals_disturb_nobody(void **state) {
 static void serve_one(full_pool *f, uint32_t number) {
     sleeper one;
     start_sleeper(&one, f, KOLK_FOREVER);
-    kolk_local_free(&f->mine, f->objects[number]);
+    kolk_shared_free(&f->mine, f->objects[number]);
     assert_ptr_equal(woken(&one), f->objects[number]);
 }
 
-/* The parent's waiters are not in the child's line. */
+/* The parent's waiters are not in the child's wait queue. */
 static void test_a_child_goes_on(void **state) {
     (void)state;
-    skip_if_emulated(); /* qemu's own threads do not outlive a fork */
+    skip_if_emulated(); /* qemu's own threads do not survive a fork */
     full_pool *f = make_small();
     sleeper one;
     int status;
@@ -585,15 +586,15 @@ static void test_a_child_goes_on(void **state) {
     assert_true(child >= 0);
     if (child == 0) {
         END_IF_IT_HANGS();
-        kolk_local_free(&f->mine, f->objects[0]);
-        bool found = kolk_local_alloc(&f->other) == f->objects[0];
+        kolk_shared_free(&f->mine, f->objects[0]);
+        bool found = kolk_shared_alloc(&f->other) == f->objects[0];
         serve_one(f, 1);
         _exit(found && kolk_shared_is_valid(&f->pool) ? 0 : 1);
     }
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
     assert_int_equal(waiting(f), 1);
-    kolk_local_free(&f->mine, f->objects[0]);
+    kolk_shared_free(&f->mine, f->objects[0]);
     assert_ptr_equal(woken(&one), f->objects[0]);
     end_full(f);
 }

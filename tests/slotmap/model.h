@@ -1,6 +1,6 @@
-/* model.h: a slot map beside a model of it that knows slotmap.h only: an array in which every handle is looked for from
- * the start. Each operation is done to both and compared. Choices come from `draw`, random or the bytes of a fuzzer. In
- * a test, include test.h first. */
+/* model.h: compares a slot map with a model made from slotmap.h alone: an array in which every handle is searched
+ * linearly. Each operation is applied to both and compared. Choices come from `draw`, random or a fuzzer's bytes. In a
+ * test, include test.h first. */
 #ifndef TESTS_SLOTMAP_MODEL_H
 #define TESTS_SLOTMAP_MODEL_H
 
@@ -28,11 +28,11 @@ typedef struct model {
     uint64_t stamps;
     uint64_t beside[MODEL_MAX + 1]; /* kept by on_move: stamps by place */
     uint64_t keyed[MODEL_MAX];      /* stamps by slot */
-    uint32_t lives[MODEL_MAX];      /* by slot, from 0 to KOLK_GENERATION_MAX: the next one is worn out */
+    uint32_t lives[MODEL_MAX];      /* by slot, from 0 to KOLK_GENERATION_MAX; at that the slot is worn out */
     uint32_t recycled;
     uint32_t capacity;
     uint64_t failed, wrong_pool;
-    uint32_t removed; /* calls of on_remove since it was looked at */
+    uint32_t removed; /* calls of on_remove since the last check */
     kolk_handle remembered[REMEMBERED];
     uint32_t debug;
     notes taken;
@@ -86,7 +86,7 @@ static inline uint32_t model_find(const model *m, kolk_handle handle) {
     return place;
 }
 
-/* Looks up this handle, which is of no object: counted, and in debug mode reported, if it is of another pool. */
+/* Looks up this handle, which has no object. If it is of another pool, that is counted, and reported in debug mode. */
 static inline void model_note(model *m, kolk_handle handle) {
     if (!has_foreign_tag(handle, m->map.tag, m->desc.max_capacity)) return;
     m->wrong_pool++;
@@ -113,7 +113,7 @@ static inline uint32_t model_worn(const model *m) {
     return worn;
 }
 
-/* A slot's lives are numbered from 1; one that is worn out begins anew if there is no other. */
+/* A slot's lives are numbered from 1; a worn-out slot starts again if there is no other. */
 static inline void model_begin_life(model *m, uint32_t slot, uint64_t generation) {
     if (m->lives[slot] == KOLK_GENERATION_MAX) {
         model_assert(m, m->count + model_worn(m) == m->desc.max_capacity);
@@ -151,7 +151,7 @@ static inline void model_compare(model *m) {
         model_assert(m, model_is_written(m, object, now->stamp));
         model_assert(m, kolk_slotmap_at(&m->map, place) == object);
         model_assert(m, kolk_slotmap_index(&m->map, object) == place);
-        model_assert(m, kolk_handle_equal(kolk_slotmap_handle(&m->map, object), now->handle));
+        model_assert(m, kolk_handle_equal(kolk_slotmap_handle_of(&m->map, object), now->handle));
         model_assert(m, kolk_slotmap_get(&m->map, now->handle) == object);
         model_assert(m, kolk_slotmap_slot(&m->map, now->handle) == now->slot && now->slot < stats.peak);
         model_assert(m, m->keyed[now->slot] == now->stamp);
@@ -172,7 +172,7 @@ static inline void model_add(model *m, bool with_handle) {
     }
     model_assert(m, object == model_at(m, m->count) && (uintptr_t)object % m->desc.object_align == 0);
     if (m->debug & KOLK_DEBUG_FILL) model_assert(m, all_bytes_are(object, m->desc.object_size, 0xcd));
-    if (!with_handle) handle = kolk_slotmap_handle(&m->map, object);
+    if (!with_handle) handle = kolk_slotmap_handle_of(&m->map, object);
     uint32_t slot = kolk_slotmap_slot(&m->map, handle);
     model_assert(m, slot < m->desc.max_capacity && model_find(m, handle) == m->count);
     for (uint32_t i = 0; i < m->count; i++) model_assert(m, m->live[i].slot != slot);
@@ -260,8 +260,8 @@ static inline void model_reserve(model *m, uint32_t capacity) {
     if (status == KOLK_OK && capacity > m->capacity) m->capacity = capacity;
 }
 
-/* While iterating, the current object is removed now and then, and one is added. All that were there are visited
- * once. */
+/* During iteration, the current object is sometimes removed, and one is sometimes added. All earlier objects are
+ * visited once. */
 static inline void model_walk(model *m) {
     bool seen[MODEL_MAX] = {false};
     uint32_t before = m->count, visited = 0, adds = 0;
@@ -304,7 +304,7 @@ static inline void model_misuse(model *m) {
     }
     model_assert(m, kolk_slotmap_index(&m->map, wrong) == UINT32_MAX);
     model_assert(m, m->taken.count == 1 && m->taken.last.rule == rule && m->taken.last.object == wrong);
-    model_assert(m, kolk_handle_is_null(kolk_slotmap_handle(&m->map, wrong)));
+    model_assert(m, kolk_handle_is_null(kolk_slotmap_handle_of(&m->map, wrong)));
     model_assert(m, m->taken.count == 2 && m->taken.last.rule == rule);
     m->taken.count = 0;
 }
@@ -355,7 +355,7 @@ static inline uint32_t model_flags(const model *m) {
     return flags;
 }
 
-/* A map as drawn: size, capacities, growing or not, whose memory, on_move, debug. KOLK_BYPASS must be 0. */
+/* Makes a random map: size, capacities, growing or not, whose memory, on_move, debug. KOLK_BYPASS must be 0. */
 static inline void model_init(model *m) {
     static const char *const debug[] = {NULL, NULL, NULL, "fill", "move", "fill,move", "sites,fill", "sites"};
     static const size_t sizes[] = {1, 2, 3, 4, 7, 8, 12, 16, 24, 40, 64, 100, 128, 257, 300};

@@ -1,4 +1,4 @@
-/* slotmap_test.h: what the tests of the slot map share. Include test.h first. */
+/* slotmap_test.h: shared by the tests of the slot map. Include test.h first. */
 #ifndef TESTS_SLOTMAP_TEST_H
 #define TESTS_SLOTMAP_TEST_H
 

@@ -20,6 +20,7 @@ static void test_each_broken_rule_has_its_status(void **state) {
         {KOLK_SIZE_OVERFLOW, {.object_size = INT32_MAX, .capacity = 4}},
         {KOLK_ZERO_CAPACITY, {.object_size = 8}},
         {KOLK_MAX_BELOW_CAPACITY, {.object_size = 8, .capacity = 4, .max_capacity = 3}},
+        {KOLK_BAD_CAPACITY, {.object_size = 8, .capacity = (uint32_t)-1}},
         {KOLK_CANNOT_GROW, {.object_size = 8, .max_capacity = 5, .memory = memory, .memory_size = 4096}},
         {KOLK_MEMORY_MISSING, {.object_size = 8, .capacity = 4, .memory_size = 4096}},
         {KOLK_MEMORY_TOO_SMALL, {.object_size = 8, .capacity = 400, .memory = memory, .memory_size = 4096}},
@@ -39,9 +40,9 @@ static void test_each_broken_rule_has_its_status(void **state) {
     kolk_slotmap_desc desc = {.object_size = 8, .capacity = 4};
     assert_int_equal(kolk_slotmap_init(&map, NULL), KOLK_NO_DESCRIPTOR);
     memset(&map, 0xff, sizeof map);
-    assert_int_equal(kolk_slotmap_init_type(&map, &desc, 0, 0, sizeof map, KOLK_ABI + 1), KOLK_WRONG_ABI);
+    assert_int_equal(kolk_slotmap_init_abi(&map, &desc, 0, 0, sizeof map, KOLK_ABI + 1), KOLK_WRONG_ABI);
     assert_true(map_is_zero(&map));
-    assert_int_equal(kolk_slotmap_init_type(&map, &desc, 0, 0, sizeof map - 8, KOLK_ABI), KOLK_WRONG_ABI);
+    assert_int_equal(kolk_slotmap_init_abi(&map, &desc, 0, 0, sizeof map - 8, KOLK_ABI), KOLK_WRONG_ABI);
 }
 
 static void answer_everything(kolk_slotmap *map, notes *taken) {
@@ -69,7 +70,7 @@ static void answer_everything(kolk_slotmap *map, notes *taken) {
     assert_int_equal(stats.failed, 1);
     assert_silent(taken);
     assert_int_equal(kolk_slotmap_index(map, &object), UINT32_MAX);
-    assert_true(kolk_handle_is_null(kolk_slotmap_handle(map, NULL)));
+    assert_true(kolk_handle_is_null(kolk_slotmap_handle_of(map, NULL)));
     assert_int_equal(taken->count, 2);
     assert_int_equal(taken->last.rule, KOLK_FOREIGN_POINTER);
     taken->count = 0;
@@ -115,7 +116,7 @@ static void test_the_last_moves_into_the_hole(void **state) {
     end_map(&map);
 }
 
-/* A handle of another map or pool, a forged one of the life to come, null. */
+/* A handle of another map or pool, a forged handle of the next life, and null. */
 static void test_handles_that_find_nothing(void **state) {
     (void)state;
     kolk_slotmap one, other;
@@ -125,7 +126,7 @@ static void test_handles_that_find_nothing(void **state) {
     make_map(&other, &(kolk_slotmap_desc){.name = "other", .object_size = 1, .capacity = 9});
     make_pool(&pool, &(kolk_pool_desc){.name = "pool", .object_size = 1, .capacity = 9});
     kolk_handle a = add_letter(&one, 'a'), b = add_letter(&other, 'b');
-    kolk_handle c = kolk_pool_handle(&pool, kolk_pool_alloc(&pool));
+    kolk_handle c = kolk_pool_handle_of(&pool, kolk_pool_alloc(&pool));
     assert_false(kolk_handle_equal(a, b));
     assert_int_equal(letter_of(&one, b), '-');
     assert_int_equal(letter_of(&one, c), '-');
@@ -171,13 +172,13 @@ static void test_removal_on_the_way(void **state) {
                 assert_false(seen >> letter & 1);
                 seen |= 1u << letter;
                 if (doomed >> letter & 1)
-                    kolk_slotmap_remove(&map, kolk_slotmap_handle(&map, kolk_slotmap_at(&map, i)));
+                    kolk_slotmap_remove(&map, kolk_slotmap_handle_of(&map, kolk_slotmap_at(&map, i)));
             }
             for (char *object; !down && (object = kolk_slotmap_cursor_next(&cursor));) {
                 unsigned letter = (unsigned)(*object - 'a');
                 assert_false(seen >> letter & 1);
                 seen |= 1u << letter;
-                if (doomed >> letter & 1) kolk_slotmap_remove(&map, kolk_slotmap_handle(&map, object));
+                if (doomed >> letter & 1) kolk_slotmap_remove(&map, kolk_slotmap_handle_of(&map, object));
             }
             assert_int_equal(seen, (1u << 9) - 1);
             assert_int_equal(kolk_slotmap_count(&map), 9 - (unsigned)__builtin_popcount(doomed));
@@ -233,12 +234,12 @@ static void test_on_move(void **state) {
 
 static kolk_slotmap goers;
 
-/* The object is in its place, found by its handle, and what moves has not moved yet. */
+/* During on_remove the object is in its place, its handle is valid, and no other object has moved yet. */
 static void note_removal(void *object, void *context) {
     log_of_moves *log = (log_of_moves *)context;
     size_t length = strlen(log->text);
     uint32_t place = kolk_slotmap_index(&goers, object);
-    assert_ptr_equal(kolk_slotmap_get(&goers, kolk_slotmap_handle(&goers, object)), object);
+    assert_ptr_equal(kolk_slotmap_get(&goers, kolk_slotmap_handle_of(&goers, object)), object);
     snprintf(log->text + length, sizeof log->text - length, "-%c%u/%u ", *(char *)object, (unsigned)place,
              (unsigned)kolk_slotmap_count(&goers));
 }
@@ -362,7 +363,7 @@ static void test_growing_moves_nothing(void **state) {
     kolk_slotmap_stats(&map, &stats);
     assert_int_equal(stats.capacity, 3000);
     assert_int_equal(stats.failed, 1);
-    while (kolk_slotmap_count(&map) > 1000) kolk_slotmap_remove(&map, kolk_slotmap_handle(&map, first));
+    while (kolk_slotmap_count(&map) > 1000) kolk_slotmap_remove(&map, kolk_slotmap_handle_of(&map, first));
     memset(kolk_slotmap_at(&map, 999), 7, OBJECT);
     kolk_slotmap_trim(&map);
     assert_true(all_bytes_are(kolk_slotmap_at(&map, 999), OBJECT, 7));
@@ -377,15 +378,14 @@ static void test_trim_gives_back(void **state) {
     for (int i = 0; i < 100; i++) memset(kolk_slotmap_add(&map, NULL), 7, 1024);
     size_t touched = 100 * 1024 / page * page;
     while (kolk_slotmap_count(&map) > 3)
-        kolk_slotmap_remove(&map, kolk_slotmap_handle(&map, kolk_slotmap_objects(&map)));
+        kolk_slotmap_remove(&map, kolk_slotmap_handle_of(&map, kolk_slotmap_objects(&map)));
     assert_int_equal(kolk_slotmap_trim(&map), touched - page);
     assert_int_equal(kolk_slotmap_trim(&map), 0);
     for (uint32_t i = 0; i < 3; i++) assert_true(all_bytes_are(kolk_slotmap_at(&map, i), 1024, 7));
     assert_int_equal(kolk_slotmap_available(&map), 97);
     for (int i = 0; i < 97; i++) memset(kolk_slotmap_add(&map, NULL), 8, 1024);
     end_map(&map);
-    for (uint32_t capacity = 99; capacity <= 104;
-         capacity++) { /* full: of the last page, there is less than all to give */
+    for (uint32_t capacity = 99; capacity <= 104; capacity++) { /* full: full: only a part of the last page is needed */
         make_map(&map, &(kolk_slotmap_desc){.object_size = 1024, .capacity = capacity});
         for (uint32_t i = 0; i < capacity; i++) add_letter(&map, 'a');
         refuse(0, false);
@@ -399,7 +399,7 @@ static void test_trim_gives_back(void **state) {
     end_map(&map);
 }
 
-/* Even with the setting `move`, which moves nothing for once. */
+/* Even with the setting `move`, which then moves nothing. */
 static void test_a_removal_needs_no_memory(void **state) {
     (void)state;
     for (int moves = 0; moves < 2; moves++) {
@@ -409,14 +409,14 @@ static void test_a_removal_needs_no_memory(void **state) {
         for (int i = 0; i < 100; i++) add_letter(&map, 'a');
         refuse(1, true);
         void *before = kolk_slotmap_objects(&map);
-        assert_true(kolk_slotmap_remove(&map, kolk_slotmap_handle(&map, before)));
+        assert_true(kolk_slotmap_remove(&map, kolk_slotmap_handle_of(&map, before)));
         assert_ptr_equal(kolk_slotmap_objects(&map), before);
         refuse(0, false);
         end_map(&map);
     }
 }
 
-/* Growing costs whole pages for each of three arrays, so that what fits four pages has them from the start. */
+/* Growing costs whole pages for each of three arrays, so a map that fits into four pages has them from the start. */
 static void test_small_blocks_are_whole(void **state) {
     (void)state;
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -539,7 +539,7 @@ static void test_validity(void **state) {
     kolk_slotmap map;
     make_map(&map, &(kolk_slotmap_desc){.object_size = 8, .capacity = 8});
     for (int i = 0; i < 5; i++) add_letter(&map, 'a');
-    kolk_slotmap_remove(&map, kolk_slotmap_handle(&map, kolk_slotmap_objects(&map)));
+    kolk_slotmap_remove(&map, kolk_slotmap_handle_of(&map, kolk_slotmap_objects(&map)));
     uint32_t *const words[] = {&map.count,          &map.fresh,     &map.worn,      &map.add_bound, &map.remove_bound,
                                &map.cells[0].place, &map.owners[3], &map.owners[4], &map.owners[0]};
     for (size_t i = 0; i < LENGTH_OF(words); i++) {
@@ -572,13 +572,13 @@ static void test_validity_of_worn_out_slots(void **state) {
     for (int i = 0; i < 6; i++) add_letter(&map, 'a');
     for (uint32_t slot = 1; slot <= 3; slot++) {
         map.cells[slot].generation = UINT32_MAX; /* its last life */
-        kolk_slotmap_remove(&map, kolk_slotmap_handle(&map, kolk_slotmap_at(&map, map.cells[slot].place)));
+        kolk_slotmap_remove(&map, kolk_slotmap_handle_of(&map, kolk_slotmap_at(&map, map.cells[slot].place)));
     }
     assert_int_equal(map.worn, 3);
     assert_int_equal(map.worn_first, 1);
     assert_int_equal(map.worn_last, 3);
     assert_true(kolk_slotmap_is_valid(&map));
-    assert_int_equal(map.add_bound, 3); /* places with an owner, and slots: the slow ways do what is left */
+    assert_int_equal(map.add_bound, 3); /* places with an owner, and slots: the slow paths do the rest */
     assert_int_equal(map.remove_bound, 6);
     assert_seen(&map, map.count, 4); /* of places without an owner */
     assert_seen(&map, map.worn_first, 2);
@@ -593,7 +593,7 @@ static void test_validity_of_worn_out_slots(void **state) {
     assert_seen(&map, map.cells[2].place, 7);
     assert_seen(&map, map.cells[0].place, UINT32_MAX);
     for (int i = 0; i < 2; i++) add_letter(&map, 'b'); /* of the new slots */
-    for (uint32_t slot = 1; slot <= 3; slot++)         /* the oldest of the worn-out ones first */
+    for (uint32_t slot = 1; slot <= 3; slot++)         /* the slots worn out longest ago come first */
         assert_int_equal(add_letter(&map, 'c').bits, UINT64_C(1) << 32 | (slot ^ map.tag));
     assert_null(kolk_slotmap_add(&map, NULL));
     kolk_stats stats;

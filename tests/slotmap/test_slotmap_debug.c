@@ -1,5 +1,5 @@
-/* The debug mode of slot maps: which settings are in force, fill and its proof, `move` and pointers that were kept,
- * sites and leaks, trace. */
+/* The debug mode of slot maps: the settings in force, fill and its check, `move` and kept pointers, sites and leaks,
+ * trace. */
 #include "../help/debug_test.h"
 
 #include "../help/system_calls.h"
@@ -78,7 +78,7 @@ static int compare_letters(const void *a, const void *b, void *context) {
 }
 
 static void moves_by_remove(kolk_slotmap *map) {
-    kolk_slotmap_remove(map, kolk_slotmap_handle(map, kolk_slotmap_at(map, 2)));
+    kolk_slotmap_remove(map, kolk_slotmap_handle_of(map, kolk_slotmap_at(map, 2)));
 }
 
 static void moves_by_sort(kolk_slotmap *map) {
@@ -100,7 +100,7 @@ static void touch_a_kept_pointer(void) {
     all_moves[way](&map);
     for (unsigned i = 0; i < later; i++) { /* nor is it right again soon */
         add_letter(&map, 'x');
-        kolk_slotmap_remove(&map, kolk_slotmap_handle(&map, kolk_slotmap_at(&map, kolk_slotmap_count(&map) - 1)));
+        kolk_slotmap_remove(&map, kolk_slotmap_handle_of(&map, kolk_slotmap_at(&map, kolk_slotmap_count(&map) - 1)));
     }
     signal(SIGSEGV, SIG_DFL); /* not cmocka's, nor a sanitizer's */
     *(volatile char *)kept = 'e';
@@ -144,7 +144,7 @@ static void test_move_knows_pointers_of_before(void **state) {
     kolk_slotmap_remove(&map, a);
     begin_notes(&taken);
     kolk_set_failure_handler(note_handle, &taken);
-    assert_true(kolk_handle_is_null(kolk_slotmap_handle(&map, second)));
+    assert_true(kolk_handle_is_null(kolk_slotmap_handle_of(&map, second)));
     assert_noted(&taken, KOLK_DEAD_OBJECT, "bodies", second, 1,
                  "kolk: bodies: handle of a pointer to place 1 from before a removal: keep handles");
     assert_int_equal(kolk_slotmap_index(&map, &map), UINT32_MAX);
@@ -186,7 +186,7 @@ static void test_move_needs_memory(void **state) {
     kolk_slotmap_desc desc = {.object_size = 1 << 20, .max_capacity = UINT32_MAX / 4, .debug = "move"};
     kolk_status status = kolk_slotmap_init(&map, &desc);
     if (status == KOLK_OK) end_map(&map);
-    if (sizeof(void *) == 8) { /* eight times as much as this is not a number any more, or a small one */
+    if (sizeof(void *) == 8) { /* eight times this overflows, or becomes small */
         desc.max_capacity = (UINT32_C(1) << 31) + 1;
         desc.object_size = 1 << 30;
         assert_int_equal(kolk_slotmap_init(&map, &desc), KOLK_NO_MEMORY);
@@ -194,7 +194,7 @@ static void test_move_needs_memory(void **state) {
     desc.max_capacity = 8;
     desc.object_size = 8;
     desc.capacity = 8;
-    refuse(2, false); /* the first is the debug mode's own, or the block */
+    refuse(2, false); /* the first request is for the debug mode, or for the block */
     status = kolk_slotmap_init(&map, &desc);
     refuse(0, false);
     if (status == KOLK_OK) end_map(&map);
@@ -207,7 +207,7 @@ static void test_move_needs_memory(void **state) {
         if (status == KOLK_OK) end_map(&map);
     }
     desc.debug = "fill";
-    refuse(1, false); /* the debug mode's own: what was asked for is not left out */
+    refuse(1, false); /* the debug mode's request: a requested setting must not be left out */
     assert_int_equal(kolk_slotmap_init(&map, &desc), KOLK_NO_MEMORY);
     desc.debug = "move";
     refuse(1, false); /* the blocks' address space */
@@ -224,33 +224,6 @@ static void test_move_needs_memory(void **state) {
 
 /* ---- sites, trace ------------------------------------------------------------------------------------------------ */
 
-static void test_sites_and_leaks(void **state) {
-    (void)state;
-    kolk_slotmap map;
-    reports kept;
-    make_map(&map, &(kolk_slotmap_desc){.name = "bodies", .object_size = 12, .capacity = 9, .debug = "sites,fill"});
-    kolk_handle handles[5];
-    for (int i = 0; i < 5; i++) handles[i] = add_letter(&map, 'a');
-    kolk_slotmap_remove(&map, handles[0]);
-    kolk_slotmap_remove(&map, handles[4]);
-    begin_reports(&kept);
-    ((unsigned char *)kolk_slotmap_objects(&map))[3 * 12] = 1; /* the place that the last removal but one has vacated */
-    kolk_slotmap_add(&map, NULL);
-    assert_int_equal(kept.count, 1);
-    const report *now = next_report(&kept);
-    assert_non_null(strstr(now->sentence, "write after free to place 3: 01 written at byte 0 of it, seen by "));
-    assert_non_null(strstr(now->sentence, "freed by test_sites_and_leaks"));
-    assert_true(now->failure.sites && now->failure.alloc_site && now->failure.free_site && now->failure.site);
-    kolk_slotmap_deinit(&map);
-    now = next_report(&kept);
-    assert_int_equal(now->failure.rule, KOLK_LEAK);
-    assert_int_equal(now->failure.count, 3); /* of add_letter; slot 1 is the oldest */
-    assert_non_null(strstr(now->sentence, "kolk: bodies: 3 objects are still alive, the oldest in slot 1"));
-    now = next_report(&kept);
-    assert_int_equal(now->failure.count, 1);
-    assert_no_more(&kept);
-}
-
 static jmp_buf out_of_handler;
 
 static void note_and_jump(const kolk_failure *failure, void *context) {
@@ -258,7 +231,7 @@ static void note_and_jump(const kolk_failure *failure, void *context) {
     longjmp(out_of_handler, 1);
 }
 
-/* Damage is reported before anything is done: a handler that jumps out of the report leaves the map as it was. */
+/* Damage is reported before any change: a handler that jumps out of the report leaves the map unchanged. */
 static void test_deinit_may_be_jumped_out_of(void **state) {
     (void)state;
     static kolk_slotmap map;
@@ -306,7 +279,7 @@ static void test_wrong_pool_is_reported(void **state) {
 
 /* ---- KOLK_BYPASS=1 ----------------------------------------------------------------------------------------------- */
 
-/* Nothing changes but what memory tools are told. */
+/* Bypass changes only the notes to memory tools. */
 static void test_bypass_tells_tools_of_every_place(void **state) {
     (void)state;
     static const char *const settings[] = {NULL, "move", "fill"};
@@ -347,7 +320,6 @@ int main(void) {
         TEST(test_move_knows_pointers_of_before),
         TEST(test_on_move_hears_of_other_addresses),
         TEST(test_move_needs_memory),
-        TEST(test_sites_and_leaks),
         TEST(test_deinit_may_be_jumped_out_of),
         TEST(test_wrong_pool_is_reported),
         TEST(test_bypass_tells_tools_of_every_place),

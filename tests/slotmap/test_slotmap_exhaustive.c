@@ -1,7 +1,7 @@
 /* Every sequence of up to 7 operations on slot maps of 0 to 3 objects, against the model of model.h: add, remove
- * at each place, remove once more what was removed last, clear, sort. Each sequence is played from its start, and
- * compared after its last operation (its beginnings are sequences too). KOLK_TEST_LENGTH (of the sequences) may be set
- * in the environment. */
+ * at each place, remove the last removed object again, clear, sort. Each sequence is played from its start, and
+ * compared after its last operation; its prefixes are sequences too. KOLK_TEST_LENGTH (of the sequences) may be set in
+ * the environment. */
 #include "../help/test.h"
 
 #include "model.h"

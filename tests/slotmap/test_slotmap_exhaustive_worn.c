@@ -1,3 +1,2 @@
-// define: KOLK_GENERATION_MAX=1
 /* test_slotmap_exhaustive.c with slots that are worn out by one life. */
 #include "test_slotmap_exhaustive.c" /* NOLINT(bugprone-suspicious-include): the same program over another library */

@@ -1,4 +1,3 @@
-// define: KOLK_NO_DIAGNOSTICS=1 KOLK_GENERATION_MAX=7
 /* test_slotmap_model.c over a library without diagnostics. */
 #define OPERATIONS 300000
 #include "test_slotmap_model.c" /* NOLINT(bugprone-suspicious-include): the same program over another library */

@@ -1,6 +1,5 @@
-// link: -Wl,--wrap=kolk_tools_hide,--wrap=kolk_tools_show
-/* The library's words to memory tools about a slot map's places, with KOLK_BYPASS=1: the program may touch those of
- * objects, and no others, byte by byte. The tools' reports are in tests/tools. */
+/* The library's notes to memory tools about a slot map's places, with KOLK_BYPASS=1: for each byte, the program may
+ * touch objects' places and no others. tests/tools tests the tools' reports. */
 #include "../help/debug_test.h"
 
 #include "slotmap_test.h"
@@ -45,7 +44,7 @@ static bool is_hidden(const unsigned char *byte) {
     return false;
 }
 
-/* Of the bytes from here to there, all are hidden, or none. */
+/* Asserts that all bytes of this range are hidden, or none. */
 static void assert_hidden(const unsigned char *from, const unsigned char *to, bool hidden) {
     for (; from < to; from++)
         if (is_hidden(from) != hidden) fail_msg("%d: %s", (int)(to - from), hidden ? "not hidden" : "hidden");
@@ -56,7 +55,7 @@ static void assert_told(const kolk_slotmap *map) {
     const unsigned char *end = objects + (size_t)map->capacity * map->stride, *granule = end;
     while ((uintptr_t)granule % 8) granule++;
     assert_hidden(objects, free, false);
-    assert_hidden(free, granule, true); /* the granule that it ends in is nobody's */
+    assert_hidden(free, granule, true); /* the rest of its last granule belongs to no object */
     if (!map->blocks) assert_hidden(objects - 16, objects, false);
     if (!map->blocks && map->memory) assert_hidden(granule, granule + 16, false);
 }
@@ -79,11 +78,11 @@ static void test_places(void **state) {
         }
         while (kolk_slotmap_count(&map) > 3) {
             const unsigned char *before = map.objects;
-            kolk_slotmap_remove(&map, kolk_slotmap_handle(&map, before));
+            kolk_slotmap_remove(&map, kolk_slotmap_handle_of(&map, before));
             assert_told(&map);
             if (map.objects != before) assert_hidden(before, before + (size_t)map.capacity * map.stride, true);
         }
-        for (int i = 0; i < 12; i++) { /* then the blocks of the setting move are in use again */
+        for (int i = 0; i < 12; i++) { /* enough to reuse the blocks of the setting `move` */
             kolk_slotmap_remove(&map, add_letter(&map, 'b'));
             assert_told(&map);
         }
@@ -100,7 +99,7 @@ static void test_places(void **state) {
     }
 }
 
-/* Without KOLK_BYPASS nothing is said; nor of a map without places. */
+/* Without KOLK_BYPASS there are no notes; nor for a map without places. */
 static void test_silence(void **state) {
     (void)state;
     for (unsigned n = 0; n < 2; n++) {

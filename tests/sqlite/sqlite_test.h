@@ -1,9 +1,9 @@
-/* sqlite_test.h: what the tests of the SQLite adapter share: a folder for each test, a store in it, and other processes
+/* sqlite_test.h: shared by the tests of the SQLite adapter: a folder for each test, a store in it, and other processes
  * that use the same file. Include test.h first. */
 #ifndef TESTS_SQLITE_TEST_H
 #define TESTS_SQLITE_TEST_H
 
-#include "../help/test.h"
+#include "../help/threads.h"
 
 #include <dirent.h>
 #include <signal.h>
@@ -63,9 +63,9 @@ static inline kolk_deadline after(int64_t ms) {
     return kolk_deadline_after(ms);
 }
 
-#define SOON after(20000) /* on a machine that is busy, but not never */
+#define SOON after(20000) /* long enough for a busy machine */
 
-/* Files are not synchronised: nobody pulls the plug. */
+/* Files are not synchronised, as the power does not fail. */
 static inline void open_store_as(const kolk_sqlite_desc *given) {
     kolk_sqlite_desc desc = *given;
     desc.path = path;
@@ -124,14 +124,14 @@ static inline int64_t read_number(const char *sql) {
     return value;
 }
 
-static inline kolk_resource_stats stats_of(const kolk_resource_pool *pool) {
-    kolk_resource_stats stats;
-    assert_true(kolk_resource_pool_is_valid(pool));
-    kolk_resource_pool_stats(pool, &stats);
+static inline kolk_resource_pool_stats stats_of(const kolk_resource_pool *pool) {
+    kolk_resource_pool_stats stats;
+    assert_true(kolk_resource_is_valid(pool));
+    kolk_resource_stats(pool, &stats);
     return stats;
 }
 
-/* A borrow that fails, and the beginning of its sentence: behind it may be for how long something has lasted. */
+/* Expects a failed borrow, and the beginning of its sentence, which may end with a duration. */
 static inline void assert_refused(kolk_status got, kolk_status status, kolk_sqlite_borrow *borrow, int code,
                                   const char *format) {
     char text[300];
@@ -150,7 +150,7 @@ typedef struct other {
     int to, from;
 } other;
 
-/* Runs each line of SQL that it is sent, and answers with a byte: whether it could. */
+/* Runs each line of SQL that it receives, and replies with a byte for success. */
 static inline void serve_lines(int from, int to) {
     sqlite3 *db = NULL;
     FILE *lines = fdopen(from, "r");
@@ -163,7 +163,7 @@ static inline void serve_lines(int from, int to) {
     _exit(0);
 }
 
-/* Before the store is opened: SQLite's connections must not be taken through a fork. */
+/* Forks before the store is opened, as SQLite's connections must not pass through a fork. */
 static inline other begin_other(void) {
     int to[2], from[2];
     assert_int_equal(pipe(to) | pipe(from), 0);

@@ -1,7 +1,6 @@
-// with: sqlite
-/* The SQLite adapter at work: threads of several processes move money between accounts and write each move into a
- * ledger, others read meanwhile, and processes are killed. The sum of the accounts is always the same, and each account
- * has what the ledger says. */
+/* The SQLite adapter under load: threads of several processes move money between accounts and write each move into a
+ * ledger, others read meanwhile, and processes are killed. The sum of the accounts is constant, and each account agrees
+ * with the ledger. */
 #include "../help/test.h"
 
 #include "../help/threads.h"
@@ -34,7 +33,7 @@ static void bind_and_run(kolk_sqlite_borrow *borrow, const char *sql, const int6
     REQUIRE(result == SQLITE_DONE);
 }
 
-/* Some are given back in the middle: as if they had not been. */
+/* Some borrows are given back in the middle of a transaction, which then has no effect. */
 static void *move_money(void *argument) {
     job *its = (job *)argument;
     while (its->done < its->moves) {
@@ -62,7 +61,7 @@ static void check_accounts(kolk_sqlite_borrow *borrow) {
                            " + (select coalesce(sum(amount), 0) from ledger where taker = accounts.id)") == 0);
 }
 
-/* In one transaction, or else the second look may be at a later state than the first. */
+/* Reads in one transaction, as otherwise the second query may see a later state. */
 static void *look_at_money(void *argument) {
     job *its = (job *)argument;
     int64_t moves = 0;
@@ -80,7 +79,7 @@ static void *look_at_money(void *argument) {
     return NULL;
 }
 
-/* Returns how many looks the readers had. */
+/* Returns how often the readers have checked. */
 static uint32_t work(uint32_t moves, unsigned readers) {
     static job writing[WRITERS], reading[READERS];
     uint32_t looks = 0;
@@ -125,7 +124,7 @@ static void test_threads(void **state) {
     assert_true(looks > 0);
     assert_int_equal(read_number("select count(*) from ledger"), WRITERS * moves_of_each());
     check_file();
-    kolk_resource_stats writers = stats_of(&store.writer), readers = stats_of(&store.readers);
+    kolk_resource_pool_stats writers = stats_of(&store.writer), readers = stats_of(&store.readers);
     assert_int_equal(writers.peak, 1);
     assert_int_equal(writers.created, 1); /* and never replaced */
     assert_true(readers.peak <= 3);
@@ -176,7 +175,7 @@ static void test_processes(void **state) {
     kolk_sqlite_deinit(&store);
 }
 
-/* One is killed at any moment, while another goes on; the next begins with what it has left behind. */
+/* One process is killed at a random moment, while another goes on; the next one starts with its remains. */
 static void test_processes_are_killed(void **state) {
     (void)state;
     make_file();

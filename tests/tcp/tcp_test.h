@@ -1,5 +1,5 @@
-/* tcp_test.h: what the tests of libkolk-tcp share: servers, of which a listener is enough for most, as the system
- * connects before anybody accepts; and pools. */
+/* tcp_test.h: shared by the tests of libkolk-tcp: pools, and servers. For most servers a listener is enough, as the
+ * system connects clients before accept is called. */
 #ifndef TESTS_TCP_TEST_H
 #define TESTS_TCP_TEST_H
 
@@ -16,12 +16,13 @@
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 
 static inline kolk_deadline soon(void) {
     return kolk_deadline_after(20000);
 }
 
-/* It has passed, and not long ago: slow machines have 5 seconds. */
+/* The deadline must have passed within the last 5 seconds, a limit for slow machines. */
 static inline void assert_just_passed(kolk_deadline deadline) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
@@ -48,7 +49,7 @@ static inline int count_descriptors(void **state) {
     return 0;
 }
 
-/* No test may leave one open. */
+/* No test may leave a descriptor open. */
 static inline int compare_descriptors(void **state) {
     unsigned after = open_descriptors();
     if (after != descriptors_before) print_error("%u descriptors before, %u after\n", descriptors_before, after);
@@ -118,7 +119,7 @@ static inline void say_to(int fd, const char *text) {
     REQUIRE(send(fd, text, strlen(text), MSG_NOSIGNAL) == (ssize_t)strlen(text));
 }
 
-/* A server that lets nobody in: its queue is full, and the system ignores who calls. */
+/* A server that accepts no connection: its queue is full, and the system ignores clients. */
 typedef struct black_hole {
     server it;
     int callers[8];
@@ -136,6 +137,14 @@ static inline black_hole open_black_hole(void) {
     return hole;
 }
 
+/* Lets one client connect from now on; those that waited in the queue are gone. */
+static inline void open_up(const black_hole *hole) {
+    for (size_t i = 0; i < LENGTH_OF(hole->callers); i++) shutdown(hole->callers[i], SHUT_RDWR);
+    for (int fd; fcntl(hole->it.listener, F_SETFL, O_NONBLOCK) == 0 &&
+                 (fd = accept4(hole->it.listener, NULL, NULL, SOCK_CLOEXEC)) >= 0;)
+        close(fd);
+}
+
 static inline void close_black_hole(const black_hole *hole) {
     for (size_t i = 0; i < LENGTH_OF(hole->callers); i++) close(hole->callers[i]);
     stop_server(&hole->it);
@@ -148,35 +157,35 @@ static inline void make_tcp(kolk_tcp *tcp, const kolk_tcp_desc *desc) {
     if (status != KOLK_OK) fail_msg("init: %s", kolk_status_text(status));
 }
 
-/* Of connections to this server, at most so many, without a thread of the pool's. */
+/* Makes a pool of at most this many connections to this server, without a housekeeper. */
 static inline void make_tcp_to(kolk_tcp *tcp, const char *address, uint32_t max) {
     make_tcp(tcp, &(kolk_tcp_desc){.address = address, .pool = {.name = "links", .max = max, .no_housekeeper = true}});
 }
 
 static inline void end_tcp(kolk_tcp *tcp) {
-    assert_true(kolk_resource_pool_is_valid(&tcp->pool));
-    assert_int_equal(kolk_resource_pool_close(&tcp->pool, soon()), KOLK_OK); /* the housekeeper may be creating */
+    assert_true(kolk_resource_is_valid(&tcp->pool));
+    assert_int_equal(kolk_resource_close(&tcp->pool, soon()), KOLK_OK); /* a maker may be creating */
     kolk_tcp_deinit(tcp);
 }
 
-static inline kolk_status borrow_until(kolk_tcp *tcp, const char *key, kolk_deadline deadline, kolk_borrow *out) {
+static inline kolk_status borrow_until(kolk_tcp *tcp, const char *key, kolk_deadline deadline, kolk_borrowed *out) {
     return kolk_resource_borrow(&tcp->pool, &(kolk_borrow_desc){.key = key, .deadline = deadline}, out);
 }
 
-static inline kolk_borrow borrow(kolk_tcp *tcp, const char *key) {
-    kolk_borrow it;
+static inline kolk_borrowed borrow(kolk_tcp *tcp, const char *key) {
+    kolk_borrowed it;
     kolk_status status = borrow_until(tcp, key, soon(), &it);
     if (status != KOLK_OK) fail_msg("borrow: %s: %s", kolk_status_text(status), it.error.text);
     return it;
 }
 
-static inline void give_back(kolk_tcp *tcp, kolk_borrow *it) {
+static inline void give_back(kolk_tcp *tcp, kolk_borrowed *it) {
     kolk_resource_give_back(&tcp->pool, it);
 }
 
-static inline kolk_resource_stats stats_of(const kolk_tcp *tcp) {
-    kolk_resource_stats stats;
-    kolk_resource_pool_stats(&tcp->pool, &stats);
+static inline kolk_resource_pool_stats stats_of(const kolk_tcp *tcp) {
+    kolk_resource_pool_stats stats;
+    kolk_resource_stats(&tcp->pool, &stats);
     return stats;
 }
 

@@ -1,5 +1,4 @@
-/* libkolk-tcp among threads, forks and cancelled threads, with a server that sends back what comes. */
-// with: tcp
+/* libkolk-tcp with threads, forks and cancelled threads, and an echo server. */
 #include "tcp_test.h"
 
 #include <sys/wait.h>
@@ -8,8 +7,8 @@
 
 enum { THREADS = 16, CONNECTIONS = 8 };
 
-/* Sends back what comes, and breaks a connection after each `breaks_after` answers: half of them before the answer is
- * whole. */
+/* Sends data back, and breaks a connection after every `breaks_after` answers, half of the time in the middle of an
+ * answer. */
 typedef struct echo {
     server it;
     pthread_t thread;
@@ -98,7 +97,7 @@ static bool ask(int fd, const message *question, kolk_error *error) {
 static void *call_often(void *argument) {
     caller *me = (caller *)argument;
     for (uint64_t i = 0; i < me->calls; i++) {
-        kolk_borrow link;
+        kolk_borrowed link;
         message question = {.thread = me->name, .number = i};
         REQUIRE(borrow_until(me->tcp, NULL, soon(), &link) == KOLK_OK);
         me->errors += !ask(kolk_tcp_fd(&link), &question, &link.error);
@@ -107,7 +106,7 @@ static void *call_often(void *argument) {
     return NULL;
 }
 
-/* Each answer is that of the question, connections may break as they like, and no broken one is lent twice. */
+/* Each answer must match its question, although connections break, and no broken one is lent twice. */
 static void call_from_threads(unsigned breaks_after) {
     echo it = {.breaks_after = breaks_after};
     start_echo(&it);
@@ -123,7 +122,7 @@ static void call_from_threads(unsigned breaks_after) {
         pthread_join(callers[i].thread, NULL);
         errors += callers[i].errors;
     }
-    kolk_resource_stats stats = stats_of(&tcp);
+    kolk_resource_pool_stats stats = stats_of(&tcp);
     assert_int_equal(stats.borrows, THREADS * callers[0].calls);
     assert_in_range(stats.peak, 2, CONNECTIONS);
     end_tcp(&tcp);
@@ -146,13 +145,13 @@ static void test_threads_and_broken_connections(void **state) {
 
 typedef struct family {
     kolk_tcp *tcp;
-    kolk_borrow *link;
+    kolk_borrowed *link;
     int until; /* the child stays until this pipe ends */
 } family;
 
 static void be_a_child(void *context) {
     family *it = (family *)context;
-    kolk_borrow own;
+    kolk_borrowed own;
     char byte;
     REQUIRE(borrow_until(it->tcp, NULL, soon(), &own) == KOLK_FORKED);
     REQUIRE(kolk_tcp_fd(&own) == -1);
@@ -163,8 +162,8 @@ static void be_a_child(void *context) {
     REQUIRE(read(it->until, &byte, 1) == 0);
 }
 
-/* A child has no connections. Its calls leave its parent's open, and its copies of descriptors keep none open that the
- * parent closes. */
+/* A child has no connections. Its calls leave its parent's connections open, and its copies of descriptors keep none
+ * open that the parent closes. */
 static void test_forks(void **state) {
     (void)state;
     echo it = {.breaks_after = 0};
@@ -172,7 +171,7 @@ static void test_forks(void **state) {
     server other = start_server();
     kolk_tcp tcp;
     make_tcp(&tcp, &(kolk_tcp_desc){.address = it.it.address, .pool = {.max = 3}});
-    kolk_borrow idle = borrow(&tcp, NULL), link = borrow(&tcp, NULL), to_other = borrow(&tcp, other.address);
+    kolk_borrowed idle = borrow(&tcp, NULL), link = borrow(&tcp, NULL), to_other = borrow(&tcp, other.address);
     int peer = accept_one(&other), ends[2], done[2];
     give_back(&tcp, &idle);
     assert_int_equal(pipe(ends), 0);
@@ -219,7 +218,7 @@ static void test_forks(void **state) {
 
 static void *work_though_cancelled(void *argument) {
     caller *me = (caller *)argument;
-    kolk_borrow link;
+    kolk_borrowed link;
     message question = {.thread = 1};
     char byte;
     pthread_cancel(pthread_self());

@@ -1,5 +1,5 @@
-/* For LD_PRELOAD: a tool that knows malloc and free and nothing of kolk. At exit it says how many blocks of a few sizes
- * there were, which served.c uses. */
+/* For LD_PRELOAD: a tool that knows malloc and free but not kolk. At exit it prints the number of blocks of a few
+ * sizes, those that served.c uses. */
 #define _POSIX_C_SOURCE 200809L /* posix_memalign */
 #include <errno.h>
 #include <stdio.h>

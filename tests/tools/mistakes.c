@@ -1,10 +1,10 @@
-/* Mistakes with a pooled object, which the tool they run under must report: mistakes typed|untyped NAME... Each is made
- * in a fork, as tools take longer to start than mistakes to make. To stderr, around what is said of one:
+/* Mistakes with a pooled object, which the tool must report: mistakes typed|untyped NAME... Each is made in a fork, as
+ * starting a tool takes longer. Each report on stderr is enclosed by:
  *
  *     > NAME
  *     status: 0       its exit status, or minus the number of the signal that ended it
  *
- * tools.sh looks for the functions that are called PLACE in the stacks of the reports. */
+ * tools.sh looks for the functions marked PLACE in the stacks of the reports. */
 #include <kolk/kolk.h>
 
 #include <stdio.h>
@@ -15,7 +15,7 @@
 
 #define PLACE static __attribute__((noinline))
 
-/* 24 bytes without padding: the byte behind an object is the first one of the next slot. */
+/* 24 bytes without padding: the byte after an object is the first byte of the next slot. */
 typedef struct thing {
     char bytes[24 - sizeof(char *)];
     char *block;
@@ -50,7 +50,7 @@ PLACE void decide(const char *byte) {
     if (*(const volatile char *)byte) puts("The byte is not 0.");
 }
 
-/* A block of malloc's that only the object points to. */
+/* Adds a malloc block to which only the object points. */
 PLACE void add_block(thing *object) {
     object->block = malloc(40);
 }
@@ -145,7 +145,7 @@ int main(int count, char **words) {
         if (child == 0) {
             for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; i++)
                 if (strcmp(words[n], mistakes[i].name) == 0) mistakes[i].make();
-            return 0; /* the pool is not deinit'd, which would free what is alive */
+            return 0; /* no deinit, which would free the live objects */
         }
         if (child < 0 || waitpid(child, &status, 0) != child) return 2;
         fprintf(stderr, "status: %d\n", WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status));

@@ -1,9 +1,10 @@
 /* A slot map under a tool, which must be silent; then mistakes, each in a fork, which it must report: packed NAME...
  *
- *     kept, read    a write, a read through a pointer that a removal has made stale
+ *     kept, read    a write, or a read, through a pointer that a removal has made stale
  *     fresh         a decision by a byte that was never written
  *
- * To stderr, before what is said of one: > NAME, and after it: status: N, not 0 if it was ended. */
+ * On stderr, each report follows a line > NAME, and precedes a line status: N, which is not 0 if the program was
+ * ended. */
 #include <kolk/kolk.h>
 
 #include <stdio.h>
@@ -33,7 +34,7 @@ static things_handle add(char letter) {
     return handle;
 }
 
-/* Every place is used, given up and used again; objects are read to the last byte. */
+/* Every place is used, released and used again; objects are read to the last byte. */
 static void use_well(void) {
     things_handle handles[100];
     for (int round = 0; round < 3; round++) {

@@ -1,4 +1,4 @@
-/* Makes every probe fire, and prints what each must say. 77: the library was built without probes. */
+/* Makes every probe fire, and prints the arguments that each must have. 77: the library was built without probes. */
 #include <kolk/kolk.h>
 
 #include <inttypes.h>
@@ -17,7 +17,7 @@ int main(void) {
     kolk_pool_desc desc = {.name = "sparks", .object_size = 40, .capacity = 2, .max_capacity = 3};
     if (kolk_pool_init(&pool, &desc) != KOLK_OK) return 1;
     void *first = alloc();
-    kolk_handle handle = kolk_pool_handle(&pool, first);
+    kolk_handle handle = kolk_pool_handle_of(&pool, first);
     alloc();
     puts("grow sparks 2 3");
     alloc();

@@ -1,5 +1,5 @@
-/* Four threads at a time, each with pools of its own, then a fork: clean. threads bypassed|plain says where the objects
- * are to come from. */
+/* Four threads at a time, each with pools of its own, then a fork: clean. threads bypassed|plain chooses where the
+ * objects come from. */
 #define _POSIX_C_SOURCE 200809L
 #include <kolk/kolk.h>
 

@@ -1,9 +1,9 @@
 #!/bin/bash
-# Runs programs under a tool, with the one ordinary library of a build. mistakes.c makes a mistake with a pooled object,
-# which the tool must report in its own words and with the program's functions in its stacks; clean.c and threads.c make
-# none, and the tool must be silent. TOOL.said lists the mistakes and what is to be said: see condense below.
-# `races` is about the library's own threads: it is built for ThreadSanitizer itself, with tests of the queue, of the
-# shared pool and of the resource pool.
+# Runs programs under a tool, with the one ordinary library of a build. mistakes.c makes mistakes with pooled objects,
+# which the tool must report in its usual form and with the program's functions in its stacks; clean.c and threads.c
+# make none, and the tool must be silent. TOOL.said lists the mistakes and the expected reports: see condense below.
+# `races` checks the library itself: it is built with ThreadSanitizer, with tests of the queue, of the shared pool and
+# of the resource pool.
 # Usage: CC=... tools.sh asan|lsan|msan|tsan|races|memcheck|malloc|probes BUILD
 set -euo pipefail
 tool=$1
@@ -29,7 +29,7 @@ fail() {
 
 machine() { readelf -h "$1" | grep -E 'Class|Machine'; }
 
-# The tool is there: a program without kolk runs under it.
+# Checks that the tool works: a program without kolk runs under it.
 need() {
   command -v "$compiler" > /dev/null || skip "there is no $compiler"
   echo 'int main(void) { return 0; }' > "$work/empty.c"
@@ -50,8 +50,8 @@ make_programs() {
   done
 }
 
-# Of each report the lines that say what happened, and below each the program's own functions in its stack; where there is
-# none, all that is said and the exit code. condense SETTINGS, of what mistakes.c wrote.
+# Extracts from each report the lines that state what happened, each followed by the program's own functions in its
+# stack; without a report, prints all output and the exit code. condense SETTINGS, of what mistakes.c wrote.
 condense() {
   awk -v settings="$1" -v functions="$(sed -nE 's/^(PLACE .*[ *]|int )([a-z_]+)\(.*\{$/\2/p' tests/tools/mistakes.c)" '
     BEGIN { split(functions, names, "\n"); for (n in names) ours[names[n]] = 1 }
@@ -77,12 +77,12 @@ condense() {
     END { end_stack() }' "$work/said"
 }
 
-# Makes each mistake of TOOL.said, whose lines "> SETTINGS MISTAKE" say which: typed pools with the static library,
-# untyped ones with the shared one. Those with the same settings are made in one run. Where nothing is to be said, the
-# program must end well and in silence.
+# Makes each mistake of TOOL.said, named by its lines "> SETTINGS MISTAKE": typed pools with the static library, untyped
+# ones with the shared one. Mistakes with the same settings are made in one run. If no report is expected, the program
+# must exit with 0 and print nothing.
 check_reports() {
   local way settings names
-  export LSAN_OPTIONS=use_stacks=0:use_registers=0 # where dead values hide a leak now and then
+  export LSAN_OPTIONS=use_stacks=0:use_registers=0 # dead values there sometimes hide a leak
   for way in static:typed shared:untyped; do
     while IFS='|' read -r settings names; do
       env $settings "${run[@]}" "$work/mistakes.${way%:*}" "${way#*:}" $names > "$work/said" 2>&1 ||
@@ -104,12 +104,12 @@ check_silent() {
   [[ ! -s $work/said ]] || fail "$*: not silent: $(cat "$work/said")"
 }
 
-# The clean program in every mode. It has to use every function of the headers (typed ones count); KOLK_EACH calls two.
+# Runs the clean program in every mode. It must use every function of the headers (typed ones count).
 check_clean() {
   local name
   for name in $(sed '/---- Inside/,$d' include/kolk/{base,pool}.h |
     sed -nE 's/^(KOLK_API|KOLK_INLINE|static inline) .*\bkolk_([a-z_]+)\(.*/\2/p'); do
-    [[ $name == pool_each || $name == cursor_next ]] || grep -qE "[a-z]_${name#pool_}\b" tests/tools/clean.c ||
+    grep -qE "[a-z]_${name#pool_}\b" tests/tools/clean.c ||
       fail "clean.c does not use kolk_$name"
   done
   check_silent "" clean.static
@@ -119,7 +119,8 @@ check_clean() {
   check_silent "KOLK_BYPASS=0 KOLK_STATS=json:/dev/null" clean.static
 }
 
-# Slot maps: check_packed MISTAKE WORDS ..., each of which the tool must report so; the clean use in every mode.
+# Slot maps: check_packed MISTAKE WORDS ..., each of which the tool must report in these words; the clean use in every
+# mode.
 check_packed() {
   local settings names=() words=() n
   make_programs packed
@@ -175,41 +176,40 @@ tsan() {
   check_silent KOLK_DEBUG=all threads.shared plain
 }
 
-# A race is found by what happens before what, so each path has to be taken by two threads now and then, not ten thousand
-# times. Not optimised, which compiles in a third of the time: the orders of atomic operations are constants all the same, and
-# no access is left out.
-# All at once, two at a time: they wait as much as they work.
+# ThreadSanitizer finds a race by happens-before, so two threads must take each path a few times, not ten thousand
+# times. Built without optimisation, which takes a third of the time: the orders of atomic operations are still
+# constants, and no access is removed. The tests run in parallel, two per processor, as they wait half of the time.
 races() {
   flags+=(-O0 -g1 -fsanitize=thread -DKOLK_BUILD -DKOLK_CHAOS=1 -Isrc)
   need ThreadSanitizer
-  { # as one file, which takes a fifth of the time; apart from base.c, which emits what others only use
+  { # as one file, which takes a fifth of the time; without base.c, which emits inline functions
     echo '#include "src/os/system.h"'
     printf '%s\n' src/*/*.c | sed '/\/base.c$/d; s/.*/#include "&"/'
   } > "$work/kolk.c"
   "$compiler" "${flags[@]}" -I. -c "$work/kolk.c" -o "$work/kolk.o"
-  "$compiler" "${flags[@]}" -c src/core/base.c -o "$work/base.o"
+  "$compiler" "${flags[@]}" -c src/base/base.c -o "$work/base.o"
   export -f race
   export work compiler
   printf '%s\n' queue_threads queue_histories shared_threads shared_histories shared_wait_threads shared_death \
-    shared_debug_threads resource_threads resource_housekeeper resource_fd |
+    shared_debug_threads resource_threads resource_fd resource_creation |
     xargs -P 2 -I NAME bash -c 'race "$@"' race NAME "${flags[@]}" || fail "what failed is above."
 }
 
 race() { # TEST FLAG...
-  local link operations=300
+  local wraps operations=300
   case $1 in
     shared_histories) operations=30 ;;        # rounds of a thousand calls
     queue_* | shared_death) operations=100 ;; # items, windows, forks
     shared_wait_threads) operations=1000 ;;   # short, and what finds the rarest races
   esac
-  read -ra link < <(sed -n 's|^// link: ||p' tests/*/"test_$1.c") || link=()
-  "$compiler" "${@:2}" tests/*/"test_$1.c" "$work"/{kolk,base}.o "${link[@]}" -lcmocka -o "$work/$1" &&
+  mapfile -t wraps < <(sed -nE 's/.*__wrap_(\w+)\(.*/-Wl,--wrap=\1/p' tests/*/"test_$1.c")
+  "$compiler" "${@:2}" tests/*/"test_$1.c" "$work"/{kolk,base}.o "${wraps[@]}" -lcmocka -o "$work/$1" &&
     KOLK_TEST_OPS=$operations "$work/$1" > "$work/$1.said" 2>&1 || { echo "$1: exit code $?: $(cat "$work/$1.said")" >&2; exit 1; }
 }
 
 memcheck() {
-  flags+=(-O0) # a call in the middle of -O1 is told wrongly where the called function begins with the mistake
-  # What glibc keeps of the unwinder that it loads is "possibly lost".
+  flags+=(-O0) # at -O1 the reported line of a call is wrong if the called function begins with the mistake
+  # glibc's memory for the unwinder that it loads is "possibly lost".
   run=(valgrind -q --leak-check=full --show-leak-kinds=definite --error-exitcode=9)
   command -v valgrind > /dev/null || skip "there is no valgrind"
   need memcheck
@@ -218,13 +218,12 @@ memcheck() {
   ! grep -q 'debuginfo reader' "$work/said" || skip "this valgrind does not understand $CC's debug information"
   run+=(--track-origins=yes)
   check_reports memcheck
-  unset 'run[-1]' # it takes long, and what follows asks for no origins
+  unset 'run[-1]' # tracking origins takes long, and the rest does not need them
   check_clean
   check_packed kept 'Invalid write of size 1' read 'Invalid read of size 1' fresh 'Conditional jump'
 }
 
-# A tool that knows malloc and nothing of kolk sees a block for each life of an object, or, where contents survive, for
-# each slot.
+# A tool that knows malloc but not kolk sees a block for each life of an object, or for each slot if contents survive.
 malloc() {
   local kind
   need malloc
@@ -237,7 +236,7 @@ malloc() {
   done
 }
 
-# The probes are in the shared library and in a static program, and tell gdb what probes.c prints.
+# The probes are in the shared library and in a static program, and gdb reads the arguments that probes.c prints.
 probes() {
   local kind file names status=0
   command -v gdb > /dev/null || skip "there is no gdb"
@@ -256,7 +255,7 @@ probes() {
   done
 }
 
-# check_probes KIND SETTINGS WHICH: of the lines that probes.c prints, gdb says these.
+# check_probes KIND SETTINGS WHICH: gdb must print these of the lines that probes.c prints.
 check_probes() {
   env PRINTED="$work/printed" $2 "${run[@]}" -x tests/tools/probes.gdb "$work/probes.$1" > "$work/all" 2>&1 || true
   grep -E "^($3) " "$work/printed" > "$work/expected"

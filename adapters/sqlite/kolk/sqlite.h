@@ -29,26 +29,37 @@
  *         kolk_sqlite_deinit(&visits);
  *     }
  *
- * Cost      a reader that is at hand: that of the resource pool, 0.2 us. A write, which begins a transaction and ends
- *           it: 5 us, without what it waits for. A new connection: 30 us, and more where there are many tables.
- *           After half a second of idleness, a look whether the file is still the one that was opened (stat): it may
- *           be replaced while nothing is lent, together with its -wal and -shm.
- * Memory    SQLite's, and some 600 bytes a connection, which are SQLite's too (sqlite3_malloc).
+ * Cost      an idle reader costs a borrow of the resource pool, 0.2 us, and a check of the file (stat, 0.3 to 1 us). A
+ *           write, which begins and ends a transaction, costs 5 us and four such checks, waits not counted. A new
+ *           connection costs 30 us, and more if there are many tables.
+ * Memory    SQLite's own, and some 600 bytes per connection, also from sqlite3_malloc.
  * Ownership the connection is the borrower's from read or write to give_back, with all of SQLite's functions; the
  *           statements of kolk_sqlite_prepare are the connection's. At give_back a transaction that is open is rolled
- *           back, statements that are left are finalized or reset: don't touch them any more, and close blobs before.
- *           What else was changed stays for the next borrower: PRAGMAs, temporary tables, attached files, functions.
- * Threads   any number may borrow at the same time. A borrow is one thread's at a time. SQLite must not have been
- *           compiled with SQLITE_THREADSAFE=0. Its functions are cancellation points: don't cancel threads in them.
- * Deadline  one of all that a borrow waits for: its turn, opening the file, and the locks of other processes, also in
- *           SQLite's own functions. Waiting for a lock is trying again after pauses of 0.1 to 25 ms, by a busy handler.
- *           A statement that computes for long is not ended: that is sqlite3_interrupt.
- * Errors    borrow.error: SQLite's extended code, what was to be done, and SQLite's words; the system's too, where a
- *           file can't be opened. After CORRUPT, NOTADB or IOERR a connection is destroyed at give_back, and the next
- *           borrower gets a new one. (It is seen if it was the last error, or that of a function below.)
+ *           back, remaining statements are finalized or reset: don't use them afterwards, and close blobs before. Hooks
+ *           are removed (commit, rollback, update, authorizer, progress, trace), except sqlite3_wal_hook. Other changes
+ *           stay for the next borrower: PRAGMAs, temporary tables, attached files, functions.
+ * Replacing the file may be moved, deleted or replaced at any time, by rename and together with its -wal and -shm: a
+ *           restored backup, a symbolic link that leads elsewhere. A connection is lent only while the path leads to
+ *           its file; otherwise a new connection replaces it. A commit that begins after the change fails with
+ *           SQLITE_READONLY_DBMOVED, in SQLite's own functions with SQLITE_CONSTRAINT_COMMITHOOK, and the transaction
+ *           is rolled back. The same holds if only the -wal or the -shm is gone. So no commit to a replaced file is
+ *           reported as done. (A commit hook checks this. A borrower's own hook replaces it until give_back.) A
+ *           borrower that is reading goes on with the old file. Overwriting a file's bytes is not detected: don't copy
+ *           over a file that is in use.
+ * Threads   any number may borrow at the same time. One thread at a time may use a borrow. SQLite must not have been
+ *           compiled with SQLITE_THREADSAFE=0. Its own functions are cancellation points: don't cancel threads in them.
+ *           (Those below are none.)
+ * Deadline  covers all waits of a borrow: for its turn, for a new connection, and for locks of other processes, also in
+ *           SQLite's own functions. A busy handler retries a lock after pauses of 0.1 to 25 ms. A new connection waits
+ *           for locks until create_timeout_ms, and is tried again as long as a borrower waits for it. A borrower whose
+ *           deadline passes first gets the lock's error, and the connection serves a later one. close, deinit and evict
+ *           don't wait for it. A statement that computes for long is not ended: use sqlite3_interrupt for that.
+ * Errors    borrow.error: SQLite's extended code, what was attempted, and SQLite's message, with the system's message
+ *           if a file can't be opened. After CORRUPT, NOTADB or IOERR a connection is destroyed at give_back, and the
+ *           next borrower gets a new one. (Only the last error, and errors of the functions below, are examined.)
  * Forks     a child borrows nothing, as kolk/resource.h says. It must not use the same file by SQLite at all if a
- *           connection was open when it was forked: SQLite remembers the locks of its process, and the child, which
- *           does not have them, believes that they are its own. So fork first, or exec.
+ *           connection was open when it was forked: SQLite's record of locks is copied to the child, but the locks
+ *           themselves are not. So fork first, or exec.
  * Design    kolk/resource.h: two pools, since one writer and many readers are two limits; adapters/sqlite/sqlite.c.
  */
 #ifndef KOLK_SQLITE_H
@@ -60,76 +71,85 @@
 extern "C" {
 #endif
 
-struct sqlite3; /* <sqlite3.h> is for those who use SQLite's functions */
+struct sqlite3; /* include <sqlite3.h> to use SQLite's functions */
 struct sqlite3_stmt;
 
 typedef struct kolk_sqlite_desc {
-    const char *path;  /* of the file, or a URI (file:...); outlives the pools. The first write makes it; until then
-                        * reads give KOLK_NOT_CREATED. In memory or on a network there is no WAL, and so no writer */
-    const char *setup; /* SQL that each new connection runs, also the readers'; outlives the pools. For example PRAGMA
-                        * foreign_keys = on. NULL: nothing */
+    /* of the file, or a URI (file:...); outlives the pools. Use an absolute path if the program changes its working
+     * directory. The first write makes the file. Until then reads give KOLK_NOT_CREATED, and for 10 ms longer, or up to
+     * 5 s if many have failed. Databases in memory or on a network have no WAL, and so no writer */
+    const char *path KOLK_OR_0;
+    /* SQL that each new connection runs, also the readers'; outlives the pools. For example PRAGMA
+     * foreign_keys = on. NULL: nothing */
+    const char *setup KOLK_OR_0;
 
-    /* Of the readers; max 0: 10. The writer's pool has the same settings, but its max is 1, and so is its min_idle at
-     * most. The names are "NAME.readers" and "NAME.writer", cut off after 63 bytes; without a name neither has one. Its
-     * functions and its context are ignored. */
-    kolk_resource_pool_desc pool;
+    /* The descriptor of the readers' pool; max 0 means 10. Each connection is checked before every borrow, so
+     * validate_after_ms has no effect. The writer's pool has the same settings, but its max is 1 and its min_idle at
+     * most 1. The names are "NAME.readers" and "NAME.writer", cut off after 63 bytes; without a name both have none.
+     * Its functions and its context are ignored. */
+    kolk_resource_pool_desc pool KOLK_OR_0;
 } kolk_sqlite_desc;
 
-/* All zero is closed. Stays where it is from init to deinit. */
+/* All zero is closed. It must not move between init and deinit. */
 typedef struct kolk_sqlite {
     kolk_resource_pool readers, writer; /* for kolk/resource.h: close, evict, pause, stats, tick ... */
     const char *path, *setup;
     char names[2][64];
+    uint32_t locked[2]; /* connections that are being made and wait for a lock: readers, writers */
 } kolk_sqlite;
 
-/* A connection, as its borrower has it. It may be copied. All zero is none. */
+/* A borrowed connection. It may be copied. All zero is none. */
 typedef struct kolk_sqlite_borrow {
-    struct sqlite3 *db; /* for SQLite's functions; NULL: none, or it was given back */
-    kolk_error error;   /* why there is none, or why one of the functions below failed last */
+    struct sqlite3 *db; /* for SQLite's functions; NULL: none, or given back */
+    kolk_error error;   /* why there is none, or the last failure of the functions below */
 
     struct kolk_sqlite_connection *connection;
     kolk_resource_pool *pool;
     kolk_handle handle;
 } kolk_sqlite_borrow;
 
-/* Opens nothing yet. Anything but KOLK_OK leaves the struct all zero: KOLK_PATH_MISSING, or as
- * kolk_resource_pool_init. */
+/* Opens nothing yet. On failure leaves the struct all zero, and returns KOLK_PATH_MISSING or a status of
+ * kolk_resource_init. */
 static inline kolk_status kolk_sqlite_init(kolk_sqlite *store, const kolk_sqlite_desc *desc);
 
-/* Ends both pools: as kolk_resource_pool_deinit. The writer's connection is closed last, so that nothing is left of the
+/* Ends both pools: as kolk_resource_deinit. The writer's connection is closed last, so that nothing is left of the
  * WAL. */
 KOLK_API void kolk_sqlite_deinit(kolk_sqlite *store);
 
 /* ---- Borrowing --------------------------------------------------------------------------------------------------- */
 
 /* Lends a connection that can only read (SQLITE_OPEN_READONLY). In WAL mode it waits for no writer. `desc` and the
- * statuses are those of kolk_resource_borrow, but a key is ignored; NULL: 30 s. KOLK_TIMEOUT also where another process
- * had the file locked until the deadline. */
+ * statuses are those of kolk_resource_borrow, but a key is ignored; NULL: 30 s. If another process locks the file and
+ * there is no connection yet, the status is KOLK_TIMEOUT at the deadline, or KOLK_FULL with KOLK_NOW, and the error's
+ * code is SQLITE_BUSY. KOLK_NOT_CREATED: a connection can't be made without a change from outside. */
 static inline kolk_status kolk_sqlite_read(kolk_sqlite *store, const kolk_borrow_desc *desc, kolk_sqlite_borrow *out);
 
-/* Lends the connection that writes, with a transaction that is begun (BEGIN IMMEDIATE). So all waiting is over: what
- * follows does not get SQLITE_BUSY. Run COMMIT at the end. What can't be in a transaction, such as VACUUM, goes behind
- * it. The statuses are as above; KOLK_NOT_CREATED also where the transaction could not begin. */
+/* Lends the connection that writes, with an open transaction (BEGIN IMMEDIATE). So all waiting is over: later
+ * statements do not get SQLITE_BUSY. Run COMMIT at the end. Run statements that can't be in a transaction, such as
+ * VACUUM, after it. The statuses are as above. KOLK_TIMEOUT with SQLITE_BUSY also means that another process had the
+ * write lock until the deadline, even with KOLK_NOW. KOLK_NOT_CREATED also means that the transaction could not begin
+ * for another reason. */
 static inline kolk_status kolk_sqlite_write(kolk_sqlite *store, const kolk_borrow_desc *desc, kolk_sqlite_borrow *out);
 
 /* Ends a borrow. Does nothing with one that is all zero or that failed. Sets db to NULL; a second call is reported. */
 static inline void kolk_sqlite_give_back(kolk_sqlite_borrow *borrow);
 
-/* The same, and the connection is closed. */
+/* The same, and closes the connection. */
 static inline void kolk_sqlite_discard(kolk_sqlite_borrow *borrow);
 
 /* ---- With a borrow, which must have a connection ----------------------------------------------------------------- */
 
-/* From now on SQLite waits for locks until another deadline than that of the borrow. */
+/* Changes the deadline of SQLite's waits for locks, which was that of the borrow. */
 KOLK_API void kolk_sqlite_until(kolk_sqlite_borrow *borrow, kolk_deadline deadline);
 
-/* Runs all statements of `sql`, without their rows. False: one could not be run; borrow->error says why. */
+/* Runs all statements of `sql`, and ignores their rows. If one fails, returns false, with the reason in
+ * borrow->error. */
 KOLK_API bool kolk_sqlite_exec(kolk_sqlite_borrow *borrow, const char *sql);
 
-/* The one statement of `sql`, ready to be bound and stepped. The connection keeps it for the next borrower who asks for
- * the same text: KOLK_SQLITE_KEPT of them, those used last. Don't finalize it. Asked for twice by one borrower, it is
- * the same statement, and is reset. NULL: it could not be prepared; borrow->error says why, and SQLite's functions
- * give SQLITE_MISUSE for it. */
+/* Returns the single statement of `sql`, ready to be bound and stepped. The connection keeps the KOLK_SQLITE_KEPT
+ * statements used last, for borrowers who prepare the same text. Don't finalize it. If one borrower prepares a text
+ * twice, it gets the same statement, reset. On failure returns NULL, with the reason in borrow->error; SQLite's
+ * functions give SQLITE_MISUSE for NULL. */
 #define KOLK_SQLITE_KEPT 32
 KOLK_API struct sqlite3_stmt *kolk_sqlite_prepare(kolk_sqlite_borrow *borrow, const char *sql);
 
@@ -137,8 +157,8 @@ KOLK_API struct sqlite3_stmt *kolk_sqlite_prepare(kolk_sqlite_borrow *borrow, co
 
 KOLK_API kolk_status kolk_sqlite_begin(kolk_sqlite *store, const kolk_sqlite_desc *desc, size_t store_size,
                                        uint32_t abi);
-KOLK_API kolk_status kolk_sqlite_lend(kolk_resource_pool *pool, kolk_status status, const kolk_borrow *borrowed,
-                                      kolk_deadline deadline, kolk_sqlite_borrow *out);
+KOLK_API kolk_status kolk_sqlite_lend(kolk_sqlite *store, kolk_resource_pool *pool, kolk_status status,
+                                      const kolk_borrowed *borrowed, kolk_deadline deadline, kolk_sqlite_borrow *out);
 
 KOLK_BODIES_BEGIN_
 
@@ -146,28 +166,28 @@ static inline kolk_status kolk_sqlite_init(kolk_sqlite *store, const kolk_sqlite
     return kolk_sqlite_begin(store, desc, sizeof *store, KOLK_ABI);
 }
 
-static KOLK_ALWAYS_INLINE kolk_status kolk_sqlite_borrow_from(kolk_resource_pool *pool, const kolk_borrow_desc *desc,
-                                                              kolk_sqlite_borrow *out) {
+static KOLK_ALWAYS_INLINE kolk_status kolk_sqlite_borrow_from(kolk_sqlite *store, kolk_resource_pool *pool,
+                                                              const kolk_borrow_desc *desc, kolk_sqlite_borrow *out) {
     kolk_borrow_desc asked = {NULL, KOLK_NOW, NULL};
-    kolk_borrow borrowed;
+    kolk_borrowed borrowed;
     asked.deadline = desc ? desc->deadline : kolk_deadline_after(30000);
     asked.who = desc ? desc->who : NULL;
     kolk_status status = kolk_resource_borrow(pool, &asked, &borrowed);
-    return kolk_sqlite_lend(pool, status, &borrowed, asked.deadline, out);
+    return kolk_sqlite_lend(store, pool, status, &borrowed, asked.deadline, out);
 }
 
 static KOLK_ALWAYS_INLINE kolk_status kolk_sqlite_read(kolk_sqlite *store, const kolk_borrow_desc *desc,
                                                        kolk_sqlite_borrow *out) {
-    return kolk_sqlite_borrow_from(&store->readers, desc, out);
+    return kolk_sqlite_borrow_from(store, &store->readers, desc, out);
 }
 
 static KOLK_ALWAYS_INLINE kolk_status kolk_sqlite_write(kolk_sqlite *store, const kolk_borrow_desc *desc,
                                                         kolk_sqlite_borrow *out) {
-    return kolk_sqlite_borrow_from(&store->writer, desc, out);
+    return kolk_sqlite_borrow_from(store, &store->writer, desc, out);
 }
 
-/* What the resource pool has lent, without its error; `borrow` has no connection any more. */
-static KOLK_ALWAYS_INLINE void kolk_sqlite_part_with(kolk_sqlite_borrow *borrow, kolk_borrow *lent) {
+/* Moves the resource pool's borrow out of `borrow`, without its error. */
+static KOLK_ALWAYS_INLINE void kolk_sqlite_part_with(kolk_sqlite_borrow *borrow, kolk_borrowed *lent) {
     lent->resource = borrow->connection;
     lent->handle = borrow->handle;
     borrow->db = NULL;
@@ -175,13 +195,13 @@ static KOLK_ALWAYS_INLINE void kolk_sqlite_part_with(kolk_sqlite_borrow *borrow,
 }
 
 static KOLK_ALWAYS_INLINE void kolk_sqlite_give_back(kolk_sqlite_borrow *borrow) {
-    kolk_borrow lent;
+    kolk_borrowed lent;
     kolk_sqlite_part_with(borrow, &lent);
     if (borrow->pool) kolk_resource_give_back(borrow->pool, &lent);
 }
 
 static KOLK_ALWAYS_INLINE void kolk_sqlite_discard(kolk_sqlite_borrow *borrow) {
-    kolk_borrow lent;
+    kolk_borrowed lent;
     kolk_sqlite_part_with(borrow, &lent);
     if (borrow->pool) kolk_resource_discard(borrow->pool, &lent);
 }

@@ -1,5 +1,5 @@
-/* kolk/tcp.h: resource pools of plain TCP connections. A key is an address: "10.0.0.7:6379", "[::1]:6379",
- * "cache.local:6379". It needs nothing but sockets.
+/* kolk/tcp.h: resource pools of plain connections: TCP, or sockets of the same machine. A key is an address:
+ * "10.0.0.7:6379", "[::1]:6379", "cache.local:6379", "unix:/run/cache.sock". It needs nothing but sockets.
  *
  *     #include <kolk/tcp.h>
  *     #include <stdio.h>
@@ -13,7 +13,7 @@
  *
  *     bool ping(void) {                                                   // in any thread
  *         char answer[64];
- *         kolk_borrow borrow;
+ *         kolk_borrowed borrow;
  *         kolk_borrow_desc desc = {.deadline = kolk_deadline_after(1000)}; // of all that follows
  *         bool pong = false;
  *         if (kolk_resource_borrow(&cache.pool, &desc, &borrow) == KOLK_OK) {
@@ -21,31 +21,37 @@
  *             pong = kolk_tcp_send_all(fd, "PING\r\n", 6, desc.deadline, &borrow.error) &&
  *                    kolk_tcp_receive(fd, answer, sizeof answer, desc.deadline, &borrow.error) > 0;
  *         }
- *         if (!pong) fprintf(stderr, "%s\n", borrow.error.text);          // 127.0.0.1:6379: Connection refused
+ *         if (!pong) fprintf(stderr, "%s\n", borrow.error.text);          // ...: 127.0.0.1:6379: Connection refused
  *         kolk_resource_give_back(&cache.pool, &borrow);                  // does nothing, if there is nothing
  *         return pong;
  *     }
  *
- * Cost      a look at the connection (poll, 0.2 us) at each borrow and at each give_back. A new connection: socket,
- *           connect, and the way to the server and back. A name, unlike a numeric address, is resolved for each new
- *           connection by getaddrinfo, which knows no deadline: while name servers are silent it takes as long as
- *           /etc/resolv.conf lets it, by default 10 seconds for each of them. Until then the borrow does not return,
- *           and its place in the pool is taken. So give numeric addresses, or a resolver on the machine, where a
- *           deadline is to be kept. With KOLK_NOW no name is resolved.
- * Memory    none, but what getaddrinfo allocates and frees, and the pool's own.
- * Ownership a connection is the pool's, until destroy closes it. The borrower has the descriptor alone; don't close it.
- * Threads   as the resource pool. One thread at a time sends, and one receives.
- * Checks    a connection is lent only while it is silent: one that the peer has closed or reset, or that has a byte to
- *           read, which can only belong to an earlier borrower, is destroyed; at give_back too. After a send or receive
- *           that failed or came too late, an answer may still be on its way. So these two shut the connection down, and
- *           it is destroyed when it comes back. No check can see an answer that is still on its way to a borrower who
- *           did not wait for it: discard the connection then. Nor can it see a peer that vanished without a word: use
- *           deadlines.
- * Errors    sentences that begin with the address: "127.0.0.1:1: Connection refused". The code is errno: ETIMEDOUT
- *           where the deadline has passed, EINVAL of an address that is none. It is an EAI_ value where a name is not
- *           resolved, and 0 where the peer has closed.
- * Forks     as the resource pool: a child borrows nothing. It has copies of the descriptors, which exec closes
- *           (FD_CLOEXEC) and which do not keep a connection open that the parent closes.
+ * Cost      a check of the connection (poll, 0.2 us) at each borrow and at each give_back. A new connection costs
+ *           socket, connect and a round trip to the server. A name, unlike a numeric address, is resolved for each new
+ *           connection by getaddrinfo, which has no deadline: while name servers are silent it takes as long as
+ *           /etc/resolv.conf allows, by default 10 seconds for each of them. A borrow does not wait for that beyond its
+ *           deadline, except with no_housekeeper, but close and deinit do. So use numeric addresses, or a resolver on
+ *           the same machine. A name may have several addresses: if one has not answered after 250 ms, or after its
+ *           share of a shorter time, the next is tried in parallel, up to 16 at once, and the first that answers is
+ *           used (Happy Eyeballs, RFC 8305).
+ * Memory    only the pool's own, and what getaddrinfo allocates and frees.
+ * Ownership the pool owns a connection, until destroy closes it. The borrower may use the descriptor, but must not
+ *           close it. Changed socket options stay for the next borrower.
+ * Threads   as for the resource pool. Of one connection, one thread at a time may send, and one may receive.
+ * Checks    a connection is lent only while it is silent: if the peer has closed or reset it, or if it has a byte to
+ *           read, which can only belong to an earlier borrower, it is destroyed; at give_back too. After a send or
+ *           receive that failed or was too late, an answer may still arrive. So these two shut the connection down, and
+ *           give_back destroys it. No check can detect an answer that will arrive later: a borrower that does not wait
+ *           for its answer must discard the connection. Nor can a check detect at once that a peer has vanished
+ *           silently: use deadlines. The system notices it after lost_after_ms.
+ * Errors    sentences that begin with the address: "127.0.0.1:1: Connection refused". The code is an errno value:
+ *           ETIMEDOUT if the deadline has passed, EINVAL for an invalid address. It is an EAI_ value if a name is not
+ *           resolved, and 0 if the peer has closed. A refused connection is tried again as long as a borrower waits. At
+ *           the deadline the borrow returns KOLK_TIMEOUT with the code of the last failure, and its sentence after the
+ *           pool's numbers. It returns KOLK_NOT_CREATED at once if the key is not an address, or if log_in has set
+ *           error->final.
+ * Forks     as the resource pool: a child borrows nothing. It has copies of the descriptors. exec closes them
+ *           (FD_CLOEXEC), and they do not keep a connection open that the parent closes.
  * Design    kolk/resource.h; docs/resource.md. Linux.
  */
 #ifndef KOLK_TCP_H
@@ -57,48 +63,71 @@
 extern "C" {
 #endif
 
-/* All zero will do, if each borrow has a key. */
+/* All zero is enough if each borrow has a key. */
 typedef struct kolk_tcp_desc {
-    const char *address; /* of the key "": host:port, the port a number. NULL: none, then each borrow needs a key, and
-                          * min_idle is 0. Outlives the pool */
-    bool keep_alive;     /* SO_KEEPALIVE: the system asks a silent peer whether it is there, by default after 2 hours */
+    /* The address for the key "": host:port with a numeric port, or unix:/path with up to 107 bytes after the colon.
+     * NULL: none; then each borrow needs a key, and min_idle is 0. Outlives the pool. */
+    const char *address KOLK_OR_0;
 
-    /* Called with each new connection, to read a greeting or log in; with the context of `pool`, the key (the address
-     * where it is "") and the borrow's deadline. False: it is closed, and *error says why. NULL: nothing to do. */
-    bool (*log_in)(void *context, int fd, const char *address, kolk_deadline deadline, kolk_error *error);
+    /* Detect peers that vanish. The system probes a peer that has been silent for probe_after_ms (SO_KEEPALIVE, in
+     * whole seconds), three times until lost_after_ms. If data or a probe was sent and nothing came back for
+     * lost_after_ms, not even an acknowledgement, the connection breaks (TCP_USER_TIMEOUT): waiting calls get
+     * ETIMEDOUT, and an idle connection is not lent any more. 0 means 30,000 and 60,000. -1 means no probes, and the
+     * system's own time-out, some 15 minutes. Other negative values are KOLK_BAD_TIME. */
+    int64_t probe_after_ms KOLK_OR_0, lost_after_ms KOLK_OR_0;
 
-    kolk_resource_pool_desc pool; /* create, destroy, validate and reset are set by init; of validate_after_ms, 0 means
-                                   * -1: before every borrow */
+    /* Called with each new connection, to read a greeting or log in. It gets the context of `pool`, the key (or the
+     * address if the key is "") and the deadline of the creation. If it returns false, with the reason in *error, the
+     * connection is closed; it is called again with another connection, unless error->final is set. NULL: nothing to
+     * do. The two functions below give up with ECANCELED if the pool is closed or evicted meanwhile. */
+    bool (*log_in)(void *context, int fd, const char *address, kolk_deadline deadline, kolk_error *error) KOLK_OR_0;
+
+    /* init sets create, destroy, validate, reset and look. Each connection is checked before every borrow, so
+     * validate_after_ms has no effect */
+    kolk_resource_pool_desc pool KOLK_OR_0;
 } kolk_tcp_desc;
 
-/* All zero is a pool that is closed. Stays where it is while it is in use. */
+/* All zero is a closed pool. It must not move while it is in use. */
 typedef struct kolk_tcp {
     kolk_resource_pool pool; /* for kolk/resource.h: borrow, give_back, evict, stats ... */
-    kolk_tcp_desc desc;
+    const char *address;
+    int64_t probe_after_ms, lost_after_ms;
+    bool (*log_in)(void *context, int fd, const char *address, kolk_deadline deadline, kolk_error *error);
+    void *context;
 } kolk_tcp;
 
-/* As kolk_resource_pool_init: connects to nothing yet. KOLK_BAD_ADDRESS: `address` is none, or is NULL where min_idle
- * needs one. */
-KOLK_API kolk_status kolk_tcp_init(kolk_tcp *tcp, const kolk_tcp_desc *desc);
+/* As kolk_resource_init: does not connect yet. On failure leaves the struct all zero. KOLK_BAD_ADDRESS: `address` is
+ * invalid, or is NULL while min_idle needs one. */
+static inline kolk_status kolk_tcp_init(kolk_tcp *tcp, const kolk_tcp_desc *desc);
 
-/* As kolk_resource_pool_deinit: closes all connections that are not lent. */
+/* As kolk_resource_deinit: closes all connections that are not lent. Leaves the struct all zero. */
 KOLK_API void kolk_tcp_deinit(kolk_tcp *tcp);
 
 KOLK_BODIES_BEGIN_
-/* The descriptor of what is borrowed: a non-blocking socket with TCP_NODELAY, never 0, 1 or 2. -1: nothing is. A
- * borrow's `resource` is the same number, as (void *)(intptr_t)fd. */
-static inline int kolk_tcp_fd(const kolk_borrow *borrow) {
+/* Returns the borrowed descriptor: a non-blocking socket, with TCP_NODELAY for TCP, never 0, 1 or 2; -1 if nothing is
+ * borrowed. A borrow's `resource` is the same number, as (void *)(intptr_t)fd. */
+static inline int kolk_tcp_fd(const kolk_borrowed *borrow) {
     return borrow->resource ? (int)(intptr_t)borrow->resource : -1;
 }
 KOLK_BODIES_END_
 
-/* Sends all of it. False: the connection is at its end, or the deadline has passed; *error says which. It is shut down
- * then. Never raises SIGPIPE. */
+/* Sends all bytes. If the connection has ended or the deadline has passed, shuts it down and returns false, with the
+ * reason in *error. Never raises SIGPIPE. */
 KOLK_API bool kolk_tcp_send_all(int fd, const void *bytes, size_t size, kolk_deadline deadline, kolk_error *error);
 
-/* Waits for bytes, and returns how many came: 1 to size, which is not 0. 0: the connection is at its end, or the
- * deadline has passed; *error says which. It is shut down then. */
+/* Waits for bytes, and returns how many were received: 1 to size, which must not be 0. If the connection has ended or
+ * the deadline has passed, shuts it down and returns 0, with the reason in *error. */
 KOLK_API size_t kolk_tcp_receive(int fd, void *bytes, size_t size, kolk_deadline deadline, kolk_error *error);
+
+/* ---- Inside ------------------------------------------------------------------------------------------------------ */
+
+KOLK_API kolk_status kolk_tcp_begin(kolk_tcp *tcp, const kolk_tcp_desc *desc, size_t tcp_size, uint32_t abi);
+
+KOLK_BODIES_BEGIN_
+static inline kolk_status kolk_tcp_init(kolk_tcp *tcp, const kolk_tcp_desc *desc) {
+    return kolk_tcp_begin(tcp, desc, sizeof *tcp, KOLK_ABI);
+}
+KOLK_BODIES_END_
 
 #ifdef __cplusplus
 }

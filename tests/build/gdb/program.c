@@ -1,8 +1,10 @@
-/* Pools, slot maps, shared pools, resource pools and heaps in every state that gdb is asked about, at the moment when
- * stop() is called. */
+/* Pools, slot maps, shared pools, resource pools and heaps in every state that gdb prints, when stop() is called. */
+#define _POSIX_C_SOURCE 200809L
 #include <kolk/kolk.h>
 
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 struct bullet {
     int32_t x, speed;
@@ -30,7 +32,7 @@ extern jobs_local mine, no_local, others, malformed_local;
 extern counts small;
 extern jobs_handle job, done;
 extern files servers, no_servers;
-extern kolk_resource_pool nameless;
+extern kolk_resource_pool nameless, tasks, ended;
 extern kolk_heap level, no_heap, malformed_heap;
 extern const char *const too_long;
 void stop(void);
@@ -50,7 +52,7 @@ jobs_local mine, no_local, others, malformed_local;
 counts small;
 jobs_handle job, done;
 files servers, no_servers;
-kolk_resource_pool nameless;
+kolk_resource_pool nameless, tasks, ended;
 kolk_heap level, no_heap, malformed_heap;
 const char *const too_long = "a name that is as long as this one can't be the name of a pool, so it ends";
 
@@ -63,7 +65,7 @@ __attribute__((noinline)) void stop(void) {
     __asm__ volatile("" ::: "memory");
 }
 
-/* 17 were alive; now there are those of slots 4 and 12, and one in slot 16, which is the second there. */
+/* Of 17 objects, those in slots 4 and 12 are left; slot 16 has its second object. */
 static bool make_shots(void) {
     struct bullet *all[17];
     kolk_pool_desc desc = {
@@ -93,7 +95,7 @@ static bool make_sparks(void) {
     void *first = kolk_pool_alloc(&sparks);
     void *second = kolk_pool_alloc(&sparks);
     if (!first || !second) return false;
-    spark = kolk_pool_handle(&sparks, second);
+    spark = kolk_pool_handle_of(&sparks, second);
     return kolk_pool_alloc(&sparks) == NULL;
 }
 
@@ -112,7 +114,7 @@ static bool make_cells(void) {
 }
 
 static bool make_others(void) {
-    /* In both, a second slot was used though one would have done. */
+    /* Both have used a second slot though one was enough. */
     kolk_pool_desc desc = {.object_size = 100, .capacity = 10, .reuse = KOLK_REUSE_FIFO};
     desc.generations = KOLK_GENERATIONS_NONE;
     if (kolk_pool_init(&plain, &desc) != KOLK_OK) return false;
@@ -128,7 +130,7 @@ static bool make_others(void) {
     return true;
 }
 
-/* Five were there; the first went, so that the last is now in its place. */
+/* Of five objects the first was removed, so that the last is now in its place. */
 static bool fill_packs(packs *map, const kolk_slotmap_desc *desc) {
     packs_handle handles[5];
     if (packs_init(map, desc) != KOLK_OK) return false;
@@ -142,7 +144,7 @@ static bool fill_packs(packs *map, const kolk_slotmap_desc *desc) {
     return packs_remove(map, removed);
 }
 
-/* The loose ones are full: the third was refused. */
+/* The map `loose` is full: the third object was refused. */
 static bool make_maps(void) {
     kolk_slotmap_desc grows = {.name = "moving", .capacity = 10, .max_capacity = 100000, .debug = "move"};
     kolk_slotmap_desc lent = {.name = "bodies", .memory = &body_memory, .memory_size = sizeof body_memory};
@@ -154,7 +156,7 @@ static bool make_maps(void) {
     return kolk_slotmap_add(&loose, NULL) == NULL;
 }
 
-/* Five were alive, the second and the last went; small ones are full. */
+/* Of five objects the second and the last were freed; the pool `small` is full. */
 static bool make_shared(void) {
     struct bullet *all[5];
     kolk_shared_desc desc = {.name = "jobs", .capacity = 12, .max_threads = 3, .cache = 4};
@@ -196,7 +198,7 @@ static bool create(void *context, const char *key, kolk_deadline deadline, void 
     return true;
 }
 
-/* One is lent, one lies idle. */
+/* One resource is lent, one is idle. */
 static bool make_servers(void) {
     static files_borrowed one;
     files_borrowed other;
@@ -207,13 +209,69 @@ static bool make_servers(void) {
         return false;
     files_give_back(&servers, &other);
     desc.name = NULL;
-    if (kolk_resource_pool_init(&nameless, &desc) != KOLK_OK) return false;
-    kolk_resource_pool_pause(&nameless);
+    if (kolk_resource_init(&nameless, &desc) != KOLK_OK) return false;
+    kolk_resource_pause(&nameless);
     return true;
 }
 
-/* Of two classes and of large blocks; one block is free again. With a limit, so that few addresses are reserved: gdb
- * writes all of them into a core. */
+/* Resources during callbacks: stop() is called in validate, in a tick, in reset, in give_back, in create. */
+static kolk_borrowed first_task, second_task;
+
+static bool create_task(void *context, const char *key, kolk_deadline deadline, void **resource, kolk_error *error) {
+    if (*key) kolk_resource_give_back(&tasks, &second_task);
+    return create(context, key, deadline, resource, error);
+}
+
+static bool reset_task(void *context, void *resource) {
+    (void)context, (void)resource;
+    if (!second_task.resource) kolk_resource_tick(&tasks, KOLK_NOW);
+    return true;
+}
+
+static bool validate_task(void *context, void *resource, kolk_deadline deadline) {
+    (void)context, (void)resource, (void)deadline;
+    stop();
+    return true;
+}
+
+static uint32_t hangs;
+
+static void destroy_task(void *context, void *resource) {
+    (void)context, (void)resource;
+    __atomic_store_n(&hangs, 1, __ATOMIC_RELEASE);
+    while (true) pause();
+}
+
+/* One that a maker destroys. */
+static bool end_task(void) {
+    kolk_borrowed one;
+    kolk_resource_pool_desc desc = {.name = "ended", .create = create, .destroy = destroy_task};
+    if (kolk_resource_init(&ended, &desc) != KOLK_OK) return false;
+    if (kolk_resource_borrow(&ended, NULL, &one) != KOLK_OK) return false;
+    kolk_resource_discard(&ended, &one);
+    while (!__atomic_load_n(&hangs, __ATOMIC_ACQUIRE)) nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    return true;
+}
+
+static bool stop_in_tasks(void) {
+    kolk_borrowed third;
+    kolk_resource_pool_desc desc = {.name = "tasks",
+                                    .create = create_task,
+                                    .validate = validate_task,
+                                    .reset = reset_task,
+                                    .keepalive_ms = 1,
+                                    .no_housekeeper = true};
+    if (kolk_resource_init(&tasks, &desc) != KOLK_OK) return false;
+    if (kolk_resource_borrow(&tasks, NULL, &first_task) != KOLK_OK) return false;
+    if (kolk_resource_borrow(&tasks, NULL, &second_task) != KOLK_OK) return false;
+    kolk_resource_give_back(&tasks, &first_task);
+    nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL); /* so that it must be validated */
+    return kolk_resource_borrow(&tasks, &(kolk_borrow_desc){.key = "third", .deadline = KOLK_FOREVER}, &third) ==
+           KOLK_OK;
+}
+
+/* A heap with blocks of two classes and large ones; one block is free again. A limit keeps the reserved address space
+ * small, as gdb writes all of it into a core. */
 static bool make_heap(void) {
     if (sizeof(void *) < 8) return true; /* heaps are for 64 bits */
     if (kolk_heap_init(&level, &(kolk_heap_desc){.name = "level", .limit = 4 << 20}) != KOLK_OK) return false;
@@ -227,7 +285,6 @@ static bool make_heap(void) {
 
 int main(void) {
     if (!make_shots() || !make_sparks() || !make_cells() || !make_others() || !make_maps() || !make_shared()) return 1;
-    if (!make_servers() || !make_heap()) return 1;
-    stop();
-    return 0;
+    if (!make_servers() || !make_heap() || !end_task()) return 1;
+    return stop_in_tasks() ? 0 : 1;
 }

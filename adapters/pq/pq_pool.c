@@ -1,0 +1,156 @@
+/* pq_pool.c: the functions of the resource pool.
+ *
+ *     create     connects, and gives up when the connection is not needed any more.
+ *     validate   checks the socket: a server closes it when it ends a connection or is killed. A stopped server or
+ *                dropped traffic is found only by the second level, a query, which waits.
+ *     reset      reads the transaction's state from libpq, which costs nothing.
+ *     destroy    waits a moment for the server to close its end too. Otherwise the ending server process would still
+ *                count against the limit of connections when the next one is made. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* POLLRDHUP */
+#endif
+
+#include "pq_inside.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#ifndef POLLRDHUP
+#define POLLRDHUP 0 /* then POLLIN reports the end of the stream */
+#endif
+
+#define FAREWELL_NS (40 * PQ_MS) /* for the server to close its end, while a borrow may be waiting */
+
+/* ---- What is libpq's, in the process ----------------------------------------------------------------------------- */
+
+/* The server sends a reason before it ends a connection. If no query is running, libpq treats it as a notice. */
+static void hear_notice(void *argument, const PGresult *said) {
+    pq_connection *connection = (pq_connection *)argument;
+    const char *severity = PQresultErrorField(said, PG_DIAG_SEVERITY_NONLOCALIZED);
+    bool ends = (severity && strcmp(severity, "FATAL") == 0) || kolk_pq_is_state(said, "57P02");
+    if (ends)
+        snprintf(connection->last_words, sizeof connection->last_words, "%s", PQresultErrorMessage(said));
+    else
+        connection->receiver(NULL, said);
+}
+
+/* Undoes a borrower's settings of notices and messages in libpq, as their arguments may be gone. */
+static void restore_settings(pq_connection *connection) {
+    PGconn *conn = connection->conn;
+    PQsetNoticeReceiver(conn, hear_notice, connection);
+    PQsetNoticeProcessor(conn, connection->processor, NULL);
+    PQsetErrorVerbosity(conn, PQERRORS_DEFAULT);
+    PQsetErrorContextVisibility(conn, PQSHOW_CONTEXT_ERRORS);
+    PQuntrace(conn);
+}
+
+/* Drops the notifications that have been read. */
+static void forget_notifies(PGconn *conn) {
+    for (PGnotify *heard; (heard = PQnotifies(conn));) PQfreemem(heard);
+}
+
+/* ---- Create and destroy ------------------------------------------------------------------------------------------ */
+
+bool kolk_pq_create(void *context, const char *key, kolk_deadline deadline, void **resource, kolk_error *error) {
+    const kolk_pq *db = (const kolk_pq *)context;
+    if (deadline.ns <= kolk_pq_now()) {
+        bool is_now = deadline.ns <= KOLK_NOW.ns;
+        kolk_pq_say(error, KOLK_PQ_TIMEOUT, is_now ? "to connect takes waiting" : "the deadline has passed before");
+        return false;
+    }
+    pq_connection *connection = calloc(1, sizeof *connection);
+    if (!connection) {
+        kolk_pq_say(error, KOLK_PQ_OTHER, "no memory");
+        return false;
+    }
+    PGconn *conn = kolk_pq_connect(db, key, deadline, error);
+    if (!conn) {
+        free(connection);
+        return false;
+    }
+    *connection = (pq_connection){.conn = conn, .db = db};
+    connection->receiver = PQsetNoticeReceiver(conn, hear_notice, connection);
+    connection->processor = PQsetNoticeProcessor(conn, NULL, NULL); /* libpq's current one, as NULL changes nothing */
+    *resource = connection;
+    return true;
+}
+
+/* Reads until the server closes its end too. It does not wait when the pool is closed, as no new connection follows
+ * then. */
+static void part(int fd) {
+    char rest[4096];
+    kolk_deadline deadline = kolk_pq_after(FAREWELL_NS);
+    while (kolk_pq_wait_wanted(fd, POLLIN, deadline) && recv(fd, rest, sizeof rest, 0) > 0) {}
+}
+
+void kolk_pq_destroy(void *context, void *resource) {
+    pq_connection *connection = (pq_connection *)resource;
+    (void)context;
+    restore_settings(connection); /* PQfinish may emit notices too */
+    if (!connection->broken && PQtransactionStatus(connection->conn) == PQTRANS_ACTIVE) {
+        PGresult *result = NULL;
+        PQsetnonblocking(connection->conn, 1);
+        kolk_pq_cancel(connection, &result); /* otherwise the server would go on with it */
+        PQclear(result);
+    }
+    int fd = fcntl(PQsocket(connection->conn), F_DUPFD_CLOEXEC, 0);
+    if (connection->broken && fd >= 0) shutdown(fd, SHUT_WR); /* so that PQfinish does not wait to send */
+    PQfinish(connection->conn);
+    if (!connection->broken && fd >= 0) part(fd);
+    if (fd >= 0) close(fd);
+    kolk_pq_forget_statements(connection);
+    free(connection->statements);
+    free(connection);
+}
+
+/* ---- Validate ---------------------------------------------------------------------------------------------------- */
+
+/* Checks without waiting. Also reads messages that the server sent unasked: a notice, or its reason for ending. */
+static bool looks_good(pq_connection *connection) {
+    PGconn *conn = connection->conn;
+    short seen = kolk_pq_wait(PQsocket(conn), POLLIN | POLLRDHUP, KOLK_NOW);
+    if (!seen) return true;
+    if (seen & ~POLLIN || !PQconsumeInput(conn)) return false;
+    forget_notifies(conn);
+    return PQstatus(conn) == CONNECTION_OK && !*connection->last_words;
+}
+
+bool kolk_pq_validate(void *context, void *resource, kolk_deadline deadline) {
+    pq_connection *connection = (pq_connection *)resource;
+    const kolk_pq *db = (const kolk_pq *)context;
+    if (!looks_good(connection)) {
+        connection->broken = true;
+        return false;
+    }
+    if (deadline.ns <= KOLK_NOW.ns || !db->asks) return true;
+    kolk_deadline patience = kolk_pq_after(db->patience_ns);
+    if (!kolk_pq_ask(connection, "SELECT 1", kolk_pq_sooner(patience, deadline))) return false;
+    forget_notifies(connection->conn);
+    return true;
+}
+
+/* ---- Reset ------------------------------------------------------------------------------------------------------- */
+
+bool kolk_pq_reset(void *context, void *resource) {
+    pq_connection *connection = (pq_connection *)resource;
+    const kolk_pq *db = (const kolk_pq *)context;
+    PGconn *conn = connection->conn;
+    restore_settings(connection);
+    if (connection->broken || PQstatus(conn) != CONNECTION_OK || PQpipelineStatus(conn) != PQ_PIPELINE_OFF)
+        return false;
+    PGTransactionStatusType state = PQtransactionStatus(conn);
+    bool open = state == PQTRANS_INTRANS || state == PQTRANS_INERROR;
+    if (!open && state != PQTRANS_IDLE) return false;
+    kolk_deadline deadline = kolk_pq_after(db->patience_ns);
+    if (open && !kolk_pq_ask(connection, "ROLLBACK", deadline)) return false;
+    if (db->discard_all) {
+        if (!kolk_pq_ask(connection, "DISCARD ALL", deadline)) return false;
+        kolk_pq_forget_statements(connection);
+    }
+    forget_notifies(conn);
+    return PQsetnonblocking(conn, 0) == 0;
+}

@@ -1,0 +1,17 @@
+/* assert.c: see assert.h. It is a file of its own because all others need it, while it needs none. */
+#include "assert.h"
+
+#if KOLK_HOSTED
+#include <stdio.h>
+#include <stdlib.h>
+
+void kolk_assertion_failed(const char *condition, const char *file, int line) { /* GCOVR_EXCL_START: off in coverage */
+    fprintf(stderr, "kolk: %s:%d: assertion failed: %s\n", file, line, condition);
+    abort();
+} /* GCOVR_EXCL_STOP */
+#else
+void kolk_assertion_failed(const char *condition, const char *file, int line) {
+    (void)condition, (void)file, (void)line;
+    __builtin_trap();
+}
+#endif

@@ -1,0 +1,30 @@
+/* hash.h: hashes of names, of bytes and of numbers, the same on every platform. */
+#ifndef KOLK_SRC_HASH_H
+#define KOLK_SRC_HASH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* FNV-1a (Fowler, Noll, Vo, 1991). */
+static inline uint32_t kolk_hash(const char *name) {
+    uint32_t hash = 2166136261u;
+    while (*name) hash = (hash ^ (unsigned char)*name++) * 16777619u;
+    return hash;
+}
+
+/* Continues the FNV-1a hash of earlier bytes with these bytes. KOLK_HASH_OF_NONE is the hash of no bytes. */
+#define KOLK_HASH_OF_NONE 2166136261u
+static inline uint32_t kolk_hash_on(uint32_t hash, const char *bytes, size_t size) {
+    while (size--) hash = (hash ^ (unsigned char)*bytes++) * 16777619u;
+    return hash;
+}
+
+/* The output function of SplitMix (Steele, Lea, Flood, 2014): consecutive numbers give results without any order. */
+static inline uint64_t kolk_mixed(uint64_t number) {
+    number += UINT64_C(0x9e3779b97f4a7c15);
+    number = (number ^ (number >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    number = (number ^ (number >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return number ^ (number >> 31);
+}
+
+#endif

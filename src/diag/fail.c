@@ -1,0 +1,174 @@
+/* fail.c: see fail.h. */
+#include "kolk/base.h"
+
+#include "../base/assert.h"
+#include "../core/tools.h"
+#include "fail.h"
+
+#include <stdarg.h>
+
+#if KOLK_HOSTED
+#include "../os/cancel.h"
+#include "../os/stack.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#endif
+
+static void (*failure_handler)(const kolk_failure *failure, void *context); /* NULL: the default handler */
+static void *failure_context;
+
+void kolk_set_failure_handler(void (*handler)(const kolk_failure *failure, void *context), void *context) {
+    failure_handler = handler;
+    failure_context = context;
+}
+
+/* Text that is cut at the size of its buffer. It needs no libc, so that freestanding programs get sentences, too. */
+typedef struct text {
+    char bytes[KOLK_HOSTED ? 2048 : 256];
+    size_t length;
+} text;
+
+static void append_text(text *out, const char *string) {
+    KOLK_ASSERT(out->length < sizeof out->bytes);
+    while (*string && out->length + 1 < sizeof out->bytes) out->bytes[out->length++] = *string++;
+    out->bytes[out->length] = 0;
+}
+
+/* Divides by 10 and returns the remainder. Divides in parts, because small devices cannot divide 64 bits. */
+static unsigned take_digit(uint64_t *number) {
+    uint32_t rest = (uint32_t)(*number >> 32);
+    uint64_t quotient = rest / 10;
+    rest = rest % 10 << 16 | (uint32_t)(*number >> 16 & 0xffff);
+    quotient = quotient << 16 | rest / 10;
+    rest = rest % 10 << 16 | (uint32_t)(*number & 0xffff);
+    *number = quotient << 16 | rest / 10;
+    return rest % 10;
+}
+
+static void append_number(text *out, uint64_t number) {
+    char digits[21];
+    char *digit = digits + sizeof digits - 1;
+    *digit = 0;
+    do *--digit = (char)('0' + take_digit(&number));
+    while (number);
+    append_text(out, digit);
+}
+
+static void append_format(text *out, const char *format, va_list arguments) {
+    for (; *format; format++) {
+        if (*format != '%')
+            append_text(out, (char[2]){*format, 0});
+        else if (*++format == 's')
+            append_text(out, va_arg(arguments, const char *));
+        else {
+            KOLK_ASSERT(*format == 'u');
+            append_number(out, va_arg(arguments, uint64_t));
+        }
+    }
+}
+
+/* If `stack` is NULL, only the site is known. */
+static void append_site(text *out, const char *before, const void *site, const void *const *stack, uint32_t depth,
+                        bool lines) {
+    char words[KOLK_SITE_WORDS] = "";
+    const void *const alone[] = {site, NULL};
+    if (!site) return;
+    kolk_stack_text(stack ? stack : alone, depth, lines, words, sizeof words);
+    if (!*words) return;
+    append_text(out, before);
+    append_text(out, words);
+}
+
+/* The site is the call that failed or, for damage, the call that found it. */
+static const char *word_before_site(kolk_status rule) {
+    bool damage = rule == KOLK_WRITE_AFTER_FREE || rule == KOLK_OVERFLOW || rule == KOLK_UNDERFLOW;
+    return damage ? ", seen by " : " by ";
+}
+
+static void append_sites(text *out, const kolk_failure *failure) {
+    uint32_t depth = failure->depth;
+    append_site(out, word_before_site(failure->rule), failure->site, failure->stack, depth, true);
+    if (failure->rule == KOLK_LEAK) return; /* its sentence already names the site */
+    const char *before_free = failure->alloc_site ? ", freed by " : "; freed by ";
+    append_site(out, "; allocated by ", failure->alloc_site, failure->alloc_stack, depth, true);
+    append_site(out, before_free, failure->free_site, failure->free_stack, depth, true);
+}
+
+#if KOLK_HOSTED
+static void print_and_abort(const kolk_failure *failure) {
+    text by = {.length = 0};
+    const char *before = word_before_site(failure->rule);
+    if (KOLK_DIAGNOSTICS && !failure->sites)
+        append_site(&by, before, failure->site, failure->stack, failure->depth, false);
+    bool more = KOLK_DIAGNOSTICS && failure->slot != UINT32_MAX && !failure->sites && !failure->no_debug;
+    int cancel = kolk_cancel_off();
+    fprintf(stderr, "%s%s%s\n", failure->sentence, by.bytes, more ? "; KOLK_DEBUG=sites tells more" : "");
+    kolk_cancel_restore(cancel);
+    if (failure->rule != KOLK_LEAK && failure->rule != KOLK_BAD_SETTING) abort();
+}
+#else
+static void print_and_abort(const kolk_failure *failure) {
+    (void)failure;
+    __builtin_trap();
+}
+#endif
+
+/* Adds the calls around the site, if they will be printed. The user's handler gets them only with `sites`, because
+ * walking the stack may make glibc load a library. */
+static void note_stack(kolk_failure *failure, const void **frames) {
+#if KOLK_DIAGNOSTICS
+    uint32_t depth = failure->depth ? failure->depth : KOLK_STACK_DEPTH;
+    KOLK_ASSERT(depth <= KOLK_STACK_MOST);
+    if (!failure->site || (failure_handler && !failure->sites)) return;
+    kolk_stack_walk(failure->site, frames, KOLK_STACK_ROOM(depth));
+    failure->stack = frames;
+#else
+    (void)failure, (void)frames;
+#endif
+}
+
+void kolk_fail(kolk_failure failure, const char *format, ...) {
+    text sentence = {.length = 0};
+    append_text(&sentence, "kolk: ");
+    append_text(&sentence, *failure.pool ? failure.pool : "a pool without a name");
+    append_text(&sentence, ": ");
+    va_list arguments;
+    va_start(arguments, format);
+    append_format(&sentence, format, arguments);
+    va_end(arguments);
+    const void *frames[KOLK_STACK_ROOM(KOLK_STACK_MOST)];
+    note_stack(&failure, frames);
+    if (KOLK_DIAGNOSTICS && failure.sites) append_sites(&sentence, &failure);
+    failure.sentence = sentence.bytes;
+    if (!failure_handler) {
+        print_and_abort(&failure);
+        return;
+    }
+    kolk_tools_wrote(&failure, sizeof failure);
+    kolk_tools_wrote(&sentence, sizeof sentence);
+    failure_handler(&failure, failure_context);
+}
+
+void kolk_fail_handle(kolk_failure failure, kolk_handle handle) {
+    failure.rule = KOLK_WRONG_POOL;
+    failure.handle = handle;
+    kolk_fail(failure, "handle %u is of another pool", handle.bits);
+}
+
+void kolk_fail_object(kolk_failure failure, const char *verb, const char *noun, uint64_t inside) {
+    KOLK_ASSERT(verb && noun);
+    const char *format = "%s of %s %u, which is free"; /* each format uses as many of the arguments below as it needs */
+    if (failure.slot == UINT32_MAX) {
+        failure.rule = KOLK_FOREIGN_POINTER;
+        format = failure.object ? "%s of a pointer that is not of this pool" : "%s of NULL";
+    } else if (inside) {
+        failure.rule = KOLK_INTERIOR_POINTER;
+        format = "%s of a pointer into %s %u, at byte %u of it";
+    } else if (failure.rule == KOLK_NEVER_ISSUED) {
+        format = "%s of %s %u, which was never handed out";
+    } else if (failure.rule == KOLK_DOUBLE_FREE) {
+        format = "double %s of %s %u";
+    }
+    kolk_fail(failure, format, verb, noun, (uint64_t)failure.slot, inside);
+}

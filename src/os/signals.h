@@ -1,0 +1,21 @@
+/* signals.h: blocks all signals of a thread for a moment. Not in freestanding builds, and not on Windows, which has
+ * none. */
+#ifndef KOLK_SRC_SIGNALS_H
+#define KOLK_SRC_SIGNALS_H
+
+#include <pthread.h>
+#include <signal.h>
+
+/* Returns the mask that kolk_signals_restore takes. A thread that is started meanwhile has all signals blocked, too. */
+static inline sigset_t kolk_signals_off(void) {
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    return before;
+}
+
+static inline void kolk_signals_restore(sigset_t before) {
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+#endif

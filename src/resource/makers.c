@@ -1,0 +1,307 @@
+/* makers.c: see makers.h.
+ *
+ *     lookout     sleeps until the first chore is due, or a call comes; then it works. One at a time
+ *     at work     does a chore, which may take long
+ *     spare       has no work: becomes the lookout when the lookout begins to work; ends after a while
+ *
+ * Before the lookout begins to work, it gets a successor: a spare, or a new thread (leader and followers, Schmidt et
+ * al., 2000). So a chore that hangs delays no other. If the system has no thread left, there is no lookout until a
+ * maker has finished its work; kolk_makers_are_there returns false then.
+ *
+ * The lock is held for moments, never during a chore. A chore counts the makers that work at it, and is not removed
+ * meanwhile.
+ *
+ * A crew is all makers from the first chore to the last. The call that removes the last chore waits until the crew has
+ * ended. A chore that is added meanwhile begins the next crew. Threads are joined in a chain: each joins the thread
+ * that ended before it, and the call that waits for the crew joins the last one. A fork's child begins with no makers
+ * and no chores. */
+#include "kolk/resource.h"
+
+#include "makers.h"
+
+#if KOLK_HOSTED
+
+#include "../base/atomics.h"
+#include "../os/clock.h"
+#include "../os/event.h"
+#include "../os/lock.h"
+#include "../os/sleep.h"
+#include "../os/worker.h"
+
+#define SPARE_NS INT64_C(1000000000) /* how long a spare stays */
+
+typedef struct maker_crew {
+    uintptr_t number;
+    uint32_t threads;           /* threads that have not ended */
+    uintptr_t starting;         /* the last thread started */
+    bool has_ended;             /* a thread has ended and is not joined */
+    uintptr_t ended;            /* that thread */
+    struct maker_crew *earlier; /* another crew that is waited for */
+} maker_crew;
+
+static struct {
+    uint32_t lock;
+    uint32_t forks;
+    kolk_chore *first;
+    uint32_t calls;    /* the lookout sleeps while this stays the same */
+    uint32_t ends;     /* counts finished chores and ended threads; threads that wait for one sleep on it */
+    uint32_t turns;    /* spares sleep while this stays the same */
+    uint32_t spares;   /* spares that sleep, less the called ones */
+    uint32_t called;   /* spares that were called to be the lookout, and have not woken yet */
+    bool has_lookout;  /* there is a lookout, or one is on its way */
+    int64_t until;     /* the lookout sleeps at most until then */
+    uint32_t deserted; /* atomic: there is no lookout, as no thread could be started */
+    maker_crew crew;
+    maker_crew *earlier; /* crews that are waited for, on the stacks of the waiting threads */
+} makers;
+
+static void lock_makers(void) {
+    kolk_lock_word(&makers.lock);
+    if (makers.forks == kolk_forks()) return;
+    makers.forks = kolk_forks();
+    makers.first = NULL;
+    makers.spares = makers.called = 0;
+    makers.has_lookout = false;
+    makers.deserted = 0;
+    makers.crew = (maker_crew){.number = makers.crew.number + 1};
+    makers.earlier = NULL;
+}
+
+bool kolk_makers_are_there(void) {
+    return !kolk_load(&makers.deserted, KOLK_RELAXED);
+}
+
+void kolk_makers_call(void) {
+    kolk_fetch_add(&makers.calls, 1, KOLK_RELEASE); /* partner: the load with acquire in work_in_crew */
+    kolk_wake(&makers.calls, UINT32_MAX);           /* a lookout of an earlier crew may sleep beside this one's */
+}
+
+static void note_end(void) {
+    kolk_store(&makers.ends, makers.ends + 1, KOLK_RELAXED); /* a waiting thread looks again under the lock */
+    kolk_wake(&makers.ends, UINT32_MAX);
+}
+
+/* Sleeps until a chore or a thread has ended, with the lock released. */
+static void await_end(void) {
+    uint32_t ends = makers.ends;
+    kolk_unlock_word(&makers.lock);
+    kolk_wait(&makers.ends, ends, KOLK_FOREVER);
+    kolk_lock_word(&makers.lock);
+}
+
+/* Finds the chore that is due first, and when: under the lock. */
+static kolk_chore *first_due(int64_t *when) {
+    kolk_chore *first = NULL;
+    *when = KOLK_FOREVER.ns;
+    for (kolk_chore *chore = makers.first; chore; chore = chore->next) {
+        int64_t due = kolk_load(&chore->due, KOLK_RELAXED);
+        if (due >= *when) continue;
+        *when = due;
+        first = chore;
+    }
+    return first;
+}
+
+/* ---- Interrupts -------------------------------------------------------------------------------------------------- */
+
+static _Thread_local kolk_maker *own_maker;
+
+void kolk_maker_enter(kolk_maker *maker) {
+    own_maker = maker;
+}
+
+void kolk_maker_leave(kolk_maker *maker) {
+    own_maker = NULL;
+    if (maker->fd) kolk_event_close((int)maker->fd - 1);
+}
+
+kolk_maker *kolk_maker_self(void) {
+    return own_maker;
+}
+
+void kolk_maker_set_interrupted(kolk_maker *maker, bool interrupted) {
+    kolk_lock_word(&maker->lock);
+    if (maker->fd && interrupted) kolk_event_set((int)maker->fd - 1);
+    if (maker->fd && !interrupted && maker->interrupted) kolk_event_reset((int)maker->fd - 1);
+    maker->interrupted = interrupted;
+    kolk_unlock_word(&maker->lock);
+}
+
+int kolk_resource_interrupt_fd(void) {
+    kolk_maker *maker = own_maker;
+    if (!maker) return -1;
+    kolk_lock_word(&maker->lock);
+    bool is_new = maker->fd == 0;
+    if (is_new) maker->fd = (uint32_t)(kolk_event_open() + 1);
+    if (is_new && maker->fd && maker->interrupted) kolk_event_set((int)maker->fd - 1);
+    int fd = (int)maker->fd - 1;
+    kolk_unlock_word(&maker->lock);
+    return fd;
+}
+
+bool kolk_resource_is_interrupted(void) {
+    kolk_maker *maker = own_maker;
+    if (!maker) return false;
+    kolk_lock_word(&maker->lock);
+    bool interrupted = maker->interrupted;
+    kolk_unlock_word(&maker->lock);
+    return interrupted;
+}
+
+/* ---- A maker ----------------------------------------------------------------------------------------------------- */
+
+static KOLK_WORK be_maker(void *number);
+
+/* Wakes a spare, or starts a thread, as the lookout: under the lock. */
+static void find_lookout(void) {
+    makers.has_lookout = true;
+    if (makers.spares > 0) {
+        makers.spares--;
+        makers.called++;
+        kolk_store(&makers.turns, makers.turns + 1, KOLK_RELAXED); /* a spare looks again under the lock */
+        kolk_wake(&makers.turns, 1);
+    } else if (kolk_worker_start(&makers.crew.starting, be_maker, (void *)makers.crew.number)) {
+        makers.crew.threads++;
+    } else {
+        makers.has_lookout = false;
+    }
+    kolk_store(&makers.deserted, !makers.has_lookout, KOLK_RELAXED);
+}
+
+static void do_chore(kolk_chore *chore) {
+    chore->workers++;
+    kolk_unlock_word(&makers.lock);
+    chore->work(chore);
+    kolk_lock_word(&makers.lock);
+    chore->workers--;
+    note_end();
+}
+
+/* Sleeps until `when`, or until a call comes. */
+static void look_out(int64_t when, uint32_t calls) {
+    makers.until = when;
+    kolk_unlock_word(&makers.lock);
+    kolk_wait(&makers.calls, calls, (kolk_deadline){when});
+    kolk_lock_word(&makers.lock);
+}
+
+/* Waits as a spare. True: it was called to be the lookout. False: it was not called for SPARE_NS, or the crew ends. */
+static bool is_spare(uintptr_t crew) {
+    int64_t until = kolk_now_ns() + SPARE_NS;
+    bool in_time = true;
+    makers.spares++;
+    while (in_time && !makers.called && makers.crew.number == crew) {
+        uint32_t turns = makers.turns;
+        kolk_unlock_word(&makers.lock);
+        in_time = kolk_wait(&makers.turns, turns, (kolk_deadline){until});
+        kolk_lock_word(&makers.lock);
+    }
+    if (makers.crew.number != crew) return false; /* the next crew has its own counters */
+    if (makers.called) {
+        makers.called--;
+        return true;
+    }
+    makers.spares--;
+    return false;
+}
+
+/* Works until the crew ends, or until it has been a spare for too long. It begins as the lookout. */
+static void work_in_crew(uintptr_t crew) {
+    bool is_lookout = true;
+    while (makers.crew.number == crew) {
+        uint32_t calls = kolk_load(&makers.calls, KOLK_ACQUIRE); /* partner: kolk_makers_call */
+        int64_t when;
+        kolk_chore *chore = first_due(&when);
+        if (chore && when <= kolk_now_ns()) {
+            /* Not due until its work sets the time, or a call comes. */
+            kolk_store(&chore->due, KOLK_FOREVER.ns, KOLK_RELAXED);
+            if (is_lookout) find_lookout();
+            is_lookout = false;
+            do_chore(chore);
+        } else if (is_lookout || !makers.has_lookout) {
+            is_lookout = makers.has_lookout = true;
+            kolk_store(&makers.deserted, 0, KOLK_RELAXED);
+            look_out(when, calls);
+        } else {
+            if (when < makers.until) kolk_makers_call(); /* the lookout would wake too late */
+            is_lookout = is_spare(crew);
+            if (!is_lookout) return;
+        }
+    }
+}
+
+/* The crew with this number, which exists as long as one of its threads: under the lock. */
+static maker_crew *crew_of(uintptr_t number) {
+    maker_crew *crew = &makers.crew;
+    if (crew->number != number)
+        for (crew = makers.earlier; crew->number != number; crew = crew->earlier) {}
+    return crew;
+}
+
+static KOLK_WORK be_maker(void *number) {
+    kolk_maker self = {0};
+    kolk_maker_enter(&self);
+    kolk_lock_word(&makers.lock);
+    uintptr_t thread = crew_of((uintptr_t)number)->starting; /* the next thread is started later, when this one works */
+    work_in_crew((uintptr_t)number);
+    maker_crew *crew = crew_of((uintptr_t)number);
+    bool joins = crew->has_ended;
+    uintptr_t before = crew->ended;
+    crew->has_ended = true;
+    crew->ended = thread;
+    kolk_unlock_word(&makers.lock);
+    if (joins) kolk_worker_join(before);
+    kolk_maker_leave(&self);
+    kolk_lock_word(&makers.lock);
+    crew_of((uintptr_t)number)->threads--; /* the crew may have become an earlier one */
+    note_end();
+    kolk_unlock_word(&makers.lock);
+    return 0;
+}
+
+/* ---- Chores ------------------------------------------------------------------------------------------------------ */
+
+bool kolk_makers_add(kolk_chore *chore) {
+    lock_makers();
+    chore->next = makers.first;
+    makers.first = chore;
+    if (makers.crew.threads == 0) find_lookout();
+    bool served = makers.crew.threads > 0;
+    if (!served) makers.first = chore->next;
+    kolk_unlock_word(&makers.lock);
+    if (served) kolk_makers_call();
+    return served;
+}
+
+/* Ends the crew, and returns when it has ended: under the lock. */
+static void end_crew(void) {
+    maker_crew crew = makers.crew;
+    makers.crew = (maker_crew){.number = crew.number + 1};
+    makers.spares = makers.called = 0;
+    makers.has_lookout = false;
+    kolk_store(&makers.deserted, 0, KOLK_RELAXED);
+    crew.earlier = makers.earlier;
+    makers.earlier = &crew;
+    kolk_store(&makers.turns, makers.turns + 1, KOLK_RELAXED);
+    kolk_wake(&makers.turns, UINT32_MAX);
+    kolk_makers_call();
+    while (crew.threads > 0) await_end();
+    maker_crew **link = &makers.earlier;
+    while (*link != &crew) link = &(*link)->earlier;
+    *link = crew.earlier;
+    kolk_unlock_word(&makers.lock);
+    if (crew.has_ended) kolk_worker_join(crew.ended);
+    kolk_lock_word(&makers.lock);
+}
+
+void kolk_makers_remove(kolk_chore *chore) {
+    lock_makers();
+    kolk_chore **link = &makers.first;
+    while (*link && *link != chore) link = &(*link)->next;
+    if (*link) *link = chore->next;
+    while (chore->workers > 0) await_end();
+    if (!makers.first && makers.crew.threads > 0) end_crew();
+    kolk_unlock_word(&makers.lock);
+}
+
+#endif

@@ -1,0 +1,150 @@
+/* store_ask.c: the questions that a store answers, reports of bad pointers, and the check of the invariants that
+ * store.h lists. */
+#include "store.h"
+
+#if KOLK_HOSTED
+
+#include "../base/hash.h"
+#include "../core/tools.h"
+#include "../diag/fail.h"
+
+/* ---- Reports ----------------------------------------------------------------------------------------------------- */
+
+/* Returns the slot that this pointer points into, and its offset there; KOLK_NO_SLOT if it is not of this store. */
+static uint32_t locate(const kolk_slot_store *store, const void *pointer, uint64_t *inside) {
+    *inside = 0;
+    if (store->objects) return kolk_store_search_bypassed(store, pointer, inside);
+    return kolk_locate(store->slots, store->stride, kolk_store_usable(store), pointer, inside);
+}
+
+/* Was the slot never alive? With short lives, the answer may be false for a slot just taken from `fresh`. */
+static bool is_new(const kolk_slot_store *store, uint32_t slot) {
+    return kolk_store_life(store, slot) == 0 && (store->lives || slot >= kolk_store_fresh(store));
+}
+
+void kolk_store_fail_object(const kolk_slot_store *store, const void *object, const char *verb, kolk_status if_dead,
+                            const void *site) {
+    uint64_t inside;
+    uint32_t slot = locate(store, object, &inside);
+    kolk_failure failure = kolk_store_failure(store, if_dead, slot, site);
+    failure.object = object;
+    if (slot != KOLK_NO_SLOT && is_new(store, slot)) failure.rule = KOLK_NEVER_ISSUED;
+    kolk_fail_object(failure, verb, "slot", inside);
+}
+
+/* ---- Walk -------------------------------------------------------------------------------------------------------- */
+
+/* Returns the first slot from this one on that has a live object, or `end`. */
+static uint32_t live_from(const kolk_slot_store *store, uint32_t slot, uint32_t end) {
+    while (slot < end && !(kolk_store_life(store, slot) & 1)) slot++;
+    return slot;
+}
+
+void *kolk_store_next_alive(const kolk_slot_store *store, uint32_t *slot, uint32_t end) {
+    void *object = NULL;
+    if (store->objects) kolk_store_lock_debug(store);
+    *slot = live_from(store, *slot, end);
+    if (*slot < end) object = store->objects ? (void *)~store->objects[*slot] : kolk_store_plain_object(store, *slot);
+    if (store->objects) kolk_store_unlock_debug(store);
+    return object;
+}
+
+/* ---- Statistics -------------------------------------------------------------------------------------------------- */
+
+/* Slots below fresh without an object: in the depot, in magazines, in the sets of free slots, and in quarantine. */
+static uint64_t count_free(const kolk_slot_store *store, uint32_t fresh) {
+    uint64_t count = kolk_slot_set_count(&store->depot.free, kolk_depot_words(&store->depot, fresh));
+    for (const kolk_magazine *magazine = NULL; (magazine = kolk_keepers_next_magazine(&store->depot, magazine));)
+        count += kolk_magazine_count(magazine) + (kolk_load(&magazine->proving, KOLK_RELAXED) != 0);
+    for (unsigned n = 0; n < kolk_store_free_sets(store); n++)
+        count += kolk_slot_set_count(&store->sets[n], kolk_bits_words(fresh));
+    return count + kolk_load(&store->quarantined, KOLK_RELAXED);
+}
+
+uint32_t kolk_store_count(const kolk_slot_store *store) {
+    uint32_t fresh = kolk_store_fresh(store);
+    uint64_t free = count_free(store, fresh);
+    return free < fresh ? (uint32_t)(fresh - free) : 0;
+}
+
+void kolk_store_stats(const kolk_slot_store *store, const char *kind, kolk_stats *out) {
+    uint32_t fresh = kolk_store_fresh(store), capacity = kolk_store_capacity(store);
+    uint32_t count = kolk_store_count(store), taken = fresh < capacity ? fresh : capacity;
+    *out = (kolk_stats){
+        .name = store->name,
+        .kind = kind,
+        .object_size = store->object_size,
+        .stride = store->stride,
+        .count = count,
+        .peak = count > taken ? count : taken,
+        .capacity = capacity,
+        .max_capacity = store->depot.slots - store->slack,
+        .unused_bytes = (uint64_t)(capacity - taken) * store->stride,
+        .bytes_reserved = store->block_size,
+        .bytes_committed = kolk_store_committed(store),
+        .debug = store->debug_flags,
+    };
+    for (const kolk_magazine *magazine = NULL; (magazine = kolk_keepers_next_magazine(&store->depot, magazine));)
+        out->failed += kolk_load(&magazine->failed, KOLK_RELAXED);
+}
+
+/* ---- Invariants -------------------------------------------------------------------------------------------------- */
+
+/* The slots found so far: their number, and a sum of hashes that identifies the set. */
+typedef struct slot_sum {
+    uint64_t slots, mixed;
+} slot_sum;
+
+static void add_slot(slot_sum *found, uint64_t slot) {
+    found->slots++;
+    found->mixed += kolk_mixed(slot);
+}
+
+/* Adds all slots of a set that uses this many bits of each word. False if a slot is not below end, or a word is not in
+ * the summary. */
+static bool add_set(slot_sum *found, const kolk_slot_set *set, uint64_t words, uint32_t bits, uint32_t end) {
+    for (uint64_t word = 0; word < words; word++) {
+        uint64_t left = *kolk_slot_set_word(set, word);
+        if (left && !(*kolk_slot_set_summary(set, word) & kolk_bits_at(word))) return false; /* I3 */
+        for (; left; left &= left - 1) {
+            if (kolk_bits_lowest(left) >= bits || word * bits + kolk_bits_lowest(left) >= end) return false; /* I2 */
+            add_slot(found, word * bits + kolk_bits_lowest(left));
+        }
+    }
+    return true;
+}
+
+static bool add_magazine(slot_sum *found, kolk_magazine *magazine, uint32_t cache, uint32_t end) {
+    if (kolk_magazine_count(magazine) > cache || magazine->leaving) return false; /* I4 */
+    for (uint32_t at = 0; at < magazine->top; at++) {
+        add_slot(found, *kolk_magazine_entry(magazine, at)); /* I2: a slot from `end` on changes the sum */
+    }
+    if (magazine->proving > end) return false; /* I2 */
+    if (magazine->proving) add_slot(found, magazine->proving - 1);
+    return true;
+}
+
+bool kolk_store_is_valid(const kolk_slot_store *store) {
+    const kolk_depot *depot = &store->depot;
+    uint32_t fresh = depot->fresh;
+    slot_sum all = {0, 0}, found = {0, 0};
+    if (fresh > depot->usable || depot->usable > depot->slots) return false;      /* I1 */
+    if (depot->cache && kolk_depot_word_bits(depot) > depot->cache) return false; /* I4 */
+    for (uint32_t i = 0; i < depot->usable; i++) {
+        uint32_t life = kolk_store_life(store, i);
+        if (i >= fresh && life) return false; /* I2 */
+        if (i < fresh) add_slot(&all, i);
+        if (life & 1) add_slot(&found, i);
+    }
+    if (!add_set(&found, &depot->free, kolk_depot_words(depot, depot->usable), kolk_depot_word_bits(depot), fresh))
+        return false;
+    for (unsigned n = 0; n < kolk_store_free_sets(store); n++)
+        if (!add_set(&found, &store->sets[n], kolk_bits_words(depot->usable), 64, fresh)) return false;
+    for (kolk_magazine *magazine = NULL; (magazine = kolk_keepers_next_magazine(depot, magazine));)
+        if (!add_magazine(&found, magazine, depot->cache, fresh)) return false;
+    for (uint32_t n = 0; n < store->quarantined; n++) add_slot(&found, *kolk_debug_ring(store->debug, n));
+    if (store->debug && !kolk_store_is_intact(store)) return false; /* I5 */
+    return found.slots == all.slots && found.mixed == all.mixed;    /* I2 */
+}
+
+#endif

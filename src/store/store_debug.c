@@ -1,0 +1,181 @@
+/* store_debug.c: the debug mode of a store.
+ *
+ * The depot of such a store is uncached for ever: no magazine keeps slots, every operation leaves the fast path, and
+ * each life begins and ends here. The debug mode's record of a slot belongs to the thread that has the slot, as its
+ * bytes do. debug_lock protects the data that slots share: the quarantine and, in a malloc-backed store, the lists in
+ * which objects are found. No lock is held while a failure is reported, and the handler may longjmp. So a slot whose
+ * fill is being verified is noted in its thread's magazine as `proving`, and the thread takes this slot next. */
+#include "store.h"
+
+#if KOLK_HOSTED
+
+#include "../diag/quarantine.h"
+#include "../base/assert.h"
+#include "../os/lock.h"
+#include "../os/thread.h"
+
+void kolk_store_lock_debug(const kolk_slot_store *store) {
+    kolk_lock_word((uint32_t *)(uintptr_t)&store->debug_lock);
+}
+
+void kolk_store_unlock_debug(const kolk_slot_store *store) {
+    kolk_unlock_word((uint32_t *)(uintptr_t)&store->debug_lock);
+}
+
+kolk_failure kolk_store_failure(const kolk_slot_store *store, kolk_status rule, uint32_t slot, const void *site) {
+    kolk_failure failure = {.rule = rule, .pool = store->name, .slot = slot, .site = site};
+    if (store->debug) kolk_debug_sites(store->debug, slot, &failure);
+    return failure;
+}
+
+/* ---- Malloc-backed objects --------------------------------------------------------------------------------------- */
+
+uintptr_t kolk_store_find_bypassed(const kolk_slot_store *store, const void *object) {
+    kolk_store_lock_debug(store);
+    uintptr_t slot = kolk_debug_find(store->debug, object);
+    kolk_store_unlock_debug(store);
+    return slot;
+}
+
+uint32_t kolk_store_search_bypassed(const kolk_slot_store *store, const void *pointer, uint64_t *inside) {
+    kolk_store_lock_debug(store);
+    uint32_t slot = kolk_debug_search(store->debug, kolk_load(&store->depot.fresh, KOLK_RELAXED), pointer, inside);
+    kolk_store_unlock_debug(store);
+    return slot;
+}
+
+void *kolk_store_bypassed_at(const kolk_slot_store *store, uintptr_t slot) {
+    kolk_store_lock_debug(store);
+    void *object = (void *)~store->objects[slot];
+    kolk_store_unlock_debug(store);
+    return object;
+}
+
+/* ---- Quarantine -------------------------------------------------------------------------------------------------- */
+
+/* Quarantines a slot, and returns the slot that leaves the quarantine for it, or KOLK_NO_SLOT. */
+static uint32_t enter_quarantine(kolk_slot_store *store, uint32_t slot) {
+    if (kolk_debug_quarantine(store->debug) == 0) return slot;
+    kolk_store_lock_debug(store);
+    uint32_t leaves = kolk_quarantine_enter(store->debug, slot, &store->quarantined);
+    kolk_store_unlock_debug(store);
+    return leaves;
+}
+
+uint64_t kolk_store_take_quarantined(kolk_slot_store *store, uint32_t *word) {
+    kolk_store_lock_debug(store);
+    uint32_t slot = kolk_quarantine_leave(store->debug, &store->quarantined);
+    kolk_store_unlock_debug(store);
+    if (slot == KOLK_NO_SLOT) return 0;
+    *word = slot >> store->depot.word_shift;
+    return kolk_depot_bit(&store->depot, slot);
+}
+
+/* ---- Lives ------------------------------------------------------------------------------------------------------- */
+
+void *kolk_store_prepare_debug(kolk_slot_store *store, kolk_magazine *magazine, uint32_t slot, const void *site) {
+    KOLK_ASSERT(magazine->proving == 0 || magazine->proving == slot + 1);
+    KOLK_ASSERT(!kolk_store_is_alive(store, slot));
+    kolk_store(&magazine->proving, slot + 1, KOLK_RELAXED); /* partner: kolk_store_count */
+    kolk_store_verify(store, slot, true, site);
+    if (store->objects) kolk_store_lock_debug(store);
+    void *object = kolk_debug_prepare(store->debug, slot, kolk_store_plain_object(store, slot));
+    if (store->objects) kolk_store_unlock_debug(store);
+    if (!object) return NULL;
+    kolk_store(&magazine->proving, 0, KOLK_RELAXED);
+    return object;
+}
+
+void kolk_store_put_poisoned(kolk_slot_store *store, uint32_t slot) {
+    KOLK_ASSERT(!kolk_store_is_alive(store, slot));
+    kolk_debug_wipe(store->debug, slot, kolk_store_object(store, slot));
+    uint32_t leaves = enter_quarantine(store, slot);
+    if (leaves == KOLK_NO_SLOT)
+        kolk_depot_count_return(&store->depot);
+    else
+        kolk_depot_put(&store->depot, leaves);
+}
+
+/* Is the slot in one of the owner's sets, for example because it is freed later and its object may still be read? */
+static bool is_set_apart(const kolk_slot_store *store, uint32_t slot) {
+    uint64_t any = 0;
+    for (unsigned n = 0; n < kolk_store_free_sets(store); n++)
+        any |= kolk_load(kolk_slot_set_word(&store->sets[n], slot / 64), KOLK_RELAXED);
+    return any & kolk_bits_at(slot);
+}
+
+static bool is_filled(const kolk_slot_store *store, uint32_t slot) {
+    return !kolk_store_is_alive(store, slot) && !is_set_apart(store, slot);
+}
+
+void kolk_store_verify(const kolk_slot_store *store, uint32_t slot, bool filled, const void *site) {
+    if (store->objects) return;
+    kolk_debug_verify(store->debug, slot, kolk_store_plain_object(store, slot), !filled,
+                      kolk_store_failure(store, KOLK_OK, slot, site));
+}
+
+/* ---- The store --------------------------------------------------------------------------------------------------- */
+
+kolk_debug_desc kolk_store_debug_desc(kolk_slot_store *store, const kolk_settings *settings, size_t align,
+                                      bool persistent) {
+    kolk_debug_desc debug = {
+        .name = store->name,
+        .noun = "slot",
+        .settings = *settings,
+        .object_size = store->object_size,
+        .object_align = (uint32_t)align,
+        .max_capacity = store->depot.slots,
+        .persistent = persistent,
+    };
+    kolk_debug_settle(&debug);
+    if (debug.front) kolk_store_set_stride(store, debug.front + debug.object_size + debug.back);
+    return debug;
+}
+
+bool kolk_store_begin_debug(kolk_slot_store *store, const kolk_debug_desc *desc) {
+    store->debug_flags = (uint8_t)desc->settings.flags;
+    if (!desc->settings.flags) return true;
+    store->debug = kolk_debug_begin(desc);
+    if (!store->debug) return false;
+    store->objects = kolk_debug_objects(store->debug);
+    store->depot.uncached_until = store->depot.lowered_until = UINT64_MAX;
+    return true;
+}
+
+bool kolk_store_is_intact(const kolk_slot_store *store) {
+    for (uint32_t slot = 0; slot < store->depot.fresh; slot++)
+        if (!store->objects &&
+            !kolk_debug_is_intact(store->debug, slot, kolk_store_plain_object(store, slot), !is_filled(store, slot)))
+            return false;
+    return true;
+}
+
+static bool is_in_depot(const kolk_slot_store *store, uint32_t slot) {
+    return *kolk_slot_set_word(&store->depot.free, slot >> store->depot.word_shift) &
+           kolk_depot_bit(&store->depot, slot);
+}
+
+/* Verifies a slot in quarantine, or one whose fill was being verified. */
+static void prove_free(const kolk_slot_store *store, uint32_t slot, const void *site) {
+    if (is_filled(store, slot)) kolk_store_verify(store, slot, true, site);
+}
+
+/* Goes by the places where slots are. In a fork's child, some slots are in no place, or were being verified by a thread
+ * that is gone. These are lost, and their fill may be half written. */
+void kolk_store_prove_all(const kolk_slot_store *store, const void *site) {
+    for (uint32_t slot = 0; slot < store->depot.fresh; slot++)
+        if (!is_filled(store, slot) || is_in_depot(store, slot))
+            kolk_store_verify(store, slot, is_filled(store, slot), site);
+    for (uint32_t n = 0; n < store->quarantined; n++) prove_free(store, *kolk_debug_ring(store->debug, n), site);
+    for (const kolk_magazine *magazine = NULL; (magazine = kolk_keepers_next_magazine(&store->depot, magazine));)
+        if (magazine->proving && !kolk_thread_is_gone(magazine->keeper->owner))
+            prove_free(store, magazine->proving - 1, site);
+    kolk_store_report_leaks(store);
+}
+
+void kolk_store_report_leaks(const kolk_slot_store *store) {
+    if (!(store->debug_flags & KOLK_DEBUG_SITES)) return;
+    kolk_debug_leaks(store->debug, store->depot.fresh, kolk_store_failure(store, KOLK_LEAK, KOLK_NO_SLOT, NULL));
+}
+
+#endif

@@ -1,0 +1,66 @@
+#!/bin/sh
+# Each member has a file that lists its .c files; docs/README.md lists the pages, examples/README.md the examples,
+# ARCHITECTURE.md the folders of src/ and the headers, base.h the kinds, tests/contracts/kinds.h has a row for each, and
+# CONTRIBUTING.md lists the rows of the matrix. Each list is complete, and has no other entries.
+# Usage: lists.sh
+set -u
+wrong=0
+
+compare() { # $listed by $list, and $there
+  [ "$listed" = "$there" ] && return
+  wrong=$((wrong + 1))
+  echo "$list has too much, or lacks: " $(printf '%s\n%s\n' "$listed" "$there" | sort | uniq -u)
+}
+
+lists='src/pool/pool_inside.h src/slotmap/slotmap_inside.h src/bytemap/bytemap.c src/queue/queue_inside.h src/store/store.h
+  src/shared/shared.c src/resource/resource.c src/heap/heap.c'
+for list in $lists; do
+  listed=$(sed '/\*\//q' "$list" | grep '^ \*     ' | grep -oE ' [a-z_]+\.c\b' | tr -d ' ' | sort -u)
+  there=$(basename -a "${list%/*}"/*.c | sort)
+  compare
+done
+for list in docs/README.md examples/README.md; do
+  listed=$(sed -n 's/^| \[\([^]]*\)\](\1) | [^ |].*/\1/p' "$list" | sort)
+  there=$(cd "${list%/*}" && ls -d ./*.md ./*.c ./*.cc ./*/ 2> /dev/null | sed 's|^\./||; s|/$||' | grep -vxE 'README\.md|img' | sort)
+  compare
+done
+
+folders=$(basename -a src/*/ | sort)
+members=$(basename -as .h include/kolk/*.h | grep -vxE 'base|kolk|typed' | sort)
+
+list='tests/build/lists.sh: $lists'
+listed=$(for file in $lists; do basename "${file%/*}"; done | sort)
+there=$(echo "$folders" | grep -vxE 'base|core|diag|os')
+compare
+
+list='ARCHITECTURE.md: Floors'
+listed=$(sed -n 's/^| \(`src[^|]*\)|.*/\1/p' ARCHITECTURE.md | tr -d '` ' | tr ',' '\n' | sed 's|^src/||' | sort)
+there=$folders
+compare
+
+list='ARCHITECTURE.md: include/kolk'
+listed=$(grep '^| `include/kolk` ' ARCHITECTURE.md | grep -oE '`[a-z]+\.h`' | tr -d '`' | sort)
+there=$(basename -a include/kolk/*.h | grep -vx kolk.h | sort)
+compare
+
+list='include/kolk/base.h: kolk_stats.kind'
+listed=$(sed -n '/^    const char \*kind; /,/\*\//p' include/kolk/base.h | grep -oE '"[a-z]+"' | tr -d '"' | sort)
+there=$members
+compare
+
+list=tests/contracts/kinds.h
+listed=$(sed -n 's/.*\.member = "\([a-z]*\)".*/\1/p' tests/contracts/kinds.h | sort -u)
+there=$members
+compare
+
+list='CONTRIBUTING.md: the matrix'
+listed=$(sed -n '/^| row of the matrix/,/^$/s/^| \([^|]*\) |.*/\1/p' CONTRIBUTING.md | sed 1d | tr -d ' ' | tr ',' '\n' | sort)
+there=$(sed -nE 's/^(row|tested) ([a-z0-9_-]+) .*/\2/p' tools/matrix.sh | sort)
+compare
+
+list='docs/tests.md: the rows of the matrix'
+listed=$(sed -n 's/^| gcc | \(.*\) | all |$/gcc | \1/p' docs/tests.md | tr -d ' ' | tr '|' '\n' | sort)
+compare
+
+echo "$wrong lists are wrong"
+[ $wrong = 0 ]

@@ -1,0 +1,89 @@
+#!/bin/sh
+# Each member of a descriptor is set by a test of its kind and named in README.md or docs, and has an initialiser for
+# C++20. A descriptor is a struct kolk_..._desc, or another struct whose members have KOLK_OR_0. Each status is used in
+# the sources and in a test.
+# Usage: members.sh
+set -eu
+wrong=$(mktemp)
+trap 'rm -f "$wrong" "$wrong".*' EXIT
+
+# Members that no model uses, but other tests of the kind; and members that only headers explain.
+tested_elsewhere=' bytemap.name pool.on_low '
+only_in_header=' bytemap.object_size bytemap.cursor bytemap.writable heap.when_full heap.n_classes pool.object_size
+ pool.object_align pool.low_water pool.tag pool.on_evict queue.item_size shared.object_size shared.object_align shared.tag
+ slotmap.object_size slotmap.object_align slotmap.tag pq.application_name sqlite.path tcp.address tcp.probe_after_ms tcp.log_in '
+
+# Members of kolk_pool_desc that are no options: a pool without options has what they ask for (src/pool/pool_plain.c).
+plain=' name object_size object_align capacity generations tag low_water keep memory_size on_evict context debug '
+
+# A line for each: file, struct, member, and "bare" if it has no initialiser.
+list_members() {
+  awk '
+    /^typedef struct kolk_[a-z_]* [{]/ { name = $3; text = ""; count = marked = 0; next }
+    name == "" { next }
+    /^}/ {
+      if (name ~ /_desc$/ || marked) for (n = 1; n <= count; n++) print FILENAME, name, members[n]
+      name = ""
+      next
+    }
+    {
+      text = text " " $0
+      gsub(/\/\*([^*]|\*+[^*\/])*\*+\//, "", text)
+      if (text ~ /\/\*/ || text !~ /; *$/) next
+      bare = text ~ /KOLK_OR_0/ ? "" : " bare"
+      if (!bare) marked = 1
+      gsub(/ KOLK_OR_0|; *$/, "", text)
+      if (match(text, /\(\*[a-z_]+\)/)) text = substr(text, RSTART + 2, RLENGTH - 3)
+      declared = split(text, names, /,/)
+      for (n = 1; n <= declared; n++) {
+        sub(/\[.*/, "", names[n])
+        sub(/.*[ *]/, "", names[n])
+        members[++count] = names[n] bare
+      }
+      text = ""
+    }' "$@"
+}
+
+list_members include/kolk/*.h adapters/*/kolk/*.h > "$wrong.all"
+grep -v ' kolk_pool_kept_desc ' "$wrong.all" > "$wrong.members"
+[ "$(awk '{ print $2 }' "$wrong.members" | sort -u | wc -l)" -ge 12 ] || { echo "Descriptors are not found any more."; exit 1; }
+
+while read -r header name member bare; do
+  kind=$(basename "$header" .h)
+  case $kind in
+    shared | resource | pq | sqlite | tcp) tests="tests/$kind/*.[ch]" ;; # their models leave options to other tests
+    *) tests="tests/$kind/*model* tests/$kind/*descriptor*" ;;
+  esac
+  case $tested_elsewhere in *" $kind.$member "*) tests="tests/$kind/*.[ch]" ;; esac
+  # shellcheck disable=SC2086
+  grep -Eqs "(\.|->)$member *=[^=]" $tests ||
+    echo "$header: $name.$member: no test in $tests sets it. Let the model take it, or add it to tested_elsewhere."
+  echo "$only_in_header" | tr -s '\n' ' ' | grep -q " $kind\.$member " || grep -Eq "(\.|->|\`)$member\b" README.md docs/*.md ||
+    echo "$header: $name.$member: neither README.md nor docs name it, as .$member or in backticks. Say there what it is for."
+  [ -z "$bare" ] || echo "$header: $name.$member: it needs KOLK_OR_0 (base.h)."
+done < "$wrong.members" > "$wrong"
+
+for name in $(awk '{ print $2 }' "$wrong.members" | sort -u); do
+  grep -q "is_plain<$name>" tests/compile/descriptors.cc || echo "tests/compile/descriptors.cc does not say is_plain<$name>."
+done >> "$wrong"
+
+awk '$2 == "kolk_pool_desc" { print $3 }' "$wrong.all" > "$wrong.given"
+sed -n '/^static inline bool kolk_pool_is_plain(/,/^}/p' include/kolk/pool.h > "$wrong.is_plain"
+while read -r member; do
+  case $plain in *" $member "*) continue ;; esac
+  grep -q "desc->$member\b" "$wrong.is_plain" ||
+    echo "include/kolk/pool.h: kolk_pool_is_plain does not look at .$member. Without it a program that has no other option ignores it."
+done < "$wrong.given" >> "$wrong"
+awk '$2 == "kolk_pool_kept_desc" { print $3 }' "$wrong.all" | cmp -s "$wrong.given" - ||
+  echo "include/kolk/pool.h: kolk_pool_kept_desc has not the members of kolk_pool_desc, in their order." >> "$wrong"
+
+sed -nE 's/^    X\((KOLK_[A-Z0-9_]+), .*/\1/p' include/kolk/base.h > "$wrong.statuses"
+[ "$(wc -l < "$wrong.statuses")" -ge 50 ] || { echo "Statuses are not found any more."; exit 1; }
+while read -r status; do
+  grep -qw "$status" src/*/*.c adapters/*/*.c || echo "include/kolk/base.h: $status: nothing in src or adapters has it."
+  grep -qw "$status" tests/*/*.c || echo "include/kolk/base.h: $status: no test expects it."
+done < "$wrong.statuses" >> "$wrong"
+
+cat "$wrong"
+echo "$(wc -l < "$wrong.members") members, $(wc -l < "$wrong.statuses") statuses, $(wc -l < "$wrong") complaints"
+[ ! -s "$wrong" ]

@@ -1,0 +1,413 @@
+/* The state that one borrower leaves to the next, the fate of prepared statements, and how long the pool itself waits
+ * for the server. */
+#include "proxy.h"
+
+#include "pq_inside.h"
+
+static void open_db(kolk_pq *db, kolk_pq_desc desc) {
+    desc.pool.max = 1;
+    if (!desc.conninfo) desc.conninfo = conninfo_of(0, "postgres");
+    make_db(db, &desc);
+}
+
+static int process_of(const kolk_borrowed *borrow) {
+    return PQbackendPID(kolk_pq_conn(borrow));
+}
+
+/* The same connection, as the next borrower has it. */
+static void borrow_again(kolk_pq *db, kolk_borrowed *borrow) {
+    int pid = process_of(borrow);
+    kolk_resource_give_back(&db->pool, borrow);
+    borrow_or_fail(db, borrow);
+    assert_int_equal(process_of(borrow), pid);
+}
+
+static PGresult *run_query(const kolk_borrowed *borrow, const char *sql, kolk_error *error) {
+    return kolk_pq_exec(borrow, sql, 0, NULL, kolk_deadline_after(20000), error);
+}
+
+/* ---- What is left to the next ------------------------------------------------------------------------------------ */
+
+static int received, processed;
+
+static void receive(void *argument, const PGresult *notice) {
+    (void)argument, (void)notice;
+    received++;
+}
+
+static void process(void *argument, const char *notice) {
+    (void)argument, (void)notice;
+    processed++;
+}
+
+#define SAY_SOMETHING "SET client_min_messages = notice; DO 'BEGIN RAISE NOTICE ''news''; END'"
+
+static void test_settings_of_libpq(void **state) {
+    (void)state;
+    skip_without_server();
+    kolk_pq db;
+    kolk_borrowed borrow;
+    kolk_error error;
+    open_db(&db, (kolk_pq_desc){.pool.name = "left"});
+    borrow_or_fail(&db, &borrow);
+    PGconn *conn = kolk_pq_conn(&borrow);
+    PQnoticeReceiver ours = PQsetNoticeReceiver(conn, receive, NULL);
+    PQclear(run_query(&borrow, SAY_SOMETHING, &error));
+    assert_int_equal(received, 1);
+    borrow_again(&db, &borrow);
+    PQnoticeProcessor standard = PQsetNoticeProcessor(conn, process, NULL);
+    PQclear(run_query(&borrow, SAY_SOMETHING, &error)); /* by way of the receiver */
+    assert_int_equal(received, 1);
+    assert_int_equal(processed, 1);
+    PQsetErrorVerbosity(conn, PQERRORS_VERBOSE);
+    PQsetErrorContextVisibility(conn, PQSHOW_CONTEXT_ALWAYS);
+    FILE *trace = tmpfile();
+    assert_non_null(trace);
+    PQtrace(conn, trace);
+    borrow_again(&db, &borrow);
+    long traced = ftell(trace);
+    assert_int_equal(number_of(&borrow, "SELECT 3"), 3);
+    assert_int_equal(fseek(trace, 0, SEEK_END), 0);
+    assert_int_equal(ftell(trace), traced);
+    fclose(trace);
+    assert_ptr_equal(PQsetNoticeProcessor(conn, NULL, NULL), standard);
+    assert_ptr_equal(PQsetNoticeReceiver(conn, NULL, NULL), ours);
+    assert_int_equal(PQsetErrorVerbosity(conn, PQERRORS_DEFAULT), PQERRORS_DEFAULT);
+    assert_int_equal(PQsetErrorContextVisibility(conn, PQSHOW_CONTEXT_ERRORS), PQSHOW_CONTEXT_ERRORS);
+    kolk_resource_give_back(&db.pool, &borrow);
+    kolk_pq_deinit(&db);
+}
+
+static void assert_no_notification(PGconn *conn) {
+    PGnotify *heard = PQnotifies(conn);
+    if (heard) fail_msg("heard: %s", heard->extra);
+}
+
+static void test_notifications(void **state) {
+    (void)state;
+    skip_without_server();
+    PGconn *admin = connect_admin();
+    for (int all = 0; all < 2; all++) {
+        kolk_pq db;
+        kolk_borrowed borrow;
+        open_db(&db, (kolk_pq_desc){.discard_all = all == 1});
+        borrow_or_fail(&db, &borrow);
+        number_of(&borrow, "LISTEN secret");
+        ask_number(admin, "NOTIFY secret, 'for the first'");
+        number_of(&borrow, "SELECT 1"); /* it comes before the answer to this */
+        borrow_again(&db, &borrow);
+        assert_no_notification(kolk_pq_conn(&borrow));
+
+        /* A notice that comes while the connection is idle is read by the check of the socket, without a query. */
+        pq_connection *connection = (pq_connection *)borrow.resource;
+        if (all) number_of(&borrow, "LISTEN secret");
+        ask_number(admin, "NOTIFY secret, 'for nobody'");
+        assert_true(kolk_pq_wait(PQsocket(connection->conn), POLLIN, kolk_deadline_after(20000)));
+        kill(process_of(&borrow), SIGSTOP);
+        assert_true(kolk_pq_validate(&db, connection, KOLK_NOW));
+        assert_false(kolk_pq_wait(PQsocket(connection->conn), POLLIN, KOLK_NOW));
+        kill(process_of(&borrow), SIGCONT);
+        assert_no_notification(connection->conn);
+        kolk_resource_give_back(&db.pool, &borrow);
+        kolk_pq_deinit(&db);
+    }
+    PQfinish(admin);
+}
+
+/* ---- Looking and asking ------------------------------------------------------------------------------------------ */
+
+static void test_look(void **state) {
+    (void)state;
+    skip_without_server();
+    char sql[64];
+    kolk_pq db;
+    kolk_borrowed borrow;
+    open_db(&db, (kolk_pq_desc){.patience_ms = 50});
+    borrow_or_fail(&db, &borrow);
+    assert_true(kolk_pq_validate(&db, borrow.resource, kolk_deadline_after(20000)));
+
+    /* A stopped process does not answer, but a borrow without waiting only checks the socket, and so does a pool with
+     * ask_after_ms -1. */
+    kill(process_of(&borrow), SIGSTOP);
+    assert_true(kolk_pq_validate(&db, borrow.resource, KOLK_NOW));
+    db.asks = false;
+    assert_true(kolk_pq_validate(&db, borrow.resource, kolk_deadline_after(20000)));
+    db.asks = true;
+    assert_false(kolk_pq_validate(&db, borrow.resource, kolk_deadline_after(20000)));
+    kill(process_of(&borrow), SIGCONT);
+    kolk_resource_give_back(&db.pool, &borrow);
+
+    /* A connection that the server has ended. */
+    borrow_or_fail(&db, &borrow);
+    snprintf(sql, sizeof sql, "SELECT pg_terminate_backend(%d, 5000)", process_of(&borrow));
+    ask_admin(sql);
+    assert_false(kolk_pq_validate(&db, borrow.resource, KOLK_NOW));
+    kolk_resource_give_back(&db.pool, &borrow);
+    kolk_pq_deinit(&db);
+}
+
+/* ---- Prepared statements ----------------------------------------------------------------------------------------- */
+
+/* The last value of the first row, or NULL. */
+static const char *get_item(const kolk_borrowed *borrow, const char *state, kolk_error *error) {
+    static char value[64];
+    PGresult *result =
+        kolk_pq_exec_prepared(borrow, "get \"it\"", "SELECT * FROM item", 0, NULL, kolk_deadline_after(20000), error);
+    const char *is = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+    if (error->code && strcmp(is ? is : "", state) != 0) fail_msg("%s", error->text);
+    assert_string_equal(is ? is : "", state);
+    assert_int_equal(error->code != 0, is != NULL);
+    snprintf(value, sizeof value, "%s", is ? "" : PQgetvalue(result, 0, PQnfields(result) - 1));
+    PQclear(result);
+    return is ? NULL : value;
+}
+
+#define DROP_STATEMENT "DEALLOCATE \"get \"\"it\"\"\""
+
+static void test_statements_after_ddl(void **state) {
+    (void)state;
+    skip_without_server();
+    kolk_pq db;
+    kolk_borrowed borrow;
+    kolk_error error;
+    ask_admin("CREATE TABLE item (id int); INSERT INTO item VALUES (1)");
+    open_db(&db, (kolk_pq_desc){0});
+    borrow_or_fail(&db, &borrow);
+    assert_string_equal(get_item(&borrow, "", &error), "1");
+
+    /* The result has another column now, which callers do not notice. */
+    ask_admin("ALTER TABLE item ADD COLUMN two int DEFAULT 2");
+    assert_string_equal(get_item(&borrow, "", &error), "2");
+    borrow_again(&db, &borrow);
+
+    /* Within a transaction the error is returned; the next use prepares anew, within the next transaction too. */
+    ask_admin("ALTER TABLE item ADD COLUMN three int DEFAULT 3");
+    number_of(&borrow, "BEGIN");
+    assert_null(get_item(&borrow, "0A000", &error));
+    assert_int_equal(error.code, KOLK_PQ_OTHER);
+    assert_non_null(strstr(error.text, "0A000: cached plan must not change result type"));
+    assert_null(get_item(&borrow, "25P02", &error)); /* a failed transaction does nothing */
+    borrow_again(&db, &borrow);
+    number_of(&borrow, "BEGIN");
+    assert_string_equal(get_item(&borrow, "", &error), "3");
+    number_of(&borrow, "COMMIT");
+
+    /* Meanwhile the statement may have been deallocated. Within a transaction that is reported too. */
+    for (int within = 0; within < 2; within++) {
+        ask_admin(within ? "ALTER TABLE item ADD COLUMN five int DEFAULT 5"
+                         : "ALTER TABLE item ADD COLUMN four int DEFAULT 4");
+        number_of(&borrow, "BEGIN");
+        assert_null(get_item(&borrow, "0A000", &error));
+        number_of(&borrow, "ROLLBACK");
+        number_of(&borrow, DROP_STATEMENT);
+        if (within) number_of(&borrow, "BEGIN");
+        if (within) assert_null(get_item(&borrow, "26000", &error));
+        if (within) number_of(&borrow, "ROLLBACK");
+        assert_string_equal(get_item(&borrow, "", &error), within ? "5" : "4");
+    }
+
+    /* A deallocated name may be used again with another text. */
+    ask_admin("ALTER TABLE item ADD COLUMN six int DEFAULT 6");
+    number_of(&borrow, "BEGIN");
+    assert_null(get_item(&borrow, "0A000", &error));
+    number_of(&borrow, "ROLLBACK");
+    assert_true(kolk_pq_prepare(&borrow, "get \"it\"", "SELECT 6", kolk_deadline_after(20000), &error));
+    assert_false(kolk_pq_prepare(&borrow, "get \"it\"", "SELECT 7", kolk_deadline_after(20000), &error));
+    assert_int_equal(number_of(&borrow, "SELECT count(*) FROM pg_prepared_statements"), 1);
+
+    /* A statement that can't be prepared returns the reason. Another 0A000 must not run anything twice. */
+    PGresult *result =
+        kolk_pq_exec_prepared(&borrow, "bad", "SELECT * FROM nowhere", 0, NULL, kolk_deadline_after(20000), &error);
+    assert_string_equal(PQresultErrorField(result, PG_DIAG_SQLSTATE), "42P01");
+    assert_non_null(strstr(error.text, "42P01: relation \"nowhere\" does not exist"));
+    assert_null(strstr(error.text, "LOCATION"));
+    PQclear(result);
+    assert_false(kolk_pq_prepare(&borrow, "bad", "SELECT * FROM nowhere", kolk_deadline_after(20000), &error));
+    assert_non_null(strstr(error.text, "42P01"));
+    number_of(&borrow, "CREATE TEMP SEQUENCE runs");
+    static const char fails[] = "SELECT nextval('runs'), pg_temp.fail()";
+    number_of(&borrow, "CREATE FUNCTION pg_temp.fail() RETURNS int LANGUAGE plpgsql AS "
+                       "'BEGIN RAISE EXCEPTION SQLSTATE ''0A000''; END'");
+    result = kolk_pq_exec_prepared(&borrow, "fails", fails, 0, NULL, kolk_deadline_after(20000), &error);
+    assert_string_equal(PQresultErrorField(result, PG_DIAG_SQLSTATE), "0A000");
+    PQclear(result);
+    assert_int_equal(number_of(&borrow, "SELECT last_value FROM runs"), 1);
+    kolk_resource_give_back(&db.pool, &borrow);
+    kolk_pq_deinit(&db);
+}
+
+/* ---- Cancellation of threads ------------------------------------------------------------------------------------- */
+
+/* Not on the thread's stack: AddressSanitizer does not notice that cancellation ends a function. */
+static struct {
+    kolk_borrowed borrow;
+    kolk_error error;
+    bool returned;
+} victim;
+
+static void *run_victim(void *argument) {
+    PGresult *result = kolk_pq_exec_prepared(&victim.borrow, "sleep", "SELECT 'a victim', pg_sleep(0.3)", 0, NULL,
+                                             kolk_deadline_after(20000), &victim.error);
+    victim.returned = victim.error.code == 0;
+    PQclear(result);
+    pthread_testcancel();
+    return argument;
+}
+
+static void test_cancelled_thread(void **state) {
+    (void)state;
+    skip_without_server();
+    kolk_pq db;
+    pthread_t thread;
+    void *end;
+    open_db(&db, (kolk_pq_desc){0});
+    borrow_or_fail(&db, &victim.borrow);
+    assert_int_equal(pthread_create(&thread, NULL, run_victim, NULL), 0);
+    PGconn *admin = connect_admin();
+    while (!ask_number(admin, "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND "
+                              "query LIKE 'SELECT ''a victim''%'"))
+        nap_ms(1);
+    PQfinish(admin);
+    pthread_cancel(thread);
+    assert_int_equal(pthread_join(thread, &end), 0);
+    assert_ptr_equal(end, PTHREAD_CANCELED);
+    assert_true(victim.returned);
+    assert_int_equal(PQtransactionStatus(kolk_pq_conn(&victim.borrow)), PQTRANS_IDLE);
+    borrow_again(&db, &victim.borrow);
+    kolk_resource_give_back(&db.pool, &victim.borrow);
+    kolk_pq_deinit(&db);
+}
+
+/* ---- How long the pool waits ------------------------------------------------------------------------------------- */
+
+static void *go_on_later(void *argument) {
+    nap_ms(1300); /* more than the default patience */
+    kill(*(int *)argument, SIGCONT);
+    return NULL;
+}
+
+/* The server process is stopped during a rollback, a discard, or a cancel request. The test calls the pool's callbacks
+ * directly, as the pool decides which thread calls them. */
+static void test_patience(void **state) {
+    (void)state;
+    skip_without_server();
+    enum { ROLL_BACK, DISCARD, CANCEL, DESTROY, ENDS };
+    for (int i = 0; i < (does_a_part() ? ENDS : 2 * ENDS); i++) {
+        bool is_patient = i >= ENDS;
+        int what = i % ENDS;
+        kolk_pq db;
+        kolk_error error = {0};
+        kolk_borrowed borrow = {0};
+        pthread_t thread;
+        open_db(&db, (kolk_pq_desc){.patience_ms = is_patient ? 60000 : 60, .discard_all = what == DISCARD});
+        assert_true(kolk_pq_create(&db, "", kolk_deadline_after(20000), &borrow.resource, &error));
+        pq_connection *connection = (pq_connection *)borrow.resource;
+        int pid = process_of(&borrow);
+        if (what == ROLL_BACK) number_of(&borrow, "BEGIN");
+        if (what == DESTROY) assert_true(PQsendQuery(connection->conn, "SELECT pg_sleep(600)"));
+        kill(pid, SIGSTOP);
+        if (is_patient) assert_int_equal(pthread_create(&thread, NULL, go_on_later, &pid), 0);
+        int64_t begin = now_ms();
+        if (what == ROLL_BACK || what == DISCARD) assert_int_equal(kolk_pq_reset(&db, connection), is_patient);
+        if (what == CANCEL)
+            PQclear(kolk_pq_exec(&borrow, "SELECT pg_sleep(600)", 0, NULL, kolk_deadline_after(10), &error));
+        if (what == CANCEL) assert_int_equal(error.code, KOLK_PQ_TIMEOUT);
+        if (what != DESTROY) assert_int_equal(connection->broken, !is_patient);
+        kolk_pq_destroy(&db, connection);
+        int64_t took = now_ms() - begin;
+        if (is_patient) pthread_join(thread, NULL);
+        kill(pid, SIGCONT);
+        if (!is_patient && took > 900) fail_msg("%d: %" PRId64 " ms", what, took);
+        kolk_pq_deinit(&db);
+    }
+}
+
+/* The cancel request is lost, and COPY begins after the deadline: another request may still be on its way. */
+static void test_cancelled_copy(void **state) {
+    (void)state;
+    skip_without_server();
+    kolk_pq db;
+    kolk_borrowed borrow;
+    kolk_error error;
+    ask_admin("CREATE TABLE goods (n int)");
+    start_proxy();
+    static const char *const copies[] = {"SELECT pg_sleep(0.2); COPY goods FROM STDIN",
+                                         "SELECT pg_sleep(0.2); COPY (SELECT 1) TO STDOUT"};
+    for (size_t i = 0; i < LENGTH_OF(copies); i++) {
+        open_db(&db, (kolk_pq_desc){.conninfo = conninfo_of(proxy.port, "postgres"), .patience_ms = 20000});
+        borrow_or_fail(&db, &borrow);
+        int pid = process_of(&borrow);
+        set_proxy(HANG_UP);
+        int64_t begin = now_ms();
+        PQclear(kolk_pq_exec(&borrow, copies[i], 0, NULL, kolk_deadline_after(20), &error));
+        assert_true(now_ms() - begin < 15000); /* it does not go on to wait */
+        assert_int_equal(error.code, KOLK_PQ_TIMEOUT);
+        assert_null(run_query(&borrow, "SELECT 1", &error));
+        assert_int_equal(error.code, KOLK_PQ_BROKEN);
+        set_proxy(PASS_ON);
+        kolk_resource_give_back(&db.pool, &borrow);
+        borrow_or_fail(&db, &borrow);
+        assert_int_not_equal(process_of(&borrow), pid);
+        kolk_resource_give_back(&db.pool, &borrow);
+        kolk_pq_deinit(&db);
+    }
+    stop_proxy();
+}
+
+/* ---- Health ------------------------------------------------------------------------------------------------------ */
+
+static void test_check(void **state) {
+    (void)state;
+    skip_without_server();
+    kolk_pq db;
+    kolk_borrowed borrow;
+    kolk_error error;
+    start_proxy();
+    open_db(&db, (kolk_pq_desc){.conninfo = conninfo_of(proxy.port, "postgres"), .patience_ms = 50});
+    assert_true(kolk_pq_check(&db, kolk_deadline_after(20000), &error));
+    assert_int_equal(error.code, 0);
+    borrow_or_fail(&db, &borrow);
+    int pid = process_of(&borrow);
+    assert_false(kolk_pq_check(&db, kolk_deadline_after(20), &error)); /* all are in use */
+    assert_int_equal(error.code, KOLK_PQ_TIMEOUT);
+    assert_true(*error.text);
+    kolk_resource_give_back(&db.pool, &borrow);
+
+    /* One broken connection does not mean that the server is down. */
+    set_proxy(CUT);
+    assert_true(kolk_pq_check(&db, kolk_deadline_after(20000), &error));
+    set_proxy(PASS_ON);
+    borrow_or_fail(&db, &borrow);
+    assert_int_not_equal(process_of(&borrow), pid);
+    kolk_resource_give_back(&db.pool, &borrow);
+
+    /* A server that is silent. */
+    set_proxy(LOSE);
+    assert_false(kolk_pq_check(&db, kolk_deadline_after(50), &error));
+    assert_int_equal(error.code, KOLK_PQ_TIMEOUT);
+    set_proxy(PASS_ON);
+    kolk_pq_deinit(&db);
+    stop_proxy();
+
+    /* A pool that is closed. */
+    open_db(&db, (kolk_pq_desc){0});
+    kolk_resource_close(&db.pool, KOLK_NOW);
+    assert_false(kolk_pq_check(&db, kolk_deadline_after(200), &error));
+    assert_int_equal(error.code, KOLK_PQ_OTHER);
+    kolk_pq_deinit(&db);
+}
+
+int main(void) {
+    END_IF_IT_HANGS();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_settings_of_libpq),
+        cmocka_unit_test(test_notifications),
+        cmocka_unit_test(test_look),
+        cmocka_unit_test(test_statements_after_ddl),
+        cmocka_unit_test(test_cancelled_thread),
+        cmocka_unit_test(test_patience),
+        cmocka_unit_test(test_cancelled_copy),
+        cmocka_unit_test(test_check),
+    };
+    return cmocka_run_group_tests_name("pq_state", tests, make_server, remove_server);
+}

@@ -1,0 +1,445 @@
+/* The makers' thread: when it exists, what it does for its pools, and that it leaves nothing behind, neither when a
+ * pool ends during its work, nor when many begin and end at once, nor at exit. The times are short, and no test depends
+ * on how late an action is. */
+#include "resource_threads.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/prctl.h>
+
+#include "../help/child.h"
+#include "resource/resource_inside.h"
+
+#define MS INT64_C(1000000)
+
+static factory things; /* zeroed before each test */
+
+static int begin_test(void **state) {
+    (void)state;
+    memset(&things, 0, sizeof things);
+    return 0;
+}
+
+static int end_test(void **state) {
+    if (!things.pool.inside) EVENTUALLY(count_makers() == 0); /* it may be listed after its join */
+    return abort_on_failure(state);
+}
+
+static kolk_resource_pool_stats now(void) {
+    return stats_of(&things);
+}
+
+/* ---- The thread -------------------------------------------------------------------------------------------------- */
+
+static bool refuses_thread;
+int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*body)(void *), void *argument);
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*body)(void *), void *argument);
+
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*body)(void *), void *argument) {
+    if (refuses_thread) return refuses_thread = false, EAGAIN;
+    return __real_pthread_create(thread, attributes, body, argument);
+}
+
+static void test_one_from_the_first_pool_to_the_last(void **state) {
+    (void)state;
+    factory others = {0}, lonely = {0};
+    assert_int_equal(count_makers(), 0);
+    make_things(&lonely, (kolk_resource_pool_desc){.no_housekeeper = true, .min_idle = 1});
+    assert_int_equal(count_makers(), 0);
+    for (int turn = 0; turn < 3; turn++) {
+        make_things(&things, (kolk_resource_pool_desc){.max = 2});
+        assert_int_equal(count_makers(), 1);
+        make_things(&others, (kolk_resource_pool_desc){.max = 2});
+        assert_int_equal(count_makers(), 1);
+        end_things(turn % 2 ? &things : &others);
+        assert_int_equal(count_makers(), 1);
+        end_things(turn % 2 ? &others : &things);
+        EVENTUALLY(count_makers() == 0);
+    }
+    assert_int_equal(lonely.created, 0);
+    end_things(&lonely);
+}
+
+static void test_the_system_has_no_thread(void **state) {
+    (void)state;
+    refuses_thread = true;
+    assert_int_equal(init_things(&things, (kolk_resource_pool_desc){.min_idle = 1}), KOLK_NO_THREAD);
+    assert_null(things.pool.inside);
+    assert_false(refuses_thread);
+    make_things(&things, (kolk_resource_pool_desc){.min_idle = 1});
+    EVENTUALLY(now().idle == 1);
+    end_things(&things);
+}
+
+static sigset_t plain_mask; /* of the first thread, before the first pool */
+static uint32_t mask_was_full;
+
+static bool look_at_mask(factory *from, kolk_deadline deadline) {
+    sigset_t blocked;
+    bool full = pthread_sigmask(SIG_SETMASK, NULL, &blocked) == 0;
+    (void)from, (void)deadline;
+    for (int number = 1; number < SIGRTMIN; number++) /* all but the two that cannot be blocked and glibc's own */
+        full &= number == SIGKILL || number == SIGSTOP || number >= 32 || sigismember(&blocked, number);
+    kolk_store(&mask_was_full, full, KOLK_RELEASE);
+    return true;
+}
+
+static void test_its_signals_are_blocked(void **state) {
+    (void)state;
+    sigset_t after;
+    memset(&after, 0, sizeof after); /* the system writes only the first bytes */
+    things.creates = look_at_mask;
+    make_things(&things, (kolk_resource_pool_desc){.min_idle = 1});
+    pthread_sigmask(SIG_SETMASK, NULL, &after);
+    EVENTUALLY(now().idle == 1);
+    assert_true(kolk_load(&mask_was_full, KOLK_ACQUIRE));
+    assert_memory_equal(&plain_mask, &after, sizeof after); /* the mask of the thread that made the pool is unchanged */
+    end_things(&things);
+}
+
+/* ---- What it does ------------------------------------------------------------------------------------------------ */
+
+static void test_it_makes_min_idle_ready(void **state) {
+    (void)state;
+    kolk_borrowed all[3];
+    make_things(&things, (kolk_resource_pool_desc){.max = 5, .min_idle = 3});
+    EVENTUALLY(now().idle == 3);
+    for (size_t i = 0; i < 3; i++) all[i] = borrow_thing(&things, NULL, KOLK_NOW);
+    kolk_resource_discard(&things.pool, &all[0]);
+    kolk_resource_discard(&things.pool, &all[1]);
+    EVENTUALLY(now().idle == 3);
+    kolk_resource_give_back(&things.pool, &all[2]);
+    assert_int_equal(now().idle, 4);
+    assert_int_equal(things.created, 6); /* after the discards max leaves room for one, and then for another */
+    kolk_resource_evict(&things.pool);
+    EVENTUALLY(now().idle == 3);
+    assert_int_equal(now().evicted, 4);
+    end_things(&things);
+}
+
+static uint32_t refusals; /* creates still to fail */
+
+static bool refuse_some(factory *from, kolk_deadline deadline) {
+    (void)from;
+    REQUIRE(deadline.ns > kolk_now_ns() && deadline.ns != KOLK_FOREVER.ns);
+    uint32_t left = count_of(&refusals);
+    if (left) count_down(&refusals);
+    return !left;
+}
+
+static void test_it_tries_again(void **state) {
+    (void)state;
+    refusals = 4;
+    things.creates = refuse_some;
+    make_things(&things, (kolk_resource_pool_desc){.max = 2, .min_idle = 2});
+    EVENTUALLY(now().idle == 2);
+    assert_int_equal(now().create_failures, 4);
+    end_things(&things);
+}
+
+static void test_it_ends_what_is_idle(void **state) {
+    (void)state;
+    kolk_borrowed all[5];
+    make_things(&things, (kolk_resource_pool_desc){.max = 5, .min_idle = 2, .idle_timeout_ms = 5});
+    for (size_t i = 0; i < 5; i++) all[i] = borrow_thing(&things, i < 4 ? NULL : "a", KOLK_FOREVER);
+    for (size_t i = 0; i < 5; i++) kolk_resource_give_back(&things.pool, &all[i]);
+    EVENTUALLY(now().unused == 3);
+    for (int i = 0; i < 3; i++) { /* it looks three more times */
+        int64_t look_at = kolk_load(&things.pool.inside->chore.due, KOLK_RELAXED);
+        EVENTUALLY(kolk_load(&things.pool.inside->chore.due, KOLK_RELAXED) != look_at);
+    }
+    assert_int_equal(now().idle, 2); /* of key "" */
+    assert_int_equal(now().unused, 3);
+    end_things(&things);
+}
+
+/* Each lives at least nine tenths of max_lifetime_ms, and not all equally long. */
+static void test_it_ends_what_is_old(void **state) {
+    (void)state;
+    enum { ALL = 16 };
+    const int64_t lifetime = 200 * MS;
+    int64_t begin = kolk_now_ns(), least = INT64_MAX, most = 0;
+    make_things(&things, (kolk_resource_pool_desc){.max = ALL, .min_idle = ALL, .max_lifetime_ms = lifetime / MS});
+    EVENTUALLY(count_of(&things.created) == ALL);
+    kolk_resource_inside *pool = things.pool.inside;
+    kolk_resource_lock(pool);
+    for (uint32_t slot = 0; slot < pool->slots; slot++) {
+        const resource_entry *entry = kolk_entry_at(pool, slot);
+        if (!entry || entry->state != RESOURCE_IDLE) continue;
+        int64_t lives = entry->expires - entry->proved;
+        assert_true(lives > lifetime * 9 / 10 && lives <= lifetime);
+        if (lives < least) least = lives;
+        if (lives > most) most = lives;
+    }
+    kolk_resource_unlock(pool);
+    if (most) assert_true(most - least > lifetime / 100); /* fails by chance once in 1e15 runs */
+    EVENTUALLY(now().expired > 0);
+    assert_true(kolk_now_ns() - begin >= lifetime * 9 / 10);
+    EVENTUALLY(now().expired >= ALL && now().idle == ALL);
+    end_things(&things);
+}
+
+static uint32_t keeps_failing;
+
+static bool fails_if_told(factory *from, thing *it) {
+    (void)from, (void)it;
+    return !kolk_load(&keeps_failing, KOLK_ACQUIRE);
+}
+
+static void test_it_keeps_idle_ones_alive(void **state) {
+    (void)state;
+    things.validates = fails_if_told;
+    make_things(&things, (kolk_resource_pool_desc){.max = 3, .min_idle = 2, .keepalive_ms = 2});
+    EVENTUALLY(count_of(&things.valid) >= 6);
+    assert_int_equal(count_of(&things.created), 2);
+    kolk_store(&keeps_failing, 1, KOLK_RELEASE);
+    EVENTUALLY(now().invalid >= 2); /* it replaces resources that it found dead */
+    kolk_store(&keeps_failing, 0, KOLK_RELEASE);
+    EVENTUALLY(now().idle == 2);
+    assert_true(count_of(&things.created) >= 4);
+    end_things(&things);
+}
+
+/* ---- Leaks ------------------------------------------------------------------------------------------------------- */
+
+static notes taken; /* written by the makers' thread; read after `told` is set */
+static uint32_t told;
+
+static void take_note_there(const kolk_failure *failure, void *context) {
+    take_note(failure, context);
+    kolk_fetch_add(&told, 1, KOLK_RELEASE); /* partner: count_of */
+}
+
+static void *borrow_and_leak(void *out) {
+    kolk_borrow_desc desc = {.deadline = KOLK_FOREVER, .who = "reader 3"};
+    prctl(PR_SET_NAME, "leaky");
+    REQUIRE(kolk_resource_borrow(&things.pool, &desc, (kolk_borrowed *)out) == KOLK_OK);
+    EVENTUALLY(count_of(&told) == 1);
+    for (int i = 0; i < 3; i++) { /* reported once, however often it looks */
+        int64_t look_at = kolk_load(&things.pool.inside->chore.due, KOLK_RELAXED);
+        EVENTUALLY(kolk_load(&things.pool.inside->chore.due, KOLK_RELAXED) != look_at);
+    }
+    REQUIRE(count_of(&told) == 1);
+    return NULL;
+}
+
+static void test_it_reports_leaks_once(void **state) {
+    (void)state;
+    kolk_borrowed one;
+    const char *by = "a resource that was borrowed by reader 3 in thread leaky (";
+    memset(&taken, 0, sizeof taken);
+    told = 0;
+    kolk_set_failure_handler(take_note_there, &taken);
+    make_things(&things, (kolk_resource_pool_desc){.name = "db", .max = 1, .leak_after_ms = 5});
+    run_thread(borrow_and_leak, &one);
+    assert_int_equal(taken.last.rule, KOLK_LEAK);
+    assert_string_equal(taken.pool, "db");
+    assert_ptr_equal(taken.last.object, one.resource);
+    assert_non_null(strstr(taken.sentence, by));
+    assert_non_null(strstr(taken.sentence, " is not given back after "));
+    assert_int_equal(now().leaks, 1);
+    kolk_resource_give_back(&things.pool, &one);
+    assert_int_equal(taken.count, 2);
+    assert_int_equal(taken.last.rule, KOLK_LEAK);
+    assert_non_null(strstr(taken.sentence, "the resource that was borrowed by reader 3 in thread leaky ("));
+    if (!emulator()) assert_non_null(strstr(taken.sentence, ", ended) in ")); /* an emulator's end late */
+    assert_non_null(strstr(taken.sentence, " is given back now, after "));
+    one = borrow_thing(&things, NULL, KOLK_NOW); /* the next borrow is a new one */
+    EVENTUALLY(count_of(&told) == 3);
+    kolk_resource_give_back(&things.pool, &one);
+    assert_int_equal(taken.count, 4);
+    assert_int_equal(now().leaks, 2);
+    end_things(&things);
+}
+
+static void *only_borrow(void *out) {
+    prctl(PR_SET_NAME, "nameless");
+    *(kolk_borrowed *)out = borrow_thing(&things, NULL, KOLK_FOREVER);
+    return NULL;
+}
+
+/* An ended thread's number is always known, its name only if leaks are looked for. */
+static void test_the_name_of_an_ended_thread(void **state) {
+    (void)state;
+    skip_if_emulated(); /* an emulator's threads have other numbers and names */
+    kolk_borrowed one;
+    for (int keeps = 0; keeps < 2; keeps++) {
+        memset(&taken, 0, sizeof taken);
+        kolk_set_failure_handler(take_note, &taken);
+        make_things(&things, (kolk_resource_pool_desc){.max = 1, .debug = keeps ? "sites" : NULL});
+        run_thread(only_borrow, &one);
+        assert_int_equal(kolk_resource_close(&things.pool, KOLK_NOW), KOLK_TIMEOUT);
+        assert_int_equal(taken.count, 1);
+        assert_true((strstr(taken.sentence, " in thread nameless (") != NULL) == keeps);
+        assert_non_null(strstr(taken.sentence, keeps ? ", ended) in " : " (ended) in "));
+        kolk_resource_give_back(&things.pool, &one);
+        end_things(&things);
+    }
+}
+
+static void *only_give_back(void *borrow) {
+    kolk_resource_give_back(&things.pool, (kolk_borrowed *)borrow);
+    return NULL;
+}
+
+/* The stored name is the borrower's, although another thread returned the resource. */
+static void test_the_name_of_a_thread_that_gave_back(void **state) {
+    (void)state;
+    skip_if_emulated(); /* an emulator's threads have other numbers and names */
+    kolk_borrowed one, copy;
+    memset(&taken, 0, sizeof taken);
+    kolk_set_failure_handler(take_note, &taken);
+    make_things(&things, (kolk_resource_pool_desc){.max = 1, .debug = "sites"});
+    run_thread(only_borrow, &one);
+    copy = one;
+    run_thread(only_give_back, &copy);
+    kolk_resource_give_back(&things.pool, &one);
+    assert_int_equal(taken.count, 1);
+    assert_non_null(strstr(taken.sentence, " and given back in thread "));
+    assert_non_null(strstr(taken.sentence, " (ended), by "));
+    assert_null(strstr(taken.sentence, "nameless"));
+    end_things(&things);
+}
+
+/* ---- Ends -------------------------------------------------------------------------------------------------------- */
+
+static uint32_t has_ended;
+
+static void *deinit_things(void *unused) {
+    kolk_resource_deinit(&things.pool);
+    kolk_store(&has_ended, 1, KOLK_RELEASE);
+    return unused;
+}
+
+/* deinit waits for the maker; the resource that it just made is destroyed; another pool is not affected. */
+static void test_a_pool_ends_while_it_is_in_its_create(void **state) {
+    (void)state;
+    for (int with_another = 0; with_another < 2; with_another++) {
+        pthread_t thread;
+        factory others = {0};
+        memset(&things, 0, sizeof things);
+        has_ended = 0;
+        hold_creates(&things);
+        make_things(&things, (kolk_resource_pool_desc){.max = 3, .min_idle = 2});
+        await_create();
+        if (with_another) make_things(&others, (kolk_resource_pool_desc){.max = 3, .min_idle = 1});
+        assert_int_equal(pthread_create(&thread, NULL, deinit_things, NULL), 0);
+        for (int i = 0; i < 20; i++) nap();
+        assert_int_equal(kolk_load(&has_ended, KOLK_ACQUIRE), 0);
+        end_holding();
+        assert_int_equal(pthread_join(thread, NULL), 0);
+        assert_true(things.created > 0);
+        assert_int_equal(things.created, things.destroyed);
+        if (!with_another) continue;
+        EVENTUALLY(stats_of(&others).idle == 1);
+        end_things(&others);
+    }
+}
+
+static void *end_others(void *others) {
+    end_things(others);
+    return NULL;
+}
+
+/* The last pool of the list ends while its maker is still in a create for a pool that is ending. The next pool gets new
+ * makers, whose work does not end the wait of that deinit. */
+static void test_two_makers_at_work(void **state) {
+    (void)state;
+    pthread_t going, last;
+    factory others = {0}, next = {0};
+    memset(&things, 0, sizeof things);
+    has_ended = 0;
+    hold_creates(&things);
+    make_things(&others, (kolk_resource_pool_desc){.max = 3});
+    make_things(&things, (kolk_resource_pool_desc){.max = 3, .min_idle = 2});
+    await_create();
+    assert_int_equal(pthread_create(&going, NULL, deinit_things, NULL), 0);
+    for (int i = 0; i < 20; i++) nap();
+    assert_int_equal(pthread_create(&last, NULL, end_others, &others), 0);
+    for (int i = 0; i < 20; i++) nap();
+    make_things(&next, (kolk_resource_pool_desc){.max = 3, .min_idle = 1});
+    EVENTUALLY(stats_of(&next).idle == 1);
+    for (int i = 0; i < 20; i++) nap();
+    assert_int_equal(kolk_load(&has_ended, KOLK_ACQUIRE), 0);
+    end_holding();
+    assert_int_equal(pthread_join(going, NULL), 0);
+    assert_int_equal(pthread_join(last, NULL), 0);
+    assert_int_equal(things.created, things.destroyed);
+    end_things(&next);
+}
+
+enum { THREADS = 8 };
+
+static void *begin_and_end_pools(void *rounds) {
+    for (uintptr_t n = (uintptr_t)rounds; n; n--) {
+        factory mine = {0};
+        make_things(&mine, (kolk_resource_pool_desc){.max = 2, .min_idle = n % 2, .idle_timeout_ms = 1});
+        kolk_borrowed one = borrow_thing(&mine, n % 3 ? "" : "a", KOLK_FOREVER);
+        if (n % 4 == 0) EVENTUALLY(stats_of(&mine).idle == n % 2);
+        kolk_resource_give_back(&mine.pool, &one);
+        end_things(&mine);
+    }
+    return NULL;
+}
+
+static void test_pools_begin_and_end_at_once(void **state) {
+    (void)state;
+    pthread_t threads[THREADS];
+    uintptr_t rounds = does_a_part() ? 50 : 500;
+    for (int i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, begin_and_end_pools, (void *)rounds), 0);
+    for (int i = 0; i < THREADS; i++) assert_int_equal(pthread_join(threads[i], NULL), 0);
+}
+
+/* Pools that are not deinitialised, with a maker at work: exit waits for nothing. */
+static void leave_it_running(void) {
+    static factory idle;
+    END_IF_IT_HANGS();
+    make_things(&idle, (kolk_resource_pool_desc){.max = 3, .min_idle = 2, .idle_timeout_ms = 1, .keepalive_ms = 1});
+    EVENTUALLY(stats_of(&idle).idle == 2);
+    memset(&things, 0, sizeof things);
+    hold_creates(&things);
+    make_things(&things, (kolk_resource_pool_desc){.min_idle = 1});
+    await_create();
+    exit(3);
+}
+
+static void test_exit_while_it_runs(void **state) {
+    (void)state;
+    char text[1000];
+    int status = run_apart(leave_it_running, text, sizeof text);
+    assert_string_equal(text, "");
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 3);
+}
+
+static void *do_nothing(void *unused) {
+    return unused;
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin_test, end_test)
+
+int main(void) {
+    END_IF_IT_HANGS();
+    pthread_sigmask(SIG_SETMASK, NULL, &plain_mask);
+    remember_threads();
+    run_thread(do_nothing, NULL);
+    const struct CMUnitTest tests[] = {
+        TEST(test_one_from_the_first_pool_to_the_last),
+        TEST(test_the_system_has_no_thread),
+        TEST(test_its_signals_are_blocked),
+        TEST(test_it_makes_min_idle_ready),
+        TEST(test_it_tries_again),
+        TEST(test_it_ends_what_is_idle),
+        TEST(test_it_ends_what_is_old),
+        TEST(test_it_keeps_idle_ones_alive),
+        TEST(test_it_reports_leaks_once),
+        TEST(test_the_name_of_an_ended_thread),
+        TEST(test_the_name_of_a_thread_that_gave_back),
+        TEST(test_a_pool_ends_while_it_is_in_its_create),
+        TEST(test_two_makers_at_work),
+        TEST(test_pools_begin_and_end_at_once),
+        TEST(test_exit_while_it_runs),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

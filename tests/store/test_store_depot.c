@@ -1,0 +1,291 @@
+/* Depots, magazines and keepers without a pool around them, as a heap that serves malloc would have them: several
+ * depots, and keepers without a fixed number, each with one magazine per depot, all in static memory. Nothing here may
+ * call malloc, read the environment or register an exit handler. */
+#include "../queue/queue_test.h"
+
+#include "store/magazine.h"
+#include "store/keeper.h"
+
+enum { DEPOTS = 2, SLOTS = 300, CACHE = 8, KEEPERS = 200, NONE = -1 };
+
+/* ---- What would be a call out of the heap ------------------------------------------------------------------------ */
+
+static unsigned calls;
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t n, size_t size);
+void *__real_realloc(void *old, size_t size);
+void __real_free(void *old);
+char *__real_getenv(const char *name);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t n, size_t size);
+void *__wrap_realloc(void *old, size_t size);
+void __wrap_free(void *old);
+char *__wrap_getenv(const char *name);
+int __wrap_atexit(void (*function)(void));
+
+void *__wrap_malloc(size_t size) {
+    calls++;
+    return __real_malloc(size);
+}
+
+void *__wrap_calloc(size_t n, size_t size) {
+    calls++;
+    return __real_calloc(n, size);
+}
+
+void *__wrap_realloc(void *old, size_t size) {
+    calls++;
+    return __real_realloc(old, size);
+}
+
+void __wrap_free(void *old) {
+    calls++;
+    __real_free(old);
+}
+
+char *__wrap_getenv(const char *name) {
+    calls++;
+    return __real_getenv(name);
+}
+
+int __wrap_atexit(void (*function)(void)) {
+    (void)function;
+    calls++;
+    return 0;
+}
+
+/* ---- Depots and keepers ------------------------------------------------------------------------------------------ */
+
+typedef struct keeper {
+    kolk_keeper base; /* first, as the list consists of these */
+    struct {
+        kolk_magazine magazine;
+        uint32_t entries[CACHE];
+    } of[DEPOTS];
+} keeper;
+
+static kolk_keepers keepers;
+static keeper all[KEEPERS];
+static kolk_depot depots[DEPOTS];
+static kolk_slot_sheet sheets[DEPOTS][SLOTS / 64 + 1];
+static uint32_t alive[DEPOTS][SLOTS]; /* whether a keeper has taken the slot */
+
+static kolk_keeper *make_one(void *context, uint32_t n) {
+    const uint32_t *limit = (const uint32_t *)context;
+    if (n >= *limit) return NULL;
+    for (unsigned d = 0; d < DEPOTS; d++) {
+        all[n].of[d].magazine.depot = &depots[d];
+        all[n].of[d].magazine.cache = depots[d].cache;
+        kolk_keeper_add(&all[n].base, &all[n].of[d].magazine);
+    }
+    return &all[n].base;
+}
+
+static keeper *join_up_to(uint32_t limit) {
+    return (keeper *)(void *)kolk_keepers_take(&keepers, make_one, &limit);
+}
+
+static void begin_depots(uint32_t cache, uint32_t usable) {
+    calls = 0;
+    memset(&keepers, 0, sizeof keepers);
+    memset(all, 0, sizeof all);
+    memset(depots, 0, sizeof depots);
+    memset(sheets, 0, sizeof sheets);
+    memset(alive, 0, sizeof alive);
+    for (unsigned d = 0; d < DEPOTS; d++) {
+        kolk_depot_begin(&depots[d], &keepers, SLOTS, cache);
+        depots[d].free.sheets = sheets[d];
+        kolk_depot_extend(&depots[d], usable);
+    }
+}
+
+/* Takes a slot; NONE if there is none. */
+static int take(keeper *me, unsigned d) {
+    kolk_magazine *magazine = &me->of[d].magazine;
+    if (kolk_magazine_count(magazine)) return (int)kolk_magazine_pop(magazine);
+    uint64_t returns, bits;
+    do {
+        returns = kolk_load(&depots[d].returns, KOLK_ACQUIRE);
+        bits = kolk_depot_look(&depots[d], &magazine->next_word, kolk_depot_is_uncached(&depots[d]));
+    } while (!bits && kolk_load(&depots[d].returns, KOLK_SEQ_CST) != returns);
+    if (bits & (bits - 1)) kolk_magazine_fill(magazine, bits & (bits - 1));
+    kolk_magazine_set_bound(magazine);
+    if (!bits) kolk_magazines_go_uncached(&depots[d]);
+    return bits ? (int)kolk_depot_slot(&depots[d], magazine->next_word, bits) : NONE;
+}
+
+static void give(keeper *me, unsigned d, int slot) {
+    kolk_magazine *magazine = &me->of[d].magazine;
+    bool uncached = kolk_depot_is_uncached(&depots[d]);
+    if (uncached || kolk_magazine_count(magazine) == magazine->cache)
+        kolk_magazine_put_oldest(magazine, (kolk_magazine_count(magazine) + !uncached) / (uncached ? 1 : 2));
+    if (uncached)
+        kolk_depot_put(&depots[d], (uint32_t)slot);
+    else
+        kolk_magazine_push(magazine, (uint32_t)slot);
+}
+
+static void leave_depots(keeper *me) {
+    for (unsigned d = 0; d < DEPOTS; d++) {
+        kolk_magazine *magazine = &me->of[d].magazine;
+        kolk_magazine_put_oldest(magazine, kolk_magazine_count(magazine));
+    }
+    kolk_keepers_give(&keepers, &me->base);
+}
+
+/* ---- Tests ------------------------------------------------------------------------------------------------------- */
+
+/* Each slot is handed out once, whichever keeper takes it, and none is lost, with magazines and without. */
+static void test_all_slots_of_two_depots(void **state) {
+    (void)state;
+    for (uint32_t cache = 0; cache <= CACHE; cache += CACHE / 2) {
+        begin_depots(cache, SLOTS);
+        keeper *two[] = {join_up_to(KEEPERS), join_up_to(KEEPERS)};
+        for (unsigned round = 0; round < 3; round++) {
+            for (unsigned d = 0; d < DEPOTS; d++) {
+                unsigned n = 0;
+                for (int slot; (slot = take(two[n % 2], d)) != NONE; n++) {
+                    assert_in_range(slot, 0, SLOTS - 1);
+                    assert_int_equal(alive[d][slot]++, 0);
+                }
+                assert_in_range(n, SLOTS - cache, SLOTS); /* the others are in the other keeper's magazine */
+                assert_true(kolk_depot_is_uncached(&depots[d]));
+                for (int slot = 0; slot < SLOTS; slot++)
+                    if (alive[d][slot]) give(two[slot % 2], d, slot);
+                memset(alive[d], 0, sizeof alive[d]);
+            }
+        }
+        for (unsigned m = 0; m < 2; m++) leave_depots(two[m]);
+        for (unsigned d = 0; d < DEPOTS; d++)
+            assert_int_equal(kolk_slot_set_count(&depots[d].free, kolk_depot_words(&depots[d], SLOTS)), SLOTS);
+        assert_int_equal(calls, 0);
+    }
+}
+
+/* Slots beyond `usable` are not taken, not even after a search has proved the depot empty; extending the depot makes
+ * more of them available. */
+static void test_a_depot_is_extended(void **state) {
+    (void)state;
+    begin_depots(CACHE, 0);
+    keeper *me = join_up_to(KEEPERS);
+    int last = NONE;
+    for (uint32_t usable = 0; usable <= SLOTS; usable += 7) {
+        kolk_depot_extend(&depots[1], usable);
+        for (int slot; (slot = take(me, 1)) != NONE; last = slot) assert_int_equal(slot, last + 1);
+        assert_int_equal(last + 1, usable);
+        assert_int_equal(take(me, 0), NONE);
+    }
+    assert_int_equal(calls, 0);
+}
+
+static void test_members_without_limit(void **state) {
+    (void)state;
+    begin_depots(CACHE, SLOTS);
+    for (uint32_t n = 0; n < KEEPERS; n++) {
+        keeper *me = join_up_to(KEEPERS);
+        assert_ptr_equal(me, &all[n]);
+        assert_true(me->base.taken);
+        unsigned magazines = 0, listed = 0;
+        for (kolk_magazine *it = kolk_keeper_magazines(&me->base); it; it = it->next, magazines++)
+            assert_ptr_equal(it->keeper, me);
+        for (const kolk_keeper *it = kolk_keepers_first(&keepers); it; it = it->next) listed++;
+        assert_int_equal(magazines, DEPOTS);
+        assert_int_equal(listed, n + 1);
+    }
+    assert_null(join_up_to(KEEPERS)); /* the limit that join_up_to was given */
+    leave_depots(&all[17]);
+    assert_ptr_equal(join_up_to(KEEPERS), &all[17]);
+    assert_null(join_up_to(KEEPERS));
+    assert_int_equal(calls, 0);
+}
+
+/* When a depot goes uncached, its magazines in all keepers keep nothing until enough slots have returned; other depots'
+ * magazines are not affected. */
+static void test_bounds(void **state) {
+    (void)state;
+    begin_depots(CACHE, SLOTS);
+    keeper *two[] = {join_up_to(KEEPERS), join_up_to(KEEPERS)};
+    int slot = take(two[0], 0);
+    for (unsigned m = 0; m < 2; m++)
+        for (unsigned d = 0; d < DEPOTS; d++) kolk_magazine_set_bound(&two[m]->of[d].magazine);
+    kolk_magazines_go_uncached(&depots[0]);
+    for (unsigned m = 0; m < 2; m++) {
+        assert_int_equal(two[m]->of[0].magazine.bound, 0);
+        assert_int_equal(two[m]->of[1].magazine.bound, SLOTS);
+    }
+    keeper *late = join_up_to(KEEPERS);
+    for (unsigned n = 0; n < SLOTS; n++) { /* this many slots must return by the depot */
+        assert_true(kolk_depot_is_uncached(&depots[0]));
+        give(two[1], 0, slot);
+        assert_int_equal(two[1]->of[0].magazine.top, 0);
+        slot = take(late, 0);
+        assert_int_equal(late->of[0].magazine.bound, n + 1 < SLOTS ? 0 : SLOTS);
+    }
+    assert_false(kolk_depot_is_uncached(&depots[0]));
+    give(two[1], 0, slot);
+    assert_int_equal(two[1]->of[0].magazine.top, 1);
+    assert_int_equal(calls, 0);
+}
+
+/* ---- Threads ----------------------------------------------------------------------------------------------------- */
+
+#define THREADS 4u
+
+static unsigned steps;
+
+static void take_one(keeper *me, unsigned d, int held[SLOTS], unsigned *holds) {
+    int slot = take(me, d);
+    if (slot == NONE) return;
+    REQUIRE(kolk_exchange(&alive[d][slot], 1, KOLK_RELAXED) == 0);
+    held[(*holds)++] = slot;
+}
+
+static void give_one(keeper *me, unsigned d, const int held[SLOTS], unsigned *holds) {
+    int slot = held[--*holds];
+    REQUIRE(kolk_exchange(&alive[d][slot], 0, KOLK_RELAXED) == 1);
+    give(me, d, slot);
+}
+
+static void *work(void *argument) {
+    uint64_t random = (uintptr_t)argument + 1;
+    int held[DEPOTS][SLOTS];
+    unsigned holds[DEPOTS] = {0};
+    keeper *me = join_up_to(KEEPERS);
+    for (unsigned n = steps; n > 0; n--) {
+        unsigned d = (unsigned)random_below(&random, DEPOTS);
+        if (random_below(&random, 2))
+            take_one(me, d, held[d], &holds[d]);
+        else if (holds[d])
+            give_one(me, d, held[d], &holds[d]);
+    }
+    for (unsigned d = 0; d < DEPOTS; d++)
+        while (holds[d]) give_one(me, d, held[d], &holds[d]);
+    leave_depots(me);
+    return NULL;
+}
+
+static void test_threads(void **state) {
+    (void)state;
+    steps = does_a_part() ? 20000 : 200000;
+    for (uint32_t cache = 0; cache <= CACHE; cache += CACHE) {
+        pthread_t threads[THREADS];
+        begin_depots(cache, SLOTS);
+        for (uintptr_t t = 0; t < THREADS; t++) assert_int_equal(pthread_create(&threads[t], NULL, work, (void *)t), 0);
+        for (unsigned t = 0; t < THREADS; t++) assert_int_equal(pthread_join(threads[t], NULL), 0);
+        for (unsigned d = 0; d < DEPOTS; d++)
+            assert_int_equal(kolk_slot_set_count(&depots[d].free, kolk_depot_words(&depots[d], depots[d].fresh)),
+                             depots[d].fresh);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_all_slots_of_two_depots),
+        cmocka_unit_test(test_a_depot_is_extended),
+        cmocka_unit_test(test_members_without_limit),
+        cmocka_unit_test(test_bounds),
+        cmocka_unit_test(test_threads),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
