@@ -122,17 +122,18 @@ static void test_a_copy_of_a_pool_that_is_gone(void **state) {
     end_it();
 }
 
-/* A struct of what the stack held before: words of all sorts, of which some point somewhere. With `zeros` its number
- * may be 0, as that of a pool that could not be listed. */
+/* A struct of what the stack held before: words of all sorts, of which some point somewhere. Only with `zeros` may its
+ * number be 0, as that of a pool that could not be listed. */
 static subject *garbage(uint64_t random, bool zeros) {
     static subject it_seems;
-    uint64_t *words = (uint64_t *)(void *)&it_seems.of;
+    const uintptr_t each_half = UINTPTR_MAX / UINT32_MAX; /* times n: n in each 32 bits */
+    uintptr_t *words = (uintptr_t *)(void *)&it_seems.of;
     for (size_t i = 0; i < sizeof it_seems.of / sizeof *words; i++) {
         uint64_t way = next_random(&random) % 4, word = next_random(&random), small = word % 1000;
-        if (way == 0) words[i] = zeros ? 0 : UINT64_MAX;
-        if (way == 1) words[i] = zeros ? small : (small + 1) * 0x100000001;
+        if (way == 0) words[i] = zeros ? 0 : UINTPTR_MAX;
+        if (way == 1) words[i] = zeros ? (uintptr_t)small : (uintptr_t)(small + 1) * each_half;
         if (way == 2) words[i] = (uintptr_t)&words[word % 8];
-        if (way == 3) words[i] = word;
+        if (way == 3) words[i] = (uintptr_t)word;
     }
     it_seems.kind = row_now->kind;
     alarm(20);
